@@ -1,0 +1,197 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/mcpwright/mcp/gen/internal/emit"
+	"github.com/mcpwright/mcp/gen/internal/ir"
+	"github.com/mcpwright/mcp/gen/internal/load"
+)
+
+// job is one run of the compiler.
+type job struct {
+	schema, docs, out string
+	check, dump       bool
+}
+
+func (j *job) run(stdout io.Writer) error {
+	p, err := j.build()
+	if err != nil {
+		return err
+	}
+	if j.dump {
+		p.Dump(stdout)
+		return nil
+	}
+	files, err := emit.Files(p)
+	if err != nil {
+		return err
+	}
+	if j.check {
+		if err := stale(j.out, files); err != nil {
+			return err
+		}
+	} else if err := write(j.out, files); err != nil {
+		return err
+	}
+	summarize(stdout, p)
+	return nil
+}
+
+// build loads the schemas and texts and merges them.
+func (j *job) build() (*ir.Package, error) {
+	files, err := load.Dir(j.schema)
+	if err != nil {
+		return nil, err
+	}
+	return build(files, j.docs)
+}
+
+func build(files []*load.File, docsFile string) (*ir.Package, error) {
+	text, err := os.ReadFile(docsFile)
+	if err != nil {
+		return nil, fmt.Errorf("read the texts: %w", err)
+	}
+	docs, err := load.ParseDocs(docsFile, text)
+	if err != nil {
+		return nil, err
+	}
+	var sources []*ir.Source
+	for _, f := range files {
+		sources = append(sources, &ir.Source{Revision: f.Revision, File: f.Name, SHA256: f.SHA256, Defs: f.Defs})
+	}
+	p, err := ir.Build(sources, &rules, docs)
+	if err != nil {
+		return nil, err
+	}
+	return p, checkDocs(p, docs)
+}
+
+// checkDocs refuses texts that nothing has, unless schemas are missing that
+// may have it, and names without a text that the overlay claims to cover.
+func checkDocs(p *ir.Package, docs *load.Docs) error {
+	var errs []error
+	if p.Has(docs.Covers) {
+		for _, key := range docs.Unused() {
+			errs = append(errs, fmt.Errorf("%s: no such name; delete the text or mend its key", key))
+		}
+	}
+	for _, u := range p.Undocumented {
+		if u.Since <= docs.Covers {
+			errs = append(errs, fmt.Errorf("%q has no text although the texts cover %s; write one", u.Key, docs.Covers))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// write puts the files in place and removes generated ones that are no longer
+// printed. Nothing is touched that did not change.
+func write(dir string, files map[string][]byte) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		path := filepath.Join(dir, name)
+		if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, files[name]) {
+			continue
+		}
+		if err := os.WriteFile(path, files[name], 0o644); err != nil {
+			return err
+		}
+	}
+	extra, err := leftovers(dir, files)
+	for _, name := range extra {
+		err = errors.Join(err, os.Remove(filepath.Join(dir, name)))
+	}
+	return err
+}
+
+// stale reports files that are missing, different or should not be there.
+func stale(dir string, files map[string][]byte) error {
+	var wrong []string
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		switch old, err := os.ReadFile(filepath.Join(dir, name)); {
+		case errors.Is(err, fs.ErrNotExist):
+			wrong = append(wrong, name+" is missing")
+		case err != nil:
+			return err
+		case !bytes.Equal(old, files[name]):
+			wrong = append(wrong, name+" is stale")
+		}
+	}
+	extra, err := leftovers(dir, files)
+	if err != nil {
+		return err
+	}
+	for _, name := range extra {
+		wrong = append(wrong, name+" is generated no longer")
+	}
+	if len(wrong) > 0 {
+		return fmt.Errorf("%s: %s; run make generate", dir, strings.Join(wrong, ", "))
+	}
+	return nil
+}
+
+// leftovers lists the generated files in dir that are not among files.
+func leftovers(dir string, files map[string][]byte) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		if name := e.Name(); strings.HasSuffix(name, ".go") && files[name] == nil && isGenerated(filepath.Join(dir, name)) {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+func isGenerated(path string) bool {
+	f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.PackageClauseOnly|parser.ParseComments)
+	return err == nil && ast.IsGenerated(f)
+}
+
+// summarize tells what was compiled and what the newest revision brought.
+func summarize(w io.Writer, p *ir.Package) {
+	newest := p.Revisions[len(p.Revisions)-1]
+	types, methods := p.AddedIn(len(p.Revisions) - 1)
+	fmt.Fprintf(w, "%d revisions, %d types, %d methods, %d error codes\n", len(p.Revisions), len(p.Types), len(p.Methods), len(p.Errors))
+	fmt.Fprintf(w, "%s adds %d types and %d methods", newest.Name, len(types), len(methods))
+	if len(methods) > 0 {
+		fmt.Fprintf(w, ": %s", strings.Join(methods, ", "))
+	}
+	fmt.Fprintln(w)
+	if n := len(p.Undocumented); n > 0 {
+		fmt.Fprintf(w, "%d names have no text of their own yet:\n", n)
+		for _, u := range p.Undocumented {
+			fmt.Fprintf(w, "  %s\n", u.Key)
+		}
+	}
+}
+
+// hintAfterImport says what an imported schema asks for next: rules, where it
+// does not merge, and texts. The import itself has succeeded.
+func hintAfterImport(dir string, stdout io.Writer) error {
+	p, err := (&job{schema: dir, docs: filepath.Join(dir, "docs.txt")}).build()
+	if err != nil {
+		fmt.Fprintf(stdout, "it does not compile yet:\n%v\n", err)
+		return nil
+	}
+	if n := len(p.Undocumented); n > 0 {
+		fmt.Fprintf(stdout, "%d names have no text in docs.txt yet; make generate lists them\n", n)
+	}
+	return nil
+}

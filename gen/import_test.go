@@ -1,0 +1,243 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/gen/internal/load"
+)
+
+// official is a made-up official file, prose included.
+const official = `{
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "$defs": {
+        "Tool": {"description": "words", "type": "object", "properties": {"description": {"type": "string"}}}
+    }
+}`
+
+// importInto runs an import of text and gives what it printed.
+func importInto(t *testing.T, dir, text, revision string, more ...string) (string, error) {
+	t.Helper()
+	from := filepath.Join(t.TempDir(), "official.json")
+	require.NoError(t, os.WriteFile(from, []byte(text), 0o600))
+	var out bytes.Buffer
+	err := runImport(append([]string{"-from", from, "-revision", revision, "-schema", dir}, more...), &out)
+	return out.String(), err
+}
+
+func mustImport(t *testing.T, dir, text, revision string, more ...string) string {
+	t.Helper()
+	out, err := importInto(t, dir, text, revision, more...)
+	require.NoError(t, err)
+	return out
+}
+
+// contents maps the names in a folder to what the files hold.
+func contents(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	files := map[string]string{}
+	for _, e := range entries {
+		if e.IsDir() {
+			continue
+		}
+		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		require.NoError(t, err)
+		files[e.Name()] = string(data)
+	}
+	return files
+}
+
+func TestOfficialFilesReproduceTheSchemaFolder(t *testing.T) {
+	const from, ours = "../../shared/spec/schema", "../schema"
+	entries, err := os.ReadDir(from)
+	if err != nil {
+		t.Skip("the official schemas are not beside this repository (../shared/spec/schema)")
+	}
+	dir := t.TempDir()
+	for i := range entries { // newest first, to show that the order does not matter
+		name := entries[len(entries)-1-i].Name()
+		args := []string{"-from", filepath.Join(from, name), "-revision", strings.TrimSuffix(name, ".json"), "-schema", dir}
+		require.NoError(t, runImport(args, io.Discard))
+	}
+	want := contents(t, ours)
+	for name, data := range contents(t, dir) {
+		require.Equal(t, want[name], data, name)
+	}
+}
+
+func TestImportWritesWhatTheCompilerReads(t *testing.T) {
+	dir := t.TempDir()
+	out := mustImport(t, dir, official, "2025-01-01", "-commit", "abc123")
+	require.Contains(t, out, "2025-01-01: no older revision to compare with\n")
+	files, err := load.Dir(dir)
+	require.NoError(t, err)
+	require.Len(t, files, 1)
+	require.Equal(t, "abc123", files[0].Commit)
+	require.Equal(t, load.Sum([]byte(official)), files[0].Official)
+	require.Contains(t, files[0].Defs["Tool"].Properties, "description")
+	require.NotContains(t, string(files[0].Raw), "words")
+}
+
+func TestRevisionsAreKeptInOrderWhereverTheNewOneFalls(t *testing.T) {
+	dir := t.TempDir()
+	mustImport(t, dir, official, "2025-01-01")
+	mustImport(t, dir, strings.Replace(official, "Tool", "Task", 1), "2026-01-01")
+	out := mustImport(t, dir, strings.Replace(official, `"description": {`, `"x": {`, 1), "2025-06-01")
+	require.Contains(t, out, "2025-06-01, against 2025-01-01:\n  Tool: + x, - description\n")
+	files, err := load.Dir(dir)
+	require.NoError(t, err)
+	var order []string
+	for _, f := range files {
+		order = append(order, f.Revision)
+	}
+	require.Equal(t, []string{"2025-01-01", "2025-06-01", "2026-01-01"}, order)
+}
+
+func TestTheSameFileAgainChangesNothing(t *testing.T) {
+	dir := t.TempDir()
+	mustImport(t, dir, official, "2025-01-01", "-commit", "abc123")
+	before := contents(t, dir)
+	out := mustImport(t, dir, official, "2025-01-01", "-replace")
+	require.Equal(t, filepath.Join(dir, "2025-01-01.json")+": imported before, nothing changed\n", out)
+	require.Equal(t, before, contents(t, dir))
+}
+
+func TestImportMendsADamagedTranscription(t *testing.T) {
+	dir := t.TempDir()
+	mustImport(t, dir, official, "2025-01-01")
+	before := contents(t, dir)
+	for _, damage := range []func(path string) error{
+		os.Remove,
+		func(path string) error { return os.WriteFile(path, []byte("{"), 0o600) },
+	} {
+		require.NoError(t, damage(filepath.Join(dir, "2025-01-01.json")))
+		mustImport(t, dir, official, "2025-01-01")
+		require.Equal(t, before, contents(t, dir))
+	}
+}
+
+func TestAChangedOfficialFileIsRefusedUntilAskedFor(t *testing.T) {
+	dir := t.TempDir()
+	mustImport(t, dir, official, "2024-01-01")
+	mustImport(t, dir, official, "2025-01-01", "-commit", "abc123")
+	before := contents(t, dir)
+	changed := strings.Replace(official, `"type": "string"`, `"type": "integer"`, 1)
+
+	out, err := importInto(t, dir, changed, "2025-01-01")
+	require.ErrorContains(t, err, load.Sum([]byte(official)))
+	require.ErrorContains(t, err, load.Sum([]byte(changed)))
+	require.ErrorContains(t, err, "REPLACE=1")
+	require.Equal(t, "2025-01-01, against the 2025-01-01 imported before:\n  Tool: ~ description string -> integer\n", out)
+	require.Equal(t, before, contents(t, dir))
+
+	out = mustImport(t, dir, changed, "2025-01-01", "-replace")
+	require.Contains(t, out, "against the 2025-01-01 imported before:\n  Tool: ~ description string -> integer\n")
+	require.Contains(t, out, "2025-01-01, against 2024-01-01:\n  Tool: ~ description string -> integer\n")
+	files, err := load.Dir(dir)
+	require.NoError(t, err)
+	require.Equal(t, load.Sum([]byte(changed)), files[1].Official)
+	require.Empty(t, files[1].Commit, "the commit was that of the other file")
+}
+
+func TestOtherProseIsADifferenceToo(t *testing.T) {
+	dir := t.TempDir()
+	mustImport(t, dir, official, "2025-01-01")
+	out, err := importInto(t, dir, strings.Replace(official, "words", "other words", 1), "2025-01-01")
+	require.ErrorContains(t, err, "REPLACE=1")
+	require.Contains(t, out, "nothing but prose or layout")
+}
+
+func TestImportsThatAreRefusedWriteNothing(t *testing.T) {
+	edit := func(old, new string) string { return strings.Replace(official, old, new, 1) }
+	for name, test := range map[string]struct{ text, revision, want string }{
+		"empty file":      {"", "2025-02-01", "official.json#: file is empty"},
+		"invalid JSON":    {edit("]", "") + "}", "2025-02-01", "official.json#: line 6: text after the JSON document"},
+		"cut off":         {official[:120], "2025-02-01", "official.json#/$defs/Tool: line 4: invalid JSON"},
+		"duplicate key":   {edit(`"type": "object"`, `"type": "object", "type": "object"`), "2025-02-01", "official.json#/$defs/Tool/type: line 4: duplicate key"},
+		"unknown keyword": {edit(`"type": "object"`, `"oneOf": []`), "2025-02-01", `official.json#/$defs/Tool/oneOf: unknown keyword "oneOf"`},
+		"dangling $ref":   {edit(`{"type": "string"}`, `{"$ref": "#/$defs/Text"}`), "2025-02-01", `official.json#/$defs/Tool/properties/description/$ref: $ref "#/$defs/Text" leads nowhere`},
+		"endless $ref":    {edit(`"properties"`, `"anyOf": [{"$ref": "#/$defs/Tool"}], "properties"`), "2025-02-01", `official.json#/$defs/Tool: `},
+		"not a date":      {official, "2025-02-30", `revision "2025-02-30" is not a date; write it like 2026-07-28`},
+		"a path":          {official, "../2025-02-01", `revision "../2025-02-01" is not a date`},
+		"drift":           {edit("words", "other words"), "2025-01-01", "REPLACE=1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			mustImport(t, dir, official, "2025-01-01")
+			before := contents(t, dir)
+			_, err := importInto(t, dir, test.text, test.revision)
+			require.ErrorContains(t, err, test.want)
+			require.Equal(t, before, contents(t, dir))
+		})
+	}
+}
+
+func TestImportIntoAFolderWithABrokenIndex(t *testing.T) {
+	dir := t.TempDir()
+	index := filepath.Join(dir, load.IndexFile)
+	require.NoError(t, os.WriteFile(index, []byte("{}}"), 0o600))
+	_, err := importInto(t, dir, official, "2025-01-01")
+	require.ErrorContains(t, err, index+"#: line 1: text after the JSON document")
+	require.Len(t, contents(t, dir), 1)
+}
+
+func TestAFailedRenameLeavesTheFolderAsItWas(t *testing.T) {
+	dir := t.TempDir()
+	mustImport(t, dir, official, "2025-01-01")
+	im := &importing{dir: dir, entry: load.Entry{Revision: "2025-01-01"}, raw: []byte("new"), index: &load.Index{}}
+	im.old, _ = os.ReadFile(im.path())
+	index := filepath.Join(dir, load.IndexFile)
+	require.NoError(t, os.Remove(index))
+	require.NoError(t, os.Mkdir(index, 0o700)) // no file can take its place
+	require.Error(t, im.write())
+	data, err := os.ReadFile(im.path())
+	require.NoError(t, err)
+	require.Equal(t, string(im.old), string(data))
+	left, err := filepath.Glob(filepath.Join(dir, ".import-*"))
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+func TestImportFlags(t *testing.T) {
+	for want, args := range map[string][]string{
+		"-from is missing":               {"-revision", "2025-01-01"},
+		"-revision is missing":           {"-from", "x.json"},
+		`"more" is not a flag`:           {"-from", "x.json", "-revision", "2025-01-01", "more"},
+		"flag provided but not defined":  {"-form", "x.json"},
+		"commit \"a b\" holds":           {"-from", "x.json", "-revision", "2025-01-01", "-commit", "a b"},
+		"missing.json: no such file":     {"-from", "missing.json", "-revision", "2025-01-01", "-schema", t.TempDir()},
+		"is not a date; write it like":   {"-from", "x.json", "-revision", "soon"},
+		"no such file or directory":      {"-from", "import.go.json", "-revision", "2025-01-01", "-schema", "missing"},
+		"invalid character 'p' looking ": {"-from", "import.go", "-revision", "2025-01-01", "-schema", t.TempDir()},
+	} {
+		require.ErrorContains(t, runImport(args, io.Discard), want)
+	}
+}
+
+func TestAfterImportRunsOnlyWhenSomethingWasWritten(t *testing.T) {
+	calls := 0
+	kept := afterImport
+	t.Cleanup(func() { afterImport = kept })
+	afterImport = func(dir string, stdout io.Writer) error {
+		calls++
+		_, err := io.WriteString(stdout, "texts missing in "+dir)
+		return err
+	}
+	dir := t.TempDir()
+	require.Contains(t, mustImport(t, dir, official, "2025-01-01"), "texts missing in "+dir)
+	mustImport(t, dir, official, "2025-01-01")
+	require.Equal(t, 1, calls)
+
+	afterImport = func(string, io.Writer) error { return errors.New("no") }
+	_, err := importInto(t, dir, official, "2026-01-01")
+	require.EqualError(t, err, "no")
+}

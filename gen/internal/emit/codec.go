@@ -1,0 +1,314 @@
+package emit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/mcpwright/mcp/gen/internal/ir"
+)
+
+// codec prints how an area's types are written and read.
+func (g *generator) codec(f *jen.File, area string) {
+	for _, t := range g.inArea(area) {
+		switch x := t.Shape.(type) {
+		case *ir.Struct:
+			g.structCodec(f, t, x)
+		case *ir.Union:
+			g.unionCodec(f, t, x)
+		case *ir.Enum:
+			g.enumCodec(f, t, x)
+		}
+	}
+}
+
+func (g *generator) structCodec(f *jen.File, t *ir.Type, s *ir.Struct) {
+	if !choice(s) {
+		g.members(f, t, s)
+	}
+	if s.Method == nil {
+		g.appendJSON(f, t, s, "AppendJSON")
+		g.decodeJSON(f, t, s, "DecodeJSON")
+	} else {
+		g.appendJSON(f, t, s, "AppendParams")
+		g.decodeJSON(f, t, s, "DecodeParams")
+		g.messageForm(f, t, s)
+	}
+	g.stdJSON(f, t.Name)
+}
+
+// members prints the table of a struct's members.
+//
+//	var toolMembers = wire.NewMembers("Tool", wire.Member{Name: "name", In: wire.Always, Required: wire.Always}, …)
+func (g *generator) members(f *jen.File, t *ir.Type, s *ir.Struct) {
+	f.Var().Id(membersVar(t)).Op("=").Qual(wirePkg, "NewMembers").CallFunc(func(d *jen.Group) {
+		d.Lit(t.Name)
+		for _, c := range s.Consts {
+			if s.Method == nil {
+				d.Line().Add(g.member(c.JSON, c.In, c.Required))
+			}
+		}
+		for _, field := range s.Fields {
+			required := field.Required
+			if field.Tolerant {
+				required = 0
+			}
+			d.Line().Add(g.member(field.JSON, field.In, required))
+		}
+		d.Line()
+	})
+	f.Line()
+}
+
+func (g *generator) member(name string, in, required ir.Window) jen.Code {
+	fields := []jen.Code{jen.Id("Name").Op(":").Lit(name), jen.Id("In").Op(":").Add(g.window(in))}
+	if required != 0 {
+		fields = append(fields, jen.Id("Required").Op(":").Add(g.window(required)))
+	}
+	return jen.Qual(wirePkg, "Member").Values(fields...)
+}
+
+// messageForm prints the form that a message has inside another and in logs.
+//
+//	func (x *CallToolRequest) AppendJSON(b []byte, e *wire.Encoder) []byte { return wire.AppendMessageForm(b, e, MethodCallTool, x, wire.Always) }
+func (g *generator) messageForm(f *jen.File, t *ir.Type, s *ir.Struct) {
+	required := jen.Lit(0)
+	if s.Params != 0 {
+		required = jen.Add(g.window(s.Params))
+	}
+	method := jen.Id("Method" + s.Method.Name)
+	f.Comment("AppendJSON implements [wire.Value]: the method with its params.")
+	f.Func().Params(jen.Id("x").Op("*").Id(t.Name)).Id("AppendJSON").Params(encoderParams()...).Index().Byte().Block(
+		jen.Return(jen.Qual(wirePkg, "AppendMessageForm").Call(jen.Id("b"), jen.Id("e"), method, jen.Id("x"), required)))
+	f.Line()
+	f.Comment("DecodeJSON implements [wire.Value]: the method with its params.")
+	f.Func().Params(jen.Id("x").Op("*").Id(t.Name)).Id("DecodeJSON").Params(jen.Id("d").Op("*").Qual(wirePkg, "Decoder")).Block(
+		jen.Qual(wirePkg, "DecodeMessageForm").Call(jen.Id("d"), method, jen.Id("x"), required))
+	f.Line()
+}
+
+// stdJSON prints the methods that encoding/json looks for.
+//
+//	func (x Tool) MarshalJSON() ([]byte, error) { return wire.Marshal(&x) }
+func (g *generator) stdJSON(f *jen.File, name string) {
+	f.Comment("MarshalJSON implements [json.Marshaler] in the form of all revisions.")
+	f.Func().Params(jen.Id("x").Id(name)).Id("MarshalJSON").Params().Params(jen.Index().Byte(), jen.Error()).Block(
+		jen.Return(jen.Qual(wirePkg, "Marshal").Call(jen.Op("&").Id("x"))))
+	f.Line()
+	f.Comment("UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.")
+	f.Func().Params(jen.Id("x").Op("*").Id(name)).Id("UnmarshalJSON").Params(jen.Id("data").Index().Byte()).Error().Block(
+		jen.Op("*").Id("x").Op("=").Id(name).Values(),
+		jen.Return(jen.Qual(wirePkg, "Unmarshal").Call(jen.Id("data"), jen.Id("x"))))
+	f.Line()
+}
+
+// enumCodec prints:
+//
+//	var roleEnum = wire.NewEnum("Role", wire.EnumValue{Name: "user", In: wire.Always}, …)
+func (g *generator) enumCodec(f *jen.File, t *ir.Type, e *ir.Enum) {
+	f.Var().Id(enumVar(t)).Op("=").Qual(wirePkg, "NewEnum").CallFunc(func(d *jen.Group) {
+		d.Lit(t.Name)
+		for _, v := range e.Values {
+			d.Line().Qual(wirePkg, "EnumValue").Values(jen.Id("Name").Op(":").Lit(v.JSON), jen.Id("In").Op(":").Add(g.window(v.In)))
+		}
+		d.Line()
+	})
+	f.Line()
+}
+
+func (g *generator) unionCodec(f *jen.File, t *ir.Type, u *ir.Union) {
+	g.appendUnion(f, t, u)
+	g.decodeUnion(f, t, u)
+	unknown := "Unknown" + t.Name
+	f.Comment("AppendJSON implements [wire.Value].")
+	f.Func().Params(jen.Id("x").Op("*").Id(unknown)).Id("AppendJSON").Params(encoderParams()...).Index().Byte().Block(
+		jen.If(jen.Id("x").Op("==").Nil()).Block(jen.Return(jen.Id("e").Dot("Missing").Call(jen.Id("b"), jen.Lit(unknown)))),
+		jen.Return(jen.Id("e").Dot("RawObject").Call(jen.Id("b"), jen.Id("x").Dot("Raw"), jen.Lit(""))))
+	f.Line()
+	f.Comment("DecodeJSON implements [wire.Value].")
+	f.Func().Params(jen.Id("x").Op("*").Id(unknown)).Id("DecodeJSON").Params(jen.Id("d").Op("*").Qual(wirePkg, "Decoder")).Block(
+		jen.Id("x").Dot("Raw").Op("=").Id("d").Dot("RawObject").Call())
+	f.Line()
+	g.stdJSON(f, unknown)
+}
+
+// appendUnion prints the writer of a union, which refuses nil and what the
+// revision does not have.
+func (g *generator) appendUnion(f *jen.File, t *ir.Type, u *ir.Union) {
+	missing := jen.Return(jen.Id("e").Dot("Missing").Call(jen.Id("b"), jen.Lit(t.Name)))
+	windowed := func(m *ir.Member) bool { return m.In != ^ir.Window(0) }
+	guard := jen.If(jen.Id("v").Op("==").Nil()).Block(missing)
+	if slices.ContainsFunc(u.Members, windowed) {
+		guard = jen.Switch(jen.Id("v").Op(".").Parens(jen.Type())).BlockFunc(func(d *jen.Group) {
+			d.Case(jen.Nil()).Block(missing)
+			for _, m := range u.Members {
+				if !windowed(m) {
+					continue
+				}
+				d.Case(jen.Op("*").Id(m.Type.Name)).Block(
+					jen.If(jen.Op("!").Add(g.has(m.In))).Block(
+						jen.Return(jen.Id("e").Dot("Lacks").Call(jen.Id("b"), jen.Lit(memberTitle(t, u, m))))))
+			}
+		})
+	}
+	f.Func().Id("append"+t.Name).Params(append(encoderParams(), jen.Id("v").Id(t.Name))...).Index().Byte().Block(
+		guard,
+		jen.Return(jen.Id("v").Dot("AppendJSON").Call(jen.Id("b"), jen.Id("e"))))
+	f.Line()
+}
+
+// memberTitle names a member for errors: ContentBlock of type "audio".
+func memberTitle(t *ir.Type, u *ir.Union, m *ir.Member) string {
+	for _, test := range u.Tests {
+		if test.Member == m && len(test.Values) > 0 && len(test.Path) == 0 {
+			return fmt.Sprintf("%s with %s %q", t.Name, u.Key, strings.Join(test.Values, " or "))
+		}
+	}
+	return fmt.Sprintf("%s in %s", m.Type.Name, t.Name)
+}
+
+// decodeUnion prints the reader of a union.
+func (g *generator) decodeUnion(f *jen.File, t *ir.Type, u *ir.Union) {
+	f.Func().Id("decode" + t.Name).Params(jen.Id("d").Op("*").Qual(wirePkg, "Decoder")).Id(t.Name).BlockFunc(func(d *jen.Group) {
+		if u.Key == "" {
+			g.byMembers(d, t, u)
+			return
+		}
+		fallback := g.withoutKey(u)
+		if fallback != nil {
+			c := keyConst(u, fallback)
+			if c.In != ^ir.Window(0) {
+				d.If(jen.Op("!").Id("d").Dot("Has").Call(g.window(c.In))).Block(jen.Return(newOf(fallback.Type)))
+			}
+		}
+		d.Switch(jen.Id("d").Dot("Discriminator").Call(jen.Lit(t.Name), jen.Lit(u.Key), jen.Lit(fallback != nil))).BlockFunc(func(d *jen.Group) {
+			for i := 0; i < len(u.Tests); {
+				n := i + 1
+				for n < len(u.Tests) && slices.Equal(u.Tests[n].Values, u.Tests[i].Values) {
+					n++
+				}
+				g.keyCase(d, u.Tests[i:n], fallback)
+				i = n
+			}
+		})
+		d.Return(jen.Op("&").Id("Unknown" + t.Name).Values(jen.Id("Raw").Op(":").Id("d").Dot("RawObject").Call()))
+	})
+	f.Line()
+	f.Add(comment("Unmarshal"+t.Name, fmt.Sprintf("reads %s in the form of all revisions.", a(t.Name)), ""))
+	f.Func().Id("Unmarshal"+t.Name).Params(jen.Id("data").Index().Byte()).Params(jen.Id(t.Name), jen.Error()).Block(
+		jen.Return(jen.Qual(wirePkg, "UnmarshalUnion").Call(jen.Id("data"), jen.Id("decode"+t.Name))))
+	f.Line()
+}
+
+// withoutKey is the member that may come without the key.
+func (g *generator) withoutKey(u *ir.Union) *ir.Member {
+	for _, m := range u.Members {
+		if c := keyConst(u, m); c != nil && u.Key != "method" && c.Required&c.In != c.In {
+			return m
+		}
+	}
+	return nil
+}
+
+func keyConst(u *ir.Union, m *ir.Member) *ir.Const {
+	for _, c := range m.Type.Shape.(*ir.Struct).Consts {
+		if c.JSON == u.Key {
+			return c
+		}
+	}
+	return nil
+}
+
+// newOf prints wire.New[TextContent](d).
+func newOf(t *ir.Type) jen.Code {
+	return jen.Qual(wirePkg, "New").Types(jen.Id(t.Name)).Call(jen.Id("d"))
+}
+
+// keyCase prints the case of a key's values: one member, or several that their
+// other members tell apart.
+func (g *generator) keyCase(d *jen.Group, tests []ir.Test, fallback *ir.Member) {
+	var values []jen.Code
+	for _, v := range tests[0].Values {
+		values = append(values, jen.Lit(v))
+	}
+	if tests[0].Member == fallback {
+		values = append(values, jen.Lit(""))
+	}
+	d.Case(values...).BlockFunc(func(d *jen.Group) {
+		if len(tests) == 1 {
+			g.guarded(d, tests[0])
+			return
+		}
+		d.Switch().BlockFunc(func(d *jen.Group) {
+			for _, t := range tests {
+				if cond := g.testCond(t); cond != nil {
+					d.Case(cond).Block(jen.Return(newOf(t.Member.Type)))
+				} else {
+					d.Default().Block(jen.Return(newOf(t.Member.Type)))
+				}
+			}
+		})
+	})
+}
+
+// guarded prints the return of a member, if the revision has it.
+func (g *generator) guarded(d *jen.Group, t ir.Test) {
+	if cond := g.testCond(t); cond != nil {
+		d.If(cond).Block(jen.Return(newOf(t.Member.Type)))
+		return
+	}
+	d.Return(newOf(t.Member.Type))
+}
+
+// testCond is the condition under which a test finds its member, nil for
+// always.
+func (g *generator) testCond(t ir.Test) *jen.Statement {
+	var cond *jen.Statement
+	if t.Member.In != ^ir.Window(0) {
+		cond = jen.Id("d").Dot("Has").Call(g.window(t.Member.In))
+	}
+	if len(t.Path) > 0 {
+		var path []jen.Code
+		for _, p := range t.Path {
+			path = append(path, jen.Lit(p))
+		}
+		probe := jen.Id("d").Dot("Probe").Call(path...)
+		if cond == nil {
+			return probe
+		}
+		cond.Op("&&").Add(probe)
+	}
+	return cond
+}
+
+// byMembers prints the reader of a union without a key.
+func (g *generator) byMembers(d *jen.Group, t *ir.Type, u *ir.Union) {
+	var names []string
+	d.Switch().BlockFunc(func(d *jen.Group) {
+		for _, test := range u.Tests {
+			d.Case(g.testCond(test)).Block(jen.Return(newOf(test.Member.Type)))
+			names = append(names, fmt.Sprintf("%q", strings.Join(test.Path, "/")))
+		}
+	})
+	d.Id("d").Dot("Fail").Call(jen.Lit(fmt.Sprintf("%s: want an object with one of the members %s", t.Name, strings.Join(names, ", "))))
+	d.Return(jen.Nil())
+}
+
+// membersVar and enumVar name the tables of a type.
+func membersVar(t *ir.Type) string { return lowerFirst(t.Name) + "Members" }
+func enumVar(t *ir.Type) string    { return lowerFirst(t.Name) + "Enum" }
+
+// lowerFirst lowers the first word of a name.
+func lowerFirst(name string) string {
+	runes := []rune(name)
+	for i := range runes {
+		if i > 0 && i+1 < len(runes) && unicode.IsLower(runes[i+1]) || !unicode.IsUpper(runes[i]) {
+			break
+		}
+		runes[i] = unicode.ToLower(runes[i])
+	}
+	return string(runes)
+}

@@ -1,0 +1,57 @@
+package emit
+
+import (
+	"strings"
+
+	"github.com/dave/jennifer/jen"
+)
+
+// comment prints a name's documentation: the name, the text that continues it,
+// and a paragraph about its deprecation. It ends without a line break.
+//
+//	// Tool describes one tool.
+func comment(name, text, deprecated string) *jen.Statement {
+	paragraphs := strings.FieldsFunc(name+" "+text, func(r rune) bool { return r == '\n' })
+	if deprecated != "" {
+		paragraphs = append(paragraphs, "Deprecated: "+deprecated)
+	}
+	s := jen.Null()
+	for i, p := range paragraphs {
+		if i > 0 {
+			s.Line().Comment("//").Line()
+		}
+		for j, line := range wrap(p, 76) {
+			if j > 0 {
+				s.Line()
+			}
+			s.Comment(line)
+		}
+	}
+	return s
+}
+
+// a is a name with its indefinite article.
+func a(name string) string {
+	if strings.ContainsAny(name[:1], "AEIO") {
+		return "an [" + name + "]"
+	}
+	return "a [" + name + "]"
+}
+
+// wrap breaks a paragraph into lines of at most width characters.
+func wrap(text string, width int) []string {
+	var lines []string
+	var line string
+	for _, word := range strings.Fields(text) {
+		switch {
+		case line == "":
+			line = word
+		case len(line)+1+len(word) > width:
+			lines = append(lines, line)
+			line = word
+		default:
+			line += " " + word
+		}
+	}
+	return append(lines, line)
+}

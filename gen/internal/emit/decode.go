@@ -1,0 +1,180 @@
+package emit
+
+import (
+	"fmt"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/mcpwright/mcp/gen/internal/ir"
+)
+
+// decodeJSON prints a struct's decoder.
+//
+//	func (x *Tool) DecodeJSON(d *wire.Decoder) { for o := d.Object(toolMembers); o.Next(); { switch o.Name { … } } }
+func (g *generator) decodeJSON(f *jen.File, t *ir.Type, s *ir.Struct, method string) {
+	f.Commentf("%s implements %s.", method, map[string]string{"DecodeJSON": "[wire.Value]", "DecodeParams": "[wire.Params]"}[method])
+	f.Func().Params(jen.Id("x").Op("*").Id(t.Name)).Id(method).Params(jen.Id("d").Op("*").Qual(wirePkg, "Decoder")).BlockFunc(func(d *jen.Group) {
+		if choice(s) {
+			d.Id("x").Dot(s.Fields[0].Name).Op("=").Add(g.decodeExpr(s.Fields[0].Type))
+			return
+		}
+		d.For(jen.Id("o").Op(":=").Id("d").Dot("Object").Call(jen.Id(membersVar(t))), jen.Id("o").Dot("Next").Call(), jen.Empty()).Block(
+			jen.Switch(jen.Id("o").Dot("Name")).BlockFunc(func(d *jen.Group) {
+				for _, c := range s.Consts {
+					if s.Method == nil {
+						d.Case(jen.Lit(c.JSON)).Block(jen.Id("d").Dot("Const").Call(jen.Lit(c.Value)))
+					}
+				}
+				for _, field := range s.Fields {
+					d.Case(jen.Lit(field.JSON)).BlockFunc(func(d *jen.Group) { g.decodeField(d, s, field) })
+				}
+				d.Default().Block(jen.Id("x").Dot("Extra").Op("=").Id("o").Dot("Extra").Call(jen.Id("x").Dot("Extra")))
+			}),
+		)
+	})
+	f.Line()
+}
+
+// decodeField prints how one member is read.
+func (g *generator) decodeField(d *jen.Group, s *ir.Struct, f *ir.Field) {
+	value := jen.Id("x").Dot(f.Name)
+	switch {
+	case f.NullAbsent || f.Nullable:
+		d.If(jen.Op("!").Id("d").Dot("Null").Call()).BlockFunc(func(d *jen.Group) { g.assign(d, f, value) })
+	case f.Lenient:
+		d.If(jen.Op("!").Id("d").Dot("Try").Call(jen.Func().Params(jen.Id("d").Op("*").Qual(wirePkg, "Decoder")).BlockFunc(
+			func(d *jen.Group) { g.assign(d, f, value) }))).Block(
+			value.Clone().Op("=").Nil(),
+			jen.Id("x").Dot("Extra").Op("=").Id("o").Dot("Extra").Call(jen.Id("x").Dot("Extra")),
+		)
+	default:
+		g.assign(d, f, value)
+	}
+	if f.JSON == "resultType" && s.Asks != 0 {
+		d.If(value.Clone().Op("==").Id("ResultTypeInputRequired").Op("&&").Id("d").Dot("Has").Call(g.window(s.Asks))).Block(
+			jen.Id("ask").Op(":=").New(jen.Id(s.AsksAs.Name)),
+			jen.Id("o").Dot("Instead").Call(jen.Id("ask")),
+			jen.Id("d").Dot("FailWith").Call(jen.Op("&").Id("InputRequiredError").Values(jen.Dict{jen.Id("Result"): jen.Id("ask")})),
+		)
+	}
+	if l, ok := f.Type.(ir.List); ok && l.MaxIn != 0 {
+		d.If(jen.Id("d").Dot("Has").Call(g.window(l.MaxIn))).Block(jen.Id("d").Dot("MaxItems").Call(jen.Len(value), jen.Lit(l.Max)))
+	}
+}
+
+// assign prints x.Name = d.String().
+func (g *generator) assign(d *jen.Group, f *ir.Field, value *jen.Statement) {
+	n, named := f.Type.(ir.Named)
+	if named {
+		if _, ok := n.Type.Shape.(*ir.Struct); ok && !f.Pointer {
+			d.Add(value.Clone()).Dot("DecodeJSON").Call(jen.Id("d"))
+			return
+		}
+	}
+	expr := g.decodeExpr(f.Type)
+	if f.Pointer && !isStruct(f.Type) {
+		expr = jen.New(expr)
+	}
+	d.Add(value.Clone()).Op("=").Add(expr)
+}
+
+// decodeExpr prints the call that reads a value of an expression's type. A
+// struct comes as a pointer.
+func (g *generator) decodeExpr(e ir.Expr) *jen.Statement {
+	dec := jen.Id("d")
+	switch x := e.(type) {
+	case ir.Scalar:
+		return g.decodeScalar(x)
+	case ir.Named:
+		switch s := x.Type.Shape.(type) {
+		case *ir.Struct:
+			return jen.Qual(wirePkg, "New").Types(jen.Id(x.Type.Name)).Call(dec)
+		case *ir.Union:
+			return jen.Id("decode" + x.Type.Name).Call(dec)
+		case *ir.Enum:
+			if s.Open {
+				return jen.Id(x.Type.Name).Call(dec.Dot("OpenEnum").Call(jen.Id(enumVar(x.Type))))
+			}
+			return jen.Id(x.Type.Name).Call(dec.Dot("Enum").Call(jen.Id(enumVar(x.Type))))
+		case *ir.Alias:
+			return g.decodeExpr(s.Of)
+		}
+	case ir.List:
+		if isStruct(x.Elem) {
+			return jen.Qual(wirePkg, "Structs").Types(goType(x.Elem)).Call(dec)
+		}
+		if s, ok := x.Elem.(ir.Scalar); ok && s.Kind == ir.String {
+			return dec.Dot("Strings").Call()
+		}
+		return jen.Qual(wirePkg, "List").Call(dec, g.decodeFunc(x.Elem))
+	case ir.OneOrMany:
+		return jen.Qual(wirePkg, "OneOrMany").Call(dec, g.window(x.Many), g.decodeFunc(x.Elem))
+	case ir.Map:
+		return jen.Qual(wirePkg, "Map").Call(dec, g.decodeFunc(x.Elem))
+	case ir.Ordered:
+		return jen.Qual(wirePkg, "NamedList").Call(dec, g.decodeFunc(x.Elem))
+	}
+	panic(fmt.Sprintf("emit: cannot read %T", e))
+}
+
+func (g *generator) decodeScalar(s ir.Scalar) *jen.Statement {
+	d := jen.Id("d")
+	switch s.Kind {
+	case ir.String:
+		return d.Dot("String").Call()
+	case ir.Bool:
+		return d.Dot("Bool").Call()
+	case ir.Int:
+		return d.Dot("Int").Call(intBounds(s)...)
+	case ir.Float:
+		return d.Dot("Number").Call(floatBounds(s)...)
+	case ir.Bytes:
+		return d.Dot("Bytes").Call()
+	case ir.Raw, ir.RawObject:
+		if s.Objects != 0 {
+			return d.Dot("RawIn").Call(g.window(s.Objects))
+		}
+		return d.Dot(rawMethod(s.Kind)).Call()
+	case ir.Object:
+		return jen.Qual(wirePkg, "Map").Call(d, jen.Parens(jen.Op("*").Qual(wirePkg, "Decoder")).Dot("Raw"))
+	case ir.ID:
+		return d.Dot("ID").Call()
+	case ir.Token:
+		return d.Dot("Token").Call()
+	}
+	return d.Dot("Primitive").Call(g.window(s.Lists), jen.Lit(s.Fractions))
+}
+
+// decodeFunc is a function that reads an element.
+func (g *generator) decodeFunc(e ir.Expr) jen.Code {
+	method := func(name string) jen.Code {
+		return jen.Parens(jen.Op("*").Qual(wirePkg, "Decoder")).Dot(name)
+	}
+	switch x := e.(type) {
+	case ir.Scalar:
+		switch x.Kind {
+		case ir.String:
+			return method("String")
+		case ir.Bool:
+			return method("Bool")
+		case ir.Raw:
+			return method("Raw")
+		case ir.RawObject:
+			return method("RawObject")
+		case ir.Object:
+			return jen.Id("decodeObject")
+		}
+	case ir.Named:
+		switch s := x.Type.Shape.(type) {
+		case *ir.Union:
+			return jen.Id("decode" + x.Type.Name)
+		case *ir.Alias:
+			return g.decodeFunc(s.Of)
+		}
+	}
+	body := jen.Return(g.decodeExpr(e))
+	if isStruct(e) {
+		body = jen.Return(jen.Op("*").Add(g.decodeExpr(e)))
+	}
+	return jen.Func().Params(jen.Id("d").Op("*").Qual(wirePkg, "Decoder")).Add(goType(e)).Block(body)
+}

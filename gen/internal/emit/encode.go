@@ -1,0 +1,367 @@
+package emit
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/mcpwright/mcp/gen/internal/ir"
+)
+
+// appendJSON prints a struct's encoder.
+//
+//	func (x *Tool) AppendJSON(b []byte, e *wire.Encoder) []byte { … }
+func (g *generator) appendJSON(f *jen.File, t *ir.Type, s *ir.Struct, method string) {
+	f.Commentf("%s implements %s.", method, map[string]string{"AppendJSON": "[wire.Value]", "AppendParams": "[wire.Params]"}[method])
+	f.Func().Params(jen.Id("x").Op("*").Id(t.Name)).Id(method).Params(encoderParams()...).Index().Byte().BlockFunc(func(d *jen.Group) {
+		d.If(jen.Id("x").Op("==").Nil()).Block(jen.Return(jen.Id("e").Dot("Missing").Call(jen.Id("b"), jen.Lit(t.Name))))
+		if t.In != ^ir.Window(0) {
+			d.If(jen.Op("!").Add(g.has(t.In))).Block(jen.Return(jen.Id("e").Dot("Lacks").Call(jen.Id("b"), jen.Lit(t.Name))))
+		}
+		if choice(s) {
+			d.Id("e").Dot("Forward").Call(jen.Id("x"), jen.Id("x").Dot(s.Fields[0].Name))
+			d.Return(g.appendExpr(s.Fields[0].Type, jen.Id("x").Dot(s.Fields[0].Name), "params"))
+			return
+		}
+		d.Id("start").Op(":=").Len(jen.Id("b"))
+		for _, c := range s.Consts {
+			g.appendConst(d, s, c)
+		}
+		for _, field := range s.Fields {
+			g.appendField(d, s, field)
+		}
+		d.Id("b").Op("=").Id("e").Dot("Extra").Call(jen.Id("b"), jen.Id("x").Dot("Extra"), jen.Id(membersVar(t)))
+		if s.Role == ir.Meta {
+			d.Id("b").Op("=").Id("e").Dot("Overlay").Call(jen.Id("b"))
+		}
+		d.Return(jen.Qual(wirePkg, "CloseObject").Call(jen.Id("b"), jen.Id("start")))
+	})
+	f.Line()
+}
+
+func encoderParams() []jen.Code {
+	return []jen.Code{jen.Id("b").Index().Byte(), jen.Id("e").Op("*").Qual(wirePkg, "Encoder")}
+}
+
+// literal prints:
+//
+//	b = append(b, `,"name":`...)
+func literal(d *jen.Group, text string) {
+	d.Id("b").Op("=").Append(jen.Id("b"), jen.Id("`"+text+"`").Op("..."))
+}
+
+// appendConst prints a member that has one fixed value.
+func (g *generator) appendConst(d *jen.Group, s *ir.Struct, c *ir.Const) {
+	if s.Method != nil {
+		return // the method stands outside the params
+	}
+	text := fmt.Sprintf(`,%q:%q`, c.JSON, c.Value)
+	if c.In == ^ir.Window(0) {
+		literal(d, text)
+		return
+	}
+	d.If(g.has(c.In)).BlockFunc(func(d *jen.Group) { literal(d, text) })
+}
+
+// has prints e.Has(since20250618).
+func (g *generator) has(w ir.Window) *jen.Statement { return jen.Id("e").Dot("Has").Call(g.window(w)) }
+
+// appendField prints a member: always, where it is set, or where the revision
+// must have it.
+func (g *generator) appendField(d *jen.Group, s *ir.Struct, f *ir.Field) {
+	value := jen.Id("x").Dot(f.Name)
+	write := func(d *jen.Group) {
+		literal(d, fmt.Sprintf(`,%q:`, f.JSON))
+		d.Id("b").Op("=").Add(g.appendValue(f, value))
+		if l, ok := f.Type.(ir.List); ok && l.MaxIn != 0 {
+			d.If(g.has(l.MaxIn)).Block(jen.Id("e").Dot("MaxItems").Call(jen.Id("b"), jen.Len(value), jen.Lit(l.Max)))
+		}
+	}
+	if f.Role == ir.Meta {
+		g.appendMeta(d, f, value)
+		return
+	}
+	cond := g.written(s, f, value)
+	switch {
+	case cond == nil:
+		write(d)
+	case f.Required == 0:
+		d.If(cond).BlockFunc(write)
+	default:
+		needed := jen.Id("e").Dot("Needs").Call(g.window(f.Required))
+		if s.Role == ir.Meta {
+			needed.Op("&&").Op("!").Id("e").Dot("Over").Call(jen.Lit(f.JSON))
+		}
+		d.If(cond.Op("||").Add(needed)).BlockFunc(func(d *jen.Group) { g.orZero(d, f, value, write) })
+	}
+}
+
+// appendMeta prints the message's own _meta, into which the frame's goes.
+func (g *generator) appendMeta(d *jen.Group, f *ir.Field, value *jen.Statement) {
+	required := jen.Lit(0)
+	if f.Required != 0 {
+		required = jen.Add(g.window(f.Required))
+	}
+	call := jen.Id("b").Op("=").Qual(wirePkg, "AppendMeta").Call(jen.Id("b"), jen.Id("e"), jen.Id("x"), value, required)
+	if f.In == ^ir.Window(0) {
+		d.Add(call)
+		return
+	}
+	d.If(g.has(f.In)).Block(call)
+}
+
+// written is the condition under which a set member is written, nil for always.
+func (g *generator) written(s *ir.Struct, f *ir.Field, value *jen.Statement) *jen.Statement {
+	var cond *jen.Statement
+	and := func(c *jen.Statement) {
+		if cond == nil {
+			cond = c
+			return
+		}
+		cond.Op("&&").Add(c)
+	}
+	if !f.Always {
+		and(isSet(f, value.Clone()))
+	}
+	if f.In != ^ir.Window(0) {
+		and(g.has(f.In))
+	}
+	if s.Role == ir.Meta {
+		and(jen.Op("!").Id("e").Dot("Over").Call(jen.Lit(f.JSON)))
+	}
+	return cond
+}
+
+// isSet tells a field's zero value from others.
+func isSet(f *ir.Field, value *jen.Statement) *jen.Statement {
+	if f.Pointer {
+		return value.Op("!=").Nil()
+	}
+	switch x := f.Type.(type) {
+	case ir.Scalar:
+		switch x.Kind {
+		case ir.String:
+			return value.Op("!=").Lit("")
+		case ir.Bool:
+			return value
+		case ir.Int, ir.Float:
+			return value.Op("!=").Lit(0)
+		case ir.ID, ir.Token:
+			return jen.Op("!").Add(value).Dot("IsZero").Call()
+		}
+	case ir.Named:
+		if _, ok := x.Type.Shape.(*ir.Enum); ok {
+			return value.Op("!=").Lit("")
+		}
+	}
+	return value.Op("!=").Nil()
+}
+
+// orZero prints a member that must be written, with what stands for its zero
+// value where that is not what the type writes anyway.
+func (g *generator) orZero(d *jen.Group, f *ir.Field, value *jen.Statement, write func(*jen.Group)) {
+	zero := f.Default
+	switch x := f.Type.(type) {
+	case ir.Scalar:
+		switch {
+		case f.Revision:
+			literal(d, fmt.Sprintf(`,%q:`, f.JSON))
+			d.If(value.Clone().Op("==").Lit("")).Block(
+				jen.Id("b").Op("=").Qual(wirePkg, "AppendString").Call(jen.Id("b"), jen.Id("e").Dot("Revision").Call().Dot("String").Call()),
+			).Else().Block(jen.Id("b").Op("=").Add(g.appendValue(f, value)))
+			return
+		case f.Pointer && zero == "":
+			zero = map[ir.Kind]string{ir.String: `""`, ir.Bool: "false", ir.Int: "0", ir.Float: "0"}[x.Kind]
+		case x.Kind == ir.Int || x.Kind == ir.Float:
+			zero = "" // written as zero anyway
+		}
+	case ir.Named:
+		if _, ok := x.Type.Shape.(*ir.Struct); ok {
+			literal(d, fmt.Sprintf(`,%q:`, f.JSON))
+			d.If(value.Clone().Op("==").Nil()).Block(
+				jen.Id("b").Op("=").New(jen.Id(x.Type.Name)).Dot("AppendJSON").Call(jen.Id("b"), jen.Id("e")),
+			).Else().Block(jen.Id("b").Op("=").Add(g.appendValue(f, value)))
+			return
+		}
+	}
+	if zero == "" {
+		write(d)
+		return
+	}
+	literal(d, fmt.Sprintf(`,%q:`, f.JSON))
+	d.If(isSet(f, value.Clone())).Block(jen.Id("b").Op("=").Add(g.appendValue(f, value))).
+		Else().BlockFunc(func(d *jen.Group) { literal(d, zero) })
+}
+
+// appendValue prints the call that writes a field's value.
+func (g *generator) appendValue(f *ir.Field, value *jen.Statement) *jen.Statement {
+	if s, ok := f.Type.(ir.Scalar); ok {
+		switch {
+		case f.Nullable:
+			return jen.Id("append"+nullableName(s.Kind)).Call(jen.Id("b"), jen.Id("e"), value)
+		case f.Pointer:
+			return g.appendExpr(f.Type, jen.Op("*").Add(value), f.JSON)
+		case s.Kind == ir.Raw || s.Kind == ir.RawObject:
+			zero := f.Default
+			if zero == "" && f.Always && s.Kind == ir.Raw {
+				zero = "null"
+			}
+			return g.appendRaw(s, value, zero)
+		}
+	}
+	return g.appendExpr(f.Type, value, f.JSON)
+}
+
+func nullableName(k ir.Kind) string {
+	return map[ir.Kind]string{ir.Int: "NullableInt", ir.Float: "NullableNumber", ir.String: "NullableString", ir.Bool: "NullableBool"}[k]
+}
+
+// appendRaw prints e.Raw(b, v, zero), which writes zero for what is not set.
+func (g *generator) appendRaw(s ir.Scalar, value jen.Code, zero string) *jen.Statement {
+	args := []jen.Code{jen.Id("b"), value, jen.Id("`" + zero + "`")}
+	if s.Objects != 0 {
+		return jen.Id("e").Dot("RawIn").Call(append(args, g.window(s.Objects))...)
+	}
+	return jen.Id("e").Dot(rawMethod(s.Kind)).Call(args...)
+}
+
+func rawMethod(k ir.Kind) string {
+	if k == ir.RawObject {
+		return "RawObject"
+	}
+	return "Raw"
+}
+
+// appendExpr prints the call that writes a value of an expression's type.
+func (g *generator) appendExpr(e ir.Expr, value jen.Code, name string) *jen.Statement {
+	b, enc := jen.Id("b"), jen.Id("e")
+	switch x := e.(type) {
+	case ir.Scalar:
+		return g.appendScalar(x, value)
+	case ir.Named:
+		switch s := x.Type.Shape.(type) {
+		case *ir.Struct:
+			return jen.Add(value).Dot("AppendJSON").Call(b, enc)
+		case *ir.Union:
+			return jen.Id("append"+x.Type.Name).Call(b, enc, value)
+		case *ir.Enum:
+			return g.appendEnum(x.Type, s, value)
+		case *ir.Alias:
+			return g.appendExpr(s.Of, value, name)
+		}
+	case ir.List:
+		if isStruct(x.Elem) {
+			return jen.Qual(wirePkg, "AppendStructs").Call(b, enc, value)
+		}
+		if s, ok := x.Elem.(ir.Scalar); ok && s.Kind == ir.String {
+			return jen.Qual(wirePkg, "AppendStrings").Call(b, value)
+		}
+		return jen.Qual(wirePkg, "AppendList").Call(b, enc, value, g.appendFunc(x.Elem))
+	case ir.OneOrMany:
+		return jen.Qual(wirePkg, "AppendOneOrMany").Call(b, enc, value, g.window(x.Many), g.appendFunc(x.Elem))
+	case ir.Map:
+		return jen.Qual(wirePkg, "AppendMap").Call(b, enc, value, g.appendFunc(x.Elem))
+	case ir.Ordered:
+		return jen.Qual(wirePkg, "AppendNamed").Call(b, enc, value, g.appendFunc(x.Elem))
+	}
+	panic(fmt.Sprintf("emit: cannot write %T", e))
+}
+
+func isStruct(e ir.Expr) bool {
+	n, ok := e.(ir.Named)
+	if !ok {
+		return false
+	}
+	_, ok = n.Type.Shape.(*ir.Struct)
+	return ok
+}
+
+// appendEnum prints e.Enum(b, string(v), roleEnum), or the plain string of an
+// open enum.
+func (g *generator) appendEnum(t *ir.Type, e *ir.Enum, value jen.Code) *jen.Statement {
+	if e.Open {
+		return jen.Qual(wirePkg, "AppendString").Call(jen.Id("b"), jen.String().Call(value))
+	}
+	return jen.Id("e").Dot("Enum").Call(jen.Id("b"), jen.String().Call(value), jen.Id(enumVar(t)))
+}
+
+func (g *generator) appendScalar(s ir.Scalar, value jen.Code) *jen.Statement {
+	b, e := jen.Id("b"), jen.Id("e")
+	switch s.Kind {
+	case ir.String:
+		return jen.Qual(wirePkg, "AppendString").Call(b, value)
+	case ir.Bool:
+		return jen.Qual(wirePkg, "AppendBool").Call(b, value)
+	case ir.Int:
+		if s.Min == nil && s.Max == nil {
+			return jen.Qual(wirePkg, "AppendInt").Call(b, value)
+		}
+		return e.Dot("Int").Call(append([]jen.Code{b, value}, intBounds(s)...)...)
+	case ir.Float:
+		return e.Dot("Number").Call(append([]jen.Code{b, value}, floatBounds(s)...)...)
+	case ir.Bytes:
+		return jen.Qual(wirePkg, "AppendBytes").Call(b, value)
+	case ir.Raw, ir.RawObject:
+		return g.appendRaw(s, value, "")
+	case ir.Object:
+		return jen.Qual(wirePkg, "AppendMap").Call(b, e, value, jen.Id("appendRaw"))
+	case ir.ID:
+		return e.Dot("ID").Call(b, value)
+	case ir.Token:
+		return e.Dot("Token").Call(b, value)
+	}
+	return e.Dot("Primitive").Call(b, value, g.window(s.Lists))
+}
+
+func intBounds(s ir.Scalar) []jen.Code {
+	min, max := jen.Qual("math", "MinInt64"), jen.Qual("math", "MaxInt64")
+	if s.Min != nil {
+		min = jen.Lit(int(math.Ceil(*s.Min)))
+	}
+	if s.Max != nil {
+		max = jen.Lit(int(math.Floor(*s.Max)))
+	}
+	return []jen.Code{min, max}
+}
+
+func floatBounds(s ir.Scalar) []jen.Code {
+	min, max := jen.Op("-").Qual("math", "MaxFloat64"), jen.Qual("math", "MaxFloat64")
+	number := func(v float64) *jen.Statement {
+		if v == math.Trunc(v) {
+			return jen.Lit(int(v))
+		}
+		return jen.Lit(v)
+	}
+	if s.Min != nil {
+		min = number(*s.Min)
+	}
+	if s.Max != nil {
+		max = number(*s.Max)
+	}
+	return []jen.Code{min, max}
+}
+
+// appendFunc is a function that writes an element.
+func (g *generator) appendFunc(e ir.Expr) jen.Code {
+	switch x := e.(type) {
+	case ir.Scalar:
+		switch x.Kind {
+		case ir.String:
+			return jen.Id("appendString")
+		case ir.Raw:
+			return jen.Id("appendRaw")
+		case ir.Object:
+			return jen.Id("appendObject")
+		}
+	case ir.Named:
+		switch s := x.Type.Shape.(type) {
+		case *ir.Union:
+			return jen.Id("append" + x.Type.Name)
+		case *ir.Alias:
+			return g.appendFunc(s.Of)
+		}
+	}
+	return jen.Func().Params(append(encoderParams(), jen.Id("v").Add(goType(e)))...).Index().Byte().Block(
+		jen.Return(g.appendExpr(e, jen.Id("v"), "")))
+}

@@ -1,0 +1,186 @@
+package emit
+
+import (
+	"fmt"
+	"maps"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/mcpwright/mcp/gen/internal/ir"
+)
+
+// windowNames finds every window that the package speaks of and names it.
+func windowNames(p *ir.Package) map[ir.Window]string {
+	names := make(map[ir.Window]string)
+	put := func(list ...ir.Window) {
+		for _, w := range list {
+			if w != 0 && w != ^ir.Window(0) {
+				names[w] = windowName(p, w)
+			}
+		}
+	}
+	for _, t := range p.Types {
+		put(t.In)
+		switch x := t.Shape.(type) {
+		case *ir.Struct:
+			put(x.Params, x.Asks)
+			for _, c := range x.Consts {
+				put(c.In, c.Required)
+			}
+			for _, f := range x.Fields {
+				put(f.In, f.Required)
+				putExpr(f.Type, put)
+			}
+		case *ir.Union:
+			for _, m := range x.Members {
+				put(m.In)
+			}
+		case *ir.Enum:
+			for _, v := range x.Values {
+				put(v.In)
+			}
+		}
+	}
+	for _, m := range p.Methods {
+		put(m.FromClient, m.FromServer, m.Embedded, m.MultiRound, m.Cacheable)
+	}
+	for _, e := range p.Errors {
+		put(e.In)
+	}
+	for _, f := range p.Forms {
+		put(f.In)
+	}
+	return names
+}
+
+func putExpr(e ir.Expr, put func(...ir.Window)) {
+	switch x := e.(type) {
+	case ir.Scalar:
+		put(x.Lists, x.Objects)
+	case ir.List:
+		put(x.MaxIn)
+		putExpr(x.Elem, put)
+	case ir.Map:
+		putExpr(x.Elem, put)
+	case ir.OneOrMany:
+		put(x.Many)
+	}
+}
+
+// windowName says in words which revisions a window holds.
+func windowName(p *ir.Package, w ir.Window) string {
+	n := len(p.Revisions)
+	date := func(bit int) string { return compact(p.Revisions[bit].Name) }
+	known := w & (1<<n - 1)
+	first, last := bits.TrailingZeros64(uint64(known)), bits.Len64(uint64(known))-1
+	switch solid := known>>first == 1<<(last-first+1)-1; {
+	case solid && w != known:
+		return "since" + date(first)
+	case solid && first == last:
+		return "only" + date(first)
+	case solid && first == 0:
+		return "until" + date(last)
+	case solid:
+		return "from" + date(first) + "to" + date(last)
+	}
+	if missing := ^w & (1<<n - 1); w != known && bits.OnesCount64(uint64(missing)) == 1 {
+		return "except" + date(bits.TrailingZeros64(uint64(missing)))
+	}
+	var parts []string
+	for bit := range n {
+		if w.Has(bit) {
+			parts = append(parts, date(bit))
+		}
+	}
+	name := "in" + strings.Join(parts, "and")
+	if w != known {
+		name += "andLater"
+	}
+	return name
+}
+
+// compact is a date as it stands in Go names.
+func compact(revision string) string { return strings.ReplaceAll(revision, "-", "") }
+
+// revisions prints the revisions and the windows.
+func (g *generator) revisions(f *jen.File) {
+	f.Comment("The revisions of the protocol, oldest first.")
+	f.Var().DefsFunc(func(d *jen.Group) {
+		for i, r := range g.pkg.Revisions {
+			name := "Revision" + compact(r.Name)
+			d.Comment(fmt.Sprintf("%s is the revision of %s.", name, r.Name))
+			d.Id(name).Op("=").Qual(wirePkg, "NewRevision").Call(jen.Lit(i), jen.Lit(r.Name))
+		}
+	})
+	f.Line()
+	f.Comment("Revisions lists what is known about each revision, oldest first.")
+	f.Var().Id("Revisions").Op("=").Index().Qual(peerPkg, "RevisionInfo").ValuesFunc(func(v *jen.Group) {
+		for _, r := range g.pkg.Revisions {
+			v.Line().Values(jen.Dict{jen.Id("Revision"): jen.Id("Revision" + compact(r.Name)), jen.Id("Handshake"): jen.Lit(r.Handshake)})
+		}
+		v.Line()
+	})
+	f.Line()
+	g.latest(f)
+	g.parseRevision(f)
+	g.windowConsts(f)
+}
+
+// latest prints:
+//
+//	const LatestRevision = "2026-07-28"
+func (g *generator) latest(f *jen.File) {
+	newest := g.pkg.Revisions[len(g.pkg.Revisions)-1]
+	f.Comment("LatestRevision names the newest revision.")
+	f.Const().Id("LatestRevision").Op("=").Lit(newest.Name)
+	f.Line()
+	for _, r := range slices.Backward(g.pkg.Revisions) {
+		if r.Handshake {
+			f.Comment("LatestHandshakeRevision names the newest revision whose sessions begin with").Line().Comment("initialize.")
+			f.Const().Id("LatestHandshakeRevision").Op("=").Lit(r.Name)
+			f.Line()
+			return
+		}
+	}
+}
+
+func (g *generator) parseRevision(f *jen.File) {
+	f.Comment("ParseRevision finds the revision of a name and whether there is one.")
+	f.Func().Id("ParseRevision").Params(jen.Id("name").String()).Params(jen.Qual(wirePkg, "Revision"), jen.Bool()).Block(
+		jen.For(jen.List(jen.Id("_"), jen.Id("r")).Op(":=").Range().Id("Revisions")).Block(
+			jen.If(jen.Id("r").Dot("Revision").Dot("String").Call().Op("==").Id("name")).Block(
+				jen.Return(jen.Id("r").Dot("Revision"), jen.True()),
+			),
+		),
+		jen.Return(jen.Qual(wirePkg, "Revision").Values(), jen.False()),
+	)
+	f.Line()
+}
+
+// windowConsts prints:
+//
+//	since20250618 = wire.Always &^ (1<<2 - 1)
+func (g *generator) windowConsts(f *jen.File) {
+	f.Comment("The windows in which members, values and messages exist.")
+	f.Const().DefsFunc(func(d *jen.Group) {
+		n := len(g.pkg.Revisions)
+		for _, w := range slices.Sorted(maps.Keys(g.windows)) {
+			known := w & (1<<n - 1)
+			first := bits.TrailingZeros64(uint64(known))
+			name := g.windows[w]
+			switch {
+			case strings.HasPrefix(name, "since"):
+				d.Id(name).Op("=").Qual(wirePkg, "Always").Op("&^").Parens(jen.Lit(1).Op("<<").Lit(first).Op("-").Lit(1))
+			case strings.HasPrefix(name, "except"):
+				d.Id(name).Op("=").Qual(wirePkg, "Always").Op("&^").Parens(jen.Lit(1).Op("<<").Lit(bits.TrailingZeros64(uint64(^w))))
+			case w != known:
+				d.Id(name).Qual(wirePkg, "Window").Op("=").Id(fmt.Sprintf("%#b", uint64(known))).Op("|").Qual(wirePkg, "Always").Op("&^").Parens(jen.Lit(1).Op("<<").Lit(n).Op("-").Lit(1))
+			default:
+				d.Id(name).Qual(wirePkg, "Window").Op("=").Id(fmt.Sprintf("%#b", uint64(known)))
+			}
+		}
+	})
+}

@@ -1,0 +1,244 @@
+package emit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/mcpwright/mcp/gen/internal/ir"
+)
+
+// types prints the declarations of an area: each method's messages, then what
+// they are made of.
+func (g *generator) types(f *jen.File, area string) {
+	for _, t := range g.inArea(area) {
+		switch x := t.Shape.(type) {
+		case *ir.Struct:
+			g.structType(f, t, x)
+		case *ir.Union:
+			g.unionType(f, t, x)
+		case *ir.Enum:
+			g.enumType(f, t, x)
+		case *ir.Alias:
+			g.aliasType(f, t, x)
+		}
+	}
+}
+
+// inArea lists the types of an area in the order a reader looks for them: the
+// requests with their results, the notifications, then the rest by name.
+func (g *generator) inArea(area string) []*ir.Type {
+	var first, rest []*ir.Type
+	for _, notification := range []bool{false, true} {
+		for _, m := range g.pkg.Methods {
+			if m.Notification != notification {
+				continue
+			}
+			for _, t := range []*ir.Type{m.Type, m.Result} {
+				if t != nil && t.Area == area && !slices.Contains(first, t) {
+					first = append(first, t)
+				}
+			}
+		}
+	}
+	for _, t := range g.pkg.Types {
+		if t.Area == area && !slices.Contains(first, t) {
+			rest = append(rest, t)
+		}
+	}
+	return append(first, rest...)
+}
+
+// structType prints:
+//
+//	type Tool struct { Name string; … Extra map[string]json.RawMessage }
+func (g *generator) structType(f *jen.File, t *ir.Type, s *ir.Struct) {
+	f.Add(comment(t.Name, t.Doc, t.Deprecated))
+	f.Type().Id(t.Name).StructFunc(func(d *jen.Group) {
+		for _, field := range s.Fields {
+			d.Add(comment(field.Name, field.Doc, field.Deprecated))
+			d.Id(field.Name).Add(fieldType(field))
+		}
+		if !choice(s) {
+			d.Comment("Extra holds the members that the revision being spoken does not know.")
+			d.Id("Extra").Add(rawMap())
+		}
+	})
+	f.Line()
+	if s.Method != nil {
+		g.messageMethods(f, t, s)
+	}
+}
+
+// choice tells whether a message's params are one of several types, which
+// then hold everything.
+func choice(s *ir.Struct) bool {
+	return s.Method != nil && len(s.Fields) == 1 && s.Fields[0].JSON == "params"
+}
+
+func rawMap() *jen.Statement {
+	return jen.Map(jen.String()).Qual("encoding/json", "RawMessage")
+}
+
+// messageMethods prints what the runtime asks of a message:
+//
+//	func (*CallToolRequest) Method() string { return MethodCallTool }
+func (g *generator) messageMethods(f *jen.File, t *ir.Type, s *ir.Struct) {
+	m := s.Method
+	f.Commentf("Method returns %q.", m.Wire)
+	f.Func().Params(jen.Op("*").Id(t.Name)).Id("Method").Params().String().Block(jen.Return(jen.Id("Method" + m.Name)))
+	f.Line()
+	if m.Notification && s.Params != 0 {
+		f.Comment("RequiresParams tells in which revisions the message has params even where")
+		f.Comment("they say nothing.")
+		f.Func().Params(jen.Op("*").Id(t.Name)).Id("RequiresParams").Params().Qual(wirePkg, "Window").Block(jen.Return(g.window(s.Params)))
+		f.Line()
+	}
+	if m.Notification {
+		f.Comment("IsNotification marks the type as a notification.")
+		f.Func().Params(jen.Op("*").Id(t.Name)).Id("IsNotification").Params().Block()
+	} else {
+		f.Commentf("NewResult returns an empty [%s].", g.result(m))
+		f.Func().Params(jen.Op("*").Id(t.Name)).Id("NewResult").Params().Op("*").Id(g.result(m)).Block(
+			jen.Return(jen.New(jen.Id(g.result(m)))))
+	}
+	f.Line()
+}
+
+// fieldType is the Go type of a field.
+func fieldType(f *ir.Field) *jen.Statement {
+	if f.Pointer {
+		return jen.Op("*").Add(goType(f.Type))
+	}
+	return goType(f.Type)
+}
+
+// goType is the Go type of an expression.
+func goType(e ir.Expr) *jen.Statement {
+	switch x := e.(type) {
+	case ir.Scalar:
+		return scalarType(x.Kind)
+	case ir.Named:
+		return jen.Id(x.Type.Name)
+	case ir.List:
+		return jen.Index().Add(goType(x.Elem))
+	case ir.OneOrMany:
+		return jen.Index().Add(goType(x.Elem))
+	case ir.Map:
+		return jen.Map(jen.String()).Add(goType(x.Elem))
+	case ir.Ordered:
+		return jen.Index().Id(x.Name)
+	}
+	panic(fmt.Sprintf("emit: no Go type for %T", e))
+}
+
+func scalarType(k ir.Kind) *jen.Statement {
+	switch k {
+	case ir.String:
+		return jen.String()
+	case ir.Bool:
+		return jen.Bool()
+	case ir.Int:
+		return jen.Int64()
+	case ir.Float:
+		return jen.Float64()
+	case ir.Bytes:
+		return jen.Index().Byte()
+	case ir.Raw, ir.RawObject:
+		return jen.Qual("encoding/json", "RawMessage")
+	case ir.Object:
+		return rawMap()
+	case ir.ID:
+		return jen.Id("RequestID")
+	case ir.Token:
+		return jen.Id("ProgressToken")
+	}
+	return jen.Any()
+}
+
+// enumType prints:
+//
+//	type Role string
+//	const ( RoleAssistant Role = "assistant" … )
+func (g *generator) enumType(f *jen.File, t *ir.Type, e *ir.Enum) {
+	f.Add(comment(t.Name, t.Doc, t.Deprecated))
+	f.Type().Id(t.Name).String()
+	f.Line()
+	f.Commentf("The values of [%s].", t.Name)
+	f.Const().DefsFunc(func(d *jen.Group) {
+		for _, v := range e.Values {
+			d.Add(comment(v.Name, v.Doc, ""))
+			d.Id(v.Name).Id(t.Name).Op("=").Lit(v.JSON)
+		}
+	})
+	f.Line()
+}
+
+// unionType prints:
+//
+//	type ContentBlock interface { wire.Value; isContentBlock() }
+//	type UnknownContentBlock struct { Raw json.RawMessage }
+func (g *generator) unionType(f *jen.File, t *ir.Type, u *ir.Union) {
+	var names []string
+	for _, m := range u.Members {
+		names = append(names, "*"+m.Type.Name)
+	}
+	unknown := "Unknown" + t.Name
+	text := fmt.Sprintf("%s\nIt is one of %s and *%s.", t.Doc, strings.Join(names, ", "), unknown)
+	f.Add(comment(t.Name, text, t.Deprecated))
+	f.Type().Id(t.Name).Interface(jen.Qual(wirePkg, "Value"), jen.Id("is"+t.Name).Params())
+	f.Line()
+	for _, m := range u.Members {
+		f.Func().Params(jen.Op("*").Id(m.Type.Name)).Id("is" + t.Name).Params().Block()
+	}
+	f.Func().Params(jen.Op("*").Id(unknown)).Id("is" + t.Name).Params().Block()
+	f.Line()
+	f.Add(comment(unknown, fmt.Sprintf("is %s of a type that the revision being spoken does not know. It is written as it was read.", a(t.Name)), ""))
+	f.Type().Id(unknown).Struct(jen.Comment("Raw is the whole value, an object."), jen.Id("Raw").Qual("encoding/json", "RawMessage"))
+	f.Line()
+	for _, field := range g.orderedOf(t) {
+		f.Add(comment(field, fmt.Sprintf("is %s with its name, for lists whose order matters.", a(t.Name)), ""))
+		f.Type().Id(field).Op("=").Qual(wirePkg, "Named").Types(jen.Id(t.Name))
+		f.Line()
+	}
+}
+
+// orderedOf lists the names of the ordered maps' members that hold a t.
+func (g *generator) orderedOf(t *ir.Type) []string {
+	var names []string
+	for _, owner := range g.pkg.Types {
+		s, ok := owner.Shape.(*ir.Struct)
+		if !ok {
+			continue
+		}
+		for _, f := range s.Fields {
+			if o, ok := f.Type.(ir.Ordered); ok && o.Elem == (ir.Named{Type: t}) && !slices.Contains(names, o.Name) {
+				names = append(names, o.Name)
+			}
+		}
+	}
+	return names
+}
+
+// aliasType prints:
+//
+//	type EmptyResult = Result
+func (g *generator) aliasType(f *jen.File, t *ir.Type, a *ir.Alias) {
+	f.Add(comment(t.Name, t.Doc, t.Deprecated))
+	f.Type().Id(t.Name).Op("=").Add(aliasOf(a.Of))
+	f.Line()
+}
+
+func aliasOf(e ir.Expr) *jen.Statement {
+	if s, ok := e.(ir.Scalar); ok {
+		switch s.Kind {
+		case ir.ID:
+			return jen.Qual(wirePkg, "RequestID")
+		case ir.Token:
+			return jen.Qual(wirePkg, "ProgressToken")
+		}
+	}
+	return goType(e)
+}

@@ -1,0 +1,57 @@
+package ir
+
+import (
+	"strings"
+	"unicode"
+)
+
+// initialisms are written in one case.
+var initialisms = map[string]string{
+	"id": "ID", "uri": "URI", "url": "URL", "json": "JSON", "mime": "MIME", "ttl": "TTL", "jsonrpc": "JSONRPC",
+	"http": "HTTP", "html": "HTML", "sse": "SSE", "api": "API", "uuid": "UUID", "ids": "IDs", "uris": "URIs", "urls": "URLs",
+}
+
+// exported makes a Go name of a definition, a member or a position.
+func exported(name string) string {
+	name = name[strings.LastIndex(name, "/")+1:] // the prefix of a reserved _meta key
+	var out strings.Builder
+	for _, word := range words(name) {
+		if s, ok := initialisms[strings.ToLower(word)]; ok {
+			out.WriteString(s)
+			continue
+		}
+		r := []rune(word)
+		out.WriteString(string(unicode.ToUpper(r[0])) + string(r[1:]))
+	}
+	return out.String()
+}
+
+// words splits a name at everything that is no letter or digit and before each
+// capital that begins a word.
+func words(name string) []string {
+	var list []string
+	var word []rune
+	flush := func() {
+		if len(word) > 0 {
+			list = append(list, string(word))
+			word = nil
+		}
+	}
+	runes := []rune(name)
+	for i, r := range runes {
+		switch {
+		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
+			flush()
+			continue
+		case unicode.IsUpper(r) && i > 0:
+			afterLower := unicode.IsLower(runes[i-1]) || unicode.IsDigit(runes[i-1])
+			beforeLower := i+1 < len(runes) && unicode.IsLower(runes[i+1])
+			if afterLower || beforeLower && unicode.IsUpper(runes[i-1]) {
+				flush()
+			}
+		}
+		word = append(word, r)
+	}
+	flush()
+	return list
+}

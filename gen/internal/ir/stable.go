@@ -1,0 +1,129 @@
+package ir
+
+import (
+	"fmt"
+	"slices"
+)
+
+// stable refuses a newest revision that changes what Go programs written for
+// the revisions before it use, unless a Change rule allows it.
+func stable(older, newer *Package, rules *book, problems *issues) {
+	c := &comparison{newer: newer, rules: rules, issues: problems,
+		from: older.Revisions[len(older.Revisions)-1].Name, to: newer.Revisions[len(newer.Revisions)-1].Name}
+	for _, t := range older.Types {
+		c.typ(t)
+	}
+	for _, m := range older.Methods {
+		c.method(m)
+	}
+}
+
+// comparison compares the Go declarations of two sets of revisions.
+type comparison struct {
+	newer    *Package
+	rules    *book
+	issues   *issues
+	from, to string
+}
+
+// changed reports that a declaration is no longer what it was.
+func (c *comparison) changed(at, where, before, after string) {
+	if before == after || c.rules.change(at) {
+		return
+	}
+	c.issues.add(where, "adding %s to %s changes the Go declaration of %s from %s to %s; keep it with a rule, or allow the change with a Change rule for %q",
+		c.to, c.from, at, before, after, at)
+}
+
+func (c *comparison) typ(old *Type) {
+	i := slices.IndexFunc(c.newer.Types, func(t *Type) bool { return t.Name == old.Name })
+	if i < 0 {
+		c.changed(old.Name, old.At, "a type", "nothing")
+		return
+	}
+	now := c.newer.Types[i]
+	if kind := shapeName(now.Shape); kind != shapeName(old.Shape) {
+		c.changed(old.Name, now.At, shapeName(old.Shape), kind)
+		return
+	}
+	switch x := old.Shape.(type) {
+	case *Struct:
+		c.fields(old, x, now)
+	case *Union:
+		for _, m := range x.Members {
+			members := now.Shape.(*Union).Members
+			if !slices.ContainsFunc(members, func(n *Member) bool { return n.Type.Name == m.Type.Name }) {
+				c.changed(old.Name, now.At, "a union with "+m.Type.Name, "one without")
+			}
+		}
+	case *Alias:
+		c.changed(old.Name, now.At, exprName(x.Of), exprName(now.Shape.(*Alias).Of))
+	}
+}
+
+func (c *comparison) fields(old *Type, s *Struct, now *Type) {
+	for _, f := range s.Fields {
+		fields := now.Shape.(*Struct).Fields
+		i := slices.IndexFunc(fields, func(n *Field) bool { return n.Name == f.Name })
+		if i < 0 {
+			c.changed(old.Name+"."+f.JSON, now.At, "a field", "nothing")
+			continue
+		}
+		c.changed(old.Name+"."+f.JSON, now.At, declaration(f), declaration(fields[i]))
+	}
+}
+
+func (c *comparison) method(old *Method) {
+	i := slices.IndexFunc(c.newer.Methods, func(m *Method) bool { return m.Wire == old.Wire })
+	if i < 0 {
+		c.changed("method "+old.Wire, old.Type.At, "a method", "nothing")
+		return
+	}
+	now := c.newer.Methods[i]
+	c.changed("method "+old.Wire, now.Type.At, signature(old), signature(now))
+}
+
+func signature(m *Method) string {
+	if m.Result == nil {
+		return fmt.Sprintf("%s(%s)", m.Name, m.Type.Name)
+	}
+	return fmt.Sprintf("%s(%s) %s", m.Name, m.Type.Name, m.Result.Name)
+}
+
+// declaration is a field's Go type as far as programs see it.
+func declaration(f *Field) string {
+	if f.Pointer {
+		return "*" + goName(f.Type)
+	}
+	return goName(f.Type)
+}
+
+// goName is an expression's Go type: bounds and windows are not part of it.
+func goName(e Expr) string {
+	switch x := e.(type) {
+	case Scalar:
+		if x.Kind == RawObject {
+			x.Kind = Raw
+		}
+		return exprName(Scalar{Kind: x.Kind})
+	case List:
+		return "[]" + goName(x.Elem)
+	case OneOrMany:
+		return "[]" + goName(x.Elem)
+	case Map:
+		return "map " + goName(x.Elem)
+	}
+	return exprName(e)
+}
+
+func shapeName(s Shape) string {
+	switch s.(type) {
+	case *Struct:
+		return "a struct"
+	case *Union:
+		return "a union"
+	case *Enum:
+		return "an enum"
+	}
+	return "an alias"
+}

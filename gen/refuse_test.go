@@ -1,0 +1,262 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/gen/internal/emit"
+)
+
+// A refusal is an edit that no rule merges, and what the error says: where,
+// what, and which rule to write.
+type refusal struct {
+	edit edit
+	want []string
+}
+
+// changedForms are things that have another form than in the revisions before.
+var changedForms = map[string]refusal{
+	"a string that becomes an integer": {
+		member("Tool", "description", `{"type": "integer"}`),
+		[]string{"2027-03-01#/$defs/Tool/properties/description", "2026-07-28#/$defs/Tool/properties/description is string", "is integer", "Raw rule"},
+	},
+	"an object that becomes a string": {
+		member("Tool", "annotations", `{"type": "string"}`),
+		[]string{"2027-03-01#/$defs/Tool/properties/annotations", "2026-07-28#/$defs/Tool/properties/annotations is ToolAnnotations", "is string", "Raw rule"},
+	},
+	"a definition that becomes a string": {
+		define("ToolAnnotations", `{"type": "string"}`),
+		[]string{"2027-03-01#/$defs/ToolAnnotations", "2026-07-28", "rule"},
+	},
+	"a constant that changes": {
+		member("TextContent", "type", `{"type": "string", "const": "prose"}`),
+		[]string{"2027-03-01#/$defs/TextContent/properties/type", "2026-07-28#/$defs/TextContent/properties/type", `"text"`, `"prose"`, "definition of its own"},
+	},
+	"a list that becomes bounded otherwise": {
+		func(defs object) {
+			c := defs["CompleteResult"].(object)["properties"].(object)["completion"].(object)["properties"].(object)
+			c["values"].(object)["maxItems"] = parsed("200")
+		},
+		[]string{"2027-03-01#/$defs/CompleteResult/properties/completion/properties/values", "2026-07-28#/$defs/CompleteResult", "bound"},
+	},
+	"a required object that becomes optional": {
+		func(defs object) {
+			d := defs["DiscoverResult"].(object)
+			d["required"] = slices.DeleteFunc(d["required"].([]any), func(v any) bool { return v == "capabilities" })
+		},
+		[]string{unseen, "2026-07-28", "#/$defs/DiscoverResult", "DiscoverResult.capabilities", "ServerCapabilities to *ServerCapabilities", "Change rule"},
+	},
+	"a string that becomes a list": {
+		member("Tool", "title", `{"type": "array", "items": {"type": "string"}}`),
+		[]string{"2027-03-01#/$defs/Tool/properties/title is an array", "2026-07-28#/$defs/Tool/properties/title is string", "rule"},
+	},
+	"a list that becomes single": {
+		member("CallToolResult", "content", `{"$ref": "#/$defs/ContentBlock"}`),
+		[]string{"2027-03-01#/$defs/CallToolResult/properties/content is ContentBlock", "2026-07-28#/$defs/CallToolResult/properties/content is an array", "Raw rule"},
+	},
+	"a single that may become a list": {
+		member("PromptMessage", "content", `{"anyOf": [{"$ref": "#/$defs/ContentBlock"}, {"type": "array", "items": {"$ref": "#/$defs/ContentBlock"}}]}`),
+		[]string{unseen, "2026-07-28", "#/$defs/PromptMessage", "from ContentBlock to []ContentBlock", `Change rule for "PromptMessage.content"`},
+	},
+	"a number that becomes an integer": {
+		member("ProgressNotificationParams", "progress", `{"type": "integer"}`),
+		[]string{"2027-03-01#/$defs/ProgressNotificationParams/properties/progress is integer", "2026-07-28#/$defs/ProgressNotificationParams/properties/progress is number", "rule"},
+	},
+	"a map that becomes a struct": {
+		member("GetPromptRequestParams", "arguments", `{"type": "object", "properties": {"a": {"type": "string"}}}`),
+		[]string{unseen, "2026-07-28", "#/$defs/GetPromptRequest", `Change rule for "GetPromptRequest.arguments"`},
+	},
+	"an enum that is open from now on": {
+		define("LoggingLevel", `{"type": "string"}`),
+		[]string{"2027-03-01#/$defs/LoggingLevel is string", "2026-07-28#/$defs/LoggingLevel is an enum", `Open rule for "LoggingLevel"`},
+	},
+	"a _meta that is no object": {
+		member("CallToolResult", "_meta", `{"type": "string"}`),
+		[]string{"2027-03-01#/$defs/CallToolResult/properties/_meta is string", "2026-07-28#/$defs/CallToolResult/properties/_meta"},
+	},
+	"a _meta of another type": {
+		together(define("OtherMeta", `{"type": "object", "properties": {"z": {"type": "string"}}}`), member("CallToolResult", "_meta", `{"$ref": "#/$defs/OtherMeta"}`)),
+		[]string{unseen, "2026-07-28", "#/$defs/CallToolResult", "from *ResultMeta to *OtherMeta", `Change rule for "CallToolResult._meta"`},
+	},
+}
+
+// clashingNames want a name that is another's.
+var clashingNames = map[string]refusal{
+	"two types wanting one name": {
+		define("call_tool_result", `{"type": "object", "properties": {"a": {"type": "string"}}}`),
+		[]string{"2027-03-01#/$defs/call_tool_result", `"CallToolResult"`, "Names rule"},
+	},
+	"a type named like a generated function": {
+		define("Text", `{"type": "object", "properties": {"a": {"type": "string"}}}`),
+		[]string{"2027-03-01#/$defs/Text", `"Text"`, "Names rule"},
+	},
+	"a type named like a generated type": {
+		define("UnknownContentBlock", `{"type": "object", "properties": {"a": {"type": "string"}}}`),
+		[]string{"2027-03-01#/$defs/UnknownContentBlock", "Names rule"},
+	},
+	"a type named like a table": {
+		define("Methods", `{"type": "object", "properties": {"a": {"type": "string"}}}`),
+		[]string{"2027-03-01#/$defs/Methods", "Names rule"},
+	},
+	"a request named like what every view has": {
+		together(func(defs object) { defs["CallRequest"] = clone(defs["DiscoverRequest"]) }, member("CallRequest", "method", `{"type": "string", "const": "call"}`), arm("ClientRequest", "CallRequest")),
+		[]string{"2027-03-01#/$defs/CallRequest", `"call"`, `"Call"`, "Names rule"},
+	},
+	"a member named like a generated method": {
+		member("Tool", "append_json", `{"type": "string"}`),
+		[]string{"2027-03-01#/$defs/Tool", `"append_json"`, `"AppendJSON"`, "rule"},
+	},
+	"a member named like the unknown members": {
+		member("Tool", "extra", `{"type": "string"}`),
+		[]string{"2027-03-01#/$defs/Tool", `"extra"`, `"Extra"`, "rule"},
+	},
+	"a member named like a typed error's method": {
+		together(newErrorCode, func(defs object) {
+			data := defs["QuotaExceededError"].(object)["properties"].(object)["error"].(object)["allOf"].([]any)[1].(object)["properties"].(object)["data"].(object)
+			data["properties"].(object)["unwrap"] = parsed(`{"type": "string"}`)
+		}),
+		[]string{"2027-03-01#/$defs/QuotaExceededError", `"unwrap"`, `"Unwrap"`, "rule"},
+	},
+	"two members wanting one name": {
+		member("Tool", "input_schema", `{"type": "string"}`),
+		[]string{"2027-03-01#/$defs/Tool", `"inputSchema"`, `"input_schema"`, `"InputSchema"`, "rule"},
+	},
+	"an inline shape that wants the name of a definition": {
+		together(member("Tool", "kind", `{"type": "string", "enum": ["a", "b"]}`), define("ToolKind", `{"type": "object", "properties": {"a": {"type": "string"}}}`)),
+		[]string{"2027-03-01#/$defs/Tool/properties/kind", `"ToolKind"`, "rule"},
+	},
+	"two values wanting one name": {
+		member("Tool", "mood", `{"type": "string", "enum": ["a b", "a-b"]}`),
+		[]string{"2027-03-01#/$defs/Tool/properties/mood", `"a b"`, `"a-b"`, `Members rule for "ToolMood=a-b"`},
+	},
+	"a value without a name": {
+		member("Tool", "mood", `{"type": "string", "enum": ["", "x"]}`),
+		[]string{"2027-03-01#/$defs/Tool/properties/mood", `Members rule for "ToolMood="`},
+	},
+	"a member whose name is none in Go": {
+		member("Tool", "2nd", `{"type": "string"}`),
+		[]string{"2027-03-01#/$defs/Tool/properties/2nd", `Members rule for "Tool.2nd"`},
+	},
+	"a member whose name nobody could use": {
+		member("Tool", "名", `{"type": "string"}`),
+		[]string{"2027-03-01#/$defs/Tool/properties/名", `Members rule for "Tool.名"`},
+	},
+	"a request named like another's iterator": {
+		together(newPagedList, request("ListAgentsAllRequest", "agents/all")),
+		[]string{`"ServerPeer.ListAgentsAll"`, "Names rule"},
+	},
+}
+
+// brokenMessages are messages, results and errors that nobody could send or
+// tell apart.
+var brokenMessages = map[string]refusal{
+	"a method that changes its name": {
+		member("CallToolRequest", "method", `{"type": "string", "const": "tools/run"}`),
+		[]string{"2027-03-01#/$defs/CallToolRequest/properties/method", "2026-07-28", `"tools/call"`, `"tools/run"`, "definition of its own"},
+	},
+	"a message in no union of messages": {
+		define("LostNotification", `{"type": "object", "required": ["method"], "properties": {"method": {"type": "string", "const": "notifications/lost"}}}`),
+		[]string{"2027-03-01#/$defs/LostNotification", "nobody may send it", "Framing rule"},
+	},
+	"a method defined twice": {
+		together(newServerNotification, func(defs object) { defs["AgainNotification"] = clone(defs["QuotaNotification"]) }, arm("ServerNotification", "AgainNotification")),
+		[]string{"2027-03-01#/$defs/AgainNotification", `"notifications/quota"`, `"AgainNotification"`, `"QuotaNotification"`},
+	},
+	"a method whose definition is renamed": {
+		together(func(defs object) {
+			defs["RunToolRequest"] = clone(defs["CallToolRequest"])
+			defs["RunToolResult"] = clone(defs["CallToolResult"])
+		},
+			disarm("ClientRequest", "CallToolRequest"), arm("ClientRequest", "RunToolRequest"), undefine("CallToolRequest")),
+		[]string{"2027-03-01#/$defs/RunToolRequest", "2024-11-05", `"tools/call"`, `"CallToolRequest"`, "Same rule"},
+	},
+	"a result that changes its type": {
+		func(defs object) {
+			response := defs["ListToolsResultResponse"].(object)["properties"].(object)
+			response["result"] = parsed(`{"$ref": "#/$defs/ListPromptsResult"}`)
+		},
+		[]string{"2027-03-01#/$defs/ListToolsRequest", "2024-11-05", "Same rule", `"tools/list"`, `"ListToolsResult"`, `"ListPromptsResult"`},
+	},
+	"an error code that changes": {
+		func(defs object) {
+			part := defs["HeaderMismatchError"].(object)["properties"].(object)["error"].(object)["allOf"].([]any)[1].(object)
+			part["properties"].(object)["code"] = parsed(`{"type": "integer", "const": -32099}`)
+		},
+		[]string{"2027-03-01#/$defs/HeaderMismatchError", "2026-07-28", "-32020", "-32099"},
+	},
+	"two errors with one code": {
+		together(newErrorCode, func(defs object) { defs["QuotaGoneError"] = clone(defs["QuotaExceededError"]) }),
+		[]string{"2027-03-01#/$defs/QuotaGoneError", "-32031", `"QuotaGoneError"`, `"QuotaExceededError"`, "Same rule"},
+	},
+	"a page with two lists": {
+		together(newPagedList, member("ListAgentsResult", "more", `{"type": "array", "items": {"type": "string"}}`)),
+		[]string{"2027-03-01#/$defs/ListAgentsResult", `"agents/list"`, "two lists"},
+	},
+}
+
+// formless are things that have no Go form.
+var formless = map[string]refusal{
+	"an anonymous union without a name": {
+		member("Tool", "sample", `{"anyOf": [{"$ref": "#/$defs/Icon"}, {"$ref": "#/$defs/Root"}]}`),
+		[]string{"2027-03-01#/$defs/Tool/properties/sample", `"Tool.sample"`, "Names rule"},
+	},
+	"a union without a discriminator": {
+		together(define("Either", `{"anyOf": [{"$ref": "#/$defs/Left"}, {"$ref": "#/$defs/Right"}]}`),
+			define("Left", `{"type": "object", "properties": {"a": {"type": "string"}}}`), define("Right", `{"type": "object", "properties": {"a": {"type": "string"}}}`)),
+		[]string{"2027-03-01#/$defs/Either", "Left and Right cannot be told apart", "constant member"},
+	},
+	"more than 64 members": {
+		func(defs object) {
+			for i := range 60 {
+				member("Tool", fmt.Sprintf("member%d", i), `{"type": "string"}`)(defs)
+			}
+		},
+		[]string{"2027-03-01#/$defs/Tool", "members are more than the 64"},
+	},
+	"a union of a string and an object": {
+		member("Tool", "mood", `{"anyOf": [{"type": "string"}, {"$ref": "#/$defs/Icon"}]}`),
+		[]string{"2027-03-01#/$defs/Tool/properties/mood", "several kinds of value", "Raw rule"},
+	},
+	"a union that may be null": {
+		member("Tool", "mood", `{"anyOf": [{"$ref": "#/$defs/ContentBlock"}, {"type": "null"}]}`),
+		[]string{"2027-03-01#/$defs/Tool/properties/mood", "several kinds of value", "Raw rule"},
+	},
+	"elements that may be null": {
+		member("Tool", "mood", `{"type": "array", "items": {"type": ["string", "null"]}}`),
+		[]string{"2027-03-01#/$defs/Tool/properties/mood/items", "may be null", "Raw rule"},
+	},
+	"a constant that is no string": {
+		member("Tool", "seven", `{"type": "integer", "const": 7}`),
+		[]string{"2027-03-01#/$defs/Tool/properties/seven", "the constant 7", "Raw rule"},
+	},
+	"a union of enums": {
+		define("Mood", `{"anyOf": [{"$ref": "#/$defs/Role"}, {"$ref": "#/$defs/LoggingLevel"}]}`),
+		[]string{"2027-03-01#/$defs/Mood", `"Role" is no object`},
+	},
+	"a type that holds itself": {
+		together(define("NodeA", `{"type": "object", "required": ["next"], "properties": {"next": {"$ref": "#/$defs/NodeB"}}}`),
+			define("NodeB", `{"type": "object", "required": ["next"], "properties": {"next": {"$ref": "#/$defs/NodeA"}}}`)),
+		[]string{"2027-03-01#/$defs/NodeA", "without an end", "optional"},
+	},
+}
+
+func TestAChangeThatCannotBeMergedIsRefusedWithTheRuleToWrite(t *testing.T) {
+	for _, table := range []map[string]refusal{changedForms, clashingNames, brokenMessages, formless} {
+		for name, r := range table {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				p, err := quick(t, r.edit)
+				if err == nil { // what only printing finds
+					_, err = emit.Files(p)
+				}
+				require.Error(t, err)
+				for _, want := range r.want {
+					require.Contains(t, err.Error(), want)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/gen/internal/emit"
+	"github.com/mcpwright/mcp/gen/internal/ir"
+	"github.com/mcpwright/mcp/gen/internal/load"
+)
+
+// silent is an overlay without a text.
+func silent(t *testing.T) *load.Docs {
+	t.Helper()
+	docs, err := load.ParseDocs("docs.txt", []byte("covers: 2024-01-01\n"))
+	require.NoError(t, err)
+	return docs
+}
+
+// ruled compiles the known revisions, and an unseen one if there are edits,
+// with other rules.
+func ruled(t *testing.T, change func(*ir.Rules), edits ...edit) (*ir.Package, error) {
+	t.Helper()
+	files, err := known()
+	require.NoError(t, err)
+	if len(edits) > 0 {
+		files = append(slices.Clone(files), unseenFile(t, edits...))
+	}
+	r := rules
+	change(&r)
+	return ir.Build(sources(files), &r, silent(t))
+}
+
+// with adds a rule to a list without touching the list's owner.
+func with[R any](list *[]R, rule R) { *list = append(slices.Clip(*list), rule) }
+
+const why = "the test wants it"
+
+func TestARuleThatAppliesNowhereIsRefused(t *testing.T) {
+	for want, change := range map[string]func(*ir.Rules){
+		"rules: Raw Tool.inputScheme: applies nowhere":    func(r *ir.Rules) { with(&r.Raw, ir.KeepRaw{At: "Tool.inputScheme", Why: why}) },
+		"rules: Names Nothing: applies nowhere":           func(r *ir.Rules) { with(&r.Names, ir.Name{At: "Nothing", Go: "X", Why: why}) },
+		"rules: Members Tool.nothing: applies nowhere":    func(r *ir.Rules) { with(&r.Members, ir.MemberName{At: "Tool.nothing", Go: "X", Why: why}) },
+		"rules: Same Nothing: applies nowhere":            func(r *ir.Rules) { with(&r.Same, ir.Same{Old: "Nothing", New: "Tool", Why: why}) },
+		"rules: Framing Nothing*: applies nowhere":        func(r *ir.Rules) { with(&r.Framing, ir.Framing{Definition: "Nothing*", Why: why}) },
+		"rules: Slots Nothing: applies nowhere":           func(r *ir.Rules) { with(&r.Slots, ir.Slot{Definition: "Nothing", Why: why}) },
+		"rules: Pointers *.nothing: applies nowhere":      func(r *ir.Rules) { with(&r.Pointers, ir.Pointer{At: "*.nothing", Why: why}) },
+		"rules: Deprecated Tool.nothing: applies nowhere": func(r *ir.Rules) { with(&r.Deprecated, ir.Deprecation{At: "Tool.nothing", Why: why}) },
+		"rules: Methods tools/nothing: applies nowhere":   func(r *ir.Rules) { with(&r.Methods, ir.MethodFact{Method: "tools/nothing", Why: why}) },
+		"rules: Changes Tool.name: applies nowhere":       func(r *ir.Rules) { with(&r.Changes, ir.Change{At: "Tool.name", Why: why}) },
+		"rules: Tolerances Tool.nothing: applies nowhere": func(r *ir.Rules) { with(&r.Tolerances, ir.Tolerance{At: "Tool.nothing", Why: why}) },
+		"rules: Defaults *.nothing: applies nowhere":      func(r *ir.Rules) { with(&r.Defaults, ir.Default{At: "*.nothing", JSON: "1", Why: why}) },
+		"rules: Orders Role2: applies nowhere":            func(r *ir.Rules) { with(&r.Orders, ir.Order{At: "Role2", Why: why}) },
+		"rules: Areas nothing/*: applies nowhere":         func(r *ir.Rules) { with(&r.Areas, ir.AreaOf{At: "nothing/*", Area: "x", Why: why}) },
+		"rules: Ordered Tool.nothing: applies nowhere":    func(r *ir.Rules) { with(&r.Ordered, ir.Ordering{At: "Tool.nothing", Name: "X", Why: why}) },
+		"rules: Types Nothing: applies nowhere":           func(r *ir.Rules) { with(&r.Types, ir.Builtin{At: "Nothing", Why: why}) },
+		"rules: Open Tool.nothing: applies nowhere":       func(r *ir.Rules) { with(&r.Open, ir.Open{At: "Tool.nothing", Name: "X", Why: why}) },
+		"rules: Widen Tool: applies nowhere": func(r *ir.Rules) {
+			with(&r.Widen, ir.Widen{Definition: "Tool", In: "2024-11-05", Like: "Nothing", Why: why})
+		},
+		"rules: Metas Nothing: applies nowhere":                 func(r *ir.Rules) { with(&r.Metas, ir.MetaRole{Suffix: "Nothing", Type: "X", Why: why}) },
+		"rules: Pointers Tool.name: applies nowhere or changes": func(r *ir.Rules) { with(&r.Pointers, ir.Pointer{At: "Tool.name", Why: why}) },
+	} {
+		_, err := ruled(t, change)
+		require.ErrorContains(t, err, want)
+	}
+}
+
+func TestARuleWithoutAReasonIsRefused(t *testing.T) {
+	_, err := ruled(t, func(r *ir.Rules) {
+		r.Raw = slices.Clone(r.Raw)
+		r.Raw[0].Why = ""
+	})
+	require.EqualError(t, err, "rules: rules: Raw Tool.inputSchema: has no reason; fill in Why")
+}
+
+func TestRulesMayRestWhileARevisionIsMissing(t *testing.T) {
+	files, err := known()
+	require.NoError(t, err)
+	_, err = ir.Build(sources(files[:4]), &rules, silent(t))
+	require.NoError(t, err)
+}
+
+func TestTheRuleThatARefusalAsksForIsAllItTakes(t *testing.T) {
+	for name, c := range map[string]struct {
+		edit   edit
+		change func(*ir.Rules)
+	}{
+		"a name for a member": {member("Tool", "extra", `{"type": "string"}`),
+			func(r *ir.Rules) { with(&r.Members, ir.MemberName{At: "Tool.extra", Go: "ExtraText", Why: why}) }},
+		"a name for a value": {member("Tool", "mood", `{"type": "string", "enum": ["a b", "a-b"]}`),
+			func(r *ir.Rules) { with(&r.Members, ir.MemberName{At: "ToolMood=a-b", Go: "ADashB", Why: why}) }},
+		"a name for a union": {member("Tool", "sample", `{"anyOf": [{"$ref": "#/$defs/Icon"}, {"$ref": "#/$defs/Root"}]}`),
+			func(r *ir.Rules) { with(&r.Names, ir.Name{At: "Tool.sample", Go: "Sample", Why: why}) }},
+		"a name for a type": {define("Text", `{"type": "object", "properties": {"a": {"type": "string"}}}`),
+			func(r *ir.Rules) { with(&r.Names, ir.Name{At: "Text", Go: "Letter", Why: why}) }},
+		"a name for a request": {request("CallRequest", "call"),
+			func(r *ir.Rules) { with(&r.Names, ir.Name{At: "CallRequest", Go: "RingRequest", Why: why}) }},
+		"a name for an inline shape": {together(member("Tool", "kind", `{"type": "string", "enum": ["a"]}`), define("ToolKind", `{"type": "object", "properties": {"a": {"type": "string"}}}`)),
+			func(r *ir.Rules) { with(&r.Names, ir.Name{At: "Tool.kind", Go: "ToolSort", Why: why}) }},
+		"a definition that is framing": {define("LostNotification", `{"type": "object", "required": ["method"], "properties": {"method": {"type": "string", "const": "notifications/lost"}}}`),
+			func(r *ir.Rules) { with(&r.Framing, ir.Framing{Definition: "LostNotification", Why: why}) }},
+		"a raw value": {member("Tool", "mood", `{"anyOf": [{"type": "string"}, {"$ref": "#/$defs/Icon"}]}`),
+			func(r *ir.Rules) { with(&r.Raw, ir.KeepRaw{At: "Tool.mood", Why: why}) }},
+		"an error that was renamed": {func(defs object) {
+			defs["HeaderClashError"] = defs["HeaderMismatchError"]
+			delete(defs, "HeaderMismatchError")
+		}, func(r *ir.Rules) {
+			with(&r.Same, ir.Same{Old: "HeaderMismatchError", New: "HeaderClashError", Why: why})
+		}},
+		"a request that was renamed": {func(defs object) {
+			defs["FetchPromptRequest"], defs["FetchPromptResult"] = clone(defs["GetPromptRequest"]), clone(defs["GetPromptResult"])
+			defs["GetPromptResultResponse"].(object)["properties"].(object)["result"].(object)["anyOf"].([]any)[1] = parsed(`{"$ref": "#/$defs/FetchPromptResult"}`)
+			defs["FetchPromptResultResponse"] = defs["GetPromptResultResponse"]
+			for _, name := range []string{"GetPromptRequest", "GetPromptResult", "GetPromptResultResponse"} {
+				delete(defs, name)
+			}
+			disarm("ClientRequest", "GetPromptRequest")(defs)
+			disarm("ServerResult", "GetPromptResult")(defs)
+			arm("ClientRequest", "FetchPromptRequest")(defs)
+		}, func(r *ir.Rules) {
+			with(&r.Same, ir.Same{Old: "GetPromptRequest", New: "FetchPromptRequest", Why: why})
+			with(&r.Same, ir.Same{Old: "GetPromptResult", New: "FetchPromptResult", Why: why})
+		}},
+		"a change of a declaration": {member("PromptMessage", "content", `{"anyOf": [{"$ref": "#/$defs/ContentBlock"}, {"type": "array", "items": {"$ref": "#/$defs/ContentBlock"}}]}`),
+			func(r *ir.Rules) { with(&r.Changes, ir.Change{At: "PromptMessage.content", Why: why}) }},
+		"an enum that is open": {define("LoggingLevel", `{"type": "string"}`),
+			func(r *ir.Rules) {
+				with(&r.Open, ir.Open{At: "LoggingLevel", Name: "LoggingLevel", Values: []string{"debug"}, Why: why})
+			}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := ruled(t, func(*ir.Rules) {}, c.edit)
+			if err == nil {
+				p, _ := ruled(t, func(*ir.Rules) {}, c.edit)
+				_, err = emit.Files(p)
+			}
+			require.Error(t, err)
+			p, err := ruled(t, c.change, c.edit)
+			require.NoError(t, err)
+			newChecker(t).mustCheck(t, printed(t, p))
+		})
+	}
+}
+
+// withTexts compiles the schemas with another overlay.
+func withTexts(t *testing.T, change func(string) string) (*ir.Package, error) {
+	t.Helper()
+	text, err := os.ReadFile("../schema/docs.txt")
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "docs.txt")
+	require.NoError(t, os.WriteFile(file, []byte(change(string(text))), 0o600))
+	files, err := known()
+	require.NoError(t, err)
+	return build(files, file)
+}
+
+func TestATextForNoNameIsRefused(t *testing.T) {
+	for key, want := range map[string]string{
+		"NoSuchType":              "NoSuchType: no such name",
+		"Tool.noSuchMember":       "Tool.noSuchMember: no such name",
+		"*.noSuchMember":          "*.noSuchMember: no such name",
+		"LoggingLevel=loud":       "LoggingLevel=loud: no such name",
+		"method tools/noSuchCall": "method tools/noSuchCall: no such name",
+		"error -1":                "error -1: no such name",
+	} {
+		_, err := withTexts(t, func(text string) string { return text + "\n" + key + ": is nothing.\n" })
+		require.ErrorContains(t, err, want)
+	}
+}
+
+func TestTheTextsCoverWhatTheySayTheyCover(t *testing.T) {
+	without := func(text string) string { return strings.Replace(text, "\nTool: ", "\n# Tool: ", 1) }
+	_, err := withTexts(t, without)
+	require.ErrorContains(t, err, `"Tool" has no text although the texts cover 2026-07-28; write one`)
+
+	p, err := withTexts(t, func(text string) string {
+		return strings.Replace(without(text), "covers: 2026-07-28", "covers: 2024-01-01", 1)
+	})
+	require.NoError(t, err)
+	require.Equal(t, []ir.Undocumented{{Key: "Tool", Since: "2024-11-05"}}, p.Undocumented)
+}

@@ -1,0 +1,220 @@
+package mcp
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// The same data in plain structs, for encoding/json to read and write.
+type (
+	plainResponse[T any] struct {
+		JSONRPC string `json:"jsonrpc"`
+		ID      int64  `json:"id"`
+		Result  T      `json:"result"`
+	}
+	plainRequest[T any] struct {
+		JSONRPC string `json:"jsonrpc"`
+		ID      int64  `json:"id"`
+		Method  string `json:"method"`
+		Params  T      `json:"params"`
+	}
+	plainContent struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}
+	plainCallResult struct {
+		Content []plainContent `json:"content"`
+		IsError bool           `json:"isError,omitzero"`
+	}
+	plainCall struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments,omitzero"`
+	}
+	plainAnnotations struct {
+		ReadOnlyHint bool   `json:"readOnlyHint,omitzero"`
+		Title        string `json:"title,omitzero"`
+	}
+	plainTool struct {
+		Name        string            `json:"name"`
+		InputSchema json.RawMessage   `json:"inputSchema"`
+		Annotations *plainAnnotations `json:"annotations,omitzero"`
+		Description string            `json:"description,omitzero"`
+	}
+	plainTools struct {
+		Tools []plainTool `json:"tools"`
+	}
+	plainMessage struct {
+		Content plainContent `json:"content"`
+		Role    string       `json:"role"`
+	}
+	plainSampling struct {
+		MaxTokens     int64          `json:"maxTokens"`
+		Messages      []plainMessage `json:"messages"`
+		StopSequences []string       `json:"stopSequences,omitzero"`
+		SystemPrompt  string         `json:"systemPrompt,omitzero"`
+		Temperature   *float64       `json:"temperature,omitzero"`
+	}
+)
+
+// A workload is one message of performance.md: its text, and what it is read
+// into, ours and plain.
+type workload struct {
+	name  string
+	text  string
+	ours  func() wire.Value // the params of a request, or a result
+	plain func() any
+}
+
+var workloads = []workload{
+	{"CallResult", response(`{"content":[{"type":"text","text":"Hello, gopher! (3)"}]}`),
+		func() wire.Value { return new(CallToolResult) }, func() any { return new(plainResponse[plainCallResult]) }},
+	{"CallRequest", request(MethodCallTool, `{"name":"greet","arguments":{"name":"gopher","count":3}}`),
+		func() wire.Value { return new(CallToolRequest) }, func() any { return new(plainRequest[plainCall]) }},
+	{"Tools100", response(hundredTools()),
+		func() wire.Value { return new(ListToolsResult) }, func() any { return new(plainResponse[plainTools]) }},
+	{"Sampling20", request(MethodCreateMessage, twentyMessages()),
+		func() wire.Value { return new(CreateMessageRequest) }, func() any { return new(plainRequest[plainSampling]) }},
+	{"Text1MiB", response(`{"content":[{"type":"text","text":` + string(wire.AppendString(nil, mebibyte())) + `}]}`),
+		func() wire.Value { return new(CallToolResult) }, func() any { return new(plainResponse[plainCallResult]) }},
+}
+
+func response(result string) string { return `{"jsonrpc":"2.0","id":1,"result":` + result + `}` }
+
+func request(method, params string) string {
+	return `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":` + params + `}`
+}
+
+// read reads the message in one pass.
+func (w workload) read(f *wire.Frame, text []byte) (v wire.Value, err error) {
+	v = w.ours()
+	if p, ok := v.(message); ok {
+		_, err = wire.ReadMessageInto(text, f, func(*wire.Message) wire.Params { return p })
+		return v, err
+	}
+	_, err = wire.ReadResponseInto(text, f, func(*wire.Message) wire.Value { return v })
+	return v, err
+}
+
+// append writes the message.
+func (w workload) append(b []byte, f *wire.Frame, v wire.Value) ([]byte, error) {
+	if p, ok := v.(message); ok {
+		return wire.AppendRequest(b, f, wire.IntID(1), p.Method(), p)
+	}
+	return wire.AppendResult(b, f, wire.IntID(1), v)
+}
+
+func hundredTools() string {
+	var list []string
+	for i := range 100 {
+		schema := fmt.Sprintf(`{"type":"object","properties":{"query":{"type":"string","description":"The search query number %d","minLength":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":10},"filters":{"type":"object","properties":{"lang":{"type":"string","enum":["en","de","fr"]},"since":{"type":"string","format":"date-time"}}},"tags":{"type":"array","items":{"type":"string"}}},"required":["query"]}`, i)
+		list = append(list, fmt.Sprintf(`{"name":"tool_%03d","description":"Tool number %d searches the corpus and returns the best matching passages with their sources.","inputSchema":%s,"annotations":{"readOnlyHint":true,"title":"T"}}`, i, i, schema))
+	}
+	return `{"tools":[` + strings.Join(list, ",") + `]}`
+}
+
+func twentyMessages() string {
+	var list []string
+	for i := range 20 {
+		role := []string{"user", "assistant"}[i%2]
+		list = append(list, fmt.Sprintf(`{"role":%q,"content":{"type":"text","text":"Message %d: please summarise the attached document in three sentences, and say \"unknown\" where unsure."}}`, role, i))
+	}
+	return `{"messages":[` + strings.Join(list, ",") + `],"systemPrompt":"You are terse.","temperature":0.5,"maxTokens":1000,"stopSequences":["END"]}`
+}
+
+// mebibyte is text like source code: mostly ASCII, with line feeds, quotes and
+// a few other letters.
+func mebibyte() string {
+	const unit = "func (s *Server) handle(ctx context.Context) error {\n\treturn s.send(ctx, \"résumé\", 42) // ok\n}\n"
+	return strings.Repeat(unit, (1<<20)/len(unit)+1)[:1<<20-1] + "\n"
+}
+
+func BenchmarkEncode(b *testing.B) {
+	frame := &wire.Frame{Revision: Revision20251125, Checked: true}
+	for _, w := range workloads {
+		v, err := w.read(frame, []byte(w.text))
+		require.NoError(b, err)
+		plain := w.plain()
+		require.NoError(b, json.Unmarshal([]byte(w.text), plain))
+		buf := make([]byte, 0, 2*len(w.text))
+		measure(b, w, "wire", func() error { _, err := w.append(buf[:0], frame, v); return err })
+		measure(b, w, "encoding-json", func() error { _, err := json.Marshal(plain); return err })
+	}
+}
+
+func BenchmarkDecode(b *testing.B) {
+	frame := &wire.Frame{Revision: Revision20251125}
+	for _, w := range workloads {
+		text := []byte(w.text)
+		measure(b, w, "wire", func() error { _, err := w.read(frame, text); return err })
+		measure(b, w, "encoding-json", func() error { return json.Unmarshal(text, w.plain()) })
+	}
+}
+
+func measure(b *testing.B, w workload, codec string, do func() error) {
+	b.Run(w.name+"/"+codec, func(b *testing.B) {
+		b.ReportAllocs()
+		b.SetBytes(int64(len(w.text)))
+		for b.Loop() {
+			if err := do(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+// TestWorkloadsAreTheSameInBothForms makes the comparison a fair one.
+func TestWorkloadsAreTheSameInBothForms(t *testing.T) {
+	frame := &wire.Frame{Revision: Revision20251125}
+	for _, w := range workloads {
+		v, err := w.read(frame, []byte(w.text))
+		require.NoError(t, err)
+		ours, err := w.append(nil, frame, v)
+		require.NoError(t, err)
+		require.JSONEq(t, w.text, string(ours))
+
+		p := w.plain()
+		require.NoError(t, json.Unmarshal([]byte(w.text), p))
+		plain, err := json.Marshal(p)
+		require.NoError(t, err)
+		require.JSONEq(t, w.text, string(plain))
+	}
+}
+
+// raceDetector is set where the tests run under it.
+var raceDetector bool
+
+// TestAllocationsAreWithinTheBudget holds on any machine, unlike times. Each
+// reading here costs one allocation more, of the function in which it is.
+func TestAllocationsAreWithinTheBudget(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector empties pools at random, so allocations cannot be counted")
+	}
+	budget := map[string]float64{"CallResult": 5, "CallRequest": 5, "Tools100": 520, "Sampling20": 80, "Text1MiB": 5}
+	frame := &wire.Frame{Revision: Revision20251125, Checked: true}
+	for _, w := range workloads {
+		text := []byte(w.text)
+		v, err := w.read(frame, text)
+		require.NoError(t, err)
+		read := fewestAllocs(func() { _, _ = w.read(frame, text) })
+		require.LessOrEqual(t, read, budget[w.name]+1, "decode %s", w.name)
+		buf := make([]byte, 0, 2*len(text))
+		write := fewestAllocs(func() { _, _ = w.append(buf[:0], frame, v) })
+		require.Zero(t, write, "encode %s", w.name)
+	}
+}
+
+// fewestAllocs is not misled by a collection that empties the pools.
+func fewestAllocs(do func()) float64 {
+	fewest := math.Inf(1)
+	for range 10 {
+		fewest = min(fewest, testing.AllocsPerRun(5, do))
+	}
+	return fewest
+}

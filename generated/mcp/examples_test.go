@@ -1,0 +1,119 @@
+package mcp
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/runtime/peer"
+)
+
+// officialExamples is where the examples of the specification are kept: for
+// each revision a folder, in it one for each definition.
+const officialExamples = "../../../shared/spec/examples"
+
+// incompleteExamples are valid by their schema, but not as the result that they
+// hold.
+var incompleteExamples = map[string]string{
+	"ReadResourceResultResponse/read-resource-result-response.json": "lacks ttlMs and cacheScope: the schema of the response accepts any result in place of an InputRequiredResult",
+}
+
+func TestOfficialExamplesComeBack(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(officialExamples, "*", "*", "*.json"))
+	require.NoError(t, err)
+	if len(files) == 0 {
+		t.Skipf("no official examples in %s", officialExamples)
+	}
+	incomplete := 0
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		require.NoError(t, err)
+		folder := filepath.Dir(file)
+		revision, ok := ParseRevision(filepath.Base(filepath.Dir(folder)))
+		require.True(t, ok, file)
+		e := example{filepath.Base(folder), schemas()[revision.Index()], parse(data)}
+		if why := incompleteExamples[e.definition+"/"+filepath.Base(file)]; why != "" {
+			incomplete++
+			e.requireCompleted(t)
+			continue
+		}
+		e.requireComesBack(t)
+	}
+	require.Len(t, incompleteExamples, incomplete)
+	t.Logf("%d examples, %d of them incomplete", len(files), incomplete)
+}
+
+type example struct {
+	definition string
+	file       *schemaFile
+	doc        any
+}
+
+// subject takes the part of the example that has a Go form out of its envelope.
+func (e example) subject() (*subject, any) {
+	if result, ok := strings.CutSuffix(e.definition, "ResultResponse"); ok {
+		doc := field(e.doc, "result")
+		if field(doc, "resultType") == string(ResultTypeInputRequired) {
+			return subjectFor(e.file.revision, "InputRequiredResult"), doc
+		}
+		return subjectFor(e.file.revision, result+"Result"), doc
+	}
+	s, doc := subjectFor(e.file.revision, e.definition), e.doc
+	if s != nil && s.shape.isMessage() {
+		delete(doc.(map[string]any), "jsonrpc")
+		delete(doc.(map[string]any), "id")
+	}
+	return s, doc
+}
+
+func (e example) requireComesBack(t *testing.T) {
+	t.Helper()
+	if strings.HasSuffix(e.definition, "Error") {
+		requireErrorComesBack(t, e.doc)
+		return
+	}
+	s, doc := e.subject()
+	require.NotNil(t, s, "%s has no Go form", e.definition)
+	requireRoundTrip(t, s, render(doc, sorted))
+}
+
+// requireCompleted is for examples that lack what an encoder fills in.
+func (e example) requireCompleted(t *testing.T) {
+	t.Helper()
+	s, doc := e.subject()
+	text := render(doc, sorted)
+	require.Error(t, s.file.judge.acceptsText(s.pointer, text), "%s is complete", text)
+	v, err := s.decode(text)
+	require.NoError(t, err)
+	out, err := s.encode(v)
+	require.NoError(t, err)
+	requireRoundTrip(t, s, out)
+}
+
+// requireErrorComesBack takes an error, or the response around it, through its
+// Go type.
+func requireErrorComesBack(t *testing.T, doc any) {
+	t.Helper()
+	if inner := field(doc, "error"); inner != nil {
+		doc = inner
+	}
+	var in struct {
+		Code    int64
+		Message string
+		Data    json.RawMessage
+	}
+	require.NoError(t, json.Unmarshal(render(doc, sorted), &in))
+	err := ErrorFrom(&peer.Error{Code: in.Code, Message: in.Message, Data: in.Data})
+	out := peer.AsError(err)
+	require.Equal(t, in.Code, out.Code)
+	if in.Data == nil {
+		require.Nil(t, out.Data)
+		return
+	}
+	require.Equal(t, errorData[in.Code] != nil, err != error(out), "%v is typed", err)
+	require.JSONEq(t, string(in.Data), string(out.Data))
+}

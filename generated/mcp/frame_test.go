@@ -1,0 +1,170 @@
+package mcp
+
+import (
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// frameMeta is new, replaces what the protocol defines, and replaces what the
+// filler put into Extra.
+var frameMeta = []wire.Entry{
+	{Name: "x-new", Value: json.RawMessage(`{"a":[1]}`)},
+	{Name: "progressToken", Value: json.RawMessage(`"frame"`)},
+	{Name: "io.modelcontextprotocol/clientInfo", Value: json.RawMessage(`{"name":"frame","version":"1"}`)},
+	{Name: "io.modelcontextprotocol/serverInfo", Value: json.RawMessage(`{"name":"frame","version":"2"}`)},
+	{Name: "io.modelcontextprotocol/subscriptionId", Value: json.RawMessage(`77`)},
+	{Name: "x-key", Value: json.RawMessage(`"over"`)},
+}
+
+// carriers lists the structs whose own _meta a frame completes: requests,
+// notifications, results, and params that have a type of their own.
+func carriers() map[string]reflect.Type {
+	found := map[string]reflect.Type{}
+	for name, t := range goTypes().structs {
+		if f, ok := t.FieldByName("Meta"); ok && f.Type.Kind() == reflect.Pointer {
+			found[name] = t
+		}
+	}
+	return found
+}
+
+// appendTop writes a value as what a frame is about: params, or a result.
+func appendTop(f *wire.Frame, v wire.Value) ([]byte, error) {
+	if p, ok := v.(wire.Params); ok {
+		return wire.AppendParams(nil, f, p)
+	}
+	return wire.Append(nil, f, v)
+}
+
+// TestTheFrameCompletesMeta compares what is written with and without entries
+// of the frame: they are in the _meta of the value itself, where the revision
+// has one, and nowhere else.
+func TestTheFrameCompletesMeta(t *testing.T) {
+	merged := 0
+	for name, typ := range carriers() {
+		for _, r := range Revisions {
+			for arm := range 3 {
+				v := filler{arm}.filled(typ)
+				plain, err := appendTop(&wire.Frame{Revision: r.Revision}, v)
+				if err != nil {
+					continue // what the revision lacks is revisions_test.go's business
+				}
+				framed, err := appendTop(&wire.Frame{Revision: r.Revision, Meta: frameMeta}, v)
+				require.NoError(t, err, name)
+				require.Equal(t, overlaid(parse(plain)), parse(framed), "%v %s: %s", r.Revision, name, framed)
+				require.Equal(t, filler{arm}.filled(typ), v, "the caller's value is left alone")
+				merged += strings.Count(string(framed), "x-new")
+			}
+		}
+	}
+	require.Greater(t, merged, 200)
+}
+
+// overlaid puts the entries of the frame over a document's _meta.
+func overlaid(doc any) any {
+	if meta, ok := doc.(map[string]any)["_meta"].(map[string]any); ok {
+		for _, e := range frameMeta {
+			meta[e.Name] = parse(e.Value)
+		}
+	}
+	return doc
+}
+
+func TestTheFrameMakesAMeta(t *testing.T) {
+	for name, typ := range carriers() {
+		for _, r := range Revisions {
+			v := filler{}.filled(typ)
+			with, err := appendTop(&wire.Frame{Revision: r.Revision}, v)
+			if err != nil {
+				continue
+			}
+			has := parse(with).(map[string]any)["_meta"] != nil
+			reflect.ValueOf(v).Elem().FieldByName("Meta").SetZero()
+			frame := &wire.Frame{Revision: r.Revision, Meta: frameMeta}
+			framed, err := appendTop(frame, v)
+			require.NoError(t, err, name)
+			require.Equal(t, has, strings.Contains(string(framed), `"x-new":{"a":[1]}`), "%v %s: %s", r.Revision, name, framed)
+		}
+	}
+}
+
+func TestTheFrameCompletesAFormInItsRequest(t *testing.T) {
+	x := &ElicitRequest{Params: &ElicitRequestFormParams{Message: "m"}}
+	out, err := wire.AppendParams(nil, &wire.Frame{Revision: Revision20251125, Meta: frameMeta[1:2]}, x)
+	require.NoError(t, err)
+	require.Equal(t, "frame", field(parse(out), "_meta", "progressToken"))
+	require.Equal(t, &ElicitRequest{Params: &ElicitRequestFormParams{Message: "m"}}, x)
+}
+
+func TestBadEntriesOfAFrameAreRefused(t *testing.T) {
+	for _, entries := range [][]wire.Entry{
+		{{Name: "a", Value: json.RawMessage(`{} x`)}},
+		{{Name: "a", Value: json.RawMessage(`{"a":1,"a":2}`)}},
+		{{Name: "a"}},
+		{{Name: "a", Value: json.RawMessage(`1`)}, {Name: "a", Value: json.RawMessage(`2`)}},
+	} {
+		for _, v := range []wire.Value{new(CallToolResult), &CallToolResult{Meta: new(ResultMeta)}} {
+			_, err := wire.Append(nil, &wire.Frame{Meta: entries}, v)
+			var failure *wire.EncodeError
+			require.ErrorAs(t, err, &failure)
+			require.True(t, strings.HasPrefix(failure.Pointer, "/_meta/a"), err)
+		}
+	}
+}
+
+func TestLineBreaksInAFrameDoNotBreakIt(t *testing.T) {
+	f := &wire.Frame{Meta: []wire.Entry{{Name: "a", Value: json.RawMessage("{\n}")}}}
+	out, err := wire.Append(nil, f, new(CallToolResult))
+	require.NoError(t, err)
+	require.Equal(t, `{"content":[],"_meta":{"a":{ }}}`, string(out))
+}
+
+// TestExtraDoesNotShadowMembers fills Extra with every name that a struct has
+// in some revision: it is written only where the revision has no such member.
+func TestExtraDoesNotShadowMembers(t *testing.T) {
+	const marked = `{"marked":0}`
+	written := 0
+	for _, table := range Members {
+		typ := goTypes().structs[table.Type()]
+		require.NotNil(t, typ, table.Type())
+		for _, r := range Revisions {
+			v := filler{}.filled(typ)
+			extra := map[string]json.RawMessage{"x-key": json.RawMessage(marked)}
+			want := []string{"x-key"}
+			for m := range table.All() {
+				extra[m.Name] = json.RawMessage(marked)
+				if !m.In.Has(r.Revision) {
+					want = append(want, m.Name)
+				}
+			}
+			reflect.ValueOf(v).Elem().FieldByName("Extra").Set(reflect.ValueOf(extra))
+			out, err := appendTop(&wire.Frame{Revision: r.Revision}, v)
+			if err != nil {
+				continue
+			}
+			require.NoError(t, wire.Check(out, 0), "%v %s", r.Revision, table.Type())
+			require.ElementsMatch(t, want, namesHolding(parse(out), "marked"), "%v %s: %s", r.Revision, table.Type(), out)
+			written++
+		}
+	}
+	require.Greater(t, written, 300)
+}
+
+// namesHolding lists the members of a document that are objects with a member.
+func namesHolding(doc any, member string) (names []string) {
+	object := doc.(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		if inner, _ := object[name].(map[string]any); inner != nil && inner[member] != nil {
+			names = append(names, name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,54 @@
+package repo
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// never are the texts that no file may hold: hosts that packages come from,
+// which are the business of whoever builds, and places on a machine.
+var never = []string{
+	"proxy.golang" + ".org", "sum.golang" + ".org", "goproxy" + ".", "registry.npmjs" + ".org", "pypi" + ".org", "crates" + ".io",
+	"/ro" + "ot/", "/ho" + "me/", "/Us" + "ers/", "/wo" + "rk/", `:\Us` + `ers\`,
+}
+
+func TestNoFileTellsOfAMachineOrARegistry(t *testing.T) {
+	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			if err == nil && d.Name() == ".git" {
+				return fs.SkipDir
+			}
+			return err
+		}
+		data, err := os.ReadFile(path)
+		for _, text := range never {
+			require.False(t, bytes.Contains(data, []byte(text)), "%s mentions %s", path, text)
+		}
+		return err
+	}))
+}
+
+func TestNoSentenceOfTheOfficialSchemasIsHere(t *testing.T) {
+	tool, err := filepath.Abs(filepath.Join(root, "..", "shared", "tools", "check-prose"))
+	require.NoError(t, err)
+	if _, err := os.Stat(tool); err != nil {
+		t.Skip("the official texts and the tool that compares with them are not beside this checkout (../shared)")
+	}
+	out, err := exec.Command(tool, root).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+}
+
+func TestTheModuleNeedsNothingButWhatHasAJob(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	require.NoError(t, err)
+	for line := range strings.Lines(string(data)) {
+		require.False(t, strings.HasPrefix(strings.TrimSpace(line), "replace"), "go.mod replaces a module: %s", line)
+	}
+}

@@ -1,0 +1,217 @@
+package connection
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+)
+
+type object = map[string]json.RawMessage
+
+// clientNeeds is the capability of a client at a path of the method table, nil
+// where the path is that of a server's capability.
+func clientNeeds(path string) *mcp.ClientCapabilities {
+	switch path {
+	case "elicitation":
+		return &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapability{}}
+	case "elicitation.form":
+		return &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapability{Form: object{}}}
+	case "elicitation.url":
+		return &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapability{URL: object{}}}
+	case "roots":
+		return &mcp.ClientCapabilities{Roots: &mcp.RootsCapability{}}
+	case "roots.listChanged":
+		return &mcp.ClientCapabilities{Roots: &mcp.RootsCapability{ListChanged: true}}
+	case "sampling":
+		return &mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{}}
+	case "sampling.tools":
+		return &mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{Tools: object{}}}
+	case "sampling.context":
+		return &mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{Context: object{}}}
+	}
+	if tasks := clientTasks(path); tasks != nil {
+		return &mcp.ClientCapabilities{Tasks: tasks}
+	}
+	return nil
+}
+
+func clientTasks(path string) *mcp.ClientTasksCapability {
+	switch path {
+	case "tasks":
+		return &mcp.ClientTasksCapability{}
+	case "tasks.cancel":
+		return &mcp.ClientTasksCapability{Cancel: object{}}
+	case "tasks.list":
+		return &mcp.ClientTasksCapability{List: object{}}
+	case "tasks.requests.elicitation.create":
+		return &mcp.ClientTasksCapability{Requests: &mcp.ClientTaskRequests{
+			Elicitation: &mcp.ElicitationTaskRequests{Create: object{}},
+		}}
+	case "tasks.requests.sampling.createMessage":
+		return &mcp.ClientTasksCapability{Requests: &mcp.ClientTaskRequests{
+			Sampling: &mcp.SamplingTaskRequests{CreateMessage: object{}},
+		}}
+	}
+	return nil
+}
+
+// serverDeclares tells whether a server declared the capability at a path of
+// the method table.
+func serverDeclares(have *mcp.ServerCapabilities, path string) bool {
+	switch path {
+	case "completions":
+		return have.Completions != nil
+	case "logging":
+		return have.Logging != nil
+	case "prompts":
+		return have.Prompts != nil
+	case "prompts.listChanged":
+		return have.Prompts != nil && have.Prompts.ListChanged
+	case "resources":
+		return have.Resources != nil
+	case "resources.listChanged":
+		return have.Resources != nil && have.Resources.ListChanged
+	case "resources.subscribe":
+		return have.Resources != nil && have.Resources.Subscribe
+	case "tools":
+		return have.Tools != nil
+	case "tools.listChanged":
+		return have.Tools != nil && have.Tools.ListChanged
+	case "tasks":
+		return have.Tasks != nil
+	case "tasks.cancel":
+		return have.Tasks != nil && have.Tasks.Cancel != nil
+	case "tasks.list":
+		return have.Tasks != nil && have.Tasks.List != nil
+	}
+	return true
+}
+
+// declares tells whether a client that declared have declared all of want.
+func declares(have, want *mcp.ClientCapabilities) bool {
+	switch {
+	case have == nil:
+		return false
+	case want == nil:
+		return true
+	}
+	return hasElicitation(have.Elicitation, want.Elicitation) &&
+		hasRoots(have.Roots, want.Roots) &&
+		hasSampling(have.Sampling, want.Sampling) &&
+		hasTasks(have.Tasks, want.Tasks) &&
+		hasEqual(have.Experimental, want.Experimental) &&
+		hasNames(have.Extensions, want.Extensions) &&
+		hasNames(have.Extra, want.Extra)
+}
+
+// hasElicitation compares the modes. A client that names none has forms.
+func hasElicitation(have, want *mcp.ElicitationCapability) bool {
+	switch {
+	case want == nil:
+		return true
+	case have == nil:
+		return false
+	}
+	form := have.Form != nil || have.URL == nil
+	return (want.Form == nil || form) && (want.URL == nil || have.URL != nil) &&
+		hasNames(have.Extra, want.Extra)
+}
+
+func hasRoots(have, want *mcp.RootsCapability) bool {
+	switch {
+	case want == nil:
+		return true
+	case have == nil:
+		return false
+	}
+	return (!want.ListChanged || have.ListChanged) && hasNames(have.Extra, want.Extra)
+}
+
+func hasSampling(have, want *mcp.SamplingCapability) bool {
+	switch {
+	case want == nil:
+		return true
+	case have == nil:
+		return false
+	}
+	return hasObject(have.Context, want.Context) && hasObject(have.Tools, want.Tools) &&
+		hasNames(have.Extra, want.Extra)
+}
+
+func hasTasks(have, want *mcp.ClientTasksCapability) bool {
+	switch {
+	case want == nil:
+		return true
+	case have == nil:
+		return false
+	}
+	return hasObject(have.Cancel, want.Cancel) && hasObject(have.List, want.List) &&
+		hasTaskRequests(have.Requests, want.Requests) && hasNames(have.Extra, want.Extra)
+}
+
+func hasTaskRequests(have, want *mcp.ClientTaskRequests) bool {
+	switch {
+	case want == nil:
+		return true
+	case have == nil:
+		return false
+	case want.Elicitation != nil && (have.Elicitation == nil ||
+		!hasObject(have.Elicitation.Create, want.Elicitation.Create)):
+		return false
+	case want.Sampling != nil && (have.Sampling == nil ||
+		!hasObject(have.Sampling.CreateMessage, want.Sampling.CreateMessage)):
+		return false
+	}
+	return hasNames(have.Extra, want.Extra)
+}
+
+// hasObject compares by presence: an empty object says as much as a full one.
+func hasObject(have, want object) bool { return want == nil || have != nil }
+
+// hasNames tells whether every name of want is in have.
+func hasNames[T any](have, want map[string]T) bool {
+	for name := range want {
+		if _, has := have[name]; !has {
+			return false
+		}
+	}
+	return true
+}
+
+// hasEqual tells whether every entry of want is in have, with the same value.
+func hasEqual(have, want map[string]object) bool {
+	for name, entry := range want {
+		other, has := have[name]
+		if !has || len(other) != len(entry) {
+			return false
+		}
+		for key, value := range entry {
+			if got, has := other[key]; !has || !equalJSON(got, value) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// equalJSON compares values, numbers digit for digit.
+func equalJSON(a, b json.RawMessage) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	x, err := readAny(a)
+	if err != nil {
+		return false
+	}
+	y, err := readAny(b)
+	return err == nil && reflect.DeepEqual(x, y)
+}
+
+func readAny(raw json.RawMessage) (v any, err error) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	err = d.Decode(&v)
+	return v, err
+}

@@ -1,0 +1,82 @@
+package connection_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+func TestCheckCapability(t *testing.T) {
+	for _, c := range []struct {
+		have, want string
+		ok         bool
+	}{
+		{`{}`, `{}`, true},
+		{`{}`, `{"roots":{}}`, false},
+		{`{"roots":{}}`, `{"roots":{}}`, true},
+		{`{"roots":{}}`, `{"roots":{"listChanged":true}}`, false},
+		{`{"roots":{"listChanged":true}}`, `{"roots":{"listChanged":true}}`, true},
+		{`{"roots":{"listChanged":true}}`, `{"roots":{"listChanged":false}}`, true},
+		{`{"sampling":{}}`, `{"sampling":{}}`, true},
+		{`{}`, `{"sampling":{}}`, false},
+		{`{"sampling":{}}`, `{"sampling":{"tools":{}}}`, false},
+		{`{"sampling":{"tools":{}}}`, `{"sampling":{"tools":{"more":1}}}`, true},
+		{`{"sampling":{"tools":{}}}`, `{"sampling":{"context":{}}}`, false},
+		{`{"sampling":{"context":{}}}`, `{"sampling":{"context":{}}}`, true},
+		{`{}`, `{"elicitation":{}}`, false},
+		{`{"elicitation":{}}`, `{"elicitation":{"form":{}}}`, true},
+		{`{"elicitation":{}}`, `{"elicitation":{"url":{}}}`, false},
+		{`{"elicitation":{"url":{}}}`, `{"elicitation":{}}`, true},
+		{`{"elicitation":{"url":{}}}`, `{"elicitation":{"form":{}}}`, false},
+		{`{"elicitation":{"url":{},"form":{}}}`, `{"elicitation":{"form":{},"url":{}}}`, true},
+		{`{"elicitation":{"form":{}}}`, `{"elicitation":{"voice":{}}}`, false},
+		{`{"experimental":{"a":{"x":1.0}}}`, `{"experimental":{"a":{"x":1.0}}}`, true},
+		{`{"experimental":{"a":{"x":{"p":1,"q":2}}}}`, `{"experimental":{"a":{"x":{"q":2, "p":1}}}}`, true},
+		{`{"experimental":{"a":{"x":1}}}`, `{"experimental":{"a":{"x":2}}}`, false},
+		{`{"experimental":{"a":{"x":1}}}`, `{"experimental":{"a":{}}}`, false},
+		{`{"experimental":{"a":{}}}`, `{"experimental":{"b":{}}}`, false},
+		{`{"experimental":{"a":{},"b":{}}}`, `{"experimental":{"b":{}}}`, true},
+		{`{"experimental":{"a":{"x":9007199254740993}}}`, `{"experimental":{"a":{"x":9007199254740992}}}`, false},
+		{`{"extensions":{"a/b":{}}}`, `{"extensions":{"a/b":{"set":1}}}`, true},
+		{`{"extensions":{}}`, `{"extensions":{"a/b":{}}}`, false},
+		{`{"tasks":{}}`, `{"tasks":{}}`, true},
+		{`{}`, `{"tasks":{}}`, false},
+		{`{"tasks":{"cancel":{}}}`, `{"tasks":{"list":{}}}`, false},
+		{`{"tasks":{"list":{},"cancel":{}}}`, `{"tasks":{"list":{},"cancel":{}}}`, true},
+		{`{"tasks":{"requests":{"sampling":{"createMessage":{}}}}}`, `{"tasks":{"requests":{"sampling":{"createMessage":{}}}}}`, true},
+		{`{"tasks":{"requests":{"sampling":{"createMessage":{}}}}}`, `{"tasks":{"requests":{"elicitation":{"create":{}}}}}`, false},
+		{`{"tasks":{"requests":{"elicitation":{}}}}`, `{"tasks":{"requests":{"elicitation":{"create":{}}}}}`, false},
+		{`{"tasks":{}}`, `{"tasks":{"requests":{}}}`, false},
+		{`{"brandNew":{}}`, `{"brandNew":{}}`, true},
+		{`{}`, `{"brandNew":{}}`, false},
+	} {
+		var have, want mcp.ClientCapabilities
+		require.NoError(t, json.Unmarshal([]byte(c.have), &have))
+		require.NoError(t, json.Unmarshal([]byte(c.want), &want))
+		conn := connection.FromEnvelope("2026-07-28", nil, &have, nil)
+		require.Equal(t, c.ok, conn.CheckCapability(&want), "%s has %s", c.have, c.want)
+	}
+}
+
+func TestNothingIsDeclaredWhereNothingIsKnown(t *testing.T) {
+	conn := connection.ForLoop(nil, nil)
+	require.False(t, conn.CheckCapability(&mcp.ClientCapabilities{}))
+	require.False(t, conn.CheckCapability(nil))
+	conn.State().SetClientParams(&mcp.InitializeRequest{})
+	require.True(t, conn.CheckCapability(nil))
+}
+
+func TestModesOfARevisionThatHasNone(t *testing.T) {
+	caps := new(mcp.ClientCapabilities)
+	raw := `{"elicitation":{"url":{}}}`
+	require.NoError(t, wire.Decode([]byte(raw), &wire.Frame{Revision: mcp.Revision20250618}, caps))
+	conn := connection.FromEnvelope("2025-06-18", nil, caps, nil)
+	some := map[string]json.RawMessage{}
+	require.True(t, conn.CheckCapability(&mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapability{Form: some}}))
+	require.False(t, conn.CheckCapability(&mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapability{URL: some}}))
+}

@@ -1,0 +1,230 @@
+package connection
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// Options of a connection. The zero value, and nil, work.
+type Options struct {
+	// Outbound is the channel of a connection made by [FromEnvelope]; nil is
+	// none. [ForLoop] is given its own.
+	Outbound peer.Outbound
+	// SessionID names the session where the transport has names for them.
+	SessionID string
+	// VersionHint is the handshake revision that a connection made by
+	// [ForLoop] speaks until the handshake has settled one. Empty, or not the
+	// name of one, it is the newest.
+	VersionHint string
+	// Client tells that this is the client's end. Otherwise it is the
+	// server's.
+	Client bool
+	// Strict makes the client's end refuse to send a request whose capability
+	// the server did not declare, where the server's are known.
+	Strict bool
+	// InFlight is the table of the requests being handled on the pipe or
+	// session that the connection belongs to; nil is an empty one.
+	InFlight InFlight
+	// Meta is written over the "_meta" of each request that is sent.
+	Meta []wire.Entry
+	// Logger takes what is dropped and what goes wrong during teardown; nil
+	// is [slog.Default].
+	Logger *slog.Logger
+}
+
+// Connection is one end's view of its peer: what is known about it, and the
+// channel for what belongs to no request in particular. It is a
+// [peer.Outbound] and safe for concurrent use. [FromEnvelope] and [ForLoop]
+// make one.
+type Connection struct {
+	out       peer.Outbound
+	sessionID string
+	client    bool
+	strict    bool
+	meta      []wire.Entry
+	log       *slog.Logger
+	state     State
+	teardown  teardown
+}
+
+// FromEnvelope returns a connection for one request that says itself who sends
+// it. It is ready from the start. The version must have been judged before, as
+// [Classify] does; one that is not the name of a revision counts as the newest.
+// Capabilities are known as soon as they are given, [Connection.ClientParams]
+// only if info is given with them. Neither may be changed afterwards.
+func FromEnvelope(version string, info *mcp.Implementation, caps *mcp.ClientCapabilities, opts *Options) *Connection {
+	r, known := mcp.ParseRevision(version)
+	if !known {
+		r = newestPerRequest
+	}
+	c := new(Connection)
+	c.beReady(opts, r)
+	c.state.facts.setSender(r, info, caps)
+	return c
+}
+
+// beReady makes c a connection that needs no handshake.
+func (c *Connection) beReady(opts *Options, r wire.Revision) {
+	c.begin(opts)
+	if opts != nil && opts.Outbound != nil {
+		c.out = opts.Outbound
+	}
+	f := &c.state.facts
+	f.initialized, f.ready = true, alwaysReady
+	c.settle(f, r)
+}
+
+// ForLoop returns a connection that awaits the handshake. Nil as out is no
+// channel.
+func ForLoop(out peer.Outbound, opts *Options) *Connection {
+	c := new(Connection)
+	c.begin(opts)
+	if out != nil {
+		c.out = out
+	}
+	hint := ""
+	if opts != nil {
+		hint = opts.VersionHint
+	}
+	c.settle(&c.state.facts, revisionOr(hint, true, newestHandshake))
+	return c
+}
+
+// begin makes c a connection without channel.
+func (c *Connection) begin(opts *Options) {
+	c.out = peer.NoChannel{}
+	if opts != nil {
+		c.sessionID, c.client, c.strict = opts.SessionID, opts.Client, opts.Strict
+		c.meta, c.log, c.state.inFlight = opts.Meta, opts.Logger, opts.InFlight
+	}
+	if c.log == nil {
+		c.log = slog.Default()
+	}
+}
+
+// settle records the revision that is spoken from now on.
+func (c *Connection) settle(f *facts, r wire.Revision) {
+	f.revision, f.request = r, plainFrame(r)
+	if len(c.meta) > 0 {
+		f.request = &wire.Frame{Revision: r, Meta: c.meta}
+	}
+}
+
+// Settle records the revision that the handshake has settled, at the client's
+// end. At the server's the [Kernel] does it.
+func (c *Connection) Settle(r wire.Revision) {
+	c.state.update(func(f *facts) { c.settle(f, r) })
+}
+
+// Outbound returns the connection's own channel, the one for what belongs to no
+// request in particular, with every check in front of it.
+func (c *Connection) Outbound() peer.Outbound { return c }
+
+// HasStandaloneChannel tells whether anything can be sent outside a request.
+// Requests may be refused even so: see the revision.
+func (c *Connection) HasStandaloneChannel() bool {
+	_, none := c.out.(peer.NoChannel)
+	return !none
+}
+
+// SessionID returns the session's name, empty where the transport has none.
+func (c *Connection) SessionID() string { return c.sessionID }
+
+// ProtocolVersion names the revision being spoken. It is never empty.
+func (c *Connection) ProtocolVersion() string { return c.state.Negotiated().String() }
+
+// ClientParams is what the client said about itself, nil where it did not say
+// all of it. It is not to be changed.
+func (c *Connection) ClientParams() *mcp.InitializeRequest { return c.state.ClientParams() }
+
+// State returns what may change during the connection's life. Values of the
+// user's own are kept in it with a [Key].
+func (c *Connection) State() *State { return &c.state }
+
+// Initialized returns a channel that is closed when the client has confirmed
+// the handshake. From then on a server may ask the client things.
+func (c *Connection) Initialized() <-chan struct{} {
+	var ready chan struct{}
+	c.state.update(func(f *facts) {
+		switch {
+		case f.ready != nil:
+		case f.initialized:
+			f.ready = alwaysReady
+		default:
+			f.ready = make(chan struct{})
+		}
+		ready = f.ready
+	})
+	return ready
+}
+
+// InitializeAccepted tells whether requests are served: the client has said who
+// it is, or has confirmed the handshake without.
+func (c *Connection) InitializeAccepted() bool {
+	var accepted bool
+	c.state.update(func(f *facts) { accepted = f.accepted() })
+	return accepted
+}
+
+// CheckCapability tells whether the client declared all of want. It is false
+// where nothing is known about the client.
+func (c *Connection) CheckCapability(want *mcp.ClientCapabilities) bool {
+	return declares(c.state.ClientCapabilities(), want)
+}
+
+// Frame is how a message of the method is written to the peer and its answer
+// read. It is what a dispatcher asks for each message.
+func (c *Connection) Frame(method string) *wire.Frame {
+	facts := c.state.snapshot()
+	if len(c.meta) > 0 && isNotification(method) {
+		return plainFrame(facts.revision)
+	}
+	return facts.request
+}
+
+func isNotification(method string) bool {
+	if info := mcp.MethodByName(method); info != nil {
+		return info.Notification
+	}
+	return strings.HasPrefix(method, "notifications/")
+}
+
+// Batches tells whether the revision being spoken has several messages in one
+// array.
+func (c *Connection) Batches() bool { return c.state.Negotiated() == mcp.Revision20250326 }
+
+// Call implements [peer.Outbound] on the connection's own channel.
+func (c *Connection) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
+	return c.door().call(ctx, req, res, opts)
+}
+
+// Notify implements [peer.Outbound] on the connection's own channel. What
+// cannot be delivered is dropped and logged: the error tells only of a message
+// that cannot be written.
+func (c *Connection) Notify(ctx context.Context, n peer.Notification, opts ...peer.CallOption) error {
+	return c.door().notify(ctx, n, opts)
+}
+
+// perRequest tells whether this is a server's end whose client says with each
+// request who it is.
+func (c *Connection) perRequest() bool {
+	return !c.client && !handshake(c.state.Negotiated())
+}
+
+func (c *Connection) door() door {
+	return door{conn: c, facts: c.state.snapshot(), out: c.out}
+}
+
+// unwritable returns err if it tells of a message that cannot be written.
+func unwritable(err error) error {
+	if _, ok := errors.AsType[*wire.EncodeError](err); ok {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,368 @@
+package connection_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+func TestAConnectionFromAnEnvelopeIsReadyAndLeadsNowhere(t *testing.T) {
+	conn := connection.FromEnvelope("2026-07-28", someInfo, allCapabilities(), nil)
+	require.True(t, closed(conn.Initialized()))
+	require.True(t, conn.InitializeAccepted())
+	require.True(t, conn.State().Initialized())
+	require.False(t, conn.HasStandaloneChannel())
+	require.Equal(t, "2026-07-28", conn.ProtocolVersion())
+	require.Equal(t, "client", conn.ClientParams().ClientInfo.Name)
+
+	var none *peer.NoBackChannelError
+	require.ErrorAs(t, conn.Ping(t.Context()), &none)
+	require.Equal(t, mcp.MethodPing, none.Method)
+	require.NoError(t, conn.SendToolListChanged(t.Context()))
+}
+
+func TestAnEnvelopeConnectionWithAChannelOnlyNotifies(t *testing.T) {
+	out := new(channel)
+	conn := connection.FromEnvelope("2026-07-28", someInfo, allCapabilities(), &connection.Options{Outbound: out})
+	require.True(t, conn.HasStandaloneChannel())
+
+	_, err := peer.SendRequest(t.Context(), conn, &mcp.ListRootsRequest{})
+	refused[*peer.NoBackChannelError](t, out, err)
+	_, err = peer.SendRequest(t.Context(), conn.Outbound(), &mcp.ListRootsRequest{})
+	refused[*peer.NoBackChannelError](t, out, err)
+	_, err = conn.SendRawRequest(t.Context(), "acme/anything", nil)
+	refused[*peer.NoBackChannelError](t, out, err)
+
+	require.NoError(t, conn.Notify(t.Context(), new(weatherChanged)))
+	require.Len(t, out.take(), 1)
+}
+
+func TestAnEnvelopeWithoutInfoStillHasCapabilities(t *testing.T) {
+	conn := connection.FromEnvelope("2026-07-28", nil, &mcp.ClientCapabilities{Roots: &mcp.RootsCapability{}}, nil)
+	require.Nil(t, conn.ClientParams())
+	require.True(t, conn.CheckCapability(&mcp.ClientCapabilities{Roots: &mcp.RootsCapability{}}))
+
+	conn = connection.FromEnvelope("2026-07-28", someInfo, nil, nil)
+	require.Nil(t, conn.ClientParams())
+	require.Nil(t, conn.State().ClientCapabilities())
+	require.False(t, conn.CheckCapability(&mcp.ClientCapabilities{}))
+}
+
+func TestALoopConnectionAlwaysHasAVersion(t *testing.T) {
+	require.Equal(t, mcp.LatestHandshakeRevision, connection.ForLoop(nil, nil).ProtocolVersion())
+	for hint, want := range map[string]string{
+		"2025-03-26": "2025-03-26", "2026-07-28": mcp.LatestHandshakeRevision, "nonsense": mcp.LatestHandshakeRevision,
+	} {
+		conn := connection.ForLoop(nil, &connection.Options{VersionHint: hint, SessionID: "s1"})
+		require.Equal(t, want, conn.ProtocolVersion())
+		require.Equal(t, "s1", conn.SessionID())
+		require.False(t, conn.HasStandaloneChannel())
+		require.False(t, conn.InitializeAccepted())
+		require.False(t, closed(conn.Initialized()))
+	}
+}
+
+func TestInitializedIsTheSameChannelBeforeAndAfter(t *testing.T) {
+	conn := connection.ForLoop(nil, nil)
+	before := conn.Initialized()
+	conn.State().SetInitialized()
+	conn.State().SetInitialized()
+	require.True(t, closed(before))
+	require.Equal(t, before, conn.Initialized())
+	require.True(t, conn.InitializeAccepted(), "a bare confirmation opens the gate")
+
+	late := connection.ForLoop(nil, nil)
+	late.State().SetInitialized()
+	require.True(t, closed(late.Initialized()))
+}
+
+func TestParamsBringCapabilitiesAndLeaveThemBehind(t *testing.T) {
+	conn := connection.ForLoop(nil, nil)
+	conn.State().SetClientParams(&mcp.InitializeRequest{Capabilities: *allCapabilities()})
+	require.True(t, conn.InitializeAccepted())
+	conn.State().SetClientParams(nil)
+	require.Nil(t, conn.ClientParams())
+	require.True(t, conn.CheckCapability(&mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{}}))
+}
+
+func TestANotificationThatCannotBeDeliveredIsDroppedAndLogged(t *testing.T) {
+	for name, out := range map[string]peer.Outbound{
+		"broken": &channel{broken: errors.New("pipe is broken")},
+		"closed": &channel{broken: &peer.ClosedError{Method: "x"}},
+	} {
+		log := new(journal)
+		conn := connection.ForLoop(out, &connection.Options{Logger: slog.New(log)})
+		require.NoError(t, conn.SendToolListChanged(t.Context()), name)
+		require.Equal(t, 1, log.count(), name)
+	}
+	require.NoError(t, connection.ForLoop(nil, nil).SendToolListChanged(t.Context()))
+}
+
+func TestANotificationThatCannotBeWrittenIsAnError(t *testing.T) {
+	conn, out := loop(t, "2025-11-25", nil)
+	err := conn.Log(t.Context(), &mcp.LoggingMessageNotification{Level: "info", Data: json.RawMessage(`{`)})
+	refused[*wire.EncodeError](t, out, err)
+	err = conn.Log(t.Context(), &mcp.LoggingMessageNotification{Level: "loud", Data: json.RawMessage(`1`)})
+	refused[*wire.EncodeError](t, out, err)
+}
+
+func TestChangesAreAnnouncedWithoutParams(t *testing.T) {
+	conn, out := loop(t, "2025-11-25", nil)
+	require.NoError(t, conn.SendToolListChanged(t.Context()))
+	require.NoError(t, conn.SendPromptListChanged(t.Context()))
+	require.NoError(t, conn.SendResourceListChanged(t.Context()))
+	require.NoError(t, conn.SendResourceUpdated(t.Context(), &mcp.ResourceUpdatedNotification{URI: "a:b"}))
+	require.NoError(t, conn.Notify(t.Context(), &mcp.ToolListChangedNotification{Meta: &mcp.NotificationMeta{
+		Extra: map[string]json.RawMessage{"a": json.RawMessage("1")},
+	}}))
+	require.Equal(t, []string{
+		`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`,
+		`{"jsonrpc":"2.0","method":"notifications/prompts/list_changed"}`,
+		`{"jsonrpc":"2.0","method":"notifications/resources/list_changed"}`,
+		`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"a:b"}}`,
+		`{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"a":1}}}`,
+	}, out.take())
+}
+
+func TestWhatTravelsOnSubscriptionsIsDroppedElsewhere(t *testing.T) {
+	out := new(channel)
+	conn := connection.FromEnvelope("2026-07-28", nil, nil, &connection.Options{Outbound: out})
+	require.NoError(t, conn.SendToolListChanged(t.Context()))
+	require.NoError(t, conn.SendPromptListChanged(t.Context()))
+	require.NoError(t, conn.SendResourceListChanged(t.Context()))
+	require.NoError(t, conn.SendResourceUpdated(t.Context(), &mcp.ResourceUpdatedNotification{URI: "a:b"}))
+	require.NoError(t, conn.Notify(t.Context(), &mcp.CancelledNotification{RequestID: wire.IntID(1)}))
+	require.NoError(t, conn.Notify(t.Context(), &mcp.ElicitationCompleteNotification{ElicitationID: "e"}))
+	require.Empty(t, out.take())
+
+	listen := connection.Session(conn, request(mcp.MethodSubscriptionsListen, `{"notifications":{}}`, out))
+	meta := &mcp.NotificationMeta{SubscriptionID: wire.IntID(7)}
+	require.NoError(t, listen.Notify(t.Context(), &mcp.ToolListChangedNotification{Meta: meta}))
+	require.NoError(t, listen.SendCancelled(t.Context(), &mcp.CancelledNotification{RequestID: wire.IntID(7)}))
+	require.NoError(t, listen.SendCancelled(t.Context(), &mcp.CancelledNotification{RequestID: wire.IntID(8)}))
+	require.Len(t, out.take(), 2)
+}
+
+func TestAServerDoesNotSendWhatItDidNotDeclare(t *testing.T) {
+	conn, out := loop(t, "2025-11-25", nil)
+	conn.State().SetServerCapabilities(&mcp.ServerCapabilities{Tools: &mcp.ToolsCapability{ListChanged: true}})
+	require.NoError(t, conn.SendPromptListChanged(t.Context()))
+	require.NoError(t, conn.Log(t.Context(), &mcp.LoggingMessageNotification{Level: "error", Data: json.RawMessage(`1`)}))
+	require.Empty(t, out.take())
+	require.NoError(t, conn.SendToolListChanged(t.Context()))
+	require.Len(t, out.take(), 1)
+}
+
+func TestTypedRequestsBringTheirOwnResult(t *testing.T) {
+	conn, out := loop(t, "2025-11-25", allCapabilities())
+	out.answer = `{"roots":[{"uri":"file:///a"}]}`
+	roots, err := peer.SendRequest(t.Context(), conn, &mcp.ListRootsRequest{})
+	require.NoError(t, err)
+	require.Equal(t, "file:///a", roots.Roots[0].URI)
+
+	out.answer = `{"role":"assistant","content":{"type":"text","text":"hi"},"model":"m"}`
+	message, err := peer.SendRequest(t.Context(), conn, &mcp.CreateMessageRequest{MaxTokens: 1})
+	require.NoError(t, err)
+	require.Equal(t, "m", message.Model)
+
+	out.answer = `{"action":"decline"}`
+	answer, err := peer.SendRequest(t.Context(), conn, &mcp.ElicitRequest{Params: &mcp.ElicitRequestFormParams{Message: "?"}})
+	require.NoError(t, err)
+	require.Equal(t, mcp.ElicitActionDecline, answer.Action)
+
+	out.answer = `{}`
+	require.NoError(t, conn.Ping(t.Context()))
+
+	out.answer = `{"sky":"blue"}`
+	weather, err := peer.SendRequest(t.Context(), conn, &weatherRequest{Place: "here"})
+	require.NoError(t, err)
+	require.Equal(t, "blue", weather.Sky)
+}
+
+func TestAnAnswerOfTheWrongShapeIsTheCallersError(t *testing.T) {
+	conn, out := loop(t, "2025-11-25", allCapabilities())
+	for _, answer := range []string{`{"roots":1}`, `{"Roots":[]}`, `{"role":"assistant"}`} {
+		out.answer = answer
+		_, err := peer.SendRequest(t.Context(), conn, &mcp.ListRootsRequest{})
+		var decode *wire.DecodeError
+		require.ErrorAs(t, err, &decode, answer)
+	}
+	out.answer = `{"stop_reason":"x","role":"assistant","content":[],"model":"m"}`
+	message, err := peer.SendRequest(t.Context(), conn, &mcp.CreateMessageRequest{MaxTokens: 1})
+	require.NoError(t, err)
+	require.Empty(t, message.StopReason, "only the spelling of the wire counts")
+}
+
+func TestAPeersErrorHasTheTypeOfItsCode(t *testing.T) {
+	out := &channel{refusal: &peer.Error{
+		Code: mcp.CodeUnsupportedProtocolVersion, Data: json.RawMessage(`{"requested":"a","supported":["b"]}`),
+	}}
+	conn := connection.FromEnvelope("2026-07-28", nil, nil, &connection.Options{Outbound: out, Client: true})
+	_, err := peer.SendRequest(t.Context(), conn, &mcp.DiscoverRequest{})
+	var unsupported *mcp.UnsupportedProtocolVersionError
+	require.ErrorAs(t, err, &unsupported)
+	require.Equal(t, []string{"b"}, unsupported.Supported)
+	var plain *peer.Error
+	require.ErrorAs(t, err, &plain)
+}
+
+func TestOptionsReachTheChannelAsTheyAre(t *testing.T) {
+	conn, out := loop(t, "2025-11-25", nil)
+	require.NoError(t, conn.Ping(t.Context(), peer.WithTimeout(0), peer.WithID(wire.StringID("mine"))))
+	require.NoError(t, conn.Ping(t.Context()))
+	require.Equal(t, time.Duration(0), *out.options[0].Timeout)
+	require.Equal(t, wire.StringID("mine"), out.options[0].ID)
+	require.Nil(t, out.options[1].Timeout)
+}
+
+func TestRawRequests(t *testing.T) {
+	conn, out := loop(t, "2025-06-18", nil)
+	out.answer = `{"any": ["thing"]}`
+	res, err := conn.SendRawRequest(t.Context(), "acme/any", json.RawMessage(`{"b":1,"a":{"c":[]},"_meta":{"k":"v"}}`))
+	require.NoError(t, err)
+	require.JSONEq(t, out.answer, string(res))
+	require.JSONEq(t, `{"jsonrpc":"2.0","id":1,"method":"acme/any","params":{"b":1,"a":{"c":[]},"_meta":{"k":"v"}}}`, out.take()[0])
+
+	_, err = conn.SendRawRequest(t.Context(), "acme/any", nil)
+	require.NoError(t, err)
+	require.Equal(t, `{"jsonrpc":"2.0","id":1,"method":"acme/any","params":{}}`, out.take()[0])
+
+	_, err = conn.SendRawRequest(t.Context(), "acme/any", json.RawMessage(`[]`))
+	refused[*connection.InvalidError](t, out, err)
+	_, err = connection.ForLoop(nil, nil).SendRawRequest(t.Context(), "acme/any", nil)
+	require.Equal(t, `send "acme/any": no channel for requests to the peer from here`, err.Error())
+}
+
+func TestRawRequestsPassTheSameChecks(t *testing.T) {
+	conn, out := loop(t, "2025-11-25", &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapability{}})
+	for _, params := range []string{
+		`{"mode":"url","message":"?","url":"https://a.b","elicitationId":"e"}`,
+		`{"message":"?","requestedSchema":{"type":"object","properties":{"a":{"type":"object"}}}}`,
+	} {
+		_, err := conn.SendRawRequest(t.Context(), mcp.MethodElicit, json.RawMessage(params))
+		require.Error(t, err)
+		require.Empty(t, out.take())
+	}
+}
+
+func TestTheMetaOfAClientIsOnItsRequestsOnly(t *testing.T) {
+	out := new(channel)
+	conn := connection.FromEnvelope("2026-07-28", nil, nil, &connection.Options{
+		Client: true, Outbound: out,
+		Meta: []wire.Entry{{Name: "io.modelcontextprotocol/protocolVersion", Value: json.RawMessage(`"2026-07-28"`)}},
+	})
+	out.frame = conn.Frame
+	_, err := conn.SendRawRequest(t.Context(), "acme/any", nil)
+	require.NoError(t, err)
+	require.NoError(t, conn.Notify(t.Context(), &mcp.CancelledNotification{RequestID: wire.IntID(3)}))
+	require.Equal(t, []string{
+		`{"jsonrpc":"2.0","id":1,"method":"acme/any","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`,
+		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}`,
+	}, out.take())
+}
+
+func TestAClientDoesNotSendWhatTheRevisionLacks(t *testing.T) {
+	out := new(channel)
+	conn := connection.FromEnvelope("2026-07-28", nil, nil, &connection.Options{Client: true, Outbound: out})
+	server := mcp.ServerPeer{Outbound: conn}
+	_, err := server.SetLevel(t.Context(), &mcp.SetLevelRequest{Level: "info"})
+	refused[*connection.UnsupportedError](t, out, err)
+	require.NoError(t, server.RootsListChanged(t.Context(), &mcp.RootsListChangedNotification{}))
+	require.Empty(t, out.take())
+}
+
+func TestAStrictClientKeepsToWhatTheServerDeclared(t *testing.T) {
+	out := &channel{answer: `{"tools":[]}`}
+	conn := connection.ForLoop(out, &connection.Options{Client: true, Strict: true})
+	server := mcp.ServerPeer{Outbound: conn}
+	_, err := server.ListTools(t.Context(), &mcp.ListToolsRequest{})
+	require.NoError(t, err, "nothing is known about the server yet")
+	conn.State().SetServerCapabilities(&mcp.ServerCapabilities{})
+	out.take()
+	_, err = server.ListTools(t.Context(), &mcp.ListToolsRequest{})
+	require.Equal(t, "tools", refused[*connection.CapabilityError](t, out, err).Capability)
+}
+
+func TestSettleChangesTheRevision(t *testing.T) {
+	conn := connection.ForLoop(nil, &connection.Options{Client: true})
+	require.False(t, conn.Batches())
+	conn.Settle(mcp.Revision20250326)
+	require.Equal(t, "2025-03-26", conn.ProtocolVersion())
+	require.Equal(t, mcp.Revision20250326, conn.Frame(mcp.MethodCallTool).Revision)
+	require.True(t, conn.Batches())
+}
+
+// weatherRequest is a request that the protocol does not have.
+type weatherRequest struct{ Place string }
+
+type weather struct{ Sky string }
+
+var (
+	weatherRequestMembers = wire.NewMembers("weather", wire.Member{Name: "place", In: wire.Always, Required: wire.Always})
+	weatherMembers        = wire.NewMembers("weather", wire.Member{Name: "sky", In: wire.Always, Required: wire.Always})
+)
+
+func (*weatherRequest) Method() string      { return "acme/weather" }
+func (*weatherRequest) NewResult() *weather { return new(weather) }
+
+func (r *weatherRequest) AppendParams(b []byte, _ *wire.Encoder) []byte {
+	start := len(b)
+	b = append(b, `,"place":`...)
+	b = wire.AppendString(b, r.Place)
+	return wire.CloseObject(b, start)
+}
+
+func (r *weatherRequest) DecodeParams(d *wire.Decoder) {
+	for o := d.Object(weatherRequestMembers); o.Next(); {
+		if o.Name == "place" {
+			r.Place = d.String()
+		} else {
+			d.Skip()
+		}
+	}
+}
+
+func (w *weather) AppendJSON(b []byte, _ *wire.Encoder) []byte {
+	start := len(b)
+	b = append(b, `,"sky":`...)
+	b = wire.AppendString(b, w.Sky)
+	return wire.CloseObject(b, start)
+}
+
+func (w *weather) DecodeJSON(d *wire.Decoder) {
+	for o := d.Object(weatherMembers); o.Next(); {
+		if o.Name == "sky" {
+			w.Sky = d.String()
+		} else {
+			d.Skip()
+		}
+	}
+}
+
+// weatherChanged is a notification that the protocol does not have.
+type weatherChanged struct{}
+
+func (*weatherChanged) Method() string                                { return "notifications/acme/weather" }
+func (*weatherChanged) IsNotification()                               {}
+func (*weatherChanged) AppendParams(b []byte, _ *wire.Encoder) []byte { return append(b, "{}"...) }
+func (*weatherChanged) DecodeParams(d *wire.Decoder)                  { d.Skip() }
+func forecast(_ context.Context, _ *weatherRequest) (*weather, error) { return &weather{"grey"}, nil }

@@ -1,0 +1,53 @@
+// Package connection is what one end of a conversation knows about the other,
+// and the rules that stand between a program and its channel: who may be asked
+// what, in which revision, and in which state.
+//
+// A server is a [peer.Mux] with handlers, a [Kernel] around it, and something
+// that carries messages. Over a pipe it looks like this:
+//
+//	var mux peer.Mux
+//	mcp.HandleCallTool(&mux, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+//		session := mcp.SessionFrom(ctx)
+//		answer, err := session.ElicitForm(ctx, &mcp.ElicitRequestFormParams{
+//			Message:         "Which table?",
+//			RequestedSchema: tables,
+//		})
+//		if err != nil {
+//			return nil, err
+//		}
+//		return mcp.TextResult(fmt.Sprint(answer.Content["table"])), nil
+//	})
+//
+//	pipe := connection.NewDualEra(connection.NewKernel(&connection.KernelOptions{
+//		Mux:          &mux,
+//		Info:         mcp.Implementation{Name: "waiter", Version: "1.0"},
+//		Capabilities: mcp.ServerCapabilities{Tools: &mcp.ToolsCapability{}},
+//	}), nil)
+//	conn := dispatch.New(out, &dispatch.Options{Handler: pipe, Frame: pipe.Frame, Batches: pipe.Batches})
+//	pipe.Attach(conn, conn.InFlight())
+//	err := conn.ReadLines(ctx, in, dispatch.Origin{})
+//
+// # Connections
+//
+// A [Connection] is there for every message, also where nothing lasts longer
+// than one request: [FromEnvelope] makes one of what a request says about its
+// sender, [ForLoop] one that awaits the handshake. What may change during its
+// life is in its [State] and nowhere else, so that two connections of one server
+// have nothing in common.
+//
+// # Checks
+//
+// Everything that is sent, by a session's helper, by [peer.SendRequest] or raw,
+// passes the same checks before a byte is written: whether the revision has the
+// message and the way it would go, whether the client declared what the message
+// needs, and for sampling and elicitation whether the request makes sense. A
+// request that fails comes back as a [*peer.NoBackChannelError], an
+// [*UnsupportedError], a [*CapabilityError] or an [*InvalidError]; a notification
+// that may not be sent is dropped and logged.
+//
+// # Eras
+//
+// A revision either begins with a handshake or has every request carry what the
+// handshake would have settled. [Classify] judges such a request, [DualEra] finds
+// out which of the two a pipe speaks, and the kernel serves both.
+package connection

@@ -1,0 +1,227 @@
+package connection
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// A door is the one way out to the peer. Whatever is sent goes through one, and
+// is checked there by its method.
+type door struct {
+	conn  *Connection
+	facts facts // as they were when the sending began
+	out   peer.Outbound
+	core  *core // the message being handled, nil on the connection's own channel
+}
+
+// call sends a request if it may be sent.
+func (d door) call(ctx context.Context, req peer.Message, res wire.Value, opts []peer.CallOption) error {
+	info := mcp.MethodByName(req.Method())
+	ask, err := d.reach(req.Method(), info)
+	if err != nil {
+		return err
+	}
+	if err := d.entitled(req.Method(), info); err != nil {
+		return err
+	}
+	checked, err := d.check(req)
+	if err != nil {
+		return err
+	}
+	if ask {
+		err = d.core.round.Ask(ctx, req, res)
+	} else {
+		err = d.out.Call(ctx, req, res, opts...)
+	}
+	if err != nil {
+		return typed(err)
+	}
+	return checked.answer(res)
+}
+
+// reach tells how a request gets to the peer: as a question inside the answer
+// to the message being handled, or on its own.
+func (d door) reach(method string, info *peer.MethodInfo) (ask bool, err error) {
+	r := d.facts.revision
+	switch {
+	case d.conn.client:
+		if info != nil && !info.FromClient.Has(r) {
+			return false, &UnsupportedError{Method: method, Revision: r}
+		}
+	case !handshake(r):
+		if d.core != nil && d.core.round != nil && info != nil && info.Embedded.Has(r) {
+			return true, nil
+		}
+		return false, &peer.NoBackChannelError{Method: method}
+	case info != nil && !info.FromServer.Has(r):
+		return false, &UnsupportedError{Method: method, Revision: r}
+	case d.core != nil && !d.core.in.transport.CanSendRequest():
+		return false, &peer.NoBackChannelError{Method: method}
+	}
+	switch d.out.(type) {
+	case peer.NoChannel, peer.NotifyOnly:
+		return false, &peer.NoBackChannelError{Method: method}
+	}
+	return false, nil
+}
+
+// entitled checks the capability that the method table names.
+func (d door) entitled(method string, info *peer.MethodInfo) error {
+	if info == nil || info.Capability == "" {
+		return nil
+	}
+	if !d.conn.client {
+		return d.need(method, info.Capability)
+	}
+	if d.conn.strict && d.facts.server != nil && !serverDeclares(d.facts.server, info.Capability) {
+		return &CapabilityError{Method: method, Capability: info.Capability, Revision: d.facts.revision}
+	}
+	return nil
+}
+
+// need checks a capability of the client.
+func (d door) need(method, path string) error {
+	want := clientNeeds(path)
+	if d.conn.CheckCapability(want) {
+		return nil
+	}
+	return &CapabilityError{Method: method, Capability: path, Required: want, Revision: d.facts.revision}
+}
+
+// typed gives a peer's error the type that its code stands for.
+func typed(err error) error {
+	if e, ok := err.(*peer.Error); ok {
+		return mcp.ErrorFrom(e)
+	}
+	return err
+}
+
+// notify sends a notification, or drops it if it may not be sent.
+func (d door) notify(ctx context.Context, n peer.Notification, opts []peer.CallOption) error {
+	if reason := d.withhold(n); reason != "" {
+		d.conn.log.DebugContext(ctx, "notification dropped", "method", n.Method(), "reason", reason)
+		return nil
+	}
+	if d.core != nil {
+		if p, ok := n.(*mcp.ProgressNotification); ok && d.core.ownProgress(p) {
+			return d.core.Progress(ctx, peer.Progress{Done: p.Progress, Total: p.Total, Message: p.Message})
+		}
+	}
+	err := d.out.Notify(ctx, n, opts...)
+	if err == nil || unwritable(err) != nil {
+		return err
+	}
+	d.conn.log.DebugContext(ctx, "notification dropped", "method", n.Method(), "error", err)
+	return nil
+}
+
+// withhold tells why a notification may not be sent, empty where it may.
+func (d door) withhold(n peer.Notification) string {
+	info := mcp.MethodByName(n.Method())
+	if info == nil {
+		return ""
+	}
+	way := info.FromServer
+	if d.conn.client {
+		way = info.FromClient
+	}
+	if !way.Has(d.facts.revision) {
+		return "the revision does not have it in this direction"
+	}
+	if info.Capability != "" && !d.declared(info.Capability) {
+		return "capability " + info.Capability + " was not declared"
+	}
+	if d.conn.client {
+		return ""
+	}
+	return d.withholdFromClient(n, info)
+}
+
+// declared tells whether the capability that entitles a sender to a
+// notification was declared by whoever has to. What this end declared itself
+// may be unknown here; then it counts as declared.
+func (d door) declared(path string) bool {
+	want := clientNeeds(path)
+	switch {
+	case want == nil:
+		return d.facts.server == nil || serverDeclares(d.facts.server, path)
+	case d.conn.client && d.conn.state.ClientCapabilities() == nil:
+		return true
+	}
+	return d.conn.CheckCapability(want)
+}
+
+// withholdFromClient is withhold for what depends on the era.
+func (d door) withholdFromClient(n peer.Notification, info *peer.MethodInfo) string {
+	perRequest := !handshake(d.facts.revision)
+	switch {
+	case info.Name == mcp.MethodLoggingMessage:
+		return d.withholdLog(n)
+	case perRequest && info.FilterMember != "" && !d.listening():
+		return "it travels on subscriptions only"
+	case perRequest && info.Name == mcp.MethodCancelled && !d.endsListen(n):
+		return "a server cancels nothing but a subscription"
+	}
+	return ""
+}
+
+// listening tells whether the message being handled is a subscription.
+func (d door) listening() bool {
+	return d.core != nil && d.core.in.method == mcp.MethodSubscriptionsListen
+}
+
+func (d door) endsListen(n peer.Notification) bool {
+	c, ok := n.(*mcp.CancelledNotification)
+	return d.listening() && ok && c.RequestID == d.core.in.id
+}
+
+// withholdLog tells why the client does not want a log message. In a handshake
+// revision the level is the session's, otherwise that of the request being
+// handled, and without one there are no logs.
+func (d door) withholdLog(n peer.Notification) string {
+	least := d.facts.logLevel
+	if !handshake(d.facts.revision) {
+		if d.core == nil || d.core.in.logLevel == "" {
+			return "nobody asked for logs"
+		}
+		least = d.core.in.logLevel
+	}
+	m, ok := n.(*mcp.LoggingMessageNotification)
+	if ok && least != "" && below(m.Level, least) {
+		return "the client wants logs from level " + string(least) + " on"
+	}
+	return ""
+}
+
+// levels are the levels of logs, from the least severe.
+var levels = func() []mcp.LoggingLevel {
+	var levels []mcp.LoggingLevel
+	for _, enum := range mcp.Enums {
+		if enum.Type() == "LoggingLevel" {
+			for v := range enum.All() {
+				levels = append(levels, mcp.LoggingLevel(v.Name))
+			}
+		}
+	}
+	return levels
+}()
+
+// below tells whether a level is less severe than another. One that is no level
+// is not: writing it will tell.
+func below(level, least mcp.LoggingLevel) bool {
+	i := slices.Index(levels, level)
+	return i >= 0 && i < slices.Index(levels, least)
+}
+
+// asInput returns the questions that err asks for, if it does.
+func asInput(err error) *mcp.InputRequiredResult {
+	if e, ok := errors.AsType[*mcp.InputRequiredError](err); ok {
+		return e.Result
+	}
+	return nil
+}

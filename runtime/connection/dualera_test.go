@@ -1,0 +1,281 @@
+package connection_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+const handshakeParams = `{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`
+
+// numbered is a notification that carries a number.
+type numbered struct{ n int64 }
+
+var numberedMembers = wire.NewMembers("numbered", wire.Member{Name: "n", In: wire.Always})
+
+func (*numbered) Method() string  { return "notifications/acme/numbered" }
+func (*numbered) IsNotification() {}
+func (x *numbered) AppendParams(b []byte, _ *wire.Encoder) []byte {
+	return append(wire.AppendInt(append(b, `{"n":`...), x.n), '}')
+}
+
+func (x *numbered) DecodeParams(d *wire.Decoder) {
+	for o := d.Object(numberedMembers); o.Next(); {
+		x.n = d.Int(0, 1000)
+	}
+}
+
+type tagKey struct{}
+
+// early sends count notifications, then the first request, and returns what the
+// handler of the notifications saw, the request's method at its place.
+func early(t *testing.T, count int, first *peer.Inbound) []string {
+	var seen []string
+	k := newKernel(func(o *connection.KernelOptions) {
+		peer.HandleNotification(o.Mux, func(ctx context.Context, n *numbered) error {
+			seen = append(seen, fmt.Sprintf("%d %v %s", n.n, ctx.Value(tagKey{}), connection.From(ctx).ProtocolVersion()))
+			return mcp.SessionFrom(ctx).SendProgress(ctx, &mcp.ProgressNotification{ProgressToken: wire.IntToken(1)})
+		})
+		o.Middleware = []peer.Middleware{func(next peer.Handler) peer.Handler {
+			return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+				if !in.ID.IsZero() {
+					seen = append(seen, in.Method)
+				}
+				return next.Handle(ctx, in)
+			})
+		}}
+	})
+	d := connection.NewDualEra(k, nil)
+	for n := range count {
+		params := []byte(fmt.Sprintf(`{"n":%d}`, n))
+		ctx, cancel := context.WithCancel(context.WithValue(t.Context(), tagKey{}, "tag"))
+		in := notification("notifications/acme/numbered", string(params), nil)
+		in.Params = params
+		_, err := d.Handle(ctx, in)
+		require.NoError(t, err)
+		cancel()
+		clear(params) // the dispatcher uses its memory again
+	}
+	require.Empty(t, seen, "notifications do not decide")
+	require.Nil(t, d.Connection())
+	_, err := d.Handle(t.Context(), first)
+	require.NoError(t, err)
+	return seen
+}
+
+func TestWhatComesBeforeTheFirstRequestIsHandledBeforeIt(t *testing.T) {
+	require.Equal(t, []string{
+		"0 tag 2026-07-28", "1 tag 2026-07-28", "2 tag 2026-07-28", "tools/call",
+	}, early(t, 3, request("tools/call", `{"name":"x",`+pair[1:], nil)))
+}
+
+func TestOnlyTheFirstEightAreKept(t *testing.T) {
+	seen := early(t, 20, request("tools/call", `{"name":"x",`+pair[1:], nil))
+	require.Len(t, seen, 9)
+	require.Equal(t, "7 tag 2026-07-28", seen[7])
+}
+
+func TestWhatComesBeforeTheHandshakeIsDropped(t *testing.T) {
+	require.Equal(t, []string{"initialize"}, early(t, 3, request("initialize", handshakeParams, nil)))
+}
+
+func TestABareConfirmationBeforeTheFirstRequestCounts(t *testing.T) {
+	d := connection.NewDualEra(newKernel(nil), nil)
+	_, err := d.Handle(t.Context(), notification(mcp.MethodInitialized, ``, nil))
+	require.NoError(t, err)
+	_, err = d.Handle(t.Context(), request("tools/call", `{"name":"x"}`, nil))
+	require.NoError(t, err)
+	require.True(t, d.Connection().State().Initialized())
+}
+
+func TestTheEraStaysWhileRequestsRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		free := make(chan struct{})
+		k := newKernel(func(o *connection.KernelOptions) {
+			peer.Handle(o.Mux, func(context.Context, *lateRequest) (*weather, error) {
+				<-free
+				return &weather{"late"}, nil
+			})
+		})
+		d := connection.NewDualEra(k, nil)
+		done := make(chan error, 1)
+		go func() { // ends when free is closed
+			_, err := d.Handle(t.Context(), request("acme/late", pair, nil))
+			done <- err
+		}()
+		synctest.Wait()
+		_, err := d.Handle(t.Context(), request("initialize", handshakeParams, nil))
+		require.EqualValues(t, mcp.CodeUnsupportedProtocolVersion, peer.AsError(err).Code)
+		close(free)
+		require.NoError(t, <-done)
+	})
+}
+
+func TestManyFirstRequestsAgreeOnOneEra(t *testing.T) {
+	d := connection.NewDualEra(newKernel(nil), nil)
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			_, err := d.Handle(t.Context(), request("tools/call", `{"name":"x",`+pair[1:], nil))
+			require.NoError(t, err)
+		})
+		wg.Go(func() {
+			_, err := d.Handle(t.Context(), notification("notifications/acme/numbered", `{"n":1}`, nil))
+			require.NoError(t, err)
+		})
+	}
+	wg.Wait()
+	require.Nil(t, d.Connection())
+}
+
+func TestAHandshakePipeHasOneConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		out, inFlight := new(channel), &table{cancelled: map[wire.RequestID]int{}}
+		d := connection.NewDualEra(newKernel(nil), &connection.Options{Logger: slog.Default()})
+		d.Attach(out, inFlight)
+		require.Equal(t, mcp.Revision20260728, d.Frame("x").Revision)
+		require.False(t, d.Batches())
+		_, err := d.Handle(t.Context(), request("initialize", handshakeParams, nil))
+		require.NoError(t, err)
+		conn := d.Connection()
+		require.True(t, d.Batches())
+		require.Equal(t, mcp.Revision20250326, d.Frame("x").Revision)
+		require.True(t, conn.HasStandaloneChannel())
+		require.True(t, conn.State().InFlight().Cancel(wire.IntID(4)))
+
+		closed := false
+		conn.OnClose(func(context.Context) error { closed = true; return nil })
+		d.Close(t.Context())
+		require.True(t, closed)
+	})
+}
+
+func TestAPipeThatEndsBeforeItsFirstRequestClosesInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := connection.NewDualEra(newKernel(nil), nil)
+		d.Close(t.Context())
+		_, err := d.Handle(t.Context(), notification("notifications/acme/numbered", `{"n":1}`, nil))
+		require.NoError(t, err)
+		d.Close(t.Context())
+	})
+}
+
+func TestRequestsOfAnEnvelopePipeShareTheTableAndNothingElse(t *testing.T) {
+	key := connection.NewKey[int]("n")
+	inFlight := &table{cancelled: map[wire.RequestID]int{}}
+	seen := map[*connection.Connection]bool{}
+	k := newKernel(func(o *connection.KernelOptions) {
+		peer.Handle(o.Mux, func(ctx context.Context, _ *lateRequest) (*weather, error) {
+			conn := connection.From(ctx)
+			seen[conn] = true
+			require.Equal(t, 1, key.Update(conn.State(), func(n int) int { return n + 1 }))
+			require.True(t, conn.State().InFlight().Cancel(wire.IntID(1)))
+			return &weather{}, nil
+		})
+	})
+	d := connection.NewDualEra(k, nil)
+	d.Attach(new(channel), inFlight)
+	for range 3 {
+		_, err := d.Handle(t.Context(), request("acme/late", pair, nil))
+		require.NoError(t, err)
+	}
+	require.Len(t, seen, 3)
+	require.Equal(t, 3, inFlight.cancelled[wire.IntID(1)])
+}
+
+func TestErrorsAreTheSameOnEveryTransport(t *testing.T) {
+	k := newKernel(nil)
+	params := `{"name":"boom",` + pair[1:]
+	in := request("tools/call", params, nil)
+	_, onPipe := k.ServeEnvelope(t.Context(), in, nil)
+	in.Transport = peer.NewTransport("http", false, header(
+		"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "boom"), "")
+	_, onHTTP := k.ServeEnvelope(t.Context(), in, nil)
+	require.EqualError(t, onHTTP, onPipe.Error())
+	require.Nil(t, peer.AsError(onHTTP))
+
+	in.Transport = peer.NewTransport("http", false, header(), "")
+	_, err := k.ServeEnvelope(t.Context(), in, nil)
+	require.EqualValues(t, mcp.CodeHeaderMismatch, peer.AsError(err).Code)
+}
+
+func TestAnEnvelopeInAMessagePassedInProcess(t *testing.T) {
+	k := newKernel(nil)
+	in := request("tools/call", "", nil)
+	in.Value = &mcp.CallToolRequest{Name: "x", Meta: &mcp.RequestMeta{
+		ProtocolVersion: "2026-07-28", ClientCapabilities: &mcp.ClientCapabilities{},
+		Extra: map[string]json.RawMessage{},
+	}}
+	reply, err := k.ServeEnvelope(t.Context(), in, nil)
+	require.NoError(t, err)
+	require.Equal(t, mcp.TextResult("called x"), reply.Result)
+}
+
+func TestAHandlerKnowsWhoSentAnEnvelope(t *testing.T) {
+	envelope := `{"_meta":{` + version + `:"2026-07-28",` + caps + `:{"roots":{}},` + info + `:{"name":"sender","version":"1"}}}`
+	for _, c := range []struct {
+		params string
+		check  func(*mcp.ServerSession, *connection.State)
+	}{
+		{envelope, func(s *mcp.ServerSession, _ *connection.State) {
+			require.Equal(t, "sender", s.ClientParams().ClientInfo.Name)
+			require.Equal(t, "2026-07-28", s.ClientParams().ProtocolVersion)
+		}},
+		{envelope, func(s *mcp.ServerSession, _ *connection.State) {
+			require.True(t, s.CheckClientCapability(only("roots")))
+			require.False(t, s.CheckClientCapability(only("sampling")))
+		}},
+		{envelope, func(_ *mcp.ServerSession, state *connection.State) {
+			state.SetClientParams(nil)
+			require.Nil(t, state.ClientParams())
+			require.NotNil(t, state.ClientCapabilities().Roots)
+		}},
+		{pair, func(s *mcp.ServerSession, state *connection.State) {
+			require.Nil(t, s.ClientParams(), "it did not say who it is")
+			require.NotNil(t, state.ClientCapabilities())
+		}},
+	} {
+		called := false
+		k := newKernel(func(o *connection.KernelOptions) {
+			peer.Handle(o.Mux, func(ctx context.Context, _ *lateRequest) (*weather, error) {
+				called = true
+				c.check(mcp.SessionFrom(ctx), connection.From(ctx).State())
+				return &weather{}, nil
+			})
+		})
+		_, err := k.ServeEnvelope(t.Context(), request("acme/late", c.params, nil), nil)
+		require.NoError(t, err)
+		require.True(t, called)
+	}
+}
+
+func TestMiddlewareThatRefusesWhatCameEarlyIsLogged(t *testing.T) {
+	log := new(journal)
+	k := newKernel(func(o *connection.KernelOptions) {
+		o.Middleware = []peer.Middleware{func(next peer.Handler) peer.Handler {
+			return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+				if in.ID.IsZero() {
+					return peer.Reply{}, fmt.Errorf("no %q here", in.Method)
+				}
+				return next.Handle(ctx, in)
+			})
+		}}
+	})
+	d := connection.NewDualEra(k, &connection.Options{Logger: slog.New(log)})
+	_, err := d.Handle(t.Context(), notification("notifications/acme/numbered", ``, nil))
+	require.NoError(t, err)
+	_, err = d.Handle(t.Context(), request("tools/call", `{"name":"x",`+pair[1:], nil))
+	require.NoError(t, err)
+	require.Equal(t, 1, log.count())
+}

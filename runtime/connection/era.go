@@ -1,0 +1,53 @@
+package connection
+
+import (
+	"slices"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// The newest revisions of the two eras.
+var (
+	newestHandshake  = newest(true)
+	newestPerRequest = newest(false)
+)
+
+func newest(handshake bool) wire.Revision {
+	for _, r := range slices.Backward(mcp.Revisions) {
+		if r.Handshake == handshake {
+			return r.Revision
+		}
+	}
+	return mcp.Revisions[len(mcp.Revisions)-1].Revision
+}
+
+// handshake tells whether a session of the revision begins with initialize.
+func handshake(r wire.Revision) bool {
+	i := r.Index()
+	return i >= 0 && i < len(mcp.Revisions) && mcp.Revisions[i].Handshake
+}
+
+// revisionOr parses the name of a revision of the given era.
+func revisionOr(name string, want bool, otherwise wire.Revision) wire.Revision {
+	if r, known := mcp.ParseRevision(name); known && handshake(r) == want {
+		return r
+	}
+	return otherwise
+}
+
+// plainFrames has the frame of each revision that adds nothing to a message.
+var plainFrames = func() []wire.Frame {
+	frames := make([]wire.Frame, len(mcp.Revisions))
+	for i, r := range mcp.Revisions {
+		frames[i].Revision = r.Revision
+	}
+	return frames
+}()
+
+func plainFrame(r wire.Revision) *wire.Frame {
+	if i := r.Index(); i >= 0 && i < len(plainFrames) {
+		return &plainFrames[i]
+	}
+	return &wire.Frame{Revision: r}
+}

@@ -1,0 +1,159 @@
+package connection_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// client stands for the other side: it prints what it is sent.
+type client struct{}
+
+func (client) Call(_ context.Context, req peer.Message, res wire.Value, _ ...peer.CallOption) error {
+	fmt.Println("client is asked for", req.Method())
+	return wire.Unmarshal([]byte(`{"sky":"blue"}`), res)
+}
+
+func (client) Notify(_ context.Context, n peer.Notification, _ ...peer.CallOption) error {
+	fmt.Println("client hears of", n.Method())
+	return nil
+}
+
+func (client) Progress(_ context.Context, p peer.Progress) error {
+	fmt.Println("client sees progress:", p.Done, "of", *p.Total)
+	return nil
+}
+
+// incoming is a request as a dispatcher hands it on.
+func incoming(method, params string) *peer.Inbound {
+	return &peer.Inbound{
+		Method: method, ID: wire.IntID(1), Params: []byte(params), Token: wire.IntToken(1),
+		Transport: peer.NewTransport("example", true, nil, ""), Back: client{},
+	}
+}
+
+// A request of one's own has the same way to be sent, and to be handled, as
+// those of the protocol. weatherRequest and weather implement peer.Request and
+// wire.Value.
+func Example_customRequest() {
+	ctx := context.Background()
+	conn := connection.FromEnvelope("2025-11-25", nil, nil, &connection.Options{Outbound: client{}})
+
+	res, err := peer.SendRequest(ctx, conn, &weatherRequest{Place: "Bern"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("the sky is", res.Sky)
+
+	var mux peer.Mux
+	peer.Handle(&mux, func(_ context.Context, req *weatherRequest) (*weather, error) {
+		return &weather{Sky: "grey over " + req.Place}, nil
+	})
+	kernel := connection.NewKernel(&connection.KernelOptions{Mux: &mux})
+	reply, err := kernel.Serve(ctx, conn, incoming("acme/weather", `{"place":"Basel"}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(reply.Result.(*weather).Sky)
+
+	// Output:
+	// client is asked for acme/weather
+	// the sky is blue
+	// grey over Basel
+}
+
+// A handler reports progress of the request that it handles. Where the client
+// did not ask for reports, nothing is sent.
+func Example_progress() {
+	var mux peer.Mux
+	mcp.HandleCallTool(&mux, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		session := mcp.SessionFrom(ctx)
+		total := 2.0
+		for step := range 2 {
+			if err := session.ReportProgress(ctx, peer.Progress{Done: float64(step + 1), Total: &total}); err != nil {
+				return nil, err
+			}
+		}
+		return mcp.TextResult("done"), nil
+	})
+	kernel := connection.NewKernel(&connection.KernelOptions{Mux: &mux})
+	conn := connection.FromEnvelope("2025-11-25", nil, nil, nil)
+	_, err := kernel.Serve(context.Background(), conn, incoming("tools/call", `{"name":"count"}`))
+	fmt.Println(err)
+
+	// Output:
+	// client sees progress: 1 of 2
+	// client sees progress: 2 of 2
+	// <nil>
+}
+
+// A handler whose request is cancelled, or whose client has gone, sees it by its
+// context. What it leaves to be cleaned up is cleaned up all the same.
+func Example_cancellation() {
+	var mux peer.Mux
+	mcp.HandleCallTool(&mux, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		connection.From(ctx).OnClose(func(ctx context.Context) error {
+			fmt.Println("cleaned up, with time left:", ctx.Err() == nil)
+			return nil
+		})
+		<-ctx.Done()
+		return nil, context.Cause(ctx)
+	})
+	kernel := connection.NewKernel(&connection.KernelOptions{Mux: &mux})
+	conn := connection.FromEnvelope("2025-11-25", nil, nil, nil)
+
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(errors.New("the client has gone"))
+	_, err := kernel.Serve(ctx, conn, incoming("tools/call", `{"name":"wait"}`))
+	fmt.Println(err)
+	conn.Close(ctx)
+
+	// Output:
+	// the client has gone
+	// cleaned up, with time left: true
+}
+
+// A form of a Go struct, for a handler to ask with.
+func ExampleFormOf() {
+	type table struct {
+		Name   string `json:"name" jsonschema:"For whom?" minLength:"1"`
+		Guests int    `json:"guests" minimum:"1" maximum:"12" default:"2"`
+		Window bool   `json:"window,omitempty"`
+	}
+	form, err := connection.FormOf[table]()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, field := range form.Properties {
+		fmt.Printf("%s: %T\n", field.Name, field.Value)
+	}
+	fmt.Println("required:", form.Required)
+
+	// Output:
+	// name: *mcp.StringSchema
+	// guests: *mcp.NumberSchema
+	// window: *mcp.BooleanSchema
+	// required: [name guests]
+}
+
+// Values of a program's own live as long as the connection that they belong to.
+func ExampleKey() {
+	var visits = connection.NewKey[int]("visits")
+
+	conn := connection.ForLoop(nil, nil)
+	for range 3 {
+		visits.Update(conn.State(), func(n int) int { return n + 1 })
+	}
+	n, _ := visits.Get(conn.State())
+	fmt.Println(n)
+
+	// Output: 3
+}

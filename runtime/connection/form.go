@@ -1,0 +1,169 @@
+package connection
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+)
+
+// FormOf makes a form of a flat struct, one field for each of its exported
+// fields, in their order:
+//
+//	type booking struct {
+//		Name   string    `json:"name" jsonschema:"Who is coming" minLength:"1"`
+//		Guests int       `json:"guests" minimum:"1" maximum:"12" default:"2"`
+//		Day    time.Time `json:"day"`
+//		Menu   string    `json:"menu,omitempty" title:"Menu" enum:"fish,meat,neither"`
+//	}
+//
+// Strings, numbers, booleans and times, pointers to them, and lists of strings
+// to choose from can be fields. The tag json names a field and, with omitempty or
+// omitzero, makes it optional, as does a pointer; jsonschema describes it. The
+// tags title, default, enum, format, minimum, maximum, minLength, maxLength,
+// minItems and maxItems are those of JSON Schema, lists with commas.
+func FormOf[T any]() (mcp.RequestedSchema, error) {
+	t := reflect.TypeFor[T]()
+	if t.Kind() != reflect.Struct {
+		return mcp.RequestedSchema{}, fmt.Errorf("form of %s: want a struct", t)
+	}
+	form := mcp.RequestedSchema{Properties: []mcp.FormField{}}
+	for i := range t.NumField() {
+		if err := addField(&form, t.Field(i)); err != nil {
+			return mcp.RequestedSchema{}, fmt.Errorf("form of %s: field %q: %w", t, t.Field(i).Name, err)
+		}
+	}
+	if err := CheckForm(&form); err != nil {
+		return mcp.RequestedSchema{}, fmt.Errorf("form of %s: %w", t, err)
+	}
+	return form, nil
+}
+
+func addField(form *mcp.RequestedSchema, sf reflect.StructField) error {
+	name, optional, skipped := named(sf)
+	switch {
+	case skipped:
+		return nil
+	case sf.Anonymous:
+		return errors.New("forms are flat: a struct cannot be embedded")
+	}
+	t := sf.Type
+	if t.Kind() == reflect.Pointer {
+		t, optional = t.Elem(), true
+	}
+	tags := fieldTags{tag: sf.Tag}
+	field := tags.field(t)
+	if tags.err != nil {
+		return tags.err
+	}
+	if field == nil {
+		return fmt.Errorf("forms have no fields of type %s", sf.Type)
+	}
+	form.Properties = append(form.Properties, mcp.FormField{Name: name, Value: field})
+	if !optional {
+		form.Required = append(form.Required, name)
+	}
+	return nil
+}
+
+// named reads the tag json.
+func named(sf reflect.StructField) (name string, optional, skipped bool) {
+	tag := sf.Tag.Get("json")
+	if tag == "-" || !sf.IsExported() && !sf.Anonymous {
+		return "", false, true
+	}
+	name, rest, _ := strings.Cut(tag, ",")
+	if name == "" {
+		name = sf.Name
+	}
+	for option := range strings.SplitSeq(rest, ",") {
+		optional = optional || option == "omitempty" || option == "omitzero"
+	}
+	return name, optional, false
+}
+
+// fieldTags reads the tags of a field. The first one that makes no sense is
+// kept.
+type fieldTags struct {
+	tag reflect.StructTag
+	err error
+}
+
+// field makes a form's field of a Go type, nil where there is none for it.
+func (g *fieldTags) field(t reflect.Type) mcp.PrimitiveSchemaDefinition {
+	title, description := g.tag.Get("title"), g.tag.Get("jsonschema")
+	switch {
+	case t == reflect.TypeFor[time.Time]():
+		return &mcp.StringSchema{
+			Title: title, Description: description, Default: g.text("default"), Format: mcp.StringFormatDateTime,
+		}
+	case t.Kind() == reflect.Bool:
+		return &mcp.BooleanSchema{Title: title, Description: description, Default: parsed(g, "default", strconv.ParseBool)}
+	case t.Kind() == reflect.String && g.list("enum") != nil:
+		return &mcp.UntitledSingleSelectEnumSchema{
+			Title: title, Description: description, Default: g.text("default"), Enum: g.list("enum"),
+		}
+	case t.Kind() == reflect.String:
+		return &mcp.StringSchema{
+			Title: title, Description: description, Default: g.text("default"),
+			Format:    mcp.StringFormat(g.tag.Get("format")),
+			MinLength: parsed(g, "minLength", parseInt), MaxLength: parsed(g, "maxLength", parseInt),
+		}
+	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.String && g.list("enum") != nil:
+		return &mcp.UntitledMultiSelectEnumSchema{
+			Title: title, Description: description, Default: g.list("default"),
+			Items:    mcp.UntitledMultiSelectEnumSchemaItems{Enum: g.list("enum")},
+			MinItems: parsed(g, "minItems", parseInt), MaxItems: parsed(g, "maxItems", parseInt),
+		}
+	}
+	if kind := numberType(t); kind != "" {
+		return &mcp.NumberSchema{
+			Type: kind, Title: title, Description: description, Default: parsed(g, "default", parseFloat),
+			Minimum: parsed(g, "minimum", parseFloat), Maximum: parsed(g, "maximum", parseFloat),
+		}
+	}
+	return nil
+}
+
+func numberType(t reflect.Type) mcp.NumberType {
+	switch {
+	case t.Kind() == reflect.Float32 || t.Kind() == reflect.Float64:
+		return mcp.NumberTypeNumber
+	case reflect.Int <= t.Kind() && t.Kind() <= reflect.Uint64:
+		return mcp.NumberTypeInteger
+	}
+	return ""
+}
+
+func (g *fieldTags) text(key string) *string {
+	if text, has := g.tag.Lookup(key); has {
+		return &text
+	}
+	return nil
+}
+
+func (g *fieldTags) list(key string) []string {
+	if text, has := g.tag.Lookup(key); has {
+		return strings.Split(text, ",")
+	}
+	return nil
+}
+
+func parsed[T any](g *fieldTags, key string, parse func(string) (T, error)) *T {
+	text, has := g.tag.Lookup(key)
+	if !has {
+		return nil
+	}
+	v, err := parse(text)
+	if err != nil && g.err == nil {
+		g.err = fmt.Errorf("tag %s: %w", key, err)
+	}
+	return &v
+}
+
+func parseInt(text string) (int64, error)     { return strconv.ParseInt(text, 10, 64) }
+func parseFloat(text string) (float64, error) { return strconv.ParseFloat(text, 64) }

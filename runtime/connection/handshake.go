@@ -1,0 +1,162 @@
+package connection
+
+import (
+	"context"
+	"slices"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// offer is what the answer to initialize settles, once it is on its way.
+type offer struct {
+	params   *mcp.InitializeRequest
+	revision wire.Revision
+}
+
+// initialize answers the handshake. Nothing changes yet: see accept.
+func (k *Kernel) initialize(c *core, in *peer.Inbound) (peer.Reply, error) {
+	var asked versionOf
+	if err := decode(in, c.conn.state.Negotiated(), &asked); err != nil {
+		return peer.Reply{}, invalidParams(err)
+	}
+	if !k.serves(true) {
+		return peer.Reply{}, k.unsupported(in)
+	}
+	r := k.negotiate(asked.version)
+	req := new(mcp.InitializeRequest)
+	if err := decode(in, r, req); err != nil {
+		return peer.Reply{}, invalidParams(err)
+	}
+	if c.conn.state.InitializeProcessed() {
+		return peer.Reply{}, errSecondInitialize
+	}
+	c.offer = &offer{params: req, revision: r}
+	return peer.Reply{
+		Result: &mcp.InitializeResult{
+			ProtocolVersion: r.String(),
+			Capabilities:    k.opts.Capabilities,
+			ServerInfo:      k.opts.Info,
+			Instructions:    k.opts.Instructions,
+		},
+		Frame: k.frame(c.conn, r),
+	}, nil
+}
+
+var errSecondInitialize = &peer.Error{
+	Code:    mcp.CodeInvalidRequest,
+	Message: "Invalid request: the session is initialized already",
+}
+
+// negotiate returns the revision to speak with a client that asked for one: that
+// one, or the newest that has a handshake.
+func (k *Kernel) negotiate(asked string) wire.Revision {
+	if r, known := mcp.ParseRevision(asked); known && handshake(r) && slices.Contains(k.opts.Revisions, r) {
+		return r
+	}
+	return k.newest(true)
+}
+
+// accept makes the handshake's outcome take effect, unless another did first.
+func (k *Kernel) accept(c *core) error {
+	late := false
+	c.conn.state.update(func(f *facts) {
+		if late = f.initializeProcessed; late {
+			return
+		}
+		f.initializeProcessed = true
+		f.setClient(c.offer.params)
+		f.server = &k.opts.Capabilities
+		c.conn.settle(f, c.offer.revision)
+	})
+	if late {
+		return errSecondInitialize
+	}
+	return nil
+}
+
+// unsupported refuses a handshake where there is none.
+func (k *Kernel) unsupported(in *peer.Inbound) error {
+	supported := names(k.opts.Revisions)
+	var asked versionOf
+	if err := decode(in, newestHandshake, &asked); err == nil {
+		return &mcp.UnsupportedProtocolVersionError{Requested: asked.version, Supported: supported}
+	}
+	data := append([]byte(`{"supported":`), wire.AppendStrings(nil, supported)...)
+	return &peer.Error{
+		Code:    mcp.CodeUnsupportedProtocolVersion,
+		Message: "Unsupported protocol version",
+		Data:    append(data, '}'),
+	}
+}
+
+// versionOf reads from initialize the one member that tells how to read the
+// others.
+type versionOf struct{ version string }
+
+var versionMembers = wire.NewMembers("InitializeRequest",
+	wire.Member{Name: "protocolVersion", In: wire.Always, Required: wire.Always},
+)
+
+func (v *versionOf) AppendParams(b []byte, e *wire.Encoder) []byte {
+	return e.Missing(b, "protocolVersion")
+}
+
+func (v *versionOf) DecodeParams(d *wire.Decoder) {
+	for o := d.Object(versionMembers); o.Next(); {
+		if o.Name == "protocolVersion" {
+			v.version = d.String()
+		} else {
+			d.Skip()
+		}
+	}
+}
+
+// registerBuiltin registers what the kernel answers itself.
+func (k *Kernel) registerBuiltin() {
+	mcp.HandlePing(&k.builtin, func(context.Context, *mcp.PingRequest) (*mcp.EmptyResult, error) {
+		return &mcp.EmptyResult{}, nil
+	})
+	if k.serves(false) {
+		mcp.HandleDiscover(&k.builtin, k.discover)
+	}
+	if k.opts.Capabilities.Logging != nil {
+		mcp.HandleSetLevel(&k.builtin, func(context.Context, *mcp.SetLevelRequest) (*mcp.EmptyResult, error) {
+			return &mcp.EmptyResult{}, nil // the level is recorded whoever answers
+		})
+	}
+}
+
+// discover says what initialize would. Changes are announced by subscriptions:
+// where those are not served, neither are the changes.
+func (k *Kernel) discover(context.Context, *mcp.DiscoverRequest) (*mcp.DiscoverResult, error) {
+	caps := k.opts.Capabilities
+	if _, listens := k.mux.Route(mcp.MethodSubscriptionsListen); !listens {
+		caps = withoutChanges(caps)
+	}
+	return &mcp.DiscoverResult{
+		SupportedVersions: names(k.opts.Revisions),
+		Capabilities:      caps,
+		Instructions:      k.opts.Instructions,
+	}, nil
+}
+
+func withoutChanges(caps mcp.ServerCapabilities) mcp.ServerCapabilities {
+	if caps.Prompts != nil {
+		prompts := *caps.Prompts
+		prompts.ListChanged = false
+		caps.Prompts = &prompts
+	}
+	if caps.Resources != nil {
+		resources := *caps.Resources
+		resources.ListChanged, resources.Subscribe = false, false
+		caps.Resources = &resources
+	}
+	if caps.Tools != nil {
+		tools := *caps.Tools
+		tools.ListChanged = false
+		caps.Tools = &tools
+	}
+	return caps
+}

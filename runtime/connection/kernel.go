@@ -1,0 +1,218 @@
+package connection
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// DefaultMaxSubscriptions is how many resources a session may subscribe to
+// where the options do not say otherwise.
+const DefaultMaxSubscriptions = 1024
+
+// KernelOptions say what a program serves. The zero value, and nil, serve
+// nothing but the handshake and pings.
+type KernelOptions struct {
+	// Mux has the handlers; nil is an empty one. The kernel answers
+	// initialize and server/discover itself: handlers of those are not called.
+	// It answers ping, and logging/setLevel where Capabilities have logging,
+	// if there is no handler.
+	Mux *peer.Mux
+	// Middleware wraps the handling of every message, known or not, the first
+	// one outermost. The handshake takes effect only if all of it lets the
+	// answer pass.
+	Middleware []peer.Middleware
+	// Info says who this server is.
+	Info mcp.Implementation
+	// HideInfo leaves Info out of the results in the revisions that have it in
+	// each of them.
+	HideInfo bool
+	// Capabilities are what this server declares.
+	Capabilities mcp.ServerCapabilities
+	// Instructions tell a model how to use this server; empty is none.
+	Instructions string
+	// Revisions are what is served; nil is every revision there is.
+	Revisions []wire.Revision
+	// NewRound makes what carries the questions of one request's handler in
+	// revisions where they travel in the answer; nil refuses questions there.
+	// The message is the request as its handler has it.
+	NewRound func(ctx context.Context, in *peer.Inbound, req peer.Message) Round
+	// MaxSubscriptions bounds the resources that a session may subscribe to;
+	// 0 is [DefaultMaxSubscriptions], negative no bound. One more is answered
+	// with an error.
+	MaxSubscriptions int
+	// Logger takes what is dropped; nil is that of the connection.
+	Logger *slog.Logger
+}
+
+// Kernel handles messages: it judges them by revision and state, finds their
+// handlers, and says how the results are written. It keeps nothing of any
+// connection and is safe for concurrent use.
+type Kernel struct {
+	opts    KernelOptions
+	mux     *peer.Mux
+	builtin peer.Mux
+	chain   peer.Handler
+	frames  []wire.Frame // how results are written, by revision
+}
+
+// NewKernel returns a kernel. The options and what they lead to must not change
+// afterwards. It panics where Info is no valid JSON.
+func NewKernel(opts *KernelOptions) *Kernel {
+	k := new(Kernel)
+	if opts != nil {
+		k.opts = *opts
+	}
+	if k.mux = k.opts.Mux; k.mux == nil {
+		k.mux = new(peer.Mux)
+	}
+	if k.opts.Revisions == nil {
+		for _, r := range mcp.Revisions {
+			k.opts.Revisions = append(k.opts.Revisions, r.Revision)
+		}
+	}
+	if k.opts.MaxSubscriptions == 0 {
+		k.opts.MaxSubscriptions = DefaultMaxSubscriptions
+	}
+	k.frames = k.resultFrames()
+	k.registerBuiltin()
+	k.chain = peer.HandlerFunc(k.handle)
+	for _, wrap := range slices.Backward(k.opts.Middleware) {
+		k.chain = wrap(k.chain)
+	}
+	return k
+}
+
+// resultFrames says for each revision how results are written: with who wrote
+// them, where the revision has no handshake to say so.
+func (k *Kernel) resultFrames() []wire.Frame {
+	frames := slices.Clone(plainFrames)
+	for i := range frames {
+		f := &frames[i]
+		if k.opts.HideInfo || handshake(f.Revision) {
+			continue
+		}
+		info, err := wire.Append(nil, f, &k.opts.Info)
+		if err != nil {
+			panic(fmt.Sprintf("connection: the server's info: %v", err))
+		}
+		f.Meta = []wire.Entry{{Name: keyServerInfo, Value: info}}
+	}
+	return frames
+}
+
+// frame is how results are written on a connection.
+func (k *Kernel) frame(conn *Connection, r wire.Revision) *wire.Frame {
+	if i := r.Index(); !conn.client && i >= 0 && i < len(k.frames) {
+		return &k.frames[i]
+	}
+	return plainFrame(r)
+}
+
+// Handler returns the handler of one connection's messages.
+func (k *Kernel) Handler(conn *Connection) peer.Handler { return &bound{k, conn} }
+
+// bound is a kernel for one connection.
+type bound struct {
+	kernel *Kernel
+	conn   *Connection
+}
+
+func (b *bound) Handle(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+	return b.kernel.serve(newCore(ctx, b.conn, in, requestedLevel(b.conn, in)), in)
+}
+
+// Serve handles one message that came on the connection.
+func (k *Kernel) Serve(ctx context.Context, conn *Connection, in *peer.Inbound) (peer.Reply, error) {
+	return k.serve(newCore(ctx, conn, in, requestedLevel(conn, in)), in)
+}
+
+func (k *Kernel) serve(c *core, in *peer.Inbound) (peer.Reply, error) {
+	reply, err := k.chain.Handle(&c.ctx, in)
+	if err == nil && c.offer != nil {
+		err = k.accept(c)
+	}
+	if err != nil {
+		return peer.Reply{}, outward(c.conn.state.Negotiated(), err)
+	}
+	if reply.Frame == nil {
+		reply.Frame = plainFrame(c.conn.state.Negotiated())
+	}
+	return reply, nil
+}
+
+// ServeEnvelope handles one message that says itself who sends it: it judges the
+// envelope, makes a connection for the message, and closes that before it
+// returns. A notification says nothing; it counts as one of the newest revision
+// that is served this way. Nil as opts is a connection without a channel.
+func (k *Kernel) ServeEnvelope(ctx context.Context, in *peer.Inbound, opts *Options) (peer.Reply, error) {
+	x := new(exchange)
+	if err := k.open(&x.letter, in); err != nil {
+		return peer.Reply{}, err
+	}
+	x.conn.beReady(opts, x.letter.Revision)
+	x.conn.state.facts.letter, x.conn.state.facts.server = x.letter.Meta, &k.opts.Capabilities
+	defer x.conn.Close(ctx)
+	x.core.begin(ctx, &x.conn, in, x.letter.LogLevel)
+	return k.serve(&x.core, in)
+}
+
+// exchange is all that one message needs that says itself who sends it, in one
+// piece of memory.
+type exchange struct {
+	letter letter
+	conn   Connection
+	core   core
+}
+
+// open judges the envelope of a message.
+func (k *Kernel) open(l *letter, in *peer.Inbound) error {
+	switch {
+	case in.ID.IsZero():
+		l.Revision = k.newest(false)
+		return nil
+	case in.Method == mcp.MethodInitialize:
+		return k.unsupported(in)
+	}
+	var header http.Header
+	if in.Transport != nil {
+		header = in.Transport.Header()
+	}
+	return l.classify(in.Method, paramsOf(in), header, k.opts.Revisions)
+}
+
+// serves tells whether any revision of an era is served.
+func (k *Kernel) serves(want bool) bool {
+	return slices.ContainsFunc(k.opts.Revisions, func(r wire.Revision) bool { return handshake(r) == want })
+}
+
+// newest is the newest revision of an era that is served; where none is, the
+// newest there is.
+func (k *Kernel) newest(want bool) wire.Revision {
+	var newest wire.Revision
+	for _, r := range k.opts.Revisions {
+		if handshake(r) == want && r.Index() > newest.Index() {
+			newest = r
+		}
+	}
+	switch {
+	case newest.Index() >= 0:
+		return newest
+	case want:
+		return newestHandshake
+	}
+	return newestPerRequest
+}
+
+func (k *Kernel) log(conn *Connection) *slog.Logger {
+	if k.opts.Logger != nil {
+		return k.opts.Logger
+	}
+	return conn.log
+}

@@ -1,0 +1,573 @@
+package connection_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
+
+// kept is a result that a handler hands out again and again.
+var kept = &mcp.ListResourcesResult{
+	Resources: []mcp.Resource{{URI: "a:b", Name: "n", Title: "T"}},
+	Meta:      &mcp.ResultMeta{Extra: map[string]json.RawMessage{"k": json.RawMessage("1")}},
+}
+
+// tool is the handler of tools/call in the tests.
+func tool(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	s := mcp.SessionFrom(ctx)
+	note := &mcp.LoggingMessageNotification{Level: "info", Data: json.RawMessage(`"working"`)}
+	switch req.Name {
+	case "log":
+		return mcp.TextResult("logged"), errors.Join(s.SendLogMessage(ctx, note), s.With(peer.Standalone()).SendLogMessage(ctx, note))
+	case "announce":
+		return mcp.TextResult("announced"), errors.Join(s.SendToolListChanged(ctx), s.Notify(ctx, new(weatherChanged)))
+	case "ask":
+		answer, err := s.ElicitForm(ctx, &mcp.ElicitRequestFormParams{Message: "Who?"})
+		if err != nil {
+			return nil, err
+		}
+		return mcp.TextResult(string(answer.Action)), nil
+	case "address":
+		_, err := s.ElicitURL(ctx, &mcp.ElicitRequestURLParams{Message: "?", URL: "https://a.b", ElicitationID: "e"})
+		return nil, err
+	case "missing":
+		return nil, &peer.Error{Code: -32002, Message: "Resource not found", Data: json.RawMessage(`{"uri":"a:b"}`)}
+	case "elsewhere":
+		return nil, &mcp.URLElicitationRequiredError{}
+	case "input":
+		return nil, fmt.Errorf("wrapped: %w", &mcp.InputRequiredError{Result: &mcp.InputRequiredResult{RequestState: new("s")}})
+	case "nothing":
+		return nil, &mcp.InputRequiredError{Result: &mcp.InputRequiredResult{}}
+	case "boom":
+		return nil, errors.New("secret")
+	case "claimed":
+		return &mcp.CallToolResult{ResultType: "task", Extra: map[string]json.RawMessage{"taskId": json.RawMessage(`"t"`)}}, nil
+	case "own":
+		res := mcp.TextResult("signed")
+		res.Meta = &mcp.ResultMeta{ServerInfo: &mcp.Implementation{Name: "other", Version: "2"}}
+		return res, nil
+	}
+	return mcp.TextResult("called " + req.Name), nil
+}
+
+func newKernel(change func(*connection.KernelOptions)) *connection.Kernel {
+	var mux peer.Mux
+	mcp.HandleCallTool(&mux, tool)
+	mcp.HandleListResources(&mux, func(context.Context, *mcp.ListResourcesRequest) (*mcp.ListResourcesResult, error) {
+		return kept, nil
+	})
+	mcp.HandleSubscribe(&mux, func(_ context.Context, req *mcp.SubscribeRequest) (*mcp.EmptyResult, error) {
+		if strings.HasPrefix(req.URI, "no:") {
+			return nil, errors.New("no")
+		}
+		return &mcp.EmptyResult{}, nil
+	})
+	mcp.HandleUnsubscribe(&mux, func(context.Context, *mcp.UnsubscribeRequest) (*mcp.EmptyResult, error) {
+		return &mcp.EmptyResult{}, nil
+	})
+	peer.Handle(&mux, forecast)
+	opts := &connection.KernelOptions{
+		Mux:  &mux,
+		Info: mcp.Implementation{Name: "server", Version: "1", Title: "Server"},
+		Capabilities: mcp.ServerCapabilities{
+			Logging:   map[string]json.RawMessage{},
+			Tools:     &mcp.ToolsCapability{ListChanged: true},
+			Resources: &mcp.ResourcesCapability{ListChanged: true, Subscribe: true},
+		},
+		Instructions:     "Be kind.",
+		MaxSubscriptions: 2,
+		Logger:           quiet,
+	}
+	if change != nil {
+		change(opts)
+	}
+	return connection.NewKernel(opts)
+}
+
+func TestHandshakeTranscript(t *testing.T) {
+	k := newKernel(nil)
+	play(t, "handshake.jsonl", func(out peer.Outbound) (peer.Handler, func(string) *wire.Frame) {
+		conn := connection.ForLoop(out, &connection.Options{Logger: quiet})
+		return k.Handler(conn), conn.Frame
+	})
+}
+
+func TestVersionsTranscript(t *testing.T) {
+	k := newKernel(func(o *connection.KernelOptions) {
+		o.Revisions = []wire.Revision{mcp.Revision20250326, mcp.Revision20250618, mcp.Revision20260728}
+	})
+	play(t, "versions.jsonl", func(out peer.Outbound) (peer.Handler, func(string) *wire.Frame) {
+		conn := connection.ForLoop(out, nil)
+		return k.Handler(conn), conn.Frame
+	})
+}
+
+func dualEra(k *connection.Kernel) func(peer.Outbound) (peer.Handler, func(string) *wire.Frame) {
+	return func(out peer.Outbound) (peer.Handler, func(string) *wire.Frame) {
+		d := connection.NewDualEra(k, &connection.Options{Logger: quiet})
+		d.Attach(out, nil)
+		return d, d.Frame
+	}
+}
+
+func TestEnvelopeTranscript(t *testing.T) { play(t, "envelope.jsonl", dualEra(newKernel(nil))) }
+
+func TestErasTranscript(t *testing.T) { play(t, "eras.jsonl", dualEra(newKernel(nil))) }
+
+func TestHandshakeOnlyTranscript(t *testing.T) {
+	play(t, "handshake-only.jsonl", dualEra(newKernel(func(o *connection.KernelOptions) {
+		o.Revisions = []wire.Revision{mcp.Revision20251125}
+	})))
+}
+
+func TestEnvelopeOnlyTranscript(t *testing.T) {
+	play(t, "envelope-only.jsonl", dualEra(newKernel(func(o *connection.KernelOptions) {
+		o.Revisions, o.HideInfo = []wire.Revision{mcp.Revision20260728}, true
+	})))
+}
+
+func TestTheStateAfterAHandshake(t *testing.T) {
+	conn := connection.ForLoop(nil, nil)
+	h := newKernel(nil).Handler(conn)
+	serve := func(in *peer.Inbound) error {
+		_, err := h.Handle(t.Context(), in)
+		return err
+	}
+	s := conn.State()
+	require.NoError(t, serve(request(mcp.MethodInitialize, `{"protocolVersion":"2025-06-18","capabilities":{"roots":{}},"clientInfo":{"name":"c","version":"1"}}`, nil)))
+	require.True(t, s.InitializeProcessed())
+	require.False(t, s.Initialized(), "the answer is not the confirmation")
+	require.True(t, conn.InitializeAccepted())
+	require.Equal(t, "2025-06-18", conn.ProtocolVersion())
+	require.Equal(t, "c", conn.ClientParams().ClientInfo.Name)
+	require.NotNil(t, s.ClientCapabilities().Roots)
+	require.NotNil(t, s.ServerCapabilities().Logging)
+
+	require.NoError(t, serve(notification(mcp.MethodInitialized, `{"_meta":3}`, nil)))
+	require.False(t, s.Initialized(), "a malformed confirmation is none")
+	require.NoError(t, serve(notification(mcp.MethodInitialized, ``, nil)))
+	require.True(t, s.Initialized())
+
+	require.NoError(t, serve(request(mcp.MethodSetLevel, `{"level":"error"}`, nil)))
+	require.Equal(t, mcp.LoggingLevelError, s.LogLevel())
+	require.NoError(t, serve(request(mcp.MethodSubscribe, `{"uri":"a:"}`, nil)))
+	require.Error(t, serve(request(mcp.MethodSubscribe, `{"uri":"no:"}`, nil)))
+	require.NoError(t, serve(request(mcp.MethodSubscribe, `{"uri":"b:"}`, nil)))
+	require.NoError(t, serve(request(mcp.MethodSubscribe, `{"uri":"b:"}`, nil)))
+	require.ErrorContains(t, serve(request(mcp.MethodSubscribe, `{"uri":"c:"}`, nil)), "a session may have 2")
+	require.NoError(t, serve(request(mcp.MethodUnsubscribe, `{"uri":"a:"}`, nil)))
+	require.Equal(t, []string{"b:"}, s.Subscriptions())
+}
+
+func TestMiddlewareSeesEverythingFromOutsideIn(t *testing.T) {
+	var seen []string
+	layer := func(name string) peer.Middleware {
+		return func(next peer.Handler) peer.Handler {
+			return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+				require.NotNil(t, connection.From(ctx))
+				require.NotNil(t, mcp.SessionFrom(ctx))
+				seen = append(seen, name+" "+in.Method)
+				return next.Handle(ctx, in)
+			})
+		}
+	}
+	k := newKernel(func(o *connection.KernelOptions) { o.Middleware = []peer.Middleware{layer("outer"), layer("inner")} })
+	h := k.Handler(connection.ForLoop(nil, nil))
+	for _, in := range []*peer.Inbound{
+		request("initialize", `{"protocolVersion":"x","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`, nil),
+		request("no/such", ``, nil),
+		notification("notifications/no/such", ``, nil),
+	} {
+		_, _ = h.Handle(t.Context(), in)
+	}
+	require.Equal(t, []string{
+		"outer initialize", "inner initialize", "outer no/such", "inner no/such",
+		"outer notifications/no/such", "inner notifications/no/such",
+	}, seen)
+}
+
+func TestAVetoAfterTheHandshakeLeavesTheSessionAsItWas(t *testing.T) {
+	veto := true
+	k := newKernel(func(o *connection.KernelOptions) {
+		o.Middleware = []peer.Middleware{func(next peer.Handler) peer.Handler {
+			return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+				reply, err := next.Handle(ctx, in)
+				if veto {
+					return peer.Reply{}, &peer.Error{Code: 1, Message: "not today"}
+				}
+				return reply, err
+			})
+		}}
+	})
+	conn := connection.ForLoop(nil, nil)
+	params := `{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`
+	_, err := k.Serve(t.Context(), conn, request("initialize", params, nil))
+	require.EqualValues(t, 1, peer.AsError(err).Code)
+	require.False(t, conn.InitializeAccepted())
+	require.False(t, conn.State().InitializeProcessed())
+	require.Equal(t, mcp.LatestHandshakeRevision, conn.ProtocolVersion())
+
+	veto = false
+	_, err = k.Serve(t.Context(), conn, request("initialize", params, nil))
+	require.NoError(t, err)
+	require.Equal(t, "2025-03-26", conn.ProtocolVersion())
+}
+
+func TestMiddlewareThatAnswersItselfIsNotTouched(t *testing.T) {
+	k := newKernel(func(o *connection.KernelOptions) {
+		o.Middleware = []peer.Middleware{func(peer.Handler) peer.Handler {
+			return peer.HandlerFunc(func(context.Context, *peer.Inbound) (peer.Reply, error) {
+				return peer.Reply{Result: mcp.TextResult("mine")}, nil
+			})
+		}}
+	})
+	conn := connection.FromEnvelope("2026-07-28", nil, &mcp.ClientCapabilities{}, nil)
+	reply, err := k.Serve(t.Context(), conn, request("tools/call", `{"name":"x"}`, nil))
+	require.NoError(t, err)
+	raw, err := wire.Append(nil, reply.Frame, reply.Result)
+	require.NoError(t, err)
+	require.Equal(t, `{"resultType":"complete","content":[{"type":"text","text":"mine"}]}`, string(raw))
+}
+
+func TestMiddlewareThatLosesTheContextIsToldSo(t *testing.T) {
+	k := newKernel(func(o *connection.KernelOptions) {
+		o.Middleware = []peer.Middleware{func(next peer.Handler) peer.Handler {
+			return peer.HandlerFunc(func(_ context.Context, in *peer.Inbound) (peer.Reply, error) {
+				return next.Handle(context.Background(), in)
+			})
+		}}
+	})
+	_, err := k.Serve(t.Context(), connection.ForLoop(nil, nil), request("ping", ``, nil))
+	require.ErrorContains(t, err, "lost on its way through the middleware")
+}
+
+func TestOneOfTwoHandshakesAtOnceIsRefused(t *testing.T) {
+	k := newKernel(nil)
+	conn := connection.ForLoop(nil, nil)
+	params := `{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`
+	errs := make(chan error)
+	for range 2 {
+		go func() { // ends when its answer is taken
+			_, err := k.Serve(t.Context(), conn, request("initialize", params, nil))
+			errs <- err
+		}()
+	}
+	first, second := <-errs, <-errs
+	require.True(t, (first == nil) != (second == nil), "%v, %v", first, second)
+	require.EqualValues(t, mcp.CodeInvalidRequest, peer.AsError(errors.Join(first, second)).Code)
+}
+
+func TestAHandlerOfInitializedSeesTheSessionReady(t *testing.T) {
+	ready := false
+	k := newKernel(func(o *connection.KernelOptions) {
+		mcp.HandleInitialized(o.Mux, func(ctx context.Context, _ *mcp.InitializedNotification) error {
+			ready = connection.From(ctx).State().Initialized()
+			return nil
+		})
+	})
+	_, err := k.Serve(t.Context(), connection.ForLoop(nil, nil), notification(mcp.MethodInitialized, ``, nil))
+	require.NoError(t, err)
+	require.True(t, ready)
+}
+
+func TestNotificationsThatNobodyWantsAreDropped(t *testing.T) {
+	called := 0
+	k := newKernel(func(o *connection.KernelOptions) {
+		peer.HandleNotification(o.Mux, func(context.Context, *weatherChanged) error {
+			called++
+			return errors.New("logged")
+		})
+		mcp.HandleRootsListChanged(o.Mux, func(context.Context, *mcp.RootsListChangedNotification) error {
+			called += 100
+			return nil
+		})
+	})
+	conn := connection.ForLoop(nil, nil)
+	send := func(conn *connection.Connection, method, params string) {
+		_, err := k.Serve(t.Context(), conn, notification(method, params, nil))
+		require.NoError(t, err)
+	}
+	send(conn, "notifications/acme/weather", ``)
+	require.Zero(t, called, "the session has not begun")
+	conn.State().SetInitialized()
+	send(conn, "notifications/acme/weather", ``)
+	require.Equal(t, 1, called)
+	send(conn, "notifications/no/such", ``)
+	send(conn, "notifications/message", `{"level":"info","data":1}`)
+	send(conn, "tools/call", `{"name":"x"}`)
+	send(conn, "notifications/roots/list_changed", `{"_meta":1}`)
+	require.Equal(t, 1, called)
+	send(connection.FromEnvelope("2026-07-28", nil, nil, nil), "notifications/roots/list_changed", ``)
+	require.Equal(t, 1, called, "the revision does not have it")
+}
+
+func TestResultsAreWrittenAfreshEachTime(t *testing.T) {
+	k := newKernel(nil)
+	serve := func(version string) string {
+		conn := connection.FromEnvelope(version, nil, &mcp.ClientCapabilities{}, nil)
+		reply, err := k.Serve(t.Context(), conn, request("resources/list", `{"_meta":{`+version_(version)+`}}`, nil))
+		require.NoError(t, err)
+		raw, err := wire.Append(nil, reply.Frame, reply.Result)
+		require.NoError(t, err)
+		return string(raw)
+	}
+	modern := `{"resultType":"complete","resources":[{"uri":"a:b","name":"n","title":"T"}],"cacheScope":"private","ttlMs":0,` +
+		`"_meta":{"k":1,"io.modelcontextprotocol/serverInfo":{"name":"server","version":"1","title":"Server"}}}`
+	for range 2 {
+		require.JSONEq(t, modern, serve("2026-07-28"))
+		require.JSONEq(t, `{"resources":[{"uri":"a:b","name":"n"}],"_meta":{"k":1}}`, serve("2024-11-05"))
+		require.JSONEq(t, `{"resources":[{"uri":"a:b","name":"n","title":"T"}],"_meta":{"k":1}}`, serve("2025-11-25"))
+	}
+	require.Nil(t, kept.Meta.ServerInfo)
+	require.Len(t, kept.Meta.Extra, 1)
+}
+
+// version_ is an envelope for the revisions that have one.
+func version_(v string) string {
+	if v != "2026-07-28" {
+		return ""
+	}
+	return version + `:"` + v + `",` + caps + `:{}`
+}
+
+func TestMessagesPassedInProcessNeedNoWriting(t *testing.T) {
+	k := newKernel(nil)
+	conn := connection.ForLoop(nil, nil)
+	pass := func(m peer.Message) (wire.Value, error) {
+		in := request(m.Method(), "", nil)
+		in.Value = m
+		reply, err := k.Serve(t.Context(), conn, in)
+		return reply.Result, err
+	}
+	res, err := pass(&mcp.InitializeRequest{ProtocolVersion: "2025-06-18", ClientInfo: *someInfo})
+	require.NoError(t, err)
+	require.Equal(t, "2025-06-18", res.(*mcp.InitializeResult).ProtocolVersion)
+	res, err = pass(&mcp.CallToolRequest{Name: "x"})
+	require.NoError(t, err)
+	require.Equal(t, mcp.TextResult("called x"), res)
+	res, err = pass(&lookalike{weatherRequest{"here"}})
+	require.NoError(t, err)
+	require.Equal(t, &weather{"grey"}, res)
+	_, err = pass(&mcp.GetPromptRequest{Name: "p"})
+	require.EqualValues(t, mcp.CodeMethodNotFound, peer.AsError(err).Code)
+}
+
+// lookalike is a request of another type for the same method.
+type lookalike struct{ weatherRequest }
+
+// round answers questions from a map, and asks for the others.
+type round struct {
+	answers map[string]string
+	open    []string
+}
+
+func (r *round) Ask(_ context.Context, q peer.Message, res wire.Value) error {
+	if a, has := r.answers[q.Method()]; has {
+		return wire.Decode([]byte(a), nil, res)
+	}
+	r.open = append(r.open, q.Method())
+	return &mcp.InputRequiredError{}
+}
+
+func (r *round) Finish(_ context.Context, res wire.Value, err error) (wire.Value, error) {
+	if len(r.open) == 0 {
+		return res, err
+	}
+	return &mcp.InputRequiredResult{RequestState: new(strings.Join(r.open, " "))}, nil
+}
+
+func TestQuestionsTravelInARound(t *testing.T) {
+	var answers map[string]string
+	k := newKernel(func(o *connection.KernelOptions) {
+		o.NewRound = func(_ context.Context, in *peer.Inbound, req peer.Message) connection.Round {
+			require.Equal(t, "ask", req.(*mcp.CallToolRequest).Name)
+			return &round{answers: answers}
+		}
+	})
+	serve := func(conn *connection.Connection, back *channel) (wire.Value, error) {
+		envelope := ""
+		if conn.ProtocolVersion() == "2026-07-28" {
+			envelope = `,"_meta":{` + version_("2026-07-28") + `}`
+		}
+		reply, err := k.Serve(t.Context(), conn, request("tools/call", `{"name":"ask"`+envelope+`}`, back))
+		return reply.Result, err
+	}
+	back := &channel{answer: `{"action":"accept"}`}
+	modern := connection.FromEnvelope("2026-07-28", nil, allCapabilities(), nil)
+	res, err := serve(modern, back)
+	require.NoError(t, err)
+	require.Equal(t, mcp.MethodElicit, *res.(*mcp.InputRequiredResult).RequestState)
+
+	answers = map[string]string{mcp.MethodElicit: `{"action":"decline"}`}
+	res, err = serve(modern, back)
+	require.NoError(t, err)
+	require.Equal(t, mcp.TextResult("decline"), res)
+	require.Empty(t, back.take())
+
+	_, err = serve(connection.FromEnvelope("2026-07-28", nil, &mcp.ClientCapabilities{}, nil), back)
+	require.EqualValues(t, mcp.CodeMissingRequiredClientCapability, peer.AsError(err).Code)
+
+	res, err = serve(connection.FromEnvelope("2025-11-25", nil, allCapabilities(), nil), back)
+	require.NoError(t, err)
+	require.Equal(t, mcp.TextResult("accept"), res)
+	require.Len(t, back.take(), 1, "a handshake revision asks by request")
+}
+
+func TestAClientServesItsServer(t *testing.T) {
+	var mux peer.Mux
+	mcp.HandleListRoots(&mux, func(ctx context.Context, _ *mcp.ListRootsRequest) (*mcp.ListRootsResult, error) {
+		require.NotNil(t, connection.ClientSessionFrom(ctx))
+		require.Nil(t, mcp.SessionFrom(ctx))
+		return &mcp.ListRootsResult{}, nil
+	})
+	k := connection.NewKernel(&connection.KernelOptions{Mux: &mux})
+	conn := connection.ForLoop(nil, &connection.Options{Client: true})
+	for method, code := range map[string]int64{
+		"roots/list": 0, "ping": 0,
+		"sampling/createMessage": mcp.CodeInvalidParams, // the params lack what they need
+		"initialize":             mcp.CodeMethodNotFound,
+		"tools/list":             mcp.CodeMethodNotFound,
+		"elicitation/create":     mcp.CodeMethodNotFound,
+	} {
+		params := `{}`
+		if method == "elicitation/create" {
+			params = `{"message":"?","requestedSchema":{"type":"object","properties":{}}}`
+		}
+		_, err := k.Serve(t.Context(), conn, request(method, params, nil))
+		if code == 0 {
+			require.NoError(t, err, method)
+			continue
+		}
+		require.Equal(t, code, peer.AsError(err).Code, method)
+	}
+	conn.Settle(mcp.Revision20260728)
+	_, err := k.Serve(t.Context(), conn, request("roots/list", `{}`, nil))
+	require.EqualValues(t, mcp.CodeMethodNotFound, peer.AsError(err).Code)
+}
+
+func TestAConnectionOfOneRequestIsTornDownBeforeTheAnswer(t *testing.T) {
+	for _, name := range []string{"fine", "boom", "panic", "cancelled"} {
+		synctest.Test(t, func(t *testing.T) {
+			closed := false
+			k := newKernel(func(o *connection.KernelOptions) {
+				o.Middleware = []peer.Middleware{func(next peer.Handler) peer.Handler {
+					return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+						connection.From(ctx).OnClose(func(ctx context.Context) error {
+							closed = ctx.Err() == nil
+							return nil
+						})
+						if name == "panic" {
+							panic(name)
+						}
+						return next.Handle(ctx, in)
+					})
+				}}
+			})
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			if name == "cancelled" {
+				cancel()
+			}
+			serve := func() {
+				defer func() { _ = recover() }()
+				_, _ = k.ServeEnvelope(ctx, request("tools/call", `{"name":"`+name+`",`+pair[1:], nil), nil)
+			}
+			serve()
+			require.True(t, closed, name)
+		})
+	}
+}
+
+func TestAHangingTeardownDelaysTheAnswerAndDoesNotLoseIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		free := make(chan struct{})
+		defer close(free)
+		k := newKernel(func(o *connection.KernelOptions) {
+			peer.Handle(o.Mux, func(ctx context.Context, _ *lateRequest) (*weather, error) {
+				connection.From(ctx).OnClose(func(context.Context) error { <-free; return nil })
+				return &weather{"grey"}, nil
+			})
+		})
+		began := time.Now()
+		reply, err := k.ServeEnvelope(t.Context(), request("acme/late", pair, nil), &connection.Options{Logger: quiet})
+		require.NoError(t, err)
+		require.Equal(t, &weather{"grey"}, reply.Result)
+		require.Equal(t, 5*time.Second, time.Since(began))
+	})
+}
+
+type lateRequest struct{ weatherRequest }
+
+func (*lateRequest) Method() string               { return "acme/late" }
+func (*lateRequest) DecodeParams(d *wire.Decoder) { d.Skip() }
+
+func TestMisshapenEnvelopesReachCustomHandlersOnly(t *testing.T) {
+	k := newKernel(nil)
+	bad := `"_meta":{` + version + `:"2026-07-28",` + caps + `:7,` + info + `:[]}}`
+	reply, err := k.ServeEnvelope(t.Context(), request("acme/weather", `{"place":"here",`+bad, nil), nil)
+	require.NoError(t, err)
+	require.Equal(t, &weather{"grey"}, reply.Result)
+	_, err = k.ServeEnvelope(t.Context(), request("tools/call", `{"name":"x",`+bad, nil), nil)
+	require.EqualValues(t, mcp.CodeInvalidParams, peer.AsError(err).Code)
+}
+
+func TestAKernelNeedsNoOptions(t *testing.T) {
+	k := connection.NewKernel(nil)
+	_, err := k.Serve(t.Context(), connection.ForLoop(nil, nil), request("ping", ``, nil))
+	require.NoError(t, err)
+}
+
+func TestInfoThatCannotBeWrittenPanicsAtOnce(t *testing.T) {
+	require.Panics(t, func() {
+		connection.NewKernel(&connection.KernelOptions{Info: mcp.Implementation{
+			Extra: map[string]json.RawMessage{"x": json.RawMessage(`{`)},
+		}})
+	})
+}
+
+func TestTheHandshakeIsNotForHandlers(t *testing.T) {
+	var mux peer.Mux
+	never := func() { require.Fail(t, "the kernel answers itself") }
+	mcp.HandleInitialize(&mux, func(context.Context, *mcp.InitializeRequest) (*mcp.InitializeResult, error) {
+		never()
+		return nil, nil
+	})
+	mcp.HandleDiscover(&mux, func(context.Context, *mcp.DiscoverRequest) (*mcp.DiscoverResult, error) {
+		never()
+		return nil, nil
+	})
+	k := connection.NewKernel(&connection.KernelOptions{Mux: &mux})
+	_, err := k.Serve(t.Context(), connection.ForLoop(nil, nil), request("initialize", handshakeParams, nil))
+	require.NoError(t, err)
+	_, err = k.ServeEnvelope(t.Context(), request("server/discover", pair, nil), nil)
+	require.NoError(t, err)
+}
+
+func TestDiscoveryAnnouncesChangesWhereTheyCanBeSubscribedTo(t *testing.T) {
+	k := newKernel(func(o *connection.KernelOptions) {
+		o.Capabilities.Prompts = &mcp.PromptsCapability{ListChanged: true}
+		mcp.HandleSubscriptionsListen(o.Mux, func(context.Context, *mcp.SubscriptionsListenRequest) (*mcp.SubscriptionsListenResult, error) {
+			return &mcp.SubscriptionsListenResult{}, nil
+		})
+	})
+	reply, err := k.ServeEnvelope(t.Context(), request("server/discover", pair, nil), nil)
+	require.NoError(t, err)
+	caps := reply.Result.(*mcp.DiscoverResult).Capabilities
+	require.True(t, caps.Tools.ListChanged && caps.Resources.Subscribe && caps.Prompts.ListChanged)
+}

@@ -1,0 +1,167 @@
+package connection
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// The headers that repeat what a request's body says.
+const (
+	HeaderVersion = "Mcp-Protocol-Version"
+	HeaderMethod  = "Mcp-Method"
+	HeaderName    = "Mcp-Name"
+)
+
+// Classify judges a request that has to say itself who sends it, and returns
+// what it says. The first failure decides: an incomplete envelope, headers that
+// say something else than the body, a version that is no string, a version that
+// is not among the served ones. Whether the method exists, and whether its
+// params are right, is not judged here.
+//
+// The params have been accepted by a decoder. The header is nil on transports
+// without headers; where it is not, it must repeat version, method and name. The
+// error is, or wraps, a [*peer.Error].
+func Classify(method string, params json.RawMessage, header http.Header, served []wire.Revision) (*Envelope, error) {
+	l := new(letter)
+	if err := l.classify(method, params, header, served); err != nil {
+		return nil, err
+	}
+	return &l.Envelope, nil
+}
+
+func (l *letter) classify(method string, params json.RawMessage, header http.Header, served []wire.Revision) error {
+	if info := mcp.MethodByName(method); header != nil && info != nil {
+		l.nameMember = info.NameMember
+	}
+	l.read(params)
+	if err := l.complete(); err != nil {
+		return err
+	}
+	if header != nil {
+		if err := l.repeated(method, header); err != nil {
+			return err
+		}
+	}
+	if l.versionKind != '"' {
+		return invalidParams(fmt.Errorf("%q is not a string", keyVersion))
+	}
+	return l.find(served)
+}
+
+// complete checks that the envelope has the members that it must have.
+func (l *letter) complete() error {
+	var missing []string
+	if l.versionKind == 0 {
+		missing = append(missing, fmt.Sprintf("%q", keyVersion))
+	}
+	if !l.hasCaps {
+		missing = append(missing, fmt.Sprintf("%q", keyCapabilities))
+	}
+	if missing == nil {
+		return nil
+	}
+	what := `"_meta" lacks `
+	if l.Meta == nil {
+		what = `"_meta" is no object with `
+	}
+	return invalidParams(errors.New(what + strings.Join(missing, " and ")))
+}
+
+// repeated checks that the headers repeat the body.
+func (l *letter) repeated(method string, header http.Header) error {
+	version, err := single(header, HeaderVersion)
+	if err != nil {
+		return err
+	}
+	if l.versionKind != '"' || version != l.version {
+		return mismatch("header %s does not repeat the version of the body", HeaderVersion)
+	}
+	if got, err := single(header, HeaderMethod); err != nil {
+		return err
+	} else if got != method {
+		return mismatch("header %s does not repeat the method of the body", HeaderMethod)
+	}
+	if !l.hasName {
+		return nil
+	}
+	text, err := single(header, HeaderName)
+	if err != nil {
+		return err
+	}
+	if name, err := HeaderText(text); err != nil {
+		return mismatch("header %s: %v", HeaderName, err)
+	} else if name != l.name {
+		return mismatch("header %s does not repeat the member %q of the body", HeaderName, l.nameMember)
+	}
+	return nil
+}
+
+// single returns the value of a header that is there once.
+func single(header http.Header, name string) (string, error) {
+	switch values := header.Values(name); len(values) {
+	case 0:
+		return "", mismatch("header %s is missing", name)
+	case 1:
+		return strings.Trim(values[0], " \t"), nil
+	}
+	return "", mismatch("header %s is there twice", name)
+}
+
+// find finds the revision among the served ones.
+func (l *letter) find(served []wire.Revision) error {
+	for _, r := range served {
+		if r.String() == l.version && !handshake(r) {
+			l.Revision = r
+			return nil
+		}
+	}
+	return &mcp.UnsupportedProtocolVersionError{Requested: l.version, Supported: names(served)}
+}
+
+func names(revisions []wire.Revision) []string {
+	names := make([]string, len(revisions))
+	for i, r := range revisions {
+		names[i] = r.String()
+	}
+	return names
+}
+
+func mismatch(format string, args ...any) error {
+	return &peer.Error{Code: mcp.CodeHeaderMismatch, Message: "Header mismatch: " + fmt.Sprintf(format, args...)}
+}
+
+func invalidParams(err error) *peer.Error {
+	return &peer.Error{Code: mcp.CodeInvalidParams, Message: "Invalid params: " + err.Error()}
+}
+
+// The marks around the value of a header that plain text cannot carry.
+const markOpen, markClose = "=?base64?", "?="
+
+// HeaderText returns the text that the value of a header stands for: the value
+// itself, or what it encodes. The marks of the encoding are exact: with other
+// ones the value stands for itself.
+func HeaderText(value string) (string, error) {
+	if len(value) < len(markOpen)+len(markClose) ||
+		!strings.HasPrefix(value, markOpen) || !strings.HasSuffix(value, markClose) {
+		return value, nil
+	}
+	text, err := base64.StdEncoding.Strict().DecodeString(value[len(markOpen) : len(value)-len(markClose)])
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("not base64: %w", err)
+	case !utf8.Valid(text):
+		return "", errors.New("not UTF-8")
+	case strings.ContainsAny(value, "\r\n"): // which the decoder would skip
+		return "", errors.New("a line break in base64")
+	}
+	return string(text), nil
+}

@@ -1,0 +1,191 @@
+package connection_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+const (
+	version = `"io.modelcontextprotocol/protocolVersion"`
+	caps    = `"io.modelcontextprotocol/clientCapabilities"`
+	info    = `"io.modelcontextprotocol/clientInfo"`
+	// pair is the least envelope.
+	pair = `{"_meta":{` + version + `:"2026-07-28",` + caps + `:{}}}`
+)
+
+var served = []wire.Revision{mcp.Revision20251125, mcp.Revision20260728}
+
+// header makes headers of names and values in turn.
+func header(pairs ...string) http.Header {
+	h := http.Header{}
+	for i := 0; i < len(pairs); i += 2 {
+		h.Add(pairs[i], pairs[i+1])
+	}
+	return h
+}
+
+// right are the headers that go with pair in a call of tools/list.
+func right() http.Header {
+	return header("MCP-Protocol-Version", "2026-07-28", "mcp-method", " tools/list ")
+}
+
+func TestTheLadder(t *testing.T) {
+	lacks := func(what string) string { return "Invalid params: " + what }
+	noObject := lacks(`"_meta" is no object with ` + version + ` and ` + caps)
+	for _, c := range []struct {
+		method, params string
+		header         http.Header
+		code           int64
+		message        string
+	}{
+		// The envelope is there.
+		{"tools/list", pair, nil, 0, ""},
+		{"tools/list", pair, right(), 0, ""},
+		{"tools/list", ``, nil, mcp.CodeInvalidParams, noObject},
+		{"tools/list", `{}`, nil, mcp.CodeInvalidParams, noObject},
+		{"tools/list", `{"_meta":null}`, nil, mcp.CodeInvalidParams, noObject},
+		{"tools/list", `{"_meta":[]}`, nil, mcp.CodeInvalidParams, noObject},
+		{"tools/list", `{"_meta":"x"}`, nil, mcp.CodeInvalidParams, noObject},
+		{"tools/list", `{"_meta":{}}`, nil, mcp.CodeInvalidParams, lacks(`"_meta" lacks ` + version + ` and ` + caps)},
+		{"tools/list", `{"_meta":{` + version + `:"2026-07-28"}}`, nil, mcp.CodeInvalidParams, lacks(`"_meta" lacks ` + caps)},
+		{"tools/list", `{"_meta":{` + caps + `:{}}}`, nil, mcp.CodeInvalidParams, lacks(`"_meta" lacks ` + version)},
+		{"tools/list", `{"_meta":{"IO.modelcontextprotocol/protocolVersion":"2026-07-28",` + caps + `:{}}}`, nil, mcp.CodeInvalidParams, lacks(`"_meta" lacks ` + version)},
+		{"tools/list", `{"_meta":{` + version + `:"2026-07-28",` + caps + `:null}}`, nil, 0, ""},
+		{"tools/list", `{"_meta":{"io.modelcontextprotocol\/protocolVersio\u006e":"2026-07-28",` + caps + `:{}}}`, nil, 0, ""},
+
+		// The envelope comes before the headers.
+		{"tools/list", `{}`, header(), mcp.CodeInvalidParams, noObject},
+
+		// The headers repeat the body.
+		{"tools/list", pair, header(), mcp.CodeHeaderMismatch, "Header mismatch: header Mcp-Protocol-Version is missing"},
+		{"tools/list", pair, header("MCP-Protocol-Version", "2025-11-25", "Mcp-Method", "tools/list"), mcp.CodeHeaderMismatch, "Header mismatch: header Mcp-Protocol-Version does not repeat the version of the body"},
+		{"tools/list", pair, header("MCP-Protocol-Version", "2026-07-28"), mcp.CodeHeaderMismatch, "Header mismatch: header Mcp-Method is missing"},
+		{"tools/list", pair, header("MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call"), mcp.CodeHeaderMismatch, "Header mismatch: header Mcp-Method does not repeat the method of the body"},
+		{"tools/list", pair, header("MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/list", "Mcp-Method", "tools/list"), mcp.CodeHeaderMismatch, "Header mismatch: header Mcp-Method is there twice"},
+
+		// A mismatch comes before a version that is not served.
+		{"tools/list", `{"_meta":{` + version + `:"2027-01-01",` + caps + `:{}}}`, right(), mcp.CodeHeaderMismatch, "Header mismatch: header Mcp-Protocol-Version does not repeat the version of the body"},
+		{"tools/list", `{"_meta":{` + version + `:"2027-01-01",` + caps + `:{}}}`, header("MCP-Protocol-Version", "2027-01-01", "Mcp-Method", "tools/list"), mcp.CodeUnsupportedProtocolVersion, "Unsupported protocol version"},
+
+		// A version is a string.
+		{"tools/list", `{"_meta":{` + version + `:1,` + caps + `:{}}}`, right(), mcp.CodeHeaderMismatch, "Header mismatch: header Mcp-Protocol-Version does not repeat the version of the body"},
+		{"tools/list", `{"_meta":{` + version + `:1,` + caps + `:{}}}`, nil, mcp.CodeInvalidParams, lacks(version + ` is not a string`)},
+		{"tools/list", `{"_meta":{` + version + `:null,` + caps + `:{}}}`, nil, mcp.CodeInvalidParams, lacks(version + ` is not a string`)},
+
+		// And one that is served without handshake.
+		{"tools/list", `{"_meta":{` + version + `:"2027-01-01",` + caps + `:{}}}`, nil, mcp.CodeUnsupportedProtocolVersion, "Unsupported protocol version"},
+		{"tools/list", `{"_meta":{` + version + `:"2025-11-25",` + caps + `:{}}}`, nil, mcp.CodeUnsupportedProtocolVersion, "Unsupported protocol version"},
+
+		// Whether the method exists is not judged here.
+		{"no/such", pair, nil, 0, ""},
+		{"no/such", pair, header("MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "no/such"), 0, ""},
+	} {
+		var params json.RawMessage
+		if c.params != "" {
+			params = json.RawMessage(c.params)
+		}
+		got, err := connection.Classify(c.method, params, c.header, served)
+		if c.code == 0 {
+			require.NoError(t, err, c.params)
+			require.Equal(t, mcp.Revision20260728, got.Revision)
+			continue
+		}
+		e := peer.AsError(err)
+		require.NotNil(t, e, "%v", err)
+		require.Equal(t, c.code, e.Code, "%s: %v", c.params, err)
+		require.Equal(t, c.message, e.Message)
+	}
+}
+
+func TestAnUnservedVersionIsToldWhatIsServed(t *testing.T) {
+	_, err := connection.Classify("x", json.RawMessage(`{"_meta":{`+version+`:"2027-01-01",`+caps+`:{}}}`), nil, served)
+	require.JSONEq(t, `{"requested":"2027-01-01","supported":["2025-11-25","2026-07-28"]}`, string(peer.AsError(err).Data))
+}
+
+func TestTheNameHeader(t *testing.T) {
+	envelope := `"_meta":{` + version + `:"2026-07-28",` + caps + `:{}}}`
+	encoded := func(text string) string { return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(text)) + "?=" }
+	for _, c := range []struct {
+		method, params string
+		values         []string
+		ok             bool
+	}{
+		{"tools/call", `{"name":"greet",`, []string{"greet"}, true},
+		{"tools/call", `{"name":"greet",`, nil, false},
+		{"tools/call", `{"name":"greet",`, []string{"Greet"}, false},
+		{"tools/call", `{"name":"greet",`, []string{"greet", "greet"}, false},
+		{"tools/call", `{"name":"grüß",`, []string{encoded("grüß")}, true},
+		{"tools/call", `{"name":"grüß",`, []string{encoded("grüß")[:12]}, false},
+		{"tools/call", `{"name":"gr\u00fc\u00df",`, []string{encoded("grüß")}, true},
+		{"tools/call", `{"name":"=?base64?x?=",`, []string{encoded("=?base64?x?=")}, true},
+		{"tools/call", `{"name":"=?BASE64?eA==?=",`, []string{"=?BASE64?eA==?="}, true},
+		{"tools/call", `{"name":"x",`, []string{"=?base64?eB==?="}, false},
+		{"tools/call", `{"name":"x",`, []string{"=?base64?eA?="}, false},
+		{"tools/call", `{"name":"x",`, []string{"=?base64?/w==?="}, false},
+		{"tools/call", `{"name":"",`, []string{encoded("")}, true},
+		{"tools/call", `{"name":"",`, []string{""}, true},
+		{"tools/call", `{`, nil, true},
+		{"tools/call", `{"name":3,`, nil, true},
+		{"tools/list", `{"name":"x",`, nil, true},
+		{"resources/read", `{"uri":"a:b",`, []string{"a:b"}, true},
+		{"resources/read", `{"uri":"a:b","name":"c",`, []string{"c"}, false},
+		{"prompts/get", `{"name":"p",`, []string{"p"}, true},
+	} {
+		h := header("MCP-Protocol-Version", "2026-07-28", "Mcp-Method", c.method)
+		for _, v := range c.values {
+			h.Add("Mcp-Name", v)
+		}
+		_, err := connection.Classify(c.method, json.RawMessage(c.params+envelope), h, served)
+		if c.ok {
+			require.NoError(t, err, "%s %v", c.params, c.values)
+			continue
+		}
+		require.EqualValues(t, mcp.CodeHeaderMismatch, peer.AsError(err).Code, "%s %v", c.params, c.values)
+	}
+}
+
+func TestHeaderText(t *testing.T) {
+	for value, want := range map[string]string{
+		"": "", "plain": "plain", "=?base64?": "=?base64?", "=?base64??=": "", "=?base64?=": "=?base64?=",
+		"=?base64?eA==": "=?base64?eA==", "=?base64?eA==?=": "x", "=?BASE64?eA==?=": "=?BASE64?eA==?=",
+	} {
+		got, err := connection.HeaderText(value)
+		require.NoError(t, err, value)
+		require.Equal(t, want, got, value)
+	}
+	for _, value := range []string{"=?base64?eB==?=", "=?base64?eA?=", "=?base64?-_==?=", "=?base64?/w==?=", "=?base64?eA\n==?="} {
+		_, err := connection.HeaderText(value)
+		require.Error(t, err, value)
+	}
+}
+
+func TestWhatAnEnvelopeSays(t *testing.T) {
+	got, err := connection.Classify("x", json.RawMessage(`{"_meta":{`+info+`:{"name":"c","version":"1"},`+
+		`"io.modelcontextprotocol/logLevel":"info",`+caps+`:{"roots":{},"new":1},`+version+`:"2026-07-28"}}`), nil, served)
+	require.NoError(t, err)
+	info, caps := got.Sender()
+	require.Equal(t, "c", info.Name)
+	require.NotNil(t, caps.Roots)
+	require.Equal(t, mcp.LoggingLevelInfo, got.LogLevel)
+}
+
+func TestWhatIsMisshapenInAnEnvelopeCountsAsNotSaid(t *testing.T) {
+	for _, bad := range []string{`null`, `1`, `[]`, `"x"`, `{"name":1,"roots":1}`} {
+		got, err := connection.Classify("x", json.RawMessage(`{"_meta":{`+info+`:`+bad+`,`+caps+`:`+bad+`,`+
+			`"io.modelcontextprotocol/logLevel":`+bad+`,`+version+`:"2026-07-28"}}`), nil, served)
+		require.NoError(t, err, bad)
+		info, caps := got.Sender()
+		require.Nil(t, info, bad)
+		require.Nil(t, caps, bad)
+		require.Empty(t, got.LogLevel, bad)
+	}
+}

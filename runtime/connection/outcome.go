@@ -1,0 +1,52 @@
+package connection
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// codeNotFound is how the older revisions say that a resource is not there. The
+// schemas do not have it.
+const codeNotFound = -32002
+
+// outward makes of an error what may cross the connection: a code that the
+// revision does not have becomes the one that it has for the same.
+func outward(r wire.Revision, err error) error {
+	e := peer.AsError(err)
+	switch {
+	case e == nil:
+		return err
+	case e.Code == codeNotFound && !handshake(r):
+		return &translated{cause: err, wire: &peer.Error{
+			Code: mcp.CodeInvalidParams, Message: e.Message, Data: e.Data,
+		}}
+	case !codeWindow(e.Code).Has(r):
+		// Nothing in the chain of this one crosses.
+		return fmt.Errorf("revision %s does not have the error: %v", r, err)
+	}
+	return err
+}
+
+// translated is an error that crosses the connection in another form.
+type translated struct {
+	cause error
+	wire  *peer.Error
+}
+
+func (t *translated) Error() string   { return t.cause.Error() }
+func (t *translated) Unwrap() []error { return []error{t.wire, t.cause} }
+
+// askBack answers a request with questions, where that can be.
+func askBack(info *peer.MethodInfo, ask *mcp.InputRequiredResult, r wire.Revision) (wire.Value, error) {
+	switch {
+	case info == nil || !info.MultiRoundTrip.Has(r):
+		return nil, fmt.Errorf("the answer may not ask for input in revision %s", r)
+	case len(ask.InputRequests) == 0 && ask.RequestState == nil:
+		return nil, errors.New("the answer asks for input without saying for which")
+	}
+	return ask, nil
+}

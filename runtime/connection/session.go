@@ -1,0 +1,216 @@
+package connection
+
+import (
+	"context"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// Session returns what the handler of a server calls its client with while it
+// handles in. The [Kernel] makes one for each message; handlers have it with
+// [mcp.SessionFrom].
+func Session(conn *Connection, in *peer.Inbound) *mcp.ServerSession {
+	return &newCore(context.Background(), conn, in, requestedLevel(conn, in)).server
+}
+
+// ClientSession returns what the handler of a client calls its server with
+// while it handles in. Handlers have it with [ClientSessionFrom].
+func ClientSession(conn *Connection, in *peer.Inbound) *mcp.ClientSession {
+	return &newCore(context.Background(), conn, in, "").forClient
+}
+
+// From returns the connection that the message being handled came on. It is not
+// nil in a handler that a [Kernel] called, and nil elsewhere.
+func From(ctx context.Context) *Connection {
+	if c := coreFrom(ctx); c != nil {
+		return c.conn
+	}
+	return nil
+}
+
+// ClientSessionFrom returns the session of the handler that ctx was given to,
+// nil outside a client's handler.
+func ClientSessionFrom(ctx context.Context) *mcp.ClientSession {
+	if c := coreFrom(ctx); c != nil && c.conn.client {
+		return &c.forClient
+	}
+	return nil
+}
+
+// A Round carries a server's questions where the revision has them travel in
+// the answer to a request. It belongs to one request and is safe for concurrent
+// use.
+type Round interface {
+	// Ask puts a question, and reads its answer into res if the request
+	// brought it. Otherwise the error is an [*mcp.InputRequiredError].
+	Ask(ctx context.Context, question peer.Message, res wire.Value) error
+	// Finish makes of what the handler returned what the request is answered
+	// with.
+	Finish(ctx context.Context, res wire.Value, err error) (wire.Value, error)
+}
+
+// core is a session: one message being handled. It keeps nothing of the
+// message's memory, so that a session may outlive its handler; the channel then
+// refuses.
+type core struct {
+	conn      *Connection
+	in        inbound
+	round     Round  // nil where questions are requests
+	offer     *offer // what initialize is about to settle
+	server    mcp.ServerSession
+	forClient mcp.ClientSession
+	ctx       messageContext
+	masked    notifyOnlyTransport // what in.transport may point to
+}
+
+// inbound is what a session needs to know of its message.
+type inbound struct {
+	method    string
+	id        wire.RequestID
+	token     wire.ProgressToken
+	transport peer.TransportContext
+	back      peer.BackChannel
+	logLevel  mcp.LoggingLevel // asked for by the request itself
+}
+
+// messageContext is the context of a handler. It carries the core.
+type messageContext struct {
+	context.Context
+	core *core
+}
+
+type coreKey struct{}
+
+func (c *messageContext) Value(key any) any {
+	if key == (coreKey{}) {
+		return c.core
+	}
+	return c.Context.Value(key)
+}
+
+func coreFrom(ctx context.Context) *core {
+	c, _ := ctx.Value(coreKey{}).(*core)
+	return c
+}
+
+// newCore makes the session of one message. The level is that of the logs that
+// the message asks for.
+func newCore(ctx context.Context, conn *Connection, in *peer.Inbound, level mcp.LoggingLevel) *core {
+	c := new(core)
+	c.begin(ctx, conn, in, level)
+	return c
+}
+
+func (c *core) begin(ctx context.Context, conn *Connection, in *peer.Inbound, level mcp.LoggingLevel) {
+	c.conn = conn
+	c.in = inbound{method: in.Method, id: in.ID, token: in.Token, back: in.Back, logLevel: level}
+	if c.in.back == nil {
+		c.in.back = peer.NoChannel{}
+	}
+	c.in.transport = c.transportFor(in.Transport)
+	c.server.SessionCore, c.forClient.SessionCore = c, c
+	if !conn.client {
+		ctx = mcp.WithSession(ctx, &c.server)
+	}
+	c.ctx = messageContext{ctx, c}
+}
+
+// requestedLevel is the level of the logs that a message asks for. Only a request
+// can, and only where logs travel with requests.
+func requestedLevel(conn *Connection, in *peer.Inbound) mcp.LoggingLevel {
+	if in.ID.IsZero() || !conn.perRequest() {
+		return ""
+	}
+	var l letter
+	l.read(paramsOf(in))
+	return l.LogLevel
+}
+
+// transportFor is a transport's context as a handler sees it: where the revision
+// has no requests to the client, the transport has none either.
+func (c *core) transportFor(t peer.TransportContext) peer.TransportContext {
+	perRequest := c.conn.perRequest()
+	switch {
+	case t == nil:
+		return peer.NewTransport("", !perRequest, nil, "")
+	case !perRequest || !t.CanSendRequest():
+		return t
+	}
+	if t, ok := t.(interface{ NotifyOnly() peer.TransportContext }); ok {
+		return t.NotifyOnly()
+	}
+	c.masked = notifyOnlyTransport{t}
+	return &c.masked
+}
+
+// notifyOnlyTransport is the context of a transport that cannot say itself that
+// it carries no requests.
+type notifyOnlyTransport struct{ peer.TransportContext }
+
+func (*notifyOnlyTransport) CanSendRequest() bool { return false }
+
+// Unwrap returns the transport's own context.
+func (t *notifyOnlyTransport) Unwrap() peer.TransportContext { return t.TransportContext }
+
+// Call implements [peer.Outbound] on the channel of the message.
+func (c *core) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
+	return c.door().call(ctx, req, res, opts)
+}
+
+// Notify implements [peer.Outbound] on the channel of the message.
+func (c *core) Notify(ctx context.Context, n peer.Notification, opts ...peer.CallOption) error {
+	return c.door().notify(ctx, n, opts)
+}
+
+func (c *core) door() door {
+	return door{conn: c.conn, facts: c.conn.state.snapshot(), out: c.in.back, core: c}
+}
+
+// Standalone implements [mcp.SessionCore].
+func (c *core) Standalone() peer.Outbound { return (*standalone)(c) }
+
+// standalone is the connection's own channel as a session has it. What can only
+// travel with the message being handled still does.
+type standalone core
+
+func (s *standalone) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
+	return s.conn.Call(ctx, req, res, opts...)
+}
+
+func (s *standalone) Notify(ctx context.Context, n peer.Notification, opts ...peer.CallOption) error {
+	if n.Method() == mcp.MethodLoggingMessage && !handshake(s.conn.state.Negotiated()) {
+		return (*core)(s).Notify(ctx, n, opts...)
+	}
+	return s.conn.Notify(ctx, n, opts...)
+}
+
+// Transport implements [mcp.SessionCore].
+func (c *core) Transport() peer.TransportContext { return c.in.transport }
+
+// ProtocolVersion implements [mcp.SessionCore].
+func (c *core) ProtocolVersion() string { return c.conn.ProtocolVersion() }
+
+// ClientParams implements [mcp.SessionCore].
+func (c *core) ClientParams() *mcp.InitializeRequest { return c.conn.ClientParams() }
+
+// CheckClientCapability implements [mcp.SessionCore].
+func (c *core) CheckClientCapability(want *mcp.ClientCapabilities) bool {
+	return c.conn.CheckCapability(want)
+}
+
+// Progress implements [mcp.SessionCore].
+func (c *core) Progress(ctx context.Context, p peer.Progress) error {
+	info := mcp.MethodByName(mcp.MethodProgress)
+	if r := c.conn.state.Negotiated(); c.conn.client && !info.FromClient.Has(r) {
+		return nil
+	}
+	return c.in.back.Progress(ctx, p)
+}
+
+// ownProgress tells whether a progress notification is a report about the
+// message being handled that says no more than a report can.
+func (c *core) ownProgress(p *mcp.ProgressNotification) bool {
+	return !c.in.token.IsZero() && p.ProgressToken == c.in.token && p.Meta == nil && len(p.Extra) == 0
+}

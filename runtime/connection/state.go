@@ -1,0 +1,225 @@
+package connection
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// InFlight is the table of the requests that are being handled. It belongs to
+// the dispatcher; the connections on its pipe or session refer to it.
+type InFlight interface {
+	// Cancel stops the handling of a request as if its sender had asked for
+	// it, and reports whether there was one.
+	Cancel(id wire.RequestID) bool
+	// IDs lists the requests being handled.
+	IDs() []wire.RequestID
+}
+
+// State is what may change about a peer while the connection to it lives. It is
+// safe for concurrent use. Each [Connection] has one; no two share anything.
+type State struct {
+	inFlight InFlight // never changes
+
+	mu    sync.Mutex // no other lock is taken under it
+	facts facts
+}
+
+// facts are what the mutex protects. What the pointers lead to never changes.
+type facts struct {
+	revision            wire.Revision
+	request             *wire.Frame // how requests are written
+	params              *mcp.InitializeRequest
+	caps                *mcp.ClientCapabilities
+	letter              json.RawMessage // an envelope of which params and caps are still to be read
+	server              *mcp.ServerCapabilities
+	initializeProcessed bool
+	initialized         bool
+	ready               chan struct{} // closed when initialized; made at the first question
+	logLevel            mcp.LoggingLevel
+	subscriptions       map[string]struct{}
+	values              map[any]any
+}
+
+// alwaysReady is shared by all connections that were ready when asked first.
+var alwaysReady = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
+func (f *facts) accepted() bool { return f.params != nil || f.initialized }
+
+// update is the one door to the facts.
+func (s *State) update(change func(*facts)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(&s.facts)
+}
+
+// snapshot returns the facts as they are. The maps are not to be touched.
+func (s *State) snapshot() (f facts) {
+	s.update(func(now *facts) { f = *now })
+	return f
+}
+
+// ClientCapabilities returns what the client declared, nil where that is
+// unknown. It is not to be changed.
+func (s *State) ClientCapabilities() *mcp.ClientCapabilities {
+	caps, _ := s.sender()
+	return caps
+}
+
+// ClientParams returns what the client said about itself, nil where it did not
+// say all of it. It is not to be changed.
+func (s *State) ClientParams() *mcp.InitializeRequest {
+	_, params := s.sender()
+	return params
+}
+
+// sender returns what is known about the client. An envelope is read when it is
+// needed first: most requests never ask.
+func (s *State) sender() (caps *mcp.ClientCapabilities, params *mcp.InitializeRequest) {
+	s.update(func(f *facts) {
+		if f.letter != nil {
+			e := Envelope{Revision: f.revision, Meta: f.letter}
+			info, caps := e.Sender()
+			f.setSender(f.revision, info, caps)
+		}
+		caps, params = f.caps, f.params
+	})
+	return caps, params
+}
+
+// setSender records who sent an envelope: nothing without capabilities, the
+// params only with all of it.
+func (f *facts) setSender(r wire.Revision, info *mcp.Implementation, caps *mcp.ClientCapabilities) {
+	f.letter, f.caps = nil, caps
+	if info != nil && caps != nil {
+		f.params = &mcp.InitializeRequest{ProtocolVersion: r.String(), ClientInfo: *info, Capabilities: *caps}
+	}
+}
+
+// SetClientParams records what the client said about itself, its capabilities
+// with it. Nil forgets who the client is and keeps the capabilities.
+func (s *State) SetClientParams(p *mcp.InitializeRequest) {
+	s.sender() // what an envelope says of capabilities is kept
+	s.update(func(f *facts) { f.setClient(p) })
+}
+
+func (f *facts) setClient(p *mcp.InitializeRequest) {
+	f.letter, f.params = nil, p
+	if p != nil {
+		f.caps = &p.Capabilities
+	}
+}
+
+// ServerCapabilities returns what the server declared, nil where that is
+// unknown. It is not to be changed.
+func (s *State) ServerCapabilities() *mcp.ServerCapabilities { return s.snapshot().server }
+
+// SetServerCapabilities records what the server declared.
+func (s *State) SetServerCapabilities(caps *mcp.ServerCapabilities) {
+	s.update(func(f *facts) { f.server = caps })
+}
+
+// Negotiated returns the revision being spoken.
+func (s *State) Negotiated() (r wire.Revision) {
+	s.update(func(f *facts) { r = f.revision })
+	return r
+}
+
+// InFlight returns the table of the requests being handled.
+func (s *State) InFlight() InFlight {
+	if s.inFlight == nil {
+		return noneInFlight{}
+	}
+	return s.inFlight
+}
+
+type noneInFlight struct{}
+
+func (noneInFlight) Cancel(wire.RequestID) bool { return false }
+func (noneInFlight) IDs() []wire.RequestID      { return nil }
+
+// InitializeProcessed tells whether the handshake's request has been answered.
+// It is answered once.
+func (s *State) InitializeProcessed() bool { return s.snapshot().initializeProcessed }
+
+// Initialized tells whether the client has confirmed the handshake, or needed
+// none.
+func (s *State) Initialized() bool { return s.snapshot().initialized }
+
+// SetInitialized records that the client has confirmed the handshake.
+func (s *State) SetInitialized() {
+	s.update(func(f *facts) {
+		if f.initialized {
+			return
+		}
+		f.initialized = true
+		if f.ready != nil {
+			close(f.ready)
+		}
+	})
+}
+
+// LogLevel returns the least severe level of which the client wants logs, empty
+// while it has not said.
+func (s *State) LogLevel() mcp.LoggingLevel { return s.snapshot().logLevel }
+
+// SetLogLevel records the least severe level of which the client wants logs.
+func (s *State) SetLogLevel(level mcp.LoggingLevel) {
+	s.update(func(f *facts) { f.logLevel = level })
+}
+
+// Subscribe records that the client wants to hear of changes of a resource. It
+// reports whether that is news.
+func (s *State) Subscribe(uri string) bool {
+	added, _ := s.subscribe(uri, 0)
+	return added
+}
+
+// subscribe is Subscribe with a bound, 0 for none. ok is false where the bound
+// stands in the way.
+func (s *State) subscribe(uri string, most int) (added, ok bool) {
+	ok = true
+	s.update(func(f *facts) {
+		if _, has := f.subscriptions[uri]; has {
+			return
+		}
+		if most > 0 && len(f.subscriptions) >= most {
+			ok = false
+			return
+		}
+		if f.subscriptions == nil {
+			f.subscriptions = make(map[string]struct{})
+		}
+		f.subscriptions[uri] = struct{}{}
+		added = true
+	})
+	return added, ok
+}
+
+// Unsubscribe takes back what Subscribe recorded.
+func (s *State) Unsubscribe(uri string) {
+	s.update(func(f *facts) { delete(f.subscriptions, uri) })
+}
+
+// Subscribed tells whether the client wants to hear of changes of a resource.
+func (s *State) Subscribed(uri string) bool {
+	var has bool
+	s.update(func(f *facts) { _, has = f.subscriptions[uri] })
+	return has
+}
+
+// Subscriptions lists the resources of whose changes the client wants to hear,
+// in order.
+func (s *State) Subscriptions() []string {
+	var uris []string
+	s.update(func(f *facts) { uris = slices.Sorted(maps.Keys(f.subscriptions)) })
+	return uris
+}

@@ -1,0 +1,114 @@
+package connection_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+func TestTheStateOfANewConnection(t *testing.T) {
+	s := connection.ForLoop(nil, nil).State()
+	require.Nil(t, s.ClientCapabilities())
+	require.Nil(t, s.ClientParams())
+	require.Nil(t, s.ServerCapabilities())
+	require.False(t, s.InitializeProcessed())
+	require.False(t, s.Initialized())
+	require.Empty(t, s.LogLevel())
+	require.Empty(t, s.Subscriptions())
+	require.Equal(t, mcp.LatestHandshakeRevision, s.Negotiated().String())
+	require.False(t, s.InFlight().Cancel(wire.IntID(1)))
+	require.Empty(t, s.InFlight().IDs())
+}
+
+func TestSubscriptionsAreOfTheirConnection(t *testing.T) {
+	s := connection.ForLoop(nil, nil).State()
+	require.True(t, s.Subscribe("b:"))
+	require.True(t, s.Subscribe("a:"))
+	require.False(t, s.Subscribe("b:"))
+	require.Equal(t, []string{"a:", "b:"}, s.Subscriptions())
+	s.Unsubscribe("b:")
+	require.False(t, s.Subscribed("b:"))
+	require.True(t, s.Subscribed("a:"))
+	require.False(t, connection.ForLoop(nil, nil).State().Subscribed("a:"))
+}
+
+func TestKeysHoldValuesOfTheUser(t *testing.T) {
+	visits, other := connection.NewKey[int]("visits"), connection.NewKey[int]("visits")
+	s := connection.ForLoop(nil, nil).State()
+	_, has := visits.Get(s)
+	require.False(t, has)
+	visits.Set(s, 3)
+	require.Equal(t, 4, visits.Update(s, func(n int) int { return n + 1 }))
+	n, has := visits.Get(s)
+	require.True(t, has)
+	require.Equal(t, 4, n)
+	_, has = other.Get(s)
+	require.False(t, has, "two keys of one name are two keys")
+	visits.Delete(s)
+	_, has = visits.Get(s)
+	require.False(t, has)
+	require.Equal(t, "visits", visits.String())
+}
+
+// table is what a dispatcher has: here one for each pipe.
+type table struct {
+	mu        sync.Mutex
+	cancelled map[wire.RequestID]int
+}
+
+func (tb *table) Cancel(id wire.RequestID) bool {
+	tb.mu.Lock()
+	defer tb.mu.Unlock()
+	tb.cancelled[id]++
+	return true
+}
+
+func (tb *table) IDs() []wire.RequestID { return nil }
+
+func TestTwoConnectionsWithTheSameIDsDoNotSeeEachOther(t *testing.T) {
+	visits := connection.NewKey[int]("visits")
+	tables := []*table{{cancelled: map[wire.RequestID]int{}}, {cancelled: map[wire.RequestID]int{}}}
+	var conns []*connection.Connection
+	for i := range tables {
+		conns = append(conns, connection.ForLoop(nil, &connection.Options{InFlight: tables[i]}))
+	}
+	var wg sync.WaitGroup
+	for i, conn := range conns {
+		s := conn.State()
+		for range 4 {
+			wg.Go(func() {
+				for id := range int64(50) {
+					uri := fmt.Sprintf("%d:%d", i, id)
+					s.Subscribe(uri)
+					s.SetLogLevel(mcp.LoggingLevel([]string{"error", "debug"}[i]))
+					s.SetClientParams(&mcp.InitializeRequest{ProtocolVersion: fmt.Sprint(i)})
+					visits.Update(s, func(n int) int { return n + i })
+					if i == 0 {
+						s.InFlight().Cancel(wire.IntID(id))
+						s.SetInitialized()
+					}
+					_, _, _ = conn.Initialized(), conn.InitializeAccepted(), s.Subscribed(uri)
+				}
+			})
+		}
+	}
+	wg.Wait()
+	require.Len(t, tables[0].cancelled, 50)
+	require.Empty(t, tables[1].cancelled)
+	for i, conn := range conns {
+		s := conn.State()
+		require.Len(t, s.Subscriptions(), 50)
+		require.Equal(t, fmt.Sprint(i), s.ClientParams().ProtocolVersion)
+		require.Equal(t, i == 0, s.Initialized())
+		n, _ := visits.Get(s)
+		require.Equal(t, i*200, n)
+	}
+	require.Equal(t, mcp.LoggingLevelError, conns[0].State().LogLevel())
+	require.Equal(t, mcp.LoggingLevelDebug, conns[1].State().LogLevel())
+}

@@ -1,0 +1,92 @@
+package connection_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/runtime/connection"
+)
+
+// Each of these runs in a bubble, which does not end while a goroutine is left.
+
+func TestTeardownRunsFromTheLastStepToTheFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conn := connection.ForLoop(nil, nil)
+		var ran []int
+		for i := range 3 {
+			conn.OnClose(func(context.Context) error { ran = append(ran, i); return nil })
+		}
+		conn.Close(t.Context())
+		require.Equal(t, []int{2, 1, 0}, ran)
+		conn.Close(t.Context())
+		require.Len(t, ran, 3, "it runs once")
+	})
+}
+
+func TestTeardownOutlivesCancellation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		type key struct{}
+		ctx, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "kept"))
+		cancel()
+		conn := connection.ForLoop(nil, nil)
+		conn.OnClose(func(ctx context.Context) error {
+			require.NoError(t, ctx.Err())
+			require.Equal(t, "kept", ctx.Value(key{}))
+			deadline, has := ctx.Deadline()
+			require.True(t, has)
+			require.Equal(t, 5*time.Second, time.Until(deadline))
+			return nil
+		})
+		conn.Close(ctx)
+	})
+}
+
+func TestAStepThatFailsOrPanicsKeepsNoOtherFromRunning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := new(journal)
+		conn := connection.ForLoop(nil, &connection.Options{Logger: slog.New(log)})
+		ran := false
+		conn.OnClose(func(context.Context) error { ran = true; return nil })
+		conn.OnClose(func(context.Context) error { panic("no") })
+		conn.OnClose(func(context.Context) error { return errors.New("no") })
+		conn.Close(t.Context())
+		require.True(t, ran)
+		require.Equal(t, 2, log.count())
+	})
+}
+
+func TestAStepThatHangsIsLeftBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := new(journal)
+		conn := connection.ForLoop(nil, &connection.Options{Logger: slog.New(log)})
+		free := make(chan struct{})
+		ran := false
+		conn.OnClose(func(context.Context) error { ran = true; return nil })
+		conn.OnClose(func(context.Context) error { <-free; return nil })
+		began := time.Now()
+		go conn.Close(t.Context()) // ends with the call below
+		synctest.Wait()
+		conn.Close(t.Context())
+		require.Equal(t, 5*time.Second, time.Since(began))
+		close(free)
+		synctest.Wait()
+		require.False(t, ran, "what was to follow is abandoned")
+		require.Equal(t, 1, log.count())
+	})
+}
+
+func TestAStepThatComesTooLateRunsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conn := connection.ForLoop(nil, nil)
+		conn.Close(t.Context())
+		ran := false
+		conn.OnClose(func(context.Context) error { ran = true; return nil })
+		require.True(t, ran)
+	})
+}

@@ -1,0 +1,161 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// Deliver takes one message from the peer, or one batch. It returns when the
+// message is routed, not when it is handled, except for requests that are
+// handled inline. Messages take effect in the order in which they are
+// delivered; one goroutine delivers where that order means anything.
+//
+// The bytes belong to the dispatcher until o.Release is called. What the
+// message's handler sees are the values of ctx, and it ends when ctx does.
+func (c *Conn) Deliver(ctx context.Context, data []byte, o Origin) {
+	c.deliver(ctx, parcel{data: data, release: o.Release}, &o)
+}
+
+func (c *Conn) deliver(ctx context.Context, p parcel, o *Origin) {
+	switch {
+	case c.over():
+		p.free()
+	case len(p.data) > c.opts.MaxMessage:
+		p.free()
+		c.tooLong(o)
+	case isArray(p.data):
+		c.batch(ctx, p, o)
+	default:
+		m, err := wire.ReadMessage(p.data, nil)
+		c.route(ctx, inbound{m: m, err: err, parcel: p}, o, nil)
+	}
+}
+
+// inbound is a message on its way from the reader to where it belongs.
+type inbound struct {
+	m      wire.Message
+	err    error // why it could not be read, m is then what is known of it
+	parcel parcel
+}
+
+// route hands a message on. b is the batch that it is in, if it is in one.
+func (c *Conn) route(ctx context.Context, in inbound, o *Origin, b *batch) {
+	switch {
+	case in.err != nil:
+		c.unreadable(in, o, b)
+	case in.m.Method == "":
+		c.response(in)
+	case in.m.ID.IsZero():
+		c.notification(ctx, in, o)
+	default:
+		c.request(ctx, in, o, b)
+	}
+}
+
+// response hands an answer to the call that waits for it.
+func (c *Conn) response(in inbound) {
+	m := &in.m
+	switch {
+	case c.state.answer(m, in.parcel, nil):
+		return
+	case m.ID.IsZero():
+		err := &peer.Error{Code: m.Error.Code, Message: m.Error.Message, Data: m.Error.Data}
+		c.opts.report(fmt.Errorf("peer reports an error without saying of which request: %w", err))
+	default:
+		c.opts.Logger.Debug("answer dropped: nobody waits for it", "id", m.ID)
+	}
+	in.parcel.free()
+}
+
+// unreadable deals with a message that is none. A request is told so; an answer
+// ends its call, with an error that only the caller sees; notifications are
+// never answered.
+func (c *Conn) unreadable(in inbound, o *Origin, b *batch) {
+	defer in.parcel.free()
+	switch kind := kindOf(&in); {
+	case kind.isAnswer():
+		err := fmt.Errorf("answer of the peer: %w", in.err)
+		if !c.state.answer(&in.m, parcel{}, err) {
+			c.opts.report(err)
+		}
+	case kind.isNotification():
+		c.opts.report(fmt.Errorf("notification of the peer: %w", in.err))
+	default:
+		c.opts.report(fmt.Errorf("message of the peer: %w", in.err))
+		e := &peer.Error{Code: codeRequest, Message: "Invalid request", Data: text(in.err.Error())}
+		if kind.broken {
+			e.Code, e.Message = codeParse, "Parse error"
+		}
+		if kind.broken && in.m.Method == "" {
+			in.m.ID = wire.RequestID{} // nobody knows what it was the id of
+		}
+		c.refuse(in.m.ID, e, o, b)
+	}
+}
+
+// tooLong deals with a message that is longer than allowed and was not read.
+func (c *Conn) tooLong(o *Origin) {
+	say := fmt.Sprintf("Message is longer than %d bytes", c.opts.MaxMessage)
+	c.opts.report(fmt.Errorf("message of the peer: longer than %d bytes", c.opts.MaxMessage))
+	c.refuse(wire.RequestID{}, &peer.Error{Code: codeParse, Message: say}, o, nil)
+}
+
+// kind is what a message that cannot be read seems to be.
+type kind struct {
+	broken              bool // it is no JSON
+	id, method, outcome bool // it has such members, as far as one can see
+}
+
+func (k kind) isAnswer() bool       { return k.outcome && !k.method }
+func (k kind) isNotification() bool { return k.method && !k.id && !k.broken }
+
+var kindMembers = wire.NewMembers("message",
+	wire.Member{Name: "id", In: wire.Always},
+	wire.Member{Name: "method", In: wire.Always},
+	wire.Member{Name: "result", In: wire.Always},
+	wire.Member{Name: "error", In: wire.Always},
+)
+
+// kindOf looks at a message that could not be read.
+func kindOf(in *inbound) kind {
+	var k kind
+	_ = wire.Decode(in.parcel.data, checked, &k) // as far as it goes
+	if e, ok := errors.AsType[*wire.DecodeError](in.err); ok {
+		k.broken = e.Syntax
+	}
+	return k
+}
+
+// AppendJSON makes it a [wire.Value]. It is never written.
+func (k *kind) AppendJSON(b []byte, _ *wire.Encoder) []byte { return append(b, "{}"...) }
+
+// DecodeJSON notes which members are there.
+func (k *kind) DecodeJSON(d *wire.Decoder) {
+	for o := d.Object(kindMembers); o.Next(); {
+		switch o.Name {
+		case "id":
+			k.id = true
+		case "method":
+			k.method = true
+		case "result", "error":
+			k.outcome = true
+		}
+		d.Skip()
+	}
+}
+
+// isArray tells whether data begins as an array does.
+func isArray(data []byte) bool {
+	for _, c := range data {
+		switch c {
+		case ' ', '\t', '\r', '\n':
+		default:
+			return c == '['
+		}
+	}
+	return false
+}

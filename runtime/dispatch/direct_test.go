@@ -1,0 +1,314 @@
+package dispatch_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+	"github.com/stretchr/testify/require"
+)
+
+var pingRequest mcp.PingRequest
+
+// pair links a client without a handler of its own to a server.
+func pair(t *testing.T, h peer.Handler, change ...func(client, server *dispatch.Options)) (*dispatch.Direct, *dispatch.Direct) {
+	log, _ := logs()
+	client, server := &dispatch.Options{Logger: log}, &dispatch.Options{Logger: log, Handler: h}
+	for _, f := range change {
+		f(client, server)
+	}
+	c, s := dispatch.Pair(client, server)
+	t.Cleanup(func() { s.Close() })
+	return c, s
+}
+
+func TestValuesArePassedInProcessAsTheyAre(t *testing.T) {
+	req := &mcp.CallToolRequest{Name: "a", Arguments: json.RawMessage("not even JSON")}
+	answer := mcp.TextResult("b")
+	c, _ := pair(t, peer.HandlerFunc(func(_ context.Context, in *peer.Inbound) (peer.Reply, error) {
+		require.Same(t, req, in.Value)
+		require.Nil(t, in.Params)
+		require.Equal(t, "direct", in.Transport.Kind())
+		require.Equal(t, wire.IntID(1), in.ID)
+		return peer.Reply{Result: answer}, nil
+	}))
+	res, err := peer.SendRequest(t.Context(), c, req)
+	require.NoError(t, err)
+	require.Equal(t, answer, res)
+	require.Same(t, answer.Content[0], res.Content[0], "shared, not copied")
+}
+
+func TestOtherTypesGoThroughTheCodec(t *testing.T) {
+	c, _ := pair(t, peer.HandlerFunc(func(_ context.Context, in *peer.Inbound) (peer.Reply, error) {
+		var other raw
+		require.NoError(t, in.Decode(nil, &other))
+		require.JSONEq(t, `{"name":"a"}`, string(other.RawMessage))
+		return result(`{"content":[],"isError":true}`)
+	}))
+	res, err := peer.SendRequest(t.Context(), c, &mcp.CallToolRequest{Name: "a"})
+	require.NoError(t, err)
+	require.True(t, res.IsError)
+
+	c, _ = pair(t, peer.HandlerFunc(func(context.Context, *peer.Inbound) (peer.Reply, error) { return result(`{"content":7}`) }))
+	_, err = peer.SendRequest(t.Context(), c, &mcp.CallToolRequest{Name: "a"})
+	var bad *wire.DecodeError
+	require.ErrorAs(t, err, &bad)
+	require.Nil(t, peer.AsError(err))
+}
+
+func TestAStrictPairWritesAndReads(t *testing.T) {
+	strict := func(client, server *dispatch.Options) {
+		for _, o := range []*dispatch.Options{client, server} {
+			o.Strict = true
+			o.Frame = func(string) *wire.Frame { return &wire.Frame{Revision: mcp.Revision20241105} }
+		}
+	}
+	var notes []string
+	c, s := pair(t, peer.HandlerFunc(func(_ context.Context, in *peer.Inbound) (peer.Reply, error) {
+		require.Nil(t, in.Value)
+		if in.ID.IsZero() {
+			notes = append(notes, in.Method+string(in.Params))
+			return peer.Reply{}, nil
+		}
+		require.JSONEq(t, `{"name":"a","_meta":{"progressToken":1}}`, string(in.Params))
+		require.Equal(t, wire.IntToken(1), in.Token)
+		return peer.Reply{
+			Result: &mcp.CallToolResult{StructuredContent: json.RawMessage(`{}`)},
+			Frame:  &wire.Frame{Revision: mcp.Revision20241105},
+		}, nil
+	}), strict)
+	ctx := t.Context()
+	res, err := peer.SendRequest(ctx, c, &mcp.CallToolRequest{Name: "a", InputResponses: map[string]mcp.InputResponse{}}, peer.OnProgress(func(peer.Progress) {}))
+	require.NoError(t, err)
+	require.Nil(t, res.StructuredContent, "the revision has no such member")
+
+	_, err = peer.SendRequest(ctx, c, &mcp.CallToolRequest{Name: "a", Arguments: json.RawMessage("{")})
+	var unwritable *wire.EncodeError
+	require.ErrorAs(t, err, &unwritable)
+	require.Error(t, c.Notify(ctx, &changed{raw{[]byte("{")}}))
+	require.NoError(t, c.Notify(ctx, &changed{}))
+	require.NoError(t, c.Notify(ctx, &changed{raw{[]byte(`{"a":1}`)}}))
+	s.Close()
+	require.Equal(t, []string{"x/changed", `x/changed{"a":1}`}, notes)
+}
+
+func TestErrorsOfAHandlerInProcess(t *testing.T) {
+	h := handlers{
+		"ping":                     func(context.Context, *peer.Inbound) (peer.Reply, error) { return peer.Reply{}, errBroken },
+		"tools/list":               func(context.Context, *peer.Inbound) (peer.Reply, error) { panic(errBroken) },
+		"resources/templates/list": func(context.Context, *peer.Inbound) (peer.Reply, error) { return peer.Reply{}, nil },
+		"prompts/list": func(context.Context, *peer.Inbound) (peer.Reply, error) {
+			return peer.Reply{}, &peer.Error{Code: 7, Message: "No"}
+		},
+	}
+	var e *peer.Error
+	c, _ := pair(t, h)
+	for req, code := range map[peer.Message]int64{
+		&mcp.PingRequest{}: -32603, &mcp.ListToolsRequest{}: -32603, &mcp.ListResourceTemplatesRequest{}: -32603,
+		&mcp.ListPromptsRequest{}: 7, &mcp.ListResourcesRequest{}: -32601,
+	} {
+		err := c.Call(t.Context(), req, &raw{})
+		require.ErrorAs(t, err, &e)
+		require.Equal(t, code, e.Code)
+		require.NotErrorIs(t, err, errBroken, "what went wrong inside stays inside")
+	}
+
+	c, _ = pair(t, h, func(client, _ *dispatch.Options) { client.Debug = true })
+	err := c.Call(t.Context(), &mcp.PingRequest{}, &raw{})
+	require.ErrorAs(t, err, &e)
+	require.ErrorIs(t, err, errBroken)
+	require.ErrorIs(t, c.Call(t.Context(), &mcp.ListToolsRequest{}, &raw{}), errBroken)
+	require.Error(t, c.Call(t.Context(), &mcp.ListResourceTemplatesRequest{}, &raw{}))
+
+	c, _ = pair(t, nil)
+	require.ErrorAs(t, c.Call(t.Context(), &mcp.PingRequest{}, nil), &e)
+	require.EqualValues(t, -32601, e.Code)
+}
+
+func TestIDsInProcess(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var ids []wire.RequestID
+		c, s := pair(t, peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+			ids = append(ids, in.ID)
+			return untilDone(ctx, in)
+		}), func(_, server *dispatch.Options) { server.MaxInFlight = 9 })
+		two := ping(t.Context(), c, peer.WithID(wire.StringID("2")))
+		var inUse *dispatch.IDInUseError
+		require.ErrorAs(t, ping(t.Context(), c, peer.WithID(wire.IntID(2))).over(t), &inUse)
+		for range 8 {
+			ping(t.Context(), c)
+		}
+		require.Equal(t, []wire.RequestID{wire.StringID("2"), wire.IntID(1), wire.IntID(3)}, ids[:3])
+		require.Len(t, s.InFlight().IDs(), 9)
+		var full *peer.Error
+		require.ErrorAs(t, ping(t.Context(), c).over(t), &full)
+
+		require.True(t, s.InFlight().Cancel(wire.IntID(2)))
+		require.False(t, s.InFlight().Cancel(wire.IntID(77)))
+		var gone *dispatch.CancelledError
+		require.ErrorAs(t, two.over(t), &gone)
+		s.Close()
+	})
+}
+
+func TestTheEndOfACallersContextEndsItsHandler(t *testing.T) {
+	type key struct{}
+	bubble(t, func(t *testing.T) {
+		var notes []string
+		var cause error
+		c, _ := pair(t, peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+			if in.ID.IsZero() {
+				notes = append(notes, in.Method)
+				return peer.Reply{}, nil
+			}
+			require.Equal(t, "caller", ctx.Value(key{}))
+			<-ctx.Done()
+			cause = context.Cause(ctx)
+			return result(`{}`)
+		}))
+		ctx, cancel := context.WithCancelCause(context.WithValue(t.Context(), key{}, "caller"))
+		call := ping(ctx, c)
+		cancel(errBroken)
+		require.ErrorIs(t, call.over(t), context.Canceled)
+		require.ErrorIs(t, call.err, errBroken)
+		require.ErrorIs(t, cause, errBroken)
+		require.ErrorIs(t, ping(ctx, c).over(t), errBroken)
+		require.NoError(t, c.Notify(ctx, &changed{}), "dropped")
+
+		begun := time.Now()
+		var late *peer.TimeoutError
+		require.ErrorAs(t, start(func() error {
+			return c.Call(context.WithValue(t.Context(), key{}, "caller"), &mcp.PingRequest{}, &raw{}, peer.WithTimeout(0))
+		}).over(t), &late)
+		call = start(func() error {
+			return c.Call(context.WithValue(t.Context(), key{}, "caller"), &mcp.PingRequest{}, &raw{})
+		})
+		<-call.done
+		require.ErrorAs(t, call.err, &late)
+		require.Equal(t, time.Minute, time.Since(begun))
+		require.ErrorAs(t, cause, &late)
+		require.Empty(t, notes, "no message says so")
+	})
+}
+
+func TestProgressInProcess(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var kept peer.BackChannel
+		c, s := pair(t, peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+			kept = in.Back
+			for _, done := range []float64{1, 2, 2, 1, 3} {
+				time.Sleep(20 * time.Second) // each report puts the timeout off
+				require.NoError(t, in.Back.Progress(ctx, peer.Progress{Done: done}))
+			}
+			return result(`{}`)
+		}))
+		var reports []float64
+		call := ping(t.Context(), c, peer.OnProgress(func(p peer.Progress) {
+			if p.Done == 1 {
+				panic("a callback that fails")
+			}
+			reports = append(reports, p.Done)
+		}))
+		time.Sleep(50 * time.Second)
+		require.NoError(t, s.Notify(t.Context(), &mcp.ProgressNotification{ProgressToken: wire.StringToken("1"), Progress: 2.5}), "a report by hand")
+		<-call.done
+		require.NoError(t, call.err)
+		require.Equal(t, []float64{2, 2.5, 3}, reports)
+		require.NoError(t, kept.Progress(t.Context(), peer.Progress{Done: 9}))
+		require.NoError(t, kept.Notify(t.Context(), &changed{}))
+		var none *peer.NoBackChannelError
+		require.ErrorAs(t, ping(t.Context(), kept).over(t), &none)
+		require.Len(t, reports, 3)
+	})
+}
+
+func TestAHandlerInProcessCallsBack(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var seen []string
+		c, s := pair(t, peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+			require.NoError(t, in.Back.Notify(ctx, &changed{}))
+			_, err := peer.SendRequest(ctx, in.Back, &mcp.PingRequest{})
+			return peer.Reply{Result: &mcp.EmptyResult{}}, err
+		}), func(client, _ *dispatch.Options) {
+			client.Intercept = func(in *peer.Inbound) bool { seen = append(seen, "intercept "+in.Method); return false }
+			client.Handler = peer.HandlerFunc(func(_ context.Context, in *peer.Inbound) (peer.Reply, error) {
+				if in.ID.IsZero() {
+					seen = append(seen, "handle "+in.Method)
+				}
+				return peer.Reply{Result: &mcp.EmptyResult{}}, nil
+			})
+		})
+		require.NoError(t, ping(t.Context(), c).over(t))
+		require.NoError(t, s.Notify(t.Context(), &mcp.ToolListChangedNotification{}))
+		synctest.Wait()
+		require.Equal(t, "intercept x/changed", seen[0])
+		require.Len(t, seen, 4)
+	})
+}
+
+func TestACancellationByHandIsHeededInProcess(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, _ := pair(t, peer.HandlerFunc(untilDone))
+		call := ping(t.Context(), c)
+		require.NoError(t, c.Notify(t.Context(), &mcp.CancelledNotification{RequestID: wire.IntID(1), Reason: "enough"}))
+		var gone *dispatch.CancelledError
+		require.ErrorAs(t, call.over(t), &gone)
+		require.Equal(t, "enough", gone.Reason)
+	})
+}
+
+func TestAPairEndsAtBothEnds(t *testing.T) {
+	for _, end := range []string{"client", "server"} {
+		bubble(t, func(t *testing.T) {
+			var cause error
+			var seen int
+			c, s := pair(t, peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+				<-ctx.Done()
+				if in.ID.IsZero() {
+					seen++
+					return peer.Reply{}, nil
+				}
+				cause = context.Cause(ctx)
+				return result(`{}`)
+			}))
+			pending := ping(t.Context(), c)
+			require.NoError(t, c.Notify(t.Context(), &changed{}))
+			require.NoError(t, c.Notify(t.Context(), &changed{}))
+			synctest.Wait()
+			if end == "client" {
+				c.Shutdown(t.Context(), errBroken)
+			} else {
+				s.Shutdown(t.Context(), errBroken)
+			}
+			for _, got := range []*call{pending, ping(t.Context(), c), ping(t.Context(), s)} {
+				var closed *peer.ClosedError
+				require.ErrorAs(t, got.over(t), &closed)
+				require.ErrorIs(t, closed, errBroken)
+			}
+			require.ErrorIs(t, cause, dispatch.ErrClosed)
+			require.NoError(t, c.Notify(t.Context(), &changed{}))
+			require.NoError(t, s.Notify(t.Context(), &changed{}))
+			require.Equal(t, 2, seen)
+			<-c.Done()
+			<-s.Done()
+		})
+	}
+}
+
+func TestAPairWithoutBackChannelRefusesAsHTTPDoes(t *testing.T) {
+	var err, plain error
+	c, _ := pair(t, peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+		_, err = peer.SendRequest(ctx, in.Back, &mcp.PingRequest{})
+		_, plain = peer.SendRequest(ctx, peer.NoChannel{}, &mcp.PingRequest{})
+		return result(`{}`)
+	}), func(_, server *dispatch.Options) { server.Transport = peer.NewTransport("direct", false, nil, "") })
+	_, callErr := peer.SendRequest(t.Context(), c, &mcp.PingRequest{})
+	require.NoError(t, callErr)
+	require.Equal(t, plain, err)
+}

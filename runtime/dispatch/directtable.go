@@ -1,0 +1,164 @@
+package dispatch
+
+import (
+	"sync"
+	"time"
+
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// directTable is the requests that one end of a pair handles, which are the
+// calls of the other end. Its methods are the only ones that take its lock.
+type directTable struct {
+	mu       sync.Mutex
+	isClosed bool
+	cause    error
+	last     int64 // the id of the last call
+	requests map[wire.RequestID]*directExchange
+	alarm    alarm
+	noting   *directNote // the notification being handled
+}
+
+// admit enters a request, gives it an id and starts its clock.
+func (t *directTable) admit(x *directExchange, id wire.RequestID, p patience, most int) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.isClosed {
+		return closedError(x.in.Method, t.cause)
+	}
+	if id.IsZero() {
+		id = t.mint()
+	}
+	if _, taken := t.requests[key(id)]; taken {
+		return &IDInUseError{Method: x.in.Method, ID: id}
+	}
+	if len(t.requests) >= most {
+		return errTooMany
+	}
+	x.in.ID = id
+	if x.onProgress != nil {
+		x.in.Token = id.Token()
+	}
+	t.requests[key(id)] = x
+	x.to.link.handlers.Add(1)
+	if due := x.clock.start(p); !due.IsZero() {
+		t.alarm.by(due)
+	}
+	return nil
+}
+
+func (t *directTable) mint() wire.RequestID {
+	for {
+		t.last++
+		id := wire.IntID(t.last)
+		if _, taken := t.requests[id]; !taken {
+			return id
+		}
+	}
+}
+
+// conclude takes a request off the table. It returns the error that its caller
+// gets whatever the handler says, if there is one.
+func (t *directTable) conclude(x *directExchange) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.requests, key(x.in.ID))
+	return x.err
+}
+
+// end gives a request an outcome of its own. The lock is held.
+func (t *directTable) end(x *directExchange, err, cause error) {
+	if x.err == nil {
+		x.err = err
+		x.gate.mute()
+		x.cancel(cause)
+	}
+}
+
+// cancel ends a request as its sender wishes, and reports whether there was one.
+func (t *directTable) cancel(id wire.RequestID, why *CancelledError) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	x := t.requests[key(id)]
+	if x == nil || x.err != nil {
+		return false
+	}
+	t.end(x, why, why)
+	return true
+}
+
+// touch begins the wait for a request anew.
+func (t *directTable) touch(x *directExchange) {
+	t.mu.Lock()
+	x.clock.again()
+	t.mu.Unlock()
+}
+
+// find returns the request whose caller knows it by a token.
+func (t *directTable) find(token wire.ProgressToken) *directExchange {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.requests[key(token.ID())]
+}
+
+// expire ends the requests whose time has run out.
+func (t *directTable) expire() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.alarm.rang()
+	if t.isClosed {
+		return
+	}
+	now := time.Now()
+	for _, x := range t.requests {
+		switch {
+		case x.err != nil:
+		case x.clock.over(now):
+			err := timeoutError(x.in.Method, now.Sub(x.clock.begun))
+			t.end(x, err, err)
+		case !x.clock.due.IsZero():
+			t.alarm.by(x.clock.due)
+		}
+	}
+}
+
+// note makes n the notification being handled, nil for none. It returns the
+// cause for which it is to end at once, if there is one.
+func (t *directTable) note(n *directNote) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.noting = n
+	if t.isClosed {
+		return closure(t.cause)
+	}
+	return nil
+}
+
+func (t *directTable) list() []wire.RequestID {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	ids := make([]wire.RequestID, 0, len(t.requests))
+	for _, x := range t.requests {
+		ids = append(ids, x.in.ID)
+	}
+	return ids
+}
+
+// close ends all requests. It returns false when that has been done before.
+func (t *directTable) close(cause error) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.isClosed {
+		return false
+	}
+	t.isClosed, t.cause = true, cause
+	t.alarm.stop()
+	for _, x := range t.requests {
+		t.end(x, &peer.ClosedError{Method: x.in.Method, Cause: cause}, closure(cause))
+	}
+	if t.noting != nil {
+		t.noting.cancel(closure(cause))
+	}
+	return true
+}

@@ -1,0 +1,232 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// exchange is a message from the peer being handled, and the
+// [peer.BackChannel] of its handler.
+type exchange struct {
+	in     peer.Inbound
+	conn   *Conn
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	parcel parcel
+	out    Writer
+	batch  *batch // that the answer goes into, nil for none
+	gate   gate
+
+	// The connection's state guards what follows.
+	answered  bool
+	cancelled bool
+}
+
+// newExchange returns the exchange of a message that has been read.
+func (c *Conn) newExchange(ctx context.Context, in inbound, o *Origin) *exchange {
+	x := &exchange{conn: c, parcel: in.parcel, out: o.Back}
+	if x.out == nil {
+		x.out = c.out
+	}
+	x.in = peer.Inbound{
+		Method:    in.m.Method,
+		ID:        in.m.ID,
+		Params:    in.m.Params,
+		Transport: o.Transport,
+		Back:      x,
+	}
+	if x.in.Transport == nil {
+		x.in.Transport = c.opts.Transport
+	}
+	x.ctx, x.cancel = context.WithCancelCause(ctx)
+	return x
+}
+
+// request admits a request and has it handled.
+func (c *Conn) request(ctx context.Context, in inbound, o *Origin, b *batch) {
+	x := c.newExchange(ctx, in, o)
+	x.batch, x.in.Token = b, tokenIn(in.m.Params)
+	inline := c.opts.Inline(x.in.Method)
+	w, err := c.state.admit(x, c.opts.MaxInFlight, inline)
+	if err != nil {
+		x.free()
+		if e := peer.AsError(err); e != nil {
+			c.refuse(in.m.ID, e, o, b)
+		}
+		return
+	}
+	switch {
+	case inline:
+		x.serve()
+	case w != nil:
+		w.next <- x
+	default:
+		w = &worker{next: make(chan *exchange, 1)}
+		w.next <- x
+		go c.work(w) // ends when enough others are idle, and with the connection
+	}
+}
+
+// worker is a goroutine that handles one request after another: a stack that
+// has grown once is worth keeping.
+type worker struct {
+	next chan *exchange // holds one; closed when the connection is
+}
+
+func (c *Conn) work(w *worker) {
+	defer c.tasks.Done()
+	for x := range w.next {
+		x.serve()
+		if !c.state.rest(w) {
+			return
+		}
+	}
+}
+
+// serve handles the request and answers it, also where the handler ends the
+// goroutine.
+func (x *exchange) serve() {
+	r, err := reply{}, errExited
+	defer func() {
+		x.gate.shut()
+		x.conn.handlers.Done()
+		x.conclude(r, err)
+		x.free()
+		x.conn.state.leave()
+	}()
+	r, err = x.answer()
+}
+
+// answer calls the handler and writes down what it returns.
+func (x *exchange) answer() (r reply, err error) {
+	defer catch(&err)
+	h := x.conn.opts.Handler
+	if h == nil {
+		return reply{}, errNoMethod(x.in.Method)
+	}
+	res, err := h.Handle(x.ctx, &x.in)
+	x.gate.shut()
+	switch {
+	case err != nil:
+		return reply{}, err
+	case res.Result == nil:
+		return reply{}, resultError{errNoResult}
+	}
+	r = reply{buf: newBuffer(), envelope: Envelope{ID: x.in.ID}}
+	if r.buf.b, err = wire.AppendResult(r.buf.b, res.Frame, x.in.ID, res.Result); err != nil {
+		r.buf.free()
+		return reply{}, resultError{err}
+	}
+	return r, nil
+}
+
+// catch makes an error of a panic.
+func catch(err *error) {
+	if r := recover(); r != nil {
+		*err = newPanic(r)
+	}
+}
+
+// resultError is why a handler's result is no answer.
+type resultError struct{ error }
+
+func (e resultError) Unwrap() []error { return []error{e.error, errResult} }
+
+// conclude writes the answer, unless nobody wants it any more.
+func (x *exchange) conclude(r reply, err error) {
+	log := x.conn.opts.Logger
+	verdict := x.conn.state.conclude(x)
+	if err != nil {
+		logFailure(x.ctx, log, &x.in, err, verdict != speak)
+	}
+	if verdict == speak {
+		if err != nil {
+			r = newReply(x.in.ID, wireError(err), log)
+		}
+		x.post(context.Background(), r)
+		return
+	}
+	r.free()
+	if verdict == silent {
+		x.batch.add(nil)
+		if f := x.conn.opts.Unanswered; f != nil {
+			contain(log, "hook for unanswered requests", func() { f(x.in.ID) })
+		}
+	}
+}
+
+// post sends the answer to where it belongs.
+func (x *exchange) post(ctx context.Context, r reply) {
+	if x.batch != nil {
+		x.batch.add(r.buf.b)
+		r.free()
+		return
+	}
+	r.out = x.out
+	x.conn.sendReply(ctx, r)
+}
+
+// free ends the context of the message and gives its bytes back.
+func (x *exchange) free() {
+	x.cancel(nil)
+	x.parcel.free()
+}
+
+// size is how many bytes the message holds on to. It does not change while the
+// message waits.
+func (x *exchange) size() int { return len(x.parcel.data) }
+
+// Call implements [peer.Outbound]: the request belongs to the message being
+// handled.
+func (x *exchange) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
+	if !x.in.Transport.CanSendRequest() || !x.gate.open() {
+		return &peer.NoBackChannelError{Method: req.Method()}
+	}
+	return x.conn.call(ctx, way{x.out, &x.gate}, req, res, opts)
+}
+
+// Notify implements [peer.Outbound].
+func (x *exchange) Notify(ctx context.Context, n peer.Notification, _ ...peer.CallOption) error {
+	return x.conn.notify(ctx, way{x.out, &x.gate}, n)
+}
+
+// Progress implements [peer.BackChannel].
+func (x *exchange) Progress(ctx context.Context, p peer.Progress) error {
+	if x.in.Token.IsZero() {
+		return nil
+	}
+	return x.gate.report(p.Done, func() error {
+		return x.conn.notify(ctx, way{Writer: x.out}, &progress{x.in.Token, p})
+	})
+}
+
+// wireError is what the peer is told about err: what is in its chain to be
+// told, or nothing but that something went wrong.
+func wireError(err error) *peer.Error {
+	if e := peer.AsError(err); e != nil {
+		return e
+	}
+	return errInternal
+}
+
+// logFailure logs what a handler failed with, where nobody else is told.
+func logFailure(ctx context.Context, log *slog.Logger, in *peer.Inbound, err error, unheard bool) {
+	p, panicked := errors.AsType[*panicError](err)
+	_, badResult := errors.AsType[resultError](err)
+	switch {
+	case panicked:
+		log.ErrorContext(ctx, "handler panicked", "method", in.Method, "id", in.ID, "panic", p.value, "stack", p.stack)
+	case badResult:
+		log.ErrorContext(ctx, "handler returned an invalid result", "method", in.Method, "id", in.ID, "error", err)
+	case unheard && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))):
+		log.DebugContext(ctx, "handler stopped", "method", in.Method, "id", in.ID, "error", err)
+	case peer.AsError(err) != nil && !unheard:
+		log.DebugContext(ctx, "request refused", "method", in.Method, "id", in.ID, "error", err)
+	default:
+		log.ErrorContext(ctx, "handler failed", "method", in.Method, "id", in.ID, "error", err)
+	}
+}

@@ -1,0 +1,68 @@
+package dispatch
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// gate is what everything goes through that a handler sends while it handles a
+// message. It is shut when the handler returns; nothing that belongs to the
+// message follows its answer.
+//
+// mu is held while something is being written: by one writer of reports, so
+// that they leave in the order in which they were judged, by all others
+// together. No other lock is taken under it but those of the way out.
+type gate struct {
+	mu       sync.RWMutex
+	isShut   bool
+	reported bool
+	last     float64
+
+	muted atomic.Bool // nothing more is wanted, whatever the handler does
+}
+
+// enter reports whether something may go out. If so, leave comes after it.
+func (g *gate) enter() bool {
+	g.mu.RLock()
+	if g.isShut || g.muted.Load() {
+		g.mu.RUnlock()
+		return false
+	}
+	return true
+}
+
+func (g *gate) leave() { g.mu.RUnlock() }
+
+// open reports whether something may go out now.
+func (g *gate) open() bool {
+	if !g.enter() {
+		return false
+	}
+	g.leave()
+	return true
+}
+
+// report calls send unless the gate is shut or done does not go beyond what was
+// reported before.
+func (g *gate) report(done float64, send func() error) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.isShut || g.muted.Load() || g.reported && done <= g.last {
+		return nil
+	}
+	if err := send(); err != nil {
+		return err
+	}
+	g.reported, g.last = true, done
+	return nil
+}
+
+// shut waits for what is being written and lets nothing more through.
+func (g *gate) shut() {
+	g.mu.Lock()
+	g.isShut = true
+	g.mu.Unlock()
+}
+
+// mute lets nothing more through and waits for nobody.
+func (g *gate) mute() { g.muted.Store(true) }

@@ -1,0 +1,89 @@
+package dispatch
+
+import "sync"
+
+// lane does one thing after another, in the order in which they were put on
+// it. Its goroutine is there only while there is something to do. Its lock is
+// taken under no other and takes no other.
+type lane[T any] struct {
+	do        func(T)
+	limit     int             // how many may wait
+	weigh     func(T) int     // nil: nothing has weight
+	mostWeigh int             // how heavy what waits may be, unless it is one alone
+	tasks     *sync.WaitGroup // counts the goroutine
+
+	mu      sync.Mutex
+	waiting []T
+	weight  int
+	busy    bool
+	ended   bool
+}
+
+// put reports whether x will be done: not if too much is waiting, and not after
+// the end.
+func (l *lane[T]) put(x T) bool {
+	w := l.weightOf(x)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ended || len(l.waiting) >= l.limit || l.weight > 0 && l.weight+w > l.mostWeigh {
+		return false
+	}
+	l.waiting = append(l.waiting, x)
+	l.weight += w
+	if !l.busy {
+		l.busy = true
+		l.tasks.Add(1)
+		go l.run() // ends when nothing is waiting
+	}
+	return true
+}
+
+func (l *lane[T]) weightOf(x T) int {
+	if l.weigh == nil {
+		return 0
+	}
+	return l.weigh(x)
+}
+
+// run does what is waiting. Should something end the goroutine, as a failing
+// test does, another one goes on.
+func (l *lane[T]) run() {
+	defer l.tasks.Done()
+	done := false
+	defer func() {
+		if !done {
+			l.tasks.Add(1)
+			go l.run()
+		}
+	}()
+	for {
+		x, ok := l.next()
+		if !ok {
+			done = true
+			return
+		}
+		l.do(x)
+	}
+}
+
+// next takes what has waited longest.
+func (l *lane[T]) next() (x T, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.waiting) == 0 {
+		l.waiting, l.busy = nil, false
+		return x, false
+	}
+	var none T
+	x, l.waiting[0] = l.waiting[0], none
+	l.waiting = l.waiting[1:]
+	l.weight -= l.weightOf(x)
+	return x, true
+}
+
+// end lets nothing more be put on the lane. What is waiting is still done.
+func (l *lane[T]) end() {
+	l.mu.Lock()
+	l.ended = true
+	l.mu.Unlock()
+}

@@ -1,0 +1,73 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// ErrTooManyWaiting is in what [Options].OnError is told when a notification is
+// dropped because [Options].MaxWaiting others wait to be handled.
+var ErrTooManyWaiting = errors.New("too many notifications waiting")
+
+// notification does what a notification asks the dispatcher to do, and passes
+// it on to the handler.
+func (c *Conn) notification(ctx context.Context, in inbound, o *Origin) {
+	x := c.newExchange(ctx, in, o)
+	switch in.m.Method {
+	case methodCancelled:
+		var n cancelled
+		if wire.DecodeParams(in.m.Params, checked, &n) == nil {
+			c.cancelRequest(n.id, n.reason)
+		}
+	case methodProgress:
+		var n progress
+		if wire.DecodeParams(in.m.Params, checked, &n) == nil {
+			c.state.progress(n.token, n.Progress)
+		}
+	}
+	if c.intercepts(x) || c.opts.Handler == nil {
+		x.drop()
+		return
+	}
+	if !c.notes.put(x) {
+		x.drop()
+		c.opts.report(fmt.Errorf("notification %q dropped: %w", in.m.Method, ErrTooManyWaiting))
+	}
+}
+
+// intercepts reports whether the notification is one for the interceptor alone.
+func (c *Conn) intercepts(x *exchange) (consumed bool) {
+	if f := c.opts.Intercept; f != nil {
+		contain(c.opts.Logger, "intercept", func() { consumed = f(&x.in) })
+	}
+	return consumed
+}
+
+// drop ends a notification that is not handled.
+func (x *exchange) drop() {
+	x.gate.shut()
+	x.free()
+}
+
+// handleNote handles a notification.
+func (c *Conn) handleNote(x *exchange) {
+	defer func() {
+		c.state.note(nil)
+		x.drop()
+	}()
+	if cause := c.state.note(x); cause != nil {
+		x.cancel(cause)
+	}
+	if err := x.heed(); err != nil {
+		logFailure(x.ctx, c.opts.Logger, &x.in, err, true)
+	}
+}
+
+func (x *exchange) heed() (err error) {
+	defer catch(&err)
+	_, err = x.conn.opts.Handler.Handle(x.ctx, &x.in)
+	return err
+}

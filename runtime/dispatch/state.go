@@ -1,0 +1,339 @@
+package dispatch
+
+import (
+	"sync"
+	"time"
+
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// state is all that changes about a connection. Its methods are the only ones
+// that take its lock, and call nobody under it.
+type state struct {
+	mu       sync.Mutex
+	isClosed bool
+	cause    error
+
+	// What we ask the peer.
+	last  int64 // the id of the last call
+	calls map[wire.RequestID]*call
+	spare []*call
+	alarm alarm
+
+	// What the peer asks us. A request leaves the table when its answer is
+	// settled, and counts as active until that is written.
+	requests map[wire.RequestID]*exchange
+	active   int
+	idle     []*worker
+	noting   *exchange // the notification being handled
+}
+
+const (
+	mostSpare = 64 // calls kept for reuse
+	mostIdle  = 64 // workers kept for reuse
+)
+
+// open enters a new call into the table.
+func (s *state) open(method string, o *peer.CallOptions) (*call, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.isClosed {
+		return nil, closedError(method, s.cause)
+	}
+	id := o.ID
+	if id.IsZero() {
+		id = s.mint()
+	}
+	k := key(id)
+	if _, taken := s.calls[k]; taken {
+		return nil, &IDInUseError{Method: method, ID: id}
+	}
+	c := s.spareCall()
+	c.id, c.key, c.method, c.onProgress = id, k, method, o.OnProgress
+	s.calls[k] = c
+	return c, nil
+}
+
+// mint returns the next id that no caller has chosen for a call under way.
+func (s *state) mint() wire.RequestID {
+	for {
+		s.last++
+		id := wire.IntID(s.last)
+		if _, taken := s.calls[id]; !taken {
+			return id
+		}
+	}
+}
+
+func (s *state) spareCall() *call {
+	n := len(s.spare)
+	if n == 0 {
+		return &call{wake: make(chan struct{}, 1)}
+	}
+	c := s.spare[n-1]
+	s.spare = s.spare[:n-1]
+	return c
+}
+
+// recycle takes back a call whose caller is done with it. A caller whose
+// goroutine was ended by a callback leaves it on the table.
+func (s *state) recycle(c *call) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !c.over {
+		s.settle(c)
+	}
+	select {
+	case <-c.wake: // its outcome came together with the end of the caller's patience
+	default:
+	}
+	*c = call{wake: c.wake}
+	if len(s.spare) < mostSpare {
+		s.spare = append(s.spare, c)
+	}
+}
+
+// start starts the clock of a call that has been written.
+func (s *state) start(c *call, p patience) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	due := c.clock.start(p)
+	if !due.IsZero() && !c.over && !s.isClosed {
+		s.alarm.by(due)
+	}
+}
+
+// abandon takes a call off the table. It returns false if its outcome came first.
+func (s *state) abandon(c *call) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.over {
+		return false
+	}
+	s.settle(c)
+	return true
+}
+
+// settle ends a call. The lock is held.
+func (s *state) settle(c *call) {
+	c.over = true
+	delete(s.calls, c.key)
+}
+
+// finish ends a call with an outcome and wakes its caller. The lock is held.
+func (s *state) finish(c *call, m wire.Message, p parcel, err error) {
+	s.settle(c)
+	c.answer, c.parcel, c.err = m, p, err
+	c.signal()
+}
+
+// answer ends the call that m answers. It returns false where there is none.
+// An error is one that only the caller sees.
+func (s *state) answer(m *wire.Message, p parcel, err error) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.calls[key(m.ID)]
+	if c == nil {
+		return false
+	}
+	s.finish(c, *m, p, err)
+	return true
+}
+
+// fail ends all calls because their way out is broken.
+func (s *state) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.calls {
+		s.finish(c, wire.Message{}, parcel{}, unsent(c.method, err))
+	}
+}
+
+// progress hands a report to the call that asked for it.
+func (s *state) progress(token wire.ProgressToken, p peer.Progress) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.calls[key(token.ID())]
+	if c == nil || c.onProgress == nil {
+		return
+	}
+	c.clock.again()
+	c.add(p)
+	c.signal()
+}
+
+// reports takes the reports that wait for a call's caller, and tells whether
+// its outcome is there.
+func (s *state) reports(c *call) ([]peer.Progress, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	waiting := c.waiting
+	c.waiting = nil
+	return waiting, c.over
+}
+
+// expire ends the calls whose time has run out.
+func (s *state) expire() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.alarm.rang()
+	if s.isClosed {
+		return
+	}
+	now := time.Now()
+	for _, c := range s.calls {
+		switch {
+		case c.clock.over(now):
+			s.finish(c, wire.Message{}, parcel{}, timeoutError(c.method, now.Sub(c.clock.begun)))
+		case !c.clock.due.IsZero():
+			s.alarm.by(c.clock.due)
+		}
+	}
+}
+
+// admit enters a request from the peer into the table. It returns a worker that
+// is free to handle it, or nil.
+func (s *state) admit(x *exchange, most int, inline bool) (*worker, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k := key(x.in.ID)
+	switch _, taken := s.requests[k]; {
+	case s.isClosed:
+		return nil, ErrClosed
+	case taken:
+		return nil, errSameID
+	case s.active >= most:
+		return nil, errTooMany
+	}
+	s.requests[k] = x
+	s.active++
+	x.conn.handlers.Add(1)
+	if inline {
+		return nil, nil
+	}
+	if n := len(s.idle); n > 0 {
+		w := s.idle[n-1]
+		s.idle = s.idle[:n-1]
+		return w, nil
+	}
+	x.conn.tasks.Add(1)
+	return nil, nil
+}
+
+// verdict is what becomes of a request's answer.
+type verdict int
+
+const (
+	speak  verdict = iota
+	silent         // its sender cancelled it
+	late           // it was answered when the connection closed
+)
+
+// conclude takes a request off the table and says whether its answer is to be
+// written. It says so once.
+func (s *state) conclude(x *exchange) verdict {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k := key(x.in.ID)
+	if s.requests[k] == x {
+		delete(s.requests, k)
+	}
+	switch {
+	case x.cancelled:
+		return silent
+	case x.answered:
+		return late
+	}
+	x.answered = true
+	return speak
+}
+
+// cancel marks a request as cancelled. It returns nil where there is none, or
+// where it was cancelled before.
+func (s *state) cancel(id wire.RequestID) *exchange {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x := s.requests[key(id)]
+	if x == nil || x.cancelled {
+		return nil
+	}
+	x.cancelled = true
+	return x
+}
+
+// rest makes a worker wait for the next request, if more of them are to wait.
+func (s *state) rest(w *worker) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.isClosed || len(s.idle) >= mostIdle {
+		return false
+	}
+	s.idle = append(s.idle, w)
+	return true
+}
+
+// leave counts a request whose answer has been written.
+func (s *state) leave() {
+	s.mu.Lock()
+	s.active--
+	s.mu.Unlock()
+}
+
+// note makes x the notification being handled, nil for none. It returns the
+// cause for which it is to end at once, if there is one.
+func (s *state) note(x *exchange) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.noting = x
+	if s.isClosed {
+		return closure(s.cause)
+	}
+	return nil
+}
+
+// list returns the ids of the requests being handled.
+func (s *state) list() []wire.RequestID {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ids := make([]wire.RequestID, 0, len(s.requests))
+	for _, x := range s.requests {
+		ids = append(ids, x.in.ID)
+	}
+	return ids
+}
+
+// leftovers is what a closed connection leaves behind.
+type leftovers struct {
+	requests []*exchange // to be cancelled
+	unheard  []*exchange // of these, the ones that get no other answer
+	noting   *exchange
+}
+
+// close closes the connection and ends all calls. It returns false when that
+// has been done before.
+func (s *state) close(cause error) (leftovers, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.isClosed {
+		return leftovers{}, false
+	}
+	s.isClosed, s.cause = true, cause
+	s.alarm.stop()
+	for _, c := range s.calls {
+		s.finish(c, wire.Message{}, parcel{}, closedError(c.method, cause))
+	}
+	for _, w := range s.idle {
+		close(w.next)
+	}
+	s.idle = nil
+	left := leftovers{noting: s.noting}
+	for _, x := range s.requests {
+		left.requests = append(left.requests, x)
+		if !x.cancelled {
+			x.answered = true
+			left.unheard = append(left.unheard, x)
+		}
+	}
+	return left, true
+}

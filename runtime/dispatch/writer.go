@@ -1,0 +1,62 @@
+package dispatch
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// Writer takes whole messages to the peer. It is safe for concurrent use and
+// must not keep data.
+type Writer interface {
+	// WriteMessage writes one message, or sees to it that it is written after
+	// those it took before. It may block while the peer is slow, until ctx
+	// ends or the transport is closed. An error that comes before the first
+	// byte has gone out wraps [ErrNotWritten].
+	WriteMessage(ctx context.Context, data []byte) error
+}
+
+// Envelope says what a message is, for a [Writer] that wants to know.
+type Envelope struct {
+	// Method is the method of a request or notification, empty for an answer.
+	Method string
+	// ID is the id of the request, also of one that is answered. It is zero
+	// for a notification, and where several requests are answered at once.
+	ID wire.RequestID
+	// Header is what the call wants to be sent along. It is not to be changed.
+	Header http.Header
+	// Error is the error that is answered, nil for a result.
+	Error *peer.Error
+}
+
+// EnvelopeWriter is a [Writer] that is told what it writes, such as one that
+// makes an HTTP request of it. A dispatcher calls WriteEnvelope in place of
+// WriteMessage.
+type EnvelopeWriter interface {
+	Writer
+	WriteEnvelope(ctx context.Context, e Envelope, data []byte) error
+}
+
+// send hands a message to w.
+func send(ctx context.Context, w Writer, e Envelope, data []byte) error {
+	if w, ok := w.(EnvelopeWriter); ok {
+		return w.WriteEnvelope(ctx, e, data)
+	}
+	return w.WriteMessage(ctx, data)
+}
+
+// Origin says where an inbound message comes from. The zero Origin is the
+// connection itself.
+type Origin struct {
+	// Transport is what the transport knows about the message, nil where
+	// [Options].Transport says it all.
+	Transport peer.TransportContext
+	// Back takes everything that belongs to the message: its answer, and what
+	// its handler sends while it runs. Nil is the connection's own Writer.
+	Back Writer
+	// Release, where it is not nil, is called once when nobody reads the
+	// message's bytes any more.
+	Release func()
+}

@@ -1,0 +1,72 @@
+package peer_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/runtime/peer"
+)
+
+func TestAHandlerIsFoundByItsMethod(t *testing.T) {
+	var mux peer.Mux
+	var told string
+	peer.Handle(&mux, func(_ context.Context, req *ask) (*answer, error) { return &answer{req.text + "!"}, nil })
+	peer.HandleNotification(&mux, func(_ context.Context, n *tell) error { told = n.text; return nil })
+
+	route, ok := mux.Route("test/ask")
+	require.True(t, ok)
+	require.Equal(t, &ask{}, route.New())
+	require.NotSame(t, route.New(), route.New())
+	require.True(t, route.Is(&ask{}))
+	require.False(t, route.Is(&tell{}))
+	res, err := route.Serve(t.Context(), &ask{"who"})
+	require.NoError(t, err)
+	require.Equal(t, &answer{"who!"}, res)
+
+	route, ok = mux.Route("test/tell")
+	require.True(t, ok)
+	require.Equal(t, &tell{}, route.New())
+	require.True(t, route.Is(&tell{}))
+	res, err = route.Serve(t.Context(), &tell{"news"})
+	require.NoError(t, err)
+	require.True(t, res == nil, "a notification has no result, not even a typed nil")
+	require.Equal(t, "news", told)
+	require.Equal(t, []string{"test/ask", "test/tell"}, slices.Collect(mux.Methods()))
+}
+
+func TestAnEmptyMuxHandlesNothing(t *testing.T) {
+	var mux peer.Mux
+	_, ok := mux.Route("test/ask")
+	require.False(t, ok)
+	require.Empty(t, slices.Collect(mux.Methods()))
+}
+
+func TestASecondHandlerForAMethodPanics(t *testing.T) {
+	var mux peer.Mux
+	register := func() {
+		peer.Handle(&mux, func(context.Context, *ask) (*answer, error) { return nil, nil })
+	}
+	register()
+	require.PanicsWithValue(t, `peer: a second handler for "test/ask"`, register)
+}
+
+func TestAHandlersErrorComesWithoutAResult(t *testing.T) {
+	var mux peer.Mux
+	peer.Handle(&mux, func(context.Context, *ask) (*answer, error) { return &answer{"half"}, errBroken })
+	route, _ := mux.Route("test/ask")
+	res, err := route.Serve(t.Context(), &ask{})
+	require.ErrorIs(t, err, errBroken)
+	require.True(t, res == nil)
+}
+
+func TestAHandlerWithoutAResultIsNoSuccess(t *testing.T) {
+	var mux peer.Mux
+	peer.Handle(&mux, func(context.Context, *ask) (*answer, error) { return nil, nil })
+	route, _ := mux.Route("test/ask")
+	res, err := route.Serve(t.Context(), &ask{})
+	require.NoError(t, err)
+	require.Nil(t, res)
+}

@@ -1,0 +1,64 @@
+package peer
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// CallOptions are what one call may ask of whatever carries it. The zero value
+// asks for nothing.
+type CallOptions struct {
+	// ID is the request id to use. Zero lets the channel choose one.
+	ID wire.RequestID
+	// Timeout bounds the wait for the answer. Nil is the channel's default,
+	// zero a timeout that has already passed.
+	Timeout *time.Duration
+	// OnProgress is called with each progress report about the request, one
+	// at a time and never after the call has returned.
+	OnProgress func(Progress)
+	// KeepOnAbandon stops the channel from telling the peer when the caller
+	// gives up waiting.
+	KeepOnAbandon bool
+	// Header is added to the request where the transport has headers.
+	Header http.Header
+
+	standalone bool
+}
+
+// A CallOption changes the options of a call. Options are bound to a view with
+// its With method, so that they stay out of signatures.
+type CallOption func(*CallOptions)
+
+// WithID sends the request under an id of the caller's choosing. Using an id
+// that is in flight already is an error.
+func WithID(id wire.RequestID) CallOption { return func(o *CallOptions) { o.ID = id } }
+
+// WithTimeout bounds the wait for the answer.
+func WithTimeout(d time.Duration) CallOption { return func(o *CallOptions) { o.Timeout = &d } }
+
+// OnProgress asks the peer for progress reports and hands them to f.
+func OnProgress(f func(Progress)) CallOption { return func(o *CallOptions) { o.OnProgress = f } }
+
+// KeepOnAbandon lets the peer go on with the request when the caller stops
+// waiting for it.
+func KeepOnAbandon() CallOption { return func(o *CallOptions) { o.KeepOnAbandon = true } }
+
+// WithHeader adds headers to the request where the transport has them.
+func WithHeader(h http.Header) CallOption { return func(o *CallOptions) { o.Header = h } }
+
+// Standalone makes a session's view use the connection's standalone channel in
+// place of the channel of the request being handled. It acts when it is bound
+// with [With]; an Outbound never sees it.
+func Standalone() CallOption { return func(o *CallOptions) { o.standalone = true } }
+
+// Progress is one report about a request under way.
+type Progress struct {
+	// Done grows with every report.
+	Done float64
+	// Total is what Done will reach, nil where nobody knows.
+	Total *float64
+	// Message says in words what is going on. It may be empty.
+	Message string
+}

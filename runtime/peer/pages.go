@@ -1,0 +1,35 @@
+package peer
+
+import "iter"
+
+// Pages iterates over the elements of a paged list: fetch returns one page and
+// the cursor of the next, nil after the last, and set puts a cursor into a
+// request. It starts at the page that req asks for, nil for the first, stops at
+// the first error, and ends where a cursor comes back, which would go on
+// forever. req itself is not changed.
+func Pages[Req, T any](req *Req, set func(*Req, *string), fetch func(*Req) ([]T, *string, error)) iter.Seq2[*T, error] {
+	return func(yield func(*T, error) bool) {
+		var next Req
+		if req != nil {
+			next = *req
+		}
+		seen := make(map[string]bool)
+		for {
+			page, cursor, err := fetch(&next)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for i := range page {
+				if !yield(&page[i], nil) {
+					return
+				}
+			}
+			if cursor == nil || seen[*cursor] {
+				return
+			}
+			seen[*cursor] = true
+			set(&next, cursor)
+		}
+	}
+}

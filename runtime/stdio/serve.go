@@ -1,0 +1,133 @@
+package stdio
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// Serve serves the client that started this process, on the standard input and
+// output, until the client closes the input or ctx ends. It returns nil in the
+// first case and the cause of the context's end in the second. A client that
+// closes the output only has gone, too.
+//
+// The handler is usually a [connection.DualEra]. It is attached to the pipe, says
+// how messages are written, and is closed in the end.
+//
+// Meanwhile the rest of the process has no part in them: what is printed goes
+// to standard error, and what is read is empty, also in children. They are
+// given back before Serve returns. A second Serve at the same time is refused
+// with [ErrClaimed].
+//
+// A terminal cannot be taken away from a reader: where standard input is one,
+// and on systems other than Unix, a goroutine is left waiting for the next line
+// when ctx ends.
+func Serve(ctx context.Context, h peer.Handler, opts *ServeOptions) error {
+	p, err := claim()
+	if err != nil {
+		return err
+	}
+	defer p.restore()
+	return ServeStreams(ctx, p.in, p.out, h, opts)
+}
+
+// ServeStreams is [Serve] for other streams of bytes, such as the two
+// directions of a socket. Both are closed when it returns.
+func ServeStreams(ctx context.Context, in io.ReadCloser, out io.WriteCloser, h peer.Handler, opts *ServeOptions) error {
+	if opts == nil {
+		opts = new(ServeOptions)
+	}
+	d := opts.Dispatch
+	d.Handler = h
+	owner, _ := h.(pipeOwner)
+	if owner != nil {
+		d.Frame, d.Batches = owner.Frame, owner.Batches
+	}
+	s := &server{in: in, out: newOutlet(out), close: out.Close, owner: owner, patience: opts.patience()}
+	s.conn = dispatch.New(dispatch.NewLineWriter(s.out), &d)
+	if owner != nil {
+		owner.Attach(s.conn, s.conn.InFlight())
+	}
+	if opts.Ready != nil {
+		opts.Ready(s.conn)
+	}
+	return s.run(ctx)
+}
+
+// pipeOwner is a handler of all that comes through one pipe, such as a
+// [connection.DualEra].
+type pipeOwner interface {
+	Attach(out peer.Outbound, inFlight connection.InFlight)
+	Frame(method string) *wire.Frame
+	Batches() bool
+	Close(ctx context.Context)
+}
+
+// server is one client being served.
+type server struct {
+	conn  *dispatch.Conn
+	in    io.ReadCloser
+	out   *outlet
+	close func() error // of what is behind out
+	owner pipeOwner    // may be nil
+
+	patience time.Duration
+}
+
+func (s *server) run(ctx context.Context) error {
+	read := make(chan struct{})
+	var unread error
+	go func() { // ends at the end of the input, at the latest when it is closed
+		defer close(read)
+		unread = s.conn.ReadLines(context.WithoutCancel(ctx), s.in, dispatch.Origin{Transport: newTransport(nil)})
+	}()
+	var err error
+	select {
+	case <-read:
+		if err = unread; err == nil {
+			s.finish(ctx)
+		}
+	case <-s.out.failed:
+		err = s.out.reason()
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	s.end(ctx, err)
+	within(goodbye, read)
+	return err
+}
+
+// finish waits, not longer than patience, until everything is answered that a
+// client asked before it closed the input.
+func (s *server) finish(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, s.patience)
+	defer cancel()
+	look := time.NewTicker(time.Millisecond)
+	defer look.Stop()
+	for len(s.conn.InFlight().IDs()) > 0 {
+		select {
+		case <-look.C:
+		case <-s.out.failed:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// end parts from the client because of err.
+func (s *server) end(ctx context.Context, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbye)
+	defer cancel()
+	s.in.Close()
+	s.conn.Shutdown(ctx, err)
+	if s.owner != nil {
+		s.owner.Close(ctx)
+	}
+	s.close()
+}

@@ -1,0 +1,25 @@
+package stdio
+
+import "github.com/mcpwright/mcp/runtime/peer"
+
+// Kind is what the transport contexts of this package call themselves.
+const Kind = "stdio"
+
+// Transport is what this transport knows about an inbound message. Handlers
+// reach it by type assertion:
+//
+//	if t, ok := session.Transport().(*stdio.Transport); ok && t.Process() != nil {
+//		log.Printf("from the child with process id %d", t.Process().PID())
+//	}
+type Transport struct {
+	peer.Transport
+	process *Process
+}
+
+func newTransport(p *Process) *Transport {
+	return &Transport{peer.NewTransport(Kind, true, nil, ""), p}
+}
+
+// Process is the child that sent the message. It is nil on the server's end,
+// which did not start its peer.
+func (t *Transport) Process() *Process { return t.process }

@@ -1,0 +1,163 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+)
+
+var errMissing = errors.New("a required value is not set")
+
+// Encoder carries what the appending of one message needs to know. It is
+// handed to AppendJSON methods, which must not keep it, and is for one
+// goroutine.
+//
+// A failure does not stop the appending: the first one is kept, and the output
+// is dropped in the end.
+type Encoder struct {
+	frame *Frame
+	mask  Window // of the frame's revision
+	start int    // where the message begins in the output
+	err   *EncodeError
+
+	top  any     // the value handed to Append
+	meta []Entry // what goes over its "_meta"
+	over bool    // that "_meta" is being written
+	own  int     // where it begins in the output
+
+	names []string // scratch: names to be sorted, a stack
+	scan  Decoder  // checks raw values
+}
+
+var encoders = sync.Pool{New: func() any { return new(Encoder) }}
+
+// newEncoder takes an encoder for the message that begins at start.
+func newEncoder(f *Frame, top any, start int) *Encoder {
+	e := encoders.Get().(*Encoder)
+	if f == nil {
+		f = &noFrame
+	}
+	e.frame, e.mask, e.meta = f, f.Revision.mask(), f.Meta
+	e.top, e.start = top, start
+	return e
+}
+
+// finish gives e back. It returns out, or, after a failure, b.
+func (e *Encoder) finish(b, out []byte) ([]byte, error) {
+	err := e.err
+	e.err, e.top, e.meta, e.frame, e.over = nil, nil, nil, nil, false
+	if cap(e.names) > 1024 {
+		e.names = nil
+	}
+	if e.scan.doc != nil {
+		e.scan.clear()
+	}
+	encoders.Put(e)
+	if err != nil {
+		return b, err
+	}
+	return out, nil
+}
+
+// Revision returns the revision that is written.
+func (e *Encoder) Revision() Revision { return e.frame.Revision }
+
+// Has reports whether something that exists in w exists in the revision; in
+// the all-revisions form, whether it exists at all.
+func (e *Encoder) Has(w Window) bool { return e.mask&w != 0 }
+
+// Needs reports whether something that w requires is required in the revision;
+// in the all-revisions form, whether every revision requires it.
+func (e *Encoder) Needs(w Window) bool { return e.mask&^w == 0 }
+
+// Err returns the first failure, an *EncodeError, nil if there was none.
+func (e *Encoder) Err() error {
+	if e.err == nil {
+		return nil
+	}
+	return e.err
+}
+
+// Fail reports that the value cannot be written, at the place that the output
+// so far, b, leads up to. The first failure wins. The format is that of
+// fmt.Errorf.
+func (e *Encoder) Fail(b []byte, format string, args ...any) {
+	if e.err == nil {
+		e.FailWith(b, fmt.Errorf(format, args...))
+	}
+}
+
+// FailWith is Fail with an error that errors.As will find.
+func (e *Encoder) FailWith(b []byte, err error) {
+	if e.err == nil {
+		e.err = &EncodeError{Pointer: pointerAt(b[e.start:]), Revision: e.frame.Revision, Err: err}
+	}
+}
+
+// Missing fails because what is required and not set. It returns b.
+func (e *Encoder) Missing(b []byte, what string) []byte {
+	e.Fail(b, "%s is required and not set", what)
+	return b
+}
+
+// Lacks fails because the revision has no such thing as what. It returns b.
+func (e *Encoder) Lacks(b []byte, what string) []byte {
+	e.Fail(b, "revision has no %s", what)
+	return b
+}
+
+// MaxItems fails when a list to be written has n items and max are allowed.
+func (e *Encoder) MaxItems(b []byte, n, max int) {
+	if n > max {
+		e.Fail(b, "have %d items, at most %d are allowed", n, max)
+	}
+}
+
+// Enum appends v, which must be one of the values of m in the revision.
+func (e *Encoder) Enum(b []byte, v string, m *Enum) []byte {
+	if _, err := m.find(v, e.mask); err != nil {
+		e.FailWith(b, err)
+		return b
+	}
+	return AppendString(b, v)
+}
+
+// Number appends v, which must be finite and within the bounds. The bounds may
+// be infinite.
+func (e *Encoder) Number(b []byte, v float64, min, max float64) []byte {
+	switch {
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		e.Fail(b, "JSON has no number %v", v)
+	case v < min || v > max:
+		e.FailWith(b, outside(v, min, max, !math.IsInf(min, -1), !math.IsInf(max, 1)))
+	default:
+		return AppendFloat(b, v)
+	}
+	return b
+}
+
+// Int appends v, which must be within the bounds.
+func (e *Encoder) Int(b []byte, v int64, min, max int64) []byte {
+	if v < min || v > max {
+		e.FailWith(b, outside(v, min, max, min != math.MinInt64, max != math.MaxInt64))
+		return b
+	}
+	return AppendInt(b, v)
+}
+
+// ID appends id, which must be set.
+func (e *Encoder) ID(b []byte, id RequestID) []byte {
+	if id.IsZero() {
+		return e.Missing(b, "request id")
+	}
+	return id.AppendTo(b)
+}
+
+// Token appends t, which must be set.
+func (e *Encoder) Token(b []byte, t ProgressToken) []byte {
+	if t.IsZero() {
+		return e.Missing(b, "progress token")
+	}
+	return t.AppendTo(b)
+}

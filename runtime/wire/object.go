@@ -1,0 +1,226 @@
+package wire
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/bits"
+	"strings"
+)
+
+// Object reads the members of one object, in a loop:
+//
+//	for o := d.Object(table); o.Next(); {
+//		switch o.Name {
+//		case "name":
+//			x.Name = d.String()
+//		default:
+//			x.Extra = o.Extra(x.Extra)
+//		}
+//	}
+//
+// Each turn must read exactly one value.
+type Object struct {
+	// Name is the name of the member to read. It is "" for one that the table
+	// does not have in the decoder's revision.
+	Name string
+
+	d     *Decoder // nil when there is nothing (more) to read
+	level int      // in Decoder.levels
+}
+
+// level is what is known of an object that is being read. It is kept in the
+// decoder because loop variables, as every Object is one, are copied each turn.
+type level struct {
+	table *Members
+	seen  uint64 // a bit per member of the table
+	next  int    // the member of the table expected next
+	names names  // the members that the table does not have
+	start int
+	begun bool
+
+	// outside is the name of the current member if the table has it in other
+	// revisions only.
+	outside string
+}
+
+// Object begins to read an object whose members table lists. With a nil table
+// every name is unknown.
+func (d *Decoder) Object(table *Members) Object {
+	if d.next() != '{' {
+		d.want("an object")
+		return Object{}
+	}
+	start, n := d.pos, len(d.levels)
+	if !d.enter() {
+		return Object{}
+	}
+	d.levels = append(d.levels, level{table: table, names: d.openNames(), start: start})
+	return Object{d: d, level: n}
+}
+
+// Next goes to the next member. It fails on a name that occurs twice and, at
+// the end, on members that are required but absent.
+func (o *Object) Next() bool {
+	d := o.d
+	if d == nil || d.err != nil {
+		return false
+	}
+	l := &d.levels[o.level]
+	c := d.next()
+	switch {
+	case c == '}':
+		return o.end()
+	case l.begun && c != ',':
+		d.unexpected()
+		return false
+	case l.begun:
+		d.pos++
+		c = d.next()
+	}
+	l.begun = true
+	if c != '"' {
+		d.unexpected()
+		return false
+	}
+	o.Name = d.memberName(l)
+	if d.next() != ':' {
+		d.unexpected()
+		return false
+	}
+	d.pos++
+	d.next()
+	return true
+}
+
+// memberName reads the name under the cursor. It returns the table's spelling,
+// "" for what the table does not have in the revision.
+func (d *Decoder) memberName(l *level) string {
+	if l.table != nil && l.next < len(l.table.list) {
+		if m := &l.table.list[l.next]; d.quotes(m.Name) {
+			return d.member(l, l.next)
+		}
+	}
+	raw, size := d.quoted()
+	if raw == nil {
+		return ""
+	}
+	if i := l.lookup(raw, size); i >= 0 {
+		return d.member(l, i)
+	}
+	l.outside = ""
+	d.addName(&l.names, raw, size)
+	return ""
+}
+
+// quotes steps over the string under the cursor if it is text, spelled
+// plainly.
+func (d *Decoder) quotes(text string) bool {
+	from, n := d.pos+1, len(text)
+	if len(d.data)-from <= n || d.data[from+n] != '"' || string(d.data[from:from+n]) != text {
+		return false
+	}
+	d.pos = from + n + 1
+	return true
+}
+
+// member notes that the member i of the table was met.
+func (d *Decoder) member(l *level, i int) string {
+	m := &l.table.list[i]
+	bit := uint64(1) << i
+	if l.seen&bit != 0 {
+		d.duplicate(m.Name)
+		return ""
+	}
+	l.seen |= bit
+	l.next = i + 1
+	if m.In&d.mask == 0 {
+		l.outside = m.Name
+		return ""
+	}
+	return m.Name
+}
+
+// lookup finds a name in the table; -1 when it is not there.
+func (l *level) lookup(raw []byte, size int) int {
+	if l.table == nil {
+		return -1
+	}
+	if size == len(raw) {
+		return l.table.index(alias(raw), l.next)
+	}
+	return l.table.index(unescaped(raw, size), l.next)
+}
+
+// end leaves the object.
+func (o *Object) end() bool {
+	d, l := o.d, &o.d.levels[o.level]
+	o.d, o.Name = nil, ""
+	d.closeNames(&l.names)
+	d.leave()
+	if l.table != nil && l.table.required&^l.seen != 0 {
+		d.absent(l.start, l.table, l.table.required&^l.seen)
+	}
+	d.levels = d.levels[:o.level]
+	return false
+}
+
+// absent fails for those of the given members that the revision requires.
+func (d *Decoder) absent(start int, table *Members, bitmap uint64) {
+	var missing []string
+	for ; bitmap != 0; bitmap &= bitmap - 1 {
+		m := &table.list[bits.TrailingZeros64(bitmap)]
+		if d.Needs(m.Required) {
+			missing = append(missing, fmt.Sprintf("%q", m.Name))
+		}
+	}
+	switch len(missing) {
+	case 0:
+	case 1:
+		d.fail(start, false, fmt.Errorf("missing member %s", missing[0]))
+	default:
+		d.fail(start, false, fmt.Errorf("missing members %s", strings.Join(missing, ", ")))
+	}
+}
+
+// Extra reads the value of the current member, whatever it is, and keeps it in
+// m under the member's name. A nil m is made.
+func (o *Object) Extra(m map[string]json.RawMessage) map[string]json.RawMessage {
+	if o.d == nil || o.d.err != nil {
+		return m
+	}
+	name := o.key()
+	raw := o.d.Raw()
+	if raw == nil {
+		return m
+	}
+	if m == nil {
+		m = make(map[string]json.RawMessage)
+	}
+	m[name] = raw
+	return m
+}
+
+// key is the name of the current member, known or not, before its value is read.
+func (o *Object) key() string {
+	switch {
+	case o.Name != "" || o.d.err != nil:
+		return o.Name
+	case o.d.levels[o.level].outside != "":
+		return o.d.levels[o.level].outside
+	}
+	return string(o.d.lastName())
+}
+
+// Instead forgets what was read of the object and reads v from it, from its
+// start. It is for a late member that shows the object to be of another type.
+// Next returns false afterwards.
+func (o *Object) Instead(v Value) {
+	d := o.d
+	if d == nil || d.err != nil {
+		return
+	}
+	l := &d.levels[o.level]
+	d.rewind(mark{l.start, d.depth - 1, l.names.keys, l.names.text, o.level})
+	o.d, o.Name = nil, ""
+	v.DecodeJSON(d)
+}

@@ -1,0 +1,187 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"math"
+)
+
+// String reads a string.
+func (d *Decoder) String() string {
+	if d.next() != '"' {
+		d.want("a string")
+		return ""
+	}
+	raw, size := d.quoted()
+	if size == len(raw) {
+		return string(raw)
+	}
+	return unescaped(raw, size)
+}
+
+// Bool reads true or false.
+func (d *Decoder) Bool() bool {
+	switch d.next() {
+	case 't':
+		d.literal("true")
+		return d.err == nil
+	case 'f':
+		d.literal("false")
+	default:
+		d.want("a boolean")
+	}
+	return false
+}
+
+// Null reads null if that is the next value, and reports whether it was.
+func (d *Decoder) Null() bool {
+	if d.next() != 'n' {
+		return false
+	}
+	d.literal("null")
+	return d.err == nil
+}
+
+// Bytes reads a string of base64: the standard alphabet, padded, no line
+// breaks, no stray bits at the end. The result is not nil unless d fails.
+func (d *Decoder) Bytes() []byte {
+	if d.next() != '"' {
+		d.want("a base64 string")
+		return nil
+	}
+	start := d.pos
+	raw, size := d.quoted()
+	if raw == nil {
+		return nil
+	}
+	if size != len(raw) { // slashes may come escaped
+		raw = appendUnescaped(nil, raw)
+	}
+	out := make([]byte, base64.StdEncoding.DecodedLen(len(raw)))
+	n, err := base64.StdEncoding.Strict().Decode(out, raw)
+	if err != nil || bytes.ContainsAny(raw, "\r\n") {
+		d.fail(start, false, fmt.Errorf("want base64, have something else"))
+		return nil
+	}
+	return out[:n]
+}
+
+// Int reads an integer within the bounds. 1.0 and 1e2 are integers, 1.5 is not.
+func (d *Decoder) Int(min, max int64) int64 {
+	raw, form := d.numeric("an integer")
+	if raw == nil {
+		return 0
+	}
+	start := d.pos - len(raw)
+	var v int64
+	whole, ok := true, false
+	if form == plainInt {
+		v, ok = parseInt(raw)
+	} else {
+		v, whole, ok = parseWhole(raw)
+	}
+	switch {
+	case !whole:
+		d.fail(start, false, fmt.Errorf("want an integer, have %s", clip(string(raw))))
+	case !ok:
+		d.fail(start, false, fmt.Errorf("%s does not fit 64 bits", clip(string(raw))))
+	case v < min || v > max:
+		d.fail(start, false, outside(v, min, max, min != math.MinInt64, max != math.MaxInt64))
+	default:
+		return v
+	}
+	return 0
+}
+
+// Number reads a number within the bounds, which may be infinite.
+func (d *Decoder) Number(min, max float64) float64 {
+	raw, form := d.numeric("a number")
+	if raw == nil {
+		return 0
+	}
+	v := parseFloat(raw, form)
+	if v < min || v > max {
+		d.fail(d.pos-len(raw), false, outside(v, min, max, !math.IsInf(min, -1), !math.IsInf(max, 1)))
+		return 0
+	}
+	return v
+}
+
+// numeric reads a number for a member that is what.
+func (d *Decoder) numeric(what string) (raw []byte, form numberForm) {
+	if kindOf(d.next()) != '0' {
+		d.want(what)
+		return nil, form
+	}
+	return d.number()
+}
+
+// outside says which bounds v is not within.
+func outside[T int64 | float64](v, min, max T, lower, upper bool) error {
+	switch {
+	case lower && upper:
+		return fmt.Errorf("want a number from %v to %v, have %v", min, max, v)
+	case lower:
+		return fmt.Errorf("want at least %v, have %v", min, v)
+	}
+	return fmt.Errorf("want at most %v, have %v", max, v)
+}
+
+// Enum reads one of the values of m, in m's own spelling: no allocation.
+func (d *Decoder) Enum(m *Enum) string {
+	if d.next() != '"' {
+		d.want("a string")
+		return ""
+	}
+	start := d.pos
+	raw, size := d.quoted()
+	if raw == nil {
+		return ""
+	}
+	text := alias(raw)
+	if size != len(raw) {
+		text = unescaped(raw, size)
+	}
+	value, err := m.find(text, d.mask)
+	if err != nil {
+		d.fail(start, false, err)
+	}
+	return value
+}
+
+// OpenEnum reads a string of which m knows some values: those in m's own
+// spelling, without an allocation.
+func (d *Decoder) OpenEnum(m *Enum) string {
+	if d.next() != '"' {
+		d.want("a string")
+		return ""
+	}
+	raw, size := d.quoted()
+	if size != len(raw) {
+		return unescaped(raw, size)
+	}
+	if i := m.index(alias(raw)); i >= 0 {
+		return m.list[i].Name
+	}
+	return string(raw)
+}
+
+// Const reads a string that can have only one value.
+func (d *Decoder) Const(want string) {
+	if d.next() != '"' {
+		d.want("a string")
+		return
+	}
+	if d.quotes(want) {
+		return
+	}
+	start := d.pos
+	raw, size := d.quoted()
+	if raw == nil {
+		return
+	}
+	if have := unescaped(raw, size); have != want {
+		d.fail(start, false, fmt.Errorf("want %q, have %q", want, clip(have)))
+	}
+}

@@ -1,0 +1,203 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"unicode/utf8"
+)
+
+var (
+	errEnd      = errors.New("unexpected end")
+	errTrailing = errors.New("unexpected data after the value")
+	errRange    = errors.New("number beyond the range of float64")
+	errNumber   = errors.New("number without a digit")
+)
+
+// next skips white space and returns the byte that the cursor then stands on,
+// 0 at the end.
+func (d *Decoder) next() byte {
+	if d.pos < len(d.data) {
+		if c := d.data[d.pos]; c > ' ' {
+			return c
+		}
+	}
+	return d.skipSpace()
+}
+
+func (d *Decoder) skipSpace() byte {
+	for d.pos < len(d.data) {
+		switch c := d.data[d.pos]; c {
+		case '\n', '\r':
+			d.breaks = true
+		case ' ', '\t':
+		default:
+			return c
+		}
+		d.pos++
+	}
+	return 0
+}
+
+// value reads one value of any kind, checking all of it.
+func (d *Decoder) value() {
+	switch c := d.next(); c {
+	case '"':
+		d.quoted()
+	case '{':
+		d.object()
+	case '[':
+		d.array()
+	case 't':
+		d.literal("true")
+	case 'f':
+		d.literal("false")
+	case 'n':
+		d.literal("null")
+	default:
+		d.number()
+	}
+}
+
+func (d *Decoder) object() {
+	if !d.enter() {
+		return
+	}
+	if d.next() == '}' {
+		d.leave()
+		return
+	}
+	n := d.openNames()
+	for {
+		if d.next() != '"' {
+			d.unexpected()
+			return
+		}
+		raw, size := d.quoted()
+		if raw == nil {
+			return
+		}
+		d.addName(&n, raw, size)
+		if d.next() != ':' {
+			d.unexpected()
+			return
+		}
+		d.pos++
+		d.value()
+		switch d.next() {
+		case ',':
+			d.pos++
+		case '}':
+			d.closeNames(&n)
+			d.leave()
+			return
+		default:
+			d.unexpected()
+			return
+		}
+	}
+}
+
+func (d *Decoder) array() {
+	if !d.enter() {
+		return
+	}
+	if d.next() == ']' {
+		d.leave()
+		return
+	}
+	for {
+		d.value()
+		switch d.next() {
+		case ',':
+			d.pos++
+		case ']':
+			d.leave()
+			return
+		default:
+			d.unexpected()
+			return
+		}
+	}
+}
+
+// enter steps into the object or array under the cursor.
+func (d *Decoder) enter() bool {
+	if d.depth == d.max {
+		d.fail(d.pos, true, fmt.Errorf("nested deeper than %d levels", d.max))
+		return false
+	}
+	d.depth++
+	d.pos++
+	return true
+}
+
+// leave steps over the closing bracket.
+func (d *Decoder) leave() {
+	d.depth--
+	d.pos++
+}
+
+// quoted reads the string under the cursor. It returns what is between the
+// quotes, nil after a failure, and how long that is once unescaped.
+func (d *Decoder) quoted() (raw []byte, size int) {
+	end, size, high, err := scanText(d.data, d.pos)
+	if err != nil {
+		d.fail(end, true, err)
+		return nil, 0
+	}
+	raw = d.data[d.pos+1 : end]
+	if high && !d.checked && !utf8.Valid(raw) {
+		d.fail(d.pos+1+invalidAt(raw), true, errUTF8)
+		return nil, 0
+	}
+	d.pos = end + 1
+	return raw, size
+}
+
+// number reads the number under the cursor, nil if there is none or it is
+// malformed.
+func (d *Decoder) number() (raw []byte, form numberForm) {
+	if c := d.next(); c != '-' && !isDigit(c) {
+		d.unexpected()
+		return nil, form
+	}
+	start := d.pos
+	end, form, ok := scanNumber(d.data, start)
+	if !ok {
+		d.fail(end, true, errNumber)
+		return nil, form
+	}
+	raw = d.data[start:end]
+	if form == farFetched && !d.checked && !inFloat64(raw) {
+		d.fail(start, true, errRange)
+		return nil, form
+	}
+	d.pos = end
+	return raw, form
+}
+
+func (d *Decoder) literal(word string) {
+	if !d.has(word) {
+		d.unexpected()
+		return
+	}
+	d.pos += len(word)
+}
+
+// has reports whether word is under the cursor.
+func (d *Decoder) has(word string) bool {
+	rest := d.data[d.pos:]
+	return len(rest) >= len(word) && string(rest[:len(word)]) == word
+}
+
+// unexpected fails because of the byte under the cursor.
+func (d *Decoder) unexpected() {
+	switch {
+	case d.err != nil:
+	case d.pos >= len(d.data):
+		d.fail(d.pos, true, errEnd)
+	default:
+		r, _ := utf8.DecodeRune(d.data[d.pos:])
+		d.fail(d.pos, true, fmt.Errorf("unexpected %q", r))
+	}
+}
