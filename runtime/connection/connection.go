@@ -33,6 +33,11 @@ type Options struct {
 	InFlight InFlight
 	// Meta is written over the "_meta" of each request that is sent.
 	Meta []wire.Entry
+	// Outgoing wraps the way out of every message that is sent, the first one
+	// outermost: requests, also those that travel as questions, notifications
+	// and progress reports. It is behind the checks: what they refuse or drop
+	// never gets there.
+	Outgoing []func(peer.Outbound) peer.Outbound
 	// Logger takes what is dropped and what goes wrong during teardown; nil
 	// is [slog.Default].
 	Logger *slog.Logger
@@ -48,6 +53,7 @@ type Connection struct {
 	client    bool
 	strict    bool
 	meta      []wire.Entry
+	outgoing  []func(peer.Outbound) peer.Outbound
 	log       *slog.Logger
 	state     State
 	teardown  teardown
@@ -101,7 +107,8 @@ func (c *Connection) begin(opts *Options) {
 	c.out = peer.NoChannel{}
 	if opts != nil {
 		c.sessionID, c.client, c.strict = opts.SessionID, opts.Client, opts.Strict
-		c.meta, c.log, c.state.inFlight = opts.Meta, opts.Logger, opts.InFlight
+		c.meta, c.outgoing = opts.Meta, opts.Outgoing
+		c.log, c.state.inFlight = opts.Logger, opts.InFlight
 	}
 	if c.log == nil {
 		c.log = slog.Default()

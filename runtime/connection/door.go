@@ -33,12 +33,11 @@ func (d door) call(ctx context.Context, req peer.Message, res wire.Value, opts [
 	if err != nil {
 		return err
 	}
+	out := d.out
 	if ask {
-		err = d.core.round.Ask(ctx, req, res)
-	} else {
-		err = d.out.Call(ctx, req, res, opts...)
+		out = asking{d.core.round}
 	}
-	if err != nil {
+	if err := d.conn.wrapped(out).Call(ctx, req, res, opts...); err != nil {
 		return typed(err)
 	}
 	return checked.answer(res)
@@ -112,7 +111,7 @@ func (d door) notify(ctx context.Context, n peer.Notification, opts []peer.CallO
 			return d.core.Progress(ctx, peer.Progress{Done: p.Progress, Total: p.Total, Message: p.Message})
 		}
 	}
-	err := d.out.Notify(ctx, n, opts...)
+	err := d.conn.wrapped(d.out).Notify(ctx, n, opts...)
 	if err == nil || unwritable(err) != nil {
 		return err
 	}

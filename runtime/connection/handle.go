@@ -38,12 +38,22 @@ func (k *Kernel) handle(ctx context.Context, in *peer.Inbound) (peer.Reply, erro
 		res, err = around(func() (wire.Value, error) { return route.Serve(ctx, req) })
 	}
 	if ask := asInput(err); ask != nil {
-		res, err = askBack(info, ask, facts.revision)
+		if k.bridges(info, facts.revision) {
+			res, err = k.opts.Bridge(ctx, req, ask, func() (wire.Value, error) { return route.Serve(ctx, req) })
+		} else {
+			res, err = askBack(info, ask, facts.revision)
+		}
 	}
 	if err != nil {
 		return peer.Reply{}, err
 	}
 	return peer.Reply{Result: res, Frame: k.frame(c.conn, facts.revision)}, nil
+}
+
+// bridges tells whether a handler's questions are put in another way than in the
+// answer, which has room for them in some other revision.
+func (k *Kernel) bridges(info *peer.MethodInfo, r wire.Revision) bool {
+	return k.opts.Bridge != nil && info != nil && handshake(r) && info.MultiRoundTrip != 0
 }
 
 // comes tells whether a method may come to this end. Methods that the protocol
@@ -200,7 +210,9 @@ func (k *Kernel) notification(ctx context.Context, c *core, info *peer.MethodInf
 		return
 	}
 	if in.Method == mcp.MethodInitialized {
-		c.conn.state.SetInitialized()
+		if c.conn.state.setInitialized() && k.opts.OnInitialized != nil {
+			k.opts.OnInitialized(ctx, c.conn)
+		}
 	} else if !c.conn.client && !facts.accepted() {
 		log.DebugContext(ctx, "notification dropped: the session has not been initialized", "method", in.Method)
 		return

@@ -11,8 +11,9 @@ import (
 
 // offer is what the answer to initialize settles, once it is on its way.
 type offer struct {
-	params   *mcp.InitializeRequest
-	revision wire.Revision
+	params       *mcp.InitializeRequest
+	revision     wire.Revision
+	capabilities *mcp.ServerCapabilities
 }
 
 // initialize answers the handshake. Nothing changes yet: see accept.
@@ -32,11 +33,11 @@ func (k *Kernel) initialize(c *core, in *peer.Inbound) (peer.Reply, error) {
 	if c.conn.state.InitializeProcessed() {
 		return peer.Reply{}, errSecondInitialize
 	}
-	c.offer = &offer{params: req, revision: r}
+	c.offer = &offer{params: req, revision: r, capabilities: k.capabilities(c.in.transport)}
 	return peer.Reply{
 		Result: &mcp.InitializeResult{
 			ProtocolVersion: r.String(),
-			Capabilities:    k.opts.Capabilities,
+			Capabilities:    *c.offer.capabilities,
 			ServerInfo:      k.opts.Info,
 			Instructions:    k.opts.Instructions,
 		},
@@ -67,7 +68,7 @@ func (k *Kernel) accept(c *core) error {
 		}
 		f.initializeProcessed = true
 		f.setClient(c.offer.params)
-		f.server = &k.opts.Capabilities
+		f.server = c.offer.capabilities
 		c.conn.settle(f, c.offer.revision)
 	})
 	if late {
@@ -130,8 +131,8 @@ func (k *Kernel) registerBuiltin() {
 
 // discover says what initialize would. Changes are announced by subscriptions:
 // where those are not served, neither are the changes.
-func (k *Kernel) discover(context.Context, *mcp.DiscoverRequest) (*mcp.DiscoverResult, error) {
-	caps := k.opts.Capabilities
+func (k *Kernel) discover(ctx context.Context, _ *mcp.DiscoverRequest) (*mcp.DiscoverResult, error) {
+	caps := *k.capabilities(coreFrom(ctx).in.transport)
 	if _, listens := k.mux.Route(mcp.MethodSubscriptionsListen); !listens {
 		caps = withoutChanges(caps)
 	}

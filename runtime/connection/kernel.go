@@ -35,6 +35,11 @@ type KernelOptions struct {
 	HideInfo bool
 	// Capabilities are what this server declares.
 	Capabilities mcp.ServerCapabilities
+	// CapabilitiesFor, where it is not nil, returns what is declared to the
+	// sender of a message in place of Capabilities. What it returns is shared
+	// and must not change; it is called for every message that says itself who
+	// sends it, and must be quick.
+	CapabilitiesFor func(t peer.TransportContext) *mcp.ServerCapabilities
 	// Instructions tell a model how to use this server; empty is none.
 	Instructions string
 	// Revisions are what is served; nil is every revision there is.
@@ -43,6 +48,13 @@ type KernelOptions struct {
 	// revisions where they travel in the answer; nil refuses questions there.
 	// The message is the request as its handler has it.
 	NewRound func(ctx context.Context, in *peer.Inbound, req peer.Message) Round
+	// Bridge is called where a handler asks for input in a revision whose
+	// answers cannot: it gets the input by other means, writes it into the
+	// request, and calls the handler again. Nil refuses.
+	Bridge func(ctx context.Context, req peer.Message, ask *mcp.InputRequiredResult, again func() (wire.Value, error)) (wire.Value, error)
+	// OnInitialized is told about each connection whose client has confirmed
+	// the handshake, once, before anything that comes after it is handled.
+	OnInitialized func(ctx context.Context, conn *Connection)
 	// MaxSubscriptions bounds the resources that a session may subscribe to;
 	// 0 is [DefaultMaxSubscriptions], negative no bound. One more is answered
 	// with an error.
@@ -157,7 +169,7 @@ func (k *Kernel) ServeEnvelope(ctx context.Context, in *peer.Inbound, opts *Opti
 		return peer.Reply{}, err
 	}
 	x.conn.beReady(opts, x.letter.Revision)
-	x.conn.state.facts.letter, x.conn.state.facts.server = x.letter.Meta, &k.opts.Capabilities
+	x.conn.state.facts.letter, x.conn.state.facts.server = x.letter.Meta, k.capabilities(in.Transport)
 	defer x.conn.Close(ctx)
 	x.core.begin(ctx, &x.conn, in, x.letter.LogLevel)
 	return k.serve(&x.core, in)
@@ -185,6 +197,14 @@ func (k *Kernel) open(l *letter, in *peer.Inbound) error {
 		header = in.Transport.Header()
 	}
 	return l.classify(in.Method, paramsOf(in), header, k.opts.Revisions)
+}
+
+// capabilities are what is declared to the sender of a message.
+func (k *Kernel) capabilities(t peer.TransportContext) *mcp.ServerCapabilities {
+	if k.opts.CapabilitiesFor != nil {
+		return k.opts.CapabilitiesFor(t)
+	}
+	return &k.opts.Capabilities
 }
 
 // serves tells whether any revision of an era is served.

@@ -206,7 +206,7 @@ func (c *core) Progress(ctx context.Context, p peer.Progress) error {
 	if r := c.conn.state.Negotiated(); c.conn.client && !info.FromClient.Has(r) {
 		return nil
 	}
-	return c.in.back.Progress(ctx, p)
+	return c.report(ctx, p)
 }
 
 // ownProgress tells whether a progress notification is a report about the

@@ -155,16 +155,20 @@ func (s *State) InitializeProcessed() bool { return s.snapshot().initializeProce
 func (s *State) Initialized() bool { return s.snapshot().initialized }
 
 // SetInitialized records that the client has confirmed the handshake.
-func (s *State) SetInitialized() {
+func (s *State) SetInitialized() { s.setInitialized() }
+
+// setInitialized is SetInitialized, and tells whether that is news.
+func (s *State) setInitialized() (news bool) {
 	s.update(func(f *facts) {
 		if f.initialized {
 			return
 		}
-		f.initialized = true
+		f.initialized, news = true, true
 		if f.ready != nil {
 			close(f.ready)
 		}
 	})
+	return news
 }
 
 // LogLevel returns the least severe level of which the client wants logs, empty

@@ -1,0 +1,47 @@
+package connection
+
+import (
+	"context"
+	"slices"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// wrapped returns the way out with the user's middleware around it.
+func (c *Connection) wrapped(out peer.Outbound) peer.Outbound {
+	for _, wrap := range slices.Backward(c.outgoing) {
+		out = wrap(out)
+	}
+	return out
+}
+
+// asking is a way out that takes questions along in the answer.
+type asking struct{ round Round }
+
+func (a asking) Call(ctx context.Context, req peer.Message, res wire.Value, _ ...peer.CallOption) error {
+	return a.round.Ask(ctx, req, res)
+}
+
+func (asking) Notify(context.Context, peer.Notification, ...peer.CallOption) error { return nil }
+
+// reporting is a way out for progress reports about one request.
+type reporting struct{ peer.BackChannel }
+
+func (r reporting) Notify(ctx context.Context, n peer.Notification, opts ...peer.CallOption) error {
+	if p, ok := n.(*mcp.ProgressNotification); ok {
+		return r.Progress(ctx, peer.Progress{Done: p.Progress, Total: p.Total, Message: p.Message})
+	}
+	return r.BackChannel.Notify(ctx, n, opts...)
+}
+
+// report sends a progress report about the message being handled.
+func (c *core) report(ctx context.Context, p peer.Progress) error {
+	if len(c.conn.outgoing) == 0 || c.in.token.IsZero() {
+		return c.in.back.Progress(ctx, p)
+	}
+	return c.conn.wrapped(reporting{c.in.back}).Notify(ctx, &mcp.ProgressNotification{
+		ProgressToken: c.in.token, Progress: p.Done, Total: p.Total, Message: p.Message,
+	})
+}
