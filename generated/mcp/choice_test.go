@@ -39,28 +39,26 @@ func discriminator(structs []shape) string {
 // A tell is a member that tells types with the same discriminator apart.
 type tell struct {
 	path        []string
-	union       string // where it is looked at first, "" for anywhere
 	definitions []string
 }
 
 // tells lists them in the order in which they are looked for.
 var tells = []tell{
-	{[]string{"enum"}, "SingleSelectEnumSchema", []string{"UntitledSingleSelectEnumSchema"}},
-	{[]string{"oneOf"}, "", []string{"TitledSingleSelectEnumSchema"}},
-	{[]string{"enumNames"}, "", []string{"LegacyTitledEnumSchema", "EnumSchema"}},
-	{[]string{"items", "enum"}, "", []string{"UntitledMultiSelectEnumSchema"}},
-	{[]string{"enum"}, "", []string{"UntitledSingleSelectEnumSchema", "EnumSchema"}},
-	{[]string{"text"}, "", []string{"TextResourceContents"}},
-	{[]string{"blob"}, "", []string{"BlobResourceContents"}},
-	{[]string{"model"}, "", []string{"CreateMessageResult"}},
-	{[]string{"roots"}, "", []string{"ListRootsResult"}},
-	{[]string{"action"}, "", []string{"ElicitResult"}},
+	{[]string{"oneOf"}, []string{"TitledSingleSelectEnumSchema"}},
+	{[]string{"enumNames"}, []string{"LegacyTitledEnumSchema", "EnumSchema"}},
+	{[]string{"items", "enum"}, []string{"UntitledMultiSelectEnumSchema"}},
+	{[]string{"enum"}, []string{"UntitledSingleSelectEnumSchema", "EnumSchema"}},
+	{[]string{"text"}, []string{"TextResourceContents"}},
+	{[]string{"blob"}, []string{"BlobResourceContents"}},
+	{[]string{"model"}, []string{"CreateMessageResult"}},
+	{[]string{"roots"}, []string{"ListRootsResult"}},
+	{[]string{"action"}, []string{"ElicitResult"}},
 }
 
-func choose(union shape, candidates []shape, v map[string]any) (shape, bool) {
+func choose(candidates []shape, v map[string]any) (shape, bool) {
 	for _, t := range tells {
 		for _, s := range candidates {
-			if has(v, t.path...) && slices.Contains(t.definitions, s.name) && (t.union == "" || t.union == union.name) {
+			if has(v, t.path...) && slices.Contains(t.definitions, s.name) {
 				return s, true
 			}
 		}

@@ -903,10 +903,10 @@ func decodeSingleSelectEnumSchema(d *wire.Decoder) SingleSelectEnumSchema {
 	switch d.Discriminator("SingleSelectEnumSchema", "type", false) {
 	case "string":
 		switch {
-		case d.Probe("enum"):
-			return wire.New[UntitledSingleSelectEnumSchema](d)
-		default:
+		case d.Probe("oneOf"):
 			return wire.New[TitledSingleSelectEnumSchema](d)
+		default:
+			return wire.New[UntitledSingleSelectEnumSchema](d)
 		}
 	}
 	return &UnknownSingleSelectEnumSchema{Raw: d.RawObject()}

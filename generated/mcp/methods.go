@@ -10,9 +10,6 @@
 package mcp
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -142,11 +139,13 @@ var Methods = []peer.MethodInfo{
 // MethodByName finds a method's entry in [Methods]. It returns nil where there is
 // none.
 func MethodByName(name string) *peer.MethodInfo {
-	i, found := slices.BinarySearchFunc(Methods, name, func(m peer.MethodInfo, name string) int {
-		return strings.Compare(m.Name, name)
-	})
-	if !found {
-		return nil
-	}
-	return &Methods[i]
+	return methodByName[name]
 }
+
+var methodByName = func() map[string]*peer.MethodInfo {
+	byName := make(map[string]*peer.MethodInfo, len(Methods))
+	for i := range Methods {
+		byName[Methods[i].Name] = &Methods[i]
+	}
+	return byName
+}()

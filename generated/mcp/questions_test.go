@@ -87,6 +87,10 @@ func TestQuestionsInBadMessagesAreNoQuestions(t *testing.T) {
 	for _, text := range []string{
 		good[:len(good)-1], good + "x", good + "{}",
 		`{"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required"},"id":2}`,
+		`{"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required"},"error":{"code":1,"message":"no"}}`,
+		`{"id":1,"result":{"resultType":"input_required"}}`,
+		`{"id":1,"result":{"resultType":"input_required"},"jsonrpc":"1.0"}`,
+		`{"result":{"resultType":"input_required"},"id":1,"jsonrpc":"1.0"}`,
 	} {
 		requireNoQuestion(t, read(text), text)
 	}

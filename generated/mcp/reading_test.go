@@ -196,7 +196,7 @@ func (r reader) listOfUnion(arms []shape, v any) any {
 
 // mostSpecific has an object judged by the type that its members choose.
 func (r reader) mostSpecific(union shape, candidates []shape, v map[string]any) any {
-	chosen, ok := choose(union, candidates, v)
+	chosen, ok := choose(candidates, v)
 	if !ok {
 		return v // it lacks what each of them requires
 	}

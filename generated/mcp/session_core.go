@@ -68,17 +68,20 @@ func (c optionCore) Notify(ctx context.Context, n peer.Notification, opts ...pee
 	return c.out.Notify(ctx, n, opts...)
 }
 
-type sessionKey struct{}
+// SessionKey is the key of the session in the context of a server's handler: a
+// *[ServerSession]. [SessionFrom] looks it up; a runtime whose contexts carry
+// sessions answers to it.
+type SessionKey struct{}
 
 // WithSession returns a context that carries the session of a server's
-// handler. The runtime calls it before the handler.
+// handler.
 func WithSession(ctx context.Context, s *ServerSession) context.Context {
-	return context.WithValue(ctx, sessionKey{}, s)
+	return context.WithValue(ctx, SessionKey{}, s)
 }
 
 // SessionFrom returns the session of the handler that ctx was given to, nil
 // outside a server's handler.
 func SessionFrom(ctx context.Context) *ServerSession {
-	s, _ := ctx.Value(sessionKey{}).(*ServerSession)
+	s, _ := ctx.Value(SessionKey{}).(*ServerSession)
 	return s
 }

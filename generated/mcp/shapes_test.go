@@ -50,7 +50,7 @@ func (s shape) armFor(v any) shape {
 	if len(candidates) == 1 {
 		return candidates[0]
 	}
-	arm, _ := choose(s, candidates, object)
+	arm, _ := choose(candidates, object)
 	return arm
 }
 

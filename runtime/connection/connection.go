@@ -71,7 +71,7 @@ func FromEnvelope(version string, info *mcp.Implementation, caps *mcp.ClientCapa
 	}
 	c := new(Connection)
 	c.beReady(opts, r)
-	c.state.facts.setSender(r, info, caps)
+	c.state.first.setSender(r, info, caps)
 	return c
 }
 
@@ -81,7 +81,7 @@ func (c *Connection) beReady(opts *Options, r wire.Revision) {
 	if opts != nil && opts.Outbound != nil {
 		c.out = opts.Outbound
 	}
-	f := &c.state.facts
+	f := &c.state.first
 	f.initialized, f.ready = true, alwaysReady
 	c.settle(f, r)
 }
@@ -98,13 +98,14 @@ func ForLoop(out peer.Outbound, opts *Options) *Connection {
 	if opts != nil {
 		hint = opts.VersionHint
 	}
-	c.settle(&c.state.facts, revisionOr(hint, true, newestHandshake))
+	c.settle(&c.state.first, revisionOr(hint, true, newestHandshake))
 	return c
 }
 
 // begin makes c a connection without channel.
 func (c *Connection) begin(opts *Options) {
 	c.out = peer.NoChannel{}
+	c.state.now.Store(&c.state.first)
 	if opts != nil {
 		c.sessionID, c.client, c.strict = opts.SessionID, opts.Client, opts.Strict
 		c.meta, c.outgoing = opts.Meta, opts.Outgoing
@@ -117,9 +118,9 @@ func (c *Connection) begin(opts *Options) {
 
 // settle records the revision that is spoken from now on.
 func (c *Connection) settle(f *facts, r wire.Revision) {
-	f.revision, f.request = r, plainFrame(r)
+	f.revision, f.request = r, plainSpelling(r)
 	if len(c.meta) > 0 {
-		f.request = &wire.Frame{Revision: r, Meta: c.meta}
+		f.request = newSpelling(&wire.Frame{Revision: r, Meta: c.meta})
 	}
 }
 
@@ -157,26 +158,24 @@ func (c *Connection) State() *State { return &c.state }
 // Initialized returns a channel that is closed when the client has confirmed
 // the handshake. From then on a server may ask the client things.
 func (c *Connection) Initialized() <-chan struct{} {
-	var ready chan struct{}
-	c.state.update(func(f *facts) {
-		switch {
-		case f.ready != nil:
-		case f.initialized:
-			f.ready = alwaysReady
-		default:
-			f.ready = make(chan struct{})
-		}
-		ready = f.ready
-	})
-	return ready
+	if c.state.snapshot().ready == nil {
+		c.state.update(func(f *facts) {
+			switch {
+			case f.ready != nil:
+			case f.initialized:
+				f.ready = alwaysReady
+			default:
+				f.ready = make(chan struct{})
+			}
+		})
+	}
+	return c.state.snapshot().ready
 }
 
 // InitializeAccepted tells whether requests are served: the client has said who
 // it is, or has confirmed the handshake without.
 func (c *Connection) InitializeAccepted() bool {
-	var accepted bool
-	c.state.update(func(f *facts) { accepted = f.accepted() })
-	return accepted
+	return c.state.snapshot().accepted()
 }
 
 // CheckCapability tells whether the client declared all of want. It is false
@@ -186,13 +185,14 @@ func (c *Connection) CheckCapability(want *mcp.ClientCapabilities) bool {
 }
 
 // Frame is how a message of the method is written to the peer and its answer
-// read. It is what a dispatcher asks for each message.
+// read. What is sent through the connection says so itself; a dispatcher asks for
+// the rest.
 func (c *Connection) Frame(method string) *wire.Frame {
 	facts := c.state.snapshot()
 	if len(c.meta) > 0 && isNotification(method) {
 		return plainFrame(facts.revision)
 	}
-	return facts.request
+	return facts.request.frame
 }
 
 func isNotification(method string) bool {

@@ -23,7 +23,9 @@
 //		Info:         mcp.Implementation{Name: "waiter", Version: "1.0"},
 //		Capabilities: mcp.ServerCapabilities{Tools: &mcp.ToolsCapability{}},
 //	}), nil)
-//	conn := dispatch.New(out, &dispatch.Options{Handler: pipe, Frame: pipe.Frame, Batches: pipe.Batches})
+//	conn := dispatch.New(out, &dispatch.Options{
+//		Handler: pipe, Arrive: pipe.Arrive, Frame: pipe.Frame, Batches: pipe.Batches,
+//	})
 //	pipe.Attach(conn, conn.InFlight())
 //	err := conn.ReadLines(ctx, in, dispatch.Origin{})
 //

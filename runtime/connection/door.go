@@ -14,7 +14,7 @@ import (
 // is checked there by its method.
 type door struct {
 	conn  *Connection
-	facts facts // as they were when the sending began
+	facts *facts // as they were when the sending began
 	out   peer.Outbound
 	core  *core // the message being handled, nil on the connection's own channel
 }
@@ -37,7 +37,7 @@ func (d door) call(ctx context.Context, req peer.Message, res wire.Value, opts [
 	if ask {
 		out = asking{d.core.round}
 	}
-	if err := d.conn.wrapped(out).Call(ctx, req, res, opts...); err != nil {
+	if err := d.conn.wrapped(out).Call(ctx, req, res, d.facts.request.before(opts)...); err != nil {
 		return typed(err)
 	}
 	return checked.answer(res)
@@ -111,7 +111,7 @@ func (d door) notify(ctx context.Context, n peer.Notification, opts []peer.CallO
 			return d.core.Progress(ctx, peer.Progress{Done: p.Progress, Total: p.Total, Message: p.Message})
 		}
 	}
-	err := d.conn.wrapped(d.out).Notify(ctx, n, opts...)
+	err := d.conn.wrapped(d.out).Notify(ctx, n, plainSpelling(d.facts.revision).before(opts)...)
 	if err == nil || unwritable(err) != nil {
 		return err
 	}

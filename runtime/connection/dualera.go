@@ -3,8 +3,11 @@ package connection
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"sync"
+	"sync/atomic"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -21,15 +24,16 @@ type DualEra struct {
 	kernel *Kernel
 	opts   Options
 
-	mu  sync.Mutex // not held while a message is handled
-	era era
+	era      atomic.Pointer[era] // nil while it is unknown
+	replayed sync.Once           // what came early is handled before anything else
+
+	mu    sync.Mutex // for deciding; not held while a message is handled
+	early []early    // given up by whoever handles them
 }
 
-// era is what the mutex protects.
+// era is what the first request has decided.
 type era struct {
-	known bool
-	loop  *Connection // of the handshake era; nil in the other
-	early []early
+	loop *Connection // of the handshake era; nil in the other
 }
 
 // early is a notification that came before the era was known.
@@ -57,12 +61,15 @@ func (d *DualEra) Attach(out peer.Outbound, inFlight InFlight) {
 // Connection returns the connection of the handshake era, nil while the era is
 // unknown and in the other one.
 func (d *DualEra) Connection() *Connection {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.era.loop
+	if e := d.era.Load(); e != nil {
+		return e.loop
+	}
+	return nil
 }
 
-// Frame is how what the server sends is written, for the pipe's dispatcher.
+// Frame is how what the server sends is written, for the pipe's dispatcher. In
+// the era without handshake that is for what is sent beside the connections,
+// which say for each message how it is written.
 func (d *DualEra) Frame(method string) *wire.Frame {
 	if loop := d.Connection(); loop != nil {
 		return loop.Frame(method)
@@ -83,18 +90,40 @@ func (d *DualEra) Close(ctx context.Context) {
 	}
 }
 
+// Arrive lets a request decide about the era if it is the first. The pipe's
+// dispatcher calls it for each one as it arrives: their handlers may begin in any
+// order. Without it, the first handler to begin decides.
+func (d *DualEra) Arrive(in *peer.Inbound) { d.decide(in) }
+
 // Handle implements [peer.Handler].
 func (d *DualEra) Handle(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
-	era, first := d.decide(ctx, in)
-	if !era.known {
+	if in.ID.IsZero() && d.keep(ctx, in) {
 		return peer.Reply{}, nil
 	}
-	for _, e := range first {
-		if _, err := d.serve(e.ctx, era.loop, e.in); err != nil {
+	loop := d.decide(in)
+	d.replayed.Do(func() { d.replay(loop) })
+	return d.serve(ctx, loop, in)
+}
+
+// replay handles what came before the era was known.
+func (d *DualEra) replay(loop *Connection) {
+	for _, e := range d.takeEarly() {
+		if err := d.heed(loop, e); err != nil {
 			d.log().WarnContext(e.ctx, "notification failed", "method", e.in.Method, "error", err)
 		}
 	}
-	return d.serve(ctx, era.loop, in)
+}
+
+// heed handles a notification that came early. That its handler panics is not
+// the fault of the request that comes after it.
+func (d *DualEra) heed(loop *Connection, e early) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("handler panicked: %v\n%s", r, debug.Stack())
+		}
+	}()
+	_, err = d.serve(e.ctx, loop, e.in)
+	return err
 }
 
 func (d *DualEra) log() *slog.Logger {
@@ -124,27 +153,44 @@ func mayBeEnveloped(in *peer.Inbound) bool {
 	return in.Value != nil || bytes.Contains(in.Params, []byte(keyVersion)) || bytes.IndexByte(in.Params, '\\') >= 0
 }
 
-// decide returns the era, and to whoever brought the decision what came before.
-// A notification never decides.
-func (d *DualEra) decide(ctx context.Context, in *peer.Inbound) (era, []early) {
+// decide returns the connection of the handshake era, nil in the other one. If
+// the era is not known yet, the request in decides.
+func (d *DualEra) decide(in *peer.Inbound) *Connection {
+	if e := d.era.Load(); e != nil {
+		return e.loop
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	switch {
-	case d.era.known:
-		return d.era, nil
-	case in.ID.IsZero():
-		if len(d.era.early) < maxEarly {
-			d.era.early = append(d.era.early, keep(ctx, in))
+	if d.era.Load() == nil {
+		e := new(era)
+		if !d.perRequest(in) {
+			e.loop = ForLoop(d.opts.Outbound, &d.opts)
 		}
-		return d.era, nil
+		d.era.Store(e)
 	}
-	if !d.perRequest(in) {
-		d.era.loop = ForLoop(d.opts.Outbound, &d.opts)
+	return d.era.Load().loop
+}
+
+// keep reports whether a notification came before the era was known: then it
+// waits for the first request, unless enough others do.
+func (d *DualEra) keep(ctx context.Context, in *peer.Inbound) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.era.Load() != nil {
+		return false
 	}
-	d.era.known = true
-	first := d.era.early
-	d.era.early = nil
-	return d.era, first
+	if len(d.early) < maxEarly {
+		d.early = append(d.early, newEarly(ctx, in))
+	}
+	return true
+}
+
+func (d *DualEra) takeEarly() []early {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	kept := d.early
+	d.early = nil
+	return kept
 }
 
 // perRequest tells whether a first request opens the era without handshake.
@@ -158,9 +204,9 @@ func (d *DualEra) perRequest(in *peer.Inbound) bool {
 	return in.Method != mcp.MethodInitialize && enveloped(in)
 }
 
-// keep copies a notification that is handled after its handler has returned.
+// newEarly copies a notification that is handled after its handler has returned.
 // Nothing leads back to its sender by then.
-func keep(ctx context.Context, in *peer.Inbound) early {
+func newEarly(ctx context.Context, in *peer.Inbound) early {
 	kept := *in
 	kept.Params = bytes.Clone(in.Params)
 	kept.Back = peer.NoChannel{}

@@ -139,6 +139,53 @@ func TestManyFirstRequestsAgreeOnOneEra(t *testing.T) {
 	require.Nil(t, d.Connection())
 }
 
+func TestTheRequestThatArrivesFirstDecidesWhicheverIsHandledFirst(t *testing.T) {
+	modern, old := request("tools/call", `{"name":"x",`+pair[1:], nil), request("initialize", handshakeParams, nil)
+	d := connection.NewDualEra(newKernel(nil), nil)
+	d.Arrive(modern)
+	d.Arrive(old)
+	_, err := d.Handle(t.Context(), old)
+	require.EqualValues(t, mcp.CodeUnsupportedProtocolVersion, peer.AsError(err).Code)
+	_, err = d.Handle(t.Context(), modern)
+	require.NoError(t, err)
+
+	d = connection.NewDualEra(newKernel(nil), nil)
+	d.Arrive(old)
+	d.Arrive(modern)
+	_, err = d.Handle(t.Context(), modern)
+	require.EqualValues(t, mcp.CodeInvalidRequest, peer.AsError(err).Code)
+	_, err = d.Handle(t.Context(), old)
+	require.NoError(t, err)
+}
+
+func TestWhatCameEarlyIsHandledBeforeWhatCameLater(t *testing.T) {
+	var seen []int64
+	k := newKernel(func(o *connection.KernelOptions) {
+		peer.HandleNotification(o.Mux, func(_ context.Context, n *numbered) error {
+			seen = append(seen, n.n)
+			if n.n == 1 {
+				panic("one")
+			}
+			return nil
+		})
+	})
+	log := new(journal)
+	d := connection.NewDualEra(k, &connection.Options{Logger: slog.New(log)})
+	send := func(n int) {
+		_, err := d.Handle(t.Context(), notification("notifications/acme/numbered", fmt.Sprintf(`{"n":%d}`, n), nil))
+		require.NoError(t, err)
+	}
+	send(1)
+	send(2)
+	first := request("tools/call", `{"name":"x",`+pair[1:], nil)
+	d.Arrive(first) // its handler has not begun
+	send(3)
+	_, err := d.Handle(t.Context(), first)
+	require.NoError(t, err, "what a notification's handler did is not its fault")
+	require.Equal(t, []int64{1, 2, 3}, seen)
+	require.Equal(t, 1, log.count())
+}
+
 func TestAHandshakePipeHasOneConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out, inFlight := new(channel), &table{cancelled: map[wire.RequestID]int{}}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -50,4 +51,40 @@ func plainFrame(r wire.Revision) *wire.Frame {
 		return &plainFrames[i]
 	}
 	return &wire.Frame{Revision: r}
+}
+
+// spelling is how messages to a peer are written, together with the option that
+// tells a channel so.
+type spelling struct {
+	frame  *wire.Frame
+	option [1]peer.CallOption
+}
+
+func newSpelling(f *wire.Frame) *spelling {
+	return &spelling{f, [1]peer.CallOption{peer.WithFrame(f)}}
+}
+
+// plainSpellings has what goes with each of plainFrames.
+var plainSpellings = func() []*spelling {
+	spellings := make([]*spelling, len(plainFrames))
+	for i := range plainFrames {
+		spellings[i] = newSpelling(&plainFrames[i])
+	}
+	return spellings
+}()
+
+func plainSpelling(r wire.Revision) *spelling {
+	if i := r.Index(); i >= 0 && i < len(plainSpellings) {
+		return plainSpellings[i]
+	}
+	return newSpelling(plainFrame(r))
+}
+
+// before puts the option before a caller's own, which may say otherwise. Without
+// any, as is usual, that takes no memory.
+func (s *spelling) before(opts []peer.CallOption) []peer.CallOption {
+	if len(opts) == 0 {
+		return s.option[:]
+	}
+	return append(s.option[:], opts...)
 }

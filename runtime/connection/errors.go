@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -40,13 +41,26 @@ func (e *CapabilityError) Error() string {
 	return fmt.Sprintf("send %q: the peer did not declare the capability %q", e.Method, e.Capability)
 }
 
-// Unwrap returns the error that tells the client what it should have declared,
-// in the revisions that have one.
+// Unwrap returns the error that tells the client what it should have declared:
+// what a request of the client's is answered with when its handler could not ask.
+// It is nil where the capability is a server's. Revisions without a code for it
+// have the one for a request that does not fit the session, and the same data.
 func (e *CapabilityError) Unwrap() error {
-	if e.Required == nil || !codeWindow(mcp.CodeMissingRequiredClientCapability).Has(e.Revision) {
+	if e.Required == nil {
 		return nil
 	}
-	return &mcp.MissingRequiredClientCapabilityError{RequiredCapabilities: *e.Required}
+	missing := &mcp.MissingRequiredClientCapabilityError{RequiredCapabilities: *e.Required}
+	if codeWindow(mcp.CodeMissingRequiredClientCapability).Has(e.Revision) {
+		return missing
+	}
+	answer := &peer.Error{
+		Code:    mcp.CodeInvalidRequest,
+		Message: fmt.Sprintf("The client did not declare the capability %q, which the request needs", e.Capability),
+	}
+	if typed := peer.AsError(missing); typed != nil {
+		answer.Data = typed.Data
+	}
+	return answer
 }
 
 // InvalidError says that a request was not sent because it breaks a rule that

@@ -56,15 +56,19 @@ func (c *channel) Call(_ context.Context, req peer.Message, res wire.Value, opts
 	return wire.Decode([]byte(answer), c.frameOf(req.Method()), res)
 }
 
-func (c *channel) Notify(_ context.Context, n peer.Notification, _ ...peer.CallOption) error {
+func (c *channel) Notify(_ context.Context, n peer.Notification, opts ...peer.CallOption) error {
 	if c.broken != nil {
 		return c.broken
+	}
+	var o peer.CallOptions
+	for _, opt := range opts {
+		opt(&o)
 	}
 	line, err := wire.AppendNotification(nil, c.frameOf(n.Method()), n.Method(), n)
 	if err != nil {
 		return err
 	}
-	c.write(string(line), peer.CallOptions{})
+	c.write(string(line), o)
 	return nil
 }
 

@@ -27,7 +27,7 @@ func (k *Kernel) handle(ctx context.Context, in *peer.Inbound) (peer.Reply, erro
 		return k.initialize(c, in)
 	}
 	facts := c.conn.state.snapshot()
-	route, req, err := k.admit(c, in, &facts)
+	route, req, err := k.admit(c, in, facts)
 	if err != nil {
 		return peer.Reply{}, err
 	}

@@ -36,9 +36,9 @@ type KernelOptions struct {
 	// Capabilities are what this server declares.
 	Capabilities mcp.ServerCapabilities
 	// CapabilitiesFor, where it is not nil, returns what is declared to the
-	// sender of a message in place of Capabilities. What it returns is shared
-	// and must not change; it is called for every message that says itself who
-	// sends it, and must be quick.
+	// sender of a message in place of Capabilities; nil from it is those. What
+	// it returns is shared and must not change; it is called for every message
+	// that says itself who sends it, and must be quick.
 	CapabilitiesFor func(t peer.TransportContext) *mcp.ServerCapabilities
 	// Instructions tell a model how to use this server; empty is none.
 	Instructions string
@@ -50,7 +50,8 @@ type KernelOptions struct {
 	NewRound func(ctx context.Context, in *peer.Inbound, req peer.Message) Round
 	// Bridge is called where a handler asks for input in a revision whose
 	// answers cannot: it gets the input by other means, writes it into the
-	// request, and calls the handler again. Nil refuses.
+	// request, and calls the handler again, which may ask for more. Nil
+	// refuses.
 	Bridge func(ctx context.Context, req peer.Message, ask *mcp.InputRequiredResult, again func() (wire.Value, error)) (wire.Value, error)
 	// OnInitialized is told about each connection whose client has confirmed
 	// the handshake, once, before anything that comes after it is handled.
@@ -146,7 +147,7 @@ func (k *Kernel) Serve(ctx context.Context, conn *Connection, in *peer.Inbound) 
 }
 
 func (k *Kernel) serve(c *core, in *peer.Inbound) (peer.Reply, error) {
-	reply, err := k.chain.Handle(&c.ctx, in)
+	reply, err := k.chain.Handle((*handlerContext)(c), in)
 	if err == nil && c.offer != nil {
 		err = k.accept(c)
 	}
@@ -169,7 +170,7 @@ func (k *Kernel) ServeEnvelope(ctx context.Context, in *peer.Inbound, opts *Opti
 		return peer.Reply{}, err
 	}
 	x.conn.beReady(opts, x.letter.Revision)
-	x.conn.state.facts.letter, x.conn.state.facts.server = x.letter.Meta, k.capabilities(in.Transport)
+	x.conn.state.first.letter, x.conn.state.first.server = x.letter.Meta, k.capabilities(in.Transport)
 	defer x.conn.Close(ctx)
 	x.core.begin(ctx, &x.conn, in, x.letter.LogLevel)
 	return k.serve(&x.core, in)
@@ -202,7 +203,9 @@ func (k *Kernel) open(l *letter, in *peer.Inbound) error {
 // capabilities are what is declared to the sender of a message.
 func (k *Kernel) capabilities(t peer.TransportContext) *mcp.ServerCapabilities {
 	if k.opts.CapabilitiesFor != nil {
-		return k.opts.CapabilitiesFor(t)
+		if caps := k.opts.CapabilitiesFor(t); caps != nil {
+			return caps
+		}
 	}
 	return &k.opts.Capabilities
 }

@@ -2,6 +2,7 @@ package connection
 
 import (
 	"context"
+	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -61,7 +62,7 @@ type core struct {
 	offer     *offer // what initialize is about to settle
 	server    mcp.ServerSession
 	forClient mcp.ClientSession
-	ctx       messageContext
+	ctx       context.Context     // that the message came with
 	masked    notifyOnlyTransport // what in.transport may point to
 }
 
@@ -75,19 +76,23 @@ type inbound struct {
 	logLevel  mcp.LoggingLevel // asked for by the request itself
 }
 
-// messageContext is the context of a handler. It carries the core.
-type messageContext struct {
-	context.Context
-	core *core
-}
+// handlerContext is a core as the context of its handler: that of the message,
+// with the session in it.
+type handlerContext core
 
 type coreKey struct{}
 
-func (c *messageContext) Value(key any) any {
-	if key == (coreKey{}) {
-		return c.core
+func (c *handlerContext) Deadline() (time.Time, bool) { return c.ctx.Deadline() }
+func (c *handlerContext) Done() <-chan struct{}       { return c.ctx.Done() }
+func (c *handlerContext) Err() error                  { return c.ctx.Err() }
+func (c *handlerContext) Value(key any) any {
+	switch {
+	case key == coreKey{}:
+		return (*core)(c)
+	case key == mcp.SessionKey{} && !c.conn.client:
+		return &c.server
 	}
-	return c.Context.Value(key)
+	return c.ctx.Value(key)
 }
 
 func coreFrom(ctx context.Context) *core {
@@ -111,10 +116,7 @@ func (c *core) begin(ctx context.Context, conn *Connection, in *peer.Inbound, le
 	}
 	c.in.transport = c.transportFor(in.Transport)
 	c.server.SessionCore, c.forClient.SessionCore = c, c
-	if !conn.client {
-		ctx = mcp.WithSession(ctx, &c.server)
-	}
-	c.ctx = messageContext{ctx, c}
+	c.ctx = ctx
 }
 
 // requestedLevel is the level of the logs that a message asks for. Only a request

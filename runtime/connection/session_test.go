@@ -3,6 +3,7 @@ package connection_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -321,7 +322,11 @@ func TestAMissingCapabilityIsTheErrorOfTheRevision(t *testing.T) {
 
 	old := *modern
 	old.Revision = mcp.Revision20251125
-	require.Nil(t, peer.AsError(&old), "no code is invented for a revision that has none")
+	e = peer.AsError(fmt.Errorf("ask: %w", &old))
+	require.EqualValues(t, mcp.CodeInvalidRequest, e.Code, "no code is invented for a revision that has none")
+	require.Equal(t, `The client did not declare the capability "elicitation.url", which the request needs`, e.Message)
+	require.JSONEq(t, `{"requiredCapabilities":{"elicitation":{"url":{}}}}`, string(e.Data))
+	require.Nil(t, peer.AsError(&connection.CapabilityError{Capability: "tools"}), "a server's own business")
 	require.Equal(t, `send "elicitation/create": the peer did not declare the capability "elicitation.url"`, old.Error())
 }
 
@@ -344,4 +349,53 @@ func TestTheSessionOfAClient(t *testing.T) {
 	conn.Settle(mcp.Revision20260728)
 	require.NoError(t, s.ReportProgress(t.Context(), peer.Progress{Done: 2}))
 	require.Len(t, related.progress, 1, "only servers report there")
+}
+
+// Each helper of a server's session, and which channel what it sends takes: that
+// of the request being handled, or the connection's own.
+func TestEveryHelperOfASessionTakesItsChannel(t *testing.T) {
+	const related, standalone = "related", "standalone"
+	s, alone, back := session(t, "2025-11-25", allCapabilities())
+	ctx, note := t.Context(), json.RawMessage(`1`)
+	back.answer = `{"action":"decline","roots":[],"role":"assistant","model":"m","content":{"type":"text","text":"t"}}`
+	for _, helper := range []struct {
+		method, channel string
+		send            func() error
+	}{
+		{mcp.MethodCreateMessage, related, func() error {
+			_, err := s.CreateMessage(ctx, &mcp.CreateMessageRequest{MaxTokens: 1})
+			return err
+		}},
+		{mcp.MethodListRoots, related, func() error { _, err := s.ListRoots(ctx); return err }},
+		{mcp.MethodElicit, related, func() error {
+			_, err := s.ElicitForm(ctx, &mcp.ElicitRequestFormParams{Message: "?"})
+			return err
+		}},
+		{mcp.MethodElicit, related, func() error {
+			_, err := s.ElicitURL(ctx, &mcp.ElicitRequestURLParams{Message: "?", URL: "https://a.b", ElicitationID: "e"})
+			return err
+		}},
+		{mcp.MethodElicitationComplete, related, func() error {
+			return s.SendElicitComplete(ctx, &mcp.ElicitationCompleteNotification{ElicitationID: "e"})
+		}},
+		{mcp.MethodLoggingMessage, related, func() error {
+			return s.SendLogMessage(ctx, &mcp.LoggingMessageNotification{Level: "info", Data: note})
+		}},
+		{mcp.MethodProgress, related, func() error {
+			return s.SendProgress(ctx, &mcp.ProgressNotification{ProgressToken: wire.IntToken(9), Progress: 1})
+		}},
+		{mcp.MethodPing, standalone, func() error { return s.Ping(ctx) }},
+		{mcp.MethodToolListChanged, standalone, func() error { return s.SendToolListChanged(ctx) }},
+		{mcp.MethodPromptListChanged, standalone, func() error { return s.SendPromptListChanged(ctx) }},
+		{mcp.MethodResourceListChanged, standalone, func() error { return s.SendResourceListChanged(ctx) }},
+		{mcp.MethodResourceUpdated, standalone, func() error {
+			return s.SendResourceUpdated(ctx, &mcp.ResourceUpdatedNotification{URI: "a:b"})
+		}},
+	} {
+		require.NoError(t, helper.send(), helper.method)
+		sent := map[string][]string{related: back.take(), standalone: alone.take()}
+		require.Len(t, sent[helper.channel], 1, helper.method)
+		require.Contains(t, sent[helper.channel][0], `"method":"`+helper.method+`"`)
+		require.Len(t, slices.Concat(sent[related], sent[standalone]), 1, helper.method)
+	}
 }

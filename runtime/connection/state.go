@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -25,14 +26,19 @@ type InFlight interface {
 type State struct {
 	inFlight InFlight // never changes
 
-	mu    sync.Mutex // no other lock is taken under it
-	facts facts
+	now   atomic.Pointer[facts]
+	first facts // what now leads to in the beginning
+
+	mu            sync.Mutex // to replace now, and for what follows; no other lock is taken under it
+	subscriptions map[string]struct{}
+	values        map[any]any
 }
 
-// facts are what the mutex protects. What the pointers lead to never changes.
+// facts are what is known about the peer. They never change, nor does what they
+// lead to: others take their place.
 type facts struct {
 	revision            wire.Revision
-	request             *wire.Frame // how requests are written
+	request             *spelling // how requests are written
 	params              *mcp.InitializeRequest
 	caps                *mcp.ClientCapabilities
 	letter              json.RawMessage // an envelope of which params and caps are still to be read
@@ -41,8 +47,6 @@ type facts struct {
 	initialized         bool
 	ready               chan struct{} // closed when initialized; made at the first question
 	logLevel            mcp.LoggingLevel
-	subscriptions       map[string]struct{}
-	values              map[any]any
 }
 
 // alwaysReady is shared by all connections that were ready when asked first.
@@ -54,18 +58,17 @@ var alwaysReady = func() chan struct{} {
 
 func (f *facts) accepted() bool { return f.params != nil || f.initialized }
 
-// update is the one door to the facts.
+// update puts others in the place of the facts.
 func (s *State) update(change func(*facts)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	change(&s.facts)
+	f := *s.now.Load()
+	change(&f)
+	s.now.Store(&f)
 }
 
-// snapshot returns the facts as they are. The maps are not to be touched.
-func (s *State) snapshot() (f facts) {
-	s.update(func(now *facts) { f = *now })
-	return f
-}
+// snapshot returns the facts as they are.
+func (s *State) snapshot() *facts { return s.now.Load() }
 
 // ClientCapabilities returns what the client declared, nil where that is
 // unknown. It is not to be changed.
@@ -84,15 +87,17 @@ func (s *State) ClientParams() *mcp.InitializeRequest {
 // sender returns what is known about the client. An envelope is read when it is
 // needed first: most requests never ask.
 func (s *State) sender() (caps *mcp.ClientCapabilities, params *mcp.InitializeRequest) {
-	s.update(func(f *facts) {
-		if f.letter != nil {
-			e := Envelope{Revision: f.revision, Meta: f.letter}
-			info, caps := e.Sender()
-			f.setSender(f.revision, info, caps)
-		}
-		caps, params = f.caps, f.params
-	})
-	return caps, params
+	if s.snapshot().letter != nil {
+		s.update(func(f *facts) {
+			if f.letter != nil {
+				e := Envelope{Revision: f.revision, Meta: f.letter}
+				info, caps := e.Sender()
+				f.setSender(f.revision, info, caps)
+			}
+		})
+	}
+	f := s.snapshot()
+	return f.caps, f.params
 }
 
 // setSender records who sent an envelope: nothing without capabilities, the
@@ -128,10 +133,7 @@ func (s *State) SetServerCapabilities(caps *mcp.ServerCapabilities) {
 }
 
 // Negotiated returns the revision being spoken.
-func (s *State) Negotiated() (r wire.Revision) {
-	s.update(func(f *facts) { r = f.revision })
-	return r
-}
+func (s *State) Negotiated() wire.Revision { return s.snapshot().revision }
 
 // InFlight returns the table of the requests being handled.
 func (s *State) InFlight() InFlight {
@@ -190,40 +192,40 @@ func (s *State) Subscribe(uri string) bool {
 // subscribe is Subscribe with a bound, 0 for none. ok is false where the bound
 // stands in the way.
 func (s *State) subscribe(uri string, most int) (added, ok bool) {
-	ok = true
-	s.update(func(f *facts) {
-		if _, has := f.subscriptions[uri]; has {
-			return
-		}
-		if most > 0 && len(f.subscriptions) >= most {
-			ok = false
-			return
-		}
-		if f.subscriptions == nil {
-			f.subscriptions = make(map[string]struct{})
-		}
-		f.subscriptions[uri] = struct{}{}
-		added = true
-	})
-	return added, ok
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, has := s.subscriptions[uri]; has {
+		return false, true
+	}
+	if most > 0 && len(s.subscriptions) >= most {
+		return false, false
+	}
+	if s.subscriptions == nil {
+		s.subscriptions = make(map[string]struct{})
+	}
+	s.subscriptions[uri] = struct{}{}
+	return true, true
 }
 
 // Unsubscribe takes back what Subscribe recorded.
 func (s *State) Unsubscribe(uri string) {
-	s.update(func(f *facts) { delete(f.subscriptions, uri) })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.subscriptions, uri)
 }
 
 // Subscribed tells whether the client wants to hear of changes of a resource.
 func (s *State) Subscribed(uri string) bool {
-	var has bool
-	s.update(func(f *facts) { _, has = f.subscriptions[uri] })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, has := s.subscriptions[uri]
 	return has
 }
 
 // Subscriptions lists the resources of whose changes the client wants to hear,
 // in order.
 func (s *State) Subscriptions() []string {
-	var uris []string
-	s.update(func(f *facts) { uris = slices.Sorted(maps.Keys(f.subscriptions)) })
-	return uris
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.subscriptions))
 }

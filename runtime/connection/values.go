@@ -18,37 +18,41 @@ func (k *Key[T]) String() string { return k.name }
 
 // Get returns the value and whether there is one.
 func (k *Key[T]) Get(s *State) (T, bool) {
-	var v T
-	var has bool
-	s.update(func(f *facts) { v, has = f.values[k].(T) })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v, has := s.values[k].(T)
 	return v, has
 }
 
 // Set keeps a value.
 func (k *Key[T]) Set(s *State, v T) {
-	s.update(func(f *facts) { f.setValue(k, v) })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.setValue(k, v)
 }
 
 // Delete forgets the value.
 func (k *Key[T]) Delete(s *State) {
-	s.update(func(f *facts) { delete(f.values, k) })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.values, k)
 }
 
 // Update replaces the value by what change makes of it, with nothing in
 // between, and returns the new one. The change must not use the state.
 func (k *Key[T]) Update(s *State, change func(T) T) T {
-	var v T
-	s.update(func(f *facts) {
-		v, _ = f.values[k].(T)
-		v = change(v)
-		f.setValue(k, v)
-	})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v, _ := s.values[k].(T)
+	v = change(v)
+	s.setValue(k, v)
 	return v
 }
 
-func (f *facts) setValue(k, v any) {
-	if f.values == nil {
-		f.values = make(map[any]any)
+// setValue keeps a value. The lock is held.
+func (s *State) setValue(k, v any) {
+	if s.values == nil {
+		s.values = make(map[any]any)
 	}
-	f.values[k] = v
+	s.values[k] = v
 }

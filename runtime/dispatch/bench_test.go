@@ -88,6 +88,14 @@ func callerIn(ctx context.Context, out peer.Outbound) func() error {
 	}
 }
 
+// framed calls as a connection does, which says for each call how it is written.
+func framed(out peer.Outbound) func() error {
+	opts := []peer.CallOption{peer.WithFrame(benchFrame)}
+	return func() error {
+		return out.Call(context.Background(), benchRequest, benchRequest.NewResult(), opts...)
+	}
+}
+
 // run spreads b.N calls over so many goroutines.
 func run(b *testing.B, parallel int, call func() error) {
 	b.ReportAllocs()
@@ -230,6 +238,7 @@ func TestAllocationsStayWithinTheBudget(t *testing.T) {
 		most float64
 	}{
 		{"both sides of a pipe", caller(piped), 24},
+		{"both sides of a pipe, with a frame of the call's", framed(piped), 24},
 		{"in process", caller(direct), 12},
 	} {
 		got := testing.AllocsPerRun(1000, func() { require.NoError(t, budget.call()) })

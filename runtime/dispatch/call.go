@@ -16,7 +16,6 @@ import (
 // progress reports, then the outcome.
 type call struct {
 	id         wire.RequestID
-	key        wire.RequestID
 	method     string
 	onProgress func(peer.Progress)
 	wake       chan struct{} // holds one signal
@@ -84,7 +83,7 @@ func (c *Conn) call(ctx context.Context, out way, req peer.Message, res wire.Val
 
 // send writes the request of a call.
 func (c *Conn) send(ctx context.Context, out way, k *call, req peer.Message, o *peer.CallOptions) error {
-	f := c.opts.Frame(k.method)
+	f := c.opts.frame(k.method, o.Frame)
 	if k.onProgress != nil {
 		f = withToken(f, k.id.Token())
 	}
@@ -164,7 +163,7 @@ func (c *Conn) outcome(ctx context.Context, out way, k *call, res wire.Value, o 
 		return nil
 	}
 	var f wire.Frame
-	if own := c.opts.Frame(k.method); own != nil {
+	if own := c.opts.frame(k.method, o.Frame); own != nil {
 		f = *own
 	}
 	f.Checked = true
@@ -188,7 +187,7 @@ func (c *Conn) takeBack(ctx context.Context, out way, k *call, o *peer.CallOptio
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), courtesy)
 	defer cancel()
 	done := make(chan error, 1)
-	go func() { done <- c.notify(ctx, way{Writer: out.Writer}, n) }() // ends at the end of ctx, if the Writer keeps its word
+	go func() { done <- c.notify(ctx, way{Writer: out.Writer}, n, nil) }() // ends at the end of ctx, if the Writer keeps its word
 	var err error
 	select {
 	case err = <-done:
@@ -201,12 +200,13 @@ func (c *Conn) takeBack(ctx context.Context, out way, k *call, o *peer.CallOptio
 
 // notify sends a notification. The error tells only that it cannot be written
 // down.
-func (c *Conn) notify(ctx context.Context, out way, n peer.Notification) error {
+func (c *Conn) notify(ctx context.Context, out way, n peer.Notification, opts []peer.CallOption) error {
 	method := n.Method()
+	f := c.opts.frame(method, callOptions(opts).Frame)
 	buf := newBuffer()
 	defer buf.free()
 	var err error
-	if buf.b, err = wire.AppendNotification(buf.b, c.opts.Frame(method), method, n); err != nil {
+	if buf.b, err = wire.AppendNotification(buf.b, f, method, n); err != nil {
 		return fmt.Errorf("send %q: %w", method, err)
 	}
 	if err = ctx.Err(); err == nil && c.over() {

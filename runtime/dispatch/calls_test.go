@@ -419,6 +419,41 @@ func TestTheFrameWritesAndReads(t *testing.T) {
 	})
 }
 
+func TestAMessageMaySayItselfHowItIsWritten(t *testing.T) {
+	named := func(name string) peer.CallOption {
+		return peer.WithFrame(&wire.Frame{Revision: mcp.Revision20241105, Meta: []wire.Entry{{Name: "x", Value: []byte(`"` + name + `"`)}}})
+	}
+	note := &mcp.LoggingMessageNotification{Level: "info", Data: []byte("1")}
+	bubble(t, func(t *testing.T) {
+		c, r := newConn(t, &dispatch.Options{
+			Frame: func(string) *wire.Frame { return &wire.Frame{Revision: mcp.Revision20251125} },
+			Handler: handlers{"echo": func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+				if err := in.Back.Notify(ctx, note, named("c")); err != nil {
+					return peer.Reply{}, err
+				}
+				return result(`{}`)
+			}},
+		})
+		var res *mcp.CallToolResult
+		call := start(func() (err error) {
+			res, err = peer.SendRequest(t.Context(), c, &mcp.CallToolRequest{Name: "a"}, named("a"), peer.OnProgress(func(peer.Progress) {}))
+			return err
+		})
+		require.Equal(t, []string{`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","_meta":{"x":"a","progressToken":1}}}`}, r.take())
+		deliver(c, `{"jsonrpc":"2.0","id":1,"result":{"content":[],"structuredContent":7}}`)
+		require.NoError(t, call.over(t))
+		require.Contains(t, res.Extra, "structuredContent", "its revision does not know the member")
+
+		require.NoError(t, c.Notify(t.Context(), note, named("b")))
+		deliver(c, `{"jsonrpc":"2.0","id":1,"method":"echo"}`)
+		require.Equal(t, []string{
+			`{"jsonrpc":"2.0","method":"notifications/message","params":{"data":1,"level":"info","_meta":{"x":"b"}}}`,
+			`{"jsonrpc":"2.0","method":"notifications/message","params":{"data":1,"level":"info","_meta":{"x":"c"}}}`,
+			`{"jsonrpc":"2.0","id":1,"result":{}}`,
+		}, r.take())
+	})
+}
+
 func TestTheFailureOfACallbacksGoroutineLeavesNothing(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c, _ := newConn(t, nil)

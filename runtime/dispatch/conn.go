@@ -31,8 +31,6 @@ type Conn struct {
 // to [Conn.ReadLines]. It runs until [Conn.Shutdown].
 func New(out Writer, opts *Options) *Conn {
 	c := &Conn{opts: opts.complete("pipe"), out: out, closed: make(chan struct{})}
-	c.state.calls = make(map[wire.RequestID]*call)
-	c.state.requests = make(map[wire.RequestID]*exchange)
 	c.state.alarm.ring = c.state.expire
 	c.notes = lane[*exchange]{do: c.handleNote, limit: c.opts.MaxWaiting, tasks: &c.tasks}
 	c.notes.weigh, c.notes.mostWeigh = (*exchange).size, heaviest*c.opts.MaxMessage
@@ -65,8 +63,8 @@ func (c *Conn) Call(ctx context.Context, req peer.Message, res wire.Value, opts 
 }
 
 // Notify implements [peer.Outbound].
-func (c *Conn) Notify(ctx context.Context, n peer.Notification, _ ...peer.CallOption) error {
-	return c.notify(ctx, way{Writer: c.out}, n)
+func (c *Conn) Notify(ctx context.Context, n peer.Notification, opts ...peer.CallOption) error {
+	return c.notify(ctx, way{Writer: c.out}, n, opts)
 }
 
 // InFlight returns the table of the requests being handled.
@@ -103,10 +101,10 @@ func (c *Conn) Shutdown(ctx context.Context, cause error) {
 		close(c.closed)
 		c.notes.end()
 		for _, x := range left.requests {
-			x.cancel(closure(cause))
+			x.ctx.cancel(closure(cause))
 		}
 		if left.noting != nil {
-			left.noting.cancel(closure(cause))
+			left.noting.ctx.cancel(closure(cause))
 		}
 		c.sayGoodbye(last, left.unheard)
 		c.replies.end()
@@ -114,10 +112,8 @@ func (c *Conn) Shutdown(ctx context.Context, cause error) {
 	if !wait(ctx, &c.handlers) {
 		c.opts.Logger.Warn("handlers are still running after the connection was closed", "requests", c.state.list())
 	}
-	if f, ok := c.out.(interface{ Flush(context.Context) error }); ok {
-		if err := f.Flush(last); err != nil {
-			c.opts.Logger.Debug("not all was written before the connection was closed", "error", err)
-		}
+	if err := c.flush(last); err != nil {
+		c.opts.Logger.Debug("not all was written before the connection was closed", "error", err)
 	}
 	wait(last, &c.tasks)
 }

@@ -17,10 +17,11 @@ import (
 // The bytes belong to the dispatcher until o.Release is called. What the
 // message's handler sees are the values of ctx, and it ends when ctx does.
 func (c *Conn) Deliver(ctx context.Context, data []byte, o Origin) {
-	c.deliver(ctx, parcel{data: data, release: o.Release}, &o)
+	c.deliver(ctx, parcel{data: data, release: o.Release}, &o, false)
 }
 
-func (c *Conn) deliver(ctx context.Context, p parcel, o *Origin) {
+// deliver is Deliver. More tells that other messages are there already.
+func (c *Conn) deliver(ctx context.Context, p parcel, o *Origin, more bool) {
 	switch {
 	case c.over():
 		p.free()
@@ -31,7 +32,7 @@ func (c *Conn) deliver(ctx context.Context, p parcel, o *Origin) {
 		c.batch(ctx, p, o)
 	default:
 		m, err := wire.ReadMessage(p.data, nil)
-		c.route(ctx, inbound{m: m, err: err, parcel: p}, o, nil)
+		c.route(ctx, inbound{m: m, err: err, parcel: p, more: more}, o, nil)
 	}
 }
 
@@ -40,6 +41,7 @@ type inbound struct {
 	m      wire.Message
 	err    error // why it could not be read, m is then what is known of it
 	parcel parcel
+	more   bool // others are there already
 }
 
 // route hands a message on. b is the batch that it is in, if it is in one.

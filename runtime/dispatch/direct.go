@@ -49,7 +49,6 @@ func Pair(client, server *Options) (*Direct, *Direct) {
 
 func newDirect(opts *Options, l *link) *Direct {
 	d := &Direct{opts: opts.complete("direct"), link: l}
-	d.table.requests = make(map[wire.RequestID]*directExchange)
 	d.table.alarm.ring = d.table.expire
 	d.notes = lane[*directNote]{do: d.handleNote, limit: d.opts.MaxWaiting, tasks: &l.tasks}
 	d.inFlight.table = d
@@ -63,7 +62,7 @@ func (d *Direct) Call(ctx context.Context, req peer.Message, res wire.Value, opt
 		return abandoned(ctx, method)
 	}
 	o := callOptions(opts)
-	x := &directExchange{to: d.peer, from: d, parent: ctx, onProgress: o.OnProgress}
+	x := &directExchange{to: d.peer, from: d, parent: ctx, onProgress: o.OnProgress, frame: o.Frame}
 	x.in.Method, x.in.Transport, x.in.Back = method, d.peer.opts.Transport, x
 	x.ctx, x.cancel = context.WithCancelCause(ctx)
 	defer x.cancel(nil)
@@ -74,11 +73,11 @@ func (d *Direct) Call(ctx context.Context, req peer.Message, res wire.Value, opt
 }
 
 // Notify implements [peer.Outbound]. The handler runs in another goroutine.
-func (d *Direct) Notify(ctx context.Context, n peer.Notification, _ ...peer.CallOption) error {
+func (d *Direct) Notify(ctx context.Context, n peer.Notification, opts ...peer.CallOption) error {
 	in := peer.Inbound{Method: n.Method(), Transport: d.peer.opts.Transport, Value: n}
 	if d.opts.Strict {
 		var err error
-		if in.Params, err = written(d.opts.Frame(in.Method), n); err != nil {
+		if in.Params, err = written(d.opts.frame(in.Method, callOptions(opts).Frame), n); err != nil {
 			return fmt.Errorf("send %q: %w", in.Method, err)
 		}
 		if in.Value = nil; string(in.Params) == "{}" {

@@ -98,6 +98,21 @@ func TestAStrictPairWritesAndReads(t *testing.T) {
 	require.Equal(t, []string{"x/changed", `x/changed{"a":1}`}, notes)
 }
 
+func TestAMessageInProcessMaySayItselfHowItIsWritten(t *testing.T) {
+	var params []string
+	c, s := pair(t, peer.HandlerFunc(func(_ context.Context, in *peer.Inbound) (peer.Reply, error) {
+		params = append(params, string(in.Params))
+		return peer.Reply{Result: &mcp.CallToolResult{StructuredContent: json.RawMessage(`{}`)}}, nil
+	}), func(client, server *dispatch.Options) { client.Strict, server.Strict = true, true })
+	own := peer.WithFrame(&wire.Frame{Revision: mcp.Revision20241105, Meta: []wire.Entry{{Name: "x", Value: []byte("1")}}})
+	res, err := peer.SendRequest(t.Context(), c, &mcp.CallToolRequest{Name: "a"}, own)
+	require.NoError(t, err)
+	require.Contains(t, res.Extra, "structuredContent")
+	require.NoError(t, c.Notify(t.Context(), &mcp.RootsListChangedNotification{}, own))
+	s.Close()
+	require.Equal(t, []string{`{"name":"a","_meta":{"x":1}}`, `{"_meta":{"x":1}}`}, params)
+}
+
 func TestErrorsOfAHandlerInProcess(t *testing.T) {
 	h := handlers{
 		"ping":                     func(context.Context, *peer.Inbound) (peer.Reply, error) { return peer.Reply{}, errBroken },

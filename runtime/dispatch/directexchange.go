@@ -18,6 +18,7 @@ type directExchange struct {
 	ctx        context.Context // of the handler
 	cancel     context.CancelCauseFunc
 	onProgress func(peer.Progress)
+	frame      *wire.Frame // of the caller's choice, may be nil
 	gate       gate
 
 	// The table's lock guards what follows.
@@ -79,7 +80,7 @@ func (x *directExchange) load(req peer.Message) error {
 		x.in.Value = req
 		return nil
 	}
-	f := x.from.opts.Frame(x.in.Method)
+	f := x.from.opts.frame(x.in.Method, x.frame)
 	if x.onProgress != nil {
 		f = withToken(f, x.in.Token)
 	}
@@ -94,6 +95,9 @@ func (x *directExchange) load(req peer.Message) error {
 // handle calls the handler. It returns a result or an error.
 func (x *directExchange) handle() (reply peer.Reply, err error) {
 	defer catch(&err)
+	if f := x.to.opts.Arrive; f != nil {
+		contain(x.to.opts.Logger, "arrival hook", func() { f(&x.in) })
+	}
 	h := x.to.opts.Handler
 	if h == nil {
 		return peer.Reply{}, errNoMethod(x.in.Method)
@@ -117,7 +121,7 @@ func (x *directExchange) take(reply peer.Reply, res wire.Value) (err error) {
 	if buf.b, err = wire.Append(buf.b, reply.Frame, reply.Result); err != nil {
 		return resultError{err}
 	}
-	if err := wire.Decode(buf.b, x.from.opts.Frame(x.in.Method), res); err != nil {
+	if err := wire.Decode(buf.b, x.from.opts.frame(x.in.Method, x.frame), res); err != nil {
 		return localError{fmt.Errorf("answer to %q: %w", x.in.Method, err)}
 	}
 	return nil

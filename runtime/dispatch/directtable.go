@@ -15,7 +15,7 @@ type directTable struct {
 	isClosed bool
 	cause    error
 	last     int64 // the id of the last call
-	requests map[wire.RequestID]*directExchange
+	requests table[*directExchange]
 	alarm    alarm
 	noting   *directNote // the notification being handled
 }
@@ -30,17 +30,17 @@ func (t *directTable) admit(x *directExchange, id wire.RequestID, p patience, mo
 	if id.IsZero() {
 		id = t.mint()
 	}
-	if _, taken := t.requests[key(id)]; taken {
+	if t.requests.get(id) != nil {
 		return &IDInUseError{Method: x.in.Method, ID: id}
 	}
-	if len(t.requests) >= most {
+	if t.requests.len() >= most {
 		return errTooMany
 	}
 	x.in.ID = id
 	if x.onProgress != nil {
 		x.in.Token = id.Token()
 	}
-	t.requests[key(id)] = x
+	t.requests.put(id, x)
 	x.to.link.handlers.Add(1)
 	if due := x.clock.start(p); !due.IsZero() {
 		t.alarm.by(due)
@@ -52,7 +52,7 @@ func (t *directTable) mint() wire.RequestID {
 	for {
 		t.last++
 		id := wire.IntID(t.last)
-		if _, taken := t.requests[id]; !taken {
+		if t.requests.get(id) == nil {
 			return id
 		}
 	}
@@ -63,7 +63,7 @@ func (t *directTable) mint() wire.RequestID {
 func (t *directTable) conclude(x *directExchange) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.requests, key(x.in.ID))
+	t.requests.drop(x.in.ID)
 	return x.err
 }
 
@@ -80,7 +80,7 @@ func (t *directTable) end(x *directExchange, err, cause error) {
 func (t *directTable) cancel(id wire.RequestID, why *CancelledError) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	x := t.requests[key(id)]
+	x := t.requests.get(id)
 	if x == nil || x.err != nil {
 		return false
 	}
@@ -99,7 +99,7 @@ func (t *directTable) touch(x *directExchange) {
 func (t *directTable) find(token wire.ProgressToken) *directExchange {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.requests[key(token.ID())]
+	return t.requests.get(token.ID())
 }
 
 // expire ends the requests whose time has run out.
@@ -111,7 +111,7 @@ func (t *directTable) expire() {
 		return
 	}
 	now := time.Now()
-	for _, x := range t.requests {
+	for x := range t.requests.all {
 		switch {
 		case x.err != nil:
 		case x.clock.over(now):
@@ -138,8 +138,8 @@ func (t *directTable) note(n *directNote) error {
 func (t *directTable) list() []wire.RequestID {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	ids := make([]wire.RequestID, 0, len(t.requests))
-	for _, x := range t.requests {
+	ids := make([]wire.RequestID, 0, t.requests.len())
+	for x := range t.requests.all {
 		ids = append(ids, x.in.ID)
 	}
 	return ids
@@ -154,7 +154,7 @@ func (t *directTable) close(cause error) bool {
 	}
 	t.isClosed, t.cause = true, cause
 	t.alarm.stop()
-	for _, x := range t.requests {
+	for x := range t.requests.all {
 		t.end(x, &peer.ClosedError{Method: x.in.Method, Cause: cause}, closure(cause))
 	}
 	if t.noting != nil {

@@ -14,11 +14,11 @@ import (
 type exchange struct {
 	in     peer.Inbound
 	conn   *Conn
-	ctx    context.Context
-	cancel context.CancelCauseFunc
+	ctx    handling
 	parcel parcel
 	out    Writer
 	batch  *batch // that the answer goes into, nil for none
+	more   bool   // other messages came together with this one
 	gate   gate
 
 	// The connection's state guards what follows.
@@ -28,7 +28,7 @@ type exchange struct {
 
 // newExchange returns the exchange of a message that has been read.
 func (c *Conn) newExchange(ctx context.Context, in inbound, o *Origin) *exchange {
-	x := &exchange{conn: c, parcel: in.parcel, out: o.Back}
+	x := &exchange{conn: c, parcel: in.parcel, out: o.Back, more: in.more}
 	if x.out == nil {
 		x.out = c.out
 	}
@@ -42,7 +42,7 @@ func (c *Conn) newExchange(ctx context.Context, in inbound, o *Origin) *exchange
 	if x.in.Transport == nil {
 		x.in.Transport = c.opts.Transport
 	}
-	x.ctx, x.cancel = context.WithCancelCause(ctx)
+	x.ctx.Context = ctx
 	return x
 }
 
@@ -59,9 +59,12 @@ func (c *Conn) request(ctx context.Context, in inbound, o *Origin, b *batch) {
 		}
 		return
 	}
+	if f := c.opts.Arrive; f != nil {
+		contain(c.opts.Logger, "arrival hook", func() { f(&x.in) })
+	}
 	switch {
 	case inline:
-		x.serve()
+		x.serve(nil)
 	case w != nil:
 		w.next <- x
 	default:
@@ -80,25 +83,28 @@ type worker struct {
 func (c *Conn) work(w *worker) {
 	defer c.tasks.Done()
 	for x := range w.next {
-		x.serve()
-		if !c.state.rest(w) {
+		if !x.serve(w) {
 			return
 		}
 	}
 }
 
 // serve handles the request and answers it, also where the handler ends the
-// goroutine.
-func (x *exchange) serve() {
+// goroutine. It reports whether w, if there is one, is to wait for another.
+func (x *exchange) serve(w *worker) (again bool) {
 	r, err := reply{}, errExited
 	defer func() {
+		if err == errExited {
+			w = nil
+		}
 		x.gate.shut()
 		x.conn.handlers.Done()
 		x.conclude(r, err)
 		x.free()
-		x.conn.state.leave()
+		again = x.conn.state.leave(w)
 	}()
 	r, err = x.answer()
+	return again
 }
 
 // answer calls the handler and writes down what it returns.
@@ -108,8 +114,7 @@ func (x *exchange) answer() (r reply, err error) {
 	if h == nil {
 		return reply{}, errNoMethod(x.in.Method)
 	}
-	res, err := h.Handle(x.ctx, &x.in)
-	x.gate.shut()
+	res, err := h.Handle(&x.ctx, &x.in)
 	switch {
 	case err != nil:
 		return reply{}, err
@@ -141,7 +146,7 @@ func (x *exchange) conclude(r reply, err error) {
 	log := x.conn.opts.Logger
 	verdict := x.conn.state.conclude(x)
 	if err != nil {
-		logFailure(x.ctx, log, &x.in, err, verdict != speak)
+		logFailure(&x.ctx, log, &x.in, err, verdict != speak)
 	}
 	if verdict == speak {
 		if err != nil {
@@ -166,13 +171,13 @@ func (x *exchange) post(ctx context.Context, r reply) {
 		r.free()
 		return
 	}
-	r.out = x.out
+	r.out, r.envelope.More = x.out, x.more
 	x.conn.sendReply(ctx, r)
 }
 
 // free ends the context of the message and gives its bytes back.
 func (x *exchange) free() {
-	x.cancel(nil)
+	x.ctx.cancel(nil)
 	x.parcel.free()
 }
 
@@ -190,8 +195,8 @@ func (x *exchange) Call(ctx context.Context, req peer.Message, res wire.Value, o
 }
 
 // Notify implements [peer.Outbound].
-func (x *exchange) Notify(ctx context.Context, n peer.Notification, _ ...peer.CallOption) error {
-	return x.conn.notify(ctx, way{x.out, &x.gate}, n)
+func (x *exchange) Notify(ctx context.Context, n peer.Notification, opts ...peer.CallOption) error {
+	return x.conn.notify(ctx, way{x.out, &x.gate}, n, opts)
 }
 
 // Progress implements [peer.BackChannel].
@@ -200,7 +205,7 @@ func (x *exchange) Progress(ctx context.Context, p peer.Progress) error {
 		return nil
 	}
 	return x.gate.report(p.Done, func() error {
-		return x.conn.notify(ctx, way{Writer: x.out}, &progress{x.in.Token, p})
+		return x.conn.notify(ctx, way{Writer: x.out}, &progress{x.in.Token, p}, nil)
 	})
 }
 

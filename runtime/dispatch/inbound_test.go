@@ -318,6 +318,37 @@ func TestAnInterceptComesFirst(t *testing.T) {
 	})
 }
 
+func TestRequestsAreSeenAsTheyArrive(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var seen []string
+		c, r := newConn(t, &dispatch.Options{
+			Batches: func() bool { return true },
+			Arrive: func(in *peer.Inbound) {
+				seen = append(seen, in.Method+string(in.Params))
+				if in.Method == "bad" {
+					panic("a hook that fails")
+				}
+			},
+			Handler: peer.HandlerFunc(func(context.Context, *peer.Inbound) (peer.Reply, error) { return result(`{}`) }),
+		})
+		deliver(c, request(1, "bad"), note("x"), request(2, "initialize"), `[`+request(3, "a")+`,`+request(4, "b")+`]`,
+			`{"jsonrpc":"2.0","id":5,"method":"c","params":{"d":1}}`)
+		require.Equal(t, []string{"bad", "initialize", "a", "b", `c{"d":1}`}, seen, "whatever their handlers do")
+		require.Len(t, r.take(), 4)
+	})
+
+	var seen []string
+	client, _ := pair(t, peer.HandlerFunc(func(context.Context, *peer.Inbound) (peer.Reply, error) {
+		seen = append(seen, "handled")
+		return peer.Reply{Result: &mcp.EmptyResult{}}, nil
+	}), func(_, server *dispatch.Options) {
+		server.Arrive = func(in *peer.Inbound) { seen = append(seen, in.Method) }
+	})
+	_, err := peer.SendRequest(t.Context(), client, &mcp.PingRequest{})
+	require.NoError(t, err)
+	require.Equal(t, []string{"ping", "handled"}, seen)
+}
+
 func TestTooManyNotificationsAreReported(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		release := make(chan struct{})

@@ -25,7 +25,7 @@ func (c *Conn) cancelRequest(id wire.RequestID, reason string) bool {
 		return false
 	}
 	x.gate.mute()
-	x.cancel(&CancelledError{Reason: reason})
+	x.ctx.cancel(&CancelledError{Reason: reason})
 	return true
 }
 

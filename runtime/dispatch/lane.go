@@ -16,6 +16,7 @@ type lane[T any] struct {
 	waiting []T
 	weight  int
 	busy    bool
+	calm    moment // when nothing is waiting or being done
 	ended   bool
 }
 
@@ -72,6 +73,7 @@ func (l *lane[T]) next() (x T, ok bool) {
 	defer l.mu.Unlock()
 	if len(l.waiting) == 0 {
 		l.waiting, l.busy = nil, false
+		l.calm.come()
 		return x, false
 	}
 	var none T
@@ -79,6 +81,13 @@ func (l *lane[T]) next() (x T, ok bool) {
 	l.waiting = l.waiting[1:]
 	l.weight -= l.weightOf(x)
 	return x, true
+}
+
+// done returns a channel that is closed when nothing is waiting or being done.
+func (l *lane[T]) done() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.calm.await(!l.busy)
 }
 
 // end lets nothing more be put on the lane. What is waiting is still done.

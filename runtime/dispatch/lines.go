@@ -32,7 +32,7 @@ func (c *Conn) ReadLines(ctx context.Context, r io.Reader, o Origin) error {
 		case err != nil:
 			return err
 		default:
-			c.deliver(ctx, parcel{data: line.b, own: line}, &o)
+			c.deliver(ctx, parcel{data: line.b, own: line}, &o, l.r.Buffered() > 0)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"sync"
 )
 
@@ -24,7 +25,7 @@ type LineWriter struct {
 	spare   []byte // what waiting was before, to be used again
 	writing bool   // somebody is at it, and sees to all that is waiting
 	err     error
-	changed chan struct{} // closed when a Write is over, nil if nobody waits for that
+	changed moment // when a Write is over
 	broken  func(error)
 }
 
@@ -45,6 +46,12 @@ func NewLineWriter(w io.Writer) *LineWriter { return &LineWriter{w: w} }
 // message is written in the goroutine that brings it, if nobody else is
 // writing; that saves waking another.
 func (l *LineWriter) WriteMessage(ctx context.Context, data []byte) error {
+	return l.WriteEnvelope(ctx, Envelope{}, data)
+}
+
+// WriteEnvelope implements [EnvelopeWriter]. Where more is to follow, whoever is
+// about to write lets the others bring it first.
+func (l *LineWriter) WriteEnvelope(ctx context.Context, e Envelope, data []byte) error {
 	if bytes.IndexByte(data, '\n') >= 0 {
 		return fmt.Errorf("%w: %w", ErrNotWritten, errLineFeed)
 	}
@@ -63,6 +70,11 @@ func (l *LineWriter) WriteMessage(ctx context.Context, data []byte) error {
 		return nil
 	}
 	l.writing = true
+	if e.More {
+		l.mu.Unlock()
+		runtime.Gosched()
+		l.mu.Lock()
+	}
 	if ctx.Done() != nil || !l.write(mostRounds) {
 		go l.rest() // ends when nothing waits; w has to be closed if it is stuck
 		return nil
@@ -95,13 +107,13 @@ func (l *LineWriter) write(rounds int) bool {
 		if cap(out) <= mostKept {
 			l.spare = out[:0]
 		}
-		l.wake()
+		l.changed.come()
 		if err != nil {
 			l.fail(err)
 		}
 	}
 	l.writing = false
-	l.wake()
+	l.changed.come()
 	return true
 }
 
@@ -118,10 +130,7 @@ func (l *LineWriter) fail(err error) {
 // wait waits until something has changed. The lock is held, except while
 // waiting.
 func (l *LineWriter) wait(ctx context.Context) error {
-	if l.changed == nil {
-		l.changed = make(chan struct{})
-	}
-	changed := l.changed
+	changed := l.changed.await(false)
 	l.mu.Unlock()
 	defer l.mu.Lock()
 	select {
@@ -129,13 +138,6 @@ func (l *LineWriter) wait(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	}
-}
-
-func (l *LineWriter) wake() {
-	if l.changed != nil {
-		close(l.changed)
-		l.changed = nil
 	}
 }
 

@@ -59,15 +59,15 @@ func (c *Conn) handleNote(x *exchange) {
 		x.drop()
 	}()
 	if cause := c.state.note(x); cause != nil {
-		x.cancel(cause)
+		x.ctx.cancel(cause)
 	}
 	if err := x.heed(); err != nil {
-		logFailure(x.ctx, c.opts.Logger, &x.in, err, true)
+		logFailure(&x.ctx, c.opts.Logger, &x.in, err, true)
 	}
 }
 
 func (x *exchange) heed() (err error) {
 	defer catch(&err)
-	_, err = x.conn.opts.Handler.Handle(x.ctx, &x.in)
+	_, err = x.conn.opts.Handler.Handle(&x.ctx, &x.in)
 	return err
 }

@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -15,8 +16,8 @@ type Options struct {
 	// "method not found" and drops notifications.
 	Handler peer.Handler
 	// Frame tells how a message of a method is written and, for a request, how
-	// its answer is read. It is called for every message that is sent. Nil is
-	// the form of all revisions.
+	// its answer is read, where [peer.CallOptions] do not say. Nil is the form
+	// of all revisions.
 	Frame func(method string) *wire.Frame
 	// Inline names the requests that are handled in the goroutine that
 	// delivers them, so that nothing after them is looked at before they are
@@ -55,6 +56,10 @@ type Options struct {
 	// wait, and must not keep what it gets. True keeps the notification from
 	// the handler.
 	Intercept func(in *peer.Inbound) (consumed bool)
+	// Arrive sees each request before any handler does, in the order of their
+	// arrival and before anything that arrives later is looked at. It must not
+	// wait, and must not keep what it gets.
+	Arrive func(in *peer.Inbound)
 	// Unanswered is told about each request that ends without an answer,
 	// because its sender cancelled it.
 	Unanswered func(id wire.RequestID)
@@ -136,17 +141,29 @@ func (o *Options) patience(own *time.Duration) patience {
 	return p
 }
 
-// callOptions returns what opts come to. Most calls have none, and then
-// nothing is allocated.
-func callOptions(opts []peer.CallOption) peer.CallOptions {
+// callOptions returns what opts come to. It allocates nothing: options work on
+// a value that is used again.
+func callOptions(opts []peer.CallOption) (o peer.CallOptions) {
 	if len(opts) == 0 {
-		return peer.CallOptions{}
+		return o
 	}
-	var o peer.CallOptions
+	work := workspaces.Get().(*peer.CallOptions)
 	for _, opt := range opts {
-		opt(&o)
+		opt(work)
 	}
+	o, *work = *work, o
+	workspaces.Put(work)
 	return o
+}
+
+var workspaces = sync.Pool{New: func() any { return new(peer.CallOptions) }}
+
+// frame is how a message of a method is written, and its answer read.
+func (o *Options) frame(method string, own *wire.Frame) *wire.Frame {
+	if own != nil {
+		return own
+	}
+	return o.Frame(method)
 }
 
 // report tells OnError, which may fail as it likes.

@@ -17,14 +17,15 @@ type state struct {
 
 	// What we ask the peer.
 	last  int64 // the id of the last call
-	calls map[wire.RequestID]*call
+	calls table[*call]
 	spare []*call
 	alarm alarm
 
 	// What the peer asks us. A request leaves the table when its answer is
 	// settled, and counts as active until that is written.
-	requests map[wire.RequestID]*exchange
+	requests table[*exchange]
 	active   int
+	calm     moment // when none is active
 	idle     []*worker
 	noting   *exchange // the notification being handled
 }
@@ -45,13 +46,12 @@ func (s *state) open(method string, o *peer.CallOptions) (*call, error) {
 	if id.IsZero() {
 		id = s.mint()
 	}
-	k := key(id)
-	if _, taken := s.calls[k]; taken {
+	if s.calls.get(id) != nil {
 		return nil, &IDInUseError{Method: method, ID: id}
 	}
 	c := s.spareCall()
-	c.id, c.key, c.method, c.onProgress = id, k, method, o.OnProgress
-	s.calls[k] = c
+	c.id, c.method, c.onProgress = id, method, o.OnProgress
+	s.calls.put(id, c)
 	return c, nil
 }
 
@@ -60,7 +60,7 @@ func (s *state) mint() wire.RequestID {
 	for {
 		s.last++
 		id := wire.IntID(s.last)
-		if _, taken := s.calls[id]; !taken {
+		if s.calls.get(id) == nil {
 			return id
 		}
 	}
@@ -118,7 +118,7 @@ func (s *state) abandon(c *call) bool {
 // settle ends a call. The lock is held.
 func (s *state) settle(c *call) {
 	c.over = true
-	delete(s.calls, c.key)
+	s.calls.drop(c.id)
 }
 
 // finish ends a call with an outcome and wakes its caller. The lock is held.
@@ -133,7 +133,7 @@ func (s *state) finish(c *call, m wire.Message, p parcel, err error) {
 func (s *state) answer(m *wire.Message, p parcel, err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.calls[key(m.ID)]
+	c := s.calls.get(m.ID)
 	if c == nil {
 		return false
 	}
@@ -145,7 +145,7 @@ func (s *state) answer(m *wire.Message, p parcel, err error) bool {
 func (s *state) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, c := range s.calls {
+	for c := range s.calls.all {
 		s.finish(c, wire.Message{}, parcel{}, unsent(c.method, err))
 	}
 }
@@ -154,7 +154,7 @@ func (s *state) fail(err error) {
 func (s *state) progress(token wire.ProgressToken, p peer.Progress) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.calls[key(token.ID())]
+	c := s.calls.get(token.ID())
 	if c == nil || c.onProgress == nil {
 		return
 	}
@@ -182,7 +182,7 @@ func (s *state) expire() {
 		return
 	}
 	now := time.Now()
-	for _, c := range s.calls {
+	for c := range s.calls.all {
 		switch {
 		case c.clock.over(now):
 			s.finish(c, wire.Message{}, parcel{}, timeoutError(c.method, now.Sub(c.clock.begun)))
@@ -197,16 +197,15 @@ func (s *state) expire() {
 func (s *state) admit(x *exchange, most int, inline bool) (*worker, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	k := key(x.in.ID)
-	switch _, taken := s.requests[k]; {
+	switch {
 	case s.isClosed:
 		return nil, ErrClosed
-	case taken:
+	case s.requests.get(x.in.ID) != nil:
 		return nil, errSameID
 	case s.active >= most:
 		return nil, errTooMany
 	}
-	s.requests[k] = x
+	s.requests.put(x.in.ID, x)
 	s.active++
 	x.conn.handlers.Add(1)
 	if inline {
@@ -235,9 +234,8 @@ const (
 func (s *state) conclude(x *exchange) verdict {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	k := key(x.in.ID)
-	if s.requests[k] == x {
-		delete(s.requests, k)
+	if s.requests.get(x.in.ID) == x {
+		s.requests.drop(x.in.ID)
 	}
 	switch {
 	case x.cancelled:
@@ -254,7 +252,7 @@ func (s *state) conclude(x *exchange) verdict {
 func (s *state) cancel(id wire.RequestID) *exchange {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	x := s.requests[key(id)]
+	x := s.requests.get(id)
 	if x == nil || x.cancelled {
 		return nil
 	}
@@ -262,22 +260,26 @@ func (s *state) cancel(id wire.RequestID) *exchange {
 	return x
 }
 
-// rest makes a worker wait for the next request, if more of them are to wait.
-func (s *state) rest(w *worker) bool {
+// leave counts a request whose answer has been written. It makes the worker w,
+// if there is one, wait for the next request, unless enough others do.
+func (s *state) leave(w *worker) (waits bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.isClosed || len(s.idle) >= mostIdle {
+	if s.active--; s.active == 0 {
+		s.calm.come()
+	}
+	if w == nil || s.isClosed || len(s.idle) >= mostIdle {
 		return false
 	}
 	s.idle = append(s.idle, w)
 	return true
 }
 
-// leave counts a request whose answer has been written.
-func (s *state) leave() {
+// answered returns a channel that is closed when no request is active.
+func (s *state) answered() <-chan struct{} {
 	s.mu.Lock()
-	s.active--
-	s.mu.Unlock()
+	defer s.mu.Unlock()
+	return s.calm.await(s.active == 0)
 }
 
 // note makes x the notification being handled, nil for none. It returns the
@@ -296,8 +298,8 @@ func (s *state) note(x *exchange) error {
 func (s *state) list() []wire.RequestID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ids := make([]wire.RequestID, 0, len(s.requests))
-	for _, x := range s.requests {
+	ids := make([]wire.RequestID, 0, s.requests.len())
+	for x := range s.requests.all {
 		ids = append(ids, x.in.ID)
 	}
 	return ids
@@ -320,7 +322,7 @@ func (s *state) close(cause error) (leftovers, bool) {
 	}
 	s.isClosed, s.cause = true, cause
 	s.alarm.stop()
-	for _, c := range s.calls {
+	for c := range s.calls.all {
 		s.finish(c, wire.Message{}, parcel{}, closedError(c.method, cause))
 	}
 	for _, w := range s.idle {
@@ -328,7 +330,7 @@ func (s *state) close(cause error) (leftovers, bool) {
 	}
 	s.idle = nil
 	left := leftovers{noting: s.noting}
-	for _, x := range s.requests {
+	for x := range s.requests.all {
 		left.requests = append(left.requests, x)
 		if !x.cancelled {
 			x.answered = true

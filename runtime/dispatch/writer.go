@@ -29,6 +29,9 @@ type Envelope struct {
 	Header http.Header
 	// Error is the error that is answered, nil for a result.
 	Error *peer.Error
+	// More tells that more messages are likely to follow at once: the answers
+	// to requests that came together.
+	More bool
 }
 
 // EnvelopeWriter is a [Writer] that is told what it writes, such as one that

@@ -23,6 +23,9 @@ type CallOptions struct {
 	KeepOnAbandon bool
 	// Header is added to the request where the transport has headers.
 	Header http.Header
+	// Frame is how the message is written and its answer read. Nil leaves
+	// that to the channel.
+	Frame *wire.Frame
 
 	standalone bool
 }
@@ -47,6 +50,12 @@ func KeepOnAbandon() CallOption { return func(o *CallOptions) { o.KeepOnAbandon 
 
 // WithHeader adds headers to the request where the transport has them.
 func WithHeader(h http.Header) CallOption { return func(o *CallOptions) { o.Header = h } }
+
+// WithFrame writes the message and reads its answer as f has it. A channel that
+// checks what is sent, such as a session, says so itself: only it knows which
+// revision the peer speaks, where that differs from message to message. What the
+// caller says counts more.
+func WithFrame(f *wire.Frame) CallOption { return func(o *CallOptions) { o.Frame = f } }
 
 // Standalone makes a session's view use the connection's standalone channel in
 // place of the channel of the request being handled. It acts when it is bound

@@ -53,7 +53,7 @@ func drive(b *testing.B, role string, window int) {
 	self, err := os.Executable()
 	require.NoError(b, err)
 	c := exec.Command(self)
-	c.Env = append(os.Environ(), roleVariable+"="+role)
+	c.Env, c.Stderr = append(os.Environ(), roleVariable+"="+role), os.Stderr
 	in, err := c.StdinPipe()
 	require.NoError(b, err)
 	out, err := c.StdoutPipe()
@@ -99,4 +99,6 @@ func drive(b *testing.B, role string, window int) {
 	b.StopTimer()
 	in.Close()
 	require.NoError(b, c.Wait())
+	spent := c.ProcessState.UserTime() + c.ProcessState.SystemTime()
+	b.ReportMetric(float64(spent.Nanoseconds())/float64(b.N), "cpu-ns/op")
 }

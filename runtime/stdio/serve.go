@@ -48,6 +48,9 @@ func ServeStreams(ctx context.Context, in io.ReadCloser, out io.WriteCloser, h p
 	if owner != nil {
 		d.Frame, d.Batches = owner.Frame, owner.Batches
 	}
+	if a, ok := h.(interface{ Arrive(*peer.Inbound) }); ok {
+		d.Arrive = a.Arrive
+	}
 	s := &server{in: in, out: newOutlet(out), close: out.Close, owner: owner, patience: opts.patience()}
 	s.conn = dispatch.New(dispatch.NewLineWriter(s.out), &d)
 	if owner != nil {
@@ -107,17 +110,14 @@ func (s *server) run(ctx context.Context) error {
 func (s *server) finish(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()
-	look := time.NewTicker(time.Millisecond)
-	defer look.Stop()
-	for len(s.conn.InFlight().IDs()) > 0 {
+	go func() { // ends with ctx
 		select {
-		case <-look.C:
-		case <-s.out.failed:
-			return
+		case <-s.out.failed: // nobody reads the answers any more
+			cancel()
 		case <-ctx.Done():
-			return
 		}
-	}
+	}()
+	_ = s.conn.Drain(ctx) // what is not answered by then is told so
 }
 
 // end parts from the client because of err.

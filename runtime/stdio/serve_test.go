@@ -208,6 +208,11 @@ func TestAPipeSpeaksTheEraThatItsFirstRequestOpens(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				closed := false
 				h := connection.NewDualEra(waiter(func(ctx context.Context) {
+					transport, ok := mcp.SessionFrom(ctx).Transport().(*stdio.Transport)
+					require.True(t, ok)
+					require.Equal(t, era == "handshake", transport.CanSendRequest())
+					require.Equal(t, stdio.Kind, transport.Kind())
+					require.False(t, transport.NotifyOnly().CanSendRequest())
 					connection.From(ctx).OnClose(func(context.Context) error { closed = true; return nil })
 				}), nil)
 				c := serve(t, t.Context(), h, nil)
@@ -216,6 +221,29 @@ func TestAPipeSpeaksTheEraThatItsFirstRequestOpens(t *testing.T) {
 				require.NoError(t, <-c.ended)
 				require.True(t, closed, "the connection has been torn down")
 			})
+		})
+	}
+}
+
+func TestTheFirstLineDecidesWhateverFollowsAtOnce(t *testing.T) {
+	modern := `{"jsonrpc":"2.0","id":"modern","method":"tools/list","params":{"_meta":{` +
+		`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}` + "\n"
+	old := `{"jsonrpc":"2.0","id":"old","method":"initialize","params":{"protocolVersion":"2025-11-25",` +
+		`"capabilities":{},"clientInfo":{"name":"c","version":"1"}}}` + "\n"
+	bare := `{"jsonrpc":"2.0","id":"bare","method":"ping"}` + "\n"
+	for lines, refused := range map[string]string{
+		modern + old + bare: `"old","error":{"code":-32022`,
+		old + modern + bare: `"modern","error":{"code":-32600`,
+		bare + modern + old: `"modern","error":{"code":-32600`,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			h := connection.NewDualEra(waiter(func(context.Context) {}), nil)
+			c := serve(t, t.Context(), h, nil)
+			_, err := io.WriteString(c, lines)
+			require.NoError(t, err)
+			require.Contains(t, c.answer(t)+c.answer(t)+c.answer(t), refused)
+			c.in.Close()
+			require.NoError(t, <-c.ended)
 		})
 	}
 }

@@ -13,12 +13,19 @@ const Kind = "stdio"
 //	}
 type Transport struct {
 	peer.Transport
-	process *Process
+	process    *Process
+	notifyOnly *Transport
 }
 
 func newTransport(p *Process) *Transport {
-	return &Transport{peer.NewTransport(Kind, true, nil, ""), p}
+	only := &Transport{Transport: peer.NewTransport(Kind, false, nil, ""), process: p}
+	only.notifyOnly = only
+	return &Transport{peer.NewTransport(Kind, true, nil, ""), p, only}
 }
+
+// NotifyOnly is what handlers see where the revision has no requests to the
+// client: the same, except that no request can be sent.
+func (t *Transport) NotifyOnly() peer.TransportContext { return t.notifyOnly }
 
 // Process is the child that sent the message. It is nil on the server's end,
 // which did not start its peer.

@@ -133,6 +133,19 @@ func TestReadResponseInto(t *testing.T) {
 	require.NotNil(t, m.Error)
 }
 
+func TestAFaultOfTheMessageComesBeforeOneOfItsResult(t *testing.T) {
+	for data, want := range map[string]string{
+		`{"id":1,"result":{"content":7}}`:                                                 `decode: missing member "jsonrpc"`,
+		`{"result":{"content":7},"id":1,"jsonrpc":"1.0"}`:                                 `decode /jsonrpc: want "2.0", have "1.0"`,
+		`{"jsonrpc":"2.0","id":1,"result":{"content":7},"error":{"code":1,"message":""}}`: `decode: a message has a method, a result or an error: exactly one of them`,
+		`{"jsonrpc":"2.0","id":1,"result":{"content":7}}`:                                 `decode /result/content: want an array, have a number`,
+	} {
+		m, err := wire.ReadResponseInto([]byte(data), nil, func(*wire.Message) wire.Value { return new(CallToolResult) })
+		require.EqualError(t, err, want, data)
+		require.Equal(t, wire.Message{ID: wire.IntID(1)}, m)
+	}
+}
+
 func TestParamsSpanIsDecodedUnchecked(t *testing.T) {
 	m, err := wire.ReadMessage(callJSON, nil)
 	require.NoError(t, err)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/bits"
+	"slices"
 	"strings"
 )
 
@@ -54,7 +55,13 @@ func (d *Decoder) Object(table *Members) Object {
 	if !d.enter() {
 		return Object{}
 	}
-	d.levels = append(d.levels, level{table: table, names: d.openNames(), start: start})
+	if n == cap(d.levels) {
+		d.levels = slices.Grow(d.levels, 1)
+	}
+	d.levels = d.levels[:n+1]
+	l := &d.levels[n] // as an object before has left it
+	l.table, l.seen, l.next, l.names = table, 0, 0, d.openNames()
+	l.start, l.begun, l.outside = start, false, ""
 	return Object{d: d, level: n}
 }
 
@@ -115,11 +122,11 @@ func (d *Decoder) memberName(l *level) string {
 // quotes steps over the string under the cursor if it is text, spelled
 // plainly.
 func (d *Decoder) quotes(text string) bool {
-	from, n := d.pos+1, len(text)
-	if len(d.data)-from <= n || d.data[from+n] != '"' || string(d.data[from:from+n]) != text {
+	end := d.beyond(text, d.pos)
+	if end < 0 {
 		return false
 	}
-	d.pos = from + n + 1
+	d.pos = end
 	return true
 }
 

@@ -59,10 +59,14 @@ func (d *Decoder) find(i int, name string) int {
 			return -1
 		}
 		key := i
-		if i = skipText(d.data, i); i < 0 {
-			return -1
+		i = d.beyond(name, key)
+		found := i > 0
+		if !found {
+			if i = skipText(d.data, key); i < 0 {
+				return -1
+			}
+			found = spells(d.data[key+1:i-1], name)
 		}
-		found := spells(d.data[key+1:i-1], name)
 		if i = skipSpaces(d.data, i); at(d.data, i) != ':' {
 			return -1
 		}
@@ -77,6 +81,16 @@ func (d *Decoder) find(i int, name string) int {
 			return -1
 		}
 	}
+}
+
+// beyond returns the offset behind the string at i if it is name, plainly
+// spelled, and -1 otherwise.
+func (d *Decoder) beyond(name string, i int) int {
+	from, n := i+1, len(name)
+	if len(d.data)-from <= n || d.data[from+n] != '"' || string(d.data[from:from+n]) != name {
+		return -1
+	}
+	return from + n + 1
 }
 
 // spells reports whether raw, the inside of a string, stands for name.

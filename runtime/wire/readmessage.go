@@ -28,7 +28,8 @@ func ReadMessageInto(data []byte, f *Frame, open func(m *Message) Params) (Messa
 }
 
 // ReadResponseInto is ReadMessageInto for one that expects responses: open is
-// asked where a result is to be read into, by the message's id.
+// asked where a result is to be read into, by the message's id. What is wrong
+// with the message as a whole comes before what its result has to say.
 func ReadResponseInto(data []byte, f *Frame, open func(m *Message) Value) (Message, error) {
 	return readMessage(data, f, nil, open)
 }
@@ -43,6 +44,7 @@ type messageReader struct {
 
 	openParams func(*Message) Params // nil: nobody to ask, or asked
 	openResult func(*Message) Value
+	within     bool // the failure is one of what they returned
 }
 
 // part is the params or the result of a message.
@@ -58,9 +60,14 @@ func readMessage(data []byte, f *Frame, params func(*Message) Params, result fun
 	r := messageReaders.Get().(*messageReader)
 	r.d, r.openParams, r.openResult = newDecoder(data, f), params, result
 	r.read()
-	m, err := r.m, r.d.finish()
+	m, err, within := r.m, r.d.finish(), r.within
 	*r = messageReader{}
 	messageReaders.Put(r)
+	if within {
+		if whole, fault := readMessage(data, f, nil, nil); fault != nil {
+			return whole, fault
+		}
+	}
 	return m, err
 }
 
@@ -123,6 +130,7 @@ func (r *messageReader) into(p *part) bool {
 		r.openParams = nil
 		if x := open(&r.m); x != nil {
 			x.DecodeParams(r.d)
+			r.within = r.d.err != nil
 			return true
 		}
 	}
@@ -131,6 +139,7 @@ func (r *messageReader) into(p *part) bool {
 		r.openResult = nil
 		if x := open(&r.m); x != nil {
 			x.DecodeJSON(r.d)
+			r.within = r.d.err != nil
 			return true
 		}
 	}

@@ -1,8 +1,10 @@
 package wire
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/bits"
 	"unicode/utf8"
 )
 
@@ -138,8 +140,17 @@ func (d *Decoder) leave() {
 }
 
 // quoted reads the string under the cursor. It returns what is between the
-// quotes, nil after a failure, and how long that is once unescaped.
+// quotes, nil after a failure, and how long that is once unescaped. Most strings
+// are names, short and plain: one word shows them whole.
 func (d *Decoder) quoted() (raw []byte, size int) {
+	if from := d.pos + 1; len(d.data)-from >= 8 {
+		w := binary.LittleEndian.Uint64(d.data[from:])
+		n := bits.TrailingZeros64(special(w)) / 8
+		if n < 8 && d.data[from+n] == '"' && w&tops&(1<<(8*n)-1) == 0 {
+			d.pos = from + n + 1
+			return d.data[from : from+n], n
+		}
+	}
 	end, size, high, err := scanText(d.data, d.pos)
 	if err != nil {
 		d.fail(end, true, err)

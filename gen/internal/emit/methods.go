@@ -30,13 +30,17 @@ func (g *generator) methods(f *jen.File) {
 	f.Line()
 	f.Comment("MethodByName finds a method's entry in [Methods]. It returns nil where there is")
 	f.Comment("none.")
-	f.Func().Id("MethodByName").Params(jen.Id("name").String()).Op("*").Qual(peerPkg, "MethodInfo").Block(
-		jen.List(jen.Id("i"), jen.Id("found")).Op(":=").Qual("slices", "BinarySearchFunc").Call(jen.Id("Methods"), jen.Id("name"),
-			jen.Func().Params(jen.Id("m").Qual(peerPkg, "MethodInfo"), jen.Id("name").String()).Int().Block(
-				jen.Return(jen.Qual("strings", "Compare").Call(jen.Id("m").Dot("Name"), jen.Id("name"))))),
-		jen.If(jen.Op("!").Id("found")).Block(jen.Return(jen.Nil())),
-		jen.Return(jen.Op("&").Id("Methods").Index(jen.Id("i"))),
+	info := jen.Op("*").Qual(peerPkg, "MethodInfo")
+	f.Func().Id("MethodByName").Params(jen.Id("name").String()).Add(info).Block(
+		jen.Return(jen.Id("methodByName").Index(jen.Id("name"))),
 	)
+	f.Line()
+	f.Var().Id("methodByName").Op("=").Func().Params().Map(jen.String()).Add(info).Block(
+		jen.Id("byName").Op(":=").Make(jen.Map(jen.String()).Add(info), jen.Len(jen.Id("Methods"))),
+		jen.For(jen.Id("i").Op(":=").Range().Id("Methods")).Block(
+			jen.Id("byName").Index(jen.Id("Methods").Index(jen.Id("i")).Dot("Name")).Op("=").Op("&").Id("Methods").Index(jen.Id("i"))),
+		jen.Return(jen.Id("byName")),
+	).Call()
 }
 
 // methodInfo prints {Name: MethodCallTool, FromClient: wire.Always, …}.

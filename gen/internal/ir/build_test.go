@@ -80,6 +80,13 @@ func TestAllThatIsWrongIsReportedAtOnceAndInOrder(t *testing.T) {
 	}, "\n"))
 }
 
+func TestWhatOneRevisionSaysIsNoDisagreement(t *testing.T) {
+	odd := `{"Pet": {"type": "object", "properties": {"age": {"type": ["integer", "boolean", "null"]}}}}`
+	_, err := Build([]*Source{source(t, "2024-01-01", odd)}, &Rules{}, noDocs{})
+	require.EqualError(t, err, `merge: 2024-01-01#/$defs/Pet/properties/age: no rule says what "Pet.age" is in Go: `+
+		`2024-01-01#/$defs/Pet/properties/age is boolean or integer or null; several kinds of value have no Go form here; write a Raw rule`)
+}
+
 func TestAWindowThatReachesTheNewestRevisionGoesOn(t *testing.T) {
 	m := &merger{drafts: make([]*draft, 3)}
 	all := ^Window(0)

@@ -288,11 +288,16 @@ func (m *merger) ref(r *refNode, bit int) *thing {
 // clash reports nodes that no rule of merging joins.
 func (m *merger) clash(position string, occs []occ, how string) Expr {
 	var forms []string
+	var in Window
 	for _, o := range occs {
 		forms = append(forms, fmt.Sprintf("%s is %s", o.node.pos(), describe(o.node)))
+		in |= 1 << o.bit
 	}
-	m.issues.add(occs[len(occs)-1].node.pos(), "the revisions disagree about %q and no rule joins them: %s; %s",
-		position, strings.Join(forms, "; "), how)
+	what := "the revisions disagree about %q and no rule joins them: %s; %s"
+	if oldest(in) == newest(in) {
+		what = "no rule says what %q is in Go: %s; %s"
+	}
+	m.issues.add(occs[len(occs)-1].node.pos(), what, position, strings.Join(forms, "; "), how)
 	return Scalar{Kind: Raw}
 }
 

@@ -36,12 +36,17 @@ func (s *shaper) discriminate(t *thing, u *Union) {
 	for _, tr := range list {
 		joined := strings.Join(tr.keys[u.Key], "|")
 		if group := groups[joined]; group != nil {
+			slices.SortStableFunc(group, laterFirst)
 			s.tell(t, u, group, tr.keys[u.Key])
 			groups[joined] = nil
 		}
 	}
 	s.overlaps(t, u, list)
 }
+
+// laterFirst orders what came later to the protocol before what was there: the
+// last one of a group is what an object is that looks like no other.
+func laterFirst(a, b *traits) int { return oldest(b.member.Type.In) - oldest(a.member.Type.In) }
 
 // overlaps refuses members whose key values meet without being the same.
 func (s *shaper) overlaps(t *thing, u *Union, list []*traits) {

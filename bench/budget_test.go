@@ -1,0 +1,93 @@
+package main
+
+import (
+	"errors"
+	"math"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/bench/child"
+	"github.com/mcpwright/mcp/bench/peer"
+	"github.com/mcpwright/mcp/bench/workload"
+)
+
+func TestMain(m *testing.M) {
+	child.Main()
+	os.Exit(m.Run())
+}
+
+// A budget bounds what one operation allocates, or what a session keeps. These
+// figures, unlike times, do not depend on the machine. With floor they come on
+// top of what the floor takes.
+type budget struct {
+	allocs, bytes, goroutines float64
+	floor                     bool
+}
+
+var budgets = map[string]budget{
+	"client and server over a pipe, one call at a time":      {allocs: 24, bytes: 2000},
+	"client and server in one process":                       {allocs: 12, bytes: 2000},
+	"stdio server, 2025-11-25, one call at a time":           {allocs: 14, bytes: 1000},
+	"stdio server, 2026-07-28, one call at a time":           {allocs: 26, bytes: 3000},
+	"HTTP server, 2025-11-25 with sessions, connections: 16": {allocs: 20, bytes: 2000, floor: true},
+	"HTTP server, 2026-07-28, connections: 16":               {allocs: 30, bytes: 4000, floor: true},
+	"10,000 idle sessions over HTTP, each":                   {allocs: 20, bytes: 1000, goroutines: 0},
+	"2,000 idle sessions with a GET stream, each":            {allocs: 60, bytes: 2000, goroutines: 0, floor: true},
+	"one resource update to 1,000 subscribers":               {allocs: 1000, bytes: 500_000},
+}
+
+func TestBudgetsHold(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a while")
+	}
+	peers := peer.All()
+	bound := 0
+	for _, w := range workload.All() {
+		b, ok := budgets[w.Name]
+		if !ok {
+			continue
+		}
+		bound++
+		t.Run(w.Name, func(t *testing.T) {
+			var least workload.Sample
+			if b.floor {
+				least = cheapest(t, w, peers[0])
+			}
+			got := cheapest(t, w, peers[1])
+			t.Logf("allocs %.1f, bytes %.0f, goroutines %.2f; floor: allocs %.1f, bytes %.0f, goroutines %.2f",
+				got.Allocs, got.Bytes, got.Goroutines, least.Allocs, least.Bytes, least.Goroutines)
+			// Half an allocation is what the runtime does beside the work.
+			require.LessOrEqual(t, got.Allocs-least.Allocs, b.allocs+0.5, "allocations")
+			require.LessOrEqual(t, got.Bytes-least.Bytes, b.bytes*1.02, "bytes")
+			require.LessOrEqual(t, got.Goroutines-least.Goroutines, b.goroutines+0.01, "goroutines")
+		})
+	}
+	require.Equal(t, len(budgets), bound, "a budget is for no workload")
+}
+
+// cheapest runs a workload a few times and keeps the least of each figure: what
+// is more was the collector emptying pools.
+func cheapest(t *testing.T, w workload.Workload, p peer.Peer) workload.Sample {
+	t.Helper()
+	s, err := w.Open(t.Context(), p)
+	if errors.Is(err, peer.ErrUnsupported) {
+		t.Skip(p.Name(), " has nothing for this")
+	}
+	require.NoError(t, err)
+	defer s.Close()
+	n, rounds := 2000, 4
+	if w.Size > 0 {
+		n, rounds = w.Size, 1
+	}
+	least := workload.Sample{Bytes: math.Inf(1), Allocs: math.Inf(1), Goroutines: math.Inf(1)}
+	for range rounds {
+		got, err := s.Run(n)
+		require.NoError(t, err)
+		least.Bytes = min(least.Bytes, got.Bytes)
+		least.Allocs = min(least.Allocs, got.Allocs)
+		least.Goroutines = min(least.Goroutines, got.Goroutines)
+	}
+	return least
+}

@@ -1,0 +1,153 @@
+// Package child runs a server under test in a process of its own, so that what
+// is counted is the server's and nobody else's.
+//
+// The child is the same program again. It serves on its standard streams or on
+// a loopback port, and answers questions about itself on two more pipes.
+package child
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+
+	"github.com/mcpwright/mcp/bench/peer"
+)
+
+// role is the environment variable that makes a process a child. It says how
+// to serve, and which peer: "http:2026:go-sdk" or "lines::floor".
+const role = "MCP_BENCH_CHILD"
+
+// Main serves and does not return where this process is a child. It is called
+// first in main.
+func Main() {
+	spec := os.Getenv(role)
+	if spec == "" {
+		return
+	}
+	if err := serve(spec); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func serve(spec string) error {
+	how, rest, _ := strings.Cut(spec, ":")
+	mode, name, _ := strings.Cut(rest, ":")
+	p := peer.ByName(name)
+	if p == nil {
+		return fmt.Errorf("no peer %q", name)
+	}
+	answers := os.NewFile(4, "answers")
+	go answer(os.NewFile(3, "questions"), answers) // ends with the parent, and this process with it
+	if how == "lines" {
+		return p.ServeLines(context.Background(), os.Stdin, os.Stdout)
+	}
+	h, err := p.HTTP(peer.Mode(mode))
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Println(l.Addr())
+	return (&http.Server{Handler: h}).Serve(l)
+}
+
+// A Child is a server under test.
+type Child struct {
+	// In and Out are the streams of a child that serves lines.
+	In  io.WriteCloser
+	Out *bufio.Reader
+	// Address is where a child that serves HTTP listens.
+	Address string
+
+	cmd       *exec.Cmd
+	questions *os.File
+	answers   *bufio.Reader
+}
+
+// Lines starts a child that serves lines.
+func Lines(name string) (*Child, error) { return start("lines::" + name) }
+
+// HTTP starts a child that serves HTTP.
+func HTTP(name string, mode peer.Mode) (*Child, error) {
+	c, err := start("http:" + string(mode) + ":" + name)
+	if err != nil {
+		return nil, err
+	}
+	line, err := c.Out.ReadString('\n')
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s does not listen: %w", name, err), c.Close())
+	}
+	c.Address = strings.TrimSpace(line)
+	return c, nil
+}
+
+func start(spec string) (*Child, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), role+"="+spec)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	theirQuestions, questions, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	answers, theirAnswers, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	cmd.ExtraFiles = []*os.File{theirQuestions, theirAnswers}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	return &Child{
+		In: in, Out: bufio.NewReaderSize(out, 64<<10), cmd: cmd,
+		questions: questions, answers: bufio.NewReader(answers),
+	}, errors.Join(theirQuestions.Close(), theirAnswers.Close())
+}
+
+// Stats asks the child about itself. With collect it collects its garbage
+// before it answers.
+func (c *Child) Stats(collect bool) (Stats, error) {
+	question := "stats\n"
+	if collect {
+		question = "collect\n"
+	}
+	if _, err := io.WriteString(c.questions, question); err != nil {
+		return Stats{}, err
+	}
+	line, err := c.answers.ReadBytes('\n')
+	if err != nil {
+		return Stats{}, err
+	}
+	var s Stats
+	return s, json.Unmarshal(line, &s)
+}
+
+// Close ends the child.
+func (c *Child) Close() error {
+	err := errors.Join(c.In.Close(), c.questions.Close())
+	_ = c.cmd.Wait() // how it ends is nobody's business
+	return err
+}

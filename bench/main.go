@@ -1,0 +1,144 @@
+// Command bench measures SDKs of the Model Context Protocol side by side.
+//
+//	go run . [-run 'HTTP|pipe'] [-rounds 6] [-time 300ms] [-out ../docs]
+//
+// Every workload is run by every peer in turn, and that several times over, so
+// that what disturbs the machine disturbs them all alike; medians are shown.
+// Each peer runs the same handler and answers the same bytes. Servers run in
+// processes of their own, under a driver that belongs to no SDK. Logging and
+// compression are off.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"time"
+
+	"github.com/mcpwright/mcp/bench/child"
+	"github.com/mcpwright/mcp/bench/peer"
+	"github.com/mcpwright/mcp/bench/report"
+	"github.com/mcpwright/mcp/bench/workload"
+)
+
+func main() {
+	child.Main()
+	var o options
+	run, only := flag.String("run", "", "the workloads, as a regular expression"), flag.String("peers", "", "the peers, as a regular expression")
+	flag.IntVar(&o.rounds, "rounds", 6, "how often each workload is run")
+	flag.DurationVar(&o.time, "time", 300*time.Millisecond, "how long a run takes")
+	out := flag.String("out", "", "write bench.json and bench.svg into this folder")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	err := errors.Join(o.choose(*run, *only), o.measureAndReport(ctx, *out))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+type options struct {
+	rounds    int
+	time      time.Duration
+	workloads []workload.Workload
+	peers     []peer.Peer
+}
+
+// choose keeps the workloads and peers that are asked for. The floor is always
+// there.
+func (o *options) choose(run, only string) error {
+	which, err := regexp.Compile(run)
+	if err != nil {
+		return err
+	}
+	who, err := regexp.Compile(only)
+	if err != nil {
+		return err
+	}
+	for _, w := range workload.All() {
+		if which.MatchString(w.Name) {
+			o.workloads = append(o.workloads, w)
+		}
+	}
+	for i, p := range peer.All() {
+		if i == 0 || who.MatchString(p.Name()) {
+			o.peers = append(o.peers, p)
+		}
+	}
+	return nil
+}
+
+func (o *options) measureAndReport(ctx context.Context, out string) error {
+	t := report.New(time.Now(), o.rounds, o.peers, o.workloads)
+	r := runner{time: o.time, sizes: map[string]int{}}
+	for round := range o.rounds {
+		fmt.Fprintf(os.Stderr, "round %d of %d\n", round+1, o.rounds)
+		for i, w := range o.workloads {
+			for _, p := range o.peers {
+				s, err := r.run(ctx, w, p)
+				if errors.Is(err, peer.ErrUnsupported) {
+					continue
+				}
+				if err != nil {
+					return fmt.Errorf("%s, %s: %w", w.Name, p.Name(), err)
+				}
+				t.Rows[i].Add(p.Name(), s)
+			}
+		}
+	}
+	t.Settle()
+	t.Print(os.Stdout)
+	if out == "" {
+		return nil
+	}
+	return errors.Join(t.WriteJSON(filepath.Join(out, "bench.json")), t.WriteSVG(filepath.Join(out, "bench.svg")))
+}
+
+// A runner remembers how many operations fit into the time.
+type runner struct {
+	time  time.Duration
+	sizes map[string]int
+}
+
+const patience = 2 * time.Minute
+
+func (r *runner) run(ctx context.Context, w workload.Workload, p peer.Peer) (workload.Sample, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	s, err := w.Open(ctx, p)
+	if err != nil {
+		return workload.Sample{}, err
+	}
+	defer s.Close()
+	n := w.Size
+	if n == 0 {
+		if n, err = r.size(w.Name+p.Name(), s); err != nil {
+			return workload.Sample{}, err
+		}
+	}
+	return s.Run(n)
+}
+
+// size warms a subject up and returns how many operations fit into the time.
+func (r *runner) size(key string, s *workload.Subject) (int, error) {
+	if n := r.sizes[key]; n > 0 {
+		_, err := s.Run(n/10 + 1)
+		return n, err
+	}
+	for n := 1; ; n *= 4 {
+		got, err := s.Run(n)
+		if err != nil {
+			return 0, err
+		}
+		if float64(n)*got.Time > float64(r.time)/8 {
+			r.sizes[key] = max(1, int(float64(r.time)/got.Time))
+			return r.sizes[key], nil
+		}
+	}
+}

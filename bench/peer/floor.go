@@ -1,0 +1,130 @@
+package peer
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+
+	"github.com/go-faster/jx"
+)
+
+// floor is no SDK. It is the least that a Go program can do for the same bytes:
+// on a pipe it scans id and tool name out of a line and writes a canned answer,
+// over HTTP it is a bare handler that reads the body and does the same without
+// looking. Nothing is validated and nothing has a type.
+type floor struct{ Unsupported }
+
+func (floor) Name() string { return "floor" }
+
+func (floor) Work() string { return "nothing" }
+
+const (
+	envelope   = `{"jsonrpc":"2.0","id":`
+	greetTail  = `,"result":{"content":[{"type":"text","text":"` + GreetText + `"}]}}`
+	helloTail  = `,"result":{"content":[{"type":"text","text":"Hello, gopher"}]}}`
+	shakeTail  = `,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"floor","version":"1"}}}`
+	elicitLine = envelope + `1,"method":"elicitation/create","params":{"mode":"form","message":"Your name?","requestedSchema":` + askSchema + "}}\n"
+)
+
+// scan finds id, method and params.name of a message.
+func scan(d *jx.Decoder, line []byte) (id jx.Raw, method, name []byte, err error) {
+	d.ResetBytes(line)
+	err = d.ObjBytes(func(d *jx.Decoder, key []byte) (err error) {
+		switch string(key) {
+		case "id":
+			id, err = d.Raw()
+		case "method":
+			method, err = d.StrBytes()
+		case "params":
+			err = d.ObjBytes(func(d *jx.Decoder, key []byte) (err error) {
+				if string(key) != "name" {
+					return d.Skip()
+				}
+				name, err = d.StrBytes()
+				return err
+			})
+		default:
+			err = d.Skip()
+		}
+		return err
+	})
+	return
+}
+
+func (floor) ServeLines(_ context.Context, r io.ReadCloser, w io.WriteCloser) error {
+	defer w.Close()
+	in := bufio.NewReaderSize(r, 64<<10)
+	var d jx.Decoder
+	var out []byte
+	var asking []byte // the id of the "ask" that waits for its answer
+	for {
+		line, err := in.ReadSlice('\n')
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		id, method, name, err := scan(&d, line)
+		if err != nil {
+			return err
+		}
+		switch {
+		case id == nil:
+		case string(name) == "greet":
+			out = answer(out, id, greetTail)
+		case string(name) == "ask":
+			asking = append(asking[:0], id...)
+			out = append(out, elicitLine...)
+		case string(method) == "initialize":
+			out = answer(out, id, shakeTail)
+		case bytes.Contains(line, []byte(`"accept"`)):
+			out = answer(out, asking, helloTail)
+		}
+		if in.Buffered() > 0 || len(out) == 0 {
+			continue
+		}
+		if _, err := w.Write(out); err != nil {
+			return err
+		}
+		out = out[:0]
+	}
+}
+
+func answer(out, id []byte, tail string) []byte {
+	return append(append(append(append(out, envelope...), id...), tail...), '\n')
+}
+
+var (
+	bodies     = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+	canned     = []byte(envelope + "1" + greetTail)
+	cannedType = []string{"application/json"}
+	cannedSize = []string{strconv.Itoa(len(canned))}
+	cannedName = []string{"floor-session"}
+)
+
+func (floor) HTTP(Mode) (http.Handler, error) {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet { // a stream on which nothing comes
+			w.Header().Set("Content-Type", "text/event-stream")
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+			return
+		}
+		body := bodies.Get().(*bytes.Buffer)
+		defer bodies.Put(body)
+		body.Reset()
+		if _, err := body.ReadFrom(r.Body); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		h := w.Header()
+		h["Content-Type"], h["Content-Length"], h["Mcp-Session-Id"] = cannedType, cannedSize, cannedName
+		_, _ = w.Write(canned)
+	}), nil
+}

@@ -1,0 +1,166 @@
+package peer
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/mcpclient"
+	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/streamable"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+var silent = slog.New(slog.DiscardHandler)
+
+// ours is this module, kits and all. With raw, tools have given schemas and
+// read their arguments themselves.
+type ours struct {
+	name string
+	raw  bool
+}
+
+func (p *ours) Name() string { return p.name }
+
+func (p *ours) Work() string {
+	if p.raw {
+		return "decoded by encoding/json in the handler"
+	}
+	return "decoded, validated against the inferred schema"
+}
+
+func (p *ours) server() *mcpserver.Server {
+	s := mcpserver.New(mcp.Implementation{Name: "bench", Version: "1"}, &mcpserver.Options{Logger: silent})
+	if p.raw {
+		p.addRaw(s)
+	} else {
+		p.addTyped(s)
+	}
+	s.AddResource(&mcp.Resource{URI: ResourceURI, Name: "r1"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{&mcp.TextResourceContents{URI: ResourceURI, Text: "x"}}}, nil
+	})
+	return s
+}
+
+func (p *ours) addTyped(s *mcpserver.Server) {
+	mcpserver.AddTool(s, &mcp.Tool{Name: "greet", Description: "greet someone"}, func(_ context.Context, _ *mcp.ServerSession, a greetArgs) (string, error) {
+		return greet(a), nil
+	})
+	mcpserver.AddTool(s, &mcp.Tool{Name: "ask"}, func(ctx context.Context, session *mcp.ServerSession, _ struct{}) (string, error) {
+		return oursAsk(ctx, session)
+	})
+}
+
+func (p *ours) addRaw(s *mcpserver.Server) {
+	must(s.AddRawTool(&mcp.Tool{Name: "greet", Description: "greet someone", InputSchema: json.RawMessage(greetSchema)},
+		func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			var a greetArgs
+			if err := json.Unmarshal(req.Arguments, &a); err != nil {
+				return nil, err
+			}
+			return mcp.TextResult(greet(a)), nil
+		}))
+	must(s.AddRawTool(&mcp.Tool{Name: "ask", InputSchema: json.RawMessage(`{"type":"object"}`)},
+		func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			text, err := oursAsk(ctx, mcp.SessionFrom(ctx))
+			return mcp.TextResult(text), err
+		}))
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+func oursAsk(ctx context.Context, session *mcp.ServerSession) (string, error) {
+	res, err := session.ElicitForm(ctx, askForm)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprint("Hello, ", res.Content["name"]), nil
+}
+
+var askForm = func() *mcp.ElicitRequestFormParams {
+	p := &mcp.ElicitRequestFormParams{Message: "Your name?"}
+	must(wire.Unmarshal([]byte(askSchema), &p.RequestedSchema))
+	return p
+}()
+
+// oursPair is a client and what ends its server.
+type oursPair struct {
+	*mcpclient.Client
+	end func()
+}
+
+func (p *ours) Pair(ctx context.Context, via Via) (Pair, error) {
+	s := p.server()
+	to, end := mcpclient.InProcess(s), func() {}
+	if via == Pipe {
+		sr, cw := io.Pipe()
+		cr, sw := io.Pipe()
+		to = mcpclient.Streams(cr, cw)
+		served := make(chan struct{})
+		go func() { // ends when the client is closed
+			defer close(served)
+			_ = s.ServeStreams(ctx, sr, sw)
+		}()
+		end = func() { <-served }
+	}
+	c, err := mcpclient.Connect(ctx, to, &mcpclient.Options{
+		Revision: mcp.Revision20251125, Logger: silent,
+		OnElicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			return &mcp.ElicitResult{Action: mcp.ElicitActionAccept, Content: map[string]any{"name": "gopher"}}, nil
+		},
+	})
+	return &oursPair{c, end}, err
+}
+
+func (p *oursPair) Greet(ctx context.Context, name string, count int) (string, error) {
+	return mcpclient.CallTool[string](ctx, p.Client, "greet", greetArgs{name, count})
+}
+
+func (p *oursPair) Ask(ctx context.Context) (string, error) {
+	return mcpclient.CallTool[string](ctx, p.Client, "ask", nil)
+}
+
+func (p *oursPair) Close() error {
+	err := p.Client.Close()
+	p.end()
+	return err
+}
+
+func (p *ours) ServeLines(ctx context.Context, r io.ReadCloser, w io.WriteCloser) error {
+	if r == os.Stdin {
+		return p.server().ServeStdio(ctx)
+	}
+	return p.server().ServeStreams(ctx, r, w)
+}
+
+func (p *ours) HTTP(mode Mode) (http.Handler, error) {
+	return p.server().Handler(&streamable.Options{
+		Stateless: mode == Stateless, Logger: silent,
+		MaxSessions: -1, MaxSessionsPerPrincipal: -1, // the others have no such limits
+	}), nil
+}
+
+func (p *ours) Codec() (Codec, error) {
+	if p.raw {
+		return nil, ErrUnsupported
+	}
+	return ourCodec{}, nil
+}
+
+func (p *ours) Fanout(ctx context.Context, n int, got func()) (*Fanout, error) {
+	s := p.server()
+	all, err := subscribe(n, got, func(r io.ReadCloser, w io.WriteCloser) error {
+		go s.ServeStreams(ctx, r, w) // ends when the pipe is closed
+		return nil
+	})
+	return &Fanout{Notify: func(ctx context.Context) error { return s.ResourceUpdated(ctx, ResourceURI) }, Close: all.close}, err
+}

@@ -1,0 +1,110 @@
+package workload
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/mcpwright/mcp/bench/child"
+	"github.com/mcpwright/mcp/bench/httpload"
+	"github.com/mcpwright/mcp/bench/peer"
+)
+
+// idle are sessions of which nothing is heard.
+func idle() []Workload {
+	return []Workload{
+		{"10,000 idle sessions over HTTP, each", Bytes, 10_000, sessions(false)},
+		{"2,000 idle sessions with a GET stream, each", Bytes, 2_000, sessions(true)},
+	}
+}
+
+func sessions(stream bool) func(context.Context, peer.Peer) (*Subject, error) {
+	return func(_ context.Context, p peer.Peer) (*Subject, error) {
+		if _, err := p.HTTP(peer.Stateful); err != nil {
+			return nil, err
+		}
+		c, err := child.HTTP(p.Name(), peer.Stateful)
+		if err != nil {
+			return nil, err
+		}
+		o := &opener{address: c.Address, stream: stream}
+		return &Subject{
+			Run:   func(n int) (Sample, error) { return kept(c, n, func() error { return o.open(n) }) },
+			Close: func() { o.close(); _ = c.Close() },
+		}, nil
+	}
+}
+
+// kept measures what a child keeps of what do makes it do.
+func kept(c *child.Child, n int, do func() error) (Sample, error) {
+	before, err := c.Stats(true)
+	if err != nil {
+		return Sample{}, err
+	}
+	start := time.Now()
+	if err := do(); err != nil {
+		return Sample{}, err
+	}
+	wall := time.Since(start)
+	after, err := c.Stats(true)
+	per := float64(n)
+	return Sample{
+		Time:       float64(wall) / per,
+		CPU:        float64(after.CPU-before.CPU) / per,
+		Bytes:      (float64(after.Heap+after.Stacks) - float64(before.Heap+before.Stacks)) / per,
+		Allocs:     (float64(after.Objects) - float64(before.Objects)) / per,
+		Goroutines: float64(after.Goroutines-before.Goroutines) / per,
+	}, err
+}
+
+// An opener opens sessions over one connection, and a stream to each where
+// that is asked for.
+type opener struct {
+	address string
+	stream  bool
+	conns   []*httpload.Conn
+}
+
+func (o *opener) open(n int) error {
+	c, err := o.dial()
+	if err != nil {
+		return err
+	}
+	for range n {
+		header, err := session(c, o.address, peer.Stateful)
+		if err != nil {
+			return err
+		}
+		if !o.stream {
+			continue
+		}
+		g, err := o.dial()
+		if err != nil {
+			return err
+		}
+		if err := g.Write(httpload.Get(o.address, header...)); err != nil {
+			return err
+		}
+		if _, err := g.Header(); err != nil {
+			return err
+		}
+		if g.Status != 200 {
+			return fmt.Errorf("a GET stream is answered with status %d", g.Status)
+		}
+	}
+	return nil
+}
+
+func (o *opener) dial() (*httpload.Conn, error) {
+	c, err := httpload.Dial(o.address)
+	if err == nil {
+		o.conns = append(o.conns, c)
+	}
+	return c, err
+}
+
+func (o *opener) close() {
+	for _, c := range o.conns {
+		_ = c.Close()
+	}
+}

@@ -1,0 +1,107 @@
+package workload
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/mcpwright/mcp/bench/child"
+	"github.com/mcpwright/mcp/bench/httpload"
+	"github.com/mcpwright/mcp/bench/peer"
+)
+
+// posts are HTTP servers, driven over raw keep-alive connections.
+func posts() []Workload {
+	var all []Workload
+	for _, mode := range []peer.Mode{peer.Stateful, peer.Stateless, peer.Modern} {
+		title := map[peer.Mode]string{
+			peer.Stateful: "2025-11-25 with sessions", peer.Stateless: "2025-11-25 without", peer.Modern: "2026-07-28",
+		}[mode]
+		for _, conns := range []int{1, 16, 64} {
+			all = append(all, Workload{fmt.Sprintf("HTTP server, %s, connections: %d", title, conns), CPU, 0, post(mode, conns)})
+		}
+	}
+	return all
+}
+
+func post(mode peer.Mode, conns int) func(context.Context, peer.Peer) (*Subject, error) {
+	return func(_ context.Context, p peer.Peer) (*Subject, error) {
+		if _, err := p.HTTP(mode); err != nil {
+			return nil, err
+		}
+		c, err := child.HTTP(p.Name(), mode)
+		if err != nil {
+			return nil, err
+		}
+		d := &postDriver{mode: mode, address: c.Address}
+		s := &Subject{
+			Run: func(n int) (Sample, error) {
+				return there(c, n, func() error { return httpload.Run(d.conns, d.requests, n, []byte(peer.GreetText)) })
+			},
+			Close: func() { d.close(); _ = c.Close() },
+		}
+		for range conns {
+			if err := d.open(); err != nil {
+				s.Close()
+				return nil, err
+			}
+		}
+		return s, nil
+	}
+}
+
+// A postDriver has connections, each with a session of its own where there are
+// sessions, and the requests that each sends in turn.
+type postDriver struct {
+	mode     peer.Mode
+	address  string
+	conns    []*httpload.Conn
+	requests [][][]byte
+}
+
+func (d *postDriver) close() {
+	for _, c := range d.conns {
+		_ = c.Close()
+	}
+}
+
+func (d *postDriver) open() error {
+	c, err := httpload.Dial(d.address)
+	if err != nil {
+		return err
+	}
+	d.conns = append(d.conns, c)
+	header, err := session(c, d.address, d.mode)
+	if err != nil {
+		return err
+	}
+	var requests [][]byte
+	for id := range 16 {
+		requests = append(requests, httpload.Post(d.address, peer.ToolCall(id+1, d.mode == peer.Modern), header...))
+	}
+	d.requests = append(d.requests, requests)
+	return nil
+}
+
+// session returns the headers that a call needs, and opens a session for it
+// where the mode has sessions.
+func session(c *httpload.Conn, address string, mode peer.Mode) ([]string, error) {
+	switch mode {
+	case peer.Modern:
+		return []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "greet"}, nil
+	case peer.Stateless:
+		return []string{"Mcp-Protocol-Version", "2025-11-25"}, nil
+	}
+	c.SessionID = ""
+	body, err := c.Do(httpload.Post(address, peer.Initialize))
+	if err != nil {
+		return nil, err
+	}
+	if c.Status != 200 || c.SessionID == "" {
+		return nil, fmt.Errorf("initialize is answered with status %d, session %q, body %s", c.Status, c.SessionID, body)
+	}
+	header := []string{"Mcp-Protocol-Version", "2025-11-25", "Mcp-Session-Id", c.SessionID}
+	if body, err = c.Do(httpload.Post(address, peer.Initialized, header...)); err == nil && c.Status != 202 && c.Status != 200 {
+		err = fmt.Errorf("initialized is answered with status %d, body %s", c.Status, body)
+	}
+	return header, err
+}

@@ -1,0 +1,160 @@
+package interop
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A client is what a tour asks of an SDK's client. Its user is called Ada, its
+// model says "blue" to everything, and its only root is file:///project.
+type client interface {
+	// version is the revision that was negotiated.
+	version() string
+	server() string
+	tools(ctx context.Context) ([]string, error)
+	// call returns the text of a tool's result, and whether it is an error.
+	call(ctx context.Context, tool string, arguments map[string]any) (string, bool, error)
+	// progress calls a tool and returns the progress that it reported.
+	progress(ctx context.Context, tool string) ([]float64, error)
+	// logged calls a tool and returns the log messages that came of it.
+	logged(ctx context.Context, tool string) ([]string, error)
+	resources(ctx context.Context) ([]string, error)
+	read(ctx context.Context, uri string) (string, error)
+	prompt(ctx context.Context, name string, arguments map[string]string) (string, error)
+	complete(ctx context.Context, prompt, argument, value string) ([]string, error)
+	// watch returns the URIs of resources that change from now on.
+	watch(ctx context.Context, uri string) (<-chan string, error)
+	// code is that of a protocol error, 0 for other errors.
+	code(err error) int64
+	close() error
+}
+
+// Every server of these tests has the same tools, resource, template and prompt.
+const (
+	serverName = "interop"
+	noteURI    = "mem://note"
+	noteText   = "a note"
+)
+
+var toolNames = []string{"ask", "both", "count", "fail", "greet", "log", "roots", "sample", "touch", "wait"}
+
+// tour walks through all that a server has.
+func tour(t *testing.T, c client, revision string) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	require.Equal(t, revision, c.version())
+	require.Equal(t, serverName, c.server())
+
+	t.Run("tools", func(t *testing.T) { tools(ctx, t, c) })
+	t.Run("asking", func(t *testing.T) { asking(ctx, t, c, revision) })
+	t.Run("reports", func(t *testing.T) { reports(ctx, t, c) })
+	t.Run("resources", func(t *testing.T) { resources(ctx, t, c, revision) })
+	t.Run("prompts", func(t *testing.T) { prompts(ctx, t, c) })
+	t.Run("giving up", func(t *testing.T) { givingUp(ctx, t, c) })
+}
+
+func tools(ctx context.Context, t *testing.T, c client) {
+	names, err := c.tools(ctx)
+	require.NoError(t, err)
+	require.ElementsMatch(t, toolNames, names)
+
+	text, failed, err := c.call(ctx, "greet", map[string]any{"name": "gopher"})
+	require.NoError(t, err)
+	require.False(t, failed)
+	require.Equal(t, "Hello, gopher", text)
+
+	text, failed, err = c.call(ctx, "fail", nil)
+	require.NoError(t, err)
+	require.True(t, failed)
+	require.Contains(t, text, "no such luck")
+
+	_, failed, err = c.call(ctx, "greet", map[string]any{"name": 7})
+	require.NoError(t, err)
+	require.True(t, failed, "arguments are judged by the schema")
+
+	_, _, err = c.call(ctx, "absent", nil)
+	require.EqualValues(t, -32602, c.code(err), "%v", err)
+}
+
+// asking is elicitation since 2025-06-18, sampling and roots, each alone and
+// two in one call.
+func asking(ctx context.Context, t *testing.T, c client, revision string) {
+	said := func(tool string) string {
+		text, failed, err := c.call(ctx, tool, nil)
+		require.NoError(t, err)
+		require.False(t, failed, text)
+		return text
+	}
+	require.Equal(t, "the model says blue", said("sample"))
+	require.Equal(t, "file:///project", said("roots"))
+	if revision >= "2025-06-18" {
+		require.Equal(t, "Hello, Ada", said("ask"))
+		require.Equal(t, "Ada likes blue", said("both"))
+	}
+}
+
+func reports(ctx context.Context, t *testing.T, c client) {
+	steps, err := c.progress(ctx, "count")
+	require.NoError(t, err)
+	require.Equal(t, []float64{1, 2, 3}, steps)
+
+	lines, err := c.logged(ctx, "log")
+	require.NoError(t, err)
+	require.Equal(t, []string{"something happened"}, lines)
+}
+
+func resources(ctx context.Context, t *testing.T, c client, revision string) {
+	uris, err := c.resources(ctx)
+	require.NoError(t, err)
+	require.Equal(t, []string{noteURI}, uris)
+
+	for uri, want := range map[string]string{noteURI: noteText, "mem://page/7": "page 7"} {
+		text, err := c.read(ctx, uri)
+		require.NoError(t, err)
+		require.Equal(t, want, text)
+	}
+	_, err = c.read(ctx, "mem://absent")
+	codes := []int64{-32002, -32602} // the official SDK has the newer one everywhere
+	if revision >= "2026-07-28" {
+		codes = codes[1:]
+	}
+	require.Contains(t, codes, c.code(err), "%v", err)
+
+	changes, err := c.watch(ctx, noteURI)
+	require.NoError(t, err)
+	for heard := false; !heard; { // some clients watch a little later than they say
+		_, _, err = c.call(ctx, "touch", nil)
+		require.NoError(t, err)
+		select {
+		case uri := <-changes:
+			require.Equal(t, noteURI, uri)
+			heard = true
+		case <-time.After(100 * time.Millisecond):
+		}
+		require.NoError(t, ctx.Err(), "no notification of the change came")
+	}
+}
+
+func prompts(ctx context.Context, t *testing.T, c client) {
+	text, err := c.prompt(ctx, "advise", map[string]string{"topic": "tests"})
+	require.NoError(t, err)
+	require.Equal(t, "Advise me on tests", text)
+
+	values, err := c.complete(ctx, "advise", "topic", "te")
+	require.NoError(t, err)
+	require.Equal(t, []string{"tea", "tests"}, values)
+}
+
+// givingUp cancels a call, and finds the server well afterwards.
+func givingUp(ctx context.Context, t *testing.T, c client) {
+	short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+	defer cancel()
+	_, _, err := c.call(short, "wait", nil)
+	require.Error(t, err)
+	text, _, err := c.call(ctx, "greet", map[string]any{"name": "again"})
+	require.NoError(t, err)
+	require.Equal(t, "Hello, again", text)
+}

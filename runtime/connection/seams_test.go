@@ -1,0 +1,254 @@
+package connection_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// byPrincipal declares prompts to admins, in place of what others are told.
+func byPrincipal(o *connection.KernelOptions) {
+	o.CapabilitiesFor = func(t peer.TransportContext) *mcp.ServerCapabilities {
+		if t.Principal() != "admin" {
+			return nil
+		}
+		return &mcp.ServerCapabilities{Prompts: &mcp.PromptsCapability{ListChanged: true}}
+	}
+	mcp.HandleSubscriptionsListen(o.Mux, func(context.Context, *mcp.SubscriptionsListenRequest) (*mcp.SubscriptionsListenResult, error) {
+		return &mcp.SubscriptionsListenResult{}, nil
+	})
+}
+
+func TestCapabilitiesDependOnWhoAsks(t *testing.T) {
+	k := newKernel(byPrincipal)
+	for principal, prompts := range map[string]bool{"admin": true, "guest": false} {
+		in := func(method, params string) *peer.Inbound {
+			in := request(method, params, nil)
+			in.Transport = peer.NewTransport("pipe", true, nil, principal)
+			return in
+		}
+		told := func(caps *mcp.ServerCapabilities) {
+			require.Equal(t, prompts, caps.Prompts != nil, principal)
+			require.Equal(t, !prompts, caps.Tools != nil, principal)
+		}
+		conn, out := loop(t, "2025-11-25", nil)
+		reply, err := k.Serve(t.Context(), conn, in("initialize", handshakeParams))
+		require.NoError(t, err)
+		told(&reply.Result.(*mcp.InitializeResult).Capabilities)
+		told(conn.State().ServerCapabilities())
+		require.NoError(t, conn.SendPromptListChanged(t.Context()))
+		require.Len(t, out.take(), map[bool]int{true: 1}[prompts], "only what was declared is announced")
+
+		reply, err = k.ServeEnvelope(t.Context(), in("server/discover", pair), nil)
+		require.NoError(t, err)
+		told(&reply.Result.(*mcp.DiscoverResult).Capabilities)
+	}
+}
+
+// bridged answers tools/call for "input" by the state that a bridge put into the
+// request.
+func bridged(o *connection.KernelOptions) {
+	o.Mux = new(peer.Mux)
+	mcp.HandleCallTool(o.Mux, func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		if req.RequestState == nil {
+			return nil, &mcp.InputRequiredError{Result: &mcp.InputRequiredResult{RequestState: new("one")}}
+		}
+		return mcp.TextResult("got " + *req.RequestState), nil
+	})
+	peer.Handle(o.Mux, func(context.Context, *weatherRequest) (*weather, error) {
+		return nil, &mcp.InputRequiredError{Result: &mcp.InputRequiredResult{RequestState: new("one")}}
+	})
+}
+
+func TestABridgeGetsTheInputThatAnAnswerCannotAskFor(t *testing.T) {
+	k := newKernel(func(o *connection.KernelOptions) {
+		bridged(o)
+		o.Bridge = func(ctx context.Context, req peer.Message, ask *mcp.InputRequiredResult, again func() (wire.Value, error)) (wire.Value, error) {
+			require.NotNil(t, mcp.SessionFrom(ctx))
+			req.(*mcp.CallToolRequest).RequestState = new(*ask.RequestState + ", two")
+			return again()
+		}
+	})
+	old, _ := loop(t, "2025-11-25", allCapabilities())
+	reply, err := k.Serve(t.Context(), old, request("tools/call", `{"name":"x"}`, nil))
+	require.NoError(t, err)
+	require.Equal(t, mcp.TextResult("got one, two"), reply.Result)
+
+	_, err = k.Serve(t.Context(), old, request("acme/weather", `{"place":"here"}`, nil))
+	require.ErrorContains(t, err, "may not ask for input", "no revision has questions in the answer to this one")
+
+	reply, err = k.ServeEnvelope(t.Context(), request("tools/call", `{"name":"x",`+pair[1:], nil), nil)
+	require.NoError(t, err)
+	require.Equal(t, "one", *reply.Result.(*mcp.InputRequiredResult).RequestState, "here the answer asks")
+}
+
+func TestABridgeThatFailsIsTheFailureOfTheRequest(t *testing.T) {
+	for _, fail := range []error{errors.New("nobody there"), &mcp.InputRequiredError{Result: &mcp.InputRequiredResult{}}} {
+		k := newKernel(func(o *connection.KernelOptions) {
+			bridged(o)
+			o.Bridge = func(context.Context, peer.Message, *mcp.InputRequiredResult, func() (wire.Value, error)) (wire.Value, error) {
+				return nil, fail
+			}
+		})
+		old, _ := loop(t, "2025-11-25", allCapabilities())
+		_, err := k.Serve(t.Context(), old, request("tools/call", `{"name":"x"}`, nil))
+		require.ErrorIs(t, err, fail)
+		require.Nil(t, peer.AsError(err), "the client learns nothing of it")
+	}
+}
+
+func TestASessionIsAnnouncedOnceWhenItIsConfirmed(t *testing.T) {
+	var events []string
+	k := newKernel(func(o *connection.KernelOptions) {
+		o.OnInitialized = func(ctx context.Context, conn *connection.Connection) {
+			require.Same(t, conn, connection.From(ctx))
+			require.True(t, conn.State().Initialized())
+			events = append(events, "announced "+conn.ProtocolVersion())
+		}
+		mcp.HandleInitialized(o.Mux, func(context.Context, *mcp.InitializedNotification) error {
+			events = append(events, "handled")
+			return nil
+		})
+	})
+	conn, _ := loop(t, "2025-11-25", nil)
+	_, err := k.Serve(t.Context(), conn, request("initialize", handshakeParams, nil))
+	require.NoError(t, err)
+	require.Empty(t, events, "the answer is not the confirmation")
+	for _, params := range []string{`{"_meta":3}`, ``, ``} {
+		_, err = k.Serve(t.Context(), conn, notification(mcp.MethodInitialized, params, nil))
+		require.NoError(t, err)
+	}
+	require.Equal(t, []string{"announced 2025-03-26", "handled", "handled"}, events)
+}
+
+// layer is a middleware on the way out that writes down what passes.
+func layer(name string, seen *[]string) func(peer.Outbound) peer.Outbound {
+	return func(next peer.Outbound) peer.Outbound { return recording{next, name, seen} }
+}
+
+type recording struct {
+	peer.Outbound
+	name string
+	seen *[]string
+}
+
+func (r recording) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
+	*r.seen = append(*r.seen, r.name+" "+req.Method())
+	return r.Outbound.Call(ctx, req, res, opts...)
+}
+
+func (r recording) Notify(ctx context.Context, n peer.Notification, opts ...peer.CallOption) error {
+	*r.seen = append(*r.seen, r.name+" "+n.Method())
+	return r.Outbound.Notify(ctx, n, opts...)
+}
+
+func TestEverythingThatIsSentPassesTheLayersOnItsWay(t *testing.T) {
+	var seen []string
+	related, standalone := &channel{answer: `{"roots":[]}`}, new(channel)
+	conn := connection.ForLoop(standalone, &connection.Options{
+		Outgoing: []func(peer.Outbound) peer.Outbound{layer("outer", &seen), layer("inner", &seen)},
+	})
+	conn.State().SetClientParams(&mcp.InitializeRequest{ClientInfo: *someInfo, Capabilities: *only("roots")})
+	in := request(mcp.MethodCallTool, `{"name":"x"}`, related)
+	in.Token = wire.IntToken(5)
+	s := connection.Session(conn, in)
+	passed := func(err error, method string) {
+		t.Helper()
+		require.NoError(t, err)
+		require.Equal(t, []string{"outer " + method, "inner " + method}, seen)
+		seen = nil
+	}
+	_, err := s.ListRoots(t.Context())
+	passed(err, mcp.MethodListRoots)
+	passed(s.ReportProgress(t.Context(), peer.Progress{Done: 1, Message: "m"}), mcp.MethodProgress)
+	passed(s.SendProgress(t.Context(), &mcp.ProgressNotification{ProgressToken: wire.IntToken(5), Progress: 2}), mcp.MethodProgress)
+	require.Equal(t, []peer.Progress{{Done: 1, Message: "m"}, {Done: 2}}, related.progress)
+	note := &mcp.LoggingMessageNotification{Level: "info", Data: json.RawMessage(`1`)}
+	passed(s.SendLogMessage(t.Context(), note), mcp.MethodLoggingMessage)
+	require.Len(t, related.take(), 2)
+	passed(s.Ping(t.Context()), mcp.MethodPing)
+	passed(conn.Log(t.Context(), note), mcp.MethodLoggingMessage)
+	require.Len(t, standalone.take(), 2)
+}
+
+func TestWhatMayNotBeSentNeverReachesTheLayers(t *testing.T) {
+	var seen []string
+	back := new(channel)
+	conn := connection.FromEnvelope("2026-07-28", nil, allCapabilities(), &connection.Options{
+		Outbound: back, Outgoing: []func(peer.Outbound) peer.Outbound{layer("only", &seen)},
+	})
+	s := connection.Session(conn, request(mcp.MethodCallTool, `{"name":"x"}`, back))
+	_, err := s.ListRoots(t.Context())
+	refused[*peer.NoBackChannelError](t, back, err)
+	require.NoError(t, s.SendToolListChanged(t.Context()))
+	require.NoError(t, s.ReportProgress(t.Context(), peer.Progress{Done: 1}), "nobody asked")
+	require.Empty(t, seen)
+}
+
+func TestQuestionsInTheAnswerPassTheLayersToo(t *testing.T) {
+	var seen []string
+	k := newKernel(func(o *connection.KernelOptions) {
+		o.NewRound = func(context.Context, *peer.Inbound, peer.Message) connection.Round {
+			return &round{answers: map[string]string{mcp.MethodElicit: `{"action":"decline"}`}}
+		}
+	})
+	opts := &connection.Options{Outgoing: []func(peer.Outbound) peer.Outbound{layer("only", &seen)}}
+	ask := `{"name":"ask","_meta":{` + version + `:"2026-07-28",` + caps + `:{"elicitation":{}}}}`
+	reply, err := k.ServeEnvelope(t.Context(), request("tools/call", ask, nil), opts)
+	require.NoError(t, err)
+	require.Equal(t, mcp.TextResult("decline"), reply.Result)
+	require.Equal(t, []string{"only " + mcp.MethodElicit}, seen)
+}
+
+func TestALayerMayNotifyAndReportAroundWhatItPassesOn(t *testing.T) {
+	changed := &mcp.LoggingMessageNotification{Level: "info", Data: json.RawMessage(`"sent"`)}
+	announce := func(next peer.Outbound) peer.Outbound { return announcing{next, changed} }
+	related := new(channel)
+	conn := connection.ForLoop(nil, &connection.Options{Outgoing: []func(peer.Outbound) peer.Outbound{announce}})
+	in := request(mcp.MethodCallTool, `{"name":"x"}`, related)
+	in.Token = wire.IntToken(5)
+	s := connection.Session(conn, in)
+	require.NoError(t, s.ReportProgress(t.Context(), peer.Progress{Done: 1}))
+	require.Len(t, related.progress, 1)
+	require.Len(t, related.take(), 1)
+}
+
+// announcing sends a notification of its own after each one that it passes on.
+type announcing struct {
+	peer.Outbound
+	after peer.Notification
+}
+
+func (a announcing) Notify(ctx context.Context, n peer.Notification, opts ...peer.CallOption) error {
+	return errors.Join(a.Outbound.Notify(ctx, n, opts...), a.Outbound.Notify(ctx, a.after, opts...))
+}
+
+func TestWhatIsSentSaysHowItIsWritten(t *testing.T) {
+	for _, version := range []string{"2024-11-05", "2025-11-25"} {
+		conn, out := loop(t, version, nil)
+		require.NoError(t, conn.Ping(t.Context()))
+		require.NoError(t, conn.Ping(t.Context(), peer.WithFrame(&wire.Frame{Revision: mcp.Revision20250618})))
+		require.NoError(t, conn.SendResourceListChanged(t.Context()))
+		require.Equal(t, version, out.options[0].Frame.Revision.String())
+		require.Equal(t, mcp.Revision20250618, out.options[1].Frame.Revision, "the caller's word is the last")
+		require.Equal(t, version, out.options[2].Frame.Revision.String())
+	}
+	out := new(channel)
+	conn := connection.FromEnvelope("2026-07-28", nil, nil, &connection.Options{
+		Client: true, Outbound: out, Meta: []wire.Entry{{Name: "k", Value: json.RawMessage(`1`)}},
+	})
+	_, err := conn.SendRawRequest(t.Context(), "acme/any", nil)
+	require.NoError(t, err)
+	require.NoError(t, conn.Notify(t.Context(), &mcp.CancelledNotification{RequestID: wire.IntID(3)}))
+	require.Len(t, out.options[0].Frame.Meta, 1)
+	require.Empty(t, out.options[1].Frame.Meta)
+	require.Equal(t, mcp.Revision20260728, out.options[1].Frame.Revision)
+}

@@ -1,0 +1,80 @@
+package dispatch_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/stretchr/testify/require"
+)
+
+// slow answers when it is released.
+func slow(release <-chan struct{}) peer.HandlerFunc {
+	return func(context.Context, *peer.Inbound) (peer.Reply, error) {
+		<-release
+		return result(`{}`)
+	}
+}
+
+func TestDrainWaitsForEveryAnswer(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		release := make(chan struct{})
+		c, r := newConn(t, &dispatch.Options{Batches: func() bool { return true }, Handler: slow(release)})
+		require.NoError(t, c.Drain(t.Context()), "nothing was asked")
+		deliver(c, request(1, "a"), `[`+request(2, "b")+`,`+request(3, "c")+`]`)
+		first, second := start(func() error { return c.Drain(t.Context()) }), start(func() error { return c.Drain(t.Context()) })
+		require.False(t, first.isOver())
+		release <- struct{}{}
+		release <- struct{}{}
+		require.False(t, first.isOver())
+		release <- struct{}{}
+		require.NoError(t, first.over(t))
+		require.NoError(t, second.over(t))
+		require.Len(t, r.take(), 2)
+	})
+}
+
+func TestDrainWaitsForRefusalsAndForTheWriter(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		pr, pw := io.Pipe()
+		c := dispatch.New(dispatch.NewLineWriter(pw), nil)
+		deliver(c, `{"jsonrpc":"2.0","id":1,"method":7}`)
+		drain := start(func() error { return c.Drain(t.Context()) })
+		require.False(t, drain.isOver(), "nobody has read the refusal")
+		line := make([]byte, 1<<10)
+		n, err := pr.Read(line)
+		require.NoError(t, err)
+		require.NoError(t, drain.over(t))
+		require.Contains(t, string(line[:n]), `"code":-32600`)
+		c.Close()
+		pr.Close()
+	})
+}
+
+func TestDrainEndsWithItsContextTheConnectionOrTheStream(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, _ := newConn(t, &dispatch.Options{Handler: peer.HandlerFunc(untilDone)})
+		deliver(c, request(1, "a"))
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errBroken)
+		defer cancel()
+		require.ErrorIs(t, c.Drain(ctx), errBroken)
+		drain := start(func() error { return c.Drain(t.Context()) })
+		require.False(t, drain.isOver())
+		c.Close()
+		require.ErrorIs(t, drain.over(t), dispatch.ErrClosed)
+	})
+	bubble(t, func(t *testing.T) {
+		pr, pw := io.Pipe()
+		c := dispatch.New(dispatch.NewLineWriter(pw), nil)
+		require.NoError(t, c.Notify(t.Context(), &mcp.ToolListChangedNotification{}))
+		drain := start(func() error { return c.Drain(t.Context()) })
+		pr.CloseWithError(errBroken)
+		require.True(t, errors.Is(drain.over(t), errBroken))
+		c.Close()
+	})
+}

@@ -1,0 +1,61 @@
+package dispatch
+
+import "github.com/mcpwright/mcp/runtime/wire"
+
+// table has something for each of several requests. Nearly all ids are small
+// integers, which are found faster on their own. The zero table is empty and
+// ready; its owner's lock guards it.
+type table[T any] struct {
+	ints   map[int64]T
+	others map[wire.RequestID]T
+}
+
+// get returns what there is for an id, the zero T if there is nothing.
+func (t *table[T]) get(id wire.RequestID) T {
+	id = key(id)
+	if n, ok := id.Int64(); ok {
+		return t.ints[n]
+	}
+	return t.others[id]
+}
+
+// put puts x where there is nothing yet.
+func (t *table[T]) put(id wire.RequestID, x T) {
+	id = key(id)
+	n, ok := id.Int64()
+	switch {
+	case ok && t.ints == nil:
+		t.ints = map[int64]T{n: x}
+	case ok:
+		t.ints[n] = x
+	case t.others == nil:
+		t.others = map[wire.RequestID]T{id: x}
+	default:
+		t.others[id] = x
+	}
+}
+
+func (t *table[T]) drop(id wire.RequestID) {
+	id = key(id)
+	if n, ok := id.Int64(); ok {
+		delete(t.ints, n)
+		return
+	}
+	delete(t.others, id)
+}
+
+func (t *table[T]) len() int { return len(t.ints) + len(t.others) }
+
+// all calls yield for what there is, in no order. It may be dropped meanwhile.
+func (t *table[T]) all(yield func(T) bool) {
+	for _, x := range t.ints {
+		if !yield(x) {
+			return
+		}
+	}
+	for _, x := range t.others {
+		if !yield(x) {
+			return
+		}
+	}
+}

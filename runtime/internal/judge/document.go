@@ -1,0 +1,114 @@
+package judge
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// The validator computes with numbers of any size, which takes the longer the
+// longer they are. These are beyond what float64 can tell apart.
+const (
+	maxDigits   = 1024
+	maxExponent = 400
+)
+
+// parse reads a document, numbers as they are spelled.
+func parse(doc json.RawMessage) (any, error) {
+	if err := wire.Check(doc, 0); err != nil {
+		if d, ok := errors.AsType[*wire.DecodeError](err); ok {
+			return nil, problem(d.Pointer, d.Err.Error())
+		}
+		return nil, problem("", err.Error())
+	}
+	var v any
+	d := json.NewDecoder(bytes.NewReader(doc))
+	d.UseNumber()
+	if err := d.Decode(&v); err != nil {
+		return nil, problem("", err.Error())
+	}
+	return v, checkNumbers(v)
+}
+
+// checkNumbers refuses a document with a number that takes long to compute with.
+func checkNumbers(v any) error {
+	if at, found := unhandy(v, ""); found {
+		return problem(at, "the number has too many digits")
+	}
+	return nil
+}
+
+// unhandy looks for such a number.
+func unhandy(v any, pointer string) (string, bool) {
+	switch v := v.(type) {
+	case json.Number:
+		return pointer, !handy(string(v))
+	case []any:
+		for i, x := range v {
+			if at, found := unhandy(x, ""); found {
+				return pointer + "/" + strconv.Itoa(i) + at, true
+			}
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if at, found := unhandy(v[name], ""); found {
+				return pointer + "/" + token(name) + at, true
+			}
+		}
+	}
+	return "", false
+}
+
+func handy(number string) bool {
+	if len(number) > maxDigits {
+		return false
+	}
+	e := strings.IndexAny(number, "eE")
+	if e < 0 {
+		return true
+	}
+	n, err := strconv.Atoi(number[e+1:])
+	return err == nil && -maxExponent <= n && n <= maxExponent
+}
+
+// maxPairs is how many pairs of items the validator may have to compare to tell
+// whether the items of lists are unique.
+const maxPairs = 1 << 24
+
+// pairs counts the pairs of items of a list, the lists within included. Only
+// those of lists and objects count: the validator sorts the others out faster.
+func pairs(v any) int {
+	n := 0
+	switch v := v.(type) {
+	case []any:
+		nested := 0
+		for _, x := range v {
+			switch x.(type) {
+			case []any, map[string]any:
+				nested++
+				n += pairs(x)
+			}
+		}
+		n += nested * nested
+	case map[string]any:
+		for _, x := range v {
+			n += pairs(x)
+		}
+	}
+	return n
+}
+
+// token writes a name as a part of a JSON pointer.
+func token(name string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
+}
+
+// escape is token for a pointer that is in a URL.
+func escape(name string) string { return url.PathEscape(token(name)) }

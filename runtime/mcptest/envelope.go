@@ -1,0 +1,90 @@
+package mcptest
+
+import (
+	"encoding/json"
+	"errors"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// keyVersion is where a request names its revision that has no handshake before
+// it.
+const keyVersion = "io.modelcontextprotocol/protocolVersion"
+
+// envelope is what a message shows of itself before it is judged. A member of
+// the wrong type is as good as absent: the schemas tell.
+type envelope struct {
+	id     wire.RequestID // zero where there is none that could be one
+	hasID  bool
+	nullID bool
+	method string
+	name   *string // of what the request is about, where a header repeats that
+	params struct {
+		version string // of the handshake
+		named   string // the revision in the _meta
+		hasName bool
+		task    bool
+	}
+	result json.RawMessage
+	error  json.RawMessage
+}
+
+// open reads the envelope of a message.
+func open(message json.RawMessage) (e envelope, isMessage bool) {
+	var raw map[string]json.RawMessage
+	if json.Unmarshal(message, &raw) != nil {
+		return e, false
+	}
+	id, hasID := raw["id"]
+	e.hasID, e.nullID = hasID, string(id) == "null"
+	if id, err := wire.ParseID(id); err == nil {
+		e.id = id
+	}
+	e.method, e.result, e.error = text(raw["method"]), raw["result"], raw["error"]
+	params := members(raw["params"])
+	e.params.version = text(params["protocolVersion"])
+	var named json.RawMessage
+	named, e.params.hasName = members(params["_meta"])[keyVersion]
+	e.params.named = text(named)
+	_, e.params.task = params["task"]
+	e.name = nameOf(e.method, params)
+	return e, raw["method"] != nil || e.result != nil || e.error != nil
+}
+
+// nameOf finds the member of params that a header repeats.
+func nameOf(method string, params map[string]json.RawMessage) *string {
+	info := mcp.MethodByName(method)
+	if info == nil || info.NameMember == "" {
+		return nil
+	}
+	var name *string
+	if json.Unmarshal(params[info.NameMember], &name) != nil {
+		return nil
+	}
+	return name
+}
+
+// text reads a string, "" where there is none.
+func text(raw json.RawMessage) (s string) {
+	if json.Unmarshal(raw, &s) != nil {
+		return ""
+	}
+	return s
+}
+
+// members reads an object, nil where there is none.
+func members(raw json.RawMessage) (object map[string]json.RawMessage) {
+	if json.Unmarshal(raw, &object) != nil {
+		return nil
+	}
+	return object
+}
+
+// unreadable returns where the scanner stopped, and why.
+func unreadable(err error) (pointer, format string, reason any) {
+	if d, ok := errors.AsType[*wire.DecodeError](err); ok {
+		return d.Pointer, "no acceptable JSON: %v", d.Err
+	}
+	return "", "no acceptable JSON: %v", err
+}

@@ -1,0 +1,297 @@
+package mcptest_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/mcptest"
+	"github.com/mcpwright/mcp/runtime/peer"
+)
+
+func TestAnEndpointPassesInEveryRevision(t *testing.T) {
+	for _, stream := range []bool{false, true} {
+		e := newEndpoint(stream)
+		changed := make(chan string, 10)
+		mux := new(peer.Mux)
+		mcp.HandleToolListChanged(mux, func(context.Context, *mcp.ToolListChangedNotification) error {
+			changed <- "tools"
+			return nil
+		})
+		client := mcptest.Client{Mux: mux}
+		client.Run(t, mcptest.HTTP(e), func(t *testing.T, c *mcptest.Conn) {
+			res, err := c.CallTool(t.Context(), &mcp.CallToolRequest{Name: "greet"})
+			require.NoError(t, err)
+			require.Equal(t, mcp.TextResult("hello").Content, res.Content)
+			if c.Revision() != mcp.Revision20260728 {
+				require.Equal(t, "tools", <-changed, "the stream of what the server says by itself is open")
+			}
+		})
+		require.Equal(t, []string{"1", "2", "3", "4"}, e.deleted)
+	}
+}
+
+func TestAnEndpointIsToldWhatTheRevisionWants(t *testing.T) {
+	e := newEndpoint(false)
+	s := httptest.NewServer(e)
+	t.Cleanup(s.Close)
+	c := mcptest.Connect(t, mcptest.URL(s.URL, nil), "2026-07-28")
+	for _, name := range []string{"none", "né ", "=?base64?eA==?="} {
+		_, err := c.CallTool(t.Context(), &mcp.CallToolRequest{Name: name})
+		require.Equal(t, int64(mcp.CodeInvalidParams), peer.AsError(err).Code, "%v", err)
+	}
+	require.NoError(t, c.Close())
+	last := e.headers[len(e.headers)-1]
+	require.Equal(t, "2026-07-28", last.Get("Mcp-Protocol-Version"))
+	require.Equal(t, mcp.MethodCallTool, last.Get("Mcp-Method"))
+	require.Equal(t, "=?base64?PT9iYXNlNjQ/ZUE9PT89?=", last.Get("Mcp-Name"))
+	require.Empty(t, last.Get("Mcp-Session-Id"))
+
+	c = mcptest.Connect(t, mcptest.URL(s.URL, s.Client()), "2025-06-18")
+	_, err := c.ListTools(t.Context(), &mcp.ListToolsRequest{})
+	require.NoError(t, err)
+	last = e.headers[len(e.headers)-1]
+	require.Equal(t, "2025-06-18", last.Get("Mcp-Protocol-Version"))
+	require.Equal(t, "1", last.Get("Mcp-Session-Id"))
+}
+
+func TestARequestOverHTTPCanBeGivenUp(t *testing.T) {
+	e := newEndpoint(false)
+	c := mcptest.Connect(t, mcptest.HTTP(e), "2026-07-28")
+	ctx, cancel := context.WithCancel(t.Context())
+	var call sync.WaitGroup
+	call.Go(func() {
+		if _, err := c.CallTool(ctx, &mcp.CallToolRequest{Name: "wait"}); err == nil {
+			t.Error("there is an answer")
+		}
+	})
+	require.True(t, <-e.waits)
+	cancel()
+	call.Wait()
+	require.False(t, <-e.waits, "the end of the exchange is the end of the request")
+	_, err := c.CallTool(t.Context(), &mcp.CallToolRequest{Name: "greet"})
+	require.NoError(t, err)
+}
+
+func TestAnEndpointThatIsNoneIsAnError(t *testing.T) {
+	failures := failuresOf(func(t mcptest.TB) { mcptest.Connect(t, mcptest.HTTP(http.NotFoundHandler()), "2026-07-28") })
+	require.Contains(t, failures[0], "HTTP 404 Not Found: 404 page not found")
+	s := httptest.NewServer(nil)
+	s.Close()
+	failures = failuresOf(func(t mcptest.TB) { mcptest.Connect(t, mcptest.URL(s.URL, nil), "2025-11-25") })
+	require.Contains(t, failures[0], "refused")
+	failures = failuresOf(func(t mcptest.TB) { mcptest.Connect(t, mcptest.URL(":", nil), "2025-11-25") })
+	require.Contains(t, failures[0], "missing protocol scheme")
+}
+
+// record is a place for violations.
+type record struct {
+	mu    sync.Mutex
+	found []string
+}
+
+func (r *record) report(v *mcptest.Violation) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.found = append(r.found, v.From.String()+" "+short(v))
+}
+
+func (r *record) take() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	found := r.found
+	r.found = nil
+	return found
+}
+
+// say posts a message and returns what is answered.
+func say(t *testing.T, client *http.Client, url, message string, header ...string) (string, http.Header) {
+	t.Helper()
+	req, err := http.NewRequest(http.MethodPost, url, strings.NewReader(message))
+	require.NoError(t, err)
+	req.Header.Set("Content-Type", "application/json")
+	for i := 0; i < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	res, err := client.Do(req)
+	require.NoError(t, err)
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	require.NoError(t, err)
+	return string(body), res.Header
+}
+
+const (
+	hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`
+	greet = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"greet"}}`
+)
+
+// taps are the two ways to listen to an HTTP endpoint.
+var taps = map[string]func(report func(*mcptest.Violation), h http.Handler) (*httptest.Server, *http.Client){
+	"handler": func(report func(*mcptest.Violation), h http.Handler) (*httptest.Server, *http.Client) {
+		s := httptest.NewServer(mcptest.TapHandler(report, h))
+		return s, s.Client()
+	},
+	"transport": func(report func(*mcptest.Violation), h http.Handler) (*httptest.Server, *http.Client) {
+		s := httptest.NewServer(h)
+		return s, &http.Client{Transport: mcptest.TapTransport(report, nil)}
+	},
+}
+
+// spoilt is a handler that greets with a result that is none.
+func spoilt(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		rec := httptest.NewRecorder()
+		h.ServeHTTP(rec, r)
+		for name, values := range rec.Header() {
+			w.Header()[name] = values
+		}
+		w.WriteHeader(rec.Code)
+		_, _ = w.Write(bytes.ReplaceAll(rec.Body.Bytes(), []byte(`"text":"hello"`), []byte(`"text":0`)))
+	})
+}
+
+func TestATapJudgesWhatPassesAnEndpoint(t *testing.T) {
+	for name, tap := range taps {
+		for _, stream := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, " stream=", stream), func(t *testing.T) {
+				var r record
+				s, client := tap(r.report, spoilt(newEndpoint(stream)))
+				defer s.Close()
+				_, header := say(t, client, s.URL, hello)
+				session := header.Get("Mcp-Session-Id")
+				say(t, client, s.URL, `{"jsonrpc":"2.0","method":"notifications/initialized"}`, "Mcp-Session-Id", session)
+				require.Empty(t, r.take())
+
+				say(t, client, s.URL, greet, "Mcp-Session-Id", session)
+				require.Equal(t, []string{"server 2025-06-18 /result/content/0/text expected string, but got number"}, r.take())
+				say(t, client, s.URL, `{"jsonrpc":"2.0","id":3,"method":"tools/call"}`, "Mcp-Session-Id", session)
+				require.Equal(t, []string{"client 2025-06-18 missing properties: 'params'"}, r.take())
+
+				say(t, client, s.URL, `nonsense`, "Mcp-Protocol-Version", "2024-11-05")
+				require.Len(t, r.take(), 1)
+			})
+		}
+	}
+}
+
+func TestATapLetsEverythingThrough(t *testing.T) {
+	for name, tap := range taps {
+		t.Run(name, func(t *testing.T) {
+			var r record
+			h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				n, err := io.Copy(io.Discard, r.Body)
+				fmt.Fprint(w, r.Method, " ", n, " ", err)
+			})
+			s, client := tap(r.report, h)
+			defer s.Close()
+			text, _ := say(t, client, s.URL, strings.Repeat(" ", 20<<20))
+			require.Equal(t, fmt.Sprint("POST ", 20<<20, " <nil>"), text, "long bodies are for the server to refuse")
+			text, _ = say(t, client, s.URL, "what", "Content-Type", "text/plain")
+			require.Equal(t, "POST 4 <nil>", text)
+			res, err := client.Get(s.URL)
+			require.NoError(t, err)
+			require.NoError(t, res.Body.Close())
+			require.Empty(t, r.take())
+		})
+	}
+}
+
+func TestATapDoesNotHoldUpAStream(t *testing.T) {
+	for name, tap := range taps {
+		t.Run(name, func(t *testing.T) {
+			var r record
+			const event = "data: {\"jsonrpc\":\"2.0\"}\n\n"
+			read := make(chan struct{})
+			h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "text/event-stream")
+				fmt.Fprint(w, event)
+				w.(http.Flusher).Flush()
+				<-read
+			})
+			s, client := tap(r.report, h)
+			defer s.Close()
+			defer close(read)
+			res, err := client.Get(s.URL)
+			require.NoError(t, err)
+			defer res.Body.Close()
+			_, err = io.ReadFull(res.Body, make([]byte, len(event)))
+			require.NoError(t, err)
+			require.Equal(t, []string{"server 2025-11-25 it is neither a request nor a notification nor an answer"}, r.take())
+		})
+	}
+}
+
+func TestAStreamThatIsTakenUpAgainMayRepeatItself(t *testing.T) {
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.Header().Set("Mcp-Session-Id", "s")
+		fmt.Fprint(w, "data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n")
+	})
+	for name, tap := range taps {
+		t.Run(name, func(t *testing.T) {
+			var r record
+			s, client := tap(r.report, h)
+			defer s.Close()
+			say(t, client, s.URL, `{"jsonrpc":"2.0","id":1,"method":"ping"}`)
+			say(t, client, s.URL, ``, "Mcp-Session-Id", "s", "Last-Event-ID", "1")
+			require.Empty(t, r.take())
+			say(t, client, s.URL, ``, "Mcp-Session-Id", "s")
+			require.Equal(t, []string{"server 2025-11-25 /id the request has been answered before"}, r.take())
+		})
+	}
+}
+
+func TestATapLeavesTheWriterWhatItCan(t *testing.T) {
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(time.Minute)); err != nil {
+			t.Error(err)
+		}
+	})
+	s := httptest.NewServer(mcptest.TapHandler(nil, h))
+	defer s.Close()
+	res, err := s.Client().Get(s.URL)
+	require.NoError(t, err)
+	require.NoError(t, res.Body.Close())
+}
+
+func TestABodyThatCannotBeReadIsTheHandlersBusiness(t *testing.T) {
+	var failure error
+	h := mcptest.TapHandler(nil, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, failure = io.ReadAll(r.Body)
+	}))
+	r := httptest.NewRequest(http.MethodPost, "/", iotest.ErrReader(io.ErrNoProgress))
+	r.Header.Set("Content-Type", "application/json")
+	h.ServeHTTP(httptest.NewRecorder(), r)
+	require.ErrorIs(t, failure, io.ErrNoProgress)
+}
+
+func TestATransportTellsOfWhatFails(t *testing.T) {
+	client := &http.Client{Transport: mcptest.TapTransport(nil, http.NewFileTransport(http.Dir(t.TempDir())))}
+	res, err := client.Get("http://localhost/none")
+	require.NoError(t, err)
+	require.Equal(t, http.StatusNotFound, res.StatusCode)
+	require.NoError(t, res.Body.Close())
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Length", "100")
+		fmt.Fprint(w, "{")
+	}))
+	client = &http.Client{Transport: mcptest.TapTransport(nil, nil)}
+	_, err = client.Get(s.URL)
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+	s.Close()
+	_, err = client.Get(s.URL)
+	require.Error(t, err)
+}

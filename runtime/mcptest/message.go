@@ -1,0 +1,98 @@
+package mcptest
+
+import (
+	"encoding/json"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// single judges one message.
+func (c *hearing) single(message json.RawMessage) {
+	if c.at == "" && !c.readable() {
+		return
+	}
+	e, isMessage := open(message)
+	switch {
+	case !isMessage:
+		c.wrong("", "it is neither a request nor a notification nor an answer")
+	case e.method != "" && e.hasID:
+		c.request(e, message)
+	case e.method != "":
+		c.notification(e, message)
+	case e.result != nil && e.error != nil:
+		c.answer = true
+		c.wrong("", "it has both a result and an error")
+	case e.result != nil || e.error != nil:
+		c.answered(e, message)
+	default:
+		c.hold("", "JSONRPCRequest", message)
+	}
+}
+
+// request judges a request, and remembers it for its answer.
+func (c *hearing) request(e envelope, message json.RawMessage) {
+	c.method = e.method
+	c.revision = c.revisionOf(e)
+	c.hold("", "JSONRPCRequest", message)
+	c.known(false, message)
+	if e.id.IsZero() {
+		return
+	}
+	q := question{c.from, e.id}
+	if before := c.asked[q]; before != nil && !before.answered && !c.replayed {
+		c.wrong("/id", "the id %v is that of another request that has no answer yet", e.id)
+	}
+	c.asked[q] = &request{method: e.method, revision: c.revision, task: e.params.task}
+}
+
+// revisionOf finds the revision that a request is written in, and keeps it in
+// mind for what says nothing itself.
+func (c *hearing) revisionOf(e envelope) wire.Revision {
+	named, known := mcp.ParseRevision(e.params.named)
+	switch {
+	case c.from == FromServer:
+		return c.speaks
+	case e.method == mcp.MethodInitialize:
+		if r, known := mcp.ParseRevision(e.params.version); known && handshake(r) {
+			return r
+		}
+		return newest(true)
+	case c.settled || !e.params.hasName:
+		return c.speaks
+	case !known || handshake(named):
+		named = newest(false)
+	}
+	c.speaks = named
+	return named
+}
+
+// notification judges a notification.
+func (c *hearing) notification(e envelope, message json.RawMessage) {
+	c.method = e.method
+	c.revision = c.speaks
+	c.hold("", "JSONRPCNotification", message)
+	c.known(true, message)
+}
+
+// known judges a message by the definition of its method. Of methods that the
+// protocol does not know, only the envelope is judged.
+func (c *hearing) known(notification bool, message json.RawMessage) {
+	info := mcp.MethodByName(c.method)
+	if info == nil {
+		return
+	}
+	if info.Notification != notification {
+		c.wrong("", "notifications have no id, and requests have one")
+		return
+	}
+	way := info.FromClient
+	if c.from == FromServer {
+		way = info.FromServer
+	}
+	if !way.Has(c.revision) {
+		c.wrong("/method", "the revision has no message %q from the %v", c.method, c.from)
+		return
+	}
+	c.hold("", protocolOf(c.revision).methods[c.method], message)
+}

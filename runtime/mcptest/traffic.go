@@ -1,0 +1,114 @@
+package mcptest
+
+import (
+	"bytes"
+	"io"
+	"mime"
+	"net/http"
+	"sync"
+
+	"github.com/mcpwright/mcp/runtime/connection"
+)
+
+const headerSession = "Mcp-Session-Id"
+
+// traffic is the judging of all that passes an HTTP endpoint.
+type traffic struct {
+	report func(*Violation)
+
+	mu       sync.Mutex
+	sessions map[string]*Judge
+}
+
+func newTraffic(report func(*Violation)) *traffic {
+	return &traffic{report: report, sessions: map[string]*Judge{}}
+}
+
+// exchange is one HTTP request and its response.
+type exchange struct {
+	traffic *traffic
+	judge   *Judge
+	replays bool // the response may repeat what was sent before
+}
+
+// open begins the judging of an exchange: in the session that it belongs to, or
+// by itself.
+func (t *traffic) open(request http.Header) *exchange {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	x := &exchange{traffic: t, judge: t.sessions[request.Get(headerSession)], replays: request.Get("Last-Event-Id") != ""}
+	if x.judge == nil {
+		x.judge = NewJudge(request.Get(connection.HeaderVersion))
+		if id := request.Get(headerSession); id != "" {
+			t.sessions[id] = x.judge
+		}
+	}
+	return x
+}
+
+// name gives the exchange's judge to the session that it has opened.
+func (x *exchange) name(response http.Header) {
+	if id := response.Get(headerSession); id != "" {
+		x.traffic.mu.Lock()
+		defer x.traffic.mu.Unlock()
+		if x.traffic.sessions[id] == nil {
+			x.traffic.sessions[id] = x.judge
+		}
+	}
+}
+
+func (x *exchange) check(from Sender, message []byte) {
+	if len(bytes.TrimSpace(message)) == 0 {
+		return
+	}
+	for _, v := range x.judge.check(from, message, x.replays) {
+		x.traffic.report(v)
+	}
+}
+
+// maxBody is how much of a request's body is read to be judged; a longer one
+// passes unjudged, since it is for the server to refuse it.
+const maxBody = 16 << 20
+
+// request judges the body of a request, and returns what to read it from.
+func (x *exchange) request(r *http.Request) io.ReadCloser {
+	if r.Method != http.MethodPost || r.Body == nil || mediaType(r.Header) != mediaJSON {
+		return r.Body
+	}
+	data, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	body := &body{Reader: bytes.NewReader(data), Closer: r.Body}
+	switch {
+	case err != nil:
+		body.Reader = io.MultiReader(body.Reader, failing{err})
+	case len(data) > maxBody:
+		body.Reader = io.MultiReader(body.Reader, r.Body)
+	default:
+		x.check(FromClient, data)
+	}
+	return body
+}
+
+// body is a body of which a part has been read.
+type body struct {
+	io.Reader
+	io.Closer
+}
+
+// failing is a reader that fails.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+const (
+	mediaJSON   = "application/json"
+	mediaEvents = "text/event-stream"
+)
+
+// mediaType is the content type without its parameters.
+func mediaType(h http.Header) string {
+	media, _, err := mime.ParseMediaType(h.Get("Content-Type"))
+	if err != nil {
+		return ""
+	}
+	return media
+}
