@@ -1,11 +1,22 @@
 # The two commands: make run, make test. Everything else serves them.
 GO ?= go
+ADDR ?= 127.0.0.1:8080
 
-.PHONY: test generate schema check
+.PHONY: run test bench generate schema
+
+## run: check the generated code against the schemas, then serve the demo on ADDR
+run:
+	@$(GO) run ./gen -check || $(GO) generate ./...
+	@$(GO) run ./examples/demo -addr "$(ADDR)"
 
 ## test: everything that CI runs
 test:
 	./.ci/test
+
+## bench: measure against other SDKs; rewrites docs/bench.json, docs/bench.svg and the README's table
+bench:
+	cd bench && $(GO) run . -out ../docs
+	$(GO) test -count=1 -run TestREADME ./internal/repo -update
 
 ## generate: compile schema/ into generated/mcp
 generate:

@@ -58,12 +58,33 @@ func TestSDKsMeet(t *testing.T) {
 	}
 }
 
+// A fault is a tool that one SDK's client cannot use at another's server, and
+// why that is not ours to mend.
+type fault struct{ client, server, since, tool, why string }
+
+var faults = []fault{
+	{"go-sdk", "mcpwright", "2026-07-28", "roots", "it cannot read a question without params, which roots/list needs not have"},
+}
+
+// spared tells whether a tour leaves out a tool.
+func spared(t *testing.T, from, to sdk, revision string) func(tool string) bool {
+	return func(tool string) bool {
+		for _, f := range faults {
+			if f.client == from.name && f.server == to.name && f.since <= revision && f.tool == tool {
+				t.Logf("left out %q: %s", tool, f.why)
+				return true
+			}
+		}
+		return false
+	}
+}
+
 func overStdio(t *testing.T, from, to sdk, revision string) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	c, err := from.command(t.Context(), self, to.name, revision)
 	require.NoError(t, err)
-	tour(t, c, revision)
+	tour(t, c, revision, spared(t, from, to, revision))
 	require.NoError(t, c.close())
 }
 
@@ -76,7 +97,7 @@ func overHTTP(t *testing.T, from, to sdk, revision string) {
 	t.Cleanup(func() { server.Close() }) // which does not wait: some handlers stay although their client has gone
 	c, err := from.url(t.Context(), "http://"+l.Addr().String()+"/mcp", revision)
 	require.NoError(t, err)
-	tour(t, c, revision)
+	tour(t, c, revision, spared(t, from, to, revision))
 	require.NoError(t, c.close())
 	require.NoError(t, end(t.Context()))
 }

@@ -3,6 +3,7 @@ package workload
 import (
 	"context"
 	"sync/atomic"
+	"time"
 
 	"github.com/mcpwright/mcp/bench/peer"
 )
@@ -14,10 +15,10 @@ func fanout() []Workload {
 }
 
 func updates(ctx context.Context, p peer.Peer) (*Subject, error) {
-	var arrived atomic.Int64
+	var arrived, wanted atomic.Int64
 	all := make(chan struct{}, 1)
 	f, err := p.Fanout(ctx, subscribers, func() {
-		if arrived.Add(1)%subscribers == 0 {
+		if arrived.Add(1) == wanted.Load() {
 			all <- struct{}{}
 		}
 	})
@@ -25,6 +26,7 @@ func updates(ctx context.Context, p peer.Peer) (*Subject, error) {
 		return nil, err
 	}
 	update := func() error {
+		wanted.Store(arrived.Load() + subscribers)
 		if err := f.Notify(ctx); err != nil {
 			return err
 		}
@@ -35,8 +37,29 @@ func updates(ctx context.Context, p peer.Peer) (*Subject, error) {
 			return context.Cause(ctx)
 		}
 	}
-	return &Subject{
+	s := &Subject{
 		Run:   func(n int) (Sample, error) { return here(n, func() error { return times(n, 1, update) }) },
 		Close: f.Close,
-	}, nil
+	}
+	return s, settle(ctx, &arrived, f.Notify)
+}
+
+// settle repeats an update until everybody hears it: a server may answer a
+// subscription a moment before it has taken the subscriber in.
+func settle(ctx context.Context, arrived *atomic.Int64, notify func(context.Context) error) error {
+	for {
+		before := arrived.Load()
+		if err := notify(ctx); err != nil {
+			return err
+		}
+		for wait := time.Now().Add(time.Second); arrived.Load()-before < subscribers && time.Now().Before(wait); {
+			time.Sleep(time.Millisecond)
+		}
+		if arrived.Load()-before == subscribers {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
 }

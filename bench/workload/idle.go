@@ -20,8 +20,8 @@ func idle() []Workload {
 
 func sessions(stream bool) func(context.Context, peer.Peer) (*Subject, error) {
 	return func(_ context.Context, p peer.Peer) (*Subject, error) {
-		if _, err := p.HTTP(peer.Stateful); err != nil {
-			return nil, err
+		if p == peer.All()[0] && !stream {
+			return nil, peer.ErrUnsupported // the floor keeps nothing
 		}
 		c, err := child.HTTP(p.Name(), peer.Stateful)
 		if err != nil {

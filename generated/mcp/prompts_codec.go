@@ -123,15 +123,18 @@ func (x *GetPromptResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *GetPromptResult) DecodeJSON(d *wire.Decoder) {
+	if d.Has(since20260728) {
+		if kind, _ := d.Peek("resultType"); ResultType(kind) == ResultTypeInputRequired {
+			ask := new(InputRequiredResult)
+			ask.DecodeJSON(d)
+			d.FailWith(&InputRequiredError{Result: ask})
+			return
+		}
+	}
 	for o := d.Object(getPromptResultMembers); o.Next(); {
 		switch o.Name {
 		case "resultType":
 			x.ResultType = ResultType(d.OpenEnum(resultTypeEnum))
-			if x.ResultType == ResultTypeInputRequired && d.Has(since20260728) {
-				ask := new(InputRequiredResult)
-				o.Instead(ask)
-				d.FailWith(&InputRequiredError{Result: ask})
-			}
 		case "messages":
 			x.Messages = wire.Structs[PromptMessage](d)
 		case "description":

@@ -50,6 +50,17 @@ func TestQuestionsComeInPlaceOfAResult(t *testing.T) {
 	}
 }
 
+// TestQuestionsNeedNotFitTheResult has what other SDKs write beside a question.
+func TestQuestionsNeedNotFitTheResult(t *testing.T) {
+	const text = `{"content":null,"contents":null,"messages":null,"isError":5,"resultType":"input_required","requestState":"s"}`
+	for _, s := range asking() {
+		_, err := s.decode([]byte(text))
+		var asked *InputRequiredError
+		require.True(t, errors.As(err, &asked), "%v", err)
+		require.Equal(t, "s", *asked.Result.RequestState)
+	}
+}
+
 func TestBadQuestionsAreNoQuestions(t *testing.T) {
 	for _, text := range []string{
 		`{"resultType":"input_required","inputRequests":5}`,

@@ -261,15 +261,18 @@ func (x *ReadResourceResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *ReadResourceResult) DecodeJSON(d *wire.Decoder) {
+	if d.Has(since20260728) {
+		if kind, _ := d.Peek("resultType"); ResultType(kind) == ResultTypeInputRequired {
+			ask := new(InputRequiredResult)
+			ask.DecodeJSON(d)
+			d.FailWith(&InputRequiredError{Result: ask})
+			return
+		}
+	}
 	for o := d.Object(readResourceResultMembers); o.Next(); {
 		switch o.Name {
 		case "resultType":
 			x.ResultType = ResultType(d.OpenEnum(resultTypeEnum))
-			if x.ResultType == ResultTypeInputRequired && d.Has(since20260728) {
-				ask := new(InputRequiredResult)
-				o.Instead(ask)
-				d.FailWith(&InputRequiredError{Result: ask})
-			}
 		case "contents":
 			x.Contents = wire.List(d, decodeResourceContents)
 		case "cacheScope":

@@ -137,15 +137,18 @@ func (x *CallToolResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *CallToolResult) DecodeJSON(d *wire.Decoder) {
+	if d.Has(since20260728) {
+		if kind, _ := d.Peek("resultType"); ResultType(kind) == ResultTypeInputRequired {
+			ask := new(InputRequiredResult)
+			ask.DecodeJSON(d)
+			d.FailWith(&InputRequiredError{Result: ask})
+			return
+		}
+	}
 	for o := d.Object(callToolResultMembers); o.Next(); {
 		switch o.Name {
 		case "resultType":
 			x.ResultType = ResultType(d.OpenEnum(resultTypeEnum))
-			if x.ResultType == ResultTypeInputRequired && d.Has(since20260728) {
-				ask := new(InputRequiredResult)
-				o.Instead(ask)
-				d.FailWith(&InputRequiredError{Result: ask})
-			}
 		case "content":
 			x.Content = wire.List(d, decodeContentBlock)
 		case "isError":

@@ -56,7 +56,7 @@ var arrows = map[string]arrow{
 }
 
 // programs may import everything: nothing imports them.
-var programs = []string{"examples", "bench", "runtime/internal/conformance"}
+var programs = []string{"examples", "docs", "bench", "runtime/internal/conformance"}
 
 func TestPackagesImportOnlyWhatTheArchitectureSays(t *testing.T) {
 	for _, goos := range []string{"linux", "darwin", "windows"} {

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"sync"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -165,23 +166,35 @@ func (k *Kernel) serve(c *core, in *peer.Inbound) (peer.Reply, error) {
 // returns. A notification says nothing; it counts as one of the newest revision
 // that is served this way. Nil as opts is a connection without a channel.
 func (k *Kernel) ServeEnvelope(ctx context.Context, in *peer.Inbound, opts *Options) (peer.Reply, error) {
-	x := new(exchange)
-	if err := k.open(&x.letter, in); err != nil {
+	e, err := k.envelope(in)
+	if err != nil {
 		return peer.Reply{}, err
 	}
-	x.conn.beReady(opts, x.letter.Revision)
-	x.conn.state.first.letter, x.conn.state.first.server = x.letter.Meta, k.capabilities(in.Transport)
+	x := new(exchange)
+	x.conn.beReady(opts, e.Revision)
+	x.conn.state.first.letter, x.conn.state.first.server = e.Meta, k.capabilities(in.Transport)
 	defer x.conn.Close(ctx)
-	x.core.begin(ctx, &x.conn, in, x.letter.LogLevel)
+	x.core.begin(ctx, &x.conn, in, e.LogLevel)
 	return k.serve(&x.core, in)
 }
 
 // exchange is all that one message needs that says itself who sends it, in one
 // piece of memory.
 type exchange struct {
-	letter letter
-	conn   Connection
-	core   core
+	conn Connection
+	core core
+}
+
+// letters are used again: nothing of one is kept but its envelope.
+var letters = sync.Pool{New: func() any { return new(letter) }}
+
+func (k *Kernel) envelope(in *peer.Inbound) (Envelope, error) {
+	l := letters.Get().(*letter)
+	err := k.open(l, in)
+	e := l.Envelope
+	*l = letter{}
+	letters.Put(l)
+	return e, err
 }
 
 // open judges the envelope of a message.

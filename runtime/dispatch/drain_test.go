@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -42,7 +43,7 @@ func TestDrainWaitsForEveryAnswer(t *testing.T) {
 func TestDrainWaitsForRefusalsAndForTheWriter(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		pr, pw := io.Pipe()
-		c := dispatch.New(dispatch.NewLineWriter(pw), nil)
+		c := dispatch.New(dispatch.NewLineWriter(pw), &dispatch.Options{Logger: slog.New(slog.DiscardHandler)})
 		deliver(c, `{"jsonrpc":"2.0","id":1,"method":7}`)
 		drain := start(func() error { return c.Drain(t.Context()) })
 		require.False(t, drain.isOver(), "nobody has read the refusal")
@@ -70,7 +71,7 @@ func TestDrainEndsWithItsContextTheConnectionOrTheStream(t *testing.T) {
 	})
 	bubble(t, func(t *testing.T) {
 		pr, pw := io.Pipe()
-		c := dispatch.New(dispatch.NewLineWriter(pw), nil)
+		c := dispatch.New(dispatch.NewLineWriter(pw), &dispatch.Options{Logger: slog.New(slog.DiscardHandler)})
 		require.NoError(t, c.Notify(t.Context(), &mcp.ToolListChangedNotification{}))
 		drain := start(func() error { return c.Drain(t.Context()) })
 		pr.CloseWithError(errBroken)

@@ -310,7 +310,6 @@ func TestFailuresStick(t *testing.T) {
 			require.NotNil(t, wire.New[Icon](d))
 			require.Nil(t, o.Extra(nil))
 			require.False(t, d.Try((*wire.Decoder).Skip))
-			o.Instead(new(Icon))
 			d.Const("x")
 			d.Skip()
 			d.MaxItems(2, 1)
@@ -387,40 +386,6 @@ func TestTry(t *testing.T) {
 
 	err := decode(`[{"src":"a","src":"b"}]`, func(d *wire.Decoder) { wire.List(d, iconOrRaw) })
 	require.EqualError(t, err, `decode /0/src: duplicate member "src" at byte 17`)
-}
-
-// either is a Tool unless a member says that it is an Icon.
-type either struct {
-	tool Tool
-	icon Icon
-}
-
-func (x *either) AppendJSON(b []byte, _ *wire.Encoder) []byte { return b }
-func (x *either) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(toolMembers); o.Next(); {
-		switch o.Name {
-		case "name":
-			x.tool.Name = d.String()
-		case "title":
-			o.Instead(&x.icon)
-		default:
-			x.tool.Extra = o.Extra(x.tool.Extra)
-		}
-	}
-}
-
-func TestInstead(t *testing.T) {
-	many := ""
-	for i := range 50 {
-		many += fmt.Sprintf(`"n\u0030%d":{"k":1},`, i)
-	}
-	data := []byte(`{"more":1,` + many + `"title":1,"src":"s"}`)
-	var x either
-	require.NoError(t, wire.Unmarshal(data, &x))
-	require.Equal(t, "s", x.icon.Src)
-	require.Len(t, x.icon.Extra, 52)
-
-	require.EqualError(t, wire.Unmarshal([]byte(`{"title":1,"inputSchema":1}`), &x), `decode: missing member "src"`)
 }
 
 func TestDecodersAreReusedClean(t *testing.T) {

@@ -217,17 +217,3 @@ func (o *Object) key() string {
 	}
 	return string(o.d.lastName())
 }
-
-// Instead forgets what was read of the object and reads v from it, from its
-// start. It is for a late member that shows the object to be of another type.
-// Next returns false afterwards.
-func (o *Object) Instead(v Value) {
-	d := o.d
-	if d == nil || d.err != nil {
-		return
-	}
-	l := &d.levels[o.level]
-	d.rewind(mark{l.start, d.depth - 1, l.names.keys, l.names.text, o.level})
-	o.d, o.Name = nil, ""
-	v.DecodeJSON(d)
-}

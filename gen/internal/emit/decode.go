@@ -18,6 +18,9 @@ func (g *generator) decodeJSON(f *jen.File, t *ir.Type, s *ir.Struct, method str
 			d.Id("x").Dot(s.Fields[0].Name).Op("=").Add(g.decodeExpr(s.Fields[0].Type))
 			return
 		}
+		if s.Asks != 0 {
+			g.decodeQuestion(d, s)
+		}
 		d.For(jen.Id("o").Op(":=").Id("d").Dot("Object").Call(jen.Id(membersVar(t))), jen.Id("o").Dot("Next").Call(), jen.Empty()).Block(
 			jen.Switch(jen.Id("o").Dot("Name")).BlockFunc(func(d *jen.Group) {
 				for _, c := range s.Consts {
@@ -35,6 +38,23 @@ func (g *generator) decodeJSON(f *jen.File, t *ir.Type, s *ir.Struct, method str
 	f.Line()
 }
 
+// decodeQuestion prints what reads a result that asks for input in place of
+// being one. It is looked for first: such a result need not have, in any form,
+// what the other one requires.
+//
+//	if d.Has(since20260728) { if kind, _ := d.Peek("resultType"); ResultType(kind) == ResultTypeInputRequired { …; return } }
+func (g *generator) decodeQuestion(d *jen.Group, s *ir.Struct) {
+	d.If(jen.Id("d").Dot("Has").Call(g.window(s.Asks))).Block(jen.If(
+		jen.List(jen.Id("kind"), jen.Id("_")).Op(":=").Id("d").Dot("Peek").Call(jen.Lit("resultType")),
+		jen.Id("ResultType").Call(jen.Id("kind")).Op("==").Id("ResultTypeInputRequired"),
+	).Block(
+		jen.Id("ask").Op(":=").New(jen.Id(s.AsksAs.Name)),
+		jen.Id("ask").Dot("DecodeJSON").Call(jen.Id("d")),
+		jen.Id("d").Dot("FailWith").Call(jen.Op("&").Id("InputRequiredError").Values(jen.Dict{jen.Id("Result"): jen.Id("ask")})),
+		jen.Return(),
+	))
+}
+
 // decodeField prints how one member is read.
 func (g *generator) decodeField(d *jen.Group, s *ir.Struct, f *ir.Field) {
 	value := jen.Id("x").Dot(f.Name)
@@ -49,13 +69,6 @@ func (g *generator) decodeField(d *jen.Group, s *ir.Struct, f *ir.Field) {
 		)
 	default:
 		g.assign(d, f, value)
-	}
-	if f.JSON == "resultType" && s.Asks != 0 {
-		d.If(value.Clone().Op("==").Id("ResultTypeInputRequired").Op("&&").Id("d").Dot("Has").Call(g.window(s.Asks))).Block(
-			jen.Id("ask").Op(":=").New(jen.Id(s.AsksAs.Name)),
-			jen.Id("o").Dot("Instead").Call(jen.Id("ask")),
-			jen.Id("d").Dot("FailWith").Call(jen.Op("&").Id("InputRequiredError").Values(jen.Dict{jen.Id("Result"): jen.Id("ask")})),
-		)
 	}
 	if l, ok := f.Type.(ir.List); ok && l.MaxIn != 0 {
 		d.If(jen.Id("d").Dot("Has").Call(g.window(l.MaxIn))).Block(jen.Id("d").Dot("MaxItems").Call(jen.Len(value), jen.Lit(l.Max)))

@@ -18,6 +18,8 @@ import (
 // started by the suite, once for each scenario.
 type fixture struct {
 	side, command, address string
+	// patience is how long a server may take to end when it is interrupted.
+	patience time.Duration
 
 	server *exec.Cmd
 	stderr bytes.Buffer
@@ -38,7 +40,7 @@ func startFixture(ctx context.Context, side, command, out string) (*fixture, err
 		}
 		command = strconv.Quote(path)
 	}
-	f := &fixture{side: side, command: command}
+	f := &fixture{side: side, command: command, patience: 5 * time.Second}
 	if side == "client" {
 		return f, nil
 	}
@@ -100,7 +102,7 @@ func (f *fixture) stop() {
 	}
 	select {
 	case <-f.ended:
-	case <-time.After(5 * time.Second):
+	case <-time.After(f.patience):
 		_ = f.server.Process.Kill()
 		<-f.ended
 	}

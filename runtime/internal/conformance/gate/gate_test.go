@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -19,7 +20,10 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == witnessVerb {
 		os.Exit(witness(os.Args[2:]))
 	}
-	if os.Getenv(roleVariable) == "server" {
+	if role := os.Getenv(roleVariable); role != "" {
+		if role == "stubborn server" {
+			signal.Ignore(os.Interrupt)
+		}
 		l, err := net.Listen("tcp", strings.TrimPrefix(os.Args[len(os.Args)-1], "-http="))
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)

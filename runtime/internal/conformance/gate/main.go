@@ -19,6 +19,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"slices"
@@ -28,26 +29,35 @@ type options struct {
 	suite, command, revision, out string
 }
 
-func main() {
-	if len(os.Args) > 1 && os.Args[1] == witnessVerb {
-		os.Exit(witness(os.Args[2:]))
+func main() { os.Exit(command(os.Args[1:], os.Stderr)) }
+
+// command is the program: what it is called with, where it complains, and its
+// exit status.
+func command(args []string, stderr io.Writer) int {
+	if len(args) > 0 && args[0] == witnessVerb {
+		return witness(args[1:])
 	}
 	var o options
-	flag.StringVar(&o.suite, "suite", ".ci/conformance", "the folder with the suite's package-lock.json")
-	flag.StringVar(&o.command, "command", "", "the program to test in place of this module's fixture")
-	flag.StringVar(&o.revision, "revision", "", "test this revision only")
-	flag.StringVar(&o.out, "out", "", "keep the suite's reports in this folder")
-	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "usage: gate [flags] server|client...")
-		flag.PrintDefaults()
+	flags := flag.NewFlagSet("gate", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.StringVar(&o.suite, "suite", ".ci/conformance", "the folder with the suite's package-lock.json")
+	flags.StringVar(&o.command, "command", "", "the program to test in place of this module's fixture")
+	flags.StringVar(&o.revision, "revision", "", "test this revision only")
+	flags.StringVar(&o.out, "out", "", "keep the suite's reports in this folder")
+	flags.Usage = func() {
+		fmt.Fprintln(stderr, "usage: gate [flags] server|client...")
+		flags.PrintDefaults()
 	}
-	flag.Parse()
+	if flags.Parse(args) != nil {
+		return 2
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, o, flag.Args()); err != nil {
-		fmt.Fprintln(os.Stderr, "conformance:", err)
-		os.Exit(1)
+	if err := run(ctx, o, flags.Args()); err != nil {
+		fmt.Fprintln(stderr, "conformance:", err)
+		return 1
 	}
+	return 0
 }
 
 func run(ctx context.Context, o options, sides []string) error {
@@ -97,11 +107,12 @@ func test(ctx context.Context, o options, s *suite, e *expectations, side, out s
 		return 0, err
 	}
 	defer f.stop()
-	bad := 0
+	bad, legs := 0, 0
 	for _, l := range e.Legs {
 		if l.Side != side || o.revision != "" && o.revision != l.Revision {
 			continue
 		}
+		legs++
 		dir, err := s.run(ctx, f, l, out)
 		if err != nil {
 			return 0, err
@@ -116,6 +127,9 @@ func test(ctx context.Context, o options, s *suite, e *expectations, side, out s
 		if err := f.alive(); err != nil {
 			return 0, err
 		}
+	}
+	if legs == 0 {
+		return 0, fmt.Errorf("the suite has nothing for a %s of revision %q", side, o.revision)
 	}
 	return bad, nil
 }

@@ -2,15 +2,20 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
 
 // fakeNode stands in for Node and the suite: it says its version, and in place
-// of a leg it writes the report that the test has prepared.
+// of a leg it runs the client for each scenario that the test has named, and
+// writes the report that the test has prepared.
 const fakeNode = `#!/bin/sh
 if [ "$1" = --version ]; then echo "$FAKE_VERSION"; exit; fi
 while [ $# -gt 0 ]; do
@@ -20,10 +25,12 @@ while [ $# -gt 0 ]; do
 	esac
 	shift
 done
-[ -n "$command" ] && MCP_CONFORMANCE_SCENARIO=initialize sh -c "$command http://localhost/"
-[ -n "$FAKE_REPORT" ] || { echo "no legs today"; exit 1; }
-mkdir -p "$out/initialize-2026-01-02T03-04-05-678Z"
-echo "$FAKE_REPORT" >"$out/initialize-2026-01-02T03-04-05-678Z/checks.json"
+for scenario in $FAKE_SCENARIOS; do
+	[ -n "$command" ] && MCP_CONFORMANCE_SCENARIO=$scenario sh -c "$command http://localhost/"
+	mkdir -p "$out/$scenario-2026-01-02T03-04-05-678Z"
+	echo "$FAKE_REPORT" >"$out/$scenario-2026-01-02T03-04-05-678Z/checks.json"
+done
+[ -n "$FAKE_SCENARIOS" ] || { echo "no legs today"; exit 1; }
 `
 
 const fakeNPM = `#!/bin/sh
@@ -59,6 +66,30 @@ func TestWhatIsMissingIsSaid(t *testing.T) {
 	require.ErrorContains(t, run(t.Context(), o, []string{"client"}), `"node" is missing`)
 }
 
+func TestTheCommandSaysHowItIsUsed(t *testing.T) {
+	for _, c := range []struct {
+		args   []string
+		status int
+		want   string
+	}{
+		{nil, 1, "server, client or both"},
+		{[]string{"-h"}, 2, "usage: gate [flags] server|client"},
+		{[]string{witnessVerb}, 2, ""},
+		{[]string{"-suite", "nowhere", "client"}, 1, "-suite must name the folder"},
+	} {
+		fake(t)
+		var out strings.Builder
+		require.Equal(t, c.status, command(c.args, &out))
+		require.Contains(t, out.String(), c.want)
+	}
+}
+
+func TestNothingTestedIsNotAPass(t *testing.T) {
+	o := fake(t)
+	o.command, o.revision = "true", "2024-11-05"
+	require.ErrorContains(t, run(t.Context(), o, []string{"client"}), `nothing for a client of revision "2024-11-05"`)
+}
+
 func TestTheSuiteIsInstalledOnce(t *testing.T) {
 	o := fake(t)
 	s, err := prepare(t.Context(), o.suite)
@@ -75,11 +106,39 @@ func TestTheSuiteIsInstalledOnce(t *testing.T) {
 func TestAClientThatExitsAtOnceIsNotPassed(t *testing.T) {
 	o := fake(t)
 	o.command, o.revision, o.out = "exit 3;", "2025-11-25", t.TempDir()
+	t.Setenv("FAKE_SCENARIOS", "initialize")
 	t.Setenv("FAKE_REPORT", "[]")
 	require.ErrorContains(t, run(t.Context(), o, []string{"client"}), "is missing (reports in "+o.out)
 	exit, err := os.ReadFile(exitFile(filepath.Join(o.out, "client-2025-11-25"), "initialize"))
 	require.NoError(t, err)
 	require.Equal(t, "3", string(exit))
+}
+
+func TestAllWellLeavesNothingBehind(t *testing.T) {
+	o := fake(t)
+	o.command, o.revision = "true", "2025-11-25"
+	e, err := readExpectations()
+	require.NoError(t, err)
+	for _, l := range e.Legs {
+		if l.String() == "client 2025-11-25" {
+			t.Setenv("FAKE_SCENARIOS", strings.Join(slices.Collect(maps.Keys(l.Checks)), " "))
+		}
+	}
+	t.Setenv("FAKE_REPORT", "["+strings.Repeat(`{"status":"SUCCESS"},`, 40)+`{"status":"INFO"}]`)
+	require.Zero(t, command([]string{"-suite", o.suite, "-command", "true", "-revision", o.revision, "client"}, os.Stderr))
+	left, err := filepath.Glob(filepath.Join(os.TempDir(), "conformance-*"))
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+func TestAReportThatCannotBeReadIsAnError(t *testing.T) {
+	o := fake(t)
+	o.command, o.revision = "true", "2025-11-25"
+	t.Setenv("FAKE_SCENARIOS", "initialize")
+	t.Setenv("FAKE_REPORT", "[")
+	require.ErrorContains(t, run(t.Context(), o, []string{"client"}), "report on initialize")
+	o.out = filepath.Join(o.suite, "package.json")
+	require.Error(t, run(t.Context(), o, []string{"client"}))
 }
 
 func TestASuiteWithoutReportsIsAnError(t *testing.T) {
@@ -106,6 +165,16 @@ func TestAServerThatEndsIsAnError(t *testing.T) {
 	require.ErrorContains(t, err, "no luck")
 }
 
+func TestAServerThatDoesNotHeedAnInterruptIsKilled(t *testing.T) {
+	t.Setenv(roleVariable, "stubborn server")
+	f, err := startFixture(t.Context(), "server", os.Args[0], t.TempDir())
+	require.NoError(t, err)
+	f.patience = time.Millisecond
+	f.stop()
+	require.Contains(t, f.server.ProcessState.String(), "killed")
+	f.stop() // again does no harm
+}
+
 func TestAFixtureThatDoesNotBuildIsAnError(t *testing.T) {
 	_, err := startFixture(t.Context(), "nothing", "", t.TempDir())
 	require.ErrorContains(t, err, "building the nothing")
@@ -114,6 +183,7 @@ func TestAFixtureThatDoesNotBuildIsAnError(t *testing.T) {
 func TestALegIsReported(t *testing.T) {
 	o := fake(t)
 	t.Setenv(roleVariable, "server")
+	t.Setenv("FAKE_SCENARIOS", "initialize")
 	t.Setenv("FAKE_REPORT", `[{"id":"a","status":"FAILURE","errorMessage":"why"}]`)
 	o.command, o.revision = os.Args[0], "2026-07-28"
 	err := run(t.Context(), o, []string{"server"})

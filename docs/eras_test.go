@@ -1,0 +1,85 @@
+//go:build kits
+
+package docs
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"net/http"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/mcpclient"
+	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/streamable"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+type city struct {
+	City string `json:"city" jsonschema:"the name of the city"`
+}
+
+// weather is the server of the pages.
+func weather(opts *mcpserver.Options) *mcpserver.Server {
+	server := mcpserver.New(mcp.Implementation{Name: "weather", Version: "1.0.0"}, opts)
+	mcpserver.AddTool(server, &mcp.Tool{Name: "forecast"}, func(_ context.Context, _ *mcp.ServerSession, in city) (string, error) {
+		return "sunny in " + in.City, nil
+	})
+	return server
+}
+
+// One URL serves everybody.
+func serveEverybody() {
+	server := weather(nil)
+	http.Handle("/mcp", server.Handler(nil))
+	log.Fatal(streamable.NewServer("localhost:8080", nil).ListenAndServe())
+}
+
+// The client finds out what the server speaks.
+func Example_negotiated() {
+	ctx := context.Background()
+	client, err := mcpclient.Connect(ctx, mcpclient.InProcess(weather(nil)), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+	fmt.Println(client.ProtocolVersion(), client.Stateless())
+	// Output: 2026-07-28 true
+}
+
+// Or it is told what to speak.
+func Example_pinned() {
+	ctx := context.Background()
+	client, err := mcpclient.Connect(ctx, mcpclient.InProcess(weather(nil)), &mcpclient.Options{Revision: mcp.Revision20250618})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+	fmt.Println(client.ProtocolVersion(), client.Stateless())
+	// Output: 2025-06-18 false
+}
+
+// A server may serve some revisions only.
+func Example_served() {
+	server := weather(&mcpserver.Options{Revisions: []wire.Revision{mcp.Revision20251125, mcp.Revision20260728}})
+	_, err := mcpclient.Connect(context.Background(), mcpclient.InProcess(server), &mcpclient.Options{Revision: mcp.Revision20241105})
+	fmt.Println(err != nil)
+	// Output: true
+}
+
+// What exists when stands in tables.
+func Example_tables() {
+	elicit := mcp.MethodByName(mcp.MethodElicit)
+	for _, r := range mcp.Revisions {
+		switch {
+		case elicit.FromServer.Has(r.Revision):
+			fmt.Println(r.Revision, "as a request of the server")
+		case elicit.Embedded.Has(r.Revision):
+			fmt.Println(r.Revision, "in the answer to a request")
+		}
+	}
+	// Output:
+	// 2025-06-18 as a request of the server
+	// 2025-11-25 as a request of the server
+	// 2026-07-28 in the answer to a request
+}

@@ -1,0 +1,57 @@
+//go:build kits
+
+package docs
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/mcpclient"
+	"github.com/mcpwright/mcp/runtime/peer"
+)
+
+// gateway hands everything on to one server.
+type gateway struct{ kernel *connection.Kernel }
+
+func newGateway(upstream *mcpclient.Client) gateway {
+	var mux peer.Mux
+	mcp.HandleServer(&mux, upstream.Forward())
+	return gateway{connection.NewKernel(&connection.KernelOptions{
+		Mux:          &mux,
+		Info:         mcp.Implementation{Name: "gateway", Version: "1.0.0"},
+		Capabilities: *upstream.ServerCapabilities(),
+	})}
+}
+
+// Direct lets a client reach the gateway in process.
+func (g gateway) Direct(opts *dispatch.Options) *dispatch.Direct {
+	pipe := connection.NewDualEra(g.kernel, nil)
+	client, server := dispatch.Pair(opts, &dispatch.Options{Handler: pipe, Frame: pipe.Frame})
+	pipe.Attach(server, server.InFlight())
+	return client
+}
+
+func Example_gateway() {
+	ctx := context.Background()
+	upstream, err := mcpclient.Connect(ctx, mcpclient.InProcess(weather(nil)), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer upstream.Close()
+
+	client, err := mcpclient.Connect(ctx, mcpclient.InProcess(newGateway(upstream)), &mcpclient.Options{Revision: mcp.Revision20250326})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+	text, err := mcpclient.CallTool[string](ctx, client, "forecast", city{"Bern"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(text, "by way of", upstream.ProtocolVersion(), "to", client.ProtocolVersion())
+	// Output: sunny in Bern by way of 2026-07-28 to 2025-03-26
+}

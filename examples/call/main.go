@@ -1,0 +1,49 @@
+//go:build kits
+
+// Command call calls the tool "greet" of a server, which is a URL or a command:
+//
+//	go run ./examples/call http://127.0.0.1:8080/mcp
+//	go run ./examples/call go run ./examples/hello
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"strings"
+
+	"github.com/mcpwright/mcp/runtime/mcpclient"
+)
+
+func main() {
+	if len(os.Args) < 2 {
+		log.Fatal("usage: call URL | COMMAND [ARGUMENT...]")
+	}
+	if err := run(context.Background(), endpoint(os.Args[1:])); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func endpoint(args []string) mcpclient.Endpoint {
+	if strings.Contains(args[0], "://") {
+		return mcpclient.URL(args[0])
+	}
+	command := mcpclient.Command(args[0], args[1:]...)
+	command.Start.Stderr = os.Stderr
+	return command
+}
+
+func run(ctx context.Context, server mcpclient.Endpoint) error {
+	client, err := mcpclient.Connect(ctx, server, nil)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	greeting, err := mcpclient.CallTool[string](ctx, client, "greet", map[string]string{"name": "gopher"})
+	if err != nil {
+		return err
+	}
+	fmt.Println(greeting, "in", client.ProtocolVersion())
+	return nil
+}

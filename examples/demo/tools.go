@@ -1,0 +1,112 @@
+//go:build kits
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/peer"
+)
+
+const counterURI = "demo://counter"
+
+// newServer returns the demo: a plain tool, one that asks the user, one that
+// asks the user's model, one that reports progress and changes a resource.
+func newServer() *mcpserver.Server {
+	server := mcpserver.New(mcp.Implementation{Name: "demo", Version: "1.0.0"}, nil)
+	mcpserver.AddTool(server, &mcp.Tool{Name: "greet", Description: "Greets somebody."}, greet)
+	mcpserver.AddTool(server, &mcp.Tool{Name: "reserve", Description: "Reserves a table, after asking for whom."}, reserve)
+	mcpserver.AddTool(server, &mcp.Tool{Name: "summarise", Description: "Has the client's model summarise a text."}, summarise)
+	c := &counter{server: server}
+	mcpserver.AddTool(server, &mcp.Tool{Name: "count", Description: "Counts, reports each step, and changes " + counterURI + "."}, c.count)
+	server.AddResource(&mcp.Resource{URI: counterURI, Name: "counter", MIMEType: "text/plain"}, c.read)
+	return server
+}
+
+type greetInput struct {
+	Name string `json:"name" jsonschema:"who is to be greeted"`
+}
+
+func greet(_ context.Context, _ *mcp.ServerSession, in greetInput) (string, error) {
+	return "Hello, " + in.Name, nil
+}
+
+type table struct {
+	Name   string `json:"name" jsonschema:"For whom?" minLength:"1"`
+	Guests int    `json:"guests" jsonschema:"How many will come?" minimum:"1" maximum:"12" default:"2"`
+}
+
+// reserve asks in straight-line code. A client of 2025-11-25 gets a request, one
+// of 2026-07-28 an answer that asks; the code is the same.
+func reserve(ctx context.Context, s *mcp.ServerSession, _ struct{}) (string, error) {
+	form, err := connection.FormOf[table]()
+	if err != nil {
+		return "", err
+	}
+	answer, err := s.ElicitForm(ctx, &mcp.ElicitRequestFormParams{Message: "Which table?", RequestedSchema: form})
+	if err != nil {
+		return "", err
+	}
+	if answer.Action != mcp.ElicitActionAccept {
+		return "Nothing was reserved.", nil
+	}
+	return fmt.Sprintf("Reserved for %v, %v guests.", answer.Content["name"], answer.Content["guests"]), nil
+}
+
+type summariseInput struct {
+	Text string `json:"text" jsonschema:"what is to be summarised"`
+}
+
+func summarise(ctx context.Context, s *mcp.ServerSession, in summariseInput) (string, error) {
+	res, err := s.CreateMessage(ctx, &mcp.CreateMessageRequest{
+		MaxTokens:    200,
+		SystemPrompt: "Summarise in one sentence.",
+		Messages:     []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: []mcp.SamplingMessageContentBlock{mcp.Text(in.Text)}}},
+	})
+	if err != nil {
+		return "", err
+	}
+	for _, block := range res.Content {
+		if text, ok := block.(*mcp.TextContent); ok {
+			return text.Text, nil
+		}
+	}
+	return "", mcpserver.Errorf("the model answered without text")
+}
+
+// A counter is a resource that a tool changes.
+type counter struct {
+	server *mcpserver.Server
+	value  atomic.Int64
+}
+
+type countInput struct {
+	Steps int `json:"steps,omitzero" minimum:"1" maximum:"100" default:"3"`
+}
+
+func (c *counter) count(ctx context.Context, s *mcp.ServerSession, in countInput) (string, error) {
+	total := float64(in.Steps)
+	for step := range in.Steps {
+		if err := s.ReportProgress(ctx, peer.Progress{Done: float64(step + 1), Total: &total}); err != nil {
+			return "", err
+		}
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+			return "", context.Cause(ctx)
+		}
+		c.value.Add(1)
+	}
+	return fmt.Sprintf("The counter is at %d.", c.value.Load()), c.server.ResourceUpdated(ctx, counterURI)
+}
+
+func (c *counter) read(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+	text := fmt.Sprint(c.value.Load())
+	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{&mcp.TextResourceContents{Text: text}}}, nil
+}

@@ -1,0 +1,27 @@
+//go:build kits
+
+// Command hello is the smallest server: one tool, on standard input and output.
+package main
+
+import (
+	"context"
+	"log"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/mcpserver"
+)
+
+type input struct {
+	Name string `json:"name" jsonschema:"who is to be greeted"`
+}
+
+func main() {
+	server := mcpserver.New(mcp.Implementation{Name: "hello", Version: "1.0.0"}, nil)
+	mcpserver.AddTool(server, &mcp.Tool{Name: "greet", Description: "Greets somebody."},
+		func(ctx context.Context, s *mcp.ServerSession, in input) (string, error) {
+			return "Hello, " + in.Name, nil
+		})
+	if err := server.ServeStdio(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+}
