@@ -4,8 +4,10 @@ go 1.26
 
 require (
 	github.com/atombender/go-jsonschema v0.24.1
+	github.com/google/jsonschema-go v0.4.3
 	github.com/santhosh-tekuri/jsonschema/v5 v5.3.1
 	github.com/stretchr/testify v1.12.1
+	github.com/yosida95/uritemplate/v3 v3.0.2
 )
 
 require (

@@ -1,5 +1,3 @@
-//go:build kits
-
 // Package examples has small complete programs, each in a folder of its own.
 package examples
 

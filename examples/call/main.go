@@ -1,5 +1,3 @@
-//go:build kits
-
 // Command call calls the tool "greet" of a server, which is a URL or a command:
 //
 //	go run ./examples/call http://127.0.0.1:8080/mcp

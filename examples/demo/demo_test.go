@@ -1,5 +1,3 @@
-//go:build kits
-
 package main
 
 import (

@@ -1,5 +1,3 @@
-//go:build kits
-
 // Command demo serves a few tools that show the point of this module, over HTTP
 // and in every revision of the protocol at one URL.
 package main

@@ -1,5 +1,3 @@
-//go:build kits
-
 // Command hello is the smallest server: one tool, on standard input and output.
 package main
 

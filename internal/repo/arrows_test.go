@@ -13,7 +13,7 @@ var (
 	floor   = []string{"runtime/wire"}
 	border  = []string{"runtime/peer", "runtime/wire"}
 	code    = []string{"generated/mcp", "runtime/peer", "runtime/wire"}
-	carrier = []string{"runtime/dispatch", "runtime/connection", "generated/mcp", "runtime/peer", "runtime/wire"}
+	carrier = []string{"runtime/internal/paramheader", "runtime/dispatch", "runtime/connection", "generated/mcp", "runtime/peer", "runtime/wire"}
 	kit     = append([]string{"runtime/stdio", "runtime/streamable", "runtime/internal/judge", "schema"}, carrier...)
 )
 
@@ -35,24 +35,25 @@ type arrow struct{ own, foreign []string }
 // arrows is the table of the architecture. A package below one of these has
 // the same arrows.
 var arrows = map[string]arrow{
-	"schema":                 {},
-	"gen":                    {own: []string{"schema"}},
-	"gen/internal/load":      {foreign: []string{schemas, judge}},
-	"gen/internal/ir":        {foreign: []string{schemas}},
-	"gen/internal/emit":      {own: []string{"gen/internal/ir"}, foreign: []string{printer}},
-	"generated/mcp":          {own: border},
-	"runtime/wire":           {},
-	"runtime/peer":           {own: floor},
-	"runtime/dispatch":       {own: border},
-	"runtime/connection":     {own: code},
-	"runtime/stdio":          {own: carrier},
-	"runtime/streamable":     {own: carrier},
-	"runtime/internal/judge": {own: floor, foreign: []string{judge}},
-	"runtime/mcpserver":      {own: kit, foreign: []string{judge, inference, templates}},
-	"runtime/mcpclient":      {own: kit, foreign: []string{judge, inference, templates}},
-	"runtime/mcptest":        {own: kit, foreign: []string{judge, inference, templates}},
-	"runtime/auth":           {foreign: []string{oauth, tokens}},
-	"internal/repo":          {},
+	"schema":                       {},
+	"gen":                          {own: []string{"schema"}},
+	"gen/internal/load":            {foreign: []string{schemas, judge}},
+	"gen/internal/ir":              {foreign: []string{schemas}},
+	"gen/internal/emit":            {own: []string{"gen/internal/ir"}, foreign: []string{printer}},
+	"generated/mcp":                {own: border},
+	"runtime/wire":                 {},
+	"runtime/peer":                 {own: floor},
+	"runtime/dispatch":             {own: border},
+	"runtime/connection":           {own: code},
+	"runtime/stdio":                {own: carrier},
+	"runtime/internal/paramheader": {own: floor},
+	"runtime/internal/judge":       {own: floor, foreign: []string{judge}},
+	"runtime/streamable":           {own: carrier},
+	"runtime/mcpserver":            {own: kit, foreign: []string{judge, inference, templates}},
+	"runtime/mcpclient":            {own: kit, foreign: []string{judge, inference, templates}},
+	"runtime/mcptest":              {own: kit, foreign: []string{judge, inference, templates}},
+	"runtime/auth":                 {foreign: []string{oauth, tokens}},
+	"internal/repo":                {},
 }
 
 // programs may import everything: nothing imports them.

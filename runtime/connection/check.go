@@ -6,6 +6,14 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
+// Check tells whether the peer may be asked for this: whether it declared what
+// the request needs, and whether the request makes sense. Sending does the same
+// first; Check is for requests that travel in other ways.
+func (c *Connection) Check(req peer.Message) error {
+	_, err := c.door().judge(req, mcp.MethodByName(req.Method()))
+	return err
+}
+
 // checked is what remains to be done when an answer is there.
 type checked struct {
 	form *mcp.RequestedSchema // what an accepted answer has to fit, nil for none
@@ -59,7 +67,7 @@ func (c checked) answer(res wire.Value) error {
 	if c.form == nil || !ok || got.Action != mcp.ElicitActionAccept {
 		return nil
 	}
-	if err := checkContent(c.form, got.Content); err != nil {
+	if err := CheckContent(c.form, got.Content); err != nil {
 		return &InvalidError{Method: mcp.MethodElicit, Answer: true, Err: err}
 	}
 	return nil

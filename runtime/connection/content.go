@@ -13,9 +13,9 @@ import (
 	"github.com/mcpwright/mcp/generated/mcp"
 )
 
-// checkContent judges a form that was filled in. Fields that the form does not
-// have are nobody's business.
-func checkContent(form *mcp.RequestedSchema, content map[string]any) error {
+// CheckContent judges a form that was filled in, by either end. Fields that the
+// form does not have are nobody's business.
+func CheckContent(form *mcp.RequestedSchema, content map[string]any) error {
 	for _, name := range form.Required {
 		if _, has := content[name]; !has {
 			return fmt.Errorf("field %q: it is required and missing", name)

@@ -24,7 +24,8 @@
 //		Capabilities: mcp.ServerCapabilities{Tools: &mcp.ToolsCapability{}},
 //	}), nil)
 //	conn := dispatch.New(out, &dispatch.Options{
-//		Handler: pipe, Arrive: pipe.Arrive, Frame: pipe.Frame, Batches: pipe.Batches,
+//		Handler: pipe, Arrive: pipe.Arrive, Intercept: pipe.Intercept,
+//		Frame: pipe.Frame, Batches: pipe.Batches,
 //	})
 //	pipe.Attach(conn, conn.InFlight())
 //	err := conn.ReadLines(ctx, in, dispatch.Origin{})

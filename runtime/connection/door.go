@@ -26,16 +26,13 @@ func (d door) call(ctx context.Context, req peer.Message, res wire.Value, opts [
 	if err != nil {
 		return err
 	}
-	if err := d.entitled(req.Method(), info); err != nil {
-		return err
-	}
-	checked, err := d.check(req)
+	checked, err := d.judge(req, info)
 	if err != nil {
 		return err
 	}
 	out := d.out
 	if ask {
-		out = asking{d.core.round}
+		out = asking{d.core.round, checked}
 	}
 	if err := d.conn.wrapped(out).Call(ctx, req, res, d.facts.request.before(opts)...); err != nil {
 		return typed(err)
@@ -69,6 +66,14 @@ func (d door) reach(method string, info *peer.MethodInfo) (ask bool, err error) 
 	return false, nil
 }
 
+// judge tells whether the peer may be asked for this, by whatever way.
+func (d door) judge(req peer.Message, info *peer.MethodInfo) (checked, error) {
+	if err := d.entitled(req.Method(), info); err != nil {
+		return checked{}, err
+	}
+	return d.check(req)
+}
+
 // entitled checks the capability that the method table names.
 func (d door) entitled(method string, info *peer.MethodInfo) error {
 	if info == nil || info.Capability == "" {
@@ -92,13 +97,28 @@ func (d door) need(method, path string) error {
 	return &CapabilityError{Method: method, Capability: path, Required: want, Revision: d.facts.revision}
 }
 
-// typed gives a peer's error the type that its code stands for.
+// typed gives a peer's error the type that its code stands for, also where the
+// transport has more to say about it.
 func typed(err error) error {
-	if e, ok := err.(*peer.Error); ok {
-		return mcp.ErrorFrom(e)
+	e := peer.AsError(err)
+	if e == nil {
+		return err
 	}
-	return err
+	switch t := mcp.ErrorFrom(e); {
+	case t == error(e):
+		return err
+	case err == error(e):
+		return t
+	default:
+		return &told{err, t}
+	}
 }
+
+// told is an error of the peer's in what a transport says about it.
+type told struct{ err, typed error }
+
+func (t *told) Error() string   { return t.err.Error() }
+func (t *told) Unwrap() []error { return []error{t.typed, t.err} }
 
 // notify sends a notification, or drops it if it may not be sent.
 func (d door) notify(ctx context.Context, n peer.Notification, opts []peer.CallOption) error {

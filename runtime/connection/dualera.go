@@ -95,6 +95,16 @@ func (d *DualEra) Close(ctx context.Context) {
 // order. Without it, the first handler to begin decides.
 func (d *DualEra) Arrive(in *peer.Inbound) { d.decide(in) }
 
+// Intercept records that the client has confirmed the handshake before anything
+// that comes later is handled. The pipe's dispatcher calls it; it keeps no
+// notification from its handler.
+func (d *DualEra) Intercept(in *peer.Inbound) (consumed bool) {
+	if loop := d.Connection(); loop != nil && in.Method == mcp.MethodInitialized {
+		d.kernel.Confirm(context.Background(), loop, in.Params)
+	}
+	return false
+}
+
 // Handle implements [peer.Handler].
 func (d *DualEra) Handle(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
 	if in.ID.IsZero() && d.keep(ctx, in) {
@@ -150,7 +160,11 @@ func (d *DualEra) serve(ctx context.Context, loop *Connection, in *peer.Inbound)
 // mayBeEnveloped is a quick look that says no for most messages without an
 // envelope.
 func mayBeEnveloped(in *peer.Inbound) bool {
-	return in.Value != nil || bytes.Contains(in.Params, []byte(keyVersion)) || bytes.IndexByte(in.Params, '\\') >= 0
+	if in.Value != nil {
+		_, is := in.Value.(Enveloped)
+		return is
+	}
+	return bytes.Contains(in.Params, []byte(keyVersion)) || bytes.IndexByte(in.Params, '\\') >= 0
 }
 
 // decide returns the connection of the handshake era, nil in the other one. If

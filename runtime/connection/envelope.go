@@ -69,9 +69,11 @@ func (l *letter) read(params json.RawMessage) {
 	}
 	decodeMeta(params, newestPerRequest, l)
 	if l.Meta != nil {
-		decodeMeta(l.Meta, newestPerRequest, (*letterMeta)(l))
+		l.readMeta()
 	}
 }
+
+func (l *letter) readMeta() { decodeMeta(l.Meta, newestPerRequest, (*letterMeta)(l)) }
 
 // decodeMeta reads bytes that a decoder has accepted before, with a reader that
 // steps over what it does not understand: it cannot fail.

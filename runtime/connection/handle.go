@@ -31,29 +31,14 @@ func (k *Kernel) handle(ctx context.Context, in *peer.Inbound) (peer.Reply, erro
 	if err != nil {
 		return peer.Reply{}, err
 	}
-	var res wire.Value
-	if around := k.around(ctx, c, info, in, req); around == nil {
-		res, err = route.Serve(ctx, req)
-	} else {
-		res, err = around(func() (wire.Value, error) { return route.Serve(ctx, req) })
-	}
+	res, err := k.call(ctx, c, info, in, route, req)
 	if ask := asInput(err); ask != nil {
-		if k.bridges(info, facts.revision) {
-			res, err = k.opts.Bridge(ctx, req, ask, func() (wire.Value, error) { return route.Serve(ctx, req) })
-		} else {
-			res, err = askBack(info, ask, facts.revision)
-		}
+		res, err = askBack(info, ask, facts.revision)
 	}
 	if err != nil {
 		return peer.Reply{}, err
 	}
 	return peer.Reply{Result: res, Frame: k.frame(c.conn, facts.revision)}, nil
-}
-
-// bridges tells whether a handler's questions are put in another way than in the
-// answer, which has room for them in some other revision.
-func (k *Kernel) bridges(info *peer.MethodInfo, r wire.Revision) bool {
-	return k.opts.Bridge != nil && info != nil && handshake(r) && info.MultiRoundTrip != 0
 }
 
 // comes tells whether a method may come to this end. Methods that the protocol
@@ -143,43 +128,37 @@ func decode(in *peer.Inbound, r wire.Revision, m wire.Params) error {
 	return wire.DecodeParams(raw, &wire.Frame{Revision: r, Checked: true}, m)
 }
 
-// around returns what goes around the handler of a request: nil for most.
-func (k *Kernel) around(ctx context.Context, c *core, info *peer.MethodInfo, in *peer.Inbound, req peer.Message) func(call) (wire.Value, error) {
+// call calls the handler of a request, with what goes around it.
+func (k *Kernel) call(ctx context.Context, c *core, info *peer.MethodInfo, in *peer.Inbound, route peer.Route, req peer.Message) (wire.Value, error) {
+	var after func()
 	switch req := req.(type) {
 	case *mcp.SubscribeRequest:
-		return func(next call) (wire.Value, error) { return k.subscribe(&c.conn.state, req.URI, next) }
+		return k.subscribe(&c.conn.state, req.URI, func() (wire.Value, error) { return route.Serve(ctx, req) })
 	case *mcp.UnsubscribeRequest:
-		return then(func() { c.conn.state.Unsubscribe(req.URI) })
+		after = func() { c.conn.state.Unsubscribe(req.URI) }
 	case *mcp.SetLevelRequest:
-		return then(func() { c.conn.state.SetLogLevel(req.Level) })
+		after = func() { c.conn.state.SetLogLevel(req.Level) }
 	}
-	if k.opts.NewRound == nil || info == nil || !info.MultiRoundTrip.Has(c.conn.state.Negotiated()) {
-		return nil
+	if k.opts.NewRound != nil && mayAsk(info, c.conn.state.Negotiated()) {
+		c.round = k.opts.NewRound(ctx, in)
+		return c.round.Serve(ctx, req, route.Serve)
 	}
-	c.round = k.opts.NewRound(ctx, in, req)
-	return func(next call) (wire.Value, error) {
-		res, err := next()
-		return c.round.Finish(ctx, res, err)
+	res, err := route.Serve(ctx, req)
+	if err == nil && after != nil {
+		after()
 	}
+	return res, err
 }
 
-// call calls the handler of a request.
-type call func() (wire.Value, error)
-
-// then records something when the handler has agreed.
-func then(record func()) func(call) (wire.Value, error) {
-	return func(next call) (wire.Value, error) {
-		res, err := next()
-		if err == nil {
-			record()
-		}
-		return res, err
-	}
+// mayAsk tells whether a handler may ask for input before it answers, and
+// whether that would travel in the answer in some revision.
+func mayAsk(info *peer.MethodInfo, r wire.Revision) bool {
+	return info != nil && info.MultiRoundTrip != 0 && (handshake(r) || info.MultiRoundTrip.Has(r))
 }
 
 // subscribe records a subscription, and forgets it if its handler does not
 // agree.
-func (k *Kernel) subscribe(s *State, uri string, next call) (wire.Value, error) {
+func (k *Kernel) subscribe(s *State, uri string, next func() (wire.Value, error)) (wire.Value, error) {
 	added, ok := s.subscribe(uri, k.opts.MaxSubscriptions)
 	if !ok {
 		return nil, &peer.Error{
@@ -210,9 +189,7 @@ func (k *Kernel) notification(ctx context.Context, c *core, info *peer.MethodInf
 		return
 	}
 	if in.Method == mcp.MethodInitialized {
-		if c.conn.state.setInitialized() && k.opts.OnInitialized != nil {
-			k.opts.OnInitialized(ctx, c.conn)
-		}
+		k.confirm(ctx, c.conn)
 	} else if !c.conn.client && !facts.accepted() {
 		log.DebugContext(ctx, "notification dropped: the session has not been initialized", "method", in.Method)
 		return

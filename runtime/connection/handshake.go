@@ -2,6 +2,7 @@ package connection
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 
 	"github.com/mcpwright/mcp/generated/mcp"
@@ -75,6 +76,23 @@ func (k *Kernel) accept(c *core) error {
 		return errSecondInitialize
 	}
 	return nil
+}
+
+// Confirm records that the client has confirmed the handshake, as the kernel does
+// when it handles notifications/initialized with these params. A transport that
+// has messages handled at once, and not in their order, calls it before it takes
+// anything else from the client. Calling it again does nothing.
+func (k *Kernel) Confirm(ctx context.Context, conn *Connection, params json.RawMessage) {
+	in := &peer.Inbound{Params: params}
+	if decode(in, conn.state.Negotiated(), new(mcp.InitializedNotification)) == nil {
+		k.confirm(ctx, conn)
+	}
+}
+
+func (k *Kernel) confirm(ctx context.Context, conn *Connection) {
+	if conn.state.setInitialized() && k.opts.OnInitialized != nil {
+		k.opts.OnInitialized(ctx, conn)
+	}
 }
 
 // unsupported refuses a handshake where there is none.

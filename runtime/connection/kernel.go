@@ -2,6 +2,7 @@ package connection
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -45,17 +46,14 @@ type KernelOptions struct {
 	Instructions string
 	// Revisions are what is served; nil is every revision there is.
 	Revisions []wire.Revision
-	// NewRound makes what carries the questions of one request's handler in
-	// revisions where they travel in the answer; nil refuses questions there.
-	// The message is the request as its handler has it.
-	NewRound func(ctx context.Context, in *peer.Inbound, req peer.Message) Round
-	// Bridge is called where a handler asks for input in a revision whose
-	// answers cannot: it gets the input by other means, writes it into the
-	// request, and calls the handler again, which may ask for more. Nil
-	// refuses.
-	Bridge func(ctx context.Context, req peer.Message, ask *mcp.InputRequiredResult, again func() (wire.Value, error)) (wire.Value, error)
+	// NewRound makes what goes around the handler of a request whose answer
+	// may ask for input: in the revision being spoken, or, where that asks by
+	// requests of its own, in any other. Nil refuses questions that would
+	// travel in an answer.
+	NewRound func(ctx context.Context, in *peer.Inbound) Round
 	// OnInitialized is told about each connection whose client has confirmed
-	// the handshake, once, before anything that comes after it is handled.
+	// the handshake, once, before anything that comes after it is handled. It
+	// must not wait for the client.
 	OnInitialized func(ctx context.Context, conn *Connection)
 	// MaxSubscriptions bounds the resources that a session may subscribe to;
 	// 0 is [DefaultMaxSubscriptions], negative no bound. One more is answered
@@ -129,6 +127,9 @@ func (k *Kernel) frame(conn *Connection, r wire.Revision) *wire.Frame {
 	return plainFrame(r)
 }
 
+// Revisions lists what is served. It is not to be changed.
+func (k *Kernel) Revisions() []wire.Revision { return k.opts.Revisions }
+
 // Handler returns the handler of one connection's messages.
 func (k *Kernel) Handler(conn *Connection) peer.Handler { return &bound{k, conn} }
 
@@ -166,7 +167,7 @@ func (k *Kernel) serve(c *core, in *peer.Inbound) (peer.Reply, error) {
 // returns. A notification says nothing; it counts as one of the newest revision
 // that is served this way. Nil as opts is a connection without a channel.
 func (k *Kernel) ServeEnvelope(ctx context.Context, in *peer.Inbound, opts *Options) (peer.Reply, error) {
-	e, err := k.envelope(in)
+	in, e, err := k.envelope(in)
 	if err != nil {
 		return peer.Reply{}, err
 	}
@@ -188,29 +189,37 @@ type exchange struct {
 // letters are used again: nothing of one is kept but its envelope.
 var letters = sync.Pool{New: func() any { return new(letter) }}
 
-func (k *Kernel) envelope(in *peer.Inbound) (Envelope, error) {
+// envelope takes a message out of its envelope and says what that says.
+func (k *Kernel) envelope(in *peer.Inbound) (*peer.Inbound, Envelope, error) {
 	l := letters.Get().(*letter)
+	in = k.unwrap(l, in)
 	err := k.open(l, in)
 	e := l.Envelope
 	*l = letter{}
 	letters.Put(l)
-	return e, err
+	return in, e, err
 }
 
-// open judges the envelope of a message.
+// open judges the envelope of a message. A handshake gets the error that names
+// the revisions, unless it is none: with an envelope and headers there is nothing
+// to negotiate, and initialize is just a method that the revision does not have.
 func (k *Kernel) open(l *letter, in *peer.Inbound) error {
-	switch {
-	case in.ID.IsZero():
-		l.Revision = k.newest(false)
-		return nil
-	case in.Method == mcp.MethodInitialize:
-		return k.unsupported(in)
-	}
 	var header http.Header
 	if in.Transport != nil {
 		header = in.Transport.Header()
 	}
-	return l.classify(in.Method, paramsOf(in), header, k.opts.Revisions)
+	switch {
+	case in.ID.IsZero():
+		l.Revision = k.newest(false)
+		return nil
+	case in.Method == mcp.MethodInitialize && (header == nil || !enveloped(in)):
+		return k.unsupported(in)
+	}
+	var params json.RawMessage
+	if l.Meta == nil {
+		params = paramsOf(in)
+	}
+	return l.classify(in.Method, params, header, k.opts.Revisions)
 }
 
 // capabilities are what is declared to the sender of a message.

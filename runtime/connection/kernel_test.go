@@ -377,15 +377,22 @@ type round struct {
 	open    []string
 }
 
-func (r *round) Ask(_ context.Context, q peer.Message, res wire.Value) error {
+func (r *round) Ask(_ context.Context, q *connection.Question, res wire.Value) error {
 	if a, has := r.answers[q.Method()]; has {
-		return wire.Decode([]byte(a), nil, res)
+		if err := wire.Decode([]byte(a), nil, res); err != nil {
+			return err
+		}
+		return q.Check(res)
 	}
-	r.open = append(r.open, q.Method())
+	r.open = append(r.open, q.Method()+q.Key)
 	return &mcp.InputRequiredError{}
 }
 
-func (r *round) Finish(_ context.Context, res wire.Value, err error) (wire.Value, error) {
+func (r *round) Serve(ctx context.Context, req peer.Message, handler func(context.Context, peer.Message) (wire.Value, error)) (wire.Value, error) {
+	if have := connection.RoundFrom(ctx); have != r {
+		return nil, fmt.Errorf("the handler would find the round %v", have)
+	}
+	res, err := handler(ctx, req)
 	if len(r.open) == 0 {
 		return res, err
 	}
@@ -395,8 +402,8 @@ func (r *round) Finish(_ context.Context, res wire.Value, err error) (wire.Value
 func TestQuestionsTravelInARound(t *testing.T) {
 	var answers map[string]string
 	k := newKernel(func(o *connection.KernelOptions) {
-		o.NewRound = func(_ context.Context, in *peer.Inbound, req peer.Message) connection.Round {
-			require.Equal(t, "ask", req.(*mcp.CallToolRequest).Name)
+		o.NewRound = func(_ context.Context, in *peer.Inbound) connection.Round {
+			require.Equal(t, mcp.MethodCallTool, in.Method)
 			return &round{answers: answers}
 		}
 	})
@@ -427,6 +434,75 @@ func TestQuestionsTravelInARound(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, mcp.TextResult("accept"), res)
 	require.Len(t, back.take(), 1, "a handshake revision asks by request")
+}
+
+func TestAQuestionHasTheKeyThatItsCallerChose(t *testing.T) {
+	k := newKernel(func(o *connection.KernelOptions) {
+		o.Mux = new(peer.Mux)
+		mcp.HandleCallTool(o.Mux, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			_, err := mcp.SessionFrom(ctx).With(peer.WithKey("!")).ListRoots(ctx)
+			return nil, err
+		})
+		o.NewRound = func(context.Context, *peer.Inbound) connection.Round { return new(round) }
+	})
+	in := request("tools/call", `{"name":"ask"}`, nil)
+	in.Value, in.Params = &mcp.CallToolRequest{Name: "ask"}, nil
+	reply, err := k.Serve(t.Context(), connection.FromEnvelope("2026-07-28", nil, allCapabilities(), nil), in)
+	require.NoError(t, err)
+	require.Equal(t, "roots/list!", *reply.Result.(*mcp.InputRequiredResult).RequestState)
+	require.Nil(t, connection.RoundFrom(t.Context()))
+}
+
+// again is a round that calls the handler a second time, with state.
+type again struct{ connection.Round }
+
+func (again) Serve(ctx context.Context, req peer.Message, handler func(context.Context, peer.Message) (wire.Value, error)) (wire.Value, error) {
+	_, err := handler(ctx, req)
+	ask, asks := errors.AsType[*mcp.InputRequiredError](err)
+	if !asks {
+		return nil, errors.New("nobody asked")
+	}
+	next := *req.(*mcp.CallToolRequest)
+	next.RequestState = ask.Result.RequestState
+	return handler(ctx, &next)
+}
+
+func TestARoundMayCallTheHandlerAgainWhereTheAnswerCannotAsk(t *testing.T) {
+	k := newKernel(func(o *connection.KernelOptions) {
+		o.Mux = new(peer.Mux)
+		mcp.HandleCallTool(o.Mux, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			if req.RequestState == nil {
+				return nil, &mcp.InputRequiredError{Result: &mcp.InputRequiredResult{RequestState: new(req.Name)}}
+			}
+			return mcp.TextResult("got " + *req.RequestState), nil
+		})
+		mcp.HandleListTools(o.Mux, func(context.Context, *mcp.ListToolsRequest) (*mcp.ListToolsResult, error) {
+			return nil, &mcp.InputRequiredError{Result: &mcp.InputRequiredResult{RequestState: new("x")}}
+		})
+		o.NewRound = func(context.Context, *peer.Inbound) connection.Round { return again{} }
+	})
+	conn, _ := loop(t, "2025-11-25", allCapabilities())
+	reply, err := k.Serve(t.Context(), conn, request("tools/call", `{"name":"one"}`, nil))
+	require.NoError(t, err)
+	require.Equal(t, mcp.TextResult("got one"), reply.Result)
+
+	_, err = k.Serve(t.Context(), conn, request("tools/list", `{}`, nil))
+	require.ErrorContains(t, err, "may not ask for input", "no revision has questions in the answer to this one")
+}
+
+func TestWhatMayBeAskedIsKnownWithoutAsking(t *testing.T) {
+	roots := &mcp.ListRootsRequest{}
+	for _, version := range []string{"2025-11-25", "2026-07-28"} {
+		back := new(channel)
+		opts := &connection.Options{Outbound: back}
+		require.NoError(t, connection.FromEnvelope(version, nil, allCapabilities(), opts).Check(roots))
+		err := connection.FromEnvelope(version, nil, &mcp.ClientCapabilities{}, opts).Check(roots)
+		refused[*connection.CapabilityError](t, back, err)
+		err = connection.FromEnvelope(version, nil, allCapabilities(), opts).Check(&mcp.ElicitRequest{
+			Params: &mcp.ElicitRequestURLParams{URL: "nowhere"},
+		})
+		refused[*connection.InvalidError](t, back, err)
+	}
 }
 
 func TestAClientServesItsServer(t *testing.T) {

@@ -42,7 +42,11 @@ func (l *letter) classify(method string, params json.RawMessage, header http.Hea
 	if info := mcp.MethodByName(method); header != nil && info != nil {
 		l.nameMember = info.NameMember
 	}
-	l.read(params)
+	if l.Meta == nil {
+		l.read(params)
+	} else {
+		l.readMeta()
+	}
 	if err := l.complete(); err != nil {
 		return err
 	}

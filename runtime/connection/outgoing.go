@@ -18,10 +18,17 @@ func (c *Connection) wrapped(out peer.Outbound) peer.Outbound {
 }
 
 // asking is a way out that takes questions along in the answer.
-type asking struct{ round Round }
+type asking struct {
+	round   Round
+	checked checked
+}
 
-func (a asking) Call(ctx context.Context, req peer.Message, res wire.Value, _ ...peer.CallOption) error {
-	return a.round.Ask(ctx, req, res)
+func (a asking) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
+	var o peer.CallOptions
+	for _, opt := range opts {
+		opt(&o)
+	}
+	return a.round.Ask(ctx, &Question{Message: req, Key: o.Key, Check: a.checked.answer}, res)
 }
 
 func (asking) Notify(context.Context, peer.Notification, ...peer.CallOption) error { return nil }

@@ -26,7 +26,7 @@ func (d door) checkSampling(req *mcp.CreateMessageRequest) error {
 			return err
 		}
 	}
-	if err := checkTurns(req.Messages); err != nil {
+	if err := CheckMessages(req.Messages); err != nil {
 		return &InvalidError{Method: method, Err: err}
 	}
 	return nil
@@ -42,9 +42,10 @@ func (d door) tellsContext(c mcp.IncludeContext) bool {
 	return d.facts.revision.Index() >= mcp.Revision20251125.Index()
 }
 
-// checkTurns judges the messages of a conversation: a message that uses tools
-// is followed at once by one with exactly their results and nothing else.
-func checkTurns(messages []mcp.SamplingMessage) error {
+// CheckMessages judges the messages of a conversation, for either end: one that
+// uses tools is followed at once by one with exactly their results and nothing
+// else.
+func CheckMessages(messages []mcp.SamplingMessage) error {
 	open := map[string]bool{} // uses of the message before, true while without result
 	for i := range messages {
 		t := readTurn(&messages[i])

@@ -53,58 +53,6 @@ func TestCapabilitiesDependOnWhoAsks(t *testing.T) {
 	}
 }
 
-// bridged answers tools/call for "input" by the state that a bridge put into the
-// request.
-func bridged(o *connection.KernelOptions) {
-	o.Mux = new(peer.Mux)
-	mcp.HandleCallTool(o.Mux, func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		if req.RequestState == nil {
-			return nil, &mcp.InputRequiredError{Result: &mcp.InputRequiredResult{RequestState: new("one")}}
-		}
-		return mcp.TextResult("got " + *req.RequestState), nil
-	})
-	peer.Handle(o.Mux, func(context.Context, *weatherRequest) (*weather, error) {
-		return nil, &mcp.InputRequiredError{Result: &mcp.InputRequiredResult{RequestState: new("one")}}
-	})
-}
-
-func TestABridgeGetsTheInputThatAnAnswerCannotAskFor(t *testing.T) {
-	k := newKernel(func(o *connection.KernelOptions) {
-		bridged(o)
-		o.Bridge = func(ctx context.Context, req peer.Message, ask *mcp.InputRequiredResult, again func() (wire.Value, error)) (wire.Value, error) {
-			require.NotNil(t, mcp.SessionFrom(ctx))
-			req.(*mcp.CallToolRequest).RequestState = new(*ask.RequestState + ", two")
-			return again()
-		}
-	})
-	old, _ := loop(t, "2025-11-25", allCapabilities())
-	reply, err := k.Serve(t.Context(), old, request("tools/call", `{"name":"x"}`, nil))
-	require.NoError(t, err)
-	require.Equal(t, mcp.TextResult("got one, two"), reply.Result)
-
-	_, err = k.Serve(t.Context(), old, request("acme/weather", `{"place":"here"}`, nil))
-	require.ErrorContains(t, err, "may not ask for input", "no revision has questions in the answer to this one")
-
-	reply, err = k.ServeEnvelope(t.Context(), request("tools/call", `{"name":"x",`+pair[1:], nil), nil)
-	require.NoError(t, err)
-	require.Equal(t, "one", *reply.Result.(*mcp.InputRequiredResult).RequestState, "here the answer asks")
-}
-
-func TestABridgeThatFailsIsTheFailureOfTheRequest(t *testing.T) {
-	for _, fail := range []error{errors.New("nobody there"), &mcp.InputRequiredError{Result: &mcp.InputRequiredResult{}}} {
-		k := newKernel(func(o *connection.KernelOptions) {
-			bridged(o)
-			o.Bridge = func(context.Context, peer.Message, *mcp.InputRequiredResult, func() (wire.Value, error)) (wire.Value, error) {
-				return nil, fail
-			}
-		})
-		old, _ := loop(t, "2025-11-25", allCapabilities())
-		_, err := k.Serve(t.Context(), old, request("tools/call", `{"name":"x"}`, nil))
-		require.ErrorIs(t, err, fail)
-		require.Nil(t, peer.AsError(err), "the client learns nothing of it")
-	}
-}
-
 func TestASessionIsAnnouncedOnceWhenItIsConfirmed(t *testing.T) {
 	var events []string
 	k := newKernel(func(o *connection.KernelOptions) {
@@ -196,7 +144,7 @@ func TestWhatMayNotBeSentNeverReachesTheLayers(t *testing.T) {
 func TestQuestionsInTheAnswerPassTheLayersToo(t *testing.T) {
 	var seen []string
 	k := newKernel(func(o *connection.KernelOptions) {
-		o.NewRound = func(context.Context, *peer.Inbound, peer.Message) connection.Round {
+		o.NewRound = func(context.Context, *peer.Inbound) connection.Round {
 			return &round{answers: map[string]string{mcp.MethodElicit: `{"action":"decline"}`}}
 		}
 	})

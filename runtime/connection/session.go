@@ -40,16 +40,35 @@ func ClientSessionFrom(ctx context.Context) *mcp.ClientSession {
 	return nil
 }
 
-// A Round carries a server's questions where the revision has them travel in
-// the answer to a request. It belongs to one request and is safe for concurrent
-// use.
+// A Round goes around the handler of one request whose answer may ask for
+// input, and carries its questions where they travel in the answer. Ask is safe
+// for concurrent use.
 type Round interface {
-	// Ask puts a question, and reads its answer into res if the request
-	// brought it. Otherwise the error is an [*mcp.InputRequiredError].
-	Ask(ctx context.Context, question peer.Message, res wire.Value) error
-	// Finish makes of what the handler returned what the request is answered
+	// Serve calls the handler, with the request or with a copy that it has
+	// changed, once or more often, and returns what the request is answered
 	// with.
-	Finish(ctx context.Context, res wire.Value, err error) (wire.Value, error)
+	Serve(ctx context.Context, req peer.Message, handler func(context.Context, peer.Message) (wire.Value, error)) (wire.Value, error)
+	// Ask puts a question, and reads its answer into res if the request
+	// brought one. Otherwise the error is an [*mcp.InputRequiredError].
+	Ask(ctx context.Context, q *Question, res wire.Value) error
+}
+
+// Question is a request that travels in the answer to another one.
+type Question struct {
+	peer.Message
+	// Key is the name that the caller chose for it, empty for none.
+	Key string
+	// Check judges an answer by the question.
+	Check func(answer wire.Value) error
+}
+
+// RoundFrom returns what [KernelOptions].NewRound made for the request whose
+// handler ctx was given to, nil where it made nothing.
+func RoundFrom(ctx context.Context) Round {
+	if c := coreFrom(ctx); c != nil {
+		return c.round
+	}
+	return nil
 }
 
 // core is a session: one message being handled. It keeps nothing of the
@@ -58,7 +77,7 @@ type Round interface {
 type core struct {
 	conn      *Connection
 	in        inbound
-	round     Round  // nil where questions are requests
+	round     Round  // nil where the answer never asks
 	offer     *offer // what initialize is about to settle
 	server    mcp.ServerSession
 	forClient mcp.ClientSession

@@ -93,7 +93,7 @@ func (c *Conn) send(ctx context.Context, out way, k *call, req peer.Message, o *
 	if buf.b, err = wire.AppendRequest(buf.b, f, k.id, k.method, req); err != nil {
 		return fmt.Errorf("send %q: %w", k.method, err)
 	}
-	err = out.write(ctx, Envelope{Method: k.method, ID: k.id, Header: o.Header}, buf.b)
+	err = out.write(ctx, Envelope{Method: k.method, ID: k.id, Revision: revision(f), Header: o.Header}, buf.b)
 	switch {
 	case err == nil:
 		return nil
@@ -106,6 +106,14 @@ func (c *Conn) send(ctx context.Context, out way, k *call, req peer.Message, o *
 		c.takeBack(ctx, out, k, o)
 	}
 	return abandoned(ctx, k.method)
+}
+
+// revision returns what a frame writes for.
+func revision(f *wire.Frame) (r wire.Revision) {
+	if f != nil {
+		r = f.Revision
+	}
+	return r
 }
 
 // errShut is the error of a way whose request is over.
@@ -213,7 +221,7 @@ func (c *Conn) notify(ctx context.Context, out way, n peer.Notification, opts []
 		err = ErrClosed
 	}
 	if err == nil {
-		err = out.write(ctx, Envelope{Method: method}, buf.b)
+		err = out.write(ctx, Envelope{Method: method, Revision: revision(f)}, buf.b)
 	}
 	if err != nil {
 		c.opts.Logger.DebugContext(ctx, "notification dropped", "method", method, "error", err)

@@ -32,6 +32,7 @@ type Conn struct {
 func New(out Writer, opts *Options) *Conn {
 	c := &Conn{opts: opts.complete("pipe"), out: out, closed: make(chan struct{})}
 	c.state.alarm.ring = c.state.expire
+	c.state.last = c.opts.LastID
 	c.notes = lane[*exchange]{do: c.handleNote, limit: c.opts.MaxWaiting, tasks: &c.tasks}
 	c.notes.weigh, c.notes.mostWeigh = (*exchange).size, heaviest*c.opts.MaxMessage
 	c.replies = lane[reply]{do: c.writeReply, limit: c.opts.MaxInFlight, tasks: &c.tasks}
@@ -65,6 +66,14 @@ func (c *Conn) Call(ctx context.Context, req peer.Message, res wire.Value, opts 
 // Notify implements [peer.Outbound].
 func (c *Conn) Notify(ctx context.Context, n peer.Notification, opts ...peer.CallOption) error {
 	return c.notify(ctx, way{Writer: c.out}, n, opts)
+}
+
+// Fail ends the call under way that has the id, because of err: for a transport
+// that knows that no answer comes, as after a failed HTTP request. The caller
+// finds err in the chain of his error. It returns false where there is no such
+// call.
+func (c *Conn) Fail(id wire.RequestID, err error) bool {
+	return c.state.refuse(id, err)
 }
 
 // InFlight returns the table of the requests being handled.

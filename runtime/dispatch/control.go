@@ -121,6 +121,11 @@ func (*noMeta) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 func (*noMeta) DecodeJSON(d *wire.Decoder) { d.Skip() }
 
+// ProgressToken finds the progress token in the params of a request, for a
+// transport that handles requests without a [Conn]. It is zero where the request
+// asks for no reports.
+func ProgressToken(params json.RawMessage) wire.ProgressToken { return tokenIn(params) }
+
 // tokenIn finds the progress token of a request, zero where there is none or
 // where it is neither a string nor an integer. Most requests have none, which
 // takes no more than a look for its name; an escape might hide the name.

@@ -36,6 +36,40 @@ func (c *Conn) deliver(ctx context.Context, p parcel, o *Origin, more bool) {
 	}
 }
 
+// DeliverMessage is [Conn.Deliver] for a message that the transport has read
+// itself, from bytes that belong to the dispatcher until o.Release is called.
+//
+// A request is handled, and answered, in the goroutine that delivers it: when
+// DeliverMessage returns and nothing has been written to o.Back, the request
+// gets no answer because its sender cancelled it or the connection has ended.
+func (c *Conn) DeliverMessage(ctx context.Context, m wire.Message, o Origin) {
+	in := inbound{m: m, parcel: parcel{data: m.Params, release: o.Release}}
+	switch {
+	case c.over():
+		in.parcel.free()
+	case m.Method == "" || m.ID.IsZero():
+		c.route(ctx, in, &o, nil)
+	default:
+		c.serveHere(ctx, in, &o)
+	}
+}
+
+// serveHere handles a request, or refuses it, in the goroutine that delivers
+// it.
+func (c *Conn) serveHere(ctx context.Context, in inbound, o *Origin) {
+	x := c.newExchange(ctx, in, o)
+	x.in.Token = tokenIn(in.m.Params)
+	_, err := c.state.admit(x, c.opts.MaxInFlight, true)
+	if err == nil {
+		x.serve(nil)
+		return
+	}
+	x.free()
+	if e := peer.AsError(err); e != nil {
+		x.post(ctx, newReply(x.in.ID, e, c.opts.Logger))
+	}
+}
+
 // inbound is a message on its way from the reader to where it belongs.
 type inbound struct {
 	m      wire.Message
@@ -46,6 +80,12 @@ type inbound struct {
 
 // route hands a message on. b is the batch that it is in, if it is in one.
 func (c *Conn) route(ctx context.Context, in inbound, o *Origin, b *batch) {
+	if o.Admit != nil {
+		if err := o.Admit(&in.m, in.err); err != nil {
+			c.turnAway(in, err, b)
+			return
+		}
+	}
 	switch {
 	case in.err != nil:
 		c.unreadable(in, o, b)
@@ -97,6 +137,15 @@ func (c *Conn) unreadable(in inbound, o *Origin, b *batch) {
 		}
 		c.refuse(in.m.ID, e, o, b)
 	}
+}
+
+// turnAway drops a message that is not wanted where it came from.
+func (c *Conn) turnAway(in inbound, err error, b *batch) {
+	if b != nil && in.isAnswered() {
+		b.add(nil)
+	}
+	in.parcel.free()
+	c.opts.report(fmt.Errorf("message of the peer: %w", err))
 }
 
 // tooLong deals with a message that is longer than allowed and was not read.

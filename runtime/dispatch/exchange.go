@@ -121,7 +121,7 @@ func (x *exchange) answer() (r reply, err error) {
 	case res.Result == nil:
 		return reply{}, resultError{errNoResult}
 	}
-	r = reply{buf: newBuffer(), envelope: Envelope{ID: x.in.ID}}
+	r = reply{buf: newBuffer(), envelope: Envelope{ID: x.in.ID, Revision: revision(res.Frame)}}
 	if r.buf.b, err = wire.AppendResult(r.buf.b, res.Frame, x.in.ID, res.Result); err != nil {
 		r.buf.free()
 		return reply{}, resultError{err}

@@ -45,6 +45,9 @@ type Options struct {
 	// call that asks for a longer timeout has that as its maximum. Default
 	// 10 min, negative is no limit.
 	MaxTimeout time.Duration
+	// LastID is the last id that a connection before this one has used in the
+	// same session, see [Conn.Retire]. Ids of calls go on from there.
+	LastID int64
 	// Client tells that this is the client's end. A server answers messages
 	// that it cannot attribute to a request; a client only reports them.
 	Client bool

@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"fmt"
 	"sync"
 	"time"
 
@@ -138,6 +139,18 @@ func (s *state) answer(m *wire.Message, p parcel, err error) bool {
 		return false
 	}
 	s.finish(c, *m, p, err)
+	return true
+}
+
+// refuse ends the call of exactly that id. It returns false where there is none.
+func (s *state) refuse(id wire.RequestID, err error) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.calls.get(id)
+	if c == nil || c.id != id {
+		return false
+	}
+	s.finish(c, wire.Message{}, parcel{}, fmt.Errorf("send %q: %w", c.method, err))
 	return true
 }
 

@@ -25,6 +25,8 @@ type Envelope struct {
 	// ID is the id of the request, also of one that is answered. It is zero
 	// for a notification, and where several requests are answered at once.
 	ID wire.RequestID
+	// Revision is the one that the message was written for, zero for all.
+	Revision wire.Revision
 	// Header is what the call wants to be sent along. It is not to be changed.
 	Header http.Header
 	// Error is the error that is answered, nil for a result.
@@ -59,6 +61,12 @@ type Origin struct {
 	// Back takes everything that belongs to the message: its answer, and what
 	// its handler sends while it runs. Nil is the connection's own Writer.
 	Back Writer
+	// Admit, where it is not nil, sees each message before anything comes of
+	// it. One that cannot be read comes with the reason, and with what is
+	// known of it. An error keeps the message out, and goes to
+	// [Options].OnError. Admit must not wait, and must not keep the message,
+	// but may give it another id.
+	Admit func(m *wire.Message, unreadable error) error
 	// Release, where it is not nil, is called once when nobody reads the
 	// message's bytes any more.
 	Release func()

@@ -26,6 +26,9 @@ type CallOptions struct {
 	// Frame is how the message is written and its answer read. Nil leaves
 	// that to the channel.
 	Frame *wire.Frame
+	// Key names the request where it travels as a question inside a result.
+	// Empty lets the channel choose one.
+	Key string
 
 	standalone bool
 }
@@ -56,6 +59,11 @@ func WithHeader(h http.Header) CallOption { return func(o *CallOptions) { o.Head
 // revision the peer speaks, where that differs from message to message. What the
 // caller says counts more.
 func WithFrame(f *wire.Frame) CallOption { return func(o *CallOptions) { o.Frame = f } }
+
+// WithKey names the request where it travels as a question inside a result: the
+// client answers under that name. It does nothing where the request travels on
+// its own.
+func WithKey(key string) CallOption { return func(o *CallOptions) { o.Key = key } }
 
 // Standalone makes a session's view use the connection's standalone channel in
 // place of the channel of the request being handled. It acts when it is bound

@@ -37,7 +37,7 @@ func TestOptionsReachTheChannel(t *testing.T) {
 	header, frame := http.Header{"X": {"y"}}, &wire.Frame{}
 	var reported []peer.Progress
 	_, err := peer.SendRequest(t.Context(), out, &ask{}, peer.WithID(wire.IntID(7)), peer.WithTimeout(time.Second), peer.KeepOnAbandon(),
-		peer.WithHeader(header), peer.WithFrame(frame), peer.OnProgress(func(p peer.Progress) { reported = append(reported, p) }))
+		peer.WithHeader(header), peer.WithFrame(frame), peer.WithKey("k"), peer.OnProgress(func(p peer.Progress) { reported = append(reported, p) }))
 	require.NoError(t, err)
 	o := out.opts[0]
 	require.Equal(t, wire.IntID(7), o.ID)
@@ -45,6 +45,7 @@ func TestOptionsReachTheChannel(t *testing.T) {
 	require.True(t, o.KeepOnAbandon)
 	require.Equal(t, header, o.Header)
 	require.Same(t, frame, o.Frame)
+	require.Equal(t, "k", o.Key)
 	o.OnProgress(peer.Progress{Done: 1})
 	require.Len(t, reported, 1)
 }

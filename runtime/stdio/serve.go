@@ -48,8 +48,8 @@ func ServeStreams(ctx context.Context, in io.ReadCloser, out io.WriteCloser, h p
 	if owner != nil {
 		d.Frame, d.Batches = owner.Frame, owner.Batches
 	}
-	if a, ok := h.(interface{ Arrive(*peer.Inbound) }); ok {
-		d.Arrive = a.Arrive
+	if w, ok := h.(watcher); ok {
+		d.Arrive, d.Intercept = w.Arrive, either(d.Intercept, w.Intercept)
 	}
 	s := &server{in: in, out: newOutlet(out), close: out.Close, owner: owner, patience: opts.patience()}
 	s.conn = dispatch.New(dispatch.NewLineWriter(s.out), &d)
@@ -69,6 +69,24 @@ type pipeOwner interface {
 	Frame(method string) *wire.Frame
 	Batches() bool
 	Close(ctx context.Context)
+}
+
+// watcher is a handler that sees messages in the order of their arrival, too.
+type watcher interface {
+	Arrive(in *peer.Inbound)
+	Intercept(in *peer.Inbound) (consumed bool)
+}
+
+// either has both see a notification, if there is a first one, and keeps it
+// from its handler if either wants that.
+func either(a, b func(*peer.Inbound) bool) func(*peer.Inbound) bool {
+	if a == nil {
+		return b
+	}
+	return func(in *peer.Inbound) bool {
+		consumed := a(in)
+		return b(in) || consumed
+	}
 }
 
 // server is one client being served.

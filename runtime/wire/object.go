@@ -207,6 +207,15 @@ func (o *Object) Extra(m map[string]json.RawMessage) map[string]json.RawMessage 
 	return m
 }
 
+// Key returns the name of the current member, whether the table has it or not.
+// It is to be called before the value is read.
+func (o *Object) Key() string {
+	if o.d == nil {
+		return ""
+	}
+	return o.key()
+}
+
 // key is the name of the current member, known or not, before its value is read.
 func (o *Object) key() string {
 	switch {

@@ -1,0 +1,53 @@
+package connection_test
+
+import (
+	"context"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+func TestOverHTTPAHandshakeWithAnEnvelopeIsAMethodThatIsNotThere(t *testing.T) {
+	k := newKernel(func(o *connection.KernelOptions) { o.Revisions = []wire.Revision{mcp.Revision20260728} })
+	require.Equal(t, []wire.Revision{mcp.Revision20260728}, k.Revisions())
+	header := http.Header{}
+	header.Set("MCP-Protocol-Version", "2026-07-28")
+	header.Set("Mcp-Method", "initialize")
+	const plain = `{"protocolVersion":"2025-11-25","clientInfo":{"name":"c","version":"1"},"capabilities":{}`
+	const enveloped = plain + `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}`
+	for _, c := range []struct {
+		params string
+		header http.Header
+		code   int64
+	}{
+		{enveloped, header, mcp.CodeMethodNotFound},
+		{enveloped, nil, mcp.CodeUnsupportedProtocolVersion},
+		{plain + `}`, header, mcp.CodeUnsupportedProtocolVersion},
+	} {
+		_, err := k.ServeEnvelope(t.Context(), &peer.Inbound{
+			Method: mcp.MethodInitialize, ID: wire.IntID(1), Params: []byte(c.params), Transport: peer.NewTransport("t", false, c.header, ""),
+		}, nil)
+		require.Equal(t, c.code, peer.AsError(err).Code)
+	}
+}
+
+func TestAHandshakeIsConfirmedOnce(t *testing.T) {
+	told := 0
+	k := newKernel(func(o *connection.KernelOptions) {
+		o.OnInitialized = func(context.Context, *connection.Connection) { told++ }
+	})
+	conn := connection.ForLoop(nil, &connection.Options{Logger: quiet})
+	k.Confirm(t.Context(), conn, []byte(`{"_meta":7}`))
+	require.False(t, conn.State().Initialized(), "a malformed notification confirms nothing")
+	k.Confirm(t.Context(), conn, nil)
+	require.True(t, conn.State().Initialized())
+	_, err := k.Serve(t.Context(), conn, &peer.Inbound{Method: mcp.MethodInitialized})
+	require.NoError(t, err)
+	require.Equal(t, 1, told)
+}

@@ -1,0 +1,131 @@
+package dispatch_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// deliverMessage hands a message to c that has been read, and tells how often it
+// was released.
+func deliverMessage(t *testing.T, c *dispatch.Conn, back dispatch.Writer, message string) (released *int) {
+	t.Helper()
+	m, err := wire.ReadMessage([]byte(message), nil)
+	require.NoError(t, err)
+	released = new(int)
+	c.DeliverMessage(context.Background(), m, dispatch.Origin{Back: back, Release: func() { *released++ }})
+	return released
+}
+
+func TestARequestThatWasReadIsAnsweredBeforeItsDeliveryReturns(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, own := newConn(t, &dispatch.Options{MaxInFlight: 1, Handler: handlers{
+			"x/ask":  func(context.Context, *peer.Inbound) (peer.Reply, error) { return result(`{"a":1}`) },
+			"x/wait": untilDone,
+			"x/token": func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+				require.NoError(t, in.Back.Progress(ctx, peer.Progress{Done: 1}))
+				return result(`{}`)
+			},
+		}})
+		back := new(recorder)
+		released := deliverMessage(t, c, back, `{"jsonrpc":"2.0","id":1,"method":"x/ask"}`)
+		require.Equal(t, []string{`{"jsonrpc":"2.0","id":1,"result":{"a":1}}`}, back.lines, "at once")
+		require.Equal(t, 1, *released)
+
+		back = new(recorder)
+		deliverMessage(t, c, back, `{"jsonrpc":"2.0","id":2,"method":"x/token","params":{"_meta":{"progressToken":"t"}}}`)
+		require.Len(t, back.lines, 2)
+		require.Contains(t, back.lines[0], `"progressToken":"t"`)
+
+		waiting := start(func() error {
+			deliverMessage(t, c, back, `{"jsonrpc":"2.0","id":3,"method":"x/wait"}`)
+			return nil
+		})
+		for _, refused := range []string{`{"jsonrpc":"2.0","id":"3","method":"x/ask"}`, `{"jsonrpc":"2.0","id":4,"method":"x/ask"}`} {
+			back = new(recorder)
+			require.Equal(t, 1, *deliverMessage(t, c, back, refused))
+			require.Len(t, back.lines, 1, "also where it is refused")
+			require.Contains(t, back.lines[0], `"error"`)
+		}
+		require.True(t, c.InFlight().Cancel(wire.IntID(3)))
+		require.NoError(t, waiting.over(t))
+		require.Empty(t, own.take())
+	})
+}
+
+func TestOtherMessagesThatWereReadGoTheirWay(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var noted string
+		c, _ := newConn(t, &dispatch.Options{Handler: handlers{"x/note": func(_ context.Context, in *peer.Inbound) (peer.Reply, error) {
+			noted = string(in.Params)
+			return peer.Reply{}, nil
+		}}})
+		p := ping(t.Context(), c)
+		require.Equal(t, 1, *deliverMessage(t, c, nil, `{"jsonrpc":"2.0","id":7,"result":{}}`), "nobody waits for it")
+		released := deliverMessage(t, c, nil, `{"jsonrpc":"2.0","id":1,"result":{}}`)
+		require.NoError(t, p.over(t))
+		require.Equal(t, 1, *released)
+		deliverMessage(t, c, nil, `{"jsonrpc":"2.0","method":"x/note","params":{"a":1}}`)
+		c.Close()
+		require.Equal(t, `{"a":1}`, noted)
+		require.Equal(t, 1, *deliverMessage(t, c, nil, `{"jsonrpc":"2.0","method":"x/note"}`), "it comes too late")
+	})
+}
+
+func TestTheTokenOfARequestIsFoundWithoutAConnection(t *testing.T) {
+	require.Equal(t, wire.IntToken(5), dispatch.ProgressToken([]byte(`{"_meta":{"progressToken":5}}`)))
+	require.True(t, dispatch.ProgressToken([]byte(`{"progressToken":5}`)).IsZero())
+	require.True(t, dispatch.ProgressToken(nil).IsZero())
+}
+
+func TestAConnectionOnWhichNothingIsUnderWayRetires(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		opts := &dispatch.Options{Handler: handlers{
+			"x/wait": untilDone,
+			"x/note": untilDone,
+			"x/ask":  func(context.Context, *peer.Inbound) (peer.Reply, error) { return result(`{}`) },
+		}}
+		c, out := newConn(t, opts)
+		busy := func(why string) {
+			t.Helper()
+			_, ok := c.Retire()
+			require.False(t, ok, why)
+		}
+		p := ping(t.Context(), c)
+		busy("a call waits")
+		deliver(c, `{"jsonrpc":"2.0","id":1,"result":{}}`)
+		require.NoError(t, p.over(t))
+		deliver(c, `{"jsonrpc":"2.0","id":5,"method":"x/wait"}`)
+		out.take()
+		busy("a request is being handled")
+		require.True(t, c.InFlight().Cancel(wire.IntID(5)))
+		deliver(c, `{"jsonrpc":"2.0","id":6,"method":"x/ask"}`)
+		out.take()
+
+		last, ok := c.Retire()
+		require.True(t, ok)
+		require.Equal(t, int64(1), last)
+		<-c.Done()
+		busy("it has retired")
+		var closed *peer.ClosedError
+		require.ErrorAs(t, ping(t.Context(), c).over(t), &closed)
+		require.Empty(t, out.take(), "not a word")
+
+		opts.LastID = last
+		next, out := newConn(t, opts)
+		p = ping(t.Context(), next)
+		require.Equal(t, []string{`{"jsonrpc":"2.0","id":2,"method":"ping","params":{}}`}, out.take())
+		deliver(next, `{"jsonrpc":"2.0","id":2,"result":{}}`)
+		require.NoError(t, p.over(t))
+
+		deliver(next, `{"jsonrpc":"2.0","method":"x/note"}`)
+		out.take()
+		_, ok = next.Retire()
+		require.False(t, ok, "a notification is being handled")
+	})
+}

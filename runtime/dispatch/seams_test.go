@@ -1,0 +1,109 @@
+package dispatch_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+	"github.com/stretchr/testify/require"
+)
+
+func TestATransportFailsTheOneCallThatItCannotCarry(t *testing.T) {
+	inBoth := errors.New("no answer comes")
+	bubble(t, func(t *testing.T) {
+		c, r := newConn(t, nil)
+		one, two := ping(t.Context(), c), ping(t.Context(), c)
+		require.Len(t, r.take(), 2)
+		require.False(t, c.Fail(wire.StringID("1"), inBoth), "ids are exact here")
+		require.True(t, c.Fail(wire.IntID(1), inBoth))
+		require.False(t, c.Fail(wire.IntID(1), inBoth))
+		err := one.over(t)
+		require.ErrorIs(t, err, inBoth)
+		require.ErrorContains(t, err, `send "ping": `)
+		require.False(t, two.isOver())
+		require.Empty(t, r.take(), "nothing is taken back")
+		deliver(c, `{"jsonrpc":"2.0","id":2,"result":{}}`)
+		require.NoError(t, two.over(t))
+	})
+}
+
+func TestAnOriginKeepsOutWhatItDoesNotAdmit(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var reported []error
+		c, _ := newConn(t, &dispatch.Options{
+			Client:  true,
+			OnError: func(err error) { reported = append(reported, err) },
+			Batches: func() bool { return true },
+		})
+		call := ping(t.Context(), c)
+		unwanted := errors.New("unwanted")
+		released := 0
+		var seen []wire.RequestID
+		var broken int
+		o := dispatch.Origin{
+			Release: func() { released++ },
+			Admit: func(m *wire.Message, unreadable error) error {
+				seen = append(seen, m.ID)
+				if unreadable != nil {
+					broken++
+				}
+				if m.Method != "" || m.ID == wire.IntID(1) {
+					return unwanted
+				}
+				m.ID = wire.IntID(1)
+				return nil
+			},
+		}
+		c.Deliver(t.Context(), []byte(`{"jsonrpc":"2.0","id":1,"result":{}}`), o)
+		c.Deliver(t.Context(), []byte(`{"jsonrpc":"2.0","id":1,"result":7}`), o)
+		c.Deliver(t.Context(), []byte(`[{"jsonrpc":"2.0","id":5,"method":"ping"},{"jsonrpc":"2.0","method":"x"}]`), o)
+		require.False(t, call.isOver())
+		require.Len(t, reported, 4)
+		for _, err := range reported {
+			require.ErrorIs(t, err, unwanted)
+		}
+		require.Equal(t, 1, broken)
+
+		c.Deliver(t.Context(), []byte(`{"jsonrpc":"2.0","id":9,"result":{}}`), o)
+		require.NoError(t, call.over(t), "Admit may say whom an answer is for")
+		require.Len(t, seen, 5)
+		require.Equal(t, 4, released)
+	})
+}
+
+// envelopes is a Writer that keeps what it is told about messages.
+type envelopes struct {
+	recorder
+	list []dispatch.Envelope
+}
+
+func (w *envelopes) WriteEnvelope(ctx context.Context, e dispatch.Envelope, data []byte) error {
+	w.list = append(w.list, e)
+	return w.WriteMessage(ctx, data)
+}
+
+func TestAWriterIsToldTheRevisionOfAMessage(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		frame := &wire.Frame{Revision: mcp.Revision20250618}
+		w := new(envelopes)
+		c := dispatch.New(w, &dispatch.Options{
+			Frame: func(string) *wire.Frame { return frame },
+			Handler: peer.HandlerFunc(func(context.Context, *peer.Inbound) (peer.Reply, error) {
+				return peer.Reply{Result: &mcp.EmptyResult{}, Frame: frame}, nil
+			}),
+		})
+		defer c.Close()
+		call := ping(t.Context(), c)
+		require.NoError(t, c.Notify(t.Context(), &mcp.InitializedNotification{}))
+		deliver(c, `{"jsonrpc":"2.0","id":1,"result":{}}`, `{"jsonrpc":"2.0","id":"a","method":"ping"}`)
+		require.NoError(t, call.over(t))
+		require.Len(t, w.take(), 3)
+		for _, e := range w.list {
+			require.Equal(t, mcp.Revision20250618, e.Revision)
+		}
+	})
+}

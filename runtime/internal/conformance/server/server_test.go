@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/runtime/streamable"
+)
+
+// newEndpoint serves everything until the end of the test.
+func newEndpoint(t *testing.T) string {
+	server := newServer()
+	s := httptest.NewServer(server.Handler(&streamable.Options{Polling: true}))
+	t.Cleanup(func() {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		server.Shutdown(ctx)
+		s.Close()
+	})
+	return s.URL
+}
+
+// request asks one thing of the endpoint, in a revision that says itself who asks.
+func request(t *testing.T, url, method, name, params string) (int, map[string]json.RawMessage) {
+	t.Helper()
+	body := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{` + params + `"_meta":{
+		"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/logLevel":"debug","progressToken":1,
+		"io.modelcontextprotocol/clientCapabilities":{"elicitation":{},"sampling":{},"roots":{}}}}}`
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+	require.NoError(t, err)
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("MCP-Protocol-Version", "2026-07-28")
+	r.Header.Set("Mcp-Method", method)
+	if name != "" {
+		r.Header.Set("Mcp-Name", name)
+	}
+	r.Header.Set("Accept", "application/json")
+	res, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	defer res.Body.Close()
+	var answer map[string]json.RawMessage
+	require.NoError(t, json.NewDecoder(res.Body).Decode(&answer))
+	return res.StatusCode, answer
+}
+
+func TestEveryToolAnswersACallWithoutArguments(t *testing.T) {
+	url := newEndpoint(t)
+	_, answer := request(t, url, "tools/list", "", "")
+	var list struct {
+		Tools []struct{ Name, Description string }
+	}
+	require.NoError(t, json.Unmarshal(answer["result"], &list))
+	require.Len(t, list.Tools, 28)
+	require.Equal(t, "json_schema_2020_12_tool", list.Tools[0].Name, "the suite calls the first one")
+	for _, tool := range list.Tools {
+		require.NotEmpty(t, tool.Description)
+		status, answer := request(t, url, "tools/call", tool.Name, `"name":"`+tool.Name+`","arguments":{},`)
+		require.Equal(t, http.StatusOK, status, "%s: %s", tool.Name, answer["error"])
+	}
+}
+
+func TestEveryPromptAndResourceAnswers(t *testing.T) {
+	url := newEndpoint(t)
+	for name, arguments := range map[string]string{
+		"test_simple_prompt": `{}`, "test_prompt_with_image": `{}`, "test_input_required_result_prompt": `{}`,
+		"test_prompt_with_arguments": `{"arg1":"a","arg2":"b"}`, "test_prompt_with_embedded_resource": `{"resourceUri":"test://x"}`,
+	} {
+		status, answer := request(t, url, "prompts/get", name, `"name":"`+name+`","arguments":`+arguments+`,`)
+		require.Equal(t, http.StatusOK, status, "%s: %s", name, answer["error"])
+	}
+	for _, uri := range []string{"test://static-text", "test://static-binary", "test://watched-resource", "test://template/123/data"} {
+		status, answer := request(t, url, "resources/read", uri, `"uri":"`+uri+`",`)
+		require.Equal(t, http.StatusOK, status, "%s: %s", uri, answer["error"])
+	}
+	status, answer := request(t, url, "resources/read", "test://none", `"uri":"test://none",`)
+	require.Equal(t, http.StatusBadRequest, status)
+	require.Contains(t, string(answer["error"]), `-32602`)
+}

@@ -1,0 +1,277 @@
+package mcpclient_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/mcpclient"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// questioner returns a server whose tool puts one question to its client, in the
+// way of the revision, and gives the answer back as text.
+func questioner(question peer.Message, result func() wire.Value) *server {
+	s := newServer()
+	mcp.HandleCallTool(&s.mux, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		session, answer := mcp.SessionFrom(ctx), result()
+		if session.ProtocolVersion() > mcp.LatestHandshakeRevision {
+			brought, has := req.InputResponses["q"]
+			if !has {
+				return nil, ask(mcp.InputRequests{"q": question.(mcp.InputRequest)}, nil)
+			}
+			answer = brought
+		} else if err := session.Call(ctx, question, answer); err != nil {
+			return nil, err
+		}
+		text, err := wire.Marshal(answer)
+		return mcp.TextResult(string(text)), err
+	})
+	return s
+}
+
+// answerTo puts a question to a client with such options, in both eras, and
+// returns the answer, or the error.
+func answerTo(t *testing.T, opts mcpclient.Options, question peer.Message, result func() wire.Value, check func(t *testing.T, answer string, err error)) {
+	t.Helper()
+	opts.Logger = silent
+	for _, r := range []wire.Revision{mcp.Revision20251125, mcp.Revision20260728} {
+		s := questioner(question, result)
+		opts.Revision = r
+		for way, to := range s.ways(t) {
+			t.Run(r.String()+" "+way, func(t *testing.T) {
+				answer, err := mcpclient.CallTool[string](t.Context(), connect(t, to, &opts), "ask", nil)
+				check(t, answer, err)
+			})
+		}
+	}
+}
+
+func elicited() wire.Value { return new(mcp.ElicitResult) }
+
+// everyField is a form with a field of each type, each with a default.
+func everyField() *mcp.ElicitRequest {
+	options := []mcp.EnumOption{{Const: "a", Title: "A"}, {Const: "b", Title: "B"}}
+	return &mcp.ElicitRequest{Params: &mcp.ElicitRequestFormParams{
+		Message: "fill in",
+		RequestedSchema: mcp.RequestedSchema{
+			Properties: []mcp.FormField{
+				{Name: "text", Value: &mcp.StringSchema{Default: new("t")}},
+				{Name: "number", Value: &mcp.NumberSchema{Type: mcp.NumberTypeNumber, Default: new(1.5)}},
+				{Name: "integer", Value: &mcp.NumberSchema{Type: mcp.NumberTypeInteger, Default: new(30.0)}},
+				{Name: "bool", Value: &mcp.BooleanSchema{Default: new(true)}},
+				{Name: "one", Value: &mcp.UntitledSingleSelectEnumSchema{Enum: []string{"a", "b"}, Default: new("b")}},
+				{Name: "titled", Value: &mcp.TitledSingleSelectEnumSchema{OneOf: options, Default: new("a")}},
+				{Name: "legacy", Value: &mcp.LegacyTitledEnumSchema{Enum: []string{"a"}, EnumNames: []string{"A"}, Default: new("a")}},
+				{Name: "many", Value: &mcp.UntitledMultiSelectEnumSchema{
+					Items: mcp.UntitledMultiSelectEnumSchemaItems{Enum: []string{"a", "b"}}, Default: []string{"a"}}},
+				{Name: "titles", Value: &mcp.TitledMultiSelectEnumSchema{
+					Items: mcp.TitledMultiSelectEnumSchemaItems{AnyOf: options}, Default: []string{"b", "a"}}},
+				{Name: "none", Value: &mcp.StringSchema{}},
+			},
+			Required: []string{"text", "many"},
+		},
+	}}
+}
+
+func TestDefaultsFillWhatTheAnswerLeavesOut(t *testing.T) {
+	noLeak(t)
+	opts := mcpclient.Options{OnElicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		return &mcp.ElicitResult{Action: mcp.ElicitActionAccept, Content: map[string]any{
+			"text": "mine", "many": []any{"b"},
+		}}, nil
+	}}
+	answerTo(t, opts, everyField(), elicited, func(t *testing.T, answer string, err error) {
+		require.NoError(t, err)
+		require.JSONEq(t, `{"action":"accept","content":{"text":"mine","number":1.5,"integer":30,"bool":true,
+			"one":"b","titled":"a","legacy":"a","many":["b"],"titles":["b","a"]}}`, answer)
+	})
+}
+
+func TestWhatIsNotAcceptedHasNoContent(t *testing.T) {
+	noLeak(t)
+	for _, action := range []mcp.ElicitAction{mcp.ElicitActionDecline, mcp.ElicitActionCancel} {
+		opts := mcpclient.Options{OnElicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			return &mcp.ElicitResult{Action: action, Content: map[string]any{"secret": "x"}}, nil
+		}}
+		answerTo(t, opts, everyField(), elicited, func(t *testing.T, answer string, err error) {
+			require.NoError(t, err)
+			require.JSONEq(t, `{"action":"`+string(action)+`"}`, answer)
+		})
+	}
+}
+
+func TestAnAnswerThatDoesNotFitTheFormIsNotSent(t *testing.T) {
+	noLeak(t)
+	for _, content := range []map[string]any{
+		{"text": 7}, {"integer": 1.5}, {"one": "c"}, {"many": []any{"c"}}, {"many": []any{1}},
+	} {
+		opts := mcpclient.Options{OnElicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			return &mcp.ElicitResult{Action: mcp.ElicitActionAccept, Content: content}, nil
+		}}
+		answerTo(t, opts, everyField(), elicited, func(t *testing.T, _ string, err error) { require.Error(t, err) })
+	}
+}
+
+func TestAURLIsShownOnlyByWhoDeclaresIt(t *testing.T) {
+	noLeak(t)
+	visit := &mcp.ElicitRequest{Params: &mcp.ElicitRequestURLParams{
+		Message: "log in", URL: "https://example.com/login?x=1", ElicitationID: "e1",
+	}}
+	shown := ""
+	opts := mcpclient.Options{OnElicit: func(_ context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		shown = req.Params.(*mcp.ElicitRequestURLParams).URL
+		return &mcp.ElicitResult{Action: mcp.ElicitActionAccept, Content: map[string]any{"x": "y"}}, nil
+	}}
+	answerTo(t, opts, visit, elicited, func(t *testing.T, _ string, err error) {
+		require.Error(t, err)
+		require.Empty(t, shown)
+	})
+	opts.ElicitURLs = true
+	answerTo(t, opts, visit, elicited, func(t *testing.T, answer string, err error) {
+		require.NoError(t, err)
+		require.JSONEq(t, `{"action":"accept"}`, answer)
+		require.Equal(t, "https://example.com/login?x=1", shown)
+	})
+}
+
+// Servers may ask for more than was declared: nothing of theirs is to be relied
+// on. A script says what a server of this module would not.
+func TestWhatWasNotDeclaredIsRefused(t *testing.T) {
+	noLeak(t)
+	everything := mcpclient.Options{
+		OnElicit: accept("x", "y"),
+		OnSample: func(context.Context, *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+			panic("not to be called")
+		},
+	}
+	for name, c := range map[string]struct {
+		opts     mcpclient.Options
+		question string
+		code     int64
+	}{
+		"no handler":     {mcpclient.Options{}, `"elicitation/create","params":{"message":"m","requestedSchema":{"type":"object","properties":{}}}`, -32601},
+		"no roots":       {mcpclient.Options{}, `"roots/list"`, -32601},
+		"a URL":          {everything, `"elicitation/create","params":{"mode":"url","message":"m","url":"https://x","elicitationId":"1"}`, -32602},
+		"another mode":   {everything, `"elicitation/create","params":{"mode":"smell","message":"m"}`, -32602},
+		"tools":          {everything, `"sampling/createMessage","params":{"maxTokens":1,"messages":[],"tools":[]}`, -32602},
+		"unpaired tools": {everything, `"sampling/createMessage","params":{"maxTokens":1,"messages":[{"role":"user","content":{"type":"tool_result","toolUseId":"1","content":[]}}]}`, -32602},
+		"unknown":        {everything, `"tea/make"`, -32601},
+	} {
+		t.Run(name, func(t *testing.T) {
+			answered := make(chan message, 1)
+			s := &script{answer: func(m message) string {
+				switch {
+				case m.Method == "initialize":
+					return ok(welcome)
+				case m.Method == "notifications/initialized":
+					return `{"jsonrpc":"2.0","id":"q","method":` + c.question + `}`
+				case string(m.ID) == `"q"`:
+					answered <- m
+				}
+				return ""
+			}}
+			c.opts.Logger, c.opts.Mode = silent, mcpclient.Handshake
+			connect(t, s.endpoint(t), &c.opts)
+			var e struct{ Code int64 }
+			require.NoError(t, json.Unmarshal((<-answered).Error, &e))
+			require.Equal(t, c.code, e.Code)
+		})
+	}
+}
+
+func TestCapabilitiesFollowFromTheHandlers(t *testing.T) {
+	noLeak(t)
+	elicit := accept("x", "y")
+	sample := func(context.Context, *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) { return nil, nil }
+	for want, opts := range map[string]mcpclient.Options{
+		`{}`:                             {},
+		`{"elicitation":{"form":{}}}`:    {OnElicit: elicit},
+		`{"roots":{"listChanged":true}}`: {Roots: []mcp.Root{}},
+		`{"sampling":{}}`:                {OnSample: sample},
+		`{"experimental":{"x":{"y":1}}}`: {Capabilities: mcp.ClientCapabilities{Experimental: map[string]map[string]json.RawMessage{"x": {"y": json.RawMessage(`1`)}}}},
+		`{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{},"context":{}}}`: {
+			OnElicit: elicit, ElicitURLs: true, OnSample: sample, SampleTools: true, SampleContext: true,
+		},
+	} {
+		s := &script{answer: old}
+		opts.Mode = mcpclient.Handshake
+		connect(t, s.endpoint(t), &opts)
+		require.JSONEq(t, want, string(s.messages()[0].Params["capabilities"]))
+	}
+}
+
+func TestRootsMayChange(t *testing.T) {
+	noLeak(t)
+	roots := func(t *testing.T, want string) func(*testing.T, string, error) {
+		return func(t *testing.T, answer string, err error) {
+			require.NoError(t, err)
+			require.JSONEq(t, want, answer)
+		}
+	}
+	listed := func() wire.Value { return new(mcp.ListRootsResult) }
+	answerTo(t, mcpclient.Options{Roots: []mcp.Root{{URI: "file:///a"}}}, &mcp.ListRootsRequest{}, listed,
+		roots(t, `{"roots":[{"uri":"file:///a"}]}`))
+
+	s := questioner(&mcp.ListRootsRequest{}, listed)
+	changed := make(chan struct{}, 1)
+	mcp.HandleRootsListChanged(&s.mux, func(context.Context, *mcp.RootsListChangedNotification) error {
+		changed <- struct{}{}
+		return nil
+	})
+	c := connect(t, mcpclient.InProcess(s), &mcpclient.Options{Roots: []mcp.Root{}, Mode: mcpclient.Handshake})
+	require.NoError(t, c.SetRoots(t.Context(), []mcp.Root{{URI: "file:///b", Name: "B"}}))
+	<-changed
+	answer, err := mcpclient.CallTool[string](t.Context(), c, "ask", nil)
+	roots(t, `{"roots":[{"uri":"file:///b","name":"B"}]}`)(t, answer, err)
+
+	require.ErrorContains(t, c.SetRoots(t.Context(), []mcp.Root{{URI: "b"}}), `"b"`)
+	without := connect(t, mcpclient.InProcess(greeter()), nil)
+	require.ErrorContains(t, without.SetRoots(t.Context(), nil), "no Roots")
+}
+
+func TestMessagesBeyondTheProtocolHaveHandlersToo(t *testing.T) {
+	noLeak(t)
+	heard := make(chan string, 2)
+	s := greeter()
+	c := connect(t, s.overPipe(t), &mcpclient.Options{
+		Mode: mcpclient.Handshake,
+		Handlers: func(mux *peer.Mux) {
+			mcp.HandleTaskStatus(mux, func(_ context.Context, n *mcp.TaskStatusNotification) error {
+				heard <- n.TaskID
+				return nil
+			})
+		},
+		Middleware: []peer.Middleware{func(next peer.Handler) peer.Handler {
+			return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+				heard <- in.Method
+				return next.Handle(ctx, in)
+			})
+		}},
+	})
+	require.NoError(t, s.session().Notify(t.Context(), &mcp.TaskStatusNotification{
+		TaskID: "t1", Status: mcp.TaskStatusWorking, CreatedAt: "2026-01-01T00:00:00Z", LastUpdatedAt: "2026-01-01T00:00:00Z",
+	}))
+	require.Equal(t, "notifications/tasks/status", <-heard)
+	require.Equal(t, "t1", <-heard)
+	require.NotNil(t, c.Connection())
+}
+
+func TestTheEndOfAVisitIsTold(t *testing.T) {
+	noLeak(t)
+	s := greeter()
+	heard := make(chan string, 1)
+	connect(t, s.overPipe(t), &mcpclient.Options{
+		Mode: mcpclient.Handshake, OnElicit: accept("x", "y"), ElicitURLs: true,
+		OnElicitComplete: func(_ context.Context, n *mcp.ElicitationCompleteNotification) error {
+			heard <- n.ElicitationID
+			return nil
+		},
+	})
+	require.NoError(t, s.session().Notify(t.Context(), &mcp.ElicitationCompleteNotification{ElicitationID: "e1"}))
+	require.Equal(t, "e1", <-heard)
+}

@@ -1,0 +1,133 @@
+package mcpclient
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/peer"
+)
+
+// ToolError says that a tool ran and failed. What it says is for the model, and
+// its user, to read.
+type ToolError struct {
+	// Tool is the name of the tool.
+	Tool string
+	// Result is all of what the tool gave back.
+	Result *mcp.CallToolResult
+}
+
+// Error implements error.
+func (e *ToolError) Error() string { return fmt.Sprintf("tool %q failed: %s", e.Tool, e.Text()) }
+
+// Text is what the tool says in words.
+func (e *ToolError) Text() string { return textOf(e.Result) }
+
+// OutputError says that what a tool gave back is not what was expected of it.
+type OutputError struct {
+	// Tool is the name of the tool.
+	Tool string
+	// Result is all of what the tool gave back.
+	Result *mcp.CallToolResult
+	// Err is what is wrong with it.
+	Err error
+}
+
+// Error implements error.
+func (e *OutputError) Error() string { return fmt.Sprintf("tool %q: its output: %v", e.Tool, e.Err) }
+
+// Unwrap returns Err.
+func (e *OutputError) Unwrap() error { return e.Err }
+
+// CallTool calls a tool with a Go value and reads what it gives back into
+// another. The arguments are whatever package json makes an object of; nil is
+// none.
+//
+// What the tool gives back is its structured content, checked against the output
+// schema of the tool; where it has none, it is JSON in its text. A string takes
+// the text as it is, and a *[mcp.CallToolResult] everything. A tool that failed
+// is a *[ToolError].
+func CallTool[Out any](ctx context.Context, c *Client, name string, arguments any, opts ...peer.CallOption) (Out, error) {
+	var out Out
+	var err error
+	switch p := any(&out).(type) {
+	case **mcp.CallToolResult:
+		*p, err = c.callTool(ctx, name, arguments, opts)
+	case *string:
+		var res *mcp.CallToolResult
+		if res, err = c.callTool(ctx, name, arguments, opts); err == nil {
+			*p = textOf(res)
+		}
+	default:
+		err = c.callInto(ctx, p, name, arguments, opts)
+	}
+	return out, err
+}
+
+// callInto calls a tool and reads its output into what out points to.
+func (c *Client) callInto(ctx context.Context, out any, name string, arguments any, opts []peer.CallOption) error {
+	known := c.toolForCall(ctx, name) // before the call, which may need headers
+	res, err := c.callTool(ctx, name, arguments, opts)
+	if err != nil {
+		return err
+	}
+	doc, err := known.read(res)
+	if err == nil {
+		err = json.Unmarshal(doc, out)
+	}
+	if err != nil {
+		return &OutputError{name, res, err}
+	}
+	return nil
+}
+
+func (c *Client) callTool(ctx context.Context, name string, arguments any, opts []peer.CallOption) (*mcp.CallToolResult, error) {
+	req := &mcp.CallToolRequest{Name: name}
+	if arguments != nil {
+		var err error
+		if req.Arguments, err = json.Marshal(arguments); err != nil {
+			return nil, fmt.Errorf("call tool %q: its arguments: %w", name, err)
+		}
+	}
+	res, err := c.With(opts...).CallTool(ctx, req)
+	switch {
+	case err != nil:
+		return nil, err
+	case res.IsError:
+		return nil, &ToolError{name, res}
+	}
+	return res, nil
+}
+
+// read returns the JSON that a tool gave back, checked against its schema. Nothing
+// may be known about the tool.
+func (t *knownTool) read(res *mcp.CallToolResult) (json.RawMessage, error) {
+	if t == nil || t.output == nil {
+		if res.StructuredContent != nil {
+			return res.StructuredContent, nil
+		}
+		return json.RawMessage(textOf(res)), nil
+	}
+	if res.StructuredContent == nil {
+		return nil, errors.New("it has no structured content, which its schema promises")
+	}
+	schema, err := t.output()
+	if err != nil {
+		return nil, fmt.Errorf("its schema: %w", err)
+	}
+	return res.StructuredContent, schema.Validate(res.StructuredContent)
+}
+
+// textOf joins the text that a tool gave back.
+func textOf(res *mcp.CallToolResult) string {
+	var texts []string
+	for _, block := range res.Content {
+		if t, ok := block.(*mcp.TextContent); ok {
+			texts = append(texts, t.Text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}

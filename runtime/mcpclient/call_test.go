@@ -1,0 +1,250 @@
+package mcpclient_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/mcpclient"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+type weather struct {
+	City string `json:"city"`
+	Temp int    `json:"temp"`
+}
+
+// station returns a server with one tool, which gives back what it is given.
+// The list is counted.
+func station(output string, lists *int) *server {
+	s := newServer()
+	mcp.HandleListTools(&s.mux, func(context.Context, *mcp.ListToolsRequest) (*mcp.ListToolsResult, error) {
+		*lists++
+		tool := mcp.Tool{Name: "weather"}
+		if output != "" {
+			tool.OutputSchema = json.RawMessage(output)
+		}
+		return &mcp.ListToolsResult{Tools: []mcp.Tool{tool}}, nil
+	})
+	mcp.HandleCallTool(&s.mux, func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		res := new(mcp.CallToolResult)
+		return res, res.UnmarshalJSON(req.Arguments)
+	})
+	return s
+}
+
+const weatherSchema = `{"type":"object","properties":{"city":{"type":"string"},"temp":{"type":"integer"}},"required":["city"]}`
+
+func TestAToolGivesBackAGoValue(t *testing.T) {
+	noLeak(t)
+	for name, c := range map[string]struct{ schema, result string }{
+		"structured":             {weatherSchema, `{"content":[],"structuredContent":{"city":"Bern","temp":3}}`},
+		"structured, no schema":  {``, `{"content":[],"structuredContent":{"city":"Bern","temp":3}}`},
+		"text, no schema":        {``, `{"content":[{"type":"text","text":"{\"city\":\"Bern\",\"temp\":3}"}]}`},
+		"a schema of any object": {`{}`, `{"content":[],"structuredContent":{"city":"Bern","temp":3,"more":1}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lists := 0
+			client := connect(t, station(c.schema, &lists).overPipe(t), nil)
+			for range 2 {
+				out, err := mcpclient.CallTool[weather](t.Context(), client, "weather", json.RawMessage(c.result))
+				require.NoError(t, err)
+				require.Equal(t, weather{"Bern", 3}, out)
+			}
+			require.Equal(t, 1, lists, "the list is asked for once")
+		})
+	}
+}
+
+func TestOutputThatIsNotAsPromisedIsAnError(t *testing.T) {
+	noLeak(t)
+	for name, c := range map[string]struct{ schema, result, want string }{
+		"it breaks the schema":    {weatherSchema, `{"content":[],"structuredContent":{"temp":3}}`, "city"},
+		"it is of another type":   {weatherSchema, `{"content":[],"structuredContent":{"city":"x","temp":1.5}}`, "/temp"},
+		"it is missing":           {weatherSchema, `{"content":[{"type":"text","text":"{}"}]}`, "no structured content"},
+		"it does not fit the Go":  {``, `{"content":[],"structuredContent":{"temp":"warm"}}`, "temp"},
+		"it is no JSON":           {``, `{"content":[{"type":"text","text":"warm"}]}`, "invalid character"},
+		"the schema is none":      {`{"type":7}`, `{"content":[],"structuredContent":{}}`, "schema"},
+		"the schema is elsewhere": {`{"$ref":"file:///etc/passwd"}`, `{"content":[],"structuredContent":{}}`, "schema"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lists := 0
+			client := connect(t, station(c.schema, &lists).overPipe(t), nil)
+			_, err := mcpclient.CallTool[weather](t.Context(), client, "weather", json.RawMessage(c.result))
+			var bad *mcpclient.OutputError
+			require.ErrorAs(t, err, &bad)
+			require.Equal(t, "weather", bad.Tool)
+			require.NotNil(t, bad.Result)
+			require.ErrorContains(t, err, c.want)
+		})
+	}
+}
+
+func TestAToolThatFailedIsAnError(t *testing.T) {
+	noLeak(t)
+	lists := 0
+	c := connect(t, mcpclient.InProcess(station(weatherSchema, &lists)), nil)
+	_, err := mcpclient.CallTool[weather](t.Context(), c, "weather",
+		json.RawMessage(`{"content":[{"type":"text","text":"no such city"},{"type":"text","text":"try Bern"}],"isError":true}`))
+	var failed *mcpclient.ToolError
+	require.ErrorAs(t, err, &failed)
+	require.Equal(t, "no such city\ntry Bern", failed.Text())
+	require.ErrorContains(t, err, `tool "weather" failed: no such city`)
+}
+
+func TestAToolMayGiveBackTextOrEverything(t *testing.T) {
+	noLeak(t)
+	lists := 0
+	c := connect(t, mcpclient.InProcess(station(weatherSchema, &lists)), nil)
+	arguments := json.RawMessage(`{"content":[{"type":"text","text":"mild"},{"type":"image","data":"AA==","mimeType":"image/png"}]}`)
+	text, err := mcpclient.CallTool[string](t.Context(), c, "weather", arguments)
+	require.NoError(t, err)
+	require.Equal(t, "mild", text)
+	all, err := mcpclient.CallTool[*mcp.CallToolResult](t.Context(), c, "weather", arguments)
+	require.NoError(t, err)
+	require.Len(t, all.Content, 2)
+	require.Zero(t, lists, "neither takes a look at the schema")
+}
+
+func TestArgumentsThatCannotBeWrittenAreNotSent(t *testing.T) {
+	noLeak(t)
+	lists := 0
+	c := connect(t, station(``, &lists).overPipe(t), nil)
+	for _, arguments := range []any{func() {}, 7, []string{"a"}} {
+		_, err := mcpclient.CallTool[string](t.Context(), c, "weather", arguments)
+		require.Error(t, err)
+	}
+}
+
+func TestACallHasOptionsOfItsOwn(t *testing.T) {
+	noLeak(t)
+	s := newServer()
+	mcp.HandleCallTool(&s.mux, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		session := mcp.SessionFrom(ctx)
+		if err := session.ReportProgress(ctx, peer.Progress{Done: 1}); err != nil {
+			return nil, err
+		}
+		log := &mcp.LoggingMessageNotification{Level: mcp.LoggingLevelWarning, Data: json.RawMessage(`"hot"`)}
+		return mcp.TextResult("done"), session.SendLogMessage(ctx, log)
+	})
+	for _, r := range mcp.Revisions {
+		for way, to := range s.ways(t) {
+			t.Run(r.Revision.String()+" "+way, func(t *testing.T) {
+				logs := make(chan string, 1)
+				c := connect(t, to, &mcpclient.Options{Revision: r.Revision, OnLog: func(_ context.Context, n *mcp.LoggingMessageNotification) error {
+					logs <- string(n.Data)
+					return nil
+				}})
+				var reports []float64
+				_, err := mcpclient.CallTool[string](t.Context(), c, "weather", nil,
+					peer.OnProgress(func(p peer.Progress) { reports = append(reports, p.Done) }))
+				require.NoError(t, err)
+				require.Equal(t, []float64{1}, reports)
+				require.Equal(t, `"hot"`, <-logs)
+			})
+		}
+	}
+}
+
+func TestLogsBelowTheLevelAreNotWanted(t *testing.T) {
+	noLeak(t)
+	s := newServer()
+	mcp.HandleCallTool(&s.mux, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		for _, level := range []mcp.LoggingLevel{mcp.LoggingLevelDebug, mcp.LoggingLevelError, mcp.LoggingLevelInfo} {
+			n := &mcp.LoggingMessageNotification{Level: level, Data: json.RawMessage(`1`)}
+			if err := mcp.SessionFrom(ctx).SendLogMessage(ctx, n); err != nil {
+				return nil, err
+			}
+		}
+		return mcp.TextResult("done"), nil
+	})
+	for _, r := range mcp.Revisions {
+		heard := make(chan mcp.LoggingLevel, 3)
+		c := connect(t, s.overPipe(t), &mcpclient.Options{
+			Revision: r.Revision, LogLevel: mcp.LoggingLevelWarning,
+			OnLog: func(_ context.Context, n *mcp.LoggingMessageNotification) error {
+				heard <- n.Level
+				return nil
+			},
+		})
+		_, err := mcpclient.CallTool[string](t.Context(), c, "t", nil)
+		require.NoError(t, err)
+		require.Equal(t, mcp.LoggingLevelError, <-heard)
+		require.Empty(t, heard)
+	}
+}
+
+func TestARequestOfOnesOwnIsSentLikeAnyOther(t *testing.T) {
+	noLeak(t)
+	s := greeter()
+	c := connect(t, mcpclient.InProcess(s), &mcpclient.Options{Strict: true})
+	raw, err := c.Connection().SendRawRequest(t.Context(), "tools/call", json.RawMessage(`{"name":"greet","arguments":{"name":"raw"}}`))
+	require.NoError(t, err)
+	require.Contains(t, string(raw), "hello raw")
+	_, err = c.Complete(t.Context(), &mcp.CompleteRequest{Ref: &mcp.PromptReference{Name: "p"}})
+	require.ErrorContains(t, err, "completions", "a strict client does not ask for what was not offered")
+}
+
+// spy notes what goes out.
+type spy struct {
+	peer.Outbound
+	sent *[]string
+}
+
+func (s spy) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
+	*s.sent = append(*s.sent, req.Method())
+	return s.Outbound.Call(ctx, req, res, opts...)
+}
+
+func (s spy) Notify(ctx context.Context, n peer.Notification, opts ...peer.CallOption) error {
+	*s.sent = append(*s.sent, n.Method())
+	return s.Outbound.Notify(ctx, n, opts...)
+}
+
+func TestEverythingThatIsSentPassesTheMiddleware(t *testing.T) {
+	noLeak(t)
+	var sent []string
+	opts := &mcpclient.Options{
+		OnElicit: accept("x", "y"),
+		Outgoing: []func(peer.Outbound) peer.Outbound{func(next peer.Outbound) peer.Outbound { return spy{next, &sent} }},
+	}
+	s := newShelf(60_000, mcp.CacheScopePublic)
+	mcp.HandleCallTool(&s.mux, func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		if req.InputResponses == nil {
+			return nil, ask(mcp.InputRequests{"q": form("x")}, nil)
+		}
+		return mcp.TextResult("thanks"), nil
+	})
+	c := connect(t, mcpclient.InProcess(s), opts)
+	_, err := mcpclient.CallTool[string](t.Context(), c, "ask", nil)
+	require.NoError(t, err)
+	read(t, c.ServerPeer, "a:1")
+	read(t, c.ServerPeer, "a:1")
+	require.Equal(t, []string{"server/discover", "tools/call", "tools/call", "resources/read"}, sent)
+
+	sent = nil
+	opts.Mode = mcpclient.Handshake
+	connect(t, mcpclient.InProcess(greeter()), opts)
+	require.Equal(t, []string{"initialize", "notifications/initialized"}, sent)
+}
+
+func TestListsAreIteratedPageByPage(t *testing.T) {
+	noLeak(t)
+	s := newShelf(0, "")
+	c := connect(t, mcpclient.InProcess(s), nil)
+	require.Equal(t, []string{"tool1", "last"}, names(t, c))
+	for range c.Prompts(t.Context()) {
+		t.Error("there are none")
+	}
+	for range c.Resources(t.Context()) {
+		t.Error("there are none")
+	}
+	for range c.ResourceTemplates(t.Context()) {
+		t.Error("there are none")
+	}
+	require.Equal(t, map[string]int{"tools": 1, "tools2": 1, "prompts": 1, "resources": 1, "templates": 1}, s.asked)
+}

@@ -1,0 +1,258 @@
+package mcpclient_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/mcpclient"
+	"github.com/mcpwright/mcp/runtime/peer"
+)
+
+// old is how a server that knows the handshake only greets.
+func old(m message) string {
+	if m.Method == "initialize" {
+		return ok(welcome)
+	}
+	return ""
+}
+
+func TestAServerThatDoesNotKnowTheQuestionIsGreetedTheOldWay(t *testing.T) {
+	noLeak(t)
+	answers := map[string]string{
+		"an empty result":             ok(`{}`),
+		"a result of something else":  ok(`{"tools":[]}`),
+		"only handshake revisions":    ok(`{"resultType":"complete","supportedVersions":["2025-06-18","2025-11-25"],"capabilities":{},"ttlMs":0,"cacheScope":"private"}`),
+		"unsupported, handshake only": fail(-32022, `{"supported":["2024-11-05"],"requested":"2026-07-28"}`),
+		"it ends":                     hangUp,
+		"an error without data":       `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32601,"message":"no"}}`,
+		"a result that is none":       `{"jsonrpc":"2.0","id":$ID,"result":7}`,
+	}
+	for _, code := range []int{-32601, -32602, -32600, -32603, -32700, -32000, -32001, 0, -1} {
+		answers[fmt.Sprint("error ", code)] = fail(code, `null`)
+	}
+	for name, answer := range answers {
+		t.Run(name, func(t *testing.T) {
+			s := &script{answer: func(m message) string {
+				if m.Method == "server/discover" {
+					return answer
+				}
+				return old(m)
+			}}
+			c := connect(t, s.endpoint(t), nil)
+			require.Equal(t, "2025-11-25", c.ProtocolVersion())
+			require.Equal(t, "old", c.ServerInfo().Name)
+			require.Equal(t, []string{"server/discover", "initialize"}, s.methods()[:2])
+			require.Empty(t, s.messages()[1].Params["_meta"], "a handshake has no envelope")
+		})
+	}
+}
+
+func TestAServerThatSaysNothingIsGreetedTheOldWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{answer: old}
+		begun := time.Now()
+		c := connect(t, s.endpoint(t), nil)
+		require.Equal(t, "2025-11-25", c.ProtocolVersion())
+		require.Equal(t, 10*time.Second, time.Since(begun))
+		require.NotContains(t, s.methods(), "notifications/cancelled")
+	})
+}
+
+// A slow server may answer the probe late and the handshake with the error of its
+// own era.
+func TestAServerThatWasOnlySlowIsAskedOnceMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		unsupported := fail(-32022, `{"supported":["2026-07-28"],"requested":"2025-11-25"}`)
+		asked := 0
+		s := &script{answer: func(m message) string {
+			switch {
+			case m.Method == "initialize":
+				return unsupported
+			case m.Method == "server/discover":
+				if asked++; asked > 1 {
+					return ok(discovered)
+				}
+			}
+			return ""
+		}}
+		c := connect(t, s.endpoint(t), nil)
+		require.Equal(t, "2026-07-28", c.ProtocolVersion())
+		require.Equal(t, []string{"server/discover", "initialize", "server/discover"}, s.methods())
+	})
+}
+
+func TestAProbeDoesNotLoop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{answer: func(m message) string {
+			if m.Method == "initialize" {
+				return fail(-32022, `{"supported":["2026-07-28"],"requested":"2025-11-25"}`)
+			}
+			return ""
+		}}
+		_, err := mcpclient.Connect(t.Context(), s.endpoint(t), &mcpclient.Options{Logger: quiet})
+		require.ErrorAs(t, err, new(*peer.TimeoutError))
+		require.Equal(t, []string{"server/discover", "initialize", "server/discover"}, s.methods())
+	})
+}
+
+func TestAServerThatWantsAnotherRevisionIsAskedAgainInThat(t *testing.T) {
+	noLeak(t)
+	refused := false
+	s := &script{answer: func(m message) string {
+		if !refused {
+			refused = true // even though the list names the revision that was used
+			return fail(-32022, `{"supported":["2025-11-25","2026-07-28"],"requested":"2026-07-28"}`)
+		}
+		return ok(discovered)
+	}}
+	c := connect(t, s.endpoint(t), nil)
+	require.Equal(t, "2026-07-28", c.ProtocolVersion())
+	require.Equal(t, []string{"server/discover", "server/discover"}, s.methods())
+}
+
+func TestErrorsThatAreNoSignOfAnOldServerAreReported(t *testing.T) {
+	noLeak(t)
+	for name, answer := range map[string]string{
+		"header mismatch":                  fail(-32020, `null`),
+		"missing capability":               fail(-32021, `{"requiredCapabilities":{"roots":{}}}`),
+		"unsupported, nothing in common":   fail(-32022, `{"supported":["2031-01-01"],"requested":"2026-07-28"}`),
+		"unsupported, with unusable data":  fail(-32022, `{"supported":7}`),
+		"supported, but nothing in common": ok(`{"resultType":"complete","supportedVersions":["2031-01-01"],"capabilities":{},"ttlMs":0,"cacheScope":"private"}`),
+		"unsupported again and again":      fail(-32022, `{"supported":["2026-07-28"],"requested":"2026-07-28"}`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &script{answer: func(message) string { return answer }}
+			_, err := mcpclient.Connect(t.Context(), s.endpoint(t), &mcpclient.Options{Logger: quiet})
+			require.ErrorContains(t, err, `connect to "script": `)
+			require.NotContains(t, s.methods(), "initialize")
+			require.LessOrEqual(t, len(s.methods()), 2)
+		})
+	}
+}
+
+func TestAModeLimitsTheEra(t *testing.T) {
+	noLeak(t)
+	t.Run("handshake", func(t *testing.T) {
+		s := &script{answer: old}
+		c := connect(t, s.endpoint(t), &mcpclient.Options{Mode: mcpclient.Handshake})
+		require.Equal(t, "2025-11-25", c.ProtocolVersion())
+		require.NotContains(t, s.methods(), "server/discover")
+	})
+	t.Run("stateless", func(t *testing.T) {
+		s := &script{answer: func(message) string { return fail(-32601, `null`) }}
+		_, err := mcpclient.Connect(t.Context(), s.endpoint(t), &mcpclient.Options{Mode: mcpclient.Stateless})
+		require.ErrorContains(t, err, "the server does not speak 2026-07-28")
+		require.Equal(t, []string{"server/discover"}, s.methods())
+	})
+	t.Run("no handshake where it is wanted", func(t *testing.T) {
+		s := &script{answer: func(message) string { return fail(-32601, `null`) }}
+		_, err := mcpclient.Connect(t.Context(), s.endpoint(t), &mcpclient.Options{Mode: mcpclient.Handshake})
+		require.ErrorContains(t, err, "the server takes no handshake")
+	})
+}
+
+func TestARevisionMayBePinned(t *testing.T) {
+	noLeak(t)
+	for _, r := range mcp.Revisions {
+		c := connect(t, mcpclient.InProcess(greeter()), &mcpclient.Options{Revision: r.Revision})
+		require.Equal(t, r.Revision, c.Revision())
+	}
+	s := &script{answer: old}
+	_, err := mcpclient.Connect(t.Context(), s.endpoint(t), &mcpclient.Options{Revision: mcp.Revision20250618})
+	require.ErrorContains(t, err, `wants to speak revision "2025-11-25"`)
+	require.Equal(t, []string{"initialize"}, s.methods(), "what was not agreed on is not confirmed")
+}
+
+func TestARevisionThatNobodyKnowsIsRefused(t *testing.T) {
+	noLeak(t)
+	s := &script{answer: func(message) string {
+		return ok(`{"protocolVersion":"2031-01-01","capabilities":7}`)
+	}}
+	_, err := mcpclient.Connect(t.Context(), s.endpoint(t), &mcpclient.Options{Mode: mcpclient.Handshake})
+	require.ErrorContains(t, err, `wants to speak revision "2031-01-01"`)
+}
+
+func TestAHintIsTriedFirst(t *testing.T) {
+	noLeak(t)
+	s := &script{answer: old}
+	c := connect(t, s.endpoint(t), &mcpclient.Options{Hint: mcp.Revision20250618})
+	require.Equal(t, "2025-11-25", c.ProtocolVersion())
+	require.Equal(t, "initialize", s.methods()[0])
+	require.JSONEq(t, `"2025-06-18"`, string(s.messages()[0].Params["protocolVersion"]))
+
+	s = &script{answer: func(m message) string {
+		if m.Method == "server/discover" {
+			return ok(discovered)
+		}
+		return fail(-32601, `null`)
+	}}
+	c = connect(t, s.endpoint(t), &mcpclient.Options{Hint: mcp.Revision20251125})
+	require.Equal(t, "2026-07-28", c.ProtocolVersion())
+	require.Equal(t, []string{"initialize", "server/discover"}, s.methods())
+
+	c = connect(t, mcpclient.InProcess(greeter()), &mcpclient.Options{Hint: mcp.Revision20251125, Mode: mcpclient.Stateless})
+	require.True(t, c.Stateless(), "the mode counts more")
+}
+
+func TestTheEndOfTheContextEndsConnectingAndNothingElse(t *testing.T) {
+	noLeak(t)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("no time")
+	stuck := &script{answer: func(message) string { cancel(why); return "" }}
+	_, err := mcpclient.Connect(ctx, stuck.endpoint(t), &mcpclient.Options{Logger: quiet})
+	require.ErrorIs(t, err, why)
+
+	ctx, cancel = context.WithCancelCause(t.Context())
+	c, err := mcpclient.Connect(ctx, mcpclient.InProcess(greeter()), nil)
+	require.NoError(t, err)
+	defer c.Close()
+	cancel(why)
+	_, err = mcpclient.CallTool[string](t.Context(), c, "greet", map[string]string{"name": "you"})
+	require.NoError(t, err)
+}
+
+func TestWhatCannotBeDialledIsAnError(t *testing.T) {
+	noLeak(t)
+	broken := errors.New("no such place")
+	to := mcpclient.Dial("nowhere", func(context.Context, *dispatch.Options) (mcpclient.Link, error) { return nil, broken })
+	_, err := mcpclient.Connect(t.Context(), to, nil)
+	require.ErrorIs(t, err, broken)
+	require.ErrorContains(t, err, `"nowhere"`)
+
+	_, err = mcpclient.Connect(t.Context(), mcpclient.Command("/does/not/exist"), nil)
+	require.ErrorContains(t, err, "/does/not/exist")
+}
+
+func TestOptionsThatCannotBeSaidAreRefusedAtOnce(t *testing.T) {
+	for _, opts := range []*mcpclient.Options{
+		{Roots: []mcp.Root{{URI: "http://example.com"}}},
+		{Info: mcp.Implementation{Name: "x", Extra: map[string]json.RawMessage{"y": json.RawMessage(`{`)}}},
+		{Capabilities: mcp.ClientCapabilities{Extensions: map[string]map[string]json.RawMessage{"a/b": {"c": json.RawMessage(`nope`)}}}},
+	} {
+		_, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(greeter()), opts)
+		require.ErrorContains(t, err, "connect to")
+	}
+}
+
+func TestStreamsServeOnce(t *testing.T) {
+	noLeak(t)
+	in, server := io.Pipe()
+	server.Close() // hangs up at once
+	_, err := mcpclient.Connect(t.Context(), mcpclient.Streams(in, discard{}), &mcpclient.Options{Logger: quiet})
+	require.ErrorContains(t, err, "used before")
+}
+
+type discard struct{}
+
+func (discard) Write(b []byte) (int, error) { return len(b), nil }
+func (discard) Close() error                { return nil }

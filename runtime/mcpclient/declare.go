@@ -1,0 +1,41 @@
+package mcpclient
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+)
+
+// declare returns the capabilities that the handlers amount to.
+func (o *Options) declare() mcp.ClientCapabilities {
+	caps := o.Capabilities
+	if o.OnElicit != nil {
+		caps.Elicitation = &mcp.ElicitationCapability{Form: map[string]json.RawMessage{}}
+		if o.ElicitURLs {
+			caps.Elicitation.URL = map[string]json.RawMessage{}
+		}
+	}
+	if o.OnSample != nil {
+		caps.Sampling = new(mcp.SamplingCapability)
+		if o.SampleTools {
+			caps.Sampling.Tools = map[string]json.RawMessage{}
+		}
+		if o.SampleContext {
+			caps.Sampling.Context = map[string]json.RawMessage{}
+		}
+	}
+	if o.Roots != nil || o.OnListRoots != nil {
+		caps.Roots = &mcp.RootsCapability{ListChanged: true}
+	}
+	return caps
+}
+
+// programName is what a client calls itself that has no other name.
+func programName() string {
+	if exe, err := os.Executable(); err == nil {
+		return filepath.Base(exe)
+	}
+	return "mcpclient"
+}

@@ -1,0 +1,255 @@
+package mcpclient_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/mcpclient"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// inProcess makes handlers a server in this process. Programs use the server
+// kit.
+type inProcess struct{ mux *peer.Mux }
+
+func (s inProcess) Direct(client *dispatch.Options) *dispatch.Direct {
+	return pipe{connection.NewDualEra(connection.NewKernel(&connection.KernelOptions{
+		Mux:  s.mux,
+		Info: mcp.Implementation{Name: "demo", Version: "1.0"},
+		Capabilities: mcp.ServerCapabilities{
+			Tools: &mcp.ToolsCapability{}, Resources: &mcp.ResourcesCapability{Subscribe: true},
+		},
+	}), nil)}.Direct(client)
+}
+
+// pipe is the server's end of an in-process connection.
+type pipe struct{ *connection.DualEra }
+
+func (p pipe) Direct(client *dispatch.Options) *dispatch.Direct {
+	theirs, ours := dispatch.Pair(client, &dispatch.Options{Handler: p.DualEra, Frame: p.Frame})
+	p.Attach(ours, ours.InFlight())
+	return theirs
+}
+
+// demo is a server that knows the weather.
+var demo = func() inProcess {
+	var mux peer.Mux
+	mcp.HandleListTools(&mux, func(context.Context, *mcp.ListToolsRequest) (*mcp.ListToolsResult, error) {
+		return &mcp.ListToolsResult{Tools: []mcp.Tool{{
+			Name: "weather", Description: "tells how warm it is",
+			OutputSchema: json.RawMessage(`{"type":"object","required":["celsius"]}`),
+		}}}, nil
+	})
+	mcp.HandleCallTool(&mux, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return mcp.ValueResult(map[string]float64{"celsius": 21.5})
+	})
+	return inProcess{&mux}
+}()
+
+// A client lists the tools of a server and calls one.
+func Example() {
+	ctx := context.Background()
+	server := mcpclient.InProcess(demo) // or mcpclient.URL("http://127.0.0.1:8080/mcp"), or mcpclient.Command("weather")
+	client, err := mcpclient.Connect(ctx, server, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer client.Close()
+	for tool, err := range client.Tools(ctx) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(tool.Name, "-", tool.Description)
+	}
+	res, err := client.CallTool(ctx, &mcp.CallToolRequest{Name: "weather", Arguments: json.RawMessage(`{"city":"Bern"}`)})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(string(res.StructuredContent))
+
+	// Output:
+	// weather - tells how warm it is
+	// {"celsius":21.5}
+}
+
+// What a tool takes and gives back are Go values. What it gives back has been
+// checked against the tool's schema.
+func ExampleCallTool() {
+	type City struct {
+		Name string `json:"city"`
+	}
+	type Weather struct {
+		Celsius float64 `json:"celsius"`
+	}
+	ctx := context.Background()
+	client, err := mcpclient.Connect(ctx, mcpclient.InProcess(demo), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer client.Close()
+	weather, err := mcpclient.CallTool[Weather](ctx, client, "weather", City{"Bern"})
+	fmt.Println(weather.Celsius, err)
+
+	// Output: 21.5 <nil>
+}
+
+// terminal asks the user at a terminal, one line for each field of a form. An
+// empty line takes the default; "no" declines.
+func terminal(in io.Reader, out io.Writer) func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	lines := bufio.NewScanner(in)
+	return func(_ context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		form, ok := req.Params.(*mcp.ElicitRequestFormParams)
+		if !ok {
+			return &mcp.ElicitResult{Action: mcp.ElicitActionDecline}, nil
+		}
+		fmt.Fprintln(out, "The server asks:", form.Message)
+		answer := map[string]any{}
+		for _, field := range form.RequestedSchema.Properties {
+			fmt.Fprintf(out, "%s? ", field.Name)
+			switch lines.Scan(); lines.Text() {
+			case "":
+			case "no":
+				return &mcp.ElicitResult{Action: mcp.ElicitActionDecline}, nil
+			default:
+				answer[field.Name] = lines.Text()
+			}
+		}
+		return &mcp.ElicitResult{Action: mcp.ElicitActionAccept, Content: answer}, nil
+	}
+}
+
+// A user answers the questions of a server at a terminal. It is the same for a
+// server that asks by requests and for one that asks in its answers, as this one
+// does.
+func ExampleOptions_elicitation() {
+	var mux peer.Mux
+	mcp.HandleCallTool(&mux, func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		if answer, ok := req.InputResponses["table"].(*mcp.ElicitResult); ok {
+			return mcp.TextResult(fmt.Sprint("booked: ", answer.Content["place"], " at ", answer.Content["time"])), nil
+		}
+		question := &mcp.ElicitRequest{Params: &mcp.ElicitRequestFormParams{
+			Message: "Which table?",
+			RequestedSchema: mcp.RequestedSchema{Properties: []mcp.FormField{
+				{Name: "place", Value: &mcp.UntitledSingleSelectEnumSchema{Enum: []string{"inside", "garden"}}},
+				{Name: "time", Value: &mcp.StringSchema{Default: new("19:00")}},
+			}},
+		}}
+		return nil, &mcp.InputRequiredError{Result: &mcp.InputRequiredResult{InputRequests: mcp.InputRequests{"table": question}}}
+	})
+
+	ctx := context.Background()
+	keyboard := strings.NewReader("garden\n\n") // os.Stdin
+	client, err := mcpclient.Connect(ctx, mcpclient.InProcess(inProcess{&mux}), &mcpclient.Options{
+		OnElicit: terminal(keyboard, os.Stdout),
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer client.Close()
+	text, err := mcpclient.CallTool[string](ctx, client, "book", nil)
+	fmt.Println(text, err)
+
+	// Output:
+	// The server asks: Which table?
+	// place? time? booked: garden at 19:00 <nil>
+}
+
+// A program follows a resource. What it writes is the same for all revisions;
+// this server speaks one with sessions.
+func ExampleClient_Watch() {
+	var mux peer.Mux
+	mcp.HandleSubscribe(&mux, func(ctx context.Context, req *mcp.SubscribeRequest) (*mcp.EmptyResult, error) {
+		conn := connection.From(ctx)
+		return &mcp.EmptyResult{}, conn.SendResourceUpdated(ctx, &mcp.ResourceUpdatedNotification{URI: req.URI})
+	})
+	mcp.HandleUnsubscribe(&mux, func(context.Context, *mcp.UnsubscribeRequest) (*mcp.EmptyResult, error) {
+		return &mcp.EmptyResult{}, nil
+	})
+
+	ctx := context.Background()
+	client, err := mcpclient.Connect(ctx, mcpclient.InProcess(inProcess{&mux}), &mcpclient.Options{Mode: mcpclient.Handshake})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer client.Close()
+	for uri, err := range client.Watch(ctx, "file:///etc/motd") {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println("changed:", uri) // client.ReadResource tells what it is now
+		break
+	}
+
+	// Output: changed: file:///etc/motd
+}
+
+// A gateway passes on what its own client asks, and what the server behind it
+// asks: one line for each side.
+func ExampleClient_Forward() {
+	var asking peer.Mux
+	mcp.HandleCallTool(&asking, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		answer, err := mcp.SessionFrom(ctx).ElicitForm(ctx, &mcp.ElicitRequestFormParams{Message: "Really?"})
+		if err != nil {
+			return nil, err
+		}
+		return mcp.TextResult("the user says " + string(answer.Action)), nil
+	})
+
+	ctx := context.Background()
+	var mux peer.Mux
+	var user toUser // the way to the gateway's own client
+	behind, err := mcpclient.Connect(ctx, mcpclient.InProcess(inProcess{&asking}), &mcpclient.Options{
+		Mode:     mcpclient.Handshake,
+		OnElicit: mcp.ClientPeer{Outbound: &user}.Elicit, // what the server behind asks
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer behind.Close()
+	mcp.HandleServer(&mux, behind.Forward()) // what the client in front asks
+
+	gateway := connection.NewDualEra(connection.NewKernel(&connection.KernelOptions{Mux: &mux}), nil)
+	user.pipe = gateway
+	client, err := mcpclient.Connect(ctx, mcpclient.InProcess(pipe{gateway}), &mcpclient.Options{
+		Mode: mcpclient.Handshake,
+		OnElicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			return &mcp.ElicitResult{Action: mcp.ElicitActionDecline}, nil
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer client.Close()
+	fmt.Println(mcpclient.CallTool[string](ctx, client, "delete", nil))
+
+	// Output: the user says decline <nil>
+}
+
+// toUser leads to the client at the other end of a pipe, once it is there.
+type toUser struct{ pipe *connection.DualEra }
+
+func (u *toUser) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
+	return u.pipe.Connection().Call(ctx, req, res, opts...)
+}
+
+func (u *toUser) Notify(ctx context.Context, n peer.Notification, opts ...peer.CallOption) error {
+	return u.pipe.Connection().Notify(ctx, n, opts...)
+}

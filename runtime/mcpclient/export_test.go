@@ -1,0 +1,13 @@
+package mcpclient
+
+import (
+	"context"
+	"io"
+
+	"github.com/mcpwright/mcp/runtime/dispatch"
+)
+
+// StreamLink is a link over streams that can be dialled more than once.
+func StreamLink(ctx context.Context, in io.ReadCloser, out io.WriteCloser, opts *dispatch.Options) Link {
+	return newStreamLink(ctx, in, out, opts)
+}

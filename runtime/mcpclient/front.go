@@ -1,0 +1,118 @@
+package mcpclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// front is the way out of a client. There are three, which differ in how much
+// they do by themselves.
+type front struct {
+	client *Client
+	fresh  bool // what is kept is not looked at
+	plain  bool // nothing is kept, and no question answered
+}
+
+// Fresh is the server without what is kept of its answers: each list and each
+// resource is asked for. The answers are kept for others.
+func (c *Client) Fresh() mcp.ServerPeer {
+	return mcp.ServerPeer{Outbound: &front{client: c, fresh: true}}
+}
+
+// Forward is the server for a gateway: nothing is kept, and the questions in an
+// answer are the caller's, who finds them as an *[mcp.InputRequiredError]. The
+// server kit knows what to do with them: there a gateway is
+//
+//	mcp.HandleServer(&mux, mcp.ServerPeer{Outbound: mcpserver.Forward(client.Forward())})
+//
+// [Options].Capabilities then declares what its clients can be asked for.
+func (c *Client) Forward() mcp.ServerPeer {
+	return mcp.ServerPeer{Outbound: &front{client: c, plain: true}}
+}
+
+// Call implements [peer.Outbound].
+func (f *front) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
+	if f.plain {
+		return f.client.deliver(ctx, req, res, opts)
+	}
+	return f.client.keep(ctx, req, res, opts, f.fresh)
+}
+
+// Notify implements [peer.Outbound].
+func (f *front) Notify(ctx context.Context, n peer.Notification, opts ...peer.CallOption) error {
+	l, err := f.client.current(ctx, n.Method())
+	if err != nil {
+		return nil // what cannot be delivered is dropped
+	}
+	return l.conn.Load().Notify(ctx, n, opts...)
+}
+
+// deliver sends a request, and once more where what went wrong could be mended.
+func (c *Client) deliver(ctx context.Context, req peer.Message, res wire.Value, opts []peer.CallOption) error {
+	l, err := c.send(ctx, req, res, opts)
+	if err == nil || l == nil {
+		return err
+	}
+	mended, problem := c.mend(ctx, l, req, err)
+	switch {
+	case problem != nil:
+		return fmt.Errorf("%w (and then: %w)", err, problem)
+	case !mended:
+		return err
+	}
+	reset(res)
+	_, err = c.send(ctx, req, res, opts)
+	return err
+}
+
+// send sends a request over the live in use, and returns that, nil where there
+// is none.
+func (c *Client) send(ctx context.Context, req peer.Message, res wire.Value, opts []peer.CallOption) (*live, error) {
+	l, err := c.current(ctx, req.Method())
+	for ; err == nil && !l.enter(); l, err = c.current(ctx, req.Method()) {
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer l.leave()
+	if err := l.conn.Load().Call(ctx, req, res, opts...); err != nil {
+		return l, err
+	}
+	if list, ok := res.(*mcp.ListToolsResult); ok {
+		c.learnTools(l, req, list)
+	}
+	return l, nil
+}
+
+// mend sees to it that a request that has failed may be sent again, where
+// sending it again can be right: the server has not begun to handle it.
+func (c *Client) mend(ctx context.Context, l *live, req peer.Message, err error) (bool, error) {
+	if sessionLost(err) {
+		return true, c.renew(ctx, l)
+	}
+	if unsupported, ok := errors.AsType[*mcp.UnsupportedProtocolVersionError](err); ok && !handshake(l.about.revision) {
+		r, known := c.choose(unsupported.Supported)
+		if !known {
+			return false, nil
+		}
+		l.respeak(r)
+		return true, nil
+	}
+	if e := peer.AsError(err); e != nil && e.Code == mcp.CodeHeaderMismatch && req.Method() == mcp.MethodCallTool {
+		return true, c.relearnTools(ctx)
+	}
+	return false, nil
+}
+
+// reset makes a result empty again that a failed answer was read into.
+func reset(res wire.Value) {
+	if v := reflect.ValueOf(res); v.Kind() == reflect.Pointer && !v.IsNil() {
+		v.Elem().SetZero()
+	}
+}

@@ -1,0 +1,89 @@
+package mcpclient
+
+import (
+	"context"
+	"encoding/json"
+	"sync/atomic"
+
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// InProcess is a server in this process, such as a *mcpserver.Server. Messages
+// are handed over as they are: neither side may change what it got.
+func InProcess(server interface {
+	Direct(client *dispatch.Options) *dispatch.Direct
+}) Endpoint {
+	return inProcess{server.Direct}
+}
+
+type inProcess struct {
+	direct func(*dispatch.Options) *dispatch.Direct
+}
+
+func (inProcess) name() string { return "in process" }
+
+func (e inProcess) dial(_ context.Context, w *wiring) (Link, error) {
+	return &directLink{Direct: e.direct(&w.dispatch), frame: w.dispatch.Frame}, nil
+}
+
+// directLink is an in-process connection as a Link. What a frame would write
+// into a message on a wire has to travel with the message itself.
+type directLink struct {
+	*dispatch.Direct
+	frame func(method string) *wire.Frame
+	last  atomic.Pointer[stamp] // the frame seldom changes
+}
+
+func (l *directLink) inFlight() connection.InFlight { return l.InFlight() }
+
+// Call implements [peer.Outbound].
+func (l *directLink) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
+	if f := l.frame(req.Method()); f != nil && len(f.Meta) > 0 {
+		req = &stamped{req, l.stamp(f)}
+	}
+	return l.Direct.Call(ctx, req, res, opts...)
+}
+
+func (l *directLink) stamp(f *wire.Frame) *stamp {
+	if s := l.last.Load(); s != nil && s.frame == f {
+		return s
+	}
+	meta := []byte{'{'}
+	for i, e := range f.Meta {
+		if i > 0 {
+			meta = append(meta, ',')
+		}
+		meta = append(wire.AppendString(meta, e.Name), ':')
+		meta = append(meta, e.Value...)
+	}
+	s := &stamp{f, append(meta, '}')}
+	l.last.Store(s)
+	return s
+}
+
+// stamp is a frame and what it adds to the "_meta" of a message.
+type stamp struct {
+	frame *wire.Frame
+	meta  json.RawMessage
+}
+
+// stamped is a message with its stamp.
+type stamped struct {
+	peer.Message
+	stamp *stamp
+}
+
+// Envelope implements [connection.Enveloped].
+func (m *stamped) Envelope() (peer.Message, json.RawMessage) { return m.Message, m.stamp.meta }
+
+// AppendParams implements [wire.Params].
+func (m *stamped) AppendParams(b []byte, e *wire.Encoder) []byte {
+	b, err := wire.AppendParams(b, m.stamp.frame, m.Message)
+	if err != nil {
+		e.FailWith(b, err)
+	}
+	return b
+}

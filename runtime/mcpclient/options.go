@@ -1,0 +1,158 @@
+package mcpclient
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// Options are the options of a [Client]. The zero value works, and so does nil.
+// What the client declares that it can do follows from the handlers given, which
+// are called concurrently.
+type Options struct {
+	// Info says who this client is. Without a name it is that of the running
+	// program.
+	Info mcp.Implementation
+
+	// Mode says which era to speak; [Auto] finds out.
+	Mode Mode
+	// Revision is the one revision to speak, with no other in its place; the
+	// zero Revision leaves the choice to Mode.
+	Revision wire.Revision
+	// Hint is the revision that the server spoke when it was met last. It is
+	// tried before anything else, which saves asking; where it turns out
+	// wrong, nothing is lost but the try.
+	Hint wire.Revision
+	// ProbeTimeout is how long a server may take to say which revisions it
+	// speaks before it counts as one that never learned to. Default 10 s.
+	ProbeTimeout time.Duration
+
+	// OnElicit asks the user for input. The params are a form, and with
+	// ElicitURLs also a URL to visit, which the handler must show in full and
+	// open only if the user agrees.
+	OnElicit func(ctx context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error)
+	// ElicitURLs tells that OnElicit deals with URLs, too.
+	ElicitURLs bool
+	// OnSample lets the program's language model write a message. The user
+	// should have a say in it; [ErrRejected] is the answer of one who refuses.
+	OnSample func(ctx context.Context, req *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error)
+	// SampleTools tells that OnSample gives the model the tools of the request.
+	SampleTools bool
+	// SampleContext tells that OnSample adds context of the program's servers
+	// where the request wants it.
+	SampleContext bool
+	// Roots are the folders and files in which the server is meant to work;
+	// nil offers none. See [Client.SetRoots].
+	Roots []mcp.Root
+	// OnListRoots says the same at the time it is asked, in place of Roots.
+	OnListRoots func(ctx context.Context, req *mcp.ListRootsRequest) (*mcp.ListRootsResult, error)
+
+	// OnLog takes the log messages of the server. Handlers of notifications
+	// are called one after another, in the order in which the server sent
+	// them; their errors are only logged.
+	OnLog func(ctx context.Context, n *mcp.LoggingMessageNotification) error
+	// LogLevel is the least severe level that OnLog wants. Default info.
+	LogLevel mcp.LoggingLevel
+	// OnToolListChanged is told that the server has other tools now. Since
+	// 2026-07-28 the client keeps a subscription open for this handler and
+	// the next three.
+	OnToolListChanged func(ctx context.Context, n *mcp.ToolListChangedNotification) error
+	// OnPromptListChanged is told that the server has other prompts now.
+	OnPromptListChanged func(ctx context.Context, n *mcp.PromptListChangedNotification) error
+	// OnResourceListChanged is told that the server has other resources now.
+	OnResourceListChanged func(ctx context.Context, n *mcp.ResourceListChangedNotification) error
+	// OnElicitComplete is told that the user is done at a URL, by servers of
+	// 2025-11-25.
+	OnElicitComplete func(ctx context.Context, n *mcp.ElicitationCompleteNotification) error
+	// Handlers registers handlers of more messages: those of extensions, and
+	// progress or task notifications as they come. It is called once.
+	Handlers func(mux *peer.Mux)
+
+	// Capabilities are declared beside those that follow from the handlers:
+	// extensions, and what Handlers deals with.
+	Capabilities mcp.ClientCapabilities
+
+	// Middleware wraps the handling of what the server sends, the first one
+	// outermost. What belongs to a [Subscription] goes there.
+	Middleware []peer.Middleware
+	// Outgoing wraps the way out of everything that is sent, the first one
+	// outermost. What a cache answers is not sent.
+	Outgoing []func(peer.Outbound) peer.Outbound
+	// Strict refuses to send what needs a capability that the server did not
+	// declare.
+	Strict bool
+
+	// Timeout is how long a call waits for its answer unless it says
+	// otherwise; progress reports begin the wait anew. Default 60 s, negative
+	// is no limit.
+	Timeout time.Duration
+	// MaxTimeout is how long a call waits whatever is reported meanwhile.
+	// Default 10 min, negative is no limit.
+	MaxTimeout time.Duration
+	// MaxMessage is how many bytes a message of the server may have. Default
+	// 4 MiB, over HTTP 16 MiB.
+	MaxMessage int
+	// ManualRounds leaves the questions in answers to the caller, who finds
+	// them as an *[mcp.InputRequiredError].
+	ManualRounds bool
+	// RoundCap is how often one call answers questions. Default 10.
+	RoundCap int
+	// Cache says how answers are kept.
+	Cache CacheOptions
+
+	// Restarts is how often a server that has ended, or whose connection has,
+	// is started anew. What it had not answered fails all the same; what is
+	// listened to is listened to again. Default none.
+	Restarts int
+	// KeepAlive is how often to look for a sign of life, in the revisions that
+	// have one; three times without count as the end. Default never.
+	KeepAlive time.Duration
+
+	// Logger takes what nobody else is told; nil is [slog.Default].
+	Logger *slog.Logger
+}
+
+// A Mode says which era a client may speak.
+type Mode int
+
+const (
+	// Auto speaks the newest revision that the server does.
+	Auto Mode = iota
+	// Stateless speaks revisions without a handshake only.
+	Stateless
+	// Handshake speaks revisions with a handshake only.
+	Handshake
+)
+
+const (
+	defaultProbeTimeout = 10 * time.Second
+	defaultRoundCap     = 10
+)
+
+// complete returns a copy of o with the defaults filled in.
+func (o *Options) complete() Options {
+	var full Options
+	if o != nil {
+		full = *o
+	}
+	if full.Info.Name == "" {
+		full.Info.Name = programName()
+	}
+	if full.ProbeTimeout <= 0 {
+		full.ProbeTimeout = defaultProbeTimeout
+	}
+	if full.RoundCap <= 0 {
+		full.RoundCap = defaultRoundCap
+	}
+	if full.LogLevel == "" {
+		full.LogLevel = mcp.LoggingLevelInfo
+	}
+	if full.Logger == nil {
+		full.Logger = slog.Default()
+	}
+	return full
+}

@@ -1,0 +1,118 @@
+package mcpclient
+
+import (
+	"context"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/peer"
+)
+
+// resume tells the server over a new live what it has to know of this client:
+// which logs and which changes are wanted. After a gap, whoever waits for
+// changes is told that there may have been some.
+func (c *Client) resume(ctx context.Context, l *live, gap bool) {
+	if handshake(l.about.revision) {
+		c.resumeSession(ctx, l, gap)
+		return
+	}
+	filter := c.changesWanted(l.about.capabilities)
+	if filter == nil {
+		return
+	}
+	s, err := c.listen(c.life, *filter, true)
+	if err != nil {
+		c.opts.Logger.WarnContext(ctx, "server does not tell of changes", "server", c.to.name(), "error", err)
+		return
+	}
+	if gap {
+		c.suspectChanges(filter)
+	}
+	c.spawn(func() { c.follow(l, s, filter) }) // ends with the link or the life
+}
+
+// changesWanted is what the handlers of the options want to hear of and the
+// server can tell, nil for nothing.
+func (c *Client) changesWanted(caps *mcp.ServerCapabilities) *mcp.SubscriptionFilter {
+	if caps == nil {
+		caps = &mcp.ServerCapabilities{}
+	}
+	f := mcp.SubscriptionFilter{
+		ToolsListChanged:     c.opts.OnToolListChanged != nil && caps.Tools != nil && caps.Tools.ListChanged,
+		PromptsListChanged:   c.opts.OnPromptListChanged != nil && caps.Prompts != nil && caps.Prompts.ListChanged,
+		ResourcesListChanged: c.opts.OnResourceListChanged != nil && caps.Resources != nil && caps.Resources.ListChanged,
+	}
+	if !f.ToolsListChanged && !f.PromptsListChanged && !f.ResourcesListChanged {
+		return nil
+	}
+	return &f
+}
+
+// follow keeps a subscription for the handlers of the options open until the
+// link ends.
+func (c *Client) follow(l *live, s *Subscription, filter *mcp.SubscriptionFilter) {
+	for {
+		<-s.Done()
+		if l.over() || c.life.Err() != nil {
+			return
+		}
+		var err error
+		if s, err = c.listenAgain(c.life, *filter, true, true); err != nil {
+			if c.life.Err() == nil {
+				c.opts.Logger.Warn("server tells of changes no more", "server", c.to.name(), "error", err)
+			}
+			return
+		}
+		c.suspectChanges(filter)
+	}
+}
+
+// suspectChanges acts as if all lists had changed.
+func (c *Client) suspectChanges(f *mcp.SubscriptionFilter) {
+	if f.ToolsListChanged {
+		suspect(c, c.opts.OnToolListChanged, &mcp.ToolListChangedNotification{})
+	}
+	if f.PromptsListChanged {
+		suspect(c, c.opts.OnPromptListChanged, &mcp.PromptListChangedNotification{})
+	}
+	if f.ResourcesListChanged {
+		suspect(c, c.opts.OnResourceListChanged, &mcp.ResourceListChangedNotification{})
+	}
+}
+
+func suspect[N peer.Notification](c *Client, h func(context.Context, N) error, n N) {
+	c.notice(n)
+	if h == nil {
+		return
+	}
+	if err := serial(&c.notes, h)(c.life, n); err != nil {
+		c.opts.Logger.Warn("notification handler failed", "method", n.Method(), "error", err)
+	}
+}
+
+// resumeSession is resume for a session.
+func (c *Client) resumeSession(ctx context.Context, l *live, gap bool) {
+	conn := l.conn.Load()
+	if caps := l.about.capabilities; c.opts.OnLog != nil && caps != nil && caps.Logging != nil {
+		_, err := peer.SendRequest(ctx, conn, &mcp.SetLevelRequest{Level: c.opts.LogLevel})
+		c.grumble(ctx, mcp.MethodSetLevel, err)
+	}
+	if !gap {
+		return
+	}
+	for _, uri := range c.watchers.watched() {
+		_, err := peer.SendRequest(ctx, conn, &mcp.SubscribeRequest{URI: uri})
+		c.grumble(ctx, mcp.MethodSubscribe, err)
+		c.watchers.tell(&mcp.ResourceUpdatedNotification{URI: uri})
+	}
+	f := c.changesWanted(l.about.capabilities)
+	if f != nil {
+		c.suspectChanges(f)
+	}
+}
+
+// grumble logs what went wrong beside the calls of the program.
+func (c *Client) grumble(ctx context.Context, method string, err error) {
+	if err != nil {
+		c.opts.Logger.WarnContext(ctx, "server refuses", "server", c.to.name(), "method", method, "error", err)
+	}
+}

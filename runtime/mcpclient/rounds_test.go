@@ -1,0 +1,347 @@
+package mcpclient_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/mcpclient"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// form asks for one text.
+func form(name string) *mcp.ElicitRequest {
+	return &mcp.ElicitRequest{Params: &mcp.ElicitRequestFormParams{
+		Message: "which " + name + "?",
+		RequestedSchema: mcp.RequestedSchema{
+			Properties: []mcp.FormField{{Name: name, Value: &mcp.StringSchema{}}},
+		},
+	}}
+}
+
+// accept answers each form with one text.
+func accept(name, text string) func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	return func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		return &mcp.ElicitResult{Action: mcp.ElicitActionAccept, Content: map[string]any{name: text}}, nil
+	}
+}
+
+func ask(questions mcp.InputRequests, state *string) error {
+	return &mcp.InputRequiredError{Result: &mcp.InputRequiredResult{InputRequests: questions, RequestState: state}}
+}
+
+// asker returns a server whose tool answers as a function of the attempt says,
+// and notes the attempts.
+func asker(tool func(req *mcp.CallToolRequest, attempt int) (*mcp.CallToolResult, error)) (*server, *[]mcp.CallToolRequest) {
+	s := newServer()
+	var attempts []mcp.CallToolRequest
+	mcp.HandleCallTool(&s.mux, func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		attempts = append(attempts, *req)
+		return tool(req, len(attempts))
+	})
+	return s, &attempts
+}
+
+func callTool(t testing.TB, c *mcpclient.Client) (*mcp.CallToolResult, error) {
+	return c.CallTool(t.Context(), &mcp.CallToolRequest{Name: "ask", Arguments: json.RawMessage(`{"a":1}`)})
+}
+
+func TestQuestionsOfAllKindsAreAnsweredAtTheSameTime(t *testing.T) {
+	noLeak(t)
+	state := "sealed \u2028 state"
+	s, attempts := asker(func(req *mcp.CallToolRequest, n int) (*mcp.CallToolResult, error) {
+		if n == 1 {
+			return nil, ask(mcp.InputRequests{
+				"form": form("color"),
+				"text": &mcp.CreateMessageRequest{MaxTokens: 5, Messages: []mcp.SamplingMessage{}},
+				"dirs": &mcp.ListRootsRequest{},
+			}, &state)
+		}
+		return mcp.TextResult("thanks"), nil
+	})
+	for way, to := range s.ways(t) {
+		t.Run(way, func(t *testing.T) {
+			*attempts = nil
+			var both sync.WaitGroup
+			both.Add(2)
+			meet := func() { both.Done(); both.Wait() }
+			c := connect(t, to, &mcpclient.Options{
+				OnElicit: func(ctx context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+					meet()
+					return accept("color", "red")(ctx, req)
+				},
+				OnSample: func(context.Context, *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+					meet()
+					return &mcp.CreateMessageResult{
+						Role: mcp.RoleAssistant, Model: "m",
+						Content: []mcp.SamplingMessageContentBlock{mcp.Text("hi")},
+					}, nil
+				},
+				Roots: []mcp.Root{{URI: "file:///project"}},
+			})
+			res, err := callTool(t, c)
+			require.NoError(t, err)
+			require.Equal(t, "thanks", res.Content[0].(*mcp.TextContent).Text)
+
+			first, second := (*attempts)[0], (*attempts)[1]
+			require.Nil(t, first.InputResponses)
+			require.Nil(t, first.RequestState)
+			require.Equal(t, state, *second.RequestState)
+			require.Equal(t, first.Name, second.Name)
+			require.JSONEq(t, string(first.Arguments), string(second.Arguments))
+			require.Equal(t, []string{"dirs", "form", "text"}, slices.Sorted(maps.Keys(second.InputResponses)))
+			require.Equal(t, map[string]any{"color": "red"}, second.InputResponses["form"].(*mcp.ElicitResult).Content)
+			require.Equal(t, "file:///project", second.InputResponses["dirs"].(*mcp.ListRootsResult).Roots[0].URI)
+			require.Equal(t, "m", second.InputResponses["text"].(*mcp.CreateMessageResult).Model)
+		})
+	}
+}
+
+func TestStateIsSentBackByteForByteAndOnlyIfThereIsSome(t *testing.T) {
+	noLeak(t)
+	heard := &script{}
+	states := []string{`,"requestState":"a\u0000b/\"ü"`, `,"requestState":""`, ``}
+	calls := 0
+	heard.answer = func(m message) string {
+		switch m.Method {
+		case "server/discover":
+			return ok(discovered)
+		case "tools/call":
+			if calls++; calls <= len(states) {
+				return ok(`{"resultType":"input_required","inputRequests":{"k":{"method":"roots/list"}}` + states[calls-1] + `}`)
+			}
+			return ok(`{"content":[]}`) // no resultType is complete
+		}
+		return ""
+	}
+	c := connect(t, heard.endpoint(t), &mcpclient.Options{Roots: []mcp.Root{}})
+	res, err := callTool(t, c)
+	require.NoError(t, err)
+	require.Empty(t, res.ResultType, "nothing of the questions is left in the result")
+
+	ids := map[string]bool{}
+	var got []string
+	for _, m := range heard.messages()[1:] {
+		ids[string(m.ID)] = true
+		got = append(got, string(m.Params["requestState"]))
+	}
+	require.Len(t, ids, 4, "each attempt has an id of its own")
+	require.Empty(t, got[0])
+	require.JSONEq(t, `"a\u0000b/\"ü"`, got[1])
+	require.Equal(t, `""`, got[2])
+	require.Empty(t, got[3])
+	require.JSONEq(t, `{"k":{"roots":[]}}`, string(heard.messages()[4].Params["inputResponses"]))
+}
+
+func TestPromptsAndResourcesAskToo(t *testing.T) {
+	noLeak(t)
+	s := newServer()
+	mcp.HandleGetPrompt(&s.mux, func(_ context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+		if req.InputResponses == nil {
+			return nil, ask(mcp.InputRequests{"q": form("x")}, nil)
+		}
+		return &mcp.GetPromptResult{Description: "asked"}, nil
+	})
+	mcp.HandleReadResource(&s.mux, func(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		if req.InputResponses == nil {
+			return nil, ask(mcp.InputRequests{"q": form("x")}, nil)
+		}
+		return &mcp.ReadResourceResult{TTLMs: 60_000, CacheScope: mcp.CacheScopePublic}, nil
+	})
+	asked := 0
+	c := connect(t, mcpclient.InProcess(s), &mcpclient.Options{
+		OnElicit: func(ctx context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			asked++
+			return accept("x", "y")(ctx, req)
+		},
+	})
+	prompt, err := c.GetPrompt(t.Context(), &mcp.GetPromptRequest{Name: "p"})
+	require.NoError(t, err)
+	require.Equal(t, "asked", prompt.Description)
+	for range 2 {
+		_, err = c.ReadResource(t.Context(), &mcp.ReadResourceRequest{URI: "file:///x"})
+		require.NoError(t, err)
+	}
+	require.Equal(t, 3, asked, "what was asked for is not kept")
+}
+
+func TestAServerThatAsksForeverIsGivenUp(t *testing.T) {
+	noLeak(t)
+	s, attempts := asker(func(*mcp.CallToolRequest, int) (*mcp.CallToolResult, error) {
+		return nil, ask(mcp.InputRequests{"q": form("x")}, nil)
+	})
+	c := connect(t, mcpclient.InProcess(s), &mcpclient.Options{OnElicit: accept("x", "y"), RoundCap: 3})
+	_, err := callTool(t, c)
+	var rounds *mcpclient.RoundsError
+	require.ErrorAs(t, err, &rounds)
+	require.Equal(t, 3, rounds.Rounds)
+	require.Len(t, *attempts, 4)
+	require.ErrorContains(t, err, "after 3 rounds")
+}
+
+func TestAnAttemptThatAnswersNothingWaitsABit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		state := "later"
+		s, attempts := asker(func(_ *mcp.CallToolRequest, n int) (*mcp.CallToolResult, error) {
+			if n <= 5 {
+				return nil, ask(nil, &state)
+			}
+			return mcp.TextResult("now"), nil
+		})
+		c := connect(t, mcpclient.InProcess(s), nil)
+		begun := time.Now()
+		_, err := callTool(t, c)
+		require.NoError(t, err)
+		require.Len(t, *attempts, 6)
+		require.Equal(t, (50+100+200+250+250)*time.Millisecond, time.Since(begun))
+
+		*attempts = nil
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		_, err = c.CallTool(ctx, &mcp.CallToolRequest{Name: "ask"})
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+	})
+}
+
+func TestAQuestionThatIsNotAnsweredEndsTheCall(t *testing.T) {
+	noLeak(t)
+	no := errors.New("leave me alone")
+	for name, c := range map[string]struct {
+		question mcp.InputRequest
+		opts     mcpclient.Options
+		want     string
+	}{
+		"the handler fails": {form("x"), mcpclient.Options{
+			OnElicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) { return nil, no },
+		}, "leave me alone"},
+		"the handler panics": {form("x"), mcpclient.Options{
+			OnElicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) { panic("oh") },
+		}, "panicked"},
+		"the handler says nothing": {form("x"), mcpclient.Options{
+			OnElicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) { return nil, nil },
+		}, "returned nothing"},
+		"there is no handler": {form("x"), mcpclient.Options{}, "did not declare elicitation/create"},
+		"the model rejects": {&mcp.CreateMessageRequest{MaxTokens: 1, Messages: []mcp.SamplingMessage{}}, mcpclient.Options{
+			OnSample: func(context.Context, *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+				return nil, mcpclient.ErrRejected
+			},
+		}, "rejected"},
+		"nobody knows the question": {&mcp.UnknownInputRequest{Raw: json.RawMessage(`{"method":"tea/make","params":{}}`)},
+			mcpclient.Options{}, "does not know"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, attempts := asker(func(*mcp.CallToolRequest, int) (*mcp.CallToolResult, error) {
+				return nil, ask(mcp.InputRequests{"first": c.question}, nil)
+			})
+			c.opts.Logger = silent
+			client := connect(t, mcpclient.InProcess(s), &c.opts)
+			_, err := callTool(t, client)
+			var question *mcpclient.QuestionError
+			require.ErrorAs(t, err, &question)
+			require.Equal(t, "first", question.Key)
+			require.ErrorContains(t, err, c.want)
+			require.Len(t, *attempts, 1, "there is no attempt without answers")
+		})
+	}
+}
+
+func TestAFailedQuestionEndsTheOthers(t *testing.T) {
+	noLeak(t)
+	s, _ := asker(func(*mcp.CallToolRequest, int) (*mcp.CallToolResult, error) {
+		return nil, ask(mcp.InputRequests{"a": form("x"), "b": &mcp.ListRootsRequest{}}, nil)
+	})
+	no := errors.New("no")
+	c := connect(t, mcpclient.InProcess(s), &mcpclient.Options{
+		OnElicit: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			<-ctx.Done()
+			return nil, context.Cause(ctx)
+		},
+		OnListRoots: func(context.Context, *mcp.ListRootsRequest) (*mcp.ListRootsResult, error) { return nil, no },
+	})
+	_, err := callTool(t, c)
+	require.ErrorIs(t, err, no)
+}
+
+func TestRoundsByHand(t *testing.T) {
+	noLeak(t)
+	state := "s"
+	s, attempts := asker(func(req *mcp.CallToolRequest, _ int) (*mcp.CallToolResult, error) {
+		if len(req.InputResponses) < 2 {
+			return nil, ask(mcp.InputRequests{"q": form("x")}, &state)
+		}
+		return mcp.TextResult("fine"), nil
+	})
+	opts := &mcpclient.Options{OnElicit: accept("x", "y")}
+	byHand := *opts
+	byHand.ManualRounds = true
+	manual := connect(t, mcpclient.InProcess(s), &byHand)
+	automatic := connect(t, mcpclient.InProcess(s), opts)
+
+	for name, view := range map[string]mcp.ServerPeer{
+		"by option":  manual.ServerPeer,
+		"forwarding": automatic.Forward(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			*attempts = nil
+			_, err := view.CallTool(t.Context(), &mcp.CallToolRequest{Name: "ask"})
+			var ask *mcp.InputRequiredError
+			require.ErrorAs(t, err, &ask)
+			require.Equal(t, state, *ask.Result.RequestState)
+			require.Len(t, *attempts, 1)
+		})
+	}
+
+	// Who brings answers goes on by hand.
+	_, err := automatic.CallTool(t.Context(), &mcp.CallToolRequest{
+		Name: "ask", InputResponses: mcp.InputResponses{"q": &mcp.ElicitResult{Action: mcp.ElicitActionDecline}},
+	})
+	require.ErrorAs(t, err, new(*mcp.InputRequiredError))
+}
+
+func TestCallsDoNotMixTheirRounds(t *testing.T) {
+	noLeak(t)
+	s := newServer()
+	mcp.HandleCallTool(&s.mux, func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		if req.Name == "plain" {
+			if req.InputResponses != nil || req.RequestState != nil {
+				return nil, errors.New("not mine")
+			}
+			return mcp.TextResult("plain"), nil
+		}
+		if req.RequestState == nil {
+			return nil, ask(mcp.InputRequests{"q": form("x")}, &req.Name)
+		}
+		return mcp.TextResult(*req.RequestState), nil
+	})
+	for way, to := range s.ways(t) {
+		t.Run(way, func(t *testing.T) {
+			c := connect(t, to, &mcpclient.Options{OnElicit: accept("x", "y")})
+			var all sync.WaitGroup
+			for i := range 40 {
+				all.Go(func() {
+					name := fmt.Sprint("tool", i)
+					if i%4 == 0 {
+						name = "plain"
+					}
+					// A call's own id serves for its first attempt only.
+					res, err := peer.SendRequest(t.Context(), c, &mcp.CallToolRequest{Name: name}, peer.WithID(wire.IntID(int64(1000+i))))
+					if err != nil || res.Content[0].(*mcp.TextContent).Text != name {
+						t.Error(name, err)
+					}
+				})
+			}
+			all.Wait()
+		})
+	}
+}

@@ -1,0 +1,126 @@
+package mcpclient_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/mcpclient"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// sseServer is a server of revision 2024-11-05: what it says comes on one
+// stream, and requests go to another place. It serves its newest client.
+type sseServer struct {
+	*server
+	cut chan struct{} // one signal ends the stream
+
+	mu     sync.Mutex
+	newest sseSession
+}
+
+type sseSession struct {
+	conn  *connection.Connection
+	lines chan []byte
+}
+
+func serveSSE(t testing.TB) (*sseServer, string) {
+	s := &sseServer{server: greeter(mcp.Revision20241105), cut: make(chan struct{})}
+	s.pipe()
+	h := httptest.NewServer(s)
+	t.Cleanup(h.Close)
+	return s, h.URL + "/sse"
+}
+
+func (s *sseServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.URL.Path == "/post":
+		s.take(w, r)
+	case r.Method == http.MethodGet:
+		s.stream(w, r)
+	default:
+		w.WriteHeader(http.StatusMethodNotAllowed)
+	}
+}
+
+func (s *sseServer) stream(w http.ResponseWriter, r *http.Request) {
+	session := sseSession{connection.ForLoop(nil, nil), make(chan []byte, 9)}
+	s.mu.Lock()
+	s.newest = session
+	s.mu.Unlock()
+	w.Header().Set("Content-Type", "text/event-stream")
+	fmt.Fprint(w, "event: endpoint\ndata: /post\n\n")
+	for {
+		_ = http.NewResponseController(w).Flush()
+		select {
+		case line := <-session.lines:
+			fmt.Fprintf(w, "event: message\ndata: %s\n\n", line)
+		case <-s.cut:
+			return
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+func (s *sseServer) take(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	m, _ := wire.ReadMessage(body, nil)
+	s.mu.Lock()
+	session := s.newest
+	s.mu.Unlock()
+	reply, err := s.kernel.Serve(r.Context(), session.conn, &peer.Inbound{Method: m.Method, ID: m.ID, Params: m.Params, Back: peer.NoChannel{}})
+	w.WriteHeader(http.StatusAccepted)
+	if m.ID.IsZero() {
+		return
+	}
+	var line []byte
+	if err == nil {
+		line, err = wire.AppendResult(nil, reply.Frame, m.ID, reply.Result)
+	}
+	if err != nil {
+		line, _ = wire.AppendError(nil, m.ID, &wire.ErrorObject{Code: mcp.CodeInternal, Message: err.Error()})
+	}
+	session.lines <- line
+}
+
+func TestAServerOfTheOldestTransportIsReachedIfThatIsWanted(t *testing.T) {
+	noLeak(t)
+	_, url := serveSSE(t)
+	_, err := mcpclient.Connect(t.Context(), mcpclient.URL(url), &mcpclient.Options{Logger: silent})
+	require.ErrorContains(t, err, "405")
+
+	to := mcpclient.URL(url)
+	to.LegacySSE = true
+	c := connect(t, to, &mcpclient.Options{Logger: silent})
+	require.Equal(t, mcp.Revision20241105, c.Revision())
+	greet(t, c)
+	require.NoError(t, c.Close())
+
+	c = connect(t, mcpclient.LegacySSE(url, &to.HTTP), &mcpclient.Options{Logger: silent, Mode: mcpclient.Handshake})
+	greet(t, c)
+
+	_, err = mcpclient.Connect(t.Context(), to, &mcpclient.Options{Logger: silent, Mode: mcpclient.Stateless})
+	require.ErrorContains(t, err, "405", "the oldest transport has no such revision")
+}
+
+func TestAStreamOfTheOldestTransportThatBreaksIsOpenedAgain(t *testing.T) {
+	noLeak(t)
+	s, url := serveSSE(t)
+	c := connect(t, mcpclient.LegacySSE(url, nil), &mcpclient.Options{Logger: silent, Mode: mcpclient.Handshake})
+	greet(t, c)
+	first := c.Connection()
+	s.cut <- struct{}{}
+	for c.Connection() == first { // a call that goes out before the loss is known fails
+		_, _ = c.CallTool(t.Context(), &mcp.CallToolRequest{Name: "greet"})
+	}
+	greet(t, c)
+}

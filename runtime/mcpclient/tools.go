@@ -1,0 +1,134 @@
+package mcpclient
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/judge"
+	"github.com/mcpwright/mcp/runtime/internal/paramheader"
+	"github.com/mcpwright/mcp/runtime/peer"
+)
+
+// toolBook is what the newest lists of tools say that calls have to know.
+type toolBook struct {
+	mu     sync.Mutex // guards what follows
+	tools  map[string]*knownTool
+	listed bool // all of them, since they last changed
+}
+
+// knownTool is what is known about one tool.
+type knownTool struct {
+	headers []paramheader.Param
+	output  func() (*judge.Schema, error) // nil where the tool promises nothing
+}
+
+// learnTools notes a page of the list of tools. Tools that ask for headers that
+// cannot be are left out, where headers matter.
+func (c *Client) learnTools(l *live, req peer.Message, page *mcp.ListToolsResult) {
+	known := make(map[string]*knownTool, len(page.Tools))
+	mirrors := l.mirrors()
+	page.Tools = slices.DeleteFunc(slices.Clone(page.Tools), func(t mcp.Tool) bool {
+		k := &knownTool{}
+		if mirrors {
+			var err error
+			if k.headers, err = paramheader.Parse(t.InputSchema); err != nil {
+				c.opts.Logger.Warn("tool left out: its schema asks for headers that cannot be",
+					"server", c.to.name(), "tool", t.Name, "error", err)
+				return true
+			}
+		}
+		if schema := t.OutputSchema; schema != nil {
+			k.output = sync.OnceValues(func() (*judge.Schema, error) { return judge.Compile(schema) })
+		}
+		known[t.Name] = k
+		return false
+	})
+	first := false
+	if r, ok := req.(*mcp.ListToolsRequest); ok {
+		first = r.Cursor == nil
+	}
+	c.tools.learn(known, first)
+}
+
+// mostTools bounds what is remembered of the tools of one server.
+const mostTools = 10_000
+
+// learn adds a page to the book. The first page begins a new one.
+func (b *toolBook) learn(page map[string]*knownTool, first bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if first || b.tools == nil {
+		b.tools = page
+		return
+	}
+	for name, tool := range page {
+		if len(b.tools) < mostTools {
+			b.tools[name] = tool
+		}
+	}
+}
+
+// find returns what is known about a tool, nil for one that was never listed,
+// and whether all were.
+func (b *toolBook) find(name string) (known *knownTool, listed bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.tools[name], b.listed
+}
+
+// toolHeaders returns the headers that repeat the arguments of a call.
+func (c *Client) toolHeaders(tool string, arguments json.RawMessage) (http.Header, error) {
+	known, _ := c.tools.find(tool)
+	if known == nil || len(known.headers) == 0 {
+		return nil, nil
+	}
+	values, err := paramheader.Values(known.headers, arguments)
+	if err != nil {
+		return nil, fmt.Errorf("tool %q: %w", tool, err)
+	}
+	header := make(http.Header, len(values))
+	for _, v := range values {
+		header[http.CanonicalHeaderKey(v.Name)] = []string{v.Value}
+	}
+	return header, nil
+}
+
+// relearnTools asks for the tools anew.
+func (c *Client) relearnTools(ctx context.Context) error {
+	n := 0
+	for _, err := range c.Fresh().ListToolsAll(ctx, nil) {
+		if err != nil {
+			return err
+		}
+		if n++; n > mostTools {
+			break
+		}
+	}
+	c.tools.setListed(true)
+	return nil
+}
+
+func (b *toolBook) setListed(listed bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.listed = listed
+}
+
+// toolForCall returns what is known about a tool, and asks for the list once if
+// it was never seen.
+func (c *Client) toolForCall(ctx context.Context, name string) *knownTool {
+	known, listed := c.tools.find(name)
+	if known != nil || listed {
+		return known
+	}
+	if err := c.relearnTools(ctx); err != nil {
+		c.opts.Logger.DebugContext(ctx, "tool called without a look at the list", "tool", name, "error", err)
+	}
+	known, _ = c.tools.find(name)
+	return known
+}

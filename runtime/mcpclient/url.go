@@ -1,0 +1,106 @@
+package mcpclient
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/streamable"
+)
+
+// URL is a server that is reached over HTTP.
+func URL(url string) *URLEndpoint { return &URLEndpoint{URL: url} }
+
+// URLEndpoint is the [Endpoint] that [URL] makes. Its fields may be set before
+// it is used.
+type URLEndpoint struct {
+	// URL is the address of the server.
+	URL string
+	// HTTP says how requests are made: the HTTP client, headers,
+	// authorization. Its Dispatch, ToolHeaders and OnLost are not used.
+	HTTP streamable.ClientOptions
+	// LegacySSE tries the transport of revision 2024-11-05, with the same
+	// URL, where the server refuses to speak the newer one.
+	LegacySSE bool
+}
+
+func (e *URLEndpoint) name() string { return e.URL }
+
+func (e *URLEndpoint) dial(_ context.Context, w *wiring) (Link, error) {
+	opts := w.http(e.HTTP)
+	return httpLink{streamable.NewClient(e.URL, &opts), opts.NoListening}, nil
+}
+
+// fallback returns another way to the server where this one is refused, nil for
+// none.
+func (e *URLEndpoint) fallback(err error) Endpoint {
+	refusal, ok := errors.AsType[*streamable.HTTPError](err)
+	if !e.LegacySSE || !ok {
+		return nil
+	}
+	switch refusal.Status {
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed:
+		return &sseEndpoint{e.URL, e.HTTP}
+	}
+	return nil
+}
+
+// LegacySSE is a server that is reached by the transport of revision 2024-11-05:
+// the URL is that of its stream. The options may be nil; what [URLEndpoint] says
+// of them holds here, too.
+func LegacySSE(url string, opts *streamable.ClientOptions) Endpoint {
+	e := &sseEndpoint{url: url}
+	if opts != nil {
+		e.opts = *opts
+	}
+	return e
+}
+
+type sseEndpoint struct {
+	url  string
+	opts streamable.ClientOptions
+}
+
+func (e *sseEndpoint) name() string { return e.url }
+
+func (e *sseEndpoint) dial(_ context.Context, w *wiring) (Link, error) {
+	opts := w.http(e.opts)
+	return sseLink{streamable.NewLegacySSEClient(e.url, &opts)}, nil
+}
+
+// http completes the options of an HTTP client.
+func (w *wiring) http(opts streamable.ClientOptions) streamable.ClientOptions {
+	opts.Dispatch, opts.ToolHeaders, opts.OnLost = w.dispatch, w.toolHeaders, w.lost
+	return opts
+}
+
+// httpLink is a client of Streamable HTTP as a Link.
+type httpLink struct {
+	*streamable.Client
+	deaf bool // it opens no stream for what the server says on its own account
+}
+
+func (l httpLink) inFlight() connection.InFlight { return l.Conn().InFlight() }
+func (httpLink) mirrors() bool                   { return true }
+
+// Listening implements [listener].
+func (l httpLink) Listening() <-chan struct{} {
+	if l.deaf {
+		return over
+	}
+	return l.Client.Listening()
+}
+
+// over is a channel that is closed.
+var over = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
+// sseLink is a client of HTTP+SSE as a Link. When its stream breaks the session
+// is lost, and the client told so.
+type sseLink struct{ *streamable.LegacySSEClient }
+
+func (l sseLink) inFlight() connection.InFlight { return l.Conn().InFlight() }

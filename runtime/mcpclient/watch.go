@@ -1,0 +1,208 @@
+package mcpclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/peer"
+)
+
+// Watch iterates over changes of resources, whatever the revision: it yields the
+// URI of one that has changed, which may also be a part of one that was asked
+// for, and waits for the next. Read it then.
+//
+// A connection that breaks does not end the iteration as long as the client
+// lives. After a gap all URIs are yielded, since nobody knows what was missed.
+// The iteration ends when ctx does, and with an error where the server refuses or
+// the client is over.
+func (c *Client) Watch(ctx context.Context, uris ...string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		var err error
+		if handshake(c.Revision()) {
+			err = c.watchSession(ctx, uris, yield)
+		} else {
+			err = c.watchStreams(ctx, uris, yield)
+		}
+		if err != nil && !errors.Is(err, errStopped) && ctx.Err() == nil {
+			yield("", err)
+		}
+	}
+}
+
+// errStopped says that the caller wants no more.
+var errStopped = errors.New("iteration stopped")
+
+// pass yields the changes of a queue until it ends.
+func pass(ctx context.Context, q *queue, yield func(string, error) bool) error {
+	for {
+		n, err := q.next(ctx)
+		if n == nil {
+			return err
+		}
+		if u, ok := n.(*mcp.ResourceUpdatedNotification); ok && !yield(u.URI, nil) {
+			return errStopped
+		}
+	}
+}
+
+// watchStreams watches over one subscription after another.
+func (c *Client) watchStreams(ctx context.Context, uris []string, yield func(string, error) bool) error {
+	for gap := false; ; gap = true {
+		s, err := c.listenAgain(ctx, mcp.SubscriptionFilter{ResourceSubscriptions: uris}, false, gap)
+		if err != nil {
+			return err
+		}
+		err = c.watchStream(ctx, s, uris, gap, yield)
+		s.Close()
+		if errors.Is(err, errStopped) || errors.Is(err, errNotHonoured) || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+var errNotHonoured = errors.New("the server does not tell of changes")
+
+func (c *Client) watchStream(ctx context.Context, s *Subscription, uris []string, gap bool, yield func(string, error) bool) error {
+	for _, uri := range uris {
+		if !slices.Contains(s.Filter().ResourceSubscriptions, uri) {
+			return fmt.Errorf("watch %q: %w", uri, errNotHonoured)
+		}
+		if gap && !yield(uri, nil) {
+			return errStopped
+		}
+	}
+	return pass(ctx, s.events, yield)
+}
+
+// listenAgain opens a subscription, and is patient with a connection that is
+// broken. Where there was a subscription before, it is so with anything that is
+// no refusal.
+func (c *Client) listenAgain(ctx context.Context, f mcp.SubscriptionFilter, relay, again bool) (*Subscription, error) {
+	for delay := leastDelay; ; delay = min(2*delay, mostDelay) {
+		if again {
+			if err := rest(ctx, delay); err != nil {
+				return nil, err
+			}
+		}
+		s, err := c.listen(ctx, f, relay)
+		_, broke := errors.AsType[*peer.ClosedError](err)
+		again = again || broke
+		if err == nil || !again || ctx.Err() != nil || peer.AsError(err) != nil || c.isOver() {
+			return s, err
+		}
+		c.opts.Logger.DebugContext(ctx, "subscription not opened yet", "server", c.to.name(), "error", err)
+	}
+}
+
+func (c *Client) isOver() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.state.over
+}
+
+// watchers is who watches which resources in a session.
+type watchers struct {
+	mu   sync.Mutex // guards what follows
+	uris map[string]map[*queue]bool
+}
+
+// tell passes a change on to those who watch the resource, or one that it may be
+// a part of.
+func (w *watchers) tell(n *mcp.ResourceUpdatedNotification) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for uri, queues := range w.uris {
+		if !related(uri, n.URI) {
+			continue
+		}
+		for q := range queues {
+			if !q.put(n) {
+				q.end(ErrFellBehind)
+			}
+		}
+	}
+}
+
+// watchSession watches by way of the session's subscriptions.
+func (c *Client) watchSession(ctx context.Context, uris []string, yield func(string, error) bool) error {
+	q := newQueue()
+	defer func() {
+		q.end(nil)
+		c.unwatch(ctx, uris, q)
+	}()
+	for _, uri := range uris {
+		if !c.watchers.add(uri, q) {
+			continue
+		}
+		if _, err := c.Subscribe(ctx, &mcp.SubscribeRequest{URI: uri}); err != nil {
+			return err
+		}
+	}
+	closed := func() { q.end(&peer.ClosedError{Method: mcp.MethodSubscribe, Cause: c.Err()}) }
+	guard := func() {
+		select {
+		case <-c.life.Done():
+			closed()
+		case <-q.gone:
+		}
+	}
+	if !c.spawn(guard) { // ends with the life, and with the iteration
+		closed()
+	}
+	return pass(ctx, q, yield)
+}
+
+// add enters a watcher of a resource, and tells whether it is the first.
+func (w *watchers) add(uri string, q *queue) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.uris == nil {
+		w.uris = make(map[string]map[*queue]bool)
+	}
+	first := w.uris[uri] == nil
+	if first {
+		w.uris[uri] = make(map[*queue]bool)
+	}
+	w.uris[uri][q] = true
+	return first
+}
+
+// unwatch takes a watcher out and ends the subscriptions that nobody needs any
+// more.
+func (c *Client) unwatch(ctx context.Context, uris []string, q *queue) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+	defer cancel()
+	for _, uri := range uris {
+		if !c.watchers.remove(uri, q) || c.isOver() {
+			continue
+		}
+		if _, err := c.Unsubscribe(ctx, &mcp.UnsubscribeRequest{URI: uri}); err != nil {
+			c.opts.Logger.DebugContext(ctx, "subscription not ended", "uri", uri, "error", err)
+		}
+	}
+}
+
+// remove takes a watcher out, and tells whether it was the last.
+func (w *watchers) remove(uri string, q *queue) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.uris[uri], q)
+	last := w.uris[uri] != nil && len(w.uris[uri]) == 0
+	if last {
+		delete(w.uris, uri)
+	}
+	return last
+}
+
+// watched lists the resources that somebody watches.
+func (w *watchers) watched() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Sorted(maps.Keys(w.uris))
+}

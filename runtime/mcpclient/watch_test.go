@@ -1,0 +1,263 @@
+package mcpclient_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/mcpclient"
+	"github.com/mcpwright/mcp/runtime/peer"
+)
+
+// subscribable makes a server open to the subscriptions of sessions. What it is
+// told is noted.
+func subscribable(s *server) chan string {
+	told := make(chan string, 20)
+	mcp.HandleSubscribe(&s.mux, func(_ context.Context, req *mcp.SubscribeRequest) (*mcp.EmptyResult, error) {
+		told <- "+" + req.URI
+		if req.URI == "no:" {
+			return nil, &peer.Error{Code: mcp.CodeInvalidParams, Message: "no such thing"}
+		}
+		return &mcp.EmptyResult{}, nil
+	})
+	mcp.HandleUnsubscribe(&s.mux, func(_ context.Context, req *mcp.UnsubscribeRequest) (*mcp.EmptyResult, error) {
+		told <- "-" + req.URI
+		return &mcp.EmptyResult{}, nil
+	})
+	return told
+}
+
+func TestASessionIsWatchedBySubscribing(t *testing.T) {
+	noLeak(t)
+	for _, r := range mcp.Revisions[:4] {
+		s := newServer(r.Revision)
+		told := subscribable(s)
+		for way, to := range s.ways(t) {
+			t.Run(r.Revision.String()+" "+way, func(t *testing.T) {
+				c := connect(t, to, nil)
+				next, stop := iter.Pull2(c.Watch(t.Context(), "a:1", "a:2"))
+				other, stopOther := iter.Pull2(c.Watch(t.Context(), "a:2"))
+				updates := make(chan string)
+				go func() { // ends with the first change
+					uri, err, _ := next()
+					updates <- uri
+					if err != nil {
+						t.Error(err)
+					}
+				}()
+				require.Equal(t, "+a:1", <-told)
+				require.Equal(t, "+a:2", <-told)
+				require.NoError(t, s.session().SendResourceUpdated(t.Context(), &mcp.ResourceUpdatedNotification{URI: "a:2/part"}))
+				require.Equal(t, "a:2/part", <-updates)
+
+				go func() { uri, _, _ := other(); updates <- uri }() // ends with the first change
+				synchronise(t, c)
+				for other := ""; other == ""; { // until the other watches, too
+					require.NoError(t, s.session().SendResourceUpdated(t.Context(), &mcp.ResourceUpdatedNotification{URI: "a:2"}))
+					select {
+					case other = <-updates:
+					default:
+					}
+				}
+				stop()
+				require.Equal(t, "-a:1", <-told, "somebody else still watches the other one")
+				stopOther()
+				require.Equal(t, "-a:2", <-told)
+				require.Empty(t, told)
+			})
+		}
+	}
+}
+
+// synchronise waits until the server has handled what was sent before.
+func synchronise(t testing.TB, c *mcpclient.Client) {
+	t.Helper()
+	require.NoError(t, c.Connection().Ping(t.Context()))
+}
+
+func TestWatchingEndsWithTheContextOrTheClient(t *testing.T) {
+	noLeak(t)
+	for name, opts := range map[string]mcpclient.Options{
+		"session": {Mode: mcpclient.Handshake}, "streams": {Mode: mcpclient.Stateless},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := listenable(newServer())
+			told := subscribable(s)
+			begun := func() {
+				if opts.Mode == mcpclient.Handshake {
+					<-told
+					return
+				}
+				(<-s.opened).ack(t)
+			}
+			c, err := mcpclient.Connect(t.Context(), s.overPipe(t), &opts)
+			require.NoError(t, err)
+			ctx, cancel := context.WithCancel(t.Context())
+			go func() { begun(); cancel() }() // ends when the server has been asked
+			for range c.Watch(ctx, "a:1") {
+				t.Error("nothing has changed")
+			}
+			go func() { // ends with the client
+				if opts.Mode == mcpclient.Handshake {
+					<-told // the end of the first
+				}
+				begun()
+				if err := c.Close(); err != nil {
+					t.Error(err)
+				}
+			}()
+			n := 0
+			for _, err := range c.Watch(t.Context(), "a:1") {
+				n++
+				require.ErrorAs(t, err, new(*peer.ClosedError))
+			}
+			require.Equal(t, 1, n)
+			<-c.Done()
+		})
+	}
+}
+
+func TestAServerMayRefuseToBeWatched(t *testing.T) {
+	noLeak(t)
+	refused := func(c *mcpclient.Client, uri string) (err error) {
+		for _, err = range c.Watch(t.Context(), uri) {
+			require.Error(t, err)
+		}
+		return err
+	}
+	s := newServer()
+	subscribable(s)
+	c := connect(t, mcpclient.InProcess(s), &mcpclient.Options{Mode: mcpclient.Handshake})
+	require.ErrorContains(t, refused(c, "no:"), "no such thing")
+
+	c = connect(t, mcpclient.InProcess(newServer()), nil)
+	require.ErrorContains(t, refused(c, "a:"), "Method not found")
+
+	s = listenable(newServer())
+	c = connect(t, mcpclient.InProcess(s), nil)
+	go func() { // ends when the server has been asked
+		st := <-s.opened
+		st.filter.ResourceSubscriptions = nil
+		st.ack(t)
+	}()
+	require.ErrorContains(t, refused(c, "a:"), `watch "a:": the server does not tell of changes`)
+}
+
+func TestAStreamThatBreaksIsOpenedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := listenable(newServer())
+		c := connect(t, mcpclient.InProcess(s), nil)
+		var seen []string
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { // ends with the test's part
+			first := <-s.opened
+			first.ack(t)
+			first.updated(t, "a:1")
+			first.finish <- errors.New("trouble that is none of the client's business")
+			second := <-s.opened
+			second.ack(t)
+			synctest.Wait()
+			second.updated(t, "a:2")
+			synctest.Wait()
+			second.finish <- nil // even in order: the client still watches
+			third := <-s.opened
+			third.ack(t)
+			synctest.Wait()
+			cancel()
+		}()
+		for uri, err := range c.Watch(ctx, "a:1", "a:2") {
+			require.NoError(t, err)
+			seen = append(seen, uri)
+		}
+		require.Equal(t, []string{"a:1", "a:1", "a:2", "a:2", "a:1", "a:2"}, seen, "after a gap anything may have changed")
+	})
+}
+
+// Whoever has handlers for changes is told that there may have been some after a
+// gap.
+func TestTheSubscriptionForHandlersIsOpenedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := listenable(newServer())
+		heard := make(chan string, 9)
+		ends := make(chan *stream)
+		go func() { // ends with the second subscription
+			for range 2 {
+				st := <-s.opened
+				st.ack(t)
+				ends <- st
+			}
+		}()
+		connected := make(chan *mcpclient.Client)
+		go func() { // ends when connected
+			connected <- connect(t, mcpclient.InProcess(s), &mcpclient.Options{
+				Logger:                silent,
+				OnToolListChanged:     func(_ context.Context, n *mcp.ToolListChangedNotification) error { heard <- n.Method(); return nil },
+				OnPromptListChanged:   func(_ context.Context, n *mcp.PromptListChangedNotification) error { heard <- n.Method(); return nil },
+				OnResourceListChanged: func(_ context.Context, n *mcp.ResourceListChangedNotification) error { heard <- n.Method(); return nil },
+			})
+		}()
+		first := <-ends
+		c := <-connected
+		require.Empty(t, heard)
+		first.finish <- errors.New("trouble")
+		<-ends
+		synctest.Wait()
+		require.Len(t, heard, 3)
+		require.Nil(t, c.Err())
+	})
+}
+
+func TestAServerThatDoesNotAgreeToTellOfChangesIsUsedAllTheSame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		connect(t, mcpclient.InProcess(listenable(newServer())), &mcpclient.Options{
+			Logger:            silent,
+			OnToolListChanged: func(context.Context, *mcp.ToolListChangedNotification) error { return nil },
+		})
+		require.Equal(t, 10*time.Second, time.Since(begun))
+	})
+}
+
+func TestAServerThatTellsOfNoChangesIsUsedAllTheSame(t *testing.T) {
+	noLeak(t)
+	never := func(context.Context, *mcp.ToolListChangedNotification) error { panic("not to be called") }
+	c := connect(t, mcpclient.InProcess(newServer()), &mcpclient.Options{Logger: silent, OnToolListChanged: never})
+	require.True(t, c.Stateless())
+	s := newServer()
+	s.caps = mcp.ServerCapabilities{}
+	connect(t, mcpclient.InProcess(s), &mcpclient.Options{Logger: silent, OnToolListChanged: never})
+}
+
+func TestWatchingGoesOnAfterARestart(t *testing.T) {
+	noLeak(t)
+	s := listenable(newServer())
+	c := connect(t, s.overPipe(t), &mcpclient.Options{Restarts: 2, Logger: silent})
+	var seen []string
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() { // ends with the third subscription
+		<-s.opened
+		s.breakPipes() // before the server has agreed
+		second := <-s.opened
+		second.ack(t)
+		second.updated(t, "a:2")
+		(<-s.opened).ack(t)
+	}()
+	for uri, err := range c.Watch(ctx, "a:1", "a:2") {
+		require.NoError(t, err)
+		switch seen = append(seen, uri); len(seen) {
+		case 1:
+			s.breakPipes()
+		case 3:
+			cancel()
+		}
+	}
+	require.Equal(t, []string{"a:2", "a:1", "a:2"}, seen)
+	require.NoError(t, c.Err())
+}

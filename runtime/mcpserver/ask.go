@@ -1,0 +1,52 @@
+package mcpserver
+
+import (
+	"context"
+	"time"
+
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/mcpserver/internal/rounds"
+)
+
+// AskOptions say how questions to a client are kept together that travel in the
+// answers to its requests. The zero value works for one process.
+type AskOptions struct {
+	// Keys seal what a client carries from one round to the next: the first
+	// one seals, all of them open. Each has 32 bytes or more. Nil is a random
+	// key of this process: where a client's next request may come to another
+	// replica, or to this one after a restart, all of them have to have the
+	// same Keys. A new key is added at the end everywhere, then moved to the
+	// front, and the old one dropped when nothing that it sealed is under way
+	// any more.
+	Keys [][]byte
+	// Expiry is how long a client may take for one round; 0 is 10 minutes.
+	Expiry time.Duration
+	// MaxRounds is how often one request may be answered with questions; 0 is
+	// 10. Beyond, it is answered with an error.
+	MaxRounds int
+	// MaxState bounds what a client carries, in bytes; 0 is 64 KiB. Beyond,
+	// the request is answered with an error.
+	MaxState int
+}
+
+// kernel puts the options into those of a kernel, which have their Info and
+// Logger by then. It is called once for each kernel that is made, before
+// [connection.NewKernel], and fails where the options make no sense.
+func (o *AskOptions) kernel(k *connection.KernelOptions) error {
+	rules, err := rounds.New(rounds.Options{
+		Keys: o.Keys, Expiry: o.Expiry, MaxRounds: o.MaxRounds, MaxState: o.MaxState,
+		Audience: k.Info.Name, Logger: k.Logger,
+	})
+	if err != nil {
+		return err
+	}
+	k.NewRound = rules.Begin
+	return nil
+}
+
+// roundFrom returns the round of the request whose handler ctx was given to, nil
+// where there is none.
+func roundFrom(ctx context.Context) *rounds.Round {
+	r, _ := connection.RoundFrom(ctx).(*rounds.Round)
+	return r
+}

@@ -1,0 +1,115 @@
+package mcpserver_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// user is a client in the process of its server, with a user who answers what is
+// asked. Its calls print nothing.
+type user struct {
+	*dispatch.Direct
+	revision wire.Revision
+	answers  func(question string) string // JSON
+	rounds   int                          // of the last call
+}
+
+// newUser connects to a server in a revision. The caller closes it.
+func newUser(s *mcpserver.Server, revision wire.Revision, answers func(question string) string) *user {
+	u := &user{revision: revision, answers: answers}
+	server := connection.NewDualEra(s.Kernel(), nil)
+	var to *dispatch.Direct
+	u.Direct, to = dispatch.Pair(
+		&dispatch.Options{Strict: true, Client: true, Handler: peer.HandlerFunc(u.handle), Frame: u.frame},
+		&dispatch.Options{Strict: true, Handler: server, Frame: server.Frame},
+	)
+	server.Attach(to, to.InFlight())
+	if revision != mcp.Revision20260728 {
+		_, err := peer.SendRequest(context.Background(), u, &mcp.InitializeRequest{
+			ProtocolVersion: revision.String(), ClientInfo: info, Capabilities: mcp.ClientCapabilities{
+				Elicitation: &mcp.ElicitationCapability{}, Roots: &mcp.RootsCapability{}, Sampling: &mcp.SamplingCapability{},
+			},
+		})
+		if err != nil {
+			panic(err)
+		}
+	}
+	return u
+}
+
+func (u *user) frame(string) *wire.Frame {
+	f := &wire.Frame{Revision: u.revision}
+	if u.revision == mcp.Revision20260728 {
+		f.Meta = []wire.Entry{
+			{Name: "io.modelcontextprotocol/protocolVersion", Value: json.RawMessage(`"2026-07-28"`)},
+			{Name: "io.modelcontextprotocol/clientCapabilities", Value: json.RawMessage(`{"elicitation":{},"roots":{},"sampling":{}}`)},
+		}
+	}
+	return f
+}
+
+// handle answers a question that comes as a request.
+func (u *user) handle(_ context.Context, in *peer.Inbound) (peer.Reply, error) {
+	question, err := mcp.UnmarshalInputRequest(fmt.Appendf(nil, `{"method":%q,"params":%s}`, in.Method, in.Params))
+	if err != nil {
+		return peer.Reply{}, err
+	}
+	answer, err := u.answer(question)
+	return peer.Reply{Result: answer, Frame: u.frame("")}, err
+}
+
+func (u *user) answer(question mcp.InputRequest) (mcp.InputResponse, error) {
+	text := "roots"
+	switch q := question.(type) {
+	case *mcp.ElicitRequest:
+		text = q.Params.(*mcp.ElicitRequestFormParams).Message
+	case *mcp.CreateMessageRequest:
+		text = "model"
+	}
+	return mcp.UnmarshalInputResponse([]byte(u.answers(text)))
+}
+
+// use calls a tool, round for round, and returns the text that it gives.
+func (u *user) use(tool, arguments string) (string, error) {
+	req := &mcp.CallToolRequest{Name: tool, Arguments: json.RawMessage(arguments)}
+	for u.rounds = 1; ; u.rounds++ {
+		res, err := peer.SendRequest(context.Background(), u, req)
+		ask, asks := errors.AsType[*mcp.InputRequiredError](err)
+		if !asks {
+			if err != nil {
+				return "", err
+			}
+			return res.Content[0].(*mcp.TextContent).Text, nil
+		}
+		req.InputResponses, req.RequestState = make(mcp.InputResponses), ask.Result.RequestState
+		for _, key := range slices.Sorted(maps.Keys(ask.Result.InputRequests)) {
+			if req.InputResponses[key], err = u.answer(ask.Result.InputRequests[key]); err != nil {
+				return "", err
+			}
+		}
+	}
+}
+
+// says makes a user who gives the same answer to every form.
+func says(content string) func(string) string {
+	return func(string) string { return fmt.Sprintf(`{"action":"accept","content":%s}`, content) }
+}
+
+// textForm is a form with one field for text.
+func textForm(message, field string) *mcp.ElicitRequestFormParams {
+	return &mcp.ElicitRequestFormParams{Message: message, RequestedSchema: mcp.RequestedSchema{
+		Properties: []mcp.FormField{{Name: field, Value: &mcp.StringSchema{}}},
+		Required:   []string{field},
+	}}
+}

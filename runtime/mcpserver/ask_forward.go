@@ -1,0 +1,34 @@
+package mcpserver
+
+import (
+	"context"
+
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// Forward returns a view of another server for handlers that hand on requests
+// to it. Where that server asks for input, the question goes to the client whose
+// request is being handled, and the answer back, in every revision; reports of
+// progress go to the client, too. A gateway is then one line:
+//
+//	mcp.HandleServer(&mux, mcp.ServerPeer{Outbound: mcpserver.Forward(upstream)})
+//
+// Upstream must not answer questions by itself, and declares to its server what
+// the clients of this one can be asked for; a question that a client cannot be
+// asked is an error of the handler. A request may be another than the one being
+// handled, and there may be several of them. As any other step of a handler, a
+// request is sent again in each round of questions: put what must not be into a
+// [Memo], and so equal requests to several servers, which are told apart by the
+// names of their memos.
+func Forward(upstream peer.Outbound) peer.Outbound { return forward{upstream} }
+
+type forward struct{ peer.Outbound }
+
+// Call implements [peer.Outbound].
+func (f forward) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
+	if r := roundFrom(ctx); r != nil {
+		return r.Call(ctx, f.Outbound, req, res, opts...)
+	}
+	return f.Outbound.Call(ctx, req, res, opts...)
+}

@@ -1,0 +1,158 @@
+package mcpserver_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/peer"
+)
+
+// asker serves one tool to a client of some revision.
+func asker(t *testing.T, revision string, h func(ctx context.Context, s *mcp.ServerSession) (string, error)) *user {
+	t.Helper()
+	server := mcpserver.New(info, nil)
+	mcpserver.AddTool(server, &mcp.Tool{Name: "tool"}, func(ctx context.Context, s *mcp.ServerSession, _ struct{}) (string, error) {
+		return h(ctx, s)
+	})
+	r, known := mcp.ParseRevision(revision)
+	require.True(t, known)
+	u := newUser(server, r, func(question string) string {
+		switch question {
+		case "roots":
+			return `{"roots":[{"uri":"file:///project"}]}`
+		case "model":
+			return `{"role":"assistant","model":"m","content":{"type":"text","text":"hm"}}`
+		}
+		return fmt.Sprintf(`{"action":"accept","content":{%q:"yes"}}`, question)
+	})
+	t.Cleanup(func() { u.Close() })
+	return u
+}
+
+var asking = []string{"2025-06-18", "2025-11-25", "2026-07-28"}
+
+func TestSeveralQuestionsArePutInOneRound(t *testing.T) {
+	for _, revision := range asking {
+		u := asker(t, revision, func(ctx context.Context, _ *mcp.ServerSession) (string, error) {
+			a := mcpserver.NewQuestion(&mcp.ElicitRequest{Params: textForm("a", "a")}, peer.WithKey("a"))
+			text := mcpserver.NewQuestion(&mcp.CreateMessageRequest{MaxTokens: 1, Messages: []mcp.SamplingMessage{}})
+			roots := mcpserver.NewQuestion(&mcp.ListRootsRequest{})
+			if err := mcpserver.Ask(ctx, a, text, roots); err != nil {
+				return "", err
+			}
+			return fmt.Sprint(a.Answer.Action, text.Answer.Model, roots.Answer.Roots[0].URI), nil
+		})
+		got, err := u.use("tool", `{}`)
+		require.NoError(t, err)
+		require.Equal(t, "acceptmfile:///project", got)
+		if revision == "2026-07-28" {
+			require.Equal(t, 2, u.rounds)
+		}
+	}
+}
+
+func TestAQuestionThatCannotBePutFailsAll(t *testing.T) {
+	for _, revision := range asking {
+		u := asker(t, revision, func(ctx context.Context, _ *mcp.ServerSession) (string, error) {
+			err := mcpserver.Ask(ctx,
+				mcpserver.NewQuestion(&mcp.ElicitRequest{Params: &mcp.ElicitRequestURLParams{URL: "https://a.example/x"}}),
+				mcpserver.NewQuestion(&mcp.ListRootsRequest{}))
+			_, lacks := errors.AsType[*connection.CapabilityError](err)
+			return fmt.Sprint(lacks), nil
+		})
+		got, err := u.use("tool", `{}`)
+		require.NoError(t, err)
+		require.Equal(t, "true", got)
+	}
+	require.EqualError(t, mcpserver.Ask(t.Context()), "ask: the context is not that of a server's handler")
+}
+
+func TestAMemoIsWhatJSONMakesOfIt(t *testing.T) {
+	type made struct {
+		Kept string
+		lost string
+	}
+	for _, revision := range asking {
+		runs := 0
+		u := asker(t, revision, func(ctx context.Context, s *mcp.ServerSession) (string, error) {
+			m, err := mcpserver.Memo(ctx, "m", func(context.Context, string) (made, error) {
+				runs++
+				return made{"kept", "lost"}, nil
+			})
+			if err != nil {
+				return "", err
+			}
+			if _, err := s.ElicitForm(ctx, textForm("a", "a")); err != nil {
+				return "", err
+			}
+			_, wrong := mcpserver.Memo(ctx, "m", func(context.Context, string) (int, error) { return 0, nil })
+			_, refused := mcpserver.Memo(ctx, "n", func(context.Context, string) (func(), error) { return nil, nil })
+			return fmt.Sprint(m.Kept, m.lost, wrong != nil, refused), nil
+		})
+		got, err := u.use("tool", `{}`)
+		require.NoError(t, err)
+		require.Equal(t, `kepttrue memo "n": json: unsupported type: func()`, got)
+		require.Equal(t, 1, runs)
+	}
+}
+
+func TestOutsideOfARoundAStepJustRuns(t *testing.T) {
+	for range 2 {
+		var seen string
+		got, err := mcpserver.Memo(t.Context(), "m", func(_ context.Context, key string) (int, error) {
+			seen = key
+			return 1, nil
+		})
+		require.NoError(t, err)
+		require.Equal(t, 1, got)
+		require.NotEmpty(t, seen)
+	}
+	_, err := mcpserver.Memo(t.Context(), "m", func(context.Context, string) (int, error) { return 0, errors.New("busy") })
+	require.EqualError(t, err, "busy")
+}
+
+func TestOutsideOfARoundAViewHandsOnAsItIs(t *testing.T) {
+	near, far := dispatch.Pair(nil, nil)
+	defer near.Close()
+	_, err := mcp.ServerPeer{Outbound: mcpserver.Forward(far)}.CallTool(t.Context(), &mcp.CallToolRequest{Name: "x"})
+	require.EqualValues(t, mcp.CodeMethodNotFound, peer.AsError(err).Code)
+}
+
+func TestKeysThatAreTooShortPanic(t *testing.T) {
+	server := mcpserver.New(info, &mcpserver.Options{Asking: mcpserver.AskOptions{Keys: [][]byte{[]byte("short")}}})
+	require.PanicsWithValue(t, "mcpserver: asking: key 0 has 5 bytes, want 32 or more", func() { server.Kernel() })
+}
+
+// TestThePageShowsWhatIsTested compares the page on asking with the examples.
+func TestThePageShowsWhatIsTested(t *testing.T) {
+	page, err := os.ReadFile("../../docs/asking.md")
+	require.NoError(t, err)
+	source, err := os.ReadFile("ask_example_test.go")
+	require.NoError(t, err)
+	tested := unindented(string(source))
+	snippets := strings.Split(string(page), "```go\n")[1:]
+	require.NotEmpty(t, snippets)
+	for _, snippet := range snippets {
+		code, _, closed := strings.Cut(snippet, "```")
+		require.True(t, closed)
+		require.Contains(t, tested, unindented(code))
+	}
+}
+
+func unindented(code string) string {
+	var lines []string
+	for line := range strings.Lines(code) {
+		lines = append(lines, strings.TrimSpace(line))
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,156 @@
+package mcpserver
+
+import (
+	"context"
+	"sync"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
+)
+
+// audience is everybody who hears of events: sessions, whose revisions have a
+// handshake, and streams, which are requests that the server answers last.
+type audience struct {
+	opts *Options
+
+	mu      sync.Mutex // others may be taken under it, but not the server's
+	members map[listener]struct{}
+	streams int
+	closed  bool
+}
+
+// listener is a member of the audience.
+type listener interface {
+	// wants tells whether an event is of interest.
+	wants(e Event) bool
+	// hear takes an event. It does not block.
+	hear(e Event)
+	// end says that there will be no more events.
+	end()
+}
+
+func (a *audience) begin(opts *Options) {
+	a.opts, a.members = opts, make(map[listener]struct{})
+}
+
+// deliver gives an event to everybody who wants it.
+func (a *audience) deliver(e Event) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for l := range a.members {
+		if l.wants(e) {
+			l.hear(e)
+		}
+	}
+}
+
+// covers tells whether a change of one resource is of interest to who watches
+// another.
+func (o *Options) covers(watched, changed string) bool {
+	return watched == changed || o.SubResource != nil && o.SubResource(watched, changed)
+}
+
+// add makes a listener a member, unless the audience is closed.
+func (a *audience) add(l listener) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.closed {
+		a.members[l] = struct{}{}
+	}
+	return !a.closed
+}
+
+func (a *audience) remove(l listener) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.members, l)
+}
+
+// close ends the streams.
+func (a *audience) close() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.closed = true
+	for l := range a.members {
+		l.end()
+	}
+}
+
+// join makes a session a member for as long as its connection lives.
+func (a *audience) join(_ context.Context, conn *connection.Connection) {
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &session{audience: a, conn: conn, ctx: ctx}
+	if !a.add(s) {
+		cancel()
+		return
+	}
+	conn.OnClose(func(context.Context) error {
+		a.remove(s)
+		cancel()
+		s.sending.Wait()
+		return nil
+	})
+}
+
+// session is a connection with a handshake as a listener. It has a goroutine only
+// while something is to be sent.
+type session struct {
+	audience *audience
+	conn     *connection.Connection
+	ctx      context.Context // ends with the connection
+	mail     mailbox
+	sending  sync.WaitGroup
+}
+
+func (s *session) wants(e Event) bool {
+	switch e.Method {
+	case mcp.MethodToolListChanged, mcp.MethodPromptListChanged, mcp.MethodResourceListChanged:
+		return true // the connection itself drops what was not declared
+	case mcp.MethodResourceUpdated:
+		return s.watches(e.URI)
+	}
+	return false
+}
+
+// watches tells whether the client wants to hear of changes of a resource.
+func (s *session) watches(uri string) bool {
+	state := s.conn.State()
+	if s.audience.opts.SubResource == nil {
+		return state.Subscribed(uri)
+	}
+	for _, watched := range state.Subscriptions() {
+		if s.audience.opts.covers(watched, uri) {
+			return true
+		}
+	}
+	return false
+}
+
+// hear implements listener. It is called under the lock of the audience, from
+// which the session is removed before its goroutine is waited for.
+func (s *session) hear(e Event) {
+	if s.mail.put(e) {
+		s.sending.Go(s.send) // ends when the mailbox is empty, and with the connection
+	}
+}
+
+func (s *session) send() {
+	var events []Event
+	for {
+		var full bool
+		events, full = s.mail.take(events)
+		if full {
+			s.audience.opts.Logger.Warn("notifications dropped: too many wait for one session", "limit", maxWaiting)
+		}
+		if len(events) == 0 || s.ctx.Err() != nil {
+			return
+		}
+		for _, e := range events {
+			if err := s.conn.Notify(s.ctx, e.notification(mcp.RequestID{})); err != nil {
+				s.audience.opts.Logger.Error("notification dropped", "method", e.Method, "error", err)
+			}
+		}
+	}
+}
+
+func (s *session) end() {} // its transport ends it

@@ -1,0 +1,285 @@
+package mcpserver_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/mcpserver"
+)
+
+// change adds and removes one item of each kind.
+func change(s *mcpserver.Server) {
+	mcpserver.AddTool(s, &mcp.Tool{Name: "new"}, forecast)
+	s.RemoveTools("new")
+	s.AddRawPrompt(&mcp.Prompt{Name: "new"}, noPrompt)
+	s.RemovePrompts("new")
+	s.AddResource(&mcp.Resource{URI: "x:new", Name: "new"}, noRead)
+	s.RemoveResources("x:new")
+	s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "z:{a}", Name: "new"}, noTemplate)
+	s.RemoveResourceTemplates("z:{a}")
+}
+
+// notices reads notifications until each of the methods has come once.
+func (c *client) notices(methods ...string) map[string]message {
+	c.t.Helper()
+	seen := map[string]message{}
+	for len(seen) < len(methods) {
+		m := c.receive()
+		require.Empty(c.t, m.ID, "%s %s", m.Result, m.Method)
+		require.Contains(c.t, methods, m.Method)
+		seen[m.Method] = m
+	}
+	return seen
+}
+
+var listChanges = []string{
+	"notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed",
+}
+
+func TestSessionsAreToldOfChanges(t *testing.T) {
+	for _, revision := range revisions[:4] {
+		t.Run(revision, func(t *testing.T) {
+			s := stocked(nil)
+			c := connect(t, s, revision)
+			change(s)
+			for _, m := range c.notices(listChanges...) {
+				require.Empty(t, m.Params)
+			}
+		})
+	}
+}
+
+func TestASessionIsToldOfNothingBeforeItIsInitialized(t *testing.T) {
+	s := stocked(nil)
+	c := dial(t, s, "2025-11-25")
+	c.call("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`)
+	change(s)
+	id := c.start("ping", `{}`)
+	require.Equal(t, fmt.Sprint(id), string(c.receive().ID))
+}
+
+func TestASessionHearsOfTheResourcesItWatches(t *testing.T) {
+	s := stocked(nil)
+	c := connect(t, s, "2025-06-18")
+	require.Empty(t, c.call("resources/subscribe", `{"uri":"x:n1"}`))
+	c.call("resources/subscribe", `{"uri":"x:n2"}`)
+	require.Empty(t, c.call("resources/unsubscribe", `{"uri":"x:n2"}`))
+	c.refused("resources/subscribe", `{"uri":"x:never"}`, -32002)
+	require.NoError(t, s.ResourceUpdated(t.Context(), "x:n2"))
+	require.NoError(t, s.ResourceUpdated(t.Context(), "x:n1"))
+	m := c.receive()
+	require.Equal(t, "notifications/resources/updated", m.Method)
+	require.JSONEq(t, `{"uri":"x:n1"}`, string(m.Params))
+}
+
+func TestAServerThatDeclaresNoSubscriptionsHasNone(t *testing.T) {
+	opts := &mcpserver.Options{Capabilities: mcp.ServerCapabilities{Resources: &mcp.ResourcesCapability{}}}
+	s := mcpserver.New(info, opts)
+	s.AddResource(&mcp.Resource{URI: "x:a", Name: "a"}, noRead)
+	c := connect(t, s, "2025-06-18")
+	c.refused("resources/subscribe", `{"uri":"x:a"}`, mcp.CodeMethodNotFound)
+	c.refused("resources/unsubscribe", `{"uri":"x:a"}`, mcp.CodeMethodNotFound)
+	s.AddResource(&mcp.Resource{URI: "x:b", Name: "b"}, noRead)
+	id := c.start("ping", `{}`)
+	require.Equal(t, fmt.Sprint(id), string(c.receive().ID), "no list change was declared")
+	l := connect(t, s, modern)
+	_, ack := l.listen(`{"resourcesListChanged":true,"resourceSubscriptions":["x:a"]}`)
+	require.JSONEq(t, `{}`, ack)
+}
+
+// listen opens a stream, and returns its id and what is honoured of the filter.
+func (c *client) listen(filter string) (id int, honoured string) {
+	c.t.Helper()
+	id = c.start("subscriptions/listen", fmt.Sprintf(`{"notifications":%s}`, filter))
+	m := c.receive()
+	require.Equal(c.t, "notifications/subscriptions/acknowledged", m.Method, "%+v", m.Error)
+	require.Equal(c.t, fmt.Sprint(id), c.subscription(m.Params))
+	var params struct{ Notifications json.RawMessage }
+	require.NoError(c.t, json.Unmarshal(m.Params, &params))
+	return id, string(params.Notifications)
+}
+
+// subscription is the id of the stream that a message belongs to.
+func (c *client) subscription(params json.RawMessage) string {
+	c.t.Helper()
+	var p struct {
+		Meta map[string]json.RawMessage `json:"_meta"`
+	}
+	require.NoError(c.t, json.Unmarshal(params, &p))
+	return string(p.Meta["io.modelcontextprotocol/subscriptionId"])
+}
+
+func TestAStreamHearsOfWhatItAskedFor(t *testing.T) {
+	s := stocked(nil)
+	c := connect(t, s, modern)
+	id, honoured := c.listen(`{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["x:n1","x:n1","x:never","y:a/n1"],"com.example/more":true}`)
+	require.JSONEq(t, `{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["x:n1","y:a/n1"]}`, honoured)
+	change(s)
+	require.NoError(t, s.ResourceUpdated(t.Context(), "x:n2"))
+	require.NoError(t, s.ResourceUpdated(t.Context(), "y:a/n1"))
+	for _, m := range c.notices(append(listChanges, "notifications/resources/updated")...) {
+		require.Equal(t, fmt.Sprint(id), c.subscription(m.Params))
+		if m.Method == "notifications/resources/updated" {
+			require.Contains(t, string(m.Params), `"uri":"y:a/n1"`)
+		}
+	}
+}
+
+func TestAStreamHearsOfNothingElse(t *testing.T) {
+	s := stocked(nil)
+	c := connect(t, s, modern)
+	_, honoured := c.listen(`{"promptsListChanged":true}`)
+	require.JSONEq(t, `{"promptsListChanged":true}`, honoured)
+	mcpserver.AddTool(s, &mcp.Tool{Name: "new"}, forecast)
+	s.AddRawPrompt(&mcp.Prompt{Name: "new"}, noPrompt)
+	require.Equal(t, "notifications/prompts/list_changed", c.receive().Method)
+	_, honoured = c.listen(`{}`)
+	require.JSONEq(t, `{}`, honoured)
+}
+
+func TestSeveralStreamsOfOneClientAreApart(t *testing.T) {
+	s := stocked(nil)
+	c := connect(t, s, modern)
+	first, _ := c.listen(`{"toolsListChanged":true}`)
+	second, _ := c.listen(`{"toolsListChanged":true}`)
+	mcpserver.AddTool(s, &mcp.Tool{Name: "new"}, forecast)
+	got := []string{c.subscription(c.receive().Params), c.subscription(c.receive().Params)}
+	require.ElementsMatch(t, []string{fmt.Sprint(first), fmt.Sprint(second)}, got)
+
+	c.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, first))
+	c.call("tools/list", `{}`)
+	s.RemoveTools("new")
+	require.Equal(t, fmt.Sprint(second), c.subscription(c.receive().Params))
+}
+
+func TestAChangeOfAPartIsOfInterestWhereTheOptionsSaySo(t *testing.T) {
+	s := stocked(&mcpserver.Options{SubResource: func(watched, changed string) bool { return strings.HasPrefix(changed, watched+"/") }})
+	session := connect(t, s, "2025-11-25")
+	session.call("resources/subscribe", `{"uri":"x:n1"}`)
+	stream := connect(t, s, modern)
+	stream.listen(`{"resourceSubscriptions":["x:n1"]}`)
+	for _, uri := range []string{"x:n2/part", "x:n1/part"} {
+		require.NoError(t, s.ResourceUpdated(t.Context(), uri))
+	}
+	require.Contains(t, string(session.receive().Params), "x:n1/part")
+	require.Contains(t, string(stream.receive().Params), "x:n1/part")
+}
+
+func TestLimitsOfSubscriptionsAreErrorsBeforeTheAcknowledgement(t *testing.T) {
+	s := stocked(&mcpserver.Options{MaxListeners: 1, MaxSubscriptions: 2})
+	c := connect(t, s, modern)
+	c.refused("subscriptions/listen", `{"notifications":{"resourceSubscriptions":["x:n1","x:n2","x:n3"]}}`, mcp.CodeInternal)
+	id, _ := c.listen(`{}`)
+	m := c.refused("subscriptions/listen", `{"notifications":{}}`, mcp.CodeInternal)
+	require.Contains(t, m.Error.Message, "Too many")
+	c.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, id))
+	for { // the place is free when the handler has returned
+		c.ids++
+		c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"subscriptions/listen","params":{"notifications":{},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`, c.ids))
+		if m := c.receive(); m.Error == nil {
+			require.Equal(t, "notifications/subscriptions/acknowledged", m.Method)
+			break
+		}
+	}
+}
+
+func TestAClientThatDoesNotReadLosesItsStreamAndHoldsNobodyUp(t *testing.T) {
+	s := stocked(&mcpserver.Options{SubResource: func(watched, changed string) bool { return watched == "x:n1" }})
+	slow, quick := connect(t, s, modern), connect(t, s, modern)
+	id, _ := slow.listen(`{"resourceSubscriptions":["x:n1"]}`)
+	quick.listen(`{"toolsListChanged":true}`)
+	for i := range 40_000 { // more than the pipe, its buffers and the mailbox take
+		require.NoError(t, s.ResourceUpdated(t.Context(), fmt.Sprintf("x:%s%d", strings.Repeat("n", 200), i)))
+	}
+	mcpserver.AddTool(s, &mcp.Tool{Name: "new"}, forecast)
+	require.Equal(t, "notifications/tools/list_changed", quick.receive().Method)
+	for {
+		m := slow.receive()
+		if m.Method == "" {
+			require.Equal(t, fmt.Sprint(id), string(m.ID))
+			require.Contains(t, m.Error.Message, "waited")
+			break
+		}
+	}
+	slow.listen(`{}`)
+}
+
+func TestManyChangesAtOnceAreOneNotification(t *testing.T) {
+	s := stocked(nil)
+	c := connect(t, s, "2025-11-25")
+	for i := range 500 { // nobody reads meanwhile
+		mcpserver.AddTool(s, &mcp.Tool{Name: fmt.Sprintf("more%d", i)}, forecast)
+	}
+	id, notices := c.start("ping", `{}`), 0
+	for m := c.receive(); string(m.ID) != fmt.Sprint(id); m = c.receive() {
+		notices++
+	}
+	require.Less(t, notices, 500)
+}
+
+// bus is a bus for two servers in one process.
+type bus struct {
+	mu   sync.Mutex
+	subs map[int]func(mcpserver.Event)
+	next int
+	err  error
+}
+
+func (b *bus) Publish(_ context.Context, e mcpserver.Event) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, f := range b.subs {
+		f(e)
+	}
+	return b.err
+}
+
+func (b *bus) Subscribe(f func(mcpserver.Event)) func() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.subs == nil {
+		b.subs = map[int]func(mcpserver.Event){}
+	}
+	b.next++
+	id := b.next
+	b.subs[id] = f
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		delete(b.subs, id)
+	}
+}
+
+func TestABusCarriesEventsToOtherReplicas(t *testing.T) {
+	shared := new(bus)
+	one, two := stocked(&mcpserver.Options{Bus: shared}), stocked(&mcpserver.Options{Bus: shared})
+	first, second := connect(t, one, modern), connect(t, two, "2025-11-25")
+	first.listen(`{"resourceSubscriptions":["x:n1"]}`)
+	second.call("resources/subscribe", `{"uri":"x:n1"}`)
+	require.NoError(t, two.ResourceUpdated(t.Context(), "x:n1"))
+	require.Equal(t, "notifications/resources/updated", first.receive().Method)
+	require.Equal(t, "notifications/resources/updated", second.receive().Method)
+	require.NoError(t, one.Shutdown(t.Context()))
+	require.Len(t, shared.subs, 1)
+	shared.err = context.Canceled
+	require.Error(t, two.ResourceUpdated(t.Context(), "x:n1"))
+	two.RemoveTools("n1") // logs the error
+}
+
+func TestNobodyHearsOfEventsThatAreNone(t *testing.T) {
+	shared := new(bus)
+	s := stocked(&mcpserver.Options{Bus: shared})
+	session, stream := connect(t, s, "2025-11-25"), connect(t, s, modern)
+	stream.listen(`{"toolsListChanged":true}`)
+	require.NoError(t, shared.Publish(t.Context(), mcpserver.Event{Method: "notifications/unknown"}))
+	mcpserver.AddTool(s, &mcp.Tool{Name: "new"}, forecast)
+	require.Equal(t, "notifications/tools/list_changed", session.receive().Method)
+	require.Equal(t, "notifications/tools/list_changed", stream.receive().Method)
+}

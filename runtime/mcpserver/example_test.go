@@ -1,0 +1,159 @@
+package mcpserver_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"net/http"
+	"os"
+	"path/filepath"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/peer"
+)
+
+// A server with one tool, for the program that starts it.
+func Example() {
+	type Input struct {
+		Name string `json:"name" jsonschema:"who is greeted"`
+	}
+	server := mcpserver.New(mcp.Implementation{Name: "greeter", Version: "1.0.0"}, nil)
+	mcpserver.AddTool(server, &mcp.Tool{Name: "greet", Description: "Greets somebody."},
+		func(_ context.Context, _ *mcp.ServerSession, in Input) (string, error) {
+			return "Hello, " + in.Name + "!", nil
+		})
+	if err := server.ServeStdio(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// The same server at a URL, for clients of every revision.
+func ExampleServer_Handler() {
+	server := mcpserver.New(mcp.Implementation{Name: "greeter", Version: "1.0.0"}, nil)
+	http.Handle("/mcp", server.Handler(nil))
+	log.Fatal(http.ListenAndServe("localhost:8080", nil))
+}
+
+// A tool whose arguments have limits and defaults, and whose result has a schema.
+func ExampleAddTool() {
+	type Input struct {
+		City string `json:"city" jsonschema:"the name of the city"`
+		Days int    `json:"days,omitempty" minimum:"1" maximum:"7" default:"1"`
+		Unit string `json:"unit,omitempty" enum:"celsius,fahrenheit" default:"celsius"`
+	}
+	type Forecast struct {
+		Degrees []float64 `json:"degrees"`
+		Unit    string    `json:"unit"`
+	}
+	server := mcpserver.New(mcp.Implementation{Name: "weather", Version: "1.0.0"}, nil)
+	mcpserver.AddTool(server, &mcp.Tool{Name: "forecast", Description: "Tells the weather."},
+		func(_ context.Context, _ *mcp.ServerSession, in Input) (Forecast, error) {
+			if in.City == "Atlantis" {
+				return Forecast{}, mcpserver.Errorf("Nobody knows where %s is. Ask the user for another city.", in.City)
+			}
+			return Forecast{Degrees: make([]float64, in.Days), Unit: in.Unit}, nil
+		})
+
+	client := inProcess(server, nil)
+	defer client.Close()
+	fmt.Println(call(client, "forecast", `{"city": "Oslo", "days": 2}`))
+	fmt.Println(call(client, "forecast", `{"city": "Atlantis"}`))
+	fmt.Println(call(client, "forecast", `{"city": "Oslo", "days": 8}`))
+	// Output:
+	// {"degrees":[0,0],"unit":"celsius"}
+	// Nobody knows where Atlantis is. Ask the user for another city.
+	// The arguments do not fit the tool's schema. Mend this and call it again:
+	// - /days: must be <= 7 but found 8
+}
+
+// A tool that asks the user something before it does what it was called for.
+func ExampleAddTool_elicitation() {
+	type Booking struct {
+		Guests int `json:"guests" minimum:"1" maximum:"12"`
+	}
+	server := mcpserver.New(mcp.Implementation{Name: "waiter", Version: "1.0.0"}, nil)
+	mcpserver.AddTool(server, &mcp.Tool{Name: "book", Description: "Books a table."},
+		func(ctx context.Context, s *mcp.ServerSession, _ struct{}) (string, error) {
+			form, err := connection.FormOf[Booking]()
+			if err != nil {
+				return "", err
+			}
+			answer, err := s.ElicitForm(ctx, &mcp.ElicitRequestFormParams{Message: "How many are you?", RequestedSchema: form})
+			if err != nil {
+				return "", err
+			}
+			if answer.Action != mcp.ElicitActionAccept {
+				return "Then not.", nil
+			}
+			return fmt.Sprintf("A table for %v is booked.", answer.Content["guests"]), nil
+		})
+
+	var user peer.Mux // what the client asks its user
+	mcp.HandleElicit(&user, func(_ context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		fmt.Println(req.Params.(*mcp.ElicitRequestFormParams).Message)
+		return &mcp.ElicitResult{Action: mcp.ElicitActionAccept, Content: map[string]any{"guests": int64(4)}}, nil
+	})
+	client := inProcess(server, &user)
+	defer client.Close()
+	fmt.Println(call(client, "book", `{}`))
+	// Output:
+	// How many are you?
+	// A table for 4 is booked.
+}
+
+// Files of a folder as resources. Their names come from the client: the template
+// lets no ".." pass, and os.Root no link that leads out.
+func ExampleServer_AddResourceTemplate() {
+	folder, err := os.OpenRoot(os.TempDir())
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer folder.Close()
+	server := mcpserver.New(mcp.Implementation{Name: "files", Version: "1.0.0"}, nil)
+	server.AddResourceTemplate(&mcp.ResourceTemplate{Name: "files", URITemplate: "file:///{+path}"},
+		func(_ context.Context, req *mcp.ReadResourceRequest, vars mcpserver.Variables) (*mcp.ReadResourceResult, error) {
+			data, err := folder.ReadFile(filepath.FromSlash(vars.Get("path")))
+			if err != nil {
+				return nil, mcpserver.NotFound(req.URI)
+			}
+			return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{&mcp.TextResourceContents{Text: string(data)}}}, nil
+		})
+	server.CompleteTemplate("file:///{+path}", "path", mcpserver.Values("notes.txt", "todo.txt"))
+}
+
+// inProcess returns the client's end of a connection to a server, past the
+// handshake. The user is whom the client asks, nil for nobody.
+func inProcess(server *mcpserver.Server, user *peer.Mux) *dispatch.Direct {
+	ctx := context.Background()
+	client := connection.ForLoop(nil, &connection.Options{Client: true})
+	opts := &dispatch.Options{Strict: true, Frame: client.Frame}
+	if user != nil {
+		opts.Handler = connection.NewKernel(&connection.KernelOptions{Mux: user}).Handler(client)
+	}
+	channel := server.Direct(opts)
+	must(peer.SendRequest(ctx, channel, &mcp.InitializeRequest{
+		ProtocolVersion: mcp.LatestHandshakeRevision,
+		ClientInfo:      mcp.Implementation{Name: "example", Version: "1"},
+		Capabilities:    mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapability{}},
+	}))
+	if err := channel.Notify(ctx, &mcp.InitializedNotification{}); err != nil {
+		log.Fatal(err)
+	}
+	return channel
+}
+
+// call calls a tool and returns the text of its result.
+func call(client *dispatch.Direct, name, arguments string) string {
+	res := must(peer.SendRequest(context.Background(), client, &mcp.CallToolRequest{Name: name, Arguments: []byte(arguments)}))
+	return res.Content[0].(*mcp.TextContent).Text
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		log.Fatal(err)
+	}
+	return v
+}

@@ -1,0 +1,117 @@
+package mcpserver
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// expression is what stands between braces in a template.
+type expression struct {
+	named     bool   // values come with the names of their variables
+	separator string // between values
+	vars      []variable
+}
+
+type variable struct {
+	name    string
+	explode bool // a list has the expression's separator between its values
+	length  int  // how much of the value there is, 0 for all
+}
+
+// expressions finds what stands between the braces of a template that has been
+// accepted, and how long the rest is.
+func expressions(text string) (list []expression, literal int) {
+	for {
+		before, rest, found := strings.Cut(text, "{")
+		literal += len(before)
+		if !found {
+			return list, literal
+		}
+		inside, after, _ := strings.Cut(rest, "}")
+		list = append(list, newExpression(inside))
+		text = after
+	}
+}
+
+func newExpression(text string) expression {
+	e := expression{separator: ","}
+	switch text[0] {
+	case '+', '#':
+		text = text[1:]
+	case '.', '/':
+		e.separator, text = text[:1], text[1:]
+	case ';':
+		e.named, e.separator, text = true, ";", text[1:]
+	case '?', '&':
+		e.named, e.separator, text = true, "&", text[1:]
+	}
+	for spec := range strings.SplitSeq(text, ",") {
+		var v variable
+		v.name, v.explode = strings.CutSuffix(spec, "*")
+		if name, length, cut := strings.Cut(v.name, ":"); cut {
+			v.name = name
+			v.length, _ = strconv.Atoi(length) // digits, or it would be no template
+		}
+		e.vars = append(e.vars, v)
+	}
+	return e
+}
+
+// assign gives the variables their values out of the text that stands in place of
+// the expression. It is false where the text is none of what the expression could
+// have become.
+func (e *expression) assign(vars Variables, text string) bool {
+	if text == "" && e.named {
+		return true
+	}
+	if e.named {
+		return e.assignNamed(vars, strings.Split(text, e.separator))
+	}
+	if len(e.vars) == 1 && !e.vars[0].explode {
+		return set(vars, e.vars[0], text)
+	}
+	parts := strings.Split(text, e.separator)
+	for i, part := range parts {
+		v := e.vars[min(i, len(e.vars)-1)]
+		if i >= len(e.vars) && !v.explode || !set(vars, v, part) {
+			return false
+		}
+	}
+	return true
+}
+
+// assignNamed takes values by name, in any order.
+func (e *expression) assignNamed(vars Variables, parts []string) bool {
+	for _, part := range parts {
+		name, value, _ := strings.Cut(part, "=")
+		for _, v := range e.vars {
+			if v.name == name && !set(vars, v, value) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// set adds a value to a variable, with its escapes undone.
+func set(vars Variables, v variable, value string) bool {
+	plain, err := url.PathUnescape(value)
+	if err != nil || v.length > 0 && len([]rune(plain)) > v.length {
+		return false
+	}
+	vars[v.name] = append(vars[v.name], plain)
+	return true
+}
+
+// has tells whether a template has a variable.
+func (t *template) has(name string) bool {
+	for _, e := range t.exprs {
+		for _, v := range e.vars {
+			if v.name == name {
+				return true
+			}
+		}
+	}
+	return false
+}

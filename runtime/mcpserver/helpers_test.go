@@ -1,0 +1,164 @@
+package mcpserver_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/mcpserver"
+)
+
+var info = mcp.Implementation{Name: "test", Version: "1"}
+
+// client speaks to a server over a pipe, in raw JSON.
+type client struct {
+	t        *testing.T
+	revision string
+	conn     net.Conn
+	lines    *bufio.Reader
+	served   chan error // what serving returned
+	ids      int
+}
+
+// revisions are all there are, oldest first.
+var revisions = func() (names []string) {
+	for _, r := range mcp.Revisions {
+		names = append(names, r.Revision.String())
+	}
+	return names
+}()
+
+// modern is the revision without a handshake.
+const modern = "2026-07-28"
+
+// connect connects to a server in a revision, past the handshake where there is
+// one.
+func connect(t *testing.T, s *mcpserver.Server, revision string) *client {
+	t.Helper()
+	c := dial(t, s, revision)
+	if revision != modern {
+		c.call("initialize", fmt.Sprintf(`{"protocolVersion":%q,"capabilities":{},"clientInfo":{"name":"c","version":"1"}}`, revision))
+		before := mcpserver.Listeners(s)
+		c.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+		for mcpserver.Listeners(s) == before {
+			runtime.Gosched() // nothing on the wire tells when a notification has been handled
+		}
+	}
+	return c
+}
+
+// dial connects without a handshake.
+func dial(t *testing.T, s *mcpserver.Server, revision string) *client {
+	near, far := net.Pipe()
+	c := &client{t: t, revision: revision, conn: near, lines: bufio.NewReader(near), served: make(chan error, 1)}
+	go func() { c.served <- s.ServeStreams(context.Background(), io.NopCloser(far), far) }() // ends when the pipe is closed
+	t.Cleanup(func() {
+		near.Close()
+		<-c.served
+		c.served <- nil
+	})
+	return c
+}
+
+func (c *client) send(line string) {
+	c.t.Helper()
+	_, err := io.WriteString(c.conn, line+"\n")
+	require.NoError(c.t, err)
+}
+
+// message is any JSON-RPC message.
+type message struct {
+	ID     json.RawMessage
+	Method string
+	Params json.RawMessage
+	Result json.RawMessage
+	Error  *struct {
+		Code    int64
+		Message string
+		Data    json.RawMessage
+	}
+}
+
+func (c *client) receive() message {
+	c.t.Helper()
+	line, err := c.lines.ReadBytes('\n')
+	require.NoError(c.t, err)
+	var m message
+	require.NoError(c.t, json.Unmarshal(line, &m))
+	return m
+}
+
+// start sends a request without waiting for the answer, and returns its id.
+func (c *client) start(method, params string) int {
+	c.t.Helper()
+	c.ids++
+	var p map[string]json.RawMessage
+	require.NoError(c.t, json.Unmarshal([]byte(params), &p))
+	if c.revision == modern {
+		meta := map[string]any{}
+		if p["_meta"] != nil {
+			require.NoError(c.t, json.Unmarshal(p["_meta"], &meta))
+		}
+		meta["io.modelcontextprotocol/protocolVersion"] = modern
+		if meta["io.modelcontextprotocol/clientCapabilities"] == nil {
+			meta["io.modelcontextprotocol/clientCapabilities"] = map[string]any{}
+		}
+		p["_meta"], _ = json.Marshal(meta)
+	}
+	text, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": c.ids, "method": method, "params": p})
+	require.NoError(c.t, err)
+	c.send(string(text))
+	return c.ids
+}
+
+// ask sends a request and returns the answer, skipping notifications.
+func (c *client) ask(method, params string) message {
+	c.t.Helper()
+	id := c.start(method, params)
+	for {
+		m := c.receive()
+		if string(m.ID) == fmt.Sprint(id) && m.Method == "" {
+			return m
+		}
+	}
+}
+
+// call is ask for a request that succeeds, and reads the result into a map.
+func (c *client) call(method, params string) map[string]any {
+	c.t.Helper()
+	m := c.ask(method, params)
+	require.Nil(c.t, m.Error, "%s: %+v", method, m.Error)
+	var res map[string]any
+	require.NoError(c.t, json.Unmarshal(m.Result, &res))
+	return res
+}
+
+// refused is ask for a request that fails with a code.
+func (c *client) refused(method, params string, code int64) message {
+	c.t.Helper()
+	m := c.ask(method, params)
+	require.NotNil(c.t, m.Error, "%s: %s", method, m.Result)
+	require.Equal(c.t, code, m.Error.Code, m.Error.Message)
+	return m
+}
+
+// text is the text of the first block of a tool's result.
+func text(t *testing.T, res map[string]any) string {
+	t.Helper()
+	require.NotEmpty(t, res["content"])
+	return res["content"].([]any)[0].(map[string]any)["text"].(string)
+}
+
+func inEveryRevision(t *testing.T, f func(t *testing.T, revision string)) {
+	for _, r := range revisions {
+		t.Run(r, func(t *testing.T) { f(t, r) })
+	}
+}

@@ -1,0 +1,117 @@
+package mcpserver
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/mcpwright/mcp/runtime/internal/judge"
+	"github.com/mcpwright/mcp/runtime/mcpserver/internal/typed"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// noArguments is what a call without arguments means.
+var noArguments = json.RawMessage("{}")
+
+// argumentsOf returns the arguments of a call. Some clients write null for none.
+func argumentsOf(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 || string(raw) == "null" {
+		return noArguments
+	}
+	return raw
+}
+
+// input reads the arguments of a tool into an In.
+type input[In any] struct {
+	plan   *typed.Plan
+	schema *judge.Schema
+}
+
+// newInput prepares for arguments that are an In and fit a schema. Without a
+// schema it makes one.
+func newInput[In any](s *Server, schema json.RawMessage) (*input[In], json.RawMessage, error) {
+	t := reflect.TypeFor[In]()
+	if schema == nil {
+		var err error
+		if schema, err = s.inputSchema(t); err != nil {
+			return nil, nil, fmt.Errorf("a schema of %s: %w", t, err)
+		}
+	}
+	compiled, err := compileObject(schema)
+	if err != nil {
+		return nil, nil, fmt.Errorf("input schema: %w", err)
+	}
+	plan, err := typed.NewPlan(t, schema)
+	if err != nil {
+		return nil, nil, fmt.Errorf("input schema: %w", err)
+	}
+	return &input[In]{plan, compiled}, schema, nil
+}
+
+// inputSchema makes a schema of a type. A tool takes an object, so any JSON at
+// all means any object.
+func (s *Server) inputSchema(t reflect.Type) (json.RawMessage, error) {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() == reflect.Interface || t == reflect.TypeFor[json.RawMessage]() {
+		return json.RawMessage(`{"type":"object"}`), nil
+	}
+	return typed.Infer(t, &typed.Options{Input: true, Open: s.opts.AllowUnknownArguments, Schemas: s.opts.TypeSchemas})
+}
+
+// compileObject compiles a schema whose root must say that it is for objects.
+func compileObject(schema json.RawMessage) (*judge.Schema, error) {
+	if !forObjects(schema) {
+		return nil, errors.New(`want "type": "object" at the root`)
+	}
+	return judge.Compile(schema)
+}
+
+// forObjects tells whether the root of a schema says that it is for objects.
+func forObjects(schema json.RawMessage) bool {
+	var root struct{ Type any }
+	return unmarshal(schema, &root) == nil && root.Type == "object"
+}
+
+// read reads the arguments of a call. The error is for the model.
+func (i *input[In]) read(raw json.RawMessage) (in In, err error) {
+	raw = argumentsOf(raw)
+	if !i.plan.Judges() {
+		if err := i.schema.Validate(raw); err != nil {
+			return in, badArguments(err)
+		}
+	}
+	if err := i.plan.Read(raw, &in); err != nil {
+		// The schema's own judgement has all that is wrong, not only the first.
+		if judged := i.schema.Validate(raw); judged != nil {
+			err = judged
+		}
+		return in, badArguments(err)
+	}
+	return in, nil
+}
+
+// badArguments tells a model what is wrong with the arguments of a call.
+func badArguments(err error) error {
+	var text strings.Builder
+	for _, p := range problemsOf(err) {
+		text.WriteString("\n- ")
+		text.WriteString(p.String())
+	}
+	return Errorf("The arguments do not fit the tool's schema. Mend this and call it again:%s", text.String())
+}
+
+// problemsOf lists what is wrong with arguments that a schema refuses, or that do
+// not fit the Go type in spite of it.
+func problemsOf(err error) []judge.Problem {
+	if e, ok := errors.AsType[*judge.Error](err); ok {
+		return e.Problems
+	}
+	if e, ok := errors.AsType[*wire.DecodeError](err); ok {
+		return []judge.Problem{{Pointer: e.Pointer, Message: e.Err.Error()}}
+	}
+	return []judge.Problem{{Message: err.Error()}}
+}

@@ -1,0 +1,73 @@
+package rounds
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/mcpwright/mcp/runtime/peer"
+)
+
+var errTooLong = errors.New("longer than any that is made here")
+
+// begin reads what the request brought, and returns the request for its handler.
+// Its state there is that of the handler itself, if it is one that has its own.
+func (r *Round) begin(ctx context.Context, req peer.Message) (peer.Message, error) {
+	answers, sealed := input(r.in, r.frame, req)
+	if answers == nil && sealed == nil {
+		return req, nil
+	}
+	b := &book{fresh: answers}
+	r.book = b // nobody else has the round yet
+	if sealed == nil {
+		return req, nil
+	}
+	s, err := r.unseal(*sealed)
+	if err != nil {
+		r.rules.refused(ctx, r.in.Method, err)
+		return nil, errState
+	}
+	b.state, b.sealed = *s, true
+	return with(req, answers, s.own("")), nil
+}
+
+// own returns the state of another that asked through us, nil where it left
+// none.
+func (s *state) own(whose string) *string {
+	if text, has := s.passed[whose]; has {
+		return &text
+	}
+	return nil
+}
+
+func (r *Round) unseal(sealed string) (*state, error) {
+	if len(sealed) > r.rules.opts.MaxState {
+		return nil, errTooLong
+	}
+	bound, err := binding(r.rules.opts.Audience, r.in, r.frame)
+	if err != nil {
+		return nil, err
+	}
+	content, err := r.rules.sealer.open(sealed, bound)
+	if err != nil {
+		return nil, err
+	}
+	s, err := parse(content)
+	if err != nil {
+		return nil, err
+	}
+	return s, s.fresh(time.Now(), r.rules.opts.Expiry)
+}
+
+// refused logs why request state was refused. Only what the operator can mend is
+// worth more than a whisper, and once is enough.
+func (r *Rules) refused(ctx context.Context, method string, err error) {
+	if !errors.Is(err, errUnknownKey) {
+		r.opts.Logger.DebugContext(ctx, "request state refused", "method", method, "error", err)
+		return
+	}
+	r.unknown.Do(func() {
+		r.opts.Logger.WarnContext(ctx, "request state refused: replicas, and a server that has restarted, "+
+			"need the same keys, see the option Keys of AskOptions; this is logged once", "method", method, "error", err)
+	})
+}

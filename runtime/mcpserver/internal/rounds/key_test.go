@@ -1,0 +1,152 @@
+package rounds_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/mcpserver/internal/rounds"
+	"github.com/mcpwright/mcp/runtime/peer"
+)
+
+// keys returns the keys of what a handler asks in a first run.
+func keys(t *testing.T, asks ...func(ctx context.Context, s *mcp.ServerSession)) []string {
+	t.Helper()
+	c := connect(t, mcp.Revision20260728, newKernel(t, rounds.Options{}, func(ctx context.Context, s *mcp.ServerSession, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		for _, ask := range asks {
+			ask(ctx, s)
+		}
+		return mcp.TextResult("done"), nil
+	}))
+	ask, err := c.try(&mcp.CallToolRequest{Name: "tool"})
+	require.NoError(t, err)
+	return slices.Sorted(maps.Keys(ask.InputRequests))
+}
+
+// asking asks for a message with metadata.
+func asking(metadata string) func(ctx context.Context, s *mcp.ServerSession) {
+	return func(ctx context.Context, s *mcp.ServerSession) {
+		q := message("x")
+		q.Metadata = map[string]json.RawMessage{"m": json.RawMessage(metadata)}
+		_, _ = s.CreateMessage(ctx, q)
+	}
+}
+
+func roots(ctx context.Context, s *mcp.ServerSession) { _, _ = s.ListRoots(ctx) }
+
+func TestAKeyIsThatOfTheContentNotOfTheOrder(t *testing.T) {
+	a, b := asking(`1`), asking(`2`)
+	require.Equal(t, keys(t, a, b, roots), keys(t, roots, b, a))
+	require.Len(t, keys(t, a, b, roots), 3)
+}
+
+func TestEqualQuestionsAreNumbered(t *testing.T) {
+	a := asking(`1`)
+	got := keys(t, a, a, a)
+	require.Equal(t, []string{got[0], got[0] + "#2", got[0] + "#3"}, got)
+	require.Len(t, got[0], 22)
+}
+
+func TestTheSpellingOfJSONDoesNotMatterInAKey(t *testing.T) {
+	want := keys(t, asking(`{"a":{"b":1,"c":[true,null]},"d":"é<"}`))
+	for _, same := range []string{
+		`{"d":"é<","a":{"c":[true,null],"b":1}}`,
+		`{ "a" : { "b" : 1 , "c" : [ true , null ] } , "d" : "\u00e9\u003c" }`,
+	} {
+		require.Equal(t, want, keys(t, asking(same)), same)
+	}
+	for _, other := range []string{
+		`{"a":{"b":1,"c":[null,true]},"d":"é<"}`,
+		`{"a":{"b":1.0,"c":[true,null]},"d":"é<"}`,
+		`{"a":{"b":"1","c":[true,null]},"d":"é<"}`,
+		`{"a":{"b":1,"c":[true,null],"d":"é<"}}`,
+	} {
+		require.NotEqual(t, want, keys(t, asking(other)), other)
+	}
+	require.NotEqual(t, keys(t, asking(`9007199254740993`)), keys(t, asking(`9007199254740992`)), "digit for digit")
+}
+
+// named asks for a text under a key of its own.
+func named(ctx context.Context, s *mcp.ServerSession, key, text string) (*mcp.ElicitResult, error) {
+	return s.With(peer.WithKey(key)).ElicitForm(ctx, form(text, text))
+}
+
+func TestAHandlerMayNameItsQuestions(t *testing.T) {
+	for _, r := range revisions {
+		c := connect(t, r, newKernel(t, rounds.Options{}, func(ctx context.Context, s *mcp.ServerSession, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			var got []any
+			for range 2 {
+				answer, err := named(ctx, s, "user_name", "name")
+				if err != nil {
+					return nil, err
+				}
+				got = append(got, answer.Content["name"])
+			}
+			return mcp.TextResult(fmt.Sprint(got)), nil
+		}))
+		if r == mcp.Revision20260728 {
+			ask, err := c.try(&mcp.CallToolRequest{Name: "tool"})
+			require.NoError(t, err)
+			require.Contains(t, ask.InputRequests, "user_name")
+		}
+		got, err := c.call(`{}`)
+		require.NoError(t, err)
+		require.Equal(t, "[the name the name]", got)
+	}
+}
+
+func TestANameStandsForOneQuestion(t *testing.T) {
+	c := connect(t, mcp.Revision20260728, newKernel(t, rounds.Options{}, func(ctx context.Context, s *mcp.ServerSession, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		_, err := named(ctx, s, "k", "a")
+		if err != nil {
+			return nil, err
+		}
+		_, err = named(ctx, s, "k", "b")
+		return mcp.TextResult(fmt.Sprint(err)), nil
+	}))
+	got, err := c.call(`{}`)
+	require.NoError(t, err)
+	require.Equal(t, `ask: the key "k" is that of another question`, got)
+}
+
+func TestANameIsBoundToItsQuestionWhereStateTravels(t *testing.T) {
+	for _, carries := range []bool{false, true} {
+		text := "a"
+		c := connect(t, mcp.Revision20260728, newKernel(t, rounds.Options{}, func(ctx context.Context, s *mcp.ServerSession, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			if carries {
+				if _, err := remembering(ctx, s, req); err != nil {
+					return nil, err
+				}
+			}
+			answer, err := named(ctx, s, "k", text)
+			if err != nil {
+				return nil, err
+			}
+			return mcp.TextResult(string(answer.Action)), nil
+		}))
+		req := &mcp.CallToolRequest{Name: "tool"}
+		ask, err := c.try(req)
+		require.NoError(t, err)
+		if carries {
+			req = c.again(req, ask)
+			ask, err = c.try(req)
+			require.NoError(t, err)
+		}
+		req = c.again(req, ask)
+		text = "b" // the question has changed, its name has not
+		req.InputResponses["k"].(*mcp.ElicitResult).Content["b"] = "the b"
+		ask, err = c.try(req)
+		if !carries {
+			require.EqualError(t, err, "answered: accept")
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, "b", spoken(ask.InputRequests["k"]))
+	}
+}

@@ -1,0 +1,206 @@
+package rounds_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/mcpserver/internal/rounds"
+)
+
+func roundOf(ctx context.Context) *rounds.Round { return connection.RoundFrom(ctx).(*rounds.Round) }
+
+// ledger counts the runs of steps, and keeps their keys.
+type ledger struct{ keys []string }
+
+// step is a memo that books a run.
+func (l *ledger) step(ctx context.Context, name string) (string, error) {
+	made, err := roundOf(ctx).Memo(ctx, name, func(_ context.Context, key string) (json.RawMessage, error) {
+		l.keys = append(l.keys, key)
+		return json.RawMessage(fmt.Sprintf(`"%s %d"`, name, len(l.keys))), nil
+	})
+	return string(made), err
+}
+
+func TestAMemoIsMadeOnceInAChain(t *testing.T) {
+	for _, r := range revisions {
+		l := new(ledger)
+		c := connect(t, r, newKernel(t, rounds.Options{}, func(ctx context.Context, s *mcp.ServerSession, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			order, err := l.step(ctx, "order")
+			if err != nil {
+				return nil, err
+			}
+			again, err := l.step(ctx, "order")
+			if err != nil {
+				return nil, err
+			}
+			res, err := straight(ctx, s, req)
+			if err != nil {
+				return nil, err
+			}
+			pay, err := l.step(ctx, "pay")
+			if err != nil {
+				return nil, err
+			}
+			return mcp.TextResult(order + again + pay + said(res)), nil
+		}))
+		got, err := c.call(`{}`)
+		require.NoError(t, err)
+		require.Equal(t, `"order 1""order 1""pay 2"the name: wrote the wish{}`, got)
+		require.Len(t, l.keys, 2)
+		require.NotEqual(t, l.keys[0], l.keys[1])
+	}
+}
+
+func TestAStepThatFailsIsRunAgainUnderTheSameKey(t *testing.T) {
+	var seen []string
+	c := connect(t, mcp.Revision20260728, newKernel(t, rounds.Options{}, func(ctx context.Context, s *mcp.ServerSession, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		made, failed := roundOf(ctx).Memo(ctx, "order", func(_ context.Context, key string) (json.RawMessage, error) {
+			seen = append(seen, key)
+			if len(seen) < 3 {
+				return nil, errors.New("busy")
+			}
+			return json.RawMessage(`1`), nil
+		})
+		for i := range 3 {
+			if _, err := s.ElicitForm(ctx, form(fmt.Sprint(i), fmt.Sprint(i))); err != nil {
+				return nil, err
+			}
+		}
+		return mcp.TextResult(fmt.Sprint(string(made), failed)), nil
+	}))
+	got, err := c.call(`{}`)
+	require.NoError(t, err)
+	require.Equal(t, "1<nil>", got)
+	require.Equal(t, []string{seen[0], seen[0], seen[0]}, seen)
+}
+
+func TestAStepThatAsksIsMadeWhenItHasItsAnswer(t *testing.T) {
+	for _, r := range revisions {
+		runs := 0
+		c := connect(t, r, newKernel(t, rounds.Options{}, func(ctx context.Context, s *mcp.ServerSession, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			made, err := roundOf(ctx).Memo(ctx, "m", func(ctx context.Context, _ string) (json.RawMessage, error) {
+				answer, err := s.ElicitForm(ctx, form("a", "a"))
+				if err != nil {
+					return nil, err
+				}
+				runs++
+				return json.Marshal(answer.Content["a"])
+			})
+			if err != nil {
+				return nil, err
+			}
+			if _, err := s.ElicitForm(ctx, form("b", "b")); err != nil {
+				return nil, err
+			}
+			return mcp.TextResult(string(made)), nil
+		}))
+		got, err := c.call(`{}`)
+		require.NoError(t, err)
+		require.Equal(t, `"the a"`, got)
+		require.Equal(t, 1, runs)
+	}
+}
+
+func TestARepeatedRoundHasTheKeysOfItsChain(t *testing.T) {
+	l := new(ledger)
+	c := connect(t, mcp.Revision20260728, newKernel(t, rounds.Options{}, func(ctx context.Context, s *mcp.ServerSession, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		if _, err := l.step(ctx, "first"); err != nil {
+			return nil, err
+		}
+		if _, err := s.ElicitForm(ctx, form("a", "a")); err != nil {
+			return nil, err
+		}
+		_, err := l.step(ctx, "second")
+		return mcp.TextResult("done"), err
+	}))
+	req := second(t, c, arguments(`{}`))
+	for range 2 { // the client sends the second round twice
+		_, err := c.try(req)
+		require.EqualError(t, err, "answered: done")
+	}
+	require.Len(t, l.keys, 3)
+	require.Equal(t, l.keys[1], l.keys[2])
+
+	second(t, c, arguments(`{}`)) // and begins anew
+	require.NotEqual(t, l.keys[0], l.keys[3])
+}
+
+func TestThoseWhoWantTheSameMemoShareIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		runs, free := 0, make(chan struct{})
+		c := connect(t, mcp.Revision20251125, newKernel(t, rounds.Options{}, func(ctx context.Context, _ *mcp.ServerSession, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			got := make(chan string, 2)
+			for range 2 {
+				go func() { // ends when free is closed
+					made, err := roundOf(ctx).Memo(ctx, "m", func(context.Context, string) (json.RawMessage, error) {
+						<-free
+						runs++
+						if runs == 1 {
+							return nil, errors.New("busy")
+						}
+						return json.RawMessage(`1`), nil
+					})
+					got <- fmt.Sprint(string(made), err)
+				}()
+			}
+			synctest.Wait()
+			ended, cancel := context.WithCancelCause(ctx)
+			cancel(errors.New("no time"))
+			_, err := roundOf(ctx).Memo(ended, "m", nil)
+			require.EqualError(t, err, "no time")
+			close(free)
+			return mcp.TextResult(strings.Join(slices.Sorted(slices.Values([]string{<-got, <-got})), " ")), nil
+		}))
+		got, err := c.call(`{}`)
+		require.NoError(t, err)
+		require.Equal(t, "1<nil> busy", got)
+		require.Equal(t, 2, runs, "the one that waited tries itself")
+	})
+}
+
+func TestAQuestionInAMemoIsAnotherThanOutside(t *testing.T) {
+	for _, r := range revisions {
+		c := connect(t, r, newKernel(t, rounds.Options{}, func(ctx context.Context, s *mcp.ServerSession, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			sure := func(ctx context.Context) (string, error) {
+				answer, err := s.ElicitForm(ctx, form("sure", "sure"))
+				if err != nil {
+					return "", err
+				}
+				return fmt.Sprint(answer.Content["sure"]), nil
+			}
+			made, err := roundOf(ctx).Memo(ctx, "first", func(ctx context.Context, _ string) (json.RawMessage, error) {
+				answer, err := sure(ctx)
+				if err != nil {
+					return nil, err
+				}
+				return json.Marshal(answer)
+			})
+			if err != nil {
+				return nil, err
+			}
+			then, err := sure(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return mcp.TextResult(string(made) + then), nil
+		}))
+		n := 0
+		c.answers = func(string) string {
+			n++
+			return fmt.Sprintf(`{"action":"accept","content":{"sure":"%d"}}`, n)
+		}
+		got, err := c.call(`{}`)
+		require.NoError(t, err)
+		require.Equal(t, `"1"2`, got)
+	}
+}

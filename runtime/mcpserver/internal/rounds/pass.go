@@ -1,0 +1,106 @@
+package rounds
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// Call sends a request to another server as part of handling this one. Where
+// that server asks for input, the question is the client's: it is passed on in
+// the answer and its answer back in the next round, or asked at once where that
+// is how questions travel.
+func (r *Round) Call(ctx context.Context, out peer.Outbound, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
+	if r.reports {
+		opts = append([]peer.CallOption{peer.OnProgress(func(p peer.Progress) { r.report(ctx, p) })}, opts...)
+	}
+	call := func(req peer.Message) error { return out.Call(ctx, req, res, opts...) }
+	switch {
+	case !comesAgain(req):
+		return call(req) // its answer is never a question
+	case !r.inAnswer:
+		err := call(req)
+		if ask := asks(nil, err); ask != nil {
+			return r.converse(ctx, req, ask, call)
+		}
+		return err
+	}
+	p, err := r.passage(ctx, req)
+	if err != nil {
+		return err
+	}
+	err = call(with(req, p.answers, p.state))
+	ask := asks(nil, err)
+	if ask == nil {
+		r.update(func(b *book) { b.state.pass(p.id, nil) })
+		return err
+	}
+	return r.passUp(p.id, ask)
+}
+
+func (r *Round) report(ctx context.Context, p peer.Progress) {
+	// The error tells that the handler has returned.
+	_ = mcp.SessionFrom(ctx).ReportProgress(ctx, p)
+}
+
+// passage is what the client brought for another server.
+type passage struct {
+	id      string // begins the keys of that server's questions
+	answers mcp.InputResponses
+	state   *string
+}
+
+// passage finds what was brought for a request to another server. The request is
+// recognised by its content, so that several of them do not meet.
+func (r *Round) passage(ctx context.Context, req peer.Message) (p passage, err error) {
+	params, err := identity(&peer.Inbound{Value: req}, r.frame)
+	if err != nil {
+		return p, fmt.Errorf("pass on %q: %w", req.Method(), err)
+	}
+	sum, err := digestOf(scopeOf(ctx), req.Method(), params)
+	if err != nil {
+		return p, fmt.Errorf("pass on %q: %w", req.Method(), err)
+	}
+	open := r.update(func(b *book) {
+		id := "to:" + sum.String()
+		put(&b.counts, id, b.counts[id]+1)
+		p.id = nth(id, b.counts[id]) + "/"
+		p.state = b.state.own(p.id)
+		for key, answer := range b.fresh {
+			if theirs, ok := strings.CutPrefix(key, p.id); ok {
+				put(&p.answers, theirs, answer)
+				put(&b.used, key, true)
+			}
+		}
+	})
+	if !open {
+		err = errReturned
+	}
+	return p, err
+}
+
+// passUp records the questions and the state of another server.
+func (r *Round) passUp(id string, ask *mcp.InputRequiredResult) error {
+	questions := make(mcp.InputRequests, len(ask.InputRequests))
+	for key, question := range ask.InputRequests {
+		if err := r.permitted(key, question); err != nil {
+			return err
+		}
+		questions[id+key] = question
+	}
+	open := r.update(func(b *book) {
+		for key, question := range questions {
+			put(&b.open, key, question)
+		}
+		b.state.pass(id, ask.RequestState)
+		b.repeat = true
+	})
+	if !open {
+		return errReturned
+	}
+	return &mcp.InputRequiredError{Result: &mcp.InputRequiredResult{InputRequests: questions}}
+}

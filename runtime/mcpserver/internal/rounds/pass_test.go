@@ -1,0 +1,332 @@
+package rounds_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/mcpserver/internal/rounds"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// handing hands on requests by way of the round.
+type handing struct{ peer.Outbound }
+
+func (h handing) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
+	return roundOf(ctx).Call(ctx, h.Outbound, req, res, opts...)
+}
+
+// upstream is a server behind a gateway, as its client sees it that answers
+// nothing by itself. Its answers are in the newest revision.
+func upstream(t testing.TB, h tool) peer.Outbound {
+	return connect(t, mcp.Revision20260728, newKernel(t, rounds.Options{}, h)).servers[0]
+}
+
+// gateways hand on a call in both ways that there are.
+func gateways(t testing.TB, to peer.Outbound) map[string]tool {
+	plain, view := mcp.ServerPeer{Outbound: to}, mcp.ServerPeer{Outbound: handing{to}}
+	return map[string]tool{
+		"a line": func(ctx context.Context, _ *mcp.ServerSession, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return plain.CallTool(ctx, req)
+		},
+		"a view": func(ctx context.Context, _ *mcp.ServerSession, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return view.CallTool(ctx, &mcp.CallToolRequest{Name: "renamed", Arguments: req.Arguments})
+		},
+	}
+}
+
+func TestAGatewayAsksItsClientInEveryRevision(t *testing.T) {
+	for _, r := range revisions {
+		for name, h := range gateways(t, upstream(t, straight)) {
+			t.Run(r.String()+" by "+name, func(t *testing.T) {
+				c := connect(t, r, newKernel(t, rounds.Options{}, h))
+				got, err := c.call(`{"a":1}`)
+				require.NoError(t, err)
+				require.Equal(t, `the name: wrote the wish{"a":1}`, got)
+				require.Equal(t, []string{"name", "wish", "write the wish"}, c.questions())
+			})
+		}
+	}
+}
+
+func TestAGatewayHandsOnPromptsAndResourcesToo(t *testing.T) {
+	to := mcp.ServerPeer{Outbound: handing{upstream(t, straight)}}
+	rules, err := rounds.New(rounds.Options{})
+	require.NoError(t, err)
+	var mux peer.Mux
+	mcp.HandleGetPrompt(&mux, to.GetPrompt)
+	mcp.HandleReadResource(&mux, to.ReadResource)
+	k := connection.NewKernel(&connection.KernelOptions{Mux: &mux, NewRound: rules.Begin})
+	for _, r := range revisions {
+		c := connect(t, r, k)
+		prompt := &mcp.GetPromptRequest{Name: "p"}
+		got, err := settle(c, prompt, func(answers mcp.InputResponses, state *string) {
+			prompt.InputResponses, prompt.RequestState = answers, state
+		})
+		require.NoError(t, err)
+		require.Equal(t, `p"made"the name`, got.Description)
+
+		page := &mcp.ReadResourceRequest{URI: "x:y"}
+		_, err = settle(c, page, func(answers mcp.InputResponses, state *string) {
+			page.InputResponses, page.RequestState = answers, state
+		})
+		require.NoError(t, err)
+	}
+}
+
+func TestAChainOfGatewaysKeepsTheStateOfEach(t *testing.T) {
+	to := upstream(t, remembering)
+	for range 3 {
+		to = upstream(t, gateways(t, to)["a view"])
+		to = upstream(t, gateways(t, to)["a line"])
+	}
+	for _, r := range revisions {
+		got, err := connect(t, r, newKernel(t, rounds.Options{}, gateways(t, to)["a line"])).call(`{}`)
+		require.NoError(t, err)
+		require.Equal(t, `"made"the name`, got)
+	}
+}
+
+func TestAHandlerMayAskAndHandOnToSeveral(t *testing.T) {
+	a := mcp.ServerPeer{Outbound: handing{upstream(t, remembering)}}
+	b := mcp.ServerPeer{Outbound: handing{upstream(t, straight)}}
+	for _, r := range revisions {
+		c := connect(t, r, newKernel(t, rounds.Options{}, func(ctx context.Context, s *mcp.ServerSession, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			own, err := named(ctx, s, "name", "whose")
+			if err != nil {
+				return nil, err
+			}
+			memo := func(name string, p mcp.ServerPeer) (text string, err error) {
+				raw, err := roundOf(ctx).Memo(ctx, name, func(ctx context.Context, _ string) (json.RawMessage, error) {
+					res, err := p.CallTool(ctx, &mcp.CallToolRequest{Name: "x", Arguments: json.RawMessage(`{}`)})
+					if err != nil {
+						return nil, err
+					}
+					return json.Marshal(said(res))
+				})
+				return string(raw), err
+			}
+			one, err := memo("one", a)
+			if err != nil {
+				return nil, err
+			}
+			two, err := memo("two", b)
+			if err != nil {
+				return nil, err
+			}
+			return mcp.TextResult(fmt.Sprint(own.Content["whose"], one, two)), nil
+		}))
+		got, err := c.call(`{}`)
+		require.NoError(t, err)
+		require.Equal(t, `the whose"\"made\"the name""the name: wrote the wish{}"`, got)
+		require.Equal(t, []string{"whose", "name", "name", "wish", "write the wish"}, c.questions())
+	}
+}
+
+func TestWhatIsAskedOfOneServerIsNotToldToAnother(t *testing.T) {
+	var seen []mcp.InputResponses
+	spy := upstream(t, func(_ context.Context, _ *mcp.ServerSession, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		seen = append(seen, req.InputResponses)
+		return mcp.TextResult("seen"), nil
+	})
+	c := connect(t, mcp.Revision20260728, newKernel(t, rounds.Options{}, func(ctx context.Context, s *mcp.ServerSession, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		if _, err := s.ElicitForm(ctx, form("secret", "secret")); err != nil {
+			return nil, err
+		}
+		return mcp.ServerPeer{Outbound: handing{spy}}.CallTool(ctx, req)
+	}))
+	_, err := c.call(`{}`)
+	require.NoError(t, err)
+	require.Equal(t, []mcp.InputResponses{nil}, seen)
+}
+
+func TestTheClientOfAGatewayIsAskedOnlyWhatItDeclared(t *testing.T) {
+	to := upstream(t, straight)
+	for name, h := range gateways(t, to) {
+		k := newKernel(t, rounds.Options{}, h)
+		conn := connection.FromEnvelope("2026-07-28", nil, &mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{}}, nil)
+		_, err := k.Serve(t.Context(), conn, &peer.Inbound{Method: "tools/call", ID: wire.IntID(1), Value: arguments(`{}`)})
+		require.EqualValues(t, mcp.CodeMissingRequiredClientCapability, peer.AsError(err).Code, name)
+	}
+}
+
+// byHand asks by hand, with state and with questions as the rounds say.
+func byHand(asks ...*mcp.InputRequiredResult) tool {
+	n := 0
+	return func(_ context.Context, _ *mcp.ServerSession, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		n++
+		if n <= len(asks) {
+			return nil, fmt.Errorf("by hand: %w", &mcp.InputRequiredError{Result: asks[n-1]})
+		}
+		state := "none"
+		if req.RequestState != nil {
+			state = *req.RequestState
+		}
+		return mcp.TextResult(fmt.Sprint(len(req.InputResponses), " ", state)), nil
+	}
+}
+
+func visit(url string) mcp.InputRequests {
+	return mcp.InputRequests{"v": &mcp.ElicitRequest{Params: &mcp.ElicitRequestURLParams{Message: "go", URL: url}}}
+}
+
+func TestAHandlerMayAskByHand(t *testing.T) {
+	for _, r := range []wire.Revision{mcp.Revision20251125, mcp.Revision20260728} {
+		for want, ask := range map[string]*mcp.InputRequiredResult{
+			"1 none":  {InputRequests: visit("https://a.example/x")},
+			"1 state": {InputRequests: visit("https://a.example/x"), RequestState: new("state")},
+			"1 ":      {InputRequests: visit("https://a.example/x"), RequestState: new("")},
+			"0 only":  {RequestState: new("only")},
+		} {
+			synctest.Test(t, func(t *testing.T) {
+				c := connect(t, r, newKernel(t, rounds.Options{}, byHand(ask)))
+				got, err := c.call(`{}`)
+				require.NoError(t, err)
+				require.Equal(t, want, got)
+			})
+		}
+	}
+}
+
+func TestAHandlerThatAsksForNothingIsInError(t *testing.T) {
+	for _, r := range revisions {
+		c := connect(t, r, newKernel(t, rounds.Options{}, byHand(&mcp.InputRequiredResult{})))
+		_, err := c.call(`{}`)
+		require.EqualValues(t, mcp.CodeInternal, peer.AsError(err).Code)
+		c = connect(t, r, newKernel(t, rounds.Options{}, byHand(&mcp.InputRequiredResult{
+			InputRequests: mcp.InputRequests{"x": &mcp.UnknownInputRequest{Raw: json.RawMessage(`{"method":"x"}`)}},
+		})))
+		_, err = c.call(`{}`)
+		require.EqualValues(t, mcp.CodeInternal, peer.AsError(err).Code)
+	}
+}
+
+func TestHandingOnEndsAfterTheMostRounds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		endless := func(context.Context, *mcp.ServerSession, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			n++
+			return nil, &mcp.InputRequiredError{Result: &mcp.InputRequiredResult{RequestState: new("more")}}
+		}
+		began := time.Now()
+		_, err := connect(t, mcp.Revision20251125, newKernel(t, rounds.Options{}, endless)).call(`{}`)
+		require.EqualError(t, peer.AsError(err), "Too many rounds of questions (code -32603)")
+		require.Equal(t, 11, n)
+		require.Equal(t, 50*time.Millisecond+100*time.Millisecond+200*time.Millisecond+7*250*time.Millisecond, time.Since(began))
+	})
+}
+
+func TestTheEndOfTheRequestEndsHandingOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gone := errors.New("the client has gone")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		k := newKernel(t, rounds.Options{}, func(context.Context, *mcp.ServerSession, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			cancel(gone)
+			return nil, &mcp.InputRequiredError{Result: &mcp.InputRequiredResult{RequestState: new("more")}}
+		})
+		conn := connection.ForLoop(nil, nil)
+		conn.State().SetInitialized()
+		_, err := k.Serve(ctx, conn, &peer.Inbound{Method: "tools/call", ID: wire.IntID(1), Value: arguments(`{}`)})
+		require.ErrorIs(t, err, gone)
+	})
+}
+
+func TestARefusalOfTheClientEndsHandingOn(t *testing.T) {
+	for name, h := range gateways(t, upstream(t, straight)) {
+		k := newKernel(t, rounds.Options{}, h)
+		conn := connection.ForLoop(nil, nil)
+		conn.State().SetClientParams(&mcp.InitializeRequest{Capabilities: *everything()})
+		back := refusing{}
+		_, err := k.Serve(t.Context(), conn, &peer.Inbound{
+			Method: "tools/call", ID: wire.IntID(1), Value: arguments(`{}`), Back: back,
+			Transport: peer.NewTransport("pipe", true, nil, ""),
+		})
+		require.EqualError(t, peer.AsError(err), "no (code -1)", name)
+	}
+}
+
+type refusing struct{ peer.NoChannel }
+
+func (refusing) Call(context.Context, peer.Message, wire.Value, ...peer.CallOption) error {
+	return &peer.Error{Code: -1, Message: "no"}
+}
+
+func TestProgressOfTheServerBehindGoesToTheClient(t *testing.T) {
+	total := 3.0
+	to := upstream(t, func(ctx context.Context, s *mcp.ServerSession, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return mcp.TextResult("done"), s.ReportProgress(ctx, peer.Progress{Done: 1, Total: &total, Message: "on it"})
+	})
+	for _, r := range revisions {
+		c := connect(t, r, newKernel(t, rounds.Options{}, gateways(t, to)["a view"]))
+		var reports []peer.Progress
+		_, err := peer.SendRequest(t.Context(), c.next(), arguments(`{}`), peer.OnProgress(func(p peer.Progress) {
+			reports = append(reports, p)
+		}))
+		require.NoError(t, err)
+		require.Equal(t, []peer.Progress{{Done: 1, Total: &total, Message: "on it"}}, reports)
+	}
+}
+
+func TestErrorsAndOtherRequestsPassAsTheyAre(t *testing.T) {
+	failing := upstream(t, func(context.Context, *mcp.ServerSession, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return nil, &peer.Error{Code: 7, Message: "seven"}
+	})
+	for _, r := range revisions {
+		for name, h := range gateways(t, failing) {
+			_, err := connect(t, r, newKernel(t, rounds.Options{}, h)).call(`{}`)
+			require.EqualError(t, peer.AsError(err), "seven (code 7)", name)
+		}
+		got, err := connect(t, r, newKernel(t, rounds.Options{}, func(ctx context.Context, _ *mcp.ServerSession, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			_, err := mcp.ServerPeer{Outbound: handing{failing}}.Discover(ctx, &mcp.DiscoverRequest{})
+			return mcp.TextResult(fmt.Sprint(err)), nil
+		})).call(`{}`)
+		require.NoError(t, err)
+		require.Equal(t, "<nil>", got)
+	}
+}
+
+// ownRequest is a tool call of a type of the program's own.
+type ownRequest struct{ mcp.CallToolRequest }
+
+func TestARequestOfOnesOwnTypeHasItsAnswers(t *testing.T) {
+	rules, err := rounds.New(rounds.Options{})
+	require.NoError(t, err)
+	var mux peer.Mux
+	peer.Handle(&mux, func(ctx context.Context, req *ownRequest) (*mcp.CallToolResult, error) {
+		if req.Name == "by hand" {
+			return nil, &mcp.InputRequiredError{Result: &mcp.InputRequiredResult{InputRequests: visit("https://a.example/x")}}
+		}
+		return remembering(ctx, mcp.SessionFrom(ctx), nil)
+	})
+	k := connection.NewKernel(&connection.KernelOptions{Mux: &mux, NewRound: rules.Begin})
+	for _, r := range revisions {
+		c := connect(t, r, k)
+		got, err := c.call(`{}`)
+		require.NoError(t, err)
+		require.Equal(t, `"made"the name`, got)
+	}
+	_, err = connect(t, mcp.Revision20251125, k).try(&mcp.CallToolRequest{Name: "by hand"})
+	require.EqualValues(t, mcp.CodeInternal, peer.AsError(err).Code)
+}
+
+func TestAContextThatWasLostIsAnError(t *testing.T) {
+	k := newKernel(t, rounds.Options{}, func(ctx context.Context, _ *mcp.ServerSession, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		_, err := roundOf(ctx).Serve(context.Background(), req, func(context.Context, peer.Message) (wire.Value, error) {
+			return &mcp.InputRequiredResult{InputRequests: visit("https://a.example/x")}, nil
+		})
+		return nil, err
+	})
+	conn := connection.ForLoop(nil, nil)
+	conn.State().SetInitialized()
+	_, err := k.Serve(t.Context(), conn, &peer.Inbound{Method: "tools/call", ID: wire.IntID(1), Value: arguments(`{}`)})
+	require.ErrorContains(t, err, "the context of the request was lost")
+}

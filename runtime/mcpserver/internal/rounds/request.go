@@ -1,0 +1,123 @@
+package rounds
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// input returns what a request brings from the round before. The inbound message
+// is that of the request, for types that are not the protocol's.
+func input(in *peer.Inbound, f *wire.Frame, req peer.Message) (mcp.InputResponses, *string) {
+	switch req := req.(type) {
+	case *mcp.CallToolRequest:
+		return req.InputResponses, req.RequestState
+	case *mcp.GetPromptRequest:
+		return req.InputResponses, req.RequestState
+	case *mcp.ReadResourceRequest:
+		return req.InputResponses, req.RequestState
+	}
+	var p anyParams
+	if err := in.Decode(f, &p); err != nil {
+		return nil, nil // the type has read them as it likes
+	}
+	return p.InputResponses, p.RequestState
+}
+
+// comesAgain tells whether a request can bring something from a round before.
+func comesAgain(req peer.Message) bool {
+	switch req.(type) {
+	case *mcp.CallToolRequest, *mcp.GetPromptRequest, *mcp.ReadResourceRequest:
+		return true
+	}
+	return false
+}
+
+// with returns a copy of a request that brings this from the round before, or
+// the request itself if it cannot.
+func with(req peer.Message, answers mcp.InputResponses, state *string) peer.Message {
+	switch req := req.(type) {
+	case *mcp.CallToolRequest:
+		next := *req
+		next.InputResponses, next.RequestState = answers, state
+		return &next
+	case *mcp.GetPromptRequest:
+		next := *req
+		next.InputResponses, next.RequestState = answers, state
+		return &next
+	case *mcp.ReadResourceRequest:
+		next := *req
+		next.InputResponses, next.RequestState = answers, state
+		return &next
+	}
+	return req
+}
+
+// anyParams reads what the params of all requests have that may come again.
+type anyParams struct{ mcp.InputResponseRequestParams }
+
+// AppendParams implements [wire.Params].
+func (p *anyParams) AppendParams(b []byte, e *wire.Encoder) []byte { return p.AppendJSON(b, e) }
+
+// DecodeParams implements [wire.Params].
+func (p *anyParams) DecodeParams(d *wire.Decoder) { p.DecodeJSON(d) }
+
+var passing = wire.NewMembers("params",
+	wire.Member{Name: "inputResponses", In: wire.Always},
+	wire.Member{Name: "requestState", In: wire.Always},
+	wire.Member{Name: "_meta", In: wire.Always},
+)
+
+// lasting reads the params of a request without what differs from one round to
+// the next.
+type lasting struct{ members map[string]json.RawMessage }
+
+// AppendParams implements [wire.Params].
+func (l *lasting) AppendParams(b []byte, e *wire.Encoder) []byte {
+	start := len(b)
+	return wire.CloseObject(e.Extra(b, l.members, passing), start)
+}
+
+// DecodeParams implements [wire.Params].
+func (l *lasting) DecodeParams(d *wire.Decoder) {
+	for o := d.Object(passing); o.Next(); {
+		if o.Name == "" {
+			l.members = o.Extra(l.members)
+		} else {
+			d.Skip()
+		}
+	}
+}
+
+// identity returns what stays the same of a request from one round to the next,
+// written down.
+func identity(in *peer.Inbound, f *wire.Frame) ([]byte, error) {
+	var l lasting
+	if err := in.Decode(f, &l); err != nil {
+		return nil, err
+	}
+	return wire.AppendParams(nil, &wire.Frame{Checked: true}, &l)
+}
+
+// binding ties request state to the request that it belongs to: its server, its
+// sender, its method, and its params with the name in them.
+func binding(audience string, in *peer.Inbound, f *wire.Frame) ([]byte, error) {
+	params, err := identity(in, f)
+	if err != nil {
+		return nil, err
+	}
+	params, err = canonical(params)
+	if err != nil {
+		return nil, err
+	}
+	principal := ""
+	if in.Transport != nil {
+		principal = in.Transport.Principal()
+	}
+	b := appendText(appendText(appendText(nil, audience), principal), in.Method)
+	sum := sha256.Sum256(append(b, params...))
+	return sum[:], nil
+}

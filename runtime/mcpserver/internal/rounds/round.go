@@ -1,0 +1,206 @@
+package rounds
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// Round goes around the handler of one request. [Rules.Begin] makes it. It is
+// safe for concurrent use.
+type Round struct {
+	rules    *Rules
+	in       *peer.Inbound // not to be read when Serve has returned
+	conn     *connection.Connection
+	frame    *wire.Frame // of the revision being spoken
+	inAnswer bool        // questions travel in the answer
+	reports  bool        // the client wants to hear of progress
+
+	mu     sync.Mutex // no other lock is taken under it
+	closed bool       // the handler has returned
+	book   *book      // nil while there is nothing to remember
+}
+
+// book is what a round remembers. Most need none.
+type book struct {
+	state   state                    // what the round before left, with what this one adds to it
+	sealed  bool                     // the round before left something
+	fresh   mcp.InputResponses       // the answers that the request brought
+	used    map[string]bool          // those that were asked for
+	counts  map[string]int           // how often each key was used
+	names   map[string]digest        // the questions whose keys the handler chose
+	open    mcp.InputRequests        // the questions without answer
+	repeat  bool                     // the request has to come again, questions or not
+	running map[string]chan struct{} // the memos being made; closed when they are
+}
+
+// update is the one door to the book. It refuses when the handler has returned.
+func (r *Round) update(change func(*book)) (open bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return false
+	}
+	if r.book == nil {
+		r.book = new(book)
+	}
+	change(r.book)
+	return true
+}
+
+// close returns the book, which does not change any more, nil where there is
+// none.
+func (r *Round) close() *book {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+	return r.book
+}
+
+// Serve implements [connection.Round].
+func (r *Round) Serve(ctx context.Context, req peer.Message, handler func(context.Context, peer.Message) (wire.Value, error)) (wire.Value, error) {
+	defer r.close() // also when the handler panics
+	if !r.inAnswer {
+		return r.bridge(ctx, req, handler)
+	}
+	req, err := r.begin(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	res, err := handler(ctx, req)
+	return r.finish(ctx, res, err)
+}
+
+// Ask implements [connection.Round]. It does not care whether ctx has ended: a
+// question that is put while others fail belongs into the same round.
+func (r *Round) Ask(ctx context.Context, q *connection.Question, res wire.Value) error {
+	params, err := wire.AppendParams(nil, r.frame, q.Message)
+	if err != nil {
+		return fmt.Errorf("ask %q: %w", q.Method(), err)
+	}
+	sum, err := digestOf(scopeOf(ctx), q.Method(), params)
+	if err != nil {
+		return fmt.Errorf("ask %q: %w", q.Method(), err)
+	}
+	key, brought, err := r.look(q, sum)
+	if err != nil {
+		return err
+	}
+	if brought != nil {
+		if err = r.read(brought, q, res); err == nil {
+			return r.settle(q, key, entry{sum, brought})
+		}
+		r.rules.opts.Logger.DebugContext(ctx, "answer refused: the question is asked again", "method", q.Method(), "error", err)
+	}
+	return r.leave(q, key, sum, params)
+}
+
+// read reads an answer as the result of the method asked, and judges it by the
+// question.
+func (r *Round) read(answer json.RawMessage, q *connection.Question, res wire.Value) error {
+	if err := wire.Decode(answer, r.frame, res); err != nil {
+		return err
+	}
+	return q.Check(res)
+}
+
+// look finds the key of a question and the answer to it, nil where there is
+// none.
+func (r *Round) look(q *connection.Question, sum digest) (key string, answer json.RawMessage, err error) {
+	open := r.update(func(b *book) {
+		if key, err = b.key(q.Key, sum); err == nil {
+			answer = b.answer(key, sum, r.frame)
+		}
+	})
+	if !open {
+		return "", nil, &peer.NoBackChannelError{Method: q.Method()}
+	}
+	return key, answer, err
+}
+
+// settle records an answer that was taken.
+func (r *Round) settle(q *connection.Question, key string, e entry) error {
+	open := r.update(func(b *book) {
+		put(&b.state.asked, key, e)
+		put(&b.used, key, true)
+	})
+	if !open {
+		return &peer.NoBackChannelError{Method: q.Method()}
+	}
+	return nil
+}
+
+// leave records a question that has no answer. What is recorded is a copy: the
+// caller may change its message for the next question.
+func (r *Round) leave(q *connection.Question, key string, sum digest, params []byte) error {
+	form := wire.AppendString([]byte(`{"method":`), q.Method())
+	form = append(append(append(form, `,"params":`...), params...), '}')
+	question, err := mcp.UnmarshalInputRequest(form)
+	if err != nil {
+		return fmt.Errorf("ask %q: %w", q.Method(), err)
+	}
+	open := r.update(func(b *book) {
+		put(&b.state.asked, key, entry{sum: sum})
+		put(&b.open, key, question)
+	})
+	if !open {
+		return &peer.NoBackChannelError{Method: q.Method()}
+	}
+	return &mcp.InputRequiredError{Result: &mcp.InputRequiredResult{
+		InputRequests: mcp.InputRequests{key: question},
+	}}
+}
+
+// key returns the key of one more question. A name stands for one question;
+// equal ones are numbered.
+func (b *book) key(name string, sum digest) (string, error) {
+	key := name
+	if name == "" {
+		key = sum.String()
+	} else if other, has := b.names[name]; has && other != sum {
+		return "", fmt.Errorf("ask: the key %q is that of another question", name)
+	} else {
+		put(&b.names, name, sum)
+	}
+	put(&b.counts, key, b.counts[key]+1)
+	return nth(key, b.counts[key]), nil
+}
+
+// answer returns the answer to a question, nil where there is none. What was
+// answered in a round before stays answered. Where the round before left
+// something, an answer to what it did not ask does not count.
+func (b *book) answer(key string, sum digest, f *wire.Frame) json.RawMessage {
+	asked, known := b.state.asked[key]
+	known = known && asked.sum == sum
+	switch fresh := b.fresh[key]; {
+	case known && asked.answer != nil:
+		return asked.answer
+	case fresh != nil && (known || !b.sealed):
+		return written(f, fresh)
+	}
+	return nil
+}
+
+// written returns an answer as it is on the wire, nil for one that cannot be
+// there.
+func written(f *wire.Frame, answer mcp.InputResponse) json.RawMessage {
+	raw, err := wire.Append(nil, f, answer)
+	if err != nil {
+		return nil
+	}
+	return raw
+}
+
+// put adds to a map that may not be there yet.
+func put[K comparable, V any](m *map[K]V, k K, v V) {
+	if *m == nil {
+		*m = make(map[K]V)
+	}
+	(*m)[k] = v
+}

@@ -1,0 +1,114 @@
+// Package rounds lets the handler of a request ask the client in straight-line
+// code, whether the revision being spoken has requests for that or answers the
+// request with the questions and has it come again.
+//
+// [New] reads the rules that a server has for all of its requests, and
+// [Rules.Begin] makes the [Round] of one request. A [connection.Kernel] calls
+// it:
+//
+//	rules, err := rounds.New(rounds.Options{Audience: info.Name})
+//	...
+//	opts.NewRound = rules.Begin
+//	kernel := connection.NewKernel(&opts)
+//
+// A server keeps nothing between two rounds. What the next one has to know and
+// the client does not bring by itself travels as request state, sealed and bound
+// to the request that it belongs to.
+package rounds
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// What the rules say where the options do not.
+const (
+	DefaultExpiry    = 10 * time.Minute
+	DefaultMaxRounds = 10
+	DefaultMaxState  = 64 << 10
+)
+
+// Options of a server's rounds. The zero value works for one process.
+type Options struct {
+	// Keys seal the request state, the first one all that is new. Nil is a
+	// random key of the process.
+	Keys [][]byte
+	// Expiry is how long a client may take for one round; 0 is
+	// [DefaultExpiry].
+	Expiry time.Duration
+	// MaxRounds is how often a request may be answered with questions; 0 is
+	// [DefaultMaxRounds].
+	MaxRounds int
+	// MaxState bounds the request state in bytes; 0 is [DefaultMaxState].
+	MaxState int
+	// Audience is the server that state is for: another one with the same
+	// keys does not take it.
+	Audience string
+	// Logger takes what clients are not told; nil is [slog.Default].
+	Logger *slog.Logger
+}
+
+// Rules are what all rounds of a server have in common. They are safe for
+// concurrent use.
+type Rules struct {
+	opts    Options
+	sealer  *sealer
+	unknown sync.Once // for the log of keys that are missing
+}
+
+// New reads the options. It fails where they make no sense.
+func New(o Options) (*Rules, error) {
+	if o.Expiry < 0 || o.MaxRounds < 0 || o.MaxState < 0 {
+		return nil, fmt.Errorf("asking: a bound is negative: Expiry %v, MaxRounds %d, MaxState %d", o.Expiry, o.MaxRounds, o.MaxState)
+	}
+	if o.Expiry == 0 {
+		o.Expiry = DefaultExpiry
+	}
+	if o.MaxRounds == 0 {
+		o.MaxRounds = DefaultMaxRounds
+	}
+	if o.MaxState == 0 {
+		o.MaxState = DefaultMaxState
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.Keys == nil {
+		o.Keys = [][]byte{processKey()}
+	}
+	sealer, err := newSealer(o.Keys)
+	if err != nil {
+		return nil, err
+	}
+	return &Rules{opts: o, sealer: sealer}, nil
+}
+
+// Begin makes the round of one request, for
+// [connection.KernelOptions].NewRound.
+func (r *Rules) Begin(ctx context.Context, in *peer.Inbound) connection.Round {
+	conn := connection.From(ctx)
+	revision := conn.State().Negotiated()
+	return &Round{
+		rules: r, in: in, conn: conn,
+		frame:    &frames[revision.Index()],
+		inAnswer: mcp.MethodByName(in.Method).MultiRoundTrip.Has(revision),
+		reports:  !in.Token.IsZero(),
+	}
+}
+
+// frames are how messages of each revision are written.
+var frames = func() []wire.Frame {
+	list := make([]wire.Frame, len(mcp.Revisions))
+	for i, r := range mcp.Revisions {
+		list[i].Revision = r.Revision
+	}
+	return list
+}()

@@ -1,0 +1,302 @@
+package rounds_test
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/mcpserver/internal/rounds"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// logbook is a logger's output.
+type logbook struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (b *logbook) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *logbook) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+func (b *logbook) logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(b, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+// remembering asks with something to carry from the start.
+func remembering(ctx context.Context, s *mcp.ServerSession, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	round := connection.RoundFrom(ctx).(*rounds.Round)
+	first, err := round.Memo(ctx, "first", func(context.Context, string) (json.RawMessage, error) { return json.RawMessage(`"made"`), nil })
+	if err != nil {
+		return nil, err
+	}
+	answer, err := s.ElicitForm(ctx, form("name", "name"))
+	if err != nil {
+		return nil, err
+	}
+	return mcp.TextResult(fmt.Sprint(string(first), answer.Content["name"])), nil
+}
+
+// second returns the request of a second round with state.
+func second(t testing.TB, c *client, first *mcp.CallToolRequest) *mcp.CallToolRequest {
+	t.Helper()
+	ask, err := c.try(first)
+	require.NoError(t, err)
+	require.NotNil(t, ask.RequestState)
+	return c.again(first, ask)
+}
+
+func answered(t testing.TB, err error) {
+	t.Helper()
+	require.EqualError(t, err, `answered: "made"the name`)
+}
+
+// refused requires the one answer that there is to state that is no good.
+func refused(t testing.TB, err error) {
+	t.Helper()
+	e := peer.AsError(err)
+	require.NotNil(t, e, "%v", err)
+	require.Equal(t, peer.Error{Code: mcp.CodeInvalidParams, Message: "Invalid request state"}, *e)
+}
+
+func arguments(text string) *mcp.CallToolRequest {
+	return &mcp.CallToolRequest{Name: "tool", Arguments: json.RawMessage(text)}
+}
+
+func TestStateOpensForTheSameRequestOnly(t *testing.T) {
+	o := rounds.Options{Keys: [][]byte{key}}
+	c := connect(t, mcp.Revision20260728, newKernel(t, o, remembering))
+	req := second(t, c, arguments(`{"a":{"x":1,"y":[1,2]},"b":"é"}`))
+	_, err := c.try(req)
+	answered(t, err)
+
+	for name, change := range map[string]func(*mcp.CallToolRequest){
+		"tool":        func(r *mcp.CallToolRequest) { r.Name = "other" },
+		"argument":    func(r *mcp.CallToolRequest) { r.Arguments = json.RawMessage(`{"a":{"x":2,"y":[1,2]},"b":"é"}`) },
+		"order":       func(r *mcp.CallToolRequest) { r.Arguments = json.RawMessage(`{"a":{"x":1,"y":[2,1]},"b":"é"}`) },
+		"digits":      func(r *mcp.CallToolRequest) { r.Arguments = json.RawMessage(`{"a":{"x":1.0,"y":[1,2]},"b":"é"}`) },
+		"no argument": func(r *mcp.CallToolRequest) { r.Arguments = nil },
+		"more":        func(r *mcp.CallToolRequest) { r.Extra = map[string]json.RawMessage{"more": json.RawMessage(`1`)} },
+	} {
+		changed := *req
+		change(&changed)
+		_, err := c.try(&changed)
+		require.Error(t, err, name)
+		refused(t, err)
+	}
+
+	for _, same := range []string{`{"b":"\u00e9", "a":{"y":[1,2],"x":1}}`} {
+		changed := *req
+		changed.Arguments = json.RawMessage(same)
+		changed.Meta = &mcp.RequestMeta{Extra: map[string]json.RawMessage{"acme/x": json.RawMessage(`1`)}}
+		_, err := c.try(&changed)
+		answered(t, err)
+	}
+}
+
+func TestStateOpensForTheSameServerAndSenderOnly(t *testing.T) {
+	seal := func(audience, principal string) func(req *mcp.CallToolRequest) (wire.Value, error) {
+		k := newKernel(t, rounds.Options{Keys: [][]byte{key}, Audience: audience}, remembering)
+		return func(req *mcp.CallToolRequest) (wire.Value, error) {
+			in := &peer.Inbound{Method: req.Method(), ID: wire.IntID(1), Value: req}
+			if principal != "" {
+				in.Transport = peer.NewTransport("http", false, nil, principal)
+			}
+			conn := connection.FromEnvelope("2026-07-28", nil, everything(), nil)
+			reply, err := k.Serve(t.Context(), conn, in)
+			return reply.Result, err
+		}
+	}
+	serve := seal("a", "ada")
+	res, err := serve(arguments(`{}`))
+	require.NoError(t, err)
+	c := &client{t: t, answers: answer}
+	req := c.again(arguments(`{}`), res.(*mcp.InputRequiredResult))
+	res, err = serve(req)
+	require.NoError(t, err)
+	require.Equal(t, mcp.TextResult(`"made"the name`), res)
+
+	for _, other := range []func(*mcp.CallToolRequest) (wire.Value, error){
+		seal("b", "ada"), seal("a", "bob"), seal("a", ""), seal("", "aada"), seal("aada", ""),
+	} {
+		_, err = other(req)
+		refused(t, err)
+	}
+}
+
+func TestNoByteOfStateCanBeChanged(t *testing.T) {
+	c := connect(t, mcp.Revision20260728, newKernel(t, rounds.Options{Keys: [][]byte{key}}, remembering))
+	req := second(t, c, arguments(`{}`))
+	good := *req.RequestState
+	try := func(state string) {
+		t.Helper()
+		req.RequestState = &state
+		_, err := c.try(req)
+		refused(t, err)
+	}
+	for i := range len(good) {
+		other := byte('A')
+		if good[i] == other {
+			other = 'B'
+		}
+		try(good[:i] + string(other) + good[i+1:])
+	}
+	for _, bad := range []string{
+		"", "x", good[:len(good)-1], good + "A", good + "-TAMPERED", "\n" + good, good + "=",
+		"\x00", strings.Repeat("A", 1<<20), base64.RawURLEncoding.EncodeToString(make([]byte, 100)),
+	} {
+		try(bad)
+	}
+	req.RequestState = &good
+	_, err := c.try(req)
+	answered(t, err)
+}
+
+func TestKeysAreRotated(t *testing.T) {
+	old, recent := []byte(rand.Text()+rand.Text()), []byte(rand.Text()+rand.Text())
+	book := new(logbook)
+	server := func(keys ...[]byte) *client {
+		return connect(t, mcp.Revision20260728, newKernel(t, rounds.Options{Keys: keys, Logger: book.logger()}, remembering))
+	}
+	req := second(t, server(old), arguments(`{}`))
+	both := server(recent, old)
+	_, err := both.try(req)
+	answered(t, err)
+	require.Empty(t, book.String())
+
+	retired := server(recent)
+	for range 3 {
+		_, err = retired.try(req)
+		refused(t, err)
+	}
+	require.Equal(t, 1, strings.Count(book.String(), "level=WARN"))
+	require.Contains(t, book.String(), "the option Keys of AskOptions")
+
+	req = second(t, both, arguments(`{}`))
+	_, err = retired.try(req)
+	answered(t, err)
+}
+
+func TestServersOfAProcessOpenEachOthersStateWithoutKeys(t *testing.T) {
+	a := connect(t, mcp.Revision20260728, newKernel(t, rounds.Options{}, remembering))
+	b := connect(t, mcp.Revision20260728, newKernel(t, rounds.Options{}, remembering))
+	_, err := b.try(second(t, a, arguments(`{}`)))
+	answered(t, err)
+}
+
+func TestStateExpires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := connect(t, mcp.Revision20260728, newKernel(t, rounds.Options{Expiry: time.Minute}, remembering))
+		req := second(t, c, arguments(`{}`))
+		time.Sleep(59 * time.Second)
+		_, err := c.try(req)
+		answered(t, err)
+		time.Sleep(2 * time.Second)
+		_, err = c.try(req)
+		refused(t, err)
+	})
+}
+
+func TestStateFromAClockThatIsAheadOpensWithinAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		// What is good for longer looks like what was made later.
+		for ahead, ok := range map[time.Duration]bool{59 * time.Second: true, 62 * time.Second: false} {
+			from := connect(t, mcp.Revision20260728, newKernel(t, rounds.Options{Expiry: 10*time.Minute + ahead}, remembering))
+			to := connect(t, mcp.Revision20260728, newKernel(t, rounds.Options{}, remembering))
+			_, err := to.try(second(t, from, arguments(`{}`)))
+			if ok {
+				answered(t, err)
+			} else {
+				refused(t, err)
+			}
+		}
+	})
+}
+
+func TestRoundsHaveABound(t *testing.T) {
+	n := 0
+	endless := func(ctx context.Context, s *mcp.ServerSession, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		n++
+		for i := range n {
+			if _, err := s.CreateMessage(ctx, message(fmt.Sprint(i))); err != nil {
+				return nil, err
+			}
+		}
+		return mcp.TextResult("done"), nil
+	}
+	for most, rounds_ := range map[int]int{0: 10, 3: 3, 1: 1} {
+		n = 0
+		book := new(logbook)
+		c := connect(t, mcp.Revision20260728, newKernel(t, rounds.Options{MaxRounds: most, Logger: book.logger()}, endless))
+		_, err := c.call(`{}`)
+		require.EqualError(t, peer.AsError(err), "Too many rounds of questions (code -32603)")
+		require.Len(t, c.questions(), rounds_)
+		require.Contains(t, book.String(), "request given up while it asked for input")
+	}
+}
+
+func TestStateHasABound(t *testing.T) {
+	c := connect(t, mcp.Revision20260728, newKernel(t, rounds.Options{MaxState: 1000}, straight))
+	c.answers = func(q string) string {
+		return fmt.Sprintf(`{"action":"accept","content":{%q:%q}}`, q, strings.Repeat("x", 1000))
+	}
+	_, err := c.call(`{}`)
+	require.EqualError(t, peer.AsError(err), "The answers are too much to be carried to the next round (code -32603)")
+}
+
+func TestAQuestionThatIsNotPutAgainIsForgotten(t *testing.T) {
+	n := 0
+	c := connect(t, mcp.Revision20260728, newKernel(t, rounds.Options{MaxRounds: 100}, func(ctx context.Context, s *mcp.ServerSession, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		n++
+		_, err := roundOf(ctx).Memo(ctx, "m", func(context.Context, string) (json.RawMessage, error) { return json.RawMessage(`1`), nil })
+		require.NoError(t, err)
+		_, err = s.CreateMessage(ctx, message(fmt.Sprint("number ", n)))
+		return nil, err
+	}))
+	req := arguments(`{}`)
+	var first int
+	for i := range 20 {
+		ask, err := c.try(req)
+		require.NoError(t, err)
+		if i == 0 {
+			first = len(*ask.RequestState)
+		}
+		require.LessOrEqual(t, len(*ask.RequestState), first+100, "unanswered questions do not pile up")
+		req = &mcp.CallToolRequest{Name: "tool", Arguments: req.Arguments, RequestState: ask.RequestState}
+	}
+}
+
+func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
+	for _, c := range []struct {
+		o    rounds.Options
+		want string
+	}{
+		{rounds.Options{Keys: [][]byte{}}, "asking: there are no keys"},
+		{rounds.Options{Keys: [][]byte{key, key[:31]}}, "asking: key 1 has 31 bytes, want 32 or more"},
+		{rounds.Options{MaxRounds: -1}, "asking: a bound is negative: Expiry 0s, MaxRounds -1, MaxState 0"},
+	} {
+		_, err := rounds.New(c.o)
+		require.EqualError(t, err, c.want)
+	}
+}

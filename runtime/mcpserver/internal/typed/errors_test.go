@@ -1,0 +1,200 @@
+package typed_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/runtime/mcpserver/internal/typed"
+)
+
+type base struct {
+	ID string `json:"id"`
+}
+
+type tree struct {
+	Name     string  `json:"name"`
+	Children []*tree `json:"children"`
+}
+
+// level is a string in JSON by its own making.
+type level int
+
+func (l *level) UnmarshalText(text []byte) error {
+	*l = level(len(text))
+	return nil
+}
+
+func TestEmbeddedStructsLendTheirFields(t *testing.T) {
+	type outer struct {
+		Base
+		Name string `json:"name"`
+		Over level  `json:"over"`
+	}
+	plan, schema := planOf[outer](t)
+	require.JSONEq(t, `{"type":"object","additionalProperties":false,"required":["id","name","over"],"properties":{
+		"id":{"type":"string"},"name":{"type":"string"},"over":{"type":"string"}}}`, string(schema))
+	var o outer
+	require.NoError(t, plan.Read(json.RawMessage(`{"id":"x","name":"y","over":"four"}`), &o))
+	require.Equal(t, outer{Base: Base{&Inner{"x"}}, Name: "y", Over: 4}, o)
+}
+
+// Base is embedded, and embeds.
+type Base struct{ *Inner }
+
+// Inner is embedded by a pointer.
+type Inner struct {
+	ID string `json:"id"`
+}
+
+func TestAFieldThatLiesDeeperIsHidden(t *testing.T) {
+	text := reflect.TypeFor[string]()
+	part := func(name string) reflect.Type {
+		return reflect.StructOf([]reflect.StructField{{Name: name, Type: text, Tag: `json:"y"`}})
+	}
+	both := func(more ...reflect.StructField) reflect.Type {
+		return reflect.StructOf(append([]reflect.StructField{
+			{Name: "A", Type: part("A1"), Anonymous: true}, {Name: "B", Type: part("B1"), Anonymous: true},
+		}, more...))
+	}
+	_, err := typed.Infer(both(), &typed.Options{Input: true})
+	require.ErrorContains(t, err, `"y"`, "nobody has the name")
+	typ := both(reflect.StructField{Name: "C", Type: text, Tag: `json:"y"`})
+	plan, err := typed.NewPlan(typ, json.RawMessage(`{"type":"object"}`))
+	require.NoError(t, err)
+	v := reflect.New(typ)
+	require.NoError(t, plan.Read(json.RawMessage(`{"y":"mine"}`), v.Interface()))
+	require.Equal(t, "mine", v.Elem().FieldByName("C").String())
+}
+
+func TestARecursiveTypeIsReadWithASchemaOfItsOwn(t *testing.T) {
+	_, err := typed.Infer(reflect.TypeFor[tree](), &typed.Options{})
+	require.ErrorContains(t, err, "cycle")
+	schema := `{"type":"object","$ref":"#/$defs/t","$defs":{"t":{"properties":{"children":{"items":{"$ref":"#/$defs/t"}}}}}}`
+	plan, err := typed.NewPlan(reflect.TypeFor[tree](), json.RawMessage(schema))
+	require.NoError(t, err)
+	require.False(t, plan.Judges())
+	var root tree
+	require.NoError(t, plan.Read(json.RawMessage(`{"name":"a","children":[{"name":"b","children":[null]}]}`), &root))
+	require.Equal(t, tree{"a", []*tree{{"b", []*tree{nil}}}}, root)
+}
+
+func TestTypesThatJSONCannotBeReadInto(t *testing.T) {
+	type many struct {
+		A0, A1, A2, A3, A4, A5, A6, A7, A8, A9, B0, B1, B2, B3, B4, B5, B6, B7, B8, B9, C0, C1, C2, C3, C4, C5, C6, C7, C8, C9, D0, D1, D2 int
+		E0, E1, E2, E3, E4, E5, E6, E7, E8, E9, F0, F1, F2, F3, F4, F5, F6, F7, F8, F9, G0, G1, G2, G3, G4, G5, G6, G7, G8, G9, H0, H1, H2 int
+	}
+	for name, typ := range map[string]reflect.Type{
+		"a channel":        reflect.TypeFor[chan int](),
+		"a function":       reflect.TypeFor[struct{ F func() }](),
+		"keys of numbers":  reflect.TypeFor[map[int]int](),
+		"a list of these":  reflect.TypeFor[[]chan int](),
+		"a pointer to one": reflect.TypeFor[*chan int](),
+		"a map of these":   reflect.TypeFor[map[string]chan int](),
+		"an embedded name": reflect.TypeFor[struct {
+			Named `json:"x"`
+		}](),
+		"an embedded text": reflect.TypeFor[struct{ Word }](),
+		"a hidden embedded": reflect.TypeFor[struct {
+			Named `json:"-"`
+		}](),
+		"too many fields": reflect.TypeFor[many](),
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := typed.NewPlan(typ, json.RawMessage(`{"type":"object"}`))
+			require.Error(t, err)
+		})
+	}
+}
+
+// Named is embedded.
+type Named struct{ N int }
+
+// Word is no struct.
+type Word string
+
+func TestTagsThatMakeNoSense(t *testing.T) {
+	for tag, typ := range map[string]reflect.Type{
+		"minimum": reflect.TypeFor[struct {
+			N int `minimum:"x"`
+		}](),
+		"maxItems": reflect.TypeFor[struct {
+			N []int `maxItems:"x"`
+		}](),
+		"minLength": reflect.TypeFor[struct {
+			N string `minLength:"1.5"`
+		}](),
+		"enum": reflect.TypeFor[struct {
+			N int `enum:"1,x"`
+		}](),
+		"default": reflect.TypeFor[struct {
+			N int `default:"x"`
+		}](),
+		"WORD=": reflect.TypeFor[struct {
+			N int `jsonschema:"minimum=1"`
+		}](),
+		"embedded": reflect.TypeFor[struct{ Word }](),
+	} {
+		_, err := typed.Infer(typ, &typed.Options{Input: true})
+		require.ErrorContains(t, err, tag)
+	}
+	_, err := typed.Infer(reflect.TypeFor[base](), &typed.Options{Schemas: map[reflect.Type]json.RawMessage{reflect.TypeFor[base](): json.RawMessage(`{`)}})
+	require.ErrorContains(t, err, "typed_test.base")
+	_, err = typed.NewPlan(reflect.TypeFor[base](), json.RawMessage(`{"type":"object","properties":{"id":{"type":"string","default":1}}}`))
+	require.ErrorContains(t, err, "default")
+}
+
+func TestAllTagsAreInTheSchema(t *testing.T) {
+	type in struct {
+		Text  string    `json:"text" title:"A text" pattern:"^a" format:"email" default:"abc"`
+		List  []int     `json:"list" minItems:"1" enum:"1,2" default:"[1]"`
+		When  time.Time `json:"when" title:"When"`
+		Ratio *float32  `json:"ratio" maximum:"1"`
+		Num   json.Number
+	}
+	_, schema := planOf[in](t)
+	require.JSONEq(t, `{"type":"object","additionalProperties":false,"required":["when","Num"],"properties":{
+		"text":{"type":"string","title":"A text","pattern":"^a","format":"email","default":"abc"},
+		"list":{"type":"array","items":{"type":"integer","enum":[1,2]},"minItems":1,"default":[1]},
+		"when":{"type":"string","title":"When","format":"date-time"},
+		"ratio":{"type":["null","number"],"maximum":1},
+		"Num":{"type":"number"}}}`, string(schema))
+}
+
+func TestValuesThatDoNotFitTheirFields(t *testing.T) {
+	type in struct {
+		F float32   `json:"f"`
+		U uint64    `json:"u"`
+		B []byte    `json:"b"`
+		W time.Time `json:"w"`
+		P [1]int    `json:"p"`
+	}
+	plan, err := typed.NewPlan(reflect.TypeFor[in](), json.RawMessage(`{"type":"object"}`))
+	require.NoError(t, err)
+	for _, doc := range []string{
+		`{"f":1e300}`, `{"u":-1}`, `{"u":1.5}`, `{"u":"1"}`, `{"u":18446744073709551616}`, `{"u":tru}`, `{"b":"!"}`, `{"w":"x"}`, `{"w":x}`, `{"p":[1,2]}`, `[]`, `{"f":1,"f":2}`,
+	} {
+		require.Error(t, plan.Read(json.RawMessage(doc), new(in)), doc)
+	}
+	var v in
+	require.NoError(t, plan.Read(json.RawMessage(`{"f":null,"u":1e3,"b":null,"p":null,"more":{}}`), &v))
+	require.Equal(t, in{U: 1000}, v)
+}
+
+func TestStringsAreTheOnlyFieldsOfAPrompt(t *testing.T) {
+	list, err := typed.Strings(reflect.TypeFor[struct {
+		A string `json:"a" title:"T" jsonschema:"D"`
+		B string `json:"b,omitempty"`
+	}]())
+	require.NoError(t, err)
+	require.Len(t, list, 2)
+	require.Equal(t, "T", list[0].Title)
+	require.True(t, list[1].Optional)
+	for _, typ := range []reflect.Type{reflect.TypeFor[int](), reflect.TypeFor[struct{ N int }](), reflect.TypeFor[struct{ Word }]()} {
+		_, err := typed.Strings(typ)
+		require.Error(t, err)
+	}
+}

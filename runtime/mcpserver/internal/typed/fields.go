@@ -1,0 +1,93 @@
+package typed
+
+import (
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// field is a field of a struct as JSON sees it.
+type field struct {
+	reflect.StructField
+	name     string
+	optional bool
+	tagged   bool // the name is the tag's
+}
+
+// fieldsOf lists the fields of a struct that JSON has, those of embedded structs
+// among them, where encoding/json would have them.
+func fieldsOf(t reflect.Type) ([]field, error) {
+	var all []field
+	for _, sf := range reflect.VisibleFields(t) {
+		tag := sf.Tag.Get("json")
+		name, rest, _ := strings.Cut(tag, ",")
+		switch {
+		case tag == "-":
+			if sf.Anonymous {
+				return nil, fmt.Errorf("%s: the embedded %s cannot be left out", t, sf.Name)
+			}
+			continue
+		case sf.Anonymous:
+			if deref(sf.Type).Kind() != reflect.Struct || name != "" {
+				return nil, fmt.Errorf("%s: the embedded %s: give the field a name, or embed a struct without one", t, sf.Name)
+			}
+			continue
+		case !sf.IsExported():
+			continue
+		}
+		f := field{StructField: sf, name: name, tagged: name != ""}
+		if !f.tagged {
+			f.name = sf.Name
+		}
+		for option := range strings.SplitSeq(rest, ",") {
+			f.optional = f.optional || option == "omitempty" || option == "omitzero"
+		}
+		all = append(all, f)
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(f field) bool { return hidden(f, all) }), nil
+}
+
+// hidden tells whether another field has the name: one that lies less deep, or
+// as deep and tagged, or with equal rights, in which case nobody has it.
+func hidden(f field, all []field) bool {
+	for _, other := range all {
+		if other.name != f.name || slices.Equal(other.Index, f.Index) {
+			continue
+		}
+		switch {
+		case len(other.Index) < len(f.Index):
+			return true
+		case len(other.Index) == len(f.Index) && (other.tagged || !f.tagged):
+			return true
+		}
+	}
+	return false
+}
+
+func deref(t reflect.Type) reflect.Type {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t
+}
+
+var (
+	unmarshaler     = reflect.TypeFor[json.Unmarshaler]()
+	marshaler       = reflect.TypeFor[json.Marshaler]()
+	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
+	textMarshaler   = reflect.TypeFor[encoding.TextMarshaler]()
+)
+
+// customJSON tells whether a type has JSON of its own making.
+func customJSON(t reflect.Type) bool { return either(t, unmarshaler, marshaler) }
+
+// customText tells whether a type is a string in JSON by its own making.
+func customText(t reflect.Type) bool { return either(t, textUnmarshaler, textMarshaler) }
+
+func either(t, a, b reflect.Type) bool {
+	p := reflect.PointerTo(t)
+	return p.Implements(a) || p.Implements(b)
+}

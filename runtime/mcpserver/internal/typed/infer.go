@@ -1,0 +1,177 @@
+package typed
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// Options say how a schema is made of a type.
+type Options struct {
+	// Input is for schemas of what comes in: pointers are optional, lists and
+	// maps are never null. Otherwise it is of what encoding/json writes.
+	Input bool
+	// Open lets objects have members that their type does not know.
+	Open bool
+	// Schemas are those of types that have JSON of their own making.
+	Schemas map[reflect.Type]json.RawMessage
+}
+
+// Infer makes the schema of a type. Beside the tags json and jsonschema, the
+// latter for the description, fields may have title, default, enum, format,
+// pattern, minimum, maximum, minLength, maxLength, minItems and maxItems, which
+// are as in JSON Schema, with commas between the values of an enum, and header,
+// which is "x-mcp-header".
+func Infer(t reflect.Type, opts *Options) (json.RawMessage, error) {
+	known := map[reflect.Type]*jsonschema.Schema{
+		bytesType:                          {Types: []string{"null", "string"}, ContentEncoding: "base64"},
+		reflect.TypeFor[json.RawMessage](): {},
+		reflect.TypeFor[json.Number]():     {Type: "number"},
+	}
+	if opts.Input {
+		known[bytesType] = &jsonschema.Schema{Type: "string", ContentEncoding: "base64"}
+	}
+	for t, text := range opts.Schemas {
+		known[t] = new(jsonschema.Schema)
+		if err := json.Unmarshal(text, known[t]); err != nil {
+			return nil, fmt.Errorf("the schema given for %s: %w", t, err)
+		}
+	}
+	findCustom(t, known, map[reflect.Type]bool{})
+	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: known})
+	if err != nil {
+		return nil, err
+	}
+	r := refiner{opts: opts, known: known}
+	if err := r.refine(t, s); err != nil {
+		return nil, err
+	}
+	if t.Kind() == reflect.Map {
+		s.Type, s.Types = "object", nil // as a whole it is not null
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		return nil, fmt.Errorf("write the schema of %s: %w", t, err)
+	}
+	return wire.Compact(text)
+}
+
+var bytesType = reflect.TypeFor[[]byte]()
+
+// standard are the types of the standard library whose strings the library behind
+// this package knows.
+var standard = map[reflect.Type]bool{reflect.TypeFor[time.Time](): true, reflect.TypeFor[slog.Level](): true}
+
+// findCustom finds the types that have JSON of their own making and gives them
+// the schema that anything fits, or that of strings.
+func findCustom(t reflect.Type, known map[reflect.Type]*jsonschema.Schema, seen map[reflect.Type]bool) {
+	if t = deref(t); seen[t] || known[t] != nil || standard[t] {
+		return
+	}
+	seen[t] = true
+	switch {
+	case customJSON(t):
+		known[t] = &jsonschema.Schema{}
+		return
+	case customText(t):
+		known[t] = &jsonschema.Schema{Type: "string"}
+		return
+	}
+	switch t.Kind() {
+	case reflect.Slice, reflect.Array, reflect.Map:
+		findCustom(t.Elem(), known, seen)
+	case reflect.Struct:
+		for _, f := range reflect.VisibleFields(t) {
+			findCustom(f.Type, known, seen)
+		}
+	}
+}
+
+// refiner goes over a schema that was made of a type and adds what the tags say.
+type refiner struct {
+	opts  *Options
+	known map[reflect.Type]*jsonschema.Schema
+}
+
+func (r *refiner) refine(t reflect.Type, s *jsonschema.Schema) error {
+	t = deref(t)
+	switch known := r.known[t]; {
+	case known != nil && anything(known):
+		s.Type, s.Types = "", nil // a pointer to anything would only be null
+		return nil
+	case known != nil || standard[t]:
+		return nil
+	}
+	switch t.Kind() {
+	case reflect.Slice, reflect.Array:
+		r.notNull(s)
+		sayAnything(s.Items)
+		return r.refine(t.Elem(), s.Items)
+	case reflect.Map:
+		if !r.opts.Input { // a nil map is written as null
+			s.Type, s.Types = "", []string{"null", "object"}
+		}
+		r.notNull(s)
+		return r.refine(t.Elem(), s.AdditionalProperties)
+	case reflect.Struct:
+		return r.object(t, s)
+	}
+	return nil
+}
+
+// notNull takes null from what a list or map may be, in input.
+func (r *refiner) notNull(s *jsonschema.Schema) {
+	if rest := slices.DeleteFunc(slices.Clone(s.Types), func(t string) bool { return t == "null" }); r.opts.Input && len(rest) == 1 {
+		s.Type, s.Types = rest[0], nil
+	}
+}
+
+// sayAnything keeps a schema that anything fits from being written as true,
+// which is a schema but not one that every model's maker knows.
+func sayAnything(s *jsonschema.Schema) {
+	if anything(s) {
+		s.Description = "any JSON value"
+	}
+}
+
+// anything tells whether everything fits a schema.
+func anything(s *jsonschema.Schema) bool {
+	text, err := json.Marshal(s)
+	return err == nil && string(text) == "true"
+}
+
+func (r *refiner) object(t reflect.Type, s *jsonschema.Schema) error {
+	fields, err := fieldsOf(t)
+	if err != nil {
+		return err
+	}
+	if r.opts.Open {
+		s.AdditionalProperties = nil
+	}
+	for name := range s.Properties {
+		if !slices.ContainsFunc(fields, func(f field) bool { return f.name == name }) {
+			return fmt.Errorf("%s: several fields are called %q", t, name)
+		}
+	}
+	for _, f := range fields {
+		member := s.Properties[f.name]
+		if err := r.refine(f.Type, member); err != nil {
+			return err
+		}
+		if err := applyTags(f.StructField, member); err != nil {
+			return fmt.Errorf("%s.%s: %w", t, f.Name, err)
+		}
+		sayAnything(member)
+		if member.Default != nil || r.opts.Input && f.Type.Kind() == reflect.Pointer {
+			s.Required = slices.DeleteFunc(s.Required, func(name string) bool { return name == f.name })
+		}
+	}
+	return nil
+}

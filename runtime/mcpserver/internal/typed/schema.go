@@ -1,0 +1,158 @@
+package typed
+
+import (
+	"encoding/json"
+	"math/big"
+	"slices"
+)
+
+// schema is a schema as far as a plan can judge by it. Nil stands for one that
+// anything fits.
+type schema struct {
+	types          []string // nil for all
+	nullable       bool     // null is among them
+	enum           []string // of strings; nil for all
+	minimum        *big.Rat
+	maximum        *big.Rat
+	minLength      *int
+	maxLength      *int
+	minItems       *int
+	maxItems       *int
+	items          *schema
+	properties     map[string]*schema
+	required       []string
+	additional     *schema // of what properties do not have
+	closed         bool    // nothing but properties
+	hasDefault     bool
+	byDefault      json.RawMessage
+	beyond         bool // it says more than a plan can judge, here
+	beyondAnywhere bool // here or further inside
+}
+
+// parseSchema reads a schema.
+func parseSchema(text json.RawMessage) *schema {
+	var always bool
+	if json.Unmarshal(text, &always) == nil {
+		return &schema{beyond: !always, beyondAnywhere: !always}
+	}
+	var keywords map[string]json.RawMessage
+	s := new(schema)
+	if json.Unmarshal(text, &keywords) != nil {
+		s.beyond = true
+	}
+	for name, value := range keywords {
+		if !s.keyword(name, value) {
+			s.beyond = true
+		}
+	}
+	s.beyondAnywhere = s.beyond
+	for _, part := range s.parts() {
+		s.beyondAnywhere = s.beyondAnywhere || part.beyondAnywhere
+	}
+	return s
+}
+
+// parts are the schemas inside a schema.
+func (s *schema) parts() []*schema {
+	var parts []*schema
+	for _, p := range s.properties {
+		parts = append(parts, p)
+	}
+	for _, p := range []*schema{s.items, s.additional} {
+		if p != nil {
+			parts = append(parts, p)
+		}
+	}
+	return parts
+}
+
+// keyword reads one keyword, and tells whether a plan can judge by it.
+func (s *schema) keyword(name string, value json.RawMessage) bool {
+	switch name {
+	case "title", "description", "examples", "deprecated", "readOnly", "writeOnly", "format",
+		"contentEncoding", "contentMediaType", "x-mcp-header", "$comment":
+		return true
+	case "$schema":
+		return string(value) == `"https://json-schema.org/draft/2020-12/schema"`
+	case "type":
+		return s.readTypes(value)
+	case "enum":
+		return json.Unmarshal(value, &s.enum) == nil && s.enum != nil
+	case "minimum":
+		return readBound(value, &s.minimum)
+	case "maximum":
+		return readBound(value, &s.maximum)
+	case "minLength":
+		return json.Unmarshal(value, &s.minLength) == nil
+	case "maxLength":
+		return json.Unmarshal(value, &s.maxLength) == nil
+	case "minItems":
+		return json.Unmarshal(value, &s.minItems) == nil
+	case "maxItems":
+		return json.Unmarshal(value, &s.maxItems) == nil
+	case "items":
+		s.items = parseSchema(value)
+		return true
+	case "properties":
+		return s.readProperties(value)
+	case "required":
+		return json.Unmarshal(value, &s.required) == nil
+	case "additionalProperties":
+		s.closed = string(value) == "false"
+		if !s.closed {
+			s.additional = parseSchema(value)
+		}
+		return true
+	case "default":
+		s.hasDefault, s.byDefault = true, value
+		return true
+	}
+	return false
+}
+
+func (s *schema) readTypes(value json.RawMessage) bool {
+	var one string
+	if json.Unmarshal(value, &one) == nil {
+		s.types = []string{one}
+	} else if json.Unmarshal(value, &s.types) != nil || s.types == nil {
+		return false
+	}
+	s.nullable = slices.Contains(s.types, "null")
+	return true
+}
+
+func (s *schema) readProperties(value json.RawMessage) bool {
+	var list map[string]json.RawMessage
+	if json.Unmarshal(value, &list) != nil {
+		return false
+	}
+	s.properties = make(map[string]*schema, len(list))
+	for name, text := range list {
+		s.properties[name] = parseSchema(text)
+	}
+	return true
+}
+
+func readBound(value json.RawMessage, to **big.Rat) bool {
+	bound, ok := new(big.Rat).SetString(string(value))
+	*to = bound
+	return ok
+}
+
+// only tells whether a value must be of one type, or null.
+func (s *schema) only(name string) bool {
+	rest := slices.DeleteFunc(slices.Clone(s.types), func(t string) bool { return t == "null" })
+	return len(rest) == 1 && rest[0] == name
+}
+
+// free tells whether anything fits, apart from annotations.
+func (s *schema) free() bool {
+	return s == nil || s.types == nil && !s.restricted()
+}
+
+// restricted tells whether a schema has a keyword beside type.
+func (s *schema) restricted() bool {
+	return s.enum != nil || s.minimum != nil || s.maximum != nil || s.minLength != nil || s.maxLength != nil ||
+		s.minItems != nil || s.maxItems != nil || s.items != nil || s.properties != nil || s.required != nil ||
+		s.closed || s.additional != nil || s.beyond
+}

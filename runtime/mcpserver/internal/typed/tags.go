@@ -1,0 +1,123 @@
+package typed
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// applyTags adds to the schema of a field what its tags say.
+func applyTags(sf reflect.StructField, s *jsonschema.Schema) error {
+	g := tags{tag: sf.Tag}
+	s.Title = or(sf.Tag.Get("title"), s.Title)
+	s.Pattern = or(sf.Tag.Get("pattern"), s.Pattern)
+	s.Format = or(sf.Tag.Get("format"), s.Format)
+	if deref(sf.Type) == reflect.TypeFor[time.Time]() && s.Format == "" {
+		s.Format = "date-time"
+	}
+	number(&g, "minimum", &s.Minimum, parseFloat)
+	number(&g, "maximum", &s.Maximum, parseFloat)
+	number(&g, "minLength", &s.MinLength, strconv.Atoi)
+	number(&g, "maxLength", &s.MaxLength, strconv.Atoi)
+	number(&g, "minItems", &s.MinItems, strconv.Atoi)
+	number(&g, "maxItems", &s.MaxItems, strconv.Atoi)
+	if header, has := sf.Tag.Lookup("header"); has {
+		s.Extra = map[string]any{"x-mcp-header": header}
+	}
+	g.enum(s)
+	g.byDefault(s)
+	return g.err
+}
+
+func or(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// tags reads the tags of a field. The first one that makes no sense is kept.
+type tags struct {
+	tag reflect.StructTag
+	err error
+}
+
+func (g *tags) fail(key string, err error) {
+	if g.err == nil {
+		g.err = fmt.Errorf("tag %s: %w", key, err)
+	}
+}
+
+func number[T any](g *tags, key string, to **T, parse func(string) (T, error)) {
+	text, has := g.tag.Lookup(key)
+	if !has {
+		return
+	}
+	v, err := parse(text)
+	if err != nil {
+		g.fail(key, err)
+	}
+	*to = &v
+}
+
+func parseFloat(text string) (float64, error) { return strconv.ParseFloat(text, 64) }
+
+// enum reads the values that a field, or each item of a list, may have.
+func (g *tags) enum(s *jsonschema.Schema) {
+	text, has := g.tag.Lookup("enum")
+	if !has {
+		return
+	}
+	if s.Items != nil {
+		s = s.Items
+	}
+	for word := range strings.SplitSeq(text, ",") {
+		v, err := value(s, word)
+		if err != nil {
+			g.fail("enum", err)
+		}
+		s.Enum = append(s.Enum, v)
+	}
+}
+
+// byDefault reads the value that is meant where a field is absent: the text
+// itself for strings, JSON for everything else.
+func (g *tags) byDefault(s *jsonschema.Schema) {
+	text, has := g.tag.Lookup("default")
+	if !has {
+		return
+	}
+	v, err := value(s, text)
+	if err != nil {
+		g.fail("default", err)
+		return
+	}
+	s.Default, _ = json.Marshal(v) // a string, or JSON already
+}
+
+// value is a text as a value that a schema is for.
+func value(s *jsonschema.Schema, text string) (any, error) {
+	if hasType(s, "string") {
+		return text, nil
+	}
+	var v json.RawMessage
+	err := json.Unmarshal([]byte(text), &v)
+	return v, err
+}
+
+func hasType(s *jsonschema.Schema, name string) bool {
+	if s.Type == name {
+		return true
+	}
+	for _, t := range s.Types {
+		if t == name {
+			return true
+		}
+	}
+	return false
+}

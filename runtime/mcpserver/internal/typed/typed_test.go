@@ -1,0 +1,151 @@
+package typed_test
+
+import (
+	"encoding/json"
+	"math"
+	"math/big"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/runtime/internal/judge"
+	"github.com/mcpwright/mcp/runtime/mcpserver/internal/typed"
+)
+
+type address struct {
+	Street string `json:"street" minLength:"1"`
+	No     uint16 `json:"no,omitempty" default:"1"`
+}
+
+type order struct {
+	Name    string            `json:"name" jsonschema:"who orders" minLength:"2" maxLength:"5"`
+	Size    string            `json:"size,omitempty" enum:"s,m,l" default:"m"`
+	Count   int               `json:"count" minimum:"1" maximum:"10"`
+	Price   float64           `json:"price,omitempty" minimum:"0.5"`
+	Fast    bool              `json:"fast,omitempty"`
+	Tags    []string          `json:"tags,omitempty" maxItems:"2" enum:"a,b"`
+	To      *address          `json:"to"`
+	Labels  map[string]int8   `json:"labels,omitempty"`
+	Big     uint64            `json:"big,omitempty"`
+	Pair    [2]int            `json:"pair,omitempty"`
+	When    time.Time         `json:"when,omitzero"`
+	Data    []byte            `json:"data,omitempty"`
+	Raw     json.RawMessage   `json:"raw,omitempty"`
+	Any     any               `json:"any,omitempty"`
+	Nested  []address         `json:"nested,omitempty"`
+	Strings map[string]string `json:"strings,omitempty"`
+	hidden  int
+	Region  string `json:"region,omitempty" header:"Region"`
+	Left    string `json:"-"`
+}
+
+var _ = order{}.hidden
+
+func planOf[T any](t *testing.T) (*typed.Plan, json.RawMessage) {
+	t.Helper()
+	schema, err := typed.Infer(reflect.TypeFor[T](), &typed.Options{Input: true})
+	require.NoError(t, err)
+	plan, err := typed.NewPlan(reflect.TypeFor[T](), schema)
+	require.NoError(t, err)
+	return plan, schema
+}
+
+func TestASchemaSaysWhatTypeAndTagsSay(t *testing.T) {
+	plan, schema := planOf[order](t)
+	require.True(t, plan.Judges())
+	require.JSONEq(t, `{
+		"type": "object", "additionalProperties": false, "required": ["name", "count"],
+		"properties": {
+			"name": {"type": "string", "description": "who orders", "minLength": 2, "maxLength": 5},
+			"size": {"type": "string", "enum": ["s", "m", "l"], "default": "m"},
+			"count": {"type": "integer", "minimum": 1, "maximum": 10},
+			"price": {"type": "number", "minimum": 0.5},
+			"fast": {"type": "boolean"},
+			"tags": {"type": "array", "maxItems": 2, "items": {"type": "string", "enum": ["a", "b"]}},
+			"to": {"type": ["null", "object"], "additionalProperties": false, "required": ["street"], "properties": {
+				"street": {"type": "string", "minLength": 1}, "no": {"type": "integer", "minimum": 0, "maximum": 65535, "default": 1}
+			}},
+			"labels": {"type": "object", "additionalProperties": {"type": "integer", "minimum": -128, "maximum": 127}},
+			"big": {"type": "integer", "minimum": 0},
+			"pair": {"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2},
+			"when": {"type": "string", "format": "date-time"},
+			"data": {"type": "string", "contentEncoding": "base64"},
+			"raw": {"description": "any JSON value"}, "any": {"description": "any JSON value"},
+			"nested": {"type": "array", "items": {"type": "object", "additionalProperties": false, "required": ["street"], "properties": {
+				"street": {"type": "string", "minLength": 1}, "no": {"type": "integer", "minimum": 0, "maximum": 65535, "default": 1}
+			}}},
+			"strings": {"type": "object", "additionalProperties": {"type": "string"}},
+			"region": {"type": "string", "x-mcp-header": "Region"}
+		}
+	}`, string(schema))
+}
+
+func TestADocumentIsReadIntoTheFields(t *testing.T) {
+	plan, _ := planOf[order](t)
+	var o order
+	require.NoError(t, plan.Read(json.RawMessage(`{
+		"name":"Ann","count":2.0,"price":1e1,"fast":true,"tags":["b"],"to":{"street":"x"},"labels":{"a":-1},"big":18446744073709551615,
+		"pair":[1,2],"when":"2026-07-28T00:00:00Z","data":"aGk=","raw":{"x":1.0},"any":[1],"nested":[{"street":"y","no":7}],"strings":{"k":"v"}
+	}`), &o))
+	require.Equal(t, order{
+		Name: "Ann", Size: "m", Count: 2, Price: 10, Fast: true, Tags: []string{"b"}, To: &address{"x", 1},
+		Labels: map[string]int8{"a": -1}, Big: math.MaxUint64, Pair: [2]int{1, 2},
+		When: time.Date(2026, 7, 28, 0, 0, 0, 0, time.UTC), Data: []byte("hi"), Raw: json.RawMessage(`{"x":1.0}`),
+		Any: []any{1.0}, Nested: []address{{"y", 7}}, Strings: map[string]string{"k": "v"},
+	}, o)
+}
+
+func TestWhatConformsFitsItsSchema(t *testing.T) {
+	opts := &typed.Options{Open: true}
+	type open struct {
+		List    []string         `json:"list"`
+		Map     map[string][]int `json:"map"`
+		Pointer *[]float32       `json:"pointer"`
+		Data    []byte           `json:"data"`
+		When    time.Time        `json:"when"`
+		Any     any              `json:"any"`
+		Array   [2]map[string]any
+		Maybe   *struct{ N uint8 } `json:"maybe,omitempty"`
+	}
+	typ := reflect.TypeFor[open]()
+	require.True(t, typed.Conforms(typ, opts))
+	schema, err := typed.Infer(typ, opts)
+	require.NoError(t, err)
+	j, err := judge.Compile(schema)
+	require.NoError(t, err)
+	for _, v := range []open{
+		{},
+		{
+			List: []string{"a"}, Map: map[string][]int{"a": nil}, Pointer: new([]float32), Data: []byte("x"), When: time.Now(),
+			Any: []any{nil}, Array: [2]map[string]any{{"a": 1}}, Maybe: &struct{ N uint8 }{255},
+		},
+	} {
+		text, err := json.Marshal(v)
+		require.NoError(t, err)
+		require.NoError(t, j.Validate(text), "%s", text)
+	}
+}
+
+func TestTypesThatMayNotConform(t *testing.T) {
+	opts := &typed.Options{Schemas: map[reflect.Type]json.RawMessage{reflect.TypeFor[address](): json.RawMessage(`{}`)}}
+	for _, typ := range []reflect.Type{
+		reflect.TypeFor[address](), reflect.TypeFor[[]address](), reflect.TypeFor[map[string]big.Int](), reflect.TypeFor[level](),
+		reflect.TypeFor[struct{ Word }](), reflect.TypeFor[struct {
+			S string `enum:"a"`
+		}](),
+	} {
+		require.False(t, typed.Conforms(typ, opts), typ)
+	}
+}
+
+func TestNumbersOfAnySizeAreNotTakenForStrings(t *testing.T) {
+	schema, err := typed.Infer(reflect.TypeFor[struct{ N *big.Int }](), &typed.Options{})
+	require.NoError(t, err)
+	j, err := judge.Compile(schema)
+	require.NoError(t, err)
+	text, err := json.Marshal(struct{ N *big.Int }{big.NewInt(7)})
+	require.NoError(t, err)
+	require.NoError(t, j.Validate(text), "%s %s", schema, text)
+}

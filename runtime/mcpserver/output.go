@@ -1,0 +1,114 @@
+package mcpserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/judge"
+	"github.com/mcpwright/mcp/runtime/mcpserver/internal/typed"
+)
+
+// newOutput returns what makes a result of an Out, and the schema of the
+// structured content if there is one. A given schema is used, unless Out is
+// plain text or a whole result.
+func newOutput[Out any](s *Server, schema json.RawMessage) (func(Out) (*mcp.CallToolResult, error), json.RawMessage, error) {
+	t := reflect.TypeFor[Out]()
+	switch {
+	case t == reflect.TypeFor[*mcp.CallToolResult]():
+		check, err := resultCheck(schema)
+		return func(out Out) (*mcp.CallToolResult, error) {
+			res := any(out).(*mcp.CallToolResult)
+			return res, check(res)
+		}, schema, err
+	case schema == nil && t == reflect.TypeFor[struct{}]():
+		return func(Out) (*mcp.CallToolResult, error) { return &mcp.CallToolResult{}, nil }, nil, nil
+	case schema == nil && t.Kind() == reflect.String:
+		return func(out Out) (*mcp.CallToolResult, error) {
+			return mcp.TextResult(reflect.ValueOf(out).String()), nil
+		}, nil, nil
+	}
+	var check func(*mcp.CallToolResult) error
+	var err error
+	if schema == nil && t.Kind() != reflect.Interface {
+		schema, check, err = s.outputSchema(t)
+	} else {
+		check, err = resultCheck(schema)
+	}
+	return func(out Out) (*mcp.CallToolResult, error) {
+		res, err := structured(out)
+		if err != nil {
+			return nil, err
+		}
+		return res, check(res)
+	}, schema, err
+}
+
+// outputSchema makes a schema of a type, and what judges results by it. A nil
+// pointer or map is no result.
+func (s *Server) outputSchema(t reflect.Type) (json.RawMessage, func(*mcp.CallToolResult) error, error) {
+	mayBeNil := t.Kind() == reflect.Pointer || t.Kind() == reflect.Map
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	opts := &typed.Options{Open: true, Schemas: s.opts.TypeSchemas}
+	schema, err := typed.Infer(t, opts)
+	if err != nil {
+		return nil, nil, fmt.Errorf("a schema of %s: %w", t, err)
+	}
+	if !mayBeNil && typed.Conforms(t, opts) {
+		return schema, func(*mcp.CallToolResult) error { return nil }, nil
+	}
+	check, err := resultCheck(schema)
+	return schema, check, err
+}
+
+// structured makes a result of a value: as structured content, and as text for
+// those who do not read that.
+func structured(v any) (*mcp.CallToolResult, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, fmt.Errorf("write a tool's result of type %T: %w", v, err)
+	}
+	data := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	res := mcp.TextResult(string(data))
+	res.StructuredContent = data
+	return res, nil
+}
+
+// resultCheck judges results by a schema, nil for none.
+func resultCheck(schema json.RawMessage) (func(*mcp.CallToolResult) error, error) {
+	if schema == nil {
+		return func(res *mcp.CallToolResult) error {
+			if res == nil {
+				return errNoResult
+			}
+			return nil
+		}, nil
+	}
+	compiled, err := judge.Compile(schema)
+	if err != nil {
+		return nil, fmt.Errorf("output schema: %w", err)
+	}
+	return func(res *mcp.CallToolResult) error {
+		switch {
+		case res == nil:
+			return errNoResult
+		case res.IsError:
+			return nil
+		case res.StructuredContent == nil:
+			return errors.New("the tool has an output schema, and its result no structured content")
+		}
+		if err := compiled.Validate(res.StructuredContent); err != nil {
+			return fmt.Errorf("the result does not fit the output schema: %w", err)
+		}
+		return nil
+	}, nil
+}
+
+var errNoResult = errors.New("the tool returned no result")

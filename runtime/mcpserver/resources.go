@@ -1,0 +1,147 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+)
+
+// ReadResource reads a resource. What it returns without a URI gets that of the
+// request; [NotFound] is the error of a resource that does not exist.
+type ReadResource func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error)
+
+// resource is a resource as it is registered. It never changes.
+type resource struct {
+	mcp.Resource
+	read ReadResource
+}
+
+// AddResource registers a resource under its URI. It panics where that is none,
+// or the name is missing.
+func (s *Server) AddResource(r *mcp.Resource, read ReadResource) {
+	def, err := newResource(r, read)
+	if err != nil {
+		panic(registration(KindResource, r.URI, err))
+	}
+	s.change(Event{Method: mcp.MethodResourceListChanged}, func(c *catalog) bool {
+		c.resources = c.resources.with(r.URI, def)
+		return true
+	})
+}
+
+func newResource(r *mcp.Resource, read ReadResource) (*resource, error) {
+	u, err := url.Parse(r.URI)
+	switch {
+	case err != nil:
+		return nil, err
+	case u.Scheme == "":
+		return nil, errors.New("want a URI with a scheme")
+	case r.Name == "":
+		return nil, errors.New("want a name")
+	case read == nil:
+		return nil, errors.New("want a handler")
+	}
+	def := &resource{read: read}
+	def.Resource, err = clean(r)
+	return def, err
+}
+
+// RemoveResources takes resources away. URIs that no resource has are ignored.
+func (s *Server) RemoveResources(uris ...string) {
+	s.change(Event{Method: mcp.MethodResourceListChanged}, func(c *catalog) (changed bool) {
+		c.resources, changed = c.resources.without(uris)
+		return changed
+	})
+}
+
+// ResourceUpdated tells those who watch a resource that it has changed: sessions
+// that subscribed to it and streams that listen for it, also of other replicas
+// where the options have a bus. The error is the bus's.
+func (s *Server) ResourceUpdated(ctx context.Context, uri string) error {
+	return s.publish(ctx, Event{Method: mcp.MethodResourceUpdated, URI: uri})
+}
+
+// find finds what reads a URI: a resource, or else the template that fits best.
+func (s *Server) find(ctx context.Context, c *catalog, uri string) (ReadResource, error) {
+	if r := c.resources.find(uri); r != nil && s.visible(ctx, KindResource, uri) {
+		return r.read, nil
+	}
+	for _, t := range c.ranked {
+		if !s.visible(ctx, KindTemplate, t.URITemplate) {
+			continue
+		}
+		if vars, ok := t.match(uri); ok && (s.opts.AllowTraversal || !vars.traverse()) {
+			return func(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+				return t.read(ctx, req, vars)
+			}, nil
+		}
+	}
+	return nil, NotFound(uri)
+}
+
+func (s *Server) readResource(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+	c := s.catalog.Load()
+	if c.capabilities.Resources == nil {
+		return nil, notOffered(mcp.MethodReadResource)
+	}
+	read, err := s.find(ctx, c, req.URI)
+	if err != nil {
+		return nil, err
+	}
+	res, err := read(ctx, req)
+	switch {
+	case err != nil:
+		return nil, err
+	case res == nil:
+		return nil, fmt.Errorf("resource %q: the handler returned no result", req.URI)
+	}
+	named := *res
+	named.Contents = withURI(res.Contents, req.URI)
+	s.hint(mcp.MethodReadResource, &named.TTLMs, &named.CacheScope)
+	return &named, nil
+}
+
+// withURI gives contents without a URI the one that was asked for.
+func withURI(contents []mcp.ResourceContents, uri string) []mcp.ResourceContents {
+	named := make([]mcp.ResourceContents, len(contents))
+	for i, c := range contents {
+		switch c := c.(type) {
+		case *mcp.TextResourceContents:
+			if c.URI == "" {
+				copied := *c
+				copied.URI = uri
+				named[i] = &copied
+				continue
+			}
+		case *mcp.BlobResourceContents:
+			if c.URI == "" {
+				copied := *c
+				copied.URI = uri
+				named[i] = &copied
+				continue
+			}
+		}
+		named[i] = c
+	}
+	return named
+}
+
+func (s *Server) listResources(ctx context.Context, req *mcp.ListResourcesRequest) (*mcp.ListResourcesResult, error) {
+	c := s.catalog.Load()
+	if c.capabilities.Resources == nil {
+		return nil, notOffered(mcp.MethodListResources)
+	}
+	res := &mcp.ListResourcesResult{Resources: make([]mcp.Resource, 0, s.room(len(c.resources)))}
+	var err error
+	res.NextCursor, err = page(ctx, s, KindResource, c.resources, req.Cursor, func(r *resource) {
+		res.Resources = append(res.Resources, r.Resource)
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.hint(mcp.MethodListResources, &res.TTLMs, &res.CacheScope)
+	return res, nil
+}

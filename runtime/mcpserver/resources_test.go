@@ -1,0 +1,166 @@
+package mcpserver_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/mcpserver"
+)
+
+// reads returns a handler that tells the variables of the template.
+func tells(name string) mcpserver.ReadTemplate {
+	return func(_ context.Context, _ *mcp.ReadResourceRequest, vars mcpserver.Variables) (*mcp.ReadResourceResult, error) {
+		text, err := json.Marshal(map[string]any{name: vars})
+		return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{&mcp.TextResourceContents{Text: string(text)}}}, err
+	}
+}
+
+// read reads a resource and returns the text of its first part.
+func read(c *client, uri string) string {
+	res := c.call("resources/read", fmt.Sprintf(`{"uri":%q}`, uri))
+	return res["contents"].([]any)[0].(map[string]any)["text"].(string)
+}
+
+func TestAResourceIsReadInEveryRevision(t *testing.T) {
+	s := mcpserver.New(info, nil)
+	s.AddResource(&mcp.Resource{URI: "test:a", Name: "a"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{
+			&mcp.TextResourceContents{Text: "hi"}, &mcp.BlobResourceContents{Blob: []byte("x")}, &mcp.TextResourceContents{URI: "test:b"},
+		}}, nil
+	})
+	inEveryRevision(t, func(t *testing.T, revision string) {
+		c := connect(t, s, revision)
+		parts := c.call("resources/read", `{"uri":"test:a"}`)["contents"].([]any)
+		require.Equal(t, map[string]any{"uri": "test:a", "text": "hi"}, parts[0])
+		require.Equal(t, map[string]any{"uri": "test:a", "blob": "eA=="}, parts[1])
+		require.Equal(t, "test:b", parts[2].(map[string]any)["uri"])
+	})
+}
+
+func TestAResourceThatIsNotThereHasTheCodeOfTheRevision(t *testing.T) {
+	s := mcpserver.New(info, nil)
+	s.AddResource(&mcp.Resource{URI: "test:gone", Name: "a"}, func(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		return nil, mcpserver.NotFound(req.URI)
+	})
+	inEveryRevision(t, func(t *testing.T, revision string) {
+		code := int64(-32002)
+		if revision == modern {
+			code = mcp.CodeInvalidParams
+		}
+		c := connect(t, s, revision)
+		for _, uri := range []string{"test:gone", "test:never"} {
+			m := c.refused("resources/read", fmt.Sprintf(`{"uri":%q}`, uri), code)
+			require.JSONEq(t, fmt.Sprintf(`{"uri":%q}`, uri), string(m.Error.Data))
+		}
+	})
+}
+
+func TestAReadThatFailsTellsNothing(t *testing.T) {
+	s := mcpserver.New(info, nil)
+	s.AddResource(&mcp.Resource{URI: "test:a", Name: "a"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		return nil, errors.New("hunter2")
+	})
+	s.AddResource(&mcp.Resource{URI: "test:b", Name: "b"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		return nil, nil
+	})
+	c := connect(t, s, modern)
+	for _, uri := range []string{"test:a", "test:b"} {
+		m := c.refused("resources/read", fmt.Sprintf(`{"uri":%q}`, uri), mcp.CodeInternal)
+		require.NotContains(t, m.Error.Message, "hunter2")
+	}
+}
+
+func TestATemplateReadsWhatFitsIt(t *testing.T) {
+	s := mcpserver.New(info, nil)
+	for _, template := range []string{
+		"file:///{+path}", "file:///fixed/{name}.txt", "user://{id}/posts/{post}", "search:q{?words,page}", "list:/a{/parts*}", "short:{id:3}", "two:{a,b}", "tags:{tags*}", "frag:x{#at}", "semi:x{;k,v}", "dot:x{.e}",
+	} {
+		s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: template, Name: "t"}, tells(template))
+	}
+	s.AddResource(&mcp.Resource{URI: "file:///fixed/one.txt", Name: "one"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{&mcp.TextResourceContents{Text: "one itself"}}}, nil
+	})
+	c := connect(t, s, modern)
+	for uri, want := range map[string]string{
+		"file:///a/b%20c.md":            `{"file:///{+path}":{"path":["a/b c.md"]}}`,
+		"file:///fixed/two.txt":         `{"file:///fixed/{name}.txt":{"name":["two"]}}`,
+		"file:///fixed/one.txt":         `one itself`,
+		"user://7/posts/hello":          `{"user://{id}/posts/{post}":{"id":["7"],"post":["hello"]}}`,
+		"search:q?words=a%2Cb&page=2":   `{"search:q{?words,page}":{"words":["a,b"],"page":["2"]}}`,
+		"search:q?page=2":               `{"search:q{?words,page}":{"page":["2"]}}`,
+		"search:q":                      `{"search:q{?words,page}":{}}`,
+		"list:/a/b/c":                   `{"list:/a{/parts*}":{"parts":["b","c"]}}`,
+		"short:abc":                     `{"short:{id:3}":{"id":["abc"]}}`,
+		"two:x,y":                       `{"two:{a,b}":{"a":["x"],"b":["y"]}}`,
+		"tags:x,y,z":                    `{"tags:{tags*}":{"tags":["x","y","z"]}}`,
+		"frag:x#top/1":                  `{"frag:x{#at}":{"at":["top/1"]}}`,
+		"semi:x;v=1;k":                  `{"semi:x{;k,v}":{"v":["1"],"k":[""]}}`,
+		"dot:x.json":                    `{"dot:x{.e}":{"e":["json"]}}`,
+		"file:///..a/b..":               `{"file:///{+path}":{"path":["..a/b.."]}}`,
+		"file:///100%25/%E2%82%AC":      `{"file:///{+path}":{"path":["100%/€"]}}`,
+		"user://%C3%BC/posts/a%20b":     `{"user://{id}/posts/{post}":{"id":["ü"],"post":["a b"]}}`,
+		"file:///fixed/deeper/than.txt": `{"file:///{+path}":{"path":["fixed/deeper/than.txt"]}}`,
+	} {
+		if got := read(c, uri); strings.HasPrefix(want, "{") {
+			require.JSONEq(t, want, got, uri)
+		} else {
+			require.Equal(t, want, got, uri)
+		}
+	}
+	for _, uri := range []string{"short:abcd", "user://7/posts", "two:a,b,c", "file:///a b", "file:///%zz", "nothing:x", ""} {
+		c.refused("resources/read", fmt.Sprintf(`{"uri":%q}`, uri), mcp.CodeInvalidParams)
+	}
+}
+
+func TestAURIThatLeadsOutOfAFolderFitsNoTemplate(t *testing.T) {
+	hostile := []string{
+		"file:///../etc/passwd", "file:///a/../../etc/passwd", "file:///a/..", "file:///%2e%2e/etc", "file:///%2E%2E%2Fetc",
+		"file:///a%2f..%2f..%2fetc", "file:///%252e%252e%252fetc", "file:///%25252e%25252e%25252fetc", "file:///..%5cetc", "file:///a%5c..%5cetc",
+		"file:///a%00.txt",
+	}
+	s := mcpserver.New(info, nil)
+	s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "file:///{+path}", Name: "files"}, tells("files"))
+	c := connect(t, s, modern)
+	for _, uri := range hostile {
+		c.refused("resources/read", fmt.Sprintf(`{"uri":%q}`, uri), mcp.CodeInvalidParams)
+	}
+	free := mcpserver.New(info, &mcpserver.Options{AllowTraversal: true})
+	free.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "file:///{+path}", Name: "files"}, tells("files"))
+	require.JSONEq(t, `{"files":{"path":["../etc"]}}`, read(connect(t, free, modern), "file:///../etc"))
+}
+
+func TestALongURIIsMatchedInLinearTime(t *testing.T) {
+	s := mcpserver.New(info, nil)
+	s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "x:{+a*}{+b*}{+c*}y", Name: "worst"}, tells("worst"))
+	s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "z:{a}", Name: "plain"}, tells("plain"))
+	c := connect(t, s, modern)
+	c.refused("resources/read", fmt.Sprintf(`{"uri":%q}`, "x:"+strings.Repeat("a,", 4000)+"z"), mcp.CodeInvalidParams)
+	c.call("resources/read", fmt.Sprintf(`{"uri":%q}`, "z:"+strings.Repeat("a", 8190)))
+	c.refused("resources/read", fmt.Sprintf(`{"uri":%q}`, "z:"+strings.Repeat("a", 8191)), mcp.CodeInvalidParams)
+}
+
+func TestResourcesThatMakeNoSenseAreRefused(t *testing.T) {
+	s := mcpserver.New(info, nil)
+	bad := map[string]json.RawMessage{"a": json.RawMessage(`{`)}
+	for _, r := range []mcp.Resource{{URI: "a:b"}, {Name: "a"}, {URI: "rel/ative", Name: "a"}, {URI: ":", Name: "a"}, {URI: "a:b", Name: "a", Meta: bad}} {
+		require.Panics(t, func() { s.AddResource(&r, noRead) }, r.URI)
+	}
+	require.Panics(t, func() { s.AddResource(&mcp.Resource{URI: "a:b", Name: "a"}, nil) })
+	for _, r := range []mcp.ResourceTemplate{{URITemplate: "a:{b"}, {URITemplate: "a:{b}"}, {URITemplate: "a:{b}", Name: "a", Meta: bad}, {Name: "a", URITemplate: "a:{}"}} {
+		require.Panics(t, func() { s.AddResourceTemplate(&r, noTemplate) }, r.URITemplate)
+	}
+	require.Panics(t, func() { s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "a:{b}", Name: "a"}, nil) })
+}
+
+func TestVariablesThatAreAbsentAreEmpty(t *testing.T) {
+	vars := mcpserver.Variables{"a": {"x", "y"}}
+	require.Equal(t, "x", vars.Get("a"))
+	require.Empty(t, vars.Get("b"))
+}

@@ -1,0 +1,207 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/stdio"
+)
+
+// ErrShutdown is what serving returns when the server has been shut down before
+// it began.
+var ErrShutdown = errors.New("mcpserver: the server has been shut down")
+
+// ServeStdio serves the client that started this process, on standard input and
+// output, until the client closes the input, ctx ends or the server is shut down.
+// It returns the cause of the context's end in the second case and nil in the
+// others. Whatever else the process prints goes to standard error meanwhile.
+func (s *Server) ServeStdio(ctx context.Context) error {
+	return s.servePipe(ctx, func(ctx context.Context, pipe *connection.DualEra, opts *stdio.ServeOptions) error {
+		return stdio.Serve(ctx, pipe, opts)
+	})
+}
+
+// ServeStreams is [Server.ServeStdio] for other streams of bytes, such as the two
+// directions of a socket. Both are closed when it returns.
+func (s *Server) ServeStreams(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
+	return s.servePipe(ctx, func(ctx context.Context, pipe *connection.DualEra, opts *stdio.ServeOptions) error {
+		return stdio.ServeStreams(ctx, in, out, pipe, opts)
+	})
+}
+
+func (s *Server) servePipe(ctx context.Context, serve func(context.Context, *connection.DualEra, *stdio.ServeOptions) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	h := &pipeHost{end: cancel, over: make(chan struct{})}
+	if !s.hosts.add(h) {
+		return ErrShutdown
+	}
+	defer s.hosts.remove(h)
+	defer close(h.over)
+	opts := s.opts.Stdio
+	ready := opts.Ready
+	opts.Ready = func(conn *dispatch.Conn) {
+		h.open(conn)
+		if ready != nil {
+			ready(conn)
+		}
+	}
+	err := serve(ctx, s.newPipe(), &opts)
+	if errors.Is(err, errOrderly) {
+		return nil
+	}
+	return err
+}
+
+// newPipe returns the handler of one pipe.
+func (s *Server) newPipe() *connection.DualEra {
+	return connection.NewDualEra(s.Kernel(), &connection.Options{Outgoing: s.opts.Outgoing, Logger: s.opts.Logger})
+}
+
+// Direct returns the client's end of a connection to the server in this process:
+// no message is written down, unless the options want it. The options are those
+// of the client's end; nil is none. Closing either end closes the connection.
+func (s *Server) Direct(opts *dispatch.Options) *dispatch.Direct {
+	pipe := s.newPipe()
+	own := s.opts.Stdio.Dispatch
+	own.Handler, own.Arrive, own.Intercept = pipe, pipe.Arrive, pipe.Intercept
+	own.Frame, own.Batches, own.Transport = pipe.Frame, pipe.Batches, nil
+	own.Strict = opts != nil && opts.Strict
+	client, server := dispatch.Pair(opts, &own)
+	pipe.Attach(server, server.InFlight())
+	h := &directHost{server}
+	if !s.hosts.add(h) {
+		server.Close()
+	}
+	go func() { // ends when the connection does
+		<-server.Done()
+		pipe.Close(context.Background())
+		s.hosts.remove(h)
+	}()
+	return client
+}
+
+// Shutdown ends everything that serves clients: it ends subscriptions with their
+// results, waits until the requests that are being handled have been answered, at
+// most until ctx ends, and closes the connections. It returns the cause of the
+// context's end if that came first. A server that has been shut down does not
+// serve again.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.audience.close()
+	s.mu.Lock()
+	if s.leave != nil {
+		s.leave()
+		s.leave = nil
+	}
+	s.mu.Unlock()
+	var all sync.WaitGroup
+	for _, h := range s.hosts.close() {
+		all.Go(func() { h.Shutdown(ctx) }) // ends with ctx
+	}
+	all.Wait()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// host is something that serves clients.
+type host interface {
+	// Shutdown stops serving, with patience until ctx ends.
+	Shutdown(ctx context.Context) error
+}
+
+// hosts are what serves the clients of a server.
+type hosts struct {
+	mu     sync.Mutex
+	list   map[host]struct{}
+	closed bool
+}
+
+// add adds a host, unless the server has been shut down.
+func (h *hosts) add(x host) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.list == nil {
+		h.list = make(map[host]struct{})
+	}
+	if !h.closed {
+		h.list[x] = struct{}{}
+	}
+	return !h.closed
+}
+
+func (h *hosts) remove(x host) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.list, x)
+}
+
+// close lets no more hosts in and returns those that there are.
+func (h *hosts) close() (list []host) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.closed = true
+	for x := range h.list {
+		list = append(list, x)
+	}
+	return list
+}
+
+var errOrderly = errors.New("the server is shutting down")
+
+// pipeHost serves one pipe.
+type pipeHost struct {
+	end  context.CancelCauseFunc
+	over chan struct{} // closed when the pipe has been served
+
+	mu   sync.Mutex
+	conn *dispatch.Conn // nil until it is open
+}
+
+func (h *pipeHost) open(conn *dispatch.Conn) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.conn = conn
+}
+
+// Shutdown implements host.
+func (h *pipeHost) Shutdown(ctx context.Context) error {
+	h.mu.Lock()
+	conn := h.conn
+	h.mu.Unlock()
+	if conn != nil {
+		idle(ctx, conn.InFlight())
+	}
+	h.end(errOrderly)
+	<-h.over
+	return nil
+}
+
+// directHost serves one client in this process.
+type directHost struct{ *dispatch.Direct }
+
+// Shutdown implements host.
+func (h *directHost) Shutdown(ctx context.Context) error {
+	idle(ctx, h.InFlight())
+	h.Direct.Shutdown(ctx, nil)
+	return nil
+}
+
+// idle waits until no request is being handled, at most until ctx ends.
+func idle(ctx context.Context, requests connection.InFlight) {
+	look := time.NewTicker(time.Millisecond)
+	defer look.Stop()
+	for len(requests.IDs()) > 0 {
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}

@@ -1,0 +1,379 @@
+package mcpserver_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// initialize does the handshake over any channel.
+func initialize(t testing.TB, out peer.Outbound) *mcp.InitializeResult {
+	t.Helper()
+	res, err := peer.SendRequest(context.Background(), out, &mcp.InitializeRequest{ProtocolVersion: "2025-11-25", ClientInfo: info})
+	require.NoError(t, err)
+	require.NoError(t, out.Notify(context.Background(), &mcp.InitializedNotification{}))
+	return res
+}
+
+// strict are options of a client's end in process that write every message down.
+var strict = &dispatch.Options{Strict: true, Frame: func(string) *wire.Frame { return &wire.Frame{Revision: mcp.Revision20251125} }}
+
+func TestAServerIsReachedInItsOwnProcess(t *testing.T) {
+	s := newForecaster(nil)
+	client := s.Direct(strict)
+	defer client.Close()
+	require.Equal(t, "test", initialize(t, client).ServerInfo.Name)
+	res, err := peer.SendRequest(t.Context(), client, &mcp.CallToolRequest{Name: "forecast", Arguments: json.RawMessage(`{"city":"Ulm"}`)})
+	require.NoError(t, err)
+	require.Equal(t, "Ulm: 1 sunny days", res.Content[0].(*mcp.TextContent).Text)
+}
+
+// own connects to a server by a transport of the test's own, which passes values
+// on as they are.
+func own(t testing.TB, s *mcpserver.Server) *dispatch.Direct {
+	var conn *connection.Connection
+	client, server := dispatch.Pair(nil, &dispatch.Options{Handler: peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+		return s.Kernel().Serve(ctx, conn, in)
+	})})
+	conn = connection.ForLoop(server, nil)
+	t.Cleanup(func() {
+		client.Close()
+		conn.Close(context.Background())
+	})
+	initialize(t, client)
+	return client
+}
+
+func TestWhatAListReturnsIsTheCallersToKeep(t *testing.T) {
+	client := own(t, newForecaster(nil))
+	for range 2 {
+		res, err := peer.SendRequest(t.Context(), client, &mcp.ListToolsRequest{})
+		require.NoError(t, err)
+		require.Equal(t, "forecast", res.Tools[0].Name)
+		res.Tools[0].Name = "mine"
+	}
+}
+
+func TestDirectClientsHearOfChanges(t *testing.T) {
+	s := stocked(nil)
+	heard := make(chan string, 10)
+	client := s.Direct(&dispatch.Options{Strict: true, Frame: strict.Frame, Handler: peer.HandlerFunc(func(_ context.Context, in *peer.Inbound) (peer.Reply, error) {
+		heard <- in.Method
+		return peer.Reply{}, nil
+	})})
+	defer client.Close()
+	initialize(t, client)
+	for mcpserver.Listeners(s) == 0 {
+		runtime.Gosched()
+	}
+	mcpserver.AddTool(s, &mcp.Tool{Name: "new"}, forecast)
+	require.Equal(t, "notifications/tools/list_changed", <-heard)
+}
+
+func TestShutdownEndsStreamsWithTheirResults(t *testing.T) {
+	s := stocked(nil)
+	c := connect(t, s, modern)
+	id, _ := c.listen(`{"toolsListChanged":true}`)
+	done := make(chan error, 1)
+	go func() { done <- s.Shutdown(context.Background()) }() // ends with the shutdown
+	m := c.receive()
+	require.Equal(t, fmt.Sprint(id), string(m.ID))
+	require.Equal(t, fmt.Sprint(id), c.subscription(m.Result))
+	require.Contains(t, string(m.Result), `"resultType":"complete"`)
+	require.NoError(t, <-done)
+	require.NoError(t, <-c.served)
+	c.served <- nil
+}
+
+func TestShutdownWaitsForCallsAndNotForever(t *testing.T) {
+	running, release := make(chan struct{}, 1), make(chan struct{})
+	s := tool(nil, &mcp.Tool{}, func(ctx context.Context) (string, error) {
+		running <- struct{}{}
+		select {
+		case <-release:
+			return "finished", nil
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	})
+	patient := connect(t, s, modern)
+	id := patient.start("tools/call", `{"name":"t"}`)
+	<-running
+	done := make(chan error, 1)
+	go func() { done <- s.Shutdown(context.Background()) }() // ends with the shutdown
+	close(release)
+	m := patient.receive()
+	require.Equal(t, fmt.Sprint(id), string(m.ID))
+	require.Contains(t, string(m.Result), "finished")
+	require.NoError(t, <-done)
+
+	s = tool(nil, &mcp.Tool{}, func(ctx context.Context) (string, error) {
+		running <- struct{}{}
+		<-ctx.Done()
+		return "", ctx.Err()
+	})
+	c := connect(t, s, modern)
+	client := s.Direct(strict)
+	defer client.Close()
+	initialize(t, client)
+	c.start("tools/call", `{"name":"t"}`)
+	<-running
+	ctx, cancel := context.WithCancelCause(t.Context())
+	reason := errors.New("enough")
+	cancel(reason)
+	go io.Copy(io.Discard, c.conn) // ends when the pipe is closed
+	require.ErrorIs(t, s.Shutdown(ctx), reason)
+	<-client.Done()
+}
+
+func TestAServerThatHasBeenShutDownServesNobody(t *testing.T) {
+	s := newForecaster(nil)
+	require.NoError(t, s.Shutdown(t.Context()))
+	near, far := net.Pipe()
+	defer near.Close()
+	require.ErrorIs(t, s.ServeStreams(t.Context(), far, far), mcpserver.ErrShutdown)
+	require.ErrorIs(t, s.ServeStdio(t.Context()), mcpserver.ErrShutdown)
+	<-s.Direct(nil).Done()
+	w := httptest.NewRecorder()
+	s.Handler(nil).ServeHTTP(w, post(modern, "tools/list", "", `{}`))
+	require.Equal(t, http.StatusServiceUnavailable, w.Code)
+}
+
+func TestServingEndsWithItsContext(t *testing.T) {
+	s := newForecaster(nil)
+	near, far := net.Pipe()
+	defer near.Close()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	reason := errors.New("enough")
+	cancel(reason)
+	require.ErrorIs(t, s.ServeStreams(ctx, far, far), reason)
+}
+
+func TestStandardInputThatIsEmptyEndsInOrder(t *testing.T) {
+	ready := false
+	opts := &mcpserver.Options{}
+	opts.Stdio.Ready = func(*dispatch.Conn) { ready = true }
+	require.NoError(t, newForecaster(opts).ServeStdio(t.Context()))
+	require.True(t, ready)
+}
+
+// post is a request over HTTP in the revision without a handshake.
+func post(revision, method, name, params string) *http.Request {
+	params = strings.TrimSuffix(params, "}")
+	if params != "{" {
+		params += ","
+	}
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s"_meta":{"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientCapabilities":{}}}}`, method, params, revision)
+	r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	r.Header.Set("Mcp-Protocol-Version", revision)
+	r.Header.Set("Mcp-Method", method)
+	if name != "" {
+		r.Header.Set("Mcp-Name", name)
+	}
+	return r
+}
+
+func TestAServerIsAnHTTPHandler(t *testing.T) {
+	s := newForecaster(nil)
+	h := s.Handler(nil)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, post(modern, "tools/call", "forecast", `{"name":"forecast","arguments":{"city":"Ulm"}}`))
+	require.Equal(t, http.StatusOK, w.Code, w.Body)
+	require.Contains(t, w.Body.String(), "Ulm: 1 sunny days")
+	require.NoError(t, s.Shutdown(t.Context()))
+	w = httptest.NewRecorder()
+	h.ServeHTTP(w, post(modern, "tools/list", "", `{}`))
+	require.Equal(t, http.StatusServiceUnavailable, w.Code)
+}
+
+func TestHeadersRepeatTheArgumentsThatAreAnnotated(t *testing.T) {
+	s := mcpserver.New(info, nil)
+	type query struct {
+		Region string `json:"region" header:"Region"`
+	}
+	mcpserver.AddTool(s, &mcp.Tool{Name: "query"}, func(_ context.Context, _ *mcp.ServerSession, in query) (string, error) {
+		return in.Region, nil
+	})
+	h := s.Handler(nil)
+	defer h.Close()
+	r := post(modern, "tools/call", "query", `{"name":"query","arguments":{"region":"eu"}}`)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	require.Equal(t, http.StatusBadRequest, w.Code)
+	require.Contains(t, w.Body.String(), "-32020")
+
+	r = post(modern, "tools/call", "query", `{"name":"query","arguments":{"region":"eu"}}`)
+	r.Header.Set("Mcp-Param-Region", "eu")
+	w = httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	require.Equal(t, http.StatusOK, w.Code, w.Body)
+
+	require.Equal(t, "eu", text(t, connect(t, s, modern).call("tools/call", `{"name":"query","arguments":{"region":"eu"}}`)))
+}
+
+// echo is a request of the program's own.
+type echo struct{ mcp.PingRequest }
+
+func (*echo) Method() string { return "com.example/echo" }
+
+// hint is a notification of the program's own.
+type hint struct{ mcp.InitializedNotification }
+
+func (*hint) Method() string { return "com.example/hint" }
+
+func TestAProgramHasMethodsOfItsOwn(t *testing.T) {
+	s := newForecaster(nil)
+	hinted := make(chan string, 1)
+	mcpserver.Handle(s, func(ctx context.Context, _ *echo) (*mcp.EmptyResult, error) {
+		return &mcp.EmptyResult{Extra: map[string]json.RawMessage{"revision": json.RawMessage(fmt.Sprintf("%q", mcp.SessionFrom(ctx).ProtocolVersion()))}}, nil
+	})
+	mcpserver.HandleNotification(s, func(ctx context.Context, _ *hint) error {
+		hinted <- connection.From(ctx).ProtocolVersion()
+		return nil
+	})
+	require.Panics(t, func() {
+		mcpserver.Handle(s, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return nil, nil })
+	})
+	inEveryRevision(t, func(t *testing.T, revision string) {
+		c := connect(t, s, revision)
+		require.Equal(t, revision, c.call("com.example/echo", `{}`)["revision"])
+		c.send(`{"jsonrpc":"2.0","method":"com.example/hint"}`)
+		require.Equal(t, revision, <-hinted)
+	})
+	require.PanicsWithValue(t, `mcpserver: handler for "com.example/echo": the server has begun to serve`, func() {
+		mcpserver.Handle(s, func(context.Context, *echo) (*mcp.EmptyResult, error) { return nil, nil })
+	})
+}
+
+func TestCapabilitiesFollowFromWhatIsRegistered(t *testing.T) {
+	s := mcpserver.New(info, &mcpserver.Options{
+		Instructions: "be kind",
+		Capabilities: mcp.ServerCapabilities{Logging: map[string]json.RawMessage{}},
+		Extensions:   map[string]json.RawMessage{"com.example/x": json.RawMessage(`{"a":1}`), "com.example/y": nil},
+	})
+	discover := func() map[string]any { return connect(t, s, modern).call("server/discover", `{}`) }
+	extensions := map[string]any{"com.example/x": map[string]any{"a": 1.0}, "com.example/y": map[string]any{}}
+	require.Equal(t, map[string]any{"logging": map[string]any{}, "extensions": extensions}, discover()["capabilities"])
+	require.Equal(t, "be kind", discover()["instructions"])
+
+	mcpserver.AddTool(s, &mcp.Tool{Name: "t"}, forecast)
+	s.AddRawPrompt(&mcp.Prompt{Name: "p"}, noPrompt)
+	s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "a:{b}", Name: "r"}, noTemplate)
+	s.CompletePrompt("p", "a", mcpserver.Values())
+	all := map[string]any{
+		"logging": map[string]any{}, "extensions": extensions, "completions": map[string]any{},
+		"tools": map[string]any{"listChanged": true}, "prompts": map[string]any{"listChanged": true},
+		"resources": map[string]any{"listChanged": true, "subscribe": true},
+	}
+	require.Equal(t, all, discover()["capabilities"])
+	s.RemoveTools("t")
+	require.Equal(t, all, discover()["capabilities"], "what was declared stays")
+	require.Empty(t, connect(t, s, modern).call("tools/list", `{}`)["tools"])
+
+	c := dial(t, s, "2025-11-25")
+	older := c.call("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`)["capabilities"].(map[string]any)
+	require.Equal(t, extensions, older["experimental"])
+	require.NotContains(t, older, "extensions")
+	require.Panics(t, func() {
+		mcpserver.New(info, &mcpserver.Options{Extensions: map[string]json.RawMessage{"com.example/x": json.RawMessage(`1`)}})
+	})
+}
+
+func TestMiddlewareAndWaysOutSeeEverything(t *testing.T) {
+	var seen, sent []string
+	s := stocked(&mcpserver.Options{
+		Middleware: []peer.Middleware{func(next peer.Handler) peer.Handler {
+			return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+				seen = append(seen, in.Method)
+				return next.Handle(ctx, in)
+			})
+		}},
+		Outgoing: []func(peer.Outbound) peer.Outbound{func(out peer.Outbound) peer.Outbound {
+			return spy{out, func(method string) { sent = append(sent, method) }}
+		}},
+	})
+	c := connect(t, s, modern)
+	c.refused("com.example/unknown", `{}`, mcp.CodeMethodNotFound)
+	c.listen(`{"toolsListChanged":true}`)
+	require.Equal(t, []string{"com.example/unknown", "subscriptions/listen"}, seen)
+	require.Equal(t, []string{"notifications/subscriptions/acknowledged"}, sent)
+}
+
+// spy tells what is sent.
+type spy struct {
+	peer.Outbound
+	told func(method string)
+}
+
+func (s spy) Notify(ctx context.Context, n peer.Notification, opts ...peer.CallOption) error {
+	s.told(n.Method())
+	return s.Outbound.Notify(ctx, n, opts...)
+}
+
+func TestOptionsOfAskingThatMakeNoSenseAreRefused(t *testing.T) {
+	s := mcpserver.New(info, &mcpserver.Options{Asking: mcpserver.AskOptions{Keys: [][]byte{[]byte("short")}}})
+	require.Panics(t, func() { s.Kernel() })
+}
+
+func TestAStreamOverHTTPHearsOfChanges(t *testing.T) {
+	s := stocked(nil)
+	server := httptest.NewServer(s.Handler(nil))
+	defer server.Close()
+	r := post(modern, "subscriptions/listen", "", `{"notifications":{"toolsListChanged":true}}`)
+	r.RequestURI, r.Host = "", ""
+	var err error
+	r.URL, err = r.URL.Parse(server.URL)
+	require.NoError(t, err)
+	res, err := server.Client().Do(r)
+	require.NoError(t, err)
+	defer res.Body.Close()
+	require.Equal(t, http.StatusOK, res.StatusCode)
+	lines := bufio.NewReader(res.Body)
+	next := func(word string) {
+		for {
+			line, err := lines.ReadString('\n')
+			require.NoError(t, err)
+			if strings.Contains(line, word) {
+				return
+			}
+		}
+	}
+	next("notifications/subscriptions/acknowledged")
+	mcpserver.AddTool(s, &mcp.Tool{Name: "new"}, forecast)
+	next("notifications/tools/list_changed")
+	require.NoError(t, s.Shutdown(t.Context()))
+	next(`"resultType":"complete"`)
+}
+
+// ownDiscover is a request that the server answers itself.
+type ownDiscover struct{ mcp.DiscoverRequest }
+
+func TestTheHandshakeIsTheServersOwn(t *testing.T) {
+	s := mcpserver.New(info, nil)
+	require.Panics(t, func() {
+		mcpserver.Handle(s, func(context.Context, *mcp.InitializeRequest) (*mcp.InitializeResult, error) { return nil, nil })
+	})
+	require.Panics(t, func() {
+		mcpserver.Handle(s, func(context.Context, *ownDiscover) (*mcp.DiscoverResult, error) { return nil, nil })
+	})
+}

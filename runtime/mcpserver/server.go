@@ -1,0 +1,132 @@
+package mcpserver
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// Server is what a program serves: registrations and options. It is safe for
+// concurrent use. [New] makes one.
+type Server struct {
+	info    mcp.Implementation
+	opts    Options
+	catalog atomic.Pointer[catalog]
+
+	audience audience
+	hosts    hosts
+
+	mu     sync.Mutex // serialises changes of what follows, and of the catalog
+	mux    peer.Mux
+	kernel *connection.Kernel // nil until it is needed first
+	leave  func()             // unsubscribes from the bus
+}
+
+// New returns a server without anything registered. Nil options are the zero
+// ones. It panics on options that make no sense.
+func New(info mcp.Implementation, opts *Options) *Server {
+	s := &Server{info: info}
+	if opts != nil {
+		s.opts = *opts
+	}
+	s.opts.complete()
+	s.audience.begin(&s.opts)
+	c := new(catalog)
+	c.capabilities = s.declare(c)
+	s.catalog.Store(c)
+	s.route()
+	return s
+}
+
+// route registers the methods of the kit.
+func (s *Server) route() {
+	mcp.HandleListTools(&s.mux, s.listTools)
+	mcp.HandleCallTool(&s.mux, s.callTool)
+	mcp.HandleListResources(&s.mux, s.listResources)
+	mcp.HandleListResourceTemplates(&s.mux, s.listTemplates)
+	mcp.HandleReadResource(&s.mux, s.readResource)
+	mcp.HandleListPrompts(&s.mux, s.listPrompts)
+	mcp.HandleGetPrompt(&s.mux, s.getPrompt)
+	mcp.HandleComplete(&s.mux, s.completeArgument)
+	mcp.HandleSubscribe(&s.mux, s.subscribe)
+	mcp.HandleUnsubscribe(&s.mux, s.unsubscribe)
+	mcp.HandleSubscriptionsListen(&s.mux, s.listen)
+}
+
+// Handle registers h for a method of the program's own, or of an extension, by
+// the type of its request. It must be called before the server begins to serve,
+// and panics afterwards, and for a method that has a handler.
+//
+// In h, [mcp.SessionFrom] has the session.
+func Handle[Req any, P interface {
+	*Req
+	peer.Request[R]
+}, R wire.Value](s *Server, h func(context.Context, P) (R, error)) {
+	s.withMux(P(new(Req)).Method(), func(m *peer.Mux) { peer.Handle(m, h) })
+}
+
+// HandleNotification is [Handle] for a notification.
+func HandleNotification[N any, P interface {
+	*N
+	peer.Notification
+}](s *Server, h func(context.Context, P) error) {
+	s.withMux(P(new(N)).Method(), func(m *peer.Mux) { peer.HandleNotification(m, h) })
+}
+
+func (s *Server) withMux(method string, register func(*peer.Mux)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.kernel != nil:
+		panic(fmt.Sprintf("mcpserver: handler for %q: the server has begun to serve", method))
+	case method == mcp.MethodInitialize || method == mcp.MethodDiscover:
+		panic(fmt.Sprintf("mcpserver: handler for %q: the server answers that itself", method))
+	}
+	register(&s.mux)
+}
+
+// Kernel returns what handles the server's messages, for a transport of one's
+// own. From the first call on no method can be added; tools, resources and
+// prompts can.
+func (s *Server) Kernel() *connection.Kernel {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.kernel == nil {
+		s.kernel = s.newKernel()
+		if s.opts.Bus != nil {
+			s.leave = s.opts.Bus.Subscribe(s.audience.deliver)
+		}
+	}
+	return s.kernel
+}
+
+func (s *Server) newKernel() *connection.Kernel {
+	opts := connection.KernelOptions{
+		Mux:              &s.mux,
+		Middleware:       append(s.opts.Middleware[:len(s.opts.Middleware):len(s.opts.Middleware)], s.complement),
+		Info:             s.info,
+		HideInfo:         s.opts.HideInfo,
+		Capabilities:     s.opts.Capabilities,
+		CapabilitiesFor:  func(peer.TransportContext) *mcp.ServerCapabilities { return s.catalog.Load().capabilities },
+		Instructions:     s.opts.Instructions,
+		Revisions:        s.opts.Revisions,
+		OnInitialized:    s.audience.join,
+		MaxSubscriptions: s.opts.MaxSubscriptions,
+		Logger:           s.opts.Logger,
+	}
+	if err := s.opts.Asking.kernel(&opts); err != nil {
+		panic(fmt.Sprintf("mcpserver: %v", err))
+	}
+	return connection.NewKernel(&opts)
+}
+
+// visible tells whether a caller may know of something.
+func (s *Server) visible(ctx context.Context, kind Kind, name string) bool {
+	return s.opts.Visible == nil || s.opts.Visible(ctx, mcp.SessionFrom(ctx), Item{kind, name})
+}

@@ -1,0 +1,169 @@
+package mcpserver
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/yosida95/uritemplate/v3"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+)
+
+// Variables are what the variables of a template stand for in a URI, with escapes
+// undone. One that stands for a list has several values.
+type Variables map[string][]string
+
+// Get returns the value of a variable, the first one of a list, and the empty
+// string for one that is absent.
+func (v Variables) Get(name string) string {
+	if values := v[name]; len(values) > 0 {
+		return values[0]
+	}
+	return ""
+}
+
+// traverse tells whether a value leads out of a folder: whether ".." is a part of
+// it, also where it is escaped more than once, or with the other slash.
+func (v Variables) traverse() bool {
+	for _, values := range v {
+		if slices.ContainsFunc(values, leadsOut) {
+			return true
+		}
+	}
+	return false
+}
+
+func leadsOut(value string) bool {
+	for range 4 {
+		parts := strings.FieldsFunc(value, func(c rune) bool { return c == '/' || c == '\\' })
+		if slices.Contains(parts, "..") || strings.ContainsRune(value, 0) {
+			return true
+		}
+		plain, err := url.PathUnescape(value)
+		if err != nil || plain == value {
+			return false
+		}
+		value = plain
+	}
+	return true
+}
+
+// ReadTemplate reads a resource whose URI fits a template. What it returns
+// without a URI gets that of the request; [NotFound] is the error of a resource
+// that does not exist.
+type ReadTemplate func(context.Context, *mcp.ReadResourceRequest, Variables) (*mcp.ReadResourceResult, error)
+
+// template is a template as it is registered. It never changes.
+type template struct {
+	mcp.ResourceTemplate
+	read    ReadTemplate
+	pattern *regexp.Regexp // a group for each expression
+	exprs   []expression
+	literal int // how long the text is around the expressions
+}
+
+// AddResourceTemplate registers a template, as RFC 6570 has them, for resources
+// that are too many to be listed. A URI that fits several templates is read by
+// the one with the longest text around its variables; a resource of that very URI
+// goes before all of them. A value with ".." as a part of a path does not fit,
+// see [Options].AllowTraversal, nor does a URI of more than 8 KiB. The handler
+// checks where a URI leads even so.
+//
+// AddResourceTemplate panics where the text is no template, or the name is
+// missing.
+func (s *Server) AddResourceTemplate(t *mcp.ResourceTemplate, read ReadTemplate) {
+	def, err := newTemplate(t, read)
+	if err != nil {
+		panic(registration(KindTemplate, t.URITemplate, err))
+	}
+	s.change(Event{Method: mcp.MethodResourceListChanged}, func(c *catalog) bool {
+		c.templates = c.templates.with(t.URITemplate, def)
+		c.ranked = ranked(c.templates)
+		return true
+	})
+}
+
+// RemoveResourceTemplates takes templates away. Texts that none has are ignored.
+func (s *Server) RemoveResourceTemplates(texts ...string) {
+	s.change(Event{Method: mcp.MethodResourceListChanged}, func(c *catalog) (changed bool) {
+		c.templates, changed = c.templates.without(texts)
+		c.ranked = ranked(c.templates)
+		return changed
+	})
+}
+
+func newTemplate(t *mcp.ResourceTemplate, read ReadTemplate) (*template, error) {
+	parsed, err := uritemplate.New(t.URITemplate)
+	switch {
+	case err != nil:
+		return nil, err
+	case t.Name == "":
+		return nil, errors.New("want a name")
+	case read == nil:
+		return nil, errors.New("want a handler")
+	}
+	def := &template{read: read, pattern: parsed.Regexp()}
+	if def.ResourceTemplate, err = clean(t); err != nil {
+		return nil, err
+	}
+	def.exprs, def.literal = expressions(t.URITemplate)
+	if def.pattern.NumSubexp() != len(def.exprs) {
+		return nil, fmt.Errorf("%d expressions are understood as %d", len(def.exprs), def.pattern.NumSubexp())
+	}
+	return def, nil
+}
+
+// ranked orders templates by how much they say about a URI.
+func ranked(s shelf[template]) []*template {
+	list := make([]*template, len(s))
+	for i, x := range s {
+		list[i] = x.item
+	}
+	slices.SortStableFunc(list, func(a, b *template) int { return cmp.Compare(b.literal, a.literal) })
+	return list
+}
+
+// maxURI is how long a URI may be that is held against templates.
+const maxURI = 8 << 10
+
+// match returns what the variables stand for in a URI, and whether it fits. That
+// takes time in proportion to the length of the URI.
+func (t *template) match(uri string) (Variables, bool) {
+	if len(uri) > maxURI {
+		return nil, false
+	}
+	groups := t.pattern.FindStringSubmatch(uri)
+	if groups == nil {
+		return nil, false
+	}
+	vars := Variables{}
+	for i, e := range t.exprs {
+		if !e.assign(vars, groups[i+1]) {
+			return nil, false
+		}
+	}
+	return vars, true
+}
+
+func (s *Server) listTemplates(ctx context.Context, req *mcp.ListResourceTemplatesRequest) (*mcp.ListResourceTemplatesResult, error) {
+	c := s.catalog.Load()
+	if c.capabilities.Resources == nil {
+		return nil, notOffered(mcp.MethodListResourceTemplates)
+	}
+	res := &mcp.ListResourceTemplatesResult{ResourceTemplates: make([]mcp.ResourceTemplate, 0, s.room(len(c.templates)))}
+	var err error
+	res.NextCursor, err = page(ctx, s, KindTemplate, c.templates, req.Cursor, func(t *template) {
+		res.ResourceTemplates = append(res.ResourceTemplates, t.ResourceTemplate)
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.hint(mcp.MethodListResourceTemplates, &res.TTLMs, &res.CacheScope)
+	return res, nil
+}

@@ -1,0 +1,397 @@
+package mcpserver_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/peer"
+)
+
+type forecastInput struct {
+	City string `json:"city" jsonschema:"the city's name"`
+	Days int    `json:"days,omitempty" minimum:"1" maximum:"7" default:"1"`
+}
+
+func forecast(_ context.Context, _ *mcp.ServerSession, in forecastInput) (string, error) {
+	return fmt.Sprintf("%s: %d sunny days", in.City, in.Days), nil
+}
+
+func newForecaster(opts *mcpserver.Options) *mcpserver.Server {
+	s := mcpserver.New(info, opts)
+	mcpserver.AddTool(s, &mcp.Tool{Name: "forecast", Description: "Tells the weather."}, forecast)
+	return s
+}
+
+// tool returns a server with one tool, which takes any arguments.
+func tool[Out any](opts *mcpserver.Options, def *mcp.Tool, h func(context.Context) (Out, error)) *mcpserver.Server {
+	s := mcpserver.New(info, opts)
+	def.Name = "t"
+	mcpserver.AddTool(s, def, func(ctx context.Context, _ *mcp.ServerSession, _ any) (Out, error) { return h(ctx) })
+	return s
+}
+
+func returns[Out any](out Out, err error) func(context.Context) (Out, error) {
+	return func(context.Context) (Out, error) { return out, err }
+}
+
+func TestAGoFunctionIsAToolInEveryRevision(t *testing.T) {
+	inEveryRevision(t, func(t *testing.T, revision string) {
+		c := connect(t, newForecaster(nil), revision)
+		list := c.call("tools/list", `{}`)["tools"].([]any)
+		require.Len(t, list, 1)
+		require.Equal(t, "forecast", list[0].(map[string]any)["name"])
+		require.Equal(t, "Ulm: 1 sunny days", text(t, c.call("tools/call", `{"name":"forecast","arguments":{"city":"Ulm"}}`)))
+		require.Equal(t, "Ulm: 3 sunny days", text(t, c.call("tools/call", `{"name":"forecast","arguments":{"city":"Ulm","days":3.0}}`)))
+	})
+}
+
+func TestTheSchemaOfAToolIsMadeOfItsInput(t *testing.T) {
+	for _, open := range []bool{false, true} {
+		c := connect(t, newForecaster(&mcpserver.Options{AllowUnknownArguments: open}), modern)
+		tools := c.call("tools/list", `{}`)["tools"].([]any)
+		schema, err := json.Marshal(tools[0].(map[string]any)["inputSchema"])
+		require.NoError(t, err)
+		closed := `"additionalProperties": false,`
+		if open {
+			closed = ""
+		}
+		require.JSONEq(t, `{
+			"type": "object", `+closed+` "required": ["city"], "properties": {
+				"city": {"type": "string", "description": "the city's name"},
+				"days": {"type": "integer", "minimum": 1, "maximum": 7, "default": 1}
+			}
+		}`, string(schema))
+		res := c.call("tools/call", `{"name":"forecast","arguments":{"city":"Ulm","Days":3}}`)
+		require.Equal(t, open, res["isError"] == nil)
+	}
+}
+
+func TestArgumentsThatDoNotFitAreExplainedToTheModel(t *testing.T) {
+	c := connect(t, newForecaster(nil), modern)
+	for arguments, says := range map[string][]string{
+		`{}`:                                   {"city"},
+		`null`:                                 {"city"},
+		`{"city":1}`:                           {"/city", "string"},
+		`{"city":"Ulm","days":8}`:              {"/days", "7"},
+		`{"city":"Ulm","days":1.5}`:            {"/days", "integer"},
+		`{"CITY":"Ulm","days":0}`:              {"'city'", "'CITY'", "/days"},
+		`{"city":"Ulm","days":99999999999999}`: {"/days"},
+	} {
+		params := `{"name":"forecast","arguments":` + arguments + `}`
+		if arguments == "null" {
+			params = `{"name":"forecast"}`
+		}
+		res := c.call("tools/call", params)
+		require.Equal(t, true, res["isError"], arguments)
+		for _, word := range says {
+			require.Contains(t, text(t, res), word)
+		}
+	}
+}
+
+func TestHostileArgumentsAreRefusedAndNothingElse(t *testing.T) {
+	c := connect(t, newForecaster(nil), modern)
+	for _, arguments := range []string{
+		`{"city":"` + strings.Repeat("x", 100_000) + `","days":9}`,
+		`{"` + strings.Repeat("y", 100_000) + `":1}`,
+		`{"city":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}`,
+		`{"city":"Ulm","days":1e300}`,
+	} {
+		res := c.call("tools/call", `{"name":"forecast","arguments":`+arguments+`}`)
+		require.Equal(t, true, res["isError"])
+		require.Less(t, len(text(t, res)), 2000)
+	}
+	require.Equal(t, "Ulm: 2 sunny days", text(t, c.call("tools/call", `{"name":"forecast","arguments":{"city":"Ulm","days":2}}`)))
+}
+
+type place struct {
+	Lat  float64  `json:"lat"`
+	Tags []string `json:"tags"`
+}
+
+func TestAResultTakesTheFormOfItsType(t *testing.T) {
+	whole := &mcp.CallToolResult{Content: []mcp.ContentBlock{mcp.Text("a"), mcp.Text("b")}}
+	call := func(s *mcpserver.Server, revision string) (map[string]any, map[string]any) {
+		c := connect(t, s, revision)
+		tools := c.call("tools/list", `{}`)["tools"].([]any)
+		return c.call("tools/call", `{"name":"t"}`), tools[0].(map[string]any)
+	}
+
+	res, def := call(tool(nil, &mcp.Tool{}, returns("hi", nil)), modern)
+	require.Equal(t, "hi", text(t, res))
+	require.NotContains(t, def, "outputSchema")
+	require.NotContains(t, res, "structuredContent")
+
+	res, _ = call(tool(nil, &mcp.Tool{}, returns(whole, nil)), modern)
+	require.Len(t, res["content"], 2)
+
+	res, _ = call(tool(nil, &mcp.Tool{}, returns(struct{}{}, nil)), modern)
+	require.Empty(t, res["content"])
+
+	res, def = call(tool(nil, &mcp.Tool{}, returns(place{Lat: 1}, nil)), "2025-06-18")
+	require.JSONEq(t, `{"lat":1,"tags":null}`, text(t, res))
+	require.Equal(t, map[string]any{"lat": 1.0, "tags": nil}, res["structuredContent"])
+	require.Equal(t, "object", def["outputSchema"].(map[string]any)["type"])
+
+	res, def = call(tool(nil, &mcp.Tool{}, returns([]int{1, 2}, nil)), modern)
+	require.Equal(t, []any{1.0, 2.0}, res["structuredContent"])
+	require.Contains(t, def, "outputSchema")
+
+	res, def = call(tool(nil, &mcp.Tool{}, returns([]int{1, 2}, nil)), "2025-11-25")
+	require.Equal(t, "[1,2]", text(t, res))
+	require.NotContains(t, res, "structuredContent")
+	require.NotContains(t, def, "outputSchema")
+
+	res, def = call(tool(nil, &mcp.Tool{}, returns(any(map[string]string{"a": "<b>"}), nil)), modern)
+	require.Equal(t, `{"a":"<b>"}`, text(t, res))
+	require.NotContains(t, def, "outputSchema")
+}
+
+func TestAResultThatBreaksItsSchemaIsTheToolsFault(t *testing.T) {
+	var log bytes.Buffer
+	opts := &mcpserver.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	strict := json.RawMessage(`{"type":"object","required":["x"]}`)
+	for name, s := range map[string]*mcpserver.Server{
+		"structured": tool(opts, &mcp.Tool{OutputSchema: strict}, returns(place{}, nil)),
+		"whole":      tool(opts, &mcp.Tool{OutputSchema: strict}, returns(&mcp.CallToolResult{}, nil)),
+		"none":       tool(opts, &mcp.Tool{}, returns[*mcp.CallToolResult](nil, nil)),
+		"unwritable": tool(opts, &mcp.Tool{}, returns(any(make(chan int)), nil)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			log.Reset()
+			res := connect(t, s, modern).call("tools/call", `{"name":"t"}`)
+			require.Equal(t, true, res["isError"])
+			require.Contains(t, log.String(), "tool failed")
+		})
+	}
+	failed := tool(opts, &mcp.Tool{OutputSchema: strict}, returns(mcp.ErrorResult("no"), nil))
+	require.Equal(t, "no", text(t, connect(t, failed, modern).call("tools/call", `{"name":"t"}`)))
+}
+
+// explained is an error that says itself what a model should know.
+type explained struct{}
+
+func (explained) Error() string     { return "secret" }
+func (explained) ModelText() string { return "try later" }
+
+func TestWhatAnErrorSays(t *testing.T) {
+	var log bytes.Buffer
+	opts := &mcpserver.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	call := func(err error) message {
+		return connect(t, tool(opts, &mcp.Tool{}, returns("", err)), modern).ask("tools/call", `{"name":"t"}`)
+	}
+	result := func(m message) map[string]any {
+		require.Nil(t, m.Error)
+		var res map[string]any
+		require.NoError(t, json.Unmarshal(m.Result, &res))
+		require.Equal(t, true, res["isError"])
+		return res
+	}
+	cause := errors.New("file of 7 lines")
+	require.Equal(t, "no such day: file of 7 lines", text(t, result(call(mcpserver.Errorf("no such day: %w", cause)))))
+	require.ErrorIs(t, mcpserver.Errorf("no: %w", cause), cause)
+	require.Equal(t, "try later", text(t, result(call(fmt.Errorf("outer: %w", explained{})))))
+	require.Empty(t, log.String())
+
+	res := result(call(errors.New("password is hunter2")))
+	require.NotContains(t, text(t, res), "hunter2")
+	require.Contains(t, log.String(), "hunter2")
+	_, after, _ := strings.Cut(log.String(), "id=")
+	id, _, _ := strings.Cut(after, " ")
+	require.Contains(t, text(t, res), id)
+
+	m := call(fmt.Errorf("wrapped: %w", &peer.Error{Code: 7, Message: "seven"}))
+	require.Equal(t, int64(7), m.Error.Code)
+	require.Equal(t, "seven", m.Error.Message)
+
+	m = call(mcpserver.NotFound("a:b"))
+	require.Equal(t, int64(mcp.CodeInvalidParams), m.Error.Code)
+	require.JSONEq(t, `{"uri":"a:b"}`, string(m.Error.Data))
+}
+
+func TestAPanicIsAnInternalError(t *testing.T) {
+	var log bytes.Buffer
+	s := tool(&mcpserver.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, &mcp.Tool{}, func(context.Context) (string, error) {
+		panic("hunter2")
+	})
+	m := connect(t, s, modern).refused("tools/call", `{"name":"t"}`, mcp.CodeInternal)
+	require.NotContains(t, m.Error.Message, "hunter2")
+	require.Contains(t, log.String(), "hunter2")
+	require.Contains(t, log.String(), "tools_test.go")
+}
+
+func TestAToolThatCannotAskSaysWhatItNeeds(t *testing.T) {
+	ask := func(ctx context.Context) (string, error) {
+		_, err := mcp.SessionFrom(ctx).ListRoots(ctx)
+		return "", err
+	}
+	res := connect(t, tool(nil, &mcp.Tool{}, ask), "2025-06-18").call("tools/call", `{"name":"t"}`)
+	require.Equal(t, true, res["isError"])
+	require.Contains(t, text(t, res), "roots")
+
+	m := connect(t, tool(nil, &mcp.Tool{}, ask), modern).refused("tools/call", `{"name":"t"}`, mcp.CodeMissingRequiredClientCapability)
+	require.JSONEq(t, `{"requiredCapabilities":{"roots":{}}}`, string(m.Error.Data))
+}
+
+func TestAnUnknownToolIsAnErrorOfTheCall(t *testing.T) {
+	c := connect(t, newForecaster(nil), modern)
+	m := c.refused("tools/call", `{"name":"nope"}`, mcp.CodeInvalidParams)
+	require.Contains(t, m.Error.Message, `"nope"`)
+	m = c.refused("tools/call", `{"name":"`+strings.Repeat("x", 100_000)+`"}`, mcp.CodeInvalidParams)
+	require.Less(t, len(m.Error.Message), 300)
+}
+
+func TestAServerWithoutToolsHasNoSuchMethod(t *testing.T) {
+	inEveryRevision(t, func(t *testing.T, revision string) {
+		c := connect(t, mcpserver.New(info, nil), revision)
+		for _, method := range []string{"tools/list", "prompts/list", "resources/list", "resources/templates/list"} {
+			c.refused(method, `{}`, mcp.CodeMethodNotFound)
+		}
+		c.refused("tools/call", `{"name":"x"}`, mcp.CodeMethodNotFound)
+		c.refused("prompts/get", `{"name":"x"}`, mcp.CodeMethodNotFound)
+		c.refused("resources/read", `{"uri":"a:b"}`, mcp.CodeMethodNotFound)
+		c.refused("completion/complete", `{"ref":{"type":"ref/prompt","name":"x"},"argument":{"name":"a","value":""}}`, mcp.CodeMethodNotFound)
+	})
+}
+
+func TestARawToolKeepsItsSchemaAndReadsItsArguments(t *testing.T) {
+	s := mcpserver.New(info, nil)
+	schema := `{"$schema": "https://json-schema.org/draft/2020-12/schema", "x-own": 1.0, "type": "object", "if": {}, "properties": {"n": {"$ref": "#/$defs/n"}}, "$defs": {"n": {"type": "integer"}}}`
+	def := &mcp.Tool{Name: "raw", InputSchema: json.RawMessage(schema), OutputSchema: json.RawMessage(`{"type":"object"}`)}
+	require.NoError(t, s.AddRawTool(def, func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return &mcp.CallToolResult{StructuredContent: req.Arguments}, nil
+	}))
+	c := connect(t, s, modern)
+	c.start("tools/list", `{}`)
+	line, err := c.lines.ReadString('\n')
+	require.NoError(t, err)
+	require.Contains(t, line, strings.NewReplacer(": ", ":", ", ", ",").Replace(schema))
+	require.Equal(t, map[string]any{"n": 1.0}, c.call("tools/call", `{"name":"raw","arguments":{"n":1.0}}`)["structuredContent"])
+	require.Equal(t, true, c.call("tools/call", `{"name":"raw","arguments":{"n":"1"}}`)["isError"])
+}
+
+func TestAToolThatMakesNoSenseIsRefusedAtOnce(t *testing.T) {
+	s := mcpserver.New(info, nil)
+	h := func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return nil, nil }
+	for name, def := range map[string]mcp.Tool{
+		"no name":          {},
+		"a space":          {Name: "a b"},
+		"too long":         {Name: strings.Repeat("x", 129)},
+		"no object":        {Name: "x", InputSchema: json.RawMessage(`{"type":"array"}`)},
+		"no type":          {Name: "x", InputSchema: json.RawMessage(`{}`)},
+		"no schema":        {Name: "x", InputSchema: json.RawMessage(`{"type":"object","properties":1}`)},
+		"no JSON":          {Name: "x", InputSchema: json.RawMessage(`{"type":"object"`)},
+		"outside":          {Name: "x", InputSchema: json.RawMessage(`{"type":"object","$ref":"https://example.com/x"}`)},
+		"bad output":       {Name: "x", OutputSchema: json.RawMessage(`{"type":"thing"}`)},
+		"bad header":       {Name: "x", InputSchema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string","x-mcp-header":"a b"}}}`)},
+		"bad metadata":     {Name: "x", Meta: map[string]json.RawMessage{"a": json.RawMessage(`{`)}},
+		"a doubled member": {Name: "x", InputSchema: json.RawMessage(`{"type":"object","type":"object"}`)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := s.AddRawTool(&def, h)
+			require.ErrorContains(t, err, fmt.Sprintf("mcpserver: tool %q: ", def.Name))
+			require.Panics(t, func() {
+				mcpserver.AddTool(s, &def, func(context.Context, *mcp.ServerSession, map[string]any) (any, error) { return nil, nil })
+			})
+		})
+	}
+	require.Panics(t, func() {
+		mcpserver.AddTool(s, &mcp.Tool{Name: "x"}, func(context.Context, *mcp.ServerSession, chan int) (string, error) { return "", nil })
+	})
+	require.Panics(t, func() {
+		mcpserver.AddTool(s, &mcp.Tool{Name: "x"}, func(context.Context, *mcp.ServerSession, int) (string, error) { return "", nil })
+	})
+	require.Panics(t, func() {
+		mcpserver.AddTool(s, &mcp.Tool{Name: "x"}, func(context.Context, *mcp.ServerSession, any) (chan int, error) { return nil, nil })
+	})
+}
+
+type celsius float64
+
+func (celsius) MarshalJSON() ([]byte, error) { return []byte(`"20 °C"`), nil }
+
+func TestATypeMayHaveASchemaOfItsOwn(t *testing.T) {
+	opts := &mcpserver.Options{TypeSchemas: map[reflect.Type]json.RawMessage{
+		reflect.TypeFor[celsius](): json.RawMessage(`{"type":"string","pattern":"°C$"}`),
+	}}
+	type weather struct {
+		Temperature celsius `json:"temperature"`
+	}
+	c := connect(t, tool(opts, &mcp.Tool{}, returns(weather{20}, nil)), modern)
+	require.Equal(t, map[string]any{"temperature": "20 °C"}, c.call("tools/call", `{"name":"t"}`)["structuredContent"])
+	def := c.call("tools/list", `{}`)["tools"].([]any)[0].(map[string]any)
+	property := def["outputSchema"].(map[string]any)["properties"].(map[string]any)["temperature"]
+	require.Equal(t, map[string]any{"type": "string", "pattern": "°C$"}, property)
+}
+
+func TestTenThousandCancelledCallsLeaveNothingBehind(t *testing.T) {
+	s := tool(nil, &mcp.Tool{}, func(ctx context.Context) (string, error) {
+		<-ctx.Done()
+		return "", ctx.Err()
+	})
+	c := connect(t, s, modern)
+	for range 10_000 {
+		id := c.start("tools/call", `{"name":"t"}`)
+		c.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, id))
+	}
+	require.NotEmpty(t, c.call("tools/list", `{}`)["tools"])
+}
+
+func TestToolsComeAndGoWhileTheyAreListedAndCalled(t *testing.T) {
+	s := newForecaster(nil)
+	stop := make(chan struct{})
+	done := make(chan struct{})
+	go func() { // ends with the test's calls
+		defer close(done)
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			name := fmt.Sprintf("t%d", i%50)
+			mcpserver.AddTool(s, &mcp.Tool{Name: name}, forecast)
+			if i%3 == 0 {
+				s.RemoveTools(name, "nobody")
+			}
+		}
+	}()
+	c := connect(t, s, modern)
+	deadline := time.Now().Add(200 * time.Millisecond)
+	for time.Now().Before(deadline) {
+		names := listed(c, "tools/list", "tools", "name")
+		require.Contains(t, names, "forecast")
+		require.IsIncreasing(t, names)
+		require.Contains(t, text(t, c.call("tools/call", `{"name":"forecast","arguments":{"city":"Ulm"}}`)), "Ulm")
+	}
+	close(stop)
+	<-done
+}
+
+// listed lists the names on all pages of a list.
+func listed(c *client, method, member, key string) (names []string) {
+	params := `{}`
+	for {
+		res := c.call(method, params)
+		for _, x := range res[member].([]any) {
+			names = append(names, x.(map[string]any)[key].(string))
+		}
+		next, more := res["nextCursor"].(string)
+		if !more {
+			return names
+		}
+		params = fmt.Sprintf(`{"cursor":%q}`, next)
+	}
+}

@@ -1,0 +1,146 @@
+// Package streamable carries messages over HTTP.
+//
+// The first program of a client, without the kit that makes it short:
+//
+//	client := streamable.NewClient("http://127.0.0.1:8080/mcp", nil)
+//	defer client.Close()
+//	res, err := peer.SendRequest(ctx, client, &mcp.InitializeRequest{…})
+//	if err != nil {
+//		return err
+//	}
+//	revision, _ := mcp.ParseRevision(res.ProtocolVersion)
+//	client.Settle(revision)
+//	client.Notify(ctx, &mcp.InitializedNotification{})
+//	tools, err := peer.SendRequest(ctx, client, &mcp.ListToolsRequest{})
+package streamable
+
+import (
+	"context"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// Client is the client's end of Streamable HTTP, and the [peer.Outbound] that
+// leads to the server. It is safe for concurrent use.
+//
+// It carries both eras. A request written for a revision without a handshake
+// travels alone: its response brings its answer and what goes with it, and
+// giving up means to close that. Everything else belongs to the session that
+// initialize begins: its id is sent along, broken streams are taken up again, a
+// request is taken back by a notification, and after
+// "notifications/initialized" a stream of its own brings what belongs to no
+// call.
+//
+// Trouble stays where it comes up: a broken stream, a bad message, a failed
+// request cost at most the call that they belong to. Its error is one of those
+// of [dispatch.Conn], or has an *[HTTPError], [ErrNoAnswer] or [ErrSessionLost]
+// in its chain, or the error of a server that cannot be reached. A client lives
+// until it is closed.
+type Client struct {
+	opts  ClientOptions
+	to    *url.URL
+	bad   error // of the URL
+	http  *clientHTTP
+	conn  *dispatch.Conn
+	state clientState
+
+	life context.Context // ends when the client is closed
+	end  context.CancelFunc
+	once sync.Once
+	done chan struct{} // closed when nothing is left
+}
+
+// NewClient returns a client of the server at a URL. Nothing is sent yet; a URL
+// that is none is an error of the first call. The client is to be closed.
+func NewClient(serverURL string, opts *ClientOptions) *Client {
+	c := &Client{opts: opts.complete(), done: make(chan struct{})}
+	c.to, c.bad = parseEndpoint(serverURL)
+	c.life, c.end = context.WithCancel(context.Background())
+	c.http = newClientHTTP(&c.opts)
+	c.state.exchanges = make(map[wire.RequestID]*clientExchange)
+	c.conn = dispatch.New(clientWriter{c}, &c.opts.Dispatch)
+	return c
+}
+
+// Call implements [peer.Outbound]. A subscription waits without a timeout,
+// unless it has one of its own.
+func (c *Client) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
+	if req.Method() == mcp.MethodSubscriptionsListen {
+		opts = append([]peer.CallOption{peer.WithTimeout(-1)}, opts...)
+	}
+	return c.conn.Call(ctx, req, res, opts...)
+}
+
+// Notify implements [peer.Outbound]. It returns when the server has accepted
+// the notification, or did not, so that what is sent afterwards comes later.
+func (c *Client) Notify(ctx context.Context, n peer.Notification, opts ...peer.CallOption) error {
+	return c.conn.Notify(ctx, n, opts...)
+}
+
+// Settle tells which revision was negotiated. From then on the requests of the
+// session name it. It is for whoever has read the answer to initialize, before
+// anything else is sent. A new initialize makes it void.
+func (c *Client) Settle(r wire.Revision) { c.state.settle(r) }
+
+// SessionID is the id that the server gave the session, empty where it gave
+// none.
+func (c *Client) SessionID() string { return c.state.view(wire.Revision{}).id }
+
+// Conn is the dispatcher that carries the messages.
+func (c *Client) Conn() *dispatch.Conn { return c.conn }
+
+// Listening is closed when the server has first answered the session's request
+// for the stream that belongs to no call, which follows
+// "notifications/initialized": from then on it can reach this client, if it wants
+// to at all. Some servers send there what belongs to a call, and into the void
+// before. With NoListening it is closed from the beginning.
+func (c *Client) Listening() <-chan struct{} {
+	if c.opts.NoListening {
+		return closedChannel
+	}
+	return c.state.listening()
+}
+
+var closedChannel = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
+// Done is closed when the client is, and nothing of it is left.
+func (c *Client) Done() <-chan struct{} { return c.done }
+
+const (
+	// clientGoodbye is how long handlers may take to end when a client closes.
+	clientGoodbye = 5 * time.Second
+	// clientFarewell is how long the end of the session may take.
+	clientFarewell = 2 * time.Second
+)
+
+// Close ends the session, if there is one, and everything under way: calls fail
+// and handlers' contexts end. It waits until nothing is left. It may be called
+// more than once, always returns nil, and must not be called by a handler.
+func (c *Client) Close() error {
+	c.once.Do(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), clientGoodbye)
+		defer cancel()
+		c.conn.Shutdown(ctx, nil)
+		session, alive := c.state.close()
+		c.end()
+		if alive {
+			c.endSession(session)
+		}
+		c.state.tasks.Wait()
+		c.conn.Shutdown(ctx, nil) // for what was waiting for the server
+		c.http.close()
+		close(c.done)
+	})
+	<-c.done
+	return nil
+}

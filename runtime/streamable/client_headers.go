@@ -1,0 +1,153 @@
+package streamable
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/internal/paramheader"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// The headers that the protocol has a say in, in the form of http.Header.
+const (
+	headerAccept      = "Accept"
+	headerContentType = "Content-Type"
+	headerVersion     = "Mcp-Protocol-Version"
+	headerSession     = "Mcp-Session-Id"
+	headerMethod      = "Mcp-Method"
+	headerName        = "Mcp-Name"
+	headerLastEvent   = "Last-Event-Id"
+)
+
+var protocolHeaders = []string{
+	headerAccept, headerContentType, headerVersion, headerSession, headerMethod, headerName, headerLastEvent,
+	"Connection", "Content-Encoding", "Content-Length", "Transfer-Encoding",
+}
+
+const (
+	mediaJSON   = "application/json"
+	mediaEvents = "text/event-stream"
+)
+
+// Values that many requests share. They are not to be changed.
+var (
+	valueJSON       = []string{mediaJSON}
+	valueEvents     = []string{mediaEvents}
+	valueEitherKind = []string{mediaJSON + ", " + mediaEvents}
+)
+
+// firstWithVersion is the revision since which sessions name their revision in
+// a header.
+var firstWithVersion = mcp.Revision20250618
+
+// handshakeRevision tells whether a session of the revision begins with
+// initialize. So it is taken to be where the revision is not known.
+func handshakeRevision(r wire.Revision) bool {
+	i := r.Index()
+	return i < 0 || i < len(mcp.Revisions) && mcp.Revisions[i].Handshake
+}
+
+// sessionHeader says which session a request belongs to.
+func (s clientSession) sessionHeader(h http.Header) {
+	if s.id != "" {
+		h[headerSession] = []string{s.id}
+	}
+	if s.revision.Index() >= firstWithVersion.Index() {
+		h[headerVersion] = []string{s.revision.String()}
+	}
+}
+
+// requestHeader repeats in headers what the body says, as revisions without a
+// handshake have it.
+func (c *Client) requestHeader(h http.Header, e dispatch.Envelope, data []byte) error {
+	h[headerVersion] = []string{e.Revision.String()}
+	h[headerMethod] = []string{e.Method}
+	b := clientBody{tools: e.Method == mcp.MethodCallTool && c.opts.ToolHeaders != nil}
+	if info := mcp.MethodByName(e.Method); info != nil {
+		b.nameMember = info.NameMember
+	}
+	if b.nameMember == "" {
+		return nil
+	}
+	b.read(data)
+	if b.named {
+		h[headerName] = []string{paramheader.Encode(b.name)}
+	}
+	if !b.tools {
+		return nil
+	}
+	params, err := c.opts.ToolHeaders(b.name, b.arguments)
+	if err != nil {
+		return fmt.Errorf("headers of the call of tool %q: %w", b.name, err)
+	}
+	for name, values := range params {
+		h[http.CanonicalHeaderKey(name)] = values
+	}
+	return nil
+}
+
+// clientBody is what headers repeat of a message that we have written
+// ourselves, and what a cancellation says.
+type clientBody struct {
+	nameMember string // the member of the params to read name from
+	tools      bool   // read the arguments, too
+
+	name      string
+	named     bool
+	arguments json.RawMessage
+	cancels   wire.RequestID
+}
+
+// read reads the message.
+func (b *clientBody) read(data []byte) { _ = wire.Decode(data, &wire.Frame{Checked: true}, b) }
+
+var (
+	clientMessageMembers = wire.NewMembers("message", wire.Member{Name: "params", In: wire.Always})
+	clientParamsMembers  = wire.NewMembers("params",
+		wire.Member{Name: "arguments", In: wire.Always},
+		wire.Member{Name: "name", In: wire.Always},
+		wire.Member{Name: "requestId", In: wire.Always},
+		wire.Member{Name: "uri", In: wire.Always},
+	)
+)
+
+// AppendJSON makes it a [wire.Value]. It is never written.
+func (b *clientBody) AppendJSON(p []byte, _ *wire.Encoder) []byte { return append(p, "{}"...) }
+
+// DecodeJSON reads the members that count.
+func (b *clientBody) DecodeJSON(d *wire.Decoder) {
+	for m := d.Object(clientMessageMembers); m.Next(); {
+		if m.Name != "params" {
+			d.Skip()
+			continue
+		}
+		for p := d.Object(clientParamsMembers); p.Next(); {
+			b.param(d, p.Name)
+		}
+	}
+}
+
+func (b *clientBody) param(d *wire.Decoder, name string) {
+	switch {
+	case name == "":
+		d.Skip()
+	case name == b.nameMember && d.Kind() == '"':
+		b.name, b.named = d.String(), true
+	case name == "arguments" && b.tools:
+		b.arguments = d.Raw()
+	case name == "requestId" && b.nameMember == "":
+		b.cancels = d.ID()
+	default:
+		d.Skip()
+	}
+}
+
+// mediaType returns the type of a response's body, without parameters.
+func mediaType(h http.Header) string {
+	kind, _, _ := strings.Cut(h.Get(headerContentType), ";")
+	return strings.ToLower(strings.TrimSpace(kind))
+}

@@ -1,0 +1,381 @@
+package streamable_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/streamable"
+	"github.com/mcpwright/mcp/runtime/wire"
+	"github.com/stretchr/testify/require"
+)
+
+// fakeURL is where the servers of these tests are.
+const fakeURL = "http://server.test/mcp"
+
+// clientPipes is a network of one server. All of it works in a bubble of package
+// synctest, which also fails the test if a goroutine is left.
+type clientPipes struct {
+	incoming chan net.Conn
+	done     chan struct{}
+	once     sync.Once
+}
+
+func (p *clientPipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.incoming:
+		return c, nil
+	case <-p.done:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *clientPipes) Close() error   { p.once.Do(func() { close(p.done) }); return nil }
+func (p *clientPipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipes"} }
+
+func (p *clientPipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	ours, theirs := net.Pipe()
+	select {
+	case p.incoming <- theirs:
+		return ours, nil
+	case <-p.done:
+		return nil, errors.New("connection refused")
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// sentRequest is what a server was sent.
+type sentRequest struct {
+	*http.Request
+	body string
+	rpc  struct {
+		ID     json.RawMessage
+		Method string
+		Params json.RawMessage
+	}
+}
+
+// String is how a request is told from others: its HTTP method, and the JSON-RPC method or
+// what is in place of it.
+func (r *sentRequest) String() string {
+	switch {
+	case r.Method != http.MethodPost:
+		return r.Method
+	case r.rpc.Method == "":
+		return "POST answer"
+	}
+	return "POST " + r.rpc.Method
+}
+
+// fakeServer is an HTTP server that behaves as a test wants it to.
+type fakeServer struct {
+	t      *testing.T
+	client *http.Client
+	net    *clientPipes
+	serve  func(w *rawResponse, r *sentRequest)
+
+	mu  sync.Mutex
+	got []*sentRequest
+}
+
+// newFakeServer starts a server. It runs until the test ends.
+func newFakeServer(t *testing.T, serve func(w *rawResponse, r *sentRequest)) *fakeServer {
+	t.Helper()
+	s := &fakeServer{t: t, serve: serve, net: &clientPipes{incoming: make(chan net.Conn), done: make(chan struct{})}}
+	transport := &http.Transport{DialContext: s.net.dial}
+	s.client = &http.Client{Transport: transport}
+	h := &http.Server{Handler: s, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0)}
+	go h.Serve(s.net) // ends with the test
+	t.Cleanup(func() {
+		transport.CloseIdleConnections()
+		h.Close()
+		synctest.Wait()
+	})
+	return s
+}
+
+func (s *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	in := &sentRequest{Request: r, body: string(body)}
+	_ = json.Unmarshal(body, &in.rpc)
+	s.mu.Lock()
+	s.got = append(s.got, in)
+	s.mu.Unlock()
+	s.serve(&rawResponse{ResponseWriter: w, to: in}, in)
+}
+
+// requests lists what was sent so far, when nothing more happens.
+func (s *fakeServer) requests() []string {
+	synctest.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []string
+	for _, r := range s.got {
+		list = append(list, r.String())
+	}
+	return list
+}
+
+// find returns the last request of a name, see sentRequest.String.
+func (s *fakeServer) find(name string) *sentRequest {
+	s.t.Helper()
+	synctest.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range slices.Backward(s.got) {
+		if r.String() == name {
+			return r
+		}
+	}
+	require.Fail(s.t, "no such request", name)
+	return nil
+}
+
+// rawResponse is what a server says. What is written goes out at once.
+type rawResponse struct {
+	http.ResponseWriter
+	to *sentRequest
+}
+
+func (w *rawResponse) write(format string, args ...any) {
+	fmt.Fprintf(w, format, args...)
+	w.ResponseWriter.(http.Flusher).Flush()
+}
+
+func (w *rawResponse) status(code int, kind, body string) {
+	if kind != "" {
+		w.Header().Set("Content-Type", kind)
+	}
+	w.WriteHeader(code)
+	fmt.Fprint(w, body)
+}
+
+// json answers the request with JSON: a result, an error, whatever.
+func (w *rawResponse) json(members string) {
+	w.status(200, "application/json", w.answer(members))
+}
+
+func (w *rawResponse) answer(members string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,%s}`, w.to.rpc.ID, members)
+}
+
+// stream begins a stream of events.
+func (w *rawResponse) stream() {
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.WriteHeader(200)
+	w.write(": hello\n\n")
+}
+
+// event writes a message as an event.
+func (w *rawResponse) event(message string) { w.write("data: %s\n\n", message) }
+
+// cut ends the connection without a word.
+func (w *rawResponse) cut() { panic(http.ErrAbortHandler) }
+
+const (
+	weatherResult = `"result":{"content":[{"type":"text","text":"sunny"}],"resultType":"complete"}`
+	sessionResult = `"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}`
+)
+
+// inSession serves the handshake, and leaves the rest to other.
+func inSession(other func(w *rawResponse, r *sentRequest)) func(w *rawResponse, r *sentRequest) {
+	return func(w *rawResponse, r *sentRequest) {
+		switch r.String() {
+		case "POST initialize":
+			w.Header().Set("Mcp-Session-Id", "session-1")
+			w.json(sessionResult)
+		case "POST notifications/initialized", "POST answer", "POST notifications/cancelled":
+			w.WriteHeader(http.StatusAccepted)
+		case "DELETE":
+			w.WriteHeader(http.StatusOK)
+		case "GET":
+			if r.Header.Get("Last-Event-ID") != "" {
+				other(w, r)
+				return
+			}
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		default:
+			other(w, r)
+		}
+	}
+}
+
+// sessionFrame and aloneFrame write messages of one era each.
+func sessionFrame(string) *wire.Frame { return &wire.Frame{Revision: mcp.Revision20251125} }
+
+func aloneFrame(string) *wire.Frame {
+	return &wire.Frame{Revision: mcp.Revision20260728, Meta: []wire.Entry{
+		{Name: "io.modelcontextprotocol/protocolVersion", Value: json.RawMessage(`"2026-07-28"`)},
+		{Name: "io.modelcontextprotocol/clientCapabilities", Value: json.RawMessage(`{}`)},
+	}}
+}
+
+// connect returns a client of the server, of the revision without a handshake
+// unless the options say otherwise.
+func (s *fakeServer) connect(opts streamable.ClientOptions) *streamable.Client {
+	if opts.Dispatch.Frame == nil {
+		opts.Dispatch.Frame = aloneFrame
+	}
+	if opts.Dispatch.Logger == nil {
+		opts.Dispatch.Logger = slog.New(slog.DiscardHandler)
+	}
+	opts.HTTPClient = s.client
+	c := streamable.NewClient(fakeURL, &opts)
+	s.t.Cleanup(func() { require.NoError(s.t, c.Close()) })
+	return c
+}
+
+// handshake returns a client that has begun a session.
+func (s *fakeServer) handshake(opts streamable.ClientOptions) *streamable.Client {
+	opts.Dispatch.Frame = sessionFrame
+	c := s.connect(opts)
+	beginSession(s.t, c)
+	return c
+}
+
+func beginSession(t *testing.T, c *streamable.Client) {
+	t.Helper()
+	_, err := peer.SendRequest(t.Context(), c, &mcp.InitializeRequest{
+		ProtocolVersion: "2025-11-25",
+		ClientInfo:      mcp.Implementation{Name: "c", Version: "1"},
+	})
+	require.NoError(t, err)
+	c.Settle(mcp.Revision20251125)
+	require.NoError(t, c.Notify(t.Context(), &mcp.InitializedNotification{}))
+}
+
+// callWeather calls a tool and returns the text that it answers.
+func callWeather(ctx context.Context, c peer.Outbound, opts ...peer.CallOption) (string, error) {
+	res, err := peer.SendRequest(ctx, c, &mcp.CallToolRequest{Name: "weather"}, opts...)
+	if err != nil {
+		return "", err
+	}
+	return res.Content[0].(*mcp.TextContent).Text, nil
+}
+
+// inBubble runs f with a clock of its own. Goroutines that f leaves behind fail
+// the test.
+func inBubble(t *testing.T, f func(t *testing.T)) {
+	t.Helper()
+	synctest.Test(t, f)
+}
+
+// clientLogs collects what is logged.
+type clientLogs struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *clientLogs) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+func (l *clientLogs) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}
+
+func (l *clientLogs) logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+// callUnderWay is a call in a goroutine of its own.
+type callUnderWay struct {
+	done chan struct{}
+	text string
+	err  error
+}
+
+// startWeather calls a tool in a goroutine of its own.
+func startWeather(ctx context.Context, c peer.Outbound, opts ...peer.CallOption) *callUnderWay {
+	k := &callUnderWay{done: make(chan struct{})}
+	go func() { // ends with the call
+		defer close(k.done)
+		k.text, k.err = callWeather(ctx, c, opts...)
+	}()
+	synctest.Wait()
+	return k
+}
+
+// over tells whether the call has ended.
+func (k *callUnderWay) over() bool {
+	synctest.Wait()
+	select {
+	case <-k.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// handled is a handler that keeps what it is told, and answers requests with the
+// result, if there is one.
+type handled struct {
+	mu     sync.Mutex
+	list   []string
+	ctx    []context.Context
+	result wire.Value
+}
+
+func (h *handled) Handle(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.list = append(h.list, in.Method+" "+string(in.Params))
+	h.ctx = append(h.ctx, ctx)
+	if in.Transport.Kind() != "streamable-http" || in.Transport.Header() == nil {
+		h.list = append(h.list, "without the header of the response")
+	}
+	if h.result == nil {
+		return peer.Reply{}, &peer.Error{Code: mcp.CodeMethodNotFound, Message: "Method not found"}
+	}
+	return peer.Reply{Result: h.result}, nil
+}
+
+func (h *handled) take() []string {
+	synctest.Wait()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	list := h.list
+	h.list = nil
+	return list
+}
+
+// errorList keeps errors.
+type errorList struct {
+	mu   sync.Mutex
+	list []error
+}
+
+func (e *errorList) add(err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.list = append(e.list, err)
+}
+
+func (e *errorList) take() []error {
+	synctest.Wait()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	list := e.list
+	e.list = nil
+	return list
+}

@@ -1,0 +1,89 @@
+package streamable
+
+import (
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/peer"
+)
+
+// ClientOptions are the options of a client. The zero value works for revisions
+// with a handshake; for others, Dispatch.Frame has to say the revision of each
+// request.
+type ClientOptions struct {
+	// Dispatch sets up the dispatcher: the handler of what the server sends,
+	// limits, timeouts, the frame of each message. Its Client is set. Its
+	// MaxMessage, here 16 MiB by default, bounds a JSON body and an event of
+	// a stream alike: a longer one fails the call that it belongs to.
+	Dispatch dispatch.Options
+	// HTTPClient makes the HTTP requests; nil is one of the client's own, with
+	// patience for slow answers and none for dead servers. A Timeout in it
+	// would end streams. Authorization is the business of its Transport.
+	// Redirects are followed only within the origin, and only where they keep
+	// the method, whatever it says.
+	HTTPClient *http.Client
+	// Header is sent with each HTTP request. A call adds to it with
+	// [peer.WithHeader]. What the protocol itself says in headers, neither
+	// can change.
+	Header http.Header
+	// ToolHeaders returns the headers that repeat arguments of a tool call,
+	// in revisions that have them; nil is none. An error fails the call.
+	ToolHeaders func(tool string, arguments json.RawMessage) (http.Header, error)
+	// Backoff says how broken streams are taken up again.
+	Backoff Backoff
+	// NoListening does without the stream on which a handshake session brings
+	// what belongs to no call of ours: changes, and questions of the server
+	// on its own account.
+	NoListening bool
+	// OnLost is told, once for each session, that the server has ended it: a
+	// new initialize may begin another. It runs in a goroutine of its own.
+	OnLost func(error)
+}
+
+const (
+	clientKind        = "streamable-http"
+	defaultMostBytes  = 16 << 20
+	defaultOneWayTime = 60 * time.Second
+)
+
+// complete returns a copy of o with the defaults filled in.
+func (o *ClientOptions) complete() ClientOptions {
+	var full ClientOptions
+	if o != nil {
+		full = *o
+	}
+	d := &full.Dispatch
+	d.Client = true
+	if d.MaxMessage <= 0 {
+		d.MaxMessage = defaultMostBytes
+	}
+	if d.Logger == nil {
+		d.Logger = slog.Default()
+	}
+	if d.Transport == nil {
+		d.Transport = peer.NewTransport(clientKind, true, nil, "")
+	}
+	full.Backoff = full.Backoff.complete()
+	return full
+}
+
+// oneWay is how long the server may take to accept a message that it does not
+// answer.
+func (o *ClientOptions) oneWay() time.Duration {
+	if o.Dispatch.Timeout > 0 {
+		return o.Dispatch.Timeout
+	}
+	return defaultOneWayTime
+}
+
+// report tells OnError of what belongs to no call.
+func (o *ClientOptions) report(err error) {
+	if f := o.Dispatch.OnError; f != nil {
+		f(err)
+		return
+	}
+	o.Dispatch.Logger.Warn("trouble beside the calls to the server", "error", err)
+}

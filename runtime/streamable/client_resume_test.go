@@ -1,0 +1,375 @@
+package streamable_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/streamable"
+	"github.com/stretchr/testify/require"
+)
+
+// primed serves a call whose stream breaks after an event with the id "0-1", and
+// leaves its resumption to resume.
+func primed(retry int, resume func(w *rawResponse, r *sentRequest)) func(w *rawResponse, r *sentRequest) {
+	var asked *sentRequest
+	return inSession(func(w *rawResponse, r *sentRequest) {
+		if r.Method == http.MethodGet {
+			w.to = asked
+			resume(w, r)
+			return
+		}
+		asked = r
+		w.stream()
+		if retry > 0 {
+			w.write("retry: %d\n", retry)
+		}
+		w.write("id: 0-1\ndata:\n\n")
+	})
+}
+
+func TestABrokenStreamIsTakenUpAgain(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		begun := time.Now()
+		times := []time.Duration{}
+		s := newFakeServer(t, primed(500, func(w *rawResponse, r *sentRequest) {
+			times = append(times, time.Since(begun))
+			if len(times) == 1 {
+				require.Equal(t, "0-1", r.Header.Get("Last-Event-ID"))
+				w.stream()
+				w.write("id: 0-2\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"a\"}\n\nid: cut off")
+				w.cut()
+			}
+			require.Equal(t, "0-2", r.Header.Get("Last-Event-ID"))
+			require.Equal(t, "session-1", r.Header.Get("Mcp-Session-Id"))
+			require.Equal(t, "text/event-stream", r.Header.Get("Accept"))
+			w.stream()
+			w.event(w.answer(weatherResult))
+		}))
+		h := new(handled)
+		c := s.handshake(streamable.ClientOptions{Dispatch: dispatch.Options{Handler: h}})
+		text, err := callWeather(t.Context(), c)
+		require.NoError(t, err)
+		require.Equal(t, "sunny", text)
+		require.Equal(t, []string{"a "}, h.take())
+		require.Equal(t, []time.Duration{500 * time.Millisecond, time.Second}, times, "never earlier than the server says")
+	})
+}
+
+func TestTheAnswerToInitializeMayBeResumed(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		var asked *sentRequest
+		s := newFakeServer(t, func(w *rawResponse, r *sentRequest) {
+			switch {
+			case r.rpc.Method == "initialize":
+				asked = r
+				w.Header().Set("Mcp-Session-Id", "session-1")
+				w.stream()
+				w.write("id: 1\ndata:\n\n")
+			case r.Header.Get("Last-Event-ID") == "1":
+				w.to = asked
+				w.stream()
+				w.event(w.answer(sessionResult))
+			default:
+				inSession(nil)(w, r)
+			}
+		})
+		c := s.handshake(streamable.ClientOptions{})
+		require.Equal(t, "session-1", c.SessionID())
+	})
+}
+
+func TestWhatACallerSaysInHeadersGoesWithAllOfTheCall(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newFakeServer(t, primed(1, func(w *rawResponse, r *sentRequest) {
+			w.stream()
+			<-r.Context().Done()
+		}))
+		c := s.handshake(streamable.ClientOptions{})
+		begun := time.Now()
+		_, err := callWeather(t.Context(), c, peer.WithHeader(http.Header{"X-User": {"me"}}), peer.WithTimeout(time.Second))
+		require.ErrorAs(t, err, new(*peer.TimeoutError))
+		for _, name := range []string{"POST tools/call", "GET", "POST notifications/cancelled"} {
+			require.Equal(t, "me", s.find(name).Header.Get("X-User"), name)
+		}
+		require.Equal(t, time.Second, time.Since(begun))
+	})
+}
+
+func TestAServerCannotKeepAClientBusyWithReconnecting(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newFakeServer(t, listened(func(w *rawResponse, r *sentRequest) {
+			w.stream()
+			w.write("retry: 1\nid: 1\n\n")
+		}))
+		s.handshake(streamable.ClientOptions{})
+		time.Sleep(10 * time.Second)
+		require.LessOrEqual(t, count(s.requests(), "GET"), 101)
+	})
+}
+
+func TestAServerMayLetItselfBePolled(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		polls := 0
+		s := newFakeServer(t, primed(2000, func(w *rawResponse, r *sentRequest) {
+			if polls++; polls <= 20 {
+				w.stream()
+				return
+			}
+			w.stream()
+			w.event(w.answer(weatherResult))
+		}))
+		c := s.handshake(streamable.ClientOptions{})
+		begun := time.Now()
+		_, err := callWeather(t.Context(), c)
+		require.NoError(t, err)
+		require.Equal(t, 42*time.Second, time.Since(begun))
+	})
+}
+
+func TestResumingIsGivenUp(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		resume   func(w *rawResponse, r *sentRequest)
+		attempts int
+		want     string
+	}{
+		{"at once where the server does not do that", func(w *rawResponse, _ *sentRequest) { w.status(405, "", "") }, 1, "405 Method Not Allowed"},
+		{"at once where the event is unknown", func(w *rawResponse, _ *sentRequest) { w.status(400, "", "") }, 1, "400 Bad Request"},
+		{"at once where the session is lost", func(w *rawResponse, _ *sentRequest) { w.status(404, "", "") }, 1, "the server has ended the session"},
+		{"at once where there is no stream", func(w *rawResponse, _ *sentRequest) { w.status(200, "text/html", "") }, 1, `content type "text/html"`},
+		{"after some attempts", func(w *rawResponse, _ *sentRequest) { w.status(503, "", "") }, 3, "503 Service Unavailable"},
+		{"after some attempts that end in nothing", func(w *rawResponse, _ *sentRequest) { w.cut() }, 0, "EOF"}, // package net/http makes some of its own,
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				attempts := 0
+				s := newFakeServer(t, primed(0, func(w *rawResponse, r *sentRequest) {
+					attempts++
+					c.resume(w, r)
+				}))
+				client := s.handshake(streamable.ClientOptions{Backoff: streamable.Backoff{Attempts: 3}})
+				begun := time.Now()
+				_, err := callWeather(t.Context(), client)
+				require.ErrorIs(t, err, streamable.ErrNoAnswer)
+				require.ErrorContains(t, err, c.want)
+				require.NotErrorIs(t, err, streamable.ErrSessionLost, "the call may have been carried out")
+				if c.attempts > 0 {
+					require.Equal(t, c.attempts, attempts)
+				}
+				if attempts > 1 {
+					require.GreaterOrEqual(t, time.Since(begun), 7*time.Second, "1 s, 2 s, 4 s and a little")
+					require.LessOrEqual(t, time.Since(begun), 9*time.Second)
+				}
+			})
+		})
+	}
+}
+
+func TestTheErrorOfAResumptionIsTheServers(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newFakeServer(t, primed(0, func(w *rawResponse, r *sentRequest) {
+			w.status(400, "application/json", w.answer(`"error":{"code":-32600,"message":"no such event"}`))
+		}))
+		_, err := callWeather(t.Context(), s.handshake(streamable.ClientOptions{}))
+		var e *peer.Error
+		require.ErrorAs(t, err, &e)
+		require.EqualValues(t, mcp.CodeInvalidRequest, e.Code)
+	})
+}
+
+func TestNobodyResumesWhatIsNotWanted(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newFakeServer(t, primed(60_000, func(w *rawResponse, r *sentRequest) { require.Fail(t, "resumed") }))
+		c := s.handshake(streamable.ClientOptions{})
+		ctx, cancel := context.WithCancel(t.Context())
+		call := startWeather(ctx, c)
+		require.False(t, call.over())
+		cancel()
+		require.True(t, call.over())
+		require.ErrorIs(t, call.err, context.Canceled)
+		time.Sleep(5 * time.Minute)
+		require.Contains(t, s.requests(), "POST notifications/cancelled")
+
+		waiting := startWeather(t.Context(), c)
+		require.NoError(t, c.Close())
+		require.True(t, waiting.over())
+		require.Error(t, waiting.err)
+	})
+}
+
+// listened serves sessions whose standalone stream is what serve makes of it.
+func listened(serve func(w *rawResponse, r *sentRequest)) func(w *rawResponse, r *sentRequest) {
+	return func(w *rawResponse, r *sentRequest) {
+		switch {
+		case r.Method == http.MethodGet:
+			serve(w, r)
+		case r.rpc.Method == "tools/call":
+			w.json(weatherResult)
+		default:
+			inSession(nil)(w, r)
+		}
+	}
+}
+
+func TestTheStreamOfASessionIsOpenedAgainWhateverHappens(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		begun := time.Now()
+		var at []time.Duration
+		var after []string
+		s := newFakeServer(t, listened(func(w *rawResponse, r *sentRequest) {
+			at, after = append(at, time.Since(begun).Truncate(time.Second)), append(after, r.Header.Get("Last-Event-ID"))
+			switch len(at) {
+			case 1:
+				w.stream()
+				w.write("id: a\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"n\"}\n\n")
+				w.cut()
+			case 2:
+				w.cut()
+			case 3, 4, 5, 6, 7, 8:
+				w.status(503, "", "")
+			case 9:
+				w.stream()
+				w.write("retry: 100000\nid: b\n\n")
+			case 10:
+				w.stream()
+				<-r.Context().Done()
+			}
+		}))
+		h, reported := new(handled), new(errorList)
+		c := s.handshake(streamable.ClientOptions{Dispatch: dispatch.Options{Handler: h, OnError: reported.add}})
+		time.Sleep(time.Hour)
+		require.Equal(t, []string{"n "}, h.take())
+		require.Equal(t, []string{"", "a", "a", "a", "a", "a", "a", "a", "a", "b"}, after)
+		require.Len(t, at, 10)
+		for i, least := range []time.Duration{0, 1, 2, 4, 8, 16, 30, 30, 30, 100} {
+			if i > 0 {
+				gap := at[i] - at[i-1]
+				require.GreaterOrEqual(t, gap, least*time.Second, i)
+				require.LessOrEqual(t, gap, least*time.Second*5/4+time.Second, i)
+			}
+		}
+		require.Empty(t, reported.take())
+		_, err := callWeather(t.Context(), c)
+		require.NoError(t, err)
+	})
+}
+
+func TestBadEventsCostOnlyThemselves(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newFakeServer(t, listened(func(w *rawResponse, r *sentRequest) {
+			w.stream()
+			w.event(`{"jsonrpc":"2.0","method":`)
+			w.event(strings.Repeat("x", 2000))
+			w.write("event: other\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n\n")
+			w.event(`{"jsonrpc":"2.0","id":1,"result":{}}`)
+			w.event(`{"jsonrpc":"2.0","method":"good"}`)
+			<-r.Context().Done()
+		}))
+		h, reported := new(handled), new(errorList)
+		s.handshake(streamable.ClientOptions{Dispatch: dispatch.Options{Handler: h, OnError: reported.add, MaxMessage: 1000}})
+		require.Equal(t, []string{"good "}, h.take())
+		got := reported.take()
+		require.Len(t, got, 3)
+		require.ErrorContains(t, got[0], "message of the peer")
+		require.ErrorContains(t, got[1], "too long: more than 1000 bytes")
+		require.ErrorContains(t, got[2], "answer to 1 on the stream that belongs to no call")
+	})
+}
+
+func TestAServerMayRefuseTheStreamOfASession(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		serve func(w *rawResponse, r *sentRequest)
+		want  string // of what is reported
+	}{
+		{"it has none", func(w *rawResponse, _ *sentRequest) { w.status(405, "", "") }, ""},
+		{"it does not understand", func(w *rawResponse, _ *sentRequest) { w.status(400, "", "what?") }, "400 Bad Request"},
+		{"it is something else", func(w *rawResponse, _ *sentRequest) { w.status(200, "text/html", "<p>") }, `content type "text/html"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				reported := new(errorList)
+				s := newFakeServer(t, listened(c.serve))
+				client := s.handshake(streamable.ClientOptions{Dispatch: dispatch.Options{OnError: reported.add}})
+				time.Sleep(time.Hour)
+				require.Equal(t, 1, count(s.requests(), "GET"))
+				if got := reported.take(); c.want == "" {
+					require.Empty(t, got)
+				} else {
+					require.Len(t, got, 1)
+					require.ErrorContains(t, got[0], c.want)
+				}
+				_, err := callWeather(t.Context(), client)
+				require.NoError(t, err)
+			})
+		})
+	}
+}
+
+func TestTheStreamOfASessionMayFindItLost(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		lost, reported := new(errorList), new(errorList)
+		s := newFakeServer(t, listened(func(w *rawResponse, _ *sentRequest) { w.status(404, "", "") }))
+		c := s.handshake(streamable.ClientOptions{OnLost: lost.add, Dispatch: dispatch.Options{OnError: reported.add}})
+		got := lost.take()
+		require.Len(t, got, 1)
+		require.ErrorIs(t, got[0], streamable.ErrSessionLost)
+		require.Empty(t, reported.take())
+		require.NoError(t, c.Close())
+		require.NotContains(t, s.requests(), "DELETE")
+	})
+}
+
+func TestListeningBeginsWithTheServersAnswer(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newFakeServer(t, listened(func(w *rawResponse, r *sentRequest) {
+			time.Sleep(time.Minute)
+			w.stream()
+			<-r.Context().Done()
+		}))
+		begun := time.Now()
+		c := s.handshake(streamable.ClientOptions{})
+		<-c.Listening()
+		require.Equal(t, time.Minute, time.Since(begun))
+		<-c.Listening()
+		beginSession(t, c)
+		<-c.Listening()
+		require.Equal(t, 2*time.Minute, time.Since(begun), "each session has a stream of its own")
+	})
+}
+
+func TestAClientNeedNotListen(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newFakeServer(t, inSession(nil))
+		<-s.handshake(streamable.ClientOptions{NoListening: true}).Listening()
+		require.NotContains(t, s.requests(), "GET")
+	})
+}
+
+func TestAClientListensOnceInASession(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newFakeServer(t, listened(func(w *rawResponse, r *sentRequest) {
+			w.stream()
+			<-r.Context().Done()
+		}))
+		c := s.handshake(streamable.ClientOptions{})
+		require.NoError(t, c.Notify(t.Context(), &mcp.InitializedNotification{}))
+		require.Equal(t, 1, count(s.requests(), "GET"))
+	})
+}
+
+func TestACallReportsTroubleToTheLogWhereNobodyListens(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		log := new(clientLogs)
+		s := newFakeServer(t, listened(func(w *rawResponse, _ *sentRequest) { w.status(400, "", "") }))
+		s.handshake(streamable.ClientOptions{Dispatch: dispatch.Options{Logger: log.logger()}})
+		s.requests()
+		require.Contains(t, log.String(), "trouble beside the calls")
+	})
+}

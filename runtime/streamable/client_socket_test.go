@@ -1,0 +1,222 @@
+package streamable_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/streamable"
+	"github.com/mcpwright/mcp/runtime/wire"
+	"github.com/stretchr/testify/require"
+)
+
+// patience is how long a test waits for what happens at once.
+const patience = 20 * time.Second
+
+// noClientLeft fails the test if, at its end, a goroutine is left that a client
+// started, or its HTTP transport.
+func noClientLeft(t *testing.T) {
+	t.Helper()
+	t.Cleanup(func() {
+		require.Eventually(t, func() bool { return clientGoroutines() == "" }, patience, time.Millisecond, "%v", clientGoroutines())
+	})
+}
+
+func clientGoroutines() string {
+	buf := make([]byte, 1<<20)
+	var found []string
+	for stack := range strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
+		_, by, _ := strings.Cut(stack, "created by ")
+		for _, of := range []string{"github.com/mcpwright/mcp/runtime/streamable.", "github.com/mcpwright/mcp/runtime/dispatch.", "net/http.(*Transport)"} {
+			if strings.HasPrefix(by, of) {
+				found = append(found, stack)
+			}
+		}
+	}
+	return strings.Join(found, "\n\n")
+}
+
+// serveSocket serves with a server on a real socket.
+func serveSocket(t *testing.T, serve func(w *rawResponse, r *sentRequest)) *httptest.Server {
+	t.Helper()
+	f := &fakeServer{t: t, serve: serve}
+	s := httptest.NewServer(f)
+	t.Cleanup(s.Close)
+	return s
+}
+
+func TestTheOwnTransportOfAClientEndsWithIt(t *testing.T) {
+	noClientLeft(t)
+	s := serveSocket(t, inSession(func(w *rawResponse, r *sentRequest) {
+		w.stream()
+		w.event(w.answer(weatherResult))
+	}))
+	c := streamable.NewClient(s.URL, &streamable.ClientOptions{Dispatch: dispatch.Options{Frame: sessionFrame}})
+	defer c.Close()
+	beginSession(t, c)
+	var calls sync.WaitGroup
+	for range 50 {
+		calls.Go(func() {
+			text, err := callWeather(t.Context(), c)
+			require.NoError(t, err)
+			require.Equal(t, "sunny", text)
+		})
+	}
+	calls.Wait()
+}
+
+func TestAServerThatDiesInTheMiddleFailsItsCalls(t *testing.T) {
+	noClientLeft(t)
+	began := make(chan struct{}, 20)
+	s := serveSocket(t, func(w *rawResponse, r *sentRequest) {
+		w.stream()
+		w.write(`data: {"jsonrpc":"2.0",`)
+		began <- struct{}{}
+		<-r.Context().Done()
+	})
+	c := streamable.NewClient(s.URL, &streamable.ClientOptions{Dispatch: dispatch.Options{Frame: aloneFrame}})
+	defer c.Close()
+	var calls sync.WaitGroup
+	for range 20 {
+		calls.Go(func() {
+			_, err := callWeather(t.Context(), c)
+			require.ErrorIs(t, err, streamable.ErrNoAnswer)
+		})
+	}
+	for range 20 {
+		<-began
+	}
+	s.CloseClientConnections()
+	calls.Wait()
+	s.Close()
+	_, err := callWeather(t.Context(), c)
+	require.ErrorContains(t, err, "connect")
+	require.NotErrorAs(t, err, new(*peer.ClosedError), "it may come back")
+}
+
+func TestManyCallsShareAnHTTP2Connection(t *testing.T) {
+	noClientLeft(t)
+	arrived := make(chan string, 40)
+	s := httptest.NewUnstartedServer(&fakeServer{t: t, serve: func(w *rawResponse, r *sentRequest) {
+		arrived <- r.RemoteAddr
+		if r.Header.Get("X-Slow") != "" {
+			<-r.Context().Done()
+			return
+		}
+		w.stream()
+		w.event(w.answer(weatherResult))
+	}})
+	s.EnableHTTP2 = true
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	c := streamable.NewClient(s.URL, &streamable.ClientOptions{HTTPClient: s.Client(), Dispatch: dispatch.Options{Frame: aloneFrame}})
+	defer c.Close()
+	_, err := callWeather(t.Context(), c)
+	require.NoError(t, err)
+	one := <-arrived
+
+	ctx, cancel := context.WithCancel(t.Context())
+	var slow, quick sync.WaitGroup
+	for range 20 {
+		slow.Go(func() {
+			_, err := callWeather(ctx, c, peer.WithHeader(http.Header{"X-Slow": {"yes"}}))
+			require.ErrorIs(t, err, context.Canceled)
+		})
+		quick.Go(func() {
+			_, err := callWeather(t.Context(), c)
+			require.NoError(t, err)
+		})
+	}
+	quick.Wait()
+	for range 40 {
+		require.Equal(t, one, <-arrived)
+	}
+	cancel()
+	slow.Wait()
+}
+
+func TestCallsAreGivenUpWhileOthersAreAnswered(t *testing.T) {
+	noClientLeft(t)
+	s := serveSocket(t, inSession(func(w *rawResponse, r *sentRequest) {
+		w.stream()
+		w.write("id: 1\ndata:\n\n")
+		if r.Header.Get("X-Slow") != "" {
+			<-r.Context().Done()
+			return
+		}
+		w.event(w.answer(weatherResult))
+	}))
+	c := streamable.NewClient(s.URL, &streamable.ClientOptions{Dispatch: dispatch.Options{Frame: sessionFrame}})
+	defer c.Close()
+	beginSession(t, c)
+	var calls sync.WaitGroup
+	for i := range 100 {
+		calls.Go(func() {
+			if i%2 == 0 {
+				_, err := callWeather(t.Context(), c)
+				require.NoError(t, err)
+				return
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*time.Millisecond)
+			defer cancel()
+			_, err := callWeather(ctx, c, peer.WithHeader(http.Header{"X-Slow": {"yes"}}))
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+		})
+	}
+	calls.Wait()
+}
+
+func BenchmarkCall(b *testing.B) {
+	for name, serve := range map[string]func(w *rawResponse){
+		"json":   func(w *rawResponse) { w.json(weatherResult) },
+		"stream": func(w *rawResponse) { w.stream(); w.event(w.answer(weatherResult)) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			s := httptest.NewServer(&fakeServer{serve: func(w *rawResponse, r *sentRequest) { serve(w) }})
+			defer s.Close()
+			c := streamable.NewClient(s.URL, &streamable.ClientOptions{Dispatch: dispatch.Options{Frame: aloneFrame}})
+			defer c.Close()
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := callWeather(b.Context(), c); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkCallWithoutAServer(b *testing.B) {
+	for _, frame := range []func(string) *wire.Frame{aloneFrame, sessionFrame} {
+		f := frame("")
+		b.Run(f.Revision.String(), func(b *testing.B) {
+			header := http.Header{"Content-Type": {"application/json"}}
+			c := streamable.NewClient(fakeURL, &streamable.ClientOptions{
+				Dispatch: dispatch.Options{Frame: func(string) *wire.Frame { return f }},
+				HTTPClient: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+					var body [1000]byte
+					n, _ := r.Body.Read(body[:])
+					_, id, _ := strings.Cut(string(body[:n]), `"id":`)
+					id, _, _ = strings.Cut(id, ",")
+					answer := `{"jsonrpc":"2.0","id":` + id + `,` + weatherResult + `}`
+					return &http.Response{StatusCode: 200, Header: header, ContentLength: int64(len(answer)), Body: io.NopCloser(strings.NewReader(answer))}, nil
+				})},
+			})
+			defer c.Close()
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := callWeather(b.Context(), c); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,5 @@
+//go:build race
+
+package streamable
+
+func init() { raceEnabled = true }

@@ -1,0 +1,86 @@
+package streamable
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// eventWriter writes events to one HTTP response. It is for one goroutine at a
+// time.
+type eventWriter struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	timeout time.Duration // of a write, negative is none
+}
+
+// openEvents begins a stream of events as the response to a request.
+func openEvents(w http.ResponseWriter, timeout time.Duration) *eventWriter {
+	h := w.Header()
+	h["Content-Type"] = headerEvents
+	h["Cache-Control"] = headerNoCache
+	h["X-Accel-Buffering"] = headerNo // a proxy is to pass events on as they come
+	return &eventWriter{w: w, control: http.NewResponseController(w), timeout: timeout}
+}
+
+// message writes a message as an event. The id may be empty.
+func (o *eventWriter) message(id string, data []byte) error {
+	buf := newHandlerBuffer()
+	defer buf.free()
+	if id != "" {
+		buf.b = append(append(append(buf.b, "id: "...), id...), '\n')
+	}
+	buf.b = append(append(append(buf.b, "event: message\ndata: "...), data...), "\n\n"...)
+	return o.write(buf.b)
+}
+
+// named writes an event that has a name of its own.
+func (o *eventWriter) named(name, data string) error {
+	return o.write([]byte("event: " + name + "\ndata: " + data + "\n\n"))
+}
+
+// prime writes an event that says nothing but where the stream is, and when to
+// come back for the rest of it.
+func (o *eventWriter) prime(id string, retry time.Duration) error {
+	return o.write([]byte("id: " + id + "\nretry: " + millis(retry) + "\ndata:\n\n"))
+}
+
+// retry tells when to come back.
+func (o *eventWriter) retry(d time.Duration) error {
+	return o.write([]byte("retry: " + millis(d) + "\n\n"))
+}
+
+func millis(d time.Duration) string { return strconv.FormatInt(max(d, 0).Milliseconds(), 10) }
+
+// comment writes what keeps a silent stream alive.
+func (o *eventWriter) comment() error { return o.write([]byte(":\n\n")) }
+
+// write writes all of b, and sees to it that it leaves.
+func (o *eventWriter) write(b []byte) error {
+	if err := o.deadline(); err != nil {
+		return err
+	}
+	if _, err := o.w.Write(b); err != nil {
+		return err
+	}
+	return o.flush()
+}
+
+func (o *eventWriter) deadline() error {
+	if o.timeout < 0 {
+		return nil
+	}
+	return supported(o.control.SetWriteDeadline(time.Now().Add(o.timeout)))
+}
+
+func (o *eventWriter) flush() error { return supported(o.control.Flush()) }
+
+// supported is err, unless it says that a ResponseWriter cannot do something. A
+// middleware's may lack the one or the other; events then leave when they may.
+func supported(err error) error {
+	if errors.Is(err, http.ErrNotSupported) {
+		return nil
+	}
+	return err
+}

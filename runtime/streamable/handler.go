@@ -1,0 +1,131 @@
+package streamable
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// The headers of the transport, as [http.Header] spells them.
+const (
+	sessionHeader   = "Mcp-Session-Id"
+	lastEventHeader = "Last-Event-Id"
+)
+
+// ErrClosing is why the context of a handler ends when its [Handler] shuts down.
+var ErrClosing = errors.New("server is shutting down")
+
+// Handler serves one endpoint over HTTP, in every revision that its kernel has.
+// It is safe for concurrent use.
+type Handler struct {
+	kernel   *connection.Kernel
+	opts     Options
+	door     door
+	loops    bool // the kernel has revisions with a handshake
+	sessions sessionTable
+	work     work
+}
+
+// NewHandler returns the handler of an endpoint. Nil as options is the default.
+func NewHandler(kernel *connection.Kernel, opts *Options) *Handler {
+	h := &Handler{kernel: kernel, opts: opts.complete()}
+	h.opts.Connection.Outbound, h.opts.Connection.Client = nil, false
+	h.door = door{h.opts.Hosts, h.opts.Origins}
+	h.loops = slices.ContainsFunc(kernel.Revisions(), hasHandshake)
+	h.sessions.init(&h.opts)
+	return h
+}
+
+// ServeHTTP implements [http.Handler]. The header with the revision alone tells
+// which way a request goes.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if no := h.door.check(r); no != nil {
+		no.write(w, !namesHandshake(r.Header))
+		return
+	}
+	if h.loops && namesHandshake(r.Header) {
+		h.serveSession(w, r)
+	} else {
+		h.servePerRequest(w, r)
+	}
+}
+
+// namesHandshake tells whether a request is in a revision with a handshake. The
+// oldest of them do not say so.
+func namesHandshake(header http.Header) bool {
+	switch values := header[connection.HeaderVersion]; len(values) {
+	case 0:
+		return true
+	case 1:
+		r, known := mcp.ParseRevision(values[0])
+		return known && hasHandshake(r)
+	}
+	return false
+}
+
+func hasHandshake(r wire.Revision) bool { return mcp.Revisions[r.Index()].Handshake }
+
+// principal names who sends the request.
+func (h *Handler) principal(r *http.Request) string {
+	if h.opts.Principal == nil {
+		return ""
+	}
+	return h.opts.Principal(r)
+}
+
+// body reads the body of a POST, and what the client takes as an answer.
+func (h *Handler) body(r *http.Request) (*handlerBuffer, accepted, *refusal) {
+	takes := acceptedBy(r.Header)
+	if !sendsJSON(r.Header) {
+		return nil, takes, refuse(http.StatusUnsupportedMediaType, "Invalid request: the body has to be application/json")
+	}
+	if !takes.json && (!takes.events || h.opts.JSONOnly) {
+		return nil, takes, refuse(http.StatusNotAcceptable, "Invalid request: the client has to accept application/json and text/event-stream")
+	}
+	buf, no := readBody(r, h.opts.MaxBody)
+	return buf, takes, no
+}
+
+// notAllowed answers a request with another HTTP method.
+func notAllowed(w http.ResponseWriter, allow string) {
+	w.Header().Set("Allow", allow)
+	w.WriteHeader(http.StatusMethodNotAllowed)
+}
+
+// farewell is how long sessions have to end once nothing is awaited any more.
+const farewell = 5 * time.Second
+
+// Shutdown stops serving. New requests are refused, streams that only wait end
+// in order, and what is being handled may finish until ctx ends; then it is
+// cancelled. Sessions end last. The error is that of ctx where something had to
+// be cancelled.
+//
+// It is usually called before that of the [http.Server], which waits for
+// streams as long as they last.
+func (h *Handler) Shutdown(ctx context.Context) error {
+	h.work.close()
+	h.sessions.hangUp()
+	err := h.work.wait(ctx)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+	defer cancel()
+	h.work.cancel()
+	h.sessions.end(last)
+	h.work.wait(last)
+	return err
+}
+
+// Close is a Shutdown that waits for nobody.
+func (h *Handler) Close() error {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := h.Shutdown(ctx); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,144 @@
+package streamable
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Values that many responses have. They are shared and must not change.
+var (
+	headerJSON    = []string{"application/json"}
+	headerEvents  = []string{"text/event-stream"}
+	headerNoCache = []string{"no-cache"}
+	headerNo      = []string{"no"}
+	headerSoon    = []string{"1"}
+)
+
+// door lets requests in by where they come from and where they are going.
+type door struct {
+	hosts, origins []string
+}
+
+// check judges Host and Origin.
+func (d *door) check(r *http.Request) *refusal {
+	local := onLoopback(r)
+	if !d.hostAllowed(r.Host, local) {
+		return refuse(http.StatusMisdirectedRequest, "Invalid request: this server does not go by that name; see Options.Hosts")
+	}
+	if !d.originAllowed(r, local) {
+		return refuse(http.StatusForbidden, "Invalid request: pages of that origin may not send requests; see Options.Origins")
+	}
+	return nil
+}
+
+// onLoopback tells whether the request came to a loopback address.
+func onLoopback(r *http.Request) bool {
+	addr, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	tcp, ok := addr.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
+}
+
+func (d *door) hostAllowed(host string, local bool) bool {
+	switch {
+	case len(d.hosts) == 0 && !local:
+		return true
+	case local && isLoopback(nameOf(host)):
+		return true
+	}
+	return slices.ContainsFunc(d.hosts, func(allowed string) bool {
+		return allowed == "*" || strings.EqualFold(allowed, host) || strings.EqualFold(allowed, nameOf(host))
+	})
+}
+
+// originAllowed judges which page sends the request, if one does. A browser that
+// leaves out the origin says at least whether the page is of another site.
+func (d *door) originAllowed(r *http.Request, local bool) bool {
+	origins := r.Header["Origin"]
+	switch {
+	case slices.Contains(d.origins, "*"):
+		return true
+	case len(origins) > 1:
+		return false
+	case len(origins) == 0:
+		site := r.Header.Get("Sec-Fetch-Site")
+		return site == "" || site == "same-origin" || site == "none"
+	}
+	if slices.ContainsFunc(d.origins, func(allowed string) bool { return strings.EqualFold(allowed, origins[0]) }) {
+		return true
+	}
+	u, err := url.Parse(origins[0])
+	if err != nil || u.Host == "" {
+		return false
+	}
+	return strings.EqualFold(u.Host, r.Host) || local && isLoopback(u.Hostname())
+}
+
+// nameOf is a host without its port.
+func nameOf(host string) string {
+	if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.HasSuffix(host, "]") {
+		host = host[:i]
+	}
+	return strings.Trim(host, "[]")
+}
+
+// isLoopback tells whether a name or address means this machine.
+func isLoopback(name string) bool {
+	if strings.EqualFold(name, "localhost") {
+		return true
+	}
+	addr, err := netip.ParseAddr(name)
+	return err == nil && addr.Unmap().IsLoopback()
+}
+
+// accepted is what a client takes as an answer.
+type accepted struct{ json, events bool }
+
+// acceptedBy reads the Accept headers. None at all accepts everything.
+func acceptedBy(header http.Header) accepted {
+	values := header["Accept"]
+	if len(values) == 0 {
+		return accepted{true, true}
+	}
+	var a accepted
+	for _, value := range values {
+		for value != "" {
+			var item string
+			item, value, _ = strings.Cut(value, ",")
+			kind, params, _ := strings.Cut(item, ";")
+			kind = strings.TrimSpace(kind)
+			if refused(params) {
+				continue
+			}
+			a.json = a.json || kind == "*/*" || strings.EqualFold(kind, "application/json") || strings.EqualFold(kind, "application/*")
+			a.events = a.events || kind == "*/*" || strings.EqualFold(kind, "text/event-stream") || strings.EqualFold(kind, "text/*")
+		}
+	}
+	return a
+}
+
+// refused tells whether the parameters of an accepted type say that it is not.
+func refused(params string) bool {
+	for params != "" {
+		var param string
+		param, params, _ = strings.Cut(params, ";")
+		name, value, _ := strings.Cut(strings.TrimSpace(param), "=")
+		if strings.EqualFold(name, "q") && value != "" && strings.Trim(value, "0.") == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// sendsJSON tells whether a body is said to be JSON.
+func sendsJSON(header http.Header) bool {
+	values := header["Content-Type"]
+	if len(values) != 1 {
+		return false
+	}
+	kind, _, _ := strings.Cut(values[0], ";")
+	return strings.EqualFold(strings.TrimSpace(kind), "application/json")
+}

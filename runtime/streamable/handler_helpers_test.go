@@ -1,0 +1,458 @@
+package streamable_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/streamable"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// serverPatience is how long a test waits for what should happen at once.
+const serverPatience = 20 * time.Second
+
+// tool is what a tool of a test server does.
+type tool func(ctx context.Context, s *mcp.ServerSession) (*mcp.CallToolResult, error)
+
+// newKernel returns the kernel of a server with tools. It has "echo" besides.
+func newKernel(tools map[string]tool) *connection.Kernel {
+	return connection.NewKernel(kernelOptions(tools))
+}
+
+func kernelOptions(tools map[string]tool) *connection.KernelOptions {
+	var mux peer.Mux
+	mcp.HandleCallTool(&mux, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		if f, ok := tools[req.Name]; ok {
+			return f(ctx, mcp.SessionFrom(ctx))
+		}
+		if req.Name != "echo" {
+			return nil, &peer.Error{Code: mcp.CodeInvalidParams, Message: "Unknown tool"}
+		}
+		return mcp.TextResult(string(req.Arguments)), nil
+	})
+	mcp.HandleListTools(&mux, func(context.Context, *mcp.ListToolsRequest) (*mcp.ListToolsResult, error) {
+		return &mcp.ListToolsResult{Tools: []mcp.Tool{{Name: "echo", InputSchema: json.RawMessage(`{"type":"object"}`)}}}, nil
+	})
+	mcp.HandleSubscriptionsListen(&mux, func(ctx context.Context, req *mcp.SubscriptionsListenRequest) (*mcp.SubscriptionsListenResult, error) {
+		s := mcp.SessionFrom(ctx)
+		if err := s.SendSubscriptionsAcknowledged(ctx, &mcp.SubscriptionsAcknowledgedNotification{Notifications: req.Notifications}); err != nil {
+			return nil, err
+		}
+		<-ctx.Done()
+		return &mcp.SubscriptionsListenResult{Meta: &mcp.SubscriptionsListenResultMeta{SubscriptionID: wire.StringID("s")}}, nil
+	})
+	return &connection.KernelOptions{
+		Mux:          &mux,
+		Info:         mcp.Implementation{Name: "test", Version: "1"},
+		Capabilities: mcp.ServerCapabilities{Tools: &mcp.ToolsCapability{ListChanged: true}, Logging: map[string]json.RawMessage{}},
+	}
+}
+
+// endpoint is a server under test.
+type endpoint struct {
+	t       *testing.T
+	url     string
+	handler *streamable.Handler
+	client  *http.Client
+	still   bool // time stands still while anything happens
+}
+
+// serve starts a server on a loopback address, until the end of the test.
+func serve(t *testing.T, tools map[string]tool, opts *streamable.Options) *endpoint {
+	t.Helper()
+	return serveKernel(t, newKernel(tools), opts)
+}
+
+func serveKernel(t *testing.T, k *connection.Kernel, opts *streamable.Options) *endpoint {
+	t.Helper()
+	if opts == nil {
+		opts = new(streamable.Options)
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	h := streamable.NewHandler(k, opts)
+	server := httptest.NewServer(h)
+	e := &endpoint{t: t, url: server.URL, handler: h, client: &http.Client{Transport: &http.Transport{}}}
+	t.Cleanup(func() {
+		h.Close()
+		e.client.CloseIdleConnections()
+		server.Close()
+	})
+	return e
+}
+
+// headers are lines of headers that replace those of a request that has all it
+// needs; a name alone takes one away.
+type headers []string
+
+// request returns a request.
+func (e *endpoint) request(ctx context.Context, method, body string, change headers) *http.Request {
+	e.t.Helper()
+	r, err := http.NewRequestWithContext(ctx, method, e.url, strings.NewReader(body))
+	require.NoError(e.t, err)
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	if method == http.MethodPost {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	set := make(map[string]bool)
+	for _, line := range change {
+		name, value, found := strings.Cut(line, ":")
+		switch value = strings.TrimSpace(value); {
+		case strings.EqualFold(name, "Host"):
+			r.Host = value
+		case !found:
+			r.Header.Del(name)
+		case set[name]:
+			r.Header.Add(name, value)
+		default:
+			r.Header.Set(name, value)
+		}
+		set[name] = true
+	}
+	return r
+}
+
+// answer is the response to a request.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// send sends a request and reads the whole response.
+func (e *endpoint) send(method, body string, change ...string) answer {
+	e.t.Helper()
+	ctx, cancel := context.WithTimeout(e.t.Context(), serverPatience)
+	defer cancel()
+	res, err := e.client.Do(e.request(ctx, method, body, change))
+	require.NoError(e.t, err)
+	defer res.Body.Close()
+	data, err := io.ReadAll(res.Body)
+	require.NoError(e.t, err)
+	return answer{res.StatusCode, res.Header, string(data)}
+}
+
+func (e *endpoint) post(body string, change ...string) answer {
+	e.t.Helper()
+	return e.send(http.MethodPost, body, change...)
+}
+
+// code is the code of the error that is answered, 0 for none.
+func (a answer) code() int {
+	var m struct{ Error struct{ Code int } }
+	if json.Unmarshal([]byte(a.body), &m) != nil {
+		return 0
+	}
+	return m.Error.Code
+}
+
+// events are the data of the events of a stream.
+func (a answer) events() []string {
+	var data []string
+	for line := range strings.Lines(a.body) {
+		if d, ok := strings.CutPrefix(line, "data: "); ok {
+			data = append(data, strings.TrimSpace(d))
+		}
+	}
+	return data
+}
+
+const (
+	meta26   = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}`
+	version  = "Mcp-Protocol-Version: "
+	sessions = "Mcp-Session-Id: "
+)
+
+// call26 is a request for a tool that says itself who sends it.
+func call26(tool string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":%q,"arguments":{"a":1},%s}}}`, tool, meta26)
+}
+
+// headers26 are the headers of call26.
+func headers26(tool string) headers {
+	return headers{version + "2026-07-28", "Mcp-Method: tools/call", "Mcp-Name: " + tool}
+}
+
+func (e *endpoint) call26(tool string, change ...string) answer {
+	e.t.Helper()
+	return e.post(call26(tool), append(headers26(tool), change...)...)
+}
+
+// initialize is the first request of a session.
+func initialize(revision string) string {
+	return `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"` + revision +
+		`","clientInfo":{"name":"c","version":"1"},"capabilities":{"elicitation":{},"roots":{}}}}`
+}
+
+const initialized = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
+
+// client is a client's session.
+type client struct {
+	*endpoint
+	id       string
+	revision string
+}
+
+// open begins a session.
+func (e *endpoint) open(revision string) *client {
+	e.t.Helper()
+	a := e.post(initialize(revision))
+	require.Equal(e.t, http.StatusOK, a.status, a.body)
+	require.Contains(e.t, a.body, `"protocolVersion":"`+revision+`"`)
+	c := &client{e, a.header.Get("Mcp-Session-Id"), revision}
+	require.Equal(e.t, http.StatusAccepted, c.post(initialized).status)
+	return c
+}
+
+// headers are those of each request of the session.
+func (c *client) headers() headers {
+	h := headers{sessions + c.id}
+	if c.revision >= "2025-06-18" {
+		h = append(h, version+c.revision)
+	}
+	return h
+}
+
+func (c *client) post(body string, change ...string) answer {
+	c.t.Helper()
+	return c.endpoint.post(body, append(c.headers(), change...)...)
+}
+
+func (c *client) call(tool string, change ...string) answer {
+	c.t.Helper()
+	return c.post(callTool(1, tool), change...)
+}
+
+func callTool(id int, tool string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":{"a":1},"_meta":{"progressToken":"p"}}}`, id, tool)
+}
+
+// lines reads a response that goes on, line by line.
+type lines struct {
+	t    *testing.T
+	res  *http.Response
+	read *bufio.Reader
+	stop context.CancelFunc
+}
+
+// stream sends a request and reads the response as it comes.
+func (e *endpoint) stream(method, body string, change ...string) *lines {
+	e.t.Helper()
+	ctx, cancel := context.WithCancel(e.t.Context())
+	wait := time.NewTimer(0)
+	if !e.still {
+		wait = time.AfterFunc(serverPatience, cancel)
+	}
+	res, err := e.client.Do(e.request(ctx, method, body, change))
+	require.NoError(e.t, err)
+	l := &lines{e.t, res, bufio.NewReader(res.Body), func() {
+		wait.Stop()
+		cancel()
+		res.Body.Close()
+	}}
+	e.t.Cleanup(l.stop)
+	return l
+}
+
+// event reads the next event: its lines without the empty one at the end.
+func (l *lines) event() string {
+	l.t.Helper()
+	var all []string
+	for {
+		line, err := l.read.ReadString('\n')
+		require.NoError(l.t, err, "after %q", all)
+		if line = strings.TrimSuffix(line, "\n"); line == "" {
+			return strings.Join(all, "\n")
+		}
+		all = append(all, line)
+	}
+}
+
+// data reads the data of the next event that has some, and its id.
+func (l *lines) data() (data, id string) {
+	l.t.Helper()
+	for data == "" {
+		for line := range strings.SplitSeq(l.event(), "\n") {
+			if s, ok := strings.CutPrefix(line, "data: "); ok {
+				data = s
+			} else if s, ok := strings.CutPrefix(line, "id: "); ok {
+				id = s
+			}
+		}
+	}
+	return data, id
+}
+
+// end requires that nothing more comes.
+func (l *lines) end() {
+	l.t.Helper()
+	rest, err := io.ReadAll(l.read)
+	require.NoError(l.t, err)
+	require.Empty(l.t, string(rest))
+}
+
+// within waits for a channel.
+func within[T any](t *testing.T, c <-chan T, what string) T {
+	t.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-time.After(serverPatience):
+		require.FailNow(t, "waited in vain", what)
+		panic("unreachable")
+	}
+}
+
+// logs sends log messages and then answers.
+func logs(n int) tool {
+	return func(ctx context.Context, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
+		for i := range n {
+			err := s.SendLogMessage(ctx, &mcp.LoggingMessageNotification{Level: mcp.LoggingLevelInfo, Data: json.RawMessage(fmt.Sprint(i))})
+			if err != nil {
+				return nil, err
+			}
+		}
+		return mcp.TextResult("logged"), nil
+	}
+}
+
+// reports reports progress and then answers.
+func reports(steps ...float64) tool {
+	return func(ctx context.Context, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
+		for _, done := range steps {
+			if err := s.ReportProgress(ctx, peer.Progress{Done: done}); err != nil {
+				return nil, err
+			}
+		}
+		return mcp.TextResult("reported"), nil
+	}
+}
+
+// fails fails with an error.
+func fails(err error) tool {
+	return func(context.Context, *mcp.ServerSession) (*mcp.CallToolResult, error) { return nil, err }
+}
+
+// gate is a tool that tells when it was called, and answers when it may.
+type gate struct {
+	called chan context.Context
+	answer chan struct{}
+	ended  chan error // gets the cause when the context ends before
+}
+
+func newGate() *gate {
+	return &gate{make(chan context.Context, 1), make(chan struct{}), make(chan error, 1)}
+}
+
+func (g *gate) call(ctx context.Context, _ *mcp.ServerSession) (*mcp.CallToolResult, error) {
+	g.called <- ctx
+	select {
+	case <-g.answer:
+		return mcp.TextResult("opened"), nil
+	case <-ctx.Done():
+		g.ended <- context.Cause(ctx)
+		return nil, ctx.Err()
+	}
+}
+
+var errSecret = errors.New("secret: the password is xyzzy")
+
+type ctx = context.Context
+
+// wrapped serves another handler and returns its address.
+func wrapped(t *testing.T, h http.Handler) string {
+	t.Helper()
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// memory is a listener whose connections are in memory, so that time is that of
+// the test.
+type memory struct {
+	conns  chan net.Conn
+	closed chan struct{}
+}
+
+func (m *memory) Accept() (net.Conn, error) {
+	select {
+	case c := <-m.conns:
+		return c, nil
+	case <-m.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (m *memory) Close() error {
+	close(m.closed)
+	return nil
+}
+
+func (m *memory) Addr() net.Addr { return &net.UnixAddr{Name: "memory"} }
+
+func (m *memory) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	near, far := net.Pipe()
+	select {
+	case m.conns <- far:
+		return near, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// serveInBubble runs a test against a server in memory, with a clock that stands still
+// while anything happens.
+func serveInBubble(t *testing.T, tools map[string]tool, opts *streamable.Options, test func(t *testing.T, e *endpoint)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		if opts == nil {
+			opts = new(streamable.Options)
+		}
+		opts.Logger = slog.New(slog.DiscardHandler)
+		h := streamable.NewHandler(newKernel(tools), opts)
+		e, stop := inMemory(t, h, h.Close)
+		defer stop()
+		e.handler = h
+		test(t, e)
+	})
+}
+
+// inMemory serves a handler in memory.
+func inMemory(t *testing.T, h http.Handler, end func() error) (e *endpoint, stop func()) {
+	m := &memory{make(chan net.Conn), make(chan struct{})}
+	server := streamable.NewServer("", h)
+	go server.Serve(m) // ends with the server
+	e = &endpoint{t: t, url: "http://memory/old/sse", client: &http.Client{Transport: &http.Transport{DialContext: m.dial}}, still: true}
+	return e, func() {
+		end()
+		e.client.CloseIdleConnections()
+		server.Close()
+		synctest.Wait()
+	}
+}
+
+func mcpID(n int64) wire.RequestID { return wire.IntID(n) }
+
+// ask asks a client for its roots, outside any request.
+func ask(ctx context.Context, conn *connection.Connection) error {
+	_, err := peer.SendRequest(ctx, conn, &mcp.ListRootsRequest{})
+	return err
+}

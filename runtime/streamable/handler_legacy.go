@@ -1,0 +1,233 @@
+package streamable
+
+import (
+	"context"
+	"crypto/rand"
+	"net/http"
+	"sync"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// LegacySSEHandler serves the transport of revision 2024-11-05, in which a
+// client opens a stream with GET, learns from its first event where to POST its
+// messages, and has all answers on the stream. The session is the stream: it
+// ends when the client closes it. New servers have no use for it but old clients.
+type LegacySSEHandler struct {
+	kernel   *connection.Kernel
+	opts     Options
+	door     door
+	sessions sessionTable // only its counters
+	work     work
+
+	mu   sync.Mutex
+	open map[string]*legacySession
+}
+
+// NewLegacySSEHandler returns the handler of an endpoint, which is both where
+// streams are opened and where messages are posted. Of the options it heeds those
+// about requests, limits, timeouts and what a session is made of.
+func NewLegacySSEHandler(kernel *connection.Kernel, opts *Options) *LegacySSEHandler {
+	h := &LegacySSEHandler{kernel: kernel, opts: opts.complete(), open: make(map[string]*legacySession)}
+	h.door = door{h.opts.Hosts, h.opts.Origins}
+	h.sessions.init(&h.opts)
+	return h
+}
+
+// legacySession is one stream and what is posted to it. It is the
+// [dispatch.Writer] of everything.
+type legacySession struct {
+	handler   *LegacySSEHandler
+	id        string
+	principal string
+	dispatch  *dispatch.Conn
+	conn      *connection.Connection
+	cancel    context.CancelCauseFunc // of the stream
+
+	mu  sync.Mutex
+	out *eventWriter
+}
+
+// ServeHTTP implements [http.Handler].
+func (h *LegacySSEHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	no := h.door.check(r)
+	switch {
+	case no != nil:
+	case r.Method == http.MethodGet:
+		no = h.stream(w, r)
+	case r.Method == http.MethodPost:
+		no = h.post(w, r)
+	default:
+		notAllowed(w, "GET, POST")
+	}
+	if no != nil {
+		no.write(w, false)
+	}
+}
+
+func (h *LegacySSEHandler) principal(r *http.Request) string {
+	if h.opts.Principal == nil {
+		return ""
+	}
+	return h.opts.Principal(r)
+}
+
+// stream serves a session from its begin to its end.
+func (h *LegacySSEHandler) stream(w http.ResponseWriter, r *http.Request) *refusal {
+	if !acceptedBy(r.Header).events {
+		return refuse(http.StatusNotAcceptable, "Invalid request: the client has to accept text/event-stream")
+	}
+	if !h.work.join() {
+		return &refusal{status: http.StatusServiceUnavailable, err: errClosing}
+	}
+	defer h.work.part()
+	principal := h.principal(r)
+	if !h.sessions.reserve(principal) {
+		return &refusal{status: http.StatusServiceUnavailable, err: errTooManySessions}
+	}
+	defer h.sessions.release(principal)
+	ctx, cancel := context.WithCancelCause(r.Context())
+	defer cancel(nil)
+	s := h.newSession(principal, cancel)
+	s.out = openEvents(w, h.opts.WriteTimeout)
+	h.add(s)
+	s.write(func(out *eventWriter) error { return out.named("endpoint", endpointOf(r)+"?sessionId="+s.id) })
+	s.run(ctx)
+	h.remove(s)
+	last, stop := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+	defer stop()
+	s.dispatch.Shutdown(last, context.Cause(ctx))
+	s.conn.Close(last)
+	return nil
+}
+
+// endpointOf is the path that the client asked for, whatever of it a router has
+// taken away.
+func endpointOf(r *http.Request) string {
+	if u, err := r.URL.Parse(r.RequestURI); err == nil && r.RequestURI != "" {
+		return u.EscapedPath()
+	}
+	return r.URL.EscapedPath()
+}
+
+func (h *LegacySSEHandler) newSession(principal string, cancel context.CancelCauseFunc) *legacySession {
+	s := &legacySession{handler: h, id: rand.Text(), principal: principal, cancel: cancel}
+	d := h.opts.Dispatch
+	d.Handler, d.Client = s, false
+	d.Frame = func(method string) *wire.Frame { return s.conn.Frame(method) }
+	d.Batches = func() bool { return s.conn.Batches() }
+	d.Intercept = s.intercept
+	s.dispatch = dispatch.New(s, &d)
+	c := h.opts.Connection
+	c.SessionID, c.VersionHint, c.Client, c.InFlight = s.id, mcp.Revision20241105.String(), false, s.dispatch.InFlight()
+	s.conn = connection.ForLoop(s.dispatch, &c)
+	return s
+}
+
+func (h *LegacySSEHandler) add(s *legacySession) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.open[s.id] = s
+}
+
+func (h *LegacySSEHandler) remove(s *legacySession) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.open, s.id)
+}
+
+// intercept sees notifications before anything that comes after them.
+func (s *legacySession) intercept(in *peer.Inbound) (consumed bool) {
+	if in.Method == mcp.MethodInitialized {
+		s.handler.kernel.Confirm(context.Background(), s.conn, in.Params)
+	}
+	return false
+}
+
+// run keeps the stream alive until it ends.
+func (s *legacySession) run(ctx context.Context) {
+	silence := newSilence(s.handler.opts.KeepAlive)
+	defer silence.Stop()
+	for {
+		select {
+		case <-silence.C:
+			s.write((*eventWriter).comment)
+		case <-ctx.Done():
+			s.mu.Lock()
+			s.out = nil
+			s.mu.Unlock()
+			return
+		}
+	}
+}
+
+// write writes to the stream. A client that does not read ends it.
+func (s *legacySession) write(f func(*eventWriter) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.out == nil {
+		return dispatch.ErrNotWritten
+	}
+	if err := f(s.out); err != nil {
+		s.out = nil
+		s.cancel(err)
+		return err
+	}
+	return nil
+}
+
+// WriteMessage implements [dispatch.Writer].
+func (s *legacySession) WriteMessage(_ context.Context, data []byte) error {
+	return s.write(func(out *eventWriter) error { return out.message("", data) })
+}
+
+// Handle implements [peer.Handler].
+func (s *legacySession) Handle(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+	return s.handler.kernel.Serve(ctx, s.conn, in)
+}
+
+// post takes a message of the client's.
+func (h *LegacySSEHandler) post(w http.ResponseWriter, r *http.Request) *refusal {
+	if !sendsJSON(r.Header) {
+		return refuse(http.StatusUnsupportedMediaType, "Invalid request: the body has to be application/json")
+	}
+	h.mu.Lock()
+	s := h.open[r.URL.Query().Get("sessionId")]
+	h.mu.Unlock()
+	if s == nil || s.principal != h.principal(r) {
+		return refuse(http.StatusNotFound, "Invalid request: there is no such session")
+	}
+	buf, no := readBody(r, h.opts.MaxBody)
+	if no != nil {
+		return no
+	}
+	s.dispatch.Deliver(context.WithoutCancel(r.Context()), buf.b, dispatch.Origin{
+		Transport: &Transport{Transport: peer.NewTransport(Kind, true, r.Header, s.principal), request: r},
+		Release:   buf.free,
+	})
+	w.WriteHeader(http.StatusAccepted)
+	return nil
+}
+
+// Shutdown lets no more sessions begin and ends those that there are. What is
+// being handled is cancelled.
+func (h *LegacySSEHandler) Shutdown(ctx context.Context) error {
+	h.work.close()
+	h.mu.Lock()
+	for _, s := range h.open {
+		s.cancel(ErrClosing)
+	}
+	h.mu.Unlock()
+	return h.work.wait(ctx)
+}
+
+// Close is a Shutdown that waits five seconds at most.
+func (h *LegacySSEHandler) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), farewell)
+	defer cancel()
+	return h.Shutdown(ctx)
+}

@@ -1,0 +1,139 @@
+package streamable_test
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/streamable"
+)
+
+// serveLegacy starts a server of the old transport below /old.
+func serveLegacy(t *testing.T, tools map[string]tool, opts *streamable.Options) (*endpoint, *streamable.LegacySSEHandler) {
+	t.Helper()
+	h := streamable.NewLegacySSEHandler(newKernel(tools), opts)
+	mux := http.NewServeMux()
+	mux.Handle("/old/", http.StripPrefix("/old", h))
+	server := httptest.NewServer(mux)
+	e := &endpoint{t: t, url: server.URL + "/old/sse", client: &http.Client{Transport: &http.Transport{}}}
+	t.Cleanup(func() {
+		h.Close()
+		e.client.CloseIdleConnections()
+		server.Close()
+	})
+	return e, h
+}
+
+// legacy opens a stream and returns it with the endpoint that its messages go to.
+func (e *endpoint) legacy(change ...string) (*lines, *endpoint) {
+	e.t.Helper()
+	l := e.stream(http.MethodGet, "", change...)
+	require.Equal(e.t, http.StatusOK, l.res.StatusCode)
+	path, ok := strings.CutPrefix(l.event(), "event: endpoint\ndata: ")
+	require.True(e.t, ok)
+	require.True(e.t, strings.HasPrefix(path, "/old/sse?sessionId="), path)
+	return l, &endpoint{t: e.t, url: strings.TrimSuffix(e.url, "/old/sse") + path, client: e.client}
+}
+
+func TestTheOldTransportHasEverythingOnItsStream(t *testing.T) {
+	e, _ := serveLegacy(t, map[string]tool{"changed": changed, "ask": func(ctx ctx, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
+		res, err := s.ListRoots(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return mcp.TextResult(res.Roots[0].URI + s.ProtocolVersion()), nil
+	}}, nil)
+	l, to := e.legacy()
+	send := func(body string) {
+		a := to.post(body)
+		require.Equal(t, http.StatusAccepted, a.status, a.body)
+	}
+	send(initialize("2024-11-05"))
+	data, id := l.data()
+	require.Empty(t, id)
+	require.Contains(t, data, `"protocolVersion":"2024-11-05"`)
+	send(initialized)
+	send(callTool(1, "changed"))
+	data, _ = l.data()
+	require.Contains(t, data, "list_changed")
+	data, _ = l.data()
+	require.Contains(t, data, "told")
+	send(callTool(2, "ask"))
+	data, _ = l.data()
+	require.Equal(t, `{"jsonrpc":"2.0","id":1,"method":"roots/list","params":{}}`, data)
+	send(`{"jsonrpc":"2.0","id":1,"result":{"roots":[{"uri":"file:///x"}]}}`)
+	data, _ = l.data()
+	require.Contains(t, data, "file:///x2024-11-05")
+	send(`{`)
+	data, _ = l.data()
+	require.Contains(t, data, `"code":-32700`)
+}
+
+func TestTheOldTransportRefusesWhatItDoesNotKnow(t *testing.T) {
+	who := func(r *http.Request) string { return r.Header.Get("X-User") }
+	e, h := serveLegacy(t, nil, &streamable.Options{Principal: who, MaxSessions: 1, MaxBody: 300})
+	l, to := e.legacy("X-User: ann")
+	for _, x := range []struct {
+		e       *endpoint
+		method  string
+		body    string
+		status  int
+		headers headers
+	}{
+		{to, http.MethodPost, initialize("2024-11-05"), 404, nil},
+		{e, http.MethodPost, initialize("2024-11-05"), 404, headers{"X-User: ann"}},
+		{to, http.MethodPost, initialize("2024-11-05"), 415, headers{"X-User: ann", "Content-Type: text/plain"}},
+		{to, http.MethodPost, strings.Repeat(" ", 301), 413, headers{"X-User: ann"}},
+		{to, http.MethodPost, initialize("2024-11-05"), 421, headers{"X-User: ann", "Host: evil.example.com"}},
+		{to, http.MethodPost, initialize("2024-11-05"), 403, headers{"X-User: ann", "Origin: http://evil.example.com"}},
+		{to, http.MethodPost, initialize("2024-11-05"), 202, headers{"X-User: ann"}},
+		{e, http.MethodGet, "", 503, nil},
+		{e, http.MethodGet, "", 406, headers{"Accept: application/json"}},
+		{e, http.MethodPut, "", 405, nil},
+	} {
+		require.Equal(t, x.status, x.e.send(x.method, x.body, x.headers...).status, "%s %s %v", x.method, x.body, x.headers)
+	}
+	require.NoError(t, h.Shutdown(t.Context()))
+	l.data()
+	l.end()
+	require.Equal(t, 503, e.send(http.MethodGet, "").status)
+	require.Equal(t, 404, to.post(initialized, "X-User: ann").status)
+}
+
+func TestTheEndOfTheStreamEndsTheOldSession(t *testing.T) {
+	g := newGate()
+	e, _ := serveLegacy(t, map[string]tool{"gate": g.call}, nil)
+	l, to := e.legacy()
+	to.post(initialize("2024-11-05"))
+	l.data()
+	to.post(callTool(1, "gate"))
+	within(t, g.called, "the handler")
+	l.stop()
+	require.Error(t, within(t, g.ended, "the end of the handler"))
+	require.Eventually(t, func() bool { return to.post(initialized).status == http.StatusNotFound }, serverPatience, 1e6)
+}
+
+func TestTheOldStreamIsKeptAliveForThoseWhoRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := streamable.NewLegacySSEHandler(newKernel(nil), &streamable.Options{
+			KeepAlive: time.Minute, Logger: slog.New(slog.DiscardHandler),
+		})
+		e, stop := inMemory(t, h, h.Close)
+		defer stop()
+		l, to := e.legacy()
+		begin := time.Now()
+		for range 3 {
+			require.Equal(t, ":", l.event())
+		}
+		require.Equal(t, 3*time.Minute, time.Since(begin))
+		time.Sleep(2 * time.Minute) // in which nothing is read
+		require.Equal(t, http.StatusNotFound, to.post(initialized).status)
+	})
+}

@@ -1,0 +1,36 @@
+package streamable_test
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestMain fails when a test leaves a goroutine of ours behind.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	deadline := time.Now().Add(10 * time.Second)
+	for left := ours(); len(left) > 0; left = ours() {
+		if time.Now().After(deadline) {
+			fmt.Fprintf(os.Stderr, "goroutines were left behind:\n\n%s\n", strings.Join(left, "\n\n"))
+			os.Exit(1)
+		}
+		runtime.Gosched()
+	}
+	os.Exit(code)
+}
+
+// ours returns the goroutines, but for this one, that run code of this module.
+func ours() []string {
+	buf := make([]byte, 4<<20)
+	var found []string
+	for i, stack := range strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
+		if i > 0 && strings.Contains(stack, "mcpwright/mcp/runtime/") {
+			found = append(found, stack)
+		}
+	}
+	return found
+}

@@ -1,0 +1,190 @@
+package streamable
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// servePerRequest serves a request that says itself who sends it.
+func (h *Handler) servePerRequest(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		notAllowed(w, http.MethodPost)
+		return
+	}
+	buf, takes, no := h.body(r)
+	if no != nil {
+		no.write(w, true)
+		return
+	}
+	defer buf.free()
+	m, err := wire.ReadMessage(buf.b, nil)
+	switch {
+	case err != nil:
+		unreadable(&m, err).write(w, true)
+	case m.Method == "":
+		refuse(http.StatusBadRequest, "Invalid request: a client of this revision sends no answers").write(w, true)
+	case m.ID.IsZero():
+		h.servePerRequestNote(w, r, &m)
+	default:
+		h.servePost(w, r, &m, takes)
+	}
+}
+
+// servePerRequestNote handles a notification. Nobody learns what became of it.
+func (h *Handler) servePerRequestNote(w http.ResponseWriter, r *http.Request, m *wire.Message) {
+	if name := r.Header.Get(connection.HeaderVersion); !h.serves(name) {
+		unsupported := &mcp.UnsupportedProtocolVersionError{Requested: name, Supported: h.revisions()}
+		(&refusal{status: http.StatusBadRequest, err: peer.AsError(unsupported)}).write(w, true)
+		return
+	}
+	p := h.newPost(w, r, m, accepted{})
+	p.in.Back = nil
+	if err := p.protect(r.Context(), func(ctx context.Context) error {
+		_, err := h.kernel.ServeEnvelope(ctx, &p.in, &h.opts.Connection)
+		return err
+	}); err != nil {
+		p.log(r.Context(), err)
+	}
+	w.WriteHeader(http.StatusAccepted)
+}
+
+// serves tells whether a version is that of messages which say themselves who
+// sends them.
+func (h *Handler) serves(version string) bool {
+	for _, r := range h.kernel.Revisions() {
+		if r.String() == version {
+			return !hasHandshake(r)
+		}
+	}
+	return false
+}
+
+func (h *Handler) revisions() []string {
+	var names []string
+	for _, r := range h.kernel.Revisions() {
+		names = append(names, r.String())
+	}
+	return names
+}
+
+// post is one request outside sessions. It is the [peer.BackChannel] of its
+// handler. It is used once: a handler may hold on to it.
+type post struct {
+	response
+	handler   *Handler
+	in        peer.Inbound
+	transport Transport
+	frame     wire.Frame
+	listens   bool
+	cancel    context.CancelCauseFunc
+
+	reports  sync.Mutex // held while a report is judged and sent, before the response's
+	reported bool
+	last     float64
+}
+
+func (h *Handler) newPost(w http.ResponseWriter, r *http.Request, m *wire.Message, takes accepted) *post {
+	p := &post{handler: h, response: response{w: w, opts: &h.opts, takes: takes}, listens: m.Method == mcp.MethodSubscriptionsListen}
+	p.frame.Revision, _ = mcp.ParseRevision(r.Header.Get(connection.HeaderVersion))
+	p.transport = Transport{Transport: peer.NewTransport(Kind, false, r.Header, h.principal(r)), request: r}
+	p.in = peer.Inbound{
+		Method:    m.Method,
+		ID:        m.ID,
+		Params:    m.Params,
+		Token:     dispatch.ProgressToken(m.Params),
+		Transport: &p.transport,
+		Back:      p,
+	}
+	return p
+}
+
+// servePost handles a request.
+func (h *Handler) servePost(w http.ResponseWriter, r *http.Request, m *wire.Message, takes accepted) {
+	p := h.newPost(w, r, m, takes)
+	if p.listens && !takes.events {
+		refuse(http.StatusNotAcceptable, "Invalid request: the client has to accept text/event-stream").of(m.ID).write(w, true)
+		return
+	}
+	p.takes.events = takes.events && (p.listens || !h.opts.JSONOnly)
+	ctx, cancel := context.WithCancelCause(r.Context())
+	defer cancel(nil)
+	p.cancel, p.broken = cancel, cancel
+	if no := h.work.enter(p, &h.opts); no != nil {
+		no.of(m.ID).write(w, true)
+		return
+	}
+	defer h.work.leave(p)
+	p.begin()
+	p.serve(ctx)
+}
+
+// serve calls the handler and answers with what it returns, also where it ends
+// the goroutine.
+func (p *post) serve(ctx context.Context) {
+	buf := newHandlerBuffer()
+	defer buf.free()
+	status, err := http.StatusOK, errExited
+	defer func() {
+		if err != nil {
+			p.log(ctx, err)
+			status, buf.b = appendError(buf.b[:0], p.in.ID, err)
+		}
+		p.answer(ctx, status, buf.b)
+	}()
+	err = p.protect(ctx, func(ctx context.Context) error {
+		reply, err := p.handler.kernel.ServeEnvelope(ctx, &p.in, &p.handler.opts.Connection)
+		if err != nil {
+			return err
+		}
+		if reply.Result == nil {
+			return resultError{errNoResult}
+		}
+		if buf.b, err = wire.AppendResult(buf.b, reply.Frame, p.in.ID, reply.Result); err != nil {
+			return resultError{err}
+		}
+		return nil
+	})
+}
+
+// Call implements [peer.Outbound]: a server of this revision sends no requests.
+func (p *post) Call(_ context.Context, req peer.Message, _ wire.Value, _ ...peer.CallOption) error {
+	return &peer.NoBackChannelError{Method: req.Method()}
+}
+
+// Notify implements [peer.Outbound].
+func (p *post) Notify(ctx context.Context, n peer.Notification, _ ...peer.CallOption) error {
+	buf := newHandlerBuffer()
+	defer buf.free()
+	var err error
+	if buf.b, err = wire.AppendNotification(buf.b, &p.frame, n.Method(), n); err != nil {
+		return fmt.Errorf("send %q: %w", n.Method(), err)
+	}
+	if err := p.send(ctx, buf.b); err != nil {
+		p.opts.Logger.DebugContext(ctx, "notification dropped", "method", n.Method(), "error", err)
+	}
+	return nil
+}
+
+// Progress implements [peer.BackChannel].
+func (p *post) Progress(ctx context.Context, report peer.Progress) error {
+	if p.in.Token.IsZero() {
+		return nil
+	}
+	p.reports.Lock()
+	defer p.reports.Unlock()
+	if p.reported && report.Done <= p.last {
+		return nil
+	}
+	p.reported, p.last = true, report.Done
+	return p.Notify(ctx, &mcp.ProgressNotification{
+		ProgressToken: p.in.Token, Progress: report.Done, Total: report.Total, Message: report.Message,
+	})
+}

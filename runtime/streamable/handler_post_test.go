@@ -1,0 +1,203 @@
+package streamable_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/streamable"
+)
+
+func TestARequestThatSaysWhoSendsItIsAnsweredWithJSON(t *testing.T) {
+	a := serve(t, nil, nil).call26("echo", sessions+"ignored", "Last-Event-ID: 1-2")
+	require.Equal(t, http.StatusOK, a.status)
+	require.Equal(t, "application/json", a.header.Get("Content-Type"))
+	require.Empty(t, a.header.Get("Mcp-Session-Id"))
+	require.JSONEq(t, `{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"{\"a\":1}"}],"resultType":"complete",
+		"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"test","version":"1"}}}}`, a.body)
+}
+
+func TestEachErrorHasItsStatus(t *testing.T) {
+	e := serve(t, map[string]tool{
+		"secret": fails(errSecret),
+		"data":   fails(&peer.Error{Code: 43, Message: "App", Data: []byte("{")}),
+		"app":    fails(&peer.Error{Code: 42, Message: "App"}),
+		"params": fails(&peer.Error{Code: mcp.CodeInvalidParams, Message: "Bad"}),
+		"needs":  fails(&mcp.MissingRequiredClientCapabilityError{}),
+		"panics": func(_ ctx, _ *mcp.ServerSession) (*mcp.CallToolResult, error) { panic(errSecret) },
+		"fails":  func(_ ctx, _ *mcp.ServerSession) (*mcp.CallToolResult, error) { return mcp.ErrorResult("no"), nil },
+		"nil":    func(_ ctx, _ *mcp.ServerSession) (*mcp.CallToolResult, error) { return nil, nil },
+	}, nil)
+	const v26 = version + "2026-07-28"
+	list := `{"jsonrpc":"2.0","id":"x","method":"tools/list","params":{` + meta26 + `}}}`
+	other := strings.ReplaceAll(list, "2026-07-28", "2027-01-01")
+	for _, c := range []struct {
+		name, body string
+		headers    headers
+		status     int
+		code       int
+	}{
+		{"fine", list, headers{v26, "Mcp-Method: tools/list"}, 200, 0},
+		{"header names in any case", list, headers{"mcp-protocol-version: 2026-07-28", "MCP-METHOD: tools/list"}, 200, 0},
+		{"tool failure", call26("fails"), headers26("fails"), 200, 0},
+		{"no JSON", `{`, headers{v26}, 400, mcp.CodeParse},
+		{"empty", ``, headers{v26}, 400, mcp.CodeParse},
+		{"two values", list + list, headers{v26}, 400, mcp.CodeParse},
+		{"bad UTF-8", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}", headers{v26}, 400, mcp.CodeParse},
+		{"duplicate member", `{"jsonrpc":"2.0","id":1,"id":2,"method":"a"}`, headers{v26}, 400, mcp.CodeParse},
+		{"too deep", `{"jsonrpc":"2.0","id":1,"method":"a","params":` + strings.Repeat(`{"a":`, 300) + `1` + strings.Repeat(`}`, 300) + `}`, headers{v26}, 400, mcp.CodeParse},
+		{"array", `[` + list + `]`, headers{v26}, 400, mcp.CodeInvalidRequest},
+		{"number", `1`, headers{v26}, 400, mcp.CodeInvalidRequest},
+		{"answer", `{"jsonrpc":"2.0","id":1,"result":{}}`, headers{v26}, 400, mcp.CodeInvalidRequest},
+		{"null id", `{"jsonrpc":"2.0","id":null,"method":"a"}`, headers{v26}, 400, mcp.CodeInvalidRequest},
+		{"no method header", list, headers{v26}, 400, mcp.CodeHeaderMismatch},
+		{"other method", list, headers{v26, "Mcp-Method: tools/call"}, 400, mcp.CodeHeaderMismatch},
+		{"method in other case", list, headers{v26, "Mcp-Method: Tools/List"}, 400, mcp.CodeHeaderMismatch},
+		{"method twice", list, headers{v26, "Mcp-Method: tools/list", "Mcp-Method: tools/list"}, 400, mcp.CodeHeaderMismatch},
+		{"no name", call26("echo"), headers26("echo")[:2], 400, mcp.CodeHeaderMismatch},
+		{"other name", call26("echo"), headers26("ehco"), 400, mcp.CodeHeaderMismatch},
+		{"name encoded", call26("echo"), headers26("=?base64?ZWNobw==?="), 200, 0},
+		{"name badly encoded", call26("echo"), headers26("=?base64?ZWNobw?="), 400, mcp.CodeHeaderMismatch},
+		{"other version in the body", other, headers{v26, "Mcp-Method: tools/list"}, 400, mcp.CodeHeaderMismatch},
+		{"version twice", list, headers{v26, v26, "Mcp-Method: tools/list"}, 400, mcp.CodeHeaderMismatch},
+		{"no envelope", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, headers{v26, "Mcp-Method: tools/list"}, 400, mcp.CodeInvalidParams},
+		{"unknown version", other, headers{version + "2027-01-01", "Mcp-Method: tools/list"}, 400, mcp.CodeUnsupportedProtocolVersion},
+		{"only the body is modern", list, nil, 400, mcp.CodeHeaderMismatch},
+		{"the header is older", list, headers{version + "2025-11-25"}, 400, mcp.CodeHeaderMismatch},
+		{"unknown method", strings.ReplaceAll(list, "tools/list", "no/such"), headers{v26, "Mcp-Method: no/such"}, 404, mcp.CodeMethodNotFound},
+		{"removed method", strings.ReplaceAll(list, "tools/list", "ping"), headers{v26, "Mcp-Method: ping"}, 404, mcp.CodeMethodNotFound},
+		{"no handshake here", strings.ReplaceAll(list, "tools/list", "initialize"), headers{v26, "Mcp-Method: initialize"}, 404, mcp.CodeMethodNotFound},
+		{"unknown tool", call26("none"), headers26("none"), 400, mcp.CodeInvalidParams},
+		{"invalid params", call26("params"), headers26("params"), 400, mcp.CodeInvalidParams},
+		{"missing capability", call26("needs"), headers26("needs"), 400, mcp.CodeMissingRequiredClientCapability},
+		{"internal", call26("secret"), headers26("secret"), 200, mcp.CodeInternal},
+		{"panic", call26("panics"), headers26("panics"), 200, mcp.CodeInternal},
+		{"nothing", call26("nil"), headers26("nil"), 200, mcp.CodeInternal},
+		{"application's own", call26("app"), headers26("app"), 200, 42},
+		{"data that are no JSON", call26("data"), headers26("data"), 200, 43},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a := (&endpoint{t: t, url: e.url, client: e.client}).post(c.body, c.headers...)
+			require.Equal(t, c.status, a.status, a.body)
+			require.Equal(t, c.code, a.code(), a.body)
+			require.Equal(t, "application/json", a.header.Get("Content-Type"))
+			require.NotContains(t, a.body, "xyzzy")
+			require.Empty(t, a.header.Get("Mcp-Session-Id"))
+			if strings.Contains(c.body, `"id":"x"`) && c.code != mcp.CodeParse && c.name != "array" {
+				require.Contains(t, a.body, `"id":"x"`, "the id is told wherever it could be read")
+			}
+			if c.code == mcp.CodeParse && c.headers != nil {
+				require.NotContains(t, a.body, `"id"`)
+			}
+			if c.code == mcp.CodeUnsupportedProtocolVersion {
+				require.Contains(t, a.body, "Unsupported protocol version")
+				require.Contains(t, a.body, `"requested":"2027-01-01"`)
+			}
+		})
+	}
+}
+
+func TestANotificationIsAccepted(t *testing.T) {
+	e := serve(t, nil, nil)
+	for _, body := range []string{
+		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`, `{"jsonrpc":"2.0","method":"no/such"}`, initialized,
+	} {
+		a := e.post(body, version+"2026-07-28")
+		require.Equal(t, answer{http.StatusAccepted, a.header, ""}, a)
+	}
+	a := e.post(initialized, version+"2027-01-01")
+	require.Equal(t, http.StatusBadRequest, a.status)
+	require.Equal(t, mcp.CodeUnsupportedProtocolVersion, a.code())
+}
+
+func TestOtherMethodsAreNotAllowed(t *testing.T) {
+	e := serve(t, nil, nil)
+	for _, method := range []string{http.MethodGet, http.MethodDelete, http.MethodPut, http.MethodOptions} {
+		a := e.send(method, "", version+"2026-07-28")
+		require.Equal(t, http.StatusMethodNotAllowed, a.status)
+		require.Equal(t, "POST", a.header.Get("Allow"))
+	}
+	a := e.send(http.MethodPut, "")
+	require.Equal(t, http.StatusMethodNotAllowed, a.status)
+	require.Equal(t, "GET, POST, DELETE", a.header.Get("Allow"))
+	stateless := serve(t, nil, &streamable.Options{Stateless: true})
+	for _, method := range []string{http.MethodGet, http.MethodDelete} {
+		a := stateless.send(method, "")
+		require.Equal(t, http.StatusMethodNotAllowed, a.status)
+		require.Equal(t, "POST", a.header.Get("Allow"))
+	}
+}
+
+func TestWhatComesBeforeTheAnswerMakesItAStream(t *testing.T) {
+	e := serve(t, map[string]tool{
+		"reports": reports(1, 1, 0.5, 2),
+		"late": func(c ctx, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
+			reports(1)(c, s)
+			return nil, errSecret
+		},
+	}, nil)
+	body := strings.Replace(call26("reports"), `"_meta":{`, `"_meta":{"progressToken":"tok",`, 1)
+	a := e.post(body, headers26("reports")...)
+	require.Equal(t, http.StatusOK, a.status)
+	require.Equal(t, "text/event-stream", a.header.Get("Content-Type"))
+	require.Equal(t, "no-cache", a.header.Get("Cache-Control"))
+	require.Equal(t, "no", a.header.Get("X-Accel-Buffering"))
+	require.NotContains(t, a.body, "id: ", "nothing is replayed in this revision")
+	events := a.events()
+	require.Len(t, events, 3, "a report that goes back is none")
+	require.JSONEq(t, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"tok","progress":1}}`, events[0])
+	require.Contains(t, events[1], `"progress":2`)
+	require.Contains(t, events[2], "reported")
+
+	a = e.post(strings.Replace(strings.Replace(call26("late"), `"_meta":{`, `"_meta":{"progressToken":"tok",`, 1), "reports", "late", 1), headers26("late")...)
+	require.Equal(t, http.StatusOK, a.status, "it was sent with the first report")
+	require.Equal(t, `{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"Internal error"}}`, a.events()[1])
+	require.NotContains(t, a.body, "xyzzy")
+}
+
+func TestAClientSaysWhatItAccepts(t *testing.T) {
+	tools := map[string]tool{"reports": reports(1)}
+	both, only := serve(t, tools, nil), serve(t, tools, &streamable.Options{JSONOnly: true})
+	body := strings.Replace(call26("reports"), `"_meta":{`, `"_meta":{"progressToken":"tok",`, 1)
+	listen := `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{},` + meta26 + `}}}`
+	for accept, want := range map[string]struct{ plain, reports, onlyJSON, listen int }{
+		"Accept":                              {1, 2, 1, 2},
+		"Accept: */*":                         {1, 2, 1, 2},
+		"Accept: application/*, text/*":       {1, 2, 1, 2},
+		"Accept: application/json":            {1, 1, 1, 406},
+		"Accept: text/event-stream":           {2, 2, 406, 2},
+		"Accept: application/json;q=0, */*":   {1, 2, 1, 2},
+		"Accept: text/event-stream;q=0.0":     {406, 406, 406, 406},
+		"Accept: text/html":                   {406, 406, 406, 406},
+		"Accept: APPLICATION/JSON;v=1;q=0.5":  {1, 1, 1, 406},
+		"Accept: text/event-stream , a/b;q=1": {2, 2, 406, 2},
+	} {
+		kind := func(a answer) int {
+			switch a.header.Get("Content-Type") {
+			case "application/json":
+				if a.status == http.StatusOK {
+					return 1
+				}
+			case "text/event-stream":
+				return 2
+			}
+			return a.status
+		}
+		require.Equal(t, want.plain, kind(both.call26("echo", accept)), accept)
+		require.Equal(t, want.reports, kind(both.post(body, append(headers26("reports"), accept)...)), accept)
+		require.Equal(t, want.onlyJSON, kind(only.post(body, append(headers26("reports"), accept)...)), accept)
+		for _, e := range []*endpoint{both, only} {
+			l := e.stream(http.MethodPost, listen, version+"2026-07-28", "Mcp-Method: subscriptions/listen", accept)
+			if l.res.StatusCode == http.StatusOK {
+				require.Contains(t, l.event(), "notifications/subscriptions/acknowledged")
+			}
+			streams := want.listen == 2 && (e == both || want.onlyJSON == 1)
+			require.Equal(t, streams, l.res.StatusCode == http.StatusOK, accept)
+			l.stop()
+		}
+	}
+}

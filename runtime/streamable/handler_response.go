@@ -1,0 +1,227 @@
+package streamable
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/mcpwright/mcp/runtime/dispatch"
+)
+
+// response is the HTTP response to one POST. Whether it is one JSON document or
+// a stream of events is settled by what comes first: the answer, or something
+// that precedes it. It is safe for concurrent use.
+type response struct {
+	w      http.ResponseWriter
+	opts   *Options
+	takes  accepted
+	opens  *session // that begins with this response, nil for most
+	stream *stream  // that keeps what is sent, nil where nothing is kept
+	timer  *time.Timer
+	broken func(error) // told when the client can no longer be written to; may be nil
+
+	mu    sync.Mutex // held while something is written
+	phase phase
+	out   *eventWriter
+}
+
+// phase is how far a response has come.
+type phase int
+
+const (
+	undecided phase = iota
+	streaming
+	parted // the stream goes on without this response
+	over
+)
+
+// begin starts the clock that turns an answer which takes long into a stream.
+func (p *response) begin() {
+	if !p.takes.events || p.opts.KeepAlive < 0 {
+		return
+	}
+	p.mu.Lock()
+	p.timer = time.AfterFunc(p.opts.KeepAlive, p.tick)
+	p.mu.Unlock()
+}
+
+// tick sends something without meaning.
+func (p *response) tick() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.phase > streaming || !p.open() || p.phase != streaming {
+		return
+	}
+	if err := p.out.comment(); err != nil {
+		p.lose(err)
+		return
+	}
+	p.timer.Reset(p.opts.KeepAlive)
+}
+
+// send sends a message that precedes the answer. The error is that of a message
+// which got nowhere.
+func (p *response) send(ctx context.Context, data []byte) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.phase == over || p.phase < parted && !p.open() {
+		return dispatch.ErrNotWritten
+	}
+	return p.event(ctx, data)
+}
+
+// event sends a message on the stream that is open. The lock is held.
+func (p *response) event(ctx context.Context, data []byte) error {
+	id, kept := p.stream.keep(ctx, data)
+	if p.phase == streaming {
+		if err := p.out.message(id, data); err != nil {
+			p.lose(err)
+		} else {
+			kept = true
+		}
+	}
+	if !kept {
+		return dispatch.ErrNotWritten
+	}
+	return nil
+}
+
+// open makes the response a stream. The lock is held.
+func (p *response) open() bool {
+	if p.phase == streaming {
+		return true
+	}
+	if !p.takes.events {
+		return false
+	}
+	p.announce()
+	p.out, p.phase = openEvents(p.w, p.opts.WriteTimeout), streaming
+	p.w.WriteHeader(http.StatusOK)
+	if id, primed := p.stream.begin(); primed {
+		if err := p.out.prime(id, p.opts.Retry); err != nil {
+			p.lose(err)
+		}
+	}
+	return true
+}
+
+// announce names the session that begins with the response. From now on it can
+// be found. The lock is held.
+func (p *response) announce() {
+	if p.opens != nil {
+		p.opens.handler.sessions.add(p.opens)
+		p.w.Header()[sessionHeader] = []string{p.opens.id}
+	}
+}
+
+// answer sends what ends the response. The status is that of a JSON document.
+func (p *response) answer(ctx context.Context, status int, data []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch p.phase {
+	case undecided:
+		if p.takes.json || status != http.StatusOK {
+			p.announce()
+			p.writeJSON(status, data)
+		} else if p.open() {
+			p.event(ctx, data)
+		}
+	case streaming, parted:
+		p.event(ctx, data)
+	}
+	p.finish()
+}
+
+// end ends the response without an answer: as a stream where that can be.
+func (p *response) end() {
+	p.mu.Lock()
+	if p.phase == undecided {
+		p.open()
+	}
+	p.mu.Unlock()
+	p.accept()
+}
+
+// accept ends the response where there is nothing to answer.
+func (p *response) accept() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.phase == undecided {
+		p.w.WriteHeader(http.StatusAccepted)
+	}
+	p.finish()
+}
+
+// finish lets nothing more out. The lock is held.
+func (p *response) finish() {
+	if p.phase == over {
+		return
+	}
+	p.phase = over
+	p.stream.end()
+	p.stop()
+}
+
+// answered tells whether the response has ended.
+func (p *response) answered() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.phase == over
+}
+
+// leave lets go of the HTTP response, which may not be touched any more. The
+// stream, if there is one that the client can find again, goes on without it.
+func (p *response) leave() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.detach()
+}
+
+// detach is leave. The lock is held.
+func (p *response) detach() {
+	if p.phase == over {
+		return
+	}
+	p.phase, p.out = parted, nil
+	p.stop()
+}
+
+func (p *response) stop() {
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+}
+
+// lose deals with a client that cannot be written to. The lock is held.
+func (p *response) lose(err error) {
+	p.detach()
+	if p.broken != nil {
+		p.broken(err)
+	}
+}
+
+// part is [Transport.EndStream].
+func (p *response) part(retry time.Duration) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.phase > streaming || !p.stream.pollable() || !p.open() {
+		return false
+	}
+	if p.phase == streaming {
+		if err := p.out.retry(retry); err != nil {
+			p.lose(err)
+		}
+	}
+	p.detach()
+	close(p.stream.parted)
+	return true
+}
+
+// writeJSON writes a whole response.
+func (p *response) writeJSON(status int, data []byte) {
+	if len(data) > mostKept && p.opts.WriteTimeout > 0 { // more than the system takes for a client that does not read
+		http.NewResponseController(p.w).SetWriteDeadline(time.Now().Add(p.opts.WriteTimeout))
+	}
+	writeJSON(p.w, status, data)
+}

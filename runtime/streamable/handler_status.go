@@ -1,0 +1,98 @@
+package streamable
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// refusal is why a request gets no further than to the handler.
+type refusal struct {
+	id     wire.RequestID // of the request, where one could be read
+	status int
+	err    *peer.Error
+}
+
+func refuse(status int, text string) *refusal {
+	return &refusal{status: status, err: &peer.Error{Code: mcp.CodeInvalidRequest, Message: text}}
+}
+
+// unreadable is why a body is no message. What is no JSON has no id either.
+func unreadable(m *wire.Message, err error) *refusal {
+	e := &peer.Error{Code: mcp.CodeInvalidRequest, Message: "Invalid request", Data: wire.AppendString(nil, err.Error())}
+	if d, ok := errors.AsType[*wire.DecodeError](err); ok && d.Syntax {
+		e.Code, e.Message, m.ID = mcp.CodeParse, "Parse error", wire.RequestID{}
+	}
+	return &refusal{id: m.ID, status: http.StatusBadRequest, err: e}
+}
+
+// appendError appends the answer that err is, and returns the status that goes
+// with it. The text of an error that is not meant for the client stays here.
+func appendError(b []byte, id wire.RequestID, err error) (int, []byte) {
+	e := peer.AsError(err)
+	if e == nil {
+		e = errInternal
+	}
+	x := &wire.ErrorObject{Code: e.Code, Message: e.Message, Data: e.Data}
+	out, bad := wire.AppendError(b, id, x)
+	if bad != nil { // its data are no JSON
+		x.Data = nil
+		out, _ = wire.AppendError(b, id, x)
+	}
+	return statusOf(e.Code), out
+}
+
+// statusOf is the HTTP status of an error that is the whole answer.
+func statusOf(code int64) int {
+	switch code {
+	case mcp.CodeMethodNotFound:
+		return http.StatusNotFound
+	case mcp.CodeParse, mcp.CodeInvalidRequest, mcp.CodeInvalidParams,
+		mcp.CodeHeaderMismatch, mcp.CodeMissingRequiredClientCapability, mcp.CodeUnsupportedProtocolVersion:
+		return http.StatusBadRequest
+	}
+	return http.StatusOK
+}
+
+// of tells of which request it is the refusal.
+func (no *refusal) of(id wire.RequestID) *refusal {
+	no.id = id
+	return no
+}
+
+// write answers a request that gets no further. Where its id is unknown, newer
+// revisions leave it out and older ones have null.
+func (no *refusal) write(w http.ResponseWriter, perRequest bool) {
+	switch no.status {
+	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
+		w.Header()["Retry-After"] = headerSoon
+	case http.StatusRequestEntityTooLarge:
+		w.Header().Set("Connection", "close") // the rest of the body is not worth reading
+	}
+	if !no.id.IsZero() || !perRequest {
+		_, data := appendError(nil, no.id, no.err)
+		writeJSON(w, no.status, data)
+		return
+	}
+	data, _ := wire.Append([]byte(`{"jsonrpc":"2.0","error":`), nil, &wire.ErrorObject{
+		Code: no.err.Code, Message: no.err.Message, Data: no.err.Data,
+	})
+	writeJSON(w, no.status, append(data, '}'))
+}
+
+// writeJSON writes a whole response.
+func writeJSON(w http.ResponseWriter, status int, data []byte) {
+	h := w.Header()
+	h["Content-Type"] = headerJSON
+	if len(data) > 2048 { // of less net/http counts the bytes itself
+		h["Content-Length"] = []string{strconv.Itoa(len(data))}
+	}
+	if status != http.StatusOK {
+		w.WriteHeader(status)
+	}
+	w.Write(data)
+}

@@ -1,0 +1,38 @@
+package streamable
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/mcpwright/mcp/runtime/peer"
+)
+
+// Kind is what the transport contexts of this package call themselves.
+const Kind = "streamable-http"
+
+// Transport is what the server's end knows about an inbound message. Handlers
+// reach it by type assertion:
+//
+//	if t, ok := session.Transport().(*streamable.Transport); ok {
+//		log.Printf("from %s", t.Request().RemoteAddr)
+//	}
+type Transport struct {
+	peer.Transport
+	request *http.Request
+	answer  *response // nil where nothing is answered
+}
+
+// Request is the HTTP request that brought the message. Its body has been read.
+func (t *Transport) Request() *http.Request { return t.request }
+
+// EndStream ends the stream of the answer while the request is still being
+// handled, and asks the client to come back for the rest of it after a while.
+// What is sent from then on, and the answer, waits for that. It saves both ends
+// a connection while something takes long.
+//
+// It returns false, and nothing happens, where the client could not come back:
+// outside a session, before revision 2025-11-25, without [Options].Polling, or
+// with [Options].NoReplay or JSONOnly.
+func (t *Transport) EndStream(retry time.Duration) bool {
+	return t.answer != nil && t.answer.part(retry)
+}

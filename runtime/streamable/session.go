@@ -1,0 +1,144 @@
+package streamable
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// session is a conversation that began with a handshake. While nobody uses it,
+// it is no more than memory.
+type session struct {
+	handler   *Handler
+	id        string // empty for one that lasts a single request
+	principal string
+	conn      *connection.Connection
+	alone     stream // what belongs to no request
+
+	mu       sync.Mutex // before those of the dispatcher
+	users    int        // HTTP requests, and what goes on without theirs
+	used     time.Time  // when the last of them left
+	calls    int        // of the connection's own channel, which are no use
+	isOver   bool
+	dispatch *dispatch.Conn // nil while the session sleeps
+	lastID   int64          // of the dispatcher before
+	last     uint64         // number of the last stream
+	streams  map[uint64]*stream
+}
+
+// newSession returns a session that awaits its handshake. The version is the one
+// to assume until then, empty for none in particular.
+func (h *Handler) newSession(id, principal, version string) *session {
+	s := &session{handler: h, id: id, principal: principal}
+	s.alone.session = s
+	c := h.opts.Connection
+	c.SessionID, c.VersionHint, c.Client, c.InFlight = id, version, false, (*sessionRequests)(s)
+	s.conn = connection.ForLoop(s.outbound(), &c)
+	return s
+}
+
+// outbound is the channel of what belongs to no request. There is none in a
+// session that nobody can find again.
+func (s *session) outbound() peer.Outbound {
+	if s.id == "" {
+		return nil
+	}
+	return (*sessionChannel)(s)
+}
+
+// Handle implements [peer.Handler].
+func (s *session) Handle(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+	return s.handler.kernel.Serve(ctx, s.conn, in)
+}
+
+func (s *session) frame(method string) *wire.Frame { return s.conn.Frame(method) }
+
+// deliver has a message handled, unless it comes too late.
+func (s *session) deliver(ctx context.Context, m wire.Message, o dispatch.Origin) {
+	if d := s.awake(); d != nil {
+		d.DeliverMessage(ctx, m, o)
+	} else if o.Release != nil {
+		o.Release()
+	}
+}
+
+// WriteMessage implements [dispatch.Writer] for what belongs to no request. It
+// waits in the store until the client fetches it.
+func (s *session) WriteMessage(ctx context.Context, data []byte) error {
+	if _, kept := s.alone.keep(ctx, data); !kept {
+		return dispatch.ErrNotWritten
+	}
+	return nil
+}
+
+// replays tells whether the session's streams can be resumed.
+func (s *session) replays() bool { return s.id != "" && !s.handler.opts.NoReplay }
+
+// primes tells whether the client understands events that say nothing.
+func (s *session) primes() bool {
+	return s.replays() && s.conn.State().Negotiated().Index() >= mcp.Revision20251125.Index()
+}
+
+// open gives a stream its number and makes it one that can be found.
+func (s *session) open(st *stream) uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.streams == nil {
+		s.streams = make(map[uint64]*stream)
+	}
+	s.last++
+	s.streams[s.last] = st
+	return s.last
+}
+
+// close forgets a stream on which nothing comes any more.
+func (s *session) close(number uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if delete(s.streams, number); len(s.streams) == 0 {
+		s.streams = nil
+	}
+}
+
+// find finds a stream, nil where there is none on which anything comes.
+func (s *session) find(number uint64) *stream {
+	if number == 0 {
+		return &s.alone
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.streams[number]
+}
+
+// discard ends a use of the session, and the session itself if it lasts no
+// longer, or has not begun.
+func (s *session) discard(unbegun bool) {
+	s.leave()
+	switch {
+	case s.id == "":
+		s.conn.Close(context.Background())
+	case unbegun:
+		if !s.handler.sessions.remove(s) {
+			s.handler.sessions.release(s.principal)
+		}
+		s.end(context.Background(), errSessionFailed)
+	}
+}
+
+// end ends the session, which nobody can find any more.
+func (s *session) end(ctx context.Context, cause error) {
+	if d := s.over(); d != nil {
+		d.Shutdown(ctx, cause)
+	}
+	s.conn.Close(ctx)
+	s.alone.end()
+	if err := s.handler.opts.Events.Forget(ctx, s.id); err != nil {
+		s.handler.opts.Logger.WarnContext(ctx, "events of a session could not be forgotten", "error", err)
+	}
+}

@@ -1,0 +1,130 @@
+package streamable
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"sync"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// mostBatched is how many messages a batch may have.
+const mostBatched = 100
+
+// isBatch tells whether a body begins as an array does.
+func isBatch(body []byte) bool {
+	body = bytes.TrimLeft(body, " \t\r\n")
+	return len(body) > 0 && body[0] == '['
+}
+
+// serveBatch serves several messages at once, one after another. Their answers
+// are one.
+func (h *Handler) serveBatch(w http.ResponseWriter, r *http.Request, body []byte, takes accepted) *refusal {
+	var list batchList
+	if err := wire.Decode(body, nil, &list); err != nil {
+		return unreadable(new(wire.Message), err)
+	}
+	s, no := h.sessionFor(r, nil, false)
+	if no != nil {
+		return no
+	}
+	if !s.conn.Batches() || len(list) == 0 {
+		s.discard(false)
+		return refuse(http.StatusBadRequest, "Invalid request: the revision has no batches, or none that are empty")
+	}
+	if !h.work.join() {
+		s.discard(false)
+		return &refusal{status: http.StatusServiceUnavailable, err: errClosing}
+	}
+	defer h.work.part()
+	b := &batch{post: s.newPost(w, r, takes)}
+	b.post.begin()
+	ctx := context.WithoutCancel(r.Context())
+	for _, raw := range list {
+		b.deliver(ctx, raw)
+	}
+	b.end(ctx)
+	s.discard(false)
+	return nil
+}
+
+// batch is several messages being answered with one. It is the [dispatch.Writer]
+// of each.
+type batch struct {
+	post *sessionPost
+
+	mu      sync.Mutex
+	answers []byte // without the bracket at the end, nil while there are none
+}
+
+var errBatched = &peer.Error{Code: mcp.CodeInvalidRequest, Message: "A batch cannot contain this request"}
+
+// deliver has one message handled.
+func (b *batch) deliver(ctx context.Context, raw json.RawMessage) {
+	m, err := wire.ReadMessage(raw, nil)
+	switch {
+	case err != nil:
+		_, data := appendError(nil, m.ID, unreadable(&m, err).err)
+		b.add(data)
+	case m.Method == mcp.MethodInitialize && !m.ID.IsZero():
+		_, data := appendError(nil, m.ID, errBatched)
+		b.add(data)
+	default:
+		b.post.session.deliver(ctx, m, dispatch.Origin{Transport: b.post.transport, Back: b})
+	}
+}
+
+// add adds an answer.
+func (b *batch) add(data []byte) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	separator := byte(',')
+	if b.answers == nil {
+		separator = '['
+	}
+	b.answers = append(append(b.answers, separator), data...)
+}
+
+// end answers the batch, if anything in it has an answer.
+func (b *batch) end(ctx context.Context) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.answers == nil {
+		b.post.accept()
+		return
+	}
+	b.post.answer(ctx, http.StatusOK, append(b.answers, ']'))
+}
+
+// WriteMessage implements [dispatch.Writer].
+func (b *batch) WriteMessage(ctx context.Context, data []byte) error { return b.post.send(ctx, data) }
+
+// WriteEnvelope implements [dispatch.EnvelopeWriter].
+func (b *batch) WriteEnvelope(ctx context.Context, e dispatch.Envelope, data []byte) error {
+	if e.Method != "" {
+		return b.post.send(ctx, data)
+	}
+	b.add(data)
+	return nil
+}
+
+// batchList is the messages of a batch. It is never written.
+type batchList []json.RawMessage
+
+// AppendJSON implements [wire.Value].
+func (*batchList) AppendJSON(b []byte, e *wire.Encoder) []byte { return e.Missing(b, "a batch") }
+
+// DecodeJSON implements [wire.Value].
+func (l *batchList) DecodeJSON(d *wire.Decoder) {
+	n := 0
+	*l = wire.List(d, func(d *wire.Decoder) json.RawMessage {
+		n++
+		d.MaxItems(n, mostBatched)
+		return d.Raw()
+	})
+}

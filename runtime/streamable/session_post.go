@@ -1,0 +1,172 @@
+package streamable
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"net/http"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+var (
+	errSessionFailed = errors.New("handshake failed")
+	errSessionIdle   = errors.New("session was not used for too long")
+	errSessionEnded  = errors.New("session ended by its client")
+)
+
+// serveSession serves a request in a revision with a handshake.
+func (h *Handler) serveSession(w http.ResponseWriter, r *http.Request) {
+	var no *refusal
+	switch {
+	case r.Method == http.MethodPost:
+		no = h.serveSessionPost(w, r)
+	case h.opts.Stateless:
+		notAllowed(w, http.MethodPost)
+	case r.Method == http.MethodGet:
+		no = h.serveSessionGet(w, r)
+	case r.Method == http.MethodDelete:
+		no = h.serveSessionDelete(w, r)
+	default:
+		notAllowed(w, "GET, POST, DELETE")
+	}
+	if no != nil {
+		no.write(w, false)
+	}
+}
+
+// findSession finds the session of a request and begins a use of it.
+func (h *Handler) findSession(r *http.Request) (*session, *refusal) {
+	ids := r.Header[sessionHeader]
+	if len(ids) != 1 {
+		return nil, refuse(http.StatusBadRequest, "Invalid request: the header Mcp-Session-Id has to be there once")
+	}
+	s := h.sessions.use(ids[0], h.principal(r))
+	if s == nil {
+		return nil, refuse(http.StatusNotFound, "Invalid request: there is no such session")
+	}
+	if names := r.Header[connection.HeaderVersion]; len(names) > 0 && names[0] != s.conn.ProtocolVersion() && s.conn.InitializeAccepted() {
+		defer s.leave()
+		return nil, refuse(http.StatusBadRequest, "Unsupported protocol version: the session speaks "+s.conn.ProtocolVersion())
+	}
+	return s, nil
+}
+
+// serveSessionPost serves a POST: a message of the client's, or a batch of them.
+func (h *Handler) serveSessionPost(w http.ResponseWriter, r *http.Request) *refusal {
+	buf, takes, no := h.body(r)
+	if no != nil {
+		return no
+	}
+	takes.events = takes.events && !h.opts.JSONOnly
+	if isBatch(buf.b) {
+		defer buf.free()
+		return h.serveBatch(w, r, buf.b, takes)
+	}
+	m, err := wire.ReadMessage(buf.b, nil)
+	if err != nil {
+		defer buf.free()
+		return unreadable(&m, err)
+	}
+	if no := h.serveMessage(w, r, m, takes, buf); no != nil {
+		buf.free()
+		return no.of(m.ID)
+	}
+	return nil
+}
+
+// serveMessage serves one message. The buffer is taken over unless the message is
+// refused.
+func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request, m wire.Message, takes accepted, buf *handlerBuffer) *refusal {
+	isRequest := m.Method != "" && !m.ID.IsZero()
+	if isRequest && namesOther(m.Params) {
+		return &refusal{status: http.StatusBadRequest, err: errOtherVersion}
+	}
+	opens := isRequest && m.Method == mcp.MethodInitialize && r.Header[sessionHeader] == nil
+	s, no := h.sessionFor(r, &m, opens)
+	if no != nil {
+		return no
+	}
+	if !isRequest {
+		defer s.discard(false)
+		if m.Method == mcp.MethodInitialized && s.id != "" {
+			h.kernel.Confirm(r.Context(), s.conn, m.Params) // requests may overtake it otherwise
+		}
+		s.deliver(context.WithoutCancel(r.Context()), m, dispatch.Origin{
+			Transport: h.sessionTransport(r, s, nil), Release: buf.free,
+		})
+		w.WriteHeader(http.StatusAccepted)
+		return nil
+	}
+	if !h.work.join() {
+		s.discard(opens)
+		return &refusal{status: http.StatusServiceUnavailable, err: errClosing}
+	}
+	p := s.newPost(w, r, takes)
+	if opens && s.id != "" {
+		p.opens = s
+	}
+	p.serve(r.Context(), m, buf)
+	return nil
+}
+
+// sessionFor returns the session that a message belongs to, with a use of it.
+func (h *Handler) sessionFor(r *http.Request, m *wire.Message, opens bool) (*session, *refusal) {
+	switch {
+	case h.opts.Stateless:
+		s := h.newSession("", h.principal(r), versionOf(r.Header))
+		if m == nil || m.Method != mcp.MethodInitialize {
+			s.conn.State().SetInitialized()
+		}
+		s.enter()
+		return s, nil
+	case !opens:
+		return h.findSession(r)
+	}
+	principal := h.principal(r)
+	if !h.sessions.reserve(principal) {
+		return nil, &refusal{status: http.StatusServiceUnavailable, err: errTooManySessions}
+	}
+	s := h.newSession(rand.Text(), principal, versionOf(r.Header))
+	s.enter()
+	return s, nil
+}
+
+var errOtherVersion = &peer.Error{
+	Code: mcp.CodeHeaderMismatch, Message: "Header mismatch: header Mcp-Protocol-Version does not repeat the version of the body",
+}
+
+var errTooManySessions = &peer.Error{Code: mcp.CodeInternal, Message: "Too many sessions"}
+
+// versionOf is the revision of a request that belongs to no session yet.
+func versionOf(header http.Header) string {
+	if values := header[connection.HeaderVersion]; len(values) == 1 {
+		return values[0]
+	}
+	return mcp.Revision20250326.String()
+}
+
+func (h *Handler) sessionTransport(r *http.Request, s *session, p *response) *Transport {
+	canAsk := s.id != "" && (p == nil || p.takes.events)
+	return &Transport{Transport: peer.NewTransport(Kind, canAsk, r.Header, s.principal), request: r, answer: p}
+}
+
+// serveSessionDelete ends a session.
+func (h *Handler) serveSessionDelete(w http.ResponseWriter, r *http.Request) *refusal {
+	s, no := h.findSession(r)
+	if no != nil {
+		return no
+	}
+	defer s.leave()
+	if h.sessions.remove(s) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), farewell)
+		defer cancel()
+		s.end(ctx, errSessionEnded)
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}

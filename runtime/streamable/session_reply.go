@@ -1,0 +1,104 @@
+package streamable
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// sessionPost is a request of a session being answered. It is the
+// [dispatch.Writer] of all that belongs to the request.
+type sessionPost struct {
+	response
+	kept      stream
+	session   *session
+	transport *Transport
+}
+
+func (s *session) newPost(w http.ResponseWriter, r *http.Request, takes accepted) *sessionPost {
+	o := &s.handler.opts
+	p := &sessionPost{session: s, response: response{w: w, opts: o, takes: takes}}
+	if s.replays() && s.conn.InitializeAccepted() {
+		p.stream = &p.kept
+		p.kept.session, p.kept.response = s, &p.response
+		if o.Polling {
+			p.kept.parted = make(chan struct{})
+		}
+	}
+	p.transport = s.handler.sessionTransport(r, s, &p.response)
+	return p
+}
+
+// serve has the request handled and returns when the response is complete, or
+// goes on without this request.
+func (p *sessionPost) serve(ctx context.Context, m wire.Message, buf *handlerBuffer) {
+	origin := dispatch.Origin{Transport: p.transport, Back: p, Release: buf.free}
+	p.begin()
+	if p.kept.parted == nil {
+		p.deliver(context.WithoutCancel(ctx), m, origin)
+		return
+	}
+	done := make(chan struct{})
+	go func() { // ends when the request has been handled, at the latest with the session
+		defer close(done)
+		p.deliver(context.WithoutCancel(ctx), m, origin)
+	}()
+	select {
+	case <-done:
+	case <-p.kept.parted:
+	case <-ctx.Done():
+		p.leave()
+	}
+}
+
+// deliver has the request handled and answered. The client's absence does not
+// end it.
+func (p *sessionPost) deliver(ctx context.Context, m wire.Message, origin dispatch.Origin) {
+	defer p.session.handler.work.part()
+	defer p.close(ctx, m.ID)
+	p.session.deliver(ctx, m, origin)
+}
+
+// WriteMessage implements [dispatch.Writer].
+func (p *sessionPost) WriteMessage(ctx context.Context, data []byte) error { return p.send(ctx, data) }
+
+// WriteEnvelope implements [dispatch.EnvelopeWriter].
+func (p *sessionPost) WriteEnvelope(ctx context.Context, e dispatch.Envelope, data []byte) error {
+	if e.Method != "" {
+		return p.send(ctx, data)
+	}
+	if e.Error != nil {
+		p.refuseSession()
+	}
+	p.answer(ctx, http.StatusOK, data)
+	return nil
+}
+
+// refuseSession keeps a session from beginning whose handshake has failed.
+func (p *response) refuseSession() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.phase == undecided {
+		p.opens = nil
+	}
+}
+
+// close ends the response where the request got no answer, and the session where
+// it has not begun.
+func (p *sessionPost) close(ctx context.Context, id wire.RequestID) {
+	if !p.answered() {
+		if p.session.ended() {
+			_, data := appendError(nil, id, errGoodbye)
+			p.answer(ctx, http.StatusOK, data)
+		} else {
+			p.end()
+		}
+	}
+	p.session.discard(!p.session.conn.State().InitializeProcessed())
+}
+
+var errGoodbye = &peer.Error{Code: mcp.CodeInternal, Message: "Session ended"}

@@ -1,0 +1,176 @@
+package streamable
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// sessionTable has the sessions of a handler. Its lock comes before those of
+// the sessions.
+type sessionTable struct {
+	opts *Options
+
+	mu      sync.Mutex
+	all     map[string]*session
+	count   int            // sessions and those about to begin
+	of      map[string]int // the same, of each principal that has a name
+	sweeper *time.Timer    // nil while there is nothing to sweep
+	ended   bool
+}
+
+func (t *sessionTable) init(o *Options) {
+	t.opts, t.all, t.of = o, make(map[string]*session), make(map[string]int)
+}
+
+// reserve makes room for a session. It is false where there is none.
+func (t *sessionTable) reserve(principal string) bool {
+	if t.full() {
+		t.sweep(t.opts.SessionIdle) // what is overdue need not wait for the sweeper
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.ended || !within(t.count, t.opts.MaxSessions) || principal != "" && !within(t.of[principal], t.opts.MaxSessionsPerPrincipal) {
+		return false
+	}
+	t.count++
+	if principal != "" {
+		t.of[principal]++
+	}
+	return true
+}
+
+func (t *sessionTable) full() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return !within(t.count, t.opts.MaxSessions)
+}
+
+// release gives back the room of a session.
+func (t *sessionTable) release(principal string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.count--
+	if principal != "" {
+		if t.of[principal]--; t.of[principal] == 0 {
+			delete(t.of, principal)
+		}
+	}
+}
+
+// add makes a session one that can be found. Its room was reserved.
+func (t *sessionTable) add(s *session) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.all[s.id] = s
+	if t.sweeper == nil && !t.ended {
+		t.sweeper = time.AfterFunc(t.interval(), t.sweepAgain)
+	}
+}
+
+// interval is how often overdue sessions are looked for.
+func (t *sessionTable) interval() time.Duration {
+	if t.opts.SessionIdle < 0 {
+		return time.Minute
+	}
+	return min(max(t.opts.SessionIdle/8, time.Second), time.Minute)
+}
+
+// use finds a session and begins a use of it. To anybody but its principal it
+// does not exist.
+func (t *sessionTable) use(id, principal string) *session {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.all[id]
+	if s == nil || s.principal != principal {
+		return nil
+	}
+	s.enter()
+	return s
+}
+
+// remove takes a session off the table. It is false where somebody else did.
+func (t *sessionTable) remove(s *session) bool {
+	t.mu.Lock()
+	_, found := t.all[s.id]
+	delete(t.all, s.id)
+	t.mu.Unlock()
+	if found {
+		t.release(s.principal)
+	}
+	return found
+}
+
+// sweepAgain ends the sessions that are overdue, lets the others sleep that
+// nobody uses, and comes back while there are any.
+func (t *sessionTable) sweepAgain() {
+	t.sweep(t.opts.SessionIdle)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, s := range t.all {
+		s.sleep()
+	}
+	if t.sweeper = nil; len(t.all) > 0 && !t.ended {
+		t.sweeper = time.AfterFunc(t.interval(), t.sweepAgain)
+	}
+}
+
+// sweep ends the sessions that nobody has used for a while.
+func (t *sessionTable) sweep(idle time.Duration) {
+	if idle < 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), farewell)
+	defer cancel()
+	for _, s := range t.overdue(time.Now().Add(-idle)) {
+		s.end(ctx, errSessionIdle)
+	}
+}
+
+// overdue takes off the table what nobody has used since.
+func (t *sessionTable) overdue(since time.Time) []*session {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var list []*session
+	for id, s := range t.all {
+		if last, idle := s.idleSince(); idle && !last.After(since) {
+			list = append(list, s)
+			delete(t.all, id)
+			t.count--
+			if s.principal != "" {
+				if t.of[s.principal]--; t.of[s.principal] == 0 {
+					delete(t.of, s.principal)
+				}
+			}
+		}
+	}
+	return list
+}
+
+// hangUp ends the streams that only wait for something to happen.
+func (t *sessionTable) hangUp() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, s := range t.all {
+		s.alone.end()
+	}
+}
+
+// end ends all sessions, and lets no more begin.
+func (t *sessionTable) end(ctx context.Context) {
+	t.mu.Lock()
+	t.ended = true
+	if t.sweeper != nil {
+		t.sweeper.Stop()
+	}
+	list := make([]*session, 0, len(t.all))
+	for _, s := range t.all {
+		list = append(list, s)
+	}
+	t.mu.Unlock()
+	for _, s := range list {
+		if t.remove(s) {
+			s.end(ctx, ErrClosing)
+		}
+	}
+}

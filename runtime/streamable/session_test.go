@@ -1,0 +1,355 @@
+package streamable_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/streamable"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+var handshakes = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}
+
+func TestASessionInEveryRevisionWithAHandshake(t *testing.T) {
+	e := serve(t, map[string]tool{"version": func(_ ctx, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
+		return mcp.TextResult(s.ProtocolVersion()), nil
+	}}, nil)
+	for _, revision := range handshakes {
+		c := e.open(revision)
+		require.Regexp(t, `^[!-~]{20,}$`, c.id)
+		a := c.call("version")
+		require.Equal(t, http.StatusOK, a.status)
+		require.Equal(t, "application/json", a.header.Get("Content-Type"))
+		require.JSONEq(t, `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"`+revision+`"}]}}`, a.body)
+		require.Equal(t, http.StatusNoContent, c.send(http.MethodDelete, "", c.headers()...).status)
+		require.Equal(t, http.StatusNotFound, c.call("version").status)
+	}
+}
+
+func TestAConfirmedHandshakeIsNotOvertaken(t *testing.T) {
+	o := kernelOptions(nil)
+	told := make(map[*connection.Connection]bool)
+	o.OnInitialized = func(_ context.Context, conn *connection.Connection) { told[conn] = true }
+	e := serveKernel(t, connection.NewKernel(o), nil)
+	for n := range 50 {
+		e.open("2025-11-25")
+		require.Len(t, told, n+1, "when the client has its answer")
+	}
+}
+
+func TestErrorsOfASessionsRequestsAreAnswersAsAnyOther(t *testing.T) {
+	e := serve(t, map[string]tool{
+		"secret": fails(errSecret),
+		"panics": func(_ ctx, _ *mcp.ServerSession) (*mcp.CallToolResult, error) { panic(errSecret) },
+	}, nil)
+	c := e.open("2025-11-25")
+	for body, code := range map[string]int{
+		callTool(1, "none"):                                   mcp.CodeInvalidParams,
+		callTool(1, "secret"):                                 mcp.CodeInternal,
+		callTool(1, "panics"):                                 mcp.CodeInternal,
+		`{"jsonrpc":"2.0","id":1,"method":"no/such"}`:         mcp.CodeMethodNotFound,
+		`{"jsonrpc":"2.0","id":1,"method":"server/discover"}`: mcp.CodeMethodNotFound,
+		initialize("2025-11-25"):                              mcp.CodeInvalidRequest,
+	} {
+		a := c.post(body)
+		require.Equal(t, http.StatusOK, a.status, body)
+		require.Equal(t, code, a.code(), body)
+		require.NotContains(t, a.body, "xyzzy")
+	}
+}
+
+func TestARequestThatDoesNotFitASessionIsRefused(t *testing.T) {
+	e := serve(t, nil, nil)
+	c := e.open("2025-06-18")
+	call := callTool(1, "echo")
+	for _, x := range []struct {
+		name, body string
+		headers    headers
+		status     int
+		code       int
+	}{
+		{"no session", call, nil, 400, mcp.CodeInvalidRequest},
+		{"session twice", call, headers{sessions + c.id, sessions + c.id}, 400, mcp.CodeInvalidRequest},
+		{"unknown session", call, headers{sessions + "x"}, 404, mcp.CodeInvalidRequest},
+		{"handshake in an unknown session", initialize("2025-06-18"), headers{sessions + "x"}, 404, mcp.CodeInvalidRequest},
+		{"other revision", call, headers{sessions + c.id, version + "2025-11-25"}, 400, mcp.CodeInvalidRequest},
+		{"notification without session", initialized, nil, 400, mcp.CodeInvalidRequest},
+		{"no JSON", `{"id":1`, headers{sessions + c.id}, 400, mcp.CodeParse},
+		{"no message", `{"jsonrpc":"2.0","id":9}`, headers{sessions + c.id}, 400, mcp.CodeInvalidRequest},
+		{"batch", `[` + call + `]`, headers{sessions + c.id}, 400, mcp.CodeInvalidRequest},
+		{"batch of a handshake", `[` + initialize("2025-03-26") + `]`, nil, 400, mcp.CodeInvalidRequest},
+		{"modern body", call26("echo"), headers{sessions + c.id}, 400, mcp.CodeHeaderMismatch},
+		{"modern handshake", strings.Replace(initialize("2025-06-18"), `"params":{`, `"params":{`+meta26+`},`, 1), nil, 400, mcp.CodeHeaderMismatch},
+		{"hidden version", strings.Replace(call26("echo"), "io.model", `\u0069o.model`, 1), headers{sessions + c.id}, 400, mcp.CodeHeaderMismatch},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			a := (&endpoint{t: t, url: e.url, client: e.client}).post(x.body, x.headers...)
+			require.Equal(t, x.status, a.status, a.body)
+			require.Equal(t, x.code, a.code(), a.body)
+			require.Empty(t, a.header.Get("Mcp-Session-Id"))
+			if x.name == "other revision" {
+				require.Contains(t, a.body, "Unsupported protocol version")
+			}
+			if x.name == "no message" {
+				require.Contains(t, a.body, `"id":9`)
+			}
+			if x.name == "no JSON" {
+				require.Contains(t, a.body, `"id":null`)
+			}
+		})
+	}
+	require.Equal(t, http.StatusOK, c.call("echo").status, "the session is none the worse")
+	require.Equal(t, http.StatusOK, e.post(strings.Replace(callTool(1, "echo"), `"_meta":{`, `"_meta":{"io.modelcontextprotocol/protocolVersion":"2025-06-18",`, 1), c.headers()...).status)
+}
+
+func TestAHandshakeThatFailsLeavesNoSession(t *testing.T) {
+	e := serve(t, nil, &streamable.Options{MaxSessions: 1})
+	for range 3 {
+		a := e.post(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`)
+		require.Equal(t, http.StatusOK, a.status)
+		require.Equal(t, mcp.CodeInvalidParams, a.code())
+		require.Empty(t, a.header.Get("Mcp-Session-Id"))
+	}
+	e.open("2025-11-25")
+}
+
+func TestUnknownVersionsGetTheNewest(t *testing.T) {
+	e := serve(t, nil, nil)
+	for _, asked := range []string{"1999-01-01", "2026-07-28", "x"} {
+		require.Contains(t, e.post(initialize(asked)).body, `"protocolVersion":"2025-11-25"`)
+	}
+}
+
+func TestAServerOfOneEraSaysSo(t *testing.T) {
+	o := kernelOptions(nil)
+	o.Revisions = []wire.Revision{mcp.Revision20260728}
+	modern := serveKernel(t, connection.NewKernel(o), nil)
+	a := modern.post(initialize("2025-11-25"))
+	require.Equal(t, http.StatusBadRequest, a.status)
+	require.Equal(t, mcp.CodeUnsupportedProtocolVersion, a.code())
+	require.Contains(t, a.body, `"supported":["2026-07-28"]`)
+	require.Equal(t, mcp.CodeHeaderMismatch, modern.post(call26("echo")).code(), "the header is missing")
+	require.Equal(t, http.StatusMethodNotAllowed, modern.send(http.MethodGet, "").status)
+	require.Equal(t, http.StatusOK, modern.call26("echo").status)
+
+	o = kernelOptions(nil)
+	o.Revisions = []wire.Revision{mcp.Revision20251125}
+	older := serveKernel(t, connection.NewKernel(o), nil)
+	a = older.call26("echo")
+	require.Equal(t, http.StatusBadRequest, a.status)
+	require.Equal(t, mcp.CodeUnsupportedProtocolVersion, a.code())
+	require.Contains(t, a.body, `"supported":["2025-11-25"]`)
+	require.Contains(t, a.body, "Unsupported protocol version")
+	older.open("2025-11-25")
+}
+
+func TestAToolAsksTheClientOnItsOwnStream(t *testing.T) {
+	e := serve(t, map[string]tool{"ask": func(ctx ctx, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
+		res, err := s.ListRoots(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return mcp.TextResult(res.Roots[0].URI), nil
+	}}, nil)
+	c := e.open("2025-11-25")
+	l := e.stream(http.MethodPost, callTool(1, "ask"), c.headers()...)
+	require.Equal(t, "text/event-stream", l.res.Header.Get("Content-Type"))
+	require.Equal(t, "id: 1-0\nretry: 1000\ndata:", l.event(), "the client learns where to come back")
+	data, id := l.data()
+	require.Equal(t, "1-1", id)
+	var asked struct {
+		ID     json.RawMessage
+		Method string
+	}
+	require.NoError(t, json.Unmarshal([]byte(data), &asked))
+	require.Equal(t, "roots/list", asked.Method)
+	a := c.post(`{"jsonrpc":"2.0","id":` + string(asked.ID) + `,"result":{"roots":[{"uri":"file:///project"}]}}`)
+	require.Equal(t, answer{http.StatusAccepted, a.header, ""}, a)
+	data, id = l.data()
+	require.Equal(t, "1-2", id)
+	require.Contains(t, data, "file:///project")
+	l.end()
+}
+
+func TestAnAnswerOfAnotherSessionIsNoAnswer(t *testing.T) {
+	asked := make(chan struct{})
+	e := serve(t, map[string]tool{"ask": func(ctx ctx, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
+		defer close(asked)
+		_, err := s.ListRoots(ctx)
+		return mcp.TextResult("done"), err
+	}}, nil)
+	c, other := e.open("2025-11-25"), e.open("2025-11-25")
+	l := e.stream(http.MethodPost, callTool(1, "ask"), c.headers()...)
+	l.data()
+	reply := `{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}`
+	require.Equal(t, http.StatusAccepted, other.post(reply).status)
+	select {
+	case <-asked:
+		require.Fail(t, "another session's answer was taken")
+	default:
+	}
+	require.Equal(t, http.StatusAccepted, c.post(reply).status)
+	within(t, asked, "the session's own answer")
+}
+
+func TestNothingCanBeAskedWhereNothingCanBeSent(t *testing.T) {
+	var back *peer.NoBackChannelError
+	ask := map[string]tool{"ask": func(ctx ctx, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
+		_, err := s.ListRoots(ctx)
+		require.ErrorAs(t, err, &back)
+		require.False(t, s.Transport().CanSendRequest())
+		return mcp.TextResult("refused"), s.SendLogMessage(ctx, &mcp.LoggingMessageNotification{Level: mcp.LoggingLevelInfo, Data: json.RawMessage(`1`)})
+	}}
+	require.Contains(t, serve(t, ask, &streamable.Options{JSONOnly: true}).open("2025-11-25").call("ask").body, "refused")
+	require.Contains(t, serve(t, ask, nil).open("2025-11-25").call("ask", "Accept: application/json").body, "refused")
+	stateless := serve(t, ask, &streamable.Options{Stateless: true})
+	a := stateless.post(callTool(1, "ask"), version+"2025-11-25")
+	require.Contains(t, a.events()[0], "notifications/message")
+	require.Contains(t, a.events()[1], "refused")
+}
+
+func TestWithoutSessionsEachRequestStandsAlone(t *testing.T) {
+	e := serve(t, map[string]tool{"version": func(_ ctx, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
+		return mcp.TextResult(s.ProtocolVersion()), nil
+	}}, &streamable.Options{Stateless: true})
+	a := e.post(initialize("2025-06-18"))
+	require.Equal(t, http.StatusOK, a.status)
+	require.Contains(t, a.body, `"protocolVersion":"2025-06-18"`)
+	require.Empty(t, a.header.Get("Mcp-Session-Id"))
+	require.Equal(t, http.StatusAccepted, e.post(initialized).status)
+	require.Contains(t, e.post(callTool(1, "version"), version+"2025-06-18").body, "2025-06-18")
+	require.Contains(t, e.post(callTool(1, "version")).body, "2025-03-26", "which is what no header means")
+	a = e.post(`[`+callTool(1, "version")+`,`+callTool(2, "echo")+`]`, sessions+"ignored")
+	require.JSONEq(t, `["2025-03-26","{\"a\":1}"]`, texts(t, a.body))
+	require.Equal(t, http.StatusOK, e.call26("echo").status)
+}
+
+// texts are the texts of the answers in a batch.
+func texts(t *testing.T, body string) string {
+	t.Helper()
+	var list []struct {
+		Result struct{ Content []struct{ Text string } }
+	}
+	require.NoError(t, json.Unmarshal([]byte(body), &list), body)
+	all := make([]string, len(list))
+	for i := range list {
+		all[i] = list[i].Result.Content[0].Text
+	}
+	out, _ := json.Marshal(all)
+	return string(out)
+}
+
+func TestABatchHasOneAnswer(t *testing.T) {
+	e := serve(t, map[string]tool{"logs": logs(1)}, nil)
+	c := e.open("2025-03-26")
+	a := c.post(` [` + callTool(1, "echo") + `,` + initialized + `,{"jsonrpc":"2.0","id":9,"result":{}},` + callTool(2, "echo") + `]`)
+	require.Equal(t, http.StatusOK, a.status)
+	require.JSONEq(t, `["{\"a\":1}","{\"a\":1}"]`, texts(t, a.body))
+
+	a = c.post(`[` + callTool(1, "logs") + `,` + callTool(2, "echo") + `]`)
+	require.Equal(t, "text/event-stream", a.header.Get("Content-Type"))
+	require.Contains(t, a.events()[0], "notifications/message")
+	require.JSONEq(t, `["logged","{\"a\":1}"]`, texts(t, a.events()[1]))
+	require.Len(t, a.events(), 2)
+
+	a = c.post(`[` + initialized + `,{"jsonrpc":"2.0","id":9,"result":{}}]`)
+	require.Equal(t, answer{http.StatusAccepted, a.header, ""}, a)
+
+	a = c.post(`[` + initialize("2025-03-26") + `,{"jsonrpc":"1.0","id":4},{"id":5}]`)
+	require.Equal(t, http.StatusOK, a.status)
+	require.Equal(t, 3, strings.Count(a.body, `"code":-32600`), a.body)
+
+	require.Equal(t, http.StatusBadRequest, c.post(`[]`).status)
+	require.Equal(t, http.StatusBadRequest, c.post(`[1,2`).status)
+	many := strings.Repeat(callTool(1, "echo")+",", 100)
+	require.Equal(t, http.StatusBadRequest, c.post(`[`+many+callTool(2, "echo")+`]`).status)
+	require.Equal(t, http.StatusOK, c.post(`[`+strings.TrimSuffix(many, ",")+`]`).status)
+}
+
+func TestACancelledRequestGetsNoAnswer(t *testing.T) {
+	g := newGate()
+	e := serve(t, map[string]tool{"gate": g.call}, nil)
+	c := e.open("2025-11-25")
+	done := make(chan answer, 1)
+	go func() { done <- c.call("gate") }() // ends with the request
+	within(t, g.called, "the handler")
+	require.Equal(t, http.StatusAccepted, c.post(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":"r"}}`).status)
+	require.ErrorContains(t, within(t, g.ended, "the end of the handler"), `"r"`)
+	a := within(t, done, "the end of the response")
+	require.Equal(t, http.StatusOK, a.status)
+	require.Empty(t, a.events(), "the stream ends with nothing on it")
+}
+
+func TestTooManyRequestsInASessionAreRefused(t *testing.T) {
+	g := newGate()
+	o := &streamable.Options{}
+	o.Dispatch.MaxInFlight = 1
+	e := serve(t, map[string]tool{"gate": g.call}, o)
+	c := e.open("2025-11-25")
+	done := make(chan answer, 1)
+	go func() { done <- c.call("gate") }() // ends with the request
+	within(t, g.called, "the handler")
+	a := c.post(callTool(2, "echo"))
+	require.Equal(t, mcp.CodeInternal, a.code())
+	require.Contains(t, a.body, "in flight")
+	require.Equal(t, mcp.CodeInvalidRequest, c.post(callTool(1, "echo")).code(), "the id is in use")
+	close(g.answer)
+	require.Contains(t, within(t, done, "the answer").body, "opened")
+}
+
+func TestASessionBelongsToItsPrincipal(t *testing.T) {
+	e := serve(t, map[string]tool{"who": func(_ ctx, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
+		return mcp.TextResult(s.Transport().Principal() + " " + s.Transport().Kind()), nil
+	}}, &streamable.Options{
+		Principal:               func(r *http.Request) string { return r.Header.Get("X-User") },
+		MaxSessionsPerPrincipal: 1,
+	})
+	a := e.post(initialize("2025-11-25"), "X-User: ann")
+	c := &client{e, a.header.Get("Mcp-Session-Id"), "2025-11-25"}
+	require.Contains(t, c.call("who", "X-User: ann").body, "ann streamable-http")
+	require.Equal(t, http.StatusNotFound, c.call("who", "X-User: bob").status)
+	require.Equal(t, http.StatusNotFound, c.call("who").status)
+	require.Equal(t, http.StatusNotFound, e.send(http.MethodGet, "", append(c.headers(), "X-User: bob")...).status)
+	require.Equal(t, http.StatusNotFound, e.send(http.MethodDelete, "", append(c.headers(), "X-User: bob")...).status)
+	require.Contains(t, e.call26("who", "X-User: cho").body, "cho streamable-http")
+
+	a = e.post(initialize("2025-11-25"), "X-User: ann")
+	require.Equal(t, http.StatusServiceUnavailable, a.status)
+	require.Equal(t, "1", a.header.Get("Retry-After"))
+	e.post(initialize("2025-11-25"), "X-User: bob")
+	require.Equal(t, http.StatusNoContent, e.send(http.MethodDelete, "", append(c.headers(), "X-User: ann")...).status)
+	require.Equal(t, http.StatusOK, e.post(initialize("2025-11-25"), "X-User: ann").status)
+}
+
+func TestHandlersReachTheHTTPRequest(t *testing.T) {
+	e := serve(t, map[string]tool{"path": func(c ctx, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
+		tr := s.Transport().(*streamable.Transport)
+		return mcp.TextResult(tr.Request().URL.Path + tr.Header().Get("X-Tenant") + connection.From(c).SessionID()), nil
+	}}, nil)
+	require.Contains(t, e.call26("path", "X-Tenant: t").body, `"/t"`)
+	c := e.open("2025-11-25")
+	require.Contains(t, c.call("path", "X-Tenant: t").body, `"/t`+c.id+`"`)
+}
+
+func TestTheContextOfASessionsHandlerHasTheValuesOfItsRequest(t *testing.T) {
+	type key struct{}
+	k := newKernel(map[string]tool{"value": func(c ctx, _ *mcp.ServerSession) (*mcp.CallToolResult, error) {
+		return mcp.TextResult(c.Value(key{}).(string)), nil
+	}})
+	h := streamable.NewHandler(k, nil)
+	e := serveKernel(t, k, nil)
+	e.url = wrapped(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), key{}, "mine")))
+	}))
+	t.Cleanup(func() { h.Close() })
+	require.Contains(t, e.open("2025-11-25").call("value").body, "mine")
+	require.Contains(t, e.call26("value").body, "mine")
+}

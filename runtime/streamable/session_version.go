@@ -1,0 +1,46 @@
+package streamable
+
+import (
+	"bytes"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// namesOther tells whether params name a revision that has no handshake, or
+// none that there is: they are not meant for a session.
+func namesOther(params []byte) bool {
+	if !bytes.Contains(params, []byte(keyVersion)) && bytes.IndexByte(params, '\\') < 0 {
+		return false
+	}
+	var v metaVersion
+	if err := wire.DecodeParams(params, &wire.Frame{Checked: true}, &v); err != nil || !v.found {
+		return false
+	}
+	r, known := mcp.ParseRevision(v.name)
+	return !known || !hasHandshake(r)
+}
+
+const keyVersion = "io.modelcontextprotocol/protocolVersion"
+
+// metaVersion reads the revision that a request names. It is never written.
+type metaVersion struct {
+	found bool
+	name  string
+}
+
+// AppendParams implements [wire.Params].
+func (*metaVersion) AppendParams(b []byte, e *wire.Encoder) []byte { return e.Missing(b, "a message") }
+
+// DecodeParams implements [wire.Params].
+func (v *metaVersion) DecodeParams(d *wire.Decoder) {
+	for o := d.Object(nil); o.Next(); {
+		if o.Key() != "_meta" || d.Kind() != '{' {
+			d.Skip()
+			continue
+		}
+		name, kind := d.Peek(keyVersion)
+		v.found, v.name = kind != 0, string([]byte(name))
+		d.Skip()
+	}
+}

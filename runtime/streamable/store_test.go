@@ -1,0 +1,120 @@
+package streamable_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/runtime/streamable"
+)
+
+// put appends an event of n bytes.
+func put(t *testing.T, m *streamable.MemoryStore, session string, stream, seq uint64, n int) {
+	t.Helper()
+	require.NoError(t, m.Append(t.Context(), streamable.Event{Session: session, Stream: stream, Seq: seq, Data: make([]byte, n)}))
+}
+
+// seqs are the numbers of what a stream has after a number.
+func seqs(t *testing.T, m *streamable.MemoryStore, session string, stream, seq uint64) (all []uint64) {
+	t.Helper()
+	events, err := m.After(t.Context(), session, stream, seq)
+	require.NoError(t, err)
+	for _, e := range events {
+		require.Equal(t, session, e.Session)
+		require.Equal(t, stream, e.Stream)
+		all = append(all, e.Seq)
+	}
+	return all
+}
+
+func TestAStoreKeepsStreamsApart(t *testing.T) {
+	m := streamable.NewMemoryStore(nil)
+	for seq := range uint64(3) {
+		put(t, m, "a", 1, seq+1, 1)
+		put(t, m, "a", 2, seq+1, 1)
+		put(t, m, "b", 1, seq+1, 1)
+	}
+	require.Equal(t, []uint64{1, 2, 3}, seqs(t, m, "a", 1, 0))
+	require.Equal(t, []uint64{3}, seqs(t, m, "a", 2, 2))
+	require.Empty(t, seqs(t, m, "a", 1, 3))
+	require.Empty(t, seqs(t, m, "a", 3, 0))
+	require.Empty(t, seqs(t, m, "c", 1, 0))
+	require.NoError(t, m.Forget(t.Context(), "a"))
+	require.Empty(t, seqs(t, m, "a", 1, 0))
+	require.Equal(t, []uint64{1, 2, 3}, seqs(t, m, "b", 1, 0))
+	require.NoError(t, m.Forget(t.Context(), "a"))
+}
+
+func TestTheOldestEventsGo(t *testing.T) {
+	m := streamable.NewMemoryStore(&streamable.MemoryOptions{MaxEvents: 3})
+	for seq := range uint64(5) {
+		put(t, m, "a", 1, seq+1, 1)
+	}
+	require.Equal(t, []uint64{3, 4, 5}, seqs(t, m, "a", 1, 0))
+
+	m = streamable.NewMemoryStore(&streamable.MemoryOptions{MaxBytes: 1000})
+	for seq := range uint64(5) {
+		put(t, m, "a", 1, seq+1, 200)
+	}
+	require.Equal(t, []uint64{3, 4, 5}, seqs(t, m, "a", 1, 0))
+	err := m.Append(t.Context(), streamable.Event{Session: "a", Stream: 1, Seq: 6, Data: make([]byte, 1000)})
+	require.ErrorIs(t, err, streamable.ErrEventTooLarge)
+	require.Equal(t, []uint64{3, 4, 5}, seqs(t, m, "a", 1, 0))
+}
+
+func TestAllSessionsTogetherAreBounded(t *testing.T) {
+	m := streamable.NewMemoryStore(&streamable.MemoryOptions{MaxTotal: 3000})
+	for seq := range uint64(10) {
+		put(t, m, "a", 1, seq+1, 900)
+		put(t, m, "b", 1, seq+1, 900)
+		require.LessOrEqual(t, len(seqs(t, m, "a", 1, 0))+len(seqs(t, m, "b", 1, 0)), 3)
+	}
+	require.NoError(t, m.Forget(t.Context(), "a"))
+	require.NoError(t, m.Forget(t.Context(), "b"))
+	for seq := range uint64(3) {
+		put(t, m, "c", 1, seq+1, 900)
+	}
+	require.Len(t, seqs(t, m, "c", 1, 0), 3, "what was forgotten does not count")
+}
+
+// brokenStore is a store that fails.
+type brokenStore struct{ *streamable.MemoryStore }
+
+var errStore = errors.New("store is broken")
+
+func (brokenStore) Append(context.Context, streamable.Event) error { return errStore }
+func (brokenStore) Forget(context.Context, string) error           { return errStore }
+
+func TestABrokenStoreCostsOnlyTheReplay(t *testing.T) {
+	e := serve(t, map[string]tool{"logs": logs(2), "changed": changed}, &streamable.Options{Events: brokenStore{streamable.NewMemoryStore(nil)}})
+	c := e.open("2025-11-25")
+	require.Len(t, c.call("logs").events(), 3)
+	require.Contains(t, c.call("changed").body, "told")
+	require.Equal(t, http.StatusBadRequest, e.send(http.MethodGet, "", append(c.headers(), "Last-Event-ID: 1-1")...).status)
+	require.Equal(t, http.StatusNoContent, c.send(http.MethodDelete, "", c.headers()...).status)
+}
+
+// unreadable is a store that keeps but does not give back.
+type unreadableStore struct{ *streamable.MemoryStore }
+
+func (unreadableStore) After(context.Context, string, uint64, uint64) ([]streamable.Event, error) {
+	return nil, errStore
+}
+
+func TestAStoreThatCannotBeReadEndsTheStream(t *testing.T) {
+	e := serve(t, map[string]tool{"changed": changed}, &streamable.Options{Events: unreadableStore{streamable.NewMemoryStore(nil)}})
+	c := e.open("2025-11-25")
+	c.call("changed")
+	require.NotContains(t, e.send(http.MethodGet, "", c.headers()...).body, "changed")
+}
+
+func TestAnEventThatIsTooLargeIsSentAllTheSame(t *testing.T) {
+	e := serve(t, map[string]tool{"logs": logs(1)}, &streamable.Options{Events: streamable.NewMemoryStore(&streamable.MemoryOptions{MaxBytes: 10})})
+	a := e.open("2025-11-25").call("logs")
+	require.Len(t, a.events(), 2)
+	require.Equal(t, 1, strings.Count(a.body, "id: "), "only the start of the stream has an id")
+}
