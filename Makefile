@@ -2,21 +2,27 @@
 GO ?= go
 ADDR ?= 127.0.0.1:8080
 
-.PHONY: run test bench generate schema
+.PHONY: run test bench figures generate schema
 
 ## run: check the generated code against the schemas, then serve the demo on ADDR
+# The demo is a program of its own here, because "go run" fails when it is interrupted.
 run:
 	@$(GO) run ./gen -check || $(GO) generate ./...
-	@$(GO) run ./examples/demo -addr "$(ADDR)"
+	@trap : INT; dir=$$(mktemp -d) && $(GO) build -buildvcs=false -o "$$dir/demo" ./examples/demo && "$$dir/demo" -addr "$(ADDR)"; \
+		status=$$?; rm -rf "$$dir"; exit $$status
 
 ## test: everything that CI runs
 test:
 	./.ci/test
 
-## bench: measure against other SDKs; rewrites docs/bench.json, docs/bench.svg and the README's table
+## bench: measure against other SDKs and print the table; BENCH='-run HTTP -rounds 2' measures less
 bench:
+	cd bench && $(GO) run . $(BENCH)
+
+## figures: measure, and rewrite docs/bench.json, docs/bench.svg and the README's table
+figures:
 	cd bench && $(GO) run . -out ../docs
-	$(GO) test -count=1 -run TestREADME ./internal/repo -update
+	$(GO) test -count=1 -run TestTables ./internal/repo -update
 
 ## generate: compile schema/ into generated/mcp
 generate:

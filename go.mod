@@ -4,6 +4,7 @@ go 1.26
 
 require (
 	github.com/atombender/go-jsonschema v0.24.1
+	github.com/dave/jennifer v1.7.1
 	github.com/google/jsonschema-go v0.4.3
 	github.com/santhosh-tekuri/jsonschema/v5 v5.3.1
 	github.com/stretchr/testify v1.12.1
@@ -12,7 +13,6 @@ require (
 
 require (
 	dario.cat/mergo v1.0.2 // indirect
-	github.com/dave/jennifer v1.7.1 // indirect
 	github.com/goccy/go-yaml v1.19.2 // indirect
 	github.com/google/go-cmp v0.7.0 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect

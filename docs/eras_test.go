@@ -4,12 +4,10 @@ import (
 	"context"
 	"fmt"
 	"log"
-	"net/http"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
-	"github.com/mcpwright/mcp/runtime/streamable"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -27,10 +25,9 @@ func weather(opts *mcpserver.Options) *mcpserver.Server {
 }
 
 // One URL serves everybody.
-func serveEverybody() {
+func serveEverybody(ctx context.Context) error {
 	server := weather(nil)
-	http.Handle("/mcp", server.Handler(nil))
-	log.Fatal(streamable.NewServer("localhost:8080", nil).ListenAndServe())
+	return server.ListenAndServe(ctx, "localhost:8080", nil)
 }
 
 // The client finds out what the server speaks.

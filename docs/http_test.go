@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"time"
 
+	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/streamable"
 )
 
@@ -54,4 +55,9 @@ func manyReplicas() http.Handler {
 	server := weather(nil)
 	handler := server.Handler(&streamable.Options{Stateless: true})
 	return handler
+}
+
+// oldClients adds an endpoint for those that know nothing newer.
+func oldClients(mux *http.ServeMux, server *mcpserver.Server) {
+	mux.Handle("/sse", streamable.NewLegacySSEHandler(server.Kernel(), nil))
 }

@@ -148,7 +148,10 @@ func (p *goSDK) HTTP(mode Mode) (http.Handler, error) {
 		&mcp.StreamableHTTPOptions{JSONResponse: true, Stateless: mode != Stateful}), nil
 }
 
-func (p *goSDK) Fanout(ctx context.Context, n int, got func()) (*Fanout, error) {
+func (p *goSDK) Fanout(ctx context.Context, via Via, n int, got func()) (*Fanout, error) {
+	if via != Pipe { // in one process it has pipes, too
+		return nil, ErrUnsupported
+	}
 	s := p.server()
 	subscribers, err := subscribe(n, got, func(r io.ReadCloser, w io.WriteCloser) error {
 		_, err := s.Connect(ctx, &mcp.IOTransport{Reader: r, Writer: w}, nil)

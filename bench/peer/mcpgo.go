@@ -168,7 +168,10 @@ func (p *mcpGo) HTTP(mode Mode) (http.Handler, error) {
 
 // Fanout has clients in the process: a server has one session on pipes only.
 // mcp-go does not keep who subscribed to what; it tells everybody.
-func (p *mcpGo) Fanout(ctx context.Context, n int, got func()) (*Fanout, error) {
+func (p *mcpGo) Fanout(ctx context.Context, via Via, n int, got func()) (*Fanout, error) {
+	if via != Memory {
+		return nil, ErrUnsupported
+	}
 	s := p.server()
 	var clients []*client.Client
 	for range n {

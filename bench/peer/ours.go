@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"sync"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
@@ -156,11 +157,39 @@ func (p *ours) Codec() (Codec, error) {
 	return ourCodec{}, nil
 }
 
-func (p *ours) Fanout(ctx context.Context, n int, got func()) (*Fanout, error) {
+func (p *ours) Fanout(ctx context.Context, via Via, n int, got func()) (*Fanout, error) {
 	s := p.server()
-	all, err := subscribe(n, got, func(r io.ReadCloser, w io.WriteCloser) error {
-		go s.ServeStreams(ctx, r, w) // ends when the pipe is closed
-		return nil
-	})
-	return &Fanout{Notify: func(ctx context.Context) error { return s.ResourceUpdated(ctx, ResourceURI) }, Close: all.close}, err
+	f := &Fanout{Notify: func(ctx context.Context) error { return s.ResourceUpdated(ctx, ResourceURI) }}
+	if via == Pipe {
+		all, err := subscribe(n, got, func(r io.ReadCloser, w io.WriteCloser) error {
+			go s.ServeStreams(ctx, r, w) // ends when the pipe is closed
+			return nil
+		})
+		f.Close = all.close
+		return f, err
+	}
+	return f, p.watchers(ctx, s, f, n, got)
+}
+
+// watchers has n clients in this process watch the resource.
+func (p *ours) watchers(ctx context.Context, s *mcpserver.Server, f *Fanout, n int, got func()) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var all sync.WaitGroup
+	f.Close = func() {
+		cancel()
+		all.Wait()
+	}
+	for range n {
+		c, err := mcpclient.Connect(ctx, mcpclient.InProcess(s), &mcpclient.Options{Revision: mcp.Revision20251125, Logger: silent})
+		if err != nil {
+			return err
+		}
+		all.Go(func() { // ends with ctx
+			defer c.Close()
+			for range c.Watch(ctx, ResourceURI) {
+				got()
+			}
+		})
+	}
+	return nil
 }

@@ -55,7 +55,7 @@ type Peer interface {
 	Codec() (Codec, error)
 	// Fanout subscribes n sessions to ResourceURI. The function got is called
 	// for each notification that arrives at any of them.
-	Fanout(ctx context.Context, n int, got func()) (*Fanout, error)
+	Fanout(ctx context.Context, via Via, n int, got func()) (*Fanout, error)
 }
 
 // Via is how client and server of a pair are joined.
@@ -127,6 +127,6 @@ func (Unsupported) HTTP(Mode) (http.Handler, error) { return nil, ErrUnsupported
 func (Unsupported) Codec() (Codec, error) { return nil, ErrUnsupported }
 
 // Fanout implements Peer.
-func (Unsupported) Fanout(context.Context, int, func()) (*Fanout, error) {
+func (Unsupported) Fanout(context.Context, Via, int, func()) (*Fanout, error) {
 	return nil, ErrUnsupported
 }

@@ -11,13 +11,20 @@ import (
 const subscribers = 1000
 
 func fanout() []Workload {
-	return []Workload{{"one resource update to 1,000 subscribers", Time, 0, updates}}
+	return []Workload{
+		{"one resource update to 1,000 subscribers on pipes", Time, 0, updates(peer.Pipe)},
+		{"one resource update to 1,000 subscribers in the process", Time, 0, updates(peer.Memory)},
+	}
 }
 
-func updates(ctx context.Context, p peer.Peer) (*Subject, error) {
+func updates(via peer.Via) func(context.Context, peer.Peer) (*Subject, error) {
+	return func(ctx context.Context, p peer.Peer) (*Subject, error) { return fan(ctx, p, via) }
+}
+
+func fan(ctx context.Context, p peer.Peer, via peer.Via) (*Subject, error) {
 	var arrived, wanted atomic.Int64
 	all := make(chan struct{}, 1)
-	f, err := p.Fanout(ctx, subscribers, func() {
+	f, err := p.Fanout(ctx, via, subscribers, func() {
 		if arrived.Add(1) == wanted.Load() {
 			all <- struct{}{}
 		}

@@ -13,12 +13,17 @@ import (
 // idle are sessions of which nothing is heard.
 func idle() []Workload {
 	return []Workload{
-		{"10,000 idle sessions over HTTP, each", Bytes, 10_000, sessions(false)},
-		{"2,000 idle sessions with a GET stream, each", Bytes, 2_000, sessions(true)},
+		{"10,000 sessions over HTTP that have just begun, each", Bytes, 10_000, sessions(false, 0)},
+		{"10,000 idle sessions over HTTP, each", Bytes, 10_000, sessions(false, idleness)},
+		{"2,000 idle sessions with a GET stream, each", Bytes, 2_000, sessions(true, idleness)},
 	}
 }
 
-func sessions(stream bool) func(context.Context, peer.Peer) (*Subject, error) {
+// idleness is how long nothing is heard of a session before it counts as idle:
+// servers may put away what an unused session does not need.
+const idleness = 3 * time.Second
+
+func sessions(stream bool, quiet time.Duration) func(context.Context, peer.Peer) (*Subject, error) {
 	return func(_ context.Context, p peer.Peer) (*Subject, error) {
 		if p == peer.All()[0] && !stream {
 			return nil, peer.ErrUnsupported // the floor keeps nothing
@@ -29,14 +34,14 @@ func sessions(stream bool) func(context.Context, peer.Peer) (*Subject, error) {
 		}
 		o := &opener{address: c.Address, stream: stream}
 		return &Subject{
-			Run:   func(n int) (Sample, error) { return kept(c, n, func() error { return o.open(n) }) },
+			Run:   func(n int) (Sample, error) { return kept(c, n, quiet, func() error { return o.open(n) }) },
 			Close: func() { o.close(); _ = c.Close() },
 		}, nil
 	}
 }
 
-// kept measures what a child keeps of what do makes it do.
-func kept(c *child.Child, n int, do func() error) (Sample, error) {
+// kept measures what a child keeps, after a quiet while, of what do makes it do.
+func kept(c *child.Child, n int, quiet time.Duration, do func() error) (Sample, error) {
 	before, err := c.Stats(true)
 	if err != nil {
 		return Sample{}, err
@@ -46,6 +51,7 @@ func kept(c *child.Child, n int, do func() error) (Sample, error) {
 		return Sample{}, err
 	}
 	wall := time.Since(start)
+	time.Sleep(quiet)
 	after, err := c.Stats(true)
 	per := float64(n)
 	return Sample{

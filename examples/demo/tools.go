@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
-	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
 )
@@ -43,18 +42,11 @@ type table struct {
 // reserve asks in straight-line code. A client of 2025-11-25 gets a request, one
 // of 2026-07-28 an answer that asks; the code is the same.
 func reserve(ctx context.Context, s *mcp.ServerSession, _ struct{}) (string, error) {
-	form, err := connection.FormOf[table]()
+	t, err := mcpserver.Elicit[table](ctx, s, "Which table?")
 	if err != nil {
 		return "", err
 	}
-	answer, err := s.ElicitForm(ctx, &mcp.ElicitRequestFormParams{Message: "Which table?", RequestedSchema: form})
-	if err != nil {
-		return "", err
-	}
-	if answer.Action != mcp.ElicitActionAccept {
-		return "Nothing was reserved.", nil
-	}
-	return fmt.Sprintf("Reserved for %v, %v guests.", answer.Content["name"], answer.Content["guests"]), nil
+	return fmt.Sprintf("Reserved for %s, %d guests.", t.Name, t.Guests), nil
 }
 
 type summariseInput struct {

@@ -157,6 +157,24 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
+// BenchmarkDecodeLongText shows what it costs to look whether a long result asks
+// for input, by where it says so.
+func BenchmarkDecodeLongText(b *testing.B) {
+	content := `"content":[{"type":"text","text":` + string(wire.AppendString(nil, mebibyte())) + `}]`
+	for _, c := range []struct {
+		name, result string
+		revision     wire.Revision
+	}{
+		{"2025-11-25", `{` + content + `}`, Revision20251125},
+		{"first", `{"resultType":"complete",` + content + `}`, Revision20260728},
+		{"last", `{` + content + `,"resultType":"complete"}`, Revision20260728},
+	} {
+		w := workload{name: c.name, text: response(c.result), ours: func() wire.Value { return new(CallToolResult) }}
+		frame, text := &wire.Frame{Revision: c.revision}, []byte(w.text)
+		measure(b, w, "wire", func() error { _, err := w.read(frame, text); return err })
+	}
+}
+
 func measure(b *testing.B, w workload, codec string, do func() error) {
 	b.Run(w.name+"/"+codec, func(b *testing.B) {
 		b.ReportAllocs()
@@ -208,6 +226,9 @@ func TestAllocationsAreWithinTheBudget(t *testing.T) {
 		write := fewestAllocs(func() { _, _ = w.append(buf[:0], frame, v) })
 		require.Zero(t, write, "encode %s", w.name)
 	}
+	var res *CallToolResult
+	require.LessOrEqual(t, fewestAllocs(func() { res = TextResult("Hello") }), 1.0, "result of one text")
+	require.Equal(t, &CallToolResult{Content: []ContentBlock{&TextContent{Text: "Hello"}}}, res)
 }
 
 // fewestAllocs is not misled by a collection that empties the pools.

@@ -36,7 +36,16 @@ func Audio(data []byte, mimeType string) *AudioContent {
 
 // TextResult returns the result of a tool that answers with text.
 func TextResult(text string) *CallToolResult {
-	return &CallToolResult{Content: []ContentBlock{Text(text)}}
+	// The most common result of all is one piece of memory.
+	x := new(struct {
+		result CallToolResult
+		blocks [1]ContentBlock
+		text   TextContent
+	})
+	x.text.Text = text
+	x.blocks[0] = &x.text
+	x.result.Content = x.blocks[:]
+	return &x.result
 }
 
 // ErrorResult returns the result of a tool that failed. The text is for the

@@ -123,14 +123,7 @@ func (x *GetPromptResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *GetPromptResult) DecodeJSON(d *wire.Decoder) {
-	if d.Has(since20260728) {
-		if kind, _ := d.Peek("resultType"); ResultType(kind) == ResultTypeInputRequired {
-			ask := new(InputRequiredResult)
-			ask.DecodeJSON(d)
-			d.FailWith(&InputRequiredError{Result: ask})
-			return
-		}
-	}
+	start := d.Here()
 	for o := d.Object(getPromptResultMembers); o.Next(); {
 		switch o.Name {
 		case "resultType":
@@ -144,6 +137,12 @@ func (x *GetPromptResult) DecodeJSON(d *wire.Decoder) {
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
+	}
+	if d.Has(since20260728) && (d.Err() != nil || x.ResultType == ResultTypeInputRequired) && d.Back(start, "resultType", string(ResultTypeInputRequired)) {
+		*x = GetPromptResult{}
+		ask := new(InputRequiredResult)
+		ask.DecodeJSON(d)
+		d.FailWith(&InputRequiredError{Result: ask})
 	}
 }
 

@@ -137,14 +137,7 @@ func (x *CallToolResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *CallToolResult) DecodeJSON(d *wire.Decoder) {
-	if d.Has(since20260728) {
-		if kind, _ := d.Peek("resultType"); ResultType(kind) == ResultTypeInputRequired {
-			ask := new(InputRequiredResult)
-			ask.DecodeJSON(d)
-			d.FailWith(&InputRequiredError{Result: ask})
-			return
-		}
-	}
+	start := d.Here()
 	for o := d.Object(callToolResultMembers); o.Next(); {
 		switch o.Name {
 		case "resultType":
@@ -160,6 +153,12 @@ func (x *CallToolResult) DecodeJSON(d *wire.Decoder) {
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
+	}
+	if d.Has(since20260728) && (d.Err() != nil || x.ResultType == ResultTypeInputRequired) && d.Back(start, "resultType", string(ResultTypeInputRequired)) {
+		*x = CallToolResult{}
+		ask := new(InputRequiredResult)
+		ask.DecodeJSON(d)
+		d.FailWith(&InputRequiredError{Result: ask})
 	}
 }
 

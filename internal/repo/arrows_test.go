@@ -13,7 +13,7 @@ var (
 	floor   = []string{"runtime/wire"}
 	border  = []string{"runtime/peer", "runtime/wire"}
 	code    = []string{"generated/mcp", "runtime/peer", "runtime/wire"}
-	carrier = []string{"runtime/internal/paramheader", "runtime/dispatch", "runtime/connection", "generated/mcp", "runtime/peer", "runtime/wire"}
+	carrier = []string{"runtime/internal/lazy", "runtime/internal/paramheader", "runtime/dispatch", "runtime/connection", "generated/mcp", "runtime/peer", "runtime/wire"}
 	kit     = append([]string{"runtime/stdio", "runtime/streamable", "runtime/internal/judge", "schema"}, carrier...)
 )
 
@@ -43,7 +43,8 @@ var arrows = map[string]arrow{
 	"generated/mcp":                {own: border},
 	"runtime/wire":                 {},
 	"runtime/peer":                 {own: floor},
-	"runtime/dispatch":             {own: border},
+	"runtime/internal/lazy":        {},
+	"runtime/dispatch":             {own: append([]string{"runtime/internal/lazy"}, border...)},
 	"runtime/connection":           {own: code},
 	"runtime/stdio":                {own: carrier},
 	"runtime/internal/paramheader": {own: floor},
@@ -57,7 +58,7 @@ var arrows = map[string]arrow{
 }
 
 // programs may import everything: nothing imports them.
-var programs = []string{"examples", "docs", "bench", "runtime/internal/conformance"}
+var programs = []string{"internal/acceptance", "examples", "docs", "bench", "runtime/internal/conformance"}
 
 func TestPackagesImportOnlyWhatTheArchitectureSays(t *testing.T) {
 	for _, goos := range []string{"linux", "darwin", "windows"} {

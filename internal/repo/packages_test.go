@@ -19,9 +19,9 @@ const (
 
 // pkg is a package of the module, tests left out.
 type pkg struct {
-	ImportPath, Dir string
-	GoFiles         []string
-	Imports         []string
+	ImportPath, Dir, Name, Doc string
+	GoFiles                    []string
+	Imports                    []string
 }
 
 // path is the package's folder in the repository.
@@ -30,7 +30,7 @@ func (p pkg) path() string { return strings.TrimPrefix(strings.TrimPrefix(p.Impo
 // packages lists the module's packages for one operating system.
 func packages(t *testing.T, goos string) []pkg {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Dir,GoFiles,Imports", "./...")
+	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Dir,Name,Doc,GoFiles,Imports", "./...")
 	cmd.Dir = root
 	cmd.Env = append(cmd.Environ(), "GOOS="+goos, "CGO_ENABLED=0")
 	out, err := cmd.Output()

@@ -75,15 +75,39 @@ func tight(code string) string {
 }
 
 var (
-	link  = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
-	fence = regexp.MustCompile("(?ms)^```.*?^```$")
+	link   = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
+	fence  = regexp.MustCompile("(?ms)^```.*?^```$")
+	inline = regexp.MustCompile("`([^`]+)`")
 )
 
 func TestLinksLeadSomewhere(t *testing.T) {
 	for page, text := range pages(t) {
-		for _, m := range link.FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
+		for _, m := range link.FindAllStringSubmatch(inline.ReplaceAllString(fence.ReplaceAllString(text, ""), ""), -1) {
 			_, err := os.Stat(filepath.Join(filepath.Dir(page), m[1]))
 			require.NoError(t, err, "%s links to %s", page, m[1])
 		}
 	}
+}
+
+// TestOurColumnIsCode wants what the last column of a table says of us to stand
+// in a Go file, as snippets have to.
+func TestOurColumnIsCode(t *testing.T) {
+	const page = "docs/migrating"
+	text, err := os.ReadFile(filepath.Join(root, page+".md"))
+	require.NoError(t, err)
+	source, err := os.ReadFile(filepath.Join(root, page+"_test.go"))
+	require.NoError(t, err)
+	squeezed := strings.Join(strings.Fields(string(source)), " ")
+	rows := 0
+	for line := range strings.Lines(string(text)) {
+		cells := strings.Split(strings.TrimSpace(line), " | ")
+		if !strings.HasPrefix(line, "| ") || len(cells) != 4 {
+			continue
+		}
+		rows++
+		for _, m := range inline.FindAllStringSubmatch(cells[3], -1) {
+			require.Contains(t, squeezed, m[1], line)
+		}
+	}
+	require.Greater(t, rows, 20)
 }

@@ -218,6 +218,11 @@ func (c *Connection) Notify(ctx context.Context, n peer.Notification, opts ...pe
 	return c.door().notify(ctx, n, opts)
 }
 
+// Post implements [peer.Poster] where the connection's own channel does.
+func (c *Connection) Post(n peer.Notification, opts ...peer.CallOption) (taken bool) {
+	return c.door().post(n, opts)
+}
+
 // perRequest tells whether this is a server's end whose client says with each
 // request who it is.
 func (c *Connection) perRequest() bool {

@@ -131,12 +131,25 @@ func (d door) notify(ctx context.Context, n peer.Notification, opts []peer.CallO
 			return d.core.Progress(ctx, peer.Progress{Done: p.Progress, Total: p.Total, Message: p.Message})
 		}
 	}
+	if len(d.conn.outgoing) > 0 {
+		n = peer.Plain(n)
+	}
 	err := d.conn.wrapped(d.out).Notify(ctx, n, plainSpelling(d.facts.revision).before(opts)...)
 	if err == nil || unwritable(err) != nil {
 		return err
 	}
 	d.conn.log.DebugContext(ctx, "notification dropped", "method", n.Method(), "error", err)
 	return nil
+}
+
+// post posts a notification that may be sent. It leaves to notify what is
+// withheld or ordered there, and does not try what is around the way out: that
+// might wait.
+func (d door) post(n peer.Notification, opts []peer.CallOption) (taken bool) {
+	if len(d.conn.outgoing) > 0 || n.Method() == mcp.MethodProgress || d.withhold(n) != "" {
+		return false
+	}
+	return peer.Post(d.out, n, plainSpelling(d.facts.revision).before(opts)...)
 }
 
 // withhold tells why a notification may not be sent, empty where it may.

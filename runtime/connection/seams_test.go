@@ -200,3 +200,34 @@ func TestWhatIsSentSaysHowItIsWritten(t *testing.T) {
 	require.Empty(t, out.options[1].Frame.Meta)
 	require.Equal(t, mcp.Revision20260728, out.options[1].Frame.Revision)
 }
+
+// posting is a channel that takes what it is posted.
+type posting struct {
+	peer.NoChannel
+	posted *[]peer.Notification
+}
+
+func (p posting) Post(n peer.Notification, _ ...peer.CallOption) bool {
+	*p.posted = append(*p.posted, n)
+	return true
+}
+
+func TestOnlyWhatNeedsNoCareIsPosted(t *testing.T) {
+	var posted []peer.Notification
+	out := posting{posted: &posted}
+	conn := connection.ForLoop(out, nil)
+	updated := &mcp.ResourceUpdatedNotification{URI: "x:a"}
+	require.True(t, peer.Post(conn, updated))
+	require.Equal(t, []peer.Notification{updated}, posted)
+	for name, n := range map[string]peer.Notification{
+		"reports have an order": &mcp.ProgressNotification{},
+		"not in the revision":   &mcp.SubscriptionsAcknowledgedNotification{},
+	} {
+		require.False(t, peer.Post(conn, n), name)
+	}
+	wrapped := connection.ForLoop(out, &connection.Options{Outgoing: []func(peer.Outbound) peer.Outbound{
+		func(out peer.Outbound) peer.Outbound { return out },
+	}})
+	require.False(t, peer.Post(wrapped, updated), "what is around the channel may wait")
+	require.Len(t, posted, 1)
+}

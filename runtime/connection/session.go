@@ -185,6 +185,11 @@ func (c *core) Notify(ctx context.Context, n peer.Notification, opts ...peer.Cal
 	return c.door().notify(ctx, n, opts)
 }
 
+// Post implements [peer.Poster] where the channel of the message does.
+func (c *core) Post(n peer.Notification, opts ...peer.CallOption) (taken bool) {
+	return c.door().post(n, opts)
+}
+
 func (c *core) door() door {
 	return door{conn: c.conn, facts: c.conn.state.snapshot(), out: c.in.back, core: c}
 }

@@ -110,10 +110,10 @@ func (c *Conn) Shutdown(ctx context.Context, cause error) {
 		close(c.closed)
 		c.notes.end()
 		for _, x := range left.requests {
-			x.ctx.cancel(closure(cause))
+			x.ctx.Cancel(closure(cause))
 		}
 		if left.noting != nil {
-			left.noting.ctx.cancel(closure(cause))
+			left.noting.ctx.Cancel(closure(cause))
 		}
 		c.sayGoodbye(last, left.unheard)
 		c.replies.end()

@@ -81,7 +81,9 @@ type inbound struct {
 // route hands a message on. b is the batch that it is in, if it is in one.
 func (c *Conn) route(ctx context.Context, in inbound, o *Origin, b *batch) {
 	if o.Admit != nil {
-		if err := o.Admit(&in.m, in.err); err != nil {
+		m := in.m // where nobody admits, the message stays off the heap
+		err := o.Admit(&m, in.err)
+		if in.m = m; err != nil {
 			c.turnAway(in, err, b)
 			return
 		}
@@ -145,6 +147,10 @@ func (c *Conn) turnAway(in inbound, err error, b *batch) {
 		b.add(nil)
 	}
 	in.parcel.free()
+	if in.err == nil && in.m.Method == "" && !c.state.waits(in.m.ID) {
+		c.opts.Logger.Debug("answer dropped: nobody waits for it", "id", in.m.ID, "error", err)
+		return
+	}
 	c.opts.report(fmt.Errorf("message of the peer: %w", err))
 }
 

@@ -62,10 +62,10 @@ func (d *Direct) Call(ctx context.Context, req peer.Message, res wire.Value, opt
 		return abandoned(ctx, method)
 	}
 	o := callOptions(opts)
-	x := &directExchange{to: d.peer, from: d, parent: ctx, onProgress: o.OnProgress, frame: o.Frame}
+	x := &directExchange{to: d.peer, from: d, onProgress: o.OnProgress, frame: o.Frame}
 	x.in.Method, x.in.Transport, x.in.Back = method, d.peer.opts.Transport, x
-	x.ctx, x.cancel = context.WithCancelCause(ctx)
-	defer x.cancel(nil)
+	x.ctx.Context = ctx
+	defer x.ctx.Cancel(nil)
 	if err := d.peer.table.admit(x, o.ID, d.opts.patience(o.Timeout), d.peer.opts.MaxInFlight); err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (d *Direct) Call(ctx context.Context, req peer.Message, res wire.Value, opt
 
 // Notify implements [peer.Outbound]. The handler runs in another goroutine.
 func (d *Direct) Notify(ctx context.Context, n peer.Notification, opts ...peer.CallOption) error {
-	in := peer.Inbound{Method: n.Method(), Transport: d.peer.opts.Transport, Value: n}
+	in := peer.Inbound{Method: n.Method(), Transport: d.peer.opts.Transport, Value: peer.Plain(n)}
 	if d.opts.Strict {
 		var err error
 		if in.Params, err = written(d.opts.frame(in.Method, callOptions(opts).Frame), n); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/mcpwright/mcp/runtime/internal/lazy"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -14,9 +15,7 @@ import (
 type directExchange struct {
 	in         peer.Inbound
 	from, to   *Direct
-	parent     context.Context // of the caller
-	ctx        context.Context // of the handler
-	cancel     context.CancelCauseFunc
+	ctx        lazy.Context // of the handler, made of the caller's
 	onProgress func(peer.Progress)
 	frame      *wire.Frame // of the caller's choice, may be nil
 	gate       gate
@@ -50,13 +49,13 @@ func (x *directExchange) conclude(err *error) {
 	x.to.link.handlers.Done()
 	local, isLocal := (*err).(localError)
 	if *err != nil && !isLocal {
-		logFailure(x.ctx, x.to.opts.Logger, &x.in, *err, ended != nil)
+		logFailure(&x.ctx, x.to.opts.Logger, &x.in, *err, ended != nil)
 	}
 	switch {
 	case ended != nil:
 		*err = ended
-	case x.parent.Err() != nil:
-		*err = abandoned(x.parent, x.in.Method)
+	case x.ctx.Context.Err() != nil:
+		*err = abandoned(x.ctx.Context, x.in.Method)
 	case isLocal:
 		*err = local.error
 	case *err != nil:
@@ -102,7 +101,7 @@ func (x *directExchange) handle() (reply peer.Reply, err error) {
 	if h == nil {
 		return peer.Reply{}, errNoMethod(x.in.Method)
 	}
-	reply, err = h.Handle(x.ctx, &x.in)
+	reply, err = h.Handle(&x.ctx, &x.in)
 	x.gate.shut()
 	if err == nil && reply.Result == nil {
 		err = resultError{errNoResult}
@@ -172,11 +171,10 @@ func (x *directExchange) Progress(_ context.Context, p peer.Progress) error {
 // directNote is a notification from one end of a pair to the other, and the
 // [peer.BackChannel] of its handler.
 type directNote struct {
-	in     peer.Inbound
-	to     *Direct
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	gate   gate
+	in   peer.Inbound
+	to   *Direct
+	ctx  lazy.Context
+	gate gate
 }
 
 // notification does what a notification asks the dispatcher to do, and passes
@@ -184,7 +182,9 @@ type directNote struct {
 func (d *Direct) notification(ctx context.Context, in peer.Inbound) {
 	n := &directNote{in: in, to: d}
 	n.in.Back = n
-	n.ctx, n.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	if n.ctx.Context = ctx; ctx.Done() != nil {
+		n.ctx.Context = context.WithoutCancel(ctx)
+	}
 	d.control(&n.in)
 	consumed := false
 	if f := d.opts.Intercept; f != nil && !d.over() {
@@ -235,22 +235,22 @@ func (d *Direct) handleNote(n *directNote) {
 		n.drop()
 	}()
 	if cause := d.table.note(n); cause != nil {
-		n.cancel(cause)
+		n.ctx.Cancel(cause)
 	}
 	if err := n.heed(); err != nil {
-		logFailure(n.ctx, d.opts.Logger, &n.in, err, true)
+		logFailure(&n.ctx, d.opts.Logger, &n.in, err, true)
 	}
 }
 
 func (n *directNote) heed() (err error) {
 	defer catch(&err)
-	_, err = n.to.opts.Handler.Handle(n.ctx, &n.in)
+	_, err = n.to.opts.Handler.Handle(&n.ctx, &n.in)
 	return err
 }
 
 func (n *directNote) drop() {
 	n.gate.shut()
-	n.cancel(nil)
+	n.ctx.Cancel(nil)
 }
 
 // Call implements [peer.Outbound].

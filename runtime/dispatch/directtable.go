@@ -72,7 +72,7 @@ func (t *directTable) end(x *directExchange, err, cause error) {
 	if x.err == nil {
 		x.err = err
 		x.gate.mute()
-		x.cancel(cause)
+		x.ctx.Cancel(cause)
 	}
 }
 
@@ -158,7 +158,7 @@ func (t *directTable) close(cause error) bool {
 		t.end(x, &peer.ClosedError{Method: x.in.Method, Cause: cause}, closure(cause))
 	}
 	if t.noting != nil {
-		t.noting.cancel(closure(cause))
+		t.noting.ctx.Cancel(closure(cause))
 	}
 	return true
 }

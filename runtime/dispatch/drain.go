@@ -7,9 +7,14 @@ import "context"
 // reads the answers afterwards. The error is the cause of the end of ctx,
 // [ErrClosed] if the connection is closed, or that of the Writer.
 //
-// It stops nothing: of requests that are delivered meanwhile it may or may not
-// know. A handler must not call it: it would wait for itself.
+// A subscription would never be answered: the contexts of the handlers of those
+// end with [ErrPeerDone]. Drain stops nothing else: of requests that are
+// delivered meanwhile it may or may not know. A handler must not call it: it
+// would wait for itself.
 func (c *Conn) Drain(ctx context.Context) error {
+	for _, x := range c.state.lasting() {
+		x.ctx.Cancel(ErrPeerDone)
+	}
 	for _, done := range []func() <-chan struct{}{c.state.answered, c.replies.done} {
 		select {
 		case <-done():

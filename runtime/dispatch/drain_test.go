@@ -79,3 +79,16 @@ func TestDrainEndsWithItsContextTheConnectionOrTheStream(t *testing.T) {
 		c.Close()
 	})
 }
+
+func TestDrainDoesNotWaitForSubscriptionsToEndByThemselves(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, r := newConn(t, &dispatch.Options{Handler: peer.HandlerFunc(func(ctx context.Context, _ *peer.Inbound) (peer.Reply, error) {
+			<-ctx.Done()
+			require.ErrorIs(t, context.Cause(ctx), dispatch.ErrPeerDone)
+			return result(`{"over":true}`)
+		})})
+		deliver(c, request(1, "subscriptions/listen"))
+		require.NoError(t, c.Drain(t.Context()))
+		require.Equal(t, []string{`{"jsonrpc":"2.0","id":1,"result":{"over":true}}`}, r.take())
+	})
+}

@@ -20,6 +20,10 @@ import (
 // reason for that, where there is one, is in the same chain.
 var ErrClosed = errors.New("connection closed")
 
+// ErrPeerDone is why the context of a subscription's handler ends when the peer
+// sends nothing more: see [Conn.Drain].
+var ErrPeerDone = errors.New("the peer sends nothing more")
+
 // ErrNotWritten is in the error of a [Writer] that has not begun to write the
 // message: the peer cannot have seen any of it.
 var ErrNotWritten = errors.New("message not written")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 
+	"github.com/mcpwright/mcp/runtime/internal/lazy"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -14,7 +15,7 @@ import (
 type exchange struct {
 	in     peer.Inbound
 	conn   *Conn
-	ctx    handling
+	ctx    lazy.Context
 	parcel parcel
 	out    Writer
 	batch  *batch // that the answer goes into, nil for none
@@ -177,7 +178,7 @@ func (x *exchange) post(ctx context.Context, r reply) {
 
 // free ends the context of the message and gives its bytes back.
 func (x *exchange) free() {
-	x.ctx.cancel(nil)
+	x.ctx.Cancel(nil)
 	x.parcel.free()
 }
 

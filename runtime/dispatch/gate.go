@@ -24,6 +24,15 @@ type gate struct {
 // enter reports whether something may go out. If so, leave comes after it.
 func (g *gate) enter() bool {
 	g.mu.RLock()
+	return g.admit()
+}
+
+// tryEnter is enter that does not wait: it is false, too, where that would have
+// to.
+func (g *gate) tryEnter() bool { return g.mu.TryRLock() && g.admit() }
+
+// admit is the rest of enter.
+func (g *gate) admit() bool {
 	if g.isShut || g.muted.Load() {
 		g.mu.RUnlock()
 		return false

@@ -25,7 +25,7 @@ func (c *Conn) cancelRequest(id wire.RequestID, reason string) bool {
 		return false
 	}
 	x.gate.mute()
-	x.ctx.cancel(&CancelledError{Reason: reason})
+	x.ctx.Cancel(&CancelledError{Reason: reason})
 	return true
 }
 

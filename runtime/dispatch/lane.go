@@ -14,6 +14,7 @@ type lane[T any] struct {
 
 	mu      sync.Mutex
 	waiting []T
+	one     [1]T // where waiting begins, which seldom gets longer
 	weight  int
 	busy    bool
 	calm    moment // when nothing is waiting or being done
@@ -28,6 +29,9 @@ func (l *lane[T]) put(x T) bool {
 	defer l.mu.Unlock()
 	if l.ended || len(l.waiting) >= l.limit || l.weight > 0 && l.weight+w > l.mostWeigh {
 		return false
+	}
+	if len(l.waiting) == 0 {
+		l.waiting = l.one[:0]
 	}
 	l.waiting = append(l.waiting, x)
 	l.weight += w

@@ -18,7 +18,8 @@ import (
 // the calls that wait at the [Conn] fail, and so does everything that comes
 // later: a stream that broke inside a line cannot be mended.
 type LineWriter struct {
-	w io.Writer
+	w    io.Writer
+	rest func() // is finish; a method value takes memory whenever it is made
 
 	mu      sync.Mutex
 	waiting []byte
@@ -40,7 +41,11 @@ var errLineFeed = errors.New("line feed in a message")
 
 // NewLineWriter returns a writer to w. A Write that is stuck ends when w is
 // closed, by its owner.
-func NewLineWriter(w io.Writer) *LineWriter { return &LineWriter{w: w} }
+func NewLineWriter(w io.Writer) *LineWriter {
+	l := &LineWriter{w: w}
+	l.rest = l.finish
+	return l
+}
 
 // WriteMessage implements [Writer]. With a context that cannot end, the
 // message is written in the goroutine that brings it, if nobody else is
@@ -82,8 +87,8 @@ func (l *LineWriter) WriteEnvelope(ctx context.Context, e Envelope, data []byte)
 	return l.err
 }
 
-// rest writes until nothing waits.
-func (l *LineWriter) rest() {
+// finish writes until nothing waits.
+func (l *LineWriter) finish() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for !l.write(mostRounds) {

@@ -59,7 +59,7 @@ func (c *Conn) handleNote(x *exchange) {
 		x.drop()
 	}()
 	if cause := c.state.note(x); cause != nil {
-		x.ctx.cancel(cause)
+		x.ctx.Cancel(cause)
 	}
 	if err := x.heed(); err != nil {
 		logFailure(&x.ctx, c.opts.Logger, &x.in, err, true)

@@ -3,6 +3,7 @@ package dispatch_test
 import (
 	"context"
 	"errors"
+	"io"
 	"testing"
 
 	"github.com/mcpwright/mcp/generated/mcp"
@@ -51,7 +52,7 @@ func TestAnOriginKeepsOutWhatItDoesNotAdmit(t *testing.T) {
 				if unreadable != nil {
 					broken++
 				}
-				if m.Method != "" || m.ID == wire.IntID(1) {
+				if m.Method != "" || m.ID == wire.IntID(1) || m.ID == wire.IntID(3) {
 					return unwanted
 				}
 				m.ID = wire.IntID(1)
@@ -60,6 +61,7 @@ func TestAnOriginKeepsOutWhatItDoesNotAdmit(t *testing.T) {
 		}
 		c.Deliver(t.Context(), []byte(`{"jsonrpc":"2.0","id":1,"result":{}}`), o)
 		c.Deliver(t.Context(), []byte(`{"jsonrpc":"2.0","id":1,"result":7}`), o)
+		c.Deliver(t.Context(), []byte(`{"jsonrpc":"2.0","id":3,"result":{}}`), o) // which nobody waits for
 		c.Deliver(t.Context(), []byte(`[{"jsonrpc":"2.0","id":5,"method":"ping"},{"jsonrpc":"2.0","method":"x"}]`), o)
 		require.False(t, call.isOver())
 		require.Len(t, reported, 4)
@@ -70,8 +72,8 @@ func TestAnOriginKeepsOutWhatItDoesNotAdmit(t *testing.T) {
 
 		c.Deliver(t.Context(), []byte(`{"jsonrpc":"2.0","id":9,"result":{}}`), o)
 		require.NoError(t, call.over(t), "Admit may say whom an answer is for")
-		require.Len(t, seen, 5)
-		require.Equal(t, 4, released)
+		require.Len(t, seen, 6)
+		require.Equal(t, 5, released)
 	})
 }
 
@@ -105,5 +107,53 @@ func TestAWriterIsToldTheRevisionOfAMessage(t *testing.T) {
 		for _, e := range w.list {
 			require.Equal(t, mcp.Revision20250618, e.Revision)
 		}
+	})
+}
+
+func TestPostTakesWhatNeedsNoWaiting(t *testing.T) {
+	pr, pw := io.Pipe()
+	c := dispatch.New(dispatch.NewLineWriter(pw), nil)
+	n := &mcp.ResourceUpdatedNotification{URI: "x:a"}
+	require.True(t, peer.Post(c, n))
+	require.False(t, peer.Post(c, n), "nobody has read the first one")
+	line := make([]byte, 1<<10)
+	read, err := pr.Read(line)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"x:a"}}`, string(line[:read]))
+	pr.Close()
+	require.NoError(t, c.Close())
+	require.False(t, peer.Post(c, n), "it is over")
+}
+
+func TestPostNeedsAWriterThatDoesNotWait(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, r := newConn(t, nil)
+		require.False(t, peer.Post(c, &mcp.ToolListChangedNotification{}))
+		require.Empty(t, r.take())
+	})
+}
+
+func TestWhatBelongsToARequestIsPostedWhileItIsHandled(t *testing.T) {
+	backs := make(chan peer.BackChannel, 1)
+	h := peer.HandlerFunc(func(_ context.Context, in *peer.Inbound) (peer.Reply, error) {
+		require.True(t, peer.Post(in.Back, &mcp.ToolListChangedNotification{}))
+		backs <- in.Back
+		return result(`{}`)
+	})
+	t.Run("on a pipe", func(t *testing.T) {
+		pr, pw := io.Pipe()
+		go io.Copy(io.Discard, pr) // ends when the pipe is closed
+		c := dispatch.New(dispatch.NewLineWriter(pw), &dispatch.Options{Handler: h})
+		deliver(c, request(1, "a"))
+		require.NoError(t, c.Drain(t.Context()))
+		require.False(t, peer.Post(<-backs, &mcp.ToolListChangedNotification{}))
+		require.NoError(t, c.Close())
+		pw.Close()
+	})
+	t.Run("in the process", func(t *testing.T) {
+		client, server := dispatch.Pair(nil, &dispatch.Options{Handler: h})
+		defer server.Close()
+		require.NoError(t, client.Call(t.Context(), &mcp.PingRequest{}, nil))
+		require.False(t, peer.Post(<-backs, &mcp.ToolListChangedNotification{}))
 	})
 }

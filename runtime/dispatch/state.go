@@ -142,6 +142,13 @@ func (s *state) answer(m *wire.Message, p parcel, err error) bool {
 	return true
 }
 
+// waits tells whether a call waits for an answer with the id.
+func (s *state) waits(id wire.RequestID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls.get(id) != nil
+}
+
 // refuse ends the call of exactly that id. It returns false where there is none.
 func (s *state) refuse(id wire.RequestID, err error) bool {
 	s.mu.Lock()
@@ -293,6 +300,18 @@ func (s *state) answered() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.calm.await(s.active == 0)
+}
+
+// lasting returns the requests that last until one side ends them.
+func (s *state) lasting() (all []*exchange) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for x := range s.requests.all {
+		if x.in.Method == methodListen {
+			all = append(all, x)
+		}
+	}
+	return all
 }
 
 // note makes x the notification being handled, nil for none. It returns the

@@ -65,7 +65,19 @@ func (c *Client) lose(l *live) {
 	}
 	c.mu.Unlock()
 	if c.hears() {
-		c.renewal(l, func(r *renewal) { c.replace(l, r) })
+		c.spawn(func() { c.insist(l) }) // ends when there is a new live, and with the life
+	}
+}
+
+// insist makes a live in place of one whose session the server has ended. A
+// server that has been started anew may not be ready yet.
+func (c *Client) insist(old *live) {
+	for delay := leastDelay; ; delay = min(2*delay, mostDelay) {
+		err := c.renew(c.life, old)
+		if err == nil || rest(c.life, delay) != nil {
+			return
+		}
+		c.opts.Logger.Debug("session not opened anew yet", "server", c.to.name(), "error", err)
 	}
 }
 

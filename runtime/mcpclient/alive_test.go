@@ -34,6 +34,14 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		os.Exit(0)
+	case "kit":
+		k := newKit(nil)
+		plain(k, "die", func(context.Context, *mcp.ServerSession) (string, error) { os.Exit(3); return "", nil })
+		if err := k.ServeStdio(context.Background()); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
 	case "fragile": // ends when it meets what it does not know
 		k := connection.NewKernel(&connection.KernelOptions{Middleware: []peer.Middleware{func(next peer.Handler) peer.Handler {
 			return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {

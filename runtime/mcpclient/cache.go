@@ -11,7 +11,8 @@ import (
 )
 
 // CacheOptions say how a client keeps answers that the server allows to be kept,
-// which servers do since 2026-07-28: lists and resources.
+// which servers do since 2026-07-28: lists and resources. What a call with headers
+// of its own ([peer.WithHeader]) is answered is not kept.
 type CacheOptions struct {
 	// Off keeps nothing.
 	Off bool

@@ -51,20 +51,23 @@ func (e *OutputError) Unwrap() error { return e.Err }
 // the text as it is, and a *[mcp.CallToolResult] everything. A tool that failed
 // is a *[ToolError].
 func CallTool[Out any](ctx context.Context, c *Client, name string, arguments any, opts ...peer.CallOption) (Out, error) {
-	var out Out
-	var err error
-	switch p := any(&out).(type) {
-	case **mcp.CallToolResult:
-		*p, err = c.callTool(ctx, name, arguments, opts)
-	case *string:
-		var res *mcp.CallToolResult
-		if res, err = c.callTool(ctx, name, arguments, opts); err == nil {
-			*p = textOf(res)
+	var none Out // looking at its type, not at its address, keeps it off the heap
+	switch any(none).(type) {
+	case *mcp.CallToolResult:
+		res, err := c.callTool(ctx, name, arguments, opts)
+		out, _ := any(res).(Out)
+		return out, err
+	case string:
+		res, err := c.callTool(ctx, name, arguments, opts)
+		if err != nil {
+			return none, err
 		}
-	default:
-		err = c.callInto(ctx, p, name, arguments, opts)
+		out, _ := any(textOf(res)).(Out)
+		return out, nil
 	}
-	return out, err
+	out := new(Out)
+	err := c.callInto(ctx, out, name, arguments, opts)
+	return *out, err
 }
 
 // callInto calls a tool and reads its output into what out points to.
@@ -92,7 +95,7 @@ func (c *Client) callTool(ctx context.Context, name string, arguments any, opts 
 			return nil, fmt.Errorf("call tool %q: its arguments: %w", name, err)
 		}
 	}
-	res, err := c.With(opts...).CallTool(ctx, req)
+	res, err := peer.SendRequest(ctx, c, req, opts...)
 	switch {
 	case err != nil:
 		return nil, err

@@ -95,6 +95,17 @@ func unknownStatus(e *streamable.HTTPError) bool {
 	return e.Status/100 == 4 && !modernError(e)
 }
 
+// refuses tells whether a server has said no, and would again. One that is busy
+// or just being started says no, too, in a response that tells the difference.
+func refuses(err error) bool {
+	e := peer.AsError(err)
+	if e == nil || e.Code == mcp.CodeInternal {
+		return false
+	}
+	in, ok := errors.AsType[*streamable.HTTPError](err)
+	return !ok || in.Status < 500 && in.Status != http.StatusTooManyRequests
+}
+
 // modernError tells whether an error is one that only servers of an era without
 // handshake know.
 func modernError(err error) bool {

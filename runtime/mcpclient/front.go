@@ -97,17 +97,25 @@ func (c *Client) mend(ctx context.Context, l *live, req peer.Message, err error)
 		return true, c.renew(ctx, l)
 	}
 	if unsupported, ok := errors.AsType[*mcp.UnsupportedProtocolVersionError](err); ok && !handshake(l.about.revision) {
-		r, known := c.choose(unsupported.Supported)
-		if !known {
-			return false, nil
-		}
-		l.respeak(r)
-		return true, nil
+		return c.mendRevision(ctx, l, unsupported.Supported)
 	}
 	if e := peer.AsError(err); e != nil && e.Code == mcp.CodeHeaderMismatch && req.Method() == mcp.MethodCallTool {
 		return true, c.relearnTools(ctx)
 	}
 	return false, nil
+}
+
+// mendRevision goes on in another revision, of those that the server says it
+// speaks. One of the other era takes another live.
+func (c *Client) mendRevision(ctx context.Context, l *live, names []string) (bool, error) {
+	if r, known := c.choose(names); known {
+		l.respeak(r)
+		return true, nil
+	}
+	if _, shakes := newest(names, true); !shakes || c.opts.Mode != Auto || c.opts.Revision.Index() >= 0 {
+		return false, nil
+	}
+	return true, c.renew(ctx, l)
 }
 
 // reset makes a result empty again that a failed answer was read into.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
 )
 
 // intercept sees each notification when it arrives, before anything that comes
@@ -16,20 +17,16 @@ func (l *live) intercept(in *peer.Inbound) bool {
 	if in.Method == mcp.MethodCancelled {
 		return l.cancelled(in)
 	}
-	n, meta := announcement(in.Method)
-	if n == nil || in.Decode(l.frame(in.Method), n) != nil {
-		return false // the kernel will tell what is wrong with it
+	n, id := announcement(in, l.frame(in.Method))
+	if n == nil {
+		return false // the kernel will tell if it is wrong
 	}
 	c.notice(n)
-	id := mcp.RequestID{}
-	if m := meta(); m != nil {
-		id = m.SubscriptionID
-	}
 	if id.IsZero() {
 		if u, ok := n.(*mcp.ResourceUpdatedNotification); ok {
 			c.watchers.tell(u)
 		}
-		return false
+		return !c.handles(in.Method)
 	}
 	s := c.subs.find(id)
 	if s == nil {
@@ -48,6 +45,12 @@ func (l *live) intercept(in *peer.Inbound) bool {
 	return true
 }
 
+// handles tells whether anybody looks at messages of a method.
+func (c *Client) handles(method string) bool {
+	_, handled := c.mux.Route(method)
+	return handled || len(c.opts.Middleware) > 0
+}
+
 // notice makes stale what a notification says has changed.
 func (c *Client) notice(n peer.Notification) {
 	c.cache.notice(n)
@@ -56,27 +59,56 @@ func (c *Client) notice(n peer.Notification) {
 	}
 }
 
-// announcement returns an empty notification of a method that subscriptions are
-// about, and the way to its metadata once it has been read.
-func announcement(method string) (peer.Notification, func() *mcp.NotificationMeta) {
-	switch method {
+// announcement reads a notification that subscriptions are about, and tells the
+// id of the one that it belongs to. It returns nil for all others, and for what
+// cannot be read.
+func announcement(in *peer.Inbound, f *wire.Frame) (peer.Notification, mcp.RequestID) {
+	switch in.Method {
 	case mcp.MethodSubscriptionsAcknowledged:
-		n := new(mcp.SubscriptionsAcknowledgedNotification)
-		return n, func() *mcp.NotificationMeta { return n.Meta }
+		if n := read[mcp.SubscriptionsAcknowledgedNotification](in, f); n != nil {
+			return n, subscriptionID(n.Meta)
+		}
 	case mcp.MethodToolListChanged:
-		n := new(mcp.ToolListChangedNotification)
-		return n, func() *mcp.NotificationMeta { return n.Meta }
+		if n := read[mcp.ToolListChangedNotification](in, f); n != nil {
+			return n, subscriptionID(n.Meta)
+		}
 	case mcp.MethodPromptListChanged:
-		n := new(mcp.PromptListChangedNotification)
-		return n, func() *mcp.NotificationMeta { return n.Meta }
+		if n := read[mcp.PromptListChangedNotification](in, f); n != nil {
+			return n, subscriptionID(n.Meta)
+		}
 	case mcp.MethodResourceListChanged:
-		n := new(mcp.ResourceListChangedNotification)
-		return n, func() *mcp.NotificationMeta { return n.Meta }
+		if n := read[mcp.ResourceListChangedNotification](in, f); n != nil {
+			return n, subscriptionID(n.Meta)
+		}
 	case mcp.MethodResourceUpdated:
-		n := new(mcp.ResourceUpdatedNotification)
-		return n, func() *mcp.NotificationMeta { return n.Meta }
+		if n := read[mcp.ResourceUpdatedNotification](in, f); n != nil {
+			return n, subscriptionID(n.Meta)
+		}
 	}
-	return nil, nil
+	return nil, mcp.RequestID{}
+}
+
+// read reads a notification, unless it was passed on in process as it is. It
+// returns nil for one that cannot be read.
+func read[T any, P interface {
+	*T
+	peer.Notification
+}](in *peer.Inbound, f *wire.Frame) P {
+	if n, ok := in.Value.(P); ok {
+		return n
+	}
+	n := P(new(T))
+	if in.Decode(f, n) != nil {
+		return nil
+	}
+	return n
+}
+
+func subscriptionID(m *mcp.NotificationMeta) (id mcp.RequestID) {
+	if m != nil {
+		id = m.SubscriptionID
+	}
+	return id
 }
 
 // asksFor tells whether the subscription is about a notification.

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/streamable"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -123,4 +124,18 @@ func TestAStreamOfTheOldestTransportThatBreaksIsOpenedAgain(t *testing.T) {
 		_, _ = c.CallTool(t.Context(), &mcp.CallToolRequest{Name: "greet"})
 	}
 	greet(t, c)
+}
+
+// Some servers have the old transport at the URL at which others have the newer
+// one.
+func TestAServerMadeWithTheKitIsReachedOverTheOldestTransport(t *testing.T) {
+	noLeak(t)
+	h := httptest.NewServer(streamable.NewLegacySSEHandler(newKit(nil).Kernel(), &streamable.Options{Logger: silent}))
+	t.Cleanup(h.Close)
+	to := mcpclient.URL(h.URL)
+	to.LegacySSE = true
+	c := connect(t, to, ada(mcpclient.Options{Logger: silent}))
+	require.False(t, c.Stateless())
+	require.Equal(t, "accept Ada true", says(t, c, "ask"))
+	require.Equal(t, "note:1", firstChange(t, c))
 }

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
-	"sync"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -93,7 +91,7 @@ func (c *Client) listenAgain(ctx context.Context, f mcp.SubscriptionFilter, rela
 		s, err := c.listen(ctx, f, relay)
 		_, broke := errors.AsType[*peer.ClosedError](err)
 		again = again || broke
-		if err == nil || !again || ctx.Err() != nil || peer.AsError(err) != nil || c.isOver() {
+		if err == nil || !again || ctx.Err() != nil || refuses(err) || c.isOver() {
 			return s, err
 		}
 		c.opts.Logger.DebugContext(ctx, "subscription not opened yet", "server", c.to.name(), "error", err)
@@ -106,41 +104,19 @@ func (c *Client) isOver() bool {
 	return c.state.over
 }
 
-// watchers is who watches which resources in a session.
-type watchers struct {
-	mu   sync.Mutex // guards what follows
-	uris map[string]map[*queue]bool
-}
-
-// tell passes a change on to those who watch the resource, or one that it may be
-// a part of.
-func (w *watchers) tell(n *mcp.ResourceUpdatedNotification) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for uri, queues := range w.uris {
-		if !related(uri, n.URI) {
-			continue
-		}
-		for q := range queues {
-			if !q.put(n) {
-				q.end(ErrFellBehind)
-			}
-		}
-	}
-}
-
 // watchSession watches by way of the session's subscriptions.
 func (c *Client) watchSession(ctx context.Context, uris []string, yield func(string, error) bool) error {
 	q := newQueue()
 	defer func() {
 		q.end(nil)
-		c.unwatch(ctx, uris, q)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+		defer cancel()
+		for _, uri := range uris {
+			c.unwatch(ctx, uri, q)
+		}
 	}()
 	for _, uri := range uris {
-		if !c.watchers.add(uri, q) {
-			continue
-		}
-		if _, err := c.Subscribe(ctx, &mcp.SubscribeRequest{URI: uri}); err != nil {
+		if err := c.watch(ctx, uri, q); err != nil {
 			return err
 		}
 	}
@@ -156,53 +132,4 @@ func (c *Client) watchSession(ctx context.Context, uris []string, yield func(str
 		closed()
 	}
 	return pass(ctx, q, yield)
-}
-
-// add enters a watcher of a resource, and tells whether it is the first.
-func (w *watchers) add(uri string, q *queue) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.uris == nil {
-		w.uris = make(map[string]map[*queue]bool)
-	}
-	first := w.uris[uri] == nil
-	if first {
-		w.uris[uri] = make(map[*queue]bool)
-	}
-	w.uris[uri][q] = true
-	return first
-}
-
-// unwatch takes a watcher out and ends the subscriptions that nobody needs any
-// more.
-func (c *Client) unwatch(ctx context.Context, uris []string, q *queue) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
-	defer cancel()
-	for _, uri := range uris {
-		if !c.watchers.remove(uri, q) || c.isOver() {
-			continue
-		}
-		if _, err := c.Unsubscribe(ctx, &mcp.UnsubscribeRequest{URI: uri}); err != nil {
-			c.opts.Logger.DebugContext(ctx, "subscription not ended", "uri", uri, "error", err)
-		}
-	}
-}
-
-// remove takes a watcher out, and tells whether it was the last.
-func (w *watchers) remove(uri string, q *queue) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.uris[uri], q)
-	last := w.uris[uri] != nil && len(w.uris[uri]) == 0
-	if last {
-		delete(w.uris, uri)
-	}
-	return last
-}
-
-// watched lists the resources that somebody watches.
-func (w *watchers) watched() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return slices.Sorted(maps.Keys(w.uris))
 }

@@ -7,7 +7,6 @@ import (
 	"os"
 
 	"github.com/mcpwright/mcp/generated/mcp"
-	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
 )
@@ -21,19 +20,12 @@ func Example_asking() {
 		Name   string `json:"name" jsonschema:"For whom?"`
 		Guests int    `json:"guests" minimum:"1" maximum:"12"`
 	}
-	form, err := connection.FormOf[table]()
-	if err != nil {
-		panic(err)
-	}
 	mcpserver.AddTool(server, &mcp.Tool{Name: "reserve"}, func(ctx context.Context, s *mcp.ServerSession, _ struct{}) (string, error) {
-		answer, err := s.ElicitForm(ctx, &mcp.ElicitRequestFormParams{Message: "Which table?", RequestedSchema: form})
+		t, err := mcpserver.Elicit[table](ctx, s, "Which table?")
 		if err != nil {
 			return "", err
 		}
-		if answer.Action != mcp.ElicitActionAccept {
-			return "Nothing was reserved.", nil
-		}
-		return fmt.Sprintf("Reserved for %v, %v guests.", answer.Content["name"], answer.Content["guests"]), nil
+		return fmt.Sprintf("Reserved for %s, %d guests.", t.Name, t.Guests), nil
 	})
 
 	client := newUser(server, mcp.Revision20260728, says(`{"name":"Ada","guests":2}`))

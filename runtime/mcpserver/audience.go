@@ -6,6 +6,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/peer"
 )
 
 // audience is everybody who hears of events: sessions, whose revisions have a
@@ -23,8 +24,9 @@ type audience struct {
 type listener interface {
 	// wants tells whether an event is of interest.
 	wants(e Event) bool
-	// hear takes an event. It does not block.
-	hear(e Event)
+	// hear takes an announcement. It does not block, and is called under the
+	// lock of the audience, one at a time.
+	hear(a *announcement)
 	// end says that there will be no more events.
 	end()
 }
@@ -33,13 +35,16 @@ func (a *audience) begin(opts *Options) {
 	a.opts, a.members = opts, make(map[listener]struct{})
 }
 
-// deliver gives an event to everybody who wants it.
+// deliver gives an event to everybody who wants it. It waits for nobody: where
+// a channel takes a notification at once, it is sent from here; where it does
+// not, the event waits in the mailbox of its listener.
 func (a *audience) deliver(e Event) {
+	news := newAnnouncement(e)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for l := range a.members {
 		if l.wants(e) {
-			l.hear(e)
+			l.hear(news)
 		}
 	}
 }
@@ -126,28 +131,31 @@ func (s *session) watches(uri string) bool {
 	return false
 }
 
-// hear implements listener. It is called under the lock of the audience, from
-// which the session is removed before its goroutine is waited for.
-func (s *session) hear(e Event) {
-	if s.mail.put(e) {
+// hear implements listener. The session is removed from the audience before its
+// goroutine is waited for.
+func (s *session) hear(a *announcement) {
+	if s.mail.idle() && peer.Post(s.conn, &a.session) {
+		return
+	}
+	if s.mail.put(&a.session) {
 		s.sending.Go(s.send) // ends when the mailbox is empty, and with the connection
 	}
 }
 
 func (s *session) send() {
-	var events []Event
+	var waiting []*rendered
 	for {
 		var full bool
-		events, full = s.mail.take(events)
+		waiting, full = s.mail.take(waiting)
 		if full {
 			s.audience.opts.Logger.Warn("notifications dropped: too many wait for one session", "limit", maxWaiting)
 		}
-		if len(events) == 0 || s.ctx.Err() != nil {
+		if len(waiting) == 0 || s.ctx.Err() != nil {
 			return
 		}
-		for _, e := range events {
-			if err := s.conn.Notify(s.ctx, e.notification(mcp.RequestID{})); err != nil {
-				s.audience.opts.Logger.Error("notification dropped", "method", e.Method, "error", err)
+		for _, r := range waiting {
+			if err := s.conn.Notify(s.ctx, r); err != nil {
+				s.audience.opts.Logger.Error("notification dropped", "method", r.Method(), "error", err)
 			}
 		}
 	}

@@ -1,11 +1,6 @@
 package mcpserver
 
-import (
-	"context"
-
-	"github.com/mcpwright/mcp/generated/mcp"
-	"github.com/mcpwright/mcp/runtime/peer"
-)
+import "context"
 
 // Event is something that clients may want to hear of.
 type Event struct {
@@ -34,32 +29,4 @@ func (s *Server) publish(ctx context.Context, e Event) error {
 	}
 	s.audience.deliver(e)
 	return nil
-}
-
-// notification is the message that tells of an event. The id is that of the
-// stream it is for, zero for a session.
-func (e Event) notification(id mcp.RequestID) peer.Notification {
-	if e.Method == mcp.MethodResourceUpdated {
-		n := new(struct { // one piece of memory: there may be thousands of them
-			mcp.ResourceUpdatedNotification
-			meta mcp.NotificationMeta
-		})
-		n.URI = e.URI
-		if !id.IsZero() {
-			n.meta.SubscriptionID = id
-			n.Meta = &n.meta
-		}
-		return &n.ResourceUpdatedNotification
-	}
-	var meta *mcp.NotificationMeta
-	if !id.IsZero() {
-		meta = &mcp.NotificationMeta{SubscriptionID: id}
-	}
-	switch e.Method {
-	case mcp.MethodToolListChanged:
-		return &mcp.ToolListChangedNotification{Meta: meta}
-	case mcp.MethodPromptListChanged:
-		return &mcp.PromptListChangedNotification{Meta: meta}
-	}
-	return &mcp.ResourceListChangedNotification{Meta: meta}
 }

@@ -52,6 +52,6 @@
 // # Serving
 //
 // A server value holds what is registered and the options, nothing of any client:
-// [Server.ServeStdio], [Server.Handler] and [Server.Direct] may be used together
-// and several times. [Server.Shutdown] ends them all in order.
+// [Server.ServeStdio], [Server.ListenAndServe], [Server.Handler] and [Server.Direct]
+// may be used together and several times. [Server.Shutdown] ends them all in order.
 package mcpserver

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/peer"
 )
 
 // change adds and removes one item of each kind.
@@ -211,17 +212,35 @@ func TestAClientThatDoesNotReadLosesItsStreamAndHoldsNobodyUp(t *testing.T) {
 	slow.listen(`{}`)
 }
 
+// held is a way out on which nothing passes until it is released.
+type held struct {
+	peer.Outbound
+	reached chan<- struct{}
+	release <-chan struct{}
+}
+
+func (h held) Notify(ctx context.Context, n peer.Notification, opts ...peer.CallOption) error {
+	h.reached <- struct{}{}
+	<-h.release
+	return h.Outbound.Notify(ctx, n, opts...)
+}
+
 func TestManyChangesAtOnceAreOneNotification(t *testing.T) {
-	s := stocked(nil)
+	reached, release := make(chan struct{}, 10), make(chan struct{})
+	s := stocked(&mcpserver.Options{Outgoing: []func(peer.Outbound) peer.Outbound{
+		func(out peer.Outbound) peer.Outbound { return held{out, reached, release} },
+	}})
 	c := connect(t, s, "2025-11-25")
-	for i := range 500 { // nobody reads meanwhile
+	s.RemoveTools("n0")
+	<-reached // from now on changes have to wait
+	for i := range 500 {
 		mcpserver.AddTool(s, &mcp.Tool{Name: fmt.Sprintf("more%d", i)}, forecast)
 	}
-	id, notices := c.start("ping", `{}`), 0
-	for m := c.receive(); string(m.ID) != fmt.Sprint(id); m = c.receive() {
-		notices++
-	}
-	require.Less(t, notices, 500)
+	close(release)
+	require.Equal(t, "notifications/tools/list_changed", c.receive().Method)
+	require.Equal(t, "notifications/tools/list_changed", c.receive().Method)
+	id := c.start("ping", `{}`)
+	require.Equal(t, fmt.Sprint(id), string(c.receive().ID), "all that waited was one")
 }
 
 // bus is a bus for two servers in one process.

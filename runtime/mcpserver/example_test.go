@@ -2,6 +2,7 @@ package mcpserver_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"net/http"
@@ -77,18 +78,14 @@ func ExampleAddTool_elicitation() {
 	server := mcpserver.New(mcp.Implementation{Name: "waiter", Version: "1.0.0"}, nil)
 	mcpserver.AddTool(server, &mcp.Tool{Name: "book", Description: "Books a table."},
 		func(ctx context.Context, s *mcp.ServerSession, _ struct{}) (string, error) {
-			form, err := connection.FormOf[Booking]()
-			if err != nil {
-				return "", err
-			}
-			answer, err := s.ElicitForm(ctx, &mcp.ElicitRequestFormParams{Message: "How many are you?", RequestedSchema: form})
-			if err != nil {
-				return "", err
-			}
-			if answer.Action != mcp.ElicitActionAccept {
+			booking, err := mcpserver.Elicit[Booking](ctx, s, "How many are you?")
+			if _, declined := errors.AsType[*mcpserver.DeclinedError](err); declined {
 				return "Then not.", nil
 			}
-			return fmt.Sprintf("A table for %v is booked.", answer.Content["guests"]), nil
+			if err != nil {
+				return "", err
+			}
+			return fmt.Sprintf("A table for %d is booked.", booking.Guests), nil
 		})
 
 	var user peer.Mux // what the client asks its user

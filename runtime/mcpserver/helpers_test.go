@@ -14,15 +14,17 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/mcptest"
 )
 
 var info = mcp.Implementation{Name: "test", Version: "1"}
 
-// client speaks to a server over a pipe, in raw JSON.
+// client speaks to a server over a pipe, in raw JSON. What the server answers is
+// judged by the schema of the revision in force.
 type client struct {
 	t        *testing.T
 	revision string
-	conn     net.Conn
+	conn     io.ReadWriteCloser
 	lines    *bufio.Reader
 	served   chan error // what serving returned
 	ids      int
@@ -57,7 +59,8 @@ func connect(t *testing.T, s *mcpserver.Server, revision string) *client {
 
 // dial connects without a handshake.
 func dial(t *testing.T, s *mcpserver.Server, revision string) *client {
-	near, far := net.Pipe()
+	pipe, far := net.Pipe()
+	near := mcptest.TapPipe(serverFails(t), pipe, mcptest.FromClient)
 	c := &client{t: t, revision: revision, conn: near, lines: bufio.NewReader(near), served: make(chan error, 1)}
 	go func() { c.served <- s.ServeStreams(context.Background(), io.NopCloser(far), far) }() // ends when the pipe is closed
 	t.Cleanup(func() {
@@ -66,6 +69,17 @@ func dial(t *testing.T, s *mcpserver.Server, revision string) *client {
 		c.served <- nil
 	})
 	return c
+}
+
+// serverFails fails a test for what its server says; what the client says wrong
+// is what most of these tests are about.
+func serverFails(t *testing.T) func(*mcptest.Violation) {
+	fail := mcptest.Fail(t)
+	return func(v *mcptest.Violation) {
+		if v.From == mcptest.FromServer {
+			fail(v)
+		}
+	}
 }
 
 func (c *client) send(line string) {

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/dispatch"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/streamable"
 )
@@ -18,6 +19,8 @@ type listenKey struct{}
 // hears until one side ends it.
 type stream struct {
 	opts    *Options
+	session *mcp.ServerSession
+	meta    mcp.NotificationMeta // of all that is sent
 	filter  mcp.SubscriptionFilter
 	watched map[string]struct{}
 	mail    mailbox
@@ -28,7 +31,7 @@ type stream struct {
 // listen serves a stream.
 func (s *Server) listen(ctx context.Context, req *mcp.SubscriptionsListenRequest) (*mcp.SubscriptionsListenResult, error) {
 	id, _ := ctx.Value(listenKey{}).(mcp.RequestID)
-	st, err := s.newStream(ctx, &req.Notifications)
+	st, err := s.newStream(ctx, id, &req.Notifications)
 	if err != nil {
 		return nil, err
 	}
@@ -36,15 +39,13 @@ func (s *Server) listen(ctx context.Context, req *mcp.SubscriptionsListenRequest
 		return nil, err
 	}
 	defer s.audience.exit(st)
-	session := mcp.SessionFrom(ctx)
-	err = session.SendSubscriptionsAcknowledged(ctx, &mcp.SubscriptionsAcknowledgedNotification{
-		Notifications: st.filter,
-		Meta:          &mcp.NotificationMeta{SubscriptionID: id},
+	err = st.session.SendSubscriptionsAcknowledged(ctx, &mcp.SubscriptionsAcknowledgedNotification{
+		Notifications: st.filter, Meta: &st.meta,
 	})
 	if err != nil {
 		return nil, err
 	}
-	if err := st.run(ctx, session, id); err != nil {
+	if err := st.run(ctx); err != nil {
 		return nil, err
 	}
 	return &mcp.SubscriptionsListenResult{Meta: &mcp.SubscriptionsListenResultMeta{SubscriptionID: id}}, nil
@@ -52,16 +53,18 @@ func (s *Server) listen(ctx context.Context, req *mcp.SubscriptionsListenRequest
 
 // newStream makes a stream of what can be honoured of a filter: what is declared,
 // and resources that there are.
-func (s *Server) newStream(ctx context.Context, want *mcp.SubscriptionFilter) (*stream, error) {
+func (s *Server) newStream(ctx context.Context, id mcp.RequestID, want *mcp.SubscriptionFilter) (*stream, error) {
 	if n := len(want.ResourceSubscriptions); n > s.opts.MaxSubscriptions {
 		return nil, tooMany("A subscription may name %d resources", s.opts.MaxSubscriptions)
 	}
 	c := s.catalog.Load()
 	caps := c.capabilities
 	st := &stream{
-		opts: &s.opts, watched: make(map[string]struct{}),
+		opts: &s.opts, session: mcp.SessionFrom(ctx), watched: make(map[string]struct{}),
+		mail: mailbox{emptier: true}, // run is about to: nothing precedes the acknowledgement
 		wake: make(chan struct{}, 1),
 	}
+	st.meta.SubscriptionID = id
 	st.filter = mcp.SubscriptionFilter{
 		ToolsListChanged:     want.ToolsListChanged && caps.Tools != nil && caps.Tools.ListChanged,
 		PromptsListChanged:   want.PromptsListChanged && caps.Prompts != nil && caps.Prompts.ListChanged,
@@ -111,32 +114,38 @@ func (a *audience) exit(st *stream) {
 
 // run sends what the stream hears. It returns nil when the server ends the stream
 // in order, also where it is the transport that does so.
-func (st *stream) run(ctx context.Context, session *mcp.ServerSession, id mcp.RequestID) error {
+func (st *stream) run(ctx context.Context) error {
 	defer context.AfterFunc(ctx, st.nudge)()
-	var events []Event
-	for range st.wake {
-		for more := true; more; more = len(events) > 0 {
-			var full bool
-			events, full = st.mail.take(events)
-			switch {
-			case st.over.Load() && ctx.Err() != nil, errors.Is(context.Cause(ctx), streamable.ErrClosing):
-				return nil
-			case ctx.Err() != nil:
-				return context.Cause(ctx)
-			case full:
-				return tooMany("The subscription has ended: more than %d notifications waited for the client", maxWaiting)
-			}
-			for _, e := range events {
-				if err := session.Notify(ctx, e.notification(id)); err != nil {
-					return err
-				}
+	var waiting []*rendered
+	for {
+		var full bool
+		waiting, full = st.mail.take(waiting)
+		switch {
+		case ctx.Err() != nil && (st.over.Load() || orderly(context.Cause(ctx))):
+			return nil
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case full:
+			return tooMany("The subscription has ended: more than %d notifications waited for the client", maxWaiting)
+		}
+		for _, r := range waiting {
+			if err := st.session.Notify(ctx, r); err != nil {
+				return err
 			}
 		}
-		if st.over.Load() {
+		switch {
+		case len(waiting) > 0: // more may have come meanwhile
+		case st.over.Load():
 			return nil
+		default:
+			<-st.wake
 		}
 	}
-	return nil
+}
+
+// orderly tells whether it is the transport that ends a stream in order.
+func orderly(cause error) bool {
+	return errors.Is(cause, streamable.ErrClosing) || errors.Is(cause, dispatch.ErrPeerDone)
 }
 
 func (st *stream) wants(e Event) bool {
@@ -166,8 +175,12 @@ func (st *stream) watches(uri string) bool {
 	return false
 }
 
-func (st *stream) hear(e Event) {
-	if st.mail.put(e) {
+func (st *stream) hear(a *announcement) {
+	r := &rendered{a, &st.meta}
+	if st.mail.idle() && peer.Post(st.session.SessionCore, r) {
+		return
+	}
+	if st.mail.put(r) {
 		st.nudge()
 	}
 }

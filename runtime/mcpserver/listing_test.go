@@ -27,10 +27,6 @@ func noPrompt(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, err
 
 // stocked returns a server with seven items of each kind.
 func stocked(opts *mcpserver.Options) *mcpserver.Server {
-	if opts == nil {
-		opts = new(mcpserver.Options)
-	}
-	opts.Stdio.Patience = -1 // for streams that are open when a client leaves
 	s := mcpserver.New(info, opts)
 	for _, i := range []int{3, 1, 5, 0, 6, 2, 4} {
 		name := fmt.Sprintf("n%d", i)

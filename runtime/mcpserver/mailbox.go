@@ -11,37 +11,45 @@ const maxWaiting = 1024
 // fewWaiting is how many events are looked through rather than looked up.
 const fewWaiting = 8
 
-// mailbox holds the events that wait for one listener. An event that waits
-// already is not put in again: it would say nothing new. The zero mailbox is
-// ready.
+// mailbox holds the announcements that wait for one listener. An event that
+// waits already is not put in again: it would say nothing new. The zero mailbox
+// is ready.
 type mailbox struct {
 	mu      sync.Mutex // no other lock is taken under it
-	waiting []Event
+	waiting []*rendered
 	lookup  map[Event]struct{} // what waits; nil while that is a few
 	full    bool               // an event found no room
 	emptier bool               // somebody is going to empty it
 }
 
-// put puts an event in. It is true where somebody has to be sent to empty the
-// mailbox.
-func (m *mailbox) put(e Event) (send bool) {
+// idle tells whether nothing is waiting, nor on its way from here: what comes
+// next may go past the mailbox.
+func (m *mailbox) idle() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.has(e) {
+	return !m.emptier
+}
+
+// put puts an announcement in. It is true where somebody has to be sent to empty
+// the mailbox.
+func (m *mailbox) put(r *rendered) (send bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.has(r.event) {
 		return false
 	}
 	if len(m.waiting) == maxWaiting {
 		m.full = true
 		return false
 	}
-	m.waiting = append(m.waiting, e)
+	m.waiting = append(m.waiting, r)
 	switch {
 	case m.lookup != nil:
-		m.lookup[e] = struct{}{}
+		m.lookup[r.event] = struct{}{}
 	case len(m.waiting) > fewWaiting:
 		m.lookup = make(map[Event]struct{}, 2*fewWaiting)
-		for _, e := range m.waiting {
-			m.lookup[e] = struct{}{}
+		for _, r := range m.waiting {
+			m.lookup[r.event] = struct{}{}
 		}
 	}
 	send = !m.emptier
@@ -51,20 +59,21 @@ func (m *mailbox) put(e Event) (send bool) {
 
 func (m *mailbox) has(e Event) bool {
 	if m.lookup == nil {
-		return slices.Contains(m.waiting, e)
+		return slices.ContainsFunc(m.waiting, func(r *rendered) bool { return r.event == e })
 	}
 	_, waits := m.lookup[e]
 	return waits
 }
 
-// take empties the mailbox into a list that had its events before. When there
-// are none, whoever takes is not going to come again by itself.
-func (m *mailbox) take(before []Event) (events []Event, full bool) {
+// take empties the mailbox into a list that had its announcements before. When
+// there are none, whoever takes is not going to come again by itself.
+func (m *mailbox) take(before []*rendered) (waiting []*rendered, full bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	events, full = m.waiting, m.full
+	clear(before) // they may be the last that hold on to what they tell
+	waiting, full = m.waiting, m.full
 	m.waiting, m.full = before[:0], false
 	m.lookup = nil
-	m.emptier = len(events) > 0
-	return events, full
+	m.emptier = len(waiting) > 0
+	return waiting, full
 }

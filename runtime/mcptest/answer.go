@@ -20,10 +20,10 @@ func (c *hearing) answered(e envelope, message json.RawMessage) {
 		return
 	}
 	c.method, c.revision = asked.method, asked.revision
-	if asked.answered && !c.replayed {
+	if asked.open == 0 && !c.replayed {
 		c.wrong("/id", "the request has been answered before")
 	}
-	asked.answered = true
+	asked.open = max(asked.open-1, 0)
 	if e.error != nil {
 		c.failed(e, message)
 		return

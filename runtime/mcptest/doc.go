@@ -23,7 +23,8 @@
 //
 // A [Server] is anything with a method ServeStreams. [InProcess] makes one of a
 // handler of messages, [HTTP] of a handler of HTTP requests, [URL] of an endpoint
-// that runs somewhere, and [Command] of a program.
+// that runs somewhere, and [Command] of a program. Over HTTP, arguments that a
+// tool wants repeated in headers are.
 //
 // # Clients
 //

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/paramheader"
 )
 
 // HTTP returns a server that is the handler of a Streamable HTTP endpoint, asked
@@ -49,8 +50,9 @@ type bridge struct {
 
 	mu      sync.Mutex // not held while anything is sent
 	session string
-	version string                        // what the handshake has settled
-	calls   map[string]context.CancelFunc // requests under way that have no session, by their id
+	version string                         // what the handshake has settled
+	calls   map[string]context.CancelFunc  // requests under way that have no session, by their id
+	tools   map[string][]paramheader.Param // what the newest lists of tools want in headers
 }
 
 // serveURL serves a pipe by an endpoint.
@@ -58,7 +60,7 @@ func serveURL(ctx context.Context, endpoint string, client *http.Client, in io.R
 	defer out.Close()
 	defer in.Close()
 	ctx, cancel := context.WithCancel(ctx)
-	b := &bridge{endpoint: endpoint, client: client, out: out, calls: map[string]context.CancelFunc{}}
+	b := &bridge{endpoint: endpoint, client: client, out: out, calls: map[string]context.CancelFunc{}, tools: map[string][]paramheader.Param{}}
 	defer b.running.Wait()
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { in.Close() })

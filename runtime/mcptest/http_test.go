@@ -228,7 +228,7 @@ func TestATapDoesNotHoldUpAStream(t *testing.T) {
 			defer res.Body.Close()
 			_, err = io.ReadFull(res.Body, make([]byte, len(event)))
 			require.NoError(t, err)
-			require.Equal(t, []string{"server 2025-11-25 it is neither a request nor a notification nor an answer"}, r.take())
+			require.Equal(t, []string{"server 2025-03-26 it is neither a request nor a notification nor an answer"}, r.take())
 		})
 	}
 }
@@ -248,7 +248,7 @@ func TestAStreamThatIsTakenUpAgainMayRepeatItself(t *testing.T) {
 			say(t, client, s.URL, ``, "Mcp-Session-Id", "s", "Last-Event-ID", "1")
 			require.Empty(t, r.take())
 			say(t, client, s.URL, ``, "Mcp-Session-Id", "s")
-			require.Equal(t, []string{"server 2025-11-25 /id the request has been answered before"}, r.take())
+			require.Equal(t, []string{"server 2025-03-26 /id the request has been answered before"}, r.take())
 		})
 	}
 }
@@ -289,8 +289,12 @@ func TestATransportTellsOfWhatFails(t *testing.T) {
 		fmt.Fprint(w, "{")
 	}))
 	client = &http.Client{Transport: mcptest.TapTransport(nil, nil)}
-	_, err = client.Get(s.URL)
+	res, err = client.Get(s.URL)
+	require.NoError(t, err)
+	text, err := io.ReadAll(res.Body)
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+	require.Equal(t, "{", string(text))
+	require.NoError(t, res.Body.Close())
 	s.Close()
 	_, err = client.Get(s.URL)
 	require.Error(t, err)

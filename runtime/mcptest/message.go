@@ -9,13 +9,15 @@ import (
 
 // single judges one message.
 func (c *hearing) single(message json.RawMessage) {
+	e, isMessage := open(message)
 	if c.at == "" && !c.readable() {
+		c.refusable(e)
 		return
 	}
-	e, isMessage := open(message)
 	switch {
 	case !isMessage:
 		c.wrong("", "it is neither a request nor a notification nor an answer")
+		c.refusable(e)
 	case e.method != "" && e.hasID:
 		c.request(e, message)
 	case e.method != "":
@@ -23,6 +25,7 @@ func (c *hearing) single(message json.RawMessage) {
 	case e.result != nil && e.error != nil:
 		c.answer = true
 		c.wrong("", "it has both a result and an error")
+		c.refusable(e)
 	case e.result != nil || e.error != nil:
 		c.answered(e, message)
 	default:
@@ -39,11 +42,19 @@ func (c *hearing) request(e envelope, message json.RawMessage) {
 	if e.id.IsZero() {
 		return
 	}
-	q := question{c.from, e.id}
-	if before := c.asked[q]; before != nil && !before.answered && !c.replayed {
+	q, open := question{c.from, e.id}, 1
+	if before := c.asked[q]; before != nil && before.open > 0 && !c.replayed {
 		c.wrong("/id", "the id %v is that of another request that has no answer yet", e.id)
+		open += before.open
 	}
-	c.asked[q] = &request{method: e.method, revision: c.revision, task: e.params.task}
+	c.asked[q] = &request{method: e.method, revision: c.revision, task: e.params.task, open: open}
+}
+
+// refusable remembers the id of what is no message, for the error that says so.
+func (c *hearing) refusable(e envelope) {
+	if q := (question{c.from, e.id}); !e.id.IsZero() && c.asked[q] == nil {
+		c.asked[q] = &request{revision: c.revision, open: 1}
+	}
 }
 
 // revisionOf finds the revision that a request is written in, and keeps it in

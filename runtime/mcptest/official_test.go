@@ -65,12 +65,12 @@ func heard(r wire.Revision, definition string, data []byte) (found []*Violation,
 	case e.result != nil:
 		for method := range p.methods {
 			if p.result(method) == strings.TrimSuffix(definition, "Response") {
-				j.asked[question{FromClient, e.id}] = &request{method: method, revision: r}
+				j.asked[question{FromClient, e.id}] = &request{method: method, revision: r, open: 1}
 			}
 		}
 		return j.Check(FromServer, data), true
 	case e.error != nil:
-		j.asked[question{FromClient, e.id}] = &request{method: mcp.MethodCallTool, revision: r}
+		j.asked[question{FromClient, e.id}] = &request{method: mcp.MethodCallTool, revision: r, open: 1}
 		return j.Check(FromServer, data), true
 	}
 	return nil, false

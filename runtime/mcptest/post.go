@@ -3,15 +3,14 @@ package mcptest
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/paramheader"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -29,7 +28,7 @@ func (b *bridge) request(ctx context.Context, method string, body []byte, e enve
 		version = e.params.named
 		req.Header.Set(connection.HeaderMethod, e.method)
 		if e.name != nil {
-			req.Header.Set(connection.HeaderName, headerValue(*e.name))
+			req.Header.Set(connection.HeaderName, paramheader.Encode(*e.name))
 		}
 	} else if session != "" {
 		req.Header.Set(headerSession, session)
@@ -40,53 +39,59 @@ func (b *bridge) request(ctx context.Context, method string, body []byte, e enve
 	return req, nil
 }
 
-// headerValue writes a text so that a header can carry it.
-func headerValue(s string) string {
-	plain := s == strings.TrimSpace(s) && !strings.HasPrefix(s, "=?")
-	for _, c := range []byte(s) {
-		plain = plain && c >= ' ' && c <= '~'
+// send sends a message.
+func (b *bridge) send(ctx context.Context, e envelope, line []byte) (*http.Response, error) {
+	req, err := b.request(ctx, http.MethodPost, line, e)
+	if err != nil {
+		return nil, err
 	}
-	if plain {
-		return s
+	req.Header.Set("Content-Type", mediaJSON)
+	req.Header.Set("Accept", mediaJSON+", "+mediaEvents)
+	if e.params.hasName {
+		b.mirror(req, e, line)
 	}
-	return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(s)) + "?="
+	return b.client.Do(req)
 }
 
 // post sends a message and hands on what is answered.
 func (b *bridge) post(ctx context.Context, e envelope, line []byte) {
-	req, err := b.request(ctx, http.MethodPost, line, e)
-	if err != nil {
-		b.fail(e, err)
-		return
-	}
-	req.Header.Set("Content-Type", mediaJSON)
-	req.Header.Set("Accept", mediaJSON+", "+mediaEvents)
-	res, err := b.client.Do(req)
+	res, err := b.send(ctx, e, line)
 	if err != nil {
 		b.fail(e, err)
 		return
 	}
 	defer res.Body.Close()
-	deliver := b.write
-	if e.method == mcp.MethodInitialize {
-		deliver = func(message []byte) {
-			b.settle(res.Header, message)
-			b.write(message)
-		}
-	}
+	deliver := b.delivery(e, res.Header)
 	switch media := mediaType(res.Header); {
 	case media == mediaEvents:
 		stream(res.Body, deliver)
 	case media == mediaJSON:
 		message, err := io.ReadAll(res.Body)
-		if err != nil {
+		switch {
+		case err != nil:
 			b.fail(e, err)
-			return
+		case e.params.hasName && b.missed(ctx, e, line, message):
+			b.post(ctx, e, line)
+		default:
+			deliver(message)
 		}
-		deliver(message)
 	case res.StatusCode >= 300:
 		text, _ := io.ReadAll(io.LimitReader(res.Body, maxShown)) // as much as there is
 		b.fail(e, fmt.Errorf("HTTP %s: %s", res.Status, bytes.TrimSpace(text)))
+	}
+}
+
+// delivery hands messages to the client, after a look at those that say what
+// later requests have to know.
+func (b *bridge) delivery(e envelope, header http.Header) func(message []byte) {
+	return func(message []byte) {
+		switch e.method {
+		case mcp.MethodInitialize:
+			b.settle(header, message)
+		case mcp.MethodListTools:
+			b.learn(message)
+		}
+		b.write(message)
 	}
 }
 

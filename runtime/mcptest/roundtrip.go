@@ -37,24 +37,21 @@ func (t *tappedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	case mediaEvents:
 		res.Body = &tappedEvents{res.Body, events{message: func(data []byte) { x.check(FromServer, data) }}}
 	case mediaJSON:
-		if err := x.response(res); err != nil {
-			return nil, err
-		}
+		x.response(res)
 	}
 	return res, nil
 }
 
 // response judges an answer that is one piece of JSON. It is read to its end
 // first: nobody can begin with half of it.
-func (x *exchange) response(res *http.Response) error {
-	defer res.Body.Close()
+func (x *exchange) response(res *http.Response) {
 	data, err := io.ReadAll(res.Body)
-	if err != nil {
-		return err
+	read := &body{Reader: bytes.NewReader(data), Closer: res.Body}
+	if res.Body = read; err != nil {
+		read.Reader = io.MultiReader(read.Reader, failing{err})
+		return
 	}
 	x.check(FromServer, data)
-	res.Body = io.NopCloser(bytes.NewReader(data))
-	return nil
 }
 
 // tappedEvents judges the events of a stream while somebody reads it.

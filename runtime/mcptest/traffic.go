@@ -2,6 +2,7 @@ package mcptest
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"mime"
 	"net/http"
@@ -11,6 +12,9 @@ import (
 )
 
 const headerSession = "Mcp-Session-Id"
+
+// headerless is the revision of a request that names none.
+const headerless = "2025-03-26"
 
 // traffic is the judging of all that passes an HTTP endpoint.
 type traffic struct {
@@ -38,7 +42,7 @@ func (t *traffic) open(request http.Header) *exchange {
 	defer t.mu.Unlock()
 	x := &exchange{traffic: t, judge: t.sessions[request.Get(headerSession)], replays: request.Get("Last-Event-Id") != ""}
 	if x.judge == nil {
-		x.judge = NewJudge(request.Get(connection.HeaderVersion))
+		x.judge = NewJudge(cmp.Or(request.Get(connection.HeaderVersion), headerless))
 		if id := request.Get(headerSession); id != "" {
 			t.sessions[id] = x.judge
 		}

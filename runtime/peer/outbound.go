@@ -62,8 +62,11 @@ func SendNotification(ctx context.Context, out Outbound, n Notification, opts ..
 }
 
 // With returns an Outbound that sends over out with opts applied to each
-// message, before the options of the single call.
+// message, before the options of the single call. Without any it is out itself.
 func With(out Outbound, opts ...CallOption) Outbound {
+	if len(opts) == 0 {
+		return out
+	}
 	var o CallOptions
 	for _, opt := range opts {
 		opt(&o)

@@ -64,6 +64,11 @@ func TestAViewBindsItsOptions(t *testing.T) {
 	require.True(t, out.opts[2].KeepOnAbandon)
 }
 
+func TestAViewWithoutOptionsIsTheChannelItself(t *testing.T) {
+	out := &channel{}
+	require.Same(t, out, peer.With(out))
+}
+
 func TestTwoCallsOfAViewDoNotShareOptions(t *testing.T) {
 	out := &channel{}
 	opts := make([]peer.CallOption, 1, 8) // room that a careless append would write into

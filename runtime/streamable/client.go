@@ -1,24 +1,7 @@
-// Package streamable carries messages over HTTP.
-//
-// The first program of a client, without the kit that makes it short:
-//
-//	client := streamable.NewClient("http://127.0.0.1:8080/mcp", nil)
-//	defer client.Close()
-//	res, err := peer.SendRequest(ctx, client, &mcp.InitializeRequest{…})
-//	if err != nil {
-//		return err
-//	}
-//	revision, _ := mcp.ParseRevision(res.ProtocolVersion)
-//	client.Settle(revision)
-//	client.Notify(ctx, &mcp.InitializedNotification{})
-//	tools, err := peer.SendRequest(ctx, client, &mcp.ListToolsRequest{})
 package streamable
 
 import (
 	"context"
-	"net/url"
-	"sync"
-	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/dispatch"
@@ -42,29 +25,13 @@ import (
 // of [dispatch.Conn], or has an *[HTTPError], [ErrNoAnswer] or [ErrSessionLost]
 // in its chain, or the error of a server that cannot be reached. A client lives
 // until it is closed.
-type Client struct {
-	opts  ClientOptions
-	to    *url.URL
-	bad   error // of the URL
-	http  *clientHTTP
-	conn  *dispatch.Conn
-	state clientState
-
-	life context.Context // ends when the client is closed
-	end  context.CancelFunc
-	once sync.Once
-	done chan struct{} // closed when nothing is left
-}
+type Client struct{ clientCore }
 
 // NewClient returns a client of the server at a URL. Nothing is sent yet; a URL
 // that is none is an error of the first call. The client is to be closed.
 func NewClient(serverURL string, opts *ClientOptions) *Client {
-	c := &Client{opts: opts.complete(), done: make(chan struct{})}
-	c.to, c.bad = parseEndpoint(serverURL)
-	c.life, c.end = context.WithCancel(context.Background())
-	c.http = newClientHTTP(&c.opts)
-	c.state.exchanges = make(map[wire.RequestID]*clientExchange)
-	c.conn = dispatch.New(clientWriter{c}, &c.opts.Dispatch)
+	c := new(Client)
+	c.begin(serverURL, opts, clientWriter{c})
 	return c
 }
 
@@ -116,31 +83,10 @@ var closedChannel = func() chan struct{} {
 // Done is closed when the client is, and nothing of it is left.
 func (c *Client) Done() <-chan struct{} { return c.done }
 
-const (
-	// clientGoodbye is how long handlers may take to end when a client closes.
-	clientGoodbye = 5 * time.Second
-	// clientFarewell is how long the end of the session may take.
-	clientFarewell = 2 * time.Second
-)
-
 // Close ends the session, if there is one, and everything under way: calls fail
 // and handlers' contexts end. It waits until nothing is left. It may be called
 // more than once, always returns nil, and must not be called by a handler.
 func (c *Client) Close() error {
-	c.once.Do(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), clientGoodbye)
-		defer cancel()
-		c.conn.Shutdown(ctx, nil)
-		session, alive := c.state.close()
-		c.end()
-		if alive {
-			c.endSession(session)
-		}
-		c.state.tasks.Wait()
-		c.conn.Shutdown(ctx, nil) // for what was waiting for the server
-		c.http.close()
-		close(c.done)
-	})
-	<-c.done
+	c.close(c.endSession)
 	return nil
 }

@@ -416,6 +416,7 @@ func TestAServerWithoutSessionsAsksNothing(t *testing.T) {
 func TestANotificationSaysWhatItIs(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newFakeServer(t, func(w *rawResponse, r *sentRequest) { w.status(400, "", "") })
+		s.wild = true // this one is a server's to send
 		c := s.connect(streamable.ClientOptions{})
 		require.NoError(t, c.Notify(t.Context(), &mcp.ProgressNotification{ProgressToken: wire.IntToken(1)}))
 		h := s.find("POST notifications/progress").Header

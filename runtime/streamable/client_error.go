@@ -62,7 +62,7 @@ func (e *HTTPError) passing() bool {
 	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly, http.StatusTooManyRequests:
 		return true
 	}
-	return e.Status >= 500
+	return e.Status >= 500 && e.Status != http.StatusNotImplemented
 }
 
 // excerptSize is how much of a body an error shows.

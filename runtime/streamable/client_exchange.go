@@ -77,7 +77,7 @@ func (x *clientExchange) receive(res *http.Response) error {
 			return err
 		}
 	}
-	x.origin.Transport = peer.NewTransport(clientKind, true, res.Header, "")
+	x.origin.Transport = peer.NewTransport(Kind, true, res.Header, "")
 	x.origin.Admit = x.admit
 	switch kind := mediaType(res.Header); {
 	case res.StatusCode == http.StatusAccepted || res.StatusCode == http.StatusNoContent:
@@ -93,7 +93,7 @@ func (x *clientExchange) receive(res *http.Response) error {
 
 // body takes the answer out of a body of JSON.
 func (x *clientExchange) body(res *http.Response) error {
-	p := newEventBuffer()
+	p := newBuffer()
 	if err := x.client.http.readAll(p, res); err != nil {
 		p.free()
 		return fmt.Errorf("%w: response: %w", ErrNoAnswer, err)
@@ -141,11 +141,11 @@ const lingering = time.Second
 func (x *clientExchange) linger(res *http.Response) {
 	x.client.state.leave(x)
 	defer time.AfterFunc(lingering, x.cancel).Stop()
-	_, _ = io.CopyN(io.Discard, res.Body, eventKept)
+	_, _ = io.CopyN(io.Discard, res.Body, mostKept)
 }
 
 // deliver hands a message to the dispatcher.
-func (x *clientExchange) deliver(p *eventBuffer) {
+func (x *clientExchange) deliver(p *buffer) {
 	o := x.origin
 	o.Release = p.done
 	x.client.conn.Deliver(x.outer, p.b, o)

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strings"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/dispatch"
@@ -12,44 +11,15 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// The headers that the protocol has a say in, in the form of http.Header.
-const (
-	headerAccept      = "Accept"
-	headerContentType = "Content-Type"
-	headerVersion     = "Mcp-Protocol-Version"
-	headerSession     = "Mcp-Session-Id"
-	headerMethod      = "Mcp-Method"
-	headerName        = "Mcp-Name"
-	headerLastEvent   = "Last-Event-Id"
-)
-
+// protocolHeaders are those that a caller cannot set.
 var protocolHeaders = []string{
 	headerAccept, headerContentType, headerVersion, headerSession, headerMethod, headerName, headerLastEvent,
 	"Connection", "Content-Encoding", "Content-Length", "Transfer-Encoding",
 }
 
-const (
-	mediaJSON   = "application/json"
-	mediaEvents = "text/event-stream"
-)
-
-// Values that many requests share. They are not to be changed.
-var (
-	valueJSON       = []string{mediaJSON}
-	valueEvents     = []string{mediaEvents}
-	valueEitherKind = []string{mediaJSON + ", " + mediaEvents}
-)
-
 // firstWithVersion is the revision since which sessions name their revision in
 // a header.
 var firstWithVersion = mcp.Revision20250618
-
-// handshakeRevision tells whether a session of the revision begins with
-// initialize. So it is taken to be where the revision is not known.
-func handshakeRevision(r wire.Revision) bool {
-	i := r.Index()
-	return i < 0 || i < len(mcp.Revisions) && mcp.Revisions[i].Handshake
-}
 
 // sessionHeader says which session a request belongs to.
 func (s clientSession) sessionHeader(h http.Header) {
@@ -144,10 +114,4 @@ func (b *clientBody) param(d *wire.Decoder, name string) {
 	default:
 		d.Skip()
 	}
-}
-
-// mediaType returns the type of a response's body, without parameters.
-func mediaType(h http.Header) string {
-	kind, _, _ := strings.Cut(h.Get(headerContentType), ";")
-	return strings.ToLower(strings.TrimSpace(kind))
 }

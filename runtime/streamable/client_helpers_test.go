@@ -16,6 +16,7 @@ import (
 	"testing/synctest"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/mcptest"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/streamable"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -25,15 +26,17 @@ import (
 // fakeURL is where the servers of these tests are.
 const fakeURL = "http://server.test/mcp"
 
-// clientPipes is a network of one server. All of it works in a bubble of package
+// pipes is a network of one server. All of it works in a bubble of package
 // synctest, which also fails the test if a goroutine is left.
-type clientPipes struct {
+type pipes struct {
 	incoming chan net.Conn
 	done     chan struct{}
 	once     sync.Once
 }
 
-func (p *clientPipes) Accept() (net.Conn, error) {
+func newPipes() *pipes { return &pipes{incoming: make(chan net.Conn), done: make(chan struct{})} }
+
+func (p *pipes) Accept() (net.Conn, error) {
 	select {
 	case c := <-p.incoming:
 		return c, nil
@@ -42,10 +45,10 @@ func (p *clientPipes) Accept() (net.Conn, error) {
 	}
 }
 
-func (p *clientPipes) Close() error   { p.once.Do(func() { close(p.done) }); return nil }
-func (p *clientPipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipes"} }
+func (p *pipes) Close() error   { p.once.Do(func() { close(p.done) }); return nil }
+func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipes"} }
 
-func (p *clientPipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	ours, theirs := net.Pipe()
 	select {
 	case p.incoming <- theirs:
@@ -84,7 +87,8 @@ func (r *sentRequest) String() string {
 type fakeServer struct {
 	t      *testing.T
 	client *http.Client
-	net    *clientPipes
+	wild   bool // what its client says is not judged
+	net    *pipes
 	serve  func(w *rawResponse, r *sentRequest)
 
 	mu  sync.Mutex
@@ -94,7 +98,7 @@ type fakeServer struct {
 // newFakeServer starts a server. It runs until the test ends.
 func newFakeServer(t *testing.T, serve func(w *rawResponse, r *sentRequest)) *fakeServer {
 	t.Helper()
-	s := &fakeServer{t: t, serve: serve, net: &clientPipes{incoming: make(chan net.Conn), done: make(chan struct{})}}
+	s := &fakeServer{t: t, serve: serve, net: newPipes()}
 	transport := &http.Transport{DialContext: s.net.dial}
 	s.client = &http.Client{Transport: transport}
 	h := &http.Server{Handler: s, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0)}
@@ -105,6 +109,17 @@ func newFakeServer(t *testing.T, serve func(w *rawResponse, r *sentRequest)) *fa
 		synctest.Wait()
 	})
 	return s
+}
+
+// clientFails fails a test for what its client says; what the server says wrong
+// is what many of these tests are about.
+func clientFails(t *testing.T) func(*mcptest.Violation) {
+	fail := mcptest.Fail(t)
+	return func(v *mcptest.Violation) {
+		if v.From == mcptest.FromClient {
+			fail(v)
+		}
+	}
 }
 
 func (s *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -235,7 +250,11 @@ func (s *fakeServer) connect(opts streamable.ClientOptions) *streamable.Client {
 	if opts.Dispatch.Logger == nil {
 		opts.Dispatch.Logger = slog.New(slog.DiscardHandler)
 	}
-	opts.HTTPClient = s.client
+	judged := *s.client
+	if !s.wild {
+		judged.Transport = mcptest.TapTransport(clientFails(s.t), judged.Transport)
+	}
+	opts.HTTPClient = &judged
 	c := streamable.NewClient(fakeURL, &opts)
 	s.t.Cleanup(func() { require.NoError(s.t, c.Close()) })
 	return c

@@ -156,7 +156,7 @@ func (h *clientHTTP) do(req *http.Request, id wire.RequestID) (*http.Response, e
 // refusal is the error of a response without success.
 func (h *clientHTTP) refusal(req *http.Request, res *http.Response, id wire.RequestID) error {
 	e := &HTTPError{Method: req.Method, URL: display(req.URL), Status: res.StatusCode, Header: res.Header}
-	body := newEventBuffer()
+	body := newBuffer()
 	defer body.free()
 	_ = h.readAll(body, res) // as far as it goes
 	e.Body = excerpt(body.b)
@@ -166,30 +166,14 @@ func (h *clientHTTP) refusal(req *http.Request, res *http.Response, id wire.Requ
 	return e
 }
 
-var errBodyTooLong = errors.New("body is too long")
-
 // readAll appends the body of a response to p.
-func (h *clientHTTP) readAll(p *eventBuffer, res *http.Response) error {
+func (h *clientHTTP) readAll(p *buffer, res *http.Response) error {
 	if n := res.ContentLength; n > int64(h.most) {
-		return errBodyTooLong
+		return errTooLong
 	} else if n >= int64(cap(p.b)) {
 		p.b = make([]byte, 0, n+1) // one more, to see the end
 	}
-	for {
-		if len(p.b) == cap(p.b) {
-			p.b = append(p.b, 0)[:len(p.b)]
-		}
-		n, err := res.Body.Read(p.b[len(p.b):cap(p.b)])
-		p.b = p.b[:len(p.b)+n]
-		switch {
-		case len(p.b) > h.most:
-			return errBodyTooLong
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return err
-		}
-	}
+	return p.readAll(res.Body, h.most)
 }
 
 // tell makes a request whose response says no more than that it was accepted.
@@ -204,7 +188,7 @@ func (h *clientHTTP) tell(req *http.Request, end context.Context, patience time.
 	}
 	defer res.Body.Close()
 	if mediaType(res.Header) != mediaEvents { // which may go on for ever
-		_, _ = io.CopyN(io.Discard, res.Body, eventKept) // a connection whose response was read can be used again
+		_, _ = io.CopyN(io.Discard, res.Body, mostKept) // a connection whose response was read can be used again
 	}
 	return nil
 }

@@ -149,7 +149,7 @@ func (l *clientListener) open() error {
 			ev.data.free()
 		default:
 			c.conn.Deliver(c.life, ev.data.b, dispatch.Origin{
-				Transport: peer.NewTransport(clientKind, true, res.Header, ""),
+				Transport: peer.NewTransport(Kind, true, res.Header, ""),
 				Admit:     noAnswers,
 				Release:   ev.data.done,
 			})

@@ -44,7 +44,6 @@ type ClientOptions struct {
 }
 
 const (
-	clientKind        = "streamable-http"
 	defaultMostBytes  = 16 << 20
 	defaultOneWayTime = 60 * time.Second
 )
@@ -64,7 +63,7 @@ func (o *ClientOptions) complete() ClientOptions {
 		d.Logger = slog.Default()
 	}
 	if d.Transport == nil {
-		d.Transport = peer.NewTransport(clientKind, true, nil, "")
+		d.Transport = peer.NewTransport(Kind, true, nil, "")
 	}
 	full.Backoff = full.Backoff.complete()
 	return full

@@ -23,21 +23,11 @@ import (
 // *[peer.ClosedError], OnLost of the options is told, and all that is left is
 // to close the client.
 type LegacySSEClient struct {
-	opts  ClientOptions
-	to    *url.URL
-	bad   error // of the URL
-	http  *clientHTTP
-	conn  *dispatch.Conn
-	state clientState
+	clientCore
 
 	open     sync.Once     // for the stream
 	ready    chan struct{} // closed when the endpoint is known
 	endpoint *url.URL
-
-	life context.Context // ends when the client is closed
-	end  context.CancelFunc
-	once sync.Once
-	done chan struct{} // closed when nothing is left
 }
 
 // NewLegacySSEClient returns a client of the server whose stream is at a URL.
@@ -45,11 +35,8 @@ type LegacySSEClient struct {
 // closed. Of the options, those about sessions and headers of tools mean
 // nothing.
 func NewLegacySSEClient(serverURL string, opts *ClientOptions) *LegacySSEClient {
-	c := &LegacySSEClient{opts: opts.complete(), ready: make(chan struct{}), done: make(chan struct{})}
-	c.to, c.bad = parseEndpoint(serverURL)
-	c.life, c.end = context.WithCancel(context.Background())
-	c.http = newClientHTTP(&c.opts)
-	c.conn = dispatch.New(legacyWriter{c}, &c.opts.Dispatch)
+	c := &LegacySSEClient{ready: make(chan struct{})}
+	c.begin(serverURL, opts, legacyWriter{c})
 	return c
 }
 
@@ -76,18 +63,7 @@ func (c *LegacySSEClient) Done() <-chan struct{} { return c.done }
 // contexts end. It waits until nothing is left. It may be called more than once,
 // always returns nil, and must not be called by a handler.
 func (c *LegacySSEClient) Close() error {
-	c.once.Do(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), clientGoodbye)
-		defer cancel()
-		c.conn.Shutdown(ctx, nil)
-		c.state.close()
-		c.end()
-		c.state.tasks.Wait()
-		c.conn.Shutdown(ctx, nil) // for what was waiting for the server
-		c.http.close()
-		close(c.done)
-	})
-	<-c.done
+	c.close(nil) // there is no other session than the stream
 	return nil
 }
 
@@ -189,7 +165,7 @@ func (c *LegacySSEClient) event(ev event, res *http.Response) error {
 	switch ev.name {
 	case eventMessage:
 		c.conn.Deliver(c.life, ev.data.b, dispatch.Origin{
-			Transport: peer.NewTransport(clientKind, true, res.Header, ""),
+			Transport: peer.NewTransport(Kind, true, res.Header, ""),
 			Release:   ev.data.done,
 		})
 		return nil

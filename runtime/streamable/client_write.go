@@ -35,7 +35,7 @@ func (w clientWriter) WriteEnvelope(ctx context.Context, e dispatch.Envelope, da
 	if e.Revision.Index() < 0 || e.Method == "" {
 		e.Revision = session.revision
 	}
-	alone := e.Method != mcp.MethodInitialize && !handshakeRevision(e.Revision)
+	alone := e.Method != mcp.MethodInitialize && !hasHandshake(e.Revision)
 	if alone {
 		session = clientSession{}
 	}

@@ -17,6 +17,21 @@
 //		log.Fatal(streamable.NewServer("localhost:8080", nil).ListenAndServe())
 //	}
 //
+// And of a client:
+//
+//	client := streamable.NewClient("http://127.0.0.1:8080/mcp", nil)
+//	defer client.Close()
+//	res, err := peer.SendRequest(ctx, client, &mcp.InitializeRequest{…})
+//	if err != nil {
+//		return err
+//	}
+//	revision, _ := mcp.ParseRevision(res.ProtocolVersion)
+//	client.Settle(revision)
+//	client.Notify(ctx, &mcp.InitializedNotification{})
+//	tools, err := peer.SendRequest(ctx, client, &mcp.ListToolsRequest{})
+//
+// Packages mcpserver and mcpclient make both of them shorter.
+//
 // # One endpoint
 //
 // A [Handler] serves all revisions at one URL. The header MCP-Protocol-Version

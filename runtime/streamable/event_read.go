@@ -18,7 +18,7 @@ var errEventTooLong = errors.New("event is too long")
 // event is one event of a stream that has data.
 type event struct {
 	name string // "message" where the stream does not say
-	data *eventBuffer
+	data *buffer
 }
 
 const (
@@ -49,7 +49,7 @@ type eventReader struct {
 	name  string
 	id    string
 	hasID bool
-	data  *eventBuffer
+	data  *buffer
 	lines int // of data
 	long  bool
 	any   bool // it has a line
@@ -226,7 +226,7 @@ func (e *eventReader) add(part []byte) {
 		return
 	}
 	if e.data == nil {
-		e.data = newEventBuffer()
+		e.data = newBuffer()
 	}
 	if len(e.data.b)+len(part) > e.most {
 		e.long = true

@@ -11,22 +11,22 @@ import (
 // time.
 type eventWriter struct {
 	w       http.ResponseWriter
-	control *http.ResponseController
+	control http.ResponseController
 	timeout time.Duration // of a write, negative is none
 }
 
 // openEvents begins a stream of events as the response to a request.
 func openEvents(w http.ResponseWriter, timeout time.Duration) *eventWriter {
 	h := w.Header()
-	h["Content-Type"] = headerEvents
-	h["Cache-Control"] = headerNoCache
-	h["X-Accel-Buffering"] = headerNo // a proxy is to pass events on as they come
-	return &eventWriter{w: w, control: http.NewResponseController(w), timeout: timeout}
+	h[headerContentType] = valueEvents
+	h["Cache-Control"] = valueNoCache
+	h["X-Accel-Buffering"] = valueNo // a proxy is to pass events on as they come
+	return &eventWriter{w: w, control: *http.NewResponseController(w), timeout: timeout}
 }
 
 // message writes a message as an event. The id may be empty.
 func (o *eventWriter) message(id string, data []byte) error {
-	buf := newHandlerBuffer()
+	buf := newBuffer()
 	defer buf.free()
 	if id != "" {
 		buf.b = append(append(append(buf.b, "id: "...), id...), '\n')

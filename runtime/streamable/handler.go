@@ -9,13 +9,6 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
-	"github.com/mcpwright/mcp/runtime/wire"
-)
-
-// The headers of the transport, as [http.Header] spells them.
-const (
-	sessionHeader   = "Mcp-Session-Id"
-	lastEventHeader = "Last-Event-Id"
 )
 
 // ErrClosing is why the context of a handler ends when its [Handler] shuts down.
@@ -30,6 +23,7 @@ type Handler struct {
 	loops    bool // the kernel has revisions with a handshake
 	sessions sessionTable
 	work     work
+	pulses   pulses
 }
 
 // NewHandler returns the handler of an endpoint. Nil as options is the default.
@@ -59,7 +53,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // namesHandshake tells whether a request is in a revision with a handshake. The
 // oldest of them do not say so.
 func namesHandshake(header http.Header) bool {
-	switch values := header[connection.HeaderVersion]; len(values) {
+	switch values := header[headerVersion]; len(values) {
 	case 0:
 		return true
 	case 1:
@@ -69,18 +63,8 @@ func namesHandshake(header http.Header) bool {
 	return false
 }
 
-func hasHandshake(r wire.Revision) bool { return mcp.Revisions[r.Index()].Handshake }
-
-// principal names who sends the request.
-func (h *Handler) principal(r *http.Request) string {
-	if h.opts.Principal == nil {
-		return ""
-	}
-	return h.opts.Principal(r)
-}
-
 // body reads the body of a POST, and what the client takes as an answer.
-func (h *Handler) body(r *http.Request) (*handlerBuffer, accepted, *refusal) {
+func (h *Handler) body(r *http.Request) (*buffer, accepted, *refusal) {
 	takes := acceptedBy(r.Header)
 	if !sendsJSON(r.Header) {
 		return nil, takes, refuse(http.StatusUnsupportedMediaType, "Invalid request: the body has to be application/json")
@@ -103,8 +87,9 @@ const farewell = 5 * time.Second
 
 // Shutdown stops serving. New requests are refused, streams that only wait end
 // in order, and what is being handled may finish until ctx ends; then it is
-// cancelled. Sessions end last. The error is that of ctx where something had to
-// be cancelled.
+// cancelled, and left behind if it does not heed that within five seconds.
+// Sessions end last. The error is that of ctx where something had to be
+// cancelled.
 //
 // It is usually called before that of the [http.Server], which waits for
 // streams as long as they last.

@@ -9,15 +9,6 @@ import (
 	"strings"
 )
 
-// Values that many responses have. They are shared and must not change.
-var (
-	headerJSON    = []string{"application/json"}
-	headerEvents  = []string{"text/event-stream"}
-	headerNoCache = []string{"no-cache"}
-	headerNo      = []string{"no"}
-	headerSoon    = []string{"1"}
-)
-
 // door lets requests in by where they come from and where they are going.
 type door struct {
 	hosts, origins []string
@@ -99,7 +90,7 @@ type accepted struct{ json, events bool }
 
 // acceptedBy reads the Accept headers. None at all accepts everything.
 func acceptedBy(header http.Header) accepted {
-	values := header["Accept"]
+	values := header[headerAccept]
 	if len(values) == 0 {
 		return accepted{true, true}
 	}
@@ -113,8 +104,8 @@ func acceptedBy(header http.Header) accepted {
 			if refused(params) {
 				continue
 			}
-			a.json = a.json || kind == "*/*" || strings.EqualFold(kind, "application/json") || strings.EqualFold(kind, "application/*")
-			a.events = a.events || kind == "*/*" || strings.EqualFold(kind, "text/event-stream") || strings.EqualFold(kind, "text/*")
+			a.json = a.json || kind == "*/*" || strings.EqualFold(kind, mediaJSON) || strings.EqualFold(kind, "application/*")
+			a.events = a.events || kind == "*/*" || strings.EqualFold(kind, mediaEvents) || strings.EqualFold(kind, "text/*")
 		}
 	}
 	return a
@@ -135,10 +126,10 @@ func refused(params string) bool {
 
 // sendsJSON tells whether a body is said to be JSON.
 func sendsJSON(header http.Header) bool {
-	values := header["Content-Type"]
+	values := header[headerContentType]
 	if len(values) != 1 {
 		return false
 	}
 	kind, _, _ := strings.Cut(values[0], ";")
-	return strings.EqualFold(strings.TrimSpace(kind), "application/json")
+	return strings.EqualFold(strings.TrimSpace(kind), mediaJSON)
 }

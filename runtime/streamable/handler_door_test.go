@@ -105,8 +105,10 @@ func TestABodyIsJSONOfBoundedLength(t *testing.T) {
 // neverEnding is a body without an end.
 type neverEnding struct{}
 
-func (*neverEnding) Read(b []byte) (int, error) { return copy(b, "          "), nil }
+func (*neverEnding) Read(b []byte) (int, error) { return copy(b, spaces), nil }
 func (*neverEnding) Close() error               { return nil }
+
+var spaces = strings.Repeat(" ", 64<<10)
 
 func TestALongBodyWithinTheLimitIsFine(t *testing.T) {
 	e := serve(t, nil, nil)

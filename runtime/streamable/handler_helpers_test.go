@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/mcptest"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/streamable"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -89,7 +89,7 @@ func serveKernel(t *testing.T, k *connection.Kernel, opts *streamable.Options) *
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	h := streamable.NewHandler(k, opts)
-	server := httptest.NewServer(h)
+	server := httptest.NewServer(judged(t, h))
 	e := &endpoint{t: t, url: server.URL, handler: h, client: &http.Client{Transport: &http.Transport{}}}
 	t.Cleanup(func() {
 		h.Close()
@@ -97,6 +97,17 @@ func serveKernel(t *testing.T, k *connection.Kernel, opts *streamable.Options) *
 		server.Close()
 	})
 	return e
+}
+
+// judged has what the server says judged by the schema of the revision in force.
+// What the client says wrong is what most of these tests are about.
+func judged(t *testing.T, h http.Handler) http.Handler {
+	fail := mcptest.Fail(t)
+	return mcptest.TapHandler(func(v *mcptest.Violation) {
+		if v.From == mcptest.FromServer {
+			fail(v)
+		}
+	}, h)
 }
 
 // headers are lines of headers that replace those of a request that has all it
@@ -385,39 +396,6 @@ func wrapped(t *testing.T, h http.Handler) string {
 	return server.URL
 }
 
-// memory is a listener whose connections are in memory, so that time is that of
-// the test.
-type memory struct {
-	conns  chan net.Conn
-	closed chan struct{}
-}
-
-func (m *memory) Accept() (net.Conn, error) {
-	select {
-	case c := <-m.conns:
-		return c, nil
-	case <-m.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (m *memory) Close() error {
-	close(m.closed)
-	return nil
-}
-
-func (m *memory) Addr() net.Addr { return &net.UnixAddr{Name: "memory"} }
-
-func (m *memory) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	near, far := net.Pipe()
-	select {
-	case m.conns <- far:
-		return near, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
 // serveInBubble runs a test against a server in memory, with a clock that stands still
 // while anything happens.
 func serveInBubble(t *testing.T, tools map[string]tool, opts *streamable.Options, test func(t *testing.T, e *endpoint)) {
@@ -428,7 +406,7 @@ func serveInBubble(t *testing.T, tools map[string]tool, opts *streamable.Options
 		}
 		opts.Logger = slog.New(slog.DiscardHandler)
 		h := streamable.NewHandler(newKernel(tools), opts)
-		e, stop := inMemory(t, h, h.Close)
+		e, stop := inMemory(t, judged(t, h), h.Close)
 		defer stop()
 		e.handler = h
 		test(t, e)
@@ -437,7 +415,7 @@ func serveInBubble(t *testing.T, tools map[string]tool, opts *streamable.Options
 
 // inMemory serves a handler in memory.
 func inMemory(t *testing.T, h http.Handler, end func() error) (e *endpoint, stop func()) {
-	m := &memory{make(chan net.Conn), make(chan struct{})}
+	m := newPipes()
 	server := streamable.NewServer("", h)
 	go server.Serve(m) // ends with the server
 	e = &endpoint{t: t, url: "http://memory/old/sse", client: &http.Client{Transport: &http.Transport{DialContext: m.dial}}, still: true}

@@ -48,8 +48,8 @@ type legacySession struct {
 	conn      *connection.Connection
 	cancel    context.CancelCauseFunc // of the stream
 
-	mu  sync.Mutex
-	out *eventWriter
+	mu  turn         // held while something is written
+	out *eventWriter // nil when the stream has ended
 }
 
 // ServeHTTP implements [http.Handler].
@@ -69,13 +69,6 @@ func (h *LegacySSEHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (h *LegacySSEHandler) principal(r *http.Request) string {
-	if h.opts.Principal == nil {
-		return ""
-	}
-	return h.opts.Principal(r)
-}
-
 // stream serves a session from its begin to its end.
 func (h *LegacySSEHandler) stream(w http.ResponseWriter, r *http.Request) *refusal {
 	if !acceptedBy(r.Header).events {
@@ -85,7 +78,7 @@ func (h *LegacySSEHandler) stream(w http.ResponseWriter, r *http.Request) *refus
 		return &refusal{status: http.StatusServiceUnavailable, err: errClosing}
 	}
 	defer h.work.part()
-	principal := h.principal(r)
+	principal := h.opts.caller(r)
 	if !h.sessions.reserve(principal) {
 		return &refusal{status: http.StatusServiceUnavailable, err: errTooManySessions}
 	}
@@ -198,7 +191,7 @@ func (h *LegacySSEHandler) post(w http.ResponseWriter, r *http.Request) *refusal
 	h.mu.Lock()
 	s := h.open[r.URL.Query().Get("sessionId")]
 	h.mu.Unlock()
-	if s == nil || s.principal != h.principal(r) {
+	if s == nil || s.principal != h.opts.caller(r) {
 		return refuse(http.StatusNotFound, "Invalid request: there is no such session")
 	}
 	buf, no := readBody(r, h.opts.MaxBody)
@@ -207,7 +200,7 @@ func (h *LegacySSEHandler) post(w http.ResponseWriter, r *http.Request) *refusal
 	}
 	s.dispatch.Deliver(context.WithoutCancel(r.Context()), buf.b, dispatch.Origin{
 		Transport: &Transport{Transport: peer.NewTransport(Kind, true, r.Header, s.principal), request: r},
-		Release:   buf.free,
+		Release:   buf.done,
 	})
 	w.WriteHeader(http.StatusAccepted)
 	return nil

@@ -119,6 +119,14 @@ func (o *Options) complete() Options {
 	return full
 }
 
+// caller names who sends a request.
+func (o *Options) caller(r *http.Request) string {
+	if o.Principal == nil {
+		return ""
+	}
+	return o.Principal(r)
+}
+
 // fill sets a value that is not set.
 func fill[T int | time.Duration](v *T, byDefault T) {
 	if *v == 0 {

@@ -7,8 +7,8 @@ import (
 	"sync"
 
 	"github.com/mcpwright/mcp/generated/mcp"
-	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/internal/lazy"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -40,7 +40,7 @@ func (h *Handler) servePerRequest(w http.ResponseWriter, r *http.Request) {
 
 // servePerRequestNote handles a notification. Nobody learns what became of it.
 func (h *Handler) servePerRequestNote(w http.ResponseWriter, r *http.Request, m *wire.Message) {
-	if name := r.Header.Get(connection.HeaderVersion); !h.serves(name) {
+	if name := r.Header.Get(headerVersion); !h.serves(name) {
 		unsupported := &mcp.UnsupportedProtocolVersionError{Requested: name, Supported: h.revisions()}
 		(&refusal{status: http.StatusBadRequest, err: peer.AsError(unsupported)}).write(w, true)
 		return
@@ -84,7 +84,7 @@ type post struct {
 	transport Transport
 	frame     wire.Frame
 	listens   bool
-	cancel    context.CancelCauseFunc
+	ctx       lazy.Context
 
 	reports  sync.Mutex // held while a report is judged and sent, before the response's
 	reported bool
@@ -92,9 +92,10 @@ type post struct {
 }
 
 func (h *Handler) newPost(w http.ResponseWriter, r *http.Request, m *wire.Message, takes accepted) *post {
-	p := &post{handler: h, response: response{w: w, opts: &h.opts, takes: takes}, listens: m.Method == mcp.MethodSubscriptionsListen}
-	p.frame.Revision, _ = mcp.ParseRevision(r.Header.Get(connection.HeaderVersion))
-	p.transport = Transport{Transport: peer.NewTransport(Kind, false, r.Header, h.principal(r)), request: r}
+	p := &post{handler: h, response: response{w: w, opts: &h.opts, takes: takes, pulses: &h.pulses}, listens: m.Method == mcp.MethodSubscriptionsListen}
+	p.frame.Revision, _ = mcp.ParseRevision(r.Header.Get(headerVersion))
+	p.transport = Transport{Transport: peer.NewTransport(Kind, false, r.Header, h.opts.caller(r)), request: r}
+	p.ctx.Context = r.Context()
 	p.in = peer.Inbound{
 		Method:    m.Method,
 		ID:        m.ID,
@@ -114,22 +115,21 @@ func (h *Handler) servePost(w http.ResponseWriter, r *http.Request, m *wire.Mess
 		return
 	}
 	p.takes.events = takes.events && (p.listens || !h.opts.JSONOnly)
-	ctx, cancel := context.WithCancelCause(r.Context())
-	defer cancel(nil)
-	p.cancel, p.broken = cancel, cancel
+	p.ends = &p.ctx
+	defer p.ctx.Cancel(nil)
 	if no := h.work.enter(p, &h.opts); no != nil {
 		no.of(m.ID).write(w, true)
 		return
 	}
 	defer h.work.leave(p)
 	p.begin()
-	p.serve(ctx)
+	p.serve(&p.ctx)
 }
 
 // serve calls the handler and answers with what it returns, also where it ends
 // the goroutine.
 func (p *post) serve(ctx context.Context) {
-	buf := newHandlerBuffer()
+	buf := newBuffer()
 	defer buf.free()
 	status, err := http.StatusOK, errExited
 	defer func() {
@@ -161,7 +161,7 @@ func (p *post) Call(_ context.Context, req peer.Message, _ wire.Value, _ ...peer
 
 // Notify implements [peer.Outbound].
 func (p *post) Notify(ctx context.Context, n peer.Notification, _ ...peer.CallOption) error {
-	buf := newHandlerBuffer()
+	buf := newBuffer()
 	defer buf.free()
 	var err error
 	if buf.b, err = wire.AppendNotification(buf.b, &p.frame, n.Method(), n); err != nil {

@@ -3,10 +3,10 @@ package streamable
 import (
 	"context"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/internal/lazy"
 )
 
 // response is the HTTP response to one POST. Whether it is one JSON document or
@@ -18,10 +18,11 @@ type response struct {
 	takes  accepted
 	opens  *session // that begins with this response, nil for most
 	stream *stream  // that keeps what is sent, nil where nothing is kept
-	timer  *time.Timer
-	broken func(error) // told when the client can no longer be written to; may be nil
+	pulses *pulses
+	pulse  *pulse
+	ends   *lazy.Context // with the client; nil where handling goes on without it
 
-	mu    sync.Mutex // held while something is written
+	mu    turn // held while something is written
 	phase phase
 	out   *eventWriter
 }
@@ -42,22 +43,26 @@ func (p *response) begin() {
 		return
 	}
 	p.mu.Lock()
-	p.timer = time.AfterFunc(p.opts.KeepAlive, p.tick)
-	p.mu.Unlock()
+	defer p.mu.Unlock()
+	p.pulse = p.pulses.start(p, p.opts.KeepAlive)
 }
 
-// tick sends something without meaning.
-func (p *response) tick() {
-	p.mu.Lock()
+// tick sends something without meaning. It returns whether to come back. While
+// something else is written the response is not silent, and a client that does
+// not read is not to keep anybody waiting.
+func (p *response) tick() (again bool) {
+	if !p.mu.TryLock() {
+		return true
+	}
 	defer p.mu.Unlock()
 	if p.phase > streaming || !p.open() || p.phase != streaming {
-		return
+		return false
 	}
 	if err := p.out.comment(); err != nil {
 		p.lose(err)
-		return
+		return false
 	}
-	p.timer.Reset(p.opts.KeepAlive)
+	return true
 }
 
 // send sends a message that precedes the answer. The error is that of a message
@@ -111,7 +116,7 @@ func (p *response) open() bool {
 func (p *response) announce() {
 	if p.opens != nil {
 		p.opens.handler.sessions.add(p.opens)
-		p.w.Header()[sessionHeader] = []string{p.opens.id}
+		p.w.Header()[headerSession] = []string{p.opens.id}
 	}
 }
 
@@ -188,16 +193,17 @@ func (p *response) detach() {
 }
 
 func (p *response) stop() {
-	if p.timer != nil {
-		p.timer.Stop()
+	if p.pulse != nil {
+		p.pulses.stop(p.pulse)
+		p.pulse = nil
 	}
 }
 
 // lose deals with a client that cannot be written to. The lock is held.
 func (p *response) lose(err error) {
 	p.detach()
-	if p.broken != nil {
-		p.broken(err)
+	if p.ends != nil {
+		p.ends.Cancel(err)
 	}
 }
 

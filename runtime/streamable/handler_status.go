@@ -69,7 +69,7 @@ func (no *refusal) of(id wire.RequestID) *refusal {
 func (no *refusal) write(w http.ResponseWriter, perRequest bool) {
 	switch no.status {
 	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
-		w.Header()["Retry-After"] = headerSoon
+		w.Header()["Retry-After"] = valueSoon
 	case http.StatusRequestEntityTooLarge:
 		w.Header().Set("Connection", "close") // the rest of the body is not worth reading
 	}
@@ -87,7 +87,7 @@ func (no *refusal) write(w http.ResponseWriter, perRequest bool) {
 // writeJSON writes a whole response.
 func writeJSON(w http.ResponseWriter, status int, data []byte) {
 	h := w.Header()
-	h["Content-Type"] = headerJSON
+	h[headerContentType] = valueJSON
 	if len(data) > 2048 { // of less net/http counts the bytes itself
 		h["Content-Length"] = []string{strconv.Itoa(len(data))}
 	}

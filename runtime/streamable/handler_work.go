@@ -104,7 +104,7 @@ func (w *work) close() {
 	w.closing = true
 	for p := range w.posts {
 		if p.listens {
-			p.cancel(ErrClosing)
+			p.ctx.Cancel(ErrClosing)
 		}
 	}
 }
@@ -114,7 +114,7 @@ func (w *work) cancel() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for p := range w.posts {
-		p.cancel(ErrClosing)
+		p.ctx.Cancel(ErrClosing)
 	}
 }
 

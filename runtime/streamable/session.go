@@ -22,9 +22,10 @@ type session struct {
 	alone     stream // what belongs to no request
 
 	mu       sync.Mutex // before those of the dispatcher
-	users    int        // HTTP requests, and what goes on without theirs
-	used     time.Time  // when the last of them left
-	calls    int        // of the connection's own channel, which are no use
+	users    int32      // HTTP requests, and what goes on without theirs
+	busy     int32      // uses of the dispatcher
+	used     time.Time  // when the last user left
+	drowsy   bool       // the dispatcher was not used for a while
 	isOver   bool
 	dispatch *dispatch.Conn // nil while the session sleeps
 	lastID   int64          // of the dispatcher before
@@ -61,7 +62,9 @@ func (s *session) frame(method string) *wire.Frame { return s.conn.Frame(method)
 
 // deliver has a message handled, unless it comes too late.
 func (s *session) deliver(ctx context.Context, m wire.Message, o dispatch.Origin) {
-	if d := s.awake(); d != nil {
+	d := s.borrow()
+	defer s.giveBack()
+	if d != nil {
 		d.DeliverMessage(ctx, m, o)
 	} else if o.Release != nil {
 		o.Release()

@@ -21,7 +21,7 @@ func (h *Handler) serveSessionGet(w http.ResponseWriter, r *http.Request) *refus
 	}
 	defer h.work.part()
 	f := follow{session: s, stream: &s.alone, w: w, r: r}
-	ids := r.Header[lastEventHeader]
+	ids := r.Header[headerLastEvent]
 	if len(ids) == 0 {
 		return f.fresh()
 	}
@@ -34,6 +34,7 @@ type follow struct {
 	stream  *stream // nil for one on which nothing comes any more
 	number  uint64
 	after   uint64 // the last event that the client has
+	turn    int    // at following the stream
 	w       http.ResponseWriter
 	r       *http.Request
 }
@@ -41,11 +42,11 @@ type follow struct {
 // fresh follows the stream that belongs to no request from where it was left:
 // what was never sent to anyone is still to come.
 func (f *follow) fresh() *refusal {
-	displaced, ok := f.stream.claim(false)
-	if !ok {
+	var ok bool
+	if f.turn, ok = f.stream.claim(false); !ok {
 		return refuse(http.StatusConflict, "Invalid request: the session has a stream already")
 	}
-	defer f.stream.release(displaced)
+	defer f.stream.release(f.turn)
 	last, delivered := f.stream.position()
 	f.after = delivered
 	if events, _ := f.events(); len(events) > 0 {
@@ -53,7 +54,7 @@ func (f *follow) fresh() *refusal {
 	} else {
 		f.after = last
 	}
-	f.run(displaced)
+	f.run()
 	return nil
 }
 
@@ -69,13 +70,11 @@ func (f *follow) resume(id string) *refusal {
 	if !complete || f.stream == nil && len(events) == 0 {
 		return refuse(http.StatusBadRequest, "Invalid request: what came after Last-Event-ID is not there any more")
 	}
-	if f.stream == nil {
-		f.run(nil)
-		return nil
+	if f.stream != nil {
+		f.turn, _ = f.stream.claim(true)
+		defer f.stream.release(f.turn)
 	}
-	displaced, _ := f.stream.claim(true)
-	defer f.stream.release(displaced)
-	f.run(displaced)
+	f.run()
 	return nil
 }
 
@@ -100,7 +99,7 @@ func (f *follow) events() (events []Event, complete bool) {
 
 // run sends what is there and what comes, until the stream or the client ends,
 // or another one follows the stream.
-func (f *follow) run(displaced <-chan struct{}) {
+func (f *follow) run() {
 	o := &f.session.handler.opts
 	out := openEvents(f.w, o.WriteTimeout)
 	f.w.WriteHeader(http.StatusOK)
@@ -124,8 +123,6 @@ func (f *follow) run(displaced <-chan struct{}) {
 			if out.comment() != nil {
 				return
 			}
-		case <-displaced:
-			return
 		case <-f.r.Context().Done():
 			return
 		}
@@ -138,7 +135,9 @@ func (f *follow) catchUp(out *eventWriter) (changed <-chan struct{}, more bool) 
 		var seq uint64
 		isOver := true
 		if f.stream != nil {
-			seq, isOver, changed = f.stream.state()
+			if seq, isOver, changed = f.stream.state(f.turn); changed == nil {
+				return nil, false
+			}
 		}
 		events, complete := f.events()
 		if !complete {

@@ -7,7 +7,6 @@ import (
 	"net/http"
 
 	"github.com/mcpwright/mcp/generated/mcp"
-	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/dispatch"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -41,15 +40,15 @@ func (h *Handler) serveSession(w http.ResponseWriter, r *http.Request) {
 
 // findSession finds the session of a request and begins a use of it.
 func (h *Handler) findSession(r *http.Request) (*session, *refusal) {
-	ids := r.Header[sessionHeader]
+	ids := r.Header[headerSession]
 	if len(ids) != 1 {
 		return nil, refuse(http.StatusBadRequest, "Invalid request: the header Mcp-Session-Id has to be there once")
 	}
-	s := h.sessions.use(ids[0], h.principal(r))
+	s := h.sessions.use(ids[0], h.opts.caller(r))
 	if s == nil {
 		return nil, refuse(http.StatusNotFound, "Invalid request: there is no such session")
 	}
-	if names := r.Header[connection.HeaderVersion]; len(names) > 0 && names[0] != s.conn.ProtocolVersion() && s.conn.InitializeAccepted() {
+	if names := r.Header[headerVersion]; len(names) > 0 && names[0] != s.conn.ProtocolVersion() && s.conn.InitializeAccepted() {
 		defer s.leave()
 		return nil, refuse(http.StatusBadRequest, "Unsupported protocol version: the session speaks "+s.conn.ProtocolVersion())
 	}
@@ -81,12 +80,12 @@ func (h *Handler) serveSessionPost(w http.ResponseWriter, r *http.Request) *refu
 
 // serveMessage serves one message. The buffer is taken over unless the message is
 // refused.
-func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request, m wire.Message, takes accepted, buf *handlerBuffer) *refusal {
+func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request, m wire.Message, takes accepted, buf *buffer) *refusal {
 	isRequest := m.Method != "" && !m.ID.IsZero()
 	if isRequest && namesOther(m.Params) {
 		return &refusal{status: http.StatusBadRequest, err: errOtherVersion}
 	}
-	opens := isRequest && m.Method == mcp.MethodInitialize && r.Header[sessionHeader] == nil
+	opens := isRequest && m.Method == mcp.MethodInitialize && r.Header[headerSession] == nil
 	s, no := h.sessionFor(r, &m, opens)
 	if no != nil {
 		return no
@@ -96,9 +95,8 @@ func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request, m wire.Me
 		if m.Method == mcp.MethodInitialized && s.id != "" {
 			h.kernel.Confirm(r.Context(), s.conn, m.Params) // requests may overtake it otherwise
 		}
-		s.deliver(context.WithoutCancel(r.Context()), m, dispatch.Origin{
-			Transport: h.sessionTransport(r, s, nil), Release: buf.free,
-		})
+		t := h.sessionTransport(r, s, nil)
+		s.deliver(context.WithoutCancel(r.Context()), m, dispatch.Origin{Transport: &t, Release: buf.done})
 		w.WriteHeader(http.StatusAccepted)
 		return nil
 	}
@@ -118,7 +116,7 @@ func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request, m wire.Me
 func (h *Handler) sessionFor(r *http.Request, m *wire.Message, opens bool) (*session, *refusal) {
 	switch {
 	case h.opts.Stateless:
-		s := h.newSession("", h.principal(r), versionOf(r.Header))
+		s := h.newSession("", h.opts.caller(r), versionOf(r.Header))
 		if m == nil || m.Method != mcp.MethodInitialize {
 			s.conn.State().SetInitialized()
 		}
@@ -127,7 +125,7 @@ func (h *Handler) sessionFor(r *http.Request, m *wire.Message, opens bool) (*ses
 	case !opens:
 		return h.findSession(r)
 	}
-	principal := h.principal(r)
+	principal := h.opts.caller(r)
 	if !h.sessions.reserve(principal) {
 		return nil, &refusal{status: http.StatusServiceUnavailable, err: errTooManySessions}
 	}
@@ -144,15 +142,15 @@ var errTooManySessions = &peer.Error{Code: mcp.CodeInternal, Message: "Too many 
 
 // versionOf is the revision of a request that belongs to no session yet.
 func versionOf(header http.Header) string {
-	if values := header[connection.HeaderVersion]; len(values) == 1 {
+	if values := header[headerVersion]; len(values) == 1 {
 		return values[0]
 	}
 	return mcp.Revision20250326.String()
 }
 
-func (h *Handler) sessionTransport(r *http.Request, s *session, p *response) *Transport {
+func (h *Handler) sessionTransport(r *http.Request, s *session, p *response) Transport {
 	canAsk := s.id != "" && (p == nil || p.takes.events)
-	return &Transport{Transport: peer.NewTransport(Kind, canAsk, r.Header, s.principal), request: r, answer: p}
+	return Transport{Transport: peer.NewTransport(Kind, canAsk, r.Header, s.principal), request: r, answer: p}
 }
 
 // serveSessionDelete ends a session.

@@ -16,12 +16,12 @@ type sessionPost struct {
 	response
 	kept      stream
 	session   *session
-	transport *Transport
+	transport Transport
 }
 
 func (s *session) newPost(w http.ResponseWriter, r *http.Request, takes accepted) *sessionPost {
 	o := &s.handler.opts
-	p := &sessionPost{session: s, response: response{w: w, opts: o, takes: takes}}
+	p := &sessionPost{session: s, response: response{w: w, opts: o, takes: takes, pulses: &s.handler.pulses}}
 	if s.replays() && s.conn.InitializeAccepted() {
 		p.stream = &p.kept
 		p.kept.session, p.kept.response = s, &p.response
@@ -35,8 +35,8 @@ func (s *session) newPost(w http.ResponseWriter, r *http.Request, takes accepted
 
 // serve has the request handled and returns when the response is complete, or
 // goes on without this request.
-func (p *sessionPost) serve(ctx context.Context, m wire.Message, buf *handlerBuffer) {
-	origin := dispatch.Origin{Transport: p.transport, Back: p, Release: buf.free}
+func (p *sessionPost) serve(ctx context.Context, m wire.Message, buf *buffer) {
+	origin := dispatch.Origin{Transport: &p.transport, Back: p, Release: buf.done}
 	p.begin()
 	if p.kept.parted == nil {
 		p.deliver(context.WithoutCancel(ctx), m, origin)

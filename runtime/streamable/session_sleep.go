@@ -9,8 +9,9 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// A session that nobody uses sleeps: it gives its dispatcher away, which is more
-// than half of its memory, and gets another one when it is used again.
+// A session whose dispatcher is not used sleeps: it gives that away, which is
+// more than half of its memory, and gets another one when there is something to
+// do again. Following a stream is no such use.
 
 // enter begins a use of the session.
 func (s *session) enter() {
@@ -35,29 +36,53 @@ func (s *session) idleSince() (since time.Time, idle bool) {
 	return s.used, s.users == 0
 }
 
-// awake returns the session's dispatcher, nil where the session is over and has
-// none. It stays the same during a use, and during a call.
-func (s *session) awake() *dispatch.Conn {
+// borrow begins a use of the session's dispatcher, which stays the same until
+// giveBack. It is nil where the session is over and has none.
+func (s *session) borrow() *dispatch.Conn {
+	d, woken := s.wake()
+	if woken && s.id != "" {
+		s.handler.sessions.watch(s)
+	}
+	return d
+}
+
+func (s *session) wake() (d *dispatch.Conn, woken bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.busy++
+	s.drowsy = false
 	if s.dispatch == nil && !s.isOver {
 		d := s.handler.opts.Dispatch
 		d.Handler, d.Frame, d.Client, d.LastID = s, s.frame, false, s.lastID
-		s.dispatch = dispatch.New(s, &d)
+		s.dispatch, woken = dispatch.New(s, &d), true
 	}
-	return s.dispatch
+	return s.dispatch, woken
 }
 
-// sleep gives the dispatcher away if nobody needs it.
-func (s *session) sleep() {
+// giveBack ends a use of the dispatcher.
+func (s *session) giveBack() {
+	s.mu.Lock()
+	s.busy--
+	s.mu.Unlock()
+}
+
+// sleep gives the dispatcher away if nobody has used it since the last time
+// that somebody wanted the session to sleep. It returns whether there is none.
+func (s *session) sleep() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.dispatch == nil || s.users+s.calls > 0 || s.isOver {
-		return
+	switch {
+	case s.dispatch == nil || s.isOver:
+		return true
+	case s.busy > 0 || !s.drowsy:
+		s.drowsy = true
+		return false
 	}
-	if last, ok := s.dispatch.Retire(); ok {
+	last, ok := s.dispatch.Retire()
+	if ok {
 		s.dispatch, s.lastID = nil, last
 	}
+	return ok
 }
 
 // over lets the session sleep for ever. It returns the dispatcher that is still
@@ -80,8 +105,9 @@ func (s *session) ended() bool {
 type sessionChannel session
 
 func (c *sessionChannel) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
-	d := c.begin()
-	defer c.end()
+	s := (*session)(c)
+	d := s.borrow()
+	defer s.giveBack()
 	if d == nil {
 		return &peer.ClosedError{Method: req.Method()}
 	}
@@ -89,25 +115,13 @@ func (c *sessionChannel) Call(ctx context.Context, req peer.Message, res wire.Va
 }
 
 func (c *sessionChannel) Notify(ctx context.Context, n peer.Notification, opts ...peer.CallOption) error {
-	d := c.begin()
-	defer c.end()
+	s := (*session)(c)
+	d := s.borrow()
+	defer s.giveBack()
 	if d == nil {
 		return nil
 	}
 	return d.Notify(ctx, n, opts...)
-}
-
-func (c *sessionChannel) begin() *dispatch.Conn {
-	c.mu.Lock()
-	c.calls++
-	c.mu.Unlock()
-	return (*session)(c).awake()
-}
-
-func (c *sessionChannel) end() {
-	c.mu.Lock()
-	c.calls--
-	c.mu.Unlock()
 }
 
 // sessionRequests is the table of the requests being handled.

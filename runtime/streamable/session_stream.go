@@ -23,7 +23,8 @@ type stream struct {
 	seq       uint64 // of the last event
 	delivered uint64 // of the last event that was sent to anyone
 	changed   chan struct{}
-	follower  chan struct{} // closed when another follower takes over
+	turn      int  // counts who has followed the stream
+	followed  bool // by the one whose turn it is
 }
 
 // begin begins the stream, and tells the id of its start where the client is to
@@ -91,10 +92,14 @@ func (st *stream) wake() {
 	}
 }
 
-// state tells where the stream is, and what to wait for until it changes.
-func (st *stream) state() (seq uint64, isOver bool, changed <-chan struct{}) {
+// state tells a follower where the stream is, and what to wait for until it
+// changes: nothing where somebody else follows it now.
+func (st *stream) state(turn int) (seq uint64, isOver bool, changed <-chan struct{}) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
+	if st.turn != turn {
+		return 0, true, nil
+	}
 	if st.changed == nil {
 		st.changed = make(chan struct{})
 	}
@@ -103,28 +108,27 @@ func (st *stream) state() (seq uint64, isOver bool, changed <-chan struct{}) {
 
 // claim makes the caller the one who follows the stream. Another one before has
 // to go, or else the claim fails.
-func (st *stream) claim(takeOver bool) (displaced chan struct{}, ok bool) {
+func (st *stream) claim(takeOver bool) (turn int, ok bool) {
 	if st.response != nil {
 		st.response.leave() // which is sent to one client at a time
 	}
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if st.follower != nil {
-		if !takeOver {
-			return nil, false
-		}
-		close(st.follower)
+	if st.followed && !takeOver {
+		return 0, false
 	}
-	st.follower = make(chan struct{})
-	return st.follower, true
+	st.turn++
+	st.followed = true
+	st.wake()
+	return st.turn, true
 }
 
 // release takes back a claim.
-func (st *stream) release(displaced chan struct{}) {
+func (st *stream) release(turn int) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if st.follower == displaced {
-		st.follower = nil
+	if st.turn == turn {
+		st.followed = false
 	}
 }
 

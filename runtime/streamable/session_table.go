@@ -2,6 +2,7 @@ package streamable
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 )
@@ -16,6 +17,8 @@ type sessionTable struct {
 	count   int            // sessions and those about to begin
 	of      map[string]int // the same, of each principal that has a name
 	sweeper *time.Timer    // nil while there is nothing to sweep
+	awake   []*session     // those that have a dispatcher
+	bed     *time.Timer    // nil while none has
 	ended   bool
 }
 
@@ -101,15 +104,38 @@ func (t *sessionTable) remove(s *session) bool {
 	return found
 }
 
-// sweepAgain ends the sessions that are overdue, lets the others sleep that
-// nobody uses, and comes back while there are any.
+// bedtime is how often sessions that nobody uses are let sleep. They stay awake
+// for one to two of these.
+const bedtime = time.Second
+
+// watch sees to it that a session sleeps once nobody uses it.
+func (t *sessionTable) watch(s *session) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.awake = append(t.awake, s)
+	if t.bed == nil && !t.ended {
+		t.bed = time.AfterFunc(bedtime, t.putToBed)
+	}
+}
+
+// putToBed lets sessions sleep, and comes back while any are awake.
+func (t *sessionTable) putToBed() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.awake = slices.DeleteFunc(t.awake, (*session).sleep)
+	if t.bed = nil; t.ended || len(t.awake) == 0 {
+		t.awake = nil
+		return
+	}
+	t.bed = time.AfterFunc(bedtime, t.putToBed)
+}
+
+// sweepAgain ends the sessions that are overdue, and comes back while there are
+// others.
 func (t *sessionTable) sweepAgain() {
 	t.sweep(t.opts.SessionIdle)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, s := range t.all {
-		s.sleep()
-	}
 	if t.sweeper = nil; len(t.all) > 0 && !t.ended {
 		t.sweeper = time.AfterFunc(t.interval(), t.sweepAgain)
 	}
@@ -162,6 +188,9 @@ func (t *sessionTable) end(ctx context.Context) {
 	t.ended = true
 	if t.sweeper != nil {
 		t.sweeper.Stop()
+	}
+	if t.bed != nil {
+		t.bed.Stop()
 	}
 	list := make([]*session, 0, len(t.all))
 	for _, s := range t.all {

@@ -263,8 +263,8 @@ func decodeNode(d *wire.Decoder) *node {
 	return x
 }
 
-// Four times the levels take nowhere near sixteen times the time: the ratio
-// within one run, each time being the best of several.
+// Ten times the levels take nowhere near a hundred times the time: the ratio
+// within one run, each time being the best of several, and far from both.
 func TestNestedPeekIsLinear(t *testing.T) {
 	best := func(levels int) time.Duration {
 		filler := `"pad":"` + strings.Repeat("x", 1000) + `",`
@@ -280,7 +280,7 @@ func TestNestedPeekIsLinear(t *testing.T) {
 		}
 		return shortest
 	}
-	require.Less(t, best(3000), 11*best(750)+5*time.Millisecond)
+	require.Less(t, best(3000), 40*best(300)+5*time.Millisecond)
 }
 
 func TestFailuresStick(t *testing.T) {

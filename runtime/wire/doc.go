@@ -8,6 +8,20 @@
 // written or read, most of all for which protocol revision, is told by a
 // [Frame].
 //
+// A result as one revision has it, and back:
+//
+//	frame := &wire.Frame{Revision: mcp.Revision20241105}
+//	line, err := wire.AppendResult(nil, frame, wire.IntID(1), &mcp.CallToolResult{Content: content})
+//	if err != nil {
+//		return err
+//	}
+//	message, err := wire.ReadMessage(line, frame)
+//	if err != nil {
+//		return err
+//	}
+//	var res mcp.CallToolResult
+//	err = wire.Decode(message.Result, frame, &res)
+//
 // # What is refused
 //
 // The scanner reads RFC 8259 and is strict where that text leaves a choice.

@@ -19,7 +19,7 @@ func (g *generator) decodeJSON(f *jen.File, t *ir.Type, s *ir.Struct, method str
 			return
 		}
 		if s.Asks != 0 {
-			g.decodeQuestion(d, s)
+			d.Id("start").Op(":=").Id("d").Dot("Here").Call()
 		}
 		d.For(jen.Id("o").Op(":=").Id("d").Dot("Object").Call(jen.Id(membersVar(t))), jen.Id("o").Dot("Next").Call(), jen.Empty()).Block(
 			jen.Switch(jen.Id("o").Dot("Name")).BlockFunc(func(d *jen.Group) {
@@ -34,25 +34,30 @@ func (g *generator) decodeJSON(f *jen.File, t *ir.Type, s *ir.Struct, method str
 				d.Default().Block(jen.Id("x").Dot("Extra").Op("=").Id("o").Dot("Extra").Call(jen.Id("x").Dot("Extra")))
 			}),
 		)
+		if s.Asks != 0 {
+			g.decodeQuestion(d, t, s)
+		}
 	})
 	f.Line()
 }
 
-// decodeQuestion prints what reads a result that asks for input in place of
-// being one. It is looked for first: such a result need not have, in any form,
-// what the other one requires.
+// decodeQuestion prints what reads a result once more that asks for input in
+// place of being one. Such a result need not have, in any form, what the other
+// one requires, so that a failure may stand before what says so. Looking for that
+// first would scan a long result twice.
 //
-//	if d.Has(since20260728) { if kind, _ := d.Peek("resultType"); ResultType(kind) == ResultTypeInputRequired { …; return } }
-func (g *generator) decodeQuestion(d *jen.Group, s *ir.Struct) {
-	d.If(jen.Id("d").Dot("Has").Call(g.window(s.Asks))).Block(jen.If(
-		jen.List(jen.Id("kind"), jen.Id("_")).Op(":=").Id("d").Dot("Peek").Call(jen.Lit("resultType")),
-		jen.Id("ResultType").Call(jen.Id("kind")).Op("==").Id("ResultTypeInputRequired"),
+//	if d.Has(since20260728) && (d.Err() != nil || x.ResultType == ResultTypeInputRequired) && d.Back(start, "resultType", "input_required") { … }
+func (g *generator) decodeQuestion(d *jen.Group, t *ir.Type, s *ir.Struct) {
+	d.If(jen.Id("d").Dot("Has").Call(g.window(s.Asks)).
+		Op("&&").Parens(jen.Id("d").Dot("Err").Call().Op("!=").Nil().
+		Op("||").Id("x").Dot("ResultType").Op("==").Id("ResultTypeInputRequired")).
+		Op("&&").Id("d").Dot("Back").Call(jen.Id("start"), jen.Lit("resultType"), jen.String().Call(jen.Id("ResultTypeInputRequired"))),
 	).Block(
+		jen.Op("*").Id("x").Op("=").Id(t.Name).Values(),
 		jen.Id("ask").Op(":=").New(jen.Id(s.AsksAs.Name)),
 		jen.Id("ask").Dot("DecodeJSON").Call(jen.Id("d")),
 		jen.Id("d").Dot("FailWith").Call(jen.Op("&").Id("InputRequiredError").Values(jen.Dict{jen.Id("Result"): jen.Id("ask")})),
-		jen.Return(),
-	))
+	)
 }
 
 // decodeField prints how one member is read.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"sync"
 
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -38,9 +39,16 @@ func (p *Plan) Judges() bool { return p.full }
 // Read reads a document into what v points to, a zero value. The error is a
 // *[wire.DecodeError].
 func (p *Plan) Read(doc json.RawMessage, v any) error {
-	t := target{p.read, reflect.ValueOf(v).Elem()}
-	return wire.Decode(doc, nil, &t)
+	t := targets.Get().(*target)
+	t.read, t.v = p.read, reflect.ValueOf(v).Elem()
+	err := wire.Decode(doc, nil, t)
+	*t = target{}
+	targets.Put(t)
+	return err
 }
+
+// targets are used again: nothing of one is kept.
+var targets = sync.Pool{New: func() any { return new(target) }}
 
 // target is where a document goes to. It is never written.
 type target struct {

@@ -1,0 +1,103 @@
+package docs
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/mcpclient"
+	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/peer"
+)
+
+// In and Out are the types of a tool.
+type (
+	In struct {
+		Day string `json:"day"`
+	}
+	Out struct {
+		Seats int `json:"seats"`
+	}
+)
+
+// migratedServer is the server's half of the table for those who come from
+// elsewhere.
+func migratedServer(ctx context.Context, m peer.Middleware, name, uri string) error {
+	info := mcp.Implementation{Name: "flights", Version: "1.0.0"}
+	opts := &mcpserver.Options{
+		Middleware:            []peer.Middleware{m},
+		AllowUnknownArguments: true,
+	}
+	server := mcpserver.New(info, opts)
+
+	tool := mcp.Tool{Name: name, InputSchema: []byte(`{"type":"object"}`)}
+	h := func(ctx context.Context, s *mcp.ServerSession, in In) (Out, error) { return seats(ctx, s, in.Day) }
+	mcpserver.AddTool(server, &tool, h)
+	server.RemoveTools(name)
+	call := func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return mcp.TextResult(name), nil
+	}
+	if err := server.AddRawTool(&tool, call); err != nil {
+		return err
+	}
+
+	resource := mcp.Resource{Name: name, URI: uri}
+	read := func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		return nil, mcpserver.NotFound(uri)
+	}
+	server.AddResource(&resource, read)
+	prompt := mcp.Prompt{Name: name}
+	compose := func(_ context.Context, _ *mcp.ServerSession, in In) (*mcp.GetPromptResult, error) {
+		return nil, fmt.Errorf("nothing on %s", in.Day)
+	}
+	mcpserver.AddPrompt(server, &prompt, compose)
+	if err := server.ResourceUpdated(ctx, uri); err != nil {
+		return err
+	}
+	server.Handler(nil)
+	return server.ServeStdio(ctx)
+}
+
+// seats is a handler that does all that a handler can.
+func seats(ctx context.Context, s *mcp.ServerSession, day string) (Out, error) {
+	form := mcp.ElicitRequestFormParams{Message: "Sure?"}
+	if _, err := s.ElicitForm(ctx, &form); err != nil {
+		return Out{}, err
+	}
+	message := mcp.CreateMessageRequest{MaxTokens: 10}
+	if _, err := s.CreateMessage(ctx, &message); err != nil {
+		return Out{}, err
+	}
+	if err := s.ReportProgress(ctx, peer.Progress{Done: 1}); err != nil {
+		return Out{}, err
+	}
+	return Out{}, mcpserver.Errorf("no flight on %s", day)
+}
+
+// migratedClient is the client's half.
+func migratedClient(ctx context.Context, server *mcpserver.Server, path, name string, args ...string) error {
+	var endpoint mcpclient.Endpoint = mcpclient.InProcess(server)
+	if path != "" {
+		endpoint = mcpclient.Command(path, args...)
+	}
+	client, err := mcpclient.Connect(ctx, endpoint, nil)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	for tool, err := range client.Tools(ctx) {
+		fmt.Println(tool, err)
+	}
+	request, in := mcp.CallToolRequest{Name: name}, In{Day: "Monday"}
+	res, err := client.CallTool(ctx, &request)
+	if err != nil {
+		return err
+	}
+	var block mcp.ContentBlock = &mcp.TextContent{}
+	if text, ok := block.(*mcp.TextContent); ok && len(res.Content) > 0 {
+		fmt.Println(text.Text)
+	}
+	out, err := mcpclient.CallTool[Out](ctx, client, name, in)
+	fmt.Println(out.Seats)
+	return err
+}

@@ -1,0 +1,390 @@
+package acceptance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/mcpclient"
+	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/stdio"
+	"github.com/mcpwright/mcp/runtime/streamable"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// rig is a server with tools that tell a test how they fare.
+type rig struct {
+	*mcpserver.Server
+	began   chan string // the season of each call
+	ended   chan error  // why each was over
+	release chan struct{}
+	kept    chan *mcp.ServerSession
+}
+
+func newRig() *rig {
+	r := &rig{newServer(nil), make(chan string, 1000), make(chan error, 1000), make(chan struct{}), make(chan *mcp.ServerSession, 1)}
+	for name, h := range map[string]func(context.Context, *mcp.ServerSession, tripInput) (string, error){
+		"wait": r.wait, "stubborn": r.stubborn, "asks": r.asks, "keeps": r.keeps, "flood": r.flood,
+	} {
+		mcpserver.AddTool(r.Server, &mcp.Tool{Name: name}, h)
+	}
+	return r
+}
+
+// wait waits until it is released, or its call is over.
+func (r *rig) wait(ctx context.Context, s *mcp.ServerSession, in tripInput) (string, error) {
+	if err := s.ReportProgress(ctx, peer.Progress{Done: 1, Message: in.Season}); err != nil {
+		return "", err
+	}
+	r.began <- in.Season
+	select {
+	case <-r.release:
+		return in.Season, nil
+	case <-ctx.Done():
+		r.ended <- context.Cause(ctx)
+		return "", ctx.Err()
+	}
+}
+
+// stubborn does not know that there are contexts.
+func (r *rig) stubborn(_ context.Context, _ *mcp.ServerSession, in tripInput) (string, error) {
+	r.began <- in.Season
+	<-r.release
+	return in.Season, nil
+}
+
+// asks tells how its question ended.
+func (r *rig) asks(ctx context.Context, s *mcp.ServerSession, in tripInput) (string, error) {
+	r.began <- in.Season
+	text, err := ask(ctx, s, in.Season)
+	r.ended <- err
+	return text, err
+}
+
+func (r *rig) keeps(_ context.Context, s *mcp.ServerSession, _ tripInput) (string, error) {
+	select {
+	case r.kept <- s:
+	default:
+	}
+	return "kept", nil
+}
+
+// flood reports progress until nobody takes it any more.
+func (r *rig) flood(ctx context.Context, s *mcp.ServerSession, _ tripInput) (string, error) {
+	for step := 1; ctx.Err() == nil; step++ {
+		if err := s.ReportProgress(ctx, peer.Progress{Done: float64(step), Message: strings.Repeat("x", 10_000)}); err != nil {
+			break
+		}
+	}
+	r.ended <- context.Cause(ctx)
+	return "", nil
+}
+
+// start calls a tool and returns when it runs; what comes of it is for later.
+func (r *rig) start(ctx context.Context, t *testing.T, c *mcpclient.Client, tool string) <-chan error {
+	t.Helper()
+	over := make(chan error, 1)
+	go func() { // ends with the call
+		_, err := c.CallTool(ctx, &mcp.CallToolRequest{Name: tool})
+		over <- err
+	}()
+	within(t, r.began)
+	return over
+}
+
+// within waits for what should happen at once.
+func within[T any](t *testing.T, c <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-time.After(30 * time.Second):
+		require.FailNow(t, "waited in vain")
+		panic("unreachable")
+	}
+}
+
+// eras are one revision of each.
+var eras = []wire.Revision{mcp.Revision20251125, mcp.Revision20260728}
+
+func TestAPipeThatBreaksEndsWhatIsUnderWayAtBothEnds(t *testing.T) {
+	for _, revision := range eras {
+		for name, side := range map[string]int{"the client's": 0, "the server's": 1} {
+			t.Run(revision.String()+"/"+name, func(t *testing.T) {
+				r := newRig()
+				near, far := net.Pipe()
+				served := make(chan error, 1)
+				go func() { served <- r.ServeStreams(context.Background(), far, far) }() // ends with the pipe
+				c := (&user{}).connect(t, mcpclient.Streams(near, near), revision)
+				over := r.start(t.Context(), t, c, "wait")
+				[]net.Conn{near, far}[side].Close()
+				var closed *peer.ClosedError
+				require.ErrorAs(t, within(t, over), &closed)
+				require.Error(t, within(t, r.ended))
+				within(t, served)
+				within(t, c.Done())
+			})
+		}
+	}
+}
+
+func TestAServerThatIsGoneFailsItsCallsOverHTTP(t *testing.T) {
+	for _, revision := range eras {
+		t.Run(revision.String(), func(t *testing.T) {
+			r := newRig()
+			to := reach(t, "")
+			h := r.Handler(nil)
+			listener := listen(t, h)
+			to.URL = listener.URL
+			to.HTTP.Backoff = streamable.Backoff{First: time.Millisecond, Attempts: 2}
+			c := (&user{}).connect(t, to, revision)
+			over := r.start(t.Context(), t, c, "wait")
+			listener.Listener.Close()
+			listener.CloseClientConnections()
+			require.Error(t, within(t, over))
+			require.NoError(t, h.Close(), "sessions do not hear of it before")
+			require.Error(t, within(t, r.ended))
+		})
+	}
+}
+
+// TestACommandThatIsKilledFailsItsCallsWithTheReason kills the child of a client
+// while it works. The next call finds another one.
+func TestACommandThatIsKilledFailsItsCallsWithTheReason(t *testing.T) {
+	for _, revision := range eras {
+		t.Run(revision.String(), func(t *testing.T) {
+			c := (&user{}).connect(t, command(t), revision, func(o *mcpclient.Options) { o.Restarts = 1 })
+			pid, err := mcpclient.CallTool[string](t.Context(), c, "pid", nil)
+			require.NoError(t, err)
+			number, err := strconv.Atoi(pid)
+			require.NoError(t, err)
+			child, err := os.FindProcess(number)
+			require.NoError(t, err)
+			_, err = mcpclient.CallTool[string](t.Context(), c, "hang", nil, peer.OnProgress(func(peer.Progress) { child.Kill() }))
+			var closed *peer.ClosedError
+			require.ErrorAs(t, err, &closed)
+			var exit *stdio.ExitError
+			require.ErrorAs(t, err, &exit)
+			require.Contains(t, exit.Error(), "killed")
+			require.Contains(t, exit.Stderr, "about to hang")
+			again, err := mcpclient.CallTool[string](t.Context(), c, "pid", nil)
+			for errors.As(err, &closed) { // nobody has seen to the child yet
+				again, err = mcpclient.CallTool[string](t.Context(), c, "pid", nil)
+			}
+			require.NoError(t, err)
+			require.NotEqual(t, pid, again)
+		})
+	}
+}
+
+func TestAClientThatVanishesInTheMiddleOfAQuestionEndsTheQuestion(t *testing.T) {
+	u := &user{away: make(chan string)}
+	t.Run("pipe", func(t *testing.T) {
+		r := newRig()
+		near, far := net.Pipe()
+		served := make(chan error, 1)
+		go func() { served <- r.ServeStreams(context.Background(), far, far) }() // ends with the pipe
+		c := u.connect(t, mcpclient.Streams(near, near), mcp.Revision20251125)
+		over := r.start(t.Context(), t, c, "asks")
+		require.Equal(t, "summer", within(t, u.away))
+		near.Close()
+		require.Error(t, within(t, r.ended))
+		within(t, served)
+		require.Error(t, within(t, over))
+	})
+	t.Run("HTTP", func(t *testing.T) {
+		r := newRig()
+		c := u.connect(t, overHTTP(t, r.Server, nil), mcp.Revision20251125)
+		over := r.start(t.Context(), t, c, "asks")
+		require.Equal(t, "summer", within(t, u.away))
+		require.NoError(t, c.Close())
+		require.Error(t, within(t, r.ended))
+		require.Error(t, within(t, over))
+	})
+	t.Run("HTTP, without a goodbye", func(t *testing.T) {
+		r := newRig()
+		listener := listen(t, r.Handler(nil))
+		to := reach(t, listener.URL)
+		to.HTTP.Backoff = streamable.Backoff{First: time.Millisecond, Attempts: 1}
+		c := u.connect(t, to, mcp.Revision20251125)
+		over := r.start(t.Context(), t, c, "asks")
+		require.Equal(t, "summer", within(t, u.away))
+		listener.Listener.Close()
+		listener.CloseClientConnections()
+		require.Error(t, within(t, over))
+		require.Empty(t, r.ended, "it may come back, until the question times out")
+		now, cancel := context.WithCancel(t.Context())
+		cancel()
+		require.ErrorIs(t, r.Shutdown(now), context.Canceled)
+		require.Error(t, within(t, r.ended))
+	})
+	t.Run("HTTP, 2026-07-28", func(t *testing.T) { // where nobody waits for an answer, but for work
+		r := newRig()
+		c := u.connect(t, overHTTP(t, r.Server, nil), mcp.Revision20260728)
+		ctx, cancel := context.WithCancel(t.Context())
+		over := r.start(ctx, t, c, "wait")
+		cancel() // its connection is closed
+		require.ErrorIs(t, within(t, r.ended), context.Canceled)
+		require.ErrorIs(t, within(t, over), context.Canceled)
+	})
+}
+
+func TestAPanicCostsOnlyItsCall(t *testing.T) {
+	inEveryWay(t, func(t *testing.T, to mcpclient.Endpoint, r wire.Revision) {
+		u := &user{}
+		c := u.connect(t, to, r)
+		_, err := c.CallTool(t.Context(), &mcp.CallToolRequest{Name: "panics"})
+		require.Equal(t, &peer.Error{Code: mcp.CodeInternal, Message: "Internal error"}, peer.AsError(err), "%v", err)
+		require.Len(t, call(t, c, u, "trip", `{}`).questions, 3)
+	})
+}
+
+// TestAToolThatIgnoresItsContextDoesNotHoldUpShutdown shuts a server down whose
+// tool does not end. Over HTTP its client hears of it when the connection ends,
+// which is the http.Server's business; in process, where the tool runs in the
+// goroutine of its caller, when it ends.
+func TestAToolThatIgnoresItsContextDoesNotHoldUpShutdown(t *testing.T) {
+	for _, revision := range eras {
+		for name, way := range map[string]func(*testing.T, *mcpserver.Server) (to mcpclient.Endpoint, cut func()){
+			"in process": func(_ *testing.T, s *mcpserver.Server) (mcpclient.Endpoint, func()) {
+				return mcpclient.InProcess(s), func() {}
+			},
+			"pipe": func(t *testing.T, s *mcpserver.Server) (mcpclient.Endpoint, func()) { return overPipe(t, s), func() {} },
+			"HTTP": func(t *testing.T, s *mcpserver.Server) (mcpclient.Endpoint, func()) {
+				listener := listen(t, s.Handler(nil))
+				to := reach(t, listener.URL)
+				to.HTTP.Backoff = streamable.Backoff{First: time.Millisecond, Attempts: 1}
+				return to, listener.CloseClientConnections
+			},
+		} {
+			t.Run(name+"/"+revision.String(), func(t *testing.T) {
+				t.Parallel() // it takes seconds until a tool is given up
+				r := newRig()
+				release := sync.OnceFunc(func() { close(r.release) })
+				defer release()
+				to, cut := way(t, r.Server)
+				over := r.start(t.Context(), t, (&user{}).connect(t, to, revision), "stubborn")
+				ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+				defer cancel()
+				require.ErrorIs(t, r.Shutdown(ctx), context.DeadlineExceeded)
+				if cut(); name == "in process" {
+					release()
+				}
+				require.Error(t, within(t, over))
+			})
+		}
+	}
+}
+
+// TestASessionThatIsKeptIsOver uses a session when the call that it was for has
+// been answered.
+func TestASessionThatIsKeptIsOver(t *testing.T) {
+	for _, revision := range asking {
+		for name, way := range map[string]func(*testing.T, *mcpserver.Server) mcpclient.Endpoint{
+			"in process": func(_ *testing.T, s *mcpserver.Server) mcpclient.Endpoint { return mcpclient.InProcess(s) },
+			"pipe":       overPipe,
+			"HTTP":       func(t *testing.T, s *mcpserver.Server) mcpclient.Endpoint { return overHTTP(t, s, nil) },
+		} {
+			t.Run(name+"/"+revision.String(), func(t *testing.T) {
+				r, u := newRig(), &user{}
+				c := u.connect(t, way(t, r.Server), revision)
+				reports := 0
+				_, err := mcpclient.CallTool[string](t.Context(), c, "keeps", nil, peer.OnProgress(func(peer.Progress) { reports++ }))
+				require.NoError(t, err)
+				s := <-r.kept
+				_, err = s.ElicitForm(t.Context(), form("Still there?"))
+				require.Error(t, err)
+				_, err = sample(t.Context(), s, "Still there?")
+				require.Error(t, err)
+				_ = s.ReportProgress(t.Context(), peer.Progress{Done: 1}) // may be dropped
+				_ = s.SendLogMessage(t.Context(), &mcp.LoggingMessageNotification{Level: mcp.LoggingLevelError, Data: []byte(`"x"`)})
+				require.Equal(t, []string{"Who travels?", "Where to, <Who travels?>?", "Praise <Where to, <Who travels?>?>"}, call(t, c, u, "trip", `{}`).questions)
+				require.Zero(t, reports)
+			})
+		}
+	}
+}
+
+// TestTenThousandCallsCancelledAtRandomLeaveEverythingInOrder cancels calls
+// before, while and after they are handled.
+func TestTenThousandCallsCancelledAtRandomLeaveEverythingInOrder(t *testing.T) {
+	for name, reach := range map[string]func(*testing.T) mcpclient.Endpoint{
+		"in process": ways["in process"], "pipe": ways["pipe"], "HTTP": ways["HTTP"],
+	} {
+		for _, revision := range eras {
+			t.Run(name+"/"+revision.String(), func(t *testing.T) {
+				u := &user{}
+				c := u.connect(t, reach(t), revision)
+				var next, done, cancelled atomic.Int64
+				var workers sync.WaitGroup
+				for w := range 16 {
+					workers.Go(func() {
+						random := rand.New(rand.NewPCG(1, uint64(w)))
+						for n := next.Add(1); n <= calls(name); n = next.Add(1) {
+							if err := cancelAtRandom(t.Context(), c, n, random); errors.Is(err, context.Canceled) {
+								cancelled.Add(1)
+							} else if err != nil {
+								t.Error(err)
+							} else {
+								done.Add(1)
+							}
+						}
+					})
+				}
+				workers.Wait()
+				require.Equal(t, calls(name), done.Load()+cancelled.Load())
+				require.NotZero(t, done.Load())
+				require.NotZero(t, cancelled.Load())
+				require.Len(t, call(t, c, u, "trip", `{}`).questions, 3)
+			})
+		}
+	}
+}
+
+// calls is how many calls there are: each over HTTP takes a connection with it.
+func calls(way string) int64 {
+	if way == "HTTP" || testing.Short() {
+		return 1_000
+	}
+	return 10_000
+}
+
+// cancelAtRandom calls a tool that gives back what it gets, and is cancelled
+// sooner, later or never.
+func cancelAtRandom(ctx context.Context, c *mcpclient.Client, n int64, random *rand.Rand) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var cancelling sync.WaitGroup
+	defer cancelling.Wait()
+	switch patience := random.IntN(40); {
+	case patience == 0:
+		cancel()
+	case patience < 20:
+		cancelling.Go(func() { // ends at once
+			for range patience {
+				runtime.Gosched()
+			}
+			cancel()
+		})
+	}
+	text := fmt.Sprint(n)
+	got, err := mcpclient.CallTool[string](ctx, c, "echo", tripInput{Season: text})
+	if err == nil && got != text {
+		return fmt.Errorf("have the answer %q to %q", got, text)
+	}
+	return err
+}

@@ -1,0 +1,284 @@
+package acceptance
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/mcpclient"
+	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/streamable"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// Keys that seal what a client carries.
+var (
+	oldKey = []byte("an old key of thirty-two bytes..")
+	newKey = []byte("a new key, it has as many bytes.")
+)
+
+// replica is a server with keys, at a URL of its own.
+func replica(t *testing.T, change func(*mcpserver.Options), keys ...[]byte) string {
+	opts := &mcpserver.Options{Asking: mcpserver.AskOptions{Keys: keys}}
+	if change != nil {
+		change(opts)
+	}
+	return serveHTTP(t, newServer(opts), &streamable.Options{
+		Principal: func(r *http.Request) string { return r.Header.Get("X-User") },
+	})
+}
+
+// roundRobin sends one call of a tool to the first of some servers, the next to
+// the second, and so on. Everything else is for the first.
+type roundRobin struct {
+	hosts []string
+	next  http.RoundTripper
+	calls atomic.Int64
+}
+
+func (b *roundRobin) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.URL.Host = b.hosts[0]
+	if r.Header.Get("Mcp-Method") == mcp.MethodCallTool {
+		n := int(b.calls.Add(1)) - 1
+		r.URL.Host = b.hosts[n%len(b.hosts)]
+	}
+	return b.next.RoundTrip(r)
+}
+
+// balance is the way to several servers.
+func balance(t *testing.T, urls ...string) (*mcpclient.URLEndpoint, *roundRobin) {
+	to := reach(t, urls[0])
+	b := &roundRobin{next: to.HTTP.HTTPClient.Transport}
+	for _, url := range urls {
+		b.hosts = append(b.hosts, strings.TrimPrefix(url, "http://"))
+	}
+	to.HTTP.HTTPClient.Transport = b
+	return to, b
+}
+
+// TestReplicasThatShareNothingButAKeyTakeTurns has each round of a chain at
+// another server.
+func TestReplicasThatShareNothingButAKeyTakeTurns(t *testing.T) {
+	for name, keys := range map[string][2][][]byte{
+		"one key":                 {{oldKey}, {oldKey}},
+		"a key that is new":       {{oldKey, newKey}, {oldKey, newKey}},
+		"rotation, not yet done":  {{oldKey, newKey}, {newKey, oldKey}},
+		"rotation, the other way": {{newKey, oldKey}, {oldKey, newKey}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			to, b := balance(t, replica(t, nil, keys[0]...), replica(t, nil, keys[1]...))
+			u := &user{}
+			c := u.connect(t, to, mcp.Revision20260728)
+			for range 3 { // so that chains begin at either of them
+				got := call(t, c, u, "trip", `{}`)
+				require.Len(t, got.questions, 3)
+				require.Contains(t, got.text, "<Who travels?> goes to <Where to, <Who travels?>?> in summer")
+				require.False(t, got.failed)
+			}
+			require.EqualValues(t, 12, b.calls.Load(), "four rounds each")
+			got := call(t, c, u, "at-once", `{}`)
+			require.Equal(t, "[<Who travels?> <Where to?> <Praise it>]", got.text)
+			require.EqualValues(t, 14, b.calls.Load(), "questions at the same time are one round")
+		})
+	}
+}
+
+// TestAKeyIsRotatedInTheMiddleOfAChain puts new options into force between two
+// rounds, as a rolling update does.
+func TestAKeyIsRotatedInTheMiddleOfAChain(t *testing.T) {
+	to, _ := balance(t, replica(t, nil, oldKey), replica(t, nil, oldKey, newKey), replica(t, nil, newKey, oldKey), replica(t, nil, newKey))
+	u := &user{}
+	got := call(t, u.connect(t, to, mcp.Revision20260728), u, "trip", `{}`)
+	require.False(t, got.failed, got.text)
+	require.Len(t, got.questions, 3)
+}
+
+// TestAReplicaWithoutTheKeyRefusesAndSaysSoOnce meets a server that was left out
+// of the rotation.
+func TestAReplicaWithoutTheKeyRefusesAndSaysSoOnce(t *testing.T) {
+	log := &logbook{}
+	stray := replica(t, func(o *mcpserver.Options) { o.Logger = slog.New(slog.NewTextHandler(log, nil)) }, newKey)
+	good := replica(t, nil, oldKey)
+	to, _ := balance(t, good, good, stray)
+	u := &user{}
+	c := u.connect(t, to, mcp.Revision20260728)
+	for range 3 {
+		_, err := c.CallTool(t.Context(), &mcp.CallToolRequest{Name: "trip"})
+		refused(t, err)
+	}
+	require.Equal(t, 1, strings.Count(log.String(), "\n"), log.String())
+	require.Contains(t, log.String(), "Keys of AskOptions")
+}
+
+// refused requires the one error there is for state that cannot be taken.
+func refused(t *testing.T, err error) {
+	t.Helper()
+	require.Error(t, err)
+	require.Equal(t, &peer.Error{Code: mcp.CodeInvalidParams, Message: "Invalid request state"}, peer.AsError(err))
+}
+
+type logbook struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logbook) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logbook) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// chain is a trip in its second round, by hand: what is to be sent for the third.
+func chain(t *testing.T, c *mcpclient.Client, u *user, as ...peer.CallOption) *mcp.CallToolRequest {
+	t.Helper()
+	req := &mcp.CallToolRequest{Name: "trip", Arguments: json.RawMessage(`{"season":"spring"}`)}
+	for range 2 {
+		_, err := peer.SendRequest(t.Context(), c, req, as...)
+		var asks *mcp.InputRequiredError
+		require.ErrorAs(t, err, &asks)
+		req = &mcp.CallToolRequest{
+			Name: req.Name, Arguments: req.Arguments, RequestState: asks.Result.RequestState, InputResponses: mcp.InputResponses{},
+		}
+		for key, question := range asks.Result.InputRequests {
+			answer, err := u.elicit(t.Context(), question.(*mcp.ElicitRequest))
+			require.NoError(t, err)
+			req.InputResponses[key] = answer
+		}
+	}
+	require.NotNil(t, req.RequestState)
+	return req
+}
+
+func byHand(o *mcpclient.Options) { o.ManualRounds = true }
+
+// TestStateIsGoodForItsRequestOnly takes the state of one request to others.
+func TestStateIsGoodForItsRequestOnly(t *testing.T) {
+	ada, bob := peer.WithHeader(http.Header{"X-User": {"ada"}}), peer.WithHeader(http.Header{"X-User": {"bob"}})
+	url := replica(t, nil, oldKey)
+	u := &user{}
+	c := u.connect(t, reach(t, url), mcp.Revision20260728, byHand)
+	send := func(to *mcpclient.Client, req *mcp.CallToolRequest, as peer.CallOption) error {
+		_, err := peer.SendRequest(t.Context(), to, req, as)
+		return err
+	}
+	var asks *mcp.InputRequiredError
+	require.ErrorAs(t, send(c, chain(t, c, u, ada), ada), &asks, "untouched, it is taken")
+	again := chain(t, c, u, ada)
+	again.Arguments = json.RawMessage(`{ "seas\u006fn" : "spring" }`)
+	require.ErrorAs(t, send(c, again, ada), &asks, "the same arguments, spelt otherwise")
+
+	for name, change := range map[string]func(*mcp.CallToolRequest){
+		"another tool":      func(r *mcp.CallToolRequest) { r.Name = "same-trip" },
+		"other arguments":   func(r *mcp.CallToolRequest) { r.Arguments = json.RawMessage(`{"season":"autumn"}`) },
+		"no arguments":      func(r *mcp.CallToolRequest) { r.Arguments = nil },
+		"first byte":        func(r *mcp.CallToolRequest) { r.RequestState = new("A" + (*r.RequestState)[1:] + "A") },
+		"cut":               func(r *mcp.CallToolRequest) { r.RequestState = new((*r.RequestState)[:len(*r.RequestState)-4]) },
+		"one of its letter": func(r *mcp.CallToolRequest) { r.RequestState = new(swap(*r.RequestState)) },
+		"foreign":           func(r *mcp.CallToolRequest) { r.RequestState = new("somebody else's state") },
+		"empty":             func(r *mcp.CallToolRequest) { r.RequestState = new("") },
+		"long":              func(r *mcp.CallToolRequest) { r.RequestState = new(strings.Repeat("A", 1<<20)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			req := chain(t, c, u, ada)
+			change(req)
+			refused(t, send(c, req, ada))
+		})
+	}
+	t.Run("another principal", func(t *testing.T) { refused(t, send(c, chain(t, c, u, ada), bob)) })
+	t.Run("nobody", func(t *testing.T) {
+		refused(t, send(c, chain(t, c, u, ada), peer.WithHeader(http.Header{"X-Other": {"x"}})))
+	})
+	t.Run("of another process", func(t *testing.T) {
+		other := u.connect(t, reach(t, replica(t, nil, newKey)), mcp.Revision20260728, byHand)
+		refused(t, send(c, chain(t, other, u, ada), ada))
+	})
+	t.Run("expired", func(t *testing.T) {
+		short := replica(t, func(o *mcpserver.Options) { o.Asking.Expiry = time.Nanosecond }, oldKey)
+		hasty := u.connect(t, reach(t, short), mcp.Revision20260728, byHand)
+		refused(t, send(hasty, chain(t, c, u, ada), ada))
+	})
+}
+
+// swap changes one letter in the middle of a text.
+func swap(text string) string {
+	b := []byte(text)
+	if at := len(b) / 2; b[at] == 'B' {
+		b[at] = 'C'
+	} else {
+		b[at] = 'B'
+	}
+	return string(b)
+}
+
+// TestAnAnswerThatDoesNotFitIsAskedForAgain has a client that checks nothing.
+func TestAnAnswerThatDoesNotFitIsAskedForAgain(t *testing.T) {
+	u := &user{}
+	c := u.connect(t, overHTTP(t, newServer(nil), nil), mcp.Revision20260728, byHand)
+	req := &mcp.CallToolRequest{Name: "trip"}
+	for _, text := range []any{7, "", nil, "Ada"} {
+		_, err := c.CallTool(t.Context(), req)
+		var asks *mcp.InputRequiredError
+		require.ErrorAs(t, err, &asks)
+		require.Len(t, asks.Result.InputRequests, 1)
+		req = &mcp.CallToolRequest{Name: "trip", RequestState: asks.Result.RequestState, InputResponses: mcp.InputResponses{}}
+		for key, question := range asks.Result.InputRequests {
+			require.Equal(t, "Who travels?", question.(*mcp.ElicitRequest).Params.(*mcp.ElicitRequestFormParams).Message)
+			content := map[string]any{"text": text}
+			if text == nil {
+				content = nil
+			}
+			req.InputResponses[key] = &mcp.ElicitResult{Action: mcp.ElicitActionAccept, Content: content}
+		}
+	}
+	_, err := c.CallTool(t.Context(), req)
+	var asks *mcp.InputRequiredError
+	require.ErrorAs(t, err, &asks)
+	for _, question := range asks.Result.InputRequests {
+		require.Equal(t, "Where to, Ada?", question.(*mcp.ElicitRequest).Params.(*mcp.ElicitRequestFormParams).Message)
+	}
+}
+
+// TestAnswersThatNobodyAskedForAreIgnored has a client that says too much.
+func TestAnswersThatNobodyAskedForAreIgnored(t *testing.T) {
+	u := &user{}
+	chatty := func(o *mcpclient.Options) {
+		o.Outgoing = append(o.Outgoing, func(next peer.Outbound) peer.Outbound { return chatter{next} })
+	}
+	c := u.connect(t, overPipe(t, newServer(nil)), mcp.Revision20260728, chatty)
+	got := call(t, c, u, "trip", `{}`)
+	require.Len(t, got.questions, 3)
+	require.False(t, got.failed, got.text)
+}
+
+// chatter adds an answer to each call.
+type chatter struct{ peer.Outbound }
+
+func (o chatter) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
+	if r, ok := req.(*mcp.CallToolRequest); ok {
+		more := *r
+		more.InputResponses = mcp.InputResponses{"nobody": &mcp.ElicitResult{Action: mcp.ElicitActionAccept, Content: map[string]any{"text": "Eve"}}}
+		for key, answer := range r.InputResponses {
+			more.InputResponses[key] = answer
+		}
+		req = &more
+	}
+	return o.Outbound.Call(ctx, req, res, opts...)
+}

@@ -1,0 +1,154 @@
+package acceptance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/peer"
+)
+
+// tripInput is what a trip is planned with.
+type tripInput struct {
+	Season string `json:"season,omitempty" default:"summer"`
+}
+
+// newServer returns a server whose tools ask, each in another way. Nil options
+// are quiet ones.
+func newServer(opts *mcpserver.Options) *mcpserver.Server {
+	if opts == nil {
+		opts = &mcpserver.Options{}
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	server := mcpserver.New(mcp.Implementation{Name: "travel", Version: "1"}, opts)
+	for name, h := range map[string]func(context.Context, *mcp.ServerSession, tripInput) (string, error){
+		"trip": trip, "same-trip": trip, "wrapped": wrapped, "swallowed": swallowed, "at-once": atOnce, "group": group,
+		"echo": echo, "panics": panics, "pid": pid, "hang": hang,
+	} {
+		mcpserver.AddTool(server, &mcp.Tool{Name: name}, h)
+	}
+	return server
+}
+
+// trip asks twice, and the model once, in straight-line code.
+func trip(ctx context.Context, s *mcp.ServerSession, in tripInput) (string, error) {
+	who, err := ask(ctx, s, "Who travels?")
+	if err != nil {
+		return "", err
+	}
+	where, err := ask(ctx, s, "Where to, "+who+"?")
+	if err != nil {
+		return "", err
+	}
+	praise, err := sample(ctx, s, "Praise "+where)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s goes to %s in %s: %s", who, where, in.Season, praise), nil
+}
+
+// ask asks for one text. Whoever does not want to answer ends the trip.
+func ask(ctx context.Context, s *mcp.ServerSession, question string) (string, error) {
+	answer, err := s.ElicitForm(ctx, form(question))
+	if err != nil {
+		return "", err
+	}
+	if answer.Action != mcp.ElicitActionAccept {
+		return "", mcpserver.Errorf("%s: %s", question, answer.Action)
+	}
+	return fmt.Sprint(answer.Content["text"]), nil
+}
+
+func form(question string) *mcp.ElicitRequestFormParams {
+	return &mcp.ElicitRequestFormParams{Message: question, RequestedSchema: mcp.RequestedSchema{
+		Properties: []mcp.FormField{{Name: "text", Value: &mcp.StringSchema{MinLength: new(int64(1))}}},
+		Required:   []string{"text"},
+	}}
+}
+
+func sample(ctx context.Context, s *mcp.ServerSession, prompt string) (string, error) {
+	res, err := s.CreateMessage(ctx, &mcp.CreateMessageRequest{MaxTokens: 10, Messages: []mcp.SamplingMessage{{
+		Role: mcp.RoleUser, Content: []mcp.SamplingMessageContentBlock{mcp.Text(prompt)},
+	}}})
+	if err != nil {
+		return "", err
+	}
+	return res.Content[0].(*mcp.TextContent).Text, nil
+}
+
+// wrapped makes an error of its own of whatever goes wrong.
+func wrapped(ctx context.Context, s *mcp.ServerSession, in tripInput) (string, error) {
+	text, err := trip(ctx, s, in)
+	if err != nil {
+		return "", mcpserver.Errorf("the trip is off: %v", err)
+	}
+	return text, nil
+}
+
+// swallowed has a way to go on, whatever goes wrong.
+func swallowed(ctx context.Context, s *mcp.ServerSession, in tripInput) (string, error) {
+	text, err := trip(ctx, s, in)
+	if err != nil {
+		return "everybody stays at home", nil
+	}
+	return text, nil
+}
+
+// atOnce asks everything at the same time.
+func atOnce(ctx context.Context, s *mcp.ServerSession, _ tripInput) (string, error) {
+	var all sync.WaitGroup
+	texts, errs := make([]string, 3), make([]error, 3)
+	all.Go(func() { texts[0], errs[0] = ask(ctx, s, "Who travels?") })
+	all.Go(func() { texts[1], errs[1] = ask(ctx, s, "Where to?") })
+	all.Go(func() { texts[2], errs[2] = sample(ctx, s, "Praise it") })
+	all.Wait()
+	return fmt.Sprint(texts), errors.Join(errs...)
+}
+
+// group asks everything at the same time, and gives up at the first error.
+func group(ctx context.Context, s *mcp.ServerSession, _ tripInput) (string, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var all sync.WaitGroup
+	texts := make([]string, 3)
+	for i := range texts {
+		all.Go(func() {
+			var err error
+			if texts[i], err = ask(ctx, s, fmt.Sprintf("Stop %d?", i)); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	all.Wait()
+	return fmt.Sprint(texts), context.Cause(ctx)
+}
+
+func echo(_ context.Context, _ *mcp.ServerSession, in tripInput) (string, error) {
+	return in.Season, nil
+}
+
+func panics(context.Context, *mcp.ServerSession, tripInput) (string, error) {
+	panic("a secret of the tool")
+}
+
+// pid tells which process it runs in.
+func pid(context.Context, *mcp.ServerSession, tripInput) (string, error) {
+	return fmt.Sprint(os.Getpid()), nil
+}
+
+// hang says that it runs, and does no more.
+func hang(ctx context.Context, s *mcp.ServerSession, _ tripInput) (string, error) {
+	fmt.Fprintln(os.Stderr, "about to hang")
+	if err := s.ReportProgress(ctx, peer.Progress{Done: 1}); err != nil {
+		return "", err
+	}
+	<-ctx.Done()
+	return "", context.Cause(ctx)
+}

@@ -1,0 +1,192 @@
+package acceptance
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/mcpclient"
+	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/mcptest"
+	"github.com/mcpwright/mcp/runtime/streamable"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// asking are the revisions in which a server may ask for input.
+var asking = []wire.Revision{mcp.Revision20250618, mcp.Revision20251125, mcp.Revision20260728}
+
+// ways are those to reach the server of newServer. Wherever there is a wire, each
+// message on it is judged.
+var ways = map[string]func(t *testing.T) mcpclient.Endpoint{
+	"in process":   func(*testing.T) mcpclient.Endpoint { return mcpclient.InProcess(newServer(nil)) },
+	"pipe":         func(t *testing.T) mcpclient.Endpoint { return overPipe(t, newServer(nil)) },
+	"command":      command,
+	"judged stdio": judgedCommand,
+	"HTTP":         func(t *testing.T) mcpclient.Endpoint { return overHTTP(t, newServer(nil), nil) },
+	"HTTP, no more": func(t *testing.T) mcpclient.Endpoint {
+		return overHTTP(t, newServer(nil), &streamable.Options{NoReplay: true})
+	},
+}
+
+// inEveryWay runs a test with each way in each revision that can ask.
+func inEveryWay(t *testing.T, test func(t *testing.T, to mcpclient.Endpoint, r wire.Revision)) {
+	for name, reach := range ways {
+		for _, r := range asking {
+			t.Run(name+"/"+r.String(), func(t *testing.T) { test(t, reach(t), r) })
+		}
+	}
+}
+
+// overPipe serves a server on a pipe, once.
+func overPipe(t *testing.T, s *mcpserver.Server) mcpclient.Endpoint {
+	near, far := net.Pipe()
+	served := make(chan error, 1)
+	go func() { served <- s.ServeStreams(context.Background(), far, far) }() // ends with the client
+	t.Cleanup(func() {
+		near.Close()
+		require.NoError(t, <-served)
+	})
+	pipe := mcptest.TapPipe(mcptest.Fail(t), near, mcptest.FromClient)
+	return mcpclient.Streams(pipe, pipe)
+}
+
+// command serves in a child process that the client starts.
+func command(t *testing.T) mcpclient.Endpoint {
+	program, err := os.Executable()
+	require.NoError(t, err)
+	c := mcpclient.Command(program)
+	c.Env = []string{serving + "=1"}
+	return c
+}
+
+// judgedCommand serves in a child process whose streams are judged.
+func judgedCommand(t *testing.T) mcpclient.Endpoint {
+	program, err := os.Executable()
+	require.NoError(t, err)
+	child := exec.Command(program)
+	child.Env = append(os.Environ(), serving+"=1")
+	child.Stderr = os.Stderr
+	in, err := child.StdinPipe()
+	require.NoError(t, err)
+	out, err := child.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, child.Start())
+	t.Cleanup(func() {
+		in.Close()
+		require.NoError(t, child.Wait())
+	})
+	pipe := mcptest.TapPipe(mcptest.Fail(t), struct {
+		io.Reader
+		io.WriteCloser
+	}{out, in}, mcptest.FromClient)
+	return mcpclient.Streams(pipe, pipe)
+}
+
+// overHTTP serves a server over HTTP.
+func overHTTP(t *testing.T, s *mcpserver.Server, opts *streamable.Options) *mcpclient.URLEndpoint {
+	return reach(t, serveHTTP(t, s, opts))
+}
+
+// reach is the way to a URL.
+func reach(t *testing.T, url string) *mcpclient.URLEndpoint {
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	to := mcpclient.URL(url)
+	to.HTTP.HTTPClient = &http.Client{Transport: mcptest.TapTransport(mcptest.Fail(t), transport)}
+	return to
+}
+
+// serveHTTP serves a server until the test is over, and returns its URL.
+func serveHTTP(t *testing.T, s *mcpserver.Server, opts *streamable.Options) string {
+	return listen(t, s.Handler(opts)).URL
+}
+
+// listen listens for the requests of a handler.
+func listen(t *testing.T, h *streamable.Handler) *httptest.Server {
+	listener := httptest.NewServer(mcptest.TapHandler(mcptest.Fail(t), h))
+	t.Cleanup(func() {
+		h.Close()
+		listener.Close()
+	})
+	return listener
+}
+
+// user answers what a server asks, and remembers the questions.
+type user struct {
+	// answer is what is said to a question, nil to decline it. Without a
+	// function there is an answer to everything.
+	answer func(question string) map[string]any
+	// away, where it is not nil, is told of each question, and there is no
+	// answer.
+	away chan string
+
+	mu    sync.Mutex
+	asked []string
+}
+
+// connect connects to a server in a revision, until the test is over.
+func (u *user) connect(t *testing.T, to mcpclient.Endpoint, r wire.Revision, change ...func(*mcpclient.Options)) *mcpclient.Client {
+	t.Helper()
+	opts := &mcpclient.Options{
+		Revision: r, OnElicit: u.elicit, OnSample: u.sample, Logger: slog.New(slog.DiscardHandler),
+	}
+	for _, f := range change {
+		f(opts)
+	}
+	c, err := mcpclient.Connect(t.Context(), to, opts)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, c.Close()) })
+	return c
+}
+
+func (u *user) elicit(ctx context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	question := req.Params.(*mcp.ElicitRequestFormParams).Message
+	u.note(question)
+	if u.away != nil {
+		u.away <- question
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	content := map[string]any{"text": "<" + question + ">"}
+	if u.answer != nil {
+		content = u.answer(question)
+	}
+	if content == nil {
+		return &mcp.ElicitResult{Action: mcp.ElicitActionDecline}, nil
+	}
+	return &mcp.ElicitResult{Action: mcp.ElicitActionAccept, Content: content}, nil
+}
+
+func (u *user) sample(_ context.Context, req *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+	prompt := req.Messages[0].Content[0].(*mcp.TextContent).Text
+	u.note(prompt)
+	return &mcp.CreateMessageResult{
+		Role: mcp.RoleAssistant, Model: "m", Content: []mcp.SamplingMessageContentBlock{mcp.Text("<" + prompt + ">")},
+	}, nil
+}
+
+func (u *user) note(question string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.asked = append(u.asked, question)
+}
+
+// questions are those since the last time.
+func (u *user) questions() []string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	asked := slices.Clone(u.asked)
+	u.asked = nil
+	return asked
+}

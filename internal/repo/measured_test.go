@@ -1,0 +1,77 @@
+package repo
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// measured is as much of docs/bench.json as the README shows.
+type measured struct {
+	Date, Go, Platform string
+	CPUs, Rounds       int
+	Peers              []struct{ Name, Arguments string }
+	Rows               []struct {
+		Workload, By string
+		Cells        map[string]struct{ Ns, CPUNs, Bytes, Allocs float64 }
+	}
+}
+
+// benchTable says how many times as much the others take.
+func benchTable(t *testing.T) string {
+	data, err := os.ReadFile(filepath.Join(root, "docs", "bench.json"))
+	require.NoError(t, err)
+	var m measured
+	require.NoError(t, json.Unmarshal(data, &m))
+	const ours = 1 // after the floor
+	lines := []string{fmt.Sprintf("| | %s |", m.Peers[ours].Name), "|---|--:|"}
+	for i, p := range m.Peers {
+		if i != ours {
+			lines[0] += " " + p.Name + " |"
+			lines[1] += "--:|"
+		}
+	}
+	for _, row := range m.Rows {
+		by := func(name string) float64 {
+			c := row.Cells[name]
+			return map[string]float64{"time": c.Ns, "cpu": c.CPUNs, "bytes": c.Bytes}[row.By]
+		}
+		base := by(m.Peers[ours].Name)
+		line := fmt.Sprintf("| %s | %s |", row.Workload, amount(row.By, base))
+		for i, p := range m.Peers {
+			if x := by(p.Name); i != ours {
+				line += " " + cmp.Or(times(x, base), "–") + " |"
+			}
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n") + fmt.Sprintf("\n\n%s, %s, %s, %d CPUs, medians of %d interleaved rounds.\n", m.Date, m.Go, m.Platform, m.CPUs, m.Rounds)
+}
+
+func times(x, base float64) string {
+	switch {
+	case x <= 0 || base <= 0:
+		return ""
+	case x/base >= 10:
+		return fmt.Sprintf("%.0fx", x/base)
+	}
+	return fmt.Sprintf("%.1fx", x/base)
+}
+
+func amount(by string, v float64) string {
+	switch {
+	case by == "bytes":
+		return fmt.Sprintf("%.1f kB", v/1e3)
+	case v < 1e3:
+		return fmt.Sprintf("%.0f ns", v)
+	case v < 1e6:
+		return fmt.Sprintf("%.1f µs", v/1e3)
+	}
+	return fmt.Sprintf("%.2f ms", v/1e6)
+}

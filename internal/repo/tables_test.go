@@ -1,0 +1,46 @@
+package repo
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "rewrite the tables of the pages")
+
+// TestTablesAreFresh makes the tables of the pages of what is there: of the
+// generated tables of methods, the packages' own words, what was measured last,
+// and the limits in the code.
+func TestTablesAreFresh(t *testing.T) {
+	for page, tables := range map[string]map[string]func(*testing.T) string{
+		"README.md":    {"revisions": revisionTable, "bench": benchTable, "packages": packageTable, "examples": exampleTable},
+		"docs/http.md": {"limits": limitTable},
+	} {
+		path := filepath.Join(root, page)
+		data, err := os.ReadFile(path)
+		require.NoError(t, err)
+		text := string(data)
+		for name, table := range tables {
+			text = between(t, text, name, table(t))
+		}
+		if *update {
+			require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+			continue
+		}
+		require.Equal(t, text, string(data), "run: go test -run TestTables ./internal/repo -update")
+	}
+}
+
+// between replaces what stands between two marks.
+func between(t *testing.T, text, name, table string) string {
+	marks := regexp.MustCompile(`(?s)(<!-- ` + name + ` -->\n).*?(<!-- end -->)`)
+	require.Regexp(t, marks, text)
+	return marks.ReplaceAllStringFunc(text, func(old string) string {
+		m := marks.FindStringSubmatch(old)
+		return m[1] + "\n" + table + "\n" + m[2]
+	})
+}

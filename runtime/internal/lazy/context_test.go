@@ -1,0 +1,49 @@
+package lazy_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/runtime/internal/lazy"
+)
+
+var errWhy = errors.New("why")
+
+func TestItEndsWhetherSomebodyHasLookedOrNot(t *testing.T) {
+	for name, look := range map[string]bool{"looked at": true, "not looked at": false} {
+		t.Run(name, func(t *testing.T) {
+			c := lazy.Context{Context: t.Context()}
+			if look {
+				require.NoError(t, c.Err())
+			}
+			c.Cancel(errWhy)
+			c.Cancel(nil)
+			<-c.Done()
+			require.ErrorIs(t, c.Err(), context.Canceled)
+			require.Equal(t, errWhy, context.Cause(&c))
+		})
+	}
+}
+
+func TestItEndsWithItsParentAndHasItsValues(t *testing.T) {
+	type key struct{}
+	parent, cancel := context.WithCancelCause(context.WithValue(t.Context(), key{}, "mine"))
+	c := lazy.Context{Context: parent}
+	require.Equal(t, "mine", c.Value(key{}))
+	child, stop := context.WithCancel(&c)
+	defer stop()
+	cancel(errWhy)
+	<-child.Done()
+	require.Equal(t, errWhy, context.Cause(child))
+}
+
+func TestItCostsNothingUntilSomebodyLooks(t *testing.T) {
+	var c lazy.Context
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		c = lazy.Context{Context: context.Background()}
+		c.Cancel(nil)
+	}))
+}

@@ -1,0 +1,292 @@
+package mcpclient_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/mcpclient"
+	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/streamable"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// site is an endpoint on HTTP that may be taken down and put up again, and whose
+// requests may meet with accidents.
+type site struct {
+	handler  atomic.Pointer[http.Handler]
+	accident atomic.Pointer[func(http.ResponseWriter, *http.Request, http.Handler) bool]
+
+	mu   sync.Mutex
+	seen []string // what the requests were
+}
+
+func newSite(h http.Handler) *site {
+	s := new(site)
+	s.put(h)
+	return s
+}
+
+// put has another handler serve from now on.
+func (s *site) put(h http.Handler) { s.handler.Store(&h) }
+
+// meet has f see each request first; it returns true for what it has dealt with.
+func (s *site) meet(f func(http.ResponseWriter, *http.Request, http.Handler) bool) {
+	s.accident.Store(&f)
+}
+
+func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	what := r.Method
+	if m, err := wire.ReadMessage(body, nil); err == nil {
+		what += " " + m.Method
+	}
+	s.mu.Lock()
+	s.seen = append(s.seen, what)
+	s.mu.Unlock()
+	h := *s.handler.Load()
+	if f := s.accident.Load(); f != nil && (*f)(w, r, h) {
+		return
+	}
+	h.ServeHTTP(w, r)
+}
+
+// times tells how often there was such a request.
+func (s *site) times(what string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(slices.DeleteFunc(slices.Clone(s.seen), func(w string) bool { return w != what }))
+}
+
+// quick has broken streams taken up again without much ado.
+func quick(to *mcpclient.URLEndpoint) *mcpclient.URLEndpoint {
+	to.HTTP.Backoff = streamable.Backoff{First: time.Millisecond, Most: 10 * time.Millisecond}
+	return to
+}
+
+func kitHandler(s *mcpserver.Server) *streamable.Handler {
+	return s.Handler(&streamable.Options{Logger: silent, Retry: time.Millisecond})
+}
+
+// listening connects to a server in a revision and returns what its handler of
+// changes hears.
+func listening(t testing.TB, to mcpclient.Endpoint, r wire.Revision) (*mcpclient.Client, chan string) {
+	heard := make(chan string, 100)
+	return connect(t, to, &mcpclient.Options{Revision: r, Logger: silent,
+		OnToolListChanged: func(_ context.Context, n *mcp.ToolListChangedNotification) error {
+			heard <- n.Method()
+			return nil
+		},
+	}), heard
+}
+
+// eachEra runs a test in the newest revision of each era.
+func eachEra(t *testing.T, f func(t *testing.T, r wire.Revision)) {
+	for _, r := range []wire.Revision{mcp.Revision20251125, mcp.Revision20260728} {
+		t.Run(r.String(), func(t *testing.T) { f(t, r) })
+	}
+}
+
+// sideStream is the request of the stream that belongs to no call.
+func sideStream(r *http.Request) bool {
+	return r.Method == http.MethodGet || r.Header.Get("Mcp-Method") == mcp.MethodSubscriptionsListen
+}
+
+func TestASideStreamThatIsKilledCostsNoCallAndNoChange(t *testing.T) {
+	noLeak(t)
+	eachEra(t, func(t *testing.T, r wire.Revision) {
+		s := newKit(nil)
+		at := newSite(kitHandler(s))
+		kills := make(chan context.CancelFunc, 9)
+		at.meet(func(w http.ResponseWriter, r *http.Request, h http.Handler) bool {
+			if !sideStream(r) {
+				return false
+			}
+			ctx, kill := context.WithCancel(r.Context())
+			defer kill()
+			kills <- kill
+			h.ServeHTTP(w, r.WithContext(ctx))
+			panic(http.ErrAbortHandler) // the connection breaks
+		})
+		begun, _ := waiting(s)
+		c, heard := listening(t, quick(judgedURL(t, at)), r)
+		ctx, cancel := context.WithCancel(t.Context())
+		waits := make(chan error, 1)
+		go func() { // ends with ctx
+			_, err := c.CallTool(ctx, &mcp.CallToolRequest{Name: "wait"})
+			waits <- err
+		}()
+		<-begun
+		for range 3 {
+			(<-kills)()
+			require.Equal(t, "hello Ada", must(mcpclient.CallTool[welcomed](t.Context(), c, "greet", greeting{"Ada"})).Greeting)
+		}
+		<-kills               // it is open again
+		for len(heard) == 0 { // what happened in between is not lost
+			require.Equal(t, "grown", says(t, c, "grow"))
+		}
+		require.Empty(t, waits, "the call is still under way")
+		cancel()
+		require.ErrorIs(t, <-waits, context.Canceled)
+		require.NoError(t, c.Err())
+		require.LessOrEqual(t, at.times("POST "+mcp.MethodInitialize), 1, "the session is the same")
+	})
+}
+
+func TestOneBadEventCostsOnlyItself(t *testing.T) {
+	noLeak(t)
+	eachEra(t, func(t *testing.T, r wire.Revision) {
+		s := newKit(nil)
+		at := newSite(kitHandler(s))
+		at.meet(func(w http.ResponseWriter, r *http.Request, h http.Handler) bool {
+			if sideStream(r) || strings.Contains(r.Header.Get("Mcp-Name"), "report") {
+				w = &spoiled{ResponseWriter: w}
+			}
+			h.ServeHTTP(w, r)
+			return true
+		})
+		to := quick(judgedURL(t, at))
+		to.HTTP.HTTPClient = nil // a judge would complain of what is spoiled
+		c, heard := listening(t, to, r)
+		require.Equal(t, "reported", says(t, c, "report", peer.OnProgress(func(peer.Progress) {})))
+		require.Equal(t, "grown", says(t, c, "grow"))
+		require.Equal(t, mcp.MethodToolListChanged, <-heard)
+		require.NoError(t, c.Err())
+	})
+}
+
+// spoiled puts events without sense between those of a stream.
+type spoiled struct{ http.ResponseWriter }
+
+func (s *spoiled) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+
+func (s *spoiled) Write(b []byte) (int, error) {
+	if s.Header().Get("Content-Type") == "text/event-stream" {
+		for _, event := range []string{"data: {\"jsonrpc\":\n\n", "event: odd\ndata: 1\n\n", "data: {\"jsonrpc\":\"2.0\",\"method\":7}\n\n", ": nothing\n\n"} {
+			if _, err := io.WriteString(s.ResponseWriter, event); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return s.ResponseWriter.Write(b)
+}
+
+func TestOneBadGatewayAmongManyCallsFailsOneCall(t *testing.T) {
+	noLeak(t)
+	eachEra(t, func(t *testing.T, r wire.Revision) {
+		at := newSite(kitHandler(newKit(nil)))
+		c, _ := listening(t, judgedURL(t, at), r)
+		require.NotEmpty(t, names(t, c)) // a call would look at the list before
+		var calls atomic.Int64
+		at.meet(func(w http.ResponseWriter, r *http.Request, h http.Handler) bool {
+			bad := r.Method == http.MethodPost && calls.Add(1) == 25
+			if bad {
+				w.WriteHeader(http.StatusBadGateway)
+			}
+			return bad
+		})
+		var all sync.WaitGroup
+		var failed atomic.Int64
+		for i := range 50 {
+			all.Go(func() { // ends with its call
+				name := fmt.Sprint("caller ", i)
+				out, err := mcpclient.CallTool[welcomed](t.Context(), c, "greet", greeting{name})
+				refused, _ := errors.AsType[*streamable.HTTPError](err)
+				switch {
+				case err == nil && out.Greeting == "hello "+name:
+				case refused != nil && refused.Status == http.StatusBadGateway:
+					failed.Add(1)
+				default:
+					t.Errorf("%s: %v, %v", name, out, err)
+				}
+			})
+		}
+		all.Wait()
+		require.EqualValues(t, 1, failed.Load())
+		require.NoError(t, c.Err())
+		require.Equal(t, "grown", says(t, c, "grow"))
+	})
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// While a server is started anew it may refuse everything for a while. Whoever
+// waits for changes need not do anything about that.
+func TestAServerMayBeReplacedByAnother(t *testing.T) {
+	noLeak(t)
+	eachEra(t, func(t *testing.T, r wire.Revision) {
+		first := newKit(nil)
+		at := newSite(kitHandler(first))
+		c, heard := listening(t, quick(judgedURL(t, at)), r)
+		next, stop := iter.Pull2(c.Watch(t.Context(), "note:1"))
+		defer stop()
+		changes := make(chan string)
+		go func() { // ends after two changes
+			for range 2 {
+				uri, err, _ := next()
+				if err != nil {
+					t.Error(err)
+				}
+				changes <- uri
+			}
+		}()
+		uri := ""
+		for uri == "" { // until it watches
+			_ = says(t, c, "touch")
+			select {
+			case uri = <-changes:
+			default:
+			}
+		}
+
+		require.NoError(t, first.Shutdown(t.Context()))
+		second := newKit(nil)
+		var refused atomic.Int64
+		at.meet(func(w http.ResponseWriter, r *http.Request, _ http.Handler) bool {
+			begins := r.Method == http.MethodPost && r.Header.Get("Mcp-Session-Id") == ""
+			busy := begins && refused.Add(1) < 4
+			if busy {
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(http.StatusServiceUnavailable)
+				_, _ = io.WriteString(w, `{"jsonrpc":"2.0","error":{"code":-32000,"message":"Server is starting"}}`)
+			}
+			return busy
+		})
+		at.put(kitHandler(second))
+
+		require.Equal(t, "note:1", <-changes, "nobody called anything meanwhile")
+		require.Equal(t, mcp.MethodToolListChanged, <-heard)
+		require.Equal(t, "hello Ada", must(mcpclient.CallTool[welcomed](t.Context(), c, "greet", greeting{"Ada"})).Greeting)
+		require.NoError(t, c.Err())
+	})
+}
+
+func TestAServerMayGoBackToTheHandshake(t *testing.T) {
+	noLeak(t)
+	at := newSite(kitHandler(newKit(nil)))
+	c := connect(t, judgedURL(t, at), ada(mcpclient.Options{Logger: silent}))
+	require.True(t, c.Stateless())
+	at.put(kitHandler(newKit(&mcpserver.Options{Revisions: []wire.Revision{mcp.Revision20250618}})))
+	require.Equal(t, "accept Ada true", says(t, c, "ask"))
+	require.Equal(t, mcp.Revision20250618, c.Revision())
+}

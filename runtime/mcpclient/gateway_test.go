@@ -1,0 +1,105 @@
+package mcpclient_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/mcpclient"
+	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/streamable"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// sides are the revisions of a gateway's client and of its upstream server.
+var sides = []struct{ down, up wire.Revision }{
+	{mcp.Revision20260728, mcp.Revision20251125},
+	{mcp.Revision20251125, mcp.Revision20260728},
+	{mcp.Revision20260728, mcp.Revision20260728},
+	{mcp.Revision20250618, mcp.Revision20250326},
+}
+
+// gateway serves what upstream does, in one line.
+func gateway(upstream *mcpclient.Client) http.Handler {
+	var mux peer.Mux
+	mcp.HandleServer(&mux, upstream.Forward())
+	return streamable.NewHandler(connection.NewKernel(&connection.KernelOptions{
+		Mux: &mux, Info: mcp.Implementation{Name: "gateway", Version: "1"},
+		Capabilities: *upstream.ServerCapabilities(), Logger: silent,
+	}), &streamable.Options{Logger: silent})
+}
+
+func TestAGatewayPutsOneRevisionIntoAnother(t *testing.T) {
+	noLeak(t)
+	const unknown = `{"z":[1.0,1e2],"a":"\u00fc"}`
+	for _, side := range sides {
+		t.Run(side.down.String()+" to "+side.up.String(), func(t *testing.T) {
+			s := newKit(nil)
+			var met map[string]json.RawMessage
+			require.NoError(t, s.AddRawTool(&mcp.Tool{Name: "mirror", InputSchema: json.RawMessage(`{"type":"object","x-kept":1.0}`)},
+				func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+					met = req.Extra
+					res := mcp.TextResult(string(req.Arguments))
+					res.Extra = map[string]json.RawMessage{"x-back": json.RawMessage(unknown)}
+					return res, nil
+				}))
+			upstream := connect(t, judgedURL(t, kitHandler(s)), &mcpclient.Options{Revision: side.up})
+			c := connect(t, judgedURL(t, gateway(upstream)), &mcpclient.Options{Revision: side.down})
+			require.Equal(t, "gateway", c.ServerInfo().Name)
+
+			res, err := c.CallTool(t.Context(), &mcp.CallToolRequest{
+				Name: "mirror", Arguments: json.RawMessage(`{"n":1.0}`),
+				Extra: map[string]json.RawMessage{"x-there": json.RawMessage(unknown)},
+			})
+			require.NoError(t, err)
+			require.Equal(t, `{"n":1.0}`, res.Content[0].(*mcp.TextContent).Text)
+			require.Equal(t, unknown, string(met["x-there"]))
+			require.Equal(t, unknown, string(res.Extra["x-back"]))
+
+			for tool, err := range c.Tools(t.Context()) {
+				require.NoError(t, err)
+				if tool.Name == "mirror" {
+					require.Equal(t, `{"type":"object","x-kept":1.0}`, string(tool.InputSchema))
+				}
+			}
+			require.Equal(t, "a note", read(t, c.ServerPeer, "note:1").Contents[0].(*mcp.TextResourceContents).Text)
+			_, err = c.ReadResource(t.Context(), &mcp.ReadResourceRequest{URI: "note:absent"})
+			require.NotNil(t, peer.AsError(err), "%v", err)
+			_, err = c.CallTool(t.Context(), &mcp.CallToolRequest{Name: "absent"})
+			require.Equal(t, int64(mcp.CodeInvalidParams), int64(peer.AsError(err).Code))
+		})
+	}
+}
+
+// The questions of a server behind reach the client in front, whatever its era,
+// and so do reports of progress.
+func TestQuestionsPassAGateway(t *testing.T) {
+	noLeak(t)
+	behind := newKit(nil)
+	upstream := connect(t, judgedURL(t, kitHandler(behind)), &mcpclient.Options{
+		Revision: mcp.Revision20260728, Capabilities: mcp.ClientCapabilities{
+			Elicitation: &mcp.ElicitationCapability{}, Sampling: &mcp.SamplingCapability{}, Roots: &mcp.RootsCapability{},
+		},
+	})
+	front := mcpserver.New(mcp.Implementation{Name: "gateway", Version: "1"}, &mcpserver.Options{Logger: silent})
+	to := mcp.ServerPeer{Outbound: mcpserver.Forward(upstream.Forward())}
+	for _, tool := range []string{"ask", "consult", "report"} {
+		require.NoError(t, front.AddRawTool(&mcp.Tool{Name: tool}, to.CallTool))
+	}
+	for _, r := range []wire.Revision{mcp.Revision20250618, mcp.Revision20251125, mcp.Revision20260728} {
+		t.Run(r.String(), func(t *testing.T) {
+			c := connect(t, judgedURL(t, kitHandler(front)), ada(mcpclient.Options{Revision: r}))
+			require.Equal(t, "accept Ada true", says(t, c, "ask"))
+			require.Equal(t, "blue in file:///project", says(t, c, "consult"))
+			var steps []float64
+			require.Equal(t, "reported", says(t, c, "report", peer.OnProgress(func(p peer.Progress) { steps = append(steps, p.Done) })))
+			require.Equal(t, []float64{1, 2, 3}, steps)
+		})
+	}
+}

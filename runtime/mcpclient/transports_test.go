@@ -1,0 +1,225 @@
+package mcpclient_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/mcpclient"
+	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/streamable"
+)
+
+func TestAServerThatEndsItsStreamIsAskedForTheRest(t *testing.T) {
+	noLeak(t)
+	s := newKit(nil)
+	var polled atomic.Bool
+	plain(s, "poll", func(ctx context.Context, session *mcp.ServerSession) (string, error) {
+		if err := session.ReportProgress(ctx, peer.Progress{Done: 1}); err != nil {
+			return "", err
+		}
+		polled.Store(session.Transport().(*streamable.Transport).EndStream(time.Millisecond))
+		if err := session.ReportProgress(ctx, peer.Progress{Done: 2}); err != nil {
+			return "", err
+		}
+		return asks(ctx, session) // the question waits for the client, too
+	})
+	at := newSite(s.Handler(&streamable.Options{Polling: true, Logger: silent, Retry: time.Millisecond}))
+	c := connect(t, quick(judgedURL(t, at)), ada(mcpclient.Options{Mode: mcpclient.Handshake}))
+	gets := at.times(http.MethodGet)
+	var steps []float64
+	require.Equal(t, "accept Ada true", says(t, c, "poll", peer.OnProgress(func(p peer.Progress) { steps = append(steps, p.Done) })))
+	require.True(t, polled.Load())
+	require.Equal(t, []float64{1, 2}, steps)
+	require.Greater(t, at.times(http.MethodGet), gets)
+	require.Equal(t, 1, at.times("POST tools/call"), "it is the same call")
+}
+
+func TestABrokenStreamOfACallIsTakenUpAgain(t *testing.T) {
+	noLeak(t)
+	s := newKit(nil)
+	broken, mended := make(chan struct{}), make(chan struct{})
+	plain(s, "break", func(ctx context.Context, session *mcp.ServerSession) (string, error) {
+		if err := session.ReportProgress(ctx, peer.Progress{Done: 1}); err != nil {
+			return "", err
+		}
+		<-broken
+		return "mended", nil
+	})
+	at := newSite(s.Handler(&streamable.Options{Logger: silent, Retry: time.Millisecond}))
+	at.meet(func(w http.ResponseWriter, r *http.Request, h http.Handler) bool {
+		switch {
+		case r.Method == http.MethodPost && r.ContentLength > 0 && r.Header.Get("Mcp-Session-Id") != "" && at.times("POST tools/call") == 1:
+			ctx, kill := context.WithCancel(r.Context())
+			go func() { // ends with the first report
+				<-mended
+				kill()
+				close(broken)
+			}()
+			h.ServeHTTP(w, r.WithContext(ctx))
+			panic(http.ErrAbortHandler)
+		}
+		return false
+	})
+	c := connect(t, quick(judgedURL(t, at)), &mcpclient.Options{Mode: mcpclient.Handshake, Logger: silent})
+	require.Equal(t, "mended", says(t, c, "break", peer.OnProgress(func(peer.Progress) { close(mended) })))
+	require.Equal(t, 1, at.times("POST tools/call"))
+}
+
+// In revisions without a handshake the end of its stream is all that tells a
+// server of HTTP that nobody waits; in others, and on other ways, a notification.
+func TestGivingUpIsToldTheWayTheEraHasIt(t *testing.T) {
+	noLeak(t)
+	for _, r := range mcp.Revisions[1:] {
+		t.Run(r.Revision.String(), func(t *testing.T) {
+			s := newKit(nil)
+			begun, cancelled := waiting(s)
+			at := newSite(s.Handler(&streamable.Options{Logger: silent}))
+			ways := map[string]mcpclient.Endpoint{"http": judgedURL(t, at), "pipe": judgedPipe(t, s), "in process": mcpclient.InProcess(s)}
+			for name, to := range ways {
+				c := connect(t, to, &mcpclient.Options{Revision: r.Revision})
+				ctx, cancel := context.WithCancelCause(t.Context())
+				why := errors.New("changed my mind")
+				go func() { <-begun; cancel(why) }() // ends with the call
+				_, err := c.CallTool(ctx, &mcp.CallToolRequest{Name: "wait"})
+				require.ErrorIs(t, err, why, name)
+				<-cancelled
+				require.NoError(t, c.Close())
+			}
+			told := 1
+			if !r.Handshake {
+				told = 0
+			}
+			require.Equal(t, told, at.times("POST "+mcp.MethodCancelled))
+		})
+	}
+}
+
+// Whatever arguments there are, the headers that repeat them satisfy a server
+// that compares both.
+func TestHeadersAgreeWithTheBody(t *testing.T) {
+	noLeak(t)
+	s := newKit(nil)
+	schema := json.RawMessage(`{"type":"object","properties":{
+		"text":{"type":"string","x-mcp-header":"Text"},
+		"count":{"type":"integer","x-mcp-header":"Count"},
+		"sure":{"type":"boolean","x-mcp-header":"Sure"},
+		"deep":{"type":"object","properties":{"er":{"type":"string","x-mcp-header":"Deeper"}}}}}`)
+	require.NoError(t, s.AddRawTool(&mcp.Tool{Name: "echo", InputSchema: schema}, func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return mcp.TextResult(string(req.Arguments)), nil
+	}))
+	odd := []string{"Übersicht", " space around ", "=?base64?eA==?=", "tab\t"}
+	for _, name := range odd {
+		s.AddRawPrompt(&mcp.Prompt{Name: name}, func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+			return &mcp.GetPromptResult{Description: name}, nil
+		})
+	}
+	at := newSite(kitHandler(s))
+	var last http.Header
+	at.meet(func(_ http.ResponseWriter, r *http.Request, _ http.Handler) bool { last = r.Header; return false })
+	c := connect(t, judgedURL(t, at), nil)
+	require.Contains(t, names(t, c), "echo")
+	for arguments, header := range map[string][2]string{
+		`{}`:                             {"Text", ""},
+		`{"text":null}`:                  {"Text", ""},
+		`{"text":"plain text"}`:          {"Text", "plain text"},
+		`{"text":" space before"}`:       {"Text", "=?base64?IHNwYWNlIGJlZm9yZQ==?="},
+		`{"text":"tab\tbetween"}`:        {"Text", "=?base64?dGFiCWJldHdlZW4=?="},
+		`{"text":"CR\r\nX-Evil: 1"}`:     {"Text", "=?base64?Q1INClgtRXZpbDogMQ==?="},
+		`{"text":"😀"}`:                   {"Text", "=?base64?8J+YgA==?="},
+		`{"text":"=?base64?eA==?="}`:     {"Text", "=?base64?PT9iYXNlNjQ/ZUE9PT89?="},
+		`{"count":-7}`:                   {"Count", "-7"},
+		`{"count":0}`:                    {"Count", "0"},
+		`{"count":42.0}`:                 {"Count", "42"},
+		`{"count":9007199254740991}`:     {"Count", "9007199254740991"},
+		`{"sure":false}`:                 {"Sure", "false"},
+		`{"deep":{"er":"down"}}`:         {"Deeper", "down"},
+		`{"text":"a","unknown":[1,2]}`:   {"Text", "a"},
+		`{"text":"","count":1}`:          {"Text", ""},
+		`{"text":"x","sure":true}`:       {"Sure", "true"},
+		`{"deep":{},"text":"nothing"}`:   {"Deeper", ""},
+		`{"deep":{"er":null},"text":""}`: {"Deeper", ""},
+	} {
+		res, err := c.CallTool(t.Context(), &mcp.CallToolRequest{Name: "echo", Arguments: json.RawMessage(arguments)})
+		require.NoError(t, err, arguments)
+		if !res.IsError { // null is no text to a schema, which is another matter
+			require.Equal(t, arguments, res.Content[0].(*mcp.TextContent).Text)
+		}
+		require.Equal(t, header[1], last.Get("Mcp-Param-"+header[0]), arguments)
+	}
+	for _, name := range odd {
+		res, err := c.GetPrompt(t.Context(), &mcp.GetPromptRequest{Name: name})
+		require.NoError(t, err)
+		require.Equal(t, name, res.Description)
+	}
+}
+
+// A server may change its tools while nobody listens. The call that meets with
+// that is mended: the server has not begun to handle it.
+func TestAToolThatWantsAnotherHeaderNowIsCalledAllTheSame(t *testing.T) {
+	noLeak(t)
+	s := newKit(nil)
+	tool := func(header string) {
+		schema := json.RawMessage(`{"type":"object","properties":{"city":{"type":"string","x-mcp-header":"` + header + `"}}}`)
+		require.NoError(t, s.AddRawTool(&mcp.Tool{Name: "weather", InputSchema: schema}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return mcp.TextResult("sunny"), nil
+		}))
+	}
+	tool("City")
+	c := connect(t, judgedURL(t, kitHandler(s)), &mcpclient.Options{Logger: silent})
+	for _, header := range []string{"City", "Town", "Place"} {
+		tool(header)
+		text, err := mcpclient.CallTool[string](t.Context(), c, "weather", map[string]string{"city": "Zürich"})
+		require.NoError(t, err)
+		require.Equal(t, "sunny", text)
+	}
+}
+
+// What may be kept is kept until the server says that it has changed.
+func TestAServerTellsHowLongItsAnswersMayBeKept(t *testing.T) {
+	noLeak(t)
+	var asked atomic.Int64
+	s := newKit(&mcpserver.Options{
+		CacheHints: map[string]mcpserver.CacheHint{mcp.MethodReadResource: {TTL: time.Hour}, mcp.MethodListTools: {TTL: time.Hour, Public: true}},
+		Middleware: []peer.Middleware{func(next peer.Handler) peer.Handler {
+			return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+				if in.Method == mcp.MethodReadResource || in.Method == mcp.MethodListTools {
+					asked.Add(1)
+				}
+				return next.Handle(ctx, in)
+			})
+		}},
+	})
+	at := kitHandler(s)
+	changed := make(chan struct{}, 9)
+	c := connect(t, judgedURL(t, at), &mcpclient.Options{
+		OnToolListChanged: func(context.Context, *mcp.ToolListChangedNotification) error { changed <- struct{}{}; return nil },
+	})
+	for range 3 {
+		read(t, c.ServerPeer, "note:1")
+		require.NotContains(t, names(t, c), "grown")
+	}
+	require.EqualValues(t, 2, asked.Load())
+	require.Equal(t, "grown", says(t, c, "grow"))
+	<-changed
+	require.Contains(t, names(t, c), "grown")
+	require.EqualValues(t, 3, asked.Load())
+	require.Equal(t, "note:1", firstChange(t, c))
+	read(t, c.ServerPeer, "note:1")
+	require.EqualValues(t, 4, asked.Load())
+
+	// Headers of a call's own may say who asks.
+	own := c.With(peer.WithHeader(http.Header{"Authorization": {"Bearer b"}}))
+	for range 2 {
+		read(t, own, "note:1")
+	}
+	require.EqualValues(t, 6, asked.Load())
+}

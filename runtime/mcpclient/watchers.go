@@ -1,0 +1,143 @@
+package mcpclient
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+)
+
+// watchers is who watches which resources in a session.
+type watchers struct {
+	mu   sync.Mutex // guards what follows, and the queues of each
+	uris map[string]*watched
+}
+
+// watched is a resource that somebody watches.
+type watched struct {
+	queues map[*queue]bool
+
+	turn       chan struct{} // holds a token while the server is being told
+	subscribed bool          // for whoever has the turn
+}
+
+// watch adds a watcher of a resource. The first one has the server tell of it.
+func (c *Client) watch(ctx context.Context, uri string, q *queue) error {
+	w := c.watchers.add(uri, q)
+	if err := w.begin(ctx); err != nil {
+		return err
+	}
+	defer w.end()
+	if w.subscribed {
+		return nil
+	}
+	_, err := c.Subscribe(ctx, &mcp.SubscribeRequest{URI: uri})
+	w.subscribed = err == nil
+	return err
+}
+
+// unwatch takes a watcher out. The last one has the server tell no more.
+func (c *Client) unwatch(ctx context.Context, uri string, q *queue) {
+	w := c.watchers.leave(uri, q)
+	if w == nil {
+		return
+	}
+	defer c.watchers.drop(uri, w)
+	if w.begin(ctx) != nil {
+		return
+	}
+	defer w.end()
+	if !c.watchers.idle(w) || c.isOver() {
+		return
+	}
+	w.subscribed = false // it may be true at the server even if nobody heard so
+	if _, err := c.Unsubscribe(ctx, &mcp.UnsubscribeRequest{URI: uri}); err != nil {
+		c.opts.Logger.DebugContext(ctx, "subscription not ended", "uri", uri, "error", err)
+	}
+}
+
+// begin waits for the turn to tell the server: it must not hear of an end and of
+// another beginning in the wrong order.
+func (w *watched) begin(ctx context.Context) error {
+	select {
+	case w.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (w *watched) end() { <-w.turn }
+
+// add enters a watcher of a resource.
+func (t *watchers) add(uri string, q *queue) *watched {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.uris == nil {
+		t.uris = make(map[string]*watched)
+	}
+	w := t.uris[uri]
+	if w == nil {
+		w = &watched{queues: make(map[*queue]bool), turn: make(chan struct{}, 1)}
+		t.uris[uri] = w
+	}
+	w.queues[q] = true
+	return w
+}
+
+// leave takes a watcher out, and returns what it watched if it was the last.
+func (t *watchers) leave(uri string, q *queue) *watched {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	w := t.uris[uri]
+	if w == nil {
+		return nil
+	}
+	delete(w.queues, q)
+	if len(w.queues) > 0 {
+		return nil
+	}
+	return w
+}
+
+// idle tells whether nobody watches.
+func (t *watchers) idle(w *watched) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(w.queues) == 0
+}
+
+// drop forgets a resource, unless somebody watches it again.
+func (t *watchers) drop(uri string, w *watched) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(w.queues) == 0 && t.uris[uri] == w {
+		delete(t.uris, uri)
+	}
+}
+
+// tell passes a change on to those who watch the resource, or one that it may be
+// a part of.
+func (t *watchers) tell(n *mcp.ResourceUpdatedNotification) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for uri, w := range t.uris {
+		if !related(uri, n.URI) {
+			continue
+		}
+		for q := range w.queues {
+			if !q.put(n) {
+				q.end(ErrFellBehind)
+			}
+		}
+	}
+}
+
+// watched lists the resources that somebody watches.
+func (t *watchers) watched() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Sorted(maps.Keys(t.uris))
+}

@@ -1,0 +1,75 @@
+package mcpserver
+
+import (
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// announcement is an event on its way to those who want to hear of it. What is
+// the same for all of them is made once, and so is its text: these notifications
+// read the same in every revision. It never changes.
+type announcement struct {
+	event   Event
+	message peer.Notification // without "_meta"
+	members []byte            // of its params, each with a comma in front
+	session rendered          // as every session hears of it
+}
+
+func newAnnouncement(e Event) *announcement {
+	a := &announcement{event: e, message: e.notification(nil)}
+	a.session.announcement = a
+	text, _ := wire.AppendParams(nil, nil, a.message) // nothing in it can be refused
+	if len(text) > len("{}") {
+		text[0] = ','
+		a.members = text[:len(text)-1]
+	}
+	return a
+}
+
+// rendered is an announcement as one member of the audience hears of it: between
+// what is the same for all, its own "_meta" has its place. It is a
+// [peer.Rendered].
+type rendered struct {
+	*announcement
+	meta *mcp.NotificationMeta // nil for a session
+}
+
+// Method implements [peer.Message].
+func (r *rendered) Method() string { return r.event.Method }
+
+// IsNotification implements [peer.Notification].
+func (r *rendered) IsNotification() {}
+
+// Plain implements [peer.Rendered].
+func (r *rendered) Plain() peer.Notification {
+	if r.meta == nil {
+		return r.message
+	}
+	return r.event.notification(r.meta)
+}
+
+// AppendParams implements [wire.Params].
+func (r *rendered) AppendParams(b []byte, e *wire.Encoder) []byte {
+	start := len(b)
+	b = append(b, r.members...)
+	b = wire.AppendMeta(b, e, r, r.meta, 0)
+	return wire.CloseObject(b, start)
+}
+
+// DecodeParams implements [wire.Params]. It is never called.
+func (r *rendered) DecodeParams(d *wire.Decoder) { d.Skip() }
+
+// notification is the message that tells of an event. The metadata is that of
+// the stream it is for, nil for a session.
+func (e Event) notification(meta *mcp.NotificationMeta) peer.Notification {
+	switch e.Method {
+	case mcp.MethodResourceUpdated:
+		return &mcp.ResourceUpdatedNotification{URI: e.URI, Meta: meta}
+	case mcp.MethodToolListChanged:
+		return &mcp.ToolListChangedNotification{Meta: meta}
+	case mcp.MethodPromptListChanged:
+		return &mcp.PromptListChangedNotification{Meta: meta}
+	}
+	return &mcp.ResourceListChangedNotification{Meta: meta}
+}

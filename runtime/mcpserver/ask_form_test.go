@@ -1,0 +1,80 @@
+package mcpserver_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// trip is a form with a field of each kind.
+type trip struct {
+	To     string    `json:"to" minLength:"1"`
+	Nights int       `json:"nights" minimum:"1"`
+	Rating float64   `json:"rating,omitempty"`
+	Window bool      `json:"window"`
+	Start  time.Time `json:"start"`
+	Note   *string   `json:"note"`
+}
+
+// tripper returns a server whose tool asks for a trip and gives what it got, or
+// the outcome.
+func tripper(outcome *mcp.ElicitAction) *mcpserver.Server {
+	return tool(nil, &mcp.Tool{}, func(ctx context.Context) (string, error) {
+		t, err := mcpserver.Elicit[trip](ctx, mcp.SessionFrom(ctx), "Where to?")
+		if e, declined := errors.AsType[*mcpserver.DeclinedError](err); declined {
+			*outcome = e.Action
+			return "", fmt.Errorf("ask for the trip: %w", err)
+		}
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("%s %d %v %t %s %t", t.To, t.Nights, t.Rating, t.Window, t.Start.Format(time.DateOnly), t.Note == nil), nil
+	})
+}
+
+func TestAFormComesBackFilledIn(t *testing.T) {
+	for _, r := range []wire.Revision{mcp.Revision20250618, mcp.Revision20251125, mcp.Revision20260728} {
+		u := newUser(tripper(nil), r, says(`{"to":"Oslo","nights":3,"rating":4.5,"window":true,"start":"2026-12-01T08:00:00Z"}`))
+		got, err := u.use("t", `{}`)
+		require.NoError(t, err)
+		require.Equal(t, "Oslo 3 4.5 true 2026-12-01 true", got, r)
+		require.NoError(t, u.Close())
+	}
+}
+
+func TestAUserMayDecline(t *testing.T) {
+	for action, text := range map[mcp.ElicitAction]string{
+		mcp.ElicitActionDecline: "The user declined to answer.",
+		mcp.ElicitActionCancel:  "The user closed the question without an answer.",
+	} {
+		var outcome mcp.ElicitAction
+		u := newUser(tripper(&outcome), mcp.Revision20260728, func(string) string { return fmt.Sprintf(`{"action":%q}`, action) })
+		got, err := u.use("t", `{}`)
+		require.NoError(t, err)
+		require.Equal(t, text, got, "the model is told")
+		require.Equal(t, action, outcome)
+		require.ErrorContains(t, &mcpserver.DeclinedError{Action: action}, string(action))
+		require.NoError(t, u.Close())
+	}
+}
+
+func TestAFormOfNothingFlatIsRefused(t *testing.T) {
+	s := tool(nil, &mcp.Tool{}, func(ctx context.Context) (string, error) {
+		_, err := mcpserver.Elicit[struct{ Deep struct{ A int } }](ctx, mcp.SessionFrom(ctx), "?")
+		require.ErrorContains(t, err, "Deep")
+		return "refused", nil
+	})
+	u := newUser(s, mcp.Revision20260728, nil)
+	got, err := u.use("t", `{}`)
+	require.NoError(t, err)
+	require.Equal(t, "refused", got)
+	require.NoError(t, u.Close())
+}

@@ -1,0 +1,146 @@
+package mcpserver_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+func TestAnAnnouncementReadsAsTheNotificationItIs(t *testing.T) {
+	events := []mcpserver.Event{
+		{Method: mcp.MethodToolListChanged}, {Method: mcp.MethodPromptListChanged}, {Method: mcp.MethodResourceListChanged},
+		{Method: mcp.MethodResourceUpdated, URI: "x:\"ä\"\n"}, {Method: mcp.MethodResourceUpdated},
+	}
+	for _, meta := range []*mcp.NotificationMeta{nil, {SubscriptionID: wire.StringID("s")}} {
+		for _, e := range events {
+			r := mcpserver.Render(e, meta)
+			for _, revision := range mcp.Revisions {
+				for _, extra := range [][]wire.Entry{nil, {{Name: "com.example/a", Value: json.RawMessage("1")}}} {
+					f := &wire.Frame{Revision: revision.Revision, Meta: extra}
+					want, err := wire.AppendNotification(nil, f, e.Method, peer.Plain(r))
+					require.NoError(t, err)
+					have, err := wire.AppendNotification(nil, f, r.Method(), r)
+					require.NoError(t, err)
+					require.JSONEq(t, string(want), string(have), revision.Revision.String())
+				}
+			}
+		}
+	}
+}
+
+func TestEventsArriveInTheirOrderHoweverTheClientReads(t *testing.T) {
+	for _, revision := range []string{"2025-06-18", modern} {
+		t.Run(revision, func(t *testing.T) {
+			s := stocked(&mcpserver.Options{SubResource: func(watched, changed string) bool { return strings.HasPrefix(changed, watched) }})
+			c := connect(t, s, revision)
+			if revision == modern {
+				c.listen(`{"resourceSubscriptions":["x:n1"]}`)
+			} else {
+				c.call("resources/subscribe", `{"uri":"x:n1"}`)
+			}
+			next := 0
+			for _, burst := range []int{1, 500, 1, 1, 900, 1} {
+				for i := range burst {
+					require.NoError(t, s.ResourceUpdated(t.Context(), fmt.Sprintf("x:n1/%d", next+i)))
+				}
+				for range burst {
+					var params struct{ URI string }
+					require.NoError(t, json.Unmarshal(c.receive().Params, &params))
+					require.Equal(t, fmt.Sprintf("x:n1/%d", next), params.URI)
+					next++
+				}
+			}
+		})
+	}
+}
+
+func TestAClientThatClosesItsInputIsNotWaitedForBecauseItListens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := stocked(nil)
+		in, toServer := io.Pipe()
+		fromServer, out := io.Pipe()
+		served := make(chan error)
+		start := time.Now()
+		go func() { served <- s.ServeStreams(context.Background(), in, out) }() // ends with the input
+		_, err := io.WriteString(toServer, `{"jsonrpc":"2.0","id":7,"method":"subscriptions/listen","params":{"notifications":{},`+envelope+"}}\n")
+		require.NoError(t, err)
+		lines := bufio.NewScanner(fromServer)
+		require.True(t, lines.Scan())
+		require.Contains(t, lines.Text(), "notifications/subscriptions/acknowledged")
+		require.NoError(t, toServer.Close())
+		require.True(t, lines.Scan())
+		require.Contains(t, lines.Text(), `"result"`)
+		require.False(t, lines.Scan())
+		require.NoError(t, <-served)
+		require.Zero(t, time.Since(start))
+	})
+}
+
+// tally counts what goes past it.
+type tally struct {
+	peer.Outbound
+	sent *[]peer.Notification
+}
+
+func (w tally) Notify(ctx context.Context, n peer.Notification, opts ...peer.CallOption) error {
+	*w.sent = append(*w.sent, n)
+	return w.Outbound.Notify(ctx, n, opts...)
+}
+
+func TestOutgoingMiddlewareSeesEventsAsTheyAre(t *testing.T) {
+	for _, revision := range []string{"2025-11-25", modern} {
+		t.Run(revision, func(t *testing.T) {
+			var sent []peer.Notification
+			s := stocked(&mcpserver.Options{Outgoing: []func(peer.Outbound) peer.Outbound{
+				func(out peer.Outbound) peer.Outbound { return tally{out, &sent} },
+			}})
+			c := connect(t, s, revision)
+			if revision == modern {
+				c.listen(`{"toolsListChanged":true}`)
+			}
+			s.RemoveTools("n1")
+			c.receive()
+			require.IsType(t, &mcp.ToolListChangedNotification{}, sent[len(sent)-1])
+		})
+	}
+}
+
+func TestClientsInTheProcessGetEventsAsTheyAre(t *testing.T) {
+	s := stocked(nil)
+	got := make(chan peer.Message, 1)
+	client := s.Direct(&dispatch.Options{Handler: peer.HandlerFunc(func(_ context.Context, in *peer.Inbound) (peer.Reply, error) {
+		got <- in.Value
+		return peer.Reply{}, nil
+	})})
+	t.Cleanup(func() { client.Close() })
+	initialize(t, client)
+	_, err := peer.SendRequest(t.Context(), client, &mcp.SubscribeRequest{URI: "x:n1"})
+	require.NoError(t, err)
+	require.NoError(t, s.ResourceUpdated(t.Context(), "x:n1"))
+	require.Equal(t, &mcp.ResourceUpdatedNotification{URI: "x:n1"}, <-got)
+}
+
+func TestNothingIsSentToASessionThatHasGone(t *testing.T) {
+	s := stocked(nil)
+	conn := connection.ForLoop(nil, nil)
+	mcpserver.Join(s, conn)
+	require.Equal(t, 1, mcpserver.Listeners(s))
+	conn.Close(t.Context())
+	require.Zero(t, mcpserver.Listeners(s))
+	s.RemoveTools("n1")
+}

@@ -1,0 +1,46 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/mcpwright/mcp/runtime/streamable"
+)
+
+// goodbye is how long what is being handled may take once the context of
+// [Server.ListenAndServe] has ended.
+const goodbye = 5 * time.Second
+
+// ListenAndServe serves the server over HTTP, at /mcp of an address such as
+// "localhost:8080", until ctx ends: then it takes nothing new, waits up to 5
+// seconds for what is being handled, and returns nil. It is for programs that
+// serve nothing else at the address; others put [Server.Handler] where they like.
+// Nil options are the default.
+func (s *Server) ListenAndServe(ctx context.Context, addr string, opts *streamable.Options) error {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", addr)
+	if err != nil {
+		return err
+	}
+	return s.serveListener(ctx, l, opts)
+}
+
+func (s *Server) serveListener(ctx context.Context, l net.Listener, opts *streamable.Options) error {
+	h := s.Handler(opts)
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", h)
+	front := streamable.NewServer(l.Addr().String(), mux)
+	failed := make(chan error, 1)
+	go func() { failed <- front.Serve(l) }() // ends with the front
+	select {
+	case err := <-failed:
+		return errors.Join(err, h.Close())
+	case <-ctx.Done():
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbye)
+	defer cancel()
+	return errors.Join(h.Shutdown(ctx), front.Shutdown(ctx))
+}

@@ -1,0 +1,49 @@
+package streamable
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// The headers that the protocol has a say in, as [http.Header] spells them.
+const (
+	headerAccept      = "Accept"
+	headerContentType = "Content-Type"
+	headerVersion     = connection.HeaderVersion
+	headerSession     = "Mcp-Session-Id"
+	headerMethod      = connection.HeaderMethod
+	headerName        = connection.HeaderName
+	headerLastEvent   = "Last-Event-Id"
+)
+
+const (
+	mediaJSON   = "application/json"
+	mediaEvents = "text/event-stream"
+)
+
+// Values that many requests and responses share. They are not to be changed.
+var (
+	valueJSON       = []string{mediaJSON}
+	valueEvents     = []string{mediaEvents}
+	valueEitherKind = []string{mediaJSON + ", " + mediaEvents}
+	valueNoCache    = []string{"no-cache"}
+	valueNo         = []string{"no"}
+	valueSoon       = []string{"1"}
+)
+
+// mediaType returns the type of a body, without parameters.
+func mediaType(h http.Header) string {
+	kind, _, _ := strings.Cut(h.Get(headerContentType), ";")
+	return strings.ToLower(strings.TrimSpace(kind))
+}
+
+// hasHandshake tells whether a session of the revision begins with initialize.
+// So it is taken to be where the revision is not known.
+func hasHandshake(r wire.Revision) bool {
+	i := r.Index()
+	return i < 0 || i < len(mcp.Revisions) && mcp.Revisions[i].Handshake
+}
