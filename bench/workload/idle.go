@@ -15,7 +15,7 @@ func idle() []Workload {
 	return []Workload{
 		{"10,000 sessions over HTTP that have just begun, each", Bytes, 10_000, sessions(false, 0)},
 		{"10,000 idle sessions over HTTP, each", Bytes, 10_000, sessions(false, idleness)},
-		{"2,000 idle sessions with a GET stream, each", Bytes, 2_000, sessions(true, idleness)},
+		{"10,000 idle sessions with a GET stream, each", Bytes, 10_000, sessions(true, idleness)},
 	}
 }
 

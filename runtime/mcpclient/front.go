@@ -27,9 +27,10 @@ func (c *Client) Fresh() mcp.ServerPeer {
 
 // Forward is the server for a gateway: nothing is kept, and the questions in an
 // answer are the caller's, who finds them as an *[mcp.InputRequiredError]. The
-// server kit knows what to do with them: there a gateway is
+// server kit knows what to do with them: there a tool of this server is
 //
-//	mcp.HandleServer(&mux, mcp.ServerPeer{Outbound: mcpserver.Forward(client.Forward())})
+//	upstream := mcp.ServerPeer{Outbound: mcpserver.Forward(client.Forward())}
+//	err := server.AddRawTool(tool, upstream.CallTool)
 //
 // [Options].Capabilities then declares what its clients can be asked for.
 func (c *Client) Forward() mcp.ServerPeer {

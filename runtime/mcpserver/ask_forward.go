@@ -10,9 +10,10 @@ import (
 // Forward returns a view of another server for handlers that hand on requests
 // to it. Where that server asks for input, the question goes to the client whose
 // request is being handled, and the answer back, in every revision; reports of
-// progress go to the client, too. A gateway is then one line:
+// progress go to the client, too. A tool of another server is then one line:
 //
-//	mcp.HandleServer(&mux, mcp.ServerPeer{Outbound: mcpserver.Forward(upstream)})
+//	upstream := mcp.ServerPeer{Outbound: mcpserver.Forward(client.Forward())}
+//	err := server.AddRawTool(tool, upstream.CallTool)
 //
 // Upstream must not answer questions by itself, and declares to its server what
 // the clients of this one can be asked for; a question that a client cannot be
