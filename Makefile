@@ -2,7 +2,7 @@
 GO ?= go
 ADDR ?= 127.0.0.1:8080
 
-.PHONY: run test bench figures generate schema
+.PHONY: run test bench generate schema
 
 ## run: check the generated code against the schemas, then serve the demo on ADDR
 # The demo is a program of its own here, because "go run" fails when it is interrupted.
@@ -15,14 +15,11 @@ run:
 test:
 	./.ci/test
 
-## bench: measure against other SDKs and print the table; BENCH='-run HTTP -rounds 2' measures less
+## bench: measure against other SDKs, print the table, and draw the README's chart and table anew
+# With BENCH='-run HTTP -rounds 2' it measures less, and only prints: half a table is not for the README.
 bench:
-	cd bench && $(GO) run . $(BENCH)
-
-## figures: measure, and rewrite docs/bench.json, docs/bench.svg and the README's table
-figures:
-	cd bench && $(GO) run . -out ../docs
-	$(GO) test -count=1 -run TestTables ./internal/repo -update
+	cd bench && $(GO) run . $(or $(BENCH),-out ../docs)
+	$(if $(BENCH),,$(GO) test -count=1 -run TestTables ./internal/repo -update)
 
 ## generate: compile schema/ into generated/mcp
 generate:
