@@ -53,3 +53,35 @@ func Example_gateway() {
 	fmt.Println(text, "by way of", upstream.ProtocolVersion(), "to", client.ProtocolVersion())
 	// Output: sunny in Bern by way of 2026-07-28 to 2025-03-26
 }
+
+// passLogs is a handler that forwards a call, and what is logged about it.
+func passLogs(ctx context.Context, upstream *mcpclient.Client, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	session := mcp.SessionFrom(ctx)
+	pass := func(n *mcp.LoggingMessageNotification) { _ = session.SendLogMessage(ctx, n) }
+	return upstream.Forward().With(mcpclient.OnLog("", pass)).CallTool(ctx, req)
+}
+
+func Example_gatewayLogs() {
+	ctx := context.Background()
+	upstream, err := mcpclient.Connect(ctx, mcpclient.InProcess(builder()), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer upstream.Close()
+
+	var mux peer.Mux
+	mcp.HandleCallTool(&mux, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return passLogs(ctx, upstream, req)
+	})
+	kernel := connection.NewKernel(&connection.KernelOptions{Mux: &mux, Capabilities: *upstream.ServerCapabilities()})
+	client, err := mcpclient.Connect(ctx, mcpclient.InProcess(gateway{kernel}), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+	show := func(n *mcp.LoggingMessageNotification) { fmt.Println(n.Level, string(n.Data)) }
+	if _, err := client.With(mcpclient.OnLog("", show)).CallTool(ctx, &mcp.CallToolRequest{Name: "build"}); err != nil {
+		log.Fatal(err)
+	}
+	// Output: warning "no tests"
+}

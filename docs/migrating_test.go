@@ -37,9 +37,7 @@ func migratedServer(ctx context.Context, m peer.Middleware, name, uri string) er
 	call := func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return mcp.TextResult(name), nil
 	}
-	if err := server.AddRawTool(&tool, call); err != nil {
-		return err
-	}
+	server.AddRawTool(&tool, call)
 
 	resource := mcp.Resource{Name: name, URI: uri}
 	read := func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {

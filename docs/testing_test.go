@@ -28,7 +28,7 @@ func TestEveryRevisionOnTheWire(t *testing.T) {
 	mcptest.Run(t, weather(nil), func(t *testing.T, c *mcptest.Conn) {
 		res, err := c.CallTool(t.Context(), &mcp.CallToolRequest{Name: "forecast", Arguments: []byte(`{"city":"Bern"}`)})
 		require.NoError(t, err)
-		require.Equal(t, "sunny in Bern", res.Content[0].(*mcp.TextContent).Text)
+		require.Equal(t, "sunny in Bern", mcp.TextOf(res.Content))
 	})
 }
 

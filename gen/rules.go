@@ -130,6 +130,8 @@ var rules = ir.Rules{
 		{At: "*.resultType", Kind: ir.MayBeMissing, Why: "a missing type means complete"},
 		{At: "*.cacheScope", Kind: ir.MayBeMissing, Why: "servers forget cache hints; a missing one promises nothing"},
 		{At: "*.ttlMs", Kind: ir.MayBeMissing, Why: "servers forget cache hints; a missing one promises nothing"},
+		{At: "*.cacheScope", Kind: ir.AnyShape, Why: "a hint must not fail the result; a bad one promises nothing"},
+		{At: "*.ttlMs", Kind: ir.AnyShape, Why: "a hint must not fail the result; a negative one means stale at once, and so does any other that is no number of milliseconds"},
 		{At: "*.nextCursor", Kind: ir.NullIsAbsent, Why: "servers in other languages write null for the end of a list"},
 		{At: "CallToolRequest.arguments", Kind: ir.NullIsAbsent, Why: "clients in other languages write null for no arguments"},
 		{At: "ResultMetaObject.io.modelcontextprotocol/serverInfo", Kind: ir.AnyShape, Why: "it is only for display; a bad one must not fail the result"},

@@ -58,19 +58,19 @@ func (p *ours) addTyped(s *mcpserver.Server) {
 }
 
 func (p *ours) addRaw(s *mcpserver.Server) {
-	must(s.AddRawTool(&mcp.Tool{Name: "greet", Description: "greet someone", InputSchema: json.RawMessage(greetSchema)},
+	s.AddRawTool(&mcp.Tool{Name: "greet", Description: "greet someone", InputSchema: json.RawMessage(greetSchema)},
 		func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			var a greetArgs
 			if err := json.Unmarshal(req.Arguments, &a); err != nil {
 				return nil, err
 			}
 			return mcp.TextResult(greet(a)), nil
-		}))
-	must(s.AddRawTool(&mcp.Tool{Name: "ask", InputSchema: json.RawMessage(`{"type":"object"}`)},
+		})
+	s.AddRawTool(&mcp.Tool{Name: "ask", InputSchema: json.RawMessage(`{"type":"object"}`)},
 		func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			text, err := oursAsk(ctx, mcp.SessionFrom(ctx))
 			return mcp.TextResult(text), err
-		}))
+		})
 }
 
 func must(err error) {

@@ -57,17 +57,12 @@ func summarise(ctx context.Context, s *mcp.ServerSession, in summariseInput) (st
 	res, err := s.CreateMessage(ctx, &mcp.CreateMessageRequest{
 		MaxTokens:    200,
 		SystemPrompt: "Summarise in one sentence.",
-		Messages:     []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: []mcp.SamplingMessageContentBlock{mcp.Text(in.Text)}}},
+		Messages:     []mcp.SamplingMessage{mcp.UserText(in.Text)},
 	})
 	if err != nil {
 		return "", err
 	}
-	for _, block := range res.Content {
-		if text, ok := block.(*mcp.TextContent); ok {
-			return text.Text, nil
-		}
-	}
-	return "", mcpserver.Errorf("the model answered without text")
+	return mcp.TextOf(res.Content), nil
 }
 
 // A counter is a resource that a tool changes.

@@ -16,13 +16,12 @@ import (
 func TestMembersThatNobodyKnowsPassUntouchedBetweenAnyTwoRevisions(t *testing.T) {
 	const vendor = `{"n":1.50,"deep":[{"x":null}]}`
 	server := mcpserver.New(mcp.Implementation{Name: "upstream", Version: "1.0.0"}, nil)
-	err := server.AddRawTool(&mcp.Tool{Name: "vendor", InputSchema: json.RawMessage(`{"type":"object"}`)},
+	server.AddRawTool(&mcp.Tool{Name: "vendor", InputSchema: json.RawMessage(`{"type":"object"}`)},
 		func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			res := mcp.TextResult(string(req.Arguments))
 			res.Extra = req.Extra
 			return res, nil
 		})
-	require.NoError(t, err)
 	for _, up := range mcp.Revisions {
 		upstream, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(server), &mcpclient.Options{Revision: up.Revision})
 		require.NoError(t, err)
@@ -36,7 +35,7 @@ func TestMembersThatNobodyKnowsPassUntouchedBetweenAnyTwoRevisions(t *testing.T)
 			res, err := client.CallTool(t.Context(), req)
 			require.NoError(t, err)
 			require.Equal(t, vendor, string(res.Extra["x-vendor"]), "%v to %v", down.Revision, up.Revision)
-			require.Equal(t, `{"a":1.0}`, res.Content[0].(*mcp.TextContent).Text)
+			require.Equal(t, `{"a":1.0}`, mcp.TextOf(res.Content))
 			require.NoError(t, client.Close())
 		}
 		require.NoError(t, gateway.Close())

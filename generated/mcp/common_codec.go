@@ -334,9 +334,19 @@ func (x *CacheableResult) DecodeJSON(d *wire.Decoder) {
 		case "resultType":
 			x.ResultType = ResultType(d.OpenEnum(resultTypeEnum))
 		case "cacheScope":
-			x.CacheScope = CacheScope(d.Enum(cacheScopeEnum))
+			if !d.Try(func(d *wire.Decoder) {
+				x.CacheScope = CacheScope(d.Enum(cacheScopeEnum))
+			}) {
+				x.CacheScope = ""
+				x.Extra = o.Extra(x.Extra)
+			}
 		case "ttlMs":
-			x.TTLMs = d.Int(0, math.MaxInt64)
+			if !d.Try(func(d *wire.Decoder) {
+				x.TTLMs = d.Int(0, math.MaxInt64)
+			}) {
+				x.TTLMs = 0
+				x.Extra = o.Extra(x.Extra)
+			}
 		case "_meta":
 			x.Meta = wire.New[ResultMeta](d)
 		default:

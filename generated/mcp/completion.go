@@ -43,6 +43,11 @@ func (*CompleteRequest) NewResult() *CompleteResult {
 	return new(CompleteResult)
 }
 
+// RequestMeta returns Meta.
+func (x *CompleteRequest) RequestMeta() *RequestMeta {
+	return x.Meta
+}
+
 // CompleteResult is what a server proposes for an argument.
 type CompleteResult struct {
 	// ResultType tells what kind of result this is. Empty means

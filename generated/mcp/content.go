@@ -12,6 +12,7 @@ package mcp
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 )
 
 // Text returns a block of text.
@@ -20,6 +21,18 @@ func Text(text string) *TextContent { return &TextContent{Text: text} }
 // Textf returns a block of text made by [fmt.Sprintf].
 func Textf(format string, args ...any) *TextContent {
 	return &TextContent{Text: fmt.Sprintf(format, args...)}
+}
+
+// TextOf returns what blocks say in words, those of a tool's result or of a
+// model's message: the text of each block of text, on lines of their own.
+func TextOf[B any](blocks []B) string {
+	var texts []string
+	for _, block := range blocks {
+		if t, ok := any(block).(*TextContent); ok && t != nil {
+			texts = append(texts, t.Text)
+		}
+	}
+	return strings.Join(texts, "\n")
 }
 
 // Image returns a block with an image of the given media type, such as

@@ -76,7 +76,7 @@ func Example_sendRequest() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(res.Content[0].(*mcp.TextContent).Text)
+	fmt.Println(mcp.TextOf(res.Content))
 	// Output: Hello, gopher
 }
 
@@ -119,7 +119,7 @@ func ExampleHandleServer_gateway() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(res.Content[0].(*mcp.TextContent).Text)
+	fmt.Println(mcp.TextOf(res.Content))
 	// Output: Hello, you
 }
 
@@ -201,4 +201,16 @@ func ExampleErrorFrom() {
 	// Output:
 	// try 2025-11-25
 	// -32022
+}
+
+// What a result says in words is the text of its blocks.
+func ExampleTextOf() {
+	res := &mcp.CallToolResult{Content: []mcp.ContentBlock{mcp.Text("mild"), mcp.Image([]byte{0}, "image/png"), mcp.Text("and dry")}}
+	fmt.Println(mcp.TextOf(res.Content))
+	question := mcp.UserText("Which colour?")
+	fmt.Println(question.Role, "asks:", mcp.TextOf(question.Content))
+	// Output:
+	// mild
+	// and dry
+	// user asks: Which colour?
 }

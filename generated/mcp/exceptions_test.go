@@ -54,6 +54,9 @@ var exceptions = []struct {
 	{questions, "questions",
 		"a result that asks for input is read as InputRequiredResult and comes as an error, which questions_test.go is about",
 		Revision20260728, "CallToolResult", `{"content":[],"resultType":"input_required"}`, false},
+	{anyCacheHint | missingDefault, "any cache hint",
+		"a bad ttlMs or cacheScope counts as a missing one: a hint must not fail the result",
+		Revision20260728, "CacheableResult", `{"resultType":"complete","ttlMs":-1,"cacheScope":"private"}`, true},
 }
 
 // keptAsTheyAre are the exceptions that also what is written may make use of:

@@ -44,6 +44,11 @@ func (*InitializeRequest) NewResult() *InitializeResult {
 	return new(InitializeResult)
 }
 
+// RequestMeta returns Meta.
+func (x *InitializeRequest) RequestMeta() *RequestMeta {
+	return x.Meta
+}
+
 // InitializeResult settles the session: the revision that both speak from here
 // on, and what the server can do.
 type InitializeResult struct {
@@ -87,6 +92,11 @@ func (*PingRequest) NewResult() *EmptyResult {
 	return new(EmptyResult)
 }
 
+// RequestMeta returns Meta.
+func (x *PingRequest) RequestMeta() *RequestMeta {
+	return x.Meta
+}
+
 // DiscoverRequest asks a server which revisions it speaks and what it can do.
 // Clients may do without and send another request first. It exists since
 // 2026-07-28, and all servers answer it.
@@ -106,6 +116,11 @@ func (*DiscoverRequest) Method() string {
 // NewResult returns an empty [DiscoverResult].
 func (*DiscoverRequest) NewResult() *DiscoverResult {
 	return new(DiscoverResult)
+}
+
+// RequestMeta returns Meta.
+func (x *DiscoverRequest) RequestMeta() *RequestMeta {
+	return x.Meta
 }
 
 // DiscoverResult says which revisions a server speaks and what it can do. The

@@ -38,6 +38,11 @@ func (*SetLevelRequest) NewResult() *EmptyResult {
 	return new(EmptyResult)
 }
 
+// RequestMeta returns Meta.
+func (x *SetLevelRequest) RequestMeta() *RequestMeta {
+	return x.Meta
+}
+
 // LoggingMessageNotification brings a log message of a server to its client.
 // Since 2026-07-28 it belongs to a request whose client asked for it; others
 // get none.

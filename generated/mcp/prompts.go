@@ -44,6 +44,11 @@ func (*GetPromptRequest) NewResult() *GetPromptResult {
 	return new(GetPromptResult)
 }
 
+// RequestMeta returns Meta.
+func (x *GetPromptRequest) RequestMeta() *RequestMeta {
+	return x.Meta
+}
+
 // GetPromptResult is a prompt with its gaps filled in, ready for a model.
 type GetPromptResult struct {
 	// ResultType tells what kind of result this is. Empty means
@@ -81,6 +86,11 @@ func (*ListPromptsRequest) Method() string {
 // NewResult returns an empty [ListPromptsResult].
 func (*ListPromptsRequest) NewResult() *ListPromptsResult {
 	return new(ListPromptsResult)
+}
+
+// RequestMeta returns Meta.
+func (x *ListPromptsRequest) RequestMeta() *RequestMeta {
+	return x.Meta
 }
 
 // ListPromptsResult is one page of the list of a server's prompts.

@@ -267,13 +267,23 @@ func (x *ListPromptsResult) DecodeJSON(d *wire.Decoder) {
 		case "prompts":
 			x.Prompts = wire.Structs[Prompt](d)
 		case "cacheScope":
-			x.CacheScope = CacheScope(d.Enum(cacheScopeEnum))
+			if !d.Try(func(d *wire.Decoder) {
+				x.CacheScope = CacheScope(d.Enum(cacheScopeEnum))
+			}) {
+				x.CacheScope = ""
+				x.Extra = o.Extra(x.Extra)
+			}
 		case "nextCursor":
 			if !d.Null() {
 				x.NextCursor = new(d.String())
 			}
 		case "ttlMs":
-			x.TTLMs = d.Int(0, math.MaxInt64)
+			if !d.Try(func(d *wire.Decoder) {
+				x.TTLMs = d.Int(0, math.MaxInt64)
+			}) {
+				x.TTLMs = 0
+				x.Extra = o.Extra(x.Extra)
+			}
 		case "_meta":
 			x.Meta = wire.New[ResultMeta](d)
 		default:

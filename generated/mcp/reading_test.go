@@ -25,9 +25,10 @@ const (
 	rawSchemas
 	embeddedMeta
 	questions
+	anyCacheHint
 )
 
-const allExceptions = exception(1<<12 - 1)
+const allExceptions = exception(1<<13 - 1)
 
 // wrong stands where the decoder refuses and the schema would not: no place
 // with an exception takes a boolean.
@@ -80,7 +81,7 @@ func (r reader) object(s shape, v map[string]any) any {
 	}
 	for _, name := range []string{"resultType", "ttlMs", "cacheScope"} {
 		if member, known := s.member(name); known && r.has(missingDefault) && s.required(name) {
-			if _, there := v[name]; !there {
+			if _, there := out[name]; !there {
 				out[name] = member.least()
 			}
 		}
@@ -113,6 +114,8 @@ func (r reader) drops(s shape, name string, member shape, v any) bool {
 		return r.has(nullIsAbsent) && v == nil && ofTool
 	case "io.modelcontextprotocol/serverInfo":
 		return r.has(anyServerInfo) && s.name == "ResultMetaObject"
+	case "ttlMs", "cacheScope":
+		return r.has(anyCacheHint)
 	case "_meta":
 		return r.has(embeddedMeta) && s.isEmbeddedRoots()
 	}

@@ -38,6 +38,11 @@ func (*ListResourcesRequest) NewResult() *ListResourcesResult {
 	return new(ListResourcesResult)
 }
 
+// RequestMeta returns Meta.
+func (x *ListResourcesRequest) RequestMeta() *RequestMeta {
+	return x.Meta
+}
+
 // ListResourcesResult is one page of the list of a server's resources.
 type ListResourcesResult struct {
 	// ResultType tells what kind of result this is. Empty means
@@ -96,6 +101,11 @@ func (*ReadResourceRequest) NewResult() *ReadResourceResult {
 	return new(ReadResourceResult)
 }
 
+// RequestMeta returns Meta.
+func (x *ReadResourceRequest) RequestMeta() *RequestMeta {
+	return x.Meta
+}
+
 // ReadResourceResult is what a resource holds. A resource that does not exist
 // is an error, not a result without contents.
 type ReadResourceResult struct {
@@ -143,6 +153,11 @@ func (*SubscribeRequest) NewResult() *EmptyResult {
 	return new(EmptyResult)
 }
 
+// RequestMeta returns Meta.
+func (x *SubscribeRequest) RequestMeta() *RequestMeta {
+	return x.Meta
+}
+
 // ListResourceTemplatesRequest asks a server for one page of the list of its
 // resource templates.
 type ListResourceTemplatesRequest struct {
@@ -164,6 +179,11 @@ func (*ListResourceTemplatesRequest) Method() string {
 // NewResult returns an empty [ListResourceTemplatesResult].
 func (*ListResourceTemplatesRequest) NewResult() *ListResourceTemplatesResult {
 	return new(ListResourceTemplatesResult)
+}
+
+// RequestMeta returns Meta.
+func (x *ListResourceTemplatesRequest) RequestMeta() *RequestMeta {
+	return x.Meta
 }
 
 // ListResourceTemplatesResult is one page of the list of a server's resource
@@ -213,6 +233,11 @@ func (*UnsubscribeRequest) Method() string {
 // NewResult returns an empty [EmptyResult].
 func (*UnsubscribeRequest) NewResult() *EmptyResult {
 	return new(EmptyResult)
+}
+
+// RequestMeta returns Meta.
+func (x *UnsubscribeRequest) RequestMeta() *RequestMeta {
+	return x.Meta
 }
 
 // ResourceListChangedNotification tells clients that the list of resources has

@@ -125,13 +125,23 @@ func (x *ListResourcesResult) DecodeJSON(d *wire.Decoder) {
 		case "resources":
 			x.Resources = wire.Structs[Resource](d)
 		case "cacheScope":
-			x.CacheScope = CacheScope(d.Enum(cacheScopeEnum))
+			if !d.Try(func(d *wire.Decoder) {
+				x.CacheScope = CacheScope(d.Enum(cacheScopeEnum))
+			}) {
+				x.CacheScope = ""
+				x.Extra = o.Extra(x.Extra)
+			}
 		case "nextCursor":
 			if !d.Null() {
 				x.NextCursor = new(d.String())
 			}
 		case "ttlMs":
-			x.TTLMs = d.Int(0, math.MaxInt64)
+			if !d.Try(func(d *wire.Decoder) {
+				x.TTLMs = d.Int(0, math.MaxInt64)
+			}) {
+				x.TTLMs = 0
+				x.Extra = o.Extra(x.Extra)
+			}
 		case "_meta":
 			x.Meta = wire.New[ResultMeta](d)
 		default:
@@ -269,9 +279,19 @@ func (x *ReadResourceResult) DecodeJSON(d *wire.Decoder) {
 		case "contents":
 			x.Contents = wire.List(d, decodeResourceContents)
 		case "cacheScope":
-			x.CacheScope = CacheScope(d.Enum(cacheScopeEnum))
+			if !d.Try(func(d *wire.Decoder) {
+				x.CacheScope = CacheScope(d.Enum(cacheScopeEnum))
+			}) {
+				x.CacheScope = ""
+				x.Extra = o.Extra(x.Extra)
+			}
 		case "ttlMs":
-			x.TTLMs = d.Int(0, math.MaxInt64)
+			if !d.Try(func(d *wire.Decoder) {
+				x.TTLMs = d.Int(0, math.MaxInt64)
+			}) {
+				x.TTLMs = 0
+				x.Extra = o.Extra(x.Extra)
+			}
 		case "_meta":
 			x.Meta = wire.New[ResultMeta](d)
 		default:
@@ -463,13 +483,23 @@ func (x *ListResourceTemplatesResult) DecodeJSON(d *wire.Decoder) {
 		case "resourceTemplates":
 			x.ResourceTemplates = wire.Structs[ResourceTemplate](d)
 		case "cacheScope":
-			x.CacheScope = CacheScope(d.Enum(cacheScopeEnum))
+			if !d.Try(func(d *wire.Decoder) {
+				x.CacheScope = CacheScope(d.Enum(cacheScopeEnum))
+			}) {
+				x.CacheScope = ""
+				x.Extra = o.Extra(x.Extra)
+			}
 		case "nextCursor":
 			if !d.Null() {
 				x.NextCursor = new(d.String())
 			}
 		case "ttlMs":
-			x.TTLMs = d.Int(0, math.MaxInt64)
+			if !d.Try(func(d *wire.Decoder) {
+				x.TTLMs = d.Int(0, math.MaxInt64)
+			}) {
+				x.TTLMs = 0
+				x.Extra = o.Extra(x.Extra)
+			}
 		case "_meta":
 			x.Meta = wire.New[ResultMeta](d)
 		default:

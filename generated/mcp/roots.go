@@ -34,6 +34,11 @@ func (*ListRootsRequest) NewResult() *ListRootsResult {
 	return new(ListRootsResult)
 }
 
+// RequestMeta returns Meta.
+func (x *ListRootsRequest) RequestMeta() *RequestMeta {
+	return x.Meta
+}
+
 // ListRootsResult says in which folders and files a server is meant to work.
 //
 // Deprecated: since revision 2026-07-28. Pass paths as tool arguments or

@@ -76,6 +76,11 @@ func (*CreateMessageRequest) NewResult() *CreateMessageResult {
 	return new(CreateMessageResult)
 }
 
+// RequestMeta returns Meta.
+func (x *CreateMessageRequest) RequestMeta() *RequestMeta {
+	return x.Meta
+}
+
 // CreateMessageResult is what the client's model wrote.
 //
 // Deprecated: since revision 2026-07-28. Servers that need a model call one

@@ -38,6 +38,11 @@ func (*SubscriptionsListenRequest) NewResult() *SubscriptionsListenResult {
 	return new(SubscriptionsListenResult)
 }
 
+// RequestMeta returns Meta.
+func (x *SubscriptionsListenRequest) RequestMeta() *RequestMeta {
+	return x.Meta
+}
+
 // SubscriptionsListenResult ends a subscription from the server's side, in
 // order. A connection that breaks leaves none; nothing is sent again, so that
 // clients refetch what they had. It exists since 2026-07-28.

@@ -36,6 +36,11 @@ func (*CancelTaskRequest) NewResult() *CancelTaskResult {
 	return new(CancelTaskResult)
 }
 
+// RequestMeta returns Meta.
+func (x *CancelTaskRequest) RequestMeta() *RequestMeta {
+	return x.Meta
+}
+
 // CancelTaskResult is the task after it was given up. It exists in 2025-11-25
 // only.
 type CancelTaskResult struct {
@@ -83,6 +88,11 @@ func (*GetTaskRequest) Method() string {
 // NewResult returns an empty [GetTaskResult].
 func (*GetTaskRequest) NewResult() *GetTaskResult {
 	return new(GetTaskResult)
+}
+
+// RequestMeta returns Meta.
+func (x *GetTaskRequest) RequestMeta() *RequestMeta {
+	return x.Meta
 }
 
 // GetTaskResult says how far a task has come. It exists in 2025-11-25 only.
@@ -134,6 +144,11 @@ func (*ListTasksRequest) NewResult() *ListTasksResult {
 	return new(ListTasksResult)
 }
 
+// RequestMeta returns Meta.
+func (x *ListTasksRequest) RequestMeta() *RequestMeta {
+	return x.Meta
+}
+
 // ListTasksResult is one page of a list of tasks. It exists in 2025-11-25
 // only.
 type ListTasksResult struct {
@@ -170,6 +185,11 @@ func (*GetTaskPayloadRequest) Method() string {
 // NewResult returns an empty [GetTaskPayloadResult].
 func (*GetTaskPayloadRequest) NewResult() *GetTaskPayloadResult {
 	return new(GetTaskPayloadResult)
+}
+
+// RequestMeta returns Meta.
+func (x *GetTaskPayloadRequest) RequestMeta() *RequestMeta {
+	return x.Meta
 }
 
 // GetTaskPayloadResult is the result of the request that became a task. Its

@@ -48,6 +48,11 @@ func (*CallToolRequest) NewResult() *CallToolResult {
 	return new(CallToolResult)
 }
 
+// RequestMeta returns Meta.
+func (x *CallToolRequest) RequestMeta() *RequestMeta {
+	return x.Meta
+}
+
 // CallToolResult is what a tool gave back. A tool that failed says so here,
 // with IsError, so that the model may read it and try something else. An error
 // in place of a result is for calls that did not come that far: of a tool that
@@ -93,6 +98,11 @@ func (*ListToolsRequest) Method() string {
 // NewResult returns an empty [ListToolsResult].
 func (*ListToolsRequest) NewResult() *ListToolsResult {
 	return new(ListToolsResult)
+}
+
+// RequestMeta returns Meta.
+func (x *ListToolsRequest) RequestMeta() *RequestMeta {
+	return x.Meta
 }
 
 // ListToolsResult is one page of the list of a server's tools.

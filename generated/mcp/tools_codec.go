@@ -283,13 +283,23 @@ func (x *ListToolsResult) DecodeJSON(d *wire.Decoder) {
 		case "tools":
 			x.Tools = wire.Structs[Tool](d)
 		case "cacheScope":
-			x.CacheScope = CacheScope(d.Enum(cacheScopeEnum))
+			if !d.Try(func(d *wire.Decoder) {
+				x.CacheScope = CacheScope(d.Enum(cacheScopeEnum))
+			}) {
+				x.CacheScope = ""
+				x.Extra = o.Extra(x.Extra)
+			}
 		case "nextCursor":
 			if !d.Null() {
 				x.NextCursor = new(d.String())
 			}
 		case "ttlMs":
-			x.TTLMs = d.Int(0, math.MaxInt64)
+			if !d.Try(func(d *wire.Decoder) {
+				x.TTLMs = d.Int(0, math.MaxInt64)
+			}) {
+				x.TTLMs = 0
+				x.Extra = o.Extra(x.Extra)
+			}
 		case "_meta":
 			x.Meta = wire.New[ResultMeta](d)
 		default:

@@ -54,6 +54,7 @@ var arrows = map[string]arrow{
 	"runtime/mcpclient":            {own: kit, foreign: []string{judge, inference, templates}},
 	"runtime/mcptest":              {own: kit, foreign: []string{judge, inference, templates}},
 	"runtime/auth":                 {foreign: []string{oauth, tokens}},
+	"internal/leaks":               {},
 	"internal/repo":                {},
 }
 

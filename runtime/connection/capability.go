@@ -11,50 +11,28 @@ import (
 type object = map[string]json.RawMessage
 
 // clientNeeds is the capability of a client at a path of the method table, nil
-// where the path is that of a server's capability.
-func clientNeeds(path string) *mcp.ClientCapabilities {
-	switch path {
-	case "elicitation":
-		return &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapability{}}
-	case "elicitation.form":
-		return &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapability{Form: object{}}}
-	case "elicitation.url":
-		return &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapability{URL: object{}}}
-	case "roots":
-		return &mcp.ClientCapabilities{Roots: &mcp.RootsCapability{}}
-	case "roots.listChanged":
-		return &mcp.ClientCapabilities{Roots: &mcp.RootsCapability{ListChanged: true}}
-	case "sampling":
-		return &mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{}}
-	case "sampling.tools":
-		return &mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{Tools: object{}}}
-	case "sampling.context":
-		return &mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{Context: object{}}}
-	}
-	if tasks := clientTasks(path); tasks != nil {
-		return &mcp.ClientCapabilities{Tasks: tasks}
-	}
-	return nil
-}
+// where the path is that of a server's capability. It is shared and not to be
+// changed.
+func clientNeeds(path string) *mcp.ClientCapabilities { return clientPaths[path] }
 
-func clientTasks(path string) *mcp.ClientTasksCapability {
-	switch path {
-	case "tasks":
-		return &mcp.ClientTasksCapability{}
-	case "tasks.cancel":
-		return &mcp.ClientTasksCapability{Cancel: object{}}
-	case "tasks.list":
-		return &mcp.ClientTasksCapability{List: object{}}
-	case "tasks.requests.elicitation.create":
-		return &mcp.ClientTasksCapability{Requests: &mcp.ClientTaskRequests{
-			Elicitation: &mcp.ElicitationTaskRequests{Create: object{}},
-		}}
-	case "tasks.requests.sampling.createMessage":
-		return &mcp.ClientTasksCapability{Requests: &mcp.ClientTaskRequests{
-			Sampling: &mcp.SamplingTaskRequests{CreateMessage: object{}},
-		}}
-	}
-	return nil
+var clientPaths = map[string]*mcp.ClientCapabilities{
+	"elicitation":       {Elicitation: &mcp.ElicitationCapability{}},
+	"elicitation.form":  {Elicitation: &mcp.ElicitationCapability{Form: object{}}},
+	"elicitation.url":   {Elicitation: &mcp.ElicitationCapability{URL: object{}}},
+	"roots":             {Roots: &mcp.RootsCapability{}},
+	"roots.listChanged": {Roots: &mcp.RootsCapability{ListChanged: true}},
+	"sampling":          {Sampling: &mcp.SamplingCapability{}},
+	"sampling.tools":    {Sampling: &mcp.SamplingCapability{Tools: object{}}},
+	"sampling.context":  {Sampling: &mcp.SamplingCapability{Context: object{}}},
+	"tasks":             {Tasks: &mcp.ClientTasksCapability{}},
+	"tasks.cancel":      {Tasks: &mcp.ClientTasksCapability{Cancel: object{}}},
+	"tasks.list":        {Tasks: &mcp.ClientTasksCapability{List: object{}}},
+	"tasks.requests.elicitation.create": {Tasks: &mcp.ClientTasksCapability{Requests: &mcp.ClientTaskRequests{
+		Elicitation: &mcp.ElicitationTaskRequests{Create: object{}},
+	}}},
+	"tasks.requests.sampling.createMessage": {Tasks: &mcp.ClientTasksCapability{Requests: &mcp.ClientTaskRequests{
+		Sampling: &mcp.SamplingTaskRequests{CreateMessage: object{}},
+	}}},
 }
 
 // serverDeclares tells whether a server declared the capability at a path of

@@ -52,11 +52,32 @@ type Connection struct {
 	sessionID string
 	client    bool
 	strict    bool
-	meta      []wire.Entry
-	outgoing  []func(peer.Outbound) peer.Outbound
+	rare      *rare // nil where there is none of it
 	log       *slog.Logger
 	state     State
 	teardown  teardown
+}
+
+// rare is what few connections have. It never changes.
+type rare struct {
+	meta     []wire.Entry
+	outgoing []func(peer.Outbound) peer.Outbound
+}
+
+// meta is written over that of each request.
+func (c *Connection) meta() []wire.Entry {
+	if c.rare == nil {
+		return nil
+	}
+	return c.rare.meta
+}
+
+// outgoing wraps the way out of every message.
+func (c *Connection) outgoing() []func(peer.Outbound) peer.Outbound {
+	if c.rare == nil {
+		return nil
+	}
+	return c.rare.outgoing
 }
 
 // FromEnvelope returns a connection for one request that says itself who sends
@@ -69,21 +90,22 @@ func FromEnvelope(version string, info *mcp.Implementation, caps *mcp.ClientCapa
 	if !known {
 		r = newestPerRequest
 	}
-	c := new(Connection)
-	c.beReady(opts, r)
-	c.state.first.setSender(r, info, caps)
+	c, f := new(Connection), new(facts)
+	f.setSender(r, info, caps)
+	c.beReady(opts, r, f)
 	return c
 }
 
-// beReady makes c a connection that needs no handshake.
-func (c *Connection) beReady(opts *Options, r wire.Revision) {
+// beReady makes c a connection that needs no handshake. What is known of the
+// client is in f, which belongs to c from then on.
+func (c *Connection) beReady(opts *Options, r wire.Revision, f *facts) {
 	c.begin(opts)
 	if opts != nil && opts.Outbound != nil {
 		c.out = opts.Outbound
 	}
-	f := &c.state.first
 	f.initialized, f.ready = true, alwaysReady
 	c.settle(f, r)
+	c.state.now.Store(f)
 }
 
 // ForLoop returns a connection that awaits the handshake. Nil as out is no
@@ -98,17 +120,25 @@ func ForLoop(out peer.Outbound, opts *Options) *Connection {
 	if opts != nil {
 		hint = opts.VersionHint
 	}
-	c.settle(&c.state.first, revisionOr(hint, true, newestHandshake))
+	r := revisionOr(hint, true, newestHandshake)
+	if len(c.meta()) == 0 {
+		c.state.now.Store(&blank[r.Index()])
+		return c
+	}
+	f := new(facts)
+	c.settle(f, r)
+	c.state.now.Store(f)
 	return c
 }
 
 // begin makes c a connection without channel.
 func (c *Connection) begin(opts *Options) {
 	c.out = peer.NoChannel{}
-	c.state.now.Store(&c.state.first)
 	if opts != nil {
 		c.sessionID, c.client, c.strict = opts.SessionID, opts.Client, opts.Strict
-		c.meta, c.outgoing = opts.Meta, opts.Outgoing
+		if len(opts.Meta)+len(opts.Outgoing) > 0 {
+			c.rare = &rare{opts.Meta, opts.Outgoing}
+		}
 		c.log, c.state.inFlight = opts.Logger, opts.InFlight
 	}
 	if c.log == nil {
@@ -116,11 +146,21 @@ func (c *Connection) begin(opts *Options) {
 	}
 }
 
+// blank is what is known before a handshake, by the revision that is spoken until
+// then: the same for all whose requests need nothing of their own.
+var blank = func() []facts {
+	all := make([]facts, len(mcp.Revisions))
+	for i, r := range mcp.Revisions {
+		new(Connection).settle(&all[i], r.Revision)
+	}
+	return all
+}()
+
 // settle records the revision that is spoken from now on.
 func (c *Connection) settle(f *facts, r wire.Revision) {
 	f.revision, f.request = r, plainSpelling(r)
-	if len(c.meta) > 0 {
-		f.request = newSpelling(&wire.Frame{Revision: r, Meta: c.meta})
+	if len(c.meta()) > 0 {
+		f.request = newSpelling(&wire.Frame{Revision: r, Meta: c.meta()})
 	}
 }
 
@@ -189,7 +229,7 @@ func (c *Connection) CheckCapability(want *mcp.ClientCapabilities) bool {
 // the rest.
 func (c *Connection) Frame(method string) *wire.Frame {
 	facts := c.state.snapshot()
-	if len(c.meta) > 0 && isNotification(method) {
+	if len(c.meta()) > 0 && isNotification(method) {
 		return plainFrame(facts.revision)
 	}
 	return facts.request.frame

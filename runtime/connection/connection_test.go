@@ -33,6 +33,7 @@ func TestAConnectionFromAnEnvelopeIsReadyAndLeadsNowhere(t *testing.T) {
 	require.False(t, conn.HasStandaloneChannel())
 	require.Equal(t, "2026-07-28", conn.ProtocolVersion())
 	require.Equal(t, "client", conn.ClientParams().ClientInfo.Name)
+	require.Equal(t, "2026-07-28", connection.FromEnvelope("nonsense", nil, nil, nil).ProtocolVersion())
 
 	var none *peer.NoBackChannelError
 	require.ErrorAs(t, conn.Ping(t.Context()), &none)
@@ -170,6 +171,15 @@ func TestAServerDoesNotSendWhatItDidNotDeclare(t *testing.T) {
 	require.Empty(t, out.take())
 	require.NoError(t, conn.SendToolListChanged(t.Context()))
 	require.Len(t, out.take(), 1)
+
+	conn.State().SetServerCapabilities(&mcp.ServerCapabilities{
+		Prompts: &mcp.PromptsCapability{}, Resources: &mcp.ResourcesCapability{}, Tools: &mcp.ToolsCapability{},
+	})
+	require.NoError(t, conn.SendPromptListChanged(t.Context()))
+	require.NoError(t, conn.SendResourceListChanged(t.Context()))
+	require.NoError(t, conn.SendResourceUpdated(t.Context(), &mcp.ResourceUpdatedNotification{URI: "a:b"}))
+	require.NoError(t, conn.SendToolListChanged(t.Context()))
+	require.Empty(t, out.take(), "to have something is not to announce its changes")
 }
 
 func TestTypedRequestsBringTheirOwnResult(t *testing.T) {
@@ -262,6 +272,9 @@ func TestRawRequestsPassTheSameChecks(t *testing.T) {
 		require.Error(t, err)
 		require.Empty(t, out.take())
 	}
+	conn, out = loop(t, "2025-11-25", allCapabilities())
+	_, err := conn.SendRawRequest(t.Context(), mcp.MethodCreateMessage, json.RawMessage(`{"messages":"none","maxTokens":1}`))
+	refused[*connection.InvalidError](t, out, err)
 }
 
 func TestTheMetaOfAClientIsOnItsRequestsOnly(t *testing.T) {
@@ -300,6 +313,18 @@ func TestAStrictClientKeepsToWhatTheServerDeclared(t *testing.T) {
 	out.take()
 	_, err = server.ListTools(t.Context(), &mcp.ListToolsRequest{})
 	require.Equal(t, "tools", refused[*connection.CapabilityError](t, out, err).Capability)
+
+	conn.State().SetServerCapabilities(&mcp.ServerCapabilities{Tools: &mcp.ToolsCapability{}, Resources: &mcp.ResourcesCapability{}})
+	_, err = server.ListTools(t.Context(), &mcp.ListToolsRequest{})
+	require.NoError(t, err)
+	out.take()
+	_, err = server.Subscribe(t.Context(), &mcp.SubscribeRequest{URI: "a:b"})
+	require.Equal(t, "resources.subscribe", refused[*connection.CapabilityError](t, out, err).Capability)
+
+	lenient := connection.ForLoop(out, &connection.Options{Client: true})
+	lenient.State().SetServerCapabilities(&mcp.ServerCapabilities{})
+	_, err = mcp.ServerPeer{Outbound: lenient}.ListTools(t.Context(), &mcp.ListToolsRequest{})
+	require.NoError(t, err, "not every server declares what it has")
 }
 
 func TestSettleChangesTheRevision(t *testing.T) {
@@ -366,3 +391,9 @@ func (*weatherChanged) IsNotification()                               {}
 func (*weatherChanged) AppendParams(b []byte, _ *wire.Encoder) []byte { return append(b, "{}"...) }
 func (*weatherChanged) DecodeParams(d *wire.Decoder)                  { d.Skip() }
 func forecast(_ context.Context, _ *weatherRequest) (*weather, error) { return &weather{"grey"}, nil }
+
+func TestAServerCancelsWhatItAskedItsClient(t *testing.T) {
+	conn, out := loop(t, "2025-11-25", nil)
+	require.NoError(t, conn.Notify(t.Context(), &mcp.CancelledNotification{RequestID: wire.IntID(3)}))
+	require.Len(t, out.take(), 1)
+}

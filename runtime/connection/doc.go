@@ -2,8 +2,9 @@
 // and the rules that stand between a program and its channel: who may be asked
 // what, in which revision, and in which state.
 //
-// A server is a [peer.Mux] with handlers, a [Kernel] around it, and something
-// that carries messages. Over a pipe it looks like this:
+// The kits, mcpserver and mcpclient, stand on this package; most programs are
+// written with them. Underneath, a server is a [peer.Mux] with handlers, a [Kernel]
+// around it, and something that carries messages. Over a pipe it looks like this:
 //
 //	var mux peer.Mux
 //	mcp.HandleCallTool(&mux, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -24,7 +25,7 @@
 //		Capabilities: mcp.ServerCapabilities{Tools: &mcp.ToolsCapability{}},
 //	}), nil)
 //	conn := dispatch.New(out, &dispatch.Options{
-//		Handler: pipe, Arrive: pipe.Arrive, Intercept: pipe.Intercept,
+//		Handler: pipe, Read: pipe.Read, Arrive: pipe.Arrive, Intercept: pipe.Intercept,
 //		Frame: pipe.Frame, Batches: pipe.Batches,
 //	})
 //	pipe.Attach(conn, conn.InFlight())

@@ -34,10 +34,19 @@ func (d door) call(ctx context.Context, req peer.Message, res wire.Value, opts [
 	if ask {
 		out = asking{d.core.round, checked}
 	}
+	err = d.send(ctx, out, req, res, opts, checked)
+	if err != nil && !ask && info != nil && info.Embedded != 0 {
+		err = d.insist(ctx, req, res, opts, checked, err)
+	}
+	return err
+}
+
+// send sends a request that has been judged, and judges the answer.
+func (d door) send(ctx context.Context, out peer.Outbound, req peer.Message, res wire.Value, opts []peer.CallOption, c checked) error {
 	if err := d.conn.wrapped(out).Call(ctx, req, res, d.facts.request.before(opts)...); err != nil {
 		return typed(err)
 	}
-	return checked.answer(res)
+	return c.answer(res)
 }
 
 // reach tells how a request gets to the peer: as a question inside the answer
@@ -131,7 +140,7 @@ func (d door) notify(ctx context.Context, n peer.Notification, opts []peer.CallO
 			return d.core.Progress(ctx, peer.Progress{Done: p.Progress, Total: p.Total, Message: p.Message})
 		}
 	}
-	if len(d.conn.outgoing) > 0 {
+	if len(d.conn.outgoing()) > 0 {
 		n = peer.Plain(n)
 	}
 	err := d.conn.wrapped(d.out).Notify(ctx, n, plainSpelling(d.facts.revision).before(opts)...)
@@ -146,7 +155,7 @@ func (d door) notify(ctx context.Context, n peer.Notification, opts []peer.CallO
 // withheld or ordered there, and does not try what is around the way out: that
 // might wait.
 func (d door) post(n peer.Notification, opts []peer.CallOption) (taken bool) {
-	if len(d.conn.outgoing) > 0 || n.Method() == mcp.MethodProgress || d.withhold(n) != "" {
+	if len(d.conn.outgoing()) > 0 || n.Method() == mcp.MethodProgress || d.withhold(n) != "" {
 		return false
 	}
 	return peer.Post(d.out, n, plainSpelling(d.facts.revision).before(opts)...)
@@ -224,7 +233,7 @@ func (d door) withholdLog(n peer.Notification) string {
 		least = d.core.in.logLevel
 	}
 	m, ok := n.(*mcp.LoggingMessageNotification)
-	if ok && least != "" && below(m.Level, least) {
+	if ok && least != "" && Below(m.Level, least) {
 		return "the client wants logs from level " + string(least) + " on"
 	}
 	return ""
@@ -243,9 +252,9 @@ var levels = func() []mcp.LoggingLevel {
 	return levels
 }()
 
-// below tells whether a level is less severe than another. One that is no level
+// Below tells whether a level is less severe than another. One that is no level
 // is not: writing it will tell.
-func below(level, least mcp.LoggingLevel) bool {
+func Below(level, least mcp.LoggingLevel) bool {
 	i := slices.Index(levels, level)
 	return i >= 0 && i < slices.Index(levels, least)
 }

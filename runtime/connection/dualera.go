@@ -38,7 +38,7 @@ type era struct {
 
 // early is a notification that came before the era was known.
 type early struct {
-	ctx context.Context
+	ctx context.Context // nil: that of the message that it is handled before
 	in  *peer.Inbound
 }
 
@@ -74,7 +74,21 @@ func (d *DualEra) Frame(method string) *wire.Frame {
 	if loop := d.Connection(); loop != nil {
 		return loop.Frame(method)
 	}
-	return plainFrame(d.kernel.newest(false))
+	return plainFrame(d.kernel.perRequest)
+}
+
+// Read reads a message. Once the era is known, requests are read into what their
+// handlers take in the same pass. The pipe's dispatcher calls it.
+func (d *DualEra) Read(data []byte) (wire.Message, *wire.Frame, error) {
+	e := d.era.Load()
+	switch {
+	case e == nil:
+		m, err := wire.ReadMessage(data, nil)
+		return m, nil, err
+	case e.loop == nil:
+		return d.kernel.Read(data, d.kernel.perRequest)
+	}
+	return d.kernel.Read(data, e.loop.state.Negotiated())
 }
 
 // Batches tells whether the client may send several messages in one array.
@@ -95,10 +109,14 @@ func (d *DualEra) Close(ctx context.Context) {
 // order. Without it, the first handler to begin decides.
 func (d *DualEra) Arrive(in *peer.Inbound) { d.decide(in) }
 
-// Intercept records that the client has confirmed the handshake before anything
-// that comes later is handled. The pipe's dispatcher calls it; it keeps no
-// notification from its handler.
+// Intercept keeps what comes before the era is known, to be handled before the
+// first request, and records that the client has confirmed the handshake before
+// anything that comes later is handled. The pipe's dispatcher calls it; without
+// it, a notification is kept when its handler begins.
 func (d *DualEra) Intercept(in *peer.Inbound) (consumed bool) {
+	if d.keep(early{in: in}) {
+		return true
+	}
 	if loop := d.Connection(); loop != nil && in.Method == mcp.MethodInitialized {
 		d.kernel.Confirm(context.Background(), loop, in.Params)
 	}
@@ -107,17 +125,42 @@ func (d *DualEra) Intercept(in *peer.Inbound) (consumed bool) {
 
 // Handle implements [peer.Handler].
 func (d *DualEra) Handle(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
-	if in.ID.IsZero() && d.keep(ctx, in) {
+	if in.ID.IsZero() && d.keep(early{ctx, in}) {
 		return peer.Reply{}, nil
 	}
 	loop := d.decide(in)
-	d.replayed.Do(func() { d.replay(loop) })
-	return d.serve(ctx, loop, in)
+	d.replayed.Do(func() { d.replay(ctx, loop) })
+	switch {
+	case loop == nil:
+		x, in, err := d.kernel.receive(ctx, in, &d.opts)
+		if err != nil {
+			return peer.Reply{}, err
+		}
+		defer x.conn.Close(ctx)
+		return d.kernel.serve(&x.core, in)
+	case d.late(in):
+		return peer.Reply{}, errSettled
+	}
+	return d.kernel.serve(newCore(ctx, loop, in, ""), in)
+}
+
+var errSettled = &peer.Error{
+	Code:    mcp.CodeInvalidRequest,
+	Message: "Invalid request: the pipe speaks a revision that was settled by its first request",
+}
+
+// late tells whether a request on a pipe with a handshake comes as if there were
+// none.
+func (d *DualEra) late(in *peer.Inbound) bool {
+	return !in.ID.IsZero() && in.Method != mcp.MethodInitialize && d.kernel.envelopes && mayBeEnveloped(in) && enveloped(in)
 }
 
 // replay handles what came before the era was known.
-func (d *DualEra) replay(loop *Connection) {
+func (d *DualEra) replay(ctx context.Context, loop *Connection) {
 	for _, e := range d.takeEarly() {
+		if e.ctx == nil {
+			e.ctx = context.WithoutCancel(ctx)
+		}
 		if err := d.heed(loop, e); err != nil {
 			d.log().WarnContext(e.ctx, "notification failed", "method", e.in.Method, "error", err)
 		}
@@ -132,7 +175,11 @@ func (d *DualEra) heed(loop *Connection, e early) (err error) {
 			err = fmt.Errorf("handler panicked: %v\n%s", r, debug.Stack())
 		}
 	}()
-	_, err = d.serve(e.ctx, loop, e.in)
+	if loop == nil {
+		_, err = d.kernel.ServeEnvelope(e.ctx, e.in, &d.opts)
+	} else {
+		_, err = d.kernel.Serve(e.ctx, loop, e.in)
+	}
 	return err
 }
 
@@ -141,20 +188,6 @@ func (d *DualEra) log() *slog.Logger {
 		return d.opts.Logger
 	}
 	return slog.Default()
-}
-
-// serve handles a message in the era that the pipe is in.
-func (d *DualEra) serve(ctx context.Context, loop *Connection, in *peer.Inbound) (peer.Reply, error) {
-	if loop == nil {
-		return d.kernel.ServeEnvelope(ctx, in, &d.opts)
-	}
-	if !in.ID.IsZero() && in.Method != mcp.MethodInitialize && d.kernel.serves(false) && mayBeEnveloped(in) && enveloped(in) {
-		return peer.Reply{}, &peer.Error{
-			Code:    mcp.CodeInvalidRequest,
-			Message: "Invalid request: the pipe speaks a revision that was settled by its first request",
-		}
-	}
-	return d.kernel.Serve(ctx, loop, in)
 }
 
 // mayBeEnveloped is a quick look that says no for most messages without an
@@ -187,14 +220,17 @@ func (d *DualEra) decide(in *peer.Inbound) *Connection {
 
 // keep reports whether a notification came before the era was known: then it
 // waits for the first request, unless enough others do.
-func (d *DualEra) keep(ctx context.Context, in *peer.Inbound) bool {
+func (d *DualEra) keep(e early) bool {
+	if d.era.Load() != nil {
+		return false
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.era.Load() != nil {
 		return false
 	}
 	if len(d.early) < maxEarly {
-		d.early = append(d.early, newEarly(ctx, in))
+		d.early = append(d.early, e.outlasting())
 	}
 	return true
 }
@@ -210,19 +246,22 @@ func (d *DualEra) takeEarly() []early {
 // perRequest tells whether a first request opens the era without handshake.
 func (d *DualEra) perRequest(in *peer.Inbound) bool {
 	switch {
-	case !d.kernel.serves(false):
+	case !d.kernel.envelopes:
 		return false
-	case !d.kernel.serves(true):
+	case !d.kernel.handshakes:
 		return true
 	}
 	return in.Method != mcp.MethodInitialize && enveloped(in)
 }
 
-// newEarly copies a notification that is handled after its handler has returned.
+// outlasting is a copy that may be handled after the handler of e has returned.
 // Nothing leads back to its sender by then.
-func newEarly(ctx context.Context, in *peer.Inbound) early {
-	kept := *in
-	kept.Params = bytes.Clone(in.Params)
+func (e early) outlasting() early {
+	kept := *e.in
+	kept.Params = bytes.Clone(kept.Params)
 	kept.Back = peer.NoChannel{}
-	return early{context.WithoutCancel(ctx), &kept}
+	if e.ctx != nil {
+		e.ctx = context.WithoutCancel(e.ctx)
+	}
+	return early{e.ctx, &kept}
 }

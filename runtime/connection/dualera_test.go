@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -32,6 +33,10 @@ func (x *numbered) AppendParams(b []byte, _ *wire.Encoder) []byte {
 
 func (x *numbered) DecodeParams(d *wire.Decoder) {
 	for o := d.Object(numberedMembers); o.Next(); {
+		if o.Name == "" {
+			d.Skip()
+			continue
+		}
 		x.n = d.Int(0, 1000)
 	}
 }
@@ -325,4 +330,123 @@ func TestMiddlewareThatRefusesWhatCameEarlyIsLogged(t *testing.T) {
 	_, err = d.Handle(t.Context(), request("tools/call", `{"name":"x",`+pair[1:], nil))
 	require.NoError(t, err)
 	require.Equal(t, 1, log.count())
+}
+
+func TestWhatComesAfterTheFirstRequestIsHandledAtOnce(t *testing.T) {
+	for name, first := range map[string]*peer.Inbound{
+		"handshake": request("initialize", handshakeParams, nil),
+		"envelope":  request("tools/call", `{"name":"x",`+pair[1:], nil),
+	} {
+		var seen []int64
+		d := connection.NewDualEra(newKernel(func(o *connection.KernelOptions) {
+			peer.HandleNotification(o.Mux, func(_ context.Context, n *numbered) error {
+				seen = append(seen, n.n)
+				return nil
+			})
+		}), nil)
+		_, err := d.Handle(t.Context(), first)
+		require.NoError(t, err)
+		for n, params := range []string{`{"n":0}`, `{"n":1,` + pair[1:]} {
+			_, err := d.Handle(t.Context(), notification("notifications/acme/numbered", params, nil))
+			require.NoError(t, err)
+			require.Len(t, seen, n+1, name)
+		}
+	}
+}
+
+func TestAConfirmationCountsWhenItArrives(t *testing.T) {
+	d := connection.NewDualEra(newKernel(nil), nil)
+	confirmation := notification(mcp.MethodInitialized, ``, nil)
+	first := request("initialize", handshakeParams, nil)
+	d.Arrive(first)
+	require.False(t, d.Intercept(notification("notifications/acme/numbered", `{"n":1}`, nil)))
+	require.False(t, d.Connection().State().Initialized())
+	_, err := d.Handle(t.Context(), first)
+	require.NoError(t, err)
+	require.False(t, d.Intercept(confirmation), "its handler sees it, too")
+	require.True(t, d.Connection().State().Initialized(), "before it is handled")
+}
+
+func TestBatchesAreForOneRevision(t *testing.T) {
+	for _, version := range []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"} {
+		d := connection.NewDualEra(newKernel(nil), nil)
+		_, err := d.Handle(t.Context(), request("initialize", fmt.Sprintf(
+			`{"protocolVersion":%q,"capabilities":{},"clientInfo":{"name":"c","version":"1"}}`, version), nil))
+		require.NoError(t, err)
+		require.Equal(t, version == "2025-03-26", d.Batches(), version)
+	}
+	d := connection.NewDualEra(newKernel(nil), nil)
+	_, err := d.Handle(t.Context(), request("tools/call", `{"name":"x",`+pair[1:], nil))
+	require.NoError(t, err)
+	require.False(t, d.Batches())
+}
+
+func TestTheProtocolsOwnRequestsSayTheSameAboutTheirSender(t *testing.T) {
+	const sent = `{"name":"x","_meta":{` + version + `:"2026-07-28",` + caps + `:{"roots":{}}%s}}`
+	for _, c := range []struct{ params, name string }{
+		{fmt.Sprintf(sent, `,`+info+`:{"name":"sender","version":"1"}`), "sender"},
+		{fmt.Sprintf(sent, ``), ""},
+	} {
+		called := false
+		k := newKernel(func(o *connection.KernelOptions) {
+			o.Mux = new(peer.Mux)
+			mcp.HandleCallTool(o.Mux, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				called = true
+				s := mcp.SessionFrom(ctx)
+				require.Equal(t, "2026-07-28", s.ProtocolVersion())
+				require.True(t, s.CheckClientCapability(only("roots")))
+				require.False(t, s.CheckClientCapability(only("sampling")))
+				if c.name == "" {
+					require.Nil(t, s.ClientParams())
+				} else {
+					require.Equal(t, c.name, s.ClientParams().ClientInfo.Name)
+				}
+				return mcp.TextResult("done"), nil
+			})
+		})
+		_, err := k.ServeEnvelope(t.Context(), request("tools/call", c.params, nil), nil)
+		require.NoError(t, err)
+		require.True(t, called)
+	}
+}
+
+func TestHeadersRepeatTheBodyOfEveryRequest(t *testing.T) {
+	k := newKernel(nil)
+	for _, c := range []struct {
+		params string
+		header http.Header
+		code   int64
+	}{
+		{`{"name":"x",` + pair[1:], header("Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "x"), 0},
+		{`{"name":"x",` + pair[1:], header("Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "y"), mcp.CodeHeaderMismatch},
+		{`{"name":"x",` + pair[1:], header("Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call"), mcp.CodeHeaderMismatch},
+		{`{"name":"x",` + pair[1:], header("Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/list", "Mcp-Name", "x"), mcp.CodeHeaderMismatch},
+		{`{"name":"x",` + pair[1:], header("Mcp-Protocol-Version", "2025-11-25", "Mcp-Method", "tools/call", "Mcp-Name", "x"), mcp.CodeHeaderMismatch},
+		{`{"name":"x",` + pair[1:], header("Mcp-Method", "tools/call", "Mcp-Name", "x"), mcp.CodeHeaderMismatch},
+		{`{"name":"x","_meta":{` + version + `:"2026-07-28"}}`, header("Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "x"), mcp.CodeInvalidParams},
+	} {
+		in := request("tools/call", c.params, nil)
+		in.Transport = peer.NewTransport("http", false, c.header, "")
+		_, err := k.ServeEnvelope(t.Context(), in, nil)
+		if c.code == 0 {
+			require.NoError(t, err)
+			continue
+		}
+		require.Equal(t, c.code, peer.AsError(err).Code, "%v", c.header)
+	}
+}
+
+func TestLogsThatWereNotDeclaredAreNotSent(t *testing.T) {
+	const ask = `{"name":"log","_meta":{` + version + `:"2026-07-28",` + caps + `:{},"io.modelcontextprotocol/logLevel":"debug"}}`
+	for _, declared := range []bool{true, false} {
+		k := newKernel(func(o *connection.KernelOptions) {
+			if !declared {
+				o.Capabilities.Logging = nil
+			}
+		})
+		back := new(channel)
+		_, err := k.ServeEnvelope(t.Context(), request("tools/call", ask, back), nil)
+		require.NoError(t, err)
+		require.Equal(t, declared, len(back.take()) > 0)
+	}
 }

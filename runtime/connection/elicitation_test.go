@@ -55,7 +55,7 @@ func TestModesHaveToBeDeclared(t *testing.T) {
 }
 
 func TestAddressesAreAbsolute(t *testing.T) {
-	for _, address := range []string{"", "example.com", "/x", "https://", "%zz://x"} {
+	for _, address := range []string{"", "example.com", "/x", "//example.com/x", "https://", "%zz://x"} {
 		s, _, related := session(t, "2025-11-25", allCapabilities())
 		_, err := s.ElicitURL(t.Context(), &mcp.ElicitRequestURLParams{Message: "?", URL: address, ElicitationID: "e"})
 		refused[*connection.InvalidError](t, related, err)
@@ -63,6 +63,11 @@ func TestAddressesAreAbsolute(t *testing.T) {
 	s, _, related := session(t, "2025-11-25", allCapabilities())
 	_, err := s.ElicitURL(t.Context(), &mcp.ElicitRequestURLParams{Message: "?", URL: "https://a.b"})
 	require.EqualError(t, refused[*connection.InvalidError](t, related, err), `send "elicitation/create": the elicitation needs an id`)
+	related.answer = `{"action":"cancel"}`
+	_, err = s.ElicitURL(t.Context(), &mcp.ElicitRequestURLParams{Message: "?", URL: "mailto:a@b.c", ElicitationID: "e"})
+	require.NoError(t, err)
+	later := connection.FromEnvelope("2026-07-28", nil, allCapabilities(), nil)
+	require.NoError(t, later.Check(&mcp.ElicitRequest{Params: &mcp.ElicitRequestURLParams{URL: "https://a.b"}}), "ids are gone by then")
 }
 
 func TestFormsAreFlat(t *testing.T) {
@@ -75,6 +80,7 @@ func TestFormsAreFlat(t *testing.T) {
 		`{"a":{"type":"array","items":{"type":"string","enum":["x"]},"minItems":0,"maxItems":1}}`:             "",
 		`{"a":{"type":"array","items":{"anyOf":[{"const":"x","title":"X"}]},"default":["x"]}}`:                "",
 		`{"a":{"type":"string","x-hint":1}}`:                                                                  "",
+		`{"a":{"type":"integer","minimum":3,"default":8}}`:                                                    "",
 		`{"a":{"type":"object","properties":{}}}`:                                                             `field "a": its schema is of no type that forms have`,
 		`{"a":{"type":"string","$ref":"#/x"}}`:                                                                `field "a": forms have no member "$ref"`,
 		`{"a":{"type":"string","pattern":"x"}}`:                                                               `field "a": forms have no member "pattern"`,
@@ -113,6 +119,9 @@ func TestFormsMadeByHandAreChecked(t *testing.T) {
 	} {
 		require.EqualError(t, connection.CheckForm(&schema), want)
 	}
+	require.NoError(t, connection.CheckForm(&mcp.RequestedSchema{Properties: []mcp.FormField{
+		field("a", &mcp.LegacyTitledEnumSchema{Enum: []string{"x", "y"}}), // titles are optional
+	}}))
 }
 
 func TestAnAnswerHasToFitItsForm(t *testing.T) {
@@ -127,6 +136,7 @@ func TestAnAnswerHasToFitItsForm(t *testing.T) {
 		`{"action":"decline"}`: "",
 		`{"action":"accept","content":{"name":"héé","more":1}}`:                      "",
 		`{"action":"accept","content":{"name":"abc","n":1.0,"yes":false,"one":"b"}}`: "",
+		`{"action":"accept","content":{"name":"abc","n":9,"some":["b"]}}`:            "",
 		`{"action":"accept","content":{"name":"abc","some":["a"],"many":["x"]}}`:     "",
 		`{"action":"accept","content":{"name":"abc","titled":"x","old":"a"}}`:        "",
 		`{"action":"accept","content":{"name":"abc","day":"2026-01-31"}}`:            "",
@@ -211,6 +221,12 @@ func TestStructsThatAreNoForms(t *testing.T) {
 	type badDefault struct {
 		A int `default:"7" maximum:"3"`
 	}
+	type badOptions struct {
+		A []int `enum:"1,2"`
+	}
+	type twoBadTags struct {
+		A string `minLength:"x" maxLength:"y"`
+	}
 	check := func(_ mcp.RequestedSchema, err error) string {
 		require.Error(t, err)
 		return err.Error()
@@ -220,6 +236,8 @@ func TestStructsThatAreNoForms(t *testing.T) {
 	require.Contains(t, check(connection.FormOf[list]()), `field "A": forms have no fields of type []string`)
 	require.Contains(t, check(connection.FormOf[badTag]()), `field "A": tag minLength: strconv.ParseInt`)
 	require.Contains(t, check(connection.FormOf[badDefault]()), `field "A": default: want 3 or less, have 7`)
+	require.Contains(t, check(connection.FormOf[badOptions]()), `field "A": forms have no fields of type []int`)
+	require.Contains(t, check(connection.FormOf[twoBadTags]()), `field "A": tag minLength`)
 	type Booking booking
 	type exported struct{ Booking }
 	require.Contains(t, check(connection.FormOf[exported]()), "forms are flat")
@@ -243,4 +261,15 @@ func TestParamsOfNoKnownTypeAreChecked(t *testing.T) {
 	var decode *wire.DecodeError
 	require.ErrorAs(t, e, &decode)
 	require.NoError(t, send(`{"mode":"form","message":"?","requestedSchema":{"type":"object","properties":{}}}`))
+}
+
+func TestNumbersOfAnyWidthAreFields(t *testing.T) {
+	got, err := connection.FormOf[struct {
+		A uint64  `json:"a,omitempty,string"`
+		B float64 `json:"b"`
+	}]()
+	require.NoError(t, err)
+	raw, err := json.Marshal(got)
+	require.NoError(t, err)
+	require.Equal(t, `{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"number"}},"required":["b"]}`, string(raw))
 }

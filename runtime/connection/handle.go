@@ -3,7 +3,6 @@ package connection
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/mcpwright/mcp/generated/mcp"
@@ -11,34 +10,71 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// handle is the innermost handler: what the middleware is around.
-func (k *Kernel) handle(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
-	c := coreFrom(ctx)
-	info := mcp.MethodByName(in.Method)
+// job is a message on its way to its handler.
+type job struct {
+	info    *peer.MethodInfo
+	facts   *facts
+	route   peer.Route // nothing where there is nothing to call
+	message peer.Message
+	reply   peer.Reply // where there is nothing to call
+	added   bool       // the message is a subscription, and the first to this resource
+}
+
+// admit finds the handler of a message, and what goes around it, and reads the
+// message for it.
+func (k *Kernel) admit(ctx context.Context, c *core, in *peer.Inbound) (j job, err error) {
+	j.info = mcp.MethodByName(in.Method)
 	switch {
-	case c == nil:
-		return peer.Reply{}, errors.New("the context of the message was lost on its way through the middleware")
 	case in.ID.IsZero():
-		k.notification(ctx, c, info, in)
-		return peer.Reply{}, nil
-	case !c.comes(info, false):
-		return peer.Reply{}, notFound(in.Method)
+		k.admitNotification(ctx, c, &j, in)
+		return j, nil
+	case !c.comes(j.info, false):
+		return j, notFound(in.Method)
 	case in.Method == mcp.MethodInitialize:
-		return k.initialize(c, in)
+		j.reply, err = k.initialize(c, in)
+		return j, err
 	}
-	facts := c.conn.state.snapshot()
-	route, req, err := k.admit(c, in, facts)
-	if err != nil {
-		return peer.Reply{}, err
+	if err := k.admitRequest(c, &j, in); err != nil {
+		return j, err
 	}
-	res, err := k.call(ctx, c, info, in, route, req)
+	if k.opts.NewRound != nil && mayAsk(j.info, j.facts.revision) {
+		c.round = k.opts.NewRound(ctx, in)
+	}
+	return j, nil
+}
+
+// conclude makes the answer to a message, and has it take effect.
+func (k *Kernel) conclude(ctx context.Context, c *core, j *job, res wire.Value, err error) (peer.Reply, error) {
+	switch m := j.message.(type) {
+	case *mcp.SubscribeRequest:
+		if err != nil && j.added {
+			c.conn.state.Unsubscribe(m.URI)
+		}
+	case *mcp.UnsubscribeRequest:
+		if err == nil {
+			c.conn.state.Unsubscribe(m.URI)
+		}
+	case *mcp.SetLevelRequest:
+		if err == nil {
+			c.conn.state.SetLogLevel(m.Level)
+		}
+	}
+	if c.in.id.IsZero() {
+		if err != nil {
+			k.log(c.conn).WarnContext(ctx, "notification handler failed", "method", c.in.method, "error", err)
+		}
+		return peer.Reply{}, nil
+	}
 	if ask := asInput(err); ask != nil {
-		res, err = askBack(info, ask, facts.revision)
+		res, err = askBack(j.info, ask, j.facts.revision)
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return peer.Reply{}, err
+	case j.route.Serve == nil:
+		return j.reply, nil
 	}
-	return peer.Reply{Result: res, Frame: k.frame(c.conn, facts.revision)}, nil
+	return peer.Reply{Result: res, Frame: k.frame(c.conn, j.facts.revision)}, nil
 }
 
 // comes tells whether a method may come to this end. Methods that the protocol
@@ -54,24 +90,60 @@ func (c *core) comes(info *peer.MethodInfo, notification bool) bool {
 	return info.Notification == notification && way.Has(c.conn.state.Negotiated())
 }
 
-// admit finds the handler of a request and reads the request for it. The params
-// are judged before the state is: what is wrong in itself is refused whoever
-// sends it, and whether anyone handles it or not.
-func (k *Kernel) admit(c *core, in *peer.Inbound, facts *facts) (peer.Route, peer.Message, error) {
+// admitRequest is admit for a request. The params are judged before the state is:
+// what is wrong in itself is refused whoever sends it, and whether anyone handles
+// it or not.
+func (k *Kernel) admitRequest(c *core, j *job, in *peer.Inbound) (err error) {
+	j.facts = c.conn.state.snapshot()
 	route, handled := k.route(in.Method)
-	req, err := k.read(c, route, in, facts.revision)
+	if j.message, err = k.read(c, route, in, j.facts.revision); err != nil {
+		return err
+	}
 	switch {
-	case err != nil:
-		return peer.Route{}, nil, err
 	case !handled:
-		return peer.Route{}, nil, notFound(in.Method)
-	case !c.conn.client && !facts.accepted() && in.Method != mcp.MethodPing:
-		return peer.Route{}, nil, &peer.Error{
+		return notFound(in.Method)
+	case !c.conn.client && !j.facts.accepted() && in.Method != mcp.MethodPing:
+		return &peer.Error{
 			Code:    mcp.CodeInvalidRequest,
 			Message: "Invalid request: the session has not been initialized",
 		}
 	}
-	return route, req, nil
+	if m, ok := j.message.(*mcp.SubscribeRequest); ok {
+		if j.added, ok = c.conn.state.subscribe(m.URI, k.opts.MaxSubscriptions); !ok {
+			return &peer.Error{
+				Code:    mcp.CodeInternal,
+				Message: fmt.Sprintf("Too many subscriptions: a session may have %d", k.opts.MaxSubscriptions),
+			}
+		}
+	}
+	j.route = route
+	return nil
+}
+
+// admitNotification is admit for a notification. Nobody is told what is wrong
+// with one.
+func (k *Kernel) admitNotification(ctx context.Context, c *core, j *job, in *peer.Inbound) {
+	log := k.log(c.conn)
+	if !c.comes(j.info, true) {
+		log.DebugContext(ctx, "notification dropped: the revision does not have it in this direction", "method", in.Method)
+		return
+	}
+	j.facts = c.conn.state.snapshot()
+	route, handled := k.mux.Route(in.Method)
+	m, err := k.read(c, route, in, j.facts.revision)
+	if err != nil {
+		log.WarnContext(ctx, "notification dropped: it is malformed", "method", in.Method, "error", err)
+		return
+	}
+	if in.Method == mcp.MethodInitialized {
+		k.confirm(ctx, c.conn)
+	} else if !c.conn.client && !j.facts.accepted() {
+		log.DebugContext(ctx, "notification dropped: the session has not been initialized", "method", in.Method)
+		return
+	}
+	if handled {
+		j.route, j.message = route, m
+	}
 }
 
 // route finds what answers a method: the program's handler, or the kernel's.
@@ -105,8 +177,12 @@ func (k *Kernel) read(c *core, route peer.Route, in *peer.Inbound, r wire.Revisi
 			return nil, nil
 		}
 	}
-	if in.Value != nil && route.Is(in.Value) {
+	switch {
+	case in.Value != nil && route.Is(in.Value):
 		return in.Value, nil
+	case in == c.read && route.Is(c.message):
+		c.read = nil // a handler that is called twice gets its own
+		return c.message, nil
 	}
 	m := route.New()
 	if err := decode(in, r, m); err != nil {
@@ -128,78 +204,10 @@ func decode(in *peer.Inbound, r wire.Revision, m wire.Params) error {
 	return wire.DecodeParams(raw, &wire.Frame{Revision: r, Checked: true}, m)
 }
 
-// call calls the handler of a request, with what goes around it.
-func (k *Kernel) call(ctx context.Context, c *core, info *peer.MethodInfo, in *peer.Inbound, route peer.Route, req peer.Message) (wire.Value, error) {
-	var after func()
-	switch req := req.(type) {
-	case *mcp.SubscribeRequest:
-		return k.subscribe(&c.conn.state, req.URI, func() (wire.Value, error) { return route.Serve(ctx, req) })
-	case *mcp.UnsubscribeRequest:
-		after = func() { c.conn.state.Unsubscribe(req.URI) }
-	case *mcp.SetLevelRequest:
-		after = func() { c.conn.state.SetLogLevel(req.Level) }
-	}
-	if k.opts.NewRound != nil && mayAsk(info, c.conn.state.Negotiated()) {
-		c.round = k.opts.NewRound(ctx, in)
-		return c.round.Serve(ctx, req, route.Serve)
-	}
-	res, err := route.Serve(ctx, req)
-	if err == nil && after != nil {
-		after()
-	}
-	return res, err
-}
-
 // mayAsk tells whether a handler may ask for input before it answers, and
 // whether that would travel in the answer in some revision.
 func mayAsk(info *peer.MethodInfo, r wire.Revision) bool {
 	return info != nil && info.MultiRoundTrip != 0 && (handshake(r) || info.MultiRoundTrip.Has(r))
-}
-
-// subscribe records a subscription, and forgets it if its handler does not
-// agree.
-func (k *Kernel) subscribe(s *State, uri string, next func() (wire.Value, error)) (wire.Value, error) {
-	added, ok := s.subscribe(uri, k.opts.MaxSubscriptions)
-	if !ok {
-		return nil, &peer.Error{
-			Code:    mcp.CodeInternal,
-			Message: fmt.Sprintf("Too many subscriptions: a session may have %d", k.opts.MaxSubscriptions),
-		}
-	}
-	res, err := next()
-	if err != nil && added {
-		s.Unsubscribe(uri)
-	}
-	return res, err
-}
-
-// notification passes a notification on to its handler. Nobody is told what is
-// wrong with one.
-func (k *Kernel) notification(ctx context.Context, c *core, info *peer.MethodInfo, in *peer.Inbound) {
-	log := k.log(c.conn)
-	if !c.comes(info, true) {
-		log.DebugContext(ctx, "notification dropped: the revision does not have it in this direction", "method", in.Method)
-		return
-	}
-	facts := c.conn.state.snapshot()
-	route, handled := k.mux.Route(in.Method)
-	m, err := k.read(c, route, in, facts.revision)
-	if err != nil {
-		log.WarnContext(ctx, "notification dropped: it is malformed", "method", in.Method, "error", err)
-		return
-	}
-	if in.Method == mcp.MethodInitialized {
-		k.confirm(ctx, c.conn)
-	} else if !c.conn.client && !facts.accepted() {
-		log.DebugContext(ctx, "notification dropped: the session has not been initialized", "method", in.Method)
-		return
-	}
-	if !handled {
-		return
-	}
-	if _, err := route.Serve(ctx, m); err != nil {
-		log.WarnContext(ctx, "notification handler failed", "method", in.Method, "error", err)
-	}
 }
 
 func notFound(method string) *peer.Error {

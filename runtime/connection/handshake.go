@@ -23,7 +23,7 @@ func (k *Kernel) initialize(c *core, in *peer.Inbound) (peer.Reply, error) {
 	if err := decode(in, c.conn.state.Negotiated(), &asked); err != nil {
 		return peer.Reply{}, invalidParams(err)
 	}
-	if !k.serves(true) {
+	if !k.handshakes {
 		return peer.Reply{}, k.unsupported(in)
 	}
 	r := k.negotiate(asked.version)
@@ -35,15 +35,21 @@ func (k *Kernel) initialize(c *core, in *peer.Inbound) (peer.Reply, error) {
 		return peer.Reply{}, errSecondInitialize
 	}
 	c.offer = &offer{params: req, revision: r, capabilities: k.capabilities(c.in.transport)}
-	return peer.Reply{
-		Result: &mcp.InitializeResult{
-			ProtocolVersion: r.String(),
-			Capabilities:    *c.offer.capabilities,
-			ServerInfo:      k.opts.Info,
-			Instructions:    k.opts.Instructions,
-		},
-		Frame: k.frame(c.conn, r),
-	}, nil
+	answer := &mcp.InitializeResult{
+		ProtocolVersion: r.String(),
+		Capabilities:    *c.offer.capabilities,
+		ServerInfo:      k.opts.Info,
+		Instructions:    k.opts.Instructions,
+	}
+	k.announce(answer)
+	return peer.Reply{Result: answer, Frame: k.frame(c.conn, r)}, nil
+}
+
+// announce lets the program add to an answer that says what it is.
+func (k *Kernel) announce(answer wire.Value) {
+	if k.opts.Announce != nil {
+		k.opts.Announce(answer)
+	}
 }
 
 var errSecondInitialize = &peer.Error{
@@ -137,7 +143,7 @@ func (k *Kernel) registerBuiltin() {
 	mcp.HandlePing(&k.builtin, func(context.Context, *mcp.PingRequest) (*mcp.EmptyResult, error) {
 		return &mcp.EmptyResult{}, nil
 	})
-	if k.serves(false) {
+	if k.envelopes {
 		mcp.HandleDiscover(&k.builtin, k.discover)
 	}
 	if k.opts.Capabilities.Logging != nil {
@@ -154,11 +160,13 @@ func (k *Kernel) discover(ctx context.Context, _ *mcp.DiscoverRequest) (*mcp.Dis
 	if _, listens := k.mux.Route(mcp.MethodSubscriptionsListen); !listens {
 		caps = withoutChanges(caps)
 	}
-	return &mcp.DiscoverResult{
+	answer := &mcp.DiscoverResult{
 		SupportedVersions: names(k.opts.Revisions),
 		Capabilities:      caps,
 		Instructions:      k.opts.Instructions,
-	}, nil
+	}
+	k.announce(answer)
+	return answer, nil
 }
 
 func withoutChanges(caps mcp.ServerCapabilities) mcp.ServerCapabilities {

@@ -2,12 +2,10 @@ package connection
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"slices"
-	"sync"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -42,6 +40,9 @@ type KernelOptions struct {
 	// it returns is shared and must not change; it is called for every message
 	// that says itself who sends it, and must be quick.
 	CapabilitiesFor func(t peer.TransportContext) *mcp.ServerCapabilities
+	// Announce, where it is not nil, adds to the kernel's own answer to initialize or
+	// server/discover what only the program knows.
+	Announce func(answer wire.Value)
 	// Instructions tell a model how to use this server; empty is none.
 	Instructions string
 	// Revisions are what is served; nil is every revision there is.
@@ -70,8 +71,14 @@ type Kernel struct {
 	opts    KernelOptions
 	mux     *peer.Mux
 	builtin peer.Mux
-	chain   peer.Handler
-	frames  []wire.Frame // how results are written, by revision
+	chain   peer.Handler                    // the middleware, with handle in it; nil without middleware
+	frames  []wire.Frame                    // how results are written, by revision
+	open    func(*wire.Message) wire.Params // is opener; a method value takes memory whenever it is made
+
+	// The eras that are served, and the newest revision of the one whose requests
+	// say themselves who sends them; where none is served, the newest there is.
+	handshakes, envelopes bool
+	perRequest            wire.Revision
 }
 
 // NewKernel returns a kernel. The options and what they lead to must not change
@@ -92,9 +99,14 @@ func NewKernel(opts *KernelOptions) *Kernel {
 	if k.opts.MaxSubscriptions == 0 {
 		k.opts.MaxSubscriptions = DefaultMaxSubscriptions
 	}
+	k.handshakes, k.envelopes = k.serves(true), k.serves(false)
+	k.perRequest = k.newest(false)
 	k.frames = k.resultFrames()
 	k.registerBuiltin()
-	k.chain = peer.HandlerFunc(k.handle)
+	k.open = k.opener
+	if len(k.opts.Middleware) > 0 {
+		k.chain = peer.HandlerFunc(k.handle)
+	}
 	for _, wrap := range slices.Backward(k.opts.Middleware) {
 		k.chain = wrap(k.chain)
 	}
@@ -127,6 +139,31 @@ func (k *Kernel) frame(conn *Connection, r wire.Revision) *wire.Frame {
 	return plainFrame(r)
 }
 
+// Read reads a message, as [wire.ReadMessage] does. The params of a request that
+// somebody handles are read in the same pass into what the handler takes, in the
+// revision given; the frame says so, see [peer.Inbound]. What is wrong with them
+// is found when the request is handled.
+func (k *Kernel) Read(data []byte, r wire.Revision) (wire.Message, *wire.Frame, error) {
+	f := plainFrame(r)
+	m, err := wire.ReadMessageInto(data, f, k.open)
+	if err != nil && m.Into != nil {
+		m, err = wire.ReadMessage(data, nil)
+	}
+	return m, f, err
+}
+
+// opener returns what the params of a request are to be read into, nil for those
+// that are looked at more closely.
+func (k *Kernel) opener(m *wire.Message) wire.Params {
+	if m.ID.IsZero() || m.Method == mcp.MethodInitialize {
+		return nil
+	}
+	if route, handled := k.route(m.Method); handled {
+		return route.New()
+	}
+	return nil
+}
+
 // Revisions lists what is served. It is not to be changed.
 func (k *Kernel) Revisions() []wire.Revision { return k.opts.Revisions }
 
@@ -148,8 +185,48 @@ func (k *Kernel) Serve(ctx context.Context, conn *Connection, in *peer.Inbound) 
 	return k.serve(newCore(ctx, conn, in, requestedLevel(conn, in)), in)
 }
 
-func (k *Kernel) serve(c *core, in *peer.Inbound) (peer.Reply, error) {
-	reply, err := k.chain.Handle((*handlerContext)(c), in)
+// serve handles one message in its session. Without middleware the handler is
+// called from here: every function between the bytes and it is stack that a
+// goroutine has to grow.
+func (k *Kernel) serve(c *core, in *peer.Inbound) (reply peer.Reply, err error) {
+	ctx := (*handlerContext)(c)
+	if k.chain != nil {
+		reply, err = k.chain.Handle(ctx, in)
+		return k.send(c, reply, err)
+	}
+	j, err := k.admit(ctx, c, in)
+	var res wire.Value
+	switch {
+	case err != nil || j.route.Serve == nil:
+	case c.round != nil:
+		res, err = c.round.Serve(ctx, j.message, j.route.Serve)
+	default:
+		res, err = j.route.Serve(ctx, j.message)
+	}
+	reply, err = k.conclude(ctx, c, &j, res, err)
+	return k.send(c, reply, err)
+}
+
+// handle is the innermost handler: what the middleware is around.
+func (k *Kernel) handle(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+	c := coreFrom(ctx)
+	if c == nil {
+		return peer.Reply{}, errors.New("the context of the message was lost on its way through the middleware")
+	}
+	j, err := k.admit(ctx, c, in)
+	var res wire.Value
+	switch {
+	case err != nil || j.route.Serve == nil:
+	case c.round != nil:
+		res, err = c.round.Serve(ctx, j.message, j.route.Serve)
+	default:
+		res, err = j.route.Serve(ctx, j.message)
+	}
+	return k.conclude(ctx, c, &j, res, err)
+}
+
+// send makes the outcome of a message ready for its sender.
+func (k *Kernel) send(c *core, reply peer.Reply, err error) (peer.Reply, error) {
 	if err == nil && c.offer != nil {
 		err = k.accept(c)
 	}
@@ -160,66 +237,6 @@ func (k *Kernel) serve(c *core, in *peer.Inbound) (peer.Reply, error) {
 		reply.Frame = plainFrame(c.conn.state.Negotiated())
 	}
 	return reply, nil
-}
-
-// ServeEnvelope handles one message that says itself who sends it: it judges the
-// envelope, makes a connection for the message, and closes that before it
-// returns. A notification says nothing; it counts as one of the newest revision
-// that is served this way. Nil as opts is a connection without a channel.
-func (k *Kernel) ServeEnvelope(ctx context.Context, in *peer.Inbound, opts *Options) (peer.Reply, error) {
-	in, e, err := k.envelope(in)
-	if err != nil {
-		return peer.Reply{}, err
-	}
-	x := new(exchange)
-	x.conn.beReady(opts, e.Revision)
-	x.conn.state.first.letter, x.conn.state.first.server = e.Meta, k.capabilities(in.Transport)
-	defer x.conn.Close(ctx)
-	x.core.begin(ctx, &x.conn, in, e.LogLevel)
-	return k.serve(&x.core, in)
-}
-
-// exchange is all that one message needs that says itself who sends it, in one
-// piece of memory.
-type exchange struct {
-	conn Connection
-	core core
-}
-
-// letters are used again: nothing of one is kept but its envelope.
-var letters = sync.Pool{New: func() any { return new(letter) }}
-
-// envelope takes a message out of its envelope and says what that says.
-func (k *Kernel) envelope(in *peer.Inbound) (*peer.Inbound, Envelope, error) {
-	l := letters.Get().(*letter)
-	in = k.unwrap(l, in)
-	err := k.open(l, in)
-	e := l.Envelope
-	*l = letter{}
-	letters.Put(l)
-	return in, e, err
-}
-
-// open judges the envelope of a message. A handshake gets the error that names
-// the revisions, unless it is none: with an envelope and headers there is nothing
-// to negotiate, and initialize is just a method that the revision does not have.
-func (k *Kernel) open(l *letter, in *peer.Inbound) error {
-	var header http.Header
-	if in.Transport != nil {
-		header = in.Transport.Header()
-	}
-	switch {
-	case in.ID.IsZero():
-		l.Revision = k.newest(false)
-		return nil
-	case in.Method == mcp.MethodInitialize && (header == nil || !enveloped(in)):
-		return k.unsupported(in)
-	}
-	var params json.RawMessage
-	if l.Meta == nil {
-		params = paramsOf(in)
-	}
-	return l.classify(in.Method, params, header, k.opts.Revisions)
 }
 
 // capabilities are what is declared to the sender of a message.

@@ -175,6 +175,76 @@ func TestTheStateAfterAHandshake(t *testing.T) {
 	require.Equal(t, []string{"b:"}, s.Subscriptions())
 }
 
+func TestTheStateChangesWithTheConsentOfTheHandler(t *testing.T) {
+	refusal := errors.New("no")
+	var verdict error
+	k := newKernel(func(o *connection.KernelOptions) {
+		o.Mux = new(peer.Mux)
+		mcp.HandleSubscribe(o.Mux, func(context.Context, *mcp.SubscribeRequest) (*mcp.EmptyResult, error) {
+			return &mcp.EmptyResult{}, verdict
+		})
+		mcp.HandleUnsubscribe(o.Mux, func(context.Context, *mcp.UnsubscribeRequest) (*mcp.EmptyResult, error) {
+			return &mcp.EmptyResult{}, verdict
+		})
+		mcp.HandleSetLevel(o.Mux, func(context.Context, *mcp.SetLevelRequest) (*mcp.EmptyResult, error) {
+			return &mcp.EmptyResult{}, verdict
+		})
+	})
+	conn, _ := loop(t, "2025-11-25", allCapabilities())
+	state := conn.State()
+	all := func() (errs []error) {
+		for _, in := range []*peer.Inbound{
+			request(mcp.MethodSubscribe, `{"uri":"a:"}`, nil),
+			request(mcp.MethodUnsubscribe, `{"uri":"b:"}`, nil),
+			request(mcp.MethodSetLevel, `{"level":"error"}`, nil),
+		} {
+			_, err := k.Serve(t.Context(), conn, in)
+			errs = append(errs, err)
+		}
+		return errs
+	}
+	state.Subscribe("a:")
+	state.Subscribe("b:")
+	verdict = refusal
+	require.Equal(t, []error{refusal, refusal, refusal}, all())
+	require.Equal(t, []string{"a:", "b:"}, state.Subscriptions(), "also where it was subscribed to before")
+	require.Empty(t, state.LogLevel())
+	verdict = nil
+	require.Equal(t, []error{nil, nil, nil}, all())
+	require.Equal(t, []string{"a:"}, state.Subscriptions())
+	require.Equal(t, mcp.LoggingLevelError, state.LogLevel())
+}
+
+func TestSubscriptionsAreBoundedByDefault(t *testing.T) {
+	k := newKernel(func(o *connection.KernelOptions) { o.MaxSubscriptions = 0 })
+	conn, _ := loop(t, "2025-11-25", allCapabilities())
+	for i := range connection.DefaultMaxSubscriptions {
+		conn.State().Subscribe(fmt.Sprint("a:", i))
+	}
+	_, err := k.Serve(t.Context(), conn, request(mcp.MethodSubscribe, `{"uri":"one:more"}`, nil))
+	require.ErrorContains(t, err, "a session may have 1024")
+}
+
+func TestLevelsAreSetWhereLogsAreDeclared(t *testing.T) {
+	k := newKernel(func(o *connection.KernelOptions) { o.Capabilities.Logging = nil })
+	conn, _ := loop(t, "2025-11-25", allCapabilities())
+	_, err := k.Serve(t.Context(), conn, request(mcp.MethodSetLevel, `{"level":"error"}`, nil))
+	require.EqualValues(t, mcp.CodeMethodNotFound, peer.AsError(err).Code)
+	require.Empty(t, conn.State().LogLevel())
+}
+
+func TestTheNewestServedRevisionIsFoundInAnyOrder(t *testing.T) {
+	for _, served := range [][]wire.Revision{
+		{mcp.Revision20250618, mcp.Revision20250326}, {mcp.Revision20250326, mcp.Revision20250618},
+	} {
+		k := newKernel(func(o *connection.KernelOptions) { o.Revisions = served })
+		conn := connection.ForLoop(nil, nil)
+		_, err := k.Serve(t.Context(), conn, request("initialize", `{"protocolVersion":"x","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`, nil))
+		require.NoError(t, err)
+		require.Equal(t, "2025-06-18", conn.ProtocolVersion())
+	}
+}
+
 func TestMiddlewareSeesEverythingFromOutsideIn(t *testing.T) {
 	var seen []string
 	layer := func(name string) peer.Middleware {
@@ -271,6 +341,29 @@ func TestOneOfTwoHandshakesAtOnceIsRefused(t *testing.T) {
 	first, second := <-errs, <-errs
 	require.True(t, (first == nil) != (second == nil), "%v, %v", first, second)
 	require.EqualValues(t, mcp.CodeInvalidRequest, peer.AsError(errors.Join(first, second)).Code)
+}
+
+func TestAHandshakeThatIsOvertakenIsRefused(t *testing.T) {
+	const params = `{"protocolVersion":%q,"capabilities":{},"clientInfo":{"name":"c","version":"1"}}`
+	conn := connection.ForLoop(nil, nil)
+	overtaken := false
+	var k *connection.Kernel
+	k = newKernel(func(o *connection.KernelOptions) {
+		o.Middleware = []peer.Middleware{func(next peer.Handler) peer.Handler {
+			return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+				reply, err := next.Handle(ctx, in)
+				if !overtaken { // the first answer is there, and another handshake comes in between
+					overtaken = true
+					_, other := k.Serve(t.Context(), conn, request("initialize", fmt.Sprintf(params, "2025-06-18"), nil))
+					require.NoError(t, other)
+				}
+				return reply, err
+			})
+		}}
+	})
+	_, err := k.Serve(t.Context(), conn, request("initialize", fmt.Sprintf(params, "2025-03-26"), nil))
+	require.EqualValues(t, mcp.CodeInvalidRequest, peer.AsError(err).Code)
+	require.Equal(t, "2025-06-18", conn.ProtocolVersion(), "what was settled stays")
 }
 
 func TestAHandlerOfInitializedSeesTheSessionReady(t *testing.T) {
@@ -537,6 +630,54 @@ func TestAClientServesItsServer(t *testing.T) {
 	require.EqualValues(t, mcp.CodeMethodNotFound, peer.AsError(err).Code)
 }
 
+func TestAClientHearsItsServerBeforeTheHandshakeIsOver(t *testing.T) {
+	heard := 0
+	var mux peer.Mux
+	mcp.HandleLoggingMessage(&mux, func(context.Context, *mcp.LoggingMessageNotification) error {
+		heard++
+		return nil
+	})
+	k := connection.NewKernel(&connection.KernelOptions{Mux: &mux, Logger: quiet})
+	conn := connection.ForLoop(nil, &connection.Options{Client: true})
+	_, err := k.Serve(t.Context(), conn, notification(mcp.MethodLoggingMessage, `{"level":"info","data":1}`, nil))
+	require.NoError(t, err)
+	require.Equal(t, 1, heard, "servers may log from the start")
+}
+
+func TestAnAnswerMayAskWithoutState(t *testing.T) {
+	k := newKernel(func(o *connection.KernelOptions) {
+		o.Mux = new(peer.Mux)
+		mcp.HandleCallTool(o.Mux, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return nil, &mcp.InputRequiredError{Result: &mcp.InputRequiredResult{
+				InputRequests: map[string]mcp.InputRequest{"r": &mcp.ListRootsRequest{}},
+			}}
+		})
+	})
+	reply, err := k.ServeEnvelope(t.Context(), request("tools/call", `{"name":"x",`+pair[1:], nil), nil)
+	require.NoError(t, err)
+	require.Len(t, reply.Result.(*mcp.InputRequiredResult).InputRequests, 1)
+}
+
+func TestOnlyWhatTheRevisionEmbedsTravelsInARound(t *testing.T) {
+	var refusals []error
+	k := newKernel(func(o *connection.KernelOptions) {
+		o.Mux = new(peer.Mux)
+		mcp.HandleCallTool(o.Mux, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			s := mcp.SessionFrom(ctx)
+			_, custom := peer.SendRequest(ctx, s, &weatherRequest{"here"})
+			_, ping := peer.SendRequest(ctx, s, &mcp.PingRequest{})
+			refusals = []error{custom, ping}
+			return mcp.TextResult("done"), nil
+		})
+		o.NewRound = func(context.Context, *peer.Inbound) connection.Round { return new(round) }
+	})
+	_, err := k.ServeEnvelope(t.Context(), request("tools/call", `{"name":"x",`+pair[1:], nil), nil)
+	require.NoError(t, err)
+	for _, err := range refusals {
+		require.ErrorAs(t, err, new(*peer.NoBackChannelError))
+	}
+}
+
 func TestAConnectionOfOneRequestIsTornDownBeforeTheAnswer(t *testing.T) {
 	for _, name := range []string{"fine", "boom", "panic", "cancelled"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -646,4 +787,15 @@ func TestDiscoveryAnnouncesChangesWhereTheyCanBeSubscribedTo(t *testing.T) {
 	require.NoError(t, err)
 	caps := reply.Result.(*mcp.DiscoverResult).Capabilities
 	require.True(t, caps.Tools.ListChanged && caps.Resources.Subscribe && caps.Prompts.ListChanged)
+
+	declared := mcp.ServerCapabilities{
+		Prompts: &mcp.PromptsCapability{ListChanged: true}, Resources: &mcp.ResourcesCapability{ListChanged: true, Subscribe: true},
+		Tools: &mcp.ToolsCapability{ListChanged: true},
+	}
+	k = newKernel(func(o *connection.KernelOptions) { o.Capabilities = declared })
+	reply, err = k.ServeEnvelope(t.Context(), request("server/discover", pair, nil), nil)
+	require.NoError(t, err)
+	caps = reply.Result.(*mcp.DiscoverResult).Capabilities
+	require.False(t, caps.Tools.ListChanged || caps.Resources.Subscribe || caps.Resources.ListChanged || caps.Prompts.ListChanged)
+	require.True(t, declared.Tools.ListChanged && declared.Resources.Subscribe && declared.Prompts.ListChanged, "what the program declared stays as it is")
 }

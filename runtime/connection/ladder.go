@@ -80,6 +80,20 @@ func (l *letter) complete() error {
 	return invalidParams(errors.New(what + strings.Join(missing, " and ")))
 }
 
+// repeated checks that the headers, if there are any, repeat what is in order in
+// itself.
+func repeated(in *peer.Inbound, version string, header http.Header) error {
+	if header == nil {
+		return nil
+	}
+	l := letter{version: version, versionKind: '"'}
+	if info := mcp.MethodByName(in.Method); info != nil && info.NameMember != "" {
+		name, kind := wire.Peek(in.Params, info.NameMember)
+		l.nameMember, l.name, l.hasName = info.NameMember, name, kind == '"'
+	}
+	return l.repeated(in.Method, header)
+}
+
 // repeated checks that the headers repeat the body.
 func (l *letter) repeated(method string, header http.Header) error {
 	version, err := single(header, HeaderVersion)
@@ -109,9 +123,10 @@ func (l *letter) repeated(method string, header http.Header) error {
 	return nil
 }
 
-// single returns the value of a header that is there once.
+// single returns the value of a header that is there once. The name is in its
+// canonical form.
 func single(header http.Header, name string) (string, error) {
-	switch values := header.Values(name); len(values) {
+	switch values := header[name]; len(values) {
 	case 0:
 		return "", mismatch("header %s is missing", name)
 	case 1:

@@ -62,6 +62,10 @@ func TestTheLadder(t *testing.T) {
 		{"tools/list", `{"_meta":{` + version + `:"2026-07-28",` + caps + `:null}}`, nil, 0, ""},
 		{"tools/list", `{"_meta":{"io.modelcontextprotocol\/protocolVersio\u006e":"2026-07-28",` + caps + `:{}}}`, nil, 0, ""},
 
+		{"tools/call", `{"_meta":{` + version + `:"2026-07-28",` + caps + `:{}},"arguments":{},"name":"x"}`, nil, 0, ""},
+		{"tools/list", `{"_meta":{"io.modelcontextprotocol/logLevel":[1],` + version + `:"2026-07-28",` + caps + `:{}}}`, nil, 0, ""},
+		{"tools/list", `{"_meta":{"a":[{}],` + version + `:"2026-07-28",` + caps + `:{}}}`, nil, 0, ""},
+
 		// The envelope comes before the headers.
 		{"tools/list", `{}`, header(), mcp.CodeInvalidParams, noObject},
 
@@ -188,4 +192,13 @@ func TestWhatIsMisshapenInAnEnvelopeCountsAsNotSaid(t *testing.T) {
 		require.Nil(t, caps, bad)
 		require.Empty(t, got.LogLevel, bad)
 	}
+}
+
+func TestWhatIsMisshapenDoesNotHideTheRest(t *testing.T) {
+	got, err := connection.Classify("x", json.RawMessage(`{"_meta":{"io.modelcontextprotocol/logLevel":7,`+info+`:[{"name":1}],`+
+		caps+`:{"roots":{}},`+version+`:"2026-07-28"}}`), nil, served)
+	require.NoError(t, err)
+	info, caps := got.Sender()
+	require.Nil(t, info)
+	require.NotNil(t, caps.Roots)
 }

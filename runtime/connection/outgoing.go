@@ -11,7 +11,7 @@ import (
 
 // wrapped returns the way out with the user's middleware around it.
 func (c *Connection) wrapped(out peer.Outbound) peer.Outbound {
-	for _, wrap := range slices.Backward(c.outgoing) {
+	for _, wrap := range slices.Backward(c.outgoing()) {
 		out = wrap(out)
 	}
 	return out
@@ -45,7 +45,7 @@ func (r reporting) Notify(ctx context.Context, n peer.Notification, opts ...peer
 
 // report sends a progress report about the message being handled.
 func (c *core) report(ctx context.Context, p peer.Progress) error {
-	if len(c.conn.outgoing) == 0 || c.in.token.IsZero() {
+	if len(c.conn.outgoing()) == 0 || c.in.token.IsZero() {
 		return c.in.back.Progress(ctx, p)
 	}
 	return c.conn.wrapped(reporting{c.in.back}).Notify(ctx, &mcp.ProgressNotification{

@@ -75,10 +75,15 @@ func RoundFrom(ctx context.Context) Round {
 // message's memory, so that a session may outlive its handler; the channel then
 // refuses.
 type core struct {
-	conn      *Connection
-	in        inbound
-	round     Round  // nil where the answer never asks
-	offer     *offer // what initialize is about to settle
+	conn  *Connection
+	in    inbound
+	round Round  // nil where the answer never asks
+	offer *offer // what initialize is about to settle
+
+	// A message that has been read already, nil where none has.
+	read    *peer.Inbound // what it was read from
+	message peer.Message
+
 	server    mcp.ServerSession
 	forClient mcp.ClientSession
 	ctx       context.Context     // that the message came with
@@ -132,6 +137,9 @@ func (c *core) begin(ctx context.Context, conn *Connection, in *peer.Inbound, le
 	c.in = inbound{method: in.Method, id: in.ID, token: in.Token, back: in.Back, logLevel: level}
 	if c.in.back == nil {
 		c.in.back = peer.NoChannel{}
+	}
+	if in.Message != nil && in.Frame.Revision == conn.state.Negotiated() {
+		c.read, c.message = in, in.Message
 	}
 	c.in.transport = c.transportFor(in.Transport)
 	c.server.SessionCore, c.forClient.SessionCore = c, c

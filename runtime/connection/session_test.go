@@ -1,6 +1,7 @@
 package connection_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -398,4 +399,69 @@ func TestEveryHelperOfASessionTakesItsChannel(t *testing.T) {
 		require.Contains(t, sent[helper.channel][0], `"method":"`+helper.method+`"`)
 		require.Len(t, slices.Concat(sent[related], sent[standalone]), 1, helper.method)
 	}
+}
+
+func TestOutsideAHandlerThereIsNoSession(t *testing.T) {
+	require.Nil(t, connection.From(t.Context()))
+	require.Nil(t, connection.ClientSessionFrom(t.Context()))
+	require.Nil(t, connection.RoundFrom(t.Context()))
+	k := newKernel(func(o *connection.KernelOptions) {
+		peer.Handle(o.Mux, func(ctx context.Context, _ *lateRequest) (*weather, error) {
+			require.NotNil(t, mcp.SessionFrom(ctx))
+			require.Nil(t, connection.ClientSessionFrom(ctx), "a server's handler has no client's session")
+			return &weather{}, nil
+		})
+	})
+	_, err := k.ServeEnvelope(t.Context(), request("acme/late", pair, nil), nil)
+	require.NoError(t, err)
+}
+
+func TestWithoutSessionReportsAndNotificationsHaveTheirChannels(t *testing.T) {
+	related, standalone := new(channel), new(channel)
+	conn := connection.FromEnvelope("2026-07-28", nil, nil, &connection.Options{Outbound: standalone})
+	in := request(mcp.MethodCallTool, `{"name":"x"}`, related)
+	in.Token = wire.StringToken("tok")
+	s := connection.Session(conn, in)
+
+	require.NoError(t, s.ReportProgress(t.Context(), peer.Progress{Done: 1}))
+	require.Equal(t, []peer.Progress{{Done: 1}}, related.progress)
+	require.NoError(t, s.SendProgress(t.Context(), &mcp.ProgressNotification{ProgressToken: wire.IntToken(5), Progress: 1}))
+	require.Len(t, related.take(), 1, "a report by hand")
+
+	require.NoError(t, peer.SendNotification(t.Context(), s, new(weatherChanged)))
+	require.Len(t, related.take(), 1)
+	require.NoError(t, peer.SendNotification(t.Context(), s, new(mcp.ToolListChangedNotification)))
+	require.Empty(t, related.take(), "it travels on subscriptions only")
+	require.NoError(t, peer.SendNotification(t.Context(), s.Standalone(), new(weatherChanged)))
+	require.Len(t, standalone.take(), 1)
+	require.Empty(t, related.take())
+}
+
+func TestAReportWithMoreToSayIsSentAsItIs(t *testing.T) {
+	s, _, related := session(t, "2025-11-25", nil)
+	more := map[string]json.RawMessage{"a": json.RawMessage(`1`)}
+	for _, n := range []*mcp.ProgressNotification{
+		{ProgressToken: wire.StringToken("tok"), Progress: 1, Extra: more},
+		{ProgressToken: wire.StringToken("tok"), Progress: 1, Meta: &mcp.NotificationMeta{Extra: more}},
+	} {
+		require.NoError(t, s.SendProgress(t.Context(), n))
+		require.Empty(t, related.progress)
+		require.Contains(t, related.take()[0], `"a":1`)
+	}
+}
+
+func TestWhatIsDeclaredDoesNotMakeMessagesRight(t *testing.T) {
+	for name, req := range map[string]mcp.CreateMessageRequest{
+		"with tools":   {Tools: []mcp.Tool{{Name: "x"}}},
+		"with context": {IncludeContext: "allServers"},
+		"as a task":    {Task: &mcp.TaskMetadata{}},
+	} {
+		s, _, related := session(t, "2025-11-25", allCapabilities())
+		req.MaxTokens, req.Messages = 1, turns("u a+1")
+		_, err := s.CreateMessage(t.Context(), &req)
+		require.NotNil(t, refused[*connection.InvalidError](t, related, err), name)
+	}
+	s, _, related := session(t, "2025-11-25", &mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{Tools: map[string]json.RawMessage{}}})
+	_, err := s.CreateMessage(t.Context(), &mcp.CreateMessageRequest{Tools: []mcp.Tool{{Name: "x"}}, IncludeContext: "allServers"})
+	require.Equal(t, "sampling.context", refused[*connection.CapabilityError](t, related, err).Capability)
 }

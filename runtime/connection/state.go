@@ -26,8 +26,7 @@ type InFlight interface {
 type State struct {
 	inFlight InFlight // never changes
 
-	now   atomic.Pointer[facts]
-	first facts // what now leads to in the beginning
+	now atomic.Pointer[facts]
 
 	mu            sync.Mutex // to replace now, and for what follows; no other lock is taken under it
 	subscriptions map[string]struct{}
@@ -41,7 +40,8 @@ type facts struct {
 	request             *spelling // how requests are written
 	params              *mcp.InitializeRequest
 	caps                *mcp.ClientCapabilities
-	letter              json.RawMessage // an envelope of which params and caps are still to be read
+	info                *mcp.Implementation // who the client says it is, of which params are still to be made
+	letter              json.RawMessage     // an envelope of which params and caps are still to be read
 	server              *mcp.ServerCapabilities
 	initializeProcessed bool
 	initialized         bool
@@ -87,12 +87,15 @@ func (s *State) ClientParams() *mcp.InitializeRequest {
 // sender returns what is known about the client. An envelope is read when it is
 // needed first: most requests never ask.
 func (s *State) sender() (caps *mcp.ClientCapabilities, params *mcp.InitializeRequest) {
-	if s.snapshot().letter != nil {
+	if f := s.snapshot(); f.letter != nil || f.info != nil {
 		s.update(func(f *facts) {
-			if f.letter != nil {
+			switch {
+			case f.letter != nil:
 				e := Envelope{Revision: f.revision, Meta: f.letter}
 				info, caps := e.Sender()
 				f.setSender(f.revision, info, caps)
+			case f.info != nil:
+				f.setSender(f.revision, f.info, f.caps)
 			}
 		})
 	}
@@ -103,7 +106,7 @@ func (s *State) sender() (caps *mcp.ClientCapabilities, params *mcp.InitializeRe
 // setSender records who sent an envelope: nothing without capabilities, the
 // params only with all of it.
 func (f *facts) setSender(r wire.Revision, info *mcp.Implementation, caps *mcp.ClientCapabilities) {
-	f.letter, f.caps = nil, caps
+	f.letter, f.info, f.caps = nil, nil, caps
 	if info != nil && caps != nil {
 		f.params = &mcp.InitializeRequest{ProtocolVersion: r.String(), ClientInfo: *info, Capabilities: *caps}
 	}
@@ -117,7 +120,7 @@ func (s *State) SetClientParams(p *mcp.InitializeRequest) {
 }
 
 func (f *facts) setClient(p *mcp.InitializeRequest) {
-	f.letter, f.params = nil, p
+	f.letter, f.info, f.params = nil, nil, p
 	if p != nil {
 		f.caps = &p.Capabilities
 	}

@@ -62,6 +62,9 @@ func (c *Conn) call(ctx context.Context, out way, req peer.Message, res wire.Val
 		return abandoned(ctx, method)
 	}
 	o := callOptions(opts)
+	if err := checkID(method, o.ID); err != nil {
+		return err
+	}
 	k, err := c.state.open(method, &o)
 	if err != nil {
 		return err
@@ -93,10 +96,13 @@ func (c *Conn) send(ctx context.Context, out way, k *call, req peer.Message, o *
 	if buf.b, err = wire.AppendRequest(buf.b, f, k.id, k.method, req); err != nil {
 		return fmt.Errorf("send %q: %w", k.method, err)
 	}
-	err = out.write(ctx, Envelope{Method: k.method, ID: k.id, Revision: revision(f), Header: o.Header}, buf.b)
+	p := c.opts.patience(o.Timeout)
+	err = out.write(ctx, Envelope{Method: k.method, ID: k.id, Revision: revision(f), Header: o.Header, Patience: p.idle}, buf.b)
 	switch {
 	case err == nil:
 		return nil
+	case errors.Is(err, errPatience):
+		return timeoutError(k.method, p.idle)
 	case errors.Is(err, errShut):
 		return &peer.NoBackChannelError{Method: k.method}
 	case ctx.Err() == nil:

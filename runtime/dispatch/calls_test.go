@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -361,6 +363,7 @@ func TestTheEndOfTheConnectionEndsAllCalls(t *testing.T) {
 			require.ErrorAs(t, call.over(t), &closed)
 			require.ErrorIs(t, closed, errBroken)
 			require.Nil(t, peer.AsError(call.err))
+			require.Equal(t, !slices.Contains(calls, call), closed.Unsent, "those under way were sent")
 		}
 		require.NoError(t, c.Notify(t.Context(), &changed{}))
 		deliver(c, `{"jsonrpc":"2.0","id":1,"method":"ping"}`)
@@ -465,5 +468,161 @@ func TestTheFailureOfACallbacksGoroutineLeavesNothing(t *testing.T) {
 		again := ping(t.Context(), c)
 		deliver(c, `{"jsonrpc":"2.0","id":2,"result":{}}`)
 		require.NoError(t, again.over(t))
+		_, ok := c.Retire()
+		require.True(t, ok)
+	})
+}
+
+func TestTheShortestTimeoutIsTheFirstToRunOut(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, _ := newConn(t, nil)
+		first := ping(t.Context(), c, peer.WithTimeout(10*time.Second))
+		second := ping(t.Context(), c, peer.WithTimeout(30*time.Second))
+		third := ping(t.Context(), c, peer.WithTimeout(5*time.Second))
+		for _, call := range []*call{third, first} {
+			time.Sleep(5 * time.Second)
+			require.ErrorAs(t, call.over(t), new(*peer.TimeoutError))
+		}
+		time.Sleep(20*time.Second - time.Nanosecond)
+		require.False(t, second.isOver())
+		time.Sleep(time.Nanosecond)
+		require.ErrorAs(t, second.over(t), new(*peer.TimeoutError))
+	})
+}
+
+func TestAnAnswerThatIsThereCountsMoreThanTheEndOfPatience(t *testing.T) {
+	for range 50 {
+		bubble(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			c, r := newConn(t, nil)
+			call := ping(ctx, c)
+			deliver(c, `{"jsonrpc":"2.0","id":1,"result":{}}`)
+			cancel()
+			require.NoError(t, call.over(t))
+			require.Len(t, r.take(), 1, "nothing is taken back that was answered")
+		})
+	}
+}
+
+func TestNothingIsWrittenForThoseWhoComeTooLate(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, r := newConn(t, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		require.NoError(t, c.Notify(ctx, &changed{}))
+		require.Empty(t, r.take(), "its sender has gone")
+		c.Close()
+		require.NoError(t, c.Notify(t.Context(), &changed{}))
+		require.False(t, c.Post(&changed{}))
+		require.Empty(t, r.take(), "the connection has gone")
+	})
+}
+
+func TestNoCallLeavesAnythingBehind(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, r := newConn(t, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		var calls []*call
+		for i := range 1000 {
+			of := ctx
+			if i%2 == 0 {
+				of = t.Context()
+			}
+			calls = append(calls, ping(of, c))
+		}
+		cancel()
+		r.take()
+		for id := range 1000 {
+			deliver(c, fmt.Sprintf(emptyOne, id+1)) // half of them come too late
+		}
+		for i, call := range calls {
+			require.Equal(t, i%2 == 0, call.over(t) == nil)
+		}
+		r.hook = func(context.Context, string) error { return errBroken }
+		require.ErrorIs(t, ping(t.Context(), c).over(t), errBroken)
+		last, ok := c.Retire()
+		require.True(t, ok)
+		require.EqualValues(t, 1001, last)
+	})
+}
+
+func TestACallWithoutUseForItsAnswer(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, _ := newConn(t, nil)
+		call := start(func() error { return c.Call(t.Context(), &mcp.PingRequest{}, nil) })
+		deliver(c, `{"jsonrpc":"2.0","id":1,"result":{"a":1}}`)
+		require.NoError(t, call.over(t))
+	})
+}
+
+func TestAWriterWhoseOtherEndIsGoneEndsTheCall(t *testing.T) {
+	for _, gone := range []error{dispatch.ErrClosed, io.ErrClosedPipe, os.ErrClosed, net.ErrClosed, syscall.EPIPE} {
+		bubble(t, func(t *testing.T) {
+			c, r := newConn(t, nil)
+			r.hook = func(context.Context, string) error { return fmt.Errorf("write: %w", gone) }
+			var closed *peer.ClosedError
+			err := ping(t.Context(), c).over(t)
+			require.ErrorAs(t, err, &closed, "%v", gone)
+			require.ErrorIs(t, err, gone)
+			require.False(t, closed.Unsent, "some of it may have gone out")
+
+			r.hook = func(context.Context, string) error { return fmt.Errorf("%w: %w", dispatch.ErrNotWritten, gone) }
+			require.ErrorAs(t, ping(t.Context(), c).over(t), &closed)
+			require.True(t, closed.Unsent)
+		})
+	}
+}
+
+func TestATimeoutCountsFromWhenTheRequestIsWritten(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, r := newConn(t, &dispatch.Options{Timeout: 10 * time.Second})
+		r.hook = func(_ context.Context, line string) error {
+			if !strings.Contains(line, "notifications/cancelled") {
+				time.Sleep(30 * time.Second) // a transport that takes its time
+			}
+			return nil
+		}
+		begun := time.Now()
+		call := ping(t.Context(), c)
+		<-call.done
+		require.Equal(t, 40*time.Second, time.Since(begun))
+		late, ok := errors.AsType[*peer.TimeoutError](call.err)
+		require.True(t, ok, "%v", call.err)
+		require.Equal(t, 10*time.Second, late.After)
+	})
+}
+
+func TestAnIDThatNoAnswerCanBringIsRefused(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, r := newConn(t, nil)
+		direct, _ := pair(t, peer.HandlerFunc(untilDone))
+		for id, want := range map[string]string{
+			strings.Repeat("x", 127): "longer than 128 bytes", // with its quotes
+			"\xff":                   "it would not come back as it was",
+		} {
+			for _, out := range []peer.Outbound{c, direct} {
+				require.ErrorContains(t, ping(t.Context(), out, peer.WithID(wire.StringID(id))).over(t), want)
+			}
+		}
+		require.Empty(t, r.take())
+		longest := ping(t.Context(), c, peer.WithID(wire.StringID(strings.Repeat("x", 126))))
+		deliver(c, fmt.Sprintf(emptyOne, `"`+strings.Repeat("x", 126)+`"`))
+		require.NoError(t, longest.over(t))
+	})
+}
+
+func TestAReportIsHeardBeforeTheAnswerIsThere(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, _ := newConn(t, nil)
+		var reports []float64
+		call := ping(t.Context(), c, peer.OnProgress(func(p peer.Progress) { reports = append(reports, p.Done) }))
+		for i := range 3 {
+			deliver(c, fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"_meta":{},"progressToken":1,"more":[],"progress":%d}}`, i))
+			synctest.Wait()
+			require.Len(t, reports, i+1)
+		}
+		require.False(t, call.isOver())
+		deliver(c, fmt.Sprintf(emptyOne, 1))
+		require.NoError(t, call.over(t))
 	})
 }

@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"math"
 	"sync"
 	"time"
 
@@ -35,7 +36,8 @@ func New(out Writer, opts *Options) *Conn {
 	c.state.last = c.opts.LastID
 	c.notes = lane[*exchange]{do: c.handleNote, limit: c.opts.MaxWaiting, tasks: &c.tasks}
 	c.notes.weigh, c.notes.mostWeigh = (*exchange).size, heaviest*c.opts.MaxMessage
-	c.replies = lane[reply]{do: c.writeReply, limit: c.opts.MaxInFlight, tasks: &c.tasks}
+	c.replies = lane[reply]{do: c.writeReply, limit: math.MaxInt, tasks: &c.tasks}
+	c.replies.weigh, c.replies.mostWeigh = reply.size, max(mostWaiting, heaviest*c.opts.MaxMessage)
 	c.inFlight.table = c
 	if b, ok := out.(breaker); ok {
 		b.onBreak(c.state.fail)
@@ -63,7 +65,8 @@ func (c *Conn) Call(ctx context.Context, req peer.Message, res wire.Value, opts 
 	return c.call(ctx, way{Writer: c.out}, req, res, opts)
 }
 
-// Notify implements [peer.Outbound].
+// Notify implements [peer.Outbound]. Where the peer is slow it may wait, for as
+// long as the Writer does.
 func (c *Conn) Notify(ctx context.Context, n peer.Notification, opts ...peer.CallOption) error {
 	return c.notify(ctx, way{Writer: c.out}, n, opts)
 }

@@ -26,13 +26,17 @@ func (c *Conn) deliver(ctx context.Context, p parcel, o *Origin, more bool) {
 	case c.over():
 		p.free()
 	case len(p.data) > c.opts.MaxMessage:
-		p.free()
-		c.tooLong(o)
+		c.tooLong(p, o)
 	case isArray(p.data):
 		c.batch(ctx, p, o)
 	default:
-		m, err := wire.ReadMessage(p.data, nil)
-		c.route(ctx, inbound{m: m, err: err, parcel: p, more: more}, o, nil)
+		in := inbound{parcel: p, more: more}
+		if c.opts.Read != nil {
+			in.m, in.frame, in.err = c.opts.Read(p.data)
+		} else {
+			in.m, in.err = wire.ReadMessage(p.data, nil)
+		}
+		c.route(ctx, in, o, nil)
 	}
 }
 
@@ -61,7 +65,8 @@ func (c *Conn) serveHere(ctx context.Context, in inbound, o *Origin) {
 	x.in.Token = tokenIn(in.m.Params)
 	_, err := c.state.admit(x, c.opts.MaxInFlight, true)
 	if err == nil {
-		x.serve(nil)
+		x.serve()
+		c.state.leave()
 		return
 	}
 	x.free()
@@ -73,7 +78,8 @@ func (c *Conn) serveHere(ctx context.Context, in inbound, o *Origin) {
 // inbound is a message on its way from the reader to where it belongs.
 type inbound struct {
 	m      wire.Message
-	err    error // why it could not be read, m is then what is known of it
+	frame  *wire.Frame // that m.Into was read with
+	err    error       // why it could not be read, m is then what is known of it
 	parcel parcel
 	more   bool // others are there already
 }
@@ -154,11 +160,32 @@ func (c *Conn) turnAway(in inbound, err error, b *batch) {
 	c.opts.report(fmt.Errorf("message of the peer: %w", err))
 }
 
-// tooLong deals with a message that is longer than allowed and was not read.
-func (c *Conn) tooLong(o *Origin) {
+// mostGlimpsed is how much of a message that is too long is looked at.
+const mostGlimpsed = 4 << 10
+
+// tooLong deals with a message that is longer than allowed and of which p has
+// the beginning. If that says whose answer it is, or which request, its call
+// fails or the request is refused: nobody waits in vain.
+func (c *Conn) tooLong(p parcel, o *Origin) {
+	defer p.free()
+	in := inbound{parcel: parcel{data: p.data[:min(len(p.data), mostGlimpsed)]}}
+	in.m, in.err = wire.ReadMessage(in.parcel.data, nil)
+	err := fmt.Errorf("message of the peer: longer than %d bytes", c.opts.MaxMessage)
+	if o.Admit != nil {
+		if unwanted := o.Admit(&in.m, err); unwanted != nil {
+			c.turnAway(in, unwanted, nil)
+			return
+		}
+	}
+	if kindOf(&in).isAnswer() && c.state.answer(&in.m, parcel{}, err) {
+		return
+	}
+	c.opts.report(err)
+	if in.m.Method == "" {
+		in.m.ID = wire.RequestID{} // nobody knows what it was the id of
+	}
 	say := fmt.Sprintf("Message is longer than %d bytes", c.opts.MaxMessage)
-	c.opts.report(fmt.Errorf("message of the peer: longer than %d bytes", c.opts.MaxMessage))
-	c.refuse(wire.RequestID{}, &peer.Error{Code: codeParse, Message: say}, o, nil)
+	c.refuse(in.m.ID, &peer.Error{Code: codeParse, Message: say}, o, nil)
 }
 
 // kind is what a message that cannot be read seems to be.

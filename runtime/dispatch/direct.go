@@ -62,6 +62,9 @@ func (d *Direct) Call(ctx context.Context, req peer.Message, res wire.Value, opt
 		return abandoned(ctx, method)
 	}
 	o := callOptions(opts)
+	if err := checkID(method, o.ID); err != nil {
+		return err
+	}
 	x := &directExchange{to: d.peer, from: d, onProgress: o.OnProgress, frame: o.Frame}
 	x.in.Method, x.in.Transport, x.in.Back = method, d.peer.opts.Transport, x
 	x.ctx.Context = ctx

@@ -305,6 +305,7 @@ func TestAPairEndsAtBothEnds(t *testing.T) {
 				var closed *peer.ClosedError
 				require.ErrorAs(t, got.over(t), &closed)
 				require.ErrorIs(t, closed, errBroken)
+				require.Equal(t, got != pending, closed.Unsent)
 			}
 			require.ErrorIs(t, cause, dispatch.ErrClosed)
 			require.NoError(t, c.Notify(t.Context(), &changed{}))
@@ -326,4 +327,177 @@ func TestAPairWithoutBackChannelRefusesAsHTTPDoes(t *testing.T) {
 	_, callErr := peer.SendRequest(t.Context(), c, &mcp.PingRequest{})
 	require.NoError(t, callErr)
 	require.Equal(t, plain, err)
+}
+
+func TestACallThatComesTooLateReachesNoHandler(t *testing.T) {
+	c, _ := pair(t, peer.HandlerFunc(func(context.Context, *peer.Inbound) (peer.Reply, error) {
+		require.Fail(t, "nobody waits for the answer")
+		return peer.Reply{}, nil
+	}))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errBroken)
+	_, err := peer.SendRequest(ctx, c, &mcp.PingRequest{})
+	require.ErrorIs(t, err, errBroken)
+}
+
+func TestNoCallInProcessLeavesAnythingBehind(t *testing.T) {
+	c, s := pair(t, peer.HandlerFunc(func(context.Context, *peer.Inbound) (peer.Reply, error) {
+		return peer.Reply{Result: &mcp.EmptyResult{}}, nil
+	}), func(_, server *dispatch.Options) { server.MaxInFlight = 2 })
+	for range 10 {
+		_, err := peer.SendRequest(t.Context(), c, &mcp.PingRequest{}, peer.WithID(wire.IntID(7)))
+		require.NoError(t, err)
+	}
+	require.Empty(t, s.InFlight().IDs())
+}
+
+func TestWhatBelongsToACallGivenUpIsNotDelivered(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var heard []string
+		var asked error
+		c, _ := pair(t, peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+			<-ctx.Done()
+			still := context.WithoutCancel(ctx)
+			require.NoError(t, in.Back.Notify(still, &changed{}))
+			require.NoError(t, in.Back.Progress(still, peer.Progress{Done: 1}))
+			_, asked = peer.SendRequest(still, in.Back, &mcp.PingRequest{})
+			return result(`{}`)
+		}), func(client, _ *dispatch.Options) {
+			client.Handler = peer.HandlerFunc(func(_ context.Context, in *peer.Inbound) (peer.Reply, error) {
+				heard = append(heard, in.Method)
+				return result(`{}`)
+			})
+		})
+		call := ping(t.Context(), c, peer.WithTimeout(time.Second), peer.OnProgress(func(peer.Progress) { heard = append(heard, "progress") }))
+		time.Sleep(time.Second)
+		require.ErrorAs(t, call.over(t), new(*peer.TimeoutError))
+		require.ErrorAs(t, asked, new(*peer.NoBackChannelError))
+		require.Empty(t, heard)
+	})
+}
+
+func TestNotificationsInProcess(t *testing.T) {
+	type key struct{}
+	bubble(t, func(t *testing.T) {
+		var kept peer.BackChannel
+		var asked error
+		var value any
+		ended := true
+		heard, back := 0, 0
+		c, s := pair(t, peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+			if heard++; heard == 1 {
+				panic("the first handler fails")
+			}
+			time.Sleep(time.Second) // its sender has gone
+			kept, value, ended = in.Back, ctx.Value(key{}), ctx.Err() != nil
+			_, asked = peer.SendRequest(ctx, in.Back, &mcp.PingRequest{})
+			return peer.Reply{}, in.Back.Notify(ctx, &changed{})
+		}), func(client, _ *dispatch.Options) {
+			client.Handler = peer.HandlerFunc(func(_ context.Context, in *peer.Inbound) (peer.Reply, error) {
+				back++
+				return result(`{}`)
+			})
+		})
+		ctx, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "sender"))
+		require.NoError(t, c.Notify(ctx, &changed{}))
+		require.NoError(t, c.Notify(ctx, &changed{}))
+		cancel()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.Equal(t, 2, heard, "one failure does not stop the next")
+		require.NoError(t, asked, "a handler of either kind may call the peer")
+		require.Equal(t, "sender", value)
+		require.False(t, ended, "a notification outlives its sender's patience")
+		require.Equal(t, 2, back)
+
+		require.NoError(t, kept.Notify(t.Context(), &changed{}))
+		require.NoError(t, kept.Progress(t.Context(), peer.Progress{Done: 1}))
+		require.ErrorAs(t, ping(t.Context(), kept).over(t), new(*peer.NoBackChannelError))
+		require.Equal(t, 2, back, "the handler has returned")
+		require.NoError(t, s.Notify(t.Context(), &changed{}))
+		synctest.Wait()
+		require.Equal(t, 3, back)
+	})
+}
+
+func TestANotificationInProcessMayBeConsumedOrTooMany(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		release := make(chan struct{})
+		var seen, dropped int
+		c, s := pair(t, peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+			<-release
+			seen++
+			_, err := peer.SendRequest(ctx, in.Back, &mcp.PingRequest{})
+			require.ErrorAs(t, err, new(*peer.NoBackChannelError), "the transport leads nowhere")
+			return peer.Reply{}, nil
+		}), func(_, server *dispatch.Options) {
+			server.MaxWaiting = 3
+			server.Transport = peer.NewTransport("direct", false, nil, "")
+			server.Intercept = func(in *peer.Inbound) bool { return in.Method != "x/changed" }
+			server.OnError = func(err error) {
+				require.ErrorIs(t, err, dispatch.ErrTooManyWaiting)
+				dropped++
+			}
+		})
+		require.NoError(t, c.Notify(t.Context(), &mcp.RootsListChangedNotification{}))
+		require.NoError(t, c.Notify(t.Context(), &changed{}))
+		synctest.Wait()
+		for range 5 {
+			require.NoError(t, c.Notify(t.Context(), &changed{}))
+		}
+		require.NoError(t, s.Notify(t.Context(), &changed{}), "nobody handles it at this end")
+		close(release)
+		synctest.Wait()
+		require.Equal(t, []int{4, 2}, []int{seen, dropped})
+	})
+}
+
+// unwritable panics when it is written.
+type unwritable struct{ raw }
+
+func (*unwritable) AppendJSON([]byte, *wire.Encoder) []byte { panic("no words") }
+
+func TestAResultThatPanicsWhenItIsWrittenIsAnInternalError(t *testing.T) {
+	h := peer.HandlerFunc(func(context.Context, *peer.Inbound) (peer.Reply, error) {
+		return peer.Reply{Result: new(unwritable)}, nil
+	})
+	c, _ := pair(t, h)
+	_, err := peer.SendRequest(t.Context(), c, &mcp.PingRequest{})
+	var e *peer.Error
+	require.ErrorAs(t, err, &e)
+	require.EqualValues(t, -32603, e.Code)
+
+	bubble(t, func(t *testing.T) {
+		conn, r := newConn(t, &dispatch.Options{Handler: h})
+		deliver(conn, request(1, "x"))
+		require.Equal(t, []string{`{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"Internal error"}}`}, r.take())
+	})
+}
+
+func TestEveryTimeoutInProcessRunsOut(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, _ := pair(t, peer.HandlerFunc(untilDone))
+		begun := time.Now()
+		long, short := ping(t.Context(), c, peer.WithTimeout(30*time.Second)), ping(t.Context(), c, peer.WithTimeout(5*time.Second))
+		<-short.done
+		require.Equal(t, 5*time.Second, time.Since(begun))
+		require.False(t, long.isOver())
+		<-long.done
+		require.Equal(t, 30*time.Second, time.Since(begun))
+	})
+}
+
+func TestTheLogLearnsWhatTheCallerDoesNot(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		log, said := logs()
+		c, _ := pair(t, peer.HandlerFunc(func(context.Context, *peer.Inbound) (peer.Reply, error) {
+			return peer.Reply{}, errBroken
+		}), func(_, server *dispatch.Options) { server.Logger = log })
+		require.NotErrorIs(t, ping(t.Context(), c).over(t), errBroken)
+		require.NoError(t, c.Notify(t.Context(), &changed{}))
+		synctest.Wait()
+		for _, method := range []string{"ping", "x/changed"} {
+			require.Contains(t, said.String(), `level=ERROR msg="handler failed" method=`+method)
+		}
+	})
 }

@@ -25,7 +25,7 @@ func (t *directTable) admit(x *directExchange, id wire.RequestID, p patience, mo
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.isClosed {
-		return closedError(x.in.Method, t.cause)
+		return unsentError(x.in.Method, t.cause)
 	}
 	if id.IsZero() {
 		id = t.mint()

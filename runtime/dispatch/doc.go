@@ -4,8 +4,10 @@
 // are a [peer.Outbound] towards the other side, and hand what it sends to a
 // [peer.Handler].
 //
-// A connection over two streams of bytes, one message on each line, calling a
-// tool:
+// Servers and clients are written with the kits, mcpserver and mcpclient. This
+// package is for those who bring a transport of their own, or want to see every
+// message. A connection over two streams of bytes, one message on each line,
+// calling a tool:
 //
 //	conn := dispatch.New(dispatch.NewLineWriter(out), nil)
 //	defer conn.Close()

@@ -104,6 +104,11 @@ func closedError(method string, cause error) error {
 	return &peer.ClosedError{Method: method, Cause: cause}
 }
 
+// unsentError is what a call gets that came after the end of the connection.
+func unsentError(method string, cause error) error {
+	return &peer.ClosedError{Method: method, Cause: cause, Unsent: true}
+}
+
 // closure is the cause that handlers see when the connection ends.
 func closure(cause error) error {
 	if cause == nil {
@@ -128,7 +133,7 @@ func timeoutError(method string, after time.Duration) error {
 // unsent is what a call gets that could not be written.
 func unsent(method string, err error) error {
 	if torn(err) {
-		return closedError(method, err)
+		return &peer.ClosedError{Method: method, Cause: err, Unsent: errors.Is(err, ErrNotWritten)}
 	}
 	return fmt.Errorf("send %q: %w", method, err)
 }

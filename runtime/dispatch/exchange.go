@@ -40,6 +40,9 @@ func (c *Conn) newExchange(ctx context.Context, in inbound, o *Origin) *exchange
 		Transport: o.Transport,
 		Back:      x,
 	}
+	if m, ok := in.m.Into.(peer.Message); ok {
+		x.in.Message, x.in.Frame = m, in.frame
+	}
 	if x.in.Transport == nil {
 		x.in.Transport = c.opts.Transport
 	}
@@ -51,75 +54,57 @@ func (c *Conn) newExchange(ctx context.Context, in inbound, o *Origin) *exchange
 func (c *Conn) request(ctx context.Context, in inbound, o *Origin, b *batch) {
 	x := c.newExchange(ctx, in, o)
 	x.batch, x.in.Token = b, tokenIn(in.m.Params)
+	if f := c.opts.Arrive; f != nil {
+		contain(c.opts.Logger, "arrival hook", func() { f(&x.in) })
+	}
 	inline := c.opts.Inline(x.in.Method)
 	w, err := c.state.admit(x, c.opts.MaxInFlight, inline)
-	if err != nil {
+	switch {
+	case err != nil:
 		x.free()
 		if e := peer.AsError(err); e != nil {
 			c.refuse(in.m.ID, e, o, b)
 		}
-		return
-	}
-	if f := c.opts.Arrive; f != nil {
-		contain(c.opts.Logger, "arrival hook", func() { f(&x.in) })
-	}
-	switch {
 	case inline:
-		x.serve(nil)
-	case w != nil:
-		w.next <- x
+		x.serve()
+		c.state.leave()
 	default:
-		w = &worker{next: make(chan *exchange, 1)}
-		w.next <- x
-		go c.work(w) // ends when enough others are idle, and with the connection
+		c.rouse(w)
 	}
 }
 
-// worker is a goroutine that handles one request after another: a stack that
-// has grown once is worth keeping.
-type worker struct {
-	next chan *exchange // holds one; closed when the connection is
-}
-
-func (c *Conn) work(w *worker) {
-	defer c.tasks.Done()
-	for x := range w.next {
-		if !x.serve(w) {
-			return
-		}
-	}
-}
-
-// serve handles the request and answers it, also where the handler ends the
-// goroutine. It reports whether w, if there is one, is to wait for another.
-func (x *exchange) serve(w *worker) (again bool) {
+// serve handles the request and answers it, also where the handler panics. Where
+// the handler ends the goroutine it does what comes after serve, too.
+func (x *exchange) serve() {
 	r, err := reply{}, errExited
 	defer func() {
-		if err == errExited {
-			w = nil
+		p := recover()
+		exited := p == nil && err == errExited
+		if p != nil {
+			err = newPanic(p)
 		}
 		x.gate.shut()
 		x.conn.handlers.Done()
 		x.conclude(r, err)
 		x.free()
-		again = x.conn.state.leave(w)
+		if exited {
+			x.conn.state.leave()
+		}
 	}()
-	r, err = x.answer()
-	return again
-}
-
-// answer calls the handler and writes down what it returns.
-func (x *exchange) answer() (r reply, err error) {
-	defer catch(&err)
 	h := x.conn.opts.Handler
 	if h == nil {
-		return reply{}, errNoMethod(x.in.Method)
+		err = errNoMethod(x.in.Method)
+		return
 	}
-	res, err := h.Handle(&x.ctx, &x.in)
-	switch {
-	case err != nil:
-		return reply{}, err
-	case res.Result == nil:
+	res, failed := h.Handle(&x.ctx, &x.in)
+	if err = failed; err == nil {
+		r, err = x.answer(res)
+	}
+}
+
+// answer writes down what a handler returned.
+func (x *exchange) answer(res peer.Reply) (r reply, err error) {
+	if res.Result == nil {
 		return reply{}, resultError{errNoResult}
 	}
 	r = reply{buf: newBuffer(), envelope: Envelope{ID: x.in.ID, Revision: revision(res.Frame)}}

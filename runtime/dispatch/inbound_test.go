@@ -2,8 +2,10 @@ package dispatch_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"runtime"
 	"strings"
@@ -431,10 +433,17 @@ func TestAHandlerThatEndsItsGoroutineIsAnswered(t *testing.T) {
 
 func TestTheBytesOfAMessageAreGivenBackOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c, _ := newConn(t, &dispatch.Options{Batches: func() bool { return true }, MaxMessage: 200, Handler: scene})
+		c, _ := newConn(t, &dispatch.Options{
+			Batches: func() bool { return true }, MaxMessage: 200, MaxInFlight: 2, MaxWaiting: 1, OnError: func(error) {},
+			Handler: scene, Intercept: func(in *peer.Inbound) bool { return in.Method == "consumed" },
+		})
 		ping(t.Context(), c)
+		deliver(c, request(6, "wait"), note("wait"))
+		synctest.Wait()
+		deliver(c, note("wait"))
 		for _, message := range []string{
-			request(1, "echo"), request(2, "panic"), request(3, "initialize"), note("x"), "nonsense",
+			request(6, "same id"), note("consumed"), note("one too many"),
+			request(1, "echo"), request(2, "panic"), request(3, "initialize"), "nonsense",
 			fmt.Sprintf(emptyOne, 1), fmt.Sprintf(emptyOne, 99), `[` + request(4, "echo") + `]`, strings.Repeat(" ", 300),
 			`{"jsonrpc":"2.0","id":5,"result":7}`,
 		} {
@@ -447,6 +456,23 @@ func TestTheBytesOfAMessageAreGivenBackOnce(t *testing.T) {
 		n := 0
 		c.Deliver(t.Context(), []byte(note("x")), dispatch.Origin{Release: func() { n++ }})
 		require.Equal(t, 1, n)
+	})
+	bubble(t, func(t *testing.T) {
+		c, _ := newConn(t, nil) // without a handler
+		n := 0
+		c.Deliver(t.Context(), []byte(note("x")), dispatch.Origin{Release: func() { n++ }})
+		require.Equal(t, 1, n)
+		_, ok := c.Retire()
+		require.True(t, ok)
+	})
+	bubble(t, func(t *testing.T) {
+		c, _ := newConn(t, &dispatch.Options{Handler: scene})
+		n := 0
+		c.Deliver(t.Context(), []byte(note("echo")), dispatch.Origin{Release: func() { n++ }})
+		synctest.Wait()
+		require.Equal(t, 1, n)
+		_, ok := c.Retire()
+		require.True(t, ok, "a notification that was handled leaves nothing behind")
 	})
 }
 
@@ -490,5 +516,299 @@ func TestAWriterThatIsGoneDropsAnswersQuietly(t *testing.T) {
 		r.hook = nil
 		deliver(c, request(1, "echo"))
 		require.Equal(t, []string{fmt.Sprintf(emptyOne, 1)}, r.take())
+	})
+}
+
+// lingering is a message that is written when its time has come.
+type lingering struct {
+	raw
+	begun, free chan struct{}
+}
+
+func newLingering() *lingering {
+	return &lingering{begun: make(chan struct{}), free: make(chan struct{})}
+}
+
+func (*lingering) Method() string  { return "x/lingering" }
+func (*lingering) NewResult() *raw { return new(raw) }
+func (*lingering) IsNotification() {}
+func (l *lingering) AppendParams(b []byte, e *wire.Encoder) []byte {
+	close(l.begun)
+	<-l.free
+	return l.raw.AppendParams(b, e)
+}
+
+func TestNothingFollowsAnAnswerThatWasBegunBefore(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		question, note := newLingering(), newLingering()
+		asked, told := make(chan error, 1), make(chan error, 1)
+		c, r := newConn(t, &dispatch.Options{Handler: peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+			still := context.WithoutCancel(ctx)
+			go func() { asked <- in.Back.Call(still, question, new(raw)) }()
+			go func() { told <- in.Back.Notify(still, note) }()
+			<-question.begun
+			<-note.begun
+			return result(`{}`)
+		})})
+		deliver(c, request(1, "x"))
+		require.Equal(t, []string{fmt.Sprintf(emptyOne, 1)}, r.take())
+		close(question.free)
+		close(note.free)
+		require.ErrorAs(t, <-asked, new(*peer.NoBackChannelError))
+		require.NoError(t, <-told)
+		require.Empty(t, r.take())
+	})
+}
+
+func TestReportsAreWrittenAsTheRevisionHasThem(t *testing.T) {
+	const report = `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":5,"progress":%s}}`
+	for revision, want := range map[wire.Revision][]string{
+		mcp.Revision20241105: {`1,"total":2.5`, `2`},
+		mcp.Revision20250326: {`1,"total":2.5,"message":"half"`, `2`},
+		mcp.Revision20260728: {`1,"total":2.5,"message":"half"`, `2`},
+	} {
+		bubble(t, func(t *testing.T) {
+			c, r := newConn(t, &dispatch.Options{
+				Frame: func(string) *wire.Frame { return &wire.Frame{Revision: revision} },
+				Handler: peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+					require.NoError(t, in.Back.Progress(ctx, peer.Progress{Done: 1, Total: new(2.5), Message: "half"}))
+					require.NoError(t, in.Back.Progress(ctx, peer.Progress{Done: 2}))
+					return result(`{}`)
+				}),
+			})
+			deliver(c, `{"jsonrpc":"2.0","id":1,"method":"x","params":{"_meta":{"progressToken":5}}}`)
+			require.Equal(t, []string{fmt.Sprintf(report, want[0]), fmt.Sprintf(report, want[1]), fmt.Sprintf(emptyOne, 1)}, r.take())
+		})
+	}
+}
+
+func TestTheAnswersOfABatchAreOneArray(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		batches := true
+		c, r := newConn(t, &dispatch.Options{Handler: scene, OnError: func(error) {}, Batches: func() bool { return batches }})
+		both := `[` + request(1, "echo") + `,` + request(2, "fail") + `,` + request(3, "initialize") + `]`
+		deliver(c, both)
+		lines := r.take()
+		require.Len(t, lines, 1)
+		var answers []struct{ ID int }
+		require.NoError(t, json.Unmarshal([]byte(lines[0]), &answers))
+		require.ElementsMatch(t, []struct{ ID int }{{1}, {2}, {3}}, answers)
+
+		batches = false
+		deliver(c, both)
+		require.Equal(t, []string{`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid request","data":"several messages at once are not accepted"}}`}, r.take())
+	})
+}
+
+func TestAMessageThatIsTooLongIsRefusedHoweverItComes(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var seen []error
+		c, r := newConn(t, &dispatch.Options{Handler: scene, MaxMessage: 100, OnError: func(err error) { seen = append(seen, err) }})
+		message := func(size int) string {
+			m := `{"jsonrpc":"2.0","id":1,"method":"echo","params":{"a":""}}`
+			return m[:len(m)-3] + strings.Repeat("x", size-len(m)) + m[len(m)-3:]
+		}
+		deliver(c, message(100))
+		require.Len(t, r.take(), 1)
+		require.Empty(t, seen)
+		deliver(c, message(101))
+		require.Contains(t, r.take()[0], `Message is longer than 100 bytes`)
+		require.Len(t, seen, 1)
+	})
+}
+
+func TestAnInterceptMayLookAtTheContextOfTheMessage(t *testing.T) {
+	type key struct{}
+	bubble(t, func(t *testing.T) {
+		var seen []any
+		look := func(in *peer.Inbound) bool {
+			seen = append(seen, dispatch.Delivered(in).Value(key{}))
+			return true
+		}
+		c, _ := newConn(t, &dispatch.Options{Intercept: look})
+		c.Deliver(context.WithValue(t.Context(), key{}, "pipe"), []byte(note("x")), dispatch.Origin{})
+		_, server := pair(t, nil, func(client, _ *dispatch.Options) { client.Intercept = look })
+		require.NoError(t, server.Notify(context.WithValue(t.Context(), key{}, "pair"), &changed{}))
+		require.Equal(t, []any{"pipe", "pair"}, seen)
+		require.Nil(t, dispatch.Delivered(&peer.Inbound{}).Value(key{}), "what no dispatcher delivered")
+	})
+}
+
+func TestALimitMayBeLifted(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		handled, release := 0, make(chan struct{})
+		c, r := newConn(t, &dispatch.Options{MaxMessage: -1, MaxInFlight: -1, MaxWaiting: -1, Handler: peer.HandlerFunc(
+			func(_ context.Context, in *peer.Inbound) (peer.Reply, error) {
+				<-release
+				if in.ID.IsZero() {
+					handled++
+				}
+				return peer.Reply{Result: new(mcp.EmptyResult)}, nil
+			})})
+		deliver(c, `{"jsonrpc":"2.0","method":"x","params":{"a":"`+strings.Repeat("x", 5<<20)+`"}}`)
+		for i := range 2000 {
+			deliver(c, request(i+1, "x"), note("x"))
+		}
+		close(release)
+		synctest.Wait()
+		require.Equal(t, 2001, handled)
+		require.Len(t, r.take(), 2000)
+	})
+}
+
+func TestWhatCannotBeReadIsReported(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var seen []error
+		c, r := newConn(t, &dispatch.Options{OnError: func(err error) { seen = append(seen, err) }})
+		deliver(c, `{"jsonrpc":"2.0","method":"x","params":7}`, `{"jsonrpc":"2.0","id":5,"result":7}`)
+		require.Empty(t, r.take())
+		require.Len(t, seen, 2)
+		require.ErrorContains(t, seen[0], "notification of the peer")
+		require.ErrorContains(t, seen[1], "answer of the peer")
+	})
+}
+
+func TestWhereNobodyHandlesAnythingEveryMethodIsUnknown(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, r := newConn(t, nil)
+		deliver(c, request(1, "x"), note("x"), request(2, "initialize"))
+		lines := r.take()
+		require.Len(t, lines, 2)
+		for _, line := range lines {
+			require.Contains(t, line, `"code":-32601`)
+		}
+	})
+}
+
+func TestTheHookForUnansweredRequestsIsForCancelledOnes(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, _ := newConn(t, &dispatch.Options{
+			Handler:    handlers{"wait": untilDone},
+			Unanswered: func(id wire.RequestID) { require.Fail(t, "it is answered", "%v", id) },
+		})
+		deliver(c, request(1, "wait"))
+		c.Close()
+	})
+}
+
+func TestACancellationSaysWhy(t *testing.T) {
+	require.EqualError(t, &dispatch.CancelledError{}, "request cancelled by its sender")
+	require.EqualError(t, &dispatch.CancelledError{Reason: "enough"}, `request cancelled by its sender: "enough"`)
+}
+
+func TestTheFirstReportCountsWhateverItSays(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, r := newConn(t, &dispatch.Options{Handler: peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+			require.ErrorAs(t, in.Back.Progress(ctx, peer.Progress{Done: math.NaN()}), new(*wire.EncodeError))
+			for _, done := range []float64{-1, 0, 0, 0.5} {
+				require.NoError(t, in.Back.Progress(ctx, peer.Progress{Done: done}))
+			}
+			return result(`{}`)
+		})})
+		deliver(c, `{"jsonrpc":"2.0","id":1,"method":"x","params":{"_meta":{"progressToken":5}}}`)
+		lines := r.take()
+		require.Len(t, lines, 4)
+		for i, done := range []string{"-1", "0", "0.5"} {
+			require.Contains(t, lines[i], `"progress":`+done+`}`)
+		}
+	})
+}
+
+func TestTheLogLearnsWhatThePeerDoesNot(t *testing.T) {
+	const refusal, cancelled = `level=DEBUG msg="request refused"`, `level=DEBUG msg="handler stopped"`
+	for want, end := range map[string]func(context.Context) (peer.Reply, error){
+		refusal: func(context.Context) (peer.Reply, error) {
+			return peer.Reply{}, &peer.Error{Code: 7, Message: "secret"}
+		},
+		`level=ERROR msg="handler failed"`:                     func(context.Context) (peer.Reply, error) { return peer.Reply{}, errors.New("secret") },
+		`level=ERROR msg="handler panicked"`:                   func(context.Context) (peer.Reply, error) { panic("secret") },
+		`level=ERROR msg="handler returned an invalid result"`: func(context.Context) (peer.Reply, error) { return result(`{"secret":1,"secret":2}`) },
+		cancelled: func(ctx context.Context) (peer.Reply, error) {
+			<-ctx.Done()
+			return peer.Reply{}, fmt.Errorf("secret: %w", context.Cause(ctx))
+		},
+		cancelled + " ": func(ctx context.Context) (peer.Reply, error) {
+			<-ctx.Done()
+			return peer.Reply{}, fmt.Errorf("secret: %w", ctx.Err())
+		},
+		`level=ERROR msg="handler failed" method=x id=1 error="code: secret`: func(ctx context.Context) (peer.Reply, error) {
+			<-ctx.Done() // nobody is told of the error any more
+			return peer.Reply{}, fmt.Errorf("code: %w", &peer.Error{Code: 7, Message: "secret"})
+		},
+	} {
+		bubble(t, func(t *testing.T) {
+			log, said := logs()
+			c, r := newConn(t, &dispatch.Options{Logger: log, Handler: handlers{
+				"x": func(ctx context.Context, _ *peer.Inbound) (peer.Reply, error) { return end(ctx) },
+			}})
+			deliver(c, request(1, "x"))
+			synctest.Wait()
+			deliver(c, cancelOne)
+			for _, line := range r.take() {
+				require.Equal(t, want == refusal, strings.Contains(line, "secret"))
+			}
+			require.Contains(t, said.String(), strings.TrimSpace(want))
+			require.Contains(t, said.String(), "secret")
+		})
+	}
+}
+
+func TestANotificationsHandlerThatFailsHarmsNothing(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		log, said := logs()
+		var seen []string
+		c, r := newConn(t, &dispatch.Options{Logger: log, Handler: peer.HandlerFunc(func(_ context.Context, in *peer.Inbound) (peer.Reply, error) {
+			switch seen = append(seen, in.Method); in.Method {
+			case "panics":
+				panic("secret")
+			case "exits":
+				runtime.Goexit()
+			case "fails":
+				return peer.Reply{}, errBroken
+			}
+			return result(`{}`)
+		})})
+		deliver(c, note("panics"), note("exits"), note("fails"), note("last"))
+		synctest.Wait()
+		deliver(c, request(1, "x"))
+		require.Equal(t, []string{fmt.Sprintf(emptyOne, 1)}, r.take(), "nobody is told")
+		require.Equal(t, []string{"panics", "exits", "fails", "last", "x"}, seen)
+		require.Contains(t, said.String(), `msg="handler panicked" method=panics`)
+		require.Contains(t, said.String(), `msg="handler failed" method=fails`)
+	})
+}
+
+func TestTheEndSaysNothingAboutWhatWasCancelled(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		release := make(chan struct{})
+		c, r := newConn(t, &dispatch.Options{Handler: slow(release)})
+		deliver(c, request(1, "deaf"), request(2, "deaf"), cancelOne)
+		synctest.Wait()
+		end := start(func() error { return c.Close() })
+		require.Equal(t, []string{fmt.Sprintf(closedOne, 2)}, r.take())
+		close(release)
+		require.NoError(t, end.over(t))
+		require.Empty(t, r.take())
+	})
+}
+
+func TestIDsOfEveryKindAreTakenAndGivenBack(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, r := newConn(t, &dispatch.Options{Handler: scene})
+		ids := []string{`"a"`, `"b"`, `""`, `"01"`, `9223372036854775808`, `-0`, `-1`, `0`}
+		for range 2 {
+			for _, id := range ids {
+				deliver(c, request(id, "wait"))
+			}
+			require.Empty(t, r.take())
+			require.Len(t, c.InFlight().IDs(), len(ids))
+			for _, id := range ids {
+				deliver(c, request(id, "echo"))
+				require.Contains(t, r.take()[0], "Request id is in use", id)
+				deliver(c, fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, id))
+				synctest.Wait()
+			}
+			require.Empty(t, c.InFlight().IDs())
+		}
 	})
 }

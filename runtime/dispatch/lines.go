@@ -28,8 +28,9 @@ func (c *Conn) ReadLines(ctx context.Context, r io.Reader, o Origin) error {
 			line.drop()
 			return context.Cause(ctx)
 		case errors.Is(err, errLongLine):
-			c.tooLong(&o)
+			c.tooLong(parcel{data: line.b, own: line}, &o)
 		case err != nil:
+			line.drop()
 			return err
 		default:
 			c.deliver(ctx, parcel{data: line.b, own: line}, &o, l.r.Buffered() > 0)
@@ -46,12 +47,12 @@ type lineReader struct {
 }
 
 // next returns the next line that is not blank, without what ends it. The last
-// line need not be ended.
+// line need not be ended. Of a line that is too long it returns the beginning.
 func (l *lineReader) next() (*buffer, error) {
 	for {
 		line, err := l.line()
 		if err != nil {
-			return nil, err
+			return line, err
 		}
 		if line.b = bytes.TrimRight(line.b, "\r\n"); len(bytes.TrimLeft(line.b, " \t\r")) > 0 {
 			return line, nil
@@ -65,8 +66,8 @@ func (l *lineReader) line() (*buffer, error) {
 	for {
 		part, err := l.r.ReadSlice('\n')
 		if len(line.b)+len(part) > l.most+2 { // and what may end it
-			line.free()
-			return nil, l.skip(err)
+			line.b = append(line.b, part...)
+			return line, l.skip(err)
 		}
 		line.b = append(line.b, part...)
 		switch {

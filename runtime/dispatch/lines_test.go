@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -257,4 +258,30 @@ func ping2(ctx context.Context, out peer.Outbound) error {
 		return nil
 	}
 	return err
+}
+
+// endless is a line that does not end before so many bytes have been read.
+type endless struct{ left int }
+
+func (e *endless) Read(b []byte) (int, error) {
+	if e.left == 0 {
+		return 0, io.EOF
+	}
+	n := min(len(b), e.left)
+	for i := range n {
+		b[i] = 'x'
+	}
+	e.left -= n
+	return n, nil
+}
+
+func TestALineWithoutEndTakesNoMemory(t *testing.T) {
+	var reported []error
+	c, _ := newConn(t, &dispatch.Options{Client: true, MaxMessage: 100 << 10, OnError: func(err error) { reported = append(reported, err) }})
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	require.NoError(t, c.ReadLines(t.Context(), &endless{64 << 20}, dispatch.Origin{}))
+	runtime.ReadMemStats(&after)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(4<<20))
+	require.Len(t, reported, 1, "also where it ends with the stream")
 }

@@ -49,7 +49,8 @@ func NewLineWriter(w io.Writer) *LineWriter {
 
 // WriteMessage implements [Writer]. With a context that cannot end, the
 // message is written in the goroutine that brings it, if nobody else is
-// writing; that saves waking another.
+// writing; that saves waking another. A request is not: its sender loses patience
+// with a peer that does not read.
 func (l *LineWriter) WriteMessage(ctx context.Context, data []byte) error {
 	return l.WriteEnvelope(ctx, Envelope{}, data)
 }
@@ -62,6 +63,12 @@ func (l *LineWriter) WriteEnvelope(ctx context.Context, e Envelope, data []byte)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	isRequest := e.Method != "" && !e.ID.IsZero()
+	if isRequest && e.Patience >= 0 && len(l.waiting) >= mostWaiting {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, e.Patience, errPatience)
+		defer cancel()
+	}
 	for l.err == nil && len(l.waiting) >= mostWaiting {
 		if err := l.wait(ctx); err != nil {
 			return fmt.Errorf("%w: %w", ErrNotWritten, err)
@@ -80,7 +87,7 @@ func (l *LineWriter) WriteEnvelope(ctx context.Context, e Envelope, data []byte)
 		runtime.Gosched()
 		l.mu.Lock()
 	}
-	if ctx.Done() != nil || !l.write(mostRounds) {
+	if isRequest || ctx.Done() != nil || !l.write(mostRounds) {
 		go l.rest() // ends when nothing waits; w has to be closed if it is stuck
 		return nil
 	}
@@ -131,6 +138,9 @@ func (l *LineWriter) fail(err error) {
 		l.mu.Lock()
 	}
 }
+
+// errPatience is why a request was not written that waited for too long.
+var errPatience = errors.New("the peer does not read")
 
 // wait waits until something has changed. The lock is held, except while
 // waiting.

@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"log/slog"
+	"math"
 	"sync"
 	"time"
 
@@ -9,8 +10,9 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// Options are the options of a dispatcher. The zero value works; functions are
-// called from several goroutines.
+// Options are the options of a dispatcher. The zero value works; a limit that is
+// zero has its default, a negative one is none. Functions are called from several
+// goroutines.
 type Options struct {
 	// Handler handles what the peer sends. Nil answers every request with
 	// "method not found" and drops notifications.
@@ -54,13 +56,19 @@ type Options struct {
 	// Batches tells whether several messages may come in one array, as in
 	// revision 2025-03-26. Nil is never.
 	Batches func() bool
+	// Read reads one message, as [wire.ReadMessage] does, and that is what nil
+	// stands for. It may read the params of a request into what its handler takes,
+	// see [wire.ReadMessageInto], and then returns the frame that it did so with. It
+	// is called in the order of the messages' arrival.
+	Read func(data []byte) (wire.Message, *wire.Frame, error)
 	// Intercept sees each notification before the handler does, in the order
 	// of their arrival and before anything that arrives later. It must not
 	// wait, and must not keep what it gets. True keeps the notification from
 	// the handler.
 	Intercept func(in *peer.Inbound) (consumed bool)
-	// Arrive sees each request before any handler does, in the order of their
-	// arrival and before anything that arrives later is looked at. It must not
+	// Arrive sees each request before any handler does, one that is then refused
+	// as well, in the order of their arrival and before anything that arrives later
+	// is looked at. It must not
 	// wait, and must not keep what it gets.
 	Arrive func(in *peer.Inbound)
 	// Unanswered is told about each request that ends without an answer,
@@ -95,9 +103,9 @@ func (o *Options) complete(kind string) Options {
 	if o != nil {
 		full = *o
 	}
-	positive(&full.MaxInFlight, defaultMaxInFlight)
-	positive(&full.MaxWaiting, defaultMaxWaiting)
-	positive(&full.MaxMessage, defaultMaxMessage)
+	limit(&full.MaxInFlight, defaultMaxInFlight)
+	limit(&full.MaxWaiting, defaultMaxWaiting)
+	limit(&full.MaxMessage, defaultMaxMessage)
 	if full.Timeout == 0 {
 		full.Timeout = defaultTimeout
 	}
@@ -119,9 +127,16 @@ func (o *Options) complete(kind string) Options {
 	return full
 }
 
-func positive(n *int, byDefault int) {
-	if *n <= 0 {
+// unlimited is more than there will ever be of anything, also a few times over.
+const unlimited = math.MaxInt / 16
+
+// limit completes a limit: zero is its default, and a negative one is none.
+func limit(n *int, byDefault int) {
+	switch {
+	case *n == 0:
 		*n = byDefault
+	case *n < 0:
+		*n = unlimited
 	}
 }
 

@@ -15,6 +15,9 @@ type reply struct {
 	out      Writer
 }
 
+// size is how many bytes the answer takes while it waits.
+func (r reply) size() int { return cap(r.buf.b) }
+
 func (r reply) free() {
 	if r.buf != nil {
 		r.buf.free()

@@ -26,10 +26,7 @@ func (s *state) retire() bool {
 	}
 	s.isClosed = true
 	s.alarm.stop()
-	for _, w := range s.idle {
-		close(w.next)
-	}
-	s.idle = nil
+	s.workers.dismiss()
 	return true
 }
 

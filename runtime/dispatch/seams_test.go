@@ -3,6 +3,7 @@ package dispatch_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"testing"
 
@@ -156,4 +157,48 @@ func TestWhatBelongsToARequestIsPostedWhileItIsHandled(t *testing.T) {
 		require.NoError(t, client.Call(t.Context(), &mcp.PingRequest{}, nil))
 		require.False(t, peer.Post(<-backs, &mcp.ToolListChangedNotification{}))
 	})
+}
+
+func TestABatchGoesOnWithoutWhatIsKeptOut(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, r := newConn(t, &dispatch.Options{Handler: scene, OnError: func(error) {}, Batches: func() bool { return true }})
+		o := dispatch.Origin{Admit: func(m *wire.Message, _ error) error {
+			if m.ID != wire.IntID(2) {
+				return errors.New("unwanted")
+			}
+			return nil
+		}}
+		c.Deliver(t.Context(), []byte(`[`+request(1, "echo")+`,`+note("x")+`,`+request(2, "echo")+`,`+request(3, "echo")+`]`), o)
+		require.Equal(t, []string{`[` + fmt.Sprintf(emptyOne, 2) + `]`}, r.take())
+	})
+}
+
+func TestARefusalGoesWhereItsRequestCameFrom(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, r := newConn(t, &dispatch.Options{Handler: scene, OnError: func(error) {}})
+		deliver(c, request(1, "wait"))
+		for _, refused := range []string{request(1, "echo"), `{"jsonrpc":"2.0","id":2,"method":7}`, "nonsense"} {
+			back := new(recorder)
+			c.Deliver(t.Context(), []byte(refused), dispatch.Origin{Back: back})
+			require.Len(t, back.take(), 1, refused)
+		}
+		require.Empty(t, r.take())
+	})
+}
+
+func TestAClientAnswersWhatItCanOfABatch(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, r := newConn(t, &dispatch.Options{Client: true, Handler: scene, OnError: func(error) {}, Batches: func() bool { return true }})
+		deliver(c, `[7,`+request(1, "echo")+`]`)
+		require.Equal(t, []string{`[` + fmt.Sprintf(emptyOne, 1) + `]`}, r.take())
+	})
+}
+
+func TestNothingIsPostedThatCannotBe(t *testing.T) {
+	l := dispatch.NewLineWriter(io.Discard)
+	require.False(t, l.PostMessage([]byte("two\nlines")))
+	c, s := pair(t, nil)
+	require.True(t, c.Post(&changed{}))
+	s.Close()
+	require.False(t, c.Post(&changed{}))
 }

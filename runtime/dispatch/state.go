@@ -27,21 +27,19 @@ type state struct {
 	requests table[*exchange]
 	active   int
 	calm     moment // when none is active
-	idle     []*worker
+	workers  workers
 	noting   *exchange // the notification being handled
 }
 
-const (
-	mostSpare = 64 // calls kept for reuse
-	mostIdle  = 64 // workers kept for reuse
-)
+// mostSpare is how many calls are kept for reuse.
+const mostSpare = 64
 
 // open enters a new call into the table.
 func (s *state) open(method string, o *peer.CallOptions) (*call, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.isClosed {
-		return nil, closedError(method, s.cause)
+		return nil, unsentError(method, s.cause)
 	}
 	id := o.ID
 	if id.IsZero() {
@@ -212,8 +210,8 @@ func (s *state) expire() {
 	}
 }
 
-// admit enters a request from the peer into the table. It returns a worker that
-// is free to handle it, or nil.
+// admit enters a request from the peer into the table. Unless it is handled
+// inline it waits for a worker then, and if one has to be woken it is returned.
 func (s *state) admit(x *exchange, most int, inline bool) (*worker, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -231,13 +229,8 @@ func (s *state) admit(x *exchange, most int, inline bool) (*worker, error) {
 	if inline {
 		return nil, nil
 	}
-	if n := len(s.idle); n > 0 {
-		w := s.idle[n-1]
-		s.idle = s.idle[:n-1]
-		return w, nil
-	}
-	x.conn.tasks.Add(1)
-	return nil, nil
+	s.workers.put(x)
+	return s.call(x.conn), nil
 }
 
 // verdict is what becomes of a request's answer.
@@ -280,19 +273,18 @@ func (s *state) cancel(id wire.RequestID) *exchange {
 	return x
 }
 
-// leave counts a request whose answer has been written. It makes the worker w,
-// if there is one, wait for the next request, unless enough others do.
-func (s *state) leave(w *worker) (waits bool) {
+// leave counts a request whose answer has been written.
+func (s *state) leave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.left()
+}
+
+// left is leave with the lock held.
+func (s *state) left() {
 	if s.active--; s.active == 0 {
 		s.calm.come()
 	}
-	if w == nil || s.isClosed || len(s.idle) >= mostIdle {
-		return false
-	}
-	s.idle = append(s.idle, w)
-	return true
 }
 
 // answered returns a channel that is closed when no request is active.
@@ -357,10 +349,7 @@ func (s *state) close(cause error) (leftovers, bool) {
 	for c := range s.calls.all {
 		s.finish(c, wire.Message{}, parcel{}, closedError(c.method, cause))
 	}
-	for _, w := range s.idle {
-		close(w.next)
-	}
-	s.idle = nil
+	s.workers.dismiss()
 	left := leftovers{noting: s.noting}
 	for x := range s.requests.all {
 		left.requests = append(left.requests, x)

@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -29,6 +30,9 @@ type Envelope struct {
 	Revision wire.Revision
 	// Header is what the call wants to be sent along. It is not to be changed.
 	Header http.Header
+	// Patience is how long the sender of a request waits for it to be taken;
+	// negative is without end. It means nothing for other messages.
+	Patience time.Duration
 	// Error is the error that is answered, nil for a result.
 	Error *peer.Error
 	// More tells that more messages are likely to follow at once: the answers

@@ -24,9 +24,29 @@ func sessionLost(err error) bool { return errors.Is(err, streamable.ErrSessionLo
 // renew makes a live in place of an old one, unless another has taken its place
 // already. Everybody who asks for it waits for the same one.
 func (c *Client) renew(ctx context.Context, old *live) error {
-	r, err := c.renewal(old, func(r *renewal) { c.replace(old, r) })
-	if r == nil {
+	return c.renewBy(ctx, old, func(r *renewal) { c.replace(old, r) })
+}
+
+// renewBy is renew by a way that is to be taken where none is under way.
+func (c *Client) renewBy(ctx context.Context, old *live, way func(*renewal)) error {
+	r, _, err := c.renewal(old, way)
+	if err != nil {
 		return err
+	}
+	return c.await(ctx, r)
+}
+
+// await waits for the end of a renewal, nil being one that is over. A call waits
+// no longer for it than for its answer.
+func (c *Client) await(ctx context.Context, r *renewal) error {
+	if r == nil {
+		return nil
+	}
+	if most := c.opts.answerTimeout(); c.opts.Timeout >= 0 {
+		late := &peer.TimeoutError{Method: mcp.MethodInitialize, After: most}
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, most, late)
+		defer cancel()
 	}
 	select {
 	case <-r.done:
@@ -36,23 +56,23 @@ func (c *Client) renew(ctx context.Context, old *live) error {
 	}
 }
 
-// renewal returns the renewal of a live, and begins it with start where none is
-// under way. It is nil where there is nothing to renew.
-func (c *Client) renewal(old *live, start func(*renewal)) (*renewal, error) {
+// renewal returns the renewal of a live, nil where there is nothing to renew.
+// Where none is under way it begins one, by way of start.
+func (c *Client) renewal(old *live, start func(*renewal)) (r *renewal, begun bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
 	case c.state.over:
-		return nil, &peer.ClosedError{Method: mcp.MethodInitialize, Cause: c.state.err}
+		return nil, false, &peer.ClosedError{Method: mcp.MethodInitialize, Cause: c.state.err}
 	case c.state.live != old:
-		return nil, nil
+		return nil, false, nil
 	case c.state.busy != nil:
-		return c.state.busy, nil
+		return c.state.busy, false, nil
 	}
-	r := &renewal{done: make(chan struct{})}
+	r = &renewal{done: make(chan struct{})}
 	c.state.busy = r
 	c.tasks.Go(func() { start(r) }) // ends when there is a new live, and with the life
-	return r, nil
+	return r, true, nil
 }
 
 // lose notes that the server has ended the session of a live. The next call
@@ -127,7 +147,7 @@ func (c *Client) install(l *live, err error, r *renewal) {
 func (c *Client) guard(l *live) {
 	<-l.link.Done()
 	cause := l.reason()
-	if c.opts.Restarts <= 0 {
+	if c.opts.Restarts == 0 {
 		c.mu.Lock()
 		wanted := c.state.live == l && c.state.busy == nil
 		c.mu.Unlock()
@@ -137,6 +157,20 @@ func (c *Client) guard(l *live) {
 		return
 	}
 	c.renewal(l, func(r *renewal) { c.restart(l, cause, r) })
+}
+
+// outlive waits until a server that has ended is started anew. It tells whether
+// there is any use in waiting.
+func (c *Client) outlive(ctx context.Context, old *live, err error) bool {
+	if e, closed := errors.AsType[*peer.ClosedError](err); !closed || !e.Unsent || c.opts.Restarts == 0 {
+		return false
+	}
+	select {
+	case <-old.link.Done():
+	case <-ctx.Done():
+		return false
+	}
+	return c.renewBy(ctx, old, func(r *renewal) { c.restart(old, old.reason(), r) }) == nil
 }
 
 // How long to wait before a server that has ended is started anew: more each
@@ -149,9 +183,9 @@ func (c *Client) restart(old *live, cause error, r *renewal) {
 	old.close()
 	for {
 		n := c.countRestart()
-		if n > c.opts.Restarts || c.life.Err() != nil {
-			c.install(nil, cause, r)
+		if c.opts.Restarts >= 0 && n > c.opts.Restarts || c.life.Err() != nil {
 			c.finish(cause)
+			c.install(nil, cause, r)
 			return
 		}
 		c.opts.Logger.Warn("server has ended; starting it anew", "server", c.to.name(), "restart", n, "error", cause)

@@ -149,6 +149,35 @@ func TestAServerThatCannotBeStartedAnewIsGivenUp(t *testing.T) {
 	})
 }
 
+// A call does not wait for ever for a server that never comes back.
+func TestACallDoesNotOutwaitItsTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var broken atomic.Bool
+		s := &script{answer: func(m message) string {
+			switch {
+			case broken.Load():
+				return hangUp
+			case m.Method == "ping":
+				return ok(`{}`)
+			}
+			return old(m)
+		}}
+		c := connect(t, s.endpoint(t), &mcpclient.Options{Mode: mcpclient.Handshake, Restarts: -1, Timeout: 30 * time.Second, Logger: silent})
+		synctest.Wait()
+		broken.Store(true)
+		s.hangUp()
+		synctest.Wait()
+		begun := time.Now()
+		_, err := c.Ping(t.Context(), &mcp.PingRequest{})
+		require.ErrorAs(t, err, new(*peer.TimeoutError))
+		require.Equal(t, 30*time.Second, time.Since(begun))
+
+		broken.Store(false)
+		_, err = c.Ping(t.Context(), &mcp.PingRequest{})
+		require.NoError(t, err, "when it is back, it is used")
+	})
+}
+
 func TestCloseEndsARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{answer: old}

@@ -12,7 +12,7 @@ import (
 
 // CacheOptions say how a client keeps answers that the server allows to be kept,
 // which servers do since 2026-07-28: lists and resources. What a call with headers
-// of its own ([peer.WithHeader]) is answered is not kept.
+// of its own ([peer.WithHeader]) is answered is not kept. A negative limit is none.
 type CacheOptions struct {
 	// Off keeps nothing.
 	Off bool
@@ -63,15 +63,9 @@ type cacheEntry struct {
 
 func newCache(o *CacheOptions) *cache {
 	c := &cache{opts: *o, entries: make(map[cacheKey]*cacheEntry), changes: make(map[string]uint64)}
-	if c.opts.MaxEntries <= 0 {
-		c.opts.MaxEntries = defaultMaxEntries
-	}
-	if c.opts.MaxBytes <= 0 {
-		c.opts.MaxBytes = defaultMaxBytes
-	}
-	if c.opts.MaxAge <= 0 {
-		c.opts.MaxAge = defaultMaxAge
-	}
+	limit(&c.opts.MaxEntries, defaultMaxEntries)
+	limit(&c.opts.MaxBytes, defaultMaxBytes)
+	patience(&c.opts.MaxAge, defaultMaxAge)
 	return c
 }
 
@@ -89,7 +83,7 @@ func (c *cache) keyOf(req peer.Message, r wire.Revision) (cacheKey, bool) {
 	if c.opts.Off || info == nil || !info.Cacheable.Has(r) || info.Name == mcp.MethodDiscover {
 		return cacheKey{}, false
 	}
-	if m, ok := req.(*mcp.ReadResourceRequest); ok && (m.InputResponses != nil || m.RequestState != nil) {
+	if _, reads := req.(*mcp.ReadResourceRequest); reads && !opensRounds(req) {
 		return cacheKey{}, false
 	}
 	params, err := wire.AppendParams(nil, &wire.Frame{Revision: r}, req)

@@ -251,3 +251,59 @@ func TestACacheHasBounds(t *testing.T) {
 	read(t, c.ServerPeer, "a:1")
 	require.Equal(t, 2, s.asked["a:1"], "one that is larger than a quarter is not kept")
 }
+
+// A hint that is none promises nothing, and does not fail the answer.
+func TestABadHintIsNone(t *testing.T) {
+	noLeak(t)
+	for name, hints := range map[string]string{
+		"negative":         `"ttlMs":-1,"cacheScope":"public"`,
+		"null":             `"ttlMs":null,"cacheScope":null`,
+		"a fraction":       `"ttlMs":1.5,"cacheScope":"public"`,
+		"a text":           `"ttlMs":"60000","cacheScope":"public"`,
+		"beyond all sense": `"ttlMs":1e30,"cacheScope":"public"`,
+		"missing":          `"x":1`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &script{answer: func(m message) string {
+				if m.Method == mcp.MethodDiscover {
+					return ok(discovered)
+				}
+				return ok(`{"resultType":"complete","tools":[{"name":"t","inputSchema":{"type":"object"}}],` + hints + `}`)
+			}}
+			c := connect(t, s.endpoint(t), nil)
+			for range 2 {
+				require.Equal(t, []string{"t"}, names(t, c))
+			}
+			require.Equal(t, []string{mcp.MethodDiscover, mcp.MethodListTools, mcp.MethodListTools}, s.methods())
+		})
+	}
+}
+
+// Whoever an answer is for that does not say so: it is not for others.
+func TestAnUnknownScopeIsPrivate(t *testing.T) {
+	noLeak(t)
+	who := "ada"
+	s := &script{answer: func(m message) string {
+		if m.Method == mcp.MethodDiscover {
+			return ok(discovered)
+		}
+		return ok(`{"resultType":"complete","tools":[],"ttlMs":60000,"cacheScope":"planet"}`)
+	}}
+	c := connect(t, s.endpoint(t), &mcpclient.Options{Cache: mcpclient.CacheOptions{Context: func() string { return who }}})
+	for _, who = range []string{"ada", "ada", "bob", "bob"} {
+		require.Empty(t, names(t, c))
+	}
+	require.Len(t, s.methods(), 1+2)
+}
+
+func TestALimitMayBeLifted(t *testing.T) {
+	noLeak(t)
+	s := newShelf(60_000, mcp.CacheScopePublic)
+	c := connect(t, mcpclient.InProcess(s), &mcpclient.Options{Cache: mcpclient.CacheOptions{MaxEntries: -1, MaxBytes: -1, MaxAge: -1}})
+	for range 2 {
+		for i := range 2000 {
+			read(t, c.ServerPeer, fmt.Sprint("a:", i))
+		}
+	}
+	require.Equal(t, 1, s.asked["a:0"])
+}

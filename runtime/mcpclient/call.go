@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -24,7 +23,7 @@ type ToolError struct {
 func (e *ToolError) Error() string { return fmt.Sprintf("tool %q failed: %s", e.Tool, e.Text()) }
 
 // Text is what the tool says in words.
-func (e *ToolError) Text() string { return textOf(e.Result) }
+func (e *ToolError) Text() string { return mcp.TextOf(e.Result.Content) }
 
 // OutputError says that what a tool gave back is not what was expected of it.
 type OutputError struct {
@@ -62,7 +61,7 @@ func CallTool[Out any](ctx context.Context, c *Client, name string, arguments an
 		if err != nil {
 			return none, err
 		}
-		out, _ := any(textOf(res)).(Out)
+		out, _ := any(mcp.TextOf(res.Content)).(Out)
 		return out, nil
 	}
 	out := new(Out)
@@ -112,7 +111,7 @@ func (t *knownTool) read(res *mcp.CallToolResult) (json.RawMessage, error) {
 		if res.StructuredContent != nil {
 			return res.StructuredContent, nil
 		}
-		return json.RawMessage(textOf(res)), nil
+		return json.RawMessage(mcp.TextOf(res.Content)), nil
 	}
 	if res.StructuredContent == nil {
 		return nil, errors.New("it has no structured content, which its schema promises")
@@ -122,15 +121,4 @@ func (t *knownTool) read(res *mcp.CallToolResult) (json.RawMessage, error) {
 		return nil, fmt.Errorf("its schema: %w", err)
 	}
 	return res.StructuredContent, schema.Validate(res.StructuredContent)
-}
-
-// textOf joins the text that a tool gave back.
-func textOf(res *mcp.CallToolResult) string {
-	var texts []string
-	for _, block := range res.Content {
-		if t, ok := block.(*mcp.TextContent); ok {
-			texts = append(texts, t.Text)
-		}
-	}
-	return strings.Join(texts, "\n")
 }

@@ -3,7 +3,9 @@ package mcpclient_test
 import (
 	"context"
 	"encoding/json"
+	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -247,4 +249,57 @@ func TestListsAreIteratedPageByPage(t *testing.T) {
 		t.Error("there are none")
 	}
 	require.Equal(t, map[string]int{"tools": 1, "tools2": 1, "prompts": 1, "resources": 1, "templates": 1}, s.asked)
+}
+
+// Many first calls at once look at the list together, also where the one that
+// asks for it gives up.
+func TestManyFirstCallsAskForTheListOnce(t *testing.T) {
+	for name, givesUp := range map[string]bool{"all wait": false, "the first gives up": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				lists, release := 0, make(chan struct{})
+				s := newServer()
+				mcp.HandleCallTool(&s.mux, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+					return &mcp.CallToolResult{StructuredContent: json.RawMessage(`{"city":"Bern"}`)}, nil
+				})
+				mcp.HandleListTools(&s.mux, func(ctx context.Context, _ *mcp.ListToolsRequest) (*mcp.ListToolsResult, error) {
+					lists++
+					select {
+					case <-release:
+					case <-ctx.Done():
+					}
+					return &mcp.ListToolsResult{Tools: []mcp.Tool{{Name: "weather", OutputSchema: json.RawMessage(weatherSchema)}}}, ctx.Err()
+				})
+				c := connect(t, mcpclient.InProcess(s), nil)
+				defer c.Close()
+
+				var all sync.WaitGroup
+				call := func(ctx context.Context) {
+					all.Go(func() { // ends with the call
+						_, err := mcpclient.CallTool[weather](ctx, c, "weather", nil)
+						if err != nil && ctx.Err() == nil {
+							t.Error(err)
+						}
+					})
+				}
+				first, giveUp := context.WithCancel(t.Context())
+				defer giveUp()
+				call(first)
+				synctest.Wait()
+				for range 20 {
+					call(t.Context())
+				}
+				synctest.Wait()
+				want := 1
+				if givesUp {
+					want = 2
+					giveUp()
+					synctest.Wait()
+				}
+				close(release)
+				all.Wait()
+				require.Equal(t, want, lists)
+			})
+		})
+	}
 }

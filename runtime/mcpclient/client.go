@@ -31,6 +31,7 @@ type Client struct {
 	roots    rootList
 	subs     subscriptions
 	watchers watchers
+	hearings hearings
 	notes    sync.Mutex // held while a handler of changed lists runs
 
 	values context.Context // those of Connect, for links; it does not end
@@ -154,7 +155,7 @@ func (c *Client) current(ctx context.Context, method string) (*live, error) {
 	c.mu.Unlock()
 	switch {
 	case s.over:
-		return nil, &peer.ClosedError{Method: method, Cause: s.err}
+		return nil, &peer.ClosedError{Method: method, Cause: s.err, Unsent: true}
 	case s.busy == nil && !s.stale:
 		return s.live, nil
 	}

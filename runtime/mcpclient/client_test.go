@@ -27,7 +27,7 @@ func TestAClientSpeaksTheNewestRevisionThatTheServerDoes(t *testing.T) {
 					Name: "greet", Arguments: json.RawMessage(`{"name":"gopher"}`),
 				})
 				require.NoError(t, err)
-				require.Equal(t, "hello gopher", res.Content[0].(*mcp.TextContent).Text)
+				require.Equal(t, "hello gopher", mcp.TextOf(res.Content))
 
 				text, err := mcpclient.CallTool[string](t.Context(), c, "greet", map[string]string{"name": "Go"})
 				require.NoError(t, err)

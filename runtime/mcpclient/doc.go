@@ -19,6 +19,11 @@
 //
 //	weather, err := mcpclient.CallTool[Weather](ctx, client, "weather", City{"Bern"})
 //
+// Options of a call are bound to a view of the client: progress reports, log
+// messages about the call, a timeout.
+//
+//	client.With(peer.OnProgress(show), mcpclient.OnLog(mcp.LoggingLevelInfo, print)).CallTool(ctx, req)
+//
 // # Eras
 //
 // Up to revision 2025-11-25 a session begins with a handshake; later each
@@ -45,7 +50,9 @@
 // A call fails with a type that tells why: *[peer.TimeoutError],
 // *[peer.ClosedError] with the cause of the end, *[peer.Error] of the server's. A
 // broken stream, a bad message or a failed request beside it does no more harm
-// than that. A session that its server has forgotten is opened anew, and the call
-// that met with it is sent again. [Client.Done] and [Client.Err] tell when all is
-// over, and why.
+// than that. A session that its server has forgotten is opened anew, a server of
+// the other era in its place is found out, a process that has ended is started
+// again where [Options.Restarts] allows. The call that met with it is sent again if
+// it was certainly not handled, and only then. [Client.Done] and [Client.Err] tell
+// when all is over, and why.
 package mcpclient

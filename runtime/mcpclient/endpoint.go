@@ -43,6 +43,9 @@ type (
 	// says on its own account. Listening is closed when the server has
 	// answered the request for it.
 	listener interface{ Listening() <-chan struct{} }
+	// relating is a link on which a message that belongs to a call is
+	// delivered with the values of that call's context.
+	relating interface{ relates() }
 )
 
 // wiring is what a link is to be connected to at this end.

@@ -81,7 +81,7 @@ func (c *Client) envelope(r wire.Revision) []wire.Entry {
 		{Name: keyInfo, Value: written(f, &c.opts.Info)},
 	}
 	if c.opts.OnLog != nil {
-		entries = append(entries, wire.Entry{Name: keyLogLevel, Value: wire.AppendString(nil, string(c.opts.LogLevel))})
+		entries = append(entries, levelEntry(c.opts.LogLevel))
 	}
 	return entries
 }

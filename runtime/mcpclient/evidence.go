@@ -29,13 +29,17 @@ func (e *wrongEra) Error() string {
 
 func (e *wrongEra) Unwrap() error { return e.cause }
 
-// judgeInitialize tells what the failure of a handshake says about the server.
+// judgeInitialize tells what the failure of a handshake says about the server:
+// one that knows none misses what each request says in its era, or the method.
 func judgeInitialize(r wire.Revision, err error) error {
 	if e := peer.AsError(err); e != nil {
 		switch e.Code {
-		case mcp.CodeUnsupportedProtocolVersion, mcp.CodeMethodNotFound:
+		case mcp.CodeUnsupportedProtocolVersion, mcp.CodeHeaderMismatch, mcp.CodeMethodNotFound, mcp.CodeInvalidParams:
 			return &wrongEra{r, err}
 		}
+	}
+	if e, ok := errors.AsType[*streamable.HTTPError](err); ok && unknownStatus(e) {
+		return &wrongEra{r, err}
 	}
 	return err
 }

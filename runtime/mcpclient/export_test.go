@@ -11,3 +11,6 @@ import (
 func StreamLink(ctx context.Context, in io.ReadCloser, out io.WriteCloser, opts *dispatch.Options) Link {
 	return newStreamLink(ctx, in, out, opts)
 }
+
+// LinkOf returns the link that a client uses.
+func LinkOf(c *Client) Link { return c.now().link }

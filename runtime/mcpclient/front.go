@@ -30,7 +30,7 @@ func (c *Client) Fresh() mcp.ServerPeer {
 // server kit knows what to do with them: there a tool of this server is
 //
 //	upstream := mcp.ServerPeer{Outbound: mcpserver.Forward(client.Forward())}
-//	err := server.AddRawTool(tool, upstream.CallTool)
+//	server.AddRawTool(tool, upstream.CallTool)
 //
 // [Options].Capabilities then declares what its clients can be asked for.
 func (c *Client) Forward() mcp.ServerPeer {
@@ -39,10 +39,29 @@ func (c *Client) Forward() mcp.ServerPeer {
 
 // Call implements [peer.Outbound].
 func (f *front) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
+	if take := callOptions(opts).OnLog; take != nil {
+		return f.client.hear(ctx, take, func(ctx context.Context) error { return f.call(ctx, req, res, opts) })
+	}
+	return f.call(ctx, req, res, opts)
+}
+
+func (f *front) call(ctx context.Context, req peer.Message, res wire.Value, opts []peer.CallOption) error {
 	if f.plain {
 		return f.client.deliver(ctx, req, res, opts)
 	}
 	return f.client.keep(ctx, req, res, opts, f.fresh)
+}
+
+// callOptions returns what opts come to. Without any it takes no memory.
+func callOptions(opts []peer.CallOption) peer.CallOptions {
+	if len(opts) == 0 {
+		return peer.CallOptions{}
+	}
+	o := new(peer.CallOptions)
+	for _, opt := range opts {
+		opt(o)
+	}
+	return *o
 }
 
 // Notify implements [peer.Outbound].
@@ -57,6 +76,9 @@ func (f *front) Notify(ctx context.Context, n peer.Notification, opts ...peer.Ca
 // deliver sends a request, and once more where what went wrong could be mended.
 func (c *Client) deliver(ctx context.Context, req peer.Message, res wire.Value, opts []peer.CallOption) error {
 	l, err := c.send(ctx, req, res, opts)
+	for l != nil && c.outlive(ctx, l, err) {
+		l, err = c.send(ctx, req, res, opts)
+	}
 	if err == nil || l == nil {
 		return err
 	}
@@ -103,7 +125,7 @@ func (c *Client) mend(ctx context.Context, l *live, req peer.Message, err error)
 	if e := peer.AsError(err); e != nil && e.Code == mcp.CodeHeaderMismatch && req.Method() == mcp.MethodCallTool {
 		return true, c.relearnTools(ctx)
 	}
-	return false, nil
+	return c.turned(l, err) && c.turn(ctx, l), nil
 }
 
 // mendRevision goes on in another revision, of those that the server says it

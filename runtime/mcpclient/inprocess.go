@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"sync/atomic"
 
+	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/dispatch"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -38,13 +39,29 @@ type directLink struct {
 }
 
 func (l *directLink) inFlight() connection.InFlight { return l.InFlight() }
+func (l *directLink) relates()                      {}
 
 // Call implements [peer.Outbound].
 func (l *directLink) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
-	if f := l.frame(req.Method()); f != nil && len(f.Meta) > 0 {
+	if f := l.frameOf(req, opts); f != nil && len(f.Meta) > 0 {
 		req = &stamped{req, l.stamp(f)}
 	}
 	return l.Direct.Call(ctx, req, res, opts...)
+}
+
+// frameOf is how a request is to be written. The first option is the
+// connection's own, which says nothing new.
+func (l *directLink) frameOf(req peer.Message, opts []peer.CallOption) *wire.Frame {
+	f := l.frame(req.Method())
+	if len(opts) > 1 {
+		if own := callOptions(opts).Frame; own != nil {
+			f = own
+		}
+	}
+	if m, ok := req.(interface{ RequestMeta() *mcp.RequestMeta }); ok && m.RequestMeta() != nil && m.RequestMeta().LogLevel != "" {
+		return withLevel(f, m.RequestMeta().LogLevel)
+	}
+	return f
 }
 
 func (l *directLink) stamp(f *wire.Frame) *stamp {

@@ -14,8 +14,12 @@ import (
 // It returns true for what is no business of handlers.
 func (l *live) intercept(in *peer.Inbound) bool {
 	c := l.client
-	if in.Method == mcp.MethodCancelled {
+	switch in.Method {
+	case mcp.MethodCancelled:
 		return l.cancelled(in)
+	case mcp.MethodLoggingMessage:
+		l.overhear(in)
+		return false
 	}
 	n, id := announcement(in, l.frame(in.Method))
 	if n == nil {

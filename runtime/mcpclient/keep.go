@@ -13,7 +13,7 @@ import (
 func (c *Client) keep(ctx context.Context, req peer.Message, res wire.Value, opts []peer.CallOption, fresh bool) error {
 	r := c.Revision()
 	key, may := c.cache.keyOf(req, r)
-	if !may || ownHeader(opts) {
+	if !may || len(callOptions(opts).Header) > 0 { // who asks, for example, may be in a header
 		_, err := c.converse(ctx, req, res, opts)
 		return err
 	}
@@ -33,16 +33,6 @@ func (c *Client) keep(ctx context.Context, req peer.Message, res wire.Value, opt
 	}
 	c.keepAnswer(key, req, res, changes, r)
 	return nil
-}
-
-// ownHeader tells whether a call has headers of its own, on which the answer may
-// depend: who asks, for example.
-func ownHeader(opts []peer.CallOption) bool {
-	var o peer.CallOptions
-	for _, opt := range opts {
-		opt(&o)
-	}
-	return len(o.Header) > 0
 }
 
 // keepAnswer keeps an answer for as long as the server allows.

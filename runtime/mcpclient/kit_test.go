@@ -97,9 +97,7 @@ func asks(ctx context.Context, s *mcp.ServerSession) (string, error) {
 
 // consults asks the model and for the roots.
 func consults(ctx context.Context, s *mcp.ServerSession) (string, error) {
-	said, err := s.CreateMessage(ctx, &mcp.CreateMessageRequest{MaxTokens: 9, Messages: []mcp.SamplingMessage{
-		{Role: mcp.RoleUser, Content: []mcp.SamplingMessageContentBlock{mcp.Text("Which colour?")}},
-	}})
+	said, err := s.CreateMessage(ctx, &mcp.CreateMessageRequest{MaxTokens: 9, Messages: []mcp.SamplingMessage{mcp.UserText("Which colour?")}})
 	if err != nil {
 		return "", err
 	}
@@ -107,7 +105,7 @@ func consults(ctx context.Context, s *mcp.ServerSession) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return said.Content[0].(*mcp.TextContent).Text + " in " + roots.Roots[0].URI, nil
+	return mcp.TextOf(said.Content) + " in " + roots.Roots[0].URI, nil
 }
 
 // reports tells of its progress and logs.

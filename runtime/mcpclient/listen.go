@@ -54,7 +54,7 @@ func (c *Client) listen(ctx context.Context, filter mcp.SubscriptionFilter, rela
 	if !c.spawn(func() { c.hold(ctx, s) }) { // ends with ctx, the subscription and the link
 		s.lose(nil)
 		c.subs.remove(s)
-		return nil, &peer.ClosedError{Method: mcp.MethodSubscriptionsListen, Cause: c.Err()}
+		return nil, &peer.ClosedError{Method: mcp.MethodSubscriptionsListen, Cause: c.Err(), Unsent: true}
 	}
 	if err := c.awaitAck(s); err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (c *Client) listen(ctx context.Context, filter mcp.SubscriptionFilter, rela
 
 // awaitAck waits until the server has agreed to a subscription.
 func (c *Client) awaitAck(s *Subscription) error {
-	within := c.opts.ackTimeout()
+	within := c.opts.answerTimeout()
 	if s.relay {
 		within = c.opts.ProbeTimeout // nobody asked for it: connecting waits
 	}
@@ -83,8 +83,9 @@ func (c *Client) awaitAck(s *Subscription) error {
 	return nil
 }
 
-// ackTimeout is how long a server may take to agree to a subscription.
-func (o *Options) ackTimeout() time.Duration {
+// answerTimeout is how long a server may take for an answer, also where nobody
+// can wait without a limit.
+func (o *Options) answerTimeout() time.Duration {
 	if o.Timeout > 0 {
 		return o.Timeout
 	}

@@ -314,3 +314,39 @@ func TestANotificationThatComesLateIsDropped(t *testing.T) {
 	require.Equal(t, []string{"a:2"}, received(t, other, 1))
 	require.Empty(t, heard)
 }
+
+// scripted answers a subscription with lines of its own.
+func scripted(lines string) *script {
+	return &script{answer: func(m message) string {
+		switch m.Method {
+		case mcp.MethodDiscover:
+			return ok(discovered)
+		case mcp.MethodSubscriptionsListen:
+			return lines
+		}
+		return ""
+	}}
+}
+
+func TestAServerMayGiveUpBeforeItAgrees(t *testing.T) {
+	noLeak(t)
+	s := scripted(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":$ID,"reason":"tired"}}`)
+	c := connect(t, s.endpoint(t), nil)
+	_, err := c.Listen(t.Context(), mcp.SubscriptionFilter{})
+	require.ErrorContains(t, err, `given up the subscription: "tired"`)
+}
+
+// Whatever else says that it belongs to a subscription is no event of it.
+func TestOnlyChangesAreEvents(t *testing.T) {
+	noLeak(t)
+	meta := `"_meta":{"io.modelcontextprotocol/subscriptionId":$ID}`
+	s := scripted(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{"resourceSubscriptions":["a:1"]},` + meta + `}}
+{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1,` + meta + `}}
+{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"x","progress":1,` + meta + `}}
+{"jsonrpc":"2.0","method":"com.example/other","params":{` + meta + `}}
+{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"a:1",` + meta + `}}`)
+	c := connect(t, s.endpoint(t), nil)
+	sub, err := c.Listen(t.Context(), mcp.SubscriptionFilter{ResourceSubscriptions: []string{"a:1"}})
+	require.NoError(t, err)
+	require.Equal(t, []string{"a:1"}, received(t, sub, 1))
+}

@@ -3,6 +3,7 @@ package mcpclient
 import (
 	"context"
 	"log/slog"
+	"math"
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
@@ -10,9 +11,9 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// Options are the options of a [Client]. The zero value works, and so does nil.
-// What the client declares that it can do follows from the handlers given, which
-// are called concurrently.
+// Options are the options of a [Client]. The zero value works, and so does nil; a
+// limit or timeout that is negative is none. What the client declares that it can
+// do follows from the handlers given, which are called concurrently.
 type Options struct {
 	// Info says who this client is. Without a name it is that of the running
 	// program.
@@ -87,11 +88,10 @@ type Options struct {
 	Strict bool
 
 	// Timeout is how long a call waits for its answer unless it says
-	// otherwise; progress reports begin the wait anew. Default 60 s, negative
-	// is no limit.
+	// otherwise; progress reports begin the wait anew. Default 60 s.
 	Timeout time.Duration
 	// MaxTimeout is how long a call waits whatever is reported meanwhile.
-	// Default 10 min, negative is no limit.
+	// Default 10 min.
 	MaxTimeout time.Duration
 	// MaxMessage is how many bytes a message of the server may have. Default
 	// 4 MiB, over HTTP 16 MiB.
@@ -99,14 +99,16 @@ type Options struct {
 	// ManualRounds leaves the questions in answers to the caller, who finds
 	// them as an *[mcp.InputRequiredError].
 	ManualRounds bool
-	// RoundCap is how often one call answers questions. Default 10.
-	RoundCap int
+	// MaxRounds is how often one call answers questions. Default 10.
+	MaxRounds int
 	// Cache says how answers are kept.
 	Cache CacheOptions
 
 	// Restarts is how often a server that has ended, or whose connection has,
-	// is started anew. What it had not answered fails all the same; what is
-	// listened to is listened to again. Default none.
+	// is started anew. What it was sent and had not answered fails all the
+	// same. Calls that come later wait, at most as long as for an answer, and
+	// what is listened to is listened to again. Default never, negative is
+	// always.
 	Restarts int
 	// KeepAlive is how often to look for a sign of life, in the revisions that
 	// have one; three times without count as the end. Default never.
@@ -130,7 +132,7 @@ const (
 
 const (
 	defaultProbeTimeout = 10 * time.Second
-	defaultRoundCap     = 10
+	defaultMaxRounds    = 10
 )
 
 // complete returns a copy of o with the defaults filled in.
@@ -142,12 +144,8 @@ func (o *Options) complete() Options {
 	if full.Info.Name == "" {
 		full.Info.Name = programName()
 	}
-	if full.ProbeTimeout <= 0 {
-		full.ProbeTimeout = defaultProbeTimeout
-	}
-	if full.RoundCap <= 0 {
-		full.RoundCap = defaultRoundCap
-	}
+	patience(&full.ProbeTimeout, defaultProbeTimeout)
+	limit(&full.MaxRounds, defaultMaxRounds)
 	if full.LogLevel == "" {
 		full.LogLevel = mcp.LoggingLevelInfo
 	}
@@ -155,4 +153,20 @@ func (o *Options) complete() Options {
 		full.Logger = slog.Default()
 	}
 	return full
+}
+
+// limit completes a limit: zero is its default, and a negative one is none, that
+// is more than there will ever be of anything.
+func limit(n *int, byDefault int) { complete(n, byDefault, math.MaxInt/16) }
+
+// patience does the same for a time.
+func patience(d *time.Duration, byDefault time.Duration) { complete(d, byDefault, math.MaxInt64/16) }
+
+func complete[T int | time.Duration](n *T, byDefault, none T) {
+	switch {
+	case *n == 0:
+		*n = byDefault
+	case *n < 0:
+		*n = none
+	}
 }

@@ -61,3 +61,46 @@ func TestACommandThatDiesIsStartedAnew(t *testing.T) {
 		require.ErrorAs(t, c.Wait(), new(*stdio.ExitError), "once was agreed on")
 	})
 }
+
+// A call that comes after the end of a child, and before anybody knows, was
+// certainly not sent: it waits for the next child.
+func TestACallThatFindsItsCommandDeadWaitsForTheNextOne(t *testing.T) {
+	noLeak(t)
+	eachEra(t, func(t *testing.T, r wire.Revision) {
+		c := connect(t, child(t, "kit"), &mcpclient.Options{Revision: r, Restarts: -1, Logger: silent})
+		for range 3 {
+			_, err := mcpclient.CallTool[string](t.Context(), c, "die", nil)
+			require.ErrorAs(t, err, new(*peer.ClosedError), "it was sent, and is not sent again")
+			require.Equal(t, "touched", says(t, c, "touch"))
+		}
+	})
+}
+
+// The same over pipes that break, where each dial is another server.
+func TestACallThatFindsItsPipeBrokenWaitsForTheNextOne(t *testing.T) {
+	noLeak(t)
+	eachEra(t, func(t *testing.T, r wire.Revision) {
+		s := greeter(r)
+		to := s.overPipe(t)
+		c := connect(t, to, &mcpclient.Options{Revision: r, Restarts: 9, Logger: silent})
+		for range 3 {
+			broken := c.Connection()
+			s.breakPipes()
+			<-mcpclient.LinkOf(c).Done()
+			greet(t, c)
+			require.NotSame(t, broken, c.Connection())
+		}
+	})
+}
+
+func TestACallOfAServerThatEndsForGoodSaysSo(t *testing.T) {
+	noLeak(t)
+	c := connect(t, child(t, "kit"), &mcpclient.Options{Restarts: 1, Logger: silent})
+	for range 2 {
+		_, err := mcpclient.CallTool[string](t.Context(), c, "die", nil)
+		require.ErrorAs(t, err, new(*peer.ClosedError))
+	}
+	_, err := c.ListTools(t.Context(), &mcp.ListToolsRequest{})
+	require.ErrorAs(t, err, new(*peer.ClosedError))
+	require.ErrorAs(t, c.Wait(), new(*stdio.ExitError))
+}

@@ -53,13 +53,14 @@ const leastPause, mostPause = 50 * time.Millisecond, 250 * time.Millisecond
 // result. It tells whether it asked anything.
 func (c *Client) converse(ctx context.Context, req peer.Message, res wire.Value, opts []peer.CallOption) (asked bool, err error) {
 	pause := leastPause
+	may := !c.opts.ManualRounds && opensRounds(req)
 	for again, round := req, 0; ; round++ {
 		err = c.deliver(ctx, again, res, opts)
 		ask := questions(err)
-		if ask == nil || c.opts.ManualRounds || !opensRounds(req) {
+		if ask == nil || !may {
 			return asked, err
 		}
-		if asked = true; round == c.opts.RoundCap {
+		if asked = true; round == c.opts.MaxRounds {
 			return true, &RoundsError{req.Method(), round}
 		}
 		answers, err := c.answer(ctx, ask)
@@ -74,7 +75,7 @@ func (c *Client) converse(ctx context.Context, req peer.Message, res wire.Value,
 		} else {
 			pause = leastPause
 		}
-		again = attempt(req, answers, ask.RequestState)
+		again = mcp.WithInput(req, answers, ask.RequestState)
 		opts = append(opts[:len(opts):len(opts)], peer.WithID(wire.RequestID{})) // an id serves once
 		reset(res)
 	}
@@ -91,34 +92,8 @@ func questions(err error) *mcp.InputRequiredResult {
 // opensRounds tells whether a request is the first of its rounds, and of a type
 // of which the next can be made. A caller who brings answers goes on so.
 func opensRounds(req peer.Message) bool {
-	switch r := req.(type) {
-	case *mcp.CallToolRequest:
-		return r.InputResponses == nil && r.RequestState == nil
-	case *mcp.GetPromptRequest:
-		return r.InputResponses == nil && r.RequestState == nil
-	case *mcp.ReadResourceRequest:
-		return r.InputResponses == nil && r.RequestState == nil
-	}
-	return false
-}
-
-// attempt is the request once more, with answers and the server's state.
-func attempt(req peer.Message, answers mcp.InputResponses, state *string) peer.Message {
-	switch r := req.(type) {
-	case *mcp.CallToolRequest:
-		next := *r
-		next.InputResponses, next.RequestState = answers, state
-		return &next
-	case *mcp.GetPromptRequest:
-		next := *r
-		next.InputResponses, next.RequestState = answers, state
-		return &next
-	case *mcp.ReadResourceRequest:
-		next := *r
-		next.InputResponses, next.RequestState = answers, state
-		return &next
-	}
-	return req
+	answers, state, ok := mcp.InputOf(req)
+	return ok && answers == nil && state == nil
 }
 
 // answer answers all questions of a round at the same time. One that cannot be

@@ -92,7 +92,7 @@ func TestQuestionsOfAllKindsAreAnsweredAtTheSameTime(t *testing.T) {
 			})
 			res, err := callTool(t, c)
 			require.NoError(t, err)
-			require.Equal(t, "thanks", res.Content[0].(*mcp.TextContent).Text)
+			require.Equal(t, "thanks", mcp.TextOf(res.Content))
 
 			first, second := (*attempts)[0], (*attempts)[1]
 			require.Nil(t, first.InputResponses)
@@ -181,13 +181,27 @@ func TestAServerThatAsksForeverIsGivenUp(t *testing.T) {
 	s, attempts := asker(func(*mcp.CallToolRequest, int) (*mcp.CallToolResult, error) {
 		return nil, ask(mcp.InputRequests{"q": form("x")}, nil)
 	})
-	c := connect(t, mcpclient.InProcess(s), &mcpclient.Options{OnElicit: accept("x", "y"), RoundCap: 3})
+	c := connect(t, mcpclient.InProcess(s), &mcpclient.Options{OnElicit: accept("x", "y"), MaxRounds: 3})
 	_, err := callTool(t, c)
 	var rounds *mcpclient.RoundsError
 	require.ErrorAs(t, err, &rounds)
 	require.Equal(t, 3, rounds.Rounds)
 	require.Len(t, *attempts, 4)
 	require.ErrorContains(t, err, "after 3 rounds")
+}
+
+func TestTheBoundOfRoundsMayBeLifted(t *testing.T) {
+	noLeak(t)
+	s, attempts := asker(func(_ *mcp.CallToolRequest, n int) (*mcp.CallToolResult, error) {
+		if n <= 100 {
+			return nil, ask(mcp.InputRequests{"q": form("x")}, nil)
+		}
+		return mcp.TextResult("at last"), nil
+	})
+	c := connect(t, mcpclient.InProcess(s), &mcpclient.Options{OnElicit: accept("x", "y"), MaxRounds: -1})
+	_, err := callTool(t, c)
+	require.NoError(t, err)
+	require.Len(t, *attempts, 101)
 }
 
 func TestAnAttemptThatAnswersNothingWaitsABit(t *testing.T) {
@@ -336,7 +350,7 @@ func TestCallsDoNotMixTheirRounds(t *testing.T) {
 					}
 					// A call's own id serves for its first attempt only.
 					res, err := peer.SendRequest(t.Context(), c, &mcp.CallToolRequest{Name: name}, peer.WithID(wire.IntID(int64(1000+i))))
-					if err != nil || res.Content[0].(*mcp.TextContent).Text != name {
+					if err != nil || mcp.TextOf(res.Content) != name {
 						t.Error(name, err)
 					}
 				})

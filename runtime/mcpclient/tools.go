@@ -18,7 +18,14 @@ import (
 type toolBook struct {
 	mu     sync.Mutex // guards what follows
 	tools  map[string]*knownTool
-	listed bool // all of them, since they last changed
+	listed bool    // all of them, since they last changed
+	lookup *lookup // under way, nil for none
+}
+
+// lookup is a look at the list of tools that several calls wait for.
+type lookup struct {
+	done chan struct{} // closed when it is over
+	left bool          // who asked would wait no longer, and knows nothing
 }
 
 // knownTool is what is known about one tool.
@@ -126,9 +133,52 @@ func (c *Client) toolForCall(ctx context.Context, name string) *knownTool {
 	if known != nil || listed {
 		return known
 	}
-	if err := c.relearnTools(ctx); err != nil {
-		c.opts.Logger.DebugContext(ctx, "tool called without a look at the list", "tool", name, "error", err)
-	}
+	c.lookUpTools(ctx, name)
 	known, _ = c.tools.find(name)
 	return known
+}
+
+// lookUpTools asks for the tools on behalf of all calls that want to know at the
+// same time. Where the one that asks gives up, another one does it.
+func (c *Client) lookUpTools(ctx context.Context, name string) {
+	l, mine := c.tools.look()
+	for !mine {
+		select {
+		case <-l.done:
+		case <-ctx.Done():
+			return
+		}
+		if !l.left {
+			return
+		}
+		l, mine = c.tools.look()
+	}
+	left := true // also where this goroutine goes no further
+	defer func() { c.tools.looked(l, left) }()
+	err := c.relearnTools(ctx)
+	if left = err != nil && ctx.Err() != nil; err != nil {
+		c.opts.Logger.DebugContext(ctx, "tool called without a look at the list", "tool", name, "error", err)
+	}
+}
+
+// look returns the look at the list that is under way, and whether the caller is
+// the one to make it. Once all are listed, it is one that is over.
+func (b *toolBook) look() (l *lookup, mine bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case b.listed:
+		return &lookup{done: over}, false
+	case b.lookup != nil:
+		return b.lookup, false
+	}
+	b.lookup = &lookup{done: make(chan struct{})}
+	return b.lookup, true
+}
+
+func (b *toolBook) looked(l *lookup, left bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.lookup, l.left = nil, left
+	close(l.done)
 }

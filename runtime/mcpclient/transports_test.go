@@ -113,9 +113,9 @@ func TestHeadersAgreeWithTheBody(t *testing.T) {
 		"count":{"type":"integer","x-mcp-header":"Count"},
 		"sure":{"type":"boolean","x-mcp-header":"Sure"},
 		"deep":{"type":"object","properties":{"er":{"type":"string","x-mcp-header":"Deeper"}}}}}`)
-	require.NoError(t, s.AddRawTool(&mcp.Tool{Name: "echo", InputSchema: schema}, func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	s.AddRawTool(&mcp.Tool{Name: "echo", InputSchema: schema}, func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return mcp.TextResult(string(req.Arguments)), nil
-	}))
+	})
 	odd := []string{"Übersicht", " space around ", "=?base64?eA==?=", "tab\t"}
 	for _, name := range odd {
 		s.AddRawPrompt(&mcp.Prompt{Name: name}, func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
@@ -151,7 +151,7 @@ func TestHeadersAgreeWithTheBody(t *testing.T) {
 		res, err := c.CallTool(t.Context(), &mcp.CallToolRequest{Name: "echo", Arguments: json.RawMessage(arguments)})
 		require.NoError(t, err, arguments)
 		if !res.IsError { // null is no text to a schema, which is another matter
-			require.Equal(t, arguments, res.Content[0].(*mcp.TextContent).Text)
+			require.Equal(t, arguments, mcp.TextOf(res.Content))
 		}
 		require.Equal(t, header[1], last.Get("Mcp-Param-"+header[0]), arguments)
 	}
@@ -169,9 +169,9 @@ func TestAToolThatWantsAnotherHeaderNowIsCalledAllTheSame(t *testing.T) {
 	s := newKit(nil)
 	tool := func(header string) {
 		schema := json.RawMessage(`{"type":"object","properties":{"city":{"type":"string","x-mcp-header":"` + header + `"}}}`)
-		require.NoError(t, s.AddRawTool(&mcp.Tool{Name: "weather", InputSchema: schema}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		s.AddRawTool(&mcp.Tool{Name: "weather", InputSchema: schema}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			return mcp.TextResult("sunny"), nil
-		}))
+		})
 	}
 	tool("City")
 	c := connect(t, judgedURL(t, kitHandler(s)), &mcpclient.Options{Logger: silent})

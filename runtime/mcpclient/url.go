@@ -3,10 +3,13 @@ package mcpclient
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/streamable"
+	"github.com/mcpwright/mcp/runtime/wire"
 )
 
 // URL is a server that is reached over HTTP.
@@ -83,6 +86,7 @@ type httpLink struct {
 
 func (l httpLink) inFlight() connection.InFlight { return l.Conn().InFlight() }
 func (httpLink) mirrors() bool                   { return true }
+func (httpLink) relates()                        {}
 
 // Listening implements [listener].
 func (l httpLink) Listening() <-chan struct{} {
@@ -104,3 +108,13 @@ var over = func() chan struct{} {
 type sseLink struct{ *streamable.LegacySSEClient }
 
 func (l sseLink) inFlight() connection.InFlight { return l.Conn().InFlight() }
+
+// Call implements [peer.Outbound]. What comes after the end of the stream has met
+// with a lost session, as far as anybody else can tell.
+func (l sseLink) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
+	err := l.LegacySSEClient.Call(ctx, req, res, opts...)
+	if e, closed := errors.AsType[*peer.ClosedError](err); closed && e.Unsent {
+		return fmt.Errorf("%w: %w", streamable.ErrSessionLost, err)
+	}
+	return err
+}

@@ -8,12 +8,30 @@ import (
 
 // announcement is an event on its way to those who want to hear of it. What is
 // the same for all of them is made once, and so is its text: these notifications
-// read the same in every revision. It never changes.
+// read the same in every revision. Only what is spare changes.
 type announcement struct {
 	event   Event
 	message peer.Notification // without "_meta"
 	members []byte            // of its params, each with a comma in front
 	session rendered          // as every session hears of it
+	spare   []rendered        // for streams to come; guarded by the lock of the audience
+	made    int               // how many of them there were at first
+}
+
+// fewStreams is for how many streams memory is taken at once, at most: a stream
+// that is slow holds on to all of it.
+const fewStreams = 64
+
+// forStream returns the announcement as a stream hears of it.
+func (a *announcement) forStream(meta *mcp.NotificationMeta) *rendered {
+	if len(a.spare) == 0 {
+		a.made = min(2*a.made+1, fewStreams)
+		a.spare = make([]rendered, a.made)
+	}
+	r := &a.spare[0]
+	a.spare = a.spare[1:]
+	*r = rendered{a, meta}
+	return r
 }
 
 func newAnnouncement(e Event) *announcement {

@@ -6,10 +6,12 @@ import (
 
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/mcpserver/internal/rounds"
+	"github.com/mcpwright/mcp/runtime/peer"
 )
 
 // AskOptions say how questions to a client are kept together that travel in the
-// answers to its requests. The zero value works for one process.
+// answers to its requests. The zero value works for one process. A negative limit
+// is none.
 type AskOptions struct {
 	// Keys seal what a client carries from one round to the next: the first
 	// one seals, all of them open. Each has 32 bytes or more. Nil is a random
@@ -21,8 +23,9 @@ type AskOptions struct {
 	Keys [][]byte
 	// Expiry is how long a client may take for one round; 0 is 10 minutes.
 	Expiry time.Duration
-	// MaxRounds is how often one request may be answered with questions; 0 is
-	// 10. Beyond, it is answered with an error.
+	// MaxRounds is how often one request may be answered with questions, and
+	// how often a question that travels on its own is put while the answers
+	// do not fit; 0 is 10. Beyond, the request is answered with an error.
 	MaxRounds int
 	// MaxState bounds what a client carries, in bytes; 0 is 64 KiB. Beyond,
 	// the request is answered with an error.
@@ -31,11 +34,12 @@ type AskOptions struct {
 
 // kernel puts the options into those of a kernel, which have their Info and
 // Logger by then. It is called once for each kernel that is made, before
-// [connection.NewKernel], and fails where the options make no sense.
-func (o *AskOptions) kernel(k *connection.KernelOptions) error {
+// [connection.NewKernel], and fails where the options make no sense. What pick
+// finds handles a request in place of the handler of its method.
+func (o *AskOptions) kernel(k *connection.KernelOptions, pick func(context.Context, peer.Message) (rounds.Handler, error)) error {
 	rules, err := rounds.New(rounds.Options{
 		Keys: o.Keys, Expiry: o.Expiry, MaxRounds: o.MaxRounds, MaxState: o.MaxState,
-		Audience: k.Info.Name, Logger: k.Logger,
+		Audience: k.Info.Name, Logger: k.Logger, Pick: pick,
 	})
 	if err != nil {
 		return err

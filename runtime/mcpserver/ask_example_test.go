@@ -104,9 +104,7 @@ func ExampleForward() {
 
 	gateway := mcpserver.New(mcp.Implementation{Name: "gateway", Version: "1.0.0"}, nil)
 	to := mcp.ServerPeer{Outbound: mcpserver.Forward(upstream)}
-	if err := gateway.AddRawTool(&mcp.Tool{Name: "greet"}, to.CallTool); err != nil {
-		panic(err)
-	}
+	gateway.AddRawTool(&mcp.Tool{Name: "greet"}, to.CallTool)
 
 	for _, revision := range []string{"2025-06-18", "2026-07-28"} {
 		r, _ := mcp.ParseRevision(revision)

@@ -13,7 +13,7 @@ import (
 // progress go to the client, too. A tool of another server is then one line:
 //
 //	upstream := mcp.ServerPeer{Outbound: mcpserver.Forward(client.Forward())}
-//	err := server.AddRawTool(tool, upstream.CallTool)
+//	server.AddRawTool(tool, upstream.CallTool)
 //
 // Upstream must not answer questions by itself, and declares to its server what
 // the clients of this one can be asked for; a question that a client cannot be

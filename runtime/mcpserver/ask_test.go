@@ -156,3 +156,47 @@ func unindented(code string) string {
 	}
 	return strings.Join(lines, "\n")
 }
+
+func TestAnAnswerThatDoesNotFitIsAskedForAgain(t *testing.T) {
+	bad := []string{`{"action":"accept","content":{"a":1}}`, `{"action":"accept","content":{}}`, `{"action":"accept"}`, `{"roots":[]}`}
+	for _, revision := range asking {
+		for n := range len(bad) + 1 {
+			asked := 0
+			u := asker(t, revision, func(ctx context.Context, s *mcp.ServerSession) (string, error) {
+				res, err := s.ElicitForm(ctx, textForm("a", "a"))
+				if err != nil {
+					return "", err
+				}
+				return fmt.Sprint(len(res.Content), res.Content["a"]), nil
+			})
+			good := u.answers
+			u.answers = func(question string) string {
+				if asked++; asked <= n {
+					return bad[asked-1]
+				}
+				return good(question)
+			}
+			got, err := u.use("tool", `{}`)
+			require.NoError(t, err)
+			require.Equal(t, "1yes", got)
+			require.Equal(t, n+1, asked)
+		}
+	}
+}
+
+func TestAnAnswerThatNeverFitsEndsTheRequest(t *testing.T) {
+	for _, revision := range asking {
+		asked := 0
+		u := asker(t, revision, func(ctx context.Context, s *mcp.ServerSession) (string, error) {
+			_, err := s.ElicitForm(ctx, textForm("a", "a"))
+			return "", err
+		})
+		u.answers = func(string) string {
+			asked++
+			return `{"action":"accept","content":{"b":"yes"}}`
+		}
+		_, err := u.use("tool", `{}`)
+		require.Equal(t, &peer.Error{Code: mcp.CodeInternal, Message: "Too many rounds of questions"}, peer.AsError(err), revision)
+		require.Equal(t, 10, asked)
+	}
+}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/lazy"
 	"github.com/mcpwright/mcp/runtime/peer"
 )
 
@@ -83,18 +84,11 @@ func (a *audience) close() {
 
 // join makes a session a member for as long as its connection lives.
 func (a *audience) join(_ context.Context, conn *connection.Connection) {
-	ctx, cancel := context.WithCancel(context.Background())
-	s := &session{audience: a, conn: conn, ctx: ctx}
-	if !a.add(s) {
-		cancel()
-		return
+	s := &session{audience: a, conn: conn}
+	s.ctx.Context = context.Background()
+	if a.add(s) {
+		conn.OnClose(s.leave)
 	}
-	conn.OnClose(func(context.Context) error {
-		a.remove(s)
-		cancel()
-		s.sending.Wait()
-		return nil
-	})
 }
 
 // session is a connection with a handshake as a listener. It has a goroutine only
@@ -102,9 +96,17 @@ func (a *audience) join(_ context.Context, conn *connection.Connection) {
 type session struct {
 	audience *audience
 	conn     *connection.Connection
-	ctx      context.Context // ends with the connection
+	ctx      lazy.Context // ends with the connection
 	mail     mailbox
 	sending  sync.WaitGroup
+}
+
+// leave ends the session as a listener. Nothing is being sent afterwards.
+func (s *session) leave(context.Context) error {
+	s.audience.remove(s)
+	s.ctx.Cancel(nil)
+	s.sending.Wait()
+	return nil
 }
 
 func (s *session) wants(e Event) bool {
@@ -154,7 +156,7 @@ func (s *session) send() {
 			return
 		}
 		for _, r := range waiting {
-			if err := s.conn.Notify(s.ctx, r); err != nil {
+			if err := s.conn.Notify(&s.ctx, r); err != nil {
 				s.audience.opts.Logger.Error("notification dropped", "method", r.Method(), "error", err)
 			}
 		}

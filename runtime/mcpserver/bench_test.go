@@ -1,10 +1,14 @@
 package mcpserver_test
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
+	"net"
 	"testing"
 
 	"github.com/mcpwright/mcp/generated/mcp"
@@ -75,8 +79,60 @@ func BenchmarkList(b *testing.B) {
 	}
 }
 
-// BenchmarkUpdate tells a thousand streams of a change, in process.
+// BenchmarkListOverAPipe is BenchmarkList with a pipe around it.
+func BenchmarkListOverAPipe(b *testing.B) {
+	s := mcpserver.New(info, quiet)
+	for i := range 100 {
+		mcpserver.AddTool(s, &mcp.Tool{Name: fmt.Sprintf("forecast%d", i), Description: "Tells the weather."}, forecast)
+	}
+	for _, revision := range []string{"2025-11-25", modern} {
+		b.Run(revision, func(b *testing.B) {
+			near, far := net.Pipe()
+			served := make(chan error, 1)
+			go func() { served <- s.ServeStreams(b.Context(), far, far) }() // ends with the pipe
+			lines := bufio.NewReaderSize(near, 1<<20)
+			ask := func(line string) {
+				if _, err := io.WriteString(near, line+"\n"); err != nil {
+					b.Fatal(err)
+				}
+				if answer, err := lines.ReadSlice('\n'); err != nil || !bytes.Contains(answer, []byte(`"result"`)) {
+					b.Fatal(err, string(answer))
+				}
+			}
+			if revision != modern {
+				ask(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				ask(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{` + envelopeOf(revision) + `}}`)
+			}
+			near.Close()
+			<-served
+		})
+	}
+}
+
+// envelopeOf is what a request has to say about its sender in a revision.
+func envelopeOf(revision string) string {
+	if revision == modern {
+		return envelope
+	}
+	return ""
+}
+
+// BenchmarkUpdate tells a thousand streams of a change, each of which has to be
+// waited for, so that each has its goroutine woken.
 func BenchmarkUpdate(b *testing.B) {
+	benchmarkUpdate(b, func(c *counter) peer.BackChannel { return c })
+}
+
+// BenchmarkUpdatePosted is BenchmarkUpdate for streams that take a notification at
+// once: what it costs here to tell a thousand of them.
+func BenchmarkUpdatePosted(b *testing.B) {
+	benchmarkUpdate(b, func(c *counter) peer.BackChannel { return poster{c} })
+}
+
+func benchmarkUpdate(b *testing.B, back func(*counter) peer.BackChannel) {
 	const streams = 1000
 	s := stocked(&mcpserver.Options{Logger: quiet.Logger})
 	heard := make(chan struct{}, streams)
@@ -84,7 +140,7 @@ func BenchmarkUpdate(b *testing.B) {
 	done := make(chan struct{}, streams)
 	for i := range streams {
 		in := &peer.Inbound{
-			Method: mcp.MethodSubscriptionsListen, ID: wire.IntID(int64(i + 1)), Back: &counter{heard: heard},
+			Method: mcp.MethodSubscriptionsListen, ID: wire.IntID(int64(i + 1)), Back: back(&counter{heard: heard}),
 			Params: json.RawMessage(`{"notifications":{"resourceSubscriptions":["x:n1"]},` + envelope + `}`),
 		}
 		go func() { // ends with the benchmark
@@ -125,7 +181,16 @@ func (c *counter) Call(context.Context, peer.Message, wire.Value, ...peer.CallOp
 func (c *counter) Progress(context.Context, peer.Progress) error { return nil }
 
 func (c *counter) Notify(_ context.Context, n peer.Notification, _ ...peer.CallOption) (err error) {
-	c.buf, err = wire.AppendNotification(c.buf[:0], &wire.Frame{Revision: mcp.Revision20260728}, n.Method(), n)
+	c.buf, err = wire.AppendNotification(c.buf[:0], newestFrame, n.Method(), n)
 	c.heard <- struct{}{}
 	return err
+}
+
+var newestFrame = &wire.Frame{Revision: mcp.Revision20260728}
+
+// poster is a counter that nobody has to wait for.
+type poster struct{ *counter }
+
+func (p poster) Post(n peer.Notification, opts ...peer.CallOption) (taken bool) {
+	return p.Notify(context.Background(), n, opts...) == nil
 }

@@ -1,13 +1,11 @@
 package mcpserver
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
 
 	"github.com/mcpwright/mcp/generated/mcp"
-	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -61,32 +59,6 @@ func unmarshal(data []byte, v any) error {
 		return err
 	}
 	return json.Unmarshal(data, v)
-}
-
-// complement is the innermost middleware. It adds to what the kernel knows of a
-// message or answers what the kit knows of it.
-func (s *Server) complement(next peer.Handler) peer.Handler {
-	return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
-		switch in.Method {
-		case mcp.MethodSubscriptionsListen:
-			ctx = context.WithValue(ctx, listenKey{}, in.ID)
-		case mcp.MethodInitialize, mcp.MethodDiscover:
-			reply, err := next.Handle(ctx, in)
-			if err == nil {
-				s.announce(reply.Result)
-			}
-			return reply, err
-		case mcp.MethodListTools, mcp.MethodListPrompts, mcp.MethodListResources, mcp.MethodListResourceTemplates:
-			reply, err := next.Handle(ctx, in)
-			if err == nil && len(s.opts.Middleware) == 0 { // which might put something in that is not clean
-				checked := *reply.Frame
-				checked.Checked = true
-				reply.Frame = &checked
-			}
-			return reply, err
-		}
-		return next.Handle(ctx, in)
-	})
 }
 
 // announce adds the extensions to the answer of a handshake, and the cache hint

@@ -77,7 +77,8 @@ func (s *Server) completeArgument(ctx context.Context, req *mcp.CompleteRequest)
 	f := c.completers[completed{item, req.Argument.Name}]
 	switch {
 	case f == nil && c.complete != nil:
-		return c.complete(ctx, req)
+		res, err := c.complete(ctx, req)
+		return atMost(res), err
 	case f == nil && !known:
 		return nil, invalid("There is no argument %q of %s %q", clip(req.Argument.Name), item.Kind, item.Name)
 	case f == nil:
@@ -88,10 +89,17 @@ func (s *Server) completeArgument(ctx context.Context, req *mcp.CompleteRequest)
 		return nil, err
 	}
 	total := int64(len(values))
-	shown := values[:min(len(values), maxValues)]
-	return &mcp.CompleteResult{
-		Completion: mcp.Completion{Values: shown, Total: &total, HasMore: len(shown) < len(values)},
-	}, nil
+	return atMost(&mcp.CompleteResult{Completion: mcp.Completion{Values: values, Total: &total}}), nil
+}
+
+// atMost is a result with no more values than the protocol lets it have.
+func atMost(res *mcp.CompleteResult) *mcp.CompleteResult {
+	if res == nil || len(res.Completion.Values) <= maxValues {
+		return res
+	}
+	cut := *res
+	cut.Completion.Values, cut.Completion.HasMore = res.Completion.Values[:maxValues], true
+	return &cut
 }
 
 // completable finds what a request is about, and whether it has such an argument.

@@ -98,6 +98,9 @@ func cannotAsk(err error) string {
 	if e, ok := errors.AsType[*connection.CapabilityError](err); ok {
 		return fmt.Sprintf("The tool needs a client that supports %s.", e.Capability)
 	}
+	if e, ok := errors.AsType[*connection.UnsupportedError](err); ok {
+		return fmt.Sprintf("The tool needs a client that can be sent %q, which revision %s of the protocol does not have.", e.Method, e.Revision)
+	}
 	if e, ok := errors.AsType[*peer.NoBackChannelError](err); ok {
 		return fmt.Sprintf("The tool needs a connection on which it can send %q to the client.", e.Method)
 	}

@@ -22,7 +22,7 @@ func Render(e Event, meta *mcp.NotificationMeta) peer.Notification {
 	if meta == nil {
 		return &a.session
 	}
-	return &rendered{a, meta}
+	return a.forStream(meta)
 }
 
 // Join makes a connection hear of events.

@@ -36,7 +36,7 @@ func (s *Server) Handler(opts *streamable.Options) *streamable.Handler {
 // checkHeaders compares the arguments of a call with the headers that repeat them
 // over HTTP, in the revisions that have such headers.
 func (t *tool) checkHeaders(ctx context.Context, req *mcp.CallToolRequest) error {
-	if len(t.headers) == 0 || handshake(ctx) {
+	if len(t.headers) == 0 || handshake(revisionOf(ctx)) {
 		return nil
 	}
 	header := mcp.SessionFrom(ctx).Transport().Header()

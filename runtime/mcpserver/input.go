@@ -64,10 +64,11 @@ func (s *Server) inputSchema(t reflect.Type) (json.RawMessage, error) {
 
 // compileObject compiles a schema whose root must say that it is for objects.
 func compileObject(schema json.RawMessage) (*judge.Schema, error) {
-	if !forObjects(schema) {
+	compiled, err := judge.Compile(schema)
+	if err == nil && !forObjects(schema) {
 		return nil, errors.New(`want "type": "object" at the root`)
 	}
-	return judge.Compile(schema)
+	return compiled, err
 }
 
 // forObjects tells whether the root of a schema says that it is for objects.
@@ -76,22 +77,38 @@ func forObjects(schema json.RawMessage) bool {
 	return unmarshal(schema, &root) == nil && root.Type == "object"
 }
 
+// maxExplained is how long arguments may be of which a model is told all that is
+// wrong. To find all, and not only the first, can be a thousand times the work.
+const maxExplained = 64 << 10
+
 // read reads the arguments of a call. The error is for the model.
 func (i *input[In]) read(raw json.RawMessage) (in In, err error) {
 	raw = argumentsOf(raw)
-	if !i.plan.Judges() {
-		if err := i.schema.Validate(raw); err != nil {
-			return in, badArguments(err)
-		}
+	if len(raw) <= maxExplained {
+		err = i.readExplained(raw, &in)
+	} else if err = i.plan.Read(raw, &in); err == nil && !i.plan.Judges() {
+		err = i.schema.Validate(raw)
 	}
-	if err := i.plan.Read(raw, &in); err != nil {
-		// The schema's own judgement has all that is wrong, not only the first.
-		if judged := i.schema.Validate(raw); judged != nil {
-			err = judged
-		}
+	if err != nil {
 		return in, badArguments(err)
 	}
 	return in, nil
+}
+
+// readExplained leaves it to the schema to tell what is wrong.
+func (i *input[In]) readExplained(raw json.RawMessage, in *In) error {
+	if !i.plan.Judges() {
+		if err := i.schema.Validate(raw); err != nil {
+			return err
+		}
+	}
+	err := i.plan.Read(raw, in)
+	if err != nil {
+		if judged := i.schema.Validate(raw); judged != nil {
+			return judged
+		}
+	}
+	return err
 }
 
 // badArguments tells a model what is wrong with the arguments of a call.
@@ -111,7 +128,7 @@ func problemsOf(err error) []judge.Problem {
 		return e.Problems
 	}
 	if e, ok := errors.AsType[*wire.DecodeError](err); ok {
-		return []judge.Problem{{Pointer: e.Pointer, Message: e.Err.Error()}}
+		return []judge.Problem{{Pointer: clip(e.Pointer), Message: clip(e.Err.Error())}}
 	}
-	return []judge.Problem{{Message: err.Error()}}
+	return []judge.Problem{{Message: clip(err.Error())}}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -88,4 +89,27 @@ func TestANilPointerOrMapIsNoResult(t *testing.T) {
 	}
 	c := connect(t, tool(nil, &mcp.Tool{}, returns(&place{Tags: []string{}}, nil)), "2025-11-25")
 	require.JSONEq(t, `{"lat":0,"tags":[]}`, text(t, c.call("tools/call", `{"name":"t"}`)))
+}
+
+func TestLongArgumentsAreRefusedForTheFirstThatIsWrong(t *testing.T) {
+	type in struct {
+		List []string `json:"list"`
+	}
+	wrong := func(n int) string { return `{"list":[` + strings.Repeat("1,", n) + `1]}` }
+	for _, def := range []mcp.Tool{
+		{}, {InputSchema: json.RawMessage(`{"type":"object","properties":{"list":{"type":"array","items":{"type":"string","pattern":"^x*$"}}}}`)},
+	} {
+		c := takes[in](t, def)
+		shown, refused := c.given(wrong(2))
+		require.True(t, refused)
+		require.Contains(t, shown, "/list/2")
+		shown, refused = c.given(wrong(100_000))
+		require.True(t, refused)
+		require.Contains(t, shown, "/list/0")
+		require.NotContains(t, shown, "/list/1")
+		shown, refused = c.given(`{"list":["` + strings.Repeat("x", 100_000) + `"]}`)
+		require.False(t, refused, shown)
+		_, refused = c.given(`{"list":["` + strings.Repeat("x", 100_000) + `y"]}`)
+		require.Equal(t, def.InputSchema != nil, refused, "the schema is heeded")
+	}
 }

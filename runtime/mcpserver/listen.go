@@ -7,13 +7,11 @@ import (
 	"sync/atomic"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/dispatch"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/streamable"
 )
-
-// listenKey is where the context of a stream has the id of its request.
-type listenKey struct{}
 
 // stream is a subscription as a listener: a request whose handler sends what it
 // hears until one side ends it.
@@ -30,7 +28,7 @@ type stream struct {
 
 // listen serves a stream.
 func (s *Server) listen(ctx context.Context, req *mcp.SubscriptionsListenRequest) (*mcp.SubscriptionsListenResult, error) {
-	id, _ := ctx.Value(listenKey{}).(mcp.RequestID)
+	id := connection.RequestID(ctx)
 	st, err := s.newStream(ctx, id, &req.Notifications)
 	if err != nil {
 		return nil, err
@@ -176,7 +174,7 @@ func (st *stream) watches(uri string) bool {
 }
 
 func (st *stream) hear(a *announcement) {
-	r := &rendered{a, &st.meta}
+	r := a.forStream(&st.meta)
 	if st.mail.idle() && peer.Post(st.session.SessionCore, r) {
 		return
 	}

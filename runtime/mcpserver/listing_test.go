@@ -56,6 +56,18 @@ func TestListsAreInTheOrderOfNamesAndPaged(t *testing.T) {
 	})
 }
 
+func TestALimitMayBeLifted(t *testing.T) {
+	s := stocked(&mcpserver.Options{PageSize: -1, MaxListeners: -1, MaxSubscriptions: -1})
+	for i := range 2000 {
+		mcpserver.AddTool(s, &mcp.Tool{Name: fmt.Sprint("more", i)}, func(context.Context, *mcp.ServerSession, struct{}) (string, error) { return "", nil })
+	}
+	c := connect(t, s, modern)
+	require.Len(t, c.call("tools/list", `{}`)["tools"], 2007)
+	for range 2 {
+		c.listen(`{"resourceSubscriptions":["x:n1","x:n2"]}`)
+	}
+}
+
 func TestACursorMeansTheSameAtEveryReplica(t *testing.T) {
 	first := connect(t, stocked(&mcpserver.Options{PageSize: 3}), modern)
 	other := stocked(&mcpserver.Options{PageSize: 3})

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"math"
 	"reflect"
 	"time"
 
@@ -14,7 +15,8 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// Options are the options of a server. The zero value, and nil, work.
+// Options are the options of a server. The zero value, and nil, work. A negative
+// limit is none.
 type Options struct {
 	// Instructions tell a model how to use this server; empty is none.
 	Instructions string
@@ -150,10 +152,16 @@ func (o *Options) complete() {
 	}
 }
 
-// or is n, or the default where n is not set.
+// unlimited is more than there will ever be of anything.
+const unlimited = math.MaxInt / 16
+
+// or completes a limit: zero is its default, and a negative one is none.
 func or(n, byDefault int) int {
-	if n > 0 {
-		return n
+	switch {
+	case n == 0:
+		return byDefault
+	case n < 0:
+		return unlimited
 	}
-	return byDefault
+	return n
 }

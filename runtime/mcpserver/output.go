@@ -24,6 +24,8 @@ func newOutput[Out any](s *Server, schema json.RawMessage) (func(Out) (*mcp.Call
 			res := any(out).(*mcp.CallToolResult)
 			return res, check(res)
 		}, schema, err
+	case t == reflect.TypeFor[mcp.CallToolResult]():
+		return nil, nil, fmt.Errorf("want a result of type *%s, a pointer", t)
 	case schema == nil && t == reflect.TypeFor[struct{}]():
 		return func(Out) (*mcp.CallToolResult, error) { return &mcp.CallToolResult{}, nil }, nil, nil
 	case schema == nil && t.Kind() == reflect.String:
@@ -58,6 +60,10 @@ func (s *Server) outputSchema(t reflect.Type) (json.RawMessage, func(*mcp.CallTo
 	schema, err := typed.Infer(t, opts)
 	if err != nil {
 		return nil, nil, fmt.Errorf("a schema of %s: %w", t, err)
+	}
+	if !isObject(schema) { // which anything fits
+		check, err := resultCheck(nil)
+		return nil, check, err
 	}
 	if !mayBeNil && typed.Conforms(t, opts) {
 		return schema, func(*mcp.CallToolResult) error { return nil }, nil

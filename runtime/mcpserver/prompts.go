@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/mcpserver/internal/typed"
+	"github.com/mcpwright/mcp/runtime/wire"
 )
 
 // GetPrompt fills in a prompt.
@@ -16,6 +17,7 @@ type GetPrompt func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResul
 // prompt is a prompt as it is registered. It never changes.
 type prompt struct {
 	mcp.Prompt
+	texts
 	get GetPrompt
 }
 
@@ -27,9 +29,7 @@ type prompt struct {
 // AddPrompt panics where the name is missing or the type is another.
 func AddPrompt[Args any](s *Server, p *mcp.Prompt, h func(context.Context, *mcp.ServerSession, Args) (*mcp.GetPromptResult, error)) {
 	fields, err := typed.Strings(reflect.TypeFor[Args]())
-	if err != nil {
-		panic(registration(KindPrompt, p.Name, err))
-	}
+	registration(KindPrompt, p.Name, err)
 	def := *p
 	if def.Arguments == nil {
 		for _, f := range fields {
@@ -54,9 +54,7 @@ func AddPrompt[Args any](s *Server, p *mcp.Prompt, h func(context.Context, *mcp.
 // that are required are there. It panics where the name is missing.
 func (s *Server) AddRawPrompt(p *mcp.Prompt, get GetPrompt) {
 	def, err := newPrompt(p, get)
-	if err != nil {
-		panic(registration(KindPrompt, p.Name, err))
-	}
+	registration(KindPrompt, p.Name, err)
 	s.change(Event{Method: mcp.MethodPromptListChanged}, func(c *catalog) bool {
 		c.prompts = c.prompts.with(p.Name, def)
 		return true
@@ -68,7 +66,7 @@ func newPrompt(p *mcp.Prompt, get GetPrompt) (*prompt, error) {
 		return nil, errors.New("want a name")
 	}
 	if get == nil {
-		return nil, errors.New("want a handler")
+		return nil, errNoHandler
 	}
 	seen := map[string]bool{}
 	for _, a := range p.Arguments {
@@ -77,8 +75,13 @@ func newPrompt(p *mcp.Prompt, get GetPrompt) (*prompt, error) {
 		}
 		seen[a.Name] = true
 	}
-	def, err := clean(p)
-	return &prompt{def, get}, err
+	def := &prompt{get: get}
+	var err error
+	if def.Prompt, err = clean(p); err != nil {
+		return nil, err
+	}
+	def.texts = newTexts(def.shown)
+	return def, nil
 }
 
 // RemovePrompts takes prompts away. Names that no prompt has are ignored.
@@ -113,19 +116,25 @@ func (s *Server) getPrompt(ctx context.Context, req *mcp.GetPromptRequest) (*mcp
 	return s.fitPrompt(ctx, res)
 }
 
-func (s *Server) listPrompts(ctx context.Context, req *mcp.ListPromptsRequest) (*mcp.ListPromptsResult, error) {
+func (s *Server) listPrompts(ctx context.Context, req *mcp.ListPromptsRequest) (wire.Value, error) {
 	c := s.catalog.Load()
 	if c.capabilities.Prompts == nil {
 		return nil, notOffered(mcp.MethodListPrompts)
 	}
-	res := &mcp.ListPromptsResult{Prompts: make([]mcp.Prompt, 0, s.room(len(c.prompts)))}
-	var err error
-	res.NextCursor, err = page(ctx, s, KindPrompt, c.prompts, req.Cursor, func(p *prompt) {
-		res.Prompts = append(res.Prompts, p.Prompt)
-	})
+	prompts, next, err := page(ctx, s, KindPrompt, c.prompts, req.Cursor)
 	if err != nil {
 		return nil, err
 	}
+	res := &mcp.ListPromptsResult{NextCursor: next}
 	s.hint(mcp.MethodListPrompts, &res.TTLMs, &res.CacheScope)
+	if s.onWire(ctx) {
+		return newListing(res, `"prompts":[]`, prompts), nil
+	}
+	res.Prompts = make([]mcp.Prompt, len(prompts))
+	for i, x := range prompts {
+		res.Prompts[i] = x.item.Prompt
+	}
 	return res, nil
 }
+
+func (p *prompt) shown(wire.Revision) wire.Value { return &p.Prompt }

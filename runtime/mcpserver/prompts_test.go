@@ -108,6 +108,15 @@ func TestArgumentsAreCompleted(t *testing.T) {
 	})
 	require.Contains(t, string(ask(c, prompt, "nothing", "").Result), "any nothing")
 	require.Contains(t, string(ask(c, prompt, "language", "r").Result), "rust")
+	s.Complete(func(context.Context, *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
+		return &mcp.CompleteResult{Completion: mcp.Completion{Values: make([]string, 101)}}, nil
+	})
+	inEveryRevision(t, func(t *testing.T, revision string) {
+		var res struct{ Completion mcp.Completion }
+		require.NoError(t, json.Unmarshal(ask(connect(t, s, revision), prompt, "nothing", "").Result, &res))
+		require.Len(t, res.Completion.Values, 100)
+		require.True(t, res.Completion.HasMore)
+	})
 }
 
 func TestACompleterThatFailsTellsNothing(t *testing.T) {

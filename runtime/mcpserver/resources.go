@@ -7,6 +7,7 @@ import (
 	"net/url"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/wire"
 )
 
 // ReadResource reads a resource. What it returns without a URI gets that of the
@@ -16,6 +17,7 @@ type ReadResource func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadReso
 // resource is a resource as it is registered. It never changes.
 type resource struct {
 	mcp.Resource
+	texts
 	read ReadResource
 }
 
@@ -23,9 +25,7 @@ type resource struct {
 // or the name is missing.
 func (s *Server) AddResource(r *mcp.Resource, read ReadResource) {
 	def, err := newResource(r, read)
-	if err != nil {
-		panic(registration(KindResource, r.URI, err))
-	}
+	registration(KindResource, r.URI, err)
 	s.change(Event{Method: mcp.MethodResourceListChanged}, func(c *catalog) bool {
 		c.resources = c.resources.with(r.URI, def)
 		return true
@@ -42,11 +42,14 @@ func newResource(r *mcp.Resource, read ReadResource) (*resource, error) {
 	case r.Name == "":
 		return nil, errors.New("want a name")
 	case read == nil:
-		return nil, errors.New("want a handler")
+		return nil, errNoHandler
 	}
 	def := &resource{read: read}
-	def.Resource, err = clean(r)
-	return def, err
+	if def.Resource, err = clean(r); err != nil {
+		return nil, err
+	}
+	def.texts = newTexts(def.shown)
+	return def, nil
 }
 
 // RemoveResources takes resources away. URIs that no resource has are ignored.
@@ -129,19 +132,25 @@ func withURI(contents []mcp.ResourceContents, uri string) []mcp.ResourceContents
 	return named
 }
 
-func (s *Server) listResources(ctx context.Context, req *mcp.ListResourcesRequest) (*mcp.ListResourcesResult, error) {
+func (s *Server) listResources(ctx context.Context, req *mcp.ListResourcesRequest) (wire.Value, error) {
 	c := s.catalog.Load()
 	if c.capabilities.Resources == nil {
 		return nil, notOffered(mcp.MethodListResources)
 	}
-	res := &mcp.ListResourcesResult{Resources: make([]mcp.Resource, 0, s.room(len(c.resources)))}
-	var err error
-	res.NextCursor, err = page(ctx, s, KindResource, c.resources, req.Cursor, func(r *resource) {
-		res.Resources = append(res.Resources, r.Resource)
-	})
+	resources, next, err := page(ctx, s, KindResource, c.resources, req.Cursor)
 	if err != nil {
 		return nil, err
 	}
+	res := &mcp.ListResourcesResult{NextCursor: next}
 	s.hint(mcp.MethodListResources, &res.TTLMs, &res.CacheScope)
+	if s.onWire(ctx) {
+		return newListing(res, `"resources":[]`, resources), nil
+	}
+	res.Resources = make([]mcp.Resource, len(resources))
+	for i, x := range resources {
+		res.Resources[i] = x.item.Resource
+	}
 	return res, nil
 }
+
+func (r *resource) shown(wire.Revision) wire.Value { return &r.Resource }

@@ -46,12 +46,12 @@ func New(info mcp.Implementation, opts *Options) *Server {
 
 // route registers the methods of the kit.
 func (s *Server) route() {
-	mcp.HandleListTools(&s.mux, s.listTools)
-	mcp.HandleCallTool(&s.mux, s.callTool)
-	mcp.HandleListResources(&s.mux, s.listResources)
-	mcp.HandleListResourceTemplates(&s.mux, s.listTemplates)
+	peer.HandleValue(&s.mux, s.listTools)
+	peer.HandleValue(&s.mux, s.callTool)
+	peer.HandleValue(&s.mux, s.listResources)
+	peer.HandleValue(&s.mux, s.listTemplates)
 	mcp.HandleReadResource(&s.mux, s.readResource)
-	mcp.HandleListPrompts(&s.mux, s.listPrompts)
+	peer.HandleValue(&s.mux, s.listPrompts)
 	mcp.HandleGetPrompt(&s.mux, s.getPrompt)
 	mcp.HandleComplete(&s.mux, s.completeArgument)
 	mcp.HandleSubscribe(&s.mux, s.subscribe)
@@ -109,7 +109,8 @@ func (s *Server) Kernel() *connection.Kernel {
 func (s *Server) newKernel() *connection.Kernel {
 	opts := connection.KernelOptions{
 		Mux:              &s.mux,
-		Middleware:       append(s.opts.Middleware[:len(s.opts.Middleware):len(s.opts.Middleware)], s.complement),
+		Middleware:       s.opts.Middleware,
+		Announce:         s.announce,
 		Info:             s.info,
 		HideInfo:         s.opts.HideInfo,
 		Capabilities:     s.opts.Capabilities,
@@ -120,7 +121,7 @@ func (s *Server) newKernel() *connection.Kernel {
 		MaxSubscriptions: s.opts.MaxSubscriptions,
 		Logger:           s.opts.Logger,
 	}
-	if err := s.opts.Asking.kernel(&opts); err != nil {
+	if err := s.opts.Asking.kernel(&opts, s.pick); err != nil {
 		panic(fmt.Sprintf("mcpserver: %v", err))
 	}
 	return connection.NewKernel(&opts)

@@ -36,6 +36,20 @@ func (s shelf[T]) after(key string) shelf[T] {
 	return s[i:]
 }
 
+// first returns the first items, n at most, whose keys are wanted.
+func (s shelf[T]) first(n int, want func(key string) bool) shelf[T] {
+	found := make(shelf[T], 0, min(n, len(s)))
+	for _, x := range s {
+		if len(found) == n {
+			break
+		}
+		if want(x.key) {
+			found = append(found, x)
+		}
+	}
+	return found
+}
+
 // with returns a shelf that has an item, in place of another of the same key.
 func (s shelf[T]) with(key string, item *T) shelf[T] {
 	i, has := s.search(key)

@@ -13,6 +13,7 @@ import (
 	"github.com/yosida95/uritemplate/v3"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/wire"
 )
 
 // Variables are what the variables of a template stand for in a URI, with escapes
@@ -62,6 +63,7 @@ type ReadTemplate func(context.Context, *mcp.ReadResourceRequest, Variables) (*m
 // template is a template as it is registered. It never changes.
 type template struct {
 	mcp.ResourceTemplate
+	texts
 	read    ReadTemplate
 	pattern *regexp.Regexp // a group for each expression
 	exprs   []expression
@@ -79,9 +81,7 @@ type template struct {
 // missing.
 func (s *Server) AddResourceTemplate(t *mcp.ResourceTemplate, read ReadTemplate) {
 	def, err := newTemplate(t, read)
-	if err != nil {
-		panic(registration(KindTemplate, t.URITemplate, err))
-	}
+	registration(KindTemplate, t.URITemplate, err)
 	s.change(Event{Method: mcp.MethodResourceListChanged}, func(c *catalog) bool {
 		c.templates = c.templates.with(t.URITemplate, def)
 		c.ranked = ranked(c.templates)
@@ -106,12 +106,13 @@ func newTemplate(t *mcp.ResourceTemplate, read ReadTemplate) (*template, error) 
 	case t.Name == "":
 		return nil, errors.New("want a name")
 	case read == nil:
-		return nil, errors.New("want a handler")
+		return nil, errNoHandler
 	}
 	def := &template{read: read, pattern: parsed.Regexp()}
 	if def.ResourceTemplate, err = clean(t); err != nil {
 		return nil, err
 	}
+	def.texts = newTexts(def.shown)
 	def.exprs, def.literal = expressions(t.URITemplate)
 	if def.pattern.NumSubexp() != len(def.exprs) {
 		return nil, fmt.Errorf("%d expressions are understood as %d", len(def.exprs), def.pattern.NumSubexp())
@@ -151,19 +152,25 @@ func (t *template) match(uri string) (Variables, bool) {
 	return vars, true
 }
 
-func (s *Server) listTemplates(ctx context.Context, req *mcp.ListResourceTemplatesRequest) (*mcp.ListResourceTemplatesResult, error) {
+func (s *Server) listTemplates(ctx context.Context, req *mcp.ListResourceTemplatesRequest) (wire.Value, error) {
 	c := s.catalog.Load()
 	if c.capabilities.Resources == nil {
 		return nil, notOffered(mcp.MethodListResourceTemplates)
 	}
-	res := &mcp.ListResourceTemplatesResult{ResourceTemplates: make([]mcp.ResourceTemplate, 0, s.room(len(c.templates)))}
-	var err error
-	res.NextCursor, err = page(ctx, s, KindTemplate, c.templates, req.Cursor, func(t *template) {
-		res.ResourceTemplates = append(res.ResourceTemplates, t.ResourceTemplate)
-	})
+	templates, next, err := page(ctx, s, KindTemplate, c.templates, req.Cursor)
 	if err != nil {
 		return nil, err
 	}
+	res := &mcp.ListResourceTemplatesResult{NextCursor: next}
 	s.hint(mcp.MethodListResourceTemplates, &res.TTLMs, &res.CacheScope)
+	if s.onWire(ctx) {
+		return newListing(res, `"resourceTemplates":[]`, templates), nil
+	}
+	res.ResourceTemplates = make([]mcp.ResourceTemplate, len(templates))
+	for i, x := range templates {
+		res.ResourceTemplates[i] = x.item.ResourceTemplate
+	}
 	return res, nil
 }
+
+func (t *template) shown(wire.Revision) wire.Value { return &t.ResourceTemplate }

@@ -8,15 +8,17 @@ import (
 	"regexp"
 
 	"github.com/mcpwright/mcp/generated/mcp"
-	"github.com/mcpwright/mcp/runtime/internal/judge"
 	"github.com/mcpwright/mcp/runtime/internal/paramheader"
+	"github.com/mcpwright/mcp/runtime/mcpserver/internal/rounds"
+	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
 // tool is a tool as it is registered. It never changes.
 type tool struct {
 	mcp.Tool
-	call        func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error)
+	texts
+	call        rounds.Handler // of its requests; the one function between a round and the tool's own
 	headers     []paramheader.Param
 	olderOutput bool // revisions with a handshake may see the output schema
 }
@@ -30,7 +32,8 @@ type tool struct {
 //   - struct{} is nothing at all;
 //   - anything else is written as JSON, as structured content and as text. It has
 //     the tool's OutputSchema or, without one, a schema made of Out. An interface
-//     has none.
+//     has none, nor has a type with JSON of its own making. A nil slice is null; a
+//     nil pointer or map is no result, and an error.
 //
 // A type's schema is made of its fields. The tag json names a field, and makes it
 // optional with omitempty or omitzero; the tag jsonschema describes it. The tags
@@ -41,70 +44,69 @@ type tool struct {
 //
 // AddTool panics where the name, a schema or a type cannot be used.
 func AddTool[In, Out any](s *Server, t *mcp.Tool, h func(context.Context, *mcp.ServerSession, In) (Out, error)) {
-	def := *t
-	in, schema, err := newInput[In](s, t.InputSchema)
-	if err != nil {
-		panic(registration(KindTool, t.Name, err))
-	}
-	def.InputSchema = schema
-	out, schema, err := newOutput[Out](s, t.OutputSchema)
-	if err != nil {
-		panic(registration(KindTool, t.Name, err))
-	}
-	def.OutputSchema = schema
-	err = s.addTool(&tool{Tool: def, call: func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		arguments, err := in.read(req.Arguments)
-		if err != nil {
-			return nil, err
-		}
-		value, err := h(ctx, mcp.SessionFrom(ctx), arguments)
-		if err != nil {
-			return nil, err
-		}
-		return out(value)
-	}})
-	if err != nil {
-		panic(registration(KindTool, t.Name, err))
-	}
+	registration(KindTool, t.Name, addTool(s, *t, h))
 }
 
+func addTool[In, Out any](s *Server, def mcp.Tool, h func(context.Context, *mcp.ServerSession, In) (Out, error)) error {
+	in, schema, err := newInput[In](s, def.InputSchema)
+	if err != nil {
+		return err
+	}
+	def.InputSchema = schema
+	out, schema, err := newOutput[Out](s, def.OutputSchema)
+	if err != nil {
+		return err
+	}
+	def.OutputSchema = schema
+	return s.add(&tool{Tool: def, call: func(ctx context.Context, m peer.Message) (wire.Value, error) {
+		req := m.(*mcp.CallToolRequest)
+		var res *mcp.CallToolResult
+		arguments, err := in.read(req.Arguments)
+		if err == nil {
+			var value Out
+			if value, err = h(ctx, mcp.SessionFrom(ctx), arguments); err == nil {
+				res, err = out(value)
+			}
+		}
+		return s.outcome(ctx, req.Name, res, err)
+	}}, h != nil)
+}
+
+// CallTool is the function of a tool that reads its arguments itself.
+type CallTool func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error)
+
 // AddRawTool registers a tool whose schemas are given and whose handler reads the
-// arguments itself, for tools that come from elsewhere, such as another server.
-// Schemas are kept byte for byte, apart from white space. The handler's arguments
-// have been judged by the InputSchema, and its result is by the OutputSchema.
-func (s *Server) AddRawTool(t *mcp.Tool, h func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error)) error {
-	def := *t
+// arguments itself, for tools that come from elsewhere, such as another server:
+// see [Try]. Schemas are kept byte for byte, apart from white space. The handler's
+// arguments have been judged by the InputSchema, and its result is by the
+// OutputSchema. AddRawTool panics where the name or a schema cannot be used.
+func (s *Server) AddRawTool(t *mcp.Tool, call CallTool) {
+	registration(KindTool, t.Name, s.addRawTool(*t, call))
+}
+
+func (s *Server) addRawTool(def mcp.Tool, call CallTool) error {
 	if def.InputSchema == nil {
 		def.InputSchema = json.RawMessage(`{"type":"object"}`)
 	}
 	schema, err := compileObject(def.InputSchema)
 	if err != nil {
-		return registration(KindTool, t.Name, fmt.Errorf("input schema: %w", err))
+		return fmt.Errorf("input schema: %w", err)
 	}
-	check, err := resultCheck(t.OutputSchema)
+	check, err := resultCheck(def.OutputSchema)
 	if err != nil {
-		return registration(KindTool, t.Name, err)
+		return err
 	}
-	err = s.addTool(&tool{Tool: def, call: func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return callRaw(ctx, req, schema, check, h)
-	}})
-	if err != nil {
-		return registration(KindTool, t.Name, err)
-	}
-	return nil
-}
-
-func callRaw(ctx context.Context, req *mcp.CallToolRequest, schema *judge.Schema, check func(*mcp.CallToolResult) error,
-	h func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error),
-) (*mcp.CallToolResult, error) {
-	if err := schema.Validate(argumentsOf(req.Arguments)); err != nil {
-		return nil, badArguments(err)
-	}
-	res, err := h(ctx, req)
-	if err != nil {
-		return nil, err
-	}
-	return res, check(res)
+	return s.add(&tool{Tool: def, call: func(ctx context.Context, m peer.Message) (wire.Value, error) {
+		req := m.(*mcp.CallToolRequest)
+		if err := schema.Validate(argumentsOf(req.Arguments)); err != nil {
+			return s.outcome(ctx, req.Name, nil, badArguments(err))
+		}
+		res, err := call(ctx, req)
+		if err == nil {
+			err = check(res)
+		}
+		return s.outcome(ctx, req.Name, res, err)
+	}}, call != nil)
 }
 
 // RemoveTools takes tools away. Names that no tool has are ignored.
@@ -117,8 +119,12 @@ func (s *Server) RemoveTools(names ...string) {
 
 var toolName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
 
-// addTool registers a tool whose schemas have been compiled.
-func (s *Server) addTool(t *tool) (err error) {
+// add registers a tool whose schemas have been compiled, and that has a function
+// of its own.
+func (s *Server) add(t *tool, handled bool) (err error) {
+	if !handled {
+		return errNoHandler
+	}
 	if !toolName.MatchString(t.Name) {
 		return errors.New("want a name of 1 to 128 letters, digits, dots, hyphens and underscores")
 	}
@@ -137,6 +143,7 @@ func (s *Server) addTool(t *tool) (err error) {
 	if t.Tool, err = clean(&t.Tool); err != nil {
 		return err
 	}
+	t.texts = newTexts(t.shown)
 	s.change(Event{Method: mcp.MethodToolListChanged}, func(c *catalog) bool {
 		c.tools = c.tools.with(t.Name, t)
 		return true
@@ -144,12 +151,12 @@ func (s *Server) addTool(t *tool) (err error) {
 	return nil
 }
 
-// registration is what is wrong with something to be registered.
-func registration(kind Kind, name string, err error) error {
-	return fmt.Errorf("mcpserver: %s %q: %w", kind, name, err)
-}
-
-func (s *Server) callTool(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+// pick finds what handles a request: of a call, the tool itself.
+func (s *Server) pick(ctx context.Context, m peer.Message) (rounds.Handler, error) {
+	req, ok := m.(*mcp.CallToolRequest)
+	if !ok {
+		return nil, nil
+	}
 	c := s.catalog.Load()
 	if c.capabilities.Tools == nil {
 		return nil, notOffered(mcp.MethodCallTool)
@@ -161,34 +168,61 @@ func (s *Server) callTool(ctx context.Context, req *mcp.CallToolRequest) (*mcp.C
 	if err := t.checkHeaders(ctx, req); err != nil {
 		return nil, err
 	}
-	res, err := t.call(ctx, req)
+	return t.call, nil
+}
+
+// callTool is what the table of methods has for calls. A round goes past it.
+func (s *Server) callTool(ctx context.Context, req *mcp.CallToolRequest) (wire.Value, error) {
+	call, err := s.pick(ctx, req)
 	if err != nil {
-		return s.toolFailure(ctx, req.Name, err)
+		return nil, err
 	}
-	if res, err = s.fitResult(ctx, res); err != nil {
-		return s.toolFailure(ctx, req.Name, err)
+	return call(ctx, req)
+}
+
+// outcome is what a client is told of what came of a tool.
+func (s *Server) outcome(ctx context.Context, name string, res *mcp.CallToolResult, err error) (wire.Value, error) {
+	if err == nil {
+		res, err = s.fitResult(ctx, res)
+	}
+	if err != nil {
+		res, err = s.toolFailure(ctx, name, err)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return res, nil
 }
 
-func (s *Server) listTools(ctx context.Context, req *mcp.ListToolsRequest) (*mcp.ListToolsResult, error) {
+func (s *Server) listTools(ctx context.Context, req *mcp.ListToolsRequest) (wire.Value, error) {
 	c := s.catalog.Load()
 	if c.capabilities.Tools == nil {
 		return nil, notOffered(mcp.MethodListTools)
 	}
-	older := handshake(ctx)
-	res := &mcp.ListToolsResult{Tools: make([]mcp.Tool, 0, s.room(len(c.tools)))}
-	var err error
-	res.NextCursor, err = page(ctx, s, KindTool, c.tools, req.Cursor, func(t *tool) {
-		def := t.Tool
-		if older && !t.olderOutput {
-			def.OutputSchema = nil
-		}
-		res.Tools = append(res.Tools, def)
-	})
+	tools, next, err := page(ctx, s, KindTool, c.tools, req.Cursor)
 	if err != nil {
 		return nil, err
 	}
+	res := &mcp.ListToolsResult{NextCursor: next}
 	s.hint(mcp.MethodListTools, &res.TTLMs, &res.CacheScope)
+	if s.onWire(ctx) {
+		return newListing(res, `"tools":[]`, tools), nil
+	}
+	res.Tools = make([]mcp.Tool, len(tools))
+	for i, x := range tools {
+		res.Tools[i] = *x.item.definition(revisionOf(ctx))
+	}
 	return res, nil
 }
+
+// definition is the tool as a revision has it.
+func (t *tool) definition(r wire.Revision) *mcp.Tool {
+	if t.olderOutput || !handshake(r) {
+		return &t.Tool
+	}
+	def := t.Tool
+	def.OutputSchema = nil
+	return &def
+}
+
+func (t *tool) shown(r wire.Revision) wire.Value { return t.definition(r) }

@@ -157,6 +157,14 @@ func TestAResultTakesTheFormOfItsType(t *testing.T) {
 	res, def = call(tool(nil, &mcp.Tool{}, returns(any(map[string]string{"a": "<b>"}), nil)), modern)
 	require.Equal(t, `{"a":"<b>"}`, text(t, res))
 	require.NotContains(t, def, "outputSchema")
+
+	res, def = call(tool(nil, &mcp.Tool{}, returns(json.RawMessage(`{"a": 1}`), nil)), modern)
+	require.Equal(t, map[string]any{"a": 1.0}, res["structuredContent"])
+	require.NotContains(t, def, "outputSchema", "anything at all")
+
+	res, def = call(tool(nil, &mcp.Tool{}, returns(celsius(20), nil)), modern)
+	require.Equal(t, "20 °C", res["structuredContent"])
+	require.NotContains(t, def, "outputSchema", "its JSON is of its own making")
 }
 
 func TestAResultThatBreaksItsSchemaIsTheToolsFault(t *testing.T) {
@@ -240,6 +248,13 @@ func TestAToolThatCannotAskSaysWhatItNeeds(t *testing.T) {
 	res := connect(t, tool(nil, &mcp.Tool{}, ask), "2025-06-18").call("tools/call", `{"name":"t"}`)
 	require.Equal(t, true, res["isError"])
 	require.Contains(t, text(t, res), "roots")
+	elicit := func(ctx context.Context) (string, error) {
+		_, err := mcpserver.Elicit[struct{ Name string }](ctx, mcp.SessionFrom(ctx), "Who?")
+		return "", err
+	}
+	res = connect(t, tool(nil, &mcp.Tool{}, elicit), "2025-03-26").call("tools/call", `{"name":"t"}`)
+	require.Equal(t, true, res["isError"])
+	require.Contains(t, text(t, res), `a client that can be sent "elicitation/create", which revision 2025-03-26`)
 
 	m := connect(t, tool(nil, &mcp.Tool{}, ask), modern).refused("tools/call", `{"name":"t"}`, mcp.CodeMissingRequiredClientCapability)
 	require.JSONEq(t, `{"requiredCapabilities":{"roots":{}}}`, string(m.Error.Data))
@@ -270,9 +285,9 @@ func TestARawToolKeepsItsSchemaAndReadsItsArguments(t *testing.T) {
 	s := mcpserver.New(info, nil)
 	schema := `{"$schema": "https://json-schema.org/draft/2020-12/schema", "x-own": 1.0, "type": "object", "if": {}, "properties": {"n": {"$ref": "#/$defs/n"}}, "$defs": {"n": {"type": "integer"}}}`
 	def := &mcp.Tool{Name: "raw", InputSchema: json.RawMessage(schema), OutputSchema: json.RawMessage(`{"type":"object"}`)}
-	require.NoError(t, s.AddRawTool(def, func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	s.AddRawTool(def, func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return &mcp.CallToolResult{StructuredContent: req.Arguments}, nil
-	}))
+	})
 	c := connect(t, s, modern)
 	c.start("tools/list", `{}`)
 	line, err := c.lines.ReadString('\n')
@@ -300,13 +315,24 @@ func TestAToolThatMakesNoSenseIsRefusedAtOnce(t *testing.T) {
 		"a doubled member": {Name: "x", InputSchema: json.RawMessage(`{"type":"object","type":"object"}`)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := s.AddRawTool(&def, h)
+			err := mcpserver.Try(func() { s.AddRawTool(&def, h) })
 			require.ErrorContains(t, err, fmt.Sprintf("mcpserver: tool %q: ", def.Name))
 			require.Panics(t, func() {
 				mcpserver.AddTool(s, &def, func(context.Context, *mcp.ServerSession, map[string]any) (any, error) { return nil, nil })
 			})
 		})
 	}
+	err := mcpserver.Try(func() {
+		s.AddRawTool(&mcp.Tool{Name: "x", InputSchema: json.RawMessage(`{"type":"object","type":"object"}`)}, h)
+	})
+	require.ErrorContains(t, err, "duplicate", "the cause, and not what follows from it")
+	require.PanicsWithError(t, `mcpserver: tool "x": want a handler`, func() { s.AddRawTool(&mcp.Tool{Name: "x"}, nil) })
+	require.Panics(t, func() { mcpserver.AddTool[any, any](s, &mcp.Tool{Name: "x"}, nil) })
+	require.PanicsWithError(t, `mcpserver: tool "x": want a result of type *mcp.CallToolResult, a pointer`, func() {
+		mcpserver.AddTool(s, &mcp.Tool{Name: "x"}, func(context.Context, *mcp.ServerSession, any) (mcp.CallToolResult, error) {
+			return mcp.CallToolResult{}, nil
+		})
+	})
 	require.Panics(t, func() {
 		mcpserver.AddTool(s, &mcp.Tool{Name: "x"}, func(context.Context, *mcp.ServerSession, chan int) (string, error) { return "", nil })
 	})

@@ -32,9 +32,11 @@ func (a *answering) Call(ctx context.Context, req peer.Message, res wire.Value, 
 		if err != nil {
 			return err
 		}
-		if req = again(req, answers, ask.Result.RequestState); req == nil {
+		again := mcp.WithInput(req, answers, ask.Result.RequestState)
+		if again == nil {
 			return ask
 		}
+		req = again
 	}
 	return fmt.Errorf("call %q: the server has asked for input %d times", req.Method(), maxRounds)
 }
@@ -66,24 +68,4 @@ func (a *answering) answer(ctx context.Context, questions mcp.InputRequests) (mc
 		}
 	}
 	return answers, nil
-}
-
-// again returns a copy of a request that brings answers, nil where the request
-// has no place for them.
-func again(req peer.Message, answers mcp.InputResponses, state *string) peer.Message {
-	switch req := req.(type) {
-	case *mcp.CallToolRequest:
-		next := *req
-		next.InputResponses, next.RequestState = answers, state
-		return &next
-	case *mcp.GetPromptRequest:
-		next := *req
-		next.InputResponses, next.RequestState = answers, state
-		return &next
-	case *mcp.ReadResourceRequest:
-		next := *req
-		next.InputResponses, next.RequestState = answers, state
-		return &next
-	}
-	return nil
 }

@@ -66,6 +66,9 @@ type ClosedError struct {
 	Method string
 	// Cause is why the connection ended, nil where it was closed in order.
 	Cause error
+	// Unsent tells that nothing of the request was written, so that sending it
+	// again over another connection repeats nothing.
+	Unsent bool
 }
 
 // Error implements error.

@@ -57,6 +57,10 @@ func TestANotifyOnlyChannelForwardsWhatItDoesNotDrop(t *testing.T) {
 	require.ErrorAs(t, err, new(*peer.NoBackChannelError))
 	require.NoError(t, peer.SendNotification(t.Context(), out, &tell{}))
 	require.Empty(t, inner.sent)
+	out.Drop = func(method string) bool { return method == "test/other" }
+	require.NoError(t, peer.SendNotification(t.Context(), out, &tell{}))
+	require.Len(t, inner.sent, 1)
+	inner.sent = nil
 	out.Drop = nil
 	require.NoError(t, peer.SendNotification(t.Context(), out, &tell{}))
 	require.Len(t, inner.sent, 1)

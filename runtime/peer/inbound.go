@@ -21,6 +21,10 @@ type Inbound struct {
 	// Value is the message itself where it was passed on in process without
 	// being written down.
 	Value Message
+	// Message is what Params have been read into already, in the form of Frame,
+	// for the handler to have; nil where they have not.
+	Message Message
+	Frame   *wire.Frame
 	// Token marks progress reports about a request, zero where the caller
 	// asked for none.
 	Token wire.ProgressToken

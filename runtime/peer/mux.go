@@ -46,6 +46,19 @@ func Handle[Req any, P interface {
 	})
 }
 
+// HandleValue is [Handle] for an answer that is written as the request's result is,
+// whatever its type: one that has been written down before, for example.
+func HandleValue[Req any, P interface {
+	*Req
+	Message
+}](m *Mux, h func(context.Context, P) (wire.Value, error)) {
+	m.add(P(new(Req)).Method(), Route{
+		New:   func() Message { return P(new(Req)) },
+		Is:    func(m Message) bool { _, ok := m.(P); return ok },
+		Serve: func(ctx context.Context, req Message) (wire.Value, error) { return h(ctx, req.(P)) },
+	})
+}
+
 // HandleNotification registers h for the method of its notification type. A
 // second handler for a method panics.
 func HandleNotification[N any, P interface {

@@ -18,6 +18,9 @@ type CallOptions struct {
 	// OnProgress is called with each progress report about the request, one
 	// at a time and never after the call has returned.
 	OnProgress func(Progress)
+	// OnLog is called with each log message about the request, by a channel
+	// that knows which those are. The client kit has the option that sets it.
+	OnLog func(Notification)
 	// KeepOnAbandon stops the channel from telling the peer when the caller
 	// gives up waiting.
 	KeepOnAbandon bool
@@ -38,7 +41,8 @@ type CallOptions struct {
 type CallOption func(*CallOptions)
 
 // WithID sends the request under an id of the caller's choosing. Using an id
-// that is in flight already is an error.
+// that is in flight already is an error, and so is one whose JSON is longer than
+// 128 bytes: peers need not accept that.
 func WithID(id wire.RequestID) CallOption { return func(o *CallOptions) { o.ID = id } }
 
 // WithTimeout bounds the wait for the answer.

@@ -92,6 +92,9 @@ func TestStandaloneMovesASessionToTheConnectionsOwnChannel(t *testing.T) {
 
 	require.NoError(t, peer.SendNotification(t.Context(), peer.With(s), &tell{}))
 	require.Len(t, s.sent, 1, "without the option the message stays with the request")
+	s.sent = nil
+	require.NoError(t, peer.SendNotification(t.Context(), peer.With(s, peer.KeepOnAbandon()), &tell{}))
+	require.Len(t, s.sent, 1, "with another one, too")
 	require.NoError(t, peer.SendNotification(t.Context(), peer.With(s.channel, peer.Standalone()), &tell{}))
 	require.Len(t, s.sent, 2, "a channel without another one is used as it is")
 }

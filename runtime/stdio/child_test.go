@@ -145,7 +145,7 @@ var tools = peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.R
 		return peer.Reply{}, context.Cause(ctx)
 	case "print":
 		fmt.Println("stray print")
-		c := exec.Command("/bin/sh", "-c", "echo stray child; cat")
+		c := exec.Command("/bin/sh", "-c", "echo stray child; for fd in 3 4 5 6 7 8 9; do (echo leak >&$fd) 2>/dev/null; done; cat")
 		c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
 		fatal(c.Run())
 		left, err := io.ReadAll(os.Stdin)

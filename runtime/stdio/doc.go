@@ -2,7 +2,9 @@
 // process: one message a line. A server serves the program that started it, and
 // a client starts the program that serves it.
 //
-// The first program of a server:
+// Most programs are written with the kits: mcpserver's Server.ServeStdio and
+// mcpclient's Command do all of the following, and more. Without a kit, the first
+// program of a server is this:
 //
 //	func main() {
 //		var mux peer.Mux
@@ -19,14 +21,24 @@
 //		}
 //	}
 //
-// And of a client:
+// And the first one of a client, which shakes hands and calls the tool:
 //
 //	server, err := stdio.Start(ctx, stdio.Command{Path: "weather"}, &stdio.StartOptions{Stderr: os.Stderr})
 //	if err != nil {
 //		return err
 //	}
 //	defer server.Close()
-//	_, err = peer.SendRequest(ctx, server, &mcp.InitializeRequest{…})
+//	hello := &mcp.InitializeRequest{
+//		ProtocolVersion: mcp.LatestHandshakeRevision,
+//		ClientInfo:      mcp.Implementation{Name: "umbrella", Version: "1.0"},
+//	}
+//	if _, err := peer.SendRequest(ctx, server, hello); err != nil {
+//		return err
+//	}
+//	if err := peer.SendNotification(ctx, server, &mcp.InitializedNotification{}); err != nil {
+//		return err
+//	}
+//	res, err := peer.SendRequest(ctx, server, &mcp.CallToolRequest{Name: "forecast"})
 //
 // # Lines
 //

@@ -127,7 +127,8 @@ func (p *Process) explain(ctx context.Context, req peer.Message, err error) erro
 	}
 	select {
 	case <-p.over:
-		return &peer.ClosedError{Method: req.Method(), Cause: p.err}
+		before, isClosed := errors.AsType[*peer.ClosedError](err)
+		return &peer.ClosedError{Method: req.Method(), Cause: p.err, Unsent: isClosed && before.Unsent}
 	case <-ctx.Done():
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/internal/leaks"
 	"github.com/mcpwright/mcp/runtime/dispatch"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/stdio"
@@ -38,7 +39,7 @@ func child(t *testing.T, role string, env ...string) stdio.Command {
 // start starts a child that must be gone without a trace when the test ends.
 func start(t *testing.T, c stdio.Command, opts *stdio.StartOptions) *stdio.Process {
 	t.Helper()
-	noLeak(t)
+	leaks.Check(t)
 	if opts == nil {
 		opts = new(stdio.StartOptions)
 	}
@@ -284,7 +285,7 @@ func TestStandardErrorIsPassedOn(t *testing.T) {
 }
 
 func TestTheContextEndsTheChild(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	p, err := stdio.Start(ctx, child(t, "server"), nil)
 	require.NoError(t, err)
@@ -299,7 +300,7 @@ func TestTheContextEndsTheChild(t *testing.T) {
 }
 
 func TestAProgramThatIsNotThereCannotBeStarted(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	_, err := stdio.Start(t.Context(), stdio.Command{Path: "./no-such-server"}, nil)
 	require.ErrorIs(t, err, os.ErrNotExist)
 	require.ErrorContains(t, err, `start "./no-such-server"`)
@@ -338,4 +339,24 @@ func TestTheHandlerOfAClientKnowsTheChild(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "<nil>", said)
 	require.Same(t, p, await(t, from))
+}
+
+func TestAChildRunsWhereItIsTold(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	p := start(t, stdio.Command{Path: "/bin/sh", Args: []string{"-c", "pwd -P >&2; exit 5"}, Dir: dir}, nil)
+	require.EqualError(t, p.Wait(), `child "/bin/sh" ended: exit status 5; it last said: "`+dir+`"`)
+	require.Equal(t, []string{dir}, p.Stderr())
+}
+
+func TestACallToAChildThatReadsNothingTimesOut(t *testing.T) {
+	p := start(t, child(t, "unreading"), &stdio.StartOptions{Grace: time.Millisecond})
+	failed := make(chan error)
+	go func() {
+		_, err := peer.SendRequest(context.Background(), p, &mcp.CallToolRequest{
+			Name: strings.Repeat("more than a pipe holds ", 1<<13),
+		}, peer.WithTimeout(time.Millisecond))
+		failed <- err
+	}()
+	require.ErrorAs(t, await(t, failed), new(*peer.TimeoutError))
 }

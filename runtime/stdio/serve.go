@@ -48,6 +48,9 @@ func ServeStreams(ctx context.Context, in io.ReadCloser, out io.WriteCloser, h p
 	if owner != nil {
 		d.Frame, d.Batches = owner.Frame, owner.Batches
 	}
+	if r, ok := h.(reader); ok {
+		d.Read = r.Read
+	}
 	if w, ok := h.(watcher); ok {
 		d.Arrive, d.Intercept = w.Arrive, either(d.Intercept, w.Intercept)
 	}
@@ -75,6 +78,11 @@ type pipeOwner interface {
 type watcher interface {
 	Arrive(in *peer.Inbound)
 	Intercept(in *peer.Inbound) (consumed bool)
+}
+
+// reader is a handler that knows how to read its messages.
+type reader interface {
+	Read(data []byte) (wire.Message, *wire.Frame, error)
 }
 
 // either has both see a notification, if there is a first one, and keeps it

@@ -20,6 +20,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/dispatch"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/stdio"
 	"github.com/stretchr/testify/require"
@@ -305,12 +306,16 @@ func run(t *testing.T, role, input string) (stdout, stderr string, err error) {
 
 func TestStrayPrintsDoNotReachTheClient(t *testing.T) {
 	var log strings.Builder
-	p := start(t, child(t, "server"), &stdio.StartOptions{Stderr: &log})
+	rubbish := make(chan error, 100)
+	p := start(t, child(t, "server"), &stdio.StartOptions{
+		Stderr: &log, Dispatch: dispatch.Options{OnError: func(err error) { rubbish <- err }},
+	})
 	said, err := callTool(t.Context(), p, "print")
 	require.NoError(t, err)
 	require.Equal(t, "0 <nil>", said, "standard input is empty")
 	ping(t, p)
 	require.NoError(t, p.Close())
+	require.Empty(t, rubbish, "children do not inherit the wire")
 	require.Equal(t, "stray print\nstray child\n", log.String())
 }
 

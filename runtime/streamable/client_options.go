@@ -56,9 +56,7 @@ func (o *ClientOptions) complete() ClientOptions {
 	}
 	d := &full.Dispatch
 	d.Client = true
-	if d.MaxMessage <= 0 {
-		d.MaxMessage = defaultMostBytes
-	}
+	limit(&d.MaxMessage, defaultMostBytes)
 	if d.Logger == nil {
 		d.Logger = slog.Default()
 	}

@@ -11,7 +11,6 @@ import (
 // time.
 type eventWriter struct {
 	w       http.ResponseWriter
-	control http.ResponseController
 	timeout time.Duration // of a write, negative is none
 }
 
@@ -21,7 +20,7 @@ func openEvents(w http.ResponseWriter, timeout time.Duration) *eventWriter {
 	h[headerContentType] = valueEvents
 	h["Cache-Control"] = valueNoCache
 	h["X-Accel-Buffering"] = valueNo // a proxy is to pass events on as they come
-	return &eventWriter{w: w, control: *http.NewResponseController(w), timeout: timeout}
+	return &eventWriter{w: w, timeout: timeout}
 }
 
 // message writes a message as an event. The id may be empty.
@@ -71,10 +70,10 @@ func (o *eventWriter) deadline() error {
 	if o.timeout < 0 {
 		return nil
 	}
-	return supported(o.control.SetWriteDeadline(time.Now().Add(o.timeout)))
+	return supported(http.NewResponseController(o.w).SetWriteDeadline(time.Now().Add(o.timeout)))
 }
 
-func (o *eventWriter) flush() error { return supported(o.control.Flush()) }
+func (o *eventWriter) flush() error { return supported(http.NewResponseController(o.w).Flush()) }
 
 // supported is err, unless it says that a ResponseWriter cannot do something. A
 // middleware's may lack the one or the other; events then leave when they may.

@@ -23,7 +23,6 @@ type Handler struct {
 	loops    bool // the kernel has revisions with a handshake
 	sessions sessionTable
 	work     work
-	pulses   pulses
 }
 
 // NewHandler returns the handler of an endpoint. Nil as options is the default.
@@ -33,21 +32,34 @@ func NewHandler(kernel *connection.Kernel, opts *Options) *Handler {
 	h.door = door{h.opts.Hosts, h.opts.Origins}
 	h.loops = slices.ContainsFunc(kernel.Revisions(), hasHandshake)
 	h.sessions.init(&h.opts)
+	h.work.init(&h.opts)
 	return h
 }
 
-// ServeHTTP implements [http.Handler]. The header with the revision alone tells
-// which way a request goes.
+// ServeHTTP implements [http.Handler]. A client that follows a stream waits here:
+// for as long as it does it holds the stack of all that has been called.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if no := h.door.check(r); no != nil {
-		no.write(w, !namesHandshake(r.Header))
+	f := h.serve(w, r)
+	if f == nil {
 		return
 	}
-	if h.loops && namesHandshake(r.Header) {
-		h.serveSession(w, r)
-	} else {
-		h.servePerRequest(w, r)
+	for changed := f.catchUp(); changed != nil; changed = f.catchUp() {
+		<-changed
 	}
+}
+
+// serve serves a request. The header with the revision alone tells which way it
+// goes. What it returns is a stream that is still to be followed, nil for none.
+func (h *Handler) serve(w http.ResponseWriter, r *http.Request) *follow {
+	switch no := h.door.check(r); {
+	case no != nil:
+		no.write(w, !namesHandshake(r.Header))
+		return nil
+	case h.loops && namesHandshake(r.Header):
+		return h.serveSession(w, r)
+	}
+	h.servePerRequest(w, r)
+	return nil
 }
 
 // namesHandshake tells whether a request is in a revision with a handshake. The
@@ -76,10 +88,11 @@ func (h *Handler) body(r *http.Request) (*buffer, accepted, *refusal) {
 	return buf, takes, no
 }
 
-// notAllowed answers a request with another HTTP method.
+// notAllowed answers a request with another HTTP method, in words for somebody
+// who came with a browser.
 func notAllowed(w http.ResponseWriter, allow string) {
 	w.Header().Set("Allow", allow)
-	w.WriteHeader(http.StatusMethodNotAllowed)
+	http.Error(w, "This is an endpoint of the Model Context Protocol. Its clients use "+allow+".", http.StatusMethodNotAllowed)
 }
 
 // farewell is how long sessions have to end once nothing is awaited any more.

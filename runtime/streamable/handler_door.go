@@ -55,7 +55,7 @@ func (d *door) originAllowed(r *http.Request, local bool) bool {
 	case len(origins) > 1:
 		return false
 	case len(origins) == 0:
-		site := r.Header.Get("Sec-Fetch-Site")
+		site := first(r.Header["Sec-Fetch-Site"])
 		return site == "" || site == "same-origin" || site == "none"
 	}
 	if slices.ContainsFunc(d.origins, func(allowed string) bool { return strings.EqualFold(allowed, origins[0]) }) {
@@ -91,7 +91,7 @@ type accepted struct{ json, events bool }
 // acceptedBy reads the Accept headers. None at all accepts everything.
 func acceptedBy(header http.Header) accepted {
 	values := header[headerAccept]
-	if len(values) == 0 {
+	if len(values) == 0 || values[0] == valueEitherKind[0] {
 		return accepted{true, true}
 	}
 	var a accepted

@@ -35,6 +35,7 @@ func NewLegacySSEHandler(kernel *connection.Kernel, opts *Options) *LegacySSEHan
 	h := &LegacySSEHandler{kernel: kernel, opts: opts.complete(), open: make(map[string]*legacySession)}
 	h.door = door{h.opts.Hosts, h.opts.Origins}
 	h.sessions.init(&h.opts)
+	h.work.init(&h.opts)
 	return h
 }
 
@@ -47,6 +48,7 @@ type legacySession struct {
 	dispatch  *dispatch.Conn
 	conn      *connection.Connection
 	cancel    context.CancelCauseFunc // of the stream
+	pulse     pulse
 
 	mu  turn         // held while something is written
 	out *eventWriter // nil when the stream has ended
@@ -74,22 +76,24 @@ func (h *LegacySSEHandler) stream(w http.ResponseWriter, r *http.Request) *refus
 	if !acceptedBy(r.Header).events {
 		return refuse(http.StatusNotAcceptable, "Invalid request: the client has to accept text/event-stream")
 	}
-	if !h.work.join() {
-		return &refusal{status: http.StatusServiceUnavailable, err: errClosing}
-	}
-	defer h.work.part()
-	principal := h.opts.caller(r)
-	if !h.sessions.reserve(principal) {
-		return &refusal{status: http.StatusServiceUnavailable, err: errTooManySessions}
-	}
-	defer h.sessions.release(principal)
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
-	s := h.newSession(principal, cancel)
+	s := &legacySession{handler: h, id: rand.Text(), principal: h.opts.caller(r), cancel: cancel}
+	s.pulse.of = s
+	if !h.work.join(&s.pulse) {
+		return &refusal{status: http.StatusServiceUnavailable, err: errClosing}
+	}
+	defer h.work.part(&s.pulse)
+	if !h.sessions.reserve(s.principal) {
+		return &refusal{status: http.StatusServiceUnavailable, err: errTooManySessions}
+	}
+	defer h.sessions.release(s.principal)
+	s.begin()
 	s.out = openEvents(w, h.opts.WriteTimeout)
 	h.add(s)
 	s.write(func(out *eventWriter) error { return out.named("endpoint", endpointOf(r)+"?sessionId="+s.id) })
-	s.run(ctx)
+	<-ctx.Done()
+	s.stop()
 	h.remove(s)
 	last, stop := context.WithTimeout(context.WithoutCancel(ctx), farewell)
 	defer stop()
@@ -107,18 +111,17 @@ func endpointOf(r *http.Request) string {
 	return r.URL.EscapedPath()
 }
 
-func (h *LegacySSEHandler) newSession(principal string, cancel context.CancelCauseFunc) *legacySession {
-	s := &legacySession{handler: h, id: rand.Text(), principal: principal, cancel: cancel}
-	d := h.opts.Dispatch
+// begin makes the session one that awaits its handshake.
+func (s *legacySession) begin() {
+	d := s.handler.opts.Dispatch
 	d.Handler, d.Client = s, false
 	d.Frame = func(method string) *wire.Frame { return s.conn.Frame(method) }
 	d.Batches = func() bool { return s.conn.Batches() }
 	d.Intercept = s.intercept
 	s.dispatch = dispatch.New(s, &d)
-	c := h.opts.Connection
+	c := s.handler.opts.Connection
 	c.SessionID, c.VersionHint, c.Client, c.InFlight = s.id, mcp.Revision20241105.String(), false, s.dispatch.InFlight()
 	s.conn = connection.ForLoop(s.dispatch, &c)
-	return s
 }
 
 func (h *LegacySSEHandler) add(s *legacySession) {
@@ -141,21 +144,14 @@ func (s *legacySession) intercept(in *peer.Inbound) (consumed bool) {
 	return false
 }
 
-// run keeps the stream alive until it ends.
-func (s *legacySession) run(ctx context.Context) {
-	silence := newSilence(s.handler.opts.KeepAlive)
-	defer silence.Stop()
-	for {
-		select {
-		case <-silence.C:
-			s.write((*eventWriter).comment)
-		case <-ctx.Done():
-			s.mu.Lock()
-			s.out = nil
-			s.mu.Unlock()
-			return
-		}
-	}
+// beat keeps the stream alive.
+func (s *legacySession) beat() { s.write((*eventWriter).comment) }
+
+// stop lets nothing more out.
+func (s *legacySession) stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.out = nil
 }
 
 // write writes to the stream. A client that does not read ends it.

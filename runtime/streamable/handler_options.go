@@ -2,6 +2,7 @@ package streamable
 
 import (
 	"log/slog"
+	"math"
 	"net/http"
 	"time"
 
@@ -57,8 +58,8 @@ type Options struct {
 	// MaxInFlightPerPrincipal is the same for each principal that has a name.
 	// Default 256.
 	MaxInFlightPerPrincipal int
-	// MaxListen is how many subscriptions there are at a time. Default 1,024.
-	MaxListen int
+	// MaxListeners is how many subscriptions there are at a time. Default 1,024.
+	MaxListeners int
 	// MaxSessions is how many sessions there are at a time. Default 10,000.
 	MaxSessions int
 	// MaxSessionsPerPrincipal is the same for each principal that has a name.
@@ -97,7 +98,7 @@ func (o *Options) complete() Options {
 	fill(&full.MaxBody, 4<<20)
 	fill(&full.MaxInFlight, 4096)
 	fill(&full.MaxInFlightPerPrincipal, 256)
-	fill(&full.MaxListen, 1024)
+	fill(&full.MaxListeners, 1024)
 	fill(&full.MaxSessions, 10_000)
 	fill(&full.MaxSessionsPerPrincipal, 100)
 	fill(&full.SessionIdle, 30*time.Minute)
@@ -131,6 +132,16 @@ func (o *Options) caller(r *http.Request) string {
 func fill[T int | time.Duration](v *T, byDefault T) {
 	if *v == 0 {
 		*v = byDefault
+	}
+}
+
+// unlimited is more than there will ever be of anything.
+const unlimited = math.MaxInt / 16
+
+// limit completes a limit: zero is its default, and a negative one is none.
+func limit(n *int, byDefault int) {
+	if fill(n, byDefault); *n < 0 {
+		*n = unlimited
 	}
 }
 

@@ -40,7 +40,7 @@ func (h *Handler) servePerRequest(w http.ResponseWriter, r *http.Request) {
 
 // servePerRequestNote handles a notification. Nobody learns what became of it.
 func (h *Handler) servePerRequestNote(w http.ResponseWriter, r *http.Request, m *wire.Message) {
-	if name := r.Header.Get(headerVersion); !h.serves(name) {
+	if name := first(r.Header[headerVersion]); !h.serves(name) {
 		unsupported := &mcp.UnsupportedProtocolVersionError{Requested: name, Supported: h.revisions()}
 		(&refusal{status: http.StatusBadRequest, err: peer.AsError(unsupported)}).write(w, true)
 		return
@@ -79,12 +79,10 @@ func (h *Handler) revisions() []string {
 // handler. It is used once: a handler may hold on to it.
 type post struct {
 	response
-	handler   *Handler
-	in        peer.Inbound
-	transport Transport
-	frame     wire.Frame
-	listens   bool
-	ctx       lazy.Context
+	handler  *Handler
+	in       peer.Inbound
+	revision wire.Revision
+	ctx      lazy.Context
 
 	reports  sync.Mutex // held while a report is judged and sent, before the response's
 	reported bool
@@ -92,8 +90,8 @@ type post struct {
 }
 
 func (h *Handler) newPost(w http.ResponseWriter, r *http.Request, m *wire.Message, takes accepted) *post {
-	p := &post{handler: h, response: response{w: w, opts: &h.opts, takes: takes, pulses: &h.pulses}, listens: m.Method == mcp.MethodSubscriptionsListen}
-	p.frame.Revision, _ = mcp.ParseRevision(r.Header.Get(headerVersion))
+	p := &post{handler: h, response: response{w: w, opts: &h.opts, takes: takes, listens: m.Method == mcp.MethodSubscriptionsListen}}
+	p.revision, _ = mcp.ParseRevision(first(r.Header[headerVersion]))
 	p.transport = Transport{Transport: peer.NewTransport(Kind, false, r.Header, h.opts.caller(r)), request: r}
 	p.ctx.Context = r.Context()
 	p.in = peer.Inbound{
@@ -117,12 +115,11 @@ func (h *Handler) servePost(w http.ResponseWriter, r *http.Request, m *wire.Mess
 	p.takes.events = takes.events && (p.listens || !h.opts.JSONOnly)
 	p.ends = &p.ctx
 	defer p.ctx.Cancel(nil)
-	if no := h.work.enter(p, &h.opts); no != nil {
+	if no := h.work.enter(&p.response); no != nil {
 		no.of(m.ID).write(w, true)
 		return
 	}
-	defer h.work.leave(p)
-	p.begin()
+	defer h.work.leave(&p.response)
 	p.serve(&p.ctx)
 }
 
@@ -164,7 +161,7 @@ func (p *post) Notify(ctx context.Context, n peer.Notification, _ ...peer.CallOp
 	buf := newBuffer()
 	defer buf.free()
 	var err error
-	if buf.b, err = wire.AppendNotification(buf.b, &p.frame, n.Method(), n); err != nil {
+	if buf.b, err = wire.AppendNotification(buf.b, &wire.Frame{Revision: p.revision}, n.Method(), n); err != nil {
 		return fmt.Errorf("send %q: %w", n.Method(), err)
 	}
 	if err := p.send(ctx, buf.b); err != nil {

@@ -124,6 +124,7 @@ func TestOtherMethodsAreNotAllowed(t *testing.T) {
 	a := e.send(http.MethodPut, "")
 	require.Equal(t, http.StatusMethodNotAllowed, a.status)
 	require.Equal(t, "GET, POST, DELETE", a.header.Get("Allow"))
+	require.Contains(t, a.body, "Model Context Protocol", "somebody may read it")
 	stateless := serve(t, nil, &streamable.Options{Stateless: true})
 	for _, method := range []string{http.MethodGet, http.MethodDelete} {
 		a := stateless.send(method, "")

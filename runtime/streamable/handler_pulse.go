@@ -1,46 +1,88 @@
 package streamable
 
-import (
-	"sync"
-	"sync/atomic"
-	"time"
-)
+import "time"
 
-// pulse makes a response do something whenever it has been silent for a while.
-// Most responses are over long before, so that a pulse is used again.
+// clock tells how long it has been running. That costs less than the time of day.
+type clock struct{ begun time.Time }
+
+func newClock() clock { return clock{time.Now()} }
+
+func (c clock) now() time.Duration { return time.Since(c.begun) }
+
+// pulse makes a stream, or what may become one, show every now and then that it
+// is alive.
 type pulse struct {
-	timer *time.Timer
-	rate  time.Duration
-	of    atomic.Pointer[response]
+	of            beater
+	before, after *pulse // in the queue
+	due           time.Duration
 }
 
-// pulses are those of one handler: a timer belongs to the time it was made in,
-// which in a test may be a time of its own.
-type pulses struct{ spare sync.Pool }
+// beater is what has a pulse.
+type beater interface {
+	// beat is called in a goroutine of its own.
+	beat()
+}
 
-// start starts a pulse.
-func (s *pulses) start(p *response, rate time.Duration) *pulse {
-	b, ok := s.spare.Get().(*pulse)
-	if !ok {
-		b = &pulse{rate: rate}
-		b.timer = time.AfterFunc(time.Hour, b.beat)
-		b.timer.Stop()
+// queue has pulses in the order in which they are due. Nearly all leave it long
+// before.
+type queue struct{ first, last *pulse }
+
+// push puts a pulse at the end.
+func (q *queue) push(p *pulse) {
+	p.before, p.after = q.last, nil
+	if q.last == nil {
+		q.first = p
+	} else {
+		q.last.after = p
 	}
-	b.of.Store(p)
-	b.timer.Reset(rate)
-	return b
+	q.last = p
 }
 
-// stop stops a pulse. One that is just beating is left to itself.
-func (s *pulses) stop(b *pulse) {
-	if b.timer.Stop() {
-		b.of.Store(nil)
-		s.spare.Put(b)
+// drop takes a pulse out.
+func (q *queue) drop(p *pulse) {
+	if p.before == nil {
+		q.first = p.after
+	} else {
+		p.before.after = p.after
+	}
+	if p.after == nil {
+		q.last = p.before
+	} else {
+		p.after.before = p.before
 	}
 }
 
-func (b *pulse) beat() {
-	if b.of.Load().tick() {
-		b.timer.Reset(b.rate)
+// await puts a pulse at the end of the queue, and sees to it that somebody looks
+// when it is due. One timer is enough for all, for they wait equally long. The
+// lock is held.
+func (w *work) await(p *pulse) {
+	w.open.push(p)
+	rate := w.opts.KeepAlive
+	if rate < 0 {
+		return
+	}
+	p.due = w.clock.now() + rate
+	switch {
+	case w.beats:
+	case w.timer == nil:
+		w.timer = time.AfterFunc(rate, w.beat)
+	default:
+		w.timer.Reset(rate)
+	}
+	w.beats = true
+}
+
+// beat has all beat that are due, and comes back for the others.
+func (w *work) beat() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := w.clock.now()
+	for p := w.open.first; p != nil && p.due <= now; p = w.open.first {
+		w.open.drop(p)
+		w.await(p)
+		go p.of.beat() // ends when the client has taken what is sent
+	}
+	if w.beats = w.open.first != nil; w.beats {
+		w.timer.Reset(w.open.first.due - now)
 	}
 }

@@ -13,22 +13,26 @@ import (
 // a stream of events is settled by what comes first: the answer, or something
 // that precedes it. It is safe for concurrent use.
 type response struct {
-	w      http.ResponseWriter
-	opts   *Options
-	takes  accepted
-	opens  *session // that begins with this response, nil for most
-	stream *stream  // that keeps what is sent, nil where nothing is kept
-	pulses *pulses
-	pulse  *pulse
-	ends   *lazy.Context // with the client; nil where handling goes on without it
+	w         http.ResponseWriter
+	opts      *Options
+	transport Transport     // of the request
+	session   *session      // nil outside sessions
+	ends      *lazy.Context // ends the handling; nil where its session does
+	takes     accepted
+	listens   bool // the request is a subscription
+	keeps     bool // the session keeps what becomes a stream
 
-	mu    turn // held while something is written
-	phase phase
-	out   *eventWriter
+	pulse pulse
+
+	mu     turn // held while something is written
+	opens  bool // the session begins with this response
+	phase  phase
+	out    *eventWriter
+	stream *stream // nil before there is one, and where nothing is kept
 }
 
 // phase is how far a response has come.
-type phase int
+type phase uint8
 
 const (
 	undecided phase = iota
@@ -37,32 +41,20 @@ const (
 	over
 )
 
-// begin starts the clock that turns an answer which takes long into a stream.
-func (p *response) begin() {
-	if !p.takes.events || p.opts.KeepAlive < 0 {
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.pulse = p.pulses.start(p, p.opts.KeepAlive)
-}
-
-// tick sends something without meaning. It returns whether to come back. While
-// something else is written the response is not silent, and a client that does
-// not read is not to keep anybody waiting.
-func (p *response) tick() (again bool) {
+// beat sends something without meaning: an answer that takes long becomes a
+// stream. While something else is written the response is not silent, and a
+// client that does not read is not to keep anybody waiting.
+func (p *response) beat() {
 	if !p.mu.TryLock() {
-		return true
+		return
 	}
 	defer p.mu.Unlock()
 	if p.phase > streaming || !p.open() || p.phase != streaming {
-		return false
+		return
 	}
 	if err := p.out.comment(); err != nil {
 		p.lose(err)
-		return false
 	}
-	return true
 }
 
 // send sends a message that precedes the answer. The error is that of a message
@@ -103,6 +95,9 @@ func (p *response) open() bool {
 	p.announce()
 	p.out, p.phase = openEvents(p.w, p.opts.WriteTimeout), streaming
 	p.w.WriteHeader(http.StatusOK)
+	if p.keeps && p.stream == nil {
+		p.stream = &stream{session: p.session, response: p}
+	}
 	if id, primed := p.stream.begin(); primed {
 		if err := p.out.prime(id, p.opts.Retry); err != nil {
 			p.lose(err)
@@ -114,9 +109,9 @@ func (p *response) open() bool {
 // announce names the session that begins with the response. From now on it can
 // be found. The lock is held.
 func (p *response) announce() {
-	if p.opens != nil {
-		p.opens.handler.sessions.add(p.opens)
-		p.w.Header()[headerSession] = []string{p.opens.id}
+	if p.opens {
+		p.session.handler.sessions.add(p.session)
+		p.w.Header()[headerSession] = []string{p.session.id}
 	}
 }
 
@@ -165,7 +160,6 @@ func (p *response) finish() {
 	}
 	p.phase = over
 	p.stream.end()
-	p.stop()
 }
 
 // answered tells whether the response has ended.
@@ -189,14 +183,6 @@ func (p *response) detach() {
 		return
 	}
 	p.phase, p.out = parted, nil
-	p.stop()
-}
-
-func (p *response) stop() {
-	if p.pulse != nil {
-		p.pulses.stop(p.pulse)
-		p.pulse = nil
-	}
 }
 
 // lose deals with a client that cannot be written to. The lock is held.

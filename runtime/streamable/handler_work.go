@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -17,81 +18,93 @@ var (
 
 // work counts what is being handled.
 type work struct {
+	opts *Options
+
 	mu        sync.Mutex
 	closing   bool
-	posts     map[*post]struct{} // outside sessions
-	listening int                // of the posts
-	of        map[string]int     // posts of each principal that has a name
-	others    int                // requests of sessions, and their streams
-	idle      chan struct{}      // closed when nothing is left; nil if nobody waits for that
+	clock     clock
+	open      queue          // of everything
+	timer     *time.Timer    // of the queue
+	beats     bool           // the timer runs
+	posts     int            // requests outside sessions
+	listening int            // of these, the subscriptions
+	of        map[string]int // posts of each principal that has a name
+	idle      chan struct{}  // closed when nothing is left; nil if nobody waits for that
 }
 
-// enter counts a request outside sessions, if there is room for it.
-func (w *work) enter(p *post, o *Options) *refusal {
+func (w *work) init(o *Options) {
+	w.opts, w.of, w.clock = o, make(map[string]int), newClock()
+}
+
+// enter counts a request, if there is room for it.
+func (w *work) enter(p *response) *refusal {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	name := p.transport.Principal()
-	switch {
+	switch name := p.transport.Principal(); {
 	case w.closing:
 		return &refusal{status: http.StatusServiceUnavailable, err: errClosing}
-	case p.listens && !within(w.listening, o.MaxListen):
+	case p.ends == nil: // a session has a limit of its own
+	case p.listens && !within(w.listening, w.opts.MaxListeners):
 		return &refusal{status: http.StatusServiceUnavailable, err: errListens}
-	case !p.listens && !within(len(w.posts)-w.listening, o.MaxInFlight):
+	case !p.listens && !within(w.posts-w.listening, w.opts.MaxInFlight):
 		return &refusal{status: http.StatusServiceUnavailable, err: errTooMany}
-	case name != "" && !within(w.of[name], o.MaxInFlightPerPrincipal):
+	case name != "" && !within(w.of[name], w.opts.MaxInFlightPerPrincipal):
 		return &refusal{status: http.StatusTooManyRequests, err: errTooMany}
 	}
-	if w.posts == nil {
-		w.posts, w.of = make(map[*post]struct{}), make(map[string]int)
-	}
-	w.posts[p] = struct{}{}
-	if p.listens {
-		w.listening++
-	}
-	if name != "" {
-		w.of[name]++
-	}
+	w.count(p, 1)
+	p.pulse.of = p
+	w.await(&p.pulse)
 	return nil
 }
 
 // leave takes back an enter.
-func (w *work) leave(p *post) {
+func (w *work) leave(p *response) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	delete(w.posts, p)
+	w.count(p, -1)
+	w.drop(&p.pulse)
+}
+
+// count adds n requests like that of p, if it is outside sessions. The lock is
+// held.
+func (w *work) count(p *response, n int) {
+	if p.ends == nil {
+		return
+	}
+	w.posts += n
 	if p.listens {
-		w.listening--
+		w.listening += n
 	}
 	if name := p.transport.Principal(); name != "" {
-		if w.of[name]--; w.of[name] == 0 {
+		if w.of[name] += n; w.of[name] == 0 {
 			delete(w.of, name)
 		}
 	}
-	w.signal()
 }
 
-// join counts a request of a session. It is false when no new ones are served.
-func (w *work) join() bool {
+// join counts a stream of a session. It is false when no new ones are served.
+func (w *work) join(p *pulse) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closing {
 		return false
 	}
-	w.others++
+	w.await(p)
 	return true
 }
 
 // part takes back a join.
-func (w *work) part() {
+func (w *work) part(p *pulse) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.others--
-	w.signal()
+	w.drop(p)
 }
 
-// signal wakes who waits for the end of the work. The lock is held.
-func (w *work) signal() {
-	if w.idle != nil && len(w.posts)+w.others == 0 {
+// drop ends a pulse, and wakes who waits for the end of the work. The lock is
+// held.
+func (w *work) drop(p *pulse) {
+	w.open.drop(p)
+	if w.idle != nil && w.open.first == nil {
 		close(w.idle)
 		w.idle = nil
 	}
@@ -102,26 +115,33 @@ func (w *work) close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.closing = true
-	for p := range w.posts {
+	w.each(func(p *response) {
 		if p.listens {
-			p.ctx.Cancel(ErrClosing)
+			p.ends.Cancel(ErrClosing)
 		}
-	}
+	})
 }
 
 // cancel ends the contexts of all that is being handled outside sessions.
 func (w *work) cancel() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for p := range w.posts {
-		p.ctx.Cancel(ErrClosing)
+	w.each(func(p *response) { p.ends.Cancel(ErrClosing) })
+}
+
+// each calls f with what answers requests outside sessions. The lock is held.
+func (w *work) each(f func(*response)) {
+	for p := w.open.first; p != nil; p = p.after {
+		if r, ok := p.of.(*response); ok && r.ends != nil {
+			f(r)
+		}
 	}
 }
 
 // wait waits until nothing is being handled, at most until ctx ends.
 func (w *work) wait(ctx context.Context) error {
 	w.mu.Lock()
-	if len(w.posts)+w.others == 0 {
+	if w.open.first == nil {
 		w.mu.Unlock()
 		return nil
 	}

@@ -121,7 +121,7 @@ func (e *endpoint) listen() *lines {
 }
 
 func TestSubscriptionsAreBounded(t *testing.T) {
-	e := serve(t, nil, &streamable.Options{MaxListen: 1, MaxInFlight: 1})
+	e := serve(t, nil, &streamable.Options{MaxListeners: 1, MaxInFlight: 1})
 	l := e.listen()
 	require.Contains(t, l.event(), "acknowledged")
 	a := e.post(listen, version+"2026-07-28", "Mcp-Method: subscriptions/listen")

@@ -35,6 +35,14 @@ var (
 	valueSoon       = []string{"1"}
 )
 
+// first is the only value of a header, or the first one, empty for none.
+func first(values []string) string {
+	if len(values) == 0 {
+		return ""
+	}
+	return values[0]
+}
+
 // mediaType returns the type of a body, without parameters.
 func mediaType(h http.Header) string {
 	kind, _, _ := strings.Cut(h.Get(headerContentType), ";")

@@ -16,7 +16,7 @@ type Backoff struct {
 	Most time.Duration
 	// Attempts is how many attempts in a row may fail before a call is given
 	// up. The stream that belongs to no call is never given up for that.
-	// Default 5.
+	// Default 5, negative is never.
 	Attempts int
 }
 
@@ -38,9 +38,7 @@ func (b Backoff) complete() Backoff {
 	if b.Most <= 0 {
 		b.Most = defaultMostWait
 	}
-	if b.Attempts <= 0 {
-		b.Attempts = defaultAttempts
-	}
+	limit(&b.Attempts, defaultAttempts)
 	return b
 }
 

@@ -3,7 +3,7 @@ package streamable
 import (
 	"context"
 	"sync"
-	"time"
+	"sync/atomic"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
@@ -19,25 +19,25 @@ type session struct {
 	id        string // empty for one that lasts a single request
 	principal string
 	conn      *connection.Connection
-	alone     stream // what belongs to no request
 
-	mu       sync.Mutex // before those of the dispatcher
-	users    int32      // HTTP requests, and what goes on without theirs
-	busy     int32      // uses of the dispatcher
-	used     time.Time  // when the last user left
-	drowsy   bool       // the dispatcher was not used for a while
+	users atomic.Int32 // HTTP requests, and what goes on without theirs
+	used  atomic.Int64 // when a user left last, by the clock of the table
+
+	mu       sync.Mutex   // before those of the dispatcher
+	busy     atomic.Int32 // uses of the dispatcher; they begin under the lock
+	drowsy   bool         // the dispatcher was not used for a while
 	isOver   bool
 	dispatch *dispatch.Conn // nil while the session sleeps
 	lastID   int64          // of the dispatcher before
-	last     uint64         // number of the last stream
+	last     uint64         // number of the last stream of a request
 	streams  map[uint64]*stream
+	standing *stream // of what belongs to no request, nil while there was nothing
 }
 
 // newSession returns a session that awaits its handshake. The version is the one
 // to assume until then, empty for none in particular.
 func (h *Handler) newSession(id, principal, version string) *session {
 	s := &session{handler: h, id: id, principal: principal}
-	s.alone.session = s
 	c := h.opts.Connection
 	c.SessionID, c.VersionHint, c.Client, c.InFlight = id, version, false, (*sessionRequests)(s)
 	s.conn = connection.ForLoop(s.outbound(), &c)
@@ -74,7 +74,7 @@ func (s *session) deliver(ctx context.Context, m wire.Message, o dispatch.Origin
 // WriteMessage implements [dispatch.Writer] for what belongs to no request. It
 // waits in the store until the client fetches it.
 func (s *session) WriteMessage(ctx context.Context, data []byte) error {
-	if _, kept := s.alone.keep(ctx, data); !kept {
+	if _, kept := s.alone().keep(ctx, data); !kept {
 		return dispatch.ErrNotWritten
 	}
 	return nil
@@ -86,6 +86,17 @@ func (s *session) replays() bool { return s.id != "" && !s.handler.opts.NoReplay
 // primes tells whether the client understands events that say nothing.
 func (s *session) primes() bool {
 	return s.replays() && s.conn.State().Negotiated().Index() >= mcp.Revision20251125.Index()
+}
+
+// alone returns the stream of what belongs to no request. Many sessions never
+// have any of that.
+func (s *session) alone() *stream {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.standing == nil {
+		s.standing = &stream{session: s, begun: true}
+	}
+	return s.standing
 }
 
 // open gives a stream its number and makes it one that can be found.
@@ -112,7 +123,7 @@ func (s *session) close(number uint64) {
 // find finds a stream, nil where there is none on which anything comes.
 func (s *session) find(number uint64) *stream {
 	if number == 0 {
-		return &s.alone
+		return s.alone()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,7 +151,7 @@ func (s *session) end(ctx context.Context, cause error) {
 		d.Shutdown(ctx, cause)
 	}
 	s.conn.Close(ctx)
-	s.alone.end()
+	s.alone().end()
 	if err := s.handler.opts.Events.Forget(ctx, s.id); err != nil {
 		s.handler.opts.Logger.WarnContext(ctx, "events of a session could not be forgotten", "error", err)
 	}

@@ -37,14 +37,13 @@ func (h *Handler) serveBatch(w http.ResponseWriter, r *http.Request, body []byte
 		s.discard(false)
 		return refuse(http.StatusBadRequest, "Invalid request: the revision has no batches, or none that are empty")
 	}
-	if !h.work.join() {
-		s.discard(false)
-		return &refusal{status: http.StatusServiceUnavailable, err: errClosing}
-	}
-	defer h.work.part()
 	b := &batch{post: s.newPost(w, r, takes)}
-	b.post.begin()
-	ctx := context.WithoutCancel(r.Context())
+	if no := h.work.enter(&b.post.response); no != nil {
+		s.discard(false)
+		return no
+	}
+	defer h.work.leave(&b.post.response)
+	ctx := b.post.context()
 	for _, raw := range list {
 		b.deliver(ctx, raw)
 	}

@@ -245,6 +245,30 @@ func TestASilentStreamIsKeptAlive(t *testing.T) {
 	})
 }
 
+func TestEachStreamIsKeptAliveInItsOwnTime(t *testing.T) {
+	serveInBubble(t, nil, &streamable.Options{KeepAlive: 10 * time.Second}, func(t *testing.T, e *endpoint) {
+		begin := time.Now()
+		beats := func(l *lines, at time.Duration) {
+			require.Equal(t, ":", l.event())
+			require.Equal(t, at, time.Since(begin))
+		}
+		a := e.open("2025-06-18")
+		first := e.stream(http.MethodGet, "", a.headers()...)
+		time.Sleep(4 * time.Second)
+		second := e.stream(http.MethodGet, "", e.open("2025-06-18").headers()...)
+		beats(first, 10*time.Second)
+		beats(second, 14*time.Second)
+		beats(first, 20*time.Second)
+		first.stop()
+		synctest.Wait()
+		first = e.stream(http.MethodGet, "", a.headers()...) // the client that has gone is not in the way
+		beats(second, 24*time.Second)
+		beats(first, 30*time.Second)
+		first.stop()
+		second.stop()
+	})
+}
+
 func TestASessionThatNobodyUsesEnds(t *testing.T) {
 	closed := 0
 	tools := map[string]tool{"watch": func(ctx ctx, _ *mcp.ServerSession) (*mcp.CallToolResult, error) {

@@ -18,8 +18,9 @@ var (
 	errSessionEnded  = errors.New("session ended by its client")
 )
 
-// serveSession serves a request in a revision with a handshake.
-func (h *Handler) serveSession(w http.ResponseWriter, r *http.Request) {
+// serveSession serves a request in a revision with a handshake. It returns a
+// stream that is still to be followed, nil for none.
+func (h *Handler) serveSession(w http.ResponseWriter, r *http.Request) (f *follow) {
 	var no *refusal
 	switch {
 	case r.Method == http.MethodPost:
@@ -27,7 +28,7 @@ func (h *Handler) serveSession(w http.ResponseWriter, r *http.Request) {
 	case h.opts.Stateless:
 		notAllowed(w, http.MethodPost)
 	case r.Method == http.MethodGet:
-		no = h.serveSessionGet(w, r)
+		f, no = h.serveSessionGet(w, r)
 	case r.Method == http.MethodDelete:
 		no = h.serveSessionDelete(w, r)
 	default:
@@ -36,13 +37,14 @@ func (h *Handler) serveSession(w http.ResponseWriter, r *http.Request) {
 	if no != nil {
 		no.write(w, false)
 	}
+	return f
 }
 
 // findSession finds the session of a request and begins a use of it.
 func (h *Handler) findSession(r *http.Request) (*session, *refusal) {
 	ids := r.Header[headerSession]
 	if len(ids) != 1 {
-		return nil, refuse(http.StatusBadRequest, "Invalid request: the header Mcp-Session-Id has to be there once")
+		return nil, refuse(http.StatusBadRequest, "Invalid request: this endpoint is for MCP clients, which post initialize first and then send the header Mcp-Session-Id, once")
 	}
 	s := h.sessions.use(ids[0], h.opts.caller(r))
 	if s == nil {
@@ -100,13 +102,11 @@ func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request, m wire.Me
 		w.WriteHeader(http.StatusAccepted)
 		return nil
 	}
-	if !h.work.join() {
-		s.discard(opens)
-		return &refusal{status: http.StatusServiceUnavailable, err: errClosing}
-	}
 	p := s.newPost(w, r, takes)
-	if opens && s.id != "" {
-		p.opens = s
+	p.opens = opens && s.id != ""
+	if no := h.work.enter(&p.response); no != nil {
+		s.discard(opens)
+		return no
 	}
 	p.serve(r.Context(), m, buf)
 	return nil

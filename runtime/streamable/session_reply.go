@@ -6,59 +6,63 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/internal/lazy"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
 // sessionPost is a request of a session being answered. It is the
 // [dispatch.Writer] of all that belongs to the request.
-type sessionPost struct {
-	response
-	kept      stream
-	session   *session
-	transport Transport
-}
+type sessionPost struct{ response }
 
 func (s *session) newPost(w http.ResponseWriter, r *http.Request, takes accepted) *sessionPost {
 	o := &s.handler.opts
-	p := &sessionPost{session: s, response: response{w: w, opts: o, takes: takes, pulses: &s.handler.pulses}}
+	p := &sessionPost{response{w: w, opts: o, session: s, takes: takes}}
 	if s.replays() && s.conn.InitializeAccepted() {
-		p.stream = &p.kept
-		p.kept.session, p.kept.response = s, &p.response
+		p.keeps = true
 		if o.Polling {
-			p.kept.parted = make(chan struct{})
+			p.stream = &stream{session: s, response: &p.response, parted: make(chan struct{})}
 		}
+	}
+	if s.id == "" { // nobody can find it to end what it handles
+		p.ends = &lazy.Context{Context: context.WithoutCancel(r.Context())}
 	}
 	p.transport = s.handler.sessionTransport(r, s, &p.response)
 	return p
+}
+
+// context is what the request is handled in: the client's absence does not end it.
+func (p *sessionPost) context() context.Context {
+	if p.ends != nil {
+		return p.ends
+	}
+	return context.WithoutCancel(p.transport.request.Context())
 }
 
 // serve has the request handled and returns when the response is complete, or
 // goes on without this request.
 func (p *sessionPost) serve(ctx context.Context, m wire.Message, buf *buffer) {
 	origin := dispatch.Origin{Transport: &p.transport, Back: p, Release: buf.done}
-	p.begin()
-	if p.kept.parted == nil {
-		p.deliver(context.WithoutCancel(ctx), m, origin)
+	if p.stream == nil {
+		p.deliver(p.context(), m, origin)
 		return
 	}
-	done := make(chan struct{})
+	parted, done := p.stream.parted, make(chan struct{})
 	go func() { // ends when the request has been handled, at the latest with the session
 		defer close(done)
-		p.deliver(context.WithoutCancel(ctx), m, origin)
+		p.deliver(p.context(), m, origin)
 	}()
 	select {
 	case <-done:
-	case <-p.kept.parted:
+	case <-parted:
 	case <-ctx.Done():
 		p.leave()
 	}
 }
 
-// deliver has the request handled and answered. The client's absence does not
-// end it.
+// deliver has the request handled and answered.
 func (p *sessionPost) deliver(ctx context.Context, m wire.Message, origin dispatch.Origin) {
-	defer p.session.handler.work.part()
+	defer p.session.handler.work.leave(&p.response)
 	defer p.close(ctx, m.ID)
 	p.session.deliver(ctx, m, origin)
 }
@@ -83,7 +87,7 @@ func (p *response) refuseSession() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.phase == undecided {
-		p.opens = nil
+		p.opens = false
 	}
 }
 

@@ -14,26 +14,18 @@ import (
 // do again. Following a stream is no such use.
 
 // enter begins a use of the session.
-func (s *session) enter() {
-	s.mu.Lock()
-	s.users++
-	s.mu.Unlock()
-}
+func (s *session) enter() { s.users.Add(1) }
 
 // leave ends a use.
 func (s *session) leave() {
-	now := time.Now()
-	s.mu.Lock()
-	s.users--
-	s.used = now
-	s.mu.Unlock()
+	s.used.Store(int64(s.handler.sessions.clock.now()))
+	s.users.Add(-1)
 }
 
 // idleSince tells since when nobody has used the session.
-func (s *session) idleSince() (since time.Time, idle bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.used, s.users == 0
+func (s *session) idleSince() (since time.Duration, idle bool) {
+	idle = s.users.Load() == 0
+	return time.Duration(s.used.Load()), idle
 }
 
 // borrow begins a use of the session's dispatcher, which stays the same until
@@ -49,7 +41,7 @@ func (s *session) borrow() *dispatch.Conn {
 func (s *session) wake() (d *dispatch.Conn, woken bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.busy++
+	s.busy.Add(1)
 	s.drowsy = false
 	if s.dispatch == nil && !s.isOver {
 		d := s.handler.opts.Dispatch
@@ -60,11 +52,7 @@ func (s *session) wake() (d *dispatch.Conn, woken bool) {
 }
 
 // giveBack ends a use of the dispatcher.
-func (s *session) giveBack() {
-	s.mu.Lock()
-	s.busy--
-	s.mu.Unlock()
-}
+func (s *session) giveBack() { s.busy.Add(-1) }
 
 // sleep gives the dispatcher away if nobody has used it since the last time
 // that somebody wanted the session to sleep. It returns whether there is none.
@@ -74,7 +62,7 @@ func (s *session) sleep() bool {
 	switch {
 	case s.dispatch == nil || s.isOver:
 		return true
-	case s.busy > 0 || !s.drowsy:
+	case s.busy.Load() > 0 || !s.drowsy:
 		s.drowsy = true
 		return false
 	}

@@ -50,7 +50,7 @@ func (st *stream) keep(ctx context.Context, data []byte) (id string, kept bool) 
 	}
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if st.isOver || !st.begun && st != &st.session.alone {
+	if st.isOver || !st.begun {
 		return "", false // nobody knows of the stream, or will come for more
 	}
 	st.seq++
@@ -58,7 +58,7 @@ func (st *stream) keep(ctx context.Context, data []byte) (id string, kept bool) 
 	o := &st.session.handler.opts
 	if err := o.Events.Append(ctx, e); err != nil {
 		o.Logger.WarnContext(ctx, "event could not be kept", "session", e.Session, "error", err)
-		if st == &st.session.alone {
+		if st.number == 0 {
 			st.seq-- // it reaches nobody; elsewhere the gap tells that something is missing
 		}
 		return "", false
@@ -90,6 +90,13 @@ func (st *stream) wake() {
 		close(st.changed)
 		st.changed = nil
 	}
+}
+
+// rouse makes the follower look whether there is something to do.
+func (st *stream) rouse() {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.wake()
 }
 
 // state tells a follower where the stream is, and what to wait for until it

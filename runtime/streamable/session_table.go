@@ -10,7 +10,8 @@ import (
 // sessionTable has the sessions of a handler. Its lock comes before those of
 // the sessions.
 type sessionTable struct {
-	opts *Options
+	opts  *Options
+	clock clock
 
 	mu      sync.Mutex
 	all     map[string]*session
@@ -23,7 +24,7 @@ type sessionTable struct {
 }
 
 func (t *sessionTable) init(o *Options) {
-	t.opts, t.all, t.of = o, make(map[string]*session), make(map[string]int)
+	t.opts, t.clock, t.all, t.of = o, newClock(), make(map[string]*session), make(map[string]int)
 }
 
 // reserve makes room for a session. It is false where there is none.
@@ -106,7 +107,7 @@ func (t *sessionTable) remove(s *session) bool {
 
 // bedtime is how often sessions that nobody uses are let sleep. They stay awake
 // for one to two of these.
-const bedtime = time.Second
+const bedtime = 50 * time.Millisecond
 
 // watch sees to it that a session sleeps once nobody uses it.
 func (t *sessionTable) watch(s *session) {
@@ -148,18 +149,18 @@ func (t *sessionTable) sweep(idle time.Duration) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), farewell)
 	defer cancel()
-	for _, s := range t.overdue(time.Now().Add(-idle)) {
+	for _, s := range t.overdue(t.clock.now() - idle) {
 		s.end(ctx, errSessionIdle)
 	}
 }
 
 // overdue takes off the table what nobody has used since.
-func (t *sessionTable) overdue(since time.Time) []*session {
+func (t *sessionTable) overdue(since time.Duration) []*session {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var list []*session
 	for id, s := range t.all {
-		if last, idle := s.idleSince(); idle && !last.After(since) {
+		if last, idle := s.idleSince(); idle && last <= since {
 			list = append(list, s)
 			delete(t.all, id)
 			t.count--
@@ -178,7 +179,7 @@ func (t *sessionTable) hangUp() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, s := range t.all {
-		s.alone.end()
+		s.alone().end()
 	}
 }
 

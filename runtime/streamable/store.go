@@ -34,7 +34,8 @@ type Event struct {
 	Data []byte
 }
 
-// MemoryOptions are the limits of a [MemoryStore]. A zero is the default.
+// MemoryOptions are the limits of a [MemoryStore]. A zero is the default, a
+// negative one is none.
 type MemoryOptions struct {
 	// MaxEvents is how many events of one session are kept. Default 1,000.
 	MaxEvents int
@@ -78,9 +79,7 @@ func NewMemoryStore(opts *MemoryOptions) *MemoryStore {
 	for n, byDefault := range map[*int]int{
 		&m.opts.MaxEvents: 1000, &m.opts.MaxBytes: 4 << 20, &m.opts.MaxTotal: 256 << 20,
 	} {
-		if *n <= 0 {
-			*n = byDefault
-		}
+		limit(n, byDefault)
 	}
 	return m
 }

@@ -7,8 +7,8 @@ import "sync"
 // with a time of its own lets that pass meanwhile.
 type turn struct {
 	mu    sync.Mutex
-	free  sync.Cond
 	taken bool
+	free  *sync.Cond // made by the first who has to wait
 }
 
 // Lock implements [sync.Locker].
@@ -16,7 +16,9 @@ func (t *turn) Lock() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for t.taken {
-		t.free.L = &t.mu
+		if t.free == nil {
+			t.free = sync.NewCond(&t.mu)
+		}
 		t.free.Wait()
 	}
 	t.taken = true
@@ -34,7 +36,9 @@ func (t *turn) TryLock() bool {
 // Unlock implements [sync.Locker].
 func (t *turn) Unlock() {
 	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.taken = false
-	t.mu.Unlock()
-	t.free.Signal()
+	if t.free != nil {
+		t.free.Signal()
+	}
 }

@@ -24,10 +24,10 @@ func AppendMeta[T any, P interface {
 	if meta == nil {
 		meta = new(T)
 	}
-	outerOver, outerOwn := e.over, e.own
-	e.over, e.own = over, len(b)
+	outerOver, outerOwn, outerKept := e.over, e.own, e.kept
+	e.over, e.own, e.kept = over, len(b), 0
 	b = meta.AppendJSON(b, e)
-	e.over, e.own = outerOver, outerOwn
+	e.over, e.own, e.kept = outerOver, outerOwn, outerKept
 	return b
 }
 
@@ -35,17 +35,32 @@ func AppendMeta[T any, P interface {
 func (e *Encoder) isTop(owner any) bool { return len(e.meta) > 0 && e.top == owner }
 
 // Over reports whether the frame replaces the member name of the "_meta" that
-// is being written: the meta type then leaves its own out.
+// is being written: the meta type then leaves its own out. It is asked of what
+// the meta type has, and of what it has to have: an entry that gives way does so
+// then.
 func (e *Encoder) Over(name string) bool {
-	if !e.over {
+	i := e.entry(name)
+	if i < 0 {
 		return false
+	}
+	if e.meta[i].GivesWay {
+		e.kept |= 1 << i
+	}
+	return !e.meta[i].GivesWay
+}
+
+// entry returns the place of the frame's entry for a member of the "_meta" that
+// is being written, -1 where there is none.
+func (e *Encoder) entry(name string) int {
+	if !e.over {
+		return -1
 	}
 	for i := range e.meta {
 		if e.meta[i].Name == name {
-			return true
+			return i
 		}
 	}
-	return false
+	return -1
 }
 
 // Overlay appends the frame's entries, each with its comma, if the "_meta"
@@ -60,6 +75,9 @@ func (e *Encoder) Overlay(b []byte) []byte {
 // entries appends the frame's entries.
 func (e *Encoder) entries(b []byte) []byte {
 	for i := range e.meta {
+		if e.kept&(1<<i) != 0 {
+			continue
+		}
 		entry := &e.meta[i]
 		b = append(b, ',')
 		b = e.name(b, entry.Name)
@@ -77,7 +95,7 @@ func (e *Encoder) entries(b []byte) []byte {
 // replaced by the frame. Objects inside a "_meta" write extra members too:
 // those are never replaced.
 func (e *Encoder) replaced(b []byte, name string) bool {
-	return e.Over(name) && len(pathAt(b[e.own:])) <= 1
+	return e.entry(name) >= 0 && len(pathAt(b[e.own:])) <= 1 && e.Over(name)
 }
 
 // Forward makes to, which writes the members of owner for it, the value that

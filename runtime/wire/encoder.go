@@ -25,6 +25,7 @@ type Encoder struct {
 	meta []Entry // what goes over its "_meta"
 	over bool    // that "_meta" is being written
 	own  int     // where it begins in the output
+	kept uint64  // bits of the entries that have given way in it
 
 	names []string // scratch: names to be sorted, a stack
 	scan  Decoder  // checks raw values

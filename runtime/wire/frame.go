@@ -19,8 +19,8 @@ type Frame struct {
 	Revision Revision
 
 	// Meta is written over the "_meta" of the top-level value while encoding,
-	// in this order: a name in here replaces the value's own. Names must
-	// differ. Decoding ignores it.
+	// in this order: a name in here replaces the value's own, unless the entry
+	// gives way. Names must differ. Decoding ignores it.
 	Meta []Entry
 
 	// MaxDepth bounds the nesting of objects and arrays; 0 is
@@ -50,6 +50,9 @@ func (f *Frame) depth() int {
 type Entry struct {
 	Name  string
 	Value json.RawMessage
+	// GivesWay leaves the value's own member alone where there is one. At most
+	// the first 64 entries of a frame may give way.
+	GivesWay bool
 }
 
 // Value is what can be written and read as JSON. Generated types implement it

@@ -17,6 +17,10 @@ type Message struct {
 	Params json.RawMessage
 	Result json.RawMessage
 
+	// Into is what Params have been read into already, by [ReadMessageInto]; nil
+	// where they have not.
+	Into Params
+
 	Error *ErrorObject
 }
 

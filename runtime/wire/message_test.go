@@ -91,17 +91,22 @@ func TestReadMessageInto(t *testing.T) {
 		})
 		require.NoError(t, err, data)
 		require.Equal(t, 1, calls)
-		require.Equal(t, wire.Message{ID: wire.IntID(1), Method: "call"}, m)
+		require.Equal(t, wire.IntID(1), m.ID)
+		require.Equal(t, "call", m.Method)
+		require.Same(t, &x, m.Into)
+		require.Contains(t, data, string(m.Params), "the span stays")
 		require.Equal(t, CallToolRequest{Name: "n", Arguments: raw(`{"a": 1}`)}, x, data)
 
 		m, err = wire.ReadMessageInto([]byte(data), nil, func(*wire.Message) wire.Params { return nil })
 		require.NoError(t, err)
-		require.NotNil(t, m.Params, "nobody wants it: the span stays")
+		require.NotNil(t, m.Params)
+		require.Nil(t, m.Into, "nobody wants it")
 
 		bad := strings.Replace(data, `"name":"n"`, `"name":5`, 1)
 		m, err = wire.ReadMessageInto([]byte(bad), nil, func(*wire.Message) wire.Params { return new(CallToolRequest) })
 		require.EqualError(t, err, `decode /params/name: want a string, have a number`)
 		require.Equal(t, wire.IntID(1), m.ID)
+		require.NotNil(t, m.Into, "that is where the fault is")
 	}
 	_, err := wire.ReadMessageInto([]byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`), nil, func(*wire.Message) wire.Params {
 		t.Error("there is nothing to open")
@@ -122,7 +127,7 @@ func TestReadResponseInto(t *testing.T) {
 		}
 		m, err := wire.ReadResponseInto([]byte(data), nil, open)
 		require.NoError(t, err)
-		require.Equal(t, wire.Message{ID: wire.IntID(1)}, m)
+		require.Contains(t, data, string(m.Result))
 		require.Equal(t, []Content{&TextContent{Text: "t"}}, x.Content)
 
 		_, err = wire.ReadResponseInto([]byte(strings.Replace(data, `"t"`, `7`, 1)), nil, open)

@@ -13,6 +13,8 @@ func raw(s string) json.RawMessage { return json.RawMessage(s) }
 
 func TestFrameMeta(t *testing.T) {
 	token := []wire.Entry{{Name: "progressToken", Value: raw("9")}, {Name: "x", Value: raw(`"y"`)}}
+	giving := []wire.Entry{token[0], token[1], {Name: "y", Value: raw("5")}}
+	giving[0].GivesWay, giving[1].GivesWay = true, true
 	own := &Meta{
 		ProgressToken: wire.IntToken(1),
 		ClientInfo:    &Icon{Src: "s", Extra: map[string]json.RawMessage{"x": raw("1"), "progressToken": raw("2")}},
@@ -31,6 +33,9 @@ func TestFrameMeta(t *testing.T) {
 		{"not merged", own, wire.Frame{Revision: rev2025}, `{"name":"n","_meta":{"progressToken":1,"clientInfo":{"src":"s","progressToken":2,"x":1},"x":3,"z":4}}`},
 		{"required", nil, wire.Frame{Revision: rev2026}, `{"name":"n","_meta":{"version":""}}`},
 		{"required, from the frame", nil, wire.Frame{Revision: rev2026, Meta: []wire.Entry{{Name: "version", Value: raw(`"v"`)}}}, `{"name":"n","_meta":{"version":"v"}}`},
+		{"giving way", own, wire.Frame{Revision: rev2025, Meta: giving}, `{"name":"n","_meta":{"progressToken":1,"clientInfo":{"src":"s","progressToken":2,"x":1},"x":3,"z":4,"y":5}}`},
+		{"giving way to none", &Meta{ClientInfo: own.ClientInfo}, wire.Frame{Revision: rev2025, Meta: giving}, `{"name":"n","_meta":{"clientInfo":{"src":"s","progressToken":2,"x":1},"progressToken":9,"x":"y","y":5}}`},
+		{"giving way to nothing", nil, wire.Frame{Revision: rev2025, Meta: giving}, `{"name":"n","_meta":{"progressToken":9,"x":"y","y":5}}`},
 	} {
 		b, err := wire.AppendParams(nil, &x.f, &CallToolRequest{Name: "n", Meta: x.meta})
 		require.NoError(t, err, x.name)

@@ -21,6 +21,13 @@ func (d *Decoder) Peek(name string) (value string, kind byte) {
 	return value, kind
 }
 
+// Peek is [Decoder.Peek] for a document of its own, which this package has
+// accepted before. The text may alias it.
+func Peek(document []byte, name string) (value string, kind byte) {
+	d := Decoder{data: document}
+	return d.Peek(name)
+}
+
 // Probe reports whether the next value has a member at the given path of
 // names, each leading one object deeper, without reading anything.
 func (d *Decoder) Probe(path ...string) bool {

@@ -16,8 +16,8 @@ func ReadMessage(data []byte, f *Frame) (Message, error) {
 
 // ReadMessageInto is ReadMessage for one that expects requests and
 // notifications: open is asked where the params are to be read into, and if it
-// returns non-nil, they are, and Message.Params stays nil. It is called at
-// most once, for a message with params, and must not keep m.
+// returns non-nil, they are, and it is Message.Into, also where that fails. It is
+// called at most once, for a message with params, and must not keep m.
 //
 // If method and id came before the params, they are read in the same pass, and
 // open sees a message of which the rest is still unread: what it returns may
@@ -50,7 +50,7 @@ type messageReader struct {
 // part is the params or the result of a message.
 type part struct {
 	found bool
-	bytes json.RawMessage // nil if read already
+	bytes json.RawMessage
 	place mark
 }
 
@@ -117,8 +117,12 @@ func (r *messageReader) part(p *part, known bool) {
 		d.want("an object")
 		return
 	}
-	if !known || !r.into(p) {
+	data, start := d.data, d.pos
+	switch {
+	case !known || !r.into(p):
 		p.bytes = d.span()
+	case d.err == nil:
+		p.bytes = data[start:d.pos]
 	}
 }
 
@@ -130,7 +134,7 @@ func (r *messageReader) into(p *part) bool {
 		r.openParams = nil
 		if x := open(&r.m); x != nil {
 			x.DecodeParams(r.d)
-			r.within = r.d.err != nil
+			r.m.Into, r.within = x, r.d.err != nil
 			return true
 		}
 	}
@@ -193,9 +197,7 @@ func (r *messageReader) late(p *part) {
 	end, checked := d.mark(), d.checked
 	d.rewind(p.place)
 	d.checked = true
-	if r.into(p) {
-		p.bytes = nil
-	}
+	r.into(p)
 	d.checked = checked
 	if d.err == nil {
 		d.rewind(end)

@@ -69,7 +69,7 @@ func (g *generator) decodeField(d *jen.Group, s *ir.Struct, f *ir.Field) {
 	case f.Lenient:
 		d.If(jen.Op("!").Id("d").Dot("Try").Call(jen.Func().Params(jen.Id("d").Op("*").Qual(wirePkg, "Decoder")).BlockFunc(
 			func(d *jen.Group) { g.assign(d, f, value) }))).Block(
-			value.Clone().Op("=").Nil(),
+			value.Clone().Op("=").Add(zero(f)),
 			jen.Id("x").Dot("Extra").Op("=").Id("o").Dot("Extra").Call(jen.Id("x").Dot("Extra")),
 		)
 	default:
@@ -78,6 +78,24 @@ func (g *generator) decodeField(d *jen.Group, s *ir.Struct, f *ir.Field) {
 	if l, ok := f.Type.(ir.List); ok && l.MaxIn != 0 {
 		d.If(jen.Id("d").Dot("Has").Call(g.window(l.MaxIn))).Block(jen.Id("d").Dot("MaxItems").Call(jen.Len(value), jen.Lit(l.Max)))
 	}
+}
+
+// zero is what a field holds that could not be read.
+func zero(f *ir.Field) jen.Code {
+	if f.Pointer {
+		return jen.Nil()
+	}
+	switch x := f.Type.(type) {
+	case ir.Scalar:
+		if x.Kind == ir.Int {
+			return jen.Lit(0)
+		}
+	case ir.Named:
+		if _, ok := x.Type.Shape.(*ir.Enum); ok {
+			return jen.Lit("")
+		}
+	}
+	panic(fmt.Sprintf("emit: no zero value of %T", f.Type))
 }
 
 // assign prints x.Name = d.String().

@@ -103,8 +103,24 @@ func (g *generator) messageMethods(f *jen.File, t *ir.Type, s *ir.Struct) {
 		f.Commentf("NewResult returns an empty [%s].", g.result(m))
 		f.Func().Params(jen.Op("*").Id(t.Name)).Id("NewResult").Params().Op("*").Id(g.result(m)).Block(
 			jen.Return(jen.New(jen.Id(g.result(m)))))
+		g.metaMethod(f, t, s)
 	}
 	f.Line()
+}
+
+// metaMethod prints what makes the metadata of a request readable whatever its
+// type:
+//
+//	func (x *CallToolRequest) RequestMeta() *RequestMeta { return x.Meta }
+func (g *generator) metaMethod(f *jen.File, t *ir.Type, s *ir.Struct) {
+	for _, field := range s.Fields {
+		if field.Role == ir.Meta && field.Pointer {
+			f.Line()
+			f.Commentf("RequestMeta returns %s.", field.Name)
+			f.Func().Params(jen.Id("x").Op("*").Id(t.Name)).Id("RequestMeta").Params().Add(fieldType(field)).Block(
+				jen.Return(jen.Id("x").Dot(field.Name)))
+		}
+	}
 }
 
 // fieldType is the Go type of a field.

@@ -6,9 +6,8 @@
 package lazy
 
 import (
-	"cmp"
 	"context"
-	"sync"
+	"sync/atomic"
 )
 
 // Context is the context of a message being handled. Most handlers never look
@@ -17,43 +16,53 @@ type Context struct {
 	// Context is that of whoever delivered the message.
 	context.Context
 
-	mu    sync.Mutex
-	inner context.Context // nil while nobody has looked
-	end   context.CancelCauseFunc
-	cause error // why it has ended, nil if it has not
+	own atomic.Pointer[own] // nil while nobody has looked
 }
 
+// own is the context that ends when a [Context] does.
+type own struct {
+	ctx context.Context
+	end context.CancelCauseFunc
+}
+
+// unseen is the own of every context that ended before anybody had looked.
+var unseen own
+
 // look returns the context that ends when c does.
-func (c *Context) look() context.Context {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.inner == nil {
-		c.inner, c.end = context.WithCancelCause(c.Context)
-		if c.cause != nil {
-			c.end(c.cause)
+func (c *Context) look() *own {
+	for {
+		o := c.own.Load()
+		if o != nil && o != &unseen {
+			return o
 		}
+		made := new(own)
+		made.ctx, made.end = context.WithCancelCause(c.Context)
+		if o == &unseen {
+			made.end(nil)
+		}
+		if c.own.CompareAndSwap(o, made) {
+			return made
+		}
+		made.end(nil) // somebody else was faster
 	}
-	return c.inner
 }
 
 // Done implements [context.Context].
-func (c *Context) Done() <-chan struct{} { return c.look().Done() }
+func (c *Context) Done() <-chan struct{} { return c.look().ctx.Done() }
 
 // Err implements [context.Context].
-func (c *Context) Err() error { return c.look().Err() }
+func (c *Context) Err() error { return c.look().ctx.Err() }
 
 // Value implements [context.Context]. It is also how package context finds the
 // cause, and what to end together with c.
-func (c *Context) Value(key any) any { return c.look().Value(key) }
+func (c *Context) Value(key any) any { return c.look().ctx.Value(key) }
 
 // Cancel ends it because of cause, unless it has ended. Nil stands for
 // [context.Canceled], as everywhere.
 func (c *Context) Cancel(cause error) {
-	c.mu.Lock()
-	c.cause = cmp.Or(c.cause, cause, context.Canceled)
-	end := c.end
-	c.mu.Unlock()
-	if end != nil {
-		end(cause)
+	switch {
+	case cause == nil && c.own.CompareAndSwap(nil, &unseen):
+	case c.own.Load() != &unseen:
+		c.look().end(cause)
 	}
 }

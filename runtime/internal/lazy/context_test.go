@@ -3,6 +3,7 @@ package lazy_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -25,6 +26,19 @@ func TestItEndsWhetherSomebodyHasLookedOrNot(t *testing.T) {
 			require.ErrorIs(t, c.Err(), context.Canceled)
 			require.Equal(t, errWhy, context.Cause(&c))
 		})
+	}
+}
+
+func TestItEndsOnceForAllWhoLookMeanwhile(t *testing.T) {
+	for range 1000 {
+		c := lazy.Context{Context: t.Context()}
+		var all sync.WaitGroup
+		for range 2 {
+			all.Go(func() { <-c.Done() }) // ends when c does
+			all.Go(func() { c.Cancel(nil) })
+		}
+		all.Wait()
+		require.ErrorIs(t, c.Err(), context.Canceled)
 	}
 }
 

@@ -40,7 +40,7 @@ func sample(ctx context.Context, s *mcp.ServerSession, prompt string) (string, e
 func question(prompt string) *mcp.CreateMessageRequest {
 	return &mcp.CreateMessageRequest{
 		MaxTokens: 100,
-		Messages:  []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: []mcp.SamplingMessageContentBlock{mcp.Text(prompt)}}},
+		Messages:  []mcp.SamplingMessage{mcp.UserText(prompt)},
 	}
 }
 

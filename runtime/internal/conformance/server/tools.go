@@ -38,13 +38,10 @@ func addTools(s *mcpserver.Server) {
 	}) (string, error) {
 		return "region " + in.Region, nil
 	})
-	err := s.AddRawTool(&mcp.Tool{Name: "json_schema_2020_12_tool", Description: "Has a schema of many keywords.", InputSchema: json.RawMessage(schema2020)},
+	s.AddRawTool(&mcp.Tool{Name: "json_schema_2020_12_tool", Description: "Has a schema of many keywords.", InputSchema: json.RawMessage(schema2020)},
 		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			return mcp.TextResult("fits"), nil
 		})
-	if err != nil {
-		panic(err)
-	}
 }
 
 // content registers a tool that always answers the same.

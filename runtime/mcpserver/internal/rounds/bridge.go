@@ -14,14 +14,9 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// bridge serves a request whose answer cannot ask: what the handler wants to
-// know is asked at once, and the handler called again.
-func (r *Round) bridge(ctx context.Context, req peer.Message, handler func(context.Context, peer.Message) (wire.Value, error)) (wire.Value, error) {
-	res, err := handler(ctx, req)
-	ask := asks(res, err)
-	if ask == nil {
-		return res, err
-	}
+// bridge goes on with a request whose answer cannot ask: what the handler wants
+// to know is asked at once, and the handler called again.
+func (r *Round) bridge(ctx context.Context, req peer.Message, ask *mcp.InputRequiredResult, handler Handler) (res wire.Value, err error) {
 	err = r.converse(ctx, req, ask, func(req peer.Message) (err error) {
 		res, err = handler(ctx, req)
 		if ask := asks(res, err); ask != nil {

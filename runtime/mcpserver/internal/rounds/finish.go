@@ -127,7 +127,7 @@ func (r *Round) seal(b *book) (*string, error) {
 	if s.rounds++; s.rounds > uint64(r.rules.opts.MaxRounds) {
 		return nil, errRounds
 	}
-	if !s.worthwhile() {
+	if !s.worthwhile() && !b.refused {
 		return nil, nil
 	}
 	s.expires = time.Now().Add(r.rules.opts.Expiry)

@@ -12,13 +12,8 @@ import (
 // input returns what a request brings from the round before. The inbound message
 // is that of the request, for types that are not the protocol's.
 func input(in *peer.Inbound, f *wire.Frame, req peer.Message) (mcp.InputResponses, *string) {
-	switch req := req.(type) {
-	case *mcp.CallToolRequest:
-		return req.InputResponses, req.RequestState
-	case *mcp.GetPromptRequest:
-		return req.InputResponses, req.RequestState
-	case *mcp.ReadResourceRequest:
-		return req.InputResponses, req.RequestState
+	if answers, state, ok := mcp.InputOf(req); ok {
+		return answers, state
 	}
 	var p anyParams
 	if err := in.Decode(f, &p); err != nil {
@@ -29,29 +24,15 @@ func input(in *peer.Inbound, f *wire.Frame, req peer.Message) (mcp.InputResponse
 
 // comesAgain tells whether a request can bring something from a round before.
 func comesAgain(req peer.Message) bool {
-	switch req.(type) {
-	case *mcp.CallToolRequest, *mcp.GetPromptRequest, *mcp.ReadResourceRequest:
-		return true
-	}
-	return false
+	_, _, can := mcp.InputOf(req)
+	return can
 }
 
 // with returns a copy of a request that brings this from the round before, or
 // the request itself if it cannot.
 func with(req peer.Message, answers mcp.InputResponses, state *string) peer.Message {
-	switch req := req.(type) {
-	case *mcp.CallToolRequest:
-		next := *req
-		next.InputResponses, next.RequestState = answers, state
-		return &next
-	case *mcp.GetPromptRequest:
-		next := *req
-		next.InputResponses, next.RequestState = answers, state
-		return &next
-	case *mcp.ReadResourceRequest:
-		next := *req
-		next.InputResponses, next.RequestState = answers, state
-		return &next
+	if again := mcp.WithInput(req, answers, state); again != nil {
+		return again
 	}
 	return req
 }

@@ -27,6 +27,8 @@ type Round struct {
 	book   *book      // nil while there is nothing to remember
 }
 
+var _ connection.Insistent = (*Round)(nil)
+
 // book is what a round remembers. Most need none.
 type book struct {
 	state   state                    // what the round before left, with what this one adds to it
@@ -37,6 +39,7 @@ type book struct {
 	names   map[string]digest        // the questions whose keys the handler chose
 	open    mcp.InputRequests        // the questions without answer
 	repeat  bool                     // the request has to come again, questions or not
+	refused bool                     // an answer was none: the rounds are counted
 	running map[string]chan struct{} // the memos being made; closed when they are
 }
 
@@ -63,18 +66,25 @@ func (r *Round) close() *book {
 	return r.book
 }
 
-// Serve implements [connection.Round].
-func (r *Round) Serve(ctx context.Context, req peer.Message, handler func(context.Context, peer.Message) (wire.Value, error)) (wire.Value, error) {
+// Serve implements [connection.Round]. A handler that asks nothing has nothing
+// else of the round below it.
+func (r *Round) Serve(ctx context.Context, req peer.Message, handler func(context.Context, peer.Message) (wire.Value, error)) (res wire.Value, err error) {
 	defer r.close() // also when the handler panics
-	if !r.inAnswer {
-		return r.bridge(ctx, req, handler)
+	if r.inAnswer {
+		if req, err = r.begin(ctx, req); err != nil {
+			return nil, err
+		}
 	}
-	req, err := r.begin(ctx, req)
-	if err != nil {
-		return nil, err
+	if handler, err = r.rules.pick(ctx, req, handler); err == nil {
+		res, err = handler(ctx, req)
 	}
-	res, err := handler(ctx, req)
-	return r.finish(ctx, res, err)
+	if r.inAnswer {
+		return r.finish(ctx, res, err)
+	}
+	if ask := asks(res, err); ask != nil {
+		return r.bridge(ctx, req, ask, handler)
+	}
+	return res, err
 }
 
 // Ask implements [connection.Round]. It does not care whether ctx has ended: a
@@ -96,9 +106,26 @@ func (r *Round) Ask(ctx context.Context, q *connection.Question, res wire.Value)
 		if err = r.read(brought, q, res); err == nil {
 			return r.settle(q, key, entry{sum, brought})
 		}
-		r.rules.opts.Logger.DebugContext(ctx, "answer refused: the question is asked again", "method", q.Method(), "error", err)
+		r.askedAgain(ctx, q.Message, err)
+		r.update(func(b *book) { b.refused = true })
 	}
 	return r.leave(q, key, sum, params)
+}
+
+// Insist implements [connection.Insistent]: a question is put as often as one
+// that travels in the answer could be.
+func (r *Round) Insist(ctx context.Context, req peer.Message, err error, again func() error) error {
+	for range r.rules.opts.MaxRounds - 1 {
+		r.askedAgain(ctx, req, err)
+		if err = again(); !connection.BadAnswer(err) {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: %w", errRounds, err)
+}
+
+func (r *Round) askedAgain(ctx context.Context, req peer.Message, err error) {
+	r.rules.opts.Logger.DebugContext(ctx, "answer refused: the question is asked again", "method", req.Method(), "error", err)
 }
 
 // read reads an answer as the result of the method asked, and judges it by the

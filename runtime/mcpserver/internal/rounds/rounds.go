@@ -18,8 +18,8 @@ package rounds
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
+	"math"
 	"sync"
 	"time"
 
@@ -36,7 +36,11 @@ const (
 	DefaultMaxState  = 64 << 10
 )
 
-// Options of a server's rounds. The zero value works for one process.
+// Handler handles a request in a round, as that of a [peer.Route] does.
+type Handler = func(context.Context, peer.Message) (wire.Value, error)
+
+// Options of a server's rounds. The zero value works for one process. A negative
+// bound is none.
 type Options struct {
 	// Keys seal the request state, the first one all that is new. Nil is a
 	// random key of the process.
@@ -52,6 +56,10 @@ type Options struct {
 	// Audience is the server that state is for: another one with the same
 	// keys does not take it.
 	Audience string
+	// Pick finds the handler of a request that has another than its method:
+	// nothing stands between the round and what it returns. Nil is the
+	// method's.
+	Pick func(ctx context.Context, req peer.Message) (Handler, error)
 	// Logger takes what clients are not told; nil is [slog.Default].
 	Logger *slog.Logger
 }
@@ -66,18 +74,9 @@ type Rules struct {
 
 // New reads the options. It fails where they make no sense.
 func New(o Options) (*Rules, error) {
-	if o.Expiry < 0 || o.MaxRounds < 0 || o.MaxState < 0 {
-		return nil, fmt.Errorf("asking: a bound is negative: Expiry %v, MaxRounds %d, MaxState %d", o.Expiry, o.MaxRounds, o.MaxState)
-	}
-	if o.Expiry == 0 {
-		o.Expiry = DefaultExpiry
-	}
-	if o.MaxRounds == 0 {
-		o.MaxRounds = DefaultMaxRounds
-	}
-	if o.MaxState == 0 {
-		o.MaxState = DefaultMaxState
-	}
+	o.Expiry = patience(o.Expiry, DefaultExpiry)
+	o.MaxRounds = bound(o.MaxRounds, DefaultMaxRounds)
+	o.MaxState = bound(o.MaxState, DefaultMaxState)
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
@@ -91,6 +90,29 @@ func New(o Options) (*Rules, error) {
 	return &Rules{opts: o, sealer: sealer}, nil
 }
 
+// bound completes a bound: zero is its default, and a negative one is none.
+func bound(n, byDefault int) int {
+	switch {
+	case n == 0:
+		return byDefault
+	case n < 0:
+		return math.MaxInt
+	}
+	return n
+}
+
+// patience does the same for a time. None is a century: as a moment it has to be
+// one that can be written down.
+func patience(d, byDefault time.Duration) time.Duration {
+	switch {
+	case d == 0:
+		return byDefault
+	case d < 0:
+		return 100 * 365 * 24 * time.Hour
+	}
+	return d
+}
+
 // Begin makes the round of one request, for
 // [connection.KernelOptions].NewRound.
 func (r *Rules) Begin(ctx context.Context, in *peer.Inbound) connection.Round {
@@ -99,9 +121,21 @@ func (r *Rules) Begin(ctx context.Context, in *peer.Inbound) connection.Round {
 	return &Round{
 		rules: r, in: in, conn: conn,
 		frame:    &frames[revision.Index()],
-		inAnswer: mcp.MethodByName(in.Method).MultiRoundTrip.Has(revision),
+		inAnswer: !mcp.Revisions[revision.Index()].Handshake,
 		reports:  !in.Token.IsZero(),
 	}
+}
+
+// pick returns what handles a request.
+func (r *Rules) pick(ctx context.Context, req peer.Message, byMethod Handler) (Handler, error) {
+	if r.opts.Pick == nil {
+		return byMethod, nil
+	}
+	picked, err := r.opts.Pick(ctx, req)
+	if picked == nil {
+		picked = byMethod
+	}
+	return picked, err
 }
 
 // frames are how messages of each revision are written.

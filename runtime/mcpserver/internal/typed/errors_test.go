@@ -2,12 +2,14 @@ package typed_test
 
 import (
 	"encoding/json"
+	"errors"
 	"reflect"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mcpwright/mcp/runtime/internal/judge"
 	"github.com/mcpwright/mcp/runtime/mcpserver/internal/typed"
 )
 
@@ -196,5 +198,38 @@ func TestStringsAreTheOnlyFieldsOfAPrompt(t *testing.T) {
 	for _, typ := range []reflect.Type{reflect.TypeFor[int](), reflect.TypeFor[struct{ N int }](), reflect.TypeFor[struct{ Word }]()} {
 		_, err := typed.Strings(typ)
 		require.Error(t, err)
+	}
+}
+
+func TestPointersToTypesWithJSONOfTheirOwn(t *testing.T) {
+	type in struct {
+		When  *time.Time            `json:"when,omitempty"`
+		Whens []*time.Time          `json:"whens,omitempty"`
+		Named map[string]*time.Time `json:"named,omitempty"`
+		Far   **time.Time           `json:"far,omitempty"`
+		Over  *level                `json:"over,omitempty"`
+		Raw   *json.RawMessage      `json:"raw,omitempty"`
+		Num   *json.Number          `json:"num,omitempty"`
+		Plain json.Number           `json:"plain,omitempty"`
+	}
+	plan, schema := planOf[in](t)
+	j, err := judge.Compile(schema)
+	require.NoError(t, err)
+	for _, doc := range []string{
+		`{}`, `{"when":null,"far":null,"over":null,"num":null}`, `{"when":"2026-07-28T00:00:00Z","far":"2026-07-28T00:00:00Z","over":"four"}`,
+		`{"whens":[null,"2026-07-28T00:00:00Z"],"named":{"a":null,"b":"2026-07-28T00:00:00Z"}}`,
+		`{"raw":{"a":[1]},"num":12345678901234567890,"plain":1.50}`,
+	} {
+		var got, want in
+		require.NoError(t, j.Validate(json.RawMessage(doc)), doc)
+		require.NoError(t, plan.Read(json.RawMessage(doc), &got), doc)
+		require.NoError(t, json.Unmarshal([]byte(doc), &want))
+		require.Equal(t, want, got, doc)
+	}
+	for _, doc := range []string{`{"when":"soon"}`, `{"whens":[1]}`, `{"num":"5"}`, `{"plain":"5"}`, `{"plain":null}`} {
+		require.Error(t, errors.Join(j.Validate(json.RawMessage(doc)), plan.Read(json.RawMessage(doc), new(in))), doc)
+		if plan.Judges() {
+			require.Error(t, plan.Read(json.RawMessage(doc), new(in)), doc)
+		}
 	}
 }

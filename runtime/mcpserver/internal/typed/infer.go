@@ -33,7 +33,7 @@ func Infer(t reflect.Type, opts *Options) (json.RawMessage, error) {
 	known := map[reflect.Type]*jsonschema.Schema{
 		bytesType:                          {Types: []string{"null", "string"}, ContentEncoding: "base64"},
 		reflect.TypeFor[json.RawMessage](): {},
-		reflect.TypeFor[json.Number]():     {Type: "number"},
+		numberType:                         {Type: "number"},
 	}
 	if opts.Input {
 		known[bytesType] = &jsonschema.Schema{Type: "string", ContentEncoding: "base64"}
@@ -63,7 +63,10 @@ func Infer(t reflect.Type, opts *Options) (json.RawMessage, error) {
 	return wire.Compact(text)
 }
 
-var bytesType = reflect.TypeFor[[]byte]()
+var (
+	bytesType  = reflect.TypeFor[[]byte]()
+	numberType = reflect.TypeFor[json.Number]()
+)
 
 // standard are the types of the standard library whose strings the library behind
 // this package knows.

@@ -81,9 +81,9 @@ func (p *planner) reader(t reflect.Type, s *schema) (reader, error) {
 		s = nil
 	}
 	switch {
-	case t.Kind() == reflect.Pointer && !customJSON(t.Elem()) && !customText(t.Elem()):
+	case t.Kind() == reflect.Pointer:
 		return p.pointer(t, s)
-	case customJSON(t) || customText(t):
+	case customJSON(t) || customText(t) || t == numberType:
 		return p.custom(s), nil
 	}
 	switch t.Kind() {

@@ -1,0 +1,90 @@
+package docs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/mcpclient"
+	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/peer"
+)
+
+// builder is a server whose tool takes its time, and says so.
+func builder() *mcpserver.Server {
+	server := mcpserver.New(mcp.Implementation{Name: "builder", Version: "1.0.0"}, &mcpserver.Options{
+		Capabilities: mcp.ServerCapabilities{Logging: map[string]json.RawMessage{}},
+	})
+	mcpserver.AddTool(server, &mcp.Tool{Name: "build"}, func(ctx context.Context, s *mcp.ServerSession, _ struct{}) (string, error) {
+		if err := s.ReportProgress(ctx, peer.Progress{Done: 1, Total: new(2.0)}); err != nil {
+			return "", err
+		}
+		err := s.SendLogMessage(ctx, &mcp.LoggingMessageNotification{Level: mcp.LoggingLevelWarning, Data: json.RawMessage(`"no tests"`)})
+		return "built", err
+	})
+	return server
+}
+
+// A call has options of its own, and they are bound to a view.
+func Example_callOptions() {
+	ctx := context.Background()
+	client, err := mcpclient.Connect(ctx, mcpclient.InProcess(builder()), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+
+	watched := client.With(
+		peer.WithTimeout(5*time.Minute),
+		peer.OnProgress(func(p peer.Progress) { fmt.Println("done:", p.Done, "of", *p.Total) }),
+		mcpclient.OnLog(mcp.LoggingLevelInfo, func(n *mcp.LoggingMessageNotification) { fmt.Println(n.Level, string(n.Data)) }),
+	)
+	res, err := watched.CallTool(ctx, &mcp.CallToolRequest{Name: "build"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(mcp.TextOf(res.Content))
+	// Unordered output:
+	// done: 1 of 2
+	// warning "no tests"
+	// built
+}
+
+// What went wrong has a type.
+func diagnose(err error) string {
+	if failed, ok := errors.AsType[*mcpclient.ToolError](err); ok {
+		return "for the model to read: " + failed.Text()
+	}
+	if closed, ok := errors.AsType[*peer.ClosedError](err); ok && closed.Unsent {
+		return "the server is gone, and was not asked"
+	}
+	if _, ok := errors.AsType[*peer.TimeoutError](err); ok {
+		return "it takes too long"
+	}
+	if refused := peer.AsError(err); refused != nil {
+		return "the server says no: " + refused.Message
+	}
+	return "something else: " + err.Error()
+}
+
+// The tool is missing, which is an error of the protocol.
+func Example_diagnose() {
+	ctx := context.Background()
+	client, err := mcpclient.Connect(ctx, mcpclient.InProcess(builder()), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+	_, err = mcpclient.CallTool[string](ctx, client, "destroy", nil)
+	fmt.Println(diagnose(err))
+	// Output: the server says no: Unknown tool: "destroy"
+}
+
+// A command may be started again and again.
+func steadfast(ctx context.Context) (*mcpclient.Client, error) {
+	return mcpclient.Connect(ctx, mcpclient.Command("./builder"), &mcpclient.Options{Restarts: -1})
+}

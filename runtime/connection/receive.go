@@ -1,0 +1,134 @@
+package connection
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"sync"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// ServeEnvelope handles one message that says itself who sends it: it judges the
+// envelope, makes a connection for the message, and closes that before it
+// returns. A notification says nothing; it counts as one of the newest revision
+// that is served this way. Nil as opts is a connection without a channel.
+func (k *Kernel) ServeEnvelope(ctx context.Context, in *peer.Inbound, opts *Options) (peer.Reply, error) {
+	x, in, err := k.receive(ctx, in, opts)
+	if err != nil {
+		return peer.Reply{}, err
+	}
+	defer x.conn.Close(ctx)
+	return k.serve(&x.core, in)
+}
+
+// exchange is all that one message needs that says itself who sends it, in one
+// piece of memory.
+type exchange struct {
+	conn  Connection
+	facts facts // what conn begins with
+	core  core
+}
+
+// receive takes a message out of its envelope, and makes its connection, which
+// the caller closes, and its session.
+func (k *Kernel) receive(ctx context.Context, in *peer.Inbound, opts *Options) (*exchange, *peer.Inbound, error) {
+	var header http.Header
+	if in.Transport != nil {
+		header = in.Transport.Header()
+	}
+	if m, meta := k.glance(in); m != nil {
+		if err := repeated(in, meta.ProtocolVersion, header); err != nil {
+			return nil, nil, err
+		}
+		x := &exchange{facts: facts{info: meta.ClientInfo, caps: meta.ClientCapabilities}}
+		x.begin(ctx, k, in, opts, k.perRequest, meta.LogLevel)
+		x.core.read, x.core.message = in, m
+		return x, in, nil
+	}
+	in, e, err := k.envelope(in, header)
+	if err != nil {
+		return nil, nil, err
+	}
+	x := &exchange{facts: facts{letter: e.Meta}}
+	x.begin(ctx, k, in, opts, e.Revision, e.LogLevel)
+	return x, in, nil
+}
+
+func (x *exchange) begin(ctx context.Context, k *Kernel, in *peer.Inbound, opts *Options, r wire.Revision, level mcp.LoggingLevel) {
+	x.facts.server = k.capabilities(in.Transport)
+	x.conn.beReady(opts, r, &x.facts)
+	x.core.begin(ctx, &x.conn, in, level)
+}
+
+// glance reads a request in the newest revision, its envelope with it, in one
+// pass. It returns nil where that does not settle everything: what is wrong, or
+// special in some way, is left to a closer look.
+func (k *Kernel) glance(in *peer.Inbound) (peer.Message, *mcp.RequestMeta) {
+	if in.Value != nil || in.ID.IsZero() || in.Method == mcp.MethodInitialize || !k.envelopes {
+		return nil, nil
+	}
+	m, has := k.message(in).(interface {
+		peer.Message
+		RequestMeta() *mcp.RequestMeta
+	})
+	if !has {
+		return nil, nil
+	}
+	meta := m.RequestMeta()
+	if meta == nil || meta.ProtocolVersion != k.perRequest.String() || meta.ClientCapabilities == nil {
+		return nil, nil
+	}
+	return m, meta
+}
+
+// message returns a request as the newest revision has it, nil where nobody
+// handles it or where it is not as that revision has it.
+func (k *Kernel) message(in *peer.Inbound) peer.Message {
+	if in.Message != nil && in.Frame.Revision == k.perRequest {
+		return in.Message
+	}
+	route, handled := k.route(in.Method)
+	if !handled {
+		return nil
+	}
+	m := route.New()
+	if decode(in, k.perRequest, m) != nil {
+		return nil
+	}
+	return m
+}
+
+// letters are used again: nothing of one is kept but its envelope.
+var letters = sync.Pool{New: func() any { return new(letter) }}
+
+// envelope takes a message out of its envelope and says what that says.
+func (k *Kernel) envelope(in *peer.Inbound, header http.Header) (*peer.Inbound, Envelope, error) {
+	l := letters.Get().(*letter)
+	in = k.unwrap(l, in)
+	err := k.judge(l, in, header)
+	e := l.Envelope
+	*l = letter{}
+	letters.Put(l)
+	return in, e, err
+}
+
+// judge judges the envelope of a message. A handshake gets the error that names
+// the revisions, unless it is none: with an envelope and headers there is nothing
+// to negotiate, and initialize is just a method that the revision does not have.
+func (k *Kernel) judge(l *letter, in *peer.Inbound, header http.Header) error {
+	switch {
+	case in.ID.IsZero():
+		l.Revision = k.perRequest
+		return nil
+	case in.Method == mcp.MethodInitialize && (header == nil || !enveloped(in)):
+		return k.unsupported(in)
+	}
+	var params json.RawMessage
+	if l.Meta == nil {
+		params = paramsOf(in)
+	}
+	return l.classify(in.Method, params, header, k.opts.Revisions)
+}

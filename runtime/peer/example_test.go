@@ -1,0 +1,59 @@
+package peer_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// logged is an Outbound around another one. A decorator like this sees what
+// everybody sends, whatever its type.
+type logged struct{ peer.Outbound }
+
+func (l logged) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
+	err := l.Outbound.Call(ctx, req, res, opts...)
+	fmt.Println("called", req.Method(), "error:", err)
+	return err
+}
+
+// The result has the type that goes with the request. Here ask is a request type
+// of the program's own and answer its result; the protocol's types work the same
+// way.
+func ExampleSendRequest() {
+	var out peer.Outbound = logged{&channel{reply: "forty-two"}}
+	res, err := peer.SendRequest(context.Background(), out, &ask{text: "What is it?"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(res.text)
+	// Output:
+	// called test/ask error: <nil>
+	// forty-two
+}
+
+// Where nothing leads to the peer, a request fails at once, and a notification
+// is dropped.
+func ExampleNoChannel() {
+	ctx := context.Background()
+	_, err := peer.SendRequest(ctx, peer.NoChannel{}, &ask{})
+	fmt.Println(err)
+	fmt.Println(peer.SendNotification(ctx, peer.NoChannel{}, &tell{}))
+	// Output:
+	// send "test/ask": no channel for requests to the peer from here
+	// <nil>
+}
+
+// The handler of a method is a function of the request's type.
+func ExampleHandle() {
+	var mux peer.Mux
+	peer.Handle(&mux, func(_ context.Context, req *ask) (*answer, error) {
+		return &answer{"you said " + req.text}, nil
+	})
+	for method := range mux.Methods() {
+		fmt.Println(method)
+	}
+	// Output: test/ask
+}
