@@ -2,6 +2,7 @@ package docs
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log"
 
@@ -21,7 +22,7 @@ func newGateway(upstream *mcpclient.Client) gateway {
 	return gateway{connection.NewKernel(&connection.KernelOptions{
 		Mux:          &mux,
 		Info:         mcp.Implementation{Name: "gateway", Version: "1.0.0"},
-		Capabilities: *upstream.ServerCapabilities(),
+		Capabilities: mcp.ServerCapabilities{Tools: &mcp.ToolsCapability{}},
 	})}
 }
 
@@ -73,7 +74,7 @@ func Example_gatewayLogs() {
 	mcp.HandleCallTool(&mux, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return passLogs(ctx, upstream, req)
 	})
-	kernel := connection.NewKernel(&connection.KernelOptions{Mux: &mux, Capabilities: *upstream.ServerCapabilities()})
+	kernel := connection.NewKernel(&connection.KernelOptions{Mux: &mux, Capabilities: mcp.ServerCapabilities{Tools: &mcp.ToolsCapability{}, Logging: map[string]json.RawMessage{}}})
 	client, err := mcpclient.Connect(ctx, mcpclient.InProcess(gateway{kernel}), nil)
 	if err != nil {
 		log.Fatal(err)

@@ -59,5 +59,5 @@ func manyReplicas() http.Handler {
 
 // oldClients adds an endpoint for those that know nothing newer.
 func oldClients(mux *http.ServeMux, server *mcpserver.Server) {
-	mux.Handle("/sse", streamable.NewLegacySSEHandler(server.Kernel(), nil))
+	mux.Handle("/sse", server.LegacySSEHandler(nil))
 }

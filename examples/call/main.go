@@ -6,6 +6,7 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"log"
 	"os"
@@ -15,10 +16,13 @@ import (
 )
 
 func main() {
-	if len(os.Args) < 2 {
-		log.Fatal("usage: call URL | COMMAND [ARGUMENT...]")
+	flag.Usage = func() { fmt.Fprintln(flag.CommandLine.Output(), "usage: call URL | COMMAND [ARGUMENT...]") }
+	flag.Parse()
+	if flag.NArg() == 0 {
+		flag.Usage()
+		os.Exit(2)
 	}
-	if err := run(context.Background(), endpoint(os.Args[1:])); err != nil {
+	if err := run(context.Background(), endpoint(flag.Args())); err != nil {
 		log.Fatal(err)
 	}
 }

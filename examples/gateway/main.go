@@ -1,13 +1,16 @@
 // Command gateway serves another server, a URL or a command, over HTTP:
 //
-//	go run ./examples/gateway go run ./examples/hello
+//	go run ./examples/gateway [-http=localhost:8080] go run ./examples/hello
 //
 // What goes through is read and written again, for each side in its revision;
-// members that the protocol does not know pass untouched.
+// members that the protocol does not know pass untouched. Clients hear of changes
+// by subscriptions, where both sides have those.
 package main
 
 import (
 	"context"
+	"flag"
+	"fmt"
 	"log"
 	"net/http"
 	"os"
@@ -21,16 +24,22 @@ import (
 )
 
 func main() {
-	if len(os.Args) < 2 {
-		log.Fatal("usage: gateway URL | COMMAND [ARGUMENT...]")
+	addr := flag.String("http", "localhost:8080", "the address to serve at")
+	flag.Usage = func() {
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: gateway [-http=ADDRESS] URL | COMMAND [ARGUMENT...]")
 	}
-	upstream, err := mcpclient.Connect(context.Background(), endpoint(os.Args[1:]), nil)
+	flag.Parse()
+	if flag.NArg() == 0 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	upstream, err := mcpclient.Connect(context.Background(), endpoint(flag.Args()), nil)
 	if err != nil {
 		log.Fatal(err)
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", newGateway(upstream))
-	log.Fatal(streamable.NewServer("127.0.0.1:8080", mux).ListenAndServe())
+	log.Fatal(streamable.NewServer(*addr, mux).ListenAndServe())
 }
 
 func endpoint(args []string) mcpclient.Endpoint {
@@ -43,11 +52,16 @@ func endpoint(args []string) mcpclient.Endpoint {
 // newGateway hands every request on: a client's view of a server is a handler.
 func newGateway(upstream *mcpclient.Client) *streamable.Handler {
 	var mux peer.Mux
-	mcp.HandleServer(&mux, upstream.Forward())
+	mcp.HandleServer(&mux, forward{upstream.Forward(), upstream})
+	capabilities := *upstream.ServerCapabilities()
+	if !upstream.Stateless() {
+		capabilities = withoutChanges(capabilities)
+	}
 	kernel := connection.NewKernel(&connection.KernelOptions{
 		Mux:          &mux,
 		Info:         mcp.Implementation{Name: "gateway", Version: "1.0.0"},
-		Capabilities: *upstream.ServerCapabilities(),
+		Capabilities: capabilities,
+		Announce:     quiet,
 	})
 	return streamable.NewHandler(kernel, nil)
 }

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"flag"
 	"log"
 	"net/http"
 
@@ -13,7 +14,9 @@ import (
 )
 
 func main() {
-	log.Fatal(streamable.NewServer("127.0.0.1:8080", newHandler()).ListenAndServe())
+	addr := flag.String("http", "localhost:8080", "the address to serve at")
+	flag.Parse()
+	log.Fatal(streamable.NewServer(*addr, newHandler()).ListenAndServe())
 }
 
 type input struct {
@@ -30,6 +33,6 @@ func newHandler() http.Handler {
 		})
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", server.Handler(nil))
-	mux.Handle("/sse", streamable.NewLegacySSEHandler(server.Kernel(), nil))
+	mux.Handle("/sse", server.LegacySSEHandler(nil))
 	return mux
 }

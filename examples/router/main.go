@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"crypto/subtle"
+	"flag"
 	"fmt"
 	"log"
 	"net/http"
@@ -16,8 +17,10 @@ import (
 )
 
 func main() {
+	addr := flag.String("http", "localhost:8080", "the address to serve at")
+	flag.Parse()
 	tokens := map[string]string{"ada": "a-token-of-ada", "bob": "a-token-of-bob"}
-	log.Fatal(streamable.NewServer("127.0.0.1:8080", newRouter(tokens)).ListenAndServe())
+	log.Fatal(streamable.NewServer(*addr, newRouter(tokens)).ListenAndServe())
 }
 
 // newRouter returns the routes of the program. Users have one token each.

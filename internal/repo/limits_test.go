@@ -26,9 +26,12 @@ type limit struct {
 
 var limits = []limit{
 	{what: "bytes of a request over HTTP", option: "streamable.Options.MaxBody", bytes: true, answer: "413"},
+	{what: "requests of more than 16 KiB being received", option: "streamable.Options.MaxUploads", answer: "503, Retry-After"},
+	{what: "the same of one principal", option: "streamable.Options.MaxUploadsPerPrincipal", answer: "429, Retry-After"},
 	{what: "bytes of a line or message", option: "dispatch.Options.MaxMessage", bytes: true, answer: "-32700"},
 	{what: "bytes of an answer or event over HTTP, at a client", option: "mcpclient.Options.MaxMessage", in: "streamable", bytes: true, answer: "an error of that call"},
 	{what: "depth of JSON", option: "wire.DefaultMaxDepth", answer: "-32700"},
+	{what: "nominal time to judge a value by a schema", option: "judge.maxWork", in: "internal/judge", answer: "refused, as what would take too long"},
 	{what: "requests in flight on a pipe or in a session", option: "dispatch.Options.MaxInFlight", answer: "an error"},
 	{what: "requests in flight outside sessions", option: "streamable.Options.MaxInFlight", answer: "503, Retry-After"},
 	{what: "the same of one principal", option: "streamable.Options.MaxInFlightPerPrincipal", answer: "429, Retry-After"},

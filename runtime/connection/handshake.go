@@ -24,7 +24,7 @@ func (k *Kernel) initialize(c *core, in *peer.Inbound) (peer.Reply, error) {
 		return peer.Reply{}, invalidParams(err)
 	}
 	if !k.handshakes {
-		return peer.Reply{}, k.unsupported(in)
+		return peer.Reply{}, k.unsupported(asked.version)
 	}
 	r := k.negotiate(asked.version)
 	req := new(mcp.InitializeRequest)
@@ -101,19 +101,20 @@ func (k *Kernel) confirm(ctx context.Context, conn *Connection) {
 	}
 }
 
-// unsupported refuses a handshake where there is none.
-func (k *Kernel) unsupported(in *peer.Inbound) error {
-	supported := names(k.opts.Revisions)
-	var asked versionOf
-	if err := decode(in, newestHandshake, &asked); err == nil {
-		return &mcp.UnsupportedProtocolVersionError{Requested: asked.version, Supported: supported}
+// unsupported refuses a handshake where there is none. A version that cannot be
+// read is told as an empty one.
+func (k *Kernel) unsupported(asked string) error {
+	return &mcp.UnsupportedProtocolVersionError{Requested: asked, Supported: names(k.opts.Revisions)}
+}
+
+// versionAsked is the version that a handshake asks for, empty where that cannot
+// be read.
+func versionAsked(in *peer.Inbound) string {
+	var v versionOf
+	if decode(in, newestHandshake, &v) != nil {
+		return ""
 	}
-	data := append([]byte(`{"supported":`), wire.AppendStrings(nil, supported)...)
-	return &peer.Error{
-		Code:    mcp.CodeUnsupportedProtocolVersion,
-		Message: "Unsupported protocol version",
-		Data:    append(data, '}'),
-	}
+	return v.version
 }
 
 // versionOf reads from initialize the one member that tells how to read the

@@ -25,15 +25,21 @@ func TestOverHTTPAHandshakeWithAnEnvelopeIsAMethodThatIsNotThere(t *testing.T) {
 		params string
 		header http.Header
 		code   int64
+		data   string
 	}{
-		{enveloped, header, mcp.CodeMethodNotFound},
-		{enveloped, nil, mcp.CodeUnsupportedProtocolVersion},
-		{plain + `}`, header, mcp.CodeUnsupportedProtocolVersion},
+		{enveloped, header, mcp.CodeMethodNotFound, `"initialize"`},
+		{enveloped, nil, mcp.CodeUnsupportedProtocolVersion, `{"supported":["2026-07-28"],"requested":"2025-11-25"}`},
+		{plain + `}`, header, mcp.CodeUnsupportedProtocolVersion, `{"supported":["2026-07-28"],"requested":"2025-11-25"}`},
+		{`{"protocolVersion":7}`, header, mcp.CodeUnsupportedProtocolVersion, `{"supported":["2026-07-28"],"requested":""}`},
+		{`{"protocolVersion":"2026-07-28"}`, header, mcp.CodeInvalidParams, ``}, // what is served cannot be unsupported
 	} {
 		_, err := k.ServeEnvelope(t.Context(), &peer.Inbound{
 			Method: mcp.MethodInitialize, ID: wire.IntID(1), Params: []byte(c.params), Transport: peer.NewTransport("t", false, c.header, ""),
 		}, nil)
-		require.Equal(t, c.code, peer.AsError(err).Code)
+		require.Equal(t, c.code, peer.AsError(err).Code, c.params)
+		if c.data != "" {
+			require.JSONEq(t, c.data, string(peer.AsError(err).Data))
+		}
 	}
 }
 

@@ -166,7 +166,7 @@ func TestHeaderText(t *testing.T) {
 		require.NoError(t, err, value)
 		require.Equal(t, want, got, value)
 	}
-	for _, value := range []string{"=?base64?eB==?=", "=?base64?eA?=", "=?base64?-_==?=", "=?base64?/w==?=", "=?base64?eA\n==?="} {
+	for _, value := range []string{"=?base64?eB==?=", "=?base64?eA?=", "=?base64?-_==?=", "=?base64?/w==?=", "=?base64?eA\n==?=", "Füße", "a\tb", "\xff", "\x7f"} {
 		_, err := connection.HeaderText(value)
 		require.Error(t, err, value)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"sync"
 
 	"github.com/mcpwright/mcp/generated/mcp"
@@ -116,15 +117,19 @@ func (k *Kernel) envelope(in *peer.Inbound, header http.Header) (*peer.Inbound, 
 }
 
 // judge judges the envelope of a message. A handshake gets the error that names
-// the revisions, unless it is none: with an envelope and headers there is nothing
-// to negotiate, and initialize is just a method that the revision does not have.
+// the revisions, unless it is none: with headers, and an envelope or a version that
+// is served, there is nothing to negotiate, and initialize is just a method that
+// the revision does not have.
 func (k *Kernel) judge(l *letter, in *peer.Inbound, header http.Header) error {
-	switch {
-	case in.ID.IsZero():
+	if in.ID.IsZero() {
 		l.Revision = k.perRequest
 		return nil
-	case in.Method == mcp.MethodInitialize && (header == nil || !enveloped(in)):
-		return k.unsupported(in)
+	}
+	if in.Method == mcp.MethodInitialize {
+		asked := versionAsked(in)
+		if header == nil || !enveloped(in) && !slices.Contains(names(k.opts.Revisions), asked) {
+			return k.unsupported(asked)
+		}
 	}
 	var params json.RawMessage
 	if l.Meta == nil {

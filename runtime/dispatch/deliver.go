@@ -47,7 +47,7 @@ func (c *Conn) deliver(ctx context.Context, p parcel, o *Origin, more bool) {
 // DeliverMessage returns and nothing has been written to o.Back, the request
 // gets no answer because its sender cancelled it or the connection has ended.
 func (c *Conn) DeliverMessage(ctx context.Context, m wire.Message, o Origin) {
-	in := inbound{m: m, parcel: parcel{data: m.Params, release: o.Release}}
+	in := inbound{m: m, frame: o.Frame, parcel: parcel{data: m.Params, release: o.Release}}
 	switch {
 	case c.over():
 		in.parcel.free()

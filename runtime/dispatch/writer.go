@@ -65,6 +65,9 @@ type Origin struct {
 	// Back takes everything that belongs to the message: its answer, and what
 	// its handler sends while it runs. Nil is the connection's own Writer.
 	Back Writer
+	// Frame is what a message was read with that comes to [Conn.DeliverMessage]
+	// with its params read, nil for others.
+	Frame *wire.Frame
 	// Admit, where it is not nil, sees each message before anything comes of
 	// it. One that cannot be read comes with the reason, and with what is
 	// known of it. An error keeps the message out, and goes to

@@ -33,6 +33,9 @@ func (c *Client) Fresh() mcp.ServerPeer {
 //	server.AddRawTool(tool, upstream.CallTool)
 //
 // [Options].Capabilities then declares what its clients can be asked for.
+//
+// Subscriptions are refused: what comes on one bears the id of the request that
+// opened it, so that a gateway has to open its own, with [Client.Listen].
 func (c *Client) Forward() mcp.ServerPeer {
 	return mcp.ServerPeer{Outbound: &front{client: c, plain: true}}
 }
@@ -46,6 +49,9 @@ func (f *front) Call(ctx context.Context, req peer.Message, res wire.Value, opts
 }
 
 func (f *front) call(ctx context.Context, req peer.Message, res wire.Value, opts []peer.CallOption) error {
+	if f.plain && req.Method() == mcp.MethodSubscriptionsListen {
+		return &peer.Error{Code: mcp.CodeMethodNotFound, Message: "A subscription cannot be forwarded"}
+	}
 	if f.plain {
 		return f.client.deliver(ctx, req, res, opts)
 	}

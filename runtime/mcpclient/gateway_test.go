@@ -103,3 +103,10 @@ func TestQuestionsPassAGateway(t *testing.T) {
 		})
 	}
 }
+
+// A subscription would wait for an acknowledgement that goes to somebody else.
+func TestASubscriptionIsNotForwarded(t *testing.T) {
+	upstream := connect(t, judgedURL(t, kitHandler(newKit(nil))), nil)
+	_, err := upstream.Forward().SubscriptionsListen(t.Context(), &mcp.SubscriptionsListenRequest{})
+	require.Equal(t, int64(mcp.CodeMethodNotFound), peer.AsError(err).Code)
+}

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // expression is what stands between braces in a template.
@@ -97,7 +98,7 @@ func (e *expression) assignNamed(vars Variables, parts []string) bool {
 // set adds a value to a variable, with its escapes undone.
 func set(vars Variables, v variable, value string) bool {
 	plain, err := url.PathUnescape(value)
-	if err != nil || v.length > 0 && len([]rune(plain)) > v.length {
+	if err != nil || !utf8.ValidString(plain) || v.length > 0 && utf8.RuneCountInString(plain) > v.length {
 		return false
 	}
 	vars[v.name] = append(vars[v.name], plain)

@@ -16,6 +16,26 @@ import (
 //
 // Nil options are the default. [Server.Shutdown] shuts it down, too.
 func (s *Server) Handler(opts *streamable.Options) *streamable.Handler {
+	h := streamable.NewHandler(s.Kernel(), s.webOptions(opts))
+	if !s.hosts.add(h) {
+		h.Close()
+	}
+	return h
+}
+
+// LegacySSEHandler returns an [http.Handler] that serves the server over the
+// transport of revision 2024-11-05, for clients that know no other. Nil options
+// are the default. [Server.Shutdown] shuts it down, too.
+func (s *Server) LegacySSEHandler(opts *streamable.Options) *streamable.LegacySSEHandler {
+	h := streamable.NewLegacySSEHandler(s.Kernel(), s.webOptions(opts))
+	if !s.hosts.add(h) {
+		h.Close()
+	}
+	return h
+}
+
+// webOptions are the options of a handler, completed with those of the server.
+func (s *Server) webOptions(opts *streamable.Options) *streamable.Options {
 	var o streamable.Options
 	if opts != nil {
 		o = *opts
@@ -26,11 +46,7 @@ func (s *Server) Handler(opts *streamable.Options) *streamable.Handler {
 	if o.Logger == nil {
 		o.Logger = s.opts.Logger
 	}
-	h := streamable.NewHandler(s.Kernel(), &o)
-	if !s.hosts.add(h) {
-		h.Close()
-	}
-	return h
+	return &o
 }
 
 // checkHeaders compares the arguments of a call with the headers that repeat them

@@ -70,8 +70,8 @@ type Options struct {
 	// StrictContent makes it an error to answer a client with content that its
 	// revision does not know. Otherwise it gets the nearest that it knows.
 	StrictContent bool
-	// AllowTraversal lets the variables of resource templates have ".." as a
-	// part of a path. Otherwise such URIs match no template.
+	// AllowTraversal lets URIs match resource templates where "..", or the "."
+	// of a variable, is a part of a path. Otherwise they match none.
 	AllowTraversal bool
 
 	// Bus carries events to the other replicas of this server; nil is none.

@@ -76,7 +76,7 @@ func (s *Server) find(ctx context.Context, c *catalog, uri string) (ReadResource
 		if !s.visible(ctx, KindTemplate, t.URITemplate) {
 			continue
 		}
-		if vars, ok := t.match(uri); ok && (s.opts.AllowTraversal || !vars.traverse()) {
+		if vars, ok := t.match(uri); ok && (s.opts.AllowTraversal || !traverses(uri, vars)) {
 			return func(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 				return t.read(ctx, req, vars)
 			}, nil

@@ -104,6 +104,7 @@ func TestATemplateReadsWhatFitsIt(t *testing.T) {
 		"semi:x;v=1;k":                  `{"semi:x{;k,v}":{"v":["1"],"k":[""]}}`,
 		"dot:x.json":                    `{"dot:x{.e}":{"e":["json"]}}`,
 		"file:///..a/b..":               `{"file:///{+path}":{"path":["..a/b.."]}}`,
+		"file:///.a/b./...c":            `{"file:///{+path}":{"path":[".a/b./...c"]}}`,
 		"file:///100%25/%E2%82%AC":      `{"file:///{+path}":{"path":["100%/€"]}}`,
 		"user://%C3%BC/posts/a%20b":     `{"user://{id}/posts/{post}":{"id":["ü"],"post":["a b"]}}`,
 		"file:///fixed/deeper/than.txt": `{"file:///{+path}":{"path":["fixed/deeper/than.txt"]}}`,
@@ -123,10 +124,14 @@ func TestAURIThatLeadsOutOfAFolderFitsNoTemplate(t *testing.T) {
 	hostile := []string{
 		"file:///../etc/passwd", "file:///a/../../etc/passwd", "file:///a/..", "file:///%2e%2e/etc", "file:///%2E%2E%2Fetc",
 		"file:///a%2f..%2f..%2fetc", "file:///%252e%252e%252fetc", "file:///%25252e%25252e%25252fetc", "file:///..%5cetc", "file:///a%5c..%5cetc",
-		"file:///a%00.txt",
+		"file:///a%00.txt", "file:///..%252f%25zz", "file:///..%20/x", "file:///%20../x", "file:///..%09/x", "file:///.../x", "file:///./x",
+		"file:///%c0%ae%c0%ae/x", "file:///%25c0%25ae/x", "file:///" + "%" + strings.Repeat("25", 9) + "41",
+		"two:..%2fetc", "two:%2e.%2fetc", "two:.%2e/etc", "pair:/../etc", "pair:/..%2fetc", "list:/a/../b", "list:/a/./b", "ask:x?at=../x", "ask:x?at=.",
 	}
 	s := mcpserver.New(info, nil)
-	s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "file:///{+path}", Name: "files"}, tells("files"))
+	for _, template := range []string{"file:///{+path}", "two:{a}.{b}", "pair:/{+a}..{+b}", "list:{/parts*}", "ask:x{?at}"} {
+		s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: template, Name: "files"}, tells("files"))
+	}
 	c := connect(t, s, modern)
 	for _, uri := range hostile {
 		c.refused("resources/read", fmt.Sprintf(`{"uri":%q}`, uri), mcp.CodeInvalidParams)
@@ -153,7 +158,7 @@ func TestResourcesThatMakeNoSenseAreRefused(t *testing.T) {
 		require.Panics(t, func() { s.AddResource(&r, noRead) }, r.URI)
 	}
 	require.Panics(t, func() { s.AddResource(&mcp.Resource{URI: "a:b", Name: "a"}, nil) })
-	for _, r := range []mcp.ResourceTemplate{{URITemplate: "a:{b"}, {URITemplate: "a:{b}"}, {URITemplate: "a:{b}", Name: "a", Meta: bad}, {Name: "a", URITemplate: "a:{}"}} {
+	for _, r := range []mcp.ResourceTemplate{{URITemplate: "a:{b"}, {URITemplate: "a:{b}"}, {URITemplate: "a:{b}", Name: "a", Meta: bad}, {Name: "a", URITemplate: "a:{}"}, {Name: "a"}, {Name: "a", URITemplate: "a:b"}} {
 		require.Panics(t, func() { s.AddResourceTemplate(&r, noTemplate) }, r.URITemplate)
 	}
 	require.Panics(t, func() { s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "a:{b}", Name: "a"}, nil) })

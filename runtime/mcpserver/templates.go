@@ -5,10 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/yosida95/uritemplate/v3"
 
@@ -29,32 +27,6 @@ func (v Variables) Get(name string) string {
 	return ""
 }
 
-// traverse tells whether a value leads out of a folder: whether ".." is a part of
-// it, also where it is escaped more than once, or with the other slash.
-func (v Variables) traverse() bool {
-	for _, values := range v {
-		if slices.ContainsFunc(values, leadsOut) {
-			return true
-		}
-	}
-	return false
-}
-
-func leadsOut(value string) bool {
-	for range 4 {
-		parts := strings.FieldsFunc(value, func(c rune) bool { return c == '/' || c == '\\' })
-		if slices.Contains(parts, "..") || strings.ContainsRune(value, 0) {
-			return true
-		}
-		plain, err := url.PathUnescape(value)
-		if err != nil || plain == value {
-			return false
-		}
-		value = plain
-	}
-	return true
-}
-
 // ReadTemplate reads a resource whose URI fits a template. What it returns
 // without a URI gets that of the request; [NotFound] is the error of a resource
 // that does not exist.
@@ -73,12 +45,13 @@ type template struct {
 // AddResourceTemplate registers a template, as RFC 6570 has them, for resources
 // that are too many to be listed. A URI that fits several templates is read by
 // the one with the longest text around its variables; a resource of that very URI
-// goes before all of them. A value with ".." as a part of a path does not fit,
-// see [Options].AllowTraversal, nor does a URI of more than 8 KiB. The handler
-// checks where a URI leads even so.
+// goes before all of them. A URI with ".." as a part of its path does not fit, nor
+// does a value with "." or "..", however they are escaped; see
+// [Options].AllowTraversal. Nor does a URI of more than 8 KiB, or one that is no
+// UTF-8. The handler checks where a URI leads even so.
 //
-// AddResourceTemplate panics where the text is no template, or the name is
-// missing.
+// AddResourceTemplate panics where the text is no template or has no variables,
+// or the name is missing.
 func (s *Server) AddResourceTemplate(t *mcp.ResourceTemplate, read ReadTemplate) {
 	def, err := newTemplate(t, read)
 	registration(KindTemplate, t.URITemplate, err)
@@ -114,6 +87,9 @@ func newTemplate(t *mcp.ResourceTemplate, read ReadTemplate) (*template, error) 
 	}
 	def.texts = newTexts(def.shown)
 	def.exprs, def.literal = expressions(t.URITemplate)
+	if len(def.exprs) == 0 {
+		return nil, errors.New("want a variable in the text: without, it is a resource")
+	}
 	if def.pattern.NumSubexp() != len(def.exprs) {
 		return nil, fmt.Errorf("%d expressions are understood as %d", len(def.exprs), def.pattern.NumSubexp())
 	}

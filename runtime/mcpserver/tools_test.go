@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -295,6 +296,37 @@ func TestARawToolKeepsItsSchemaAndReadsItsArguments(t *testing.T) {
 	require.Contains(t, line, strings.NewReplacer(": ", ":", ", ", ",").Replace(schema))
 	require.Equal(t, map[string]any{"n": 1.0}, c.call("tools/call", `{"name":"raw","arguments":{"n":1.0}}`)["structuredContent"])
 	require.Equal(t, true, c.call("tools/call", `{"name":"raw","arguments":{"n":"1"}}`)["isError"])
+}
+
+func TestAToolThatEndsItsGoroutineIsAnInternalError(t *testing.T) {
+	inEveryRevision(t, func(t *testing.T, revision string) {
+		s := newForecaster(nil)
+		mcpserver.AddTool(s, &mcp.Tool{Name: "ends"}, func(ctx context.Context, _ *mcp.ServerSession, _ any) (string, error) {
+			return mcpserver.Memo(ctx, "step", func(context.Context, string) (string, error) {
+				runtime.Goexit()
+				return "", nil
+			})
+		})
+		c := connect(t, s, revision)
+		for range 2 {
+			c.refused("tools/call", `{"name":"ends"}`, mcp.CodeInternal)
+		}
+		require.Equal(t, "Ulm: 1 sunny days", text(t, c.call("tools/call", `{"name":"forecast","arguments":{"city":"Ulm"}}`)))
+	})
+}
+
+func TestArgumentsThatWouldTakeTooLongToJudgeAreRefused(t *testing.T) {
+	s := mcpserver.New(info, nil)
+	schema := `{"type":"object","properties":{"list":{"items":{"type":"string"}}}}`
+	s.AddRawTool(&mcp.Tool{Name: "raw", InputSchema: json.RawMessage(schema)},
+		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return mcp.TextResult("ok"), nil
+		})
+	c := connect(t, s, modern)
+	result := c.call("tools/call", `{"name":"raw","arguments":{"list":[`+strings.Repeat("1,", 400_000)+`1]}}`)
+	require.Equal(t, true, result["isError"])
+	require.Contains(t, fmt.Sprint(result["content"]), "too long to judge")
+	require.Nil(t, c.call("tools/call", `{"name":"raw","arguments":{"list":["a"]}}`)["isError"])
 }
 
 func TestAToolThatMakesNoSenseIsRefusedAtOnce(t *testing.T) {

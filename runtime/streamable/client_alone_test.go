@@ -447,10 +447,9 @@ func TestTenThousandCallsAreGivenUpWithoutATrace(t *testing.T) {
 
 func TestAnIDIsUsedAgainWhileItsFirstResponseGoesOn(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		first := true
+		var calls atomic.Int32
 		s := newFakeServer(t, func(w *rawResponse, r *sentRequest) {
-			if first {
-				first = false
+			if calls.Add(1) == 1 {
 				w.stream()
 				<-r.Context().Done()
 				return

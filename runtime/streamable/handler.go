@@ -21,6 +21,7 @@ type Handler struct {
 	opts     Options
 	door     door
 	loops    bool // the kernel has revisions with a handshake
+	uploads  uploads
 	sessions sessionTable
 	work     work
 }
@@ -31,6 +32,7 @@ func NewHandler(kernel *connection.Kernel, opts *Options) *Handler {
 	h.opts.Connection.Outbound, h.opts.Connection.Client = nil, false
 	h.door = door{h.opts.Hosts, h.opts.Origins}
 	h.loops = slices.ContainsFunc(kernel.Revisions(), hasHandshake)
+	h.uploads.opts = &h.opts
 	h.sessions.init(&h.opts)
 	h.work.init(&h.opts)
 	return h
@@ -78,13 +80,10 @@ func namesHandshake(header http.Header) bool {
 // body reads the body of a POST, and what the client takes as an answer.
 func (h *Handler) body(r *http.Request) (*buffer, accepted, *refusal) {
 	takes := acceptedBy(r.Header)
-	if !sendsJSON(r.Header) {
-		return nil, takes, refuse(http.StatusUnsupportedMediaType, "Invalid request: the body has to be application/json")
-	}
 	if !takes.json && (!takes.events || h.opts.JSONOnly) {
 		return nil, takes, refuse(http.StatusNotAcceptable, "Invalid request: the client has to accept application/json and text/event-stream")
 	}
-	buf, no := readBody(r, h.opts.MaxBody)
+	buf, no := h.uploads.read(r)
 	return buf, takes, no
 }
 

@@ -3,8 +3,11 @@ package streamable
 import (
 	"context"
 	"crypto/rand"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
@@ -21,6 +24,7 @@ type LegacySSEHandler struct {
 	kernel   *connection.Kernel
 	opts     Options
 	door     door
+	uploads  uploads
 	sessions sessionTable // only its counters
 	work     work
 
@@ -34,6 +38,7 @@ type LegacySSEHandler struct {
 func NewLegacySSEHandler(kernel *connection.Kernel, opts *Options) *LegacySSEHandler {
 	h := &LegacySSEHandler{kernel: kernel, opts: opts.complete(), open: make(map[string]*legacySession)}
 	h.door = door{h.opts.Hosts, h.opts.Origins}
+	h.uploads.opts = &h.opts
 	h.sessions.init(&h.opts)
 	h.work.init(&h.opts)
 	return h
@@ -91,6 +96,9 @@ func (h *LegacySSEHandler) stream(w http.ResponseWriter, r *http.Request) *refus
 	s.begin()
 	s.out = openEvents(w, h.opts.WriteTimeout)
 	h.add(s)
+	if h.work.isClosing() {
+		cancel(ErrClosing) // nobody else does
+	}
 	s.write(func(out *eventWriter) error { return out.named("endpoint", endpointOf(r)+"?sessionId="+s.id) })
 	<-ctx.Done()
 	s.stop()
@@ -144,8 +152,13 @@ func (s *legacySession) intercept(in *peer.Inbound) (consumed bool) {
 	return false
 }
 
-// beat keeps the stream alive.
-func (s *legacySession) beat() { s.write((*eventWriter).comment) }
+// beat keeps the stream alive. While something else is written it is not silent.
+func (s *legacySession) beat() {
+	if s.mu.TryLock() {
+		defer s.mu.Unlock()
+		s.put((*eventWriter).comment)
+	}
+}
 
 // stop lets nothing more out.
 func (s *legacySession) stop() {
@@ -158,6 +171,11 @@ func (s *legacySession) stop() {
 func (s *legacySession) write(f func(*eventWriter) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.put(f)
+}
+
+// put is write. The lock is held.
+func (s *legacySession) put(f func(*eventWriter) error) error {
 	if s.out == nil {
 		return dispatch.ErrNotWritten
 	}
@@ -181,16 +199,13 @@ func (s *legacySession) Handle(ctx context.Context, in *peer.Inbound) (peer.Repl
 
 // post takes a message of the client's.
 func (h *LegacySSEHandler) post(w http.ResponseWriter, r *http.Request) *refusal {
-	if !sendsJSON(r.Header) {
-		return refuse(http.StatusUnsupportedMediaType, "Invalid request: the body has to be application/json")
-	}
 	h.mu.Lock()
 	s := h.open[r.URL.Query().Get("sessionId")]
 	h.mu.Unlock()
 	if s == nil || s.principal != h.opts.caller(r) {
 		return refuse(http.StatusNotFound, "Invalid request: there is no such session")
 	}
-	buf, no := readBody(r, h.opts.MaxBody)
+	buf, no := h.uploads.read(r)
 	if no != nil {
 		return no
 	}
@@ -202,21 +217,42 @@ func (h *LegacySSEHandler) post(w http.ResponseWriter, r *http.Request) *refusal
 	return nil
 }
 
-// Shutdown lets no more sessions begin and ends those that there are. What is
-// being handled is cancelled.
+// Shutdown lets no more sessions begin, and ends those that there are once their
+// requests have been answered. When ctx ends, what is still being handled is
+// cancelled, and left behind if it does not heed that within five seconds. The
+// error is that of ctx where that was so.
 func (h *LegacySSEHandler) Shutdown(ctx context.Context) error {
 	h.work.close()
-	h.mu.Lock()
-	for _, s := range h.open {
-		s.cancel(ErrClosing)
+	var all sync.WaitGroup
+	var late atomic.Bool
+	for _, s := range h.streams() {
+		all.Go(func() { // ends with ctx
+			if s.dispatch.Drain(ctx) != nil && ctx.Err() != nil {
+				late.Store(true)
+			}
+			s.cancel(ErrClosing)
+		})
 	}
-	h.mu.Unlock()
-	return h.work.wait(ctx)
+	all.Wait()
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+	defer cancel()
+	h.work.wait(last)
+	if late.Load() {
+		return ctx.Err()
+	}
+	return nil
 }
 
-// Close is a Shutdown that waits five seconds at most.
+func (h *LegacySSEHandler) streams() []*legacySession {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Collect(maps.Values(h.open))
+}
+
+// Close is a Shutdown that waits for nobody.
 func (h *LegacySSEHandler) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), farewell)
-	defer cancel()
-	return h.Shutdown(ctx)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	h.Shutdown(ctx)
+	return nil
 }

@@ -1,6 +1,7 @@
 package streamable_test
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -136,4 +137,38 @@ func TestTheOldStreamIsKeptAliveForThoseWhoRead(t *testing.T) {
 		time.Sleep(2 * time.Minute) // in which nothing is read
 		require.Equal(t, http.StatusNotFound, to.post(initialized).status)
 	})
+}
+
+func TestTheOldTransportShutsDownOnceItHasAnswered(t *testing.T) {
+	g := newGate()
+	e, h := serveLegacy(t, map[string]tool{"gate": g.call}, nil)
+	l, to := e.legacy()
+	to.post(initialize("2024-11-05"))
+	l.data()
+	to.post(initialized)
+	to.post(callTool(1, "gate"))
+	within(t, g.called, "the handler")
+	done := make(chan error, 1)
+	go func() { done <- h.Shutdown(t.Context()) }() // ends with the answer
+	require.Eventually(t, func() bool { return e.send(http.MethodGet, "").status == http.StatusServiceUnavailable }, serverPatience, 1e6)
+	close(g.answer)
+	data, _ := l.data()
+	require.Contains(t, data, "opened")
+	l.end()
+	require.NoError(t, within(t, done, "the end"))
+}
+
+func TestTheOldTransportDoesNotWaitForEver(t *testing.T) {
+	g := newGate()
+	e, h := serveLegacy(t, map[string]tool{"gate": g.call}, nil)
+	l, to := e.legacy()
+	to.post(initialize("2024-11-05"))
+	l.data()
+	to.post(initialized)
+	to.post(callTool(1, "gate"))
+	within(t, g.called, "the handler")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, h.Shutdown(ctx), context.Canceled)
+	require.ErrorIs(t, within(t, g.ended, "the end of the handler"), streamable.ErrClosing)
 }

@@ -52,6 +52,12 @@ type Options struct {
 
 	// MaxBody is how many bytes a request may have. Default 4 MiB.
 	MaxBody int
+	// MaxUploads is how many bodies of more than 16 KiB are read at a time, if
+	// as many requests may be in flight. Default 64.
+	MaxUploads int
+	// MaxUploadsPerPrincipal is the same for each principal that has a name.
+	// Default 16.
+	MaxUploadsPerPrincipal int
 	// MaxInFlight is how many requests outside sessions are handled at a
 	// time. Default 4,096; in a session it is 256, see Dispatch.
 	MaxInFlight int
@@ -98,6 +104,8 @@ func (o *Options) complete() Options {
 	fill(&full.MaxBody, 4<<20)
 	fill(&full.MaxInFlight, 4096)
 	fill(&full.MaxInFlightPerPrincipal, 256)
+	fill(&full.MaxUploads, 64)
+	fill(&full.MaxUploadsPerPrincipal, 16)
 	fill(&full.MaxListeners, 1024)
 	fill(&full.MaxSessions, 10_000)
 	fill(&full.MaxSessionsPerPrincipal, 100)

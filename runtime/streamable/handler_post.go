@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 
 	"github.com/mcpwright/mcp/generated/mcp"
@@ -15,8 +16,15 @@ import (
 
 // servePerRequest serves a request that says itself who sends it.
 func (h *Handler) servePerRequest(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodPost {
+	name := strings.Join(r.Header[headerVersion], ", ")
+	revision, served := h.serves(name)
+	switch {
+	case r.Method == http.MethodPost:
+	case served || !h.loops:
 		notAllowed(w, http.MethodPost)
+		return
+	default:
+		h.unsupported(name).write(w, true)
 		return
 	}
 	buf, takes, no := h.body(r)
@@ -25,89 +33,124 @@ func (h *Handler) servePerRequest(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer buf.free()
-	m, err := wire.ReadMessage(buf.b, nil)
+	m, f, err := h.kernel.Read(buf.b, revision)
 	switch {
 	case err != nil:
 		unreadable(&m, err).write(w, true)
 	case m.Method == "":
 		refuse(http.StatusBadRequest, "Invalid request: a client of this revision sends no answers").write(w, true)
+	case !served && h.saysNothing(&m, name):
+		h.unsupported(name).of(m.ID).write(w, true)
 	case m.ID.IsZero():
-		h.servePerRequestNote(w, r, &m)
+		h.servePerRequestNote(w, r, &m, f)
 	default:
-		h.servePost(w, r, &m, takes)
+		h.servePost(w, r, &m, f, takes)
 	}
-}
-
-// servePerRequestNote handles a notification. Nobody learns what became of it.
-func (h *Handler) servePerRequestNote(w http.ResponseWriter, r *http.Request, m *wire.Message) {
-	if name := first(r.Header[headerVersion]); !h.serves(name) {
-		unsupported := &mcp.UnsupportedProtocolVersionError{Requested: name, Supported: h.revisions()}
-		(&refusal{status: http.StatusBadRequest, err: peer.AsError(unsupported)}).write(w, true)
-		return
-	}
-	p := h.newPost(w, r, m, accepted{})
-	p.in.Back = nil
-	if err := p.protect(r.Context(), func(ctx context.Context) error {
-		_, err := h.kernel.ServeEnvelope(ctx, &p.in, &h.opts.Connection)
-		return err
-	}); err != nil {
-		p.log(r.Context(), err)
-	}
-	w.WriteHeader(http.StatusAccepted)
 }
 
 // serves tells whether a version is that of messages which say themselves who
-// sends them.
-func (h *Handler) serves(version string) bool {
+// sends them, and which one it is.
+func (h *Handler) serves(version string) (wire.Revision, bool) {
 	for _, r := range h.kernel.Revisions() {
 		if r.String() == version {
-			return !hasHandshake(r)
+			return r, !hasHandshake(r)
 		}
 	}
-	return false
+	return wire.Revision{}, false
 }
 
-func (h *Handler) revisions() []string {
-	var names []string
-	for _, r := range h.kernel.Revisions() {
-		names = append(names, r.String())
+// saysNothing tells whether the header is all that says of which version a message
+// is. A handshake without header says it in its own way.
+func (h *Handler) saysNothing(m *wire.Message, header string) bool {
+	if m.ID.IsZero() {
+		return true
 	}
-	return names
+	_, found := versionIn(m.Params)
+	return !found && (header != "" || m.Method != mcp.MethodInitialize)
+}
+
+// unsupported refuses a request by the version of its header.
+func (h *Handler) unsupported(version string) *refusal {
+	if version == "" {
+		return &refusal{status: http.StatusBadRequest, err: errNoVersion}
+	}
+	var supported []string
+	for _, r := range h.kernel.Revisions() {
+		supported = append(supported, r.String())
+	}
+	err := &mcp.UnsupportedProtocolVersionError{Requested: version, Supported: supported}
+	return &refusal{status: http.StatusBadRequest, err: peer.AsError(err)}
+}
+
+var errNoVersion = &peer.Error{
+	Code: mcp.CodeHeaderMismatch, Message: "Header mismatch: header " + headerVersion + " is missing",
+}
+
+// servePerRequestNote handles a notification. Nobody learns what became of it.
+func (h *Handler) servePerRequestNote(w http.ResponseWriter, r *http.Request, m *wire.Message, f *wire.Frame) {
+	p := h.newPost(w, r, m, f, accepted{})
+	p.in.Back = nil
+	exited := true
+	defer func() {
+		if exited {
+			defer push(w, 0)()
+		}
+		w.WriteHeader(http.StatusAccepted)
+	}()
+	err := p.protect(r.Context(), func(ctx context.Context) error {
+		_, err := h.kernel.ServeEnvelope(ctx, &p.in, &h.opts.Connection)
+		return err
+	})
+	if exited = false; err != nil {
+		p.log(r.Context(), err)
+	}
 }
 
 // post is one request outside sessions. It is the [peer.BackChannel] of its
 // handler. It is used once: a handler may hold on to it.
 type post struct {
 	response
-	handler  *Handler
-	in       peer.Inbound
-	revision wire.Revision
-	ctx      lazy.Context
+	handler *Handler
+	in      peer.Inbound
+	ctx     lazy.Context
 
 	reports  sync.Mutex // held while a report is judged and sent, before the response's
 	reported bool
 	last     float64
 }
 
-func (h *Handler) newPost(w http.ResponseWriter, r *http.Request, m *wire.Message, takes accepted) *post {
+func (h *Handler) newPost(w http.ResponseWriter, r *http.Request, m *wire.Message, f *wire.Frame, takes accepted) *post {
 	p := &post{handler: h, response: response{w: w, opts: &h.opts, takes: takes, listens: m.Method == mcp.MethodSubscriptionsListen}}
-	p.revision, _ = mcp.ParseRevision(first(r.Header[headerVersion]))
 	p.transport = Transport{Transport: peer.NewTransport(Kind, false, r.Header, h.opts.caller(r)), request: r}
 	p.ctx.Context = r.Context()
 	p.in = peer.Inbound{
 		Method:    m.Method,
 		ID:        m.ID,
 		Params:    m.Params,
-		Token:     dispatch.ProgressToken(m.Params),
+		Frame:     f,
+		Token:     tokenOf(m),
 		Transport: &p.transport,
 		Back:      p,
 	}
+	p.in.Message, _ = m.Into.(peer.Message)
 	return p
 }
 
+// tokenOf is what marks progress reports about a request.
+func tokenOf(m *wire.Message) wire.ProgressToken {
+	request, ok := m.Into.(interface{ RequestMeta() *mcp.RequestMeta })
+	if !ok {
+		return dispatch.ProgressToken(m.Params)
+	}
+	if meta := request.RequestMeta(); meta != nil {
+		return meta.ProgressToken
+	}
+	return wire.ProgressToken{}
+}
+
 // servePost handles a request.
-func (h *Handler) servePost(w http.ResponseWriter, r *http.Request, m *wire.Message, takes accepted) {
-	p := h.newPost(w, r, m, takes)
+func (h *Handler) servePost(w http.ResponseWriter, r *http.Request, m *wire.Message, f *wire.Frame, takes accepted) {
+	p := h.newPost(w, r, m, f, takes)
 	if p.listens && !takes.events {
 		refuse(http.StatusNotAcceptable, "Invalid request: the client has to accept text/event-stream").of(m.ID).write(w, true)
 		return
@@ -130,6 +173,9 @@ func (p *post) serve(ctx context.Context) {
 	defer buf.free()
 	status, err := http.StatusOK, errExited
 	defer func() {
+		if err == errExited {
+			p.hurry()
+		}
 		if err != nil {
 			p.log(ctx, err)
 			status, buf.b = appendError(buf.b[:0], p.in.ID, err)
@@ -161,7 +207,7 @@ func (p *post) Notify(ctx context.Context, n peer.Notification, _ ...peer.CallOp
 	buf := newBuffer()
 	defer buf.free()
 	var err error
-	if buf.b, err = wire.AppendNotification(buf.b, &wire.Frame{Revision: p.revision}, n.Method(), n); err != nil {
+	if buf.b, err = wire.AppendNotification(buf.b, p.in.Frame, n.Method(), n); err != nil {
 		return fmt.Errorf("send %q: %w", n.Method(), err)
 	}
 	if err := p.send(ctx, buf.b); err != nil {

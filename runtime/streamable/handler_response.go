@@ -3,6 +3,7 @@ package streamable
 import (
 	"context"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/mcpwright/mcp/runtime/dispatch"
@@ -21,6 +22,7 @@ type response struct {
 	takes     accepted
 	listens   bool // the request is a subscription
 	keeps     bool // the session keeps what becomes a stream
+	hasty     bool // nothing comes after the answer, not even the end of ServeHTTP
 
 	pulse pulse
 
@@ -215,5 +217,23 @@ func (p *response) writeJSON(status int, data []byte) {
 	if len(data) > mostKept && p.opts.WriteTimeout > 0 { // more than the system takes for a client that does not read
 		http.NewResponseController(p.w).SetWriteDeadline(time.Now().Add(p.opts.WriteTimeout))
 	}
+	if p.hasty {
+		defer push(p.w, len(data))()
+	}
 	writeJSON(p.w, status, data)
+}
+
+// hurry tells that the goroutine is about to end.
+func (p *response) hurry() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.hasty = true
+}
+
+// push prepares a response of a size for the end of its goroutine, and returns
+// what sends it: net/http, which closes the connection then, would not.
+func push(w http.ResponseWriter, size int) (flush func() error) {
+	w.Header()["Content-Length"] = []string{strconv.Itoa(size)}
+	w.Header()["Connection"] = []string{"close"}
+	return http.NewResponseController(w).Flush
 }

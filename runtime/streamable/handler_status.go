@@ -15,6 +15,7 @@ type refusal struct {
 	id     wire.RequestID // of the request, where one could be read
 	status int
 	err    *peer.Error
+	unread bool // the rest of the body is not worth reading
 }
 
 func refuse(status int, text string) *refusal {
@@ -70,8 +71,9 @@ func (no *refusal) write(w http.ResponseWriter, perRequest bool) {
 	switch no.status {
 	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
 		w.Header()["Retry-After"] = valueSoon
-	case http.StatusRequestEntityTooLarge:
-		w.Header().Set("Connection", "close") // the rest of the body is not worth reading
+	}
+	if no.unread {
+		w.Header().Set("Connection", "close")
 	}
 	if !no.id.IsZero() || !perRequest {
 		_, data := appendError(nil, no.id, no.err)

@@ -23,32 +23,31 @@ type work struct {
 	mu        sync.Mutex
 	closing   bool
 	clock     clock
-	open      queue          // of everything
-	timer     *time.Timer    // of the queue
-	beats     bool           // the timer runs
-	posts     int            // requests outside sessions
-	listening int            // of these, the subscriptions
-	of        map[string]int // posts of each principal that has a name
-	idle      chan struct{}  // closed when nothing is left; nil if nobody waits for that
+	open      queue         // of everything
+	timer     *time.Timer   // of the queue
+	beats     bool          // the timer runs
+	posts     tally         // requests outside sessions
+	listening int           // of these, the subscriptions
+	idle      chan struct{} // closed when nothing is left; nil if nobody waits for that
 }
 
 func (w *work) init(o *Options) {
-	w.opts, w.of, w.clock = o, make(map[string]int), newClock()
+	w.opts, w.clock = o, newClock()
 }
 
 // enter counts a request, if there is room for it.
 func (w *work) enter(p *response) *refusal {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	switch name := p.transport.Principal(); {
+	switch {
 	case w.closing:
 		return &refusal{status: http.StatusServiceUnavailable, err: errClosing}
 	case p.ends == nil: // a session has a limit of its own
 	case p.listens && !within(w.listening, w.opts.MaxListeners):
 		return &refusal{status: http.StatusServiceUnavailable, err: errListens}
-	case !p.listens && !within(w.posts-w.listening, w.opts.MaxInFlight):
+	case !p.listens && !within(w.posts.all-w.listening, w.opts.MaxInFlight):
 		return &refusal{status: http.StatusServiceUnavailable, err: errTooMany}
-	case name != "" && !within(w.of[name], w.opts.MaxInFlightPerPrincipal):
+	case !w.posts.fits(p.transport.Principal(), w.opts.MaxInFlightPerPrincipal):
 		return &refusal{status: http.StatusTooManyRequests, err: errTooMany}
 	}
 	w.count(p, 1)
@@ -71,14 +70,9 @@ func (w *work) count(p *response, n int) {
 	if p.ends == nil {
 		return
 	}
-	w.posts += n
+	w.posts.add(p.transport.Principal(), n)
 	if p.listens {
 		w.listening += n
-	}
-	if name := p.transport.Principal(); name != "" {
-		if w.of[name] += n; w.of[name] == 0 {
-			delete(w.of, name)
-		}
 	}
 }
 
@@ -120,6 +114,13 @@ func (w *work) close() {
 			p.ends.Cancel(ErrClosing)
 		}
 	})
+}
+
+// isClosing tells whether nothing more begins.
+func (w *work) isClosing() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.closing
 }
 
 // cancel ends the contexts of all that is being handled outside sessions.

@@ -55,7 +55,15 @@ func (s *session) outbound() peer.Outbound {
 
 // Handle implements [peer.Handler].
 func (s *session) Handle(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
-	return s.handler.kernel.Serve(ctx, s.conn, in)
+	exits := true
+	defer func() {
+		if t, ok := in.Transport.(*Transport); ok && exits && t.answer != nil {
+			t.answer.hurry()
+		}
+	}()
+	reply, err := s.handler.kernel.Serve(ctx, s.conn, in)
+	exits = false
+	return reply, err
 }
 
 func (s *session) frame(method string) *wire.Frame { return s.conn.Frame(method) }

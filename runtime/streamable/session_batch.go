@@ -42,13 +42,7 @@ func (h *Handler) serveBatch(w http.ResponseWriter, r *http.Request, body []byte
 		s.discard(false)
 		return no
 	}
-	defer h.work.leave(&b.post.response)
-	ctx := b.post.context()
-	for _, raw := range list {
-		b.deliver(ctx, raw)
-	}
-	b.end(ctx)
-	s.discard(false)
+	b.serve(b.post.context(), list)
 	return nil
 }
 
@@ -59,6 +53,19 @@ type batch struct {
 
 	mu      sync.Mutex
 	answers []byte // without the bracket at the end, nil while there are none
+}
+
+// serve has the messages handled, one after another, and answers them, also where
+// a handler ends the goroutine.
+func (b *batch) serve(ctx context.Context, list batchList) {
+	if len(list) == 0 {
+		defer b.post.session.discard(false)
+		defer b.post.session.handler.work.leave(&b.post.response)
+		b.end(ctx)
+		return
+	}
+	defer b.serve(ctx, list[1:])
+	b.deliver(ctx, list[0])
 }
 
 var errBatched = &peer.Error{Code: mcp.CodeInvalidRequest, Message: "A batch cannot contain this request"}

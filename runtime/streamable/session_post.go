@@ -68,12 +68,13 @@ func (h *Handler) serveSessionPost(w http.ResponseWriter, r *http.Request) *refu
 		defer buf.free()
 		return h.serveBatch(w, r, buf.b, takes)
 	}
-	m, err := wire.ReadMessage(buf.b, nil)
+	revision, _ := mcp.ParseRevision(versionOf(r.Header)) // the session's, or the params are read again
+	m, f, err := h.kernel.Read(buf.b, revision)
 	if err != nil {
 		defer buf.free()
 		return unreadable(&m, err)
 	}
-	if no := h.serveMessage(w, r, m, takes, buf); no != nil {
+	if no := h.serveMessage(w, r, m, f, takes, buf); no != nil {
 		buf.free()
 		return no.of(m.ID)
 	}
@@ -82,7 +83,7 @@ func (h *Handler) serveSessionPost(w http.ResponseWriter, r *http.Request) *refu
 
 // serveMessage serves one message. The buffer is taken over unless the message is
 // refused.
-func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request, m wire.Message, takes accepted, buf *buffer) *refusal {
+func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request, m wire.Message, f *wire.Frame, takes accepted, buf *buffer) *refusal {
 	isRequest := m.Method != "" && !m.ID.IsZero()
 	if isRequest && namesOther(m.Params) {
 		return &refusal{status: http.StatusBadRequest, err: errOtherVersion}
@@ -108,7 +109,7 @@ func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request, m wire.Me
 		s.discard(opens)
 		return no
 	}
-	p.serve(r.Context(), m, buf)
+	p.serve(r.Context(), m, f, buf)
 	return nil
 }
 

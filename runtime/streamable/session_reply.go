@@ -41,8 +41,8 @@ func (p *sessionPost) context() context.Context {
 
 // serve has the request handled and returns when the response is complete, or
 // goes on without this request.
-func (p *sessionPost) serve(ctx context.Context, m wire.Message, buf *buffer) {
-	origin := dispatch.Origin{Transport: &p.transport, Back: p, Release: buf.done}
+func (p *sessionPost) serve(ctx context.Context, m wire.Message, f *wire.Frame, buf *buffer) {
+	origin := dispatch.Origin{Transport: &p.transport, Back: p, Frame: f, Release: buf.done}
 	if p.stream == nil {
 		p.deliver(p.context(), m, origin)
 		return

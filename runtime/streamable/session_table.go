@@ -15,16 +15,15 @@ type sessionTable struct {
 
 	mu      sync.Mutex
 	all     map[string]*session
-	count   int            // sessions and those about to begin
-	of      map[string]int // the same, of each principal that has a name
-	sweeper *time.Timer    // nil while there is nothing to sweep
-	awake   []*session     // those that have a dispatcher
-	bed     *time.Timer    // nil while none has
+	count   tally       // sessions and those about to begin
+	sweeper *time.Timer // nil while there is nothing to sweep
+	awake   []*session  // those that have a dispatcher
+	bed     *time.Timer // nil while none has
 	ended   bool
 }
 
 func (t *sessionTable) init(o *Options) {
-	t.opts, t.clock, t.all, t.of = o, newClock(), make(map[string]*session), make(map[string]int)
+	t.opts, t.clock, t.all = o, newClock(), make(map[string]*session)
 }
 
 // reserve makes room for a session. It is false where there is none.
@@ -34,32 +33,24 @@ func (t *sessionTable) reserve(principal string) bool {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.ended || !within(t.count, t.opts.MaxSessions) || principal != "" && !within(t.of[principal], t.opts.MaxSessionsPerPrincipal) {
+	if t.ended || !within(t.count.all, t.opts.MaxSessions) || !t.count.fits(principal, t.opts.MaxSessionsPerPrincipal) {
 		return false
 	}
-	t.count++
-	if principal != "" {
-		t.of[principal]++
-	}
+	t.count.add(principal, 1)
 	return true
 }
 
 func (t *sessionTable) full() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return !within(t.count, t.opts.MaxSessions)
+	return !within(t.count.all, t.opts.MaxSessions)
 }
 
 // release gives back the room of a session.
 func (t *sessionTable) release(principal string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.count--
-	if principal != "" {
-		if t.of[principal]--; t.of[principal] == 0 {
-			delete(t.of, principal)
-		}
-	}
+	t.count.add(principal, -1)
 }
 
 // add makes a session one that can be found. Its room was reserved.
@@ -163,12 +154,7 @@ func (t *sessionTable) overdue(since time.Duration) []*session {
 		if last, idle := s.idleSince(); idle && last <= since {
 			list = append(list, s)
 			delete(t.all, id)
-			t.count--
-			if s.principal != "" {
-				if t.of[s.principal]--; t.of[s.principal] == 0 {
-					delete(t.of, s.principal)
-				}
-			}
+			t.count.add(s.principal, -1)
 		}
 	}
 	return list
@@ -198,9 +184,11 @@ func (t *sessionTable) end(ctx context.Context) {
 		list = append(list, s)
 	}
 	t.mu.Unlock()
+	var all sync.WaitGroup
 	for _, s := range list {
 		if t.remove(s) {
-			s.end(ctx, ErrClosing)
+			all.Go(func() { s.end(ctx, ErrClosing) }) // ends with ctx
 		}
 	}
+	all.Wait()
 }

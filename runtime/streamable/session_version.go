@@ -10,15 +10,24 @@ import (
 // namesOther tells whether params name a revision that has no handshake, or
 // none that there is: they are not meant for a session.
 func namesOther(params []byte) bool {
-	if !bytes.Contains(params, []byte(keyVersion)) && bytes.IndexByte(params, '\\') < 0 {
+	name, found := versionIn(params)
+	if !found {
 		return false
+	}
+	r, known := mcp.ParseRevision(name)
+	return !known || !hasHandshake(r)
+}
+
+// versionIn is the revision that params name.
+func versionIn(params []byte) (name string, found bool) {
+	if !bytes.Contains(params, []byte(keyVersion)) && bytes.IndexByte(params, '\\') < 0 {
+		return "", false
 	}
 	var v metaVersion
-	if err := wire.DecodeParams(params, &wire.Frame{Checked: true}, &v); err != nil || !v.found {
-		return false
+	if err := wire.DecodeParams(params, &wire.Frame{Checked: true}, &v); err != nil {
+		return "", false
 	}
-	r, known := mcp.ParseRevision(v.name)
-	return !known || !hasHandshake(r)
+	return v.name, v.found
 }
 
 const keyVersion = "io.modelcontextprotocol/protocolVersion"

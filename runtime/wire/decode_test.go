@@ -280,7 +280,7 @@ func TestNestedPeekIsLinear(t *testing.T) {
 		}
 		return shortest
 	}
-	require.Less(t, best(3000), 40*best(300)+5*time.Millisecond)
+	require.Less(t, best(3000), 50*best(300)+20*time.Millisecond)
 }
 
 func TestFailuresStick(t *testing.T) {

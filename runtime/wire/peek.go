@@ -25,6 +25,7 @@ func (d *Decoder) Peek(name string) (value string, kind byte) {
 // accepted before. The text may alias it.
 func Peek(document []byte, name string) (value string, kind byte) {
 	d := Decoder{data: document}
+	d.ahead.known = len(document) // one look needs no memory
 	return d.Peek(name)
 }
 

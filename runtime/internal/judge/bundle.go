@@ -11,7 +11,7 @@ import (
 // Bundle is a schema with definitions, each of which is compiled when it is
 // needed. It is safe for concurrent use.
 //
-// It is for schemas of the program's own: the steps of a validation are not
+// It is for schemas of the program's own: the work of a validation is not
 // counted.
 type Bundle struct {
 	keyword string // that the definitions stand under

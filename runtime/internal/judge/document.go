@@ -78,33 +78,6 @@ func handy(number string) bool {
 	return err == nil && -maxExponent <= n && n <= maxExponent
 }
 
-// maxPairs is how many pairs of items the validator may have to compare to tell
-// whether the items of lists are unique.
-const maxPairs = 1 << 24
-
-// pairs counts the pairs of items of a list, the lists within included. Only
-// those of lists and objects count: the validator sorts the others out faster.
-func pairs(v any) int {
-	n := 0
-	switch v := v.(type) {
-	case []any:
-		nested := 0
-		for _, x := range v {
-			switch x.(type) {
-			case []any, map[string]any:
-				nested++
-				n += pairs(x)
-			}
-		}
-		n += nested * nested
-	case map[string]any:
-		for _, x := range v {
-			n += pairs(x)
-		}
-	}
-	return n
-}
-
 // token writes a name as a part of a JSON pointer.
 func token(name string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")

@@ -12,7 +12,7 @@
 // The work is done by a validator that trusts its input; this package is the
 // fence around it. Schemas reach nothing outside of themselves, neither files nor
 // the network. Both sides pass the scanner of package wire and a bound on the
-// size of numbers first. A validation that takes too many steps is given up, and
+// size of numbers first. A validation that is too much work is given up, and
 // whatever the validator panics at is invalid.
 //
 // A schema is read in the dialect that its $schema names, 2020-12 where it names
@@ -29,7 +29,6 @@ import (
 // Schema is a compiled schema. It is safe for concurrent use.
 type Schema struct {
 	text   []byte
-	unique bool      // it may compare the items of a list with each other
 	idle   sync.Pool // of *validator, each for one validation at a time
 	shared *validator
 }
@@ -40,7 +39,7 @@ func Compile(schema json.RawMessage) (*Schema, error) {
 	if _, err := parse(schema); err != nil {
 		return nil, fmt.Errorf("read a schema: %w", err)
 	}
-	s := &Schema{text: bytes.Clone(schema), unique: bytes.Contains(schema, []byte("uniqueItems"))}
+	s := &Schema{text: bytes.Clone(schema)}
 	v, err := newValidator(s.text)
 	if err != nil {
 		return nil, fmt.Errorf("compile a schema: %w", err)
@@ -72,9 +71,6 @@ func (s *Schema) judge(v any, size int) error {
 	if s.shared != nil {
 		return s.shared.validate(v)
 	}
-	if s.unique && pairs(v) > maxPairs {
-		return problem("", "a list is too long to tell whether its items are unique")
-	}
 	free, ok := s.idle.Get().(*validator)
 	if !ok {
 		var err error
@@ -83,6 +79,6 @@ func (s *Schema) judge(v any, size int) error {
 		}
 	}
 	defer s.idle.Put(free)
-	free.left = minSteps + stepsPerByte*size
+	free.work = newWork(size)
 	return free.validate(v)
 }

@@ -2,29 +2,22 @@ package judge
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
-)
-
-// How many times a schema, or a part of one, may be held against a value in one
-// validation: enough for long documents under wide unions, and not for schemas
-// that double the work on each level.
-const (
-	minSteps     = 20_000
-	stepsPerByte = 16
 )
 
 // address is what a compiler knows a schema by.
 const address = "mem:///schema"
 
-// validator is a schema in the form of the library behind this package. It
-// counts its steps, and is for one validation at a time because of that.
+// validator is a schema in the form of the library behind this package. One that
+// counts its work is for one validation at a time.
 type validator struct {
 	compiled *jsonschema.Schema
-	left     int // steps that it may still take
+	work     work
 }
 
 func newValidator(schema []byte) (*validator, error) {
@@ -33,12 +26,19 @@ func newValidator(schema []byte) (*validator, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.RegisterExtension("steps", nil, counting{v})
-	v.compiled, err = compile(c, address)
-	return v, err
+	var anchors dynamicAnchors
+	c.RegisterExtension("anchors", nil, &anchors)
+	if v.compiled, err = compile(c, address); err != nil {
+		return nil, err
+	}
+	guarded := maps.Clone(drafts())
+	for _, s := range append(anchors, v.compiled) {
+		guard(&v.work, s, guarded)
+	}
+	return v, nil
 }
 
-// validate judges a value, in as many steps as are left.
+// validate judges a value, with as much work as is left.
 func (v *validator) validate(value any) (err error) {
 	defer recovered(&err)
 	return explained(v.compiled.Validate(value))
@@ -70,26 +70,35 @@ func compile(c *jsonschema.Compiler, at string) (s *jsonschema.Schema, err error
 
 // recovered makes an error of a panic.
 func recovered(err *error) {
-	if p := recover(); p != nil {
+	switch p := recover(); p {
+	case nil:
+	case errTooMuchWork:
+		*err = problem("", errTooMuchWork.Error())
+	default:
 		*err = problem("", fmt.Sprintf("the validator gives up: %v", p))
 	}
 }
 
-// counting makes a validator count: it adds to every object of a schema a
-// keyword that any value fits.
-type counting struct{ v *validator }
+// drafts are the schemas of schemas. There is one of each in the program, which
+// must stay as it is.
+var drafts = sync.OnceValue(func() map[*jsonschema.Schema]bool {
+	shared := map[*jsonschema.Schema]bool{}
+	for _, d := range []*jsonschema.Draft{jsonschema.Draft4, jsonschema.Draft6, jsonschema.Draft7, jsonschema.Draft2019, jsonschema.Draft2020} {
+		shared[jsonschema.MustCompile(d.URL())] = true
+	}
+	return shared
+})
 
-var errTooManySteps = errors.New("judging that would take too long")
+// dynamicAnchors collects the schemas that others refer to without knowing which
+// it will be: no schema shows them to anybody else.
+type dynamicAnchors []*jsonschema.Schema
 
 // Compile implements [jsonschema.ExtCompiler].
-func (c counting) Compile(jsonschema.CompilerContext, map[string]any) (jsonschema.ExtSchema, error) {
-	return c, nil
-}
-
-// Validate implements [jsonschema.ExtSchema].
-func (c counting) Validate(jsonschema.ValidationContext, any) error {
-	if c.v.left--; c.v.left < 0 {
-		panic(errTooManySteps)
+func (d *dynamicAnchors) Compile(ctx jsonschema.CompilerContext, schema map[string]any) (jsonschema.ExtSchema, error) {
+	if name, ok := schema["$dynamicAnchor"].(string); ok {
+		if s, err := ctx.CompileRef("#"+name, "$dynamicAnchor", false); err == nil { // older drafts have none
+			*d = append(*d, s)
+		}
 	}
-	return nil
+	return nil, nil
 }

@@ -1,0 +1,43 @@
+package streamable_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/streamable"
+)
+
+func TestASessionThatDoesNotEndHoldsUpNoOther(t *testing.T) {
+	var g gate
+	var deaf chan struct{}
+	tools := map[string]tool{"gate": g.call, "deaf": func(ctx, *mcp.ServerSession) (*mcp.CallToolResult, error) {
+		<-deaf
+		return mcp.TextResult("late"), nil
+	}}
+	serveInBubble(t, tools, new(streamable.Options), func(t *testing.T, e *endpoint) {
+		g, deaf = *newGate(), make(chan struct{})
+		call := func(tool string) { // ends with the server
+			c := e.open("2025-11-25")
+			go func() {
+				if res, err := e.client.Do(e.request(t.Context(), http.MethodPost, callTool(1, tool), c.headers())); err == nil {
+					res.Body.Close()
+				}
+			}()
+		}
+		for range 3 {
+			call("deaf")
+		}
+		call("gate")
+		<-g.called
+		begin, done := time.Now(), make(chan error, 1)
+		go func() { done <- e.handler.Close() }() // ends five seconds later at most
+		require.ErrorIs(t, <-g.ended, streamable.ErrClosing)
+		require.Zero(t, time.Since(begin), "the others are not waited for")
+		close(deaf)
+		require.NoError(t, <-done)
+	})
+}
