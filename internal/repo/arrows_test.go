@@ -45,7 +45,7 @@ var arrows = map[string]arrow{
 	"runtime/peer":                 {own: floor},
 	"runtime/internal/lazy":        {},
 	"runtime/dispatch":             {own: append([]string{"runtime/internal/lazy"}, border...)},
-	"runtime/connection":           {own: code},
+	"runtime/connection":           {own: append([]string{"runtime/internal/paramheader"}, code...)},
 	"runtime/stdio":                {own: carrier},
 	"runtime/internal/paramheader": {own: floor},
 	"runtime/internal/judge":       {own: floor, foreign: []string{judge}},

@@ -1,15 +1,14 @@
 package connection
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/paramheader"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -115,7 +114,7 @@ func (l *letter) repeated(method string, header http.Header) error {
 	if err != nil {
 		return err
 	}
-	if name, err := HeaderText(text); err != nil {
+	if name, err := paramheader.Decode(text); err != nil {
 		return mismatch("header %s: %v", HeaderName, err)
 	} else if name != l.name {
 		return mismatch("header %s does not repeat the member %q of the body", HeaderName, l.nameMember)
@@ -160,29 +159,4 @@ func mismatch(format string, args ...any) error {
 
 func invalidParams(err error) *peer.Error {
 	return &peer.Error{Code: mcp.CodeInvalidParams, Message: "Invalid params: " + err.Error()}
-}
-
-// The marks around the value of a header that plain text cannot carry.
-const markOpen, markClose = "=?base64?", "?="
-
-// HeaderText returns the text that the value of a header stands for: the value
-// itself, or what it encodes. The marks of the encoding are exact: with other
-// ones the value stands for itself. Text that is not printable ASCII has to be
-// encoded.
-func HeaderText(value string) (string, error) {
-	if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' }) {
-		return "", errors.New("not printable ASCII")
-	}
-	if len(value) < len(markOpen)+len(markClose) ||
-		!strings.HasPrefix(value, markOpen) || !strings.HasSuffix(value, markClose) {
-		return value, nil
-	}
-	text, err := base64.StdEncoding.Strict().DecodeString(value[len(markOpen) : len(value)-len(markClose)])
-	switch {
-	case err != nil:
-		return "", fmt.Errorf("not base64: %w", err)
-	case !utf8.Valid(text):
-		return "", errors.New("not UTF-8")
-	}
-	return string(text), nil
 }

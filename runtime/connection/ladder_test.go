@@ -157,21 +157,6 @@ func TestTheNameHeader(t *testing.T) {
 	}
 }
 
-func TestHeaderText(t *testing.T) {
-	for value, want := range map[string]string{
-		"": "", "plain": "plain", "=?base64?": "=?base64?", "=?base64??=": "", "=?base64?=": "=?base64?=",
-		"=?base64?eA==": "=?base64?eA==", "=?base64?eA==?=": "x", "=?BASE64?eA==?=": "=?BASE64?eA==?=",
-	} {
-		got, err := connection.HeaderText(value)
-		require.NoError(t, err, value)
-		require.Equal(t, want, got, value)
-	}
-	for _, value := range []string{"=?base64?eB==?=", "=?base64?eA?=", "=?base64?-_==?=", "=?base64?/w==?=", "=?base64?eA\n==?=", "Füße", "a\tb", "\xff", "\x7f"} {
-		_, err := connection.HeaderText(value)
-		require.Error(t, err, value)
-	}
-}
-
 func TestWhatAnEnvelopeSays(t *testing.T) {
 	got, err := connection.Classify("x", json.RawMessage(`{"_meta":{`+info+`:{"name":"c","version":"1"},`+
 		`"io.modelcontextprotocol/logLevel":"info",`+caps+`:{"roots":{},"new":1},`+version+`:"2026-07-28"}}`), nil, served)
