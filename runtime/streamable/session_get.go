@@ -10,7 +10,7 @@ import (
 // with one that the client lost.
 func (h *Handler) serveSessionGet(w http.ResponseWriter, r *http.Request) (begun *follow, no *refusal) {
 	if !acceptedBy(r.Header).events {
-		return nil, refuse(http.StatusNotAcceptable, "Invalid request: the client has to accept text/event-stream")
+		return nil, refuse(http.StatusNotAcceptable, "Invalid request: this is an endpoint of the Model Context Protocol, whose clients accept text/event-stream")
 	}
 	s, no := h.findSession(r)
 	if no != nil {
