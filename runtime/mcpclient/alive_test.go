@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/internal/leaks"
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -67,7 +68,7 @@ func child(t testing.TB, what string) *mcpclient.CommandEndpoint {
 }
 
 func TestACommandIsAServer(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	for _, mode := range []mcpclient.Mode{mcpclient.Auto, mcpclient.Handshake} {
 		c := connect(t, child(t, "greeter"), &mcpclient.Options{Mode: mode})
 		greet(t, c)
@@ -80,13 +81,13 @@ func TestACommandIsAServer(t *testing.T) {
 }
 
 func TestACommandThatEndsAtTheProbeIsStartedAgainForTheHandshake(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	c := connect(t, child(t, "fragile"), &mcpclient.Options{Logger: silent})
 	require.Equal(t, "2025-11-25", c.ProtocolVersion())
 }
 
 func TestTheEndOfACommandIsToldWithItsReason(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	c := connect(t, child(t, "greeter"), &mcpclient.Options{Mode: mcpclient.Handshake, Logger: silent})
 	_, err := c.Ping(t.Context(), &mcp.PingRequest{})
 	require.ErrorAs(t, err, new(*stdio.ExitError))
@@ -285,7 +286,7 @@ func TestNobodyLooksForSignsOfLifeWhereThereAreNone(t *testing.T) {
 }
 
 func TestAClientThatIsClosedFailsItsCalls(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	s := newServer()
 	begun := make(chan struct{})
 	mcp.HandleCallTool(&s.mux, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -309,7 +310,7 @@ func TestAClientThatIsClosedFailsItsCalls(t *testing.T) {
 }
 
 func TestManyCallsThatAreGivenUpLeaveNothingBehind(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	s := newServer()
 	begun := make(chan struct{})
 	mcp.HandleCallTool(&s.mux, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {

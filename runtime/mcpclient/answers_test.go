@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/internal/leaks"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -79,7 +80,7 @@ func everyField() *mcp.ElicitRequest {
 }
 
 func TestDefaultsFillWhatTheAnswerLeavesOut(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	opts := mcpclient.Options{OnElicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 		return &mcp.ElicitResult{Action: mcp.ElicitActionAccept, Content: map[string]any{
 			"text": "mine", "many": []any{"b"},
@@ -93,7 +94,7 @@ func TestDefaultsFillWhatTheAnswerLeavesOut(t *testing.T) {
 }
 
 func TestWhatIsNotAcceptedHasNoContent(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	for _, action := range []mcp.ElicitAction{mcp.ElicitActionDecline, mcp.ElicitActionCancel} {
 		opts := mcpclient.Options{OnElicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			return &mcp.ElicitResult{Action: action, Content: map[string]any{"secret": "x"}}, nil
@@ -106,7 +107,7 @@ func TestWhatIsNotAcceptedHasNoContent(t *testing.T) {
 }
 
 func TestAnAnswerThatDoesNotFitTheFormIsNotSent(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	for _, content := range []map[string]any{
 		{"text": 7}, {"integer": 1.5}, {"one": "c"}, {"many": []any{"c"}}, {"many": []any{1}},
 	} {
@@ -118,7 +119,7 @@ func TestAnAnswerThatDoesNotFitTheFormIsNotSent(t *testing.T) {
 }
 
 func TestAURLIsShownOnlyByWhoDeclaresIt(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	visit := &mcp.ElicitRequest{Params: &mcp.ElicitRequestURLParams{
 		Message: "log in", URL: "https://example.com/login?x=1", ElicitationID: "e1",
 	}}
@@ -142,7 +143,7 @@ func TestAURLIsShownOnlyByWhoDeclaresIt(t *testing.T) {
 // Servers may ask for more than was declared: nothing of theirs is to be relied
 // on. A script says what a server of this module would not.
 func TestWhatWasNotDeclaredIsRefused(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	everything := mcpclient.Options{
 		OnElicit: accept("x", "y"),
 		OnSample: func(context.Context, *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
@@ -185,7 +186,7 @@ func TestWhatWasNotDeclaredIsRefused(t *testing.T) {
 }
 
 func TestCapabilitiesFollowFromTheHandlers(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	elicit := accept("x", "y")
 	sample := func(context.Context, *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) { return nil, nil }
 	for want, opts := range map[string]mcpclient.Options{
@@ -206,7 +207,7 @@ func TestCapabilitiesFollowFromTheHandlers(t *testing.T) {
 }
 
 func TestRootsMayChange(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	roots := func(t *testing.T, want string) func(*testing.T, string, error) {
 		return func(t *testing.T, answer string, err error) {
 			require.NoError(t, err)
@@ -235,7 +236,7 @@ func TestRootsMayChange(t *testing.T) {
 }
 
 func TestMessagesBeyondTheProtocolHaveHandlersToo(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	heard := make(chan string, 2)
 	s := greeter()
 	c := connect(t, s.overPipe(t), &mcpclient.Options{
@@ -262,7 +263,7 @@ func TestMessagesBeyondTheProtocolHaveHandlersToo(t *testing.T) {
 }
 
 func TestTheEndOfAVisitIsTold(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	s := greeter()
 	heard := make(chan string, 1)
 	connect(t, s.overPipe(t), &mcpclient.Options{

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/internal/leaks"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/peer"
 )
@@ -111,7 +112,7 @@ func TestAnswersAreKeptAsLongAsTheServerAllows(t *testing.T) {
 }
 
 func TestAnswersThatMayNotBeKeptAreNot(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	for name, c := range map[string]struct {
 		ttl  int64
 		opts mcpclient.Options
@@ -145,7 +146,7 @@ func TestNoAnswerIsKeptLongerThanTheOptionsAllow(t *testing.T) {
 }
 
 func TestWhatIsPrivateStaysInItsContext(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	for scope, want := range map[mcp.CacheScope]int{mcp.CacheScopePrivate: 2, "": 2, mcp.CacheScopePublic: 1} {
 		s := newShelf(60_000, scope)
 		var who atomic.Value
@@ -163,7 +164,7 @@ func TestWhatIsPrivateStaysInItsContext(t *testing.T) {
 }
 
 func TestWhatIsHandedOutIsACopy(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	s := newShelf(60_000, mcp.CacheScopePublic)
 	c := connect(t, s.overPipe(t), nil)
 	read(t, c.ServerPeer, "a:1").Contents[0].(*mcp.TextResourceContents).Text = "changed"
@@ -173,7 +174,7 @@ func TestWhatIsHandedOutIsACopy(t *testing.T) {
 }
 
 func TestANotificationMakesWhatIsKeptStale(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	for name, c := range map[string]struct {
 		note func(*stream) peer.Notification
 		want map[string]int // what is asked for again
@@ -205,7 +206,7 @@ func TestANotificationMakesWhatIsKeptStale(t *testing.T) {
 }
 
 func TestAnAnswerThatWasOvertakenByItsChangeIsNotKept(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	s := newShelf(60_000, mcp.CacheScopePublic)
 	c := connect(t, s.overPipe(t), nil)
 	_, server := listen(t, c, s.server, mcp.SubscriptionFilter{ToolsListChanged: true})
@@ -222,7 +223,7 @@ func TestAnAnswerThatWasOvertakenByItsChangeIsNotKept(t *testing.T) {
 }
 
 func TestABadCursorMakesAllPagesStale(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	s := newShelf(60_000, mcp.CacheScopePublic)
 	c := connect(t, mcpclient.InProcess(s), nil)
 	fetch(t, c.ServerPeer)
@@ -235,7 +236,7 @@ func TestABadCursorMakesAllPagesStale(t *testing.T) {
 }
 
 func TestACacheHasBounds(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	s := newShelf(60_000, mcp.CacheScopePublic)
 	c := connect(t, mcpclient.InProcess(s), &mcpclient.Options{Cache: mcpclient.CacheOptions{MaxEntries: 2}})
 	for _, uri := range []string{"a:1", "a:2", "a:3", "a:3", "a:2"} {
@@ -254,7 +255,7 @@ func TestACacheHasBounds(t *testing.T) {
 
 // A hint that is none promises nothing, and does not fail the answer.
 func TestABadHintIsNone(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	for name, hints := range map[string]string{
 		"negative":         `"ttlMs":-1,"cacheScope":"public"`,
 		"null":             `"ttlMs":null,"cacheScope":null`,
@@ -281,7 +282,7 @@ func TestABadHintIsNone(t *testing.T) {
 
 // Whoever an answer is for that does not say so: it is not for others.
 func TestAnUnknownScopeIsPrivate(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	who := "ada"
 	s := &script{answer: func(m message) string {
 		if m.Method == mcp.MethodDiscover {
@@ -297,7 +298,7 @@ func TestAnUnknownScopeIsPrivate(t *testing.T) {
 }
 
 func TestALimitMayBeLifted(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	s := newShelf(60_000, mcp.CacheScopePublic)
 	c := connect(t, mcpclient.InProcess(s), &mcpclient.Options{Cache: mcpclient.CacheOptions{MaxEntries: -1, MaxBytes: -1, MaxAge: -1}})
 	for range 2 {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/internal/leaks"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -42,7 +43,7 @@ func station(output string, lists *int) *server {
 const weatherSchema = `{"type":"object","properties":{"city":{"type":"string"},"temp":{"type":"integer"}},"required":["city"]}`
 
 func TestAToolGivesBackAGoValue(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	for name, c := range map[string]struct{ schema, result string }{
 		"structured":             {weatherSchema, `{"content":[],"structuredContent":{"city":"Bern","temp":3}}`},
 		"structured, no schema":  {``, `{"content":[],"structuredContent":{"city":"Bern","temp":3}}`},
@@ -63,7 +64,7 @@ func TestAToolGivesBackAGoValue(t *testing.T) {
 }
 
 func TestOutputThatIsNotAsPromisedIsAnError(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	for name, c := range map[string]struct{ schema, result, want string }{
 		"it breaks the schema":    {weatherSchema, `{"content":[],"structuredContent":{"temp":3}}`, "city"},
 		"it is of another type":   {weatherSchema, `{"content":[],"structuredContent":{"city":"x","temp":1.5}}`, "/temp"},
@@ -87,7 +88,7 @@ func TestOutputThatIsNotAsPromisedIsAnError(t *testing.T) {
 }
 
 func TestAToolThatFailedIsAnError(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	lists := 0
 	c := connect(t, mcpclient.InProcess(station(weatherSchema, &lists)), nil)
 	_, err := mcpclient.CallTool[weather](t.Context(), c, "weather",
@@ -99,7 +100,7 @@ func TestAToolThatFailedIsAnError(t *testing.T) {
 }
 
 func TestAToolMayGiveBackTextOrEverything(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	lists := 0
 	c := connect(t, mcpclient.InProcess(station(weatherSchema, &lists)), nil)
 	arguments := json.RawMessage(`{"content":[{"type":"text","text":"mild"},{"type":"image","data":"AA==","mimeType":"image/png"}]}`)
@@ -113,7 +114,7 @@ func TestAToolMayGiveBackTextOrEverything(t *testing.T) {
 }
 
 func TestArgumentsThatCannotBeWrittenAreNotSent(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	lists := 0
 	c := connect(t, station(``, &lists).overPipe(t), nil)
 	for _, arguments := range []any{func() {}, 7, []string{"a"}} {
@@ -123,7 +124,7 @@ func TestArgumentsThatCannotBeWrittenAreNotSent(t *testing.T) {
 }
 
 func TestACallHasOptionsOfItsOwn(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	s := newServer()
 	mcp.HandleCallTool(&s.mux, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		session := mcp.SessionFrom(ctx)
@@ -153,7 +154,7 @@ func TestACallHasOptionsOfItsOwn(t *testing.T) {
 }
 
 func TestLogsBelowTheLevelAreNotWanted(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	s := newServer()
 	mcp.HandleCallTool(&s.mux, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		for _, level := range []mcp.LoggingLevel{mcp.LoggingLevelDebug, mcp.LoggingLevelError, mcp.LoggingLevelInfo} {
@@ -181,7 +182,7 @@ func TestLogsBelowTheLevelAreNotWanted(t *testing.T) {
 }
 
 func TestARequestOfOnesOwnIsSentLikeAnyOther(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	s := greeter()
 	c := connect(t, mcpclient.InProcess(s), &mcpclient.Options{Strict: true})
 	raw, err := c.Connection().SendRawRequest(t.Context(), "tools/call", json.RawMessage(`{"name":"greet","arguments":{"name":"raw"}}`))
@@ -208,7 +209,7 @@ func (s spy) Notify(ctx context.Context, n peer.Notification, opts ...peer.CallO
 }
 
 func TestEverythingThatIsSentPassesTheMiddleware(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	var sent []string
 	opts := &mcpclient.Options{
 		OnElicit: accept("x", "y"),
@@ -235,7 +236,7 @@ func TestEverythingThatIsSentPassesTheMiddleware(t *testing.T) {
 }
 
 func TestListsAreIteratedPageByPage(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	s := newShelf(0, "")
 	c := connect(t, mcpclient.InProcess(s), nil)
 	require.Equal(t, []string{"tool1", "last"}, names(t, c))

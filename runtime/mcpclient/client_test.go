@@ -7,11 +7,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/internal/leaks"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 )
 
 func TestAClientSpeaksTheNewestRevisionThatTheServerDoes(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	for _, want := range mcp.Revisions {
 		s := greeter(want.Revision)
 		for way, to := range s.ways(t) {

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/internal/leaks"
 	"github.com/mcpwright/mcp/runtime/dispatch"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -27,7 +28,7 @@ func old(m message) string {
 }
 
 func TestAServerThatDoesNotKnowTheQuestionIsGreetedTheOldWay(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	answers := map[string]string{
 		"an empty result":             ok(`{}`),
 		"a result of something else":  ok(`{"tools":[]}`),
@@ -106,7 +107,7 @@ func TestAProbeDoesNotLoop(t *testing.T) {
 }
 
 func TestAServerThatWantsAnotherRevisionIsAskedAgainInThat(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	refused := false
 	s := &script{answer: func(m message) string {
 		if !refused {
@@ -121,7 +122,7 @@ func TestAServerThatWantsAnotherRevisionIsAskedAgainInThat(t *testing.T) {
 }
 
 func TestErrorsThatAreNoSignOfAnOldServerAreReported(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	for name, answer := range map[string]string{
 		"header mismatch":                  fail(-32020, `null`),
 		"missing capability":               fail(-32021, `{"requiredCapabilities":{"roots":{}}}`),
@@ -141,7 +142,7 @@ func TestErrorsThatAreNoSignOfAnOldServerAreReported(t *testing.T) {
 }
 
 func TestAModeLimitsTheEra(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	t.Run("handshake", func(t *testing.T) {
 		s := &script{answer: old}
 		c := connect(t, s.endpoint(t), &mcpclient.Options{Mode: mcpclient.Handshake})
@@ -162,7 +163,7 @@ func TestAModeLimitsTheEra(t *testing.T) {
 }
 
 func TestARevisionMayBePinned(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	for _, r := range mcp.Revisions {
 		c := connect(t, mcpclient.InProcess(greeter()), &mcpclient.Options{Revision: r.Revision})
 		require.Equal(t, r.Revision, c.Revision())
@@ -174,7 +175,7 @@ func TestARevisionMayBePinned(t *testing.T) {
 }
 
 func TestARevisionThatNobodyKnowsIsRefused(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	s := &script{answer: func(message) string {
 		return ok(`{"protocolVersion":"2031-01-01","capabilities":7}`)
 	}}
@@ -183,7 +184,7 @@ func TestARevisionThatNobodyKnowsIsRefused(t *testing.T) {
 }
 
 func TestAHintIsTriedFirst(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	s := &script{answer: old}
 	c := connect(t, s.endpoint(t), &mcpclient.Options{Hint: mcp.Revision20250618})
 	require.Equal(t, "2025-11-25", c.ProtocolVersion())
@@ -205,7 +206,7 @@ func TestAHintIsTriedFirst(t *testing.T) {
 }
 
 func TestTheEndOfTheContextEndsConnectingAndNothingElse(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("no time")
 	stuck := &script{answer: func(message) string { cancel(why); return "" }}
@@ -222,7 +223,7 @@ func TestTheEndOfTheContextEndsConnectingAndNothingElse(t *testing.T) {
 }
 
 func TestWhatCannotBeDialledIsAnError(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	broken := errors.New("no such place")
 	to := mcpclient.Dial("nowhere", func(context.Context, *dispatch.Options) (mcpclient.Link, error) { return nil, broken })
 	_, err := mcpclient.Connect(t.Context(), to, nil)
@@ -245,7 +246,7 @@ func TestOptionsThatCannotBeSaidAreRefusedAtOnce(t *testing.T) {
 }
 
 func TestStreamsServeOnce(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	in, server := io.Pipe()
 	server.Close() // hangs up at once
 	_, err := mcpclient.Connect(t.Context(), mcpclient.Streams(in, discard{}), &mcpclient.Options{Logger: quiet})

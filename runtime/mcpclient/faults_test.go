@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/internal/leaks"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -108,7 +109,7 @@ func sideStream(r *http.Request) bool {
 }
 
 func TestASideStreamThatIsKilledCostsNoCallAndNoChange(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	eachEra(t, func(t *testing.T, r wire.Revision) {
 		s := newKit(nil)
 		at := newSite(kitHandler(s))
@@ -149,7 +150,7 @@ func TestASideStreamThatIsKilledCostsNoCallAndNoChange(t *testing.T) {
 }
 
 func TestOneBadEventCostsOnlyItself(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	eachEra(t, func(t *testing.T, r wire.Revision) {
 		s := newKit(nil)
 		at := newSite(kitHandler(s))
@@ -187,7 +188,7 @@ func (s *spoiled) Write(b []byte) (int, error) {
 }
 
 func TestOneBadGatewayAmongManyCallsFailsOneCall(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	eachEra(t, func(t *testing.T, r wire.Revision) {
 		at := newSite(kitHandler(newKit(nil)))
 		c, _ := listening(t, judgedURL(t, at), r)
@@ -233,7 +234,7 @@ func must[T any](v T, err error) T {
 // While a server is started anew it may refuse everything for a while. Whoever
 // waits for changes need not do anything about that.
 func TestAServerMayBeReplacedByAnother(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	eachEra(t, func(t *testing.T, r wire.Revision) {
 		first := newKit(nil)
 		at := newSite(kitHandler(first))
@@ -282,7 +283,7 @@ func TestAServerMayBeReplacedByAnother(t *testing.T) {
 }
 
 func TestAServerMayGoBackToTheHandshake(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	at := newSite(kitHandler(newKit(nil)))
 	c := connect(t, judgedURL(t, at), ada(mcpclient.Options{Logger: silent}))
 	require.True(t, c.Stateless())

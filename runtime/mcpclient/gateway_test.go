@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/internal/leaks"
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
@@ -36,7 +37,7 @@ func gateway(upstream *mcpclient.Client) http.Handler {
 }
 
 func TestAGatewayPutsOneRevisionIntoAnother(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	const unknown = `{"z":[1.0,1e2],"a":"\u00fc"}`
 	for _, side := range sides {
 		t.Run(side.down.String()+" to "+side.up.String(), func(t *testing.T) {
@@ -80,7 +81,7 @@ func TestAGatewayPutsOneRevisionIntoAnother(t *testing.T) {
 // The questions of a server behind reach the client in front, whatever its era,
 // and so do reports of progress.
 func TestQuestionsPassAGateway(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	behind := newKit(nil)
 	upstream := connect(t, judgedURL(t, kitHandler(behind)), &mcpclient.Options{
 		Revision: mcp.Revision20260728, Capabilities: mcp.ClientCapabilities{

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/internal/leaks"
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -164,7 +165,7 @@ func greet(t testing.TB, c *mcpclient.Client) {
 }
 
 func TestAServerOnHTTPIsSpokenToInEachRevision(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	for _, r := range mcp.Revisions[1:] {
 		t.Run(r.Revision.String(), func(t *testing.T) {
 			s := serve(t, greeter(r.Revision))
@@ -177,7 +178,7 @@ func TestAServerOnHTTPIsSpokenToInEachRevision(t *testing.T) {
 }
 
 func TestWhatHTTPSaysAboutTheEra(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	type answer struct {
 		status int
 		body   string
@@ -228,7 +229,7 @@ func TestWhatHTTPSaysAboutTheEra(t *testing.T) {
 }
 
 func TestAServerThatIsNotThereIsNoOldServer(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	s := httptest.NewServer(nil)
 	s.Close()
 	_, err := mcpclient.Connect(t.Context(), mcpclient.URL(s.URL), nil)
@@ -237,7 +238,7 @@ func TestAServerThatIsNotThereIsNoOldServer(t *testing.T) {
 }
 
 func TestASessionThatIsLostIsOpenedAnewOnce(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	s := serve(t, greeter(mcp.Revision20251125))
 	c := connect(t, mcpclient.URL(s.url), &mcpclient.Options{Logger: silent})
 	greet(t, c)
@@ -295,7 +296,7 @@ func TestASessionThatIsLostIsOpenedAnewOnce(t *testing.T) {
 }
 
 func TestARevisionThatIsWithdrawnMakesWayForAnother(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	s := serve(t, greeter())
 	c := connect(t, mcpclient.URL(s.url), nil)
 	refused := false
@@ -355,7 +356,7 @@ func names(t testing.TB, c *mcpclient.Client) (names []string) {
 }
 
 func TestHeadersRepeatWhatTheNewestListOfToolsSays(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	s := serve(t, mirrored())
 	c := connect(t, mcpclient.URL(s.url), &mcpclient.Options{Logger: silent})
 	call := func() http.Header {
@@ -376,13 +377,13 @@ func TestHeadersRepeatWhatTheNewestListOfToolsSays(t *testing.T) {
 }
 
 func TestAToolIsLeftOutOnlyWhereHeadersMatter(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	c := connect(t, mcpclient.InProcess(mirrored()), nil)
 	require.Len(t, names(t, c), 3)
 }
 
 func TestAHeaderThatIsMissedIsLookedUpAndSent(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	s := serve(t, mirrored())
 	s.instead(func(w http.ResponseWriter, r *http.Request, m *wire.Message) bool {
 		if m.Method != mcp.MethodCallTool || r.Header.Get("Mcp-Param-City") == "Bern" {
@@ -407,7 +408,7 @@ func TestAHeaderThatIsMissedIsLookedUpAndSent(t *testing.T) {
 }
 
 func TestASchemaIsKeptAsItCame(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	schema := `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","$defs":{"a":{"$anchor":"x"}},` +
 		`"allOf":[{"$ref":"https://example.com/never-fetched"}],"if":{},"then":{},"x-unknown":[1.0]}`
 	s := newServer()

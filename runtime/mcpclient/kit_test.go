@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/internal/leaks"
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/dispatch"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
@@ -208,7 +209,7 @@ func firstChange(t testing.TB, c *mcpclient.Client) string {
 }
 
 func TestBothKitsSpeakEachRevisionOverEachWay(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	for _, r := range mcp.Revisions {
 		for _, w := range kitWays(t, newKit(nil)) { // a server of its own: it grows
 			if w.old && !r.Handshake {

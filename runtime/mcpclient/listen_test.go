@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/internal/leaks"
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -48,7 +49,7 @@ func received(t testing.TB, sub *mcpclient.Subscription, n int) (got []string) {
 }
 
 func TestNotificationsOfASubscriptionComeInTheirOrder(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	s := listenable(newServer())
 	for way, to := range s.ways(t) {
 		t.Run(way, func(t *testing.T) {
@@ -76,7 +77,7 @@ func TestNotificationsOfASubscriptionComeInTheirOrder(t *testing.T) {
 }
 
 func TestSubscriptionsDoNotHearOfEachOther(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	s := listenable(newServer())
 	c := connect(t, s.overPipe(t), nil)
 	one, oneServer := listen(t, c, s, mcp.SubscriptionFilter{ResourceSubscriptions: []string{"a:1"}})
@@ -91,7 +92,7 @@ func TestSubscriptionsDoNotHearOfEachOther(t *testing.T) {
 }
 
 func TestAnEndInOrderIsNoError(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	s := listenable(newServer())
 	for way, to := range s.ways(t) {
 		t.Run(way, func(t *testing.T) {
@@ -107,7 +108,7 @@ func TestAnEndInOrderIsNoError(t *testing.T) {
 }
 
 func TestASubscriptionThatIsLostSaysWhy(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	s := listenable(newServer())
 	lost := func(t *testing.T, c *mcpclient.Client, lose func(*stream)) error {
 		sub, server := listen(t, c, s, mcp.SubscriptionFilter{ToolsListChanged: true})
@@ -138,7 +139,7 @@ func TestASubscriptionThatIsLostSaysWhy(t *testing.T) {
 }
 
 func TestAFloodCostsOnlyTheSubscription(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	s := listenable(newServer())
 	c := connect(t, s.overPipe(t), nil)
 	sub, server := listen(t, c, s, mcp.SubscriptionFilter{ResourceSubscriptions: []string{"a:"}})
@@ -176,7 +177,7 @@ func TestAServerThatDoesNotAgreeIsNotAwaitedForever(t *testing.T) {
 }
 
 func TestARefusedSubscriptionIsAnError(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	c := connect(t, mcpclient.InProcess(newServer()), nil)
 	_, err := c.Listen(t.Context(), mcp.SubscriptionFilter{})
 	require.ErrorContains(t, err, "Method not found")
@@ -194,7 +195,7 @@ func TestARefusedSubscriptionIsAnError(t *testing.T) {
 }
 
 func TestASubscriptionMayBeOverBeforeItBegins(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	s := listenable(newServer())
 	c := connect(t, s.overPipe(t), nil)
 	go func() { (<-s.opened).finish <- nil }() // ends when the server has been asked
@@ -205,7 +206,7 @@ func TestASubscriptionMayBeOverBeforeItBegins(t *testing.T) {
 }
 
 func TestTheEndOfItsContextEndsASubscription(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	s := listenable(newServer())
 	c := connect(t, s.overPipe(t), nil)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -222,7 +223,7 @@ func TestTheEndOfItsContextEndsASubscription(t *testing.T) {
 }
 
 func TestHandlersOfChangesHearOfThemInEachRevision(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	for _, r := range mcp.Revisions {
 		s := listenable(newServer())
 		for way, to := range s.ways(t) {
@@ -274,7 +275,7 @@ func TestHandlersOfChangesHearOfThemInEachRevision(t *testing.T) {
 }
 
 func TestASubscriptionOfTheProgramsOwnIsHandledByTheProgram(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	s := listenable(newServer())
 	heard := make(chan string, 1)
 	c := connect(t, s.overPipe(t), &mcpclient.Options{Handlers: func(mux *peer.Mux) {
@@ -297,7 +298,7 @@ func TestASubscriptionOfTheProgramsOwnIsHandledByTheProgram(t *testing.T) {
 }
 
 func TestANotificationThatComesLateIsDropped(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	s := listenable(newServer())
 	heard := make(chan string, 2)
 	c := connect(t, s.overPipe(t), &mcpclient.Options{Handlers: func(mux *peer.Mux) {
@@ -329,7 +330,7 @@ func scripted(lines string) *script {
 }
 
 func TestAServerMayGiveUpBeforeItAgrees(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	s := scripted(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":$ID,"reason":"tired"}}`)
 	c := connect(t, s.endpoint(t), nil)
 	_, err := c.Listen(t.Context(), mcp.SubscriptionFilter{})
@@ -338,7 +339,7 @@ func TestAServerMayGiveUpBeforeItAgrees(t *testing.T) {
 
 // Whatever else says that it belongs to a subscription is no event of it.
 func TestOnlyChangesAreEvents(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	meta := `"_meta":{"io.modelcontextprotocol/subscriptionId":$ID}`
 	s := scripted(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{"resourceSubscriptions":["a:1"]},` + meta + `}}
 {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1,` + meta + `}}

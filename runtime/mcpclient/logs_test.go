@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/internal/leaks"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -59,7 +60,7 @@ func talkative() (s *mcpserver.Server, both *sync.WaitGroup) {
 }
 
 func TestACallHearsWhatTheServerLogsAboutIt(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	for _, r := range mcp.Revisions {
 		s, _ := talkative()
 		for _, w := range kitWays(t, s) {
@@ -87,7 +88,7 @@ func TestACallHearsWhatTheServerLogsAboutIt(t *testing.T) {
 // Two calls under way: over HTTP and in process each hears its own, on a pipe
 // each may hear the other's, too.
 func TestCallsAtTheSameTimeHearTheirOwnWhereThatIsTold(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	for _, r := range mcp.Revisions {
 		s, both := talkative()
 		for _, w := range kitWays(t, s) {
@@ -124,7 +125,7 @@ func TestCallsAtTheSameTimeHearTheirOwnWhereThatIsTold(t *testing.T) {
 }
 
 func TestTheOptionsHearWhatACallHears(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	for _, r := range mcp.Revisions {
 		t.Run(r.Revision.String(), func(t *testing.T) {
 			heard := make(chan string, 9)
@@ -152,7 +153,7 @@ func TestTheOptionsHearWhatACallHears(t *testing.T) {
 
 // A callback may take its time, may call the server, and may panic.
 func TestALogCallbackMayDoWhatItLikes(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	s, _ := talkative()
 	for _, w := range kitWays(t, s) {
 		if w.name == "command" {
@@ -174,7 +175,7 @@ func TestALogCallbackMayDoWhatItLikes(t *testing.T) {
 // What a request says itself about the logs that it wants counts more than what
 // the client would say; who the client is, a request cannot say.
 func TestARequestMayAskForLogsItself(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	asked := make(chan *mcp.RequestMeta, 1)
 	s := newServer(mcp.Revision20260728)
 	mcp.HandleCallTool(&s.mux, func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -211,7 +212,7 @@ func TestARequestMayAskForLogsItself(t *testing.T) {
 }
 
 func TestARequestMayAskForLogsItselfInProcess(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	s, _ := talkative()
 	c := connect(t, mcpclient.InProcess(s), nil)
 	var d diary

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/internal/leaks"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/stdio"
@@ -15,7 +16,7 @@ import (
 
 // A child that dies takes the calls under way with it, and nothing else.
 func TestACommandThatDiesIsStartedAnew(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	eachEra(t, func(t *testing.T, r wire.Revision) {
 		lists := make(chan string, 9)
 		c := connect(t, child(t, "kit"), &mcpclient.Options{
@@ -65,7 +66,7 @@ func TestACommandThatDiesIsStartedAnew(t *testing.T) {
 // A call that comes after the end of a child, and before anybody knows, was
 // certainly not sent: it waits for the next child.
 func TestACallThatFindsItsCommandDeadWaitsForTheNextOne(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	eachEra(t, func(t *testing.T, r wire.Revision) {
 		c := connect(t, child(t, "kit"), &mcpclient.Options{Revision: r, Restarts: -1, Logger: silent})
 		for range 3 {
@@ -78,7 +79,7 @@ func TestACallThatFindsItsCommandDeadWaitsForTheNextOne(t *testing.T) {
 
 // The same over pipes that break, where each dial is another server.
 func TestACallThatFindsItsPipeBrokenWaitsForTheNextOne(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	eachEra(t, func(t *testing.T, r wire.Revision) {
 		s := greeter(r)
 		to := s.overPipe(t)
@@ -94,7 +95,7 @@ func TestACallThatFindsItsPipeBrokenWaitsForTheNextOne(t *testing.T) {
 }
 
 func TestACallOfAServerThatEndsForGoodSaysSo(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	c := connect(t, child(t, "kit"), &mcpclient.Options{Restarts: 1, Logger: silent})
 	for range 2 {
 		_, err := mcpclient.CallTool[string](t.Context(), c, "die", nil)

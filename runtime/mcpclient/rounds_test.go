@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/internal/leaks"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -58,7 +59,7 @@ func callTool(t testing.TB, c *mcpclient.Client) (*mcp.CallToolResult, error) {
 }
 
 func TestQuestionsOfAllKindsAreAnsweredAtTheSameTime(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	state := "sealed \u2028 state"
 	s, attempts := asker(func(req *mcp.CallToolRequest, n int) (*mcp.CallToolResult, error) {
 		if n == 1 {
@@ -109,7 +110,7 @@ func TestQuestionsOfAllKindsAreAnsweredAtTheSameTime(t *testing.T) {
 }
 
 func TestStateIsSentBackByteForByteAndOnlyIfThereIsSome(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	heard := &script{}
 	states := []string{`,"requestState":"a\u0000b/\"ü"`, `,"requestState":""`, ``}
 	calls := 0
@@ -145,7 +146,7 @@ func TestStateIsSentBackByteForByteAndOnlyIfThereIsSome(t *testing.T) {
 }
 
 func TestPromptsAndResourcesAskToo(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	s := newServer()
 	mcp.HandleGetPrompt(&s.mux, func(_ context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 		if req.InputResponses == nil {
@@ -177,7 +178,7 @@ func TestPromptsAndResourcesAskToo(t *testing.T) {
 }
 
 func TestAServerThatAsksForeverIsGivenUp(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	s, attempts := asker(func(*mcp.CallToolRequest, int) (*mcp.CallToolResult, error) {
 		return nil, ask(mcp.InputRequests{"q": form("x")}, nil)
 	})
@@ -191,7 +192,7 @@ func TestAServerThatAsksForeverIsGivenUp(t *testing.T) {
 }
 
 func TestTheBoundOfRoundsMayBeLifted(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	s, attempts := asker(func(_ *mcp.CallToolRequest, n int) (*mcp.CallToolResult, error) {
 		if n <= 100 {
 			return nil, ask(mcp.InputRequests{"q": form("x")}, nil)
@@ -229,7 +230,7 @@ func TestAnAttemptThatAnswersNothingWaitsABit(t *testing.T) {
 }
 
 func TestAQuestionThatIsNotAnsweredEndsTheCall(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	no := errors.New("leave me alone")
 	for name, c := range map[string]struct {
 		question mcp.InputRequest
@@ -271,7 +272,7 @@ func TestAQuestionThatIsNotAnsweredEndsTheCall(t *testing.T) {
 }
 
 func TestAFailedQuestionEndsTheOthers(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	s, _ := asker(func(*mcp.CallToolRequest, int) (*mcp.CallToolResult, error) {
 		return nil, ask(mcp.InputRequests{"a": form("x"), "b": &mcp.ListRootsRequest{}}, nil)
 	})
@@ -288,7 +289,7 @@ func TestAFailedQuestionEndsTheOthers(t *testing.T) {
 }
 
 func TestRoundsByHand(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	state := "s"
 	s, attempts := asker(func(req *mcp.CallToolRequest, _ int) (*mcp.CallToolResult, error) {
 		if len(req.InputResponses) < 2 {
@@ -324,7 +325,7 @@ func TestRoundsByHand(t *testing.T) {
 }
 
 func TestCallsDoNotMixTheirRounds(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	s := newServer()
 	mcp.HandleCallTool(&s.mux, func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		if req.Name == "plain" {

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/internal/leaks"
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -94,7 +95,7 @@ func (s *sseServer) take(w http.ResponseWriter, r *http.Request) {
 }
 
 func TestAServerOfTheOldestTransportIsReachedIfThatIsWanted(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	_, url := serveSSE(t)
 	_, err := mcpclient.Connect(t.Context(), mcpclient.URL(url), &mcpclient.Options{Logger: silent})
 	require.ErrorContains(t, err, "405")
@@ -114,7 +115,7 @@ func TestAServerOfTheOldestTransportIsReachedIfThatIsWanted(t *testing.T) {
 }
 
 func TestAStreamOfTheOldestTransportThatBreaksIsOpenedAgain(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	s, url := serveSSE(t)
 	c := connect(t, mcpclient.LegacySSE(url, nil), &mcpclient.Options{Logger: silent, Mode: mcpclient.Handshake})
 	greet(t, c)
@@ -129,7 +130,7 @@ func TestAStreamOfTheOldestTransportThatBreaksIsOpenedAgain(t *testing.T) {
 // Some servers have the old transport at the URL at which others have the newer
 // one.
 func TestAServerMadeWithTheKitIsReachedOverTheOldestTransport(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	h := httptest.NewServer(streamable.NewLegacySSEHandler(newKit(nil).Kernel(), &streamable.Options{Logger: silent}))
 	t.Cleanup(h.Close)
 	to := mcpclient.URL(h.URL)

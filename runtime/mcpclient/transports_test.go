@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/internal/leaks"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -19,7 +20,7 @@ import (
 )
 
 func TestAServerThatEndsItsStreamIsAskedForTheRest(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	s := newKit(nil)
 	var polled atomic.Bool
 	plain(s, "poll", func(ctx context.Context, session *mcp.ServerSession) (string, error) {
@@ -44,7 +45,7 @@ func TestAServerThatEndsItsStreamIsAskedForTheRest(t *testing.T) {
 }
 
 func TestABrokenStreamOfACallIsTakenUpAgain(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	s := newKit(nil)
 	broken, mended := make(chan struct{}), make(chan struct{})
 	plain(s, "break", func(ctx context.Context, session *mcp.ServerSession) (string, error) {
@@ -77,7 +78,7 @@ func TestABrokenStreamOfACallIsTakenUpAgain(t *testing.T) {
 // In revisions without a handshake the end of its stream is all that tells a
 // server of HTTP that nobody waits; in others, and on other ways, a notification.
 func TestGivingUpIsToldTheWayTheEraHasIt(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	for _, r := range mcp.Revisions[1:] {
 		t.Run(r.Revision.String(), func(t *testing.T) {
 			s := newKit(nil)
@@ -106,7 +107,7 @@ func TestGivingUpIsToldTheWayTheEraHasIt(t *testing.T) {
 // Whatever arguments there are, the headers that repeat them satisfy a server
 // that compares both.
 func TestHeadersAgreeWithTheBody(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	s := newKit(nil)
 	schema := json.RawMessage(`{"type":"object","properties":{
 		"text":{"type":"string","x-mcp-header":"Text"},
@@ -165,7 +166,7 @@ func TestHeadersAgreeWithTheBody(t *testing.T) {
 // A server may change its tools while nobody listens. The call that meets with
 // that is mended: the server has not begun to handle it.
 func TestAToolThatWantsAnotherHeaderNowIsCalledAllTheSame(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	s := newKit(nil)
 	tool := func(header string) {
 		schema := json.RawMessage(`{"type":"object","properties":{"city":{"type":"string","x-mcp-header":"` + header + `"}}}`)
@@ -185,7 +186,7 @@ func TestAToolThatWantsAnotherHeaderNowIsCalledAllTheSame(t *testing.T) {
 
 // What may be kept is kept until the server says that it has changed.
 func TestAServerTellsHowLongItsAnswersMayBeKept(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	var asked atomic.Int64
 	s := newKit(&mcpserver.Options{
 		CacheHints: map[string]mcpserver.CacheHint{mcp.MethodReadResource: {TTL: time.Hour}, mcp.MethodListTools: {TTL: time.Hour, Public: true}},

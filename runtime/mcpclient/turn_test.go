@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/internal/leaks"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/streamable"
@@ -40,7 +41,7 @@ func kitOf(r wire.Revision, opts *streamable.Options) http.Handler {
 }
 
 func TestAServerOfTheOtherEraMayTakeThePlaceOfOne(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	for name, opts := range map[string]streamable.Options{"with sessions": {}, "without": {Stateless: true}} {
 		t.Run(name, func(t *testing.T) {
 			a := newAddress(t)
@@ -60,7 +61,7 @@ func TestAServerOfTheOtherEraMayTakeThePlaceOfOne(t *testing.T) {
 // What a server of the other era answers to a request differs. Each answer is
 // recognised, by several calls at the same time, too.
 func TestEachRefusalOfTheOtherEraIsRecognised(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	for name, c := range map[string]struct {
 		before, after wire.Revision
 		status        int
@@ -110,7 +111,7 @@ func TestEachRefusalOfTheOtherEraIsRecognised(t *testing.T) {
 // A refusal that says nothing about the era is the caller's, and the session
 // goes on.
 func TestARefusalIsNotAlwaysAnotherServer(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	for _, r := range []wire.Revision{mcp.Revision20251125, mcp.Revision20260728} {
 		t.Run(r.String(), func(t *testing.T) {
 			s := serve(t, greeter(r))

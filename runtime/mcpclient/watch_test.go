@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/internal/leaks"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/peer"
 )
@@ -34,7 +35,7 @@ func subscribable(s *server) chan string {
 }
 
 func TestASessionIsWatchedBySubscribing(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	for _, r := range mcp.Revisions[:4] {
 		s := newServer(r.Revision)
 		told := subscribable(s)
@@ -82,7 +83,7 @@ func synchronise(t testing.TB, c *mcpclient.Client) {
 }
 
 func TestWatchingEndsWithTheContextOrTheClient(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	for name, opts := range map[string]mcpclient.Options{
 		"session": {Mode: mcpclient.Handshake}, "streams": {Mode: mcpclient.Stateless},
 	} {
@@ -124,7 +125,7 @@ func TestWatchingEndsWithTheContextOrTheClient(t *testing.T) {
 }
 
 func TestAServerMayRefuseToBeWatched(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	refused := func(c *mcpclient.Client, uri string) (err error) {
 		for _, err = range c.Watch(t.Context(), uri) {
 			require.Error(t, err)
@@ -225,7 +226,7 @@ func TestAServerThatDoesNotAgreeToTellOfChangesIsUsedAllTheSame(t *testing.T) {
 }
 
 func TestAServerThatTellsOfNoChangesIsUsedAllTheSame(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	never := func(context.Context, *mcp.ToolListChangedNotification) error { panic("not to be called") }
 	c := connect(t, mcpclient.InProcess(newServer()), &mcpclient.Options{Logger: silent, OnToolListChanged: never})
 	require.True(t, c.Stateless())
@@ -235,7 +236,7 @@ func TestAServerThatTellsOfNoChangesIsUsedAllTheSame(t *testing.T) {
 }
 
 func TestWatchingGoesOnAfterARestart(t *testing.T) {
-	noLeak(t)
+	leaks.Check(t)
 	s := listenable(newServer())
 	c := connect(t, s.overPipe(t), &mcpclient.Options{Restarts: 2, Logger: silent})
 	var seen []string
