@@ -207,7 +207,8 @@ func (k *Kernel) serve(c *core, in *peer.Inbound) (reply peer.Reply, err error) 
 	return k.send(c, reply, err)
 }
 
-// handle is the innermost handler: what the middleware is around.
+// handle is the innermost handler: what the middleware is around. It does what
+// serve does without any, which calls the handler itself.
 func (k *Kernel) handle(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
 	c := coreFrom(ctx)
 	if c == nil {

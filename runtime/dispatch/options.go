@@ -68,8 +68,7 @@ type Options struct {
 	Intercept func(in *peer.Inbound) (consumed bool)
 	// Arrive sees each request before any handler does, one that is then refused
 	// as well, in the order of their arrival and before anything that arrives later
-	// is looked at. It must not
-	// wait, and must not keep what it gets.
+	// is looked at. It must not wait, and must not keep what it gets.
 	Arrive func(in *peer.Inbound)
 	// Unanswered is told about each request that ends without an answer,
 	// because its sender cancelled it.
