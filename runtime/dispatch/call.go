@@ -76,6 +76,9 @@ func (c *Conn) call(ctx context.Context, out way, req peer.Message, res wire.Val
 		}
 		return err
 	}
+	if r := c.reading.Load(); r != nil {
+		r.readOn(r.held.Load()) // somebody has to read the answer
+	}
 	c.state.start(k, c.opts.patience(o.Timeout))
 	if err := c.await(ctx, k); err != nil {
 		c.takeBack(ctx, out, k, &o)

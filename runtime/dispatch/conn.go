@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -25,6 +26,7 @@ type Conn struct {
 	notes    lane[*exchange]
 	replies  lane[reply]
 	inFlight InFlight
+	reading  atomic.Pointer[reading] // nil before ReadLines
 }
 
 // New returns a dispatcher that writes to out. It is ready at once: whoever

@@ -17,11 +17,18 @@ import (
 // The bytes belong to the dispatcher until o.Release is called. What the
 // message's handler sees are the values of ctx, and it ends when ctx does.
 func (c *Conn) Deliver(ctx context.Context, data []byte, o Origin) {
-	c.deliver(ctx, parcel{data: data, release: o.Release}, &o, false)
+	c.deliver(ctx, parcel{data: data, release: o.Release}, &o, arrival{})
 }
 
-// deliver is Deliver. More tells that other messages are there already.
-func (c *Conn) deliver(ctx context.Context, p parcel, o *Origin, more bool) {
+// arrival is how a message has come.
+type arrival struct {
+	more  bool // other messages are there already
+	alone bool // whoever has read it may handle it, if it is a request
+}
+
+// deliver is Deliver. It returns a request that the caller is to handle, nil for
+// none.
+func (c *Conn) deliver(ctx context.Context, p parcel, o *Origin, a arrival) *exchange {
 	switch {
 	case c.over():
 		p.free()
@@ -30,14 +37,15 @@ func (c *Conn) deliver(ctx context.Context, p parcel, o *Origin, more bool) {
 	case isArray(p.data):
 		c.batch(ctx, p, o)
 	default:
-		in := inbound{parcel: p, more: more}
+		in := inbound{parcel: p, arrival: a}
 		if c.opts.Read != nil {
 			in.m, in.frame, in.err = c.opts.Read(p.data)
 		} else {
 			in.m, in.err = wire.ReadMessage(p.data, nil)
 		}
-		c.route(ctx, in, o, nil)
+		return c.route(ctx, in, o, nil)
 	}
+	return nil
 }
 
 // DeliverMessage is [Conn.Deliver] for a message that the transport has read
@@ -63,7 +71,7 @@ func (c *Conn) DeliverMessage(ctx context.Context, m wire.Message, o Origin) {
 func (c *Conn) serveHere(ctx context.Context, in inbound, o *Origin) {
 	x := c.newExchange(ctx, in, o)
 	x.in.Token = tokenIn(in.m.Params)
-	_, err := c.state.admit(x, c.opts.MaxInFlight, true)
+	_, _, err := c.state.admit(x, c.opts.MaxInFlight, true, false)
 	if err == nil {
 		x.serve()
 		c.state.leave()
@@ -81,17 +89,18 @@ type inbound struct {
 	frame  *wire.Frame // that m.Into was read with
 	err    error       // why it could not be read, m is then what is known of it
 	parcel parcel
-	more   bool // others are there already
+	arrival
 }
 
-// route hands a message on. b is the batch that it is in, if it is in one.
-func (c *Conn) route(ctx context.Context, in inbound, o *Origin, b *batch) {
+// route hands a message on. b is the batch that it is in, if it is in one. It
+// returns a request that the caller is to handle, nil for none.
+func (c *Conn) route(ctx context.Context, in inbound, o *Origin, b *batch) *exchange {
 	if o.Admit != nil {
 		m := in.m // where nobody admits, the message stays off the heap
 		err := o.Admit(&m, in.err)
 		if in.m = m; err != nil {
 			c.turnAway(in, err, b)
-			return
+			return nil
 		}
 	}
 	switch {
@@ -102,8 +111,9 @@ func (c *Conn) route(ctx context.Context, in inbound, o *Origin, b *batch) {
 	case in.m.ID.IsZero():
 		c.notification(ctx, in, o)
 	default:
-		c.request(ctx, in, o, b)
+		return c.request(ctx, in, o, b)
 	}
+	return nil
 }
 
 // response hands an answer to the call that waits for it.

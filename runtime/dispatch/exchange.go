@@ -50,15 +50,16 @@ func (c *Conn) newExchange(ctx context.Context, in inbound, o *Origin) *exchange
 	return x
 }
 
-// request admits a request and has it handled.
-func (c *Conn) request(ctx context.Context, in inbound, o *Origin, b *batch) {
+// request admits a request and has it handled. It returns it if the caller is to
+// do that, otherwise nil.
+func (c *Conn) request(ctx context.Context, in inbound, o *Origin, b *batch) *exchange {
 	x := c.newExchange(ctx, in, o)
 	x.batch, x.in.Token = b, tokenIn(in.m.Params)
 	if f := c.opts.Arrive; f != nil {
 		contain(c.opts.Logger, "arrival hook", func() { f(&x.in) })
 	}
 	inline := c.opts.Inline(x.in.Method)
-	w, err := c.state.admit(x, c.opts.MaxInFlight, inline)
+	w, here, err := c.state.admit(x, c.opts.MaxInFlight, inline, in.alone)
 	switch {
 	case err != nil:
 		x.free()
@@ -68,9 +69,12 @@ func (c *Conn) request(ctx context.Context, in inbound, o *Origin, b *batch) {
 	case inline:
 		x.serve()
 		c.state.leave()
+	case here:
+		return x
 	default:
 		c.rouse(w)
 	}
+	return nil
 }
 
 // serve handles the request and answers it, also where the handler panics. Where
@@ -166,6 +170,9 @@ func (x *exchange) free() {
 	x.ctx.Cancel(nil)
 	x.parcel.free()
 }
+
+// lasts tells whether the request lasts until one side ends it.
+func (x *exchange) lasts() bool { return x.in.Method == methodListen }
 
 // size is how many bytes the message holds on to. It does not change while the
 // message waits.

@@ -8,37 +8,39 @@ import (
 	"io"
 )
 
-// ReadLines delivers the messages that come from r, one on each line, as if by
-// [Conn.Deliver]. It returns nil at the end of r and when the connection is
-// closed, otherwise the error of r, or the cause of the end of ctx; for r
+// ReadLines delivers the messages that come from in, one on each line, as if by
+// [Conn.Deliver]. It returns nil at the end of in and when the connection is
+// closed, otherwise the error of in, or the cause of the end of ctx; for in
 // itself to be given up, close it. o.Release is not used.
 //
 // Blank lines are skipped, and so is a carriage return before a line feed. A
 // line that is too long or no message does not disturb the next one.
-func (c *Conn) ReadLines(ctx context.Context, r io.Reader, o Origin) error {
-	o.Release = nil
-	l := lineReader{r: bufio.NewReaderSize(r, 32<<10), most: c.opts.MaxMessage}
-	for {
-		line, err := l.next()
-		switch {
-		case c.over() || errors.Is(err, io.EOF):
-			line.drop()
-			return nil
-		case ctx.Err() != nil:
-			line.drop()
-			return context.Cause(ctx)
-		case errors.Is(err, errLongLine):
-			c.tooLong(parcel{data: line.b, own: line}, &o)
-		case err != nil:
-			line.drop()
-			return err
-		default:
-			c.deliver(ctx, parcel{data: line.b, own: line}, &o, l.r.Buffered() > 0)
-		}
+//
+// Where the peer makes one request at a time, the goroutine that reads handles
+// it. If the handler calls the peer another one reads on at once, and within two
+// milliseconds if it waits for something else.
+func (c *Conn) ReadLines(ctx context.Context, in io.Reader, o Origin) error {
+	r := c.newReading(ctx, in, o)
+	c.reading.Store(r)
+	go r.read() // ends with the stream, or when another one reads on
+	if err := <-r.ended; err != errOver {
+		return err
 	}
+	return nil
 }
 
-var errLongLine = errors.New("line is too long")
+// ThreadHolder is a reader whose Read keeps a thread of the operating system
+// while it waits.
+type ThreadHolder interface {
+	io.Reader
+	// HoldsThread does nothing.
+	HoldsThread()
+}
+
+var (
+	errLongLine = errors.New("line is too long")
+	errOver     = errors.New("the stream is over")
+)
 
 // lineReader splits a stream into lines.
 type lineReader struct {

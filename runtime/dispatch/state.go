@@ -23,8 +23,10 @@ type state struct {
 	alarm alarm
 
 	// What the peer asks us. A request leaves the table when its answer is
-	// settled, and counts as active until that is written.
+	// settled, and counts as active until that has been written.
 	requests table[*exchange]
+	listens  int // of these, subscriptions, which last
+	serial   serial
 	active   int
 	calm     moment // when none is active
 	workers  workers
@@ -211,26 +213,31 @@ func (s *state) expire() {
 }
 
 // admit enters a request from the peer into the table. Unless it is handled
-// inline it waits for a worker then, and if one has to be woken it is returned.
-func (s *state) admit(x *exchange, most int, inline bool) (*worker, error) {
+// inline, or here, it waits for a worker then, and if one has to be woken it is
+// returned. Only a request that comes alone may be handled here.
+func (s *state) admit(x *exchange, most int, inline, alone bool) (w *worker, here bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case s.isClosed:
-		return nil, ErrClosed
+		return nil, false, ErrClosed
 	case s.requests.get(x.in.ID) != nil:
-		return nil, errSameID
+		return nil, false, errSameID
 	case s.active >= most:
-		return nil, errTooMany
+		return nil, false, errTooMany
 	}
+	here = s.serial.comes(alone && s.requests.len() == s.listens) && !x.lasts()
 	s.requests.put(x.in.ID, x)
 	s.active++
+	if x.lasts() {
+		s.listens++
+	}
 	x.conn.handlers.Add(1)
-	if inline {
-		return nil, nil
+	if inline || here {
+		return nil, here, nil
 	}
 	s.workers.put(x)
-	return s.call(x.conn), nil
+	return s.call(x.conn), false, nil
 }
 
 // verdict is what becomes of a request's answer.
@@ -249,6 +256,9 @@ func (s *state) conclude(x *exchange) verdict {
 	defer s.mu.Unlock()
 	if s.requests.get(x.in.ID) == x {
 		s.requests.drop(x.in.ID)
+		if x.lasts() {
+			s.listens--
+		}
 	}
 	switch {
 	case x.cancelled:
@@ -299,7 +309,7 @@ func (s *state) lasting() (all []*exchange) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for x := range s.requests.all {
-		if x.in.Method == methodListen {
+		if x.lasts() {
 			all = append(all, x)
 		}
 	}

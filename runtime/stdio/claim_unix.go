@@ -5,6 +5,7 @@ package stdio
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"syscall"
@@ -20,13 +21,14 @@ func divert() (*pipes, error) {
 	}
 	out, err := keep(1, "standard output")
 	if err != nil {
-		in.restore()
+		in.restore(nil)
 		return nil, err
 	}
-	p := &pipes{in: in.file, out: out.file, restore: func() {
-		in.restore()
-		out.restore()
-	}}
+	p := &pipes{in: in.input(), out: out.polled()}
+	p.restore = func() {
+		in.restore(p.in)
+		out.restore(p.out)
+	}
 	if err := errors.Join(null(0), instead(2, 1)); err != nil {
 		p.restore()
 		return nil, err
@@ -37,7 +39,8 @@ func divert() (*pipes, error) {
 // kept is what a standard descriptor refers to, as long as the descriptor
 // itself refers to something else.
 type kept struct {
-	file     *os.File // the transport's own
+	name     string
+	own      int      // the transport's descriptor
 	saved    *os.File // for the way back
 	fd       int      // of saved
 	standard int
@@ -51,23 +54,43 @@ func keep(standard int, name string) (*kept, error) {
 	if err != nil {
 		return nil, fmt.Errorf("take %s: %w", name, err)
 	}
-	k := &kept{fd: saved, saved: os.NewFile(uintptr(saved), name), standard: standard}
-	if blocks := k.saved.SetDeadline(time.Time{}) != nil; blocks && pollable(saved) {
-		// Only then does closing the file wake up those who read or write.
-		k.unblock = syscall.SetNonblock(saved, true) == nil
-	}
-	fd, err := duplicate(standard)
+	own, err := duplicate(standard)
 	if err != nil {
-		k.restore()
+		syscall.Close(saved)
 		return nil, fmt.Errorf("take %s: %w", name, err)
 	}
-	k.file = os.NewFile(uintptr(fd), name)
-	return k, nil
+	return &kept{name: name, own: own, saved: os.NewFile(uintptr(saved), name), fd: saved, standard: standard}, nil
 }
 
-// restore puts things back as they were.
-func (k *kept) restore() {
-	k.file.Close() // a nil file refuses
+// blocks tells whether reading and writing keep a thread.
+func (k *kept) blocks() bool { return k.saved.SetDeadline(time.Time{}) != nil }
+
+// input is the descriptor to read from.
+func (k *kept) input() io.ReadCloser {
+	if k.blocks() {
+		if in := await(k.own); in != nil {
+			return in
+		}
+	}
+	return k.polled()
+}
+
+// polled is the descriptor with no thread waiting, if that can be.
+func (k *kept) polled() *os.File {
+	if k.blocks() && pollable(k.fd) {
+		// Only then does closing the file wake up those who read or write.
+		k.unblock = syscall.SetNonblock(k.fd, true) == nil
+	}
+	return os.NewFile(uintptr(k.own), k.name)
+}
+
+// restore puts things back as they were. The transport's part may be closed.
+func (k *kept) restore(own io.Closer) {
+	if own == nil {
+		syscall.Close(k.own)
+	} else {
+		own.Close()
+	}
 	if k.unblock {
 		_ = syscall.SetNonblock(k.fd, false)
 	}

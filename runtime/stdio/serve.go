@@ -24,9 +24,9 @@ import (
 // given back before Serve returns. A second Serve at the same time is refused
 // with [ErrClaimed].
 //
-// A terminal cannot be taken away from a reader: where standard input is one,
-// and on systems other than Unix, a goroutine is left waiting for the next line
-// when ctx ends.
+// Where standard input is a terminal, and on systems other than Unix, a goroutine
+// may be left waiting for the next line when ctx ends: it cannot be taken away from
+// a reader everywhere. On Linux one thread waits for the input.
 func Serve(ctx context.Context, h peer.Handler, opts *ServeOptions) error {
 	p, err := claim()
 	if err != nil {

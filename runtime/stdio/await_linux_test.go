@@ -1,0 +1,90 @@
+package stdio
+
+import (
+	"io"
+	"os"
+	"runtime"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// pipe returns an input that is waited for in a thread, its descriptor, and what
+// writes to it.
+func pipe(t *testing.T) (io.ReadCloser, int, *os.File) {
+	t.Helper()
+	before := runtime.GOMAXPROCS(2)
+	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
+	var fds [2]int
+	require.NoError(t, syscall.Pipe2(fds[:], syscall.O_CLOEXEC))
+	in := await(fds[0])
+	require.NotNil(t, in)
+	w := os.NewFile(uintptr(fds[1]), "pipe")
+	t.Cleanup(func() { w.Close() })
+	return in, fds[0], w
+}
+
+func isOpen(fd int) bool {
+	var st syscall.Stat_t
+	return syscall.Fstat(fd, &st) == nil
+}
+
+func TestAnInputIsReadToItsEnd(t *testing.T) {
+	in, fd, w := pipe(t)
+	go func() { // ends when it has written
+		for _, text := range []string{"a", "bc"} {
+			_, _ = io.WriteString(w, text)
+			time.Sleep(time.Millisecond)
+		}
+		w.Close()
+	}()
+	got, err := io.ReadAll(in)
+	require.NoError(t, err)
+	require.Equal(t, "abc", string(got))
+	require.NoError(t, in.Close())
+	require.False(t, isOpen(fd))
+	require.ErrorIs(t, in.Close(), os.ErrClosed)
+	_, err = in.Read(make([]byte, 1))
+	require.ErrorIs(t, err, os.ErrClosed)
+}
+
+func TestClosingAnInputEndsTheReadThatWaits(t *testing.T) {
+	in, fd, _ := pipe(t)
+	read := make(chan error)
+	go func() { // ends with the input
+		_, err := in.Read(make([]byte, 1))
+		read <- err
+	}()
+	time.Sleep(10 * time.Millisecond)
+	require.NoError(t, in.Close())
+	require.ErrorIs(t, <-read, os.ErrClosed)
+	require.False(t, isOpen(fd))
+}
+
+// Its sender may have set it so.
+func TestAnInputThatDoesNotBlockIsWaitedForAllTheSame(t *testing.T) {
+	in, fd, w := pipe(t)
+	require.NoError(t, syscall.SetNonblock(fd, true))
+	go func() { // ends when it has written
+		time.Sleep(10 * time.Millisecond)
+		_, _ = io.WriteString(w, "a")
+	}()
+	n, err := in.Read(make([]byte, 1))
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	require.NoError(t, in.Close())
+}
+
+func TestNoInputIsWaitedForInTheOnlyThreadOrBeyondTheSystemsReach(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	var fds [2]int
+	require.NoError(t, syscall.Pipe2(fds[:], syscall.O_CLOEXEC))
+	defer syscall.Close(fds[0])
+	defer syscall.Close(fds[1])
+	require.Nil(t, await(fds[0]))
+	runtime.GOMAXPROCS(2)
+	require.Nil(t, await(syscall.FD_SETSIZE))
+	require.True(t, isOpen(fds[0]), "it still belongs to the caller")
+}
