@@ -65,7 +65,7 @@ func (d door) reach(method string, info *peer.MethodInfo) (ask bool, err error) 
 		return false, &peer.NoBackChannelError{Method: method}
 	case info != nil && !info.FromServer.Has(r):
 		return false, &UnsupportedError{Method: method, Revision: r}
-	case d.core != nil && !d.core.in.transport.CanSendRequest():
+	case d.core != nil && !d.core.transport.CanSendRequest():
 		return false, &peer.NoBackChannelError{Method: method}
 	}
 	switch d.out.(type) {
@@ -213,12 +213,12 @@ func (d door) withholdFromClient(n peer.Notification, info *peer.MethodInfo) str
 
 // listening tells whether the message being handled is a subscription.
 func (d door) listening() bool {
-	return d.core != nil && d.core.in.method == mcp.MethodSubscriptionsListen
+	return d.core != nil && d.core.in.Method == mcp.MethodSubscriptionsListen
 }
 
 func (d door) endsListen(n peer.Notification) bool {
 	c, ok := n.(*mcp.CancelledNotification)
-	return d.listening() && ok && c.RequestID == d.core.in.id
+	return d.listening() && ok && c.RequestID == d.core.in.ID
 }
 
 // withholdLog tells why the client does not want a log message. In a handshake
@@ -227,10 +227,10 @@ func (d door) endsListen(n peer.Notification) bool {
 func (d door) withholdLog(n peer.Notification) string {
 	least := d.facts.logLevel
 	if !handshake(d.facts.revision) {
-		if d.core == nil || d.core.in.logLevel == "" {
+		if d.core == nil || d.core.logLevel == "" {
 			return "nobody asked for logs"
 		}
-		least = d.core.in.logLevel
+		least = d.core.logLevel
 	}
 	m, ok := n.(*mcp.LoggingMessageNotification)
 	if ok && least != "" && Below(m.Level, least) {

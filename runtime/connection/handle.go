@@ -59,9 +59,9 @@ func (k *Kernel) conclude(ctx context.Context, c *core, j *job, res wire.Value, 
 			c.conn.state.SetLogLevel(m.Level)
 		}
 	}
-	if c.in.id.IsZero() {
+	if c.in.ID.IsZero() {
 		if err != nil {
-			k.log(c.conn).WarnContext(ctx, "notification handler failed", "method", c.in.method, "error", err)
+			k.log(c.conn).WarnContext(ctx, "notification handler failed", "method", c.in.Method, "error", err)
 		}
 		return peer.Reply{}, nil
 	}
@@ -180,9 +180,10 @@ func (k *Kernel) read(c *core, route peer.Route, in *peer.Inbound, r wire.Revisi
 	switch {
 	case in.Value != nil && route.Is(in.Value):
 		return in.Value, nil
-	case in == c.read && route.Is(c.message):
-		c.read = nil // a handler that is called twice gets its own
-		return c.message, nil
+	case in == c.in && c.message != nil && route.Is(c.message):
+		m := c.message
+		c.message = nil // a handler that is called twice gets its own
+		return m, nil
 	}
 	m := route.New()
 	if err := decode(in, r, m); err != nil {

@@ -34,7 +34,7 @@ func (k *Kernel) initialize(c *core, in *peer.Inbound) (peer.Reply, error) {
 	if c.conn.state.InitializeProcessed() {
 		return peer.Reply{}, errSecondInitialize
 	}
-	c.offer = &offer{params: req, revision: r, capabilities: k.capabilities(c.in.transport)}
+	c.offer = &offer{params: req, revision: r, capabilities: k.capabilities(c.transport)}
 	answer := &mcp.InitializeResult{
 		ProtocolVersion: r.String(),
 		Capabilities:    *c.offer.capabilities,
@@ -157,7 +157,7 @@ func (k *Kernel) registerBuiltin() {
 // discover says what initialize would. Changes are announced by subscriptions:
 // where those are not served, neither are the changes.
 func (k *Kernel) discover(ctx context.Context, _ *mcp.DiscoverRequest) (*mcp.DiscoverResult, error) {
-	caps := *k.capabilities(coreFrom(ctx).in.transport)
+	caps := *k.capabilities(coreFrom(ctx).transport)
 	if _, listens := k.mux.Route(mcp.MethodSubscriptionsListen); !listens {
 		caps = withoutChanges(caps)
 	}

@@ -45,10 +45,10 @@ func (r reporting) Notify(ctx context.Context, n peer.Notification, opts ...peer
 
 // report sends a progress report about the message being handled.
 func (c *core) report(ctx context.Context, p peer.Progress) error {
-	if len(c.conn.outgoing()) == 0 || c.in.token.IsZero() {
-		return c.in.back.Progress(ctx, p)
+	if len(c.conn.outgoing()) == 0 || c.in.Token.IsZero() {
+		return c.back().Progress(ctx, p)
 	}
-	return c.conn.wrapped(reporting{c.in.back}).Notify(ctx, &mcp.ProgressNotification{
-		ProgressToken: c.in.token, Progress: p.Done, Total: p.Total, Message: p.Message,
+	return c.conn.wrapped(reporting{c.back()}).Notify(ctx, &mcp.ProgressNotification{
+		ProgressToken: c.in.Token, Progress: p.Done, Total: p.Total, Message: p.Message,
 	})
 }

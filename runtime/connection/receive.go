@@ -46,7 +46,7 @@ func (k *Kernel) receive(ctx context.Context, in *peer.Inbound, opts *Options) (
 		}
 		x := &exchange{facts: facts{info: meta.ClientInfo, caps: meta.ClientCapabilities}}
 		x.begin(ctx, k, in, opts, k.perRequest, meta.LogLevel)
-		x.core.read, x.core.message = in, m
+		x.core.message = m
 		return x, in, nil
 	}
 	in, e, err := k.envelope(in, header)

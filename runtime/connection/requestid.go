@@ -10,7 +10,7 @@ import (
 // for a notification and elsewhere.
 func RequestID(ctx context.Context) wire.RequestID {
 	if c := coreFrom(ctx); c != nil {
-		return c.in.id
+		return c.in.ID
 	}
 	return wire.RequestID{}
 }

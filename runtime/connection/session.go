@@ -71,33 +71,20 @@ func RoundFrom(ctx context.Context) Round {
 	return nil
 }
 
-// core is a session: one message being handled. It keeps nothing of the
-// message's memory, so that a session may outlive its handler; the channel then
-// refuses.
+// core is a session: one message being handled. A session may outlive its
+// handler, but not the params of its message; the channel then refuses.
 type core struct {
-	conn  *Connection
-	in    inbound
-	round Round  // nil where the answer never asks
-	offer *offer // what initialize is about to settle
-
-	// A message that has been read already, nil where none has.
-	read    *peer.Inbound // what it was read from
-	message peer.Message
+	conn      *Connection
+	in        *peer.Inbound
+	ctx       context.Context       // that the message came with
+	transport peer.TransportContext // as a handler sees it
+	logLevel  mcp.LoggingLevel      // asked for by the request itself
+	message   peer.Message          // what in was read into already, nil where it was not
+	round     Round                 // nil where the answer never asks
+	offer     *offer                // what initialize is about to settle
 
 	server    mcp.ServerSession
 	forClient mcp.ClientSession
-	ctx       context.Context     // that the message came with
-	masked    notifyOnlyTransport // what in.transport may point to
-}
-
-// inbound is what a session needs to know of its message.
-type inbound struct {
-	method    string
-	id        wire.RequestID
-	token     wire.ProgressToken
-	transport peer.TransportContext
-	back      peer.BackChannel
-	logLevel  mcp.LoggingLevel // asked for by the request itself
 }
 
 // handlerContext is a core as the context of its handler: that of the message,
@@ -133,17 +120,20 @@ func newCore(ctx context.Context, conn *Connection, in *peer.Inbound, level mcp.
 }
 
 func (c *core) begin(ctx context.Context, conn *Connection, in *peer.Inbound, level mcp.LoggingLevel) {
-	c.conn = conn
-	c.in = inbound{method: in.Method, id: in.ID, token: in.Token, back: in.Back, logLevel: level}
-	if c.in.back == nil {
-		c.in.back = peer.NoChannel{}
-	}
+	c.conn, c.in, c.ctx, c.logLevel = conn, in, ctx, level
 	if in.Message != nil && in.Frame.Revision == conn.state.Negotiated() {
-		c.read, c.message = in, in.Message
+		c.message = in.Message
 	}
-	c.in.transport = c.transportFor(in.Transport)
+	c.transport = c.transportFor(in.Transport)
 	c.server.SessionCore, c.forClient.SessionCore = c, c
-	c.ctx = ctx
+}
+
+// back is the channel of the message.
+func (c *core) back() peer.BackChannel {
+	if c.in.Back == nil {
+		return peer.NoChannel{}
+	}
+	return c.in.Back
 }
 
 // requestedLevel is the level of the logs that a message asks for. Only a request
@@ -170,8 +160,7 @@ func (c *core) transportFor(t peer.TransportContext) peer.TransportContext {
 	if t, ok := t.(interface{ NotifyOnly() peer.TransportContext }); ok {
 		return t.NotifyOnly()
 	}
-	c.masked = notifyOnlyTransport{t}
-	return &c.masked
+	return &notifyOnlyTransport{t}
 }
 
 // notifyOnlyTransport is the context of a transport that cannot say itself that
@@ -199,7 +188,7 @@ func (c *core) Post(n peer.Notification, opts ...peer.CallOption) (taken bool) {
 }
 
 func (c *core) door() door {
-	return door{conn: c.conn, facts: c.conn.state.snapshot(), out: c.in.back, core: c}
+	return door{conn: c.conn, facts: c.conn.state.snapshot(), out: c.back(), core: c}
 }
 
 // Standalone implements [mcp.SessionCore].
@@ -221,7 +210,7 @@ func (s *standalone) Notify(ctx context.Context, n peer.Notification, opts ...pe
 }
 
 // Transport implements [mcp.SessionCore].
-func (c *core) Transport() peer.TransportContext { return c.in.transport }
+func (c *core) Transport() peer.TransportContext { return c.transport }
 
 // ProtocolVersion implements [mcp.SessionCore].
 func (c *core) ProtocolVersion() string { return c.conn.ProtocolVersion() }
@@ -246,5 +235,5 @@ func (c *core) Progress(ctx context.Context, p peer.Progress) error {
 // ownProgress tells whether a progress notification is a report about the
 // message being handled that says no more than a report can.
 func (c *core) ownProgress(p *mcp.ProgressNotification) bool {
-	return !c.in.token.IsZero() && p.ProgressToken == c.in.token && p.Meta == nil && len(p.Extra) == 0
+	return !c.in.Token.IsZero() && p.ProgressToken == c.in.Token && p.Meta == nil && len(p.Extra) == 0
 }
