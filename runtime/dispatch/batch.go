@@ -56,7 +56,7 @@ func (c *Conn) batch(ctx context.Context, p parcel, o *Origin) {
 	list, err := c.unpack(p.data)
 	p.free()
 	if err != nil {
-		c.unreadable(inbound{err: err}, o, nil)
+		c.unreadable(&inbound{err: err}, o, nil)
 		return
 	}
 	b := &batch{left: 1, done: func(answers []byte) {
@@ -69,7 +69,8 @@ func (c *Conn) batch(ctx context.Context, p parcel, o *Origin) {
 			b.left++
 		}
 	}
-	for _, in := range list {
+	for i := range list {
+		in := &list[i]
 		if in.err == nil && in.m.Method == methodInitialize && !in.m.ID.IsZero() {
 			c.refuse(in.m.ID, errBatched, o, b)
 			continue

@@ -43,7 +43,7 @@ func (c *Conn) deliver(ctx context.Context, p parcel, o *Origin, a arrival) *exc
 		} else {
 			in.m, in.err = wire.ReadMessage(p.data, nil)
 		}
-		return c.route(ctx, in, o, nil)
+		return c.route(ctx, &in, o, nil)
 	}
 	return nil
 }
@@ -54,23 +54,23 @@ func (c *Conn) deliver(ctx context.Context, p parcel, o *Origin, a arrival) *exc
 // A request is handled, and answered, in the goroutine that delivers it: when
 // DeliverMessage returns and nothing has been written to o.Back, the request
 // gets no answer because its sender cancelled it or the connection has ended.
-func (c *Conn) DeliverMessage(ctx context.Context, m wire.Message, o Origin) {
-	in := inbound{m: m, frame: o.Frame, parcel: parcel{data: m.Params, release: o.Release}}
+func (c *Conn) DeliverMessage(ctx context.Context, m *wire.Message, o Origin) {
+	p := parcel{data: m.Params, release: o.Release}
 	switch {
 	case c.over():
-		in.parcel.free()
+		p.free()
 	case m.Method == "" || m.ID.IsZero():
-		c.route(ctx, in, &o, nil)
+		c.route(ctx, &inbound{m: *m, frame: o.Frame, parcel: p}, &o, nil)
 	default:
-		c.serveHere(ctx, in, &o)
+		c.serveHere(ctx, m, p, &o)
 	}
 }
 
 // serveHere handles a request, or refuses it, in the goroutine that delivers
 // it.
-func (c *Conn) serveHere(ctx context.Context, in inbound, o *Origin) {
-	x := c.newExchange(ctx, in, o)
-	x.in.Token = tokenIn(in.m.Params)
+func (c *Conn) serveHere(ctx context.Context, m *wire.Message, p parcel, o *Origin) {
+	x := c.newExchange(ctx, m, o.Frame, p, o)
+	x.in.Token = tokenIn(m.Params)
 	_, _, err := c.state.admit(x, c.opts.MaxInFlight, true, false)
 	if err == nil {
 		x.serve()
@@ -94,7 +94,7 @@ type inbound struct {
 
 // route hands a message on. b is the batch that it is in, if it is in one. It
 // returns a request that the caller is to handle, nil for none.
-func (c *Conn) route(ctx context.Context, in inbound, o *Origin, b *batch) *exchange {
+func (c *Conn) route(ctx context.Context, in *inbound, o *Origin, b *batch) *exchange {
 	if o.Admit != nil {
 		m := in.m // where nobody admits, the message stays off the heap
 		err := o.Admit(&m, in.err)
@@ -117,7 +117,7 @@ func (c *Conn) route(ctx context.Context, in inbound, o *Origin, b *batch) *exch
 }
 
 // response hands an answer to the call that waits for it.
-func (c *Conn) response(in inbound) {
+func (c *Conn) response(in *inbound) {
 	m := &in.m
 	switch {
 	case c.state.answer(m, in.parcel, nil):
@@ -134,9 +134,9 @@ func (c *Conn) response(in inbound) {
 // unreadable deals with a message that is none. A request is told so; an answer
 // ends its call, with an error that only the caller sees; notifications are
 // never answered.
-func (c *Conn) unreadable(in inbound, o *Origin, b *batch) {
+func (c *Conn) unreadable(in *inbound, o *Origin, b *batch) {
 	defer in.parcel.free()
-	switch kind := kindOf(&in); {
+	switch kind := kindOf(in); {
 	case kind.isAnswer():
 		err := fmt.Errorf("answer of the peer: %w", in.err)
 		if !c.state.answer(&in.m, parcel{}, err) {
@@ -158,7 +158,7 @@ func (c *Conn) unreadable(in inbound, o *Origin, b *batch) {
 }
 
 // turnAway drops a message that is not wanted where it came from.
-func (c *Conn) turnAway(in inbound, err error, b *batch) {
+func (c *Conn) turnAway(in *inbound, err error, b *batch) {
 	if b != nil && in.isAnswered() {
 		b.add(nil)
 	}
@@ -183,7 +183,7 @@ func (c *Conn) tooLong(p parcel, o *Origin) {
 	err := fmt.Errorf("message of the peer: longer than %d bytes", c.opts.MaxMessage)
 	if o.Admit != nil {
 		if unwanted := o.Admit(&in.m, err); unwanted != nil {
-			c.turnAway(in, unwanted, nil)
+			c.turnAway(&in, unwanted, nil)
 			return
 		}
 	}

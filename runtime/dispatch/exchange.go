@@ -18,43 +18,43 @@ type exchange struct {
 	ctx    lazy.Context
 	parcel parcel
 	out    Writer
+	gate   gate
 	batch  *batch // that the answer goes into, nil for none
 	more   bool   // other messages came together with this one
-	gate   gate
 
 	// The connection's state guards what follows.
 	answered  bool
 	cancelled bool
 }
 
-// newExchange returns the exchange of a message that has been read.
-func (c *Conn) newExchange(ctx context.Context, in inbound, o *Origin) *exchange {
-	x := &exchange{conn: c, parcel: in.parcel, out: o.Back, more: in.more}
-	if x.out == nil {
-		x.out = c.out
+// newExchange returns the exchange of a message that has been read, its params
+// perhaps with the frame f.
+func (c *Conn) newExchange(ctx context.Context, m *wire.Message, f *wire.Frame, p parcel, o *Origin) *exchange {
+	x := &exchange{
+		in:     peer.Inbound{Method: m.Method, ID: m.ID, Params: m.Params, Transport: o.Transport},
+		conn:   c,
+		ctx:    lazy.Context{Context: ctx},
+		parcel: p,
+		out:    o.Back,
 	}
-	x.in = peer.Inbound{
-		Method:    in.m.Method,
-		ID:        in.m.ID,
-		Params:    in.m.Params,
-		Transport: o.Transport,
-		Back:      x,
-	}
-	if m, ok := in.m.Into.(peer.Message); ok {
-		x.in.Message, x.in.Frame = m, in.frame
+	x.in.Back = x
+	if into, ok := m.Into.(peer.Message); ok {
+		x.in.Message, x.in.Frame = into, f
 	}
 	if x.in.Transport == nil {
 		x.in.Transport = c.opts.Transport
 	}
-	x.ctx.Context = ctx
+	if x.out == nil {
+		x.out = c.out
+	}
 	return x
 }
 
 // request admits a request and has it handled. It returns it if the caller is to
 // do that, otherwise nil.
-func (c *Conn) request(ctx context.Context, in inbound, o *Origin, b *batch) *exchange {
-	x := c.newExchange(ctx, in, o)
-	x.batch, x.in.Token = b, tokenIn(in.m.Params)
+func (c *Conn) request(ctx context.Context, in *inbound, o *Origin, b *batch) *exchange {
+	x := c.newExchange(ctx, &in.m, in.frame, in.parcel, o)
+	x.batch, x.more, x.in.Token = b, in.more, tokenIn(in.m.Params)
 	if f := c.opts.Arrive; f != nil {
 		contain(c.opts.Logger, "arrival hook", func() { f(&x.in) })
 	}

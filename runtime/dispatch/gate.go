@@ -16,9 +16,8 @@ type gate struct {
 	mu       sync.RWMutex
 	isShut   bool
 	reported bool
+	muted    atomic.Bool // nothing more is wanted, whatever the handler does
 	last     float64
-
-	muted atomic.Bool // nothing more is wanted, whatever the handler does
 }
 
 // enter reports whether something may go out. If so, leave comes after it.

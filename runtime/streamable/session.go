@@ -69,7 +69,7 @@ func (s *session) Handle(ctx context.Context, in *peer.Inbound) (peer.Reply, err
 func (s *session) frame(method string) *wire.Frame { return s.conn.Frame(method) }
 
 // deliver has a message handled, unless it comes too late.
-func (s *session) deliver(ctx context.Context, m wire.Message, o dispatch.Origin) {
+func (s *session) deliver(ctx context.Context, m *wire.Message, o dispatch.Origin) {
 	d := s.borrow()
 	defer s.giveBack()
 	if d != nil {

@@ -74,7 +74,7 @@ func (h *Handler) serveSessionPost(w http.ResponseWriter, r *http.Request) *refu
 		defer buf.free()
 		return unreadable(&m, err)
 	}
-	if no := h.serveMessage(w, r, m, f, takes, buf); no != nil {
+	if no := h.serveMessage(w, r, &m, f, takes, buf); no != nil {
 		buf.free()
 		return no.of(m.ID)
 	}
@@ -83,13 +83,13 @@ func (h *Handler) serveSessionPost(w http.ResponseWriter, r *http.Request) *refu
 
 // serveMessage serves one message. The buffer is taken over unless the message is
 // refused.
-func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request, m wire.Message, f *wire.Frame, takes accepted, buf *buffer) *refusal {
+func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request, m *wire.Message, f *wire.Frame, takes accepted, buf *buffer) *refusal {
 	isRequest := m.Method != "" && !m.ID.IsZero()
 	if isRequest && namesOther(m.Params) {
 		return &refusal{status: http.StatusBadRequest, err: errOtherVersion}
 	}
 	opens := isRequest && m.Method == mcp.MethodInitialize && r.Header[headerSession] == nil
-	s, no := h.sessionFor(r, &m, opens)
+	s, no := h.sessionFor(r, m, opens)
 	if no != nil {
 		return no
 	}

@@ -41,16 +41,20 @@ func (p *sessionPost) context() context.Context {
 
 // serve has the request handled and returns when the response is complete, or
 // goes on without this request.
-func (p *sessionPost) serve(ctx context.Context, m wire.Message, f *wire.Frame, buf *buffer) {
-	origin := dispatch.Origin{Transport: &p.transport, Back: p, Frame: f, Release: buf.done}
+func (p *sessionPost) serve(ctx context.Context, m *wire.Message, f *wire.Frame, buf *buffer) {
 	if p.stream == nil {
-		p.deliver(p.context(), m, origin)
-		return
+		p.deliver(m, f, buf)
+	} else {
+		p.serveApart(ctx, *m, f, buf)
 	}
+}
+
+// serveApart is serve for a request that may be left behind.
+func (p *sessionPost) serveApart(ctx context.Context, m wire.Message, f *wire.Frame, buf *buffer) {
 	parted, done := p.stream.parted, make(chan struct{})
 	go func() { // ends when the request has been handled, at the latest with the session
 		defer close(done)
-		p.deliver(p.context(), m, origin)
+		p.deliver(&m, f, buf)
 	}()
 	select {
 	case <-done:
@@ -61,10 +65,11 @@ func (p *sessionPost) serve(ctx context.Context, m wire.Message, f *wire.Frame, 
 }
 
 // deliver has the request handled and answered.
-func (p *sessionPost) deliver(ctx context.Context, m wire.Message, origin dispatch.Origin) {
+func (p *sessionPost) deliver(m *wire.Message, f *wire.Frame, buf *buffer) {
+	ctx := p.context()
 	defer p.session.handler.work.leave(&p.response)
 	defer p.close(ctx, m.ID)
-	p.session.deliver(ctx, m, origin)
+	p.session.deliver(ctx, m, dispatch.Origin{Transport: &p.transport, Back: p, Frame: f, Release: buf.done})
 }
 
 // WriteMessage implements [dispatch.Writer].
