@@ -46,7 +46,7 @@ func (p *buffer) readAll(r io.Reader, most int) error {
 		switch {
 		case most >= 0 && len(p.b) > most:
 			return errTooLong
-		case errors.Is(err, io.EOF):
+		case err == io.EOF:
 			return nil
 		case err != nil:
 			return err

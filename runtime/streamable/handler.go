@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/wire"
 )
 
 // ErrClosing is why the context of a handler ends when its [Handler] shuts down.
@@ -53,28 +54,29 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // serve serves a request. The header with the revision alone tells which way it
 // goes. What it returns is a stream that is still to be followed, nil for none.
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request) *follow {
+	revision := revisionOf(r.Header)
+	handshake := revision.Index() >= 0 && hasHandshake(revision)
 	switch no := h.door.check(r); {
 	case no != nil:
-		no.write(w, !namesHandshake(r.Header))
+		no.write(w, !handshake)
 		return nil
-	case h.loops && namesHandshake(r.Header):
-		return h.serveSession(w, r)
+	case h.loops && handshake:
+		return h.serveSession(w, r, revision)
 	}
-	h.servePerRequest(w, r)
+	h.servePerRequest(w, r, revision)
 	return nil
 }
 
-// namesHandshake tells whether a request is in a revision with a handshake. The
-// oldest of them do not say so.
-func namesHandshake(header http.Header) bool {
+// revisionOf is the revision that a request is in, zero where it names none that
+// there is. The oldest ones are not named.
+func revisionOf(header http.Header) (r wire.Revision) {
 	switch values := header[headerVersion]; len(values) {
 	case 0:
-		return true
+		r = mcp.Revision20250326
 	case 1:
-		r, known := mcp.ParseRevision(values[0])
-		return known && hasHandshake(r)
+		r, _ = mcp.ParseRevision(values[0])
 	}
-	return false
+	return r
 }
 
 // body reads the body of a POST, and what the client takes as an answer.

@@ -127,8 +127,11 @@ func refused(params string) bool {
 // sendsJSON tells whether a body is said to be JSON.
 func sendsJSON(header http.Header) bool {
 	values := header[headerContentType]
-	if len(values) != 1 {
+	switch {
+	case len(values) != 1:
 		return false
+	case values[0] == mediaJSON:
+		return true
 	}
 	kind, _, _ := strings.Cut(values[0], ";")
 	return strings.EqualFold(strings.TrimSpace(kind), mediaJSON)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
@@ -15,9 +16,9 @@ import (
 )
 
 // servePerRequest serves a request that says itself who sends it.
-func (h *Handler) servePerRequest(w http.ResponseWriter, r *http.Request) {
+func (h *Handler) servePerRequest(w http.ResponseWriter, r *http.Request, revision wire.Revision) {
 	name := strings.Join(r.Header[headerVersion], ", ")
-	revision, served := h.serves(name)
+	served := !hasHandshake(revision) && slices.Contains(h.kernel.Revisions(), revision)
 	switch {
 	case r.Method == http.MethodPost:
 	case served || !h.loops:
@@ -46,17 +47,6 @@ func (h *Handler) servePerRequest(w http.ResponseWriter, r *http.Request) {
 	default:
 		h.servePost(w, r, &m, f, takes)
 	}
-}
-
-// serves tells whether a version is that of messages which say themselves who
-// sends them, and which one it is.
-func (h *Handler) serves(version string) (wire.Revision, bool) {
-	for _, r := range h.kernel.Revisions() {
-		if r.String() == version {
-			return r, !hasHandshake(r)
-		}
-	}
-	return wire.Revision{}, false
 }
 
 // saysNothing tells whether the header is all that says of which version a message

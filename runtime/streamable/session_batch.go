@@ -1,7 +1,6 @@
 package streamable
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -18,18 +17,24 @@ const mostBatched = 100
 
 // isBatch tells whether a body begins as an array does.
 func isBatch(body []byte) bool {
-	body = bytes.TrimLeft(body, " \t\r\n")
-	return len(body) > 0 && body[0] == '['
+	for _, c := range body {
+		switch c {
+		case ' ', '\t', '\r', '\n':
+		default:
+			return c == '['
+		}
+	}
+	return false
 }
 
 // serveBatch serves several messages at once, one after another. Their answers
 // are one.
-func (h *Handler) serveBatch(w http.ResponseWriter, r *http.Request, body []byte, takes accepted) *refusal {
+func (h *Handler) serveBatch(w http.ResponseWriter, r *http.Request, revision wire.Revision, body []byte, takes accepted) *refusal {
 	var list batchList
 	if err := wire.Decode(body, nil, &list); err != nil {
 		return unreadable(new(wire.Message), err)
 	}
-	s, no := h.sessionFor(r, nil, false)
+	s, no := h.sessionFor(r, revision, nil, false)
 	if no != nil {
 		return no
 	}

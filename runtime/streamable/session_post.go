@@ -20,11 +20,11 @@ var (
 
 // serveSession serves a request in a revision with a handshake. It returns a
 // stream that is still to be followed, nil for none.
-func (h *Handler) serveSession(w http.ResponseWriter, r *http.Request) (f *follow) {
+func (h *Handler) serveSession(w http.ResponseWriter, r *http.Request, revision wire.Revision) (f *follow) {
 	var no *refusal
 	switch {
 	case r.Method == http.MethodPost:
-		no = h.serveSessionPost(w, r)
+		no = h.serveSessionPost(w, r, revision)
 	case h.opts.Stateless:
 		notAllowed(w, http.MethodPost)
 	case r.Method == http.MethodGet:
@@ -58,7 +58,8 @@ func (h *Handler) findSession(r *http.Request) (*session, *refusal) {
 }
 
 // serveSessionPost serves a POST: a message of the client's, or a batch of them.
-func (h *Handler) serveSessionPost(w http.ResponseWriter, r *http.Request) *refusal {
+// Where the revision is not the session's, the params are read again.
+func (h *Handler) serveSessionPost(w http.ResponseWriter, r *http.Request, revision wire.Revision) *refusal {
 	buf, takes, no := h.body(r)
 	if no != nil {
 		return no
@@ -66,15 +67,14 @@ func (h *Handler) serveSessionPost(w http.ResponseWriter, r *http.Request) *refu
 	takes.events = takes.events && !h.opts.JSONOnly
 	if isBatch(buf.b) {
 		defer buf.free()
-		return h.serveBatch(w, r, buf.b, takes)
+		return h.serveBatch(w, r, revision, buf.b, takes)
 	}
-	revision, _ := mcp.ParseRevision(versionOf(r.Header)) // the session's, or the params are read again
 	m, f, err := h.kernel.Read(buf.b, revision)
 	if err != nil {
 		defer buf.free()
 		return unreadable(&m, err)
 	}
-	if no := h.serveMessage(w, r, &m, f, takes, buf); no != nil {
+	if no := h.serveMessage(w, r, revision, &m, f, takes, buf); no != nil {
 		buf.free()
 		return no.of(m.ID)
 	}
@@ -83,13 +83,13 @@ func (h *Handler) serveSessionPost(w http.ResponseWriter, r *http.Request) *refu
 
 // serveMessage serves one message. The buffer is taken over unless the message is
 // refused.
-func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request, m *wire.Message, f *wire.Frame, takes accepted, buf *buffer) *refusal {
+func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request, revision wire.Revision, m *wire.Message, f *wire.Frame, takes accepted, buf *buffer) *refusal {
 	isRequest := m.Method != "" && !m.ID.IsZero()
 	if isRequest && namesOther(m.Params) {
 		return &refusal{status: http.StatusBadRequest, err: errOtherVersion}
 	}
 	opens := isRequest && m.Method == mcp.MethodInitialize && r.Header[headerSession] == nil
-	s, no := h.sessionFor(r, m, opens)
+	s, no := h.sessionFor(r, revision, m, opens)
 	if no != nil {
 		return no
 	}
@@ -114,10 +114,10 @@ func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request, m *wire.M
 }
 
 // sessionFor returns the session that a message belongs to, with a use of it.
-func (h *Handler) sessionFor(r *http.Request, m *wire.Message, opens bool) (*session, *refusal) {
+func (h *Handler) sessionFor(r *http.Request, revision wire.Revision, m *wire.Message, opens bool) (*session, *refusal) {
 	switch {
 	case h.opts.Stateless:
-		s := h.newSession("", h.opts.caller(r), versionOf(r.Header))
+		s := h.newSession("", h.opts.caller(r), revision.String())
 		if m == nil || m.Method != mcp.MethodInitialize {
 			s.conn.State().SetInitialized()
 		}
@@ -130,7 +130,7 @@ func (h *Handler) sessionFor(r *http.Request, m *wire.Message, opens bool) (*ses
 	if !h.sessions.reserve(principal) {
 		return nil, &refusal{status: http.StatusServiceUnavailable, err: errTooManySessions}
 	}
-	s := h.newSession(rand.Text(), principal, versionOf(r.Header))
+	s := h.newSession(rand.Text(), principal, revision.String())
 	s.enter()
 	return s, nil
 }
@@ -140,14 +140,6 @@ var errOtherVersion = &peer.Error{
 }
 
 var errTooManySessions = &peer.Error{Code: mcp.CodeInternal, Message: "Too many sessions"}
-
-// versionOf is the revision of a request that belongs to no session yet.
-func versionOf(header http.Header) string {
-	if values := header[headerVersion]; len(values) == 1 {
-		return values[0]
-	}
-	return mcp.Revision20250326.String()
-}
 
 func (h *Handler) sessionTransport(r *http.Request, s *session, p *response) Transport {
 	canAsk := s.id != "" && (p == nil || p.takes.events)
