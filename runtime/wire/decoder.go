@@ -50,11 +50,18 @@ func (d *Decoder) start(data []byte, f *Frame) {
 	d.mask, d.rev, d.checked, d.max = f.Revision.mask(), f.Revision, f.Checked, f.depth()
 }
 
-// finish ends the document, gives d back and returns the failure if there was one.
+// finish ends the document, gives d back to the pool and returns the failure if there was one.
 func (d *Decoder) finish() error {
 	d.end()
+	err := d.outcome()
+	decoders.Put(d)
+	return err
+}
+
+// outcome returns the failure if there was one, and forgets the document.
+func (d *Decoder) outcome() error {
 	err := d.result()
-	d.release()
+	d.clear()
 	if err == nil {
 		return nil
 	}
@@ -95,13 +102,8 @@ func (d *Decoder) recheck() {
 	}
 }
 
-// release gives d back to the pool without what belongs to the document, and
-// without scratch space that only a rare document needs.
-func (d *Decoder) release() {
-	d.clear()
-	decoders.Put(d)
-}
-
+// clear makes d forget the document, and scratch space that only a rare document
+// needs.
 func (d *Decoder) clear() {
 	const most = 1024
 	d.doc, d.data, d.err, d.many = nil, nil, nil, nil

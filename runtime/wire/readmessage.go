@@ -36,7 +36,12 @@ func ReadResponseInto(data []byte, f *Frame, open func(m *Message) Value) (Messa
 
 // messageReader holds what is known of a message while it is read.
 type messageReader struct {
-	d         *Decoder
+	d Decoder
+	known
+}
+
+// known is what a messageReader forgets when it is done.
+type known struct {
 	m         Message
 	hasMethod bool
 	params    part
@@ -58,10 +63,11 @@ var messageReaders = sync.Pool{New: func() any { return new(messageReader) }}
 
 func readMessage(data []byte, f *Frame, params func(*Message) Params, result func(*Message) Value) (Message, error) {
 	r := messageReaders.Get().(*messageReader)
-	r.d, r.openParams, r.openResult = newDecoder(data, f), params, result
+	r.d.start(data, f)
+	r.openParams, r.openResult = params, result
 	r.read()
-	m, err, within := r.m, r.d.finish(), r.within
-	*r = messageReader{}
+	m, err, within := r.m, r.d.outcome(), r.within
+	r.known = known{}
 	messageReaders.Put(r)
 	if within {
 		if whole, fault := readMessage(data, f, nil, nil); fault != nil {
@@ -84,7 +90,7 @@ func (r *messageReader) read() {
 }
 
 func (r *messageReader) members() {
-	d, m := r.d, &r.m
+	d, m := &r.d, &r.m
 	for o := d.Object(envelopeMembers); o.Next(); {
 		switch o.Name {
 		case "jsonrpc":
@@ -111,7 +117,7 @@ func (r *messageReader) members() {
 // part reads params or a result: to where it belongs if enough is known to
 // ask, otherwise as a span.
 func (r *messageReader) part(p *part, known bool) {
-	d := r.d
+	d := &r.d
 	p.found, p.place = true, d.mark()
 	if d.next() != '{' {
 		d.want("an object")
@@ -133,7 +139,7 @@ func (r *messageReader) into(p *part) bool {
 		open := r.openParams
 		r.openParams = nil
 		if x := open(&r.m); x != nil {
-			x.DecodeParams(r.d)
+			x.DecodeParams(&r.d)
 			r.m.Into, r.within = x, r.d.err != nil
 			return true
 		}
@@ -142,7 +148,7 @@ func (r *messageReader) into(p *part) bool {
 		open := r.openResult
 		r.openResult = nil
 		if x := open(&r.m); x != nil {
-			x.DecodeJSON(r.d)
+			x.DecodeJSON(&r.d)
 			r.within = r.d.err != nil
 			return true
 		}
@@ -190,7 +196,7 @@ func (e envelopeError) Error() string { return string(e) }
 // late reads a part whose bytes came before one could know what they are. All
 // of them have been checked.
 func (r *messageReader) late(p *part) {
-	d := r.d
+	d := &r.d
 	if d.err != nil || p.bytes == nil {
 		return
 	}
@@ -206,7 +212,7 @@ func (r *messageReader) late(p *part) {
 
 // salvage finds the id in a message that was refused before it was reached.
 func (r *messageReader) salvage() {
-	m, d := &r.m, r.d
+	m, d := &r.m, &r.d
 	m.Params, m.Result, m.Error = nil, nil, nil
 	if d.recheck(); d.err.Syntax || !m.ID.IsZero() || m.NullID {
 		return
