@@ -49,12 +49,13 @@ func (c *Conn) deliver(ctx context.Context, p parcel, o *Origin, a arrival) *exc
 }
 
 // DeliverMessage is [Conn.Deliver] for a message that the transport has read
-// itself, from bytes that belong to the dispatcher until o.Release is called.
+// itself, from bytes that belong to the dispatcher until o.Release is called. The
+// token is that of a request which asks for progress reports, see [ProgressToken].
 //
 // A request is handled, and answered, in the goroutine that delivers it: when
 // DeliverMessage returns and nothing has been written to o.Back, the request
 // gets no answer because its sender cancelled it or the connection has ended.
-func (c *Conn) DeliverMessage(ctx context.Context, m *wire.Message, o Origin) {
+func (c *Conn) DeliverMessage(ctx context.Context, m *wire.Message, token wire.ProgressToken, o Origin) {
 	p := parcel{data: m.Params, release: o.Release}
 	switch {
 	case c.over():
@@ -62,15 +63,15 @@ func (c *Conn) DeliverMessage(ctx context.Context, m *wire.Message, o Origin) {
 	case m.Method == "" || m.ID.IsZero():
 		c.route(ctx, &inbound{m: *m, frame: o.Frame, parcel: p}, &o, nil)
 	default:
-		c.serveHere(ctx, m, p, &o)
+		x := c.newExchange(ctx, m, o.Frame, p, &o)
+		x.in.Token = token
+		c.serveHere(ctx, x)
 	}
 }
 
 // serveHere handles a request, or refuses it, in the goroutine that delivers
 // it.
-func (c *Conn) serveHere(ctx context.Context, m *wire.Message, p parcel, o *Origin) {
-	x := c.newExchange(ctx, m, o.Frame, p, o)
-	x.in.Token = tokenIn(m.Params)
+func (c *Conn) serveHere(ctx context.Context, x *exchange) {
 	_, _, err := c.state.admit(x, c.opts.MaxInFlight, true, false)
 	if err == nil {
 		x.serve()

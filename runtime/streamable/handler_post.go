@@ -128,14 +128,23 @@ func (h *Handler) newPost(w http.ResponseWriter, r *http.Request, m *wire.Messag
 
 // tokenOf is what marks progress reports about a request.
 func tokenOf(m *wire.Message) wire.ProgressToken {
-	request, ok := m.Into.(interface{ RequestMeta() *mcp.RequestMeta })
-	if !ok {
+	switch meta, read := metaOf(m); {
+	case !read:
 		return dispatch.ProgressToken(m.Params)
-	}
-	if meta := request.RequestMeta(); meta != nil {
+	case meta == nil:
+		return wire.ProgressToken{}
+	default:
 		return meta.ProgressToken
 	}
-	return wire.ProgressToken{}
+}
+
+// metaOf returns the "_meta" of a message, nil where it has none. It is false where
+// the message has not been read.
+func metaOf(m *wire.Message) (meta *mcp.RequestMeta, read bool) {
+	if request, ok := m.Into.(interface{ RequestMeta() *mcp.RequestMeta }); ok {
+		return request.RequestMeta(), true
+	}
+	return nil, false
 }
 
 // servePost handles a request.

@@ -73,7 +73,7 @@ func (s *session) deliver(ctx context.Context, m *wire.Message, o dispatch.Origi
 	d := s.borrow()
 	defer s.giveBack()
 	if d != nil {
-		d.DeliverMessage(ctx, m, o)
+		d.DeliverMessage(ctx, m, tokenOf(m), o)
 	} else if o.Release != nil {
 		o.Release()
 	}

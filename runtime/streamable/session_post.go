@@ -85,7 +85,7 @@ func (h *Handler) serveSessionPost(w http.ResponseWriter, r *http.Request, revis
 // refused.
 func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request, revision wire.Revision, m *wire.Message, f *wire.Frame, takes accepted, buf *buffer) *refusal {
 	isRequest := m.Method != "" && !m.ID.IsZero()
-	if isRequest && namesOther(m.Params) {
+	if isRequest && namesOther(m) {
 		return &refusal{status: http.StatusBadRequest, err: errOtherVersion}
 	}
 	opens := isRequest && m.Method == mcp.MethodInitialize && r.Header[headerSession] == nil

@@ -7,10 +7,13 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// namesOther tells whether params name a revision that has no handshake, or
-// none that there is: they are not meant for a session.
-func namesOther(params []byte) bool {
-	name, found := versionIn(params)
+// namesOther tells whether a message names a revision that has no handshake, or
+// none that there is: it is not meant for a session.
+func namesOther(m *wire.Message) bool {
+	if meta, read := metaOf(m); read && meta == nil {
+		return false
+	}
+	name, found := versionIn(m.Params)
 	if !found {
 		return false
 	}
