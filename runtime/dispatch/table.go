@@ -2,10 +2,12 @@ package dispatch
 
 import "github.com/mcpwright/mcp/runtime/wire"
 
-// table has something for each of several requests. Nearly all ids are small
-// integers, which are found faster on their own. The zero table is empty and
-// ready; its owner's lock guards it.
+// table has something for each of several requests. Often there is but one, which
+// takes no map; nearly all ids are small integers, which are found faster on their
+// own. The zero table is empty and ready; its owner's lock guards it.
 type table[T any] struct {
+	one    T
+	id     wire.RequestID // of one, zero where that is free
 	ints   map[int64]T
 	others map[wire.RequestID]T
 }
@@ -13,6 +15,9 @@ type table[T any] struct {
 // get returns what there is for an id, the zero T if there is nothing.
 func (t *table[T]) get(id wire.RequestID) T {
 	id = key(id)
+	if id == t.id {
+		return t.one
+	}
 	if n, ok := id.Int64(); ok {
 		return t.ints[n]
 	}
@@ -24,6 +29,8 @@ func (t *table[T]) put(id wire.RequestID, x T) {
 	id = key(id)
 	n, ok := id.Int64()
 	switch {
+	case t.id.IsZero():
+		t.id, t.one = id, x
 	case ok && t.ints == nil:
 		t.ints = map[int64]T{n: x}
 	case ok:
@@ -37,17 +44,31 @@ func (t *table[T]) put(id wire.RequestID, x T) {
 
 func (t *table[T]) drop(id wire.RequestID) {
 	id = key(id)
-	if n, ok := id.Int64(); ok {
+	n, ok := id.Int64()
+	switch {
+	case id == t.id:
+		var none T
+		t.id, t.one = wire.RequestID{}, none
+	case ok:
 		delete(t.ints, n)
-		return
+	default:
+		delete(t.others, id)
 	}
-	delete(t.others, id)
 }
 
-func (t *table[T]) len() int { return len(t.ints) + len(t.others) }
+func (t *table[T]) len() int {
+	n := len(t.ints) + len(t.others)
+	if !t.id.IsZero() {
+		n++
+	}
+	return n
+}
 
 // all calls yield for what there is, in no order. It may be dropped meanwhile.
 func (t *table[T]) all(yield func(T) bool) {
+	if !t.id.IsZero() && !yield(t.one) {
+		return
+	}
 	for _, x := range t.ints {
 		if !yield(x) {
 			return
