@@ -61,10 +61,17 @@ const LatestHandshakeRevision = "2025-11-25"
 
 // ParseRevision finds the revision of a name and whether there is one.
 func ParseRevision(name string) (wire.Revision, bool) {
-	for _, r := range Revisions {
-		if r.Revision.String() == name {
-			return r.Revision, true
-		}
+	switch name {
+	case "2024-11-05":
+		return Revision20241105, true
+	case "2025-03-26":
+		return Revision20250326, true
+	case "2025-06-18":
+		return Revision20250618, true
+	case "2025-11-25":
+		return Revision20251125, true
+	case "2026-07-28":
+		return Revision20260728, true
 	}
 	return wire.Revision{}, false
 }

@@ -150,11 +150,11 @@ func (g *generator) latest(f *jen.File) {
 func (g *generator) parseRevision(f *jen.File) {
 	f.Comment("ParseRevision finds the revision of a name and whether there is one.")
 	f.Func().Id("ParseRevision").Params(jen.Id("name").String()).Params(jen.Qual(wirePkg, "Revision"), jen.Bool()).Block(
-		jen.For(jen.List(jen.Id("_"), jen.Id("r")).Op(":=").Range().Id("Revisions")).Block(
-			jen.If(jen.Id("r").Dot("Revision").Dot("String").Call().Op("==").Id("name")).Block(
-				jen.Return(jen.Id("r").Dot("Revision"), jen.True()),
-			),
-		),
+		jen.Switch(jen.Id("name")).BlockFunc(func(cases *jen.Group) {
+			for _, r := range g.pkg.Revisions {
+				cases.Case(jen.Lit(r.Name)).Block(jen.Return(jen.Id("Revision"+compact(r.Name)), jen.True()))
+			}
+		}),
 		jen.Return(jen.Qual(wirePkg, "Revision").Values(), jen.False()),
 	)
 	f.Line()
