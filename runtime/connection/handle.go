@@ -12,35 +12,35 @@ import (
 
 // job is a message on its way to its handler.
 type job struct {
-	info    *peer.MethodInfo
+	*method
 	facts   *facts
-	route   peer.Route // nothing where there is nothing to call
 	message peer.Message
-	reply   peer.Reply // where there is nothing to call
-	added   bool       // the message is a subscription, and the first to this resource
+	serve   func(context.Context, peer.Message) (wire.Value, error) // nil where there is nothing to call
+	reply   peer.Reply                                              // where there is nothing to call
+	added   bool                                                    // the message is a subscription, and the first to this resource
 }
 
 // admit finds the handler of a message, and what goes around it, and reads the
 // message for it.
-func (k *Kernel) admit(ctx context.Context, c *core, in *peer.Inbound) (j job, err error) {
-	j.info = mcp.MethodByName(in.Method)
+func (k *Kernel) admit(ctx context.Context, c *core, j *job, in *peer.Inbound) (err error) {
+	j.method = k.method(in.Method)
 	switch {
 	case in.ID.IsZero():
-		k.admitNotification(ctx, c, &j, in)
-		return j, nil
+		k.admitNotification(ctx, c, j, in)
+		return nil
 	case !c.comes(j.info, false):
-		return j, notFound(in.Method)
+		return notFound(in.Method)
 	case in.Method == mcp.MethodInitialize:
 		j.reply, err = k.initialize(c, in)
-		return j, err
+		return err
 	}
-	if err := k.admitRequest(c, &j, in); err != nil {
-		return j, err
+	if err := k.admitRequest(c, j, in); err != nil {
+		return err
 	}
 	if k.opts.NewRound != nil && mayAsk(j.info, j.facts.revision) {
 		c.round = k.opts.NewRound(ctx, in)
 	}
-	return j, nil
+	return nil
 }
 
 // conclude makes the answer to a message, and has it take effect.
@@ -71,7 +71,7 @@ func (k *Kernel) conclude(ctx context.Context, c *core, j *job, res wire.Value, 
 	switch {
 	case err != nil:
 		return peer.Reply{}, err
-	case j.route.Serve == nil:
+	case j.serve == nil:
 		return j.reply, nil
 	}
 	return peer.Reply{Result: res, Frame: k.frame(c.conn, j.facts.revision)}, nil
@@ -95,12 +95,11 @@ func (c *core) comes(info *peer.MethodInfo, notification bool) bool {
 // it or not.
 func (k *Kernel) admitRequest(c *core, j *job, in *peer.Inbound) (err error) {
 	j.facts = c.conn.state.snapshot()
-	route, handled := k.route(in.Method)
-	if j.message, err = k.read(c, route, in, j.facts.revision); err != nil {
+	if j.message, err = k.read(c, j.route, in, j.facts.revision); err != nil {
 		return err
 	}
 	switch {
-	case !handled:
+	case !j.handled():
 		return notFound(in.Method)
 	case !c.conn.client && !j.facts.accepted() && in.Method != mcp.MethodPing:
 		return &peer.Error{
@@ -116,7 +115,7 @@ func (k *Kernel) admitRequest(c *core, j *job, in *peer.Inbound) (err error) {
 			}
 		}
 	}
-	j.route = route
+	j.serve = j.route.Serve
 	return nil
 }
 
@@ -129,8 +128,7 @@ func (k *Kernel) admitNotification(ctx context.Context, c *core, j *job, in *pee
 		return
 	}
 	j.facts = c.conn.state.snapshot()
-	route, handled := k.mux.Route(in.Method)
-	m, err := k.read(c, route, in, j.facts.revision)
+	m, err := k.read(c, j.route, in, j.facts.revision)
 	if err != nil {
 		log.WarnContext(ctx, "notification dropped: it is malformed", "method", in.Method, "error", err)
 		return
@@ -141,19 +139,46 @@ func (k *Kernel) admitNotification(ctx context.Context, c *core, j *job, in *pee
 		log.DebugContext(ctx, "notification dropped: the session has not been initialized", "method", in.Method)
 		return
 	}
-	if handled {
-		j.route, j.message = route, m
+	if j.handled() {
+		j.serve, j.message = j.route.Serve, m
 	}
 }
 
-// route finds what answers a method: the program's handler, or the kernel's.
-func (k *Kernel) route(method string) (peer.Route, bool) {
-	if method != mcp.MethodDiscover {
-		if r, ok := k.mux.Route(method); ok {
-			return r, true
+// method is what is known of a method, and what answers it: the program's handler,
+// or the kernel's.
+type method struct {
+	info  *peer.MethodInfo // nil where the protocol does not have it
+	route peer.Route       // nothing where nobody handles it
+}
+
+func (m *method) handled() bool { return m.route.New != nil }
+
+// method finds a method.
+func (k *Kernel) method(name string) *method {
+	if m := k.methods[name]; m != nil {
+		return m
+	}
+	return new(method)
+}
+
+// listMethods lists all methods that are known or handled.
+func (k *Kernel) listMethods() map[string]*method {
+	all := make(map[string]*method)
+	for i := range mcp.Methods {
+		all[mcp.Methods[i].Name] = &method{info: &mcp.Methods[i]}
+	}
+	for _, mux := range []*peer.Mux{&k.builtin, k.mux} {
+		for name := range mux.Methods() {
+			if mux == k.mux && name == mcp.MethodDiscover {
+				continue
+			}
+			if all[name] == nil {
+				all[name] = new(method)
+			}
+			all[name].route, _ = mux.Route(name)
 		}
 	}
-	return k.builtin.Route(method)
+	return all
 }
 
 // The messages of the protocol, for judging the params of those that nobody

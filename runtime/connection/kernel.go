@@ -71,6 +71,7 @@ type Kernel struct {
 	opts    KernelOptions
 	mux     *peer.Mux
 	builtin peer.Mux
+	methods map[string]*method
 	chain   peer.Handler                    // the middleware, with handle in it; nil without middleware
 	frames  []wire.Frame                    // how results are written, by revision
 	open    func(*wire.Message) wire.Params // is opener; a method value takes memory whenever it is made
@@ -103,6 +104,7 @@ func NewKernel(opts *KernelOptions) *Kernel {
 	k.perRequest = k.newest(false)
 	k.frames = k.resultFrames()
 	k.registerBuiltin()
+	k.methods = k.listMethods()
 	k.open = k.opener
 	if len(k.opts.Middleware) > 0 {
 		k.chain = peer.HandlerFunc(k.handle)
@@ -158,8 +160,8 @@ func (k *Kernel) opener(m *wire.Message) wire.Params {
 	if m.ID.IsZero() || m.Method == mcp.MethodInitialize {
 		return nil
 	}
-	if route, handled := k.route(m.Method); handled {
-		return route.New()
+	if method := k.method(m.Method); method.handled() {
+		return method.route.New()
 	}
 	return nil
 }
@@ -194,14 +196,15 @@ func (k *Kernel) serve(c *core, in *peer.Inbound) (reply peer.Reply, err error) 
 		reply, err = k.chain.Handle(ctx, in)
 		return k.send(c, reply, err)
 	}
-	j, err := k.admit(ctx, c, in)
+	var j job
 	var res wire.Value
+	err = k.admit(ctx, c, &j, in)
 	switch {
-	case err != nil || j.route.Serve == nil:
+	case err != nil || j.serve == nil:
 	case c.round != nil:
-		res, err = c.round.Serve(ctx, j.message, j.route.Serve)
+		res, err = c.round.Serve(ctx, j.message, j.serve)
 	default:
-		res, err = j.route.Serve(ctx, j.message)
+		res, err = j.serve(ctx, j.message)
 	}
 	reply, err = k.conclude(ctx, c, &j, res, err)
 	return k.send(c, reply, err)
@@ -214,14 +217,15 @@ func (k *Kernel) handle(ctx context.Context, in *peer.Inbound) (peer.Reply, erro
 	if c == nil {
 		return peer.Reply{}, errors.New("the context of the message was lost on its way through the middleware")
 	}
-	j, err := k.admit(ctx, c, in)
+	var j job
 	var res wire.Value
+	err := k.admit(ctx, c, &j, in)
 	switch {
-	case err != nil || j.route.Serve == nil:
+	case err != nil || j.serve == nil:
 	case c.round != nil:
-		res, err = c.round.Serve(ctx, j.message, j.route.Serve)
+		res, err = c.round.Serve(ctx, j.message, j.serve)
 	default:
-		res, err = j.route.Serve(ctx, j.message)
+		res, err = j.serve(ctx, j.message)
 	}
 	return k.conclude(ctx, c, &j, res, err)
 }

@@ -91,11 +91,11 @@ func (k *Kernel) message(in *peer.Inbound) peer.Message {
 	if in.Message != nil && in.Frame.Revision == k.perRequest {
 		return in.Message
 	}
-	route, handled := k.route(in.Method)
-	if !handled {
+	method := k.method(in.Method)
+	if !method.handled() {
 		return nil
 	}
-	m := route.New()
+	m := method.route.New()
 	if decode(in, k.perRequest, m) != nil {
 		return nil
 	}
