@@ -49,6 +49,11 @@ func (x *GetPromptRequest) RequestMeta() *RequestMeta {
 	return x.Meta
 }
 
+// NameMember returns Name, which the header Mcp-Name repeats.
+func (x *GetPromptRequest) NameMember() string {
+	return x.Name
+}
+
 // GetPromptResult is a prompt with its gaps filled in, ready for a model.
 type GetPromptResult struct {
 	// ResultType tells what kind of result this is. Empty means

@@ -106,6 +106,11 @@ func (x *ReadResourceRequest) RequestMeta() *RequestMeta {
 	return x.Meta
 }
 
+// NameMember returns URI, which the header Mcp-Name repeats.
+func (x *ReadResourceRequest) NameMember() string {
+	return x.URI
+}
+
 // ReadResourceResult is what a resource holds. A resource that does not exist
 // is an error, not a result without contents.
 type ReadResourceResult struct {

@@ -53,6 +53,11 @@ func (x *CallToolRequest) RequestMeta() *RequestMeta {
 	return x.Meta
 }
 
+// NameMember returns Name, which the header Mcp-Name repeats.
+func (x *CallToolRequest) NameMember() string {
+	return x.Name
+}
+
 // CallToolResult is what a tool gave back. A tool that failed says so here,
 // with IsError, so that the model may read it and try something else. An error
 // in place of a result is for calls that did not come that far: of a tool that

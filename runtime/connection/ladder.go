@@ -80,15 +80,20 @@ func (l *letter) complete() error {
 }
 
 // repeated checks that the headers, if there are any, repeat what is in order in
-// itself.
-func repeated(in *peer.Inbound, version string, header http.Header) error {
+// itself and has been read into m.
+func repeated(in *peer.Inbound, m peer.Message, version string, header http.Header) error {
 	if header == nil {
 		return nil
 	}
 	l := letter{version: version, versionKind: '"'}
 	if info := mcp.MethodByName(in.Method); info != nil && info.NameMember != "" {
-		name, kind := wire.Peek(in.Params, info.NameMember)
-		l.nameMember, l.name, l.hasName = info.NameMember, name, kind == '"'
+		l.nameMember = info.NameMember
+		if named, ok := m.(interface{ NameMember() string }); ok {
+			l.name, l.hasName = named.NameMember(), true
+		} else {
+			name, kind := wire.Peek(in.Params, info.NameMember)
+			l.name, l.hasName = name, kind == '"'
+		}
 	}
 	return l.repeated(in.Method, header)
 }

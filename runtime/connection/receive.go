@@ -41,7 +41,7 @@ func (k *Kernel) receive(ctx context.Context, in *peer.Inbound, opts *Options) (
 		header = in.Transport.Header()
 	}
 	if m, meta := k.glance(in); m != nil {
-		if err := repeated(in, meta.ProtocolVersion, header); err != nil {
+		if err := repeated(in, m, meta.ProtocolVersion, header); err != nil {
 			return nil, nil, err
 		}
 		x := &exchange{facts: facts{info: meta.ClientInfo, caps: meta.ClientCapabilities}}

@@ -104,6 +104,7 @@ func (g *generator) messageMethods(f *jen.File, t *ir.Type, s *ir.Struct) {
 		f.Func().Params(jen.Op("*").Id(t.Name)).Id("NewResult").Params().Op("*").Id(g.result(m)).Block(
 			jen.Return(jen.New(jen.Id(g.result(m)))))
 		g.metaMethod(f, t, s)
+		nameMethod(f, t, s)
 	}
 	f.Line()
 }
@@ -118,6 +119,20 @@ func (g *generator) metaMethod(f *jen.File, t *ir.Type, s *ir.Struct) {
 			f.Line()
 			f.Commentf("RequestMeta returns %s.", field.Name)
 			f.Func().Params(jen.Id("x").Op("*").Id(t.Name)).Id("RequestMeta").Params().Add(fieldType(field)).Block(
+				jen.Return(jen.Id("x").Dot(field.Name)))
+		}
+	}
+}
+
+// nameMethod prints what makes the member readable that the header Mcp-Name repeats:
+//
+//	func (x *CallToolRequest) NameMember() string { return x.Name }
+func nameMethod(f *jen.File, t *ir.Type, s *ir.Struct) {
+	for _, field := range s.Fields {
+		if field.JSON == s.Method.Facts.NameMember {
+			f.Line()
+			f.Commentf("NameMember returns %s, which the header Mcp-Name repeats.", field.Name)
+			f.Func().Params(jen.Id("x").Op("*").Id(t.Name)).Id("NameMember").Params().Add(fieldType(field)).Block(
 				jen.Return(jen.Id("x").Dot(field.Name)))
 		}
 	}

@@ -204,7 +204,7 @@ func (s *shaper) finishEnum(t *thing, e *Enum) {
 
 // reserved are the names that every struct has from elsewhere.
 var reserved = []string{"AppendJSON", "DecodeJSON", "MarshalJSON", "UnmarshalJSON", "AppendParams", "DecodeParams",
-	"Method", "NewResult", "IsNotification", "RequiresParams", "RequestMeta", "Extra", "Error", "Unwrap"}
+	"Method", "NewResult", "IsNotification", "RequiresParams", "RequestMeta", "NameMember", "Extra", "Error", "Unwrap"}
 
 func (s *shaper) finishStruct(t *thing, st *Struct) {
 	taken := make(map[string]string)
