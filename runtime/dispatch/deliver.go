@@ -50,12 +50,13 @@ func (c *Conn) deliver(ctx context.Context, p parcel, o *Origin, a arrival) *exc
 
 // DeliverMessage is [Conn.Deliver] for a message that the transport has read
 // itself, from bytes that belong to the dispatcher until o.Release is called. The
-// token is that of a request which asks for progress reports, see [ProgressToken].
+// token is that of a request which asks for progress reports, see [ProgressToken]; x
+// is nil for what is no request.
 //
 // A request is handled, and answered, in the goroutine that delivers it: when
 // DeliverMessage returns and nothing has been written to o.Back, the request
 // gets no answer because its sender cancelled it or the connection has ended.
-func (c *Conn) DeliverMessage(ctx context.Context, m *wire.Message, token wire.ProgressToken, o Origin) {
+func (c *Conn) DeliverMessage(ctx context.Context, m *wire.Message, token wire.ProgressToken, x *Exchange, o Origin) {
 	p := parcel{data: m.Params, release: o.Release}
 	switch {
 	case c.over():
@@ -63,9 +64,9 @@ func (c *Conn) DeliverMessage(ctx context.Context, m *wire.Message, token wire.P
 	case m.Method == "" || m.ID.IsZero():
 		c.route(ctx, &inbound{m: *m, frame: o.Frame, parcel: p}, &o, nil)
 	default:
-		x := c.newExchange(ctx, m, o.Frame, p, &o)
-		x.in.Token = token
-		c.serveHere(ctx, x)
+		x.exchange.begin(c, ctx, m, o.Frame, p, &o)
+		x.exchange.in.Token = token
+		c.serveHere(ctx, &x.exchange)
 	}
 }
 

@@ -27,27 +27,30 @@ type exchange struct {
 	cancelled bool
 }
 
+// Exchange is what it takes to handle a request, for a transport to have in what it
+// keeps of each request itself: that saves an allocation. It is used once.
+type Exchange struct{ exchange exchange }
+
 // newExchange returns the exchange of a message that has been read, its params
 // perhaps with the frame f.
 func (c *Conn) newExchange(ctx context.Context, m *wire.Message, f *wire.Frame, p parcel, o *Origin) *exchange {
-	x := &exchange{
-		in:     peer.Inbound{Method: m.Method, ID: m.ID, Params: m.Params, Transport: o.Transport},
-		conn:   c,
-		ctx:    lazy.Context{Context: ctx},
-		parcel: p,
-		out:    o.Back,
-	}
-	x.in.Back = x
+	x := new(exchange)
+	x.begin(c, ctx, m, f, p, o)
+	return x
+}
+
+func (x *exchange) begin(c *Conn, ctx context.Context, m *wire.Message, f *wire.Frame, p parcel, o *Origin) {
+	x.conn, x.parcel, x.ctx.Context = c, p, ctx
+	x.in.Method, x.in.ID, x.in.Params, x.in.Back = m.Method, m.ID, m.Params, x
 	if into, ok := m.Into.(peer.Message); ok {
 		x.in.Message, x.in.Frame = into, f
 	}
-	if x.in.Transport == nil {
+	if x.in.Transport = o.Transport; x.in.Transport == nil {
 		x.in.Transport = c.opts.Transport
 	}
-	if x.out == nil {
+	if x.out = o.Back; x.out == nil {
 		x.out = c.out
 	}
-	return x
 }
 
 // request admits a request and has it handled. It returns it if the caller is to

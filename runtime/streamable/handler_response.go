@@ -19,18 +19,19 @@ type response struct {
 	transport Transport     // of the request
 	session   *session      // nil outside sessions
 	ends      *lazy.Context // ends the handling; nil where its session does
-	takes     accepted
-	listens   bool // the request is a subscription
-	keeps     bool // the session keeps what becomes a stream
-	hasty     bool // nothing comes after the answer, not even the end of ServeHTTP
-
-	pulse pulse
+	pulse     pulse
 
 	mu     turn // held while something is written
-	opens  bool // the session begins with this response
-	phase  phase
 	out    *eventWriter
 	stream *stream // nil before there is one, and where nothing is kept
+	phase  phase
+	opens  bool // the session begins with this response
+	hasty  bool // nothing comes after the answer, not even the end of ServeHTTP
+
+	// What follows is settled before the request is handled.
+	takes   accepted
+	listens bool // the request is a subscription
+	keeps   bool // the session keeps what becomes a stream
 }
 
 // phase is how far a response has come.

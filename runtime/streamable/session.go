@@ -69,11 +69,11 @@ func (s *session) Handle(ctx context.Context, in *peer.Inbound) (peer.Reply, err
 func (s *session) frame(method string) *wire.Frame { return s.conn.Frame(method) }
 
 // deliver has a message handled, unless it comes too late.
-func (s *session) deliver(ctx context.Context, m *wire.Message, o dispatch.Origin) {
+func (s *session) deliver(ctx context.Context, m *wire.Message, x *dispatch.Exchange, o dispatch.Origin) {
 	d := s.borrow()
 	defer s.giveBack()
 	if d != nil {
-		d.DeliverMessage(ctx, m, tokenOf(m), o)
+		d.DeliverMessage(ctx, m, tokenOf(m), x, o)
 	} else if o.Release != nil {
 		o.Release()
 	}

@@ -99,7 +99,7 @@ func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request, revision 
 			h.kernel.Confirm(r.Context(), s.conn, m.Params) // requests may overtake it otherwise
 		}
 		t := h.sessionTransport(r, s, nil)
-		s.deliver(context.WithoutCancel(r.Context()), m, dispatch.Origin{Transport: &t, Release: buf.done})
+		s.deliver(context.WithoutCancel(r.Context()), m, nil, dispatch.Origin{Transport: &t, Release: buf.done})
 		w.WriteHeader(http.StatusAccepted)
 		return nil
 	}

@@ -13,11 +13,14 @@ import (
 
 // sessionPost is a request of a session being answered. It is the
 // [dispatch.Writer] of all that belongs to the request.
-type sessionPost struct{ response }
+type sessionPost struct {
+	response
+	exchange dispatch.Exchange
+}
 
 func (s *session) newPost(w http.ResponseWriter, r *http.Request, takes accepted) *sessionPost {
 	o := &s.handler.opts
-	p := &sessionPost{response{w: w, opts: o, session: s, takes: takes}}
+	p := &sessionPost{response: response{w: w, opts: o, session: s, takes: takes}}
 	if s.replays() && s.conn.InitializeAccepted() {
 		p.keeps = true
 		if o.Polling {
@@ -69,7 +72,7 @@ func (p *sessionPost) deliver(m *wire.Message, f *wire.Frame, buf *buffer) {
 	ctx := p.context()
 	defer p.session.handler.work.leave(&p.response)
 	defer p.close(ctx, m.ID)
-	p.session.deliver(ctx, m, dispatch.Origin{Transport: &p.transport, Back: p, Frame: f, Release: buf.done})
+	p.session.deliver(ctx, m, &p.exchange, dispatch.Origin{Transport: &p.transport, Back: p, Frame: f, Release: buf.done})
 }
 
 // WriteMessage implements [dispatch.Writer].
