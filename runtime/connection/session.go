@@ -19,7 +19,7 @@ func Session(conn *Connection, in *peer.Inbound) *mcp.ServerSession {
 // ClientSession returns what the handler of a client calls its server with
 // while it handles in. Handlers have it with [ClientSessionFrom].
 func ClientSession(conn *Connection, in *peer.Inbound) *mcp.ClientSession {
-	return &newCore(context.Background(), conn, in, "").forClient
+	return &mcp.ClientSession{SessionCore: newCore(context.Background(), conn, in, "")}
 }
 
 // From returns the connection that the message being handled came on. It is not
@@ -35,7 +35,7 @@ func From(ctx context.Context) *Connection {
 // nil outside a client's handler.
 func ClientSessionFrom(ctx context.Context) *mcp.ClientSession {
 	if c := coreFrom(ctx); c != nil && c.conn.client {
-		return &c.forClient
+		return c.forClient
 	}
 	return nil
 }
@@ -84,7 +84,7 @@ type core struct {
 	offer     *offer                // what initialize is about to settle
 
 	server    mcp.ServerSession
-	forClient mcp.ClientSession
+	forClient *mcp.ClientSession // nil at the server's end
 }
 
 // handlerContext is a core as the context of its handler: that of the message,
@@ -125,7 +125,10 @@ func (c *core) begin(ctx context.Context, conn *Connection, in *peer.Inbound, le
 		c.message = in.Message
 	}
 	c.transport = c.transportFor(in.Transport)
-	c.server.SessionCore, c.forClient.SessionCore = c, c
+	c.server.SessionCore = c
+	if conn.client {
+		c.forClient = &mcp.ClientSession{SessionCore: c}
+	}
 }
 
 // back is the channel of the message.
