@@ -104,9 +104,8 @@ type post struct {
 	in      peer.Inbound
 	ctx     lazy.Context
 
-	reports  sync.Mutex // held while a report is judged and sent, before the response's
-	reported bool
-	last     float64
+	reports sync.Mutex // held while a report is judged and sent, before the response's
+	last    *float64   // what was reported, nil before there was a report
 }
 
 func (h *Handler) newPost(w http.ResponseWriter, r *http.Request, m *wire.Message, f *wire.Frame, takes accepted) *post {
@@ -222,10 +221,10 @@ func (p *post) Progress(ctx context.Context, report peer.Progress) error {
 	}
 	p.reports.Lock()
 	defer p.reports.Unlock()
-	if p.reported && report.Done <= p.last {
+	if p.last != nil && report.Done <= *p.last {
 		return nil
 	}
-	p.reported, p.last = true, report.Done
+	p.last = new(report.Done)
 	return p.Notify(ctx, &mcp.ProgressNotification{
 		ProgressToken: p.in.Token, Progress: report.Done, Total: report.Total, Message: report.Message,
 	})
