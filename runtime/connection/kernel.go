@@ -128,7 +128,7 @@ func (k *Kernel) resultFrames() []wire.Frame {
 		if err != nil {
 			panic(fmt.Sprintf("connection: the server's info: %v", err))
 		}
-		f.Meta = []wire.Entry{{Name: keyServerInfo, Value: info}}
+		f.Meta = []wire.Entry{{Name: keyServerInfo, Value: info, Checked: true}}
 	}
 	return frames
 }

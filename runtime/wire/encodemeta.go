@@ -80,8 +80,12 @@ func (e *Encoder) entries(b []byte) []byte {
 		}
 		entry := &e.meta[i]
 		b = append(b, ',')
-		b = e.name(b, entry.Name)
-		b = e.Raw(b, entry.Value, "")
+		if entry.Checked {
+			b = append(append(AppendString(b, entry.Name), ':'), entry.Value...)
+		} else {
+			b = e.name(b, entry.Name)
+			b = e.Raw(b, entry.Value, "")
+		}
 		for j := range i {
 			if e.meta[j].Name == entry.Name {
 				e.Fail(b, "the frame's meta names %q twice", entry.Name)

@@ -53,6 +53,9 @@ type Entry struct {
 	// GivesWay leaves the value's own member alone where there is one. At most
 	// the first 64 entries of a frame may give way.
 	GivesWay bool
+	// Checked vouches for the entry: its name is UTF-8, and its value is what this
+	// package has written.
+	Checked bool
 }
 
 // Value is what can be written and read as JSON. Generated types implement it

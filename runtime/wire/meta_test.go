@@ -76,3 +76,13 @@ func TestFrameMetaNeverTouchesTheValue(t *testing.T) {
 	require.Equal(t, raw("0"), x.Meta.Extra["k"])
 	require.Len(t, x.Meta.Extra, 1)
 }
+
+func TestACheckedEntryIsWrittenLikeAnyOther(t *testing.T) {
+	entry := wire.Entry{Name: "x", Value: raw(`{"a":1}`)}
+	want, err := wire.Append(nil, &wire.Frame{Revision: rev2025, Meta: []wire.Entry{entry}}, callResult)
+	require.NoError(t, err)
+	entry.Checked = true
+	got, err := wire.Append(nil, &wire.Frame{Revision: rev2025, Meta: []wire.Entry{entry}}, callResult)
+	require.NoError(t, err)
+	require.Equal(t, string(want), string(got))
+}
