@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/textproto"
 	"strings"
 
 	"github.com/mcpwright/mcp/generated/mcp"
@@ -134,7 +135,7 @@ func single(header http.Header, name string) (string, error) {
 	case 0:
 		return "", mismatch("header %s is missing", name)
 	case 1:
-		return strings.Trim(values[0], " \t"), nil
+		return textproto.TrimString(values[0]), nil
 	}
 	return "", mismatch("header %s is there twice", name)
 }

@@ -17,7 +17,6 @@ import (
 
 // servePerRequest serves a request that says itself who sends it.
 func (h *Handler) servePerRequest(w http.ResponseWriter, r *http.Request, revision wire.Revision) {
-	name := strings.Join(r.Header[headerVersion], ", ")
 	served := !hasHandshake(revision) && slices.Contains(h.kernel.Revisions(), revision)
 	switch {
 	case r.Method == http.MethodPost:
@@ -25,7 +24,7 @@ func (h *Handler) servePerRequest(w http.ResponseWriter, r *http.Request, revisi
 		notAllowed(w, http.MethodPost)
 		return
 	default:
-		h.unsupported(name).write(w, true)
+		h.unsupported(named(r.Header)).write(w, true)
 		return
 	}
 	buf, takes, no := h.body(r)
@@ -40,14 +39,17 @@ func (h *Handler) servePerRequest(w http.ResponseWriter, r *http.Request, revisi
 		unreadable(&m, err).write(w, true)
 	case m.Method == "":
 		refuse(http.StatusBadRequest, "Invalid request: a client of this revision sends no answers").write(w, true)
-	case !served && h.saysNothing(&m, name):
-		h.unsupported(name).of(m.ID).write(w, true)
+	case !served && h.saysNothing(&m, named(r.Header)):
+		h.unsupported(named(r.Header)).of(m.ID).write(w, true)
 	case m.ID.IsZero():
 		h.servePerRequestNote(w, r, &m, f)
 	default:
 		h.servePost(w, r, &m, f, takes)
 	}
 }
+
+// named is the version that a header names, empty for none.
+func named(header http.Header) string { return strings.Join(header[headerVersion], ", ") }
 
 // saysNothing tells whether the header is all that says of which version a message
 // is. A handshake without header says it in its own way.
