@@ -22,7 +22,7 @@ type KernelOptions struct {
 	// Mux has the handlers; nil is an empty one. The kernel answers
 	// initialize and server/discover itself: handlers of those are not called.
 	// It answers ping, and logging/setLevel where Capabilities have logging,
-	// if there is no handler.
+	// if there is no handler. What is added after [NewKernel] is not called.
 	Mux *peer.Mux
 	// Middleware wraps the handling of every message, known or not, the first
 	// one outermost. The handshake takes effect only if all of it lets the
