@@ -59,14 +59,14 @@ func (c *Conn) deliver(ctx context.Context, p parcel, o *Origin, a arrival) *exc
 func (c *Conn) DeliverMessage(ctx context.Context, m *wire.Message, token wire.ProgressToken, x *Exchange, o Origin) {
 	p := parcel{data: m.Params, release: o.Release}
 	switch {
-	case c.over():
-		p.free()
-	case m.Method == "" || m.ID.IsZero():
-		c.route(ctx, &inbound{m: *m, frame: o.Frame, parcel: p}, &o, nil)
-	default:
+	case m.Method != "" && !m.ID.IsZero():
 		x.exchange.begin(c, ctx, m, o.Frame, p, &o)
 		x.exchange.in.Token = token
 		c.serveHere(ctx, &x.exchange)
+	case c.over():
+		p.free()
+	default:
+		c.route(ctx, &inbound{m: *m, frame: o.Frame, parcel: p}, &o, nil)
 	}
 }
 

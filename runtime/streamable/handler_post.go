@@ -114,16 +114,9 @@ func (h *Handler) newPost(w http.ResponseWriter, r *http.Request, m *wire.Messag
 	p := &post{handler: h, response: response{w: w, opts: &h.opts, takes: takes, listens: m.Method == mcp.MethodSubscriptionsListen}}
 	p.transport = Transport{Transport: peer.NewTransport(Kind, false, r.Header, h.opts.caller(r)), request: r}
 	p.ctx.Context = r.Context()
-	p.in = peer.Inbound{
-		Method:    m.Method,
-		ID:        m.ID,
-		Params:    m.Params,
-		Frame:     f,
-		Token:     tokenOf(m),
-		Transport: &p.transport,
-		Back:      p,
-	}
+	p.in.Method, p.in.ID, p.in.Params, p.in.Token = m.Method, m.ID, m.Params, tokenOf(m)
 	p.in.Message, _ = m.Into.(peer.Message)
+	p.in.Frame, p.in.Transport, p.in.Back = f, &p.transport, p
 	return p
 }
 
