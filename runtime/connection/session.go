@@ -97,11 +97,13 @@ func (c *handlerContext) Deadline() (time.Time, bool) { return c.ctx.Deadline() 
 func (c *handlerContext) Done() <-chan struct{}       { return c.ctx.Done() }
 func (c *handlerContext) Err() error                  { return c.ctx.Err() }
 func (c *handlerContext) Value(key any) any {
-	switch {
-	case key == coreKey{}:
+	switch key.(type) {
+	case coreKey:
 		return (*core)(c)
-	case key == mcp.SessionKey{} && !c.conn.client:
-		return &c.server
+	case mcp.SessionKey:
+		if !c.conn.client {
+			return &c.server
+		}
 	}
 	return c.ctx.Value(key)
 }
