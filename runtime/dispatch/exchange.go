@@ -92,7 +92,7 @@ func (x *exchange) serve() {
 		}
 		x.gate.shut()
 		x.conn.handlers.Done()
-		x.conclude(r, err)
+		x.conclude(&r, err)
 		x.free()
 		if exited {
 			x.conn.state.leave()
@@ -105,21 +105,21 @@ func (x *exchange) serve() {
 	}
 	res, failed := h.Handle(&x.ctx, &x.in)
 	if err = failed; err == nil {
-		r, err = x.answer(res)
+		err = x.answer(&r, res)
 	}
 }
 
 // answer writes down what a handler returned.
-func (x *exchange) answer(res peer.Reply) (r reply, err error) {
+func (x *exchange) answer(r *reply, res peer.Reply) (err error) {
 	if res.Result == nil {
-		return reply{}, resultError{errNoResult}
+		return resultError{errNoResult}
 	}
-	r = reply{buf: newBuffer(), envelope: Envelope{ID: x.in.ID, Revision: revision(res.Frame)}}
+	r.buf, r.envelope.ID, r.envelope.Revision = newBuffer(), x.in.ID, revision(res.Frame)
 	if r.buf.b, err = wire.AppendResult(r.buf.b, res.Frame, x.in.ID, res.Result); err != nil {
-		r.buf.free()
-		return reply{}, resultError{err}
+		r.free()
+		return resultError{err}
 	}
-	return r, nil
+	return nil
 }
 
 // catch makes an error of a panic.
@@ -135,7 +135,7 @@ type resultError struct{ error }
 func (e resultError) Unwrap() []error { return []error{e.error, errResult} }
 
 // conclude writes the answer, unless nobody wants it any more.
-func (x *exchange) conclude(r reply, err error) {
+func (x *exchange) conclude(r *reply, err error) {
 	log := x.conn.opts.Logger
 	verdict := x.conn.state.conclude(x)
 	if err != nil {
@@ -158,7 +158,7 @@ func (x *exchange) conclude(r reply, err error) {
 }
 
 // post sends the answer to where it belongs.
-func (x *exchange) post(ctx context.Context, r reply) {
+func (x *exchange) post(ctx context.Context, r *reply) {
 	if x.batch != nil {
 		x.batch.add(r.buf.b)
 		r.free()

@@ -18,15 +18,16 @@ type reply struct {
 // size is how many bytes the answer takes while it waits.
 func (r reply) size() int { return cap(r.buf.b) }
 
-func (r reply) free() {
+func (r *reply) free() {
 	if r.buf != nil {
 		r.buf.free()
+		r.buf = nil
 	}
 }
 
 // newReply writes down an error. One whose data are no JSON is told without.
-func newReply(id wire.RequestID, e *peer.Error, log *slog.Logger) reply {
-	r := reply{buf: newBuffer(), envelope: Envelope{ID: id, Error: e}}
+func newReply(id wire.RequestID, e *peer.Error, log *slog.Logger) *reply {
+	r := &reply{buf: newBuffer(), envelope: Envelope{ID: id, Error: e}}
 	x := &wire.ErrorObject{Code: e.Code, Message: e.Message, Data: e.Data}
 	var err error
 	if r.buf.b, err = wire.AppendError(r.buf.b, id, x); err != nil {
@@ -38,7 +39,7 @@ func newReply(id wire.RequestID, e *peer.Error, log *slog.Logger) reply {
 }
 
 // sendReply writes an answer.
-func (c *Conn) sendReply(ctx context.Context, r reply) {
+func (c *Conn) sendReply(ctx context.Context, r *reply) {
 	defer r.free()
 	if err := send(ctx, r.out, r.envelope, r.buf.b); err != nil {
 		c.opts.Logger.Debug("answer could not be written", "id", r.envelope.ID, "error", err)
@@ -60,7 +61,7 @@ func (c *Conn) refuse(id wire.RequestID, e *peer.Error, o *Origin, b *batch) {
 		return
 	}
 	r.out = o.Back
-	c.later(r)
+	c.later(*r)
 }
 
 // later has an answer written by another goroutine.
@@ -74,4 +75,4 @@ func (c *Conn) later(r reply) {
 	}
 }
 
-func (c *Conn) writeReply(r reply) { c.sendReply(context.Background(), r) }
+func (c *Conn) writeReply(r reply) { c.sendReply(context.Background(), &r) }

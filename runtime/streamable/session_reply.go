@@ -48,16 +48,16 @@ func (p *sessionPost) serve(ctx context.Context, m *wire.Message, f *wire.Frame,
 	if p.stream == nil {
 		p.deliver(m, f, buf)
 	} else {
-		p.serveApart(ctx, *m, f, buf)
+		p.serveApart(ctx, m, f, buf)
 	}
 }
 
 // serveApart is serve for a request that may be left behind.
-func (p *sessionPost) serveApart(ctx context.Context, m wire.Message, f *wire.Frame, buf *buffer) {
-	parted, done := p.stream.parted, make(chan struct{})
+func (p *sessionPost) serveApart(ctx context.Context, m *wire.Message, f *wire.Frame, buf *buffer) {
+	own, parted, done := *m, p.stream.parted, make(chan struct{})
 	go func() { // ends when the request has been handled, at the latest with the session
 		defer close(done)
-		p.deliver(&m, f, buf)
+		p.deliver(&own, f, buf)
 	}()
 	select {
 	case <-done:
