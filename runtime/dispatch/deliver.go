@@ -50,8 +50,8 @@ func (c *Conn) deliver(ctx context.Context, p parcel, o *Origin, a arrival) *exc
 
 // DeliverMessage is [Conn.Deliver] for a message that the transport has read
 // itself, from bytes that belong to the dispatcher until o.Release is called. The
-// token is that of a request which asks for progress reports, see [ProgressToken]; x
-// is nil for what is no request.
+// token is that of a request which asks for progress reports, see [ProgressToken].
+// The transport may bring the request's exchange, otherwise x is nil.
 //
 // A request is handled, and answered, in the goroutine that delivers it: when
 // DeliverMessage returns and nothing has been written to o.Back, the request
@@ -60,6 +60,9 @@ func (c *Conn) DeliverMessage(ctx context.Context, m *wire.Message, token wire.P
 	p := parcel{data: m.Params, release: o.Release}
 	switch {
 	case m.Method != "" && !m.ID.IsZero():
+		if x == nil {
+			x = new(Exchange)
+		}
 		x.exchange.begin(c, ctx, m, o.Frame, p, &o)
 		x.exchange.in.Token = token
 		c.serveHere(ctx, &x.exchange)

@@ -18,7 +18,7 @@ func deliverMessage(t *testing.T, c *dispatch.Conn, back dispatch.Writer, messag
 	m, err := wire.ReadMessage([]byte(message), nil)
 	require.NoError(t, err)
 	released = new(int)
-	c.DeliverMessage(context.Background(), &m, dispatch.ProgressToken(m.Params), new(dispatch.Exchange), dispatch.Origin{Back: back, Release: func() { *released++ }})
+	c.DeliverMessage(context.Background(), &m, dispatch.ProgressToken(m.Params), nil, dispatch.Origin{Back: back, Release: func() { *released++ }})
 	return released
 }
 

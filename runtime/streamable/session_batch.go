@@ -86,7 +86,7 @@ func (b *batch) deliver(ctx context.Context, raw json.RawMessage) {
 		_, data := appendError(nil, m.ID, errBatched)
 		b.add(data)
 	default:
-		b.post.session.deliver(ctx, &m, new(dispatch.Exchange), dispatch.Origin{Transport: &b.post.transport, Back: b})
+		b.post.session.deliver(ctx, &m, nil, dispatch.Origin{Transport: &b.post.transport, Back: b})
 	}
 }
 
