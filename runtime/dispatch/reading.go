@@ -104,6 +104,7 @@ func (r *reading) lend() uint64 {
 // since held was that.
 func (r *reading) readOn(held uint64) {
 	if held%2 == 1 && r.held.CompareAndSwap(held, held+1) {
+		r.conn.state.handOn()
 		go r.read() // ends with the stream, or when yet another one reads on
 	}
 }
@@ -142,12 +143,15 @@ const (
 	// before was handled by the reader: the next is handed on, to see whether another
 	// comes meanwhile.
 	manyInARow = 16
+	// aWhile is how many requests are handed on after one whose handler should not
+	// have been the reader's: the next are likely to be of its kind.
+	aWhile = 64
 )
 
 // comes counts a request. It tells whether its reader is to handle it.
 func (n *serial) comes(alone bool) bool {
 	if !alone {
-		*n = 0
+		*n = min(*n, 0)
 		return false
 	}
 	*n++

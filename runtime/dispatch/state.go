@@ -240,6 +240,13 @@ func (s *state) admit(x *exchange, most int, inline, alone bool) (w *worker, her
 	return s.call(x.conn), false, nil
 }
 
+// handOn has the next requests handed on, whether they come alone or not.
+func (s *state) handOn() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.serial = -aWhile
+}
+
 // verdict is what becomes of a request's answer.
 type verdict int
 
