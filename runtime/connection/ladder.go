@@ -90,8 +90,9 @@ func repeated(in *peer.Inbound, m peer.Message, version string, header http.Head
 	if info := mcp.MethodByName(in.Method); info != nil && info.NameMember != "" {
 		l.nameMember = info.NameMember
 		if named, ok := m.(interface{ NameMember() string }); ok {
-			l.name, l.hasName = named.NameMember(), true
-		} else {
+			l.name = named.NameMember()
+		}
+		if l.hasName = l.name != ""; !l.hasName {
 			name, kind := wire.Peek(in.Params, info.NameMember)
 			l.name, l.hasName = name, kind == '"'
 		}
