@@ -63,7 +63,7 @@ func (c *Conn) DeliverMessage(ctx context.Context, m *wire.Message, token wire.P
 		if x == nil {
 			x = new(Exchange)
 		}
-		x.exchange.begin(c, ctx, m, o.Frame, p, &o)
+		x.exchange.begin(ctx, c, m, o.Frame, p, &o)
 		x.exchange.in.Token = token
 		c.serveHere(ctx, &x.exchange)
 	case c.over():

@@ -18,10 +18,10 @@
 // # Order
 //
 // Requests are handled at once, and none of them waits until the handler of another
-// returns; "initialize" alone is answered before anything after it is looked at. Notifications are
-// handled one after another, in the order in which they came. An answer waits
-// for nothing but the progress reports about its own request, so a handler of
-// either kind may call the peer and wait.
+// returns; "initialize" alone is answered before anything after it is looked at.
+// Notifications are handled one after another, in the order in which they came. An
+// answer waits for nothing but the progress reports about its own request, so a
+// handler of either kind may call the peer and wait.
 //
 // # Errors
 //

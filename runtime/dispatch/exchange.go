@@ -35,11 +35,11 @@ type Exchange struct{ exchange exchange }
 // perhaps with the frame f.
 func (c *Conn) newExchange(ctx context.Context, m *wire.Message, f *wire.Frame, p parcel, o *Origin) *exchange {
 	x := new(exchange)
-	x.begin(c, ctx, m, f, p, o)
+	x.begin(ctx, c, m, f, p, o)
 	return x
 }
 
-func (x *exchange) begin(c *Conn, ctx context.Context, m *wire.Message, f *wire.Frame, p parcel, o *Origin) {
+func (x *exchange) begin(ctx context.Context, c *Conn, m *wire.Message, f *wire.Frame, p parcel, o *Origin) {
 	x.conn, x.parcel, x.ctx.Context = c, p, ctx
 	x.in.Method, x.in.ID, x.in.Params, x.in.Back = m.Method, m.ID, m.Params, x
 	if into, ok := m.Into.(peer.Message); ok {

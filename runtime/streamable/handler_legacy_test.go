@@ -139,7 +139,9 @@ func TestTheOldStreamIsKeptAliveForThoseWhoRead(t *testing.T) {
 	})
 }
 
-func TestTheOldTransportShutsDownOnceItHasAnswered(t *testing.T) {
+// atTheGate is an old transport with a call under way.
+func atTheGate(t *testing.T) (*gate, *endpoint, *streamable.LegacySSEHandler, *lines) {
+	t.Helper()
 	g := newGate()
 	e, h := serveLegacy(t, map[string]tool{"gate": g.call}, nil)
 	l, to := e.legacy()
@@ -148,6 +150,11 @@ func TestTheOldTransportShutsDownOnceItHasAnswered(t *testing.T) {
 	to.post(initialized)
 	to.post(callTool(1, "gate"))
 	within(t, g.called, "the handler")
+	return g, e, h, l
+}
+
+func TestTheOldTransportShutsDownOnceItHasAnswered(t *testing.T) {
+	g, e, h, l := atTheGate(t)
 	done := make(chan error, 1)
 	go func() { done <- h.Shutdown(t.Context()) }() // ends with the answer
 	require.Eventually(t, func() bool { return e.send(http.MethodGet, "").status == http.StatusServiceUnavailable }, serverPatience, 1e6)
@@ -159,14 +166,7 @@ func TestTheOldTransportShutsDownOnceItHasAnswered(t *testing.T) {
 }
 
 func TestTheOldTransportDoesNotWaitForEver(t *testing.T) {
-	g := newGate()
-	e, h := serveLegacy(t, map[string]tool{"gate": g.call}, nil)
-	l, to := e.legacy()
-	to.post(initialize("2024-11-05"))
-	l.data()
-	to.post(initialized)
-	to.post(callTool(1, "gate"))
-	within(t, g.called, "the handler")
+	g, _, h, _ := atTheGate(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorIs(t, h.Shutdown(ctx), context.Canceled)

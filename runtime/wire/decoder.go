@@ -50,7 +50,8 @@ func (d *Decoder) start(data []byte, f *Frame) {
 	d.mask, d.rev, d.checked, d.max = f.Revision.mask(), f.Revision, f.Checked, f.depth()
 }
 
-// finish ends the document, gives d back to the pool and returns the failure if there was one.
+// finish ends the document, gives d back to the pool and returns the failure if
+// there was one.
 func (d *Decoder) finish() error {
 	d.end()
 	err := d.outcome()
