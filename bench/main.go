@@ -3,7 +3,8 @@
 //	go run . [-run 'HTTP|pipe'] [-rounds 6] [-time 300ms] [-out ../docs]
 //
 // Every workload is run by every peer in turn, and that several times over, so
-// that what disturbs the machine disturbs them all alike; medians are shown.
+// that what disturbs the machine disturbs them all alike; servers in processes of
+// their own take turns of a few milliseconds. Medians are shown.
 // Each peer runs the same handler and answers the same bytes. Servers run in
 // processes of their own, under a driver that belongs to no SDK. Logging and
 // compression are off.
@@ -80,15 +81,8 @@ func (o *options) measureAndReport(ctx context.Context, out string) error {
 	for round := range o.rounds {
 		fmt.Fprintf(os.Stderr, "round %d of %d\n", round+1, o.rounds)
 		for i, w := range o.workloads {
-			for _, p := range o.peers {
-				s, err := r.run(ctx, w, p)
-				if errors.Is(err, peer.ErrUnsupported) {
-					continue
-				}
-				if err != nil {
-					return fmt.Errorf("%s, %s: %w", w.Name, p.Name(), err)
-				}
-				t.Rows[i].Add(p.Name(), s)
+			if err := r.measure(ctx, w, o.peers, t.Rows[i].Add); err != nil {
+				return err
 			}
 		}
 	}
@@ -106,30 +100,90 @@ type runner struct {
 	sizes map[string]int
 }
 
-const patience = 2 * time.Minute
+const (
+	patience = 2 * time.Minute
+	turns    = 6 // of each peer that works in a process of its own
+)
 
-func (r *runner) run(ctx context.Context, w workload.Workload, p peer.Peer) (workload.Sample, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	s, err := w.Open(ctx, p)
-	if err != nil {
-		return workload.Sample{}, err
-	}
-	defer s.Close()
-	n := w.Size
-	if n == 0 {
-		if n, err = r.size(w.Name+p.Name(), s); err != nil {
-			return workload.Sample{}, err
-		}
-	}
-	return s.Run(n)
+// A contender is a peer set up for a workload.
+type contender struct {
+	name string
+	*workload.Subject
+	size int // of a turn
 }
 
-// size warms a subject up and returns how many operations fit into the time.
+// measure has all peers run a workload and adds what that costs. Those that work
+// in processes of their own take turns at it; others are set up one after another,
+// for what one keeps is collected with everybody's garbage.
+func (r *runner) measure(ctx context.Context, w workload.Workload, peers []peer.Peer, add func(name string, s workload.Sample)) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	var all []contender
+	defer func() {
+		for _, c := range all {
+			c.Close()
+		}
+	}()
+	for _, p := range peers {
+		c, err := r.open(ctx, w, p)
+		switch {
+		case errors.Is(err, peer.ErrUnsupported):
+			continue
+		case err == nil && c.Apart:
+			all = append(all, c)
+			continue
+		case err == nil:
+			err = c.take(add)
+			c.Close()
+		}
+		if err != nil {
+			return fmt.Errorf("%s, %s: %w", w.Name, p.Name(), err)
+		}
+	}
+	for range turns {
+		for _, c := range all {
+			if err := c.take(add); err != nil {
+				return fmt.Errorf("%s, %s: %w", w.Name, c.name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// open sets a peer up and warms it up.
+func (r *runner) open(ctx context.Context, w workload.Workload, p peer.Peer) (contender, error) {
+	s, err := w.Open(ctx, p)
+	if err != nil {
+		return contender{}, err
+	}
+	c := contender{p.Name(), s, w.Size}
+	if c.size == 0 {
+		c.size, err = r.size(w.Name+c.name, s)
+	}
+	if err != nil {
+		c.Close()
+	}
+	return c, err
+}
+
+// take takes a turn.
+func (c contender) take(add func(name string, s workload.Sample)) error {
+	s, err := c.Run(c.size)
+	if err == nil {
+		add(c.name, s)
+	}
+	return err
+}
+
+// size warms a subject up and returns how many operations a turn of it has.
 func (r *runner) size(key string, s *workload.Subject) (int, error) {
 	if n := r.sizes[key]; n > 0 {
-		_, err := s.Run(n/10 + 1)
+		_, err := s.Run(n/2 + 1)
 		return n, err
+	}
+	whole := float64(r.time)
+	if s.Apart {
+		whole /= turns
 	}
 	for n := 1; ; n *= 4 {
 		got, err := s.Run(n)
@@ -137,7 +191,7 @@ func (r *runner) size(key string, s *workload.Subject) (int, error) {
 			return 0, err
 		}
 		if float64(n)*got.Time > float64(r.time)/8 {
-			r.sizes[key] = max(1, int(float64(r.time)/got.Time))
+			r.sizes[key] = max(1, int(whole/got.Time))
 			return r.sizes[key], nil
 		}
 	}

@@ -14,9 +14,9 @@ import (
 )
 
 // floor is no SDK. It is the least that a Go program can do for the same bytes:
-// on a pipe it scans id and tool name out of a line and writes a canned answer,
-// over HTTP it is a bare handler that reads the body and does the same without
-// looking. Nothing is validated and nothing has a type.
+// on a pipe it scans id and tool name out of each line and writes a canned answer,
+// one at a time; over HTTP it is a bare handler that reads the body and writes one
+// without looking. Nothing is validated and nothing has a type.
 type floor struct{ Unsupported }
 
 func (floor) Name() string { return "floor" }
@@ -86,7 +86,7 @@ func (floor) ServeLines(_ context.Context, r io.ReadCloser, w io.WriteCloser) er
 		case bytes.Contains(line, []byte(`"accept"`)):
 			out = answer(out, asking, helloTail)
 		}
-		if in.Buffered() > 0 || len(out) == 0 {
+		if len(out) == 0 {
 			continue
 		}
 		if _, err := w.Write(out); err != nil {

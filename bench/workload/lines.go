@@ -32,6 +32,7 @@ func pipeline(modern bool, window int) func(context.Context, peer.Peer) (*Subjec
 		head, tail, _ := strings.Cut(peer.ToolCall(0, modern), ":0,")
 		d.head, d.tail = head+":", ","+tail+"\n"
 		s := &Subject{
+			Apart: true,
 			Run:   func(n int) (Sample, error) { return there(c, n, func() error { return d.drive(n) }) },
 			Close: func() { _ = c.Close() },
 		}

@@ -34,6 +34,7 @@ func post(mode peer.Mode, conns int) func(context.Context, peer.Peer) (*Subject,
 		}
 		d := &postDriver{mode: mode, address: c.Address}
 		s := &Subject{
+			Apart: true,
 			Run: func(n int) (Sample, error) {
 				return there(c, n, func() error { return httpload.Run(d.conns, d.requests, n, []byte(peer.GreetText)) })
 			},

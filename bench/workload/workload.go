@@ -41,6 +41,9 @@ const (
 type Subject struct {
 	// Run does so many operations.
 	Run func(n int) (Sample, error)
+	// Apart tells that the peer works in a process of its own, where it does not
+	// matter which others are set up.
+	Apart bool
 	// Close ends it.
 	Close func()
 }
