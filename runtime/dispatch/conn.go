@@ -21,7 +21,6 @@ type Conn struct {
 	state state
 
 	closed   chan struct{}
-	handlers sync.WaitGroup // requests whose handler has not returned
 	tasks    sync.WaitGroup // goroutines of ours
 	notes    lane[*exchange]
 	replies  lane[reply]
@@ -123,7 +122,9 @@ func (c *Conn) Shutdown(ctx context.Context, cause error) {
 		c.sayGoodbye(last, left.unheard)
 		c.replies.end()
 	}
-	if !wait(ctx, &c.handlers) {
+	select {
+	case <-c.state.returned():
+	case <-ctx.Done():
 		c.opts.Logger.Warn("handlers are still running after the connection was closed", "requests", c.state.list())
 	}
 	if err := c.flush(last); err != nil {

@@ -91,7 +91,6 @@ func (x *exchange) serve() {
 			err = newPanic(p)
 		}
 		x.gate.shut()
-		x.conn.handlers.Done()
 		x.conclude(&r, err)
 		x.free()
 		if exited {

@@ -29,6 +29,8 @@ type state struct {
 	serial   serial
 	active   int
 	calm     moment // when none is active
+	running  int    // those whose handler has not returned
+	quiet    moment // when there is none
 	workers  workers
 	noting   *exchange // the notification being handled
 }
@@ -232,7 +234,7 @@ func (s *state) admit(x *exchange, most int, inline, alone bool) (w *worker, her
 	if x.lasts() {
 		s.listens++
 	}
-	x.conn.handlers.Add(1)
+	s.running++
 	if inline || here {
 		return nil, here, nil
 	}
@@ -256,11 +258,14 @@ const (
 	late           // it was answered when the connection closed
 )
 
-// conclude takes a request off the table and says whether its answer is to be
-// written. It says so once.
+// conclude takes a request off the table whose handler has returned, and says
+// whether its answer is to be written. It says so once.
 func (s *state) conclude(x *exchange) verdict {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.running--; s.running == 0 {
+		s.quiet.come()
+	}
 	if s.requests.get(x.in.ID) == x {
 		s.requests.drop(x.in.ID)
 		if x.lasts() {
@@ -309,6 +314,13 @@ func (s *state) answered() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.calm.await(s.active == 0)
+}
+
+// returned returns a channel that is closed when no handler of a request runs.
+func (s *state) returned() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.quiet.await(s.running == 0)
 }
 
 // lasting returns the requests that last until one side ends them.

@@ -31,7 +31,7 @@ type Handler struct {
 func NewHandler(kernel *connection.Kernel, opts *Options) *Handler {
 	h := &Handler{kernel: kernel, opts: opts.complete()}
 	h.opts.Connection.Outbound, h.opts.Connection.Client = nil, false
-	h.door = door{h.opts.Hosts, h.opts.Origins}
+	h.door.hosts, h.door.origins = h.opts.Hosts, h.opts.Origins
 	h.loops = slices.ContainsFunc(kernel.Revisions(), hasHandshake)
 	h.uploads.opts = &h.opts
 	h.sessions.init(&h.opts)

@@ -7,20 +7,24 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 )
 
 // door lets requests in by where they come from and where they are going.
 type door struct {
 	hosts, origins []string
+
+	// usual is the first host that was let in and always will be. Most requests
+	// are addressed to it.
+	usual atomic.Pointer[string]
 }
 
 // check judges Host and Origin.
 func (d *door) check(r *http.Request) *refusal {
-	local := onLoopback(r)
-	if !d.hostAllowed(r.Host, local) {
+	if usual := d.usual.Load(); (usual == nil || *usual != r.Host) && !d.hostAllowed(r) {
 		return refuse(http.StatusMisdirectedRequest, "Invalid request: this server does not go by that name; see Options.Hosts")
 	}
-	if !d.originAllowed(r, local) {
+	if !d.originAllowed(r) {
 		return refuse(http.StatusForbidden, "Invalid request: pages of that origin may not send requests; see Options.Origins")
 	}
 	return nil
@@ -33,21 +37,28 @@ func onLoopback(r *http.Request) bool {
 	return ok && tcp.IP.IsLoopback()
 }
 
-func (d *door) hostAllowed(host string, local bool) bool {
-	switch {
-	case len(d.hosts) == 0 && !local:
-		return true
-	case local && isLoopback(nameOf(host)):
+// hostAllowed judges whom the request is addressed to.
+func (d *door) hostAllowed(r *http.Request) bool {
+	host, name := r.Host, nameOf(r.Host)
+	listed := slices.ContainsFunc(d.hosts, func(allowed string) bool {
+		return allowed == "*" || strings.EqualFold(allowed, host) || strings.EqualFold(allowed, name)
+	})
+	loopback := isLoopback(name)
+	if listed || loopback && len(d.hosts) == 0 {
+		if d.usual.Load() == nil {
+			d.usual.Store(new(strings.Clone(host)))
+		}
 		return true
 	}
-	return slices.ContainsFunc(d.hosts, func(allowed string) bool {
-		return allowed == "*" || strings.EqualFold(allowed, host) || strings.EqualFold(allowed, nameOf(host))
-	})
+	if onLoopback(r) {
+		return loopback
+	}
+	return len(d.hosts) == 0
 }
 
 // originAllowed judges which page sends the request, if one does. A browser that
 // leaves out the origin says at least whether the page is of another site.
-func (d *door) originAllowed(r *http.Request, local bool) bool {
+func (d *door) originAllowed(r *http.Request) bool {
 	origins := r.Header["Origin"]
 	switch {
 	case slices.Contains(d.origins, "*"):
@@ -65,7 +76,7 @@ func (d *door) originAllowed(r *http.Request, local bool) bool {
 	if err != nil || u.Host == "" {
 		return false
 	}
-	return strings.EqualFold(u.Host, r.Host) || local && isLoopback(u.Hostname())
+	return strings.EqualFold(u.Host, r.Host) || isLoopback(u.Hostname()) && onLoopback(r)
 }
 
 // nameOf is a host without its port.

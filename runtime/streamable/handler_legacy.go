@@ -37,7 +37,7 @@ type LegacySSEHandler struct {
 // about requests, limits, timeouts and what a session is made of.
 func NewLegacySSEHandler(kernel *connection.Kernel, opts *Options) *LegacySSEHandler {
 	h := &LegacySSEHandler{kernel: kernel, opts: opts.complete(), open: make(map[string]*legacySession)}
-	h.door = door{h.opts.Hosts, h.opts.Origins}
+	h.door.hosts, h.door.origins = h.opts.Hosts, h.opts.Origins
 	h.uploads.opts = &h.opts
 	h.sessions.init(&h.opts)
 	h.work.init(&h.opts)

@@ -33,6 +33,9 @@ func scanNumber(data []byte, i int) (end int, form numberForm, ok bool) {
 	if i-start > 300 {
 		form = farFetched
 	}
+	if c := at(data, i); c != '.' && c|0x20 != 'e' {
+		return i, form, true
+	}
 	if at(data, i) == '.' {
 		form = max(form, moderate)
 		if i++; !isDigit(at(data, i)) {

@@ -81,8 +81,12 @@ func (r *messageReader) read() {
 	r.members()
 	r.d.end()
 	r.judge()
-	r.late(&r.params)
-	r.late(&r.result)
+	if r.openParams != nil {
+		r.late(&r.params)
+	}
+	if r.openResult != nil {
+		r.late(&r.result)
+	}
 	r.m.Params, r.m.Result = r.params.bytes, r.result.bytes
 	if r.d.err != nil {
 		r.salvage()
