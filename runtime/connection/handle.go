@@ -45,20 +45,7 @@ func (k *Kernel) admit(ctx context.Context, c *core, j *job, in *peer.Inbound) (
 
 // conclude makes the answer to a message, and has it take effect.
 func (k *Kernel) conclude(ctx context.Context, c *core, j *job, res wire.Value, err error) (peer.Reply, error) {
-	switch m := j.message.(type) {
-	case *mcp.SubscribeRequest:
-		if err != nil && j.added {
-			c.conn.state.Unsubscribe(m.URI)
-		}
-	case *mcp.UnsubscribeRequest:
-		if err == nil {
-			c.conn.state.Unsubscribe(m.URI)
-		}
-	case *mcp.SetLevelRequest:
-		if err == nil {
-			c.conn.state.SetLogLevel(m.Level)
-		}
-	}
+	c.conn.state.effect(j, err)
 	if c.in.ID.IsZero() {
 		if err != nil {
 			k.log(c.conn).WarnContext(ctx, "notification handler failed", "method", c.in.Method, "error", err)
@@ -75,6 +62,24 @@ func (k *Kernel) conclude(ctx context.Context, c *core, j *job, res wire.Value, 
 		return j.reply, nil
 	}
 	return peer.Reply{Result: res, Frame: k.frame(c.conn, j.facts.revision)}, nil
+}
+
+// effect has a message that was handled, or refused with an error, take effect.
+func (s *State) effect(j *job, err error) {
+	switch m := j.message.(type) {
+	case *mcp.SubscribeRequest:
+		if err != nil && j.added {
+			s.Unsubscribe(m.URI)
+		}
+	case *mcp.UnsubscribeRequest:
+		if err == nil {
+			s.Unsubscribe(m.URI)
+		}
+	case *mcp.SetLevelRequest:
+		if err == nil {
+			s.SetLogLevel(m.Level)
+		}
+	}
 }
 
 // comes tells whether a method may come to this end. Methods that the protocol

@@ -74,6 +74,9 @@ func (s *Server) fitPrompt(ctx context.Context, res *mcp.GetPromptResult) (*mcp.
 // they are.
 func (s *Server) fitBlocks(r wire.Revision, blocks []mcp.ContentBlock) (fitted []mcp.ContentBlock, err error) {
 	for i, block := range blocks {
+		if _, isText := block.(*mcp.TextContent); isText {
+			continue // the usual block: every revision has it
+		}
 		other, err := s.fitBlock(r, i, block)
 		if err != nil {
 			return nil, err
