@@ -35,39 +35,20 @@ func special(w uint64) uint64 {
 // len(data) if there is none, and whether a byte before it is not ASCII.
 func plainEnd(data []byte, i int) (end int, high bool) {
 	var seen uint64
-	for ; len(data)-i >= 16; i += 16 {
-		v := binary.LittleEndian.Uint64(data[i:])
-		w := binary.LittleEndian.Uint64(data[i+8:])
-		if m, n := special(v), special(w); m|n != 0 {
-			if m != 0 {
-				return firstMark(m, v, seen, i)
-			}
-			return firstMark(n, w, seen|v, i+8)
+	for ; ; i += 8 {
+		var w uint64
+		if len(data)-i >= 8 {
+			w = binary.LittleEndian.Uint64(data[i:])
+		} else {
+			w = lastWord(data, i) // the zeros above are special
 		}
-		seen |= v | w
-	}
-	if len(data)-i >= 8 {
-		w := binary.LittleEndian.Uint64(data[i:])
 		if m := special(w); m != 0 {
-			return firstMark(m, w, seen, i)
+			n := bits.TrailingZeros64(m) &^ 7
+			seen |= w & (1<<n - 1)
+			return min(i+n/8, len(data)), seen&tops != 0
 		}
 		seen |= w
-		i += 8
 	}
-	if i == len(data) {
-		return i, seen&tops != 0
-	}
-	w := lastWord(data, i) // the zeros above are special
-	end, high = firstMark(special(w), w, seen, i)
-	return min(end, len(data)), high
-}
-
-// firstMark ends plainEnd at the first byte that is marked in the word w,
-// which is at offset i; seen is all before it.
-func firstMark(marks, w, seen uint64, i int) (end int, high bool) {
-	n := bits.TrailingZeros64(marks) &^ 7
-	seen |= w & (1<<n - 1)
-	return i + n/8, seen&tops != 0
 }
 
 // lastWord is the last bytes of data, from i on, fewer than 8, with zeros above.
