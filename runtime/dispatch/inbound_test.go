@@ -129,6 +129,22 @@ func TestTheEndOfTheConnectionAnswersWhatRuns(t *testing.T) {
 	})
 }
 
+func TestWhatTheEndHasAnsweredCannotBeCancelled(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		release := make(chan struct{})
+		c, r := newConn(t, &dispatch.Options{
+			Handler: slow(release), Unanswered: func(id wire.RequestID) { t.Errorf("request %v has been answered", id) },
+		})
+		deliver(c, request(1, "deaf"))
+		synctest.Wait()
+		end := start(c.Close)
+		require.Len(t, r.take(), 1, "the goodbye")
+		require.False(t, c.InFlight().Cancel(wire.IntID(1)))
+		close(release)
+		require.NoError(t, end.over(t))
+	})
+}
+
 func TestTheEndDoesNotWaitForeverForAHandler(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -373,6 +389,20 @@ func TestTooManyNotificationsAreReported(t *testing.T) {
 		close(release)
 		synctest.Wait()
 		require.Equal(t, []int{4, 2}, []int{seen, dropped})
+	})
+}
+
+func TestANotificationAtTheEndIsNotOneTooMany(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		closed := make(chan struct{})
+		c, _ := newConn(t, &dispatch.Options{
+			Handler: handlers{}, OnError: func(err error) { t.Error(err) },
+			Intercept: func(*peer.Inbound) bool { <-closed; return false }, // the end comes just now
+		})
+		late := start(func() error { deliver(c, note("x")); return nil })
+		require.NoError(t, c.Close())
+		close(closed)
+		require.NoError(t, late.over(t))
 	})
 }
 

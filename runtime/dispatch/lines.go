@@ -18,7 +18,8 @@ import (
 //
 // Where the peer makes one request at a time, the goroutine that reads handles
 // it. If the handler calls the peer another one reads on at once, and within two
-// milliseconds if it waits for something else.
+// milliseconds if it waits for something else. With GOMAXPROCS=1 no request is
+// handled so.
 func (c *Conn) ReadLines(ctx context.Context, in io.Reader, o Origin) error {
 	r := c.newReading(ctx, in, o)
 	c.reading.Store(r)
@@ -40,6 +41,8 @@ type ThreadHolder interface {
 var (
 	errLongLine = errors.New("line is too long")
 	errOver     = errors.New("the stream is over")
+
+	errReadExited = errors.New("the stream ended the goroutine that read it")
 )
 
 // lineReader splits a stream into lines.

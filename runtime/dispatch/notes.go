@@ -34,7 +34,9 @@ func (c *Conn) notification(ctx context.Context, in *inbound, o *Origin) {
 	}
 	if !c.notes.put(x) {
 		x.drop()
-		c.opts.report(fmt.Errorf("notification %q dropped: %w", in.m.Method, ErrTooManyWaiting))
+		if !c.over() {
+			c.opts.report(fmt.Errorf("notification %q dropped: %w", in.m.Method, ErrTooManyWaiting))
+		}
 	}
 }
 

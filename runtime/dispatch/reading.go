@@ -15,7 +15,8 @@ import (
 // Where a peer makes one request at a time, the goroutine that has read it handles
 // it: to wake another one takes longer than most handlers do. The reading is lent
 // out meanwhile. If the handler calls the peer, or is not done soon, another
-// goroutine reads on, and this one ends with its request.
+// goroutine reads on, and this one ends with its request. With one processor nothing
+// is lent out.
 type reading struct {
 	conn   *Conn
 	ctx    context.Context
@@ -24,6 +25,7 @@ type reading struct {
 	ended  chan error // holds one
 
 	holdsThread bool // a read that waits keeps a thread
+	single      bool // one processor: whoever is to read on would wait for it, too
 
 	// held grows whenever the reading changes hands, and is odd while it is lent
 	// out.
@@ -43,15 +45,27 @@ func (c *Conn) newReading(ctx context.Context, in io.Reader, o Origin) *reading 
 	r := &reading{conn: c, ctx: ctx, origin: o, ended: make(chan error, 1)}
 	r.lines = lineReader{r: bufio.NewReaderSize(in, 32<<10), most: c.opts.MaxMessage}
 	_, r.holdsThread = in.(ThreadHolder)
+	r.single = runtime.GOMAXPROCS(0) == 1
 	r.clock = time.AfterFunc(time.Hour, r.look)
 	r.clock.Stop()
 	return r
 }
 
-// read reads until the stream ends, or another goroutine reads on.
+// read reads until the stream ends, or another goroutine reads on. Should a hook or
+// a handler end this one, as a failing test does, another takes its place.
 func (r *reading) read() {
+	at := elsewhere
+	defer func() {
+		switch at {
+		case atStream:
+			r.ended <- errReadExited
+		case atMessage:
+			go r.read() // ends as this one would have
+		}
+	}()
 	for {
-		x, err := r.deliver()
+		x, err := r.deliver(&at)
+		at = elsewhere
 		switch {
 		case err != nil:
 			r.clock.Stop()
@@ -68,10 +82,23 @@ func (r *reading) read() {
 	}
 }
 
-// deliver delivers the next line. It returns the request in it if that is to be
-// handled here. The error is errOver at the end.
-func (r *reading) deliver() (*exchange, error) {
+// place is what a goroutine is at that reads.
+type place int
+
+const (
+	elsewhere place = iota // at what may be the reading of another by now
+	atStream
+	atMessage
+)
+
+// deliver delivers the next line, and says what it is at. It returns the request in
+// it if that is to be handled here. The error is errOver at the end.
+func (r *reading) deliver(at *place) (*exchange, error) {
+	if *at = atStream; r.holdsThread && r.lines.r.Buffered() == 0 {
+		runtime.Gosched() // whoever was woken meanwhile may need the thread
+	}
 	line, err := r.lines.next()
+	*at = atMessage
 	switch {
 	case r.conn.over() || errors.Is(err, io.EOF):
 		err = errOver
@@ -86,11 +113,7 @@ func (r *reading) deliver() (*exchange, error) {
 		return nil, err
 	}
 	more := r.lines.r.Buffered() > 0
-	x := r.conn.deliver(r.ctx, parcel{data: line.b, own: line}, &r.origin, arrival{more: more, alone: !more})
-	if r.holdsThread && x == nil && !more {
-		runtime.Gosched() // whoever was woken may need the thread
-	}
-	return x, nil
+	return r.conn.deliver(r.ctx, parcel{data: line.b, own: line}, &r.origin, arrival{more: more, alone: !more && !r.single}), nil
 }
 
 // lend lends the reading out, and returns what is held until somebody takes it.

@@ -27,12 +27,21 @@ type line struct {
 	ended chan error
 }
 
-func newLine(t *testing.T, h handlers) *line {
+func newLine(t *testing.T, opts *dispatch.Options) *line {
+	t.Helper()
+	if n := runtime.GOMAXPROCS(0); n == 1 { // where the reader handles nothing
+		runtime.GOMAXPROCS(2)
+		t.Cleanup(func() { runtime.GOMAXPROCS(n) })
+	}
+	return startLine(t, opts)
+}
+
+func startLine(t *testing.T, opts *dispatch.Options) *line {
 	t.Helper()
 	sr, cw := io.Pipe()
 	cr, sw := io.Pipe()
 	l := &line{t: t, in: cw, lines: bufio.NewReader(cr), ended: make(chan error, 1)}
-	l.conn = dispatch.New(dispatch.NewLineWriter(sw), &dispatch.Options{Handler: h})
+	l.conn = dispatch.New(dispatch.NewLineWriter(sw), opts)
 	go func() { l.ended <- l.conn.ReadLines(context.Background(), sr, dispatch.Origin{}) }() // ends with the pipe
 	t.Cleanup(func() {
 		cw.Close()
@@ -94,7 +103,7 @@ const enough = 8
 func TestWhoReadsOneRequestAtATimeHandlesThem(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var seen []bool
-		l := newLine(t, handlers{"where": where(&seen)})
+		l := newLine(t, &dispatch.Options{Handler: handlers{"where": where(&seen)}})
 		const asked = 1000
 		for id := range asked {
 			require.Equal(t, fmt.Sprintf(emptyOne, id), l.ask(id, "where"))
@@ -116,12 +125,12 @@ func count(list []bool, what bool) (n int) {
 func TestAHandlerThatWaitsDoesNotKeepTheOthersFromBeingRead(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		met := make(chan struct{})
-		l := newLine(t, handlers{
+		l := newLine(t, &dispatch.Options{Handler: handlers{
 			"quick": quick,
 			"wait":  untilDone,
 			"first": func(context.Context, *peer.Inbound) (peer.Reply, error) { <-met; return result("{}") },
 			"other": func(context.Context, *peer.Inbound) (peer.Reply, error) { close(met); return result("{}") },
-		})
+		}})
 		for id := range enough {
 			l.ask(id, "quick")
 		}
@@ -138,11 +147,11 @@ func TestAHandlerThatWaitsDoesNotKeepTheOthersFromBeingRead(t *testing.T) {
 func TestAHandlerThatCallsThePeerIsAnsweredAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var seen []bool
-		l := newLine(t, handlers{"ask": func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+		l := newLine(t, &dispatch.Options{Handler: handlers{"ask": func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
 			seen = append(seen, byReader())
 			_, err := peer.SendRequest(ctx, in.Back, &mcp.PingRequest{})
 			return peer.Reply{Result: &mcp.EmptyResult{}}, err
-		}})
+		}}})
 		begun := time.Now()
 		const asked = 400
 		for id := range asked {
@@ -162,10 +171,10 @@ func TestAHandlerThatCallsThePeerIsAnsweredAtOnce(t *testing.T) {
 func TestWhatComesWhileOthersAreHandledIsHandedOn(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		const pause, asked = 10 * time.Millisecond, 100
-		l := newLine(t, handlers{"slow": func(context.Context, *peer.Inbound) (peer.Reply, error) {
+		l := newLine(t, &dispatch.Options{Handler: handlers{"slow": func(context.Context, *peer.Inbound) (peer.Reply, error) {
 			time.Sleep(pause)
 			return result("{}")
-		}, "quick": quick})
+		}, "quick": quick}})
 		for id := range enough {
 			l.ask(id, "quick")
 		}
@@ -183,10 +192,10 @@ func TestWhatComesWhileOthersAreHandledIsHandedOn(t *testing.T) {
 func TestWhatComesTogetherIsNotHandledByItsReader(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		seen := make(chan bool, 3)
-		l := newLine(t, handlers{"where": func(context.Context, *peer.Inbound) (peer.Reply, error) {
+		l := newLine(t, &dispatch.Options{Handler: handlers{"where": func(context.Context, *peer.Inbound) (peer.Reply, error) {
 			seen <- byReader()
 			return result("{}")
-		}})
+		}}})
 		l.say(request(1, "where") + "\n" + request(2, "where") + "\n" + request(3, "where"))
 		for range 3 {
 			l.hear()
@@ -198,10 +207,10 @@ func TestWhatComesTogetherIsNotHandledByItsReader(t *testing.T) {
 func TestAHandlerThatEndsTheReadersGoroutineDoesNotEndTheReading(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var seen []bool
-		l := newLine(t, handlers{"where": where(&seen), "exit": func(context.Context, *peer.Inbound) (peer.Reply, error) {
+		l := newLine(t, &dispatch.Options{Handler: handlers{"where": where(&seen), "exit": func(context.Context, *peer.Inbound) (peer.Reply, error) {
 			runtime.Goexit()
 			return peer.Reply{}, nil
-		}})
+		}}})
 		for round := range 3 {
 			seen = nil
 			for id := range 100 {
@@ -217,7 +226,7 @@ func TestAHandlerThatEndsTheReadersGoroutineDoesNotEndTheReading(t *testing.T) {
 // to be written, if that kept us from reading.
 func TestAnAnswerThatIsNotTakenDoesNotEndTheReading(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		l := newLine(t, handlers{"quick": quick})
+		l := newLine(t, &dispatch.Options{Handler: handlers{"quick": quick}})
 		for id := range enough {
 			l.ask(id, "quick")
 		}
@@ -233,7 +242,7 @@ func TestAnAnswerThatIsNotTakenDoesNotEndTheReading(t *testing.T) {
 
 func TestTheConnectionEndsWhileItsReaderHandlesARequest(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		l := newLine(t, handlers{"wait": untilDone, "quick": quick})
+		l := newLine(t, &dispatch.Options{Handler: handlers{"wait": untilDone, "quick": quick}})
 		for id := range enough {
 			l.ask(id, "quick")
 		}
@@ -249,12 +258,67 @@ func TestTheConnectionEndsWhileItsReaderHandlesARequest(t *testing.T) {
 func TestNoClockRunsWhileNothingIsAsked(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var seen []bool
-		l := newLine(t, handlers{"where": where(&seen)})
+		l := newLine(t, &dispatch.Options{Handler: handlers{"where": where(&seen)}})
 		for id := range enough {
 			l.ask(id, "where")
 		}
 		before := runtime.NumGoroutine()
 		time.Sleep(10_000 * time.Hour)
 		require.LessOrEqual(t, runtime.NumGoroutine(), before)
+	})
+}
+
+// A failing test ends the goroutine that it runs in, be it the one that reads.
+func TestTheReadingOutlivesItsGoroutine(t *testing.T) {
+	for name, c := range map[string]struct {
+		say  string
+		opts dispatch.Options
+	}{
+		"inline handler": {request(1, mcp.MethodInitialize), dispatch.Options{}},
+		"reader's own":   {request(1, "exit"), dispatch.Options{}},
+		"OnError":        {"nonsense", dispatch.Options{OnError: func(error) { runtime.Goexit() }}},
+		"Intercept":      {note("x"), dispatch.Options{Intercept: func(*peer.Inbound) bool { runtime.Goexit(); return false }}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				exit := func(context.Context, *peer.Inbound) (peer.Reply, error) { runtime.Goexit(); return peer.Reply{}, nil }
+				c.opts.Handler = handlers{"quick": quick, "exit": exit, mcp.MethodInitialize: exit}
+				l := newLine(t, &c.opts)
+				for id := range enough {
+					l.ask(id+10, "quick")
+				}
+				l.say(c.say)
+				if strings.Contains(c.say, `"id"`) {
+					require.Contains(t, l.hear(), "Internal error")
+				}
+				require.Equal(t, fmt.Sprintf(emptyOne, 2), l.ask(2, "quick"))
+			})
+		})
+	}
+}
+
+// exiting is a stream that ends the goroutine which reads it.
+type exiting struct{}
+
+func (exiting) Read([]byte) (int, error) { runtime.Goexit(); return 0, nil }
+
+func TestAStreamThatEndsTheReaderIsOver(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, _ := newConn(t, nil)
+		require.ErrorContains(t, c.ReadLines(t.Context(), exiting{}, dispatch.Origin{}), "ended the goroutine")
+	})
+}
+
+// With one processor a handler that computes would keep the next reader waiting.
+func TestWithOneProcessorTheReaderHandlesNothing(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+		var seen []bool
+		opts := &dispatch.Options{Handler: handlers{"where": where(&seen)}}
+		l := startLine(t, opts)
+		for id := range 2 * enough {
+			l.ask(id, "where")
+		}
+		require.NotContains(t, seen, true)
 	})
 }

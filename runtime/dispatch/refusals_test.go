@@ -1,6 +1,7 @@
 package dispatch_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,6 +20,24 @@ func TestEveryRequestOverTheLimitIsToldSo(t *testing.T) {
 		}
 		require.Len(t, r.take(), asked-256)
 	})
+}
+
+// An answer may have been read before its writer is back to say that it is written.
+func TestAPeerWithinTheLimitIsNotRefused(t *testing.T) {
+	for _, window := range []int{1, 4, 256} {
+		t.Run(fmt.Sprint(window), func(t *testing.T) {
+			l := newLine(t, &dispatch.Options{MaxInFlight: window, Handler: handlers{"quick": quick}})
+			const asked = 20_000
+			for id := range asked + window {
+				if id >= window {
+					require.NotContains(t, l.hear(), "error")
+				}
+				if id < asked {
+					l.say(request(id, "quick"))
+				}
+			}
+		})
+	}
 }
 
 func TestRefusalsDoNotDependOnTheLengthOfMessages(t *testing.T) {

@@ -214,6 +214,11 @@ func (s *state) expire() {
 	}
 }
 
+// mostUnwritten is how many answers may be being written, or as many as there may be
+// requests if that is more, for another request to be taken. Their requests are no
+// longer in flight: the peer may have read an answer before its writer is back.
+const mostUnwritten = 1024
+
 // admit enters a request from the peer into the table. Unless it is handled
 // inline, or here, it waits for a worker then, and if one has to be woken it is
 // returned. Only a request that comes alone may be handled here.
@@ -225,7 +230,7 @@ func (s *state) admit(x *exchange, most int, inline, alone bool) (w *worker, her
 		return nil, false, ErrClosed
 	case s.requests.get(x.in.ID) != nil:
 		return nil, false, errSameID
-	case s.active >= most:
+	case s.requests.len() >= most, s.active-s.requests.len() >= max(most, mostUnwritten):
 		return nil, false, errTooMany
 	}
 	here = s.serial.comes(alone && s.requests.len() == s.listens) && !x.lasts()
@@ -283,12 +288,12 @@ func (s *state) conclude(x *exchange) verdict {
 }
 
 // cancel marks a request as cancelled. It returns nil where there is none, or
-// where it was cancelled before.
+// where it was cancelled or answered before.
 func (s *state) cancel(id wire.RequestID) *exchange {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	x := s.requests.get(id)
-	if x == nil || x.cancelled {
+	if x == nil || x.cancelled || x.answered {
 		return nil
 	}
 	x.cancelled = true

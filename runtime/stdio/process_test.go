@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -249,6 +250,13 @@ func TestRubbishAmongTheMessagesIsToldAndSkipped(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	require.Len(t, told, 4, "%v", told)
+}
+
+func TestAnObserverThatEndsItsGoroutineDoesNotKeepTheChild(t *testing.T) {
+	p := start(t, child(t, "babbling"), &stdio.StartOptions{Dispatch: dispatch.Options{OnError: func(error) { runtime.Goexit() }}})
+	ping(t, p)
+	ping(t, p)
+	require.NoError(t, p.Close())
 }
 
 // stuck is a writer that holds on to its first text.

@@ -150,8 +150,8 @@ func (s *server) finish(ctx context.Context) {
 func (s *server) end(ctx context.Context, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbye)
 	defer cancel()
-	s.in.Close()
 	s.conn.Shutdown(ctx, err)
+	s.in.Close() // not before: it may be what is written to, too
 	if s.owner != nil {
 		s.owner.Close(ctx)
 	}

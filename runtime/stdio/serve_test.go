@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"strings"
@@ -200,6 +201,24 @@ func TestTheContextEndsTheServerAndItsHandlers(t *testing.T) {
 		require.ErrorIs(t, <-c.ended, enough)
 		_, more := <-c.answers
 		require.False(t, more)
+	})
+}
+
+func TestWhoWaitsAtASocketIsToldOfTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ours, theirs := net.Pipe()
+		defer ours.Close()
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- stdio.ServeStreams(ctx, theirs, theirs, tools, nil) }()
+		_, err := io.WriteString(ours, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hang"}}`+"\n")
+		require.NoError(t, err)
+		synctest.Wait()
+		cancel()
+		line, err := bufio.NewReader(ours).ReadString('\n')
+		require.NoError(t, err)
+		require.Contains(t, line, `"id":1,`)
+		require.ErrorIs(t, <-ended, context.Canceled)
 	})
 }
 
