@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"net"
+	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
@@ -28,7 +29,8 @@ func Render(e Event, meta *mcp.NotificationMeta) peer.Notification {
 // Join makes a connection hear of events.
 func Join(s *Server, conn *connection.Connection) { s.audience.join(context.Background(), conn) }
 
-// ServeListener serves on a listener as ListenAndServe does.
+// ServeListener serves on a listener as ListenAndServe does, and is less patient in
+// the end.
 func ServeListener(s *Server, ctx context.Context, l net.Listener) error {
-	return s.serveListener(ctx, l, nil)
+	return s.serveListener(ctx, l, nil, time.Second/4)
 }

@@ -25,10 +25,10 @@ func (s *Server) ListenAndServe(ctx context.Context, addr string, opts *streamab
 	if err != nil {
 		return err
 	}
-	return s.serveListener(ctx, l, opts)
+	return s.serveListener(ctx, l, opts, goodbye)
 }
 
-func (s *Server) serveListener(ctx context.Context, l net.Listener, opts *streamable.Options) error {
+func (s *Server) serveListener(ctx context.Context, l net.Listener, opts *streamable.Options, patience time.Duration) error {
 	h := s.Handler(opts)
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", h)
@@ -40,7 +40,15 @@ func (s *Server) serveListener(ctx context.Context, l net.Listener, opts *stream
 		return errors.Join(err, h.Close())
 	case <-ctx.Done():
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbye)
-	defer cancel()
-	return errors.Join(h.Shutdown(ctx), front.Shutdown(ctx))
+	within := func(d time.Duration, shutdown func(context.Context) error) error {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d)
+		defer cancel()
+		return shutdown(ctx)
+	}
+	_ = within(patience, h.Shutdown) // the error is that something had to be cancelled
+	err := within(time.Second, front.Shutdown)
+	if errors.Is(err, context.DeadlineExceeded) { // somebody does not read his answer
+		return front.Close()
+	}
+	return err
 }

@@ -2,6 +2,7 @@ package mcpserver_test
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"strings"
@@ -9,7 +10,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/peer"
 )
 
 func TestAServerListensUntilItsContextEnds(t *testing.T) {
@@ -35,6 +39,35 @@ func TestAServerListensUntilItsContextEnds(t *testing.T) {
 	require.NoError(t, <-served)
 	_, err = client.Do(req)
 	require.Error(t, err)
+}
+
+// What takes too long is cancelled and answered. That is no error of the server's.
+func TestAServerThatListensEndsInOrderWhateverIsBeingHandled(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	called := make(chan struct{})
+	s := mcpserver.New(mcp.Implementation{Name: "slow", Version: "1"}, nil)
+	mcpserver.AddTool(s, &mcp.Tool{Name: "slow"}, func(ctx context.Context, _ *mcp.ServerSession, _ struct{}) (string, error) {
+		close(called)
+		<-ctx.Done()
+		return "", ctx.Err()
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- mcpserver.ServeListener(s, ctx, l) }() // ends with ctx
+	client, err := mcpclient.Connect(t.Context(), mcpclient.URL("http://"+l.Addr().String()+"/mcp"), &mcpclient.Options{Revision: mcp.Revision20260728})
+	require.NoError(t, err)
+	defer client.Close()
+	answered := make(chan error, 1)
+	go func() { // ends with the server
+		_, err := client.CallTool(t.Context(), &mcp.CallToolRequest{Name: "slow"})
+		answered <- err
+	}()
+	<-called
+	cancel()
+	require.NoError(t, <-served)
+	_, toldSo := errors.AsType[*peer.Error](<-answered)
+	require.True(t, toldSo, "the call has an answer")
 }
 
 func TestAnAddressThatCannotBeHadIsAnError(t *testing.T) {
