@@ -55,22 +55,31 @@ func millis(d time.Duration) string { return strconv.FormatInt(max(d, 0).Millise
 // comment writes what keeps a silent stream alive.
 func (o *eventWriter) comment() error { return o.write([]byte(":\n\n")) }
 
-// write writes all of b, and sees to it that it leaves.
+// write writes all of b, and sees to it that it leaves. The deadline is that of
+// this write: over HTTP/2 it would end the stream even if nothing is being written
+// any more, and elsewhere the end of the stream could not be.
 func (o *eventWriter) write(b []byte) error {
-	if err := o.deadline(); err != nil {
+	if o.timeout < 0 {
+		return o.writeNow(b)
+	}
+	if err := o.deadline(time.Now().Add(o.timeout)); err != nil {
 		return err
 	}
+	if err := o.writeNow(b); err != nil {
+		return err
+	}
+	return o.deadline(time.Time{})
+}
+
+func (o *eventWriter) writeNow(b []byte) error {
 	if _, err := o.w.Write(b); err != nil {
 		return err
 	}
 	return o.flush()
 }
 
-func (o *eventWriter) deadline() error {
-	if o.timeout < 0 {
-		return nil
-	}
-	return supported(http.NewResponseController(o.w).SetWriteDeadline(time.Now().Add(o.timeout)))
+func (o *eventWriter) deadline(t time.Time) error {
+	return supported(http.NewResponseController(o.w).SetWriteDeadline(t))
 }
 
 func (o *eventWriter) flush() error { return supported(http.NewResponseController(o.w).Flush()) }

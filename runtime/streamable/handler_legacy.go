@@ -94,7 +94,7 @@ func (h *LegacySSEHandler) stream(w http.ResponseWriter, r *http.Request) *refus
 	}
 	defer h.sessions.release(s.principal)
 	s.begin()
-	s.out = openEvents(w, h.opts.WriteTimeout)
+	s.open(w)
 	h.add(s)
 	if h.work.isClosing() {
 		cancel(ErrClosing) // nobody else does
@@ -158,6 +158,13 @@ func (s *legacySession) beat() {
 		defer s.mu.Unlock()
 		s.put((*eventWriter).comment)
 	}
+}
+
+// open lets out what is written from now on: the pulse beats already.
+func (s *legacySession) open(w http.ResponseWriter) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.out = openEvents(w, s.handler.opts.WriteTimeout)
 }
 
 // stop lets nothing more out.

@@ -1,6 +1,7 @@
 package streamable
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -42,7 +43,9 @@ func (h *Handler) servePerRequest(w http.ResponseWriter, r *http.Request, revisi
 	case !served && h.saysNothing(&m, named(r.Header)):
 		h.unsupported(named(r.Header)).of(m.ID).write(w, true)
 	case m.ID.IsZero():
-		h.servePerRequestNote(w, r, &m, f)
+		if no := h.servePerRequestNote(w, r, &m, f); no != nil {
+			no.write(w, true)
+		}
 	default:
 		h.servePost(w, r, &m, f, takes)
 	}
@@ -78,26 +81,6 @@ var errNoVersion = &peer.Error{
 	Code: mcp.CodeHeaderMismatch, Message: "Header mismatch: header " + headerVersion + " is missing",
 }
 
-// servePerRequestNote handles a notification. Nobody learns what became of it.
-func (h *Handler) servePerRequestNote(w http.ResponseWriter, r *http.Request, m *wire.Message, f *wire.Frame) {
-	p := h.newPost(w, r, m, f, accepted{})
-	p.in.Back = nil
-	exited := true
-	defer func() {
-		if exited {
-			defer push(w, 0)()
-		}
-		w.WriteHeader(http.StatusAccepted)
-	}()
-	err := p.protect(r.Context(), func(ctx context.Context) error {
-		_, err := h.kernel.ServeEnvelope(ctx, &p.in, &h.opts.Connection)
-		return err
-	})
-	if exited = false; err != nil {
-		p.log(r.Context(), err)
-	}
-}
-
 // post is one request outside sessions. It is the [peer.BackChannel] of its
 // handler. It is used once: a handler may hold on to it.
 type post struct {
@@ -122,23 +105,20 @@ func (h *Handler) newPost(w http.ResponseWriter, r *http.Request, m *wire.Messag
 
 // tokenOf is what marks progress reports about a request.
 func tokenOf(m *wire.Message) wire.ProgressToken {
-	switch meta, read := metaOf(m); {
-	case !read:
-		return dispatch.ProgressToken(m.Params)
-	case meta == nil:
-		return wire.ProgressToken{}
-	default:
-		return meta.ProgressToken
+	if request, ok := m.Into.(interface{ RequestMeta() *mcp.RequestMeta }); ok {
+		if meta := request.RequestMeta(); meta != nil {
+			return meta.ProgressToken
+		}
 	}
+	if !mayHaveMeta(m.Params) {
+		return wire.ProgressToken{}
+	}
+	return dispatch.ProgressToken(m.Params) // of a type that does not tell
 }
 
-// metaOf returns the "_meta" of a message, nil where it has none. It is false where
-// the message has not been read.
-func metaOf(m *wire.Message) (meta *mcp.RequestMeta, read bool) {
-	if request, ok := m.Into.(interface{ RequestMeta() *mcp.RequestMeta }); ok {
-		return request.RequestMeta(), true
-	}
-	return nil, false
+// mayHaveMeta tells whether params may have a "_meta", however it is spelled.
+func mayHaveMeta(params []byte) bool {
+	return bytes.Contains(params, []byte(`"_meta"`)) || bytes.Contains(params, []byte(`\u`))
 }
 
 // servePost handles a request.

@@ -26,6 +26,7 @@ type response struct {
 	stream *stream // nil before there is one, and where nothing is kept
 	phase  phase
 	opens  bool // the session begins with this response
+	fails  bool // it was to, and does not
 	hasty  bool // nothing comes after the answer, not even the end of ServeHTTP
 
 	// What follows is settled before the request is handled.
@@ -215,7 +216,7 @@ func (p *response) part(retry time.Duration) bool {
 
 // writeJSON writes a whole response.
 func (p *response) writeJSON(status int, data []byte) {
-	if len(data) > mostKept && p.opts.WriteTimeout > 0 { // more than the system takes for a client that does not read
+	if len(data) > mostHeld && p.opts.WriteTimeout > 0 { // it waits here for a client that does not read
 		http.NewResponseController(p.w).SetWriteDeadline(time.Now().Add(p.opts.WriteTimeout))
 	}
 	if p.hasty {

@@ -86,11 +86,15 @@ func (no *refusal) write(w http.ResponseWriter, perRequest bool) {
 	writeJSON(w, no.status, append(data, '}'))
 }
 
+// mostHeld is how much of a response net/http holds back until its end. Then it
+// counts the bytes itself, and nothing here waits for the client.
+const mostHeld = 2048
+
 // writeJSON writes a whole response.
 func writeJSON(w http.ResponseWriter, status int, data []byte) {
 	h := w.Header()
 	h[headerContentType] = valueJSON
-	if len(data) > 2048 { // of less net/http counts the bytes itself
+	if len(data) > mostHeld {
 		h["Content-Length"] = []string{strconv.Itoa(len(data))}
 	}
 	if status != http.StatusOK {

@@ -3,6 +3,7 @@ package streamable_test
 import (
 	"context"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -84,4 +85,28 @@ func TestARequestIsReadInOnePass(t *testing.T) {
 	a := c.call("echo", "MCP-Protocol-Version")
 	require.Equal(t, http.StatusOK, a.status)
 	require.Contains(t, a.body, `{\"a\":1}`, "also where the revision is not said, and it is read again")
+}
+
+// moodRequest has what it need not write from a generated request, and reads its
+// params itself, all but the "_meta".
+type moodRequest struct{ mcp.PingRequest }
+
+func (*moodRequest) Method() string               { return "acme/mood" }
+func (*moodRequest) DecodeParams(d *wire.Decoder) { d.Skip() }
+
+func TestAMetaThatItsTypeDoesNotTellIsLookedForInTheParams(t *testing.T) {
+	o := kernelOptions(nil)
+	peer.Handle(o.Mux, func(ctx context.Context, _ *moodRequest) (*mcp.EmptyResult, error) {
+		return &mcp.EmptyResult{}, mcp.SessionFrom(ctx).ReportProgress(ctx, peer.Progress{Done: 1})
+	})
+	e := serveKernel(t, connection.NewKernel(o), nil)
+	modern := `{"jsonrpc":"2.0","id":7,"method":"acme/mood","params":{` + strings.Replace(meta26, "{", `{"progressToken":"p",`, 1) + `}}}`
+	c := e.open("2025-11-25")
+	a := e.post(modern, version+"2026-07-28", "Mcp-Method: acme/mood")
+	require.Len(t, a.events(), 2, "outside sessions: the report and the answer, not %s", a.body)
+	a = c.post(`{"jsonrpc":"2.0","id":7,"method":"acme/mood","params":{"_meta":{"progressToken":"p"}}}`)
+	require.Len(t, a.events(), 2, "in a session: the report and the answer, not %s", a.body)
+	a = c.post(modern)
+	require.Equal(t, http.StatusBadRequest, a.status)
+	require.Equal(t, mcp.CodeHeaderMismatch, a.code(), "a version in a session")
 }

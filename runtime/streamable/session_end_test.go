@@ -1,6 +1,8 @@
 package streamable_test
 
 import (
+	"encoding/json"
+	"github.com/mcpwright/mcp/runtime/connection"
 	"net/http"
 	"testing"
 	"time"
@@ -40,4 +42,16 @@ func TestASessionThatDoesNotEndHoldsUpNoOther(t *testing.T) {
 		close(deaf)
 		require.NoError(t, <-done)
 	})
+}
+
+func TestAHandshakeThatCannotBeAnsweredGivesItsRoomBack(t *testing.T) {
+	o := kernelOptions(nil)
+	o.Capabilities.Experimental = map[string]map[string]json.RawMessage{"x": {"y": json.RawMessage(`{bad`)}}
+	e := serveKernel(t, connection.NewKernel(o), &streamable.Options{MaxSessions: 2})
+	for range 4 {
+		a := e.post(initialize("2025-11-25"))
+		require.Equal(t, http.StatusOK, a.status, a.body)
+		require.Equal(t, mcp.CodeInternal, a.code())
+		require.Empty(t, a.header["Mcp-Session-Id"])
+	}
 }

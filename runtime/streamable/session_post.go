@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/dispatch"
@@ -72,10 +73,16 @@ func (h *Handler) serveSessionPost(w http.ResponseWriter, r *http.Request, revis
 	m, f, err := h.kernel.Read(buf.b, revision)
 	if err != nil {
 		defer buf.free()
-		return unreadable(&m, err)
+		if no := unreadable(&m, err); no.err.Code == mcp.CodeParse || !looksLikeAnswer(buf.b) {
+			return no
+		}
+		return h.refuseAnswer(r, &m, err)
 	}
 	if no := h.serveMessage(w, r, revision, &m, f, takes, buf); no != nil {
 		buf.free()
+		if m.Method == "" {
+			return no // the id of an answer is not one of the client's
+		}
 		return no.of(m.ID)
 	}
 	return nil
@@ -98,6 +105,9 @@ func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request, revision 
 		if m.Method == mcp.MethodInitialized && s.id != "" {
 			h.kernel.Confirm(r.Context(), s.conn, m.Params) // requests may overtake it otherwise
 		}
+		if s.id == "" {
+			return h.serveStatelessNote(w, r, s, m, f, buf)
+		}
 		t := h.sessionTransport(r, s, nil)
 		s.deliver(context.WithoutCancel(r.Context()), m, nil, dispatch.Origin{Transport: &t, Release: buf.done})
 		w.WriteHeader(http.StatusAccepted)
@@ -117,8 +127,12 @@ func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request, revision 
 func (h *Handler) sessionFor(r *http.Request, revision wire.Revision, m *wire.Message, opens bool) (*session, *refusal) {
 	switch {
 	case h.opts.Stateless:
+		negotiates := m != nil && m.Method == mcp.MethodInitialize
+		if !negotiates && !slices.Contains(h.kernel.Revisions(), revision) {
+			return nil, refuse(http.StatusBadRequest, "Unsupported protocol version: "+revision.String()+" is not served")
+		}
 		s := h.newSession("", h.opts.caller(r), revision.String())
-		if m == nil || m.Method != mcp.MethodInitialize {
+		if !negotiates {
 			s.conn.State().SetInitialized()
 		}
 		s.enter()

@@ -3,6 +3,7 @@ package streamable
 import (
 	"context"
 	"net/http"
+	"runtime/debug"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/dispatch"
@@ -45,10 +46,10 @@ func (p *sessionPost) context() context.Context {
 // serve has the request handled and returns when the response is complete, or
 // goes on without this request.
 func (p *sessionPost) serve(ctx context.Context, m *wire.Message, f *wire.Frame, buf *buffer) {
-	if p.stream == nil {
-		p.deliver(m, f, buf)
-	} else {
+	if p.keeps && p.opts.Polling { // then it has its stream from the beginning
 		p.serveApart(ctx, m, f, buf)
+	} else {
+		p.deliver(m, f, buf)
 	}
 }
 
@@ -57,6 +58,7 @@ func (p *sessionPost) serveApart(ctx context.Context, m *wire.Message, f *wire.F
 	own, parted, done := *m, p.stream.parted, make(chan struct{})
 	go func() { // ends when the request has been handled, at the latest with the session
 		defer close(done)
+		defer p.contain(ctx)
 		p.deliver(&own, f, buf)
 	}()
 	select {
@@ -64,6 +66,14 @@ func (p *sessionPost) serveApart(ctx context.Context, m *wire.Message, f *wire.F
 	case <-parted:
 	case <-ctx.Done():
 		p.leave()
+	}
+}
+
+// contain keeps the process from ending where a store panics, as net/http does in
+// goroutines of its own.
+func (p *sessionPost) contain(ctx context.Context) {
+	if v := recover(); v != nil {
+		p.opts.Logger.ErrorContext(ctx, "answer panicked", "panic", v, "stack", string(debug.Stack()))
 	}
 }
 
@@ -90,13 +100,22 @@ func (p *sessionPost) WriteEnvelope(ctx context.Context, e dispatch.Envelope, da
 	return nil
 }
 
-// refuseSession keeps a session from beginning whose handshake has failed.
+// refuseSession keeps a session from beginning whose handshake has failed, or ends
+// it with the response if it has begun.
 func (p *response) refuseSession() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.fails = p.fails || p.opens
 	if p.phase == undecided {
 		p.opens = false
 	}
+}
+
+// failed tells whether the handshake has failed that the session was to begin with.
+func (p *response) failed() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.fails
 }
 
 // close ends the response where the request got no answer, and the session where
@@ -110,7 +129,7 @@ func (p *sessionPost) close(ctx context.Context, id wire.RequestID) {
 			p.end()
 		}
 	}
-	p.session.discard(!p.session.conn.State().InitializeProcessed())
+	p.session.discard(p.failed() || !p.session.conn.State().InitializeProcessed())
 }
 
 var errGoodbye = &peer.Error{Code: mcp.CodeInternal, Message: "Session ended"}

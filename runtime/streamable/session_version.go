@@ -10,7 +10,7 @@ import (
 // namesOther tells whether a message names a revision that has no handshake, or
 // none that there is: it is not meant for a session.
 func namesOther(m *wire.Message) bool {
-	if meta, read := metaOf(m); read && meta == nil {
+	if !mayHaveMeta(m.Params) {
 		return false
 	}
 	name, found := versionIn(m.Params)

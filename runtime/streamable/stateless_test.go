@@ -2,6 +2,8 @@ package streamable_test
 
 import (
 	"context"
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/wire"
 	"net/http"
 	"testing"
 
@@ -49,4 +51,21 @@ func TestShutdownEndsRequestsWithoutSessionsInEveryRevision(t *testing.T) {
 	require.ErrorIs(t, e.handler.Shutdown(ctx), context.Canceled)
 	require.ErrorIs(t, within(t, g.ended, "the end"), streamable.ErrClosing)
 	require.Equal(t, mcp.CodeInternal, within(t, done, "an answer").code())
+}
+
+func TestWithoutSessionsOnlyServedRevisionsAreServed(t *testing.T) {
+	o := kernelOptions(nil)
+	o.Revisions = []wire.Revision{mcp.Revision20251125, mcp.Revision20260728}
+	e := serveKernel(t, connection.NewKernel(o), &streamable.Options{Stateless: true})
+	const list = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+	require.Equal(t, http.StatusOK, e.post(initialize("2025-11-25")).status)
+	require.Equal(t, http.StatusOK, e.post(initialize("2025-06-18"), version+"2025-06-18").status, "it is answered with another")
+	require.Equal(t, http.StatusOK, e.post(list, version+"2025-11-25").status)
+	for _, revision := range []string{"2024-11-05", "2025-03-26", "2025-06-18"} {
+		for _, body := range []string{list, `[` + list + `]`, initialized} {
+			a := e.post(body, version+revision)
+			require.Equal(t, http.StatusBadRequest, a.status, "%s in %s: %s", body, revision, a.body)
+			require.Contains(t, a.body, "Unsupported protocol version")
+		}
+	}
 }

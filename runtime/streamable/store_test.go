@@ -3,6 +3,7 @@ package streamable_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -117,4 +118,26 @@ func TestAnEventThatIsTooLargeIsSentAllTheSame(t *testing.T) {
 	a := e.open("2025-11-25").call("logs")
 	require.Len(t, a.events(), 2)
 	require.Equal(t, 1, strings.Count(a.body, "id: "), "only the start of the stream has an id")
+}
+
+// panicking is a store that is worse than broken.
+type panicking struct{ streamable.EventStore }
+
+func (panicking) Append(context.Context, streamable.Event) error { panic("no store") }
+
+func TestAStoreThatPanicsEndsNoMoreThanItsRequest(t *testing.T) {
+	for name, polling := range map[string]bool{"plain": false, "polling": true} {
+		t.Run(name, func(t *testing.T) {
+			e := serve(t, map[string]tool{"reports": reports(1)}, &streamable.Options{
+				Polling: polling, Events: panicking{streamable.NewMemoryStore(nil)},
+			})
+			c := e.open("2025-11-25")
+			res, err := e.client.Do(e.request(t.Context(), http.MethodPost, callTool(1, "reports"), c.headers()))
+			if err == nil {
+				_, _ = io.ReadAll(res.Body) // how it ends is net/http's
+				res.Body.Close()
+			}
+			require.Equal(t, http.StatusOK, c.call("echo").status)
+		})
+	}
 }
