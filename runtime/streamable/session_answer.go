@@ -28,10 +28,15 @@ func (h *Handler) refuseAnswer(r *http.Request, m *wire.Message, err error) *ref
 		return no
 	}
 	defer s.leave()
+	s.failCall(m.ID, err)
+	return refused
+}
+
+// failCall ends the call of an id, if there is one, because its answer is none.
+func (s *session) failCall(id wire.RequestID, err error) {
 	d := s.borrow()
 	defer s.giveBack()
-	if d != nil && !m.ID.IsZero() {
-		d.Fail(m.ID, fmt.Errorf("answer of the peer: %w", err))
+	if d != nil && !id.IsZero() {
+		d.Fail(id, fmt.Errorf("answer of the peer: %w", err))
 	}
-	return refused
 }

@@ -78,16 +78,25 @@ var errBatched = &peer.Error{Code: mcp.CodeInvalidRequest, Message: "A batch can
 // deliver has one message handled.
 func (b *batch) deliver(ctx context.Context, raw json.RawMessage) {
 	m, err := wire.ReadMessage(raw, nil)
+	isRequest := m.Method != "" && !m.ID.IsZero()
 	switch {
+	case err != nil && looksLikeAnswer(raw):
+		b.post.session.failCall(m.ID, err)
 	case err != nil:
-		_, data := appendError(nil, m.ID, unreadable(&m, err).err)
-		b.add(data)
-	case m.Method == mcp.MethodInitialize && !m.ID.IsZero():
-		_, data := appendError(nil, m.ID, errBatched)
-		b.add(data)
+		b.refuse(m.ID, unreadable(&m, err).err)
+	case isRequest && m.Method == mcp.MethodInitialize:
+		b.refuse(m.ID, errBatched)
+	case isRequest && namesOther(&m):
+		b.refuse(m.ID, errOtherVersion)
 	default:
 		b.post.session.deliver(ctx, &m, nil, dispatch.Origin{Transport: &b.post.transport, Back: b})
 	}
+}
+
+// refuse adds the answer to a request that is not handled.
+func (b *batch) refuse(id wire.RequestID, err *peer.Error) {
+	_, data := appendError(nil, id, err)
+	b.add(data)
 }
 
 // add adds an answer.

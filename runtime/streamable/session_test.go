@@ -3,6 +3,7 @@ package streamable_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -266,6 +267,11 @@ func TestABatchHasOneAnswer(t *testing.T) {
 	a = c.post(`[` + initialize("2025-03-26") + `,{"jsonrpc":"1.0","id":4},{"id":5}]`)
 	require.Equal(t, http.StatusOK, a.status)
 	require.Equal(t, 3, strings.Count(a.body, `"code":-32600`), a.body)
+
+	a = c.post(`[{"jsonrpc":"2.0","id":7,"result":null},` + call26("echo") + `]`)
+	require.Equal(t, http.StatusOK, a.status)
+	require.Equal(t, 1, strings.Count(a.body, `"code":`), a.body)
+	require.Contains(t, a.body, fmt.Sprintf(`"code":%d`, mcp.CodeHeaderMismatch))
 
 	require.Equal(t, http.StatusBadRequest, c.post(`[]`).status)
 	require.Equal(t, http.StatusBadRequest, c.post(`[1,2`).status)
