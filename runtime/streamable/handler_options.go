@@ -58,8 +58,8 @@ type Options struct {
 	// MaxUploadsPerPrincipal is the same for each principal that has a name.
 	// Default 16.
 	MaxUploadsPerPrincipal int
-	// MaxInFlight is how many requests outside sessions are handled at a
-	// time. Default 4,096; in a session it is 256, see Dispatch.
+	// MaxInFlight is how many requests and notifications outside sessions are
+	// handled at a time. Default 4,096; in a session it is 256, see Dispatch.
 	MaxInFlight int
 	// MaxInFlightPerPrincipal is the same for each principal that has a name.
 	// Default 256.
