@@ -13,10 +13,12 @@ func Conforms(t reflect.Type, opts *Options) bool {
 	switch {
 	case opts.Schemas[t] != nil:
 		return false
-	case standard[t] || t == bytesType:
+	case standard[t]:
 		return true
 	case customJSON(t) || customText(t):
 		return false
+	case isBytes(t):
+		return true
 	}
 	switch t.Kind() {
 	case reflect.Slice, reflect.Array, reflect.Map:

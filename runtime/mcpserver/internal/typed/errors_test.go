@@ -34,7 +34,7 @@ func TestEmbeddedStructsLendTheirFields(t *testing.T) {
 	type outer struct {
 		Base
 		Name string `json:"name"`
-		Over level  `json:"over"`
+		Over level  `json:"over,string"` // in vain: it is one
 	}
 	plan, schema := planOf[outer](t)
 	require.JSONEq(t, `{"type":"object","additionalProperties":false,"required":["id","name","over"],"properties":{
@@ -139,6 +139,9 @@ func TestTagsThatMakeNoSense(t *testing.T) {
 			N int `jsonschema:"minimum=1"`
 		}](),
 		"embedded": reflect.TypeFor[struct{ Word }](),
+		`"string"`: reflect.TypeFor[struct {
+			N *int64 `json:"n,omitempty,string"`
+		}](),
 	} {
 		_, err := typed.Infer(typ, &typed.Options{Input: true})
 		require.ErrorContains(t, err, tag)

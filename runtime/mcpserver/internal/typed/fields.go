@@ -44,6 +44,9 @@ func fieldsOf(t reflect.Type) ([]field, error) {
 		}
 		for option := range strings.SplitSeq(rest, ",") {
 			f.optional = f.optional || option == "omitempty" || option == "omitzero"
+			if option == "string" && quotable(sf.Type) {
+				return nil, fmt.Errorf(`%s.%s: want a json tag without the option "string"`, t, sf.Name)
+			}
 		}
 		all = append(all, f)
 	}
@@ -67,6 +70,14 @@ func hidden(f field, all []field) bool {
 	return false
 }
 
+// quotable tells whether encoding/json heeds the option "string" of a field of
+// the type.
+func quotable(t reflect.Type) bool {
+	t = deref(t)
+	plain := t.Kind() >= reflect.Bool && t.Kind() <= reflect.Float64 || t.Kind() == reflect.String
+	return plain && !customJSON(t) && !customText(t)
+}
+
 func deref(t reflect.Type) reflect.Type {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -86,6 +97,16 @@ func customJSON(t reflect.Type) bool { return either(t, unmarshaler, marshaler) 
 
 // customText tells whether a type is a string in JSON by its own making.
 func customText(t reflect.Type) bool { return either(t, textUnmarshaler, textMarshaler) }
+
+// isBytes tells whether encoding/json writes a type in base64: a slice of bytes,
+// whatever the names of the two.
+func isBytes(t reflect.Type) bool {
+	if t.Kind() != reflect.Slice || t.Elem().Kind() != reflect.Uint8 {
+		return false
+	}
+	p := reflect.PointerTo(t.Elem())
+	return !p.Implements(marshaler) && !p.Implements(textMarshaler)
+}
 
 func either(t, a, b reflect.Type) bool {
 	p := reflect.PointerTo(t)

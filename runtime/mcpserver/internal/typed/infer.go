@@ -31,12 +31,8 @@ type Options struct {
 // which is "x-mcp-header".
 func Infer(t reflect.Type, opts *Options) (json.RawMessage, error) {
 	known := map[reflect.Type]*jsonschema.Schema{
-		bytesType:                          {Types: []string{"null", "string"}, ContentEncoding: "base64"},
 		reflect.TypeFor[json.RawMessage](): {},
 		numberType:                         {Type: "number"},
-	}
-	if opts.Input {
-		known[bytesType] = &jsonschema.Schema{Type: "string", ContentEncoding: "base64"}
 	}
 	for t, text := range opts.Schemas {
 		known[t] = new(jsonschema.Schema)
@@ -44,7 +40,7 @@ func Infer(t reflect.Type, opts *Options) (json.RawMessage, error) {
 			return nil, fmt.Errorf("the schema given for %s: %w", t, err)
 		}
 	}
-	findCustom(t, known, map[reflect.Type]bool{})
+	findKnown(t, opts, known, map[reflect.Type]bool{})
 	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: known})
 	if err != nil {
 		return nil, err
@@ -63,18 +59,15 @@ func Infer(t reflect.Type, opts *Options) (json.RawMessage, error) {
 	return wire.Compact(text)
 }
 
-var (
-	bytesType  = reflect.TypeFor[[]byte]()
-	numberType = reflect.TypeFor[json.Number]()
-)
+var numberType = reflect.TypeFor[json.Number]()
 
 // standard are the types of the standard library whose strings the library behind
 // this package knows.
 var standard = map[reflect.Type]bool{reflect.TypeFor[time.Time](): true, reflect.TypeFor[slog.Level](): true}
 
-// findCustom finds the types that have JSON of their own making and gives them
-// the schema that anything fits, or that of strings.
-func findCustom(t reflect.Type, known map[reflect.Type]*jsonschema.Schema, seen map[reflect.Type]bool) {
+// findKnown finds the types that have JSON of their own making and gives them
+// the schema that anything fits, or that of strings, and bytes, that of base64.
+func findKnown(t reflect.Type, opts *Options, known map[reflect.Type]*jsonschema.Schema, seen map[reflect.Type]bool) {
 	if t = deref(t); seen[t] || known[t] != nil || standard[t] {
 		return
 	}
@@ -86,13 +79,19 @@ func findCustom(t reflect.Type, known map[reflect.Type]*jsonschema.Schema, seen 
 	case customText(t):
 		known[t] = &jsonschema.Schema{Type: "string"}
 		return
+	case isBytes(t):
+		known[t] = &jsonschema.Schema{Type: "string", ContentEncoding: "base64"}
+		if !opts.Input { // a nil slice is written as null
+			known[t].Type, known[t].Types = "", []string{"null", "string"}
+		}
+		return
 	}
 	switch t.Kind() {
 	case reflect.Slice, reflect.Array, reflect.Map:
-		findCustom(t.Elem(), known, seen)
+		findKnown(t.Elem(), opts, known, seen)
 	case reflect.Struct:
 		for _, f := range reflect.VisibleFields(t) {
-			findCustom(f.Type, known, seen)
+			findKnown(f.Type, opts, known, seen)
 		}
 	}
 }
@@ -172,9 +171,20 @@ func (r *refiner) object(t reflect.Type, s *jsonschema.Schema) error {
 			return fmt.Errorf("%s.%s: %w", t, f.Name, err)
 		}
 		sayAnything(member)
-		if member.Default != nil || r.opts.Input && f.Type.Kind() == reflect.Pointer {
+		if member.Default != nil || r.mayLack(t, f) {
 			s.Required = slices.DeleteFunc(s.Required, func(name string) bool { return name == f.name })
 		}
 	}
 	return nil
+}
+
+// mayLack tells whether an object of a struct may lack a field that is not
+// optional: a pointer in input, and in output what lies behind an embedded
+// pointer, which may be nil.
+func (r *refiner) mayLack(t reflect.Type, f field) bool {
+	if r.opts.Input {
+		return f.Type.Kind() == reflect.Pointer
+	}
+	_, err := reflect.Zero(t).FieldByIndexErr(f.Index)
+	return err != nil
 }

@@ -8,7 +8,7 @@ import (
 )
 
 func (p *planner) list(t reflect.Type, s *schema) (reader, error) {
-	if t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8 {
+	if isBytes(t) {
 		return p.bytes(s), nil
 	}
 	if s != nil && !s.settles("array") {

@@ -104,10 +104,12 @@ func TestWhatConformsFitsItsSchema(t *testing.T) {
 		Map     map[string][]int `json:"map"`
 		Pointer *[]float32       `json:"pointer"`
 		Data    []byte           `json:"data"`
+		Hash    hash             `json:"hash"`
 		When    time.Time        `json:"when"`
 		Any     any              `json:"any"`
 		Array   [2]map[string]any
 		Maybe   *struct{ N uint8 } `json:"maybe,omitempty"`
+		Base
 	}
 	typ := reflect.TypeFor[open]()
 	require.True(t, typed.Conforms(typ, opts))
@@ -118,14 +120,46 @@ func TestWhatConformsFitsItsSchema(t *testing.T) {
 	for _, v := range []open{
 		{},
 		{
-			List: []string{"a"}, Map: map[string][]int{"a": nil}, Pointer: new([]float32), Data: []byte("x"), When: time.Now(),
-			Any: []any{nil}, Array: [2]map[string]any{{"a": 1}}, Maybe: &struct{ N uint8 }{255},
+			List: []string{"a"}, Map: map[string][]int{"a": nil}, Pointer: new([]float32), Data: []byte("x"), Hash: hash{1}, When: time.Now(),
+			Any: []any{nil}, Array: [2]map[string]any{{"a": 1}}, Maybe: &struct{ N uint8 }{255}, Base: Base{&Inner{"x"}},
 		},
 	} {
 		text, err := json.Marshal(v)
 		require.NoError(t, err)
 		require.NoError(t, j.Validate(text), "%s", text)
 	}
+}
+
+// hash is bytes by other names.
+type (
+	hash  []octet
+	octet byte
+)
+
+// grade is a byte that is a string in JSON.
+type grade byte
+
+func (g grade) MarshalText() ([]byte, error) { return []byte{byte(g)}, nil }
+
+func (g *grade) UnmarshalText(text []byte) error {
+	*g = grade(text[0])
+	return nil
+}
+
+func TestBytesOfAnyNameAreBase64(t *testing.T) {
+	type in struct {
+		Hash   hash    `json:"hash"`
+		Grades []grade `json:"grades"`
+	}
+	plan, schema := planOf[in](t)
+	require.JSONEq(t, `{"type":"object","additionalProperties":false,"required":["hash","grades"],"properties":{
+		"hash":{"type":"string","contentEncoding":"base64"},"grades":{"type":"array","items":{"type":"string"}}}}`, string(schema))
+	want := in{hash("hi"), []grade{'a', 'b'}}
+	text, err := json.Marshal(want)
+	require.NoError(t, err)
+	var got in
+	require.NoError(t, plan.Read(text, &got), "%s", text)
+	require.Equal(t, want, got)
 }
 
 func TestTypesThatMayNotConform(t *testing.T) {
