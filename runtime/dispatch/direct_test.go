@@ -501,3 +501,16 @@ func TestTheLogLearnsWhatTheCallerDoesNot(t *testing.T) {
 		}
 	})
 }
+
+func TestAHandlerThatStopsWithItsCallerHasNotFailed(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		log, said := logs()
+		c, _ := pair(t, handlers{"ping": untilDone}, func(_, server *dispatch.Options) { server.Logger = log })
+		ctx, cancel := context.WithCancel(t.Context())
+		call := ping(ctx, c)
+		cancel()
+		require.ErrorIs(t, call.over(t), context.Canceled)
+		require.Contains(t, said.String(), `level=DEBUG msg="handler stopped" method=ping`)
+		require.NotContains(t, said.String(), "level=ERROR")
+	})
+}

@@ -46,6 +46,9 @@ type localError struct{ error }
 func (x *directExchange) conclude(err *error) {
 	x.gate.shut()
 	ended := x.to.table.conclude(x)
+	if ended == nil && x.ctx.Context.Err() != nil {
+		ended = abandoned(x.ctx.Context, x.in.Method)
+	}
 	x.to.link.handlers.Done()
 	local, isLocal := (*err).(localError)
 	if *err != nil && !isLocal {
@@ -54,8 +57,6 @@ func (x *directExchange) conclude(err *error) {
 	switch {
 	case ended != nil:
 		*err = ended
-	case x.ctx.Context.Err() != nil:
-		*err = abandoned(x.ctx.Context, x.in.Method)
 	case isLocal:
 		*err = local.error
 	case *err != nil:
