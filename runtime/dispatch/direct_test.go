@@ -267,6 +267,41 @@ func TestAHandlerInProcessCallsBack(t *testing.T) {
 	})
 }
 
+func TestWhatAHandlerInProcessSendsBackHasTheValuesOfItsCallerFirst(t *testing.T) {
+	type key string
+	bubble(t, func(t *testing.T) {
+		seen, ends := make(chan any, 4), make(chan error, 2)
+		asks := func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+			ctx = context.WithValue(context.WithValue(ctx, key("both"), "handler"), key("one"), "handler")
+			ctx, cancel := context.WithTimeout(ctx, time.Second)
+			defer cancel()
+			require.NoError(t, in.Back.Notify(ctx, &changed{}))
+			_, err := peer.SendRequest(ctx, in.Back, &mcp.PingRequest{})
+			ends <- err
+			return result(`{}`)
+		}
+		c, _ := pair(t, handlers{"ping": asks, "x/changed": asks}, func(client, _ *dispatch.Options) {
+			client.Handler = peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+				require.Equal(t, "handler", ctx.Value(key("one")))
+				seen <- ctx.Value(key("both"))
+				if in.ID.IsZero() {
+					return peer.Reply{}, nil
+				}
+				return untilDone(ctx, in)
+			})
+		})
+		ctx := context.WithValue(t.Context(), key("both"), "caller")
+		call := ping(ctx, c)
+		require.NoError(t, c.Notify(ctx, &changed{}))
+		for range 2 {
+			require.Equal(t, "caller", <-seen)
+			require.Equal(t, "caller", <-seen)
+			require.ErrorIs(t, <-ends, context.DeadlineExceeded)
+		}
+		require.NoError(t, call.over(t))
+	})
+}
+
 func TestACancellationByHandIsHeededInProcess(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c, _ := pair(t, peer.HandlerFunc(untilDone))

@@ -144,7 +144,7 @@ func (x *directExchange) Call(ctx context.Context, req peer.Message, res wire.Va
 	if !x.in.Transport.CanSendRequest() || !x.gate.open() {
 		return &peer.NoBackChannelError{Method: req.Method()}
 	}
-	return x.to.Call(ctx, req, res, opts...)
+	return x.to.Call(back{ctx, x.ctx.Context}, req, res, opts...)
 }
 
 // Notify implements [peer.Outbound].
@@ -154,7 +154,7 @@ func (x *directExchange) Notify(ctx context.Context, n peer.Notification, opts .
 		return nil
 	}
 	defer x.gate.leave()
-	return x.to.Notify(ctx, n, opts...)
+	return x.to.Notify(back{ctx, x.ctx.Context}, n, opts...)
 }
 
 // Progress implements [peer.BackChannel]: it calls the caller's callback.
@@ -167,6 +167,21 @@ func (x *directExchange) Progress(_ context.Context, p peer.Progress) error {
 		contain(x.from.opts.Logger, "progress callback", func() { x.onProgress(p) })
 		return nil
 	})
+}
+
+// back is the context of what a handler sends back. It is the handler's, but a
+// value that the caller has, such as its own session, is not the handler's.
+type back struct {
+	context.Context
+	caller context.Context
+}
+
+// Value implements [context.Context].
+func (b back) Value(key any) any {
+	if v := b.caller.Value(key); v != nil {
+		return v
+	}
+	return b.Context.Value(key)
 }
 
 // directNote is a notification from one end of a pair to the other, and the
@@ -259,7 +274,7 @@ func (n *directNote) Call(ctx context.Context, req peer.Message, res wire.Value,
 	if !n.in.Transport.CanSendRequest() || !n.gate.open() {
 		return &peer.NoBackChannelError{Method: req.Method()}
 	}
-	return n.to.Call(ctx, req, res, opts...)
+	return n.to.Call(back{ctx, n.ctx.Context}, req, res, opts...)
 }
 
 // Notify implements [peer.Outbound].
@@ -267,7 +282,7 @@ func (n *directNote) Notify(ctx context.Context, m peer.Notification, opts ...pe
 	if !n.gate.open() {
 		return nil
 	}
-	return n.to.Notify(ctx, m, opts...)
+	return n.to.Notify(back{ctx, n.ctx.Context}, m, opts...)
 }
 
 // Progress implements [peer.BackChannel]: nobody asked for reports about a

@@ -105,6 +105,33 @@ func TestQuestionsPassAGateway(t *testing.T) {
 	}
 }
 
+// A server behind that has a handshake asks by a request, whose handler finds the
+// session of the call that the question is about.
+func TestQuestionsOfAHandshakeAreHandedOn(t *testing.T) {
+	leaks.Check(t)
+	behind := newKit(nil)
+	for name, to := range map[string]mcpclient.Endpoint{
+		"in process": mcpclient.InProcess(behind), "http": judgedURL(t, kitHandler(behind)),
+	} {
+		for _, up := range []wire.Revision{mcp.Revision20250618, mcp.Revision20251125} {
+			upstream := connect(t, to, &mcpclient.Options{
+				Revision: up, OnElicit: func(ctx context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+					return peer.SendRequest(ctx, mcp.SessionFrom(ctx), req)
+				},
+			})
+			front := mcpserver.New(mcp.Implementation{Name: "gateway", Version: "1"}, &mcpserver.Options{Logger: silent})
+			server := mcp.ServerPeer{Outbound: mcpserver.Forward(upstream.Forward())}
+			front.AddRawTool(&mcp.Tool{Name: "ask"}, server.CallTool)
+			for _, down := range []wire.Revision{mcp.Revision20251125, mcp.Revision20260728} {
+				t.Run(name+" "+down.String()+" to "+up.String(), func(t *testing.T) {
+					c := connect(t, judgedURL(t, kitHandler(front)), ada(mcpclient.Options{Revision: down}))
+					require.Equal(t, "accept Ada true", says(t, c, "ask"))
+				})
+			}
+		}
+	}
+}
+
 // A subscription would wait for an acknowledgement that goes to somebody else.
 func TestASubscriptionIsNotForwarded(t *testing.T) {
 	upstream := connect(t, judgedURL(t, kitHandler(newKit(nil))), nil)

@@ -8,9 +8,10 @@ import (
 )
 
 // Forward returns a view of another server for handlers that hand on requests
-// to it. Where that server asks for input, the question goes to the client whose
-// request is being handled, and the answer back, in every revision; reports of
-// progress go to the client, too. A tool of another server is then one line:
+// to it. Where that server asks for input in its answer, as servers do since
+// 2026-07-28, the question goes to the client whose request is being handled, and
+// the answer back, whatever that client's revision; reports of progress go to the
+// client, too. A tool of another server is then one line:
 //
 //	upstream := mcp.ServerPeer{Outbound: mcpserver.Forward(client.Forward())}
 //	server.AddRawTool(tool, upstream.CallTool)
@@ -22,6 +23,17 @@ import (
 // request is sent again in each round of questions: put what must not be into a
 // [Memo], and so equal requests to several servers, which are told apart by the
 // names of their memos.
+//
+// A server with a handshake asks by requests of its own, which come to the
+// handlers of the upstream client. Over HTTP and in process these have the context
+// of the call, so that this hands a question on:
+//
+//	OnElicit: func(ctx context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+//		return peer.SendRequest(ctx, mcp.SessionFrom(ctx), req)
+//	}
+//
+// On a pipe nothing tells which call a question is about, and there is no session:
+// each client needs an upstream client of its own.
 func Forward(upstream peer.Outbound) peer.Outbound { return forward{upstream} }
 
 type forward struct{ peer.Outbound }
