@@ -2,6 +2,7 @@ package docs
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"github.com/mcpwright/mcp/generated/mcp"
@@ -27,6 +28,7 @@ func migratedServer(ctx context.Context, m peer.Middleware, name, uri string) er
 	opts := &mcpserver.Options{
 		Middleware:            []peer.Middleware{m},
 		AllowUnknownArguments: true,
+		Capabilities:          mcp.ServerCapabilities{Logging: map[string]json.RawMessage{}},
 	}
 	server := mcpserver.New(info, opts)
 
@@ -67,6 +69,10 @@ func seats(ctx context.Context, s *mcp.ServerSession, day string) (Out, error) {
 		return Out{}, err
 	}
 	if err := s.ReportProgress(ctx, peer.Progress{Done: 1}); err != nil {
+		return Out{}, err
+	}
+	n := mcp.LoggingMessageNotification{Level: mcp.LoggingLevelInfo, Data: json.RawMessage(`"looked up"`)}
+	if err := s.SendLogMessage(ctx, &n); err != nil {
 		return Out{}, err
 	}
 	return Out{}, mcpserver.Errorf("no flight on %s", day)

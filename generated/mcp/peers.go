@@ -339,8 +339,8 @@ func (p ClientPeer) ElicitationComplete(ctx context.Context, n *ElicitationCompl
 	return peer.SendNotification(ctx, p.Outbound, n)
 }
 
-// LoggingMessage sends the client a log message, where it wants messages of
-// that level.
+// LoggingMessage sends the client a log message, where the server declares
+// logging among its capabilities and the client wants messages of that level.
 //
 // Deprecated: since revision 2026-07-28. Write logs to standard error or to a
 // telemetry system.

@@ -267,8 +267,8 @@ func (s *ServerSession) SendElicitComplete(ctx context.Context, n *ElicitationCo
 	return peer.SendNotification(ctx, s, n)
 }
 
-// SendLogMessage sends the client a log message, where it wants messages of
-// that level.
+// SendLogMessage sends the client a log message, where the server declares
+// logging among its capabilities and the client wants messages of that level.
 //
 // Deprecated: since revision 2026-07-28. Write logs to standard error or to a
 // telemetry system.
