@@ -198,7 +198,9 @@ func (c *Client) Instructions() string { return c.now().about.instructions }
 // has been made anew.
 func (c *Client) Connection() *connection.Connection { return c.now().conn.Load() }
 
-// Tools iterates over all tools of the server.
+// Tools iterates over all tools of the server. One that does not declare tools
+// among its [Client.ServerCapabilities] may answer with the error
+// [mcp.CodeMethodNotFound]; so it is with prompts and resources.
 func (c *Client) Tools(ctx context.Context) iter.Seq2[*mcp.Tool, error] {
 	return c.ListToolsAll(ctx, nil)
 }
