@@ -36,7 +36,7 @@ func newInput[In any](s *Server, schema json.RawMessage) (*input[In], json.RawMe
 	if schema == nil {
 		var err error
 		if schema, err = s.inputSchema(t); err != nil {
-			return nil, nil, fmt.Errorf("a schema of %s: %w", t, err)
+			return nil, nil, fmt.Errorf("want an InputSchema, or a type of which one can be made, not %s: %w", t, err)
 		}
 	}
 	compiled, err := compileObject(schema)

@@ -59,7 +59,7 @@ func (s *Server) outputSchema(t reflect.Type) (json.RawMessage, func(*mcp.CallTo
 	opts := &typed.Options{Open: true, Schemas: s.opts.TypeSchemas}
 	schema, err := typed.Infer(t, opts)
 	if err != nil {
-		return nil, nil, fmt.Errorf("a schema of %s: %w", t, err)
+		return nil, nil, fmt.Errorf("want an OutputSchema, or a type of which one can be made, not %s: %w", t, err)
 	}
 	if !isObject(schema) { // which anything fits
 		check, err := resultCheck(nil)

@@ -376,6 +376,23 @@ func TestAToolThatMakesNoSenseIsRefusedAtOnce(t *testing.T) {
 	})
 }
 
+type tree struct {
+	Children []tree `json:"children"`
+}
+
+func TestATypeWithoutASchemaNeedsThoseOfTheTool(t *testing.T) {
+	s := mcpserver.New(info, nil)
+	def := mcp.Tool{Name: "t"}
+	add := func() {
+		mcpserver.AddTool(s, &def, func(_ context.Context, _ *mcp.ServerSession, in tree) (tree, error) { return in, nil })
+	}
+	require.ErrorContains(t, mcpserver.Try(add), "want an InputSchema")
+	def.InputSchema = json.RawMessage(`{"type":"object","properties":{"children":{"type":"array","items":{"$ref":"#"}}}}`)
+	require.ErrorContains(t, mcpserver.Try(add), "want an OutputSchema")
+	def.OutputSchema = def.InputSchema
+	require.NoError(t, mcpserver.Try(add))
+}
+
 type celsius float64
 
 func (celsius) MarshalJSON() ([]byte, error) { return []byte(`"20 °C"`), nil }
