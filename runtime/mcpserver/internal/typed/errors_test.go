@@ -103,7 +103,8 @@ func TestTypesThatJSONCannotBeReadInto(t *testing.T) {
 		"a hidden embedded": reflect.TypeFor[struct {
 			Named `json:"-"`
 		}](),
-		"too many fields": reflect.TypeFor[many](),
+		"an embedded pointer": reflect.TypeFor[struct{ *base }](), // its type is not exported
+		"too many fields":     reflect.TypeFor[many](),
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := typed.NewPlan(typ, json.RawMessage(`{"type":"object"}`))
@@ -198,7 +199,7 @@ func TestStringsAreTheOnlyFieldsOfAPrompt(t *testing.T) {
 	require.Len(t, list, 2)
 	require.Equal(t, "T", list[0].Title)
 	require.True(t, list[1].Optional)
-	for _, typ := range []reflect.Type{reflect.TypeFor[int](), reflect.TypeFor[struct{ N int }](), reflect.TypeFor[struct{ Word }]()} {
+	for _, typ := range []reflect.Type{reflect.TypeFor[int](), reflect.TypeFor[struct{ N int }](), reflect.TypeFor[struct{ Word }](), reflect.TypeFor[struct{ *base }]()} {
 		_, err := typed.Strings(typ)
 		require.Error(t, err)
 	}

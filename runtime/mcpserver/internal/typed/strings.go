@@ -32,6 +32,9 @@ func Strings(t reflect.Type) ([]Text, error) {
 		if f.Type.Kind() != reflect.String {
 			return nil, fmt.Errorf("%s.%s is a %s and no string", t, f.Name, f.Type)
 		}
+		if err := reachable(t, f); err != nil {
+			return nil, err
+		}
 		list = append(list, Text{
 			Name: f.name, Title: f.Tag.Get("title"), Description: f.Tag.Get("jsonschema"),
 			Optional: f.optional, index: f.Index,

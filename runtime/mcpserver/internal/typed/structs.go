@@ -91,6 +91,9 @@ func (p *planner) member(t reflect.Type, f field, s *schema) (member, error) {
 	if m.read, err = p.reader(f.Type, own); err != nil {
 		return m, fmt.Errorf("%s.%s: %w", t, f.Name, err)
 	}
+	if err = reachable(t, f); err != nil {
+		return m, err
+	}
 	if own == nil || !own.hasDefault {
 		return m, nil
 	}
@@ -161,6 +164,17 @@ func (o *object) fill(d *wire.Decoder, v reflect.Value, seen uint64) {
 			d.FailWith(err)
 		}
 	}
+}
+
+// reachable returns an error if [place] cannot make what lies on the way to a
+// field.
+func reachable(t reflect.Type, f field) error {
+	for i := 1; i < len(f.Index); i++ {
+		if on := t.FieldByIndex(f.Index[:i]); !on.IsExported() && on.Type.Kind() == reflect.Pointer {
+			return fmt.Errorf("%s.%s: the embedded pointer to %s: want an exported type", t, f.Name, on.Name)
+		}
+	}
+	return nil
 }
 
 // place finds a field, and makes the embedded structs on the way to it.
