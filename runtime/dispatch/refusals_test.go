@@ -1,12 +1,16 @@
 package dispatch_test
 
 import (
+	"context"
 	"fmt"
+	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/peer"
 )
 
 // What is refused without an answer would hang at its sender until that loses
@@ -38,6 +42,29 @@ func TestAPeerWithinTheLimitIsNotRefused(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Their answers would pile up.
+func TestRequestsOfAPeerThatReadsNothingAreRefusedInTheEnd(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		handled, read := 0, make(chan struct{})
+		var mu sync.Mutex
+		c, r := newConn(t, &dispatch.Options{Handler: handlers{"quick": func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			handled++
+			return quick(ctx, in)
+		}}})
+		r.hook = func(context.Context, string) error { <-read; return nil }
+		const asked = 5000
+		for id := range asked {
+			deliver(c, request(id, "quick"))
+			synctest.Wait()
+		}
+		require.Equal(t, 1024, handled)
+		close(read)
+		require.Len(t, r.take(), asked, "an answer or a refusal for each")
+	})
 }
 
 func TestRefusalsDoNotDependOnTheLengthOfMessages(t *testing.T) {
