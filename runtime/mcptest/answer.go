@@ -15,7 +15,15 @@ func (c *hearing) answered(e envelope, message json.RawMessage) {
 		return
 	}
 	asked := c.asked[question{c.from.other(), e.id}]
-	if asked == nil {
+	elsewhere := c.alone && handshake(c.revision) && (c.from == FromClient || c.replayed)
+	switch {
+	case asked == nil && elsewhere && e.error != nil:
+		c.failed(e, message)
+		return
+	case asked == nil && elsewhere:
+		c.hold("", protocolOf(c.revision).first("JSONRPCResultResponse", "JSONRPCResponse"), message)
+		return
+	case asked == nil:
 		c.wrong("/id", "the %v has not sent a request with the id %v", c.from.other(), e.id)
 		return
 	}

@@ -1,6 +1,7 @@
 package mcptest
 
 import (
+	"cmp"
 	"net/http"
 
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -27,6 +28,7 @@ type tappedWriter struct {
 	media    string // empty before the first byte
 	events   events // of a stream
 	json     []byte // of one piece of JSON that is not complete yet
+	status   int
 }
 
 // Unwrap lets an [http.ResponseController] find what else the writer can do.
@@ -40,7 +42,10 @@ func (w *tappedWriter) Flush() {
 
 // WriteHeader implements [http.ResponseWriter].
 func (w *tappedWriter) WriteHeader(status int) {
-	w.begin()
+	if status >= 200 { // others come before the header
+		w.begin()
+		w.status = cmp.Or(w.status, status)
+	}
 	w.ResponseWriter.WriteHeader(status)
 }
 
@@ -72,6 +77,6 @@ func (w *tappedWriter) begin() {
 
 // end judges one piece of JSON, complete or not.
 func (w *tappedWriter) end() {
-	w.exchange.check(FromServer, w.json)
+	w.exchange.answer(w.status, w.json)
 	w.json = nil
 }

@@ -95,6 +95,36 @@ func TestAnEndpointThatIsNoneIsAnError(t *testing.T) {
 	require.Contains(t, failures[0], "missing protocol scheme")
 }
 
+func TestARequestThatAnEndpointDoesNotAnswerFails(t *testing.T) {
+	const nobody = `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"not now"}}`
+	for what, c := range map[string]struct {
+		media, body string
+		status      int
+		problem     string
+	}{
+		"nothing":            {"", "", 200, "HTTP 200 OK: no answer"},
+		"no more than taken": {"", "", 202, "HTTP 202 Accepted: no answer"},
+		"empty JSON":         {"application/json", "", 200, "HTTP 200 OK: no answer"},
+		"an empty stream":    {"text/event-stream", ": nothing\n\n", 200, "HTTP 200 OK: no answer"},
+		"another's answer":   {"text/event-stream", `data: {"jsonrpc":"2.0","id":99,"result":{}}` + "\n\n", 200, "HTTP 200 OK: no answer"},
+		"an error of nobody": {"application/json", nobody, 400, "HTTP 400 Bad Request: " + nobody},
+		"several of these":   {"application/json", "[" + nobody + "]", 400, "HTTP 400 Bad Request: [" + nobody + "]"},
+		"half an answer":     {"application/json", `{"jsonrpc":"2.0",`, 200, `HTTP 200 OK: {"jsonrpc"`},
+	} {
+		for _, revision := range []string{"2025-03-26", "2026-07-28"} {
+			endpoint := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", c.media)
+				w.WriteHeader(c.status)
+				_, _ = io.WriteString(w, c.body)
+			})
+			client := mcptest.Client{Report: func(*mcptest.Violation) {}}
+			failures := failuresOf(func(t mcptest.TB) { client.Connect(t, mcptest.HTTP(endpoint), revision) })
+			require.Len(t, failures, 1, what)
+			require.Contains(t, failures[0], c.problem, what)
+		}
+	}
+}
+
 // record is a place for violations.
 type record struct {
 	mu    sync.Mutex
@@ -233,6 +263,42 @@ func TestATapDoesNotHoldUpAStream(t *testing.T) {
 	}
 }
 
+func TestWithoutASessionAnAnswerMayBelongToAnotherExchange(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		if r.Method == http.MethodGet {
+			_, _ = io.WriteString(w, "data: {\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{}}\n\n")
+		}
+	}))
+	t.Cleanup(s.Close)
+	var found record
+	client := &http.Client{Transport: mcptest.TapTransport(found.report, nil)}
+	const version, answer = "Mcp-Protocol-Version", `{"jsonrpc":"2.0","id":1,"result":{}}`
+	say(t, client, s.URL, answer, version, "2025-06-18")
+	say(t, client, s.URL, `{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}`, version, "2025-06-18")
+	require.Empty(t, found.take(), "the server has asked in another exchange")
+	for _, last := range []string{"7", ""} {
+		req, err := http.NewRequest(http.MethodGet, s.URL, nil)
+		require.NoError(t, err)
+		req.Header.Set(version, "2025-06-18")
+		req.Header.Set("Last-Event-ID", last)
+		res, err := client.Do(req)
+		require.NoError(t, err)
+		_, err = io.ReadAll(res.Body)
+		require.NoError(t, err)
+		require.NoError(t, res.Body.Close())
+	}
+	require.Equal(t, []string{"server 2025-06-18 /id the client has not sent a request with the id 3"}, found.take())
+	say(t, client, s.URL, `{"jsonrpc":"2.0","id":1,"result":5}`, version, "2025-06-18")
+	require.Equal(t, []string{"client 2025-06-18 /result expected object, but got number"}, found.take())
+	say(t, client, s.URL, answer, version, "2026-07-28")
+	say(t, client, s.URL, answer, version, "2025-06-18", "Mcp-Session-Id", "x")
+	require.Equal(t, []string{
+		"client 2026-07-28 /id the server has not sent a request with the id 1",
+		"client 2025-06-18 /id the server has not sent a request with the id 1",
+	}, found.take())
+}
+
 func TestAStreamThatIsTakenUpAgainMayRepeatItself(t *testing.T) {
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -250,6 +316,43 @@ func TestAStreamThatIsTakenUpAgainMayRepeatItself(t *testing.T) {
 			say(t, client, s.URL, ``, "Mcp-Session-Id", "s")
 			require.Equal(t, []string{"server 2025-03-26 /id the request has been answered before"}, r.take())
 		})
+	}
+}
+
+func TestWhatHTTPItselfRefusesMayComeAgain(t *testing.T) {
+	for _, refusal := range []struct {
+		status      int
+		media, body string
+	}{
+		{http.StatusUnauthorized, "application/json", `{"error":"invalid_token","error_description":"expired"}`},
+		{http.StatusForbidden, "application/json", `{"error":"insufficient_scope"}`},
+		{http.StatusServiceUnavailable, "text/plain", "later"},
+		{http.StatusTooManyRequests, "", ""},
+	} {
+		refuse := false
+		h := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusEarlyHints)
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Mcp-Session-Id", "1")
+			if refuse = !refuse; !refuse {
+				_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":2,"result":5}`)
+				return
+			}
+			w.Header().Set("Content-Type", refusal.media)
+			w.WriteHeader(refusal.status)
+			_, _ = io.WriteString(w, refusal.body)
+		})
+		var found, heard record
+		s := httptest.NewServer(mcptest.TapHandler(heard.report, h))
+		client := &http.Client{Transport: mcptest.TapTransport(found.report, nil)}
+		const ping = `{"jsonrpc":"2.0","id":2,"method":"ping"}`
+		for range 2 {
+			say(t, client, s.URL, ping, "Mcp-Session-Id", "1", "Mcp-Protocol-Version", "2025-06-18")
+		}
+		s.Close()
+		want := []string{"server 2025-06-18 /result expected object, but got number"}
+		require.Equal(t, want, found.take(), refusal)
+		require.Equal(t, want, heard.take(), refusal)
 	}
 }
 

@@ -18,6 +18,7 @@ type Judge struct {
 	mu      sync.Mutex
 	speaks  wire.Revision // what the next message is in, if it does not say so
 	settled bool          // by a handshake
+	alone   bool          // it hears one exchange over HTTP, of which no session tells what belongs to it
 	asked   map[question]*request
 }
 
@@ -83,6 +84,16 @@ func (j *Judge) check(from Sender, message []byte, replayed bool) []*Violation {
 		c.single(c.message)
 	}
 	return c.found
+}
+
+// refused forgets that a request of the client waits for an answer.
+func (j *Judge) refused(message []byte) {
+	e, _ := open(message)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if asked := j.asked[question{FromClient, e.id}]; asked != nil && e.method != "" {
+		asked.open = max(asked.open-1, 0)
+	}
 }
 
 // hearing is the judging of what was sent at once.

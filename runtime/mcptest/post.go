@@ -2,11 +2,14 @@ package mcptest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
@@ -55,44 +58,70 @@ func (b *bridge) send(ctx context.Context, e envelope, line []byte) (*http.Respo
 
 // post sends a message and hands on what is answered.
 func (b *bridge) post(ctx context.Context, e envelope, line []byte) {
+	if err := b.exchange(ctx, e, line); err != nil {
+		b.fail(e, err)
+	}
+}
+
+// exchange is post. The error tells why a request has no answer.
+func (b *bridge) exchange(ctx context.Context, e envelope, line []byte) error {
 	res, err := b.send(ctx, e, line)
 	if err != nil {
-		b.fail(e, err)
-		return
+		return err
 	}
 	defer res.Body.Close()
-	deliver := b.delivery(e, res.Header)
+	answered := false
+	deliver := func(message []byte) {
+		answered = answered || e.answered(message)
+		b.deliver(e, res.Header, message)
+	}
+	var said []byte // in place of an answer
 	switch media := mediaType(res.Header); {
 	case media == mediaEvents:
 		stream(res.Body, deliver)
 	case media == mediaJSON:
-		message, err := io.ReadAll(res.Body)
-		switch {
-		case err != nil:
-			b.fail(e, err)
-		case e.params.hasName && b.missed(ctx, e, line, message):
-			b.post(ctx, e, line)
-		default:
-			deliver(message)
+		if said, err = io.ReadAll(res.Body); err != nil {
+			return err
 		}
+		if e.params.hasName && b.missed(ctx, e, line, said) {
+			return b.exchange(ctx, e, line)
+		}
+		deliver(said)
 	case res.StatusCode >= 300:
-		text, _ := io.ReadAll(io.LimitReader(res.Body, maxShown)) // as much as there is
-		b.fail(e, fmt.Errorf("HTTP %s: %s", res.Status, bytes.TrimSpace(text)))
+		said, _ = io.ReadAll(io.LimitReader(res.Body, maxShown)) // as much as there is
 	}
+	if answered || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return fmt.Errorf("HTTP %s: %s", res.Status, cmp.Or(string(bytes.TrimSpace(said[:min(len(said), maxShown)])), "no answer"))
 }
 
-// delivery hands messages to the client, after a look at those that say what
-// later requests have to know.
-func (b *bridge) delivery(e envelope, header http.Header) func(message []byte) {
-	return func(message []byte) {
-		switch e.method {
-		case mcp.MethodInitialize:
-			b.settle(header, message)
-		case mcp.MethodListTools:
-			b.learn(message)
-		}
-		b.write(message)
+// answered tells whether a message, or one of several in an array, is one that
+// its reader takes for the answer to a request.
+func (e envelope) answered(message []byte) bool {
+	if wire.Check(message, 0) != nil {
+		return false
 	}
+	var list []json.RawMessage
+	if json.Unmarshal(message, &list) != nil {
+		list = []json.RawMessage{message}
+	}
+	return slices.ContainsFunc(list, func(one json.RawMessage) bool {
+		a, _ := open(one)
+		return a.id == e.id && (a.result != nil || a.error != nil)
+	})
+}
+
+// deliver hands a message to the client, after a look at those that say what
+// later requests have to know.
+func (b *bridge) deliver(e envelope, header http.Header, message []byte) {
+	switch e.method {
+	case mcp.MethodInitialize:
+		b.settle(header, message)
+	case mcp.MethodListTools:
+		b.learn(message)
+	}
+	b.write(message)
 }
 
 // settle remembers what a handshake has settled, before its answer is known to

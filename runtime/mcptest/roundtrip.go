@@ -38,6 +38,8 @@ func (t *tappedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		res.Body = &tappedEvents{res.Body, events{message: func(data []byte) { x.check(FromServer, data) }}}
 	case mediaJSON:
 		x.response(res)
+	default:
+		x.answer(res.StatusCode, nil)
 	}
 	return res, nil
 }
@@ -51,7 +53,7 @@ func (x *exchange) response(res *http.Response) {
 		read.Reader = io.MultiReader(read.Reader, failing{err})
 		return
 	}
-	x.check(FromServer, data)
+	x.answer(res.StatusCode, data)
 }
 
 // tappedEvents judges the events of a stream while somebody reads it.

@@ -33,6 +33,7 @@ type exchange struct {
 	traffic *traffic
 	judge   *Judge
 	replays bool // the response may repeat what was sent before
+	posted  []byte
 }
 
 // open begins the judging of an exchange: in the session that it belongs to, or
@@ -43,22 +44,29 @@ func (t *traffic) open(request http.Header) *exchange {
 	x := &exchange{traffic: t, judge: t.sessions[request.Get(headerSession)], replays: request.Get("Last-Event-Id") != ""}
 	if x.judge == nil {
 		x.judge = NewJudge(cmp.Or(request.Get(connection.HeaderVersion), headerless))
-		if id := request.Get(headerSession); id != "" {
-			t.sessions[id] = x.judge
-		}
+		x.judge.alone = true
+		x.belongs(request)
 	}
 	return x
 }
 
 // name gives the exchange's judge to the session that it has opened.
 func (x *exchange) name(response http.Header) {
-	if id := response.Get(headerSession); id != "" {
-		x.traffic.mu.Lock()
-		defer x.traffic.mu.Unlock()
-		if x.traffic.sessions[id] == nil {
-			x.traffic.sessions[id] = x.judge
-		}
+	x.traffic.mu.Lock()
+	defer x.traffic.mu.Unlock()
+	x.belongs(response)
+}
+
+// belongs lets the exchange's judge hear all of a session that has none yet.
+func (x *exchange) belongs(h http.Header) {
+	id := h.Get(headerSession)
+	if id == "" || x.traffic.sessions[id] != nil {
+		return
 	}
+	x.traffic.sessions[id] = x.judge
+	x.judge.mu.Lock()
+	defer x.judge.mu.Unlock()
+	x.judge.alone = false
 }
 
 func (x *exchange) check(from Sender, message []byte) {
@@ -68,6 +76,17 @@ func (x *exchange) check(from Sender, message []byte) {
 	for _, v := range x.judge.check(from, message, x.replays) {
 		x.traffic.report(v)
 	}
+}
+
+// answer judges an answer that is one piece of JSON, or none. One of HTTP itself
+// refuses the request, which may then come again, such as with a new token.
+func (x *exchange) answer(status int, message []byte) {
+	denied := status == http.StatusUnauthorized || status == http.StatusForbidden
+	if status >= 400 && (len(message) == 0 || denied && members(message)["jsonrpc"] == nil) {
+		x.judge.refused(x.posted)
+		return
+	}
+	x.check(FromServer, message)
 }
 
 // maxBody is how much of a request's body is read to be judged; a longer one
@@ -87,6 +106,7 @@ func (x *exchange) request(r *http.Request) io.ReadCloser {
 	case len(data) > maxBody:
 		body.Reader = io.MultiReader(body.Reader, r.Body)
 	default:
+		x.posted = data
 		x.check(FromClient, data)
 	}
 	return body

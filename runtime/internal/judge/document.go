@@ -49,7 +49,7 @@ func checkNumbers(v any) error {
 func unhandy(v any, pointer string) (string, bool) {
 	switch v := v.(type) {
 	case json.Number:
-		return pointer, !handy(string(v))
+		return pointer, !Handy(string(v))
 	case []any:
 		for i, x := range v {
 			if at, found := unhandy(x, ""); found {
@@ -66,7 +66,8 @@ func unhandy(v any, pointer string) (string, bool) {
 	return "", false
 }
 
-func handy(number string) bool {
+// Handy tells whether a number does not take long to compute with.
+func Handy(number string) bool {
 	if len(number) > maxDigits {
 		return false
 	}

@@ -3,7 +3,9 @@ package typed_test
 import (
 	"encoding/json"
 	"errors"
+	"math"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -72,6 +74,32 @@ func TestAFieldThatLiesDeeperIsHidden(t *testing.T) {
 	require.Equal(t, "mine", v.Elem().FieldByName("C").String())
 }
 
+func TestAFieldThatOnlyGoHidesIsAnError(t *testing.T) {
+	type Other struct {
+		ID string `json:"other"`
+	}
+	type Same struct{ ID string }
+	type deeper struct {
+		Inner
+		ID string `json:"mine"`
+	}
+	type equal struct {
+		Inner
+		Other
+	}
+	for _, typ := range []reflect.Type{reflect.TypeFor[deeper](), reflect.TypeFor[equal]()} {
+		_, err := typed.Infer(typ, &typed.Options{Input: true})
+		require.ErrorContains(t, err, `the field ID that JSON calls "id" is hidden`)
+		_, err = typed.NewPlan(typ, json.RawMessage(`{"type":"object"}`))
+		require.ErrorContains(t, err, "rename")
+	}
+	plan, _ := planOf[struct {
+		Same
+		ID string
+	}](t)
+	require.True(t, plan.Judges(), "JSON hides it as well")
+}
+
 func TestARecursiveTypeIsReadWithASchemaOfItsOwn(t *testing.T) {
 	_, err := typed.Infer(reflect.TypeFor[tree](), &typed.Options{})
 	require.ErrorContains(t, err, "cycle")
@@ -82,6 +110,31 @@ func TestARecursiveTypeIsReadWithASchemaOfItsOwn(t *testing.T) {
 	var root tree
 	require.NoError(t, plan.Read(json.RawMessage(`{"name":"a","children":[{"name":"b","children":[null]}]}`), &root))
 	require.Equal(t, tree{"a", []*tree{{"b", []*tree{nil}}}}, root)
+}
+
+// color is a string in JSON when it is written.
+type color int
+
+func (color) MarshalText() ([]byte, error) { return []byte("red"), nil }
+
+func TestATypeMayBeAStringOnlyOneWay(t *testing.T) {
+	type both struct {
+		Color color
+		Level level
+	}
+	plan, schema := planOf[both](t)
+	require.Contains(t, string(schema), `"properties":{"Color":{"type":"integer"},"Level":{"type":"string"}}`)
+	var v both
+	require.NoError(t, plan.Read(json.RawMessage(`{"Color":2,"Level":"four"}`), &v))
+	require.Equal(t, both{2, 4}, v)
+	schema, err := typed.Infer(reflect.TypeFor[both](), &typed.Options{})
+	require.NoError(t, err)
+	require.Contains(t, string(schema), `"properties":{"Color":{"type":"string"},"Level":{"type":"integer"}}`)
+	j, err := judge.Compile(schema)
+	require.NoError(t, err)
+	text, err := json.Marshal(v)
+	require.NoError(t, err)
+	require.NoError(t, j.Validate(text), "%s", text)
 }
 
 func TestTypesThatJSONCannotBeReadInto(t *testing.T) {
@@ -188,6 +241,17 @@ func TestValuesThatDoNotFitTheirFields(t *testing.T) {
 	var v in
 	require.NoError(t, plan.Read(json.RawMessage(`{"f":null,"u":1e3,"b":null,"p":null,"more":{}}`), &v))
 	require.Equal(t, in{U: 1000}, v)
+}
+
+func TestNumbersThatTakeLongToComputeWithAreRefused(t *testing.T) {
+	type in struct{ U uint64 }
+	plan, _ := planOf[in](t)
+	for _, number := range []string{"1e-999999", "1" + strings.Repeat("0", 2000) + "e-2000", `"1"`} {
+		require.ErrorContains(t, plan.Read(json.RawMessage(`{"U":`+number+`}`), new(in)), "want an integer from 0")
+	}
+	var v in
+	require.NoError(t, plan.Read(json.RawMessage(`{"U":1844674407370955161.5e1}`), &v))
+	require.Equal(t, in{math.MaxUint64}, v)
 }
 
 func TestStringsAreTheOnlyFieldsOfAPrompt(t *testing.T) {

@@ -21,7 +21,7 @@ type field struct {
 // among them, where encoding/json would have them.
 func fieldsOf(t reflect.Type) ([]field, error) {
 	var all []field
-	for _, sf := range reflect.VisibleFields(t) {
+	for _, sf := range promoted(t, nil, map[reflect.Type]bool{t: true}) {
 		tag := sf.Tag.Get("json")
 		name, rest, _ := strings.Cut(tag, ",")
 		switch {
@@ -50,7 +50,29 @@ func fieldsOf(t reflect.Type) ([]field, error) {
 		}
 		all = append(all, f)
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(f field) bool { return hidden(f, all) }), nil
+	list := slices.DeleteFunc(slices.Clone(all), func(f field) bool { return hidden(f, all) })
+	for _, f := range list {
+		if seen, ok := t.FieldByName(f.Name); !ok || !slices.Equal(seen.Index, f.Index) {
+			return nil, fmt.Errorf("%s: the field %s that JSON calls %q is hidden by another field %[2]s: rename one of them", t, f.Name, f.name)
+		}
+	}
+	return list, nil
+}
+
+// promoted lists the fields of a struct and of those that it embeds, in any depth
+// and also where Go hides them behind others of their name.
+func promoted(t reflect.Type, index []int, within map[reflect.Type]bool) (all []reflect.StructField) {
+	for i := range t.NumField() {
+		sf := t.Field(i)
+		sf.Index = append(slices.Clone(index), i)
+		all = append(all, sf)
+		if inner := deref(sf.Type); sf.Anonymous && inner.Kind() == reflect.Struct && !within[inner] {
+			within[inner] = true
+			all = append(all, promoted(inner, sf.Index, within)...)
+			delete(within, inner)
+		}
+	}
+	return all
 }
 
 // hidden tells whether another field has the name: one that lies less deep, or
@@ -104,11 +126,10 @@ func isBytes(t reflect.Type) bool {
 	if t.Kind() != reflect.Slice || t.Elem().Kind() != reflect.Uint8 {
 		return false
 	}
-	p := reflect.PointerTo(t.Elem())
-	return !p.Implements(marshaler) && !p.Implements(textMarshaler)
+	return !has(t.Elem(), marshaler) && !has(t.Elem(), textMarshaler)
 }
 
-func either(t, a, b reflect.Type) bool {
-	p := reflect.PointerTo(t)
-	return p.Implements(a) || p.Implements(b)
-}
+func either(t, a, b reflect.Type) bool { return has(t, a) || has(t, b) }
+
+// has tells whether a type, or a pointer to one, has the methods of an interface.
+func has(t, methods reflect.Type) bool { return reflect.PointerTo(t).Implements(methods) }

@@ -76,7 +76,7 @@ func findKnown(t reflect.Type, opts *Options, known map[reflect.Type]*jsonschema
 	case customJSON(t):
 		known[t] = &jsonschema.Schema{}
 		return
-	case customText(t):
+	case opts.Input && has(t, textUnmarshaler), !opts.Input && has(t, textMarshaler):
 		known[t] = &jsonschema.Schema{Type: "string"}
 		return
 	case isBytes(t):

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/mcpwright/mcp/runtime/internal/judge"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -138,12 +139,13 @@ func readUnsigned(d *wire.Decoder, v reflect.Value) {
 		v.SetUint(n)
 		return
 	}
-	r, ok := new(big.Rat).SetString(string(raw))
-	if !ok || raw[0] == '"' || !r.IsInt() || !r.Num().IsUint64() {
-		d.Fail("want an integer from 0 to %d", uint64(math.MaxUint64))
-		return
+	if judge.Handy(string(raw)) {
+		if r, ok := new(big.Rat).SetString(string(raw)); ok && r.IsInt() && r.Num().IsUint64() {
+			v.SetUint(r.Num().Uint64())
+			return
+		}
 	}
-	v.SetUint(r.Num().Uint64())
+	d.Fail("want an integer from 0 to %d", uint64(math.MaxUint64))
 }
 
 func (p *planner) number(t reflect.Type, s *schema) reader {
