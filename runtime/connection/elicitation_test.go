@@ -271,5 +271,43 @@ func TestNumbersOfAnyWidthAreFields(t *testing.T) {
 	require.NoError(t, err)
 	raw, err := json.Marshal(got)
 	require.NoError(t, err)
-	require.Equal(t, `{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"number"}},"required":["b"]}`, string(raw))
+	require.Equal(t, `{"type":"object","properties":{"a":{"type":"integer","minimum":0},"b":{"type":"number"}},"required":["b"]}`, string(raw))
+}
+
+func TestAnIntegerHasTheLimitsOfItsType(t *testing.T) {
+	form, err := connection.FormOf[struct {
+		A int8
+		B uint8
+		C int16
+		D uint16
+		E int32
+		F uint32
+		G int64
+		H uint
+		I int
+		J uint8 `minimum:"1" maximum:"6"`
+	}]()
+	require.NoError(t, err)
+	raw, err := json.Marshal(form.Properties)
+	require.NoError(t, err)
+	var fields []struct {
+		Name  string
+		Value struct{ Minimum, Maximum *json.Number }
+	}
+	require.NoError(t, json.Unmarshal(raw, &fields))
+	var got []string
+	for _, f := range fields {
+		limits := f.Name
+		for _, n := range []*json.Number{f.Value.Minimum, f.Value.Maximum} {
+			if n == nil {
+				n = new(json.Number("none"))
+			}
+			limits += " " + n.String()
+		}
+		got = append(got, limits)
+	}
+	require.Equal(t, []string{
+		"A -128 127", "B 0 255", "C -32768 32767", "D 0 65535", "E -2147483648 2147483647", "F 0 4294967295",
+		"G none none", "H 0 none", "I none none", "J 1 6",
+	}, got)
 }

@@ -1,8 +1,10 @@
 package connection
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"strconv"
 	"strings"
@@ -25,7 +27,9 @@ import (
 // to choose from can be fields. The tag json names a field and, with omitempty or
 // omitzero, makes it optional, as does a pointer; jsonschema describes it. The
 // tags title, default, enum, format, minimum, maximum, minLength, maxLength,
-// minItems and maxItems are those of JSON Schema, lists with commas.
+// minItems and maxItems are those of JSON Schema, lists with commas. Without the
+// tags, an integer has the limits of its type: 0 where it is unsigned, and those of
+// 8, 16 and 32 bits.
 func FormOf[T any]() (mcp.RequestedSchema, error) {
 	t := reflect.TypeFor[T]()
 	if t.Kind() != reflect.Struct {
@@ -121,12 +125,29 @@ func (g *fieldTags) field(t reflect.Type) mcp.PrimitiveSchemaDefinition {
 		}
 	}
 	if kind := numberType(t); kind != "" {
-		return &mcp.NumberSchema{
+		field := &mcp.NumberSchema{
 			Type: kind, Title: title, Description: description, Default: parsed(g, "default", parseFloat),
 			Minimum: parsed(g, "minimum", parseFloat), Maximum: parsed(g, "maximum", parseFloat),
 		}
+		least, most := integerLimits(t)
+		field.Minimum, field.Maximum = cmp.Or(field.Minimum, least), cmp.Or(field.Maximum, most)
+		return field
 	}
 	return nil
+}
+
+// integerLimits are the limits of an integer type, nil where there is none, or
+// none that a form can have to the digit.
+func integerLimits(t reflect.Type) (least, most *float64) {
+	switch kind := t.Kind(); {
+	case kind == reflect.Uint8 || kind == reflect.Uint16 || kind == reflect.Uint32:
+		return new(0.0), new(math.Ldexp(1, t.Bits()) - 1)
+	case reflect.Uint <= kind && kind <= reflect.Uint64:
+		return new(0.0), nil
+	case reflect.Int8 <= kind && kind <= reflect.Int32:
+		return new(-math.Ldexp(1, t.Bits()-1)), new(math.Ldexp(1, t.Bits()-1) - 1)
+	}
+	return nil, nil
 }
 
 func numberType(t reflect.Type) mcp.NumberType {

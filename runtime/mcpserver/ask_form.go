@@ -56,7 +56,7 @@ func Elicit[T any](ctx context.Context, s *mcp.ServerSession, message string, op
 	if res.Action != mcp.ElicitActionAccept {
 		return out, &DeclinedError{Action: res.Action}
 	}
-	raw, err := json.Marshal(res.Content)
+	raw, err := json.Marshal(filledIn(&form, res.Content))
 	if err != nil {
 		return out, fmt.Errorf("read the answer to %q: %w", message, err)
 	}
@@ -64,4 +64,17 @@ func Elicit[T any](ctx context.Context, s *mcp.ServerSession, message string, op
 		return out, fmt.Errorf("read the answer to %q: %w", message, err)
 	}
 	return out, nil
+}
+
+// filledIn is what the fields of a form were filled in with. What else came back
+// has not been judged by it, and [json.Unmarshal] would take it for a field that
+// differs in case only.
+func filledIn(form *mcp.RequestedSchema, content map[string]any) map[string]any {
+	fields := make(map[string]any, len(form.Properties))
+	for _, field := range form.Properties {
+		if value, has := content[field.Name]; has {
+			fields[field.Name] = value
+		}
+	}
+	return fields
 }

@@ -50,6 +50,22 @@ func TestAFormComesBackFilledIn(t *testing.T) {
 	}
 }
 
+func TestWhatTheFormDoesNotHaveFillsInNothing(t *testing.T) {
+	for _, revision := range asking {
+		u := asker(t, revision, func(ctx context.Context, s *mcp.ServerSession) (string, error) {
+			got, err := mcpserver.Elicit[struct {
+				Guests int    `minimum:"1" maximum:"12"`
+				Note   string `json:"Note,omitempty" maxLength:"3"`
+			}](ctx, s, "?")
+			return fmt.Sprintf("%d%q", got.Guests, got.Note), err
+		})
+		u.answers = says(`{"Guests":2,"guests":-100,"note":"too long","other":1}`)
+		got, err := u.use("tool", `{}`)
+		require.NoError(t, err)
+		require.Equal(t, `2""`, got, revision)
+	}
+}
+
 func TestAUserMayDecline(t *testing.T) {
 	for action, text := range map[mcp.ElicitAction]string{
 		mcp.ElicitActionDecline: "The user declined to answer.",
@@ -77,4 +93,22 @@ func TestAFormOfNothingFlatIsRefused(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "refused", got)
 	require.NoError(t, u.Close())
+}
+
+func TestANumberThatTheTypeCannotHaveIsAskedForAgain(t *testing.T) {
+	for _, revision := range asking {
+		u := asker(t, revision, func(ctx context.Context, s *mcp.ServerSession) (string, error) {
+			got, err := mcpserver.Elicit[struct{ A, B uint8 }](ctx, s, "?")
+			return fmt.Sprint(got.A, got.B), err
+		})
+		contents := []string{`{"A":-1,"B":1}`, `{"A":1,"B":256}`, `{"A":0,"B":255}`}
+		u.answers = func(string) string {
+			next := contents[0]
+			contents = contents[1:]
+			return says(next)("")
+		}
+		got, err := u.use("tool", `{}`)
+		require.NoError(t, err)
+		require.Equal(t, "0 255", got, revision)
+	}
 }

@@ -22,7 +22,10 @@ import (
 // again, or an earlier round instead of the last, has run called again. A step
 // that must not happen twice gives key to whoever does it: it is the same for
 // all calls under this name in one chain, those of a repeated round included.
-// Only a first request that is sent again has another.
+// Only a first request that is sent again has another. Where the first Memo of a
+// chain comes after a question, it returns an error once, as the question did: the
+// request comes again, so that the client has what the key is made of before run is
+// called.
 func Memo[T any](ctx context.Context, name string, run func(ctx context.Context, key string) (T, error)) (T, error) {
 	var out T
 	made, err := memo(ctx, name, func(ctx context.Context, key string) (json.RawMessage, error) {

@@ -79,7 +79,8 @@ type Options struct {
 	// SubResource tells whether a change of one resource is of interest to
 	// those who watch another, such as a folder that it is in. It is asked for
 	// everybody who listens, must be quick, and must not use the server. Nil
-	// is when the two are the same.
+	// is when the two are the same. Who may watch the one hears of the other
+	// by its URI, whether or not Visible shows it to him.
 	SubResource func(watched, changed string) bool
 	// MaxListeners bounds the streams of subscriptions that are open at a
 	// time; 0 is 1,024. One more is answered with an error.

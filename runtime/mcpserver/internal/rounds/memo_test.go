@@ -111,6 +111,67 @@ func TestAStepThatAsksIsMadeWhenItHasItsAnswer(t *testing.T) {
 	}
 }
 
+func TestAStepThatDropsTheErrorOfItsQuestionIsNotMade(t *testing.T) {
+	to := mcp.ServerPeer{Outbound: handing{upstream(t, remembering)}}
+	questions := map[string]func(context.Context, *mcp.ServerSession) string{
+		"its own": func(ctx context.Context, s *mcp.ServerSession) string {
+			answer, err := s.ElicitForm(ctx, form("a", "a"))
+			if err != nil {
+				return "nobody"
+			}
+			return fmt.Sprint(answer.Content["a"])
+		},
+		"another server's": func(ctx context.Context, _ *mcp.ServerSession) string {
+			res, err := to.CallTool(ctx, &mcp.CallToolRequest{Name: "x", Arguments: json.RawMessage(`{}`)})
+			if err != nil {
+				return "nobody"
+			}
+			return said(res)
+		},
+	}
+	for _, r := range revisions {
+		for whose, question := range questions {
+			c := connect(t, r, newKernel(t, rounds.Options{}, func(ctx context.Context, s *mcp.ServerSession, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				made, err := roundOf(ctx).Memo(ctx, "outer", func(ctx context.Context, _ string) (json.RawMessage, error) {
+					return roundOf(ctx).Memo(ctx, "inner", func(ctx context.Context, _ string) (json.RawMessage, error) {
+						return json.Marshal(question(ctx, s))
+					})
+				})
+				if err != nil {
+					return nil, err
+				}
+				return mcp.TextResult(string(made)), nil
+			}))
+			got, err := c.call(`{}`)
+			require.NoError(t, err)
+			require.NotContains(t, got, "nobody", "%s, %s", r, whose)
+		}
+	}
+}
+
+func TestAStepWithinItselfIsAnError(t *testing.T) {
+	for _, r := range revisions {
+		c := connect(t, r, newKernel(t, rounds.Options{}, func(ctx context.Context, _ *mcp.ServerSession, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			var nest func(names ...string) func(context.Context, string) (json.RawMessage, error)
+			nest = func(names ...string) func(context.Context, string) (json.RawMessage, error) {
+				return func(ctx context.Context, _ string) (json.RawMessage, error) {
+					if len(names) == 0 {
+						return json.RawMessage(`1`), nil
+					}
+					return roundOf(ctx).Memo(ctx, names[0], nest(names[1:]...))
+				}
+			}
+			_, err := nest("a", "b", "a")(ctx, "")
+			require.EqualError(t, err, `memo "a": it is within itself`)
+			made, err := nest("a", "b", "c")(ctx, "")
+			return mcp.TextResult(string(made)), err
+		}))
+		got, err := c.call(`{}`)
+		require.NoError(t, err)
+		require.Equal(t, `1`, got)
+	}
+}
+
 func TestARepeatedRoundHasTheKeysOfItsChain(t *testing.T) {
 	l := new(ledger)
 	c := connect(t, mcp.Revision20260728, newKernel(t, rounds.Options{}, func(ctx context.Context, s *mcp.ServerSession, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -133,6 +194,43 @@ func TestARepeatedRoundHasTheKeysOfItsChain(t *testing.T) {
 
 	second(t, c, arguments(`{}`)) // and begins anew
 	require.NotEqual(t, l.keys[0], l.keys[3])
+}
+
+func TestAStepAfterQuestionsHasTheKeyOfItsChain(t *testing.T) {
+	for questions := 1; questions <= 2; questions++ {
+		for _, r := range revisions {
+			l := new(ledger)
+			c := connect(t, r, newKernel(t, rounds.Options{}, func(ctx context.Context, s *mcp.ServerSession, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				for i := range questions {
+					if _, err := s.ElicitForm(ctx, form(fmt.Sprint(i), fmt.Sprint(i))); err != nil {
+						return nil, err
+					}
+				}
+				_, err := l.step(ctx, "pay")
+				if err != nil {
+					return nil, err
+				}
+				_, err = l.step(ctx, "send")
+				return mcp.TextResult("done"), err
+			}))
+			req := arguments(`{}`)
+			for {
+				ask, err := c.try(req)
+				if err != nil {
+					require.EqualError(t, err, "answered: done")
+					break
+				}
+				req = c.again(req, ask)
+			}
+			require.Len(t, c.questions(), questions)
+			if r == mcp.Revision20260728 { // the result is lost, and the client sends the last round again
+				_, err := c.try(req)
+				require.EqualError(t, err, "answered: done")
+				require.Len(t, l.keys, 4)
+				require.Equal(t, l.keys[:2], l.keys[2:])
+			}
+		}
+	}
 }
 
 func TestThoseWhoWantTheSameMemoShareIt(t *testing.T) {

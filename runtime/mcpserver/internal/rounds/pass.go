@@ -39,7 +39,7 @@ func (r *Round) Call(ctx context.Context, out peer.Outbound, req peer.Message, r
 		r.update(func(b *book) { b.state.pass(p.id, nil) })
 		return err
 	}
-	return r.passUp(p.id, ask)
+	return r.passUp(ctx, p.id, ask)
 }
 
 func (r *Round) report(ctx context.Context, p peer.Progress) {
@@ -61,7 +61,7 @@ func (r *Round) passage(ctx context.Context, req peer.Message) (p passage, err e
 	if err != nil {
 		return p, fmt.Errorf("pass on %q: %w", req.Method(), err)
 	}
-	sum, err := digestOf(scopeOf(ctx), req.Method(), params)
+	sum, err := digestOf(r.scope(ctx).text(), req.Method(), params)
 	if err != nil {
 		return p, fmt.Errorf("pass on %q: %w", req.Method(), err)
 	}
@@ -84,7 +84,7 @@ func (r *Round) passage(ctx context.Context, req peer.Message) (p passage, err e
 }
 
 // passUp records the questions and the state of another server.
-func (r *Round) passUp(id string, ask *mcp.InputRequiredResult) error {
+func (r *Round) passUp(ctx context.Context, id string, ask *mcp.InputRequiredResult) error {
 	questions := make(mcp.InputRequests, len(ask.InputRequests))
 	for key, question := range ask.InputRequests {
 		if err := r.permitted(key, question); err != nil {
@@ -92,12 +92,14 @@ func (r *Round) passUp(id string, ask *mcp.InputRequiredResult) error {
 		}
 		questions[id+key] = question
 	}
+	own := r.scope(ctx)
 	open := r.update(func(b *book) {
 		for key, question := range questions {
 			put(&b.open, key, question)
 		}
 		b.state.pass(id, ask.RequestState)
 		b.repeat = true
+		own.left()
 	})
 	if !open {
 		return errReturned

@@ -39,6 +39,7 @@ type book struct {
 	names   map[string]digest        // the questions whose keys the handler chose
 	open    mcp.InputRequests        // the questions without answer
 	repeat  bool                     // the request has to come again, questions or not
+	unnamed bool                     // the client does not know the name of the chain yet
 	refused bool                     // an answer was none: the rounds are counted
 	running map[string]chan struct{} // the memos being made; closed when they are
 }
@@ -94,7 +95,7 @@ func (r *Round) Ask(ctx context.Context, q *connection.Question, res wire.Value)
 	if err != nil {
 		return fmt.Errorf("ask %q: %w", q.Method(), err)
 	}
-	sum, err := digestOf(scopeOf(ctx), q.Method(), params)
+	sum, err := digestOf(r.scope(ctx).text(), q.Method(), params)
 	if err != nil {
 		return fmt.Errorf("ask %q: %w", q.Method(), err)
 	}
@@ -109,7 +110,7 @@ func (r *Round) Ask(ctx context.Context, q *connection.Question, res wire.Value)
 		r.askedAgain(ctx, q.Message, err)
 		r.update(func(b *book) { b.refused = true })
 	}
-	return r.leave(q, key, sum, params)
+	return r.leave(ctx, q, key, sum, params)
 }
 
 // Insist implements [connection.Insistent]: a question is put as often as one
@@ -165,16 +166,18 @@ func (r *Round) settle(q *connection.Question, key string, e entry) error {
 
 // leave records a question that has no answer. What is recorded is a copy: the
 // caller may change its message for the next question.
-func (r *Round) leave(q *connection.Question, key string, sum digest, params []byte) error {
+func (r *Round) leave(ctx context.Context, q *connection.Question, key string, sum digest, params []byte) error {
 	form := wire.AppendString([]byte(`{"method":`), q.Method())
 	form = append(append(append(form, `,"params":`...), params...), '}')
 	question, err := mcp.UnmarshalInputRequest(form)
 	if err != nil {
 		return fmt.Errorf("ask %q: %w", q.Method(), err)
 	}
+	own := r.scope(ctx)
 	open := r.update(func(b *book) {
 		put(&b.state.asked, key, entry{sum: sum})
 		put(&b.open, key, question)
+		own.left()
 	})
 	if !open {
 		return &peer.NoBackChannelError{Method: q.Method()}
