@@ -304,3 +304,27 @@ func TestManyFirstCallsAskForTheListOnce(t *testing.T) {
 		})
 	}
 }
+
+func TestAFirstPageIsNotTakenForAllTools(t *testing.T) {
+	leaks.Check(t)
+	s := newServer()
+	mcp.HandleListTools(&s.mux, func(_ context.Context, r *mcp.ListToolsRequest) (*mcp.ListToolsResult, error) {
+		in := json.RawMessage(`{"type":"object"}`)
+		if next := "2"; r.Cursor == nil {
+			return &mcp.ListToolsResult{Tools: []mcp.Tool{{Name: "a", InputSchema: in}}, NextCursor: &next}, nil
+		}
+		return &mcp.ListToolsResult{Tools: []mcp.Tool{{
+			Name: "b", InputSchema: in, OutputSchema: json.RawMessage(`{"type":"object","required":["greeting"]}`),
+		}}}, nil
+	})
+	mcp.HandleCallTool(&s.mux, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return &mcp.CallToolResult{StructuredContent: json.RawMessage(`{"other":1}`)}, nil
+	})
+	c := connect(t, mcpclient.InProcess(s), nil)
+	for range 2 {
+		_, err := mcpclient.CallTool[welcomed](t.Context(), c, "b", nil)
+		require.ErrorAs(t, err, new(*mcpclient.OutputError))
+		_, err = c.ListTools(t.Context(), &mcp.ListToolsRequest{})
+		require.NoError(t, err)
+	}
+}

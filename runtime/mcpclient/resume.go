@@ -2,8 +2,11 @@ package mcpclient
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/peer"
 )
 
@@ -15,19 +18,34 @@ func (c *Client) resume(ctx context.Context, l *live, gap bool) {
 		c.resumeSession(ctx, l, gap)
 		return
 	}
+	c.watchers.end(&connection.UnsupportedError{Method: mcp.MethodSubscribe, Revision: l.about.revision})
 	filter := c.changesWanted(l.about.capabilities)
 	if filter == nil {
 		return
 	}
-	s, err := c.listen(c.life, *filter, true)
-	if err != nil {
-		c.opts.Logger.WarnContext(ctx, "server does not tell of changes", "server", c.to.name(), "error", err)
+	opened := make(chan struct{})
+	if !c.spawn(func() { c.hearChanges(l, filter, gap, opened) }) { // ends with the link or the life
 		return
 	}
-	if gap {
+	select {
+	case <-opened:
+	case <-ctx.Done(): // the server may still agree
+	}
+}
+
+// hearChanges opens a subscription for the handlers of the options and keeps it
+// open. It closes opened when the server has agreed, or has not.
+func (c *Client) hearChanges(l *live, filter *mcp.SubscriptionFilter, gap bool, opened chan<- struct{}) {
+	s, err := c.listen(c.life, *filter, true)
+	if err == nil && gap {
 		c.suspectChanges(filter)
 	}
-	c.spawn(func() { c.follow(l, s, filter) }) // ends with the link or the life
+	close(opened)
+	if err != nil {
+		c.opts.Logger.Warn("server does not tell of changes", "server", c.to.name(), "error", err)
+		return
+	}
+	c.follow(l, s, filter)
 }
 
 // changesWanted is what the handlers of the options want to hear of and the
@@ -50,13 +68,15 @@ func (c *Client) changesWanted(caps *mcp.ServerCapabilities) *mcp.SubscriptionFi
 // follow keeps a subscription for the handlers of the options open until the
 // link ends.
 func (c *Client) follow(l *live, s *Subscription, filter *mcp.SubscriptionFilter) {
-	for {
+	for delay := time.Duration(0); ; {
+		begun := time.Now()
 		<-s.Done()
 		if l.over() || c.life.Err() != nil {
 			return
 		}
 		var err error
-		if s, err = c.listenAgain(c.life, *filter, true, true); err != nil {
+		delay = longer(delay, time.Since(begun))
+		if s, err = c.listenAgain(c.life, *filter, true, delay); err != nil {
 			if c.life.Err() == nil {
 				c.opts.Logger.Warn("server tells of changes no more", "server", c.to.name(), "error", err)
 			}
@@ -102,6 +122,10 @@ func (c *Client) resumeSession(ctx context.Context, l *live, gap bool) {
 	for _, uri := range c.watchers.watched() {
 		_, err := peer.SendRequest(ctx, conn, &mcp.SubscribeRequest{URI: uri})
 		c.grumble(ctx, mcp.MethodSubscribe, err)
+		if _, closed := errors.AsType[*peer.ClosedError](err); err != nil && !closed && !sessionLost(err) {
+			c.watchers.fail(uri, err) // there is no other session to come that would mend it
+			continue
+		}
 		c.watchers.tell(&mcp.ResourceUpdatedNotification{URI: uri})
 	}
 	f := c.changesWanted(l.about.capabilities)

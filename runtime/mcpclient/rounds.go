@@ -63,7 +63,7 @@ func (c *Client) converse(ctx context.Context, req peer.Message, res wire.Value,
 		if asked = true; round == c.opts.MaxRounds {
 			return true, &RoundsError{req.Method(), round}
 		}
-		answers, err := c.answer(ctx, ask)
+		answers, err := c.answer(ctx, req.Method(), ask)
 		if err != nil {
 			return true, fmt.Errorf("send %q: %w", req.Method(), err)
 		}
@@ -96,14 +96,17 @@ func opensRounds(req peer.Message) bool {
 	return ok && answers == nil && state == nil
 }
 
+var errLeft = errors.New("the handler ended its goroutine")
+
 // answer answers all questions of a round at the same time. One that cannot be
-// answered ends the others.
-func (c *Client) answer(ctx context.Context, ask *mcp.InputRequiredResult) (mcp.InputResponses, error) {
+// answered ends the others, and so does the end of the client.
+func (c *Client) answer(ctx context.Context, method string, ask *mcp.InputRequiredResult) (mcp.InputResponses, error) {
 	if len(ask.InputRequests) == 0 {
 		return nil, nil
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	defer context.AfterFunc(c.life, func() { cancel(&peer.ClosedError{Method: method, Cause: c.Err()}) })()
 	var (
 		all     sync.WaitGroup
 		mu      sync.Mutex // guards what follows
@@ -112,13 +115,16 @@ func (c *Client) answer(ctx context.Context, ask *mcp.InputRequiredResult) (mcp.
 	)
 	for key, question := range ask.InputRequests {
 		all.Go(func() { // ends with the handler
-			answer, err := c.answerOne(ctx, question)
-			mu.Lock()
-			defer mu.Unlock()
-			if answers[key] = answer; err != nil && failed == nil {
-				failed = &QuestionError{key, methodOf(question), err}
-				cancel(failed)
-			}
+			answer, err := mcp.InputResponse(nil), errLeft
+			defer func() { // also where the handler goes no further
+				mu.Lock()
+				defer mu.Unlock()
+				if answers[key] = answer; err != nil && failed == nil {
+					failed = &QuestionError{key, methodOf(question), err}
+					cancel(failed)
+				}
+			}()
+			answer, err = c.answerOne(ctx, question)
 		})
 	}
 	all.Wait()

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -359,4 +361,40 @@ func TestCallsDoNotMixTheirRounds(t *testing.T) {
 			all.Wait()
 		})
 	}
+}
+
+func TestQuestionsAreNotAnsweredBeyondTheEndOfTheClient(t *testing.T) {
+	leaks.Check(t)
+	asked := make(chan struct{})
+	c := connect(t, mcpclient.InProcess(newKit(nil)), &mcpclient.Options{
+		Logger: silent, OnElicit: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			close(asked)
+			<-ctx.Done()
+			return nil, context.Cause(ctx)
+		},
+	})
+	require.True(t, c.Stateless())
+	failed := make(chan error, 1)
+	go func() { // ends with the client
+		_, err := mcpclient.CallTool[string](t.Context(), c, "ask", nil)
+		failed <- err
+	}()
+	<-asked
+	require.NoError(t, c.Close())
+	require.ErrorAs(t, <-failed, new(*peer.ClosedError))
+}
+
+func TestAHandlerThatEndsItsGoroutineIsAskedOnce(t *testing.T) {
+	leaks.Check(t)
+	var asked atomic.Int64
+	c := connect(t, mcpclient.InProcess(newKit(nil)), &mcpclient.Options{
+		Logger: silent, OnElicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			asked.Add(1)
+			runtime.Goexit()
+			return nil, nil
+		},
+	})
+	_, err := mcpclient.CallTool[string](t.Context(), c, "ask", nil)
+	require.ErrorAs(t, err, new(*mcpclient.QuestionError))
+	require.EqualValues(t, 1, asked.Load())
 }

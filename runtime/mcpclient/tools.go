@@ -65,12 +65,13 @@ func (c *Client) learnTools(l *live, req peer.Message, page *mcp.ListToolsResult
 // mostTools bounds what is remembered of the tools of one server.
 const mostTools = 10_000
 
-// learn adds a page to the book. The first page begins a new one.
+// learn adds a page to the book. The first page begins a new one, of which the
+// other pages are not known yet.
 func (b *toolBook) learn(page map[string]*knownTool, first bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if first || b.tools == nil {
-		b.tools = page
+		b.tools, b.listed = page, false
 		return
 	}
 	for name, tool := range page {

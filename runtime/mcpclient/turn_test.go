@@ -1,6 +1,7 @@
 package mcpclient_test
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -133,6 +134,66 @@ func TestARefusalIsNotAlwaysAnotherServer(t *testing.T) {
 			s.instead(nil)
 			greet(t, c)
 			require.Same(t, before, c.Connection())
+		})
+	}
+}
+
+func TestWatchingGoesOnWithAServerOfTheOtherEra(t *testing.T) {
+	leaks.Check(t)
+	notes := func(r wire.Revision) http.Handler {
+		s := newKit(&mcpserver.Options{Revisions: []wire.Revision{r}})
+		s.AddResource(&mcp.Resource{URI: "note:2", Name: "other"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+			return &mcp.ReadResourceResult{}, nil
+		})
+		return s.Handler(&streamable.Options{Logger: silent})
+	}
+	for _, eras := range [][]wire.Revision{
+		{mcp.Revision20251125, mcp.Revision20260728},
+		{mcp.Revision20260728, mcp.Revision20251125},
+	} {
+		t.Run(eras[0].String(), func(t *testing.T) {
+			a, old := newAddress(t), notes(eras[0])
+			gone, leave := context.WithCancel(t.Context())
+			defer leave()
+			a.hold(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				ctx, cancel := context.WithCancel(r.Context())
+				defer context.AfterFunc(gone, cancel)()
+				old.ServeHTTP(w, r.WithContext(ctx))
+			}))
+			c := connect(t, mcpclient.URL(a.url), &mcpclient.Options{Logger: silent})
+			seen := make(chan string)
+			ctx, cancel := context.WithCancel(t.Context())
+			var watching sync.WaitGroup
+			defer watching.Wait()
+			defer cancel()
+			watching.Go(func() { // ends with the context
+				for uri, err := range c.Watch(ctx, "note:1", "note:2") {
+					if err != nil {
+						uri = err.Error()
+					}
+					select {
+					case seen <- uri:
+					case <-ctx.Done():
+					}
+				}
+			})
+			for watched := ""; watched == ""; {
+				require.Equal(t, "touched", says(t, c, "touch"))
+				select {
+				case watched = <-seen:
+					require.Equal(t, "note:1", watched)
+				default:
+				}
+			}
+			a.hold(notes(eras[1]))
+			require.Equal(t, "touched", says(t, c, "touch"))
+			require.Equal(t, eras[1], c.Revision())
+			leave()
+			uri := <-seen
+			for uri == "note:1" {
+				uri = <-seen
+			}
+			require.Equal(t, "note:2", uri, "nobody has touched it, but it may have changed")
 		})
 	}
 }

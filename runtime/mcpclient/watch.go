@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/peer"
 )
 
@@ -21,16 +23,29 @@ import (
 // the client is over.
 func (c *Client) Watch(ctx context.Context, uris ...string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		var err error
-		if handshake(c.Revision()) {
-			err = c.watchSession(ctx, uris, yield)
-		} else {
-			err = c.watchStreams(ctx, uris, yield)
+		err := c.watchOnce(ctx, uris, false, yield)
+		for turned(err) && rest(ctx, leastDelay) == nil { // a server of the other era is watched in another way
+			err = c.watchOnce(ctx, uris, true, yield)
 		}
 		if err != nil && !errors.Is(err, errStopped) && ctx.Err() == nil {
 			yield("", err)
 		}
 	}
+}
+
+// turned tells whether a way to watch was one that the revision does not have
+// which is spoken now.
+func turned(err error) bool {
+	_, other := errors.AsType[*connection.UnsupportedError](err)
+	return other
+}
+
+// watchOnce watches as long as the server is of the same era.
+func (c *Client) watchOnce(ctx context.Context, uris []string, gap bool, yield func(string, error) bool) error {
+	if handshake(c.Revision()) {
+		return c.watchSession(ctx, uris, gap, yield)
+	}
+	return c.watchStreams(ctx, uris, gap, yield)
 }
 
 // errStopped says that the caller wants no more.
@@ -50,18 +65,33 @@ func pass(ctx context.Context, q *queue, yield func(string, error) bool) error {
 }
 
 // watchStreams watches over one subscription after another.
-func (c *Client) watchStreams(ctx context.Context, uris []string, yield func(string, error) bool) error {
-	for gap := false; ; gap = true {
-		s, err := c.listenAgain(ctx, mcp.SubscriptionFilter{ResourceSubscriptions: uris}, false, gap)
+func (c *Client) watchStreams(ctx context.Context, uris []string, gap bool, yield func(string, error) bool) error {
+	var delay time.Duration
+	if gap {
+		delay = leastDelay
+	}
+	for ; ; gap = true {
+		s, err := c.listenAgain(ctx, mcp.SubscriptionFilter{ResourceSubscriptions: uris}, false, delay)
 		if err != nil {
 			return err
 		}
+		begun := time.Now()
 		err = c.watchStream(ctx, s, uris, gap, yield)
 		s.Close()
 		if errors.Is(err, errStopped) || errors.Is(err, errNotHonoured) || ctx.Err() != nil {
 			return err
 		}
+		delay = longer(delay, time.Since(begun))
 	}
+}
+
+// longer is how long to wait before a subscription that has lasted so long is
+// opened again: a server that ends each at once is not kept busy.
+func longer(delay, lasted time.Duration) time.Duration {
+	if lasted > mostDelay {
+		return leastDelay
+	}
+	return min(max(2*delay, leastDelay), mostDelay)
 }
 
 var errNotHonoured = errors.New("the server does not tell of changes")
@@ -79,11 +109,11 @@ func (c *Client) watchStream(ctx context.Context, s *Subscription, uris []string
 }
 
 // listenAgain opens a subscription, and is patient with a connection that is
-// broken. Where there was a subscription before, it is so with anything that is
-// no refusal.
-func (c *Client) listenAgain(ctx context.Context, f mcp.SubscriptionFilter, relay, again bool) (*Subscription, error) {
-	for delay := leastDelay; ; delay = min(2*delay, mostDelay) {
-		if again {
+// broken. Where there was a subscription before, there is a delay, and it is so
+// with anything that is no refusal.
+func (c *Client) listenAgain(ctx context.Context, f mcp.SubscriptionFilter, relay bool, delay time.Duration) (*Subscription, error) {
+	for again := delay > 0; ; delay = min(2*delay, mostDelay) {
+		if delay = max(delay, leastDelay); again {
 			if err := rest(ctx, delay); err != nil {
 				return nil, err
 			}
@@ -91,7 +121,7 @@ func (c *Client) listenAgain(ctx context.Context, f mcp.SubscriptionFilter, rela
 		s, err := c.listen(ctx, f, relay)
 		_, broke := errors.AsType[*peer.ClosedError](err)
 		again = again || broke
-		if err == nil || !again || ctx.Err() != nil || refuses(err) || c.isOver() {
+		if err == nil || !again || ctx.Err() != nil || refuses(err) || turned(err) || c.isOver() {
 			return s, err
 		}
 		c.opts.Logger.DebugContext(ctx, "subscription not opened yet", "server", c.to.name(), "error", err)
@@ -105,7 +135,7 @@ func (c *Client) isOver() bool {
 }
 
 // watchSession watches by way of the session's subscriptions.
-func (c *Client) watchSession(ctx context.Context, uris []string, yield func(string, error) bool) error {
+func (c *Client) watchSession(ctx context.Context, uris []string, gap bool, yield func(string, error) bool) error {
 	q := newQueue()
 	defer func() {
 		q.end(nil)
@@ -118,6 +148,9 @@ func (c *Client) watchSession(ctx context.Context, uris []string, yield func(str
 	for _, uri := range uris {
 		if err := c.watch(ctx, uri, q); err != nil {
 			return err
+		}
+		if gap && !yield(uri, nil) {
+			return errStopped
 		}
 	}
 	closed := func() { q.end(&peer.ClosedError{Method: mcp.MethodSubscribe, Cause: c.Err()}) }

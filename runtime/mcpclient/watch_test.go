@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/mcpwright/mcp/internal/leaks"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
 )
 
 // subscribable makes a server open to the subscriptions of sessions. What it is
@@ -225,6 +227,53 @@ func TestAServerThatDoesNotAgreeToTellOfChangesIsUsedAllTheSame(t *testing.T) {
 	})
 }
 
+func TestConnectingWaitsForNoAgreementLongerThanItMay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, heard := listenable(newServer()), make(chan string, 1)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		begun := time.Now()
+		c, err := mcpclient.Connect(ctx, mcpclient.InProcess(s), &mcpclient.Options{
+			Logger:            silent,
+			OnToolListChanged: func(_ context.Context, n *mcp.ToolListChangedNotification) error { heard <- n.Method(); return nil },
+		})
+		require.NoError(t, err)
+		defer c.Close()
+		require.Equal(t, time.Second, time.Since(begun))
+		late := <-s.opened
+		late.ack(t)
+		late.send(t, &mcp.ToolListChangedNotification{Meta: late.meta()})
+		require.Equal(t, "notifications/tools/list_changed", <-heard)
+	})
+}
+
+func TestAServerThatEndsItsSubscriptionsAtOnceIsNotKeptBusy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := listenable(newServer())
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		opened := 0
+		go func() { // ends with the context
+			for ctx.Err() == nil {
+				select {
+				case st := <-s.opened:
+					opened++
+					st.ack(t)
+					st.finish <- nil
+				case <-ctx.Done():
+				}
+			}
+		}()
+		connect(t, mcpclient.InProcess(s), &mcpclient.Options{
+			Logger:            silent,
+			OnToolListChanged: func(context.Context, *mcp.ToolListChangedNotification) error { return nil },
+		})
+		<-ctx.Done()
+		synctest.Wait()
+		require.Equal(t, 17, opened, "7 in the first 6.3 s, then one each 5 s")
+	})
+}
+
 func TestAServerThatTellsOfNoChangesIsUsedAllTheSame(t *testing.T) {
 	leaks.Check(t)
 	never := func(context.Context, *mcp.ToolListChangedNotification) error { panic("not to be called") }
@@ -261,4 +310,32 @@ func TestWatchingGoesOnAfterARestart(t *testing.T) {
 	}
 	require.Equal(t, []string{"a:2", "a:1", "a:2"}, seen)
 	require.NoError(t, c.Err())
+}
+
+func TestWatchingEndsWhereANewSessionCannotBeWatched(t *testing.T) {
+	leaks.Check(t)
+	old := greeter(mcp.Revision20251125)
+	told := subscribable(old)
+	s := serve(t, old)
+	c := connect(t, mcpclient.URL(s.url), &mcpclient.Options{Logger: silent})
+	ended := make(chan error, 1)
+	go func() { // ends with the error
+		for uri, err := range c.Watch(t.Context(), "a:1") {
+			if err != nil {
+				ended <- err
+			} else {
+				t.Error("no gap, since nobody watches", uri)
+			}
+		}
+	}()
+	require.Equal(t, "+a:1", <-told)
+	s.instead(func(w http.ResponseWriter, _ *http.Request, m *wire.Message) bool {
+		if m.Method == mcp.MethodSubscribe {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+		return m.Method == mcp.MethodSubscribe
+	})
+	s.forget()
+	greet(t, c)
+	require.ErrorContains(t, <-ended, "503")
 }

@@ -30,7 +30,7 @@ func (c *Client) watch(ctx context.Context, uri string, q *queue) error {
 		return err
 	}
 	defer w.end()
-	if w.subscribed {
+	if w.subscribed && handshake(c.Revision()) {
 		return nil
 	}
 	_, err := c.Subscribe(ctx, &mcp.SubscribeRequest{URI: uri})
@@ -132,6 +132,31 @@ func (t *watchers) tell(n *mcp.ResourceUpdatedNotification) {
 				q.end(ErrFellBehind)
 			}
 		}
+	}
+}
+
+// end ends all that is watched.
+func (t *watchers) end(err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, w := range t.uris {
+		for q := range w.queues {
+			q.end(err)
+		}
+	}
+}
+
+// fail ends all that watches a resource. Who watches it anew begins anew.
+func (t *watchers) fail(uri string, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	w := t.uris[uri]
+	if w == nil {
+		return
+	}
+	delete(t.uris, uri)
+	for q := range w.queues {
+		q.end(err)
 	}
 }
 
