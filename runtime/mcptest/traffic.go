@@ -32,8 +32,8 @@ func newTraffic(report func(*Violation)) *traffic {
 type exchange struct {
 	traffic *traffic
 	judge   *Judge
-	replays bool // the response may repeat what was sent before
-	posted  []byte
+	replays bool   // the response may repeat what was sent before
+	posted  []byte // the message of the request, nil for none
 }
 
 // open begins the judging of an exchange: in the session that it belongs to, or
