@@ -125,7 +125,9 @@ func (c *Conn) Shutdown(ctx context.Context, cause error) {
 	select {
 	case <-c.state.returned():
 	case <-ctx.Done():
-		c.opts.Logger.Warn("handlers are still running after the connection was closed", "requests", c.state.list())
+		if left := c.state.list(); len(left) > 0 { // both may have come
+			c.opts.Logger.Warn("handlers are still running after the connection was closed", "requests", left)
+		}
 	}
 	if err := c.flush(last); err != nil {
 		c.opts.Logger.Debug("not all was written before the connection was closed", "error", err)

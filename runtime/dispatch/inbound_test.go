@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"os"
 	"runtime"
@@ -143,6 +144,17 @@ func TestWhatTheEndHasAnsweredCannotBeCancelled(t *testing.T) {
 		close(release)
 		require.NoError(t, end.over(t))
 	})
+}
+
+func TestAnEndWithoutPatienceBlamesNoHandlerThatIsNotThere(t *testing.T) {
+	for range 50 { // it was a matter of luck
+		var log strings.Builder
+		c := dispatch.New(new(recorder), &dispatch.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		c.Shutdown(ctx, nil)
+		require.NotContains(t, log.String(), "still running")
+	}
 }
 
 func TestTheEndDoesNotWaitForeverForAHandler(t *testing.T) {
