@@ -94,18 +94,11 @@ func notInCommit(r rune) bool { return r <= ' ' || r == 0x7f }
 
 // importFolder is the schema folder of the module the command runs in.
 func importFolder() (string, error) {
-	dir, err := os.Getwd()
+	root, err := moduleRoot()
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("import: %w; name the folder with -schema", err)
 	}
-	for ; ; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return filepath.Join(dir, "schema"), nil
-		}
-		if dir == filepath.Dir(dir) {
-			return "", errors.New("import: no go.mod here or above; name the folder with -schema")
-		}
-	}
+	return filepath.Join(root, "schema"), nil
 }
 
 // path is where the transcription goes.

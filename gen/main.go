@@ -61,20 +61,18 @@ func runCompile(args []string, stdout io.Writer) error {
 	return job.run(stdout)
 }
 
-// moduleRoot is the folder of the go.mod above the working directory.
+// moduleRoot is the folder of the go.mod in or above the working directory.
 func moduleRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return "", err
 	}
-	for {
+	for ; ; dir = filepath.Dir(dir) {
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
 			return dir, nil
 		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			return "", errors.New("there is no go.mod above the working directory; name the folders with -schema, -docs and -out")
+		if dir == filepath.Dir(dir) {
+			return "", errors.New("there is no go.mod in or above the working directory")
 		}
-		dir = parent
 	}
 }

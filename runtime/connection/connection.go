@@ -116,11 +116,12 @@ func ForLoop(out peer.Outbound, opts *Options) *Connection {
 	if out != nil {
 		c.out = out
 	}
-	hint := ""
+	r := newestHandshake
 	if opts != nil {
-		hint = opts.VersionHint
+		if hint, known := mcp.ParseRevision(opts.VersionHint); known && handshake(hint) {
+			r = hint
+		}
 	}
-	r := revisionOr(hint, true, newestHandshake)
 	if len(c.meta()) == 0 {
 		c.state.now.Store(&blank[r.Index()])
 		return c

@@ -40,6 +40,7 @@ func (e *Envelope) Sender() (*mcp.Implementation, *mcp.ClientCapabilities) {
 
 // letter is an envelope that has not been judged yet.
 type letter struct {
+	wire.ReadOnly
 	Envelope           // Meta is nil where there is none that is an object
 	version     string // if it is a string
 	versionKind byte   // as [wire.Decoder.Kind]; 0 is absent
@@ -81,16 +82,6 @@ func decodeMeta(raw json.RawMessage, r wire.Revision, into wire.Params) {
 	_ = wire.DecodeParams(raw, &wire.Frame{Revision: r, Checked: true}, into)
 }
 
-// readOnly makes a reader a [wire.Params]. It is never written.
-type readOnly struct{}
-
-func (readOnly) AppendParams(b []byte, e *wire.Encoder) []byte { return e.Missing(b, "a message") }
-
-// AppendParams implements [wire.Params].
-func (*letter) AppendParams(b []byte, e *wire.Encoder) []byte {
-	return readOnly{}.AppendParams(b, e)
-}
-
 // DecodeParams implements [wire.Params] for the params of any request.
 func (l *letter) DecodeParams(d *wire.Decoder) {
 	if l.nameMember != "" {
@@ -115,11 +106,6 @@ var envelopeMembers = wire.NewMembers("_meta",
 
 // letterMeta reads the "_meta" of a letter.
 type letterMeta letter
-
-// AppendParams implements [wire.Params].
-func (*letterMeta) AppendParams(b []byte, e *wire.Encoder) []byte {
-	return readOnly{}.AppendParams(b, e)
-}
 
 // DecodeParams implements [wire.Params].
 func (l *letterMeta) DecodeParams(d *wire.Decoder) {
@@ -159,7 +145,7 @@ func textOrSkip(d *wire.Decoder) string {
 
 // sender reads who sent a letter.
 type sender struct {
-	readOnly
+	wire.ReadOnly
 	info *mcp.Implementation
 	caps *mcp.ClientCapabilities
 }
@@ -204,7 +190,7 @@ func enveloped(in *peer.Inbound) bool {
 
 // probe looks for the version's name without reading anything.
 type probe struct {
-	readOnly
+	wire.ReadOnly
 	found bool
 }
 

@@ -29,14 +29,6 @@ func handshake(r wire.Revision) bool {
 	return i >= 0 && i < len(mcp.Revisions) && mcp.Revisions[i].Handshake
 }
 
-// revisionOr parses the name of a revision of the given era.
-func revisionOr(name string, want bool, otherwise wire.Revision) wire.Revision {
-	if r, known := mcp.ParseRevision(name); known && handshake(r) == want {
-		return r
-	}
-	return otherwise
-}
-
 // plainFrames has the frame of each revision that adds nothing to a message.
 var plainFrames = func() []wire.Frame {
 	frames := make([]wire.Frame, len(mcp.Revisions))

@@ -216,23 +216,10 @@ func (k *Kernel) read(c *core, route peer.Route, in *peer.Inbound, r wire.Revisi
 		return m, nil
 	}
 	m := route.New()
-	if err := decode(in, r, m); err != nil {
+	if err := in.Decode(plainFrame(r), m); err != nil {
 		return nil, invalidParams(err)
 	}
 	return m, nil
-}
-
-// decode reads the params of a message in the form of a revision. A message
-// that was passed on in process is written down first.
-func decode(in *peer.Inbound, r wire.Revision, m wire.Params) error {
-	if in.Value == nil {
-		return in.Decode(plainFrame(r), m)
-	}
-	raw, err := wire.AppendParams(nil, plainFrame(r), in.Value)
-	if err != nil {
-		return err
-	}
-	return wire.DecodeParams(raw, &wire.Frame{Revision: r, Checked: true}, m)
 }
 
 // mayAsk tells whether a handler may ask for input before it answers, and

@@ -20,7 +20,7 @@ type offer struct {
 // initialize answers the handshake. Nothing changes yet: see accept.
 func (k *Kernel) initialize(c *core, in *peer.Inbound) (peer.Reply, error) {
 	var asked versionOf
-	if err := decode(in, c.conn.state.Negotiated(), &asked); err != nil {
+	if err := in.Decode(plainFrame(c.conn.state.Negotiated()), &asked); err != nil {
 		return peer.Reply{}, invalidParams(err)
 	}
 	if !k.handshakes {
@@ -28,7 +28,7 @@ func (k *Kernel) initialize(c *core, in *peer.Inbound) (peer.Reply, error) {
 	}
 	r := k.negotiate(asked.version)
 	req := new(mcp.InitializeRequest)
-	if err := decode(in, r, req); err != nil {
+	if err := in.Decode(plainFrame(r), req); err != nil {
 		return peer.Reply{}, invalidParams(err)
 	}
 	if c.conn.state.InitializeProcessed() {
@@ -90,7 +90,7 @@ func (k *Kernel) accept(c *core) error {
 // anything else from the client. Calling it again does nothing.
 func (k *Kernel) Confirm(ctx context.Context, conn *Connection, params json.RawMessage) {
 	in := &peer.Inbound{Params: params}
-	if decode(in, conn.state.Negotiated(), new(mcp.InitializedNotification)) == nil {
+	if in.Decode(plainFrame(conn.state.Negotiated()), new(mcp.InitializedNotification)) == nil {
 		k.confirm(ctx, conn)
 	}
 }
@@ -111,7 +111,7 @@ func (k *Kernel) unsupported(asked string) error {
 // be read.
 func versionAsked(in *peer.Inbound) string {
 	var v versionOf
-	if decode(in, newestHandshake, &v) != nil {
+	if in.Decode(plainFrame(newestHandshake), &v) != nil {
 		return ""
 	}
 	return v.version
@@ -119,15 +119,14 @@ func versionAsked(in *peer.Inbound) string {
 
 // versionOf reads from initialize the one member that tells how to read the
 // others.
-type versionOf struct{ version string }
+type versionOf struct {
+	wire.ReadOnly
+	version string
+}
 
 var versionMembers = wire.NewMembers("InitializeRequest",
 	wire.Member{Name: "protocolVersion", In: wire.Always, Required: wire.Always},
 )
-
-func (v *versionOf) AppendParams(b []byte, e *wire.Encoder) []byte {
-	return e.Missing(b, "protocolVersion")
-}
 
 func (v *versionOf) DecodeParams(d *wire.Decoder) {
 	for o := d.Object(versionMembers); o.Next(); {

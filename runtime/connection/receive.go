@@ -96,7 +96,7 @@ func (k *Kernel) message(in *peer.Inbound) peer.Message {
 		return nil
 	}
 	m := method.route.New()
-	if decode(in, k.perRequest, m) != nil {
+	if in.Decode(plainFrame(k.perRequest), m) != nil {
 		return nil
 	}
 	return m

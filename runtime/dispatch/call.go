@@ -175,7 +175,7 @@ func (c *Conn) outcome(ctx context.Context, out way, k *call, res wire.Value, o 
 		}
 		return k.err
 	case m.Error != nil:
-		return &peer.Error{Code: m.Error.Code, Message: m.Error.Message, Data: m.Error.Data}
+		return (*peer.Error)(m.Error)
 	case res == nil:
 		return nil
 	}

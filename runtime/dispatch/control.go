@@ -122,15 +122,12 @@ func (*noMeta) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 func (*noMeta) DecodeJSON(d *wire.Decoder) { d.Skip() }
 
-// ProgressToken finds the progress token in the params of a request, for a
+// ProgressToken finds the progress token in the params of a request, also for a
 // transport that handles requests without a [Conn]. It is zero where the request
-// asks for no reports.
-func ProgressToken(params json.RawMessage) wire.ProgressToken { return tokenIn(params) }
-
-// tokenIn finds the progress token of a request, zero where there is none or
-// where it is neither a string nor an integer. Most requests have none, which
-// takes no more than a look for its name; an escape might hide the name.
-func tokenIn(params json.RawMessage) wire.ProgressToken {
+// asks for no reports, or where it is neither a string nor an integer.
+func ProgressToken(params json.RawMessage) wire.ProgressToken {
+	// Most requests have none, which takes no more than a look for its name; an
+	// escape might hide the name.
 	if !bytes.Contains(params, []byte("progressToken")) && bytes.IndexByte(params, '\\') < 0 {
 		return wire.ProgressToken{}
 	}
@@ -142,14 +139,15 @@ func tokenIn(params json.RawMessage) wire.ProgressToken {
 }
 
 // tokenReader reads the token out of a request's params.
-type tokenReader struct{ token wire.ProgressToken }
+type tokenReader struct {
+	wire.ReadOnly
+	token wire.ProgressToken
+}
 
 var (
 	metaMember  = wire.NewMembers("params", wire.Member{Name: "_meta", In: wire.Always})
 	tokenMember = wire.NewMembers("_meta", wire.Member{Name: "progressToken", In: wire.Always})
 )
-
-func (r *tokenReader) AppendParams(b []byte, _ *wire.Encoder) []byte { return append(b, "{}"...) }
 
 func (r *tokenReader) DecodeParams(d *wire.Decoder) {
 	for o := d.Object(metaMember); o.Next(); {

@@ -128,8 +128,7 @@ func (c *Conn) response(in *inbound) {
 	case c.state.answer(m, in.parcel, nil):
 		return
 	case m.ID.IsZero():
-		err := &peer.Error{Code: m.Error.Code, Message: m.Error.Message, Data: m.Error.Data}
-		c.opts.report(fmt.Errorf("peer reports an error without saying of which request: %w", err))
+		c.opts.report(fmt.Errorf("peer reports an error without saying of which request: %w", (*peer.Error)(m.Error)))
 	default:
 		c.opts.Logger.Debug("answer dropped: nobody waits for it", "id", m.ID)
 	}
@@ -205,6 +204,7 @@ func (c *Conn) tooLong(p parcel, o *Origin) {
 
 // kind is what a message that cannot be read seems to be.
 type kind struct {
+	wire.ReadOnly
 	broken              bool // it is no JSON
 	id, method, outcome bool // it has such members, as far as one can see
 }
@@ -228,9 +228,6 @@ func kindOf(in *inbound) kind {
 	}
 	return k
 }
-
-// AppendJSON makes it a [wire.Value]. It is never written.
-func (k *kind) AppendJSON(b []byte, _ *wire.Encoder) []byte { return append(b, "{}"...) }
 
 // DecodeJSON notes which members are there.
 func (k *kind) DecodeJSON(d *wire.Decoder) {

@@ -88,7 +88,7 @@ func (x *directExchange) load(req peer.Message) error {
 	if x.in.Params, err = written(f, req); err != nil {
 		return localError{fmt.Errorf("send %q: %w", x.in.Method, err)}
 	}
-	x.in.Token = tokenIn(x.in.Params)
+	x.in.Token = ProgressToken(x.in.Params)
 	return nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -28,7 +27,7 @@ func (t *directTable) admit(x *directExchange, id wire.RequestID, p patience, mo
 		return unsentError(x.in.Method, t.cause)
 	}
 	if id.IsZero() {
-		id = t.mint()
+		id = t.requests.mint(&t.last)
 	}
 	if t.requests.get(id) != nil {
 		return &IDInUseError{Method: x.in.Method, ID: id}
@@ -46,16 +45,6 @@ func (t *directTable) admit(x *directExchange, id wire.RequestID, p patience, mo
 		t.alarm.by(due)
 	}
 	return nil
-}
-
-func (t *directTable) mint() wire.RequestID {
-	for {
-		t.last++
-		id := wire.IntID(t.last)
-		if t.requests.get(id) == nil {
-			return id
-		}
-	}
 }
 
 // conclude takes a request off the table. It returns the error that its caller
@@ -155,7 +144,7 @@ func (t *directTable) close(cause error) bool {
 	t.isClosed, t.cause = true, cause
 	t.alarm.stop()
 	for x := range t.requests.all {
-		t.end(x, &peer.ClosedError{Method: x.in.Method, Cause: cause}, closure(cause))
+		t.end(x, closedError(x.in.Method, cause), closure(cause))
 	}
 	if t.noting != nil {
 		t.noting.ctx.Cancel(closure(cause))

@@ -57,7 +57,7 @@ func (x *exchange) begin(ctx context.Context, c *Conn, m *wire.Message, f *wire.
 // do that, otherwise nil.
 func (c *Conn) request(ctx context.Context, in *inbound, o *Origin, b *batch) *exchange {
 	x := c.newExchange(ctx, &in.m, in.frame, in.parcel, o)
-	x.batch, x.more, x.in.Token = b, in.more, tokenIn(in.m.Params)
+	x.batch, x.more, x.in.Token = b, in.more, ProgressToken(in.m.Params)
 	if f := c.opts.Arrive; f != nil {
 		contain(c.opts.Logger, "arrival hook", func() { f(&x.in) })
 	}

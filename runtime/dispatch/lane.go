@@ -58,7 +58,7 @@ func (l *lane[T]) run() {
 	defer func() {
 		if !done {
 			l.tasks.Add(1)
-			go l.run()
+			go l.run() // ends as this one should have
 		}
 	}()
 	for {

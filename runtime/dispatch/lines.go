@@ -70,12 +70,10 @@ func (l *lineReader) line() (*buffer, error) {
 	line := newBuffer()
 	for {
 		part, err := l.r.ReadSlice('\n')
-		if len(line.b)+len(part) > l.most+2 { // and what may end it
-			line.b = append(line.b, part...)
-			return line, l.skip(err)
-		}
 		line.b = append(line.b, part...)
 		switch {
+		case len(line.b) > l.most+2: // and what may end it
+			return line, l.skip(err)
 		case err == nil, errors.Is(err, io.EOF) && len(line.b) > 0:
 			return line, nil
 		case !errors.Is(err, bufio.ErrBufferFull):

@@ -28,12 +28,12 @@ func (r *reply) free() {
 // newReply writes down an error. One whose data are no JSON is told without.
 func newReply(id wire.RequestID, e *peer.Error, log *slog.Logger) *reply {
 	r := &reply{buf: newBuffer(), envelope: Envelope{ID: id, Error: e}}
-	x := &wire.ErrorObject{Code: e.Code, Message: e.Message, Data: e.Data}
+	x := wire.ErrorObject(*e)
 	var err error
-	if r.buf.b, err = wire.AppendError(r.buf.b, id, x); err != nil {
+	if r.buf.b, err = wire.AppendError(r.buf.b, id, &x); err != nil {
 		log.Error("data of an error left out", "id", id, "error", err)
 		x.Data = nil
-		r.buf.b, _ = wire.AppendError(r.buf.b, id, x) // nothing left that could be wrong
+		r.buf.b, _ = wire.AppendError(r.buf.b, id, &x) // nothing left that could be wrong
 	}
 	return r
 }

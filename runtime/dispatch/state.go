@@ -47,7 +47,7 @@ func (s *state) open(method string, o *peer.CallOptions) (*call, error) {
 	}
 	id := o.ID
 	if id.IsZero() {
-		id = s.mint()
+		id = s.calls.mint(&s.last)
 	}
 	if s.calls.get(id) != nil {
 		return nil, &IDInUseError{Method: method, ID: id}
@@ -56,17 +56,6 @@ func (s *state) open(method string, o *peer.CallOptions) (*call, error) {
 	c.id, c.method, c.onProgress = id, method, o.OnProgress
 	s.calls.put(id, c)
 	return c, nil
-}
-
-// mint returns the next id that no caller has chosen for a call under way.
-func (s *state) mint() wire.RequestID {
-	for {
-		s.last++
-		id := wire.IntID(s.last)
-		if s.calls.get(id) == nil {
-			return id
-		}
-	}
 }
 
 func (s *state) spareCall() *call {

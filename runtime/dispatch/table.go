@@ -5,7 +5,7 @@ import "github.com/mcpwright/mcp/runtime/wire"
 // table has something for each of several requests. Often there is but one, which
 // takes no map; nearly all ids are small integers, which are found faster on their
 // own. The zero table is empty and ready; its owner's lock guards it.
-type table[T any] struct {
+type table[T comparable] struct {
 	one    T
 	id     wire.RequestID // of one, zero where that is free
 	ints   map[int64]T
@@ -22,6 +22,17 @@ func (t *table[T]) get(id wire.RequestID) T {
 		return t.ints[n]
 	}
 	return t.others[id]
+}
+
+// mint returns the next id after the last one that there is nothing for.
+func (t *table[T]) mint(last *int64) wire.RequestID {
+	for {
+		*last++
+		var none T
+		if id := wire.IntID(*last); t.get(id) == none {
+			return id
+		}
+	}
 }
 
 // put puts x where there is nothing yet.

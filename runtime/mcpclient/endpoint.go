@@ -88,9 +88,6 @@ type processLink struct{ *stdio.Process }
 
 func (l processLink) inFlight() connection.InFlight { return l.Conn().InFlight() }
 
-// Close ends the child. That it had to be ended is no error.
-func (l processLink) Close() error { return l.Process.Close() }
-
 // Streams is a server at the other end of two streams of bytes, such as those
 // of a socket, with one message on each line. Closing the client closes both.
 // There is one connection to it and no other.

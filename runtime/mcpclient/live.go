@@ -167,10 +167,9 @@ func (l *live) giveUp(cause error) {
 
 // respeak goes on in another revision of the same era.
 func (l *live) respeak(r wire.Revision) {
-	known := l.about.capabilities
-	l.speak(r)
-	l.conn.Load().State().SetServerCapabilities(known)
-	l.conn.Load().State().SetInitialized()
+	state := l.speak(r).State()
+	state.SetServerCapabilities(l.about.capabilities)
+	state.SetInitialized()
 }
 
 // reason is why the link has ended, once it has.

@@ -68,16 +68,14 @@ func (x *rawResult) readInitialize() (*mcp.InitializeResult, wire.Revision, erro
 }
 
 // version reads the one member that tells how to read the others.
-type version struct{ text string }
+type version struct {
+	wire.ReadOnly
+	text string
+}
 
 var versionMembers = wire.NewMembers("InitializeResult",
 	wire.Member{Name: "protocolVersion", In: wire.Always, Required: wire.Always},
 )
-
-// AppendJSON implements [wire.Value]. It is never written.
-func (v *version) AppendJSON(b []byte, e *wire.Encoder) []byte {
-	return e.Missing(b, "protocolVersion")
-}
 
 // DecodeJSON implements [wire.Value].
 func (v *version) DecodeJSON(d *wire.Decoder) {

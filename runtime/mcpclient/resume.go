@@ -128,8 +128,7 @@ func (c *Client) resumeSession(ctx context.Context, l *live, gap bool) {
 		}
 		c.watchers.tell(&mcp.ResourceUpdatedNotification{URI: uri})
 	}
-	f := c.changesWanted(l.about.capabilities)
-	if f != nil {
+	if f := c.changesWanted(l.about.capabilities); f != nil {
 		c.suspectChanges(f)
 	}
 }

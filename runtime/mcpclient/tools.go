@@ -162,6 +162,13 @@ func (c *Client) lookUpTools(ctx context.Context, name string) {
 	}
 }
 
+// over is a channel that is closed.
+var over = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
 // look returns the look at the list that is under way, and whether the caller is
 // the one to make it. Once all are listed, it is one that is over.
 func (b *toolBook) look() (l *lookup, mine bool) {

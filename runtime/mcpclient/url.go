@@ -32,7 +32,7 @@ func (e *URLEndpoint) name() string { return e.URL }
 
 func (e *URLEndpoint) dial(_ context.Context, w *wiring) (Link, error) {
 	opts := w.http(e.HTTP)
-	return httpLink{streamable.NewClient(e.URL, &opts), opts.NoListening}, nil
+	return httpLink{streamable.NewClient(e.URL, &opts)}, nil
 }
 
 // fallback returns another way to the server where this one is refused, nil for
@@ -79,29 +79,11 @@ func (w *wiring) http(opts streamable.ClientOptions) streamable.ClientOptions {
 }
 
 // httpLink is a client of Streamable HTTP as a Link.
-type httpLink struct {
-	*streamable.Client
-	deaf bool // it opens no stream for what the server says on its own account
-}
+type httpLink struct{ *streamable.Client }
 
 func (l httpLink) inFlight() connection.InFlight { return l.Conn().InFlight() }
 func (httpLink) mirrors() bool                   { return true }
 func (httpLink) relates()                        {}
-
-// Listening implements [listener].
-func (l httpLink) Listening() <-chan struct{} {
-	if l.deaf {
-		return over
-	}
-	return l.Client.Listening()
-}
-
-// over is a channel that is closed.
-var over = func() chan struct{} {
-	c := make(chan struct{})
-	close(c)
-	return c
-}()
 
 // sseLink is a client of HTTP+SSE as a Link. When its stream breaks the session
 // is lost, and the client told so.

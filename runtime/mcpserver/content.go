@@ -2,7 +2,6 @@ package mcpserver
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -153,5 +152,3 @@ func isObject(raw []byte) bool {
 	}
 	return false
 }
-
-var errNoPromptResult = errors.New("the prompt returned no result")

@@ -111,7 +111,7 @@ func (s *Server) getPrompt(ctx context.Context, req *mcp.GetPromptRequest) (*mcp
 	case err != nil:
 		return nil, err
 	case res == nil:
-		return nil, fmt.Errorf("prompt %q: %w", p.Name, errNoPromptResult)
+		return nil, fmt.Errorf("prompt %q: the prompt returned no result", p.Name)
 	}
 	return s.fitPrompt(ctx, res)
 }

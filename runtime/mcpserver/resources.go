@@ -111,23 +111,21 @@ func (s *Server) readResource(ctx context.Context, req *mcp.ReadResourceRequest)
 func withURI(contents []mcp.ResourceContents, uri string) []mcp.ResourceContents {
 	named := make([]mcp.ResourceContents, len(contents))
 	for i, c := range contents {
+		named[i] = c
 		switch c := c.(type) {
 		case *mcp.TextResourceContents:
 			if c.URI == "" {
 				copied := *c
 				copied.URI = uri
 				named[i] = &copied
-				continue
 			}
 		case *mcp.BlobResourceContents:
 			if c.URI == "" {
 				copied := *c
 				copied.URI = uri
 				named[i] = &copied
-				continue
 			}
 		}
-		named[i] = c
 	}
 	return named
 }

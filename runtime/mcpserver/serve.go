@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/stdio"
 )
 
@@ -21,20 +22,18 @@ var ErrShutdown = errors.New("mcpserver: the server has been shut down")
 // It returns the cause of the context's end in the second case and nil in the
 // others. Whatever else the process prints goes to standard error meanwhile.
 func (s *Server) ServeStdio(ctx context.Context) error {
-	return s.servePipe(ctx, func(ctx context.Context, pipe *connection.DualEra, opts *stdio.ServeOptions) error {
-		return stdio.Serve(ctx, pipe, opts)
-	})
+	return s.servePipe(ctx, stdio.Serve)
 }
 
 // ServeStreams is [Server.ServeStdio] for other streams of bytes, such as the two
 // directions of a socket. Both are closed when it returns.
 func (s *Server) ServeStreams(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-	return s.servePipe(ctx, func(ctx context.Context, pipe *connection.DualEra, opts *stdio.ServeOptions) error {
+	return s.servePipe(ctx, func(ctx context.Context, pipe peer.Handler, opts *stdio.ServeOptions) error {
 		return stdio.ServeStreams(ctx, in, out, pipe, opts)
 	})
 }
 
-func (s *Server) servePipe(ctx context.Context, serve func(context.Context, *connection.DualEra, *stdio.ServeOptions) error) error {
+func (s *Server) servePipe(ctx context.Context, serve func(context.Context, peer.Handler, *stdio.ServeOptions) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	h := &pipeHost{end: cancel, over: make(chan struct{})}
@@ -70,7 +69,7 @@ func (s *Server) Direct(opts *dispatch.Options) *dispatch.Direct {
 	pipe := s.newPipe()
 	own := s.opts.Stdio.Dispatch
 	own.Handler, own.Arrive, own.Intercept = pipe, pipe.Arrive, pipe.Intercept
-	own.Frame, own.Batches, own.Transport = pipe.Frame, pipe.Batches, nil
+	own.Frame, own.Transport = pipe.Frame, nil
 	own.Strict = opts != nil && opts.Strict
 	client, server := dispatch.Pair(opts, &own)
 	pipe.Attach(server, server.InFlight())

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/mcpwright/mcp/generated/mcp"
-	"github.com/mcpwright/mcp/runtime/dispatch"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -59,9 +58,6 @@ func (c *Client) Settle(r wire.Revision) { c.state.settle(r) }
 // none.
 func (c *Client) SessionID() string { return c.state.view(wire.Revision{}).id }
 
-// Conn is the dispatcher that carries the messages.
-func (c *Client) Conn() *dispatch.Conn { return c.conn }
-
 // Listening is closed when the server has first answered the session's request
 // for the stream that belongs to no call, which follows
 // "notifications/initialized": from then on it can reach this client, if it wants
@@ -79,9 +75,6 @@ var closedChannel = func() chan struct{} {
 	close(c)
 	return c
 }()
-
-// Done is closed when the client is, and nothing of it is left.
-func (c *Client) Done() <-chan struct{} { return c.done }
 
 // Close ends the session, if there is one, and everything under way: calls fail
 // and handlers' contexts end. It waits until nothing is left. It may be called

@@ -35,6 +35,12 @@ func (c *clientCore) begin(serverURL string, opts *ClientOptions, w dispatch.Wri
 	c.conn = dispatch.New(w, &c.opts.Dispatch)
 }
 
+// Conn is the dispatcher that carries the messages.
+func (c *clientCore) Conn() *dispatch.Conn { return c.conn }
+
+// Done is closed when the client is, and nothing of it is left.
+func (c *clientCore) Done() <-chan struct{} { return c.done }
+
 const (
 	// clientGoodbye is how long handlers may take to end when a client closes.
 	clientGoodbye = 5 * time.Second

@@ -63,6 +63,7 @@ func (c *Client) requestHeader(h http.Header, e dispatch.Envelope, data []byte) 
 // clientBody is what headers repeat of a message that we have written
 // ourselves, and what a cancellation says.
 type clientBody struct {
+	wire.ReadOnly
 	nameMember string // the member of the params to read name from
 	tools      bool   // read the arguments, too
 
@@ -84,9 +85,6 @@ var (
 		wire.Member{Name: "uri", In: wire.Always},
 	)
 )
-
-// AppendJSON makes it a [wire.Value]. It is never written.
-func (b *clientBody) AppendJSON(p []byte, _ *wire.Encoder) []byte { return append(p, "{}"...) }
 
 // DecodeJSON reads the members that count.
 func (b *clientBody) DecodeJSON(d *wire.Decoder) {

@@ -161,7 +161,7 @@ func (h *clientHTTP) refusal(req *http.Request, res *http.Response, id wire.Requ
 	_ = h.readAll(body, res) // as far as it goes
 	e.Body = excerpt(body.b)
 	if m, err := wire.ReadMessage(body.b, nil); err == nil && m.Error != nil && (m.ID == id || m.ID.IsZero()) {
-		e.Err = &peer.Error{Code: m.Error.Code, Message: m.Error.Message, Data: m.Error.Data}
+		e.Err = (*peer.Error)(m.Error)
 	}
 	return e
 }

@@ -53,12 +53,6 @@ func (c *LegacySSEClient) Notify(ctx context.Context, n peer.Notification, opts 
 // Settle does nothing: on this transport no header names the revision.
 func (c *LegacySSEClient) Settle(wire.Revision) {}
 
-// Conn is the dispatcher that carries the messages.
-func (c *LegacySSEClient) Conn() *dispatch.Conn { return c.conn }
-
-// Done is closed when the client is, and nothing of it is left.
-func (c *LegacySSEClient) Done() <-chan struct{} { return c.done }
-
 // Close ends the stream and with it the session: calls fail and handlers'
 // contexts end. It waits until nothing is left. It may be called more than once,
 // always returns nil, and must not be called by a handler.

@@ -34,7 +34,7 @@ type panicError struct {
 func (e *panicError) Error() string { return fmt.Sprintf("handler panicked: %v", e.value) }
 
 // protect makes an error of a panic.
-func (p *post) protect(ctx context.Context, f func(context.Context) error) (err error) {
+func protect(ctx context.Context, f func(context.Context) error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = &panicError{v, debug.Stack()}

@@ -51,7 +51,7 @@ func (p *post) serveNote(serve func(context.Context) error) *refusal {
 		}
 		p.accept()
 	}()
-	err := p.protect(&p.ctx, serve)
+	err := protect(&p.ctx, serve)
 	if exited = false; err != nil {
 		p.log(&p.ctx, err)
 	}

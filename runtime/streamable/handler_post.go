@@ -155,7 +155,7 @@ func (p *post) serve(ctx context.Context) {
 		}
 		p.answer(ctx, status, buf.b)
 	}()
-	err = p.protect(ctx, func(ctx context.Context) error {
+	err = protect(ctx, func(ctx context.Context) error {
 		reply, err := p.handler.kernel.ServeEnvelope(ctx, &p.in, &p.handler.opts.Connection)
 		if err != nil {
 			return err

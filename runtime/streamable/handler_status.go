@@ -38,11 +38,11 @@ func appendError(b []byte, id wire.RequestID, err error) (int, []byte) {
 	if e == nil {
 		e = errInternal
 	}
-	x := &wire.ErrorObject{Code: e.Code, Message: e.Message, Data: e.Data}
-	out, bad := wire.AppendError(b, id, x)
+	x := wire.ErrorObject(*e)
+	out, bad := wire.AppendError(b, id, &x)
 	if bad != nil { // its data are no JSON
 		x.Data = nil
-		out, _ = wire.AppendError(b, id, x)
+		out, _ = wire.AppendError(b, id, &x)
 	}
 	return statusOf(e.Code), out
 }
@@ -80,9 +80,7 @@ func (no *refusal) write(w http.ResponseWriter, perRequest bool) {
 		writeJSON(w, no.status, data)
 		return
 	}
-	data, _ := wire.Append([]byte(`{"jsonrpc":"2.0","error":`), nil, &wire.ErrorObject{
-		Code: no.err.Code, Message: no.err.Message, Data: no.err.Data,
-	})
+	data, _ := wire.Append([]byte(`{"jsonrpc":"2.0","error":`), nil, (*wire.ErrorObject)(no.err))
 	writeJSON(w, no.status, append(data, '}'))
 }
 

@@ -66,8 +66,6 @@ func (s *session) Handle(ctx context.Context, in *peer.Inbound) (peer.Reply, err
 	return reply, err
 }
 
-func (s *session) frame(method string) *wire.Frame { return s.conn.Frame(method) }
-
 // deliver has a message handled, unless it comes too late.
 func (s *session) deliver(ctx context.Context, m *wire.Message, x *dispatch.Exchange, o dispatch.Origin) {
 	d := s.borrow()

@@ -35,14 +35,12 @@ func versionIn(params []byte) (name string, found bool) {
 
 const keyVersion = "io.modelcontextprotocol/protocolVersion"
 
-// metaVersion reads the revision that a request names. It is never written.
+// metaVersion reads the revision that a request names.
 type metaVersion struct {
+	wire.ReadOnly
 	found bool
 	name  string
 }
-
-// AppendParams implements [wire.Params].
-func (*metaVersion) AppendParams(b []byte, e *wire.Encoder) []byte { return e.Missing(b, "a message") }
 
 // DecodeParams implements [wire.Params].
 func (v *metaVersion) DecodeParams(d *wire.Decoder) {

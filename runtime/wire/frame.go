@@ -76,6 +76,16 @@ type Params interface {
 	DecodeParams(d *Decoder)
 }
 
+// ReadOnly is embedded in a reader to make it a [Value] or [Params]: writing it
+// fails.
+type ReadOnly struct{}
+
+// AppendJSON implements [Value].
+func (ReadOnly) AppendJSON(b []byte, e *Encoder) []byte { return e.Missing(b, "a value") }
+
+// AppendParams implements [Params].
+func (ReadOnly) AppendParams(b []byte, e *Encoder) []byte { return e.Missing(b, "a value") }
+
 // Append appends v as JSON. On an error, an *EncodeError, b is returned as it
 // was given.
 func Append(b []byte, f *Frame, v Value) ([]byte, error) {

@@ -27,12 +27,13 @@ func UnmarshalUnion[T any](data []byte, decode func(*Decoder) T) (T, error) {
 
 // unionValue makes a Value of a union, for reading.
 type unionValue[T any] struct {
+	ReadOnly
 	v      T
 	decode func(*Decoder) T
 }
 
-func (u *unionValue[T]) AppendJSON(b []byte, _ *Encoder) []byte { return b }
-func (u *unionValue[T]) DecodeJSON(d *Decoder)                  { u.v = u.decode(d) }
+// DecodeJSON implements [Value].
+func (u *unionValue[T]) DecodeJSON(d *Decoder) { u.v = u.decode(d) }
 
 // OneOrMany reads one value or, in the revisions many, an array of them.
 func OneOrMany[T any](d *Decoder, many Window, elem func(*Decoder) T) []T {

@@ -29,7 +29,7 @@ func (g *generator) decodeJSON(f *jen.File, t *ir.Type, s *ir.Struct, method str
 					}
 				}
 				for _, field := range s.Fields {
-					d.Case(jen.Lit(field.JSON)).BlockFunc(func(d *jen.Group) { g.decodeField(d, s, field) })
+					d.Case(jen.Lit(field.JSON)).BlockFunc(func(d *jen.Group) { g.decodeField(d, field) })
 				}
 				d.Default().Block(jen.Id("x").Dot("Extra").Op("=").Id("o").Dot("Extra").Call(jen.Id("x").Dot("Extra")))
 			}),
@@ -61,7 +61,7 @@ func (g *generator) decodeQuestion(d *jen.Group, t *ir.Type, s *ir.Struct) {
 }
 
 // decodeField prints how one member is read.
-func (g *generator) decodeField(d *jen.Group, s *ir.Struct, f *ir.Field) {
+func (g *generator) decodeField(d *jen.Group, f *ir.Field) {
 	value := jen.Id("x").Dot(f.Name)
 	switch {
 	case f.NullAbsent || f.Nullable:

@@ -18,10 +18,9 @@ import (
 
 // The packages that generated code stands on.
 const (
-	module   = "github.com/mcpwright/mcp"
-	wirePkg  = module + "/runtime/wire"
-	peerPkg  = module + "/runtime/peer"
-	packages = "mcp"
+	module  = "github.com/mcpwright/mcp"
+	wirePkg = module + "/runtime/wire"
+	peerPkg = module + "/runtime/peer"
 )
 
 // Files prints the package: the contents of each file by its name.
@@ -75,7 +74,7 @@ type generator struct {
 
 // file opens a file with its imports' names.
 func (g *generator) file() *jen.File {
-	f := jen.NewFilePath(module + "/generated/" + packages)
+	f := jen.NewFilePath(module + "/generated/mcp")
 	f.ImportNames(map[string]string{wirePkg: "wire", peerPkg: "peer", "encoding/json": "json", "context": "context",
 		"iter": "iter", "math": "math", "fmt": "fmt"})
 	return f

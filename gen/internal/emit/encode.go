@@ -21,7 +21,7 @@ func (g *generator) appendJSON(f *jen.File, t *ir.Type, s *ir.Struct, method str
 		}
 		if choice(s) {
 			d.Id("e").Dot("Forward").Call(jen.Id("x"), jen.Id("x").Dot(s.Fields[0].Name))
-			d.Return(g.appendExpr(s.Fields[0].Type, jen.Id("x").Dot(s.Fields[0].Name), "params"))
+			d.Return(g.appendExpr(s.Fields[0].Type, jen.Id("x").Dot(s.Fields[0].Name)))
 			return
 		}
 		d.Id("start").Op(":=").Len(jen.Id("b"))
@@ -201,7 +201,7 @@ func (g *generator) appendValue(f *ir.Field, value *jen.Statement) *jen.Statemen
 		case f.Nullable:
 			return jen.Id("append"+nullableName(s.Kind)).Call(jen.Id("b"), jen.Id("e"), value)
 		case f.Pointer:
-			return g.appendExpr(f.Type, jen.Op("*").Add(value), f.JSON)
+			return g.appendExpr(f.Type, jen.Op("*").Add(value))
 		case s.Kind == ir.Raw || s.Kind == ir.RawObject:
 			zero := f.Default
 			if zero == "" && f.Always && s.Kind == ir.Raw {
@@ -210,7 +210,7 @@ func (g *generator) appendValue(f *ir.Field, value *jen.Statement) *jen.Statemen
 			return g.appendRaw(s, value, zero)
 		}
 	}
-	return g.appendExpr(f.Type, value, f.JSON)
+	return g.appendExpr(f.Type, value)
 }
 
 func nullableName(k ir.Kind) string {
@@ -234,7 +234,7 @@ func rawMethod(k ir.Kind) string {
 }
 
 // appendExpr prints the call that writes a value of an expression's type.
-func (g *generator) appendExpr(e ir.Expr, value jen.Code, name string) *jen.Statement {
+func (g *generator) appendExpr(e ir.Expr, value jen.Code) *jen.Statement {
 	b, enc := jen.Id("b"), jen.Id("e")
 	switch x := e.(type) {
 	case ir.Scalar:
@@ -248,7 +248,7 @@ func (g *generator) appendExpr(e ir.Expr, value jen.Code, name string) *jen.Stat
 		case *ir.Enum:
 			return g.appendEnum(x.Type, s, value)
 		case *ir.Alias:
-			return g.appendExpr(s.Of, value, name)
+			return g.appendExpr(s.Of, value)
 		}
 	case ir.List:
 		if isStruct(x.Elem) {
@@ -363,5 +363,5 @@ func (g *generator) appendFunc(e ir.Expr) jen.Code {
 		}
 	}
 	return jen.Func().Params(append(encoderParams(), jen.Id("v").Add(goType(e)))...).Index().Byte().Block(
-		jen.Return(g.appendExpr(e, jen.Id("v"), "")))
+		jen.Return(g.appendExpr(e, jen.Id("v"))))
 }

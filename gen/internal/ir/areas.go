@@ -43,7 +43,7 @@ func (s *shaper) typeArea(t *Type, reach map[*Type][]string) string {
 		return reach[t][0]
 	}
 	for _, m := range s.pkg.Methods {
-		for _, word := range words(t.Name) {
+		for _, word := range Words(t.Name) {
 			if strings.ToLower(word) == strings.TrimSuffix(m.Area, "s") {
 				return m.Area
 			}
@@ -106,5 +106,5 @@ func (s *shaper) methodArea(m *Method) string {
 	if len(parts) < 2 {
 		return "common"
 	}
-	return strings.ToLower(strings.Join(words(parts[0]), "_"))
+	return strings.ToLower(strings.Join(Words(parts[0]), "_"))
 }

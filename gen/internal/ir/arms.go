@@ -5,7 +5,7 @@ import (
 )
 
 func (m *merger) settleUnion(t *thing) {
-	u := &Union{Slot: m.rules.slot(t.name) != nil}
+	u := new(Union)
 	arms := m.arms(t, map[*thing]bool{})
 	for _, arm := range arms {
 		if arm.t.kind != structThing && arm.t.kind != unknownThing {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"path"
 	"reflect"
-	"slices"
 	"strings"
 )
 
@@ -131,19 +130,12 @@ func (b *book) defaultOf(position string) *Default {
 }
 
 func (b *book) tolerates(position string, kind ToleranceKind) bool {
-	list := slices.Clone(b.Tolerances)
-	for i := range list {
-		if list[i].Kind != kind {
-			list[i].At = ""
+	return find(b, b.Tolerances, position, func(r *Tolerance) string {
+		if r.Kind != kind {
+			return ""
 		}
-	}
-	for i := range list {
-		if p := list[i].At; p != "" && (p == position || strings.HasPrefix(p, "*.") && strings.HasSuffix(position, p[1:])) {
-			b.use(&b.Tolerances[i])
-			return true
-		}
-	}
-	return false
+		return r.At
+	}) != nil
 }
 
 // meta finds what the owner of a _meta is.

@@ -170,12 +170,6 @@ func (s *shaper) finish(t *thing) {
 		s.finishStruct(t, x)
 	case *Enum:
 		s.finishEnum(t, x)
-	case *Union:
-		for _, mem := range x.Members {
-			if st, ok := mem.Type.Shape.(*Struct); ok {
-				st.Of = append(st.Of, t.typ)
-			}
-		}
 	case *Alias:
 		t.typ.Area = "common"
 	}

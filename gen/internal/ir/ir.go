@@ -94,7 +94,6 @@ type Struct struct {
 	Method *Method  // of a request or notification
 	Consts []*Const // written, never stored
 	Fields []*Field // required ones first
-	Of     []*Type  // the unions it belongs to
 	// Params tells in which revisions a request or notification must have
 	// params at all.
 	Params Window
@@ -214,8 +213,6 @@ type Union struct {
 	// Key is the member whose value tells them apart, "" where only the
 	// members that are present do.
 	Key string
-	// Slot marks the unions that list the messages of a direction.
-	Slot bool
 	// Tests are tried in order to find the member.
 	Tests []Test
 }
@@ -247,11 +244,8 @@ type Value struct {
 	In              Window
 }
 
-// Alias is another name for an expression; Distinct makes it a type of its own.
-type Alias struct {
-	Of       Expr
-	Distinct bool
-}
+// Alias is another name for an expression.
+type Alias struct{ Of Expr }
 
 func (*Struct) shape() {}
 func (*Union) shape()  {}

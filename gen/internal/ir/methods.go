@@ -44,7 +44,7 @@ func (s *shaper) extend(w Window) Window {
 
 // slotMembers lists the messages of a union of messages. A union of one is
 // printed by the schemas as that member itself.
-func (s *merger) slotMembers(d *draft, slot string) []string {
+func (m *merger) slotMembers(d *draft, slot string) []string {
 	switch n := d.defs[slot].(type) {
 	case *unionNode:
 		var names []string
@@ -63,7 +63,7 @@ func (s *merger) slotMembers(d *draft, slot string) []string {
 			}
 		}
 	}
-	s.issues.add(d.defs[slot].pos(), "the union of messages %q lists no message", slot)
+	m.issues.add(d.defs[slot].pos(), "the union of messages %q lists no message", slot)
 	return nil
 }
 

@@ -15,7 +15,7 @@ var initialisms = map[string]string{
 func exported(name string) string {
 	name = name[strings.LastIndex(name, "/")+1:] // the prefix of a reserved _meta key
 	var out strings.Builder
-	for _, word := range words(name) {
+	for _, word := range Words(name) {
 		if s, ok := initialisms[strings.ToLower(word)]; ok {
 			out.WriteString(s)
 			continue
@@ -26,9 +26,9 @@ func exported(name string) string {
 	return out.String()
 }
 
-// words splits a name at everything that is no letter or digit and before each
+// Words splits a name at everything that is no letter or digit and before each
 // capital that begins a word.
-func words(name string) []string {
+func Words(name string) []string {
 	var list []string
 	var word []rune
 	flush := func() {

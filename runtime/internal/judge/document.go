@@ -34,18 +34,13 @@ func parse(doc json.RawMessage) (any, error) {
 	if err := d.Decode(&v); err != nil {
 		return nil, problem("", err.Error())
 	}
-	return v, checkNumbers(v)
-}
-
-// checkNumbers refuses a document with a number that takes long to compute with.
-func checkNumbers(v any) error {
 	if at, found := unhandy(v, ""); found {
-		return problem(at, "the number has too many digits")
+		return nil, problem(at, "the number has too many digits")
 	}
-	return nil
+	return v, nil
 }
 
-// unhandy looks for such a number.
+// unhandy looks for a number that takes long to compute with.
 func unhandy(v any, pointer string) (string, bool) {
 	switch v := v.(type) {
 	case json.Number:

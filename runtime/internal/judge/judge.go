@@ -58,15 +58,7 @@ func (s *Schema) Validate(doc json.RawMessage) error {
 	return s.judge(v, len(doc))
 }
 
-// ValidateValue is [Schema.Validate] for a document that a decoder with UseNumber
-// has read from bytes that [wire.Check] accepts. The size is how many they were.
-func (s *Schema) ValidateValue(v any, size int) error {
-	if err := checkNumbers(v); err != nil {
-		return err
-	}
-	return s.judge(v, size)
-}
-
+// judge is Validate for a document of a size that has been read.
 func (s *Schema) judge(v any, size int) error {
 	if s.shared != nil {
 		return s.shared.validate(v)

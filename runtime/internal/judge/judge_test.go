@@ -257,14 +257,6 @@ func TestEqualItemsAreFoundHoweverTheyAreSpelled(t *testing.T) {
 	require.Error(t, s.Validate(append(long, `[17]]}`...)))
 }
 
-func TestADocumentMayHaveBeenReadBefore(t *testing.T) {
-	s := compiled(t, `{"type":"integer"}`)
-	require.NoError(t, s.ValidateValue(json.Number("5"), 1))
-	require.Error(t, s.ValidateValue(json.Number("5.5"), 3))
-	require.Error(t, s.ValidateValue(json.Number("1e-9000000"), 10))
-	require.ErrorContains(t, s.ValidateValue(struct{}{}, 1), "invalid jsonType")
-}
-
 func TestWhatTheValidatorPanicsAtIsInvalid(t *testing.T) {
 	var err error
 	func() {

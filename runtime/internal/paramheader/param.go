@@ -38,14 +38,12 @@ func Parse(inputSchema json.RawMessage) ([]Param, error) {
 	return r.params, nil
 }
 
-// reader reads a schema. It is never written.
+// reader reads a schema.
 type reader struct {
+	wire.ReadOnly
 	params []Param
 	seen   map[string]bool // header names in lower case
 }
-
-// AppendJSON implements [wire.Value].
-func (*reader) AppendJSON(b []byte, e *wire.Encoder) []byte { return e.Missing(b, "a schema") }
 
 // DecodeJSON implements [wire.Value].
 func (r *reader) DecodeJSON(d *wire.Decoder) { r.params = r.schema(d, root) }

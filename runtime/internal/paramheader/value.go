@@ -144,15 +144,13 @@ func find(params []Param, arguments json.RawMessage) ([]json.RawMessage, error) 
 	return f.found, nil
 }
 
-// finder reads arguments. It is never written.
+// finder reads arguments.
 type finder struct {
+	wire.ReadOnly
 	params []Param
 	found  []json.RawMessage
 	at     []string // the way to the object being read
 }
-
-// AppendJSON implements [wire.Value].
-func (*finder) AppendJSON(b []byte, e *wire.Encoder) []byte { return e.Missing(b, "arguments") }
 
 // DecodeJSON implements [wire.Value].
 func (f *finder) DecodeJSON(d *wire.Decoder) {

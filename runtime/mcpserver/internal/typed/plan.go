@@ -50,17 +50,15 @@ func (p *Plan) Read(doc json.RawMessage, v any) error {
 // targets are used again: nothing of one is kept.
 var targets = sync.Pool{New: func() any { return new(target) }}
 
-// target is where a document goes to. It is never written.
+// target is where a document goes to.
 type target struct {
+	wire.ReadOnly
 	read reader
 	v    reflect.Value
 }
 
 // DecodeJSON implements [wire.Value].
 func (t *target) DecodeJSON(d *wire.Decoder) { t.read(d, t.v) }
-
-// AppendJSON implements [wire.Value].
-func (t *target) AppendJSON(b []byte, e *wire.Encoder) []byte { return e.Missing(b, "a document") }
 
 // planner makes plans.
 type planner struct {

@@ -1,9 +1,11 @@
 package typed
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,9 +16,9 @@ import (
 // applyTags adds to the schema of a field what its tags say.
 func applyTags(sf reflect.StructField, s *jsonschema.Schema) error {
 	g := tags{tag: sf.Tag}
-	s.Title = or(sf.Tag.Get("title"), s.Title)
-	s.Pattern = or(sf.Tag.Get("pattern"), s.Pattern)
-	s.Format = or(sf.Tag.Get("format"), s.Format)
+	s.Title = cmp.Or(sf.Tag.Get("title"), s.Title)
+	s.Pattern = cmp.Or(sf.Tag.Get("pattern"), s.Pattern)
+	s.Format = cmp.Or(sf.Tag.Get("format"), s.Format)
 	if deref(sf.Type) == reflect.TypeFor[time.Time]() && s.Format == "" {
 		s.Format = "date-time"
 	}
@@ -32,13 +34,6 @@ func applyTags(sf reflect.StructField, s *jsonschema.Schema) error {
 	g.enum(s)
 	g.byDefault(s)
 	return g.err
-}
-
-func or(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 // tags reads the tags of a field. The first one that makes no sense is kept.
@@ -111,13 +106,5 @@ func value(s *jsonschema.Schema, text string) (any, error) {
 }
 
 func hasType(s *jsonschema.Schema, name string) bool {
-	if s.Type == name {
-		return true
-	}
-	for _, t := range s.Types {
-		if t == name {
-			return true
-		}
-	}
-	return false
+	return s.Type == name || slices.Contains(s.Types, name)
 }
