@@ -1,14 +1,16 @@
 module github.com/mcpwright/mcp
 
-go 1.26
+go 1.26.0
 
 require (
 	github.com/atombender/go-jsonschema v0.24.1
 	github.com/dave/jennifer v1.7.1
+	github.com/golang-jwt/jwt/v5 v5.3.1
 	github.com/google/jsonschema-go v0.4.3
 	github.com/santhosh-tekuri/jsonschema/v5 v5.3.1
 	github.com/stretchr/testify v1.12.1
 	github.com/yosida95/uritemplate/v3 v3.0.2
+	golang.org/x/oauth2 v0.37.0
 )
 
 require (

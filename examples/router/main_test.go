@@ -13,7 +13,9 @@ import (
 )
 
 func TestUsersAreKnownInEveryRevisionAndOthersAreNotLetIn(t *testing.T) {
-	listener := httptest.NewServer(newRouter(map[string]string{"ada": "a", "bob": "b"}))
+	router, err := newRouter("https://mcp.example.com/mcp", map[string]string{"ada": "a", "bob": "b"})
+	require.NoError(t, err)
+	listener := httptest.NewServer(router)
 	defer listener.Close()
 	for _, r := range mcp.Revisions {
 		t.Run(r.Revision.String(), func(t *testing.T) {
@@ -31,6 +33,7 @@ func TestUsersAreKnownInEveryRevisionAndOthersAreNotLetIn(t *testing.T) {
 			var refused *streamable.HTTPError
 			require.ErrorAs(t, err, &refused)
 			require.Equal(t, http.StatusUnauthorized, refused.Status)
+			require.Contains(t, refused.Header.Get("WWW-Authenticate"), "https://mcp.example.com/.well-known/oauth-protected-resource/mcp")
 		})
 	}
 	res, err := http.Get(listener.URL + "/health")

@@ -80,6 +80,10 @@ func (c *Conn) Fail(id wire.RequestID, err error) bool {
 	return c.state.refuse(id, err)
 }
 
+// Alive begins the wait for the answer to a call anew, as a progress report does: for
+// a transport that learns in another way that the call is being worked on.
+func (c *Conn) Alive(id wire.RequestID) { c.state.alive(id) }
+
 // InFlight returns the table of the requests being handled.
 func (c *Conn) InFlight() *InFlight { return &c.inFlight }
 

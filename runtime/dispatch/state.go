@@ -174,6 +174,15 @@ func (s *state) progress(token wire.ProgressToken, p peer.Progress) {
 	c.signal()
 }
 
+// alive begins the wait of the call of exactly that id anew.
+func (s *state) alive(id wire.RequestID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.calls.get(id); c != nil && c.id == id {
+		c.clock.again()
+	}
+}
+
 // reports takes the reports that wait for a call's caller, and tells whether
 // its outcome is there.
 func (s *state) reports(c *call) ([]peer.Progress, bool) {

@@ -529,3 +529,31 @@ func TestATransportMayFailAsItLikes(t *testing.T) {
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func TestInterimResponsesBeginTheWaitAnewUpToTheMaximum(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		interim := 5
+		s := newFakeServer(t, func(w *rawResponse, r *sentRequest) {
+			for range interim {
+				select {
+				case <-time.After(40 * time.Second):
+					w.WriteHeader(http.StatusProcessing)
+				case <-r.Context().Done():
+					return
+				}
+			}
+			w.json(weatherResult)
+		})
+		c := s.connect(streamable.ClientOptions{})
+		begun := time.Now()
+		text, err := callWeather(t.Context(), c, peer.WithTimeout(time.Minute))
+		require.NoError(t, err)
+		require.Equal(t, "sunny", text)
+		require.Equal(t, 200*time.Second, time.Since(begun))
+
+		interim, begun = 1000, time.Now()
+		_, err = callWeather(t.Context(), c, peer.WithTimeout(time.Minute))
+		require.Error(t, err)
+		require.Equal(t, 10*time.Minute, time.Since(begun))
+	})
+}

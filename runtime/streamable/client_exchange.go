@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
@@ -52,6 +54,18 @@ func (s clientScope) Value(key any) any {
 
 // errBroken marks the end of a stream that may be taken up again.
 var errBroken = errors.New("stream ended too early")
+
+// trace returns the context of the request, in which an interim response (1xx) shows
+// that the call is being worked on: by the server, or by a transport of the program's
+// that has to do something first, such as to let a user log in.
+func (x *clientExchange) trace() context.Context {
+	return httptrace.WithClientTrace(x.ctx, &httptrace.ClientTrace{
+		Got1xxResponse: func(int, textproto.MIMEHeader) error {
+			x.client.conn.Alive(x.id)
+			return nil
+		},
+	})
+}
 
 // run carries the request and brings its answer.
 func (x *clientExchange) run(req *http.Request) {

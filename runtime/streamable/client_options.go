@@ -21,7 +21,10 @@ type ClientOptions struct {
 	Dispatch dispatch.Options
 	// HTTPClient makes the HTTP requests; nil is one of the client's own, with
 	// patience for slow answers and none for dead servers. A Timeout in it
-	// would end streams. Authorization is the business of its Transport.
+	// would end streams. Authorization is the business of its Transport, such as
+	// that of package auth, which may take its time: an interim response (1xx), also
+	// one that it only tells [net/http/httptrace] of, begins the wait for the answer
+	// anew.
 	// Redirects are followed only within the origin, and only where they keep
 	// the method, whatever it says.
 	HTTPClient *http.Client

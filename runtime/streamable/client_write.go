@@ -84,7 +84,7 @@ func (c *Client) start(ctx context.Context, e dispatch.Envelope, session clientS
 		outer: clientScope{c.life, ctx},
 	}
 	x.ctx, x.cancel = context.WithCancel(x.outer)
-	req, err := c.post(x.ctx, e, session, alone, data)
+	req, err := c.post(x.trace(), e, session, alone, data)
 	if err != nil {
 		x.cancel()
 		return notWritten(err)

@@ -38,6 +38,9 @@ func run(ctx context.Context, args []string) error {
 	}
 	name := os.Getenv("MCP_CONFORMANCE_SCENARIO")
 	play, known := scenarios[name]
+	if strings.HasPrefix(name, "auth/") {
+		play, known = scenario{act: callTestTool}, true
+	}
 	if !known {
 		return fmt.Errorf("scenario %q is not known; known are %s",
 			name, strings.Join(slices.Sorted(maps.Keys(scenarios)), ", "))
@@ -50,7 +53,14 @@ func run(ctx context.Context, args []string) error {
 	if play.options != nil {
 		play.options(opts)
 	}
-	client, err := mcpclient.Connect(ctx, mcpclient.URL(args[len(args)-1]), opts)
+	server := mcpclient.URL(args[len(args)-1])
+	if strings.HasPrefix(name, "auth/") {
+		var err error
+		if server.HTTP.HTTPClient, err = httpClient(ctx, name, server.URL); err != nil {
+			return err
+		}
+	}
+	client, err := mcpclient.Connect(ctx, server, opts)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,101 @@
+package auth
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestWhatIsWrittenAsAChallengeIsReadBack(t *testing.T) {
+	for text, c := range map[string]challenge{
+		"Bearer":             {"Bearer", map[string]string{}},
+		`Bearer realm="mcp"`: {"Bearer", map[string]string{"realm": "mcp"}},
+		`Bearer error="insufficient_scope", resource_metadata="https://a.example/.well-known/x?y=1,2", scope="a b:c"`: {"Bearer", map[string]string{
+			"error": "insufficient_scope", "scope": "a b:c", "resource_metadata": "https://a.example/.well-known/x?y=1,2",
+		}},
+		`DPoP algs="ES256, \"none\" \\ "`: {"DPoP", map[string]string{"algs": `ES256, "none" \ `}},
+	} {
+		require.Equal(t, text, c.String())
+		require.Equal(t, []challenge{c}, parseChallenges(text))
+	}
+}
+
+func TestNoChallengeBreaksOutOfItsLine(t *testing.T) {
+	c := challenge{"Bearer", map[string]string{"error_description": "a\r\nSet-Cookie: b\"c\\"}}
+	require.Equal(t, `Bearer error_description="aSet-Cookie: b\"c\\"`, c.String())
+}
+
+func TestChallengesAreReadAsServersWriteThem(t *testing.T) {
+	for line, want := range map[string][]challenge{
+		"":                              nil,
+		" , ,":                          nil,
+		"Basic":                         {{"Basic", map[string]string{}}},
+		"Basic, Bearer":                 {{"Basic", map[string]string{}}, {"Bearer", map[string]string{}}},
+		`Basic realm="a", Bearer x="y"`: {{"Basic", map[string]string{"realm": "a"}}, {"Bearer", map[string]string{"x": "y"}}},
+		`bearer SCOPE = "a" , error=b`:  {{"bearer", map[string]string{"scope": "a", "error": "b"}}},
+		`Bearer scope=a,error=b,Basic realm=c`: {
+			{"Bearer", map[string]string{"scope": "a", "error": "b"}}, {"Basic", map[string]string{"realm": "c"}},
+		},
+		`Negotiate YWJj/+==, Bearer scope="x"`: {{"Negotiate", map[string]string{"ywjj/+": "="}}, {"Bearer", map[string]string{"scope": "x"}}},
+		`Digest qop="auth, auth-int", Bearer error="a, Basic b=\"c\""`: {
+			{"Digest", map[string]string{"qop": "auth, auth-int"}}, {"Bearer", map[string]string{"error": `a, Basic b="c"`}},
+		},
+		`Bearer scope="not closed`: {{"Bearer", map[string]string{"scope": "not closed"}}},
+		`Bearer scope="ends in \`:  {{"Bearer", map[string]string{"scope": `ends in \`}}},
+		`Bearer scope=`:            {{"Bearer", map[string]string{}}},
+		`Bearer scope="", a="b"`:   {{"Bearer", map[string]string{"a": "b"}}},
+		`="a", Bearer`:             nil,
+		`Bearer a="b" ; c="d"`:     {{"Bearer", map[string]string{"a": "b"}}},
+		"\x00Bearer":               nil,
+	} {
+		require.Equal(t, want, parseChallenges(line), line)
+	}
+}
+
+func TestTheChallengeOfBearersIsFoundAmongAll(t *testing.T) {
+	for _, lines := range [][]string{
+		{`Basic realm="a"`, `BEARER scope="a b"`},
+		{`Basic realm="a", Bearer scope="a b"`},
+		{"Negotiate", `Negotiate YWJj==, Bearer scope="a b", Basic`},
+	} {
+		c, ok := bearer(http.Header{"Www-Authenticate": lines})
+		require.True(t, ok, lines)
+		require.Equal(t, []string{"a", "b"}, splitScopes(c.params["scope"]))
+	}
+	for _, lines := range [][]string{nil, {""}, {"Basic"}, {`Basic realm="Bearer"`}, {"Bearer=x"[6:]}} {
+		_, ok := bearer(http.Header{"Www-Authenticate": lines})
+		require.False(t, ok, lines)
+	}
+}
+
+func FuzzChallenges(f *testing.F) {
+	for _, line := range []string{`Bearer a="b", c=d`, `Negotiate YWJj==, Bearer`, `Bearer a="\`, ",,=", "a b c=", "Basic \xff=\"\xfe\""} {
+		f.Add(line)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		for _, c := range parseChallenges(line) {
+			if strings.ContainsAny(line, "\r\n") { // no header has them
+				continue
+			}
+			require.NotEmpty(t, c.scheme)
+			require.Equal(t, []challenge{c}, parseChallenges(c.String()), line)
+		}
+	})
+}
+
+func TestMetadataAreBetweenHostAndPath(t *testing.T) {
+	for of, want := range map[string]string{
+		"https://a.example":             "https://a.example/.well-known/x",
+		"https://a.example/":            "https://a.example/.well-known/x",
+		"https://a.example/mcp":         "https://a.example/.well-known/x/mcp",
+		"https://a.example:81/b/c/":     "https://a.example:81/.well-known/x/b/c",
+		"https://a.example/b%2Fc%20%7B": "https://a.example/.well-known/x/b%2Fc%20%7B",
+	} {
+		u, err := url.Parse(of)
+		require.NoError(t, err)
+		require.Equal(t, want, wellKnown(u, "/.well-known/x").String())
+	}
+}

@@ -1,0 +1,110 @@
+package auth
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/oauth2"
+)
+
+// Exchange asks the issuer for a token as the given client. The form says by which
+// grant; the resource is added. The request is not cancelled with ctx, lest a token that
+// renews another be lost on its way.
+func (n *Need) Exchange(ctx context.Context, as *Registration, form url.Values) (*oauth2.Token, error) {
+	form = maps.Clone(form)
+	form.Set("resource", n.Resource)
+	body, err := n.post(ctx, n.Server.TokenEndpoint, as, n.Server, form)
+	if err != nil {
+		return nil, err
+	}
+	return parseToken(n.Server.TokenEndpoint, body)
+}
+
+// scoped adds the scopes to a form, if there are any.
+func (n *Need) scoped(form url.Values) url.Values {
+	if len(n.Scopes) > 0 {
+		form.Set("scope", strings.Join(n.Scopes, " "))
+	}
+	return form
+}
+
+// post sends a form to an endpoint at which clients prove who they are.
+func (n *Need) post(ctx context.Context, endpoint string, as *Registration, at *ServerMetadata, form url.Values) ([]byte, error) {
+	u, err := n.fetch.check(endpoint)
+	if err != nil {
+		return nil, fmt.Errorf("token endpoint: %w", err)
+	}
+	header := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Accept": {"application/json"}}
+	if err := as.prove(at, header, form); err != nil {
+		return nil, err
+	}
+	return n.fetch.post(context.WithoutCancel(ctx), u, header, []byte(form.Encode()), http.StatusOK)
+}
+
+// post sends a request and returns the body of its response if it has the status that
+// means success.
+func (f *fetcher) post(ctx context.Context, to *url.URL, header http.Header, data []byte, success int) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to.String(), bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	req.Header = header
+	status, body, err := f.do(req)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("POST %q: %w", to, err)
+	case status == success || status == http.StatusOK:
+		return body, nil
+	}
+	var refusal struct {
+		Code        string `json:"error"`
+		Description string `json:"error_description"`
+		URI         string `json:"error_uri"`
+	}
+	if json.Unmarshal(body, &refusal) == nil && refusal.Code != "" {
+		return nil, &Error{Endpoint: to.String(), Code: refusal.Code, Description: refusal.Description, URI: refusal.URI}
+	}
+	return nil, fmt.Errorf("POST %q: status %d", to, status)
+}
+
+// parseToken reads the response of a token endpoint.
+func parseToken(endpoint string, body []byte) (*oauth2.Token, error) {
+	var t struct {
+		Access  string      `json:"access_token"`
+		Type    string      `json:"token_type"`
+		Refresh string      `json:"refresh_token"`
+		Expires json.Number `json:"expires_in"` // a string with some
+	}
+	if err := json.Unmarshal(body, &t); err != nil {
+		return nil, fmt.Errorf("token of %q: %w", endpoint, err)
+	}
+	switch {
+	case t.Access == "":
+		return nil, fmt.Errorf("token of %q: there is none in the response", endpoint)
+	case t.Type != "" && !strings.EqualFold(t.Type, "Bearer") && !strings.EqualFold(t.Type, "N_A"):
+		return nil, fmt.Errorf("token of %q: its type is %q, not that of a bearer's", endpoint, t.Type)
+	}
+	token := &oauth2.Token{AccessToken: t.Access, TokenType: "Bearer", RefreshToken: t.Refresh}
+	if seconds, err := strconv.ParseFloat(t.Expires.String(), 64); err == nil && seconds > 0 && seconds < 1e9 {
+		token.Expiry = time.Now().Add(time.Duration(seconds * float64(time.Second)))
+	}
+	return token, nil
+}
+
+// takes tells whether a list of what an issuer supports has a name; one that is not
+// there has what it is by default.
+func takes(list []string, name, byDefault string) bool {
+	if list == nil {
+		return name == byDefault
+	}
+	return slices.Contains(list, name)
+}

@@ -1,0 +1,163 @@
+package auth
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	askPatience = 30 * time.Second // of one request to whoever issues tokens
+	mostFetched = 1 << 20          // bytes of its response
+)
+
+// A fetcher asks those that issue tokens. Where they are is what a server says, so
+// that each URL is looked at before it is used.
+type fetcher struct {
+	client   *http.Client
+	insecure bool // every URL will do
+	local    bool // the server is on this machine, and they may be, too
+}
+
+// newFetcher returns what asks issuers that a server's operator has chosen; a nil client
+// is [http.DefaultClient].
+func newFetcher(client *http.Client) *fetcher {
+	if client == nil {
+		client = http.DefaultClient
+	}
+	return &fetcher{client: staying(client), local: true}
+}
+
+// staying returns a client that goes nowhere else than where it is sent.
+func staying(client *http.Client) *http.Client {
+	c := *client
+	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &c
+}
+
+// errNotThere says that there is no document at a URL.
+var errNotThere = errors.New("there is none")
+
+// check tells why a URL must not be used.
+func (f *fetcher) check(text string) (*url.URL, error) {
+	u, err := parseURL(text, f.insecure)
+	if err == nil && !f.insecure && !f.local && isLoopback(u.Hostname()) {
+		return nil, fmt.Errorf("%q leads to this machine, where the server is not", text)
+	}
+	return u, err
+}
+
+// document reads the JSON at a URL. The error is errNotThere where there is none.
+func (f *fetcher) document(ctx context.Context, at string, into any) error {
+	data, err := f.get(ctx, at)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("%q: %w: %w", at, errNotThere, err)
+	}
+	return nil
+}
+
+// get reads what is at a URL. The error is errNotThere where there is nothing.
+func (f *fetcher) get(ctx context.Context, at string) ([]byte, error) {
+	u, err := f.check(at)
+	if err != nil {
+		return nil, err
+	}
+	req := (&http.Request{Method: http.MethodGet, URL: u, Header: http.Header{"Accept": {"application/json"}}}).WithContext(ctx)
+	switch status, body, err := f.do(req); {
+	case err != nil:
+		return nil, fmt.Errorf("%q: %w", at, err)
+	case status/100 == 4 || status/100 == 3:
+		return nil, fmt.Errorf("%q: %w (status %d)", at, errNotThere, status)
+	case status != http.StatusOK:
+		return nil, fmt.Errorf("%q: status %d", at, status)
+	default:
+		return body, nil
+	}
+}
+
+// do makes a request and reads its response.
+func (f *fetcher) do(req *http.Request) (status int, body []byte, err error) {
+	ctx, cancel := context.WithTimeout(req.Context(), askPatience)
+	defer cancel()
+	res, err := f.client.Do(req.WithContext(ctx))
+	if err != nil {
+		if e, ok := errors.AsType[*url.Error](err); ok {
+			err = e.Err // without the URL, which the caller names
+		}
+		return 0, nil, err
+	}
+	defer res.Body.Close()
+	body, err = io.ReadAll(io.LimitReader(res.Body, mostFetched+1))
+	if err == nil && len(body) > mostFetched {
+		err = fmt.Errorf("response is longer than %d bytes", mostFetched)
+	}
+	return res.StatusCode, body, err
+}
+
+// parseURL reads an absolute URL of HTTP, with TLS unless it leads to this machine or
+// plain says that it need not.
+func parseURL(text string, plain bool) (*url.URL, error) {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%q is no URL", text)
+	case u.Scheme != "https" && u.Scheme != "http", u.Hostname() == "":
+		return nil, fmt.Errorf("%q is no absolute URL of HTTP", text)
+	case u.Scheme == "http" && !plain && !isLoopback(u.Hostname()):
+		return nil, fmt.Errorf("%q is without TLS, so that everybody on the way could read it", text)
+	}
+	u.Host = strings.ToLower(u.Host)
+	return u, nil
+}
+
+// isLoopback tells whether a host is this machine by name.
+func isLoopback(host string) bool {
+	if host = strings.ToLower(host); host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback()
+}
+
+// newGuardedClient returns a client that lets nobody use it to reach what only this
+// machine can: the address is looked at after the name was resolved. With inside, every
+// address will do.
+func newGuardedClient(inside bool) *http.Client {
+	dialer := &net.Dialer{Timeout: 15 * time.Second}
+	if !inside {
+		dialer.Control = func(_, address string, _ syscall.RawConn) error {
+			at, err := netip.ParseAddrPort(address)
+			if err != nil || !isPublic(at.Addr().Unmap()) {
+				return fmt.Errorf("address %q is not of the public network (TransportOptions.Client can say otherwise)", address)
+			}
+			return nil
+		}
+	}
+	return &http.Client{Transport: &http.Transport{
+		DialContext:            dialer.DialContext,
+		ForceAttemptHTTP2:      true,
+		TLSHandshakeTimeout:    15 * time.Second,
+		IdleConnTimeout:        10 * time.Second, // nobody closes it
+		MaxResponseHeaderBytes: 64 << 10,
+	}}
+}
+
+// isPublic tells whether an address is one that strangers could reach, too.
+func isPublic(ip netip.Addr) bool {
+	return ip.IsGlobalUnicast() && !ip.IsPrivate() && !shared.Contains(ip)
+}
+
+// shared are the addresses that carriers and clouds use among themselves.
+var shared = netip.MustParsePrefix("100.64.0.0/10")

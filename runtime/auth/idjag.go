@@ -1,0 +1,53 @@
+package auth
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+)
+
+// IDJAG lets the identity provider of an enterprise vouch for its users at the issuers
+// of servers, so that nobody has to agree on a page: extension
+// io.modelcontextprotocol/enterprise-managed-authorization. Its Assert is that of an
+// [Assertion].
+type IDJAG struct {
+	// TokenEndpoint is that of the identity provider.
+	TokenEndpoint string
+	// Client is what the identity provider knows the program as.
+	Client Registration
+	// IDToken returns the identity token that the user has logged in with.
+	IDToken func(ctx context.Context) (string, error)
+}
+
+// Assert exchanges the user's identity token for a statement that the issuer takes.
+func (p *IDJAG) Assert(ctx context.Context, need *Need) (string, error) {
+	token, err := p.IDToken(ctx)
+	if err != nil {
+		return "", fmt.Errorf("identity token: %w", err)
+	}
+	form := need.scoped(url.Values{
+		"grant_type":           {"urn:ietf:params:oauth:grant-type:token-exchange"},
+		"requested_token_type": {"urn:ietf:params:oauth:token-type:id-jag"},
+		"audience":             {need.Server.Issuer},
+		"resource":             {need.Resource},
+		"subject_token":        {token},
+		"subject_token_type":   {"urn:ietf:params:oauth:token-type:id_token"},
+	})
+	provider := &ServerMetadata{Issuer: p.Client.Issuer, TokenEndpoint: p.TokenEndpoint}
+	body, err := need.post(ctx, p.TokenEndpoint, &p.Client, provider, form)
+	if err != nil {
+		return "", fmt.Errorf("identity provider: %w", err)
+	}
+	var answer struct {
+		Token string `json:"access_token"`
+		Kind  string `json:"issued_token_type"`
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return "", fmt.Errorf("identity provider %q: %w", p.TokenEndpoint, err)
+	}
+	if answer.Token == "" {
+		return "", fmt.Errorf("identity provider %q: it has issued %q, which is no statement", p.TokenEndpoint, answer.Kind)
+	}
+	return answer.Token, nil
+}

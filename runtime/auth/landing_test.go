@@ -1,0 +1,57 @@
+package auth
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestTheUserIsAwaitedOnAPortOfThisMachine(t *testing.T) {
+	w := newWorld(t)
+	w.server.hint = "use"
+	var redirects []string
+	tr := w.transport(func(o *TransportOptions) {
+		o.Grant = &AuthorizationCode{Open: func(page string) error {
+			u, err := url.Parse(page)
+			require.NoError(t, err)
+			redirects = append(redirects, u.Query().Get("redirect_uri"))
+			go func() { // ends with the responses
+				back := u.Query().Get("redirect_uri")
+				for query, want := range map[string]int{"?code=x&state=x&iss=" + issuerURL: 400, "?error=access_denied": 400, "x": 404} {
+					res, err := http.Get(back + query)
+					if err == nil {
+						res.Body.Close()
+					}
+					if err != nil || res.StatusCode != want {
+						t.Error("a stranger was heard:", query, err)
+					}
+				}
+				to, _ := w.agree(t.Context(), page)
+				res, err := http.Get(to)
+				if err != nil || res.StatusCode != 200 {
+					t.Error(err)
+					return
+				}
+				res.Body.Close()
+			}()
+			return nil
+		}}
+	})
+	w.enters(tr)
+	w.issuer.refuse(true)
+	w.enters(tr)
+	require.Len(t, redirects, 2)
+	require.Regexp(t, `^http://127\.0\.0\.1:\d+/callback$`, redirects[0])
+	require.Equal(t, redirects[0], redirects[1], "a port that is still free is used again")
+	require.Equal(t, 1, w.count(askedRegister))
+	_, err := http.Get(redirects[0])
+	require.Error(t, err, "nobody waits any more")
+}
+
+func TestBrowseShowsPagesOnly(t *testing.T) {
+	for _, page := range []string{"", "file:///etc/passwd", "javascript:alert(1)", "-a", "calc.exe", "ssh://host"} {
+		require.Error(t, Browse(page), page)
+	}
+}

@@ -1,0 +1,158 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptrace"
+	"strconv"
+	"time"
+)
+
+// Login gets a token before the server asks for one, or another in place of the one at
+// hand: for a program that wants to choose the time. Requests by themselves do without
+// it, except that after an attempt that failed they fail for a minute, and longer each
+// time, without asking the user again. Login asks at once.
+func (t *Transport) Login(ctx context.Context) error {
+	t.state.forgive()
+	held, err := t.state.current(ctx)
+	if err != nil {
+		return err
+	}
+	why, err := t.ask(ctx)
+	if err != nil {
+		return err
+	}
+	why.held = held
+	_, err = t.renew(ctx, why)
+	return err
+}
+
+// Logout forgets the token, and saves none that is being got. What the client is
+// registered as stays known.
+func (t *Transport) Logout(ctx context.Context) error { return t.state.clear(ctx) }
+
+// Account names whatever the user or issuer has agreed to: it is another after each
+// token that was not only renewed, and after a logout. It is a CacheOptions.Context for
+// a client of package mcpclient whose user may change.
+func (t *Transport) Account() string {
+	t.state.mu.Lock()
+	defer t.state.mu.Unlock()
+	return strconv.Itoa(t.state.consent)
+}
+
+// ask makes a request without a token, to hear what the server says to that. One that
+// does not mind has its metadata where they belong.
+func (t *Transport) ask(ctx context.Context) (*refusal, error) {
+	header := http.Header{"Accept": {"text/event-stream"}}
+	req := (&http.Request{Method: http.MethodGet, URL: t.server, Header: header}).WithContext(ctx)
+	res, err := t.opts.Base.RoundTrip(req)
+	if err != nil {
+		return nil, fmt.Errorf("auth: token for %q: %w", t.server, err)
+	}
+	defer res.Body.Close()
+	if why := refusalOf(res, nil); why != nil {
+		return why, nil
+	}
+	return &refusal{}, nil
+}
+
+// early is how long before its end a token counts as run out.
+const early = 20 * time.Second
+
+// current returns the token for the next request, nil while there is none. If it cannot
+// be renewed in time it is used as it is: the server will say what it thinks of it.
+func (t *Transport) current(ctx context.Context) (*holding, error) {
+	held, err := t.state.current(ctx)
+	if err != nil || held == nil || held.Token.RefreshToken == "" || held.Token.Expiry.IsZero() || time.Until(held.Token.Expiry) > early {
+		return held, err
+	}
+	if next, err := t.renew(ctx, &refusal{held: held, metadata: held.Metadata, early: true}); err == nil {
+		return next, nil
+	}
+	return held, nil
+}
+
+// renew returns a token that may help against a refusal: that which another request
+// has got meanwhile, or a new one. Without error and token, there is none that would.
+func (t *Transport) renew(ctx context.Context, why *refusal) (*holding, error) {
+	for {
+		l, held, err := t.state.join(why, t.begin)
+		if err != nil {
+			return nil, fmt.Errorf("auth: token for %q: %w", t.server, err)
+		}
+		if l == nil {
+			return held, nil
+		}
+		if err := t.wait(ctx, l); err != nil {
+			return nil, fmt.Errorf("auth: token for %q: %w", t.server, err)
+		}
+		if l.err == nil {
+			return l.next, nil
+		}
+		if why.early || !l.why.early { // which did not ask the user
+			return nil, fmt.Errorf("auth: token for %q: %w", t.server, l.err)
+		}
+	}
+}
+
+// aliveEvery is how often a request that waits for a user gives a sign of life.
+const aliveEvery = time.Second
+
+// wait waits until a login is over. The error is that of ctx.
+func (t *Transport) wait(ctx context.Context, l *login) error {
+	trace := httptrace.ContextClientTrace(ctx)
+	alive := time.NewTicker(aliveEvery)
+	defer alive.Stop()
+	for {
+		select {
+		case <-l.done:
+			return nil
+		case <-ctx.Done():
+			t.state.leave(l)
+			return context.Cause(ctx)
+		case <-alive.C:
+			if trace != nil && trace.Got1xxResponse != nil {
+				_ = trace.Got1xxResponse(http.StatusProcessing, nil)
+			}
+		}
+	}
+}
+
+// begin begins a login. The requests that wait for it come and go, so that it has a
+// context of its own.
+func (t *Transport) begin(l *login) {
+	ctx, cancel := context.WithTimeout(context.Background(), t.opts.Patience)
+	l.cancel = cancel
+	go func() { // ends with Patience, or soon after the last that waits has left
+		defer cancel()
+		held, err := t.obtain(ctx, l.why)
+		if err := t.state.end(l, held, err); err != nil {
+			t.opts.Logger.Error("auth: token was not saved, and will be asked for again", "server", t.server.String(), "error", err)
+		}
+	}()
+}
+
+// obtain gets a token that a refusal does not concern.
+func (t *Transport) obtain(ctx context.Context, why *refusal) (*holding, error) {
+	need, err := t.need(ctx, why)
+	if err != nil {
+		return nil, err
+	}
+	held := &holding{Issuer: need.Server.Issuer, Resource: need.Resource, Metadata: why.metadata}
+	if old := why.held; old != nil && old.renewable(held) && !why.scarce && !why.again {
+		need.Refresh, held.Scopes, held.renewed = old.Token.RefreshToken, old.Scopes, true
+		held.Token, err = t.opts.Grant.Token(ctx, need)
+		if err == nil && held.Token.RefreshToken == "" {
+			held.Token.RefreshToken = old.Token.RefreshToken // it stays the same
+		}
+		if _, refused := errors.AsType[*Error](err); !refused || why.early {
+			return held, err
+		}
+		need.Refresh, held.renewed = "", false
+	}
+	held.Scopes = need.Scopes
+	held.Token, err = t.opts.Grant.Token(ctx, need)
+	return held, err
+}

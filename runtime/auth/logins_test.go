@@ -1,0 +1,102 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+)
+
+// failing is a store that does not work.
+type failing struct{ load, save error }
+
+func (s *failing) Load(context.Context, string) ([]byte, error) { return nil, s.load }
+func (s *failing) Save(context.Context, string, []byte) error   { return s.save }
+
+func TestATokenOutlivesItsProgram(t *testing.T) {
+	w := newWorld(t)
+	w.server.hint = "use"
+	store := &memory{}
+	share := func(o *TransportOptions) { o.Store = store }
+	w.enters(w.transport(share))
+	w.asked()
+	w.enters(w.transport(share))
+	require.Len(t, w.asked(), 1)
+	w.issuer.refuse(false)
+	w.enters(w.transport(share))
+	require.Zero(t, w.count(askedAuthorize), "what renews it does, too")
+
+	tr := w.transport(share)
+	require.NoError(t, tr.Logout(t.Context()))
+	require.Nil(t, store.values["token "+serverURL])
+	require.NotNil(t, store.values["client "+issuerURL])
+	w.asked()
+	w.enters(tr)
+	require.Equal(t, 1, w.count(askedAuthorize))
+	require.Zero(t, w.count(askedRegister))
+}
+
+func TestAnAccountIsThatOfOneConsent(t *testing.T) {
+	w := newWorld(t)
+	w.server.hint = "use"
+	tr := w.transport(nil)
+	w.enters(tr)
+	ada := tr.Account()
+	w.issuer.refuse(false)
+	w.enters(tr)
+	require.Equal(t, ada, tr.Account(), "the token was renewed")
+	require.NoError(t, tr.Logout(t.Context()))
+	nobody := tr.Account()
+	require.NotEqual(t, ada, nobody)
+	w.enters(tr)
+	require.NotContains(t, []string{ada, nobody}, tr.Account())
+}
+
+func TestAStoreThatFails(t *testing.T) {
+	w := newWorld(t)
+	w.server.hint = "use"
+	broken := errors.New("locked")
+	store := &failing{load: broken}
+	tr := w.transport(func(o *TransportOptions) { o.Store = store })
+	_, err := w.post(t.Context(), tr)
+	require.ErrorIs(t, err, broken)
+	require.ErrorContains(t, err, `auth: load "token https://mcp.test/mcp": locked`)
+	require.Empty(t, w.asked())
+	store.load = nil
+	tr = w.transport(func(o *TransportOptions) {
+		o.Store = store
+		o.Grant = &ClientCredentials{Client: Registration{Issuer: issuerURL, ClientID: "c"}}
+	})
+	w.issuer.clients["c"] = ""
+	store.save = broken
+	w.enters(tr) // the token is good all the same
+
+	for _, value := range []string{"", "{", "null", "{}", `{"token":null}`} {
+		kept := &memory{values: map[string][]byte{"token " + serverURL: []byte(value)}}
+		_, err := w.post(t.Context(), w.transport(func(o *TransportOptions) { o.Store = kept }))
+		require.ErrorContains(t, err, "auth: load", value)
+	}
+}
+
+func TestALogoutEndsALogin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		store := &memory{}
+		tr := w.transport(func(o *TransportOptions) {
+			o.Store = store
+			o.Grant = &AuthorizationCode{RedirectURL: "http://127.0.0.1:1/", Authorize: func(ctx context.Context, page string) (string, error) {
+				<-ctx.Done()
+				return w.agree(context.WithoutCancel(ctx), page) // at the last moment
+			}}
+		})
+		result := make(chan error)
+		go func() { _, err := w.post(t.Context(), tr); result <- err }()
+		synctest.Wait()
+		require.NoError(t, tr.Logout(t.Context()))
+		require.ErrorIs(t, <-result, errLoggedOut)
+		require.Nil(t, store.values["token "+serverURL])
+		require.Nil(t, tr.state.held)
+	})
+}

@@ -1,0 +1,286 @@
+package auth_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/auth"
+	"github.com/mcpwright/mcp/runtime/mcpclient"
+	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/streamable"
+)
+
+// users verifies tokens that are a user and scopes, with "." between them and "~"
+// for ":".
+func users(_ context.Context, token string) (*auth.Caller, error) {
+	words := strings.Split(strings.ReplaceAll(token, "~", ":"), ".")
+	if words[0] == "nobody" {
+		return nil, auth.ErrInvalidToken
+	}
+	return &auth.Caller{
+		Subject: words[0], Issuer: login, Audience: []string{resource}, Scopes: append(words[1:], "mcp:use"), Expiry: time.Now().Add(time.Hour),
+	}, nil
+}
+
+// newTools returns a server whose tools want to know who calls.
+func newTools() *mcpserver.Server {
+	server := mcpserver.New(mcp.Implementation{Name: "files", Version: "1"}, &mcpserver.Options{Logger: slog.New(slog.DiscardHandler)})
+	mcpserver.AddTool(server, &mcp.Tool{Name: "whoami"}, func(ctx context.Context, s *mcp.ServerSession, _ struct{}) (string, error) {
+		return auth.CallerOf(ctx).Subject + "|" + s.Transport().Principal() + "|" + s.Transport().Header().Get("Authorization"), nil
+	})
+	mcpserver.AddTool(server, &mcp.Tool{Name: "write"}, func(ctx context.Context, _ *mcp.ServerSession, _ struct{}) (string, error) {
+		if err := auth.NeedScopes(ctx, "files:write"); err != nil {
+			return "", err
+		}
+		return "written", nil
+	})
+	mcpserver.AddTool(server, &mcp.Tool{Name: "late"}, func(ctx context.Context, s *mcp.ServerSession, _ struct{}) (string, error) {
+		if err := s.ReportProgress(ctx, peer.Progress{Done: 1}); err != nil {
+			return "", err
+		}
+		return "written", auth.NeedScopes(ctx, "files:write")
+	})
+	server.AddResource(&mcp.Resource{Name: "secret", URI: "file:///secret"}, func(ctx context.Context, _ *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		return nil, auth.NeedScopes(ctx, "files:read")
+	})
+	return server
+}
+
+// serveTools starts a protected server, until the end of the test.
+func serveTools(t *testing.T, opts *streamable.Options) string {
+	t.Helper()
+	if opts == nil {
+		opts = new(streamable.Options)
+	}
+	opts.Principal, opts.Logger = auth.Principal, slog.New(slog.DiscardHandler)
+	server := newTools()
+	listener := httptest.NewServer(newGuard(t, guardOptions(users)).Protect(server.Handler(opts)))
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		require.NoError(t, server.Shutdown(ctx))
+		listener.Close()
+	})
+	return listener.URL
+}
+
+func connectAs(t *testing.T, url, token string, revision peer.RevisionInfo) *mcpclient.Client {
+	t.Helper()
+	to := mcpclient.URL(url)
+	to.HTTP.Header = http.Header{"Authorization": {"Bearer " + token}}
+	client, err := mcpclient.Connect(t.Context(), to, &mcpclient.Options{Revision: revision.Revision})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	return client
+}
+
+func TestHandlersOfEveryRevisionKnowTheirCaller(t *testing.T) {
+	for name, opts := range map[string]*streamable.Options{"": nil, " json": {JSONOnly: true}, " stateless": {Stateless: true}, " polling": {Polling: true}} {
+		url := serveTools(t, opts)
+		for _, r := range mcp.Revisions {
+			t.Run(r.Revision.String()+name, func(t *testing.T) {
+				for _, user := range []string{"ada", "bob"} {
+					client := connectAs(t, url, user, r)
+					text, err := mcpclient.CallTool[string](t.Context(), client, "whoami", nil)
+					require.NoError(t, err)
+					require.Equal(t, user+"|"+login+" sub="+user+"|", text)
+				}
+			})
+		}
+	}
+}
+
+func TestClientsOfEveryRevisionAreAskedForWhatTheyLack(t *testing.T) {
+	for name, opts := range map[string]*streamable.Options{"": nil, " json": {JSONOnly: true}, " stateless": {Stateless: true}, " polling": {Polling: true}} {
+		url := serveTools(t, opts)
+		for _, r := range mcp.Revisions {
+			t.Run(r.Revision.String()+name, func(t *testing.T) {
+				text, err := mcpclient.CallTool[string](t.Context(), connectAs(t, url, "ada.files~write", r), "write", nil)
+				require.NoError(t, err)
+				require.Equal(t, "written", text)
+				_, err = mcpclient.CallTool[string](t.Context(), connectAs(t, url, "ada", r), "write", nil)
+				var refused *streamable.HTTPError
+				require.ErrorAs(t, err, &refused)
+				require.Equal(t, http.StatusForbidden, refused.Status)
+				require.Equal(t, tooFewBegin+`"mcp:use files:write"`, refused.Header.Get("WWW-Authenticate"))
+			})
+		}
+	}
+}
+
+// post sends a message as somebody, and returns the answer.
+func post(t *testing.T, url, user, message string, headers ...string) *http.Response {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(message))
+	require.NoError(t, err)
+	r.Header.Set("Authorization", "Bearer "+user)
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	for _, line := range headers {
+		name, value, _ := strings.Cut(line, ": ")
+		r.Header.Set(name, value)
+	}
+	res, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		res.Body.Close()
+		http.DefaultClient.CloseIdleConnections()
+	})
+	return res
+}
+
+// call26 returns a call in the revision without a handshake, and its headers.
+func call26(tool string) (message string, headers []string) {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":{},"_meta":{"progressToken":1,
+		"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`, tool),
+		[]string{"MCP-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", "Mcp-Name: " + tool}
+}
+
+// session begins a session and returns the headers of its requests.
+func session(t *testing.T, url, user string) []string {
+	t.Helper()
+	res := post(t, url, user, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)
+	require.Equal(t, http.StatusOK, res.StatusCode)
+	headers := []string{"MCP-Protocol-Version: 2025-11-25", "Mcp-Session-Id: " + res.Header.Get("Mcp-Session-Id")}
+	require.Equal(t, http.StatusAccepted, post(t, url, user, `{"jsonrpc":"2.0","method":"notifications/initialized"}`, headers...).StatusCode)
+	return headers
+}
+
+const call25 = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":{},"_meta":{"progressToken":1}}}`
+
+func TestARefusalForScopesIsAValidAnswerBesides(t *testing.T) {
+	url := serveTools(t, nil)
+	message, headers := call26("write")
+	for name, res := range map[string]*http.Response{
+		"2026-07-28": post(t, url, "ada", message, headers...),
+		"2025-11-25": post(t, url, "ada", fmt.Sprintf(call25, "write"), session(t, url, "ada")...),
+	} {
+		require.Equal(t, http.StatusForbidden, res.StatusCode, name)
+		require.Equal(t, tooFewBegin+`"mcp:use files:write"`, res.Header.Get("WWW-Authenticate"))
+		require.Equal(t, "application/json", res.Header.Get("Content-Type"))
+		var answer struct {
+			ID     int `json:"id"`
+			Result struct {
+				IsError bool `json:"isError"`
+			} `json:"result"`
+		}
+		text := body(t, res)
+		require.NoError(t, json.Unmarshal([]byte(text), &answer), name)
+		require.Equal(t, 1, answer.ID)
+		require.True(t, answer.Result.IsError)
+		require.Contains(t, text, `\"files:write\"`)
+	}
+	res := post(t, url, "ada", message, append(headers, "Accept: text/event-stream")...)
+	require.Equal(t, http.StatusForbidden, res.StatusCode, "also where the client wants events")
+	require.Contains(t, body(t, res), "data: {")
+}
+
+func TestOnAStreamThatHasBegunTheErrorIsThatOfTheCall(t *testing.T) {
+	url := serveTools(t, nil)
+	message, headers := call26("late")
+	for name, res := range map[string]*http.Response{
+		"2026-07-28": post(t, url, "ada", message, headers...),
+		"2025-11-25": post(t, url, "ada", fmt.Sprintf(call25, "late"), session(t, url, "ada")...),
+	} {
+		require.Equal(t, http.StatusOK, res.StatusCode, name)
+		require.Empty(t, res.Header.Get("WWW-Authenticate"))
+		require.Equal(t, "text/event-stream", res.Header.Get("Content-Type"))
+		var events []string
+		for lines := bufio.NewScanner(res.Body); lines.Scan(); {
+			if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok && data != "" {
+				events = append(events, data)
+			}
+		}
+		require.Len(t, events, 2, name)
+		require.Contains(t, events[0], "notifications/progress")
+		require.Contains(t, events[1], `"isError":true`)
+		require.Contains(t, events[1], `\"files:write\"`)
+	}
+}
+
+func TestASessionIsThatOfItsCallerAndNoLogin(t *testing.T) {
+	url := serveTools(t, nil)
+	headers := session(t, url, "ada")
+	ask := fmt.Sprintf(call25, "whoami")
+	require.Equal(t, http.StatusOK, post(t, url, "ada", ask, headers...).StatusCode)
+	require.Equal(t, http.StatusOK, post(t, url, "ada.more", ask, headers...).StatusCode, "with a newer token")
+	require.Equal(t, http.StatusNotFound, post(t, url, "bob", ask, headers...).StatusCode)
+	require.Equal(t, http.StatusUnauthorized, post(t, url, "nobody", ask, headers...).StatusCode)
+	require.Equal(t, http.StatusUnauthorized, post(t, url, "", "no JSON", append(headers, "Authorization: Basic x")...).StatusCode)
+	require.Equal(t, http.StatusOK, post(t, url, "ada.files~write", fmt.Sprintf(call25, "write"), headers...).StatusCode, "scopes are those of the request")
+	require.Equal(t, http.StatusForbidden, post(t, url, "ada", fmt.Sprintf(call25, "write"), headers...).StatusCode)
+}
+
+func TestResourcesAskForScopesAsToolsDo(t *testing.T) {
+	url := serveTools(t, nil)
+	res := post(t, url, "ada", `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"file:///secret"}}`, session(t, url, "ada")...)
+	require.Equal(t, http.StatusForbidden, res.StatusCode)
+	require.Equal(t, tooFewBegin+`"mcp:use files:read"`, res.Header.Get("WWW-Authenticate"))
+	require.True(t, json.Valid([]byte(body(t, res))))
+}
+
+func TestACallerOfTheContextIsThatOfAPipeOrACallInProcess(t *testing.T) {
+	ctx := auth.WithCaller(t.Context(), &auth.Caller{Subject: "ada", Scopes: []string{"files:write"}})
+	client, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(newTools()), nil)
+	require.NoError(t, err)
+	text, err := mcpclient.CallTool[string](ctx, client, "write", nil)
+	require.NoError(t, err)
+	require.Equal(t, "written", text)
+	_, err = mcpclient.CallTool[string](t.Context(), client, "write", nil)
+	require.ErrorContains(t, err, `"files:write"`)
+	require.NoError(t, client.Close())
+
+	ours, theirs := net.Pipe()
+	served := make(chan error)
+	go func() { served <- newTools().ServeStreams(ctx, theirs, theirs) }() // ends with the pipe
+	message, _ := call26("write")
+	_, err = fmt.Fprintln(ours, strings.ReplaceAll(message, "\n", ""))
+	require.NoError(t, err)
+	answer, err := bufio.NewReader(ours).ReadString('\n')
+	require.NoError(t, err)
+	require.Contains(t, answer, "written")
+	require.NoError(t, ours.Close())
+	<-served
+}
+
+func TestABatchHasOneStatus(t *testing.T) {
+	url := serveTools(t, nil)
+	res := post(t, url, "ada", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)
+	require.Equal(t, http.StatusOK, res.StatusCode)
+	of := "Mcp-Session-Id: " + res.Header.Get("Mcp-Session-Id")
+	require.Equal(t, http.StatusAccepted, post(t, url, "ada", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, of).StatusCode)
+	res = post(t, url, "ada", `[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"whoami"}},{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"write"}}]`, of)
+	require.Equal(t, http.StatusForbidden, res.StatusCode)
+	require.Equal(t, tooFewBegin+`"mcp:use files:write"`, res.Header.Get("WWW-Authenticate"))
+	var answers []json.RawMessage
+	require.NoError(t, json.Unmarshal([]byte(body(t, res)), &answers))
+	require.Len(t, answers, 2)
+}
+
+func TestTheOldestTransportKnowsItsCallersToo(t *testing.T) {
+	server := newTools()
+	handler := server.LegacySSEHandler(&streamable.Options{Principal: auth.Principal, Logger: slog.New(slog.DiscardHandler)})
+	listener := httptest.NewServer(newGuard(t, guardOptions(users)).Protect(handler))
+	defer listener.Close()
+	defer handler.Close()
+	to := mcpclient.LegacySSE(listener.URL, &streamable.ClientOptions{Header: http.Header{"Authorization": {"Bearer ada"}}})
+	client, err := mcpclient.Connect(t.Context(), to, nil)
+	require.NoError(t, err)
+	defer client.Close()
+	text, err := mcpclient.CallTool[string](t.Context(), client, "whoami", nil)
+	require.NoError(t, err)
+	require.Equal(t, "ada|"+login+" sub=ada|", text)
+}

@@ -1,0 +1,173 @@
+package auth
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Transport is the [http.RoundTripper] of a client that is let in by a token. It puts
+// the token on each request to its server, and gets one when the server asks for it:
+// it finds out who issues tokens for the server, lets its [Grant] get one there, and
+// makes the request again. Tokens that are about to run out are renewed, and where the
+// server wants more than a token is good for, a better one is got.
+//
+// Whatever goes to another origin than the server's goes without a token, and so does a
+// request that has an Authorization of its own. A Transport may be used concurrently:
+// requests that need a token at the same time wait for one and the same.
+//
+// The user may take long to agree. Meanwhile the request counts as alive for
+// [net/http/httptrace]: its Got1xxResponse is called now and then, as if the server
+// had sent word, which keeps the client of package streamable waiting.
+type Transport struct {
+	server *url.URL
+	opts   TransportOptions
+	found  *discovery
+	state  logins
+}
+
+// NewTransport returns the transport of a client whose server has this URL.
+func NewTransport(server string, opts TransportOptions) (*Transport, error) {
+	u, err := parseURL(server, opts.AllowInsecure)
+	if err != nil {
+		return nil, fmt.Errorf("auth: URL of the server: %w", err)
+	}
+	if opts.Grant == nil {
+		return nil, fmt.Errorf("auth: tokens for %q: TransportOptions.Grant is missing", server)
+	}
+	u.Fragment, u.RawFragment, u.User = "", "", nil
+	if u.Path == "/" {
+		u.Path = ""
+	}
+	opts = opts.complete(u)
+	t := &Transport{server: u, opts: opts, found: &discovery{server: u, fetch: opts.fetch(u)}}
+	t.state.key = "token " + u.String()
+	t.state.store = opts.Store
+	return t, nil
+}
+
+// mostLogins is how often one request leads to another token.
+const mostLogins = 2
+
+// RoundTrip implements [http.RoundTripper]. Its error is that of getting a token, if
+// that failed: what the server said without one is no use to anybody.
+func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if !sameOrigin(req.URL, t.server) || req.Header.Get("Authorization") != "" {
+		return t.opts.Base.RoundTrip(req)
+	}
+	ctx := req.Context()
+	held, err := t.current(ctx)
+	if err != nil {
+		closeBody(req)
+		return nil, err
+	}
+	for logins := 0; ; logins++ {
+		res, err := t.opts.Base.RoundTrip(withToken(req, held))
+		if err != nil {
+			return nil, err
+		}
+		why := refusalOf(res, held)
+		if why == nil || logins == mostLogins || req.Body != nil && req.GetBody == nil {
+			return res, nil
+		}
+		why.again = logins > 0
+		if why.again && !why.scarce && !held.renewed { // a token of this moment
+			return res, nil
+		}
+		next, err := t.renew(ctx, why)
+		if err == nil && next == nil { // it would be of no use
+			return res, nil
+		}
+		discard(res)
+		if err != nil {
+			return nil, err
+		}
+		held = next
+		if req, err = again(req); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// withToken returns a copy of a request that shows a token.
+func withToken(req *http.Request, held *holding) *http.Request {
+	if held == nil {
+		return req
+	}
+	req = req.Clone(req.Context())
+	req.Header.Set("Authorization", held.Token.Type()+" "+held.Token.AccessToken)
+	return req
+}
+
+// again returns a request that can be sent once more.
+func again(req *http.Request) (*http.Request, error) {
+	if req.GetBody == nil {
+		return req, nil
+	}
+	body, err := req.GetBody()
+	if err != nil {
+		return nil, fmt.Errorf("auth: the request once more: %w", err)
+	}
+	req = req.Clone(req.Context())
+	req.Body = body
+	return req, nil
+}
+
+// A refusal is why a server did not serve a request, where another token may help.
+type refusal struct {
+	held     *holding // what the request showed, nil for nothing
+	metadata string   // where the server says who issues tokens, if it says so
+	scopes   []string // what it wants, if it says so
+	scarce   bool     // the token is good, but not for this
+	early    bool     // nothing was refused yet: it is about to run out
+	again    bool     // the token was got because of another refusal
+}
+
+// refusalOf returns what of a response another token could change, nil for nothing.
+func refusalOf(res *http.Response, held *holding) *refusal {
+	c, asked := bearer(res.Header)
+	why := &refusal{held: held, metadata: c.params["resource_metadata"], scopes: splitScopes(c.params["scope"])}
+	switch res.StatusCode {
+	case http.StatusUnauthorized:
+		return why
+	case http.StatusForbidden:
+		why.scarce = true
+		if asked && c.params["error"] == "insufficient_scope" && len(why.scopes) > 0 && held != nil {
+			return why
+		}
+	}
+	return nil
+}
+
+// sameOrigin tells whether two URLs are of one server.
+func sameOrigin(a, b *url.URL) bool {
+	return a.Scheme == b.Scheme && strings.EqualFold(a.Hostname(), b.Hostname()) && portOf(a) == portOf(b)
+}
+
+func portOf(u *url.URL) string {
+	if u.Scheme == "https" {
+		return cmp.Or(u.Port(), "443")
+	}
+	return cmp.Or(u.Port(), "80")
+}
+
+// within tells whether b has all of a.
+func within(a, b []string) bool {
+	return !slices.ContainsFunc(a, func(s string) bool { return !slices.Contains(b, s) })
+}
+
+// discard lets go of a response, so that its connection can be used again.
+func discard(res *http.Response) {
+	_, _ = io.CopyN(io.Discard, res.Body, 4<<10)
+	_ = res.Body.Close()
+}
+
+func closeBody(req *http.Request) {
+	if req.Body != nil {
+		_ = req.Body.Close()
+	}
+}
