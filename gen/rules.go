@@ -135,6 +135,7 @@ var rules = ir.Rules{
 		{At: "*.nextCursor", Kind: ir.NullIsAbsent, Why: "servers in other languages write null for the end of a list"},
 		{At: "CallToolRequest.arguments", Kind: ir.NullIsAbsent, Why: "clients in other languages write null for no arguments"},
 		{At: "ResultMetaObject.io.modelcontextprotocol/serverInfo", Kind: ir.AnyShape, Why: "it is only for display; a bad one must not fail the result"},
+		{At: "TextResourceContents.text", Kind: ir.MayBeMissing, Why: "the SDK for Go leaves out a text that is empty"},
 		{At: "ElicitResult.content", Kind: ir.AlsoFractions, Why: "a form may ask for a number; the schema forgot them among the answers"},
 	},
 

@@ -57,6 +57,12 @@ var exceptions = []struct {
 	{anyCacheHint | missingDefault, "any cache hint",
 		"a bad ttlMs or cacheScope counts as a missing one: a hint must not fail the result",
 		Revision20260728, "CacheableResult", `{"resultType":"complete","ttlMs":-1,"cacheScope":"private"}`, true},
+	{missingText, "missing text",
+		"contents of a resource without text or blob are an empty text: the SDK for Go leaves that out",
+		Revision20250618, "TextResourceContents", `{"uri":"file:///empty"}`, true},
+	{missingText | mostSpecificArm, "missing text in a union",
+		"the same where they may be either",
+		Revision20251125, "ReadResourceResult", `{"contents":[{"uri":"file:///empty"}]}`, true},
 }
 
 // keptAsTheyAre are the exceptions that also what is written may make use of:

@@ -26,9 +26,10 @@ const (
 	embeddedMeta
 	questions
 	anyCacheHint
+	missingText
 )
 
-const allExceptions = exception(1<<13 - 1)
+const allExceptions = exception(1<<14 - 1)
 
 // wrong stands where the decoder refuses and the schema would not: no place
 // with an exception takes a boolean.
@@ -85,6 +86,9 @@ func (r reader) object(s shape, v map[string]any) any {
 				out[name] = member.least()
 			}
 		}
+	}
+	if _, there := out["text"]; !there && s.name == "TextResourceContents" && r.has(missingText) {
+		out["text"] = ""
 	}
 	return out
 }
@@ -200,6 +204,9 @@ func (r reader) listOfUnion(arms []shape, v any) any {
 // mostSpecific has an object judged by the type that its members choose.
 func (r reader) mostSpecific(union shape, candidates []shape, v map[string]any) any {
 	chosen, ok := choose(candidates, v)
+	if i := slices.IndexFunc(candidates, func(s shape) bool { return s.name == "TextResourceContents" }); !ok && i >= 0 && r.has(missingText) {
+		chosen, ok = candidates[i], true
+	}
 	if !ok {
 		return v // it lacks what each of them requires
 	}

@@ -951,8 +951,7 @@ func decodeResourceContents(d *wire.Decoder) ResourceContents {
 	case d.Probe("blob"):
 		return wire.New[BlobResourceContents](d)
 	}
-	d.Fail("ResourceContents: want an object with one of the members \"text\", \"blob\"")
-	return nil
+	return wire.New[TextResourceContents](d)
 }
 
 // UnmarshalResourceContents reads a [ResourceContents] in the form of all
@@ -1219,7 +1218,7 @@ func (x *ResourceTemplate) UnmarshalJSON(data []byte) error {
 
 var textResourceContentsMembers = wire.NewMembers("TextResourceContents",
 	wire.Member{Name: "uri", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "text", In: wire.Always, Required: wire.Always},
+	wire.Member{Name: "text", In: wire.Always},
 	wire.Member{Name: "mimeType", In: wire.Always},
 	wire.Member{Name: "_meta", In: since20250618},
 )

@@ -56,10 +56,13 @@ var limits = []limit{
 	{what: "answers that a client keeps", option: "mcpclient.CacheOptions.MaxEntries", answer: "the oldest goes"},
 	{what: "bytes that a client keeps", option: "mcpclient.CacheOptions.MaxBytes", bytes: true, answer: "the oldest goes"},
 	{what: "bytes of a token", option: "auth.maxToken", bytes: true, answer: "400"},
-	{what: "bytes of what an issuer says of itself, its keys or a token", option: "auth.maxDocument", bytes: true, answer: "503"},
+	{what: "bytes of what an issuer says of itself, its keys or a token", option: "auth.mostFetched", bytes: true, answer: "503"},
 	{what: "keys of an issuer", option: "auth.maxKeys", answer: "503"},
 	{what: "time from one fetch of keys to the next", option: "auth.fetchPause", answer: "401 for a token with a key that is not known"},
 	{what: "time for an issuer to answer", option: "auth.fetchPatience", answer: "503"},
+	{what: "time for an issuer to answer a client", option: "auth.askPatience", answer: "an error of that call"},
+	{what: "time for a user to agree", option: "auth.TransportOptions.Patience", answer: "an error of that call"},
+	{what: "pause after a login that failed", option: "auth.firstPause", answer: "grows up to an hour"},
 	{what: "attempts to take up a broken stream", option: "streamable.Backoff.Attempts", answer: "an error of that call"},
 }
 

@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/wire"
 )
 
 type object = map[string]json.RawMessage
@@ -65,6 +66,12 @@ func serverDeclares(have *mcp.ServerCapabilities, path string) bool {
 		return have.Tasks != nil && have.Tasks.List != nil
 	}
 	return true
+}
+
+// declarable tells whether a server of a revision can declare the capability at a
+// path: completion was there before servers could say that they have it.
+func declarable(path string, r wire.Revision) bool {
+	return path != "completions" || r.Index() >= mcp.Revision20250326.Index()
 }
 
 // declares tells whether a client that declared have declared all of want.

@@ -153,6 +153,8 @@ func TestWhatTravelsOnSubscriptionsIsDroppedElsewhere(t *testing.T) {
 	require.NoError(t, conn.SendResourceUpdated(t.Context(), &mcp.ResourceUpdatedNotification{URI: "a:b"}))
 	require.NoError(t, conn.Notify(t.Context(), &mcp.CancelledNotification{RequestID: wire.IntID(1)}))
 	require.NoError(t, conn.Notify(t.Context(), &mcp.ElicitationCompleteNotification{ElicitationID: "e"}))
+	call := connection.Session(conn, request(mcp.MethodCallTool, `{"name":"x"}`, out))
+	require.NoError(t, call.SendCancelled(t.Context(), &mcp.CancelledNotification{RequestID: wire.IntID(7)}))
 	require.Empty(t, out.take())
 
 	listen := connection.Session(conn, request(mcp.MethodSubscriptionsListen, `{"notifications":{}}`, out))
@@ -161,6 +163,23 @@ func TestWhatTravelsOnSubscriptionsIsDroppedElsewhere(t *testing.T) {
 	require.NoError(t, listen.SendCancelled(t.Context(), &mcp.CancelledNotification{RequestID: wire.IntID(7)}))
 	require.NoError(t, listen.SendCancelled(t.Context(), &mcp.CancelledNotification{RequestID: wire.IntID(8)}))
 	require.Len(t, out.take(), 2)
+}
+
+func TestASubscriptionCarriesNeitherLogsNorReports(t *testing.T) {
+	related, standalone := new(channel), new(channel)
+	conn := connection.FromEnvelope("2026-07-28", nil, nil, &connection.Options{Outbound: standalone})
+	in := request(mcp.MethodSubscriptionsListen, `{"notifications":{},"_meta":{"progressToken":"tok","io.modelcontextprotocol/logLevel":"debug"}}`, related)
+	in.Token = wire.StringToken("tok")
+	listen := connection.Session(conn, in)
+	log := &mcp.LoggingMessageNotification{Level: "error", Data: json.RawMessage(`1`)}
+	require.NoError(t, listen.SendLogMessage(t.Context(), log))
+	require.NoError(t, listen.With(peer.Standalone()).SendLogMessage(t.Context(), log))
+	require.NoError(t, listen.ReportProgress(t.Context(), peer.Progress{Done: 1}))
+	require.NoError(t, listen.SendProgress(t.Context(), &mcp.ProgressNotification{ProgressToken: in.Token, Progress: 2}))
+	require.NoError(t, listen.SendProgress(t.Context(), &mcp.ProgressNotification{ProgressToken: wire.IntToken(5), Progress: 3}))
+	require.Empty(t, related.take())
+	require.Empty(t, related.progress)
+	require.Empty(t, standalone.take())
 }
 
 func TestAServerDoesNotSendWhatItDidNotDeclare(t *testing.T) {
@@ -180,6 +199,20 @@ func TestAServerDoesNotSendWhatItDidNotDeclare(t *testing.T) {
 	require.NoError(t, conn.SendResourceUpdated(t.Context(), &mcp.ResourceUpdatedNotification{URI: "a:b"}))
 	require.NoError(t, conn.SendToolListChanged(t.Context()))
 	require.Empty(t, out.take(), "to have something is not to announce its changes")
+}
+
+func TestAStrictClientAsksForWhatCouldNotBeDeclared(t *testing.T) {
+	for _, revision := range []string{"2024-11-05", "2025-03-26"} {
+		out := &channel{answer: `{"completion":{"values":[]}}`}
+		conn := connection.ForLoop(out, &connection.Options{Client: true, Strict: true, VersionHint: revision})
+		conn.State().SetServerCapabilities(&mcp.ServerCapabilities{})
+		_, err := mcp.ServerPeer{Outbound: conn}.Complete(t.Context(), &mcp.CompleteRequest{Ref: &mcp.PromptReference{Name: "p"}})
+		if revision == "2024-11-05" {
+			require.NoError(t, err, "the capability came later than the request")
+			continue
+		}
+		require.Equal(t, "completions", refused[*connection.CapabilityError](t, out, err).Capability)
+	}
 }
 
 func TestTypedRequestsBringTheirOwnResult(t *testing.T) {

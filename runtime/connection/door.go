@@ -91,7 +91,8 @@ func (d door) entitled(method string, info *peer.MethodInfo) error {
 	if !d.conn.client {
 		return d.need(method, info.Capability)
 	}
-	if d.conn.strict && d.facts.server != nil && !serverDeclares(d.facts.server, info.Capability) {
+	have := d.facts.server
+	if d.conn.strict && have != nil && declarable(info.Capability, d.facts.revision) && !serverDeclares(have, info.Capability) {
 		return &CapabilityError{Method: method, Capability: info.Capability, Revision: d.facts.revision}
 	}
 	return nil
@@ -201,6 +202,8 @@ func (d door) declared(path string) bool {
 func (d door) withholdFromClient(n peer.Notification, info *peer.MethodInfo) string {
 	perRequest := !handshake(d.facts.revision)
 	switch {
+	case d.listening() && (info.Name == mcp.MethodLoggingMessage || info.Name == mcp.MethodProgress):
+		return "a subscription carries no logs and no reports"
 	case info.Name == mcp.MethodLoggingMessage:
 		return d.withholdLog(n)
 	case perRequest && info.FilterMember != "" && !d.listening():
@@ -212,9 +215,7 @@ func (d door) withholdFromClient(n peer.Notification, info *peer.MethodInfo) str
 }
 
 // listening tells whether the message being handled is a subscription.
-func (d door) listening() bool {
-	return d.core != nil && d.core.in.Method == mcp.MethodSubscriptionsListen
-}
+func (d door) listening() bool { return d.core != nil && d.core.listens() }
 
 func (d door) endsListen(n peer.Notification) bool {
 	c, ok := n.(*mcp.CancelledNotification)

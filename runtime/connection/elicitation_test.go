@@ -85,6 +85,7 @@ func TestFormsAreFlat(t *testing.T) {
 		`{"a":{"type":"string","$ref":"#/x"}}`:                                                                `field "a": forms have no member "$ref"`,
 		`{"a":{"type":"string","pattern":"x"}}`:                                                               `field "a": forms have no member "pattern"`,
 		`{"a":{"type":"array","items":{"anyOf":[{"const":"x","title":"X"}],"properties":{}}}}`:                `field "a": forms have no member "properties"`,
+		`{"a":{"type":"array","items":{"type":"string","enum":["x"],"$ref":"#/x"}}}`:                          `field "a": forms have no member "$ref"`,
 		`{"a":{"type":"string","minLength":2,"maxLength":1}}`:                                                 `field "a": the least length, 2, is above the most, 1`,
 		`{"a":{"type":"integer","minimum":2,"maximum":1}}`:                                                    `field "a": the least value, 2, is above the most, 1`,
 		`{"a":{"type":"integer","default":1.5}}`:                                                              `field "a": default: want an integer, have 1.5`,

@@ -53,7 +53,7 @@ func (k *Kernel) conclude(ctx context.Context, c *core, j *job, res wire.Value, 
 		return peer.Reply{}, nil
 	}
 	if ask := asInput(err); ask != nil {
-		res, err = askBack(j.info, ask, j.facts.revision)
+		res, err = askBack(j.info, ask, j.facts.revision, c.conn.client)
 	}
 	switch {
 	case err != nil:

@@ -40,9 +40,15 @@ type translated struct {
 func (t *translated) Error() string   { return t.cause.Error() }
 func (t *translated) Unwrap() []error { return []error{t.wire, t.cause} }
 
+// errHandedOn answers a question of a server with a handshake that a gateway puts to
+// a client without one: the call that it is about comes again.
+var errHandedOn = &peer.Error{Code: mcp.CodeInternal, Message: "The question is handed on; its answer comes with the next call"}
+
 // askBack answers a request with questions, where that can be.
-func askBack(info *peer.MethodInfo, ask *mcp.InputRequiredResult, r wire.Revision) (wire.Value, error) {
+func askBack(info *peer.MethodInfo, ask *mcp.InputRequiredResult, r wire.Revision, client bool) (wire.Value, error) {
 	switch {
+	case client:
+		return nil, errHandedOn
 	case info == nil || !info.MultiRoundTrip.Has(r):
 		return nil, fmt.Errorf("the answer may not ask for input in revision %s", r)
 	case len(ask.InputRequests) == 0 && ask.RequestState == nil:

@@ -231,11 +231,15 @@ func (c *core) CheckClientCapability(want *mcp.ClientCapabilities) bool {
 // Progress implements [mcp.SessionCore].
 func (c *core) Progress(ctx context.Context, p peer.Progress) error {
 	info := mcp.MethodByName(mcp.MethodProgress)
-	if r := c.conn.state.Negotiated(); c.conn.client && !info.FromClient.Has(r) {
+	if r := c.conn.state.Negotiated(); c.listens() || c.conn.client && !info.FromClient.Has(r) {
 		return nil
 	}
 	return c.report(ctx, p)
 }
+
+// listens tells whether the message being handled is a subscription, on which
+// nothing travels but what it is about.
+func (c *core) listens() bool { return c.in.Method == mcp.MethodSubscriptionsListen }
 
 // ownProgress tells whether a progress notification is a report about the
 // message being handled that says no more than a report can.

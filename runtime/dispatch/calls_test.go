@@ -130,6 +130,44 @@ func TestProgressIsReportedBeforeTheCallReturnsAndNeverAfter(t *testing.T) {
 	})
 }
 
+func TestReportsReachTheCallThatTheyAreAbout(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, _ := newConn(t, &dispatch.Options{Timeout: 10 * time.Second})
+		reports := make([][]float64, 2)
+		var calls []*call
+		for i := range reports {
+			calls = append(calls, ping(t.Context(), c, peer.OnProgress(func(p peer.Progress) { reports[i] = append(reports[i], p.Done) })))
+		}
+		silent := ping(t.Context(), c)
+		time.Sleep(8 * time.Second)
+		for token := range 5 { // 3 is the id of the call that wants none, 4 that of nothing
+			deliver(c, fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%d,"progress":%d}}`, token, token))
+		}
+		synctest.Wait()
+		require.False(t, silent.isOver())
+		time.Sleep(2 * time.Second)
+		require.Error(t, silent.over(t), "what it did not ask for does not put its timeout off")
+		deliver(c, `{"jsonrpc":"2.0","id":1,"result":{}}`, `{"jsonrpc":"2.0","id":2,"result":{}}`)
+		for _, call := range calls {
+			require.NoError(t, call.over(t))
+		}
+		require.Equal(t, [][]float64{{1}, {2}}, reports)
+	})
+}
+
+func TestEachCallHasATokenOfItsOwn(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, out := newConn(t, nil)
+		for range 2 {
+			ping(t.Context(), c, peer.OnProgress(func(peer.Progress) {}))
+		}
+		lines := out.take()
+		require.Len(t, lines, 2)
+		require.Contains(t, lines[0], `"progressToken":1`)
+		require.Contains(t, lines[1], `"progressToken":2`)
+	})
+}
+
 func TestAFloodOfProgressKeepsTheNewest(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c, _ := newConn(t, nil)

@@ -54,8 +54,9 @@ const heaviest = 4
 type breaker interface{ onBreak(func(error)) }
 
 // Call implements [peer.Outbound]. Besides an *[peer.Error] of the peer's, its
-// error is a *[peer.TimeoutError], a *[peer.ClosedError], an *[IDInUseError] or
-// a *[wire.DecodeError], or wraps the error of ctx or of the Writer.
+// error is a *[peer.TimeoutError], a *[peer.ClosedError], an *[IDInUseError], a
+// *[wire.EncodeError] or a *[wire.DecodeError], or wraps the error of ctx or of
+// the Writer.
 //
 // Progress callbacks run in the goroutine of the call, in order and before it
 // returns, and may call the peer themselves.

@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -85,6 +86,8 @@ func (c *Conn) serveHere(ctx context.Context, x *exchange) {
 	x.free()
 	if e := peer.AsError(err); e != nil {
 		x.post(ctx, newReply(x.in.ID, e, c.opts.Logger))
+	} else if err == errCameLate {
+		x.unanswered()
 	}
 }
 
@@ -174,16 +177,28 @@ func (c *Conn) turnAway(in *inbound, err error, b *batch) {
 	c.opts.report(fmt.Errorf("message of the peer: %w", err))
 }
 
-// mostGlimpsed is how much of a message that is too long is looked at.
+// mostGlimpsed is how much of a message that is too long is looked at, at either
+// end.
 const mostGlimpsed = 4 << 10
 
-// tooLong deals with a message that is longer than allowed and of which p has
-// the beginning. If that says whose answer it is, or which request, its call
-// fails or the request is refused: nobody waits in vain.
+// glimpse drops the middle of what is too long.
+func glimpse(b []byte) []byte {
+	if len(b) <= 2*mostGlimpsed {
+		return b
+	}
+	return append(b[:mostGlimpsed], b[len(b)-mostGlimpsed:]...)
+}
+
+// tooLong deals with a message that is longer than allowed and of which p has a
+// glimpse. If that says whose answer it is, or which request, its call fails or
+// the request is refused: nobody waits in vain.
 func (c *Conn) tooLong(p parcel, o *Origin) {
 	defer p.free()
 	in := inbound{parcel: parcel{data: p.data[:min(len(p.data), mostGlimpsed)]}}
 	in.m, in.err = wire.ReadMessage(in.parcel.data, nil)
+	if in.m.ID.IsZero() {
+		in.m.ID = idAtEnd(p.data)
+	}
 	err := fmt.Errorf("message of the peer: longer than %d bytes", c.opts.MaxMessage)
 	if o.Admit != nil {
 		if unwanted := o.Admit(&in.m, err); unwanted != nil {
@@ -200,6 +215,21 @@ func (c *Conn) tooLong(p parcel, o *Origin) {
 	}
 	say := fmt.Sprintf("Message is longer than %d bytes", c.opts.MaxMessage)
 	c.refuse(in.m.ID, &peer.Error{Code: codeParse, Message: say}, o, nil)
+}
+
+// idAtEnd returns the id of a message that has it behind all that is long, as the
+// SDKs for TypeScript and C# write it. What ends the message with no more than one
+// brace to close is a member of the message itself.
+func idAtEnd(data []byte) wire.RequestID {
+	end := data[max(0, len(data)-mostGlimpsed):]
+	if i := bytes.LastIndex(end, []byte(`,"id":`)); i >= 0 {
+		for _, begin := range []string{`{"jsonrpc":"2.0","result":{}`, `{"result":{}`} {
+			if m, err := wire.ReadMessage(append([]byte(begin), end[i:]...), nil); err == nil {
+				return m.ID
+			}
+		}
+	}
+	return wire.RequestID{}
 }
 
 // kind is what a message that cannot be read seems to be.
@@ -246,12 +276,5 @@ func (k *kind) DecodeJSON(d *wire.Decoder) {
 
 // isArray tells whether data begins as an array does.
 func isArray(data []byte) bool {
-	for _, c := range data {
-		switch c {
-		case ' ', '\t', '\r', '\n':
-		default:
-			return c == '['
-		}
-	}
-	return false
+	return bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("["))
 }

@@ -43,6 +43,9 @@ func (e *CancelledError) Error() string {
 	return fmt.Sprintf("request cancelled by its sender: %q", e.Reason)
 }
 
+// errCameLate is why a request is not handled that was cancelled before it came.
+var errCameLate = errors.New("request was cancelled before it came")
+
 // IDInUseError refuses a call whose caller chose an id that another call under
 // way has. Nothing was written. "7" and 7 count as the same id.
 type IDInUseError struct {

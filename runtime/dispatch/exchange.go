@@ -68,6 +68,8 @@ func (c *Conn) request(ctx context.Context, in *inbound, o *Origin, b *batch) *e
 		x.free()
 		if e := peer.AsError(err); e != nil {
 			c.refuse(in.m.ID, e, o, b)
+		} else if err == errCameLate {
+			x.unanswered()
 		}
 	case inline:
 		x.serve()
@@ -149,10 +151,15 @@ func (x *exchange) conclude(r *reply, err error) {
 	}
 	r.free()
 	if verdict == silent {
-		x.batch.add(nil)
-		if f := x.conn.opts.Unanswered; f != nil {
-			contain(log, "hook for unanswered requests", func() { f(x.in.ID) })
-		}
+		x.unanswered()
+	}
+}
+
+// unanswered tells that the request gets no answer because its sender cancelled it.
+func (x *exchange) unanswered() {
+	x.batch.add(nil)
+	if f := x.conn.opts.Unanswered; f != nil {
+		contain(x.conn.opts.Logger, "hook for unanswered requests", func() { f(x.in.ID) })
 	}
 }
 

@@ -70,6 +70,48 @@ func TestWhatBelongsToACancelledRequestIsNeverSent(t *testing.T) {
 	}
 }
 
+func TestACancellationCountsForARequestThatItOvertakesWhereThatHappens(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		for _, unordered := range []bool{false, true} {
+			var unanswered []wire.RequestID
+			c, r := newConn(t, &dispatch.Options{
+				Unordered: unordered, Batches: func() bool { return true },
+				Unanswered: func(id wire.RequestID) { unanswered = append(unanswered, id) },
+				Handler:    handlers{"do": func(context.Context, *peer.Inbound) (peer.Reply, error) { return result(`{}`) }},
+			})
+			again := []string{request(1, "do"), `[` + request(1, "do") + `]`}
+			if !unordered {
+				deliver(c, cancelOne, again[0])
+				require.Len(t, r.take(), 1)
+				require.Empty(t, unanswered)
+				continue
+			}
+			for _, one := range again {
+				deliver(c, cancelOne, one)
+				require.Empty(t, r.take())
+			}
+			x := wire.Message{Method: "do", ID: wire.IntID(1)}
+			deliver(c, cancelOne)
+			c.DeliverMessage(t.Context(), &x, wire.ProgressToken{}, nil, dispatch.Origin{})
+			require.Empty(t, r.take())
+			require.Equal(t, []wire.RequestID{wire.IntID(1), wire.IntID(1), wire.IntID(1)}, unanswered)
+			deliver(c, request(1, "do"))
+			require.Len(t, r.take(), 1, "it counts once")
+			deliver(c, cancelOne)
+			for id := range 128 {
+				deliver(c, strings.Replace(cancelOne, `:1,`, fmt.Sprintf(`:%d,`, id+2), 1))
+			}
+			deliver(c, request(1, "do"))
+			require.Len(t, r.take(), 1, "not all are kept")
+			_, ok := c.Retire()
+			require.False(t, ok, "a request may be about to come")
+			time.Sleep(5 * time.Second)
+			_, ok = c.Retire()
+			require.True(t, ok)
+		}
+	})
+}
+
 func TestWhatACancelledHandlerAskedIsTakenBack(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c, r := newConn(t, &dispatch.Options{Handler: handlers{

@@ -20,7 +20,11 @@ func (f *InFlight) Cancel(id wire.RequestID) bool { return f.table.cancelRequest
 func (f *InFlight) IDs() []wire.RequestID { return f.table.requestIDs() }
 
 func (c *Conn) cancelRequest(id wire.RequestID, reason string) bool {
-	x := c.state.cancel(id)
+	return c.cancel(id, reason, false)
+}
+
+func (c *Conn) cancel(id wire.RequestID, reason string, maybeAhead bool) bool {
+	x := c.state.cancel(id, maybeAhead)
 	if x == nil {
 		return false
 	}

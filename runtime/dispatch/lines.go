@@ -52,7 +52,7 @@ type lineReader struct {
 }
 
 // next returns the next line that is not blank, without what ends it. The last
-// line need not be ended. Of a line that is too long it returns the beginning.
+// line need not be ended. Of a line that is too long it returns a [glimpse].
 func (l *lineReader) next() (*buffer, error) {
 	for {
 		line, err := l.line()
@@ -73,7 +73,7 @@ func (l *lineReader) line() (*buffer, error) {
 		line.b = append(line.b, part...)
 		switch {
 		case len(line.b) > l.most+2: // and what may end it
-			return line, l.skip(err)
+			return line, l.skip(line, err)
 		case err == nil, errors.Is(err, io.EOF) && len(line.b) > 0:
 			return line, nil
 		case !errors.Is(err, bufio.ErrBufferFull):
@@ -83,10 +83,14 @@ func (l *lineReader) line() (*buffer, error) {
 	}
 }
 
-// skip skips the rest of a line of which a part has been read, with err.
-func (l *lineReader) skip(err error) error {
+// skip skips the rest of a line of which a part has been read, with err, and
+// leaves a glimpse of it all.
+func (l *lineReader) skip(line *buffer, err error) error {
+	line.b = glimpse(line.b)
 	for errors.Is(err, bufio.ErrBufferFull) {
-		_, err = l.r.ReadSlice('\n')
+		var part []byte
+		part, err = l.r.ReadSlice('\n')
+		line.b = glimpse(append(line.b, part...))
 	}
 	if err == nil || errors.Is(err, io.EOF) {
 		return errLongLine

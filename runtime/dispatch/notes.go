@@ -20,7 +20,7 @@ func (c *Conn) notification(ctx context.Context, in *inbound, o *Origin) {
 	case methodCancelled:
 		var n cancelled
 		if wire.DecodeParams(in.m.Params, checked, &n) == nil {
-			c.cancelRequest(n.id, n.reason)
+			c.cancel(n.id, n.reason, c.opts.Unordered)
 		}
 	case methodProgress:
 		var n progress

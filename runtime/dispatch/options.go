@@ -73,6 +73,10 @@ type Options struct {
 	// Unanswered is told about each request that ends without an answer,
 	// because its sender cancelled it.
 	Unanswered func(id wire.RequestID)
+	// Unordered tells that messages may arrive in another order than they were
+	// sent in, and that ids are not used again: a cancellation then counts for a
+	// request that comes soon after it, too.
+	Unordered bool
 	// OnError is told about what belongs to no call: messages that cannot be
 	// read, errors that the peer reports without an id, notifications dropped.
 	OnError func(error)

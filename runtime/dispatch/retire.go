@@ -1,8 +1,11 @@
 package dispatch
 
+import "time"
+
 // Retire ends a connection on which nothing is under way, without a word: no
-// call waits, nothing is being handled, nothing waits to be written. It returns
-// false where something is, and the connection then goes on.
+// call waits, nothing is being handled, nothing waits to be written, and nothing
+// was cancelled lately that may be about to come. It returns false where something
+// is, and the connection then goes on.
 //
 // It is for a transport whose sessions outlast their use: later on another
 // connection can take this one's place, with what Retire returns as its
@@ -22,6 +25,9 @@ func (s *state) retire() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.isClosed || s.calls.len()+s.requests.len()+s.active > 0 || s.noting != nil {
+		return false
+	}
+	if len(s.ahead) > 0 && time.Now().Before(s.aheadBy) {
 		return false
 	}
 	s.isClosed = true

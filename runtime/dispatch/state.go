@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,7 +26,9 @@ type state struct {
 	// What the peer asks us. A request leaves the table when its answer is
 	// settled, and counts as active until that has been written.
 	requests table[*exchange]
-	listens  int // of these, subscriptions, which last
+	ahead    []wire.RequestID // perhaps cancelled before they come, the last one last
+	aheadBy  time.Time        // they are kept until then at least
+	listens  int              // of these, subscriptions, which last
 	serial   serial
 	active   int
 	calm     moment // when none is active
@@ -228,6 +231,8 @@ func (s *state) admit(x *exchange, most int, inline, alone bool) (w *worker, her
 		return nil, false, ErrClosed
 	case s.requests.get(x.in.ID) != nil:
 		return nil, false, errSameID
+	case s.cameLate(x.in.ID):
+		return nil, false, errCameLate
 	case s.requests.len() >= most, s.active-s.requests.len() >= max(most, mostUnwritten):
 		return nil, false, errTooMany
 	}
@@ -286,16 +291,39 @@ func (s *state) conclude(x *exchange) verdict {
 }
 
 // cancel marks a request as cancelled. It returns nil where there is none, or
-// where it was cancelled or answered before.
-func (s *state) cancel(id wire.RequestID) *exchange {
+// where it was cancelled or answered before. One that there is not may be about to
+// come, if that is possible.
+func (s *state) cancel(id wire.RequestID, maybeAhead bool) *exchange {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	x := s.requests.get(id)
+	if x == nil && maybeAhead {
+		s.ahead = append(s.ahead[max(0, len(s.ahead)-mostAhead+1):], key(id))
+		s.aheadBy = time.Now().Add(aheadFor)
+	}
 	if x == nil || x.cancelled || x.answered {
 		return nil
 	}
 	x.cancelled = true
 	return x
+}
+
+// Cancellations are kept for requests that may be about to come: so many, and for
+// so long. Nearly all are of requests that were answered meanwhile.
+const (
+	mostAhead = 128
+	aheadFor  = 5 * time.Second
+)
+
+// cameLate tells, once, whether a request was cancelled before it came. The lock
+// is held.
+func (s *state) cameLate(id wire.RequestID) bool {
+	i := slices.Index(s.ahead, key(id))
+	if i < 0 {
+		return false
+	}
+	s.ahead = slices.Delete(s.ahead, i, i+1)
+	return true
 }
 
 // leave counts a request whose answer has been written.

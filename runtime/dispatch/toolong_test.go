@@ -28,6 +28,49 @@ func TestACallWhoseAnswerIsTooLongFailsAtOnce(t *testing.T) {
 	})
 }
 
+// Some SDKs write what is long first and the id last.
+func TestTheIDOfWhatIsTooLongMayComeLast(t *testing.T) {
+	for _, size := range []int{1000, 9000, 100_000} {
+		for _, answer := range []string{
+			`{"result":{"a":%q},"jsonrpc":"2.0","id":1}`,
+			`{"result":{"id":2,"a":%q,"id":2},"id":1,"jsonrpc":"2.0"}`,
+			`{"error":{"code":1,"message":%q},"jsonrpc":"2.0","id":1}` + "\r",
+		} {
+			bubble(t, func(t *testing.T) {
+				c, r := newConn(t, &dispatch.Options{Client: true, MaxMessage: 200, OnError: func(error) {}})
+				pr, pw := io.Pipe()
+				defer pw.Close()
+				start(func() error { return c.ReadLines(t.Context(), pr, dispatch.Origin{}) })
+				call, other := ping(t.Context(), c), ping(t.Context(), c)
+				fmt.Fprintf(pw, answer+"\n", strings.Repeat("x", size))
+				require.True(t, call.isOver(), "its answer will never come")
+				require.ErrorContains(t, call.err, "longer than 200 bytes")
+				require.False(t, other.isOver())
+				require.Len(t, r.take(), 2)
+				fmt.Fprintln(pw, `{"jsonrpc":"2.0","id":2,"result":{}}`)
+				require.NoError(t, other.over(t))
+			})
+		}
+	}
+}
+
+func TestAnIDInsideOfWhatIsTooLongIsNotItsOwn(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, _ := newConn(t, &dispatch.Options{Client: true, MaxMessage: 200, OnError: func(error) {}})
+		pr, pw := io.Pipe()
+		defer pw.Close()
+		start(func() error { return c.ReadLines(t.Context(), pr, dispatch.Origin{}) })
+		call := ping(t.Context(), c)
+		long := strings.Repeat("x", 100_000)
+		fmt.Fprintf(pw, `{"jsonrpc":"2.0","result":{"a":%q,"id":1}}`+"\n", long)
+		fmt.Fprintf(pw, `{"jsonrpc":"2.0","result":{"a":%q},"b":[{"a":0,"id":1}],"c":0}`+"\n", long)
+		fmt.Fprintf(pw, `{"jsonrpc":"2.0","result":{"a":%q},"b":",\"id\":1}"}`+"\n", long)
+		require.False(t, call.isOver())
+		fmt.Fprintln(pw, `{"jsonrpc":"2.0","id":1,"result":{}}`)
+		require.NoError(t, call.over(t))
+	})
+}
+
 func TestARequestThatIsTooLongIsRefusedUnderItsID(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c, r := newConn(t, &dispatch.Options{MaxMessage: 200, OnError: func(error) {}})
@@ -35,6 +78,9 @@ func TestARequestThatIsTooLongIsRefusedUnderItsID(t *testing.T) {
 		defer pw.Close()
 		start(func() error { return c.ReadLines(t.Context(), pr, dispatch.Origin{}) })
 		fmt.Fprintf(pw, `{"jsonrpc":"2.0","id":7,"method":"x","params":{"a":%q}}`+"\n", strings.Repeat("x", 1000))
-		require.Equal(t, []string{`{"jsonrpc":"2.0","id":7,"error":{"code":-32700,"message":"Message is longer than 200 bytes"}}`}, r.take())
+		refusal := []string{`{"jsonrpc":"2.0","id":7,"error":{"code":-32700,"message":"Message is longer than 200 bytes"}}`}
+		require.Equal(t, refusal, r.take())
+		fmt.Fprintf(pw, `{"method":"x","params":{"a":%q},"jsonrpc":"2.0","id":7}`+"\n", strings.Repeat("x", 100_000))
+		require.Equal(t, refusal, r.take())
 	})
 }

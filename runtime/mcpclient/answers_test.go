@@ -160,6 +160,7 @@ func TestWhatWasNotDeclaredIsRefused(t *testing.T) {
 		"a URL":          {everything, `"elicitation/create","params":{"mode":"url","message":"m","url":"https://x","elicitationId":"1"}`, -32602},
 		"another mode":   {everything, `"elicitation/create","params":{"mode":"smell","message":"m"}`, -32602},
 		"tools":          {everything, `"sampling/createMessage","params":{"maxTokens":1,"messages":[],"tools":[]}`, -32602},
+		"a tool choice":  {everything, `"sampling/createMessage","params":{"maxTokens":1,"messages":[],"toolChoice":{"mode":"none"}}`, -32602},
 		"unpaired tools": {everything, `"sampling/createMessage","params":{"maxTokens":1,"messages":[{"role":"user","content":{"type":"tool_result","toolUseId":"1","content":[]}}]}`, -32602},
 		"unknown":        {everything, `"tea/make"`, -32601},
 	} {
@@ -233,6 +234,19 @@ func TestRootsMayChange(t *testing.T) {
 	require.ErrorContains(t, c.SetRoots(t.Context(), []mcp.Root{{URI: "b"}}), `"b"`)
 	without := connect(t, mcpclient.InProcess(greeter()), nil)
 	require.ErrorContains(t, without.SetRoots(t.Context(), nil), "no Roots")
+}
+
+func TestRootsThatAreNoFilesAreNotSent(t *testing.T) {
+	leaks.Check(t)
+	listed := func() wire.Value { return new(mcp.ListRootsResult) }
+	for uri, want := range map[string]bool{"file:///a": true, "https://a.example/": false} {
+		opts := mcpclient.Options{OnListRoots: func(context.Context, *mcp.ListRootsRequest) (*mcp.ListRootsResult, error) {
+			return &mcp.ListRootsResult{Roots: []mcp.Root{{URI: uri}}}, nil
+		}}
+		answerTo(t, opts, &mcp.ListRootsRequest{}, listed, func(t *testing.T, _ string, err error) {
+			require.Equal(t, want, err == nil, "%s: %v", uri, err)
+		})
+	}
 }
 
 func TestMessagesBeyondTheProtocolHaveHandlersToo(t *testing.T) {

@@ -163,6 +163,43 @@ func TestWhatIsPrivateStaysInItsContext(t *testing.T) {
 	}
 }
 
+func TestWhatIsPrivateIsNotKeptWhereTheContextChangedMeanwhile(t *testing.T) {
+	leaks.Check(t)
+	for scope, want := range map[mcp.CacheScope]int{mcp.CacheScopePrivate: 2, mcp.CacheScopePublic: 1} {
+		s := newShelf(60_000, scope)
+		var who atomic.Value
+		who.Store("ada")
+		c := connect(t, mcpclient.InProcess(s), &mcpclient.Options{
+			Cache: mcpclient.CacheOptions{Context: func() string { return who.Load().(string) }},
+		})
+		s.hold = func() { who.Store("bob") }
+		_, err := c.ListTools(t.Context(), &mcp.ListToolsRequest{})
+		require.NoError(t, err)
+		s.hold = nil
+		who.Store("ada")
+		_, err = c.ListTools(t.Context(), &mcp.ListToolsRequest{})
+		require.NoError(t, err)
+		require.Equal(t, want, s.asked["tools"], "scope %q", scope)
+	}
+}
+
+func TestTheAnswerToALaterRoundIsNotKept(t *testing.T) {
+	leaks.Check(t)
+	for name, req := range map[string]*mcp.ReadResourceRequest{
+		"state":   {URI: "a:1", RequestState: new("s")},
+		"answers": {URI: "a:1", InputResponses: mcp.InputResponses{"q": &mcp.ElicitResult{Action: mcp.ElicitActionDecline}}},
+	} {
+		s := newShelf(60_000, mcp.CacheScopePublic)
+		c := connect(t, mcpclient.InProcess(s), nil)
+		for range 2 {
+			_, err := c.ReadResource(t.Context(), req)
+			require.NoError(t, err)
+		}
+		read(t, c.ServerPeer, "a:1")
+		require.Equal(t, 3, s.asked["a:1"], name)
+	}
+}
+
 func TestWhatIsHandedOutIsACopy(t *testing.T) {
 	leaks.Check(t)
 	s := newShelf(60_000, mcp.CacheScopePublic)

@@ -239,6 +239,7 @@ func TestOptionsThatCannotBeSaidAreRefusedAtOnce(t *testing.T) {
 		{Roots: []mcp.Root{{URI: "http://example.com"}}},
 		{Info: mcp.Implementation{Name: "x", Extra: map[string]json.RawMessage{"y": json.RawMessage(`{`)}}},
 		{Capabilities: mcp.ClientCapabilities{Extensions: map[string]map[string]json.RawMessage{"a/b": {"c": json.RawMessage(`nope`)}}}},
+		{Capabilities: mcp.ClientCapabilities{Extensions: map[string]map[string]json.RawMessage{"b": {}}}},
 	} {
 		_, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(greeter()), opts)
 		require.ErrorContains(t, err, "connect to")

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -105,6 +106,9 @@ func (o *Options) check(declared *mcp.ClientCapabilities) error {
 		if _, err := wire.Append(nil, f, declared); err != nil {
 			return fmt.Errorf("options: capabilities: %w", err)
 		}
+	}
+	if err := connection.CheckExtensions(declared.Extensions); err != nil {
+		return fmt.Errorf("options: capabilities: %w", err)
 	}
 	return checkRoots(o.Roots)
 }

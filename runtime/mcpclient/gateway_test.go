@@ -3,6 +3,7 @@ package mcpclient_test
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"testing"
 
@@ -115,6 +116,7 @@ func TestQuestionsOfAHandshakeAreHandedOn(t *testing.T) {
 	} {
 		for _, up := range []wire.Revision{mcp.Revision20250618, mcp.Revision20251125} {
 			upstream := connect(t, to, &mcpclient.Options{
+				Logger:   slog.New(slog.NewTextHandler(alarm{t}, &slog.HandlerOptions{Level: slog.LevelError})),
 				Revision: up, OnElicit: func(ctx context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 					return peer.SendRequest(ctx, mcp.SessionFrom(ctx), req)
 				},
@@ -130,6 +132,14 @@ func TestQuestionsOfAHandshakeAreHandedOn(t *testing.T) {
 			}
 		}
 	}
+}
+
+// alarm fails a test in which an error is logged.
+type alarm struct{ t *testing.T }
+
+func (a alarm) Write(line []byte) (int, error) {
+	a.t.Errorf("logged: %s", line)
+	return len(line), nil
 }
 
 // A subscription would wait for an acknowledgement that goes to somebody else.

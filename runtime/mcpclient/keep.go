@@ -38,8 +38,11 @@ func (c *Client) keep(ctx context.Context, req peer.Message, res wire.Value, opt
 // keepAnswer keeps an answer for as long as the server allows.
 func (c *Client) keepAnswer(key cacheKey, req peer.Message, res wire.Value, changes uint64, r wire.Revision) {
 	ttl, scope := hints(res)
-	if ttl <= 0 {
+	switch {
+	case ttl <= 0:
 		return
+	case scope != mcp.CacheScopePublic && key.context != c.cache.context():
+		return // nobody knows in which of the two it was fetched
 	}
 	age := c.cache.opts.MaxAge
 	if ttl < age.Milliseconds() {

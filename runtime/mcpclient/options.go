@@ -60,7 +60,7 @@ type Options struct {
 	LogLevel mcp.LoggingLevel
 	// OnToolListChanged is told that the server has other tools now. Since
 	// 2026-07-28 the client keeps a subscription open for this handler and
-	// the next three.
+	// the next two.
 	OnToolListChanged func(ctx context.Context, n *mcp.ToolListChangedNotification) error
 	// OnPromptListChanged is told that the server has other prompts now.
 	OnPromptListChanged func(ctx context.Context, n *mcp.PromptListChangedNotification) error

@@ -69,6 +69,10 @@ func (c *Client) changesWanted(caps *mcp.ServerCapabilities) *mcp.SubscriptionFi
 // link ends.
 func (c *Client) follow(l *live, s *Subscription, filter *mcp.SubscriptionFilter) {
 	for delay := time.Duration(0); ; {
+		if l.over() { // this one is over the next link, for which there is another
+			s.Close()
+			return
+		}
 		begun := time.Now()
 		<-s.Done()
 		if l.over() || c.life.Err() != nil {
@@ -77,12 +81,14 @@ func (c *Client) follow(l *live, s *Subscription, filter *mcp.SubscriptionFilter
 		var err error
 		delay = longer(delay, time.Since(begun))
 		if s, err = c.listenAgain(c.life, *filter, true, delay); err != nil {
-			if c.life.Err() == nil {
+			if c.life.Err() == nil && !turned(err) { // a server of the other era is listened to in another way
 				c.opts.Logger.Warn("server tells of changes no more", "server", c.to.name(), "error", err)
 			}
 			return
 		}
-		c.suspectChanges(filter)
+		if !l.over() {
+			c.suspectChanges(filter)
+		}
 	}
 }
 

@@ -37,10 +37,13 @@ func (c *Client) SetRoots(ctx context.Context, roots []mcp.Root) error {
 func (c *Client) listRoots(ctx context.Context, req *mcp.ListRootsRequest) (*mcp.ListRootsResult, error) {
 	if c.opts.OnListRoots != nil {
 		res, err := c.opts.OnListRoots(ctx, req)
-		if err == nil && res == nil {
-			err = errNothing
+		switch {
+		case err != nil:
+			return nil, err
+		case res == nil:
+			return nil, errNothing
 		}
-		return res, err
+		return res, checkRoots(res.Roots)
 	}
 	c.roots.mu.Lock()
 	defer c.roots.mu.Unlock()

@@ -273,6 +273,26 @@ func TestAQuestionThatIsNotAnsweredEndsTheCall(t *testing.T) {
 	}
 }
 
+func TestEachRoundHasAnIDOfItsOwn(t *testing.T) {
+	leaks.Check(t)
+	s := newServer()
+	var ids []wire.RequestID
+	mcp.HandleCallTool(&s.mux, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		ids = append(ids, ctx.Value(idKey{}).(wire.RequestID))
+		if req.InputResponses == nil {
+			return nil, ask(mcp.InputRequests{"q": form("x")}, nil)
+		}
+		return mcp.TextResult("fine"), nil
+	})
+	c := connect(t, s.overPipe(t), &mcpclient.Options{OnElicit: accept("x", "y")})
+	mine := wire.StringID("mine")
+	_, err := c.With(peer.WithID(mine)).CallTool(t.Context(), &mcp.CallToolRequest{Name: "ask"})
+	require.NoError(t, err)
+	require.Len(t, ids, 2)
+	require.Equal(t, mine, ids[0])
+	require.NotEqual(t, mine, ids[1])
+}
+
 func TestAFailedQuestionEndsTheOthers(t *testing.T) {
 	leaks.Check(t)
 	s, _ := asker(func(*mcp.CallToolRequest, int) (*mcp.CallToolResult, error) {

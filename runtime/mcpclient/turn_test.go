@@ -3,6 +3,7 @@ package mcpclient_test
 import (
 	"context"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -160,7 +161,11 @@ func TestWatchingGoesOnWithAServerOfTheOtherEra(t *testing.T) {
 				defer context.AfterFunc(gone, cancel)()
 				old.ServeHTTP(w, r.WithContext(ctx))
 			}))
-			c := connect(t, mcpclient.URL(a.url), &mcpclient.Options{Logger: silent})
+			changed := make(chan struct{}, 99)
+			c := connect(t, mcpclient.URL(a.url), &mcpclient.Options{
+				Logger:            slog.New(slog.NewTextHandler(alarm{t}, &slog.HandlerOptions{Level: slog.LevelWarn})),
+				OnToolListChanged: func(context.Context, *mcp.ToolListChangedNotification) error { changed <- struct{}{}; return nil },
+			})
 			seen := make(chan string)
 			ctx, cancel := context.WithCancel(t.Context())
 			var watching sync.WaitGroup
@@ -194,6 +199,7 @@ func TestWatchingGoesOnWithAServerOfTheOtherEra(t *testing.T) {
 				uri = <-seen
 			}
 			require.Equal(t, "note:2", uri, "nobody has touched it, but it may have changed")
+			<-changed
 		})
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/internal/leaks"
+	"github.com/mcpwright/mcp/runtime/dispatch"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -282,6 +283,46 @@ func TestAServerThatTellsOfNoChangesIsUsedAllTheSame(t *testing.T) {
 	s := newServer()
 	s.caps = mcp.ServerCapabilities{}
 	connect(t, mcpclient.InProcess(s), &mcpclient.Options{Logger: silent, OnToolListChanged: never})
+}
+
+// slowEnd is a link whose calls fail before it is over, as those to a command do.
+type slowEnd struct {
+	*dispatch.Direct
+	over chan struct{}
+}
+
+func (l *slowEnd) Done() <-chan struct{} { return l.over }
+
+func TestAfterRestartsThereIsOneSubscriptionForHandlers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newKit(nil)
+		var last *dispatch.Direct
+		to := mcpclient.Dial("kit", func(_ context.Context, opts *dispatch.Options) (mcpclient.Link, error) {
+			last = s.Direct(opts)
+			l := &slowEnd{last, make(chan struct{})}
+			go func() { // ends with the link
+				<-l.Direct.Done()
+				time.Sleep(time.Second)
+				close(l.over)
+			}()
+			return l, nil
+		})
+		heard := make(chan struct{}, 99)
+		c := connect(t, to, &mcpclient.Options{
+			Restarts: -1, Logger: silent,
+			OnToolListChanged: func(context.Context, *mcp.ToolListChangedNotification) error { heard <- struct{}{}; return nil },
+		})
+		require.True(t, c.Stateless())
+		for range 3 {
+			last.Close()
+			time.Sleep(time.Minute)
+			require.Len(t, heard, 1, "there may have been a change meanwhile")
+			<-heard
+		}
+		s.RemoveTools("greet")
+		synctest.Wait()
+		require.Len(t, heard, 1)
+	})
 }
 
 func TestWatchingGoesOnAfterARestart(t *testing.T) {

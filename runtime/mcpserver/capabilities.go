@@ -2,10 +2,12 @@ package mcpserver
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -34,8 +36,12 @@ func (s *Server) declare(c *catalog) *mcp.ServerCapabilities {
 }
 
 // extensions are those of the capabilities and those of their own option. It
-// panics on settings that are no object.
+// panics on names that are none, and on settings that are no object.
 func (s *Server) extensions() map[string]map[string]json.RawMessage {
+	err := errors.Join(connection.CheckExtensions(s.opts.Extensions), connection.CheckExtensions(s.opts.Capabilities.Extensions))
+	if err != nil {
+		panic(fmt.Sprintf("mcpserver: %v", err))
+	}
 	if len(s.opts.Extensions) == 0 {
 		return s.opts.Capabilities.Extensions
 	}

@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -143,12 +144,5 @@ func linkAsText(l *mcp.ResourceLink) mcp.ContentBlock {
 
 // isObject tells whether JSON is an object.
 func isObject(raw []byte) bool {
-	for _, c := range raw {
-		switch c {
-		case ' ', '\t', '\r', '\n':
-		default:
-			return c == '{'
-		}
-	}
-	return false
+	return bytes.HasPrefix(bytes.TrimLeft(raw, " \t\r\n"), []byte("{"))
 }

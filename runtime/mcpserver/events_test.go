@@ -145,6 +145,33 @@ func TestAStreamHearsOfNothingElse(t *testing.T) {
 	require.JSONEq(t, `{}`, honoured)
 }
 
+func TestAStreamHearsOfOneKindWhereItAskedForOne(t *testing.T) {
+	kinds := []struct {
+		filter, method string
+		happen         func(*mcpserver.Server)
+	}{
+		{`{"toolsListChanged":true}`, "notifications/tools/list_changed", func(s *mcpserver.Server) { s.RemoveTools("n0") }},
+		{`{"promptsListChanged":true}`, "notifications/prompts/list_changed", func(s *mcpserver.Server) { s.RemovePrompts("n0") }},
+		{`{"resourcesListChanged":true}`, "notifications/resources/list_changed", func(s *mcpserver.Server) { s.RemoveResources("x:n0") }},
+		{`{"resourceSubscriptions":["x:n1"]}`, "notifications/resources/updated", func(s *mcpserver.Server) {
+			require.NoError(t, s.ResourceUpdated(t.Context(), "x:n1"))
+		}},
+	}
+	for i, wanted := range kinds {
+		s := stocked(nil)
+		c := connect(t, s, modern)
+		_, honoured := c.listen(wanted.filter)
+		require.JSONEq(t, wanted.filter, honoured)
+		for j, other := range kinds {
+			if j != i {
+				other.happen(s)
+			}
+		}
+		wanted.happen(s)
+		require.Equal(t, wanted.method, c.receive().Method)
+	}
+}
+
 func TestSeveralStreamsOfOneClientAreApart(t *testing.T) {
 	s := stocked(nil)
 	c := connect(t, s, modern)

@@ -73,8 +73,8 @@ func compileObject(schema json.RawMessage) (*judge.Schema, error) {
 
 // forObjects tells whether the root of a schema says that it is for objects.
 func forObjects(schema json.RawMessage) bool {
-	var root struct{ Type any }
-	return unmarshal(schema, &root) == nil && root.Type == "object"
+	var root map[string]any // not a struct, for which "Type" would do
+	return unmarshal(schema, &root) == nil && root["type"] == "object"
 }
 
 // maxExplained is how long arguments may be of which a model is told all that is

@@ -52,7 +52,7 @@ func TestAGivenSchemaJudgesWhatAPlanCannot(t *testing.T) {
 }
 
 func TestArgumentsThatTheGoTypeCannotHoldAreRefusedToo(t *testing.T) {
-	c := takes[struct{ N int }](t, mcp.Tool{})
+	c := takes[struct{ N int64 }](t, mcp.Tool{})
 	shown, refused := c.given(`{"N":1e18}`)
 	require.False(t, refused, shown)
 	shown, refused = c.given(`{"N":1e19}`)

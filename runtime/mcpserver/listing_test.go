@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -102,6 +103,11 @@ func TestWhatACallerMayNotSeeDoesNotExist(t *testing.T) {
 	c.refused("resources/read", `{"uri":"y:b/n1"}`, mcp.CodeInvalidParams)
 	c.refused("completion/complete", `{"ref":{"type":"ref/prompt","name":"n1"},"argument":{"name":"a","value":""}}`, mcp.CodeInvalidParams)
 	c.call("resources/read", `{"uri":"x:n2"}`)
+
+	told := func(uri string) string {
+		return c.refused("completion/complete", fmt.Sprintf(`{"ref":{"type":"ref/resource","uri":%q},"argument":{"name":"a","value":""}}`, uri), mcp.CodeInvalidParams).Error.Message
+	}
+	require.Equal(t, strings.ReplaceAll(told("x:never"), "never", "n1"), told("x:n1"), "nothing tells that it is there")
 }
 
 func TestAnswersSayHowLongTheyAreFresh(t *testing.T) {
@@ -128,6 +134,45 @@ func TestAnswersSayHowLongTheyAreFresh(t *testing.T) {
 	plain := connect(t, stocked(nil), modern).call("tools/list", `{}`)
 	require.Equal(t, 0.0, plain["ttlMs"])
 	require.Equal(t, "private", plain["cacheScope"])
+}
+
+func TestAResourceThatAskedItsClientIsNotToBeKept(t *testing.T) {
+	hints := map[string]mcpserver.CacheHint{"resources/read": {TTL: time.Minute, Public: true}}
+	s := mcpserver.New(info, &mcpserver.Options{CacheHints: hints})
+	s.AddResource(&mcp.Resource{URI: "x:mine", Name: "mine"}, func(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		if req.InputResponses == nil {
+			return nil, &mcp.InputRequiredError{Result: &mcp.InputRequiredResult{InputRequests: mcp.InputRequests{"q": &mcp.ListRootsRequest{}}}}
+		}
+		return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{&mcp.TextResourceContents{Text: "of one user"}}}, nil
+	})
+	s.AddResource(&mcp.Resource{URI: "x:all", Name: "all"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		return &mcp.ReadResourceResult{}, nil
+	})
+	c := connect(t, s, modern)
+	const meta = `"_meta":{"io.modelcontextprotocol/clientCapabilities":{"roots":{}}}`
+	require.Equal(t, "input_required", c.call("resources/read", `{"uri":"x:mine",`+meta+`}`)["resultType"])
+	res := c.call("resources/read", `{"uri":"x:mine","inputResponses":{"q":{"roots":[]}},`+meta+`}`)
+	require.Equal(t, 0.0, res["ttlMs"])
+	require.Equal(t, "private", res["cacheScope"])
+	res = c.call("resources/read", `{"uri":"x:all"}`)
+	require.Equal(t, 60_000.0, res["ttlMs"])
+	require.Equal(t, "public", res["cacheScope"])
+}
+
+func TestAStepThatComesAgainIsNotToBeKept(t *testing.T) {
+	hints := map[string]mcpserver.CacheHint{"resources/read": {TTL: time.Minute, Public: true}}
+	s := mcpserver.New(info, &mcpserver.Options{CacheHints: hints})
+	s.AddResource(&mcp.Resource{URI: "x:mine", Name: "mine"}, func(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		if req.RequestState == nil {
+			return nil, &mcp.InputRequiredError{Result: &mcp.InputRequiredResult{RequestState: new("s")}}
+		}
+		return &mcp.ReadResourceResult{}, nil
+	})
+	c := connect(t, s, modern)
+	state := c.call("resources/read", `{"uri":"x:mine"}`)["requestState"]
+	res := c.call("resources/read", fmt.Sprintf(`{"uri":"x:mine","requestState":%q}`, state))
+	require.Equal(t, 0.0, res["ttlMs"])
+	require.Equal(t, "private", res["cacheScope"])
 }
 
 func TestCacheHintsThatMakeNoSenseAreRefused(t *testing.T) {

@@ -57,7 +57,8 @@ type Options struct {
 	PageSize int
 	// CacheHints tell clients how long they may take an answer as fresh, by
 	// method: that of a list, of discover or of reading a resource. Methods
-	// that are not here have answers that are stale at once.
+	// that are not here have answers that are stale at once, and so has a
+	// request that asked its client first.
 	CacheHints map[string]CacheHint
 
 	// AllowUnknownArguments leaves schemas that are made of Go types open:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"regexp"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -32,6 +33,9 @@ func (s *Server) AddResource(r *mcp.Resource, read ReadResource) {
 	})
 }
 
+// uriText is what a URI is made of.
+var uriText = regexp.MustCompile(`^(?:[A-Za-z0-9._~:/?#@!$&'()*+,;=\[\]-]|%[0-9A-Fa-f]{2})+$`)
+
 func newResource(r *mcp.Resource, read ReadResource) (*resource, error) {
 	u, err := url.Parse(r.URI)
 	switch {
@@ -39,6 +43,8 @@ func newResource(r *mcp.Resource, read ReadResource) (*resource, error) {
 		return nil, err
 	case u.Scheme == "":
 		return nil, errors.New("want a URI with a scheme")
+	case !uriText.MatchString(r.URI):
+		return nil, errors.New("want a URI as RFC 3986 has it: with escapes for spaces, for what is beyond ASCII, and for % itself")
 	case r.Name == "":
 		return nil, errors.New("want a name")
 	case read == nil:
@@ -103,7 +109,9 @@ func (s *Server) readResource(ctx context.Context, req *mcp.ReadResourceRequest)
 	}
 	named := *res
 	named.Contents = withURI(res.Contents, req.URI)
-	s.hint(mcp.MethodReadResource, &named.TTLMs, &named.CacheScope)
+	if r := roundFrom(ctx); r == nil || !r.Later() { // what somebody answered is nobody else's to keep
+		s.hint(mcp.MethodReadResource, &named.TTLMs, &named.CacheScope)
+	}
 	return &named, nil
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 )
 
-// reads returns a handler that tells the variables of the template.
+// tells returns a handler that tells the variables of the template.
 func tells(name string) mcpserver.ReadTemplate {
 	return func(_ context.Context, _ *mcp.ReadResourceRequest, vars mcpserver.Variables) (*mcp.ReadResourceResult, error) {
 		text, err := json.Marshal(map[string]any{name: vars})
@@ -156,6 +156,12 @@ func TestResourcesThatMakeNoSenseAreRefused(t *testing.T) {
 	bad := map[string]json.RawMessage{"a": json.RawMessage(`{`)}
 	for _, r := range []mcp.Resource{{URI: "a:b"}, {Name: "a"}, {URI: "rel/ative", Name: "a"}, {URI: ":", Name: "a"}, {URI: "a:b", Name: "a", Meta: bad}} {
 		require.Panics(t, func() { s.AddResource(&r, noRead) }, r.URI)
+	}
+	for _, uri := range []string{"file:///my notes", "x:a b", "x:ä", "x:100%", "x:%zz", `x:"a"`, "x:{a}"} {
+		require.Panics(t, func() { s.AddResource(&mcp.Resource{URI: uri, Name: "a"}, noRead) }, uri)
+	}
+	for _, uri := range []string{"file:///my%20notes", "x:a", "git+ssh://u@[::1]:7/a;b=(c)?d='e'&f#g", "urn:a:b-c_d.e~f!$*,"} {
+		s.AddResource(&mcp.Resource{URI: uri, Name: "a"}, noRead)
 	}
 	require.Panics(t, func() { s.AddResource(&mcp.Resource{URI: "a:b", Name: "a"}, nil) })
 	for _, r := range []mcp.ResourceTemplate{{URITemplate: "a:{b"}, {URITemplate: "a:{b}"}, {URITemplate: "a:{b}", Name: "a", Meta: bad}, {Name: "a", URITemplate: "a:{}"}, {Name: "a"}, {Name: "a", URITemplate: "a:b"}} {

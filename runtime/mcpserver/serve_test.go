@@ -297,6 +297,10 @@ func TestCapabilitiesFollowFromWhatIsRegistered(t *testing.T) {
 	require.Panics(t, func() {
 		mcpserver.New(info, &mcpserver.Options{Extensions: map[string]json.RawMessage{"com.example/x": json.RawMessage(`1`)}})
 	})
+	require.Panics(t, func() { mcpserver.New(info, &mcpserver.Options{Extensions: map[string]json.RawMessage{"x": nil}}) })
+	require.Panics(t, func() {
+		mcpserver.New(info, &mcpserver.Options{Capabilities: mcp.ServerCapabilities{Extensions: map[string]map[string]json.RawMessage{"x": {}}}})
+	})
 }
 
 func TestMiddlewareAndWaysOutSeeEverything(t *testing.T) {

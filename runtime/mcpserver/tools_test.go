@@ -338,6 +338,7 @@ func TestAToolThatMakesNoSenseIsRefusedAtOnce(t *testing.T) {
 		"too long":         {Name: strings.Repeat("x", 129)},
 		"no object":        {Name: "x", InputSchema: json.RawMessage(`{"type":"array"}`)},
 		"no type":          {Name: "x", InputSchema: json.RawMessage(`{}`)},
+		"another case":     {Name: "x", InputSchema: json.RawMessage(`{"Type":"object"}`)},
 		"no schema":        {Name: "x", InputSchema: json.RawMessage(`{"type":"object","properties":1}`)},
 		"no JSON":          {Name: "x", InputSchema: json.RawMessage(`{"type":"object"`)},
 		"outside":          {Name: "x", InputSchema: json.RawMessage(`{"type":"object","$ref":"https://example.com/x"}`)},

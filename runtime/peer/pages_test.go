@@ -2,6 +2,7 @@ package peer_test
 
 import (
 	"iter"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -74,6 +75,25 @@ func TestACursorThatComesBackEndsTheList(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []int{1, 2, 3}, items)
 	require.Equal(t, []string{"start", "b", "c"}, b.asked)
+}
+
+func TestManyPagesWithoutElementsEndTheList(t *testing.T) {
+	for full, want := range map[int]int{0: 1000, 1000: 2000, 1001: 1000} { // by the page that has an element: how many are asked for
+		n := 0
+		seq := peer.Pages(new(list), func(req *list, cursor *string) { req.cursor = cursor }, func(*list) ([]int, *string, error) {
+			if n++; n == 5000 {
+				return nil, nil, errBroken
+			}
+			if n == full {
+				return []int{n}, to(strconv.Itoa(n)), nil
+			}
+			return nil, to(strconv.Itoa(n)), nil
+		})
+		items, err := read(seq)
+		require.NoError(t, err)
+		require.Equal(t, want, n)
+		require.Len(t, items, want/1000-1)
+	}
 }
 
 func TestTheFirstErrorEndsTheList(t *testing.T) {

@@ -12,7 +12,8 @@ import (
 type ServeOptions struct {
 	// Dispatch sets up the dispatcher: limits, timeouts, the revision to
 	// write. Its Handler is set by [Serve], and with a [connection.DualEra]
-	// its Arrive, Frame and Batches, too; it sees notifications after Intercept.
+	// its Arrive, Read, Frame and Batches, too; it sees notifications after
+	// Intercept.
 	Dispatch dispatch.Options
 	// Ready, where it is not nil, is given the connection to the client
 	// before the first message is read.

@@ -125,7 +125,7 @@ func (s *legacySession) begin() {
 	d.Handler, d.Client = s, false
 	d.Frame = func(method string) *wire.Frame { return s.conn.Frame(method) }
 	d.Batches = func() bool { return s.conn.Batches() }
-	d.Intercept = s.intercept
+	d.Intercept, d.Unordered = s.intercept, true
 	s.dispatch = dispatch.New(s, &d)
 	c := s.handler.opts.Connection
 	c.SessionID, c.VersionHint, c.Client, c.InFlight = s.id, mcp.Revision20241105.String(), false, s.dispatch.InFlight()

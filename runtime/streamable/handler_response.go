@@ -137,12 +137,15 @@ func (p *response) answer(ctx context.Context, status int, data []byte) {
 	p.finish()
 }
 
-// end ends the response without an answer: as a stream where that can be.
+// end ends the response without an answer: as a stream where that can be, for
+// which there is no coming back.
 func (p *response) end() {
 	p.mu.Lock()
 	if p.phase == undecided {
+		p.keeps, p.stream = false, nil
 		p.open()
 	}
+	p.stream.giveUp()
 	p.mu.Unlock()
 	p.accept()
 }

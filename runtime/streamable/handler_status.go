@@ -14,8 +14,8 @@ import (
 type refusal struct {
 	id     wire.RequestID // of the request, where one could be read
 	status int
-	err    *peer.Error
-	unread bool // the rest of the body is not worth reading
+	err    *peer.Error // nil where there is nothing to say
+	unread bool        // the rest of the body is not worth reading
 }
 
 func refuse(status int, text string) *refusal {
@@ -74,6 +74,10 @@ func (no *refusal) write(w http.ResponseWriter, perRequest bool) {
 	}
 	if no.unread {
 		w.Header().Set("Connection", "close")
+	}
+	if no.err == nil {
+		w.WriteHeader(no.status)
+		return
 	}
 	if !no.id.IsZero() || !perRequest {
 		_, data := appendError(nil, no.id, no.err)

@@ -167,6 +167,7 @@ func TestShutdownLetsRequestsFinish(t *testing.T) {
 	require.Contains(t, within(t, done, "the answer").body, "opened")
 	require.NoError(t, within(t, shut, "the end"))
 	require.Equal(t, http.StatusNotFound, c.post(initialized).status)
+	require.Contains(t, e.post(initialize("2025-11-25")).body, "shutting down", "not too many sessions")
 }
 
 func TestShutdownDoesNotWaitForEver(t *testing.T) {

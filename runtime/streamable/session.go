@@ -2,6 +2,7 @@ package streamable
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -31,7 +32,8 @@ type session struct {
 	lastID   int64          // of the dispatcher before
 	last     uint64         // number of the last stream of a request
 	streams  map[uint64]*stream
-	standing *stream // of what belongs to no request, nil while there was nothing
+	givenUp  []uint64 // numbers of the last streams without an answer
+	standing *stream  // of what belongs to no request, nil while there was nothing
 }
 
 // newSession returns a session that awaits its handshake. The version is the one
@@ -124,6 +126,27 @@ func (s *session) close(number uint64) {
 	if delete(s.streams, number); len(s.streams) == 0 {
 		s.streams = nil
 	}
+}
+
+// mostGivenUp is how many streams are remembered on which no answer came. Their
+// clients come back for it soon.
+const mostGivenUp = 16
+
+// giveUp remembers that there is no answer on a stream.
+func (s *session) giveUp(number uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.givenUp) == mostGivenUp {
+		s.givenUp = slices.Delete(s.givenUp, 0, 1)
+	}
+	s.givenUp = append(s.givenUp, number)
+}
+
+// gaveUp tells whether there is no answer on a stream.
+func (s *session) gaveUp(number uint64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Contains(s.givenUp, number)
 }
 
 // find finds a stream, nil where there is none on which anything comes.

@@ -1,6 +1,7 @@
 package streamable
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -17,14 +18,7 @@ const mostBatched = 100
 
 // isBatch tells whether a body begins as an array does.
 func isBatch(body []byte) bool {
-	for _, c := range body {
-		switch c {
-		case ' ', '\t', '\r', '\n':
-		default:
-			return c == '['
-		}
-	}
-	return false
+	return bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("["))
 }
 
 // serveBatch serves several messages at once, one after another. Their answers

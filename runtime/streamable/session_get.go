@@ -94,9 +94,13 @@ func (f *follow) fresh() *refusal {
 }
 
 // resume follows a stream from an event on. Whoever followed it before has lost
-// it.
+// it. A client that waits for an answer although it has cancelled its request is
+// told, as browsers are, not to come again.
 func (f *follow) resume() *refusal {
 	events, complete := f.events()
+	if f.stream == nil && len(events) == 0 && f.session.gaveUp(f.number) {
+		return &refusal{status: http.StatusNoContent}
+	}
 	if !complete || f.stream == nil && len(events) == 0 {
 		return refuse(http.StatusBadRequest, "Invalid request: what came after Last-Event-ID is not there any more")
 	}

@@ -142,7 +142,11 @@ func (h *Handler) sessionFor(r *http.Request, revision wire.Revision, m *wire.Me
 	}
 	principal := h.opts.caller(r)
 	if !h.sessions.reserve(principal) {
-		return nil, &refusal{status: http.StatusServiceUnavailable, err: errTooManySessions}
+		err := errTooManySessions
+		if h.work.isClosing() {
+			err = errClosing
+		}
+		return nil, &refusal{status: http.StatusServiceUnavailable, err: err}
 	}
 	s := h.newSession(rand.Text(), principal, revision.String())
 	s.enter()

@@ -45,7 +45,7 @@ func (s *session) wake() (d *dispatch.Conn, woken bool) {
 	s.drowsy = false
 	if s.dispatch == nil && !s.isOver {
 		d := s.handler.opts.Dispatch
-		d.Handler, d.Frame, d.Client, d.LastID = s, s.conn.Frame, false, s.lastID
+		d.Handler, d.Frame, d.Client, d.LastID, d.Unordered = s, s.conn.Frame, false, s.lastID, true
 		s.dispatch, woken = dispatch.New(s, &d), true
 	}
 	return s.dispatch, woken

@@ -84,6 +84,18 @@ func (st *stream) end() {
 	}
 }
 
+// giveUp tells that no answer will be on the stream.
+func (st *stream) giveUp() {
+	if st == nil {
+		return
+	}
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.begun {
+		st.session.giveUp(st.number)
+	}
+}
+
 // wake wakes the follower. The lock is held.
 func (st *stream) wake() {
 	if st.changed != nil {

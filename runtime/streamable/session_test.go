@@ -230,6 +230,9 @@ func TestWithoutSessionsEachRequestStandsAlone(t *testing.T) {
 	require.Contains(t, e.post(callTool(1, "version")).body, "2025-03-26", "which is what no header means")
 	a = e.post(`[`+callTool(1, "version")+`,`+callTool(2, "echo")+`]`, sessions+"ignored")
 	require.JSONEq(t, `["2025-03-26","{\"a\":1}"]`, texts(t, a.body))
+	a = e.post(`[` + initialize("2025-03-26") + `]`)
+	require.Contains(t, a.body, `"code":-32600`, "no handshake is part of a batch")
+	require.NotContains(t, a.body, `"result"`)
 	require.Equal(t, http.StatusOK, e.call26("echo").status)
 }
 
@@ -292,6 +295,48 @@ func TestACancelledRequestGetsNoAnswer(t *testing.T) {
 	a := within(t, done, "the end of the response")
 	require.Equal(t, http.StatusOK, a.status)
 	require.Empty(t, a.events(), "the stream ends with nothing on it")
+	require.Empty(t, a.body, "not even a place to come back to")
+}
+
+// Clients that were told where a stream is come back when it ends without an
+// answer, also where they have cancelled the request: the SDK for TypeScript
+// takes a refusal for trouble with the connection.
+func TestWhoComesBackForACancelledRequestIsToldToStop(t *testing.T) {
+	for _, polling := range []bool{false, true} {
+		g := newGate()
+		e := serve(t, map[string]tool{"gate": func(ctx ctx, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
+			logs(2)(ctx, s)
+			return g.call(ctx, s)
+		}}, &streamable.Options{Polling: polling})
+		c := e.open("2025-11-25")
+		l := e.stream(http.MethodPost, callTool(1, "gate"), c.headers()...)
+		l.data()
+		_, id := l.data()
+		require.Equal(t, "1-2", id)
+		within(t, g.called, "the handler")
+		require.Equal(t, http.StatusAccepted, c.post(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`).status)
+		l.end()
+		for from, status := range map[string]int{"1-0": 200, "1-1": 200, "1-2": 204, "2-0": 400} {
+			a := e.send(http.MethodGet, "", append(c.headers(), "Last-Event-ID: "+from)...)
+			require.Equal(t, status, a.status, from)
+			require.Equal(t, status == http.StatusNoContent, a.body == "", from)
+		}
+	}
+}
+
+// The two are sent over connections of their own. Otherwise the handler would run
+// for nobody, and wait for the answers to questions that nobody sees.
+func TestACancellationThatOvertakesItsRequestIsHeeded(t *testing.T) {
+	e := serve(t, map[string]tool{"never": func(context.Context, *mcp.ServerSession) (*mcp.CallToolResult, error) {
+		t.Error("the request was cancelled")
+		return mcp.TextResult(""), nil
+	}}, nil)
+	c := e.open("2025-11-25")
+	require.Equal(t, http.StatusAccepted, c.post(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`).status)
+	a := c.post(callTool(2, "never"))
+	require.Equal(t, http.StatusOK, a.status)
+	require.NotContains(t, a.body, "jsonrpc")
+	require.Contains(t, c.post(callTool(3, "echo")).body, `"id":3`)
 }
 
 func TestTooManyRequestsInASessionAreRefused(t *testing.T) {

@@ -99,7 +99,7 @@ func TestABrokenStoreCostsOnlyTheReplay(t *testing.T) {
 	require.Equal(t, http.StatusNoContent, c.send(http.MethodDelete, "", c.headers()...).status)
 }
 
-// unreadable is a store that keeps but does not give back.
+// unreadableStore is a store that keeps but does not give back.
 type unreadableStore struct{ *streamable.MemoryStore }
 
 func (unreadableStore) After(context.Context, string, uint64, uint64) ([]streamable.Event, error) {

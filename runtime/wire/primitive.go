@@ -4,8 +4,7 @@ import "math"
 
 // Primitive reads what a form can be filled in with: a string, a bool, an
 // int64, in the revisions lists a []string and, where fractions are legal, a
-// float64. An integer that
-// float64 cannot hold exactly comes as the nearest float64.
+// float64. An integer beyond 2^53 comes as a float64, the nearest one.
 func (d *Decoder) Primitive(lists Window, fractions bool) any {
 	switch kind := d.Kind(); {
 	case kind == '"':

@@ -82,7 +82,7 @@ type EnumValue struct {
 	In   Window // revisions that have the value
 }
 
-// Enum is the table of a closed enumeration of strings. It is immutable.
+// Enum is the table of an enumeration of strings. It is immutable.
 type Enum struct {
 	typeName string
 	list     []EnumValue

@@ -284,17 +284,34 @@ func (g *generator) testCond(t ir.Test) *jen.Statement {
 	return cond
 }
 
-// byMembers prints the reader of a union without a key.
+// byMembers prints the reader of a union without a key. Without any of the
+// members it is the type whose own may be missing.
 func (g *generator) byMembers(d *jen.Group, t *ir.Type, u *ir.Union) {
 	var names []string
+	var plain *ir.Type
 	d.Switch().BlockFunc(func(d *jen.Group) {
 		for _, test := range u.Tests {
 			d.Case(g.testCond(test)).Block(jen.Return(newOf(test.Member.Type)))
 			names = append(names, fmt.Sprintf("%q", strings.Join(test.Path, "/")))
+			if mayBeMissing(test) {
+				plain = test.Member.Type
+			}
 		}
 	})
+	if plain != nil {
+		d.Return(newOf(plain))
+		return
+	}
 	d.Id("d").Dot("Fail").Call(jen.Lit(fmt.Sprintf("%s: want an object with one of the members %s", t.Name, strings.Join(names, ", "))))
 	d.Return(jen.Nil())
+}
+
+// mayBeMissing tells whether a peer may leave out the member that a test looks for.
+func mayBeMissing(t ir.Test) bool {
+	s, ok := t.Member.Type.Shape.(*ir.Struct)
+	return ok && len(t.Path) == 1 && slices.ContainsFunc(s.Fields, func(f *ir.Field) bool {
+		return f.JSON == t.Path[0] && f.Tolerant
+	})
 }
 
 // membersVar and enumVar name the tables of a type.

@@ -25,6 +25,7 @@ func (r *Round) Call(ctx context.Context, out peer.Outbound, req peer.Message, r
 	case !r.inAnswer:
 		err := call(req)
 		if ask := asks(nil, err); ask != nil {
+			opts = append(opts[:len(opts):len(opts)], peer.WithID(wire.RequestID{})) // an id serves once
 			return r.converse(ctx, req, ask, call)
 		}
 		return err

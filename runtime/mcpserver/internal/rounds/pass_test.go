@@ -58,6 +58,34 @@ func TestAGatewayAsksItsClientInEveryRevision(t *testing.T) {
 	}
 }
 
+// noting notes the ids that requests are sent under.
+type noting struct {
+	peer.Outbound
+	ids []wire.RequestID
+}
+
+func (n *noting) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
+	var o peer.CallOptions
+	for _, opt := range opts {
+		opt(&o)
+	}
+	n.ids = append(n.ids, o.ID)
+	return n.Outbound.Call(ctx, req, res, opts...)
+}
+
+func TestAnIDThatAGatewayChoosesServesOnce(t *testing.T) {
+	out := &noting{Outbound: upstream(t, straight)}
+	to := mcp.ServerPeer{Outbound: handing{out}}
+	c := connect(t, mcp.Revision20251125, newKernel(t, rounds.Options{}, func(ctx context.Context, _ *mcp.ServerSession, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return to.With(peer.WithID(wire.StringID("mine"))).CallTool(ctx, req)
+	}))
+	_, err := c.call(`{}`)
+	require.NoError(t, err)
+	require.Greater(t, len(out.ids), 1)
+	require.Equal(t, wire.StringID("mine"), out.ids[0])
+	require.NotContains(t, out.ids[1:], wire.StringID("mine"))
+}
+
 func TestAGatewayHandsOnPromptsAndResourcesToo(t *testing.T) {
 	to := mcp.ServerPeer{Outbound: handing{upstream(t, straight)}}
 	rules, err := rounds.New(rounds.Options{})

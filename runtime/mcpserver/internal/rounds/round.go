@@ -58,6 +58,14 @@ func (r *Round) update(change func(*book)) (open bool) {
 	return true
 }
 
+// Later tells whether the request goes on with one that was answered with
+// questions.
+func (r *Round) Later() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.book != nil && (r.book.sealed || r.book.fresh != nil)
+}
+
 // close returns the book, which does not change any more, nil where there is
 // none.
 func (r *Round) close() *book {

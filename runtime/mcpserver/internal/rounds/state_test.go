@@ -106,6 +106,13 @@ func TestStateOpensForTheSameRequestOnly(t *testing.T) {
 		refused(t, err)
 	}
 
+	tool := second(t, c, arguments(`{}`))
+	_, err = peer.SendRequest(t.Context(), c.next(), &mcp.GetPromptRequest{
+		Name: tool.Name, Arguments: map[string]string{}, InputResponses: tool.InputResponses, RequestState: tool.RequestState,
+	})
+	require.Error(t, err, "method")
+	refused(t, err)
+
 	for _, same := range []string{`{"b":"\u00e9", "a":{"y":[1,2],"x":1}}`} {
 		changed := *req
 		changed.Arguments = json.RawMessage(same)

@@ -1,7 +1,7 @@
 // Package typed is between JSON and Go types: it makes schemas of types, and
 // reads documents into values with the meaning that a schema gives them.
 //
-//	schema, err := typed.Infer(reflect.TypeFor[Input](), &typed.Options{Closed: true})
+//	schema, err := typed.Infer(reflect.TypeFor[Input](), &typed.Options{Input: true})
 //	plan, err := typed.NewPlan(reflect.TypeFor[Input](), schema)
 //	err = plan.Read(arguments, &in)
 //

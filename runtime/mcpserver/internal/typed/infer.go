@@ -52,6 +52,11 @@ func Infer(t reflect.Type, opts *Options) (json.RawMessage, error) {
 	if t.Kind() == reflect.Map {
 		s.Type, s.Types = "object", nil // as a whole it is not null
 	}
+	if opts.Schemas[t] == nil && len(s.Types) == 2 && s.Types[0] == "null" {
+		// The whole has one type or none: mcp-go reads no others, nor the list with them.
+		s.Type, s.Types = s.Types[1], nil
+		s = &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "null"}, s}}
+	}
 	text, err := json.Marshal(s)
 	if err != nil {
 		return nil, fmt.Errorf("write the schema of %s: %w", t, err)

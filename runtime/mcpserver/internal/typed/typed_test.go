@@ -146,6 +146,21 @@ func (g *grade) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// mcp-go cannot read a list with a tool whose output has several types as a whole.
+func TestTheWholeHasOneTypeOrNone(t *testing.T) {
+	for of, want := range map[reflect.Type]string{
+		reflect.TypeFor[[]int]():          `{"anyOf":[{"type":"null"},{"type":"array","items":{"type":"integer"}}]}`,
+		reflect.TypeFor[[]byte]():         `{"anyOf":[{"type":"null"},{"type":"string","contentEncoding":"base64"}]}`,
+		reflect.TypeFor[[][]int]():        `{"anyOf":[{"type":"null"},{"type":"array","items":{"type":["null","array"],"items":{"type":"integer"}}}]}`,
+		reflect.TypeFor[[1]int]():         `{"type":"array","items":{"type":"integer"},"maxItems":1,"minItems":1}`,
+		reflect.TypeFor[map[string]int](): `{"type":"object","additionalProperties":{"type":"integer"}}`,
+	} {
+		schema, err := typed.Infer(of, &typed.Options{})
+		require.NoError(t, err)
+		require.JSONEq(t, want, string(schema), of)
+	}
+}
+
 func TestBytesOfAnyNameAreBase64(t *testing.T) {
 	type in struct {
 		Hash   hash    `json:"hash"`
