@@ -78,6 +78,8 @@ func (x *ElicitResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	}
 	if e.Has(from20250618to20251125) {
 		b = wire.AppendMeta(b, e, x, x.Meta, 0)
+	} else {
+		e.NoMeta(x)
 	}
 	b = e.Extra(b, x.Extra, elicitResultMembers)
 	return wire.CloseObject(b, start)
@@ -266,6 +268,8 @@ func (x *ElicitRequestFormParams) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	}
 	if e.Has(from20250618to20251125) {
 		b = wire.AppendMeta(b, e, x, x.Meta, 0)
+	} else {
+		e.NoMeta(x)
 	}
 	b = e.Extra(b, x.Extra, elicitRequestFormParamsMembers)
 	return wire.CloseObject(b, start)
@@ -392,6 +396,8 @@ func (x *ElicitRequestURLParams) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	}
 	if e.Has(only20251125) {
 		b = wire.AppendMeta(b, e, x, x.Meta, 0)
+	} else {
+		e.NoMeta(x)
 	}
 	b = e.Extra(b, x.Extra, elicitRequestURLParamsMembers)
 	return wire.CloseObject(b, start)

@@ -23,6 +23,8 @@ func (x *ListRootsRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 	start := len(b)
 	if e.Has(until20251125) {
 		b = wire.AppendMeta(b, e, x, x.Meta, 0)
+	} else {
+		e.NoMeta(x)
 	}
 	b = e.Extra(b, x.Extra, listRootsRequestMembers)
 	return wire.CloseObject(b, start)
@@ -76,6 +78,8 @@ func (x *ListRootsResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	b = wire.AppendStructs(b, e, x.Roots)
 	if e.Has(until20251125) {
 		b = wire.AppendMeta(b, e, x, x.Meta, 0)
+	} else {
+		e.NoMeta(x)
 	}
 	b = e.Extra(b, x.Extra, listRootsResultMembers)
 	return wire.CloseObject(b, start)

@@ -9,7 +9,10 @@
 
 package mcp
 
-import "github.com/mcpwright/mcp/runtime/peer"
+import (
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
 
 // InputOf returns what a request brings from the round before: answers, and the
 // state that came with the questions, both nil in a first attempt. It is false for
@@ -44,4 +47,34 @@ func WithInput(req peer.Message, answers InputResponses, state *string) peer.Mes
 		return &again
 	}
 	return nil
+}
+
+// ResultTypeOf returns what the result of a method says of its kind, empty where it
+// says nothing.
+func ResultTypeOf(res wire.Value) ResultType {
+	switch x := res.(type) {
+	case *CompleteResult:
+		return x.ResultType
+	case *Result:
+		return x.ResultType
+	case *GetPromptResult:
+		return x.ResultType
+	case *ListPromptsResult:
+		return x.ResultType
+	case *ListResourcesResult:
+		return x.ResultType
+	case *ReadResourceResult:
+		return x.ResultType
+	case *ListResourceTemplatesResult:
+		return x.ResultType
+	case *DiscoverResult:
+		return x.ResultType
+	case *SubscriptionsListenResult:
+		return x.ResultType
+	case *CallToolResult:
+		return x.ResultType
+	case *ListToolsResult:
+		return x.ResultType
+	}
+	return ""
 }

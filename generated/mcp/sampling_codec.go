@@ -78,6 +78,8 @@ func (x *CreateMessageRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 	}
 	if e.Has(until20251125) {
 		b = wire.AppendMeta(b, e, x, x.Meta, 0)
+	} else {
+		e.NoMeta(x)
 	}
 	b = e.Extra(b, x.Extra, createMessageRequestMembers)
 	return wire.CloseObject(b, start)

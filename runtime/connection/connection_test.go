@@ -255,6 +255,45 @@ func TestAnAnswerOfTheWrongShapeIsTheCallersError(t *testing.T) {
 	require.Empty(t, message.StopReason, "only the spelling of the wire counts")
 }
 
+func TestAnAnswerOfAnUnknownKindIsTheCallersError(t *testing.T) {
+	client := func(version string) (*connection.Connection, *channel) {
+		out := new(channel)
+		conn := connection.FromEnvelope(version, nil, nil, &connection.Options{Outbound: out, Client: true})
+		out.frame = conn.Frame
+		return conn, out
+	}
+	conn, out := client("2026-07-28")
+	for answer, whole := range map[string]bool{
+		`{"content":[],"resultType":"complete"}`: true,
+		`{"content":[]}`:                         true,
+		`{"content":[],"resultType":"task"}`:     false,
+		`{"content":[],"resultType":""}`:         true,
+	} {
+		out.answer = answer
+		_, err := peer.SendRequest(t.Context(), conn, &mcp.CallToolRequest{Name: "echo"})
+		if whole {
+			require.NoError(t, err, answer)
+			continue
+		}
+		var invalid *connection.InvalidError
+		require.ErrorAs(t, err, &invalid, answer)
+		require.True(t, invalid.Answer)
+		require.EqualError(t, err, `answer to "tools/call": no result of the type "task" was asked for`)
+	}
+	out.answer = `{"tools":[],"resultType":"input_required","inputRequests":{}}`
+	_, err := peer.SendRequest(t.Context(), conn, &mcp.ListToolsRequest{})
+	require.ErrorContains(t, err, "input_required", "a list asks nothing")
+	out.answer = `{"sky":"blue","resultType":"task"}`
+	_, err = peer.SendRequest(t.Context(), conn, &weatherRequest{"here"})
+	require.NoError(t, err, "a type of one's own knows its kinds")
+
+	conn, out = client("2025-11-25")
+	out.answer = `{"content":[],"resultType":"task"}`
+	res, err := peer.SendRequest(t.Context(), conn, &mcp.CallToolRequest{Name: "echo"})
+	require.NoError(t, err, "the revision has no kinds")
+	require.Contains(t, res.Extra, "resultType")
+}
+
 func TestAPeersErrorHasTheTypeOfItsCode(t *testing.T) {
 	out := &channel{refusal: &peer.Error{
 		Code: mcp.CodeUnsupportedProtocolVersion, Data: json.RawMessage(`{"requested":"a","supported":["b"]}`),

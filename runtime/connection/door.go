@@ -3,6 +3,7 @@ package connection
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/mcpwright/mcp/generated/mcp"
@@ -46,7 +47,20 @@ func (d door) send(ctx context.Context, out peer.Outbound, req peer.Message, res
 	if err := d.conn.wrapped(out).Call(ctx, req, res, d.facts.request.before(opts)...); err != nil {
 		return typed(err)
 	}
+	if err := d.final(req.Method(), res); err != nil {
+		return err
+	}
 	return c.answer(res)
+}
+
+// final tells whether an answer is a whole one. What it is otherwise, if it says
+// that it is something else, only a type of the caller's own can know.
+func (d door) final(method string, res wire.Value) error {
+	kind := mcp.ResultTypeOf(res)
+	if kind == "" || kind == mcp.ResultTypeComplete || handshake(d.facts.revision) {
+		return nil
+	}
+	return &InvalidError{Method: method, Answer: true, Err: fmt.Errorf("no result of the type %q was asked for", kind)}
 }
 
 // reach tells how a request gets to the peer: as a question inside the answer

@@ -262,6 +262,39 @@ func TestErrorsAreTheSameOnEveryTransport(t *testing.T) {
 	require.EqualValues(t, mcp.CodeHeaderMismatch, peer.AsError(err).Code)
 }
 
+func TestACodeOfTheProtocolsIsSentWithItsMeaningOnly(t *testing.T) {
+	missing := json.RawMessage(`{"requiredCapabilities":{}}`)
+	for _, c := range []struct {
+		code          int64
+		data          json.RawMessage
+		inEnvelope    bool
+		withHandshake bool
+	}{
+		{-32019, nil, true, true},
+		{mcp.CodeHeaderMismatch, nil, true, false},
+		{mcp.CodeMissingRequiredClientCapability, missing, true, false},
+		{mcp.CodeMissingRequiredClientCapability, nil, false, false},
+		{mcp.CodeUnsupportedProtocolVersion, missing, false, false},
+		{-32023, nil, false, true},
+		{mcp.CodeURLElicitationRequired, nil, false, false},
+		{mcp.CodeURLElicitationRequired, json.RawMessage(`{"elicitations":[]}`), false, true},
+		{-32099, nil, false, true},
+		{-32100, nil, true, true},
+	} {
+		k := newKernel(func(o *connection.KernelOptions) {
+			o.Middleware = []peer.Middleware{func(peer.Handler) peer.Handler {
+				return peer.HandlerFunc(func(context.Context, *peer.Inbound) (peer.Reply, error) {
+					return peer.Reply{}, &peer.Error{Code: c.code, Message: "no", Data: c.data}
+				})
+			}}
+		})
+		_, err := k.ServeEnvelope(t.Context(), request("tools/call", `{"name":"a",`+pair[1:], nil), nil)
+		require.Equal(t, c.inEnvelope, peer.AsError(err) != nil, "%d %v", c.code, err)
+		_, err = k.Handler(connection.ForLoop(nil, nil)).Handle(t.Context(), request("tools/call", `{"name":"a"}`, nil))
+		require.Equal(t, c.withHandshake, peer.AsError(err) != nil, "%d %v", c.code, err)
+	}
+}
+
 func TestAnEnvelopeInAMessagePassedInProcess(t *testing.T) {
 	k := newKernel(nil)
 	in := request("tools/call", "", nil)

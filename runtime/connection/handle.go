@@ -61,7 +61,7 @@ func (k *Kernel) conclude(ctx context.Context, c *core, j *job, res wire.Value, 
 	case j.serve == nil:
 		return j.reply, nil
 	}
-	return peer.Reply{Result: res, Frame: k.frame(c.conn, j.facts.revision)}, nil
+	return peer.Reply{Result: res, Frame: k.frame(c.conn, j.info, j.facts.revision)}, nil
 }
 
 // effect has a message that was handled, or refused with an error, take effect.

@@ -42,7 +42,7 @@ func (k *Kernel) initialize(c *core, in *peer.Inbound) (peer.Reply, error) {
 		Instructions:    k.opts.Instructions,
 	}
 	k.announce(answer)
-	return peer.Reply{Result: answer, Frame: k.frame(c.conn, r)}, nil
+	return peer.Reply{Result: answer, Frame: k.frame(c.conn, mcp.MethodByName(in.Method), r)}, nil
 }
 
 // announce lets the program add to an answer that says what it is.

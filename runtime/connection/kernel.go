@@ -74,6 +74,7 @@ type Kernel struct {
 	methods map[string]*method
 	chain   peer.Handler                    // the middleware, with handle in it; nil without middleware
 	frames  []wire.Frame                    // how results are written, by revision
+	foreign []wire.Frame                    // the same for results that are not the protocol's
 	open    func(*wire.Message) wire.Params // is opener; a method value takes memory whenever it is made
 
 	// The eras that are served, and the newest revision of the one whose requests
@@ -103,6 +104,7 @@ func NewKernel(opts *KernelOptions) *Kernel {
 	k.handshakes, k.envelopes = k.serves(true), k.serves(false)
 	k.perRequest = k.newest(false)
 	k.frames = k.resultFrames()
+	k.foreign = foreign(k.frames)
 	k.registerBuiltin()
 	k.methods = k.listMethods()
 	k.open = k.opener
@@ -133,10 +135,27 @@ func (k *Kernel) resultFrames() []wire.Frame {
 	return frames
 }
 
-// frame is how results are written on a connection.
-func (k *Kernel) frame(conn *Connection, r wire.Revision) *wire.Frame {
-	if i := r.Index(); !conn.client && i >= 0 && i < len(k.frames) {
-		return &k.frames[i]
+// foreign says the same for results that are not the protocol's. They need not know
+// that a result says of which type it is.
+func foreign(frames []wire.Frame) []wire.Frame {
+	frames = slices.Clone(frames)
+	for i := range frames {
+		if !handshake(frames[i].Revision) {
+			complete := wire.AppendString(nil, string(mcp.ResultTypeComplete))
+			frames[i].Also = []wire.Entry{{Name: "resultType", Value: complete}}
+		}
+	}
+	return frames
+}
+
+// frame is how results of a method are written on a connection.
+func (k *Kernel) frame(conn *Connection, info *peer.MethodInfo, r wire.Revision) *wire.Frame {
+	frames := k.frames
+	if info == nil {
+		frames = k.foreign
+	}
+	if i := r.Index(); !conn.client && i >= 0 && i < len(frames) {
+		return &frames[i]
 	}
 	return plainFrame(r)
 }

@@ -24,11 +24,25 @@ func outward(r wire.Revision, err error) error {
 		return &translated{cause: err, wire: &peer.Error{
 			Code: mcp.CodeInvalidParams, Message: e.Message, Data: e.Data,
 		}}
-	case !codeWindow(e.Code).Has(r):
+	case !codeWindow(e.Code).Has(r), misused(r, e):
 		// Nothing in the chain of this one crosses.
-		return fmt.Errorf("revision %s does not have the error: %v", r, err)
+		return fmt.Errorf("revision %s does not have the error, or not like this: %v", r, err)
 	}
 	return err
+}
+
+// The codes whose meaning is the protocol's alone to give, since there are
+// revisions without a handshake.
+const leastReserved, mostReserved = -32099, -32020
+
+// misused tells whether an error has a code of the protocol's without its meaning:
+// one that means nothing yet, or data that do not say what the code asks for.
+func misused(r wire.Revision, e *peer.Error) bool {
+	if e.Code < leastReserved || e.Code > mostReserved || e.Code == mcp.CodeHeaderMismatch {
+		return false
+	}
+	known := codeWindow(e.Code) != wire.Always
+	return mcp.ErrorFrom(e) == error(e) && (known || !handshake(r))
 }
 
 // translated is an error that crosses the connection in another form.

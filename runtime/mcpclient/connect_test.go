@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -32,6 +33,7 @@ func TestAServerThatDoesNotKnowTheQuestionIsGreetedTheOldWay(t *testing.T) {
 	answers := map[string]string{
 		"an empty result":             ok(`{}`),
 		"a result of something else":  ok(`{"tools":[]}`),
+		"a result of an unknown kind": ok(`{"resultType":"other","supportedVersions":["2026-07-28"],"capabilities":{},"ttlMs":0,"cacheScope":"private"}`),
 		"only handshake revisions":    ok(`{"resultType":"complete","supportedVersions":["2025-06-18","2025-11-25"],"capabilities":{},"ttlMs":0,"cacheScope":"private"}`),
 		"unsupported, handshake only": fail(-32022, `{"supported":["2024-11-05"],"requested":"2026-07-28"}`),
 		"it ends":                     hangUp,
@@ -181,6 +183,22 @@ func TestARevisionThatNobodyKnowsIsRefused(t *testing.T) {
 	}}
 	_, err := mcpclient.Connect(t.Context(), s.endpoint(t), &mcpclient.Options{Mode: mcpclient.Handshake})
 	require.ErrorContains(t, err, `wants to speak revision "2031-01-01"`)
+}
+
+func TestAHandshakeSettlesNoRevisionThatHasNone(t *testing.T) {
+	leaks.Check(t)
+	s := &script{answer: func(m message) string {
+		if m.Method == "server/discover" {
+			return fail(-32601, `null`)
+		}
+		return ok(strings.Replace(welcome, "2025-11-25", "2026-07-28", 1))
+	}}
+	c, err := mcpclient.Connect(t.Context(), s.endpoint(t), &mcpclient.Options{Logger: silent})
+	if err == nil {
+		c.Close()
+	}
+	require.ErrorContains(t, err, `wants to speak revision "2026-07-28"`)
+	require.Equal(t, []string{"server/discover", "initialize"}, s.methods(), "it is not confirmed")
 }
 
 func TestAHintIsTriedFirst(t *testing.T) {

@@ -114,6 +114,31 @@ func TestAServerOfTheOldestTransportIsReachedIfThatIsWanted(t *testing.T) {
 	require.ErrorContains(t, err, "405", "the oldest transport has no such revision")
 }
 
+func TestAServerThatSaysWhatItSpeaksIsNoneOfTheOldestTransport(t *testing.T) {
+	leaks.Check(t)
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		}
+		body, _ := io.ReadAll(r.Body)
+		m, _ := wire.ReadMessage(body, nil)
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusBadRequest)
+		line, _ := wire.AppendError(nil, m.ID, &wire.ErrorObject{
+			Code: mcp.CodeUnsupportedProtocolVersion, Message: "no", Data: []byte(`{"requested":"2026-07-28","supported":["2031-01-01"]}`),
+		})
+		_, _ = w.Write(line)
+	}))
+	t.Cleanup(h.Close)
+	to := mcpclient.URL(h.URL)
+	to.LegacySSE = true
+	_, err := mcpclient.Connect(t.Context(), to, &mcpclient.Options{Logger: silent})
+	var unsupported *mcp.UnsupportedProtocolVersionError
+	require.ErrorAs(t, err, &unsupported)
+	require.Equal(t, []string{"2031-01-01"}, unsupported.Supported)
+}
+
 func TestAStreamOfTheOldestTransportThatBreaksIsOpenedAgain(t *testing.T) {
 	leaks.Check(t)
 	s, url := serveSSE(t)

@@ -39,7 +39,7 @@ func (e *URLEndpoint) dial(_ context.Context, w *wiring) (Link, error) {
 // none.
 func (e *URLEndpoint) fallback(err error) Endpoint {
 	refusal, ok := errors.AsType[*streamable.HTTPError](err)
-	if !e.LegacySSE || !ok {
+	if !e.LegacySSE || !ok || modernError(refusal) {
 		return nil
 	}
 	switch refusal.Status {

@@ -21,6 +21,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/dispatch"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/streamable"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -229,6 +230,13 @@ func TestHeadersRepeatTheArgumentsThatAreAnnotated(t *testing.T) {
 	require.Equal(t, http.StatusOK, w.Code, w.Body)
 
 	require.Equal(t, "eu", text(t, connect(t, s, modern).call("tools/call", `{"name":"query","arguments":{"region":"eu"}}`)))
+
+	older := s.Handler(&streamable.Options{Stateless: true})
+	defer older.Close()
+	w = httptest.NewRecorder()
+	older.ServeHTTP(w, post("2025-11-25", "tools/call", "query", `{"name":"query","arguments":{"region":"eu"}}`))
+	require.Equal(t, http.StatusOK, w.Code, w.Body)
+	require.Contains(t, w.Body.String(), `"text":"eu"`, "the revision has no such headers")
 }
 
 // echo is a request of the program's own.

@@ -2,6 +2,7 @@ package streamable_test
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -200,6 +201,46 @@ func TestNobodyResumesWhatIsNotWanted(t *testing.T) {
 		require.NoError(t, c.Close())
 		require.True(t, waiting.over())
 		require.Error(t, waiting.err)
+	})
+}
+
+func TestAStreamWithoutIDsIsNotTakenUpAgain(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newFakeServer(t, inSession(func(w *rawResponse, r *sentRequest) {
+			w.stream()
+			w.event(`{"jsonrpc":"2.0","method":"good"}`)
+		}))
+		c := s.handshake(streamable.ClientOptions{NoListening: true})
+		begun := time.Now()
+		_, err := callWeather(t.Context(), c)
+		require.ErrorIs(t, err, streamable.ErrNoAnswer)
+		require.Zero(t, time.Since(begun), "the call fails at once")
+		require.NotContains(t, s.requests(), "GET", "nobody knows from where on")
+	})
+}
+
+func TestAnAnswerOnTheStreamOfASessionAnswersNoCall(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		called, answered := make(chan json.RawMessage, 1), make(chan struct{})
+		s := newFakeServer(t, func(w *rawResponse, r *sentRequest) {
+			switch {
+			case r.Method == http.MethodGet:
+				w.stream()
+				w.event(`{"jsonrpc":"2.0","id":` + string(<-called) + `,"result":{"content":[{"type":"text","text":"wet"}]}}`)
+				close(answered)
+				<-r.Context().Done()
+			case r.rpc.Method == "tools/call":
+				called <- r.rpc.ID
+				<-answered
+				time.Sleep(time.Second)
+				w.json(weatherResult)
+			default:
+				inSession(nil)(w, r)
+			}
+		})
+		text, err := callWeather(t.Context(), s.handshake(streamable.ClientOptions{}))
+		require.NoError(t, err)
+		require.Equal(t, "sunny", text, "as its own response has it")
 	})
 }
 

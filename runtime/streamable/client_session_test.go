@@ -52,6 +52,10 @@ func TestOldRevisionsAreNotNamed(t *testing.T) {
 		_, err := callWeather(t.Context(), c)
 		require.NoError(t, err)
 		require.Empty(t, s.find("POST tools/call").Header.Get("MCP-Protocol-Version"))
+		c.Settle(mcp.Revision20250618)
+		_, err = callWeather(t.Context(), c)
+		require.NoError(t, err)
+		require.Equal(t, "2025-06-18", s.find("POST tools/call").Header.Get("MCP-Protocol-Version"), "the first that is")
 	})
 }
 

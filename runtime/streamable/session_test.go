@@ -215,6 +215,13 @@ func TestNothingCanBeAskedWhereNothingCanBeSent(t *testing.T) {
 	a := stateless.post(callTool(1, "ask"), version+"2025-11-25")
 	require.Contains(t, a.events()[0], "notifications/message")
 	require.Contains(t, a.events()[1], "refused")
+	alone := serve(t, map[string]tool{"ask": func(ctx ctx, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
+		_, err := s.With(peer.Standalone()).ListRoots(ctx)
+		require.ErrorAs(t, err, &back)
+		require.False(t, connection.From(ctx).HasStandaloneChannel())
+		return mcp.TextResult("refused"), nil
+	}}, &streamable.Options{Stateless: true})
+	require.Contains(t, alone.post(callTool(1, "ask"), version+"2025-11-25").body, "refused")
 }
 
 func TestWithoutSessionsEachRequestStandsAlone(t *testing.T) {

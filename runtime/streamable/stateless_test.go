@@ -2,15 +2,18 @@ package streamable_test
 
 import (
 	"context"
-	"github.com/mcpwright/mcp/runtime/connection"
-	"github.com/mcpwright/mcp/runtime/wire"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/streamable"
+	"github.com/mcpwright/mcp/runtime/wire"
 )
 
 func TestRequestsWithoutSessionsAreBoundedInEveryRevision(t *testing.T) {
@@ -38,6 +41,33 @@ func TestRequestsWithoutSessionsAreBoundedInEveryRevision(t *testing.T) {
 		require.Equal(t, http.StatusOK, within(t, done, "an answer").status)
 	}
 	require.Equal(t, http.StatusOK, call("echo", "ann").status)
+}
+
+func TestAClientThatGoesLeavesWhatHasNoSessionAlone(t *testing.T) {
+	g := newGate()
+	o := kernelOptions(map[string]tool{"gate": g.call})
+	peer.HandleNotification(o.Mux, func(ctx context.Context, _ *ownNote) error {
+		_, err := g.call(ctx, nil)
+		return err
+	})
+	h := streamable.NewHandler(connection.NewKernel(o), &streamable.Options{Stateless: true})
+	defer h.Close()
+	for _, body := range []string{callTool(1, "gate"), `{"jsonrpc":"2.0","method":"acme/note"}`} {
+		ctx, cancel := context.WithCancel(t.Context())
+		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body)).WithContext(ctx)
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("MCP-Protocol-Version", "2025-11-25")
+		done := make(chan struct{})
+		go func() { // ends when the gate opens
+			h.ServeHTTP(httptest.NewRecorder(), r)
+			close(done)
+		}()
+		handling := within(t, g.called, "the handler")
+		cancel()
+		require.NoError(t, handling.Err(), body)
+		g.answer <- struct{}{}
+		within(t, done, "the end of the request")
+	}
 }
 
 func TestShutdownEndsRequestsWithoutSessionsInEveryRevision(t *testing.T) {

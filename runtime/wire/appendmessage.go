@@ -28,13 +28,15 @@ func AppendNotification(b []byte, f *Frame, method string, p Params) ([]byte, er
 	return e.finish(b, append(out, '}'))
 }
 
-// AppendResult appends the response that answers the request id with v.
+// AppendResult appends the response that answers the request id with v. What the
+// frame has for it is in it, even where v writes none of that.
 func AppendResult(b []byte, f *Frame, id RequestID, v Value) ([]byte, error) {
 	e := newEncoder(f, v, len(b))
 	out := append(b, `{"jsonrpc":"2.0","id":`...)
 	out = e.ID(out, id)
 	out = append(out, `,"result":`...)
-	out = v.AppendJSON(out, e)
+	start := len(out)
+	out = e.also(e.supplement(v.AppendJSON(out, e), start), start)
 	return e.finish(b, append(out, '}'))
 }
 
@@ -56,7 +58,7 @@ func (e *Encoder) params(b []byte, p Params, always bool) []byte {
 	b = append(b, `,"params":`...)
 	start := len(b)
 	if p != nil {
-		b = p.AppendParams(b, e)
+		b = e.overlay(p.AppendParams(b, e), start)
 	} else {
 		b = e.onlyMeta(b)
 	}

@@ -1,5 +1,10 @@
 package wire
 
+import (
+	"bytes"
+	"encoding/json"
+)
+
 // AppendMeta appends the member "_meta" of owner, with its comma, if there is
 // something to write: meta is not nil, or the revision is in required, or
 // owner is the value handed to Append and the frame has entries for it. A nil
@@ -12,6 +17,7 @@ func AppendMeta[T any, P interface {
 	Value
 }](b []byte, e *Encoder, owner any, meta P, required Window) []byte {
 	over := e.isTop(owner)
+	e.met = e.met || over
 	needed := e.Needs(required)
 	if meta == nil && !over && !needed {
 		return b
@@ -29,6 +35,82 @@ func AppendMeta[T any, P interface {
 	b = meta.AppendJSON(b, e)
 	e.over, e.own, e.kept = outerOver, outerOwn, outerKept
 	return b
+}
+
+// NoMeta says that owner has no "_meta" in this revision: what the frame has for it
+// stays out.
+func (e *Encoder) NoMeta(owner any) { e.met = e.met || e.isTop(owner) }
+
+// supplement adds the "_meta" to the object that begins at start, if the frame has
+// one and its type did not write it: a type of somebody's own need not know.
+func (e *Encoder) supplement(b []byte, start int) []byte {
+	if len(e.meta) > 0 && !e.met {
+		b = e.member(b, start, "_meta", func(b []byte) []byte {
+			inner := len(b)
+			return CloseObject(e.entries(b), inner)
+		})
+	}
+	return b
+}
+
+// overlay is supplement for params, of which a type may have written a "_meta" that
+// is not the frame's: one that embeds another type, or does it by hand.
+func (e *Encoder) overlay(b []byte, start int) []byte {
+	if len(e.meta) == 0 || e.met {
+		return b
+	}
+	look := Decoder{data: b[start:]}
+	from := look.find(0, "_meta")
+	if from < 0 {
+		return e.supplement(b, start)
+	}
+	var own ownMeta
+	to := skip(look.data, from)
+	if to < 0 || Decode(bytes.Clone(look.data[from:to]), nil, &own) != nil {
+		return b
+	}
+	rest := bytes.Clone(look.data[to:])
+	b = b[:start+from]
+	e.over, e.kept = true, 0
+	for _, m := range own.members {
+		if !e.Over(m.Name) {
+			b = append(append(AppendString(append(b, ','), m.Name), ':'), m.Value...)
+		}
+	}
+	b = CloseObject(e.entries(b), start+from)
+	e.over, e.kept = false, 0
+	return append(b, rest...)
+}
+
+// ownMeta reads the members of a "_meta".
+type ownMeta struct {
+	ReadOnly
+	members []Named[json.RawMessage]
+}
+
+// DecodeJSON implements [Value].
+func (m *ownMeta) DecodeJSON(d *Decoder) { m.members = NamedList(d, (*Decoder).Raw) }
+
+// also adds to a result that begins at start the members that the frame has for it.
+func (e *Encoder) also(b []byte, start int) []byte {
+	for _, x := range e.frame.Also {
+		b = e.member(b, start, x.Name, func(b []byte) []byte { return e.Raw(b, x.Value, "") })
+	}
+	return b
+}
+
+// member adds a member to the object that begins at start, unless that has it or is
+// no object after all.
+func (e *Encoder) member(b []byte, start int, name string, value func([]byte) []byte) []byte {
+	object := b[start:]
+	if _, kind := Peek(object, name); kind != 0 || e.err != nil || at(object, 0) != '{' || object[len(object)-1] != '}' {
+		return b
+	}
+	b = b[:len(b)-1]
+	if skipSpaces(object, 1) < len(object)-1 {
+		b = append(b, ',')
+	}
+	return append(value(append(AppendString(b, name), ':')), '}')
 }
 
 // isTop reports whether owner is the value whose "_meta" the frame completes.

@@ -24,6 +24,7 @@ type Encoder struct {
 	top  any     // the value handed to Append
 	meta []Entry // what goes over its "_meta"
 	over bool    // that "_meta" is being written
+	met  bool    // it has been
 	own  int     // where it begins in the output
 	kept uint64  // bits of the entries that have given way in it
 
@@ -47,7 +48,7 @@ func newEncoder(f *Frame, top any, start int) *Encoder {
 // finish gives e back. It returns out, or, after a failure, b.
 func (e *Encoder) finish(b, out []byte) ([]byte, error) {
 	err := e.err
-	e.err, e.top, e.meta, e.frame, e.over = nil, nil, nil, nil, false
+	e.err, e.top, e.meta, e.frame, e.over, e.met = nil, nil, nil, nil, false, false
 	if cap(e.names) > 1024 {
 		e.names = nil
 	}

@@ -23,6 +23,10 @@ type Frame struct {
 	// gives way. Names must differ. Decoding ignores it.
 	Meta []Entry
 
+	// Also is for a result that does not have these members of its own, see
+	// [AppendResult]. Decoding ignores it.
+	Also []Entry
+
 	// MaxDepth bounds the nesting of objects and arrays; 0 is
 	// DefaultMaxDepth, more than 10,000 is 10,000. While encoding it bounds
 	// each raw value.
@@ -46,7 +50,7 @@ func (f *Frame) depth() int {
 	return min(f.MaxDepth, deepest)
 }
 
-// Entry is one member of a "_meta" object.
+// Entry is one member of an object, in most cases of a "_meta".
 type Entry struct {
 	Name  string
 	Value json.RawMessage
@@ -93,10 +97,11 @@ func Append(b []byte, f *Frame, v Value) ([]byte, error) {
 	return e.finish(b, v.AppendJSON(b, e))
 }
 
-// AppendParams is Append for params.
+// AppendParams is Append for params. The frame's Meta is in them also where p
+// does not know of it.
 func AppendParams(b []byte, f *Frame, p Params) ([]byte, error) {
 	e := newEncoder(f, p, len(b))
-	return e.finish(b, p.AppendParams(b, e))
+	return e.finish(b, e.overlay(p.AppendParams(b, e), len(b)))
 }
 
 // Decode reads v from data, which must hold one JSON value and nothing else.

@@ -179,6 +179,47 @@ func TestAppendMessages(t *testing.T) {
 	require.Equal(t, `{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m","data":{"a":1}}}`, must(wire.AppendError(nil, wire.IntID(1), &wire.ErrorObject{Code: 1, Message: "m", Data: raw(`{"a":1}`)})))
 }
 
+// own is a type of somebody's own, which writes what it likes.
+type own string
+
+func (o own) AppendParams(b []byte, _ *wire.Encoder) []byte { return append(b, o...) }
+func (o own) DecodeParams(d *wire.Decoder)                  { d.Skip() }
+func (o own) AppendJSON(b []byte, _ *wire.Encoder) []byte   { return append(b, o...) }
+func (o own) DecodeJSON(d *wire.Decoder)                    { d.Skip() }
+
+func TestWhatAFrameHasReachesTypesThatDoNotKnowOfIt(t *testing.T) {
+	f := &wire.Frame{Meta: []wire.Entry{{Name: "k", Value: raw("1")}}, Also: []wire.Entry{{Name: "type", Value: raw(`"x"`)}}}
+	for _, x := range []struct{ own, params, result string }{
+		{`{}`, `{"_meta":{"k":1}}`, `{"_meta":{"k":1},"type":"x"}`},
+		{`{"a":1}`, `{"a":1,"_meta":{"k":1}}`, `{"a":1,"_meta":{"k":1},"type":"x"}`},
+		{`{"a":{"_meta":1,"type":2}}`, `{"a":{"_meta":1,"type":2},"_meta":{"k":1}}`, `{"a":{"_meta":1,"type":2},"_meta":{"k":1},"type":"x"}`},
+		{`{"_meta":{},"type":"y"}`, `{"_meta":{"k":1},"type":"y"}`, `{"_meta":{},"type":"y"}`},
+		{`{"\u005fmeta":{"a":2, "k":{}}, "b":[]}`, `{"\u005fmeta":{"a":2,"k":1}, "b":[]}`, `{"\u005fmeta":{"a":2, "k":{}}, "b":[],"type":"x"}`},
+	} {
+		b, err := wire.AppendParams(nil, f, own(x.own))
+		require.NoError(t, err)
+		require.Equal(t, x.params, string(b))
+		b, err = wire.AppendRequest(nil, f, wire.IntID(1), "a", own(x.own))
+		require.NoError(t, err)
+		require.Equal(t, `{"jsonrpc":"2.0","id":1,"method":"a","params":`+x.params+`}`, string(b))
+		b, err = wire.AppendResult(nil, f, wire.IntID(1), own(x.own))
+		require.NoError(t, err)
+		require.Equal(t, `{"jsonrpc":"2.0","id":1,"result":`+x.result+`}`, string(b))
+		b, err = wire.AppendResult(nil, nil, wire.IntID(1), own(x.own))
+		require.NoError(t, err)
+		require.Equal(t, `{"jsonrpc":"2.0","id":1,"result":`+x.own+`}`, string(b))
+	}
+	for _, no := range []string{`[]`, `""`, ``, `{`, `{"_meta":1}`, `{"_meta":{`} {
+		b, err := wire.AppendParams(nil, f, own(no))
+		require.NoError(t, err)
+		require.Equal(t, no, string(b), "there is no object to add to")
+	}
+	f.Meta[0].GivesWay = true
+	b, err := wire.AppendParams(nil, f, own(`{"_meta":{"k":2}}`))
+	require.NoError(t, err)
+	require.Equal(t, `{"_meta":{"k":2}}`, string(b))
+}
+
 func TestAppendMessageErrors(t *testing.T) {
 	given := []byte("given")
 	b, err := wire.AppendRequest(given, nil, wire.RequestID{}, "a", nil)

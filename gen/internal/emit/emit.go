@@ -33,7 +33,7 @@ func Files(p *ir.Package) (map[string][]byte, error) {
 		"errors_codec.go":     func(f *jen.File) { g.codec(f, "errors") },
 		"handlers.go":         g.handlers,
 		"peers.go":            g.peers,
-		"rounds.go":           g.rounds,
+		"rounds.go":           func(f *jen.File) { g.rounds(f); g.resultTypes(f) },
 		"sessions.go":         g.sessions,
 		"values.go":           g.values,
 		"tables.go":           g.tables,

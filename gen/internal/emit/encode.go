@@ -108,7 +108,7 @@ func (g *generator) appendMeta(d *jen.Group, f *ir.Field, value *jen.Statement) 
 		d.Add(call)
 		return
 	}
-	d.If(g.has(f.In)).Block(call)
+	d.If(g.has(f.In)).Block(call).Else().Block(jen.Id("e").Dot("NoMeta").Call(jen.Id("x")))
 }
 
 // written is the condition under which a set member is written, nil for always.

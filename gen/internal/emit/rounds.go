@@ -58,6 +58,35 @@ func (g *generator) rounds(f *jen.File) {
 	)
 }
 
+// resultTypes prints what kind of result an answer is.
+//
+//	case *CallToolResult:
+//		return x.ResultType
+func (g *generator) resultTypes(f *jen.File) {
+	var cases []jen.Code
+	seen := make(map[*ir.Type]bool)
+	for _, m := range g.pkg.Methods {
+		t := m.Result
+		if t == nil || seen[t] {
+			continue
+		}
+		seen[t] = true
+		if s, ok := t.Shape.(*ir.Struct); ok && member(s, "resultType") != nil {
+			cases = append(cases, jen.Case(jen.Op("*").Id(t.Name)).Block(jen.Return(jen.Id("x").Dot(member(s, "resultType").Name))))
+		}
+	}
+	if cases == nil {
+		return
+	}
+	f.Line()
+	f.Comment("ResultTypeOf returns what the result of a method says of its kind, empty where it")
+	f.Comment("says nothing.")
+	f.Func().Id("ResultTypeOf").Params(jen.Id("res").Qual(wirePkg, "Value")).Id("ResultType").Block(
+		jen.Switch(jen.Id("x").Op(":=").Id("res").Assert(jen.Type())).Block(cases...),
+		jen.Return(jen.Lit("")),
+	)
+}
+
 // member returns the field of a member, or nil.
 func member(s *ir.Struct, name string) *ir.Field {
 	for _, f := range s.Fields {
