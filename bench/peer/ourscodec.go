@@ -73,7 +73,10 @@ func ourRequest(open func() wire.Params) func([]byte) error {
 
 func ourResponse(open func() wire.Value) func([]byte) error {
 	return func(data []byte) error {
-		_, err := wire.ReadResponseInto(data, ourFrame, func(*wire.Message) wire.Value { return open() })
-		return err
+		m, err := wire.ReadMessage(data, ourFrame)
+		if err != nil {
+			return err
+		}
+		return wire.Decode(m.Result, &wire.Frame{Revision: ourFrame.Revision, Checked: true}, open())
 	}
 }

@@ -89,9 +89,11 @@ func requireNoQuestion(t *testing.T, err error, text string) {
 func TestQuestionsInBadMessagesAreNoQuestions(t *testing.T) {
 	const good = `{"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required"}}`
 	read := func(text string) error {
-		f := &wire.Frame{Revision: Revision20260728}
-		_, err := wire.ReadResponseInto([]byte(text), f, func(*wire.Message) wire.Value { return new(CallToolResult) })
-		return err
+		m, err := wire.ReadMessage([]byte(text), nil)
+		if err != nil {
+			return err
+		}
+		return wire.Decode(m.Result, &wire.Frame{Revision: Revision20260728, Checked: true}, new(CallToolResult))
 	}
 	var asked *InputRequiredError
 	require.True(t, errors.As(read(good), &asked))

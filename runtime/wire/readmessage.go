@@ -11,7 +11,7 @@ import (
 // The error is a *DecodeError. If the id could be read, the Message that comes
 // with the error has it, for the answer, and the method if there is one.
 func ReadMessage(data []byte, f *Frame) (Message, error) {
-	return readMessage(data, f, nil, nil)
+	return readMessage(data, f, nil)
 }
 
 // ReadMessageInto is ReadMessage for one that expects requests and
@@ -24,14 +24,7 @@ func ReadMessage(data []byte, f *Frame) (Message, error) {
 // only be used once ReadMessageInto has returned without error. Otherwise open
 // is called in the end.
 func ReadMessageInto(data []byte, f *Frame, open func(m *Message) Params) (Message, error) {
-	return readMessage(data, f, open, nil)
-}
-
-// ReadResponseInto is ReadMessageInto for one that expects responses: open is
-// asked where a result is to be read into, by the message's id. What is wrong
-// with the message as a whole comes before what its result has to say.
-func ReadResponseInto(data []byte, f *Frame, open func(m *Message) Value) (Message, error) {
-	return readMessage(data, f, nil, open)
+	return readMessage(data, f, open)
 }
 
 // messageReader holds what is known of a message while it is read.
@@ -47,9 +40,8 @@ type known struct {
 	params    part
 	result    part
 
-	openParams func(*Message) Params // nil: nobody to ask, or asked
-	openResult func(*Message) Value
-	within     bool // the failure is one of what they returned
+	open   func(*Message) Params // nil: nobody to ask, or asked
+	within bool                  // the failure is one of what it returned
 }
 
 // part is the params or the result of a message.
@@ -61,16 +53,16 @@ type part struct {
 
 var messageReaders = sync.Pool{New: func() any { return new(messageReader) }}
 
-func readMessage(data []byte, f *Frame, params func(*Message) Params, result func(*Message) Value) (Message, error) {
+func readMessage(data []byte, f *Frame, open func(*Message) Params) (Message, error) {
 	r := messageReaders.Get().(*messageReader)
 	r.d.start(data, f)
-	r.openParams, r.openResult = params, result
+	r.open = open
 	r.read()
 	m, err, within := r.m, r.d.outcome(), r.within
 	r.known = known{}
 	messageReaders.Put(r)
 	if within {
-		if whole, fault := readMessage(data, f, nil, nil); fault != nil {
+		if whole, fault := readMessage(data, f, nil); fault != nil {
 			return whole, fault
 		}
 	}
@@ -81,11 +73,8 @@ func (r *messageReader) read() {
 	r.members()
 	r.d.end()
 	r.judge()
-	if r.openParams != nil {
-		r.late(&r.params)
-	}
-	if r.openResult != nil {
-		r.late(&r.result)
+	if r.open != nil {
+		r.late()
 	}
 	r.m.Params, r.m.Result = r.params.bytes, r.result.bytes
 	if r.d.err != nil {
@@ -107,9 +96,9 @@ func (r *messageReader) members() {
 			r.hasMethod = true
 			m.Method = d.String()
 		case "params":
-			r.part(&r.params, m.Method != "" && !m.ID.IsZero())
+			r.part(&r.params)
 		case "result":
-			r.part(&r.result, !m.ID.IsZero())
+			r.part(&r.result)
 		case "error":
 			m.Error = New[ErrorObject](d)
 		default:
@@ -118,9 +107,9 @@ func (r *messageReader) members() {
 	}
 }
 
-// part reads params or a result: to where it belongs if enough is known to
-// ask, otherwise as a span.
-func (r *messageReader) part(p *part, known bool) {
+// part reads params or a result: as a span, or params to where they belong if
+// enough is known to ask.
+func (r *messageReader) part(p *part) {
 	d := &r.d
 	p.found, p.place = true, d.mark()
 	if d.next() != '{' {
@@ -129,35 +118,28 @@ func (r *messageReader) part(p *part, known bool) {
 	}
 	data, start := d.data, d.pos
 	switch {
-	case !known || !r.into(p):
+	case p != &r.params || r.m.Method == "" || r.m.ID.IsZero() || !r.into():
 		p.bytes = d.span()
 	case d.err == nil:
 		p.bytes = data[start:d.pos]
 	}
 }
 
-// into reads params or a result to where the caller wants it, and reports
-// whether the caller wants it anywhere.
-func (r *messageReader) into(p *part) bool {
-	if p == &r.params && r.openParams != nil {
-		open := r.openParams
-		r.openParams = nil
-		if x := open(&r.m); x != nil {
-			x.DecodeParams(&r.d)
-			r.m.Into, r.within = x, r.d.err != nil
-			return true
-		}
+// into reads params to where the caller wants them, and reports whether the
+// caller wants them anywhere.
+func (r *messageReader) into() bool {
+	open := r.open
+	if open == nil {
+		return false
 	}
-	if p == &r.result && r.openResult != nil {
-		open := r.openResult
-		r.openResult = nil
-		if x := open(&r.m); x != nil {
-			x.DecodeJSON(&r.d)
-			r.within = r.d.err != nil
-			return true
-		}
+	r.open = nil
+	x := open(&r.m)
+	if x == nil {
+		return false
 	}
-	return false
+	x.DecodeParams(&r.d)
+	r.m.Into, r.within = x, r.d.err != nil
+	return true
 }
 
 // judge fails unless the members make up one kind of message.
@@ -197,17 +179,17 @@ type envelopeError string
 
 func (e envelopeError) Error() string { return string(e) }
 
-// late reads a part whose bytes came before one could know what they are. All
-// of them have been checked.
-func (r *messageReader) late(p *part) {
+// late reads params whose bytes came before one could know what they are. All of
+// them have been checked.
+func (r *messageReader) late() {
 	d := &r.d
-	if d.err != nil || p.bytes == nil {
+	if d.err != nil || r.params.bytes == nil {
 		return
 	}
 	end, checked := d.mark(), d.checked
-	d.rewind(p.place)
+	d.rewind(r.params.place)
 	d.checked = true
-	r.into(p)
+	r.into()
 	d.checked = checked
 	if d.err == nil {
 		d.rewind(end)
