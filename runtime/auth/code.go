@@ -86,6 +86,9 @@ func (g *AuthorizationCode) Token(ctx context.Context, need *Need) (*oauth2.Toke
 	verifier := oauth2.GenerateVerifier()
 	code, err := g.ask(ctx, need, client, back, verifier)
 	if err != nil {
+		if client == known && doubtful(err) {
+			err = errors.Join(err, g.forget(ctx, need, client))
+		}
 		return nil, err
 	}
 	return g.exchange(ctx, need, client, url.Values{
@@ -99,6 +102,8 @@ func (g *AuthorizationCode) Token(ctx context.Context, need *Need) (*oauth2.Toke
 // safe tells why a code of this issuer must not be asked for.
 func (g *AuthorizationCode) safe(s *ServerMetadata) error {
 	switch {
+	case g.Client != nil && g.Client.Issuer == "":
+		return errNoIssuer
 	case s.AuthorizationEndpoint == "":
 		return fmt.Errorf("issuer %q has no authorization_endpoint", s.Issuer)
 	case !g.AssumePKCE && !s.assumed && !slices.Contains(s.CodeChallengeMethodsSupported, "S256"):
@@ -111,10 +116,26 @@ func (g *AuthorizationCode) safe(s *ServerMetadata) error {
 // exchange gets a token for what the user or an earlier token has allowed.
 func (g *AuthorizationCode) exchange(ctx context.Context, need *Need, client *Registration, form url.Values) (*oauth2.Token, error) {
 	token, err := need.Exchange(ctx, client, form)
-	if e, ok := errors.AsType[*Error](err); ok && e.Code == "invalid_client" && client.Redirect != "" {
-		err = errors.Join(err, need.remember(ctx, nil)) // the issuer has forgotten it: the next login registers anew
+	if e, ok := errors.AsType[*Error](err); ok && e.Code == "invalid_client" {
+		err = errors.Join(err, g.forget(ctx, need, client))
 	}
 	return token, err
+}
+
+// forget forgets what the client has registered itself as, since the issuer has: the next
+// login registers anew.
+func (g *AuthorizationCode) forget(ctx context.Context, need *Need, client *Registration) error {
+	if client.Redirect == "" {
+		return nil
+	}
+	return need.remember(context.WithoutCancel(ctx), nil)
+}
+
+// doubtful tells whether the issuer may not know the client any more: it then shows the
+// user an error, and sends nobody back, or says so.
+func doubtful(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return !ok || e.Code == "invalid_client" || e.Code == "unauthorized_client"
 }
 
 // known returns what the client is known as without registering it, nil for nothing.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 )
@@ -83,6 +84,8 @@ func TestWithoutScopesToAskForNoneAre(t *testing.T) {
 
 	own := newWorld(t)
 	own.enters(own.transport(func(o *TransportOptions) { o.Scopes = []string{"use"} }))
+	own.server.hint = "use" // which goes before what the program would like
+	own.enters(own.transport(func(o *TransportOptions) { o.Scopes = []string{"write"} }))
 }
 
 func TestAnIssuerThatTiesNoCodeToItsClientIsNotAsked(t *testing.T) {
@@ -161,6 +164,27 @@ func TestAClientThatNoIssuerKnowsIsToldSo(t *testing.T) {
 	require.Zero(t, w.count(askedAuthorize)+w.count(askedToken))
 }
 
+func TestAUserIsNotLedToAnIssuerThatTheClientIsNotKnownTo(t *testing.T) {
+	for issuer, want := range map[string]string{
+		"":        "Registration.Issuer is missing",
+		issuerURL: `the server takes tokens of ["https://mcp.test"], the client is known to "https://login.test" only`,
+	} {
+		w := newWorld(t)
+		w.server.about, w.server.quiet = nil, true // as in 2025-03-26: the server's own tokens
+		_, err := w.post(t.Context(), w.transport(func(o *TransportOptions) {
+			o.Grant = &AuthorizationCode{
+				Client:      &Registration{Issuer: issuer, ClientID: "known"},
+				RedirectURL: "http://127.0.0.1:7777/callback",
+				Authorize: func(context.Context, string) (string, error) {
+					t.Error("the user was led there")
+					return "", errors.New("closed")
+				},
+			}
+		}))
+		require.ErrorContains(t, err, want)
+	}
+}
+
 func TestARegistrationThatIsRefusedOrEmptyIsAnError(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"error":"invalid_redirect_uri","error_description":"no","error_uri":"https://x"}`: `registration: https://login.test/register refuses: "invalid_redirect_uri" ("no"), see "https://x"`,
@@ -205,6 +229,43 @@ func TestARegistrationThatTheIssuerHasForgottenIsMadeAgain(t *testing.T) {
 	w.asked()
 	w.enters(tr) // the renewal finds out
 	require.Equal(t, 1, w.count(askedRegister))
+}
+
+func TestAUserWhoIsNotSentBackDoesNotMeetTheSamePageForEver(t *testing.T) {
+	for name, lost := range map[string]func(ctx context.Context, w *world, page string) (string, error){
+		"an error page": func(ctx context.Context, _ *world, _ string) (string, error) {
+			<-ctx.Done()
+			return "", context.Cause(ctx)
+		},
+		"an error": func(ctx context.Context, w *world, page string) (string, error) { return w.agree(ctx, page) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.server.hint = "use"
+				user := w.user()
+				tr := w.transport(func(o *TransportOptions) { o.Grant = user })
+				w.enters(tr)
+				clear(w.issuer.clients) // without a word
+				w.issuer.refuse(true)
+				require.NoError(t, tr.Logout(t.Context()))
+				user.Authorize = func(ctx context.Context, page string) (string, error) { return lost(ctx, w, page) }
+				require.Error(t, tr.Login(t.Context()))
+				user.Authorize = w.agree
+				w.asked()
+				require.NoError(t, tr.Login(t.Context()))
+				require.Equal(t, 1, w.count(askedRegister))
+
+				w.issuer.refuse(true)
+				require.NoError(t, tr.Logout(t.Context()))
+				w.issuer.answer = func(a url.Values) { a.Set("error", "access_denied") }
+				require.Error(t, tr.Login(t.Context()))
+				w.issuer.answer = nil
+				require.NoError(t, tr.Login(t.Context()))
+				require.Equal(t, 1, w.count(askedRegister), "the issuer has answered")
+			})
+		})
+	}
 }
 
 func TestARegistrationThatHasExpiredOrIsForAnotherRedirectIsMadeAnew(t *testing.T) {
@@ -285,6 +346,7 @@ func TestAnOpenThatFailsIsAnError(t *testing.T) {
 		{&AuthorizationCode{Open: func(string) error { return errors.New("no screen") }}, "show a page: no screen"},
 		{&AuthorizationCode{Open: Browse, RedirectURL: "https://app.test/callback"}, `no user can be awaited at "https://app.test/callback"`},
 		{&AuthorizationCode{Open: Browse, RedirectURL: "http://app.test/callback"}, `no user can be awaited at "http://app.test/callback"`},
+		{&AuthorizationCode{Authorize: w.agree, RedirectURL: "http://app.test/callback"}, `the user cannot be sent back to "http://app.test/callback"`},
 		{&AuthorizationCode{Authorize: func(context.Context, string) (string, error) { return "", errors.New("closed") }}, `consent of the user at "https://login.test": closed`},
 		{&AuthorizationCode{Authorize: func(context.Context, string) (string, error) { return "http://%zz", nil }}, "which is no URL"},
 	} {

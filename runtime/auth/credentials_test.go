@@ -103,6 +103,21 @@ func TestASecretGoesToItsIssuerOnly(t *testing.T) {
 	require.ErrorContains(t, err, `method "tls" is none of this package's`)
 }
 
+func TestASecretIsNotTakenAlongByARedirect(t *testing.T) {
+	w := newWorld(t)
+	w.issuer.token = func(rw http.ResponseWriter, _ url.Values) bool {
+		rw.Header().Set("Location", "https://evil.test/token")
+		rw.WriteHeader(http.StatusTemporaryRedirect)
+		return true
+	}
+	evil := w.found("evil.test")
+	_, err := w.post(t.Context(), w.transport(func(o *TransportOptions) {
+		o.Grant = &ClientCredentials{Client: Registration{Issuer: issuerURL, ClientID: "c", ClientSecret: "s", Method: "client_secret_post"}}
+	}))
+	require.ErrorContains(t, err, "status 307")
+	require.Empty(t, evil.forms)
+}
+
 func TestSomebodyVouchesForAProgram(t *testing.T) {
 	w := newWorld(t)
 	w.server.hint = "use"
@@ -133,6 +148,7 @@ func TestSomebodyVouchesForAProgram(t *testing.T) {
 		"identity token: not logged in": func() {
 			provider.IDToken = func(context.Context) (string, error) { return "", errors.New("not logged in") }
 		},
+		"IDJAG.IDToken is missing":    func() { provider.IDToken = nil },
 		"Assertion.Assert is missing": func() { grant.Assert = nil },
 	} {
 		change()
@@ -142,11 +158,13 @@ func TestSomebodyVouchesForAProgram(t *testing.T) {
 		grant.Assert = provider.Assert
 	}
 	home.token = func(rw http.ResponseWriter, _ url.Values) bool {
-		_, _ = io.WriteString(rw, `{"issued_token_type":"x"}`)
+		_, _ = io.WriteString(rw, `{"access_token":"for the provider only","issued_token_type":"x"}`)
 		return true
 	}
+	asked := len(w.issuer.forms)
 	_, err := w.post(t.Context(), w.transport(func(o *TransportOptions) { o.Grant = grant }))
 	require.ErrorContains(t, err, `it has issued "x", which is no statement`)
+	require.Len(t, w.issuer.forms, asked)
 }
 
 func TestWhatATokenEndpointSays(t *testing.T) {

@@ -34,10 +34,14 @@ func (d *discovery) resource(ctx context.Context, at string) (*ResourceMetadata,
 		if err != nil {
 			return nil, fmt.Errorf("metadata of the server: %w", err)
 		}
+		m.AuthorizationServers = m.AuthorizationServers[:min(mostIssuers, len(m.AuthorizationServers))]
 		return &m, nil
 	}
 	return &ResourceMetadata{}, nil
 }
+
+// mostIssuers is how many a server leads its clients to.
+const mostIssuers = 20
 
 // describes tells why a document is not about the server. It may be about all below
 // one of the server's paths.

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -124,6 +125,31 @@ func TestTheFirstIssuerThatAnswersIsUsed(t *testing.T) {
 	require.ErrorContains(t, err, "off.test")
 }
 
+func TestATokenIsRenewedWhereItIsFrom(t *testing.T) {
+	w := newWorld(t)
+	w.server.hint = "use"
+	w.server.about.AuthorizationServers = []string{"https://first.test", issuerURL}
+	tr := w.transport(nil)
+	w.enters(tr)
+	w.found("first.test") // it was down
+	w.issuer.refuse(false)
+	w.asked()
+	w.enters(tr)
+	require.Equal(t, 1, w.count(askedToken))
+	require.Zero(t, w.count("GET first.test/authorize"))
+}
+
+func TestAServerDoesNotLeadItsClientsToEverybody(t *testing.T) {
+	w := newWorld(t)
+	w.server.about.AuthorizationServers = nil
+	for i := range 10_000 {
+		w.server.about.AuthorizationServers = append(w.server.about.AuthorizationServers, fmt.Sprintf("https://victim.test/%d", i))
+	}
+	_, err := w.post(t.Context(), w.transport(nil))
+	require.ErrorContains(t, err, "https://victim.test/19")
+	require.NotContains(t, err.Error(), "https://victim.test/20")
+}
+
 func TestAServerOf20250326IssuesItsOwnTokens(t *testing.T) {
 	for name, published := range map[string]any{
 		"nothing published": nil,
@@ -159,4 +185,7 @@ func TestAServerOf20250326IssuesItsOwnTokens(t *testing.T) {
 	w.serve("mcp.test", map[string]any{"/mcp": http.StatusUnauthorized, serverWellKnown: &ServerMetadata{Issuer: "https://evil.test", TokenEndpoint: "https://evil.test/token"}})
 	_, err := w.post(t.Context(), w.transport(nil))
 	require.ErrorContains(t, err, `it is about "https://evil.test"`)
+	w.serve("mcp.test", map[string]any{"/mcp": http.StatusUnauthorized, serverWellKnown: &ServerMetadata{Issuer: "https://mcp.test", TokenEndpoint: "http://mcp.test/token"}})
+	_, err = w.post(t.Context(), w.transport(nil))
+	require.ErrorContains(t, err, `token_endpoint: "http://mcp.test/token" is without TLS`)
 }

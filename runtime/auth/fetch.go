@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -37,7 +38,8 @@ func newFetcher(client *http.Client) *fetcher {
 	return &fetcher{client: staying(client), local: true}
 }
 
-// staying returns a client that goes nowhere else than where it is sent.
+// staying returns a client that goes nowhere else than where it is sent: where a redirect
+// leads has not been looked at.
 func staying(client *http.Client) *http.Client {
 	c := *client
 	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -156,8 +158,28 @@ func newGuardedClient(inside bool) *http.Client {
 
 // isPublic tells whether an address is one that strangers could reach, too.
 func isPublic(ip netip.Addr) bool {
-	return ip.IsGlobalUnicast() && !ip.IsPrivate() && !shared.Contains(ip)
+	ip = ip.WithZone("") // which no prefix contains
+	if nat64.Contains(ip) {
+		b := ip.As16()
+		ip = netip.AddrFrom4([4]byte(b[12:])) // which is where it leads
+	}
+	return ip.IsGlobalUnicast() && !ip.IsPrivate() && !slices.ContainsFunc(special, func(p netip.Prefix) bool { return p.Contains(ip) })
 }
 
-// shared are the addresses that carriers and clouds use among themselves.
-var shared = netip.MustParsePrefix("100.64.0.0/10")
+// nat64 are the addresses of IPv4 in networks of IPv6 only.
+var nat64 = netip.MustParsePrefix("64:ff9b::/96")
+
+// special are the addresses that are nobody's, or that another is hidden in.
+var special = []netip.Prefix{
+	netip.MustParsePrefix("0.0.0.0/8"),
+	netip.MustParsePrefix("100.64.0.0/10"),   // among carriers and clouds
+	netip.MustParsePrefix("192.0.0.0/24"),    // metadata of a cloud are here, too
+	netip.MustParsePrefix("198.18.0.0/15"),   // for measurements
+	netip.MustParsePrefix("240.0.0.0/4"),     // reserved
+	netip.MustParsePrefix("::/96"),           // IPv4, as it was written once
+	netip.MustParsePrefix("::ffff:0:0:0/96"), // IPv4, translated
+	netip.MustParsePrefix("64:ff9b:1::/48"),  // IPv4 behind a NAT64 of the network's own
+	netip.MustParsePrefix("2001::/32"),       // IPv4 behind Teredo
+	netip.MustParsePrefix("2002::/16"),       // IPv4 behind 6to4
+	netip.MustParsePrefix("fec0::/10"),       // of a site
+}

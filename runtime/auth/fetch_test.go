@@ -1,10 +1,13 @@
 package auth
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -14,6 +17,8 @@ func TestWhichAddressesArePublic(t *testing.T) {
 		"93.184.215.14": true, "2606:2800:21f:cb07:6820:80da:af6b:8b2c": true,
 		"127.0.0.1": false, "::1": false, "10.1.2.3": false, "172.16.0.1": false, "192.168.1.1": false, "169.254.169.254": false,
 		"fe80::1": false, "fd00::1": false, "0.0.0.0": false, "::": false, "224.0.0.1": false, "100.64.0.1": false, "255.255.255.255": false,
+		"0.1.2.3": false, "192.0.0.192": false, "198.18.0.1": false, "240.0.0.1": false,
+		"::7f00:1": false, "::ffff:0:7f00:1": false, "64:ff9b::a9fe:a9fe": false, "64:ff9b::5db8:d70e": true, "64:ff9b:1::a00:1": false, "2001:0:a00:1::": false, "2002:7f00:1::": false, "fec0::1": false, "fec0::1%eth0": false,
 	} {
 		require.Equal(t, public, isPublic(netip.MustParseAddr(address)), address)
 	}
@@ -26,12 +31,57 @@ func TestTheOwnClientReachesNothingInside(t *testing.T) {
 	_, err := newGuardedClient(false).Get(s.URL)
 	require.ErrorContains(t, err, "is not of the public network (TransportOptions.Client can say otherwise)")
 	require.Zero(t, hits)
+	for server, inside := range map[string]bool{serverURL: false, "http://localhost/mcp": true} {
+		tr, err := NewTransport(server, TransportOptions{Grant: &ClientCredentials{}})
+		require.NoError(t, err)
+		res, err := tr.opts.Client.Get(s.URL)
+		require.Equal(t, inside, err == nil, server)
+		if err == nil {
+			res.Body.Close()
+			tr.opts.Client.CloseIdleConnections()
+		}
+	}
+	hits = 0
 	inside := newGuardedClient(true)
 	defer inside.CloseIdleConnections()
 	res, err := inside.Get(s.URL)
 	require.NoError(t, err)
 	res.Body.Close()
 	require.Equal(t, 1, hits)
+}
+
+// asked is who answers a request in a way of its own.
+type asked func(*http.Request) (*http.Response, error)
+
+func (f asked) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// endless is a body of spaces.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = ' '
+	}
+	return len(p), nil
+}
+
+func (endless) Close() error { return nil }
+
+func TestWhoNeverEndsAnAnswerIsNotListenedToForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fetcher{client: &http.Client{Transport: asked(func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: http.StatusOK, Body: endless{}}, nil
+		})}}
+		require.ErrorContains(t, f.document(t.Context(), issuerURL, new(ServerMetadata)), "longer than 1048576 bytes")
+
+		f.client.Transport = asked(func(r *http.Request) (*http.Response, error) {
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		})
+		begun := time.Now()
+		require.ErrorIs(t, f.document(t.Context(), issuerURL, new(ServerMetadata)), context.DeadlineExceeded)
+		require.Equal(t, 30*time.Second, time.Since(begun))
+	})
 }
 
 func TestARedirectIsNotFollowed(t *testing.T) {
@@ -58,6 +108,8 @@ func TestWhichURLsAreUsed(t *testing.T) {
 		{"http://localhost:1", true, true, false},
 		{"https://127.0.0.1", true, true, false},
 		{"https://x.localhost", true, true, false},
+		{"http://x-localhost", true, false, false},
+		{"http://[::ffff:127.0.0.1]:1", true, true, false},
 		{"mailto:x@login.test", false, false, false},
 		{"//login.test", false, false, false},
 		{"https:///x", false, false, false},

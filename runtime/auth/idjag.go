@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 )
@@ -20,15 +21,20 @@ type IDJAG struct {
 	IDToken func(ctx context.Context) (string, error)
 }
 
+const tokenTypeIDJAG = "urn:ietf:params:oauth:token-type:id-jag"
+
 // Assert exchanges the user's identity token for a statement that the issuer takes.
 func (p *IDJAG) Assert(ctx context.Context, need *Need) (string, error) {
+	if p.IDToken == nil {
+		return "", errors.New("IDJAG.IDToken is missing")
+	}
 	token, err := p.IDToken(ctx)
 	if err != nil {
 		return "", fmt.Errorf("identity token: %w", err)
 	}
 	form := need.scoped(url.Values{
 		"grant_type":           {"urn:ietf:params:oauth:grant-type:token-exchange"},
-		"requested_token_type": {"urn:ietf:params:oauth:token-type:id-jag"},
+		"requested_token_type": {tokenTypeIDJAG},
 		"audience":             {need.Server.Issuer},
 		"resource":             {need.Resource},
 		"subject_token":        {token},
@@ -46,7 +52,7 @@ func (p *IDJAG) Assert(ctx context.Context, need *Need) (string, error) {
 	if err := json.Unmarshal(body, &answer); err != nil {
 		return "", fmt.Errorf("identity provider %q: %w", p.TokenEndpoint, err)
 	}
-	if answer.Token == "" {
+	if answer.Token == "" || answer.Kind != tokenTypeIDJAG { // anything else is not for others to see
 		return "", fmt.Errorf("identity provider %q: it has issued %q, which is no statement", p.TokenEndpoint, answer.Kind)
 	}
 	return answer.Token, nil

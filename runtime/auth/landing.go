@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 )
 
@@ -28,11 +29,12 @@ func (g *AuthorizationCode) land(known *Registration) (*landing, error) {
 	if redirect == "" {
 		redirect = defaultRedirect
 	}
-	if g.Authorize != nil {
-		return &landing{url: redirect}, nil
-	}
 	u, err := url.Parse(redirect)
 	switch {
+	case g.Authorize != nil && err == nil && (u.Scheme != "http" || isLoopback(u.Hostname())):
+		return &landing{url: redirect}, nil
+	case g.Authorize != nil:
+		return nil, fmt.Errorf("the user cannot be sent back to %q: everybody on the way could take the code", redirect)
 	case g.Open == nil:
 		return nil, errors.New("nobody can show the user a page: AuthorizationCode has neither Open nor Authorize")
 	case err != nil || u.Scheme != "http" || !isLoopback(u.Hostname()):
@@ -90,9 +92,6 @@ func (g *AuthorizationCode) lead(ctx context.Context, back *landing, page, state
 	}
 	select {
 	case answer := <-answers:
-		patience, cancel := context.WithTimeout(ctx, 5*time.Second)
-		defer cancel()
-		_ = server.Shutdown(patience) // once the user has read it
 		return answer, nil
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
@@ -112,9 +111,12 @@ func (l *landing) welcome(state string, answers chan<- url.Values) http.Handler 
 			http.Error(w, "Nobody has asked for this.", http.StatusBadRequest)
 			return
 		}
+		const text = "That is all. You can close this page and go back to the program.\n"
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.Header().Set("Content-Length", strconv.Itoa(len(text)))
 		w.Header().Set("Connection", "close")
-		_, _ = io.WriteString(w, "That is all. You can close this page and go back to the program.\n")
+		_, _ = io.WriteString(w, text)
+		_ = http.NewResponseController(w).Flush() // nobody is left to do so later
 		select {
 		case answers <- query:
 		default: // there was one

@@ -1,9 +1,13 @@
 package auth
 
 import (
+	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -48,6 +52,38 @@ func TestTheUserIsAwaitedOnAPortOfThisMachine(t *testing.T) {
 	require.Equal(t, 1, w.count(askedRegister))
 	_, err := http.Get(redirects[0])
 	require.Error(t, err, "nobody waits any more")
+}
+
+func TestAConnectionThatSaysNothingKeepsNobodyWaiting(t *testing.T) {
+	w := newWorld(t)
+	w.server.hint = "use"
+	read := make(chan string, 1)
+	tr := w.transport(func(o *TransportOptions) {
+		o.Grant = &AuthorizationCode{Open: func(page string) error {
+			to, err := w.agree(t.Context(), page)
+			require.NoError(t, err)
+			u, err := url.Parse(to)
+			require.NoError(t, err)
+			ahead, err := net.Dial("tcp", u.Host) // browsers like to have one in hand
+			require.NoError(t, err)
+			t.Cleanup(func() { ahead.Close() })
+			go func() { // ends with the response
+				res, err := http.Get(to)
+				if err != nil {
+					read <- err.Error()
+					return
+				}
+				defer res.Body.Close()
+				text, err := io.ReadAll(res.Body)
+				read <- fmt.Sprint(string(text), err)
+			}()
+			return nil
+		}}
+	})
+	begun := time.Now()
+	w.enters(tr)
+	require.Less(t, time.Since(begun), 4*time.Second)
+	require.Equal(t, "That is all. You can close this page and go back to the program.\n<nil>", <-read)
 }
 
 func TestBrowseShowsPagesOnly(t *testing.T) {

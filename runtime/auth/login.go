@@ -78,7 +78,7 @@ func (t *Transport) current(ctx context.Context) (*holding, error) {
 // has got meanwhile, or a new one. Without error and token, there is none that would.
 func (t *Transport) renew(ctx context.Context, why *refusal) (*holding, error) {
 	for {
-		l, held, err := t.state.join(why, t.begin)
+		l, late, held, err := t.state.join(why, t.begin)
 		if err != nil {
 			return nil, fmt.Errorf("auth: token for %q: %w", t.server, err)
 		}
@@ -91,7 +91,7 @@ func (t *Transport) renew(ctx context.Context, why *refusal) (*holding, error) {
 		if l.err == nil {
 			return l.next, nil
 		}
-		if why.early || !l.why.early { // which did not ask the user
+		if !late && (why.early || !l.why.early) { // which did not ask the user
 			return nil, fmt.Errorf("auth: token for %q: %w", t.server, l.err)
 		}
 	}
@@ -134,8 +134,16 @@ func (t *Transport) begin(l *login) {
 	}()
 }
 
+// errElsewhere says that a token cannot be renewed, and will do until it ends.
+var errElsewhere = errors.New("the server takes tokens of another issuer or for another resource now")
+
 // obtain gets a token that a refusal does not concern.
 func (t *Transport) obtain(ctx context.Context, why *refusal) (*holding, error) {
+	if why.held != nil && !why.scarce && !why.again {
+		if held := t.state.found(ctx, why.held); held != nil {
+			return held, nil
+		}
+	}
 	need, err := t.need(ctx, why)
 	if err != nil {
 		return nil, err
@@ -151,6 +159,9 @@ func (t *Transport) obtain(ctx context.Context, why *refusal) (*holding, error) 
 			return held, err
 		}
 		need.Refresh, held.renewed = "", false
+	}
+	if why.early {
+		return nil, errElsewhere
 	}
 	held.Scopes = need.Scopes
 	held.Token, err = t.opts.Grant.Token(ctx, need)

@@ -3,8 +3,10 @@ package auth
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -54,6 +56,29 @@ func TestAnAccountIsThatOfOneConsent(t *testing.T) {
 	require.NotContains(t, []string{ada, nobody}, tr.Account())
 }
 
+func TestATokenThatAnotherProgramHasRenewedIsUsed(t *testing.T) {
+	w := newWorld(t)
+	w.server.hint = "use"
+	store := &memory{}
+	share := func(o *TransportOptions) { o.Store = store }
+	one, other := w.transport(share), w.transport(share)
+	w.enters(one)
+	w.enters(other)
+	account := other.Account()
+	w.issuer.refuse(false)
+	once := one.state.held.Token.RefreshToken
+	w.enters(one)
+	delete(w.issuer.renewals, once) // it could be used once
+	w.asked()
+	w.enters(other)
+	require.Zero(t, w.count(askedToken))
+	require.NotEqual(t, account, other.Account(), "who knows whose it is")
+	w.issuer.refuse(false)
+	w.enters(other)
+	require.Equal(t, 1, w.count(askedToken))
+	require.Zero(t, w.count(askedAuthorize))
+}
+
 func TestAStoreThatFails(t *testing.T) {
 	w := newWorld(t)
 	w.server.hint = "use"
@@ -78,6 +103,61 @@ func TestAStoreThatFails(t *testing.T) {
 		_, err := w.post(t.Context(), w.transport(func(o *TransportOptions) { o.Store = kept }))
 		require.ErrorContains(t, err, "auth: load", value)
 	}
+}
+
+// slow is a store that takes as long to save a token as it is told to.
+type slow struct {
+	memory
+	free func() bool   // whether nobody waits for it who need not
+	gate chan struct{} // nil lets everybody pass
+}
+
+func (s *slow) Load(ctx context.Context, key string) ([]byte, error) {
+	if !s.free() {
+		return nil, errors.New("others wait")
+	}
+	return s.memory.Load(ctx, key)
+}
+
+func (s *slow) Save(ctx context.Context, key string, value []byte) error {
+	if !s.free() {
+		return errors.New("others wait")
+	}
+	if s.gate != nil && value != nil && strings.HasPrefix(key, "token ") {
+		<-s.gate
+	}
+	return s.memory.Save(ctx, key, value)
+}
+
+func TestWhoDoesNotNeedTheStoreDoesNotWaitForIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.server.hint = "use"
+		store := &slow{}
+		tr := w.transport(func(o *TransportOptions) { o.Store = store })
+		store.free = func() bool {
+			if !tr.state.mu.TryLock() {
+				return false
+			}
+			tr.state.mu.Unlock()
+			return true
+		}
+		w.enters(tr)
+		require.NoError(t, tr.Logout(t.Context()))
+
+		store.gate = make(chan struct{})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := w.post(ctx, tr)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		w.enters(tr) // the token is there
+		out := make(chan error)
+		go func() { out <- tr.Logout(t.Context()) }()
+		synctest.Wait()
+		close(store.gate)
+		require.NoError(t, <-out)
+		require.Nil(t, store.values["token "+serverURL], "what was logged out of stays so")
+	})
 }
 
 func TestALogoutEndsALogin(t *testing.T) {

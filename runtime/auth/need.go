@@ -43,12 +43,14 @@ func (t *Transport) need(ctx context.Context, why *refusal) (*Need, error) {
 	need := &Need{Resource: about.Resource, fetch: t.found.fetch, store: t.opts.Store}
 	if about.Resource == "" {
 		need.Resource = t.server.String()
-		need.Server, err = t.found.own(ctx)
+		if need.Server, err = t.found.own(ctx); err == nil {
+			_, err = t.only([]string{need.Server.Issuer})
+		}
 		if err == nil {
 			err = need.fetch.endpoints(need.Server)
 		}
 	} else {
-		need.Server, err = t.issuer(ctx, about.AuthorizationServers)
+		need.Server, err = t.issuer(ctx, about.AuthorizationServers, why.held)
 	}
 	if err != nil {
 		return nil, err
@@ -57,14 +59,18 @@ func (t *Transport) need(ctx context.Context, why *refusal) (*Need, error) {
 	return need, nil
 }
 
-// issuer returns the first of the issuers that is usable, or that one which alone knows
-// the client.
-func (t *Transport) issuer(ctx context.Context, names []string) (*ServerMetadata, error) {
-	if g, ok := t.opts.Grant.(issued); ok && g.issuer() != "" {
-		if !slices.Contains(names, g.issuer()) {
-			return nil, fmt.Errorf("the server takes tokens of %q, the client is known to %q only", names, g.issuer())
-		}
-		names = []string{g.issuer()}
+// issuer returns the first of the issuers that is usable, that of the token at hand
+// before others, or that one which alone knows the client.
+func (t *Transport) issuer(ctx context.Context, names []string, held *holding) (*ServerMetadata, error) {
+	only, err := t.only(names)
+	if err != nil {
+		return nil, err
+	}
+	if only != "" {
+		names = []string{only}
+	}
+	if held != nil && slices.Contains(names, held.Issuer) {
+		names = union([]string{held.Issuer}, names)
 	}
 	var all []error
 	for _, name := range names {
@@ -78,6 +84,18 @@ func (t *Transport) issuer(ctx context.Context, names []string) (*ServerMetadata
 		all = append(all, err)
 	}
 	return nil, errors.Join(all...)
+}
+
+// only returns which of the issuers knows the client, empty for every one.
+func (t *Transport) only(names []string) (string, error) {
+	g, ok := t.opts.Grant.(issued)
+	if !ok || g.issuer() == "" {
+		return "", nil
+	}
+	if !slices.Contains(names, g.issuer()) {
+		return "", fmt.Errorf("the server takes tokens of %q, the client is known to %q only", names, g.issuer())
+	}
+	return g.issuer(), nil
 }
 
 // scopes returns what to ask for: what the request needs, and where that was too much

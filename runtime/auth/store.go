@@ -8,6 +8,10 @@ import (
 // A Store keeps secrets of a client: its tokens, and what it is registered as. It is
 // called concurrently. Keys are readable and name a URL; values are JSON. Whoever can
 // read a value can act as the client's user, so a file should be its owner's alone.
+//
+// A key names no user: a program with several of them has one Transport and one Store
+// for each. What begins with "client " they may share, so that an issuer registers the
+// program only once.
 type Store interface {
 	// Load returns the value of a key, nil if there is none.
 	Load(ctx context.Context, key string) ([]byte, error)

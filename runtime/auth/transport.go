@@ -47,6 +47,7 @@ func NewTransport(server string, opts TransportOptions) (*Transport, error) {
 	t := &Transport{server: u, opts: opts, found: &discovery{server: u, fetch: opts.fetch(u)}}
 	t.state.key = "token " + u.String()
 	t.state.store = opts.Store
+	t.state.using = make(chan struct{}, 1)
 	return t, nil
 }
 
@@ -71,11 +72,15 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		why := refusalOf(res, held)
-		if why == nil || logins == mostLogins || req.Body != nil && req.GetBody == nil {
+		if why == nil || req.Body != nil && req.GetBody == nil {
 			return res, nil
 		}
 		why.again = logins > 0
 		if why.again && !why.scarce && !held.renewed { // a token of this moment
+			t.state.reject(held)
+			return res, nil
+		}
+		if logins == mostLogins {
 			return res, nil
 		}
 		next, err := t.renew(ctx, why)

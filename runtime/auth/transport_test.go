@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptrace"
@@ -131,6 +132,7 @@ func TestATokenIsRenewedBeforeItEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.server.hint = "use"
+		w.server.path = "/meta" // which only a refusal tells
 		w.issuer.life = 100
 		tr := w.transport(nil)
 		w.enters(tr)
@@ -203,6 +205,23 @@ func TestARenewalThatCannotBeIsTriedOnce(t *testing.T) {
 		w.issuer.refuse(true)
 		w.enters(tr)
 		require.Equal(t, 1, w.count(askedAuthorize))
+	})
+}
+
+func TestATokenThatIsStillGoodIsNoReasonToAskTheUser(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.server.hint = "use"
+		w.issuer.life = 100
+		tr := w.transport(nil)
+		w.enters(tr)
+		w.server.about.Resource = "https://mcp.test" // so that it cannot be renewed
+		time.Sleep(90 * time.Second)
+		w.asked()
+		w.enters(tr)
+		w.enters(tr)
+		require.Zero(t, w.count(askedAuthorize)+w.count(askedToken))
+		require.Equal(t, 1, w.count("GET login.test/.well-known/oauth-authorization-server"), "it is found out once")
 	})
 }
 
@@ -307,6 +326,32 @@ func TestATokenOfThisMomentThatIsRefusedIsTheEnd(t *testing.T) {
 	require.Equal(t, 1, w.count(askedAuthorize))
 }
 
+func TestAServerThatTakesNoTokenIsNoReasonToAskTheUserEachTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		tr := w.transport(nil)
+		for range 2 {
+			w.issuer.refuse(true)
+			w.issuer.token = func(rw http.ResponseWriter, f url.Values) bool {
+				_, _ = fmt.Fprintf(rw, `{"access_token":"bad-%d","refresh_token":"r"}`, w.issuer.n)
+				return true
+			}
+			w.asked()
+			status, err := w.post(t.Context(), tr)
+			require.NoError(t, err)
+			require.Equal(t, http.StatusUnauthorized, status)
+			for range 5 {
+				_, err = w.post(t.Context(), tr)
+				require.ErrorIs(t, err, errRejected)
+			}
+			require.Equal(t, 1, w.count(askedAuthorize))
+			time.Sleep(firstPause)
+		}
+		w.server.scopes, w.issuer.token = nil, nil
+		w.enters(tr)
+	})
+}
+
 func TestMoreScopesAreAskedForOnce(t *testing.T) {
 	w := newWorld(t)
 	w.server.hint = "use"
@@ -346,6 +391,51 @@ func TestMoreScopesAreAskedForOnce(t *testing.T) {
 	require.Equal(t, http.StatusForbidden, status)
 }
 
+func TestScopesThatANewTokenLacksAreAskedForAgain(t *testing.T) {
+	w := newWorld(t)
+	w.server.hint = "use" // of every token, whatever the one before was good for
+	tr := w.transport(nil)
+	w.enters(tr)
+	w.server.scopes = []string{"use", "write"}
+	for range 2 {
+		w.enters(tr)
+		w.issuer.refuse(true)
+	}
+}
+
+func TestScopesThatNobodyWasAskedForAreAskedForAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.server.hint = "use"
+		user := w.user()
+		tr := w.transport(func(o *TransportOptions) { o.Grant = user })
+		w.enters(tr)
+		w.server.scopes = []string{"use", "write"}
+		user.Authorize = func(ctx context.Context, _ string) (string, error) {
+			<-ctx.Done()
+			return "", ctx.Err()
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := w.post(ctx, tr)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		synctest.Wait()
+		user.Authorize = w.agree
+		w.enters(tr)
+
+		w.server.scopes = []string{"use", "delete"}
+		w.issuer.answer = func(a url.Values) { a.Set("error", "access_denied") }
+		w.asked()
+		_, err = w.post(t.Context(), tr)
+		require.ErrorContains(t, err, "access_denied")
+		time.Sleep(mostPause)
+		status, err := w.post(t.Context(), tr)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusForbidden, status)
+		require.Equal(t, 1, w.count(askedAuthorize), "who has refused them is not asked again")
+	})
+}
+
 func TestOtherRefusalsAreNotOurs(t *testing.T) {
 	for name, h := range map[string]http.HandlerFunc{
 		"forbidden": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) },
@@ -370,6 +460,18 @@ func TestOtherRefusalsAreNotOurs(t *testing.T) {
 			_, err := w.post(t.Context(), w.transport(nil))
 			require.NoError(t, err)
 			require.Len(t, w.asked(), 1)
+			if name == "without a token" {
+				return
+			}
+			w = newWorld(t)
+			w.server.hint = "use"
+			tr := w.transport(nil)
+			w.enters(tr)
+			w.asked()
+			w.hosts["mcp.test"] = h
+			_, err = w.post(t.Context(), tr)
+			require.NoError(t, err)
+			require.Len(t, w.asked(), 1, "with a token")
 		})
 	}
 }
@@ -391,7 +493,7 @@ func TestAUserWhoRefusesIsNotAskedAgainAtOnce(t *testing.T) {
 			return err
 		}
 		require.EqualError(t, refused(), `auth: token for "https://mcp.test/mcp": https://login.test/authorize?tenant=1 refuses: "access_denied" ("not \"now\"")`)
-		for _, pause := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute} {
+		for _, pause := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 16 * time.Minute, 32 * time.Minute, time.Hour, time.Hour} {
 			time.Sleep(pause - time.Second)
 			require.ErrorContains(t, refused(), "not asking again before")
 			w.asked()
@@ -407,6 +509,22 @@ func TestAUserWhoRefusesIsNotAskedAgainAtOnce(t *testing.T) {
 		w.server.scopes = nil
 		w.enters(tr)
 	})
+}
+
+func TestAUserWhoRefusesMoreScopesKeepsWhatThereIs(t *testing.T) {
+	w := newWorld(t)
+	w.server.hint = "use"
+	tr := w.transport(nil)
+	w.enters(tr)
+	w.server.scopes = []string{"use", "write"}
+	w.issuer.answer = func(a url.Values) { a.Set("error", "access_denied") }
+	_, err := w.post(t.Context(), tr)
+	require.ErrorContains(t, err, "access_denied")
+	w.server.scopes = []string{"use"}
+	w.issuer.refuse(false)
+	w.asked()
+	w.enters(tr)
+	require.Zero(t, w.count(askedAuthorize))
 }
 
 func TestALoginEndsWithTheLastThatWaits(t *testing.T) {
@@ -442,6 +560,36 @@ func TestALoginEndsWithTheLastThatWaits(t *testing.T) {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.NotContains(t, err.Error(), "again", "nobody has refused")
 	})
+}
+
+func TestARequestThatComesToALoginThatIsOverHasOneOfItsOwn(t *testing.T) {
+	for name, end := range map[string]func(t *testing.T, tr *Transport, leave func()){
+		"everybody has left": func(_ *testing.T, _ *Transport, leave func()) { leave() },
+		"logged out":         func(t *testing.T, tr *Transport, _ func()) { require.NoError(t, tr.Logout(t.Context())) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.server.hint = "use"
+				tr := w.transport(nil)
+				w.enters(tr)
+				w.issuer.refuse(true)
+				w.issuer.slow = 5 * time.Second
+				w.asked()
+				ctx, leave := context.WithCancel(t.Context())
+				defer leave()
+				gone := make(chan error)
+				go func() { _, err := w.post(ctx, tr); gone <- err }()
+				synctest.Wait() // for the issuer, which is asked to renew the token
+				end(t, tr, leave)
+				synctest.Wait()
+				require.NoError(t, tr.Login(t.Context()))
+				require.Error(t, <-gone)
+				require.Equal(t, 1, w.count(askedAuthorize))
+				w.enters(tr)
+			})
+		})
+	}
 }
 
 func TestAUserHasFiveMinutes(t *testing.T) {

@@ -205,7 +205,7 @@ func (x *clientExchange) resume() error {
 	if err := x.position.wait(x.ctx, &c.opts.Backoff); err != nil {
 		return err
 	}
-	res, err := c.get(x.ctx, x, x.session, x.position.lastID)
+	res, err := c.get(x.trace(), x, x.session, x.position.lastID)
 	if err == nil {
 		x.position.vain = 0
 		return x.receive(res)

@@ -62,6 +62,26 @@ func TestABrokenStreamIsTakenUpAgain(t *testing.T) {
 	})
 }
 
+func TestAResumptionThatTakesLongIsASignOfLife(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newFakeServer(t, primed(0, func(w *rawResponse, r *sentRequest) {
+			for range 3 { // as when somebody has to log in again
+				select {
+				case <-time.After(40 * time.Second):
+					w.WriteHeader(http.StatusProcessing)
+				case <-r.Context().Done():
+					return
+				}
+			}
+			w.stream()
+			w.event(w.answer(weatherResult))
+		}))
+		text, err := callWeather(t.Context(), s.handshake(streamable.ClientOptions{}), peer.WithTimeout(time.Minute))
+		require.NoError(t, err)
+		require.Equal(t, "sunny", text)
+	})
+}
+
 func TestTheAnswerToInitializeMayBeResumed(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var asked *sentRequest
