@@ -68,7 +68,12 @@ func (s *Server) newPipe() *connection.DualEra {
 func (s *Server) Direct(opts *dispatch.Options) *dispatch.Direct {
 	pipe := s.newPipe()
 	own := s.opts.Stdio.Dispatch
-	own.Handler, own.Arrive, own.Intercept = pipe, pipe.Arrive, pipe.Intercept
+	own.Handler, own.Arrive = pipe, pipe.Arrive
+	own.Intercept = func(in *peer.Inbound) bool {
+		looks := s.opts.Stdio.Dispatch.Intercept
+		consumed := looks != nil && looks(in)
+		return pipe.Intercept(in) || consumed
+	}
 	own.Frame, own.Transport = pipe.Frame, nil
 	own.Strict = opts != nil && opts.Strict
 	client, server := dispatch.Pair(opts, &own)

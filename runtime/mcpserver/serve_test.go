@@ -21,6 +21,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/dispatch"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/stdio"
 	"github.com/mcpwright/mcp/runtime/streamable"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -45,6 +46,19 @@ func TestAServerIsReachedInItsOwnProcess(t *testing.T) {
 	res, err := peer.SendRequest(t.Context(), client, &mcp.CallToolRequest{Name: "forecast", Arguments: json.RawMessage(`{"city":"Ulm"}`)})
 	require.NoError(t, err)
 	require.Equal(t, "Ulm: 1 sunny days", res.Content[0].(*mcp.TextContent).Text)
+}
+
+func TestNotificationsAreInterceptedInProcessToo(t *testing.T) {
+	seen := make(chan string, 9)
+	s := newForecaster(&mcpserver.Options{Stdio: stdio.ServeOptions{Dispatch: dispatch.Options{
+		Intercept: func(in *peer.Inbound) bool { seen <- in.Method; return false },
+	}}})
+	client := s.Direct(strict)
+	defer client.Close()
+	initialize(t, client)
+	require.Equal(t, mcp.MethodInitialized, <-seen)
+	require.NoError(t, client.Notify(t.Context(), &mcp.RootsListChangedNotification{}))
+	require.Equal(t, mcp.MethodRootsListChanged, <-seen)
 }
 
 // own connects to a server by a transport of the test's own, which passes values
