@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/auth"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -104,4 +106,18 @@ func migratedClient(ctx context.Context, server *mcpserver.Server, path, name st
 	out, err := mcpclient.CallTool[Out](ctx, client, name, in)
 	fmt.Println(out.Seats)
 	return err
+}
+
+// migratedAuth is the half that protects a server, and the half that gets in.
+func migratedAuth(guard *auth.Guard, handler http.Handler, url string, opts auth.TransportOptions) (http.Handler, mcpclient.Endpoint, error) {
+	mux := http.NewServeMux()
+	mux.Handle(guard.Metadata())
+	mux.Handle("/mcp", guard.Protect(handler))
+	transport, err := auth.NewTransport(url, opts)
+	if err != nil {
+		return nil, nil, err
+	}
+	at := mcpclient.URL(url)
+	at.HTTP.HTTPClient = &http.Client{Transport: transport}
+	return mux, at, nil
 }
