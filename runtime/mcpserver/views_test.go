@@ -8,10 +8,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
@@ -93,6 +96,13 @@ func (p *passage) note(what string) {
 	p.seen = append(p.seen, what)
 }
 
+// so tells what has passed so far.
+func (p *passage) so() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.seen)
+}
+
 func (p *passage) inbound(next peer.Handler) peer.Handler {
 	return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
 		p.note("> " + in.Method)
@@ -143,10 +153,13 @@ func TestMiddlewareIsAroundEveryMessageOfASession(t *testing.T) {
 	require.Equal(t, fmt.Sprint(id), string(c.receive().ID))
 	s.RemoveTools("busy")
 	require.Equal(t, "notifications/tools/list_changed", c.receive().Method)
-	require.ElementsMatch(t, []string{
-		"> initialize", "> notifications/initialized", "> ping", "> tools/call",
-		"< elicitation/create", "< notifications/progress", "< notifications/message", "< notifications/tools/list_changed",
-	}, p.seen)
+	// Nobody waits for a notification's handler, so it may come late.
+	require.EventuallyWithT(t, func(t *assert.CollectT) {
+		assert.ElementsMatch(t, []string{
+			"> initialize", "> notifications/initialized", "> ping", "> tools/call",
+			"< elicitation/create", "< notifications/progress", "< notifications/message", "< notifications/tools/list_changed",
+		}, p.so())
+	}, 10*time.Second, time.Millisecond)
 }
 
 func TestMiddlewareIsAroundEveryMessageWithoutASession(t *testing.T) {
@@ -166,7 +179,7 @@ func TestMiddlewareIsAroundEveryMessageWithoutASession(t *testing.T) {
 		"> tools/call", "< elicitation/create",
 		"> tools/call", "< elicitation/create", "< notifications/progress", "< notifications/message",
 		"> subscriptions/listen", "< notifications/subscriptions/acknowledged", "< notifications/tools/list_changed",
-	}, p.seen)
+	}, p.so())
 }
 
 func passed(p *passage) *mcpserver.Server {
