@@ -54,7 +54,7 @@ func (c *Conn) newReading(ctx context.Context, in io.Reader, o Origin) *reading 
 // read reads until the stream ends, or another goroutine reads on. Should a hook or
 // a handler end this one, as a failing test does, another takes its place.
 func (r *reading) read() {
-	at := elsewhere
+	at, left := elsewhere, false
 	defer func() {
 		switch at {
 		case atStream:
@@ -64,8 +64,8 @@ func (r *reading) read() {
 		}
 	}()
 	for {
-		x, err := r.deliver(&at)
-		at = elsewhere
+		x, err := r.deliver(&at, left)
+		at, left = elsewhere, x == nil
 		switch {
 		case err != nil:
 			r.clock.Stop()
@@ -92,10 +92,11 @@ const (
 )
 
 // deliver delivers the next line, and says what it is at. It returns the request in
-// it if that is to be handled here. The error is errOver at the end.
-func (r *reading) deliver(at *place) (*exchange, error) {
-	if *at = atStream; r.holdsThread && r.lines.r.Buffered() == 0 {
-		runtime.Gosched() // whoever was woken meanwhile may need the thread
+// it if that is to be handled here. The error is errOver at the end. The line before
+// may have been left to others.
+func (r *reading) deliver(at *place, left bool) (*exchange, error) {
+	if *at = atStream; left && r.holdsThread && r.lines.r.Buffered() == 0 {
+		runtime.Gosched() // they may need the thread
 	}
 	line, err := r.lines.next()
 	*at = atMessage
