@@ -103,6 +103,11 @@ func (k *Kernel) admitRequest(c *core, j *job, in *peer.Inbound) (err error) {
 	if j.message, err = k.read(c, j.route, in, j.facts.revision); err != nil {
 		return err
 	}
+	if j.info == nil && !c.conn.client && !handshake(j.facts.revision) {
+		if err := ownName(j.message, in.Transport); err != nil {
+			return err
+		}
+	}
 	switch {
 	case !j.handled():
 		return notFound(in.Method)
@@ -122,6 +127,17 @@ func (k *Kernel) admitRequest(c *core, j *job, in *peer.Inbound) (err error) {
 	}
 	j.serve = j.route.Serve
 	return nil
+}
+
+// ownName checks that the header repeats the name in a message that is not the
+// protocol's, which only its type knows to find. The others were judged with their
+// envelope.
+func ownName(m peer.Message, t peer.TransportContext) error {
+	named, is := m.(peer.Named)
+	if !is || t == nil || t.Header() == nil || named.NameMember() == "" {
+		return nil
+	}
+	return nameRepeated(named.NameMember(), "", t.Header())
 }
 
 // admitNotification is admit for a notification. Nobody is told what is wrong

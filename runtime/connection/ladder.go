@@ -89,7 +89,7 @@ func repeated(in *peer.Inbound, m peer.Message, version string, header http.Head
 	l := letter{version: version, versionKind: '"'}
 	if info := mcp.MethodByName(in.Method); info != nil && info.NameMember != "" {
 		l.nameMember = info.NameMember
-		if named, ok := m.(interface{ NameMember() string }); ok {
+		if named, ok := m.(peer.Named); ok {
 			l.name = named.NameMember()
 		}
 		if l.hasName = l.name != ""; !l.hasName {
@@ -117,16 +117,25 @@ func (l *letter) repeated(method string, header http.Header) error {
 	if !l.hasName {
 		return nil
 	}
+	return nameRepeated(l.name, l.nameMember, header)
+}
+
+// nameRepeated checks that the header repeats a name in the body, that of a member
+// or, without one, that which an extension has.
+func nameRepeated(name, member string, header http.Header) error {
 	text, err := single(header, HeaderName)
 	if err != nil {
 		return err
 	}
-	if name, err := paramheader.Decode(text); err != nil {
+	if got, err := paramheader.Decode(text); err != nil {
 		return mismatch("header %s: %v", HeaderName, err)
-	} else if name != l.name {
-		return mismatch("header %s does not repeat the member %q of the body", HeaderName, l.nameMember)
+	} else if got == name {
+		return nil
 	}
-	return nil
+	if member == "" {
+		return mismatch("header %s does not repeat the name %q of the body", HeaderName, name)
+	}
+	return mismatch("header %s does not repeat the member %q of the body", HeaderName, member)
 }
 
 // single returns the value of a header that is there once. The name is in its

@@ -100,7 +100,11 @@ func (c *Conn) send(ctx context.Context, out way, k *call, req peer.Message, o *
 		return fmt.Errorf("send %q: %w", k.method, err)
 	}
 	p := c.opts.patience(o.Timeout)
-	err = out.write(ctx, Envelope{Method: k.method, ID: k.id, Revision: revision(f), Header: o.Header, Patience: p.idle}, buf.b)
+	e := Envelope{Method: k.method, ID: k.id, Revision: revision(f), Header: o.Header, Patience: p.idle}
+	if named, is := req.(peer.Named); is {
+		e.Name = named.NameMember()
+	}
+	err = out.write(ctx, e, buf.b)
 	switch {
 	case err == nil:
 		return nil

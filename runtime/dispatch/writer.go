@@ -26,6 +26,9 @@ type Envelope struct {
 	// ID is the id of the request, also of one that is answered. It is zero
 	// for a notification, and where several requests are answered at once.
 	ID wire.RequestID
+	// Name is what a request is about, empty where its type does not say; see
+	// [peer.Named].
+	Name string
 	// Revision is the one that the message was written for, zero for all.
 	Revision wire.Revision
 	// Header is what the call wants to be sent along. It is not to be changed.

@@ -2,6 +2,8 @@ package mcpclient_test
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -69,5 +71,52 @@ func TestAMethodOfOnesOwnIsServedInEachRevisionOverEachWay(t *testing.T) {
 				require.Equal(t, 2, steps)
 			})
 		}
+	}
+}
+
+// topic is a message of a program's own that is about something.
+type topic struct{ word }
+
+func (*topic) Method() string       { return "acme/topic" }
+func (t *topic) NameMember() string { return t.text }
+
+func TestANameInAMessageOfOnesOwnIsRepeatedInAHeader(t *testing.T) {
+	kit := newKit(nil)
+	mcpserver.Handle(kit, func(ctx context.Context, req *topic) (*word, error) {
+		return &word{strings.Join(mcp.SessionFrom(ctx).Transport().Header().Values("Mcp-Name"), ",")}, nil
+	})
+	server := httptest.NewServer(kit.Handler(nil))
+	t.Cleanup(server.Close)
+	for _, r := range mcp.Revisions {
+		c := connect(t, mcpclient.URL(server.URL), ada(mcpclient.Options{Revision: r.Revision}))
+		for text, header := range map[string]string{"plain": "plain", "née": "=?base64?bsOpZQ==?=", "": ""} {
+			if r.Handshake {
+				header = ""
+			}
+			res, err := peer.SendRequest(t.Context(), c, &topic{word{text}})
+			require.NoError(t, err, r.Revision)
+			require.Equal(t, header, res.text, r.Revision)
+		}
+	}
+	for header, want := range map[string]string{
+		"":       "header Mcp-Name is missing",
+		"other":  `header Mcp-Name does not repeat the name \"one\" of the body`,
+		"ONE":    `header Mcp-Name does not repeat the name \"one\" of the body`,
+		" one  ": `"word":" one  "`,
+	} {
+		body := `{"jsonrpc":"2.0","id":1,"method":"acme/topic","params":{"word":"one","_meta":{` +
+			`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
+		w, req := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "http://127.0.0.1/", strings.NewReader(body))
+		for name, value := range map[string]string{
+			"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+			"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "acme/topic", "Mcp-Name": header,
+		} {
+			if value != "" {
+				req.Header.Set(name, value)
+			}
+		}
+		kit.Handler(nil).ServeHTTP(w, req)
+		require.Contains(t, w.Body.String(), want, header)
+		require.Equal(t, strings.HasPrefix(want, "header"), w.Code == http.StatusBadRequest && strings.Contains(w.Body.String(), "-32020"), w.Body.String())
 	}
 }

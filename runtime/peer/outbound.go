@@ -22,6 +22,14 @@ type Request[R wire.Value] interface {
 	NewResult() R
 }
 
+// A Named message is about something that has a name: over HTTP, revisions without
+// a handshake repeat it in a header.
+type Named interface {
+	Message
+	// NameMember is the name, empty where there is none.
+	NameMember() string
+}
+
 // A Notification is a message that nothing answers.
 type Notification interface {
 	Message

@@ -36,14 +36,13 @@ func (s clientSession) sessionHeader(h http.Header) {
 func (c *Client) requestHeader(h http.Header, e dispatch.Envelope, data []byte) error {
 	h[headerVersion] = []string{e.Revision.String()}
 	h[headerMethod] = []string{e.Method}
-	b := clientBody{tools: e.Method == mcp.MethodCallTool && c.opts.ToolHeaders != nil}
-	if info := mcp.MethodByName(e.Method); info != nil {
+	b := clientBody{name: e.Name, tools: e.Method == mcp.MethodCallTool && c.opts.ToolHeaders != nil}
+	if info := mcp.MethodByName(e.Method); info != nil && (b.tools || b.name == "") {
 		b.nameMember = info.NameMember
 	}
-	if b.nameMember == "" {
-		return nil
+	if b.named = b.name != ""; b.nameMember != "" {
+		b.read(data)
 	}
-	b.read(data)
 	if b.named {
 		h[headerName] = []string{paramheader.Encode(b.name)}
 	}
