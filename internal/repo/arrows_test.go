@@ -14,7 +14,7 @@ var (
 	border  = []string{"runtime/peer", "runtime/wire"}
 	code    = []string{"generated/mcp", "runtime/peer", "runtime/wire"}
 	carrier = []string{"runtime/internal/lazy", "runtime/internal/paramheader", "runtime/dispatch", "runtime/connection", "generated/mcp", "runtime/peer", "runtime/wire"}
-	kit     = append([]string{"runtime/stdio", "runtime/streamable", "runtime/internal/judge", "schema"}, carrier...)
+	kit     = append([]string{"runtime/stdio", "runtime/streamable", "runtime/internal/judge", "runtime/tasks", "schema"}, carrier...)
 )
 
 // What comes from elsewhere, by what it is for.
@@ -50,6 +50,7 @@ var arrows = map[string]arrow{
 	"runtime/internal/paramheader": {own: floor},
 	"runtime/internal/judge":       {own: floor, foreign: []string{judge}},
 	"runtime/streamable":           {own: carrier},
+	"runtime/tasks":                {own: code},
 	"runtime/mcpserver":            {own: kit, foreign: []string{judge, inference, templates}},
 	"runtime/mcpclient":            {own: kit, foreign: []string{judge, inference, templates}},
 	"runtime/mcptest":              {own: kit, foreign: []string{judge, inference, templates}},

@@ -12,7 +12,7 @@ import (
 
 // public are the packages that programs import, those of most programs first.
 var public = []string{
-	"runtime/mcpserver", "runtime/mcpclient", "runtime/mcptest", "generated/mcp", "runtime/auth", "runtime/streamable", "runtime/stdio",
+	"runtime/mcpserver", "runtime/mcpclient", "runtime/mcptest", "generated/mcp", "runtime/auth", "runtime/tasks", "runtime/streamable", "runtime/stdio",
 	"runtime/connection", "runtime/dispatch", "runtime/peer", "runtime/wire", "schema",
 }
 

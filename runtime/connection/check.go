@@ -10,7 +10,7 @@ import (
 // the request needs, and whether the request makes sense. Sending does the same
 // first; Check is for requests that travel in other ways.
 func (c *Connection) Check(req peer.Message) error {
-	_, err := c.door().judge(req, mcp.MethodByName(req.Method()))
+	_, err := c.door().judge(req, methodOf(req))
 	return err
 }
 

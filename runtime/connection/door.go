@@ -22,10 +22,15 @@ type door struct {
 
 // call sends a request if it may be sent.
 func (d door) call(ctx context.Context, req peer.Message, res wire.Value, opts []peer.CallOption) error {
-	info := mcp.MethodByName(req.Method())
+	info := methodOf(req)
 	ask, err := d.reach(req.Method(), info)
 	if err != nil {
 		return err
+	}
+	if x, is := req.(peer.Extension); is {
+		if err := d.needExtension(req.Method(), x.Extension()); err != nil {
+			return err
+		}
 	}
 	checked, err := d.judge(req, info)
 	if err != nil {
@@ -178,7 +183,12 @@ func (d door) post(n peer.Notification, opts []peer.CallOption) (taken bool) {
 
 // withhold tells why a notification may not be sent, empty where it may.
 func (d door) withhold(n peer.Notification) string {
-	info := mcp.MethodByName(n.Method())
+	info := methodOf(n)
+	if x, is := n.(peer.Extension); is {
+		if err := d.needExtension(n.Method(), x.Extension()); err != nil {
+			return err.Error()
+		}
+	}
 	if info == nil {
 		return ""
 	}

@@ -25,7 +25,7 @@ func (k *Kernel) unwrap(l *letter, in *peer.Inbound) *peer.Inbound {
 	}
 	m, meta := e.Envelope()
 	l.Meta = meta
-	if method := k.method(in.Method); !method.handled() || !method.route.Is(m) {
+	if method := k.method(in.Method, k.perRequest); !method.handled() || !method.route.Is(m) {
 		return in
 	}
 	inner := *in

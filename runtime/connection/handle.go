@@ -23,7 +23,7 @@ type job struct {
 // admit finds the handler of a message, and what goes around it, and reads the
 // message for it.
 func (k *Kernel) admit(ctx context.Context, c *core, j *job, in *peer.Inbound) (err error) {
-	j.method = k.method(in.Method)
+	j.method = k.method(in.Method, c.conn.state.Negotiated())
 	switch {
 	case in.ID.IsZero():
 		k.admitNotification(ctx, c, j, in)
@@ -104,7 +104,7 @@ func (k *Kernel) admitRequest(c *core, j *job, in *peer.Inbound) (err error) {
 		return err
 	}
 	if j.info == nil && !c.conn.client && !handshake(j.facts.revision) {
-		if err := ownName(j.message, in.Transport); err != nil {
+		if err := k.admitOwn(c, j.message, in.Transport); err != nil {
 			return err
 		}
 	}
@@ -129,15 +129,19 @@ func (k *Kernel) admitRequest(c *core, j *job, in *peer.Inbound) (err error) {
 	return nil
 }
 
-// ownName checks that the header repeats the name in a message that is not the
-// protocol's, which only its type knows to find. The others were judged with their
-// envelope.
-func ownName(m peer.Message, t peer.TransportContext) error {
-	named, is := m.(peer.Named)
-	if !is || t == nil || t.Header() == nil || named.NameMember() == "" {
-		return nil
+// admitOwn judges a request that is not the protocol's by what only its type knows:
+// the name that a header repeats, and the extension that it belongs to. Others were
+// judged with their envelope.
+func (k *Kernel) admitOwn(c *core, m peer.Message, t peer.TransportContext) error {
+	if named, is := m.(peer.Named); is && t != nil && t.Header() != nil && named.NameMember() != "" {
+		if err := nameRepeated(named.NameMember(), "", t.Header()); err != nil {
+			return err
+		}
 	}
-	return nameRepeated(named.NameMember(), "", t.Header())
+	if x, is := m.(peer.Extension); is {
+		return c.conn.door().needExtension(m.Method(), x.Extension())
+	}
+	return nil
 }
 
 // admitNotification is admit for a notification. Nobody is told what is wrong
@@ -168,18 +172,24 @@ func (k *Kernel) admitNotification(ctx context.Context, c *core, j *job, in *pee
 // method is what is known of a method, and what answers it: the program's handler,
 // or the kernel's.
 type method struct {
-	info  *peer.MethodInfo // nil where the protocol does not have it
-	route peer.Route       // nothing where nobody handles it
+	info      *peer.MethodInfo // nil where the protocol does not have it
+	route     peer.Route       // nothing where nobody handles it
+	extension *method          // that of an extension, nil where there is none
 }
 
 func (m *method) handled() bool { return m.route.New != nil }
 
-// method finds a method.
-func (k *Kernel) method(name string) *method {
-	if m := k.methods[name]; m != nil {
+// method finds a method as a revision has it. An extension may have one where the
+// revision itself does not.
+func (k *Kernel) method(name string, r wire.Revision) *method {
+	m := k.methods[name]
+	switch {
+	case m == nil:
+		return new(method)
+	case m.extension == nil || handshake(r) || m.info != nil && (m.info.FromClient|m.info.FromServer).Has(r):
 		return m
 	}
-	return new(method)
+	return m.extension
 }
 
 // listMethods lists all methods that are known or handled.
@@ -197,6 +207,9 @@ func (k *Kernel) listMethods() map[string]*method {
 				all[name] = new(method)
 			}
 			all[name].route, _ = mux.Route(name)
+			if route, has := mux.Extension(name); has {
+				all[name].extension = &method{route: route}
+			}
 		}
 	}
 	return all

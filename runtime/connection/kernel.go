@@ -160,6 +160,10 @@ func (k *Kernel) frame(conn *Connection, info *peer.MethodInfo, r wire.Revision)
 	return plainFrame(r)
 }
 
+// ResultFrame is how results of the protocol's methods are written to clients of a
+// revision that is served, for middleware that answers in the server's name.
+func (k *Kernel) ResultFrame(r wire.Revision) *wire.Frame { return &k.frames[r.Index()] }
+
 // Read reads a message, as [wire.ReadMessage] does. The params of a request that
 // somebody handles are read in the same pass into what the handler takes, in the
 // revision given; the frame says so, see [peer.Inbound]. What is wrong with them
@@ -179,7 +183,7 @@ func (k *Kernel) opener(m *wire.Message) wire.Params {
 	if m.ID.IsZero() || m.Method == mcp.MethodInitialize {
 		return nil
 	}
-	if method := k.method(m.Method); method.handled() {
+	if method := k.methods[m.Method]; method != nil && method.handled() && method.extension == nil {
 		return method.route.New()
 	}
 	return nil

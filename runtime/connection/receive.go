@@ -91,7 +91,7 @@ func (k *Kernel) message(in *peer.Inbound) peer.Message {
 	if in.Message != nil && in.Frame.Revision == k.perRequest {
 		return in.Message
 	}
-	method := k.method(in.Method)
+	method := k.method(in.Method, k.perRequest)
 	if !method.handled() {
 		return nil
 	}

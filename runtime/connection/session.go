@@ -31,6 +31,22 @@ func From(ctx context.Context) *Connection {
 	return nil
 }
 
+// SenderMeta returns the "_meta" with which the message being handled says who sent
+// it, as far as that counts: of a message in a revision without a handshake that is
+// to be handled once more, see [Kernel.ServeEnvelope]. It is nil outside a handler.
+func SenderMeta(ctx context.Context) *mcp.RequestMeta {
+	c := coreFrom(ctx)
+	if c == nil {
+		return nil
+	}
+	caps, params := c.conn.state.sender()
+	meta := &mcp.RequestMeta{ProtocolVersion: c.conn.state.Negotiated().String(), ClientCapabilities: caps, LogLevel: c.logLevel}
+	if params != nil {
+		meta.ClientInfo = &params.ClientInfo
+	}
+	return meta
+}
+
 // ClientSessionFrom returns the session of the handler that ctx was given to,
 // nil outside a client's handler.
 func ClientSessionFrom(ctx context.Context) *mcp.ClientSession {

@@ -2,10 +2,12 @@ package mcpclient
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/tasks"
 )
 
 // declare returns the capabilities that the handlers amount to.
@@ -28,6 +30,11 @@ func (o *Options) declare() mcp.ClientCapabilities {
 	}
 	if o.Roots != nil || o.OnListRoots != nil {
 		caps.Roots = &mcp.RootsCapability{ListChanged: true}
+	}
+	if o.Tasks {
+		extensions := map[string]map[string]json.RawMessage{tasks.Name: {}}
+		maps.Copy(extensions, caps.Extensions)
+		caps.Extensions = extensions
 	}
 	return caps
 }

@@ -149,6 +149,9 @@ func (c *Client) mendRevision(ctx context.Context, l *live, names []string) (boo
 
 // reset makes a result empty again that a failed answer was read into.
 func reset(res wire.Value) {
+	if a, ok := res.(*taskAnswer); ok {
+		a.task, res = nil, a.result
+	}
 	if v := reflect.ValueOf(res); v.Kind() == reflect.Pointer && !v.IsNil() {
 		v.Elem().SetZero()
 	}

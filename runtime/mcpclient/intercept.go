@@ -52,7 +52,8 @@ func (l *live) intercept(in *peer.Inbound) bool {
 // handles tells whether anybody looks at messages of a method.
 func (c *Client) handles(method string) bool {
 	_, handled := c.mux.Route(method)
-	return handled || len(c.opts.Middleware) > 0
+	_, extended := c.mux.Extension(method)
+	return handled || extended || len(c.opts.Middleware) > 0
 }
 
 // notice makes stale what a notification says has changed.

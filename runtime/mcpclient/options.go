@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/tasks"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -101,6 +102,12 @@ type Options struct {
 	ManualRounds bool
 	// MaxRounds is how often one call answers questions. Default 10.
 	MaxRounds int
+	// Tasks lets servers of 2026-07-28 answer the call of a tool with a task, the
+	// extension [tasks.Name]. The call then goes on until the task has come to its
+	// end, as long as its context does, and no timeout ends it.
+	Tasks bool
+	// OnTask is told how far a task has come, whenever the client looks.
+	OnTask func(ctx context.Context, t *tasks.Task)
 	// Cache says how answers are kept.
 	Cache CacheOptions
 

@@ -55,7 +55,7 @@ func (c *Client) converse(ctx context.Context, req peer.Message, res wire.Value,
 	pause := leastPause
 	may := !c.opts.ManualRounds && opensRounds(req)
 	for again, round := req, 0; ; round++ {
-		err = c.deliver(ctx, again, res, opts)
+		err = c.try(ctx, again, res, opts)
 		ask := questions(err)
 		if ask == nil || !may {
 			return asked, err

@@ -45,6 +45,8 @@ type Options struct {
 	// Asking is about questions to clients whose revision has them travel in
 	// answers.
 	Asking AskOptions
+	// Tasks let calls that take long go on as tasks; nil does not.
+	Tasks *TaskOptions
 
 	// Visible tells whether a caller may know of something registered. What it
 	// hides is not listed and behaves as if it did not exist. It is asked for

@@ -36,6 +36,7 @@ func New(info mcp.Implementation, opts *Options) *Server {
 		s.opts = *opts
 	}
 	s.opts.complete()
+	s.serveTasks()
 	s.audience.begin(&s.opts)
 	c := new(catalog)
 	c.capabilities = s.declare(c)

@@ -25,6 +25,7 @@ type envelope struct {
 		named   string // the revision in the _meta
 		hasName bool
 		task    bool
+		extends bool // the sender declares extensions
 	}
 	result json.RawMessage
 	error  json.RawMessage
@@ -45,8 +46,10 @@ func open(message json.RawMessage) (e envelope, isMessage bool) {
 	params := members(raw["params"])
 	e.params.version = text(params["protocolVersion"])
 	var named json.RawMessage
-	named, e.params.hasName = members(params["_meta"])[keyVersion]
+	meta := members(params["_meta"])
+	named, e.params.hasName = meta[keyVersion]
 	e.params.named = text(named)
+	e.params.extends = len(members(members(meta[keyCapabilities])["extensions"])) > 0
 	_, e.params.task = params["task"]
 	e.name = nameOf(e.method, params)
 	return e, raw["method"] != nil || e.result != nil || e.error != nil

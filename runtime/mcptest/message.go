@@ -38,7 +38,9 @@ func (c *hearing) request(e envelope, message json.RawMessage) {
 	c.method = e.method
 	c.revision = c.revisionOf(e)
 	c.hold("", "JSONRPCRequest", message)
-	c.known(false, message)
+	if !e.params.extends || !c.elsewhere() {
+		c.known(false, message)
+	}
 	if e.id.IsZero() {
 		return
 	}
@@ -84,6 +86,13 @@ func (c *hearing) notification(e envelope, message json.RawMessage) {
 	c.revision = c.speaks
 	c.hold("", "JSONRPCNotification", message)
 	c.known(true, message)
+}
+
+// elsewhere tells whether the method is one of other revisions only, which an
+// extension may have in this one.
+func (c *hearing) elsewhere() bool {
+	info := mcp.MethodByName(c.method)
+	return info != nil && !(info.FromClient | info.FromServer).Has(c.revision)
 }
 
 // known judges a message by the definition of its method. Of methods that the

@@ -24,7 +24,8 @@ type Route struct {
 // A Mux finds the handler of a method. The zero Mux is empty and ready. It is
 // filled before the first message arrives and only read from then on.
 type Mux struct {
-	routes map[string]Route
+	routes     map[string]Route
+	extensions map[string]Route // of messages that are an [Extension]
 }
 
 // Handle registers h for the method of its request type. A second handler for
@@ -33,7 +34,7 @@ func Handle[Req any, P interface {
 	*Req
 	Request[R]
 }, R wire.Value](m *Mux, h func(context.Context, P) (R, error)) {
-	m.add(P(new(Req)).Method(), Route{
+	m.add(P(new(Req)), Route{
 		New: func() Message { return P(new(Req)) },
 		Is:  func(m Message) bool { _, ok := m.(P); return ok },
 		Serve: func(ctx context.Context, req Message) (wire.Value, error) {
@@ -52,7 +53,7 @@ func HandleValue[Req any, P interface {
 	*Req
 	Message
 }](m *Mux, h func(context.Context, P) (wire.Value, error)) {
-	m.add(P(new(Req)).Method(), Route{
+	m.add(P(new(Req)), Route{
 		New:   func() Message { return P(new(Req)) },
 		Is:    func(m Message) bool { _, ok := m.(P); return ok },
 		Serve: func(ctx context.Context, req Message) (wire.Value, error) { return h(ctx, req.(P)) },
@@ -65,30 +66,43 @@ func HandleNotification[N any, P interface {
 	*N
 	Notification
 }](m *Mux, h func(context.Context, P) error) {
-	m.add(P(new(N)).Method(), Route{
+	m.add(P(new(N)), Route{
 		New:   func() Message { return P(new(N)) },
 		Is:    func(m Message) bool { _, ok := m.(P); return ok },
 		Serve: func(ctx context.Context, n Message) (wire.Value, error) { return nil, h(ctx, n.(P)) },
 	})
 }
 
-func (m *Mux) add(method string, r Route) {
-	if _, taken := m.routes[method]; taken {
+func (m *Mux) add(of Message, r Route) {
+	routes, method := &m.routes, of.Method()
+	if _, is := of.(Extension); is {
+		routes = &m.extensions
+	}
+	if _, taken := (*routes)[method]; taken {
 		panic(fmt.Sprintf("peer: a second handler for %q", method))
 	}
-	if m.routes == nil {
-		m.routes = make(map[string]Route)
+	if *routes == nil {
+		*routes = make(map[string]Route)
 	}
-	m.routes[method] = r
+	(*routes)[method] = r
 }
 
-// Route returns the route of a method and whether there is one.
+// Route returns the route of a method and whether there is one. That of an
+// extension is not.
 func (m *Mux) Route(method string) (Route, bool) {
 	r, ok := m.routes[method]
 	return r, ok
 }
 
+// Extension is [Mux.Route] for a method of an extension.
+func (m *Mux) Extension(method string) (Route, bool) {
+	r, ok := m.extensions[method]
+	return r, ok
+}
+
 // Methods lists the methods that have a handler, in order.
 func (m *Mux) Methods() iter.Seq[string] {
-	return slices.Values(slices.Sorted(maps.Keys(m.routes)))
+	methods := slices.AppendSeq(slices.Collect(maps.Keys(m.routes)), maps.Keys(m.extensions))
+	slices.Sort(methods)
+	return slices.Values(slices.Compact(methods))
 }

@@ -30,6 +30,16 @@ type Named interface {
 	NameMember() string
 }
 
+// An Extension is a message of an extension of the protocol. Revisions without a
+// handshake have it, between peers that both declared the extension, whatever
+// the protocol itself has by the name of its method.
+type Extension interface {
+	Message
+	// Extension identifies the extension. It is constant for a type and may be
+	// called on a nil pointer.
+	Extension() string
+}
+
 // A Notification is a message that nothing answers.
 type Notification interface {
 	Message

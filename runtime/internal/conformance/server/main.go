@@ -53,11 +53,13 @@ func run(ctx context.Context, addr string) error {
 func newServer() *mcpserver.Server {
 	server := mcpserver.New(mcp.Implementation{Name: "conformance", Version: "1.0.0"}, &mcpserver.Options{
 		Capabilities: mcp.ServerCapabilities{Logging: map[string]json.RawMessage{}},
+		Tasks:        taskOptions,
 	})
 	addTools(server)
 	addAsking(server)
 	addStateless(server)
 	addRounds(server)
+	addLasting(server)
 	addResources(server)
 	addPrompts(server)
 	return server

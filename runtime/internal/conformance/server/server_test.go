@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -56,12 +57,15 @@ func TestEveryToolAnswersACallWithoutArguments(t *testing.T) {
 		Tools []struct{ Name, Description string }
 	}
 	require.NoError(t, json.Unmarshal(answer["result"], &list))
-	require.Len(t, list.Tools, 28)
-	require.Equal(t, "json_schema_2020_12_tool", list.Tools[0].Name, "the suite calls the first one")
+	require.Len(t, list.Tools, 35)
+	require.Equal(t, "confirm_delete", list.Tools[0].Name, "the suite calls the first one")
+	refused := map[string]int{
+		"failing_job": http.StatusBadRequest, "test_tool_with_task": http.StatusBadRequest, // without the extension
+	}
 	for _, tool := range list.Tools {
 		require.NotEmpty(t, tool.Description)
 		status, answer := request(t, url, "tools/call", tool.Name, `"name":"`+tool.Name+`","arguments":{},`)
-		require.Equal(t, http.StatusOK, status, "%s: %s", tool.Name, answer["error"])
+		require.Equal(t, cmp.Or(refused[tool.Name], http.StatusOK), status, "%s: %s", tool.Name, answer["error"])
 	}
 }
 

@@ -1,0 +1,152 @@
+package mcpclient
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/tasks"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// TaskError says that a call has become a task without a result.
+type TaskError struct {
+	// Task is the task as it was last seen.
+	Task *tasks.Task
+	// Err is why there is none: the server's error, or what keeps this client from
+	// looking.
+	Err error
+}
+
+// Error implements error.
+func (e *TaskError) Error() string {
+	return fmt.Sprintf("task %q, %s: %v", e.Task.ID, e.Task.Status, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *TaskError) Unwrap() error { return e.Err }
+
+// taskAnswer reads a result, or the task in its place.
+type taskAnswer struct {
+	wire.ReadOnly
+	result wire.Value
+	task   *tasks.Task
+}
+
+// DecodeJSON implements [wire.Value].
+func (a *taskAnswer) DecodeJSON(d *wire.Decoder) {
+	if kind, _ := d.Peek("resultType"); kind != string(tasks.ResultType) {
+		a.result.DecodeJSON(d)
+		return
+	}
+	a.task = new(tasks.Task)
+	a.task.DecodeJSON(d)
+}
+
+// try sends a request once. If it is answered with a task, that is followed to its
+// end.
+func (c *Client) try(ctx context.Context, req peer.Message, res wire.Value, opts []peer.CallOption) error {
+	if !c.opts.Tasks || req.Method() != mcp.MethodCallTool {
+		return c.deliver(ctx, req, res, opts)
+	}
+	a := &taskAnswer{result: res}
+	if err := c.deliver(ctx, req, a, opts); err != nil {
+		return err
+	}
+	if a.task == nil {
+		return whole(res)
+	}
+	task, err := c.attend(ctx, a.task)
+	if err == nil {
+		err = outcomeOf(task, res)
+	}
+	if err != nil {
+		return &TaskError{task, err}
+	}
+	return nil
+}
+
+// whole tells whether a result is of the type that was asked for.
+func whole(res wire.Value) error {
+	if kind := mcp.ResultTypeOf(res); kind != "" && kind != mcp.ResultTypeComplete {
+		return fmt.Errorf("no result of the type %q was asked for", kind)
+	}
+	return nil
+}
+
+// outcomeOf reads the result of a task that is over.
+func outcomeOf(t *tasks.Task, res wire.Value) error {
+	switch {
+	case t.Status == mcp.TaskStatusFailed && t.Error != nil:
+		return mcp.ErrorFrom(&peer.Error{Code: t.Error.Code, Message: t.Error.Message, Data: t.Error.Data})
+	case t.Status != mcp.TaskStatusCompleted:
+		return fmt.Errorf("the server has no result for it")
+	}
+	return wire.Decode(t.Result, &wire.Frame{Revision: mcp.Revision20260728}, res)
+}
+
+const (
+	defaultPoll  = time.Second
+	shortestPoll = 20 * time.Millisecond
+	// mostMisses is how often in a row a look may fail that another may mend.
+	mostMisses = 3
+)
+
+// attend looks at a task until it is over, and answers what it asks for. A task
+// that nobody waits for any more is given up. It returns the task as last seen.
+func (c *Client) attend(ctx context.Context, t *tasks.Task) (*tasks.Task, error) {
+	for misses, rounds := 0, 0; ; {
+		if f := c.opts.OnTask; f != nil {
+			f(ctx, t)
+		}
+		if t.Over() {
+			return t, nil
+		}
+		if t.Status == mcp.TaskStatusInputRequired && len(t.InputRequests) > 0 {
+			if rounds++; rounds > c.opts.MaxRounds {
+				return t, c.giveUp(ctx, t, &RoundsError{mcp.MethodCallTool, rounds - 1})
+			}
+			if err := c.inform(ctx, t); err != nil {
+				return t, c.giveUp(ctx, t, err)
+			}
+		} else if err := rest(ctx, pollInterval(t)); err != nil {
+			return t, c.giveUp(ctx, t, err)
+		}
+		next, err := peer.SendRequest(ctx, c, &tasks.GetRequest{Of: tasks.Of{ID: t.ID}})
+		switch misses++; {
+		case err == nil:
+			t, misses = next, 0
+		case ctx.Err() != nil:
+			return t, c.giveUp(ctx, t, err)
+		case peer.AsError(err) != nil || misses > mostMisses:
+			return t, err
+		}
+	}
+}
+
+// pollInterval is how long to wait before the next look.
+func pollInterval(t *tasks.Task) time.Duration {
+	if t.PollInterval == 0 {
+		return defaultPoll
+	}
+	return max(t.PollInterval, shortestPoll)
+}
+
+// inform answers what a task waits for.
+func (c *Client) inform(ctx context.Context, t *tasks.Task) error {
+	answers, err := c.answer(ctx, mcp.MethodCallTool, &mcp.InputRequiredResult{InputRequests: t.InputRequests})
+	if err == nil {
+		_, err = peer.SendRequest(ctx, c, &tasks.UpdateRequest{Of: tasks.Of{ID: t.ID}, InputResponses: answers})
+	}
+	return err
+}
+
+// giveUp tells the server that nobody waits for a task any more, because of err.
+func (c *Client) giveUp(ctx context.Context, t *tasks.Task, err error) error {
+	c.spawn(func() { // ends with the request, which the client's timeout and end bound
+		_, _ = peer.SendRequest(context.WithoutCancel(ctx), c, &tasks.CancelRequest{Of: tasks.Of{ID: t.ID}})
+	})
+	return err
+}

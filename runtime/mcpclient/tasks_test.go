@@ -1,0 +1,223 @@
+package mcpclient_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/internal/leaks"
+	"github.com/mcpwright/mcp/runtime/mcpclient"
+	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/tasks"
+)
+
+// job is a tool that may go on as a task, and what happens in it.
+func job(s *mcpserver.Server, name string, support mcp.TaskSupport, h func(context.Context, *mcp.ServerSession) (string, error)) {
+	tool := &mcp.Tool{Name: name, Execution: &mcp.ToolExecution{TaskSupport: support}}
+	mcpserver.AddTool(s, tool, func(ctx context.Context, session *mcp.ServerSession, _ nothing) (string, error) {
+		return h(ctx, session)
+	})
+}
+
+// soon has every call become a task that does not return at once, and looks often.
+var soon = &mcpserver.TaskOptions{After: 5 * time.Millisecond, Poll: time.Millisecond}
+
+// seen are the tasks that a client has looked at.
+type seen struct {
+	mu    sync.Mutex
+	tasks []*tasks.Task
+	first chan struct{} // closed at the first one
+}
+
+func (s *seen) look(_ context.Context, t *tasks.Task) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.tasks = append(s.tasks, t); len(s.tasks) == 1 {
+		close(s.first)
+	}
+}
+
+func (s *seen) all() []*tasks.Task {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tasks
+}
+
+// question asks for a name, under a key of its own.
+func question(ctx context.Context, s *mcp.ServerSession, key string) (string, error) {
+	form := &mcp.ElicitRequestFormParams{Message: key, RequestedSchema: mcp.RequestedSchema{
+		Properties: []mcp.FormField{{Name: "name", Value: &mcp.StringSchema{}}},
+	}}
+	res, err := s.ElicitForm(ctx, form)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprint(res.Content["name"]), nil
+}
+
+// TestACallIsTheSameWhetherItGoesOnAsATaskOrNot is straight-line code that asks
+// before its call becomes a task, and as one.
+func TestACallIsTheSameWhetherItGoesOnAsATaskOrNot(t *testing.T) {
+	leaks.Check(t)
+	for _, r := range mcp.Revisions {
+		kit := newKit(&mcpserver.Options{Tasks: soon})
+		var begun chan struct{}
+		job(kit, "job", mcp.TaskSupportOptional, func(ctx context.Context, s *mcp.ServerSession) (string, error) {
+			first, err := question(ctx, s, "first")
+			if err != nil {
+				return "", err
+			}
+			if err := s.ReportProgress(ctx, peer.Progress{Done: 1, Message: "half way"}); err != nil {
+				return "", err
+			}
+			select {
+			case <-begun:
+			case <-ctx.Done():
+				return "", context.Cause(ctx)
+			}
+			second, err := question(ctx, s, "second")
+			return first + second, err
+		})
+		if r.Revision.Index() < mcp.Revision20250618.Index() {
+			continue // nobody can be asked
+		}
+		for _, w := range kitWays(t, kit) {
+			if w.name == "command" || w.old && !r.Handshake {
+				continue
+			}
+			t.Run(r.Revision.String()+" "+w.name, func(t *testing.T) {
+				saw := &seen{first: make(chan struct{})}
+				if begun = saw.first; r.Handshake {
+					close(begun)
+				}
+				c := connect(t, w.to, ada(mcpclient.Options{Revision: r.Revision, Tasks: true, OnTask: saw.look}))
+				require.Equal(t, "AdaAda", says(t, c, "job"))
+				all := saw.all()
+				if r.Handshake {
+					require.Empty(t, all)
+					return
+				}
+				require.Equal(t, mcp.TaskStatusWorking, all[0].Status)
+				require.Equal(t, "half way", all[0].StatusMessage)
+				require.Equal(t, time.Hour, all[0].TTL)
+				require.WithinDuration(t, time.Now(), all[0].CreatedAt, time.Minute)
+				asked := 0
+				for _, task := range all {
+					if task.Status == mcp.TaskStatusInputRequired {
+						asked++
+						require.Len(t, task.InputRequests, 1)
+					}
+				}
+				require.Equal(t, 1, asked)
+				require.Equal(t, mcp.TaskStatusCompleted, all[len(all)-1].Status)
+			})
+		}
+	}
+}
+
+func TestACallThatReturnsInTimeIsNoTask(t *testing.T) {
+	leaks.Check(t)
+	kit := newKit(&mcpserver.Options{Tasks: &mcpserver.TaskOptions{After: time.Hour}})
+	job(kit, "job", mcp.TaskSupportRequired, func(ctx context.Context, s *mcp.ServerSession) (string, error) { return question(ctx, s, "name") })
+	saw := &seen{first: make(chan struct{})}
+	c := connect(t, mcpclient.InProcess(kit), ada(mcpclient.Options{Tasks: true, OnTask: saw.look}))
+	require.Equal(t, "Ada", says(t, c, "job"))
+	require.Empty(t, saw.all())
+}
+
+func TestATaskEndsAsItsFunctionDoes(t *testing.T) {
+	leaks.Check(t)
+	kit := newKit(&mcpserver.Options{Tasks: soon})
+	slowly := func(name string, h func() (string, error)) {
+		job(kit, name, mcp.TaskSupportRequired, func(ctx context.Context, s *mcp.ServerSession) (string, error) {
+			time.Sleep(20 * time.Millisecond)
+			return h()
+		})
+	}
+	slowly("wrong", func() (string, error) { return "", mcpserver.Errorf("the disk is full") })
+	slowly("refused", func() (string, error) { return "", &peer.Error{Code: -32000, Message: "no", Data: []byte(`{"a":1}`)} })
+	slowly("panics", func() (string, error) { panic("secret") })
+	saw := &seen{first: make(chan struct{})}
+	c := connect(t, judgedURL(t, kit.Handler(nil)), ada(mcpclient.Options{Tasks: true, OnTask: saw.look}))
+
+	_, err := mcpclient.CallTool[string](t.Context(), c, "wrong", nil)
+	failed, is := errors.AsType[*mcpclient.ToolError](err)
+	require.True(t, is, "%v", err)
+	require.Contains(t, failed.Text(), "the disk is full")
+	all := saw.all()
+	require.Equal(t, mcp.TaskStatusCompleted, all[len(all)-1].Status)
+
+	_, err = mcpclient.CallTool[string](t.Context(), c, "refused", nil)
+	task, is := errors.AsType[*mcpclient.TaskError](err)
+	require.True(t, is, "%v", err)
+	require.Equal(t, mcp.TaskStatusFailed, task.Task.Status)
+	require.EqualValues(t, -32000, peer.AsError(err).Code)
+	require.JSONEq(t, `{"a":1}`, string(peer.AsError(err).Data))
+
+	_, err = mcpclient.CallTool[string](t.Context(), c, "panics", nil)
+	require.EqualValues(t, mcp.CodeInternal, peer.AsError(err).Code)
+	require.NotContains(t, err.Error(), "secret")
+}
+
+func TestATaskThatNobodyWaitsForIsGivenUp(t *testing.T) {
+	leaks.Check(t)
+	kit := newKit(&mcpserver.Options{Tasks: soon})
+	ended := make(chan error, 1)
+	job(kit, "job", mcp.TaskSupportOptional, func(ctx context.Context, s *mcp.ServerSession) (string, error) {
+		<-ctx.Done()
+		ended <- context.Cause(ctx)
+		return "", context.Cause(ctx)
+	})
+	saw := &seen{first: make(chan struct{})}
+	c := connect(t, judgedURL(t, kit.Handler(nil)), ada(mcpclient.Options{Tasks: true, OnTask: saw.look}))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go func() { // ends at the first task
+		<-saw.first
+		cancel(errors.New("enough"))
+	}()
+	_, err := mcpclient.CallTool[string](ctx, c, "job", nil)
+	require.ErrorContains(t, err, "enough")
+	require.ErrorContains(t, <-ended, "cancelled by its client")
+	id := saw.all()[0].ID
+	task, err := peer.SendRequest(t.Context(), c, &tasks.GetRequest{Of: tasks.Of{ID: id}})
+	require.NoError(t, err)
+	require.Equal(t, mcp.TaskStatusCancelled, task.Status)
+	_, err = peer.SendRequest(t.Context(), c, &tasks.CancelRequest{Of: tasks.Of{ID: id}})
+	require.NoError(t, err, "it is over, and that is all that was wanted")
+	for _, req := range []peer.Message{&tasks.GetRequest{}, &tasks.UpdateRequest{}, &tasks.CancelRequest{Of: tasks.Of{ID: "x" + id}}} {
+		err := c.Call(t.Context(), req, new(tasks.Done))
+		require.EqualValues(t, mcp.CodeInvalidParams, peer.AsError(err).Code, "%T", req)
+	}
+}
+
+func TestWhoDoesNotKnowTasksHasNone(t *testing.T) {
+	leaks.Check(t)
+	kit := newKit(&mcpserver.Options{Tasks: soon})
+	quick := func(context.Context, *mcp.ServerSession) (string, error) {
+		time.Sleep(20 * time.Millisecond)
+		return "done", nil
+	}
+	job(kit, "optional", mcp.TaskSupportOptional, quick)
+	job(kit, "required", mcp.TaskSupportRequired, quick)
+	for _, r := range mcp.Revisions {
+		c := connect(t, mcpclient.InProcess(kit), ada(mcpclient.Options{Revision: r.Revision}))
+		require.Equal(t, "done", says(t, c, "optional"))
+		_, err := mcpclient.CallTool[string](t.Context(), c, "required", nil)
+		if r.Handshake {
+			require.NoError(t, err, r.Revision)
+		} else {
+			missing, is := errors.AsType[*mcp.MissingRequiredClientCapabilityError](err)
+			require.True(t, is, "%v", err)
+			require.Contains(t, missing.RequiredCapabilities.Extensions, tasks.Name)
+		}
+		_, err = peer.SendRequest(t.Context(), c, &tasks.GetRequest{Of: tasks.Of{ID: "1"}})
+		require.Error(t, err)
+	}
+}

@@ -1,0 +1,187 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/mcpserver/internal/tasking"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/tasks"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// TaskOptions let calls go on as tasks, the extension [tasks.Name] of revision
+// 2026-07-28: a call that takes long is answered with a task, at which its client
+// looks until there is a result. It is for tools whose Execution.TaskSupport says
+// so, and for clients that declare the extension; [mcp.TaskSupportRequired] refuses
+// others of that revision. Functions do not know: questions that come before
+// the task does travel in answers, and those that come later with the task.
+// What they report as progress is the message of the task.
+//
+// A task is known to the process that runs it, and to the caller who began it. The
+// zero value of a member is its default; a negative one is no limit.
+type TaskOptions struct {
+	// After is how long a call may take before it is answered with a task.
+	// Default 1 s; negative is at once.
+	After time.Duration
+	// Keep is how long a task is kept after it began. The context of a function
+	// that still runs then ends. Default 1 h.
+	Keep time.Duration
+	// Poll is how often clients are asked to look. Default 1 s.
+	Poll time.Duration
+	// Max bounds the tasks that are kept, MaxEach those of one principal.
+	// Defaults 1,000 and 100. Calls beyond them take as long as they take.
+	Max, MaxEach int
+}
+
+const (
+	defaultTaskAfter = time.Second
+	defaultTaskKeep  = time.Hour
+	defaultTaskPoll  = time.Second
+	defaultTasks     = 1000
+	defaultTasksEach = 100
+)
+
+// taskKit serves the tasks of a server.
+type taskKit struct {
+	server *Server
+	after  time.Duration
+	table  *tasking.Table
+}
+
+// serveTasks begins to serve tasks, if that is wanted.
+func (s *Server) serveTasks() {
+	o := s.opts.Tasks
+	if o == nil {
+		return
+	}
+	k := &taskKit{server: s, after: lasting(o.After, defaultTaskAfter)}
+	k.table = tasking.New(tasking.Options{
+		Keep: lasting(o.Keep, defaultTaskKeep), Poll: lasting(o.Poll, defaultTaskPoll),
+		Max: or(o.Max, defaultTasks), MaxEach: or(o.MaxEach, defaultTasksEach),
+	})
+	s.hosts.add(k.table)
+	peer.Handle(&s.mux, k.get)
+	peer.Handle(&s.mux, k.update)
+	peer.Handle(&s.mux, k.cancel)
+	s.opts.Middleware = append([]peer.Middleware{k.around}, s.opts.Middleware...)
+	extensions := map[string]json.RawMessage{tasks.Name: nil}
+	for name, settings := range s.opts.Extensions {
+		extensions[name] = settings
+	}
+	s.opts.Extensions = extensions
+}
+
+// lasting completes a time: zero is its default, and a negative one stays.
+func lasting(d, byDefault time.Duration) time.Duration {
+	if d == 0 {
+		return byDefault
+	}
+	return d
+}
+
+// around is the middleware around all others, which see each run of a call.
+func (k *taskKit) around(next peer.Handler) peer.Handler {
+	return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+		if in.Method != mcp.MethodCallTool || in.ID.IsZero() || ctx.Value(runKey{}) != nil {
+			return next.Handle(ctx, in)
+		}
+		req, err := k.candidate(ctx, in)
+		switch {
+		case err != nil:
+			return peer.Reply{}, err
+		case req == nil:
+			return next.Handle(ctx, in)
+		}
+		return k.call(ctx, in, req)
+	})
+}
+
+// candidate returns a call that may become a task, nil for any other.
+func (k *taskKit) candidate(ctx context.Context, in *peer.Inbound) (*mcp.CallToolRequest, error) {
+	conn := connection.From(ctx)
+	r := conn.State().Negotiated()
+	if handshake(r) {
+		return nil, nil
+	}
+	req, ok := in.Message.(*mcp.CallToolRequest)
+	if !ok {
+		req = new(mcp.CallToolRequest)
+		if in.Decode(&wire.Frame{Revision: r}, req) != nil {
+			return nil, nil // its handling will tell
+		}
+	}
+	t := k.server.catalog.Load().tools.find(req.Name)
+	if t == nil || t.Execution == nil {
+		return nil, nil
+	}
+	want := &mcp.ClientCapabilities{Extensions: map[string]map[string]json.RawMessage{tasks.Name: {}}}
+	knows := conn.CheckCapability(want)
+	switch t.Execution.TaskSupport {
+	case mcp.TaskSupportRequired:
+		if !knows && k.server.visible(ctx, KindTool, req.Name) {
+			return nil, &connection.CapabilityError{Method: in.Method, Capability: "extensions." + tasks.Name, Required: want, Revision: r}
+		}
+	case mcp.TaskSupportOptional:
+	default:
+		return nil, nil
+	}
+	if !knows {
+		return nil, nil
+	}
+	return req, nil
+}
+
+// call runs a call, and answers with a task if that takes too long.
+func (k *taskKit) call(ctx context.Context, in *peer.Inbound, req *mcp.CallToolRequest) (peer.Reply, error) {
+	r := k.newRun(ctx, in, req)
+	long := time.NewTimer(k.after)
+	defer long.Stop()
+	select {
+	case out := <-r.outcome:
+		return r.answer(out)
+	case <-ctx.Done():
+		return r.giveUp(ctx)
+	case <-long.C:
+	}
+	if t := k.table.Add(principalOf(ctx), r); t != nil {
+		return peer.Reply{Result: &tasks.Created{Task: *t}, Frame: k.server.Kernel().ResultFrame(revisionOf(ctx))}, nil
+	}
+	select {
+	case out := <-r.outcome:
+		return r.answer(out)
+	case <-ctx.Done():
+		return r.giveUp(ctx)
+	}
+}
+
+func (k *taskKit) get(ctx context.Context, req *tasks.GetRequest) (*tasks.Task, error) {
+	if t := k.table.Get(principalOf(ctx), req.ID); t != nil {
+		return t, nil
+	}
+	return nil, unknownTask(req.ID)
+}
+
+func (k *taskKit) update(ctx context.Context, req *tasks.UpdateRequest) (*tasks.Done, error) {
+	if !k.table.Update(principalOf(ctx), req.ID, req.InputResponses) {
+		return nil, unknownTask(req.ID)
+	}
+	return new(tasks.Done), nil
+}
+
+func (k *taskKit) cancel(ctx context.Context, req *tasks.CancelRequest) (*tasks.Done, error) {
+	if !k.table.Cancel(principalOf(ctx), req.ID) {
+		return nil, unknownTask(req.ID)
+	}
+	return new(tasks.Done), nil
+}
+
+func unknownTask(id string) error {
+	return invalid("Unknown task: %q", clip(id))
+}
+
+// principalOf returns who sends the message being handled.
+func principalOf(ctx context.Context) string { return mcp.SessionFrom(ctx).Transport().Principal() }

@@ -1,0 +1,156 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/mcpserver/internal/tasking"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// runKey marks the context of a run.
+type runKey struct{}
+
+// taskRun is a call that may outlive its request: it has a context of its own, with
+// the values of the request's, and a copy of its message.
+type taskRun struct {
+	kit     *taskKit
+	ctx     context.Context
+	end     context.CancelCauseFunc
+	in      peer.Inbound
+	req     *mcp.CallToolRequest
+	outcome chan outcome // holds one
+	says    atomic.Pointer[string]
+}
+
+var _ tasking.Run = (*taskRun)(nil)
+
+// outcome is what came of a run.
+type outcome struct {
+	reply peer.Reply
+	err   error
+}
+
+// newRun begins to run a call.
+func (k *taskKit) newRun(ctx context.Context, in *peer.Inbound, req *mcp.CallToolRequest) *taskRun {
+	r := &taskRun{kit: k, req: enveloped(ctx, req), outcome: make(chan outcome, 1)}
+	r.ctx, r.end = context.WithCancelCause(context.WithValue(context.WithoutCancel(ctx), runKey{}, r))
+	r.in = peer.Inbound{Method: in.Method, ID: in.ID, Token: in.Token, Transport: in.Transport}
+	r.in.Back = &taskBack{in.Back, r}
+	go r.run(r.req, 0) // ends with the function
+	return r
+}
+
+// enveloped returns a call that says itself who sends it, as it need not in process.
+func enveloped(ctx context.Context, req *mcp.CallToolRequest) *mcp.CallToolRequest {
+	whole, meta := *req, connection.SenderMeta(ctx)
+	if req.Meta != nil {
+		meta.Extra = req.Meta.Extra
+	}
+	whole.Meta = meta
+	return &whole
+}
+
+// run runs the call after a pause, as if the client had sent it again.
+func (r *taskRun) run(req *mcp.CallToolRequest, pause time.Duration) {
+	out := outcome{err: errors.New("the handler ended its goroutine")}
+	defer func() {
+		if p := recover(); p != nil {
+			r.kit.server.opts.Logger.ErrorContext(r.ctx, "handler panicked", "method", r.in.Method, "id", r.in.ID, "panic", p, "stack", string(debug.Stack()))
+			out = outcome{err: &peer.Error{Code: mcp.CodeInternal, Message: "Internal error"}}
+		}
+		r.outcome <- out
+	}()
+	if pause > 0 {
+		select {
+		case <-time.After(pause):
+		case <-r.ctx.Done():
+		}
+	}
+	in := r.in
+	if in.Params, out.err = wire.AppendParams(nil, &wire.Frame{Revision: mcp.Revision20260728}, req); out.err == nil {
+		out.reply, out.err = r.kit.server.Kernel().ServeEnvelope(r.ctx, &in, nil)
+	}
+}
+
+// answer is that of a call that is over in time.
+func (r *taskRun) answer(out outcome) (peer.Reply, error) {
+	r.end(nil)
+	return out.reply, out.err
+}
+
+// giveUp is the end of a call whose client does not wait for it.
+func (r *taskRun) giveUp(ctx context.Context) (peer.Reply, error) {
+	cause := context.Cause(ctx)
+	r.end(cause)
+	return peer.Reply{}, cause
+}
+
+// Wait implements [tasking.Run].
+func (r *taskRun) Wait() tasking.Outcome {
+	out := <-r.outcome
+	if out.err == nil {
+		if ask, ok := out.reply.Result.(*mcp.InputRequiredResult); ok {
+			return tasking.Outcome{Ask: ask}
+		}
+		var raw json.RawMessage
+		if raw, out.err = wire.Append(nil, &wire.Frame{Revision: mcp.Revision20260728}, out.reply.Result); out.err == nil {
+			return tasking.Outcome{Result: raw}
+		}
+		out.err = fmt.Errorf("result of the task: %w", out.err)
+	}
+	e := peer.AsError(out.err)
+	if e == nil {
+		e = &peer.Error{Code: mcp.CodeInternal, Message: "Internal error"}
+		if context.Cause(r.ctx) == nil {
+			r.kit.server.opts.Logger.ErrorContext(r.ctx, "task failed", "tool", r.req.Name, "error", out.err)
+		}
+	}
+	return tasking.Outcome{Error: &wire.ErrorObject{Code: e.Code, Message: e.Message, Data: e.Data}}
+}
+
+// pauseBetween is for a run that waits for something else than an answer.
+const pauseBetween = 250 * time.Millisecond
+
+// Again implements [tasking.Run].
+func (r *taskRun) Again(answers mcp.InputResponses, state *string) {
+	pause := pauseBetween
+	if len(answers) > 0 {
+		pause = 0
+	}
+	go r.run(mcp.WithInput(r.req, answers, state).(*mcp.CallToolRequest), pause) // ends with the function
+}
+
+// End implements [tasking.Run].
+func (r *taskRun) End(cause error) { r.end(cause) }
+
+// Message implements [tasking.Run]: the latest report of progress.
+func (r *taskRun) Message() string {
+	if text := r.says.Load(); text != nil {
+		return *text
+	}
+	return ""
+}
+
+// taskBack leads to the client as long as its request has no answer. It keeps what
+// is reported as progress.
+type taskBack struct {
+	peer.BackChannel
+	run *taskRun
+}
+
+// Progress implements [peer.BackChannel].
+func (b *taskBack) Progress(ctx context.Context, p peer.Progress) error {
+	if p.Message != "" {
+		b.run.says.Store(&p.Message)
+	}
+	return b.BackChannel.Progress(ctx, p)
+}
