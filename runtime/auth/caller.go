@@ -69,22 +69,15 @@ func Any(verifiers ...Verifier) Verifier {
 
 // CallerOf returns the caller of the request that is being handled, nil where no
 // [Guard] has let one in. The handlers of tools have it as well as those of HTTP.
-func CallerOf(ctx context.Context) *Caller {
-	if v := visitOf(ctx); v != nil {
-		return v.caller
-	}
-	return nil
-}
+func CallerOf(ctx context.Context) *Caller { return visitOf(ctx).caller }
 
 // WithCaller returns a context with another caller, whom no [Guard] has let in: for
 // tests, for programs that know otherwise who calls, such as those on a pipe, and
 // for middleware behind a guard that knows more of a caller than his token says.
 func WithCaller(ctx context.Context, caller *Caller) context.Context {
-	v := visit{caller: caller}
-	if outer := visitOf(ctx); outer != nil {
-		v.guard, v.demand = outer.guard, outer.demand
-	}
-	return context.WithValue(ctx, visitKey{}, &v)
+	v := visitOf(ctx)
+	v.caller = caller
+	return context.WithValue(ctx, visitKey{}, v)
 }
 
 // Principal names the caller of a request for the option of that name in package

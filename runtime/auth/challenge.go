@@ -32,18 +32,18 @@ func (c challenge) String() string {
 // quoted escapes what ends a quoted string, and drops what no header may hold.
 var quoted = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\r", "", "\n", "")
 
-// bearer returns the challenge of a refusal that a bearer token would meet, and
-// whether there is one. What cannot be read of a header counts as absent: a server
+// bearer returns the challenge of a refusal that a bearer token would meet, the zero
+// one where there is none. What cannot be read of a header counts as absent: a server
 // that refuses has been understood by its status.
-func bearer(h http.Header) (challenge, bool) {
+func bearer(h http.Header) challenge {
 	for _, line := range h.Values("WWW-Authenticate") {
 		for _, c := range parseChallenges(line) {
 			if strings.EqualFold(c.scheme, "Bearer") {
-				return c, true
+				return c
 			}
 		}
 	}
-	return challenge{}, false
+	return challenge{}
 }
 
 // parseChallenges reads one line of WWW-Authenticate. Commas part challenges as well
@@ -51,11 +51,12 @@ func bearer(h http.Header) (challenge, bool) {
 func parseChallenges(line string) []challenge {
 	var all []challenge
 	for line = strings.TrimLeft(line, " \t,"); line != ""; line = strings.TrimLeft(line, " \t,") {
-		word := line[:tokenEnd(line)]
+		rest := strings.TrimLeft(line, alphanumeric+"!#$%&'*+-.^_`|~/") // the slash is for what Negotiate says
+		word := line[:len(line)-len(rest)]
 		if word == "" {
 			return all
 		}
-		line = strings.TrimLeft(line[len(word):], " \t")
+		line = strings.TrimLeft(rest, " \t")
 		value, isParam := strings.CutPrefix(line, "=")
 		if !isParam || len(all) == 0 {
 			all = append(all, challenge{word, map[string]string{}})
@@ -91,14 +92,4 @@ func paramValue(s string) (value, rest string) {
 	return b.String(), "" // an end quote is missing
 }
 
-// tokenEnd returns how much of s is one token of HTTP.
-func tokenEnd(s string) int {
-	for i := range len(s) {
-		c := s[i]
-		alphanumeric := '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
-		if !alphanumeric && !strings.ContainsRune("!#$%&'*+-.^_`|~/", rune(c)) {
-			return i
-		}
-	}
-	return len(s)
-}
+const alphanumeric = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

@@ -125,7 +125,7 @@ func (g *AuthorizationCode) exchange(ctx context.Context, need *Need, client *Re
 // forget forgets what the client has registered itself as, since the issuer has: the next
 // login registers anew.
 func (g *AuthorizationCode) forget(ctx context.Context, need *Need, client *Registration) error {
-	if client.Redirect == "" {
+	if client.redirect == "" {
 		return nil
 	}
 	return need.remember(context.WithoutCancel(ctx), nil)
@@ -152,15 +152,10 @@ func (g *AuthorizationCode) known(ctx context.Context, need *Need) (*Registratio
 // client returns what the client is known as, which registers it if need be: what was
 // registered with another redirect is of no use.
 func (g *AuthorizationCode) client(ctx context.Context, need *Need, known *Registration, redirect string) (*Registration, error) {
-	if known != nil && (known.Redirect == "" || known.Redirect == redirect) {
+	if known != nil && (known.redirect == "" || known.redirect == redirect) {
 		return known, nil
 	}
-	client, err := need.register(ctx, g.about(need.Server, redirect))
-	if err != nil {
-		return nil, err
-	}
-	client.Redirect = redirect
-	return client, need.remember(ctx, client)
+	return need.register(ctx, g.about(need.Server, redirect), redirect)
 }
 
 // about is what an issuer is told about the client.
@@ -182,7 +177,7 @@ func (g *AuthorizationCode) about(s *ServerMetadata, redirect string) map[string
 		about["client_uri"] = g.HomePage
 	}
 	for _, method := range []string{"none", "client_secret_basic", "client_secret_post"} {
-		if takes(s.TokenEndpointAuthMethodsSupported, method, "") {
+		if slices.Contains(s.TokenEndpointAuthMethodsSupported, method) {
 			about["token_endpoint_auth_method"] = method
 			break
 		}
@@ -198,8 +193,8 @@ func (g *AuthorizationCode) ask(ctx context.Context, need *Need, client *Registr
 	}
 	state := rand.Text()
 	query := need.scoped(page.Query())
-	if takes(need.Server.ScopesSupported, "offline_access", "") && len(need.Scopes) > 0 {
-		query.Set("scope", strings.Join(union(need.Scopes, []string{"offline_access"}), " "))
+	if slices.Contains(need.Server.ScopesSupported, offlineAccess) && len(need.Scopes) > 0 {
+		query.Set("scope", strings.Join(union(need.Scopes, []string{offlineAccess}), " "))
 	}
 	for name, value := range map[string]string{
 		"response_type":         "code",

@@ -197,3 +197,20 @@ func TestWhatATokenEndpointSays(t *testing.T) {
 		}
 	}
 }
+
+func TestAnIssuerThatWantsProofsOfAClientWithoutAKeyGetsNone(t *testing.T) {
+	w := newWorld(t)
+	w.server.hint = "use"
+	w.hosts["login.test"] = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/register" {
+			w.issuer.clients["c"] = ""
+			_, _ = io.WriteString(rw, `{"client_id":"c","token_endpoint_auth_method":"private_key_jwt"}`)
+			return
+		}
+		w.issuer.ServeHTTP(rw, r)
+	})
+	store := &memory{}
+	_, err := w.post(t.Context(), w.transport(func(o *TransportOptions) { o.Store = store }))
+	require.ErrorContains(t, err, `proof that the client is "c": Registration.Key is missing`)
+	require.Empty(t, store.values, "nobody could use it")
+}

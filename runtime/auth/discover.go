@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -20,7 +21,7 @@ func (d *discovery) resource(ctx context.Context, at string) (*ResourceMetadata,
 	places := []string{at}
 	if at == "" {
 		root := &url.URL{Scheme: d.server.Scheme, Host: d.server.Host}
-		places = []string{wellKnown(d.server, resourceWellKnown).String(), wellKnown(root, resourceWellKnown).String()}
+		places = slices.Compact([]string{wellKnown(d.server, resourceWellKnown).String(), wellKnown(root, resourceWellKnown).String()})
 	}
 	for _, place := range places {
 		var m ResourceMetadata

@@ -189,3 +189,12 @@ func TestAServerOf20250326IssuesItsOwnTokens(t *testing.T) {
 	_, err = w.post(t.Context(), w.transport(nil))
 	require.ErrorContains(t, err, `token_endpoint: "http://mcp.test/token" is without TLS`)
 }
+
+func TestNothingIsLookedForTwice(t *testing.T) {
+	w := newWorld(t)
+	w.serve("mcp.test", nil)
+	d := discovery{server: &url.URL{Scheme: "https", Host: "mcp.test"}, fetch: newFetcher(&http.Client{Transport: w})}
+	_, err := d.resource(t.Context(), "")
+	require.NoError(t, err)
+	require.Equal(t, []string{"GET mcp.test" + resourceWellKnown}, w.asked())
+}

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,7 +21,7 @@ import (
 func (n *Need) Exchange(ctx context.Context, as *Registration, form url.Values) (*oauth2.Token, error) {
 	form = maps.Clone(form)
 	form.Set("resource", n.Resource)
-	body, err := n.post(ctx, n.Server.TokenEndpoint, as, n.Server, form)
+	body, err := n.post(ctx, n.Server, as, form)
 	if err != nil {
 		return nil, err
 	}
@@ -37,9 +36,10 @@ func (n *Need) scoped(form url.Values) url.Values {
 	return form
 }
 
-// post sends a form to an endpoint at which clients prove who they are.
-func (n *Need) post(ctx context.Context, endpoint string, as *Registration, at *ServerMetadata, form url.Values) ([]byte, error) {
-	u, err := n.fetch.check(endpoint)
+// post sends a form to an issuer's endpoint for tokens, at which clients prove who they
+// are.
+func (n *Need) post(ctx context.Context, at *ServerMetadata, as *Registration, form url.Values) ([]byte, error) {
+	u, err := n.fetch.check(at.TokenEndpoint)
 	if err != nil {
 		return nil, fmt.Errorf("token endpoint: %w", err)
 	}
@@ -47,12 +47,11 @@ func (n *Need) post(ctx context.Context, endpoint string, as *Registration, at *
 	if err := as.prove(at, header, form); err != nil {
 		return nil, err
 	}
-	return n.fetch.post(context.WithoutCancel(ctx), u, header, []byte(form.Encode()), http.StatusOK)
+	return n.fetch.post(context.WithoutCancel(ctx), u, header, []byte(form.Encode()))
 }
 
-// post sends a request and returns the body of its response if it has the status that
-// means success.
-func (f *fetcher) post(ctx context.Context, to *url.URL, header http.Header, data []byte, success int) ([]byte, error) {
+// post sends a request and returns the body of its response if that means success.
+func (f *fetcher) post(ctx context.Context, to *url.URL, header http.Header, data []byte) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to.String(), bytes.NewReader(data))
 	if err != nil {
 		return nil, err
@@ -62,7 +61,7 @@ func (f *fetcher) post(ctx context.Context, to *url.URL, header http.Header, dat
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("POST %q: %w", to, err)
-	case status == success || status == http.StatusOK:
+	case status == http.StatusOK || status == http.StatusCreated:
 		return body, nil
 	}
 	var refusal struct {
@@ -70,7 +69,8 @@ func (f *fetcher) post(ctx context.Context, to *url.URL, header http.Header, dat
 		Description string `json:"error_description"`
 		URI         string `json:"error_uri"`
 	}
-	if json.Unmarshal(body, &refusal) == nil && refusal.Code != "" {
+	busy := status >= http.StatusInternalServerError || status == http.StatusTooManyRequests // and refuses nothing
+	if !busy && json.Unmarshal(body, &refusal) == nil && refusal.Code != "" {
 		return nil, &Error{Endpoint: to.String(), Code: refusal.Code, Description: refusal.Description, URI: refusal.URI}
 	}
 	return nil, fmt.Errorf("POST %q: status %d", to, status)
@@ -98,13 +98,4 @@ func parseToken(endpoint string, body []byte) (*oauth2.Token, error) {
 		token.Expiry = time.Now().Add(time.Duration(seconds * float64(time.Second)))
 	}
 	return token, nil
-}
-
-// takes tells whether a list of what an issuer supports has a name; one that is not
-// there has what it is by default.
-func takes(list []string, name, byDefault string) bool {
-	if list == nil {
-		return name == byDefault
-	}
-	return slices.Contains(list, name)
 }

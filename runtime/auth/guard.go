@@ -25,26 +25,26 @@ type Guard struct {
 
 // NewGuard returns a guard, or what is wrong with its options.
 func NewGuard(opts GuardOptions) (*Guard, error) {
-	full, resource, err := opts.complete()
+	resource, err := opts.complete()
 	if err != nil {
 		return nil, fmt.Errorf("guard a server: %w", err)
 	}
 	document, err := json.Marshal(&ResourceMetadata{
-		Resource:               full.Resource,
-		AuthorizationServers:   full.AuthorizationServers,
-		ScopesSupported:        union(full.Scopes, full.ScopesSupported),
+		Resource:               opts.Resource,
+		AuthorizationServers:   opts.AuthorizationServers,
+		ScopesSupported:        union(opts.Scopes, opts.ScopesSupported),
 		BearerMethodsSupported: []string{"header"},
-		ResourceName:           full.Name,
-		ResourceDocumentation:  full.Documentation,
+		ResourceName:           opts.Name,
+		ResourceDocumentation:  opts.Documentation,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("guard a server: write its metadata: %w", err)
 	}
 	at := wellKnown(resource, resourceWellKnown)
-	g := &Guard{opts: full, pattern: at.EscapedPath(), metadata: document, announced: at.String()}
-	g.audiences = append(slices.Clone(full.Audiences), full.Resource)
+	g := &Guard{opts: opts, pattern: at.EscapedPath(), metadata: document, announced: at.String()}
+	g.audiences = append(slices.Clone(opts.Audiences), opts.Resource)
 	if strings.Trim(resource.Path, "/") == "" { // one URL, which some write with a slash and some without
-		root := strings.TrimSuffix(full.Resource, "/")
+		root := strings.TrimSuffix(opts.Resource, "/")
 		g.audiences = append(g.audiences, root, root+"/")
 	}
 	return g, nil
@@ -88,7 +88,7 @@ func (g *Guard) Protect(next http.Handler) http.Handler {
 			no.write(w, g)
 			return
 		}
-		v := &visit{caller, g, new(demand)}
+		v := visit{caller, g, new(demand)}
 		inner := r.WithContext(context.WithValue(r.Context(), visitKey{}, v))
 		inner.Header = maps.Clone(r.Header)
 		inner.Header.Del("Authorization")

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -45,26 +46,21 @@ type GuardOptions struct {
 	Logger *slog.Logger
 }
 
-// complete returns a copy of o with the defaults filled in, and the URL of the
-// resource.
-func (o *GuardOptions) complete() (GuardOptions, *url.URL, error) {
-	full := *o
-	full.Scopes = slices.Clone(o.Scopes)
-	resource, err := full.resource()
-	for _, check := range []func() error{full.checkServers, full.checkScopes, full.checkAudiences} {
-		if err == nil {
-			err = check()
-		}
-	}
-	switch {
+// complete fills in the defaults, and returns the URL of the resource.
+func (o *GuardOptions) complete() (*url.URL, error) {
+	resource, err := o.resource()
+	switch err = cmp.Or(err, o.checkServers(), o.checkScopes()); {
 	case err != nil:
-		return full, nil, err
-	case full.Verify == nil:
-		return full, nil, errors.New("option Verify is nil: nobody would check tokens")
-	case full.Logger == nil:
-		full.Logger = slog.Default()
+		return nil, err
+	case slices.Contains(o.Audiences, ""):
+		return nil, fmt.Errorf("option Audiences %q: a server has no empty name", o.Audiences)
+	case o.Verify == nil:
+		return nil, errors.New("option Verify is nil: nobody would check tokens")
+	case o.Logger == nil:
+		o.Logger = slog.Default()
 	}
-	return full, resource, nil
+	o.Scopes = slices.Clone(o.Scopes)
+	return resource, nil
 }
 
 func (o *GuardOptions) resource() (*url.URL, error) {
@@ -98,13 +94,6 @@ func (o *GuardOptions) checkScopes() error {
 		case !isScope(s):
 			return fmt.Errorf("scope %q: a scope is one word of ASCII without quotes and backslashes", s)
 		}
-	}
-	return nil
-}
-
-func (o *GuardOptions) checkAudiences() error {
-	if slices.Contains(o.Audiences, "") {
-		return fmt.Errorf("option Audiences %q: a server has no empty name", o.Audiences)
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func (p *IDJAG) Assert(ctx context.Context, need *Need) (string, error) {
 		"subject_token_type":   {"urn:ietf:params:oauth:token-type:id_token"},
 	})
 	provider := &ServerMetadata{Issuer: p.Client.Issuer, TokenEndpoint: p.TokenEndpoint}
-	body, err := need.post(ctx, p.TokenEndpoint, &p.Client, provider, form)
+	body, err := need.post(ctx, provider, &p.Client, form)
 	if err != nil {
 		return "", fmt.Errorf("identity provider: %w", err)
 	}

@@ -79,7 +79,7 @@ func (o *introspector) ask(ctx context.Context, token string) (map[string]any, e
 	form := url.Values{"token": {token}, "token_type_hint": {"access_token"}}
 	header := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Accept": {"application/json"}}
 	basicAuth(header, o.ClientID, o.ClientSecret)
-	data, err := o.fetch.post(ctx, o.at, header, []byte(form.Encode()), http.StatusOK)
+	data, err := o.fetch.post(ctx, o.at, header, []byte(form.Encode()))
 	if err != nil {
 		return nil, err
 	}

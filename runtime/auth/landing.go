@@ -41,7 +41,7 @@ func (g *AuthorizationCode) land(known *Registration) (*landing, error) {
 		return nil, fmt.Errorf("no user can be awaited at %q: it is no URL with http on this machine", redirect)
 	}
 	if known != nil && u.Port() == "" {
-		if old, err := url.Parse(known.Redirect); err == nil && old.Hostname() == u.Hostname() && old.Path == u.Path {
+		if old, err := url.Parse(known.redirect); err == nil && old.Hostname() == u.Hostname() && old.Path == u.Path {
 			if l, err := listen(u, old.Port()); err == nil {
 				return l, nil
 			}

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptrace"
-	"strconv"
+	"runtime/debug"
 	"time"
+
+	"golang.org/x/oauth2"
 )
 
 // Login gets a token before the server asks for one, or another in place of the one at
@@ -36,11 +38,7 @@ func (t *Transport) Logout(ctx context.Context) error { return t.state.clear(ctx
 // Account names whatever the user or issuer has agreed to: it is another after each
 // token that was not only renewed, and after a logout. It is a CacheOptions.Context for
 // a client of package mcpclient whose user may change.
-func (t *Transport) Account() string {
-	t.state.mu.Lock()
-	defer t.state.mu.Unlock()
-	return strconv.Itoa(t.state.consent)
-}
+func (t *Transport) Account() string { return t.state.account() }
 
 // ask makes a request without a token, to hear what the server says to that. One that
 // does not mind has its metadata where they belong.
@@ -151,7 +149,7 @@ func (t *Transport) obtain(ctx context.Context, why *refusal) (*holding, error) 
 	held := &holding{Issuer: need.Server.Issuer, Resource: need.Resource, Metadata: why.metadata}
 	if old := why.held; old != nil && old.renewable(held) && !why.scarce && !why.again {
 		need.Refresh, held.Scopes, held.renewed = old.Token.RefreshToken, old.Scopes, true
-		held.Token, err = t.opts.Grant.Token(ctx, need)
+		held.Token, err = t.token(ctx, need)
 		if err == nil && held.Token.RefreshToken == "" {
 			held.Token.RefreshToken = old.Token.RefreshToken // it stays the same
 		}
@@ -164,6 +162,20 @@ func (t *Transport) obtain(ctx context.Context, why *refusal) (*holding, error) 
 		return nil, errElsewhere
 	}
 	held.Scopes = need.Scopes
-	held.Token, err = t.opts.Grant.Token(ctx, need)
+	held.Token, err = t.token(ctx, need)
 	return held, err
+}
+
+// token calls the grant, of which nothing is taken for granted.
+func (t *Transport) token(ctx context.Context, need *Need) (token *oauth2.Token, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			token, err = nil, fmt.Errorf("the grant panicked: %v\n%s", v, debug.Stack())
+		}
+	}()
+	token, err = t.opts.Grant.Token(ctx, need)
+	if err == nil && token == nil {
+		err = errors.New("the grant returned neither a token nor an error")
+	}
+	return token, err
 }

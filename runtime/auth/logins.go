@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -165,6 +166,13 @@ func (s *logins) known() (held *holding, loaded bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.held, s.loaded
+}
+
+// account names what somebody was asked for last.
+func (s *logins) account() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strconv.Itoa(s.consent)
 }
 
 // save makes the store hold the token at hand, which is never older than that of an

@@ -44,7 +44,7 @@ func (t *Transport) need(ctx context.Context, why *refusal) (*Need, error) {
 	if about.Resource == "" {
 		need.Resource = t.server.String()
 		if need.Server, err = t.found.own(ctx); err == nil {
-			_, err = t.only([]string{need.Server.Issuer})
+			_, err = t.eligible([]string{need.Server.Issuer})
 		}
 		if err == nil {
 			err = need.fetch.endpoints(need.Server)
@@ -62,12 +62,9 @@ func (t *Transport) need(ctx context.Context, why *refusal) (*Need, error) {
 // issuer returns the first of the issuers that is usable, that of the token at hand
 // before others, or that one which alone knows the client.
 func (t *Transport) issuer(ctx context.Context, names []string, held *holding) (*ServerMetadata, error) {
-	only, err := t.only(names)
+	names, err := t.eligible(names)
 	if err != nil {
 		return nil, err
-	}
-	if only != "" {
-		names = []string{only}
 	}
 	if held != nil && slices.Contains(names, held.Issuer) {
 		names = union([]string{held.Issuer}, names)
@@ -86,16 +83,16 @@ func (t *Transport) issuer(ctx context.Context, names []string, held *holding) (
 	return nil, errors.Join(all...)
 }
 
-// only returns which of the issuers knows the client, empty for every one.
-func (t *Transport) only(names []string) (string, error) {
+// eligible returns those of the issuers that the client may be known to.
+func (t *Transport) eligible(names []string) ([]string, error) {
 	g, ok := t.opts.Grant.(issued)
-	if !ok || g.issuer() == "" {
-		return "", nil
+	switch {
+	case !ok || g.issuer() == "":
+		return names, nil
+	case !slices.Contains(names, g.issuer()):
+		return nil, fmt.Errorf("the server takes tokens of %q, the client is known to %q only", names, g.issuer())
 	}
-	if !slices.Contains(names, g.issuer()) {
-		return "", fmt.Errorf("the server takes tokens of %q, the client is known to %q only", names, g.issuer())
-	}
-	return g.issuer(), nil
+	return []string{g.issuer()}, nil
 }
 
 // scopes returns what to ask for: what the request needs, and where that was too much

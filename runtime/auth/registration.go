@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -34,7 +35,14 @@ type Registration struct {
 	// or "none" not to. Empty is what the issuer takes.
 	Method string `json:"token_endpoint_auth_method,omitempty"`
 
-	Redirect string `json:"redirect_uri,omitempty"`             // that it was registered with
+	redirect string // that the client has registered itself with, empty where others did it
+}
+
+// enrolled is a registration of the client's own, as the issuer tells it and the store
+// keeps it.
+type enrolled struct {
+	*Registration
+	Redirect string `json:"redirect_uri,omitempty"`
 	Expires  int64  `json:"client_secret_expires_at,omitempty"` // seconds since 1970, 0 is never
 }
 
@@ -80,7 +88,7 @@ func (r *Registration) method(at *ServerMetadata) string {
 		return r.Method
 	case r.ClientSecret == "":
 		return "none"
-	case !takes(list, "client_secret_basic", "client_secret_basic") && takes(list, "client_secret_post", ""):
+	case !slices.Contains(list, "client_secret_basic") && slices.Contains(list, "client_secret_post"):
 		return "client_secret_post"
 	}
 	return "client_secret_basic"
@@ -88,6 +96,9 @@ func (r *Registration) method(at *ServerMetadata) string {
 
 // proof returns a statement of the client about itself, for one issuer, signed.
 func (r *Registration) proof(audience string) (string, error) {
+	if r.Key == nil {
+		return "", errors.New("Registration.Key is missing")
+	}
 	var how jwt.SigningMethod
 	switch key := r.Key.Public().(type) {
 	case *rsa.PublicKey:
@@ -121,26 +132,24 @@ func (n *Need) registered(ctx context.Context) (*Registration, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load %q: %w", n.clientKey(), err)
 	}
-	r := &Registration{}
-	if data == nil || json.Unmarshal(data, r) != nil || r.Issuer != n.Server.Issuer || r.ClientID == "" {
+	r := enrolled{Registration: &Registration{}}
+	if data == nil || json.Unmarshal(data, &r) != nil || r.Issuer != n.Server.Issuer || r.ClientID == "" {
 		return nil, nil
 	}
 	if r.Expires > 0 && time.Now().Unix() >= r.Expires {
 		return nil, nil
 	}
-	return r, nil
+	r.redirect = r.Redirect
+	return r.Registration, nil
 }
 
 func (n *Need) clientKey() string { return "client " + n.Server.Issuer }
 
-// errUnknown says that an issuer does not know the client, and never will.
-var errUnknown = errors.New("the issuer does not know this client")
-
-// register makes the client known to the issuer.
-func (n *Need) register(ctx context.Context, about map[string]any) (*Registration, error) {
+// register makes the client known to the issuer, and keeps as what.
+func (n *Need) register(ctx context.Context, about map[string]any, redirect string) (*Registration, error) {
 	endpoint := n.Server.RegistrationEndpoint
 	if endpoint == "" {
-		return nil, fmt.Errorf("%q: %w, and registers none: it has to be told there by hand", n.Server.Issuer, errUnknown)
+		return nil, fmt.Errorf("%q: the issuer does not know this client, and registers none: it has to be told there by hand", n.Server.Issuer)
 	}
 	u, err := n.fetch.check(endpoint)
 	if err != nil {
@@ -151,23 +160,26 @@ func (n *Need) register(ctx context.Context, about map[string]any) (*Registratio
 		return nil, fmt.Errorf("registration: %w", err)
 	}
 	header := http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}}
-	body, err := n.fetch.post(ctx, u, header, data, http.StatusCreated)
+	body, err := n.fetch.post(ctx, u, header, data)
 	if err != nil {
 		return nil, fmt.Errorf("registration: %w", err)
 	}
-	r := &Registration{}
-	if err := json.Unmarshal(body, r); err != nil {
+	r := enrolled{Registration: &Registration{}}
+	if err := json.Unmarshal(body, &r); err != nil {
 		return nil, fmt.Errorf("registration at %q: %w", endpoint, err)
 	}
 	if r.ClientID == "" {
 		return nil, fmt.Errorf("registration at %q: there is no client id in the response", endpoint)
 	}
-	r.Issuer = n.Server.Issuer
-	return r, nil
+	r.Issuer, r.Redirect, r.redirect = n.Server.Issuer, redirect, redirect
+	if err := r.prove(n.Server, http.Header{}, url.Values{}); err != nil {
+		return nil, fmt.Errorf("registration at %q: %w", endpoint, err)
+	}
+	return r.Registration, n.remember(ctx, &r)
 }
 
 // remember keeps a registration; nil forgets it.
-func (n *Need) remember(ctx context.Context, r *Registration) error {
+func (n *Need) remember(ctx context.Context, r *enrolled) error {
 	var data []byte
 	if r != nil {
 		var err error

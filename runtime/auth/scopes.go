@@ -21,7 +21,9 @@ func NeedScopes(ctx context.Context, scopes ...string) error {
 	needed := splitScopes(strings.Join(scopes, " "))
 	v := visitOf(ctx)
 	missing := v.lacks(needed)
-	v.note(needed, missing != nil)
+	if v.demand != nil {
+		v.demand.add(needed, missing != nil)
+	}
 	if missing == nil {
 		return nil
 	}
@@ -70,32 +72,19 @@ func isScope(s string) bool {
 
 type visitKey struct{}
 
-// visit is what the context of a request has of its caller. Nil is that of a
-// request without one.
+// visit is what the context of a request has of its caller.
 type visit struct {
-	caller *Caller
+	caller *Caller // nil where there is none
 	guard  *Guard  // nil where no guard has let him in
 	demand *demand // nil as well then
 }
 
-func visitOf(ctx context.Context) *visit {
-	v, _ := ctx.Value(visitKey{}).(*visit)
+func visitOf(ctx context.Context) visit {
+	v, _ := ctx.Value(visitKey{}).(visit)
 	return v
 }
 
-func (v *visit) lacks(needed []string) []string {
-	if v == nil {
-		return (*Guard)(nil).lacks(nil, needed)
-	}
-	return v.guard.lacks(v.caller, needed)
-}
-
-// note remembers what was needed for the answer.
-func (v *visit) note(needed []string, short bool) {
-	if v != nil && v.demand != nil {
-		v.demand.add(needed, short)
-	}
-}
+func (v visit) lacks(needed []string) []string { return v.guard.lacks(v.caller, needed) }
 
 // demand is the scopes that a request has turned out to need. It is safe for
 // concurrent use.

@@ -22,7 +22,8 @@ import (
 //
 // The user may take long to agree. Meanwhile the request counts as alive for
 // [net/http/httptrace]: its Got1xxResponse is called now and then, as if the server
-// had sent word, which keeps the client of package streamable waiting.
+// had sent word, which keeps the Client of package streamable waiting. Its
+// LegacySSEClient does not wait: for that, call [Transport.Login] first.
 type Transport struct {
 	server *url.URL
 	opts   TransportOptions
@@ -134,18 +135,16 @@ type refusal struct {
 
 // refusalOf returns what of a response another token could change, nil for nothing.
 func refusalOf(res *http.Response, held *holding) *refusal {
-	c, asked := bearer(res.Header)
-	why := &refusal{held: held, metadata: c.params["resource_metadata"], scopes: splitScopes(c.params["scope"])}
-	switch res.StatusCode {
-	case http.StatusUnauthorized:
-		return why
-	case http.StatusForbidden:
-		why.scarce = true
-		if asked && c.params["error"] == "insufficient_scope" && len(why.scopes) > 0 && held != nil {
-			return why
-		}
+	scarce := res.StatusCode == http.StatusForbidden
+	if !scarce && res.StatusCode != http.StatusUnauthorized {
+		return nil
 	}
-	return nil
+	says := bearer(res.Header).params
+	why := &refusal{held: held, metadata: says["resource_metadata"], scopes: splitScopes(says["scope"]), scarce: scarce}
+	if scarce && (says["error"] != "insufficient_scope" || len(why.scopes) == 0 || held == nil) {
+		return nil
+	}
+	return why
 }
 
 // sameOrigin tells whether two URLs are of one server.

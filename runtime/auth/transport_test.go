@@ -17,7 +17,29 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/oauth2"
 )
+
+// grantFunc is a grant of somebody's own.
+type grantFunc func() (*oauth2.Token, error)
+
+func (f grantFunc) Token(context.Context, *Need) (*oauth2.Token, error) { return f() }
+
+func TestNothingIsTakenForGrantedOfAGrant(t *testing.T) {
+	for want, grant := range map[string]grantFunc{
+		"the grant returned neither a token nor an error": func() (*oauth2.Token, error) { return nil, nil },
+		"the grant panicked: no screen":                   func() (*oauth2.Token, error) { panic("no screen") },
+	} {
+		w := newWorld(t)
+		_, err := w.post(t.Context(), w.transport(func(o *TransportOptions) { o.Grant = grant }))
+		require.ErrorContains(t, err, want)
+	}
+}
+
+func TestAResponseThatRefusesNothingCostsNothing(t *testing.T) {
+	res := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}}
+	require.Zero(t, testing.AllocsPerRun(100, func() { refusalOf(res, nil) }))
+}
 
 func TestARequestThatIsRefusedLogsInAndIsMadeAgain(t *testing.T) {
 	w := newWorld(t)
@@ -652,5 +674,35 @@ func TestATransportRefusesWhatCannotWork(t *testing.T) {
 		tr, err := NewTransport(url, TransportOptions{Grant: grant})
 		require.NoError(t, err)
 		require.Equal(t, want, tr.server.String(), "how a token names it where the server does not say")
+	}
+}
+
+func TestAnIssuerThatIsBusyRefusesNothing(t *testing.T) {
+	for _, status := range []int{http.StatusServiceUnavailable, http.StatusTooManyRequests} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			w.server.hint = "use"
+			w.issuer.life = 60
+			tr := w.transport(nil)
+			w.enters(tr)
+			w.issuer.token = func(rw http.ResponseWriter, f url.Values) bool {
+				if f.Get("grant_type") != "refresh_token" {
+					return false
+				}
+				rw.WriteHeader(status)
+				_, _ = io.WriteString(rw, `{"error":"temporarily_unavailable"}`)
+				return true
+			}
+			time.Sleep(50 * time.Second)
+			w.asked()
+			w.enters(tr) // the token is still good
+			w.issuer.refuse(false)
+			_, err := w.post(t.Context(), tr)
+			require.ErrorContains(t, err, fmt.Sprint("status ", status))
+			w.issuer.token = nil
+			time.Sleep(firstPause)
+			w.enters(tr)
+			require.Zero(t, w.count(askedAuthorize), "it can be renewed")
+		})
 	}
 }

@@ -112,6 +112,26 @@ func TestACancellationCountsForARequestThatItOvertakesWhereThatHappens(t *testin
 	})
 }
 
+func TestACancellationCountsForARequestThatComesSoon(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, r := newConn(t, &dispatch.Options{Unordered: true, Handler: handlers{
+			"do": func(context.Context, *peer.Inbound) (peer.Reply, error) { return result(`{}`) },
+		}})
+		deliver(c, request(1, "do"))
+		require.Len(t, r.take(), 1)
+		deliver(c, cancelOne) // too late
+		time.Sleep(5 * time.Second)
+		deliver(c, request(1, "do")) // of a client that has begun anew, with the old session
+		require.Len(t, r.take(), 1)
+		deliver(c, cancelOne)
+		time.Sleep(5 * time.Second)
+		deliver(c, strings.Replace(cancelOne, `:1,`, `:2,`, 1), request(1, "do"))
+		require.Len(t, r.take(), 1)
+		deliver(c, request(2, "do"))
+		require.Empty(t, r.take())
+	})
+}
+
 func TestWhatACancelledHandlerAskedIsTakenBack(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c, r := newConn(t, &dispatch.Options{Handler: handlers{

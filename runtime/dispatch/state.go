@@ -27,7 +27,7 @@ type state struct {
 	// settled, and counts as active until that has been written.
 	requests table[*exchange]
 	ahead    []wire.RequestID // perhaps cancelled before they come, the last one last
-	aheadBy  time.Time        // they are kept until then at least
+	aheadBy  time.Time        // until when they come
 	listens  int              // of these, subscriptions, which last
 	serial   serial
 	active   int
@@ -298,6 +298,9 @@ func (s *state) cancel(id wire.RequestID, maybeAhead bool) *exchange {
 	defer s.mu.Unlock()
 	x := s.requests.get(id)
 	if x == nil && maybeAhead {
+		if !time.Now().Before(s.aheadBy) {
+			s.ahead = s.ahead[:0]
+		}
 		s.ahead = append(s.ahead[max(0, len(s.ahead)-mostAhead+1):], key(id))
 		s.aheadBy = time.Now().Add(aheadFor)
 	}
@@ -319,7 +322,7 @@ const (
 // is held.
 func (s *state) cameLate(id wire.RequestID) bool {
 	i := slices.Index(s.ahead, key(id))
-	if i < 0 {
+	if i < 0 || !time.Now().Before(s.aheadBy) {
 		return false
 	}
 	s.ahead = slices.Delete(s.ahead, i, i+1)

@@ -15,25 +15,12 @@ type initialize struct{ mcp.InitializeRequest }
 // NewResult implements [peer.Request].
 func (*initialize) NewResult() *rawResult { return new(rawResult) }
 
-// AppendParams implements [wire.Params]. What the frame adds belongs to the
-// request inside.
-func (x *initialize) AppendParams(b []byte, e *wire.Encoder) []byte {
-	e.Forward(x, &x.InitializeRequest)
-	return x.InitializeRequest.AppendParams(b, e)
-}
-
 // discover is a request whose answer is read from what would be on a wire, since
 // there the server says who it is.
 type discover struct{ mcp.DiscoverRequest }
 
 // NewResult implements [peer.Request].
 func (*discover) NewResult() *rawResult { return new(rawResult) }
-
-// AppendParams implements [wire.Params].
-func (x *discover) AppendParams(b []byte, e *wire.Encoder) []byte {
-	e.Forward(x, &x.DiscoverRequest)
-	return x.DiscoverRequest.AppendParams(b, e)
-}
 
 // rawResult is a result as it came.
 type rawResult struct{ raw json.RawMessage }

@@ -33,7 +33,7 @@ type LegacySSEClient struct {
 // NewLegacySSEClient returns a client of the server whose stream is at a URL.
 // The stream is opened when something is to be sent. The client is to be
 // closed. Of the options, those about sessions and headers of tools mean
-// nothing.
+// nothing, and no interim response begins a wait anew.
 func NewLegacySSEClient(serverURL string, opts *ClientOptions) *LegacySSEClient {
 	c := &LegacySSEClient{ready: make(chan struct{})}
 	c.begin(serverURL, opts, legacyWriter{c})

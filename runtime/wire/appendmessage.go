@@ -58,23 +58,13 @@ func (e *Encoder) params(b []byte, p Params, always bool) []byte {
 	b = append(b, `,"params":`...)
 	start := len(b)
 	if p != nil {
-		b = e.overlay(p.AppendParams(b, e), start)
+		b = p.AppendParams(b, e)
 	} else {
-		b = e.onlyMeta(b)
+		b = append(b, "{}"...)
 	}
-	if !always && string(b[start:]) == "{}" {
+	b = e.overlay(b, start)
+	if !always && e.err == nil && string(b[start:]) == "{}" {
 		return b[:before]
 	}
 	return b
-}
-
-// onlyMeta appends the params of a message that has none: what the frame adds.
-func (e *Encoder) onlyMeta(b []byte) []byte {
-	start := len(b)
-	if len(e.meta) > 0 {
-		b = append(b, `,"_meta":`...)
-		inner := len(b)
-		b = CloseObject(e.entries(b), inner)
-	}
-	return CloseObject(b, start)
 }

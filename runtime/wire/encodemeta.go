@@ -56,7 +56,7 @@ func (e *Encoder) supplement(b []byte, start int) []byte {
 // overlay is supplement for params, of which a type may have written a "_meta" that
 // is not the frame's: one that embeds another type, or does it by hand.
 func (e *Encoder) overlay(b []byte, start int) []byte {
-	if len(e.meta) == 0 || e.met {
+	if len(e.meta) == 0 || e.met || e.err != nil {
 		return b
 	}
 	look := Decoder{data: b[start:]}
@@ -102,8 +102,11 @@ func (e *Encoder) also(b []byte, start int) []byte {
 // member adds a member to the object that begins at start, unless that has it or is
 // no object after all.
 func (e *Encoder) member(b []byte, start int, name string, value func([]byte) []byte) []byte {
+	if e.err != nil {
+		return b
+	}
 	object := b[start:]
-	if _, kind := Peek(object, name); kind != 0 || e.err != nil || at(object, 0) != '{' || object[len(object)-1] != '}' {
+	if _, kind := Peek(object, name); kind != 0 || at(object, 0) != '{' || object[len(object)-1] != '}' {
 		return b
 	}
 	b = b[:len(b)-1]

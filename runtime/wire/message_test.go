@@ -195,6 +195,35 @@ func TestWhatAFrameHasReachesTypesThatDoNotKnowOfIt(t *testing.T) {
 	require.Equal(t, `{"_meta":{"k":2}}`, string(b))
 }
 
+// vain is a type of somebody's own that fails, and returns what does not matter.
+type vain struct{}
+
+func (v vain) AppendParams(b []byte, e *wire.Encoder) []byte { return v.AppendJSON(b, e) }
+func (v vain) DecodeParams(d *wire.Decoder)                  { d.Skip() }
+func (v vain) DecodeJSON(d *wire.Decoder)                    { d.Skip() }
+func (v vain) AppendJSON(b []byte, e *wire.Encoder) []byte {
+	e.Fail(b, "in vain")
+	return nil
+}
+
+func TestNothingIsAddedToWhatHasFailed(t *testing.T) {
+	given := []byte("given")
+	full := &wire.Frame{Meta: []wire.Entry{{Name: "k", Value: raw("1")}}, Also: []wire.Entry{{Name: "type", Value: raw(`"x"`)}}}
+	for _, f := range []*wire.Frame{nil, full, {Also: full.Also}} {
+		for at, write := range map[string]func() ([]byte, error){
+			"":         func() ([]byte, error) { return wire.AppendParams(given, f, vain{}) },
+			" /params": func() ([]byte, error) { return wire.AppendNotification(given, f, "a", vain{}) },
+			" /result": func() ([]byte, error) { return wire.AppendResult(given, f, wire.IntID(1), vain{}) },
+		} {
+			b, err := write()
+			require.EqualError(t, err, "encode"+at+": in vain")
+			require.Equal(t, given, b)
+		}
+		_, err := wire.AppendRequest(given, f, wire.IntID(1), "a", vain{})
+		require.EqualError(t, err, "encode /params: in vain")
+	}
+}
+
 func TestAppendMessageErrors(t *testing.T) {
 	given := []byte("given")
 	b, err := wire.AppendRequest(given, nil, wire.RequestID{}, "a", nil)

@@ -48,6 +48,15 @@ func (d *Decoder) span() []byte {
 	return data[start:d.pos]
 }
 
+// objectSpan is span for a value that must be an object.
+func (d *Decoder) objectSpan() []byte {
+	if d.next() != '{' {
+		d.want("an object")
+		return nil
+	}
+	return d.span()
+}
+
 // hop steps over a value that was accepted before.
 func (d *Decoder) hop() {
 	end := skip(d.data, d.pos)

@@ -1,9 +1,6 @@
 package wire
 
-import (
-	"encoding/json"
-	"sync"
-)
+import "sync"
 
 // ReadMessage reads one JSON-RPC 2.0 message. Params and results are objects,
 // as MCP has it; members of other names are checked and dropped.
@@ -11,7 +8,7 @@ import (
 // The error is a *DecodeError. If the id could be read, the Message that comes
 // with the error has it, for the answer, and the method if there is one.
 func ReadMessage(data []byte, f *Frame) (Message, error) {
-	return readMessage(data, f, nil)
+	return ReadMessageInto(data, f, nil)
 }
 
 // ReadMessageInto is ReadMessage for one that expects requests and
@@ -24,7 +21,19 @@ func ReadMessage(data []byte, f *Frame) (Message, error) {
 // only be used once ReadMessageInto has returned without error. Otherwise open
 // is called in the end.
 func ReadMessageInto(data []byte, f *Frame, open func(m *Message) Params) (Message, error) {
-	return readMessage(data, f, open)
+	r := messageReaders.Get().(*messageReader)
+	r.d.start(data, f)
+	r.open = open
+	r.read()
+	m, err, within := r.m, r.d.outcome(), r.within
+	r.known = known{}
+	messageReaders.Put(r)
+	if within {
+		if whole, fault := ReadMessage(data, f); fault != nil {
+			return whole, fault
+		}
+	}
+	return m, err
 }
 
 // messageReader holds what is known of a message while it is read.
@@ -37,37 +46,13 @@ type messageReader struct {
 type known struct {
 	m         Message
 	hasMethod bool
-	params    part
-	result    part
+	place     mark // of the params
 
 	open   func(*Message) Params // nil: nobody to ask, or asked
 	within bool                  // the failure is one of what it returned
 }
 
-// part is the params or the result of a message.
-type part struct {
-	found bool
-	bytes json.RawMessage
-	place mark
-}
-
 var messageReaders = sync.Pool{New: func() any { return new(messageReader) }}
-
-func readMessage(data []byte, f *Frame, open func(*Message) Params) (Message, error) {
-	r := messageReaders.Get().(*messageReader)
-	r.d.start(data, f)
-	r.open = open
-	r.read()
-	m, err, within := r.m, r.d.outcome(), r.within
-	r.known = known{}
-	messageReaders.Put(r)
-	if within {
-		if whole, fault := readMessage(data, f, nil); fault != nil {
-			return whole, fault
-		}
-	}
-	return m, err
-}
 
 func (r *messageReader) read() {
 	r.members()
@@ -76,7 +61,6 @@ func (r *messageReader) read() {
 	if r.open != nil {
 		r.late()
 	}
-	r.m.Params, r.m.Result = r.params.bytes, r.result.bytes
 	if r.d.err != nil {
 		r.salvage()
 	}
@@ -96,9 +80,9 @@ func (r *messageReader) members() {
 			r.hasMethod = true
 			m.Method = d.String()
 		case "params":
-			r.part(&r.params)
+			r.params()
 		case "result":
-			r.part(&r.result)
+			m.Result = d.objectSpan()
 		case "error":
 			m.Error = New[ErrorObject](d)
 		default:
@@ -107,21 +91,17 @@ func (r *messageReader) members() {
 	}
 }
 
-// part reads params or a result: as a span, or params to where they belong if
-// enough is known to ask.
-func (r *messageReader) part(p *part) {
+// params reads the params: to where they belong if enough is known to ask, otherwise
+// as a span.
+func (r *messageReader) params() {
 	d := &r.d
-	p.found, p.place = true, d.mark()
-	if d.next() != '{' {
-		d.want("an object")
-		return
-	}
-	data, start := d.data, d.pos
+	r.place = d.mark()
+	data, start := d.data, d.at()
 	switch {
-	case p != &r.params || r.m.Method == "" || r.m.ID.IsZero() || !r.into():
-		p.bytes = d.span()
+	case r.m.Method == "" || r.m.ID.IsZero() || d.next() != '{' || !r.into():
+		r.m.Params = d.objectSpan()
 	case d.err == nil:
-		p.bytes = data[start:d.pos]
+		r.m.Params = data[start:d.pos]
 	}
 }
 
@@ -146,7 +126,7 @@ func (r *messageReader) into() bool {
 func (r *messageReader) judge() {
 	m := &r.m
 	hasID, outcomes := !m.ID.IsZero(), 0
-	if r.result.found {
+	if m.Result != nil {
 		outcomes++
 	}
 	if m.Error != nil {
@@ -163,7 +143,7 @@ func (r *messageReader) judge() {
 	case r.hasMethod:
 	case outcomes != 1:
 		r.refuse("a message has a method, a result or an error: exactly one of them")
-	case r.params.found:
+	case m.Params != nil:
 		r.refuse("a response has no params")
 	case m.Error == nil && !hasID:
 		r.refuse("a result needs the id of its request")
@@ -183,11 +163,11 @@ func (e envelopeError) Error() string { return string(e) }
 // them have been checked.
 func (r *messageReader) late() {
 	d := &r.d
-	if d.err != nil || r.params.bytes == nil {
+	if d.err != nil || r.m.Params == nil {
 		return
 	}
 	end, checked := d.mark(), d.checked
-	d.rewind(r.params.place)
+	d.rewind(r.place)
 	d.checked = true
 	r.into()
 	d.checked = checked

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -93,7 +92,7 @@ func byCredentials(g *given, client auth.Registration) (auth.Grant, error) {
 		if err != nil {
 			return nil, err
 		}
-		client.Key = crypto.Signer(key)
+		client.Key = key
 	}
 	return &auth.ClientCredentials{Client: client}, nil
 }
