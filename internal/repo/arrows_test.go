@@ -13,7 +13,7 @@ var (
 	floor   = []string{"runtime/wire"}
 	border  = []string{"runtime/peer", "runtime/wire"}
 	code    = []string{"generated/mcp", "runtime/peer", "runtime/wire"}
-	carrier = []string{"runtime/internal/lazy", "runtime/internal/paramheader", "runtime/dispatch", "runtime/connection", "generated/mcp", "runtime/peer", "runtime/wire"}
+	carrier = []string{"runtime/internal/lazy", "runtime/internal/paramheader", "runtime/internal/verified", "runtime/dispatch", "runtime/connection", "generated/mcp", "runtime/peer", "runtime/wire"}
 	kit     = append([]string{"runtime/stdio", "runtime/streamable", "runtime/internal/judge", "runtime/tasks", "schema"}, carrier...)
 )
 
@@ -48,13 +48,14 @@ var arrows = map[string]arrow{
 	"runtime/connection":           {own: append([]string{"runtime/internal/paramheader"}, code...)},
 	"runtime/stdio":                {own: carrier},
 	"runtime/internal/paramheader": {own: floor},
+	"runtime/internal/verified":    {},
 	"runtime/internal/judge":       {own: floor, foreign: []string{judge}},
 	"runtime/streamable":           {own: carrier},
 	"runtime/tasks":                {own: code},
 	"runtime/mcpserver":            {own: kit, foreign: []string{judge, inference, templates}},
 	"runtime/mcpclient":            {own: kit, foreign: []string{judge, inference, templates}},
 	"runtime/mcptest":              {own: kit, foreign: []string{judge, inference, templates}},
-	"runtime/auth":                 {foreign: []string{oauth, tokens}},
+	"runtime/auth":                 {own: []string{"runtime/internal/verified"}, foreign: []string{oauth, tokens}},
 	"internal/leaks":               {},
 	"internal/repo":                {},
 }

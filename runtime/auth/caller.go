@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/mcpwright/mcp/runtime/internal/verified"
 )
 
 // Caller is who sends a request, as a valid token says. It is not to be changed:
@@ -45,7 +47,8 @@ var ErrInvalidToken = errors.New("invalid token")
 
 // Any is the verifier of servers with several issuers: it asks one verifier after
 // another until one of them knows the token. Trouble of one counts if no other
-// one takes the token.
+// one takes the token. Where some ask about tokens that say nothing by themselves,
+// each issuer gets to see those of the ones after it.
 func Any(verifiers ...Verifier) Verifier {
 	return func(ctx context.Context, token string) (*Caller, error) {
 		var invalid, trouble []error
@@ -77,15 +80,18 @@ func CallerOf(ctx context.Context) *Caller { return visitOf(ctx).caller }
 func WithCaller(ctx context.Context, caller *Caller) context.Context {
 	v := visitOf(ctx)
 	v.caller = caller
-	return context.WithValue(ctx, visitKey{}, v)
+	return context.WithValue(ctx, verified.Key{}, v)
 }
 
-// Principal names the caller of a request for the option of that name in package
-// streamable: by issuer and subject, so that nobody is taken for a user of the
-// same name elsewhere. Where a token has no subject its client takes that place,
+// Principal names the caller of a request as package streamable does without its
+// option of that name: by issuer and subject, so that nobody is taken for a user of
+// the same name elsewhere. Where a token has no subject its client takes that place,
 // in a way in which no subject can be written. Without a caller it is empty.
-func Principal(r *http.Request) string {
-	c := CallerOf(r.Context())
+func Principal(r *http.Request) string { return verified.Principal(r.Context()) }
+
+// Principal implements [verified.Caller].
+func (v visit) Principal() string {
+	c := v.caller
 	switch {
 	case c == nil || c.Subject == "" && c.ClientID == "":
 		return ""

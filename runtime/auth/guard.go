@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mcpwright/mcp/runtime/internal/verified"
 )
 
 // Guard is what stands in front of a server and lets in those who have a token
@@ -89,7 +91,7 @@ func (g *Guard) Protect(next http.Handler) http.Handler {
 			return
 		}
 		v := visit{caller, g, new(demand)}
-		inner := r.WithContext(context.WithValue(r.Context(), visitKey{}, v))
+		inner := r.WithContext(context.WithValue(r.Context(), verified.Key{}, v))
 		inner.Header = maps.Clone(r.Header)
 		inner.Header.Del("Authorization")
 		answer := &guardedWriter{ResponseWriter: w, guard: g, demand: v.demand}

@@ -230,6 +230,17 @@ func TestAGuardChecksWhatAVerifierForgets(t *testing.T) {
 // covers is a hierarchy in which "a" includes all that begins with "a:".
 func covers(has, needs string) bool { return strings.HasPrefix(needs, has+":") }
 
+func TestAGuardNeedsTheScopesThatItWasMadeWith(t *testing.T) {
+	opts := guardOptions(knows("good", ada()))
+	handler := newGuard(t, opts).Protect(http.NotFoundHandler())
+	opts.Scopes[0] = "other"
+	r := httptest.NewRequest(http.MethodPost, "/mcp", nil)
+	r.Header.Set("Authorization", "Bearer good")
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, r)
+	require.Equal(t, http.StatusNotFound, w.Code)
+}
+
 func TestATokenIsValidUpToItsExpiry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opts := guardOptions(knows("good", ada()))
@@ -452,6 +463,8 @@ func TestPrincipalsOfDifferentCallersDiffer(t *testing.T) {
 		{Issuer: login + " sub=x", Subject: "ada"},
 		{Issuer: login, Subject: "x sub=ada"},
 		{Issuer: login + "%20sub=x", Subject: "ada"},
+		{Issuer: login + " client=x", ClientID: "ada"},
+		{Issuer: login, ClientID: "x client=ada"},
 		{Issuer: "", Subject: login + " sub=ada"},
 		{Subject: "ada"},
 	} {

@@ -8,6 +8,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
+
+	"github.com/golang-jwt/jwt/v5"
 )
 
 // IntrospectionOptions say whom [Introspection] asks.
@@ -17,7 +20,7 @@ type IntrospectionOptions struct {
 	// ClientID and ClientSecret are how this server names itself there.
 	ClientID, ClientSecret string
 	// Issuer is who issues the tokens. One that is said to be of somebody
-	// else is not valid.
+	// else is not valid, and nobody is asked about one that says so itself.
 	Issuer string
 	// Client sends the questions, without following redirects. Nil is
 	// [http.DefaultClient].
@@ -26,6 +29,8 @@ type IntrospectionOptions struct {
 
 // Introspection returns a verifier that asks the issuer about each token, for tokens
 // that say nothing by themselves. The error is about the options.
+//
+// A user of whom the issuer only tells the username has that as Subject.
 //
 // Answers are not kept, so that a token that is taken back is refused from then on.
 // Nor does anything bound how often strangers make the server ask: where they can
@@ -52,6 +57,9 @@ type introspector struct {
 }
 
 func (o *introspector) verify(ctx context.Context, token string) (*Caller, error) {
+	if issuer := issuerOf(token); issuer != "" && issuer != o.Issuer {
+		return nil, fmt.Errorf("%w: it is of issuer %q", ErrInvalidToken, issuer)
+	}
 	claims, err := o.ask(ctx, token)
 	if err != nil {
 		return nil, fmt.Errorf("introspect a token: %w", err)
@@ -63,6 +71,9 @@ func (o *introspector) verify(ctx context.Context, token string) (*Caller, error
 	if err != nil {
 		return nil, err
 	}
+	if c.Subject == "" { // the name may be all that an issuer tells of a user
+		c.Subject, _ = claims["username"].(string)
+	}
 	if claims["iss"] == nil {
 		c.Issuer = o.Issuer
 	}
@@ -70,6 +81,15 @@ func (o *introspector) verify(ctx context.Context, token string) (*Caller, error
 		return nil, fmt.Errorf("%w: it is of issuer %q", ErrInvalidToken, c.Issuer)
 	}
 	return c, nil
+}
+
+// issuerOf returns whom a token names as its issuer, true or not, empty where it
+// names nobody. Whoever is asked about a token has it from then on.
+func issuerOf(token string) string {
+	claims := jwt.MapClaims{}
+	jwt.NewParser().ParseUnverified(token, claims)
+	issuer, _ := claims["iss"].(string)
+	return issuer
 }
 
 // ask returns what the issuer tells about a token.
@@ -80,6 +100,9 @@ func (o *introspector) ask(ctx context.Context, token string) (map[string]any, e
 	header := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Accept": {"application/json"}}
 	basicAuth(header, o.ClientID, o.ClientSecret)
 	data, err := o.fetch.post(ctx, o.at, header, []byte(form.Encode()))
+	if no, ok := errors.AsType[*Error](err); ok { // which the log has, and some issuers repeat the token
+		no.Description = strings.ReplaceAll(no.Description, token, "...")
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/golang-jwt/jwt/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/runtime/auth"
@@ -54,6 +55,19 @@ func TestTheIssuerTellsAboutATokenThatSaysNothing(t *testing.T) {
 	}, caller)
 }
 
+func TestUsersOfOneClientAreToldApart(t *testing.T) {
+	for answer, subject := range map[string]string{
+		`{"active":true,"client_id":"app","username":"ada"}`:               "ada",
+		`{"active":true,"client_id":"app","username":"ada","sub":""}`:      "ada",
+		`{"active":true,"client_id":"app","username":"ada","sub":"f81d4"}`: "f81d4",
+		`{"active":true,"client_id":"app"}`:                                "",
+	} {
+		caller, err := introspection(t, 200, answer)(t.Context(), "opaque")
+		require.NoError(t, err)
+		require.Equal(t, subject, caller.Subject, answer)
+	}
+}
+
 func TestTheServerNamesItselfToTheIssuer(t *testing.T) {
 	asked := false
 	verify, err := auth.Introspection(auth.IntrospectionOptions{
@@ -87,6 +101,8 @@ func TestOnlyAnActiveTokenOfTheIssuerIsValid(t *testing.T) {
 		`{"active":true,"iss":"https://other.example.com"}`:          true,
 		`{"active":true,"iss":["https://login.example.com"]}`:        true,
 		`{"active":true,"iss":""}`:                                   true,
+		`{"active":true,"sub":1001,"client_id":"app"}`:               true,
+		`{"active":true,"sub":null,"client_id":"app"}`:               false,
 		`{"active":true,"exp":"never"}`:                              true,
 		`{"active":true,"exp":"NaN"}`:                                true,
 		`{"active":true,"exp":"4102444800"}`:                         true,
@@ -107,6 +123,32 @@ func TestOnlyAnActiveTokenOfTheIssuerIsValid(t *testing.T) {
 	}
 }
 
+func TestATokenOfSomebodyElseIsShownToNobody(t *testing.T) {
+	var asked []string
+	verify, err := auth.Introspection(auth.IntrospectionOptions{
+		URL: "https://partner.example.com/introspect", ClientID: "a", Issuer: "https://partner.example.com",
+		Client: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			asked = append(asked, r.PostFormValue("token"))
+			w := httptest.NewRecorder()
+			io.WriteString(w, `{"active":false}`)
+			return w.Result(), nil
+		})},
+	})
+	require.NoError(t, err)
+	caller, err := auth.Any(verify, at(published("1", rsaKey(), nil)).verifier(t))(t.Context(), good())
+	require.NoError(t, err)
+	require.Equal(t, login, caller.Issuer)
+	require.Empty(t, asked)
+
+	ours := sign(jwt.SigningMethodRS256, otherRSA(), claims(map[string]any{"iss": "https://partner.example.com"}), nil)
+	nobodys := sign(jwt.SigningMethodRS256, otherRSA(), claims(map[string]any{"iss": nil}), nil)
+	for _, token := range []string{"opaque", "a.b.c", ours, nobodys} {
+		_, err = verify(t.Context(), token)
+		require.ErrorIs(t, err, auth.ErrInvalidToken)
+	}
+	require.Equal(t, []string{"opaque", "a.b.c", ours, nobodys}, asked)
+}
+
 func TestAnIssuerThatCannotTellIsTroubleOfTheServer(t *testing.T) {
 	for status, answer := range map[int]string{
 		200: "<html>", 302: `{"active":true}`, 401: `{"active":true}`, 500: `{"active":true}`, 203: `{"active":true}`,
@@ -116,7 +158,9 @@ func TestAnIssuerThatCannotTellIsTroubleOfTheServer(t *testing.T) {
 		require.NotErrorIs(t, err, auth.ErrInvalidToken)
 		require.NotContains(t, err.Error(), "opaque")
 	}
-	_, err := introspection(t, 200, `{"active":true,"x":"`+strings.Repeat("a", 1<<20)+`"}`)(t.Context(), "opaque")
+	_, err := introspection(t, 400, `{"error":"invalid_token","error_description":"Access token expired: opaque"}`)(t.Context(), "opaque")
+	require.EqualError(t, err, `introspect a token: https://login.example.com/introspect refuses: "invalid_token" ("Access token expired: ...")`)
+	_, err = introspection(t, 200, `{"active":true,"x":"`+strings.Repeat("a", 1<<20)+`"}`)(t.Context(), "opaque")
 	require.ErrorContains(t, err, "longer than 1048576 bytes")
 }
 
@@ -130,7 +174,9 @@ func TestAnIssuerIsNotWaitedForForever(t *testing.T) {
 			})},
 		})
 		require.NoError(t, err)
+		begin := time.Now()
 		_, err = verify(t.Context(), "opaque")
+		require.Equal(t, 10*time.Second, time.Since(begin))
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.NotErrorIs(t, err, auth.ErrInvalidToken)
 	})

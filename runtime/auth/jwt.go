@@ -146,11 +146,16 @@ func (v *jwtVerifier) caller(claims jwt.MapClaims) (*Caller, error) {
 }
 
 // callerFrom reads what tokens and introspection have in common. What is not of
-// the type that it should be says nothing, but for the expiry.
+// the type that it should be says nothing, but for the subject, without which all
+// users of a client would be one, and the expiry.
 func callerFrom(claims map[string]any) (*Caller, error) {
 	c := &Caller{Audience: words(claims["aud"], false), Claims: claims}
+	subject, isText := claims["sub"].(string)
+	if !isText && claims["sub"] != nil {
+		return nil, fmt.Errorf("%w: its subject is %v, which is no string", ErrInvalidToken, claims["sub"])
+	}
+	c.Subject = subject
 	c.Issuer, _ = claims["iss"].(string)
-	c.Subject, _ = claims["sub"].(string)
 	c.ClientID, _ = claims["client_id"].(string)
 	if c.ClientID == "" {
 		c.ClientID, _ = claims["azp"].(string)

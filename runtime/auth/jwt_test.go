@@ -298,6 +298,8 @@ func TestTokensThatAreNotOfTheIssuerAreInvalid(t *testing.T) {
 		"a longer issuer":              sign(rs256, rsaKey(), claims(map[string]any{"iss": login + "/"}), nil),
 		"issuers":                      sign(rs256, rsaKey(), claims(map[string]any{"iss": []string{login}}), nil),
 		"no issuer":                    sign(rs256, rsaKey(), claims(map[string]any{"iss": nil}), nil),
+		"a subject of a number":        sign(rs256, rsaKey(), claims(map[string]any{"sub": 1001}), nil),
+		"subjects":                     sign(rs256, rsaKey(), claims(map[string]any{"sub": []string{"ada"}}), nil),
 		"expired":                      sign(rs256, rsaKey(), claims(map[string]any{"exp": time.Now().Add(-31 * time.Second).Unix()}), nil),
 		"expired long ago":             sign(rs256, rsaKey(), claims(map[string]any{"exp": 0}), nil),
 		"expiry as text":               sign(rs256, rsaKey(), claims(map[string]any{"exp": "never"}), nil),

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -224,6 +225,34 @@ func TestASessionIsThatOfItsCallerAndNoLogin(t *testing.T) {
 	require.Equal(t, http.StatusForbidden, post(t, url, "ada", fmt.Sprintf(call25, "write"), headers...).StatusCode)
 }
 
+func TestWhomAGuardLetsInIsKnownWithoutAnOption(t *testing.T) {
+	server := newTools()
+	opts := &streamable.Options{Logger: slog.New(slog.DiscardHandler)}
+	handler, old := server.Handler(opts), server.LegacySSEHandler(opts)
+	defer handler.Close()
+	defer old.Close()
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", handler)
+	mux.Handle("/sse", old)
+	listener := httptest.NewServer(newGuard(t, guardOptions(users)).Protect(mux))
+	defer listener.Close()
+	url, ask := listener.URL+"/mcp", fmt.Sprintf(call25, "whoami")
+
+	headers := session(t, url, "ada")
+	require.Contains(t, body(t, post(t, url, "ada", ask, headers...)), "ada|"+login+" sub=ada|")
+	require.Equal(t, http.StatusNotFound, post(t, url, "bob", ask, headers...).StatusCode)
+	message, headers := call26("whoami")
+	require.Contains(t, body(t, post(t, url, "ada", message, headers...)), "ada|"+login+" sub=ada|")
+
+	to := mcpclient.LegacySSE(listener.URL+"/sse", &streamable.ClientOptions{Header: http.Header{"Authorization": {"Bearer ada"}}})
+	client, err := mcpclient.Connect(t.Context(), to, nil)
+	require.NoError(t, err)
+	defer client.Close()
+	text, err := mcpclient.CallTool[string](t.Context(), client, "whoami", nil)
+	require.NoError(t, err)
+	require.Equal(t, "ada|"+login+" sub=ada|", text)
+}
+
 func TestResourcesAskForScopesAsToolsDo(t *testing.T) {
 	url := serveTools(t, nil)
 	res := post(t, url, "ada", `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"file:///secret"}}`, session(t, url, "ada")...)
@@ -283,4 +312,41 @@ func TestTheOldestTransportKnowsItsCallersToo(t *testing.T) {
 	text, err := mcpclient.CallTool[string](t.Context(), client, "whoami", nil)
 	require.NoError(t, err)
 	require.Equal(t, "ada|"+login+" sub=ada|", text)
+}
+
+func TestOnTheOldestTransportTheErrorIsThatOfTheCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		handler := newTools().LegacySSEHandler(&streamable.Options{Principal: auth.Principal, Logger: slog.New(slog.DiscardHandler)})
+		defer handler.Close()
+		guarded := newGuard(t, guardOptions(users)).Protect(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(late{w}, r) }))
+		send := func(w http.ResponseWriter, method, target, message string) {
+			r := httptest.NewRequest(method, target, strings.NewReader(message))
+			r.Header.Set("Authorization", "Bearer ada")
+			r.Header.Set("Content-Type", "application/json")
+			guarded.ServeHTTP(w, r)
+		}
+		stream := httptest.NewRecorder()
+		go send(stream, http.MethodGet, "/", "") // ends with the handler
+		synctest.Wait()
+		_, at, _ := strings.Cut(strings.TrimSpace(stream.Body.String()), "data: ")
+		for _, message := range []string{
+			`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2024-11-05","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`,
+			`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+			fmt.Sprintf(call25, "write"),
+		} {
+			w := httptest.NewRecorder()
+			send(w, http.MethodPost, at, message)
+			require.Equal(t, http.StatusAccepted, w.Code, message)
+			synctest.Wait()
+		}
+		require.Contains(t, stream.Body.String(), `\"files:write\"`)
+	})
+}
+
+// late is a writer that is slow to say how a request went.
+type late struct{ http.ResponseWriter }
+
+func (w late) WriteHeader(status int) {
+	synctest.Wait()
+	w.ResponseWriter.WriteHeader(status)
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/mcpwright/mcp/runtime/internal/verified"
 )
 
 // NeedScopes returns nil if the caller has the scopes, else a [*ScopeError], which
@@ -70,8 +72,6 @@ func isScope(s string) bool {
 	return s != ""
 }
 
-type visitKey struct{}
-
 // visit is what the context of a request has of its caller.
 type visit struct {
 	caller *Caller // nil where there is none
@@ -80,7 +80,7 @@ type visit struct {
 }
 
 func visitOf(ctx context.Context) visit {
-	v, _ := ctx.Value(visitKey{}).(visit)
+	v, _ := ctx.Value(verified.Key{}).(visit)
 	return v
 }
 

@@ -78,7 +78,7 @@ func (s *Server) completeArgument(ctx context.Context, req *mcp.CompleteRequest)
 	switch {
 	case f == nil && c.complete != nil:
 		res, err := c.complete(ctx, req)
-		return atMost(res), err
+		return atMost(res), told(err)
 	case f == nil && !known:
 		return nil, invalid("There is no argument %q of %s %q", clip(req.Argument.Name), item.Kind, item.Name)
 	case f == nil:
@@ -86,7 +86,7 @@ func (s *Server) completeArgument(ctx context.Context, req *mcp.CompleteRequest)
 	}
 	values, err := f(ctx, req)
 	if err != nil {
-		return nil, err
+		return nil, told(err)
 	}
 	total := int64(len(values))
 	return atMost(&mcp.CompleteResult{Completion: mcp.Completion{Values: values, Total: &total}}), nil

@@ -16,7 +16,8 @@ import (
 
 // Errorf makes an error whose text is for the model that called a tool: what
 // went wrong and what it could try instead. The format is that of [fmt.Errorf].
-// Any error with a method ModelText() string is another such error.
+// Any error with a method ModelText() string is another such error. Where it was
+// no tool that failed, the text is the message of the error that the client gets.
 func Errorf(format string, args ...any) error {
 	return &modelError{fmt.Errorf(format, args...)}
 }
@@ -31,6 +32,15 @@ func (e *modelError) Unwrap() error     { return e.error }
 type forModel interface {
 	error
 	ModelText() string
+}
+
+// told adds to an error of what is no tool what its client is told: the text for a
+// model, where there is one.
+func told(err error) error {
+	if e, ok := errors.AsType[forModel](err); ok && peer.AsError(err) == nil {
+		return errors.Join(err, &peer.Error{Code: mcp.CodeInternal, Message: e.ModelText()})
+	}
+	return err
 }
 
 // NotFound returns the error of a resource that does not exist, for the handlers

@@ -109,7 +109,7 @@ func (s *Server) getPrompt(ctx context.Context, req *mcp.GetPromptRequest) (*mcp
 	res, err := p.get(ctx, req)
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, told(err)
 	case res == nil:
 		return nil, fmt.Errorf("prompt %q: the prompt returned no result", p.Name)
 	}

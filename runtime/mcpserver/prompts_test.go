@@ -1,9 +1,11 @@
 package mcpserver_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -125,4 +127,24 @@ func TestACompleterThatFailsTellsNothing(t *testing.T) {
 	s.CompletePrompt("p", "a", func(context.Context, *mcp.CompleteRequest) ([]string, error) { return nil, fmt.Errorf("hunter2") })
 	m := connect(t, s, modern).refused("completion/complete", `{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"a","value":""}}`, mcp.CodeInternal)
 	require.NotContains(t, m.Error.Message, "hunter2")
+}
+
+func TestWhatIsMeantForTheOtherSideReachesItFromEveryHandler(t *testing.T) {
+	var log bytes.Buffer
+	s := mcpserver.New(info, &mcpserver.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	meant := fmt.Errorf("outer: %w", mcpserver.Errorf("not on %s", "Sundays"))
+	s.AddRawPrompt(&mcp.Prompt{Name: "p", Arguments: []mcp.PromptArgument{{Name: "a"}}}, func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) { return nil, meant })
+	s.CompletePrompt("p", "a", func(context.Context, *mcp.CompleteRequest) ([]string, error) { return nil, meant })
+	s.AddResource(&mcp.Resource{Name: "r", URI: "file:///r"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) { return nil, meant })
+	inEveryRevision(t, func(t *testing.T, revision string) {
+		c := connect(t, s, revision)
+		for method, params := range map[string]string{
+			"prompts/get":         `{"name":"p"}`,
+			"completion/complete": `{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"a","value":""}}`,
+			"resources/read":      `{"uri":"file:///r"}`,
+		} {
+			require.Equal(t, "not on Sundays", c.refused(method, params, mcp.CodeInternal).Error.Message, method)
+		}
+	})
+	require.Empty(t, log.String())
 }

@@ -103,7 +103,7 @@ func (s *Server) readResource(ctx context.Context, req *mcp.ReadResourceRequest)
 	res, err := read(ctx, req)
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, told(err)
 	case res == nil:
 		return nil, fmt.Errorf("resource %q: the handler returned no result", req.URI)
 	}

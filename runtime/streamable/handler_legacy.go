@@ -216,11 +216,11 @@ func (h *LegacySSEHandler) post(w http.ResponseWriter, r *http.Request) *refusal
 	if no != nil {
 		return no
 	}
+	w.WriteHeader(http.StatusAccepted) // whatever a handler says by then is for the stream
 	s.dispatch.Deliver(context.WithoutCancel(r.Context()), buf.b, dispatch.Origin{
 		Transport: &Transport{Transport: peer.NewTransport(Kind, true, r.Header, s.principal), request: r},
 		Release:   buf.done,
 	})
-	w.WriteHeader(http.StatusAccepted)
 	return nil
 }
 

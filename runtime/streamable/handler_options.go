@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/internal/verified"
 )
 
 // Options are the options of a [Handler]. The zero value, and nil, are safe to
@@ -15,7 +16,8 @@ import (
 type Options struct {
 	// Principal names the caller of a request as somebody in front of the
 	// handler has verified it, empty for nobody. Sessions belong to their
-	// principal: to another one they do not exist. Nil is nobody for all.
+	// principal: to another one they do not exist. Nil is whom a guard of
+	// package auth has let in, and nobody where there is none.
 	Principal func(*http.Request) string
 	// Hosts are names that requests may be addressed to, such as
 	// "mcp.example.com" or "10.0.0.1:8080"; a name without a port stands for
@@ -131,7 +133,7 @@ func (o *Options) complete() Options {
 // caller names who sends a request.
 func (o *Options) caller(r *http.Request) string {
 	if o.Principal == nil {
-		return ""
+		return verified.Principal(r.Context())
 	}
 	return o.Principal(r)
 }
