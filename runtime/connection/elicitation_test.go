@@ -212,6 +212,32 @@ func TestFormOfAStruct(t *testing.T) {
 	_ = booking{hidden: nil}
 }
 
+// colour reads itself from text.
+type colour int
+
+func (c *colour) UnmarshalText(text []byte) error {
+	*c = colour(len(text))
+	return nil
+}
+
+// odd has JSON of its own making, which no form knows.
+type odd int
+
+func (o *odd) UnmarshalJSON([]byte) error { return nil }
+
+func TestWhatReadsItselfFromTextIsTextInAForm(t *testing.T) {
+	got, err := connection.FormOf[struct {
+		Any  colour   `json:"any" maxLength:"9"`
+		One  *colour  `json:"one" enum:"red,green" default:"red"`
+		Some []colour `json:"some" enum:"red,green"`
+	}]()
+	require.NoError(t, err)
+	raw, err := json.Marshal(got)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"type":"object","required":["any","some"],"properties":{"any":{"type":"string","maxLength":9},`+
+		`"one":{"type":"string","enum":["red","green"],"default":"red"},"some":{"type":"array","items":{"type":"string","enum":["red","green"]}}}}`, string(raw))
+}
+
 func TestStructsThatAreNoForms(t *testing.T) {
 	type nested struct{ A struct{ B string } }
 	type embedded struct{ booking }
@@ -228,12 +254,14 @@ func TestStructsThatAreNoForms(t *testing.T) {
 	type twoBadTags struct {
 		A string `minLength:"x" maxLength:"y"`
 	}
+	type own struct{ A odd }
 	check := func(_ mcp.RequestedSchema, err error) string {
 		require.Error(t, err)
 		return err.Error()
 	}
 	require.Contains(t, check(connection.FormOf[int]()), "form of int: want a struct")
 	require.Contains(t, check(connection.FormOf[nested]()), `field "A": forms have no fields of type struct`)
+	require.Contains(t, check(connection.FormOf[own]()), `field "A": forms have no fields of type connection_test.odd`)
 	require.Contains(t, check(connection.FormOf[list]()), `field "A": forms have no fields of type []string`)
 	require.Contains(t, check(connection.FormOf[badTag]()), `field "A": tag minLength: strconv.ParseInt`)
 	require.Contains(t, check(connection.FormOf[badDefault]()), `field "A": default: want 3 or less, have 7`)

@@ -2,6 +2,8 @@ package connection
 
 import (
 	"cmp"
+	"encoding"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -23,8 +25,8 @@ import (
 //		Menu   string    `json:"menu,omitempty" title:"Menu" enum:"fish,meat,neither"`
 //	}
 //
-// Strings, numbers, booleans and times, pointers to them, and lists of strings
-// to choose from can be fields. The tag json names a field and, with omitempty or
+// Strings, numbers, booleans and times, types that read themselves from text,
+// pointers to them, and lists of strings to choose from can be fields. The tag json names a field and, with omitempty or
 // omitzero, makes it optional, as does a pointer; jsonschema describes it. The
 // tags title, default, enum, format, minimum, maximum, minLength, maxLength,
 // minItems and maxItems are those of JSON Schema, lists with commas. Without the
@@ -105,19 +107,21 @@ func (g *fieldTags) field(t reflect.Type) mcp.PrimitiveSchemaDefinition {
 		return &mcp.StringSchema{
 			Title: title, Description: description, Default: g.text("default"), Format: mcp.StringFormatDateTime,
 		}
-	case t.Kind() == reflect.Bool:
+	case !isText(t) && reflect.PointerTo(t).Implements(unmarshaler):
+		return nil
+	case t.Kind() == reflect.Bool && !isText(t):
 		return &mcp.BooleanSchema{Title: title, Description: description, Default: parsed(g, "default", strconv.ParseBool)}
-	case t.Kind() == reflect.String && g.list("enum") != nil:
+	case isText(t) && g.list("enum") != nil:
 		return &mcp.UntitledSingleSelectEnumSchema{
 			Title: title, Description: description, Default: g.text("default"), Enum: g.list("enum"),
 		}
-	case t.Kind() == reflect.String:
+	case isText(t):
 		return &mcp.StringSchema{
 			Title: title, Description: description, Default: g.text("default"),
 			Format:    mcp.StringFormat(g.tag.Get("format")),
 			MinLength: parsed(g, "minLength", parseInt), MaxLength: parsed(g, "maxLength", parseInt),
 		}
-	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.String && g.list("enum") != nil:
+	case t.Kind() == reflect.Slice && isText(t.Elem()) && g.list("enum") != nil:
 		return &mcp.UntitledMultiSelectEnumSchema{
 			Title: title, Description: description, Default: g.list("default"),
 			Items:    mcp.UntitledMultiSelectEnumSchemaItems{Enum: g.list("enum")},
@@ -134,6 +138,18 @@ func (g *fieldTags) field(t reflect.Type) mcp.PrimitiveSchemaDefinition {
 		return field
 	}
 	return nil
+}
+
+var (
+	unmarshaler     = reflect.TypeFor[json.Unmarshaler]()
+	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
+)
+
+// isText tells whether a type is a string in JSON: by its kind, or because it reads
+// itself from one.
+func isText(t reflect.Type) bool {
+	p := reflect.PointerTo(t)
+	return t.Kind() == reflect.String || p.Implements(textUnmarshaler) && !p.Implements(unmarshaler)
 }
 
 // integerLimits are the limits of an integer type, nil where there is none, or

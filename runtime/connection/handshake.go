@@ -34,7 +34,11 @@ func (k *Kernel) initialize(c *core, in *peer.Inbound) (peer.Reply, error) {
 	if c.conn.state.InitializeProcessed() {
 		return peer.Reply{}, errSecondInitialize
 	}
-	c.offer = &offer{params: req, revision: r, capabilities: k.capabilities(c.transport)}
+	caps := k.capabilities(c.transport)
+	if !c.conn.HasStandaloneChannel() { // nothing would tell the client of changes
+		caps = new(withoutChanges(*caps))
+	}
+	c.offer = &offer{params: req, revision: r, capabilities: caps}
 	answer := &mcp.InitializeResult{
 		ProtocolVersion: r.String(),
 		Capabilities:    *c.offer.capabilities,

@@ -2,9 +2,11 @@ package mcpclient
 
 import (
 	"context"
+	"encoding"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -65,8 +67,25 @@ func CallTool[Out any](ctx context.Context, c *Client, name string, arguments an
 		return out, nil
 	}
 	out := new(Out)
+	if isText(out) {
+		res, err := c.callTool(ctx, name, arguments, opts)
+		if err == nil {
+			reflect.ValueOf(out).Elem().SetString(mcp.TextOf(res.Content))
+		}
+		return *out, err
+	}
 	err := c.callInto(ctx, out, name, arguments, opts)
 	return *out, err
+}
+
+// isText tells whether out points to a string of another name, which the server
+// kit takes for text as well, and not to one with JSON of its own making.
+func isText(out any) bool {
+	switch out.(type) {
+	case json.Unmarshaler, encoding.TextUnmarshaler:
+		return false
+	}
+	return reflect.TypeOf(out).Elem().Kind() == reflect.String
 }
 
 // callInto calls a tool and reads its output into what out points to.

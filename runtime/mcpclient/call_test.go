@@ -107,6 +107,10 @@ func TestAToolMayGiveBackTextOrEverything(t *testing.T) {
 	text, err := mcpclient.CallTool[string](t.Context(), c, "weather", arguments)
 	require.NoError(t, err)
 	require.Equal(t, "mild", text)
+	type sky string
+	named, err := mcpclient.CallTool[sky](t.Context(), c, "weather", arguments)
+	require.NoError(t, err)
+	require.Equal(t, sky(text), named)
 	all, err := mcpclient.CallTool[*mcp.CallToolResult](t.Context(), c, "weather", arguments)
 	require.NoError(t, err)
 	require.Len(t, all.Content, 2)

@@ -37,10 +37,10 @@
 //
 // The schema of a tool's arguments is made of the Go type, unless the tool brings
 // one of its own, and arguments are judged by it before the handler is called.
-// Defaults are filled in, and arguments that nobody knows are refused. What is
-// wrong is told to the model, which can mend it. In the other direction a result
-// that is a struct becomes structured content with a schema, and a string becomes
-// plain text.
+// Fields of structs that are absent get their defaults; a map and raw JSON stay as
+// they came. Arguments that nobody knows are refused. What is wrong is told to the
+// model, which can mend it. In the other direction a result that is a struct
+// becomes structured content with a schema, and a string becomes plain text.
 //
 // # Errors
 //

@@ -196,10 +196,11 @@ func (st *stream) nudge() {
 	}
 }
 
-// subscribe lets a session watch a resource; the kernel records it.
+// subscribe lets a session watch a resource; the kernel records it. Where nothing
+// is left when the answer is sent there is nobody to tell of changes.
 func (s *Server) subscribe(ctx context.Context, req *mcp.SubscribeRequest) (*mcp.EmptyResult, error) {
 	c := s.catalog.Load()
-	if r := c.capabilities.Resources; r == nil || !r.Subscribe {
+	if r := c.capabilities.Resources; r == nil || !r.Subscribe || !connection.From(ctx).HasStandaloneChannel() {
 		return nil, notOffered(mcp.MethodSubscribe)
 	}
 	if _, err := s.find(ctx, c, req.URI); err != nil {

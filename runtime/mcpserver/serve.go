@@ -194,8 +194,7 @@ type directHost struct{ *dispatch.Direct }
 // Shutdown implements host.
 func (h *directHost) Shutdown(ctx context.Context) error {
 	idle(ctx, h.InFlight())
-	h.Direct.Shutdown(ctx, nil)
-	return nil
+	return h.Close() // those who heed the end of their contexts get a while for it
 }
 
 // idle waits until no request is being handled, at most until ctx ends.

@@ -2,17 +2,21 @@ package mcpserver_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -159,6 +163,31 @@ func TestShutdownWaitsForCallsAndNotForever(t *testing.T) {
 	<-client.Done()
 }
 
+func TestShutdownWaitsInProcessForThoseWhoHeedTheirEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var logged bytes.Buffer
+		s := mcpserver.New(info, &mcpserver.Options{Logger: slog.New(slog.NewTextHandler(&logged, nil))})
+		started, tidied := make(chan struct{}), false
+		mcpserver.AddTool(s, &mcp.Tool{Name: "wait"}, func(ctx context.Context, _ *mcp.ServerSession, _ struct{}) (struct{}, error) {
+			close(started)
+			<-ctx.Done()
+			<-time.After(time.Second) // what it takes to put things in order
+			tidied = true
+			return struct{}{}, ctx.Err()
+		})
+		client := s.Direct(strict)
+		defer client.Close()
+		initialize(t, client)
+		go peer.SendRequest(context.Background(), client, &mcp.CallToolRequest{Name: "wait"}) // ends with the handler
+		<-started
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		require.ErrorIs(t, s.Shutdown(ctx), context.Canceled)
+		require.True(t, tidied)
+		require.Empty(t, logged.String())
+	})
+}
+
 func TestAServerThatHasBeenShutDownServesNobody(t *testing.T) {
 	s := newForecaster(nil)
 	require.NoError(t, s.Shutdown(t.Context()))
@@ -251,6 +280,23 @@ func TestHeadersRepeatTheArgumentsThatAreAnnotated(t *testing.T) {
 	older.ServeHTTP(w, post("2025-11-25", "tools/call", "query", `{"name":"query","arguments":{"region":"eu"}}`))
 	require.Equal(t, http.StatusOK, w.Code, w.Body)
 	require.Contains(t, w.Body.String(), `"text":"eu"`, "the revision has no such headers")
+}
+
+func TestWithoutSessionsNoChangesArePromised(t *testing.T) {
+	s := stocked(nil)
+	ask := func(h http.Handler, revision, method, params string) string {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, post(revision, method, "", params))
+		return w.Body.String()
+	}
+	const hello = `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`
+	h := s.Handler(&streamable.Options{Stateless: true})
+	defer s.Shutdown(t.Context())
+	require.Contains(t, ask(h, "2025-11-25", "initialize", hello), `"capabilities":{"prompts":{},"resources":{},"tools":{}}`)
+	require.Contains(t, ask(h, "2025-11-25", "resources/subscribe", `{"uri":"x:n0"}`), `"code":-32601`)
+	const all = `"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true},"tools":{"listChanged":true}`
+	require.Contains(t, ask(h, modern, "server/discover", `{}`), all, "there each subscription has a stream of its own")
+	require.Contains(t, ask(s.Handler(nil), "2025-11-25", "initialize", hello), all)
 }
 
 // echo is a request of the program's own.

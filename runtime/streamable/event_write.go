@@ -12,15 +12,16 @@ import (
 type eventWriter struct {
 	w       http.ResponseWriter
 	timeout time.Duration // of a write, negative is none
+	held    func()        // is told when events cannot be made to leave
 }
 
 // openEvents begins a stream of events as the response to a request.
-func openEvents(w http.ResponseWriter, timeout time.Duration) *eventWriter {
+func openEvents(w http.ResponseWriter, opts *Options) *eventWriter {
 	h := w.Header()
 	h[headerContentType] = valueEvents
 	h["Cache-Control"] = valueNoCache
 	h["X-Accel-Buffering"] = valueNo // a proxy is to pass events on as they come
-	return &eventWriter{w: w, timeout: timeout}
+	return &eventWriter{w: w, timeout: opts.WriteTimeout, held: opts.held}
 }
 
 // message writes a message as an event. The id may be empty.
@@ -78,16 +79,21 @@ func (o *eventWriter) writeNow(b []byte) error {
 	return o.flush()
 }
 
+// deadline sets one, unless the ResponseWriter of a middleware cannot.
 func (o *eventWriter) deadline(t time.Time) error {
-	return supported(http.NewResponseController(o.w).SetWriteDeadline(t))
+	err := http.NewResponseController(o.w).SetWriteDeadline(t)
+	if errors.Is(err, http.ErrNotSupported) {
+		return nil
+	}
+	return err
 }
 
-func (o *eventWriter) flush() error { return supported(http.NewResponseController(o.w).Flush()) }
-
-// supported is err, unless it says that a ResponseWriter cannot do something. A
-// middleware's may lack the one or the other; events then leave when they may.
-func supported(err error) error {
+// flush makes what was written leave. Where the ResponseWriter of a middleware
+// cannot, it leaves when it may.
+func (o *eventWriter) flush() error {
+	err := http.NewResponseController(o.w).Flush()
 	if errors.Is(err, http.ErrNotSupported) {
+		o.held()
 		return nil
 	}
 	return err

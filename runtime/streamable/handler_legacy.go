@@ -164,7 +164,7 @@ func (s *legacySession) beat() {
 func (s *legacySession) open(w http.ResponseWriter) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.out = openEvents(w, s.handler.opts.WriteTimeout)
+	s.out = openEvents(w, &s.handler.opts)
 }
 
 // stop lets nothing more out.

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"math"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/mcpwright/mcp/runtime/connection"
@@ -95,6 +96,8 @@ type Options struct {
 	Dispatch dispatch.Options
 	// Logger takes what nobody else is told. Nil is [slog.Default].
 	Logger *slog.Logger
+
+	held func() // says once that a middleware holds streams back
 }
 
 // complete returns a copy of o with the defaults filled in.
@@ -118,6 +121,9 @@ func (o *Options) complete() Options {
 	if full.Logger == nil {
 		full.Logger = slog.Default()
 	}
+	full.held = sync.OnceFunc(func() {
+		full.Logger.Warn("streams are held back until they end: a middleware's http.ResponseWriter has neither Flush nor Unwrap")
+	})
 	if full.Connection.Logger == nil {
 		full.Connection.Logger = full.Logger
 	}

@@ -97,7 +97,7 @@ func (p *response) open() bool {
 		return false
 	}
 	p.announce()
-	p.out, p.phase = openEvents(p.w, p.opts.WriteTimeout), streaming
+	p.out, p.phase = openEvents(p.w, p.opts), streaming
 	p.w.WriteHeader(http.StatusOK)
 	if p.keeps && p.stream == nil {
 		p.stream = &stream{session: p.session, response: p}

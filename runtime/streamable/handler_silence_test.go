@@ -1,7 +1,9 @@
 package streamable_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -80,4 +82,30 @@ func TestAClientThatReadsNoneOfItsAnswersKeepsNoRoom(t *testing.T) {
 	require.Eventually(t, func() bool { // package net/http closes it while the handler still runs
 		return e.call26("echo").status == http.StatusOK
 	}, serverPatience, time.Millisecond)
+}
+
+// A middleware may wrap the ResponseWriter in a type of its own that lacks what
+// streams need. Who writes one has to learn why questions reach nobody.
+func TestAMiddlewareThatHoldsStreamsBackIsLoggedOnce(t *testing.T) {
+	talk := func(ctx context.Context, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
+		return mcp.TextResult("said"), s.SendLogMessage(ctx, &mcp.LoggingMessageNotification{Level: mcp.LoggingLevelInfo, Data: json.RawMessage(`1`)})
+	}
+	var logged bytes.Buffer
+	h := streamable.NewHandler(newKernel(map[string]tool{"talk": talk}), &streamable.Options{Stateless: true, Logger: slog.New(slog.NewTextHandler(&logged, nil))})
+	defer h.Close()
+	call := func(wrap func(http.ResponseWriter) http.ResponseWriter) {
+		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(callTool(1, "talk")))
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "application/json, text/event-stream")
+		r.Header.Set("Mcp-Protocol-Version", "2025-11-25")
+		w := httptest.NewRecorder()
+		h.ServeHTTP(wrap(w), r)
+		require.Equal(t, 2, strings.Count(w.Body.String(), "event: message"), w.Body)
+	}
+	call(func(w http.ResponseWriter) http.ResponseWriter { return w })
+	require.Empty(t, logged.String())
+	for range 2 {
+		call(func(w http.ResponseWriter) http.ResponseWriter { return struct{ http.ResponseWriter }{w} })
+	}
+	require.Equal(t, 1, strings.Count(logged.String(), "held back"), logged.String())
 }

@@ -40,7 +40,7 @@ func (h *Handler) serveSessionGet(w http.ResponseWriter, r *http.Request) (begun
 	if no != nil {
 		return nil, no
 	}
-	f.out = openEvents(w, h.opts.WriteTimeout)
+	f.out = openEvents(w, &h.opts)
 	w.WriteHeader(http.StatusOK)
 	if !f.begin() {
 		return nil, nil

@@ -212,6 +212,7 @@ func TestAllTagsAreInTheSchema(t *testing.T) {
 		List  []int     `json:"list" minItems:"1" enum:"1,2" default:"[1]"`
 		When  time.Time `json:"when" title:"When"`
 		Ratio *float32  `json:"ratio" maximum:"1"`
+		Zone  *string   `json:"zone" header:"Zone"`
 		Num   json.Number
 	}
 	_, schema := planOf[in](t)
@@ -220,6 +221,7 @@ func TestAllTagsAreInTheSchema(t *testing.T) {
 		"list":{"type":"array","items":{"type":"integer","enum":[1,2]},"minItems":1,"default":[1]},
 		"when":{"type":"string","title":"When","format":"date-time"},
 		"ratio":{"type":["null","number"],"maximum":1},
+		"zone":{"type":"string","x-mcp-header":"Zone"},
 		"Num":{"type":"number"}}}`, string(schema))
 }
 

@@ -133,7 +133,7 @@ func (r *refiner) refine(t reflect.Type, s *jsonschema.Schema) error {
 	return nil
 }
 
-// notNull takes null from what a list or map may be, in input.
+// notNull takes null from what a member may be, in input.
 func (r *refiner) notNull(s *jsonschema.Schema) {
 	if rest := slices.DeleteFunc(slices.Clone(s.Types), func(t string) bool { return t == "null" }); r.opts.Input && len(rest) == 1 {
 		s.Type, s.Types = rest[0], nil
@@ -174,6 +174,9 @@ func (r *refiner) object(t reflect.Type, s *jsonschema.Schema) error {
 		}
 		if err := applyTags(f.StructField, member); err != nil {
 			return fmt.Errorf("%s.%s: %w", t, f.Name, err)
+		}
+		if _, has := f.Tag.Lookup("header"); has {
+			r.notNull(member) // no header says null
 		}
 		sayAnything(member)
 		if member.Default != nil || r.mayLack(t, f) {

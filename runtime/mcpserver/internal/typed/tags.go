@@ -78,6 +78,9 @@ func (g *tags) enum(s *jsonschema.Schema) {
 		}
 		s.Enum = append(s.Enum, v)
 	}
+	if hasType(s, "null") {
+		s.Enum = append(s.Enum, nil) // what a pointer may be besides
+	}
 }
 
 // byDefault reads the value that is meant where a field is absent: the text

@@ -177,6 +177,31 @@ func TestBytesOfAnyNameAreBase64(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
+func TestAPointerToOneOfSeveralValuesMayBeNil(t *testing.T) {
+	type choice struct {
+		Size *string  `json:"size" enum:"s,m"`
+		No   *int     `json:"no" enum:"1,2"`
+		Tags []*uint8 `json:"tags,omitempty" enum:"1,2"`
+	}
+	typ := reflect.TypeFor[choice]()
+	for _, opts := range []*typed.Options{{Input: true}, {}} {
+		schema, err := typed.Infer(typ, opts)
+		require.NoError(t, err)
+		j, err := judge.Compile(schema)
+		require.NoError(t, err)
+		for doc, fits := range map[string]bool{
+			`{"size":null,"no":null,"tags":[null]}`: true, `{"size":"s","no":2,"tags":[1]}`: true,
+			`{"size":"","no":null}`: false, `{"size":null,"no":0}`: false, `{"size":null,"no":null,"tags":[0]}`: false,
+		} {
+			require.Equal(t, fits, j.Validate(json.RawMessage(doc)) == nil, "%s: %s", schema, doc)
+		}
+	}
+	plan, _ := planOf[choice](t)
+	c := choice{Size: new("s"), No: new(1)}
+	require.NoError(t, plan.Read(json.RawMessage(`{"size":null,"no":null}`), &c))
+	require.Equal(t, choice{}, c)
+}
+
 func TestTypesThatMayNotConform(t *testing.T) {
 	opts := &typed.Options{Schemas: map[reflect.Type]json.RawMessage{reflect.TypeFor[address](): json.RawMessage(`{}`)}}
 	for _, typ := range []reflect.Type{
