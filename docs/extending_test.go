@@ -6,6 +6,7 @@ import (
 	"io"
 	"log"
 	"net"
+	"slices"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
@@ -92,6 +93,39 @@ func dialSocket(ctx context.Context, path string) (*mcpclient.Client, error) {
 		return nil, err
 	}
 	return mcpclient.Connect(ctx, mcpclient.Streams(io.ReadCloser(conn), conn), nil)
+}
+
+// traced sends the trace of the caller's context along with each request.
+type traced struct{ peer.Outbound }
+
+func (o traced) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
+	return o.Outbound.Call(ctx, req, res, append(slices.Clip(opts), func(c *peer.CallOptions) {
+		frame := *c.Frame
+		frame.Meta = append(slices.Clip(frame.Meta), wire.Entry{Name: "traceparent", Value: traceOf(ctx)})
+		c.Frame = &frame
+	})...)
+}
+
+// traceOf stands for what a telemetry library knows of a context.
+func traceOf(context.Context) []byte {
+	return []byte(`"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"`)
+}
+
+func Example_trace() {
+	ctx := context.Background()
+	server := mcpserver.New(mcp.Implementation{Name: "traced", Version: "1.0.0"}, nil)
+	server.AddRawTool(&mcp.Tool{Name: "trace"}, func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return mcp.TextResult(string(req.Meta.Extra["traceparent"])), nil
+	})
+	client, err := mcpclient.Connect(ctx, mcpclient.InProcess(server), &mcpclient.Options{
+		Outgoing: []func(peer.Outbound) peer.Outbound{func(out peer.Outbound) peer.Outbound { return traced{out} }},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+	fmt.Println(mcpclient.CallTool[string](ctx, client, "trace", nil))
+	// Output: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" <nil>
 }
 
 // timed measures what comes in.

@@ -37,6 +37,7 @@ func (k *Kernel) admit(ctx context.Context, c *core, j *job, in *peer.Inbound) (
 	if err := k.admitRequest(c, j, in); err != nil {
 		return err
 	}
+	c.request = j.message
 	if k.opts.NewRound != nil && mayAsk(j.info, j.facts.revision) {
 		c.round = k.opts.NewRound(ctx, in)
 	}

@@ -3,6 +3,7 @@ package connection
 import (
 	"context"
 
+	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -13,4 +14,20 @@ func RequestID(ctx context.Context) wire.RequestID {
 		return c.in.ID
 	}
 	return wire.RequestID{}
+}
+
+// Request returns the request whose handler ctx was given to, nil for a
+// notification and elsewhere. A handler that is given only a part of it, such as
+// the arguments of a tool, finds the rest here:
+//
+//	if req, ok := connection.Request(ctx).(*mcp.CallToolRequest); ok && req.Meta != nil {
+//		log.Printf("for %s", req.Meta.Extra["com.example/user"])
+//	}
+//
+// It is not to be changed, and not to be kept when the handler has returned.
+func Request(ctx context.Context) peer.Message {
+	if c := coreFrom(ctx); c != nil {
+		return c.request
+	}
+	return nil
 }

@@ -96,6 +96,7 @@ type core struct {
 	transport peer.TransportContext // as a handler sees it
 	logLevel  mcp.LoggingLevel      // asked for by the request itself
 	message   peer.Message          // what in was read into already, nil where it was not
+	request   peer.Message          // as the handler has it, nil before and for a notification
 	round     Round                 // nil where the answer never asks
 	offer     *offer                // what initialize is about to settle
 

@@ -78,9 +78,9 @@ func (d *Direct) Call(ctx context.Context, req peer.Message, res wire.Value, opt
 // Notify implements [peer.Outbound]. The handler runs in another goroutine.
 func (d *Direct) Notify(ctx context.Context, n peer.Notification, opts ...peer.CallOption) error {
 	in := peer.Inbound{Method: n.Method(), Transport: d.peer.opts.Transport, Value: peer.Plain(n)}
-	if d.opts.Strict {
+	if own := callOptions(opts).Frame; d.opts.Strict || addsMeta(own) {
 		var err error
-		if in.Params, err = written(d.opts.frame(in.Method, callOptions(opts).Frame), n); err != nil {
+		if in.Params, err = written(d.opts.frame(in.Method, own), n); err != nil {
 			return fmt.Errorf("send %q: %w", in.Method, err)
 		}
 		if in.Value = nil; string(in.Params) == "{}" {

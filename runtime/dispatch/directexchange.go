@@ -73,10 +73,14 @@ func (x *directExchange) told(err error) error {
 	return e
 }
 
+// addsMeta tells whether a frame adds to a message what its handler is to see.
+func addsMeta(f *wire.Frame) bool { return f != nil && len(f.Meta) > 0 }
+
 // load puts the request where the handler finds it: as it is, or as it would
-// have come from a wire.
+// have come from a wire. What a client's frame adds to a request, the request has
+// along with it.
 func (x *directExchange) load(req peer.Message) error {
-	if !x.from.opts.Strict {
+	if !x.from.opts.Strict && (x.from.opts.Client || !addsMeta(x.frame)) {
 		x.in.Value = req
 		return nil
 	}

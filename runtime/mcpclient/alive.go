@@ -90,8 +90,12 @@ func (c *Client) lose(l *live) {
 }
 
 // insist makes a live in place of one whose session the server has ended. A
-// server that has been started anew may not be ready yet.
+// server that has been started anew may not be ready yet, and one that ends each
+// session at once is not kept busy.
 func (c *Client) insist(old *live) {
+	if rest(c.life, c.pause(old)) != nil {
+		return
+	}
 	for delay := leastDelay; ; delay = min(2*delay, mostDelay) {
 		err := c.renew(c.life, old)
 		if err == nil || rest(c.life, delay) != nil {
@@ -99,6 +103,15 @@ func (c *Client) insist(old *live) {
 		}
 		c.opts.Logger.Debug("session not opened anew yet", "server", c.to.name(), "error", err)
 	}
+}
+
+// pause is how long to wait before a session is opened anew for which nobody has
+// called: longer each time, while sessions do not last.
+func (c *Client) pause(old *live) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.state.pause = longer(c.state.pause, time.Since(old.begun))
+	return c.state.pause
 }
 
 // hears tells whether anybody waits for what the server says on its own account.

@@ -1,8 +1,12 @@
 package mcpclient_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -289,4 +293,66 @@ func TestTheEndOfAVisitIsTold(t *testing.T) {
 	})
 	require.NoError(t, s.session().Notify(t.Context(), &mcp.ElicitationCompleteNotification{ElicitationID: "e1"}))
 	require.Equal(t, "e1", <-heard)
+}
+
+func TestAClientBoundsWhatItsServerAsksAtATime(t *testing.T) {
+	leaks.Check(t)
+	s, refused := newKit(nil), make(chan struct{})
+	plain(s, "twice", func(ctx context.Context, session *mcp.ServerSession) (string, error) {
+		said := make(chan string, 2)
+		for range 2 {
+			go func() { // ends with the answer
+				text, err := asks(ctx, session)
+				said <- fmt.Sprint(text, err)
+			}()
+		}
+		first := <-said
+		refused <- struct{}{}
+		return first + ", " + <-said, nil
+	})
+	for _, w := range kitWays(t, s) {
+		if w.name == "command" {
+			continue
+		}
+		opts := ada(mcpclient.Options{Revision: mcp.Revision20250618, MaxInFlight: 1, Logger: silent})
+		answer := opts.OnElicit
+		opts.OnElicit = func(ctx context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			<-refused
+			return answer(ctx, req)
+		}
+		text := says(t, connect(t, w.to, opts), "twice")
+		require.Equal(t, "Too many requests in flight (code -32603), accept Ada true<nil>", text, w.name)
+	}
+}
+
+func TestAClientBoundsWhatWaitsForItsHandlers(t *testing.T) {
+	changes := 0
+	s := &script{answer: func(m message) string {
+		switch m.Method {
+		case mcp.MethodInitialize:
+			return ok(welcome)
+		case mcp.MethodPing:
+			changes++
+			return strings.Repeat(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`+"\n", changes) + ok("{}")
+		}
+		return ""
+	}}
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	log := new(bytes.Buffer)
+	c := connect(t, s.endpoint(t), &mcpclient.Options{
+		Mode: mcpclient.Handshake, MaxWaiting: 1, Logger: slog.New(slog.NewTextHandler(log, nil)),
+		OnToolListChanged: func(context.Context, *mcp.ToolListChangedNotification) error {
+			begun <- struct{}{}
+			<-goOn
+			return nil
+		},
+	})
+	require.NoError(t, c.Connection().Ping(t.Context()))
+	<-begun
+	require.NoError(t, c.Connection().Ping(t.Context())) // brings two, of which one may wait
+	goOn <- struct{}{}
+	<-begun
+	goOn <- struct{}{}
+	require.NoError(t, c.Close())
+	require.Equal(t, 1, strings.Count(log.String(), "trouble beside the calls"))
 }

@@ -50,7 +50,8 @@ func (e *OutputError) Unwrap() error { return e.Err }
 // What the tool gives back is its structured content, checked against the output
 // schema of the tool; where it has none, it is JSON in its text. A string takes
 // the text as it is, and a *[mcp.CallToolResult] everything. A tool that failed
-// is a *[ToolError].
+// is a *[ToolError], and output that is not what it should be an *[OutputError]:
+// also where the name of a member is not that of a field's tag, but in another case.
 func CallTool[Out any](ctx context.Context, c *Client, name string, arguments any, opts ...peer.CallOption) (Out, error) {
 	var none Out // looking at its type, not at its address, keeps it off the heap
 	switch any(none).(type) {
@@ -97,7 +98,7 @@ func (c *Client) callInto(ctx context.Context, out any, name string, arguments a
 	}
 	doc, err := known.read(res)
 	if err == nil {
-		err = json.Unmarshal(doc, out)
+		err = unmarshal(doc, out)
 	}
 	if err != nil {
 		return &OutputError{name, res, err}

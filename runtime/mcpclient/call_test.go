@@ -332,3 +332,36 @@ func TestAFirstPageIsNotTakenForAllTools(t *testing.T) {
 		require.NoError(t, err)
 	}
 }
+
+func TestANameInAnotherCaseIsAnotherName(t *testing.T) {
+	leaks.Check(t)
+	type place struct {
+		weather
+		Seen  []*weather         `json:"seen"`
+		Names map[string]weather `json:"names"`
+		Note  any                `json:"note"`
+		Raw   json.RawMessage    `json:"raw"`
+		Left  string             `json:"-"`
+		Plain string
+	}
+	lists := 0
+	c := connect(t, station(`{"type":"object","properties":{"temp":{"type":"integer","maximum":10}}}`, &lists).overPipe(t), nil)
+	read := func(output string) (place, error) {
+		return mcpclient.CallTool[place](t.Context(), c, "weather", json.RawMessage(`{"content":[],"structuredContent":`+output+`}`))
+	}
+	for _, output := range []string{
+		`{"temp":3,"Temp":1000}`, `{"Temp":1000}`, `{"seen":[null,{"TEMP":1000}]}`, `{"names":{"a":{"temp":3,"tEmp":1000}}}`,
+		`{"Plain":"a","plain":"b"}`, `{"\u017Feen":[]}`,
+	} {
+		var wrong *mcpclient.OutputError
+		_, err := read(output)
+		require.ErrorAs(t, err, &wrong, output)
+		require.ErrorContains(t, err, "would be taken for", output)
+	}
+	out, err := read(`{"temp":3,"plain":"a","names":{"a":{"temp":1},"A":{"temp":2}},"note":{"b":1,"B":2},"raw":{"c":1,"C":2},"left":"x","Left":"y"}`)
+	require.NoError(t, err)
+	require.Equal(t, place{
+		weather: weather{Temp: 3}, Plain: "a", Names: map[string]weather{"a": {Temp: 1}, "A": {Temp: 2}},
+		Note: map[string]any{"b": 1.0, "B": 2.0}, Raw: json.RawMessage(`{"c":1,"C":2}`),
+	}, out)
+}

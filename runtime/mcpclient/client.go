@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"sync"
+	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
@@ -47,11 +48,12 @@ type Client struct {
 // state is what the client's mutex protects.
 type state struct {
 	live     *live
-	busy     *renewal // of the live, nil where none is under way
-	stale    bool     // the live is of no use: another one is to be made
-	restarts int      // so far
-	over     bool     // no live will follow
-	err      error    // why, nil where Close was called
+	busy     *renewal      // of the live, nil where none is under way
+	stale    bool          // the live is of no use: another one is to be made
+	restarts int           // so far
+	pause    time.Duration // before the last session that was opened anew for nobody's call
+	over     bool          // no live will follow
+	err      error         // why, nil where Close was called
 }
 
 // Connect opens a connection to a server and finds out what it speaks. It

@@ -3,16 +3,19 @@ package mcpclient_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -290,4 +293,42 @@ func TestAServerMayGoBackToTheHandshake(t *testing.T) {
 	at.put(kitHandler(newKit(&mcpserver.Options{Revisions: []wire.Revision{mcp.Revision20250618}})))
 	require.Equal(t, "accept Ada true", says(t, c, "ask"))
 	require.Equal(t, mcp.Revision20250618, c.Revision())
+}
+
+// roundTrip makes HTTP requests without a network.
+type roundTrip func(*http.Request) *http.Response
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }
+
+// A server whose streams end at once and whose sessions do with them, as it is where
+// each request meets a process of its own.
+func TestAServerThatEndsEachSessionAtOnceIsNotKeptBusy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var sessions, streams atomic.Int32
+		to := mcpclient.URL("http://server.test/mcp")
+		to.HTTP.HTTPClient = &http.Client{Transport: roundTrip(func(r *http.Request) *http.Response {
+			var m message
+			if r.Body != nil {
+				_ = json.NewDecoder(r.Body).Decode(&m)
+			}
+			w := httptest.NewRecorder()
+			switch {
+			case m.Method == mcp.MethodInitialize:
+				w.Header().Set("Content-Type", "application/json")
+				w.Header().Set("Mcp-Session-Id", fmt.Sprint(sessions.Add(1)))
+				fmt.Fprint(w, strings.ReplaceAll(ok(welcome), "$ID", string(m.ID)))
+			case r.Method == http.MethodGet && streams.Add(1)%2 == 1:
+				w.Header().Set("Content-Type", "text/event-stream")
+			case r.Method == http.MethodGet:
+				w.WriteHeader(http.StatusNotFound)
+			default:
+				w.WriteHeader(http.StatusAccepted)
+			}
+			return w.Result()
+		})}
+		c, _ := listening(t, to, mcp.Revision20251125)
+		time.Sleep(time.Hour)
+		require.Less(t, int(sessions.Load()), 700)
+		require.NoError(t, c.Close())
+	})
 }

@@ -3,6 +3,7 @@ package mcpclient
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"sync/atomic"
 
 	"github.com/mcpwright/mcp/generated/mcp"
@@ -43,10 +44,20 @@ func (l *directLink) relates()                      {}
 
 // Call implements [peer.Outbound].
 func (l *directLink) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
-	if f := l.frameOf(req, opts); f != nil && len(f.Meta) > 0 {
-		req = &stamped{req, l.stamp(f)}
+	switch f := l.frameOf(req, opts); {
+	case f == nil || len(f.Meta) == 0:
+	case slices.ContainsFunc(f.Meta, foreign):
+		req = &framed{req, f}
+	default:
+		req = &stamped{framed{req, f}, l.stamp(f)}
 	}
 	return l.Direct.Call(ctx, req, res, opts...)
+}
+
+// foreign tells whether an entry is none of those by which a request says who
+// sends it: a handler is to see it, too.
+func foreign(e wire.Entry) bool {
+	return e.Name != keyVersion && e.Name != keyCapabilities && e.Name != keyInfo && e.Name != keyLogLevel
 }
 
 // frameOf is how a request is to be written. The first option is the
@@ -87,20 +98,26 @@ type stamp struct {
 	meta  json.RawMessage
 }
 
-// stamped is a message with its stamp.
-type stamped struct {
+// framed is a message that is written down by its frame before a handler has it.
+type framed struct {
 	peer.Message
-	stamp *stamp
+	frame *wire.Frame
 }
 
-// Envelope implements [connection.Enveloped].
-func (m *stamped) Envelope() (peer.Message, json.RawMessage) { return m.Message, m.stamp.meta }
-
 // AppendParams implements [wire.Params].
-func (m *stamped) AppendParams(b []byte, e *wire.Encoder) []byte {
-	b, err := wire.AppendParams(b, m.stamp.frame, m.Message)
+func (m *framed) AppendParams(b []byte, e *wire.Encoder) []byte {
+	b, err := wire.AppendParams(b, m.frame, m.Message)
 	if err != nil {
 		e.FailWith(b, err)
 	}
 	return b
 }
+
+// stamped is a message with its stamp. A handler has it as it is.
+type stamped struct {
+	framed
+	stamp *stamp
+}
+
+// Envelope implements [connection.Enveloped].
+func (m *stamped) Envelope() (peer.Message, json.RawMessage) { return m.Message, m.stamp.meta }

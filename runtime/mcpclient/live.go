@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
@@ -21,10 +22,11 @@ type live struct {
 	link   Link
 	conn   atomic.Pointer[connection.Connection] // nil until something is to be sent
 	about  about                                 // set before the client has the live
-	cause  atomic.Pointer[error]                 // why this end gave the link up
-	calls  atomic.Int64                          // under way, with retired added when no more may begin
-	idle   chan struct{}                         // closed when retired and without calls
-	once   sync.Once                             // closes it
+	begun  time.Time
+	cause  atomic.Pointer[error] // why this end gave the link up
+	calls  atomic.Int64          // under way, with retired added when no more may begin
+	idle   chan struct{}         // closed when retired and without calls
+	once   sync.Once             // closes it
 }
 
 // retired is more than there will ever be calls.
@@ -74,21 +76,23 @@ type about struct {
 
 // dial opens a link to an endpoint.
 func (c *Client) dial(to Endpoint) (*live, error) {
-	l := &live{client: c, to: to, idle: make(chan struct{})}
+	l := &live{client: c, to: to, begun: time.Now(), idle: make(chan struct{})}
 	var err error
 	l.link, err = to.dial(c.values, &wiring{
 		toolHeaders: c.toolHeaders,
 		lost:        func(error) { c.lose(l) },
 		dispatch: dispatch.Options{
-			Handler:    l,
-			Frame:      l.frame,
-			Logger:     c.opts.Logger,
-			Timeout:    c.opts.Timeout,
-			MaxTimeout: c.opts.MaxTimeout,
-			MaxMessage: c.opts.MaxMessage,
-			Client:     true,
-			Batches:    l.batches,
-			Intercept:  l.intercept,
+			Handler:     l,
+			Frame:       l.frame,
+			Logger:      c.opts.Logger,
+			Timeout:     c.opts.Timeout,
+			MaxTimeout:  c.opts.MaxTimeout,
+			MaxMessage:  c.opts.MaxMessage,
+			MaxInFlight: c.opts.MaxInFlight,
+			MaxWaiting:  c.opts.MaxWaiting,
+			Client:      true,
+			Batches:     l.batches,
+			Intercept:   l.intercept,
 			OnError: func(err error) {
 				c.opts.Logger.Warn("trouble beside the calls", "server", to.name(), "error", err)
 			},

@@ -97,6 +97,12 @@ type Options struct {
 	// MaxMessage is how many bytes a message of the server may have. Default
 	// 4 MiB, over HTTP 16 MiB.
 	MaxMessage int
+	// MaxInFlight is how many of the server's requests are handled at a time;
+	// one more is answered with an error. Default 256.
+	MaxInFlight int
+	// MaxWaiting is how many of its notifications may wait for the one being
+	// handled. One more is dropped, and the Logger told. Default 1,024.
+	MaxWaiting int
 	// ManualRounds leaves the questions in answers to the caller, who finds
 	// them as an *[mcp.InputRequiredError].
 	ManualRounds bool

@@ -2,6 +2,7 @@ package mcpclient_test
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/internal/leaks"
+	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -118,5 +120,28 @@ func TestANameInAMessageOfOnesOwnIsRepeatedInAHeader(t *testing.T) {
 		kit.Handler(nil).ServeHTTP(w, req)
 		require.Contains(t, w.Body.String(), want, header)
 		require.Equal(t, strings.HasPrefix(want, "header"), w.Code == http.StatusBadRequest && strings.Contains(w.Body.String(), "-32020"), w.Body.String())
+	}
+}
+
+func TestATypedToolFindsTheRestOfItsRequest(t *testing.T) {
+	leaks.Check(t)
+	kit := newKit(nil)
+	plain(kit, "whose", func(ctx context.Context, _ *mcp.ServerSession) (string, error) {
+		req, _ := connection.Request(ctx).(*mcp.CallToolRequest)
+		return req.Name + " " + string(req.Meta.Extra["com.example/user"]), nil
+	})
+	require.Nil(t, connection.Request(t.Context()))
+	for _, r := range mcp.Revisions {
+		for _, w := range kitWays(t, kit) {
+			if w.name == "command" || w.old && !r.Handshake {
+				continue
+			}
+			c := connect(t, w.to, &mcpclient.Options{Revision: r.Revision})
+			res, err := c.CallTool(t.Context(), &mcp.CallToolRequest{Name: "whose", Meta: &mcp.RequestMeta{
+				Extra: map[string]json.RawMessage{"com.example/user": []byte(`"ada"`)},
+			}})
+			require.NoError(t, err)
+			require.Equal(t, `whose "ada"`, mcp.TextOf(res.Content), "%s %s", r.Revision, w.name)
+		}
 	}
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -17,6 +19,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/streamable"
+	"github.com/mcpwright/mcp/runtime/wire"
 )
 
 func TestAServerThatEndsItsStreamIsAskedForTheRest(t *testing.T) {
@@ -223,4 +226,64 @@ func TestAServerTellsHowLongItsAnswersMayBeKept(t *testing.T) {
 		read(t, own, "note:1")
 	}
 	require.EqualValues(t, 6, asked.Load())
+}
+
+// traced adds a trace to all that is sent.
+type traced struct {
+	peer.Outbound
+	trace string
+}
+
+func trace(id string) []func(peer.Outbound) peer.Outbound {
+	return []func(peer.Outbound) peer.Outbound{func(out peer.Outbound) peer.Outbound { return traced{out, id} }}
+}
+
+func (o traced) add(c *peer.CallOptions) {
+	f := *c.Frame
+	f.Meta = append(slices.Clip(f.Meta), wire.Entry{Name: "traceparent", Value: wire.AppendString(nil, o.trace)})
+	c.Frame = &f
+}
+
+func (o traced) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
+	return o.Outbound.Call(ctx, req, res, append(slices.Clip(opts), o.add)...)
+}
+
+func (o traced) Notify(ctx context.Context, n peer.Notification, opts ...peer.CallOption) error {
+	return o.Outbound.Notify(ctx, n, append(slices.Clip(opts), o.add)...)
+}
+
+func TestWhatMiddlewareAddsToTheMetaReachesTheHandlerOverEachWay(t *testing.T) {
+	leaks.Check(t)
+	s := newKit(&mcpserver.Options{Outgoing: trace("theirs")})
+	s.AddRawTool(&mcp.Tool{Name: "trace"}, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		if _, err := reports(ctx, mcp.SessionFrom(ctx)); err != nil {
+			return nil, err
+		}
+		if _, err := consults(ctx, mcp.SessionFrom(ctx)); err != nil {
+			return nil, err
+		}
+		return mcp.TextResult(fmt.Sprint(req.Meta != nil && string(req.Meta.Extra["traceparent"]) == `"ours"`)), nil
+	})
+	eachEra(t, func(t *testing.T, r wire.Revision) {
+		for _, w := range kitWays(t, s) {
+			if w.old || w.name == "command" { // their servers are made otherwise
+				continue
+			}
+			heard := make(chan string, 9)
+			opts := ada(mcpclient.Options{Revision: r, Outgoing: trace("ours")})
+			opts.OnListRoots = func(_ context.Context, req *mcp.ListRootsRequest) (*mcp.ListRootsResult, error) {
+				if r != mcp.Revision20260728 { // there it is a part of an answer
+					heard <- fmt.Sprint(req.Meta != nil && string(req.Meta.Extra["traceparent"]) == `"theirs"`)
+				}
+				return &mcp.ListRootsResult{Roots: []mcp.Root{{URI: "file:///project"}}}, nil
+			}
+			got, err := mcpclient.CallTool[string](t.Context(), connect(t, w.to, opts), "trace", nil,
+				mcpclient.OnLog("", func(n *mcp.LoggingMessageNotification) {
+					heard <- fmt.Sprint(n.Meta != nil && string(n.Meta.Extra["traceparent"]) == `"theirs"`)
+				}))
+			require.NoError(t, err)
+			require.Equal(t, "true", got, w.name)
+			require.Equal(t, []string{"true", "true"}, []string{<-heard, <-heard}, w.name)
+		}
+	})
 }

@@ -16,8 +16,9 @@ const goodbye = 5 * time.Second
 
 // ListenAndServe serves the server over HTTP, at /mcp of an address such as
 // "localhost:8080", until ctx ends: then it takes nothing new, waits up to 5
-// seconds for what is being handled, and returns nil. It is for programs that
-// serve nothing else at the address; others put [Server.Handler] where they like.
+// seconds for what is being handled, and returns nil. So it does when the server
+// is shut down, which has a patience of its own. It is for programs that serve
+// nothing else at the address; others put [Server.Handler] where they like.
 // Nil options are the default.
 func (s *Server) ListenAndServe(ctx context.Context, addr string, opts *streamable.Options) error {
 	var lc net.ListenConfig
@@ -29,7 +30,14 @@ func (s *Server) ListenAndServe(ctx context.Context, addr string, opts *streamab
 }
 
 func (s *Server) serveListener(ctx context.Context, l net.Listener, opts *streamable.Options, patience time.Duration) error {
-	h := s.Handler(opts)
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	h := &listenHost{streamable.NewHandler(s.Kernel(), s.webOptions(opts)), end, make(chan struct{})}
+	if !s.hosts.add(h) {
+		return errors.Join(ErrShutdown, l.Close())
+	}
+	defer s.hosts.remove(h)
+	defer close(h.over)
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", h)
 	front := streamable.NewServer(l.Addr().String(), mux)
@@ -45,10 +53,25 @@ func (s *Server) serveListener(ctx context.Context, l net.Listener, opts *stream
 		defer cancel()
 		return shutdown(ctx)
 	}
-	_ = within(patience, h.Shutdown) // the error is that something had to be cancelled
+	_ = within(patience, h.Handler.Shutdown) // the error is that something had to be cancelled
 	err := within(time.Second, front.Shutdown)
 	if errors.Is(err, context.DeadlineExceeded) { // somebody does not read his answer
 		return front.Close()
 	}
+	return err
+}
+
+// listenHost serves an address.
+type listenHost struct {
+	*streamable.Handler
+	end  context.CancelFunc
+	over chan struct{} // closed when the address has been given back
+}
+
+// Shutdown implements host.
+func (h *listenHost) Shutdown(ctx context.Context) error {
+	err := h.Handler.Shutdown(ctx)
+	h.end()
+	<-h.over
 	return err
 }

@@ -41,6 +41,25 @@ func TestAServerListensUntilItsContextEnds(t *testing.T) {
 	require.Error(t, err)
 }
 
+func TestAServerThatIsShutDownListensNoMore(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	s := newForecaster(nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	served := make(chan error, 1)
+	go func() { served <- mcpserver.ServeListener(s, ctx, l) }() // ends with the server
+	client, err := mcpclient.Connect(t.Context(), mcpclient.URL("http://"+l.Addr().String()+"/mcp"), nil)
+	require.NoError(t, err)
+	require.NoError(t, client.Close())
+
+	require.NoError(t, s.Shutdown(t.Context()))
+	_, err = net.Dial("tcp", l.Addr().String())
+	require.Error(t, err, "the address has been given back")
+	require.NoError(t, <-served)
+	require.ErrorIs(t, s.ListenAndServe(t.Context(), l.Addr().String(), nil), mcpserver.ErrShutdown)
+}
+
 // What takes too long is cancelled and answered. That is no error of the server's.
 func TestAServerThatListensEndsInOrderWhateverIsBeingHandled(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")

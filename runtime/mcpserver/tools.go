@@ -42,6 +42,8 @@ type tool struct {
 // of an enum; header is the "x-mcp-header" of the field. In arguments, pointers
 // and fields with a default are optional, too.
 //
+// The rest of the request, such as its Meta, is what connection.Request returns.
+//
 // AddTool panics where the name, a schema or a type cannot be used.
 func AddTool[In, Out any](s *Server, t *mcp.Tool, h func(context.Context, *mcp.ServerSession, In) (Out, error)) {
 	registration(KindTool, t.Name, addTool(s, *t, h))

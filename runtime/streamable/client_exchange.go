@@ -210,7 +210,7 @@ func (x *clientExchange) resume() error {
 		x.position.vain = 0
 		return x.receive(res)
 	}
-	if errors.Is(err, ErrSessionLost) { // which is for calls that may be made again
+	if err = c.explain(err, x.session); errors.Is(err, ErrSessionLost) { // which is for calls that may be made again
 		return fmt.Errorf("%w: resuming its stream: %v", ErrNoAnswer, err)
 	}
 	if e, ok := errors.AsType[*HTTPError](err); ok && !e.passing() {

@@ -49,7 +49,7 @@ func (c *Client) adopt(h http.Header) error {
 
 // get asks for the stream that has the event lastID, to take up an exchange or,
 // where that is nil, what belongs to no call. Without an event the stream is a
-// new one.
+// new one. What the error means for the session is the caller's to say.
 func (c *Client) get(ctx context.Context, x *clientExchange, s clientSession, lastID string) (*http.Response, error) {
 	var own http.Header
 	var id wire.RequestID
@@ -62,7 +62,7 @@ func (c *Client) get(ctx context.Context, x *clientExchange, s clientSession, la
 	if lastID != "" {
 		req.Header[headerLastEvent] = []string{lastID}
 	}
-	return c.do(req, s, id)
+	return c.http.do(req, id)
 }
 
 // listen opens the stream of a session that belongs to no call.
@@ -83,6 +83,7 @@ type clientListener struct {
 	session  clientSession
 	ctx      context.Context
 	position eventPosition
+	answered bool // a request for the stream was
 }
 
 // run opens the stream again whenever it ends, until the server does not want
@@ -109,9 +110,9 @@ func (l *clientListener) run() {
 // refused tells that there will be no stream. Many servers have none.
 func (l *clientListener) refused(err error, status int) {
 	switch {
-	case status == http.StatusMethodNotAllowed, status == http.StatusNotFound && l.session.id == "":
-		l.client.opts.Dispatch.Logger.Debug("server has no stream for what belongs to no call", "error", err)
 	case errors.Is(err, ErrSessionLost): // whom it concerns has been told
+	case status == http.StatusMethodNotAllowed, status == http.StatusNotFound:
+		l.client.opts.Dispatch.Logger.Debug("server has no stream for what belongs to no call", "error", err)
 	default:
 		l.client.opts.report(fmt.Errorf("stream of the session: %w", err))
 	}
@@ -125,8 +126,9 @@ func (l *clientListener) open() error {
 		c.state.heard()
 	}
 	if err != nil {
-		return err
+		return l.explain(err)
 	}
+	l.answered = true
 	defer res.Body.Close()
 	if kind := mediaType(res.Header); kind != mediaEvents {
 		return &HTTPError{
@@ -155,6 +157,20 @@ func (l *clientListener) open() error {
 			})
 		}
 	}
+}
+
+// explain adds to err what it means for the session. The session has only just
+// begun when the stream is first asked for: a server that then knows nothing of
+// it has no GET at all.
+func (l *clientListener) explain(err error) error {
+	first := !l.answered
+	if _, ok := errors.AsType[*HTTPError](err); ok {
+		l.answered = true
+	}
+	if first {
+		return err
+	}
+	return l.client.explain(err, l.session)
 }
 
 // noAnswers keeps answers out of a stream that they do not belong on.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -375,14 +376,57 @@ func TestAServerMayRefuseTheStreamOfASession(t *testing.T) {
 func TestTheStreamOfASessionMayFindItLost(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		lost, reported := new(errorList), new(errorList)
-		s := newFakeServer(t, listened(func(w *rawResponse, _ *sentRequest) { w.status(404, "", "") }))
+		s := newFakeServer(t, listened(thenGone(func(w *rawResponse) { w.stream() })))
 		c := s.handshake(streamable.ClientOptions{OnLost: lost.add, Dispatch: dispatch.Options{OnError: reported.add}})
+		time.Sleep(time.Minute)
 		got := lost.take()
 		require.Len(t, got, 1)
 		require.ErrorIs(t, got[0], streamable.ErrSessionLost)
 		require.Empty(t, reported.take())
 		require.NoError(t, c.Close())
 		require.NotContains(t, s.requests(), "DELETE")
+	})
+}
+
+// thenGone serves the stream of a session once. After that there is no such session.
+func thenGone(once func(w *rawResponse)) func(w *rawResponse, r *sentRequest) {
+	var asked atomic.Int32
+	return func(w *rawResponse, _ *sentRequest) {
+		if asked.Add(1) == 1 {
+			once(w)
+			return
+		}
+		w.status(404, "", "")
+	}
+}
+
+func TestTheStreamOfASessionMayFindItLostThoughItNeverOpened(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		lost := new(errorList)
+		s := newFakeServer(t, listened(thenGone(func(w *rawResponse) { w.status(503, "", "") })))
+		s.handshake(streamable.ClientOptions{OnLost: lost.add})
+		time.Sleep(time.Minute)
+		require.Len(t, lost.take(), 1)
+	})
+}
+
+func TestASessionIsNotLostWhereThereIsNoGET(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		lost, reported := new(errorList), new(errorList)
+		s := newFakeServer(t, listened(func(w *rawResponse, _ *sentRequest) { w.status(404, "text/plain", "Cannot GET /mcp") }))
+		c := s.handshake(streamable.ClientOptions{OnLost: lost.add, Dispatch: dispatch.Options{OnError: reported.add}})
+		s.requests()
+		select {
+		case <-c.Listening():
+		default:
+			require.Fail(t, "the server has answered, and who connects still waits")
+		}
+		_, err := callWeather(t.Context(), c)
+		require.NoError(t, err)
+		require.NoError(t, c.Close())
+		require.Equal(t, []string{"POST initialize", "POST notifications/initialized", "GET", "POST tools/call", "DELETE"}, s.requests())
+		require.Empty(t, lost.take())
+		require.Empty(t, reported.take(), "a server needs no stream for what belongs to no call")
 	})
 }
 

@@ -54,8 +54,9 @@
 //
 // # Safe as it comes
 //
-// On a loopback address only requests to loopback names are served, and everywhere
-// only those of pages that the server serves itself, unless [Options] list others.
+// On a loopback address only requests to loopback names are served, and from pages
+// of the same machine only; elsewhere only those from pages that the server serves
+// itself, unless [Options] list others.
 // Bodies, requests in flight, subscriptions, sessions and what is kept of them are
 // bounded, each by an option. What is refused gets a status and a JSON-RPC error,
 // never silence. Whoever verifies callers tells their names by Options.Principal,

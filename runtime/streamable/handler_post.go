@@ -175,12 +175,21 @@ func (p *post) Call(_ context.Context, req peer.Message, _ wire.Value, _ ...peer
 	return &peer.NoBackChannelError{Method: req.Method()}
 }
 
-// Notify implements [peer.Outbound].
-func (p *post) Notify(ctx context.Context, n peer.Notification, _ ...peer.CallOption) error {
+// Notify implements [peer.Outbound]. The first option is the connection's own,
+// which says nothing new.
+func (p *post) Notify(ctx context.Context, n peer.Notification, opts ...peer.CallOption) error {
 	buf := newBuffer()
 	defer buf.free()
+	frame := p.in.Frame
+	if len(opts) > 1 {
+		own := &peer.CallOptions{Frame: frame}
+		for _, opt := range opts {
+			opt(own)
+		}
+		frame = own.Frame
+	}
 	var err error
-	if buf.b, err = wire.AppendNotification(buf.b, p.in.Frame, n.Method(), n); err != nil {
+	if buf.b, err = wire.AppendNotification(buf.b, frame, n.Method(), n); err != nil {
 		return fmt.Errorf("send %q: %w", n.Method(), err)
 	}
 	if err := p.send(ctx, buf.b); err != nil {

@@ -187,5 +187,5 @@ func TestALegIsReported(t *testing.T) {
 	t.Setenv("FAKE_REPORT", `[{"id":"a","status":"FAILURE","errorMessage":"why"}]`)
 	o.command, o.revision = os.Args[0], "2026-07-28"
 	err := run(t.Context(), o, []string{"server"})
-	require.ErrorContains(t, err, fmt.Sprint(40+2)) // none of the 40 ran; another one is unknown and failed
+	require.ErrorContains(t, err, fmt.Sprint(49+2)) // none of the 49 ran; another one is unknown and failed
 }
