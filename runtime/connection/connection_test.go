@@ -209,6 +209,9 @@ func TestAStrictClientAsksForWhatCouldNotBeDeclared(t *testing.T) {
 		_, err := mcp.ServerPeer{Outbound: conn}.Complete(t.Context(), &mcp.CompleteRequest{Ref: &mcp.PromptReference{Name: "p"}})
 		if revision == "2024-11-05" {
 			require.NoError(t, err, "the capability came later than the request")
+			out.take()
+			_, err = mcp.ServerPeer{Outbound: conn}.ListTools(t.Context(), &mcp.ListToolsRequest{})
+			require.Equal(t, "tools", refused[*connection.CapabilityError](t, out, err).Capability, "the others did not")
 			continue
 		}
 		require.Equal(t, "completions", refused[*connection.CapabilityError](t, out, err).Capability)
@@ -292,6 +295,17 @@ func TestAnAnswerOfAnUnknownKindIsTheCallersError(t *testing.T) {
 	res, err := peer.SendRequest(t.Context(), conn, &mcp.CallToolRequest{Name: "echo"})
 	require.NoError(t, err, "the revision has no kinds")
 	require.Contains(t, res.Extra, "resultType")
+	conn = connection.FromEnvelope("2025-11-25", nil, nil, &connection.Options{Outbound: sharing{}, Client: true})
+	_, err = peer.SendRequest(t.Context(), conn, &mcp.CallToolRequest{Name: "echo"})
+	require.NoError(t, err, "also where the answer is never written down")
+}
+
+// sharing passes an answer on as it is.
+type sharing struct{ peer.NoChannel }
+
+func (sharing) Call(_ context.Context, _ peer.Message, res wire.Value, _ ...peer.CallOption) error {
+	*res.(*mcp.CallToolResult) = mcp.CallToolResult{ResultType: "task"}
+	return nil
 }
 
 func TestAPeersErrorHasTheTypeOfItsCode(t *testing.T) {

@@ -155,6 +155,22 @@ func TestReportsReachTheCallThatTheyAreAbout(t *testing.T) {
 	})
 }
 
+func TestASignOfLifeCountsForItsCall(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, _ := newConn(t, &dispatch.Options{Timeout: 10 * time.Second})
+		alive, silent := ping(t.Context(), c), ping(t.Context(), c)
+		time.Sleep(8 * time.Second)
+		for _, id := range []wire.RequestID{wire.IntID(1), wire.IntID(3), wire.StringID("2")} {
+			c.Alive(id)
+		}
+		time.Sleep(2 * time.Second)
+		require.Error(t, silent.over(t))
+		require.False(t, alive.isOver())
+		time.Sleep(8 * time.Second)
+		require.Error(t, alive.over(t))
+	})
+}
+
 func TestEachCallHasATokenOfItsOwn(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c, out := newConn(t, nil)

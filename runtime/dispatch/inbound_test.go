@@ -786,12 +786,65 @@ func TestWhereNobodyHandlesAnythingEveryMethodIsUnknown(t *testing.T) {
 
 func TestTheHookForUnansweredRequestsIsForCancelledOnes(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c, _ := newConn(t, &dispatch.Options{
+		ends := false
+		var c *dispatch.Conn
+		c, _ = newConn(t, &dispatch.Options{
 			Handler:    handlers{"wait": untilDone},
-			Unanswered: func(id wire.RequestID) { require.Fail(t, "it is answered", "%v", id) },
+			Unanswered: func(id wire.RequestID) { require.Fail(t, "it was not cancelled", "%v", id) },
+			Arrive: func(*peer.Inbound) {
+				if ends {
+					c.Close()
+				}
+			},
 		})
 		deliver(c, request(1, "wait"))
-		c.Close()
+		ends = true
+		deliver(c, request(3, "wait"))
+		c.DeliverMessage(t.Context(), &wire.Message{Method: "wait", ID: wire.IntID(2)}, wire.ProgressToken{}, nil, dispatch.Origin{})
+	})
+}
+
+func TestOnlyThePeerCancelsWhatHasNotCome(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		for _, unordered := range []bool{false, true} {
+			c, r := newConn(t, &dispatch.Options{
+				Unordered: unordered,
+				Handler:   handlers{"do": func(context.Context, *peer.Inbound) (peer.Reply, error) { return result(`{}`) }},
+			})
+			require.False(t, c.InFlight().Cancel(wire.IntID(1)))
+			deliver(c, request(1, "do"))
+			require.Len(t, r.take(), 1)
+		}
+	})
+}
+
+func TestNothingIsAboutToComeOnceItHas(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		for _, overtaken := range []bool{false, true} {
+			c, r := newConn(t, &dispatch.Options{Unordered: true, Handler: handlers{"wait": untilDone}})
+			if overtaken {
+				deliver(c, cancelOne)
+				time.Sleep(5*time.Second - 1)
+				_, ok := c.Retire()
+				require.False(t, ok)
+				deliver(c, request(1, "wait"))
+			} else {
+				deliver(c, request(1, "wait"), cancelOne)
+			}
+			require.Empty(t, r.take())
+			_, ok := c.Retire()
+			require.True(t, ok)
+		}
+	})
+}
+
+func TestWhereThereIsNoHookForUnansweredRequestsNothingIsLogged(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		log, said := logs()
+		c, r := newConn(t, &dispatch.Options{Logger: log, Handler: handlers{"wait": untilDone}})
+		deliver(c, request(1, "wait"), cancelOne)
+		require.Empty(t, r.take())
+		require.NotContains(t, said.String(), "hook")
 	})
 }
 

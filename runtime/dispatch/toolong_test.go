@@ -1,12 +1,14 @@
 package dispatch_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strings"
 	"testing"
 
 	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/stretchr/testify/require"
 )
 
@@ -83,4 +85,24 @@ func TestARequestThatIsTooLongIsRefusedUnderItsID(t *testing.T) {
 		fmt.Fprintf(pw, `{"method":"x","params":{"a":%q},"jsonrpc":"2.0","id":7}`+"\n", strings.Repeat("x", 100_000))
 		require.Equal(t, refusal, r.take())
 	})
+}
+
+func TestAMessageMayBeAsLongAsIsAllowed(t *testing.T) {
+	for _, end := range []string{"\n", "\r\n"} {
+		bubble(t, func(t *testing.T) {
+			c, r := newConn(t, &dispatch.Options{
+				MaxMessage: 200, OnError: func(error) {},
+				Handler: handlers{"x": func(context.Context, *peer.Inbound) (peer.Reply, error) { return result(`{}`) }},
+			})
+			pr, pw := io.Pipe()
+			defer pw.Close()
+			start(func() error { return c.ReadLines(t.Context(), pr, dispatch.Origin{}) })
+			const head, tail = `{"jsonrpc":"2.0","id":7,"method":"x","params":{"a":"`, `"}}`
+			fill := strings.Repeat("x", 200-len(head+tail))
+			fmt.Fprint(pw, head+fill+tail+end)
+			require.Equal(t, []string{`{"jsonrpc":"2.0","id":7,"result":{}}`}, r.take())
+			fmt.Fprint(pw, head+fill+"x"+tail+end)
+			require.Equal(t, []string{`{"jsonrpc":"2.0","id":7,"error":{"code":-32700,"message":"Message is longer than 200 bytes"}}`}, r.take())
+		})
+	}
 }

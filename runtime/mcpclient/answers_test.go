@@ -253,6 +253,16 @@ func TestRootsThatAreNoFilesAreNotSent(t *testing.T) {
 	}
 }
 
+func TestNoRootsAtAllAreNoAnswer(t *testing.T) {
+	leaks.Check(t)
+	c := connect(t, mcpclient.InProcess(questioner(&mcp.ListRootsRequest{}, func() wire.Value { return new(mcp.ListRootsResult) })), &mcpclient.Options{
+		Revision:    mcp.Revision20260728,
+		OnListRoots: func(context.Context, *mcp.ListRootsRequest) (*mcp.ListRootsResult, error) { return nil, nil },
+	})
+	_, err := mcpclient.CallTool[string](t.Context(), c, "ask", nil)
+	require.ErrorContains(t, err, "the handler returned nothing")
+}
+
 func TestMessagesBeyondTheProtocolHaveHandlersToo(t *testing.T) {
 	leaks.Check(t)
 	heard := make(chan string, 2)

@@ -60,6 +60,14 @@ func TestAServerThatDoesNotKnowTheQuestionIsGreetedTheOldWay(t *testing.T) {
 	}
 }
 
+func TestAResultThatDoesNotSayItsKindIsComplete(t *testing.T) {
+	leaks.Check(t)
+	s := &script{answer: func(message) string { return ok(strings.Replace(discovered, `"resultType":"complete",`, "", 1)) }}
+	c := connect(t, s.endpoint(t), nil)
+	require.Equal(t, "2026-07-28", c.ProtocolVersion())
+	require.Equal(t, []string{"server/discover"}, s.methods())
+}
+
 func TestAServerThatSaysNothingIsGreetedTheOldWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{answer: old}

@@ -298,7 +298,7 @@ func TestASessionThatIsLostIsOpenedAnewOnce(t *testing.T) {
 func TestARevisionThatIsWithdrawnMakesWayForAnother(t *testing.T) {
 	leaks.Check(t)
 	s := serve(t, greeter())
-	c := connect(t, mcpclient.URL(s.url), nil)
+	c := connect(t, mcpclient.URL(s.url), &mcpclient.Options{Strict: true})
 	refused := false
 	s.instead(func(w http.ResponseWriter, _ *http.Request, m *wire.Message) bool {
 		if refused {
@@ -312,6 +312,8 @@ func TestARevisionThatIsWithdrawnMakesWayForAnother(t *testing.T) {
 	})
 	greet(t, c)
 	require.Equal(t, 2, s.count(mcp.MethodCallTool))
+	_, err := c.Complete(t.Context(), &mcp.CompleteRequest{Ref: &mcp.PromptReference{Name: "x"}})
+	require.ErrorAs(t, err, new(*connection.CapabilityError), "what the server can do is still known")
 
 	s.instead(func(w http.ResponseWriter, _ *http.Request, m *wire.Message) bool {
 		refuse(w, m.ID, http.StatusBadRequest, peer.AsError(&mcp.UnsupportedProtocolVersionError{
@@ -319,7 +321,7 @@ func TestARevisionThatIsWithdrawnMakesWayForAnother(t *testing.T) {
 		}))
 		return true
 	})
-	_, err := c.CallTool(t.Context(), &mcp.CallToolRequest{Name: "greet"})
+	_, err = c.CallTool(t.Context(), &mcp.CallToolRequest{Name: "greet"})
 	var unsupported *mcp.UnsupportedProtocolVersionError
 	require.ErrorAs(t, err, &unsupported)
 	require.Equal(t, []string{"2031-01-01"}, unsupported.Supported)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"log/slog"
 	"net/http"
 	"testing"
 	"testing/synctest"
@@ -273,6 +274,44 @@ func TestAServerThatEndsItsSubscriptionsAtOnceIsNotKeptBusy(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, 17, opened, "7 in the first 6.3 s, then one each 5 s")
 	})
+}
+
+// lines are the lines of a log.
+type lines chan string
+
+func (l lines) Write(line []byte) (int, error) {
+	l <- string(line)
+	return len(line), nil
+}
+
+func TestAServerThatEndsItsSubscriptionsForGoodIsLogged(t *testing.T) {
+	for _, refused := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			s, said := listenable(newServer()), make(lines, 9)
+			go func() { // ends with the second subscription
+				st := <-s.opened
+				st.ack(t)
+				st.finish <- nil
+				if refused {
+					st = <-s.opened
+					st.finish <- &peer.Error{Code: mcp.CodeInvalidParams, Message: "no more of that"}
+				}
+			}()
+			c := connect(t, mcpclient.InProcess(s), &mcpclient.Options{
+				Logger:            slog.New(slog.NewTextHandler(said, &slog.HandlerOptions{Level: slog.LevelWarn})),
+				OnToolListChanged: func(context.Context, *mcp.ToolListChangedNotification) error { return nil },
+			})
+			synctest.Wait()
+			if refused {
+				line := <-said
+				require.Contains(t, line, "server tells of changes no more")
+				require.Contains(t, line, "no more of that")
+			}
+			require.NoError(t, c.Close())
+			synctest.Wait()
+			require.Empty(t, said, "the program's own end is no news")
+		})
+	}
 }
 
 func TestAServerThatTellsOfNoChangesIsUsedAllTheSame(t *testing.T) {

@@ -43,7 +43,9 @@ func initialize(t testing.TB, out peer.Outbound) *mcp.InitializeResult {
 var strict = &dispatch.Options{Strict: true, Frame: func(string) *wire.Frame { return &wire.Frame{Revision: mcp.Revision20251125} }}
 
 func TestAServerIsReachedInItsOwnProcess(t *testing.T) {
-	s := newForecaster(nil)
+	var log bytes.Buffer
+	defer func() { require.Empty(t, log.String()) }()
+	s := newForecaster(&mcpserver.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	client := s.Direct(strict)
 	defer client.Close()
 	require.Equal(t, "test", initialize(t, client).ServerInfo.Name)
@@ -63,6 +65,30 @@ func TestNotificationsAreInterceptedInProcessToo(t *testing.T) {
 	require.Equal(t, mcp.MethodInitialized, <-seen)
 	require.NoError(t, client.Notify(t.Context(), &mcp.RootsListChangedNotification{}))
 	require.Equal(t, mcp.MethodRootsListChanged, <-seen)
+}
+
+func TestWhatIsInterceptedInProcessIsKeptFromItsHandlerOnly(t *testing.T) {
+	n := 0
+	s := newForecaster(&mcpserver.Options{Stdio: stdio.ServeOptions{Dispatch: dispatch.Options{
+		Intercept: func(*peer.Inbound) bool { n++; return n <= 2 }, // the end of the handshake and the first hint
+	}}})
+	type hinted struct {
+		n           string
+		initialized bool
+	}
+	hints := make(chan hinted, 9)
+	mcpserver.HandleNotification(s, func(ctx context.Context, h *hint) error {
+		hints <- hinted{string(h.Extra["n"]), connection.From(ctx).State().Initialized()}
+		return nil
+	})
+	client := s.Direct(strict)
+	defer client.Close()
+	initialize(t, client)
+	for _, n := range []string{"1", "2"} {
+		h := &hint{mcp.InitializedNotification{Extra: map[string]json.RawMessage{"n": json.RawMessage(n)}}}
+		require.NoError(t, client.Notify(t.Context(), h))
+	}
+	require.Equal(t, hinted{"2", true}, <-hints)
 }
 
 // own connects to a server by a transport of the test's own, which passes values

@@ -77,6 +77,23 @@ func TestTheOldTransportHasEverythingOnItsStream(t *testing.T) {
 	require.Contains(t, data, `"code":-32700`)
 }
 
+func TestACancellationThatOvertakesItsRequestIsHeededOnTheOldTransport(t *testing.T) {
+	e, _ := serveLegacy(t, map[string]tool{"never": func(context.Context, *mcp.ServerSession) (*mcp.CallToolResult, error) {
+		t.Error("the request was cancelled")
+		return mcp.TextResult(""), nil
+	}}, nil)
+	l, to := e.legacy()
+	to.post(initialize("2024-11-05"))
+	l.data()
+	for _, body := range []string{
+		initialized, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`, callTool(1, "never"), callTool(2, "echo"),
+	} {
+		require.Equal(t, http.StatusAccepted, to.post(body).status)
+	}
+	data, _ := l.data()
+	require.Contains(t, data, `"id":2`, "the other has no answer")
+}
+
 func TestTheOldTransportRefusesWhatItDoesNotKnow(t *testing.T) {
 	who := func(r *http.Request) string { return r.Header.Get("X-User") }
 	e, h := serveLegacy(t, nil, &streamable.Options{Principal: who, MaxSessions: 1, MaxBody: 300})

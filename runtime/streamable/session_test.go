@@ -331,6 +331,29 @@ func TestWhoComesBackForACancelledRequestIsToldToStop(t *testing.T) {
 	}
 }
 
+func TestOnlyTheLastRequestsWithoutAnAnswerAreRemembered(t *testing.T) {
+	g := newGate()
+	e := serve(t, map[string]tool{"gate": func(ctx ctx, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
+		logs(1)(ctx, s)
+		return g.call(ctx, s)
+	}}, nil)
+	c := e.open("2025-11-25")
+	for id := 1; id <= 17; id++ {
+		l := e.stream(http.MethodPost, callTool(id, "gate"), c.headers()...)
+		l.data()
+		within(t, g.called, "the handler")
+		cancel := fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, id)
+		require.Equal(t, http.StatusAccepted, c.post(cancel).status)
+		within(t, g.ended, "the end of the handler")
+		l.end()
+	}
+	for from, status := range map[string]int{"1-1": 400, "2-1": 204, "17-1": 204} {
+		a := e.send(http.MethodGet, "", append(c.headers(), "Last-Event-ID: "+from)...)
+		require.Equal(t, status, a.status, from)
+		require.Equal(t, status == http.StatusNoContent, a.header.Get("Content-Type") == "", from)
+	}
+}
+
 // The two are sent over connections of their own. Otherwise the handler would run
 // for nobody, and wait for the answers to questions that nobody sees.
 func TestACancellationThatOvertakesItsRequestIsHeeded(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 var (
 	callResult     = &CallToolResult{Content: []Content{&TextContent{Text: "Hello, Ada! How are you today? Here is your greeting."}}}
 	callResultJSON = []byte(`{"content":[{"type":"text","text":"Hello, Ada! How are you today? Here is your greeting."}]}`)
+	callRequest    = &CallToolRequest{Name: "greet", Arguments: raw(`{"name":"Ada","times":3}`)}
 	callJSON       = []byte(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"greet","arguments":{"name":"Ada","times":3}}}`)
 )
 

@@ -25,6 +25,10 @@ func TestAllocationBudget(t *testing.T) {
 	}{
 		{"encode a call result", 0, func() (err error) { _, err = wire.Append(buf, f, callResult); return err }},
 		{"encode a result with the frame's meta", 0, func() (err error) { _, err = wire.AppendResult(buf, meta, wire.IntID(7), callResult); return err }},
+		{"encode a request with the frame's meta", 0, func() (err error) {
+			_, err = wire.AppendRequest(buf, meta, wire.IntID(7), "tools/call", callRequest)
+			return err
+		}},
 		{"encode 100 tools, unchecked", 0, func() (err error) { _, err = wire.Append(buf, f, tools); return err }},
 		{"decode a call result", 4, func() error { return wire.Decode(callResultJSON, f, new(CallToolResult)) }},
 		{"decode 100 tools", 708, func() error { return wire.Decode(toolsJSON, f, new(ListToolsResult)) }},

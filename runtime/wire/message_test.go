@@ -80,6 +80,7 @@ func TestReadMessageInto(t *testing.T) {
 		`{"id":1,"method":"call","params":{"name":"n","arguments":{"a": 1}},"jsonrpc":"2.0"}`,
 		`{"method":"call","params":{"name":"n","arguments":{"a":` + "\n" + `1}},"jsonrpc":"2.0","id":1}`,
 		`{"u":0,"params":{"name":"n","arguments":{"a": 1}},"v":0,"id":1,"jsonrpc":"2.0","method":"call"}`,
+		`{"jsonrpc":"2.0","id":1,"params":{"name":"n","arguments":{"a": 1}},"method":"call"}`,
 	} {
 		var x CallToolRequest
 		calls := 0
@@ -113,6 +114,19 @@ func TestReadMessageInto(t *testing.T) {
 		return nil
 	})
 	require.NoError(t, err)
+}
+
+func TestAFaultOfTheMessageComesBeforeOneOfItsParams(t *testing.T) {
+	for data, want := range map[string]string{
+		`{"id":1,"method":"a","params":{"name":7}}`:                                      `decode: missing member "jsonrpc"`,
+		`{"id":1,"method":"a","params":{"name":7},"jsonrpc":"1.0"}`:                      `decode /jsonrpc: want "2.0", have "1.0"`,
+		`{"jsonrpc":"2.0","id":1,"method":"a","params":{"name":7},"result":{"name":""}}`: `decode: a message has a method or an outcome, not both`,
+		`{"jsonrpc":"2.0","id":1,"method":"a","params":{"name":7}}`:                      `decode /params/name: want a string, have a number`,
+	} {
+		m, err := wire.ReadMessageInto([]byte(data), nil, func(*wire.Message) wire.Params { return new(CallToolRequest) })
+		require.EqualError(t, err, want, data)
+		require.Equal(t, wire.IntID(1), m.ID)
+	}
 }
 
 func TestAFaultOfAMessageWithAResult(t *testing.T) {
@@ -183,6 +197,9 @@ func TestWhatAFrameHasReachesTypesThatDoNotKnowOfIt(t *testing.T) {
 		b, err = wire.AppendResult(nil, nil, wire.IntID(1), own(x.own))
 		require.NoError(t, err)
 		require.Equal(t, `{"jsonrpc":"2.0","id":1,"result":`+x.own+`}`, string(b))
+		b, err = wire.AppendParams(nil, nil, own(x.own))
+		require.NoError(t, err)
+		require.Equal(t, x.own, string(b))
 	}
 	for _, no := range []string{`[]`, `""`, ``, `{`, `{"_meta":1}`, `{"_meta":{`} {
 		b, err := wire.AppendParams(nil, f, own(no))
