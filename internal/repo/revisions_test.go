@@ -15,7 +15,7 @@ var features = []struct{ name, method string }{
 	{"completion", mcp.MethodComplete}, {"progress", mcp.MethodProgress}, {"log messages", mcp.MethodLoggingMessage},
 	{"asking the client's model", mcp.MethodCreateMessage}, {"asking the user", mcp.MethodElicit}, {"roots", mcp.MethodListRoots},
 	{"watching a resource", mcp.MethodSubscribe}, {"one stream for all changes", mcp.MethodSubscriptionsListen},
-	{"discovery", mcp.MethodDiscover}, {"answers that may be kept", mcp.MethodListTools}, {"tasks: messages", mcp.MethodGetTask},
+	{"discovery", mcp.MethodDiscover}, {"answers that may be kept", mcp.MethodListTools}, {"calls that go on as tasks", mcp.MethodGetTask},
 }
 
 func revisionTable(*testing.T) string {
@@ -39,6 +39,10 @@ func revisionTable(*testing.T) string {
 // cell says how a revision has a method.
 func cell(feature string, m *peer.MethodInfo, r peer.RevisionInfo) string {
 	switch {
+	case strings.HasPrefix(feature, "calls") && !r.Handshake:
+		return "extension" // which no schema has
+	case strings.HasPrefix(feature, "calls") && m.FromClient.Has(r.Revision):
+		return "messages"
 	case strings.HasPrefix(feature, "answers"):
 		return map[bool]string{true: "yes", false: "–"}[m.Cacheable.Has(r.Revision)]
 	case m.Embedded.Has(r.Revision):

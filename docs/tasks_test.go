@@ -1,0 +1,96 @@
+package docs
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/mcpclient"
+	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/tasks"
+)
+
+// scene is what is to be rendered.
+type scene struct {
+	Frames int `json:"frames"`
+}
+
+// draw takes its time.
+func draw(ctx context.Context, frame int) error {
+	select {
+	case <-time.After(20 * time.Millisecond):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func render(ctx context.Context, s *mcp.ServerSession, in scene) (string, error) {
+	for frame := range in.Frames {
+		if err := draw(ctx, frame); err != nil {
+			return "", err
+		}
+		s.ReportProgress(ctx, peer.Progress{Done: float64(frame + 1), Message: fmt.Sprint("frame ", frame+1)})
+	}
+	return fmt.Sprint(in.Frames, " frames"), nil
+}
+
+// studio is a server whose calls go on as tasks.
+func studio(info mcp.Implementation) *mcpserver.Server {
+	server := mcpserver.New(info, &mcpserver.Options{Tasks: &mcpserver.TaskOptions{After: 2 * time.Second}})
+	tool := &mcp.Tool{Name: "render", Execution: &mcp.ToolExecution{TaskSupport: mcp.TaskSupportOptional}}
+	mcpserver.AddTool(server, tool, render)
+	return server
+}
+
+// A call that becomes a task, whose end the client waits for.
+func Example_task() {
+	ctx := context.Background()
+	at := mcpserver.New(mcp.Implementation{Name: "studio", Version: "1.0.0"}, &mcpserver.Options{
+		Tasks: &mcpserver.TaskOptions{After: -1, Poll: 20 * time.Millisecond},
+	})
+	mcpserver.AddTool(at, &mcp.Tool{Name: "render", Execution: &mcp.ToolExecution{TaskSupport: mcp.TaskSupportRequired}}, render)
+	client, err := mcpclient.Connect(ctx, mcpclient.InProcess(at), &mcpclient.Options{
+		Tasks: true,
+		OnTask: func(_ context.Context, t *tasks.Task) {
+			if t.Over() {
+				fmt.Println("task", t.Status)
+			}
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+	said, err := mcpclient.CallTool[string](ctx, client, "render", scene{Frames: 2})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(said)
+	// Output:
+	// task completed
+	// 2 frames
+}
+
+// patient is a client that says how far tasks have come.
+func patient(ctx context.Context, server mcpclient.Endpoint) (*mcpclient.Client, error) {
+	client, err := mcpclient.Connect(ctx, server, &mcpclient.Options{
+		Tasks:  true,
+		OnTask: func(_ context.Context, t *tasks.Task) { fmt.Println(t.Status) },
+	})
+	return client, err
+}
+
+// lookAgain comes back to a task.
+func lookAgain(ctx context.Context, client *mcpclient.Client, id string) (mcp.TaskStatus, error) {
+	task, err := peer.SendRequest(ctx, client, &tasks.GetRequest{Of: tasks.Of{ID: id}})
+	if err != nil {
+		return "", err
+	}
+	return task.Status, nil
+}
+
+var _, _, _ = studio, patient, lookAgain
