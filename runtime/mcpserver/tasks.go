@@ -28,13 +28,15 @@ type TaskOptions struct {
 	// Default 1 s; negative is at once.
 	After time.Duration
 	// Keep is how long a task is kept after it began. The context of a function
-	// that still runs then ends. Default 1 h.
+	// that still runs then ends. Default 60 min.
 	Keep time.Duration
 	// Poll is how often clients are asked to look. Default 1 s.
 	Poll time.Duration
-	// Max bounds the tasks that are kept, MaxEach those of one principal.
-	// Defaults 1,000 and 100. Calls beyond them take as long as they take.
-	Max, MaxEach int
+	// Max is how many tasks are kept. A call beyond it takes as long as it takes.
+	// Default 1,000.
+	Max int
+	// MaxEach is the same for those of one principal. Default 100.
+	MaxEach int
 }
 
 const (

@@ -37,6 +37,30 @@ func TestAHandlerIsFoundByItsMethod(t *testing.T) {
 	require.Equal(t, []string{"test/ask", "test/tell"}, slices.Collect(mux.Methods()))
 }
 
+// extended is a request that an extension has by the name of another one.
+type extended struct{ ask }
+
+func (*extended) Extension() string { return "test/extension" }
+
+func TestAnExtensionMayHaveAMethodByTheSameName(t *testing.T) {
+	var mux peer.Mux
+	peer.Handle(&mux, func(context.Context, *extended) (*answer, error) { return &answer{"extension"}, nil })
+	_, has := mux.Route("test/ask")
+	require.False(t, has)
+	peer.Handle(&mux, func(context.Context, *ask) (*answer, error) { return &answer{"protocol"}, nil })
+	for want, find := range map[string]func(string) (peer.Route, bool){"extension": mux.Extension, "protocol": mux.Route} {
+		route, has := find("test/ask")
+		require.True(t, has)
+		res, err := route.Serve(t.Context(), route.New())
+		require.NoError(t, err)
+		require.Equal(t, &answer{want}, res)
+	}
+	require.Equal(t, []string{"test/ask"}, slices.Collect(mux.Methods()))
+	require.Panics(t, func() {
+		peer.Handle(&mux, func(context.Context, *extended) (*answer, error) { return nil, nil })
+	})
+}
+
 func TestAnEmptyMuxHandlesNothing(t *testing.T) {
 	var mux peer.Mux
 	_, ok := mux.Route("test/ask")
