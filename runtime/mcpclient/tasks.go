@@ -2,6 +2,7 @@ package mcpclient
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -60,7 +61,7 @@ func (c *Client) try(ctx context.Context, req peer.Message, res wire.Value, opts
 	}
 	task, err := c.attend(ctx, a.task)
 	if err == nil {
-		err = outcomeOf(task, res)
+		err = c.outcomeOf(task, res)
 	}
 	if err != nil {
 		return &TaskError{task, err}
@@ -77,14 +78,15 @@ func whole(res wire.Value) error {
 }
 
 // outcomeOf reads the result of a task that is over.
-func outcomeOf(t *tasks.Task, res wire.Value) error {
+func (c *Client) outcomeOf(t *tasks.Task, res wire.Value) error {
 	switch {
 	case t.Status == mcp.TaskStatusFailed && t.Error != nil:
 		return mcp.ErrorFrom(&peer.Error{Code: t.Error.Code, Message: t.Error.Message, Data: t.Error.Data})
 	case t.Status != mcp.TaskStatusCompleted:
-		return fmt.Errorf("the server has no result for it")
+		return errors.New("the server has no result for it")
 	}
-	return wire.Decode(t.Result, &wire.Frame{Revision: mcp.Revision20260728}, res)
+	r, _ := mcp.ParseRevision(c.ProtocolVersion())
+	return wire.Decode(t.Result, &wire.Frame{Revision: r}, res)
 }
 
 const (

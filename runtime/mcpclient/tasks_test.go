@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	goruntime "runtime"
 	"sync"
 	"testing"
 	"time"
@@ -15,7 +17,9 @@ import (
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/streamable"
 	"github.com/mcpwright/mcp/runtime/tasks"
+	"github.com/mcpwright/mcp/runtime/wire"
 )
 
 // job is a tool that may go on as a task, and what happens in it.
@@ -147,6 +151,7 @@ func TestATaskEndsAsItsFunctionDoes(t *testing.T) {
 	slowly("wrong", func() (string, error) { return "", mcpserver.Errorf("the disk is full") })
 	slowly("refused", func() (string, error) { return "", &peer.Error{Code: -32000, Message: "no", Data: []byte(`{"a":1}`)} })
 	slowly("panics", func() (string, error) { panic("secret") })
+	slowly("exits", func() (string, error) { goruntime.Goexit(); return "", nil })
 	saw := &seen{first: make(chan struct{})}
 	c := connect(t, judgedURL(t, kit.Handler(nil)), ada(mcpclient.Options{Tasks: true, OnTask: saw.look}))
 
@@ -167,6 +172,9 @@ func TestATaskEndsAsItsFunctionDoes(t *testing.T) {
 	_, err = mcpclient.CallTool[string](t.Context(), c, "panics", nil)
 	require.EqualValues(t, mcp.CodeInternal, peer.AsError(err).Code)
 	require.NotContains(t, err.Error(), "secret")
+
+	_, err = mcpclient.CallTool[string](t.Context(), c, "exits", nil)
+	require.EqualValues(t, mcp.CodeInternal, peer.AsError(err).Code)
 }
 
 func TestATaskThatNobodyWaitsForIsGivenUp(t *testing.T) {
@@ -223,4 +231,79 @@ func TestWhoDoesNotKnowTasksHasNone(t *testing.T) {
 		_, err = peer.SendRequest(t.Context(), c, &tasks.GetRequest{Of: tasks.Of{ID: "1"}})
 		require.Error(t, err)
 	}
+}
+
+func TestMiddlewareSeesEachRunOfATask(t *testing.T) {
+	leaks.Check(t)
+	var mu sync.Mutex
+	var saw []string
+	note := func(what string) {
+		mu.Lock()
+		defer mu.Unlock()
+		saw = append(saw, what)
+	}
+	kit := newKit(&mcpserver.Options{
+		Tasks: soon,
+		Middleware: []peer.Middleware{func(next peer.Handler) peer.Handler {
+			return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+				if in.Method == mcp.MethodCallTool {
+					note("> " + in.Method)
+				}
+				return next.Handle(ctx, in)
+			})
+		}},
+		Outgoing: []func(peer.Outbound) peer.Outbound{func(out peer.Outbound) peer.Outbound { return noting{out, note} }},
+	})
+	type key struct{}
+	job(kit, "job", mcp.TaskSupportOptional, func(ctx context.Context, s *mcp.ServerSession) (string, error) {
+		time.Sleep(20 * time.Millisecond)
+		name, err := question(ctx, s, "name")
+		return fmt.Sprint(name, ctx.Value(key{})), err
+	})
+	h := kit.Handler(nil)
+	c := connect(t, judgedURL(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), key{}, " of the request")))
+	})), ada(mcpclient.Options{Tasks: true}))
+	require.Equal(t, "Ada of the request", says(t, c, "job"))
+	require.Equal(t, []string{"> tools/call", "< elicitation/create", "> tools/call", "< elicitation/create"}, saw)
+}
+
+// noting notes what goes out.
+type noting struct {
+	peer.Outbound
+	note func(string)
+}
+
+func (n noting) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
+	n.note("< " + req.Method())
+	return n.Outbound.Call(ctx, req, res, opts...)
+}
+
+func TestATaskIsUnknownToOtherCallers(t *testing.T) {
+	leaks.Check(t)
+	kit := newKit(&mcpserver.Options{Tasks: &mcpserver.TaskOptions{After: -1, Poll: time.Millisecond}})
+	release := make(chan struct{})
+	job(kit, "job", mcp.TaskSupportOptional, func(ctx context.Context, s *mcp.ServerSession) (string, error) {
+		<-release
+		return s.Transport().Principal(), nil
+	})
+	h := kit.Handler(&streamable.Options{Logger: silent, Principal: func(r *http.Request) string { return r.Header.Get("User") }})
+	as := func(user string) *mcpclient.URLEndpoint {
+		to := judgedURL(t, h)
+		to.HTTP.Header = http.Header{"User": {user}}
+		return to
+	}
+	saw := &seen{first: make(chan struct{})}
+	ann := connect(t, as("ann"), ada(mcpclient.Options{Tasks: true, OnTask: saw.look}))
+	bob := connect(t, as("bob"), ada(mcpclient.Options{Tasks: true}))
+	said := make(chan string)
+	go func() { said <- says(t, ann, "job") }() // ends with the call
+	<-saw.first
+	of := tasks.Of{ID: saw.all()[0].ID}
+	for _, req := range []peer.Message{&tasks.GetRequest{Of: of}, &tasks.UpdateRequest{Of: of}, &tasks.CancelRequest{Of: of}} {
+		err := bob.Call(t.Context(), req, new(tasks.Done))
+		require.EqualValues(t, mcp.CodeInvalidParams, peer.AsError(err).Code, "%T", req)
+	}
+	close(release)
+	require.Equal(t, "ann", <-said)
 }

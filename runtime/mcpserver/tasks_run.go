@@ -27,6 +27,7 @@ type taskRun struct {
 	end     context.CancelCauseFunc
 	in      peer.Inbound
 	req     *mcp.CallToolRequest
+	frame   *wire.Frame  // how it is written
 	outcome chan outcome // holds one
 	says    atomic.Pointer[string]
 }
@@ -41,10 +42,12 @@ type outcome struct {
 
 // newRun begins to run a call.
 func (k *taskKit) newRun(ctx context.Context, in *peer.Inbound, req *mcp.CallToolRequest) *taskRun {
-	r := &taskRun{kit: k, req: enveloped(ctx, req), outcome: make(chan outcome, 1)}
+	r := &taskRun{kit: k, req: enveloped(ctx, req), frame: &wire.Frame{Revision: revisionOf(ctx)}, outcome: make(chan outcome, 1)}
 	r.ctx, r.end = context.WithCancelCause(context.WithValue(context.WithoutCancel(ctx), runKey{}, r))
 	r.in = peer.Inbound{Method: in.Method, ID: in.ID, Token: in.Token, Transport: in.Transport}
-	r.in.Back = &taskBack{in.Back, r}
+	if r.in.Back = in.Back; r.in.Back != nil {
+		r.in.Back = &taskBack{in.Back, r}
+	}
 	go r.run(r.req, 0) // ends with the function
 	return r
 }
@@ -75,10 +78,15 @@ func (r *taskRun) run(req *mcp.CallToolRequest, pause time.Duration) {
 		case <-r.ctx.Done():
 		}
 	}
-	in := r.in
-	if in.Params, out.err = wire.AppendParams(nil, &wire.Frame{Revision: mcp.Revision20260728}, req); out.err == nil {
-		out.reply, out.err = r.kit.server.Kernel().ServeEnvelope(r.ctx, &in, nil)
+	in, s := r.in, r.kit.server
+	params, err := wire.AppendParams(nil, r.frame, req)
+	if err != nil {
+		out.err = err
+		return
 	}
+	in.Params = params
+	reply, err := s.Kernel().ServeEnvelope(r.ctx, &in, &connection.Options{Outgoing: s.opts.Outgoing, Logger: s.opts.Logger})
+	out = outcome{reply, err}
 }
 
 // answer is that of a call that is over in time.
@@ -102,7 +110,7 @@ func (r *taskRun) Wait() tasking.Outcome {
 			return tasking.Outcome{Ask: ask}
 		}
 		var raw json.RawMessage
-		if raw, out.err = wire.Append(nil, &wire.Frame{Revision: mcp.Revision20260728}, out.reply.Result); out.err == nil {
+		if raw, out.err = wire.Append(nil, r.frame, out.reply.Result); out.err == nil {
 			return tasking.Outcome{Result: raw}
 		}
 		out.err = fmt.Errorf("result of the task: %w", out.err)
