@@ -166,7 +166,7 @@ const (
 	// manyInARow is how many may have come so for no other reason than that the one
 	// before was handled by the reader: the next is handed on, to see whether another
 	// comes meanwhile.
-	manyInARow = 16
+	manyInARow = 64
 	// aWhile is how many requests are handed on after one whose handler should not
 	// have been the reader's: the next are likely to be of its kind.
 	aWhile = 64
