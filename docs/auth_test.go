@@ -14,7 +14,6 @@ import (
 	"github.com/mcpwright/mcp/runtime/auth"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
-	"github.com/mcpwright/mcp/runtime/streamable"
 )
 
 // protected is a server that only those with a token reach.
@@ -35,7 +34,7 @@ func protected(server *mcpserver.Server, issuer string) (http.Handler, error) {
 	}
 	mux := http.NewServeMux()
 	mux.Handle(guard.Metadata())
-	mux.Handle("/mcp", guard.Protect(server.Handler(&streamable.Options{Principal: auth.Principal})))
+	mux.Handle("/mcp", guard.Protect(server.Handler(nil)))
 	return mux, nil
 }
 

@@ -46,7 +46,7 @@ func newRouter(resource string, tokens map[string]string) (http.Handler, error) 
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "well") })
 	mux.Handle(guard.Metadata())
-	mux.Handle("/mcp", guard.Protect(server.Handler(&streamable.Options{Principal: auth.Principal})))
+	mux.Handle("/mcp", guard.Protect(server.Handler(nil)))
 	return mux, nil
 }
 

@@ -24,8 +24,7 @@
 //		server := mcpserver.New(mcp.Implementation{Name: "weather", Version: "1.0"}, nil)
 //		http.Handle(guard.Metadata())
 //		http.Handle("/mcp", guard.Protect(server.Handler(&streamable.Options{
-//			Principal: auth.Principal,
-//			Hosts:     []string{"mcp.example.com"}, // a proxy in front may pass the name on
+//			Hosts: []string{"mcp.example.com"}, // a proxy in front may pass the name on
 //		})))
 //		log.Fatal(streamable.NewServer("localhost:8080", nil).ListenAndServe())
 //	}

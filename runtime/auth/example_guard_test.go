@@ -11,7 +11,6 @@ import (
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/auth"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
-	"github.com/mcpwright/mcp/runtime/streamable"
 )
 
 // adaOnly stands for a verifier such as that of [auth.JWT].
@@ -38,7 +37,7 @@ func ExampleGuard() {
 	server := mcpserver.New(mcp.Implementation{Name: "files", Version: "1.0.0"}, nil)
 	mux := http.NewServeMux()
 	mux.Handle(guard.Metadata())
-	mux.Handle("/mcp", guard.Protect(server.Handler(&streamable.Options{Principal: auth.Principal})))
+	mux.Handle("/mcp", guard.Protect(server.Handler(nil)))
 
 	answer := httptest.NewRecorder()
 	mux.ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/mcp", nil))

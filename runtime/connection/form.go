@@ -26,12 +26,12 @@ import (
 //	}
 //
 // Strings, numbers, booleans and times, types that read themselves from text,
-// pointers to them, and lists of strings to choose from can be fields. The tag json names a field and, with omitempty or
-// omitzero, makes it optional, as does a pointer; jsonschema describes it. The
-// tags title, default, enum, format, minimum, maximum, minLength, maxLength,
-// minItems and maxItems are those of JSON Schema, lists with commas. Without the
-// tags, an integer has the limits of its type: 0 where it is unsigned, and those of
-// 8, 16 and 32 bits.
+// pointers to them, and lists of strings to choose from can be fields. The tag json
+// names a field and, with omitempty or omitzero, makes it optional, as does a
+// pointer; jsonschema describes it. The tags title, default, enum, format, minimum,
+// maximum, minLength, maxLength, minItems and maxItems are those of JSON Schema,
+// lists with commas. Without the tags, an integer has the limits of its type: 0
+// where it is unsigned, and those of 8, 16 and 32 bits.
 func FormOf[T any]() (mcp.RequestedSchema, error) {
 	t := reflect.TypeFor[T]()
 	if t.Kind() != reflect.Struct {

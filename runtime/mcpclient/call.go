@@ -49,9 +49,10 @@ func (e *OutputError) Unwrap() error { return e.Err }
 //
 // What the tool gives back is its structured content, checked against the output
 // schema of the tool; where it has none, it is JSON in its text. A string takes
-// the text as it is, and a *[mcp.CallToolResult] everything. A tool that failed
-// is a *[ToolError], and output that is not what it should be an *[OutputError]:
-// also where the name of a member is not that of a field's tag, but in another case.
+// the text as it is, one of a type with another name where no string is in the
+// structured content, and a *[mcp.CallToolResult] everything. A tool that failed is
+// a *[ToolError], and output that is not what it should be an *[OutputError]: also
+// where the name of a member is not that of a field's tag, but in another case.
 func CallTool[Out any](ctx context.Context, c *Client, name string, arguments any, opts ...peer.CallOption) (Out, error) {
 	var none Out // looking at its type, not at its address, keeps it off the heap
 	switch any(none).(type) {
@@ -70,7 +71,7 @@ func CallTool[Out any](ctx context.Context, c *Client, name string, arguments an
 	out := new(Out)
 	if isText(out) {
 		res, err := c.callTool(ctx, name, arguments, opts)
-		if err == nil {
+		if err == nil && json.Unmarshal(res.StructuredContent, out) != nil { // nothing, or no string
 			reflect.ValueOf(out).Elem().SetString(mcp.TextOf(res.Content))
 		}
 		return *out, err

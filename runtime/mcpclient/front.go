@@ -53,7 +53,7 @@ func (f *front) call(ctx context.Context, req peer.Message, res wire.Value, opts
 		return &peer.Error{Code: mcp.CodeMethodNotFound, Message: "A subscription cannot be forwarded"}
 	}
 	if f.plain {
-		return f.client.deliver(ctx, req, res, opts)
+		return f.client.try(ctx, req, res, opts)
 	}
 	return f.client.keep(ctx, req, res, opts, f.fresh)
 }

@@ -110,7 +110,8 @@ type Options struct {
 	MaxRounds int
 	// Tasks lets servers of 2026-07-28 answer the call of a tool with a task, the
 	// extension [tasks.Name]. The call then goes on until the task has come to its
-	// end, as long as its context does, and no timeout ends it.
+	// end, as long as its context does, and no timeout ends it. What a task asks
+	// is answered by this client, also for [Client.Forward] and with ManualRounds.
 	Tasks bool
 	// OnTask is told how far a task has come, whenever the client looks.
 	OnTask func(ctx context.Context, t *tasks.Task)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/tasks"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -69,10 +70,11 @@ func (c *Client) try(ctx context.Context, req peer.Message, res wire.Value, opts
 	return nil
 }
 
-// whole tells whether a result is of the type that was asked for.
+// whole tells whether a result is of the type that was asked for, as a connection
+// does that has it before its eyes.
 func whole(res wire.Value) error {
 	if kind := mcp.ResultTypeOf(res); kind != "" && kind != mcp.ResultTypeComplete {
-		return fmt.Errorf("no result of the type %q was asked for", kind)
+		return &connection.InvalidError{Method: mcp.MethodCallTool, Answer: true, Err: fmt.Errorf("no result of the type %q was asked for", kind)}
 	}
 	return nil
 }

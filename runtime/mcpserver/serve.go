@@ -90,12 +90,12 @@ func (s *Server) Direct(opts *dispatch.Options) *dispatch.Direct {
 	return client
 }
 
-// Shutdown ends everything that serves clients: it ends subscriptions with their
-// results, waits until the requests that are being handled have been answered, at
-// most until ctx ends, and closes the connections. It returns the cause of the
-// context's end if that came first, a few seconds later where handlers do not
-// heed the end of theirs; those are left behind. A server that has been shut down
-// does not serve again.
+// Shutdown ends everything that serves clients: it ends tasks, and subscriptions
+// with their results, waits until the requests that are being handled have been
+// answered, at most until ctx ends, and closes the connections. It returns the
+// cause of the context's end if that came first, a few seconds later where
+// handlers do not heed the end of theirs; those are left behind. A server that
+// has been shut down does not serve again.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.audience.close()
 	s.mu.Lock()

@@ -35,7 +35,7 @@ type TaskOptions struct {
 	// Max is how many tasks are kept. A call beyond it takes as long as it takes.
 	// Default 1,000.
 	Max int
-	// MaxEach is the same for those of one principal. Default 100.
+	// MaxEach is the same for those of one principal that has a name. Default 100.
 	MaxEach int
 }
 
@@ -88,7 +88,7 @@ func lasting(d, byDefault time.Duration) time.Duration {
 // around is the middleware around all others, which see each run of a call.
 func (k *taskKit) around(next peer.Handler) peer.Handler {
 	return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
-		if in.Method != mcp.MethodCallTool || in.ID.IsZero() || ctx.Value(runKey{}) != nil {
+		if _, runs := in.Back.(*taskBack); runs || in.Method != mcp.MethodCallTool || in.ID.IsZero() {
 			return next.Handle(ctx, in)
 		}
 		req, err := k.candidate(ctx, in)

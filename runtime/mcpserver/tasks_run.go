@@ -16,9 +16,6 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// runKey marks the context of a run.
-type runKey struct{}
-
 // taskRun is a call that may outlive its request: it has a context of its own, with
 // the values of the request's, and a copy of its message.
 type taskRun struct {
@@ -43,10 +40,11 @@ type outcome struct {
 // newRun begins to run a call.
 func (k *taskKit) newRun(ctx context.Context, in *peer.Inbound, req *mcp.CallToolRequest) *taskRun {
 	r := &taskRun{kit: k, req: enveloped(ctx, req), frame: &wire.Frame{Revision: revisionOf(ctx)}, outcome: make(chan outcome, 1)}
-	r.ctx, r.end = context.WithCancelCause(context.WithValue(context.WithoutCancel(ctx), runKey{}, r))
+	r.ctx, r.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	r.in = peer.Inbound{Method: in.Method, ID: in.ID, Token: in.Token, Transport: in.Transport}
-	if r.in.Back = in.Back; r.in.Back != nil {
-		r.in.Back = &taskBack{in.Back, r}
+	back := &taskBack{in.Back, r}
+	if r.in.Back = back; in.Back == nil {
+		back.BackChannel = peer.NoChannel{}
 	}
 	go r.run(r.req, 0) // ends with the function
 	return r
@@ -56,7 +54,7 @@ func (k *taskKit) newRun(ctx context.Context, in *peer.Inbound, req *mcp.CallToo
 func enveloped(ctx context.Context, req *mcp.CallToolRequest) *mcp.CallToolRequest {
 	whole, meta := *req, connection.SenderMeta(ctx)
 	if req.Meta != nil {
-		meta.Extra = req.Meta.Extra
+		meta.ProgressToken, meta.Extra = req.Meta.ProgressToken, req.Meta.Extra
 	}
 	whole.Meta = meta
 	return &whole
@@ -110,7 +108,7 @@ func (r *taskRun) Wait() tasking.Outcome {
 			return tasking.Outcome{Ask: ask}
 		}
 		var raw json.RawMessage
-		if raw, out.err = wire.Append(nil, r.frame, out.reply.Result); out.err == nil {
+		if raw, out.err = r.written(out.reply.Result); out.err == nil {
 			return tasking.Outcome{Result: raw}
 		}
 		out.err = fmt.Errorf("result of the task: %w", out.err)
@@ -123,6 +121,17 @@ func (r *taskRun) Wait() tasking.Outcome {
 		}
 	}
 	return tasking.Outcome{Error: &wire.ErrorObject{Code: e.Code, Message: e.Message, Data: e.Data}}
+}
+
+// written writes down what a handler or a middleware has returned, which may be
+// nothing.
+func (r *taskRun) written(res wire.Value) (raw json.RawMessage, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("writing it panicked: %v", p)
+		}
+	}()
+	return wire.Append(nil, r.frame, res)
 }
 
 // pauseBetween is for a run that waits for something else than an answer.
@@ -149,7 +158,7 @@ func (r *taskRun) Message() string {
 }
 
 // taskBack leads to the client as long as its request has no answer. It keeps what
-// is reported as progress.
+// is reported as progress, and tells the message of a run from that of a client.
 type taskBack struct {
 	peer.BackChannel
 	run *taskRun

@@ -56,10 +56,9 @@
 //
 // On a loopback address only requests to loopback names are served, and from pages
 // of the same machine only; elsewhere only those from pages that the server serves
-// itself, unless [Options] list others.
-// Bodies, requests in flight, subscriptions, sessions and what is kept of them are
-// bounded, each by an option. What is refused gets a status and a JSON-RPC error,
-// never silence. Whoever verifies callers tells their names by Options.Principal,
-// unless it is a guard of package auth; then a session is no use to anybody but
-// the one who began it.
+// itself, unless [Options] list others. Bodies, requests in flight, subscriptions,
+// sessions and what is kept of them are bounded, each by an option. What is refused
+// gets a status and a JSON-RPC error, never silence. Whoever verifies callers tells
+// their names by Options.Principal, unless it is a guard of package auth; then a
+// session is no use to anybody but the one who began it.
 package streamable

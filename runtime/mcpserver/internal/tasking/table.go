@@ -18,7 +18,7 @@ type Options struct {
 	// Keep is how long a task is kept after its creation; negative is without
 	// end. Poll is how often its client may look.
 	Keep, Poll time.Duration
-	// Max bounds the tasks, MaxEach those of one owner.
+	// Max bounds the tasks, MaxEach those of one owner that has a name.
 	Max, MaxEach int
 }
 
@@ -57,7 +57,7 @@ func (t *Table) Add(owner string, run Run) *tasks.Task {
 	}}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.closed || len(t.tasks) >= t.opts.Max || t.each[owner] >= t.opts.MaxEach {
+	if t.closed || len(t.tasks) >= t.opts.Max || owner != "" && t.each[owner] >= t.opts.MaxEach {
 		return nil
 	}
 	t.tasks[x.ID] = x

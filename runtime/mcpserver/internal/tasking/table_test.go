@@ -194,13 +194,16 @@ func TestATaskIsKeptForSoLong(t *testing.T) {
 
 func TestThereAreNoMoreTasksThanFit(t *testing.T) {
 	o := wide
-	o.Max, o.MaxEach = 3, 2
+	o.Max, o.MaxEach = 6, 2
 	within(t, o, func(t *testing.T, table *tasking.Table) {
 		require.NotNil(t, table.Add("ann", newScript()))
 		time.Sleep(time.Minute)
 		require.NotNil(t, table.Add("ann", newScript()))
 		require.Nil(t, table.Add("ann", newScript()), "of one owner")
 		require.NotNil(t, table.Add("bob", newScript()))
+		for range 3 {
+			require.NotNil(t, table.Add("", newScript()), "nobody is no owner")
+		}
 		require.Nil(t, table.Add("cy", newScript()), "of all")
 		time.Sleep(59 * time.Minute)
 		synctest.Wait()

@@ -212,7 +212,7 @@ func TestAllTagsAreInTheSchema(t *testing.T) {
 		List  []int     `json:"list" minItems:"1" enum:"1,2" default:"[1]"`
 		When  time.Time `json:"when" title:"When"`
 		Ratio *float32  `json:"ratio" maximum:"1"`
-		Zone  *string   `json:"zone" header:"Zone"`
+		Zone  *string   `json:"zone" header:"Zone" enum:"a,b"`
 		Num   json.Number
 	}
 	_, schema := planOf[in](t)
@@ -221,7 +221,7 @@ func TestAllTagsAreInTheSchema(t *testing.T) {
 		"list":{"type":"array","items":{"type":"integer","enum":[1,2]},"minItems":1,"default":[1]},
 		"when":{"type":"string","title":"When","format":"date-time"},
 		"ratio":{"type":["null","number"],"maximum":1},
-		"zone":{"type":"string","x-mcp-header":"Zone"},
+		"zone":{"type":"string","enum":["a","b"],"x-mcp-header":"Zone"},
 		"Num":{"type":"number"}}}`, string(schema))
 }
 

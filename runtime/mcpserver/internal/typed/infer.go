@@ -172,11 +172,11 @@ func (r *refiner) object(t reflect.Type, s *jsonschema.Schema) error {
 		if err := r.refine(f.Type, member); err != nil {
 			return err
 		}
-		if err := applyTags(f.StructField, member); err != nil {
-			return fmt.Errorf("%s.%s: %w", t, f.Name, err)
-		}
 		if _, has := f.Tag.Lookup("header"); has {
 			r.notNull(member) // no header says null
+		}
+		if err := applyTags(f.StructField, member); err != nil {
+			return fmt.Errorf("%s.%s: %w", t, f.Name, err)
 		}
 		sayAnything(member)
 		if member.Default != nil || r.mayLack(t, f) {
