@@ -171,6 +171,15 @@ func (c *Connection) Settle(r wire.Revision) {
 	c.state.update(func(f *facts) { c.settle(f, r) })
 }
 
+// Options are those of another connection to the same peer, for a message that is to
+// be handled once more, see [Kernel.ServeEnvelope].
+func (c *Connection) Options() *Options {
+	return &Options{
+		Outbound: c.out, SessionID: c.sessionID, Client: c.client, Strict: c.strict, InFlight: c.state.inFlight,
+		Meta: c.meta(), Outgoing: c.outgoing(), Logger: c.log,
+	}
+}
+
 // Outbound returns the connection's own channel, the one for what belongs to no
 // request in particular, with every check in front of it.
 func (c *Connection) Outbound() peer.Outbound { return c }

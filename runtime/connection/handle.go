@@ -105,7 +105,7 @@ func (k *Kernel) admitRequest(c *core, j *job, in *peer.Inbound) (err error) {
 		return err
 	}
 	if j.info == nil && !c.conn.client && !handshake(j.facts.revision) {
-		if err := k.admitOwn(c, j.message, in.Transport); err != nil {
+		if err := c.admitOwn(j.message, in.Transport); err != nil {
 			return err
 		}
 	}
@@ -133,7 +133,7 @@ func (k *Kernel) admitRequest(c *core, j *job, in *peer.Inbound) (err error) {
 // admitOwn judges a request that is not the protocol's by what only its type knows:
 // the name that a header repeats, and the extension that it belongs to. Others were
 // judged with their envelope.
-func (k *Kernel) admitOwn(c *core, m peer.Message, t peer.TransportContext) error {
+func (c *core) admitOwn(m peer.Message, t peer.TransportContext) error {
 	if named, is := m.(peer.Named); is && t != nil && t.Header() != nil && named.NameMember() != "" {
 		if err := nameRepeated(named.NameMember(), "", t.Header()); err != nil {
 			return err

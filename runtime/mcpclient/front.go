@@ -32,7 +32,9 @@ func (c *Client) Fresh() mcp.ServerPeer {
 //	upstream := mcp.ServerPeer{Outbound: mcpserver.Forward(client.Forward())}
 //	server.AddRawTool(tool, upstream.CallTool)
 //
-// [Options].Capabilities then declares what its clients can be asked for.
+// [Options].Capabilities then declares what its clients can be asked for. With
+// [Options].Tasks a task is followed to its end, and what it asks meanwhile goes to
+// the handlers of this client.
 //
 // Subscriptions are refused: what comes on one bears the id of the request that
 // opened it, so that a gateway has to open its own, with [Client.Listen].

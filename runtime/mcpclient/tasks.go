@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
@@ -98,36 +99,55 @@ const (
 	mostMisses = 3
 )
 
-// attend looks at a task until it is over, and answers what it asks for. A task
-// that nobody waits for any more is given up. It returns the task as last seen.
+// attend looks at a task until it is over, and answers what it asks for, each
+// question once. A task that nobody waits for any more is given up. It returns the
+// task as last seen.
 func (c *Client) attend(ctx context.Context, t *tasks.Task) (*tasks.Task, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(c.life, func() { cancel(&peer.ClosedError{Method: mcp.MethodCallTool, Cause: c.Err()}) })()
+	answered := make(map[string]bool) // which the server may not know yet
+	looked := false                   // what came of it is told to those who look
 	for misses, rounds := 0, 0; ; {
 		if f := c.opts.OnTask; f != nil {
 			f(ctx, t)
 		}
-		if t.Over() {
+		switch open := without(t.InputRequests, answered); {
+		case t.Over() && looked:
 			return t, nil
-		}
-		if t.Status == mcp.TaskStatusInputRequired && len(t.InputRequests) > 0 {
+		case t.Over():
+		case t.Status == mcp.TaskStatusInputRequired && len(open) > 0:
 			if rounds++; rounds > c.opts.MaxRounds {
 				return t, c.giveUp(ctx, t, &RoundsError{mcp.MethodCallTool, rounds - 1})
 			}
-			if err := c.inform(ctx, t); err != nil {
+			if err := c.inform(ctx, t, open); err != nil {
 				return t, c.giveUp(ctx, t, err)
 			}
-		} else if err := rest(ctx, pollInterval(t)); err != nil {
-			return t, c.giveUp(ctx, t, err)
+			for key := range open {
+				answered[key] = true
+			}
+		default:
+			if err := rest(ctx, pollInterval(t)); err != nil {
+				return t, c.giveUp(ctx, t, err)
+			}
 		}
 		next, err := peer.SendRequest(ctx, c, &tasks.GetRequest{Of: tasks.Of{ID: t.ID}})
 		switch misses++; {
 		case err == nil:
-			t, misses = next, 0
+			t, misses, looked = next, 0, true
 		case ctx.Err() != nil:
 			return t, c.giveUp(ctx, t, err)
 		case peer.AsError(err) != nil || misses > mostMisses:
 			return t, err
 		}
 	}
+}
+
+// without returns the questions that are not among those answered.
+func without(questions mcp.InputRequests, answered map[string]bool) mcp.InputRequests {
+	open := maps.Clone(questions)
+	maps.DeleteFunc(open, func(key string, _ mcp.InputRequest) bool { return answered[key] })
+	return open
 }
 
 // pollInterval is how long to wait before the next look.
@@ -138,9 +158,9 @@ func pollInterval(t *tasks.Task) time.Duration {
 	return max(t.PollInterval, shortestPoll)
 }
 
-// inform answers what a task waits for.
-func (c *Client) inform(ctx context.Context, t *tasks.Task) error {
-	answers, err := c.answer(ctx, mcp.MethodCallTool, &mcp.InputRequiredResult{InputRequests: t.InputRequests})
+// inform answers questions of a task.
+func (c *Client) inform(ctx context.Context, t *tasks.Task, open mcp.InputRequests) error {
+	answers, err := c.answer(ctx, mcp.MethodCallTool, &mcp.InputRequiredResult{InputRequests: open})
 	if err == nil {
 		_, err = peer.SendRequest(ctx, c, &tasks.UpdateRequest{Of: tasks.Of{ID: t.ID}, InputResponses: answers})
 	}

@@ -8,6 +8,7 @@ import (
 	goruntime "runtime"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -370,4 +371,224 @@ func TestACallThatIsForwardedMayGoOnAsATask(t *testing.T) {
 	res, err := c.Forward().CallTool(t.Context(), &mcp.CallToolRequest{Name: "job"})
 	require.NoError(t, err)
 	require.Equal(t, "Ada", mcp.TextOf(res.Content))
+}
+
+// unwritable is a result that panics when it is written down.
+type unwritable struct{}
+
+func (*unwritable) AppendJSON([]byte, *wire.Encoder) []byte { panic("secret") }
+func (*unwritable) DecodeJSON(d *wire.Decoder)              { d.Skip() }
+
+func TestAResultThatCannotBeWrittenEndsItsTaskAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, result := range []wire.Value{&unwritable{}, nil} {
+			spoil := func(next peer.Handler) peer.Handler {
+				return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+					reply, err := next.Handle(ctx, in)
+					if in.Method == mcp.MethodCallTool {
+						reply.Result = result
+					}
+					return reply, err
+				})
+			}
+			kit := newKit(&mcpserver.Options{Tasks: soon, Middleware: []peer.Middleware{spoil}})
+			job(kit, "job", mcp.TaskSupportOptional, func(context.Context, *mcp.ServerSession) (string, error) {
+				time.Sleep(time.Second)
+				return "", nil
+			})
+			c := connect(t, mcpclient.InProcess(kit), ada(mcpclient.Options{Tasks: true}))
+			_, err := mcpclient.CallTool[string](t.Context(), c, "job", nil)
+			require.ErrorAs(t, err, new(*mcpclient.TaskError))
+			require.EqualValues(t, mcp.CodeInternal, peer.AsError(err).Code)
+			require.NoError(t, c.Close())
+		}
+	})
+}
+
+// counted counts what is sent, by method.
+type counted struct {
+	peer.Outbound
+	mu  *sync.Mutex
+	all map[string]int
+}
+
+func (c counted) Notify(ctx context.Context, n peer.Notification, opts ...peer.CallOption) error {
+	c.mu.Lock()
+	c.all[n.Method()]++
+	c.mu.Unlock()
+	return c.Outbound.Notify(ctx, n, opts...)
+}
+
+func TestWhatACallSendsGoesTheSameWayWhetherItMayBeATaskOrNot(t *testing.T) {
+	leaks.Check(t)
+	way := counted{mu: new(sync.Mutex), all: make(map[string]int)}
+	outgoing := func(out peer.Outbound) peer.Outbound { return counted{out, way.mu, way.all} }
+	kit := newKit(&mcpserver.Options{Tasks: &mcpserver.TaskOptions{After: time.Hour}, Outgoing: []func(peer.Outbound) peer.Outbound{outgoing}})
+	job(kit, "job", mcp.TaskSupportOptional, reports)
+	hear := func(context.Context, *mcp.LoggingMessageNotification) error { return nil }
+	for _, to := range []mcpclient.Endpoint{mcpclient.InProcess(kit), judgedURL(t, kit.Handler(nil))} {
+		c := connect(t, to, ada(mcpclient.Options{Tasks: true, OnLog: hear}))
+		for _, tool := range []string{"report", "job"} {
+			clear(way.all)
+			require.Equal(t, "reported", says(t, c, tool, peer.OnProgress(func(peer.Progress) {})))
+			require.Equal(t, map[string]int{mcp.MethodProgress: 3, mcp.MethodLoggingMessage: 1}, way.all, tool)
+		}
+	}
+}
+
+func TestWhatATaskAsksIsOpenAsLongAsTheTaskIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kit := newKit(&mcpserver.Options{Tasks: soon})
+		job(kit, "job", mcp.TaskSupportOptional, func(ctx context.Context, s *mcp.ServerSession) (string, error) {
+			size, err := mcpserver.Memo(ctx, "size", func(context.Context, string) (int, error) {
+				time.Sleep(time.Second)
+				return 7, nil
+			})
+			if err != nil {
+				return "", err
+			}
+			name, err := question(ctx, s, "name")
+			return fmt.Sprint(name, size), err
+		})
+		opts := ada(mcpclient.Options{Tasks: true})
+		opts.OnElicit = func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			time.Sleep(50 * time.Minute)
+			return &mcp.ElicitResult{Action: mcp.ElicitActionAccept, Content: map[string]any{"name": "Ada"}}, nil
+		}
+		c := connect(t, mcpclient.InProcess(kit), opts)
+		require.Equal(t, "Ada7", says(t, c, "job"))
+		require.NoError(t, c.Close())
+		require.NoError(t, kit.Shutdown(t.Context()))
+	})
+}
+
+func TestACallThatIsGivenUpBeforeItIsATaskIsOverWithItsFunction(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kit := newKit(&mcpserver.Options{Tasks: &mcpserver.TaskOptions{After: time.Hour}})
+		over := false
+		job(kit, "job", mcp.TaskSupportOptional, func(ctx context.Context, _ *mcp.ServerSession) (string, error) {
+			<-ctx.Done()
+			time.Sleep(time.Second) // it tidies up
+			over = true
+			return "", context.Cause(ctx)
+		})
+		c := connect(t, mcpclient.InProcess(kit), ada(mcpclient.Options{Tasks: true}))
+		_, err := mcpclient.CallTool[string](t.Context(), c, "job", nil, peer.WithTimeout(time.Second))
+		require.ErrorAs(t, err, new(*peer.TimeoutError))
+		require.NoError(t, kit.Shutdown(t.Context()))
+		require.True(t, over)
+		require.NoError(t, c.Close())
+	})
+}
+
+func TestATaskIsFollowedForAGatewayToo(t *testing.T) {
+	leaks.Check(t)
+	kit := newKit(&mcpserver.Options{Tasks: &mcpserver.TaskOptions{After: -1, Poll: time.Millisecond}})
+	saw := &seen{until: "begun", first: make(chan struct{})}
+	job(kit, "job", mcp.TaskSupportRequired, func(ctx context.Context, s *mcp.ServerSession) (string, error) {
+		err := s.ReportProgress(ctx, peer.Progress{Done: 1, Message: "begun"})
+		<-saw.first
+		return "done", err
+	})
+	upstream := connect(t, judgedURL(t, kit.Handler(nil)), &mcpclient.Options{Tasks: true, OnTask: saw.look})
+	c := connect(t, judgedURL(t, gateway(upstream)), nil)
+	require.Equal(t, "done", says(t, c, "job"))
+}
+
+// lasting is a server of which a call is answered with a task. What a look at it finds
+// is looks, one after the other.
+func lasting(created string, looks ...string) *script {
+	const meant = `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}},"ttlMs":0,"cacheScope":"private"}`
+	task := func(kind, members string) string {
+		return ok(`{"resultType":"` + kind + `","taskId":"1","createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z",` + members + `}`)
+	}
+	return &script{answer: func(m message) string {
+		switch m.Method {
+		case mcp.MethodDiscover:
+			return ok(meant)
+		case mcp.MethodCallTool:
+			return task("task", created)
+		case tasks.MethodGet:
+			look := looks[0]
+			if len(looks) > 1 {
+				looks = looks[1:]
+			}
+			return task("complete", look)
+		}
+		return ok(`{"resultType":"complete"}`)
+	}}
+}
+
+const done = `"status":"completed","ttlMs":null,"result":{"content":[{"type":"text","text":"done"}]}`
+
+func TestAQuestionOfATaskIsPutOnceThoughTheServerIsLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const open = `"status":"input_required","ttlMs":null,"inputRequests":{"a":{"method":"roots/list"}}`
+		const more = `"status":"input_required","ttlMs":null,"inputRequests":{"a":{"method":"roots/list"},"b":{"method":"roots/list"}}`
+		s := lasting(`"status":"working","ttlMs":null`, open, open, open, more, more, done)
+		asked := 0
+		c := connect(t, s.endpoint(t), &mcpclient.Options{Tasks: true, OnListRoots: func(context.Context, *mcp.ListRootsRequest) (*mcp.ListRootsResult, error) {
+			asked++
+			return &mcp.ListRootsResult{Roots: []mcp.Root{}}, nil
+		}})
+		require.Equal(t, "done", says(t, c, "job"))
+		require.Equal(t, 2, asked)
+		var answers []string
+		for _, m := range s.messages() {
+			if m.Method == tasks.MethodUpdate {
+				answers = append(answers, string(m.Params["inputResponses"]))
+			}
+		}
+		require.Equal(t, []string{`{"a":{"roots":[]}}`, `{"b":{"roots":[]}}`}, answers)
+		require.NoError(t, c.Close())
+	})
+}
+
+func TestACallThatIsATaskEndsWithItsClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := lasting(`"status":"working","ttlMs":null,"pollIntervalMs":60000`, `"status":"working","ttlMs":null`)
+		saw := make(chan struct{}, 9)
+		c := connect(t, s.endpoint(t), &mcpclient.Options{Tasks: true, OnTask: func(context.Context, *tasks.Task) { saw <- struct{}{} }})
+		go func() { // ends with the client
+			<-saw
+			_ = c.Close()
+		}()
+		begun := time.Now()
+		_, err := mcpclient.CallTool[string](t.Context(), c, "job", nil)
+		require.ErrorAs(t, err, new(*peer.ClosedError))
+		require.Zero(t, time.Since(begun))
+	})
+}
+
+func TestATaskThatIsOverFromTheBeginningHasAResult(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := lasting(`"status":"completed","ttlMs":null`, done)
+		c := connect(t, s.endpoint(t), &mcpclient.Options{Tasks: true})
+		require.Equal(t, "done", says(t, c, "job"))
+		require.NoError(t, c.Close())
+	})
+}
+
+func TestATaskIsNotLostForItsTimes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const longest = 9223372036854 * time.Millisecond
+		for members, want := range map[string]tasks.Task{
+			`"ttlMs":9007199254740991`:                     {TTL: longest},
+			`"ttlMs":1e30`:                                 {TTL: -1},
+			`"ttlMs":0.5`:                                  {TTL: -1},
+			`"ttlMs":null,"pollIntervalMs":null`:           {TTL: -1},
+			`"pollIntervalMs":1500.0`:                      {TTL: -1, PollInterval: 1500 * time.Millisecond},
+			`"ttlMs":5,"pollIntervalMs":-5`:                {TTL: 5 * time.Millisecond},
+			`"ttlMs":5,"pollIntervalMs":99999999999999999`: {TTL: 5 * time.Millisecond, PollInterval: longest},
+		} {
+			var first *tasks.Task
+			s := lasting(`"status":"cancelled",`+members, `"status":"cancelled",`+members)
+			c := connect(t, s.endpoint(t), &mcpclient.Options{Tasks: true, OnTask: func(_ context.Context, t *tasks.Task) { first = t }})
+			_, err := mcpclient.CallTool[string](t.Context(), c, "job", nil)
+			require.ErrorAs(t, err, new(*mcpclient.TaskError), members)
+			require.Equal(t, want.TTL, first.TTL, members)
+			require.Equal(t, want.PollInterval, first.PollInterval, members)
+			require.NoError(t, c.Close())
+		}
+	})
 }

@@ -21,7 +21,8 @@ type AskOptions struct {
 	// front, and the old one dropped when nothing that it sealed is under way
 	// any more.
 	Keys [][]byte
-	// Expiry is how long a client may take for one round; 0 is 10 minutes.
+	// Expiry is how long a client may take for one round; 0 is 10 minutes. What a
+	// task asks is open as long as the task is kept.
 	Expiry time.Duration
 	// MaxRounds is how often one request may be answered with questions, and
 	// how often a question that travels on its own is put while the answers
@@ -39,7 +40,7 @@ type AskOptions struct {
 func (o *AskOptions) kernel(k *connection.KernelOptions, pick func(context.Context, peer.Message) (rounds.Handler, error)) error {
 	rules, err := rounds.New(rounds.Options{
 		Keys: o.Keys, Expiry: o.Expiry, MaxRounds: o.MaxRounds, MaxState: o.MaxState,
-		Audience: k.Info.Name, Logger: k.Logger, Pick: pick,
+		Audience: k.Info.Name, Logger: k.Logger, Pick: pick, Kept: stateKept,
 	})
 	if err != nil {
 		return err

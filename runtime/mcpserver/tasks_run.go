@@ -27,6 +27,8 @@ type taskRun struct {
 	frame   *wire.Frame  // how it is written
 	outcome chan outcome // holds one
 	says    atomic.Pointer[string]
+	opts    *connection.Options
+	kept    bool // its state has not left this process
 }
 
 var _ tasking.Run = (*taskRun)(nil)
@@ -41,6 +43,7 @@ type outcome struct {
 func (k *taskKit) newRun(ctx context.Context, in *peer.Inbound, req *mcp.CallToolRequest) *taskRun {
 	r := &taskRun{kit: k, req: enveloped(ctx, req), frame: &wire.Frame{Revision: revisionOf(ctx)}, outcome: make(chan outcome, 1)}
 	r.ctx, r.end = context.WithCancelCause(context.WithoutCancel(ctx))
+	r.opts = connection.From(ctx).Options()
 	r.in = peer.Inbound{Method: in.Method, ID: in.ID, Token: in.Token, Transport: in.Transport}
 	back := &taskBack{in.Back, r}
 	if r.in.Back = back; in.Back == nil {
@@ -48,6 +51,12 @@ func (k *taskKit) newRun(ctx context.Context, in *peer.Inbound, req *mcp.CallToo
 	}
 	go r.run(r.req, 0) // ends with the function
 	return r
+}
+
+// stateKept tells whether a request brings state that only this process had.
+func stateKept(in *peer.Inbound) bool {
+	b, runs := in.Back.(*taskBack)
+	return runs && b.run.kept
 }
 
 // enveloped returns a call that says itself who sends it, as it need not in process.
@@ -63,28 +72,39 @@ func enveloped(ctx context.Context, req *mcp.CallToolRequest) *mcp.CallToolReque
 // run runs the call after a pause, as if the client had sent it again.
 func (r *taskRun) run(req *mcp.CallToolRequest, pause time.Duration) {
 	out := outcome{err: errors.New("the handler ended its goroutine")}
-	defer func() {
-		if p := recover(); p != nil {
-			r.kit.server.opts.Logger.ErrorContext(r.ctx, "handler panicked", "method", r.in.Method, "id", r.in.ID, "panic", p, "stack", string(debug.Stack()))
-			out = outcome{err: &peer.Error{Code: mcp.CodeInternal, Message: "Internal error"}}
-		}
-		r.outcome <- out
-	}()
+	defer func() { r.outcome <- out }()
+	defer r.rescue(&out.err)
 	if pause > 0 {
 		select {
 		case <-time.After(pause):
 		case <-r.ctx.Done():
 		}
 	}
-	in, s := r.in, r.kit.server
+	in := r.in
 	params, err := wire.AppendParams(nil, r.frame, req)
 	if err != nil {
 		out.err = err
 		return
 	}
 	in.Params = params
-	reply, err := s.Kernel().ServeEnvelope(r.ctx, &in, &connection.Options{Outgoing: s.opts.Outgoing, Logger: s.opts.Logger})
-	out = outcome{reply, err}
+	out.reply, out.err = r.kit.server.Kernel().ServeEnvelope(r.ctx, &in, r.opts)
+}
+
+// rescue makes an error of a panic, which would end the process.
+func (r *taskRun) rescue(err *error) {
+	if p := recover(); p != nil {
+		r.kit.server.opts.Logger.ErrorContext(r.ctx, "handler panicked", "method", r.in.Method, "id", r.in.ID, "panic", p, "stack", string(debug.Stack()))
+		*err = &peer.Error{Code: mcp.CodeInternal, Message: "Internal error"}
+	}
+}
+
+// write writes the result of a task down. That calls the program's code, too.
+func (r *taskRun) write(res wire.Value) (raw json.RawMessage, err error) {
+	defer r.rescue(&err)
+	if raw, err = wire.Append(nil, r.frame, res); err != nil {
+		err = fmt.Errorf("result of the task: %w", err)
+	}
+	return raw, err
 }
 
 // answer is that of a call that is over in time.
@@ -93,11 +113,11 @@ func (r *taskRun) answer(out outcome) (peer.Reply, error) {
 	return out.reply, out.err
 }
 
-// giveUp is the end of a call whose client does not wait for it.
+// giveUp is the end of a call whose client does not wait for it. As any other it is
+// over when its function is.
 func (r *taskRun) giveUp(ctx context.Context) (peer.Reply, error) {
-	cause := context.Cause(ctx)
-	r.end(cause)
-	return peer.Reply{}, cause
+	r.end(context.Cause(ctx))
+	return r.answer(<-r.outcome)
 }
 
 // Wait implements [tasking.Run].
@@ -108,10 +128,9 @@ func (r *taskRun) Wait() tasking.Outcome {
 			return tasking.Outcome{Ask: ask}
 		}
 		var raw json.RawMessage
-		if raw, out.err = r.written(out.reply.Result); out.err == nil {
+		if raw, out.err = r.write(out.reply.Result); out.err == nil {
 			return tasking.Outcome{Result: raw}
 		}
-		out.err = fmt.Errorf("result of the task: %w", out.err)
 	}
 	e := peer.AsError(out.err)
 	if e == nil {
@@ -123,17 +142,6 @@ func (r *taskRun) Wait() tasking.Outcome {
 	return tasking.Outcome{Error: &wire.ErrorObject{Code: e.Code, Message: e.Message, Data: e.Data}}
 }
 
-// written writes down what a handler or a middleware has returned, which may be
-// nothing.
-func (r *taskRun) written(res wire.Value) (raw json.RawMessage, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("writing it panicked: %v", p)
-		}
-	}()
-	return wire.Append(nil, r.frame, res)
-}
-
 // pauseBetween is for a run that waits for something else than an answer.
 const pauseBetween = 250 * time.Millisecond
 
@@ -143,6 +151,7 @@ func (r *taskRun) Again(answers mcp.InputResponses, state *string) {
 	if len(answers) > 0 {
 		pause = 0
 	}
+	r.kept = true
 	go r.run(mcp.WithInput(r.req, answers, state).(*mcp.CallToolRequest), pause) // ends with the function
 }
 

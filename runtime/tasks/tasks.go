@@ -85,7 +85,7 @@ var taskMembers = wire.NewMembers("Task",
 	wire.Member{Name: "statusMessage", In: wire.Always},
 	wire.Member{Name: "createdAt", In: wire.Always, Required: wire.Always},
 	wire.Member{Name: "lastUpdatedAt", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "ttlMs", In: wire.Always, Required: wire.Always},
+	wire.Member{Name: "ttlMs", In: wire.Always},
 	wire.Member{Name: "pollIntervalMs", In: wire.Always},
 	wire.Member{Name: "inputRequests", In: wire.Always},
 	wire.Member{Name: "result", In: wire.Always},
@@ -138,6 +138,7 @@ func appendQuestion(b []byte, e *wire.Encoder, q mcp.InputRequest) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (t *Task) DecodeJSON(d *wire.Decoder) {
+	t.TTL = -1 // null, which some leave out
 	for o := d.Object(taskMembers); o.Next(); {
 		switch o.Name {
 		case "taskId":
@@ -151,11 +152,9 @@ func (t *Task) DecodeJSON(d *wire.Decoder) {
 		case "lastUpdatedAt":
 			t.LastUpdatedAt = decodeMoment(d)
 		case "ttlMs":
-			if t.TTL = -1; !d.Null() {
-				t.TTL = decodeMilliseconds(d)
-			}
+			t.TTL = decodeMilliseconds(d, -1)
 		case "pollIntervalMs":
-			t.PollInterval = decodeMilliseconds(d)
+			t.PollInterval = decodeMilliseconds(d, 0)
 		case "inputRequests":
 			t.InputRequests = wire.Map(d, decodeQuestion)
 		case "result":
@@ -180,8 +179,15 @@ func decodeMoment(d *wire.Decoder) time.Time {
 	return at
 }
 
-func decodeMilliseconds(d *wire.Decoder) time.Duration {
-	return time.Duration(d.Int(0, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
+// decodeMilliseconds reads a time, the longest there is for a longer one. It is a hint,
+// and a bad one counts as a missing one: it must not fail the task.
+func decodeMilliseconds(d *wire.Decoder, missing time.Duration) time.Duration {
+	var ms int64
+	if !d.Try(func(d *wire.Decoder) { ms = d.Int(0, math.MaxInt64) }) {
+		d.Skip()
+		return missing
+	}
+	return time.Duration(min(ms, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
 }
 
 func decodeQuestion(d *wire.Decoder) mcp.InputRequest {

@@ -53,8 +53,8 @@ func (r *Round) unseal(sealed string) (*state, error) {
 		return nil, err
 	}
 	s, err := parse(content)
-	if err != nil {
-		return nil, err
+	if err != nil || r.rules.opts.Kept != nil && r.rules.opts.Kept(r.in) {
+		return s, err
 	}
 	return s, s.fresh(time.Now(), r.rules.opts.Expiry)
 }

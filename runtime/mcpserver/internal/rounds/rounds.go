@@ -60,6 +60,9 @@ type Options struct {
 	// nothing stands between the round and what it returns. Nil is the
 	// method's.
 	Pick func(ctx context.Context, req peer.Message) (Handler, error)
+	// Kept tells whether the request state of a request has not left this
+	// process: it does not expire. Nil is no.
+	Kept func(in *peer.Inbound) bool
 	// Logger takes what clients are not told; nil is [slog.Default].
 	Logger *slog.Logger
 }

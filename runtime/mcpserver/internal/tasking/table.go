@@ -71,8 +71,9 @@ func (t *Table) Add(owner string, run Run) *tasks.Task {
 
 // follow waits for the end of a run, and has its outcome count. The lock is held.
 func (t *Table) follow(x *task) {
+	run := x.run
 	t.runs.Go(func() { // ends with the run
-		out := x.run.Wait()
+		out := run.Wait()
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		if x.settle(out) {

@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"runtime"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	"github.com/stretchr/testify/require"
 
@@ -147,6 +149,18 @@ func TestAQuestionIsAnsweredOnceAndNoKeyComesTwice(t *testing.T) {
 		require.Equal(t, mcp.TaskStatusWorking, table.Get("", id).Status)
 		require.Nil(t, run.again[2])
 		require.Equal(t, "once more", *run.state)
+	})
+}
+
+func TestATaskThatIsOverKeepsNothingOfItsRun(t *testing.T) {
+	within(t, wide, func(t *testing.T, table *tasking.Table) {
+		run := newScript()
+		id, left := table.Add("", run).ID, weak.Make(run)
+		run.comes(tasking.Outcome{Result: json.RawMessage(`{}`)})
+		run = nil
+		runtime.GC()
+		require.Nil(t, left.Value())
+		require.Equal(t, mcp.TaskStatusCompleted, table.Get("", id).Status)
 	})
 }
 

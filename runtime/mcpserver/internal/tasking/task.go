@@ -34,7 +34,7 @@ type Outcome struct {
 type task struct {
 	tasks.Task
 	owner  string
-	run    Run
+	run    Run         // nil when it is over: a call may be large
 	expiry *time.Timer // nil where it is kept without end
 
 	rounds  int
@@ -56,6 +56,7 @@ func (x *task) end(s mcp.TaskStatus, cause error) {
 	x.become(s)
 	x.InputRequests, x.keys, x.answers, x.state = nil, nil, nil, nil
 	x.run.End(cause)
+	x.run = nil
 }
 
 // settle has the outcome of a run count, unless the task is over. It tells whether
