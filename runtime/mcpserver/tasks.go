@@ -137,26 +137,23 @@ func (k *taskKit) candidate(ctx context.Context, in *peer.Inbound) (*mcp.CallToo
 	return req, nil
 }
 
-// call runs a call, and answers with a task if that takes too long.
+// call runs a call, and answers with a task if that takes too long and one more
+// fits.
 func (k *taskKit) call(ctx context.Context, in *peer.Inbound, req *mcp.CallToolRequest) (peer.Reply, error) {
 	r := k.newRun(ctx, in, req)
 	long := time.NewTimer(k.after)
 	defer long.Stop()
-	select {
-	case out := <-r.outcome:
-		return r.answer(out)
-	case <-ctx.Done():
-		return r.giveUp(ctx)
-	case <-long.C:
-	}
-	if t := k.table.Add(principalOf(ctx), r); t != nil {
-		return peer.Reply{Result: &tasks.Created{Task: *t}, Frame: k.server.Kernel().ResultFrame(revisionOf(ctx))}, nil
-	}
-	select {
-	case out := <-r.outcome:
-		return r.answer(out)
-	case <-ctx.Done():
-		return r.giveUp(ctx)
+	for {
+		select {
+		case out := <-r.outcome:
+			return r.answer(out)
+		case <-ctx.Done():
+			return r.giveUp(ctx)
+		case <-long.C:
+			if t := k.table.Add(principalOf(ctx), r); t != nil {
+				return peer.Reply{Result: &tasks.Created{Task: *t}, Frame: k.server.Kernel().ResultFrame(revisionOf(ctx))}, nil
+			}
+		}
 	}
 }
 

@@ -27,8 +27,8 @@ type taskRun struct {
 	frame   *wire.Frame  // how it is written
 	outcome chan outcome // holds one
 	says    atomic.Pointer[string]
-	opts    *connection.Options
-	kept    bool // its state has not left this process
+	opts    *connection.Options // of the connection that each run has
+	kept    bool                // its state has not left this process
 }
 
 var _ tasking.Run = (*taskRun)(nil)
