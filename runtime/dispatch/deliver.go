@@ -35,7 +35,7 @@ func (c *Conn) deliver(ctx context.Context, p parcel, o *Origin, a arrival) *exc
 		p.free()
 	case len(p.data) > c.opts.MaxMessage:
 		c.tooLong(p, o)
-	case isArray(p.data):
+	case wire.Kind(p.data) == '[':
 		c.batch(ctx, p, o)
 	default:
 		in := inbound{parcel: p, arrival: a}
@@ -272,9 +272,4 @@ func (k *kind) DecodeJSON(d *wire.Decoder) {
 		}
 		d.Skip()
 	}
-}
-
-// isArray tells whether data begins as an array does.
-func isArray(data []byte) bool {
-	return bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("["))
 }

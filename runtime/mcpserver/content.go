@@ -1,7 +1,6 @@
 package mcpserver
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -35,7 +34,7 @@ func (s *Server) fitResult(ctx context.Context, res *mcp.CallToolResult) (*mcp.C
 	if err != nil {
 		return nil, err
 	}
-	drop := res.StructuredContent != nil && !isObject(res.StructuredContent)
+	drop := res.StructuredContent != nil && wire.Kind(res.StructuredContent) != '{'
 	if drop && s.opts.StrictContent {
 		return nil, fmt.Errorf("revision %s has no structured content that is not an object", r)
 	}
@@ -140,9 +139,4 @@ func linkAsText(l *mcp.ResourceLink) mcp.ContentBlock {
 	text := mcp.Text(fmt.Sprintf("%s: %s", title, l.URI))
 	text.Annotations, text.Meta = l.Annotations, l.Meta
 	return text
-}
-
-// isObject tells whether JSON is an object.
-func isObject(raw []byte) bool {
-	return bytes.HasPrefix(bytes.TrimLeft(raw, " \t\r\n"), []byte("{"))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/internal/judge"
 	"github.com/mcpwright/mcp/runtime/mcpserver/internal/typed"
+	"github.com/mcpwright/mcp/runtime/wire"
 )
 
 // newOutput returns what makes a result of an Out, and the schema of the
@@ -61,7 +62,7 @@ func (s *Server) outputSchema(t reflect.Type) (json.RawMessage, func(*mcp.CallTo
 	if err != nil {
 		return nil, nil, fmt.Errorf("want an OutputSchema, or a type of which one can be made, not %s: %w", t, err)
 	}
-	if !isObject(schema) { // which anything fits
+	if wire.Kind(schema) != '{' { // which anything fits
 		check, err := resultCheck(nil)
 		return nil, check, err
 	}

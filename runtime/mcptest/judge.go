@@ -78,7 +78,7 @@ func (j *Judge) check(from Sender, message []byte, replayed bool) []*Violation {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	c := &hearing{Judge: j, from: from, message: bytes.Clone(message), replayed: replayed, revision: j.speaks}
-	if bytes.HasPrefix(bytes.TrimLeft(message, " \t\r\n"), []byte("[")) {
+	if wire.Kind(message) == '[' {
 		c.batch()
 	} else {
 		c.single(c.message)

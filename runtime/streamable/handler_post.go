@@ -118,7 +118,10 @@ func tokenOf(m *wire.Message) wire.ProgressToken {
 
 // mayHaveMeta tells whether params may have a "_meta", however it is spelled.
 func mayHaveMeta(params []byte) bool {
-	return bytes.Contains(params, []byte(`"_meta"`)) || bytes.Contains(params, []byte(`\u`))
+	if bytes.IndexByte(params, '\\') >= 0 && bytes.Contains(params, []byte(`\u`)) {
+		return true
+	}
+	return bytes.Contains(params, []byte(`"_meta"`))
 }
 
 // servePost handles a request.

@@ -169,11 +169,12 @@ func (p *response) finish() {
 	p.stream.end()
 }
 
-// answered tells whether the response has ended.
-func (p *response) answered() bool {
+// outcome tells whether the response has ended, and whether the handshake has
+// failed that a session was to begin with.
+func (p *response) outcome() (answered, failed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.phase == over
+	return p.phase == over, p.fails
 }
 
 // leave lets go of the HTTP response, which may not be touched any more. The

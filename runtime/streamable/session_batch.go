@@ -1,7 +1,6 @@
 package streamable
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -15,11 +14,6 @@ import (
 
 // mostBatched is how many messages a batch may have.
 const mostBatched = 100
-
-// isBatch tells whether a body begins as an array does.
-func isBatch(body []byte) bool {
-	return bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("["))
-}
 
 // serveBatch serves several messages at once, one after another. Their answers
 // are one.

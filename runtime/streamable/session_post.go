@@ -66,7 +66,7 @@ func (h *Handler) serveSessionPost(w http.ResponseWriter, r *http.Request, revis
 		return no
 	}
 	takes.events = takes.events && !h.opts.JSONOnly
-	if isBatch(buf.b) {
+	if wire.Kind(buf.b) == '[' {
 		defer buf.free()
 		return h.serveBatch(w, r, revision, buf.b, takes)
 	}

@@ -111,17 +111,11 @@ func (p *response) refuseSession() {
 	}
 }
 
-// failed tells whether the handshake has failed that the session was to begin with.
-func (p *response) failed() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.fails
-}
-
 // close ends the response where the request got no answer, and the session where
 // it has not begun.
 func (p *sessionPost) close(ctx context.Context, id wire.RequestID) {
-	if !p.answered() {
+	answered, failed := p.outcome()
+	if !answered {
 		if p.session.ended() {
 			_, data := appendError(nil, id, errGoodbye)
 			p.answer(ctx, http.StatusOK, data)
@@ -129,7 +123,7 @@ func (p *sessionPost) close(ctx context.Context, id wire.RequestID) {
 			p.end()
 		}
 	}
-	p.session.discard(p.failed() || !p.session.conn.State().InitializeProcessed())
+	p.session.discard(failed || !p.session.conn.State().InitializeProcessed())
 }
 
 var errGoodbye = &peer.Error{Code: mcp.CodeInternal, Message: "Session ended"}

@@ -14,7 +14,6 @@ type turn struct {
 // Lock implements [sync.Locker].
 func (t *turn) Lock() {
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	for t.taken {
 		if t.free == nil {
 			t.free = sync.NewCond(&t.mu)
@@ -22,23 +21,24 @@ func (t *turn) Lock() {
 		t.free.Wait()
 	}
 	t.taken = true
+	t.mu.Unlock()
 }
 
 // TryLock is Lock without waiting. It returns whether the lock was free.
 func (t *turn) TryLock() bool {
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	was := t.taken
 	t.taken = true
+	t.mu.Unlock()
 	return !was
 }
 
 // Unlock implements [sync.Locker].
 func (t *turn) Unlock() {
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	t.taken = false
 	if t.free != nil {
 		t.free.Signal()
 	}
+	t.mu.Unlock()
 }

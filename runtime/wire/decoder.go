@@ -31,6 +31,8 @@ type Decoder struct {
 	objects int
 
 	ahead lookahead
+
+	familiar familiar // outlasts the document
 }
 
 var decoders = sync.Pool{New: func() any { return new(Decoder) }}

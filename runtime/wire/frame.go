@@ -112,6 +112,13 @@ func Decode(data []byte, f *Frame, v Value) error {
 	return d.finish()
 }
 
+// DecodeWith is Decode for what is no [Value]: read reads v.
+func DecodeWith[V any](data []byte, f *Frame, v V, read func(*Decoder, V)) error {
+	d := newDecoder(data, f)
+	read(d, v)
+	return d.finish()
+}
+
 // DecodeParams is Decode for params.
 func DecodeParams(data []byte, f *Frame, p Params) error {
 	d := newDecoder(data, f)

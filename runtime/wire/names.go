@@ -44,7 +44,7 @@ func (d *Decoder) addName(n *names, raw []byte, size int) {
 		span = nameSpan{^start, ^len(d.text)}
 	}
 	name := d.nameAt(span)
-	bit := nameBit(name)
+	bit := uint64(1) << (glance(name) >> 26)
 	if n.bloom&bit != 0 && d.hasName(n, name) {
 		d.duplicate(string(name))
 		return
@@ -96,13 +96,4 @@ func (d *Decoder) pushName(n *names, span nameSpan, name []byte) {
 	}
 	d.many[bigName{n.object, string(name)}] = struct{}{}
 	d.keys[len(d.keys)-1] = span
-}
-
-// nameBit spreads names over the bits of a word by what is cheap to look at.
-func nameBit(name []byte) uint64 {
-	n := len(name)
-	if n == 0 {
-		return 1
-	}
-	return 1 << ((uint(n) + 3*uint(name[0]) + 7*uint(name[n-1]) + 13*uint(name[n/2])) % 64)
 }

@@ -102,10 +102,8 @@ func (o *Object) Next() bool {
 // memberName reads the name under the cursor. It returns the table's spelling,
 // "" for what the table does not have in the revision.
 func (d *Decoder) memberName(l *level) string {
-	if l.table != nil && l.next < len(l.table.list) {
-		if m := &l.table.list[l.next]; d.quotes(m.Name) {
-			return d.member(l, l.next)
-		}
+	if i := d.plainMember(l); i >= 0 {
+		return d.member(l, i)
 	}
 	raw, size := d.quoted()
 	if raw == nil {
@@ -117,6 +115,29 @@ func (d *Decoder) memberName(l *level) string {
 	l.outside = ""
 	d.addName(&l.names, raw, size)
 	return ""
+}
+
+// nearby is how many members of a table are tried before a name is read. To see
+// that a name is not the one takes a look at where it would end.
+const nearby = 8
+
+// plainMember steps over the name under the cursor if it is one of the table's
+// that come next, plainly spelled. It returns its index, -1 for none.
+func (d *Decoder) plainMember(l *level) int {
+	if l.table == nil {
+		return -1
+	}
+	list, i := l.table.list, l.next
+	for range min(len(list), nearby) {
+		if i == len(list) {
+			i = 0
+		}
+		if d.quotes(list[i].Name) {
+			return i
+		}
+		i++
+	}
+	return -1
 }
 
 // quotes steps over the string under the cursor if it is text, spelled
@@ -224,5 +245,5 @@ func (o *Object) key() string {
 	case o.d.levels[o.level].outside != "":
 		return o.d.levels[o.level].outside
 	}
-	return string(o.d.lastName())
+	return o.d.familiar.text(o.d.lastName())
 }

@@ -15,7 +15,7 @@ func (d *Decoder) String() string {
 	}
 	raw, size := d.quoted()
 	if size == len(raw) {
-		return string(raw)
+		return d.familiar.text(raw)
 	}
 	return unescaped(raw, size)
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"sync"
 
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -39,26 +38,8 @@ func (p *Plan) Judges() bool { return p.full }
 // Read reads a document into what v points to, a zero value. The error is a
 // *[wire.DecodeError].
 func (p *Plan) Read(doc json.RawMessage, v any) error {
-	t := targets.Get().(*target)
-	t.read, t.v = p.read, reflect.ValueOf(v).Elem()
-	err := wire.Decode(doc, nil, t)
-	*t = target{}
-	targets.Put(t)
-	return err
+	return wire.DecodeWith(doc, nil, reflect.ValueOf(v).Elem(), p.read)
 }
-
-// targets are used again: nothing of one is kept.
-var targets = sync.Pool{New: func() any { return new(target) }}
-
-// target is where a document goes to.
-type target struct {
-	wire.ReadOnly
-	read reader
-	v    reflect.Value
-}
-
-// DecodeJSON implements [wire.Value].
-func (t *target) DecodeJSON(d *wire.Decoder) { t.read(d, t.v) }
 
 // planner makes plans.
 type planner struct {

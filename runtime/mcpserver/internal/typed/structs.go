@@ -159,8 +159,7 @@ func (o *object) fill(d *wire.Decoder, v reflect.Value, seen uint64) {
 		if m.byDefault == nil || seen&(1<<i) != 0 {
 			continue
 		}
-		t := target{read: m.read, v: place(v, m.index)}
-		if err := wire.Decode(m.byDefault, nil, &t); err != nil {
+		if err := wire.DecodeWith(m.byDefault, nil, place(v, m.index), m.read); err != nil {
 			d.FailWith(err)
 		}
 	}
