@@ -18,7 +18,9 @@ type Caller struct {
 	Subject string
 	// Issuer is who says so.
 	Issuer string
-	// ClientID names the program that the token was issued to.
+	// ClientID names the program that the token was issued to. [JWT] and
+	// [Introspection] read the claim client_id, else azp, else, if there is a
+	// subject, appid (Entra ID) or cid (Okta).
 	ClientID string
 	// Audience are the servers that the token is for.
 	Audience []string

@@ -61,6 +61,9 @@ func (g *AuthorizationCode) issuer() string {
 
 // Token implements [Grant].
 func (g *AuthorizationCode) Token(ctx context.Context, need *Need) (*oauth2.Token, error) {
+	if need.Refresh != "" && *need.client != nil {
+		return g.exchange(ctx, need, *need.client, refreshForm(need))
+	}
 	known, err := g.known(ctx, need)
 	if err != nil {
 		return nil, err
@@ -116,6 +119,9 @@ func (g *AuthorizationCode) safe(s *ServerMetadata) error {
 // exchange gets a token for what the user or an earlier token has allowed.
 func (g *AuthorizationCode) exchange(ctx context.Context, need *Need, client *Registration, form url.Values) (*oauth2.Token, error) {
 	token, err := need.Exchange(ctx, client, form)
+	if err == nil && client.redirect != "" {
+		*need.client = client
+	}
 	if e, ok := errors.AsType[*Error](err); ok && e.Code == "invalid_client" {
 		err = errors.Join(err, g.forget(ctx, need, client))
 	}
@@ -123,12 +129,14 @@ func (g *AuthorizationCode) exchange(ctx context.Context, need *Need, client *Re
 }
 
 // forget forgets what the client has registered itself as, since the issuer has: the next
-// login registers anew.
+// login registers anew. What it has registered itself as since then stays.
 func (g *AuthorizationCode) forget(ctx context.Context, need *Need, client *Registration) error {
-	if client.redirect == "" {
-		return nil
+	ctx = context.WithoutCancel(ctx)
+	known, err := need.registered(ctx)
+	if err != nil || known == nil || known.ClientID != client.ClientID {
+		return err
 	}
-	return need.remember(context.WithoutCancel(ctx), nil)
+	return need.remember(ctx, nil)
 }
 
 // doubtful tells whether the issuer may not know the client any more: it then shows the

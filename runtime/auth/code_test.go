@@ -221,13 +221,17 @@ func TestARegistrationThatIsRefusedOrEmptyIsAnError(t *testing.T) {
 func TestARegistrationThatTheIssuerHasForgottenIsMadeAgain(t *testing.T) {
 	w := newWorld(t)
 	w.server.hint = "use"
-	tr := w.transport(nil)
+	store := &memory{}
+	share := func(o *TransportOptions) { o.Store = store }
+	tr := w.transport(share)
 	w.enters(tr)
-	clear(w.issuer.clients)
-	w.issuer.refuse(false)
-	w.asked()
-	w.enters(tr) // the renewal finds out
-	require.Equal(t, 1, w.count(askedRegister))
+	for _, tr := range []*Transport{tr, w.transport(share)} {
+		clear(w.issuer.clients)
+		w.issuer.refuse(false)
+		w.asked()
+		w.enters(tr) // the renewal finds out
+		require.Equal(t, 1, w.count(askedRegister))
+	}
 }
 
 func TestAUserWhoIsNotSentBackDoesNotMeetTheSamePageForEver(t *testing.T) {

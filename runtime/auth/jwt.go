@@ -156,10 +156,7 @@ func callerFrom(claims map[string]any) (*Caller, error) {
 	}
 	c.Subject = subject
 	c.Issuer, _ = claims["iss"].(string)
-	c.ClientID, _ = claims["client_id"].(string)
-	if c.ClientID == "" {
-		c.ClientID, _ = claims["azp"].(string)
-	}
+	c.ClientID = clientFrom(claims, c.Subject != "")
 	c.Scopes = union(words(claims["scope"], true), words(claims["scp"], true))
 	if exp, has := claims["exp"]; has {
 		number, _ := exp.(json.Number)
@@ -170,6 +167,23 @@ func callerFrom(claims map[string]any) (*Caller, error) {
 		c.Expiry = time.Unix(int64(seconds), 0)
 	}
 	return c, nil
+}
+
+// clientFrom reads whom a token was issued to: the claim of access tokens, or that of
+// OpenID Connect. Beside a subject it also takes what two issuers call it, Entra ID and
+// Okta: elsewhere these claims may be of something else, which must not be all that
+// tells a caller from others.
+func clientFrom(claims map[string]any, subject bool) string {
+	names := []string{"client_id", "azp", "appid", "cid"}
+	if !subject {
+		names = names[:2]
+	}
+	for _, name := range names {
+		if id, _ := claims[name].(string); id != "" {
+			return id
+		}
+	}
+	return ""
 }
 
 // words reads a string or a list of strings. A string may have several words.

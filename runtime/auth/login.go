@@ -147,8 +147,9 @@ func (t *Transport) obtain(ctx context.Context, why *refusal) (*holding, error) 
 		return nil, err
 	}
 	held := &holding{Issuer: need.Server.Issuer, Resource: need.Resource, Metadata: why.metadata}
+	need.client = &held.Client
 	if old := why.held; old != nil && old.renewable(held) && !why.scarce && !why.again {
-		need.Refresh, held.Scopes, held.renewed = old.Token.RefreshToken, old.Scopes, true
+		need.Refresh, held.Client, held.Scopes, held.renewed = old.Token.RefreshToken, old.Client, old.Scopes, true
 		held.Token, err = t.token(ctx, need)
 		if err == nil && held.Token.RefreshToken == "" {
 			held.Token.RefreshToken = old.Token.RefreshToken // it stays the same
@@ -156,7 +157,7 @@ func (t *Transport) obtain(ctx context.Context, why *refusal) (*holding, error) 
 		if _, refused := errors.AsType[*Error](err); !refused || why.early {
 			return held, err
 		}
-		need.Refresh, held.renewed = "", false
+		need.Refresh, held.Client, held.renewed = "", nil, false
 	}
 	if why.early {
 		return nil, errElsewhere

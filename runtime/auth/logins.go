@@ -16,6 +16,7 @@ import (
 type holding struct {
 	Token    *oauth2.Token `json:"token"`
 	Issuer   string        `json:"issuer"`
+	Client   *Registration `json:"client,omitempty"` // that registered itself, which renews the token whatever is registered since
 	Resource string        `json:"resource"`
 	Metadata string        `json:"metadata,omitempty"` // where the server sent for those of its own
 	Scopes   []string      `json:"scopes,omitempty"`   // those asked for

@@ -2,13 +2,16 @@ package auth
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/oauth2"
 )
 
 // failing is a store that does not work.
@@ -77,6 +80,94 @@ func TestATokenThatAnotherProgramHasRenewedIsUsed(t *testing.T) {
 	w.enters(other)
 	require.Equal(t, 1, w.count(askedToken))
 	require.Zero(t, w.count(askedAuthorize))
+}
+
+// elsewhere returns the transport for another server of the same issuer.
+func (w *world) elsewhere(store Store, grant Grant) *Transport {
+	t, err := NewTransport(serverURL+"/more", TransportOptions{Base: w, Client: &http.Client{Transport: w}, Store: store, Grant: grant})
+	require.NoError(w.t, err)
+	return t
+}
+
+func TestATokenIsRenewedByTheClientThatItWasIssuedTo(t *testing.T) {
+	for name, change := range map[string]func(user *AuthorizationCode){
+		"another has registered since": func(user *AuthorizationCode) { user.RedirectURL = "http://127.0.0.1:7778/callback" },
+		"it may be unknown":            func(user *AuthorizationCode) { user.Authorize = closed },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.server.hint = "use"
+			store := &memory{}
+			share := func(o *TransportOptions) { o.Store, o.Grant = store, around{o.Grant} }
+			w.enters(w.transport(share))
+			client := w.issuer.lastForm().Get("client_id")
+			user := w.user()
+			change(user)
+			_ = w.elsewhere(store, user).Login(t.Context())
+			now := enrolled{Registration: &Registration{}}
+			_ = json.Unmarshal(store.values["client "+issuerURL], &now)
+			require.NotEqual(t, client, now.ClientID)
+			w.asked()
+			for n := range 2 { // a renewed token is one like the first
+				w.issuer.refuse(false)
+				w.enters(w.transport(share))
+				require.Equal(t, n+1, w.count(askedToken))
+				require.Zero(t, w.count(askedAuthorize))
+				require.Equal(t, client, w.issuer.lastForm().Get("client_id"))
+			}
+		})
+	}
+}
+
+// around is a grant around another, which gets needs that are copies.
+type around struct{ Grant }
+
+func (g around) Token(ctx context.Context, need *Need) (*oauth2.Token, error) {
+	copied := *need
+	return g.Grant.Token(ctx, &copied)
+}
+
+func closed(context.Context, string) (string, error) { return "", errors.New("closed") }
+
+func TestAClientThatTheIssuerHasForgottenLeavesTheNextAlone(t *testing.T) {
+	w := newWorld(t)
+	w.server.hint = "use"
+	store := &memory{}
+	share := func(o *TransportOptions) { o.Store = store }
+	w.enters(w.transport(share))
+	clear(w.issuer.clients)
+	next := w.user()
+	next.RedirectURL = "http://127.0.0.1:7778/callback"
+	require.NoError(t, w.elsewhere(store, next).Login(t.Context()))
+	registered := store.values["client "+issuerURL]
+	w.issuer.refuse(false)
+	w.asked()
+	w.enters(w.transport(func(o *TransportOptions) { o.Store, o.Grant = store, next }))
+	require.Equal(t, 1, w.count(askedAuthorize))
+	require.Zero(t, w.count(askedRegister))
+	require.Equal(t, registered, store.values["client "+issuerURL])
+}
+
+func TestATokenThatDoesNotTellItsClientIsRenewedByTheOneThatIsRegistered(t *testing.T) {
+	w := newWorld(t)
+	w.server.hint = "use"
+	store := &memory{}
+	share := func(o *TransportOptions) { o.Store = store }
+	w.enters(w.transport(share))
+	var held holding
+	require.NoError(t, json.Unmarshal(store.values["token "+serverURL], &held))
+	client := held.Client
+	require.NotNil(t, client)
+	held.Client = nil // as earlier versions kept it
+	data, err := json.Marshal(held)
+	require.NoError(t, err)
+	store.values["token "+serverURL] = data
+	w.issuer.refuse(false)
+	w.asked()
+	w.enters(w.transport(share))
+	require.Zero(t, w.count(askedAuthorize))
+	require.NoError(t, json.Unmarshal(store.values["token "+serverURL], &held))
+	require.Equal(t, client, held.Client)
 }
 
 func TestAStoreThatFails(t *testing.T) {

@@ -27,8 +27,9 @@ type Need struct {
 	// Refresh is what renews an earlier token; empty is none.
 	Refresh string
 
-	fetch *fetcher
-	store Store
+	fetch  *fetcher
+	store  Store
+	client **Registration // that Refresh was issued to, then the token; nil for one that others registered
 }
 
 // issued is implemented by grants that know a client at one issuer only.

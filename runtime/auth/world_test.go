@@ -207,6 +207,7 @@ type fakeIssuer struct {
 	clients  map[string]string   // secrets by client id
 	tokens   map[string][]string // scopes of those that are good
 	renewals map[string][]string // scopes by refresh token
+	owners   map[string]string   // client ids by refresh token
 	codes    map[string]url.Values
 	forms    []url.Values // what token requests said
 	registry []map[string]any
@@ -220,7 +221,7 @@ type fakeIssuer struct {
 func (w *world) found(host string) *fakeIssuer {
 	s := &fakeIssuer{
 		world: w, url: "https://" + host,
-		clients: map[string]string{}, tokens: map[string][]string{}, renewals: map[string][]string{}, codes: map[string]url.Values{},
+		clients: map[string]string{}, tokens: map[string][]string{}, renewals: map[string][]string{}, owners: map[string]string{}, codes: map[string]url.Values{},
 	}
 	s.meta = &ServerMetadata{
 		Issuer: s.url, AuthorizationEndpoint: s.url + "/authorize?tenant=1", TokenEndpoint: s.url + "/token", RegistrationEndpoint: s.url + "/register",
@@ -322,7 +323,7 @@ func (s *fakeIssuer) grant(w http.ResponseWriter, f url.Values) {
 		scopes = splitScopes(q.Get("scope"))
 	case "refresh_token":
 		var ok bool
-		if scopes, ok = s.renewals[f.Get("refresh_token")]; !ok {
+		if scopes, ok = s.renewals[f.Get("refresh_token")]; !ok || s.owners[f.Get("refresh_token")] != f.Get("client_id") {
 			refuse("invalid_grant")
 			return
 		}
@@ -338,7 +339,7 @@ func (s *fakeIssuer) grant(w http.ResponseWriter, f url.Values) {
 		}
 	}
 	access, refresh := fmt.Sprint("token-", s.n), fmt.Sprint("refresh-", s.n)
-	s.tokens[access], s.renewals[refresh] = slices.Clone(scopes), scopes
+	s.tokens[access], s.renewals[refresh], s.owners[refresh] = slices.Clone(scopes), scopes, f.Get("client_id")
 	answer := map[string]any{"access_token": access, "token_type": "bearer", "refresh_token": refresh}
 	if s.life != 0 {
 		answer["expires_in"] = s.life

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -103,6 +104,38 @@ func TestQuestionsPassAGateway(t *testing.T) {
 			require.Equal(t, "reported", says(t, c, "report", peer.OnProgress(func(p peer.Progress) { steps = append(steps, p.Done) })))
 			require.Equal(t, []float64{1, 2, 3}, steps)
 		})
+	}
+}
+
+// oddNames are names of tools as servers have them that know no rule for names.
+var oddNames = []string{"files/read", "read file", " padded ", "größe", "two\nlines", "=?base64?eA==?=", strings.Repeat("long", 100)}
+
+func TestToolsOfAnyNamePassAGateway(t *testing.T) {
+	leaks.Check(t)
+	behind := mcpserver.New(mcp.Implementation{Name: "behind", Version: "1"}, &mcpserver.Options{Logger: silent})
+	for _, name := range oddNames {
+		behind.AddRawTool(&mcp.Tool{Name: name}, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			said, err := consults(ctx, mcp.SessionFrom(ctx))
+			return mcp.TextResult(req.Name + ": " + said), err
+		})
+	}
+	upstream := connect(t, judgedURL(t, kitHandler(behind)), &mcpclient.Options{
+		Revision: mcp.Revision20260728, Capabilities: mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{}, Roots: &mcp.RootsCapability{}},
+	})
+	front := mcpserver.New(mcp.Implementation{Name: "gateway", Version: "1"}, &mcpserver.Options{Logger: silent, PageSize: 2})
+	to := mcp.ServerPeer{Outbound: mcpserver.Forward(upstream.Forward())}
+	for tool, err := range upstream.Tools(t.Context()) {
+		require.NoError(t, err)
+		front.AddRawTool(tool, to.CallTool)
+	}
+	for _, r := range []wire.Revision{mcp.Revision20250326, mcp.Revision20251125, mcp.Revision20260728} {
+		for _, to := range []mcpclient.Endpoint{judgedURL(t, kitHandler(front)), judgedPipe(t, front), mcpclient.InProcess(front)} {
+			c := connect(t, to, ada(mcpclient.Options{Revision: r}))
+			require.ElementsMatch(t, oddNames, names(t, c))
+			for _, name := range oddNames {
+				require.Equal(t, name+": blue in file:///project", says(t, c, name))
+			}
+		}
 	}
 }
 

@@ -50,6 +50,9 @@ func AddTool[In, Out any](s *Server, t *mcp.Tool, h func(context.Context, *mcp.S
 }
 
 func addTool[In, Out any](s *Server, def mcp.Tool, h func(context.Context, *mcp.ServerSession, In) (Out, error)) error {
+	if !toolName.MatchString(def.Name) {
+		return errors.New("want a name of 1 to 128 letters, digits, dots, hyphens and underscores")
+	}
 	in, schema, err := newInput[In](s, def.InputSchema)
 	if err != nil {
 		return err
@@ -81,12 +84,17 @@ type CallTool func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, 
 // arguments itself, for tools that come from elsewhere, such as another server:
 // see [Try]. Schemas are kept byte for byte, apart from white space. The handler's
 // arguments have been judged by the InputSchema, and its result is by the
-// OutputSchema. AddRawTool panics where the name or a schema cannot be used.
+// OutputSchema. The tool may have any name: the log has a word about one that does
+// not suit every client, see [mcp.Tool]. AddRawTool panics where there is no name, or
+// a schema cannot be used.
 func (s *Server) AddRawTool(t *mcp.Tool, call CallTool) {
 	registration(KindTool, t.Name, s.addRawTool(*t, call))
 }
 
 func (s *Server) addRawTool(def mcp.Tool, call CallTool) error {
+	if def.Name == "" {
+		return errors.New("want a name")
+	}
 	if def.InputSchema == nil {
 		def.InputSchema = json.RawMessage(`{"type":"object"}`)
 	}
@@ -98,7 +106,7 @@ func (s *Server) addRawTool(def mcp.Tool, call CallTool) error {
 	if err != nil {
 		return err
 	}
-	return s.add(&tool{Tool: def, call: func(ctx context.Context, m peer.Message) (wire.Value, error) {
+	err = s.add(&tool{Tool: def, call: func(ctx context.Context, m peer.Message) (wire.Value, error) {
 		req := m.(*mcp.CallToolRequest)
 		if err := schema.Validate(argumentsOf(req.Arguments)); err != nil {
 			return s.outcome(ctx, req.Name, nil, badArguments(err))
@@ -109,6 +117,10 @@ func (s *Server) addRawTool(def mcp.Tool, call CallTool) error {
 		}
 		return s.outcome(ctx, req.Name, res, err)
 	}}, call != nil)
+	if err == nil && !toolName.MatchString(def.Name) {
+		s.opts.Logger.Warn("the name of a tool does not suit every client: up to 128 letters, digits, dots, hyphens and underscores do", "tool", def.Name)
+	}
+	return err
 }
 
 // RemoveTools takes tools away. Names that no tool has are ignored.
@@ -119,6 +131,8 @@ func (s *Server) RemoveTools(names ...string) {
 	})
 }
 
+// toolName is a name that suits every client. Those of a program's own tools are like
+// this; what comes from elsewhere has its name already.
 var toolName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
 
 // add registers a tool whose schemas have been compiled, and that has a function
@@ -126,9 +140,6 @@ var toolName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
 func (s *Server) add(t *tool, handled bool) (err error) {
 	if !handled {
 		return errNoHandler
-	}
-	if !toolName.MatchString(t.Name) {
-		return errors.New("want a name of 1 to 128 letters, digits, dots, hyphens and underscores")
 	}
 	if t.InputSchema, err = wire.Compact(t.InputSchema); err != nil {
 		return fmt.Errorf("input schema: %w", err)

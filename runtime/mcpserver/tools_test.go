@@ -334,8 +334,6 @@ func TestAToolThatMakesNoSenseIsRefusedAtOnce(t *testing.T) {
 	h := func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return nil, nil }
 	for name, def := range map[string]mcp.Tool{
 		"no name":          {},
-		"a space":          {Name: "a b"},
-		"too long":         {Name: strings.Repeat("x", 129)},
 		"no object":        {Name: "x", InputSchema: json.RawMessage(`{"type":"array"}`)},
 		"no type":          {Name: "x", InputSchema: json.RawMessage(`{}`)},
 		"another case":     {Name: "x", InputSchema: json.RawMessage(`{"Type":"object"}`)},
@@ -375,6 +373,28 @@ func TestAToolThatMakesNoSenseIsRefusedAtOnce(t *testing.T) {
 	require.Panics(t, func() {
 		mcpserver.AddTool(s, &mcp.Tool{Name: "x"}, func(context.Context, *mcp.ServerSession, any) (chan int, error) { return nil, nil })
 	})
+}
+
+func TestAToolFromElsewhereKeepsItsName(t *testing.T) {
+	for name, suits := range map[string]bool{
+		"a": true, "A.b-c_9": true, strings.Repeat("x", 128): true,
+		"files/read": false, "read file": false, "größe": false, "two\nlines": false, strings.Repeat("x", 129): false,
+	} {
+		var log strings.Builder
+		s := mcpserver.New(info, &mcpserver.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		s.AddRawTool(&mcp.Tool{Name: name}, func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return mcp.TextResult(req.Name), nil
+		})
+		require.Equal(t, !suits, strings.Contains(log.String(), "does not suit every client"), name)
+		c := connect(t, s, modern)
+		require.Equal(t, []string{name}, listed(c, "tools/list", "tools", "name"))
+		require.Equal(t, name, text(t, c.call("tools/call", fmt.Sprintf(`{"name":%s}`, must(json.Marshal(name))))))
+
+		err := mcpserver.Try(func() {
+			mcpserver.AddTool(s, &mcp.Tool{Name: name}, func(context.Context, *mcp.ServerSession, any) (string, error) { return "", nil })
+		})
+		require.Equal(t, suits, err == nil, "a program names its own tools well")
+	}
 }
 
 type tree struct {

@@ -25,6 +25,9 @@ type Client struct {
 	Info mcp.Implementation
 	// Revisions are those that [Client.Run] goes through; nil is all.
 	Revisions []string
+	// MaxMessage is how many bytes a message of the server may have. Default
+	// 4 MiB.
+	MaxMessage int
 	// Report is told about each violation. Nil fails the test.
 	Report func(*Violation)
 }
@@ -119,7 +122,7 @@ func (c *Client) open(p *pipe, r wire.Revision, meta []wire.Entry, report func(*
 	tapped := TapPipe(report, p, FromClient)
 	kernel := connection.NewKernel(&connection.KernelOptions{Mux: c.Mux})
 	conn.dispatch = dispatch.New(dispatch.NewLineWriter(tapped), &dispatch.Options{
-		Client: true,
+		Client: true, MaxMessage: c.MaxMessage,
 		Handler: peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
 			return kernel.Serve(ctx, conn.Connection, in)
 		}),

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/mcptest"
 	"github.com/mcpwright/mcp/runtime/peer"
 )
@@ -289,4 +290,25 @@ func TestNothingIsReportedToATestThatIsOver(t *testing.T) {
 	failures := failuresOf(func(t mcptest.TB) { report = mcptest.Fail(t) })
 	report(&mcptest.Violation{Problem: "late"})
 	require.Empty(t, failures)
+}
+
+func TestAnAnswerMayBeAsLongAsTheClientSays(t *testing.T) {
+	long := strings.Repeat("a", 5<<20)
+	mux := new(peer.Mux)
+	mcp.HandleCallTool(mux, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return mcp.TextResult(long), nil
+	})
+	server := mcptest.InProcess(func() peer.Handler {
+		return connection.NewDualEra(connection.NewKernel(&connection.KernelOptions{
+			Mux:          mux,
+			Info:         mcp.Implementation{Name: "talker", Version: "1"},
+			Capabilities: mcp.ServerCapabilities{Tools: &mcp.ToolsCapability{}},
+		}), nil)
+	})
+	client := &mcptest.Client{MaxMessage: 6 << 20}
+	res, err := client.Connect(t, server, mcp.LatestRevision).CallTool(t.Context(), &mcp.CallToolRequest{Name: "talk"})
+	require.NoError(t, err)
+	require.Equal(t, long, mcp.TextOf(res.Content))
+	_, err = mcptest.Connect(t, server, mcp.LatestRevision).CallTool(t.Context(), &mcp.CallToolRequest{Name: "talk"})
+	require.ErrorContains(t, err, "longer than 4194304 bytes")
 }
