@@ -37,7 +37,10 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	err := errors.Join(o.choose(*run, *only), o.measureAndReport(ctx, *out))
+	err := o.choose(*run, *only)
+	if err == nil {
+		err = o.measureAndReport(ctx, *out)
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)

@@ -8,10 +8,14 @@ import (
 )
 
 // ourCodec is the generated codec in the frame of a revision, as dispatchers
-// use it: one pass for envelope and payload.
+// use it: one pass for envelope and payload of a request; a result is checked with
+// its envelope and then read.
 type ourCodec struct{}
 
-var ourFrame = &wire.Frame{Revision: mcp.Revision20251125, Checked: true}
+var (
+	ourFrame  = &wire.Frame{Revision: mcp.Revision20251125, Checked: true} // of what was accepted before
+	fromOther = &wire.Frame{Revision: mcp.Revision20251125}
+)
 
 func (ourCodec) Encoder(k Kind) (func([]byte) ([]byte, error), error) {
 	id := wire.IntID(1)
@@ -66,17 +70,17 @@ func (ourCodec) Decoder(k Kind) (func([]byte) error, error) {
 
 func ourRequest(open func() wire.Params) func([]byte) error {
 	return func(data []byte) error {
-		_, err := wire.ReadMessageInto(data, ourFrame, func(*wire.Message) wire.Params { return open() })
+		_, err := wire.ReadMessageInto(data, fromOther, func(*wire.Message) wire.Params { return open() })
 		return err
 	}
 }
 
 func ourResponse(open func() wire.Value) func([]byte) error {
 	return func(data []byte) error {
-		m, err := wire.ReadMessage(data, ourFrame)
+		m, err := wire.ReadMessage(data, fromOther)
 		if err != nil {
 			return err
 		}
-		return wire.Decode(m.Result, &wire.Frame{Revision: ourFrame.Revision, Checked: true}, open())
+		return wire.Decode(m.Result, ourFrame, open())
 	}
 }

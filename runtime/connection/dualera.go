@@ -2,6 +2,7 @@ package connection
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -183,12 +184,7 @@ func (d *DualEra) heed(loop *Connection, e early) (err error) {
 	return err
 }
 
-func (d *DualEra) log() *slog.Logger {
-	if d.opts.Logger != nil {
-		return d.opts.Logger
-	}
-	return slog.Default()
-}
+func (d *DualEra) log() *slog.Logger { return cmp.Or(d.opts.Logger, slog.Default()) }
 
 // mayBeEnveloped is a quick look that says no for most messages without an
 // envelope.

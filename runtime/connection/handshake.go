@@ -41,7 +41,7 @@ func (k *Kernel) initialize(c *core, in *peer.Inbound) (peer.Reply, error) {
 	c.offer = &offer{params: req, revision: r, capabilities: caps}
 	answer := &mcp.InitializeResult{
 		ProtocolVersion: r.String(),
-		Capabilities:    *c.offer.capabilities,
+		Capabilities:    *caps,
 		ServerInfo:      k.opts.Info,
 		Instructions:    k.opts.Instructions,
 	}

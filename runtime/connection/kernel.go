@@ -1,6 +1,7 @@
 package connection
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -300,9 +301,4 @@ func (k *Kernel) newest(want bool) wire.Revision {
 	return newestPerRequest
 }
 
-func (k *Kernel) log(conn *Connection) *slog.Logger {
-	if k.opts.Logger != nil {
-		return k.opts.Logger
-	}
-	return conn.log
-}
+func (k *Kernel) log(conn *Connection) *slog.Logger { return cmp.Or(k.opts.Logger, conn.log) }

@@ -60,7 +60,7 @@ func CheckMessages(messages []mcp.SamplingMessage) error {
 			open[id] = true
 		}
 	}
-	if id, some := first(open); some {
+	for id := range open {
 		return fmt.Errorf("messages: tool use %q has no result", id)
 	}
 	return nil
@@ -110,11 +110,4 @@ func (t turn) follows(open map[string]bool) error {
 		}
 	}
 	return nil
-}
-
-func first(open map[string]bool) (string, bool) {
-	for id := range open {
-		return id, true
-	}
-	return "", false
 }

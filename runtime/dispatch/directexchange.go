@@ -206,10 +206,7 @@ func (d *Direct) notification(ctx context.Context, in peer.Inbound) {
 		n.ctx.Context = context.WithoutCancel(ctx)
 	}
 	d.control(&n.in)
-	consumed := false
-	if f := d.opts.Intercept; f != nil && !d.over() {
-		contain(d.opts.Logger, "intercept", func() { consumed = f(&n.in) })
-	}
+	consumed := !d.over() && d.opts.intercepts(&n.in)
 	switch {
 	case consumed || d.opts.Handler == nil || d.over():
 		n.drop()
@@ -257,15 +254,9 @@ func (d *Direct) handleNote(n *directNote) {
 	if cause := d.table.note(n); cause != nil {
 		n.ctx.Cancel(cause)
 	}
-	if err := n.heed(); err != nil {
+	if err := d.opts.heed(&n.ctx, &n.in); err != nil {
 		logFailure(&n.ctx, d.opts.Logger, &n.in, err, true)
 	}
-}
-
-func (n *directNote) heed() (err error) {
-	defer catch(&err)
-	_, err = n.to.opts.Handler.Handle(&n.ctx, &n.in)
-	return err
 }
 
 func (n *directNote) drop() {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -28,7 +29,7 @@ func (c *Conn) notification(ctx context.Context, in *inbound, o *Origin) {
 			c.state.progress(n.token, n.Progress)
 		}
 	}
-	if c.intercepts(x) || c.opts.Handler == nil {
+	if c.opts.intercepts(&x.in) || c.opts.Handler == nil {
 		x.drop()
 		return
 	}
@@ -40,10 +41,10 @@ func (c *Conn) notification(ctx context.Context, in *inbound, o *Origin) {
 	}
 }
 
-// intercepts reports whether the notification is one for the interceptor alone.
-func (c *Conn) intercepts(x *exchange) (consumed bool) {
-	if f := c.opts.Intercept; f != nil {
-		contain(c.opts.Logger, "intercept", func() { consumed = f(&x.in) })
+// intercepts reports whether a notification is one for the interceptor alone.
+func (o *Options) intercepts(in *peer.Inbound) (consumed bool) {
+	if f := o.Intercept; f != nil {
+		contain(o.Logger, "intercept", func() { consumed = f(in) })
 	}
 	return consumed
 }
@@ -63,13 +64,14 @@ func (c *Conn) handleNote(x *exchange) {
 	if cause := c.state.note(x); cause != nil {
 		x.ctx.Cancel(cause)
 	}
-	if err := x.heed(); err != nil {
+	if err := c.opts.heed(&x.ctx, &x.in); err != nil {
 		logFailure(&x.ctx, c.opts.Logger, &x.in, err, true)
 	}
 }
 
-func (x *exchange) heed() (err error) {
+// heed has the handler handle a notification.
+func (o *Options) heed(ctx context.Context, in *peer.Inbound) (err error) {
 	defer catch(&err)
-	_, err = x.conn.opts.Handler.Handle(&x.ctx, &x.in)
+	_, err = o.Handler.Handle(ctx, in)
 	return err
 }

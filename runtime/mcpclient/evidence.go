@@ -64,10 +64,7 @@ func (l *live) judgeDiscover(ctx context.Context, r wire.Revision, again bool, e
 		}
 		return otherwise(r, unsupported.Supported, err)
 	}
-	switch {
-	case ctx.Err() != nil:
-		return err
-	case unknownEra(err):
+	if ctx.Err() == nil && unknownEra(err) {
 		return &wrongEra{r, err}
 	}
 	return err

@@ -92,7 +92,8 @@ func (c *Client) follow(l *live, s *Subscription, filter *mcp.SubscriptionFilter
 	}
 }
 
-// suspectChanges acts as if all lists had changed.
+// suspectChanges acts as if all lists had changed that [Client.changesWanted] found
+// handlers for.
 func (c *Client) suspectChanges(f *mcp.SubscriptionFilter) {
 	if f.ToolsListChanged {
 		suspect(c, c.opts.OnToolListChanged, &mcp.ToolListChangedNotification{})
@@ -107,9 +108,6 @@ func (c *Client) suspectChanges(f *mcp.SubscriptionFilter) {
 
 func suspect[N peer.Notification](c *Client, h func(context.Context, N) error, n N) {
 	c.notice(n)
-	if h == nil {
-		return
-	}
 	if err := serial(&c.notes, h)(c.life, n); err != nil {
 		c.opts.Logger.Warn("notification handler failed", "method", n.Method(), "error", err)
 	}

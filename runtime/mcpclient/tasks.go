@@ -88,8 +88,7 @@ func (c *Client) outcomeOf(t *tasks.Task, res wire.Value) error {
 	case t.Status != mcp.TaskStatusCompleted:
 		return errors.New("the server has no result for it")
 	}
-	r, _ := mcp.ParseRevision(c.ProtocolVersion())
-	return wire.Decode(t.Result, &wire.Frame{Revision: r}, res)
+	return wire.Decode(t.Result, &wire.Frame{Revision: c.Revision()}, res)
 }
 
 const (

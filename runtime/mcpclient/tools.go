@@ -55,11 +55,8 @@ func (c *Client) learnTools(l *live, req peer.Message, page *mcp.ListToolsResult
 		known[t.Name] = k
 		return false
 	})
-	first := false
-	if r, ok := req.(*mcp.ListToolsRequest); ok {
-		first = r.Cursor == nil
-	}
-	c.tools.learn(known, first)
+	r, ok := req.(*mcp.ListToolsRequest)
+	c.tools.learn(known, ok && r.Cursor == nil)
 }
 
 // mostTools bounds what is remembered of the tools of one server.
@@ -143,7 +140,10 @@ func (c *Client) toolForCall(ctx context.Context, name string) *knownTool {
 // same time. Where the one that asks gives up, another one does it.
 func (c *Client) lookUpTools(ctx context.Context, name string) {
 	l, mine := c.tools.look()
-	for !mine {
+	for ; !mine; l, mine = c.tools.look() {
+		if l == nil {
+			return
+		}
 		select {
 		case <-l.done:
 		case <-ctx.Done():
@@ -152,7 +152,6 @@ func (c *Client) lookUpTools(ctx context.Context, name string) {
 		if !l.left {
 			return
 		}
-		l, mine = c.tools.look()
 	}
 	left := true // also where this goroutine goes no further
 	defer func() { c.tools.looked(l, left) }()
@@ -162,21 +161,14 @@ func (c *Client) lookUpTools(ctx context.Context, name string) {
 	}
 }
 
-// over is a channel that is closed.
-var over = func() chan struct{} {
-	c := make(chan struct{})
-	close(c)
-	return c
-}()
-
 // look returns the look at the list that is under way, and whether the caller is
-// the one to make it. Once all are listed, it is one that is over.
+// the one to make it. Once all are listed, there is none.
 func (b *toolBook) look() (l *lookup, mine bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
 	case b.listed:
-		return &lookup{done: over}, false
+		return nil, false
 	case b.lookup != nil:
 		return b.lookup, false
 	}

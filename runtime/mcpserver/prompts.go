@@ -26,9 +26,12 @@ type prompt struct {
 // tag json names a field and makes it optional with omitempty or omitzero, the
 // tag jsonschema describes it, and title is its title.
 //
-// AddPrompt panics where the name is missing or the type is another.
+// AddPrompt panics where the name or the handler is missing or the type is another.
 func AddPrompt[Args any](s *Server, p *mcp.Prompt, h func(context.Context, *mcp.ServerSession, Args) (*mcp.GetPromptResult, error)) {
 	fields, err := typed.Strings(reflect.TypeFor[Args]())
+	if err == nil && h == nil {
+		err = errNoHandler
+	}
 	registration(KindPrompt, p.Name, err)
 	def := *p
 	if def.Arguments == nil {

@@ -62,6 +62,9 @@ func TestPromptsThatMakeNoSenseAreRefused(t *testing.T) {
 		require.Panics(t, func() { s.AddRawPrompt(&p, noPrompt) })
 	}
 	require.Panics(t, func() { s.AddRawPrompt(&mcp.Prompt{Name: "a"}, nil) })
+	require.PanicsWithError(t, `mcpserver: prompt "a": want a handler`, func() {
+		mcpserver.AddPrompt[struct{}](s, &mcp.Prompt{Name: "a"}, nil)
+	})
 	require.Panics(t, func() {
 		mcpserver.AddPrompt(s, &mcp.Prompt{Name: "a"}, func(context.Context, *mcp.ServerSession, struct{ N int }) (*mcp.GetPromptResult, error) {
 			return nil, nil

@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
@@ -71,9 +72,7 @@ func (s *Server) serveTasks() {
 	peer.Handle(&s.mux, k.cancel)
 	s.opts.Middleware = append([]peer.Middleware{k.around}, s.opts.Middleware...)
 	extensions := map[string]json.RawMessage{tasks.Name: nil}
-	for name, settings := range s.opts.Extensions {
-		extensions[name] = settings
-	}
+	maps.Copy(extensions, s.opts.Extensions)
 	s.opts.Extensions = extensions
 }
 

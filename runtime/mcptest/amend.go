@@ -6,21 +6,12 @@ import (
 	"slices"
 )
 
-// amendments are the places where a schema says less, or more, than the protocol
+// amend mends the places where a schema says less, or more, than the protocol
 // does: what is valid must not be called invalid.
-var amendments = []struct {
-	why   string
-	apply func(definitions map[string]any)
-}{
-	{"a form may ask for a number, so 1.5 is an answer", allowFractions},
-	{"JSON has fractions and null, also where a schema lists its kinds of values", completeJSONValue},
-	{"JSON-RPC answers with the id null what it cannot tell the id of", allowNullID},
-}
-
 func amend(definitions map[string]any) {
-	for _, a := range amendments {
-		a.apply(definitions)
-	}
+	allowFractions(definitions)    // a form may ask for a number, so 1.5 is an answer
+	completeJSONValue(definitions) // JSON has fractions and null, also where a schema lists its kinds of values
+	allowNullID(definitions)       // JSON-RPC answers with the id null what it cannot tell the id of
 }
 
 func allowFractions(definitions map[string]any) {

@@ -2,7 +2,6 @@ package mcptest
 
 import (
 	"encoding/json"
-	"errors"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -82,12 +81,4 @@ func members(raw json.RawMessage) (object map[string]json.RawMessage) {
 		return nil
 	}
 	return object
-}
-
-// unreadable returns where the scanner stopped, and why.
-func unreadable(err error) (pointer, format string, reason any) {
-	if d, ok := errors.AsType[*wire.DecodeError](err); ok {
-		return d.Pointer, "no acceptable JSON: %v", d.Err
-	}
-	return "", "no acceptable JSON: %v", err
 }

@@ -3,6 +3,7 @@ package mcptest
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -160,9 +161,9 @@ func (c *hearing) batch() {
 
 // readable tells whether the message is JSON at all that a peer would accept.
 func (c *hearing) readable() bool {
-	if err := wire.Check(c.message, 0); err != nil {
-		c.wrong(unreadable(err))
-		return false
+	err := wire.Check(c.message, 0)
+	if d, ok := errors.AsType[*wire.DecodeError](err); ok {
+		c.wrong(d.Pointer, "no acceptable JSON: %v", d.Err)
 	}
-	return true
+	return err == nil
 }

@@ -1,6 +1,7 @@
 package stdio
 
 import (
+	"cmp"
 	"io"
 	"log/slog"
 	"time"
@@ -64,12 +65,7 @@ func (o *ServeOptions) patience() time.Duration {
 	return or(o.Patience, defaultPatience)
 }
 
-func (o *StartOptions) logger() *slog.Logger {
-	if o.Dispatch.Logger != nil {
-		return o.Dispatch.Logger
-	}
-	return slog.Default()
-}
+func (o *StartOptions) logger() *slog.Logger { return cmp.Or(o.Dispatch.Logger, slog.Default()) }
 
 // or is d, or the default where d is not set.
 func or(d, byDefault time.Duration) time.Duration {

@@ -75,11 +75,7 @@ func (g *generator) member(name string, in, required ir.Window) jen.Code {
 //
 //	func (x *CallToolRequest) AppendJSON(b []byte, e *wire.Encoder) []byte { return wire.AppendMessageForm(b, e, MethodCallTool, x, wire.Always) }
 func (g *generator) messageForm(f *jen.File, t *ir.Type, s *ir.Struct) {
-	required := jen.Lit(0)
-	if s.Params != 0 {
-		required = jen.Add(g.window(s.Params))
-	}
-	method := jen.Id("Method" + s.Method.Name)
+	method, required := jen.Id("Method"+s.Method.Name), g.window(s.Params)
 	f.Comment("AppendJSON implements [wire.Value]: the method with its params.")
 	f.Func().Params(jen.Id("x").Op("*").Id(t.Name)).Id("AppendJSON").Params(encoderParams()...).Index().Byte().Block(
 		jen.Return(jen.Qual(wirePkg, "AppendMessageForm").Call(jen.Id("b"), jen.Id("e"), method, jen.Id("x"), required)))

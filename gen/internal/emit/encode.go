@@ -99,11 +99,7 @@ func (g *generator) appendField(d *jen.Group, s *ir.Struct, f *ir.Field) {
 
 // appendMeta prints the message's own _meta, into which the frame's goes.
 func (g *generator) appendMeta(d *jen.Group, f *ir.Field, value *jen.Statement) {
-	required := jen.Lit(0)
-	if f.Required != 0 {
-		required = jen.Add(g.window(f.Required))
-	}
-	call := jen.Id("b").Op("=").Qual(wirePkg, "AppendMeta").Call(jen.Id("b"), jen.Id("e"), jen.Id("x"), value, required)
+	call := jen.Id("b").Op("=").Qual(wirePkg, "AppendMeta").Call(jen.Id("b"), jen.Id("e"), jen.Id("x"), value, g.window(f.Required))
 	if f.In == ^ir.Window(0) {
 		d.Add(call)
 		return

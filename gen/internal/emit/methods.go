@@ -51,11 +51,7 @@ func (g *generator) methodInfo(m *ir.Method) jen.Code {
 			fields = append(fields, jen.Id(name).Op(":").Add(value))
 		}
 	}
-	window := func(name string, w ir.Window) {
-		if w != 0 {
-			put(name, true, g.window(w))
-		}
-	}
+	window := func(name string, w ir.Window) { put(name, w != 0, g.window(w)) }
 	put("Notification", m.Notification, jen.True())
 	window("FromClient", m.FromClient)
 	window("FromServer", m.FromServer)

@@ -58,14 +58,15 @@ func find[R any](b *book, list []R, position string, at func(*R) string) *R {
 	return wild
 }
 
-func (b *book) framing(def string) bool {
+// framing finds the rule that leaves a definition out; the pattern may have a *.
+func (b *book) framing(def string) *Framing {
 	for i := range b.Framing {
 		if ok, _ := path.Match(b.Framing[i].Definition, def); ok {
 			b.use(&b.Framing[i])
-			return true
+			return &b.Framing[i]
 		}
 	}
-	return false
+	return nil
 }
 
 func (b *book) slot(def string) *Slot {

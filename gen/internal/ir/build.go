@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"go/token"
 	"maps"
-	"math/bits"
-	"path"
 	"slices"
 	"strings"
 )
@@ -170,8 +168,6 @@ func (s *shaper) finish(t *thing) {
 		s.finishStruct(t, x)
 	case *Enum:
 		s.finishEnum(t, x)
-	case *Alias:
-		t.typ.Area = "common"
 	}
 }
 
@@ -320,7 +316,7 @@ func (s *shaper) aliases() {
 	}
 	for _, d := range s.drafts {
 		for _, name := range slices.Sorted(maps.Keys(d.defs)) {
-			if r, ok := d.defs[name].(*refNode); ok && s.rules.slot(name) == nil && !s.rules.framing(name) {
+			if r, ok := d.defs[name].(*refNode); ok && s.rules.slot(name) == nil && s.rules.framing(name) == nil {
 				add(name, 1<<d.bit, s.ref(r, d.bit))
 			}
 			if newer := s.rules.sameAs(name); newer != name {
@@ -392,9 +388,8 @@ func (s *shaper) forms() {
 
 func (s *shaper) form(name string, in Window) Form {
 	f := Form{Definition: name, In: in}
-	if s.rules.framing(name) {
-		i := slices.IndexFunc(s.rules.Framing, func(r Framing) bool { ok, _ := path.Match(r.Definition, name); return ok })
-		f.Why = s.rules.Framing[i].Why
+	if r := s.rules.framing(name); r != nil {
+		f.Why = r.Why
 		return f
 	}
 	if current := s.rules.sameAs(name); s.merger.errors[current] != nil {
@@ -427,8 +422,9 @@ func (s *shaper) form(name string, in Window) Form {
 // factOnly is the text of a name that the overlay does not know yet.
 func (s *shaper) factOnly(what string, in Window) string {
 	all := Window(1)<<len(s.drafts) - 1
-	first, last := bits.TrailingZeros64(uint64(in&all)), bits.Len64(uint64(in&all))-1
-	switch in &= all; {
+	in &= all
+	first, last := oldest(in), newest(in)
+	switch {
 	case in == all || in == 0:
 		return fmt.Sprintf("is %s.", what)
 	case first == last && last < len(s.drafts)-1:

@@ -2,7 +2,6 @@ package ir
 
 import (
 	"fmt"
-	"math/bits"
 	"strings"
 )
 
@@ -55,15 +54,4 @@ func (s *shaper) typeFacts(t *Type) string {
 	}
 	name := t.At[strings.LastIndex(t.At, "/")+1:]
 	return s.factOnly("the definition "+name, t.In)
-}
-
-// Names lists the names of a window's revisions.
-func (p *Package) Names(w Window) []string {
-	var names []string
-	for ; w != 0; w &= w - 1 {
-		if bit := bits.TrailingZeros64(uint64(w)); bit < len(p.Revisions) {
-			names = append(names, p.Revisions[bit].Name)
-		}
-	}
-	return names
 }

@@ -57,11 +57,18 @@ func (p *Package) Dump(w io.Writer) {
 	}
 }
 
+// window names the revisions of a window, where those are not all.
 func (p *Package) window(w Window) string {
 	if w == ^Window(0) {
 		return ""
 	}
-	return " @" + strings.Join(p.Names(w), ",")
+	var names []string
+	for bit, r := range p.Revisions {
+		if w.Has(bit) {
+			names = append(names, r.Name)
+		}
+	}
+	return " @" + strings.Join(names, ",")
 }
 
 func (p *Package) traits(f *Field) string {

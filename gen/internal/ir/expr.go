@@ -11,7 +11,7 @@ func (m *merger) expr(position string, occs []occ) Expr {
 		return m.rawExpr(occs)
 	}
 	if o := m.rules.ordered(position); o != nil {
-		if !m.all(occs, func(n node) bool { _, ok := n.(*mapNode); return ok }) {
+		if !m.all(occs, is[*mapNode]) {
 			return m.clash(position, occs, "an Ordered rule is for maps")
 		}
 		return Ordered{Elem: m.join(position, elements(occs)), Name: o.Name}
@@ -23,21 +23,18 @@ func (m *merger) expr(position string, occs []occ) Expr {
 func (m *merger) join(position string, occs []occ) Expr {
 	occs = m.follow(occs)
 	switch {
-	case m.any(occs, func(n node) bool { _, ok := n.(*anyNode); return ok }):
+	case m.any(occs, is[*anyNode]):
 		return m.rawExpr(occs)
 	case m.any(occs, m.isUnion):
 		return m.unionExpr(position, occs)
-	case m.all(occs, func(n node) bool { _, ok := n.(*arrayNode); return ok }):
+	case m.all(occs, is[*arrayNode]):
 		return m.listExpr(position, occs)
-	case m.all(occs, func(n node) bool { _, ok := n.(*scalarNode); return ok }):
+	case m.all(occs, is[*scalarNode]):
 		return m.scalarExpr(position, occs)
-	case m.all(occs, func(n node) bool { _, ok := n.(*mapNode); return ok }):
+	case m.all(occs, is[*mapNode]):
 		return m.mapExpr(position, occs)
-	case m.all(occs, func(n node) bool { _, ok := n.(*enumNode); return ok }):
-		return m.namedExpr(position, occs)
-	case m.all(occs, func(n node) bool { return isObject(n) || isRef(n) }):
-		return m.namedExpr(position, occs)
-	case m.all(occs, func(n node) bool { _, enum := n.(*enumNode); return enum || isRef(n) }):
+	case m.all(occs, func(n node) bool { return isObject(n) || is[*refNode](n) }),
+		m.all(occs, func(n node) bool { return is[*enumNode](n) || is[*refNode](n) }):
 		return m.namedExpr(position, occs)
 	}
 	return m.clash(position, occs, "write a Raw rule, or a Same rule if a definition was renamed")
@@ -84,15 +81,10 @@ func (m *merger) any(occs []occ, is func(node) bool) bool {
 	return slices.ContainsFunc(occs, func(o occ) bool { return is(o.node) })
 }
 
-func isObject(n node) bool {
-	switch n.(type) {
-	case *objectNode, *mapNode:
-		return true
-	}
-	return false
-}
+// is tells whether a node is of one kind.
+func is[N node](n node) bool { _, ok := n.(N); return ok }
 
-func isRef(n node) bool { _, ok := n.(*refNode); return ok }
+func isObject(n node) bool { return is[*objectNode](n) || is[*mapNode](n) }
 
 // isUnion tells whether a node is a union or refers to one.
 func (m *merger) isUnion(n node) bool {
@@ -143,9 +135,6 @@ func (m *merger) listExpr(position string, occs []occ) Expr {
 		}
 	}
 	l.MaxIn = m.open(l.MaxIn, all)
-	if l.Max == 0 {
-		l.MaxIn = 0
-	}
 	return l
 }
 
@@ -330,9 +319,7 @@ func (m *merger) union(position string, occs, many []occ) *thing {
 			m.issues.add(occs[0].node.pos(), "the union at %q has no name in any revision; write a Names rule", position)
 			name = exported(position)
 		}
-		if target = m.things[name]; target == nil {
-			target = m.thing(name, occs[0].node.pos())
-		}
+		target = m.thing(name, occs[0].node.pos())
 	}
 	for _, o := range occs {
 		if r, ok := o.node.(*refNode); ok && m.ref(r, o.bit) == target {

@@ -86,7 +86,7 @@ func (m *merger) define(d *draft, name string, n node) {
 		}
 		n = m.unionOf(d, name, n)
 	}
-	if _, alias := n.(*refNode); alias || m.rules.framing(name) || m.flat[name] != "" {
+	if _, alias := n.(*refNode); alias || m.rules.framing(name) != nil || m.flat[name] != "" {
 		return
 	}
 	name = m.rules.sameAs(name)
@@ -146,13 +146,10 @@ func (m *merger) widen() {
 			if d.name != w.In || t == nil || !ok {
 				continue
 			}
-			o := &objectNode{at: like.at}
+			o, known := &objectNode{at: like.at}, t.members()
 			for _, have := range like.members {
-				for _, known := range t.members() {
-					if known == have.name {
-						o.members = append(o.members, have)
-						break
-					}
+				if slices.Contains(known, have.name) {
+					o.members = append(o.members, have)
 				}
 			}
 			m.add(t, d.bit, o)

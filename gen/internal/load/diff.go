@@ -124,7 +124,7 @@ func diffObject(prefix string, before, after map[string]any) []string {
 			changes = append(changes, "~ "+prefix+name+requiredMark(is[name], " optional"))
 		}
 	}
-	if rest, now := withoutMembers(before), withoutMembers(after); rest != now {
+	if rest, now := describeBut("properties", before), describeBut("properties", after); rest != now {
 		changes = append(changes, "~ "+subject(prefix)+rest+" -> "+now)
 	}
 	return changes
@@ -135,11 +135,6 @@ func requiredMark(required bool, otherwise string) string {
 		return " required"
 	}
 	return otherwise
-}
-
-// withoutMembers describes what an object says beside its members.
-func withoutMembers(object map[string]any) string {
-	return describeBut("properties", object)
 }
 
 // diffArms compares two schemas that differ only in what one keyword lists; nil

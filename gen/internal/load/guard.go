@@ -85,7 +85,7 @@ func (g *guard) keyword(at, key string, v any) {
 	switch {
 	case key == "description":
 		g.description(child(at, key), v)
-	case !known(at, key):
+	case !k.known():
 		g.fail(child(at, key), "unknown keyword %q; the compiler does not obey it, so teach it to gen first", key)
 	case k.fault != nil:
 		if fault := k.fault(v); fault != "" {

@@ -51,10 +51,7 @@ func keywordAt(at, key string) keyword {
 	return keywords[key]
 }
 
-func known(at, key string) bool {
-	k := keywordAt(at, key)
-	return k.holds != plain || k.fault != nil
-}
+func (k keyword) known() bool { return k.holds != plain || k.fault != nil }
 
 // dialects are the two flavours of JSON Schema that the protocol has used.
 var dialects = []string{

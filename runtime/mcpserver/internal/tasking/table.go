@@ -48,7 +48,7 @@ func New(o Options) *Table {
 }
 
 // Add makes a task of a run that goes on, and returns how far it is, nil where no
-// more fit. It then owns the run, which it closes at the end of the task.
+// more fit. It then owns the run, which it ends with the task.
 func (t *Table) Add(owner string, run Run) *tasks.Task {
 	now := time.Now()
 	x := &task{owner: owner, run: run, Task: tasks.Task{

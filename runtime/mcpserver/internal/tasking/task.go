@@ -2,6 +2,7 @@ package tasking
 
 import (
 	"encoding/json"
+	"maps"
 	"strconv"
 	"time"
 
@@ -43,12 +44,9 @@ type task struct {
 	state   *string            // that the run wants back
 }
 
-func (x *task) touch() { x.LastUpdatedAt = time.Now() }
-
 // become changes the status.
 func (x *task) become(s mcp.TaskStatus) {
-	x.Status, x.StatusMessage = s, ""
-	x.touch()
+	x.Status, x.StatusMessage, x.LastUpdatedAt = s, "", time.Now()
 }
 
 // end is the end of a task, also of a run that has not come to its own.
@@ -121,12 +119,7 @@ func (x *task) answer(answers mcp.InputResponses) bool {
 // whole returns a copy of all there is to say.
 func (x *task) whole() *tasks.Task {
 	all := x.said()
-	if x.InputRequests != nil {
-		all.InputRequests = make(mcp.InputRequests, len(x.InputRequests))
-		for key, question := range x.InputRequests {
-			all.InputRequests[key] = question
-		}
-	}
+	all.InputRequests = maps.Clone(x.InputRequests)
 	return &all
 }
 

@@ -21,12 +21,11 @@ type schema struct {
 	items          *schema
 	properties     map[string]*schema
 	required       []string
-	additional     *schema // of what properties do not have
-	closed         bool    // nothing but properties
-	hasDefault     bool
-	byDefault      json.RawMessage
-	beyond         bool // it says more than a plan can judge, here
-	beyondAnywhere bool // here or further inside
+	additional     *schema         // of what properties do not have
+	closed         bool            // nothing but properties
+	byDefault      json.RawMessage // nil for none
+	beyond         bool            // it says more than a plan can judge, here
+	beyondAnywhere bool            // here or further inside
 }
 
 // parseSchema reads a schema.
@@ -104,7 +103,7 @@ func (s *schema) keyword(name string, value json.RawMessage) bool {
 		}
 		return true
 	case "default":
-		s.hasDefault, s.byDefault = true, value
+		s.byDefault = value
 		return true
 	}
 	return false

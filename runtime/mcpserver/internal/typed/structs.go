@@ -94,7 +94,7 @@ func (p *planner) member(t reflect.Type, f field, s *schema) (member, error) {
 	if err = reachable(t, f); err != nil {
 		return m, err
 	}
-	if own == nil || !own.hasDefault {
+	if own == nil || own.byDefault == nil {
 		return m, nil
 	}
 	m.byDefault = own.byDefault
