@@ -32,10 +32,10 @@ type Decoder struct {
 
 	ahead lookahead
 
-	familiar familiar // outlasts the document
+	familiar *familiar // outlasts the document; nil where no strings are read
 }
 
-var decoders = sync.Pool{New: func() any { return new(Decoder) }}
+var decoders = sync.Pool{New: func() any { return &Decoder{familiar: new(familiar)} }}
 
 func newDecoder(data []byte, f *Frame) *Decoder {
 	d := decoders.Get().(*Decoder)

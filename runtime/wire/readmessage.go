@@ -52,7 +52,9 @@ type known struct {
 	within bool                  // the failure is one of what it returned
 }
 
-var messageReaders = sync.Pool{New: func() any { return new(messageReader) }}
+var messageReaders = sync.Pool{New: func() any {
+	return &messageReader{d: Decoder{familiar: new(familiar)}}
+}}
 
 func (r *messageReader) read() {
 	r.members()
