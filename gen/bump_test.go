@@ -25,6 +25,7 @@ var bumps = map[string]edit{
 	"a client notification":         newClientNotification,
 	"a server notification":         newServerNotification,
 	"a content block":               newContent,
+	"a content block for another":   followedContent,
 	"members of existing types":     newMembers,
 	"an enum value":                 newEnumValue,
 	"a union":                       newUnion,
@@ -35,6 +36,7 @@ var bumps = map[string]edit{
 	"a request in both directions":  otherDirection,
 	"areas with names of files":     newAreas,
 	"every form of a member":        newForms,
+	"bounds of numbers":             newBounds,
 	"nothing but another date":      together(),
 }
 
@@ -75,6 +77,21 @@ func TestAnUnseenRevisionNeedsNoLineOfGo(t *testing.T) {
 	t.Run("their texts are facts", func(t *testing.T) { factsOnly(t, files) })
 }
 
+func TestBoundsOfNumbersHoldSinceTheRevisionThatBringsThem(t *testing.T) {
+	p, err := quick(t, newBounds)
+	require.NoError(t, err)
+	files := printed(t, p)
+	for file, lines := range map[string][]string{
+		"lifecycle_codec.go": {"x.Progress = d.NumberIn(since20270301, 0, math.MaxFloat64)", "b = e.NumberIn(b, x.Progress, since20270301, 0, math.MaxFloat64)"},
+		"sampling_codec.go":  {"x.MaxTokens = d.IntIn(since20270301, 1, math.MaxInt64)", "b = e.IntIn(b, x.MaxTokens, since20270301, 1, math.MaxInt64)"},
+		"common_codec.go":    {"x.Priority = new(d.Number(0, 1))"},
+	} {
+		for _, line := range lines {
+			require.Contains(t, string(files[file]), line)
+		}
+	}
+}
+
 // factsOnly looks for the texts of new names, and for official prose.
 func factsOnly(t *testing.T, files map[string][]byte) {
 	t.Helper()
@@ -97,6 +114,22 @@ func factsOnly(t *testing.T, files map[string][]byte) {
 func TestNoProseOfAnImportedFileIsKept(t *testing.T) {
 	j := drill(t, everything)
 	require.NotContains(t, contents(t, j.schema)[unseen+".json"], prose)
+}
+
+func TestWhatAnotherFollowsInAUnionIsStillFoundInItsRevisions(t *testing.T) {
+	p, err := quick(t, followedContent)
+	require.NoError(t, err)
+	require.Contains(t, string(printed(t, p)["common_codec.go"]), `
+	case "resource_link":
+		switch {
+		case d.Has(from20250618to20260728) && d.Probe("_meta"):
+			return wire.New[ResourceLink](d)
+		case d.Has(since20270301):
+			return wire.New[LinkedResource](d)
+		case d.Has(from20250618to20260728):
+			return wire.New[ResourceLink](d)
+		}
+`)
 }
 
 func TestAnUnseenRevisionIsStaleUntilItIsPrinted(t *testing.T) {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,6 +22,10 @@ import (
 // unseen is a revision that nobody has seen: the drills make it by editing
 // the newest schema.
 const unseen = "2027-03-01"
+
+// base is the newest of the revisions that the drills stand on, however many have
+// come since.
+const base = "2026-07-28"
 
 // object is a JSON object, and an edit changes the definitions of a schema.
 type (
@@ -50,6 +55,19 @@ func undefine(names ...string) edit {
 		for _, name := range names {
 			delete(defs, name)
 		}
+	}
+}
+
+// renamed gives a definition another name, wherever it is referred to.
+func renamed(old, now string) edit {
+	return func(defs object) {
+		text, err := json.Marshal(defs)
+		if err != nil {
+			panic(err)
+		}
+		maps.Copy(defs, parsed(strings.ReplaceAll(string(text), `"#/$defs/`+old+`"`, `"#/$defs/`+now+`"`)).(object))
+		defs[now] = defs[old]
+		delete(defs, old)
 	}
 }
 
@@ -113,7 +131,7 @@ func together(edits ...edit) edit {
 // file: with prose, which must not get any further.
 func unseenSchema(t *testing.T, edits ...edit) string {
 	t.Helper()
-	text, err := os.ReadFile("../schema/2026-07-28.json")
+	text, err := os.ReadFile("../schema/" + base + ".json")
 	require.NoError(t, err)
 	root := parsed(string(text)).(object)
 	defs := root["$defs"].(object)
@@ -131,18 +149,22 @@ func unseenSchema(t *testing.T, edits ...edit) string {
 // prose stands for a sentence of an official file.
 const prose = "Nobody may ever read this sentence in generated code."
 
-// copySchemas copies the schema folder, without the texts.
+// copySchemas copies the schemas up to base, without the texts.
 func copySchemas(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	names, err := filepath.Glob("../schema/*.json")
+	data, err := os.ReadFile(filepath.Join("../schema", load.IndexFile))
 	require.NoError(t, err)
-	require.NotEmpty(t, names)
-	for _, name := range names {
-		data, err := os.ReadFile(name)
+	index, err := load.ParseIndex(load.IndexFile, data)
+	require.NoError(t, err)
+	index.Revisions = slices.DeleteFunc(index.Revisions, func(e load.Entry) bool { return e.Revision > base })
+	require.NotEmpty(t, index.Revisions)
+	for _, e := range index.Revisions {
+		data, err := os.ReadFile(filepath.Join("../schema", e.File()))
 		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(filepath.Join(dir, filepath.Base(name)), data, 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, e.File()), data, 0o600))
 	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, load.IndexFile), index.Bytes(), 0o600))
 	return dir
 }
 
@@ -168,9 +190,11 @@ func compile(t *testing.T, j *job) (summary string, files map[string][]byte) {
 	return out.String(), files
 }
 
-// known are the schemas of the repository, loaded once: compiling only reads
-// them.
-var known = sync.OnceValues(func() ([]*load.File, error) { return load.Dir("../schema") })
+// known are the schemas up to base, loaded once: compiling only reads them.
+var known = sync.OnceValues(func() ([]*load.File, error) {
+	files, err := load.Dir("../schema")
+	return slices.DeleteFunc(files, func(f *load.File) bool { return f.Revision > base }), err
+})
 
 // quick is a drill that leaves the disk out: the model of the known revisions
 // and the unseen one.
@@ -207,6 +231,16 @@ func model(t *testing.T, n int) *ir.Package {
 	files, err := known()
 	require.NoError(t, err)
 	p, err := build(files[:n], "../schema/docs.txt")
+	require.NoError(t, err)
+	return p
+}
+
+// current compiles the schemas of the repository, the newest left out so many times.
+func current(t *testing.T, without int) *ir.Package {
+	t.Helper()
+	files, err := load.Dir("../schema")
+	require.NoError(t, err)
+	p, err := build(files[:len(files)-without], "../schema/docs.txt")
 	require.NoError(t, err)
 	return p
 }

@@ -23,7 +23,7 @@ import (
 const generated = "../generated/mcp"
 
 func TestGeneratedCodeIsWhatTheCompilerPrints(t *testing.T) {
-	files := printed(t, model(t, 5))
+	files := printed(t, current(t, 0))
 	have := contents(t, generated)
 	for name, want := range files {
 		require.True(t, have[name] == string(want), "%s is stale; run make generate", name)
@@ -56,7 +56,7 @@ func TestACheckNamesWhatIsStaleMissingOrLeftOver(t *testing.T) {
 func TestTheSameSchemasGiveTheSameBytes(t *testing.T) {
 	files, err := load.Dir("../schema")
 	require.NoError(t, err)
-	first := printed(t, model(t, 5))
+	first := printed(t, current(t, 0))
 	for range 2 { // in order again, then newest first
 		slices.Reverse(files)
 		p, err := build(files, "../schema/docs.txt")
@@ -71,7 +71,7 @@ func TestTheSameSchemasGiveTheSameBytes(t *testing.T) {
 
 func TestGeneratedFilesAreFormattedAndSaySo(t *testing.T) {
 	header := wantHeader(t)
-	for name, text := range printed(t, model(t, 5)) {
+	for name, text := range printed(t, current(t, 0)) {
 		f, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ParseComments|parser.PackageClauseOnly)
 		require.NoError(t, err)
 		require.True(t, ast.IsGenerated(f), name)
@@ -103,6 +103,13 @@ func TestARunSaysWhatItCompiled(t *testing.T) {
 	var out strings.Builder
 	j := &job{schema: "../schema", docs: "../schema/docs.txt", out: t.TempDir()}
 	require.NoError(t, j.run(&out))
+	p := current(t, 0)
+	newest := p.Revisions[len(p.Revisions)-1].Name
+	require.True(t, strings.HasPrefix(out.String(), fmt.Sprintf("%d revisions, %d types, %d methods, %d error codes\n%s adds ",
+		len(p.Revisions), len(p.Types), len(p.Methods), len(p.Errors), newest)), out.String())
+
+	out.Reset()
+	summarize(&out, model(t, 5))
 	require.Regexp(t, `^5 revisions, \d+ types, 34 methods, 9 error codes
 2026-07-28 adds 20 types and 3 methods: notifications/subscriptions/acknowledged, server/discover, subscriptions/listen
 $`, out.String())

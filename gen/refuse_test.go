@@ -42,6 +42,10 @@ var changedForms = map[string]refusal{
 		},
 		[]string{"2027-03-01#/$defs/CompleteResult/properties/completion/properties/values", "2026-07-28#/$defs/CompleteResult", "bound"},
 	},
+	"a number that becomes bounded otherwise": {
+		member("Annotations", "priority", `{"type": "number", "minimum": 0, "maximum": 0.5}`),
+		[]string{"2027-03-01#/$defs/Annotations/properties/priority is number from 0 up to 0.5", "2026-07-28#/$defs/Annotations/properties/priority is number from 0 up to 1", "bound"},
+	},
 	"a required object that becomes optional": {
 		func(defs object) {
 			d := defs["DiscoverResult"].(object)
@@ -207,6 +211,10 @@ var formless = map[string]refusal{
 		together(define("Either", `{"anyOf": [{"$ref": "#/$defs/Left"}, {"$ref": "#/$defs/Right"}]}`),
 			define("Left", `{"type": "object", "properties": {"a": {"type": "string"}}}`), define("Right", `{"type": "object", "properties": {"a": {"type": "string"}}}`)),
 		[]string{"2027-03-01#/$defs/Either", "Left and Right cannot be told apart", "constant member"},
+	},
+	"a union's member that is renamed": {
+		together(renamed("TextContent", "PlainContent"), renamed("ImageContent", "PictureContent")),
+		[]string{"2027-03-01#/$defs/ContentBlock", "PlainContent and TextContent cannot be told apart: no revision has both", "Same rule"},
 	},
 	"more than 64 members": {
 		func(defs object) {

@@ -96,6 +96,10 @@ var newMembers = together(
 
 var newEnumValue = together(values("LoggingLevel", "trace"), values("Role", "system"))
 
+// newBounds bounds numbers that had no bounds.
+var newBounds = together(member("ProgressNotificationParams", "progress", `{"type": "number", "minimum": 0}`),
+	member("CreateMessageRequestParams", "maxTokens", `{"type": "integer", "minimum": 1}`))
+
 // newUnion adds a union with a discriminator, and a map and a list of it.
 var newUnion = together(
 	define("Schedule", `{"anyOf": [{"$ref": "#/$defs/OnceSchedule"}, {"$ref": "#/$defs/CronSchedule"}]}`),
@@ -105,6 +109,11 @@ var newUnion = together(
 	member("Tool", "schedules", `{"type": "array", "items": {"$ref": "#/$defs/Schedule"}}`),
 	member("Prompt", "schedules", `{"type": "object", "additionalProperties": {"$ref": "#/$defs/Schedule"}}`),
 )
+
+// followedContent puts another content block in the place of one.
+var followedContent = together(undefine("ResourceLink"), disarm("ContentBlock", "ResourceLink"), arm("ContentBlock", "LinkedResource"),
+	define("LinkedResource", `{"type": "object", "required": ["name", "type", "uri"], "properties": {
+		"name": {"type": "string"}, "type": {"type": "string", "const": "resource_link"}, "uri": {"type": "string"}}}`))
 
 // removedMethod ends completion, and with it two unions' members.
 var removedMethod = together(disarm("ClientRequest", "CompleteRequest"), disarm("ServerResult", "CompleteResult"),

@@ -58,6 +58,9 @@ func giveMetaToMessages(f *schemaFile) {
 		if params == nil || params["_meta"] != nil || field(def, "properties", "method", "const") == nil {
 			continue
 		}
+		if m := MethodByName(field(def, "properties", "method", "const").(string)); !m.FromClient.Has(f.revision) && !m.FromServer.Has(f.revision) {
+			continue // it travels in an answer
+		}
 		base := baseMessage(name)
 		meta := field(f.definition(base), "properties", "params", "properties", "_meta")
 		if shared := f.definition(base + "Params"); shared != nil {

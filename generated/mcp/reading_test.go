@@ -95,8 +95,8 @@ func (r reader) object(s shape, v map[string]any) any {
 
 // mayAsk reports whether s is the result of a method that may ask for input.
 func (s shape) mayAsk() bool {
-	asking := []string{"CallToolResult", "GetPromptResult", "ReadResourceResult"}
-	return s.file.revision == Revision20260728 && slices.Contains(asking, s.name)
+	response := s.file.definition(s.name + "Response")
+	return response != nil && strings.Contains(string(render(response, sorted)), `/InputRequiredResult"`)
 }
 
 func (r reader) member(s shape, name string, member shape, v any) any {
@@ -130,7 +130,7 @@ func (r reader) drops(s shape, name string, member shape, v any) bool {
 // message.
 func (s shape) isEmbeddedRoots() bool {
 	meta, ok := s.member("_meta")
-	return ok && s.file.revision == Revision20260728 && len(s.members()) == 1 && meta.name == "MetaObject"
+	return ok && s.file.revision.Index() >= Revision20260728.Index() && len(s.members()) == 1 && meta.name == "MetaObject"
 }
 
 func (r reader) array(s shape, v []any) any {

@@ -120,7 +120,7 @@ func requireNothingForeign(t *testing.T, r wire.Revision, v wire.Value, out []by
 	})
 }
 
-var lacking = regexp.MustCompile(`revision has no ([[:word:]]+)(?: in [[:word:]]+)?(?: with (?:type|method|mode) "(.+)")?$|revision has no list of strings here$`)
+var lacking = regexp.MustCompile(`revision has no ([[:word:]]+)(?: in [[:word:]]+)?(?:(?: with (?:type|method|mode))? "(.+)")?$|revision has no list of strings here$`)
 
 // requireNamesWhatIsLacking checks that a refusal names what the revision does
 // not have, and that the revision does not have it.

@@ -20,7 +20,8 @@ type Options struct {
 	SessionID string
 	// VersionHint is the handshake revision that a connection made by
 	// [ForLoop] speaks until the handshake has settled one. Empty, or not the
-	// name of one, it is the newest.
+	// name of one, it is the newest. In the other era it is the revision of
+	// notifications, see [Kernel.ServeEnvelope].
 	VersionHint string
 	// Client tells that this is the client's end. Otherwise it is the
 	// server's.

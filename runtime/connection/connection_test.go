@@ -33,7 +33,7 @@ func TestAConnectionFromAnEnvelopeIsReadyAndLeadsNowhere(t *testing.T) {
 	require.False(t, conn.HasStandaloneChannel())
 	require.Equal(t, "2026-07-28", conn.ProtocolVersion())
 	require.Equal(t, "client", conn.ClientParams().ClientInfo.Name)
-	require.Equal(t, "2026-07-28", connection.FromEnvelope("nonsense", nil, nil, nil).ProtocolVersion())
+	require.Equal(t, mcp.LatestRevision, connection.FromEnvelope("nonsense", nil, nil, nil).ProtocolVersion())
 
 	var none *peer.NoBackChannelError
 	require.ErrorAs(t, conn.Ping(t.Context()), &none)

@@ -75,7 +75,15 @@ func (d *DualEra) Frame(method string) *wire.Frame {
 	if loop := d.Connection(); loop != nil {
 		return loop.Frame(method)
 	}
-	return plainFrame(d.kernel.perRequest)
+	return plainFrame(d.revision())
+}
+
+// revision is what is spoken in the era without handshake, as far as it is known.
+func (d *DualEra) revision() wire.Revision {
+	if d.era.Load() == nil {
+		return d.kernel.perRequest
+	}
+	return d.kernel.hinted(nil, &d.opts)
 }
 
 // Read reads a message. Once the era is known, requests are read into what their
@@ -87,7 +95,7 @@ func (d *DualEra) Read(data []byte) (wire.Message, *wire.Frame, error) {
 		m, err := wire.ReadMessage(data, nil)
 		return m, nil, err
 	case e.loop == nil:
-		return d.kernel.Read(data, d.kernel.perRequest)
+		return d.kernel.Read(data, d.revision())
 	}
 	return d.kernel.Read(data, e.loop.state.Negotiated())
 }
@@ -206,7 +214,9 @@ func (d *DualEra) decide(in *peer.Inbound) *Connection {
 	defer d.mu.Unlock()
 	if d.era.Load() == nil {
 		e := new(era)
-		if !d.perRequest(in) {
+		if d.perRequest(in) {
+			d.opts.VersionHint = spokenIn(in) // for notifications, which name none
+		} else {
 			e.loop = ForLoop(d.opts.Outbound, &d.opts)
 		}
 		d.era.Store(e)

@@ -85,6 +85,36 @@ func TestWhatComesBeforeTheFirstRequestIsHandledBeforeIt(t *testing.T) {
 	}, early(t, 3, request("tools/call", `{"name":"x",`+pair[1:], nil)))
 }
 
+func TestNotificationsAreOfTheRevisionThatTheClientSpeaks(t *testing.T) {
+	var seen []string
+	k := newKernel(func(o *connection.KernelOptions) {
+		later := wire.NewRevision(len(mcp.Revisions), "2999-01-01")
+		o.Revisions = []wire.Revision{mcp.Revision20250326, mcp.Revision20260728, later}
+		peer.HandleNotification(o.Mux, func(ctx context.Context, n *numbered) error {
+			seen = append(seen, connection.From(ctx).ProtocolVersion())
+			return nil
+		})
+	})
+	numbered := func(h http.Header) *peer.Inbound {
+		in := notification("notifications/acme/numbered", `{"n":1}`, nil)
+		in.Transport = peer.NewTransport("", false, h, "")
+		return in
+	}
+	d := connection.NewDualEra(k, nil)
+	_, err := d.Handle(t.Context(), numbered(nil))
+	require.NoError(t, err)
+	_, err = d.Handle(t.Context(), request("tools/call", `{"name":"x",`+pair[1:], nil))
+	require.NoError(t, err)
+	_, err = d.Handle(t.Context(), numbered(nil))
+	require.NoError(t, err)
+	require.Equal(t, mcp.Revision20260728, d.Frame("x").Revision)
+	for _, h := range []http.Header{header("Mcp-Protocol-Version", "2026-07-28"), header("Mcp-Protocol-Version", "2025-03-26"), nil} {
+		_, err = k.ServeEnvelope(t.Context(), numbered(h), nil)
+		require.NoError(t, err)
+	}
+	require.Equal(t, []string{"2026-07-28", "2026-07-28", "2026-07-28", "2999-01-01", "2999-01-01"}, seen)
+}
+
 func TestOnlyTheFirstEightAreKept(t *testing.T) {
 	seen := early(t, 20, request("tools/call", `{"name":"x",`+pair[1:], nil))
 	require.Len(t, seen, 9)
@@ -196,7 +226,7 @@ func TestAHandshakePipeHasOneConnection(t *testing.T) {
 		out, inFlight := new(channel), &table{cancelled: map[wire.RequestID]int{}}
 		d := connection.NewDualEra(newKernel(nil), &connection.Options{Logger: slog.Default()})
 		d.Attach(out, inFlight)
-		require.Equal(t, mcp.Revision20260728, d.Frame("x").Revision)
+		require.Equal(t, mcp.LatestRevision, d.Frame("x").Revision.String())
 		require.False(t, d.Batches())
 		_, err := d.Handle(t.Context(), request("initialize", handshakeParams, nil))
 		require.NoError(t, err)

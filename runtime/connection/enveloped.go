@@ -15,6 +15,18 @@ type Enveloped interface {
 	Envelope() (peer.Message, json.RawMessage)
 }
 
+// spokenIn is the version that the envelope of a message names, empty if none.
+func spokenIn(in *peer.Inbound) string {
+	var l letter
+	if e, ok := in.Value.(Enveloped); ok {
+		_, l.Meta = e.Envelope()
+		l.readMeta()
+	} else {
+		l.read(paramsOf(in))
+	}
+	return l.version
+}
+
 // unwrap takes a message out of its envelope, if it is in one, and notes what
 // the envelope says. A message of another type than its handler's is written
 // down later, envelope and all.

@@ -14,8 +14,9 @@ import (
 
 // ServeEnvelope handles one message that says itself who sends it: it judges the
 // envelope, makes a connection for the message, and closes that before it
-// returns. A notification says nothing; it counts as one of the newest revision
-// that is served this way. Nil as opts is a connection without a channel.
+// returns. A notification says nothing; it counts as one of the revision that its
+// header or [Options.VersionHint] names, else of the newest that is served this way.
+// Nil as opts is a connection without a channel.
 func (k *Kernel) ServeEnvelope(ctx context.Context, in *peer.Inbound, opts *Options) (peer.Reply, error) {
 	x, in, err := k.receive(ctx, in, opts)
 	if err != nil {
@@ -49,7 +50,7 @@ func (k *Kernel) receive(ctx context.Context, in *peer.Inbound, opts *Options) (
 		x.core.message = m
 		return x, in, nil
 	}
-	in, e, err := k.envelope(in, header)
+	in, e, err := k.envelope(in, header, opts)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -106,14 +107,29 @@ func (k *Kernel) message(in *peer.Inbound) peer.Message {
 var letters = sync.Pool{New: func() any { return new(letter) }}
 
 // envelope takes a message out of its envelope and says what that says.
-func (k *Kernel) envelope(in *peer.Inbound, header http.Header) (*peer.Inbound, Envelope, error) {
+func (k *Kernel) envelope(in *peer.Inbound, header http.Header, opts *Options) (*peer.Inbound, Envelope, error) {
 	l := letters.Get().(*letter)
 	in = k.unwrap(l, in)
 	err := k.judge(l, in, header)
+	if in.ID.IsZero() {
+		l.Revision = k.hinted(header, opts)
+	}
 	e := l.Envelope
 	*l = letter{}
 	letters.Put(l)
 	return in, e, err
+}
+
+// hinted is the revision of a message that does not say its own.
+func (k *Kernel) hinted(header http.Header, opts *Options) wire.Revision {
+	name := header.Get(HeaderVersion)
+	if name == "" && opts != nil {
+		name = opts.VersionHint
+	}
+	if r, known := mcp.ParseRevision(name); known && !handshake(r) && slices.Contains(k.opts.Revisions, r) {
+		return r
+	}
+	return k.perRequest
 }
 
 // judge judges the envelope of a message. A handshake gets the error that names
@@ -122,7 +138,6 @@ func (k *Kernel) envelope(in *peer.Inbound, header http.Header) (*peer.Inbound, 
 // the revision does not have.
 func (k *Kernel) judge(l *letter, in *peer.Inbound, header http.Header) error {
 	if in.ID.IsZero() {
-		l.Revision = k.perRequest
 		return nil
 	}
 	if in.Method == mcp.MethodInitialize {

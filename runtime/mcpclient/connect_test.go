@@ -162,7 +162,7 @@ func TestAModeLimitsTheEra(t *testing.T) {
 	t.Run("stateless", func(t *testing.T) {
 		s := &script{answer: func(message) string { return fail(-32601, `null`) }}
 		_, err := mcpclient.Connect(t.Context(), s.endpoint(t), &mcpclient.Options{Mode: mcpclient.Stateless})
-		require.ErrorContains(t, err, "the server does not speak 2026-07-28")
+		require.ErrorContains(t, err, "the server does not speak "+mcp.LatestRevision)
 		require.Equal(t, []string{"server/discover"}, s.methods())
 	})
 	t.Run("no handshake where it is wanted", func(t *testing.T) {

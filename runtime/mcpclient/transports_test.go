@@ -272,7 +272,7 @@ func TestWhatMiddlewareAddsToTheMetaReachesTheHandlerOverEachWay(t *testing.T) {
 			heard := make(chan string, 9)
 			opts := ada(mcpclient.Options{Revision: r, Outgoing: trace("ours")})
 			opts.OnListRoots = func(_ context.Context, req *mcp.ListRootsRequest) (*mcp.ListRootsResult, error) {
-				if r != mcp.Revision20260728 { // there it is a part of an answer
+				if mcp.Revisions[r.Index()].Handshake { // there it is a part of an answer
 					heard <- fmt.Sprint(req.Meta != nil && string(req.Meta.Extra["traceparent"]) == `"theirs"`)
 				}
 				return &mcp.ListRootsResult{Roots: []mcp.Root{{URI: "file:///project"}}}, nil

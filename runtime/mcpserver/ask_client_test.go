@@ -35,7 +35,7 @@ func newUser(s *mcpserver.Server, revision wire.Revision, answers func(question 
 		&dispatch.Options{Strict: true, Handler: server, Frame: server.Frame},
 	)
 	server.Attach(to, to.InFlight())
-	if revision != mcp.Revision20260728 {
+	if mcp.Revisions[revision.Index()].Handshake {
 		_, err := peer.SendRequest(context.Background(), u, &mcp.InitializeRequest{
 			ProtocolVersion: revision.String(), ClientInfo: info, Capabilities: mcp.ClientCapabilities{
 				Elicitation: &mcp.ElicitationCapability{}, Roots: &mcp.RootsCapability{}, Sampling: &mcp.SamplingCapability{},
@@ -50,7 +50,7 @@ func newUser(s *mcpserver.Server, revision wire.Revision, answers func(question 
 
 func (u *user) frame(string) *wire.Frame {
 	f := &wire.Frame{Revision: u.revision}
-	if u.revision == mcp.Revision20260728 {
+	if !mcp.Revisions[u.revision.Index()].Handshake {
 		f.Meta = []wire.Entry{
 			{Name: "io.modelcontextprotocol/protocolVersion", Value: json.RawMessage(`"2026-07-28"`)},
 			{Name: "io.modelcontextprotocol/clientCapabilities", Value: json.RawMessage(`{"elicitation":{},"roots":{},"sampling":{}}`)},

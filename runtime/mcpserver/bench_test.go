@@ -99,7 +99,7 @@ func BenchmarkListOverAPipe(b *testing.B) {
 					b.Fatal(err, string(answer))
 				}
 			}
-			if revision != modern {
+			if handshakes(revision) {
 				ask(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)
 			}
 			b.ReportAllocs()
@@ -114,7 +114,7 @@ func BenchmarkListOverAPipe(b *testing.B) {
 
 // envelopeOf is what a request has to say about its sender in a revision.
 func envelopeOf(revision string) string {
-	if revision == modern {
+	if !handshakes(revision) {
 		return envelope
 	}
 	return ""

@@ -48,7 +48,7 @@ func TestEventsArriveInTheirOrderHoweverTheClientReads(t *testing.T) {
 		t.Run(revision, func(t *testing.T) {
 			s := stocked(&mcpserver.Options{SubResource: func(watched, changed string) bool { return strings.HasPrefix(changed, watched) }})
 			c := connect(t, s, revision)
-			if revision == modern {
+			if !handshakes(revision) {
 				c.listen(`{"resourceSubscriptions":["x:n1"]}`)
 			} else {
 				c.call("resources/subscribe", `{"uri":"x:n1"}`)
@@ -110,7 +110,7 @@ func TestOutgoingMiddlewareSeesEventsAsTheyAre(t *testing.T) {
 				func(out peer.Outbound) peer.Outbound { return tally{out, &sent} },
 			}})
 			c := connect(t, s, revision)
-			if revision == modern {
+			if !handshakes(revision) {
 				c.listen(`{"toolsListChanged":true}`)
 			}
 			s.RemoveTools("n1")

@@ -38,15 +38,21 @@ var revisions = func() (names []string) {
 	return names
 }()
 
-// modern is the revision without a handshake.
+// modern is a revision without a handshake.
 const modern = "2026-07-28"
+
+// handshakes tells whether a revision has the handshake.
+func handshakes(revision string) bool {
+	r, _ := mcp.ParseRevision(revision)
+	return mcp.Revisions[r.Index()].Handshake
+}
 
 // connect connects to a server in a revision, past the handshake where there is
 // one.
 func connect(t *testing.T, s *mcpserver.Server, revision string) *client {
 	t.Helper()
 	c := dial(t, s, revision)
-	if revision != modern {
+	if handshakes(revision) {
 		c.call("initialize", fmt.Sprintf(`{"protocolVersion":%q,"capabilities":{},"clientInfo":{"name":"c","version":"1"}}`, revision))
 		before := mcpserver.Listeners(s)
 		c.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
@@ -116,12 +122,12 @@ func (c *client) start(method, params string) int {
 	c.ids++
 	var p map[string]json.RawMessage
 	require.NoError(c.t, json.Unmarshal([]byte(params), &p))
-	if c.revision == modern {
+	if !handshakes(c.revision) {
 		meta := map[string]any{}
 		if p["_meta"] != nil {
 			require.NoError(c.t, json.Unmarshal(p["_meta"], &meta))
 		}
-		meta["io.modelcontextprotocol/protocolVersion"] = modern
+		meta["io.modelcontextprotocol/protocolVersion"] = c.revision
 		if meta["io.modelcontextprotocol/clientCapabilities"] == nil {
 			meta["io.modelcontextprotocol/clientCapabilities"] = map[string]any{}
 		}

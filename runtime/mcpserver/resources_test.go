@@ -51,7 +51,7 @@ func TestAResourceThatIsNotThereHasTheCodeOfTheRevision(t *testing.T) {
 	})
 	inEveryRevision(t, func(t *testing.T, revision string) {
 		code := int64(-32002)
-		if revision == modern {
+		if !handshakes(revision) {
 			code = mcp.CodeInvalidParams
 		}
 		c := connect(t, s, revision)

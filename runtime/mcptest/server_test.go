@@ -81,7 +81,7 @@ func ask(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, er
 		return mcp.TextResult(fmt.Sprint("hello ", answer.Content["name"])), nil
 	}
 	session := mcp.SessionFrom(ctx)
-	if session.ProtocolVersion() == mcp.LatestRevision {
+	if r, _ := mcp.ParseRevision(session.ProtocolVersion()); !mcp.Revisions[r.Index()].Handshake {
 		return nil, &mcp.InputRequiredError{Result: &mcp.InputRequiredResult{
 			InputRequests: mcp.InputRequests{"name": &mcp.ElicitRequest{Params: question}},
 		}}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/mcptest"
 )
 
@@ -53,6 +54,7 @@ func transcript(t *testing.T, file string) {
 			}
 			open, message = judge.Check(from, []byte(rest)), at
 		case "!":
+			rest = strings.Replace(rest, "the latest", mcp.LatestRevision, 1)
 			require.NotEmpty(t, open, "%s:%d: %s", file, at, rest)
 			require.True(t, strings.HasPrefix(short(open[0]), rest), "%s:%d: have %q, want %q", file, at, short(open[0]), rest)
 			open = open[1:]

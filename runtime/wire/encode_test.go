@@ -112,6 +112,53 @@ func TestEncodeMisuse(t *testing.T) {
 	}
 }
 
+// measured holds numbers that the revisions since 2025 bound.
+type measured struct {
+	whole int64
+	real  float64
+}
+
+func (m *measured) AppendJSON(b []byte, e *wire.Encoder) []byte {
+	b = e.IntIn(append(b, '['), m.whole, since2025, 1, 9)
+	return append(e.NumberIn(append(b, ','), m.real, since2025, 0, math.MaxFloat64), ']')
+}
+
+func (m *measured) DecodeJSON(d *wire.Decoder) {
+	var reads int
+	wire.List(d, func(d *wire.Decoder) bool {
+		if reads++; reads == 1 {
+			m.whole = d.IntIn(since2025, 1, 9)
+		} else {
+			m.real = d.NumberIn(since2025, 0, math.MaxFloat64)
+		}
+		return true
+	})
+}
+
+func TestBoundsHoldInTheRevisionsThatHaveThem(t *testing.T) {
+	for text, want := range map[string]string{
+		`[9,0]`:    "",
+		`[10,0]`:   "want a number from 1 to 9, have 10",
+		`[1,-0.5]`: "want at least 0, have -0.5",
+	} {
+		m := new(measured)
+		require.NoError(t, wire.Decode([]byte(text), frame(rev2024), m))
+		out, err := wire.Append(nil, frame(rev2024), m)
+		require.NoError(t, err)
+		require.Equal(t, text, string(out))
+
+		_, unwritten := wire.Append(nil, frame(rev2025), m)
+		unread := wire.Decode([]byte(text), frame(rev2025), new(measured))
+		if want == "" {
+			require.NoError(t, unread)
+			require.NoError(t, unwritten)
+			continue
+		}
+		require.ErrorContains(t, unread, want)
+		require.ErrorContains(t, unwritten, want)
+	}
+}
+
 func TestAppendString(t *testing.T) {
 	for s, want := range map[string]string{
 		"":                                    `""`,

@@ -132,7 +132,7 @@ func (e *Encoder) Number(b []byte, v float64, min, max float64) []byte {
 	case math.IsNaN(v) || math.IsInf(v, 0):
 		e.Fail(b, "JSON has no number %v", v)
 	case v < min || v > max:
-		e.FailWith(b, outside(v, min, max, !math.IsInf(min, -1), !math.IsInf(max, 1)))
+		e.FailWith(b, outside(v, min, max, min > -math.MaxFloat64, max < math.MaxFloat64))
 	default:
 		return AppendFloat(b, v)
 	}
@@ -146,6 +146,22 @@ func (e *Encoder) Int(b []byte, v int64, min, max int64) []byte {
 		return b
 	}
 	return AppendInt(b, v)
+}
+
+// IntIn is [Encoder.Int] with bounds that hold in the revisions of w.
+func (e *Encoder) IntIn(b []byte, v int64, w Window, min, max int64) []byte {
+	if !e.Has(w) {
+		return AppendInt(b, v)
+	}
+	return e.Int(b, v, min, max)
+}
+
+// NumberIn is [Encoder.Number] with bounds that hold in the revisions of w.
+func (e *Encoder) NumberIn(b []byte, v float64, w Window, min, max float64) []byte {
+	if !e.Has(w) {
+		min, max = math.Inf(-1), math.Inf(1)
+	}
+	return e.Number(b, v, min, max)
 }
 
 // ID appends id, which must be set.

@@ -102,10 +102,26 @@ func (d *Decoder) Number(min, max float64) float64 {
 	}
 	v := parseFloat(raw, form)
 	if v < min || v > max {
-		d.fail(d.pos-len(raw), false, outside(v, min, max, !math.IsInf(min, -1), !math.IsInf(max, 1)))
+		d.fail(d.pos-len(raw), false, outside(v, min, max, min > -math.MaxFloat64, max < math.MaxFloat64))
 		return 0
 	}
 	return v
+}
+
+// IntIn is [Decoder.Int] with bounds that hold in the revisions of w.
+func (d *Decoder) IntIn(w Window, min, max int64) int64 {
+	if !d.Has(w) {
+		min, max = math.MinInt64, math.MaxInt64
+	}
+	return d.Int(min, max)
+}
+
+// NumberIn is [Decoder.Number] with bounds that hold in the revisions of w.
+func (d *Decoder) NumberIn(w Window, min, max float64) float64 {
+	if !d.Has(w) {
+		min, max = math.Inf(-1), math.Inf(1)
+	}
+	return d.Number(min, max)
 }
 
 // numeric reads a number for a member that is what.

@@ -159,7 +159,8 @@ func (g *generator) appendUnion(f *jen.File, t *ir.Type, u *ir.Union) {
 // memberTitle names a member for errors: ContentBlock of type "audio".
 func memberTitle(t *ir.Type, u *ir.Union, m *ir.Member) string {
 	for _, test := range u.Tests {
-		if test.Member == m && len(test.Values) > 0 && len(test.Path) == 0 {
+		followed := slices.ContainsFunc(u.Tests, func(o ir.Test) bool { return o.Member.In&m.In == 0 && slices.Equal(o.Values, test.Values) })
+		if test.Member == m && len(test.Values) > 0 && len(test.Path) == 0 && !followed {
 			return fmt.Sprintf("%s with %s %q", t.Name, u.Key, strings.Join(test.Values, " or "))
 		}
 	}

@@ -161,9 +161,9 @@ func (g *generator) decodeScalar(s ir.Scalar) *jen.Statement {
 	case ir.Bool:
 		return d.Dot("Bool").Call()
 	case ir.Int:
-		return d.Dot("Int").Call(intBounds(s)...)
+		return g.bounded(d, "Int", s, nil, intBounds(s))
 	case ir.Float:
-		return d.Dot("Number").Call(floatBounds(s)...)
+		return g.bounded(d, "Number", s, nil, floatBounds(s))
 	case ir.Bytes:
 		return d.Dot("Bytes").Call()
 	case ir.Raw, ir.RawObject:

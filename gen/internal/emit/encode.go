@@ -293,9 +293,9 @@ func (g *generator) appendScalar(s ir.Scalar, value jen.Code) *jen.Statement {
 		if s.Min == nil && s.Max == nil {
 			return jen.Qual(wirePkg, "AppendInt").Call(b, value)
 		}
-		return e.Dot("Int").Call(append([]jen.Code{b, value}, intBounds(s)...)...)
+		return g.bounded(e, "Int", s, []jen.Code{b, value}, intBounds(s))
 	case ir.Float:
-		return e.Dot("Number").Call(append([]jen.Code{b, value}, floatBounds(s)...)...)
+		return g.bounded(e, "Number", s, []jen.Code{b, value}, floatBounds(s))
 	case ir.Bytes:
 		return jen.Qual(wirePkg, "AppendBytes").Call(b, value)
 	case ir.Raw, ir.RawObject:
@@ -308,6 +308,15 @@ func (g *generator) appendScalar(s ir.Scalar, value jen.Code) *jen.Statement {
 		return e.Dot("Token").Call(b, value)
 	}
 	return e.Dot("Primitive").Call(b, value, g.window(s.Lists))
+}
+
+// bounded prints what reads or writes a number within bounds: e.Int(b, x, 0, 9), or
+// e.IntIn(b, x, since20270301, 0, 9) where not every revision has them.
+func (g *generator) bounded(on *jen.Statement, method string, s ir.Scalar, args, bounds []jen.Code) *jen.Statement {
+	if s.Bounds != 0 {
+		method, args = method+"In", append(args, g.window(s.Bounds))
+	}
+	return on.Dot(method).Call(append(args, bounds...)...)
 }
 
 func intBounds(s ir.Scalar) []jen.Code {

@@ -59,7 +59,7 @@ func windowNames(p *ir.Package) map[ir.Window]string {
 func putExpr(e ir.Expr, put func(...ir.Window)) {
 	switch x := e.(type) {
 	case ir.Scalar:
-		put(x.Lists, x.Objects)
+		put(x.Bounds, x.Lists, x.Objects)
 	case ir.List:
 		put(x.MaxIn)
 		putExpr(x.Elem, put)

@@ -47,7 +47,7 @@ func Build(sources []*Source, rules *Rules, docs Docs) (*Package, error) {
 // newest need not make anything: nobody has programs for them.
 func compare(sources []*Source, p *Package, book *book) error {
 	last := len(sources) - 1
-	before := newBook(book.Rules)
+	before := newBook(rulesBefore(book.Rules, sources[:last]))
 	older, err := compile(sources[:last], before, noDocs{})
 	switch {
 	case err != nil && book.complete:
@@ -59,6 +59,18 @@ func compare(sources []*Source, p *Package, book *book) error {
 	problems := &issues{}
 	stable(older, p, book, problems)
 	return problems.err("compare")
+}
+
+// rulesBefore are the rules as they were without the newest revision: it has not yet
+// renamed what methods and codes have their Go names from. A type's old name stays
+// in Go as an alias; theirs do not.
+func rulesBefore(rules *Rules, sources []*Source) *Rules {
+	older := *rules
+	older.Same = slices.DeleteFunc(slices.Clone(rules.Same), func(r Same) bool {
+		named := strings.HasSuffix(r.Old, "Request") || strings.HasSuffix(r.Old, "Notification") || strings.HasSuffix(r.Old, "Error")
+		return named && !slices.ContainsFunc(sources, func(s *Source) bool { return s.Defs[r.New] != nil })
+	})
+	return &older
 }
 
 // compile runs the stages.
@@ -342,7 +354,7 @@ func (s *shaper) errorCodes() {
 	owner := make(map[int]string)
 	for _, name := range slices.Sorted(maps.Keys(s.merger.errors)) {
 		occs := s.merger.errors[name]
-		e := &Error{Name: exported(name)}
+		e := &Error{Name: s.errorName(name)}
 		for _, o := range occs {
 			code, _ := errorOf(o.node)
 			if e.Code != 0 && e.Code != code {
@@ -365,6 +377,13 @@ func (s *shaper) errorCodes() {
 		s.pkg.Errors = append(s.pkg.Errors, e)
 	}
 	slices.SortFunc(s.pkg.Errors, func(a, b *Error) int { return b.Code - a.Code })
+}
+
+func (s *shaper) errorName(def string) string {
+	if name, ok := s.rules.shapeName(def); ok {
+		return name
+	}
+	return exported(def)
 }
 
 // standardCode tells JSON-RPC's own codes, which were always there although the
@@ -393,7 +412,7 @@ func (s *shaper) form(name string, in Window) Form {
 		return f
 	}
 	if current := s.rules.sameAs(name); s.merger.errors[current] != nil {
-		i := slices.IndexFunc(s.pkg.Errors, func(e *Error) bool { return e.Name == exported(current) })
+		i := slices.IndexFunc(s.pkg.Errors, func(e *Error) bool { return e.Name == s.errorName(current) })
 		f.Error = s.pkg.Errors[i]
 		return f
 	}

@@ -117,6 +117,9 @@ func exprName(e Expr) string {
 		if x.Max != nil {
 			s += fmt.Sprintf(" <=%g", *x.Max)
 		}
+		if x.Bounds != 0 {
+			s += fmt.Sprintf(" in %b", x.Bounds)
+		}
 		return s
 	case Named:
 		return x.Type.Name

@@ -149,14 +149,30 @@ func (m *merger) mapExpr(position string, occs []occ) Expr {
 
 func (m *merger) scalarExpr(position string, occs []occ) Expr {
 	first := occs[0].node.(*scalarNode)
-	for _, o := range occs[1:] {
+	var s Scalar
+	var bounded, free Window
+	for _, o := range occs {
 		n := o.node.(*scalarNode)
-		if !slices.Equal(n.kinds, first.kinds) || (n.format == "byte") != (first.format == "byte") || !same(n.min, first.min) || !same(n.max, first.max) {
+		if !slices.Equal(n.kinds, first.kinds) || (n.format == "byte") != (first.format == "byte") {
 			return m.clash(position, occs, "write a Raw rule")
 		}
+		if n.min == nil && n.max == nil {
+			free |= 1 << o.bit
+			continue
+		}
+		if bounded != 0 && !(same(n.min, s.Min) && same(n.max, s.Max)) {
+			return m.clash(position, occs, "the revisions bound the number differently")
+		}
+		s.Min, s.Max = n.min, n.max
+		bounded |= 1 << o.bit
+	}
+	switch {
+	case bounded&free != 0:
+		return m.clash(position, occs, "one revision bounds the number here and not there")
+	case bounded != 0 && free != 0:
+		s.Bounds = m.open(bounded, bounded|free)
 	}
 	kinds := slices.DeleteFunc(slices.Clone(first.kinds), func(k string) bool { return k == "null" })
-	s := Scalar{Min: first.min, Max: first.max}
 	switch {
 	case slices.Equal(kinds, []string{"string"}):
 		if s.Kind = String; first.format == "byte" {

@@ -161,6 +161,7 @@ type (
 	Scalar struct {
 		Kind      Kind
 		Min, Max  *float64
+		Bounds    Window // the revisions in which Min and Max hold; 0 is all
 		Fractions bool   // of a Primitive: numbers need not be integers
 		Lists     Window // of a Primitive: the revisions that have lists of strings
 		Objects   Window // of a Raw: the revisions in which it must be an object

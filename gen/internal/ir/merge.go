@@ -304,7 +304,14 @@ func describe(n node) string {
 	case *refNode:
 		return n.def
 	case *scalarNode:
-		return strings.Join(n.kinds, " or ")
+		form := strings.Join(n.kinds, " or ")
+		if n.min != nil {
+			form += fmt.Sprintf(" from %g", *n.min)
+		}
+		if n.max != nil {
+			form += fmt.Sprintf(" up to %g", *n.max)
+		}
+		return form
 	case *enumNode:
 		return "an enum"
 	case *constNode:

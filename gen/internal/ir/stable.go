@@ -16,6 +16,9 @@ func stable(older, newer *Package, rules *book, problems *issues) {
 	for _, m := range older.Methods {
 		c.method(m)
 	}
+	for _, e := range older.Errors {
+		c.error(e)
+	}
 }
 
 // comparison compares the Go declarations of two sets of revisions.
@@ -81,6 +84,15 @@ func (c *comparison) method(old *Method) {
 	}
 	now := c.newer.Methods[i]
 	c.changed("method "+old.Wire, now.Type.At, signature(old), signature(now))
+}
+
+func (c *comparison) error(old *Error) {
+	i := slices.IndexFunc(c.newer.Errors, func(e *Error) bool { return e.Code == old.Code })
+	at, now := fmt.Sprintf("error %d", old.Code), "nothing"
+	if i >= 0 {
+		now = c.newer.Errors[i].Name
+	}
+	c.changed(at, c.to, old.Name, now)
 }
 
 func signature(m *Method) string {

@@ -86,8 +86,11 @@ func key(list []*traits) string {
 }
 
 // tell orders the members that share a key value (or have none) so that each
-// is found by a member that the ones after it lack.
+// is found by a member that the ones after it lack. Where the key and the revision
+// say enough, what has none of them is found as well.
 func (s *shaper) tell(t *thing, u *Union, rest []*traits, values []string) {
+	var plain []Test
+	defer func() { u.Tests = append(u.Tests, plain...) }()
 	for len(rest) > 0 {
 		if len(rest) == 1 && u.Key != "" {
 			u.Tests = append(u.Tests, Test{rest[0].member, values, nil})
@@ -96,11 +99,18 @@ func (s *shaper) tell(t *thing, u *Union, rest []*traits, values []string) {
 		i, path := next(rest)
 		if i < 0 {
 			var names []string
-			for _, tr := range rest {
+			how := "no revision has both; write a Same rule if a definition was renamed"
+			for i, tr := range rest {
 				names = append(names, tr.member.Type.Name)
+				if !alone(rest, i) {
+					how = "the union needs a constant member, or members that only one of them has"
+				}
 			}
-			s.issues.add(t.newest(""), "%s cannot be told apart: the union needs a constant member, or members that only one of them has", strings.Join(names, " and "))
+			s.issues.add(t.newest(""), "%s cannot be told apart: %s", strings.Join(names, " and "), how)
 			return
+		}
+		if u.Key != "" && alone(rest, i) {
+			plain = append(plain, Test{rest[i].member, values, nil})
 		}
 		u.Tests = append(u.Tests, Test{rest[i].member, values, strings.Split(path, "/")})
 		rest = slices.Delete(slices.Clone(rest), i, i+1)
@@ -130,6 +140,13 @@ func next(rest []*traits) (int, string) {
 		}
 	}
 	return -1, ""
+}
+
+// alone tells whether no revision has the member and another one.
+func alone(rest []*traits, i int) bool {
+	return !slices.ContainsFunc(rest, func(other *traits) bool {
+		return other != rest[i] && other.member.In&rest[i].member.In != 0
+	})
 }
 
 func othersHave(rest []*traits, i int, path string) bool {

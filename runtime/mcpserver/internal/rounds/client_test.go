@@ -139,7 +139,7 @@ func pipe(t testing.TB, r wire.Revision, k *connection.Kernel) *client {
 
 func (c *client) open(out peer.Outbound) {
 	c.servers = append(c.servers, out)
-	if c.revision == mcp.Revision20260728 {
+	if !mcp.Revisions[c.revision.Index()].Handshake {
 		return
 	}
 	_, err := peer.SendRequest(context.Background(), out, &mcp.InitializeRequest{
@@ -163,7 +163,7 @@ func everything() *mcp.ClientCapabilities {
 // frame says in each request what a handshake would have settled.
 func (c *client) frame(string) *wire.Frame {
 	f := &wire.Frame{Revision: c.revision}
-	if c.revision == mcp.Revision20260728 {
+	if !mcp.Revisions[c.revision.Index()].Handshake {
 		f.Meta = []wire.Entry{
 			{Name: "io.modelcontextprotocol/protocolVersion", Value: json.RawMessage(`"2026-07-28"`)},
 			{Name: "io.modelcontextprotocol/clientCapabilities", Value: json.RawMessage(`{"elicitation":{"form":{},"url":{}},"roots":{},"sampling":{}}`)},
