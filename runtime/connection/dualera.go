@@ -34,7 +34,8 @@ type DualEra struct {
 
 // era is what the first request has decided.
 type era struct {
-	loop *Connection // of the handshake era; nil in the other
+	loop   *Connection   // of the handshake era; nil in the other
+	spoken wire.Revision // in the era without handshake
 }
 
 // early is a notification that came before the era was known.
@@ -80,10 +81,10 @@ func (d *DualEra) Frame(method string) *wire.Frame {
 
 // revision is what is spoken in the era without handshake, as far as it is known.
 func (d *DualEra) revision() wire.Revision {
-	if d.era.Load() == nil {
-		return d.kernel.perRequest
+	if e := d.era.Load(); e != nil {
+		return e.spoken
 	}
-	return d.kernel.hinted(nil, &d.opts)
+	return d.kernel.perRequest
 }
 
 // Read reads a message. Once the era is known, requests are read into what their
@@ -95,7 +96,7 @@ func (d *DualEra) Read(data []byte) (wire.Message, *wire.Frame, error) {
 		m, err := wire.ReadMessage(data, nil)
 		return m, nil, err
 	case e.loop == nil:
-		return d.kernel.Read(data, d.revision())
+		return d.kernel.Read(data, e.spoken)
 	}
 	return d.kernel.Read(data, e.loop.state.Negotiated())
 }
@@ -216,6 +217,7 @@ func (d *DualEra) decide(in *peer.Inbound) *Connection {
 		e := new(era)
 		if d.perRequest(in) {
 			d.opts.VersionHint = spokenIn(in) // for notifications, which name none
+			e.spoken = d.kernel.hinted(nil, &d.opts)
 		} else {
 			e.loop = ForLoop(d.opts.Outbound, &d.opts)
 		}
