@@ -208,7 +208,20 @@ func (b *bound) Handle(ctx context.Context, in *peer.Inbound) (peer.Reply, error
 
 // Serve handles one message that came on the connection.
 func (k *Kernel) Serve(ctx context.Context, conn *Connection, in *peer.Inbound) (peer.Reply, error) {
-	return k.serve(newCore(ctx, conn, in, requestedLevel(conn, in)), in)
+	return k.ServeIn(new(Room), ctx, conn, in)
+}
+
+// Room is what it takes to handle a message, for a transport to have in what it keeps
+// of each request itself: that saves an allocation. It is used once.
+type Room struct{ core core }
+
+// ServeIn is [Kernel.Serve] in a room, or in one of its own where that has been used.
+func (k *Kernel) ServeIn(room *Room, ctx context.Context, conn *Connection, in *peer.Inbound) (peer.Reply, error) {
+	if room.core.conn != nil {
+		room = new(Room)
+	}
+	room.core.begin(ctx, conn, in, requestedLevel(conn, in))
+	return k.serve(&room.core, in)
 }
 
 // serve handles one message in its session. Without middleware the handler is

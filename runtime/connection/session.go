@@ -51,7 +51,7 @@ func SenderMeta(ctx context.Context) *mcp.RequestMeta {
 // nil outside a client's handler.
 func ClientSessionFrom(ctx context.Context) *mcp.ClientSession {
 	if c := coreFrom(ctx); c != nil && c.conn.client {
-		return c.forClient
+		return &mcp.ClientSession{SessionCore: c}
 	}
 	return nil
 }
@@ -100,8 +100,7 @@ type core struct {
 	round     Round                 // nil where the answer never asks
 	offer     *offer                // what initialize is about to settle
 
-	server    mcp.ServerSession
-	forClient *mcp.ClientSession // nil at the server's end
+	server mcp.ServerSession
 }
 
 // handlerContext is a core as the context of its handler: that of the message,
@@ -145,9 +144,6 @@ func (c *core) begin(ctx context.Context, conn *Connection, in *peer.Inbound, le
 	}
 	c.transport = c.transportFor(in.Transport)
 	c.server.SessionCore = c
-	if conn.client {
-		c.forClient = &mcp.ClientSession{SessionCore: c}
-	}
 }
 
 // back is the channel of the message.

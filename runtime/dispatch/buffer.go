@@ -22,18 +22,23 @@ func (b *buffer) free() {
 
 // parcel is the bytes of an inbound message, with whom to give them back to.
 type parcel struct {
-	data    []byte
-	own     *buffer // where data is from, if it is one of ours
-	release func()  // of somebody else's data, may be nil
+	data []byte
+	lender
+}
+
+// lender is whom the bytes of a message are given back to.
+type lender struct {
+	own     *buffer // one of ours that they are in, nil for none
+	release func()  // of somebody else's bytes, may be nil
 }
 
 // free tells that nobody reads the bytes any more.
-func (p *parcel) free() {
-	if p.own != nil {
-		p.own.free()
+func (l *lender) free() {
+	if l.own != nil {
+		l.own.free()
 	}
-	if p.release != nil {
-		p.release()
+	if l.release != nil {
+		l.release()
 	}
-	*p = parcel{}
+	*l = lender{}
 }

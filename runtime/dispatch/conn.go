@@ -36,9 +36,9 @@ func New(out Writer, opts *Options) *Conn {
 	c.state.alarm.ring = c.state.expire
 	c.state.last = c.opts.LastID
 	c.notes = lane[*exchange]{do: c.handleNote, limit: c.opts.MaxWaiting, tasks: &c.tasks}
-	c.notes.weigh, c.notes.mostWeigh = (*exchange).size, heaviest*c.opts.MaxMessage
+	c.notes.mostWeigh = heaviest * c.opts.MaxMessage
 	c.replies = lane[reply]{do: c.writeReply, limit: math.MaxInt, tasks: &c.tasks}
-	c.replies.weigh, c.replies.mostWeigh = reply.size, max(mostWaiting, heaviest*c.opts.MaxMessage)
+	c.replies.mostWeigh = max(mostWaiting, heaviest*c.opts.MaxMessage)
 	c.inFlight.table = c
 	if b, ok := out.(breaker); ok {
 		b.onBreak(c.state.fail)

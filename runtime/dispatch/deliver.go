@@ -16,9 +16,10 @@ import (
 // delivered; one goroutine delivers where that order means anything.
 //
 // The bytes belong to the dispatcher until o.Release is called. What the
-// message's handler sees are the values of ctx, and it ends when ctx does.
+// message's handler sees are the values of ctx, and it ends when ctx does unless
+// o is detached.
 func (c *Conn) Deliver(ctx context.Context, data []byte, o Origin) {
-	c.deliver(ctx, parcel{data: data, release: o.Release}, &o, arrival{})
+	c.deliver(ctx, parcel{data, lender{release: o.Release}}, &o, arrival{})
 }
 
 // arrival is how a message has come.
@@ -58,7 +59,7 @@ func (c *Conn) deliver(ctx context.Context, p parcel, o *Origin, a arrival) *exc
 // DeliverMessage returns and nothing has been written to o.Back, the request
 // gets no answer because its sender cancelled it or the connection has ended.
 func (c *Conn) DeliverMessage(ctx context.Context, m *wire.Message, token wire.ProgressToken, x *Exchange, o Origin) {
-	p := parcel{data: m.Params, release: o.Release}
+	p := parcel{m.Params, lender{release: o.Release}}
 	switch {
 	case m.Method != "" && !m.ID.IsZero():
 		if x == nil {
@@ -66,7 +67,7 @@ func (c *Conn) DeliverMessage(ctx context.Context, m *wire.Message, token wire.P
 		}
 		x.exchange.begin(ctx, c, m, o.Frame, p, &o)
 		x.exchange.in.Token = token
-		c.serveHere(ctx, &x.exchange)
+		c.serveHere(&x.exchange)
 	case c.over():
 		p.free()
 	default:
@@ -76,7 +77,7 @@ func (c *Conn) DeliverMessage(ctx context.Context, m *wire.Message, token wire.P
 
 // serveHere handles a request, or refuses it, in the goroutine that delivers
 // it.
-func (c *Conn) serveHere(ctx context.Context, x *exchange) {
+func (c *Conn) serveHere(x *exchange) {
 	_, _, err := c.state.admit(x, c.opts.MaxInFlight, true, false)
 	if err == nil {
 		x.serve()
@@ -85,7 +86,7 @@ func (c *Conn) serveHere(ctx context.Context, x *exchange) {
 	}
 	x.free()
 	if e := peer.AsError(err); e != nil {
-		x.post(ctx, newReply(x.in.ID, e, c.opts.Logger))
+		x.post(context.Background(), newReply(x.in.ID, e, c.opts.Logger))
 	} else if err == errCameLate {
 		x.unanswered()
 	}

@@ -202,15 +202,13 @@ type directNote struct {
 func (d *Direct) notification(ctx context.Context, in peer.Inbound) {
 	n := &directNote{in: in, to: d}
 	n.in.Back = n
-	if n.ctx.Context = ctx; ctx.Done() != nil {
-		n.ctx.Context = context.WithoutCancel(ctx)
-	}
+	n.ctx.Context, n.ctx.Detached = ctx, true
 	d.control(&n.in)
 	consumed := !d.over() && d.opts.intercepts(&n.in)
 	switch {
 	case consumed || d.opts.Handler == nil || d.over():
 		n.drop()
-	case !d.notes.put(n):
+	case !d.notes.put(n, 0):
 		n.drop()
 		if !d.over() {
 			d.opts.report(fmt.Errorf("notification %q dropped: %w", in.Method, ErrTooManyWaiting))

@@ -16,7 +16,7 @@ type exchange struct {
 	in     peer.Inbound
 	conn   *Conn
 	ctx    lazy.Context
-	parcel parcel
+	lender lender // of the message's bytes
 	out    Writer
 	gate   gate
 	batch  *batch // that the answer goes into, nil for none
@@ -40,7 +40,8 @@ func (c *Conn) newExchange(ctx context.Context, m *wire.Message, f *wire.Frame, 
 }
 
 func (x *exchange) begin(ctx context.Context, c *Conn, m *wire.Message, f *wire.Frame, p parcel, o *Origin) {
-	x.conn, x.parcel, x.ctx.Context = c, p, ctx
+	x.conn, x.lender = c, p.lender
+	x.ctx.Context, x.ctx.Detached = ctx, o.Detached
 	x.in.Method, x.in.ID, x.in.Params, x.in.Back = m.Method, m.ID, m.Params, x
 	if into, ok := m.Into.(peer.Message); ok {
 		x.in.Message, x.in.Frame = into, f
@@ -177,15 +178,11 @@ func (x *exchange) post(ctx context.Context, r *reply) {
 // free ends the context of the message and gives its bytes back.
 func (x *exchange) free() {
 	x.ctx.Cancel(nil)
-	x.parcel.free()
+	x.lender.free()
 }
 
 // lasts tells whether the request lasts until one side ends it.
 func (x *exchange) lasts() bool { return x.in.Method == methodListen }
-
-// size is how many bytes the message holds on to. It does not change while the
-// message waits.
-func (x *exchange) size() int { return len(x.parcel.data) }
 
 // Call implements [peer.Outbound]: the request belongs to the message being
 // handled.

@@ -8,46 +8,43 @@ import "sync"
 type lane[T any] struct {
 	do        func(T)
 	limit     int             // how many may wait
-	weigh     func(T) int     // nil: nothing has weight
 	mostWeigh int             // how heavy what waits may be, unless it is one alone
 	tasks     *sync.WaitGroup // counts the goroutine
 
 	mu      sync.Mutex
-	waiting []T
-	one     [1]T // where waiting begins, which seldom gets longer
+	waiting []load[T]
+	one     [1]load[T] // where waiting begins, which seldom gets longer
 	weight  int
 	busy    bool
 	calm    moment // when nothing is waiting or being done
 	ended   bool
 }
 
+// load is one thing on a lane, and how heavy it is.
+type load[T any] struct {
+	x      T
+	weight int
+}
+
 // put reports whether x will be done: not if too much is waiting, and not after
 // the end.
-func (l *lane[T]) put(x T) bool {
-	w := l.weightOf(x)
+func (l *lane[T]) put(x T, weight int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.ended || len(l.waiting) >= l.limit || l.weight > 0 && l.weight+w > l.mostWeigh {
+	if l.ended || len(l.waiting) >= l.limit || l.weight > 0 && l.weight+weight > l.mostWeigh {
 		return false
 	}
 	if len(l.waiting) == 0 {
 		l.waiting = l.one[:0]
 	}
-	l.waiting = append(l.waiting, x)
-	l.weight += w
+	l.waiting = append(l.waiting, load[T]{x, weight})
+	l.weight += weight
 	if !l.busy {
 		l.busy = true
 		l.tasks.Add(1)
 		go l.run() // ends when nothing is waiting
 	}
 	return true
-}
-
-func (l *lane[T]) weightOf(x T) int {
-	if l.weigh == nil {
-		return 0
-	}
-	return l.weigh(x)
 }
 
 // run does what is waiting. Should something end the goroutine, as a failing
@@ -80,11 +77,11 @@ func (l *lane[T]) next() (x T, ok bool) {
 		l.calm.come()
 		return x, false
 	}
-	var none T
-	x, l.waiting[0] = l.waiting[0], none
+	first := l.waiting[0]
+	l.waiting[0] = load[T]{}
 	l.waiting = l.waiting[1:]
-	l.weight -= l.weightOf(x)
-	return x, true
+	l.weight -= first.weight
+	return first.x, true
 }
 
 // done returns a channel that is closed when nothing is waiting or being done.

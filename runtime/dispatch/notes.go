@@ -33,7 +33,7 @@ func (c *Conn) notification(ctx context.Context, in *inbound, o *Origin) {
 		x.drop()
 		return
 	}
-	if !c.notes.put(x) {
+	if !c.notes.put(x, len(in.parcel.data)) {
 		x.drop()
 		if !c.over() {
 			c.opts.report(fmt.Errorf("notification %q dropped: %w", in.m.Method, ErrTooManyWaiting))

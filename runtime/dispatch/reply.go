@@ -69,7 +69,7 @@ func (c *Conn) later(r reply) {
 	if r.out == nil {
 		r.out = c.out
 	}
-	if !c.replies.put(r) {
+	if !c.replies.put(r, r.size()) {
 		r.free()
 		c.opts.Logger.Warn("answer dropped: too many others wait for the peer to read them", "id", r.envelope.ID)
 	}

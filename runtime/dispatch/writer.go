@@ -77,6 +77,8 @@ type Origin struct {
 	// [Options].OnError. Admit must not wait, and must not keep the message,
 	// but may give it another id.
 	Admit func(m *wire.Message, unreadable error) error
+	// Detached tells that what ends the message's context does not end its handling.
+	Detached bool
 	// Release, where it is not nil, is called once when nobody reads the
 	// message's bytes any more.
 	Release func()

@@ -2,7 +2,7 @@ package mcpserver
 
 import (
 	"slices"
-	"strings"
+	"sort"
 )
 
 // shelf holds registrations in the order of their keys. It never changes:
@@ -16,7 +16,8 @@ type slot[T any] struct {
 
 // search finds the place of a key, and tells whether something is there.
 func (s shelf[T]) search(key string) (int, bool) {
-	return slices.BinarySearchFunc(s, key, func(x slot[T], key string) int { return strings.Compare(x.key, key) })
+	i := sort.Search(len(s), func(i int) bool { return s[i].key >= key })
+	return i, i < len(s) && s[i].key == key
 }
 
 // find returns what has a key, nil where nothing has.

@@ -57,6 +57,7 @@ func (u *uploads) fill(buf *buffer, r *http.Request) *refusal {
 	}
 	switch {
 	case err == nil:
+		r.Body.Close() // net/http need not look for its end again
 		return nil
 	case errors.Is(err, errTooLong):
 		no := refuse(http.StatusRequestEntityTooLarge, "Invalid request: the body is too long")

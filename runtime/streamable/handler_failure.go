@@ -45,7 +45,7 @@ func protect(ctx context.Context, f func(context.Context) error) (err error) {
 
 // log logs what a handler failed with.
 func (p *post) log(ctx context.Context, err error) {
-	log := p.opts.Logger
+	log := p.handler.opts.Logger
 	panicked, isPanic := errors.AsType[*panicError](err)
 	_, isResult := errors.AsType[resultError](err)
 	switch {

@@ -217,7 +217,8 @@ func (h *LegacySSEHandler) post(w http.ResponseWriter, r *http.Request) *refusal
 		return no
 	}
 	w.WriteHeader(http.StatusAccepted) // whatever a handler says by then is for the stream
-	s.dispatch.Deliver(context.WithoutCancel(r.Context()), buf.b, dispatch.Origin{
+	s.dispatch.Deliver(r.Context(), buf.b, dispatch.Origin{
+		Detached:  true,
 		Transport: &Transport{Transport: peer.NewTransport(Kind, true, r.Header, s.principal), request: r},
 		Release:   buf.done,
 	})

@@ -21,7 +21,7 @@ func (h *Handler) servePerRequestNote(w http.ResponseWriter, r *http.Request, m 
 // session to end that. The client's absence does not.
 func (h *Handler) serveStatelessNote(w http.ResponseWriter, r *http.Request, s *session, m *wire.Message, f *wire.Frame, buf *buffer) *refusal {
 	p := h.newPost(w, r, m, f, accepted{})
-	p.ctx.Context = context.WithoutCancel(r.Context())
+	p.ctx.Detached = true
 	no := p.serveNote(func(ctx context.Context) error {
 		if m.Method == "" {
 			return nil // an answer that nobody waits for

@@ -85,16 +85,15 @@ var errNoVersion = &peer.Error{
 // handler. It is used once: a handler may hold on to it.
 type post struct {
 	response
-	handler *Handler
-	in      peer.Inbound
-	ctx     lazy.Context
+	in  peer.Inbound
+	ctx lazy.Context
 
 	reports sync.Mutex // held while a report is judged and sent, before the response's
 	last    *float64   // what was reported, nil before there was a report
 }
 
 func (h *Handler) newPost(w http.ResponseWriter, r *http.Request, m *wire.Message, f *wire.Frame, takes accepted) *post {
-	p := &post{handler: h, response: response{w: w, opts: &h.opts, takes: takes, listens: m.Method == mcp.MethodSubscriptionsListen}}
+	p := &post{response: response{w: w, handler: h, takes: takes, listens: m.Method == mcp.MethodSubscriptionsListen}}
 	p.transport = Transport{Transport: peer.NewTransport(Kind, false, r.Header, h.opts.caller(r)), request: r}
 	p.ctx.Context = r.Context()
 	p.in.Method, p.in.ID, p.in.Params, p.in.Token = m.Method, m.ID, m.Params, tokenOf(m)
@@ -121,7 +120,7 @@ func mayHaveMeta(params []byte) bool {
 	if bytes.IndexByte(params, '\\') >= 0 && bytes.Contains(params, []byte(`\u`)) {
 		return true
 	}
-	return bytes.Contains(params, []byte(`"_meta"`))
+	return bytes.IndexByte(params, '_') >= 0 && bytes.Contains(params, []byte(`"_meta"`))
 }
 
 // servePost handles a request.
@@ -196,7 +195,7 @@ func (p *post) Notify(ctx context.Context, n peer.Notification, opts ...peer.Cal
 		return fmt.Errorf("send %q: %w", n.Method(), err)
 	}
 	if err := p.send(ctx, buf.b); err != nil {
-		p.opts.Logger.DebugContext(ctx, "notification dropped", "method", n.Method(), "error", err)
+		p.handler.opts.Logger.DebugContext(ctx, "notification dropped", "method", n.Method(), "error", err)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -19,6 +20,18 @@ func TestARequestThatSaysWhoSendsItIsAnsweredWithJSON(t *testing.T) {
 	require.Empty(t, a.header.Get("Mcp-Session-Id"))
 	require.JSONEq(t, `{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"{\"a\":1}"}],"resultType":"complete",
 		"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"test","version":"1"}}}}`, a.body)
+}
+
+func TestAResponseSaysWhatTimeItIs(t *testing.T) {
+	serveInBubble(t, nil, nil, func(t *testing.T, e *endpoint) {
+		for range 3 {
+			for range 2 {
+				date := e.call26("echo").header.Values("Date")
+				require.Equal(t, []string{time.Now().UTC().Format(http.TimeFormat)}, date)
+			}
+			time.Sleep(time.Second)
+		}
+	})
 }
 
 func TestEachErrorHasItsStatus(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 // that precedes it. It is safe for concurrent use.
 type response struct {
 	w         http.ResponseWriter
-	opts      *Options
+	handler   *Handler
 	transport Transport     // of the request
 	session   *session      // nil outside sessions
 	ends      *lazy.Context // ends the handling; nil where its session does
@@ -97,13 +97,13 @@ func (p *response) open() bool {
 		return false
 	}
 	p.announce()
-	p.out, p.phase = openEvents(p.w, p.opts), streaming
+	p.out, p.phase = openEvents(p.w, &p.handler.opts), streaming
 	p.w.WriteHeader(http.StatusOK)
 	if p.keeps && p.stream == nil {
 		p.stream = &stream{session: p.session, response: p}
 	}
 	if id, primed := p.stream.begin(); primed {
-		if err := p.out.prime(id, p.opts.Retry); err != nil {
+		if err := p.out.prime(id, p.handler.opts.Retry); err != nil {
 			p.lose(err)
 		}
 	}
@@ -114,7 +114,7 @@ func (p *response) open() bool {
 // be found. The lock is held.
 func (p *response) announce() {
 	if p.opens {
-		p.session.handler.sessions.add(p.session)
+		p.handler.sessions.add(p.session)
 		p.w.Header()[headerSession] = []string{p.session.id}
 	}
 }
@@ -220,8 +220,8 @@ func (p *response) part(retry time.Duration) bool {
 
 // writeJSON writes a whole response.
 func (p *response) writeJSON(status int, data []byte) {
-	if len(data) > mostHeld && p.opts.WriteTimeout > 0 { // it waits here for a client that does not read
-		http.NewResponseController(p.w).SetWriteDeadline(time.Now().Add(p.opts.WriteTimeout))
+	if len(data) > mostHeld && p.handler.opts.WriteTimeout > 0 { // it waits here for a client that does not read
+		http.NewResponseController(p.w).SetWriteDeadline(time.Now().Add(p.handler.opts.WriteTimeout))
 	}
 	if p.hasty {
 		defer push(p.w, len(data))()

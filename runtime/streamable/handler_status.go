@@ -4,6 +4,8 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"sync/atomic"
+	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -95,7 +97,7 @@ const mostHeld = 2048
 // writeJSON writes a whole response.
 func writeJSON(w http.ResponseWriter, status int, data []byte) {
 	h := w.Header()
-	h[headerContentType] = valueJSON
+	h[headerContentType], h[headerDate] = valueJSON, today.value()
 	if len(data) > mostHeld {
 		h["Content-Length"] = []string{strconv.Itoa(len(data))}
 	}
@@ -103,4 +105,26 @@ func writeJSON(w http.ResponseWriter, status int, data []byte) {
 		w.WriteHeader(status)
 	}
 	w.Write(data)
+}
+
+// today is what every response says of the time.
+var today date
+
+// date is the value of the header Date, which changes once a second. To have net/http
+// write it down for each response would take longer than to read a request.
+type date struct{ last atomic.Pointer[second] }
+
+type second struct {
+	unix  int64
+	value []string // not to be changed
+}
+
+func (d *date) value() []string {
+	now := time.Now()
+	s := d.last.Load()
+	if s == nil || s.unix != now.Unix() {
+		s = &second{now.Unix(), []string{now.UTC().Format(http.TimeFormat)}}
+		d.last.Store(s)
+	}
+	return s.value
 }

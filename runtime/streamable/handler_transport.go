@@ -19,7 +19,7 @@ const Kind = "streamable-http"
 type Transport struct {
 	peer.Transport
 	request *http.Request
-	answer  *response // nil where nothing is answered
+	answer  *sessionPost // nil where nothing is answered, and outside sessions
 }
 
 // Request is the HTTP request that brought the message. Its body has been read.

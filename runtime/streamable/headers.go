@@ -13,6 +13,7 @@ import (
 const (
 	headerAccept      = "Accept"
 	headerContentType = "Content-Type"
+	headerDate        = "Date"
 	headerVersion     = connection.HeaderVersion
 	headerSession     = "Mcp-Session-Id"
 	headerMethod      = connection.HeaderMethod

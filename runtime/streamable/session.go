@@ -57,13 +57,17 @@ func (s *session) outbound() peer.Outbound {
 
 // Handle implements [peer.Handler].
 func (s *session) Handle(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+	t, _ := in.Transport.(*Transport)
+	if t == nil || t.answer == nil {
+		return s.handler.kernel.Serve(ctx, s.conn, in)
+	}
 	exits := true
 	defer func() {
-		if t, ok := in.Transport.(*Transport); ok && exits && t.answer != nil {
+		if exits {
 			t.answer.hurry()
 		}
 	}()
-	reply, err := s.handler.kernel.Serve(ctx, s.conn, in)
+	reply, err := s.handler.kernel.ServeIn(&t.answer.room, ctx, s.conn, in)
 	exits = false
 	return reply, err
 }

@@ -35,7 +35,11 @@ func (h *Handler) serveBatch(w http.ResponseWriter, r *http.Request, revision wi
 		s.discard(false)
 		return no
 	}
-	b.serve(b.post.context(), list)
+	ctx := context.WithoutCancel(r.Context())
+	if b.post.ends != nil {
+		ctx = b.post.ends
+	}
+	b.serve(ctx, list)
 	return nil
 }
 
@@ -53,7 +57,7 @@ type batch struct {
 func (b *batch) serve(ctx context.Context, list batchList) {
 	if len(list) == 0 {
 		defer b.post.session.discard(false)
-		defer b.post.session.handler.work.leave(&b.post.response)
+		defer b.post.handler.work.leave(&b.post.response)
 		b.end(ctx)
 		return
 	}

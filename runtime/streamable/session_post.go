@@ -109,7 +109,7 @@ func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request, revision 
 			return h.serveStatelessNote(w, r, s, m, f, buf)
 		}
 		t := h.sessionTransport(r, s, nil)
-		s.deliver(context.WithoutCancel(r.Context()), m, nil, dispatch.Origin{Transport: &t, Release: buf.done})
+		s.deliver(r.Context(), m, nil, dispatch.Origin{Transport: &t, Detached: true, Release: buf.done})
 		w.WriteHeader(http.StatusAccepted)
 		return nil
 	}
@@ -159,7 +159,7 @@ var errOtherVersion = &peer.Error{
 
 var errTooManySessions = &peer.Error{Code: mcp.CodeInternal, Message: "Too many sessions"}
 
-func (h *Handler) sessionTransport(r *http.Request, s *session, p *response) Transport {
+func (h *Handler) sessionTransport(r *http.Request, s *session, p *sessionPost) Transport {
 	canAsk := s.id != "" && (p == nil || p.takes.events)
 	return Transport{Transport: peer.NewTransport(Kind, canAsk, r.Header, s.principal), request: r, answer: p}
 }

@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/dispatch"
 	"github.com/mcpwright/mcp/runtime/internal/lazy"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -17,36 +18,28 @@ import (
 type sessionPost struct {
 	response
 	exchange dispatch.Exchange
+	room     connection.Room
 }
 
 func (s *session) newPost(w http.ResponseWriter, r *http.Request, takes accepted) *sessionPost {
-	o := &s.handler.opts
-	p := &sessionPost{response: response{w: w, opts: o, session: s, takes: takes}}
+	p := &sessionPost{response: response{w: w, handler: s.handler, session: s, takes: takes}}
 	if s.replays() && s.conn.InitializeAccepted() {
 		p.keeps = true
-		if o.Polling {
+		if s.handler.opts.Polling {
 			p.stream = &stream{session: s, response: &p.response, parted: make(chan struct{})}
 		}
 	}
 	if s.id == "" { // nobody can find it to end what it handles
-		p.ends = &lazy.Context{Context: context.WithoutCancel(r.Context())}
+		p.ends = &lazy.Context{Context: r.Context(), Detached: true}
 	}
-	p.transport = s.handler.sessionTransport(r, s, &p.response)
+	p.transport = s.handler.sessionTransport(r, s, p)
 	return p
-}
-
-// context is what the request is handled in: the client's absence does not end it.
-func (p *sessionPost) context() context.Context {
-	if p.ends != nil {
-		return p.ends
-	}
-	return context.WithoutCancel(p.transport.request.Context())
 }
 
 // serve has the request handled and returns when the response is complete, or
 // goes on without this request.
 func (p *sessionPost) serve(ctx context.Context, m *wire.Message, f *wire.Frame, buf *buffer) {
-	if p.keeps && p.opts.Polling { // then it has its stream from the beginning
+	if p.keeps && p.handler.opts.Polling { // then it has its stream from the beginning
 		p.serveApart(ctx, m, f, buf)
 	} else {
 		p.deliver(m, f, buf)
@@ -73,16 +66,21 @@ func (p *sessionPost) serveApart(ctx context.Context, m *wire.Message, f *wire.F
 // goroutines of its own.
 func (p *sessionPost) contain(ctx context.Context) {
 	if v := recover(); v != nil {
-		p.opts.Logger.ErrorContext(ctx, "answer panicked", "panic", v, "stack", string(debug.Stack()))
+		p.handler.opts.Logger.ErrorContext(ctx, "answer panicked", "panic", v, "stack", string(debug.Stack()))
 	}
 }
 
-// deliver has the request handled and answered.
+// deliver has the request handled and answered. The client's absence does not end
+// that.
 func (p *sessionPost) deliver(m *wire.Message, f *wire.Frame, buf *buffer) {
-	ctx := p.context()
-	defer p.session.handler.work.leave(&p.response)
+	o := dispatch.Origin{Transport: &p.transport, Back: p, Frame: f, Detached: true, Release: buf.done}
+	ctx := p.transport.request.Context()
+	if p.ends != nil {
+		ctx, o.Detached = p.ends, false
+	}
+	defer p.handler.work.leave(&p.response)
 	defer p.close(ctx, m.ID)
-	p.session.deliver(ctx, m, &p.exchange, dispatch.Origin{Transport: &p.transport, Back: p, Frame: f, Release: buf.done})
+	p.session.deliver(ctx, m, &p.exchange, o)
 }
 
 // WriteMessage implements [dispatch.Writer].
@@ -118,7 +116,7 @@ func (p *sessionPost) close(ctx context.Context, id wire.RequestID) {
 	if !answered {
 		if p.session.ended() {
 			_, data := appendError(nil, id, errGoodbye)
-			p.answer(ctx, http.StatusOK, data)
+			p.answer(context.WithoutCancel(ctx), http.StatusOK, data)
 		} else {
 			p.end()
 		}

@@ -35,7 +35,7 @@ type level struct {
 	table *Members
 	seen  uint64 // a bit per member of the table
 	next  int    // the member of the table expected next
-	names names  // the members that the table does not have
+	names names  // the members that the table does not have; nothing before there is one
 	start int
 	begun bool
 
@@ -60,7 +60,7 @@ func (d *Decoder) Object(table *Members) Object {
 	}
 	d.levels = d.levels[:n+1]
 	l := &d.levels[n] // as an object before has left it
-	l.table, l.seen, l.next, l.names = table, 0, 0, d.openNames()
+	l.table, l.seen, l.next, l.names.object = table, 0, 0, 0
 	l.start, l.begun, l.outside = start, false, ""
 	return Object{d: d, level: n}
 }
@@ -69,10 +69,43 @@ func (d *Decoder) Object(table *Members) Object {
 // the end, on members that are required but absent.
 func (o *Object) Next() bool {
 	d := o.d
-	if d == nil || d.err != nil {
+	if d == nil {
 		return false
 	}
 	l := &d.levels[o.level]
+	if l.table != nil && len(l.table.list) > 0 {
+		if o.Name = d.expected(l); o.Name != "" {
+			return true
+		}
+	}
+	return o.search(l)
+}
+
+// expected steps to the value of the member that is expected next, if it comes next,
+// as nearly all encoders write it: without white space. It returns its name, "" for
+// anything else.
+func (d *Decoder) expected(l *level) string {
+	m, bit := &l.table.list[l.next], uint64(1)<<l.next
+	token := m.token
+	if !l.begun {
+		token = token[1:] // no comma
+	}
+	rest := d.data[d.pos:]
+	if len(rest) <= len(token) || string(rest[:len(token)]) != token || rest[len(token)] <= ' ' ||
+		l.seen&bit != 0 || m.In&d.mask == 0 {
+		return ""
+	}
+	d.pos += len(token)
+	l.begun, l.seen, l.next = true, l.seen|bit, l.table.after(l.next)
+	return m.Name
+}
+
+// search is Next for a member that may be any, however it is written.
+func (o *Object) search(l *level) bool {
+	d := o.d
+	if d.err != nil {
+		return false
+	}
 	c := d.next()
 	switch {
 	case c == '}':
@@ -113,6 +146,9 @@ func (d *Decoder) memberName(l *level) string {
 		return d.member(l, i)
 	}
 	l.outside = ""
+	if l.names.object == 0 {
+		l.names = d.openNames()
+	}
 	d.addName(&l.names, raw, size)
 	return ""
 }
@@ -129,13 +165,10 @@ func (d *Decoder) plainMember(l *level) int {
 	}
 	list, i := l.table.list, l.next
 	for range min(len(list), nearby) {
-		if i == len(list) {
-			i = 0
-		}
 		if d.quotes(list[i].Name) {
 			return i
 		}
-		i++
+		i = l.table.after(i)
 	}
 	return -1
 }
@@ -160,7 +193,7 @@ func (d *Decoder) member(l *level, i int) string {
 		return ""
 	}
 	l.seen |= bit
-	l.next = i + 1
+	l.next = l.table.after(i)
 	if m.In&d.mask == 0 {
 		l.outside = m.Name
 		return ""
@@ -183,7 +216,9 @@ func (l *level) lookup(raw []byte, size int) int {
 func (o *Object) end() bool {
 	d, l := o.d, &o.d.levels[o.level]
 	o.d, o.Name = nil, ""
-	d.closeNames(&l.names)
+	if l.names.object != 0 {
+		d.closeNames(&l.names)
+	}
 	d.leave()
 	if l.table != nil && l.table.required&^l.seen != 0 {
 		d.absent(l.start, l.table, l.table.required&^l.seen)

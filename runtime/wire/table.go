@@ -14,6 +14,8 @@ type Member struct {
 	Name     string
 	In       Window // revisions that have the member
 	Required Window // revisions that require it; a part of In
+
+	token string // `,"name":`, as most documents spell it
 }
 
 // Members is the table of an object type's members. It is immutable.
@@ -41,6 +43,7 @@ func NewMembers(typeName string, list ...Member) *Members {
 		if x.Required != 0 {
 			m.required |= 1 << i
 		}
+		m.list[i].token = `,"` + x.Name + `":`
 	}
 	return m
 }
@@ -50,6 +53,14 @@ func (m *Members) Type() string { return m.typeName }
 
 // All yields the members in the order of the table.
 func (m *Members) All() iter.Seq[Member] { return slices.Values(m.list) }
+
+// after is the member that is expected after the one at i.
+func (m *Members) after(i int) int {
+	if i++; i < len(m.list) {
+		return i
+	}
+	return 0
+}
 
 // index finds name, looking at the member at from first; -1 when it is unknown.
 func (m *Members) index(name string, from int) int {

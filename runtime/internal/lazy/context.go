@@ -8,6 +8,7 @@ package lazy
 import (
 	"context"
 	"sync/atomic"
+	"time"
 )
 
 // Context is the context of a message being handled. Most handlers never look
@@ -15,6 +16,9 @@ import (
 type Context struct {
 	// Context is that of whoever delivered the message.
 	context.Context
+	// Detached tells that what ends Context does not end this one, which has no more
+	// than its values.
+	Detached bool
 
 	own atomic.Pointer[own] // nil while nobody has looked
 }
@@ -36,7 +40,7 @@ func (c *Context) look() *own {
 			return o
 		}
 		made := new(own)
-		made.ctx, made.end = context.WithCancelCause(c.Context)
+		made.ctx, made.end = context.WithCancelCause(c.parent())
 		if o == &unseen {
 			made.end(nil)
 		}
@@ -46,6 +50,17 @@ func (c *Context) look() *own {
 		made.end(nil) // somebody else was faster
 	}
 }
+
+// parent is what ends c besides Cancel.
+func (c *Context) parent() context.Context {
+	if c.Detached {
+		return context.WithoutCancel(c.Context)
+	}
+	return c.Context
+}
+
+// Deadline implements [context.Context].
+func (c *Context) Deadline() (time.Time, bool) { return c.parent().Deadline() }
 
 // Done implements [context.Context].
 func (c *Context) Done() <-chan struct{} { return c.look().ctx.Done() }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -60,4 +61,28 @@ func TestItCostsNothingUntilSomebodyLooks(t *testing.T) {
 		c = lazy.Context{Context: context.Background()}
 		c.Cancel(nil)
 	}))
+}
+
+func TestADetachedOneHasValuesAndEndsByItself(t *testing.T) {
+	type key struct{}
+	parent, cancel := context.WithTimeout(context.WithValue(t.Context(), key{}, "mine"), time.Hour)
+	c := lazy.Context{Context: parent, Detached: true}
+	_, hasDeadline := c.Deadline()
+	require.False(t, hasDeadline)
+	cancel()
+	require.NoError(t, c.Err())
+	require.NoError(t, context.Cause(&c))
+	require.Equal(t, "mine", c.Value(key{}))
+	c.Cancel(errWhy)
+	require.Equal(t, errWhy, context.Cause(&c))
+}
+
+func TestItHasTheDeadlineOfItsParent(t *testing.T) {
+	parent, cancel := context.WithTimeout(t.Context(), time.Hour)
+	defer cancel()
+	c := lazy.Context{Context: parent}
+	want, _ := parent.Deadline()
+	got, has := c.Deadline()
+	require.True(t, has)
+	require.Equal(t, want, got)
 }
