@@ -163,9 +163,11 @@ func (d *Decoder) plainMember(l *level) int {
 	if l.table == nil {
 		return -1
 	}
-	list, i := l.table.list, l.next
+	list, i, from := l.table.list, l.next, d.pos+1
 	for range min(len(list), nearby) {
-		if d.quotes(list[i].Name) {
+		name := list[i].Name
+		if end := from + len(name); end < len(d.data) && d.data[end] == '"' && string(d.data[from:end]) == name {
+			d.pos = end + 1
 			return i
 		}
 		i = l.table.after(i)
