@@ -4,11 +4,14 @@ import (
 	"encoding/json"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/dispatch"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
+	"github.com/mcpwright/mcp/runtime/streamable"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -72,4 +75,22 @@ func TestOneHandlerHasOneOutcomeInEveryEra(t *testing.T) {
 			require.Equal(t, one.want, got, name)
 		}
 	})
+}
+
+// TestAUserMayTakeLongerThanACall has the user take his time over HTTP, where the
+// server's patience and the client's both have to last.
+func TestAUserMayTakeLongerThanACall(t *testing.T) {
+	const patience = 2 * time.Second
+	for _, r := range []wire.Revision{mcp.Revision20250618, mcp.Revision20251125, mcp.Revision20260728} {
+		t.Run(r.String(), func(t *testing.T) {
+			t.Parallel()
+			u := &user{answer: func(string) map[string]any {
+				time.Sleep(patience + time.Second)
+				return map[string]any{"text": "Ada"}
+			}}
+			to := overHTTP(t, newServer(nil), &streamable.Options{Dispatch: dispatch.Options{Timeout: patience}})
+			c := u.connect(t, to, r, func(o *mcpclient.Options) { o.Timeout = patience })
+			require.Equal(t, "Ada goes to Ada in summer: <Praise Ada>", call(t, c, u, "trip", `{}`).text)
+		})
+	}
 }

@@ -40,16 +40,19 @@ func (d door) call(ctx context.Context, req peer.Message, res wire.Value, opts [
 	if ask {
 		out = asking{d.core.round, checked}
 	}
+	question := info != nil && info.Embedded != 0
+	opts = d.facts.request.before(opts, question)
 	err = d.send(ctx, out, req, res, opts, checked)
-	if err != nil && !ask && info != nil && info.Embedded != 0 {
+	if err != nil && !ask && question {
 		err = d.insist(ctx, req, res, opts, checked, err)
 	}
 	return err
 }
 
-// send sends a request that has been judged, and judges the answer.
+// send sends a request that has been judged, with options that say how it is written,
+// and judges the answer.
 func (d door) send(ctx context.Context, out peer.Outbound, req peer.Message, res wire.Value, opts []peer.CallOption, c checked) error {
-	if err := d.conn.wrapped(out).Call(ctx, req, res, d.facts.request.before(opts)...); err != nil {
+	if err := d.conn.wrapped(out).Call(ctx, req, res, opts...); err != nil {
 		return typed(err)
 	}
 	if err := d.final(req.Method(), res); err != nil {
@@ -163,7 +166,7 @@ func (d door) notify(ctx context.Context, n peer.Notification, opts []peer.CallO
 	if len(d.conn.outgoing()) > 0 {
 		n = peer.Plain(n)
 	}
-	err := d.conn.wrapped(d.out).Notify(ctx, n, plainSpelling(d.facts.revision).before(opts)...)
+	err := d.conn.wrapped(d.out).Notify(ctx, n, plainSpelling(d.facts.revision).before(opts, false)...)
 	if err == nil || unwritable(err) != nil {
 		return err
 	}
@@ -178,7 +181,7 @@ func (d door) post(n peer.Notification, opts []peer.CallOption) (taken bool) {
 	if len(d.conn.outgoing()) > 0 || n.Method() == mcp.MethodProgress || d.withhold(n) != "" {
 		return false
 	}
-	return peer.Post(d.out, n, plainSpelling(d.facts.revision).before(opts)...)
+	return peer.Post(d.out, n, plainSpelling(d.facts.revision).before(opts, false)...)
 }
 
 // withhold tells why a notification may not be sent, empty where it may.

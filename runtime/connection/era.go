@@ -48,12 +48,12 @@ func plainFrame(r wire.Revision) *wire.Frame {
 // spelling is how messages to a peer are written, together with the option that
 // tells a channel so.
 type spelling struct {
-	frame  *wire.Frame
-	option [1]peer.CallOption
+	frame   *wire.Frame
+	options [2]peer.CallOption // the second is for questions, which people answer
 }
 
 func newSpelling(f *wire.Frame) *spelling {
-	return &spelling{f, [1]peer.CallOption{peer.WithFrame(f)}}
+	return &spelling{f, [2]peer.CallOption{peer.WithFrame(f), peer.Patiently()}}
 }
 
 // plainSpellings has what goes with each of plainFrames.
@@ -72,11 +72,12 @@ func plainSpelling(r wire.Revision) *spelling {
 	return newSpelling(plainFrame(r))
 }
 
-// before puts the option before a caller's own, which may say otherwise. Without
+// before puts the options before a caller's own, which may say otherwise. Without
 // any, as is usual, that takes no memory.
-func (s *spelling) before(opts []peer.CallOption) []peer.CallOption {
-	if len(opts) == 0 {
-		return s.option[:]
+func (s *spelling) before(opts []peer.CallOption, question bool) []peer.CallOption {
+	n := 1
+	if question {
+		n = 2
 	}
-	return append(s.option[:], opts...)
+	return append(s.options[:n:n], opts...)
 }

@@ -70,5 +70,12 @@ func (c *clock) until(now time.Time) time.Time {
 	return due
 }
 
+// pause begins the wait anew, unless the hard limit has been reached.
+func (c *clock) pause(now time.Time) {
+	if c.idle > 0 && (c.last.IsZero() || now.Before(c.last)) {
+		c.again()
+	}
+}
+
 // over tells whether the time has run out.
 func (c *clock) over(now time.Time) bool { return !c.due.IsZero() && !now.Before(c.due) }

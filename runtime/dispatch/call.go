@@ -79,7 +79,7 @@ func (c *Conn) call(ctx context.Context, out way, req peer.Message, res wire.Val
 	if r := c.reading.Load(); r != nil {
 		r.readOn(r.held.Load()) // somebody has to read the answer
 	}
-	c.state.start(k, c.opts.patience(o.Timeout))
+	c.state.start(k, c.opts.patience(&o))
 	if err := c.await(ctx, k); err != nil {
 		c.takeBack(ctx, out, k, &o)
 		return err
@@ -99,7 +99,7 @@ func (c *Conn) send(ctx context.Context, out way, k *call, req peer.Message, o *
 	if buf.b, err = wire.AppendRequest(buf.b, f, k.id, k.method, req); err != nil {
 		return fmt.Errorf("send %q: %w", k.method, err)
 	}
-	p := c.opts.patience(o.Timeout)
+	p := c.opts.patience(o)
 	e := Envelope{Method: k.method, ID: k.id, Revision: revision(f), Header: o.Header, Patience: p.idle}
 	if named, is := req.(peer.Named); is {
 		e.Name = named.NameMember()

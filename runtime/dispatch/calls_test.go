@@ -680,3 +680,75 @@ func TestAReportIsHeardBeforeTheAnswerIsThere(t *testing.T) {
 		require.NoError(t, call.over(t))
 	})
 }
+
+func TestAClientsCallWaitsWhileItsUserIsAsked(t *testing.T) {
+	for _, client := range []bool{true, false} {
+		t.Run(fmt.Sprint("client: ", client), func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				answer := make(chan struct{})
+				c, _ := newConn(t, &dispatch.Options{Client: client, Timeout: 10 * time.Second, MaxTimeout: time.Minute, Handler: peer.HandlerFunc(
+					func(_ context.Context, in *peer.Inbound) (peer.Reply, error) {
+						if in.Method == "ask" {
+							<-answer
+						}
+						return peer.Reply{Result: &mcp.EmptyResult{}}, nil
+					})})
+				ask := func(id int) { deliver(c, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"ask"}`, id)) }
+				begun, forever := time.Now(), ping(t.Context(), c, peer.WithTimeout(-1))
+				call := ping(t.Context(), c)
+				time.Sleep(5 * time.Second)
+				ask(1)
+				time.Sleep(20 * time.Second)
+				answer <- struct{}{}
+				require.Equal(t, client, !call.isOver())
+				time.Sleep(5 * time.Second)
+				deliver(c, `{"jsonrpc":"2.0","id":2,"method":"ping"}`) // asks nobody
+				<-call.done
+				if client {
+					require.Equal(t, 35*time.Second, time.Since(begun))
+				}
+
+				begun, call = time.Now(), ping(t.Context(), c)
+				late := ping(t.Context(), c, peer.WithTimeout(0))
+				ask(3)
+				require.Error(t, late.over(t))
+				<-call.done
+				if client {
+					require.Equal(t, time.Minute, time.Since(begun), "at the most")
+				}
+				answer <- struct{}{}
+				require.False(t, forever.isOver())
+			})
+		})
+	}
+}
+
+func TestAPatientCallWaitsAsLongAsACallMay(t *testing.T) {
+	for _, tt := range []struct {
+		name          string
+		timeout, most time.Duration
+		own           []peer.CallOption
+		want          time.Duration // 0 for ever
+	}{
+		{"by default", 0, 0, nil, 10 * time.Minute},
+		{"without a maximum", 0, -1, nil, 0},
+		{"without a timeout", -1, 0, nil, 0},
+		{"with its own timeout", 0, 0, []peer.CallOption{peer.WithTimeout(time.Second)}, time.Second},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				c, _ := newConn(t, &dispatch.Options{Timeout: tt.timeout, MaxTimeout: tt.most})
+				begun, call := time.Now(), ping(t.Context(), c, append(tt.own, peer.Patiently())...)
+				if tt.want == 0 {
+					time.Sleep(24 * time.Hour)
+					require.False(t, call.isOver())
+					deliver(c, `{"jsonrpc":"2.0","id":1,"result":{}}`)
+				}
+				<-call.done
+				if tt.want > 0 {
+					require.Equal(t, tt.want, time.Since(begun))
+				}
+			})
+		})
+	}
+}

@@ -34,7 +34,7 @@ type Conn struct {
 func New(out Writer, opts *Options) *Conn {
 	c := &Conn{opts: opts.complete("pipe"), out: out, closed: make(chan struct{})}
 	c.state.alarm.ring = c.state.expire
-	c.state.last = c.opts.LastID
+	c.state.last, c.state.client = c.opts.LastID, c.opts.Client
 	c.notes = lane[*exchange]{do: c.handleNote, limit: c.opts.MaxWaiting, tasks: &c.tasks}
 	c.notes.mostWeigh = heaviest * c.opts.MaxMessage
 	c.replies = lane[reply]{do: c.writeReply, limit: math.MaxInt, tasks: &c.tasks}

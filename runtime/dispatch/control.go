@@ -12,6 +12,7 @@ import (
 // The methods that a dispatcher itself has to do with.
 const (
 	methodInitialize = "initialize"
+	methodPing       = "ping"
 	methodListen     = "subscriptions/listen"
 	methodCancelled  = "notifications/cancelled"
 	methodProgress   = "notifications/progress"

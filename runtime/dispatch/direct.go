@@ -69,7 +69,7 @@ func (d *Direct) Call(ctx context.Context, req peer.Message, res wire.Value, opt
 	x.in.Method, x.in.Transport, x.in.Back = method, d.peer.opts.Transport, x
 	x.ctx.Context = ctx
 	defer x.ctx.Cancel(nil)
-	if err := d.peer.table.admit(x, o.ID, d.opts.patience(o.Timeout), d.peer.opts.MaxInFlight); err != nil {
+	if err := d.peer.table.admit(x, o.ID, d.opts.patience(&o), d.peer.opts.MaxInFlight); err != nil {
 		return err
 	}
 	return x.run(req, res)

@@ -549,3 +549,21 @@ func TestAHandlerThatStopsWithItsCallerHasNotFailed(t *testing.T) {
 		require.NotContains(t, said.String(), "level=ERROR")
 	})
 }
+
+func TestACallInProcessWaitsWhileItsUserIsAsked(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		user := peer.HandlerFunc(func(context.Context, *peer.Inbound) (peer.Reply, error) {
+			time.Sleep(5 * time.Minute)
+			return result(`{}`)
+		})
+		c, _ := pair(t, peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+			err := in.Back.Call(ctx, &mcp.PingRequest{}, &raw{}, peer.Patiently())
+			<-ctx.Done()
+			return peer.Reply{}, err
+		}), func(client, _ *dispatch.Options) { client.Client, client.Handler = true, user })
+		begun, call := time.Now(), ping(t.Context(), c)
+		<-call.done
+		require.ErrorAs(t, call.err, new(*peer.TimeoutError))
+		require.Equal(t, 6*time.Minute, time.Since(begun), "a minute after the answer")
+	})
+}

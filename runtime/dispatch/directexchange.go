@@ -21,8 +21,9 @@ type directExchange struct {
 	gate       gate
 
 	// The table's lock guards what follows.
-	clock clock
-	err   error // the outcome, whatever the handler says
+	clock     clock
+	questions int   // being asked for it
+	err       error // the outcome, whatever the handler says
 }
 
 // run has the request handled and gives its caller what comes of it.
@@ -147,6 +148,10 @@ func share(to, from wire.Value) bool {
 func (x *directExchange) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
 	if !x.in.Transport.CanSendRequest() || !x.gate.open() {
 		return &peer.NoBackChannelError{Method: req.Method()}
+	}
+	if x.from.opts.Client {
+		x.to.table.ask(x, 1)
+		defer x.to.table.ask(x, -1)
 	}
 	return x.to.Call(back{ctx, x.ctx.Context}, req, res, opts...)
 }

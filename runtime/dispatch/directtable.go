@@ -84,6 +84,15 @@ func (t *directTable) touch(x *directExchange) {
 	t.mu.Unlock()
 }
 
+// ask counts the questions that are asked for a request, and begins the wait for it
+// anew.
+func (t *directTable) ask(x *directExchange, n int) {
+	t.mu.Lock()
+	x.questions += n
+	x.clock.again()
+	t.mu.Unlock()
+}
+
 // find returns the request whose caller knows it by a token.
 func (t *directTable) find(token wire.ProgressToken) *directExchange {
 	t.mu.Lock()
@@ -101,6 +110,9 @@ func (t *directTable) expire() {
 	}
 	now := time.Now()
 	for x := range t.requests.all {
+		if x.questions > 0 {
+			x.clock.pause(now)
+		}
 		switch {
 		case x.err != nil:
 		case x.clock.over(now):

@@ -40,8 +40,9 @@ type Options struct {
 	// 4 MiB.
 	MaxMessage int
 	// Timeout is how long a call waits for its answer, unless it says
-	// otherwise; progress reports begin the wait anew. Default 60 s, negative
-	// is no limit.
+	// otherwise; progress reports begin the wait anew. At the client's end it does
+	// not run while a request of the server's is being handled: somebody may have
+	// been asked something for the call. Default 60 s, negative is no limit.
 	Timeout time.Duration
 	// MaxTimeout is how long a call waits whatever is reported meanwhile. A
 	// call that asks for a longer timeout has that as its maximum. Default
@@ -148,13 +149,16 @@ func limit(n *int, byDefault int) {
 type patience struct{ idle, most time.Duration }
 
 // patience returns what a call's own options make of the dispatcher's.
-func (o *Options) patience(own *time.Duration) patience {
+func (o *Options) patience(own *peer.CallOptions) patience {
 	p := patience{o.Timeout, o.MaxTimeout}
-	if own != nil {
-		p.idle = *own
+	switch {
+	case own.Timeout != nil:
+		p.idle = *own.Timeout
 		if p.most >= 0 {
 			p.most = max(p.most, p.idle)
 		}
+	case own.Patient && p.idle >= 0:
+		p.idle = p.most
 	}
 	if p.idle < 0 {
 		p.most = -1

@@ -13,6 +13,8 @@ import (
 // state is all that changes about a connection. Its methods are the only ones
 // that take its lock, and call nobody under it.
 type state struct {
+	client bool // this is the client's end; never changes
+
 	mu       sync.Mutex
 	isClosed bool
 	cause    error
@@ -206,6 +208,9 @@ func (s *state) expire() {
 	}
 	now := time.Now()
 	for c := range s.calls.all {
+		if s.client && s.asked() {
+			c.clock.pause(now)
+		}
 		switch {
 		case c.clock.over(now):
 			s.finish(c, wire.Message{}, parcel{}, timeoutError(c.method, now.Sub(c.clock.begun)))
@@ -214,6 +219,10 @@ func (s *state) expire() {
 		}
 	}
 }
+
+// asked tells whether a request of the peer's is being handled: at the client's end a
+// question, which may belong to any call. The lock is held.
+func (s *state) asked() bool { return s.requests.len() > s.listens }
 
 // mostUnwritten is how many answers may be being written, or as many as there may be
 // requests if that is more, for another request to be taken. Their requests are no
@@ -279,6 +288,9 @@ func (s *state) conclude(x *exchange) verdict {
 		if x.lasts() {
 			s.listens--
 		}
+		if s.client && x.in.Method != methodPing && !s.asked() {
+			s.resume()
+		}
 	}
 	switch {
 	case x.cancelled:
@@ -288,6 +300,13 @@ func (s *state) conclude(x *exchange) verdict {
 	}
 	x.answered = true
 	return speak
+}
+
+// resume begins the wait of every call anew. The lock is held.
+func (s *state) resume() {
+	for c := range s.calls.all {
+		c.clock.again()
+	}
 }
 
 // cancel marks a request as cancelled. It returns nil where there is none, or

@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -81,6 +83,25 @@ func everyField() *mcp.ElicitRequest {
 			Required: []string{"text", "many"},
 		},
 	}}
+}
+
+func TestAUserMayTakeTime(t *testing.T) {
+	for _, r := range []wire.Revision{mcp.Revision20250618, mcp.Revision20251125, mcp.Revision20260728} {
+		for _, way := range []string{"in process", "pipe"} {
+			t.Run(r.String()+" "+way, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := questioner(&mcp.ElicitRequest{Params: &mcp.ElicitRequestFormParams{Message: "well?"}}, elicited)
+					c := connect(t, s.ways(t)[way], &mcpclient.Options{Revision: r, OnElicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+						time.Sleep(9 * time.Minute)
+						return &mcp.ElicitResult{Action: mcp.ElicitActionAccept}, nil
+					}})
+					answer, err := mcpclient.CallTool[string](t.Context(), c, "ask", nil)
+					require.NoError(t, err)
+					require.Contains(t, answer, "accept")
+				})
+			})
+		}
+	}
 }
 
 func TestDefaultsFillWhatTheAnswerLeavesOut(t *testing.T) {

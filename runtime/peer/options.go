@@ -15,6 +15,8 @@ type CallOptions struct {
 	// Timeout bounds the wait for the answer. Nil is the channel's default,
 	// zero a timeout that has already passed.
 	Timeout *time.Duration
+	// Patient waits, where Timeout is nil, as long as the channel waits at most.
+	Patient bool
 	// OnProgress is called with each progress report about the request, one
 	// at a time and never after the call has returned.
 	OnProgress func(Progress)
@@ -47,6 +49,10 @@ func WithID(id wire.RequestID) CallOption { return func(o *CallOptions) { o.ID =
 
 // WithTimeout bounds the wait for the answer.
 func WithTimeout(d time.Duration) CallOption { return func(o *CallOptions) { o.Timeout = &d } }
+
+// Patiently waits for the answer as long as the channel waits at most, unless
+// [WithTimeout] says how long: for what a person is asked.
+func Patiently() CallOption { return func(o *CallOptions) { o.Patient = true } }
 
 // OnProgress asks the peer for progress reports and hands them to f.
 func OnProgress(f func(Progress)) CallOption { return func(o *CallOptions) { o.OnProgress = f } }
