@@ -17,8 +17,8 @@ import (
 )
 
 // ServerPeer is a server as its client sees it: every message it can be sent.
-// Its methods have the form of handlers, so that a ServerPeer may serve as
-// one. The zero ServerPeer is not usable.
+// Nil is sent as an empty message. Its methods have the form of handlers, so
+// that a ServerPeer may serve as one. The zero ServerPeer is not usable.
 type ServerPeer struct {
 	peer.Outbound
 }
@@ -30,35 +30,35 @@ func (p ServerPeer) With(opts ...peer.CallOption) ServerPeer {
 
 // Complete returns proposals for an argument that is being typed.
 func (p ServerPeer) Complete(ctx context.Context, req *CompleteRequest) (*CompleteResult, error) {
-	return peer.SendRequest(ctx, p.Outbound, req)
+	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
 // Initialize opens a session: both sides say who they are, what they can do
 // and which revision they speak. It exists up to 2025-11-25.
 func (p ServerPeer) Initialize(ctx context.Context, req *InitializeRequest) (*InitializeResult, error) {
-	return peer.SendRequest(ctx, p.Outbound, req)
+	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
 // SetLevel asks the server for log messages from a level upwards. It exists up
 // to 2025-11-25.
 func (p ServerPeer) SetLevel(ctx context.Context, req *SetLevelRequest) (*EmptyResult, error) {
-	return peer.SendRequest(ctx, p.Outbound, req)
+	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
 // Ping asks whether the peer is still there. It exists up to 2025-11-25.
 func (p ServerPeer) Ping(ctx context.Context, req *PingRequest) (*EmptyResult, error) {
-	return peer.SendRequest(ctx, p.Outbound, req)
+	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
 // GetPrompt returns the messages of a prompt with its arguments filled in.
 func (p ServerPeer) GetPrompt(ctx context.Context, req *GetPromptRequest) (*GetPromptResult, error) {
-	return peer.SendRequest(ctx, p.Outbound, req)
+	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
 // ListPrompts returns one page of the server's prompts.
 // [ServerPeer.ListPromptsAll] goes through all pages.
 func (p ServerPeer) ListPrompts(ctx context.Context, req *ListPromptsRequest) (*ListPromptsResult, error) {
-	return peer.SendRequest(ctx, p.Outbound, req)
+	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
 // ListPromptsAll iterates over the list page by page, from the page that req
@@ -79,7 +79,7 @@ func (p ServerPeer) ListPromptsAll(ctx context.Context, req *ListPromptsRequest)
 // ListResources returns one page of the server's resources.
 // [ServerPeer.ListResourcesAll] goes through all pages.
 func (p ServerPeer) ListResources(ctx context.Context, req *ListResourcesRequest) (*ListResourcesResult, error) {
-	return peer.SendRequest(ctx, p.Outbound, req)
+	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
 // ListResourcesAll iterates over the list page by page, from the page that req
@@ -100,19 +100,19 @@ func (p ServerPeer) ListResourcesAll(ctx context.Context, req *ListResourcesRequ
 
 // ReadResource returns what a resource holds.
 func (p ServerPeer) ReadResource(ctx context.Context, req *ReadResourceRequest) (*ReadResourceResult, error) {
-	return peer.SendRequest(ctx, p.Outbound, req)
+	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
 // Subscribe asks the server to tell when a resource changes. It exists up to
 // 2025-11-25.
 func (p ServerPeer) Subscribe(ctx context.Context, req *SubscribeRequest) (*EmptyResult, error) {
-	return peer.SendRequest(ctx, p.Outbound, req)
+	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
 // ListResourceTemplates returns one page of the server's resource templates.
 // [ServerPeer.ListResourceTemplatesAll] goes through all pages.
 func (p ServerPeer) ListResourceTemplates(ctx context.Context, req *ListResourceTemplatesRequest) (*ListResourceTemplatesResult, error) {
-	return peer.SendRequest(ctx, p.Outbound, req)
+	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
 // ListResourceTemplatesAll iterates over the list page by page, from the page
@@ -134,35 +134,35 @@ func (p ServerPeer) ListResourceTemplatesAll(ctx context.Context, req *ListResou
 // Unsubscribe asks the server to tell no longer when a resource changes. It
 // exists up to 2025-11-25.
 func (p ServerPeer) Unsubscribe(ctx context.Context, req *UnsubscribeRequest) (*EmptyResult, error) {
-	return peer.SendRequest(ctx, p.Outbound, req)
+	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
 // Discover asks the server which revisions it speaks and what it can do. It
 // exists since 2026-07-28.
 func (p ServerPeer) Discover(ctx context.Context, req *DiscoverRequest) (*DiscoverResult, error) {
-	return peer.SendRequest(ctx, p.Outbound, req)
+	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
 // SubscriptionsListen opens a subscription and returns when the server ends
 // it. It exists since 2026-07-28.
 func (p ServerPeer) SubscriptionsListen(ctx context.Context, req *SubscriptionsListenRequest) (*SubscriptionsListenResult, error) {
-	return peer.SendRequest(ctx, p.Outbound, req)
+	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
 // CancelTask gives a task up. It exists in 2025-11-25 only.
 func (p ServerPeer) CancelTask(ctx context.Context, req *CancelTaskRequest) (*CancelTaskResult, error) {
-	return peer.SendRequest(ctx, p.Outbound, req)
+	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
 // GetTask returns how far a task has come. It exists in 2025-11-25 only.
 func (p ServerPeer) GetTask(ctx context.Context, req *GetTaskRequest) (*GetTaskResult, error) {
-	return peer.SendRequest(ctx, p.Outbound, req)
+	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
 // ListTasks returns one page of the tasks that the peer runs for the caller.
 // It exists in 2025-11-25 only.
 func (p ServerPeer) ListTasks(ctx context.Context, req *ListTasksRequest) (*ListTasksResult, error) {
-	return peer.SendRequest(ctx, p.Outbound, req)
+	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
 // ListTasksAll iterates over the list page by page, from the page that req
@@ -183,19 +183,19 @@ func (p ServerPeer) ListTasksAll(ctx context.Context, req *ListTasksRequest) ite
 // GetTaskPayload waits until a task has ended and returns its result. It
 // exists in 2025-11-25 only.
 func (p ServerPeer) GetTaskPayload(ctx context.Context, req *GetTaskPayloadRequest) (*GetTaskPayloadResult, error) {
-	return peer.SendRequest(ctx, p.Outbound, req)
+	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
 // CallTool runs a tool and returns what it produced. A tool that failed is a
 // result with IsError, not an error.
 func (p ServerPeer) CallTool(ctx context.Context, req *CallToolRequest) (*CallToolResult, error) {
-	return peer.SendRequest(ctx, p.Outbound, req)
+	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
 // ListTools returns one page of the server's tools. [ServerPeer.ListToolsAll]
 // goes through all pages.
 func (p ServerPeer) ListTools(ctx context.Context, req *ListToolsRequest) (*ListToolsResult, error) {
-	return peer.SendRequest(ctx, p.Outbound, req)
+	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
 // ListToolsAll iterates over the list page by page, from the page that req
@@ -216,36 +216,36 @@ func (p ServerPeer) ListToolsAll(ctx context.Context, req *ListToolsRequest) ite
 // Cancelled tells the peer that a request sent to it needs no answer any more.
 // A call whose context ends does so by itself.
 func (p ServerPeer) Cancelled(ctx context.Context, n *CancelledNotification) error {
-	return peer.SendNotification(ctx, p.Outbound, n)
+	return peer.SendNotification(ctx, p.Outbound, orNew(n))
 }
 
 // Initialized tells the server that the session may begin. It exists up to
 // 2025-11-25.
 func (p ServerPeer) Initialized(ctx context.Context, n *InitializedNotification) error {
-	return peer.SendNotification(ctx, p.Outbound, n)
+	return peer.SendNotification(ctx, p.Outbound, orNew(n))
 }
 
 // Progress tells the peer how far a request that it sent has come. It is for
 // requests that carried a progress token.
 func (p ServerPeer) Progress(ctx context.Context, n *ProgressNotification) error {
-	return peer.SendNotification(ctx, p.Outbound, n)
+	return peer.SendNotification(ctx, p.Outbound, orNew(n))
 }
 
 // RootsListChanged tells the server that the client's roots have changed. It
 // exists up to 2025-11-25.
 func (p ServerPeer) RootsListChanged(ctx context.Context, n *RootsListChangedNotification) error {
-	return peer.SendNotification(ctx, p.Outbound, n)
+	return peer.SendNotification(ctx, p.Outbound, orNew(n))
 }
 
 // TaskStatus tells whoever asked for a task that its status has changed. It
 // exists in 2025-11-25 only.
 func (p ServerPeer) TaskStatus(ctx context.Context, n *TaskStatusNotification) error {
-	return peer.SendNotification(ctx, p.Outbound, n)
+	return peer.SendNotification(ctx, p.Outbound, orNew(n))
 }
 
 // ClientPeer is a client as its server sees it: every message it can be sent.
-// Its methods have the form of handlers, so that a ClientPeer may serve as
-// one. The zero ClientPeer is not usable.
+// Nil is sent as an empty message. Its methods have the form of handlers, so
+// that a ClientPeer may serve as one. The zero ClientPeer is not usable.
 type ClientPeer struct {
 	peer.Outbound
 }
@@ -260,12 +260,12 @@ func (p ClientPeer) With(opts ...peer.CallOption) ClientPeer {
 // the request being handled; a handler that gets an [InputRequiredError]
 // returns it and is run again with the answer.
 func (p ClientPeer) Elicit(ctx context.Context, req *ElicitRequest) (*ElicitResult, error) {
-	return peer.SendRequest(ctx, p.Outbound, req)
+	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
 // Ping asks whether the peer is still there. It exists up to 2025-11-25.
 func (p ClientPeer) Ping(ctx context.Context, req *PingRequest) (*EmptyResult, error) {
-	return peer.SendRequest(ctx, p.Outbound, req)
+	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
 // ListRoots returns the folders and files in which the server is meant to
@@ -276,7 +276,7 @@ func (p ClientPeer) Ping(ctx context.Context, req *PingRequest) (*EmptyResult, e
 // Deprecated: since revision 2026-07-28. Pass paths as tool arguments or
 // resource URIs, or configure them.
 func (p ClientPeer) ListRoots(ctx context.Context, req *ListRootsRequest) (*ListRootsResult, error) {
-	return peer.SendRequest(ctx, p.Outbound, req)
+	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
 // CreateMessage lets the client's language model write a message and returns
@@ -287,23 +287,23 @@ func (p ClientPeer) ListRoots(ctx context.Context, req *ListRootsRequest) (*List
 // Deprecated: since revision 2026-07-28. Servers that need a model call one
 // themselves.
 func (p ClientPeer) CreateMessage(ctx context.Context, req *CreateMessageRequest) (*CreateMessageResult, error) {
-	return peer.SendRequest(ctx, p.Outbound, req)
+	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
 // CancelTask gives a task up. It exists in 2025-11-25 only.
 func (p ClientPeer) CancelTask(ctx context.Context, req *CancelTaskRequest) (*CancelTaskResult, error) {
-	return peer.SendRequest(ctx, p.Outbound, req)
+	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
 // GetTask returns how far a task has come. It exists in 2025-11-25 only.
 func (p ClientPeer) GetTask(ctx context.Context, req *GetTaskRequest) (*GetTaskResult, error) {
-	return peer.SendRequest(ctx, p.Outbound, req)
+	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
 // ListTasks returns one page of the tasks that the peer runs for the caller.
 // It exists in 2025-11-25 only.
 func (p ClientPeer) ListTasks(ctx context.Context, req *ListTasksRequest) (*ListTasksResult, error) {
-	return peer.SendRequest(ctx, p.Outbound, req)
+	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
 // ListTasksAll iterates over the list page by page, from the page that req
@@ -324,19 +324,19 @@ func (p ClientPeer) ListTasksAll(ctx context.Context, req *ListTasksRequest) ite
 // GetTaskPayload waits until a task has ended and returns its result. It
 // exists in 2025-11-25 only.
 func (p ClientPeer) GetTaskPayload(ctx context.Context, req *GetTaskPayloadRequest) (*GetTaskPayloadResult, error) {
-	return peer.SendRequest(ctx, p.Outbound, req)
+	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
 // Cancelled tells the peer that a request sent to it needs no answer any more.
 // A call whose context ends does so by itself.
 func (p ClientPeer) Cancelled(ctx context.Context, n *CancelledNotification) error {
-	return peer.SendNotification(ctx, p.Outbound, n)
+	return peer.SendNotification(ctx, p.Outbound, orNew(n))
 }
 
 // ElicitationComplete tells the client that the user is done at a URL. It
 // exists in 2025-11-25 only.
 func (p ClientPeer) ElicitationComplete(ctx context.Context, n *ElicitationCompleteNotification) error {
-	return peer.SendNotification(ctx, p.Outbound, n)
+	return peer.SendNotification(ctx, p.Outbound, orNew(n))
 }
 
 // LoggingMessage sends the client a log message, where the server declares
@@ -345,44 +345,52 @@ func (p ClientPeer) ElicitationComplete(ctx context.Context, n *ElicitationCompl
 // Deprecated: since revision 2026-07-28. Write logs to standard error or to a
 // telemetry system.
 func (p ClientPeer) LoggingMessage(ctx context.Context, n *LoggingMessageNotification) error {
-	return peer.SendNotification(ctx, p.Outbound, n)
+	return peer.SendNotification(ctx, p.Outbound, orNew(n))
 }
 
 // Progress tells the peer how far a request that it sent has come. It is for
 // requests that carried a progress token.
 func (p ClientPeer) Progress(ctx context.Context, n *ProgressNotification) error {
-	return peer.SendNotification(ctx, p.Outbound, n)
+	return peer.SendNotification(ctx, p.Outbound, orNew(n))
 }
 
 // PromptListChanged tells the client that the list of prompts has changed.
 func (p ClientPeer) PromptListChanged(ctx context.Context, n *PromptListChangedNotification) error {
-	return peer.SendNotification(ctx, p.Outbound, n)
+	return peer.SendNotification(ctx, p.Outbound, orNew(n))
 }
 
 // ResourceListChanged tells the client that the list of resources has changed.
 func (p ClientPeer) ResourceListChanged(ctx context.Context, n *ResourceListChangedNotification) error {
-	return peer.SendNotification(ctx, p.Outbound, n)
+	return peer.SendNotification(ctx, p.Outbound, orNew(n))
 }
 
 // ResourceUpdated tells the client that a resource it watches has changed.
 func (p ClientPeer) ResourceUpdated(ctx context.Context, n *ResourceUpdatedNotification) error {
-	return peer.SendNotification(ctx, p.Outbound, n)
+	return peer.SendNotification(ctx, p.Outbound, orNew(n))
 }
 
 // SubscriptionsAcknowledged tells the client what it will hear of in a
 // subscription, before anything else is sent there. It exists since
 // 2026-07-28.
 func (p ClientPeer) SubscriptionsAcknowledged(ctx context.Context, n *SubscriptionsAcknowledgedNotification) error {
-	return peer.SendNotification(ctx, p.Outbound, n)
+	return peer.SendNotification(ctx, p.Outbound, orNew(n))
 }
 
 // TaskStatus tells whoever asked for a task that its status has changed. It
 // exists in 2025-11-25 only.
 func (p ClientPeer) TaskStatus(ctx context.Context, n *TaskStatusNotification) error {
-	return peer.SendNotification(ctx, p.Outbound, n)
+	return peer.SendNotification(ctx, p.Outbound, orNew(n))
 }
 
 // ToolListChanged tells the client that the list of tools has changed.
 func (p ClientPeer) ToolListChanged(ctx context.Context, n *ToolListChangedNotification) error {
-	return peer.SendNotification(ctx, p.Outbound, n)
+	return peer.SendNotification(ctx, p.Outbound, orNew(n))
+}
+
+// orNew is x, or an empty message in place of nil.
+func orNew[T any](x *T) *T {
+	if x == nil {
+		return new(T)
+	}
+	return x
 }

@@ -31,19 +31,19 @@ func (s *ClientSession) With(opts ...peer.CallOption) *ClientSession {
 
 // Complete returns proposals for an argument that is being typed.
 func (s *ClientSession) Complete(ctx context.Context, req *CompleteRequest) (*CompleteResult, error) {
-	return peer.SendRequest(ctx, s, req)
+	return peer.SendRequest(ctx, s, orNew(req))
 }
 
 // Initialize opens a session: both sides say who they are, what they can do
 // and which revision they speak. It exists up to 2025-11-25.
 func (s *ClientSession) Initialize(ctx context.Context, req *InitializeRequest) (*InitializeResult, error) {
-	return peer.SendRequest(ctx, s, req)
+	return peer.SendRequest(ctx, s, orNew(req))
 }
 
 // SetLevel asks the server for log messages from a level upwards. It exists up
 // to 2025-11-25.
 func (s *ClientSession) SetLevel(ctx context.Context, req *SetLevelRequest) error {
-	_, err := peer.SendRequest(ctx, s, req)
+	_, err := peer.SendRequest(ctx, s, orNew(req))
 	return err
 }
 
@@ -55,43 +55,43 @@ func (s *ClientSession) Ping(ctx context.Context) error {
 
 // GetPrompt returns the messages of a prompt with its arguments filled in.
 func (s *ClientSession) GetPrompt(ctx context.Context, req *GetPromptRequest) (*GetPromptResult, error) {
-	return peer.SendRequest(ctx, s, req)
+	return peer.SendRequest(ctx, s, orNew(req))
 }
 
 // ListPrompts returns one page of the server's prompts.
 // [ServerPeer.ListPromptsAll] goes through all pages.
 func (s *ClientSession) ListPrompts(ctx context.Context, req *ListPromptsRequest) (*ListPromptsResult, error) {
-	return peer.SendRequest(ctx, s, req)
+	return peer.SendRequest(ctx, s, orNew(req))
 }
 
 // ListResources returns one page of the server's resources.
 // [ServerPeer.ListResourcesAll] goes through all pages.
 func (s *ClientSession) ListResources(ctx context.Context, req *ListResourcesRequest) (*ListResourcesResult, error) {
-	return peer.SendRequest(ctx, s, req)
+	return peer.SendRequest(ctx, s, orNew(req))
 }
 
 // ReadResource returns what a resource holds.
 func (s *ClientSession) ReadResource(ctx context.Context, req *ReadResourceRequest) (*ReadResourceResult, error) {
-	return peer.SendRequest(ctx, s, req)
+	return peer.SendRequest(ctx, s, orNew(req))
 }
 
 // Subscribe asks the server to tell when a resource changes. It exists up to
 // 2025-11-25.
 func (s *ClientSession) Subscribe(ctx context.Context, req *SubscribeRequest) error {
-	_, err := peer.SendRequest(ctx, s, req)
+	_, err := peer.SendRequest(ctx, s, orNew(req))
 	return err
 }
 
 // ListResourceTemplates returns one page of the server's resource templates.
 // [ServerPeer.ListResourceTemplatesAll] goes through all pages.
 func (s *ClientSession) ListResourceTemplates(ctx context.Context, req *ListResourceTemplatesRequest) (*ListResourceTemplatesResult, error) {
-	return peer.SendRequest(ctx, s, req)
+	return peer.SendRequest(ctx, s, orNew(req))
 }
 
 // Unsubscribe asks the server to tell no longer when a resource changes. It
 // exists up to 2025-11-25.
 func (s *ClientSession) Unsubscribe(ctx context.Context, req *UnsubscribeRequest) error {
-	_, err := peer.SendRequest(ctx, s, req)
+	_, err := peer.SendRequest(ctx, s, orNew(req))
 	return err
 }
 
@@ -104,47 +104,47 @@ func (s *ClientSession) Discover(ctx context.Context) (*DiscoverResult, error) {
 // SubscriptionsListen opens a subscription and returns when the server ends
 // it. It exists since 2026-07-28.
 func (s *ClientSession) SubscriptionsListen(ctx context.Context, req *SubscriptionsListenRequest) (*SubscriptionsListenResult, error) {
-	return peer.SendRequest(ctx, s, req)
+	return peer.SendRequest(ctx, s, orNew(req))
 }
 
 // CancelTask gives a task up. It exists in 2025-11-25 only.
 func (s *ClientSession) CancelTask(ctx context.Context, req *CancelTaskRequest) (*CancelTaskResult, error) {
-	return peer.SendRequest(ctx, s, req)
+	return peer.SendRequest(ctx, s, orNew(req))
 }
 
 // GetTask returns how far a task has come. It exists in 2025-11-25 only.
 func (s *ClientSession) GetTask(ctx context.Context, req *GetTaskRequest) (*GetTaskResult, error) {
-	return peer.SendRequest(ctx, s, req)
+	return peer.SendRequest(ctx, s, orNew(req))
 }
 
 // ListTasks returns one page of the tasks that the peer runs for the caller.
 // It exists in 2025-11-25 only.
 func (s *ClientSession) ListTasks(ctx context.Context, req *ListTasksRequest) (*ListTasksResult, error) {
-	return peer.SendRequest(ctx, s, req)
+	return peer.SendRequest(ctx, s, orNew(req))
 }
 
 // GetTaskPayload waits until a task has ended and returns its result. It
 // exists in 2025-11-25 only.
 func (s *ClientSession) GetTaskPayload(ctx context.Context, req *GetTaskPayloadRequest) (*GetTaskPayloadResult, error) {
-	return peer.SendRequest(ctx, s, req)
+	return peer.SendRequest(ctx, s, orNew(req))
 }
 
 // CallTool runs a tool and returns what it produced. A tool that failed is a
 // result with IsError, not an error.
 func (s *ClientSession) CallTool(ctx context.Context, req *CallToolRequest) (*CallToolResult, error) {
-	return peer.SendRequest(ctx, s, req)
+	return peer.SendRequest(ctx, s, orNew(req))
 }
 
 // ListTools returns one page of the server's tools. [ServerPeer.ListToolsAll]
 // goes through all pages.
 func (s *ClientSession) ListTools(ctx context.Context, req *ListToolsRequest) (*ListToolsResult, error) {
-	return peer.SendRequest(ctx, s, req)
+	return peer.SendRequest(ctx, s, orNew(req))
 }
 
 // SendCancelled tells the peer that a request sent to it needs no answer any
 // more. A call whose context ends does so by itself.
 func (s *ClientSession) SendCancelled(ctx context.Context, n *CancelledNotification) error {
-	return peer.SendNotification(ctx, s, n)
+	return peer.SendNotification(ctx, s, orNew(n))
 }
 
 // SendInitialized tells the server that the session may begin. It exists up to
@@ -156,7 +156,7 @@ func (s *ClientSession) SendInitialized(ctx context.Context) error {
 // SendProgress tells the peer how far a request that it sent has come. It is
 // for requests that carried a progress token.
 func (s *ClientSession) SendProgress(ctx context.Context, n *ProgressNotification) error {
-	return peer.SendNotification(ctx, s, n)
+	return peer.SendNotification(ctx, s, orNew(n))
 }
 
 // SendRootsListChanged tells the server that the client's roots have changed.
@@ -168,7 +168,7 @@ func (s *ClientSession) SendRootsListChanged(ctx context.Context) error {
 // SendTaskStatus tells whoever asked for a task that its status has changed.
 // It exists in 2025-11-25 only.
 func (s *ClientSession) SendTaskStatus(ctx context.Context, n *TaskStatusNotification) error {
-	return peer.SendNotification(ctx, s, n)
+	return peer.SendNotification(ctx, s, orNew(n))
 }
 
 // ServerSession is what a handler of a server calls its client with. It
@@ -230,41 +230,41 @@ func (s *ServerSession) ListRoots(ctx context.Context) (*ListRootsResult, error)
 // Deprecated: since revision 2026-07-28. Servers that need a model call one
 // themselves.
 func (s *ServerSession) CreateMessage(ctx context.Context, req *CreateMessageRequest) (*CreateMessageResult, error) {
-	return peer.SendRequest(ctx, s, req)
+	return peer.SendRequest(ctx, s, orNew(req))
 }
 
 // CancelTask gives a task up. It exists in 2025-11-25 only.
 func (s *ServerSession) CancelTask(ctx context.Context, req *CancelTaskRequest) (*CancelTaskResult, error) {
-	return peer.SendRequest(ctx, s, req)
+	return peer.SendRequest(ctx, s, orNew(req))
 }
 
 // GetTask returns how far a task has come. It exists in 2025-11-25 only.
 func (s *ServerSession) GetTask(ctx context.Context, req *GetTaskRequest) (*GetTaskResult, error) {
-	return peer.SendRequest(ctx, s, req)
+	return peer.SendRequest(ctx, s, orNew(req))
 }
 
 // ListTasks returns one page of the tasks that the peer runs for the caller.
 // It exists in 2025-11-25 only.
 func (s *ServerSession) ListTasks(ctx context.Context, req *ListTasksRequest) (*ListTasksResult, error) {
-	return peer.SendRequest(ctx, s, req)
+	return peer.SendRequest(ctx, s, orNew(req))
 }
 
 // GetTaskPayload waits until a task has ended and returns its result. It
 // exists in 2025-11-25 only.
 func (s *ServerSession) GetTaskPayload(ctx context.Context, req *GetTaskPayloadRequest) (*GetTaskPayloadResult, error) {
-	return peer.SendRequest(ctx, s, req)
+	return peer.SendRequest(ctx, s, orNew(req))
 }
 
 // SendCancelled tells the peer that a request sent to it needs no answer any
 // more. A call whose context ends does so by itself.
 func (s *ServerSession) SendCancelled(ctx context.Context, n *CancelledNotification) error {
-	return peer.SendNotification(ctx, s, n)
+	return peer.SendNotification(ctx, s, orNew(n))
 }
 
 // SendElicitComplete tells the client that the user is done at a URL. It
 // exists in 2025-11-25 only.
 func (s *ServerSession) SendElicitComplete(ctx context.Context, n *ElicitationCompleteNotification) error {
-	return peer.SendNotification(ctx, s, n)
+	return peer.SendNotification(ctx, s, orNew(n))
 }
 
 // SendLogMessage sends the client a log message, where the server declares
@@ -273,13 +273,13 @@ func (s *ServerSession) SendElicitComplete(ctx context.Context, n *ElicitationCo
 // Deprecated: since revision 2026-07-28. Write logs to standard error or to a
 // telemetry system.
 func (s *ServerSession) SendLogMessage(ctx context.Context, n *LoggingMessageNotification) error {
-	return peer.SendNotification(ctx, s, n)
+	return peer.SendNotification(ctx, s, orNew(n))
 }
 
 // SendProgress tells the peer how far a request that it sent has come. It is
 // for requests that carried a progress token.
 func (s *ServerSession) SendProgress(ctx context.Context, n *ProgressNotification) error {
-	return peer.SendNotification(ctx, s, n)
+	return peer.SendNotification(ctx, s, orNew(n))
 }
 
 // SendPromptListChanged tells the client that the list of prompts has changed.
@@ -295,20 +295,20 @@ func (s *ServerSession) SendResourceListChanged(ctx context.Context) error {
 
 // SendResourceUpdated tells the client that a resource it watches has changed.
 func (s *ServerSession) SendResourceUpdated(ctx context.Context, n *ResourceUpdatedNotification) error {
-	return peer.SendNotification(ctx, s.Standalone(), n)
+	return peer.SendNotification(ctx, s.Standalone(), orNew(n))
 }
 
 // SendSubscriptionsAcknowledged tells the client what it will hear of in a
 // subscription, before anything else is sent there. It exists since
 // 2026-07-28.
 func (s *ServerSession) SendSubscriptionsAcknowledged(ctx context.Context, n *SubscriptionsAcknowledgedNotification) error {
-	return peer.SendNotification(ctx, s, n)
+	return peer.SendNotification(ctx, s, orNew(n))
 }
 
 // SendTaskStatus tells whoever asked for a task that its status has changed.
 // It exists in 2025-11-25 only.
 func (s *ServerSession) SendTaskStatus(ctx context.Context, n *TaskStatusNotification) error {
-	return peer.SendNotification(ctx, s, n)
+	return peer.SendNotification(ctx, s, orNew(n))
 }
 
 // SendToolListChanged tells the client that the list of tools has changed.

@@ -41,6 +41,10 @@ func (g *generator) peers(f *jen.File) {
 	for _, s := range sides() {
 		g.peer(f, s)
 	}
+	f.Comment("orNew is x, or an empty message in place of nil.")
+	f.Func().Id("orNew").Types(jen.Id("T").Any()).Params(jen.Id("x").Op("*").Id("T")).Op("*").Id("T").Block(
+		jen.If(jen.Id("x").Op("==").Nil()).Block(jen.Return(jen.New(jen.Id("T")))),
+		jen.Return(jen.Id("x")))
 }
 
 // peer prints:
@@ -48,7 +52,7 @@ func (g *generator) peers(f *jen.File) {
 //	type ServerPeer struct{ peer.Outbound }
 func (g *generator) peer(f *jen.File, s side) {
 	name := s.name + "Peer"
-	f.Add(comment(name, fmt.Sprintf("is a %s as its %s sees it: every message it can be sent. Its methods have the form of handlers, so that a %s may serve as one. The zero %s is not usable.",
+	f.Add(comment(name, fmt.Sprintf("is a %s as its %s sees it: every message it can be sent. Nil is sent as an empty message. Its methods have the form of handlers, so that a %s may serve as one. The zero %s is not usable.",
 		strings.ToLower(s.name), strings.ToLower(s.other), name, name), ""))
 	f.Type().Id(name).Struct(jen.Qual(peerPkg, "Outbound"))
 	f.Line()
@@ -58,9 +62,9 @@ func (g *generator) peer(f *jen.File, s side) {
 	f.Line()
 	for _, m := range g.received(s) {
 		f.Add(comment(m.Name, m.Doc, m.Deprecated))
-		body := jen.Qual(peerPkg, "SendRequest").Call(jen.Id("ctx"), jen.Id("p").Dot("Outbound"), jen.Id("req"))
+		body := jen.Qual(peerPkg, "SendRequest").Call(jen.Id("ctx"), jen.Id("p").Dot("Outbound"), jen.Id("orNew").Call(jen.Id("req")))
 		if m.Notification {
-			body = jen.Qual(peerPkg, "SendNotification").Call(jen.Id("ctx"), jen.Id("p").Dot("Outbound"), jen.Id("n"))
+			body = jen.Qual(peerPkg, "SendNotification").Call(jen.Id("ctx"), jen.Id("p").Dot("Outbound"), jen.Id("orNew").Call(jen.Id("n")))
 		}
 		f.Func().Params(jen.Id("p").Id(name)).Id(m.Name).Params(handlerParams(m)...).Add(g.handlerResults(m)).Block(jen.Return(body))
 		f.Line()

@@ -58,7 +58,7 @@ func (g *generator) sendHelper(f *jen.File, session string, m *ir.Method) {
 	if m.Facts.Helper != "" {
 		name = m.Facts.Helper
 	}
-	params, message := handlerParams(m), jen.Code(jen.Id("n"))
+	params, message := handlerParams(m), jen.Code(jen.Id("orNew").Call(jen.Id("n")))
 	if m.Bare() {
 		params, message = params[:1], jen.Op("&").Id(m.Type.Name).Values()
 	}
@@ -75,7 +75,7 @@ func (g *generator) sendHelper(f *jen.File, session string, m *ir.Method) {
 // A request that says nothing needs no argument, a result that says nothing is
 // left out.
 func (g *generator) requestHelper(f *jen.File, session string, m *ir.Method) {
-	params, message := handlerParams(m), jen.Code(jen.Id("req"))
+	params, message := handlerParams(m), jen.Code(jen.Id("orNew").Call(jen.Id("req")))
 	if m.Bare() {
 		params, message = params[:1], jen.Op("&").Id(m.Type.Name).Values()
 	}
