@@ -47,7 +47,7 @@ var limits = []limit{
 	{what: "bytes kept of a session", option: "streamable.MemoryOptions.MaxBytes", bytes: true, answer: "the same"},
 	{what: "bytes kept of all sessions", option: "streamable.MemoryOptions.MaxTotal", bytes: true, answer: "the same"},
 	{what: "time for a client to accept what is sent", option: "streamable.Options.WriteTimeout", answer: "the connection is closed"},
-	{what: "time for an answer, begun anew by progress", option: "dispatch.Options.Timeout", answer: "a local error, and the peer is told"},
+	{what: "time for an answer, begun anew by progress that the call asks for", option: "dispatch.Options.Timeout", answer: "a local error, and the peer is told"},
 	{what: "time for an answer in all", option: "dispatch.Options.MaxTimeout", answer: "the same"},
 	{what: "rounds of questions in one call", option: "mcpserver.AskOptions.MaxRounds", in: "mcpserver/internal/rounds", answer: "an error"},
 	{what: "bytes that a client carries between rounds", option: "mcpserver.AskOptions.MaxState", in: "mcpserver/internal/rounds", bytes: true, answer: "an error"},

@@ -40,13 +40,14 @@ type Options struct {
 	// 4 MiB.
 	MaxMessage int
 	// Timeout is how long a call waits for its answer, unless it says
-	// otherwise; progress reports begin the wait anew. At the client's end it does
-	// not run while a request of the server's is being handled: somebody may have
-	// been asked something for the call. Default 60 s, negative is no limit.
+	// otherwise. Progress reports begin the wait anew; they come to calls with
+	// [peer.OnProgress]. At the client's end it does not run while a request of the
+	// server's is being handled: somebody may have been asked something for the
+	// call. Default 60 s, negative is no limit.
 	Timeout time.Duration
 	// MaxTimeout is how long a call waits whatever is reported meanwhile. A
-	// call that asks for a longer timeout has that as its maximum. Default
-	// 10 min, negative is no limit.
+	// call that asks for a longer timeout has that as its maximum, and one
+	// whose timeout is negative has none. Default 10 min, negative is no limit.
 	MaxTimeout time.Duration
 	// LastID is the last id that a connection before this one has used in the
 	// same session, see [Conn.Retire]. Ids of calls go on from there.

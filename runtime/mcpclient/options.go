@@ -89,10 +89,12 @@ type Options struct {
 	Strict bool
 
 	// Timeout is how long a call waits for its answer unless it says
-	// otherwise; progress reports begin the wait anew. Default 60 s.
+	// otherwise. Progress reports begin the wait anew; they come to calls with
+	// [peer.OnProgress]. Default 60 s.
 	Timeout time.Duration
-	// MaxTimeout is how long a call waits whatever is reported meanwhile.
-	// Default 10 min.
+	// MaxTimeout is how long a call waits whatever is reported meanwhile. A
+	// call that asks for a longer timeout has that as its maximum, and one
+	// whose timeout is negative has none. Default 10 min.
 	MaxTimeout time.Duration
 	// MaxMessage is how many bytes a message of the server may have. Default
 	// 4 MiB, over HTTP 16 MiB.

@@ -13,7 +13,7 @@ type CallOptions struct {
 	// ID is the request id to use. Zero lets the channel choose one.
 	ID wire.RequestID
 	// Timeout bounds the wait for the answer. Nil is the channel's default,
-	// zero a timeout that has already passed.
+	// zero a timeout that has already passed, negative no limit.
 	Timeout *time.Duration
 	// Patient waits, where Timeout is nil, as long as the channel waits at most.
 	Patient bool
@@ -47,7 +47,8 @@ type CallOption func(*CallOptions)
 // 128 bytes: peers need not accept that.
 func WithID(id wire.RequestID) CallOption { return func(o *CallOptions) { o.ID = id } }
 
-// WithTimeout bounds the wait for the answer.
+// WithTimeout bounds the wait for the answer. Zero has already passed; negative is
+// no limit.
 func WithTimeout(d time.Duration) CallOption { return func(o *CallOptions) { o.Timeout = &d } }
 
 // Patiently waits for the answer as long as the channel waits at most, unless
