@@ -44,6 +44,9 @@ func ExampleAsk() {
 		if err := mcpserver.Ask(ctx, name, roots); err != nil {
 			return "", err
 		}
+		if name.Answer.Action != mcp.ElicitActionAccept || len(roots.Answer.Roots) == 0 {
+			return "", mcpserver.Errorf("There is nothing to open.")
+		}
 		return fmt.Sprint(roots.Answer.Roots[0].URI, "/", name.Answer.Content["file"]), nil
 	})
 
@@ -77,6 +80,9 @@ func ExampleMemo() {
 		answer, err := s.ElicitForm(ctx, textForm(fmt.Sprintf("Where does order %d go?", number), "address"))
 		if err != nil {
 			return "", err
+		}
+		if answer.Action != mcp.ElicitActionAccept {
+			return "", mcpserver.Errorf("Order %d has no address yet.", number)
 		}
 		return fmt.Sprintf("Order %d goes to %v.", number, answer.Content["address"]), nil
 	})
