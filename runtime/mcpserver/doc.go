@@ -25,7 +25,9 @@
 // # Registering
 //
 // Tools, resources, templates and prompts may be added and removed at any time,
-// also while the server serves; clients that listen are told. Adding a second
+// also while the server serves; clients that listen are told. A server that may
+// have none of a kind when a client connects declares the kind among the
+// Capabilities of its [Options], or that client is not told. Adding a second
 // one of the same name replaces the first: callers see the one or the other.
 // What makes no sense, such as a tool without a name, panics at once, as it does
 // in [net/http.ServeMux]. Lists are in the order of names, so that every replica
