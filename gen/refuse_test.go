@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/gen/internal/emit"
+	"github.com/mcpwright/mcp/gen/internal/ir"
+	"github.com/mcpwright/mcp/gen/internal/load"
 )
 
 // A refusal is an edit that no rule merges, and what the error says: where,
@@ -267,4 +269,25 @@ func TestAChangeThatCannotBeMergedIsRefusedWithTheRuleToWrite(t *testing.T) {
 			})
 		}
 	}
+}
+
+// small is a set of schemas of its own, with one method.
+var small = together(func(defs object) { clear(defs) },
+	define("MoodRequest", `{"type": "object", "required": ["method", "params"], "properties": {"method": {"type": "string", "const": "acme/mood"},
+		"params": {"type": "object", "properties": {"of": {"type": "string"}}}}}`),
+	define("MoodResult", `{"type": "object", "required": ["mood"], "properties": {"mood": {"type": "string"}}}`),
+	define("ClientRequest", `{"anyOf": [{"$ref": "#/$defs/MoodRequest"}]}`))
+
+func TestSchemasWithoutWhatRulesAndSessionsStandOnAreRefused(t *testing.T) {
+	own := func(edits ...edit) error {
+		files := sources([]*load.File{unseenFile(t, edits...)})
+		p, err := ir.Build(files, &rules, silent(t))
+		if err == nil {
+			_, err = emit.Files(p)
+		}
+		return err
+	}
+	require.EqualError(t, own(small), `merge: 2027-03-01#/$defs/MoodRequest: a rule wants "RequestMetaObject" here, and no schema defines it`)
+	require.EqualError(t, own(small, define("RequestMetaObject", `{"type": "object", "properties": {"trace": {"type": "string"}}}`)),
+		`print session_core.go: no schema defines "InitializeRequest"`)
 }

@@ -60,7 +60,8 @@ func (g *generator) anyField(is func(*ir.Field) bool) bool {
 
 // static holds what is the same whatever the schemas say: helpers written out
 // as Go. The first line of a file names the types it needs; it is printed where
-// they exist.
+// they exist. What all other files stand on is always printed, and has to have
+// the types.
 //
 //go:embed static/*.go.txt
 var static embed.FS
@@ -71,7 +72,7 @@ func written(name string) bool {
 	return err == nil
 }
 
-var needs = regexp.MustCompile(`^// needs:(.*)\n`)
+var needs = regexp.MustCompile(`^// (needs|has to have):(.*)\n`)
 
 // addStatic adds the written-out files.
 func (g *generator) addStatic(out map[string][]byte) error {
@@ -88,9 +89,13 @@ func (g *generator) addStatic(out map[string][]byte) error {
 		if head == nil {
 			return fmt.Errorf("%s: the first line says no needs", path)
 		}
-		for _, typ := range strings.Fields(string(head[1])) {
-			if g.find(typ) == nil {
+		for _, typ := range strings.Fields(string(head[2])) {
+			switch {
+			case g.find(typ) != nil:
+			case string(head[1]) == "needs":
 				return nil
+			default:
+				return fmt.Errorf("print %s: no schema defines %q", name, typ)
 			}
 		}
 		body, err := format.Source(src[len(head[0]):])

@@ -202,6 +202,10 @@ func (m *merger) settle(t *thing) {
 		t.kind, t.typ.Shape = aliasThing, &Alias{Of: Scalar{Kind: kind}}
 		return
 	}
+	if len(t.occs) == 0 {
+		m.issues.add(t.at, "a rule wants %q here, and no schema defines it", t.name)
+		return
+	}
 	if o := m.rules.open(t.name); o != nil {
 		m.settleOpen(t, o)
 		return
