@@ -115,6 +115,9 @@ func Example_trace() {
 	ctx := context.Background()
 	server := mcpserver.New(mcp.Implementation{Name: "traced", Version: "1.0.0"}, nil)
 	server.AddRawTool(&mcp.Tool{Name: "trace"}, func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		if req.Meta == nil {
+			return mcp.TextResult("no trace"), nil
+		}
 		return mcp.TextResult(string(req.Meta.Extra["traceparent"])), nil
 	})
 	client, err := mcpclient.Connect(ctx, mcpclient.InProcess(server), &mcpclient.Options{
