@@ -4,7 +4,9 @@
 //
 // What goes through is read and written again, for each side in its revision;
 // members that the protocol does not know pass untouched. Clients hear of changes
-// by subscriptions, where both sides have those.
+// by subscriptions, where both sides have those. A command that ends is started
+// again. Questions of the server upstream are not handed on: it is told that its
+// client cannot be asked; docs/gateways.md shows what hands them on.
 package main
 
 import (
@@ -33,7 +35,7 @@ func main() {
 		flag.Usage()
 		os.Exit(2)
 	}
-	upstream, err := mcpclient.Connect(context.Background(), endpoint(flag.Args()), nil)
+	upstream, err := mcpclient.Connect(context.Background(), endpoint(flag.Args()), &mcpclient.Options{Restarts: -1})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -46,7 +48,9 @@ func endpoint(args []string) mcpclient.Endpoint {
 	if strings.Contains(args[0], "://") {
 		return mcpclient.URL(args[0])
 	}
-	return mcpclient.Command(args[0], args[1:]...)
+	command := mcpclient.Command(args[0], args[1:]...)
+	command.Start.Stderr = os.Stderr
+	return command
 }
 
 // newGateway hands every request on: a client's view of a server is a handler.
