@@ -5,28 +5,39 @@ import (
 	"encoding/json"
 	"fmt"
 	"log"
+	"net/http"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/dispatch"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/stdio"
+	"github.com/mcpwright/mcp/runtime/streamable"
 )
 
-// gateway hands everything on to one server.
-type gateway struct{ kernel *connection.Kernel }
-
-func newGateway(upstream *mcpclient.Client) gateway {
+// newGateway hands everything on to one server.
+func newGateway(upstream *mcpclient.Client) *connection.Kernel {
 	var mux peer.Mux
 	mcp.HandleServer(&mux, upstream.Forward())
-	return gateway{connection.NewKernel(&connection.KernelOptions{
+	return connection.NewKernel(&connection.KernelOptions{
 		Mux:          &mux,
 		Info:         mcp.Implementation{Name: "gateway", Version: "1.0.0"},
 		Capabilities: mcp.ServerCapabilities{Tools: &mcp.ToolsCapability{}},
-	})}
+	})
 }
 
-// Direct lets a client reach the gateway in process.
+// serveGateway serves over HTTP, and on standard input and output.
+func serveGateway(ctx context.Context, mux *http.ServeMux, kernel *connection.Kernel) error {
+	mux.Handle("/mcp", streamable.NewHandler(kernel, nil))
+
+	return stdio.Serve(ctx, connection.NewDualEra(kernel, nil), nil)
+}
+
+// gateway can be reached in process.
+type gateway struct{ kernel *connection.Kernel }
+
+// Direct is the way of a client in this process.
 func (g gateway) Direct(opts *dispatch.Options) *dispatch.Direct {
 	pipe := connection.NewDualEra(g.kernel, nil)
 	client, server := dispatch.Pair(opts, &dispatch.Options{Handler: pipe, Frame: pipe.Frame})
@@ -42,7 +53,7 @@ func Example_gateway() {
 	}
 	defer upstream.Close()
 
-	client, err := mcpclient.Connect(ctx, mcpclient.InProcess(newGateway(upstream)), &mcpclient.Options{Revision: mcp.Revision20250326})
+	client, err := mcpclient.Connect(ctx, mcpclient.InProcess(gateway{newGateway(upstream)}), &mcpclient.Options{Revision: mcp.Revision20250326})
 	if err != nil {
 		log.Fatal(err)
 	}
