@@ -53,7 +53,7 @@ type state struct {
 	restarts int           // so far
 	pause    time.Duration // before the last session that was opened anew for nobody's call
 	over     bool          // no live will follow
-	err      error         // why, nil where Close was called
+	err      error         // why, nil where it was Close
 }
 
 // Connect opens a connection to a server and finds out what it speaks. It
@@ -114,7 +114,8 @@ func (c *Client) Close() error {
 // Done is closed when the connection is over and nothing of it is left.
 func (c *Client) Done() <-chan struct{} { return c.done }
 
-// Err tells why the connection is over: nil while it is not, and after Close.
+// Err tells why the connection is over: nil while it is not, and where it was
+// Close that ended it.
 func (c *Client) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
