@@ -18,13 +18,15 @@ import (
 // ClientSession is what a handler of a client calls its server with. It
 // belongs to the message being handled: what it sends travels with that
 // message, unless it concerns the whole connection. It is safe for concurrent
-// use and refuses when the handler has returned.
+// use. When the handler has returned it refuses what would travel with the
+// message.
 type ClientSession struct {
 	SessionCore
 }
 
 // With returns a session that sends everything with opts; [peer.Standalone] moves
-// it to the connection's own channel.
+// it to the connection's own channel, where there is one, for as long as the
+// connection lasts.
 func (s *ClientSession) With(opts ...peer.CallOption) *ClientSession {
 	return &ClientSession{withOptions(s.SessionCore, opts)}
 }
@@ -174,13 +176,15 @@ func (s *ClientSession) SendTaskStatus(ctx context.Context, n *TaskStatusNotific
 // ServerSession is what a handler of a server calls its client with. It
 // belongs to the message being handled: what it sends travels with that
 // message, unless it concerns the whole connection. It is safe for concurrent
-// use and refuses when the handler has returned.
+// use. When the handler has returned it refuses what would travel with the
+// message.
 type ServerSession struct {
 	SessionCore
 }
 
 // With returns a session that sends everything with opts; [peer.Standalone] moves
-// it to the connection's own channel.
+// it to the connection's own channel, where there is one, for as long as the
+// connection lasts.
 func (s *ServerSession) With(opts ...peer.CallOption) *ServerSession {
 	return &ServerSession{withOptions(s.SessionCore, opts)}
 }

@@ -21,12 +21,13 @@ func (g *generator) sessions(f *jen.File) {
 // what a client receives.
 func (g *generator) session(f *jen.File, s side) {
 	name := s.other + "Session"
-	f.Add(comment(name, fmt.Sprintf("is what a handler of a %s calls its %s with. It belongs to the message being handled: what it sends travels with that message, unless it concerns the whole connection. It is safe for concurrent use and refuses when the handler has returned.",
+	f.Add(comment(name, fmt.Sprintf("is what a handler of a %s calls its %s with. It belongs to the message being handled: what it sends travels with that message, unless it concerns the whole connection. It is safe for concurrent use. When the handler has returned it refuses what would travel with the message.",
 		strings.ToLower(s.other), strings.ToLower(s.name)), ""))
 	f.Type().Id(name).Struct(jen.Id("SessionCore"))
 	f.Line()
 	f.Comment("With returns a session that sends everything with opts; [peer.Standalone] moves")
-	f.Comment("it to the connection's own channel.")
+	f.Comment("it to the connection's own channel, where there is one, for as long as the")
+	f.Comment("connection lasts.")
 	f.Func().Params(jen.Id("s").Op("*").Id(name)).Id("With").Params(jen.Id("opts").Op("...").Qual(peerPkg, "CallOption")).Op("*").Id(name).Block(
 		jen.Return(jen.Op("&").Id(name).Values(jen.Id("withOptions").Call(jen.Id("s").Dot("SessionCore"), jen.Id("opts")))))
 	f.Line()
