@@ -61,7 +61,11 @@ func watch(ctx context.Context, client *mcpclient.Client) error {
 		if err != nil {
 			return err
 		}
-		fmt.Println(res.Contents)
+		for _, part := range res.Contents {
+			if text, ok := part.(*mcp.TextResourceContents); ok {
+				fmt.Println(text.Text)
+			}
+		}
 	}
 	return nil
 }
