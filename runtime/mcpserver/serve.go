@@ -19,8 +19,8 @@ var ErrShutdown = errors.New("mcpserver: the server has been shut down")
 
 // ServeStdio serves the client that started this process, on standard input and
 // output, until the client closes the input, ctx ends or the server is shut down.
-// It returns the cause of the context's end in the second case and nil in the
-// others. Whatever else the process prints goes to standard error meanwhile.
+// It returns nil in all these cases; ctx itself tells of its end. Whatever else
+// the process prints goes to standard error meanwhile.
 func (s *Server) ServeStdio(ctx context.Context) error {
 	return s.servePipe(ctx, stdio.Serve)
 }
@@ -51,7 +51,7 @@ func (s *Server) servePipe(ctx context.Context, serve func(context.Context, peer
 		}
 	}
 	err := serve(ctx, s.newPipe(), &opts)
-	if errors.Is(err, errOrderly) {
+	if errors.Is(err, context.Cause(ctx)) { // the end that the program wanted
 		return nil
 	}
 	return err

@@ -227,14 +227,20 @@ func TestAServerThatHasBeenShutDownServesNobody(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, w.Code)
 }
 
-func TestServingEndsWithItsContext(t *testing.T) {
+func TestServingEndsInOrderWithItsContext(t *testing.T) {
 	s := newForecaster(nil)
 	near, far := net.Pipe()
 	defer near.Close()
 	ctx, cancel := context.WithCancelCause(t.Context())
-	reason := errors.New("enough")
-	cancel(reason)
-	require.ErrorIs(t, s.ServeStreams(ctx, far, far), reason)
+	cancel(errors.New("enough"))
+	require.NoError(t, s.ServeStreams(ctx, far, far))
+}
+
+func TestServingFailsWhereItsInputDoes(t *testing.T) {
+	broken := errors.New("broken")
+	in, out := io.Pipe()
+	out.CloseWithError(broken)
+	require.ErrorIs(t, newForecaster(nil).ServeStreams(t.Context(), in, out), broken)
 }
 
 func TestStandardInputThatIsEmptyEndsInOrder(t *testing.T) {

@@ -33,7 +33,7 @@ func weather() *connection.DualEra {
 func ExampleServe() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := stdio.Serve(ctx, weather(), nil); err != nil {
+	if err := stdio.Serve(ctx, weather(), nil); err != nil && ctx.Err() == nil {
 		log.Fatal(err)
 	}
 }

@@ -13,8 +13,9 @@ import (
 
 // Serve serves the client that started this process, on the standard input and
 // output, until the client closes the input or ctx ends. It returns nil in the
-// first case and the cause of the context's end in the second. A client that
-// closes the output only has gone, too.
+// first case and the cause of the context's end in the second, which a program
+// that wanted the end knows by ctx.Err. A client that closes the output only has
+// gone, too.
 //
 // The handler is usually a [connection.DualEra]. It is attached to the pipe, says
 // how messages are written, and is closed in the end.
