@@ -194,6 +194,9 @@ const leastDelay, mostDelay = 100 * time.Millisecond, 5 * time.Second
 // allow, and ends the client where that leads nowhere.
 func (c *Client) restart(old *live, cause error, r *renewal) {
 	old.close()
+	if time.Since(old.begun) >= longEnough {
+		c.forgetRestarts()
+	}
 	for {
 		n := c.countRestart()
 		if c.opts.Restarts >= 0 && n > c.opts.Restarts || c.life.Err() != nil {
@@ -212,6 +215,15 @@ func (c *Client) restart(old *live, cause error, r *renewal) {
 		}
 		cause = fmt.Errorf("restart of %q: %w", c.to.name(), err)
 	}
+}
+
+// longEnough is how long a server runs that is well.
+const longEnough = time.Minute
+
+func (c *Client) forgetRestarts() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.state.restarts = 0
 }
 
 func (c *Client) countRestart() int {

@@ -130,6 +130,29 @@ func TestAServerMayBeStartedAnew(t *testing.T) {
 	})
 }
 
+func TestAServerThatHasRunForAWhileMayBeStartedAnewAsOftenAsAtFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{answer: func(m message) string {
+			if m.Method == "ping" {
+				return ok(`{}`)
+			}
+			return old(m)
+		}}
+		c := connect(t, s.endpoint(t), &mcpclient.Options{Mode: mcpclient.Handshake, Restarts: 1, Logger: silent})
+		for range 3 {
+			time.Sleep(time.Minute)
+			s.hangUp()
+			synctest.Wait()
+			begun := time.Now()
+			_, err := c.Ping(t.Context(), nil)
+			require.NoError(t, err)
+			require.Equal(t, 100*time.Millisecond, time.Since(begun))
+		}
+		s.hangUp()
+		require.ErrorContains(t, c.Wait(), "closed the connection")
+	})
+}
+
 func TestAServerThatCannotBeStartedAnewIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{answer: old}

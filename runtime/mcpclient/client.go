@@ -50,7 +50,7 @@ type state struct {
 	live     *live
 	busy     *renewal      // of the live, nil where none is under way
 	stale    bool          // the live is of no use: another one is to be made
-	restarts int           // so far
+	restarts int           // in a row
 	pause    time.Duration // before the last session that was opened anew for nobody's call
 	over     bool          // no live will follow
 	err      error         // why, nil where it was Close

@@ -90,7 +90,8 @@ type Options struct {
 
 	// Timeout is how long a call waits for its answer unless it says
 	// otherwise. Progress reports begin the wait anew; they come to calls with
-	// [peer.OnProgress]. Default 60 s.
+	// [peer.OnProgress]. It does not run while the user is asked for the server.
+	// Default 60 s.
 	Timeout time.Duration
 	// MaxTimeout is how long a call waits whatever is reported meanwhile. A
 	// call that asks for a longer timeout has that as its maximum, and one
@@ -120,8 +121,9 @@ type Options struct {
 	// Cache says how answers are kept.
 	Cache CacheOptions
 
-	// Restarts is how often a server that has ended, or whose connection has,
-	// is started anew. What it was sent and had not answered fails all the
+	// Restarts is how often in a row a server that has ended, or whose connection
+	// has, is started anew; one that has run for a minute begins the count anew.
+	// What it was sent and had not answered fails all the
 	// same. Calls that come later wait, at most as long as for an answer, and
 	// what is listened to is listened to again. Default never, negative is
 	// always.
