@@ -51,6 +51,36 @@ func TestAGivenSchemaJudgesWhatAPlanCannot(t *testing.T) {
 	require.True(t, refused)
 }
 
+func TestAClosedSchemaKeepsFieldsThatItDoesNotNameFromBeingSet(t *testing.T) {
+	type grant struct {
+		Admin bool `json:"admin"`
+	}
+	type in struct {
+		Path  string `json:"path,omitempty"`
+		Inner struct {
+			Note string `json:"note,omitempty"`
+			grant
+		} `json:"inner"`
+		grant
+	}
+	c := takes[in](t, mcp.Tool{InputSchema: json.RawMessage(`{"type":"object","additionalProperties":false,"properties":{
+		"path": {"type":"string","default":"/"},
+		"inner": {"type":"object","additionalProperties":false,"properties":{"note":{"type":"string","default":"none"}}}
+	}}`)})
+	shown, refused := c.given(`{"inner":{}}`)
+	require.False(t, refused, shown)
+	require.JSONEq(t, `{"path":"/","inner":{"note":"none","admin":false},"admin":false}`, shown)
+	for _, arguments := range []string{`{"admin":true}`, `{"inner":{"admin":true}}`} {
+		shown, refused := c.given(arguments)
+		require.True(t, refused, "%s: %s", arguments, shown)
+	}
+	for _, schema := range []string{`{"type":"object","additionalProperties":false}`, `{"type":"object","properties":{},"additionalProperties":false}`} {
+		c := takes[in](t, mcp.Tool{InputSchema: json.RawMessage(schema)})
+		shown, refused := c.given(`{"path":"x"}`)
+		require.True(t, refused, shown)
+	}
+}
+
 func TestArgumentsThatTheGoTypeCannotHoldAreRefusedToo(t *testing.T) {
 	c := takes[struct{ N int64 }](t, mcp.Tool{})
 	shown, refused := c.given(`{"N":1e18}`)

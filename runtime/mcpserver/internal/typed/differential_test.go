@@ -169,6 +169,9 @@ func TestAPlanLeavesToOthersWhatItCannotJudge(t *testing.T) {
 		{`"s":{"type":"object","additionalProperties":{"type":"integer"}}`, false},
 		{`"s":{"type":"object","required":["Z"]}`, false},
 		{`"s":{"$ref":"#"}`, false},
+		{`"s":{"type":"object","properties":{"K":{"type":"integer"}},"additionalProperties":false}`, true},
+		{`"s":{"type":"object","properties":{},"additionalProperties":false}`, false},
+		{`"s":{"type":"object","additionalProperties":false}`, false},
 	} {
 		schema := `{"type":"object","properties":{` + c.property + `}}`
 		plan, err := typed.NewPlan(reflect.TypeFor[in](), json.RawMessage(schema))

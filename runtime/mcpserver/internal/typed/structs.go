@@ -61,7 +61,7 @@ func (p *planner) object(t reflect.Type, s *schema) (reader, error) {
 }
 
 // settled returns the schema if a plan can judge by it, which it cannot where it
-// says something about members that are no fields.
+// says something about members that are no fields, or refuses some that are.
 func (p *planner) settled(fields []field, s *schema) *schema {
 	if s == nil {
 		return nil
@@ -73,6 +73,10 @@ func (p *planner) settled(fields []field, s *schema) *schema {
 		if strange(name) && (s.closed || !own.free()) {
 			return p.leave()
 		}
+	}
+	unnamed := func(f field) bool { return s.properties[f.name] == nil }
+	if s.closed && slices.ContainsFunc(fields, unnamed) {
+		return p.leave()
 	}
 	if !s.settles("object") || slices.ContainsFunc(s.required, strange) || !s.additional.free() {
 		return p.leave()
