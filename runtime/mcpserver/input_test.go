@@ -81,6 +81,17 @@ func TestAClosedSchemaKeepsFieldsThatItDoesNotNameFromBeingSet(t *testing.T) {
 	}
 }
 
+func TestANullAmongOptionsIsNotTheEmptyString(t *testing.T) {
+	type in struct {
+		A string `json:"a"`
+	}
+	c := takes[in](t, mcp.Tool{InputSchema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string","enum":["x",null]}}}`)})
+	shown, refused := c.given(`{"a":""}`)
+	require.True(t, refused, shown)
+	shown, refused = c.given(`{"a":"x"}`)
+	require.False(t, refused, shown)
+}
+
 func TestArgumentsThatTheGoTypeCannotHoldAreRefusedToo(t *testing.T) {
 	c := takes[struct{ N int64 }](t, mcp.Tool{})
 	shown, refused := c.given(`{"N":1e18}`)

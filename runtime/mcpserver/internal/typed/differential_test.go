@@ -139,6 +139,7 @@ func TestAPlanLeavesToOthersWhatItCannotJudge(t *testing.T) {
 		{`"a":{"type":"string","pattern":"x"}`, false},
 		{`"a":{"type":["string","integer"]}`, false},
 		{`"a":{"enum":["x"]}`, false},
+		{`"a":{"type":"string","enum":["x",null]}`, false},
 		{`"a":{"type":["string","null"],"enum":["x"]}`, false},
 		{`"a":{"const":"x"}`, false},
 		{`"a":false`, false},

@@ -76,7 +76,7 @@ func (s *schema) keyword(name string, value json.RawMessage) bool {
 	case "type":
 		return s.readTypes(value)
 	case "enum":
-		return json.Unmarshal(value, &s.enum) == nil && s.enum != nil
+		return s.readEnum(value)
 	case "minimum":
 		return readBound(value, &s.minimum)
 	case "maximum":
@@ -117,6 +117,19 @@ func (s *schema) readTypes(value json.RawMessage) bool {
 		return false
 	}
 	s.nullable = slices.Contains(s.types, "null")
+	return true
+}
+
+// readEnum reads a list of strings. A null among them is not the empty string.
+func (s *schema) readEnum(value json.RawMessage) bool {
+	var list []*string
+	if json.Unmarshal(value, &list) != nil || list == nil || slices.Contains(list, nil) {
+		return false
+	}
+	s.enum = make([]string, len(list))
+	for i, text := range list {
+		s.enum[i] = *text
+	}
 	return true
 }
 
