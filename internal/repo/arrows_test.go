@@ -14,7 +14,7 @@ var (
 	border  = []string{"runtime/peer", "runtime/wire"}
 	code    = []string{"generated/mcp", "runtime/peer", "runtime/wire"}
 	carrier = []string{"runtime/internal/lazy", "runtime/internal/paramheader", "runtime/internal/verified", "runtime/dispatch", "runtime/connection", "generated/mcp", "runtime/peer", "runtime/wire"}
-	kit     = append([]string{"runtime/stdio", "runtime/streamable", "runtime/internal/judge", "runtime/tasks", "schema"}, carrier...)
+	kit     = append([]string{"runtime/stdio", "runtime/streamable", "runtime/internal/judge", "runtime/internal/jsontag", "runtime/tasks", "schema"}, carrier...)
 )
 
 // What comes from elsewhere, by what it is for.
@@ -44,8 +44,9 @@ var arrows = map[string]arrow{
 	"runtime/wire":                 {},
 	"runtime/peer":                 {own: floor},
 	"runtime/internal/lazy":        {},
+	"runtime/internal/jsontag":     {},
 	"runtime/dispatch":             {own: append([]string{"runtime/internal/lazy"}, border...)},
-	"runtime/connection":           {own: append([]string{"runtime/internal/paramheader"}, code...)},
+	"runtime/connection":           {own: append([]string{"runtime/internal/jsontag", "runtime/internal/paramheader"}, code...)},
 	"runtime/stdio":                {own: carrier},
 	"runtime/internal/paramheader": {own: floor},
 	"runtime/internal/verified":    {},

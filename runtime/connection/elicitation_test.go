@@ -254,6 +254,9 @@ func TestStructsThatAreNoForms(t *testing.T) {
 	type twoBadTags struct {
 		A string `minLength:"x" maxLength:"y"`
 	}
+	type badName struct {
+		A string `json:"it's"`
+	}
 	type own struct{ A odd }
 	check := func(_ mcp.RequestedSchema, err error) string {
 		require.Error(t, err)
@@ -266,6 +269,7 @@ func TestStructsThatAreNoForms(t *testing.T) {
 	require.Contains(t, check(connection.FormOf[badTag]()), `field "A": tag minLength: strconv.ParseInt`)
 	require.Contains(t, check(connection.FormOf[badDefault]()), `field "A": default: want 3 or less, have 7`)
 	require.Contains(t, check(connection.FormOf[badOptions]()), `field "A": forms have no fields of type []int`)
+	require.Contains(t, check(connection.FormOf[badName]()), `field "A": the json tag "it's": encoding/json takes no such name`)
 	require.Contains(t, check(connection.FormOf[twoBadTags]()), `field "A": tag minLength`)
 	type Booking booking
 	type exported struct{ Booking }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/jsontag"
 )
 
 // FormOf makes a form of a flat struct, one field for each of its exported
@@ -50,16 +51,18 @@ func FormOf[T any]() (mcp.RequestedSchema, error) {
 }
 
 func addField(form *mcp.RequestedSchema, sf reflect.StructField) error {
-	name, optional, skipped := named(sf)
+	tag, err := jsontag.Of(sf)
 	switch {
-	case skipped:
+	case tag.Skipped || !sf.IsExported() && !sf.Anonymous:
 		return nil
 	case sf.Anonymous:
 		return errors.New("forms are flat: a struct cannot be embedded")
+	case err != nil:
+		return err
 	}
-	t := sf.Type
+	t, name := sf.Type, cmp.Or(tag.Name, sf.Name)
 	if t.Kind() == reflect.Pointer {
-		t, optional = t.Elem(), true
+		t, tag.Optional = t.Elem(), true
 	}
 	tags := fieldTags{tag: sf.Tag}
 	field := tags.field(t)
@@ -70,26 +73,10 @@ func addField(form *mcp.RequestedSchema, sf reflect.StructField) error {
 		return fmt.Errorf("forms have no fields of type %s", sf.Type)
 	}
 	form.Properties = append(form.Properties, mcp.FormField{Name: name, Value: field})
-	if !optional {
+	if !tag.Optional {
 		form.Required = append(form.Required, name)
 	}
 	return nil
-}
-
-// named reads the tag json.
-func named(sf reflect.StructField) (name string, optional, skipped bool) {
-	tag := sf.Tag.Get("json")
-	if tag == "-" || !sf.IsExported() && !sf.Anonymous {
-		return "", false, true
-	}
-	name, rest, _ := strings.Cut(tag, ",")
-	if name == "" {
-		name = sf.Name
-	}
-	for option := range strings.SplitSeq(rest, ",") {
-		optional = optional || option == "omitempty" || option == "omitzero"
-	}
-	return name, optional, false
 }
 
 // fieldTags reads the tags of a field. The first one that makes no sense is

@@ -1,11 +1,13 @@
 package mcpclient
 
 import (
+	"cmp"
 	"encoding/json"
 	"reflect"
 	"slices"
 	"strings"
 
+	"github.com/mcpwright/mcp/runtime/internal/jsontag"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -89,23 +91,19 @@ type field struct {
 func fieldsOf(t reflect.Type, within []reflect.Type) (list []field) {
 	var inner []field
 	for f := range t.Fields() {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		tag, _ := jsontag.Of(f)
 		of := f.Type
 		if of.Kind() == reflect.Pointer {
 			of = of.Elem()
 		}
 		switch {
-		case f.Tag.Get("json") == "-":
-		case f.Anonymous && name == "" && of.Kind() == reflect.Struct:
+		case tag.Skipped:
+		case f.Anonymous && tag.Name == "" && of.Kind() == reflect.Struct:
 			if !slices.Contains(within, of) {
 				inner = append(inner, fieldsOf(of, append(within, t))...)
 			}
 		case f.IsExported():
-			x := field{name: name, tagged: name != "", of: f.Type}
-			if !x.tagged {
-				x.name = f.Name
-			}
-			list = append(list, x)
+			list = append(list, field{name: cmp.Or(tag.Name, f.Name), tagged: tag.Name != "", of: f.Type})
 		}
 	}
 	return append(list, inner...)

@@ -196,6 +196,9 @@ func TestTagsThatMakeNoSense(t *testing.T) {
 		`"string"`: reflect.TypeFor[struct {
 			N *int64 `json:"n,omitempty,string"`
 		}](),
+		`.N: the json tag "it's,omitempty"`: reflect.TypeFor[struct {
+			N int `json:"it's,omitempty"`
+		}](),
 	} {
 		_, err := typed.Infer(typ, &typed.Options{Input: true})
 		require.ErrorContains(t, err, tag)

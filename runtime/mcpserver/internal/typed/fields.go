@@ -1,12 +1,14 @@
 package typed
 
 import (
+	"cmp"
 	"encoding"
 	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
+
+	"github.com/mcpwright/mcp/runtime/internal/jsontag"
 )
 
 // field is a field of a struct as JSON sees it.
@@ -22,33 +24,23 @@ type field struct {
 func fieldsOf(t reflect.Type) ([]field, error) {
 	var all []field
 	for _, sf := range promoted(t, nil, map[reflect.Type]bool{t: true}) {
-		tag := sf.Tag.Get("json")
-		name, rest, _ := strings.Cut(tag, ",")
+		tag, err := jsontag.Of(sf)
 		switch {
-		case tag == "-":
-			if sf.Anonymous {
-				return nil, fmt.Errorf("%s: the embedded %s cannot be left out", t, sf.Name)
-			}
+		case tag.Skipped && sf.Anonymous:
+			return nil, fmt.Errorf("%s: the embedded %s cannot be left out", t, sf.Name)
+		case tag.Skipped || !sf.IsExported() && !sf.Anonymous:
 			continue
+		case err != nil:
+			return nil, fmt.Errorf("%s.%s: %w", t, sf.Name, err)
 		case sf.Anonymous:
-			if deref(sf.Type).Kind() != reflect.Struct || name != "" {
+			if deref(sf.Type).Kind() != reflect.Struct || tag.Name != "" {
 				return nil, fmt.Errorf("%s: the embedded %s: give the field a name, or embed a struct without one", t, sf.Name)
 			}
 			continue
-		case !sf.IsExported():
-			continue
+		case tag.Quoted && quotable(sf.Type):
+			return nil, fmt.Errorf(`%s.%s: want a json tag without the option "string"`, t, sf.Name)
 		}
-		f := field{StructField: sf, name: name, tagged: name != ""}
-		if !f.tagged {
-			f.name = sf.Name
-		}
-		for option := range strings.SplitSeq(rest, ",") {
-			f.optional = f.optional || option == "omitempty" || option == "omitzero"
-			if option == "string" && quotable(sf.Type) {
-				return nil, fmt.Errorf(`%s.%s: want a json tag without the option "string"`, t, sf.Name)
-			}
-		}
-		all = append(all, f)
+		all = append(all, field{StructField: sf, name: cmp.Or(tag.Name, sf.Name), optional: tag.Optional, tagged: tag.Name != ""})
 	}
 	list := slices.DeleteFunc(slices.Clone(all), func(f field) bool { return hidden(f, all) })
 	for _, f := range list {
