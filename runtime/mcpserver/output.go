@@ -42,7 +42,7 @@ func newOutput[Out any](s *Server, schema json.RawMessage) (func(Out) (*mcp.Call
 		check, err = resultCheck(schema)
 	}
 	return func(out Out) (*mcp.CallToolResult, error) {
-		res, err := structured(out)
+		res, err := structured(addressable(out))
 		if err != nil {
 			return nil, err
 		}
@@ -73,6 +73,16 @@ func (s *Server) outputSchema(t reflect.Type) (json.RawMessage, func(*mcp.CallTo
 	return schema, check, err
 }
 
+// addressable returns what package json writes as v, and finds the methods of a
+// pointer to v, or to a part of it, by.
+func addressable[T any](v T) any {
+	switch reflect.TypeFor[T]().Kind() {
+	case reflect.Pointer, reflect.Interface:
+		return v
+	}
+	return new(v)
+}
+
 // structured makes a result of a value: as structured content, and as text for
 // those who do not read that.
 func structured(v any) (*mcp.CallToolResult, error) {
@@ -80,7 +90,7 @@ func structured(v any) (*mcp.CallToolResult, error) {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		return nil, fmt.Errorf("write a tool's result of type %T: %w", v, err)
+		return nil, fmt.Errorf("write a tool's result: %w", err)
 	}
 	data := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 	res := mcp.TextResult(string(data))

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/big"
 	"reflect"
 	"runtime"
 	"strings"
@@ -166,6 +167,12 @@ func TestAResultTakesTheFormOfItsType(t *testing.T) {
 	res, def = call(tool(nil, &mcp.Tool{}, returns(celsius(20), nil)), modern)
 	require.Equal(t, "20 °C", res["structuredContent"])
 	require.NotContains(t, def, "outputSchema", "its JSON is of its own making")
+
+	type exact struct {
+		Sums [1]big.Float `json:"sums"`
+	}
+	res, _ = call(tool(nil, &mcp.Tool{}, returns(exact{[1]big.Float{*big.NewFloat(5)}}, nil)), modern)
+	require.Equal(t, map[string]any{"sums": []any{"5"}}, res["structuredContent"], "a pointer to it writes text")
 }
 
 func TestAResultThatBreaksItsSchemaIsTheToolsFault(t *testing.T) {
