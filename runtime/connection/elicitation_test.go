@@ -304,7 +304,7 @@ func TestNumbersOfAnyWidthAreFields(t *testing.T) {
 	require.NoError(t, err)
 	raw, err := json.Marshal(got)
 	require.NoError(t, err)
-	require.Equal(t, `{"type":"object","properties":{"a":{"type":"integer","minimum":0},"b":{"type":"number"}},"required":["b"]}`, string(raw))
+	require.Equal(t, `{"type":"object","properties":{"a":{"type":"integer","maximum":9007199254740991,"minimum":0},"b":{"type":"number"}},"required":["b"]}`, string(raw))
 }
 
 func TestAnIntegerHasTheLimitsOfItsType(t *testing.T) {
@@ -319,6 +319,8 @@ func TestAnIntegerHasTheLimitsOfItsType(t *testing.T) {
 		H uint
 		I int
 		J uint8 `minimum:"1" maximum:"6"`
+		K uint8 `minimum:"-1" maximum:"256"`
+		L int64 `minimum:"-1e18" maximum:"0"`
 	}]()
 	require.NoError(t, err)
 	raw, err := json.Marshal(form.Properties)
@@ -332,15 +334,13 @@ func TestAnIntegerHasTheLimitsOfItsType(t *testing.T) {
 	for _, f := range fields {
 		limits := f.Name
 		for _, n := range []*json.Number{f.Value.Minimum, f.Value.Maximum} {
-			if n == nil {
-				n = new(json.Number("none"))
-			}
 			limits += " " + n.String()
 		}
 		got = append(got, limits)
 	}
 	require.Equal(t, []string{
 		"A -128 127", "B 0 255", "C -32768 32767", "D 0 65535", "E -2147483648 2147483647", "F 0 4294967295",
-		"G none none", "H 0 none", "I none none", "J 1 6",
+		"G -9007199254740991 9007199254740991", "H 0 9007199254740991", "I -9007199254740991 9007199254740991", "J 1 6",
+		"K 0 255", "L -9007199254740991 0",
 	}, got)
 }

@@ -31,8 +31,9 @@ import (
 // names a field and, with omitempty or omitzero, makes it optional, as does a
 // pointer; jsonschema describes it. The tags title, default, enum, format, minimum,
 // maximum, minLength, maxLength, minItems and maxItems are those of JSON Schema,
-// lists with commas. Without the tags, an integer has the limits of its type: 0
-// where it is unsigned, and those of 8, 16 and 32 bits.
+// lists with commas. An integer has the limits of its type besides: 0 where it is
+// unsigned, those of 8, 16 and 32 bits, and for all ±(2^53-1), as far as every
+// client counts to the digit.
 func FormOf[T any]() (mcp.RequestedSchema, error) {
 	t := reflect.TypeFor[T]()
 	if t.Kind() != reflect.Struct {
@@ -120,8 +121,9 @@ func (g *fieldTags) field(t reflect.Type) mcp.PrimitiveSchemaDefinition {
 			Type: kind, Title: title, Description: description, Default: parsed(g, "default", parseFloat),
 			Minimum: parsed(g, "minimum", parseFloat), Maximum: parsed(g, "maximum", parseFloat),
 		}
-		least, most := integerLimits(t)
-		field.Minimum, field.Maximum = cmp.Or(field.Minimum, least), cmp.Or(field.Maximum, most)
+		if kind == mcp.NumberTypeInteger {
+			limit(field, t)
+		}
 		return field
 	}
 	return nil
@@ -139,18 +141,23 @@ func isText(t reflect.Type) bool {
 	return t.Kind() == reflect.String || p.Implements(textUnmarshaler) && !p.Implements(unmarshaler)
 }
 
-// integerLimits are the limits of an integer type, nil where there is none, or
-// none that a form can have to the digit.
-func integerLimits(t reflect.Type) (least, most *float64) {
-	switch kind := t.Kind(); {
-	case kind == reflect.Uint8 || kind == reflect.Uint16 || kind == reflect.Uint32:
-		return new(0.0), new(math.Ldexp(1, t.Bits()) - 1)
-	case reflect.Uint <= kind && kind <= reflect.Uint64:
-		return new(0.0), nil
-	case reflect.Int8 <= kind && kind <= reflect.Int32:
-		return new(-math.Ldexp(1, t.Bits()-1)), new(math.Ldexp(1, t.Bits()-1) - 1)
+// mostExact is the last of the integers that every program reads to the digit.
+const mostExact = 1<<53 - 1
+
+// limit keeps a field within the limits of an integer type.
+func limit(field *mcp.NumberSchema, t reflect.Type) {
+	least, most := 0.0, math.Ldexp(1, t.Bits())-1
+	if t.Kind() <= reflect.Int64 {
+		most = math.Ldexp(1, t.Bits()-1) - 1
+		least = -most - 1
 	}
-	return nil, nil
+	least, most = max(least, -mostExact), min(most, mostExact)
+	if field.Minimum == nil || *field.Minimum < least {
+		field.Minimum = &least
+	}
+	if field.Maximum == nil || *field.Maximum > most {
+		field.Maximum = &most
+	}
 }
 
 func numberType(t reflect.Type) mcp.NumberType {

@@ -112,3 +112,24 @@ func TestANumberThatTheTypeCannotHaveIsAskedForAgain(t *testing.T) {
 		require.Equal(t, "0 255", got, revision)
 	}
 }
+
+func TestAnIntegerOfAFormHasAllOfItsDigitsOrIsAskedForAgain(t *testing.T) {
+	for _, revision := range asking {
+		u := asker(t, revision, func(ctx context.Context, s *mcp.ServerSession) (string, error) {
+			got, err := mcpserver.Elicit[struct {
+				A int64
+				B uint64
+			}](ctx, s, "?")
+			return fmt.Sprint(got.A, got.B), err
+		})
+		contents := []string{`{"A":9007199254740993,"B":1}`, `{"A":-1,"B":18446744073709551615}`, `{"A":-9007199254740991,"B":9007199254740991}`}
+		u.answers = func(string) string {
+			next := contents[0]
+			contents = contents[1:]
+			return says(next)("")
+		}
+		got, err := u.use("tool", `{}`)
+		require.NoError(t, err)
+		require.Equal(t, "-9007199254740991 9007199254740991", got, revision)
+	}
+}
