@@ -3,6 +3,7 @@ package rounds_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -113,6 +114,28 @@ func TestANameStandsForOneQuestion(t *testing.T) {
 	got, err := c.call(`{}`)
 	require.NoError(t, err)
 	require.Equal(t, `ask: the key "k" is that of another question`, got)
+}
+
+func TestANameIsNotTakenForANumberedQuestion(t *testing.T) {
+	for _, c := range [][][2]string{
+		{{"k", "a"}, {"k", "a"}, {"k#2", "b"}},
+		{{"k", "a"}, {"k", "a"}, {"k#2", "a"}},
+		{{"k#2", "b"}, {"k", "a"}, {"k", "a"}},
+	} {
+		client := connect(t, mcp.Revision20260728, newKernel(t, rounds.Options{}, func(ctx context.Context, s *mcp.ServerSession, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			var err error
+			for _, q := range c {
+				_, err = named(ctx, s, q[0], q[1])
+				if _, asks := errors.AsType[*mcp.InputRequiredError](err); err != nil && !asks {
+					break
+				}
+			}
+			return mcp.TextResult(fmt.Sprint(err)), nil
+		}))
+		got, err := client.call(`{}`)
+		require.NoError(t, err)
+		require.Equal(t, `ask: the key "k#2" is that of another question`, got)
+	}
 }
 
 func TestANameIsBoundToItsQuestionWhereStateTravels(t *testing.T) {

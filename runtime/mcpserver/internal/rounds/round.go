@@ -1,6 +1,7 @@
 package rounds
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -35,13 +36,20 @@ type book struct {
 	sealed  bool                     // the round before left something
 	fresh   mcp.InputResponses       // the answers that the request brought
 	used    map[string]bool          // those that were asked for
-	counts  map[string]int           // how often each key was used
-	names   map[string]digest        // the questions whose keys the handler chose
+	counts  map[string]int           // how often each question was asked, by name
+	keys    map[string]named         // the questions that have a key
 	open    mcp.InputRequests        // the questions without answer
 	repeat  bool                     // the request has to come again, questions or not
 	unnamed bool                     // the client does not know the name of the chain yet
 	refused bool                     // an answer was none: the rounds are counted
 	running map[string]chan struct{} // the memos being made; closed when they are
+}
+
+// named is a question by its name, which the handler chose or its content has,
+// and its content.
+type named struct {
+	name string
+	sum  digest
 }
 
 // update is the one door to the book. It refuses when the handler has returned.
@@ -196,18 +204,19 @@ func (r *Round) leave(ctx context.Context, q *connection.Question, key string, s
 }
 
 // key returns the key of one more question. A name stands for one question;
-// equal ones are numbered.
+// equal ones are numbered, and a name may look like such a number.
 func (b *book) key(name string, sum digest) (string, error) {
-	key := name
-	if name == "" {
-		key = sum.String()
-	} else if other, has := b.names[name]; has && other != sum {
-		return "", fmt.Errorf("ask: the key %q is that of another question", name)
-	} else {
-		put(&b.names, name, sum)
+	q := named{cmp.Or(name, sum.String()), sum}
+	n := b.counts[q.name] + 1
+	key := nth(q.name, n)
+	for _, k := range []string{q.name, key} {
+		if other, has := b.keys[k]; has && other != q {
+			return "", fmt.Errorf("ask: the key %q is that of another question", k)
+		}
 	}
-	put(&b.counts, key, b.counts[key]+1)
-	return nth(key, b.counts[key]), nil
+	put(&b.counts, q.name, n)
+	put(&b.keys, key, q)
+	return key, nil
 }
 
 // answer returns the answer to a question, nil where there is none. What was
