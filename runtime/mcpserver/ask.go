@@ -2,11 +2,11 @@ package mcpserver
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/mcpserver/internal/rounds"
-	"github.com/mcpwright/mcp/runtime/peer"
 )
 
 // AskOptions say how questions to a client are kept together that travel in the
@@ -33,20 +33,18 @@ type AskOptions struct {
 	MaxState int
 }
 
-// kernel puts the options into those of a kernel, which have their Info and
-// Logger by then. It is called once for each kernel that is made, before
-// [connection.NewKernel], and fails where the options make no sense. What pick
-// finds handles a request in place of the handler of its method.
-func (o *AskOptions) kernel(k *connection.KernelOptions, pick func(context.Context, peer.Message) (rounds.Handler, error)) error {
+// newRules makes the rules that all rounds of the server have in common. It
+// panics on options that make no sense.
+func (s *Server) newRules() *rounds.Rules {
+	o := &s.opts.Asking
 	rules, err := rounds.New(rounds.Options{
 		Keys: o.Keys, Expiry: o.Expiry, MaxRounds: o.MaxRounds, MaxState: o.MaxState,
-		Audience: k.Info.Name, Logger: k.Logger, Pick: pick, Kept: stateKept,
+		Audience: s.info.Name, Logger: s.opts.Logger, Pick: s.pick, Kept: stateKept,
 	})
 	if err != nil {
-		return err
+		panic(fmt.Sprintf("mcpserver: %v", err))
 	}
-	k.NewRound = rules.Begin
-	return nil
+	return rules
 }
 
 // roundFrom returns the round of the request whose handler ctx was given to, nil

@@ -128,11 +128,6 @@ func TestOutsideOfARoundAViewHandsOnAsItIs(t *testing.T) {
 	require.EqualValues(t, mcp.CodeMethodNotFound, peer.AsError(err).Code)
 }
 
-func TestKeysThatAreTooShortPanic(t *testing.T) {
-	server := mcpserver.New(info, &mcpserver.Options{Asking: mcpserver.AskOptions{Keys: [][]byte{[]byte("short")}}})
-	require.PanicsWithValue(t, "mcpserver: asking: key 0 has 5 bytes, want 32 or more", func() { server.Kernel() })
-}
-
 // TestThePageShowsWhatIsTested compares the page on asking with the examples.
 func TestThePageShowsWhatIsTested(t *testing.T) {
 	page, err := os.ReadFile("../../docs/asking.md")

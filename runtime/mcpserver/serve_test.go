@@ -435,8 +435,11 @@ func (s spy) Notify(ctx context.Context, n peer.Notification, opts ...peer.CallO
 }
 
 func TestOptionsOfAskingThatMakeNoSenseAreRefused(t *testing.T) {
-	s := mcpserver.New(info, &mcpserver.Options{Asking: mcpserver.AskOptions{Keys: [][]byte{[]byte("short")}}})
-	require.Panics(t, func() { s.Kernel() })
+	for text, keys := range map[string][][]byte{"key 1 has 5 bytes, want 32 or more": {make([]byte, 32), []byte("short")}, "there are no keys": {}} {
+		require.PanicsWithValue(t, "mcpserver: asking: "+text, func() {
+			mcpserver.New(info, &mcpserver.Options{Asking: mcpserver.AskOptions{Keys: keys}})
+		})
+	}
 }
 
 func TestAStreamOverHTTPHearsOfChanges(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/mcpserver/internal/rounds"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -17,6 +18,7 @@ import (
 type Server struct {
 	info    mcp.Implementation
 	opts    Options
+	rules   *rounds.Rules
 	catalog atomic.Pointer[catalog]
 
 	audience audience
@@ -36,6 +38,7 @@ func New(info mcp.Implementation, opts *Options) *Server {
 		s.opts = *opts
 	}
 	s.opts.complete()
+	s.rules = s.newRules()
 	s.serveTasks()
 	s.audience.begin(&s.opts)
 	c := new(catalog)
@@ -108,7 +111,7 @@ func (s *Server) Kernel() *connection.Kernel {
 }
 
 func (s *Server) newKernel() *connection.Kernel {
-	opts := connection.KernelOptions{
+	return connection.NewKernel(&connection.KernelOptions{
 		Mux:              &s.mux,
 		Middleware:       s.opts.Middleware,
 		Announce:         s.announce,
@@ -120,12 +123,9 @@ func (s *Server) newKernel() *connection.Kernel {
 		Revisions:        s.opts.Revisions,
 		OnInitialized:    s.audience.join,
 		MaxSubscriptions: s.opts.MaxSubscriptions,
+		NewRound:         s.rules.Begin,
 		Logger:           s.opts.Logger,
-	}
-	if err := s.opts.Asking.kernel(&opts, s.pick); err != nil {
-		panic(fmt.Sprintf("mcpserver: %v", err))
-	}
-	return connection.NewKernel(&opts)
+	})
 }
 
 // visible tells whether a caller may know of something.
