@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -31,18 +32,22 @@ type completed struct {
 	argument string
 }
 
-// CompletePrompt registers what proposes values for an argument of a prompt.
+// CompletePrompt registers what proposes values for an argument of a prompt. It
+// panics where that is nil.
 func (s *Server) CompletePrompt(prompt, argument string, f Completer) {
 	s.addCompleter(completed{Item{KindPrompt, prompt}, argument}, f)
 }
 
 // CompleteTemplate registers what proposes values for a variable of a resource
-// template.
+// template. It panics where that is nil.
 func (s *Server) CompleteTemplate(template, variable string, f Completer) {
 	s.addCompleter(completed{Item{KindTemplate, template}, variable}, f)
 }
 
 func (s *Server) addCompleter(key completed, f Completer) {
+	if f == nil {
+		registration(key.Kind, key.Name, fmt.Errorf("complete %q: %w", key.argument, errNoHandler))
+	}
 	s.change(Event{}, func(c *catalog) bool {
 		c.completers = maps.Clone(c.completers)
 		if c.completers == nil {
@@ -54,8 +59,11 @@ func (s *Server) addCompleter(key completed, f Completer) {
 }
 
 // Complete registers what completes every argument that nothing else is
-// registered for.
+// registered for. It panics where that is nil.
 func (s *Server) Complete(f func(context.Context, *mcp.CompleteRequest) (*mcp.CompleteResult, error)) {
+	if f == nil {
+		panic(fmt.Sprintf("mcpserver: complete: %v", errNoHandler))
+	}
 	s.change(Event{}, func(c *catalog) bool {
 		c.complete = f
 		return true

@@ -124,6 +124,14 @@ func TestArgumentsAreCompleted(t *testing.T) {
 	})
 }
 
+func TestWhatCompletesIsThere(t *testing.T) {
+	s := mcpserver.New(info, nil)
+	require.PanicsWithError(t, `mcpserver: prompt "p": complete "a": want a handler`, func() { s.CompletePrompt("p", "a", nil) })
+	require.PanicsWithError(t, `mcpserver: resource template "x:{a}": complete "a": want a handler`, func() { s.CompleteTemplate("x:{a}", "a", nil) })
+	require.PanicsWithValue(t, "mcpserver: complete: want a handler", func() { s.Complete(nil) })
+	connect(t, s, modern).refused("completion/complete", `{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"a","value":""}}`, mcp.CodeMethodNotFound)
+}
+
 func TestACompleterThatFailsTellsNothing(t *testing.T) {
 	s := mcpserver.New(info, nil)
 	s.AddRawPrompt(&mcp.Prompt{Name: "p", Arguments: []mcp.PromptArgument{{Name: "a"}}}, noPrompt)

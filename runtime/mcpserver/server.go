@@ -65,7 +65,7 @@ func (s *Server) route() {
 
 // Handle registers h for a method of the program's own, or of an extension, by
 // the type of its request. It must be called before the server begins to serve,
-// and panics afterwards, and for a method that has a handler.
+// and panics afterwards, for a method that has a handler, and without h.
 //
 // In h, [mcp.SessionFrom] has the session.
 func Handle[Req any, P interface {

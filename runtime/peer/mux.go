@@ -29,12 +29,12 @@ type Mux struct {
 }
 
 // Handle registers h for the method of its request type. A second handler for
-// a method panics.
+// a method panics, and so does nil.
 func Handle[Req any, P interface {
 	*Req
 	Request[R]
 }, R wire.Value](m *Mux, h func(context.Context, P) (R, error)) {
-	m.add(P(new(Req)), Route{
+	m.add(P(new(Req)), h != nil, Route{
 		New: func() Message { return P(new(Req)) },
 		Is:  func(m Message) bool { _, ok := m.(P); return ok },
 		Serve: func(ctx context.Context, req Message) (wire.Value, error) {
@@ -53,7 +53,7 @@ func HandleValue[Req any, P interface {
 	*Req
 	Message
 }](m *Mux, h func(context.Context, P) (wire.Value, error)) {
-	m.add(P(new(Req)), Route{
+	m.add(P(new(Req)), h != nil, Route{
 		New:   func() Message { return P(new(Req)) },
 		Is:    func(m Message) bool { _, ok := m.(P); return ok },
 		Serve: func(ctx context.Context, req Message) (wire.Value, error) { return h(ctx, req.(P)) },
@@ -61,20 +61,23 @@ func HandleValue[Req any, P interface {
 }
 
 // HandleNotification registers h for the method of its notification type. A
-// second handler for a method panics.
+// second handler for a method panics, and so does nil.
 func HandleNotification[N any, P interface {
 	*N
 	Notification
 }](m *Mux, h func(context.Context, P) error) {
-	m.add(P(new(N)), Route{
+	m.add(P(new(N)), h != nil, Route{
 		New:   func() Message { return P(new(N)) },
 		Is:    func(m Message) bool { _, ok := m.(P); return ok },
 		Serve: func(ctx context.Context, n Message) (wire.Value, error) { return nil, h(ctx, n.(P)) },
 	})
 }
 
-func (m *Mux) add(of Message, r Route) {
+func (m *Mux) add(of Message, handled bool, r Route) {
 	routes, method := &m.routes, of.Method()
+	if !handled {
+		panic(fmt.Sprintf("peer: nil is no handler for %q", method))
+	}
 	if _, is := of.(Extension); is {
 		routes = &m.extensions
 	}

@@ -68,6 +68,13 @@ func TestAnEmptyMuxHandlesNothing(t *testing.T) {
 	require.Empty(t, slices.Collect(mux.Methods()))
 }
 
+func TestNilIsNoHandler(t *testing.T) {
+	var m peer.Mux
+	require.PanicsWithValue(t, `peer: nil is no handler for "test/ask"`, func() {
+		peer.Handle(&m, (func(context.Context, *ask) (*answer, error))(nil))
+	})
+}
+
 func TestASecondHandlerForAMethodPanics(t *testing.T) {
 	var mux peer.Mux
 	register := func() {
