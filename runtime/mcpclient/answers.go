@@ -96,7 +96,14 @@ func (c *Client) elicit(ctx context.Context, req *mcp.ElicitRequest) (*mcp.Elici
 func finished(form *mcp.RequestedSchema, res *mcp.ElicitResult) (*mcp.ElicitResult, error) {
 	done := *res
 	done.Content = nil
-	if form == nil || res.Action != mcp.ElicitActionAccept {
+	switch res.Action {
+	case mcp.ElicitActionAccept:
+	case mcp.ElicitActionDecline, mcp.ElicitActionCancel:
+		return &done, nil
+	default:
+		return nil, fmt.Errorf("the handler's answer has the action %q: want accept, decline or cancel", res.Action)
+	}
+	if form == nil {
 		return &done, nil
 	}
 	if done.Content = maps.Clone(res.Content); done.Content == nil {

@@ -143,6 +143,30 @@ func TestAnAnswerThatDoesNotFitTheFormIsNotSent(t *testing.T) {
 	}
 }
 
+func TestAnAnswerSaysWhatTheUserDid(t *testing.T) {
+	leaks.Check(t)
+	for _, action := range []mcp.ElicitAction{"", "agree"} {
+		var log bytes.Buffer
+		opts := mcpclient.Options{
+			Middleware: []peer.Middleware{func(next peer.Handler) peer.Handler {
+				return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+					reply, err := next.Handle(ctx, in)
+					fmt.Fprint(&log, err)
+					return reply, err
+				})
+			}},
+			OnElicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				return &mcp.ElicitResult{Action: action, Content: map[string]any{"text": "x"}}, nil
+			},
+		}
+		answerTo(t, opts, everyField(), elicited, func(t *testing.T, _ string, err error) {
+			require.Error(t, err)
+			require.Contains(t, fmt.Sprint(log.String(), err), fmt.Sprintf("the handler's answer has the action %q: want accept, decline or cancel", action))
+			log.Reset()
+		})
+	}
+}
+
 func TestAURLIsShownOnlyByWhoDeclaresIt(t *testing.T) {
 	leaks.Check(t)
 	visit := &mcp.ElicitRequest{Params: &mcp.ElicitRequestURLParams{
