@@ -25,7 +25,7 @@ type TaskError struct {
 
 // Error implements error.
 func (e *TaskError) Error() string {
-	return fmt.Sprintf("task %q, %s: %v", e.Task.ID, e.Task.Status, e.Err)
+	return fmt.Sprintf("task %q %s: %v", e.Task.ID, e.Task.Status, e.Err)
 }
 
 // Unwrap returns Err.

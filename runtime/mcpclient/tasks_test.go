@@ -180,6 +180,7 @@ func TestATaskEndsAsItsFunctionDoes(t *testing.T) {
 	failed, is := errors.AsType[*mcpclient.TaskError](err)
 	require.True(t, is, "%v", err)
 	require.Equal(t, task, failed.Task)
+	require.EqualError(t, failed, fmt.Sprintf("task %q failed: no (code -32000)", task.ID))
 	require.EqualValues(t, -32000, peer.AsError(err).Code)
 	require.JSONEq(t, `{"a":1}`, string(peer.AsError(err).Data))
 
