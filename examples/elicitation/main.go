@@ -5,11 +5,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 
 	"github.com/mcpwright/mcp/generated/mcp"
-	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 )
 
@@ -40,31 +40,29 @@ type (
 	}
 )
 
+// price is that of one ticket, in francs.
+const price = 40
+
 func book(ctx context.Context, s *mcp.ServerSession, in order) (string, error) {
-	wish, err := ask[seats](ctx, s, "Tickets for "+in.Concert)
-	if wish == nil {
-		return "Nothing was booked.", err
+	wish, err := mcpserver.Elicit[seats](ctx, s, "Tickets for "+in.Concert)
+	if err != nil {
+		return nothing, unlessDeclined(err)
 	}
-	question := fmt.Sprintf("%v tickets in the %v cost %v francs.", wish["count"], wish["where"], price(wish))
-	answer, err := ask[consent](ctx, s, question)
-	if answer == nil || answer["agree"] != true {
-		return "Nothing was booked.", err
+	question := fmt.Sprintf("%d tickets in the %s cost %d francs.", wish.Count, wish.Where, wish.Count*price)
+	answer, err := mcpserver.Elicit[consent](ctx, s, question)
+	if err != nil || !answer.Agree {
+		return nothing, unlessDeclined(err)
 	}
-	return fmt.Sprintf("Booked for %s: %v in the %v.", in.Concert, wish["count"], wish["where"]), nil
+	return fmt.Sprintf("Booked for %s: %d in the %s.", in.Concert, wish.Count, wish.Where), nil
 }
 
-func price(wish map[string]any) string { return fmt.Sprint(wish["count"], " × 40") }
+const nothing = "Nothing was booked."
 
-// ask puts a form to the user. It returns nil where the user does not want to
-// answer.
-func ask[Form any](ctx context.Context, s *mcp.ServerSession, message string) (map[string]any, error) {
-	form, err := connection.FormOf[Form]()
-	if err != nil {
-		return nil, err
+// unlessDeclined drops the error of a user who did not want to answer. All others
+// have to be returned: one of them carries the question to the client.
+func unlessDeclined(err error) error {
+	if _, declined := errors.AsType[*mcpserver.DeclinedError](err); declined {
+		return nil
 	}
-	answer, err := s.ElicitForm(ctx, &mcp.ElicitRequestFormParams{Message: message, RequestedSchema: form})
-	if err != nil || answer.Action != mcp.ElicitActionAccept {
-		return nil, err
-	}
-	return answer.Content, nil
+	return err
 }

@@ -17,11 +17,14 @@ func TestAUserIsAskedTwiceInEveryRevisionThatHasQuestions(t *testing.T) {
 		}
 		t.Run(r.Revision.String(), func(t *testing.T) {
 			var asked []string
-			agree := true
+			agree, closed := true, false
 			client, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(newServer()), &mcpclient.Options{
 				Revision: r.Revision,
 				OnElicit: func(_ context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 					asked = append(asked, req.Params.(*mcp.ElicitRequestFormParams).Message)
+					if closed {
+						return &mcp.ElicitResult{Action: mcp.ElicitActionCancel}, nil
+					}
 					if len(asked)%2 == 1 {
 						return &mcp.ElicitResult{Action: mcp.ElicitActionAccept, Content: map[string]any{"where": "balcony"}}, nil
 					}
@@ -33,11 +36,16 @@ func TestAUserIsAskedTwiceInEveryRevisionThatHasQuestions(t *testing.T) {
 			text, err := mcpclient.CallTool[string](t.Context(), client, "book", order{"Winterreise"})
 			require.NoError(t, err)
 			require.Equal(t, "Booked for Winterreise: 2 in the balcony.", text)
-			require.Equal(t, []string{"Tickets for Winterreise", "2 tickets in the balcony cost 2 × 40 francs."}, asked)
+			require.Equal(t, []string{"Tickets for Winterreise", "2 tickets in the balcony cost 80 francs."}, asked)
 			agree = false
 			text, err = mcpclient.CallTool[string](t.Context(), client, "book", order{"Winterreise"})
 			require.NoError(t, err)
 			require.Equal(t, "Nothing was booked.", text)
+			closed = true
+			text, err = mcpclient.CallTool[string](t.Context(), client, "book", order{"Winterreise"})
+			require.NoError(t, err)
+			require.Equal(t, "Nothing was booked.", text)
+			require.Len(t, asked, 5)
 		})
 	}
 }
