@@ -400,17 +400,36 @@ func wrapped(t *testing.T, h http.Handler) string {
 // while anything happens.
 func serveInBubble(t *testing.T, tools map[string]tool, opts *streamable.Options, test func(t *testing.T, e *endpoint)) {
 	t.Helper()
+	serveKernelInBubble(t, kernelOptions(tools), opts, test)
+}
+
+func serveKernelInBubble(t *testing.T, o *connection.KernelOptions, opts *streamable.Options, test func(t *testing.T, e *endpoint)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		if opts == nil {
 			opts = new(streamable.Options)
 		}
 		opts.Logger = slog.New(slog.DiscardHandler)
-		h := streamable.NewHandler(newKernel(tools), opts)
+		h := streamable.NewHandler(connection.NewKernel(o), opts)
 		e, stop := inMemory(t, judged(t, h), h.Close)
 		defer stop()
 		e.handler = h
 		test(t, e)
 	})
+}
+
+// atHandshake calls f before the handshake is handled.
+func atHandshake(f func(context.Context) error) peer.Middleware {
+	return func(next peer.Handler) peer.Handler {
+		return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+			if in.Method == mcp.MethodInitialize {
+				if err := f(ctx); err != nil {
+					return peer.Reply{}, err
+				}
+			}
+			return next.Handle(ctx, in)
+		})
+	}
 }
 
 // inMemory serves a handler in memory.

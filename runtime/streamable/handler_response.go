@@ -25,12 +25,12 @@ type response struct {
 	out    *eventWriter
 	stream *stream // nil before there is one, and where nothing is kept
 	phase  phase
-	opens  bool // the session begins with this response
-	fails  bool // it was to, and does not
+	fails  bool // the session was to begin with it, and does not
 	hasty  bool // nothing comes after the answer, not even the end of ServeHTTP
 
 	// What follows is settled before the request is handled.
 	takes   accepted
+	opens   bool // the session begins with this response
 	listens bool // the request is a subscription
 	keeps   bool // the session keeps what becomes a stream
 }
@@ -113,7 +113,7 @@ func (p *response) open() bool {
 // announce names the session that begins with the response. From now on it can
 // be found. The lock is held.
 func (p *response) announce() {
-	if p.opens {
+	if p.opens && !p.fails {
 		p.handler.sessions.add(p.session)
 		p.w.Header()[headerSession] = []string{p.session.id}
 	}

@@ -103,14 +103,11 @@ func (p *sessionPost) WriteEnvelope(ctx context.Context, e dispatch.Envelope, da
 func (p *response) refuseSession() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.fails = p.fails || p.opens
-	if p.phase == undecided {
-		p.opens = false
-	}
+	p.fails = p.opens
 }
 
 // close ends the response where the request got no answer, and the session where
-// it has not begun.
+// it was to begin with it and has not.
 func (p *sessionPost) close(ctx context.Context, id wire.RequestID) {
 	answered, failed := p.outcome()
 	if !answered {
@@ -121,7 +118,7 @@ func (p *sessionPost) close(ctx context.Context, id wire.RequestID) {
 			p.end()
 		}
 	}
-	p.session.discard(failed || !p.session.conn.State().InitializeProcessed())
+	p.session.discard(p.opens && (failed || !p.session.conn.State().InitializeProcessed()))
 }
 
 var errGoodbye = &peer.Error{Code: mcp.CodeInternal, Message: "Session ended"}

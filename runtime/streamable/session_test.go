@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -120,6 +122,30 @@ func TestAHandshakeThatFailsLeavesNoSession(t *testing.T) {
 		require.Empty(t, a.header.Get("Mcp-Session-Id"))
 	}
 	e.open("2025-11-25")
+}
+
+func TestWhatIsAskedDuringALongHandshakeLeavesTheSessionAlone(t *testing.T) {
+	var goOn chan struct{}
+	o := kernelOptions(nil)
+	o.Middleware = []peer.Middleware{atHandshake(func(context.Context) error {
+		<-goOn
+		return nil
+	})}
+	serveKernelInBubble(t, o, &streamable.Options{KeepAlive: time.Second}, func(t *testing.T, e *endpoint) {
+		goOn = make(chan struct{})
+		release := sync.OnceFunc(func() { close(goOn) })
+		defer release()
+		opening := e.stream(http.MethodPost, initialize("2025-11-25"))
+		c := &client{e, opening.res.Header.Get("Mcp-Session-Id"), ""}
+		require.NotEmpty(t, c.id, "the stream names the session")
+		require.Contains(t, c.post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`).body, `"result":{}`)
+		release()
+		data, _ := opening.data()
+		require.Contains(t, data, `"protocolVersion":"2025-11-25"`)
+		c.revision = "2025-11-25"
+		require.Equal(t, http.StatusAccepted, c.post(initialized).status)
+		require.Contains(t, c.call("echo").body, `"result"`)
+	})
 }
 
 func TestUnknownVersionsGetTheNewest(t *testing.T) {
