@@ -114,7 +114,7 @@ func (p *response) open() bool {
 // be found. The lock is held.
 func (p *response) announce() {
 	if p.opens && !p.fails {
-		p.handler.sessions.add(p.session)
+		p.handler.sessions.begin(p.session)
 		p.w.Header()[headerSession] = []string{p.session.id}
 	}
 }

@@ -22,6 +22,7 @@ type session struct {
 	conn      *connection.Connection
 
 	users atomic.Int32 // HTTP requests, and what goes on without theirs
+	begun bool         // it can be found; the table's lock guards this
 	used  atomic.Int64 // when a user left last, by the clock of the table
 
 	mu       sync.Mutex   // before those of the dispatcher
@@ -170,10 +171,7 @@ func (s *session) discard(unbegun bool) {
 	switch {
 	case s.id == "":
 		s.conn.Close(context.Background())
-	case unbegun:
-		if !s.handler.sessions.remove(s) {
-			s.handler.sessions.release(s.principal)
-		}
+	case unbegun && s.handler.sessions.remove(s):
 		s.end(context.Background(), errSessionFailed)
 	}
 }

@@ -1,8 +1,8 @@
 package streamable_test
 
 import (
+	"context"
 	"encoding/json"
-	"github.com/mcpwright/mcp/runtime/connection"
 	"net/http"
 	"testing"
 	"time"
@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/streamable"
 )
 
@@ -41,6 +43,56 @@ func TestASessionThatDoesNotEndHoldsUpNoOther(t *testing.T) {
 		require.Zero(t, time.Since(begin), "the others are not waited for")
 		close(deaf)
 		require.NoError(t, <-done)
+	})
+}
+
+func TestTheEndOfTheServerEndsAHandshakeToo(t *testing.T) {
+	var began chan struct{}
+	var ended, closed chan error
+	o := kernelOptions(nil)
+	o.Middleware = []peer.Middleware{atHandshake(func(ctx context.Context) error {
+		connection.From(ctx).OnClose(func(context.Context) error { close(closed); return nil })
+		close(began)
+		<-ctx.Done()
+		ended <- context.Cause(ctx)
+		return ctx.Err()
+	})}
+	serveKernelInBubble(t, o, nil, func(t *testing.T, e *endpoint) {
+		began, ended, closed = make(chan struct{}), make(chan error, 1), make(chan error)
+		answered := make(chan answer, 1)
+		go func() { answered <- e.post(initialize("2025-11-25")) }() // ends with the server
+		<-began
+		begin := time.Now()
+		require.NoError(t, e.handler.Close())
+		require.Zero(t, time.Since(begin))
+		require.ErrorIs(t, <-ended, streamable.ErrClosing)
+		<-closed
+		a := <-answered
+		require.Equal(t, mcp.CodeInternal, a.code(), a.body)
+		require.Empty(t, a.header["Mcp-Session-Id"])
+	})
+}
+
+func TestAHandshakeThatComesAfterTheEndLeavesNothingBehind(t *testing.T) {
+	var began, goOn, closed chan struct{}
+	o := kernelOptions(nil)
+	o.Middleware = []peer.Middleware{atHandshake(func(ctx context.Context) error {
+		connection.From(ctx).OnClose(func(context.Context) error { close(closed); return nil })
+		close(began)
+		<-goOn
+		return nil
+	})}
+	serveKernelInBubble(t, o, nil, func(t *testing.T, e *endpoint) {
+		began, goOn, closed = make(chan struct{}), make(chan struct{}), make(chan struct{})
+		go func() { // ends with the server
+			if res, err := e.client.Do(e.request(t.Context(), http.MethodPost, initialize("2025-11-25"), nil)); err == nil {
+				res.Body.Close()
+			}
+		}()
+		<-began
+		require.NoError(t, e.handler.Close())
+		close(goOn)
+		<-closed
 	})
 }
 

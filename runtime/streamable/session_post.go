@@ -140,16 +140,15 @@ func (h *Handler) sessionFor(r *http.Request, revision wire.Revision, m *wire.Me
 	case !opens:
 		return h.findSession(r)
 	}
-	principal := h.opts.caller(r)
-	if !h.sessions.reserve(principal) {
+	s := h.newSession(rand.Text(), h.opts.caller(r), revision.String())
+	s.enter()
+	if !h.sessions.add(s) {
 		err := errTooManySessions
 		if h.work.isClosing() {
 			err = errClosing
 		}
 		return nil, &refusal{status: http.StatusServiceUnavailable, err: err}
 	}
-	s := h.newSession(rand.Text(), principal, revision.String())
-	s.enter()
 	return s, nil
 }
 

@@ -112,6 +112,7 @@ func (p *sessionPost) close(ctx context.Context, id wire.RequestID) {
 	answered, failed := p.outcome()
 	if !answered {
 		if p.session.ended() {
+			p.refuseSession()
 			_, data := appendError(nil, id, errGoodbye)
 			p.answer(context.WithoutCancel(ctx), http.StatusOK, data)
 		} else {

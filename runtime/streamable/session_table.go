@@ -14,8 +14,8 @@ type sessionTable struct {
 	clock clock
 
 	mu      sync.Mutex
-	all     map[string]*session
-	count   tally       // sessions and those about to begin
+	all     map[string]*session // with those about to begin
+	count   tally
 	sweeper *time.Timer // nil while there is nothing to sweep
 	awake   []*session  // those that have a dispatcher
 	bed     *time.Timer // nil while none has
@@ -53,14 +53,30 @@ func (t *sessionTable) release(principal string) {
 	t.count.add(principal, -1)
 }
 
-// add makes a session one that can be found. Its room was reserved.
-func (t *sessionTable) add(s *session) {
+// add adds a session that is about to begin, if there is room for it: it ends with
+// the others, but nobody finds it yet.
+func (t *sessionTable) add(s *session) bool {
+	if !t.reserve(s.principal) {
+		return false
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.ended {
+		t.count.add(s.principal, -1)
+		return false
+	}
 	t.all[s.id] = s
-	if t.sweeper == nil && !t.ended {
+	if t.sweeper == nil {
 		t.sweeper = time.AfterFunc(t.interval(), t.sweepAgain)
 	}
+	return true
+}
+
+// begin makes a session one that can be found.
+func (t *sessionTable) begin(s *session) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s.begun = true
 }
 
 // interval is how often overdue sessions are looked for.
@@ -77,7 +93,7 @@ func (t *sessionTable) use(id, principal string) *session {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := t.all[id]
-	if s == nil || s.principal != principal {
+	if s == nil || !s.begun || s.principal != principal {
 		return nil
 	}
 	s.enter()
