@@ -98,6 +98,9 @@ func (d *Direct) Notify(ctx context.Context, n peer.Notification, opts ...peer.C
 // InFlight returns the table of the requests being handled at this end.
 func (d *Direct) InFlight() *InFlight { return &d.inFlight }
 
+// Decline has the other end's requests refused from now on, as [Conn.Decline] does.
+func (d *Direct) Decline(why *peer.Error) { d.table.decline(why) }
+
 // Done is closed when the connection is.
 func (d *Direct) Done() <-chan struct{} { return d.link.closed }
 

@@ -352,6 +352,19 @@ func TestAPairEndsAtBothEnds(t *testing.T) {
 	}
 }
 
+func TestRequestsAreDeclinedInProcessAndAllElseGoesOn(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		release := make(chan struct{})
+		c, s := pair(t, slow(release))
+		pending := ping(t.Context(), c)
+		s.Decline(&peer.Error{Code: mcp.CodeInternal, Message: "Closing time"})
+		require.ErrorContains(t, ping(t.Context(), c).over(t), "Closing time")
+		require.ErrorContains(t, ping(t.Context(), s).over(t), "Method not found", "the other end takes what comes")
+		close(release)
+		require.NoError(t, pending.over(t))
+	})
+}
+
 func TestAPairWithoutBackChannelRefusesAsHTTPDoes(t *testing.T) {
 	var err, plain error
 	c, _ := pair(t, peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {

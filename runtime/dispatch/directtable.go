@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -15,6 +16,7 @@ type directTable struct {
 	cause    error
 	last     int64 // the id of the last call
 	requests table[*directExchange]
+	refusal  *peer.Error // what new ones get, nil while they are taken
 	alarm    alarm
 	noting   *directNote // the notification being handled
 }
@@ -25,6 +27,9 @@ func (t *directTable) admit(x *directExchange, id wire.RequestID, p patience, mo
 	defer t.mu.Unlock()
 	if t.isClosed {
 		return unsentError(x.in.Method, t.cause)
+	}
+	if t.refusal != nil {
+		return t.refusal
 	}
 	if id.IsZero() {
 		id = t.requests.mint(&t.last)
@@ -45,6 +50,13 @@ func (t *directTable) admit(x *directExchange, id wire.RequestID, p patience, mo
 		t.alarm.by(due)
 	}
 	return nil
+}
+
+// decline has requests refused from now on.
+func (t *directTable) decline(why *peer.Error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.refusal = why
 }
 
 // conclude takes a request off the table. It returns the error that its caller

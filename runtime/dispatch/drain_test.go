@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
@@ -90,5 +91,35 @@ func TestDrainDoesNotWaitForSubscriptionsToEndByThemselves(t *testing.T) {
 		deliver(c, request(1, "subscriptions/listen"))
 		require.NoError(t, c.Drain(t.Context()))
 		require.Equal(t, []string{`{"jsonrpc":"2.0","id":1,"result":{"over":true}}`}, r.take())
+	})
+}
+
+func TestRequestsAreDeclinedAndAllElseGoesOn(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		told := 0
+		why := &peer.Error{Code: mcp.CodeInternal, Message: "Closing time"}
+		c, r := newConn(t, &dispatch.Options{Batches: func() bool { return true }, Handler: handlers{
+			"ask": func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+				_, err := peer.SendRequest(ctx, in.Back, &mcp.PingRequest{})
+				require.NoError(t, err)
+				return result(`{"asked":true}`)
+			},
+			"wait":   untilDone,
+			"x/told": func(context.Context, *peer.Inbound) (peer.Reply, error) { told++; return peer.Reply{}, nil },
+		}})
+		deliver(c, request(1, "ask"), request(2, "wait"))
+		synctest.Wait()
+		require.Equal(t, []string{`{"jsonrpc":"2.0","id":1,"method":"ping","params":{}}`}, r.take())
+		c.Decline(why)
+		refusal := func(id string) string {
+			return `{"jsonrpc":"2.0","id":` + id + `,"error":{"code":-32603,"message":"Closing time"}}`
+		}
+		deliver(c, request(3, "ask"), `[`+request(4, "ask")+`]`)
+		synctest.Wait()
+		require.ElementsMatch(t, []string{refusal("3"), `[` + refusal("4") + `]`}, r.take())
+		deliver(c, `{"jsonrpc":"2.0","method":"x/told"}`, `{"jsonrpc":"2.0","id":1,"result":{}}`, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`)
+		require.NoError(t, c.Drain(t.Context()))
+		require.Equal(t, []string{`{"jsonrpc":"2.0","id":1,"result":{"asked":true}}`}, r.take())
+		require.Equal(t, 1, told)
 	})
 }

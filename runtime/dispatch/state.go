@@ -33,9 +33,10 @@ type state struct {
 	listens  int              // of these, subscriptions, which last
 	serial   serial
 	active   int
-	calm     moment // when none is active
-	running  int    // those whose handler has not returned
-	quiet    moment // when there is none
+	calm     moment      // when none is active
+	running  int         // those whose handler has not returned
+	quiet    moment      // when there is none
+	refusal  *peer.Error // what new ones get, nil while they are taken
 	workers  workers
 	noting   *exchange // the notification being handled
 }
@@ -242,6 +243,8 @@ func (s *state) admit(x *exchange, most int, inline, alone bool) (w *worker, her
 		return nil, false, errSameID
 	case s.cameLate(x.in.ID):
 		return nil, false, errCameLate
+	case s.refusal != nil:
+		return nil, false, s.refusal
 	case s.requests.len() >= most, s.active-s.requests.len() >= max(most, mostUnwritten):
 		return nil, false, errTooMany
 	}
@@ -257,6 +260,13 @@ func (s *state) admit(x *exchange, most int, inline, alone bool) (w *worker, her
 	}
 	s.workers.put(x)
 	return s.call(x.conn), false, nil
+}
+
+// decline has requests refused from now on.
+func (s *state) decline(why *peer.Error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refusal = why
 }
 
 // handOn has the next requests handed on, whether they come alone or not.

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/dispatch"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -91,9 +92,9 @@ func (s *Server) Direct(opts *dispatch.Options) *dispatch.Direct {
 }
 
 // Shutdown ends everything that serves clients: it ends tasks, and subscriptions
-// with their results, waits until the requests that are being handled have been
-// answered, at most until ctx ends, and closes the connections. It returns the
-// cause of the context's end if that came first, a few seconds later where
+// with their results, refuses new requests, waits until those that are being handled
+// have been answered, at most until ctx ends, and closes the connections. It returns
+// the cause of the context's end if that came first, a few seconds later where
 // handlers do not heed the end of theirs; those are left behind. A server that
 // has been shut down does not serve again.
 func (s *Server) Shutdown(ctx context.Context) error {
@@ -158,7 +159,10 @@ func (h *hosts) close() (list []host) {
 	return list
 }
 
-var errOrderly = errors.New("the server is shutting down")
+var (
+	errOrderly = errors.New("the server is shutting down")
+	errClosing = &peer.Error{Code: mcp.CodeInternal, Message: "Server is shutting down"}
+)
 
 // pipeHost serves one pipe.
 type pipeHost struct {
@@ -181,6 +185,7 @@ func (h *pipeHost) Shutdown(ctx context.Context) error {
 	conn := h.conn
 	h.mu.Unlock()
 	if conn != nil {
+		conn.Decline(errClosing)
 		idle(ctx, conn.InFlight())
 	}
 	h.end(errOrderly)
@@ -193,6 +198,7 @@ type directHost struct{ *dispatch.Direct }
 
 // Shutdown implements host.
 func (h *directHost) Shutdown(ctx context.Context) error {
+	h.Decline(errClosing)
 	idle(ctx, h.InFlight())
 	return h.Close() // those who heed the end of their contexts get a while for it
 }

@@ -189,6 +189,58 @@ func TestShutdownWaitsForCallsAndNotForever(t *testing.T) {
 	<-client.Done()
 }
 
+func TestShutdownRefusesWhatComesMeanwhile(t *testing.T) {
+	var release chan struct{}
+	shutDown := func(s *mcpserver.Server) <-chan error {
+		synctest.Wait()
+		done := make(chan error, 1)
+		go func() { done <- s.Shutdown(context.Background()) }() // ends with what is being handled
+		synctest.Wait()
+		return done
+	}
+	wait := func(context.Context) (string, error) {
+		<-release
+		return "finished", nil
+	}
+	t.Run("pipe", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			release = make(chan struct{})
+			s := tool(nil, &mcp.Tool{}, wait)
+			c := connect(t, s, modern)
+			id := c.start("tools/call", `{"name":"t"}`)
+			done := shutDown(s)
+			require.Contains(t, c.refused("tools/call", `{"name":"t"}`, mcp.CodeInternal).Error.Message, "shutting down")
+			require.Empty(t, done)
+			close(release)
+			m := c.receive()
+			require.Equal(t, fmt.Sprint(id), string(m.ID))
+			require.Contains(t, string(m.Result), "finished")
+			require.NoError(t, <-done)
+		})
+	})
+	t.Run("direct", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			release = make(chan struct{})
+			s := tool(nil, &mcp.Tool{}, wait)
+			client := s.Direct(strict)
+			defer client.Close()
+			initialize(t, client)
+			call := func() error {
+				_, err := peer.SendRequest(t.Context(), client, &mcp.CallToolRequest{Name: "t"})
+				return err
+			}
+			answered := make(chan error, 1)
+			go func() { answered <- call() }() // ends when it is released
+			done := shutDown(s)
+			require.ErrorContains(t, call(), "shutting down")
+			require.Empty(t, done)
+			close(release)
+			require.NoError(t, <-answered)
+			require.NoError(t, <-done)
+		})
+	})
+}
+
 func TestShutdownWaitsInProcessForThoseWhoHeedTheirEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var logged bytes.Buffer
