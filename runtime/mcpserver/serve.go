@@ -79,11 +79,12 @@ func (s *Server) Direct(opts *dispatch.Options) *dispatch.Direct {
 	own.Strict = opts != nil && opts.Strict
 	client, server := dispatch.Pair(opts, &own)
 	pipe.Attach(server, server.InFlight())
-	h := &directHost{server}
+	h := &directHost{server, make(chan struct{})}
 	if !s.hosts.add(h) {
 		server.Close()
 	}
 	go func() { // ends when the connection does
+		defer close(h.over)
 		<-server.Done()
 		pipe.Close(context.Background())
 		s.hosts.remove(h)
@@ -194,13 +195,18 @@ func (h *pipeHost) Shutdown(ctx context.Context) error {
 }
 
 // directHost serves one client in this process.
-type directHost struct{ *dispatch.Direct }
+type directHost struct {
+	*dispatch.Direct
+	over chan struct{} // closed when the connection has been torn down
+}
 
 // Shutdown implements host.
 func (h *directHost) Shutdown(ctx context.Context) error {
 	h.Decline(errClosing)
 	idle(ctx, h.InFlight())
-	return h.Close() // those who heed the end of their contexts get a while for it
+	h.Close() // those who heed the end of their contexts get a while for it
+	<-h.over
+	return nil
 }
 
 // idle waits until no request is being handled, at most until ctx ends.

@@ -241,6 +241,27 @@ func TestShutdownRefusesWhatComesMeanwhile(t *testing.T) {
 	})
 }
 
+func TestShutdownWaitsForTheTeardownInProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tidied := false
+		s := tool(nil, &mcp.Tool{}, func(ctx context.Context) (string, error) {
+			connection.From(ctx).OnClose(func(context.Context) error {
+				<-time.After(time.Second) // what it takes to put things in order
+				tidied = true
+				return nil
+			})
+			return "done", nil
+		})
+		client := s.Direct(strict)
+		defer client.Close()
+		initialize(t, client)
+		_, err := peer.SendRequest(t.Context(), client, &mcp.CallToolRequest{Name: "t"})
+		require.NoError(t, err)
+		require.NoError(t, s.Shutdown(t.Context()))
+		require.True(t, tidied)
+	})
+}
+
 func TestShutdownWaitsInProcessForThoseWhoHeedTheirEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var logged bytes.Buffer
