@@ -216,6 +216,10 @@ func (h *LegacySSEHandler) post(w http.ResponseWriter, r *http.Request) *refusal
 	if no != nil {
 		return no
 	}
+	if h.work.isClosing() && asks(buf.b) {
+		buf.free()
+		return &refusal{status: http.StatusServiceUnavailable, err: errClosing}
+	}
 	w.WriteHeader(http.StatusAccepted) // whatever a handler says by then is for the stream
 	s.dispatch.Deliver(r.Context(), buf.b, dispatch.Origin{
 		Detached:  true,
@@ -225,8 +229,14 @@ func (h *LegacySSEHandler) post(w http.ResponseWriter, r *http.Request) *refusal
 	return nil
 }
 
-// Shutdown lets no more sessions begin, and ends those that there are once their
-// requests have been answered. When ctx ends, what is still being handled is
+// asks tells whether a message is a request. In a batch, that is found out later.
+func asks(body []byte) bool {
+	m, err := wire.ReadMessage(body, nil)
+	return err == nil && m.Method != "" && !m.ID.IsZero()
+}
+
+// Shutdown lets no more sessions begin, refuses new requests, and ends the sessions
+// that there are once theirs have been answered. When ctx ends, what is still being handled is
 // cancelled, and left behind if it does not heed that within five seconds. The
 // error is that of ctx where that was so.
 func (h *LegacySSEHandler) Shutdown(ctx context.Context) error {
@@ -235,6 +245,7 @@ func (h *LegacySSEHandler) Shutdown(ctx context.Context) error {
 	var late atomic.Bool
 	for _, s := range h.streams() {
 		all.Go(func() { // ends with ctx
+			s.dispatch.Decline(errClosing)
 			if s.dispatch.Drain(ctx) != nil && ctx.Err() != nil {
 				late.Store(true)
 			}

@@ -182,6 +182,39 @@ func TestTheOldTransportShutsDownOnceItHasAnswered(t *testing.T) {
 	require.NoError(t, within(t, done, "the end"))
 }
 
+func TestTheOldTransportRefusesWhatIsAskedWhileItShutsDown(t *testing.T) {
+	goOn := make(chan struct{})
+	e, h := serveLegacy(t, map[string]tool{"asks": func(ctx context.Context, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
+		<-goOn
+		_, err := s.ListRoots(ctx)
+		return mcp.TextResult("asked"), err
+	}}, nil)
+	l, to := e.legacy()
+	to.post(initialize("2025-03-26"))
+	l.data()
+	to.post(initialized)
+	require.Equal(t, http.StatusAccepted, to.post(callTool(1, "asks")).status)
+	done := make(chan error, 1)
+	go func() { done <- h.Shutdown(t.Context()) }() // ends with the answer
+	require.Eventually(t, func() bool { return e.send(http.MethodGet, "").status == http.StatusServiceUnavailable }, serverPatience, 1e6)
+	a := to.post(callTool(2, "echo"))
+	require.Equal(t, http.StatusServiceUnavailable, a.status)
+	require.Contains(t, a.body, "Server is shutting down")
+	require.Eventually(t, func() bool {
+		to.post(`[` + callTool(3, "echo") + `]`)
+		data, _ := l.data()
+		return strings.Contains(data, "Server is shutting down")
+	}, serverPatience, 1e6)
+	close(goOn)
+	question, _ := l.data()
+	require.Equal(t, `{"jsonrpc":"2.0","id":1,"method":"roots/list","params":{}}`, question)
+	require.Equal(t, http.StatusAccepted, to.post(`{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}`).status)
+	data, _ := l.data()
+	require.Contains(t, data, "asked")
+	l.end()
+	require.NoError(t, within(t, done, "the end"))
+}
+
 func TestTheOldTransportDoesNotWaitForEver(t *testing.T) {
 	g, _, h, _ := atTheGate(t)
 	ctx, cancel := context.WithCancel(t.Context())
