@@ -122,7 +122,7 @@ func endpointOf(r *http.Request) string {
 // begin makes the session one that awaits its handshake.
 func (s *legacySession) begin() {
 	d := s.handler.opts.Dispatch
-	d.Handler, d.Client = s, false
+	d.Handler, d.Client, d.MaxMessage = s, false, s.handler.opts.MaxBody
 	d.Frame = func(method string) *wire.Frame { return s.conn.Frame(method) }
 	d.Batches = func() bool { return s.conn.Batches() }
 	d.Intercept, d.Unordered = s.intercept, true

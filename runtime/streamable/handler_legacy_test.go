@@ -2,6 +2,7 @@ package streamable_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -123,6 +124,20 @@ func TestTheOldTransportRefusesWhatItDoesNotKnow(t *testing.T) {
 	l.end()
 	require.Equal(t, 503, e.send(http.MethodGet, "").status)
 	require.Equal(t, 404, to.post(initialized, "X-User: ann").status)
+}
+
+func TestTheOldTransportTakesWhatItsBodiesMayHave(t *testing.T) {
+	for _, most := range []int{8 << 20, -1} {
+		e, _ := serveLegacy(t, nil, &streamable.Options{MaxBody: most})
+		l, to := e.legacy()
+		to.post(initialize("2024-11-05"))
+		l.data()
+		to.post(initialized)
+		long := fmt.Sprintf(`"arguments":{"a":%q}`, strings.Repeat("x", 5<<20))
+		require.Equal(t, http.StatusAccepted, to.post(strings.Replace(callTool(1, "echo"), `"arguments":{"a":1}`, long, 1)).status)
+		data, _ := l.data()
+		require.Contains(t, data[:100], `"result"`)
+	}
 }
 
 func TestTheEndOfTheStreamEndsTheOldSession(t *testing.T) {
