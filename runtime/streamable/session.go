@@ -21,14 +21,15 @@ type session struct {
 	principal string
 	conn      *connection.Connection
 
-	users atomic.Int32 // HTTP requests, and what goes on without theirs
-	begun bool         // it can be found; the table's lock guards this
-	used  atomic.Int64 // when a user left last, by the clock of the table
+	users     atomic.Int32 // HTTP requests, and what goes on without theirs
+	forgotten atomic.Bool  // nothing is kept any more
+	used      atomic.Int64 // when a user left last, by the clock of the table
 
 	mu       sync.Mutex   // before those of the dispatcher
 	busy     atomic.Int32 // uses of the dispatcher; they begin under the lock
 	drowsy   bool         // the dispatcher was not used for a while
 	isOver   bool
+	begun    bool           // it can be found; the lock of the table guards this one
 	dispatch *dispatch.Conn // nil while the session sleeps
 	lastID   int64          // of the dispatcher before
 	last     uint64         // number of the last stream of a request
@@ -183,6 +184,13 @@ func (s *session) end(ctx context.Context, cause error) {
 	}
 	s.conn.Close(ctx)
 	s.alone().end()
+	s.forget(ctx)
+}
+
+// forget drops the events of the session. Whoever is keeping one meanwhile does so
+// again.
+func (s *session) forget(ctx context.Context) {
+	s.forgotten.Store(true)
 	if err := s.handler.opts.Events.Forget(ctx, s.id); err != nil {
 		s.handler.opts.Logger.WarnContext(ctx, "events of a session could not be forgotten", "error", err)
 	}

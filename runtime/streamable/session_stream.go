@@ -50,7 +50,7 @@ func (st *stream) keep(ctx context.Context, data []byte) (id string, kept bool) 
 	}
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if st.isOver || !st.begun {
+	if st.isOver || !st.begun || st.session.forgotten.Load() {
 		return "", false // nobody knows of the stream, or will come for more
 	}
 	st.seq++
@@ -61,6 +61,10 @@ func (st *stream) keep(ctx context.Context, data []byte) (id string, kept bool) 
 		if st.number == 0 {
 			st.seq-- // it reaches nobody; elsewhere the gap tells that something is missing
 		}
+		return "", false
+	}
+	if st.session.forgotten.Load() { // perhaps too early for this one
+		st.session.forget(context.WithoutCancel(ctx))
 		return "", false
 	}
 	st.wake()

@@ -141,3 +141,40 @@ func TestAStoreThatPanicsEndsNoMoreThanItsRequest(t *testing.T) {
 		})
 	}
 }
+
+// lazyStore takes its time to keep an answer.
+type lazyStore struct {
+	*streamable.MemoryStore
+	asked, goOn, forgotten chan struct{}
+}
+
+func (s *lazyStore) Append(ctx context.Context, e streamable.Event) error {
+	if strings.Contains(string(e.Data), `"result"`) {
+		close(s.asked)
+		<-s.goOn
+	}
+	return s.MemoryStore.Append(ctx, e)
+}
+
+func (s *lazyStore) Forget(ctx context.Context, session string) error {
+	defer func() { s.forgotten <- struct{}{} }()
+	return s.MemoryStore.Forget(ctx, session)
+}
+
+func TestWhatIsKeptWhileASessionEndsIsForgottenToo(t *testing.T) {
+	store := &lazyStore{MemoryStore: streamable.NewMemoryStore(nil)}
+	serveInBubble(t, map[string]tool{"logs": logs(1)}, &streamable.Options{Events: store}, func(t *testing.T, e *endpoint) {
+		store.asked, store.goOn, store.forgotten = make(chan struct{}), make(chan struct{}), make(chan struct{}, 9)
+		c := e.open("2025-11-25")
+		l := c.stream(http.MethodPost, callTool(1, "logs"), c.headers()...)
+		l.data()
+		<-store.asked
+		require.Equal(t, http.StatusNoContent, c.send(http.MethodDelete, "", c.headers()...).status)
+		require.NotEmpty(t, store.forgotten, "nobody waits for a store")
+		close(store.goOn)
+		answer, _ := l.data()
+		require.Contains(t, answer, "logged")
+		l.end()
+		require.Empty(t, seqs(t, store.MemoryStore, c.id, 1, 0))
+	})
+}
