@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"runtime/debug"
 	"sync"
 
 	"github.com/mcpwright/mcp/generated/mcp"
@@ -156,10 +157,22 @@ func (s *session) send() {
 			return
 		}
 		for _, r := range waiting {
-			if err := s.conn.Notify(&s.ctx, r); err != nil {
-				s.audience.opts.Logger.Error("notification dropped", "method", r.Method(), "error", err)
-			}
+			s.tell(r)
 		}
+	}
+}
+
+// tell sends a notification. A store of events, or what is around the way out, may
+// panic: that ends neither the process nor what is still to be sent.
+func (s *session) tell(r *rendered) {
+	log := s.audience.opts.Logger
+	defer func() {
+		if p := recover(); p != nil {
+			log.Error("notification panicked", "method", r.Method(), "panic", p, "stack", string(debug.Stack()))
+		}
+	}()
+	if err := s.conn.Notify(&s.ctx, r); err != nil {
+		log.Error("notification dropped", "method", r.Method(), "error", err)
 	}
 }
 

@@ -2,11 +2,14 @@ package mcpserver_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -118,6 +121,31 @@ func TestOutgoingMiddlewareSeesEventsAsTheyAre(t *testing.T) {
 			require.IsType(t, &mcp.ToolListChangedNotification{}, sent[len(sent)-1])
 		})
 	}
+}
+
+// panicking is a way out that panics the first time.
+type panicking struct {
+	peer.Outbound
+	first *sync.Once
+}
+
+func (p panicking) Notify(ctx context.Context, n peer.Notification, opts ...peer.CallOption) error {
+	p.first.Do(func() { panic("no way out") })
+	return p.Outbound.Notify(ctx, n, opts...)
+}
+
+func TestAWayOutThatPanicsCostsOneNotification(t *testing.T) {
+	var logged bytes.Buffer
+	var first sync.Once
+	s := stocked(&mcpserver.Options{
+		Logger:   slog.New(slog.NewTextHandler(&logged, nil)),
+		Outgoing: []func(peer.Outbound) peer.Outbound{func(out peer.Outbound) peer.Outbound { return panicking{out, &first} }},
+	})
+	c := connect(t, s, "2025-11-25")
+	s.RemoveTools("n1")
+	s.RemovePrompts("n1")
+	require.Equal(t, "notifications/prompts/list_changed", c.receive().Method)
+	require.Contains(t, logged.String(), `msg="notification panicked" method=notifications/tools/list_changed panic="no way out" stack=`)
 }
 
 func TestClientsInTheProcessGetEventsAsTheyAre(t *testing.T) {

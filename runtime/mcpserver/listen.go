@@ -94,7 +94,7 @@ func (a *audience) enter(st *stream) error {
 	defer a.mu.Unlock()
 	switch {
 	case a.closed:
-		return &peer.Error{Code: mcp.CodeInternal, Message: "The server is shutting down"}
+		return errClosing
 	case a.streams >= a.opts.MaxListeners:
 		return tooMany("Too many subscriptions: the server has %d", a.opts.MaxListeners)
 	}
