@@ -105,21 +105,42 @@ func acceptedBy(header http.Header) accepted {
 	if len(values) == 0 || values[0] == valueEitherKind[0] {
 		return accepted{true, true}
 	}
-	var a accepted
+	var json, events preference
 	for _, value := range values {
 		for value != "" {
 			var item string
 			item, value, _ = strings.Cut(value, ",")
 			kind, params, _ := strings.Cut(item, ";")
 			kind = strings.TrimSpace(kind)
-			if refused(params) {
-				continue
-			}
-			a.json = a.json || kind == "*/*" || strings.EqualFold(kind, mediaJSON) || strings.EqualFold(kind, "application/*")
-			a.events = a.events || kind == "*/*" || strings.EqualFold(kind, mediaEvents) || strings.EqualFold(kind, "text/*")
+			takes := !refused(params)
+			json.heed(takes, kind, mediaJSON, "application/*")
+			events.heed(takes, kind, mediaEvents, "text/*")
 		}
 	}
-	return a
+	return accepted{json.takes, events.takes}
+}
+
+// preference is what Accept headers say of one type. The most specific of them that
+// is about it decides.
+type preference struct {
+	specific int // how specific that one is, 0 where there was none
+	takes    bool
+}
+
+// heed heeds that a client takes a kind, or does not.
+func (p *preference) heed(takes bool, kind, media, family string) {
+	specific := 0
+	switch {
+	case strings.EqualFold(kind, media):
+		specific = 3
+	case strings.EqualFold(kind, family):
+		specific = 2
+	case kind == "*/*":
+		specific = 1
+	}
+	if specific > 0 && specific >= p.specific {
+		p.specific, p.takes = specific, takes || p.takes && specific == p.specific
+	}
 }
 
 // refused tells whether the parameters of an accepted type say that it is not.

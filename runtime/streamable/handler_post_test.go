@@ -179,16 +179,19 @@ func TestAClientSaysWhatItAccepts(t *testing.T) {
 	body := strings.Replace(call26("reports"), `"_meta":{`, `"_meta":{"progressToken":"tok",`, 1)
 	listen := `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{},` + meta26 + `}}}`
 	for accept, want := range map[string]struct{ plain, reports, onlyJSON, listen int }{
-		"Accept":                              {1, 2, 1, 2},
-		"Accept: */*":                         {1, 2, 1, 2},
-		"Accept: application/*, text/*":       {1, 2, 1, 2},
-		"Accept: application/json":            {1, 1, 1, 406},
-		"Accept: text/event-stream":           {2, 2, 406, 2},
-		"Accept: application/json;q=0, */*":   {1, 2, 1, 2},
-		"Accept: text/event-stream;q=0.0":     {406, 406, 406, 406},
-		"Accept: text/html":                   {406, 406, 406, 406},
-		"Accept: APPLICATION/JSON;v=1;q=0.5":  {1, 1, 1, 406},
-		"Accept: text/event-stream , a/b;q=1": {2, 2, 406, 2},
+		"Accept":                                          {1, 2, 1, 2},
+		"Accept: */*":                                     {1, 2, 1, 2},
+		"Accept: application/*, text/*":                   {1, 2, 1, 2},
+		"Accept: application/json":                        {1, 1, 1, 406},
+		"Accept: text/event-stream":                       {2, 2, 406, 2},
+		"Accept: application/json;q=0, */*":               {2, 2, 406, 2},
+		"Accept: */*, text/event-stream;q=0":              {1, 1, 1, 406},
+		"Accept: */*, application/*;q=0":                  {2, 2, 406, 2},
+		"Accept: application/*;q=0, application/json;q=1": {1, 1, 1, 406},
+		"Accept: text/event-stream;q=0.0":                 {406, 406, 406, 406},
+		"Accept: text/html":                               {406, 406, 406, 406},
+		"Accept: APPLICATION/JSON;v=1;q=0.5":              {1, 1, 1, 406},
+		"Accept: text/event-stream , a/b;q=1":             {2, 2, 406, 2},
 	} {
 		kind := func(a answer) int {
 			switch a.header.Get("Content-Type") {
