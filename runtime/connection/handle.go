@@ -17,7 +17,6 @@ type job struct {
 	message peer.Message
 	serve   func(context.Context, peer.Message) (wire.Value, error) // nil where there is nothing to call
 	reply   peer.Reply                                              // where there is nothing to call
-	added   bool                                                    // the message is a subscription, and the first to this resource
 }
 
 // admit finds the handler of a message, and what goes around it, and reads the
@@ -44,9 +43,8 @@ func (k *Kernel) admit(ctx context.Context, c *core, j *job, in *peer.Inbound) (
 	return nil
 }
 
-// conclude makes the answer to a message, and has it take effect.
+// conclude makes the answer to a message.
 func (k *Kernel) conclude(ctx context.Context, c *core, j *job, res wire.Value, err error) (peer.Reply, error) {
-	c.conn.state.effect(j, err)
 	if c.in.ID.IsZero() {
 		if err != nil {
 			k.log(c.conn).WarnContext(ctx, "notification handler failed", "method", c.in.Method, "error", err)
@@ -65,21 +63,43 @@ func (k *Kernel) conclude(ctx context.Context, c *core, j *job, res wire.Value, 
 	return peer.Reply{Result: res, Frame: k.frame(c.conn, j.info, j.facts.revision)}, nil
 }
 
-// effect has a message that was handled, or refused with an error, take effect.
-func (s *State) effect(j *job, err error) {
-	switch m := j.message.(type) {
+// intend sees to it that a request takes effect with its outcome, as far as this is
+// not its handler's. A subscription does at once, so that no change is missed, and
+// is taken back where it fails.
+func (k *Kernel) intend(c *core, m peer.Message) error {
+	s := &c.conn.state
+	switch m := m.(type) {
 	case *mcp.SubscribeRequest:
-		if err != nil && j.added {
-			s.Unsubscribe(m.URI)
+		added, ok := s.subscribe(m.URI, k.opts.MaxSubscriptions)
+		if !ok {
+			return &peer.Error{
+				Code:    mcp.CodeInternal,
+				Message: fmt.Sprintf("Too many subscriptions: a session may have %d", k.opts.MaxSubscriptions),
+			}
+		}
+		if added {
+			c.effect = func(err error) error {
+				if err != nil {
+					s.Unsubscribe(m.URI)
+				}
+				return err
+			}
 		}
 	case *mcp.UnsubscribeRequest:
-		if err == nil {
-			s.Unsubscribe(m.URI)
-		}
+		c.effect = onSuccess(func() error { s.Unsubscribe(m.URI); return nil })
 	case *mcp.SetLevelRequest:
-		if err == nil {
-			s.SetLogLevel(m.Level)
+		c.effect = onSuccess(func() error { s.SetLogLevel(m.Level); return nil })
+	}
+	return nil
+}
+
+// onSuccess is the effect of a request that has one where it succeeds.
+func onSuccess(f func() error) func(error) error {
+	return func(err error) error {
+		if err != nil {
+			return err
 		}
+		return f()
 	}
 }
 
@@ -118,13 +138,8 @@ func (k *Kernel) admitRequest(c *core, j *job, in *peer.Inbound) (err error) {
 			Message: "Invalid request: the session has not been initialized",
 		}
 	}
-	if m, ok := j.message.(*mcp.SubscribeRequest); ok {
-		if j.added, ok = c.conn.state.subscribe(m.URI, k.opts.MaxSubscriptions); !ok {
-			return &peer.Error{
-				Code:    mcp.CodeInternal,
-				Message: fmt.Sprintf("Too many subscriptions: a session may have %d", k.opts.MaxSubscriptions),
-			}
-		}
+	if err := k.intend(c, j.message); err != nil {
+		return err
 	}
 	j.serve = j.route.Serve
 	return nil

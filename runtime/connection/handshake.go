@@ -10,7 +10,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// offer is what the answer to initialize settles, once it is on its way.
+// offer is what the answer to initialize settles.
 type offer struct {
 	params       *mcp.InitializeRequest
 	revision     wire.Revision
@@ -38,7 +38,7 @@ func (k *Kernel) initialize(c *core, in *peer.Inbound) (peer.Reply, error) {
 	if !c.conn.HasStandaloneChannel() { // nothing would tell the client of changes
 		caps = new(withoutChanges(*caps))
 	}
-	c.offer = &offer{params: req, revision: r, capabilities: caps}
+	c.effect = onSuccess(func() error { return c.accept(&offer{params: req, revision: r, capabilities: caps}) })
 	answer := &mcp.InitializeResult{
 		ProtocolVersion: r.String(),
 		Capabilities:    *caps,
@@ -71,16 +71,16 @@ func (k *Kernel) negotiate(asked string) wire.Revision {
 }
 
 // accept makes the handshake's outcome take effect, unless another did first.
-func (k *Kernel) accept(c *core) error {
+func (c *core) accept(o *offer) error {
 	late := false
 	c.conn.state.update(func(f *facts) {
 		if late = f.initializeProcessed; late {
 			return
 		}
 		f.initializeProcessed = true
-		f.setClient(c.offer.params)
-		f.server = c.offer.capabilities
-		c.conn.settle(f, c.offer.revision)
+		f.setClient(o.params)
+		f.server = o.capabilities
+		c.conn.settle(f, o.revision)
 	})
 	if late {
 		return errSecondInitialize

@@ -26,8 +26,8 @@ type KernelOptions struct {
 	// if there is no handler. What is added after [NewKernel] is not called.
 	Mux *peer.Mux
 	// Middleware wraps the handling of every message, known or not, the first
-	// one outermost. The handshake takes effect only if all of it lets the
-	// answer pass.
+	// one outermost. A handshake, a subscription and a log level take effect only
+	// if all of it lets the answer pass.
 	Middleware []peer.Middleware
 	// Info says who this server is.
 	Info mcp.Implementation
@@ -269,8 +269,8 @@ func (k *Kernel) handle(ctx context.Context, in *peer.Inbound) (peer.Reply, erro
 
 // send makes the outcome of a message ready for its sender.
 func (k *Kernel) send(c *core, reply peer.Reply, err error) (peer.Reply, error) {
-	if err == nil && c.offer != nil {
-		err = k.accept(c)
+	if c.effect != nil {
+		err = c.effect(err)
 	}
 	if err != nil {
 		return peer.Reply{}, outward(c.conn.state.Negotiated(), err)

@@ -182,26 +182,36 @@ func TestTheStateAfterAHandshake(t *testing.T) {
 	require.Equal(t, []string{"b:"}, s.Subscriptions())
 }
 
-func TestTheStateChangesWithTheConsentOfTheHandler(t *testing.T) {
+func TestTheStateChangesWithTheConsentOfAll(t *testing.T) {
 	refusal := errors.New("no")
-	var verdict error
+	var byHandler, byMiddleware error
 	k := newKernel(func(o *connection.KernelOptions) {
-		o.Mux = new(peer.Mux)
+		o.Mux, o.MaxSubscriptions = new(peer.Mux), 3
 		mcp.HandleSubscribe(o.Mux, func(context.Context, *mcp.SubscribeRequest) (*mcp.EmptyResult, error) {
-			return &mcp.EmptyResult{}, verdict
+			return &mcp.EmptyResult{}, byHandler
 		})
 		mcp.HandleUnsubscribe(o.Mux, func(context.Context, *mcp.UnsubscribeRequest) (*mcp.EmptyResult, error) {
-			return &mcp.EmptyResult{}, verdict
+			return &mcp.EmptyResult{}, byHandler
 		})
 		mcp.HandleSetLevel(o.Mux, func(context.Context, *mcp.SetLevelRequest) (*mcp.EmptyResult, error) {
-			return &mcp.EmptyResult{}, verdict
+			return &mcp.EmptyResult{}, byHandler
 		})
+		o.Middleware = []peer.Middleware{func(next peer.Handler) peer.Handler {
+			return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+				reply, err := next.Handle(ctx, in)
+				if byMiddleware != nil {
+					return peer.Reply{}, byMiddleware
+				}
+				return reply, err
+			})
+		}}
 	})
 	conn, _ := loop(t, "2025-11-25", allCapabilities())
 	state := conn.State()
 	all := func() (errs []error) {
 		for _, in := range []*peer.Inbound{
 			request(mcp.MethodSubscribe, `{"uri":"a:"}`, nil),
+			request(mcp.MethodSubscribe, `{"uri":"c:"}`, nil),
 			request(mcp.MethodUnsubscribe, `{"uri":"b:"}`, nil),
 			request(mcp.MethodSetLevel, `{"level":"error"}`, nil),
 		} {
@@ -212,13 +222,15 @@ func TestTheStateChangesWithTheConsentOfTheHandler(t *testing.T) {
 	}
 	state.Subscribe("a:")
 	state.Subscribe("b:")
-	verdict = refusal
-	require.Equal(t, []error{refusal, refusal, refusal}, all())
-	require.Equal(t, []string{"a:", "b:"}, state.Subscriptions(), "also where it was subscribed to before")
-	require.Empty(t, state.LogLevel())
-	verdict = nil
-	require.Equal(t, []error{nil, nil, nil}, all())
-	require.Equal(t, []string{"a:"}, state.Subscriptions())
+	for _, who := range []*error{&byHandler, &byMiddleware} {
+		*who = refusal
+		require.Equal(t, []error{refusal, refusal, refusal, refusal}, all())
+		require.Equal(t, []string{"a:", "b:"}, state.Subscriptions(), "also where it was subscribed to before")
+		require.Empty(t, state.LogLevel())
+		*who = nil
+	}
+	require.Equal(t, []error{nil, nil, nil, nil}, all())
+	require.Equal(t, []string{"a:", "c:"}, state.Subscriptions())
 	require.Equal(t, mcp.LoggingLevelError, state.LogLevel())
 }
 

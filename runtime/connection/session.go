@@ -98,7 +98,7 @@ type core struct {
 	message   peer.Message          // what in was read into already, nil where it was not
 	request   peer.Message          // as the handler has it, nil before and for a notification
 	round     Round                 // nil where the answer never asks
-	offer     *offer                // what initialize is about to settle
+	effect    func(error) error     // what comes of the outcome, which it may change; nil for nothing
 
 	server mcp.ServerSession
 }
