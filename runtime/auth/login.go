@@ -121,7 +121,7 @@ func (t *Transport) wait(ctx context.Context, l *login) error {
 // begin begins a login. The requests that wait for it come and go, so that it has a
 // context of its own.
 func (t *Transport) begin(l *login) {
-	ctx, cancel := context.WithTimeout(context.Background(), t.opts.Patience)
+	ctx, cancel := t.opts.patient()
 	l.cancel = cancel
 	go func() { // ends with Patience, or soon after the last that waits has left
 		defer cancel()

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -30,7 +31,7 @@ type TransportOptions struct {
 	// request needs; nil is all that the server knows of.
 	Scopes []string
 	// Patience is how long getting a token may take, the user's part included.
-	// Default 5 min.
+	// Default 5 min, negative is no limit.
 	Patience time.Duration
 	// Logger takes what nobody else is told; nil is [slog.Default].
 	Logger *slog.Logger
@@ -47,13 +48,21 @@ func (o TransportOptions) complete(server *url.URL) TransportOptions {
 	if o.Store == nil {
 		o.Store = &memory{}
 	}
-	if o.Patience <= 0 {
+	if o.Patience == 0 {
 		o.Patience = 5 * time.Minute
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
 	return o
+}
+
+// patient returns a context that ends with the patience.
+func (o *TransportOptions) patient() (context.Context, context.CancelFunc) {
+	if o.Patience < 0 {
+		return context.WithCancel(context.Background())
+	}
+	return context.WithTimeout(context.Background(), o.Patience)
 }
 
 // fetch returns what asks those that issue tokens for this server.
