@@ -94,7 +94,7 @@ func longer(delay, lasted time.Duration) time.Duration {
 	return min(max(2*delay, leastDelay), mostDelay)
 }
 
-var errNotHonoured = errors.New("the server does not tell of changes")
+var errNotHonoured = errors.New("the server does not tell of changes of this resource")
 
 func (c *Client) watchStream(ctx context.Context, s *Subscription, uris []string, gap bool, yield func(string, error) bool) error {
 	for _, uri := range uris {

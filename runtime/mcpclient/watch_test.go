@@ -151,7 +151,7 @@ func TestAServerMayRefuseToBeWatched(t *testing.T) {
 		st.filter.ResourceSubscriptions = nil
 		st.ack(t)
 	}()
-	require.ErrorContains(t, refused(c, "a:"), `watch "a:": the server does not tell of changes`)
+	require.ErrorContains(t, refused(c, "a:"), `watch "a:": the server does not tell of changes of this resource`)
 }
 
 func TestAStreamThatBreaksIsOpenedAgain(t *testing.T) {
