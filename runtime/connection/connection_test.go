@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"testing"
 	"time"
@@ -319,6 +320,12 @@ func TestAPeersErrorHasTheTypeOfItsCode(t *testing.T) {
 	require.Equal(t, []string{"b"}, unsupported.Supported)
 	var plain *peer.Error
 	require.ErrorAs(t, err, &plain)
+
+	out.refusal = fmt.Errorf(`POST "/mcp": 400 Bad Request: %w`, out.refusal)
+	_, over := peer.SendRequest(t.Context(), conn, &mcp.DiscoverRequest{})
+	require.ErrorAs(t, over, &unsupported)
+	require.ErrorIs(t, over, out.refusal)
+	require.EqualError(t, over, `POST "/mcp": 400 Bad Request: `+err.Error(), "a transport adds to what is said, and takes nothing away")
 }
 
 func TestOptionsReachTheChannelAsTheyAre(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -142,14 +143,17 @@ func typed(err error) error {
 	case err == error(e):
 		return t
 	default:
-		return &told{err, t}
+		return &told{err, e, t}
 	}
 }
 
-// told is an error of the peer's in what a transport says about it.
-type told struct{ err, typed error }
+// told is an error of the peer's in what a transport says about it. The typed one
+// takes its place in the text: it knows more.
+type told struct{ err, plain, typed error }
 
-func (t *told) Error() string   { return t.err.Error() }
+func (t *told) Error() string {
+	return strings.Replace(t.err.Error(), t.plain.Error(), t.typed.Error(), 1)
+}
 func (t *told) Unwrap() []error { return []error{t.typed, t.err} }
 
 // notify sends a notification, or drops it if it may not be sent.
