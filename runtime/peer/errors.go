@@ -53,7 +53,11 @@ type TimeoutError struct {
 
 // Error implements error.
 func (e *TimeoutError) Error() string {
-	return fmt.Sprintf("send %q: no answer within %s", e.Method, e.After)
+	after := e.After
+	if after > time.Millisecond {
+		after = after.Truncate(time.Millisecond) // the rest says nothing
+	}
+	return fmt.Sprintf("send %q: no answer after %s", e.Method, after)
 }
 
 // Timeout tells package net and others what kind of error this is.

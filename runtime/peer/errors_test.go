@@ -28,7 +28,9 @@ func TestOnlyAPeersErrorLeavesTheProcess(t *testing.T) {
 func TestLocalErrorsSayWhatHappened(t *testing.T) {
 	for want, err := range map[string]error{
 		`send "a/b": no channel for requests to the peer from here`: &peer.NoBackChannelError{Method: "a/b"},
-		`send "a/b": no answer within 2s`:                           &peer.TimeoutError{Method: "a/b", After: 2 * time.Second},
+		`send "a/b": no answer after 2s`:                            &peer.TimeoutError{Method: "a/b", After: 2 * time.Second},
+		`send "a/b": no answer after 200ms`:                         &peer.TimeoutError{Method: "a/b", After: 200_576_343},
+		`send "a/b": no answer after 576.343µs`:                     &peer.TimeoutError{Method: "a/b", After: 576_343},
 		`send "a/b": connection closed`:                             &peer.ClosedError{Method: "a/b"},
 		`send "a/b": connection closed: EOF`:                        &peer.ClosedError{Method: "a/b", Cause: io.EOF},
 	} {
