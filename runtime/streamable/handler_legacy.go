@@ -236,9 +236,9 @@ func asks(body []byte) bool {
 }
 
 // Shutdown lets no more sessions begin, refuses new requests, and ends the sessions
-// that there are once theirs have been answered. When ctx ends, what is still being handled is
-// cancelled, and left behind if it does not heed that within five seconds. The
-// error is that of ctx where that was so.
+// that there are once theirs have been answered. When ctx ends, what is still being
+// handled is cancelled, and left behind if it does not heed that within five
+// seconds. The error is that of ctx where that was so.
 func (h *LegacySSEHandler) Shutdown(ctx context.Context) error {
 	h.work.close()
 	var all sync.WaitGroup
