@@ -237,12 +237,21 @@ func (d door) withholdFromClient(n peer.Notification, info *peer.MethodInfo) str
 		return "a subscription carries no logs and no reports"
 	case info.Name == mcp.MethodLoggingMessage:
 		return d.withholdLog(n)
+	case info.Name == mcp.MethodProgress && d.foreign(n):
+		return "the request being handled has another token, or none"
 	case perRequest && info.FilterMember != "" && !d.listening():
 		return "it travels on subscriptions only"
 	case perRequest && info.Name == mcp.MethodCancelled && !d.endsListen(n):
 		return "a server cancels nothing but a subscription"
 	}
 	return ""
+}
+
+// foreign tells whether a report is about another request than the one being handled.
+// In the revision that has tasks of its own it may be about one of those.
+func (d door) foreign(n peer.Notification) bool {
+	p, ok := n.(*mcp.ProgressNotification)
+	return ok && d.core != nil && p.ProgressToken != d.core.in.Token && d.facts.revision != mcp.Revision20251125
 }
 
 // listening tells whether the message being handled is a subscription.

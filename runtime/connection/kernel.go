@@ -273,7 +273,7 @@ func (k *Kernel) send(c *core, reply peer.Reply, err error) (peer.Reply, error) 
 		err = c.effect(err)
 	}
 	if err != nil {
-		return peer.Reply{}, outward(c.conn.state.Negotiated(), err)
+		return peer.Reply{}, outward(c.conn.state.Negotiated(), c.told(err))
 	}
 	if reply.Frame == nil {
 		reply.Frame = plainFrame(c.conn.state.Negotiated())

@@ -31,6 +31,22 @@ func outward(r wire.Revision, err error) error {
 	return err
 }
 
+// told is what a client can be told of an error: one that sends its user to a URL is
+// for clients that can.
+func (c *core) told(err error) error {
+	e := peer.AsError(err)
+	if e == nil || c.conn.client || !codeWindow(e.Code).Has(c.conn.state.Negotiated()) {
+		return err
+	}
+	if _, asks := mcp.ErrorFrom(e).(*mcp.URLElicitationRequiredError); !asks {
+		return err
+	}
+	if lack := c.door().need(c.in.Method, "elicitation.url"); lack != nil {
+		return lack
+	}
+	return err
+}
+
 // The codes whose meaning is the protocol's alone to give, since there are
 // revisions without a handshake.
 const leastReserved, mostReserved = -32099, -32020

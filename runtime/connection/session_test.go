@@ -426,6 +426,9 @@ func TestWithoutSessionReportsAndNotificationsHaveTheirChannels(t *testing.T) {
 	require.NoError(t, s.ReportProgress(t.Context(), peer.Progress{Done: 1}))
 	require.Equal(t, []peer.Progress{{Done: 1}}, related.progress)
 	require.NoError(t, s.SendProgress(t.Context(), &mcp.ProgressNotification{ProgressToken: wire.IntToken(5), Progress: 1}))
+	require.Empty(t, related.take(), "nobody asked for this one")
+	require.NoError(t, s.SendProgress(t.Context(), &mcp.ProgressNotification{
+		ProgressToken: in.Token, Progress: 2, Extra: map[string]json.RawMessage{"more": json.RawMessage("1")}}))
 	require.Len(t, related.take(), 1, "a report by hand")
 
 	require.NoError(t, peer.SendNotification(t.Context(), s, new(weatherChanged)))

@@ -162,7 +162,7 @@ func TestIDsInProcess(t *testing.T) {
 		require.Equal(t, []wire.RequestID{wire.StringID("2"), wire.IntID(1), wire.IntID(3)}, ids[:3])
 		require.Len(t, s.InFlight().IDs(), 9)
 		var full *peer.Error
-		require.ErrorAs(t, ping(t.Context(), c).over(t), &full)
+		require.ErrorAs(t, start(func() error { return c.Call(t.Context(), &waitRequest{}, &raw{}) }).over(t), &full)
 
 		require.True(t, s.InFlight().Cancel(wire.IntID(2)))
 		require.False(t, s.InFlight().Cancel(wire.IntID(77)))

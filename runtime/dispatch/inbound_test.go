@@ -969,3 +969,30 @@ func TestIDsOfEveryKindAreTakenAndGivenBack(t *testing.T) {
 		}
 	})
 }
+
+func TestAPingIsAnsweredHoweverMuchIsInFlight(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		h := handlers{"wait": untilDone, "ping": func(context.Context, *peer.Inbound) (peer.Reply, error) { return result(`{}`) }}
+		c, r := newConn(t, &dispatch.Options{MaxInFlight: 1, Handler: h})
+		deliver(c, request(1, "wait"))
+		deliver(c, request(2, "wait"))
+		deliver(c, request(3, "ping"))
+		lines := r.take()
+		require.Len(t, lines, 2)
+		require.Contains(t, lines[0], `"error"`)
+		require.Equal(t, `{"jsonrpc":"2.0","id":3,"result":{}}`, lines[1])
+
+		own, _ := pair(t, h, func(_, server *dispatch.Options) { server.MaxInFlight = 1 })
+		ctx, cancel := context.WithCancel(t.Context())
+		waiting := start(func() error { return own.Call(ctx, &waitRequest{}, &raw{}) })
+		require.Error(t, own.Call(t.Context(), &waitRequest{}, &raw{}))
+		require.NoError(t, ping(t.Context(), own).over(t))
+		cancel()
+		require.Error(t, waiting.over(t))
+	})
+}
+
+// waitRequest is a request of the method "wait".
+type waitRequest struct{ mcp.PingRequest }
+
+func (*waitRequest) Method() string { return "wait" }

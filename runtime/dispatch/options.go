@@ -30,7 +30,7 @@ type Options struct {
 	// Logger takes what nobody else is told. Nil is [slog.Default].
 	Logger *slog.Logger
 	// MaxInFlight is how many of the peer's requests are handled at a time;
-	// one more is answered with an error. Default 256.
+	// one more is answered with an error, unless it is a ping. Default 256.
 	MaxInFlight int
 	// MaxWaiting is how many notifications may wait for the one being handled;
 	// together they may be as long as four messages of MaxMessage bytes. One

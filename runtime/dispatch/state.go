@@ -230,7 +230,8 @@ func (s *state) asked() bool { return s.requests.len() > s.listens }
 // longer in flight: the peer may have read an answer before its writer is back.
 const mostUnwritten = 1024
 
-// admit enters a request from the peer into the table. Unless it is handled
+// admit enters a request from the peer into the table; a ping, which asks whether
+// there is anybody, also a full one. Unless it is handled
 // inline, or here, it waits for a worker then, and if one has to be woken it is
 // returned. Only a request that comes alone may be handled here.
 func (s *state) admit(x *exchange, most int, inline, alone bool) (w *worker, here bool, err error) {
@@ -245,7 +246,7 @@ func (s *state) admit(x *exchange, most int, inline, alone bool) (w *worker, her
 		return nil, false, errCameLate
 	case s.refusal != nil:
 		return nil, false, s.refusal
-	case s.requests.len() >= most, s.active-s.requests.len() >= max(most, mostUnwritten):
+	case s.requests.len() >= most && x.in.Method != methodPing, s.active-s.requests.len() >= max(most, mostUnwritten):
 		return nil, false, errTooMany
 	}
 	here = s.serial.comes(alone && s.requests.len() == s.listens) && !x.lasts()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -193,5 +194,45 @@ func TestAnAnswerThatNeverFitsEndsTheRequest(t *testing.T) {
 		_, err := u.use("tool", `{}`)
 		require.Equal(t, &peer.Error{Code: mcp.CodeInternal, Message: "Too many rounds of questions"}, peer.AsError(err), revision)
 		require.Equal(t, 10, asked)
+	}
+}
+
+// A step that two branches of a handler need asks once in every era.
+func TestAStepThatAsksIsAskedForOnceByTwoBranches(t *testing.T) {
+	for _, revision := range asking {
+		for _, together := range []bool{true, false} {
+			t.Run(fmt.Sprint(revision, " together=", together), func(t *testing.T) {
+				asked := 0
+				u := asker(t, revision, func(ctx context.Context, s *mcp.ServerSession) (string, error) {
+					project := func() (string, error) {
+						return mcpserver.Memo(ctx, "project", func(ctx context.Context, _ string) (string, error) {
+							res, err := s.With().ElicitForm(ctx, textForm("which", "which"))
+							if err != nil {
+								return "", err
+							}
+							return fmt.Sprint(res.Content["which"]), nil
+						})
+					}
+					var errs [2]error
+					var all sync.WaitGroup
+					for i := range errs {
+						branch := func() { _, errs[i] = project() }
+						if together {
+							all.Go(branch)
+						} else {
+							branch()
+						}
+					}
+					all.Wait()
+					return "done", errors.Join(errs[:]...)
+				})
+				good := u.answers
+				u.answers = func(q string) string { asked++; return good(q) }
+				got, err := u.use("tool", `{}`)
+				require.NoError(t, err)
+				require.Equal(t, "done", got)
+				require.Equal(t, 1, asked)
+			})
+		}
 	}
 }

@@ -55,6 +55,11 @@ func (s *Server) newStream(ctx context.Context, id mcp.RequestID, want *mcp.Subs
 	if n := len(want.ResourceSubscriptions); n > s.opts.MaxSubscriptions {
 		return nil, tooMany("A subscription may name %d resources", s.opts.MaxSubscriptions)
 	}
+	if _, asks := want.Extra["taskIds"]; asks && s.opts.Tasks != nil {
+		if err := needTasks(ctx, mcp.MethodSubscriptionsListen); err != nil {
+			return nil, err
+		}
+	}
 	c := s.catalog.Load()
 	caps := c.capabilities
 	st := &stream{

@@ -103,8 +103,7 @@ func (k *taskKit) around(next peer.Handler) peer.Handler {
 
 // candidate returns a call that may become a task, nil for any other.
 func (k *taskKit) candidate(ctx context.Context, in *peer.Inbound) (*mcp.CallToolRequest, error) {
-	conn := connection.From(ctx)
-	r := conn.State().Negotiated()
+	r := connection.From(ctx).State().Negotiated()
 	if handshake(r) {
 		return nil, nil
 	}
@@ -119,21 +118,33 @@ func (k *taskKit) candidate(ctx context.Context, in *peer.Inbound) (*mcp.CallToo
 	if t == nil || t.Execution == nil {
 		return nil, nil
 	}
-	want := &mcp.ClientCapabilities{Extensions: map[string]map[string]json.RawMessage{tasks.Name: {}}}
-	knows := conn.CheckCapability(want)
+	lack := needTasks(ctx, in.Method)
 	switch t.Execution.TaskSupport {
 	case mcp.TaskSupportRequired:
-		if !knows && k.server.visible(ctx, KindTool, req.Name) {
-			return nil, &connection.CapabilityError{Method: in.Method, Capability: "extensions." + tasks.Name, Required: want, Revision: r}
+		if lack != nil && k.server.visible(ctx, KindTool, req.Name) {
+			return nil, lack
 		}
 	case mcp.TaskSupportOptional:
 	default:
 		return nil, nil
 	}
-	if !knows {
+	if lack != nil {
 		return nil, nil
 	}
 	return req, nil
+}
+
+// needTasks returns an error where the sender of a request has not declared the
+// extension.
+func needTasks(ctx context.Context, method string) error {
+	conn := connection.From(ctx)
+	want := &mcp.ClientCapabilities{Extensions: map[string]map[string]json.RawMessage{tasks.Name: {}}}
+	if conn.CheckCapability(want) {
+		return nil
+	}
+	return &connection.CapabilityError{
+		Method: method, Capability: "extensions." + tasks.Name, Required: want, Revision: conn.State().Negotiated(),
+	}
 }
 
 // call runs a call, and answers with a task if that takes too long and one more

@@ -21,6 +21,7 @@ type tool struct {
 	call        rounds.Handler // of its requests; the one function between a round and the tool's own
 	headers     []paramheader.Param
 	olderOutput bool // revisions with a handshake may see the output schema
+	olderTasks  bool // and how it runs as a task
 }
 
 // AddTool registers a Go function as a tool. In, a struct in most cases, is what
@@ -150,6 +151,7 @@ func (s *Server) add(t *tool, handled bool) (err error) {
 		}
 		t.olderOutput = forObjects(t.OutputSchema)
 	}
+	t.olderTasks = s.opts.Capabilities.Tasks != nil
 	if t.headers, err = paramheader.Parse(t.InputSchema); err != nil {
 		return err
 	}
@@ -230,11 +232,16 @@ func (s *Server) listTools(ctx context.Context, req *mcp.ListToolsRequest) (wire
 
 // definition is the tool as a revision has it.
 func (t *tool) definition(r wire.Revision) *mcp.Tool {
-	if t.olderOutput || !handshake(r) {
+	if !handshake(r) || t.olderOutput && t.olderTasks {
 		return &t.Tool
 	}
 	def := t.Tool
-	def.OutputSchema = nil
+	if !t.olderOutput {
+		def.OutputSchema = nil
+	}
+	if !t.olderTasks {
+		def.Execution = nil
+	}
 	return &def
 }
 

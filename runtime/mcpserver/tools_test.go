@@ -498,3 +498,24 @@ func listed(c *client, method, member, key string) (names []string) {
 		params = fmt.Sprintf(`{"cursor":%q}`, next)
 	}
 }
+
+func TestHowAToolRunsAsATaskIsForThoseWhoKnowTasks(t *testing.T) {
+	for _, declared := range []bool{false, true} {
+		opts := &mcpserver.Options{Tasks: &mcpserver.TaskOptions{}}
+		if declared {
+			opts.Capabilities.Tasks = &mcp.ServerTasksCapability{}
+		}
+		s := mcpserver.New(info, opts)
+		tool := &mcp.Tool{Name: "job", Execution: &mcp.ToolExecution{TaskSupport: mcp.TaskSupportRequired}}
+		mcpserver.AddTool(s, tool, func(context.Context, *mcp.ServerSession, struct{}) (string, error) { return "", nil })
+		for revision, want := range map[string]bool{"2025-11-25": declared, modern: false} {
+			listed := connect(t, s, revision).call("tools/list", `{}`)["tools"].([]any)[0].(map[string]any)
+			require.Equal(t, want, listed["execution"] != nil, "%s %v", revision, listed)
+		}
+	}
+}
+
+func TestNewsOfTasksAreForThoseWhoDeclareThem(t *testing.T) {
+	s := mcpserver.New(info, &mcpserver.Options{Tasks: &mcpserver.TaskOptions{}})
+	connect(t, s, modern).refused("subscriptions/listen", `{"notifications":{"taskIds":["a"]}}`, mcp.CodeMissingRequiredClientCapability)
+}

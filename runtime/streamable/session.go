@@ -60,7 +60,7 @@ func (s *session) outbound() peer.Outbound {
 // Handle implements [peer.Handler].
 func (s *session) Handle(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
 	t, _ := in.Transport.(*Transport)
-	if t == nil || t.answer == nil {
+	if t == nil || t.answer == nil || in.ID.IsZero() { // notifications of a batch run beside its requests
 		return s.handler.kernel.Serve(ctx, s.conn, in)
 	}
 	exits := true

@@ -81,6 +81,9 @@ func (b *batch) deliver(ctx context.Context, raw json.RawMessage) {
 	case isRequest && namesOther(&m):
 		b.refuse(m.ID, errOtherVersion)
 	default:
+		if m.Method == mcp.MethodInitialized && b.post.session.id != "" {
+			b.post.handler.kernel.Confirm(ctx, b.post.session.conn, m.Params) // requests may overtake it otherwise
+		}
 		b.post.session.deliver(ctx, &m, nil, dispatch.Origin{Transport: &b.post.transport, Back: b})
 	}
 }

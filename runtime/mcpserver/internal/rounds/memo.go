@@ -69,8 +69,12 @@ func (r *Round) Memo(ctx context.Context, name string, run func(ctx context.Cont
 		var mine, other chan struct{}
 		var key string
 		var early bool
+		var waits error
 		open := r.update(func(b *book) {
-			made, other = b.state.memos[name], b.running[name]
+			made, other, waits = b.state.memos[name], b.running[name], b.waiting[name]
+			if waits != nil {
+				return
+			}
 			if early = made == nil && !b.named(); early {
 				return
 			}
@@ -83,6 +87,8 @@ func (r *Round) Memo(ctx context.Context, name string, run func(ctx context.Cont
 		switch {
 		case !open:
 			return nil, errReturned
+		case waits != nil:
+			return nil, waits
 		case early:
 			return nil, &mcp.InputRequiredError{Result: new(mcp.InputRequiredResult)}
 		case made != nil:
@@ -107,6 +113,9 @@ func (r *Round) make(own *scope, done chan struct{}, run func() (json.RawMessage
 			delete(b.running, own.name)
 			if made != nil && !own.asks {
 				put(&b.state.memos, own.name, made)
+			}
+			if own.asks && err != nil {
+				put(&b.waiting, own.name, err)
 			}
 		})
 		close(done)

@@ -43,6 +43,7 @@ type book struct {
 	unnamed bool                     // the client does not know the name of the chain yet
 	refused bool                     // an answer was none: the rounds are counted
 	running map[string]chan struct{} // the memos being made; closed when they are
+	waiting map[string]error         // the memos of which a question is open
 }
 
 // named is a question by its name, which the handler chose or its content has,
