@@ -156,8 +156,14 @@ func (c *Client) install(l *live, err error, r *renewal) {
 }
 
 // guard waits for the end of a live that nobody wanted, and starts the server
-// anew or ends the client.
+// anew or ends the client. An end of the session it notes, also one from before
+// the live was taken into use.
 func (c *Client) guard(l *live) {
+	select {
+	case <-l.lost:
+		c.lose(l)
+	case <-l.link.Done():
+	}
 	<-l.link.Done()
 	cause := l.reason()
 	if c.opts.Restarts == 0 {

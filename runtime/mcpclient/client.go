@@ -78,7 +78,9 @@ func Connect(ctx context.Context, to Endpoint, opts *Options) (*Client, error) {
 		c.end()
 		return nil, fmt.Errorf("connect to %q: %w", to.name(), err)
 	}
+	c.mu.Lock()
 	c.state.live = l
+	c.mu.Unlock()
 	c.begin(l)
 	c.resume(ctx, l, false)
 	return c, nil

@@ -332,3 +332,34 @@ func TestAServerThatEndsEachSessionAtOnceIsNotKeptBusy(t *testing.T) {
 		require.NoError(t, c.Close())
 	})
 }
+
+func TestASessionThatIsLostWhileConnectingIsOpenedAnewForThoseWhoListen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var sessions atomic.Int32
+		to := mcpclient.URL("http://server.test/mcp")
+		to.HTTP.HTTPClient = &http.Client{Transport: roundTrip(func(r *http.Request) *http.Response {
+			var m message
+			if r.Body != nil {
+				_ = json.NewDecoder(r.Body).Decode(&m)
+			}
+			w := httptest.NewRecorder()
+			switch {
+			case m.Method == mcp.MethodInitialize:
+				w.Header().Set("Content-Type", "application/json")
+				w.Header().Set("Mcp-Session-Id", fmt.Sprint(sessions.Add(1)))
+				fmt.Fprint(w, strings.ReplaceAll(ok(welcome), "$ID", string(m.ID)))
+			case r.Header.Get("Mcp-Session-Id") == "1":
+				w.WriteHeader(http.StatusNotFound)
+			case r.Method == http.MethodGet:
+				w.WriteHeader(http.StatusMethodNotAllowed)
+			default:
+				w.WriteHeader(http.StatusAccepted)
+			}
+			return w.Result()
+		})}
+		c, _ := listening(t, to, mcp.Revision20251125)
+		time.Sleep(time.Minute)
+		require.EqualValues(t, 2, sessions.Load())
+		require.NoError(t, c.Close())
+	})
+}

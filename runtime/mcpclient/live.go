@@ -23,6 +23,7 @@ type live struct {
 	conn   atomic.Pointer[connection.Connection] // nil until something is to be sent
 	about  about                                 // set before the client has the live
 	begun  time.Time
+	lost   chan struct{}         // closed when the server has ended the session
 	cause  atomic.Pointer[error] // why this end gave the link up
 	calls  atomic.Int64          // under way, with retired added when no more may begin
 	idle   chan struct{}         // closed when retired and without calls
@@ -76,11 +77,12 @@ type about struct {
 
 // dial opens a link to an endpoint.
 func (c *Client) dial(to Endpoint) (*live, error) {
-	l := &live{client: c, to: to, begun: time.Now(), idle: make(chan struct{})}
+	l := &live{client: c, to: to, begun: time.Now(), lost: make(chan struct{}), idle: make(chan struct{})}
+	lose := sync.OnceFunc(func() { close(l.lost) })
 	var err error
 	l.link, err = to.dial(c.values, &wiring{
 		toolHeaders: c.toolHeaders,
-		lost:        func(error) { c.lose(l) },
+		lost:        func(error) { lose() },
 		dispatch: dispatch.Options{
 			Handler:     l,
 			Frame:       l.frame,
