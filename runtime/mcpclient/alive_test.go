@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"sync/atomic"
 	"testing"
@@ -357,4 +358,29 @@ func TestManyCallsThatAreGivenUpLeaveNothingBehind(t *testing.T) {
 			greet(t, c)
 		})
 	}
+}
+
+func TestAHandlerThatPanicsAfterARestartEndsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{answer: func(m message) string {
+			switch m.Method {
+			case "initialize":
+				return ok(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"old","version":"1"}}`)
+			case "ping":
+				return ok(`{}`)
+			}
+			return ""
+		}}
+		said := make(lines, 9)
+		c := connect(t, s.endpoint(t), &mcpclient.Options{
+			Mode: mcpclient.Handshake, Restarts: 1, Logger: slog.New(slog.NewTextHandler(said, &slog.HandlerOptions{Level: slog.LevelError})),
+			OnToolListChanged: func(context.Context, *mcp.ToolListChangedNotification) error { panic("a bug") },
+		})
+		s.hangUp()
+		line := <-said
+		require.Contains(t, line, "a bug")
+		require.Contains(t, line, "alive_test.go")
+		_, err := c.Ping(t.Context(), nil)
+		require.NoError(t, err)
+	})
 }

@@ -3,6 +3,7 @@ package mcpclient
 import (
 	"context"
 	"errors"
+	"runtime/debug"
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
@@ -106,7 +107,14 @@ func (c *Client) suspectChanges(f *mcp.SubscriptionFilter) {
 	}
 }
 
+// suspect acts as if a notification had come. As then, a handler that panics ends
+// nothing.
 func suspect[N peer.Notification](c *Client, h func(context.Context, N) error, n N) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.opts.Logger.Error("notification handler panicked", "method", n.Method(), "panic", p, "stack", string(debug.Stack()))
+		}
+	}()
 	c.notice(n)
 	if err := serial(&c.notes, h)(c.life, n); err != nil {
 		c.opts.Logger.Warn("notification handler failed", "method", n.Method(), "error", err)
