@@ -140,6 +140,10 @@ func (c *Client) install(l *live, err error, r *renewal) {
 		c.state.live = l
 	}
 	c.mu.Unlock()
+	if err == nil {
+		c.cache.clear() // before anybody goes on
+		c.tools.changed()
+	}
 	if r.err = err; over {
 		r.err = &peer.ClosedError{Method: mcp.MethodInitialize, Cause: err}
 	}
@@ -149,7 +153,6 @@ func (c *Client) install(l *live, err error, r *renewal) {
 	case over:
 		l.close()
 	default:
-		c.cache.clear()
 		c.begin(l)
 		c.resume(c.life, l, true)
 	}

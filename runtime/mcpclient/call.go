@@ -98,6 +98,9 @@ func (c *Client) callInto(ctx context.Context, out any, name string, arguments a
 		return err
 	}
 	doc, err := known.read(res)
+	if err != nil { // it may promise something else since
+		doc, err = c.toolForCall(ctx, name).read(res)
+	}
 	if err == nil {
 		err = unmarshal(doc, out)
 	}

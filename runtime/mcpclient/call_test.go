@@ -3,7 +3,10 @@ package mcpclient_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -372,4 +375,73 @@ func TestANameInAnotherCaseIsAnotherName(t *testing.T) {
 		weather: weather{Temp: 3}, Plain: "a", Names: map[string]weather{"a": {Temp: 1}, "A": {Temp: 2}},
 		Note: map[string]any{"b": 1.0, "B": 2.0}, Raw: json.RawMessage(`{"c":1,"C":2}`),
 	}, out)
+}
+
+// versioned is a server whose tool promises and gives back another member in each
+// version. What is no matter of tools is answered as a test says.
+func versioned(version *atomic.Int32, answer func(m message) string) *script {
+	return &script{answer: func(m message) string {
+		v := version.Load()
+		switch m.Method {
+		case mcp.MethodDiscover:
+			return fail(mcp.CodeMethodNotFound, "null")
+		case mcp.MethodInitialize:
+			return ok(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"old","version":"1"}}`)
+		case mcp.MethodListTools:
+			return ok(fmt.Sprintf(`{"tools":[{"name":"t","inputSchema":{"type":"object"},"outputSchema":{"type":"object","required":["v%d"]}}]}`, v))
+		case mcp.MethodCallTool:
+			return ok(fmt.Sprintf(`{"content":[],"structuredContent":{"v%d":1}}`, v))
+		}
+		return answer(m)
+	}}
+}
+
+const toolsChanged = `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}` + "\n"
+
+func TestTheOutputOfAToolIsJudgedByWhatItPromisesNow(t *testing.T) {
+	for name, changes := range map[string]string{"announced": toolsChanged + ok(`{}`), "started anew": hangUp} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var version atomic.Int32
+				s := versioned(&version, func(m message) string {
+					if m.Method != "ping" {
+						return ""
+					}
+					version.Add(1)
+					return changes
+				})
+				c := connect(t, s.endpoint(t), &mcpclient.Options{Restarts: 1, Logger: silent})
+				for range 2 {
+					for range 2 {
+						_, err := mcpclient.CallTool[map[string]int](t.Context(), c, "t", nil)
+						require.NoError(t, err)
+					}
+					_, _ = c.Ping(t.Context(), nil)
+					synctest.Wait()
+				}
+				lists := slices.DeleteFunc(s.methods(), func(m string) bool { return m != mcp.MethodListTools })
+				require.Len(t, lists, 2)
+			})
+		})
+	}
+}
+
+func TestAChangeDuringTheLookAtTheToolsIsNotForgotten(t *testing.T) {
+	leaks.Check(t)
+	var version atomic.Int32
+	s := versioned(&version, func(message) string { return "" })
+	same := s.answer
+	s.answer = func(m message) string {
+		text := same(m)
+		if m.Method == mcp.MethodListTools && version.Add(1) == 1 {
+			return toolsChanged + text
+		}
+		return text
+	}
+	c := connect(t, s.endpoint(t), nil)
+	_, err := mcpclient.CallTool[map[string]int](t.Context(), c, "new", nil)
+	require.NoError(t, err)
+	_, err = mcpclient.CallTool[map[string]int](t.Context(), c, "new", nil)
+	require.NoError(t, err)
+	require.EqualValues(t, 2, version.Load())
 }

@@ -105,6 +105,11 @@ func (c *Client) deliver(ctx context.Context, req peer.Message, res wire.Value, 
 // send sends a request over the live in use, and returns that, nil where there
 // is none.
 func (c *Client) send(ctx context.Context, req peer.Message, res wire.Value, opts []peer.CallOption) (*live, error) {
+	list, lists := res.(*mcp.ListToolsResult)
+	var changes uint64
+	if lists {
+		changes = c.tools.soFar()
+	}
 	l, err := c.current(ctx, req.Method())
 	for ; err == nil && !l.enter(); l, err = c.current(ctx, req.Method()) {
 	}
@@ -115,8 +120,8 @@ func (c *Client) send(ctx context.Context, req peer.Message, res wire.Value, opt
 	if err := l.conn.Load().Call(ctx, req, res, opts...); err != nil {
 		return l, err
 	}
-	if list, ok := res.(*mcp.ListToolsResult); ok {
-		c.learnTools(l, req, list)
+	if lists {
+		c.learnTools(l, req, list, changes)
 	}
 	return l, nil
 }

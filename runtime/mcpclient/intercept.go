@@ -60,7 +60,7 @@ func (c *Client) handles(method string) bool {
 func (c *Client) notice(n peer.Notification) {
 	c.cache.notice(n)
 	if n.Method() == mcp.MethodToolListChanged {
-		c.tools.setListed(false)
+		c.tools.changed()
 	}
 }
 

@@ -16,10 +16,11 @@ import (
 
 // toolBook is what the newest lists of tools say that calls have to know.
 type toolBook struct {
-	mu     sync.Mutex // guards what follows
-	tools  map[string]*knownTool
-	listed bool    // all of them, since they last changed
-	lookup *lookup // under way, nil for none
+	mu      sync.Mutex // guards what follows
+	tools   map[string]*knownTool
+	changes uint64  // how often the tools have changed
+	listed  bool    // all of them, since they last changed
+	lookup  *lookup // under way, nil for none
 }
 
 // lookup is a look at the list of tools that several calls wait for.
@@ -30,17 +31,19 @@ type lookup struct {
 
 // knownTool is what is known about one tool.
 type knownTool struct {
+	changes uint64 // of the tools, before it was asked for
 	headers []paramheader.Param
 	output  func() (*judge.Schema, error) // nil where the tool promises nothing
 }
 
-// learnTools notes a page of the list of tools. Tools that ask for headers that
-// cannot be are left out, where headers matter.
-func (c *Client) learnTools(l *live, req peer.Message, page *mcp.ListToolsResult) {
+// learnTools notes a page of the list of tools, which had changed so often when it
+// was asked for. Tools that ask for headers that cannot be are left out, where
+// headers matter.
+func (c *Client) learnTools(l *live, req peer.Message, page *mcp.ListToolsResult, changes uint64) {
 	known := make(map[string]*knownTool, len(page.Tools))
 	mirrors := l.mirrors()
 	page.Tools = slices.DeleteFunc(slices.Clone(page.Tools), func(t mcp.Tool) bool {
-		k := &knownTool{}
+		k := &knownTool{changes: changes}
 		if mirrors {
 			var err error
 			if k.headers, err = paramheader.Parse(t.InputSchema); err != nil {
@@ -79,11 +82,35 @@ func (b *toolBook) learn(page map[string]*knownTool, first bool) {
 }
 
 // find returns what is known about a tool, nil for one that was never listed,
-// and whether all were.
-func (b *toolBook) find(name string) (known *knownTool, listed bool) {
+// and whether that is still so.
+func (b *toolBook) find(name string) (known *knownTool, fresh bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.tools[name], b.listed
+	known = b.tools[name]
+	return known, b.listed || known != nil && known.changes == b.changes
+}
+
+// changed notes that what is known may be so no more.
+func (b *toolBook) changed() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.changes++
+	b.listed = false
+}
+
+// soFar is how often the tools have changed.
+func (b *toolBook) soFar() uint64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.changes
+}
+
+// complete notes that all tools were listed, unless they have changed since that
+// began.
+func (b *toolBook) complete(changes uint64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.listed = b.changes == changes
 }
 
 // toolHeaders returns the headers that repeat the arguments of a call.
@@ -105,7 +132,7 @@ func (c *Client) toolHeaders(tool string, arguments json.RawMessage) (http.Heade
 
 // relearnTools asks for the tools anew.
 func (c *Client) relearnTools(ctx context.Context) error {
-	n := 0
+	n, changes := 0, c.tools.soFar()
 	for _, err := range c.Fresh().ListToolsAll(ctx, nil) {
 		if err != nil {
 			return err
@@ -114,21 +141,15 @@ func (c *Client) relearnTools(ctx context.Context) error {
 			break
 		}
 	}
-	c.tools.setListed(true)
+	c.tools.complete(changes)
 	return nil
 }
 
-func (b *toolBook) setListed(listed bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.listed = listed
-}
-
 // toolForCall returns what is known about a tool, and asks for the list once if
-// it was never seen.
+// it was never seen or may say something else now.
 func (c *Client) toolForCall(ctx context.Context, name string) *knownTool {
-	known, listed := c.tools.find(name)
-	if known != nil || listed {
+	known, fresh := c.tools.find(name)
+	if fresh {
 		return known
 	}
 	c.lookUpTools(ctx, name)
