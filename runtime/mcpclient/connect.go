@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/streamable"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -105,11 +107,39 @@ func (l *live) shakeHands(ctx context.Context, r wire.Revision) error {
 		s.Settle(settled)
 	}
 	l.know(about{settled, &res.ServerInfo, &res.Capabilities, res.Instructions})
-	if err := conn.Notify(ctx, &mcp.InitializedNotification{}); err != nil {
+	if err := l.begin(ctx, conn); err != nil {
 		return err
 	}
 	l.awaitListening(ctx)
 	return nil
+}
+
+// mostBusy is how long to wait in the end for a server that is too busy to hear
+// that its session begins.
+const mostBusy = 2 * time.Second
+
+// begin tells the server that the session begins, more than once where it has not
+// heard: many refuse everything until they have. One that does not know what to do
+// with that has heard, and a session that is lost is opened anew later.
+func (l *live) begin(ctx context.Context, conn *connection.Connection) error {
+	n := &mcp.InitializedNotification{}
+	link, knows := l.link.(beginner)
+	for delay := leastDelay; ; delay *= 2 {
+		if err := conn.Notify(ctx, n); err != nil || !knows {
+			return err
+		}
+		err := link.Begun()
+		if err == nil {
+			return nil
+		}
+		if e, ok := errors.AsType[*streamable.HTTPError](err); ok && unknownStatus(e) {
+			l.client.grumble(ctx, n.Method(), err)
+			return nil
+		}
+		if delay > mostBusy || rest(ctx, delay) != nil {
+			return fmt.Errorf("send %q: %w", n.Method(), err)
+		}
+	}
 }
 
 // mostHearing is how long to wait for a server that does not answer the request

@@ -43,6 +43,9 @@ type (
 	// says on its own account. Listening is closed when the server has
 	// answered the request for it.
 	listener interface{ Listening() <-chan struct{} }
+	// beginner is a link that knows what kept the server from hearing that the
+	// session begins, nil where nothing did.
+	beginner interface{ Begun() error }
 	// relating is a link on which a message that belongs to a call is
 	// delivered with the values of that call's context.
 	relating interface{ relates() }

@@ -363,3 +363,43 @@ func TestASessionThatIsLostWhileConnectingIsOpenedAnewForThoseWhoListen(t *testi
 		require.NoError(t, c.Close())
 	})
 }
+
+// Many servers refuse everything until they have heard that the session begins.
+func TestAServerThatIsBusyWhenItsSessionBeginsIsToldAgain(t *testing.T) {
+	for _, broken := range []int{1, 100} {
+		synctest.Test(t, func(t *testing.T) {
+			told, streams := 0, 0
+			to := mcpclient.URL("http://server.test/mcp")
+			to.HTTP.HTTPClient = &http.Client{Transport: roundTrip(func(r *http.Request) *http.Response {
+				var m message
+				if r.Body != nil {
+					_ = json.NewDecoder(r.Body).Decode(&m)
+				}
+				w := httptest.NewRecorder()
+				switch m.Method {
+				case mcp.MethodInitialize:
+					w.Header().Set("Content-Type", "application/json")
+					fmt.Fprint(w, strings.ReplaceAll(ok(welcome), "$ID", string(m.ID)))
+				case "notifications/initialized":
+					if told++; told <= broken {
+						w.WriteHeader(http.StatusServiceUnavailable)
+					}
+				default:
+					streams++
+					w.WriteHeader(http.StatusMethodNotAllowed)
+				}
+				return w.Result()
+			})}
+			c, err := mcpclient.Connect(t.Context(), to, &mcpclient.Options{Mode: mcpclient.Handshake, Logger: silent})
+			if broken > 1 {
+				require.ErrorContains(t, err, `send "notifications/initialized"`)
+				require.ErrorContains(t, err, "503")
+				return
+			}
+			require.NoError(t, err)
+			defer c.Close()
+			require.Equal(t, 2, told)
+			require.Equal(t, 1, streams)
+		})
+	}
+}

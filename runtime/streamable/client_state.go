@@ -22,6 +22,7 @@ type clientState struct {
 	tasks   sync.WaitGroup // the client's goroutines
 	session clientSession
 	lost    bool               // the server does not know the session any more
+	unbegun error              // why the server was not told that the session begins, nil where it was
 	deaf    context.CancelFunc // ends the stream that belongs to no call, nil where there is none
 	open    chan struct{}      // closed when the server has answered the request for it, nil while nobody asks
 
@@ -66,7 +67,7 @@ func (s *clientState) begin() (old clientSession, alive bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	old, alive = s.session, s.session.id != "" && !s.lost
-	s.session, s.lost, s.open = clientSession{}, false, nil
+	s.session, s.lost, s.unbegun, s.open = clientSession{}, false, nil, nil
 	s.silence()
 	return old, alive
 }
@@ -76,6 +77,20 @@ func (s *clientState) adopt(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.session.id = id
+}
+
+// told records what came of telling the server that the session begins.
+func (s *clientState) told(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unbegun = err
+}
+
+// begun returns what kept the server from being told so.
+func (s *clientState) begun() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.unbegun
 }
 
 // lose records that the server does not know a session any more. It returns

@@ -52,13 +52,13 @@ func (w clientWriter) WriteEnvelope(ctx context.Context, e dispatch.Envelope, da
 	if err != nil {
 		return notWritten(err)
 	}
-	if err := c.http.tell(req, c.life, c.opts.oneWay()); err != nil {
-		return c.explain(err, session)
-	}
+	err = c.explain(c.http.tell(req, c.life, c.opts.oneWay()), session)
 	if e.Method == mcp.MethodInitialized {
-		c.listen(session)
+		if c.state.told(err); err == nil {
+			c.listen(session)
+		}
 	}
-	return nil
+	return err
 }
 
 var errNoAnswers = errors.New("servers of this revision send no requests, so there is nothing to answer")
