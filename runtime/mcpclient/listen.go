@@ -49,21 +49,22 @@ func (c *Client) listen(ctx context.Context, filter mcp.SubscriptionFilter, rela
 		wish: filter, relay: relay, events: newQueue(),
 		done: make(chan struct{}), acked: make(chan struct{}),
 	}
-	ctx, s.cancel = context.WithCancel(ctx)
+	within, cancel := context.WithCancel(ctx)
+	s.cancel = cancel
 	c.subs.add(s)
-	if !c.spawn(func() { c.hold(ctx, s) }) { // ends with ctx, the subscription and the link
+	if !c.spawn(func() { c.hold(within, s) }) { // ends with ctx, the subscription and the link
 		s.lose(nil)
 		c.subs.remove(s)
 		return nil, &peer.ClosedError{Method: mcp.MethodSubscriptionsListen, Cause: c.Err(), Unsent: true}
 	}
-	if err := c.awaitAck(s); err != nil {
+	if err := c.awaitAck(ctx, s); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
 // awaitAck waits until the server has agreed to a subscription.
-func (c *Client) awaitAck(s *Subscription) error {
+func (c *Client) awaitAck(ctx context.Context, s *Subscription) error {
 	within := c.opts.answerTimeout()
 	if s.relay {
 		within = c.opts.ProbeTimeout // nobody asked for it: connecting waits
@@ -73,8 +74,12 @@ func (c *Client) awaitAck(s *Subscription) error {
 	select {
 	case <-s.acked:
 	case <-s.done:
-		if !s.isOpened() {
-			return s.Err() // nil for one that was opened and closed
+		switch err := s.Err(); {
+		case s.isOpened():
+		case err != nil:
+			return err
+		default:
+			return context.Cause(ctx) // nil for one that the server has ended in order
 		}
 	case <-timer.C:
 		s.Close()

@@ -2,6 +2,7 @@ package mcpclient_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -203,6 +204,20 @@ func TestASubscriptionMayBeOverBeforeItBegins(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, sub.Filter())
 	require.Empty(t, received(t, sub, 1))
+}
+
+func TestASubscriptionWhoseContextEndsBeforeItBeginsIsAnError(t *testing.T) {
+	leaks.Check(t)
+	s := listenable(newServer())
+	c := connect(t, s.overPipe(t), nil)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("why")
+	go func() { // ends when the server has been asked
+		<-s.opened
+		cancel(why)
+	}()
+	_, err := c.Listen(ctx, mcp.SubscriptionFilter{})
+	require.ErrorIs(t, err, why)
 }
 
 func TestTheEndOfItsContextEndsASubscription(t *testing.T) {
