@@ -9,6 +9,7 @@ import (
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/streamable"
 )
 
 // resume tells the server over a new live what it has to know of this client:
@@ -35,18 +36,26 @@ func (c *Client) resume(ctx context.Context, l *live, gap bool) {
 }
 
 // hearChanges opens a subscription for the handlers of the options and keeps it
-// open. It closes opened when the server has agreed, or has not.
+// open, from a server that is busy as soon as it can be had. It closes opened when
+// the server has agreed, or has not yet.
 func (c *Client) hearChanges(l *live, filter *mcp.SubscriptionFilter, gap bool, opened chan<- struct{}) {
 	s, err := c.listen(c.life, *filter, true)
 	if err == nil && gap {
 		c.suspectChanges(filter)
 	}
 	close(opened)
-	if err != nil {
-		c.opts.Logger.Warn("server does not tell of changes", "server", c.to.name(), "error", err)
-		return
+	if e, ok := errors.AsType[*streamable.HTTPError](err); err != nil && !refuses(err) && !(ok && unknownStatus(e)) {
+		c.opts.Logger.Debug("server does not tell of changes yet", "server", c.to.name(), "error", err)
+		if s, err = c.listenAgain(c.life, *filter, true, leastDelay); err == nil && !l.over() {
+			c.suspectChanges(filter)
+		}
 	}
-	c.follow(l, s, filter)
+	switch {
+	case err == nil:
+		c.follow(l, s, filter)
+	case c.life.Err() == nil && !turned(err): // a server of the other era is listened to in another way
+		c.opts.Logger.Warn("server does not tell of changes", "server", c.to.name(), "error", err)
+	}
 }
 
 // changesWanted is what the handlers of the options want to hear of and the

@@ -249,6 +249,26 @@ func TestConnectingWaitsForNoAgreementLongerThanItMay(t *testing.T) {
 	})
 }
 
+func TestAServerThatIsBusyAtFirstIsListenedToLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, heard := listenable(newServer()), make(chan string, 9)
+		go func() { // ends with the second subscription
+			(<-s.opened).finish <- &peer.Error{Code: mcp.CodeInternal, Message: "busy"}
+			st := <-s.opened
+			st.ack(t)
+			st.send(t, &mcp.ToolListChangedNotification{Meta: st.meta()})
+		}()
+		c := connect(t, mcpclient.InProcess(s), &mcpclient.Options{
+			Logger:            silent,
+			OnToolListChanged: func(_ context.Context, n *mcp.ToolListChangedNotification) error { heard <- n.Method(); return nil },
+		})
+		for range 2 { // one that may have been missed, and the server's
+			require.Equal(t, mcp.MethodToolListChanged, <-heard)
+		}
+		require.NoError(t, c.Close())
+	})
+}
+
 func TestAServerThatEndsItsSubscriptionsAtOnceIsNotKeptBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := listenable(newServer())
