@@ -101,7 +101,8 @@ type Options struct {
 	// 4 MiB, over HTTP 16 MiB.
 	MaxMessage int
 	// MaxInFlight is how many of the server's requests are handled at a time;
-	// one more is answered with an error. Default 256.
+	// one more is answered with an error. Of the questions in an answer as many
+	// are put at a time, and the others wait. Default 256.
 	MaxInFlight int
 	// MaxWaiting is how many of its notifications may wait for the one being
 	// handled. One more is dropped, and the Logger told. Default 1,024.
@@ -151,6 +152,7 @@ const (
 const (
 	defaultProbeTimeout = 10 * time.Second
 	defaultMaxRounds    = 10
+	defaultMaxInFlight  = 256
 )
 
 // complete returns a copy of o with the defaults filled in.
@@ -164,6 +166,7 @@ func (o *Options) complete() Options {
 	}
 	patience(&full.ProbeTimeout, defaultProbeTimeout)
 	limit(&full.MaxRounds, defaultMaxRounds)
+	limit(&full.MaxInFlight, defaultMaxInFlight)
 	if full.LogLevel == "" {
 		full.LogLevel = mcp.LoggingLevelInfo
 	}

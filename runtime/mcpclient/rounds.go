@@ -98,8 +98,9 @@ func opensRounds(req peer.Message) bool {
 
 var errLeft = errors.New("the handler ended its goroutine")
 
-// answer answers all questions of a round at the same time. One that cannot be
-// answered ends the others, and so does the end of the client.
+// answer answers all questions of a round at the same time, as far as the options
+// allow. One that cannot be answered ends the others, and so does the end of the
+// client.
 func (c *Client) answer(ctx context.Context, method string, ask *mcp.InputRequiredResult) (mcp.InputResponses, error) {
 	if len(ask.InputRequests) == 0 {
 		return nil, nil
@@ -112,8 +113,10 @@ func (c *Client) answer(ctx context.Context, method string, ask *mcp.InputRequir
 		mu      sync.Mutex // guards what follows
 		answers = make(mcp.InputResponses, len(ask.InputRequests))
 		failed  error
+		room    = make(chan struct{}, min(c.opts.MaxInFlight, len(ask.InputRequests)))
 	)
 	for key, question := range ask.InputRequests {
+		room <- struct{}{}
 		all.Go(func() { // ends with the handler
 			answer, err := mcp.InputResponse(nil), errLeft
 			defer func() { // also where the handler goes no further
@@ -123,7 +126,12 @@ func (c *Client) answer(ctx context.Context, method string, ask *mcp.InputRequir
 					failed = &QuestionError{key, methodOf(question), err}
 					cancel(failed)
 				}
+				<-room
 			}()
+			if over := context.Cause(ctx); over != nil { // while it waited
+				err = over
+				return
+			}
 			answer, err = c.answerOne(ctx, question)
 		})
 	}

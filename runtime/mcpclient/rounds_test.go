@@ -293,6 +293,36 @@ func TestEachRoundHasAnIDOfItsOwn(t *testing.T) {
 	require.NotEqual(t, mine, ids[1])
 }
 
+func TestTheQuestionsOfARoundWaitForEachOtherWhereThereAreMany(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const many = 1000
+		questions := mcp.InputRequests{}
+		for i := range many {
+			questions[fmt.Sprint(i)] = &mcp.ListRootsRequest{}
+		}
+		s, _ := asker(func(_ *mcp.CallToolRequest, attempt int) (*mcp.CallToolResult, error) {
+			if attempt == 1 {
+				return nil, ask(questions, nil)
+			}
+			return &mcp.CallToolResult{}, nil
+		})
+		var now, most, all atomic.Int32
+		c := connect(t, mcpclient.InProcess(s), &mcpclient.Options{
+			OnListRoots: func(context.Context, *mcp.ListRootsRequest) (*mcp.ListRootsResult, error) {
+				most.Store(max(most.Load(), now.Add(1)))
+				time.Sleep(time.Second)
+				now.Add(-1)
+				all.Add(1)
+				return &mcp.ListRootsResult{Roots: []mcp.Root{}}, nil
+			},
+		})
+		_, err := callTool(t, c)
+		require.NoError(t, err)
+		require.EqualValues(t, many, all.Load())
+		require.EqualValues(t, 256, most.Load())
+	})
+}
+
 func TestAFailedQuestionEndsTheOthers(t *testing.T) {
 	leaks.Check(t)
 	s, _ := asker(func(*mcp.CallToolRequest, int) (*mcp.CallToolResult, error) {
