@@ -94,7 +94,8 @@ func (c *Client) outcomeOf(t *tasks.Task, res wire.Value) error {
 const (
 	defaultPoll  = time.Second
 	shortestPoll = 20 * time.Millisecond
-	// mostMisses is how often in a row a look may fail that another may mend.
+	// mostMisses is how often in a row a look, or an answer, may fail that another
+	// may mend.
 	mostMisses = 3
 )
 
@@ -106,6 +107,7 @@ func (c *Client) attend(ctx context.Context, t *tasks.Task) (*tasks.Task, error)
 	defer cancel(nil)
 	defer context.AfterFunc(c.life, func() { cancel(&peer.ClosedError{Method: mcp.MethodCallTool, Cause: c.Err()}) })()
 	answered := make(map[string]bool) // which the server may not know yet
+	var untold mcp.InputResponses     // answers that it was not sent yet, or in vain
 	looked := false                   // what came of it is told to those who look
 	for misses, rounds := 0, 0; ; {
 		if f := c.opts.OnTask; f != nil {
@@ -119,7 +121,8 @@ func (c *Client) attend(ctx context.Context, t *tasks.Task) (*tasks.Task, error)
 			if rounds++; rounds > c.opts.MaxRounds {
 				return t, c.giveUp(ctx, t, &RoundsError{mcp.MethodCallTool, rounds - 1})
 			}
-			if err := c.inform(ctx, t, open); err != nil {
+			var err error
+			if untold, err = c.answer(ctx, mcp.MethodCallTool, &mcp.InputRequiredResult{InputRequests: open}); err != nil {
 				return t, c.giveUp(ctx, t, err)
 			}
 			for key := range open {
@@ -130,13 +133,16 @@ func (c *Client) attend(ctx context.Context, t *tasks.Task) (*tasks.Task, error)
 				return t, c.giveUp(ctx, t, err)
 			}
 		}
-		next, err := peer.SendRequest(ctx, c, &tasks.GetRequest{Of: tasks.Of{ID: t.ID}})
+		next, err := c.look(ctx, t, &untold)
 		switch misses++; {
 		case err == nil:
 			t, misses, looked = next, 0, true
 		case ctx.Err() != nil:
 			return t, c.giveUp(ctx, t, err)
-		case peer.AsError(err) != nil || misses > mostMisses:
+		case peer.AsError(err) == nil && misses <= mostMisses:
+		case untold != nil:
+			return t, c.giveUp(ctx, t, err)
+		default:
 			return t, err
 		}
 	}
@@ -157,13 +163,16 @@ func pollInterval(t *tasks.Task) time.Duration {
 	return max(t.PollInterval, shortestPoll)
 }
 
-// inform answers questions of a task.
-func (c *Client) inform(ctx context.Context, t *tasks.Task, open mcp.InputRequests) error {
-	answers, err := c.answer(ctx, mcp.MethodCallTool, &mcp.InputRequiredResult{InputRequests: open})
-	if err == nil {
-		_, err = peer.SendRequest(ctx, c, &tasks.UpdateRequest{Of: tasks.Of{ID: t.ID}, InputResponses: answers})
+// look sends the server the answers that it has not got yet, and looks at a task.
+func (c *Client) look(ctx context.Context, t *tasks.Task, untold *mcp.InputResponses) (*tasks.Task, error) {
+	of := tasks.Of{ID: t.ID}
+	if *untold != nil {
+		if _, err := peer.SendRequest(ctx, c, &tasks.UpdateRequest{Of: of, InputResponses: *untold}); err != nil {
+			return nil, err
+		}
+		*untold = nil
 	}
-	return err
+	return peer.SendRequest(ctx, c, &tasks.GetRequest{Of: of})
 }
 
 // giveUp tells the server that nobody waits for a task any more, because of err.

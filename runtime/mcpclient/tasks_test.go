@@ -545,6 +545,39 @@ func TestAQuestionOfATaskIsPutOnceThoughTheServerIsLate(t *testing.T) {
 	})
 }
 
+func TestAnAnswerToATaskThatIsLostIsSentAgain(t *testing.T) {
+	for _, lost := range []int{1, 3, 100} {
+		synctest.Test(t, func(t *testing.T) {
+			const open = `"status":"input_required","ttlMs":null,"inputRequests":{"a":{"method":"roots/list"}}`
+			s := lasting(`"status":"working","ttlMs":null`, open, done)
+			answer, updates, asked := s.answer, 0, 0
+			s.answer = func(m message) string {
+				if m.Method == tasks.MethodUpdate {
+					if updates++; updates <= lost {
+						return ""
+					}
+				}
+				return answer(m)
+			}
+			c := connect(t, s.endpoint(t), &mcpclient.Options{Tasks: true, OnListRoots: func(context.Context, *mcp.ListRootsRequest) (*mcp.ListRootsResult, error) {
+				asked++
+				return &mcp.ListRootsResult{Roots: []mcp.Root{}}, nil
+			}})
+			text, err := mcpclient.CallTool[string](t.Context(), c, "job", nil)
+			require.Equal(t, 1, asked)
+			if lost > 3 {
+				require.ErrorAs(t, err, new(*peer.TimeoutError))
+				synctest.Wait()
+				require.Contains(t, s.methods(), tasks.MethodCancel)
+			} else {
+				require.NoError(t, err)
+				require.Equal(t, "done", text)
+			}
+			require.NoError(t, c.Close())
+		})
+	}
+}
+
 func TestACallThatIsATaskEndsWithItsClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := lasting(`"status":"working","ttlMs":null,"pollIntervalMs":60000`, `"status":"working","ttlMs":null`)
