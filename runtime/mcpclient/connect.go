@@ -48,19 +48,23 @@ func (c *Client) settle(ctx context.Context, l *live, hint wire.Revision) (_ *li
 		}
 		settled = before != nil
 		before, r = wrong, latest(!handshake(r))
-		if l, err = c.unbroken(l, err); err != nil {
+		if l, err = c.unbroken(ctx, l, err); err != nil {
 			return nil, withEarlier(err, before)
 		}
 	}
 }
 
 // unbroken returns the link, or another one if it has broken: some servers end
-// when they meet a request that they do not know.
-func (c *Client) unbroken(l *live, err error) (*live, error) {
+// when they meet a request that they do not know. There is none for a context that
+// is over, which may be so by the time that the broken one is closed.
+func (c *Client) unbroken(ctx context.Context, l *live, err error) (*live, error) {
 	if _, broke := errors.AsType[*peer.ClosedError](err); !broke && !l.over() {
 		return l, nil
 	}
 	l.close()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	return c.dial(l.to)
 }
 

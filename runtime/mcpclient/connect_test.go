@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -246,6 +247,33 @@ func TestTheEndOfTheContextEndsConnectingAndNothingElse(t *testing.T) {
 	cancel(why)
 	_, err = mcpclient.CallTool[string](t.Context(), c, "greet", map[string]string{"name": "you"})
 	require.NoError(t, err)
+}
+
+// lastCall is a link during whose closing the time is up.
+type lastCall struct {
+	mcpclient.Link
+	timeUp func()
+}
+
+func (l lastCall) Close() error {
+	l.timeUp()
+	return l.Link.Close()
+}
+
+func TestNoServerIsStartedForAContextThatIsOver(t *testing.T) {
+	leaks.Check(t)
+	s := &script{answer: func(message) string { return hangUp }}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	enough := errors.New("enough")
+	starts := 0
+	_, err := mcpclient.Connect(ctx, mcpclient.Dial("script", func(ctx context.Context, opts *dispatch.Options) (mcpclient.Link, error) {
+		starts++
+		ours, theirs := net.Pipe()
+		go s.play(theirs) // ends with the first message
+		return lastCall{mcpclient.StreamLink(ctx, ours, ours, opts), func() { cancel(enough) }}, nil
+	}), &mcpclient.Options{Logger: silent})
+	require.ErrorIs(t, err, enough)
+	require.Equal(t, 1, starts)
 }
 
 func TestWhatCannotBeDialledIsAnError(t *testing.T) {

@@ -58,7 +58,7 @@ func (c *Client) openOther(ctx context.Context, l *live, old *live) (*live, erro
 	err := l.open(ctx, latest(false))
 	if !handshake(old.about.revision) {
 		if _, wrong := errors.AsType[*wrongEra](err); wrong {
-			if l, err = c.unbroken(l, err); err != nil {
+			if l, err = c.unbroken(ctx, l, err); err != nil {
 				return nil, err
 			}
 			err = l.open(ctx, latest(true))
