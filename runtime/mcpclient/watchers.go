@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/mcpwright/mcp/generated/mcp"
@@ -118,13 +119,21 @@ func (t *watchers) drop(uri string, w *watched) {
 	}
 }
 
-// tell passes a change on to those who watch the resource, or one that it may be
-// a part of.
+// partOf tells whether a URI is that of a resource or of a part of it. One that only
+// begins with the same letters is a sibling.
+func partOf(whole, uri string) bool {
+	const edges = "/?#"
+	rest, begins := strings.CutPrefix(uri, whole)
+	return begins && (rest == "" || strings.TrimRight(whole, edges) != whole || strings.TrimLeft(rest, edges) != rest)
+}
+
+// tell passes a change on to those who watch the resource, or one that it is a part
+// of.
 func (t *watchers) tell(n *mcp.ResourceUpdatedNotification) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for uri, w := range t.uris {
-		if !related(uri, n.URI) {
+		if !partOf(uri, n.URI) {
 			continue
 		}
 		for q := range w.queues {

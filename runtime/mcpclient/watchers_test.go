@@ -51,3 +51,29 @@ func TestAWatcherWhoComesWhileTheLastOneLeavesIsTold(t *testing.T) {
 		require.Equal(t, "a:1", <-changes)
 	})
 }
+
+func TestAResourceThatOnlyBeginsAlikeIsNoPart(t *testing.T) {
+	for watched, parts := range map[string][]string{
+		"file:///a1":  {"file:///a1", "file:///a1/b", "file:///a1?b", "file:///a1#b"},
+		"file:///a1/": {"file:///a1/", "file:///a1/b"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newServer()
+			subscribable(s)
+			c := connect(t, mcpclient.InProcess(s), &mcpclient.Options{Mode: mcpclient.Handshake})
+			var changes []string
+			go func() { // ends with the client
+				for uri := range c.Watch(t.Context(), watched) {
+					changes = append(changes, uri)
+				}
+			}()
+			synctest.Wait()
+			for _, uri := range append([]string{"file:///a10", "file:///a", "file:///a1%20"}, parts...) {
+				require.NoError(t, s.session().SendResourceUpdated(t.Context(), &mcp.ResourceUpdatedNotification{URI: uri}))
+			}
+			synctest.Wait()
+			require.Equal(t, parts, changes)
+			require.NoError(t, c.Close())
+		})
+	}
+}
