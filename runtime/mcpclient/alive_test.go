@@ -267,6 +267,48 @@ func TestWhatIsWatchedIsWatchedAfterARestart(t *testing.T) {
 	})
 }
 
+func TestALevelThatWasSetHoldsAfterARestart(t *testing.T) {
+	for _, onLog := range []func(context.Context, *mcp.LoggingMessageNotification) error{
+		nil, func(context.Context, *mcp.LoggingMessageNotification) error { return nil },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &script{answer: func(m message) string {
+				switch m.Method {
+				case "initialize":
+					return ok(`{"protocolVersion":"2025-11-25","capabilities":{"logging":{}},"serverInfo":{"name":"old","version":"1"}}`)
+				case "logging/setLevel":
+					if string(m.Params["level"]) == `"alert"` {
+						return fail(mcp.CodeInvalidParams, "null")
+					}
+					return ok(`{}`)
+				case "ping":
+					return ok(`{}`)
+				}
+				return ""
+			}}
+			c := connect(t, s.endpoint(t), &mcpclient.Options{Mode: mcpclient.Handshake, Restarts: 1, Logger: silent, OnLog: onLog})
+			_, err := c.SetLevel(t.Context(), &mcp.SetLevelRequest{Level: mcp.LoggingLevelDebug})
+			require.NoError(t, err)
+			_, err = c.SetLevel(t.Context(), &mcp.SetLevelRequest{Level: mcp.LoggingLevelAlert})
+			require.Error(t, err)
+			before := len(s.messages())
+			s.hangUp()
+			synctest.Wait()
+			_, err = c.Ping(t.Context(), nil)
+			require.NoError(t, err)
+			synctest.Wait()
+			var levels []string
+			for _, m := range s.messages()[before:] {
+				if m.Method == "logging/setLevel" {
+					levels = append(levels, string(m.Params["level"]))
+				}
+			}
+			require.Equal(t, []string{`"debug"`}, levels)
+			require.NoError(t, c.Close())
+		})
+	}
+}
+
 func TestSignsOfLife(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer string

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
@@ -33,7 +34,8 @@ type Client struct {
 	subs     subscriptions
 	watchers watchers
 	hearings hearings
-	notes    sync.Mutex // held while a handler of changed lists runs
+	level    atomic.Pointer[mcp.LoggingLevel] // that a call has set last, nil where none did
+	notes    sync.Mutex                       // held while a handler of changed lists runs
 
 	values context.Context // those of Connect, for links; it does not end
 	life   context.Context // of all that runs beside calls

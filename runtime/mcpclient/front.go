@@ -123,6 +123,10 @@ func (c *Client) send(ctx context.Context, req peer.Message, res wire.Value, opt
 	if lists {
 		c.learnTools(l, req, list, changes)
 	}
+	if set, ok := req.(*mcp.SetLevelRequest); ok {
+		level := set.Level
+		c.level.Store(&level) // for the next session, too
+	}
 	return l, nil
 }
 

@@ -133,8 +133,8 @@ func suspect[N peer.Notification](c *Client, h func(context.Context, N) error, n
 // resumeSession is resume for a session.
 func (c *Client) resumeSession(ctx context.Context, l *live, gap bool) {
 	conn := l.conn.Load()
-	if caps := l.about.capabilities; c.opts.OnLog != nil && caps != nil && caps.Logging != nil {
-		_, err := peer.SendRequest(ctx, conn, &mcp.SetLevelRequest{Level: c.opts.LogLevel})
+	if caps, level := l.about.capabilities, c.logLevel(); level != "" && caps != nil && caps.Logging != nil {
+		_, err := peer.SendRequest(ctx, conn, &mcp.SetLevelRequest{Level: level})
 		c.grumble(ctx, mcp.MethodSetLevel, err)
 	}
 	if !gap {
@@ -152,6 +152,18 @@ func (c *Client) resumeSession(ctx context.Context, l *live, gap bool) {
 	if f := c.changesWanted(l.about.capabilities); f != nil {
 		c.suspectChanges(f)
 	}
+}
+
+// logLevel is the level of the logs that are wanted in a session: what a call has
+// set last, or what the options say. Empty is what the server likes.
+func (c *Client) logLevel() mcp.LoggingLevel {
+	if set := c.level.Load(); set != nil {
+		return *set
+	}
+	if c.opts.OnLog != nil {
+		return c.opts.LogLevel
+	}
+	return ""
 }
 
 // grumble logs what went wrong beside the calls of the program.
