@@ -96,6 +96,10 @@ func (l *clientListener) run() {
 			return
 		}
 		e, refused := errors.AsType[*HTTPError](err)
+		if refused && l.forgotten(e) {
+			l.position.lastID = "" // which the next request is without, so that there is one such turn at most
+			continue
+		}
 		if refused && !e.passing() {
 			l.refused(err, e.Status)
 			return
@@ -105,6 +109,13 @@ func (l *clientListener) run() {
 			return
 		}
 	}
+}
+
+// forgotten tells whether the server refuses only to go on from the last event,
+// which it may have forgotten. It says nothing about the stream itself then.
+func (l *clientListener) forgotten(e *HTTPError) bool {
+	return l.position.lastID != "" && !errors.Is(e, ErrSessionLost) &&
+		(e.Status == http.StatusBadRequest || e.Status == http.StatusNotFound)
 }
 
 // refused tells that there will be no stream. Many servers have none.

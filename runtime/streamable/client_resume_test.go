@@ -322,6 +322,50 @@ func TestTheStreamOfASessionIsOpenedAgainWhateverHappens(t *testing.T) {
 	})
 }
 
+func TestAStreamOfASessionThatCannotBeResumedIsOpenedAnew(t *testing.T) {
+	for name, c := range map[string]struct {
+		session string
+		status  int
+	}{
+		"bad request":              {"session-1", 400},
+		"not found, no session id": {"", 404},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				var after []string
+				s := newFakeServer(t, func(w *rawResponse, r *sentRequest) {
+					switch {
+					case r.rpc.Method == "initialize" && c.session == "":
+						w.json(sessionResult)
+						return
+					case r.Method != http.MethodGet:
+						inSession(nil)(w, r)
+						return
+					}
+					after = append(after, r.Header.Get("Last-Event-ID"))
+					switch len(after) {
+					case 1:
+						w.stream()
+						w.write("id: a\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"n\"}\n\n")
+					case 2:
+						w.status(c.status, "", "no such event")
+					default:
+						w.stream()
+						w.event(`{"jsonrpc":"2.0","method":"m"}`)
+						<-r.Context().Done()
+					}
+				})
+				h, reported := new(handled), new(errorList)
+				s.handshake(streamable.ClientOptions{Dispatch: dispatch.Options{Handler: h, OnError: reported.add}})
+				time.Sleep(time.Minute)
+				require.Equal(t, []string{"n ", "m "}, h.take())
+				require.Equal(t, []string{"", "a", ""}, after)
+				require.Empty(t, reported.take())
+			})
+		})
+	}
+}
+
 func TestBadEventsCostOnlyThemselves(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newFakeServer(t, listened(func(w *rawResponse, r *sentRequest) {
