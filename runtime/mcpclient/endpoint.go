@@ -56,6 +56,7 @@ type wiring struct {
 	dispatch    dispatch.Options
 	toolHeaders func(tool string, arguments json.RawMessage) (http.Header, error)
 	lost        func(error) // the server has ended the session
+	gap         func()      // some of what it said on its own account is missing
 }
 
 // Command is a server that runs as a child of this process and is spoken to

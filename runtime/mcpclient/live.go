@@ -83,6 +83,7 @@ func (c *Client) dial(to Endpoint) (*live, error) {
 	l.link, err = to.dial(c.values, &wiring{
 		toolHeaders: c.toolHeaders,
 		lost:        func(error) { lose() },
+		gap:         func() { c.miss(l) },
 		dispatch: dispatch.Options{
 			Handler:     l,
 			Frame:       l.frame,

@@ -149,6 +149,29 @@ func (c *Client) resumeSession(ctx context.Context, l *live, gap bool) {
 		}
 		c.watchers.tell(&mcp.ResourceUpdatedNotification{URI: uri})
 	}
+	c.suspectLists(l)
+}
+
+// miss notes that a session goes on after a gap in what its server says on its
+// own account. One that is not in use yet, or no more, concerns nobody: who comes
+// to another is told anyway.
+func (c *Client) miss(l *live) {
+	c.mu.Lock()
+	used := c.state.live == l
+	c.mu.Unlock()
+	if !used {
+		return
+	}
+	c.spawn(func() { // ends with the handlers
+		for _, uri := range c.watchers.watched() {
+			c.watchers.tell(&mcp.ResourceUpdatedNotification{URI: uri})
+		}
+		c.suspectLists(l)
+	})
+}
+
+// suspectLists acts as if all lists of a server had changed.
+func (c *Client) suspectLists(l *live) {
 	if f := c.changesWanted(l.about.capabilities); f != nil {
 		c.suspectChanges(f)
 	}

@@ -21,7 +21,7 @@ type URLEndpoint struct {
 	// URL is the address of the server.
 	URL string
 	// HTTP says how requests are made: the HTTP client, headers,
-	// authorization. Its Dispatch, ToolHeaders and OnLost are not used.
+	// authorization. Its Dispatch, ToolHeaders, OnLost and OnGap are not used.
 	HTTP streamable.ClientOptions
 	// LegacySSE tries the transport of revision 2024-11-05, with the same
 	// URL, where the server refuses to speak the newer one.
@@ -74,7 +74,7 @@ func (e *sseEndpoint) dial(_ context.Context, w *wiring) (Link, error) {
 
 // http completes the options of an HTTP client.
 func (w *wiring) http(opts streamable.ClientOptions) streamable.ClientOptions {
-	opts.Dispatch, opts.ToolHeaders, opts.OnLost = w.dispatch, w.toolHeaders, w.lost
+	opts.Dispatch, opts.ToolHeaders, opts.OnLost, opts.OnGap = w.dispatch, w.toolHeaders, w.lost, w.gap
 	return opts
 }
 

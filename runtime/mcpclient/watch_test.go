@@ -1,8 +1,10 @@
 package mcpclient_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"iter"
 	"log/slog"
 	"net/http"
@@ -84,6 +86,42 @@ func TestASessionIsWatchedBySubscribing(t *testing.T) {
 func synchronise(t testing.TB, c *mcpclient.Client) {
 	t.Helper()
 	require.NoError(t, c.Connection().Ping(t.Context()))
+}
+
+func TestAGapInTheStreamOfASessionMayHideChanges(t *testing.T) {
+	leaks.Check(t)
+	h := newKit(nil).Handler(nil)
+	cuts := make(chan context.CancelFunc, 2)
+	to := judgedURL(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			ctx, cut := context.WithCancel(r.Context())
+			defer cut()
+			cuts <- cut
+			r = r.WithContext(ctx)
+		}
+		if r.Header.Get("Last-Event-ID") != "" {
+			w.WriteHeader(http.StatusBadRequest) // as if there had been too many since
+			return
+		}
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		h.ServeHTTP(w, r)
+		if bytes.Contains(body, []byte(mcp.MethodSubscribe)) {
+			(<-cuts)()
+		}
+	}))
+	to.HTTP.Backoff.First = time.Millisecond
+	lists := make(chan string, 9)
+	c := connect(t, to, &mcpclient.Options{Mode: mcpclient.Handshake, OnToolListChanged: func(context.Context, *mcp.ToolListChangedNotification) error {
+		lists <- "tools"
+		return nil
+	}})
+	next, stop := iter.Pull2(c.Watch(t.Context(), "note:1"))
+	defer stop()
+	uri, err, _ := next()
+	require.NoError(t, err)
+	require.Equal(t, "note:1", uri)
+	require.Equal(t, "tools", <-lists)
 }
 
 func TestWatchingEndsWithTheContextOrTheClient(t *testing.T) {

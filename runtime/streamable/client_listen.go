@@ -83,6 +83,7 @@ type clientListener struct {
 	session  clientSession
 	ctx      context.Context
 	position eventPosition
+	asked    bool // for the stream, before
 	answered bool // a request for the stream was
 }
 
@@ -132,6 +133,8 @@ func (l *clientListener) refused(err error, status int) {
 // open opens the stream and delivers its events until it ends.
 func (l *clientListener) open() error {
 	c := l.client
+	gap := l.asked && l.position.lastID == ""
+	l.asked = true
 	res, err := c.get(l.ctx, nil, l.session, l.position.lastID)
 	if l.ctx.Err() == nil {
 		c.state.heard()
@@ -146,6 +149,9 @@ func (l *clientListener) open() error {
 			Method: http.MethodGet, URL: display(c.to), Status: res.StatusCode, Header: res.Header,
 			Err: fmt.Errorf("content type %q", res.Header.Get(headerContentType)),
 		}
+	}
+	if f := c.opts.OnGap; gap && f != nil {
+		go f() // ends when the callback does
 	}
 	begun := time.Now()
 	events := readEvents(res.Body, c.http.most)

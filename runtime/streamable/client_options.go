@@ -44,6 +44,10 @@ type ClientOptions struct {
 	// OnLost is told, once for each session, that the server has ended it: a
 	// new initialize may begin another. It runs in a goroutine of its own.
 	OnLost func(error)
+	// OnGap is told that the stream which belongs to no call is open again, but
+	// does not go on where it ended: what the server said in between is lost.
+	// It runs in a goroutine of its own.
+	OnGap func()
 }
 
 const (

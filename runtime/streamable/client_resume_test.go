@@ -366,6 +366,42 @@ func TestAStreamOfASessionThatCannotBeResumedIsOpenedAnew(t *testing.T) {
 	}
 }
 
+func TestAStreamOfASessionThatDoesNotGoOnHasAGap(t *testing.T) {
+	for name, c := range map[string]struct {
+		stream string
+		again  int // status of the second request
+		want   int
+	}{
+		"it goes on":           {"id: a\n\n", 200, 0},
+		"it has no ids":        {"data:\n\n", 200, 1},
+		"its events are gone":  {"id: a\n\n", 400, 1},
+		"it is not opened yet": {"data:\n\n", 503, 1},
+		"it is never opened":   {"data:\n\n", 405, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				asked := 0
+				s := newFakeServer(t, listened(func(w *rawResponse, r *sentRequest) {
+					switch asked++; {
+					case asked == 1:
+						w.stream()
+						w.write("%s", c.stream)
+					case asked == 2 && c.again != 200:
+						w.status(c.again, "", "")
+					default:
+						w.stream()
+						<-r.Context().Done()
+					}
+				}))
+				var gaps atomic.Int32
+				s.handshake(streamable.ClientOptions{OnGap: func() { gaps.Add(1) }})
+				time.Sleep(time.Minute)
+				require.EqualValues(t, c.want, gaps.Load())
+			})
+		})
+	}
+}
+
 func TestBadEventsCostOnlyThemselves(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newFakeServer(t, listened(func(w *rawResponse, r *sentRequest) {
