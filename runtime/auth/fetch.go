@@ -116,12 +116,20 @@ func parseURL(text string, plain bool) (*url.URL, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%q is no URL", text)
 	case u.Scheme != "https" && u.Scheme != "http", u.Hostname() == "":
-		return nil, fmt.Errorf("%q is no absolute URL of HTTP", text)
+		return nil, fmt.Errorf("%q is no absolute URL of HTTP", display(u))
 	case u.Scheme == "http" && !plain && !isLoopback(u.Hostname()):
-		return nil, fmt.Errorf("%q is without TLS, so that everybody on the way could read it", text)
+		return nil, fmt.Errorf("%q is without TLS, so that everybody on the way could read it", display(u))
 	}
 	u.Host = strings.ToLower(u.Host)
 	return u, nil
+}
+
+// display is how errors show a URL: without credentials and query.
+func display(u *url.URL) string { return bare(u).String() }
+
+// bare returns a URL without credentials and query.
+func bare(u *url.URL) *url.URL {
+	return &url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}
 }
 
 // isLoopback tells whether a host is this machine by name.

@@ -44,7 +44,9 @@ func (t *Transport) Account() string { return t.state.account() }
 // does not mind has its metadata where they belong.
 func (t *Transport) ask(ctx context.Context) (*refusal, error) {
 	header := http.Header{"Accept": {"text/event-stream"}}
-	req := (&http.Request{Method: http.MethodGet, URL: t.server, Header: header}).WithContext(ctx)
+	at := *t.server
+	at.RawQuery = t.query
+	req := (&http.Request{Method: http.MethodGet, URL: &at, Header: header}).WithContext(ctx)
 	res, err := t.opts.Base.RoundTrip(req)
 	if err != nil {
 		return nil, fmt.Errorf("auth: token for %q: %w", t.server, err)

@@ -2,6 +2,8 @@ package auth
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -25,7 +27,8 @@ import (
 // had sent word, which keeps the Client of package streamable waiting. Its
 // LegacySSEClient does not wait: for that, call [Transport.Login] first.
 type Transport struct {
-	server *url.URL
+	server *url.URL // without what may be a secret, as others get to see it
+	query  string   // of the URL
 	opts   TransportOptions
 	found  *discovery
 	state  logins
@@ -33,20 +36,26 @@ type Transport struct {
 
 // NewTransport returns the transport of a client whose server has this URL.
 func NewTransport(server string, opts TransportOptions) (*Transport, error) {
-	u, err := parseURL(server, opts.AllowInsecure)
+	if _, err := url.Parse(server); err != nil {
+		return nil, errors.New("auth: URL of the server: it is no URL") // the text may hold a password
+	}
+	full, err := parseURL(server, opts.AllowInsecure)
 	if err != nil {
 		return nil, fmt.Errorf("auth: URL of the server: %w", err)
 	}
+	u := bare(full)
 	if opts.Grant == nil {
-		return nil, fmt.Errorf("auth: tokens for %q: TransportOptions.Grant is missing", server)
+		return nil, fmt.Errorf("auth: tokens for %q: TransportOptions.Grant is missing", u)
 	}
-	u.Fragment, u.RawFragment, u.User = "", "", nil
 	if u.Path == "/" {
 		u.Path = ""
 	}
 	opts = opts.complete(u)
-	t := &Transport{server: u, opts: opts, found: &discovery{server: u, fetch: opts.fetch(u)}}
+	t := &Transport{server: u, query: full.RawQuery, opts: opts, found: &discovery{server: u, fetch: opts.fetch(u)}}
 	t.state.key = "token " + u.String()
+	if t.query != "" { // it may choose between users or be a secret: keys are told apart by it, and do not show it
+		t.state.key += fmt.Sprintf(" %x", sha256.Sum256([]byte(t.query)))
+	}
 	t.state.store = opts.Store
 	t.state.using = make(chan struct{}, 1)
 	return t, nil

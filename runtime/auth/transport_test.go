@@ -651,6 +651,48 @@ func TestARequestWhoseBodyCannotBeReadTwiceIsNotMadeAgain(t *testing.T) {
 	require.Equal(t, http.StatusOK, res.StatusCode)
 }
 
+func TestATransportShowsNoSecretsOfTheURL(t *testing.T) {
+	const secret = "?api_key=s3cret"
+	w := newWorld(t)
+	var queries []string
+	w.hosts["mcp.test"] = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		queries = append(queries, r.URL.RawQuery)
+		w.server.ServeHTTP(rw, r)
+	})
+	kept := &memory{}
+	opts := TransportOptions{Base: w, Client: &http.Client{Transport: w}, Grant: w.user(), Store: kept}
+	tr, err := NewTransport(serverURL+secret, opts)
+	require.NoError(t, err)
+	require.NoError(t, tr.Login(t.Context()))
+	require.Contains(t, queries, "api_key=s3cret", "the server itself sees it")
+	require.NotEmpty(t, kept.values)
+	for key := range kept.values {
+		require.NotContains(t, key, "s3cret")
+	}
+	other, err := NewTransport(serverURL+"?api_key=other", opts)
+	require.NoError(t, err)
+	held, err := other.state.current(t.Context())
+	require.NoError(t, err)
+	require.Nil(t, held, "it may be another user's")
+
+	w.server.about, w.server.quiet = nil, true // the server's own tokens, for the resource that its URL names
+	need, err := tr.need(t.Context(), &refusal{})
+	require.NoError(t, err)
+	require.Equal(t, serverURL, need.Resource)
+	opts.Store = nil
+	tr, err = NewTransport(serverURL+secret, opts)
+	require.NoError(t, err)
+	_, err = w.post(t.Context(), tr)
+	require.ErrorContains(t, err, serverURL)
+	require.NotContains(t, err.Error(), "s3cret")
+
+	for _, url := range []string{"https://ada:s3cret@mcp.test:x/" + secret, "http://ada:s3cret@mcp.test/" + secret, "ftp://ada:s3cret@mcp.test/" + secret} {
+		_, err := NewTransport(url, opts)
+		require.ErrorContains(t, err, "URL of the server")
+		require.NotContains(t, err.Error(), "s3cret")
+	}
+}
+
 func TestATransportRefusesWhatCannotWork(t *testing.T) {
 	grant := &ClientCredentials{}
 	for url, want := range map[string]string{
@@ -674,7 +716,7 @@ func TestATransportRefusesWhatCannotWork(t *testing.T) {
 	for url, want := range map[string]string{
 		"https://ada:secret@MCP.test/mcp#part": serverURL,
 		"https://mcp.test/":                    "https://mcp.test",
-		"https://mcp.test/mcp/?tenant=1":       "https://mcp.test/mcp/?tenant=1",
+		"https://mcp.test/mcp/?tenant=1":       "https://mcp.test/mcp/",
 	} {
 		tr, err := NewTransport(url, TransportOptions{Grant: grant})
 		require.NoError(t, err)

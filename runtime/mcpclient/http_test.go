@@ -1,10 +1,12 @@
 package mcpclient_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -235,6 +237,29 @@ func TestAServerThatIsNotThereIsNoOldServer(t *testing.T) {
 	_, err := mcpclient.Connect(t.Context(), mcpclient.URL(s.URL), nil)
 	require.ErrorContains(t, err, "refused")
 	require.NotContains(t, err.Error(), "before that")
+}
+
+func TestErrorsAndLogsShowNoSecretsOfTheURL(t *testing.T) {
+	leaks.Check(t)
+	s := serve(t, mirrored())
+	var logs bytes.Buffer
+	c := connect(t, mcpclient.URL(s.url+"/mcp?api_key=s3cret"), &mcpclient.Options{Logger: slog.New(slog.NewTextHandler(&logs, nil))})
+	names(t, c)
+	require.NoError(t, c.Close())
+	require.Contains(t, logs.String(), s.url+"/mcp")
+	require.NotContains(t, logs.String(), "s3cret")
+
+	s.instead(func(w http.ResponseWriter, _ *http.Request, _ *wire.Message) bool {
+		w.WriteHeader(http.StatusInternalServerError)
+		return true
+	})
+	url := strings.Replace(s.url, "//", "//ada:hunter2@", 1) + "/mcp?api_key=s3cret"
+	for _, to := range []mcpclient.Endpoint{mcpclient.URL(url), mcpclient.LegacySSE(url, nil), mcpclient.URL("http://ada:hunter2@a b/s3cret")} {
+		_, err := mcpclient.Connect(t.Context(), to, nil)
+		require.ErrorContains(t, err, "connect to")
+		require.NotContains(t, err.Error(), "s3cret")
+		require.NotContains(t, err.Error(), "hunter2")
+	}
 }
 
 func TestASessionThatIsLostIsOpenedAnewOnce(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -28,7 +29,17 @@ type URLEndpoint struct {
 	LegacySSE bool
 }
 
-func (e *URLEndpoint) name() string { return e.URL }
+func (e *URLEndpoint) name() string { return display(e.URL) }
+
+// display is how errors and logs show the URL of a server: without credentials
+// and query.
+func display(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return "unreadable URL"
+	}
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+}
 
 func (e *URLEndpoint) dial(_ context.Context, w *wiring) (Link, error) {
 	opts := w.http(e.HTTP)
@@ -65,7 +76,7 @@ type sseEndpoint struct {
 	opts streamable.ClientOptions
 }
 
-func (e *sseEndpoint) name() string { return e.url }
+func (e *sseEndpoint) name() string { return display(e.url) }
 
 func (e *sseEndpoint) dial(_ context.Context, w *wiring) (Link, error) {
 	opts := w.http(e.opts)
