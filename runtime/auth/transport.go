@@ -16,7 +16,8 @@ import (
 // the token on each request to its server, and gets one when the server asks for it:
 // it finds out who issues tokens for the server, lets its [Grant] get one there, and
 // makes the request again. Tokens that are about to run out are renewed, and where the
-// server wants more than a token is good for, a better one is got.
+// server wants more than a token is good for, a better one is got. For a DELETE, which
+// ends a session, a token may be renewed, but nobody is asked for one.
 //
 // Whatever goes to another origin than the server's goes without a token, and so does a
 // request that has an Authorization of its own. A Transport may be used concurrently:
@@ -93,8 +94,12 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		if logins == mostLogins {
 			return res, nil
 		}
+		why.early = req.Method == http.MethodDelete // the end of a session is worth a renewal, and no login
+		if why.early && (held == nil || why.scarce || why.again) {
+			return res, nil
+		}
 		next, err := t.renew(ctx, why)
-		if err == nil && next == nil { // it would be of no use
+		if err == nil && next == nil || err != nil && why.early { // it would be of no use
 			return res, nil
 		}
 		discard(res)
@@ -138,7 +143,7 @@ type refusal struct {
 	metadata string   // where the server says who issues tokens, if it says so
 	scopes   []string // what it wants, if it says so
 	scarce   bool     // the token is good, but not for this
-	early    bool     // nothing was refused yet: it is about to run out
+	early    bool     // the token is renewed or left as it is: it is about to run out, or hardly needed any more
 	again    bool     // the token was got because of another refusal
 }
 

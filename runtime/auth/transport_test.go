@@ -651,6 +651,33 @@ func TestARequestWhoseBodyCannotBeReadTwiceIsNotMadeAgain(t *testing.T) {
 	require.Equal(t, http.StatusOK, res.StatusCode)
 }
 
+func TestAGoodbyeAsksNoUser(t *testing.T) {
+	goodbye := func(w *world, tr *Transport) int {
+		w.asked()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, serverURL, nil)
+		require.NoError(t, err)
+		res, err := tr.RoundTrip(req)
+		require.NoError(t, err)
+		res.Body.Close()
+		require.Zero(t, w.count("GET login.test/authorize"))
+		return res.StatusCode
+	}
+	w := newWorld(t)
+	tr := w.transport(nil)
+	require.Equal(t, http.StatusUnauthorized, goodbye(w, tr), "there is no token")
+	require.Equal(t, []string{"DELETE mcp.test/mcp"}, w.asked())
+	w.enters(tr)
+	w.issuer.refuse(false)
+	require.Equal(t, http.StatusOK, goodbye(w, tr), "the token is renewed")
+	require.Equal(t, 1, w.count(askedToken))
+	w.server.scopes = []string{"more"}
+	require.Equal(t, http.StatusForbidden, goodbye(w, tr), "the token is not good enough")
+	w.server.scopes = []string{"use"}
+	w.issuer.refuse(true)
+	require.Equal(t, http.StatusUnauthorized, goodbye(w, tr), "the token cannot be renewed")
+	w.enters(tr)
+}
+
 func TestATransportShowsNoSecretsOfTheURL(t *testing.T) {
 	const secret = "?api_key=s3cret"
 	w := newWorld(t)
