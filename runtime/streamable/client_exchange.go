@@ -147,7 +147,7 @@ func (x *clientExchange) stream(res *http.Response) error {
 	return nil
 }
 
-// lingering is how long the end of a stream is waited for when all that counts
+// lingering is how long the end of a response is waited for when all that counts
 // has come: a connection whose response was read can be used again.
 const lingering = time.Second
 

@@ -158,6 +158,7 @@ func (h *clientHTTP) refusal(req *http.Request, res *http.Response, id wire.Requ
 	e := &HTTPError{Method: req.Method, URL: display(req.URL), Status: res.StatusCode, Header: res.Header}
 	body := newBuffer()
 	defer body.free()
+	defer time.AfterFunc(lingering, func() { res.Body.Close() }).Stop()
 	_ = h.readAll(body, res) // as far as it goes
 	e.Body = excerpt(body.b)
 	if m, err := wire.ReadMessage(body.b, nil); err == nil && m.Error != nil && (m.ID == id || m.ID.IsZero()) {
@@ -188,6 +189,7 @@ func (h *clientHTTP) tell(req *http.Request, end context.Context, patience time.
 	}
 	defer res.Body.Close()
 	if mediaType(res.Header) != mediaEvents { // which may go on for ever
+		defer time.AfterFunc(lingering, cancel).Stop()
 		_, _ = io.CopyN(io.Discard, res.Body, mostKept) // a connection whose response was read can be used again
 	}
 	return nil

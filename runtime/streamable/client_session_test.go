@@ -305,6 +305,33 @@ func TestANotificationNeedsNoMoreThanTheHeaderOfItsResponse(t *testing.T) {
 	})
 }
 
+func TestAResponseThatDoesNotEndHoldsNobodyUp(t *testing.T) {
+	open := func(code int, body string) func(w *rawResponse, r *sentRequest) {
+		return inSession(func(w *rawResponse, r *sentRequest) {
+			w.Header().Set("Content-Type", "text/plain")
+			w.WriteHeader(code)
+			w.write("%s", body)
+			<-r.Context().Done()
+		})
+	}
+	inBubble(t, func(t *testing.T) {
+		c := newFakeServer(t, open(502, "bad gateway")).handshake(streamable.ClientOptions{})
+		begun := time.Now()
+		_, err := callWeather(t.Context(), c)
+		var refusal *streamable.HTTPError
+		require.ErrorAs(t, err, &refusal)
+		require.Equal(t, 502, refusal.Status)
+		require.Equal(t, "bad gateway", refusal.Body)
+		require.Equal(t, time.Second, time.Since(begun))
+	})
+	inBubble(t, func(t *testing.T) {
+		c := newFakeServer(t, open(202, "")).handshake(streamable.ClientOptions{})
+		begun := time.Now()
+		require.NoError(t, c.Notify(t.Context(), &mcp.RootsListChangedNotification{}))
+		require.Equal(t, time.Second, time.Since(begun))
+	})
+}
+
 func TestCloseWaitsForNoServer(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newFakeServer(t, func(w *rawResponse, r *sentRequest) {
