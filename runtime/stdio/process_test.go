@@ -187,6 +187,16 @@ func TestAChildThatDiesFailsCallsAlthoughADescendantHoldsItsPipes(t *testing.T) 
 	await(t, p.Done())
 }
 
+func TestAChildThatDiesFailsCallsAlthoughADescendantWritesOn(t *testing.T) {
+	p := start(t, stdio.Command{Path: "/bin/sh", Args: []string{"-c", `(while echo; do sleep 0.05; done) & read line; exit 4`}}, &stdio.StartOptions{KillAfter: 50 * time.Millisecond})
+	begun := time.Now()
+	_, err := callTool(t.Context(), p, "die")
+	exit, ok := errors.AsType[*stdio.ExitError](err)
+	require.True(t, ok, "%v", err)
+	require.Equal(t, 4, exit.State.ExitCode())
+	require.Less(t, time.Since(begun), 4*time.Second)
+}
+
 func TestAChildThatDiesFailsAllCalls(t *testing.T) {
 	p := start(t, child(t, "server"), nil)
 	errs := make(chan error)

@@ -15,6 +15,9 @@ const (
 	// for the exit status of a silent one. Both are there already, unless the
 	// child left somebody behind who holds its pipes, or lives on.
 	lastWords = 250 * time.Millisecond
+	// afterlife bounds the time in which such a somebody passes for the child by
+	// writing on.
+	afterlife = time.Second
 	// goodbye bounds the farewell of the dispatcher, and that of a writer
 	// that takes the child's standard error.
 	goodbye = 2 * time.Second
@@ -93,7 +96,7 @@ func (p *Process) reason(ctx context.Context) error {
 // drain waits until what the child wrote before its end has been read. The end
 // of the output does not always tell, for a descendant may hold it open.
 func (p *Process) drain() {
-	for deadline := time.Now().Add(deathBed); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(afterlife); time.Now().Before(deadline); {
 		size := p.output.size.Load()
 		if within(lastWords, p.silent) || p.output.size.Load() == size {
 			return
