@@ -8,8 +8,6 @@ import (
 	"net/http/httptrace"
 	"runtime/debug"
 	"time"
-
-	"golang.org/x/oauth2"
 )
 
 // Login gets a token before the server asks for one, or another in place of the one at
@@ -58,14 +56,21 @@ func (t *Transport) ask(ctx context.Context) (*refusal, error) {
 	return &refusal{}, nil
 }
 
-// early is how long before its end a token counts as run out.
-const early = 20 * time.Second
+// mostEarly is how long before its end a token counts as run out, unless it lives so
+// short that this would be most of its life.
+const mostEarly = 20 * time.Second
+
+// old tells whether a token is to be renewed, if it can be.
+func (h *holding) old() bool {
+	end := h.Token.Expiry
+	return !end.IsZero() && time.Until(end) <= min(mostEarly, end.Sub(h.Since)/4)
+}
 
 // current returns the token for the next request, nil while there is none. If it cannot
 // be renewed in time it is used as it is: the server will say what it thinks of it.
 func (t *Transport) current(ctx context.Context) (*holding, error) {
 	held, err := t.state.current(ctx)
-	if err != nil || held == nil || held.Token.RefreshToken == "" || held.Token.Expiry.IsZero() || time.Until(held.Token.Expiry) > early {
+	if err != nil || held == nil || held.Token.RefreshToken == "" || !held.old() {
 		return held, err
 	}
 	if next, err := t.renew(ctx, &refusal{held: held, metadata: held.Metadata, early: true}); err == nil {
@@ -152,7 +157,7 @@ func (t *Transport) obtain(ctx context.Context, why *refusal) (*holding, error) 
 	need.client = &held.Client
 	if old := why.held; old != nil && old.renewable(held) && !why.scarce && !why.again {
 		need.Refresh, held.Client, held.Scopes, held.renewed = old.Token.RefreshToken, old.Client, old.Scopes, true
-		held.Token, err = t.token(ctx, need)
+		err = t.token(ctx, need, held)
 		if err == nil && held.Token.RefreshToken == "" {
 			held.Token.RefreshToken = old.Token.RefreshToken // it stays the same
 		}
@@ -165,20 +170,20 @@ func (t *Transport) obtain(ctx context.Context, why *refusal) (*holding, error) 
 		return nil, errElsewhere
 	}
 	held.Scopes = need.Scopes
-	held.Token, err = t.token(ctx, need)
-	return held, err
+	return held, t.token(ctx, need, held)
 }
 
-// token calls the grant, of which nothing is taken for granted.
-func (t *Transport) token(ctx context.Context, need *Need) (token *oauth2.Token, err error) {
+// token calls the grant, of which nothing is taken for granted, and holds what it returns.
+func (t *Transport) token(ctx context.Context, need *Need, held *holding) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			token, err = nil, fmt.Errorf("the grant panicked: %v\n%s", v, debug.Stack())
+			err = fmt.Errorf("the grant panicked: %v\n%s", v, debug.Stack())
 		}
 	}()
-	token, err = t.opts.Grant.Token(ctx, need)
-	if err == nil && token == nil {
+	held.Token, err = t.opts.Grant.Token(ctx, need)
+	held.Since = time.Now()
+	if err == nil && held.Token == nil {
 		err = errors.New("the grant returned neither a token nor an error")
 	}
-	return token, err
+	return err
 }

@@ -15,6 +15,7 @@ import (
 // A holding is a token and what is known about it. It does not change.
 type holding struct {
 	Token    *oauth2.Token `json:"token"`
+	Since    time.Time     `json:"since,omitzero"` // when it was got
 	Issuer   string        `json:"issuer"`
 	Client   *Registration `json:"client,omitempty"` // that registered itself, which renews the token whatever is registered since
 	Resource string        `json:"resource"`

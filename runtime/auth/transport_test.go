@@ -678,6 +678,24 @@ func TestAGoodbyeAsksNoUser(t *testing.T) {
 	w.enters(tr)
 }
 
+func TestATokenThatLivesShortIsNotRenewedForEachRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.issuer.life = 16
+		tr := w.transport(nil)
+		w.enters(tr)
+		w.asked()
+		time.Sleep(11 * time.Second)
+		w.enters(tr)
+		require.Zero(t, w.count(askedToken))
+		time.Sleep(2 * time.Second)
+		w.enters(tr)
+		require.Equal(t, 1, w.count(askedToken), "shortly before its end it is renewed")
+		w.enters(tr)
+		require.Equal(t, 1, w.count(askedToken))
+	})
+}
+
 func TestATransportShowsNoSecretsOfTheURL(t *testing.T) {
 	const secret = "?api_key=s3cret"
 	w := newWorld(t)
