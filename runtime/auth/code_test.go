@@ -298,6 +298,21 @@ func TestARegistrationThatHasExpiredOrIsForAnotherRedirectIsMadeAnew(t *testing.
 	}
 }
 
+func TestARegistrationSaysWhenItExpiresInOneWayOrAnother(t *testing.T) {
+	for text, want := range map[string]seconds{
+		`0`: 0, `1700000000`: 1.7e9, `1.7e9`: 1.7e9, `"1700000000"`: 1.7e9, `""`: 0, `null`: 0, `"never"`: 0, `{}`: 0, `"Inf"`: 0,
+	} {
+		r := enrolled{Registration: &Registration{}}
+		require.NoError(t, json.Unmarshal([]byte(`{"client_id":"a","client_secret_expires_at":`+text+`}`), &r), text)
+		require.Equal(t, want, r.Expires, text)
+		data, err := json.Marshal(&r)
+		require.NoError(t, err)
+		again := enrolled{Registration: &Registration{}}
+		require.NoError(t, json.Unmarshal(data, &again))
+		require.Equal(t, r, again)
+	}
+}
+
 func TestAnIssuerThatTheServerHasLeftSeesNothingOfTheNext(t *testing.T) {
 	w := newWorld(t)
 	w.server.hint = "use"

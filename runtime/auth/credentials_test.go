@@ -172,8 +172,8 @@ func TestWhatATokenEndpointSays(t *testing.T) {
 		``:                    "unexpected end of JSON",
 		`{}`:                  "there is none in the response",
 		`{"access_token":""}`: "there is none in the response",
-		`{"access_token":"a","token_type":"DPoP"}`:                     `its type is "DPoP"`,
-		`{"access_token":"a","token_type":"Bearer","expires_in":true}`: "cannot unmarshal",
+		`{"access_token":"a","token_type":"DPoP"}`: `its type is "DPoP"`,
+		`{"access_token":true}`:                    "cannot unmarshal",
 	} {
 		_, err := parseToken("https://login.test/token", []byte(body))
 		require.ErrorContains(t, err, want, body)
@@ -185,6 +185,11 @@ func TestWhatATokenEndpointSays(t *testing.T) {
 		`{"access_token":"a","expires_in":"60"}`:     time.Minute,
 		`{"access_token":"a","expires_in":59.6}`:     time.Minute,
 		`{"access_token":"a","expires_in":-5}`:       0,
+		`{"access_token":"a","expires_in":""}`:       0,
+		`{"access_token":"a","expires_in":"soon"}`:   0,
+		`{"access_token":"a","expires_in":"NaN"}`:    0,
+		`{"access_token":"a","expires_in":true}`:     0,
+		`{"access_token":"a","expires_in":null}`:     0,
 		`{"access_token":"a","expires_in":1e300}`:    0,
 		`{"access_token":"a","token_type":"BEARER"}`: 0,
 	} {

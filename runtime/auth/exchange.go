@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -79,10 +80,10 @@ func (f *fetcher) post(ctx context.Context, to *url.URL, header http.Header, dat
 // parseToken reads the response of a token endpoint.
 func parseToken(endpoint string, body []byte) (*oauth2.Token, error) {
 	var t struct {
-		Access  string      `json:"access_token"`
-		Type    string      `json:"token_type"`
-		Refresh string      `json:"refresh_token"`
-		Expires json.Number `json:"expires_in"` // a string with some
+		Access  string  `json:"access_token"`
+		Type    string  `json:"token_type"`
+		Refresh string  `json:"refresh_token"`
+		Expires seconds `json:"expires_in"`
 	}
 	if err := json.Unmarshal(body, &t); err != nil {
 		return nil, fmt.Errorf("token of %q: %w", endpoint, err)
@@ -94,8 +95,21 @@ func parseToken(endpoint string, body []byte) (*oauth2.Token, error) {
 		return nil, fmt.Errorf("token of %q: its type is %q, not that of a bearer's", endpoint, t.Type)
 	}
 	token := &oauth2.Token{AccessToken: t.Access, TokenType: "Bearer", RefreshToken: t.Refresh}
-	if seconds, err := strconv.ParseFloat(t.Expires.String(), 64); err == nil && seconds > 0 && seconds < 1e9 {
-		token.Expiry = time.Now().Add(time.Duration(seconds * float64(time.Second)))
+	if t.Expires > 0 && t.Expires < 1e9 {
+		token.Expiry = time.Now().Add(time.Duration(t.Expires * seconds(time.Second)))
 	}
 	return token, nil
+}
+
+// seconds is a time as issuers write it: a number, in a string with some. Anything else
+// is 0, since the rest of what they say is good without.
+type seconds float64
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (s *seconds) UnmarshalJSON(data []byte) error {
+	*s = 0
+	if n, err := strconv.ParseFloat(strings.Trim(string(data), `"`), 64); err == nil && n > 0 && n < math.MaxInt64 {
+		*s = seconds(n)
+	}
+	return nil
 }

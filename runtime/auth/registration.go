@@ -42,8 +42,8 @@ type Registration struct {
 // keeps it.
 type enrolled struct {
 	*Registration
-	Redirect string `json:"redirect_uri,omitempty"`
-	Expires  int64  `json:"client_secret_expires_at,omitempty"` // seconds since 1970, 0 is never
+	Redirect string  `json:"redirect_uri,omitempty"`
+	Expires  seconds `json:"client_secret_expires_at,omitempty"` // since 1970, 0 is never
 }
 
 // prove puts who the client is into a request to a token endpoint.
@@ -136,7 +136,7 @@ func (n *Need) registered(ctx context.Context) (*Registration, error) {
 	if data == nil || json.Unmarshal(data, &r) != nil || r.Issuer != n.Server.Issuer || r.ClientID == "" {
 		return nil, nil
 	}
-	if r.Expires > 0 && time.Now().Unix() >= r.Expires {
+	if r.Expires > 0 && seconds(time.Now().Unix()) >= r.Expires {
 		return nil, nil
 	}
 	r.redirect = r.Redirect
