@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -235,4 +237,32 @@ func TestAStepThatAsksIsAskedForOnceByTwoBranches(t *testing.T) {
 			})
 		}
 	}
+}
+
+func TestAStateIsGoodForAsLongAsItSays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := mcpserver.New(info, &mcpserver.Options{Asking: mcpserver.AskOptions{Expiry: 1500 * time.Millisecond}})
+		mcpserver.AddTool(server, &mcp.Tool{Name: "tool"}, func(ctx context.Context, s *mcp.ServerSession, _ struct{}) (string, error) {
+			if _, err := mcpserver.Memo(ctx, "m", func(context.Context, string) (int, error) { return 1, nil }); err != nil {
+				return "", err
+			}
+			_, err := s.ElicitForm(ctx, textForm("a", "a"))
+			return "done", err
+		})
+		time.Sleep(400 * time.Millisecond)
+		u := newUser(server, mcp.Revision20260728, nil)
+		defer u.Close()
+		req := &mcp.CallToolRequest{Name: "tool", Arguments: []byte(`{}`)}
+		_, err := peer.SendRequest(t.Context(), u, req)
+		ask, ok := errors.AsType[*mcp.InputRequiredError](err)
+		require.True(t, ok)
+		time.Sleep(1200 * time.Millisecond)
+		req.RequestState, req.InputResponses = ask.Result.RequestState, mcp.InputResponses{}
+		for key := range ask.Result.InputRequests {
+			req.InputResponses[key], err = mcp.UnmarshalInputResponse([]byte(`{"action":"accept","content":{"a":"x"}}`))
+			require.NoError(t, err)
+		}
+		_, err = peer.SendRequest(t.Context(), u, req)
+		require.NoError(t, err)
+	})
 }

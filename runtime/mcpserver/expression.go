@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -82,14 +83,15 @@ func (e *expression) assign(vars Variables, text string) bool {
 	return true
 }
 
-// assignNamed takes values by name, in any order.
+// assignNamed takes values by name, in any order. Only what may be the members of an
+// exploded map have other names.
 func (e *expression) assignNamed(vars Variables, parts []string) bool {
+	explodes := slices.ContainsFunc(e.vars, func(v variable) bool { return v.explode })
 	for _, part := range parts {
 		name, value, _ := strings.Cut(part, "=")
-		for _, v := range e.vars {
-			if v.name == name && !set(vars, v, value) {
-				return false
-			}
+		i := slices.IndexFunc(e.vars, func(v variable) bool { return v.name == name })
+		if i < 0 && !explodes || i >= 0 && !set(vars, e.vars[i], value) {
+			return false
 		}
 	}
 	return true

@@ -175,3 +175,29 @@ func TestVariablesThatAreAbsentAreEmpty(t *testing.T) {
 	require.Equal(t, "x", vars.Get("a"))
 	require.Empty(t, vars.Get("b"))
 }
+
+func TestALiteralBeyondASCIIFitsItsExpansion(t *testing.T) {
+	s := mcpserver.New(info, nil)
+	s.AddResourceTemplate(&mcp.ResourceTemplate{Name: "n", URITemplate: "file:///bücher/{name}"}, func(_ context.Context, _ *mcp.ReadResourceRequest, v mcpserver.Variables) (*mcp.ReadResourceResult, error) {
+		return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{&mcp.TextResourceContents{Text: v.Get("name")}}}, nil
+	})
+	u := newUser(s, mcp.Revision20251125, nil)
+	defer u.Close()
+	for _, uri := range []string{"file:///b%C3%BCcher/x", "file:///bücher/x"} {
+		_, err := mcp.ServerPeer{Outbound: u}.ReadResource(t.Context(), &mcp.ReadResourceRequest{URI: uri})
+		require.NoError(t, err, uri)
+	}
+}
+
+func TestAQueryWithAnotherVariableDoesNotFit(t *testing.T) {
+	s := mcpserver.New(info, nil)
+	s.AddResourceTemplate(&mcp.ResourceTemplate{Name: "n", URITemplate: "search:x{?q}"}, func(_ context.Context, _ *mcp.ReadResourceRequest, v mcpserver.Variables) (*mcp.ReadResourceResult, error) {
+		return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{&mcp.TextResourceContents{Text: v.Get("q")}}}, nil
+	})
+	u := newUser(s, mcp.Revision20251125, nil)
+	defer u.Close()
+	for _, uri := range []string{"search:x?z=1", "search:x?%71=1"} {
+		_, err := mcp.ServerPeer{Outbound: u}.ReadResource(t.Context(), &mcp.ReadResourceRequest{URI: uri})
+		require.Error(t, err, uri)
+	}
+}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/yosida95/uritemplate/v3"
 
@@ -72,7 +74,7 @@ func (s *Server) RemoveResourceTemplates(texts ...string) {
 }
 
 func newTemplate(t *mcp.ResourceTemplate, read ReadTemplate) (*template, error) {
-	parsed, err := uritemplate.New(t.URITemplate)
+	parsed, err := uritemplate.New(escaped(t.URITemplate))
 	switch {
 	case err != nil:
 		return nil, err
@@ -96,6 +98,19 @@ func newTemplate(t *mcp.ResourceTemplate, read ReadTemplate) (*template, error) 
 	return def, nil
 }
 
+// escaped is a text with what is beyond ASCII in it escaped, as a URI has it.
+func escaped(text string) string {
+	var b strings.Builder
+	for _, c := range []byte(text) {
+		if c < utf8.RuneSelf {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}
+
 // ranked orders templates by how much they say about a URI.
 func ranked(s shelf[template]) []*template {
 	list := make([]*template, len(s))
@@ -115,7 +130,7 @@ func (t *template) match(uri string) (Variables, bool) {
 	if len(uri) > maxURI {
 		return nil, false
 	}
-	groups := t.pattern.FindStringSubmatch(uri)
+	groups := t.pattern.FindStringSubmatch(escaped(uri))
 	if groups == nil {
 		return nil, false
 	}

@@ -43,19 +43,19 @@ func protect(ctx context.Context, f func(context.Context) error) (err error) {
 	return f(ctx)
 }
 
-// log logs what a handler failed with.
-func (p *post) log(ctx context.Context, err error) {
+// log logs what the handler of a message failed with.
+func (p *response) log(ctx context.Context, in *peer.Inbound, err error) {
 	log := p.handler.opts.Logger
 	panicked, isPanic := errors.AsType[*panicError](err)
 	_, isResult := errors.AsType[resultError](err)
 	switch {
 	case isPanic:
-		log.ErrorContext(ctx, "handler panicked", "method", p.in.Method, "id", p.in.ID, "panic", panicked.value, "stack", string(panicked.stack))
+		log.ErrorContext(ctx, "handler panicked", "method", in.Method, "id", in.ID, "panic", panicked.value, "stack", string(panicked.stack))
 	case isResult:
-		log.ErrorContext(ctx, "handler returned an invalid result", "method", p.in.Method, "id", p.in.ID, "error", err)
+		log.ErrorContext(ctx, "handler returned an invalid result", "method", in.Method, "id", in.ID, "error", err)
 	case peer.AsError(err) != nil, ctx.Err() != nil:
-		log.DebugContext(ctx, "request refused", "method", p.in.Method, "id", p.in.ID, "error", err)
+		log.DebugContext(ctx, "request refused", "method", in.Method, "id", in.ID, "error", err)
 	default:
-		log.ErrorContext(ctx, "handler failed", "method", p.in.Method, "id", p.in.ID, "error", err)
+		log.ErrorContext(ctx, "handler failed", "method", in.Method, "id", in.ID, "error", err)
 	}
 }

@@ -53,7 +53,7 @@ func (p *post) serveNote(serve func(context.Context) error) *refusal {
 	}()
 	err := protect(&p.ctx, serve)
 	if exited = false; err != nil {
-		p.log(&p.ctx, err)
+		p.log(&p.ctx, &p.in, err)
 	}
 	return nil
 }

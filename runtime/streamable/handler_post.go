@@ -152,7 +152,7 @@ func (p *post) serve(ctx context.Context) {
 			p.hurry()
 		}
 		if err != nil {
-			p.log(ctx, err)
+			p.log(ctx, &p.in, err)
 			status, buf.b = appendError(buf.b[:0], p.in.ID, err)
 		}
 		p.answer(ctx, status, buf.b)

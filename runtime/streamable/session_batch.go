@@ -80,11 +80,28 @@ func (b *batch) deliver(ctx context.Context, raw json.RawMessage) {
 		b.refuse(m.ID, errBatched)
 	case isRequest && namesOther(&m):
 		b.refuse(m.ID, errOtherVersion)
+	case isRequest && b.post.session.ended():
+		b.refuse(m.ID, errGoodbye)
+	case m.ID.IsZero() && m.Method != "" && b.post.session.id == "":
+		b.note(ctx, &m)
 	default:
 		if m.Method == mcp.MethodInitialized && b.post.session.id != "" {
 			b.post.handler.kernel.Confirm(ctx, b.post.session.conn, m.Params) // requests may overtake it otherwise
 		}
 		b.post.session.deliver(ctx, &m, nil, dispatch.Origin{Transport: &b.post.transport, Back: b})
+	}
+}
+
+// note handles a notification where there are no sessions: nobody could find its
+// session to end that later.
+func (b *batch) note(ctx context.Context, m *wire.Message) {
+	in := peer.Inbound{Method: m.Method, Params: m.Params, Transport: &b.post.transport}
+	err := protect(ctx, func(ctx context.Context) error {
+		_, err := b.post.handler.kernel.Serve(ctx, b.post.session.conn, &in)
+		return err
+	})
+	if err != nil {
+		b.post.log(ctx, &in, err)
 	}
 }
 

@@ -2,9 +2,12 @@ package streamable_test
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -39,4 +42,59 @@ func TestABatchMayConfirmTheHandshake(t *testing.T) {
 		require.Equal(t, http.StatusOK, a.status)
 	}
 	require.Zero(t, early.Load(), "of 30")
+}
+
+func TestNotificationsOfAStatelessBatchCountAsOthers(t *testing.T) {
+	for _, body := range []string{
+		`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`,
+		`[{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}]`,
+	} {
+		t.Run(body[:1], func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var running, most atomic.Int32
+				o := kernelOptions(nil)
+				mcp.HandleRootsListChanged(o.Mux, func(ctx context.Context, _ *mcp.RootsListChangedNotification) error {
+					most.Store(max(most.Load(), running.Add(1)))
+					defer running.Add(-1)
+					select {
+					case <-ctx.Done():
+					case <-time.After(time.Hour):
+					}
+					return nil
+				})
+				h := streamable.NewHandler(connection.NewKernel(o), &streamable.Options{Stateless: true, MaxInFlight: 2, Logger: slog.New(slog.DiscardHandler)})
+				e, stop := inMemory(t, h, h.Close)
+				defer stop()
+				for range 5 {
+					go func() {
+						res, err := e.client.Do(e.request(context.Background(), http.MethodPost, body, headers{version + "2025-03-26"}))
+						if err == nil {
+							res.Body.Close()
+						}
+					}()
+					synctest.Wait()
+				}
+				require.LessOrEqual(t, most.Load(), int32(2))
+				h.Close()
+				synctest.Wait()
+				require.Zero(t, running.Load(), "after Close")
+			})
+		})
+	}
+}
+
+func TestABatchWhoseSessionEndsIsAnsweredWhole(t *testing.T) {
+	g := newGate()
+	e := serve(t, map[string]tool{"gate": g.call}, nil)
+	c := e.open("2025-03-26")
+	got := make(chan answer, 1)
+	go func() {
+		got <- c.post(`[` + callTool(1, "gate") + `,` + callTool(2, "echo") + `,` + callTool(3, "echo") + `]`)
+	}()
+	within(t, g.called, "handler")
+	require.Equal(t, http.StatusNoContent, c.send(http.MethodDelete, "", c.headers()...).status)
+	a := within(t, got, "answer")
+	for _, id := range []string{`"id":1`, `"id":2`, `"id":3`} {
+		require.Contains(t, a.body, id)
+	}
 }

@@ -102,19 +102,23 @@ func (m *MemoryStore) Append(_ context.Context, e Event) error {
 	for len(l.events) > m.opts.MaxEvents || l.bytes > m.opts.MaxBytes {
 		m.drop(e.Session, l)
 	}
-	m.shrink()
+	m.shrink(e.Session)
 	return nil
 }
 
-// shrink drops events of any sessions until the total fits.
-func (m *MemoryStore) shrink() {
+// shrink drops events until the total fits: of any other sessions than the one that
+// has just got one, whose client may be following, and only then of that.
+func (m *MemoryStore) shrink(last string) {
 	for name, l := range m.logs {
-		for m.total > m.opts.MaxTotal && len(l.events) > 0 {
+		for name != last && m.total > m.opts.MaxTotal && len(l.events) > 0 {
 			m.drop(name, l)
 		}
 		if m.total <= m.opts.MaxTotal {
 			return
 		}
+	}
+	for l := m.logs[last]; m.total > m.opts.MaxTotal; {
+		m.drop(last, l)
 	}
 }
 

@@ -178,3 +178,18 @@ func TestWhatIsKeptWhileASessionEndsIsForgottenToo(t *testing.T) {
 		require.Empty(t, seqs(t, store.MemoryStore, c.id, 1, 0))
 	})
 }
+
+func TestALiveStreamLosesNothingToOtherSessions(t *testing.T) {
+	store := streamable.NewMemoryStore(&streamable.MemoryOptions{MaxTotal: 20_000})
+	e := serve(t, map[string]tool{"changed": changed, "logs": logs(60)}, &streamable.Options{Events: store})
+	other := e.open("2025-11-25")
+	other.call("logs")
+	other.call("logs")
+	other.call("logs")
+	c := e.open("2025-11-25")
+	l := e.stream(http.MethodGet, "", c.headers()...)
+	for range 200 { // once in a few times, if chance decides
+		c.call("changed")
+		l.data()
+	}
+}

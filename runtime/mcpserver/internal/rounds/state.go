@@ -42,7 +42,7 @@ type entry struct {
 func (s *state) append(b []byte) []byte {
 	b = append(b, stateVersion)
 	b = binary.AppendUvarint(b, s.rounds)
-	b = binary.AppendUvarint(b, uint64(s.expires.Unix()))
+	b = binary.AppendUvarint(b, uint64(s.expires.Add(time.Second-1).Unix())) // not before
 	b = appendText(b, s.chain)
 	b = appendMap(b, s.asked, func(b []byte, e entry) []byte {
 		return appendText(append(b, e.sum[:]...), e.answer)
