@@ -255,6 +255,7 @@ func TestStructsThatAreNoForms(t *testing.T) {
 		A string `minLength:"x" maxLength:"y"`
 	}
 	type badName struct {
+		//lint:ignore SA5008 that is what is refused
 		A string `json:"it's"`
 	}
 	type own struct{ A odd }

@@ -48,8 +48,9 @@ func (h *Handler) serveBatch(w http.ResponseWriter, r *http.Request, revision wi
 type batch struct {
 	post *sessionPost
 
-	mu      sync.Mutex
-	answers []byte // without the bracket at the end, nil while there are none
+	mu       sync.Mutex
+	answers  []byte // without the bracket at the end, nil while there are none
+	answered map[wire.RequestID]bool
 }
 
 // serve has the messages handled, one after another, and answers them, also where
@@ -89,6 +90,9 @@ func (b *batch) deliver(ctx context.Context, raw json.RawMessage) {
 			b.post.handler.kernel.Confirm(ctx, b.post.session.conn, m.Params) // requests may overtake it otherwise
 		}
 		b.post.session.deliver(ctx, &m, nil, dispatch.Origin{Transport: &b.post.transport, Back: b})
+		if isRequest && b.post.session.ended() {
+			b.refuse(m.ID, errGoodbye) // unless the dispatcher has
+		}
 	}
 }
 
@@ -108,13 +112,20 @@ func (b *batch) note(ctx context.Context, m *wire.Message) {
 // refuse adds the answer to a request that is not handled.
 func (b *batch) refuse(id wire.RequestID, err *peer.Error) {
 	_, data := appendError(nil, id, err)
-	b.add(data)
+	b.add(id, data)
 }
 
-// add adds an answer.
-func (b *batch) add(data []byte) {
+// add adds an answer: where the session has ended, only the first one to a request.
+func (b *batch) add(id wire.RequestID, data []byte) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.answered[id] && !id.IsZero() && b.post.session.ended() {
+		return
+	}
+	if b.answered == nil {
+		b.answered = make(map[wire.RequestID]bool)
+	}
+	b.answered[id] = true
 	separator := byte(',')
 	if b.answers == nil {
 		separator = '['
@@ -141,7 +152,7 @@ func (b *batch) WriteEnvelope(ctx context.Context, e dispatch.Envelope, data []b
 	if e.Method != "" {
 		return b.post.send(ctx, data)
 	}
-	b.add(data)
+	b.add(e.ID, data)
 	return nil
 }
 
