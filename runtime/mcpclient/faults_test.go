@@ -300,23 +300,35 @@ type roundTrip func(*http.Request) *http.Response
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }
 
+// opening is a server that opens sessions, which it counts and numbers, and leaves
+// everything else to rest.
+func opening(sessions *atomic.Int32, rest http.HandlerFunc) *mcpclient.URLEndpoint {
+	to := mcpclient.URL("http://server.test/mcp")
+	to.HTTP.HTTPClient = &http.Client{Transport: roundTrip(func(r *http.Request) *http.Response {
+		var m message
+		if r.Body != nil {
+			_ = json.NewDecoder(r.Body).Decode(&m)
+		}
+		w := httptest.NewRecorder()
+		if m.Method == mcp.MethodInitialize {
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Mcp-Session-Id", fmt.Sprint(sessions.Add(1)))
+			fmt.Fprint(w, strings.ReplaceAll(ok(welcome), "$ID", string(m.ID)))
+		} else {
+			rest(w, r)
+		}
+		return w.Result()
+	})}
+	return to
+}
+
 // A server whose streams end at once and whose sessions do with them, as it is where
 // each request meets a process of its own.
 func TestAServerThatEndsEachSessionAtOnceIsNotKeptBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var sessions, streams atomic.Int32
-		to := mcpclient.URL("http://server.test/mcp")
-		to.HTTP.HTTPClient = &http.Client{Transport: roundTrip(func(r *http.Request) *http.Response {
-			var m message
-			if r.Body != nil {
-				_ = json.NewDecoder(r.Body).Decode(&m)
-			}
-			w := httptest.NewRecorder()
+		to := opening(&sessions, func(w http.ResponseWriter, r *http.Request) {
 			switch {
-			case m.Method == mcp.MethodInitialize:
-				w.Header().Set("Content-Type", "application/json")
-				w.Header().Set("Mcp-Session-Id", fmt.Sprint(sessions.Add(1)))
-				fmt.Fprint(w, strings.ReplaceAll(ok(welcome), "$ID", string(m.ID)))
 			case r.Method == http.MethodGet && streams.Add(1)%2 == 1:
 				w.Header().Set("Content-Type", "text/event-stream")
 			case r.Method == http.MethodGet:
@@ -324,8 +336,7 @@ func TestAServerThatEndsEachSessionAtOnceIsNotKeptBusy(t *testing.T) {
 			default:
 				w.WriteHeader(http.StatusAccepted)
 			}
-			return w.Result()
-		})}
+		})
 		c, _ := listening(t, to, mcp.Revision20251125)
 		time.Sleep(time.Hour)
 		require.Less(t, int(sessions.Load()), 700)
@@ -336,18 +347,8 @@ func TestAServerThatEndsEachSessionAtOnceIsNotKeptBusy(t *testing.T) {
 func TestASessionThatIsLostWhileConnectingIsOpenedAnewForThoseWhoListen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var sessions atomic.Int32
-		to := mcpclient.URL("http://server.test/mcp")
-		to.HTTP.HTTPClient = &http.Client{Transport: roundTrip(func(r *http.Request) *http.Response {
-			var m message
-			if r.Body != nil {
-				_ = json.NewDecoder(r.Body).Decode(&m)
-			}
-			w := httptest.NewRecorder()
+		to := opening(&sessions, func(w http.ResponseWriter, r *http.Request) {
 			switch {
-			case m.Method == mcp.MethodInitialize:
-				w.Header().Set("Content-Type", "application/json")
-				w.Header().Set("Mcp-Session-Id", fmt.Sprint(sessions.Add(1)))
-				fmt.Fprint(w, strings.ReplaceAll(ok(welcome), "$ID", string(m.ID)))
 			case r.Header.Get("Mcp-Session-Id") == "1":
 				w.WriteHeader(http.StatusNotFound)
 			case r.Method == http.MethodGet:
@@ -355,8 +356,7 @@ func TestASessionThatIsLostWhileConnectingIsOpenedAnewForThoseWhoListen(t *testi
 			default:
 				w.WriteHeader(http.StatusAccepted)
 			}
-			return w.Result()
-		})}
+		})
 		c, _ := listening(t, to, mcp.Revision20251125)
 		time.Sleep(time.Minute)
 		require.EqualValues(t, 2, sessions.Load())
