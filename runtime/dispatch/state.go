@@ -31,6 +31,7 @@ type state struct {
 	ahead    []wire.RequestID // perhaps cancelled before they come, the last one last
 	aheadBy  time.Time        // until when they come
 	listens  int              // of these, subscriptions, which last
+	asking   int              // of these, at the client's end, questions
 	serial   serial
 	active   int
 	calm     moment      // when none is active
@@ -209,7 +210,7 @@ func (s *state) expire() {
 	}
 	now := time.Now()
 	for c := range s.calls.all {
-		if s.client && s.asked() {
+		if s.asking > 0 {
 			c.clock.pause(now)
 		}
 		switch {
@@ -221,9 +222,11 @@ func (s *state) expire() {
 	}
 }
 
-// asked tells whether a request of the peer's is being handled: at the client's end a
-// question, which may belong to any call. The lock is held.
-func (s *state) asked() bool { return s.requests.len() > s.listens }
+// asks tells whether a request is a question to the client's end, which may belong to
+// any call of its.
+func (s *state) asks(x *exchange) bool {
+	return s.client && !x.lasts() && x.in.Method != methodPing
+}
 
 // mostUnwritten is how many answers may be being written, or as many as there may be
 // requests if that is more, for another request to be taken. Their requests are no
@@ -254,6 +257,9 @@ func (s *state) admit(x *exchange, most int, inline, alone bool) (w *worker, her
 	s.active++
 	if x.lasts() {
 		s.listens++
+	}
+	if s.asks(x) {
+		s.asking++
 	}
 	s.running++
 	if inline || here {
@@ -299,8 +305,10 @@ func (s *state) conclude(x *exchange) verdict {
 		if x.lasts() {
 			s.listens--
 		}
-		if s.client && x.in.Method != methodPing && !s.asked() {
-			s.resume()
+		if s.asks(x) {
+			if s.asking--; s.asking == 0 {
+				s.resume()
+			}
 		}
 	}
 	switch {
