@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -128,11 +127,7 @@ func (g *Guard) admit(r *http.Request) (*Caller, *guardRefusal) {
 
 // verify calls the verifier, of which nothing is taken for granted.
 func (g *Guard) verify(ctx context.Context, token string) (caller *Caller, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			caller, err = nil, fmt.Errorf("the verifier panicked: %v\n%s", v, debug.Stack())
-		}
-	}()
+	defer recovered("the verifier", &err)
 	caller, err = g.opts.Verify(ctx, token)
 	if err == nil && caller == nil {
 		err = errors.New("the verifier returned neither a caller nor an error")

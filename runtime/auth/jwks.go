@@ -96,10 +96,6 @@ func (s *keySet) run() {
 
 // tryFetch is fetch, where nothing of others can end the process.
 func (s *keySet) tryFetch(ctx context.Context) (keys []publicKey, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("fetch keys: panic: %v", v)
-		}
-	}()
+	defer recovered("what fetches keys", &err)
 	return s.fetch(ctx)
 }

@@ -250,7 +250,7 @@ func TestAPanicOfTheTransportEndsNothing(t *testing.T) {
 	verify, err := auth.JWT(auth.JWTOptions{Issuer: login, Client: &http.Client{Transport: panics{}}, Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	_, err = verify(t.Context(), good())
-	require.ErrorContains(t, err, "fetch keys: panic: oh")
+	require.ErrorContains(t, err, "what fetches keys panicked: oh")
 }
 
 type panics struct{}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptrace"
-	"runtime/debug"
 	"time"
 )
 
@@ -143,7 +142,8 @@ func (t *Transport) begin(l *login) {
 var errElsewhere = errors.New("the server takes tokens of another issuer or for another resource now")
 
 // obtain gets a token that a refusal does not concern.
-func (t *Transport) obtain(ctx context.Context, why *refusal) (*holding, error) {
+func (t *Transport) obtain(ctx context.Context, why *refusal) (_ *holding, err error) {
+	defer recovered("a login", &err)
 	if why.held != nil && !why.scarce && !why.again {
 		if held := t.state.found(ctx, why.held); held != nil {
 			return held, nil
@@ -175,11 +175,7 @@ func (t *Transport) obtain(ctx context.Context, why *refusal) (*holding, error) 
 
 // token calls the grant, of which nothing is taken for granted, and holds what it returns.
 func (t *Transport) token(ctx context.Context, need *Need, held *holding) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("the grant panicked: %v\n%s", v, debug.Stack())
-		}
-	}()
+	defer recovered("the grant", &err)
 	held.Token, err = t.opts.Grant.Token(ctx, need)
 	held.Since = time.Now()
 	if err == nil && held.Token == nil {

@@ -196,6 +196,59 @@ func TestAStoreThatFails(t *testing.T) {
 	}
 }
 
+// panicking is a store with a bug in one of its methods.
+type panicking struct {
+	memory
+	load, save bool
+}
+
+func (s *panicking) Load(ctx context.Context, key string) ([]byte, error) {
+	if s.load {
+		panic("no key ring")
+	}
+	return s.memory.Load(ctx, key)
+}
+
+func (s *panicking) Save(ctx context.Context, key string, value []byte) error {
+	if s.save {
+		panic("no key ring")
+	}
+	return s.memory.Save(ctx, key, value)
+}
+
+func TestAStoreThatPanicsEndsNoProcess(t *testing.T) {
+	w := newWorld(t)
+	w.server.hint = "use"
+	store := &panicking{load: true}
+	tr := w.transport(func(o *TransportOptions) { o.Store = store })
+	_, err := w.post(t.Context(), tr)
+	require.ErrorContains(t, err, `auth: load "token https://mcp.test/mcp": the store panicked: no key ring`)
+	store.load = false
+	w.enters(tr)
+	store.load, store.save = true, true
+	require.ErrorContains(t, tr.Logout(t.Context()), "the store panicked: no key ring")
+	_, err = w.post(t.Context(), tr)
+	require.ErrorContains(t, err, `load "client https://login.test": the store panicked: no key ring`)
+	store.load = false
+	require.NoError(t, tr.Login(t.Context()), "the token is good all the same")
+	w.issuer.refuse(false)
+	store.load = true
+	w.enters(tr)
+}
+
+func TestWhatPanicsInALoginEndsNoProcess(t *testing.T) {
+	w := newWorld(t)
+	for _, change := range []func(*TransportOptions){
+		func(o *TransportOptions) { o.Grant = (*AuthorizationCode)(nil) },
+		func(o *TransportOptions) {
+			o.Client = &http.Client{Transport: asked(func(*http.Request) (*http.Response, error) { panic("a bug") })}
+		},
+	} {
+		_, err := w.post(t.Context(), w.transport(change))
+		require.ErrorContains(t, err, `auth: token for "https://mcp.test/mcp": a login panicked`)
+	}
+}
+
 // slow is a store that takes as long to save a token as it is told to.
 type slow struct {
 	memory

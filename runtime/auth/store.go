@@ -19,6 +19,19 @@ type Store interface {
 	Save(ctx context.Context, key string, value []byte) error
 }
 
+// careful is a store whose panics are errors.
+type careful struct{ Store }
+
+func (s careful) Load(ctx context.Context, key string) (value []byte, err error) {
+	defer recovered("the store", &err)
+	return s.Store.Load(ctx, key)
+}
+
+func (s careful) Save(ctx context.Context, key string, value []byte) (err error) {
+	defer recovered("the store", &err)
+	return s.Store.Save(ctx, key, value)
+}
+
 // memory is the store that ends with the program.
 type memory struct {
 	mu     sync.Mutex

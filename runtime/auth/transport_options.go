@@ -48,6 +48,7 @@ func (o TransportOptions) complete(server *url.URL) TransportOptions {
 	if o.Store == nil {
 		o.Store = &memory{}
 	}
+	o.Store = careful{o.Store}
 	if o.Patience == 0 {
 		o.Patience = 5 * time.Minute
 	}
