@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -102,7 +101,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		if err == nil && next == nil || err != nil && why.early { // it would be of no use
 			return res, nil
 		}
-		discard(res)
+		_ = res.Body.Close() // unread: it may not end
 		if err != nil {
 			return nil, err
 		}
@@ -176,12 +175,6 @@ func portOf(u *url.URL) string {
 // within tells whether b has all of a.
 func within(a, b []string) bool {
 	return !slices.ContainsFunc(a, func(s string) bool { return !slices.Contains(b, s) })
-}
-
-// discard lets go of a response, so that its connection can be used again.
-func discard(res *http.Response) {
-	_, _ = io.CopyN(io.Discard, res.Body, 4<<10)
-	_ = res.Body.Close()
 }
 
 func closeBody(req *http.Request) {

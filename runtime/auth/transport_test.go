@@ -336,6 +336,23 @@ func TestATokenForAnotherPartOfTheServerIsNotARenewedOne(t *testing.T) {
 	require.Equal(t, 1, w.count(askedToken))
 }
 
+func TestARefusalThatDoesNotEndHoldsNobodyUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.server.hint = "use"
+		tr := w.transport(func(o *TransportOptions) {
+			o.Base = asked(func(r *http.Request) (*http.Response, error) {
+				res, err := w.RoundTrip(r)
+				if err == nil && res.StatusCode == http.StatusUnauthorized {
+					res.Body, _ = io.Pipe()
+				}
+				return res, err
+			})
+		})
+		w.enters(tr) // a test that waits for nothing is a deadlock
+	})
+}
+
 func TestATokenOfThisMomentThatIsRefusedIsTheEnd(t *testing.T) {
 	w := newWorld(t)
 	w.issuer.token = func(rw http.ResponseWriter, _ url.Values) bool {
