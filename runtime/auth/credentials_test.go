@@ -179,6 +179,8 @@ func TestWhatATokenEndpointSays(t *testing.T) {
 		require.ErrorContains(t, err, want, body)
 		require.ErrorContains(t, err, `token of "https://login.test/token"`)
 	}
+	_, err := parseToken("https://login.test/token", []byte(`{"error":"bad_verification_code"}`))
+	require.Equal(t, &Error{Endpoint: "https://login.test/token", Code: "bad_verification_code"}, err)
 	for body, life := range map[string]time.Duration{
 		`{"access_token":"a"}`:                       0,
 		`{"access_token":"a","expires_in":60}`:       time.Minute,

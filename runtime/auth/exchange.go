@@ -65,16 +65,24 @@ func (f *fetcher) post(ctx context.Context, to *url.URL, header http.Header, dat
 	case status == http.StatusOK || status == http.StatusCreated:
 		return body, nil
 	}
-	var refusal struct {
+	busy := status >= http.StatusInternalServerError || status == http.StatusTooManyRequests // and refuses nothing
+	if no := parseError(to.String(), body); no != nil && !busy {
+		return nil, no
+	}
+	return nil, fmt.Errorf("POST %q: status %d", to, status)
+}
+
+// parseError reads the response of an issuer that refuses, nil if it is none.
+func parseError(endpoint string, body []byte) *Error {
+	var no struct {
 		Code        string `json:"error"`
 		Description string `json:"error_description"`
 		URI         string `json:"error_uri"`
 	}
-	busy := status >= http.StatusInternalServerError || status == http.StatusTooManyRequests // and refuses nothing
-	if !busy && json.Unmarshal(body, &refusal) == nil && refusal.Code != "" {
-		return nil, &Error{Endpoint: to.String(), Code: refusal.Code, Description: refusal.Description, URI: refusal.URI}
+	if json.Unmarshal(body, &no) != nil || no.Code == "" {
+		return nil
 	}
-	return nil, fmt.Errorf("POST %q: status %d", to, status)
+	return &Error{Endpoint: endpoint, Code: no.Code, Description: no.Description, URI: no.URI}
 }
 
 // parseToken reads the response of a token endpoint.
@@ -88,7 +96,10 @@ func parseToken(endpoint string, body []byte) (*oauth2.Token, error) {
 	if err := json.Unmarshal(body, &t); err != nil {
 		return nil, fmt.Errorf("token of %q: %w", endpoint, err)
 	}
+	no := parseError(endpoint, body)
 	switch {
+	case t.Access == "" && no != nil: // with the status of success, as GitHub does it
+		return nil, no
 	case t.Access == "":
 		return nil, fmt.Errorf("token of %q: there is none in the response", endpoint)
 	case t.Type != "" && !strings.EqualFold(t.Type, "Bearer") && !strings.EqualFold(t.Type, "N_A"):

@@ -210,6 +210,24 @@ func TestAnIssuerThatFailsToRenewIsNotTheUsersBusiness(t *testing.T) {
 	require.Zero(t, w.count(askedAuthorize))
 }
 
+func TestARenewalThatIsRefusedWithSuccessAsksTheUser(t *testing.T) {
+	w := newWorld(t)
+	w.server.hint = "use"
+	tr := w.transport(nil)
+	w.enters(tr)
+	w.issuer.refuse(true)
+	w.issuer.token = func(rw http.ResponseWriter, f url.Values) bool {
+		if f.Get("grant_type") != "refresh_token" {
+			return false
+		}
+		_, _ = io.WriteString(rw, `{"error":"bad_refresh_token","error_description":"it has expired"}`)
+		return true
+	}
+	w.asked()
+	w.enters(tr)
+	require.Equal(t, 1, w.count(askedAuthorize))
+}
+
 func TestARenewalThatCannotBeIsTriedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
