@@ -178,8 +178,13 @@ func (t *Transport) token(ctx context.Context, need *Need, held *holding) (err e
 	defer recovered("the grant", &err)
 	held.Token, err = t.opts.Grant.Token(ctx, need)
 	held.Since = time.Now()
-	if err == nil && held.Token == nil {
-		err = errors.New("the grant returned neither a token nor an error")
+	switch {
+	case err != nil:
+		return err
+	case held.Token == nil:
+		return errors.New("the grant returned neither a token nor an error")
+	case held.Token.AccessToken == "":
+		return errors.New("the grant returned a token without an access token")
 	}
-	return err
+	return nil
 }

@@ -27,8 +27,9 @@ func (f grantFunc) Token(context.Context, *Need) (*oauth2.Token, error) { return
 
 func TestNothingIsTakenForGrantedOfAGrant(t *testing.T) {
 	for want, grant := range map[string]grantFunc{
-		"the grant returned neither a token nor an error": func() (*oauth2.Token, error) { return nil, nil },
-		"the grant panicked: no screen":                   func() (*oauth2.Token, error) { panic("no screen") },
+		"the grant returned neither a token nor an error":    func() (*oauth2.Token, error) { return nil, nil },
+		"the grant returned a token without an access token": func() (*oauth2.Token, error) { return &oauth2.Token{RefreshToken: "r"}, nil },
+		"the grant panicked: no screen":                      func() (*oauth2.Token, error) { panic("no screen") },
 	} {
 		w := newWorld(t)
 		_, err := w.post(t.Context(), w.transport(func(o *TransportOptions) { o.Grant = grant }))
