@@ -148,15 +148,16 @@ func (s *logins) load(ctx context.Context) (*holding, error) {
 	return held, nil
 }
 
-// found returns the token in the store if it is another than the one at hand: another
-// program of the user's may have got it, and what renews the old one is of no use then.
+// found returns the token in the store if it is another than the one at hand, and not from
+// before it, as where that could not be saved: another program of the user's may have got
+// it, and what renews the old one is of no use then.
 func (s *logins) found(ctx context.Context, old *holding) *holding {
 	if s.use(ctx) != nil {
 		return nil
 	}
 	defer s.release()
 	held, err := s.load(ctx)
-	if err != nil || held == nil || held.is(old) {
+	if err != nil || held == nil || held.is(old) || held.Since.Before(old.Since) {
 		return nil
 	}
 	held.renewed, held.found = true, true

@@ -82,6 +82,22 @@ func TestATokenThatAnotherProgramHasRenewedIsUsed(t *testing.T) {
 	require.Zero(t, w.count(askedAuthorize))
 }
 
+func TestATokenThatCouldNotBeSavedIsRenewedAllTheSame(t *testing.T) {
+	w := newWorld(t)
+	w.server.hint = "use"
+	store := &panicking{}
+	tr := w.transport(func(o *TransportOptions) { o.Store = store })
+	w.enters(tr)
+	store.save = true
+	w.asked()
+	for range 3 { // what is in the store is of no use any more
+		w.issuer.refuse(false)
+		w.enters(tr)
+	}
+	require.Equal(t, 3, w.count(askedToken))
+	require.Zero(t, w.count(askedAuthorize))
+}
+
 // elsewhere returns the transport for another server of the same issuer.
 func (w *world) elsewhere(store Store, grant Grant) *Transport {
 	t, err := NewTransport(serverURL+"/more", TransportOptions{Base: w, Client: &http.Client{Transport: w}, Store: store, Grant: grant})
