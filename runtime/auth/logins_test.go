@@ -82,6 +82,23 @@ func TestATokenThatAnotherProgramHasRenewedIsUsed(t *testing.T) {
 	require.Zero(t, w.count(askedAuthorize))
 }
 
+func TestATokenThatAnotherProgramHasRenewedIsRenewedOnceMore(t *testing.T) {
+	w := newWorld(t)
+	w.server.hint = "use"
+	store := &memory{}
+	share := func(o *TransportOptions) { o.Store = store }
+	one, other := w.transport(share), w.transport(share)
+	w.enters(one)
+	w.enters(other)
+	w.issuer.refuse(false)
+	w.enters(one)
+	w.issuer.refuse(false) // that one, too
+	w.asked()
+	w.enters(other)
+	require.Equal(t, 1, w.count(askedToken))
+	require.Zero(t, w.count(askedAuthorize))
+}
+
 func TestATokenThatCouldNotBeSavedIsRenewedAllTheSame(t *testing.T) {
 	w := newWorld(t)
 	w.server.hint = "use"

@@ -85,7 +85,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		if why == nil || req.Body != nil && req.GetBody == nil {
 			return res, nil
 		}
-		why.again = logins > 0
+		why.again = logins > 0 && !held.found
 		if why.again && !why.scarce && !held.renewed { // a token of this moment
 			t.state.reject(held)
 			return res, nil
@@ -143,7 +143,7 @@ type refusal struct {
 	scopes   []string // what it wants, if it says so
 	scarce   bool     // the token is good, but not for this
 	early    bool     // the token is renewed or left as it is: it is about to run out, or hardly needed any more
-	again    bool     // the token was got because of another refusal
+	again    bool     // the token was got because of another refusal, and not only found
 }
 
 // refusalOf returns what of a response another token could change, nil for nothing.
