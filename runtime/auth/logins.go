@@ -51,7 +51,8 @@ type logins struct {
 	running *login   // nil while nobody needs a token
 	asked   []string // scopes that were asked for because the server wanted more
 	failed  failure
-	consent int // how often somebody was asked
+	missed  time.Time // when a token could not be renewed early, zero after a success
+	consent int       // how often somebody was asked
 }
 
 // A login gets one token for all that wait for it.
@@ -85,6 +86,9 @@ const (
 	firstPause = time.Minute
 	mostPause  = time.Hour
 )
+
+// errMissed is no reason to hold up each request of a token that is still good.
+var errMissed = errors.New("it could not be renewed a moment ago")
 
 var errLoggedOut = errors.New("logged out meanwhile")
 
@@ -226,6 +230,8 @@ func (s *logins) join(why *refusal, begin func(*login)) (l *login, late bool, he
 		return nil, false, s.held, nil
 	case s.failed.bars(why):
 		return nil, false, nil, fmt.Errorf("not asking again before %s: %w", s.failed.until.Format(time.TimeOnly), s.failed.err)
+	case why.early && time.Since(s.missed) < firstPause:
+		return nil, false, nil, errMissed
 	case why.scarce && within(why.scopes, s.asked):
 		return nil, false, nil, nil // asked for, and not given
 	}
@@ -267,7 +273,7 @@ func (s *logins) settle(l *login, held *holding, err error) bool {
 		s.fail(l)
 		return false
 	}
-	s.held, l.next, s.failed = held, held, failure{}
+	s.held, l.next, s.failed, s.missed = held, held, failure{}, time.Time{}
 	s.answered(l.why)
 	if !held.renewed || held.found {
 		s.consent++
@@ -313,5 +319,7 @@ func (s *logins) fail(l *login) {
 		token := *once.Token
 		token.RefreshToken, once.Token = "", &token
 		s.held = &once
+	default:
+		s.missed = time.Now()
 	}
 }

@@ -805,6 +805,34 @@ func TestATransportRefusesWhatCannotWork(t *testing.T) {
 	}
 }
 
+func TestARenewalThatFailsIsNotTriedForEachRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.server.hint = "use"
+		w.issuer.life = 100
+		tr := w.transport(nil)
+		w.enters(tr)
+		w.issuer.token = func(rw http.ResponseWriter, _ url.Values) bool {
+			rw.WriteHeader(http.StatusBadGateway)
+			return true
+		}
+		time.Sleep(90 * time.Second)
+		w.asked()
+		for range 10 {
+			w.enters(tr) // the token is still good
+		}
+		require.Equal(t, 1, w.count(askedToken))
+		w.issuer.token = nil
+		w.issuer.refuse(false)
+		w.enters(tr)
+		require.Equal(t, 2, w.count(askedToken), "now it has to be")
+		require.Zero(t, w.count(askedAuthorize))
+		time.Sleep(90 * time.Second)
+		w.enters(tr)
+		require.Equal(t, 3, w.count(askedToken), "the issuer is there again")
+	})
+}
+
 func TestAnIssuerThatIsBusyRefusesNothing(t *testing.T) {
 	for _, status := range []int{http.StatusServiceUnavailable, http.StatusTooManyRequests} {
 		synctest.Test(t, func(t *testing.T) {
