@@ -80,7 +80,7 @@ func (f *fetcher) get(ctx context.Context, at string) ([]byte, error) {
 	switch status, body, err := f.do(req); {
 	case err != nil:
 		return nil, fmt.Errorf("%q: %w", at, err)
-	case status/100 == 4 || status/100 == 3:
+	case (status/100 == 4 || status/100 == 3) && status != http.StatusTooManyRequests:
 		return nil, fmt.Errorf("%q: %w (status %d)", at, errNotThere, status)
 	case status != http.StatusOK:
 		return nil, fmt.Errorf("%q: status %d", at, status)
