@@ -366,10 +366,11 @@ func TestAnOpenThatFailsIsAnError(t *testing.T) {
 		{&AuthorizationCode{Open: Browse, RedirectURL: "http://app.test/callback"}, `no user can be awaited at "http://app.test/callback"`},
 		{&AuthorizationCode{Authorize: w.agree, RedirectURL: "http://app.test/callback"}, `the user cannot be sent back to "http://app.test/callback"`},
 		{&AuthorizationCode{Authorize: func(context.Context, string) (string, error) { return "", errors.New("closed") }}, `consent of the user at "https://login.test": closed`},
-		{&AuthorizationCode{Authorize: func(context.Context, string) (string, error) { return "http://%zz", nil }}, "which is no URL"},
+		{&AuthorizationCode{Authorize: func(context.Context, string) (string, error) { return "http://127.0.0.1:x/?code=s3cret", nil }}, "where the user was sent back to is no URL"},
 	} {
 		_, err := w.post(t.Context(), w.transport(func(o *TransportOptions) { o.Grant = c.user }))
 		require.ErrorContains(t, err, c.want)
+		require.NotContains(t, err.Error(), "s3cret")
 	}
 }
 

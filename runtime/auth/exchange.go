@@ -61,15 +61,15 @@ func (f *fetcher) post(ctx context.Context, to *url.URL, header http.Header, dat
 	status, body, err := f.do(req)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("POST %q: %w", to, err)
+		return nil, fmt.Errorf("POST %q: %w", display(to), err)
 	case status == http.StatusOK || status == http.StatusCreated:
 		return body, nil
 	}
 	busy := status >= http.StatusInternalServerError || status == http.StatusTooManyRequests // and refuses nothing
-	if no := parseError(to.String(), body); no != nil && !busy {
+	if no := parseError(display(to), body); no != nil && !busy {
 		return nil, no
 	}
-	return nil, fmt.Errorf("POST %q: status %d", to, status)
+	return nil, fmt.Errorf("POST %q: status %d", display(to), status)
 }
 
 // parseError reads the response of an issuer that refuses, nil if it is none.

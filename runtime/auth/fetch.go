@@ -53,7 +53,7 @@ var errNotThere = errors.New("there is none")
 func (f *fetcher) check(text string) (*url.URL, error) {
 	u, err := parseURL(text, f.insecure)
 	if err == nil && !f.insecure && !f.local && isLoopback(u.Hostname()) {
-		return nil, fmt.Errorf("%q leads to this machine, where the server is not", text)
+		return nil, fmt.Errorf("%q leads to this machine, where the server is not", display(u))
 	}
 	return u, err
 }
@@ -65,7 +65,8 @@ func (f *fetcher) document(ctx context.Context, at string, into any) error {
 		return err
 	}
 	if err := json.Unmarshal(data, into); err != nil {
-		return fmt.Errorf("%q: %w: %w", at, errNotThere, err)
+		u, _ := url.Parse(at) // what has been got can be
+		return fmt.Errorf("%q: %w: %w", display(u), errNotThere, err)
 	}
 	return nil
 }
@@ -79,11 +80,11 @@ func (f *fetcher) get(ctx context.Context, at string) ([]byte, error) {
 	req := (&http.Request{Method: http.MethodGet, URL: u, Header: http.Header{"Accept": {"application/json"}}}).WithContext(ctx)
 	switch status, body, err := f.do(req); {
 	case err != nil:
-		return nil, fmt.Errorf("%q: %w", at, err)
+		return nil, fmt.Errorf("%q: %w", display(u), err)
 	case (status/100 == 4 || status/100 == 3) && status != http.StatusTooManyRequests:
-		return nil, fmt.Errorf("%q: %w (status %d)", at, errNotThere, status)
+		return nil, fmt.Errorf("%q: %w (status %d)", display(u), errNotThere, status)
 	case status != http.StatusOK:
-		return nil, fmt.Errorf("%q: status %d", at, status)
+		return nil, fmt.Errorf("%q: status %d", display(u), status)
 	default:
 		return body, nil
 	}
@@ -114,7 +115,7 @@ func parseURL(text string, plain bool) (*url.URL, error) {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%q is no URL", text)
+		return nil, errors.New("it is no URL") // the text may hold a password
 	case u.Scheme != "https" && u.Scheme != "http", u.Hostname() == "":
 		return nil, fmt.Errorf("%q is no absolute URL of HTTP", display(u))
 	case u.Scheme == "http" && !plain && !isLoopback(u.Hostname()):

@@ -2,9 +2,11 @@ package auth
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -96,6 +98,37 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 	f := newFetcher(client)
 	require.ErrorIs(t, f.document(t.Context(), s.URL+"/here", new(ServerMetadata)), errNotThere)
 	require.Equal(t, 1, hits)
+}
+
+func TestErrorsShowNoSecretsOfURLs(t *testing.T) {
+	const at = "https://ada:s3cret@login.test/at?key=s3cret"
+	status, body := http.StatusOK, "<html>"
+	client := &http.Client{Transport: asked(func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(body))}, nil
+	})}
+	f := newFetcher(client)
+	verify, err := Introspection(IntrospectionOptions{URL: at, ClientID: "a", Issuer: issuerURL, Client: client})
+	require.NoError(t, err)
+	asks := []func() error{
+		func() error { return f.document(t.Context(), at, new(ServerMetadata)) },
+		func() error { _, err := (&keySource{f, issuerURL, at}).fetch(t.Context()); return err },
+		func() error { _, err := verify(t.Context(), "opaque"); return err },
+	}
+	for status, body = range map[int]string{200: "<html>", 404: "", 500: "", 400: `{"error":"invalid_request"}`} {
+		for _, ask := range asks {
+			err := ask()
+			require.ErrorContains(t, err, "login.test")
+			require.NotContains(t, err.Error(), "s3cret")
+		}
+	}
+	for _, at := range []string{at, "https://ada:s3cret@login.test:x", "http://ada:s3cret@login.test"} {
+		_, err := plainURL(at)
+		require.Error(t, err)
+		require.NotContains(t, err.Error(), "s3cret")
+	}
+	_, err = (&fetcher{}).check("https://ada:s3cret@localhost")
+	require.ErrorContains(t, err, "leads to this machine")
+	require.NotContains(t, err.Error(), "s3cret")
 }
 
 func TestWhichURLsAreUsed(t *testing.T) {

@@ -103,7 +103,7 @@ func (o *GuardOptions) checkScopes() error {
 func plainURL(s string) (*url.URL, error) {
 	u, err := parseURL(s, false)
 	if err == nil && (u.User != nil || strings.ContainsAny(s, "?#")) {
-		err = fmt.Errorf("%q has more than host and path", s)
+		err = fmt.Errorf("%q has more than host and path", display(u))
 	}
 	return u, err
 }

@@ -50,10 +50,10 @@ func (p *IDJAG) Assert(ctx context.Context, need *Need) (string, error) {
 		Kind  string `json:"issued_token_type"`
 	}
 	if err := json.Unmarshal(body, &answer); err != nil {
-		return "", fmt.Errorf("identity provider %q: %w", p.TokenEndpoint, err)
+		return "", fmt.Errorf("identity provider: %w", err)
 	}
 	if answer.Token == "" || answer.Kind != tokenTypeIDJAG { // anything else is not for others to see
-		return "", fmt.Errorf("identity provider %q: it has issued %q, which is no statement", p.TokenEndpoint, answer.Kind)
+		return "", fmt.Errorf("identity provider: it has issued %q, which is no statement", answer.Kind)
 	}
 	return answer.Token, nil
 }

@@ -110,7 +110,7 @@ func (o *introspector) ask(ctx context.Context, token string) (map[string]any, e
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
 	if err := d.Decode(&claims); err != nil {
-		return nil, fmt.Errorf("read the answer of %q: %w", o.URL, err)
+		return nil, fmt.Errorf("read the answer of %q: %w", display(o.at), err)
 	}
 	return claims, nil
 }

@@ -30,7 +30,7 @@ func (s *keySource) fetch(ctx context.Context) ([]publicKey, error) {
 	}
 	keys, err := parseKeys(data)
 	if err != nil {
-		return nil, fmt.Errorf("keys of issuer %q: %q: %w", s.issuer, at, err)
+		return nil, fmt.Errorf("keys of issuer %q: %w", s.issuer, err)
 	}
 	return keys, nil
 }

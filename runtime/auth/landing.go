@@ -79,7 +79,7 @@ func (g *AuthorizationCode) lead(ctx context.Context, back *landing, page, state
 		}
 		u, err := url.Parse(redirected)
 		if err != nil {
-			return nil, fmt.Errorf("the user was sent back to %q, which is no URL", redirected)
+			return nil, errors.New("where the user was sent back to is no URL") // the text may hold a code
 		}
 		return u.Query(), nil
 	}

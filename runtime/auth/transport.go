@@ -3,7 +3,6 @@ package auth
 import (
 	"cmp"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -36,9 +35,6 @@ type Transport struct {
 
 // NewTransport returns the transport of a client whose server has this URL.
 func NewTransport(server string, opts TransportOptions) (*Transport, error) {
-	if _, err := url.Parse(server); err != nil {
-		return nil, errors.New("auth: URL of the server: it is no URL") // the text may hold a password
-	}
 	full, err := parseURL(server, opts.AllowInsecure)
 	if err != nil {
 		return nil, fmt.Errorf("auth: URL of the server: %w", err)
