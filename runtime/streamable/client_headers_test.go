@@ -171,9 +171,10 @@ func TestAURLThatIsNoneFailsCallsWithoutASecret(t *testing.T) {
 	for url, want := range map[string]string{
 		"ftp://server.test/mcp":       `scheme "ftp" is neither http nor https`,
 		"http:///mcp":                 "no host",
-		"http://u:secret@host:x/mcp":  "invalid port",
+		"http://u:secret@host:x/mcp":  "it is no URL",
+		"http://u:secret/x@host/mcp":  "it is no URL",
 		"server.test/mcp":             `scheme "" is neither http nor https`,
-		"http://u:secret@\x00/secret": "invalid",
+		"http://u:secret@\x00/secret": "it is no URL",
 	} {
 		c := streamable.NewClient(url, nil)
 		_, err := callWeather(t.Context(), c)
