@@ -30,8 +30,8 @@ type AuthorizationCode struct {
 	// Authorize shows a page to the user, waits, and returns the URL that the user was
 	// sent back to. It goes before Open.
 	Authorize func(ctx context.Context, page string) (redirected string, err error)
-	// RedirectURL is where the user is sent back to. Default is
-	// http://127.0.0.1/callback; without a port it is any that is free.
+	// RedirectURL is where the user is sent back to: on this machine, or with https.
+	// Default is http://127.0.0.1/callback; without a port it is any that is free.
 	RedirectURL string
 
 	// Client is what an issuer knows the client as.

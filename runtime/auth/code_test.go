@@ -363,8 +363,10 @@ func TestAnOpenThatFailsIsAnError(t *testing.T) {
 		{&AuthorizationCode{}, "AuthorizationCode has neither Open nor Authorize"},
 		{&AuthorizationCode{Open: func(string) error { return errors.New("no screen") }}, "show a page: no screen"},
 		{&AuthorizationCode{Open: Browse, RedirectURL: "https://app.test/callback"}, `no user can be awaited at "https://app.test/callback"`},
-		{&AuthorizationCode{Open: Browse, RedirectURL: "http://app.test/callback"}, `no user can be awaited at "http://app.test/callback"`},
-		{&AuthorizationCode{Authorize: w.agree, RedirectURL: "http://app.test/callback"}, `the user cannot be sent back to "http://app.test/callback"`},
+		{&AuthorizationCode{Open: Browse, RedirectURL: "http://app.test/callback"}, `the user cannot be sent back: "http://app.test/callback" is without TLS`},
+		{&AuthorizationCode{Authorize: w.agree, RedirectURL: "http://app.test/callback"}, `the user cannot be sent back: "http://app.test/callback" is without TLS`},
+		{&AuthorizationCode{Authorize: w.agree, RedirectURL: "app://callback"}, `the user cannot be sent back: "app://callback" is no absolute URL of HTTP`},
+		{&AuthorizationCode{Authorize: w.agree, RedirectURL: "/callback"}, `the user cannot be sent back: "/callback" is no absolute URL of HTTP`},
 		{&AuthorizationCode{Authorize: func(context.Context, string) (string, error) { return "", errors.New("closed") }}, `consent of the user at "https://login.test": closed`},
 		{&AuthorizationCode{Authorize: func(context.Context, string) (string, error) { return "http://127.0.0.1:x/?code=s3cret", nil }}, "where the user was sent back to is no URL"},
 	} {

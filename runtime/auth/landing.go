@@ -29,15 +29,15 @@ func (g *AuthorizationCode) land(known *Registration) (*landing, error) {
 	if redirect == "" {
 		redirect = defaultRedirect
 	}
-	u, err := url.Parse(redirect)
+	u, err := parseURL(redirect, false)
 	switch {
-	case g.Authorize != nil && err == nil && (u.Scheme != "http" || isLoopback(u.Hostname())):
-		return &landing{url: redirect}, nil
+	case err != nil: // whoever is on the way, or takes the scheme, could take the code
+		return nil, fmt.Errorf("the user cannot be sent back: %w", err)
 	case g.Authorize != nil:
-		return nil, fmt.Errorf("the user cannot be sent back to %q: everybody on the way could take the code", redirect)
+		return &landing{url: redirect}, nil
 	case g.Open == nil:
 		return nil, errors.New("nobody can show the user a page: AuthorizationCode has neither Open nor Authorize")
-	case err != nil || u.Scheme != "http" || !isLoopback(u.Hostname()):
+	case u.Scheme != "http" || !isLoopback(u.Hostname()):
 		return nil, fmt.Errorf("no user can be awaited at %q: it is no URL with http on this machine", redirect)
 	}
 	if known != nil && u.Port() == "" {
