@@ -37,7 +37,8 @@ type AuthorizationCode struct {
 	// Client is what an issuer knows the client as.
 	Client *Registration
 	// MetadataURL is that of a document about the client, its client id at issuers
-	// that read such documents. RedirectURL must be one of those in it.
+	// that read such documents: with https and a path. RedirectURL must be one of
+	// those in it.
 	MetadataURL string
 	// Name is what the client is called where it registers itself. Default is the
 	// name of the program.
@@ -107,6 +108,8 @@ func (g *AuthorizationCode) safe(s *ServerMetadata) error {
 	switch {
 	case g.Client != nil && g.Client.Issuer == "":
 		return errNoIssuer
+	case g.MetadataURL != "" && !isClientID(g.MetadataURL):
+		return errors.New("AuthorizationCode.MetadataURL is no client id: it takes https, a host and a path, and nothing else")
 	case s.AuthorizationEndpoint == "":
 		return fmt.Errorf("issuer %q has no authorization_endpoint", s.Issuer)
 	case !g.AssumePKCE && !s.assumed && !slices.Contains(s.CodeChallengeMethodsSupported, "S256"):
@@ -114,6 +117,12 @@ func (g *AuthorizationCode) safe(s *ServerMetadata) error {
 			s.Issuer, s.CodeChallengeMethodsSupported)
 	}
 	return nil
+}
+
+// isClientID tells whether the URL of a document about a client is an id for it.
+func isClientID(text string) bool {
+	u, err := plainURL(text)
+	return err == nil && u.Scheme == "https" && strings.Trim(u.Path, "/") != ""
 }
 
 // exchange gets a token for what the user or an earlier token has allowed.

@@ -147,6 +147,18 @@ func TestHowAClientIsKnown(t *testing.T) {
 	}
 }
 
+func TestADocumentAboutAClientHasAURLOfItsOwn(t *testing.T) {
+	for _, document := range []string{"https://client.test", "https://client.test/", "http://client.test/about.json", "http://localhost/about.json", "about.json", "https://client.test/about.json#x", "https://ada:secret@client.test/about.json"} {
+		w := newWorld(t)
+		user := w.user()
+		user.MetadataURL = document
+		w.issuer.meta.ClientIDMetadataDocumentSupported = true
+		_, err := w.post(t.Context(), w.transport(func(o *TransportOptions) { o.Grant = user }))
+		require.ErrorContains(t, err, "AuthorizationCode.MetadataURL is no client id")
+		require.Zero(t, w.count(askedAuthorize)+w.count(askedRegister), document)
+	}
+}
+
 func TestAClientThatNoIssuerKnowsIsToldSo(t *testing.T) {
 	w := newWorld(t)
 	w.issuer.meta.RegistrationEndpoint = ""
