@@ -24,8 +24,9 @@ import (
 // MetadataURL where to read about it, or it registers the client on the spot: the first
 // of these that is there and that the issuer takes.
 type AuthorizationCode struct {
-	// Open shows a page to the user and returns, as [Browse] does. The URL is an
-	// issuer's, which may be a stranger, but is one of HTTP.
+	// Open shows a page to the user, as [Browse] does. It may return at once or when
+	// the page is closed: nobody waits for that. The URL is an issuer's, which may be
+	// a stranger, but is one of HTTP.
 	Open func(page string) error
 	// Authorize shows a page to the user, waits, and returns the URL that the user was
 	// sent back to. It goes before Open.

@@ -374,6 +374,7 @@ func TestAnOpenThatFailsIsAnError(t *testing.T) {
 	}{
 		{&AuthorizationCode{}, "AuthorizationCode has neither Open nor Authorize"},
 		{&AuthorizationCode{Open: func(string) error { return errors.New("no screen") }}, "show a page: no screen"},
+		{&AuthorizationCode{Open: func(string) error { panic("no screen") }}, "show a page: AuthorizationCode.Open panicked: no screen"},
 		{&AuthorizationCode{Open: Browse, RedirectURL: "https://app.test/callback"}, `no user can be awaited at "https://app.test/callback"`},
 		{&AuthorizationCode{Open: Browse, RedirectURL: "http://app.test/callback"}, `the user cannot be sent back: "http://app.test/callback" is without TLS`},
 		{&AuthorizationCode{Authorize: w.agree, RedirectURL: "http://app.test/callback"}, `the user cannot be sent back: "http://app.test/callback" is without TLS`},

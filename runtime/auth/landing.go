@@ -87,15 +87,26 @@ func (g *AuthorizationCode) lead(ctx context.Context, back *landing, page, state
 	server := &http.Server{Handler: back.welcome(state, answers), ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second}
 	go func() { _ = server.Serve(back.listener) }() // ends when lead returns
 	defer server.Close()
-	if err := g.Open(page); err != nil {
-		return nil, fmt.Errorf("show a page: %w", err)
-	}
+	failed := make(chan error, 1)
+	go func() { // ends with Open
+		if err := g.show(page); err != nil {
+			failed <- fmt.Errorf("show a page: %w", err)
+		}
+	}()
 	select {
 	case answer := <-answers:
 		return answer, nil
+	case err := <-failed:
+		return nil, err
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
+}
+
+// show calls Open.
+func (g *AuthorizationCode) show(page string) (err error) {
+	defer recovered("AuthorizationCode.Open", &err)
+	return g.Open(page)
 }
 
 // welcome takes the first answer that is to our question. Others could come from any page

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -84,6 +85,32 @@ func TestAConnectionThatSaysNothingKeepsNobodyWaiting(t *testing.T) {
 	w.enters(tr)
 	require.Less(t, time.Since(begun), 4*time.Second)
 	require.Equal(t, "That is all. You can close this page and go back to the program.\n<nil>", <-read)
+}
+
+func TestABrowserThatStaysOpenKeepsNobodyWaiting(t *testing.T) {
+	w := newWorld(t)
+	w.server.hint = "use"
+	end := make(chan struct{})
+	tr := w.transport(func(o *TransportOptions) {
+		o.Grant = &AuthorizationCode{Open: func(page string) error {
+			to, err := w.agree(t.Context(), page)
+			if err != nil {
+				return err
+			}
+			res, err := http.Get(to)
+			if err != nil {
+				return err
+			}
+			<-end
+			return res.Body.Close()
+		}}
+	})
+	defer close(end)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	status, err := w.post(ctx, tr)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, status)
 }
 
 func TestBrowseShowsPagesOnly(t *testing.T) {
