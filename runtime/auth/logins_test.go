@@ -221,6 +221,12 @@ func TestAStoreThatFails(t *testing.T) {
 	w.issuer.clients["c"] = ""
 	store.save = broken
 	w.enters(tr) // the token is good all the same
+	tr = w.transport(func(o *TransportOptions) { o.Store = store })
+	w.enters(tr) // and so is what the client is registered as
+	w.issuer.refuse(false)
+	w.asked()
+	w.enters(tr)
+	require.Zero(t, w.count(askedRegister)+w.count(askedAuthorize))
 
 	for _, value := range []string{"", "{", "null", "{}", `{"token":null}`} {
 		kept := &memory{values: map[string][]byte{"token " + serverURL: []byte(value)}}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 
 	"golang.org/x/oauth2"
@@ -29,6 +30,7 @@ type Need struct {
 
 	fetch  *fetcher
 	store  Store
+	log    *slog.Logger
 	client **Registration // that Refresh was issued to, then the token; nil for one that others registered
 }
 
@@ -41,7 +43,7 @@ func (t *Transport) need(ctx context.Context, why *refusal) (*Need, error) {
 	if err != nil {
 		return nil, err
 	}
-	need := &Need{Resource: about.Resource, fetch: t.found.fetch, store: t.opts.Store}
+	need := &Need{Resource: about.Resource, fetch: t.found.fetch, store: t.opts.Store, log: t.opts.Logger}
 	if about.Resource == "" {
 		need.Resource = t.server.String()
 		if need.Server, err = t.found.own(ctx); err == nil {

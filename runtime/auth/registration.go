@@ -175,7 +175,10 @@ func (n *Need) register(ctx context.Context, about map[string]any, redirect stri
 	if err := r.prove(n.Server, http.Header{}, url.Values{}); err != nil {
 		return nil, fmt.Errorf("registration at %q: %w", endpoint, err)
 	}
-	return r.Registration, n.remember(ctx, &r)
+	if err := n.remember(ctx, &r); err != nil {
+		n.log.Error("auth: registration was not saved, and will be made again", "issuer", r.Issuer, "error", err)
+	}
+	return r.Registration, nil
 }
 
 // remember keeps a registration; nil forgets it.
