@@ -284,12 +284,13 @@ func (s *logins) settle(l *login, held *holding, err error) bool {
 // errRejected is no reason to ask the user for each request.
 var errRejected = errors.New("the server has refused a new token")
 
-// reject notes that the server does not take a token that was got for it.
-func (s *logins) reject(held *holding) {
+// reject notes that the server does not take a token that was got for it, or wants more
+// and more scopes.
+func (s *logins) reject(held *holding, scarce bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.held.is(held) {
-		s.failed = failure{err: errRejected, until: time.Now().Add(firstPause), pause: firstPause}
+		s.failed = failure{err: errRejected, until: time.Now().Add(firstPause), pause: firstPause, scarce: scarce}
 	}
 }
 

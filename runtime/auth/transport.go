@@ -83,10 +83,13 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		why.again = logins > 0 && !held.found
 		if why.again && !why.scarce && !held.renewed { // a token of this moment
-			t.state.reject(held)
+			t.state.reject(held, false)
 			return res, nil
 		}
 		if logins == mostLogins {
+			if why.scarce { // there may be no end to what it wants
+				t.state.reject(held, true)
+			}
 			return res, nil
 		}
 		why.early = req.Method == http.MethodDelete // the end of a session is worth a renewal, and no login

@@ -449,6 +449,35 @@ func TestMoreScopesAreAskedForOnce(t *testing.T) {
 	require.Equal(t, http.StatusForbidden, status)
 }
 
+func TestAServerThatWantsMoreAndMoreIsNoReasonToAskTheUserEachTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.server.hint = "use"
+		tr := w.transport(nil)
+		w.enters(tr)
+		wants := 0
+		tr.opts.Base = asked(func(r *http.Request) (*http.Response, error) {
+			wants++
+			w.server.scopes = []string{fmt.Sprint("part-", wants)}
+			return w.RoundTrip(r)
+		})
+		for range 2 {
+			w.asked()
+			status, err := w.post(t.Context(), tr)
+			require.NoError(t, err)
+			require.Equal(t, http.StatusForbidden, status)
+			for range 5 {
+				_, err = w.post(t.Context(), tr)
+				require.ErrorIs(t, err, errRejected)
+			}
+			require.Equal(t, mostLogins, w.count(askedAuthorize))
+			time.Sleep(firstPause)
+		}
+		tr.opts.Base, w.server.scopes = w, []string{"use"}
+		w.enters(tr)
+	})
+}
+
 func TestScopesThatANewTokenLacksAreAskedForAgain(t *testing.T) {
 	w := newWorld(t)
 	w.server.hint = "use" // of every token, whatever the one before was good for
