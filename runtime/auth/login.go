@@ -28,8 +28,8 @@ func (t *Transport) Login(ctx context.Context) error {
 	return err
 }
 
-// Logout forgets the token, and saves none that is being got. What the client is
-// registered as stays known.
+// Logout forgets the token, also one in the store that cannot be read, and saves none that
+// is being got. What the client is registered as stays known.
 func (t *Transport) Logout(ctx context.Context) error { return t.state.clear(ctx) }
 
 // Account names whatever the user or issuer has agreed to: it is another after each

@@ -230,8 +230,11 @@ func TestAStoreThatFails(t *testing.T) {
 
 	for _, value := range []string{"", "{", "null", "{}", `{"token":null}`} {
 		kept := &memory{values: map[string][]byte{"token " + serverURL: []byte(value)}}
-		_, err := w.post(t.Context(), w.transport(func(o *TransportOptions) { o.Store = kept }))
+		tr := w.transport(func(o *TransportOptions) { o.Store = kept })
+		_, err := w.post(t.Context(), tr)
 		require.ErrorContains(t, err, "auth: load", value)
+		require.NoError(t, tr.Logout(t.Context()))
+		w.enters(tr)
 	}
 }
 
