@@ -219,12 +219,12 @@ func (g *AuthorizationCode) ask(ctx context.Context, need *Need, client *Registr
 		"client_id":             client.ClientID,
 		"redirect_uri":          back.url,
 		"state":                 state,
-		"resource":              need.Resource,
 		"code_challenge":        oauth2.S256ChallengeFromVerifier(verifier),
 		"code_challenge_method": "S256",
 	} {
 		query.Set(name, value)
 	}
+	need.named(query)
 	page.RawQuery = query.Encode()
 	answer, err := g.lead(ctx, back, page.String(), state)
 	if err != nil {

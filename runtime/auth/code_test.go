@@ -70,6 +70,20 @@ func TestAPageSaysWhatTheTokenIsFor(t *testing.T) {
 	require.Greater(t, len(q.Get("state")), 20)
 }
 
+func TestAnIssuerThatRefusesResourcesIsToldOfNone(t *testing.T) {
+	w := newWorld(t)
+	w.server.hint, w.issuer.bare = "use", true
+	_, err := w.post(t.Context(), w.transport(nil))
+	require.ErrorContains(t, err, "invalid_target")
+	tr := w.transport(func(o *TransportOptions) { o.OmitResource = true })
+	w.enters(tr)
+	w.issuer.refuse(false)
+	w.asked()
+	w.enters(tr)
+	require.Equal(t, 1, w.count(askedToken))
+	require.Zero(t, w.count(askedAuthorize), "nor is it when a token is renewed")
+}
+
 func TestWithoutScopesToAskForNoneAre(t *testing.T) {
 	w := newWorld(t)
 	w.server.scopes = nil

@@ -17,16 +17,23 @@ import (
 )
 
 // Exchange asks the issuer for a token as the given client. The form says by which
-// grant; the resource is added. The request is not cancelled with ctx, lest a token that
-// renews another be lost on its way.
+// grant; the resource is added, if it is not to be omitted. The request is not cancelled
+// with ctx, lest a token that renews another be lost on its way.
 func (n *Need) Exchange(ctx context.Context, as *Registration, form url.Values) (*oauth2.Token, error) {
 	form = maps.Clone(form)
-	form.Set("resource", n.Resource)
+	n.named(form)
 	body, err := n.post(ctx, n.Server, as, form)
 	if err != nil {
 		return nil, err
 	}
 	return parseToken(n.Server.TokenEndpoint, body)
+}
+
+// named adds the resource to a form.
+func (n *Need) named(form url.Values) {
+	if !n.unnamed {
+		form.Set("resource", n.Resource)
+	}
 }
 
 // scoped adds the scopes to a form, if there are any.

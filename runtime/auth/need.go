@@ -28,10 +28,11 @@ type Need struct {
 	// Refresh is what renews an earlier token; empty is none.
 	Refresh string
 
-	fetch  *fetcher
-	store  Store
-	log    *slog.Logger
-	client **Registration // that Refresh was issued to, then the token; nil for one that others registered
+	unnamed bool // the issuer is not told the Resource
+	fetch   *fetcher
+	store   Store
+	log     *slog.Logger
+	client  **Registration // that Refresh was issued to, then the token; nil for one that others registered
 }
 
 // issued is implemented by grants that know a client at one issuer only.
@@ -43,7 +44,7 @@ func (t *Transport) need(ctx context.Context, why *refusal) (*Need, error) {
 	if err != nil {
 		return nil, err
 	}
-	need := &Need{Resource: about.Resource, fetch: t.found.fetch, store: t.opts.Store, log: t.opts.Logger}
+	need := &Need{Resource: about.Resource, fetch: t.found.fetch, store: t.opts.Store, log: t.opts.Logger, unnamed: t.opts.OmitResource}
 	if about.Resource == "" {
 		need.Resource = t.server.String()
 		if need.Server, err = t.found.own(ctx); err == nil {

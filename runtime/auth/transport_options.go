@@ -30,6 +30,9 @@ type TransportOptions struct {
 	// Scopes are what a token is asked for where the server does not say what a
 	// request needs; nil is all that the server knows of.
 	Scopes []string
+	// OmitResource asks for tokens without naming the server, for issuers that refuse
+	// who does, such as Entra ID: which server a token is for is up to its scopes.
+	OmitResource bool
 	// Patience is how long getting a token may take, the user's part included.
 	// Default 5 min, negative is no limit.
 	Patience time.Duration

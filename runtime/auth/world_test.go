@@ -213,6 +213,7 @@ type fakeIssuer struct {
 	registry []map[string]any
 	slow     time.Duration                                  // before it answers a token request
 	life     int                                            // seconds of a token, 0 for ever
+	bare     bool                                           // it refuses who names a resource
 	answer   func(answer url.Values)                        // changes what the user is sent back with
 	token    func(w http.ResponseWriter, f url.Values) bool // answers in place of the token endpoint
 }
@@ -328,7 +329,12 @@ func (s *fakeIssuer) grant(w http.ResponseWriter, f url.Values) {
 			return
 		}
 	}
-	if about := s.server.about; f.Get("resource") != serverURL && (about == nil || f.Get("resource") != about.Resource) {
+	about := s.server.about
+	named := f.Get("resource") == serverURL || about != nil && f.Get("resource") == about.Resource
+	if s.bare {
+		named = !f.Has("resource")
+	}
+	if !named {
 		refuse("invalid_target")
 		return
 	}
