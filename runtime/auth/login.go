@@ -131,12 +131,19 @@ func (t *Transport) begin(l *login) {
 	l.cancel = cancel
 	go func() { // ends with Patience, or soon after the last that waits has left
 		defer cancel()
-		held, err := t.obtain(ctx, l.why)
-		if err := t.state.end(l, held, err); err != nil {
-			t.opts.Logger.Error("auth: token was not saved, and will be asked for again", "server", t.server.String(), "error", err)
-		}
+		var held *holding
+		err := errGone
+		defer func() {
+			if err := t.state.end(l, held, err); err != nil {
+				t.opts.Logger.Error("auth: token was not saved, and will be asked for again", "server", t.server.String(), "error", err)
+			}
+		}()
+		held, err = t.obtain(ctx, l.why)
 	}()
 }
+
+// errGone is what a grant leaves that ends its goroutine, as a test that fails does.
+var errGone = errors.New("the grant has ended its goroutine")
 
 // errElsewhere says that a token cannot be renewed, and will do until it ends.
 var errElsewhere = errors.New("the server takes tokens of another issuer or for another resource now")

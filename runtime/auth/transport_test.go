@@ -10,6 +10,7 @@ import (
 	"net/http/httptrace"
 	"net/textproto"
 	"net/url"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -35,6 +36,18 @@ func TestNothingIsTakenForGrantedOfAGrant(t *testing.T) {
 		_, err := w.post(t.Context(), w.transport(func(o *TransportOptions) { o.Grant = grant }))
 		require.ErrorContains(t, err, want)
 	}
+}
+
+func TestAGrantThatEndsItsGoroutineKeepsNobodyWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err := w.post(ctx, w.transport(func(o *TransportOptions) {
+			o.Grant = grantFunc(func() (*oauth2.Token, error) { runtime.Goexit(); return nil, nil })
+		}))
+		require.ErrorIs(t, err, errGone)
+	})
 }
 
 func TestAResponseThatRefusesNothingCostsNothing(t *testing.T) {
