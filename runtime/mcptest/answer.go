@@ -17,11 +17,16 @@ func (c *hearing) answered(e envelope, message json.RawMessage) {
 	asked := c.asked[question{c.from.other(), e.id}]
 	elsewhere := c.alone && handshake(c.revision) && (c.from == FromClient || c.replayed)
 	switch {
+	case e.id.IsZero():
+		if p := protocolOf(c.revision); c.hold("", p.answer(e.error != nil), message) {
+			c.wrong("/id", "an id is a string or an integer without a fraction")
+		}
+		return
 	case asked == nil && elsewhere && e.error != nil:
 		c.failed(e, message)
 		return
 	case asked == nil && elsewhere:
-		c.hold("", protocolOf(c.revision).first("JSONRPCResultResponse", "JSONRPCResponse"), message)
+		c.hold("", protocolOf(c.revision).answer(false), message)
 		return
 	case asked == nil:
 		c.wrong("/id", "the %v has not sent a request with the id %v", c.from.other(), e.id)
@@ -39,7 +44,7 @@ func (c *hearing) answered(e envelope, message json.RawMessage) {
 	if c.method == mcp.MethodInitialize && c.from == FromServer {
 		c.settle(e)
 	}
-	c.hold("", protocolOf(c.revision).first("JSONRPCResultResponse", "JSONRPCResponse"), message)
+	c.hold("", protocolOf(c.revision).answer(false), message)
 	if definition := c.resultDefinition(asked, e.result); definition != "" {
 		c.hold("/result", definition, e.result)
 	}
@@ -75,6 +80,10 @@ func (c *hearing) resultDefinition(asked *request, result json.RawMessage) strin
 			c.wrong("/result/resultType", "the answer to %q cannot ask for input", asked.method)
 		}
 		return "InputRequiredResult"
+	default:
+		if !asked.extends {
+			c.wrong("/result/resultType", "the request declares no extension, and the protocol has no result of the type %q", kind)
+		}
 	}
 	return "" // that of an extension
 }
@@ -82,9 +91,11 @@ func (c *hearing) resultDefinition(asked *request, result json.RawMessage) strin
 // failed judges an error.
 func (c *hearing) failed(e envelope, message json.RawMessage) {
 	p := protocolOf(c.revision)
-	c.hold("", p.first("JSONRPCErrorResponse", "JSONRPCError"), message)
+	c.hold("", p.answer(true), message)
 	code := json.Number(strings.TrimSpace(string(members(e.error)["code"])))
 	switch name := p.errorDefinition(code); {
+	case name == "" && p.reserves(code):
+		c.wrong("/error/code", "the code %v is the protocol's to use, and the revision has no error that it is of", code)
 	case name == "":
 	case p.answers[name]:
 		c.hold("", name, message)

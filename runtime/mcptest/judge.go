@@ -34,6 +34,7 @@ type request struct {
 	method   string
 	revision wire.Revision
 	task     bool // it may be answered with a task
+	extends  bool // or with what an extension has
 	open     int  // how many answers there may still be; a sender that uses an id twice gets several
 }
 
@@ -123,11 +124,13 @@ func (c *hearing) wrong(pointer, format string, args ...any) {
 	}
 }
 
-// hold holds a part of the message against a definition.
-func (c *hearing) hold(pointer, definition string, part json.RawMessage) {
-	for _, p := range protocolOf(c.revision).judge(definition, part) {
+// hold holds a part of the message against a definition, and tells whether it fits.
+func (c *hearing) hold(pointer, definition string, part json.RawMessage) bool {
+	problems := protocolOf(c.revision).judge(definition, part)
+	for _, p := range problems {
 		c.wrong(pointer+p.Pointer, "%s", p.Message)
 	}
+	return len(problems) == 0
 }
 
 // batch judges an array of messages.

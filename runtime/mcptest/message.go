@@ -49,7 +49,7 @@ func (c *hearing) request(e envelope, message json.RawMessage) {
 		c.wrong("/id", "the id %v is that of another request that has no answer yet", e.id)
 		open += before.open
 	}
-	c.asked[q] = &request{method: e.method, revision: c.revision, task: e.params.task, open: open}
+	c.asked[q] = &request{method: e.method, revision: c.revision, task: e.params.task, extends: e.params.extends, open: open}
 }
 
 // refusable remembers the id of what is no message, for the error that says so.

@@ -92,6 +92,21 @@ func (p *protocol) errorDefinition(code json.Number) string {
 	return ""
 }
 
+// reserves tells whether nobody but the protocol gives an error code a meaning, or
+// it has taken the meaning back: -32002 was that of a resource that is not there.
+func (p *protocol) reserves(code json.Number) bool {
+	n, err := code.Int64()
+	return err == nil && !handshake(p.revision) && (n == -32002 || -32099 <= n && n <= -32020)
+}
+
+// answer names the definition of an answer that is an error or a result.
+func (p *protocol) answer(failed bool) string {
+	if failed {
+		return p.first("JSONRPCErrorResponse", "JSONRPCError")
+	}
+	return p.first("JSONRPCResultResponse", "JSONRPCResponse")
+}
+
 // first returns the first of some names that the revision has a definition of:
 // definitions have been renamed.
 func (p *protocol) first(names ...string) string {
