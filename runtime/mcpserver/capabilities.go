@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/tasks"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -67,13 +68,14 @@ func unmarshal(data []byte, v any) error {
 	return json.Unmarshal(data, v)
 }
 
-// announce adds the extensions to the answer of a handshake, and the cache hint
-// to that of its successor.
+// announce adds the extensions to the answer of a handshake, except for tasks, which
+// sessions do not have, and the cache hint to that of its successor.
 func (s *Server) announce(answer wire.Value) {
 	switch answer := answer.(type) {
 	case *mcp.InitializeResult:
-		if extensions := answer.Capabilities.Extensions; len(extensions) > 0 {
-			experimental := maps.Clone(extensions)
+		experimental := maps.Clone(answer.Capabilities.Extensions)
+		delete(experimental, tasks.Name)
+		if len(experimental) > 0 {
 			maps.Copy(experimental, answer.Capabilities.Experimental)
 			answer.Capabilities.Experimental = experimental
 		}

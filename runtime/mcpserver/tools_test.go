@@ -19,6 +19,7 @@ import (
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/tasks"
 )
 
 type forecastInput struct {
@@ -513,6 +514,17 @@ func TestHowAToolRunsAsATaskIsForThoseWhoKnowTasks(t *testing.T) {
 			require.Equal(t, want, listed["execution"] != nil, "%s %v", revision, listed)
 		}
 	}
+}
+
+func TestTasksAreAnnouncedWhereTheyAreServed(t *testing.T) {
+	s := mcpserver.New(info, &mcpserver.Options{
+		Tasks: &mcpserver.TaskOptions{}, Extensions: map[string]json.RawMessage{"com.example/x": nil},
+	})
+	own, all := map[string]any{"com.example/x": map[string]any{}}, map[string]any{"com.example/x": map[string]any{}, tasks.Name: map[string]any{}}
+	discovered := connect(t, s, modern).call("server/discover", `{}`)
+	require.Equal(t, map[string]any{"extensions": all}, discovered["capabilities"])
+	begun := dial(t, s, "2025-11-25").call("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`)
+	require.Equal(t, map[string]any{"experimental": own}, begun["capabilities"])
 }
 
 func TestNewsOfTasksAreForThoseWhoDeclareThem(t *testing.T) {
