@@ -20,6 +20,7 @@ type Judge struct {
 	speaks  wire.Revision // what the next message is in, if it does not say so
 	settled bool          // by a handshake
 	alone   bool          // it hears one exchange over HTTP, of which no session tells what belongs to it
+	waiting bool          // for the request that a conversation on a pipe begins with
 	asked   map[question]*request
 }
 

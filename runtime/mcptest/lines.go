@@ -11,6 +11,7 @@ import (
 // the given side, what is read from it from the other.
 func TapPipe(report func(*Violation), pipe io.ReadWriteCloser, writer Sender) io.ReadWriteCloser {
 	j := NewJudge("")
+	j.waiting = true
 	return &tappedPipe{
 		ReadWriteCloser: pipe,
 		in:              lines{judge: j, from: writer.other(), report: report},

@@ -37,6 +37,7 @@ func (c *hearing) single(message json.RawMessage) {
 func (c *hearing) request(e envelope, message json.RawMessage) {
 	c.method = e.method
 	c.revision = c.revisionOf(e)
+	c.begin(e)
 	c.hold("", "JSONRPCRequest", message)
 	if !e.params.extends || !c.elsewhere() {
 		c.known(false, message)
@@ -84,8 +85,22 @@ func (c *hearing) revisionOf(e envelope) wire.Revision {
 func (c *hearing) notification(e envelope, message json.RawMessage) {
 	c.method = e.method
 	c.revision = c.speaks
+	c.begin(e)
 	c.hold("", "JSONRPCNotification", message)
 	c.known(true, message)
+}
+
+// begin judges what comes before the request that says what is spoken. A ping may,
+// and what a server logs.
+func (c *hearing) begin(e envelope) {
+	switch {
+	case !c.waiting || e.method == mcp.MethodPing:
+	case c.from == FromClient && e.hasID && (e.method == mcp.MethodInitialize || e.params.hasName):
+		c.waiting = false
+	case c.from == FromServer && e.method == mcp.MethodLoggingMessage:
+	default:
+		c.wrong("", "the client has not said yet what it speaks")
+	}
 }
 
 // elsewhere tells whether the method is one of other revisions only, which an

@@ -203,6 +203,46 @@ func TestAPipeOfOnesOwnCanBeTapped(t *testing.T) {
 	require.NoError(t, tapped.Close())
 }
 
+func TestAConversationOnAPipeBeginsWithWhatTheClientSpeaks(t *testing.T) {
+	const (
+		ping      = `{"jsonrpc":"2.0","id":"p","method":"ping"}`
+		logged    = `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}`
+		asks      = `{"jsonrpc":"2.0","id":2,"method":"roots/list"}`
+		changed   = `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`
+		lists     = `{"jsonrpc":"2.0","id":3,"method":"tools/list"}`
+		ready     = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
+		enveloped = `{"jsonrpc":"2.0","id":4,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
+	)
+	for _, begins := range []string{hello, enveloped} {
+		var found []string
+		ours, theirs := net.Pipe()
+		tapped := mcptest.TapPipe(func(v *mcptest.Violation) { found = append(found, short(v)) }, ours, mcptest.FromClient)
+		server := bufio.NewReader(theirs)
+		say := func(from mcptest.Sender, message string) []string {
+			found = nil
+			writer, reader := io.Writer(theirs), bufio.NewReader(tapped)
+			if from == mcptest.FromClient {
+				writer, reader = tapped, server
+			}
+			go io.WriteString(writer, message+"\n") // ends when it has been read
+			_, err := reader.ReadString('\n')
+			require.NoError(t, err)
+			return found
+		}
+		const early = "2025-11-25 the client has not said yet what it speaks"
+		require.Empty(t, say(mcptest.FromServer, ping))
+		require.Empty(t, say(mcptest.FromClient, ping))
+		require.Empty(t, say(mcptest.FromServer, logged))
+		require.Equal(t, []string{early}, say(mcptest.FromServer, asks))
+		require.Equal(t, []string{early}, say(mcptest.FromServer, changed))
+		require.Equal(t, []string{early}, say(mcptest.FromClient, lists))
+		require.Equal(t, []string{early}, say(mcptest.FromClient, ready))
+		require.Empty(t, say(mcptest.FromClient, begins))
+		require.Empty(t, say(mcptest.FromServer, changed))
+		require.NoError(t, tapped.Close())
+	}
+}
+
 func TestAViolationTellsWhoSaidWhat(t *testing.T) {
 	long := json.RawMessage(`"` + strings.Repeat("é", 2000) + `"`)
 	for want, v := range map[string]*mcptest.Violation{
