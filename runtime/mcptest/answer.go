@@ -2,7 +2,6 @@ package mcptest
 
 import (
 	"encoding/json"
-	"strings"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 )
@@ -92,10 +91,9 @@ func (c *hearing) resultDefinition(asked *request, result json.RawMessage) strin
 func (c *hearing) failed(e envelope, message json.RawMessage) {
 	p := protocolOf(c.revision)
 	c.hold("", p.answer(true), message)
-	code := json.Number(strings.TrimSpace(string(members(e.error)["code"])))
-	switch name := p.errorDefinition(code); {
-	case name == "" && p.reserves(code):
-		c.wrong("/error/code", "the code %v is the protocol's to use, and the revision has no error that it is of", code)
+	switch name := p.errorDefinition(e.code()); {
+	case name == "" && p.reserves(e.code()):
+		c.wrong("/error/code", "the code %d is the protocol's to use, and the revision has no error that it is of", e.code())
 	case name == "":
 	case p.answers[name]:
 		c.hold("", name, message)

@@ -28,7 +28,8 @@ type Client struct {
 	// MaxMessage is how many bytes a message of the server may have. Default
 	// 4 MiB.
 	MaxMessage int
-	// Report is told about each violation. Nil fails the test.
+	// Report is told about each violation, by several goroutines at the same
+	// time. Nil fails the test.
 	Report func(*Violation)
 }
 
@@ -69,7 +70,7 @@ func (c *Client) Connect(t TB, s Server, revision string) *Conn {
 	if report == nil {
 		report = Fail(t)
 	}
-	conn := c.open(startServer(t.Context(), s), r, meta, report)
+	conn := c.open(startServer(reporting(t.Context(), report), s), r, meta, report)
 	t.Cleanup(func() {
 		if err := conn.Close(); err != nil {
 			t.Errorf("mcptest: %v", err)

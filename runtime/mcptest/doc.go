@@ -49,7 +49,13 @@
 // That a message is acceptable JSON and JSON-RPC; that its method exists in the
 // revision, and in this direction; its params by the method's definition; that an
 // answer answers something, once; a result by the definition that belongs to the
-// request, and an error by that of its code. Members that a definition does not
-// have, and methods that the protocol does not have, are nobody's fault: only the
-// envelope of the latter is judged. Formats of strings are not judged.
+// request, and an error by that of its code, which is no reserved one. Members that
+// a definition does not have, and methods that the protocol does not have, are
+// nobody's fault: only the envelope of the latter is judged. So are results of a
+// type that the protocol does not have, where the request declares an extension.
+// Formats of strings are not judged.
+//
+// On a pipe, that nothing but a ping or a log message precedes the request that
+// says what the client speaks. Over HTTP, the status, the content type and the
+// session id of a response.
 package mcptest

@@ -54,6 +54,17 @@ func open(message json.RawMessage) (e envelope, isMessage bool) {
 	return e, raw["method"] != nil || e.result != nil || e.error != nil
 }
 
+// asks tells whether the message is a request.
+func (e envelope) asks() bool { return e.method != "" && e.hasID }
+
+// code is the code of an error, 0 where there is none.
+func (e envelope) code() (code int64) {
+	if json.Unmarshal(members(e.error)["code"], &code) != nil {
+		return 0
+	}
+	return code
+}
+
 // nameOf finds the member of params that a header repeats.
 func nameOf(method string, params map[string]json.RawMessage) *string {
 	info := mcp.MethodByName(method)

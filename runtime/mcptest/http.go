@@ -42,8 +42,9 @@ func URL(endpoint string, client *http.Client) Server {
 // bridge carries the messages of a pipe to an endpoint and back.
 type bridge struct {
 	endpoint string
-	client   *http.Client
-	running  sync.WaitGroup // what is being read from the endpoint
+	client   *http.Client     // judges HTTP around the messages
+	report   func(*Violation) // is told what else HTTP says wrong
+	running  sync.WaitGroup   // what is being read from the endpoint
 
 	writing sync.Mutex
 	out     io.Writer
@@ -55,12 +56,21 @@ type bridge struct {
 	tools   map[string][]paramheader.Param // what the newest lists of tools want in headers
 }
 
+func newBridge(endpoint string, client *http.Client, out io.Writer, report func(*Violation)) *bridge {
+	judged := *client
+	judged.Transport = TapTransport(report, client.Transport)
+	return &bridge{
+		endpoint: endpoint, client: &judged, report: report, out: out,
+		calls: map[string]context.CancelFunc{}, tools: map[string][]paramheader.Param{},
+	}
+}
+
 // serveURL serves a pipe by an endpoint.
 func serveURL(ctx context.Context, endpoint string, client *http.Client, in io.ReadCloser, out io.WriteCloser) error {
 	defer out.Close()
 	defer in.Close()
 	ctx, cancel := context.WithCancel(ctx)
-	b := &bridge{endpoint: endpoint, client: client, out: out, calls: map[string]context.CancelFunc{}, tools: map[string][]paramheader.Param{}}
+	b := newBridge(endpoint, client, out, reportFrom(ctx))
 	defer b.running.Wait()
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { in.Close() })
@@ -85,7 +95,7 @@ func (b *bridge) carry(ctx context.Context, line []byte) {
 	e, _ := open(line)
 	switch {
 	case e.method == mcp.MethodCancelled && b.abort(line):
-	case e.method != "" && e.hasID:
+	case e.asks():
 		ctx, cancel := context.WithCancel(ctx)
 		b.begin(e, cancel)
 		b.running.Go(func() { // ends with its answer, at the latest with ctx

@@ -268,7 +268,9 @@ func TestWithoutASessionAnAnswerMayBelongToAnotherExchange(t *testing.T) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		if r.Method == http.MethodGet {
 			_, _ = io.WriteString(w, "data: {\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{}}\n\n")
+			return
 		}
+		w.WriteHeader(http.StatusAccepted)
 	}))
 	t.Cleanup(s.Close)
 	var found record
@@ -353,6 +355,164 @@ func TestWhatHTTPItselfRefusesMayComeAgain(t *testing.T) {
 		want := []string{"server 2025-06-18 /result expected object, but got number"}
 		require.Equal(t, want, found.take(), refusal)
 		require.Equal(t, want, heard.take(), refusal)
+	}
+}
+
+func TestHTTPIsJudgedAroundTheMessages(t *testing.T) {
+	const (
+		version, session = "Mcp-Protocol-Version", "Mcp-Session-Id"
+		ping             = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+		told             = `{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`
+		pong             = `{"jsonrpc":"2.0","id":1,"result":{}}`
+		modern           = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
+		unknown          = `{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"unknown"}}`
+		lacking          = `{"jsonrpc":"2.0","id":1,"error":{"code":-32021,"message":"lacking","data":{"requiredCapabilities":{}}}}`
+		either           = `the content type of an answer is "application/json" or "text/event-stream", not `
+	)
+	for _, c := range []struct {
+		what, message, media, body string
+		status                     int
+		sessions                   []string
+		problem                    string // empty for none
+	}{
+		{"an answer", ping, "application/json", pong, 200, nil, ""},
+		{"a stream", ping, "text/event-stream", "data: " + pong + "\n\n", 200, nil, ""},
+		{"an answer of another type", ping, "text/html", "<p>", 200, nil, `HTTP 200 OK: ` + either + `"text/html"`},
+		{"an answer of a broken type", ping, "application/json; x", pong, 200, nil, `HTTP 200 OK: ` + either + `"application/json; x"`},
+		{"an answer that was created", ping, "application/json", pong, 201, nil, "HTTP 201 Created: a request is answered with the status 200"},
+		{"a request that was taken", ping, "", "", 202, nil, "HTTP 202 Accepted: a request is answered with the status 200"},
+		{"a result that is a failure", ping, "application/json", pong, 500, nil, "HTTP 500 Internal Server Error: such an answer has the status 200"},
+		{"a stream that is a failure", ping, "text/event-stream", "data: " + pong + "\n\n", 400, nil, "HTTP 400 Bad Request: a stream has the status 200"},
+		{"a failure of HTTP", ping, "text/plain", "no", 599, nil, ""},
+		{"an error of older revisions", ping, "application/json", unknown, 200, nil, ""},
+		{"the same as a failure", ping, "application/json", unknown, 400, nil, ""},
+		{"an unknown method", modern, "application/json", unknown, 404, nil, ""},
+		{"an unknown method that is there", modern, "application/json", unknown, 200, nil, "HTTP 200 OK: such an answer has the status 404"},
+		{"a capability that is lacking", modern, "application/json", lacking, 400, nil, ""},
+		{"the same without a failure", modern, "application/json", lacking, 200, nil, "HTTP 200 OK: such an answer has the status 400"},
+		{"an error in a stream", modern, "text/event-stream", "data: " + unknown + "\n\n", 200, nil, ""},
+		{"a notification that was taken", told, "", "", 202, nil, ""},
+		{"a notification that was refused", told, "", "", 400, nil, ""},
+		{"a notification that was answered", told, "", "", 200, nil, "HTTP 200 OK: what wants no answer is taken with the status 202"},
+		{"an answer that was answered", unknown, "", "", 204, nil, "HTTP 204 No Content: what wants no answer is taken with the status 202"},
+		{"no message", "[]", "", "", 200, nil, ""},
+		{"the same session", ping, "application/json", pong, 200, []string{"s"}, ""},
+		{"another session", ping, "application/json", pong, 200, []string{"t"}, `HTTP 200 OK: the session of the request is "s", not "t"`},
+		{"two sessions", ping, "application/json", pong, 200, []string{"s", "t"}, `HTTP 200 OK: a session id is one word of visible ASCII, not ["s" "t"]`},
+		{"a session of two words", ping, "application/json", pong, 200, []string{"a b"}, `HTTP 200 OK: a session id is one word of visible ASCII, not ["a b"]`},
+	} {
+		h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header()["Content-Type"] = nil
+			if c.media != "" {
+				w.Header().Set("Content-Type", c.media)
+			}
+			w.Header()[session] = c.sessions
+			if c.status != http.StatusOK || c.body == "" {
+				w.WriteHeader(c.status)
+			}
+			_, _ = io.WriteString(w, c.body)
+		})
+		for name, tap := range taps {
+			var problems []string
+			s, client := tap(func(v *mcptest.Violation) {
+				if v.Pointer == "" && strings.HasPrefix(v.Problem, "HTTP ") {
+					problems = append(problems, v.Problem)
+				}
+			}, h)
+			say(t, client, s.URL, c.message, session, "s", version, "2025-06-18")
+			s.Close()
+			if c.problem == "" {
+				require.Empty(t, problems, "%s: %s", name, c.what)
+			} else {
+				require.Equal(t, []string{c.problem}, problems, "%s: %s", name, c.what)
+			}
+		}
+	}
+}
+
+func TestAStreamIsNothingElse(t *testing.T) {
+	for name, tap := range taps {
+		var r record
+		s, client := tap(r.report, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			if r.URL.Path == "/none" {
+				w.WriteHeader(http.StatusMethodNotAllowed)
+			}
+		}))
+		for _, path := range []string{"/none", "/"} {
+			req, err := http.NewRequest(http.MethodGet, s.URL+path, nil)
+			require.NoError(t, err)
+			req.Header.Set("Accept", "text/event-stream")
+			res, err := client.Do(req)
+			require.NoError(t, err)
+			require.NoError(t, res.Body.Close())
+		}
+		s.Close()
+		require.Equal(t, []string{`server 2025-03-26 HTTP 200 OK: a stream has the content type "text/event-stream", not "application/json"; where there is none the status is 405`}, r.take(), name)
+	}
+}
+
+func TestARequestThatNobodyWaitsForNeedsNoResponse(t *testing.T) {
+	var r record
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", strings.NewReader(greet))
+	req.Header.Set("Content-Type", "application/json")
+	mcptest.TapHandler(r.report, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})).ServeHTTP(httptest.NewRecorder(), req)
+	require.Empty(t, r.take())
+}
+
+func TestHTTPIsJudgedWhileAnEndpointIsTested(t *testing.T) {
+	for problem, spoil := range map[string]func(w http.ResponseWriter, notification bool) bool{
+		`2025-06-18: the server's answer to "tools/call": HTTP 201 Created: a request is answered with the status 200`: func(w http.ResponseWriter, notification bool) bool {
+			if !notification {
+				w.WriteHeader(http.StatusCreated)
+			}
+			return false
+		},
+		`2025-06-18: the server's answer to "notifications/roots/list_changed": HTTP 500 Internal Server Error: no`: func(w http.ResponseWriter, notification bool) bool {
+			if notification {
+				http.Error(w, "no", http.StatusInternalServerError)
+			}
+			return notification
+		},
+		`2025-06-18: the server's answer to "notifications/roots/list_changed": HTTP 400 Bad Request: {"jsonrpc":"2.0","error":{"code":-32600,"message":"no"}}`: func(w http.ResponseWriter, notification bool) bool {
+			if notification {
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(http.StatusBadRequest)
+				_, _ = io.WriteString(w, `{"jsonrpc":"2.0","error":{"code":-32600,"message":"no"}}`)
+			}
+			return notification
+		},
+	} {
+		e := newEndpoint(false)
+		h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				t.Error(err)
+			}
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			notification := bytes.Contains(body, []byte("list_changed"))
+			if bytes.Contains(body, []byte("tools/call")) || notification {
+				w.Header().Set("Content-Type", "application/json")
+				if spoil(w, notification) {
+					return
+				}
+			}
+			e.ServeHTTP(w, r)
+		})
+		failures := failuresOf(func(tb mcptest.TB) {
+			client := mcptest.Client{Capabilities: &mcp.ClientCapabilities{Roots: &mcp.RootsCapability{ListChanged: true}}}
+			c := client.Connect(tb, mcptest.HTTP(h), "2025-06-18")
+			if err := c.RootsListChanged(t.Context(), &mcp.RootsListChangedNotification{}); err != nil {
+				t.Error(err)
+			}
+			if _, err := c.CallTool(t.Context(), &mcp.CallToolRequest{Name: "greet"}); err != nil {
+				t.Error(err)
+			}
+		})
+		require.Len(t, failures, 1, problem)
+		require.Contains(t, failures[0], problem+"\n")
 	}
 }
 

@@ -50,11 +50,7 @@ func (b *bridge) mirror(req *http.Request, e envelope, line []byte) {
 // missed tells whether a call was refused for headers that nobody could know,
 // and whether the list of tools, which it asks for then, says more.
 func (b *bridge) missed(ctx context.Context, e envelope, line, answer []byte) bool {
-	refused, _ := open(answer)
-	var problem struct {
-		Code int64 `json:"code"`
-	}
-	if json.Unmarshal(refused.error, &problem) != nil || problem.Code != mcp.CodeHeaderMismatch {
+	if refused, _ := open(answer); refused.code() != mcp.CodeHeaderMismatch {
 		return false
 	}
 	if e.method != mcp.MethodCallTool || e.name == nil || b.knows(*e.name) {

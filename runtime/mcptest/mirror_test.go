@@ -102,6 +102,7 @@ func TestARefusalThatNoListExplainsIsHandedOn(t *testing.T) {
 				case m.Method == mcp.MethodDiscover:
 					fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{},"ttlMs":0,"cacheScope":"private"}}`, m.ID)
 				case m.Method == mcp.MethodCallTool:
+					w.WriteHeader(http.StatusBadRequest)
 					fmt.Fprintf(w, refusal, m.ID)
 				case name == "a stream":
 					w.Header().Set("Content-Type", "text/event-stream")

@@ -59,11 +59,12 @@ func (b *bridge) send(ctx context.Context, e envelope, line []byte) (*http.Respo
 // post sends a message and hands on what is answered.
 func (b *bridge) post(ctx context.Context, e envelope, line []byte) {
 	if err := b.exchange(ctx, e, line); err != nil {
-		b.fail(e, err)
+		b.fail(e, line, err)
 	}
 }
 
-// exchange is post. The error tells why a request has no answer.
+// exchange is post. The error tells why a request has no answer, and why anything
+// else was not taken.
 func (b *bridge) exchange(ctx context.Context, e envelope, line []byte) error {
 	res, err := b.send(ctx, e, line)
 	if err != nil {
@@ -72,7 +73,7 @@ func (b *bridge) exchange(ctx context.Context, e envelope, line []byte) error {
 	defer res.Body.Close()
 	answered := false
 	deliver := func(message []byte) {
-		answered = answered || e.answered(message)
+		answered = answered || e.asks() && e.answered(message)
 		b.deliver(e, res.Header, message)
 	}
 	var said []byte // in place of an answer
@@ -90,7 +91,7 @@ func (b *bridge) exchange(ctx context.Context, e envelope, line []byte) error {
 	case res.StatusCode >= 300:
 		said, _ = io.ReadAll(io.LimitReader(res.Body, maxShown)) // as much as there is
 	}
-	if answered || ctx.Err() != nil {
+	if answered || !e.asks() && res.StatusCode < 300 || ctx.Err() != nil {
 		return ctx.Err()
 	}
 	return fmt.Errorf("HTTP %s: %s", res.Status, cmp.Or(string(bytes.TrimSpace(said[:min(len(said), maxShown)])), "no answer"))
@@ -167,11 +168,22 @@ func (b *bridge) write(message []byte) {
 	_, _ = b.out.Write(line) // nobody reads when the client has gone
 }
 
-// fail tells the client that its request was not answered.
-func (b *bridge) fail(e envelope, err error) {
-	if e.method == "" || e.id.IsZero() || errors.Is(err, context.Canceled) {
-		return
+// fail tells the client that its request was not answered. That a notification of a
+// session was not taken is a violation: nobody else would tell. An answer may come
+// too late.
+func (b *bridge) fail(e envelope, sent []byte, err error) {
+	b.mu.Lock()
+	version := b.version
+	b.mu.Unlock()
+	switch {
+	case e.method == "" || errors.Is(err, context.Canceled):
+	case !e.id.IsZero():
+		line, _ := wire.AppendError(nil, e.id, &wire.ErrorObject{Code: mcp.CodeInternal, Message: err.Error()})
+		b.write(line)
+	case !e.hasID && version != "":
+		b.report(&Violation{
+			Revision: version, From: FromServer, Method: e.method, Answer: true,
+			Problem: err.Error(), Message: bytes.TrimSpace(sent), carriage: true,
+		})
 	}
-	line, _ := wire.AppendError(nil, e.id, &wire.ErrorObject{Code: mcp.CodeInternal, Message: err.Error()})
-	b.write(line)
 }

@@ -83,9 +83,9 @@ func (p *protocol) result(method string) string {
 
 // errorDefinition names the definition of an error code, empty where the
 // revision has none.
-func (p *protocol) errorDefinition(code json.Number) string {
+func (p *protocol) errorDefinition(code int64) string {
 	for _, e := range mcp.Errors {
-		if code.String() == fmt.Sprint(e.Code) && p.bundle.Has(e.Name) {
+		if code == e.Code && p.bundle.Has(e.Name) {
 			return e.Name
 		}
 	}
@@ -94,9 +94,8 @@ func (p *protocol) errorDefinition(code json.Number) string {
 
 // reserves tells whether nobody but the protocol gives an error code a meaning, or
 // it has taken the meaning back: -32002 was that of a resource that is not there.
-func (p *protocol) reserves(code json.Number) bool {
-	n, err := code.Int64()
-	return err == nil && !handshake(p.revision) && (n == -32002 || -32099 <= n && n <= -32020)
+func (p *protocol) reserves(code int64) bool {
+	return !handshake(p.revision) && (code == -32002 || -32099 <= code && code <= -32020)
 }
 
 // answer names the definition of an answer that is an error or a result.

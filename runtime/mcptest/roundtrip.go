@@ -25,7 +25,7 @@ type tappedTransport struct {
 
 // RoundTrip implements [http.RoundTripper].
 func (t *tappedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	x := t.traffic.open(r.Header)
+	x := t.traffic.open(r)
 	sent := r.Clone(r.Context())
 	sent.Body = x.request(r)
 	res, err := t.next.RoundTrip(sent)
@@ -33,6 +33,7 @@ func (t *tappedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	x.name(res.Header)
+	x.head(res.StatusCode, res.Header)
 	switch mediaType(res.Header) {
 	case mediaEvents:
 		res.Body = &tappedEvents{res.Body, events{message: func(data []byte) { x.check(FromServer, data) }}}

@@ -33,19 +33,26 @@ type exchange struct {
 	traffic *traffic
 	judge   *Judge
 	replays bool   // the response may repeat what was sent before
+	listens bool   // the request asks for a stream of what the server says by itself
+	session string // that of the request, empty for none
 	posted  []byte // the message of the request, nil for none
+	sent    envelope
+	says    bool // posted is one message indeed
 }
 
 // open begins the judging of an exchange: in the session that it belongs to, or
 // by itself.
-func (t *traffic) open(request http.Header) *exchange {
+func (t *traffic) open(r *http.Request) *exchange {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	x := &exchange{traffic: t, judge: t.sessions[request.Get(headerSession)], replays: request.Get("Last-Event-Id") != ""}
-	if x.judge == nil {
-		x.judge = NewJudge(cmp.Or(request.Get(connection.HeaderVersion), headerless))
+	x := &exchange{
+		traffic: t, session: r.Header.Get(headerSession), replays: r.Header.Get("Last-Event-Id") != "",
+		listens: r.Method == http.MethodGet && r.Header.Get("Accept") == mediaEvents,
+	}
+	if x.judge = t.sessions[x.session]; x.judge == nil {
+		x.judge = NewJudge(cmp.Or(r.Header.Get(connection.HeaderVersion), headerless))
 		x.judge.alone = true
-		x.belongs(request)
+		x.belongs(r.Header)
 	}
 	return x
 }
@@ -87,6 +94,7 @@ func (x *exchange) answer(status int, message []byte) {
 		return
 	}
 	x.check(FromServer, message)
+	x.fit(status, message)
 }
 
 // maxBody is how much of a request's body is read to be judged; a longer one
@@ -107,6 +115,7 @@ func (x *exchange) request(r *http.Request) io.ReadCloser {
 		body.Reader = io.MultiReader(body.Reader, r.Body)
 	default:
 		x.posted = data
+		x.sent, x.says = open(data)
 		x.check(FromClient, data)
 	}
 	return body

@@ -46,14 +46,18 @@ type Violation struct {
 	Pointer string
 	// Problem says what is wrong with it.
 	Problem string
-	// Message is the message as it was on the wire.
+	// Message is the message as it was on the wire. Where the head of an HTTP
+	// response is wrong it is the one that it answers, nil if that has none.
 	Message json.RawMessage
+
+	carriage bool // it is HTTP that says something wrong around the message
 }
 
 // maxShown is how much of a message an error shows.
 const maxShown = 1000
 
-// Error implements error, in two lines: what is wrong, and the message.
+// Error implements error, in two lines: what is wrong, and the message if there is
+// one.
 func (v *Violation) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: the %v's ", v.Revision, v.From)
@@ -69,8 +73,10 @@ func (v *Violation) Error() string {
 	}
 	b.WriteString(": ")
 	b.WriteString(judge.Problem{Pointer: v.Pointer, Message: v.Problem}.String())
-	b.WriteString("\n\t")
-	b.WriteString(shown(v.Message))
+	if len(v.Message) > 0 {
+		b.WriteString("\n\t")
+		b.WriteString(shown(v.Message))
+	}
 	return b.String()
 }
 
