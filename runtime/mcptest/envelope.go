@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/tasks"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -67,12 +68,17 @@ func (e envelope) code() (code int64) {
 
 // nameOf finds the member of params that a header repeats.
 func nameOf(method string, params map[string]json.RawMessage) *string {
-	info := mcp.MethodByName(method)
-	if info == nil || info.NameMember == "" {
-		return nil
+	member := ""
+	switch method {
+	case tasks.MethodGet, tasks.MethodUpdate, tasks.MethodCancel:
+		member = "taskId"
+	default:
+		if info := mcp.MethodByName(method); info != nil {
+			member = info.NameMember
+		}
 	}
 	var name *string
-	if json.Unmarshal(params[info.NameMember], &name) != nil {
+	if json.Unmarshal(params[member], &name) != nil {
 		return nil
 	}
 	return name

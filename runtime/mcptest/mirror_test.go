@@ -15,6 +15,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/mcptest"
 	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/tasks"
 )
 
 // regional is a server with a tool that wants an argument in a header, on the
@@ -73,6 +74,20 @@ func TestAListThatPassesSaysWhichHeadersToolsWant(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.Equal(t, before, lists.Load())
+}
+
+func TestAHeaderRepeatsWhichTaskIsMeant(t *testing.T) {
+	h := mcpserver.New(mcp.Implementation{Name: "lasting", Version: "1"}, &mcpserver.Options{Tasks: &mcpserver.TaskOptions{}}).Handler(nil)
+	t.Cleanup(func() { h.Close() })
+	client := mcptest.Client{Capabilities: &mcp.ClientCapabilities{Extensions: map[string]map[string]json.RawMessage{tasks.Name: {}}}}
+	c := client.Connect(t, mcptest.HTTP(h), "2026-07-28")
+	of := tasks.Of{ID: "none"}
+	_, get := peer.SendRequest(t.Context(), c, &tasks.GetRequest{Of: of})
+	_, update := peer.SendRequest(t.Context(), c, &tasks.UpdateRequest{Of: of})
+	_, cancel := peer.SendRequest(t.Context(), c, &tasks.CancelRequest{Of: of})
+	for _, err := range []error{get, update, cancel} {
+		require.ErrorContains(t, err, `Unknown task: "none"`)
+	}
 }
 
 func TestACallThatNoHeaderCanRepeatIsTheServersToRefuse(t *testing.T) {
