@@ -89,13 +89,16 @@ func (j *Judge) check(from Sender, message []byte, replayed bool) []*Violation {
 	return c.found
 }
 
-// refused forgets that a request of the client waits for an answer.
+// refused forgets a request of the client that waits for an answer.
 func (j *Judge) refused(message []byte) {
 	e, _ := open(message)
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if asked := j.asked[question{FromClient, e.id}]; asked != nil && e.method != "" {
-		asked.open = max(asked.open-1, 0)
+	q := question{FromClient, e.id}
+	if asked := j.asked[q]; asked != nil && e.method != "" && asked.open > 0 {
+		if asked.open--; asked.open == 0 {
+			delete(j.asked, q)
+		}
 	}
 }
 

@@ -46,9 +46,13 @@ func (c *hearing) request(e envelope, message json.RawMessage) {
 		return
 	}
 	q, open := question{c.from, e.id}, 1
-	if before := c.asked[q]; before != nil && before.open > 0 && !c.replayed {
+	switch before := c.asked[q]; {
+	case before == nil || c.replayed:
+	case before.open > 0:
 		c.wrong("/id", "the id %v is that of another request that has no answer yet", e.id)
 		open += before.open
+	case before.method != "" && handshake(before.revision) && handshake(c.revision):
+		c.wrong("/id", "the id %v is that of another request of the session", e.id)
 	}
 	c.asked[q] = &request{method: e.method, revision: c.revision, task: e.params.task, extends: e.params.extends, open: open}
 }
