@@ -75,12 +75,17 @@ func (c *Client) try(ctx context.Context, req peer.Message, res wire.Value, opts
 // does that has it before its eyes.
 func whole(res wire.Value) error {
 	if kind := mcp.ResultTypeOf(res); kind != "" && kind != mcp.ResultTypeComplete {
-		return &connection.InvalidError{Method: mcp.MethodCallTool, Answer: true, Err: fmt.Errorf("no result of the type %q was asked for", kind)}
+		return unasked(kind)
 	}
 	return nil
 }
 
-// outcomeOf reads the result of a task that is over.
+func unasked(kind mcp.ResultType) error {
+	return &connection.InvalidError{Method: mcp.MethodCallTool, Answer: true, Err: fmt.Errorf("no result of the type %q was asked for", kind)}
+}
+
+// outcomeOf reads the result of a task that is over. What a task asks it has asked
+// before: a question in place of its result is none.
 func (c *Client) outcomeOf(t *tasks.Task, res wire.Value) error {
 	switch {
 	case t.Status == mcp.TaskStatusFailed && t.Error != nil:
@@ -88,7 +93,14 @@ func (c *Client) outcomeOf(t *tasks.Task, res wire.Value) error {
 	case t.Status != mcp.TaskStatusCompleted:
 		return errors.New("the server has no result for it")
 	}
-	return wire.Decode(t.Result, &wire.Frame{Revision: c.Revision()}, res)
+	err := wire.Decode(t.Result, &wire.Frame{Revision: c.Revision()}, res)
+	switch {
+	case questions(err) != nil:
+		return unasked(mcp.ResultTypeInputRequired)
+	case err != nil:
+		return err
+	}
+	return whole(res)
 }
 
 const (
@@ -172,7 +184,11 @@ func (c *Client) look(ctx context.Context, t *tasks.Task, untold *mcp.InputRespo
 		}
 		*untold = nil
 	}
-	return peer.SendRequest(ctx, c, &tasks.GetRequest{Of: of})
+	next, err := peer.SendRequest(ctx, c, &tasks.GetRequest{Of: of})
+	if err == nil && next.ID != t.ID {
+		err = &connection.InvalidError{Method: tasks.MethodGet, Answer: true, Err: fmt.Errorf("it is about the task %q instead of %q", next.ID, t.ID)}
+	}
+	return next, err
 }
 
 // giveUp tells the server that nobody waits for a task any more, because of err.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	goruntime "runtime"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -601,6 +602,31 @@ func TestATaskThatIsOverFromTheBeginningHasAResult(t *testing.T) {
 		require.Equal(t, "done", says(t, c, "job"))
 		require.NoError(t, c.Close())
 	})
+}
+
+func TestTheResultOfATaskIsTheOneThatWasAskedFor(t *testing.T) {
+	for result, problem := range map[string]string{
+		`"result":{"resultType":"input_required","inputRequests":{},"content":[]}`: `no result of the type "input_required" was asked for`,
+		`"result":{"resultType":"news","content":[]}`:                              `no result of the type "news" was asked for`,
+		`"result":{"content":[]},"taskId":"2"`:                                     `it is about the task "2" instead of "1"`,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := lasting(`"status":"working","ttlMs":null`, `"status":"completed","ttlMs":null,`+result)
+			answer := s.answer
+			s.answer = func(m message) string {
+				text := answer(m)
+				if strings.Contains(text, `"taskId":"2"`) {
+					text = strings.Replace(text, `"taskId":"1",`, "", 1)
+				}
+				return text
+			}
+			c := connect(t, s.endpoint(t), &mcpclient.Options{Tasks: true})
+			_, err := mcpclient.CallTool[string](t.Context(), c, "job", nil)
+			require.ErrorAs(t, err, new(*mcpclient.TaskError))
+			require.ErrorContains(t, err, problem)
+			require.NoError(t, c.Close())
+		})
+	}
 }
 
 func TestATaskIsNotLostForItsTimes(t *testing.T) {
