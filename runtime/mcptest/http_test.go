@@ -358,6 +358,48 @@ func TestWhatHTTPItselfRefusesMayComeAgain(t *testing.T) {
 	}
 }
 
+func TestARequestMayBeSentOnAndAgain(t *testing.T) {
+	for name, tap := range taps {
+		var r record
+		s, client := tap(r.report, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/" {
+				http.Redirect(w, r, "/there", http.StatusTemporaryRedirect)
+				return
+			}
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`)
+		}))
+		say(t, client, s.URL, greet, "Mcp-Session-Id", "1", "Mcp-Protocol-Version", "2025-06-18")
+		require.Empty(t, r.take(), name)
+		s.Close()
+	}
+
+	lost := true
+	var r record
+	client := &http.Client{Transport: mcptest.TapTransport(r.report, roundTrip(func(req *http.Request) (*http.Response, error) {
+		if lost = !lost; !lost {
+			return nil, io.ErrUnexpectedEOF
+		}
+		rec := httptest.NewRecorder()
+		rec.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(rec, `{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`)
+		return rec.Result(), nil
+	}))}
+	req, err := http.NewRequest(http.MethodPost, "http://localhost/", strings.NewReader(greet))
+	require.NoError(t, err)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Mcp-Session-Id", "1")
+	_, err = client.Do(req)
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+	say(t, client, "http://localhost/", greet, "Mcp-Session-Id", "1")
+	require.Empty(t, r.take())
+}
+
+// roundTrip is a transport that is a function.
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
 func TestHTTPIsJudgedAroundTheMessages(t *testing.T) {
 	const (
 		version, session = "Mcp-Protocol-Version", "Mcp-Session-Id"

@@ -30,6 +30,7 @@ func (t *tappedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	sent.Body = x.request(r)
 	res, err := t.next.RoundTrip(sent)
 	if err != nil {
+		x.judge.refused(x.posted)
 		return nil, err
 	}
 	x.name(res.Header)

@@ -86,10 +86,11 @@ func (x *exchange) check(from Sender, message []byte) {
 }
 
 // answer judges an answer that is one piece of JSON, or none. One of HTTP itself
-// refuses the request, which may then come again, such as with a new token.
+// refuses the request, which may then come again, such as with a new token, or to
+// another address.
 func (x *exchange) answer(status int, message []byte) {
 	denied := status == http.StatusUnauthorized || status == http.StatusForbidden
-	if status >= 400 && (len(message) == 0 || denied && members(message)["jsonrpc"] == nil) {
+	if status >= 300 && (len(message) == 0 || denied && members(message)["jsonrpc"] == nil) {
 		x.judge.refused(x.posted)
 		return
 	}
