@@ -176,6 +176,44 @@ func TestAQuestionThatARunDidNotComeToIsNotAskedAgain(t *testing.T) {
 	require.Equal(t, []string{"a", "b", "c", "z"}, asked)
 }
 
+func TestAnAnswerThatTheNextRunDoesNotComeToIsKept(t *testing.T) {
+	for _, second := range [][]string{{"a", "c"}, {"c"}} { // no state has come with the answers to a and b
+		runs := [][]string{{"a", "b"}, second, {"a", "b", "c"}}
+		c := connect(t, mcp.Revision20260728, newKernel(t, rounds.Options{}, func(ctx context.Context, s *mcp.ServerSession, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			for _, q := range runs[0] {
+				_, _ = s.ElicitForm(ctx, form(q, q))
+			}
+			runs = runs[1:]
+			return mcp.TextResult("done"), nil
+		}))
+		got, err := c.call(`{}`)
+		require.NoError(t, err)
+		require.Equal(t, "done", got)
+		asked := c.questions()
+		slices.Sort(asked)
+		require.Equal(t, []string{"a", "b", "c"}, asked)
+	}
+}
+
+func TestAnAnswerThatWasKeptIsAskedForAgainWhereItDoesNotFit(t *testing.T) {
+	run := 0
+	c := connect(t, mcp.Revision20260728, newKernel(t, rounds.Options{}, func(ctx context.Context, s *mcp.ServerSession, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		run++
+		question := []string{"first", "other", "second", "second"}[run-1]
+		_, err := named(ctx, s, question[:1], question) // each goes by its first letter
+		return mcp.TextResult("done"), err
+	}))
+	req := &mcp.CallToolRequest{Name: "tool", InputResponses: mcp.InputResponses{"s": &mcp.ListRootsResult{}}}
+	for range 3 {
+		ask, err := c.try(req)
+		require.NoError(t, err)
+		req = c.again(req, ask)
+	}
+	require.Equal(t, []string{"first", "other", "second"}, c.questions())
+	_, err := c.try(req)
+	require.EqualError(t, err, "answered: done")
+}
+
 func TestAnInvalidAnswerIsAskedForAgain(t *testing.T) {
 	k := newKernel(t, rounds.Options{}, func(ctx context.Context, s *mcp.ServerSession, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		answer, err := s.ElicitForm(ctx, form("name", "name"))
@@ -227,12 +265,12 @@ func TestAnswersThatNobodyAskedForAreIgnored(t *testing.T) {
 	}
 	require.NotContains(t, book.String(), "ignored")
 
-	enough = true // two answers are carried, one is brought, and one is nonsense
+	enough = true // two answers are carried, one is brought, and two are nonsense
 	req = c.again(req, ask)
 	req.InputResponses["nonsense"] = nonsense
 	_, err = c.try(req)
 	require.EqualError(t, err, "answered: enough")
-	require.Contains(t, book.String(), `msg="answers ignored: nobody asked for them" method=tools/call count=4`)
+	require.Contains(t, book.String(), `msg="answers ignored: nobody asked for them" method=tools/call count=5`)
 }
 
 func TestAHandlerMayChangeItsMessageForTheNextQuestion(t *testing.T) {

@@ -61,7 +61,7 @@ func (b *book) unused() (n int) {
 		}
 	}
 	for key, e := range b.state.asked {
-		if e.answer != nil && !b.used[key] {
+		if e.answer != nil && !b.used[key] && b.fresh[key] == nil {
 			n++
 		}
 	}
@@ -146,6 +146,7 @@ func (r *Round) seal(b *book) (*string, error) {
 // did not come to is kept: where several run at once, one that is open may end
 // the others early.
 func (b *book) sort(f *wire.Frame) {
+	b.suppose()
 	for key, e := range b.state.asked {
 		if e.answer != nil || b.open[key] != nil {
 			continue
@@ -158,6 +159,20 @@ func (b *book) sort(f *wire.Frame) {
 			continue
 		}
 		b.state.asked[key] = e
+	}
+}
+
+// suppose takes it that what was answered had been asked, where no state came to
+// tell. Of which question an answer is shows when it is asked again. A handler that
+// asks nothing by way of the round has read its answers itself.
+func (b *book) suppose() {
+	if b.sealed || len(b.counts) == 0 {
+		return
+	}
+	for key := range b.fresh {
+		if _, asked := b.state.asked[key]; !asked && !b.used[key] {
+			put(&b.state.asked, key, entry{})
+		}
 	}
 }
 

@@ -71,17 +71,36 @@ func (r *Round) passage(ctx context.Context, req peer.Message) (p passage, err e
 		put(&b.counts, id, b.counts[id]+1)
 		p.id = nth(id, b.counts[id]) + "/"
 		p.state = b.state.own(p.id)
-		for key, answer := range b.fresh {
-			if theirs, ok := strings.CutPrefix(key, p.id); ok {
-				put(&p.answers, theirs, answer)
-				put(&b.used, key, true)
-			}
-		}
+		p.answers = b.hand(p.id)
 	})
 	if !open {
 		err = errReturned
 	}
 	return p, err
+}
+
+// hand hands over the answers to the questions whose keys begin like that: those
+// that the request brought, and those that earlier runs did not come to. An answer
+// serves once.
+func (b *book) hand(prefix string) (answers mcp.InputResponses) {
+	for key, e := range b.state.asked {
+		theirs, ok := strings.CutPrefix(key, prefix)
+		if !ok || e.answer == nil {
+			continue
+		}
+		if answer, err := mcp.UnmarshalInputResponse(e.answer); err == nil {
+			put(&answers, theirs, answer)
+		}
+		delete(b.state.asked, key)
+	}
+	for key, answer := range b.fresh {
+		if theirs, ok := strings.CutPrefix(key, prefix); ok {
+			put(&answers, theirs, answer)
+			put(&b.used, key, true)
+			delete(b.state.asked, key)
+		}
+	}
+	return answers
 }
 
 // passUp records the questions and the state of another server.
@@ -97,6 +116,7 @@ func (r *Round) passUp(ctx context.Context, id string, ask *mcp.InputRequiredRes
 	open := r.update(func(b *book) {
 		for key, question := range questions {
 			put(&b.open, key, question)
+			put(&b.state.asked, key, entry{})
 		}
 		b.state.pass(id, ask.RequestState)
 		b.repeat = true

@@ -160,6 +160,54 @@ func TestAHandlerMayAskAndHandOnToSeveral(t *testing.T) {
 	}
 }
 
+func TestAnAnswerForAServerBehindThatTheNextRunDoesNotComeToIsKept(t *testing.T) {
+	for name, behind := range map[string]tool{"with state": remembering, "without": straight} {
+		to := mcp.ServerPeer{Outbound: handing{upstream(t, behind)}}
+		run := 0
+		c := connect(t, mcp.Revision20260728, newKernel(t, rounds.Options{}, func(ctx context.Context, s *mcp.ServerSession, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			run++
+			if run == 2 {
+				_, err := named(ctx, s, "own", "own")
+				return nil, err
+			}
+			return to.CallTool(ctx, &mcp.CallToolRequest{Name: "x", Arguments: json.RawMessage(`{}`)})
+		}))
+		_, err := c.call(`{}`)
+		require.NoError(t, err, name)
+		asked := c.questions()
+		require.Equal(t, []string{"name", "own"}, asked[:2], name)
+		require.NotContains(t, asked[2:], "name", name)
+	}
+}
+
+func TestAnAnswerForAServerBehindServesOnce(t *testing.T) {
+	var seen []int
+	behind := upstream(t, func(ctx context.Context, s *mcp.ServerSession, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		seen = append(seen, len(req.InputResponses))
+		_, err := s.ElicitForm(ctx, form("name", "name"))
+		return mcp.TextResult(""), err
+	})
+	to := mcp.ServerPeer{Outbound: handing{behind}}
+	for _, carries := range []bool{false, true} {
+		seen = nil
+		c := connect(t, mcp.Revision20260728, newKernel(t, rounds.Options{}, func(ctx context.Context, s *mcp.ServerSession, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			if carries {
+				_, err := roundOf(ctx).Memo(ctx, "m", func(context.Context, string) (json.RawMessage, error) { return json.RawMessage(`1`), nil })
+				require.NoError(t, err)
+			}
+			if res, err := to.CallTool(ctx, &mcp.CallToolRequest{Name: "x", Arguments: json.RawMessage(`{}`)}); err != nil {
+				return res, err
+			}
+			_, err := named(ctx, s, "own", "own") // the call comes again without a memo, as all that a handler does
+			return mcp.TextResult(""), err
+		}))
+		_, err := c.call(`{}`)
+		require.NoError(t, err)
+		require.Equal(t, []string{"name", "own", "name"}, c.questions())
+		require.Equal(t, []int{0, 1, 0, 1}, seen)
+	}
+}
+
 func TestWhatIsAskedOfOneServerIsNotToldToAnother(t *testing.T) {
 	var seen []mcp.InputResponses
 	spy := upstream(t, func(_ context.Context, _ *mcp.ServerSession, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {

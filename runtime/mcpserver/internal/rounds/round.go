@@ -225,7 +225,7 @@ func (b *book) key(name string, sum digest) (string, error) {
 // something, an answer to what it did not ask does not count.
 func (b *book) answer(key string, sum digest, f *wire.Frame) json.RawMessage {
 	asked, known := b.state.asked[key]
-	known = known && asked.sum == sum
+	known = known && (asked.sum == sum || asked.sum == digest{})
 	switch fresh := b.fresh[key]; {
 	case known && asked.answer != nil:
 		return asked.answer

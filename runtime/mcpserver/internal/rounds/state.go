@@ -33,7 +33,7 @@ type state struct {
 
 // entry is a question and its answer, nil while there is none.
 type entry struct {
-	sum    digest
+	sum    digest // zero where only the key is known
 	answer json.RawMessage
 }
 
