@@ -4,15 +4,20 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 )
 
 // eventWriter writes events to one HTTP response. It is for one goroutine at a
-// time.
+// time, except for abandon.
 type eventWriter struct {
 	w       http.ResponseWriter
 	timeout time.Duration // of a write, negative is none
 	held    func()        // is told when events cannot be made to leave
+
+	mu        sync.Mutex // held for moments, not while something is written
+	writing   bool       // the response is still there, then
+	abandoned bool       // nobody waits for the client any more
 }
 
 // openEvents begins a stream of events as the response to a request.
@@ -60,17 +65,57 @@ func (o *eventWriter) comment() error { return o.write([]byte(":\n\n")) }
 // this write: over HTTP/2 it would end the stream even if nothing is being written
 // any more, and elsewhere the end of the stream could not be.
 func (o *eventWriter) write(b []byte) error {
-	if o.timeout < 0 {
-		return o.writeNow(b)
-	}
-	if err := o.deadline(time.Now().Add(o.timeout)); err != nil {
+	if err := o.enter(); err != nil {
 		return err
 	}
-	if err := o.writeNow(b); err != nil {
+	return o.exit(o.writeNow(b))
+}
+
+// enter begins a write.
+func (o *eventWriter) enter() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.abandoned {
+		return errAbandoned
+	}
+	if o.timeout >= 0 {
+		if err := o.deadline(time.Now().Add(o.timeout)); err != nil {
+			return err
+		}
+	}
+	o.writing = true
+	return nil
+}
+
+// exit ends a write that had this outcome.
+func (o *eventWriter) exit(err error) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.writing = false
+	switch {
+	case err != nil:
 		return err
+	case o.abandoned:
+		return errAbandoned
+	case o.timeout < 0:
+		return nil
 	}
 	return o.deadline(time.Time{})
 }
+
+// abandon ends a write that is going on, and lets no other one begin.
+func (o *eventWriter) abandon() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.abandoned = true; o.writing {
+		_ = o.deadline(longAgo) // where it cannot be, the write has its time
+	}
+}
+
+var (
+	errAbandoned = errors.New("the stream goes on elsewhere")
+	longAgo      = time.Unix(1, 0)
+)
 
 func (o *eventWriter) writeNow(b []byte) error {
 	if _, err := o.w.Write(b); err != nil {

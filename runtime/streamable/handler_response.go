@@ -102,7 +102,7 @@ func (p *response) open() bool {
 	if p.keeps && p.stream == nil {
 		p.stream = &stream{session: p.session, response: p}
 	}
-	if id, primed := p.stream.begin(); primed {
+	if id, primed := p.stream.begin(p.out); primed {
 		if err := p.out.prime(id, p.handler.opts.Retry); err != nil {
 			p.lose(err)
 		}

@@ -3,6 +3,7 @@ package streamable_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -118,6 +119,33 @@ func TestALostStreamIsResumed(t *testing.T) {
 	a := e.send(http.MethodGet, "", append(c.headers(), "Last-Event-ID: 1-2")...)
 	require.Len(t, a.events(), 2, "also when all is over")
 	require.Contains(t, a.events()[1], "opened")
+}
+
+func TestWhoResumesAStreamDoesNotWaitForTheConnectionThatHangs(t *testing.T) {
+	const n = 200
+	flood := func(ctx ctx, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
+		for range n {
+			s.SendLogMessage(ctx, &mcp.LoggingMessageNotification{Level: "info", Data: []byte(`"` + strings.Repeat("x", 10000) + `"`)})
+		}
+		return mcp.TextResult("done"), nil
+	}
+	for _, patience := range []time.Duration{0, -1} {
+		serveInBubble(t, map[string]tool{"flood": flood}, &streamable.Options{WriteTimeout: patience}, func(t *testing.T, e *endpoint) {
+			c := e.open("2025-11-25")
+			l := e.stream(http.MethodPost, callTool(1, "flood"), c.headers()...)
+			require.Equal(t, "id: 1-0\nretry: 1000\ndata:", l.event()) // and the client reads no more
+			synctest.Wait()
+			begin := time.Now()
+			second := e.stream(http.MethodGet, "", append(c.headers(), "Last-Event-ID: 1-0")...)
+			require.Equal(t, "id: 1-0\nretry: 1000\ndata:", second.event())
+			for i := range n + 1 {
+				_, id := second.data()
+				require.Equal(t, fmt.Sprint("1-", i+1), id)
+			}
+			second.end()
+			require.Zero(t, time.Since(begin))
+		})
+	}
 }
 
 func TestAnEventThatIsNotThereIsRefused(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 type stream struct {
 	session  *session
 	response *response     // of the POST that began it, nil for the one of no request
+	out      *eventWriter  // to the response, set before the stream can be found
 	parted   chan struct{} // closed when its handler ends the response early, nil where it cannot
 
 	mu        sync.Mutex // taken after the response's
@@ -29,10 +30,11 @@ type stream struct {
 
 // begin begins the stream, and tells the id of its start where the client is to
 // be told.
-func (st *stream) begin() (id string, primed bool) {
+func (st *stream) begin(out *eventWriter) (id string, primed bool) {
 	if st == nil {
 		return "", false
 	}
+	st.out = out
 	number := st.session.open(st)
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -133,6 +135,7 @@ func (st *stream) state(turn int) (seq uint64, isOver bool, changed <-chan struc
 // to go, or else the claim fails.
 func (st *stream) claim(takeOver bool) (turn int, ok bool) {
 	if st.response != nil {
+		st.out.abandon()
 		st.response.leave() // which is sent to one client at a time
 	}
 	st.mu.Lock()
