@@ -39,7 +39,7 @@ var limits = []limit{
 	{what: "streams of subscriptions over HTTP", option: "streamable.Options.MaxListeners", answer: "503, Retry-After"},
 	{what: "streams of subscriptions of a server", option: "mcpserver.Options.MaxListeners", answer: "an error before the stream begins"},
 	{what: "resources that a session or stream watches", option: "mcpserver.Options.MaxSubscriptions", answer: "an error"},
-	{what: "events that wait for a stream", option: "mcpserver.maxWaiting", answer: "the stream ends, with the reason; a session with a handshake misses what is beyond, and the log says so"},
+	{what: "events that wait for a stream", option: "mcpserver.Options.MaxWaiting", answer: "the stream ends, with the reason; a session with a handshake misses what is beyond, and the log says so"},
 	{what: "sessions", option: "streamable.Options.MaxSessions", answer: "503, Retry-After"},
 	{what: "the same of one principal", option: "streamable.Options.MaxSessionsPerPrincipal", answer: "503, Retry-After"},
 	{what: "life of an unused session", option: "streamable.Options.SessionIdle", answer: "404"},

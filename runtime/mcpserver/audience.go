@@ -140,7 +140,7 @@ func (s *session) hear(a *announcement) {
 	if s.mail.idle() && peer.Post(s.conn, &a.session) {
 		return
 	}
-	if s.mail.put(&a.session) {
+	if s.mail.put(&a.session, s.audience.opts.MaxWaiting) {
 		s.sending.Go(s.send) // ends when the mailbox is empty, and with the connection
 	}
 }
@@ -151,7 +151,7 @@ func (s *session) send() {
 		var full bool
 		waiting, full = s.mail.take(waiting)
 		if full {
-			s.audience.opts.Logger.Warn("notifications dropped: too many wait for one session", "limit", maxWaiting)
+			s.audience.opts.Logger.Warn("notifications dropped: too many wait for one session", "limit", s.audience.opts.MaxWaiting)
 		}
 		if len(waiting) == 0 || s.ctx.Err() != nil {
 			return

@@ -1,9 +1,11 @@
 package mcpserver_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -268,6 +270,47 @@ func TestManyChangesAtOnceAreOneNotification(t *testing.T) {
 	require.Equal(t, "notifications/tools/list_changed", c.receive().Method)
 	id := c.start("ping", `{}`)
 	require.Equal(t, fmt.Sprint(id), string(c.receive().ID), "all that waited was one")
+}
+
+func TestTheOptionsSayHowManyEventsWaitForAClient(t *testing.T) {
+	for _, revision := range []string{"2025-11-25", modern} {
+		reached, release := make(chan struct{}, 10), make(chan struct{})
+		var log bytes.Buffer
+		s := stocked(&mcpserver.Options{
+			MaxWaiting:  2,
+			Logger:      slog.New(slog.NewTextHandler(&log, nil)),
+			SubResource: func(watched, changed string) bool { return strings.HasPrefix(changed, watched) },
+			Outgoing: []func(peer.Outbound) peer.Outbound{
+				func(out peer.Outbound) peer.Outbound { return held{out, reached, release} },
+			},
+		})
+		c := connect(t, s, revision)
+		if handshakes(revision) {
+			c.call("resources/subscribe", `{"uri":"x:n1"}`)
+		} else {
+			c.start("subscriptions/listen", `{"notifications":{"resourceSubscriptions":["x:n1"]}}`)
+			<-reached
+			release <- struct{}{}
+			require.Equal(t, "notifications/subscriptions/acknowledged", c.receive().Method)
+		}
+		for i := range 4 {
+			require.NoError(t, s.ResourceUpdated(t.Context(), fmt.Sprint("x:n1/", i)))
+			if i == 0 {
+				<-reached // from now on they have to wait
+			}
+		}
+		close(release)
+		require.Contains(t, string(c.receive().Params), "x:n1/0")
+		if !handshakes(revision) {
+			require.Contains(t, c.receive().Error.Message, "more than 2 notifications waited")
+			continue
+		}
+		require.Contains(t, string(c.receive().Params), "x:n1/1")
+		require.Contains(t, string(c.receive().Params), "x:n1/2")
+		id := c.start("ping", `{}`)
+		require.Equal(t, fmt.Sprint(id), string(c.receive().ID), "there was no room for another")
+		require.Contains(t, log.String(), "too many wait for one session")
+	}
 }
 
 // bus is a bus for two servers in one process.

@@ -129,7 +129,7 @@ func (st *stream) run(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case full:
-			return tooMany("The subscription has ended: more than %d notifications waited for the client", maxWaiting)
+			return tooMany("The subscription has ended: more than %d notifications waited for the client", st.opts.MaxWaiting)
 		}
 		for _, r := range waiting {
 			if err := st.session.Notify(ctx, r); err != nil {
@@ -183,7 +183,7 @@ func (st *stream) hear(a *announcement) {
 	if st.mail.idle() && peer.Post(st.session.SessionCore, r) {
 		return
 	}
-	if st.mail.put(r) {
+	if st.mail.put(r, st.opts.MaxWaiting) {
 		st.nudge()
 	}
 }

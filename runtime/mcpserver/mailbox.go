@@ -5,9 +5,6 @@ import (
 	"sync"
 )
 
-// maxWaiting is how many events may wait for one listener.
-const maxWaiting = 1024
-
 // fewWaiting is how many events are looked through rather than looked up.
 const fewWaiting = 8
 
@@ -30,15 +27,15 @@ func (m *mailbox) idle() bool {
 	return !m.emptier
 }
 
-// put puts an announcement in. It is true where somebody has to be sent to empty
-// the mailbox.
-func (m *mailbox) put(r *rendered) (send bool) {
+// put puts an announcement in, where no more than so many wait. It is true where
+// somebody has to be sent to empty the mailbox.
+func (m *mailbox) put(r *rendered, most int) (send bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.has(r.event) {
 		return false
 	}
-	if len(m.waiting) == maxWaiting {
+	if len(m.waiting) >= most {
 		m.full = true
 		return false
 	}

@@ -91,6 +91,10 @@ type Options struct {
 	// MaxSubscriptions bounds the resources that a session or a stream may
 	// watch; 0 is 1,024.
 	MaxSubscriptions int
+	// MaxWaiting bounds the events that wait for a client that does not read,
+	// each once; 0 is 1,024. One more ends a stream, with the reason. A session
+	// with a handshake misses it, and the log says so.
+	MaxWaiting int
 
 	// Stdio is about the pipes of [Server.ServeStdio] and
 	// [Server.ServeStreams]: limits, timeouts. Its Dispatch is also for
@@ -133,6 +137,7 @@ const (
 	defaultPageSize  = 1000
 	defaultListeners = 1024
 	defaultWatched   = 1024
+	defaultWaiting   = 1024
 )
 
 // complete fills in what is not set. It panics on what makes no sense.
@@ -140,6 +145,7 @@ func (o *Options) complete() {
 	o.PageSize = or(o.PageSize, defaultPageSize)
 	o.MaxListeners = or(o.MaxListeners, defaultListeners)
 	o.MaxSubscriptions = or(o.MaxSubscriptions, defaultWatched)
+	o.MaxWaiting = or(o.MaxWaiting, defaultWaiting)
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
