@@ -3,6 +3,7 @@ package connection
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/mcpwright/mcp/generated/mcp"
@@ -92,6 +93,15 @@ func (k *Kernel) intend(c *core, m peer.Message) error {
 	}
 	return nil
 }
+
+// abort ends a request that has no outcome, since its handler has panicked.
+func (c *core) abort() {
+	if c.effect != nil {
+		_ = c.effect(errAborted)
+	}
+}
+
+var errAborted = errors.New("the handler has not returned")
 
 // onSuccess is the effect of a request that has one where it succeeds.
 func onSuccess(f func() error) func(error) error {

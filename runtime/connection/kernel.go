@@ -228,6 +228,7 @@ func (k *Kernel) ServeIn(room *Room, ctx context.Context, conn *Connection, in *
 // called from here: every function between the bytes and it is stack that a
 // goroutine has to grow.
 func (k *Kernel) serve(c *core, in *peer.Inbound) (reply peer.Reply, err error) {
+	defer c.abort()
 	ctx := (*handlerContext)(c)
 	if k.chain != nil {
 		reply, err = k.chain.Handle(ctx, in)
@@ -269,8 +270,9 @@ func (k *Kernel) handle(ctx context.Context, in *peer.Inbound) (peer.Reply, erro
 
 // send makes the outcome of a message ready for its sender.
 func (k *Kernel) send(c *core, reply peer.Reply, err error) (peer.Reply, error) {
-	if c.effect != nil {
-		err = c.effect(err)
+	if effect := c.effect; effect != nil {
+		c.effect = nil
+		err = effect(err)
 	}
 	if err != nil {
 		return peer.Reply{}, outward(c.conn.state.Negotiated(), c.told(err))

@@ -234,6 +234,36 @@ func TestTheStateChangesWithTheConsentOfAll(t *testing.T) {
 	require.Equal(t, mcp.LoggingLevelError, state.LogLevel())
 }
 
+func TestASubscriptionWhoseHandlerPanicsIsNone(t *testing.T) {
+	for _, inMiddleware := range []bool{false, true} {
+		k := newKernel(func(o *connection.KernelOptions) {
+			o.Mux = new(peer.Mux)
+			mcp.HandleSubscribe(o.Mux, func(_ context.Context, req *mcp.SubscribeRequest) (*mcp.EmptyResult, error) {
+				if !inMiddleware && req.URI == "a:" {
+					panic("no")
+				}
+				return &mcp.EmptyResult{}, nil
+			})
+			if inMiddleware {
+				o.Middleware = []peer.Middleware{func(next peer.Handler) peer.Handler {
+					return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+						reply, err := next.Handle(ctx, in)
+						if strings.Contains(string(in.Params), "a:") {
+							panic("no")
+						}
+						return reply, err
+					})
+				}}
+			}
+		})
+		conn, _ := loop(t, "2025-11-25", allCapabilities())
+		require.Panics(t, func() { k.Serve(t.Context(), conn, request(mcp.MethodSubscribe, `{"uri":"a:"}`, nil)) })
+		_, err := k.Serve(t.Context(), conn, request(mcp.MethodSubscribe, `{"uri":"b:"}`, nil))
+		require.NoError(t, err)
+		require.Equal(t, []string{"b:"}, conn.State().Subscriptions())
+	}
+}
+
 func TestSubscriptionsAreBoundedByDefault(t *testing.T) {
 	k := newKernel(func(o *connection.KernelOptions) { o.MaxSubscriptions = 0 })
 	conn, _ := loop(t, "2025-11-25", allCapabilities())
