@@ -207,7 +207,8 @@ func (c *Connection) ClientParams() *mcp.InitializeRequest { return c.state.Clie
 func (c *Connection) State() *State { return &c.state }
 
 // Initialized returns a channel that is closed when the client has confirmed
-// the handshake. From then on a server may ask the client things.
+// the handshake. From then on a server may ask the client things: what it asks
+// earlier, other than a ping, waits for that, 5 seconds at most.
 func (c *Connection) Initialized() <-chan struct{} {
 	if c.state.snapshot().ready == nil {
 		c.state.update(func(f *facts) {

@@ -338,7 +338,7 @@ func TestOptionsReachTheChannelAsTheyAre(t *testing.T) {
 }
 
 func TestRawRequests(t *testing.T) {
-	conn, out := loop(t, "2025-06-18", nil)
+	conn, out := loop(t, "2025-06-18", new(mcp.ClientCapabilities))
 	out.answer = `{"any": ["thing"]}`
 	res, err := conn.SendRawRequest(t.Context(), "acme/any", json.RawMessage(`{"b":1,"a":{"c":[]},"_meta":{"k":"v"}}`))
 	require.NoError(t, err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -37,6 +38,7 @@ func (d door) call(ctx context.Context, req peer.Message, res wire.Value, opts [
 	if err != nil {
 		return err
 	}
+	d.awaitConfirmation(ctx, req.Method())
 	out := d.out
 	if ask {
 		out = asking{d.core.round, checked}
@@ -48,6 +50,25 @@ func (d door) call(ctx context.Context, req peer.Message, res wire.Value, opts [
 		err = d.insist(ctx, req, res, opts, checked, err)
 	}
 	return err
+}
+
+// confirmTime is how long a question waits for the client to confirm the handshake.
+const confirmTime = 5 * time.Second
+
+// awaitConfirmation waits until the client has confirmed the handshake: before, it
+// is asked nothing but whether it is there. One that does not confirm is asked all
+// the same; where ctx ends first, the channel says so.
+func (d door) awaitConfirmation(ctx context.Context, method string) {
+	if d.conn.client || d.facts.initialized || method == mcp.MethodPing {
+		return
+	}
+	timer := time.NewTimer(confirmTime)
+	defer timer.Stop()
+	select {
+	case <-d.conn.Initialized():
+	case <-timer.C:
+	case <-ctx.Done():
+	}
 }
 
 // send sends a request that has been judged, with options that say how it is written,

@@ -154,7 +154,8 @@ func allCapabilities() *mcp.ClientCapabilities {
 	}
 }
 
-// loop is a connection whose client has said that it can do caps.
+// loop is a connection whose client has said that it can do caps, and has confirmed
+// the handshake.
 func loop(t *testing.T, version string, caps *mcp.ClientCapabilities) (*connection.Connection, *channel) {
 	t.Helper()
 	out := new(channel)
@@ -163,6 +164,7 @@ func loop(t *testing.T, version string, caps *mcp.ClientCapabilities) (*connecti
 	require.Equal(t, version, conn.ProtocolVersion())
 	if caps != nil {
 		conn.State().SetClientParams(&mcp.InitializeRequest{ClientInfo: *someInfo, Capabilities: *caps})
+		conn.State().SetInitialized()
 	}
 	return conn, out
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -56,4 +58,44 @@ func TestAHandshakeIsConfirmedOnce(t *testing.T) {
 	_, err := k.Serve(t.Context(), conn, &peer.Inbound{Method: mcp.MethodInitialized})
 	require.NoError(t, err)
 	require.Equal(t, 1, told)
+}
+
+func TestAQuestionWaitsUntilTheHandshakeIsConfirmed(t *testing.T) {
+	early := func(test func(t *testing.T, conn *connection.Connection, out *channel, ask func(ctx context.Context) error)) {
+		synctest.Test(t, func(t *testing.T) {
+			out := &channel{answer: `{"roots":[]}`}
+			conn := connection.ForLoop(out, nil)
+			conn.State().SetClientParams(&mcp.InitializeRequest{ClientInfo: *someInfo, Capabilities: *allCapabilities()})
+			s := connection.Session(conn, request(mcp.MethodCallTool, `{"name":"x"}`, out))
+			test(t, conn, out, func(ctx context.Context) error {
+				_, err := s.ListRoots(ctx)
+				return err
+			})
+		})
+	}
+	early(func(t *testing.T, conn *connection.Connection, out *channel, ask func(context.Context) error) {
+		begin, asked := time.Now(), make(chan error, 1)
+		go func() { asked <- ask(t.Context()) }() // ends with the question
+		synctest.Wait()
+		require.NoError(t, conn.Ping(t.Context()))
+		require.Len(t, out.take(), 1, "a ping does not wait")
+		conn.State().SetInitialized()
+		require.NoError(t, <-asked)
+		require.Len(t, out.take(), 1)
+		require.NoError(t, ask(t.Context()))
+		require.Zero(t, time.Since(begin))
+	})
+	early(func(t *testing.T, _ *connection.Connection, out *channel, ask func(context.Context) error) {
+		begin := time.Now()
+		require.NoError(t, ask(t.Context()), "a client that does not confirm is asked all the same")
+		require.Len(t, out.take(), 1)
+		require.Equal(t, 5*time.Second, time.Since(begin))
+	})
+	early(func(t *testing.T, _ *connection.Connection, _ *channel, ask func(context.Context) error) {
+		begin := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_ = ask(ctx)
+		require.Equal(t, time.Second, time.Since(begin))
+	})
 }

@@ -105,6 +105,7 @@ func TestEverythingThatIsSentPassesTheLayersOnItsWay(t *testing.T) {
 		Outgoing: []func(peer.Outbound) peer.Outbound{layer("outer", &seen), layer("inner", &seen)},
 	})
 	conn.State().SetClientParams(&mcp.InitializeRequest{ClientInfo: *someInfo, Capabilities: *only("roots")})
+	conn.State().SetInitialized()
 	in := request(mcp.MethodCallTool, `{"name":"x"}`, related)
 	in.Token = wire.IntToken(5)
 	s := connection.Session(conn, in)

@@ -41,7 +41,7 @@ func newUser(s *mcpserver.Server, revision wire.Revision, answers func(question 
 				Elicitation: &mcp.ElicitationCapability{}, Roots: &mcp.RootsCapability{}, Sampling: &mcp.SamplingCapability{},
 			},
 		})
-		if err != nil {
+		if err = errors.Join(err, u.Notify(context.Background(), &mcp.InitializedNotification{})); err != nil {
 			panic(err)
 		}
 	}

@@ -321,6 +321,7 @@ func TestARefusalOfTheClientEndsHandingOn(t *testing.T) {
 		k := newKernel(t, rounds.Options{}, h)
 		conn := connection.ForLoop(nil, nil)
 		conn.State().SetClientParams(&mcp.InitializeRequest{Capabilities: *everything()})
+		conn.State().SetInitialized()
 		back := refusing{}
 		_, err := k.Serve(t.Context(), conn, &peer.Inbound{
 			Method: "tools/call", ID: wire.IntID(1), Value: arguments(`{}`), Back: back,
