@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -27,6 +28,7 @@ type sseServer struct {
 
 	mu     sync.Mutex
 	newest sseSession
+	busy   bool // the next notification is refused
 }
 
 type sseSession struct {
@@ -77,8 +79,13 @@ func (s *sseServer) take(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	m, _ := wire.ReadMessage(body, nil)
 	s.mu.Lock()
-	session := s.newest
+	session, busy := s.newest, s.busy && m.ID.IsZero()
+	s.busy = s.busy && !busy
 	s.mu.Unlock()
+	if busy {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
 	reply, err := s.kernel.Serve(r.Context(), session.conn, &peer.Inbound{Method: m.Method, ID: m.ID, Params: m.Params, Back: peer.NoChannel{}})
 	w.WriteHeader(http.StatusAccepted)
 	if m.ID.IsZero() {
@@ -150,6 +157,18 @@ func TestAStreamOfTheOldestTransportThatBreaksIsOpenedAgain(t *testing.T) {
 		_, _ = c.CallTool(t.Context(), &mcp.CallToolRequest{Name: "greet"})
 	}
 	greet(t, c)
+}
+
+func TestAServerOfTheOldestTransportThatIsBusyWhenItsSessionBeginsIsToldAgain(t *testing.T) {
+	leaks.Check(t)
+	s, url := serveSSE(t)
+	s.busy = true
+	connect(t, mcpclient.LegacySSE(url, nil), &mcpclient.Options{Logger: silent, Mode: mcpclient.Handshake})
+	require.Eventually(t, func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.newest.conn.State().Initialized()
+	}, 5*time.Second, time.Millisecond)
 }
 
 // Some servers have the old transport at the URL at which others have the newer

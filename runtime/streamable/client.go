@@ -70,10 +70,6 @@ func (c *Client) Listening() <-chan struct{} {
 	return c.state.listening()
 }
 
-// Begun tells why the server has not accepted "notifications/initialized", when
-// that was last sent in the session. It is nil where the server has.
-func (c *Client) Begun() error { return c.state.begun() }
-
 var closedChannel = func() chan struct{} {
 	c := make(chan struct{})
 	close(c)

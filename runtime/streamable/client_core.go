@@ -38,6 +38,10 @@ func (c *clientCore) begin(serverURL string, opts *ClientOptions, w dispatch.Wri
 // Conn is the dispatcher that carries the messages.
 func (c *clientCore) Conn() *dispatch.Conn { return c.conn }
 
+// Begun tells why the server has not accepted "notifications/initialized", when
+// that was last sent in the session. It is nil where the server has.
+func (c *clientCore) Begun() error { return c.state.begun() }
+
 // Done is closed when the client is, and nothing of it is left.
 func (c *clientCore) Done() <-chan struct{} { return c.done }
 

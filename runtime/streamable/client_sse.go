@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"sync"
 
+	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/dispatch"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -79,7 +80,11 @@ func (w legacyWriter) WriteEnvelope(ctx context.Context, e dispatch.Envelope, da
 	}
 	c.open.Do(func() { c.state.spawn(c.read) }) // ends with the stream
 	if e.Method == "" || e.ID.IsZero() {
-		return c.post(ctx, e, data)
+		err := c.post(ctx, e, data)
+		if e.Method == mcp.MethodInitialized {
+			c.state.told(err)
+		}
+		return err
 	}
 	data = bytes.Clone(data)
 	ctx = clientScope{c.life, ctx}

@@ -189,6 +189,28 @@ func TestWithoutAnEndpointNothingIsPosted(t *testing.T) {
 	})
 }
 
+func TestHTTPWithSSETellsWhetherTheServerHasHeardThatTheSessionBegins(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newLegacyServer(t, "x")
+		serve, busy := s.serve, true
+		s.serve = func(w *rawResponse, r *sentRequest) {
+			if r.Method == "POST" && busy {
+				busy = false
+				w.status(503, "", "")
+				return
+			}
+			serve(w, r)
+		}
+		c := s.connectLegacy(streamable.ClientOptions{})
+		_ = c.Notify(t.Context(), &mcp.InitializedNotification{})
+		var e *streamable.HTTPError
+		require.ErrorAs(t, c.Begun(), &e)
+		require.Equal(t, 503, e.Status)
+		require.NoError(t, c.Notify(t.Context(), &mcp.InitializedNotification{}))
+		require.NoError(t, c.Begun())
+	})
+}
+
 func TestARefusedPostFailsItsCall(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newLegacyServer(t, "x")
