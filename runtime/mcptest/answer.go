@@ -21,7 +21,7 @@ func (c *hearing) answered(e envelope, message json.RawMessage) {
 			c.wrong("/id", "an id is a string or an integer without a fraction")
 		}
 		return
-	case asked == nil && elsewhere && e.error != nil:
+	case asked == nil && e.error != nil && (elsewhere || e.code() == mcp.CodeParse):
 		c.failed(e, message)
 		return
 	case asked == nil && elsewhere:

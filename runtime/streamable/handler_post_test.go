@@ -58,11 +58,13 @@ func TestEachErrorHasItsStatus(t *testing.T) {
 		{"header names in any case", list, headers{"mcp-protocol-version: 2026-07-28", "MCP-METHOD: tools/list"}, 200, 0},
 		{"tool failure", call26("fails"), headers26("fails"), 200, 0},
 		{"no JSON", `{`, headers{v26}, 400, mcp.CodeParse},
+		{"cut off", list[:len(list)-1], headers{v26}, 400, mcp.CodeParse},
+		{"cut off before the method", `{"jsonrpc":"2.0","id":1,`, headers{v26}, 400, mcp.CodeParse},
 		{"empty", ``, headers{v26}, 400, mcp.CodeParse},
 		{"two values", list + list, headers{v26}, 400, mcp.CodeParse},
 		{"bad UTF-8", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}", headers{v26}, 400, mcp.CodeParse},
 		{"duplicate member", `{"jsonrpc":"2.0","id":1,"id":2,"method":"a"}`, headers{v26}, 400, mcp.CodeParse},
-		{"too deep", `{"jsonrpc":"2.0","id":1,"method":"a","params":` + strings.Repeat(`{"a":`, 300) + `1` + strings.Repeat(`}`, 300) + `}`, headers{v26}, 400, mcp.CodeParse},
+		{"too deep", `{"jsonrpc":"2.0","id":"x","method":"a","params":` + strings.Repeat(`{"a":`, 300) + `1` + strings.Repeat(`}`, 300) + `}`, headers{v26}, 400, mcp.CodeParse},
 		{"array", `[` + list + `]`, headers{v26}, 400, mcp.CodeInvalidRequest},
 		{"number", `1`, headers{v26}, 400, mcp.CodeInvalidRequest},
 		{"answer", `{"jsonrpc":"2.0","id":1,"result":{}}`, headers{v26}, 400, mcp.CodeInvalidRequest},
@@ -100,10 +102,9 @@ func TestEachErrorHasItsStatus(t *testing.T) {
 			require.Equal(t, "application/json", a.header.Get("Content-Type"))
 			require.NotContains(t, a.body, "xyzzy")
 			require.Empty(t, a.header.Get("Mcp-Session-Id"))
-			if strings.Contains(c.body, `"id":"x"`) && c.code != mcp.CodeParse && c.name != "array" {
+			if strings.Contains(c.body, `"id":"x"`) && c.name != "array" {
 				require.Contains(t, a.body, `"id":"x"`, "the id is told wherever it could be read")
-			}
-			if c.code == mcp.CodeParse && c.headers != nil {
+			} else if c.code == mcp.CodeParse {
 				require.NotContains(t, a.body, `"id"`)
 			}
 			if c.code == mcp.CodeUnsupportedProtocolVersion {

@@ -24,13 +24,19 @@ func refuse(status int, text string) *refusal {
 	return &refusal{status: status, err: &peer.Error{Code: mcp.CodeInvalidRequest, Message: text}}
 }
 
-// unreadable is why a body is no message. What is no JSON has no id either.
+// unreadable is why a body is no message. Of what is no JSON nobody knows what the
+// id was of, unless there is a method.
 func unreadable(m *wire.Message, err error) *refusal {
-	e := &peer.Error{Code: mcp.CodeInvalidRequest, Message: "Invalid request", Data: wire.AppendString(nil, err.Error())}
+	no := &refusal{id: m.ID, status: http.StatusBadRequest, err: &peer.Error{
+		Code: mcp.CodeInvalidRequest, Message: "Invalid request", Data: wire.AppendString(nil, err.Error()),
+	}}
 	if d, ok := errors.AsType[*wire.DecodeError](err); ok && d.Syntax {
-		e.Code, e.Message, m.ID = mcp.CodeParse, "Parse error", wire.RequestID{}
+		no.err.Code, no.err.Message = mcp.CodeParse, "Parse error"
+		if m.Method == "" {
+			no.id = wire.RequestID{}
+		}
 	}
-	return &refusal{id: m.ID, status: http.StatusBadRequest, err: e}
+	return no
 }
 
 // appendError appends the answer that err is, and returns the status that goes

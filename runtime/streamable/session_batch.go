@@ -76,7 +76,8 @@ func (b *batch) deliver(ctx context.Context, raw json.RawMessage) {
 	case err != nil && looksLikeAnswer(raw):
 		b.post.session.failCall(m.ID, err)
 	case err != nil:
-		b.refuse(m.ID, unreadable(&m, err).err)
+		no := unreadable(&m, err)
+		b.refuse(no.id, no.err)
 	case isRequest && m.Method == mcp.MethodInitialize:
 		b.refuse(m.ID, errBatched)
 	case isRequest && namesOther(&m):
