@@ -37,7 +37,8 @@ type Options struct {
 
 	// Stateless gives clients of the revisions with a handshake no sessions:
 	// each request stands alone, any replica can serve it, and nothing can
-	// be asked of the client.
+	// be asked of the client. A log level that it sets is accepted and
+	// forgotten: the next request has logs of every level.
 	Stateless bool
 	// JSONOnly answers with plain JSON and never with a stream, except for
 	// subscriptions. Notifications sent while a request is handled are
