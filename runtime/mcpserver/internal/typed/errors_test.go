@@ -100,6 +100,23 @@ func TestAFieldThatOnlyGoHidesIsAnError(t *testing.T) {
 	require.True(t, plan.Judges(), "JSON hides it as well")
 }
 
+type (
+	folder map[string]folder
+	list   []list
+)
+
+func TestAMapOrListOfItselfIsReadAsWell(t *testing.T) {
+	type both struct {
+		Folder folder `json:"folder"`
+		List   list   `json:"list"`
+	}
+	plan, err := typed.NewPlan(reflect.TypeFor[both](), json.RawMessage(`{"type":"object"}`))
+	require.NoError(t, err)
+	var got both
+	require.NoError(t, plan.Read(json.RawMessage(`{"folder":{"a":{"b":{}},"c":{}},"list":[[],[[]]]}`), &got))
+	require.Equal(t, both{folder{"a": {"b": {}}, "c": {}}, list{{}, {{}}}}, got)
+}
+
 func TestARecursiveTypeIsReadWithASchemaOfItsOwn(t *testing.T) {
 	_, err := typed.Infer(reflect.TypeFor[tree](), &typed.Options{})
 	require.ErrorContains(t, err, "cycle")

@@ -23,7 +23,7 @@ type reader func(d *wire.Decoder, v reflect.Value)
 // not fit.
 func NewPlan(t reflect.Type, text json.RawMessage) (*Plan, error) {
 	s := parseSchema(text)
-	p := &planner{full: !s.beyondAnywhere, underway: map[reflect.Type]*reader{}}
+	p := &planner{full: !s.beyondAnywhere, free: map[reflect.Type]*reader{}}
 	read, err := p.reader(t, s)
 	if err != nil {
 		return nil, err
@@ -43,8 +43,8 @@ func (p *Plan) Read(doc json.RawMessage, v any) error {
 
 // planner makes plans.
 type planner struct {
-	full     bool                     // nothing was left to others so far
-	underway map[reflect.Type]*reader // of recursive types, without a schema
+	full bool                     // nothing was left to others so far
+	free map[reflect.Type]*reader // without a schema; what it leads to is nil while it is being made
 }
 
 // leave notes that a schema is for others to judge, and returns none in place of
@@ -57,8 +57,29 @@ func (p *planner) leave() *schema {
 // reader makes the reader of a type. The schema is nil where it does not matter.
 func (p *planner) reader(t reflect.Type, s *schema) (reader, error) {
 	if s.free() {
-		s = nil
+		return p.freeReader(t)
 	}
+	return p.newReader(t, s)
+}
+
+// freeReader makes the reader of a type without a schema, once: the type may have
+// parts of its own type.
+func (p *planner) freeReader(t reflect.Type) (reader, error) {
+	made := p.free[t]
+	switch {
+	case made == nil:
+		made = new(reader)
+		p.free[t] = made
+		read, err := p.newReader(t, nil)
+		*made = read
+		return read, err
+	case *made == nil:
+		return func(d *wire.Decoder, v reflect.Value) { (*made)(d, v) }, nil
+	}
+	return *made, nil
+}
+
+func (p *planner) newReader(t reflect.Type, s *schema) (reader, error) {
 	switch {
 	case t.Kind() == reflect.Pointer:
 		return p.pointer(t, s)

@@ -28,12 +28,6 @@ const maxMembers = 64
 
 // object reads an object into a struct.
 func (p *planner) object(t reflect.Type, s *schema) (reader, error) {
-	if s == nil {
-		if known := p.underway[t]; known != nil {
-			return func(d *wire.Decoder, v reflect.Value) { (*known)(d, v) }, nil
-		}
-		p.underway[t] = new(reader)
-	}
 	fields, err := fieldsOf(t)
 	if err != nil {
 		return nil, err
@@ -53,11 +47,7 @@ func (p *planner) object(t reflect.Type, s *schema) (reader, error) {
 	}
 	o.table = wire.NewMembers(t.String(), list...)
 	o.closed = settled != nil && settled.closed
-	read := maybeNull(settled, o.read)
-	if s == nil {
-		*p.underway[t] = read
-	}
-	return read, nil
+	return maybeNull(settled, o.read), nil
 }
 
 // settled returns the schema if a plan can judge by it, which it cannot where it
