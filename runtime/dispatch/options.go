@@ -2,10 +2,10 @@ package dispatch
 
 import (
 	"log/slog"
-	"math"
 	"sync"
 	"time"
 
+	"github.com/mcpwright/mcp/runtime/internal/limit"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -108,9 +108,9 @@ func (o *Options) complete(kind string) Options {
 	if o != nil {
 		full = *o
 	}
-	limit(&full.MaxInFlight, defaultMaxInFlight)
-	limit(&full.MaxWaiting, defaultMaxWaiting)
-	limit(&full.MaxMessage, defaultMaxMessage)
+	full.MaxInFlight = limit.Count(full.MaxInFlight, defaultMaxInFlight)
+	full.MaxWaiting = limit.Count(full.MaxWaiting, defaultMaxWaiting)
+	full.MaxMessage = limit.Count(full.MaxMessage, defaultMaxMessage)
 	if full.Timeout == 0 {
 		full.Timeout = defaultTimeout
 	}
@@ -130,19 +130,6 @@ func (o *Options) complete(kind string) Options {
 		full.Transport = peer.NewTransport(kind, true, nil, "")
 	}
 	return full
-}
-
-// unlimited is more than there will ever be of anything, also a few times over.
-const unlimited = math.MaxInt / 16
-
-// limit completes a limit: zero is its default, and a negative one is none.
-func limit(n *int, byDefault int) {
-	switch {
-	case *n == 0:
-		*n = byDefault
-	case *n < 0:
-		*n = unlimited
-	}
 }
 
 // patience is how long a call waits: for an answer or the next report, and at

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/mcpwright/mcp/runtime/dispatch"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -85,6 +87,33 @@ func TestARequestThatIsTooLongIsRefusedUnderItsID(t *testing.T) {
 		fmt.Fprintf(pw, `{"method":"x","params":{"a":%q},"jsonrpc":"2.0","id":7}`+"\n", strings.Repeat("x", 100_000))
 		require.Equal(t, refusal, r.take())
 	})
+}
+
+func TestALimitMayBeAnyNumber(t *testing.T) {
+	for _, none := range []int{-1, math.MaxInt} {
+		bubble(t, func(t *testing.T) {
+			release, noted := make(chan struct{}), 0
+			c, r := newConn(t, &dispatch.Options{
+				MaxMessage: none, MaxInFlight: none, MaxWaiting: none, OnError: func(error) {},
+				Handler: handlers{
+					"x": func(context.Context, *peer.Inbound) (peer.Reply, error) { return result(`{}`) },
+					"n": func(context.Context, *peer.Inbound) (peer.Reply, error) {
+						<-release
+						noted++
+						return peer.Reply{}, nil
+					},
+				},
+			})
+			note := `{"jsonrpc":"2.0","method":"n","params":{}}` + "\n"
+			in := strings.NewReader(strings.Repeat(note, 5) + `{"jsonrpc":"2.0","id":7,"method":"x"}` + "\n")
+			require.NoError(t, c.ReadLines(t.Context(), in, dispatch.Origin{}))
+			require.Equal(t, []string{`{"jsonrpc":"2.0","id":7,"result":{}}`}, r.take())
+			close(release)
+			require.NoError(t, c.Drain(t.Context()))
+			synctest.Wait()
+			require.Equal(t, 5, noted)
+		})
+	}
 }
 
 func TestAMessageMayBeAsLongAsIsAllowed(t *testing.T) {

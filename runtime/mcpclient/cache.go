@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/limit"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -63,9 +64,9 @@ type cacheEntry struct {
 
 func newCache(o *CacheOptions) *cache {
 	c := &cache{opts: *o, entries: make(map[cacheKey]*cacheEntry), changes: make(map[string]uint64)}
-	limit(&c.opts.MaxEntries, defaultMaxEntries)
-	limit(&c.opts.MaxBytes, defaultMaxBytes)
-	patience(&c.opts.MaxAge, defaultMaxAge)
+	c.opts.MaxEntries = limit.Count(o.MaxEntries, defaultMaxEntries)
+	c.opts.MaxBytes = limit.Count(o.MaxBytes, defaultMaxBytes)
+	c.opts.MaxAge = limit.Time(o.MaxAge, defaultMaxAge)
 	return c
 }
 

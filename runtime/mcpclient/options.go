@@ -3,10 +3,10 @@ package mcpclient
 import (
 	"context"
 	"log/slog"
-	"math"
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/limit"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/tasks"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -164,9 +164,9 @@ func (o *Options) complete() Options {
 	if full.Info.Name == "" {
 		full.Info.Name = programName()
 	}
-	patience(&full.ProbeTimeout, defaultProbeTimeout)
-	limit(&full.MaxRounds, defaultMaxRounds)
-	limit(&full.MaxInFlight, defaultMaxInFlight)
+	full.ProbeTimeout = limit.Time(full.ProbeTimeout, defaultProbeTimeout)
+	full.MaxRounds = limit.Count(full.MaxRounds, defaultMaxRounds)
+	full.MaxInFlight = limit.Count(full.MaxInFlight, defaultMaxInFlight)
 	if full.LogLevel == "" {
 		full.LogLevel = mcp.LoggingLevelInfo
 	}
@@ -174,20 +174,4 @@ func (o *Options) complete() Options {
 		full.Logger = slog.Default()
 	}
 	return full
-}
-
-// limit completes a limit: zero is its default, and a negative one is none, that
-// is more than there will ever be of anything.
-func limit(n *int, byDefault int) { complete(n, byDefault, math.MaxInt/16) }
-
-// patience does the same for a time.
-func patience(d *time.Duration, byDefault time.Duration) { complete(d, byDefault, math.MaxInt64/16) }
-
-func complete[T int | time.Duration](n *T, byDefault, none T) {
-	switch {
-	case *n == 0:
-		*n = byDefault
-	case *n < 0:
-		*n = none
-	}
 }

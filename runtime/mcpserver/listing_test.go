@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -58,14 +59,19 @@ func TestListsAreInTheOrderOfNamesAndPaged(t *testing.T) {
 }
 
 func TestALimitMayBeLifted(t *testing.T) {
-	s := stocked(&mcpserver.Options{PageSize: -1, MaxListeners: -1, MaxSubscriptions: -1})
-	for i := range 2000 {
-		mcpserver.AddTool(s, &mcp.Tool{Name: fmt.Sprint("more", i)}, func(context.Context, *mcp.ServerSession, struct{}) (string, error) { return "", nil })
-	}
-	c := connect(t, s, modern)
-	require.Len(t, c.call("tools/list", `{}`)["tools"], 2007)
-	for range 2 {
-		c.listen(`{"resourceSubscriptions":["x:n1","x:n2"]}`)
+	for _, none := range []int{-1, math.MaxInt} {
+		s := stocked(&mcpserver.Options{
+			PageSize: none, MaxListeners: none, MaxSubscriptions: none,
+			Visible: func(context.Context, *mcp.ServerSession, mcpserver.Item) bool { return true },
+		})
+		for i := range 2000 {
+			mcpserver.AddTool(s, &mcp.Tool{Name: fmt.Sprint("more", i)}, func(context.Context, *mcp.ServerSession, struct{}) (string, error) { return "", nil })
+		}
+		c := connect(t, s, modern)
+		require.Len(t, c.call("tools/list", `{}`)["tools"], 2007)
+		for range 2 {
+			c.listen(`{"resourceSubscriptions":["x:n1","x:n2"]}`)
+		}
 	}
 }
 

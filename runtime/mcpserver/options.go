@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"math"
 	"reflect"
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/limit"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/stdio"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -142,10 +142,10 @@ const (
 
 // complete fills in what is not set. It panics on what makes no sense.
 func (o *Options) complete() {
-	o.PageSize = or(o.PageSize, defaultPageSize)
-	o.MaxListeners = or(o.MaxListeners, defaultListeners)
-	o.MaxSubscriptions = or(o.MaxSubscriptions, defaultWatched)
-	o.MaxWaiting = or(o.MaxWaiting, defaultWaiting)
+	o.PageSize = limit.Count(o.PageSize, defaultPageSize)
+	o.MaxListeners = limit.Count(o.MaxListeners, defaultListeners)
+	o.MaxSubscriptions = limit.Count(o.MaxSubscriptions, defaultWatched)
+	o.MaxWaiting = limit.Count(o.MaxWaiting, defaultWaiting)
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
@@ -160,18 +160,4 @@ func (o *Options) complete() {
 			panic(fmt.Sprintf("mcpserver: cache hint for %q: a TTL of %s", method, hint.TTL))
 		}
 	}
-}
-
-// unlimited is more than there will ever be of anything.
-const unlimited = math.MaxInt / 16
-
-// or completes a limit: zero is its default, and a negative one is none.
-func or(n, byDefault int) int {
-	switch {
-	case n == 0:
-		return byDefault
-	case n < 0:
-		return unlimited
-	}
-	return n
 }

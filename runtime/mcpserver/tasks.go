@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/limit"
 	"github.com/mcpwright/mcp/runtime/mcpserver/internal/tasking"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/tasks"
@@ -61,10 +63,10 @@ func (s *Server) serveTasks() {
 	if o == nil {
 		return
 	}
-	k := &taskKit{server: s, after: lasting(o.After, defaultTaskAfter)}
+	k := &taskKit{server: s, after: cmp.Or(o.After, defaultTaskAfter)}
 	k.table = tasking.New(tasking.Options{
-		Keep: lasting(o.Keep, defaultTaskKeep), Poll: lasting(o.Poll, defaultTaskPoll),
-		Max: or(o.Max, defaultTasks), MaxEach: or(o.MaxEach, defaultTasksEach),
+		Keep: cmp.Or(o.Keep, defaultTaskKeep), Poll: cmp.Or(o.Poll, defaultTaskPoll),
+		Max: limit.Count(o.Max, defaultTasks), MaxEach: limit.Count(o.MaxEach, defaultTasksEach),
 	})
 	s.hosts.add(k.table)
 	peer.Handle(&s.mux, k.get)
@@ -74,14 +76,6 @@ func (s *Server) serveTasks() {
 	extensions := map[string]json.RawMessage{tasks.Name: nil}
 	maps.Copy(extensions, s.opts.Extensions)
 	s.opts.Extensions = extensions
-}
-
-// lasting completes a time: zero is its default, and a negative one stays.
-func lasting(d, byDefault time.Duration) time.Duration {
-	if d == 0 {
-		return byDefault
-	}
-	return d
 }
 
 // around is the middleware around all others, which see each run of a call.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/internal/limit"
 	"github.com/mcpwright/mcp/runtime/peer"
 )
 
@@ -63,7 +64,7 @@ func (o *ClientOptions) complete() ClientOptions {
 	}
 	d := &full.Dispatch
 	d.Client = true
-	limit(&d.MaxMessage, defaultMostBytes)
+	d.MaxMessage = limit.Count(d.MaxMessage, defaultMostBytes)
 	if d.Logger == nil {
 		d.Logger = slog.Default()
 	}

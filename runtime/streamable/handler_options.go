@@ -2,7 +2,6 @@ package streamable
 
 import (
 	"log/slog"
-	"math"
 	"net/http"
 	"sync"
 	"time"
@@ -149,16 +148,6 @@ func (o *Options) caller(r *http.Request) string {
 func fill[T int | time.Duration](v *T, byDefault T) {
 	if *v == 0 {
 		*v = byDefault
-	}
-}
-
-// unlimited is more than there will ever be of anything.
-const unlimited = math.MaxInt / 16
-
-// limit completes a limit: zero is its default, and a negative one is none.
-func limit(n *int, byDefault int) {
-	if fill(n, byDefault); *n < 0 {
-		*n = unlimited
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math/rand/v2"
 	"time"
+
+	"github.com/mcpwright/mcp/runtime/internal/limit"
 )
 
 // Backoff says how a broken stream of a handshake session is taken up again.
@@ -38,7 +40,7 @@ func (b Backoff) complete() Backoff {
 	if b.Most <= 0 {
 		b.Most = defaultMostWait
 	}
-	limit(&b.Attempts, defaultAttempts)
+	b.Attempts = limit.Count(b.Attempts, defaultAttempts)
 	return b
 }
 

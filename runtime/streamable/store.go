@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"sync"
+
+	"github.com/mcpwright/mcp/runtime/internal/limit"
 )
 
 // EventStore keeps what is sent to the clients of sessions, for those who come
@@ -76,11 +78,8 @@ func NewMemoryStore(opts *MemoryOptions) *MemoryStore {
 	if opts != nil {
 		m.opts = *opts
 	}
-	for n, byDefault := range map[*int]int{
-		&m.opts.MaxEvents: 1000, &m.opts.MaxBytes: 4 << 20, &m.opts.MaxTotal: 256 << 20,
-	} {
-		limit(n, byDefault)
-	}
+	o := &m.opts
+	o.MaxEvents, o.MaxBytes, o.MaxTotal = limit.Count(o.MaxEvents, 1000), limit.Count(o.MaxBytes, 4<<20), limit.Count(o.MaxTotal, 256<<20)
 	return m
 }
 

@@ -19,12 +19,12 @@ package rounds
 import (
 	"context"
 	"log/slog"
-	"math"
 	"sync"
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/limit"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -77,9 +77,9 @@ type Rules struct {
 
 // New reads the options. It fails where they make no sense.
 func New(o Options) (*Rules, error) {
-	o.Expiry = patience(o.Expiry, DefaultExpiry)
-	o.MaxRounds = bound(o.MaxRounds, DefaultMaxRounds)
-	o.MaxState = bound(o.MaxState, DefaultMaxState)
+	o.Expiry = limit.Time(o.Expiry, DefaultExpiry)
+	o.MaxRounds = limit.Count(o.MaxRounds, DefaultMaxRounds)
+	o.MaxState = limit.Count(o.MaxState, DefaultMaxState)
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
@@ -91,29 +91,6 @@ func New(o Options) (*Rules, error) {
 		return nil, err
 	}
 	return &Rules{opts: o, sealer: sealer}, nil
-}
-
-// bound completes a bound: zero is its default, and a negative one is none.
-func bound(n, byDefault int) int {
-	switch {
-	case n == 0:
-		return byDefault
-	case n < 0:
-		return math.MaxInt
-	}
-	return n
-}
-
-// patience does the same for a time. None is a century: as a moment it has to be
-// one that can be written down.
-func patience(d, byDefault time.Duration) time.Duration {
-	switch {
-	case d == 0:
-		return byDefault
-	case d < 0:
-		return 100 * 365 * 24 * time.Hour
-	}
-	return d
 }
 
 // Begin makes the round of one request, for

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"math"
 	"strings"
 	"sync"
 	"testing"
@@ -222,6 +223,18 @@ func TestStateExpires(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		_, err = c.try(req)
 		refused(t, err)
+	})
+}
+
+func TestStateThatNeverExpiresIsTakenAnyTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, none := range []time.Duration{-1, math.MaxInt64} {
+			c := connect(t, mcp.Revision20260728, newKernel(t, rounds.Options{Expiry: none}, remembering))
+			req := second(t, c, arguments(`{}`))
+			time.Sleep(365 * 24 * time.Hour)
+			_, err := c.try(req)
+			answered(t, err)
+		}
 	})
 }
 
