@@ -253,6 +253,28 @@ func TestWhoDoesNotKnowTasksHasNone(t *testing.T) {
 	}
 }
 
+func TestAToolThatACallerMayNotSeeNeverBecomesATask(t *testing.T) {
+	leaks.Check(t)
+	slow := func(next peer.Handler) peer.Handler {
+		return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+			time.Sleep(20 * time.Millisecond)
+			return next.Handle(ctx, in)
+		})
+	}
+	kit := newKit(&mcpserver.Options{
+		Tasks: soon, Middleware: []peer.Middleware{slow},
+		Visible: func(_ context.Context, _ *mcp.ServerSession, item mcpserver.Item) bool { return item.Name != "secret" },
+	})
+	job(kit, "secret", mcp.TaskSupportOptional, func(context.Context, *mcp.ServerSession) (string, error) { return "done", nil })
+	look := new(seen)
+	c := connect(t, mcpclient.InProcess(kit), ada(mcpclient.Options{Tasks: true, OnTask: look.look}))
+	for _, name := range []string{"secret", "nobody's"} {
+		_, err := mcpclient.CallTool[string](t.Context(), c, name, nil)
+		require.ErrorContains(t, err, fmt.Sprintf("Unknown tool: %q", name))
+		require.Empty(t, look.all(), "nothing tells that %s is there", name)
+	}
+}
+
 func TestMiddlewareSeesEachRunOfATask(t *testing.T) {
 	leaks.Check(t)
 	var mu sync.Mutex

@@ -109,13 +109,13 @@ func (k *taskKit) candidate(ctx context.Context, in *peer.Inbound) (*mcp.CallToo
 		}
 	}
 	t := k.server.catalog.Load().tools.find(req.Name)
-	if t == nil || t.Execution == nil {
+	if t == nil || t.Execution == nil || !k.server.visible(ctx, KindTool, req.Name) {
 		return nil, nil
 	}
 	lack := needTasks(ctx, in.Method)
 	switch t.Execution.TaskSupport {
 	case mcp.TaskSupportRequired:
-		if lack != nil && k.server.visible(ctx, KindTool, req.Name) {
+		if lack != nil {
 			return nil, lack
 		}
 	case mcp.TaskSupportOptional:
