@@ -78,6 +78,7 @@ func (c *Conn) DeliverMessage(ctx context.Context, m *wire.Message, token wire.P
 // serveHere handles a request, or refuses it, in the goroutine that delivers
 // it.
 func (c *Conn) serveHere(x *exchange) {
+	c.opts.arrives(&x.in)
 	_, _, err := c.state.admit(x, c.opts.MaxInFlight, true, false)
 	if err == nil {
 		x.serve()

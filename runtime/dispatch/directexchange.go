@@ -100,9 +100,7 @@ func (x *directExchange) load(req peer.Message) error {
 // handle calls the handler. It returns a result or an error.
 func (x *directExchange) handle() (reply peer.Reply, err error) {
 	defer catch(&err)
-	if f := x.to.opts.Arrive; f != nil {
-		contain(x.to.opts.Logger, "arrival hook", func() { f(&x.in) })
-	}
+	x.to.opts.arrives(&x.in)
 	h := x.to.opts.Handler
 	if h == nil {
 		return peer.Reply{}, errNoMethod(x.in.Method)

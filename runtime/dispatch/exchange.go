@@ -59,9 +59,7 @@ func (x *exchange) begin(ctx context.Context, c *Conn, m *wire.Message, f *wire.
 func (c *Conn) request(ctx context.Context, in *inbound, o *Origin, b *batch) *exchange {
 	x := c.newExchange(ctx, &in.m, in.frame, in.parcel, o)
 	x.batch, x.more, x.in.Token = b, in.more, ProgressToken(in.m.Params)
-	if f := c.opts.Arrive; f != nil {
-		contain(c.opts.Logger, "arrival hook", func() { f(&x.in) })
-	}
+	c.opts.arrives(&x.in)
 	inline := c.opts.Inline(x.in.Method)
 	w, here, err := c.state.admit(x, c.opts.MaxInFlight, inline, in.alone)
 	switch {

@@ -425,8 +425,9 @@ func TestRequestsAreSeenAsTheyArrive(t *testing.T) {
 		})
 		deliver(c, request(1, "bad"), note("x"), request(2, "initialize"), `[`+request(3, "a")+`,`+request(4, "b")+`]`,
 			`{"jsonrpc":"2.0","id":5,"method":"c","params":{"d":1}}`)
-		require.Equal(t, []string{"bad", "initialize", "a", "b", `c{"d":1}`}, seen, "whatever their handlers do")
-		require.Len(t, r.take(), 4)
+		c.DeliverMessage(t.Context(), &wire.Message{Method: "e", ID: wire.IntID(6)}, wire.ProgressToken{}, nil, dispatch.Origin{})
+		require.Equal(t, []string{"bad", "initialize", "a", "b", `c{"d":1}`, "e"}, seen, "whatever their handlers do")
+		require.Len(t, r.take(), 5)
 	})
 
 	var seen []string

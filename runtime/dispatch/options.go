@@ -179,6 +179,13 @@ func (o *Options) frame(method string, own *wire.Frame) *wire.Frame {
 	return o.Frame(method)
 }
 
+// arrives tells the hook of a request that has arrived.
+func (o *Options) arrives(in *peer.Inbound) {
+	if f := o.Arrive; f != nil {
+		contain(o.Logger, "arrival hook", func() { f(in) })
+	}
+}
+
 // report tells OnError, which may fail as it likes.
 func (o *Options) report(err error) {
 	if o.OnError == nil {
