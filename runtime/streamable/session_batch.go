@@ -100,6 +100,8 @@ func (b *batch) deliver(ctx context.Context, raw json.RawMessage) {
 // note handles a notification where there are no sessions: nobody could find its
 // session to end that later.
 func (b *batch) note(ctx context.Context, m *wire.Message) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	in := peer.Inbound{Method: m.Method, Params: m.Params, Transport: &b.post.transport}
 	err := protect(ctx, func(ctx context.Context) error {
 		_, err := b.post.handler.kernel.Serve(ctx, b.post.session.conn, &in)

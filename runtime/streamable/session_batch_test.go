@@ -83,6 +83,28 @@ func TestNotificationsOfAStatelessBatchCountAsOthers(t *testing.T) {
 	}
 }
 
+func TestTheContextOfANotificationEndsWithItsHandler(t *testing.T) {
+	const note = `{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`
+	for _, stateless := range []bool{false, true} {
+		o := kernelOptions(nil)
+		handled := make(chan context.Context, 2)
+		mcp.HandleRootsListChanged(o.Mux, func(ctx context.Context, _ *mcp.RootsListChangedNotification) error {
+			handled <- ctx
+			return ctx.Err()
+		})
+		e := serveKernel(t, connection.NewKernel(o), &streamable.Options{Stateless: stateless})
+		header := version + "2025-03-26"
+		if !stateless {
+			header = sessions + e.open("2025-03-26").id
+		}
+		for _, body := range []string{note, `[` + note + `]`} {
+			require.Equal(t, http.StatusAccepted, e.post(body, header).status)
+			ctx := within(t, handled, "the notification")
+			within(t, ctx.Done(), "the end of its context")
+		}
+	}
+}
+
 func TestABatchWhoseSessionEndsIsAnsweredWhole(t *testing.T) {
 	g := newGate()
 	e := serve(t, map[string]tool{"gate": g.call}, nil)
