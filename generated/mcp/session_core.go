@@ -68,6 +68,8 @@ func (c optionCore) Notify(ctx context.Context, n peer.Notification, opts ...pee
 	return c.out.Notify(ctx, n, opts...)
 }
 
+func (c optionCore) Standalone() peer.Outbound { return peer.With(c.out, peer.Standalone()) }
+
 // SessionKey is the key of the session in the context of a server's handler: a
 // *[ServerSession]. [SessionFrom] looks it up; a runtime whose contexts carry
 // sessions answers to it.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -47,6 +48,21 @@ func TestASessionUsesTheChannelOfItsRequest(t *testing.T) {
 	require.NoError(t, s.SendToolListChanged(t.Context()))
 	require.Empty(t, related.take())
 	require.Len(t, standalone.take(), 4)
+}
+
+func TestTheOptionsOfAViewHoldOnEitherChannel(t *testing.T) {
+	s, standalone, related := session(t, "2025-11-25", allCapabilities())
+	related.answer, standalone.answer = `{"roots":[]}`, `{"roots":[]}`
+	view := s.With(peer.WithTimeout(time.Minute))
+	require.NoError(t, view.Ping(t.Context()))
+	_, err := view.With(peer.Standalone()).ListRoots(t.Context())
+	require.NoError(t, err)
+	_, err = view.ListRoots(t.Context())
+	require.NoError(t, err)
+	for _, o := range append(standalone.options, related.options...) {
+		require.Equal(t, new(time.Minute), o.Timeout)
+	}
+	require.Len(t, standalone.options, 2)
 }
 
 func TestASessionKnowsItsPeer(t *testing.T) {

@@ -89,10 +89,22 @@ func With(out Outbound, opts ...CallOption) Outbound {
 	for _, opt := range opts {
 		opt(&o)
 	}
-	if s, ok := out.(interface{ Standalone() Outbound }); ok && o.standalone {
-		out = s.Standalone()
+	if o.standalone {
+		out = alone(out)
 	}
 	return &bound{out, opts}
+}
+
+// alone returns the standalone channel that goes with out, out itself where there is
+// none. What is bound to out stays so.
+func alone(out Outbound) Outbound {
+	switch o := out.(type) {
+	case *bound:
+		return &bound{alone(o.out), o.opts}
+	case interface{ Standalone() Outbound }:
+		return o.Standalone()
+	}
+	return out
 }
 
 // bound is an Outbound with options of its own.

@@ -97,4 +97,12 @@ func TestStandaloneMovesASessionToTheConnectionsOwnChannel(t *testing.T) {
 	require.Len(t, s.sent, 1, "with another one, too")
 	require.NoError(t, peer.SendNotification(t.Context(), peer.With(s.channel, peer.Standalone()), &tell{}))
 	require.Len(t, s.sent, 2, "a channel without another one is used as it is")
+	require.NoError(t, peer.SendNotification(t.Context(), peer.With(peer.With(s.channel, peer.KeepOnAbandon()), peer.Standalone()), &tell{}))
+	require.Len(t, s.sent, 3)
+
+	view = peer.With(peer.With(s, peer.KeepOnAbandon()), peer.Standalone(), peer.WithKey("k"))
+	require.NoError(t, peer.SendNotification(t.Context(), view, &tell{}))
+	require.Len(t, s.alone.sent, 2, "also where other options are bound already")
+	require.True(t, s.alone.opts[1].KeepOnAbandon)
+	require.Equal(t, "k", s.alone.opts[1].Key)
 }
