@@ -1,7 +1,6 @@
 package mcpclient
 
 import (
-	"strings"
 	"sync"
 	"time"
 
@@ -158,22 +157,18 @@ func (c *cache) drop(k cacheKey) {
 	}
 }
 
-// changed forgets what a method has returned; with a URI, only what has to do
-// with that resource.
+// changed forgets what a method has returned; with a URI, only what was read of that
+// resource, or of one that it is a part of.
 func (c *cache) changed(method, uri string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.changes[method]++
 	for k, e := range c.entries {
-		if k.method == method && (uri == "" || related(e.uri, uri)) {
+		if k.method == method && (uri == "" || partOf(e.uri, uri)) {
 			c.drop(k)
 		}
 	}
 }
-
-// related tells whether what was read may show a change: that of the resource
-// itself or of a part of it.
-func related(read, changed string) bool { return strings.HasPrefix(changed, read) }
 
 // clear forgets everything.
 func (c *cache) clear() {

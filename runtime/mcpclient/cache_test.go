@@ -225,6 +225,9 @@ func TestANotificationMakesWhatIsKeptStale(t *testing.T) {
 		"part": {func(st *stream) peer.Notification {
 			return &mcp.ResourceUpdatedNotification{URI: "a:2/x", Meta: st.meta()}
 		}, map[string]int{"a:2": 1}},
+		"sibling": {func(st *stream) peer.Notification {
+			return &mcp.ResourceUpdatedNotification{URI: "a:22", Meta: st.meta()}
+		}, map[string]int{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newShelf(60_000, mcp.CacheScopePrivate)
