@@ -73,6 +73,13 @@ func (a *audience) remove(l listener) {
 	delete(a.members, l)
 }
 
+// isClosed tells whether nobody becomes a member any more.
+func (a *audience) isClosed() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.closed
+}
+
 // close ends the streams.
 func (a *audience) close() {
 	a.mu.Lock()

@@ -362,6 +362,14 @@ func TestABusCarriesEventsToOtherReplicas(t *testing.T) {
 	two.RemoveTools("n1") // logs the error
 }
 
+func TestAServerThatHasBeenShutDownDoesNotSubscribe(t *testing.T) {
+	shared := new(bus)
+	s := stocked(&mcpserver.Options{Bus: shared})
+	require.NoError(t, s.Shutdown(t.Context()))
+	s.Handler(nil)
+	require.Empty(t, shared.subs, "nobody would end that")
+}
+
 func TestNobodyHearsOfEventsThatAreNone(t *testing.T) {
 	shared := new(bus)
 	s := stocked(&mcpserver.Options{Bus: shared})

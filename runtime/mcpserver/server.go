@@ -103,7 +103,7 @@ func (s *Server) Kernel() *connection.Kernel {
 	defer s.mu.Unlock()
 	if s.kernel == nil {
 		s.kernel = s.newKernel()
-		if s.opts.Bus != nil {
+		if s.opts.Bus != nil && !s.audience.isClosed() {
 			s.leave = s.opts.Bus.Subscribe(s.audience.deliver)
 		}
 	}
