@@ -205,12 +205,16 @@ func (x *clientExchange) resume() error {
 	if err := x.position.wait(x.ctx, &c.opts.Backoff); err != nil {
 		return err
 	}
-	res, err := c.get(x.trace(), x, x.session, x.position.lastID)
+	session := x.session
+	if x.method == mcp.MethodInitialize { // which its response has begun
+		session = c.state.view(session.revision)
+	}
+	res, err := c.get(x.trace(), x, session, x.position.lastID)
 	if err == nil {
 		x.position.vain = 0
 		return x.receive(res)
 	}
-	if err = c.explain(err, x.session); errors.Is(err, ErrSessionLost) { // which is for calls that may be made again
+	if err = c.explain(err, session); errors.Is(err, ErrSessionLost) { // which is for calls that may be made again
 		return fmt.Errorf("%w: resuming its stream: %v", ErrNoAnswer, err)
 	}
 	if e, ok := errors.AsType[*HTTPError](err); ok && !e.passing() {

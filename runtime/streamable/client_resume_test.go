@@ -94,6 +94,7 @@ func TestTheAnswerToInitializeMayBeResumed(t *testing.T) {
 				w.stream()
 				w.write("id: 1\ndata:\n\n")
 			case r.Header.Get("Last-Event-ID") == "1":
+				require.Equal(t, "session-1", r.Header.Get("Mcp-Session-Id"))
 				w.to = asked
 				w.stream()
 				w.event(w.answer(sessionResult))
