@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +13,8 @@ import (
 )
 
 // ReadResource reads a resource. What it returns without a URI gets that of the
-// request; [NotFound] is the error of a resource that does not exist.
+// request, and what it returns of that URI without a MIMEType gets the resource's.
+// [NotFound] is the error of a resource that does not exist.
 type ReadResource func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error)
 
 // resource is a resource as it is registered. It never changes.
@@ -73,22 +75,29 @@ func (s *Server) ResourceUpdated(ctx context.Context, uri string) error {
 	return s.publish(ctx, Event{Method: mcp.MethodResourceUpdated, URI: uri})
 }
 
-// find finds what reads a URI: a resource, or else the template that fits best.
-func (s *Server) find(ctx context.Context, c *catalog, uri string) (ReadResource, error) {
+// source is what reads a URI, and the media type that is registered for it.
+type source struct {
+	read     ReadResource
+	mimeType string
+}
+
+// find finds the source of a URI: a resource, or else the template that fits best.
+func (s *Server) find(ctx context.Context, c *catalog, uri string) (source, error) {
 	if r := c.resources.find(uri); r != nil && s.visible(ctx, KindResource, uri) {
-		return r.read, nil
+		return source{r.read, r.MIMEType}, nil
 	}
 	for _, t := range c.ranked {
 		if !s.visible(ctx, KindTemplate, t.URITemplate) {
 			continue
 		}
 		if vars, ok := t.match(uri); ok && (s.opts.AllowTraversal || !traverses(uri, vars)) {
-			return func(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+			read := func(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 				return t.read(ctx, req, vars)
-			}, nil
+			}
+			return source{read, t.MIMEType}, nil
 		}
 	}
-	return nil, NotFound(uri)
+	return source{}, NotFound(uri)
 }
 
 func (s *Server) readResource(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
@@ -96,46 +105,50 @@ func (s *Server) readResource(ctx context.Context, req *mcp.ReadResourceRequest)
 	if c.capabilities.Resources == nil {
 		return nil, notOffered(mcp.MethodReadResource)
 	}
-	read, err := s.find(ctx, c, req.URI)
+	from, err := s.find(ctx, c, req.URI)
 	if err != nil {
 		return nil, err
 	}
-	res, err := read(ctx, req)
+	res, err := from.read(ctx, req)
 	switch {
 	case err != nil:
 		return nil, told(err)
 	case res == nil:
 		return nil, fmt.Errorf("resource %q: the handler returned no result", req.URI)
 	}
-	named := *res
-	named.Contents = withURI(res.Contents, req.URI)
+	whole := *res
+	whole.Contents = labelled(res.Contents, req.URI, from.mimeType)
 	if r := roundFrom(ctx); r == nil || !r.Later() { // what somebody answered is nobody else's to keep
-		s.hint(mcp.MethodReadResource, &named.TTLMs, &named.CacheScope)
+		s.hint(mcp.MethodReadResource, &whole.TTLMs, &whole.CacheScope)
 	}
-	return &named, nil
+	return &whole, nil
 }
 
-// withURI gives contents without a URI the one that was asked for.
-func withURI(contents []mcp.ResourceContents, uri string) []mcp.ResourceContents {
-	named := make([]mcp.ResourceContents, len(contents))
+// labelled gives contents without a URI the one that was asked for, and those of
+// that URI without a media type the one that is registered.
+func labelled(contents []mcp.ResourceContents, uri, mimeType string) []mcp.ResourceContents {
+	whole := make([]mcp.ResourceContents, len(contents))
 	for i, c := range contents {
-		named[i] = c
+		whole[i] = c
 		switch c := c.(type) {
 		case *mcp.TextResourceContents:
-			if c.URI == "" {
-				copied := *c
-				copied.URI = uri
-				named[i] = &copied
-			}
+			copied := *c
+			label(&copied.URI, &copied.MIMEType, uri, mimeType)
+			whole[i] = &copied
 		case *mcp.BlobResourceContents:
-			if c.URI == "" {
-				copied := *c
-				copied.URI = uri
-				named[i] = &copied
-			}
+			copied := *c
+			label(&copied.URI, &copied.MIMEType, uri, mimeType)
+			whole[i] = &copied
 		}
 	}
-	return named
+	return whole
+}
+
+func label(ownURI, ownType *string, uri, mimeType string) {
+	*ownURI = cmp.Or(*ownURI, uri)
+	if *ownURI == uri {
+		*ownType = cmp.Or(*ownType, mimeType)
+	}
 }
 
 func (s *Server) listResources(ctx context.Context, req *mcp.ListResourcesRequest) (wire.Value, error) {

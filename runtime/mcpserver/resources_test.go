@@ -44,6 +44,31 @@ func TestAResourceIsReadInEveryRevision(t *testing.T) {
 	})
 }
 
+func TestWhatIsReadHasTheMediaTypeOfItsResource(t *testing.T) {
+	s := mcpserver.New(info, nil)
+	own := &mcp.TextResourceContents{Text: "{}", MIMEType: "application/json"}
+	contents := []mcp.ResourceContents{
+		&mcp.TextResourceContents{Text: "hi"}, &mcp.TextResourceContents{URI: "test:a"}, own,
+		&mcp.BlobResourceContents{}, &mcp.TextResourceContents{URI: "test:another"},
+	}
+	s.AddResource(&mcp.Resource{URI: "test:a", Name: "a", MIMEType: "text/plain"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		return &mcp.ReadResourceResult{Contents: contents}, nil
+	})
+	s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "test:b/{x}", Name: "b", MIMEType: "text/csv"}, tells("b"))
+	inEveryRevision(t, func(t *testing.T, revision string) {
+		c := connect(t, s, revision)
+		types := func(uri string) (types []any) {
+			for _, part := range c.call("resources/read", fmt.Sprintf(`{"uri":%q}`, uri))["contents"].([]any) {
+				types = append(types, part.(map[string]any)["mimeType"])
+			}
+			return types
+		}
+		require.Equal(t, []any{"text/plain", "text/plain", "application/json", "text/plain", nil}, types("test:a"))
+		require.Equal(t, []any{"text/csv"}, types("test:b/1"))
+	})
+	require.Empty(t, own.URI, "what a handler returns is not changed")
+}
+
 func TestAResourceThatIsNotThereHasTheCodeOfTheRevision(t *testing.T) {
 	s := mcpserver.New(info, nil)
 	s.AddResource(&mcp.Resource{URI: "test:gone", Name: "a"}, func(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {

@@ -29,9 +29,9 @@ func (v Variables) Get(name string) string {
 	return ""
 }
 
-// ReadTemplate reads a resource whose URI fits a template. What it returns
-// without a URI gets that of the request; [NotFound] is the error of a resource
-// that does not exist.
+// ReadTemplate reads a resource whose URI fits a template. What it returns without
+// a URI gets that of the request, and what it returns of that URI without a MIMEType
+// gets the template's. [NotFound] is the error of a resource that does not exist.
 type ReadTemplate func(context.Context, *mcp.ReadResourceRequest, Variables) (*mcp.ReadResourceResult, error)
 
 // template is a template as it is registered. It never changes.
