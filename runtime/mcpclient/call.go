@@ -50,9 +50,10 @@ func (e *OutputError) Unwrap() error { return e.Err }
 // What the tool gives back is its structured content, checked against the output
 // schema of the tool; where it has none, it is JSON in its text. A string takes
 // the text as it is, one of a type with another name where no string is in the
-// structured content, and a *[mcp.CallToolResult] everything. A tool that failed is
-// a *[ToolError], and output that is not what it should be an *[OutputError]: also
-// where the name of a member is not that of a field's tag, but in another case.
+// structured content, a *[mcp.CallToolResult] everything, and struct{} nothing. A
+// tool that failed is a *[ToolError], and output that is not what it should be an
+// *[OutputError]: also where the name of a member is not that of a field's tag, but
+// in another case.
 func CallTool[Out any](ctx context.Context, c *Client, name string, arguments any, opts ...peer.CallOption) (Out, error) {
 	var none Out // looking at its type, not at its address, keeps it off the heap
 	switch any(none).(type) {
@@ -67,6 +68,9 @@ func CallTool[Out any](ctx context.Context, c *Client, name string, arguments an
 		}
 		out, _ := any(mcp.TextOf(res.Content)).(Out)
 		return out, nil
+	case struct{}:
+		_, err := c.callTool(ctx, name, arguments, opts)
+		return none, err
 	}
 	out := new(Out)
 	if isText(out) {
@@ -135,7 +139,11 @@ func (t *knownTool) read(res *mcp.CallToolResult) (json.RawMessage, error) {
 		if res.StructuredContent != nil {
 			return res.StructuredContent, nil
 		}
-		return json.RawMessage(mcp.TextOf(res.Content)), nil
+		text := mcp.TextOf(res.Content)
+		if text == "" {
+			return nil, errors.New("it has neither structured content nor text")
+		}
+		return json.RawMessage(text), nil
 	}
 	if res.StructuredContent == nil {
 		return nil, errors.New("it has no structured content, which its schema promises")

@@ -73,6 +73,7 @@ func TestOutputThatIsNotAsPromisedIsAnError(t *testing.T) {
 		"it is of another type":   {weatherSchema, `{"content":[],"structuredContent":{"city":"x","temp":1.5}}`, "/temp"},
 		"it is missing":           {weatherSchema, `{"content":[{"type":"text","text":"{}"}]}`, "no structured content"},
 		"it does not fit the Go":  {``, `{"content":[],"structuredContent":{"temp":"warm"}}`, "temp"},
+		"it is empty":             {``, `{"content":[]}`, "neither structured content nor text"},
 		"it is no JSON":           {``, `{"content":[{"type":"text","text":"warm"}]}`, "invalid character"},
 		"the schema is none":      {`{"type":7}`, `{"content":[],"structuredContent":{}}`, "schema"},
 		"the schema is elsewhere": {`{"$ref":"file:///etc/passwd"}`, `{"content":[],"structuredContent":{}}`, "schema"},
@@ -126,6 +127,19 @@ func TestAToolMayGiveBackTextOrEverything(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, all.Content, 2)
 	require.Zero(t, lists, "neither takes a look at the schema")
+}
+
+func TestWhoWantsNothingOfAToolTakesWhateverItGives(t *testing.T) {
+	leaks.Check(t)
+	lists := 0
+	c := connect(t, mcpclient.InProcess(station(weatherSchema, &lists)), nil)
+	for _, result := range []string{`{"content":[]}`, `{"content":[{"type":"text","text":"mild"}]}`, `{"content":[],"structuredContent":3}`} {
+		_, err := mcpclient.CallTool[struct{}](t.Context(), c, "weather", json.RawMessage(result))
+		require.NoError(t, err)
+	}
+	_, err := mcpclient.CallTool[struct{}](t.Context(), c, "weather", json.RawMessage(`{"content":[],"isError":true}`))
+	require.ErrorAs(t, err, new(*mcpclient.ToolError))
+	require.Zero(t, lists, "nobody takes a look at the schema")
 }
 
 func TestArgumentsThatCannotBeWrittenAreNotSent(t *testing.T) {
