@@ -55,6 +55,11 @@ func TestMain(m *testing.M) {
 		}}})
 		_ = stdio.Serve(context.Background(), connection.NewDualEra(k, nil), nil)
 		os.Exit(0)
+	case "mute": // stays, and has nothing to say
+		os.Stdout.Close()
+		time.Sleep(time.Hour)
+	case "deaf": // stays, and listens to nobody
+		time.Sleep(time.Hour)
 	}
 	os.Exit(m.Run())
 }
@@ -85,6 +90,18 @@ func TestACommandThatEndsAtTheProbeIsStartedAgainForTheHandshake(t *testing.T) {
 	leaks.Check(t)
 	c := connect(t, child(t, "fragile"), &mcpclient.Options{Logger: silent})
 	require.Equal(t, "2025-11-25", c.ProtocolVersion())
+}
+
+func TestACommandThatStaysDoesNotHoldUpWhoHasGivenItUp(t *testing.T) {
+	leaks.Check(t)
+	for _, what := range []string{"mute", "deaf"} {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		e := child(t, what)
+		e.Start.Grace = time.Hour
+		_, err := mcpclient.Connect(ctx, e, &mcpclient.Options{Logger: silent})
+		require.ErrorIs(t, err, context.DeadlineExceeded, what)
+	}
 }
 
 func TestTheEndOfACommandIsToldWithItsReason(t *testing.T) {

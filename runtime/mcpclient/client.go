@@ -63,7 +63,9 @@ type state struct {
 //
 // The context bounds the connecting only. Its values, not its end, reach the
 // handlers of what the server asks outside of calls; the connection lasts until
-// [Client.Close].
+// [Client.Close]. Where nothing comes of it, nothing is left when Connect returns: a
+// command that does not end with its input is asked to terminate soon after the
+// context is over, and killed if that takes longer than its Start.KillAfter.
 func Connect(ctx context.Context, to Endpoint, opts *Options) (*Client, error) {
 	c := &Client{opts: opts.complete(), to: to, done: make(chan struct{})}
 	c.declared = c.opts.declare()

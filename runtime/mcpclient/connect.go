@@ -43,7 +43,7 @@ func (c *Client) settle(ctx context.Context, l *live, hint wire.Revision) (_ *li
 		}
 		wrong, isWrong := errors.AsType[*wrongEra](err)
 		if !isWrong || settled || before != nil && !unheard(before) {
-			l.close()
+			l.drop(ctx)
 			return nil, withEarlier(err, before)
 		}
 		settled = before != nil
@@ -61,7 +61,7 @@ func (c *Client) unbroken(ctx context.Context, l *live, err error) (*live, error
 	if _, broke := errors.AsType[*peer.ClosedError](err); !broke && !l.over() {
 		return l, nil
 	}
-	l.close()
+	l.drop(ctx)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}

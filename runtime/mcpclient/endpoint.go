@@ -46,6 +46,9 @@ type (
 	// beginner is a link that knows what kept the server from hearing that the
 	// session begins, nil where nothing did.
 	beginner interface{ Begun() error }
+	// lingering is a link that gives its server time to end. After closeWithin it
+	// is closed; the server has no more time than ctx.
+	lingering interface{ closeWithin(ctx context.Context) }
 	// relating is a link on which a message that belongs to a call is
 	// delivered with the values of that call's context.
 	relating interface{ relates() }
@@ -91,6 +94,8 @@ func (e *CommandEndpoint) dial(ctx context.Context, w *wiring) (Link, error) {
 type processLink struct{ *stdio.Process }
 
 func (l processLink) inFlight() connection.InFlight { return l.Conn().InFlight() }
+
+func (l processLink) closeWithin(ctx context.Context) { l.Shutdown(ctx) }
 
 // Streams is a server at the other end of two streams of bytes, such as those
 // of a socket, with one message on each line. Closing the client closes both.

@@ -166,6 +166,14 @@ func (l *live) close() error {
 	return err
 }
 
+// drop closes what nobody has come to use, without patience once ctx is over.
+func (l *live) drop(ctx context.Context) {
+	if link, ok := l.link.(lingering); ok {
+		link.closeWithin(ctx)
+	}
+	l.close()
+}
+
 // giveUp ends the link because of something that this end found.
 func (l *live) giveUp(cause error) {
 	l.cause.Store(&cause)

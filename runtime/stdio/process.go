@@ -32,6 +32,8 @@ type Process struct {
 
 	once    sync.Once     // for closing
 	closing chan struct{} // closed when somebody wants the child to end
+	haste   sync.Once     // for hurry
+	hurry   chan struct{} // closed when nobody has the patience for its grace
 	exited  chan struct{} // closed when the child has ended; cmd.ProcessState is set
 	silent  chan struct{} // closed at the end of the child's output; broken is set
 	broken  error         // why the output could not be read to its end
@@ -50,6 +52,7 @@ func Start(ctx context.Context, c Command, opts *StartOptions) (*Process, error)
 	p := &Process{
 		cmd:     c.build(),
 		closing: make(chan struct{}),
+		hurry:   make(chan struct{}),
 		exited:  make(chan struct{}),
 		silent:  make(chan struct{}),
 		over:    make(chan struct{}),
@@ -180,4 +183,12 @@ func (p *Process) Wait() error {
 func (p *Process) Close() error {
 	p.once.Do(func() { close(p.closing) })
 	return p.Wait()
+}
+
+// Shutdown is Close that lets the child end by itself hardly longer than ctx lasts:
+// then it is asked to terminate, though its grace is not over.
+func (p *Process) Shutdown(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, func() { p.haste.Do(func() { close(p.hurry) }) })
+	defer stop()
+	return p.Close()
 }

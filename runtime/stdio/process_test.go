@@ -378,3 +378,28 @@ func TestACallToAChildThatReadsNothingTimesOut(t *testing.T) {
 	}()
 	require.ErrorAs(t, await(t, failed), new(*peer.TimeoutError))
 }
+
+func TestAChildThatStaysIsAskedToTerminateWhenPatienceIsOver(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	p := start(t, child(t, "staying"), &stdio.StartOptions{Grace: time.Hour, KillAfter: patience})
+	ping(t, p)
+	over := make(chan error)
+	go func() { over <- p.Shutdown(ctx) }() // ends with ctx
+	select {
+	case <-over:
+		require.Fail(t, "there is patience left")
+	case <-time.After(10 * time.Millisecond):
+	}
+	cancel()
+	require.NoError(t, await(t, over))
+	require.Equal(t, syscall.SIGTERM, status(p).Signal())
+}
+
+func TestAChildThatEndsByItselfDoesSoInAHurryToo(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	p := start(t, child(t, "server"), nil)
+	ping(t, p)
+	require.NoError(t, p.Shutdown(ctx))
+	require.True(t, p.State().Success())
+}

@@ -13,7 +13,8 @@ import (
 const (
 	// lastWords is how long to wait for more of what a dead child wrote, and
 	// for the exit status of a silent one. Both are there already, unless the
-	// child left somebody behind who holds its pipes, or lives on.
+	// child left somebody behind who holds its pipes, or lives on. It is also what
+	// is left of its grace to a child that somebody wants to end in a hurry.
 	lastWords = 250 * time.Millisecond
 	// afterlife bounds the time in which such a somebody passes for the child by
 	// writing on.
@@ -132,7 +133,7 @@ func (p *Process) part(ctx context.Context) {
 
 // end makes the child end.
 func (p *Process) end() error {
-	if within(p.opts.grace(), p.exited) {
+	if p.endsByItself() {
 		return nil
 	}
 	log := p.opts.logger().With("command", p.cmd.Path, "pid", p.PID())
@@ -149,6 +150,19 @@ func (p *Process) end() error {
 		return nil
 	}
 	return fmt.Errorf("child %q (process %d) cannot be killed", p.cmd.Path, p.PID())
+}
+
+// endsByItself waits as long as the child has grace, and tells whether it has ended.
+func (p *Process) endsByItself() bool {
+	timer := time.NewTimer(p.opts.grace())
+	defer timer.Stop()
+	select {
+	case <-p.exited:
+	case <-p.hurry:
+		return within(min(lastWords, p.opts.grace()), p.exited)
+	case <-timer.C:
+	}
+	return closed(p.exited)
 }
 
 // sweep ends what the child started and left behind.
