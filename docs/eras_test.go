@@ -6,6 +6,7 @@ import (
 	"log"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -40,6 +41,34 @@ func Example_negotiated() {
 	defer client.Close()
 	fmt.Println(client.ProtocolVersion(), client.Stateless())
 	// Output: 2026-07-28 true
+}
+
+var calls = connection.NewKey[int]("calls")
+
+func count(ctx context.Context) int {
+	return calls.Update(connection.From(ctx).State(), func(n int) int { return n + 1 })
+}
+
+// What a program keeps about a client lasts as long as the protocol lets it.
+func Example_values() {
+	ctx := context.Background()
+	server := mcpserver.New(mcp.Implementation{Name: "counter", Version: "1.0.0"}, nil)
+	mcpserver.AddTool(server, &mcp.Tool{Name: "count"}, func(ctx context.Context, _ *mcp.ServerSession, _ struct{}) (int, error) {
+		return count(ctx), nil
+	})
+	for _, r := range []wire.Revision{mcp.Revision20251125, mcp.Revision20260728} {
+		client, err := mcpclient.Connect(ctx, mcpclient.InProcess(server), &mcpclient.Options{Revision: r})
+		if err != nil {
+			log.Fatal(err)
+		}
+		first, _ := mcpclient.CallTool[int](ctx, client, "count", nil)
+		second, err := mcpclient.CallTool[int](ctx, client, "count", nil)
+		fmt.Println(r, first, second, err)
+		client.Close()
+	}
+	// Output:
+	// 2025-11-25 1 2 <nil>
+	// 2026-07-28 1 1 <nil>
 }
 
 // Or it is told what to speak.

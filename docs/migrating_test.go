@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/auth"
+	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -25,10 +26,11 @@ type (
 
 // migratedServer is the server's half of the table for those who come from
 // elsewhere.
-func migratedServer(ctx context.Context, m peer.Middleware, name, uri string) error {
+func migratedServer(ctx context.Context, m peer.Middleware, f func(context.Context, *mcp.ServerSession, mcpserver.Item) bool, name, uri string) error {
 	info := mcp.Implementation{Name: "flights", Version: "1.0.0"}
 	opts := &mcpserver.Options{
 		Middleware:            []peer.Middleware{m},
+		Visible:               f,
 		AllowUnknownArguments: true,
 		Capabilities:          mcp.ServerCapabilities{Logging: map[string]json.RawMessage{}},
 	}
@@ -62,6 +64,7 @@ func migratedServer(ctx context.Context, m peer.Middleware, name, uri string) er
 
 // seats is a handler that does all that a handler can.
 func seats(ctx context.Context, s *mcp.ServerSession, day string) (Out, error) {
+	fmt.Println(connection.From(ctx).SessionID(), s.Transport().Header())
 	form := mcp.ElicitRequestFormParams{Message: "Sure?"}
 	if _, err := s.ElicitForm(ctx, &form); err != nil {
 		return Out{}, err
