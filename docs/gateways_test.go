@@ -11,6 +11,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/dispatch"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
+	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/stdio"
 	"github.com/mcpwright/mcp/runtime/streamable"
@@ -64,6 +65,59 @@ func Example_gateway() {
 	}
 	fmt.Println(text, "by way of", upstream.ProtocolVersion(), "to", client.ProtocolVersion())
 	// Output: sunny in Bern by way of 2026-07-28 to 2025-03-26
+}
+
+// join offers the tools of a server under names of the gateway's own.
+func join(ctx context.Context, gateway *mcpserver.Server, prefix string, upstream *mcpclient.Client) error {
+	to := mcp.ServerPeer{Outbound: mcpserver.Forward(upstream.Forward())}
+	for tool, err := range upstream.Tools(ctx) {
+		if err != nil {
+			return err
+		}
+		ours, theirs := *tool, tool.Name
+		ours.Name = prefix + theirs
+		call := func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			renamed := *req
+			renamed.Name = theirs
+			return to.CallTool(ctx, &renamed)
+		}
+		if err := mcpserver.Try(func() { gateway.AddRawTool(&ours, call) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Two servers become one.
+func Example_gatewayOfSeveral() {
+	ctx := context.Background()
+	joined := mcpserver.New(mcp.Implementation{Name: "gateway", Version: "1.0.0"}, nil)
+	for prefix, server := range map[string]*mcpserver.Server{"weather_": weather(nil), "work_": builder()} {
+		upstream, err := mcpclient.Connect(ctx, mcpclient.InProcess(server), nil)
+		if err != nil {
+			log.Fatal(err)
+		}
+		defer upstream.Close()
+		if err := join(ctx, joined, prefix, upstream); err != nil {
+			log.Fatal(err)
+		}
+	}
+	client, err := mcpclient.Connect(ctx, mcpclient.InProcess(joined), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+	for tool, err := range client.Tools(ctx) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(tool.Name)
+	}
+	fmt.Println(mcpclient.CallTool[string](ctx, client, "weather_forecast", city{"Bern"}))
+	// Output:
+	// weather_forecast
+	// work_build
+	// sunny in Bern <nil>
 }
 
 // passLogs is a handler that forwards a call, and what is logged about it.
