@@ -1,6 +1,14 @@
 // Package schema holds the protocol's JSON schemas, one per revision, as this
 // module is generated from them. They carry the protocol's facts without the
-// official prose, and serve to judge wire messages in tests.
+// official prose, and serve to judge wire messages in tests:
+//
+//	for _, r := range schema.Revisions() {
+//		text, err := schema.Bytes(r.Revision)
+//		if err != nil {
+//			return err
+//		}
+//		fmt.Println(r.Revision, len(text), "bytes")
+//	}
 package schema
 
 import (

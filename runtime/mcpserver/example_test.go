@@ -104,11 +104,19 @@ func ExampleAddTool_elicitation() {
 // Files of a folder as resources. Their names come from the client: the template
 // lets no ".." pass, and os.Root no link that leads out.
 func ExampleServer_AddResourceTemplate() {
-	folder, err := os.OpenRoot(os.TempDir())
+	name, err := os.MkdirTemp("", "files")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(name)
+	folder, err := os.OpenRoot(name)
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer folder.Close()
+	if err := folder.WriteFile("notes.txt", []byte("buy milk"), 0o600); err != nil {
+		log.Fatal(err)
+	}
 	server := mcpserver.New(mcp.Implementation{Name: "files", Version: "1.0.0"}, nil)
 	server.AddResourceTemplate(&mcp.ResourceTemplate{Name: "files", URITemplate: "file:///{+path}"},
 		func(_ context.Context, req *mcp.ReadResourceRequest, vars mcpserver.Variables) (*mcp.ReadResourceResult, error) {
@@ -119,6 +127,20 @@ func ExampleServer_AddResourceTemplate() {
 			return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{&mcp.TextResourceContents{Text: string(data)}}}, nil
 		})
 	server.CompleteTemplate("file:///{+path}", "path", mcpserver.Values("notes.txt", "todo.txt"))
+
+	client := inProcess(server, nil)
+	defer client.Close()
+	for _, uri := range []string{"file:///notes.txt", "file:///../notes.txt"} {
+		res, err := peer.SendRequest(context.Background(), client, &mcp.ReadResourceRequest{URI: uri})
+		if err != nil {
+			fmt.Println(err)
+			continue
+		}
+		fmt.Println(res.Contents[0].(*mcp.TextResourceContents).Text)
+	}
+	// Output:
+	// buy milk
+	// Resource not found (code -32002)
 }
 
 // inProcess returns the client's end of a connection to a server, past the
