@@ -206,8 +206,12 @@ func (s *legacySession) Handle(ctx context.Context, in *peer.Inbound) (peer.Repl
 
 // post takes a message of the client's.
 func (h *LegacySSEHandler) post(w http.ResponseWriter, r *http.Request) *refusal {
+	id := r.URL.Query().Get("sessionId")
+	if id == "" {
+		return refuse(http.StatusNotFound, "Invalid request: this endpoint is for clients of the transport of 2024-11-05, which get a stream first and then post to where that says")
+	}
 	h.mu.Lock()
-	s := h.open[r.URL.Query().Get("sessionId")]
+	s := h.open[id]
 	h.mu.Unlock()
 	if s == nil || s.principal != h.opts.caller(r) {
 		return refuse(http.StatusNotFound, "Invalid request: there is no such session")

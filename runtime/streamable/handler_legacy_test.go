@@ -119,6 +119,7 @@ func TestTheOldTransportRefusesWhatItDoesNotKnow(t *testing.T) {
 	} {
 		require.Equal(t, x.status, x.e.send(x.method, x.body, x.headers...).status, "%s %s %v", x.method, x.body, x.headers)
 	}
+	require.Contains(t, e.post(initialize("2025-11-25")).body, "transport of 2024-11-05", "a newer client can be told what it has met")
 	require.NoError(t, h.Shutdown(t.Context()))
 	l.data()
 	l.end()
