@@ -173,6 +173,7 @@ func TestAURLThatIsNoneFailsCallsWithoutASecret(t *testing.T) {
 		"http:///mcp":                 "no host",
 		"http://u:secret@host:x/mcp":  "it is no URL",
 		"http://u:secret/x@host/mcp":  "it is no URL",
+		"127.0.0.1:8080/mcp":          "it is no URL such as https://example.com/mcp",
 		"server.test/mcp":             `scheme "" is neither http nor https`,
 		"http://u:secret@\x00/secret": "it is no URL",
 	} {

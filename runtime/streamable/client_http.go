@@ -96,7 +96,7 @@ func parseEndpoint(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil:
-		return nil, errors.New("URL of the server: it is no URL") // why would quote it, and it may hold a password
+		return nil, errors.New("URL of the server: it is no URL such as https://example.com/mcp") // why would quote it, and it may hold a password
 	case u.Scheme != "http" && u.Scheme != "https":
 		return nil, fmt.Errorf("URL of the server: scheme %q is neither http nor https", u.Scheme)
 	case u.Host == "":
