@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"net/http"
+	"os"
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
@@ -27,6 +29,18 @@ func builder() *mcpserver.Server {
 		return "built", err
 	})
 	return server
+}
+
+// An endpoint has fields for what a server needs to be given.
+func endpoints(key string) []mcpclient.Endpoint {
+	local := mcpclient.Command("./builder", "-v")
+	local.Env = []string{"API_KEY=" + key}
+	local.Start.Stderr = os.Stderr
+
+	remote := mcpclient.URL("https://mcp.example.com/mcp")
+	remote.HTTP.Header = http.Header{"X-Api-Key": {key}}
+
+	return []mcpclient.Endpoint{local, remote}
 }
 
 // A call has options of its own, and they are bound to a view.
