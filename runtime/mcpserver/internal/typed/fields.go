@@ -112,6 +112,15 @@ func customJSON(t reflect.Type) bool { return either(t, unmarshaler, marshaler) 
 // customText tells whether a type is a string in JSON by its own making.
 func customText(t reflect.Type) bool { return either(t, textUnmarshaler, textMarshaler) }
 
+// byPointer tells whether a type has JSON of its own making only where a pointer
+// to the value can be taken.
+func byPointer(t reflect.Type) bool {
+	if has(t, marshaler) {
+		return !t.Implements(marshaler)
+	}
+	return has(t, textMarshaler) && !t.Implements(textMarshaler)
+}
+
 // isBytes tells whether encoding/json writes a type in base64: a slice of bytes,
 // whatever the names of the two.
 func isBytes(t reflect.Type) bool {

@@ -46,7 +46,7 @@ func Infer(t reflect.Type, opts *Options) (json.RawMessage, error) {
 		return nil, err
 	}
 	r := refiner{opts: opts, known: known}
-	if err := r.refine(t, s); err != nil {
+	if err := r.refine(t, s, true); err != nil {
 		return nil, err
 	}
 	if t.Kind() == reflect.Map {
@@ -107,8 +107,14 @@ type refiner struct {
 	known map[reflect.Type]*jsonschema.Schema
 }
 
-func (r *refiner) refine(t reflect.Type, s *jsonschema.Schema) error {
+// refine goes over the schema of a type. Values that are not addressable are those
+// of a map.
+func (r *refiner) refine(t reflect.Type, s *jsonschema.Schema, addressable bool) error {
+	addressable = addressable || t.Kind() == reflect.Pointer
 	t = deref(t)
+	if !r.opts.Input && !addressable && byPointer(t) {
+		return fmt.Errorf("encoding/json does not find the methods of *%s in a map: want pointers to it there", t)
+	}
 	switch known := r.known[t]; {
 	case known != nil && anything(known):
 		s.Type, s.Types = "", nil // a pointer to anything would only be null
@@ -120,15 +126,15 @@ func (r *refiner) refine(t reflect.Type, s *jsonschema.Schema) error {
 	case reflect.Slice, reflect.Array:
 		r.notNull(s)
 		sayAnything(s.Items)
-		return r.refine(t.Elem(), s.Items)
+		return r.refine(t.Elem(), s.Items, addressable || t.Kind() == reflect.Slice)
 	case reflect.Map:
 		if !r.opts.Input { // a nil map is written as null
 			s.Type, s.Types = "", []string{"null", "object"}
 		}
 		r.notNull(s)
-		return r.refine(t.Elem(), s.AdditionalProperties)
+		return r.refine(t.Elem(), s.AdditionalProperties, false)
 	case reflect.Struct:
-		return r.object(t, s)
+		return r.object(t, s, addressable)
 	}
 	return nil
 }
@@ -154,7 +160,7 @@ func anything(s *jsonschema.Schema) bool {
 	return err == nil && string(text) == "true"
 }
 
-func (r *refiner) object(t reflect.Type, s *jsonschema.Schema) error {
+func (r *refiner) object(t reflect.Type, s *jsonschema.Schema, addressable bool) error {
 	fields, err := fieldsOf(t)
 	if err != nil {
 		return err
@@ -169,7 +175,7 @@ func (r *refiner) object(t reflect.Type, s *jsonschema.Schema) error {
 	}
 	for _, f := range fields {
 		member := s.Properties[f.name]
-		if err := r.refine(f.Type, member); err != nil {
+		if err := r.refine(f.Type, member, addressable || behindPointer(t, f)); err != nil {
 			return err
 		}
 		if _, has := f.Tag.Lookup("header"); has {
@@ -193,6 +199,12 @@ func (r *refiner) mayLack(t reflect.Type, f field) bool {
 	if r.opts.Input {
 		return f.Type.Kind() == reflect.Pointer
 	}
+	return behindPointer(t, f)
+}
+
+// behindPointer tells whether a field is one of a struct that is embedded by a
+// pointer.
+func behindPointer(t reflect.Type, f field) bool {
 	_, err := reflect.Zero(t).FieldByIndexErr(f.Index)
 	return err != nil
 }

@@ -214,6 +214,32 @@ func TestTypesThatMayNotConform(t *testing.T) {
 	}
 }
 
+func TestMethodsThatCannotBeFoundInAMapAreAnError(t *testing.T) {
+	type part struct{ N big.Rat }
+	for typ, missing := range map[reflect.Type]string{
+		reflect.TypeFor[map[string]big.Rat]():             "*big.Rat",
+		reflect.TypeFor[map[string]big.Int]():             "*big.Int",
+		reflect.TypeFor[struct{ M map[string][1]part }](): "*big.Rat",
+		reflect.TypeFor[*map[string]map[string]big.Rat](): "*big.Rat",
+		reflect.TypeFor[map[string]*big.Rat]():            "",
+		reflect.TypeFor[map[string]struct{ *part }]():     "",
+		reflect.TypeFor[map[string][]part]():              "",
+		reflect.TypeFor[struct{ R []big.Rat }]():          "",
+		reflect.TypeFor[[1]part]():                        "",
+		reflect.TypeFor[map[string]time.Time]():           "",
+		reflect.TypeFor[map[string]color]():               "",
+	} {
+		_, err := typed.Infer(typ, &typed.Options{})
+		if missing == "" {
+			require.NoError(t, err, typ)
+		} else {
+			require.ErrorContains(t, err, missing+" in a map", typ)
+		}
+		_, err = typed.Infer(typ, &typed.Options{Input: true})
+		require.NoError(t, err, typ)
+	}
+}
+
 func TestNumbersOfAnySizeAreNotTakenForStrings(t *testing.T) {
 	schema, err := typed.Infer(reflect.TypeFor[struct{ N *big.Int }](), &typed.Options{})
 	require.NoError(t, err)
