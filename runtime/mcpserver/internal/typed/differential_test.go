@@ -142,6 +142,8 @@ func TestAPlanLeavesToOthersWhatItCannotJudge(t *testing.T) {
 		{`"a":{"type":"string","enum":["x",null]}`, false},
 		{`"a":{"type":["string","null"],"enum":["x"]}`, false},
 		{`"a":{"const":"x"}`, false},
+		{`"a":{"type":"string","enum":[]}`, true},
+		{`"a":{"type":"string","enum":null}`, false},
 		{`"a":false`, false},
 		{`"a":true`, true},
 		{`"a":1`, false},

@@ -120,15 +120,15 @@ func (s *schema) readTypes(value json.RawMessage) bool {
 	return true
 }
 
-// readEnum reads a list of strings. A null among them is not the empty string.
+// readEnum reads a list of strings. A null among them is not the empty string,
+// and where there are none, anything fits, as [judge.Schema] has it.
 func (s *schema) readEnum(value json.RawMessage) bool {
 	var list []*string
 	if json.Unmarshal(value, &list) != nil || list == nil || slices.Contains(list, nil) {
 		return false
 	}
-	s.enum = make([]string, len(list))
-	for i, text := range list {
-		s.enum[i] = *text
+	for _, text := range list {
+		s.enum = append(s.enum, *text)
 	}
 	return true
 }

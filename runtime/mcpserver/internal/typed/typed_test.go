@@ -214,6 +214,17 @@ func TestTypesThatMayNotConform(t *testing.T) {
 	}
 }
 
+func TestAnEnumWithoutValuesRestrictsNothing(t *testing.T) {
+	schema := json.RawMessage(`{"type":"object","properties":{"street":{"type":"string","enum":[]}}}`)
+	j, err := judge.Compile(schema)
+	require.NoError(t, err)
+	plan, err := typed.NewPlan(reflect.TypeFor[address](), schema)
+	require.NoError(t, err)
+	doc := json.RawMessage(`{"street":"x"}`)
+	require.NoError(t, j.Validate(doc))
+	require.NoError(t, plan.Read(doc, new(address)))
+}
+
 func TestMethodsThatCannotBeFoundInAMapAreAnError(t *testing.T) {
 	type part struct{ N big.Rat }
 	for typ, missing := range map[reflect.Type]string{
