@@ -258,6 +258,9 @@ func TestStructsThatAreNoForms(t *testing.T) {
 		//lint:ignore SA5008 that is what is refused
 		A string `json:"it's"`
 	}
+	type quoted struct {
+		A int `json:"a,string"`
+	}
 	type own struct{ A odd }
 	check := func(_ mcp.RequestedSchema, err error) string {
 		require.Error(t, err)
@@ -271,6 +274,7 @@ func TestStructsThatAreNoForms(t *testing.T) {
 	require.Contains(t, check(connection.FormOf[badDefault]()), `field "A": default: want 3 or less, have 7`)
 	require.Contains(t, check(connection.FormOf[badOptions]()), `field "A": forms have no fields of type []int`)
 	require.Contains(t, check(connection.FormOf[badName]()), `field "A": the json tag "it's": encoding/json takes no such name`)
+	require.Contains(t, check(connection.FormOf[quoted]()), `field "A": want a json tag without the option "string"`)
 	require.Contains(t, check(connection.FormOf[twoBadTags]()), `field "A": tag minLength`)
 	type Booking booking
 	type exported struct{ Booking }
@@ -299,7 +303,7 @@ func TestParamsOfNoKnownTypeAreChecked(t *testing.T) {
 
 func TestNumbersOfAnyWidthAreFields(t *testing.T) {
 	got, err := connection.FormOf[struct {
-		A uint64  `json:"a,omitempty,string"`
+		A uint64  `json:"a,omitempty"`
 		B float64 `json:"b"`
 	}]()
 	require.NoError(t, err)

@@ -60,6 +60,8 @@ func addField(form *mcp.RequestedSchema, sf reflect.StructField) error {
 		return errors.New("forms are flat: a struct cannot be embedded")
 	case err != nil:
 		return err
+	case tag.Quoted:
+		return errors.New(`want a json tag without the option "string"`)
 	}
 	t, name := sf.Type, cmp.Or(tag.Name, sf.Name)
 	if t.Kind() == reflect.Pointer {
