@@ -16,6 +16,9 @@
 //		if err != nil {
 //			return nil, err
 //		}
+//		if answer.Action != mcp.ElicitActionAccept {
+//			return mcp.TextResult("No table, then."), nil
+//		}
 //		return mcp.TextResult(fmt.Sprint(answer.Content["table"])), nil
 //	})
 //

@@ -98,12 +98,16 @@ func ExampleMemo() {
 // A tool of another server, whose questions reach the client of this one.
 func ExampleForward() {
 	behind := mcpserver.New(mcp.Implementation{Name: "behind", Version: "1.0.0"}, nil)
+
+	type person struct {
+		Name string `json:"name"`
+	}
 	mcpserver.AddTool(behind, &mcp.Tool{Name: "greet"}, func(ctx context.Context, s *mcp.ServerSession, _ struct{}) (string, error) {
-		answer, err := s.ElicitForm(ctx, textForm("Who are you?", "name"))
+		who, err := mcpserver.Elicit[person](ctx, s, "Who are you?")
 		if err != nil {
 			return "", err
 		}
-		return fmt.Sprint("Hello, ", answer.Content["name"]), nil
+		return "Hello, " + who.Name, nil
 	})
 	upstream := newUser(behind, mcp.Revision20260728, nil)
 	defer upstream.Close()
@@ -147,6 +151,9 @@ func Example_namedQuestion() {
 		answer, err := s.With(peer.WithKey("user_name")).ElicitForm(ctx, textForm("Who are you?", "name"))
 		if err != nil {
 			return "", err
+		}
+		if answer.Action != mcp.ElicitActionAccept {
+			return "", mcpserver.Errorf("Nobody to greet.")
 		}
 		return fmt.Sprint("Hello, ", answer.Content["name"]), nil
 	})
