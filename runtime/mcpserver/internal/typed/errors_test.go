@@ -266,6 +266,21 @@ func TestValuesThatDoNotFitTheirFields(t *testing.T) {
 	require.Equal(t, in{U: 1000}, v)
 }
 
+func TestTheLargestNumberIsReadAsItIsWritten(t *testing.T) {
+	type in struct {
+		F float32
+		G float64
+	}
+	plan, _ := planOf[in](t)
+	want := in{math.MaxFloat32, math.MaxFloat64}
+	text, err := json.Marshal(want)
+	require.NoError(t, err)
+	var got in
+	require.NoError(t, plan.Read(text, &got), "%s", text)
+	require.Equal(t, want, got)
+	require.ErrorContains(t, plan.Read(json.RawMessage(`{"F":-3.4028236e38,"G":0}`), new(in)), "does not fit a float32")
+}
+
 func TestNumbersThatTakeLongToComputeWithAreRefused(t *testing.T) {
 	type in struct{ U uint64 }
 	plan, _ := planOf[in](t)

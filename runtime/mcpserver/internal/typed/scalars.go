@@ -158,10 +158,8 @@ func (p *planner) number(t reflect.Type, s *schema) reader {
 	}
 	return p.scalar(s, "number", func(d *wire.Decoder, v reflect.Value) {
 		n := d.Number(least, most)
-		if v.OverflowFloat(n) {
+		if v.SetFloat(n); math.IsInf(v.Float(), 0) {
 			d.Fail("%g does not fit a %s", n, t)
-			return
 		}
-		v.SetFloat(n)
 	})
 }
