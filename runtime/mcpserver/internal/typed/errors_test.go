@@ -281,6 +281,18 @@ func TestTheLargestNumberIsReadAsItIsWritten(t *testing.T) {
 	require.ErrorContains(t, plan.Read(json.RawMessage(`{"F":-3.4028236e38,"G":0}`), new(in)), "does not fit a float32")
 }
 
+func TestAnIntegerBeyondAllBoundsIsLeftToTheSchema(t *testing.T) {
+	type in struct{ N int64 }
+	schema := json.RawMessage(`{"type":"object","properties":{"N":{"type":"integer","minimum":1e20}}}`)
+	plan, err := typed.NewPlan(reflect.TypeFor[in](), schema)
+	require.NoError(t, err)
+	j, err := judge.Compile(schema)
+	require.NoError(t, err)
+	doc := json.RawMessage(`{"N":9223372036854775807}`)
+	require.Error(t, j.Validate(doc))
+	require.False(t, plan.Judges() && plan.Read(doc, new(in)) == nil)
+}
+
 func TestNumbersThatTakeLongToComputeWithAreRefused(t *testing.T) {
 	type in struct{ U uint64 }
 	plan, _ := planOf[in](t)

@@ -94,20 +94,13 @@ func narrow(s *schema, least, most int64) (int64, int64) {
 	return least, most
 }
 
-// whole is the nearest integer on one side of a number, and the last one there
-// is where it lies beyond.
+// whole is the nearest integer on one side of a number.
 func whole(r *big.Rat, up bool) int64 {
 	n := new(big.Int).Div(r.Num(), r.Denom()) // rounds down
 	if up && !r.IsInt() {
 		n.Add(n, big.NewInt(1))
 	}
-	switch {
-	case n.IsInt64():
-		return n.Int64()
-	case n.Sign() < 0:
-		return math.MinInt64
-	}
-	return math.MaxInt64
+	return n.Int64()
 }
 
 func (p *planner) unsigned(t reflect.Type, s *schema) reader {

@@ -2,6 +2,7 @@ package typed
 
 import (
 	"encoding/json"
+	"math"
 	"math/big"
 	"slices"
 )
@@ -145,10 +146,20 @@ func (s *schema) readProperties(value json.RawMessage) bool {
 	return true
 }
 
+var (
+	leastInteger = new(big.Rat).SetInt64(math.MinInt64)
+	mostInteger  = new(big.Rat).SetInt64(math.MaxInt64)
+)
+
+// readBound reads a bound. One that is beyond all integers of 64 bits is for others
+// to judge by.
 func readBound(value json.RawMessage, to **big.Rat) bool {
 	bound, ok := new(big.Rat).SetString(string(value))
+	if !ok || bound.Cmp(leastInteger) < 0 || bound.Cmp(mostInteger) > 0 {
+		return false
+	}
 	*to = bound
-	return ok
+	return true
 }
 
 // only tells whether a value must be of one type, or null.
