@@ -8,7 +8,7 @@ import (
 )
 
 func (p *planner) list(t reflect.Type, s *schema) (reader, error) {
-	if isBytes(t) {
+	if isBytes(t) && (s == nil || !s.only("array")) {
 		return p.bytes(s), nil
 	}
 	if s != nil && !s.settles("array") {

@@ -177,6 +177,21 @@ func TestBytesOfAnyNameAreBase64(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
+func TestASchemaMayMakeBytesAList(t *testing.T) {
+	type in struct {
+		Hash hash `json:"hash"`
+	}
+	plan, err := typed.NewPlan(reflect.TypeFor[in](), json.RawMessage(`{"type":"object","properties":{"hash":{"type":"array","items":{"type":"integer"},"maxItems":2}}}`))
+	require.NoError(t, err)
+	require.True(t, plan.Judges())
+	var got in
+	require.NoError(t, plan.Read(json.RawMessage(`{"hash":[1,255]}`), &got))
+	require.Equal(t, in{hash{1, 255}}, got)
+	for _, doc := range []string{`{"hash":"aGk="}`, `{"hash":[256]}`, `{"hash":[1,2,3]}`} {
+		require.Error(t, plan.Read(json.RawMessage(doc), new(in)), doc)
+	}
+}
+
 func TestAPointerToOneOfSeveralValuesMayBeNil(t *testing.T) {
 	type choice struct {
 		Size *string  `json:"size" enum:"s,m"`
