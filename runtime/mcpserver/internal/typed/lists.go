@@ -11,8 +11,9 @@ func (p *planner) list(t reflect.Type, s *schema) (reader, error) {
 	if isBytes(t) && (s == nil || !s.only("array")) {
 		return p.bytes(s), nil
 	}
+	settled := s
 	if s != nil && !s.settles("array") {
-		s = p.leave()
+		settled = p.leave()
 	}
 	least, most := bounds(nil, nil)
 	var items *schema
@@ -28,7 +29,7 @@ func (p *planner) list(t reflect.Type, s *schema) (reader, error) {
 	if t.Kind() == reflect.Array {
 		read = readArray(t, elem)
 	}
-	return maybeNull(s, func(d *wire.Decoder, v reflect.Value) {
+	return maybeNull(settled, func(d *wire.Decoder, v reflect.Value) {
 		if n := read(d, v); d.Err() == nil && (n < least || n > most) {
 			d.Fail("want %d to %d items", least, most)
 		}
@@ -81,18 +82,19 @@ func (p *planner) dictionary(t reflect.Type, s *schema) (reader, error) {
 	if t.Key().Kind() != reflect.String || customText(t.Key()) {
 		return nil, fmt.Errorf("the keys of a %s are no plain strings", t)
 	}
+	settled := s
 	if s != nil && (!s.settles("object") || s.properties != nil || s.required != nil || s.closed) {
-		s = p.leave()
+		settled = p.leave()
 	}
 	var values *schema
-	if s != nil {
+	if s != nil && s.properties == nil {
 		values = s.additional
 	}
 	elem, err := p.reader(t.Elem(), values)
 	if err != nil {
 		return nil, err
 	}
-	return maybeNull(s, func(d *wire.Decoder, v reflect.Value) {
+	return maybeNull(settled, func(d *wire.Decoder, v reflect.Value) {
 		v.Set(reflect.MakeMap(t))
 		for o := d.Object(nil); o.Next(); {
 			key := reflect.ValueOf(o.Key()).Convert(t.Key())

@@ -45,6 +45,12 @@ func parseSchema(text json.RawMessage) *schema {
 			s.beyond = true
 		}
 	}
+	if keywords["prefixItems"] != nil {
+		s.items = nil // those of the rest
+	}
+	if keywords["patternProperties"] != nil {
+		s.additional = nil // likewise
+	}
 	s.beyondAnywhere = s.beyond
 	for _, part := range s.parts() {
 		s.beyondAnywhere = s.beyondAnywhere || part.beyondAnywhere

@@ -192,6 +192,34 @@ func TestASchemaMayMakeBytesAList(t *testing.T) {
 	}
 }
 
+func TestADefaultIsFoundWhereverAPlanDoesNotJudge(t *testing.T) {
+	type in struct {
+		List []address          `json:"list"`
+		Map  map[string]address `json:"map"`
+	}
+	const inner = `{"type":"object","properties":{"no":{"type":"integer","default":7}}}`
+	for property, want := range map[string]in{
+		`"list":{"type":"array","uniqueItems":true,"items":` + inner + `}`:                                  {List: []address{{No: 7}}},
+		`"list":{"items":` + inner + `}`:                                                                    {List: []address{{No: 7}}},
+		`"list":{"type":"array","prefixItems":[{"type":"object"}],"items":` + inner + `}`:                   {List: []address{{}}},
+		`"map":{"type":"object","minProperties":1,"additionalProperties":` + inner + `}`:                    {Map: map[string]address{"a": {No: 7}}},
+		`"map":{"type":"object","properties":{"a":{}},"additionalProperties":` + inner + `}`:                {Map: map[string]address{"a": {}}},
+		`"map":{"type":"object","patternProperties":{"a":{}},"additionalProperties":{"type":"integer"}}`:    {Map: map[string]address{"a": {}}},
+		`"list":{"type":"array","prefixItems":[{"type":"object"}],"items":{"type":"integer"},"minItems":1}`: {List: []address{{}}},
+	} {
+		plan, err := typed.NewPlan(reflect.TypeFor[in](), json.RawMessage(`{"type":"object","properties":{`+property+`}}`))
+		require.NoError(t, err, property)
+		require.False(t, plan.Judges(), property)
+		doc := `{"list":[{}]}`
+		if want.Map != nil {
+			doc = `{"map":{"a":{}}}`
+		}
+		var got in
+		require.NoError(t, plan.Read(json.RawMessage(doc), &got), property)
+		require.Equal(t, want, got, property)
+	}
+}
+
 func TestAPointerToOneOfSeveralValuesMayBeNil(t *testing.T) {
 	type choice struct {
 		Size *string  `json:"size" enum:"s,m"`
