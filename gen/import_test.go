@@ -170,7 +170,7 @@ func TestImportsThatAreRefusedWriteNothing(t *testing.T) {
 		"duplicate key":   {edit(`"type": "object"`, `"type": "object", "type": "object"`), "2025-02-01", "official.json#/$defs/Tool/type: line 4: duplicate key"},
 		"unknown keyword": {edit(`"type": "object"`, `"oneOf": []`), "2025-02-01", `official.json#/$defs/Tool/oneOf: unknown keyword "oneOf"`},
 		"dangling $ref":   {edit(`{"type": "string"}`, `{"$ref": "#/$defs/Text"}`), "2025-02-01", `official.json#/$defs/Tool/properties/description/$ref: $ref "#/$defs/Text" leads nowhere`},
-		"endless $ref":    {edit(`"properties"`, `"anyOf": [{"$ref": "#/$defs/Tool"}], "properties"`), "2025-02-01", `official.json#/$defs/Tool: `},
+		"endless $ref":    {edit(`"Tool"`, `"Self": {"$ref": "#/$defs/Self"}, "Tool"`), "2025-02-01", `official.json#/$defs/Self: `},
 		"not a date":      {official, "2025-02-30", `revision "2025-02-30" is not a date; write it like 2026-07-28`},
 		"a path":          {official, "../2025-02-01", `revision "../2025-02-01" is not a date`},
 		"drift":           {edit("words", "other words"), "2025-01-01", "REPLACE=1"},

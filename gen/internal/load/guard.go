@@ -76,6 +76,7 @@ func (g *guard) schema(at string, v any) {
 	for _, key := range sorted(object) {
 		g.keyword(at, key, object[key])
 	}
+	g.company(at, object)
 	g.required(at, object)
 	g.reference(at, object)
 }
@@ -113,8 +114,42 @@ func (g *guard) required(at string, object map[string]any) {
 	}
 }
 
-// reference follows a $ref, which must lead to a definition of the same file
-// and stand alone: the older dialect ignores what stands beside it.
+// company refuses a keyword that says nothing where it stands, or beside which
+// another one would be overlooked.
+func (g *guard) company(at string, object map[string]any) {
+	for _, key := range sorted(object) {
+		k := keywordAt(at, key)
+		beside := slices.DeleteFunc(sorted(object), func(other string) bool {
+			return other == key || other == "description" && g.prose || other == "type" && k.of != nil
+		})
+		switch typed := g.typed(object, k.of); {
+		case k.alone && len(beside) > 0:
+			g.fail(child(at, key), "%s has %s beside it; move one of them into a definition", key, strings.Join(beside, ", "))
+		case !typed && (object["type"] != nil || !k.alone):
+			g.fail(child(at, key), "%s needs the type %s beside it", key, strings.Join(k.of, " or "))
+		}
+	}
+	extra, _ := object["additionalProperties"].(map[string]any)
+	says := func(key string) bool { return key != "description" }
+	if object["properties"] != nil && slices.ContainsFunc(sorted(extra), says) {
+		g.fail(child(at, "additionalProperties"), "additionalProperties beside properties must allow anything: no type has members of both kinds")
+	}
+}
+
+// typed tells whether an object says that it is of one of the types, if there are
+// any to say.
+func (g *guard) typed(object map[string]any, types []string) bool {
+	list, many := object["type"].([]any)
+	if !many {
+		list = []any{object["type"]}
+	}
+	return types == nil || slices.ContainsFunc(list, func(v any) bool {
+		name, _ := v.(string)
+		return slices.Contains(types, name)
+	})
+}
+
+// reference follows a $ref, which must lead to a definition of the same file.
 func (g *guard) reference(at string, object map[string]any) {
 	ref, ok := object["$ref"].(string)
 	if !ok {
@@ -126,11 +161,5 @@ func (g *guard) reference(at string, object map[string]any) {
 		g.fail(at, "$ref %q leaves the definitions of this file; write #/%s/<name>", ref, g.defs)
 	} else if _, ok := g.names[name]; !ok {
 		g.fail(at, "$ref %q leads nowhere; there is no definition %q", ref, name)
-	}
-	beside := slices.DeleteFunc(sorted(object), func(key string) bool {
-		return key == "$ref" || key == "description" && g.prose
-	})
-	if len(beside) > 0 {
-		g.fail(at, "$ref has %s beside it; move one of them into a definition", strings.Join(beside, ", "))
 	}
 }

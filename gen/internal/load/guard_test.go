@@ -69,6 +69,13 @@ func TestSchemasThatAreRefused(t *testing.T) {
 		"reference too deep":   {`{"$ref": "#/$defs/A/items"}`, `/$ref: $ref "#/$defs/A/items" leaves the definitions`},
 		"reference, old place": {`{"$ref": "#/definitions/A"}`, `/$ref: $ref "#/definitions/A" leaves the definitions of this file; write #/$defs/<name>`},
 		"reference, company":   {`{"items": {"$ref": "#/$defs/A", "type": "object"}}`, `/items/$ref: $ref has type beside it`},
+		"fold, company":        {`{"allOf": [{}], "properties": {}, "type": "object"}`, `/allOf: allOf has properties, type beside it`},
+		"union, company":       {`{"anyOf": [{}], "type": "object"}`, `/anyOf: anyOf has type beside it`},
+		"const, company":       {`{"const": "a", "enum": ["a"], "type": "string"}`, `/const: const has enum beside it`},
+		"enum of a list":       {`{"enum": ["a"], "type": "array"}`, `/enum: enum needs the type string or integer or number or boolean beside it`},
+		"members of no object": {`{"properties": {"a": {}}}`, `/properties: properties needs the type object beside it`},
+		"bounds of a string":   {`{"type": "string", "minimum": 1}`, `/minimum: minimum needs the type integer or number beside it`},
+		"members of two kinds": {`{"type": "object", "properties": {"a": {}}, "additionalProperties": {"type": "string"}}`, `/additionalProperties: additionalProperties beside properties must allow anything`},
 		"reference to itself":  {`{"$ref": "#/$defs/A"}`, `x.json#/$defs/A: `},
 	} {
 		t.Run(name, func(t *testing.T) {

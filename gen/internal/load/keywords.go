@@ -14,34 +14,45 @@ import (
 type keyword struct {
 	holds holding
 	fault func(v any) string // what is wrong with a value, "" for nothing
+	of    []string           // the types that it says something about, nil for all
+	alone bool               // no stage obeys what stands beside it, but its type
 }
 
 // rootKeywords may stand only at the top of a file.
 var rootKeywords = map[string]keyword{
-	"$schema":     {plain, dialect},
-	"$defs":       {mapping, object},
-	"definitions": {mapping, object},
+	"$schema":     {holds: plain, fault: dialect},
+	"$defs":       {holds: mapping, fault: object},
+	"definitions": {holds: mapping, fault: object},
 }
 
 // keywords may stand in every other schema. The list is what the protocol's
 // files use, no more: a keyword that the parser reads but no later stage obeys
 // would make types that accept what the schema forbids.
 var keywords = map[string]keyword{
-	"$ref":                 {plain, text},
-	"additionalProperties": {schema, nil},
-	"allOf":                {list, filled},
-	"anyOf":                {list, filled},
-	"const":                {plain, scalar},
-	"enum":                 {plain, scalars},
-	"format":               {plain, text},
-	"items":                {schema, nil},
-	"maximum":              {plain, number},
-	"maxItems":             {plain, count},
-	"minimum":              {plain, number},
-	"properties":           {mapping, object},
-	"required":             {plain, names},
-	"type":                 {plain, types},
+	"$ref":                 {holds: plain, fault: text, alone: true},
+	"additionalProperties": {holds: schema, of: objects},
+	"allOf":                {holds: list, fault: filled, alone: true},
+	"anyOf":                {holds: list, fault: filled, alone: true},
+	"const":                {holds: plain, fault: scalar, of: plains, alone: true},
+	"enum":                 {holds: plain, fault: scalars, of: plains, alone: true},
+	"format":               {holds: plain, fault: text, of: texts},
+	"items":                {holds: schema, of: arrays},
+	"maximum":              {holds: plain, fault: number, of: numbers},
+	"maxItems":             {holds: plain, fault: count, of: arrays},
+	"minimum":              {holds: plain, fault: number, of: numbers},
+	"properties":           {holds: mapping, fault: object, of: objects},
+	"required":             {holds: plain, fault: names, of: objects},
+	"type":                 {holds: plain, fault: types},
 }
+
+// The types that keywords are about.
+var (
+	objects = []string{"object"}
+	arrays  = []string{"array"}
+	texts   = []string{"string"}
+	numbers = []string{"integer", "number"}
+	plains  = []string{"string", "integer", "number", "boolean"}
+)
 
 // keywordAt finds a keyword by its place; the zero keyword means unknown.
 func keywordAt(at, key string) keyword {

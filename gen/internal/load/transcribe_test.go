@@ -22,7 +22,7 @@ func TestProseGoesMembersCalledDescriptionStay(t *testing.T) {
 
 func TestTranscriptionKeepsWhatIsWritten(t *testing.T) {
 	official := newFile(`{"A": {"anyOf": [
-		{"minimum": 1.0, "type": "number"}, {"const": "<a> & \u00e9"}, {"properties": {}}, {"enum": ["b", "a"]}]}}`)
+		{"minimum": 1.0, "type": "number"}, {"const": "<a> & \u00e9"}, {"type": "object", "properties": {}}, {"enum": ["b", "a"]}]}}`)
 	ours, err := Transcribe("x.json", official)
 	require.NoError(t, err)
 	text := string(ours)
