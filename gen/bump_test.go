@@ -92,6 +92,12 @@ func TestBoundsOfNumbersHoldSinceTheRevisionThatBringsThem(t *testing.T) {
 	}
 }
 
+func TestWhatAFoldRequiresInOnePartIsRequired(t *testing.T) {
+	p, err := quick(t, define("Folded", `{"allOf": [{"$ref": "#/$defs/Icon"}, {"type": "object", "properties": {"src": {"type": "string"}}}]}`))
+	require.NoError(t, err)
+	require.Contains(t, string(printed(t, p)["common_codec.go"]), "wire.NewMembers(\"Folded\",\n\twire.Member{Name: \"src\", In: wire.Always, Required: wire.Always},\n")
+}
+
 // factsOnly looks for the texts of new names, and for official prose.
 func factsOnly(t *testing.T, files map[string][]byte) {
 	t.Helper()

@@ -197,6 +197,14 @@ var brokenMessages = map[string]refusal{
 		together(newErrorCode, func(defs object) { defs["QuotaGoneError"] = clone(defs["QuotaExceededError"]) }),
 		[]string{"2027-03-01#/$defs/QuotaGoneError", "-32031", `"QuotaGoneError"`, `"QuotaExceededError"`, "Same rule"},
 	},
+	"a member of a message beside its params": {
+		member("ProgressNotification", "seq", `{"type": "integer"}`),
+		[]string{"2027-03-01#/$defs/ProgressNotification/properties/seq", `"seq" beside its params`},
+	},
+	"a param named like the method": {
+		member("CallToolRequestParams", "method", `{"type": "string"}`),
+		[]string{"2027-03-01#/$defs/CallToolRequestParams/properties/method", `"tools/call"`},
+	},
 	"a page with two lists": {
 		together(newPagedList, member("ListAgentsResult", "more", `{"type": "array", "items": {"type": "string"}}`)),
 		[]string{"2027-03-01#/$defs/ListAgentsResult", `"agents/list"`, "two lists"},
@@ -245,6 +253,18 @@ var formless = map[string]refusal{
 	"a union of enums": {
 		define("Mood", `{"anyOf": [{"$ref": "#/$defs/Role"}, {"$ref": "#/$defs/LoggingLevel"}]}`),
 		[]string{"2027-03-01#/$defs/Mood", `"Role" is no object`},
+	},
+	"a constant that is a fraction": {
+		member("Tool", "half", `{"type": "number", "const": 0.5}`),
+		[]string{"2027-03-01#/$defs/Tool/properties/half/const", "the constant 0.5"},
+	},
+	"parts of a fold that disagree": {
+		define("Folded", `{"allOf": [{"$ref": "#/$defs/Icon"}, {"type": "object", "properties": {"src": {"type": "integer"}}}]}`),
+		[]string{"2027-03-01#/$defs/Folded/allOf/1/properties/src", `"src" is integer here and string`},
+	},
+	"a fold with a map of one type": {
+		define("Folded", `{"allOf": [{"$ref": "#/$defs/Icon"}, {"type": "object", "additionalProperties": {"type": "string"}}]}`),
+		[]string{"2027-03-01#/$defs/Folded/allOf/1", "map of one type"},
 	},
 	"a type that holds itself": {
 		together(define("NodeA", `{"type": "object", "required": ["next"], "properties": {"next": {"$ref": "#/$defs/NodeB"}}}`),

@@ -3,6 +3,7 @@ package ir
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -161,9 +162,11 @@ func (l *lifter) constant(v any, where string) node {
 	case string:
 		return &constNode{at(where), v}
 	case float64:
-		return &numberNode{at(where), int(v)}
+		if v == math.Trunc(v) {
+			return &numberNode{at(where), int(v)}
+		}
 	}
-	l.issues.add(where+"/const", "a constant of type %T has no Go form; constants are strings or integers", v)
+	l.issues.add(where+"/const", "the constant %v of type %[1]T has no Go form; constants are strings or integers", v)
 	return &anyNode{at(where)}
 }
 
@@ -207,19 +210,53 @@ func (l *lifter) fold(parts []*schemas.Type, where string) node {
 		switch n := l.resolve(l.node(part, fmt.Sprintf("%s/allOf/%d", where, i))).(type) {
 		case *objectNode:
 			for _, m := range n.members {
-				if have := o.member(m.name); have != nil {
-					*have = m
-					continue
-				}
-				o.members = append(o.members, m)
+				l.join(o, m)
 			}
-		case *mapNode: // says nothing about members
+		case *mapNode:
+			if !is[*anyNode](n.elem) {
+				l.issues.add(n.pos(), "a part of an allOf that is a map of one type cannot be folded")
+			}
 		default:
 			l.issues.add(n.pos(), "a part of an allOf that is no object cannot be folded")
 		}
 	}
 	slices.SortFunc(o.members, func(a, b member) int { return strings.Compare(a.name, b.name) })
 	return o
+}
+
+// join adds a member to an object that is folded. A later part may say more of it
+// than the one before.
+func (l *lifter) join(o *objectNode, m member) {
+	have := o.member(m.name)
+	if have == nil {
+		o.members = append(o.members, m)
+		return
+	}
+	if !refines(have.node, m.node) {
+		l.issues.add(m.node.pos(), "%q is %s here and %s at %s, in another part of the allOf", m.name, describe(m.node), describe(have.node), have.node.pos())
+	}
+	*have = member{m.name, m.node, m.required || have.required}
+}
+
+// refines tells whether what fits b fits a, too.
+func refines(a, b node) bool {
+	switch a := a.(type) {
+	case *anyNode:
+		return true
+	case *mapNode:
+		return is[*anyNode](a.elem) && isObject(b)
+	case *scalarNode:
+		switch b.(type) {
+		case *constNode, *enumNode:
+			return slices.Contains(a.kinds, "string")
+		case *numberNode:
+			return slices.Contains(a.kinds, "integer") || slices.Contains(a.kinds, "number")
+		}
+		return describe(a) == describe(b)
+	case *refNode, *constNode, *numberNode:
+		return describe(a) == describe(b)
+	}
+	return false
 }
 
 // resolve follows references to the node of a definition.
@@ -240,6 +277,9 @@ func (l *lifter) resolve(n node) node {
 	return &anyNode{at(n.pos())}
 }
 
+// framing are the members of a message, of which the runtime takes care.
+var framing = []string{"id", "jsonrpc", "method", "params"}
+
 // message strips the framing of a request or notification, which has a method
 // constant, and keeps its params aside.
 func (l *lifter) message(o *objectNode) node {
@@ -251,6 +291,11 @@ func (l *lifter) message(o *objectNode) node {
 	if !ok {
 		return o // the abstract bases
 	}
+	for _, x := range o.members {
+		if !slices.Contains(framing, x.name) {
+			l.issues.add(x.node.pos(), "a message has no member %q beside its params; teach it to gen first", x.name)
+		}
+	}
 	m := &objectNode{at: o.at, message: true, members: []member{{"method", name, true}}}
 	p := o.member("params")
 	if p == nil {
@@ -261,6 +306,9 @@ func (l *lifter) message(o *objectNode) node {
 	}
 	switch n := l.resolve(p.node).(type) {
 	case *objectNode, *mapNode:
+		if o, ok := n.(*objectNode); ok && o.member("method") != nil {
+			l.issues.add(o.member("method").node.pos(), "a param of %q cannot be called like the method; teach it to gen first", name.value)
+		}
 		m.params = &member{"params", n, p.required}
 	case *unionNode:
 		m.params = p
