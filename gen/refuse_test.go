@@ -205,6 +205,14 @@ var brokenMessages = map[string]refusal{
 		member("CallToolRequestParams", "method", `{"type": "string"}`),
 		[]string{"2027-03-01#/$defs/CallToolRequestParams/properties/method", `"tools/call"`},
 	},
+	"a union of messages that is gone": {
+		undefine("ServerNotification"),
+		[]string{"2027-03-01#/$defs/ProgressNotification", "nobody may send it", "Framing rule"},
+	},
+	"a result that is no object": {
+		together(request("PlainRequest", "plain"), define("PlainResult", `{"anyOf": [{"$ref": "#/$defs/CallToolResult"}, {"$ref": "#/$defs/ListToolsResult"}]}`)),
+		[]string{"2027-03-01#/$defs/PlainResult", `the result of "plain" is no object`},
+	},
 	"a page with two lists": {
 		together(newPagedList, member("ListAgentsResult", "more", `{"type": "array", "items": {"type": "string"}}`)),
 		[]string{"2027-03-01#/$defs/ListAgentsResult", `"agents/list"`, "two lists"},

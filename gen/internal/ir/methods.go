@@ -19,11 +19,7 @@ func (s *shaper) methods() {
 			}
 		}
 	}
-	for _, t := range s.sorted() {
-		if st, ok := t.typ.Shape.(*Struct); ok && st.Method == nil && isMessage(t) {
-			s.issues.add(t.at, "the message %q is in no union of messages, so nobody may send it; list it in one, or leave it out with a Framing rule", t.name)
-		}
-	}
+	s.unsent()
 	for _, wire := range slices.Sorted(maps.Keys(byWire)) {
 		m := byWire[wire]
 		for _, w := range []*Window{&m.FromClient, &m.FromServer, &m.Embedded, &m.MultiRound, &m.Cacheable} {
@@ -32,6 +28,26 @@ func (s *shaper) methods() {
 		m.Facts = s.rules.method(wire)
 		s.pages(m)
 		s.pkg.Methods = append(s.pkg.Methods, m)
+	}
+}
+
+// unsent reports the messages of each revision that nobody may send there.
+func (s *shaper) unsent() {
+	for _, d := range s.drafts {
+		sent := make(map[string]bool)
+		for slot := range d.defs {
+			if s.rules.slot(slot) != nil {
+				for _, name := range s.slotMembers(d, slot) {
+					sent[name] = true
+				}
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(d.defs)) {
+			o, ok := d.defs[name].(*objectNode)
+			if ok && o.message && !sent[name] && s.rules.slot(name) == nil && s.rules.framing(name) == nil {
+				s.issues.add(o.pos(), "the message %q is in no union of messages, so nobody may send it; list it in one, or leave it out with a Framing rule", name)
+			}
+		}
 	}
 }
 
@@ -72,11 +88,6 @@ func wireName(o *objectNode) string {
 		return c.value
 	}
 	return ""
-}
-
-func isMessage(t *thing) bool {
-	o, ok := t.occs[len(t.occs)-1].node.(*objectNode)
-	return ok && o.message
 }
 
 // method files one message of one revision's slot.
@@ -153,8 +164,12 @@ func (s *shaper) result(m *Method, d *draft, def string) {
 		s.issues.add(d.defs[def].pos(), "the result of %q changed from %q, which is of %s, to %q; write a Same rule if the definition was renamed, else the request needs a method of its own",
 			m.Wire, m.Result.Name, s.drafts[oldest(m.Result.In)].name, t.typ.Name)
 	}
+	st, ok := t.typ.Shape.(*Struct)
+	if !ok {
+		s.issues.add(t.newest(""), "the result of %q is no object with members", m.Wire)
+		return
+	}
 	m.Result = t.typ
-	st := t.typ.Shape.(*Struct)
 	st.Role = Result
 	for _, f := range st.Fields {
 		if f.JSON == "ttlMs" && f.In.Has(d.bit) {
