@@ -98,6 +98,14 @@ func TestWhatAFoldRequiresInOnePartIsRequired(t *testing.T) {
 	require.Contains(t, string(printed(t, p)["common_codec.go"]), "wire.NewMembers(\"Folded\",\n\twire.Member{Name: \"src\", In: wire.Always, Required: wire.Always},\n")
 }
 
+func TestPlainKindsWithNumbersMayBeFractions(t *testing.T) {
+	p, err := quick(t, newForms)
+	require.NoError(t, err)
+	codec := string(printed(t, p)["tools_codec.go"])
+	require.Contains(t, codec, "x.Answer = d.Primitive(0, false)")
+	require.Contains(t, codec, "return d.Primitive(0, true)")
+}
+
 // factsOnly looks for the texts of new names, and for official prose.
 func factsOnly(t *testing.T, files map[string][]byte) {
 	t.Helper()

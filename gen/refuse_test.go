@@ -197,14 +197,6 @@ var brokenMessages = map[string]refusal{
 		together(newErrorCode, func(defs object) { defs["QuotaGoneError"] = clone(defs["QuotaExceededError"]) }),
 		[]string{"2027-03-01#/$defs/QuotaGoneError", "-32031", `"QuotaGoneError"`, `"QuotaExceededError"`, "Same rule"},
 	},
-	"a member of a message beside its params": {
-		member("ProgressNotification", "seq", `{"type": "integer"}`),
-		[]string{"2027-03-01#/$defs/ProgressNotification/properties/seq", `"seq" beside its params`},
-	},
-	"a param named like the method": {
-		member("CallToolRequestParams", "method", `{"type": "string"}`),
-		[]string{"2027-03-01#/$defs/CallToolRequestParams/properties/method", `"tools/call"`},
-	},
 	"a union of messages that is gone": {
 		undefine("ServerNotification"),
 		[]string{"2027-03-01#/$defs/ProgressNotification", "nobody may send it", "Framing rule"},
@@ -212,6 +204,14 @@ var brokenMessages = map[string]refusal{
 	"a result that is no object": {
 		together(request("PlainRequest", "plain"), define("PlainResult", `{"anyOf": [{"$ref": "#/$defs/CallToolResult"}, {"$ref": "#/$defs/ListToolsResult"}]}`)),
 		[]string{"2027-03-01#/$defs/PlainResult", `the result of "plain" is no object`},
+	},
+	"a member of a message beside its params": {
+		member("ProgressNotification", "seq", `{"type": "integer"}`),
+		[]string{"2027-03-01#/$defs/ProgressNotification/properties/seq", `"seq" beside its params`},
+	},
+	"a param named like the method": {
+		member("CallToolRequestParams", "method", `{"type": "string"}`),
+		[]string{"2027-03-01#/$defs/CallToolRequestParams/properties/method", `"tools/call"`},
 	},
 	"a page with two lists": {
 		together(newPagedList, member("ListAgentsResult", "more", `{"type": "array", "items": {"type": "string"}}`)),
@@ -261,6 +261,46 @@ var formless = map[string]refusal{
 	"a union of enums": {
 		define("Mood", `{"anyOf": [{"$ref": "#/$defs/Role"}, {"$ref": "#/$defs/LoggingLevel"}]}`),
 		[]string{"2027-03-01#/$defs/Mood", `"Role" is no object`},
+	},
+	"a list that holds itself": {
+		define("Nest", `{"type": "array", "items": {"type": "object", "additionalProperties": {"$ref": "#/$defs/Nest"}}}`),
+		[]string{"2027-03-01#/$defs/Nest", "holds itself", "Types rule"},
+	},
+	"a type of the runtime that changes": {
+		define("RequestId", `{"type": "string"}`),
+		[]string{"2027-03-01#/$defs/RequestId is string", "Types rule"},
+	},
+	"a type of the runtime that becomes an object": {
+		define("ProgressToken", `{"type": "object", "properties": {"a": {"type": "string"}}}`),
+		[]string{"2027-03-01#/$defs/ProgressToken is an object", "Types rule"},
+	},
+	"a struct that becomes a map of one type": {
+		define("Icon", `{"type": "object", "additionalProperties": {"type": "string"}}`),
+		[]string{"2027-03-01#/$defs/Icon is a map", "definition of its own"},
+	},
+	"a definition that may be null": {
+		together(define("Maybe", `{"type": ["string", "null"]}`), member("Tool", "mood", `{"$ref": "#/$defs/Maybe"}`)),
+		[]string{"2027-03-01#/$defs/Maybe", "may be null", "Raw rule"},
+	},
+	"plain kinds that may be null": {
+		member("Tool", "mood", `{"type": ["boolean", "null", "number", "string"]}`),
+		[]string{"2027-03-01#/$defs/Tool/properties/mood", "several kinds of value", "Raw rule"},
+	},
+	"plain kinds and objects": {
+		member("Tool", "mood", `{"type": ["boolean", "number", "object", "string"]}`),
+		[]string{"2027-03-01#/$defs/Tool/properties/mood", "several kinds of value", "Raw rule"},
+	},
+	"plain kinds and a list of no strings": {
+		member("Tool", "mood", `{"anyOf": [{"type": ["boolean", "number", "string"]}, {"type": "array", "items": {"type": "integer"}}]}`),
+		[]string{"2027-03-01#/$defs/Tool/properties/mood", "several kinds of value", "Raw rule"},
+	},
+	"one value or a bounded list": {
+		member("Tool", "mood", `{"anyOf": [{"$ref": "#/$defs/ContentBlock"}, {"type": "array", "maxItems": 2, "items": {"$ref": "#/$defs/ContentBlock"}}]}`),
+		[]string{"2027-03-01#/$defs/Tool/properties/mood", "bounded list", "Raw rule"},
+	},
+	"one value or a list of another union": {
+		member("Tool", "mood", `{"anyOf": [{"$ref": "#/$defs/ContentBlock"}, {"type": "array", "items": {"$ref": "#/$defs/SamplingMessageContentBlock"}}]}`),
+		[]string{"2027-03-01#/$defs/Tool/properties/mood", "SamplingMessageContentBlock", "Same rule"},
 	},
 	"a constant that is a fraction": {
 		member("Tool", "half", `{"type": "number", "const": 0.5}`),

@@ -84,6 +84,12 @@ func (m *merger) any(occs []occ, is func(node) bool) bool {
 // is tells whether a node is of one kind.
 func is[N node](n node) bool { _, ok := n.(N); return ok }
 
+// nullable tells whether a plain value may be null.
+func nullable(n node) bool {
+	s, ok := n.(*scalarNode)
+	return ok && slices.Contains(s.kinds, "null")
+}
+
 func isObject(n node) bool { return is[*objectNode](n) || is[*mapNode](n) }
 
 // isUnion tells whether a node is a union or refers to one.
@@ -115,7 +121,7 @@ func elements(occs []occ) []occ {
 // element joins what the arrays or maps of a position hold.
 func (m *merger) element(position string, occs []occ) Expr {
 	list := elements(occs)
-	if m.any(list, func(n node) bool { s, ok := n.(*scalarNode); return ok && slices.Contains(s.kinds, "null") }) {
+	if m.any(list, nullable) {
 		return m.clash(position, list, "an element that may be null has no Go form; write a Raw rule")
 	}
 	return m.join(position, list)
@@ -184,18 +190,33 @@ func (m *merger) scalarExpr(position string, occs []occ) Expr {
 		s.Kind = Float
 	case slices.Equal(kinds, []string{"boolean"}):
 		s.Kind = Bool
-	case primitive(kinds):
-		s.Kind = Primitive
+	case m.all(occs, primitive):
+		s.Kind, s.Fractions = Primitive, m.any(occs, fractional)
 	default:
 		return m.clash(position, occs, "several kinds of value have no Go form here; write a Raw rule")
 	}
 	return s
 }
 
-// primitive tells whether a value may be of each of the plain kinds.
-func primitive(kinds []string) bool {
-	return slices.Contains(kinds, "string") && slices.Contains(kinds, "boolean") &&
-		(slices.Contains(kinds, "integer") || slices.Contains(kinds, "number"))
+// primitive tells whether a value may be of each of the plain kinds, and of no
+// other.
+func primitive(n node) bool {
+	s, ok := n.(*scalarNode)
+	numeric := func(k string) bool { return k == "integer" || k == "number" }
+	return ok && s.min == nil && s.max == nil && slices.ContainsFunc(s.kinds, numeric) &&
+		slices.Equal(slices.DeleteFunc(slices.Clone(s.kinds), numeric), []string{"boolean", "string"})
+}
+
+// fractional tells whether a plain value may be any number.
+func fractional(n node) bool {
+	s, ok := n.(*scalarNode)
+	return ok && slices.Contains(s.kinds, "number")
+}
+
+// isText tells whether a value is a string, and nothing else.
+func isText(n node) bool {
+	s, ok := n.(*scalarNode)
+	return ok && slices.Equal(s.kinds, []string{"string"})
 }
 
 func same(a, b *float64) bool { return a == b || a != nil && b != nil && *a == *b }
@@ -268,15 +289,13 @@ func (m *merger) defined(name string) bool {
 // plain kinds of value that a form is filled in with.
 func (m *merger) unionExpr(position string, occs []occ) Expr {
 	var many Window
-	var plain, kinds bool
-	var singles []occ
-	var elem []occ
+	var singles, plain, elem []occ
 	for _, o := range occs {
 		u, ok := o.node.(*unionNode)
 		if !ok {
 			switch n := o.node.(type) {
 			case *scalarNode:
-				kinds, plain = true, plain || primitive(n.kinds)
+				plain = append(plain, occ{o.bit, n})
 			case *arrayNode:
 				return m.clash(position, occs, "write a Raw rule")
 			default:
@@ -288,10 +307,13 @@ func (m *merger) unionExpr(position string, occs []occ) Expr {
 		for _, arm := range u.arms {
 			switch a := arm.(type) {
 			case *arrayNode:
+				if a.max != 0 {
+					return m.clash(position, occs, "one value or a bounded list of them has no Go form; write a Raw rule")
+				}
 				many |= 1 << o.bit
 				elem = append(elem, occ{o.bit, a.elem})
 			case *scalarNode:
-				kinds, plain = true, plain || primitive(a.kinds)
+				plain = append(plain, occ{o.bit, a})
 			default:
 				one.arms = append(one.arms, arm)
 			}
@@ -303,15 +325,16 @@ func (m *merger) unionExpr(position string, occs []occ) Expr {
 			singles = append(singles, occ{o.bit, one})
 		}
 	}
-	if kinds && (!plain || len(singles) > 0) || len(singles)+len(elem) == 0 {
+	formless := !m.all(plain, primitive) || !m.all(elem, isText) || len(singles) > 0
+	if len(plain) > 0 && formless || len(singles)+len(elem) == 0 {
 		return m.clash(position, occs, "several kinds of value have no Go form here; write a Raw rule")
 	}
 	var all Window
 	for _, o := range occs {
 		all |= 1 << o.bit
 	}
-	if plain {
-		return Scalar{Kind: Primitive, Lists: m.open(many, all)}
+	if len(plain) > 0 {
+		return Scalar{Kind: Primitive, Lists: m.open(many, all), Fractions: m.any(plain, fractional)}
 	}
 	if many == 0 {
 		return Named{m.union(position, singles, nil).typ}
@@ -325,8 +348,14 @@ func (m *merger) unionExpr(position string, occs []occ) Expr {
 func (m *merger) union(position string, occs, many []occ) *thing {
 	var target *thing
 	for _, o := range append(slices.Clone(occs), many...) {
-		if r, ok := o.node.(*refNode); ok && m.isUnion(r) {
-			target = m.ref(r, o.bit)
+		r, ok := o.node.(*refNode)
+		if !ok || !m.isUnion(r) {
+			continue
+		}
+		if x := m.ref(r, o.bit); target != nil && x != target {
+			m.clash(position, slices.Concat(occs, many), "write a Same rule if a definition was renamed")
+		} else {
+			target = x
 		}
 	}
 	if target == nil {

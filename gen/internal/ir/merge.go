@@ -63,6 +63,9 @@ func merge(drafts []*draft, rules *book, problems *issues) *merger {
 		}
 	}
 	m.widen()
+	if m.endless() {
+		return m
+	}
 	for pass := 0; ; pass++ {
 		m.grown, m.issues.list = false, nil
 		for _, name := range slices.Sorted(maps.Keys(m.things)) {
@@ -76,6 +79,37 @@ func merge(drafts []*draft, rules *book, problems *issues) *merger {
 			return m
 		}
 	}
+}
+
+// endless reports the lists and maps that hold themselves, which [merger.follow]
+// would follow without an end, and tells whether there are any.
+func (m *merger) endless() (found bool) {
+	for _, d := range m.drafts {
+		for _, name := range slices.Sorted(maps.Keys(d.defs)) {
+			if m.circular(d, d.defs[name], []string{name}) {
+				m.issues.add(d.defs[name].pos(), "%q holds itself with no object on the way, which has no Go form; write a Types rule", name)
+				found = true
+			}
+		}
+	}
+	return found
+}
+
+// circular tells whether a list or map leads back to one of the definitions that
+// it is within.
+func (m *merger) circular(d *draft, n node, within []string) bool {
+	switch n := n.(type) {
+	case *arrayNode:
+		return m.circular(d, n.elem, within)
+	case *mapNode:
+		return m.circular(d, n.elem, within)
+	case *refNode:
+		if _, fixed := m.rules.builtin(n.def); fixed {
+			return false
+		}
+		return slices.Contains(within, n.def) || m.circular(d, d.defs[n.def], append(within, n.def))
+	}
+	return false
 }
 
 // define files a definition of one revision.
@@ -200,6 +234,9 @@ func (m *merger) settle(t *thing) {
 	t.typ.In = t.in()
 	if kind, ok := m.rules.builtin(t.name); ok {
 		t.kind, t.typ.Shape = aliasThing, &Alias{Of: Scalar{Kind: kind}}
+		if !m.all(t.occs, suits(kind)) {
+			m.clash(t.name, t.occs, "a Types rule says what it is; change that")
+		}
 		return
 	}
 	if len(t.occs) == 0 {
@@ -222,8 +259,25 @@ func (m *merger) settle(t *thing) {
 		m.settleStruct(t)
 	default:
 		t.kind = aliasThing
+		if m.any(t.occs, nullable) {
+			m.clash(t.name, t.occs, "a definition that may be null has no Go form; write a Raw rule")
+		}
 		t.typ.Shape = &Alias{Of: m.expr(t.name, t.occs)}
 	}
+}
+
+// suits returns what tells whether the type of a Types rule has room for a node.
+func suits(kind Kind) func(node) bool {
+	switch kind {
+	case ID, Token:
+		return func(n node) bool {
+			s, ok := n.(*scalarNode)
+			return ok && slices.Equal(s.kinds, []string{"integer", "string"})
+		}
+	case Object:
+		return isObject
+	}
+	return func(node) bool { return true }
 }
 
 // kindOf decides what the occurrences of t are together. A union wins over the

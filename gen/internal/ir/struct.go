@@ -9,7 +9,7 @@ import (
 func (m *merger) settleStruct(t *thing) {
 	s := &Struct{Role: m.role(t)}
 	owner := t.in()
-	if !m.all(t.occs, isObject) {
+	if !m.all(t.occs, open) {
 		m.clash(t.name, t.occs, "give the newer shape a definition of its own")
 	}
 	for _, name := range t.members() {
@@ -26,6 +26,13 @@ func (m *merger) settleStruct(t *thing) {
 	}
 	s.Params = m.open(s.Params, owner)
 	t.typ.Shape = s
+}
+
+// open tells whether a node is an object whose members may be anything, apart from
+// those that it names.
+func open(n node) bool {
+	x, typed := n.(*mapNode)
+	return isObject(n) && (!typed || is[*anyNode](x.elem))
 }
 
 // field adds a member that is stored.
@@ -172,11 +179,7 @@ func (m *merger) memberExpr(t *thing, f *Field, occs []occ) Expr {
 		m.settleOpen(x, o)
 		return Named{x.typ}
 	}
-	for _, oc := range occs {
-		if n, ok := oc.node.(*scalarNode); ok && slices.Contains(n.kinds, "null") {
-			f.Nullable = true
-		}
-	}
+	f.Nullable = m.any(occs, nullable)
 	return m.expr(position, occs)
 }
 
