@@ -104,6 +104,7 @@ func TestPlainKindsWithNumbersMayBeFractions(t *testing.T) {
 	codec := string(printed(t, p)["tools_codec.go"])
 	require.Contains(t, codec, "x.Answer = d.Primitive(0, false)")
 	require.Contains(t, codec, "return d.Primitive(0, true)")
+	require.Contains(t, codec, `",\"f`+"`"+`g\\u0001\":"`)
 }
 
 // factsOnly looks for the texts of new names, and for official prose.

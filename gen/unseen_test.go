@@ -200,6 +200,6 @@ var newForms = together(
 	member("Tool", "open", `{"type": "object", "additionalProperties": {}}`), member("Tool", "list", `{"type": "array"}`),
 	member("Tool", "answer", `{"type": ["boolean", "integer", "string"]}`), member("Tool", "answers", `{"type": "object", "additionalProperties": {"type": ["boolean", "number", "string"]}}`),
 	member("Tool", "ids", `{"type": "array", "items": {"$ref": "#/$defs/RequestId"}}`),
-	member("Tool", "type", `{"type": "string"}`), member("Tool", "func", `{"type": "string"}`), member("Tool", "a.b/c~d\"e", `{"type": "string"}`),
+	member("Tool", "type", `{"type": "string"}`), member("Tool", "func", `{"type": "string"}`), member("Tool", "a.b/c~d\"e", `{"type": "string"}`), member("Tool", "f`g\x01", `{"type": "string"}`),
 	member("Tool", "name", `{"type": "string", "format": "uri"}`), requireMembers("Tool", "description", "annotations"),
 )

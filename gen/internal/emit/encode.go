@@ -1,8 +1,11 @@
 package emit
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 
 	"github.com/dave/jennifer/jen"
 
@@ -48,7 +51,27 @@ func encoderParams() []jen.Code {
 //
 //	b = append(b, `,"name":`...)
 func literal(d *jen.Group, text string) {
-	d.Id("b").Op("=").Append(jen.Id("b"), jen.Id("`"+text+"`").Op("..."))
+	d.Id("b").Op("=").Append(jen.Id("b"), raw(text).Op("..."))
+}
+
+// raw prints a text between backquotes, if it can stand there.
+func raw(text string) *jen.Statement {
+	if strconv.CanBackquote(text) {
+		return jen.Id("`" + text + "`")
+	}
+	return jen.Lit(text)
+}
+
+// nameOf is the name of a member as it begins the member in JSON.
+func nameOf(name string) string { return "," + quoted(name) + ":" }
+
+// quoted is a text as it is in JSON.
+func quoted(text string) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(text) // cannot fail
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // appendConst prints a member that has one fixed value.
@@ -56,7 +79,7 @@ func (g *generator) appendConst(d *jen.Group, s *ir.Struct, c *ir.Const) {
 	if s.Method != nil {
 		return // the method stands outside the params
 	}
-	text := fmt.Sprintf(`,%q:%q`, c.JSON, c.Value)
+	text := nameOf(c.JSON) + quoted(c.Value)
 	if c.In == ^ir.Window(0) {
 		literal(d, text)
 		return
@@ -72,7 +95,7 @@ func (g *generator) has(w ir.Window) *jen.Statement { return jen.Id("e").Dot("Ha
 func (g *generator) appendField(d *jen.Group, s *ir.Struct, f *ir.Field) {
 	value := jen.Id("x").Dot(f.Name)
 	write := func(d *jen.Group) {
-		literal(d, fmt.Sprintf(`,%q:`, f.JSON))
+		literal(d, nameOf(f.JSON))
 		d.Id("b").Op("=").Add(g.appendValue(f, value))
 		if l, ok := f.Type.(ir.List); ok && l.MaxIn != 0 {
 			d.If(g.has(l.MaxIn)).Block(jen.Id("e").Dot("MaxItems").Call(jen.Id("b"), jen.Len(value), jen.Lit(l.Max)))
@@ -162,7 +185,7 @@ func (g *generator) orZero(d *jen.Group, f *ir.Field, value *jen.Statement, writ
 	case ir.Scalar:
 		switch {
 		case f.Revision:
-			literal(d, fmt.Sprintf(`,%q:`, f.JSON))
+			literal(d, nameOf(f.JSON))
 			d.If(value.Clone().Op("==").Lit("")).Block(
 				jen.Id("b").Op("=").Qual(wirePkg, "AppendString").Call(jen.Id("b"), jen.Id("e").Dot("Revision").Call().Dot("String").Call()),
 			).Else().Block(jen.Id("b").Op("=").Add(g.appendValue(f, value)))
@@ -174,7 +197,7 @@ func (g *generator) orZero(d *jen.Group, f *ir.Field, value *jen.Statement, writ
 		}
 	case ir.Named:
 		if _, ok := x.Type.Shape.(*ir.Struct); ok {
-			literal(d, fmt.Sprintf(`,%q:`, f.JSON))
+			literal(d, nameOf(f.JSON))
 			d.If(value.Clone().Op("==").Nil()).Block(
 				jen.Id("b").Op("=").New(jen.Id(x.Type.Name)).Dot("AppendJSON").Call(jen.Id("b"), jen.Id("e")),
 			).Else().Block(jen.Id("b").Op("=").Add(g.appendValue(f, value)))
@@ -185,7 +208,7 @@ func (g *generator) orZero(d *jen.Group, f *ir.Field, value *jen.Statement, writ
 		write(d)
 		return
 	}
-	literal(d, fmt.Sprintf(`,%q:`, f.JSON))
+	literal(d, nameOf(f.JSON))
 	d.If(isSet(f, value.Clone())).Block(jen.Id("b").Op("=").Add(g.appendValue(f, value))).
 		Else().BlockFunc(func(d *jen.Group) { literal(d, zero) })
 }
@@ -215,7 +238,7 @@ func nullableName(k ir.Kind) string {
 
 // appendRaw prints e.Raw(b, v, zero), which writes zero for what is not set.
 func (g *generator) appendRaw(s ir.Scalar, value jen.Code, zero string) *jen.Statement {
-	args := []jen.Code{jen.Id("b"), value, jen.Id("`" + zero + "`")}
+	args := []jen.Code{jen.Id("b"), value, raw(zero)}
 	if s.Objects != 0 {
 		return jen.Id("e").Dot("RawIn").Call(append(args, g.window(s.Objects))...)
 	}
