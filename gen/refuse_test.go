@@ -209,6 +209,10 @@ var brokenMessages = map[string]refusal{
 		member("ProgressNotification", "seq", `{"type": "integer"}`),
 		[]string{"2027-03-01#/$defs/ProgressNotification/properties/seq", `"seq" beside its params`},
 	},
+	"params that are a map of one type": {
+		member("ProgressNotification", "params", `{"type": "object", "additionalProperties": {"type": "string"}}`),
+		[]string{"2027-03-01#/$defs/ProgressNotification/properties/params", "map of one type"},
+	},
 	"a param named like the method": {
 		member("CallToolRequestParams", "method", `{"type": "string"}`),
 		[]string{"2027-03-01#/$defs/CallToolRequestParams/properties/method", `"tools/call"`},
@@ -261,6 +265,14 @@ var formless = map[string]refusal{
 	"a union of enums": {
 		define("Mood", `{"anyOf": [{"$ref": "#/$defs/Role"}, {"$ref": "#/$defs/LoggingLevel"}]}`),
 		[]string{"2027-03-01#/$defs/Mood", `"Role" is no object`},
+	},
+	"an integer bounded by a fraction": {
+		member("Tool", "mood", `{"type": "integer", "minimum": 0.5}`),
+		[]string{"2027-03-01#/$defs/Tool/properties/mood is integer from 0.5", "Raw rule"},
+	},
+	"a list of bounded lists": {
+		member("Tool", "mood", `{"type": "array", "items": {"type": "array", "maxItems": 2, "items": {"type": "string"}}}`),
+		[]string{"2027-03-01#/$defs/Tool/properties/mood/items", "bounded list", "Raw rule"},
 	},
 	"a list that holds itself": {
 		define("Nest", `{"type": "array", "items": {"type": "object", "additionalProperties": {"$ref": "#/$defs/Nest"}}}`),

@@ -1,6 +1,7 @@
 package ir
 
 import (
+	"math"
 	"slices"
 )
 
@@ -124,7 +125,11 @@ func (m *merger) element(position string, occs []occ) Expr {
 	if m.any(list, nullable) {
 		return m.clash(position, list, "an element that may be null has no Go form; write a Raw rule")
 	}
-	return m.join(position, list)
+	elem := m.join(position, list)
+	if l, ok := elem.(List); ok && l.Max != 0 {
+		return m.clash(position, list, "an element that is a bounded list has no Go form; write a Raw rule")
+	}
+	return elem
 }
 
 func (m *merger) listExpr(position string, occs []occ) Expr {
@@ -184,7 +189,7 @@ func (m *merger) scalarExpr(position string, occs []occ) Expr {
 		if s.Kind = String; first.format == "byte" {
 			s.Kind = Bytes
 		}
-	case slices.Equal(kinds, []string{"integer"}):
+	case slices.Equal(kinds, []string{"integer"}) && whole(s.Min) && whole(s.Max):
 		s.Kind = Int
 	case slices.Equal(kinds, []string{"number"}):
 		s.Kind = Float
@@ -218,6 +223,9 @@ func isText(n node) bool {
 	s, ok := n.(*scalarNode)
 	return ok && slices.Equal(s.kinds, []string{"string"})
 }
+
+// whole tells whether a bound, if there is one, is an integer.
+func whole(bound *float64) bool { return bound == nil || *bound == math.Trunc(*bound) }
 
 func same(a, b *float64) bool { return a == b || a != nil && b != nil && *a == *b }
 

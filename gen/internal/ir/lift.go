@@ -306,6 +306,9 @@ func (l *lifter) message(o *objectNode) node {
 	}
 	switch n := l.resolve(p.node).(type) {
 	case *objectNode, *mapNode:
+		if !open(n) {
+			l.issues.add(n.pos(), "params of %q that are a map of one type have no Go form", name.value)
+		}
 		if o, ok := n.(*objectNode); ok && o.member("method") != nil {
 			l.issues.add(o.member("method").node.pos(), "a param of %q cannot be called like the method; teach it to gen first", name.value)
 		}
