@@ -34,7 +34,7 @@ var limits = []limit{
 	{what: "nominal time to judge a value by a schema", option: "judge.maxWork", in: "internal/judge", answer: "refused, as what would take too long"},
 	{what: "requests in flight on a pipe or in a session", option: "dispatch.Options.MaxInFlight", answer: "an error"},
 	{what: "requests and notifications in flight outside sessions", option: "streamable.Options.MaxInFlight", answer: "503, Retry-After"},
-	{what: "the same of one principal", option: "streamable.Options.MaxInFlightPerPrincipal", answer: "429, Retry-After"},
+	{what: "the same of one principal, and its subscriptions", option: "streamable.Options.MaxInFlightPerPrincipal", answer: "429, Retry-After"},
 	{what: "notifications that wait to be handled", option: "dispatch.Options.MaxWaiting", answer: "dropped, `OnError` is told"},
 	{what: "streams of subscriptions over HTTP", option: "streamable.Options.MaxListeners", answer: "503, Retry-After"},
 	{what: "streams of subscriptions of a server", option: "mcpserver.Options.MaxListeners", answer: "an error before the stream begins"},

@@ -208,7 +208,7 @@ func (c *Connection) State() *State { return &c.state }
 
 // Initialized returns a channel that is closed when the client has confirmed
 // the handshake. From then on a server may ask the client things: what it asks
-// earlier, other than a ping, waits for that, 5 seconds at most.
+// earlier, other than a ping, waits for that, 5 seconds at most and once.
 func (c *Connection) Initialized() <-chan struct{} {
 	if c.state.snapshot().ready == nil {
 		c.state.update(func(f *facts) {

@@ -57,9 +57,9 @@ const confirmTime = 5 * time.Second
 
 // awaitConfirmation waits until the client has confirmed the handshake: before, it
 // is asked nothing but whether it is there. One that does not confirm is asked all
-// the same; where ctx ends first, the channel says so.
+// the same, and is not waited for again; where ctx ends first, the channel says so.
 func (d door) awaitConfirmation(ctx context.Context, method string) {
-	if d.conn.client || d.facts.initialized || method == mcp.MethodPing {
+	if d.conn.client || d.facts.initialized || d.facts.overdue || method == mcp.MethodPing {
 		return
 	}
 	timer := time.NewTimer(confirmTime)
@@ -67,6 +67,7 @@ func (d door) awaitConfirmation(ctx context.Context, method string) {
 	select {
 	case <-d.conn.Initialized():
 	case <-timer.C:
+		d.conn.state.update(func(f *facts) { f.overdue = true })
 	case <-ctx.Done():
 	}
 }

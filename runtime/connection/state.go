@@ -45,6 +45,7 @@ type facts struct {
 	server              *mcp.ServerCapabilities
 	initializeProcessed bool
 	initialized         bool
+	overdue             bool          // that was waited for, in vain
 	ready               chan struct{} // closed when initialized; made at the first question
 	logLevel            mcp.LoggingLevel
 }

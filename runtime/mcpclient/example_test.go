@@ -138,6 +138,9 @@ func ExampleOptions_elicitation() {
 	var mux peer.Mux
 	mcp.HandleCallTool(&mux, func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		if answer, ok := req.InputResponses["table"].(*mcp.ElicitResult); ok {
+			if answer.Action != mcp.ElicitActionAccept {
+				return mcp.TextResult("nothing booked"), nil
+			}
 			return mcp.TextResult(fmt.Sprint("booked: ", answer.Content["place"], " at ", answer.Content["time"])), nil
 		}
 		question := &mcp.ElicitRequest{Params: &mcp.ElicitRequestFormParams{

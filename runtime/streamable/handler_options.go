@@ -64,8 +64,8 @@ type Options struct {
 	// MaxInFlight is how many requests and notifications outside sessions are
 	// handled at a time. Default 4,096; in a session it is 256, see Dispatch.
 	MaxInFlight int
-	// MaxInFlightPerPrincipal is the same for each principal that has a name.
-	// Default 256.
+	// MaxInFlightPerPrincipal is the same for each principal that has a name, its
+	// subscriptions included. Default 256.
 	MaxInFlightPerPrincipal int
 	// MaxListeners is how many subscriptions there are at a time. Default 1,024.
 	MaxListeners int
