@@ -230,13 +230,7 @@ func TestARenewalThatIsRefusedWithSuccessAsksTheUser(t *testing.T) {
 	tr := w.transport(nil)
 	w.enters(tr)
 	w.issuer.refuse(true)
-	w.issuer.token = func(rw http.ResponseWriter, f url.Values) bool {
-		if f.Get("grant_type") != "refresh_token" {
-			return false
-		}
-		_, _ = io.WriteString(rw, `{"error":"bad_refresh_token","error_description":"it has expired"}`)
-		return true
-	}
+	w.issuer.renewing(http.StatusOK, `{"error":"bad_refresh_token","error_description":"it has expired"}`)
 	w.asked()
 	w.enters(tr)
 	require.Equal(t, 1, w.count(askedAuthorize))
@@ -304,13 +298,7 @@ func TestARenewedTokenThatIsRefusedAsksTheUser(t *testing.T) {
 	tr := w.transport(nil)
 	w.enters(tr)
 	w.issuer.refuse(false)
-	w.issuer.token = func(rw http.ResponseWriter, f url.Values) bool {
-		if f.Get("grant_type") != "refresh_token" {
-			return false
-		}
-		_, _ = io.WriteString(rw, `{"access_token":"as good as the old one","refresh_token":"r"}`)
-		return true
-	}
+	w.issuer.renewing(http.StatusOK, `{"access_token":"as good as the old one","refresh_token":"r"}`)
 	w.asked()
 	w.enters(tr)
 	require.Equal(t, 1, w.count(askedAuthorize))
@@ -883,14 +871,7 @@ func TestAnIssuerThatIsBusyRefusesNothing(t *testing.T) {
 			w.issuer.life = 60
 			tr := w.transport(nil)
 			w.enters(tr)
-			w.issuer.token = func(rw http.ResponseWriter, f url.Values) bool {
-				if f.Get("grant_type") != "refresh_token" {
-					return false
-				}
-				rw.WriteHeader(status)
-				_, _ = io.WriteString(rw, `{"error":"temporarily_unavailable"}`)
-				return true
-			}
+			w.issuer.renewing(status, `{"error":"temporarily_unavailable"}`)
 			time.Sleep(50 * time.Second)
 			w.asked()
 			w.enters(tr) // the token is still good

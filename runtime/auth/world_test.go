@@ -218,6 +218,18 @@ type fakeIssuer struct {
 	token    func(w http.ResponseWriter, f url.Values) bool // answers in place of the token endpoint
 }
 
+// renewing has the issuer answer whoever renews a token like this.
+func (s *fakeIssuer) renewing(status int, body string) {
+	s.token = func(w http.ResponseWriter, f url.Values) bool {
+		if f.Get("grant_type") != "refresh_token" {
+			return false
+		}
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+		return true
+	}
+}
+
 // found founds an issuer.
 func (w *world) found(host string) *fakeIssuer {
 	s := &fakeIssuer{
