@@ -43,7 +43,7 @@ type cache struct {
 	mu      sync.Mutex // guards what follows
 	entries map[cacheKey]*cacheEntry
 	bytes   int
-	changes map[string]uint64 // by method: how often what it returns has changed
+	changes map[string]uint64 // by method: how often what it returns has changed; nil before the first find
 }
 
 // cacheKey is what an answer depends on.
@@ -62,7 +62,7 @@ type cacheEntry struct {
 }
 
 func newCache(o *CacheOptions) *cache {
-	c := &cache{opts: *o, entries: make(map[cacheKey]*cacheEntry), changes: make(map[string]uint64)}
+	c := &cache{opts: *o, entries: make(map[cacheKey]*cacheEntry)}
 	c.opts.MaxEntries = limit.Count(o.MaxEntries, defaultMaxEntries)
 	c.opts.MaxBytes = limit.Count(o.MaxBytes, defaultMaxBytes)
 	c.opts.MaxAge = limit.Time(o.MaxAge, defaultMaxAge)
@@ -98,6 +98,9 @@ func (c *cache) keyOf(req peer.Message, r wire.Revision) (cacheKey, bool) {
 func (c *cache) find(k cacheKey) (e *cacheEntry, changes uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.changes == nil {
+		c.changes = make(map[string]uint64)
+	}
 	for _, k := range []cacheKey{k.asPrivate(), k.asPublic()} {
 		if e := c.entries[k]; e != nil {
 			if time.Now().Before(e.until) {
@@ -162,6 +165,9 @@ func (c *cache) drop(k cacheKey) {
 func (c *cache) changed(method, uri string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.changes == nil {
+		return // nobody has asked for anything yet
+	}
 	c.changes[method]++
 	for k, e := range c.entries {
 		if k.method == method && (uri == "" || partOf(e.uri, uri)) {

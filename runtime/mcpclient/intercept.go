@@ -6,7 +6,6 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/peer"
-	"github.com/mcpwright/mcp/runtime/wire"
 )
 
 // intercept sees each notification when it arrives, before anything that comes
@@ -21,7 +20,7 @@ func (l *live) intercept(in *peer.Inbound) bool {
 		l.overhear(in)
 		return false
 	}
-	n, id := announcement(in, l.frame(in.Method))
+	n, id := l.announcement(in)
 	if n == nil {
 		return false // the kernel will tell if it is wrong
 	}
@@ -67,26 +66,26 @@ func (c *Client) notice(n peer.Notification) {
 // announcement reads a notification that subscriptions are about, and tells the
 // id of the one that it belongs to. It returns nil for all others, and for what
 // cannot be read.
-func announcement(in *peer.Inbound, f *wire.Frame) (peer.Notification, mcp.RequestID) {
+func (l *live) announcement(in *peer.Inbound) (peer.Notification, mcp.RequestID) {
 	switch in.Method {
 	case mcp.MethodSubscriptionsAcknowledged:
-		if n := read[mcp.SubscriptionsAcknowledgedNotification](in, f); n != nil {
+		if n := read[mcp.SubscriptionsAcknowledgedNotification](l, in); n != nil {
 			return n, subscriptionID(n.Meta)
 		}
 	case mcp.MethodToolListChanged:
-		if n := read[mcp.ToolListChangedNotification](in, f); n != nil {
+		if n := read[mcp.ToolListChangedNotification](l, in); n != nil {
 			return n, subscriptionID(n.Meta)
 		}
 	case mcp.MethodPromptListChanged:
-		if n := read[mcp.PromptListChangedNotification](in, f); n != nil {
+		if n := read[mcp.PromptListChangedNotification](l, in); n != nil {
 			return n, subscriptionID(n.Meta)
 		}
 	case mcp.MethodResourceListChanged:
-		if n := read[mcp.ResourceListChangedNotification](in, f); n != nil {
+		if n := read[mcp.ResourceListChangedNotification](l, in); n != nil {
 			return n, subscriptionID(n.Meta)
 		}
 	case mcp.MethodResourceUpdated:
-		if n := read[mcp.ResourceUpdatedNotification](in, f); n != nil {
+		if n := read[mcp.ResourceUpdatedNotification](l, in); n != nil {
 			return n, subscriptionID(n.Meta)
 		}
 	}
@@ -98,12 +97,12 @@ func announcement(in *peer.Inbound, f *wire.Frame) (peer.Notification, mcp.Reque
 func read[T any, P interface {
 	*T
 	peer.Notification
-}](in *peer.Inbound, f *wire.Frame) P {
+}](l *live, in *peer.Inbound) P {
 	if n, ok := in.Value.(P); ok {
 		return n
 	}
 	n := P(new(T))
-	if in.Decode(f, n) != nil {
+	if in.Decode(l.frame(in.Method), n) != nil {
 		return nil
 	}
 	return n

@@ -158,6 +158,26 @@ func TestAFloodCostsOnlyTheSubscription(t *testing.T) {
 	require.Equal(t, []string{"b:next"}, received(t, calm, 1))
 }
 
+func TestEachOfManyChangesWaitsOnceAndInOrder(t *testing.T) {
+	leaks.Check(t)
+	s := listenable(newServer())
+	c := connect(t, mcpclient.InProcess(s), nil)
+	sub, server := listen(t, c, s, mcp.SubscriptionFilter{ResourceSubscriptions: []string{"a:"}})
+	for _, many := range []int{3, 40, 3} {
+		var all []string
+		for i := range many {
+			all = append(all, fmt.Sprint("a:", i))
+		}
+		for range 2 {
+			for _, uri := range all {
+				server.updated(t, uri)
+			}
+		}
+		server.updated(t, "a:last")
+		require.Equal(t, append(all, "a:last"), received(t, sub, many+1))
+	}
+}
+
 func TestAServerThatDoesNotAgreeIsNotAwaitedForever(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := listenable(newServer())

@@ -90,7 +90,7 @@ func (l *live) overhear(in *peer.Inbound) {
 		}
 		about = []*hearing{h}
 	}
-	if n := read[mcp.LoggingMessageNotification](in, l.frame(in.Method)); n != nil {
+	if n := read[mcp.LoggingMessageNotification](l, in); n != nil {
 		for _, h := range about {
 			h.put(n)
 		}

@@ -3,6 +3,7 @@ package mcpclient
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/mcpwright/mcp/generated/mcp"
@@ -16,17 +17,18 @@ var ErrFellBehind = errors.New("too many notifications are waiting")
 // mostEvents is how many different changes may wait.
 const mostEvents = 1024
 
+// fewEvents is how many changes are looked through rather than looked up.
+const fewEvents = 8
+
 // queue holds notifications in the order in which they came. A change that
 // waits already is not announced twice.
 type queue struct {
 	mu      sync.Mutex // guards what follows
+	changed sync.Cond
 	waiting []peer.Notification
-	pending map[event]bool
+	lookup  map[event]struct{} // what waits; nil while that is a few
 	over    bool
 	err     error
-
-	wake chan struct{} // holds one signal
-	gone chan struct{} // closed when over
 }
 
 // event is what a notification tells of.
@@ -41,7 +43,9 @@ func eventOf(n peer.Notification) event {
 }
 
 func newQueue() *queue {
-	return &queue{pending: make(map[event]bool), wake: make(chan struct{}, 1), gone: make(chan struct{})}
+	q := new(queue)
+	q.changed.L = &q.mu
+	return q
 }
 
 // put adds a notification. It never blocks, and returns false where too many
@@ -51,14 +55,31 @@ func (q *queue) put(n peer.Notification) bool {
 	defer q.mu.Unlock()
 	e := eventOf(n)
 	switch {
-	case q.over || q.pending[e]:
+	case q.over || q.has(e):
 		return true
 	case len(q.waiting) == mostEvents:
 		return false
 	}
-	q.waiting, q.pending[e] = append(q.waiting, n), true
-	q.signal()
+	q.waiting = append(q.waiting, n)
+	if q.lookup != nil {
+		q.lookup[e] = struct{}{}
+	} else if len(q.waiting) > fewEvents {
+		q.lookup = make(map[event]struct{}, 2*fewEvents)
+		for _, n := range q.waiting {
+			q.lookup[eventOf(n)] = struct{}{}
+		}
+	}
+	q.changed.Signal()
 	return true
+}
+
+// has tells whether a change waits already. The lock is held.
+func (q *queue) has(e event) bool {
+	if q.lookup == nil {
+		return slices.ContainsFunc(q.waiting, func(n peer.Notification) bool { return eventOf(n) == e })
+	}
+	_, waits := q.lookup[e]
+	return waits
 }
 
 // end lets nothing more be added. What waits may still be taken. The first end
@@ -68,47 +89,36 @@ func (q *queue) end(err error) {
 	defer q.mu.Unlock()
 	if !q.over {
 		q.over, q.err = true, err
-		close(q.gone)
+		q.changed.Broadcast()
 	}
-	q.signal()
 }
 
-func (q *queue) signal() {
-	select {
-	case q.wake <- struct{}{}:
-	default:
-	}
+// rouse has those who wait look whether they still want to.
+func (q *queue) rouse() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.changed.Broadcast()
 }
 
 // next takes the notification that has waited longest, and waits for one. It is
-// nil at the end, with the error of that.
+// nil at the end, with the error of that. The end of ctx is one, too, once
+// somebody has roused the queue.
 func (q *queue) next(ctx context.Context) (peer.Notification, error) {
-	for {
-		if n, over, err := q.take(); n != nil || over {
-			return n, err
-		}
-		select {
-		case <-q.wake:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
-	}
-}
-
-func (q *queue) take() (n peer.Notification, over bool, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.waiting) == 0 {
-		if q.over {
-			q.signal() // for others who wait
+	for len(q.waiting) == 0 {
+		switch {
+		case q.over:
+			return nil, q.err
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
 		}
-		return nil, q.over, q.err
+		q.changed.Wait()
 	}
-	n, q.waiting[0] = q.waiting[0], nil
-	q.waiting = q.waiting[1:]
-	delete(q.pending, eventOf(n))
-	if len(q.waiting) > 0 {
-		q.signal()
+	n := q.waiting[0]
+	q.waiting = slices.Delete(q.waiting, 0, 1)
+	if delete(q.lookup, eventOf(n)); len(q.waiting) == 0 {
+		q.lookup = nil
 	}
-	return n, false, nil
+	return n, nil
 }

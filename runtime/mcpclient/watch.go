@@ -53,6 +53,7 @@ var errStopped = errors.New("iteration stopped")
 
 // pass yields the changes of a queue until it ends.
 func pass(ctx context.Context, q *queue, yield func(string, error) bool) error {
+	defer context.AfterFunc(ctx, q.rouse)()
 	for {
 		n, err := q.next(ctx)
 		if n == nil {
@@ -153,16 +154,8 @@ func (c *Client) watchSession(ctx context.Context, uris []string, gap bool, yiel
 			return errStopped
 		}
 	}
-	closed := func() { q.end(&peer.ClosedError{Method: mcp.MethodSubscribe, Cause: c.Err()}) }
-	guard := func() {
-		select {
-		case <-c.life.Done():
-			closed()
-		case <-q.gone:
-		}
-	}
-	if !c.spawn(guard) { // ends with the life, and with the iteration
-		closed()
-	}
+	defer context.AfterFunc(c.life, func() {
+		q.end(&peer.ClosedError{Method: mcp.MethodSubscribe, Cause: c.Err()})
+	})()
 	return pass(ctx, q, yield)
 }

@@ -2,7 +2,6 @@ package mcpclient
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -12,13 +11,14 @@ import (
 
 // watchers is who watches which resources in a session.
 type watchers struct {
-	mu   sync.Mutex // guards what follows, and the queues of each
-	uris map[string]*watched
+	mu  sync.Mutex // guards what follows, and the queues of each
+	all []*watched
 }
 
 // watched is a resource that somebody watches.
 type watched struct {
-	queues map[*queue]bool
+	uri    string
+	queues []*queue
 
 	turn       chan struct{} // holds a token while the server is being told
 	subscribed bool          // for whoever has the turn
@@ -45,7 +45,7 @@ func (c *Client) unwatch(ctx context.Context, uri string, q *queue) {
 	if w == nil {
 		return
 	}
-	defer c.watchers.drop(uri, w)
+	defer c.watchers.drop(w)
 	if w.begin(ctx) != nil {
 		return
 	}
@@ -72,19 +72,33 @@ func (w *watched) begin(ctx context.Context) error {
 
 func (w *watched) end() { <-w.turn }
 
+// find finds a resource, nil where nobody watches it. The lock is held.
+func (t *watchers) find(uri string) *watched {
+	for _, w := range t.all {
+		if w.uri == uri {
+			return w
+		}
+	}
+	return nil
+}
+
+// forget takes a resource out. The lock is held.
+func (t *watchers) forget(w *watched) {
+	t.all = slices.DeleteFunc(t.all, func(other *watched) bool { return other == w })
+}
+
 // add enters a watcher of a resource.
 func (t *watchers) add(uri string, q *queue) *watched {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.uris == nil {
-		t.uris = make(map[string]*watched)
-	}
-	w := t.uris[uri]
+	w := t.find(uri)
 	if w == nil {
-		w = &watched{queues: make(map[*queue]bool), turn: make(chan struct{}, 1)}
-		t.uris[uri] = w
+		w = &watched{uri: uri, turn: make(chan struct{}, 1)}
+		t.all = append(t.all, w)
 	}
-	w.queues[q] = true
+	if !slices.Contains(w.queues, q) {
+		w.queues = append(w.queues, q)
+	}
 	return w
 }
 
@@ -92,11 +106,11 @@ func (t *watchers) add(uri string, q *queue) *watched {
 func (t *watchers) leave(uri string, q *queue) *watched {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	w := t.uris[uri]
+	w := t.find(uri)
 	if w == nil {
 		return nil
 	}
-	delete(w.queues, q)
+	w.queues = slices.DeleteFunc(w.queues, func(other *queue) bool { return other == q })
 	if len(w.queues) > 0 {
 		return nil
 	}
@@ -111,11 +125,11 @@ func (t *watchers) idle(w *watched) bool {
 }
 
 // drop forgets a resource, unless somebody watches it again.
-func (t *watchers) drop(uri string, w *watched) {
+func (t *watchers) drop(w *watched) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(w.queues) == 0 && t.uris[uri] == w {
-		delete(t.uris, uri)
+	if len(w.queues) == 0 {
+		t.forget(w)
 	}
 }
 
@@ -132,11 +146,11 @@ func partOf(whole, uri string) bool {
 func (t *watchers) tell(n *mcp.ResourceUpdatedNotification) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for uri, w := range t.uris {
-		if !partOf(uri, n.URI) {
+	for _, w := range t.all {
+		if !partOf(w.uri, n.URI) {
 			continue
 		}
-		for q := range w.queues {
+		for _, q := range w.queues {
 			if !q.put(n) {
 				q.end(ErrFellBehind)
 			}
@@ -148,8 +162,8 @@ func (t *watchers) tell(n *mcp.ResourceUpdatedNotification) {
 func (t *watchers) end(err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, w := range t.uris {
-		for q := range w.queues {
+	for _, w := range t.all {
+		for _, q := range w.queues {
 			q.end(err)
 		}
 	}
@@ -159,12 +173,12 @@ func (t *watchers) end(err error) {
 func (t *watchers) fail(uri string, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	w := t.uris[uri]
+	w := t.find(uri)
 	if w == nil {
 		return
 	}
-	delete(t.uris, uri)
-	for q := range w.queues {
+	t.forget(w)
+	for _, q := range w.queues {
 		q.end(err)
 	}
 }
@@ -173,5 +187,10 @@ func (t *watchers) fail(uri string, err error) {
 func (t *watchers) watched() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return slices.Sorted(maps.Keys(t.uris))
+	var uris []string
+	for _, w := range t.all {
+		uris = append(uris, w.uri)
+	}
+	slices.Sort(uris)
+	return uris
 }
