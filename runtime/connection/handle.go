@@ -68,23 +68,22 @@ func (k *Kernel) conclude(ctx context.Context, c *core, j *job, res wire.Value, 
 // not its handler's. A subscription does at once, so that no change is missed, and
 // is taken back where it fails.
 func (k *Kernel) intend(c *core, m peer.Message) error {
+	c.abort()
 	s := &c.conn.state
 	switch m := m.(type) {
 	case *mcp.SubscribeRequest:
-		added, ok := s.subscribe(m.URI, k.opts.MaxSubscriptions)
-		if !ok {
+		sub, _ := s.subscribe(m.URI, k.opts.MaxSubscriptions)
+		if sub == nil {
 			return &peer.Error{
 				Code:    mcp.CodeInternal,
 				Message: fmt.Sprintf("Too many subscriptions: a session may have %d", k.opts.MaxSubscriptions),
 			}
 		}
-		if added {
-			c.effect = func(err error) error {
-				if err != nil {
-					s.Unsubscribe(m.URI)
-				}
-				return err
+		c.effect = func(err error) error {
+			if err != nil {
+				s.takeBack(m.URI, sub)
 			}
+			return err
 		}
 	case *mcp.UnsubscribeRequest:
 		c.effect = onSuccess(func() error { s.Unsubscribe(m.URI); return nil })
@@ -94,10 +93,12 @@ func (k *Kernel) intend(c *core, m peer.Message) error {
 	return nil
 }
 
-// abort ends a request that has no outcome, since its handler has panicked.
+// abort ends a request that has no outcome, since its handler has panicked or is
+// called again.
 func (c *core) abort() {
-	if c.effect != nil {
-		_ = c.effect(errAborted)
+	if effect := c.effect; effect != nil {
+		c.effect = nil
+		_ = effect(errAborted)
 	}
 }
 

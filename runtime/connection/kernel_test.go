@@ -234,6 +234,87 @@ func TestTheStateChangesWithTheConsentOfAll(t *testing.T) {
 	require.Equal(t, mcp.LoggingLevelError, state.LogLevel())
 }
 
+func TestASubscriptionThatFailsTakesBackNoOther(t *testing.T) {
+	const subscribe, unsubscribe = mcp.MethodSubscribe, mcp.MethodUnsubscribe
+	refusal := errors.New("no")
+	var during, after func() error // called once: by a handler, and by the middleware around it
+	k := newKernel(func(o *connection.KernelOptions) {
+		o.Mux = new(peer.Mux)
+		mcp.HandleSubscribe(o.Mux, func(context.Context, *mcp.SubscribeRequest) (*mcp.EmptyResult, error) {
+			if f := during; f != nil {
+				during = nil
+				return &mcp.EmptyResult{}, f()
+			}
+			return &mcp.EmptyResult{}, nil
+		})
+		mcp.HandleUnsubscribe(o.Mux, func(context.Context, *mcp.UnsubscribeRequest) (*mcp.EmptyResult, error) {
+			return &mcp.EmptyResult{}, nil
+		})
+		o.Middleware = []peer.Middleware{func(next peer.Handler) peer.Handler {
+			return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+				reply, err := next.Handle(ctx, in)
+				if f := after; f != nil && err == nil {
+					after = nil
+					return reply, f()
+				}
+				return reply, err
+			})
+		}}
+	})
+	for _, c := range []struct {
+		meanwhile []string
+		fails     bool // what comes meanwhile
+		want      []string
+	}{
+		{nil, false, nil},
+		{[]string{subscribe}, false, []string{"a:"}},
+		{[]string{subscribe}, true, nil},
+		{[]string{unsubscribe}, false, nil},
+		{[]string{subscribe, subscribe}, false, []string{"a:"}},
+		{[]string{subscribe, unsubscribe}, false, nil},
+		{[]string{unsubscribe, subscribe}, false, []string{"a:"}},
+	} {
+		conn, _ := loop(t, "2025-11-25", allCapabilities())
+		serve := func(method string) error {
+			_, err := k.Serve(t.Context(), conn, request(method, `{"uri":"a:"}`, nil))
+			return err
+		}
+		during = func() error {
+			for _, method := range c.meanwhile {
+				if c.fails {
+					after = func() error { return refusal }
+				}
+				require.Equal(t, c.fails, serve(method) != nil)
+			}
+			return refusal
+		}
+		require.ErrorIs(t, serve(subscribe), refusal)
+		require.Equal(t, c.want, conn.State().Subscriptions(), c.meanwhile)
+	}
+}
+
+func TestASubscriptionIsOneHoweverOftenMiddlewareHandlesIt(t *testing.T) {
+	var fails bool
+	k := newKernel(func(o *connection.KernelOptions) {
+		o.Middleware = []peer.Middleware{func(next peer.Handler) peer.Handler {
+			return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+				_, _ = next.Handle(ctx, in)
+				reply, err := next.Handle(ctx, in)
+				if fails {
+					err = errors.New("no")
+				}
+				return reply, err
+			})
+		}}
+	})
+	conn, _ := loop(t, "2025-11-25", allCapabilities())
+	for _, fails = range []bool{true, false} {
+		_, err := k.Serve(t.Context(), conn, request(mcp.MethodSubscribe, `{"uri":"a:"}`, nil))
+		require.Equal(t, fails, err != nil)
+		require.Equal(t, !fails, conn.State().Subscribed("a:"))
+	}
+}
+
 func TestASubscriptionWhoseHandlerPanicsIsNone(t *testing.T) {
 	for _, inMiddleware := range []bool{false, true} {
 		k := newKernel(func(o *connection.KernelOptions) {

@@ -29,7 +29,7 @@ type State struct {
 	now atomic.Pointer[facts]
 
 	mu            sync.Mutex // to replace now, and for what follows; no other lock is taken under it
-	subscriptions map[string]struct{}
+	subscriptions map[string]*subscription
 	values        map[any]any
 }
 
@@ -186,32 +186,47 @@ func (s *State) SetLogLevel(level mcp.LoggingLevel) {
 	s.update(func(f *facts) { f.logLevel = level })
 }
 
+// subscription is that the client wants to hear of changes of a resource.
+type subscription struct{ asked int } // how often it has said so, without what failed
+
 // Subscribe records that the client wants to hear of changes of a resource. It
 // reports whether that is news.
 func (s *State) Subscribe(uri string) bool {
-	added, _ := s.subscribe(uri, 0)
+	_, added := s.subscribe(uri, 0)
 	return added
 }
 
-// subscribe is Subscribe with a bound, 0 for none. ok is false where the bound
+// subscribe is Subscribe with a bound, 0 for none. It returns nil where the bound
 // stands in the way.
-func (s *State) subscribe(uri string, most int) (added, ok bool) {
+func (s *State) subscribe(uri string, most int) (sub *subscription, added bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, has := s.subscriptions[uri]; has {
-		return false, true
+	if sub = s.subscriptions[uri]; sub != nil {
+		sub.asked++
+		return sub, false
 	}
 	if most > 0 && len(s.subscriptions) >= most {
-		return false, false
+		return nil, false
 	}
 	if s.subscriptions == nil {
-		s.subscriptions = make(map[string]struct{})
+		s.subscriptions = make(map[string]*subscription)
 	}
-	s.subscriptions[uri] = struct{}{}
-	return true, true
+	sub = &subscription{asked: 1}
+	s.subscriptions[uri] = sub
+	return sub, true
 }
 
-// Unsubscribe takes back what Subscribe recorded.
+// takeBack undoes one call of subscribe. The subscription is over where no other
+// stands.
+func (s *State) takeBack(uri string, sub *subscription) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if sub.asked--; sub.asked == 0 && s.subscriptions[uri] == sub {
+		delete(s.subscriptions, uri)
+	}
+}
+
+// Unsubscribe takes back what Subscribe recorded, however often.
 func (s *State) Unsubscribe(uri string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
