@@ -271,6 +271,7 @@ func TestAnAnswerOfAnUnknownKindIsTheCallersError(t *testing.T) {
 		`{"content":[],"resultType":"complete"}`: true,
 		`{"content":[]}`:                         true,
 		`{"content":[],"resultType":"task"}`:     false,
+		`{"taskId":"1","resultType":"task"}`:     false,
 		`{"content":[],"resultType":""}`:         true,
 	} {
 		out.answer = answer

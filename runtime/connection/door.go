@@ -75,10 +75,14 @@ func (d door) awaitConfirmation(ctx context.Context, method string) {
 // send sends a request that has been judged, with options that say how it is written,
 // and judges the answer.
 func (d door) send(ctx context.Context, out peer.Outbound, req peer.Message, res wire.Value, opts []peer.CallOption, c checked) error {
-	if err := d.conn.wrapped(out).Call(ctx, req, res, opts...); err != nil {
-		return typed(err)
+	err := typed(d.conn.wrapped(out).Call(ctx, req, res, opts...))
+	if err != nil && !BadAnswer(err) {
+		return err
 	}
-	if err := d.final(req.Method(), res); err != nil {
+	if other := d.final(req.Method(), res); other != nil { // and may read like one that is broken
+		return other
+	}
+	if err != nil {
 		return err
 	}
 	return c.answer(res)

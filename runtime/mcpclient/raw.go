@@ -35,7 +35,7 @@ func (x *rawResult) DecodeJSON(d *wire.Decoder) { x.raw = d.RawObject() }
 func (x *rawResult) readDiscover(r wire.Revision) (*mcp.DiscoverResult, error) {
 	res := new(mcp.DiscoverResult)
 	err := wire.Decode(x.raw, &wire.Frame{Revision: r, Checked: true}, res)
-	if kind := res.ResultType; err == nil && kind != "" && kind != mcp.ResultTypeComplete {
+	if kind := res.ResultType; kind != "" && kind != mcp.ResultTypeComplete {
 		err = fmt.Errorf("no result of the type %q was asked for", kind)
 	}
 	return res, err

@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,11 +56,12 @@ func (c *Client) try(ctx context.Context, req peer.Message, res wire.Value, opts
 		return c.deliver(ctx, req, res, opts)
 	}
 	a := &taskAnswer{result: res}
-	if err := c.deliver(ctx, req, a, opts); err != nil {
-		return err
+	err := c.deliver(ctx, req, a, opts)
+	if a.task == nil && (err == nil || connection.BadAnswer(err)) {
+		return cmp.Or(whole(res), err)
 	}
-	if a.task == nil {
-		return whole(res)
+	if err != nil {
+		return err
 	}
 	task, err := c.attend(ctx, a.task)
 	if err == nil {

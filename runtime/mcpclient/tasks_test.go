@@ -384,6 +384,37 @@ func TestAnAnswerOfNoKnownTypeIsInvalidWithTasksAndWithout(t *testing.T) {
 	}
 }
 
+func TestAnAnswerOfAnotherTypeIsNotToldByWhatItLacks(t *testing.T) {
+	for _, c := range []struct {
+		answer  string
+		tasks   bool
+		problem string
+	}{
+		{`{"resultType":"task","taskId":"1","status":"working"}`, false, `no result of the type "task" was asked for`},
+		{`{"resultType":"task","taskId":"1","status":"working"}`, true, `missing member`},
+		{`{"resultType":"odd"}`, false, `no result of the type "odd" was asked for`},
+		{`{"resultType":"odd"}`, true, `no result of the type "odd" was asked for`},
+		{`{"resultType":"complete"}`, false, `missing member "content"`},
+		{`{"resultType":"complete"}`, true, `missing member "content"`},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &script{answer: func(m message) string {
+				switch m.Method {
+				case mcp.MethodDiscover:
+					return ok(discovered)
+				case mcp.MethodCallTool:
+					return ok(c.answer)
+				}
+				return ""
+			}}
+			client := connect(t, s.endpoint(t), &mcpclient.Options{Tasks: c.tasks})
+			_, err := mcpclient.CallTool[string](t.Context(), client, "job", nil)
+			require.ErrorContains(t, err, c.problem, c.answer)
+			require.NoError(t, client.Close())
+		})
+	}
+}
+
 func TestACallThatIsForwardedMayGoOnAsATask(t *testing.T) {
 	leaks.Check(t)
 	kit, saw := newKit(&mcpserver.Options{Tasks: atOnce}), &seen{first: make(chan struct{})}
