@@ -79,15 +79,14 @@ func explained(err error) error {
 		return problem("", strings.TrimPrefix(err.Error(), mark))
 	}
 	e := new(Error)
-	for _, l := range leaves(v) {
-		if !slices.Contains(e.Problems, l.Problem) {
+	for _, l := range sorted(leaves(v)) {
+		if n := len(e.Problems); n == 0 || e.Problems[n-1] != l.Problem {
 			e.Problems = append(e.Problems, l.Problem)
 		}
 		if len(e.Problems) == maxProblems {
 			break
 		}
 	}
-	slices.SortStableFunc(e.Problems, func(a, b Problem) int { return cmp.Compare(a.Pointer, b.Pointer) })
 	return e
 }
 
@@ -101,7 +100,7 @@ type leaf struct {
 // was meant counts.
 func leaves(v *jsonschema.ValidationError) []leaf {
 	if len(v.Causes) == 0 {
-		p := Problem{short(pointer(v.InstanceLocation)), short(v.Message)}
+		p := Problem{short(pointer(v.InstanceLocation)), short(message(v))}
 		return []leaf{{p, strings.HasSuffix(v.KeywordLocation, "/const")}}
 	}
 	arms := make([][]leaf, len(v.Causes))
@@ -114,10 +113,47 @@ func leaves(v *jsonschema.ValidationError) []leaf {
 	return slices.Concat(arms...)
 }
 
+// sorted puts problems in order. The validator comes to the members of an object in
+// any, and its words must be the same each time.
+func sorted(list []leaf) []leaf {
+	slices.SortFunc(list, func(a, b leaf) int {
+		return cmp.Or(natural(a.Pointer, b.Pointer), cmp.Compare(a.Message, b.Message))
+	})
+	return list
+}
+
+// natural compares texts, and numbers that they differ in by how great they are.
+func natural(a, b string) int {
+	i := 0
+	for i < min(len(a), len(b)) && a[i] == b[i] {
+		i++
+	}
+	a, b = a[i:], b[i:]
+	return cmp.Or(cmp.Compare(digits(a), digits(b)), cmp.Compare(a, b))
+}
+
+// digits counts the digits that a text begins with.
+func digits(text string) int { return len(text) - len(strings.TrimLeft(text, "0123456789")) }
+
+// message is what the validator says, with names in order that it lists in any. In a
+// name a quote has a backslash before it.
+func message(v *jsonschema.ValidationError) string {
+	const before, between, after = "additionalProperties '", "', '", "' not allowed"
+	if !strings.HasPrefix(v.Message, before) {
+		return v.Message
+	}
+	names := strings.Split(strings.TrimSuffix(v.Message[len(before):], after), between)
+	slices.Sort(names)
+	return before + strings.Join(names, between) + after
+}
+
 // meant returns the problems of the alternative that a value comes closest to:
 // one whose constants it has, of those the one with the fewest problems. A value
 // that has nobody's constants has that one problem, told in the words of all.
 func meant(arms [][]leaf) []leaf {
+	for _, list := range arms {
+		sorted(list)
+	}
 	best := slices.MinFunc(arms, func(a, b []leaf) int {
 		return cmp.Or(cmp.Compare(countFixed(a), countFixed(b)), cmp.Compare(len(a), len(b)))
 	})

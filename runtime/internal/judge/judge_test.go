@@ -70,6 +70,34 @@ func TestTextsThatADocumentMakesLongAreCut(t *testing.T) {
 	require.True(t, utf8.ValidString(text))
 }
 
+func TestWhatIsWrongIsToldInTheSameWordsEachTime(t *testing.T) {
+	var many strings.Builder
+	for i := range 30 {
+		fmt.Fprintf(&many, `,"n%d":"x"`, i)
+	}
+	for _, c := range []struct{ schema, doc, want string }{
+		{booking, `{"name":"Ada","d":1,"b', 'z":2,"a":3,"c\\":4,"":5}`,
+			`additionalProperties '', 'a', 'b\', \'z', 'c\', 'd' not allowed`},
+		{`{"dependentRequired":{"a":["x"],"b":["y"],"c":["z"]}}`, `{"a":1,"b":2,"c":3}`,
+			`property 'x' is required, if 'a' property exists; property 'y' is required, if 'b' property exists; property 'z' is required, if 'c' property exists`},
+		{`{"patternProperties":{"a":{"type":"string"},"b":{"type":"boolean"},"c":{"type":"object"}}}`, `{"abc":1}`,
+			`/abc: expected boolean, but got number; /abc: expected object, but got number; /abc: expected string, but got number`},
+		{`{"anyOf":[{"properties":{"a":{"const":1},"b":{"const":1},"c":{"const":1}}}]}`, `{"a":2,"b":2,"c":2}`,
+			`/a: value must be "1"`},
+		{`{"additionalProperties":{"type":"integer"}}`, `{"m":0` + many.String() + `}`,
+			`/n0: expected integer, but got string; /n1: expected integer, but got string; /n2: `},
+		{`{"items":{"type":"string"}}`, `[1` + strings.Repeat(`,1`, 30) + `]`,
+			`/0: expected string, but got number; /1: expected string, but got number; /2: `},
+	} {
+		s := compiled(t, c.schema)
+		first := s.Validate(json.RawMessage(c.doc))
+		require.ErrorContains(t, first, c.want)
+		for range 50 {
+			require.Equal(t, first, s.Validate(json.RawMessage(c.doc)))
+		}
+	}
+}
+
 func TestOfAUnionTheArmThatWasMeantIsTold(t *testing.T) {
 	s := compiled(t, `{"anyOf":[
 		{"properties":{"type":{"const":"text"},"text":{"type":"string"}},"required":["type","text"]},
