@@ -62,7 +62,7 @@ func (s *Server) addCompleter(key completed, f Completer) {
 // registered for. It panics where that is nil.
 func (s *Server) Complete(f func(context.Context, *mcp.CompleteRequest) (*mcp.CompleteResult, error)) {
 	if f == nil {
-		panic(fmt.Sprintf("mcpserver: complete: %v", errNoHandler))
+		registration(KindMethod, mcp.MethodComplete, errNoHandler)
 	}
 	s.change(Event{}, func(c *catalog) bool {
 		c.complete = f

@@ -122,14 +122,15 @@ const (
 	KindResource Kind = "resource"
 	KindTemplate Kind = "resource template"
 	KindPrompt   Kind = "prompt"
+	KindMethod   Kind = "method" // [Options].Visible is not asked for one
 )
 
 // Item names something registered.
 type Item struct {
 	// Kind is what it is.
 	Kind Kind
-	// Name is the name of a tool or prompt, the URI of a resource, the text of
-	// a template.
+	// Name is the name of a tool, prompt or method, the URI of a resource, the
+	// text of a template.
 	Name string
 }
 

@@ -128,7 +128,7 @@ func TestWhatCompletesIsThere(t *testing.T) {
 	s := mcpserver.New(info, nil)
 	require.PanicsWithError(t, `mcpserver: prompt "p": complete "a": want a handler`, func() { s.CompletePrompt("p", "a", nil) })
 	require.PanicsWithError(t, `mcpserver: resource template "x:{a}": complete "a": want a handler`, func() { s.CompleteTemplate("x:{a}", "a", nil) })
-	require.PanicsWithValue(t, "mcpserver: complete: want a handler", func() { s.Complete(nil) })
+	require.PanicsWithError(t, `mcpserver: method "completion/complete": want a handler`, func() { s.Complete(nil) })
 	connect(t, s, modern).refused("completion/complete", `{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"a","value":""}}`, mcp.CodeMethodNotFound)
 }
 

@@ -1,12 +1,14 @@
 package mcpserver_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/tasks"
 )
 
 func TestWhatComesFromElsewhereIsTried(t *testing.T) {
@@ -24,4 +26,30 @@ func TestWhatComesFromElsewhereIsTried(t *testing.T) {
 	}
 	require.NoError(t, mcpserver.Try(func() { s.AddRawPrompt(&mcp.Prompt{Name: "p"}, noPrompt) }))
 	require.PanicsWithValue(t, "another", func() { _ = mcpserver.Try(func() { panic("another") }) })
+}
+
+func TestAMethodIsTriedLikeAnythingElse(t *testing.T) {
+	s := mcpserver.New(info, nil)
+	ok := func(context.Context, *echo) (*mcp.EmptyResult, error) { return &mcp.EmptyResult{}, nil }
+	var look func(context.Context, *tasks.GetRequest) (*tasks.Task, error)
+	heard := func(context.Context, *hint) error { return nil }
+	require.NoError(t, mcpserver.Try(func() { mcpserver.Handle(s, ok) }))
+	for problem, register := range map[string]func(){
+		`method "completion/complete": want a handler`: func() { s.Complete(nil) },
+		`method "com.example/echo": it has a handler`:  func() { mcpserver.Handle(s, ok) },
+		`method "com.example/hint": want a handler`:    func() { mcpserver.HandleNotification[hint](s, nil) },
+		`method "tasks/get": want a handler`:           func() { mcpserver.Handle(s, look) },
+	} {
+		var refused *mcpserver.RegistrationError
+		require.ErrorAs(t, mcpserver.Try(register), &refused)
+		require.Equal(t, mcpserver.KindMethod, refused.Item.Kind)
+		require.EqualError(t, refused, "mcpserver: "+problem)
+	}
+	s.Kernel()
+	require.ErrorContains(t, mcpserver.Try(func() { mcpserver.HandleNotification(s, heard) }), "the server has begun to serve")
+
+	s = mcpserver.New(info, &mcpserver.Options{Tasks: &mcpserver.TaskOptions{}})
+	require.ErrorContains(t, mcpserver.Try(func() {
+		mcpserver.Handle(s, func(context.Context, *tasks.GetRequest) (*tasks.Task, error) { return nil, nil })
+	}), `"tasks/get": it has a handler`)
 }

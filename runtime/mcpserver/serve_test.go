@@ -424,7 +424,7 @@ func TestAProgramHasMethodsOfItsOwn(t *testing.T) {
 		hinted <- connection.From(ctx).ProtocolVersion()
 		return nil
 	})
-	require.Panics(t, func() {
+	require.PanicsWithError(t, `mcpserver: method "tools/call": it has a handler`, func() {
 		mcpserver.Handle(s, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return nil, nil })
 	})
 	inEveryRevision(t, func(t *testing.T, revision string) {
@@ -433,7 +433,7 @@ func TestAProgramHasMethodsOfItsOwn(t *testing.T) {
 		c.send(`{"jsonrpc":"2.0","method":"com.example/hint"}`)
 		require.Equal(t, revision, <-hinted)
 	})
-	require.PanicsWithValue(t, `mcpserver: handler for "com.example/echo": the server has begun to serve`, func() {
+	require.PanicsWithError(t, `mcpserver: method "com.example/echo": the server has begun to serve`, func() {
 		mcpserver.Handle(s, func(context.Context, *echo) (*mcp.EmptyResult, error) { return nil, nil })
 	})
 }
@@ -550,7 +550,7 @@ type ownDiscover struct{ mcp.DiscoverRequest }
 
 func TestTheHandshakeIsTheServersOwn(t *testing.T) {
 	s := mcpserver.New(info, nil)
-	require.Panics(t, func() {
+	require.PanicsWithError(t, `mcpserver: method "initialize": the server answers that itself`, func() {
 		mcpserver.Handle(s, func(context.Context, *mcp.InitializeRequest) (*mcp.InitializeResult, error) { return nil, nil })
 	})
 	require.Panics(t, func() {

@@ -2,7 +2,7 @@ package mcpserver
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"sync"
 	"sync/atomic"
 
@@ -65,14 +65,15 @@ func (s *Server) route() {
 
 // Handle registers h for a method of the program's own, or of an extension, by
 // the type of its request. It must be called before the server begins to serve,
-// and panics afterwards, for a method that has a handler, and without h.
+// and panics with a [*RegistrationError] afterwards, for a method that has a
+// handler, and without h.
 //
 // In h, [mcp.SessionFrom] has the session.
 func Handle[Req any, P interface {
 	*Req
 	peer.Request[R]
 }, R wire.Value](s *Server, h func(context.Context, P) (R, error)) {
-	s.withMux(P(new(Req)).Method(), func(m *peer.Mux) { peer.Handle(m, h) })
+	s.withMux(P(new(Req)), h != nil, func(m *peer.Mux) { peer.Handle(m, h) })
 }
 
 // HandleNotification is [Handle] for a notification.
@@ -80,18 +81,29 @@ func HandleNotification[N any, P interface {
 	*N
 	peer.Notification
 }](s *Server, h func(context.Context, P) error) {
-	s.withMux(P(new(N)).Method(), func(m *peer.Mux) { peer.HandleNotification(m, h) })
+	s.withMux(P(new(N)), h != nil, func(m *peer.Mux) { peer.HandleNotification(m, h) })
 }
 
-func (s *Server) withMux(method string, register func(*peer.Mux)) {
+func (s *Server) withMux(of peer.Message, handled bool, register func(*peer.Mux)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	method := of.Method()
+	_, taken := s.mux.Route(method)
+	if _, is := of.(peer.Extension); is {
+		_, taken = s.mux.Extension(method)
+	}
+	var err error
 	switch {
 	case s.kernel != nil:
-		panic(fmt.Sprintf("mcpserver: handler for %q: the server has begun to serve", method))
+		err = errors.New("the server has begun to serve")
 	case method == mcp.MethodInitialize || method == mcp.MethodDiscover:
-		panic(fmt.Sprintf("mcpserver: handler for %q: the server answers that itself", method))
+		err = errors.New("the server answers that itself")
+	case taken:
+		err = errors.New("it has a handler")
+	case !handled:
+		err = errNoHandler
 	}
+	registration(KindMethod, method, err)
 	register(&s.mux)
 }
 
