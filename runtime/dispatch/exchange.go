@@ -224,7 +224,7 @@ func logFailure(ctx context.Context, log *slog.Logger, in *peer.Inbound, err err
 		log.ErrorContext(ctx, "handler panicked", "method", in.Method, "id", in.ID, "panic", p.value, "stack", p.stack)
 	case badResult:
 		log.ErrorContext(ctx, "handler returned an invalid result", "method", in.Method, "id", in.ID, "error", err)
-	case unheard && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))):
+	case errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx)):
 		log.DebugContext(ctx, "handler stopped", "method", in.Method, "id", in.ID, "error", err)
 	case peer.AsError(err) != nil && !unheard:
 		log.DebugContext(ctx, "request refused", "method", in.Method, "id", in.ID, "error", err)

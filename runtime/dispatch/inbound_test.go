@@ -911,6 +911,23 @@ func TestTheLogLearnsWhatThePeerDoesNot(t *testing.T) {
 	}
 }
 
+func TestTheLogDoesNotComplainOfAPeerThatHasGone(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		log, said := logs()
+		c, r := newConn(t, &dispatch.Options{Logger: log, Handler: peer.HandlerFunc(func(ctx context.Context, _ *peer.Inbound) (peer.Reply, error) {
+			<-ctx.Done()
+			return peer.Reply{}, context.Cause(ctx)
+		})})
+		ctx, hangUp := context.WithCancelCause(t.Context())
+		c.Deliver(ctx, []byte(request(1, "x")), dispatch.Origin{})
+		synctest.Wait()
+		hangUp(errBroken)
+		require.Len(t, r.take(), 1)
+		require.Contains(t, said.String(), `level=DEBUG msg="handler stopped"`)
+		require.NotContains(t, said.String(), "ERROR")
+	})
+}
+
 func TestANotificationsHandlerThatFailsHarmsNothing(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		log, said := logs()
