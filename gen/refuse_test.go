@@ -163,6 +163,10 @@ var brokenMessages = map[string]refusal{
 		member("CallToolRequest", "method", `{"type": "string", "const": "tools/run"}`),
 		[]string{"2027-03-01#/$defs/CallToolRequest/properties/method", "2026-07-28", `"tools/call"`, `"tools/run"`, "definition of its own"},
 	},
+	"a method without a name": {
+		request("MuteRequest", ""),
+		[]string{"2027-03-01#/$defs/MuteRequest/properties/method", "is empty"},
+	},
 	"a message in no union of messages": {
 		define("LostNotification", `{"type": "object", "required": ["method"], "properties": {"method": {"type": "string", "const": "notifications/lost"}}}`),
 		[]string{"2027-03-01#/$defs/LostNotification", "nobody may send it", "Framing rule"},

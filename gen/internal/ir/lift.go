@@ -291,6 +291,9 @@ func (l *lifter) message(o *objectNode) node {
 	if !ok {
 		return o // the abstract bases
 	}
+	if name.value == "" {
+		l.issues.add(name.pos(), "the name of a method is empty")
+	}
 	for _, x := range o.members {
 		if !slices.Contains(framing, x.name) {
 			l.issues.add(x.node.pos(), "a message has no member %q beside its params; teach it to gen first", x.name)
