@@ -318,6 +318,26 @@ var formless = map[string]refusal{
 		member("Tool", "mood", `{"anyOf": [{"$ref": "#/$defs/ContentBlock"}, {"type": "array", "items": {"$ref": "#/$defs/SamplingMessageContentBlock"}}]}`),
 		[]string{"2027-03-01#/$defs/Tool/properties/mood", "SamplingMessageContentBlock", "Same rule"},
 	},
+	"one value of a few or a list of more": {
+		member("Tool", "mood", `{"anyOf": [{"$ref": "#/$defs/TextContent"}, {"$ref": "#/$defs/ImageContent"}, {"type": "array", "items": {"$ref": "#/$defs/ContentBlock"}}]}`),
+		[]string{"2027-03-01#/$defs/Tool/properties/mood", "2027-03-01#/$defs/ContentBlock", "other members", "Raw rule"},
+	},
+	"one value of many or a list of a few": {
+		member("Tool", "mood", `{"anyOf": [{"$ref": "#/$defs/ContentBlock"}, {"type": "array", "items": {"anyOf": [{"$ref": "#/$defs/TextContent"}, {"$ref": "#/$defs/ImageContent"}]}}]}`),
+		[]string{"2027-03-01#/$defs/Tool/properties/mood/anyOf/1/items", "2027-03-01#/$defs/ContentBlock", "other members", "Raw rule"},
+	},
+	"one value of a union or a list of its members": {
+		member("Tool", "mood", `{"anyOf": [{"$ref": "#/$defs/ContentBlock"}, {"type": "array", "items": {"$ref": "#/$defs/TextContent"}}]}`),
+		[]string{"2027-03-01#/$defs/Tool/properties/mood/anyOf/1/items", "2027-03-01#/$defs/ContentBlock", "other members", "Raw rule"},
+	},
+	"one value of a union or a list of strings": {
+		member("Tool", "mood", `{"anyOf": [{"$ref": "#/$defs/ContentBlock"}, {"type": "array", "items": {"type": "string"}}]}`),
+		[]string{"2027-03-01#/$defs/Tool/properties/mood/anyOf/1/items", `"ContentBlock" is a union`},
+	},
+	"a union of nothing but a list": {
+		member("Tool", "mood", `{"anyOf": [{"type": "array", "items": {"type": "string"}}]}`),
+		[]string{"2027-03-01#/$defs/Tool/properties/mood", "several kinds of value", "Raw rule"},
+	},
 	"a constant that is a fraction": {
 		member("Tool", "half", `{"type": "number", "const": 0.5}`),
 		[]string{"2027-03-01#/$defs/Tool/properties/half/const", "the constant 0.5"},

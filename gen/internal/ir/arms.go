@@ -1,6 +1,7 @@
 package ir
 
 import (
+	"maps"
 	"slices"
 )
 
@@ -14,6 +15,23 @@ func (m *merger) settleUnion(t *thing) {
 		u.Members = append(u.Members, &Member{Type: arm.t.typ, In: m.open(arm.in, t.in())})
 	}
 	t.typ.Shape = u
+	for i, o := range t.occs[1:] {
+		if before := t.occs[i]; before.bit == o.bit && !m.alike(t, before, o) {
+			m.issues.add(o.node.pos(), "the union %q has other members here than at %s; write a Raw rule", t.name, before.node.pos())
+		}
+	}
+}
+
+// alike tells whether two occurrences of a union have the same members.
+func (m *merger) alike(t *thing, a, b occ) bool {
+	set := func(o occ) map[*thing]bool {
+		in := make(map[*thing]bool)
+		for _, x := range m.members(t, o, map[*thing]bool{t: true}) {
+			in[x] = true
+		}
+		return in
+	}
+	return maps.Equal(set(a), set(b))
 }
 
 // arm is a member of a union in the making.
@@ -42,24 +60,33 @@ func (m *merger) arms(t *thing, seen map[*thing]bool) []arm {
 		list = append(list, arm{x, in})
 	}
 	for _, o := range slices.Backward(t.occs) {
-		for _, n := range m.armNodes(t, o) {
-			r, ok := n.(*refNode)
-			if !ok {
-				m.issues.add(n.pos(), "a union's member that is no named object has no Go form")
-				continue
-			}
-			x := m.ref(r, o.bit)
-			if x == nil {
-				continue
-			}
-			if m.kindOf(x) != unionThing {
-				put(x, 1<<o.bit)
-				continue
-			}
-			for _, inner := range m.arms(x, seen) {
-				if inner.in.Has(o.bit) {
-					put(inner.t, 1<<o.bit)
-				}
+		for _, x := range m.members(t, o, seen) {
+			put(x, 1<<o.bit)
+		}
+	}
+	return list
+}
+
+// members lists the members in one occurrence of a union.
+func (m *merger) members(t *thing, o occ, seen map[*thing]bool) []*thing {
+	var list []*thing
+	for _, n := range m.armNodes(t, o) {
+		r, ok := n.(*refNode)
+		if !ok {
+			m.issues.add(n.pos(), "a union's member that is no named object has no Go form")
+			continue
+		}
+		x := m.ref(r, o.bit)
+		if x == nil {
+			continue
+		}
+		if m.kindOf(x) != unionThing {
+			list = append(list, x)
+			continue
+		}
+		for _, inner := range m.arms(x, seen) {
+			if inner.in.Has(o.bit) {
+				list = append(list, inner.t)
 			}
 		}
 	}
@@ -77,7 +104,7 @@ func (m *merger) armNodes(t *thing, o occ) []node {
 	case *objectNode:
 		return m.foldInto(t, o.bit, n)
 	}
-	m.issues.add(o.node.pos(), "%q is a union in another revision; this has no place in it", t.name)
+	m.issues.add(o.node.pos(), "%q is a union, in which this has no place", t.name)
 	return nil
 }
 

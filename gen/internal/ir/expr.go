@@ -296,7 +296,6 @@ func (m *merger) defined(name string) bool {
 // members a union may have one array arm (one value or many), or be the few
 // plain kinds of value that a form is filled in with.
 func (m *merger) unionExpr(position string, occs []occ) Expr {
-	var many Window
 	var singles, plain, elem []occ
 	for _, o := range occs {
 		u, ok := o.node.(*unionNode)
@@ -318,7 +317,6 @@ func (m *merger) unionExpr(position string, occs []occ) Expr {
 				if a.max != 0 {
 					return m.clash(position, occs, "one value or a bounded list of them has no Go form; write a Raw rule")
 				}
-				many |= 1 << o.bit
 				elem = append(elem, occ{o.bit, a.elem})
 			case *scalarNode:
 				plain = append(plain, occ{o.bit, a})
@@ -334,34 +332,29 @@ func (m *merger) unionExpr(position string, occs []occ) Expr {
 		}
 	}
 	formless := !m.all(plain, primitive) || !m.all(elem, isText) || len(singles) > 0
-	if len(plain) > 0 && formless || len(singles)+len(elem) == 0 {
+	all, one, many := window(occs), window(slices.Concat(singles, plain)), window(elem)
+	switch {
+	case len(plain) > 0 && formless, len(singles)+len(elem) == 0, one&many != many:
 		return m.clash(position, occs, "several kinds of value have no Go form here; write a Raw rule")
-	}
-	var all Window
-	for _, o := range occs {
-		all |= 1 << o.bit
-	}
-	if len(plain) > 0 {
+	case len(plain) > 0:
 		return Scalar{Kind: Primitive, Lists: m.open(many, all), Fractions: m.any(plain, fractional)}
+	case many == 0:
+		return Named{m.union(position, singles).typ}
 	}
-	if many == 0 {
-		return Named{m.union(position, singles, nil).typ}
-	}
-	return OneOrMany{Elem: Named{m.union(position, singles, elem).typ}, Many: m.open(many, all)}
+	return OneOrMany{Elem: Named{m.union(position, slices.Concat(singles, elem)).typ}, Many: m.open(many, all)}
 }
 
 // union finds the union type of a position and gives it the members that the
-// position's own, inline unions list. many are the elements of an array arm,
-// which name the type if anything does.
-func (m *merger) union(position string, occs, many []occ) *thing {
+// position's own, inline unions list.
+func (m *merger) union(position string, occs []occ) *thing {
 	var target *thing
-	for _, o := range append(slices.Clone(occs), many...) {
+	for _, o := range occs {
 		r, ok := o.node.(*refNode)
 		if !ok || !m.isUnion(r) {
 			continue
 		}
 		if x := m.ref(r, o.bit); target != nil && x != target {
-			m.clash(position, slices.Concat(occs, many), "write a Same rule if a definition was renamed")
+			m.clash(position, occs, "write a Same rule if a definition was renamed")
 		} else {
 			target = x
 		}

@@ -221,9 +221,11 @@ func (t *thing) newest(name string) string {
 }
 
 // in is the set of revisions that t occurs in.
-func (t *thing) in() Window {
-	var w Window
-	for _, o := range t.occs {
+func (t *thing) in() Window { return window(t.occs) }
+
+// window is the set of revisions of the occurrences.
+func window(occs []occ) (w Window) {
+	for _, o := range occs {
 		w |= 1 << o.bit
 	}
 	return w
