@@ -13,7 +13,7 @@ var (
 	floor   = []string{"runtime/wire"}
 	border  = []string{"runtime/peer", "runtime/wire"}
 	code    = []string{"generated/mcp", "runtime/peer", "runtime/wire"}
-	carrier = []string{"runtime/internal/lazy", "runtime/internal/limit", "runtime/internal/paramheader", "runtime/internal/verified", "runtime/dispatch", "runtime/connection", "generated/mcp", "runtime/peer", "runtime/wire"}
+	carrier = []string{"runtime/internal/eras", "runtime/internal/lazy", "runtime/internal/limit", "runtime/internal/paramheader", "runtime/internal/verified", "runtime/dispatch", "runtime/connection", "generated/mcp", "runtime/peer", "runtime/wire"}
 	kit     = append([]string{"runtime/stdio", "runtime/streamable", "runtime/internal/judge", "runtime/internal/jsontag", "runtime/tasks", "schema"}, carrier...)
 )
 
@@ -43,11 +43,12 @@ var arrows = map[string]arrow{
 	"generated/mcp":                {own: border},
 	"runtime/wire":                 {},
 	"runtime/peer":                 {own: floor},
+	"runtime/internal/eras":        {own: code},
 	"runtime/internal/lazy":        {},
 	"runtime/internal/jsontag":     {},
 	"runtime/internal/limit":       {},
 	"runtime/dispatch":             {own: append([]string{"runtime/internal/lazy", "runtime/internal/limit"}, border...)},
-	"runtime/connection":           {own: append([]string{"runtime/internal/jsontag", "runtime/internal/paramheader"}, code...)},
+	"runtime/connection":           {own: append([]string{"runtime/internal/eras", "runtime/internal/jsontag", "runtime/internal/paramheader"}, code...)},
 	"runtime/stdio":                {own: carrier},
 	"runtime/internal/paramheader": {own: floor},
 	"runtime/internal/verified":    {},

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/eras"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -202,7 +203,7 @@ func mayBeEnveloped(in *peer.Inbound) bool {
 		_, is := in.Value.(Enveloped)
 		return is
 	}
-	return bytes.Contains(in.Params, []byte(keyVersion)) || bytes.IndexByte(in.Params, '\\') >= 0
+	return bytes.Contains(in.Params, []byte(eras.KeyVersion)) || bytes.IndexByte(in.Params, '\\') >= 0
 }
 
 // decide returns the connection of the handshake era, nil in the other one. If

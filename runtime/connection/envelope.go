@@ -5,18 +5,9 @@ import (
 	"slices"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/eras"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
-)
-
-// The names under which a request says itself what a handshake would have
-// settled, and a result who answers.
-const (
-	keyVersion      = "io.modelcontextprotocol/protocolVersion"
-	keyCapabilities = "io.modelcontextprotocol/clientCapabilities"
-	keyInfo         = "io.modelcontextprotocol/clientInfo"
-	keyLogLevel     = "io.modelcontextprotocol/logLevel"
-	keyServerInfo   = "io.modelcontextprotocol/serverInfo"
 )
 
 // Envelope is what a request says about its sender.
@@ -98,10 +89,10 @@ func (l *letter) DecodeParams(d *wire.Decoder) {
 }
 
 var envelopeMembers = wire.NewMembers("_meta",
-	wire.Member{Name: keyCapabilities, In: wire.Always},
-	wire.Member{Name: keyInfo, In: wire.Always},
-	wire.Member{Name: keyLogLevel, In: wire.Always},
-	wire.Member{Name: keyVersion, In: wire.Always},
+	wire.Member{Name: eras.KeyCapabilities, In: wire.Always},
+	wire.Member{Name: eras.KeyInfo, In: wire.Always},
+	wire.Member{Name: eras.KeyLogLevel, In: wire.Always},
+	wire.Member{Name: eras.KeyVersion, In: wire.Always},
 )
 
 // letterMeta reads the "_meta" of a letter.
@@ -109,14 +100,14 @@ type letterMeta letter
 
 // DecodeParams implements [wire.Params].
 func (l *letterMeta) DecodeParams(d *wire.Decoder) {
-	text, kind := d.Peek(keyVersion)
+	text, kind := d.Peek(eras.KeyVersion)
 	l.version, l.versionKind = versionName(text), kind
 	for o := d.Object(envelopeMembers); o.Next(); {
 		switch o.Name {
-		case keyCapabilities:
+		case eras.KeyCapabilities:
 			l.hasCaps = true
 			d.Skip()
-		case keyLogLevel:
+		case eras.KeyLogLevel:
 			if level := mcp.LoggingLevel(textOrSkip(d)); slices.Contains(levels, level) {
 				l.LogLevel = level
 			}
@@ -154,9 +145,9 @@ type sender struct {
 func (s *sender) DecodeParams(d *wire.Decoder) {
 	for o := d.Object(envelopeMembers); o.Next(); {
 		switch o.Name {
-		case keyCapabilities:
+		case eras.KeyCapabilities:
 			s.caps = tryRead[mcp.ClientCapabilities](d)
-		case keyInfo:
+		case eras.KeyInfo:
 			s.info = tryRead[mcp.Implementation](d)
 		default:
 			d.Skip()
@@ -196,6 +187,6 @@ type probe struct {
 
 // DecodeParams implements [wire.Params].
 func (p *probe) DecodeParams(d *wire.Decoder) {
-	p.found = d.Probe("_meta", keyVersion)
+	p.found = d.Probe("_meta", eras.KeyVersion)
 	d.Skip()
 }

@@ -1,33 +1,20 @@
 package connection
 
 import (
-	"slices"
-
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/eras"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
 // The newest revisions of the two eras.
 var (
-	newestHandshake  = newest(true)
-	newestPerRequest = newest(false)
+	newestHandshake  = eras.Newest(true)
+	newestPerRequest = eras.Newest(false)
 )
 
-func newest(handshake bool) wire.Revision {
-	for _, r := range slices.Backward(mcp.Revisions) {
-		if r.Handshake == handshake {
-			return r.Revision
-		}
-	}
-	return mcp.Revisions[len(mcp.Revisions)-1].Revision
-}
-
 // handshake tells whether a session of the revision begins with initialize.
-func handshake(r wire.Revision) bool {
-	i := r.Index()
-	return i >= 0 && i < len(mcp.Revisions) && mcp.Revisions[i].Handshake
-}
+func handshake(r wire.Revision) bool { return eras.Handshake(r) }
 
 // plainFrames has the frame of each revision that adds nothing to a message.
 var plainFrames = func() []wire.Frame {

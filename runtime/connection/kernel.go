@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/eras"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -131,7 +132,7 @@ func (k *Kernel) resultFrames() []wire.Frame {
 		if err != nil {
 			panic(fmt.Sprintf("connection: the server's info: %v", err))
 		}
-		f.Meta = []wire.Entry{{Name: keyServerInfo, Value: info, Checked: true}}
+		f.Meta = []wire.Entry{{Name: eras.KeyServerInfo, Value: info, Checked: true}}
 	}
 	return frames
 }

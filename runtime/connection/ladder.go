@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/eras"
 	"github.com/mcpwright/mcp/runtime/internal/paramheader"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -56,7 +57,7 @@ func (l *letter) classify(method string, params json.RawMessage, header http.Hea
 		}
 	}
 	if l.versionKind != '"' {
-		return invalidParams(fmt.Errorf("%q is not a string", keyVersion))
+		return invalidParams(fmt.Errorf("%q is not a string", eras.KeyVersion))
 	}
 	return l.find(served)
 }
@@ -65,10 +66,10 @@ func (l *letter) classify(method string, params json.RawMessage, header http.Hea
 func (l *letter) complete() error {
 	var missing []string
 	if l.versionKind == 0 {
-		missing = append(missing, fmt.Sprintf("%q", keyVersion))
+		missing = append(missing, fmt.Sprintf("%q", eras.KeyVersion))
 	}
 	if !l.hasCaps {
-		missing = append(missing, fmt.Sprintf("%q", keyCapabilities))
+		missing = append(missing, fmt.Sprintf("%q", eras.KeyCapabilities))
 	}
 	if missing == nil {
 		return nil

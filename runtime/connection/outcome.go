@@ -5,13 +5,10 @@ import (
 	"fmt"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/eras"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
-
-// codeNotFound is how the older revisions say that a resource is not there. The
-// schemas do not have it.
-const codeNotFound = -32002
 
 // outward makes of an error what may cross the connection: a code that the
 // revision does not have becomes the one that it has for the same.
@@ -20,7 +17,7 @@ func outward(r wire.Revision, err error) error {
 	switch {
 	case e == nil:
 		return err
-	case e.Code == codeNotFound && !handshake(r):
+	case e.Code == eras.CodeNotFound && !handshake(r):
 		return &translated{cause: err, wire: &peer.Error{
 			Code: mcp.CodeInvalidParams, Message: e.Message, Data: e.Data,
 		}}
@@ -47,14 +44,10 @@ func (c *core) told(err error) error {
 	return err
 }
 
-// The codes whose meaning is the protocol's alone to give, since there are
-// revisions without a handshake.
-const leastReserved, mostReserved = -32099, -32020
-
 // misused tells whether an error has a code of the protocol's without its meaning:
 // one that means nothing yet, or data that do not say what the code asks for.
 func misused(r wire.Revision, e *peer.Error) bool {
-	if e.Code < leastReserved || e.Code > mostReserved || e.Code == mcp.CodeHeaderMismatch {
+	if !eras.Reserves(e.Code) || e.Code == mcp.CodeHeaderMismatch {
 		return false
 	}
 	known := codeWindow(e.Code) != wire.Always

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/eras"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/streamable"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -24,9 +25,9 @@ func (c *Client) establish(ctx context.Context, to Endpoint, hint wire.Revision)
 	if l, err = c.settle(ctx, l, hint); err == nil {
 		return l, nil
 	}
-	if other, ok := to.(interface{ fallback(error) Endpoint }); ok && c.opts.speaks(latest(true)) {
+	if other, ok := to.(interface{ fallback(error) Endpoint }); ok && c.opts.speaks(eras.Newest(true)) {
 		if to := other.fallback(err); to != nil {
-			return c.establish(ctx, to, latest(true))
+			return c.establish(ctx, to, eras.Newest(true))
 		}
 	}
 	return nil, err
@@ -47,7 +48,7 @@ func (c *Client) settle(ctx context.Context, l *live, hint wire.Revision) (_ *li
 			return nil, withEarlier(err, before)
 		}
 		settled = before != nil
-		before, r = wrong, latest(!handshake(r))
+		before, r = wrong, eras.Newest(!handshake(r))
 		if l, err = c.unbroken(ctx, l, err); err != nil {
 			return nil, withEarlier(err, before)
 		}

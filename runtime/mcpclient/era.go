@@ -7,22 +7,12 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/eras"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// The names under which each request says who sends it where no handshake does.
-const (
-	keyVersion      = "io.modelcontextprotocol/protocolVersion"
-	keyCapabilities = "io.modelcontextprotocol/clientCapabilities"
-	keyInfo         = "io.modelcontextprotocol/clientInfo"
-	keyLogLevel     = "io.modelcontextprotocol/logLevel"
-)
-
 // handshake tells whether a session of the revision begins with initialize.
-func handshake(r wire.Revision) bool {
-	i := r.Index()
-	return i >= 0 && i < len(mcp.Revisions) && mcp.Revisions[i].Handshake
-}
+func handshake(r wire.Revision) bool { return eras.Handshake(r) }
 
 // newest is the newest of the revisions of an era that a list names, and
 // whether there is one. Names that mean nothing here are skipped.
@@ -35,16 +25,6 @@ func newest(names []string, want bool) (wire.Revision, bool) {
 	return wire.Revision{}, false
 }
 
-// latest is the newest revision of an era.
-func latest(want bool) wire.Revision {
-	for _, r := range slices.Backward(mcp.Revisions) {
-		if r.Handshake == want {
-			return r.Revision
-		}
-	}
-	return mcp.Revisions[len(mcp.Revisions)-1].Revision
-}
-
 // first is the revision to try first, and whether that settles the era.
 func (o *Options) first(hint wire.Revision) (r wire.Revision, settled bool) {
 	switch {
@@ -53,9 +33,9 @@ func (o *Options) first(hint wire.Revision) (r wire.Revision, settled bool) {
 	case hint.Index() >= 0 && o.speaks(hint):
 		return hint, o.Mode != Auto
 	case o.Mode == Handshake:
-		return latest(true), true
+		return eras.Newest(true), true
 	}
-	return latest(false), o.Mode == Stateless
+	return eras.Newest(false), o.Mode == Stateless
 }
 
 // speaks tells whether the client may speak a revision.
@@ -77,9 +57,9 @@ func (o *Options) speaks(r wire.Revision) bool {
 func (c *Client) envelope(r wire.Revision) []wire.Entry {
 	f := &wire.Frame{Revision: r}
 	entries := []wire.Entry{
-		{Name: keyVersion, Value: wire.AppendString(nil, r.String())},
-		{Name: keyCapabilities, Value: written(f, &c.declared)},
-		{Name: keyInfo, Value: written(f, &c.opts.Info)},
+		{Name: eras.KeyVersion, Value: wire.AppendString(nil, r.String())},
+		{Name: eras.KeyCapabilities, Value: written(f, &c.declared)},
+		{Name: eras.KeyInfo, Value: written(f, &c.opts.Info)},
 	}
 	if c.opts.OnLog != nil {
 		entries = append(entries, levelEntry(c.opts.LogLevel))

@@ -9,6 +9,7 @@ import (
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/internal/eras"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -57,7 +58,7 @@ func (l *directLink) Call(ctx context.Context, req peer.Message, res wire.Value,
 // foreign tells whether an entry is none of those by which a request says who
 // sends it: a handler is to see it, too.
 func foreign(e wire.Entry) bool {
-	return e.Name != keyVersion && e.Name != keyCapabilities && e.Name != keyInfo && e.Name != keyLogLevel
+	return e.Name != eras.KeyVersion && e.Name != eras.KeyCapabilities && e.Name != eras.KeyInfo && e.Name != eras.KeyLogLevel
 }
 
 // frameOf is how a request is to be written. The first option is the

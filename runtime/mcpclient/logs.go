@@ -10,6 +10,7 @@ import (
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/internal/eras"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -50,14 +51,14 @@ func withLevel(f *wire.Frame, level mcp.LoggingLevel) *wire.Frame {
 		return f
 	}
 	own := *f
-	own.Meta = slices.DeleteFunc(slices.Clone(f.Meta), func(e wire.Entry) bool { return e.Name == keyLogLevel })
+	own.Meta = slices.DeleteFunc(slices.Clone(f.Meta), func(e wire.Entry) bool { return e.Name == eras.KeyLogLevel })
 	own.Meta = append(own.Meta, levelEntry(level))
 	return &own
 }
 
 // levelEntry asks for logs. A request that asks for itself knows better.
 func levelEntry(level mcp.LoggingLevel) wire.Entry {
-	return wire.Entry{Name: keyLogLevel, Value: wire.AppendString(nil, string(level)), GivesWay: true}
+	return wire.Entry{Name: eras.KeyLogLevel, Value: wire.AppendString(nil, string(level)), GivesWay: true}
 }
 
 // hearKey is where the context of a call of a client has its hearing.

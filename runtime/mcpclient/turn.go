@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/eras"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/streamable"
 )
@@ -14,7 +15,7 @@ import (
 // server at the URL now, one of the other era. Nothing came of the request then.
 func (c *Client) turned(l *live, err error) bool {
 	e, ok := errors.AsType[*streamable.HTTPError](err)
-	if _, both := l.link.(httpLink); !ok || !both || !c.opts.speaks(latest(true)) || !c.opts.speaks(latest(false)) {
+	if _, both := l.link.(httpLink); !ok || !both || !c.opts.speaks(eras.Newest(true)) || !c.opts.speaks(eras.Newest(false)) {
 		return false
 	}
 	code := int64(0)
@@ -55,13 +56,13 @@ var errNotTurned = errors.New("the server speaks what it did before")
 // closes it where there is none. A server that speaks without a handshake is not
 // asked for one.
 func (c *Client) openOther(ctx context.Context, l *live, old *live) (*live, error) {
-	err := l.open(ctx, latest(false))
+	err := l.open(ctx, eras.Newest(false))
 	if !handshake(old.about.revision) {
 		if _, wrong := errors.AsType[*wrongEra](err); wrong {
 			if l, err = c.unbroken(ctx, l, err); err != nil {
 				return nil, err
 			}
-			err = l.open(ctx, latest(true))
+			err = l.open(ctx, eras.Newest(true))
 		} else if err == nil {
 			err = errNotTurned
 		}

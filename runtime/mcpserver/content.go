@@ -15,9 +15,6 @@ func revisionOf(ctx context.Context) wire.Revision {
 	return connection.From(ctx).State().Negotiated()
 }
 
-// handshake tells whether a revision has the handshake.
-func handshake(r wire.Revision) bool { return r.Index() >= 0 && mcp.Revisions[r.Index()].Handshake }
-
 // before tells whether a revision is older than another.
 func before(r, other wire.Revision) bool { return r.Index() < other.Index() }
 

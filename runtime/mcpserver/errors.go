@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/eras"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -44,18 +45,14 @@ func told(err error) error {
 }
 
 // NotFound returns the error of a resource that does not exist, for the handlers
-// of templates.
+// of templates. The kernel knows what revisions without a handshake have.
 func NotFound(uri string) error {
 	return &peer.Error{
-		Code:    codeNotFound,
+		Code:    eras.CodeNotFound,
 		Message: "Resource not found",
 		Data:    append(wire.AppendString([]byte(`{"uri":`), uri), '}'),
 	}
 }
-
-// codeNotFound is what resources that do not exist have in revisions with a
-// handshake. The kernel knows what the others have.
-const codeNotFound = -32002
 
 func unknown(kind Kind, name string) error {
 	return invalid("Unknown %s: %q", kind, clip(name))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/eras"
 	"github.com/mcpwright/mcp/runtime/internal/limit"
 	"github.com/mcpwright/mcp/runtime/mcpserver/internal/tasking"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -98,7 +99,7 @@ func (k *taskKit) around(next peer.Handler) peer.Handler {
 // candidate returns a call that may become a task, nil for any other.
 func (k *taskKit) candidate(ctx context.Context, in *peer.Inbound) (*mcp.CallToolRequest, error) {
 	r := connection.From(ctx).State().Negotiated()
-	if handshake(r) {
+	if eras.Handshake(r) {
 		return nil, nil
 	}
 	req, ok := in.Message.(*mcp.CallToolRequest)

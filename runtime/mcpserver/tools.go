@@ -8,6 +8,7 @@ import (
 	"regexp"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/eras"
 	"github.com/mcpwright/mcp/runtime/internal/paramheader"
 	"github.com/mcpwright/mcp/runtime/mcpserver/internal/rounds"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -232,7 +233,7 @@ func (s *Server) listTools(ctx context.Context, req *mcp.ListToolsRequest) (wire
 
 // definition is the tool as a revision has it.
 func (t *tool) definition(r wire.Revision) *mcp.Tool {
-	if !handshake(r) || t.olderOutput && t.olderTasks {
+	if !eras.Handshake(r) || t.olderOutput && t.olderTasks {
 		return &t.Tool
 	}
 	def := t.Tool

@@ -8,6 +8,7 @@ import (
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/internal/eras"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -159,9 +160,9 @@ func (c *Client) triple(r wire.Revision) ([]wire.Entry, error) {
 		return nil, err
 	}
 	return []wire.Entry{
-		{Name: keyVersion, Value: wire.AppendString(nil, r.String())},
-		{Name: keyInfo, Value: who},
-		{Name: keyCapabilities, Value: what},
+		{Name: eras.KeyVersion, Value: wire.AppendString(nil, r.String())},
+		{Name: eras.KeyInfo, Value: who},
+		{Name: eras.KeyCapabilities, Value: what},
 	}, nil
 }
 

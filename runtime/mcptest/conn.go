@@ -14,12 +14,6 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// The names under which a request says who sends it.
-const (
-	keyInfo         = "io.modelcontextprotocol/clientInfo"
-	keyCapabilities = "io.modelcontextprotocol/clientCapabilities"
-)
-
 // Conn is a connection to the server being tested. Its methods are all that a
 // client can ask; where an answer asks for input, the client's handlers give it
 // and the request is sent again. It is safe for concurrent use.

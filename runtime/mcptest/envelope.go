@@ -4,13 +4,10 @@ import (
 	"encoding/json"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/eras"
 	"github.com/mcpwright/mcp/runtime/tasks"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
-
-// keyVersion is where a request names its revision that has no handshake before
-// it.
-const keyVersion = "io.modelcontextprotocol/protocolVersion"
 
 // envelope is what a message shows of itself before it is judged. A member of
 // the wrong type is as good as absent: the schemas tell.
@@ -47,9 +44,9 @@ func open(message json.RawMessage) (e envelope, isMessage bool) {
 	e.params.version = text(params["protocolVersion"])
 	var named json.RawMessage
 	meta := members(params["_meta"])
-	named, e.params.hasName = meta[keyVersion]
+	named, e.params.hasName = meta[eras.KeyVersion]
 	e.params.named = text(named)
-	e.params.extends = len(members(members(meta[keyCapabilities])["extensions"])) > 0
+	e.params.extends = len(members(members(meta[eras.KeyCapabilities])["extensions"])) > 0
 	_, e.params.task = params["task"]
 	e.name = nameOf(e.method, params)
 	return e, raw["method"] != nil || e.result != nil || e.error != nil

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/eras"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -45,22 +46,13 @@ type request struct {
 func NewJudge(revision string) *Judge {
 	speaks, known := mcp.ParseRevision(revision)
 	if !known {
-		speaks = newest(true)
+		speaks = eras.Newest(true)
 	}
 	return &Judge{speaks: speaks, asked: map[question]*request{}}
 }
 
-// newest returns the newest revision with or without a handshake.
-func newest(handshake bool) (r wire.Revision) {
-	for _, info := range mcp.Revisions {
-		if info.Handshake == handshake {
-			r = info.Revision
-		}
-	}
-	return r
-}
-
-func handshake(r wire.Revision) bool { return mcp.Revisions[r.Index()].Handshake }
+// handshake tells whether a session of the revision begins with initialize.
+func handshake(r wire.Revision) bool { return eras.Handshake(r) }
 
 // Revision names the revision in force.
 func (j *Judge) Revision() string {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/eras"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -75,11 +76,11 @@ func (c *hearing) revisionOf(e envelope) wire.Revision {
 		if r, known := mcp.ParseRevision(e.params.version); known && handshake(r) {
 			return r
 		}
-		return newest(true)
+		return eras.Newest(true)
 	case c.settled || !e.params.hasName:
 		return c.speaks
 	case !known || handshake(named):
-		named = newest(false)
+		named = eras.Newest(false)
 	}
 	c.speaks = named
 	return named

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/eras"
 	"github.com/mcpwright/mcp/runtime/internal/judge"
 	"github.com/mcpwright/mcp/runtime/wire"
 	"github.com/mcpwright/mcp/schema"
@@ -93,9 +94,9 @@ func (p *protocol) errorDefinition(code int64) string {
 }
 
 // reserves tells whether nobody but the protocol gives an error code a meaning, or
-// it has taken the meaning back: -32002 was that of a resource that is not there.
+// it has taken the meaning back.
 func (p *protocol) reserves(code int64) bool {
-	return !handshake(p.revision) && (code == -32002 || -32099 <= code && code <= -32020)
+	return !handshake(p.revision) && (code == eras.CodeNotFound || eras.Reserves(code))
 }
 
 // answer names the definition of an answer that is an error or a result.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/internal/eras"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -35,7 +36,7 @@ func (w clientWriter) WriteEnvelope(ctx context.Context, e dispatch.Envelope, da
 	if e.Revision.Index() < 0 || e.Method == "" {
 		e.Revision = session.revision
 	}
-	alone := e.Method != mcp.MethodInitialize && !hasHandshake(e.Revision)
+	alone := e.Method != mcp.MethodInitialize && e.Revision.Index() >= 0 && !eras.Handshake(e.Revision)
 	if alone {
 		session = clientSession{}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/eras"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -32,7 +33,7 @@ func NewHandler(kernel *connection.Kernel, opts *Options) *Handler {
 	h := &Handler{kernel: kernel, opts: opts.complete()}
 	h.opts.Connection.Outbound, h.opts.Connection.Client = nil, false
 	h.door.hosts, h.door.origins = h.opts.Hosts, h.opts.Origins
-	h.loops = slices.ContainsFunc(kernel.Revisions(), hasHandshake)
+	h.loops = slices.ContainsFunc(kernel.Revisions(), eras.Handshake)
 	h.uploads.opts = &h.opts
 	h.sessions.init(&h.opts)
 	h.work.init(&h.opts)
@@ -55,7 +56,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // goes. What it returns is a stream that is still to be followed, nil for none.
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request) *follow {
 	revision := revisionOf(r.Header)
-	handshake := revision.Index() >= 0 && hasHandshake(revision)
+	handshake := eras.Handshake(revision)
 	switch no := h.door.check(r); {
 	case no != nil:
 		no.write(w, !handshake)

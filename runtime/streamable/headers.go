@@ -4,9 +4,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
-	"github.com/mcpwright/mcp/runtime/wire"
 )
 
 // The headers that the protocol has a say in, as [http.Header] spells them.
@@ -48,11 +46,4 @@ func first(values []string) string {
 func mediaType(h http.Header) string {
 	kind, _, _ := strings.Cut(h.Get(headerContentType), ";")
 	return strings.ToLower(strings.TrimSpace(kind))
-}
-
-// hasHandshake tells whether a session of the revision begins with initialize.
-// So it is taken to be where the revision is not known.
-func hasHandshake(r wire.Revision) bool {
-	i := r.Index()
-	return i < 0 || i < len(mcp.Revisions) && mcp.Revisions[i].Handshake
 }

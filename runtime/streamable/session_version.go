@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/eras"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -18,12 +19,12 @@ func namesOther(m *wire.Message) bool {
 		return false
 	}
 	r, known := mcp.ParseRevision(name)
-	return !known || !hasHandshake(r)
+	return !known || !eras.Handshake(r)
 }
 
 // versionIn is the revision that params name.
 func versionIn(params []byte) (name string, found bool) {
-	if !bytes.Contains(params, []byte(keyVersion)) && bytes.IndexByte(params, '\\') < 0 {
+	if !bytes.Contains(params, []byte(eras.KeyVersion)) && bytes.IndexByte(params, '\\') < 0 {
 		return "", false
 	}
 	var v metaVersion
@@ -32,8 +33,6 @@ func versionIn(params []byte) (name string, found bool) {
 	}
 	return v.name, v.found
 }
-
-const keyVersion = "io.modelcontextprotocol/protocolVersion"
 
 // metaVersion reads the revision that a request names.
 type metaVersion struct {
@@ -49,7 +48,7 @@ func (v *metaVersion) DecodeParams(d *wire.Decoder) {
 			d.Skip()
 			continue
 		}
-		name, kind := d.Peek(keyVersion)
+		name, kind := d.Peek(eras.KeyVersion)
 		v.found, v.name = kind != 0, string([]byte(name))
 		d.Skip()
 	}

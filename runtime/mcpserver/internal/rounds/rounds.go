@@ -24,6 +24,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/eras"
 	"github.com/mcpwright/mcp/runtime/internal/limit"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -101,7 +102,7 @@ func (r *Rules) Begin(ctx context.Context, in *peer.Inbound) connection.Round {
 	return &Round{
 		rules: r, in: in, conn: conn,
 		frame:    &frames[revision.Index()],
-		inAnswer: !mcp.Revisions[revision.Index()].Handshake,
+		inAnswer: !eras.Handshake(revision),
 		reports:  !in.Token.IsZero(),
 	}
 }
