@@ -1,13 +1,11 @@
 package acceptance
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"log/slog"
 	"net/http"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -15,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/internal/logbook"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -108,7 +107,7 @@ func TestAKeyIsRotatedInTheMiddleOfAChain(t *testing.T) {
 // TestAReplicaWithoutTheKeyRefusesAndSaysSoOnce meets a server that was left out
 // of the rotation.
 func TestAReplicaWithoutTheKeyRefusesAndSaysSoOnce(t *testing.T) {
-	log := &logbook{}
+	log := new(logbook.Book)
 	stray := replica(t, func(o *mcpserver.Options) { o.Logger = slog.New(slog.NewTextHandler(log, nil)) }, newKey)
 	good := replica(t, nil, oldKey)
 	to, _ := balance(t, good, good, stray)
@@ -127,23 +126,6 @@ func refused(t *testing.T, err error) {
 	t.Helper()
 	require.Error(t, err)
 	require.Equal(t, &peer.Error{Code: mcp.CodeInvalidParams, Message: "Invalid request state"}, peer.AsError(err))
-}
-
-type logbook struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *logbook) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *logbook) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }
 
 // chain is a trip in its second round, by hand: what is to be sent for the third.

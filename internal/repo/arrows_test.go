@@ -60,6 +60,7 @@ var arrows = map[string]arrow{
 	"runtime/mcptest":              {own: kit, foreign: []string{judge, inference, templates}},
 	"runtime/auth":                 {own: []string{"runtime/internal/verified"}, foreign: []string{oauth, tokens}},
 	"internal/leaks":               {},
+	"internal/logbook":             {},
 	"internal/repo":                {},
 }
 

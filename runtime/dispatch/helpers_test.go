@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/internal/logbook"
 	"github.com/mcpwright/mcp/runtime/dispatch"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -81,26 +81,9 @@ func result(json string) (peer.Reply, error) {
 }
 
 // logs is a logger and what it has been told.
-func logs() (*slog.Logger, *logbook) {
-	b := new(logbook)
-	return slog.New(slog.NewTextHandler(b, &slog.HandlerOptions{Level: slog.LevelDebug})), b
-}
-
-type logbook struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (b *logbook) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *logbook) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
+func logs() (*slog.Logger, *logbook.Book) {
+	b := new(logbook.Book)
+	return b.Logger(), b
 }
 
 func newConn(t *testing.T, opts *dispatch.Options) (*dispatch.Conn, *recorder) {

@@ -1,7 +1,6 @@
 package streamable_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -293,28 +292,6 @@ func callWeather(ctx context.Context, c peer.Outbound, opts ...peer.CallOption) 
 func inBubble(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
 	synctest.Test(t, f)
-}
-
-// clientLogs collects what is logged.
-type clientLogs struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (l *clientLogs) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(p)
-}
-
-func (l *clientLogs) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.String()
-}
-
-func (l *clientLogs) logger() *slog.Logger {
-	return slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
 // callUnderWay is a call in a goroutine of its own.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/internal/logbook"
 	"github.com/mcpwright/mcp/runtime/dispatch"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/streamable"
@@ -551,9 +552,9 @@ func TestAClientListensOnceInASession(t *testing.T) {
 
 func TestACallReportsTroubleToTheLogWhereNobodyListens(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		log := new(clientLogs)
+		log := new(logbook.Book)
 		s := newFakeServer(t, listened(func(w *rawResponse, _ *sentRequest) { w.status(400, "", "") }))
-		s.handshake(streamable.ClientOptions{Dispatch: dispatch.Options{Logger: log.logger()}})
+		s.handshake(streamable.ClientOptions{Dispatch: dispatch.Options{Logger: log.Logger()}})
 		s.requests()
 		require.Contains(t, log.String(), "trouble beside the calls")
 	})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/internal/logbook"
 	"github.com/mcpwright/mcp/runtime/dispatch"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/streamable"
@@ -407,7 +408,7 @@ func TestFailedCallsDoTheSessionNoHarm(t *testing.T) {
 
 func TestAnswersThatNobodyAcceptsAreOnlyLogged(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		log := new(clientLogs)
+		log := new(logbook.Book)
 		s := newFakeServer(t, func(w *rawResponse, r *sentRequest) {
 			switch r.String() {
 			case "POST tools/call":
@@ -421,7 +422,7 @@ func TestAnswersThatNobodyAcceptsAreOnlyLogged(t *testing.T) {
 				inSession(nil)(w, r)
 			}
 		})
-		c := s.handshake(streamable.ClientOptions{Dispatch: dispatch.Options{Handler: &handled{result: &mcp.EmptyResult{}}, Logger: log.logger()}})
+		c := s.handshake(streamable.ClientOptions{Dispatch: dispatch.Options{Handler: &handled{result: &mcp.EmptyResult{}}, Logger: log.Logger()}})
 		_, err := callWeather(t.Context(), c)
 		require.NoError(t, err)
 		require.NoError(t, c.Close())

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/internal/logbook"
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/mcpserver/internal/rounds"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -244,9 +245,9 @@ func TestAnInvalidAnswerIsAskedForAgain(t *testing.T) {
 
 func TestAnswersThatNobodyAskedForAreIgnored(t *testing.T) {
 	nonsense := &mcp.ElicitResult{Action: mcp.ElicitActionAccept, Content: map[string]any{"x": "y"}}
-	book := new(logbook)
+	book := new(logbook.Book)
 	enough := false
-	c := connect(t, mcp.Revision20260728, newKernel(t, rounds.Options{Logger: book.logger()}, func(ctx context.Context, s *mcp.ServerSession, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	c := connect(t, mcp.Revision20260728, newKernel(t, rounds.Options{Logger: book.Logger()}, func(ctx context.Context, s *mcp.ServerSession, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		if enough {
 			return mcp.TextResult("enough"), nil
 		}

@@ -6,10 +6,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"math"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,33 +15,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/internal/logbook"
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/mcpserver/internal/rounds"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
-
-// logbook is a logger's output.
-type logbook struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (b *logbook) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *logbook) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
-}
-
-func (b *logbook) logger() *slog.Logger {
-	return slog.New(slog.NewTextHandler(b, &slog.HandlerOptions{Level: slog.LevelDebug}))
-}
 
 // remembering asks with something to carry from the start.
 func remembering(ctx context.Context, s *mcp.ServerSession, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -183,9 +160,9 @@ func TestNoByteOfStateCanBeChanged(t *testing.T) {
 
 func TestKeysAreRotated(t *testing.T) {
 	old, recent := []byte(rand.Text()+rand.Text()), []byte(rand.Text()+rand.Text())
-	book := new(logbook)
+	book := new(logbook.Book)
 	server := func(keys ...[]byte) *client {
-		return connect(t, mcp.Revision20260728, newKernel(t, rounds.Options{Keys: keys, Logger: book.logger()}, remembering))
+		return connect(t, mcp.Revision20260728, newKernel(t, rounds.Options{Keys: keys, Logger: book.Logger()}, remembering))
 	}
 	req := second(t, server(old), arguments(`{}`))
 	both := server(recent, old)
@@ -267,8 +244,8 @@ func TestRoundsHaveABound(t *testing.T) {
 	}
 	for most, rounds_ := range map[int]int{0: 10, 3: 3, 1: 1} {
 		n = 0
-		book := new(logbook)
-		c := connect(t, mcp.Revision20260728, newKernel(t, rounds.Options{MaxRounds: most, Logger: book.logger()}, endless))
+		book := new(logbook.Book)
+		c := connect(t, mcp.Revision20260728, newKernel(t, rounds.Options{MaxRounds: most, Logger: book.Logger()}, endless))
 		_, err := c.call(`{}`)
 		require.EqualError(t, peer.AsError(err), "Too many rounds of questions (code -32603)")
 		require.Len(t, c.questions(), rounds_)
