@@ -397,10 +397,6 @@ func TestAnErrorOfTheWriterIsTheErrorOfTheCall(t *testing.T) {
 		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 		var late *peer.TimeoutError
 		require.False(t, errors.As(err, &late))
-		r.hook = func(context.Context, string) error { return io.ErrClosedPipe }
-		var closed *peer.ClosedError
-		require.ErrorAs(t, ping(t.Context(), c).over(t), &closed)
-		require.ErrorIs(t, closed, io.ErrClosedPipe)
 		require.NoError(t, c.Notify(t.Context(), &changed{}), "a notification says nothing about the channel")
 		r.hook = nil
 		require.Empty(t, r.take(), "nothing is taken back that was never sent")
