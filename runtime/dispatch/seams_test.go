@@ -78,21 +78,10 @@ func TestAnOriginKeepsOutWhatItDoesNotAdmit(t *testing.T) {
 	})
 }
 
-// envelopes is a Writer that keeps what it is told about messages.
-type envelopes struct {
-	recorder
-	list []dispatch.Envelope
-}
-
-func (w *envelopes) WriteEnvelope(ctx context.Context, e dispatch.Envelope, data []byte) error {
-	w.list = append(w.list, e)
-	return w.WriteMessage(ctx, data)
-}
-
 func TestAWriterIsToldTheRevisionOfAMessage(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		frame := &wire.Frame{Revision: mcp.Revision20250618}
-		w := new(envelopes)
+		w := new(notingWriter)
 		c := dispatch.New(w, &dispatch.Options{
 			Frame: func(string) *wire.Frame { return frame },
 			Handler: peer.HandlerFunc(func(context.Context, *peer.Inbound) (peer.Reply, error) {
@@ -105,7 +94,7 @@ func TestAWriterIsToldTheRevisionOfAMessage(t *testing.T) {
 		deliver(c, `{"jsonrpc":"2.0","id":1,"result":{}}`, `{"jsonrpc":"2.0","id":"a","method":"ping"}`)
 		require.NoError(t, call.over(t))
 		require.Len(t, w.take(), 3)
-		for _, e := range w.list {
+		for _, e := range w.envelopes {
 			require.Equal(t, mcp.Revision20250618, e.Revision)
 		}
 	})

@@ -76,13 +76,19 @@ func TestALimitMayBeLifted(t *testing.T) {
 }
 
 func TestACursorMeansTheSameAtEveryReplica(t *testing.T) {
-	first := connect(t, stocked(&mcpserver.Options{PageSize: 3}), modern)
-	other := stocked(&mcpserver.Options{PageSize: 3})
-	other.RemoveTools("n2") // where the first page ends
-	second := connect(t, other, modern)
-	cursor := first.call("tools/list", `{}`)["nextCursor"]
-	page := second.call("tools/list", fmt.Sprintf(`{"cursor":%q}`, cursor))["tools"].([]any)
-	require.Equal(t, "n3", page[0].(map[string]any)["name"])
+	inEveryRevision(t, func(t *testing.T, revision string) {
+		first, other := connect(t, stocked(&mcpserver.Options{PageSize: 3}), revision), stocked(&mcpserver.Options{PageSize: 3})
+		other.RemoveTools("n2") // where the first page ends
+		other.RemoveResources("x:n2")
+		other.RemoveResourceTemplates("y:{a}/n2")
+		other.RemovePrompts("n2")
+		second := connect(t, other, revision)
+		for _, l := range lists {
+			cursor := first.call(l.method, `{}`)["nextCursor"]
+			page := second.call(l.method, fmt.Sprintf(`{"cursor":%q}`, cursor))[l.member].([]any)
+			require.Equal(t, "n3", page[0].(map[string]any)["name"], l.method)
+		}
+	})
 }
 
 func TestACursorThatIsNoneIsRefused(t *testing.T) {

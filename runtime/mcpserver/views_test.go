@@ -72,18 +72,6 @@ func TestNobodyWatchesWhatHeMayNotSee(t *testing.T) {
 	require.JSONEq(t, `{"resourceSubscriptions":["x:n2"]}`, honoured)
 }
 
-func TestCursorsOfEveryListMeanTheSameAtEveryReplica(t *testing.T) {
-	inEveryRevision(t, func(t *testing.T, revision string) {
-		first := connect(t, stocked(&mcpserver.Options{PageSize: 3}), revision)
-		second := connect(t, stocked(&mcpserver.Options{PageSize: 3}), revision)
-		for _, l := range lists {
-			cursor := first.call(l.method, `{}`)["nextCursor"]
-			page := second.call(l.method, fmt.Sprintf(`{"cursor":%q}`, cursor))[l.member].([]any)
-			require.Equal(t, "n3", page[0].(map[string]any)["name"], l.method)
-		}
-	})
-}
-
 // passage tells what passes, in its order.
 type passage struct {
 	mu   sync.Mutex
