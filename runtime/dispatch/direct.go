@@ -77,6 +77,12 @@ func (d *Direct) Call(ctx context.Context, req peer.Message, res wire.Value, opt
 
 // Notify implements [peer.Outbound]. The handler runs in another goroutine.
 func (d *Direct) Notify(ctx context.Context, n peer.Notification, opts ...peer.CallOption) error {
+	return d.notify(ctx, nil, n, opts)
+}
+
+// notify sends a notification that belongs to the message with the gate, nil for the
+// connection itself. A report that it makes goes through the gate on its own.
+func (d *Direct) notify(ctx context.Context, g *gate, n peer.Notification, opts []peer.CallOption) error {
 	in := peer.Inbound{Method: n.Method(), Transport: d.peer.opts.Transport, Value: peer.Plain(n)}
 	if own := callOptions(opts).Frame; d.opts.Strict || addsMeta(own) {
 		var err error
@@ -87,9 +93,20 @@ func (d *Direct) Notify(ctx context.Context, n peer.Notification, opts ...peer.C
 			in.Params = nil // a notification goes without
 		}
 	}
-	if err := ctx.Err(); err != nil {
+	err := ctx.Err()
+	if err == nil && g != nil && !g.open() {
+		err = errShut
+	}
+	if err != nil {
 		d.opts.Logger.DebugContext(ctx, "notification dropped", "method", in.Method, "error", err)
 		return nil
+	}
+	d.peer.control(&in)
+	if g != nil {
+		if !g.enter() {
+			return nil
+		}
+		defer g.leave()
 	}
 	d.peer.notification(ctx, in)
 	return nil

@@ -243,6 +243,22 @@ func TestProgressInProcess(t *testing.T) {
 	})
 }
 
+func TestAReportByHandOfTheRequestItselfInProcess(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, _ := pair(t, peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+			report := &mcp.ProgressNotification{ProgressToken: in.Token, Progress: 1}
+			require.False(t, peer.Post(in.Back, report), "its caller may take a while")
+			require.NoError(t, in.Back.Notify(ctx, report))
+			require.NoError(t, in.Back.Notify(ctx, report), "it goes no further than the one before")
+			return result(`{}`)
+		}))
+		var reports []float64
+		call := ping(t.Context(), c, peer.OnProgress(func(p peer.Progress) { reports = append(reports, p.Done) }))
+		require.NoError(t, call.over(t))
+		require.Equal(t, []float64{1}, reports)
+	})
+}
+
 func TestAHandlerInProcessCallsBack(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var seen []string

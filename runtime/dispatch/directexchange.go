@@ -156,12 +156,7 @@ func (x *directExchange) Call(ctx context.Context, req peer.Message, res wire.Va
 
 // Notify implements [peer.Outbound].
 func (x *directExchange) Notify(ctx context.Context, n peer.Notification, opts ...peer.CallOption) error {
-	if !x.gate.enter() {
-		x.to.opts.Logger.DebugContext(ctx, "notification dropped", "method", n.Method(), "error", errShut)
-		return nil
-	}
-	defer x.gate.leave()
-	return x.to.Notify(back{ctx, x.ctx.Context}, n, opts...)
+	return x.to.notify(back{ctx, x.ctx.Context}, &x.gate, n, opts)
 }
 
 // Progress implements [peer.BackChannel]: it calls the caller's callback.
@@ -200,13 +195,11 @@ type directNote struct {
 	gate gate
 }
 
-// notification does what a notification asks the dispatcher to do, and passes
-// it on to the handler.
+// notification passes a notification on to the handler.
 func (d *Direct) notification(ctx context.Context, in peer.Inbound) {
 	n := &directNote{in: in, to: d}
 	n.in.Back = n
 	n.ctx.Context, n.ctx.Detached = ctx, true
-	d.control(&n.in)
 	consumed := !d.over() && d.opts.intercepts(&n.in)
 	switch {
 	case consumed || d.opts.Handler == nil || d.over():

@@ -60,9 +60,10 @@ func (l *LineWriter) PostMessage(data []byte) (taken bool) {
 	return true
 }
 
-// Post implements [peer.Poster]: the peer's handler has a goroutine of its own.
+// Post implements [peer.Poster]: the peer's handler has a goroutine of its own. A
+// report waits for the callback that it is for.
 func (d *Direct) Post(n peer.Notification, opts ...peer.CallOption) (taken bool) {
-	return !d.over() && d.Notify(context.Background(), n, opts...) == nil
+	return n.Method() != methodProgress && !d.over() && d.Notify(context.Background(), n, opts...) == nil
 }
 
 // Post implements [peer.Poster].
