@@ -50,7 +50,8 @@ type facts struct {
 	logLevel            mcp.LoggingLevel
 }
 
-// alwaysReady is shared by all connections that were ready when asked first.
+// alwaysReady is shared by all connections that were ready when asked first, and by
+// those that have nothing to tear down.
 var alwaysReady = func() chan struct{} {
 	c := make(chan struct{})
 	close(c)

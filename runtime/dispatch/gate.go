@@ -11,7 +11,8 @@ import (
 //
 // mu is held while something is being written: by one writer of reports, so
 // that they leave in the order in which they were judged, by all others
-// together. No other lock is taken under it but those of the way out.
+// together. No other lock is taken under it but those of the way out, which in
+// process is the caller's callback and the table that its clock is in.
 type gate struct {
 	mu       sync.RWMutex
 	isShut   bool

@@ -28,10 +28,10 @@ type state struct {
 	// What the peer asks us. A request leaves the table when its answer is
 	// settled, and counts as active until that has been written.
 	requests table[*exchange]
-	ahead    []wire.RequestID // perhaps cancelled before they come, the last one last
-	aheadBy  time.Time        // until when they come
 	listens  int              // of these, subscriptions, which last
 	asking   int              // of these, at the client's end, questions
+	ahead    []wire.RequestID // perhaps cancelled before they come, the last one last
+	aheadBy  time.Time        // until when they come
 	serial   serial
 	active   int
 	calm     moment      // when none is active
@@ -223,7 +223,7 @@ func (s *state) expire() {
 }
 
 // asks tells whether a request is a question to the client's end, which may belong to
-// any call of its.
+// any of its calls.
 func (s *state) asks(x *exchange) bool {
 	return s.client && !x.lasts() && x.in.Method != methodPing
 }
