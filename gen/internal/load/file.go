@@ -21,9 +21,6 @@ type File struct {
 
 	// Name is the file's name as errors show it.
 	Name string
-	// Pointer is the JSON pointer under which the definitions stand:
-	// "/$defs" or "/definitions".
-	Pointer string
 	// Defs holds the definitions by name. Its users own it: no two Files
 	// share a Type.
 	Defs map[string]*schemas.Type
@@ -125,7 +122,7 @@ func Parse(file string, e Entry, raw []byte) (*File, error) {
 	}
 	return &File{
 		Revision: e.Revision, Official: e.Official, SHA256: e.SHA256, Commit: e.Commit,
-		Name: file, Pointer: "/" + keyword, Defs: parsed.Definitions, Raw: raw,
+		Name: file, Defs: parsed.Definitions, Raw: raw,
 		Judge: judge.of(file, e.Revision),
 	}, nil
 }

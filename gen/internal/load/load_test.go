@@ -95,7 +95,6 @@ func TestAFileIsReadWhole(t *testing.T) {
 	require.Equal(t, "2024-12-31", files[0].Revision, "oldest first")
 	f := files[1]
 	require.Equal(t, "2025-01-01.json", f.Name)
-	require.Equal(t, "/$defs", f.Pointer)
 	require.Equal(t, small, string(f.Raw))
 	require.Equal(t, Sum([]byte(small)), f.SHA256)
 	require.Equal(t, "string", f.Defs["Tool"].Properties["description"].Type[0])
