@@ -69,7 +69,8 @@ func TestEncodeErrors(t *testing.T) {
 		{raw(`[[]]`), &wire.Frame{MaxDepth: 1}, `encode /structuredContent/0: nested deeper than 1 levels`},
 		{raw(` `), nil, `encode /structuredContent: unexpected end`},
 		{extra("a/b", `tru`), nil, `encode /a~1b: unexpected 't'`},
-		{extra("a", ``), nil, `encode /a: a required value is not set`},
+		{extra("a", ``), nil, `encode /a: an empty text is no JSON value`},
+		{&CallToolResult{Extra: map[string]json.RawMessage{"a": nil}}, nil, `encode /a: a required value is not set`},
 		{extra("\xff", `1`), nil, `encode /` + "\uFFFD" + `: member name "\xff" is not UTF-8`},
 		{&CallToolResult{Meta: &Meta{Extra: map[string]json.RawMessage{"k": json.RawMessage("{")}}}, frame(rev2025), `encode /_meta/k for 2025-06-18: unexpected end`},
 	} {

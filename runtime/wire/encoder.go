@@ -7,7 +7,10 @@ import (
 	"sync"
 )
 
-var errMissing = errors.New("a required value is not set")
+var (
+	errMissing = errors.New("a required value is not set")
+	errEmpty   = errors.New("an empty text is no JSON value")
+)
 
 // Encoder carries what the appending of one message needs to know. It is
 // handed to AppendJSON methods, which must not keep it, and is for one

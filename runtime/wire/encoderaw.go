@@ -8,11 +8,14 @@ import (
 )
 
 // Raw appends a JSON value as it is. One that is empty is written as zero, a
-// JSON text; with an empty zero too it is missing.
+// JSON text; with an empty zero too it is missing, or no JSON.
 func (e *Encoder) Raw(b []byte, raw json.RawMessage, zero string) []byte {
 	switch {
-	case len(raw) == 0 && zero == "":
+	case raw == nil && zero == "":
 		e.FailWith(b, errMissing)
+		return b
+	case len(raw) == 0 && zero == "":
+		e.FailWith(b, errEmpty)
 		return b
 	case len(raw) == 0:
 		return append(b, zero...)
