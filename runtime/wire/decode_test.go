@@ -283,6 +283,8 @@ func TestFailuresStick(t *testing.T) {
 	cause := errors.New("cause")
 	err := decode(`{"a":[1,2,3]}`, func(d *wire.Decoder) {
 		for o := d.Object(nil); o.Next(); {
+			d.FailWith(nil)
+			require.NoError(t, d.Err())
 			d.FailWith(fmt.Errorf("first: %w", cause))
 			d.Fail("second %d", 2)
 			require.ErrorIs(t, d.Err(), cause)

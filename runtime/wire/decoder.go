@@ -173,9 +173,9 @@ func (d *Decoder) Fail(format string, args ...any) {
 	}
 }
 
-// FailWith is Fail with an error that errors.As will find.
+// FailWith is Fail with an error that errors.As will find. Nil is no failure.
 func (d *Decoder) FailWith(err error) {
-	if d.err == nil {
+	if d.err == nil && err != nil {
 		d.next()
 		d.fail(d.pos, false, err)
 	}

@@ -85,6 +85,7 @@ func TestEncodeErrors(t *testing.T) {
 
 func TestEncoderFailuresStick(t *testing.T) {
 	_, err := encode(func(b []byte, e *wire.Encoder) []byte {
+		e.FailWith(b, nil)
 		require.NoError(t, e.Err())
 		e.FailWith(b, io.ErrShortWrite)
 		e.Fail(b, "second %d", 2)

@@ -93,9 +93,9 @@ func (e *Encoder) Fail(b []byte, format string, args ...any) {
 	}
 }
 
-// FailWith is Fail with an error that errors.As will find.
+// FailWith is Fail with an error that errors.As will find. Nil is no failure.
 func (e *Encoder) FailWith(b []byte, err error) {
-	if e.err == nil {
+	if e.err == nil && err != nil {
 		e.err = &EncodeError{Pointer: pointerAt(b[e.start:]), Revision: e.frame.Revision, Err: err}
 	}
 }
