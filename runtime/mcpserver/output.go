@@ -42,11 +42,18 @@ func newOutput[Out any](s *Server, schema json.RawMessage) (func(Out) (*mcp.Call
 		check, err = resultCheck(schema)
 	}
 	return func(out Out) (*mcp.CallToolResult, error) {
-		res, err := structured(addressable(out))
+		v := addressable(out)
+		res, err := structured(v)
 		if err != nil {
 			return nil, err
 		}
-		return res, check(res)
+		if err := check(res); err != nil {
+			return nil, err
+		}
+		if own, ok := v.(interface{ ModelText() string }); ok {
+			res.Content = mcp.TextResult(own.ModelText()).Content
+		}
+		return res, nil
 	}, schema, err
 }
 

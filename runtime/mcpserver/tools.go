@@ -32,10 +32,11 @@ type tool struct {
 //   - a string is plain text;
 //   - a *[mcp.CallToolResult] is the result as it is;
 //   - struct{} is nothing at all;
-//   - anything else is written as JSON, as structured content and as text. It has
-//     the tool's OutputSchema or, without one, a schema made of Out. An interface
-//     has none, nor has a type with JSON of its own making. A nil slice is null; a
-//     nil pointer or map is no result, and an error.
+//   - anything else is written as JSON, as structured content and as text, unless a
+//     method ModelText() string has another text. It has the tool's OutputSchema
+//     or, without one, a schema made of Out. An interface has none, nor has a type
+//     with JSON of its own making. A nil slice is null; a nil pointer or map is no
+//     result, and an error.
 //
 // A type's schema is made of its fields. The tag json names a field, and makes it
 // optional with omitempty or omitzero; the tag jsonschema describes it. The tags

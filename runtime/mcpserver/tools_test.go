@@ -176,6 +176,29 @@ func TestAResultTakesTheFormOfItsType(t *testing.T) {
 	require.Equal(t, map[string]any{"sums": []any{"5"}}, res["structuredContent"], "a pointer to it writes text")
 }
 
+// spoken is a result with a text of its own.
+type spoken struct {
+	Seats int `json:"seats"`
+}
+
+func (s *spoken) ModelText() string { return fmt.Sprint(s.Seats, " seats are left") }
+
+func TestAResultMayHaveATextOfItsOwn(t *testing.T) {
+	for name, s := range map[string]*mcpserver.Server{
+		"value":   tool(nil, &mcp.Tool{}, returns(spoken{2}, nil)),
+		"pointer": tool(nil, &mcp.Tool{}, returns(&spoken{2}, nil)),
+		"any":     tool(nil, &mcp.Tool{}, returns(any(&spoken{2}), nil)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			res := connect(t, s, modern).call("tools/call", `{"name":"t"}`)
+			require.Equal(t, "2 seats are left", text(t, res))
+			require.Equal(t, map[string]any{"seats": 2.0}, res["structuredContent"])
+		})
+	}
+	none := tool(nil, &mcp.Tool{}, returns[*spoken](nil, nil))
+	require.Equal(t, true, connect(t, none, modern).call("tools/call", `{"name":"t"}`)["isError"], "nobody is asked for a text")
+}
+
 func TestAResultThatBreaksItsSchemaIsTheToolsFault(t *testing.T) {
 	var log bytes.Buffer
 	opts := &mcpserver.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}
