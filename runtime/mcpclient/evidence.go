@@ -21,10 +21,13 @@ type wrongEra struct {
 }
 
 func (e *wrongEra) Error() string {
-	if handshake(e.tried) {
-		return fmt.Sprintf("the server takes no handshake: %v", e.cause)
+	if !handshake(e.tried) {
+		return fmt.Sprintf("the server does not speak %s: %v", e.tried, e.cause)
 	}
-	return fmt.Sprintf("the server does not speak %s: %v", e.tried, e.cause)
+	if _, ok := errors.AsType[*streamable.HTTPError](e.cause); ok {
+		return fmt.Sprintf("the server takes no handshake, unless by the transport that LegacySSE is for: %v", e.cause)
+	}
+	return fmt.Sprintf("the server takes no handshake: %v", e.cause)
 }
 
 func (e *wrongEra) Unwrap() error { return e.cause }

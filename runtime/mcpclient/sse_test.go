@@ -106,6 +106,7 @@ func TestAServerOfTheOldestTransportIsReachedIfThatIsWanted(t *testing.T) {
 	_, url := serveSSE(t)
 	_, err := mcpclient.Connect(t.Context(), mcpclient.URL(url), &mcpclient.Options{Logger: silent})
 	require.ErrorContains(t, err, "405")
+	require.ErrorContains(t, err, "the transport that LegacySSE is for")
 
 	to := mcpclient.URL(url)
 	to.LegacySSE = true
