@@ -76,7 +76,10 @@ func Handle[Req any, P interface {
 	s.withMux(P(new(Req)), h != nil, func(m *peer.Mux) { peer.Handle(m, h) })
 }
 
-// HandleNotification is [Handle] for a notification.
+// HandleNotification is [Handle] for a notification: one of the program's own, or
+// one of the protocol that the server itself makes nothing of, such as
+// [mcp.InitializedNotification], by which a session begins, and
+// [mcp.RootsListChangedNotification].
 func HandleNotification[N any, P interface {
 	*N
 	peer.Notification
