@@ -1,7 +1,9 @@
 package docs
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log"
@@ -9,6 +11,8 @@ import (
 	"slices"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/dispatch"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -75,6 +79,117 @@ func Example_method() {
 	// Output: the server is in high spirits
 }
 
+// object is a value as package json has it.
+type object[T any] struct{ Value T }
+
+func (o *object[T]) AppendJSON(b []byte, e *wire.Encoder) []byte {
+	data, err := json.Marshal(&o.Value)
+	e.FailWith(b, err)
+	return append(b, data...)
+}
+
+func (o *object[T]) DecodeJSON(d *wire.Decoder) {
+	if data := d.RawObject(); data != nil {
+		d.FailWith(json.Unmarshal(data, &o.Value))
+	}
+}
+
+func (o *object[T]) AppendParams(b []byte, e *wire.Encoder) []byte { return o.AppendJSON(b, e) }
+func (o *object[T]) DecodeParams(d *wire.Decoder)                  { o.DecodeJSON(d) }
+
+// weightRequest asks a server for its weight.
+type weightRequest struct{ object[weightOf] }
+
+func (*weightRequest) Method() string             { return "acme/weight" }
+func (*weightRequest) NewResult() *object[weight] { return new(object[weight]) }
+
+type (
+	weightOf struct {
+		Unit string `json:"unit"`
+	}
+	weight struct {
+		Amount int    `json:"amount"`
+		Unit   string `json:"unit"`
+	}
+)
+
+func Example_queue() {
+	ctx := context.Background()
+	server := weather(nil)
+	mcpserver.Handle(server, func(_ context.Context, req *weightRequest) (*object[weight], error) {
+		return &object[weight]{weight{12, req.Value.Unit}}, nil
+	})
+	for _, r := range mcp.Revisions {
+		up, down := make(queue), make(queue)
+		go func() {
+			defer close(down)
+			serveQueue(ctx, server, up, down)
+		}()
+		client, err := mcpclient.Connect(ctx, dialQueue(down, up), &mcpclient.Options{Revision: r.Revision})
+		if err != nil {
+			log.Fatal(err)
+		}
+		res, err := peer.SendRequest(ctx, client, &weightRequest{object[weightOf]{weightOf{"kg"}}})
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(r.Revision, res.Value.Amount, res.Value.Unit)
+		client.Close()
+		close(up)
+	}
+	// Output:
+	// 2024-11-05 12 kg
+	// 2025-03-26 12 kg
+	// 2025-06-18 12 kg
+	// 2025-11-25 12 kg
+	// 2026-07-28 12 kg
+}
+
+// queue stands for what carries messages.
+type queue chan []byte
+
+func (q queue) WriteMessage(ctx context.Context, data []byte) error {
+	select {
+	case q <- bytes.Clone(data):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// serveQueue serves one client.
+func serveQueue(ctx context.Context, server *mcpserver.Server, in, out queue) {
+	pipe := connection.NewDualEra(server.Kernel(), nil)
+	defer pipe.Close(ctx)
+	conn := dispatch.New(out, &dispatch.Options{
+		Handler:   pipe,
+		Frame:     pipe.Frame,
+		Batches:   pipe.Batches,
+		Read:      pipe.Read,
+		Arrive:    pipe.Arrive,
+		Intercept: pipe.Intercept,
+	})
+	defer conn.Close()
+	pipe.Attach(conn, conn.InFlight())
+	for data := range in {
+		conn.Deliver(ctx, data, dispatch.Origin{})
+	}
+}
+
+// dialQueue is the client's end.
+func dialQueue(in, out queue) mcpclient.Endpoint {
+	return mcpclient.Dial("queue", func(ctx context.Context, opts *dispatch.Options) (mcpclient.Link, error) {
+		conn := dispatch.New(out, opts)
+		go func() { // ends with the queue
+			defer conn.Close()
+			for data := range in {
+				conn.Deliver(ctx, data, dispatch.Origin{})
+			}
+		}()
+		return conn, nil
+	})
+}
+
 // serveSocket serves each connection to a Unix socket.
 func serveSocket(ctx context.Context, l net.Listener, server *mcpserver.Server) error {
 	for {
@@ -137,5 +252,22 @@ func timed(next peer.Handler) peer.Handler {
 		log.Print(in.Method, " begins")
 		defer log.Print(in.Method, " ends")
 		return next.Handle(ctx, in)
+	})
+}
+
+// audited tells which tools are called, and how that ends.
+func audited(next peer.Handler) peer.Handler {
+	return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+		if in.Method != mcp.MethodCallTool {
+			return next.Handle(ctx, in)
+		}
+		var call mcp.CallToolRequest
+		if err := in.Decode(in.Frame, &call); err != nil {
+			return peer.Reply{}, err
+		}
+		reply, err := next.Handle(ctx, in)
+		res, ok := reply.Result.(*mcp.CallToolResult)
+		log.Print(call.Name, " for ", in.Transport.Principal(), ": failed ", err != nil || ok && res.IsError)
+		return reply, err
 	})
 }
