@@ -107,3 +107,16 @@ func Example_tables() {
 	// 2025-11-25 as a request of the server
 	// 2026-07-28 in the answer to a request
 }
+
+// guests tells who comes and goes.
+func guests(server *mcpserver.Server) {
+	mcpserver.HandleNotification(server, func(ctx context.Context, _ *mcp.InitializedNotification) error {
+		client := connection.From(ctx)
+		log.Print("here is ", client.ClientParams().ClientInfo.Name, " ", client.SessionID())
+		client.OnClose(func(context.Context) error {
+			log.Print("gone is ", client.SessionID())
+			return nil
+		})
+		return nil
+	})
+}
