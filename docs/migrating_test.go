@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/auth"
@@ -12,6 +13,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/streamable"
 )
 
 // In and Out are the types of a tool.
@@ -23,6 +25,9 @@ type (
 		Seats int `json:"seats"`
 	}
 )
+
+// ModelText is the text beside the structured content.
+func (o Out) ModelText() string { return fmt.Sprint(o.Seats, " seats are left") }
 
 // migratedServer is the server's half of the table for those who come from
 // elsewhere.
@@ -37,7 +42,13 @@ func migratedServer(ctx context.Context, m peer.Middleware, f func(context.Conte
 	server := mcpserver.New(info, opts)
 
 	tool := mcp.Tool{Name: name, InputSchema: []byte(`{"type":"object"}`)}
-	h := func(ctx context.Context, s *mcp.ServerSession, in In) (Out, error) { return seats(ctx, s, in.Day) }
+	h := func(ctx context.Context, s *mcp.ServerSession, in In) (Out, error) {
+		out, err := seats(ctx, s, in.Day)
+		if err != nil {
+			return Out{}, err
+		}
+		return out, nil
+	}
 	mcpserver.AddTool(server, &tool, h)
 	server.RemoveTools(name)
 	call := func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -50,21 +61,48 @@ func migratedServer(ctx context.Context, m peer.Middleware, f func(context.Conte
 		return nil, mcpserver.NotFound(uri)
 	}
 	server.AddResource(&resource, read)
+	template := mcp.ResourceTemplate{Name: name, URITemplate: uri + "/{id}"}
+	readTemplate := func(_ context.Context, req *mcp.ReadResourceRequest, v mcpserver.Variables) (*mcp.ReadResourceResult, error) {
+		return nil, mcpserver.NotFound(req.URI + v["id"][0])
+	}
+	server.AddResourceTemplate(&template, readTemplate)
 	prompt := mcp.Prompt{Name: name}
 	compose := func(_ context.Context, _ *mcp.ServerSession, in In) (*mcp.GetPromptResult, error) {
 		return nil, fmt.Errorf("nothing on %s", in.Day)
 	}
 	mcpserver.AddPrompt(server, &prompt, compose)
+	complete := mcpserver.Values("Monday", "Tuesday")
+	server.CompletePrompt(name, "day", complete)
+	begun := func(ctx context.Context, _ *mcp.InitializedNotification) error {
+		connection.From(ctx).OnClose(func(context.Context) error { return nil })
+		return nil
+	}
+	mcpserver.HandleNotification(server, begun)
+	moved := func(ctx context.Context, _ *mcp.RootsListChangedNotification) error {
+		_, err := mcp.SessionFrom(ctx).ListRoots(ctx)
+		return err
+	}
+	mcpserver.HandleNotification(server, moved)
+	own := func(_ context.Context, req *weightRequest) (*object[weight], error) {
+		return &object[weight]{weight{1, req.Value.Unit}}, nil
+	}
+	mcpserver.Handle(server, own)
 	if err := server.ResourceUpdated(ctx, uri); err != nil {
 		return err
 	}
 	server.Handler(nil)
+	server.Handler(&streamable.Options{Stateless: true})
+	server.LegacySSEHandler(nil)
 	return server.ServeStdio(ctx)
 }
 
 // seats is a handler that does all that a handler can.
 func seats(ctx context.Context, s *mcp.ServerSession, day string) (Out, error) {
-	fmt.Println(connection.From(ctx).SessionID(), s.Transport().Header())
+	fmt.Println(connection.From(ctx).SessionID(), s.Transport().Header(), auth.CallerOf(ctx))
+	visit := mcp.ElicitRequestURLParams{Message: "Log in.", URL: "https://example.com/login"}
+	if _, err := s.ElicitURL(ctx, &visit); err != nil {
+		return Out{}, err
+	}
 	form := mcp.ElicitRequestFormParams{Message: "Sure?"}
 	if _, err := s.ElicitForm(ctx, &form); err != nil {
 		return Out{}, err
@@ -73,7 +111,7 @@ func seats(ctx context.Context, s *mcp.ServerSession, day string) (Out, error) {
 	if _, err := s.CreateMessage(ctx, &message); err != nil {
 		return Out{}, err
 	}
-	if err := s.ReportProgress(ctx, peer.Progress{Done: 1}); err != nil {
+	if err := s.ReportProgress(ctx, peer.Progress{Done: 1, Total: new(3.0)}); err != nil {
 		return Out{}, err
 	}
 	n := mcp.LoggingMessageNotification{Level: mcp.LoggingLevelInfo, Data: json.RawMessage(`"looked up"`)}
@@ -84,10 +122,13 @@ func seats(ctx context.Context, s *mcp.ServerSession, day string) (Out, error) {
 }
 
 // migratedClient is the client's half.
-func migratedClient(ctx context.Context, server *mcpserver.Server, path, name string, args ...string) error {
+func migratedClient(ctx context.Context, server *mcpserver.Server, path, url, name string, args ...string) error {
 	var endpoint mcpclient.Endpoint = mcpclient.InProcess(server)
 	if path != "" {
 		endpoint = mcpclient.Command(path, args...)
+	}
+	if url != "" {
+		endpoint = mcpclient.LegacySSE(url, nil)
 	}
 	client, err := mcpclient.Connect(ctx, endpoint, nil)
 	if err != nil {
@@ -111,6 +152,32 @@ func migratedClient(ctx context.Context, server *mcpserver.Server, path, name st
 	return err
 }
 
+// migratedListener is what a client hears between calls and during them.
+func migratedListener(ctx context.Context, client *mcpclient.Client, headers http.Header, uri string) error {
+	show := func(p peer.Progress) { fmt.Println(p.Done) }
+	client.With(peer.WithHeader(headers))
+	client.With(peer.OnProgress(show))
+	for uri, err := range client.Watch(ctx, uri) {
+		fmt.Println(uri, err)
+	}
+	<-client.Done()
+	return client.Err()
+}
+
+// migratedAnswers is what a client says when it is asked.
+func migratedAnswers() *mcpclient.Options {
+	elicit := func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		return &mcp.ElicitResult{Action: mcp.ElicitActionDecline}, nil
+	}
+	sample := func(context.Context, *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+		return nil, mcpclient.ErrRejected
+	}
+	roots := []mcp.Root{{URI: "file:///flights"}}
+	opts := &mcpclient.Options{OnElicit: elicit, OnSample: sample, Roots: roots}
+	opts.KeepAlive = time.Minute
+	return opts
+}
+
 // migratedAuth is the half that protects a server, and the half that gets in.
 func migratedAuth(guard *auth.Guard, handler http.Handler, url string, opts auth.TransportOptions) (http.Handler, mcpclient.Endpoint, error) {
 	mux := http.NewServeMux()
@@ -122,5 +189,7 @@ func migratedAuth(guard *auth.Guard, handler http.Handler, url string, opts auth
 	}
 	at := mcpclient.URL(url)
 	at.HTTP.HTTPClient = &http.Client{Transport: transport}
+	headers := http.Header{"X-Day": {"Monday"}}
+	at.HTTP.Header = headers
 	return mux, at, nil
 }
