@@ -129,7 +129,8 @@ type MissingRequiredClientCapabilityError struct {
 
 // URLElicitationRequiredError says that the user has to visit one or more URLs
 // before a request can succeed. The client sends the request again afterwards.
-// It exists in 2025-11-25 only.
+// It exists in 2025-11-25 only: [ServerSession.ElicitURL] asks later clients,
+// too.
 type URLElicitationRequiredError struct {
 	// Elicitations holds the URLs, each with the reason for the visit and its
 	// ElicitationID.
