@@ -67,6 +67,9 @@ type state struct {
 // command that does not end with its input is asked to terminate soon after the
 // context is over, and killed if that takes longer than its Start.KillAfter.
 func Connect(ctx context.Context, to Endpoint, opts *Options) (*Client, error) {
+	if to == nil {
+		return nil, errors.New("connect: no endpoint was given")
+	}
 	c := &Client{opts: opts.complete(), to: to, done: make(chan struct{})}
 	c.declared = c.opts.declare()
 	if err := errors.Join(context.Cause(ctx), c.opts.check(&c.declared)); err != nil {

@@ -185,6 +185,11 @@ func TestARevisionMayBePinned(t *testing.T) {
 	require.Equal(t, []string{"initialize"}, s.methods(), "what was not agreed on is not confirmed")
 }
 
+func TestAConnectionNeedsAnEndpoint(t *testing.T) {
+	_, err := mcpclient.Connect(t.Context(), nil, nil)
+	require.ErrorContains(t, err, "no endpoint")
+}
+
 func TestARevisionThatNobodyKnowsIsRefused(t *testing.T) {
 	leaks.Check(t)
 	s := &script{answer: func(message) string {
