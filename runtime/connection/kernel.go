@@ -77,7 +77,7 @@ type Kernel struct {
 	chain   peer.Handler                    // the middleware, with handle in it; nil without middleware
 	frames  []wire.Frame                    // how results are written, by revision
 	foreign []wire.Frame                    // the same for results that are not the protocol's
-	open    func(*wire.Message) wire.Params // is opener; a method value takes memory whenever it is made
+	open    func(*wire.Message) wire.Params // of opener
 
 	// The eras that are served, and the newest revision of the one whose requests
 	// say themselves who sends them; where none is served, the newest there is.
@@ -109,7 +109,7 @@ func NewKernel(opts *KernelOptions) *Kernel {
 	k.foreign = foreign(k.frames)
 	k.registerBuiltin()
 	k.methods = k.listMethods()
-	k.open = k.opener
+	k.open = k.opener()
 	if len(k.opts.Middleware) > 0 {
 		k.chain = peer.HandlerFunc(k.handle)
 	}
@@ -170,25 +170,32 @@ func (k *Kernel) ResultFrame(r wire.Revision) *wire.Frame { return &k.frames[r.I
 // somebody handles are read in the same pass into what the handler takes, in the
 // revision given; the frame says so, see [peer.Inbound]. What is wrong with them
 // is found when the request is handled.
-func (k *Kernel) Read(data []byte, r wire.Revision) (wire.Message, *wire.Frame, error) {
-	f := plainFrame(r)
-	m, err := wire.ReadMessageInto(data, f, k.open)
-	if err != nil && m.Into != nil {
-		m, err = wire.ReadMessage(data, nil)
-	}
+func (k *Kernel) Read(data []byte, r wire.Revision) (m wire.Message, f *wire.Frame, err error) {
+	f, err = k.readInto(&m, data, r)
 	return m, f, err
 }
 
-// opener returns what the params of a request are to be read into, nil for those
-// that are looked at more closely.
-func (k *Kernel) opener(m *wire.Message) wire.Params {
-	if m.ID.IsZero() || m.Method == mcp.MethodInitialize {
+func (k *Kernel) readInto(m *wire.Message, data []byte, r wire.Revision) (f *wire.Frame, err error) {
+	f = plainFrame(r)
+	*m, err = wire.ReadMessageInto(data, f, k.open)
+	if err != nil && m.Into != nil {
+		*m, err = wire.ReadMessage(data, nil)
+	}
+	return f, err
+}
+
+// opener returns what tells what the params of a request are to be read into: nothing
+// for those that are looked at more closely.
+func (k *Kernel) opener() func(*wire.Message) wire.Params {
+	return func(m *wire.Message) wire.Params {
+		if m.ID.IsZero() || m.Method == mcp.MethodInitialize {
+			return nil
+		}
+		if method := k.methods[m.Method]; method != nil && method.handled() && method.extension == nil {
+			return method.route.New()
+		}
 		return nil
 	}
-	if method := k.methods[m.Method]; method != nil && method.handled() && method.extension == nil {
-		return method.route.New()
-	}
-	return nil
 }
 
 // Revisions lists what is served. It is not to be changed.

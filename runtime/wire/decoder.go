@@ -44,11 +44,10 @@ func newDecoder(data []byte, f *Frame) *Decoder {
 }
 
 func (d *Decoder) start(data []byte, f *Frame) {
-	d.doc, d.data, d.pos, d.depth = data, data, 0, 0
 	if f == nil {
-		d.mask, d.rev, d.checked, d.max = Always, Revision{}, false, DefaultMaxDepth
-		return
+		f = &noFrame
 	}
+	d.doc, d.data, d.pos, d.depth = data, data, 0, 0
 	d.mask, d.rev, d.checked, d.max = f.Revision.mask(), f.Revision, f.Checked, f.depth()
 }
 
@@ -62,17 +61,37 @@ func (d *Decoder) finish() error {
 }
 
 // outcome returns the failure if there was one, and forgets the document.
-func (d *Decoder) outcome() error {
-	err := d.result()
-	d.clear()
-	if err == nil {
-		return nil
+func (d *Decoder) outcome() (err error) {
+	if d.err != nil {
+		err = d.result()
+	}
+	d.doc, d.data, d.err = nil, nil, nil
+	d.keys, d.text, d.levels = d.keys[:0], d.text[:0], d.levels[:0]
+	const most = 1024
+	if d.many != nil || d.ahead.known > 0 || cap(d.keys) > most || cap(d.text) > 16*most {
+		d.clear(most)
 	}
 	return err
 }
 
+// clear makes d forget the scratch space that only a rare document needs.
+func (d *Decoder) clear(most int) {
+	if cap(d.keys) > most || cap(d.text) > 16*most {
+		d.keys, d.text = nil, nil
+	}
+	d.many = nil
+	d.ahead.clear(most)
+}
+
 // end fails unless the cursor stands at the end of the document.
 func (d *Decoder) end() {
+	if d.pos < len(d.data) {
+		d.trailing()
+	}
+}
+
+// trailing fails unless only white space is left.
+func (d *Decoder) trailing() {
 	if d.next(); d.pos < len(d.data) {
 		d.fail(d.pos, true, errTrailing)
 	}
@@ -103,18 +122,6 @@ func (d *Decoder) recheck() {
 	if d.err == nil {
 		d.err, d.checked = shape, true
 	}
-}
-
-// clear makes d forget the document, and scratch space that only a rare document
-// needs.
-func (d *Decoder) clear() {
-	const most = 1024
-	d.doc, d.data, d.err, d.many = nil, nil, nil, nil
-	d.keys, d.text, d.levels, d.objects = d.keys[:0], d.text[:0], d.levels[:0], 0
-	if cap(d.keys) > most || cap(d.text) > 16*most {
-		d.keys, d.text = nil, nil
-	}
-	d.ahead.clear()
 }
 
 // mark is a place in the document that the decoder can go back to.

@@ -52,17 +52,22 @@ func newEncoder(f *Frame, top any, start int) *Encoder {
 func (e *Encoder) finish(b, out []byte) ([]byte, error) {
 	err := e.err
 	e.err, e.top, e.meta, e.frame, e.over, e.met = nil, nil, nil, nil, false, false
-	if cap(e.names) > 1024 {
-		e.names = nil
-	}
-	if e.scan.doc != nil {
-		e.scan.clear()
+	if e.scan.doc != nil || cap(e.names) > 1024 {
+		e.clear()
 	}
 	encoders.Put(e)
 	if err != nil {
 		return b, err
 	}
 	return out, nil
+}
+
+// clear makes e forget the scratch space that it need not keep.
+func (e *Encoder) clear() {
+	if cap(e.names) > 1024 {
+		e.names = nil
+	}
+	e.scan.outcome() // there is none left: scanned takes it
 }
 
 // Revision returns the revision that is written.

@@ -128,8 +128,7 @@ type extent struct{ start, end int }
 // remembering.
 const smallExtent = 128
 
-func (l *lookahead) clear() {
-	const most = 1024
+func (l *lookahead) clear(most int) {
 	l.known, l.ends, l.open = 0, l.ends[:0], l.open[:0]
 	if cap(l.ends) > most || cap(l.open) > most {
 		l.ends, l.open = nil, nil

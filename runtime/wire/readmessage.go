@@ -20,20 +20,34 @@ func ReadMessage(data []byte, f *Frame) (Message, error) {
 // open sees a message of which the rest is still unread: what it returns may
 // only be used once ReadMessageInto has returned without error. Otherwise open
 // is called in the end.
-func ReadMessageInto(data []byte, f *Frame, open func(m *Message) Params) (Message, error) {
+func ReadMessageInto(data []byte, f *Frame, open func(m *Message) Params) (m Message, err error) {
+	err = m.read(data, f, open)
+	return m, err
+}
+
+func (m *Message) read(data []byte, f *Frame, open func(m *Message) Params) error {
 	r := messageReaders.Get().(*messageReader)
 	r.d.start(data, f)
 	r.open = open
 	r.read()
-	m, err, within := r.m, r.d.outcome(), r.within
-	r.known = known{}
+	err, within := r.d.outcome(), r.within
+	*m, r.known = r.m, known{}
 	messageReaders.Put(r)
 	if within {
-		if whole, fault := ReadMessage(data, f); fault != nil {
-			return whole, fault
-		}
+		return m.reread(data, f, err)
 	}
-	return m, err
+	return err
+}
+
+// reread returns what is wrong with a message apart from its params, otherwise what
+// is wrong with these.
+func (m *Message) reread(data []byte, f *Frame, within error) error {
+	whole, err := ReadMessage(data, f)
+	if err == nil {
+		return within
+	}
+	*m = whole
+	return err
 }
 
 // messageReader holds what is known of a message while it is read.
@@ -46,7 +60,7 @@ type messageReader struct {
 type known struct {
 	m         Message
 	hasMethod bool
-	place     mark // of the params
+	params    int // where they begin
 
 	open   func(*Message) Params // nil: nobody to ask, or asked
 	within bool                  // the failure is one of what it returned
@@ -59,7 +73,9 @@ var messageReaders = sync.Pool{New: func() any {
 func (r *messageReader) read() {
 	r.members()
 	r.d.end()
-	r.judge()
+	if m := &r.m; m.Method == "" || m.Result != nil || m.Error != nil || m.NullID {
+		r.judge()
+	}
 	if r.open != nil {
 		r.late()
 	}
@@ -82,7 +98,7 @@ func (r *messageReader) members() {
 			r.hasMethod = true
 			m.Method = d.String()
 		case "params":
-			r.params()
+			r.readParams()
 		case "result":
 			m.Result = d.objectSpan()
 		case "error":
@@ -93,29 +109,25 @@ func (r *messageReader) members() {
 	}
 }
 
-// params reads the params: to where they belong if enough is known to ask, otherwise
-// as a span.
-func (r *messageReader) params() {
-	d := &r.d
-	r.place = d.mark()
-	data, start := d.data, d.at()
+// readParams reads the params: to where they belong if enough is known to ask,
+// otherwise as a span.
+func (r *messageReader) readParams() {
+	d, m := &r.d, &r.m
+	r.params = d.at()
+	data := d.data
 	switch {
-	case r.m.Method == "" || r.m.ID.IsZero() || d.next() != '{' || !r.into():
-		r.m.Params = d.objectSpan()
+	case r.open == nil || m.Method == "" || m.ID.IsZero() || d.next() != '{' || !r.into():
+		m.Params = d.objectSpan()
 	case d.err == nil:
-		r.m.Params = data[start:d.pos]
+		m.Params = data[r.params:d.pos]
 	}
 }
 
 // into reads params to where the caller wants them, and reports whether the
 // caller wants them anywhere.
 func (r *messageReader) into() bool {
-	open := r.open
-	if open == nil {
-		return false
-	}
+	x := r.open(&r.m)
 	r.open = nil
-	x := open(&r.m)
 	if x == nil {
 		return false
 	}
@@ -124,7 +136,8 @@ func (r *messageReader) into() bool {
 	return true
 }
 
-// judge fails unless the members make up one kind of message.
+// judge fails unless the members make up one kind of message. It is for all but
+// the plain request or notification.
 func (r *messageReader) judge() {
 	m := &r.m
 	hasID, outcomes := !m.ID.IsZero(), 0
@@ -142,7 +155,6 @@ func (r *messageReader) judge() {
 		r.refuse("a message has a method or an outcome, not both")
 	case r.hasMethod && m.NullID:
 		r.refuse("the id of a request is not null")
-	case r.hasMethod:
 	case outcomes != 1:
 		r.refuse("a message has a method, a result or an error: exactly one of them")
 	case m.Params != nil:
@@ -168,13 +180,12 @@ func (r *messageReader) late() {
 	if d.err != nil || r.m.Params == nil {
 		return
 	}
-	end, checked := d.mark(), d.checked
-	d.rewind(r.place)
-	d.checked = true
+	end, checked := d.pos, d.checked
+	d.pos, d.depth, d.checked = r.params, 1, true
 	r.into()
 	d.checked = checked
 	if d.err == nil {
-		d.rewind(end)
+		d.pos, d.depth = end, 0
 	}
 }
 
