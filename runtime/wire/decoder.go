@@ -43,6 +43,9 @@ func newDecoder(data []byte, f *Frame) *Decoder {
 	return d
 }
 
+// start begins a document. One copy of it serves both kinds of reader.
+//
+//go:noinline
 func (d *Decoder) start(data []byte, f *Frame) {
 	if f == nil {
 		f = &noFrame

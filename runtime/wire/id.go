@@ -192,6 +192,16 @@ func (d *Decoder) shortString() string {
 // integer reads an integer of any length that is short enough for an id.
 func (d *Decoder) integer() scalar {
 	raw, form := d.number()
+	if form == plainInt && raw != nil {
+		if n, ok := parseInt(raw); ok && string(raw) != "-0" {
+			return intScalar(n)
+		}
+	}
+	return d.longInteger(raw, form)
+}
+
+// longInteger is what integer returns for a number that int64 does not hold as it is.
+func (d *Decoder) longInteger(raw []byte, form numberForm) scalar {
 	if raw == nil {
 		return scalar{}
 	}
@@ -203,9 +213,6 @@ func (d *Decoder) integer() scalar {
 	case len(raw) > maxID:
 		d.fail(start, false, fmt.Errorf("id or token is longer than %d bytes", maxID))
 		return scalar{}
-	}
-	if n, ok := parseInt(raw); ok && string(raw) != "-0" {
-		return intScalar(n)
 	}
 	return scalar{kind: longInt, text: string(raw)}
 }

@@ -175,17 +175,6 @@ func (d *Decoder) plainMember(l *level) int {
 	return -1
 }
 
-// quotes steps over the string under the cursor if it is text, spelled
-// plainly.
-func (d *Decoder) quotes(text string) bool {
-	end := d.beyond(text, d.pos)
-	if end < 0 {
-		return false
-	}
-	d.pos = end
-	return true
-}
-
 // member notes that the member i of the table was met.
 func (d *Decoder) member(l *level, i int) string {
 	m := &l.table.list[i]

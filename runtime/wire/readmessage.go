@@ -31,7 +31,8 @@ func (m *Message) read(data []byte, f *Frame, open func(m *Message) Params) erro
 	r.open = open
 	r.read()
 	err, within := r.d.outcome(), r.within
-	*m, r.known = r.m, known{}
+	*m = r.m
+	r.known = known{}
 	messageReaders.Put(r)
 	if within {
 		return m.reread(data, f, err)

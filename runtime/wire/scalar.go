@@ -36,9 +36,10 @@ func (d *Decoder) Bool() bool {
 
 // Null reads null if that is the next value, and reports whether it was.
 func (d *Decoder) Null() bool {
-	if d.next() != 'n' {
-		return false
-	}
+	return d.next() == 'n' && d.null()
+}
+
+func (d *Decoder) null() bool {
 	d.literal("null")
 	return d.err == nil
 }
@@ -73,14 +74,19 @@ func (d *Decoder) Int(min, max int64) int64 {
 	if raw == nil {
 		return 0
 	}
-	start := d.pos - len(raw)
-	var v int64
-	whole, ok := true, false
 	if form == plainInt {
-		v, ok = parseInt(raw)
-	} else {
-		v, whole, ok = parseWhole(raw)
+		if v, ok := parseInt(raw); ok && min <= v && v <= max {
+			return v
+		}
 	}
+	return d.oddInt(raw, min, max)
+}
+
+// oddInt is Int for a number just read that is not within the bounds, or is not
+// spelled as an integer.
+func (d *Decoder) oddInt(raw []byte, min, max int64) int64 {
+	start := d.pos - len(raw)
+	v, whole, ok := parseWhole(raw)
 	switch {
 	case !whole:
 		d.fail(start, false, fmt.Errorf("want an integer, have %s", clip(string(raw))))
@@ -126,7 +132,7 @@ func (d *Decoder) NumberIn(w Window, min, max float64) float64 {
 
 // numeric reads a number for a member that is what.
 func (d *Decoder) numeric(what string) (raw []byte, form numberForm) {
-	if kindOf(d.next()) != '0' {
+	if c := d.next(); c != '-' && !isDigit(c) {
 		d.want(what)
 		return nil, form
 	}
@@ -185,11 +191,19 @@ func (d *Decoder) OpenEnum(m *Enum) string {
 
 // Const reads a string that can have only one value.
 func (d *Decoder) Const(want string) {
+	if d.next() == '"' {
+		if end := d.beyond(want, d.pos); end >= 0 {
+			d.pos = end
+			return
+		}
+	}
+	d.oddConst(want)
+}
+
+// oddConst is Const for what is not spelled plainly, or is something else.
+func (d *Decoder) oddConst(want string) {
 	if d.next() != '"' {
 		d.want("a string")
-		return
-	}
-	if d.quotes(want) {
 		return
 	}
 	start := d.pos

@@ -1,10 +1,8 @@
 package wire
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"math/bits"
 	"unicode/utf8"
 )
 
@@ -55,8 +53,10 @@ func (d *Decoder) value() {
 		d.literal("false")
 	case 'n':
 		d.literal("null")
-	default:
+	case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
 		d.number()
+	default:
+		d.unexpected()
 	}
 }
 
@@ -140,17 +140,19 @@ func (d *Decoder) leave() {
 }
 
 // quoted reads the string under the cursor. It returns what is between the
-// quotes, nil after a failure, and how long that is once unescaped. Most strings
-// are names, short and plain: one word shows them whole.
+// quotes, nil after a failure, and how long that is once unescaped.
 func (d *Decoder) quoted() (raw []byte, size int) {
-	if from := d.pos + 1; len(d.data)-from >= 8 {
-		w := binary.LittleEndian.Uint64(d.data[from:])
-		n := bits.TrailingZeros64(special(w)) / 8
-		if n < 8 && d.data[from+n] == '"' && w&tops&(1<<(8*n)-1) == 0 {
-			d.pos = from + n + 1
-			return d.data[from : from+n], n
-		}
+	from := d.pos + 1
+	end, high := plainEnd(d.data, from)
+	if high || end == len(d.data) || d.data[end] != '"' {
+		return d.unplain()
 	}
+	d.pos = end + 1
+	return d.data[from:end], end - from
+}
+
+// unplain is quoted for a string with escapes or with characters beyond ASCII.
+func (d *Decoder) unplain() (raw []byte, size int) {
 	end, size, high, err := scanText(d.data, d.pos)
 	if err != nil {
 		d.fail(end, true, err)
@@ -165,13 +167,8 @@ func (d *Decoder) quoted() (raw []byte, size int) {
 	return raw, size
 }
 
-// number reads the number under the cursor, nil if there is none or it is
-// malformed.
+// number reads the number under the cursor, nil if it is malformed.
 func (d *Decoder) number() (raw []byte, form numberForm) {
-	if c := d.next(); c != '-' && !isDigit(c) {
-		d.unexpected()
-		return nil, form
-	}
 	start := d.pos
 	end, form, ok := scanNumber(d.data, start)
 	if !ok {
