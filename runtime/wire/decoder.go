@@ -52,6 +52,7 @@ func (d *Decoder) start(data []byte, f *Frame) {
 	}
 	d.doc, d.data, d.pos, d.depth = data, data, 0, 0
 	d.mask, d.rev, d.checked, d.max = f.Revision.mask(), f.Revision, f.Checked, f.depth()
+	d.next()
 }
 
 // finish ends the document, gives d back to the pool and returns the failure if
@@ -138,12 +139,6 @@ func (d *Decoder) mark() mark { return mark{d.pos, d.depth, len(d.keys), len(d.t
 func (d *Decoder) rewind(m mark) {
 	d.pos, d.depth = m.pos, m.depth
 	d.keys, d.text, d.levels = d.keys[:m.keys], d.text[:m.text], d.levels[:m.levels]
-}
-
-// at is the offset of the next token.
-func (d *Decoder) at() int {
-	d.next()
-	return d.pos
 }
 
 // fail records the first failure and lets every later read find the end.

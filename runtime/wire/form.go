@@ -24,7 +24,7 @@ func AppendMessageForm(b []byte, e *Encoder, method string, p Params, required W
 // the given one, and params may be absent unless the revision is in required.
 // Members of other names are checked and dropped.
 func DecodeMessageForm(d *Decoder, method string, p Params, required Window) {
-	found, start := false, d.at()
+	found, start := false, d.pos
 	for o := d.Object(formMembers); o.Next(); {
 		switch o.Name {
 		case "method":

@@ -161,7 +161,7 @@ func (v *scalar) unmarshal(data []byte) error {
 
 // scalar reads a string or an integer.
 func (d *Decoder) scalar() scalar {
-	switch kindOf(d.next()) {
+	switch kindOf(d.first()) {
 	case '"':
 		text := d.shortString()
 		if d.err != nil {

@@ -31,7 +31,7 @@ func kindName(kind byte) string {
 
 // Kind tells what the next value is, without reading it: '{', '[', '"', 't',
 // 'f', 'n', or '0' for a number; 0 where no value begins, and after a failure.
-func (d *Decoder) Kind() byte { return kindOf(d.next()) }
+func (d *Decoder) Kind() byte { return kindOf(d.first()) }
 
 // Kind is [Decoder.Kind] for a document of its own, which nobody need have
 // checked: it looks no further than to the first byte.

@@ -68,7 +68,7 @@ func NamedList[T any](d *Decoder, elem func(*Decoder) T) []Named[T] {
 
 // openArray steps into an array and reports whether it has an element.
 func (d *Decoder) openArray() bool {
-	if d.next() != '[' {
+	if d.first() != '[' {
 		d.want("an array")
 		return false
 	}

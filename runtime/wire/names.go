@@ -37,19 +37,22 @@ func (d *Decoder) closeNames(n *names) {
 // text is size bytes long. It fails if the object has that name already.
 func (d *Decoder) addName(n *names, raw []byte, size int) {
 	end := d.pos - 1
-	span := nameSpan{end - len(raw), end}
+	span, name := nameSpan{end - len(raw), end}, raw
 	if size != len(raw) {
 		start := len(d.text)
 		d.text = appendUnescaped(d.text, raw)
-		span = nameSpan{^start, ^len(d.text)}
+		span, name = nameSpan{^start, ^len(d.text)}, d.text[start:]
 	}
-	name := d.nameAt(span)
 	bit := uint64(1) << (glance(name) >> 26)
 	if n.bloom&bit != 0 && d.hasName(n, name) {
 		d.duplicate(string(name))
 		return
 	}
 	n.bloom |= bit
+	if len(d.keys)-n.keys < fewNames {
+		d.keys = append(d.keys, span)
+		return
+	}
 	d.pushName(n, span, name)
 }
 
@@ -77,14 +80,10 @@ func (d *Decoder) hasName(n *names, name []byte) bool {
 	return false
 }
 
-// pushName keeps the last name of an object on top of its first fewNames; when
-// there are more, all of them are in the set.
+// pushName adds a name to an object that has fewNames: the last one is on top of
+// the first fewNames, and all of them are in the set.
 func (d *Decoder) pushName(n *names, span nameSpan, name []byte) {
 	own := d.keys[n.keys:]
-	if len(own) < fewNames {
-		d.keys = append(d.keys, span)
-		return
-	}
 	if d.many == nil {
 		d.many = make(map[bigName]struct{})
 	}

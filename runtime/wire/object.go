@@ -47,7 +47,7 @@ type level struct {
 // Object begins to read an object whose members table lists. With a nil table
 // every name is unknown.
 func (d *Decoder) Object(table *Members) Object {
-	if d.next() != '{' {
+	if d.first() != '{' {
 		d.want("an object")
 		return Object{}
 	}
@@ -86,16 +86,18 @@ func (o *Object) Next() bool {
 // anything else.
 func (d *Decoder) expected(l *level) string {
 	m, bit := &l.table.list[l.next], uint64(1)<<l.next
+	if l.seen&bit != 0 || m.In&d.mask == 0 {
+		return ""
+	}
 	token := m.token
 	if !l.begun {
 		token = token[1:] // no comma
 	}
-	rest := d.data[d.pos:]
-	if len(rest) <= len(token) || string(rest[:len(token)]) != token || rest[len(token)] <= ' ' ||
-		l.seen&bit != 0 || m.In&d.mask == 0 {
+	end := d.pos + len(token)
+	if end >= len(d.data) || string(d.data[d.pos:end]) != token || d.data[end] <= ' ' {
 		return ""
 	}
-	d.pos += len(token)
+	d.pos = end
 	l.begun, l.seen, l.next = true, l.seen|bit, l.table.after(l.next)
 	return m.Name
 }
@@ -211,29 +213,39 @@ func (o *Object) end() bool {
 		d.closeNames(&l.names)
 	}
 	d.leave()
-	if l.table != nil && l.table.required&^l.seen != 0 {
-		d.absent(l.start, l.table, l.table.required&^l.seen)
+	if l.table != nil {
+		if unseen := l.table.required &^ l.seen; unseen != 0 {
+			d.absent(l, unseen)
+		}
 	}
 	d.levels = d.levels[:o.level]
 	return false
 }
 
-// absent fails for those of the given members that the revision requires.
-func (d *Decoder) absent(start int, table *Members, bitmap uint64) {
+// absent fails if the revision requires any of the given members.
+func (d *Decoder) absent(l *level, unseen uint64) {
+	for rest := unseen; rest != 0; rest &= rest - 1 {
+		if d.Needs(l.table.list[bits.TrailingZeros64(rest)].Required) {
+			d.missing(l, unseen)
+			return
+		}
+	}
+}
+
+// missing fails for those of the given members that the revision requires.
+func (d *Decoder) missing(l *level, unseen uint64) {
 	var missing []string
-	for ; bitmap != 0; bitmap &= bitmap - 1 {
-		m := &table.list[bits.TrailingZeros64(bitmap)]
+	for ; unseen != 0; unseen &= unseen - 1 {
+		m := &l.table.list[bits.TrailingZeros64(unseen)]
 		if d.Needs(m.Required) {
 			missing = append(missing, fmt.Sprintf("%q", m.Name))
 		}
 	}
-	switch len(missing) {
-	case 0:
-	case 1:
-		d.fail(start, false, fmt.Errorf("missing member %s", missing[0]))
-	default:
-		d.fail(start, false, fmt.Errorf("missing members %s", strings.Join(missing, ", ")))
+	if len(missing) == 1 {
+		d.fail(l.start, false, fmt.Errorf("missing member %s", missing[0]))
+		return
 	}
+	d.fail(l.start, false, fmt.Errorf("missing members %s", strings.Join(missing, ", ")))
 }
 
 // Extra reads the value of the current member, whatever it is, and keeps it in

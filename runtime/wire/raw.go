@@ -21,7 +21,7 @@ func (d *Decoder) Raw() json.RawMessage {
 
 // RawObject is Raw for a value that must be an object.
 func (d *Decoder) RawObject() json.RawMessage {
-	if d.next() != '{' {
+	if d.first() != '{' {
 		d.want("an object")
 		return nil
 	}
@@ -34,7 +34,6 @@ func (d *Decoder) Skip() { d.span() }
 // span reads any value and returns where it stands in the document, nil after
 // a failure.
 func (d *Decoder) span() []byte {
-	d.next()
 	d.breaks = false
 	data, start := d.data, d.pos
 	if d.checked {
@@ -50,7 +49,7 @@ func (d *Decoder) span() []byte {
 
 // objectSpan is span for a value that must be an object.
 func (d *Decoder) objectSpan() []byte {
-	if d.next() != '{' {
+	if d.first() != '{' {
 		d.want("an object")
 		return nil
 	}

@@ -114,10 +114,10 @@ func (r *messageReader) members() {
 // otherwise as a span.
 func (r *messageReader) readParams() {
 	d, m := &r.d, &r.m
-	r.params = d.at()
+	r.params = d.pos
 	data := d.data
 	switch {
-	case r.open == nil || m.Method == "" || m.ID.IsZero() || d.next() != '{' || !r.into():
+	case r.open == nil || m.Method == "" || m.ID.IsZero() || d.first() != '{' || !r.into():
 		m.Params = d.objectSpan()
 	case d.err == nil:
 		m.Params = data[r.params:d.pos]

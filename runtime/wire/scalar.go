@@ -9,7 +9,7 @@ import (
 
 // String reads a string.
 func (d *Decoder) String() string {
-	if d.next() != '"' {
+	if d.first() != '"' {
 		d.want("a string")
 		return ""
 	}
@@ -22,10 +22,9 @@ func (d *Decoder) String() string {
 
 // Bool reads true or false.
 func (d *Decoder) Bool() bool {
-	switch d.next() {
+	switch d.first() {
 	case 't':
-		d.literal("true")
-		return d.err == nil
+		return d.literal("true")
 	case 'f':
 		d.literal("false")
 	default:
@@ -35,19 +34,12 @@ func (d *Decoder) Bool() bool {
 }
 
 // Null reads null if that is the next value, and reports whether it was.
-func (d *Decoder) Null() bool {
-	return d.next() == 'n' && d.null()
-}
-
-func (d *Decoder) null() bool {
-	d.literal("null")
-	return d.err == nil
-}
+func (d *Decoder) Null() bool { return d.first() == 'n' && d.literal("null") }
 
 // Bytes reads a string of base64: the standard alphabet, padded, no line
 // breaks, no stray bits at the end. The result is not nil unless d fails.
 func (d *Decoder) Bytes() []byte {
-	if d.next() != '"' {
+	if d.first() != '"' {
 		d.want("a base64 string")
 		return nil
 	}
@@ -132,7 +124,7 @@ func (d *Decoder) NumberIn(w Window, min, max float64) float64 {
 
 // numeric reads a number for a member that is what.
 func (d *Decoder) numeric(what string) (raw []byte, form numberForm) {
-	if c := d.next(); c != '-' && !isDigit(c) {
+	if c := d.first(); c != '-' && !isDigit(c) {
 		d.want(what)
 		return nil, form
 	}
@@ -152,7 +144,7 @@ func outside[T int64 | float64](v, min, max T, lower, upper bool) error {
 
 // Enum reads one of the values of m, in m's own spelling: no allocation.
 func (d *Decoder) Enum(m *Enum) string {
-	if d.next() != '"' {
+	if d.first() != '"' {
 		d.want("a string")
 		return ""
 	}
@@ -175,7 +167,7 @@ func (d *Decoder) Enum(m *Enum) string {
 // OpenEnum reads a string of which m knows some values: those in m's own
 // spelling, without an allocation.
 func (d *Decoder) OpenEnum(m *Enum) string {
-	if d.next() != '"' {
+	if d.first() != '"' {
 		d.want("a string")
 		return ""
 	}
@@ -191,7 +183,7 @@ func (d *Decoder) OpenEnum(m *Enum) string {
 
 // Const reads a string that can have only one value.
 func (d *Decoder) Const(want string) {
-	if d.next() == '"' {
+	if d.first() == '"' {
 		if end := d.beyond(want, d.pos); end >= 0 {
 			d.pos = end
 			return
@@ -202,7 +194,7 @@ func (d *Decoder) Const(want string) {
 
 // oddConst is Const for what is not spelled plainly, or is something else.
 func (d *Decoder) oddConst(want string) {
-	if d.next() != '"' {
+	if d.first() != '"' {
 		d.want("a string")
 		return
 	}

@@ -13,6 +13,15 @@ var (
 	errNumber   = errors.New("number without a digit")
 )
 
+// first is the first byte of the value to be read, 0 at the end: what leads up to a
+// value leaves the cursor on it.
+func (d *Decoder) first() byte {
+	if d.pos < len(d.data) {
+		return d.data[d.pos]
+	}
+	return 0
+}
+
 // next skips white space and returns the byte that the cursor then stands on,
 // 0 at the end.
 func (d *Decoder) next() byte {
@@ -125,12 +134,16 @@ func (d *Decoder) array() {
 // enter steps into the object or array under the cursor.
 func (d *Decoder) enter() bool {
 	if d.depth == d.max {
-		d.fail(d.pos, true, fmt.Errorf("nested deeper than %d levels", d.max))
-		return false
+		return d.tooDeep()
 	}
 	d.depth++
 	d.pos++
 	return true
+}
+
+func (d *Decoder) tooDeep() bool {
+	d.fail(d.pos, true, fmt.Errorf("nested deeper than %d levels", d.max))
+	return false
 }
 
 // leave steps over the closing bracket.
@@ -184,12 +197,14 @@ func (d *Decoder) number() (raw []byte, form numberForm) {
 	return raw, form
 }
 
-func (d *Decoder) literal(word string) {
+// literal steps over the word that ought to be under the cursor.
+func (d *Decoder) literal(word string) bool {
 	if !d.has(word) {
 		d.unexpected()
-		return
+		return false
 	}
 	d.pos += len(word)
+	return true
 }
 
 // has reports whether word is under the cursor.

@@ -9,7 +9,6 @@ func (d *Decoder) Try(decode func(*Decoder)) bool {
 	if d.err != nil {
 		return false
 	}
-	d.next()
 	start, data := d.mark(), d.data
 	decode(d)
 	if d.err == nil {
@@ -30,7 +29,6 @@ type Place struct {
 
 // Here returns where d stands, for [Decoder.Back].
 func (d *Decoder) Here() Place {
-	d.next()
 	return Place{d.mark(), d.err == nil}
 }
 
