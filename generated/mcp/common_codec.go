@@ -41,7 +41,8 @@ func (x *Result) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *Result) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(resultMembers); o.Next(); {
+	o := d.Object(resultMembers)
+	for o.Next() {
 		switch o.Name {
 		case "resultType":
 			x.ResultType = ResultType(d.OpenEnum(resultTypeEnum))
@@ -87,7 +88,8 @@ func (x *Annotated) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *Annotated) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(annotatedMembers); o.Next(); {
+	o := d.Object(annotatedMembers)
+	for o.Next() {
 		switch o.Name {
 		case "annotations":
 			x.Annotations = wire.New[Annotations](d)
@@ -140,7 +142,8 @@ func (x *Annotations) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *Annotations) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(annotationsMembers); o.Next(); {
+	o := d.Object(annotationsMembers)
+	for o.Next() {
 		switch o.Name {
 		case "audience":
 			x.Audience = wire.List(d, func(d *wire.Decoder) Role {
@@ -203,7 +206,8 @@ func (x *AudioContent) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *AudioContent) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(audioContentMembers); o.Next(); {
+	o := d.Object(audioContentMembers)
+	for o.Next() {
 		switch o.Name {
 		case "type":
 			d.Const("audio")
@@ -258,7 +262,8 @@ func (x *BaseMetadata) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *BaseMetadata) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(baseMetadataMembers); o.Next(); {
+	o := d.Object(baseMetadataMembers)
+	for o.Next() {
 		switch o.Name {
 		case "name":
 			x.Name = d.String()
@@ -329,7 +334,8 @@ func (x *CacheableResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *CacheableResult) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(cacheableResultMembers); o.Next(); {
+	o := d.Object(cacheableResultMembers)
+	for o.Next() {
 		switch o.Name {
 		case "resultType":
 			x.ResultType = ResultType(d.OpenEnum(resultTypeEnum))
@@ -467,7 +473,8 @@ func (x *Icon) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *Icon) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(iconMembers); o.Next(); {
+	o := d.Object(iconMembers)
+	for o.Next() {
 		switch o.Name {
 		case "src":
 			x.Src = d.String()
@@ -522,7 +529,8 @@ func (x *Icons) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *Icons) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(iconsMembers); o.Next(); {
+	o := d.Object(iconsMembers)
+	for o.Next() {
 		switch o.Name {
 		case "icons":
 			x.Icons = wire.Structs[Icon](d)
@@ -576,7 +584,8 @@ func (x *ImageContent) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *ImageContent) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(imageContentMembers); o.Next(); {
+	o := d.Object(imageContentMembers)
+	for o.Next() {
 		switch o.Name {
 		case "type":
 			d.Const("image")
@@ -626,7 +635,8 @@ func (x *NotificationMeta) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *NotificationMeta) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(notificationMetaMembers); o.Next(); {
+	o := d.Object(notificationMetaMembers)
+	for o.Next() {
 		switch o.Name {
 		case "io.modelcontextprotocol/subscriptionId":
 			x.SubscriptionID = d.ID()
@@ -667,7 +677,8 @@ func (x *NotificationParams) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *NotificationParams) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(notificationParamsMembers); o.Next(); {
+	o := d.Object(notificationParamsMembers)
+	for o.Next() {
 		switch o.Name {
 		case "_meta":
 			x.Meta = wire.New[NotificationMeta](d)
@@ -713,7 +724,8 @@ func (x *PaginatedRequestParams) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *PaginatedRequestParams) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(paginatedRequestParamsMembers); o.Next(); {
+	o := d.Object(paginatedRequestParamsMembers)
+	for o.Next() {
 		switch o.Name {
 		case "cursor":
 			x.Cursor = new(d.String())
@@ -767,7 +779,8 @@ func (x *PaginatedResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *PaginatedResult) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(paginatedResultMembers); o.Next(); {
+	o := d.Object(paginatedResultMembers)
+	for o.Next() {
 		switch o.Name {
 		case "resultType":
 			x.ResultType = ResultType(d.OpenEnum(resultTypeEnum))
@@ -843,7 +856,8 @@ func (x *RequestMeta) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *RequestMeta) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(requestMetaMembers); o.Next(); {
+	o := d.Object(requestMetaMembers)
+	for o.Next() {
 		switch o.Name {
 		case "io.modelcontextprotocol/clientCapabilities":
 			x.ClientCapabilities = wire.New[ClientCapabilities](d)
@@ -892,7 +906,8 @@ func (x *RequestParams) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *RequestParams) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(requestParamsMembers); o.Next(); {
+	o := d.Object(requestParamsMembers)
+	for o.Next() {
 		switch o.Name {
 		case "_meta":
 			x.Meta = wire.New[RequestMeta](d)
@@ -934,7 +949,8 @@ func (x *ResultMeta) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *ResultMeta) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(resultMetaMembers); o.Next(); {
+	o := d.Object(resultMetaMembers)
+	for o.Next() {
 		switch o.Name {
 		case "io.modelcontextprotocol/serverInfo":
 			if !d.Try(func(d *wire.Decoder) {
@@ -999,7 +1015,8 @@ func (x *SubscriptionsListenResultMeta) AppendJSON(b []byte, e *wire.Encoder) []
 
 // DecodeJSON implements [wire.Value].
 func (x *SubscriptionsListenResultMeta) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(subscriptionsListenResultMetaMembers); o.Next(); {
+	o := d.Object(subscriptionsListenResultMetaMembers)
+	for o.Next() {
 		switch o.Name {
 		case "io.modelcontextprotocol/subscriptionId":
 			x.SubscriptionID = d.ID()
@@ -1052,7 +1069,8 @@ func (x *TextContent) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *TextContent) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(textContentMembers); o.Next(); {
+	o := d.Object(textContentMembers)
+	for o.Next() {
 		switch o.Name {
 		case "type":
 			d.Const("text")

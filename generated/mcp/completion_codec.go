@@ -43,7 +43,8 @@ func (x *CompleteRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 
 // DecodeParams implements [wire.Params].
 func (x *CompleteRequest) DecodeParams(d *wire.Decoder) {
-	for o := d.Object(completeRequestMembers); o.Next(); {
+	o := d.Object(completeRequestMembers)
+	for o.Next() {
 		switch o.Name {
 		case "argument":
 			x.Argument.DecodeJSON(d)
@@ -109,7 +110,8 @@ func (x *CompleteResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *CompleteResult) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(completeResultMembers); o.Next(); {
+	o := d.Object(completeResultMembers)
+	for o.Next() {
 		switch o.Name {
 		case "resultType":
 			x.ResultType = ResultType(d.OpenEnum(resultTypeEnum))
@@ -165,7 +167,8 @@ func (x *Completion) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *Completion) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(completionMembers); o.Next(); {
+	o := d.Object(completionMembers)
+	for o.Next() {
 		switch o.Name {
 		case "values":
 			x.Values = d.Strings()
@@ -214,7 +217,8 @@ func (x *CompletionArgument) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *CompletionArgument) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(completionArgumentMembers); o.Next(); {
+	o := d.Object(completionArgumentMembers)
+	for o.Next() {
 		switch o.Name {
 		case "name":
 			x.Name = d.String()
@@ -260,7 +264,8 @@ func (x *CompletionContext) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *CompletionContext) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(completionContextMembers); o.Next(); {
+	o := d.Object(completionContextMembers)
+	for o.Next() {
 		switch o.Name {
 		case "arguments":
 			x.Arguments = wire.Map(d, (*wire.Decoder).String)
@@ -353,7 +358,8 @@ func (x *PromptReference) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *PromptReference) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(promptReferenceMembers); o.Next(); {
+	o := d.Object(promptReferenceMembers)
+	for o.Next() {
 		switch o.Name {
 		case "type":
 			d.Const("ref/prompt")
@@ -398,7 +404,8 @@ func (x *ResourceTemplateReference) AppendJSON(b []byte, e *wire.Encoder) []byte
 
 // DecodeJSON implements [wire.Value].
 func (x *ResourceTemplateReference) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(resourceTemplateReferenceMembers); o.Next(); {
+	o := d.Object(resourceTemplateReferenceMembers)
+	for o.Next() {
 		switch o.Name {
 		case "type":
 			d.Const("ref/resource")

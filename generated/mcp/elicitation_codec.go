@@ -87,7 +87,8 @@ func (x *ElicitResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *ElicitResult) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(elicitResultMembers); o.Next(); {
+	o := d.Object(elicitResultMembers)
+	for o.Next() {
 		switch o.Name {
 		case "action":
 			x.Action = ElicitAction(d.Enum(elicitActionEnum))
@@ -137,7 +138,8 @@ func (x *ElicitationCompleteNotification) AppendParams(b []byte, e *wire.Encoder
 
 // DecodeParams implements [wire.Params].
 func (x *ElicitationCompleteNotification) DecodeParams(d *wire.Decoder) {
-	for o := d.Object(elicitationCompleteNotificationMembers); o.Next(); {
+	o := d.Object(elicitationCompleteNotificationMembers)
+	for o.Next() {
 		switch o.Name {
 		case "elicitationId":
 			x.ElicitationID = d.String()
@@ -205,7 +207,8 @@ func (x *BooleanSchema) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *BooleanSchema) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(booleanSchemaMembers); o.Next(); {
+	o := d.Object(booleanSchemaMembers)
+	for o.Next() {
 		switch o.Name {
 		case "type":
 			d.Const("boolean")
@@ -277,7 +280,8 @@ func (x *ElicitRequestFormParams) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *ElicitRequestFormParams) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(elicitRequestFormParamsMembers); o.Next(); {
+	o := d.Object(elicitRequestFormParamsMembers)
+	for o.Next() {
 		switch o.Name {
 		case "mode":
 			d.Const("form")
@@ -405,7 +409,8 @@ func (x *ElicitRequestURLParams) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *ElicitRequestURLParams) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(elicitRequestURLParamsMembers); o.Next(); {
+	o := d.Object(elicitRequestURLParamsMembers)
+	for o.Next() {
 		switch o.Name {
 		case "mode":
 			d.Const("url")
@@ -460,7 +465,8 @@ func (x *EnumOption) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *EnumOption) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(enumOptionMembers); o.Next(); {
+	o := d.Object(enumOptionMembers)
+	for o.Next() {
 		switch o.Name {
 		case "const":
 			x.Const = d.String()
@@ -597,7 +603,8 @@ func (x *LegacyTitledEnumSchema) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *LegacyTitledEnumSchema) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(legacyTitledEnumSchemaMembers); o.Next(); {
+	o := d.Object(legacyTitledEnumSchemaMembers)
+	for o.Next() {
 		switch o.Name {
 		case "type":
 			d.Const("string")
@@ -724,7 +731,8 @@ func (x *NumberSchema) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *NumberSchema) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(numberSchemaMembers); o.Next(); {
+	o := d.Object(numberSchemaMembers)
+	for o.Next() {
 		switch o.Name {
 		case "type":
 			x.Type = NumberType(d.Enum(numberTypeEnum))
@@ -871,7 +879,8 @@ func (x *RequestedSchema) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *RequestedSchema) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(requestedSchemaMembers); o.Next(); {
+	o := d.Object(requestedSchemaMembers)
+	for o.Next() {
 		switch o.Name {
 		case "type":
 			d.Const("object")
@@ -1005,7 +1014,8 @@ func (x *StringSchema) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *StringSchema) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(stringSchemaMembers); o.Next(); {
+	o := d.Object(stringSchemaMembers)
+	for o.Next() {
 		switch o.Name {
 		case "type":
 			d.Const("string")
@@ -1086,7 +1096,8 @@ func (x *TitledMultiSelectEnumSchema) AppendJSON(b []byte, e *wire.Encoder) []by
 
 // DecodeJSON implements [wire.Value].
 func (x *TitledMultiSelectEnumSchema) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(titledMultiSelectEnumSchemaMembers); o.Next(); {
+	o := d.Object(titledMultiSelectEnumSchemaMembers)
+	for o.Next() {
 		switch o.Name {
 		case "type":
 			d.Const("array")
@@ -1140,7 +1151,8 @@ func (x *TitledMultiSelectEnumSchemaItems) AppendJSON(b []byte, e *wire.Encoder)
 
 // DecodeJSON implements [wire.Value].
 func (x *TitledMultiSelectEnumSchemaItems) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(titledMultiSelectEnumSchemaItemsMembers); o.Next(); {
+	o := d.Object(titledMultiSelectEnumSchemaItemsMembers)
+	for o.Next() {
 		switch o.Name {
 		case "anyOf":
 			x.AnyOf = wire.Structs[EnumOption](d)
@@ -1199,7 +1211,8 @@ func (x *TitledSingleSelectEnumSchema) AppendJSON(b []byte, e *wire.Encoder) []b
 
 // DecodeJSON implements [wire.Value].
 func (x *TitledSingleSelectEnumSchema) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(titledSingleSelectEnumSchemaMembers); o.Next(); {
+	o := d.Object(titledSingleSelectEnumSchemaMembers)
+	for o.Next() {
 		switch o.Name {
 		case "type":
 			d.Const("string")
@@ -1276,7 +1289,8 @@ func (x *UntitledMultiSelectEnumSchema) AppendJSON(b []byte, e *wire.Encoder) []
 
 // DecodeJSON implements [wire.Value].
 func (x *UntitledMultiSelectEnumSchema) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(untitledMultiSelectEnumSchemaMembers); o.Next(); {
+	o := d.Object(untitledMultiSelectEnumSchemaMembers)
+	for o.Next() {
 		switch o.Name {
 		case "type":
 			d.Const("array")
@@ -1332,7 +1346,8 @@ func (x *UntitledMultiSelectEnumSchemaItems) AppendJSON(b []byte, e *wire.Encode
 
 // DecodeJSON implements [wire.Value].
 func (x *UntitledMultiSelectEnumSchemaItems) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(untitledMultiSelectEnumSchemaItemsMembers); o.Next(); {
+	o := d.Object(untitledMultiSelectEnumSchemaItemsMembers)
+	for o.Next() {
 		switch o.Name {
 		case "type":
 			d.Const("string")
@@ -1393,7 +1408,8 @@ func (x *UntitledSingleSelectEnumSchema) AppendJSON(b []byte, e *wire.Encoder) [
 
 // DecodeJSON implements [wire.Value].
 func (x *UntitledSingleSelectEnumSchema) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(untitledSingleSelectEnumSchemaMembers); o.Next(); {
+	o := d.Object(untitledSingleSelectEnumSchemaMembers)
+	for o.Next() {
 		switch o.Name {
 		case "type":
 			d.Const("string")

@@ -32,7 +32,8 @@ func (x *MissingRequiredClientCapabilityError) AppendJSON(b []byte, e *wire.Enco
 
 // DecodeJSON implements [wire.Value].
 func (x *MissingRequiredClientCapabilityError) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(missingRequiredClientCapabilityErrorMembers); o.Next(); {
+	o := d.Object(missingRequiredClientCapabilityErrorMembers)
+	for o.Next() {
 		switch o.Name {
 		case "requiredCapabilities":
 			x.RequiredCapabilities.DecodeJSON(d)
@@ -74,7 +75,8 @@ func (x *URLElicitationRequiredError) AppendJSON(b []byte, e *wire.Encoder) []by
 
 // DecodeJSON implements [wire.Value].
 func (x *URLElicitationRequiredError) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(urlElicitationRequiredErrorMembers); o.Next(); {
+	o := d.Object(urlElicitationRequiredErrorMembers)
+	for o.Next() {
 		switch o.Name {
 		case "elicitations":
 			x.Elicitations = wire.Structs[ElicitRequestURLParams](d)
@@ -119,7 +121,8 @@ func (x *UnsupportedProtocolVersionError) AppendJSON(b []byte, e *wire.Encoder) 
 
 // DecodeJSON implements [wire.Value].
 func (x *UnsupportedProtocolVersionError) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(unsupportedProtocolVersionErrorMembers); o.Next(); {
+	o := d.Object(unsupportedProtocolVersionErrorMembers)
+	for o.Next() {
 		switch o.Name {
 		case "requested":
 			x.Requested = d.String()

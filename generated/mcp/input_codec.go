@@ -98,7 +98,8 @@ func (x *InputRequiredResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *InputRequiredResult) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(inputRequiredResultMembers); o.Next(); {
+	o := d.Object(inputRequiredResultMembers)
+	for o.Next() {
 		switch o.Name {
 		case "resultType":
 			x.ResultType = ResultType(d.OpenEnum(resultTypeEnum))
@@ -205,7 +206,8 @@ func (x *InputResponseRequestParams) AppendJSON(b []byte, e *wire.Encoder) []byt
 
 // DecodeJSON implements [wire.Value].
 func (x *InputResponseRequestParams) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(inputResponseRequestParamsMembers); o.Next(); {
+	o := d.Object(inputResponseRequestParamsMembers)
+	for o.Next() {
 		switch o.Name {
 		case "inputResponses":
 			x.InputResponses = wire.Map(d, decodeInputResponse)

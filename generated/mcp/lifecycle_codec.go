@@ -44,7 +44,8 @@ func (x *InitializeRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 
 // DecodeParams implements [wire.Params].
 func (x *InitializeRequest) DecodeParams(d *wire.Decoder) {
-	for o := d.Object(initializeRequestMembers); o.Next(); {
+	o := d.Object(initializeRequestMembers)
+	for o.Next() {
 		switch o.Name {
 		case "capabilities":
 			x.Capabilities.DecodeJSON(d)
@@ -115,7 +116,8 @@ func (x *InitializeResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *InitializeResult) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(initializeResultMembers); o.Next(); {
+	o := d.Object(initializeResultMembers)
+	for o.Next() {
 		switch o.Name {
 		case "capabilities":
 			x.Capabilities.DecodeJSON(d)
@@ -164,7 +166,8 @@ func (x *PingRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 
 // DecodeParams implements [wire.Params].
 func (x *PingRequest) DecodeParams(d *wire.Decoder) {
-	for o := d.Object(pingRequestMembers); o.Next(); {
+	o := d.Object(pingRequestMembers)
+	for o.Next() {
 		switch o.Name {
 		case "_meta":
 			x.Meta = wire.New[RequestMeta](d)
@@ -215,7 +218,8 @@ func (x *DiscoverRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 
 // DecodeParams implements [wire.Params].
 func (x *DiscoverRequest) DecodeParams(d *wire.Decoder) {
-	for o := d.Object(discoverRequestMembers); o.Next(); {
+	o := d.Object(discoverRequestMembers)
+	for o.Next() {
 		switch o.Name {
 		case "_meta":
 			x.Meta = wire.New[RequestMeta](d)
@@ -300,7 +304,8 @@ func (x *DiscoverResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *DiscoverResult) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(discoverResultMembers); o.Next(); {
+	o := d.Object(discoverResultMembers)
+	for o.Next() {
 		switch o.Name {
 		case "resultType":
 			x.ResultType = ResultType(d.OpenEnum(resultTypeEnum))
@@ -370,7 +375,8 @@ func (x *CancelledNotification) AppendParams(b []byte, e *wire.Encoder) []byte {
 
 // DecodeParams implements [wire.Params].
 func (x *CancelledNotification) DecodeParams(d *wire.Decoder) {
-	for o := d.Object(cancelledNotificationMembers); o.Next(); {
+	o := d.Object(cancelledNotificationMembers)
+	for o.Next() {
 		switch o.Name {
 		case "reason":
 			x.Reason = d.String()
@@ -425,7 +431,8 @@ func (x *InitializedNotification) AppendParams(b []byte, e *wire.Encoder) []byte
 
 // DecodeParams implements [wire.Params].
 func (x *InitializedNotification) DecodeParams(d *wire.Decoder) {
-	for o := d.Object(initializedNotificationMembers); o.Next(); {
+	o := d.Object(initializedNotificationMembers)
+	for o.Next() {
 		switch o.Name {
 		case "_meta":
 			x.Meta = wire.New[NotificationMeta](d)
@@ -489,7 +496,8 @@ func (x *ProgressNotification) AppendParams(b []byte, e *wire.Encoder) []byte {
 
 // DecodeParams implements [wire.Params].
 func (x *ProgressNotification) DecodeParams(d *wire.Decoder) {
-	for o := d.Object(progressNotificationMembers); o.Next(); {
+	o := d.Object(progressNotificationMembers)
+	for o.Next() {
 		switch o.Name {
 		case "progress":
 			x.Progress = d.Number(-math.MaxFloat64, math.MaxFloat64)
@@ -573,7 +581,8 @@ func (x *ClientCapabilities) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *ClientCapabilities) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(clientCapabilitiesMembers); o.Next(); {
+	o := d.Object(clientCapabilitiesMembers)
+	for o.Next() {
 		switch o.Name {
 		case "elicitation":
 			x.Elicitation = wire.New[ElicitationCapability](d)
@@ -632,7 +641,8 @@ func (x *ClientTaskRequests) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *ClientTaskRequests) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(clientTaskRequestsMembers); o.Next(); {
+	o := d.Object(clientTaskRequestsMembers)
+	for o.Next() {
 		switch o.Name {
 		case "elicitation":
 			x.Elicitation = wire.New[ElicitationTaskRequests](d)
@@ -688,7 +698,8 @@ func (x *ClientTasksCapability) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *ClientTasksCapability) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(clientTasksCapabilityMembers); o.Next(); {
+	o := d.Object(clientTasksCapabilityMembers)
+	for o.Next() {
 		switch o.Name {
 		case "cancel":
 			x.Cancel = wire.Map(d, (*wire.Decoder).Raw)
@@ -741,7 +752,8 @@ func (x *ElicitationCapability) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *ElicitationCapability) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(elicitationCapabilityMembers); o.Next(); {
+	o := d.Object(elicitationCapabilityMembers)
+	for o.Next() {
 		switch o.Name {
 		case "form":
 			x.Form = wire.Map(d, (*wire.Decoder).Raw)
@@ -787,7 +799,8 @@ func (x *ElicitationTaskRequests) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *ElicitationTaskRequests) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(elicitationTaskRequestsMembers); o.Next(); {
+	o := d.Object(elicitationTaskRequestsMembers)
+	for o.Next() {
 		switch o.Name {
 		case "create":
 			x.Create = wire.Map(d, (*wire.Decoder).Raw)
@@ -849,7 +862,8 @@ func (x *Implementation) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *Implementation) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(implementationMembers); o.Next(); {
+	o := d.Object(implementationMembers)
+	for o.Next() {
 		switch o.Name {
 		case "name":
 			x.Name = d.String()
@@ -900,7 +914,8 @@ func (x *PromptsCapability) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *PromptsCapability) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(promptsCapabilityMembers); o.Next(); {
+	o := d.Object(promptsCapabilityMembers)
+	for o.Next() {
 		switch o.Name {
 		case "listChanged":
 			x.ListChanged = d.Bool()
@@ -946,7 +961,8 @@ func (x *ResourcesCapability) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *ResourcesCapability) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(resourcesCapabilityMembers); o.Next(); {
+	o := d.Object(resourcesCapabilityMembers)
+	for o.Next() {
 		switch o.Name {
 		case "listChanged":
 			x.ListChanged = d.Bool()
@@ -989,7 +1005,8 @@ func (x *RootsCapability) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *RootsCapability) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(rootsCapabilityMembers); o.Next(); {
+	o := d.Object(rootsCapabilityMembers)
+	for o.Next() {
 		switch o.Name {
 		case "listChanged":
 			x.ListChanged = d.Bool()
@@ -1035,7 +1052,8 @@ func (x *SamplingCapability) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *SamplingCapability) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(samplingCapabilityMembers); o.Next(); {
+	o := d.Object(samplingCapabilityMembers)
+	for o.Next() {
 		switch o.Name {
 		case "context":
 			x.Context = wire.Map(d, (*wire.Decoder).Raw)
@@ -1081,7 +1099,8 @@ func (x *SamplingTaskRequests) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *SamplingTaskRequests) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(samplingTaskRequestsMembers); o.Next(); {
+	o := d.Object(samplingTaskRequestsMembers)
+	for o.Next() {
 		switch o.Name {
 		case "createMessage":
 			x.CreateMessage = wire.Map(d, (*wire.Decoder).Raw)
@@ -1157,7 +1176,8 @@ func (x *ServerCapabilities) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *ServerCapabilities) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(serverCapabilitiesMembers); o.Next(); {
+	o := d.Object(serverCapabilitiesMembers)
+	for o.Next() {
 		switch o.Name {
 		case "completions":
 			x.Completions = wire.Map(d, (*wire.Decoder).Raw)
@@ -1215,7 +1235,8 @@ func (x *ServerTaskRequests) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *ServerTaskRequests) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(serverTaskRequestsMembers); o.Next(); {
+	o := d.Object(serverTaskRequestsMembers)
+	for o.Next() {
 		switch o.Name {
 		case "tools":
 			x.Tools = wire.New[ToolTaskRequests](d)
@@ -1269,7 +1290,8 @@ func (x *ServerTasksCapability) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *ServerTasksCapability) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(serverTasksCapabilityMembers); o.Next(); {
+	o := d.Object(serverTasksCapabilityMembers)
+	for o.Next() {
 		switch o.Name {
 		case "cancel":
 			x.Cancel = wire.Map(d, (*wire.Decoder).Raw)
@@ -1317,7 +1339,8 @@ func (x *ToolTaskRequests) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *ToolTaskRequests) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(toolTaskRequestsMembers); o.Next(); {
+	o := d.Object(toolTaskRequestsMembers)
+	for o.Next() {
 		switch o.Name {
 		case "call":
 			x.Call = wire.Map(d, (*wire.Decoder).Raw)
@@ -1358,7 +1381,8 @@ func (x *ToolsCapability) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *ToolsCapability) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(toolsCapabilityMembers); o.Next(); {
+	o := d.Object(toolsCapabilityMembers)
+	for o.Next() {
 		switch o.Name {
 		case "listChanged":
 			x.ListChanged = d.Bool()

@@ -34,7 +34,8 @@ func (x *SetLevelRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 
 // DecodeParams implements [wire.Params].
 func (x *SetLevelRequest) DecodeParams(d *wire.Decoder) {
-	for o := d.Object(setLevelRequestMembers); o.Next(); {
+	o := d.Object(setLevelRequestMembers)
+	for o.Next() {
 		switch o.Name {
 		case "level":
 			x.Level = LoggingLevel(d.Enum(loggingLevelEnum))
@@ -95,7 +96,8 @@ func (x *LoggingMessageNotification) AppendParams(b []byte, e *wire.Encoder) []b
 
 // DecodeParams implements [wire.Params].
 func (x *LoggingMessageNotification) DecodeParams(d *wire.Decoder) {
-	for o := d.Object(loggingMessageNotificationMembers); o.Next(); {
+	o := d.Object(loggingMessageNotificationMembers)
+	for o.Next() {
 		switch o.Name {
 		case "data":
 			x.Data = d.Raw()

@@ -50,7 +50,8 @@ func (x *GetPromptRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 
 // DecodeParams implements [wire.Params].
 func (x *GetPromptRequest) DecodeParams(d *wire.Decoder) {
-	for o := d.Object(getPromptRequestMembers); o.Next(); {
+	o := d.Object(getPromptRequestMembers)
+	for o.Next() {
 		switch o.Name {
 		case "name":
 			x.Name = d.String()
@@ -124,7 +125,8 @@ func (x *GetPromptResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 // DecodeJSON implements [wire.Value].
 func (x *GetPromptResult) DecodeJSON(d *wire.Decoder) {
 	start := d.Here()
-	for o := d.Object(getPromptResultMembers); o.Next(); {
+	o := d.Object(getPromptResultMembers)
+	for o.Next() {
 		switch o.Name {
 		case "resultType":
 			x.ResultType = ResultType(d.OpenEnum(resultTypeEnum))
@@ -179,7 +181,8 @@ func (x *ListPromptsRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 
 // DecodeParams implements [wire.Params].
 func (x *ListPromptsRequest) DecodeParams(d *wire.Decoder) {
-	for o := d.Object(listPromptsRequestMembers); o.Next(); {
+	o := d.Object(listPromptsRequestMembers)
+	for o.Next() {
 		switch o.Name {
 		case "cursor":
 			x.Cursor = new(d.String())
@@ -260,7 +263,8 @@ func (x *ListPromptsResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *ListPromptsResult) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(listPromptsResultMembers); o.Next(); {
+	o := d.Object(listPromptsResultMembers)
+	for o.Next() {
 		switch o.Name {
 		case "resultType":
 			x.ResultType = ResultType(d.OpenEnum(resultTypeEnum))
@@ -320,7 +324,8 @@ func (x *PromptListChangedNotification) AppendParams(b []byte, e *wire.Encoder) 
 
 // DecodeParams implements [wire.Params].
 func (x *PromptListChangedNotification) DecodeParams(d *wire.Decoder) {
-	for o := d.Object(promptListChangedNotificationMembers); o.Next(); {
+	o := d.Object(promptListChangedNotificationMembers)
+	for o.Next() {
 		switch o.Name {
 		case "_meta":
 			x.Meta = wire.New[NotificationMeta](d)
@@ -394,7 +399,8 @@ func (x *Prompt) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *Prompt) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(promptMembers); o.Next(); {
+	o := d.Object(promptMembers)
+	for o.Next() {
 		switch o.Name {
 		case "name":
 			x.Name = d.String()
@@ -458,7 +464,8 @@ func (x *PromptArgument) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *PromptArgument) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(promptArgumentMembers); o.Next(); {
+	o := d.Object(promptArgumentMembers)
+	for o.Next() {
 		switch o.Name {
 		case "name":
 			x.Name = d.String()
@@ -506,7 +513,8 @@ func (x *PromptMessage) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *PromptMessage) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(promptMessageMembers); o.Next(); {
+	o := d.Object(promptMessageMembers)
+	for o.Next() {
 		switch o.Name {
 		case "content":
 			x.Content = decodeContentBlock(d)

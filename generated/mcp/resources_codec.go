@@ -37,7 +37,8 @@ func (x *ListResourcesRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 
 // DecodeParams implements [wire.Params].
 func (x *ListResourcesRequest) DecodeParams(d *wire.Decoder) {
-	for o := d.Object(listResourcesRequestMembers); o.Next(); {
+	o := d.Object(listResourcesRequestMembers)
+	for o.Next() {
 		switch o.Name {
 		case "cursor":
 			x.Cursor = new(d.String())
@@ -118,7 +119,8 @@ func (x *ListResourcesResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *ListResourcesResult) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(listResourcesResultMembers); o.Next(); {
+	o := d.Object(listResourcesResultMembers)
+	for o.Next() {
 		switch o.Name {
 		case "resultType":
 			x.ResultType = ResultType(d.OpenEnum(resultTypeEnum))
@@ -191,7 +193,8 @@ func (x *ReadResourceRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 
 // DecodeParams implements [wire.Params].
 func (x *ReadResourceRequest) DecodeParams(d *wire.Decoder) {
-	for o := d.Object(readResourceRequestMembers); o.Next(); {
+	o := d.Object(readResourceRequestMembers)
+	for o.Next() {
 		switch o.Name {
 		case "uri":
 			x.URI = d.String()
@@ -272,7 +275,8 @@ func (x *ReadResourceResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 // DecodeJSON implements [wire.Value].
 func (x *ReadResourceResult) DecodeJSON(d *wire.Decoder) {
 	start := d.Here()
-	for o := d.Object(readResourceResultMembers); o.Next(); {
+	o := d.Object(readResourceResultMembers)
+	for o.Next() {
 		switch o.Name {
 		case "resultType":
 			x.ResultType = ResultType(d.OpenEnum(resultTypeEnum))
@@ -340,7 +344,8 @@ func (x *SubscribeRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 
 // DecodeParams implements [wire.Params].
 func (x *SubscribeRequest) DecodeParams(d *wire.Decoder) {
-	for o := d.Object(subscribeRequestMembers); o.Next(); {
+	o := d.Object(subscribeRequestMembers)
+	for o.Next() {
 		switch o.Name {
 		case "uri":
 			x.URI = d.String()
@@ -395,7 +400,8 @@ func (x *ListResourceTemplatesRequest) AppendParams(b []byte, e *wire.Encoder) [
 
 // DecodeParams implements [wire.Params].
 func (x *ListResourceTemplatesRequest) DecodeParams(d *wire.Decoder) {
-	for o := d.Object(listResourceTemplatesRequestMembers); o.Next(); {
+	o := d.Object(listResourceTemplatesRequestMembers)
+	for o.Next() {
 		switch o.Name {
 		case "cursor":
 			x.Cursor = new(d.String())
@@ -476,7 +482,8 @@ func (x *ListResourceTemplatesResult) AppendJSON(b []byte, e *wire.Encoder) []by
 
 // DecodeJSON implements [wire.Value].
 func (x *ListResourceTemplatesResult) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(listResourceTemplatesResultMembers); o.Next(); {
+	o := d.Object(listResourceTemplatesResultMembers)
+	for o.Next() {
 		switch o.Name {
 		case "resultType":
 			x.ResultType = ResultType(d.OpenEnum(resultTypeEnum))
@@ -542,7 +549,8 @@ func (x *UnsubscribeRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 
 // DecodeParams implements [wire.Params].
 func (x *UnsubscribeRequest) DecodeParams(d *wire.Decoder) {
-	for o := d.Object(unsubscribeRequestMembers); o.Next(); {
+	o := d.Object(unsubscribeRequestMembers)
+	for o.Next() {
 		switch o.Name {
 		case "uri":
 			x.URI = d.String()
@@ -592,7 +600,8 @@ func (x *ResourceListChangedNotification) AppendParams(b []byte, e *wire.Encoder
 
 // DecodeParams implements [wire.Params].
 func (x *ResourceListChangedNotification) DecodeParams(d *wire.Decoder) {
-	for o := d.Object(resourceListChangedNotificationMembers); o.Next(); {
+	o := d.Object(resourceListChangedNotificationMembers)
+	for o.Next() {
 		switch o.Name {
 		case "_meta":
 			x.Meta = wire.New[NotificationMeta](d)
@@ -643,7 +652,8 @@ func (x *ResourceUpdatedNotification) AppendParams(b []byte, e *wire.Encoder) []
 
 // DecodeParams implements [wire.Params].
 func (x *ResourceUpdatedNotification) DecodeParams(d *wire.Decoder) {
-	for o := d.Object(resourceUpdatedNotificationMembers); o.Next(); {
+	o := d.Object(resourceUpdatedNotificationMembers)
+	for o.Next() {
 		switch o.Name {
 		case "uri":
 			x.URI = d.String()
@@ -704,7 +714,8 @@ func (x *BaseResourceContents) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *BaseResourceContents) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(baseResourceContentsMembers); o.Next(); {
+	o := d.Object(baseResourceContentsMembers)
+	for o.Next() {
 		switch o.Name {
 		case "uri":
 			x.URI = d.String()
@@ -760,7 +771,8 @@ func (x *BlobResourceContents) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *BlobResourceContents) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(blobResourceContentsMembers); o.Next(); {
+	o := d.Object(blobResourceContentsMembers)
+	for o.Next() {
 		switch o.Name {
 		case "uri":
 			x.URI = d.String()
@@ -817,7 +829,8 @@ func (x *EmbeddedResource) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *EmbeddedResource) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(embeddedResourceMembers); o.Next(); {
+	o := d.Object(embeddedResourceMembers)
+	for o.Next() {
 		switch o.Name {
 		case "type":
 			d.Const("resource")
@@ -900,7 +913,8 @@ func (x *Resource) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *Resource) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(resourceMembers); o.Next(); {
+	o := d.Object(resourceMembers)
+	for o.Next() {
 		switch o.Name {
 		case "name":
 			x.Name = d.String()
@@ -1045,7 +1059,8 @@ func (x *ResourceLink) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *ResourceLink) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(resourceLinkMembers); o.Next(); {
+	o := d.Object(resourceLinkMembers)
+	for o.Next() {
 		switch o.Name {
 		case "type":
 			d.Const("resource_link")
@@ -1107,7 +1122,8 @@ func (x *ResourceRequestParams) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *ResourceRequestParams) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(resourceRequestParamsMembers); o.Next(); {
+	o := d.Object(resourceRequestParamsMembers)
+	for o.Next() {
 		switch o.Name {
 		case "uri":
 			x.URI = d.String()
@@ -1181,7 +1197,8 @@ func (x *ResourceTemplate) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *ResourceTemplate) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(resourceTemplateMembers); o.Next(); {
+	o := d.Object(resourceTemplateMembers)
+	for o.Next() {
 		switch o.Name {
 		case "name":
 			x.Name = d.String()
@@ -1247,7 +1264,8 @@ func (x *TextResourceContents) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *TextResourceContents) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(textResourceContentsMembers); o.Next(); {
+	o := d.Object(textResourceContentsMembers)
+	for o.Next() {
 		switch o.Name {
 		case "uri":
 			x.URI = d.String()

@@ -32,7 +32,8 @@ func (x *ListRootsRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 
 // DecodeParams implements [wire.Params].
 func (x *ListRootsRequest) DecodeParams(d *wire.Decoder) {
-	for o := d.Object(listRootsRequestMembers); o.Next(); {
+	o := d.Object(listRootsRequestMembers)
+	for o.Next() {
 		switch o.Name {
 		case "_meta":
 			x.Meta = wire.New[RequestMeta](d)
@@ -87,7 +88,8 @@ func (x *ListRootsResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *ListRootsResult) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(listRootsResultMembers); o.Next(); {
+	o := d.Object(listRootsResultMembers)
+	for o.Next() {
 		switch o.Name {
 		case "roots":
 			x.Roots = wire.Structs[Root](d)
@@ -130,7 +132,8 @@ func (x *RootsListChangedNotification) AppendParams(b []byte, e *wire.Encoder) [
 
 // DecodeParams implements [wire.Params].
 func (x *RootsListChangedNotification) DecodeParams(d *wire.Decoder) {
-	for o := d.Object(rootsListChangedNotificationMembers); o.Next(); {
+	o := d.Object(rootsListChangedNotificationMembers)
+	for o.Next() {
 		switch o.Name {
 		case "_meta":
 			x.Meta = wire.New[NotificationMeta](d)
@@ -189,7 +192,8 @@ func (x *Root) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *Root) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(rootMembers); o.Next(); {
+	o := d.Object(rootMembers)
+	for o.Next() {
 		switch o.Name {
 		case "uri":
 			x.URI = d.String()

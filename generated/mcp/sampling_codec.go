@@ -87,7 +87,8 @@ func (x *CreateMessageRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 
 // DecodeParams implements [wire.Params].
 func (x *CreateMessageRequest) DecodeParams(d *wire.Decoder) {
-	for o := d.Object(createMessageRequestMembers); o.Next(); {
+	o := d.Object(createMessageRequestMembers)
+	for o.Next() {
 		switch o.Name {
 		case "maxTokens":
 			x.MaxTokens = d.Int(math.MinInt64, math.MaxInt64)
@@ -171,7 +172,8 @@ func (x *CreateMessageResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *CreateMessageResult) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(createMessageResultMembers); o.Next(); {
+	o := d.Object(createMessageResultMembers)
+	for o.Next() {
 		switch o.Name {
 		case "content":
 			x.Content = wire.OneOrMany(d, since20251125, decodeSamplingMessageContentBlock)
@@ -226,7 +228,8 @@ func (x *ModelHint) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *ModelHint) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(modelHintMembers); o.Next(); {
+	o := d.Object(modelHintMembers)
+	for o.Next() {
 		switch o.Name {
 		case "name":
 			x.Name = d.String()
@@ -282,7 +285,8 @@ func (x *ModelPreferences) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *ModelPreferences) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(modelPreferencesMembers); o.Next(); {
+	o := d.Object(modelPreferencesMembers)
+	for o.Next() {
 		switch o.Name {
 		case "costPriority":
 			x.CostPriority = new(d.Number(0, 1))
@@ -335,7 +339,8 @@ func (x *SamplingMessage) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *SamplingMessage) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(samplingMessageMembers); o.Next(); {
+	o := d.Object(samplingMessageMembers)
+	for o.Next() {
 		switch o.Name {
 		case "content":
 			x.Content = wire.OneOrMany(d, since20251125, decodeSamplingMessageContentBlock)
@@ -462,7 +467,8 @@ func (x *ToolChoice) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *ToolChoice) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(toolChoiceMembers); o.Next(); {
+	o := d.Object(toolChoiceMembers)
+	for o.Next() {
 		switch o.Name {
 		case "mode":
 			x.Mode = ToolChoiceMode(d.Enum(toolChoiceModeEnum))
@@ -530,7 +536,8 @@ func (x *ToolResultContent) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *ToolResultContent) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(toolResultContentMembers); o.Next(); {
+	o := d.Object(toolResultContentMembers)
+	for o.Next() {
 		switch o.Name {
 		case "type":
 			d.Const("tool_result")
@@ -595,7 +602,8 @@ func (x *ToolUseContent) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *ToolUseContent) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(toolUseContentMembers); o.Next(); {
+	o := d.Object(toolUseContentMembers)
+	for o.Next() {
 		switch o.Name {
 		case "type":
 			d.Const("tool_use")

@@ -34,7 +34,8 @@ func (x *SubscriptionsListenRequest) AppendParams(b []byte, e *wire.Encoder) []b
 
 // DecodeParams implements [wire.Params].
 func (x *SubscriptionsListenRequest) DecodeParams(d *wire.Decoder) {
-	for o := d.Object(subscriptionsListenRequestMembers); o.Next(); {
+	o := d.Object(subscriptionsListenRequestMembers)
+	for o.Next() {
 		switch o.Name {
 		case "notifications":
 			x.Notifications.DecodeJSON(d)
@@ -96,7 +97,8 @@ func (x *SubscriptionsListenResult) AppendJSON(b []byte, e *wire.Encoder) []byte
 
 // DecodeJSON implements [wire.Value].
 func (x *SubscriptionsListenResult) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(subscriptionsListenResultMembers); o.Next(); {
+	o := d.Object(subscriptionsListenResultMembers)
+	for o.Next() {
 		switch o.Name {
 		case "resultType":
 			x.ResultType = ResultType(d.OpenEnum(resultTypeEnum))
@@ -142,7 +144,8 @@ func (x *SubscriptionsAcknowledgedNotification) AppendParams(b []byte, e *wire.E
 
 // DecodeParams implements [wire.Params].
 func (x *SubscriptionsAcknowledgedNotification) DecodeParams(d *wire.Decoder) {
-	for o := d.Object(subscriptionsAcknowledgedNotificationMembers); o.Next(); {
+	o := d.Object(subscriptionsAcknowledgedNotificationMembers)
+	for o.Next() {
 		switch o.Name {
 		case "notifications":
 			x.Notifications.DecodeJSON(d)
@@ -213,7 +216,8 @@ func (x *SubscriptionFilter) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *SubscriptionFilter) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(subscriptionFilterMembers); o.Next(); {
+	o := d.Object(subscriptionFilterMembers)
+	for o.Next() {
 		switch o.Name {
 		case "promptsListChanged":
 			x.PromptsListChanged = d.Bool()

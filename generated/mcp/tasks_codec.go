@@ -38,7 +38,8 @@ func (x *CancelTaskRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 
 // DecodeParams implements [wire.Params].
 func (x *CancelTaskRequest) DecodeParams(d *wire.Decoder) {
-	for o := d.Object(cancelTaskRequestMembers); o.Next(); {
+	o := d.Object(cancelTaskRequestMembers)
+	for o.Next() {
 		switch o.Name {
 		case "taskId":
 			x.TaskID = d.String()
@@ -116,7 +117,8 @@ func (x *CancelTaskResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *CancelTaskResult) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(cancelTaskResultMembers); o.Next(); {
+	o := d.Object(cancelTaskResultMembers)
+	for o.Next() {
 		switch o.Name {
 		case "createdAt":
 			x.CreatedAt = d.String()
@@ -176,7 +178,8 @@ func (x *GetTaskRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 
 // DecodeParams implements [wire.Params].
 func (x *GetTaskRequest) DecodeParams(d *wire.Decoder) {
-	for o := d.Object(getTaskRequestMembers); o.Next(); {
+	o := d.Object(getTaskRequestMembers)
+	for o.Next() {
 		switch o.Name {
 		case "taskId":
 			x.TaskID = d.String()
@@ -254,7 +257,8 @@ func (x *GetTaskResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *GetTaskResult) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(getTaskResultMembers); o.Next(); {
+	o := d.Object(getTaskResultMembers)
+	for o.Next() {
 		switch o.Name {
 		case "createdAt":
 			x.CreatedAt = d.String()
@@ -316,7 +320,8 @@ func (x *ListTasksRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 
 // DecodeParams implements [wire.Params].
 func (x *ListTasksRequest) DecodeParams(d *wire.Decoder) {
-	for o := d.Object(listTasksRequestMembers); o.Next(); {
+	o := d.Object(listTasksRequestMembers)
+	for o.Next() {
 		switch o.Name {
 		case "cursor":
 			x.Cursor = new(d.String())
@@ -377,7 +382,8 @@ func (x *ListTasksResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *ListTasksResult) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(listTasksResultMembers); o.Next(); {
+	o := d.Object(listTasksResultMembers)
+	for o.Next() {
 		switch o.Name {
 		case "tasks":
 			x.Tasks = wire.Structs[Task](d)
@@ -427,7 +433,8 @@ func (x *GetTaskPayloadRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 
 // DecodeParams implements [wire.Params].
 func (x *GetTaskPayloadRequest) DecodeParams(d *wire.Decoder) {
-	for o := d.Object(getTaskPayloadRequestMembers); o.Next(); {
+	o := d.Object(getTaskPayloadRequestMembers)
+	for o.Next() {
 		switch o.Name {
 		case "taskId":
 			x.TaskID = d.String()
@@ -480,7 +487,8 @@ func (x *GetTaskPayloadResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *GetTaskPayloadResult) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(getTaskPayloadResultMembers); o.Next(); {
+	o := d.Object(getTaskPayloadResultMembers)
+	for o.Next() {
 		switch o.Name {
 		case "_meta":
 			x.Meta = wire.New[ResultMeta](d)
@@ -546,7 +554,8 @@ func (x *TaskStatusNotification) AppendParams(b []byte, e *wire.Encoder) []byte 
 
 // DecodeParams implements [wire.Params].
 func (x *TaskStatusNotification) DecodeParams(d *wire.Decoder) {
-	for o := d.Object(taskStatusNotificationMembers); o.Next(); {
+	o := d.Object(taskStatusNotificationMembers)
+	for o.Next() {
 		switch o.Name {
 		case "createdAt":
 			x.CreatedAt = d.String()
@@ -616,7 +625,8 @@ func (x *CreateTaskResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *CreateTaskResult) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(createTaskResultMembers); o.Next(); {
+	o := d.Object(createTaskResultMembers)
+	for o.Next() {
 		switch o.Name {
 		case "task":
 			x.Task.DecodeJSON(d)
@@ -660,7 +670,8 @@ func (x *RelatedTaskMetadata) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *RelatedTaskMetadata) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(relatedTaskMetadataMembers); o.Next(); {
+	o := d.Object(relatedTaskMetadataMembers)
+	for o.Next() {
 		switch o.Name {
 		case "taskId":
 			x.TaskID = d.String()
@@ -724,7 +735,8 @@ func (x *Task) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *Task) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(taskMembers); o.Next(); {
+	o := d.Object(taskMembers)
+	for o.Next() {
 		switch o.Name {
 		case "createdAt":
 			x.CreatedAt = d.String()
@@ -784,7 +796,8 @@ func (x *TaskAugmentedRequestParams) AppendJSON(b []byte, e *wire.Encoder) []byt
 
 // DecodeJSON implements [wire.Value].
 func (x *TaskAugmentedRequestParams) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(taskAugmentedRequestParamsMembers); o.Next(); {
+	o := d.Object(taskAugmentedRequestParamsMembers)
+	for o.Next() {
 		switch o.Name {
 		case "task":
 			x.Task = wire.New[TaskMetadata](d)
@@ -830,7 +843,8 @@ func (x *TaskMetadata) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *TaskMetadata) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(taskMetadataMembers); o.Next(); {
+	o := d.Object(taskMetadataMembers)
+	for o.Next() {
 		switch o.Name {
 		case "ttl":
 			x.TTL = new(d.Int(math.MinInt64, math.MaxInt64))

@@ -55,7 +55,8 @@ func (x *CallToolRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 
 // DecodeParams implements [wire.Params].
 func (x *CallToolRequest) DecodeParams(d *wire.Decoder) {
-	for o := d.Object(callToolRequestMembers); o.Next(); {
+	o := d.Object(callToolRequestMembers)
+	for o.Next() {
 		switch o.Name {
 		case "name":
 			x.Name = d.String()
@@ -138,7 +139,8 @@ func (x *CallToolResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 // DecodeJSON implements [wire.Value].
 func (x *CallToolResult) DecodeJSON(d *wire.Decoder) {
 	start := d.Here()
-	for o := d.Object(callToolResultMembers); o.Next(); {
+	o := d.Object(callToolResultMembers)
+	for o.Next() {
 		switch o.Name {
 		case "resultType":
 			x.ResultType = ResultType(d.OpenEnum(resultTypeEnum))
@@ -195,7 +197,8 @@ func (x *ListToolsRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 
 // DecodeParams implements [wire.Params].
 func (x *ListToolsRequest) DecodeParams(d *wire.Decoder) {
-	for o := d.Object(listToolsRequestMembers); o.Next(); {
+	o := d.Object(listToolsRequestMembers)
+	for o.Next() {
 		switch o.Name {
 		case "cursor":
 			x.Cursor = new(d.String())
@@ -276,7 +279,8 @@ func (x *ListToolsResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *ListToolsResult) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(listToolsResultMembers); o.Next(); {
+	o := d.Object(listToolsResultMembers)
+	for o.Next() {
 		switch o.Name {
 		case "resultType":
 			x.ResultType = ResultType(d.OpenEnum(resultTypeEnum))
@@ -336,7 +340,8 @@ func (x *ToolListChangedNotification) AppendParams(b []byte, e *wire.Encoder) []
 
 // DecodeParams implements [wire.Params].
 func (x *ToolListChangedNotification) DecodeParams(d *wire.Decoder) {
-	for o := d.Object(toolListChangedNotificationMembers); o.Next(); {
+	o := d.Object(toolListChangedNotificationMembers)
+	for o.Next() {
 		switch o.Name {
 		case "_meta":
 			x.Meta = wire.New[NotificationMeta](d)
@@ -423,7 +428,8 @@ func (x *Tool) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *Tool) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(toolMembers); o.Next(); {
+	o := d.Object(toolMembers)
+	for o.Next() {
 		switch o.Name {
 		case "name":
 			x.Name = d.String()
@@ -503,7 +509,8 @@ func (x *ToolAnnotations) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *ToolAnnotations) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(toolAnnotationsMembers); o.Next(); {
+	o := d.Object(toolAnnotationsMembers)
+	for o.Next() {
 		switch o.Name {
 		case "destructiveHint":
 			x.DestructiveHint = new(d.Bool())
@@ -555,7 +562,8 @@ func (x *ToolExecution) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 // DecodeJSON implements [wire.Value].
 func (x *ToolExecution) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(toolExecutionMembers); o.Next(); {
+	o := d.Object(toolExecutionMembers)
+	for o.Next() {
 		switch o.Name {
 		case "taskSupport":
 			x.TaskSupport = TaskSupport(d.Enum(taskSupportEnum))

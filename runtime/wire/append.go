@@ -11,17 +11,18 @@ import (
 // AppendString appends s as a JSON string. Bytes that are not UTF-8 become
 // U+FFFD, one each. Nothing is escaped but what must be.
 func AppendString(b []byte, s string) []byte {
-	b = append(b, '"')
 	text := unsafe.Slice(unsafe.StringData(s), len(s))
-	end, high := plainEnd(text, 0)
-	if end == len(s) && (!high || utf8.ValidString(s)) {
-		return append(append(b, s...), '"')
+	if end, high := plainEnd(text, 0); end < len(s) || high && !utf8.ValidString(s) {
+		return appendEscaped(b, text)
 	}
-	return append(appendEscaped(b, text), '"')
+	b = append(b, '"')
+	b = append(b, s...)
+	return append(b, '"')
 }
 
-// appendEscaped appends the inside of a JSON string.
+// appendEscaped is AppendString for a text that does not stand for itself.
 func appendEscaped(b, text []byte) []byte {
+	b = append(b, '"')
 	for len(text) > 0 {
 		end, high := plainEnd(text, 0)
 		if high {
@@ -35,7 +36,7 @@ func appendEscaped(b, text []byte) []byte {
 		b = appendEscape(b, text[end])
 		text = text[end+1:]
 	}
-	return b
+	return append(b, '"')
 }
 
 func appendUTF8(b, text []byte) []byte {

@@ -33,10 +33,16 @@ func AppendNotification(b []byte, f *Frame, method string, p Params) ([]byte, er
 func AppendResult(b []byte, f *Frame, id RequestID, v Value) ([]byte, error) {
 	e := newEncoder(f, v, len(b))
 	out := append(b, `{"jsonrpc":"2.0","id":`...)
-	out = e.ID(out, id)
+	if id.IsZero() {
+		e.FailWith(out, errNoID)
+	}
+	out = id.AppendTo(out)
 	out = append(out, `,"result":`...)
 	start := len(out)
-	out = e.also(e.supplement(v.AppendJSON(out, e), start), start)
+	out = v.AppendJSON(out, e)
+	if len(e.frame.Meta) > 0 && !e.met || len(e.frame.Also) > 0 {
+		out = e.complete(out, start)
+	}
 	return e.finish(b, append(out, '}'))
 }
 

@@ -16,6 +16,9 @@ func AppendMeta[T any, P interface {
 	*T
 	Value
 }](b []byte, e *Encoder, owner any, meta P, required Window) []byte {
+	if meta == nil && len(e.frame.Meta) == 0 && !e.Needs(required) {
+		return b
+	}
 	over := e.isTop(owner)
 	e.met = e.met || over
 	needed := e.Needs(required)
@@ -41,22 +44,30 @@ func AppendMeta[T any, P interface {
 // stays out.
 func (e *Encoder) NoMeta(owner any) { e.met = e.met || e.isTop(owner) }
 
-// supplement adds the "_meta" to the object that begins at start, if the frame has
-// one and its type did not write it: a type of somebody's own need not know.
-func (e *Encoder) supplement(b []byte, start int) []byte {
-	if len(e.meta) > 0 && !e.met {
-		b = e.member(b, start, "_meta", func(b []byte) []byte {
-			inner := len(b)
-			return CloseObject(e.entries(b), inner)
-		})
+// complete adds to a result that begins at start what the frame has for it and its type
+// did not write: a type of somebody's own need not know.
+func (e *Encoder) complete(b []byte, start int) []byte {
+	if len(e.frame.Meta) > 0 && !e.met {
+		b = e.supplement(b, start)
+	}
+	for _, x := range e.frame.Also {
+		b = e.member(b, start, x.Name, func(b []byte) []byte { return e.Raw(b, x.Value, "") })
 	}
 	return b
 }
 
-// overlay is supplement for params, of which a type may have written a "_meta" that
+// supplement adds the frame's "_meta" to the object that begins at start.
+func (e *Encoder) supplement(b []byte, start int) []byte {
+	return e.member(b, start, "_meta", func(b []byte) []byte {
+		inner := len(b)
+		return CloseObject(e.entries(b), inner)
+	})
+}
+
+// overlay does so for params, of which a type may have written a "_meta" that
 // is not the frame's: one that embeds another type, or does it by hand.
 func (e *Encoder) overlay(b []byte, start int) []byte {
-	if len(e.meta) == 0 || e.met || e.err != nil {
+	if len(e.frame.Meta) == 0 || e.met || e.err != nil {
 		return b
 	}
 	look := Decoder{data: b[start:]}
@@ -91,14 +102,6 @@ type ownMeta struct {
 // DecodeJSON implements [Value].
 func (m *ownMeta) DecodeJSON(d *Decoder) { m.members = NamedList(d, (*Decoder).Raw) }
 
-// also adds to a result that begins at start the members that the frame has for it.
-func (e *Encoder) also(b []byte, start int) []byte {
-	for _, x := range e.frame.Also {
-		b = e.member(b, start, x.Name, func(b []byte) []byte { return e.Raw(b, x.Value, "") })
-	}
-	return b
-}
-
 // member adds a member to the object that begins at start, unless that has it or is
 // no object after all.
 func (e *Encoder) member(b []byte, start int, name string, value func([]byte) []byte) []byte {
@@ -117,7 +120,7 @@ func (e *Encoder) member(b []byte, start int, name string, value func([]byte) []
 }
 
 // isTop reports whether owner is the value whose "_meta" the frame completes.
-func (e *Encoder) isTop(owner any) bool { return len(e.meta) > 0 && e.top == owner }
+func (e *Encoder) isTop(owner any) bool { return len(e.frame.Meta) > 0 && e.top == owner }
 
 // Over reports whether the frame replaces the member name of the "_meta" that
 // is being written: the meta type then leaves its own out. It is asked of what
@@ -128,10 +131,10 @@ func (e *Encoder) Over(name string) bool {
 	if i < 0 {
 		return false
 	}
-	if e.meta[i].GivesWay {
+	if e.frame.Meta[i].GivesWay {
 		e.kept |= 1 << i
 	}
-	return !e.meta[i].GivesWay
+	return !e.frame.Meta[i].GivesWay
 }
 
 // entry returns the place of the frame's entry for a member of the "_meta" that
@@ -140,8 +143,8 @@ func (e *Encoder) entry(name string) int {
 	if !e.over {
 		return -1
 	}
-	for i := range e.meta {
-		if e.meta[i].Name == name {
+	for i := range e.frame.Meta {
+		if e.frame.Meta[i].Name == name {
 			return i
 		}
 	}
@@ -159,11 +162,11 @@ func (e *Encoder) Overlay(b []byte) []byte {
 
 // entries appends the frame's entries.
 func (e *Encoder) entries(b []byte) []byte {
-	for i := range e.meta {
+	for i := range e.frame.Meta {
 		if e.kept&(1<<i) != 0 {
 			continue
 		}
-		entry := &e.meta[i]
+		entry := &e.frame.Meta[i]
 		b = append(b, ',')
 		if entry.Checked {
 			b = append(append(AppendString(b, entry.Name), ':'), entry.Value...)
@@ -172,7 +175,7 @@ func (e *Encoder) entries(b []byte) []byte {
 			b = e.Raw(b, entry.Value, "")
 		}
 		for j := range i {
-			if e.meta[j].Name == entry.Name {
+			if e.frame.Meta[j].Name == entry.Name {
 				e.Fail(b, "the frame's meta names %q twice", entry.Name)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 
 var (
 	errMissing = errors.New("a required value is not set")
+	errNoID    = errors.New("request id is required and not set")
 	errEmpty   = errors.New("an empty text is no JSON value")
 )
 
@@ -24,12 +25,11 @@ type Encoder struct {
 	start int    // where the message begins in the output
 	err   *EncodeError
 
-	top  any     // the value handed to Append
-	meta []Entry // what goes over its "_meta"
-	over bool    // that "_meta" is being written
-	met  bool    // it has been
-	own  int     // where it begins in the output
-	kept uint64  // bits of the entries that have given way in it
+	top  any    // the value handed to Append
+	over bool   // its "_meta" is being written, and the frame's goes over it
+	met  bool   // it has been
+	own  int    // where it begins in the output
+	kept uint64 // bits of the entries that have given way in it
 
 	names []string // scratch: names to be sorted, a stack
 	scan  Decoder  // checks raw values
@@ -43,15 +43,14 @@ func newEncoder(f *Frame, top any, start int) *Encoder {
 	if f == nil {
 		f = &noFrame
 	}
-	e.frame, e.mask, e.meta = f, f.Revision.mask(), f.Meta
-	e.top, e.start = top, start
+	e.frame, e.mask, e.top, e.start = f, f.Revision.mask(), top, start
 	return e
 }
 
 // finish gives e back. It returns out, or, after a failure, b.
 func (e *Encoder) finish(b, out []byte) ([]byte, error) {
 	err := e.err
-	e.err, e.top, e.meta, e.frame, e.over, e.met = nil, nil, nil, nil, false, false
+	e.err, e.top, e.frame, e.over, e.met = nil, nil, nil, false, false
 	if e.scan.doc != nil || cap(e.names) > 1024 {
 		e.clear()
 	}

@@ -11,12 +11,12 @@ var formMembers = NewMembers("request",
 // an object with method and params. Params that are {} are left out unless the
 // revision is in required. The frame's meta stays outside.
 func AppendMessageForm(b []byte, e *Encoder, method string, p Params, required Window) []byte {
-	top, over, meta := e.top, e.over, e.meta
-	e.top, e.over, e.meta = nil, false, nil
+	top, over, met := e.top, e.over, e.met
+	e.top, e.over, e.met = nil, false, true
 	b = append(b, `{"method":`...)
 	b = AppendString(b, method)
 	b = e.params(b, p, e.Needs(required))
-	e.top, e.over, e.meta = top, over, meta
+	e.top, e.over, e.met = top, over, met
 	return append(b, '}')
 }
 

@@ -10,7 +10,8 @@ import (
 
 // Object reads the members of one object, in a loop:
 //
-//	for o := d.Object(table); o.Next(); {
+//	o := d.Object(table)
+//	for o.Next() {
 //		switch o.Name {
 //		case "name":
 //			x.Name = d.String()
@@ -30,7 +31,7 @@ type Object struct {
 }
 
 // level is what is known of an object that is being read. It is kept in the
-// decoder because loop variables, as every Object is one, are copied each turn.
+// decoder because the variable of a loop, as many an Object is one, is copied each turn.
 type level struct {
 	table *Members
 	seen  uint64 // a bit per member of the table

@@ -87,7 +87,8 @@ func (r *messageReader) read() {
 
 func (r *messageReader) members() {
 	d, m := &r.d, &r.m
-	for o := d.Object(envelopeMembers); o.Next(); {
+	o := d.Object(envelopeMembers)
+	for o.Next() {
 		switch o.Name {
 		case "jsonrpc":
 			d.Const("2.0")

@@ -62,10 +62,8 @@ func (d *Decoder) value() {
 		d.literal("false")
 	case 'n':
 		d.literal("null")
-	case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
-		d.number()
 	default:
-		d.unexpected()
+		d.number()
 	}
 }
 
@@ -180,21 +178,33 @@ func (d *Decoder) unplain() (raw []byte, size int) {
 	return raw, size
 }
 
-// number reads the number under the cursor, nil if it is malformed.
+// number reads the number under the cursor, nil if there is none or it is
+// malformed.
 func (d *Decoder) number() (raw []byte, form numberForm) {
 	start := d.pos
 	end, form, ok := scanNumber(d.data, start)
-	if !ok {
-		d.fail(end, true, errNumber)
-		return nil, form
-	}
-	raw = d.data[start:end]
-	if form == farFetched && !d.checked && !inFloat64(raw) {
-		d.fail(start, true, errRange)
-		return nil, form
+	if !ok || form == farFetched {
+		return d.oddNumber(end, form, ok)
 	}
 	d.pos = end
-	return raw, form
+	return d.data[start:end], form
+}
+
+// oddNumber is number for one without a digit at end, or far beyond the usual.
+func (d *Decoder) oddNumber(end int, form numberForm, ok bool) ([]byte, numberForm) {
+	raw := d.data[d.pos:end]
+	switch {
+	case end == d.pos:
+		d.unexpected()
+	case !ok:
+		d.fail(end, true, errNumber)
+	case !d.checked && !inFloat64(raw):
+		d.fail(d.pos, true, errRange)
+	default:
+		d.pos = end
+		return raw, form
+	}
+	return nil, form
 }
 
 // literal steps over the word that ought to be under the cursor.

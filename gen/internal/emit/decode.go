@@ -10,7 +10,7 @@ import (
 
 // decodeJSON prints a struct's decoder.
 //
-//	func (x *Tool) DecodeJSON(d *wire.Decoder) { for o := d.Object(toolMembers); o.Next(); { switch o.Name { … } } }
+//	func (x *Tool) DecodeJSON(d *wire.Decoder) { o := d.Object(toolMembers); for o.Next() { switch o.Name { … } } }
 func (g *generator) decodeJSON(f *jen.File, t *ir.Type, s *ir.Struct, method string) {
 	f.Commentf("%s implements %s.", method, map[string]string{"DecodeJSON": "[wire.Value]", "DecodeParams": "[wire.Params]"}[method])
 	f.Func().Params(jen.Id("x").Op("*").Id(t.Name)).Id(method).Params(jen.Id("d").Op("*").Qual(wirePkg, "Decoder")).BlockFunc(func(d *jen.Group) {
@@ -21,7 +21,8 @@ func (g *generator) decodeJSON(f *jen.File, t *ir.Type, s *ir.Struct, method str
 		if s.Asks != 0 {
 			d.Id("start").Op(":=").Id("d").Dot("Here").Call()
 		}
-		d.For(jen.Id("o").Op(":=").Id("d").Dot("Object").Call(jen.Id(membersVar(t))), jen.Id("o").Dot("Next").Call(), jen.Empty()).Block(
+		d.Id("o").Op(":=").Id("d").Dot("Object").Call(jen.Id(membersVar(t))) // a loop's own variable would be copied each turn
+		d.For(jen.Id("o").Dot("Next").Call()).Block(
 			jen.Switch(jen.Id("o").Dot("Name")).BlockFunc(func(d *jen.Group) {
 				for _, c := range s.Consts {
 					if s.Method == nil {
