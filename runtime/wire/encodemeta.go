@@ -174,13 +174,20 @@ func (e *Encoder) entries(b []byte) []byte {
 			b = e.name(b, entry.Name)
 			b = e.Raw(b, entry.Value, "")
 		}
-		for j := range i {
-			if e.frame.Meta[j].Name == entry.Name {
-				e.Fail(b, "the frame's meta names %q twice", entry.Name)
-			}
+		if i > 0 {
+			e.once(b, i)
 		}
 	}
 	return b
+}
+
+// once fails if the entry i of the frame has the name of one before.
+func (e *Encoder) once(b []byte, i int) {
+	for j := range i {
+		if name := e.frame.Meta[i].Name; e.frame.Meta[j].Name == name {
+			e.Fail(b, "the frame's meta names %q twice", name)
+		}
+	}
 }
 
 // replaced reports whether an extra member of the object being written is

@@ -161,15 +161,15 @@ func (v *scalar) unmarshal(data []byte) error {
 
 // scalar reads a string or an integer.
 func (d *Decoder) scalar() scalar {
-	switch kindOf(d.first()) {
-	case '"':
+	switch c := d.first(); {
+	case c == '-' || isDigit(c):
+		return d.integer()
+	case c == '"':
 		text := d.shortString()
 		if d.err != nil {
 			return scalar{}
 		}
 		return textScalar(text)
-	case '0':
-		return d.integer()
 	}
 	d.want("a string or an integer")
 	return scalar{}

@@ -41,7 +41,7 @@ type level struct {
 	begun bool
 
 	// outside is the name of the current member if the table has it in other
-	// revisions only.
+	// revisions only. It says nothing of a member that has a Name.
 	outside string
 }
 
@@ -62,7 +62,7 @@ func (d *Decoder) Object(table *Members) Object {
 	d.levels = d.levels[:n+1]
 	l := &d.levels[n] // as an object before has left it
 	l.table, l.seen, l.next, l.names.object = table, 0, 0, 0
-	l.start, l.begun, l.outside = start, false, ""
+	l.start, l.begun = start, false
 	return Object{d: d, level: n}
 }
 
