@@ -44,7 +44,7 @@ func (d *Decoder) Probe(path ...string) bool {
 // textAt is the text of the string at i, "" if it is malformed: reading it
 // will tell.
 func (d *Decoder) textAt(i int) string {
-	end, size, _, err := scanText(d.data, i)
+	end, size, _, err := scanText(d.data, i+1, i+1, false)
 	if err != nil {
 		return ""
 	}

@@ -156,15 +156,16 @@ func (d *Decoder) quoted() (raw []byte, size int) {
 	from := d.pos + 1
 	end, high := plainEnd(d.data, from)
 	if high || end == len(d.data) || d.data[end] != '"' {
-		return d.unplain()
+		return d.unplain(end, high)
 	}
 	d.pos = end + 1
 	return d.data[from:end], end - from
 }
 
-// unplain is quoted for a string with escapes or with characters beyond ASCII.
-func (d *Decoder) unplain() (raw []byte, size int) {
-	end, size, high, err := scanText(d.data, d.pos)
+// unplain is quoted for a string with escapes or with characters beyond ASCII, of
+// which scanText need not look at what comes before i.
+func (d *Decoder) unplain(i int, high bool) (raw []byte, size int) {
+	end, size, high, err := scanText(d.data, d.pos+1, i, high)
 	if err != nil {
 		d.fail(end, true, err)
 		return nil, 0

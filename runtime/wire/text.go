@@ -63,13 +63,13 @@ func lastWord(data []byte, i int) uint64 {
 	return w
 }
 
-// scanText reads the string whose opening quote is at data[i]. It returns the
+// scanText reads the string whose inside begins at start, from i on: what comes
+// before stands for itself, and is not all ASCII where high is true. It returns the
 // offset of the closing quote, the length of the text once unescaped, and
 // whether it holds bytes that are not ASCII, which are not checked here. On an
 // error, end is the offset of what is wrong.
-func scanText(data []byte, i int) (end, size int, high bool, err error) {
-	start, saved := i+1, 0
-	for i = start; ; {
+func scanText(data []byte, start, i int, high bool) (end, size int, _ bool, err error) {
+	for saved := 0; ; {
 		stop, h := plainEnd(data, i)
 		i, high = stop, high || h
 		if i == len(data) {
