@@ -160,7 +160,7 @@ var blank = func() []facts {
 
 // settle records the revision that is spoken from now on.
 func (c *Connection) settle(f *facts, r wire.Revision) {
-	f.revision, f.request = r, plainSpelling(r)
+	f.revision, f.handshake, f.request = r, handshake(r), plainSpelling(r)
 	if len(c.meta()) > 0 {
 		f.request = newSpelling(&wire.Frame{Revision: r, Meta: c.meta()})
 	}
@@ -278,7 +278,7 @@ func (c *Connection) Post(n peer.Notification, opts ...peer.CallOption) (taken b
 // perRequest tells whether this is a server's end whose client says with each
 // request who it is.
 func (c *Connection) perRequest() bool {
-	return !c.client && !handshake(c.state.Negotiated())
+	return !c.client && !c.state.snapshot().handshake
 }
 
 func (c *Connection) door() door {

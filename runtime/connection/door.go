@@ -92,7 +92,7 @@ func (d door) send(ctx context.Context, out peer.Outbound, req peer.Message, res
 // that it is something else, only a type of the caller's own can know.
 func (d door) final(method string, res wire.Value) error {
 	kind := mcp.ResultTypeOf(res)
-	if kind == "" || kind == mcp.ResultTypeComplete || handshake(d.facts.revision) {
+	if kind == "" || kind == mcp.ResultTypeComplete || d.facts.handshake {
 		return nil
 	}
 	return &InvalidError{Method: method, Answer: true, Err: fmt.Errorf("no result of the type %q was asked for", kind)}
@@ -107,7 +107,7 @@ func (d door) reach(method string, info *peer.MethodInfo) (ask bool, err error) 
 		if info != nil && !info.FromClient.Has(r) {
 			return false, &UnsupportedError{Method: method, Revision: r}
 		}
-	case !handshake(r):
+	case !d.facts.handshake:
 		if d.core != nil && d.core.round != nil && info != nil && info.Embedded.Has(r) {
 			return true, nil
 		}
@@ -257,7 +257,7 @@ func (d door) declared(path string) bool {
 
 // withholdFromClient is withhold for what depends on the era.
 func (d door) withholdFromClient(n peer.Notification, info *peer.MethodInfo) string {
-	perRequest := !handshake(d.facts.revision)
+	perRequest := !d.facts.handshake
 	switch {
 	case d.listening() && (info.Name == mcp.MethodLoggingMessage || info.Name == mcp.MethodProgress):
 		return "a subscription carries no logs and no reports"
@@ -293,7 +293,7 @@ func (d door) endsListen(n peer.Notification) bool {
 // handled, and without one there are no logs.
 func (d door) withholdLog(n peer.Notification) string {
 	least := d.facts.logLevel
-	if !handshake(d.facts.revision) {
+	if !d.facts.handshake {
 		if d.core == nil || d.core.logLevel == "" {
 			return "nobody asked for logs"
 		}

@@ -141,18 +141,22 @@ func (d *DualEra) Handle(ctx context.Context, in *peer.Inbound) (peer.Reply, err
 	}
 	loop := d.decide(in)
 	d.replayed.Do(func() { d.replay(ctx, loop) })
+	var c *core
 	switch {
 	case loop == nil:
-		x, in, err := d.kernel.receive(ctx, in, &d.opts)
+		x, inner, err := d.kernel.receive(ctx, in, &d.opts)
 		if err != nil {
 			return peer.Reply{}, err
 		}
 		defer x.conn.Close(ctx)
-		return d.kernel.serve(&x.core, in)
+		c, in = &x.core, inner
 	case d.late(in):
 		return peer.Reply{}, errSettled
+	default:
+		c = newCore(ctx, loop, in, "")
 	}
-	return d.kernel.serve(newCore(ctx, loop, in, ""), in)
+	defer c.abort()
+	return c.conclude(d.kernel.answer((*handlerContext)(c), c, in, d.kernel.chain))
 }
 
 var errSettled = &peer.Error{

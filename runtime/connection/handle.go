@@ -11,64 +11,67 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// job is a message on its way to its handler.
-type job struct {
-	*method
-	facts   *facts
-	message peer.Message
-	serve   func(context.Context, peer.Message) (wire.Value, error) // nil where there is nothing to call
-	reply   peer.Reply                                              // where there is nothing to call
-}
-
-// admit finds the handler of a message, and what goes around it, and reads the
-// message for it.
-func (k *Kernel) admit(ctx context.Context, c *core, j *job, in *peer.Inbound) (err error) {
-	j.method = k.method(in.Method, c.conn.state.Negotiated())
+// answer has a message handled by the middleware, where chain is not nil, and otherwise
+// by its handler. It calls that itself: every function between the bytes and the
+// handler is stack that a goroutine has to grow.
+func (k *Kernel) answer(ctx context.Context, c *core, in *peer.Inbound, chain peer.Handler) (peer.Reply, error) {
+	if chain != nil {
+		return chain.Handle(ctx, in)
+	}
+	facts := c.conn.state.snapshot()
+	m := k.method(in.Method, facts.revision)
 	switch {
 	case in.ID.IsZero():
-		k.admitNotification(ctx, c, j, in)
-		return nil
-	case !c.comes(j.info, false):
-		return notFound(in.Method)
+		k.notice(ctx, c, m, facts, in)
+		return peer.Reply{}, nil
+	case !c.comes(m.info, facts.revision, false):
+		return peer.Reply{}, notFound(in.Method)
 	case in.Method == mcp.MethodInitialize:
-		j.reply, err = k.initialize(c, in)
-		return err
+		return k.initialize(c, in)
 	}
-	if err := k.admitRequest(c, j, in); err != nil {
-		return err
+	req, err := k.admit(c, m, facts, in)
+	if err != nil {
+		return peer.Reply{}, err
 	}
-	c.request = j.message
-	if k.opts.NewRound != nil && mayAsk(j.info, j.facts.revision) {
+	c.request = req
+	if k.opts.NewRound != nil && mayAsk(m.info, facts) {
 		c.round = k.opts.NewRound(ctx, in)
 	}
-	return nil
+	var res wire.Value
+	if c.round != nil {
+		res, err = c.round.Serve(ctx, req, m.route.Serve)
+	} else {
+		res, err = m.route.Serve(ctx, req)
+	}
+	if err != nil {
+		res, err = askBack(m.info, err, facts.revision, c.conn.client)
+	}
+	if err != nil {
+		return peer.Reply{}, err
+	}
+	return peer.Reply{Result: res, Frame: k.frame(c.conn, m.info, facts.revision)}, nil
 }
 
-// conclude makes the answer to a message.
-func (k *Kernel) conclude(ctx context.Context, c *core, j *job, res wire.Value, err error) (peer.Reply, error) {
-	if c.in.ID.IsZero() {
-		if err != nil {
-			k.log(c.conn).WarnContext(ctx, "notification handler failed", "method", c.in.Method, "error", err)
-		}
-		return peer.Reply{}, nil
+// conclude makes the outcome of a message ready for its sender. It comes after all of
+// the middleware.
+func (c *core) conclude(reply peer.Reply, err error) (peer.Reply, error) {
+	if effect := c.effect; effect != nil {
+		c.effect = nil
+		err = effect(err)
 	}
-	if ask := asInput(err); ask != nil {
-		res, err = askBack(j.info, ask, j.facts.revision, c.conn.client)
+	if err != nil {
+		return peer.Reply{}, outward(c.conn.state.Negotiated(), c.told(err))
 	}
-	switch {
-	case err != nil:
-		return peer.Reply{}, err
-	case j.serve == nil:
-		return j.reply, nil
+	if reply.Frame == nil {
+		reply.Frame = plainFrame(c.conn.state.Negotiated())
 	}
-	return peer.Reply{Result: res, Frame: k.frame(c.conn, j.info, j.facts.revision)}, nil
+	return reply, nil
 }
 
 // intend sees to it that a request takes effect with its outcome, as far as this is
 // not its handler's. A subscription does at once, so that no change is missed, and
 // is taken back where it fails.
 func (k *Kernel) intend(c *core, m peer.Message) error {
-	c.abort()
 	s := &c.conn.state
 	switch m := m.(type) {
 	case *mcp.SubscribeRequest:
@@ -116,7 +119,7 @@ func onSuccess(f func() error) func(error) error {
 
 // comes tells whether a method may come to this end. Methods that the protocol
 // does not know may.
-func (c *core) comes(info *peer.MethodInfo, notification bool) bool {
+func (c *core) comes(info *peer.MethodInfo, r wire.Revision, notification bool) bool {
 	if info == nil {
 		return true
 	}
@@ -124,36 +127,38 @@ func (c *core) comes(info *peer.MethodInfo, notification bool) bool {
 	if c.conn.client {
 		way = info.FromServer
 	}
-	return info.Notification == notification && way.Has(c.conn.state.Negotiated())
+	return info.Notification == notification && way.Has(r)
 }
 
-// admitRequest is admit for a request. The params are judged before the state is:
+// admit reads a request for its handler. The params are judged before the state is:
 // what is wrong in itself is refused whoever sends it, and whether anyone handles
 // it or not.
-func (k *Kernel) admitRequest(c *core, j *job, in *peer.Inbound) (err error) {
-	j.facts = c.conn.state.snapshot()
-	if j.message, err = k.read(c, j.route, in, j.facts.revision); err != nil {
-		return err
+func (k *Kernel) admit(c *core, m *method, facts *facts, in *peer.Inbound) (peer.Message, error) {
+	req, err := c.read(m, in, facts.revision)
+	if err != nil {
+		return nil, err
 	}
-	if j.info == nil && !c.conn.client && !handshake(j.facts.revision) {
-		if err := c.admitOwn(j.message, in.Transport); err != nil {
-			return err
+	if m.info == nil && !c.conn.client && !facts.handshake {
+		if err := c.admitOwn(req, in.Transport); err != nil {
+			return nil, err
 		}
 	}
 	switch {
-	case !j.handled():
-		return notFound(in.Method)
-	case !c.conn.client && !j.facts.accepted() && in.Method != mcp.MethodPing:
-		return &peer.Error{
-			Code:    mcp.CodeInvalidRequest,
-			Message: "Invalid request: the session has not been initialized",
-		}
+	case !m.handled():
+		return nil, notFound(in.Method)
+	case !c.conn.client && !facts.accepted() && in.Method != mcp.MethodPing:
+		return nil, errUninitialized
 	}
-	if err := k.intend(c, j.message); err != nil {
-		return err
+	c.abort()
+	if m.hasEffect {
+		err = k.intend(c, req)
 	}
-	j.serve = j.route.Serve
-	return nil
+	return req, err
+}
+
+var errUninitialized = &peer.Error{
+	Code:    mcp.CodeInvalidRequest,
+	Message: "Invalid request: the session has not been initialized",
 }
 
 // admitOwn judges a request that is not the protocol's by what only its type knows:
@@ -171,28 +176,29 @@ func (c *core) admitOwn(m peer.Message, t peer.TransportContext) error {
 	return nil
 }
 
-// admitNotification is admit for a notification. Nobody is told what is wrong
-// with one.
-func (k *Kernel) admitNotification(ctx context.Context, c *core, j *job, in *peer.Inbound) {
+// notice handles a notification. Nobody is told what is wrong with one.
+func (k *Kernel) notice(ctx context.Context, c *core, m *method, facts *facts, in *peer.Inbound) {
 	log := k.log(c.conn)
-	if !c.comes(j.info, true) {
+	if !c.comes(m.info, facts.revision, true) {
 		log.DebugContext(ctx, "notification dropped: the revision does not have it in this direction", "method", in.Method)
 		return
 	}
-	j.facts = c.conn.state.snapshot()
-	m, err := k.read(c, j.route, in, j.facts.revision)
+	n, err := c.read(m, in, facts.revision)
 	if err != nil {
 		log.WarnContext(ctx, "notification dropped: it is malformed", "method", in.Method, "error", err)
 		return
 	}
 	if in.Method == mcp.MethodInitialized {
 		k.confirm(ctx, c.conn)
-	} else if !c.conn.client && !j.facts.accepted() {
+	} else if !c.conn.client && !facts.accepted() {
 		log.DebugContext(ctx, "notification dropped: the session has not been initialized", "method", in.Method)
 		return
 	}
-	if j.handled() {
-		j.serve, j.message = j.route.Serve, m
+	if !m.handled() {
+		return
+	}
+	if _, err := m.route.Serve(ctx, n); err != nil {
+		log.WarnContext(ctx, "notification handler failed", "method", in.Method, "error", err)
 	}
 }
 
@@ -202,18 +208,27 @@ type method struct {
 	info      *peer.MethodInfo // nil where the protocol does not have it
 	route     peer.Route       // nothing where nobody handles it
 	extension *method          // that of an extension, nil where there is none
+	hasEffect bool             // see intend
 }
 
 func (m *method) handled() bool { return m.route.New != nil }
 
-// method finds a method as a revision has it. An extension may have one where the
-// revision itself does not.
+// method finds a method as a revision has it.
 func (k *Kernel) method(name string, r wire.Revision) *method {
 	m := k.methods[name]
+	if m == nil || m.extension != nil {
+		return m.in(r)
+	}
+	return m
+}
+
+// in is the method in a revision. An extension may have one where the revision itself
+// does not.
+func (m *method) in(r wire.Revision) *method {
 	switch {
 	case m == nil:
 		return new(method)
-	case m.extension == nil || handshake(r) || m.info != nil && (m.info.FromClient|m.info.FromServer).Has(r):
+	case handshake(r) || m.info != nil && (m.info.FromClient|m.info.FromServer).Has(r):
 		return m
 	}
 	return m.extension
@@ -224,6 +239,9 @@ func (k *Kernel) listMethods() map[string]*method {
 	all := make(map[string]*method)
 	for i := range mcp.Methods {
 		all[mcp.Methods[i].Name] = &method{info: &mcp.Methods[i]}
+	}
+	for _, name := range []string{mcp.MethodSubscribe, mcp.MethodUnsubscribe, mcp.MethodSetLevel} {
+		all[name].hasEffect = true
 	}
 	for _, mux := range []*peer.Mux{&k.builtin, k.mux} {
 		for name := range mux.Methods() {
@@ -251,10 +269,15 @@ var serverSurface, clientSurface = func() (server, client *peer.Mux) {
 	return server, client
 }()
 
-// read reads the message for its route. Without one, it judges the params if
-// the protocol knows the method, and returns nil.
-func (k *Kernel) read(c *core, route peer.Route, in *peer.Inbound, r wire.Revision) (peer.Message, error) {
-	if route.New == nil {
+// read reads the message for its handler. Without one, it judges the params if the
+// protocol knows the method, and returns nil.
+func (c *core) read(m *method, in *peer.Inbound, r wire.Revision) (peer.Message, error) {
+	if msg := c.message; msg != nil && in == c.in && m.handled() && m.route.Is(msg) {
+		c.message = nil // a handler that is called twice gets its own
+		return msg, nil
+	}
+	route := m.route
+	if !m.handled() {
 		surface := serverSurface
 		if c.conn.client {
 			surface = clientSurface
@@ -263,25 +286,20 @@ func (k *Kernel) read(c *core, route peer.Route, in *peer.Inbound, r wire.Revisi
 			return nil, nil
 		}
 	}
-	switch {
-	case in.Value != nil && route.Is(in.Value):
+	if in.Value != nil && route.Is(in.Value) {
 		return in.Value, nil
-	case in == c.in && c.message != nil && route.Is(c.message):
-		m := c.message
-		c.message = nil // a handler that is called twice gets its own
-		return m, nil
 	}
-	m := route.New()
-	if err := in.Decode(plainFrame(r), m); err != nil {
+	msg := route.New()
+	if err := in.Decode(plainFrame(r), msg); err != nil {
 		return nil, invalidParams(err)
 	}
-	return m, nil
+	return msg, nil
 }
 
 // mayAsk tells whether a handler may ask for input before it answers, and
 // whether that would travel in the answer in some revision.
-func mayAsk(info *peer.MethodInfo, r wire.Revision) bool {
-	return info != nil && info.MultiRoundTrip != 0 && (handshake(r) || info.MultiRoundTrip.Has(r))
+func mayAsk(info *peer.MethodInfo, f *facts) bool {
+	return info != nil && info.MultiRoundTrip != 0 && (f.handshake || info.MultiRoundTrip.Has(f.revision))
 }
 
 func notFound(method string) *peer.Error {

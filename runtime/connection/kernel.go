@@ -211,7 +211,7 @@ type bound struct {
 }
 
 func (b *bound) Handle(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
-	return b.kernel.serve(newCore(ctx, b.conn, in, requestedLevel(b.conn, in)), in)
+	return b.kernel.ServeIn(new(Room), ctx, b.conn, in)
 }
 
 // Serve handles one message that came on the connection.
@@ -228,67 +228,19 @@ func (k *Kernel) ServeIn(room *Room, ctx context.Context, conn *Connection, in *
 	if room.core.conn != nil {
 		room = new(Room)
 	}
-	room.core.begin(ctx, conn, in, requestedLevel(conn, in))
-	return k.serve(&room.core, in)
-}
-
-// serve handles one message in its session. Without middleware the handler is
-// called from here: every function between the bytes and it is stack that a
-// goroutine has to grow.
-func (k *Kernel) serve(c *core, in *peer.Inbound) (reply peer.Reply, err error) {
+	c := &room.core
+	c.begin(ctx, conn, in, requestedLevel(conn, in))
 	defer c.abort()
-	ctx := (*handlerContext)(c)
-	if k.chain != nil {
-		reply, err = k.chain.Handle(ctx, in)
-		return k.send(c, reply, err)
-	}
-	var j job
-	var res wire.Value
-	err = k.admit(ctx, c, &j, in)
-	switch {
-	case err != nil || j.serve == nil:
-	case c.round != nil:
-		res, err = c.round.Serve(ctx, j.message, j.serve)
-	default:
-		res, err = j.serve(ctx, j.message)
-	}
-	reply, err = k.conclude(ctx, c, &j, res, err)
-	return k.send(c, reply, err)
+	return c.conclude(k.answer((*handlerContext)(c), c, in, k.chain))
 }
 
-// handle is the innermost handler: what the middleware is around. It does what
-// serve does without any, which calls the handler itself.
+// handle is the innermost handler: what the middleware is around.
 func (k *Kernel) handle(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
 	c := coreFrom(ctx)
 	if c == nil {
 		return peer.Reply{}, errors.New("the context of the message was lost on its way through the middleware")
 	}
-	var j job
-	var res wire.Value
-	err := k.admit(ctx, c, &j, in)
-	switch {
-	case err != nil || j.serve == nil:
-	case c.round != nil:
-		res, err = c.round.Serve(ctx, j.message, j.serve)
-	default:
-		res, err = j.serve(ctx, j.message)
-	}
-	return k.conclude(ctx, c, &j, res, err)
-}
-
-// send makes the outcome of a message ready for its sender.
-func (k *Kernel) send(c *core, reply peer.Reply, err error) (peer.Reply, error) {
-	if effect := c.effect; effect != nil {
-		c.effect = nil
-		err = effect(err)
-	}
-	if err != nil {
-		return peer.Reply{}, outward(c.conn.state.Negotiated(), c.told(err))
-	}
-	if reply.Frame == nil {
-		reply.Frame = plainFrame(c.conn.state.Negotiated())
-	}
-	return reply, nil
+	return k.answer(ctx, c, in, nil)
 }
 
 // capabilities are what is declared to the sender of a message.

@@ -67,9 +67,13 @@ func (t *translated) Unwrap() []error { return []error{t.wire, t.cause} }
 // a client without one: the call that it is about comes again.
 var errHandedOn = &peer.Error{Code: mcp.CodeInternal, Message: "The question is handed on; its answer comes with the next call"}
 
-// askBack answers a request with questions, where that can be.
-func askBack(info *peer.MethodInfo, ask *mcp.InputRequiredResult, r wire.Revision, client bool) (wire.Value, error) {
+// askBack answers a request with the questions that a handler failed with, where that
+// can be. It passes on what is no question.
+func askBack(info *peer.MethodInfo, err error, r wire.Revision, client bool) (wire.Value, error) {
+	ask := asInput(err)
 	switch {
+	case ask == nil:
+		return nil, err
 	case client:
 		return nil, errHandedOn
 	case info == nil || !info.MultiRoundTrip.Has(r):

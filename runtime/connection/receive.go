@@ -23,7 +23,9 @@ func (k *Kernel) ServeEnvelope(ctx context.Context, in *peer.Inbound, opts *Opti
 		return peer.Reply{}, err
 	}
 	defer x.conn.Close(ctx)
-	return k.serve(&x.core, in)
+	c := &x.core
+	defer c.abort()
+	return c.conclude(k.answer((*handlerContext)(c), c, in, k.chain))
 }
 
 // exchange is all that one message needs that says itself who sends it, in one

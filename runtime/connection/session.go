@@ -221,7 +221,7 @@ func (s *standalone) Call(ctx context.Context, req peer.Message, res wire.Value,
 }
 
 func (s *standalone) Notify(ctx context.Context, n peer.Notification, opts ...peer.CallOption) error {
-	if n.Method() == mcp.MethodLoggingMessage && !handshake(s.conn.state.Negotiated()) {
+	if n.Method() == mcp.MethodLoggingMessage && !s.conn.state.snapshot().handshake {
 		return (*core)(s).Notify(ctx, n, opts...)
 	}
 	return s.conn.Notify(ctx, n, opts...)

@@ -37,6 +37,7 @@ type State struct {
 // lead to: others take their place.
 type facts struct {
 	revision            wire.Revision
+	handshake           bool      // of the revision
 	request             *spelling // how requests are written
 	params              *mcp.InitializeRequest
 	caps                *mcp.ClientCapabilities
