@@ -148,12 +148,12 @@ func (d *DualEra) Handle(ctx context.Context, in *peer.Inbound) (peer.Reply, err
 		if err != nil {
 			return peer.Reply{}, err
 		}
-		defer x.conn.Close(ctx)
+		defer x.end(ctx)
 		c, in = &x.core, inner
 	case d.late(in):
 		return peer.Reply{}, errSettled
 	default:
-		c = newCore(ctx, loop, in, "")
+		c = newCore(ctx, loop, in)
 	}
 	defer c.abort()
 	return c.conclude(d.kernel.answer((*handlerContext)(c), c, in, d.kernel.chain))

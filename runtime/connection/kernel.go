@@ -229,7 +229,10 @@ func (k *Kernel) ServeIn(room *Room, ctx context.Context, conn *Connection, in *
 		room = new(Room)
 	}
 	c := &room.core
-	c.begin(ctx, conn, in, requestedLevel(conn, in))
+	c.begin(ctx, conn, in, readAs(in, conn.state.Negotiated()))
+	if conn.perRequest() {
+		c.logLevel = requestedLevel(in)
+	}
 	defer c.abort()
 	return c.conclude(k.answer((*handlerContext)(c), c, in, k.chain))
 }

@@ -81,44 +81,60 @@ func (l *letter) complete() error {
 	return invalidParams(errors.New(what + strings.Join(missing, " and ")))
 }
 
-// repeated checks that the headers, if there are any, repeat what is in order in
-// itself and has been read into m.
+// repeated checks that the headers repeat what is in order in itself and has been
+// read into m.
 func repeated(in *peer.Inbound, m peer.Message, version string, header http.Header) error {
-	if header == nil {
+	if err := repeats(header, HeaderVersion, version, "version"); err != nil {
+		return err
+	}
+	if err := repeats(header, HeaderMethod, in.Method, "method"); err != nil {
+		return err
+	}
+	info := mcp.MethodByName(in.Method)
+	if info == nil || info.NameMember == "" {
 		return nil
 	}
-	l := letter{version: version, versionKind: '"'}
-	if info := mcp.MethodByName(in.Method); info != nil && info.NameMember != "" {
-		l.nameMember = info.NameMember
-		if named, ok := m.(peer.Named); ok {
-			l.name = named.NameMember()
-		}
-		if l.hasName = l.name != ""; !l.hasName {
-			name, kind := wire.Peek(in.Params, info.NameMember)
-			l.name, l.hasName = name, kind == '"'
+	if named, ok := m.(peer.Named); ok {
+		if name := named.NameMember(); name != "" {
+			return nameRepeated(name, info.NameMember, header)
 		}
 	}
-	return l.repeated(in.Method, header)
+	name, kind := wire.Peek(in.Params, info.NameMember)
+	if kind != '"' {
+		return nil
+	}
+	return nameRepeated(name, info.NameMember, header)
 }
 
 // repeated checks that the headers repeat the body.
 func (l *letter) repeated(method string, header http.Header) error {
-	version, err := single(header, HeaderVersion)
-	if err != nil {
+	if err := repeats(header, HeaderVersion, l.version, "version"); err != nil {
 		return err
 	}
-	if l.versionKind != '"' || version != l.version {
-		return mismatch("header %s does not repeat the version of the body", HeaderVersion)
+	if l.versionKind != '"' {
+		return notRepeated(HeaderVersion, "version")
 	}
-	if got, err := single(header, HeaderMethod); err != nil {
+	if err := repeats(header, HeaderMethod, method, "method"); err != nil {
 		return err
-	} else if got != method {
-		return mismatch("header %s does not repeat the method of the body", HeaderMethod)
 	}
 	if !l.hasName {
 		return nil
 	}
 	return nameRepeated(l.name, l.nameMember, header)
+}
+
+// repeats checks that a header repeats what the body says.
+func repeats(header http.Header, name, text, what string) error {
+	if got, err := single(header, name); err != nil {
+		return err
+	} else if got != text {
+		return notRepeated(name, what)
+	}
+	return nil
+}
+
+func notRepeated(header, what string) error {
+	return mismatch("header %s does not repeat the %s of the body", header, what)
 }
 
 // nameRepeated checks that the header repeats a name in the body, that of a member

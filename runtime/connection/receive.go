@@ -22,9 +22,8 @@ func (k *Kernel) ServeEnvelope(ctx context.Context, in *peer.Inbound, opts *Opti
 	if err != nil {
 		return peer.Reply{}, err
 	}
-	defer x.conn.Close(ctx)
+	defer x.end(ctx)
 	c := &x.core
-	defer c.abort()
 	return c.conclude(k.answer((*handlerContext)(c), c, in, k.chain))
 }
 
@@ -36,6 +35,11 @@ type exchange struct {
 	core  core
 }
 
+func (x *exchange) end(ctx context.Context) {
+	x.core.abort()
+	x.conn.Close(ctx)
+}
+
 // receive takes a message out of its envelope, and makes its connection, which
 // the caller closes, and its session.
 func (k *Kernel) receive(ctx context.Context, in *peer.Inbound, opts *Options) (*exchange, *peer.Inbound, error) {
@@ -44,12 +48,13 @@ func (k *Kernel) receive(ctx context.Context, in *peer.Inbound, opts *Options) (
 		header = in.Transport.Header()
 	}
 	if m, meta := k.glance(in); m != nil {
-		if err := repeated(in, m, meta.ProtocolVersion, header); err != nil {
-			return nil, nil, err
+		if header != nil {
+			if err := repeated(in, m, meta.ProtocolVersion, header); err != nil {
+				return nil, nil, err
+			}
 		}
 		x := &exchange{facts: facts{info: meta.ClientInfo, caps: meta.ClientCapabilities}}
-		x.begin(ctx, k, in, opts, k.perRequest, meta.LogLevel)
-		x.core.message = m
+		x.begin(ctx, k, in, m, opts, k.perRequest, meta.LogLevel)
 		return x, in, nil
 	}
 	in, e, err := k.envelope(in, header, opts)
@@ -57,45 +62,44 @@ func (k *Kernel) receive(ctx context.Context, in *peer.Inbound, opts *Options) (
 		return nil, nil, err
 	}
 	x := &exchange{facts: facts{letter: e.Meta}}
-	x.begin(ctx, k, in, opts, e.Revision, e.LogLevel)
+	x.begin(ctx, k, in, readAs(in, e.Revision), opts, e.Revision, e.LogLevel)
 	return x, in, nil
 }
 
-func (x *exchange) begin(ctx context.Context, k *Kernel, in *peer.Inbound, opts *Options, r wire.Revision, level mcp.LoggingLevel) {
+func (x *exchange) begin(ctx context.Context, k *Kernel, in *peer.Inbound, m peer.Message, opts *Options, r wire.Revision, level mcp.LoggingLevel) {
 	x.facts.server = k.capabilities(in.Transport)
 	x.conn.beReady(opts, r, &x.facts)
-	x.core.begin(ctx, &x.conn, in, level)
+	x.core.begin(ctx, &x.conn, in, m)
+	x.core.logLevel = level
 }
 
 // glance reads a request in the newest revision, its envelope with it, in one
 // pass. It returns nil where that does not settle everything: what is wrong, or
 // special in some way, is left to a closer look.
 func (k *Kernel) glance(in *peer.Inbound) (peer.Message, *mcp.RequestMeta) {
-	if in.Value != nil || in.ID.IsZero() || in.Method == mcp.MethodInitialize || !k.envelopes {
+	if in.ID.IsZero() || in.Method == mcp.MethodInitialize || !k.envelopes {
 		return nil, nil
 	}
-	m, has := k.message(in).(interface {
-		peer.Message
-		RequestMeta() *mcp.RequestMeta
-	})
-	if !has {
+	m := readAs(in, k.perRequest)
+	if m == nil {
+		m = k.message(in)
+	}
+	enveloped, is := m.(interface{ RequestMeta() *mcp.RequestMeta })
+	if !is {
 		return nil, nil
 	}
-	meta := m.RequestMeta()
+	meta := enveloped.RequestMeta()
 	if meta == nil || meta.ProtocolVersion != k.perRequest.String() || meta.ClientCapabilities == nil {
 		return nil, nil
 	}
 	return m, meta
 }
 
-// message returns a request as the newest revision has it, nil where nobody
+// message reads a request as the newest revision has it. It returns nil where nobody
 // handles it or where it is not as that revision has it.
 func (k *Kernel) message(in *peer.Inbound) peer.Message {
-	if in.Message != nil && in.Frame.Revision == k.perRequest {
-		return in.Message
-	}
 	method := k.method(in.Method, k.perRequest)
-	if !method.handled() {
+	if in.Value != nil || !method.handled() {
 		return nil
 	}
 	m := method.route.New()

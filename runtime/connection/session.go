@@ -13,13 +13,13 @@ import (
 // handles in. The [Kernel] makes one for each message; handlers have it with
 // [mcp.SessionFrom].
 func Session(conn *Connection, in *peer.Inbound) *mcp.ServerSession {
-	return &newCore(context.Background(), conn, in, requestedLevel(conn, in)).server
+	return &newCore(context.Background(), conn, in).server
 }
 
 // ClientSession returns what the handler of a client calls its server with
 // while it handles in. Handlers have it with [ClientSessionFrom].
 func ClientSession(conn *Connection, in *peer.Inbound) *mcp.ClientSession {
-	return &mcp.ClientSession{SessionCore: newCore(context.Background(), conn, in, "")}
+	return &mcp.ClientSession{SessionCore: newCore(context.Background(), conn, in)}
 }
 
 // From returns the connection that the message being handled came on. It is not
@@ -129,21 +129,33 @@ func coreFrom(ctx context.Context) *core {
 	return c
 }
 
-// newCore makes the session of one message. The level is that of the logs that
-// the message asks for.
-func newCore(ctx context.Context, conn *Connection, in *peer.Inbound, level mcp.LoggingLevel) *core {
+// newCore makes the session of one message.
+func newCore(ctx context.Context, conn *Connection, in *peer.Inbound) *core {
 	c := new(core)
-	c.begin(ctx, conn, in, level)
+	c.begin(ctx, conn, in, readAs(in, conn.state.Negotiated()))
+	if conn.perRequest() {
+		c.logLevel = requestedLevel(in)
+	}
 	return c
 }
 
-func (c *core) begin(ctx context.Context, conn *Connection, in *peer.Inbound, level mcp.LoggingLevel) {
-	c.conn, c.in, c.ctx, c.logLevel = conn, in, ctx, level
-	if in.Message != nil && in.Frame.Revision == conn.state.Negotiated() {
-		c.message = in.Message
+// begin makes c the session of a message that has been read already, or is still to be
+// where that is nil. The level of its logs is left to the caller.
+func (c *core) begin(ctx context.Context, conn *Connection, in *peer.Inbound, message peer.Message) {
+	c.conn, c.in, c.ctx, c.message = conn, in, ctx, message
+	c.transport = in.Transport
+	if perRequest := conn.perRequest(); perRequest || in.Transport == nil {
+		c.transport = transportFor(in.Transport, perRequest)
 	}
-	c.transport = c.transportFor(in.Transport)
 	c.server.SessionCore = c
+}
+
+// readAs is what a message has been read into in a revision, nil where it has not.
+func readAs(in *peer.Inbound, r wire.Revision) peer.Message {
+	if in.Message != nil && in.Frame.Revision.Index() == r.Index() {
+		return in.Message
+	}
+	return nil
 }
 
 // back is the channel of the message.
@@ -154,10 +166,10 @@ func (c *core) back() peer.BackChannel {
 	return c.in.Back
 }
 
-// requestedLevel is the level of the logs that a message asks for. Only a request
-// can, and only where logs travel with requests.
-func requestedLevel(conn *Connection, in *peer.Inbound) mcp.LoggingLevel {
-	if in.ID.IsZero() || !conn.perRequest() {
+// requestedLevel is the level of the logs that a message asks for where logs travel
+// with requests. Only a request can.
+func requestedLevel(in *peer.Inbound) mcp.LoggingLevel {
+	if in.ID.IsZero() {
 		return ""
 	}
 	var l letter
@@ -167,12 +179,11 @@ func requestedLevel(conn *Connection, in *peer.Inbound) mcp.LoggingLevel {
 
 // transportFor is a transport's context as a handler sees it: where the revision
 // has no requests to the client, the transport has none either.
-func (c *core) transportFor(t peer.TransportContext) peer.TransportContext {
-	perRequest := c.conn.perRequest()
+func transportFor(t peer.TransportContext, perRequest bool) peer.TransportContext {
 	switch {
 	case t == nil:
 		return peer.NewTransport("", !perRequest, nil, "")
-	case !perRequest || !t.CanSendRequest():
+	case !t.CanSendRequest():
 		return t
 	}
 	if t, ok := t.(interface{ NotifyOnly() peer.TransportContext }); ok {

@@ -27,13 +27,13 @@ func (c *Connection) OnClose(f func(context.Context) error) {
 // the channel, which is not the connection's. Calling it again waits for the
 // first call and does nothing else.
 func (c *Connection) Close(ctx context.Context) {
-	steps, done := c.teardown.begin()
-	if steps == nil {
+	switch steps, done := c.teardown.begin(); {
+	case steps != nil:
+		defer close(done)
+		unwind(ctx, c.log, steps)
+	case done != alwaysReady:
 		<-done
-		return
 	}
-	defer close(done)
-	unwind(ctx, c.log, steps)
 }
 
 // teardown is the stack of steps.
@@ -56,19 +56,18 @@ func (t *teardown) push(f func(context.Context) error) bool {
 
 // begin hands out the steps to the one who is to run them, and to everyone what
 // to wait for.
-func (t *teardown) begin() ([]func(context.Context) error, chan struct{}) {
+func (t *teardown) begin() (steps []func(context.Context) error, done chan struct{}) {
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	switch {
-	case t.done != nil:
-		return nil, t.done
-	case len(t.steps) == 0:
+	if t.done == nil {
+		steps, t.steps = t.steps, nil
 		t.done = alwaysReady
-		return nil, t.done
+		if steps != nil {
+			t.done = make(chan struct{})
+		}
 	}
-	steps := t.steps
-	t.steps, t.done = nil, make(chan struct{})
-	return steps, t.done
+	done = t.done
+	t.mu.Unlock()
+	return steps, done
 }
 
 // unwind runs the steps from the last to the first.
