@@ -3,6 +3,7 @@ package typed
 import (
 	"encoding/json"
 	"fmt"
+	"math/bits"
 	"reflect"
 	"slices"
 
@@ -14,6 +15,8 @@ type object struct {
 	table   *wire.Members
 	members []member // in the order of the table
 	closed  bool
+
+	defaults uint64 // which members have one
 }
 
 type member struct {
@@ -41,6 +44,9 @@ func (p *planner) object(t reflect.Type, s *schema) (reader, error) {
 		m, err := p.member(t, f, s)
 		if err != nil {
 			return nil, err
+		}
+		if m.byDefault != nil {
+			o.defaults |= 1 << len(o.members)
 		}
 		o.members = append(o.members, m)
 		list = append(list, m.inTable(settled))
@@ -122,8 +128,8 @@ func (o *object) read(d *wire.Decoder, v reflect.Value) {
 			d.Skip()
 		}
 	}
-	if d.Err() == nil {
-		o.fill(d, v, seen)
+	if absent := o.defaults &^ seen; absent != 0 && d.Err() == nil {
+		o.fill(d, v, absent)
 	}
 }
 
@@ -146,13 +152,10 @@ func (o *object) find(name string, from int) int {
 	return -1
 }
 
-// fill gives the members that were absent their defaults.
-func (o *object) fill(d *wire.Decoder, v reflect.Value, seen uint64) {
-	for i := range o.members {
-		m := &o.members[i]
-		if m.byDefault == nil || seen&(1<<i) != 0 {
-			continue
-		}
+// fill gives the absent members their defaults.
+func (o *object) fill(d *wire.Decoder, v reflect.Value, absent uint64) {
+	for ; absent != 0; absent &= absent - 1 {
+		m := &o.members[bits.TrailingZeros64(absent)]
 		if err := wire.DecodeWith(m.byDefault, nil, place(v, m.index), m.read); err != nil {
 			d.FailWith(err)
 		}
