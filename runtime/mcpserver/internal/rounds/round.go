@@ -79,9 +79,10 @@ func (r *Round) Later() bool {
 // none.
 func (r *Round) close() *book {
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.closed = true
-	return r.book
+	b := r.book
+	r.mu.Unlock()
+	return b
 }
 
 // Serve implements [connection.Round]. A handler that asks nothing has nothing
@@ -93,7 +94,13 @@ func (r *Round) Serve(ctx context.Context, req peer.Message, handler func(contex
 			return nil, err
 		}
 	}
-	if handler, err = r.rules.pick(ctx, req, handler); err == nil {
+	if pick := r.rules.opts.Pick; pick != nil {
+		var picked Handler
+		if picked, err = pick(ctx, req); picked != nil {
+			handler = picked
+		}
+	}
+	if err == nil {
 		res, err = handler(ctx, req)
 	}
 	if r.inAnswer {

@@ -107,18 +107,6 @@ func (r *Rules) Begin(ctx context.Context, in *peer.Inbound) connection.Round {
 	}
 }
 
-// pick returns what handles a request.
-func (r *Rules) pick(ctx context.Context, req peer.Message, byMethod Handler) (Handler, error) {
-	if r.opts.Pick == nil {
-		return byMethod, nil
-	}
-	picked, err := r.opts.Pick(ctx, req)
-	if picked == nil {
-		picked = byMethod
-	}
-	return picked, err
-}
-
 // frames are how messages of each revision are written.
 var frames = func() []wire.Frame {
 	list := make([]wire.Frame, len(mcp.Revisions))
