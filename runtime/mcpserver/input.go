@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -81,13 +82,14 @@ func forObjects(schema json.RawMessage) bool {
 // wrong. To find all, and not only the first, can be a thousand times the work.
 const maxExplained = 64 << 10
 
-// read reads the arguments of a call. The error is for the model.
+// read reads the arguments of a call. The error is for the model: the schema tells all
+// that is wrong.
 func (i *input[In]) read(raw json.RawMessage) (in In, err error) {
 	raw = argumentsOf(raw)
-	if len(raw) <= maxExplained {
-		err = i.readExplained(raw, &in)
-	} else if err = i.plan.Read(raw, &in); err == nil && !i.plan.Judges() {
-		err = i.schema.Validate(raw)
+	if !i.plan.Judges() {
+		err = i.readJudged(raw, &in)
+	} else if err = i.plan.Read(raw, &in); err != nil && len(raw) <= maxExplained {
+		err = cmp.Or(i.schema.Validate(raw), err)
 	}
 	if err != nil {
 		return in, badArguments(err)
@@ -95,20 +97,19 @@ func (i *input[In]) read(raw json.RawMessage) (in In, err error) {
 	return in, nil
 }
 
-// readExplained leaves it to the schema to tell what is wrong.
-func (i *input[In]) readExplained(raw json.RawMessage, in *In) error {
-	if !i.plan.Judges() {
+// readJudged reads arguments that the schema has to judge. Those that are short it
+// judges first.
+func (i *input[In]) readJudged(raw json.RawMessage, in *In) error {
+	short := len(raw) <= maxExplained
+	if short {
 		if err := i.schema.Validate(raw); err != nil {
 			return err
 		}
 	}
-	err := i.plan.Read(raw, in)
-	if err != nil {
-		if judged := i.schema.Validate(raw); judged != nil {
-			return judged
-		}
+	if err := i.plan.Read(raw, in); err != nil || short {
+		return err
 	}
-	return err
+	return i.schema.Validate(raw)
 }
 
 // badArguments tells a model what is wrong with the arguments of a call.
