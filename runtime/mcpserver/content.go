@@ -18,6 +18,17 @@ func revisionOf(ctx context.Context) wire.Revision {
 // before tells whether a revision is older than another.
 func before(r, other wire.Revision) bool { return r.Index() < other.Index() }
 
+// fitsAll tells whether every revision has a tool's result as it is: the usual one, with
+// nothing but text.
+func fitsAll(res *mcp.CallToolResult) bool {
+	for _, block := range res.Content {
+		if _, isText := block.(*mcp.TextContent); !isText {
+			return false
+		}
+	}
+	return res.StructuredContent == nil
+}
+
 // fitResult gives a tool's result the form that the client's revision has: blocks
 // that it does not know become the nearest that it knows, and structured content
 // that is no object is left out where only objects may be. The text beside it

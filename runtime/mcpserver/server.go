@@ -145,5 +145,9 @@ func (s *Server) newKernel() *connection.Kernel {
 
 // visible tells whether a caller may know of something.
 func (s *Server) visible(ctx context.Context, kind Kind, name string) bool {
-	return s.opts.Visible == nil || s.opts.Visible(ctx, mcp.SessionFrom(ctx), Item{kind, name})
+	return s.opts.Visible == nil || s.shows(ctx, kind, name)
+}
+
+func (s *Server) shows(ctx context.Context, kind Kind, name string) bool {
+	return s.opts.Visible(ctx, mcp.SessionFrom(ctx), Item{kind, name})
 }

@@ -175,15 +175,17 @@ func (s *Server) pick(ctx context.Context, m peer.Message) (rounds.Handler, erro
 		return nil, nil
 	}
 	c := s.catalog.Load()
-	if c.capabilities.Tools == nil {
-		return nil, notOffered(mcp.MethodCallTool)
-	}
 	t := c.tools.find(req.Name)
-	if t == nil || !s.visible(ctx, KindTool, req.Name) {
+	switch {
+	case t == nil && c.capabilities.Tools == nil:
+		return nil, notOffered(mcp.MethodCallTool)
+	case t == nil || !s.visible(ctx, KindTool, req.Name):
 		return nil, unknown(KindTool, req.Name)
 	}
-	if err := t.checkHeaders(ctx, req); err != nil {
-		return nil, err
+	if len(t.headers) > 0 {
+		if err := t.checkHeaders(ctx, req); err != nil {
+			return nil, err
+		}
 	}
 	return t.call, nil
 }
@@ -199,14 +201,13 @@ func (s *Server) callTool(ctx context.Context, req *mcp.CallToolRequest) (wire.V
 
 // outcome is what a client is told of what came of a tool.
 func (s *Server) outcome(ctx context.Context, name string, res *mcp.CallToolResult, err error) (wire.Value, error) {
-	if err == nil {
+	if err == nil && !fitsAll(res) {
 		res, err = s.fitResult(ctx, res)
 	}
 	if err != nil {
-		res, err = s.toolFailure(ctx, name, err)
-	}
-	if err != nil {
-		return nil, err
+		if res, err = s.toolFailure(ctx, name, err); err != nil {
+			return nil, err
+		}
 	}
 	return res, nil
 }
