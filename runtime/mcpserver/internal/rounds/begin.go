@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/peer"
 )
 
@@ -13,7 +14,10 @@ var errTooLong = errors.New("longer than any that is made here")
 // begin reads what the request brought, and returns the request for its handler.
 // Its state there is that of the handler itself, if it is one that has its own.
 func (r *Round) begin(ctx context.Context, req peer.Message) (peer.Message, error) {
-	answers, sealed := input(r.in, r.frame, req)
+	answers, sealed, can := mcp.InputOf(req)
+	if !can {
+		answers, sealed = input(r.in, r.frame)
+	}
 	if answers == nil && sealed == nil {
 		return req, nil
 	}

@@ -20,14 +20,10 @@ var (
 
 var errNothing = errors.New("the handler asks for input without saying for which")
 
-// finish makes of what the handler returned what the request is answered with:
-// as long as a question is open, that is the question.
-func (r *Round) finish(ctx context.Context, res wire.Value, err error) (wire.Value, error) {
-	b, ask := r.close(), asks(res, err)
-	switch {
-	case b == nil && ask == nil:
-		return res, err
-	case b == nil:
+// finish makes of what the handler returned, with the questions in it, what the
+// request is answered with: as long as a question is open, that is the question.
+func (r *Round) finish(ctx context.Context, b *book, ask *mcp.InputRequiredResult, res wire.Value, err error) (wire.Value, error) {
+	if b == nil {
 		b = new(book)
 	}
 	if ask == nil && len(b.open) == 0 && !b.repeat {

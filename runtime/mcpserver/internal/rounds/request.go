@@ -9,12 +9,9 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// input returns what a request brings from the round before. The inbound message
-// is that of the request, for types that are not the protocol's.
-func input(in *peer.Inbound, f *wire.Frame, req peer.Message) (mcp.InputResponses, *string) {
-	if answers, state, ok := mcp.InputOf(req); ok {
-		return answers, state
-	}
+// input returns what a request brings from the round before that is not of a type of
+// the protocol's.
+func input(in *peer.Inbound, f *wire.Frame) (mcp.InputResponses, *string) {
 	var p anyParams
 	if err := in.Decode(f, &p); err != nil {
 		return nil, nil // the type has read them as it likes

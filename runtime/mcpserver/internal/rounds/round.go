@@ -103,10 +103,12 @@ func (r *Round) Serve(ctx context.Context, req peer.Message, handler func(contex
 	if err == nil {
 		res, err = handler(ctx, req)
 	}
+	ask := asks(res, err)
 	if r.inAnswer {
-		return r.finish(ctx, res, err)
-	}
-	if ask := asks(res, err); ask != nil {
+		if b := r.close(); b != nil || ask != nil {
+			return r.finish(ctx, b, ask, res, err)
+		}
+	} else if ask != nil {
 		return r.bridge(ctx, req, ask, handler)
 	}
 	return res, err
