@@ -15,25 +15,38 @@ import (
 // process is the caller's callback and the table that its clock is in.
 type gate struct {
 	mu       sync.RWMutex
-	isShut   bool
+	stage    atomic.Int32
 	reported bool
-	muted    atomic.Bool // nothing more is wanted, whatever the handler does
 	last     float64
 }
 
+// The stages of a gate.
+const (
+	unused int32 = iota // there is nobody to wait for
+	used
+	shut
+)
+
 // enter reports whether something may go out. If so, leave comes after it.
 func (g *gate) enter() bool {
+	g.use()
 	g.mu.RLock()
 	return g.admit()
 }
 
 // tryEnter is enter that does not wait: it is false, too, where that would have
 // to.
-func (g *gate) tryEnter() bool { return g.mu.TryRLock() && g.admit() }
+func (g *gate) tryEnter() bool {
+	g.use()
+	return g.mu.TryRLock() && g.admit()
+}
+
+// use comes before the lock is taken.
+func (g *gate) use() { g.stage.CompareAndSwap(unused, used) }
 
 // admit is the rest of enter.
 func (g *gate) admit() bool {
-	if g.isShut || g.muted.Load() {
+	if g.stage.Load() == shut {
 		g.mu.RUnlock()
 		return false
 	}
@@ -54,9 +67,10 @@ func (g *gate) open() bool {
 // report calls send unless the gate is shut or done does not go beyond what was
 // reported before.
 func (g *gate) report(done float64, send func() error) error {
+	g.use()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.isShut || g.muted.Load() || g.reported && done <= g.last {
+	if g.stage.Load() == shut || g.reported && done <= g.last {
 		return nil
 	}
 	if err := send(); err != nil {
@@ -68,10 +82,12 @@ func (g *gate) report(done float64, send func() error) error {
 
 // shut waits for what is being written and lets nothing more through.
 func (g *gate) shut() {
-	g.mu.Lock()
-	g.isShut = true
-	g.mu.Unlock()
+	if !g.stage.CompareAndSwap(unused, shut) {
+		g.mu.Lock()
+		g.stage.Store(shut)
+		g.mu.Unlock()
+	}
 }
 
 // mute lets nothing more through and waits for nobody.
-func (g *gate) mute() { g.muted.Store(true) }
+func (g *gate) mute() { g.stage.Store(shut) }
