@@ -34,10 +34,10 @@ func (t *directTable) admit(x *directExchange, id wire.RequestID, p patience, mo
 	if id.IsZero() {
 		id = t.requests.mint(&t.last)
 	}
-	if t.requests.get(id) != nil {
+	if t.requests.has(id) {
 		return &IDInUseError{Method: x.in.Method, ID: id}
 	}
-	if t.requests.len() >= most && x.in.Method != methodPing {
+	if t.requests.len >= most && x.in.Method != methodPing {
 		return errTooMany
 	}
 	x.in.ID = id
@@ -64,7 +64,7 @@ func (t *directTable) decline(why *peer.Error) {
 func (t *directTable) conclude(x *directExchange) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.requests.drop(x.in.ID)
+	t.requests.drop(x.in.ID, x)
 	return x.err
 }
 
@@ -151,7 +151,7 @@ func (t *directTable) note(n *directNote) error {
 func (t *directTable) list() []wire.RequestID {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	ids := make([]wire.RequestID, 0, t.requests.len())
+	ids := make([]wire.RequestID, 0, t.requests.len)
 	for x := range t.requests.all {
 		ids = append(ids, x.in.ID)
 	}

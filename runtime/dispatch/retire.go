@@ -24,7 +24,7 @@ func (c *Conn) Retire() (lastID int64, ok bool) {
 func (s *state) retire() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.isClosed || s.calls.len()+s.requests.len()+s.active > 0 || s.noting != nil {
+	if s.isClosed || s.calls.len+s.requests.len+s.active > 0 || s.noting != nil {
 		return false
 	}
 	if len(s.ahead) > 0 && time.Now().Before(s.aheadBy) {

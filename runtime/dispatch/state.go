@@ -35,8 +35,7 @@ type state struct {
 	serial   serial
 	active   int
 	calm     moment      // when none is active
-	running  int         // those whose handler has not returned
-	quiet    moment      // when there is none
+	quiet    moment      // when the table is empty
 	refusal  *peer.Error // what new ones get, nil while they are taken
 	workers  workers
 	noting   *exchange // the notification being handled
@@ -56,7 +55,7 @@ func (s *state) open(method string, o *peer.CallOptions) (*call, error) {
 	if id.IsZero() {
 		id = s.calls.mint(&s.last)
 	}
-	if s.calls.get(id) != nil {
+	if s.calls.has(id) {
 		return nil, &IDInUseError{Method: method, ID: id}
 	}
 	c := s.spareCall()
@@ -117,7 +116,7 @@ func (s *state) abandon(c *call) bool {
 // settle ends a call. The lock is held.
 func (s *state) settle(c *call) {
 	c.over = true
-	s.calls.drop(c.id)
+	s.calls.drop(c.id, c)
 }
 
 // finish ends a call with an outcome and wakes its caller. The lock is held.
@@ -144,7 +143,7 @@ func (s *state) answer(m *wire.Message, p parcel, err error) bool {
 func (s *state) waits(id wire.RequestID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.calls.get(id) != nil
+	return s.calls.has(id)
 }
 
 // refuse ends the call of exactly that id. It returns false where there is none.
@@ -243,16 +242,16 @@ func (s *state) admit(x *exchange, most int, inline, alone bool) (w *worker, her
 	switch {
 	case s.isClosed:
 		return nil, false, ErrClosed
-	case s.requests.get(x.in.ID) != nil:
+	case s.requests.has(x.in.ID):
 		return nil, false, errSameID
-	case s.cameLate(x.in.ID):
+	case len(s.ahead) > 0 && s.cameLate(x.in.ID):
 		return nil, false, errCameLate
 	case s.refusal != nil:
 		return nil, false, s.refusal
-	case s.requests.len() >= most && x.in.Method != methodPing, s.active-s.requests.len() >= max(most, mostUnwritten):
+	case s.requests.len >= most && x.in.Method != methodPing, s.active-s.requests.len >= max(most, mostUnwritten):
 		return nil, false, errTooMany
 	}
-	here = s.serial.comes(alone && s.requests.len() == s.listens) && !x.lasts()
+	here = s.serial.comes(alone && s.requests.len == s.listens) && !x.lasts()
 	s.requests.put(x.in.ID, x)
 	s.active++
 	if x.lasts() {
@@ -261,7 +260,6 @@ func (s *state) admit(x *exchange, most int, inline, alone bool) (w *worker, her
 	if s.asks(x) {
 		s.asking++
 	}
-	s.running++
 	if inline || here {
 		return nil, here, nil
 	}
@@ -297,18 +295,15 @@ const (
 func (s *state) conclude(x *exchange) verdict {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.running--; s.running == 0 {
+	if s.requests.drop(x.in.ID, x); s.requests.len == 0 {
 		s.quiet.come()
 	}
-	if s.requests.get(x.in.ID) == x {
-		s.requests.drop(x.in.ID)
-		if x.lasts() {
-			s.listens--
-		}
-		if s.asks(x) {
-			if s.asking--; s.asking == 0 {
-				s.resume()
-			}
+	if x.lasts() {
+		s.listens--
+	}
+	if s.asks(x) {
+		if s.asking--; s.asking == 0 {
+			s.resume()
 		}
 	}
 	switch {
@@ -392,7 +387,7 @@ func (s *state) answered() <-chan struct{} {
 func (s *state) returned() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.quiet.await(s.running == 0)
+	return s.quiet.await(s.requests.len == 0)
 }
 
 // lasting returns the requests that last until one side ends them.
@@ -423,7 +418,7 @@ func (s *state) note(x *exchange) error {
 func (s *state) list() []wire.RequestID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ids := make([]wire.RequestID, 0, s.requests.len())
+	ids := make([]wire.RequestID, 0, s.requests.len)
 	for x := range s.requests.all {
 		ids = append(ids, x.in.ID)
 	}

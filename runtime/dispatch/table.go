@@ -10,6 +10,13 @@ type table[T comparable] struct {
 	id     wire.RequestID // of one, zero where that is free
 	ints   map[int64]T
 	others map[wire.RequestID]T
+	len    int
+}
+
+// has tells whether there is something for an id.
+func (t *table[T]) has(id wire.RequestID) bool {
+	var none T
+	return t.len > 0 && t.get(id) != none
 }
 
 // get returns what there is for an id, the zero T if there is nothing.
@@ -28,8 +35,7 @@ func (t *table[T]) get(id wire.RequestID) T {
 func (t *table[T]) mint(last *int64) wire.RequestID {
 	for {
 		*last++
-		var none T
-		if id := wire.IntID(*last); t.get(id) == none {
+		if id := wire.IntID(*last); !t.has(id) {
 			return id
 		}
 	}
@@ -39,6 +45,7 @@ func (t *table[T]) mint(last *int64) wire.RequestID {
 func (t *table[T]) put(id wire.RequestID, x T) {
 	id = key(id)
 	n, ok := id.Int64()
+	t.len++
 	switch {
 	case t.id.IsZero():
 		t.id, t.one = id, x
@@ -53,26 +60,20 @@ func (t *table[T]) put(id wire.RequestID, x T) {
 	}
 }
 
-func (t *table[T]) drop(id wire.RequestID) {
-	id = key(id)
-	n, ok := id.Int64()
-	switch {
-	case id == t.id:
+// drop takes off x, which is there for the id.
+func (t *table[T]) drop(id wire.RequestID, x T) {
+	t.len--
+	if t.one == x {
 		var none T
 		t.id, t.one = wire.RequestID{}, none
-	case ok:
+		return
+	}
+	id = key(id)
+	if n, ok := id.Int64(); ok {
 		delete(t.ints, n)
-	default:
+	} else {
 		delete(t.others, id)
 	}
-}
-
-func (t *table[T]) len() int {
-	n := len(t.ints) + len(t.others)
-	if !t.id.IsZero() {
-		n++
-	}
-	return n
 }
 
 // all calls yield for what there is, in no order. It may be dropped meanwhile.
