@@ -22,8 +22,8 @@ type exchange struct {
 	batch  *batch // that the answer goes into, nil for none
 	more   bool   // other messages came together with this one
 
-	// The connection's state guards what follows.
-	answered  bool
+	// The connection's state guards what follows, while the request is on its table.
+	answered  bool // because the connection closed
 	cancelled bool
 }
 

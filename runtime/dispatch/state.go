@@ -232,24 +232,14 @@ func (s *state) asks(x *exchange) bool {
 // longer in flight: the peer may have read an answer before its writer is back.
 const mostUnwritten = 1024
 
-// admit enters a request from the peer into the table; a ping, which asks whether
-// there is anybody, also a full one. Unless it is handled
-// inline, or here, it waits for a worker then, and if one has to be woken it is
-// returned. Only a request that comes alone may be handled here.
+// admit enters a request from the peer into the table. Unless it is handled inline,
+// or here, it waits for a worker then, and if one has to be woken it is returned.
+// Only a request that comes alone may be handled here.
 func (s *state) admit(x *exchange, most int, inline, alone bool) (w *worker, here bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case s.isClosed:
-		return nil, false, ErrClosed
-	case s.requests.has(x.in.ID):
-		return nil, false, errSameID
-	case len(s.ahead) > 0 && s.cameLate(x.in.ID):
-		return nil, false, errCameLate
-	case s.refusal != nil:
-		return nil, false, s.refusal
-	case s.requests.len >= most && x.in.Method != methodPing, s.active-s.requests.len >= max(most, mostUnwritten):
-		return nil, false, errTooMany
+	if err = s.objection(x, most); err != nil {
+		return nil, false, err
 	}
 	here = s.serial.comes(alone && s.requests.len == s.listens) && !x.lasts()
 	s.requests.put(x.in.ID, x)
@@ -260,11 +250,29 @@ func (s *state) admit(x *exchange, most int, inline, alone bool) (w *worker, her
 	if s.asks(x) {
 		s.asking++
 	}
-	if inline || here {
-		return nil, here, nil
+	if !inline && !here {
+		s.workers.put(x)
+		w = s.call(x.conn)
 	}
-	s.workers.put(x)
-	return s.call(x.conn), false, nil
+	return w, here, nil
+}
+
+// objection is why a request is not admitted, nil for no reason. A ping, which asks
+// whether there is anybody, is also admitted to a full table. The lock is held.
+func (s *state) objection(x *exchange, most int) error {
+	switch {
+	case s.isClosed:
+		return ErrClosed
+	case s.requests.has(x.in.ID):
+		return errSameID
+	case len(s.ahead) > 0 && s.cameLate(x.in.ID):
+		return errCameLate
+	case s.refusal != nil:
+		return s.refusal
+	case s.requests.len >= most && x.in.Method != methodPing, s.active-s.requests.len >= max(most, mostUnwritten):
+		return errTooMany
+	}
+	return nil
 }
 
 // decline has requests refused from now on.
@@ -291,10 +299,9 @@ const (
 )
 
 // conclude takes a request off the table whose handler has returned, and says
-// whether its answer is to be written. It says so once.
+// whether its answer is to be written.
 func (s *state) conclude(x *exchange) verdict {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.requests.drop(x.in.ID, x); s.requests.len == 0 {
 		s.quiet.come()
 	}
@@ -306,13 +313,13 @@ func (s *state) conclude(x *exchange) verdict {
 			s.resume()
 		}
 	}
+	s.mu.Unlock()
 	switch {
 	case x.cancelled:
 		return silent
 	case x.answered:
 		return late
 	}
-	x.answered = true
 	return speak
 }
 
@@ -365,8 +372,8 @@ func (s *state) cameLate(id wire.RequestID) bool {
 // leave counts a request whose answer has been written.
 func (s *state) leave() {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.left()
+	s.mu.Unlock()
 }
 
 // left is leave with the lock held.
