@@ -134,14 +134,16 @@ var errShut = fmt.Errorf("%w: the request that it belongs to is over", ErrNotWri
 
 // write writes a message unless it comes too late.
 func (w way) write(ctx context.Context, e Envelope, data []byte) error {
-	if w.gate == nil {
-		return send(ctx, w.Writer, e, data)
+	if w.gate != nil {
+		if !w.gate.enter() {
+			return errShut
+		}
+		defer w.gate.leave()
 	}
-	if !w.gate.enter() {
-		return errShut
+	if out, ok := w.Writer.(EnvelopeWriter); ok {
+		return out.WriteEnvelope(ctx, e, data)
 	}
-	defer w.gate.leave()
-	return send(ctx, w.Writer, e, data)
+	return w.WriteMessage(ctx, data)
 }
 
 // await hands progress reports to the caller until the outcome of k is there.

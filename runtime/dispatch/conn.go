@@ -158,7 +158,7 @@ func (c *Conn) sayGoodbye(ctx context.Context, unheard []*exchange) {
 	go func() { // ends at the end of ctx, if the Writers keep their word
 		defer close(done)
 		for _, x := range unheard {
-			x.post(ctx, newReply(x.in.ID, errGoodbye, c.opts.Logger))
+			x.refuse(ctx, errGoodbye)
 		}
 	}()
 	select {

@@ -87,7 +87,7 @@ func (c *Conn) serveHere(x *exchange) {
 	}
 	x.free()
 	if e := peer.AsError(err); e != nil {
-		x.post(context.Background(), newReply(x.in.ID, e, c.opts.Logger))
+		x.refuse(context.Background(), e)
 	} else if err == errCameLate {
 		x.unanswered()
 	}

@@ -84,42 +84,47 @@ func (c *Conn) request(ctx context.Context, in *inbound, o *Origin, b *batch) *e
 // serve handles the request and answers it, also where the handler panics. Where
 // the handler ends the goroutine it does what comes after serve, too.
 func (x *exchange) serve() {
-	r, err := reply{}, errExited
+	returned := false
 	defer func() {
-		p := recover()
-		exited := p == nil && err == errExited
-		if p != nil {
-			err = newPanic(p)
-		}
-		x.gate.shut()
-		x.conclude(&r, err)
-		x.free()
-		if exited {
-			x.conn.state.leave()
+		if !returned {
+			x.fall(recover())
 		}
 	}()
-	h := x.conn.opts.Handler
-	if h == nil {
+	var res peer.Reply
+	var answer *buffer
+	var err error
+	if h := x.conn.opts.Handler; h == nil {
 		err = errNoMethod(x.in.Method)
+	} else if res, err = h.Handle(&x.ctx, &x.in); err == nil {
+		answer, err = x.answer(res)
+	}
+	returned = true
+	x.conclude(answer, revision(res.Frame), err)
+}
+
+// fall concludes the request of a handler that panicked with p, or ended its
+// goroutine where that is nil.
+func (x *exchange) fall(p any) {
+	if p != nil {
+		x.conclude(nil, wire.Revision{}, newPanic(p))
 		return
 	}
-	res, failed := h.Handle(&x.ctx, &x.in)
-	if err = failed; err == nil {
-		err = x.answer(&r, res)
-	}
+	x.conclude(nil, wire.Revision{}, errExited)
+	x.conn.state.leave()
 }
 
 // answer writes down what a handler returned.
-func (x *exchange) answer(r *reply, res peer.Reply) (err error) {
+func (x *exchange) answer(res peer.Reply) (*buffer, error) {
 	if res.Result == nil {
-		return resultError{errNoResult}
+		return nil, resultError{errNoResult}
 	}
-	r.buf, r.envelope.ID, r.envelope.Revision = newBuffer(), x.in.ID, revision(res.Frame)
-	if r.buf.b, err = wire.AppendResult(r.buf.b, res.Frame, x.in.ID, res.Result); err != nil {
-		r.free()
-		return resultError{err}
+	buf := newBuffer()
+	var err error
+	if buf.b, err = wire.AppendResult(buf.b, res.Frame, x.in.ID, res.Result); err != nil {
+		buf.free()
+		return nil, resultError{err}
 	}
-	return nil
+	return buf, nil
 }
 
 // catch makes an error of a panic.
@@ -134,24 +139,26 @@ type resultError struct{ error }
 
 func (e resultError) Unwrap() []error { return []error{e.error, errResult} }
 
-// conclude writes the answer, unless nobody wants it any more.
-func (x *exchange) conclude(r *reply, err error) {
-	log := x.conn.opts.Logger
+// conclude ends the request, and writes its answer or its error unless nobody wants
+// to know any more.
+func (x *exchange) conclude(answer *buffer, r wire.Revision, err error) {
+	x.gate.shut()
 	verdict := x.conn.state.conclude(x)
-	if err != nil {
-		logFailure(&x.ctx, log, &x.in, err, verdict != speak)
-	}
-	if verdict == speak {
-		if err != nil {
-			r = newReply(x.in.ID, wireError(err), log)
+	switch {
+	case err != nil:
+		logFailure(&x.ctx, x.conn.opts.Logger, &x.in, err, verdict != speak)
+		if verdict == speak {
+			x.refuse(context.Background(), wireError(err))
 		}
-		x.post(context.Background(), r)
-		return
+	case verdict == speak:
+		x.post(context.Background(), answer, r, nil)
+	default:
+		answer.free()
 	}
-	r.free()
 	if verdict == silent {
 		x.unanswered()
 	}
+	x.free()
 }
 
 // unanswered tells that the request gets no answer because its sender cancelled it.
@@ -162,15 +169,19 @@ func (x *exchange) unanswered() {
 	}
 }
 
-// post sends the answer to where it belongs.
-func (x *exchange) post(ctx context.Context, r *reply) {
+// refuse answers with an error.
+func (x *exchange) refuse(ctx context.Context, e *peer.Error) {
+	x.post(ctx, writeError(x.in.ID, e, x.conn.opts.Logger), wire.Revision{}, e)
+}
+
+// post sends the answer, or the error e, to where it belongs.
+func (x *exchange) post(ctx context.Context, answer *buffer, r wire.Revision, e *peer.Error) {
 	if x.batch != nil {
-		x.batch.add(r.buf.b)
-		r.free()
+		x.batch.add(answer.b)
+		answer.free()
 		return
 	}
-	r.out, r.envelope.More = x.out, x.more
-	x.conn.sendReply(ctx, r)
+	x.conn.sendReply(ctx, x.out, Envelope{ID: x.in.ID, Revision: r, Error: e, More: x.more}, answer)
 }
 
 // free ends the context of the message and gives its bytes back.

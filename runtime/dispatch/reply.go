@@ -8,7 +8,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// reply is an answer that has been written down.
+// reply is an answer that has been written down and waits to be sent.
 type reply struct {
 	buf      *buffer
 	envelope Envelope
@@ -18,32 +18,31 @@ type reply struct {
 // size is how many bytes the answer takes while it waits.
 func (r reply) size() int { return cap(r.buf.b) }
 
-func (r *reply) free() {
-	if r.buf != nil {
-		r.buf.free()
-		r.buf = nil
-	}
-}
-
-// newReply writes down an error. One whose data are no JSON is told without.
-func newReply(id wire.RequestID, e *peer.Error, log *slog.Logger) *reply {
-	r := &reply{buf: newBuffer(), envelope: Envelope{ID: id, Error: e}}
+// writeError writes down an error. One whose data are no JSON is told without.
+func writeError(id wire.RequestID, e *peer.Error, log *slog.Logger) *buffer {
+	buf := newBuffer()
 	x := wire.ErrorObject(*e)
 	var err error
-	if r.buf.b, err = wire.AppendError(r.buf.b, id, &x); err != nil {
+	if buf.b, err = wire.AppendError(buf.b, id, &x); err != nil {
 		log.Error("data of an error left out", "id", id, "error", err)
 		x.Data = nil
-		r.buf.b, _ = wire.AppendError(r.buf.b, id, &x) // nothing left that could be wrong
+		buf.b, _ = wire.AppendError(buf.b, id, &x) // nothing left that could be wrong
 	}
-	return r
+	return buf
 }
 
 // sendReply writes an answer.
-func (c *Conn) sendReply(ctx context.Context, r *reply) {
-	defer r.free()
-	if err := send(ctx, r.out, r.envelope, r.buf.b); err != nil {
-		c.opts.Logger.Debug("answer could not be written", "id", r.envelope.ID, "error", err)
+func (c *Conn) sendReply(ctx context.Context, out Writer, e Envelope, answer *buffer) {
+	var err error
+	if w, ok := out.(EnvelopeWriter); ok {
+		err = w.WriteEnvelope(ctx, e, answer.b)
+	} else {
+		err = out.WriteMessage(ctx, answer.b)
 	}
+	if err != nil {
+		c.opts.Logger.Debug("answer could not be written", "id", e.ID, "error", err)
+	}
+	answer.free()
 }
 
 // refuse answers a message that gets no further than to the reader, which must
@@ -54,14 +53,13 @@ func (c *Conn) refuse(id wire.RequestID, e *peer.Error, o *Origin, b *batch) {
 		b.add(nil)
 		return
 	}
-	r := newReply(id, e, c.opts.Logger)
+	buf := writeError(id, e, c.opts.Logger)
 	if b != nil {
-		b.add(r.buf.b)
-		r.free()
+		b.add(buf.b)
+		buf.free()
 		return
 	}
-	r.out = o.Back
-	c.later(*r)
+	c.later(reply{buf, Envelope{ID: id, Error: e}, o.Back})
 }
 
 // later has an answer written by another goroutine.
@@ -70,9 +68,11 @@ func (c *Conn) later(r reply) {
 		r.out = c.out
 	}
 	if !c.replies.put(r, r.size()) {
-		r.free()
+		r.buf.free()
 		c.opts.Logger.Warn("answer dropped: too many others wait for the peer to read them", "id", r.envelope.ID)
 	}
 }
 
-func (c *Conn) writeReply(r reply) { c.sendReply(context.Background(), &r) }
+func (c *Conn) writeReply(r reply) {
+	c.sendReply(context.Background(), r.out, r.envelope, r.buf)
+}

@@ -51,14 +51,6 @@ type EnvelopeWriter interface {
 	WriteEnvelope(ctx context.Context, e Envelope, data []byte) error
 }
 
-// send hands a message to w.
-func send(ctx context.Context, w Writer, e Envelope, data []byte) error {
-	if w, ok := w.(EnvelopeWriter); ok {
-		return w.WriteEnvelope(ctx, e, data)
-	}
-	return w.WriteMessage(ctx, data)
-}
-
 // Origin says where an inbound message comes from. The zero Origin is the
 // connection itself.
 type Origin struct {
