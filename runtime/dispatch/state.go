@@ -221,10 +221,17 @@ func (s *state) expire() {
 	}
 }
 
-// asks tells whether a request is a question to the client's end, which may belong to
-// any of its calls.
-func (s *state) asks(x *exchange) bool {
-	return s.client && !x.lasts() && x.in.Method != methodPing
+// count adds n to the number of those that are of the kind of x. Questions to the
+// client's end may belong to any of its calls. The lock is held.
+func (s *state) count(x *exchange, n int) {
+	switch {
+	case x.lasts():
+		s.listens += n
+	case s.client && x.in.Method != methodPing:
+		if s.asking += n; s.asking == 0 {
+			s.resume()
+		}
+	}
 }
 
 // mostUnwritten is how many answers may be being written, or as many as there may be
@@ -237,24 +244,18 @@ const mostUnwritten = 1024
 // Only a request that comes alone may be handled here.
 func (s *state) admit(x *exchange, most int, inline, alone bool) (w *worker, here bool, err error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err = s.objection(x, most); err != nil {
-		return nil, false, err
+	if err = s.objection(x, most); err == nil {
+		here = s.serial.comes(alone && s.requests.len == s.listens) && !x.lasts()
+		s.requests.put(x.in.ID, x)
+		s.active++
+		s.count(x, 1)
+		if !inline && !here {
+			s.workers.put(x)
+			w = s.call(x.conn)
+		}
 	}
-	here = s.serial.comes(alone && s.requests.len == s.listens) && !x.lasts()
-	s.requests.put(x.in.ID, x)
-	s.active++
-	if x.lasts() {
-		s.listens++
-	}
-	if s.asks(x) {
-		s.asking++
-	}
-	if !inline && !here {
-		s.workers.put(x)
-		w = s.call(x.conn)
-	}
-	return w, here, nil
+	s.mu.Unlock()
+	return w, here, err
 }
 
 // objection is why a request is not admitted, nil for no reason. A ping, which asks
@@ -305,14 +306,7 @@ func (s *state) conclude(x *exchange) verdict {
 	if s.requests.drop(x.in.ID, x); s.requests.len == 0 {
 		s.quiet.come()
 	}
-	if x.lasts() {
-		s.listens--
-	}
-	if s.asks(x) {
-		if s.asking--; s.asking == 0 {
-			s.resume()
-		}
-	}
+	s.count(x, -1)
 	s.mu.Unlock()
 	switch {
 	case x.cancelled:
