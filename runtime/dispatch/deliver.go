@@ -59,19 +59,19 @@ func (c *Conn) deliver(ctx context.Context, p parcel, o *Origin, a arrival) *exc
 // DeliverMessage returns and nothing has been written to o.Back, the request
 // gets no answer because its sender cancelled it or the connection has ended.
 func (c *Conn) DeliverMessage(ctx context.Context, m *wire.Message, token wire.ProgressToken, x *Exchange, o Origin) {
-	p := parcel{m.Params, lender{release: o.Release}}
+	l := lender{release: o.Release}
 	switch {
 	case m.Method != "" && !m.ID.IsZero():
 		if x == nil {
 			x = new(Exchange)
 		}
-		x.exchange.begin(ctx, c, m, o.Frame, p, &o)
+		x.exchange.begin(ctx, c, m, o.Frame, l, &o)
 		x.exchange.in.Token = token
 		c.serveHere(&x.exchange)
 	case c.over():
-		p.free()
+		l.free()
 	default:
-		c.route(ctx, &inbound{m: *m, frame: o.Frame, parcel: p}, &o, nil)
+		c.route(ctx, &inbound{m: *m, frame: o.Frame, parcel: parcel{m.Params, l}}, &o, nil)
 	}
 }
 

@@ -33,31 +33,34 @@ type Exchange struct{ exchange exchange }
 
 // newExchange returns the exchange of a message that has been read, its params
 // perhaps with the frame f.
-func (c *Conn) newExchange(ctx context.Context, m *wire.Message, f *wire.Frame, p parcel, o *Origin) *exchange {
+func (c *Conn) newExchange(ctx context.Context, m *wire.Message, f *wire.Frame, l lender, o *Origin) *exchange {
 	x := new(exchange)
-	x.begin(ctx, c, m, f, p, o)
+	x.begin(ctx, c, m, f, l, o)
 	return x
 }
 
-func (x *exchange) begin(ctx context.Context, c *Conn, m *wire.Message, f *wire.Frame, p parcel, o *Origin) {
-	x.conn, x.lender = c, p.lender
+func (x *exchange) begin(ctx context.Context, c *Conn, m *wire.Message, f *wire.Frame, l lender, o *Origin) {
+	into, isRead := m.Into.(peer.Message)
+	if !isRead {
+		f = nil
+	}
+	transport, out := o.Transport, o.Back
+	if transport == nil {
+		transport = c.opts.Transport
+	}
+	if out == nil {
+		out = c.out
+	}
+	x.conn, x.lender, x.out = c, l, out
 	x.ctx.Context, x.ctx.Detached = ctx, o.Detached
-	x.in.Method, x.in.ID, x.in.Params, x.in.Back = m.Method, m.ID, m.Params, x
-	if into, ok := m.Into.(peer.Message); ok {
-		x.in.Message, x.in.Frame = into, f
-	}
-	if x.in.Transport = o.Transport; x.in.Transport == nil {
-		x.in.Transport = c.opts.Transport
-	}
-	if x.out = o.Back; x.out == nil {
-		x.out = c.out
-	}
+	x.in.Method, x.in.ID, x.in.Params = m.Method, m.ID, m.Params
+	x.in.Message, x.in.Frame, x.in.Transport, x.in.Back = into, f, transport, x
 }
 
 // request admits a request and has it handled. It returns it if the caller is to
 // do that, otherwise nil.
 func (c *Conn) request(ctx context.Context, in *inbound, o *Origin, b *batch) *exchange {
-	x := c.newExchange(ctx, &in.m, in.frame, in.parcel, o)
+	x := c.newExchange(ctx, &in.m, in.frame, in.parcel.lender, o)
 	x.batch, x.more, x.in.Token = b, in.more, ProgressToken(in.m.Params)
 	c.opts.arrives(&x.in)
 	inline := c.opts.Inline(x.in.Method)

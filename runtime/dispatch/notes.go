@@ -16,7 +16,7 @@ var ErrTooManyWaiting = errors.New("too many notifications waiting")
 // notification does what a notification asks the dispatcher to do, and passes
 // it on to the handler.
 func (c *Conn) notification(ctx context.Context, in *inbound, o *Origin) {
-	x := c.newExchange(ctx, &in.m, in.frame, in.parcel, o)
+	x := c.newExchange(ctx, &in.m, in.frame, in.parcel.lender, o)
 	switch in.m.Method {
 	case methodCancelled:
 		var n cancelled
