@@ -149,10 +149,7 @@ func (x *exchange) conclude(answer *buffer, r wire.Revision, err error) {
 	verdict := x.conn.state.conclude(x)
 	switch {
 	case err != nil:
-		logFailure(&x.ctx, x.conn.opts.Logger, &x.in, err, verdict != speak)
-		if verdict == speak {
-			x.refuse(context.Background(), wireError(err))
-		}
+		x.fail(err, verdict)
 	case verdict == speak:
 		x.post(context.Background(), answer, r, nil)
 	default:
@@ -162,6 +159,14 @@ func (x *exchange) conclude(answer *buffer, r wire.Revision, err error) {
 		x.unanswered()
 	}
 	x.free()
+}
+
+// fail deals with what the handler failed with.
+func (x *exchange) fail(err error, v verdict) {
+	logFailure(&x.ctx, x.conn.opts.Logger, &x.in, err, v != speak)
+	if v == speak {
+		x.refuse(context.Background(), wireError(err))
+	}
 }
 
 // unanswered tells that the request gets no answer because its sender cancelled it.

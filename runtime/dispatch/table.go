@@ -44,11 +44,12 @@ func (t *table[T]) mint(last *int64) wire.RequestID {
 // put puts x where there is nothing yet.
 func (t *table[T]) put(id wire.RequestID, x T) {
 	id = key(id)
-	n, ok := id.Int64()
-	t.len++
-	switch {
-	case t.id.IsZero():
+	if t.len++; t.id.IsZero() {
 		t.id, t.one = id, x
+		return
+	}
+	n, ok := id.Int64()
+	switch {
 	case ok && t.ints == nil:
 		t.ints = map[int64]T{n: x}
 	case ok:
