@@ -1,44 +1,57 @@
 package streamable
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // turn is a lock for what is held while a client is written to. To wait for it is
 // to wait for the client, which may take long: unlike for a [sync.Mutex], a test
 // with a time of its own lets that pass meanwhile.
 type turn struct {
-	mu    sync.Mutex
-	taken bool
-	free  *sync.Cond // made by the first who has to wait
+	taken   atomic.Bool
+	waiting atomic.Int32
+
+	mu   sync.Mutex // held while somebody begins or ends to wait
+	free *sync.Cond // made by the first who has to
 }
 
 // Lock implements [sync.Locker].
 func (t *turn) Lock() {
-	t.mu.Lock()
-	for t.taken {
-		if t.free == nil {
-			t.free = sync.NewCond(&t.mu)
-		}
-		t.free.Wait()
+	if !t.TryLock() {
+		t.wait()
 	}
-	t.taken = true
-	t.mu.Unlock()
 }
 
 // TryLock is Lock without waiting. It returns whether the lock was free.
-func (t *turn) TryLock() bool {
+func (t *turn) TryLock() bool { return t.taken.CompareAndSwap(false, true) }
+
+// wait is Lock where somebody else has it. Who looks whether it is free has said
+// before that he waits, so that Unlock does not miss him.
+func (t *turn) wait() {
 	t.mu.Lock()
-	was := t.taken
-	t.taken = true
-	t.mu.Unlock()
-	return !was
+	defer t.mu.Unlock()
+	if t.free == nil {
+		t.free = sync.NewCond(&t.mu)
+	}
+	t.waiting.Add(1)
+	for !t.TryLock() {
+		t.free.Wait()
+	}
+	t.waiting.Add(-1)
 }
 
 // Unlock implements [sync.Locker].
 func (t *turn) Unlock() {
-	t.mu.Lock()
-	t.taken = false
-	if t.free != nil {
-		t.free.Signal()
+	t.taken.Store(false)
+	if t.waiting.Load() > 0 {
+		t.wake()
 	}
-	t.mu.Unlock()
+}
+
+// wake wakes one who waits.
+func (t *turn) wake() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.free.Signal()
 }
