@@ -38,12 +38,11 @@ func (h *Handler) serveStatelessNote(w http.ResponseWriter, r *http.Request, s *
 // serveNote handles a notification outside sessions. Nobody learns what became of
 // it, unless there is no room for it.
 func (p *post) serveNote(serve func(context.Context) error) *refusal {
-	p.in.Back, p.ends = nil, &p.ctx
-	defer p.ctx.Cancel(nil)
-	if no := p.handler.work.enter(&p.response); no != nil {
+	p.in.Back = nil
+	if no := p.enter(); no != nil {
 		return no
 	}
-	defer p.handler.work.leave(&p.response)
+	defer p.exit()
 	exited := true
 	defer func() {
 		if exited {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -132,45 +133,62 @@ func (h *Handler) servePost(w http.ResponseWriter, r *http.Request, m *wire.Mess
 		return
 	}
 	p.takes.events = takes.events && (p.listens || !h.opts.JSONOnly)
-	p.ends = &p.ctx
-	defer p.ctx.Cancel(nil)
-	if no := h.work.enter(&p.response); no != nil {
+	if no := p.enter(); no != nil {
 		no.of(m.ID).write(w, true)
 		return
 	}
-	defer h.work.leave(&p.response)
-	p.serve(&p.ctx)
+	defer p.exit()
+	p.serve()
 }
 
-// serve calls the handler and answers with what it returns, also where it ends
-// the goroutine.
-func (p *post) serve(ctx context.Context) {
-	buf := newBuffer()
-	defer buf.free()
-	status, err := http.StatusOK, errExited
+// enter begins the handling, if there is room for it.
+func (p *post) enter() *refusal {
+	p.ends = &p.ctx
+	return p.handler.work.enter(&p.response)
+}
+
+// exit ends what enter has begun.
+func (p *post) exit() {
+	p.handler.work.leave(&p.response)
+	p.ctx.Cancel(nil)
+}
+
+// serve calls the handler and answers with what it returns, also where it panics
+// or ends the goroutine.
+func (p *post) serve() {
+	buf, err := newBuffer(), errExited
 	defer func() {
-		if err == errExited {
-			p.hurry()
+		if v := recover(); v != nil {
+			err = &panicError{v, debug.Stack()}
 		}
+		status := http.StatusOK
 		if err != nil {
-			p.log(ctx, &p.in, err)
-			status, buf.b = appendError(buf.b[:0], p.in.ID, err)
+			status = p.fail(buf, err)
 		}
-		p.answer(ctx, status, buf.b)
+		p.answer(&p.ctx, status, buf.b)
+		buf.free()
 	}()
-	err = protect(ctx, func(ctx context.Context) error {
-		reply, err := p.handler.kernel.ServeEnvelope(ctx, &p.in, &p.handler.opts.Connection)
-		if err != nil {
-			return err
-		}
-		if reply.Result == nil {
-			return resultError{errNoResult}
-		}
+	reply, failed := p.handler.kernel.ServeEnvelope(&p.ctx, &p.in, &p.handler.opts.Connection)
+	switch {
+	case failed != nil:
+		err = failed
+	case reply.Result == nil:
+		err = resultError{errNoResult}
+	default:
 		if buf.b, err = wire.AppendResult(buf.b, reply.Frame, p.in.ID, reply.Result); err != nil {
-			return resultError{err}
+			err = resultError{err}
 		}
-		return nil
-	})
+	}
+}
+
+// fail writes down the answer that an error is, and returns its status.
+func (p *post) fail(buf *buffer, err error) (status int) {
+	if err == errExited {
+		p.hurry()
+	}
+	p.log(&p.ctx, &p.in, err)
+	status, buf.b = appendError(buf.b[:0], p.in.ID, err)
+	return status
 }
 
 // Call implements [peer.Outbound]: a server of this revision sends no requests.
