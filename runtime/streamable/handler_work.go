@@ -36,32 +36,34 @@ func (w *work) init(o *Options) {
 }
 
 // enter counts a request, if there is room for it.
-func (w *work) enter(p *response) *refusal {
+func (w *work) enter(p *response) (no *refusal) {
 	w.mu.Lock()
-	defer w.mu.Unlock()
 	switch {
 	case w.closing:
-		return &refusal{status: http.StatusServiceUnavailable, err: errClosing}
+		no = &refusal{status: http.StatusServiceUnavailable, err: errClosing}
 	case p.ends == nil: // a session has a limit of its own
 	case p.listens && !within(w.listening, w.opts.MaxListeners):
-		return &refusal{status: http.StatusServiceUnavailable, err: errListens}
+		no = &refusal{status: http.StatusServiceUnavailable, err: errListens}
 	case !p.listens && !within(w.posts.all-w.listening, w.opts.MaxInFlight):
-		return &refusal{status: http.StatusServiceUnavailable, err: errTooMany}
+		no = &refusal{status: http.StatusServiceUnavailable, err: errTooMany}
 	case !w.posts.fits(p.transport.Principal(), w.opts.MaxInFlightPerPrincipal):
-		return &refusal{status: http.StatusTooManyRequests, err: errTooMany}
+		no = &refusal{status: http.StatusTooManyRequests, err: errTooMany}
 	}
-	w.count(p, 1)
-	p.pulse.of = p
-	w.await(&p.pulse)
-	return nil
+	if no == nil {
+		w.count(p, 1)
+		p.pulse.of = p
+		w.await(&p.pulse)
+	}
+	w.mu.Unlock()
+	return no
 }
 
 // leave takes back an enter.
 func (w *work) leave(p *response) {
 	w.mu.Lock()
-	defer w.mu.Unlock()
 	w.count(p, -1)
 	w.drop(&p.pulse)
+	w.mu.Unlock()
 }
 
 // count adds n requests like that of p, if it is outside sessions. The lock is

@@ -31,18 +31,29 @@ func (s *session) idleSince() (since time.Duration, idle bool) {
 // borrow begins a use of the session's dispatcher, which stays the same until
 // giveBack. It is nil where the session is over and has none.
 func (s *session) borrow() *dispatch.Conn {
-	d, woken := s.wake()
+	s.mu.Lock()
+	s.busy.Add(1)
+	s.drowsy = false
+	d := s.dispatch
+	s.mu.Unlock()
+	if d == nil {
+		d = s.wake()
+	}
+	return d
+}
+
+// wake wakes the session, unless somebody else has or it is over.
+func (s *session) wake() *dispatch.Conn {
+	d, woken := s.awake()
 	if woken && s.id != "" {
 		s.handler.sessions.watch(s)
 	}
 	return d
 }
 
-func (s *session) wake() (d *dispatch.Conn, woken bool) {
+func (s *session) awake() (d *dispatch.Conn, woken bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.busy.Add(1)
-	s.drowsy = false
 	if s.dispatch == nil && !s.isOver {
 		d := s.handler.opts.Dispatch
 		d.Handler, d.Frame, d.Client, d.LastID, d.Unordered = s, s.conn.Frame, false, s.lastID, true

@@ -91,12 +91,13 @@ func (t *sessionTable) interval() time.Duration {
 // does not exist.
 func (t *sessionTable) use(id, principal string) *session {
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	s := t.all[id]
-	if s == nil || !s.begun || s.principal != principal {
-		return nil
+	if s != nil && s.begun && s.principal == principal {
+		s.enter()
+	} else {
+		s = nil
 	}
-	s.enter()
+	t.mu.Unlock()
 	return s
 }
 
