@@ -96,7 +96,9 @@ func (p *response) open() bool {
 	if !p.takes.events {
 		return false
 	}
-	p.announce()
+	if p.opens {
+		p.announce()
+	}
 	p.out, p.phase = openEvents(p.w, &p.handler.opts), streaming
 	p.w.WriteHeader(http.StatusOK)
 	if p.keeps && p.stream == nil {
@@ -113,7 +115,7 @@ func (p *response) open() bool {
 // announce names the session that begins with the response. From now on it can
 // be found. The lock is held.
 func (p *response) announce() {
-	if p.opens && !p.fails {
+	if !p.fails {
 		p.handler.sessions.begin(p.session)
 		p.w.Header()[headerSession] = []string{p.session.id}
 	}
@@ -126,7 +128,9 @@ func (p *response) answer(ctx context.Context, status int, data []byte) {
 	switch p.phase {
 	case undecided:
 		if p.takes.json || status != http.StatusOK {
-			p.announce()
+			if p.opens {
+				p.announce()
+			}
 			p.writeJSON(status, data)
 		} else if p.open() {
 			p.event(ctx, data)
@@ -166,15 +170,18 @@ func (p *response) finish() {
 		return
 	}
 	p.phase = over
-	p.stream.end()
+	if p.stream != nil {
+		p.stream.end()
+	}
 }
 
 // outcome tells whether the response has ended, and whether the handshake has
 // failed that a session was to begin with.
 func (p *response) outcome() (answered, failed bool) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.phase == over, p.fails
+	answered, failed = p.phase == over, p.fails
+	p.mu.Unlock()
+	return answered, failed
 }
 
 // leave lets go of the HTTP response, which may not be touched any more. The
@@ -224,8 +231,15 @@ func (p *response) writeJSON(status int, data []byte) {
 		http.NewResponseController(p.w).SetWriteDeadline(time.Now().Add(p.handler.opts.WriteTimeout))
 	}
 	if p.hasty {
-		defer push(p.w, len(data))()
+		p.writeLast(status, data)
+	} else {
+		writeJSON(p.w, status, data)
 	}
+}
+
+// writeLast is writeJSON at the end of the goroutine.
+func (p *response) writeLast(status int, data []byte) {
+	defer push(p.w, len(data))()
 	writeJSON(p.w, status, data)
 }
 

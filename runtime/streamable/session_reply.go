@@ -73,14 +73,19 @@ func (p *sessionPost) contain(ctx context.Context) {
 // deliver has the request handled and answered. The client's absence does not end
 // that.
 func (p *sessionPost) deliver(m *wire.Message, f *wire.Frame, buf *buffer) {
-	o := dispatch.Origin{Transport: &p.transport, Back: p, Frame: f, Detached: true, Release: buf.done}
-	ctx := p.transport.request.Context()
+	ctx := p.context()
+	defer p.close(ctx, m)
+	p.session.deliver(ctx, m, &p.exchange, dispatch.Origin{
+		Transport: &p.transport, Back: p, Frame: f, Detached: p.ends == nil, Release: buf.done,
+	})
+}
+
+// context is what the request is handled with.
+func (p *sessionPost) context() context.Context {
 	if p.ends != nil {
-		ctx, o.Detached = p.ends, false
+		return p.ends
 	}
-	defer p.handler.work.leave(&p.response)
-	defer p.close(ctx, m.ID)
-	p.session.deliver(ctx, m, &p.exchange, o)
+	return p.transport.request.Context()
 }
 
 // WriteMessage implements [dispatch.Writer].
@@ -106,14 +111,15 @@ func (p *response) refuseSession() {
 	p.fails = p.opens
 }
 
-// close ends the response where the request got no answer, and the session where
-// it was to begin with it and has not.
-func (p *sessionPost) close(ctx context.Context, id wire.RequestID) {
+// close ends the handling: the response where the request got no answer, and the
+// session where it was to begin with it and has not.
+func (p *sessionPost) close(ctx context.Context, m *wire.Message) {
+	defer p.handler.work.leave(&p.response)
 	answered, failed := p.outcome()
 	if !answered {
 		if p.session.ended() {
 			p.refuseSession()
-			_, data := appendError(nil, id, errGoodbye)
+			_, data := appendError(nil, m.ID, errGoodbye)
 			p.answer(context.WithoutCancel(ctx), http.StatusOK, data)
 		} else {
 			p.end()

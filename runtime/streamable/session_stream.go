@@ -75,9 +75,6 @@ func (st *stream) keep(ctx context.Context, data []byte) (id string, kept bool) 
 
 // end tells that nothing comes any more.
 func (st *stream) end() {
-	if st == nil {
-		return
-	}
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if st.isOver {
