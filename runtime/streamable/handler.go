@@ -34,7 +34,7 @@ func NewHandler(kernel *connection.Kernel, opts *Options) *Handler {
 	h.opts.Connection.Outbound, h.opts.Connection.Client = nil, false
 	h.door.hosts, h.door.origins = h.opts.Hosts, h.opts.Origins
 	h.loops = slices.ContainsFunc(kernel.Revisions(), eras.Handshake)
-	h.uploads.opts = &h.opts
+	h.uploads.init(&h.opts)
 	h.sessions.init(&h.opts)
 	h.work.init(&h.opts)
 	return h

@@ -1,7 +1,6 @@
 package streamable
 
 import (
-	"errors"
 	"net/http"
 	"strings"
 	"sync"
@@ -19,52 +18,61 @@ var errUploads = &peer.Error{Code: mcp.CodeInternal, Message: "Too many large re
 // uploads reads the bodies of requests, and counts the large ones that have not
 // come to their end.
 type uploads struct {
-	opts *Options
+	opts  *Options
+	small int // up to which size a body is not counted
 
 	mu    sync.Mutex
 	count tally
 }
 
+func (u *uploads) init(o *Options) {
+	u.opts, u.small = o, smallBody
+	if o.MaxBody >= 0 {
+		u.small = min(smallBody, o.MaxBody)
+	}
+}
+
 // read reads the body of a request to its end, which is also what makes net/http
 // notice that the client has gone. Room is made only for what has come.
 func (u *uploads) read(r *http.Request) (*buffer, *refusal) {
-	if no := misfit(r.Header); no != nil {
+	if no := u.misfit(r); no != nil {
 		return nil, no
 	}
 	buf := newBuffer()
-	if no := u.fill(buf, r); no != nil {
-		buf.free()
-		return nil, no
+	if err := buf.readAll(r.Body, u.small); err != nil {
+		if no := u.readOn(buf, r, err); no != nil {
+			buf.free()
+			return nil, no
+		}
 	}
+	r.Body.Close() // net/http need not look for its end again
 	return buf, nil
 }
 
-func (u *uploads) fill(buf *buffer, r *http.Request) *refusal {
-	most, small := u.opts.MaxBody, smallBody
-	if most >= 0 {
-		small = min(small, most)
-	}
-	err := errTooLong
-	if most < 0 || r.ContentLength <= int64(most) {
-		if err = buf.readAll(r.Body, small); errors.Is(err, errTooLong) && small != most {
-			name := u.opts.caller(r)
-			if no := u.begin(name); no != nil {
-				return no
-			}
-			defer u.end(name)
-			err = buf.readAll(r.Body, most)
+// readOn reads the rest of a body that is not a small one, if that is what its
+// reading failed with.
+func (u *uploads) readOn(buf *buffer, r *http.Request, err error) *refusal {
+	if err == errTooLong && u.small != u.opts.MaxBody {
+		name := u.opts.Principal(r)
+		if no := u.begin(name); no != nil {
+			return no
 		}
+		defer u.end(name)
+		err = buf.readAll(r.Body, u.opts.MaxBody)
 	}
-	switch {
-	case err == nil:
-		r.Body.Close() // net/http need not look for its end again
+	switch err {
+	case nil:
 		return nil
-	case errors.Is(err, errTooLong):
-		no := refuse(http.StatusRequestEntityTooLarge, "Invalid request: the body is too long")
-		no.unread = true
-		return no
+	case errTooLong:
+		return tooLong()
 	}
 	return refuse(http.StatusBadRequest, "Invalid request: the body could not be read")
+}
+
+func tooLong() *refusal {
+	no := refuse(http.StatusRequestEntityTooLarge, "Invalid request: the body is too long")
+	no.unread = true
+	return no
 }
 
 // begin counts a large body, if there is room for it.
@@ -89,12 +97,15 @@ func (u *uploads) end(principal string) {
 }
 
 // misfit refuses a body by what the headers say of it.
-func misfit(header http.Header) *refusal {
-	if !sendsJSON(header) {
+func (u *uploads) misfit(r *http.Request) *refusal {
+	coding := r.Header["Content-Encoding"]
+	switch most := u.opts.MaxBody; {
+	case !sendsJSON(r.Header):
 		return refuse(http.StatusUnsupportedMediaType, "Invalid request: the body has to be application/json")
-	}
-	if coding := first(header["Content-Encoding"]); coding != "" && !strings.EqualFold(coding, "identity") {
+	case len(coding) > 0 && coding[0] != "" && !strings.EqualFold(coding[0], "identity"):
 		return refuse(http.StatusUnsupportedMediaType, "Invalid request: the body must not be compressed; leave out Content-Encoding")
+	case most >= 0 && r.ContentLength > int64(most):
+		return tooLong()
 	}
 	return nil
 }

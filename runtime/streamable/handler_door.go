@@ -59,15 +59,14 @@ func (d *door) hostAllowed(r *http.Request) bool {
 // originAllowed judges which page sends the request, if one does. A browser that
 // leaves out the origin says at least whether the page is of another site.
 func (d *door) originAllowed(r *http.Request) bool {
-	origins := r.Header["Origin"]
+	origins, site := r.Header["Origin"], r.Header["Sec-Fetch-Site"]
 	switch {
-	case slices.Contains(d.origins, "*"):
+	case len(origins) == 0 && len(site) == 0, slices.Contains(d.origins, "*"):
 		return true
 	case len(origins) > 1:
 		return false
 	case len(origins) == 0:
-		site := first(r.Header["Sec-Fetch-Site"])
-		return site == "" || site == "same-origin" || site == "none"
+		return site[0] == "" || site[0] == "same-origin" || site[0] == "none"
 	}
 	if slices.ContainsFunc(d.origins, func(allowed string) bool { return strings.EqualFold(allowed, origins[0]) }) {
 		return true
@@ -102,7 +101,7 @@ type accepted struct{ json, events bool }
 // acceptedBy reads the Accept headers. None at all accepts everything.
 func acceptedBy(header http.Header) accepted {
 	values := header[headerAccept]
-	if len(values) == 0 || values[0] == valueEitherKind[0] {
+	if len(values) == 0 || values[0] == mediaEither {
 		return accepted{true, true}
 	}
 	var json, events preference

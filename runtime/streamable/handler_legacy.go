@@ -38,7 +38,7 @@ type LegacySSEHandler struct {
 func NewLegacySSEHandler(kernel *connection.Kernel, opts *Options) *LegacySSEHandler {
 	h := &LegacySSEHandler{kernel: kernel, opts: opts.complete(), open: make(map[string]*legacySession)}
 	h.door.hosts, h.door.origins = h.opts.Hosts, h.opts.Origins
-	h.uploads.opts = &h.opts
+	h.uploads.init(&h.opts)
 	h.sessions.init(&h.opts)
 	h.work.init(&h.opts)
 	return h
@@ -83,7 +83,7 @@ func (h *LegacySSEHandler) stream(w http.ResponseWriter, r *http.Request) *refus
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
-	s := &legacySession{handler: h, id: rand.Text(), principal: h.opts.caller(r), cancel: cancel}
+	s := &legacySession{handler: h, id: rand.Text(), principal: h.opts.Principal(r), cancel: cancel}
 	s.pulse.of = s
 	if !h.work.join(&s.pulse) {
 		return &refusal{status: http.StatusServiceUnavailable, err: errClosing}
@@ -213,7 +213,7 @@ func (h *LegacySSEHandler) post(w http.ResponseWriter, r *http.Request) *refusal
 	h.mu.Lock()
 	s := h.open[id]
 	h.mu.Unlock()
-	if s == nil || s.principal != h.opts.caller(r) {
+	if s == nil || s.principal != h.opts.Principal(r) {
 		return refuse(http.StatusNotFound, "Invalid request: there is no such session")
 	}
 	buf, no := h.uploads.read(r)

@@ -118,6 +118,9 @@ func (o *Options) complete() Options {
 	fill(&full.KeepAlive, 15*time.Second)
 	fill(&full.WriteTimeout, 30*time.Second)
 	fill(&full.Retry, time.Second)
+	if full.Principal == nil {
+		full.Principal = func(r *http.Request) string { return verified.Principal(r.Context()) }
+	}
 	if full.Logger == nil {
 		full.Logger = slog.Default()
 	}
@@ -134,14 +137,6 @@ func (o *Options) complete() Options {
 		full.Events = NewMemoryStore(nil)
 	}
 	return full
-}
-
-// caller names who sends a request.
-func (o *Options) caller(r *http.Request) string {
-	if o.Principal == nil {
-		return verified.Principal(r.Context())
-	}
-	return o.Principal(r)
 }
 
 // fill sets a value that is not set.

@@ -96,7 +96,7 @@ type post struct {
 
 func (h *Handler) newPost(w http.ResponseWriter, r *http.Request, m *wire.Message, f *wire.Frame, takes accepted) *post {
 	p := &post{response: response{w: w, handler: h, takes: takes, listens: m.Method == mcp.MethodSubscriptionsListen}}
-	p.transport = Transport{Transport: peer.NewTransport(Kind, false, r.Header, h.opts.caller(r)), request: r}
+	p.transport = Transport{Transport: peer.NewTransport(Kind, false, r.Header, h.opts.Principal(r)), request: r}
 	p.ctx.Context = r.Context()
 	p.in.Method, p.in.ID, p.in.Params, p.in.Token = m.Method, m.ID, m.Params, tokenOf(m)
 	p.in.Message, _ = m.Into.(peer.Message)

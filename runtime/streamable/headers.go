@@ -22,13 +22,14 @@ const (
 const (
 	mediaJSON   = "application/json"
 	mediaEvents = "text/event-stream"
+	mediaEither = mediaJSON + ", " + mediaEvents
 )
 
 // Values that many requests and responses share. They are not to be changed.
 var (
 	valueJSON       = []string{mediaJSON}
 	valueEvents     = []string{mediaEvents}
-	valueEitherKind = []string{mediaJSON + ", " + mediaEvents}
+	valueEitherKind = []string{mediaEither}
 	valueNoCache    = []string{"no-cache"}
 	valueNo         = []string{"no"}
 	valueSoon       = []string{"1"}

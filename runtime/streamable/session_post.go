@@ -47,12 +47,12 @@ func (h *Handler) findSession(r *http.Request) (*session, *refusal) {
 	if len(ids) != 1 {
 		return nil, refuse(http.StatusBadRequest, "Invalid request: this endpoint is for MCP clients, which post initialize first and then send the header Mcp-Session-Id, once")
 	}
-	s := h.sessions.use(ids[0], h.opts.caller(r))
+	s := h.sessions.use(ids[0], h.opts.Principal(r))
 	if s == nil {
 		return nil, refuse(http.StatusNotFound, "Invalid request: there is no such session")
 	}
 	if names := r.Header[headerVersion]; len(names) > 0 && names[0] != s.conn.ProtocolVersion() && s.conn.InitializeAccepted() {
-		defer s.leave()
+		s.leave()
 		return nil, refuse(http.StatusBadRequest, "Unsupported protocol version: the session speaks "+s.conn.ProtocolVersion())
 	}
 	return s, nil
@@ -66,17 +66,10 @@ func (h *Handler) serveSessionPost(w http.ResponseWriter, r *http.Request, revis
 		return no
 	}
 	takes.events = takes.events && !h.opts.JSONOnly
-	if wire.Kind(buf.b) == '[' {
-		defer buf.free()
-		return h.serveBatch(w, r, revision, buf.b, takes)
-	}
 	m, f, err := h.kernel.Read(buf.b, revision)
 	if err != nil {
 		defer buf.free()
-		if no := unreadable(&m, err); no.err.Code == mcp.CodeParse || !looksLikeAnswer(buf.b) {
-			return no
-		}
-		return h.refuseAnswer(r, &m, err)
+		return h.serveUnread(w, r, revision, &m, err, buf.b, takes)
 	}
 	if no := h.serveMessage(w, r, revision, &m, f, takes, buf); no != nil {
 		buf.free()
@@ -86,6 +79,17 @@ func (h *Handler) serveSessionPost(w http.ResponseWriter, r *http.Request, revis
 		return no.of(m.ID)
 	}
 	return nil
+}
+
+// serveUnread serves what is no message: a batch, or what is refused.
+func (h *Handler) serveUnread(w http.ResponseWriter, r *http.Request, revision wire.Revision, m *wire.Message, err error, body []byte, takes accepted) *refusal {
+	if wire.Kind(body) == '[' {
+		return h.serveBatch(w, r, revision, body, takes)
+	}
+	if no := unreadable(m, err); no.err.Code == mcp.CodeParse || !looksLikeAnswer(body) {
+		return no
+	}
+	return h.refuseAnswer(r, m, err)
 }
 
 // serveMessage serves one message. The buffer is taken over unless the message is
@@ -131,7 +135,7 @@ func (h *Handler) sessionFor(r *http.Request, revision wire.Revision, m *wire.Me
 		if !negotiates && !slices.Contains(h.kernel.Revisions(), revision) {
 			return nil, refuse(http.StatusBadRequest, "Unsupported protocol version: "+revision.String()+" is not served")
 		}
-		s := h.newSession("", h.opts.caller(r), revision.String())
+		s := h.newSession("", h.opts.Principal(r), revision.String())
 		if !negotiates {
 			s.conn.State().SetInitialized()
 		}
@@ -140,7 +144,7 @@ func (h *Handler) sessionFor(r *http.Request, revision wire.Revision, m *wire.Me
 	case !opens:
 		return h.findSession(r)
 	}
-	s := h.newSession(rand.Text(), h.opts.caller(r), revision.String())
+	s := h.newSession(rand.Text(), h.opts.Principal(r), revision.String())
 	s.enter()
 	if !h.sessions.add(s) {
 		err := errTooManySessions
