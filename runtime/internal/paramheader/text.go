@@ -35,18 +35,24 @@ func printable(text string) bool {
 	return true
 }
 
+var errUnprintable = errors.New("not printable ASCII")
+
 // Decode returns the text that the value of a header stands for: what it
 // encodes, or the value itself, also where the marks of an encoding are not
 // exactly right. There is one encoding for each text; others are refused.
 func Decode(value string) (string, error) {
 	if !printable(value) {
-		return "", errors.New("not printable ASCII")
+		return "", errUnprintable
 	}
-	if len(value) < len(markOpen)+len(markClose) ||
-		!strings.HasPrefix(value, markOpen) || !strings.HasSuffix(value, markClose) {
-		return value, nil
+	if len(value) >= len(markOpen)+len(markClose) && strings.HasPrefix(value, markOpen) && strings.HasSuffix(value, markClose) {
+		return unmark(value[len(markOpen) : len(value)-len(markClose)])
 	}
-	text, err := base64.StdEncoding.Strict().DecodeString(value[len(markOpen) : len(value)-len(markClose)])
+	return value, nil
+}
+
+// unmark returns what is between the marks.
+func unmark(code string) (string, error) {
+	text, err := base64.StdEncoding.Strict().DecodeString(code)
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("not base64: %w", err)
