@@ -24,33 +24,30 @@ type beater interface {
 }
 
 // queue has pulses in the order in which they are due. Nearly all leave it long
-// before.
-type queue struct{ first, last *pulse }
+// before. It is a ring, of which one pulse is nobody's.
+type queue struct{ ends pulse }
+
+func (q *queue) init() { q.ends.before, q.ends.after = &q.ends, &q.ends }
+
+// first is the pulse that is due first, nil where there is none.
+func (q *queue) first() *pulse { return q.next(&q.ends) }
+
+// next is the pulse after p, nil where there is none.
+func (q *queue) next(p *pulse) *pulse {
+	if p.after == &q.ends {
+		return nil
+	}
+	return p.after
+}
 
 // push puts a pulse at the end.
 func (q *queue) push(p *pulse) {
-	p.before, p.after = q.last, nil
-	if q.last == nil {
-		q.first = p
-	} else {
-		q.last.after = p
-	}
-	q.last = p
+	p.before, p.after = q.ends.before, &q.ends
+	p.before.after, q.ends.before = p, p
 }
 
 // drop takes a pulse out.
-func (q *queue) drop(p *pulse) {
-	if p.before == nil {
-		q.first = p.after
-	} else {
-		p.before.after = p.after
-	}
-	if p.after == nil {
-		q.last = p.before
-	} else {
-		p.after.before = p.before
-	}
-}
+func (q *queue) drop(p *pulse) { p.before.after, p.after.before = p.after, p.before }
 
 // await puts a pulse at the end of the queue, and sees to it that somebody looks
 // when it is due. One timer is enough for all, for they wait equally long. The
@@ -62,14 +59,19 @@ func (w *work) await(p *pulse) {
 		return
 	}
 	p.due = w.clock.now() + rate
-	switch {
-	case w.beats:
-	case w.timer == nil:
-		w.timer = time.AfterFunc(rate, w.beat)
-	default:
-		w.timer.Reset(rate)
+	if !w.beats {
+		w.wake(rate)
 	}
+}
+
+// wake has somebody look after a while. The lock is held.
+func (w *work) wake(after time.Duration) {
 	w.beats = true
+	if w.timer == nil {
+		w.timer = time.AfterFunc(after, w.beat)
+	} else {
+		w.timer.Reset(after)
+	}
 }
 
 // beat has all beat that are due, and comes back for the others.
@@ -77,12 +79,13 @@ func (w *work) beat() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := w.clock.now()
-	for p := w.open.first; p != nil && p.due <= now; p = w.open.first {
+	for p := w.open.first(); p != nil && p.due <= now; p = w.open.first() {
 		w.open.drop(p)
 		w.await(p)
 		go p.of.beat() // ends when the client has taken what is sent
 	}
-	if w.beats = w.open.first != nil; w.beats {
-		w.timer.Reset(w.open.first.due - now)
+	w.beats = false
+	if p := w.open.first(); p != nil {
+		w.wake(p.due - now)
 	}
 }

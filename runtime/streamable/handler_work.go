@@ -33,6 +33,7 @@ type work struct {
 
 func (w *work) init(o *Options) {
 	w.opts, w.clock = o, newClock()
+	w.open.init()
 }
 
 // enter counts a request, if there is room for it.
@@ -100,7 +101,7 @@ func (w *work) part(p *pulse) {
 // held.
 func (w *work) drop(p *pulse) {
 	w.open.drop(p)
-	if w.idle != nil && w.open.first == nil {
+	if w.idle != nil && w.open.first() == nil {
 		close(w.idle)
 		w.idle = nil
 	}
@@ -134,7 +135,7 @@ func (w *work) cancel() {
 
 // each calls f with what answers requests outside sessions. The lock is held.
 func (w *work) each(f func(*response)) {
-	for p := w.open.first; p != nil; p = p.after {
+	for p := w.open.first(); p != nil; p = w.open.next(p) {
 		if r, ok := p.of.(*response); ok && r.ends != nil {
 			f(r)
 		}
@@ -144,7 +145,7 @@ func (w *work) each(f func(*response)) {
 // wait waits until nothing is being handled, at most until ctx ends.
 func (w *work) wait(ctx context.Context) error {
 	w.mu.Lock()
-	if w.open.first == nil {
+	if w.open.first() == nil {
 		w.mu.Unlock()
 		return nil
 	}
