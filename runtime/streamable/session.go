@@ -74,12 +74,13 @@ func (s *session) Handle(ctx context.Context, in *peer.Inbound) (peer.Reply, err
 	return reply, err
 }
 
-// deliver has a message handled, unless it comes too late.
-func (s *session) deliver(ctx context.Context, m *wire.Message, x *dispatch.Exchange, o dispatch.Origin) {
+// deliver has a message handled that brings no room of its own for that, unless it
+// comes too late.
+func (s *session) deliver(ctx context.Context, m *wire.Message, o dispatch.Origin) {
 	d := s.borrow()
 	defer s.giveBack()
 	if d != nil {
-		d.DeliverMessage(ctx, m, tokenOf(m), x, o)
+		d.DeliverMessage(ctx, m, tokenOf(m), nil, o)
 	} else if o.Release != nil {
 		o.Release()
 	}

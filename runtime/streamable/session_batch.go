@@ -90,7 +90,7 @@ func (b *batch) deliver(ctx context.Context, raw json.RawMessage) {
 		if m.Method == mcp.MethodInitialized && b.post.session.id != "" {
 			b.post.handler.kernel.Confirm(ctx, b.post.session.conn, m.Params) // requests may overtake it otherwise
 		}
-		b.post.session.deliver(ctx, &m, nil, dispatch.Origin{Transport: &b.post.transport, Back: b})
+		b.post.session.deliver(ctx, &m, dispatch.Origin{Transport: &b.post.transport, Back: b})
 		if isRequest && b.post.session.ended() {
 			b.refuse(m.ID, errGoodbye) // unless the dispatcher has
 		}

@@ -95,27 +95,16 @@ func (h *Handler) serveUnread(w http.ResponseWriter, r *http.Request, revision w
 // serveMessage serves one message. The buffer is taken over unless the message is
 // refused.
 func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request, revision wire.Revision, m *wire.Message, f *wire.Frame, takes accepted, buf *buffer) *refusal {
-	isRequest := m.Method != "" && !m.ID.IsZero()
-	if isRequest && namesOther(m) {
+	if m.Method == "" || m.ID.IsZero() {
+		return h.serveSessionNote(w, r, revision, m, f, buf)
+	}
+	if namesOther(m) {
 		return &refusal{status: http.StatusBadRequest, err: errOtherVersion}
 	}
-	opens := isRequest && m.Method == mcp.MethodInitialize && r.Header[headerSession] == nil
+	opens := m.Method == mcp.MethodInitialize && r.Header[headerSession] == nil
 	s, no := h.sessionFor(r, revision, m, opens)
 	if no != nil {
 		return no
-	}
-	if !isRequest {
-		defer s.discard(false)
-		if m.Method == mcp.MethodInitialized && s.id != "" {
-			h.kernel.Confirm(r.Context(), s.conn, m.Params) // requests may overtake it otherwise
-		}
-		if s.id == "" {
-			return h.serveStatelessNote(w, r, s, m, f, buf)
-		}
-		t := h.sessionTransport(r, s, nil)
-		s.deliver(r.Context(), m, nil, dispatch.Origin{Transport: &t, Detached: true, Release: buf.done})
-		w.WriteHeader(http.StatusAccepted)
-		return nil
 	}
 	p := s.newPost(w, r, takes)
 	p.opens = opens && s.id != ""
@@ -123,7 +112,31 @@ func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request, revision 
 		s.discard(opens)
 		return no
 	}
-	p.serve(r.Context(), m, f, buf)
+	if p.keeps && h.opts.Polling { // then it has its stream from the beginning
+		p.serveApart(r.Context(), m, f, buf)
+	} else {
+		p.deliver(m, f, buf)
+	}
+	return nil
+}
+
+// serveSessionNote is serveMessage for what is no request: a notification, or the
+// answer to one.
+func (h *Handler) serveSessionNote(w http.ResponseWriter, r *http.Request, revision wire.Revision, m *wire.Message, f *wire.Frame, buf *buffer) *refusal {
+	s, no := h.sessionFor(r, revision, m, false)
+	if no != nil {
+		return no
+	}
+	defer s.discard(false)
+	if s.id == "" {
+		return h.serveStatelessNote(w, r, s, m, f, buf)
+	}
+	if m.Method == mcp.MethodInitialized {
+		h.kernel.Confirm(r.Context(), s.conn, m.Params) // requests may overtake it otherwise
+	}
+	t := h.sessionTransport(r, s, nil)
+	s.deliver(r.Context(), m, dispatch.Origin{Transport: &t, Detached: true, Release: buf.done})
+	w.WriteHeader(http.StatusAccepted)
 	return nil
 }
 

@@ -36,17 +36,8 @@ func (s *session) newPost(w http.ResponseWriter, r *http.Request, takes accepted
 	return p
 }
 
-// serve has the request handled and returns when the response is complete, or
-// goes on without this request.
-func (p *sessionPost) serve(ctx context.Context, m *wire.Message, f *wire.Frame, buf *buffer) {
-	if p.keeps && p.handler.opts.Polling { // then it has its stream from the beginning
-		p.serveApart(ctx, m, f, buf)
-	} else {
-		p.deliver(m, f, buf)
-	}
-}
-
-// serveApart is serve for a request that may be left behind.
+// serveApart is deliver for a request that may be left behind. It returns when the
+// response is complete, or goes on without this request.
 func (p *sessionPost) serveApart(ctx context.Context, m *wire.Message, f *wire.Frame, buf *buffer) {
 	own, parted, done := *m, p.stream.parted, make(chan struct{})
 	go func() { // ends when the request has been handled, at the latest with the session
@@ -73,9 +64,13 @@ func (p *sessionPost) contain(ctx context.Context) {
 // deliver has the request handled and answered. The client's absence does not end
 // that.
 func (p *sessionPost) deliver(m *wire.Message, f *wire.Frame, buf *buffer) {
-	ctx := p.context()
-	defer p.close(ctx, m)
-	p.session.deliver(ctx, m, &p.exchange, dispatch.Origin{
+	d := p.session.borrow()
+	defer p.close(m)
+	if d == nil { // it comes too late
+		buf.free()
+		return
+	}
+	d.DeliverMessage(p.context(), m, tokenOf(m), &p.exchange, dispatch.Origin{
 		Transport: &p.transport, Back: p, Frame: f, Detached: p.ends == nil, Release: buf.done,
 	})
 }
@@ -113,14 +108,15 @@ func (p *response) refuseSession() {
 
 // close ends the handling: the response where the request got no answer, and the
 // session where it was to begin with it and has not.
-func (p *sessionPost) close(ctx context.Context, m *wire.Message) {
+func (p *sessionPost) close(m *wire.Message) {
+	p.session.giveBack()
 	defer p.handler.work.leave(&p.response)
 	answered, failed := p.outcome()
 	if !answered {
 		if p.session.ended() {
 			p.refuseSession()
 			_, data := appendError(nil, m.ID, errGoodbye)
-			p.answer(context.WithoutCancel(ctx), http.StatusOK, data)
+			p.answer(context.WithoutCancel(p.context()), http.StatusOK, data)
 		} else {
 			p.end()
 		}
