@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
@@ -22,7 +21,8 @@ type Handler struct {
 	kernel   *connection.Kernel
 	opts     Options
 	door     door
-	loops    bool // the kernel has revisions with a handshake
+	loops    bool        // the kernel has revisions with a handshake
+	alone    wire.Window // its revisions without
 	uploads  uploads
 	sessions sessionTable
 	work     work
@@ -33,7 +33,13 @@ func NewHandler(kernel *connection.Kernel, opts *Options) *Handler {
 	h := &Handler{kernel: kernel, opts: opts.complete()}
 	h.opts.Connection.Outbound, h.opts.Connection.Client = nil, false
 	h.door.hosts, h.door.origins = h.opts.Hosts, h.opts.Origins
-	h.loops = slices.ContainsFunc(kernel.Revisions(), eras.Handshake)
+	for _, r := range kernel.Revisions() {
+		if eras.Handshake(r) {
+			h.loops = true
+		} else if i := r.Index(); i >= 0 {
+			h.alone |= 1 << i
+		}
+	}
 	h.uploads.init(&h.opts)
 	h.sessions.init(&h.opts)
 	h.work.init(&h.opts)

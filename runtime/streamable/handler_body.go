@@ -98,13 +98,13 @@ func (u *uploads) end(principal string) {
 
 // misfit refuses a body by what the headers say of it.
 func (u *uploads) misfit(r *http.Request) *refusal {
-	coding := r.Header["Content-Encoding"]
-	switch most := u.opts.MaxBody; {
-	case !sendsJSON(r.Header):
+	if kind := r.Header[headerContentType]; len(kind) != 1 || kind[0] != mediaJSON && !isJSON(kind[0]) {
 		return refuse(http.StatusUnsupportedMediaType, "Invalid request: the body has to be application/json")
-	case len(coding) > 0 && coding[0] != "" && !strings.EqualFold(coding[0], "identity"):
+	}
+	if coding := first(r.Header["Content-Encoding"]); coding != "" && !strings.EqualFold(coding, "identity") {
 		return refuse(http.StatusUnsupportedMediaType, "Invalid request: the body must not be compressed; leave out Content-Encoding")
-	case most >= 0 && r.ContentLength > int64(most):
+	}
+	if most := u.opts.MaxBody; most >= 0 && r.ContentLength > int64(most) {
 		return tooLong()
 	}
 	return nil

@@ -24,7 +24,7 @@ func (d *door) check(r *http.Request) *refusal {
 	if usual := d.usual.Load(); (usual == nil || *usual != r.Host) && !d.hostAllowed(r) {
 		return refuse(http.StatusMisdirectedRequest, "Invalid request: this server does not go by that name; see Options.Hosts")
 	}
-	if !d.originAllowed(r) {
+	if fromPage(r.Header) && !d.originAllowed(r) {
 		return refuse(http.StatusForbidden, "Invalid request: pages of that origin may not send requests; see Options.Origins")
 	}
 	return nil
@@ -56,17 +56,23 @@ func (d *door) hostAllowed(r *http.Request) bool {
 	return len(d.hosts) == 0
 }
 
-// originAllowed judges which page sends the request, if one does. A browser that
-// leaves out the origin says at least whether the page is of another site.
+// fromPage tells whether a browser sends the request.
+func fromPage(header http.Header) bool {
+	return len(header["Origin"]) > 0 || len(header["Sec-Fetch-Site"]) > 0
+}
+
+// originAllowed judges which page sends the request. A browser that leaves out the
+// origin says at least whether the page is of another site.
 func (d *door) originAllowed(r *http.Request) bool {
-	origins, site := r.Header["Origin"], r.Header["Sec-Fetch-Site"]
+	origins := r.Header["Origin"]
 	switch {
-	case len(origins) == 0 && len(site) == 0, slices.Contains(d.origins, "*"):
+	case slices.Contains(d.origins, "*"):
 		return true
 	case len(origins) > 1:
 		return false
 	case len(origins) == 0:
-		return site[0] == "" || site[0] == "same-origin" || site[0] == "none"
+		site := r.Header["Sec-Fetch-Site"][0]
+		return site == "" || site == "same-origin" || site == "none"
 	}
 	if slices.ContainsFunc(d.origins, func(allowed string) bool { return strings.EqualFold(allowed, origins[0]) }) {
 		return true
@@ -155,15 +161,8 @@ func refused(params string) bool {
 	return false
 }
 
-// sendsJSON tells whether a body is said to be JSON.
-func sendsJSON(header http.Header) bool {
-	values := header[headerContentType]
-	switch {
-	case len(values) != 1:
-		return false
-	case values[0] == mediaJSON:
-		return true
-	}
-	kind, _, _ := strings.Cut(values[0], ";")
+// isJSON tells whether a content type is JSON.
+func isJSON(kind string) bool {
+	kind, _, _ = strings.Cut(kind, ";")
 	return strings.EqualFold(strings.TrimSpace(kind), mediaJSON)
 }

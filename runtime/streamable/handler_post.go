@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"net/http"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"sync"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/dispatch"
-	"github.com/mcpwright/mcp/runtime/internal/eras"
 	"github.com/mcpwright/mcp/runtime/internal/lazy"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -20,7 +18,7 @@ import (
 
 // servePerRequest serves a request that says itself who sends it.
 func (h *Handler) servePerRequest(w http.ResponseWriter, r *http.Request, revision wire.Revision) {
-	served := !eras.Handshake(revision) && slices.Contains(h.kernel.Revisions(), revision)
+	served := revision.Index() >= 0 && h.alone.Has(revision)
 	switch {
 	case r.Method == http.MethodPost:
 	case served || !h.loops:

@@ -3,7 +3,6 @@ package streamable
 import (
 	"context"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/mcpwright/mcp/runtime/dispatch"
@@ -253,7 +252,7 @@ func (p *response) hurry() {
 // push prepares a response of a size for the end of its goroutine, and returns
 // what sends it: net/http, which closes the connection then, would not.
 func push(w http.ResponseWriter, size int) (flush func() error) {
-	w.Header()["Content-Length"] = []string{strconv.Itoa(size)}
+	setLength(w.Header(), size)
 	w.Header()["Connection"] = []string{"close"}
 	return http.NewResponseController(w).Flush
 }

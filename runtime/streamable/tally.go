@@ -9,9 +9,12 @@ type tally struct {
 // add adds n things of a principal.
 func (t *tally) add(principal string, n int) {
 	t.all += n
-	if principal == "" {
-		return
+	if principal != "" {
+		t.addOf(principal, n)
 	}
+}
+
+func (t *tally) addOf(principal string, n int) {
 	if t.of == nil {
 		t.of = make(map[string]int)
 	}
