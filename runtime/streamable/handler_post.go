@@ -33,7 +33,6 @@ func (h *Handler) servePerRequest(w http.ResponseWriter, r *http.Request, revisi
 		no.write(w, true)
 		return
 	}
-	defer buf.free()
 	m, f, err := h.kernel.Read(buf.b, revision)
 	switch {
 	case err != nil:
@@ -49,6 +48,7 @@ func (h *Handler) servePerRequest(w http.ResponseWriter, r *http.Request, revisi
 	default:
 		h.servePost(w, r, &m, f, takes)
 	}
+	buf.free() // where the goroutine ends, it need not come back
 }
 
 // named is the version that a header names, empty for none.

@@ -130,7 +130,11 @@ func (p *response) answer(ctx context.Context, status int, data []byte) {
 			if p.opens {
 				p.announce()
 			}
-			p.writeJSON(status, data)
+			if p.hasty || len(data) > mostHeld {
+				p.writeNow(status, data)
+			} else {
+				writeJSON(p.w, status, data)
+			}
 		} else if p.open() {
 			p.event(ctx, data)
 		}
@@ -174,15 +178,6 @@ func (p *response) finish() {
 	}
 }
 
-// outcome tells whether the response has ended, and whether the handshake has
-// failed that a session was to begin with.
-func (p *response) outcome() (answered, failed bool) {
-	p.mu.Lock()
-	answered, failed = p.phase == over, p.fails
-	p.mu.Unlock()
-	return answered, failed
-}
-
 // leave lets go of the HTTP response, which may not be touched any more. The
 // stream, if there is one that the client can find again, goes on without it.
 func (p *response) leave() {
@@ -224,21 +219,15 @@ func (p *response) part(retry time.Duration) bool {
 	return true
 }
 
-// writeJSON writes a whole response.
-func (p *response) writeJSON(status int, data []byte) {
+// writeNow is writeJSON where net/http does not hold the response back until the
+// end of ServeHTTP: it is long, or that does not come.
+func (p *response) writeNow(status int, data []byte) {
 	if len(data) > mostHeld && p.handler.opts.WriteTimeout > 0 { // it waits here for a client that does not read
 		http.NewResponseController(p.w).SetWriteDeadline(time.Now().Add(p.handler.opts.WriteTimeout))
 	}
 	if p.hasty {
-		p.writeLast(status, data)
-	} else {
-		writeJSON(p.w, status, data)
+		defer push(p.w, len(data))()
 	}
-}
-
-// writeLast is writeJSON at the end of the goroutine.
-func (p *response) writeLast(status int, data []byte) {
-	defer push(p.w, len(data))()
 	writeJSON(p.w, status, data)
 }
 

@@ -101,7 +101,14 @@ func (w *work) part(p *pulse) {
 // held.
 func (w *work) drop(p *pulse) {
 	w.open.drop(p)
-	if w.idle != nil && w.open.first() == nil {
+	if w.idle != nil {
+		w.rest()
+	}
+}
+
+// rest wakes who waits for the end of the work, if this is it. The lock is held.
+func (w *work) rest() {
+	if w.open.first() == nil {
 		close(w.idle)
 		w.idle = nil
 	}

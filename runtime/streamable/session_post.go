@@ -68,17 +68,14 @@ func (h *Handler) serveSessionPost(w http.ResponseWriter, r *http.Request, revis
 	takes.events = takes.events && !h.opts.JSONOnly
 	m, f, err := h.kernel.Read(buf.b, revision)
 	if err != nil {
-		defer buf.free()
-		return h.serveUnread(w, r, revision, &m, err, buf.b, takes)
+		no = h.serveUnread(w, r, revision, &m, err, buf.b, takes)
+	} else if no = h.serveMessage(w, r, revision, &m, f, takes, buf); no == nil {
+		return nil
+	} else if m.Method != "" { // the id of an answer is not one of the client's
+		no.id = m.ID
 	}
-	if no := h.serveMessage(w, r, revision, &m, f, takes, buf); no != nil {
-		buf.free()
-		if m.Method == "" {
-			return no // the id of an answer is not one of the client's
-		}
-		return no.of(m.ID)
-	}
-	return nil
+	buf.free()
+	return no
 }
 
 // serveUnread serves what is no message: a batch, or what is refused.
@@ -134,7 +131,7 @@ func (h *Handler) serveSessionNote(w http.ResponseWriter, r *http.Request, revis
 	if m.Method == mcp.MethodInitialized {
 		h.kernel.Confirm(r.Context(), s.conn, m.Params) // requests may overtake it otherwise
 	}
-	t := h.sessionTransport(r, s, nil)
+	t := Transport{Transport: peer.NewTransport(Kind, true, r.Header, s.principal), request: r}
 	s.deliver(r.Context(), m, dispatch.Origin{Transport: &t, Detached: true, Release: buf.done})
 	w.WriteHeader(http.StatusAccepted)
 	return nil
@@ -143,6 +140,8 @@ func (h *Handler) serveSessionNote(w http.ResponseWriter, r *http.Request, revis
 // sessionFor returns the session that a message belongs to, with a use of it.
 func (h *Handler) sessionFor(r *http.Request, revision wire.Revision, m *wire.Message, opens bool) (*session, *refusal) {
 	switch {
+	case !opens && !h.opts.Stateless:
+		return h.findSession(r)
 	case h.opts.Stateless:
 		negotiates := m != nil && m.Method == mcp.MethodInitialize
 		if !negotiates && !slices.Contains(h.kernel.Revisions(), revision) {
@@ -154,8 +153,6 @@ func (h *Handler) sessionFor(r *http.Request, revision wire.Revision, m *wire.Me
 		}
 		s.enter()
 		return s, nil
-	case !opens:
-		return h.findSession(r)
 	}
 	s := h.newSession(rand.Text(), h.opts.Principal(r), revision.String())
 	s.enter()
@@ -174,11 +171,6 @@ var errOtherVersion = &peer.Error{
 }
 
 var errTooManySessions = &peer.Error{Code: mcp.CodeInternal, Message: "Too many sessions"}
-
-func (h *Handler) sessionTransport(r *http.Request, s *session, p *sessionPost) Transport {
-	canAsk := s.id != "" && (p == nil || p.takes.events)
-	return Transport{Transport: peer.NewTransport(Kind, canAsk, r.Header, s.principal), request: r, answer: p}
-}
 
 // serveSessionDelete ends a session.
 func (h *Handler) serveSessionDelete(w http.ResponseWriter, r *http.Request) *refusal {

@@ -23,16 +23,17 @@ type sessionPost struct {
 
 func (s *session) newPost(w http.ResponseWriter, r *http.Request, takes accepted) *sessionPost {
 	p := &sessionPost{response: response{w: w, handler: s.handler, session: s, takes: takes}}
-	if s.replays() && s.conn.InitializeAccepted() {
+	p.transport.Transport = peer.NewTransport(Kind, s.id != "" && takes.events, r.Header, s.principal)
+	p.transport.request, p.transport.answer = r, p
+	switch {
+	case s.id == "": // nobody can find it to end what it handles
+		p.ends = &lazy.Context{Context: r.Context(), Detached: true}
+	case s.replays() && s.conn.InitializeAccepted():
 		p.keeps = true
 		if s.handler.opts.Polling {
 			p.stream = &stream{session: s, response: &p.response, parted: make(chan struct{})}
 		}
 	}
-	if s.id == "" { // nobody can find it to end what it handles
-		p.ends = &lazy.Context{Context: r.Context(), Detached: true}
-	}
-	p.transport = s.handler.sessionTransport(r, s, p)
 	return p
 }
 
@@ -111,17 +112,24 @@ func (p *response) refuseSession() {
 func (p *sessionPost) close(m *wire.Message) {
 	p.session.giveBack()
 	defer p.handler.work.leave(&p.response)
-	answered, failed := p.outcome()
+	p.mu.Lock()
+	answered, failed := p.phase == over, p.fails
+	p.mu.Unlock()
 	if !answered {
-		if p.session.ended() {
-			p.refuseSession()
-			_, data := appendError(nil, m.ID, errGoodbye)
-			p.answer(context.WithoutCancel(p.context()), http.StatusOK, data)
-		} else {
-			p.end()
-		}
+		p.giveUp(m.ID)
 	}
 	p.session.discard(p.opens && (failed || !p.session.conn.State().InitializeProcessed()))
+}
+
+// giveUp ends the response without the answer that the request was to get.
+func (p *sessionPost) giveUp(id wire.RequestID) {
+	if p.session.ended() {
+		p.refuseSession()
+		_, data := appendError(nil, id, errGoodbye)
+		p.answer(context.WithoutCancel(p.context()), http.StatusOK, data)
+	} else {
+		p.end()
+	}
 }
 
 var errGoodbye = &peer.Error{Code: mcp.CodeInternal, Message: "Session ended"}
