@@ -89,7 +89,7 @@ func WithCaller(ctx context.Context, caller *Caller) context.Context {
 // option of that name: by issuer and subject, so that nobody is taken for a user of
 // the same name elsewhere. Where a token has no subject its client takes that place,
 // in a way in which no subject can be written. Without a caller it is empty.
-func Principal(r *http.Request) string { return verified.Principal(r.Context()) }
+func Principal(r *http.Request) string { return verified.Principal(r) }
 
 // Principal implements [verified.Caller].
 func (v visit) Principal() string {

@@ -119,7 +119,7 @@ func (o *Options) complete() Options {
 	fill(&full.WriteTimeout, 30*time.Second)
 	fill(&full.Retry, time.Second)
 	if full.Principal == nil {
-		full.Principal = func(r *http.Request) string { return verified.Principal(r.Context()) }
+		full.Principal = verified.Principal
 	}
 	if full.Logger == nil {
 		full.Logger = slog.Default()

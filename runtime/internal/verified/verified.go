@@ -2,7 +2,7 @@
 // transports, which know of no guard.
 package verified
 
-import "context"
+import "net/http"
 
 // Key is that of the context's [Caller].
 type Key struct{}
@@ -13,9 +13,9 @@ type Caller interface {
 	Principal() string
 }
 
-// Principal returns the name of the caller of a context, empty for nobody.
-func Principal(ctx context.Context) string {
-	if c, ok := ctx.Value(Key{}).(Caller); ok {
+// Principal returns the name of who sends a request, empty for nobody.
+func Principal(r *http.Request) string {
+	if c, ok := r.Context().Value(Key{}).(Caller); ok {
 		return c.Principal()
 	}
 	return ""
