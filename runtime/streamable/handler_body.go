@@ -33,10 +33,17 @@ func (u *uploads) init(o *Options) {
 }
 
 // read reads the body of a request to its end, which is also what makes net/http
-// notice that the client has gone. Room is made only for what has come.
+// notice that the client has gone. Room is made only for what has come, and none
+// for what the headers say enough of.
 func (u *uploads) read(r *http.Request) (*buffer, *refusal) {
-	if no := u.misfit(r); no != nil {
-		return nil, no
+	if kind := r.Header[headerContentType]; len(kind) != 1 || kind[0] != mediaJSON && !isJSON(kind[0]) {
+		return nil, refuse(http.StatusUnsupportedMediaType, "Invalid request: the body has to be application/json")
+	}
+	if coding := first(r.Header["Content-Encoding"]); coding != "" && !strings.EqualFold(coding, "identity") {
+		return nil, refuse(http.StatusUnsupportedMediaType, "Invalid request: the body must not be compressed; leave out Content-Encoding")
+	}
+	if most := u.opts.MaxBody; most >= 0 && r.ContentLength > int64(most) {
+		return nil, tooLong()
 	}
 	buf := newBuffer()
 	if err := buf.readAll(r.Body, u.small); err != nil {
@@ -94,18 +101,4 @@ func (u *uploads) end(principal string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.count.add(principal, -1)
-}
-
-// misfit refuses a body by what the headers say of it.
-func (u *uploads) misfit(r *http.Request) *refusal {
-	if kind := r.Header[headerContentType]; len(kind) != 1 || kind[0] != mediaJSON && !isJSON(kind[0]) {
-		return refuse(http.StatusUnsupportedMediaType, "Invalid request: the body has to be application/json")
-	}
-	if coding := first(r.Header["Content-Encoding"]); coding != "" && !strings.EqualFold(coding, "identity") {
-		return refuse(http.StatusUnsupportedMediaType, "Invalid request: the body must not be compressed; leave out Content-Encoding")
-	}
-	if most := u.opts.MaxBody; most >= 0 && r.ContentLength > int64(most) {
-		return tooLong()
-	}
-	return nil
 }

@@ -80,7 +80,7 @@ func (b *batch) deliver(ctx context.Context, raw json.RawMessage) {
 		b.refuse(no.id, no.err)
 	case isRequest && m.Method == mcp.MethodInitialize:
 		b.refuse(m.ID, errBatched)
-	case isRequest && namesOther(&m):
+	case isRequest && mayHaveMeta(m.Params) && namesOther(m.Params):
 		b.refuse(m.ID, errOtherVersion)
 	case isRequest && b.post.session.ended():
 		b.refuse(m.ID, errGoodbye)

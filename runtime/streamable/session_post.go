@@ -95,7 +95,7 @@ func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request, revision 
 	if m.Method == "" || m.ID.IsZero() {
 		return h.serveSessionNote(w, r, revision, m, f, buf)
 	}
-	if namesOther(m) {
+	if mayHaveMeta(m.Params) && namesOther(m.Params) {
 		return &refusal{status: http.StatusBadRequest, err: errOtherVersion}
 	}
 	opens := m.Method == mcp.MethodInitialize && r.Header[headerSession] == nil

@@ -8,13 +8,10 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// namesOther tells whether a message names a revision that has no handshake, or
-// none that there is: it is not meant for a session.
-func namesOther(m *wire.Message) bool {
-	if !mayHaveMeta(m.Params) {
-		return false
-	}
-	name, found := versionIn(m.Params)
+// namesOther tells whether params name a revision that has no handshake, or none
+// that there is: they are not meant for a session.
+func namesOther(params []byte) bool {
+	name, found := versionIn(params)
 	if !found {
 		return false
 	}
