@@ -272,7 +272,7 @@ var serverSurface, clientSurface = func() (server, client *peer.Mux) {
 // read reads the message for its handler. Without one, it judges the params if the
 // protocol knows the method, and returns nil.
 func (c *core) read(m *method, in *peer.Inbound, r wire.Revision) (peer.Message, error) {
-	if msg := c.message; msg != nil && in == c.in && m.handled() && m.route.Is(msg) {
+	if msg := c.message; msg != nil && in == c.in && in.Value == nil && m.handled() && m.route.Is(msg) {
 		c.message = nil // a handler that is called twice gets its own
 		return msg, nil
 	}

@@ -591,6 +591,23 @@ func TestMessagesPassedInProcessNeedNoWriting(t *testing.T) {
 	require.EqualValues(t, mcp.CodeMethodNotFound, peer.AsError(err).Code)
 }
 
+func TestMiddlewareMayPutAnotherMessageInPlaceOfTheOneThatCame(t *testing.T) {
+	k := newKernel(func(o *connection.KernelOptions) {
+		o.Middleware = []peer.Middleware{func(next peer.Handler) peer.Handler {
+			return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+				in.Value = &mcp.CallToolRequest{Name: "y"}
+				return next.Handle(ctx, in)
+			})
+		}}
+	})
+	conn, _ := loop(t, "2025-06-18", &mcp.ClientCapabilities{})
+	in := request(mcp.MethodCallTool, `{"name":"x"}`, nil)
+	in.Message, in.Frame = &mcp.CallToolRequest{Name: "x"}, &wire.Frame{Revision: mcp.Revision20250618}
+	reply, err := k.Serve(t.Context(), conn, in)
+	require.NoError(t, err)
+	require.Equal(t, mcp.TextResult("called y"), reply.Result)
+}
+
 // lookalike is a request of another type for the same method.
 type lookalike struct{ weatherRequest }
 
