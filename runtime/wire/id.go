@@ -36,11 +36,11 @@ func ParseID(data []byte) (RequestID, error) {
 }
 
 // IsZero reports whether id is no id.
-func (id RequestID) IsZero() bool { return id.v.kind == noScalar }
+func (id RequestID) IsZero() bool { return id.v == scalar{} }
 
 // Int64 returns the id if it is an integer that int64 holds. -0 is not one: it
 // would not come back as it was.
-func (id RequestID) Int64() (int64, bool) { return id.v.n, id.v.kind == smallInt }
+func (id RequestID) Int64() (int64, bool) { return id.v.asInt() }
 
 // Text returns the id if it is a string.
 func (id RequestID) Text() (string, bool) { return id.v.asText() }
@@ -67,10 +67,10 @@ func IntToken(n int64) ProgressToken { return ProgressToken{intScalar(n)} }
 func StringToken(s string) ProgressToken { return ProgressToken{textScalar(s)} }
 
 // IsZero reports whether t is no token.
-func (t ProgressToken) IsZero() bool { return t.v.kind == noScalar }
+func (t ProgressToken) IsZero() bool { return t.v == scalar{} }
 
 // Int64 returns the token if it is an integer that int64 holds.
-func (t ProgressToken) Int64() (int64, bool) { return t.v.n, t.v.kind == smallInt }
+func (t ProgressToken) Int64() (int64, bool) { return t.v.asInt() }
 
 // Text returns the token if it is a string.
 func (t ProgressToken) Text() (string, bool) { return t.v.asText() }
@@ -96,51 +96,67 @@ func (d *Decoder) ID() RequestID { return RequestID{d.scalar()} }
 // Token reads a progress token.
 func (d *Decoder) Token() ProgressToken { return ProgressToken{d.scalar()} }
 
-// scalar is a string or an integer. Equal values are equal structs.
+// scalar is a string or an integer. Equal values are equal structs. Of text and n
+// only one says something at a time, and n then tells the kinds of text apart: there
+// are two of these in every message.
 type scalar struct {
-	kind scalarKind
-	n    int64
 	text string
+	n    int64
 }
 
-type scalarKind uint8
-
+// What n says beside a text, and the text that n itself has: one that is no UTF-8,
+// so that no string and no digits are the same.
 const (
-	noScalar scalarKind = iota
-	smallInt            // n
-	longInt             // text: digits beyond int64, or -0
-	aText               // text
+	longInt int64 = iota + 1 // the text is digits beyond int64, or -0
+	aText                    // the text is a string
+
+	smallInt = "\xffint"
 )
 
-func intScalar(n int64) scalar   { return scalar{kind: smallInt, n: n} }
-func textScalar(s string) scalar { return scalar{kind: aText, text: s} }
+func intScalar(n int64) scalar { return scalar{smallInt, n} }
+
+func textScalar(s string) scalar {
+	if s == smallInt {
+		s += s // that cannot be written either, and is no integer
+	}
+	return scalar{s, aText}
+}
+
+func (v scalar) isInt() bool { return v.text == smallInt }
+
+func (v scalar) asInt() (int64, bool) {
+	if !v.isInt() {
+		return 0, false
+	}
+	return v.n, true
+}
 
 func (v scalar) asText() (string, bool) {
-	if v.kind != aText {
+	if v.isInt() || v.n != aText {
 		return "", false
 	}
 	return v.text, true
 }
 
 func (v scalar) append(b []byte) []byte {
-	switch v.kind {
-	case smallInt:
+	switch {
+	case v.isInt():
 		return AppendInt(b, v.n)
-	case longInt:
+	case v.n == longInt:
 		return append(b, v.text...)
-	case aText:
+	case v.n == aText:
 		return AppendString(b, v.text)
 	}
 	return append(b, "null"...)
 }
 
 func (v scalar) String() string {
-	switch v.kind {
-	case smallInt:
+	switch {
+	case v.isInt():
 		return strconv.FormatInt(v.n, 10)
-	case longInt:
+	case v.n == longInt:
 		return v.text
-	case aText:
+	case v.n == aText:
 		return strconv.Quote(v.text)
 	}
 	return "none"
@@ -214,5 +230,5 @@ func (d *Decoder) longInteger(raw []byte, form numberForm) scalar {
 		d.fail(start, false, fmt.Errorf("id or token is longer than %d bytes", maxID))
 		return scalar{}
 	}
-	return scalar{kind: longInt, text: string(raw)}
+	return scalar{string(raw), longInt}
 }

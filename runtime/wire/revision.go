@@ -1,6 +1,9 @@
 package wire
 
-import "fmt"
+import (
+	"fmt"
+	"unique"
+)
 
 // maxRevisions is how many revisions a Window can tell apart.
 const maxRevisions = 64
@@ -8,9 +11,13 @@ const maxRevisions = 64
 // Revision is one protocol revision of a compiled package. Revisions are
 // comparable. The zero Revision stands for all of them together: the form that
 // encoding/json sees, for logs and stores, not for a peer.
-type Revision struct {
+type Revision struct{ of unique.Handle[revision] }
+
+// revision is what a Revision leads to. A Revision itself is no more than a pointer,
+// for nearly everything here has one.
+type revision struct {
 	name string
-	bit  uint8 // index + 1; 0 is the zero Revision
+	bit  uint8 // index + 1
 }
 
 // NewRevision names the revision at index, counted from 0, oldest first. It
@@ -20,27 +27,32 @@ func NewRevision(index int, name string) Revision {
 	if index < 0 || index >= maxRevisions || name == "" {
 		panic(fmt.Sprintf("wire: no revision can have index %d and name %q", index, name))
 	}
-	return Revision{name: name, bit: uint8(index + 1)}
+	return Revision{unique.Make(revision{name: name, bit: uint8(index + 1)})}
 }
 
 // String returns the name on the wire, as "2025-06-18", and "all revisions"
 // for the zero Revision.
 func (r Revision) String() string {
-	if r.bit == 0 {
+	if r == (Revision{}) {
 		return "all revisions"
 	}
-	return r.name
+	return r.of.Value().name
 }
 
 // Index returns the place of the revision, oldest first; -1 for the zero Revision.
-func (r Revision) Index() int { return int(r.bit) - 1 }
+func (r Revision) Index() int {
+	if r == (Revision{}) {
+		return -1
+	}
+	return int(r.of.Value().bit) - 1
+}
 
 // mask is the window that holds exactly r; the zero Revision fills it.
 func (r Revision) mask() Window {
-	if r.bit == 0 {
+	if r == (Revision{}) {
 		return Always
 	}
-	return 1 << (r.bit - 1)
+	return 1 << (r.of.Value().bit - 1)
 }
 
 // Window is a set of revisions: bit i stands for the revision with index i.
