@@ -114,7 +114,7 @@ func (d door) reach(method string, info *peer.MethodInfo) (ask bool, err error) 
 		return false, &peer.NoBackChannelError{Method: method}
 	case info != nil && !info.FromServer.Has(r):
 		return false, &UnsupportedError{Method: method, Revision: r}
-	case d.core != nil && !d.core.transport.CanSendRequest():
+	case d.core != nil && !d.core.Transport().CanSendRequest():
 		return false, &peer.NoBackChannelError{Method: method}
 	}
 	switch d.out.(type) {
@@ -294,10 +294,10 @@ func (d door) endsListen(n peer.Notification) bool {
 func (d door) withholdLog(n peer.Notification) string {
 	least := d.facts.logLevel
 	if !d.facts.handshake {
-		if d.core == nil || d.core.logLevel == "" {
+		if d.core == nil || d.core.logs == 0 {
 			return "nobody asked for logs"
 		}
-		least = d.core.logLevel
+		least = d.core.logs.level()
 	}
 	m, ok := n.(*mcp.LoggingMessageNotification)
 	if ok && least != "" && Below(m.Level, least) {
@@ -318,6 +318,25 @@ var levels = func() []mcp.LoggingLevel {
 	}
 	return levels
 }()
+
+// severity is a level of logs by its place among the levels, counted from 1; 0 is
+// none.
+type severity uint8
+
+func severityOf(level mcp.LoggingLevel) severity {
+	if level == "" {
+		return 0
+	}
+	return severity(slices.Index(levels, level) + 1)
+}
+
+// level is empty for none.
+func (s severity) level() mcp.LoggingLevel {
+	if s == 0 {
+		return ""
+	}
+	return levels[s-1]
+}
 
 // Below tells whether a level is less severe than another. One that is no level
 // is not: writing it will tell.

@@ -144,7 +144,8 @@ func (d *DualEra) Handle(ctx context.Context, in *peer.Inbound) (peer.Reply, err
 	var c *core
 	switch {
 	case loop == nil:
-		x, inner, err := d.kernel.receive(ctx, in, &d.opts)
+		x := new(exchange)
+		inner, err := d.kernel.receive(ctx, x, in, &d.opts)
 		if err != nil {
 			return peer.Reply{}, err
 		}

@@ -272,8 +272,9 @@ var serverSurface, clientSurface = func() (server, client *peer.Mux) {
 // read reads the message for its handler. Without one, it judges the params if the
 // protocol knows the method, and returns nil.
 func (c *core) read(m *method, in *peer.Inbound, r wire.Revision) (peer.Message, error) {
-	if msg := c.message; msg != nil && in == c.in && in.Value == nil && m.handled() && m.route.Is(msg) {
-		c.message = nil // a handler that is called twice gets its own
+	msg, unheard := c.request, c.unheard
+	c.request, c.unheard = nil, false // a handler that is called twice gets its own
+	if unheard && in == c.in && in.Value == nil && m.handled() && m.route.Is(msg) {
 		return msg, nil
 	}
 	route := m.route
@@ -289,7 +290,7 @@ func (c *core) read(m *method, in *peer.Inbound, r wire.Revision) (peer.Message,
 	if in.Value != nil && route.Is(in.Value) {
 		return in.Value, nil
 	}
-	msg := route.New()
+	msg = route.New()
 	if err := in.Decode(plainFrame(r), msg); err != nil {
 		return nil, invalidParams(err)
 	}

@@ -34,7 +34,7 @@ func (k *Kernel) initialize(c *core, in *peer.Inbound) (peer.Reply, error) {
 	if c.conn.state.InitializeProcessed() {
 		return peer.Reply{}, errSecondInitialize
 	}
-	caps := k.capabilities(c.transport)
+	caps := k.capabilities(c.Transport())
 	if !c.conn.HasStandaloneChannel() { // nothing would tell the client of changes
 		caps = new(withoutChanges(*caps))
 	}
@@ -160,7 +160,7 @@ func (k *Kernel) registerBuiltin() {
 // discover says what initialize would. Changes are announced by subscriptions:
 // where those are not served, neither are the changes.
 func (k *Kernel) discover(ctx context.Context, _ *mcp.DiscoverRequest) (*mcp.DiscoverResult, error) {
-	caps := *k.capabilities(coreFrom(ctx).transport)
+	caps := *k.capabilities(coreFrom(ctx).Transport())
 	if _, listens := k.mux.Route(mcp.MethodSubscriptionsListen); !listens {
 		caps = withoutChanges(caps)
 	}

@@ -231,7 +231,7 @@ func (k *Kernel) ServeIn(room *Room, ctx context.Context, conn *Connection, in *
 	c := &room.core
 	c.begin(ctx, conn, in, readAs(in, conn.state.Negotiated()))
 	if conn.perRequest() {
-		c.logLevel = requestedLevel(in)
+		c.logs = requestedLevel(in)
 	}
 	defer c.abort()
 	return c.conclude(k.answer((*handlerContext)(c), c, in, k.chain))

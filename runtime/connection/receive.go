@@ -18,7 +18,18 @@ import (
 // header or [Options.VersionHint] names, else of the newest that is served this way.
 // Nil as opts is a connection without a channel.
 func (k *Kernel) ServeEnvelope(ctx context.Context, in *peer.Inbound, opts *Options) (peer.Reply, error) {
-	x, in, err := k.receive(ctx, in, opts)
+	return k.ServeEnvelopeIn(new(EnvelopeRoom), ctx, in, opts)
+}
+
+// EnvelopeRoom is what it takes to handle a message that says itself who sends it,
+// for a transport to have in what it keeps of each request itself: that saves an
+// allocation. It is used once.
+type EnvelopeRoom struct{ exchange exchange }
+
+// ServeEnvelopeIn is [Kernel.ServeEnvelope] in a room.
+func (k *Kernel) ServeEnvelopeIn(room *EnvelopeRoom, ctx context.Context, in *peer.Inbound, opts *Options) (peer.Reply, error) {
+	x := &room.exchange
+	in, err := k.receive(ctx, x, in, opts)
 	if err != nil {
 		return peer.Reply{}, err
 	}
@@ -27,8 +38,7 @@ func (k *Kernel) ServeEnvelope(ctx context.Context, in *peer.Inbound, opts *Opti
 	return c.conclude(k.answer((*handlerContext)(c), c, in, k.chain))
 }
 
-// exchange is all that one message needs that says itself who sends it, in one
-// piece of memory.
+// exchange is the connection that is made for one message, and what else it takes.
 type exchange struct {
 	conn  Connection
 	facts facts // what conn begins with
@@ -42,7 +52,7 @@ func (x *exchange) end(ctx context.Context) {
 
 // receive takes a message out of its envelope, and makes its connection, which
 // the caller closes, and its session.
-func (k *Kernel) receive(ctx context.Context, in *peer.Inbound, opts *Options) (*exchange, *peer.Inbound, error) {
+func (k *Kernel) receive(ctx context.Context, x *exchange, in *peer.Inbound, opts *Options) (*peer.Inbound, error) {
 	var header http.Header
 	if in.Transport != nil {
 		header = in.Transport.Header()
@@ -50,27 +60,27 @@ func (k *Kernel) receive(ctx context.Context, in *peer.Inbound, opts *Options) (
 	if m, meta := k.glance(in); m != nil {
 		if header != nil {
 			if err := repeated(in, m, meta.ProtocolVersion, header); err != nil {
-				return nil, nil, err
+				return nil, err
 			}
 		}
-		x := &exchange{facts: facts{info: meta.ClientInfo, caps: meta.ClientCapabilities}}
+		x.facts.info, x.facts.caps = meta.ClientInfo, meta.ClientCapabilities
 		x.begin(ctx, k, in, m, opts, k.perRequest, meta.LogLevel)
-		return x, in, nil
+		return in, nil
 	}
 	in, e, err := k.envelope(in, header, opts)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	x := &exchange{facts: facts{letter: e.Meta}}
+	x.facts.letter = e
 	x.begin(ctx, k, in, readAs(in, e.Revision), opts, e.Revision, e.LogLevel)
-	return x, in, nil
+	return in, nil
 }
 
 func (x *exchange) begin(ctx context.Context, k *Kernel, in *peer.Inbound, m peer.Message, opts *Options, r wire.Revision, level mcp.LoggingLevel) {
 	x.facts.server = k.capabilities(in.Transport)
 	x.conn.beReady(opts, r, &x.facts)
 	x.core.begin(ctx, &x.conn, in, m)
-	x.core.logLevel = level
+	x.core.logs = severityOf(level)
 }
 
 // glance reads a request in the newest revision, its envelope with it, in one
@@ -113,7 +123,7 @@ func (k *Kernel) message(in *peer.Inbound) peer.Message {
 var letters = sync.Pool{New: func() any { return new(letter) }}
 
 // envelope takes a message out of its envelope and says what that says.
-func (k *Kernel) envelope(in *peer.Inbound, header http.Header, opts *Options) (*peer.Inbound, Envelope, error) {
+func (k *Kernel) envelope(in *peer.Inbound, header http.Header, opts *Options) (*peer.Inbound, *Envelope, error) {
 	l := letters.Get().(*letter)
 	in = k.unwrap(l, in)
 	err := k.judge(l, in, header)
@@ -123,7 +133,7 @@ func (k *Kernel) envelope(in *peer.Inbound, header http.Header, opts *Options) (
 	e := l.Envelope
 	*l = letter{}
 	letters.Put(l)
-	return in, e, err
+	return in, &e, err
 }
 
 // hinted is the revision of a message that does not say its own.

@@ -26,7 +26,7 @@ func RequestID(ctx context.Context) wire.RequestID {
 //
 // It is not to be changed, and not to be kept when the handler has returned.
 func Request(ctx context.Context) peer.Message {
-	if c := coreFrom(ctx); c != nil {
+	if c := coreFrom(ctx); c != nil && !c.unheard {
 		return c.request
 	}
 	return nil

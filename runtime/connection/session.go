@@ -40,7 +40,7 @@ func SenderMeta(ctx context.Context) *mcp.RequestMeta {
 		return nil
 	}
 	caps, params := c.conn.state.sender()
-	meta := &mcp.RequestMeta{ProtocolVersion: c.conn.state.Negotiated().String(), ClientCapabilities: caps, LogLevel: c.logLevel}
+	meta := &mcp.RequestMeta{ProtocolVersion: c.conn.state.Negotiated().String(), ClientCapabilities: caps, LogLevel: c.logs.level()}
 	if params != nil {
 		meta.ClientInfo = &params.ClientInfo
 	}
@@ -90,15 +90,14 @@ func RoundFrom(ctx context.Context) Round {
 // core is a session: one message being handled. A session may outlive its
 // handler, but not the params of its message; the channel then refuses.
 type core struct {
-	conn      *Connection
-	in        *peer.Inbound
-	ctx       context.Context       // that the message came with
-	transport peer.TransportContext // as a handler sees it
-	logLevel  mcp.LoggingLevel      // asked for by the request itself
-	message   peer.Message          // what in was read into already, nil where it was not
-	request   peer.Message          // as the handler has it, nil before and for a notification
-	round     Round                 // nil where the answer never asks
-	effect    func(error) error     // what comes of the outcome, which it may change; nil for nothing
+	conn    *Connection
+	in      *peer.Inbound
+	ctx     context.Context   // that the message came with
+	request peer.Message      // as the handler has it, nil before and for a notification
+	unheard bool              // request is what in was read into already, for a handler still to be called
+	logs    severity          // asked for by the request itself
+	round   Round             // nil where the answer never asks
+	effect  func(error) error // what comes of the outcome, which it may change; nil for nothing
 
 	server mcp.ServerSession
 }
@@ -134,7 +133,7 @@ func newCore(ctx context.Context, conn *Connection, in *peer.Inbound) *core {
 	c := new(core)
 	c.begin(ctx, conn, in, readAs(in, conn.state.Negotiated()))
 	if conn.perRequest() {
-		c.logLevel = requestedLevel(in)
+		c.logs = requestedLevel(in)
 	}
 	return c
 }
@@ -142,11 +141,8 @@ func newCore(ctx context.Context, conn *Connection, in *peer.Inbound) *core {
 // begin makes c the session of a message that has been read already, or is still to be
 // where that is nil. The level of its logs is left to the caller.
 func (c *core) begin(ctx context.Context, conn *Connection, in *peer.Inbound, message peer.Message) {
-	c.conn, c.in, c.ctx, c.message = conn, in, ctx, message
-	c.transport = in.Transport
-	if perRequest := conn.perRequest(); perRequest || in.Transport == nil {
-		c.transport = transportFor(in.Transport, perRequest)
-	}
+	c.conn, c.in, c.ctx = conn, in, ctx
+	c.request, c.unheard = message, message != nil
 	c.server.SessionCore = c
 }
 
@@ -168,13 +164,13 @@ func (c *core) back() peer.BackChannel {
 
 // requestedLevel is the level of the logs that a message asks for where logs travel
 // with requests. Only a request can.
-func requestedLevel(in *peer.Inbound) mcp.LoggingLevel {
+func requestedLevel(in *peer.Inbound) severity {
 	if in.ID.IsZero() {
-		return ""
+		return 0
 	}
 	var l letter
 	l.read(paramsOf(in))
-	return l.LogLevel
+	return severityOf(l.LogLevel)
 }
 
 // transportFor is a transport's context as a handler sees it: where the revision
@@ -239,7 +235,12 @@ func (s *standalone) Notify(ctx context.Context, n peer.Notification, opts ...pe
 }
 
 // Transport implements [mcp.SessionCore].
-func (c *core) Transport() peer.TransportContext { return c.transport }
+func (c *core) Transport() peer.TransportContext {
+	if perRequest := c.conn.perRequest(); perRequest || c.in.Transport == nil {
+		return transportFor(c.in.Transport, perRequest)
+	}
+	return c.in.Transport
+}
 
 // ProtocolVersion implements [mcp.SessionCore].
 func (c *core) ProtocolVersion() string { return c.conn.ProtocolVersion() }

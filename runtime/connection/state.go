@@ -1,7 +1,6 @@
 package connection
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 	"sync"
@@ -36,19 +35,20 @@ type State struct {
 // facts are what is known about the peer. They never change, nor does what they
 // lead to: others take their place.
 type facts struct {
-	revision            wire.Revision
-	handshake           bool      // of the revision
-	request             *spelling // how requests are written
-	params              *mcp.InitializeRequest
-	caps                *mcp.ClientCapabilities
-	info                *mcp.Implementation // who the client says it is, of which params are still to be made
-	letter              json.RawMessage     // an envelope of which params and caps are still to be read
-	server              *mcp.ServerCapabilities
+	revision wire.Revision
+	request  *spelling // how requests are written
+	params   *mcp.InitializeRequest
+	caps     *mcp.ClientCapabilities
+	info     *mcp.Implementation // who the client says it is, of which params are still to be made
+	letter   *Envelope           // of which params and caps are still to be read
+	server   *mcp.ServerCapabilities
+	ready    chan struct{} // closed when initialized; made at the first question
+	logLevel mcp.LoggingLevel
+
+	handshake           bool // of the revision
 	initializeProcessed bool
 	initialized         bool
-	overdue             bool          // that was waited for, in vain
-	ready               chan struct{} // closed when initialized; made at the first question
-	logLevel            mcp.LoggingLevel
+	overdue             bool // that was waited for, in vain
 }
 
 // alwaysReady is shared by all connections that were ready when asked first, and by
@@ -94,8 +94,7 @@ func (s *State) sender() (caps *mcp.ClientCapabilities, params *mcp.InitializeRe
 		s.update(func(f *facts) {
 			switch {
 			case f.letter != nil:
-				e := Envelope{Revision: f.revision, Meta: f.letter}
-				info, caps := e.Sender()
+				info, caps := f.letter.Sender()
 				f.setSender(f.revision, info, caps)
 			case f.info != nil:
 				f.setSender(f.revision, f.info, f.caps)

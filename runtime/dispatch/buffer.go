@@ -6,11 +6,20 @@ import "sync"
 const mostKept = 64 << 10
 
 // buffer is the bytes of one message, on the way in or out.
-type buffer struct{ b []byte }
+type buffer struct {
+	b    []byte
+	done func() // free, made once
+}
 
-var buffers = sync.Pool{New: func() any { return &buffer{make([]byte, 0, 1024)} }}
+var buffers = sync.Pool{New: func() any { return &buffer{b: make([]byte, 0, 1024)} }}
 
-func newBuffer() *buffer { return buffers.Get().(*buffer) }
+func newBuffer() *buffer {
+	b := buffers.Get().(*buffer)
+	if b.done == nil {
+		b.done = b.free
+	}
+	return b
+}
 
 // free gives the buffer back.
 func (b *buffer) free() {
@@ -26,19 +35,14 @@ type parcel struct {
 	lender
 }
 
-// lender is whom the bytes of a message are given back to.
-type lender struct {
-	own     *buffer // one of ours that they are in, nil for none
-	release func()  // of somebody else's bytes, may be nil
-}
+// lender gives the bytes of a message back, once. Nil is for those that are
+// nobody's.
+type lender func()
 
 // free tells that nobody reads the bytes any more.
 func (l *lender) free() {
-	if l.own != nil {
-		l.own.free()
+	if back := *l; back != nil {
+		*l = nil
+		back()
 	}
-	if l.release != nil {
-		l.release()
-	}
-	*l = lender{}
 }

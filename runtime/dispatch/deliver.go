@@ -19,7 +19,7 @@ import (
 // message's handler sees are the values of ctx, and it ends when ctx does unless
 // o is detached.
 func (c *Conn) Deliver(ctx context.Context, data []byte, o Origin) {
-	c.deliver(ctx, parcel{data, lender{release: o.Release}}, &o, arrival{})
+	c.deliver(ctx, parcel{data, o.Release}, &o, arrival{})
 }
 
 // arrival is how a message has come.
@@ -59,7 +59,7 @@ func (c *Conn) deliver(ctx context.Context, p parcel, o *Origin, a arrival) *exc
 // DeliverMessage returns and nothing has been written to o.Back, the request
 // gets no answer because its sender cancelled it or the connection has ended.
 func (c *Conn) DeliverMessage(ctx context.Context, m *wire.Message, token wire.ProgressToken, x *Exchange, o Origin) {
-	l := lender{release: o.Release}
+	l := lender(o.Release)
 	switch {
 	case m.Method != "" && !m.ID.IsZero():
 		if x == nil {

@@ -106,7 +106,7 @@ func (r *reading) deliver(at *place, left bool) (*exchange, error) {
 	case r.ctx.Err() != nil:
 		err = context.Cause(r.ctx)
 	case errors.Is(err, errLongLine):
-		r.conn.tooLong(parcel{line.b, lender{own: line}}, &r.origin)
+		r.conn.tooLong(parcel{line.b, line.done}, &r.origin)
 		return nil, nil
 	}
 	if err != nil {
@@ -114,7 +114,7 @@ func (r *reading) deliver(at *place, left bool) (*exchange, error) {
 		return nil, err
 	}
 	more := r.lines.r.Buffered() > 0
-	return r.conn.deliver(r.ctx, parcel{line.b, lender{own: line}}, &r.origin, arrival{more: more, alone: !more && !r.single}), nil
+	return r.conn.deliver(r.ctx, parcel{line.b, line.done}, &r.origin, arrival{more: more, alone: !more && !r.single}), nil
 }
 
 // lend lends the reading out, and returns what is held until somebody takes it.

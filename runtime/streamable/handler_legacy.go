@@ -227,7 +227,7 @@ func (h *LegacySSEHandler) post(w http.ResponseWriter, r *http.Request) *refusal
 	w.WriteHeader(http.StatusAccepted) // whatever a handler says by then is for the stream
 	s.dispatch.Deliver(r.Context(), buf.b, dispatch.Origin{
 		Detached:  true,
-		Transport: &Transport{Transport: peer.NewTransport(Kind, true, r.Header, s.principal), request: r},
+		Transport: &Transport{request: r, principal: s.principal, asks: true},
 		Release:   buf.done,
 	})
 	return nil

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/dispatch"
 	"github.com/mcpwright/mcp/runtime/internal/lazy"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -85,8 +86,9 @@ var errNoVersion = &peer.Error{
 // handler. It is used once: a handler may hold on to it.
 type post struct {
 	response
-	in  peer.Inbound
-	ctx lazy.Context
+	in   peer.Inbound
+	ctx  lazy.Context
+	room connection.EnvelopeRoom
 
 	reports sync.Mutex // held while a report is judged and sent, before the response's
 	last    *float64   // what was reported, nil before there was a report
@@ -94,7 +96,7 @@ type post struct {
 
 func (h *Handler) newPost(w http.ResponseWriter, r *http.Request, m *wire.Message, f *wire.Frame, takes accepted) *post {
 	p := &post{response: response{w: w, handler: h, takes: takes, listens: m.Method == mcp.MethodSubscriptionsListen}}
-	p.transport = Transport{Transport: peer.NewTransport(Kind, false, r.Header, h.opts.Principal(r)), request: r}
+	p.transport = Transport{request: r, principal: h.opts.Principal(r)}
 	p.ctx.Context = r.Context()
 	p.in.Method, p.in.ID, p.in.Params, p.in.Token = m.Method, m.ID, m.Params, tokenOf(m)
 	p.in.Message, _ = m.Into.(peer.Message)
@@ -166,7 +168,7 @@ func (p *post) serve() {
 		p.answer(&p.ctx, status, buf.b)
 		buf.free()
 	}()
-	reply, failed := p.handler.kernel.ServeEnvelope(&p.ctx, &p.in, &p.handler.opts.Connection)
+	reply, failed := p.handler.kernel.ServeEnvelopeIn(&p.room, &p.ctx, &p.in, &p.handler.opts.Connection)
 	switch {
 	case failed != nil:
 		err = failed

@@ -3,8 +3,6 @@ package streamable
 import (
 	"net/http"
 	"time"
-
-	"github.com/mcpwright/mcp/runtime/peer"
 )
 
 // Kind is what the transport contexts of this package call themselves.
@@ -16,11 +14,26 @@ const Kind = "streamable-http"
 //	if t, ok := session.Transport().(*streamable.Transport); ok {
 //		log.Printf("from %s", t.Request().RemoteAddr)
 //	}
+//
+// It says itself what a [peer.Transport] would: nearly all of that is in the request.
 type Transport struct {
-	peer.Transport
-	request *http.Request
-	answer  *sessionPost // nil where nothing is answered, and outside sessions
+	request   *http.Request
+	answer    *sessionPost // nil where nothing is answered, and outside sessions
+	principal string
+	asks      bool // requests can be sent back
 }
+
+// Kind implements [peer.TransportContext]. It is [Kind].
+func (t *Transport) Kind() string { return Kind }
+
+// CanSendRequest implements [peer.TransportContext].
+func (t *Transport) CanSendRequest() bool { return t.asks }
+
+// Header implements [peer.TransportContext].
+func (t *Transport) Header() http.Header { return t.request.Header }
+
+// Principal implements [peer.TransportContext].
+func (t *Transport) Principal() string { return t.principal }
 
 // Request is the HTTP request that brought the message. Its body has been read.
 func (t *Transport) Request() *http.Request { return t.request }

@@ -47,7 +47,7 @@ func (w *work) enter(p *response) (no *refusal) {
 		no = &refusal{status: http.StatusServiceUnavailable, err: errListens}
 	case !p.listens && !within(w.posts.all-w.listening, w.opts.MaxInFlight):
 		no = &refusal{status: http.StatusServiceUnavailable, err: errTooMany}
-	case !w.posts.fits(p.transport.Principal(), w.opts.MaxInFlightPerPrincipal):
+	case !w.posts.fits(p.transport.principal, w.opts.MaxInFlightPerPrincipal):
 		no = &refusal{status: http.StatusTooManyRequests, err: errTooMany}
 	}
 	if no == nil {
@@ -73,7 +73,7 @@ func (w *work) count(p *response, n int) {
 	if p.ends == nil {
 		return
 	}
-	w.posts.add(p.transport.Principal(), n)
+	w.posts.add(p.transport.principal, n)
 	if p.listens {
 		w.listening += n
 	}

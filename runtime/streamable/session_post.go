@@ -131,7 +131,7 @@ func (h *Handler) serveSessionNote(w http.ResponseWriter, r *http.Request, revis
 	if m.Method == mcp.MethodInitialized {
 		h.kernel.Confirm(r.Context(), s.conn, m.Params) // requests may overtake it otherwise
 	}
-	t := Transport{Transport: peer.NewTransport(Kind, true, r.Header, s.principal), request: r}
+	t := Transport{request: r, principal: s.principal, asks: true}
 	s.deliver(r.Context(), m, dispatch.Origin{Transport: &t, Detached: true, Release: buf.done})
 	w.WriteHeader(http.StatusAccepted)
 	return nil

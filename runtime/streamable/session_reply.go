@@ -23,8 +23,7 @@ type sessionPost struct {
 
 func (s *session) newPost(w http.ResponseWriter, r *http.Request, takes accepted) *sessionPost {
 	p := &sessionPost{response: response{w: w, handler: s.handler, session: s, takes: takes}}
-	p.transport.Transport = peer.NewTransport(Kind, s.id != "" && takes.events, r.Header, s.principal)
-	p.transport.request, p.transport.answer = r, p
+	p.transport = Transport{r, p, s.principal, s.id != "" && takes.events}
 	switch {
 	case s.id == "": // nobody can find it to end what it handles
 		p.ends = &lazy.Context{Context: r.Context(), Detached: true}

@@ -11,9 +11,13 @@ import (
 type turn struct {
 	taken   atomic.Bool
 	waiting atomic.Int32
+	line    atomic.Pointer[line] // made by the first who has to wait
+}
 
+// line is where those stand who wait for their turn.
+type line struct {
 	mu   sync.Mutex // held while somebody begins or ends to wait
-	free *sync.Cond // made by the first who has to
+	free *sync.Cond
 }
 
 // Lock implements [sync.Locker].
@@ -29,14 +33,19 @@ func (t *turn) TryLock() bool { return t.taken.CompareAndSwap(false, true) }
 // wait is Lock where somebody else has it. Who looks whether it is free has said
 // before that he waits, so that Unlock does not miss him.
 func (t *turn) wait() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.free == nil {
-		t.free = sync.NewCond(&t.mu)
+	l := t.line.Load()
+	if l == nil {
+		l = new(line)
+		l.free = sync.NewCond(&l.mu)
+		if !t.line.CompareAndSwap(nil, l) {
+			l = t.line.Load()
+		}
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	t.waiting.Add(1)
 	for !t.TryLock() {
-		t.free.Wait()
+		l.free.Wait()
 	}
 	t.waiting.Add(-1)
 }
@@ -51,7 +60,8 @@ func (t *turn) Unlock() {
 
 // wake wakes one who waits.
 func (t *turn) wake() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.free.Signal()
+	l := t.line.Load()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.free.Signal()
 }
