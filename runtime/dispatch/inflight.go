@@ -19,6 +19,10 @@ func (f *InFlight) Cancel(id wire.RequestID) bool { return f.table.cancelRequest
 // IDs lists the requests being handled, in no order.
 func (f *InFlight) IDs() []wire.RequestID { return f.table.requestIDs() }
 
+// Answering lists the way out of each request that is being handled, in no order:
+// [Origin].Back, or the connection's own.
+func (c *Conn) Answering() []Writer { return c.state.answering() }
+
 func (c *Conn) cancelRequest(id wire.RequestID, reason string) bool {
 	return c.cancel(id, reason, false)
 }

@@ -426,6 +426,16 @@ func (s *state) list() []wire.RequestID {
 	return ids
 }
 
+// answering returns the ways out of the requests being handled.
+func (s *state) answering() (list []Writer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for x := range s.requests.all {
+		list = append(list, x.out)
+	}
+	return list
+}
+
 // leftovers is what a closed connection leaves behind.
 type leftovers struct {
 	requests []*exchange // to be cancelled

@@ -26,6 +26,7 @@ type Handler struct {
 	uploads  uploads
 	sessions sessionTable
 	work     work
+	date     date
 }
 
 // NewHandler returns the handler of an endpoint. Nil as options is the default.

@@ -12,7 +12,6 @@ import (
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/dispatch"
-	"github.com/mcpwright/mcp/runtime/internal/lazy"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -87,7 +86,7 @@ var errNoVersion = &peer.Error{
 type post struct {
 	response
 	in   peer.Inbound
-	ctx  lazy.Context
+	ctx  apart
 	room connection.EnvelopeRoom
 
 	reports sync.Mutex // held while a report is judged and sent, before the response's
@@ -97,7 +96,7 @@ type post struct {
 func (h *Handler) newPost(w http.ResponseWriter, r *http.Request, m *wire.Message, f *wire.Frame, takes accepted) *post {
 	p := &post{response: response{w: w, handler: h, takes: takes, listens: m.Method == mcp.MethodSubscriptionsListen}}
 	p.transport = Transport{request: r, principal: h.opts.Principal(r)}
-	p.ctx.Context = r.Context()
+	p.ctx.Context.Context = r.Context()
 	p.in.Method, p.in.ID, p.in.Params, p.in.Token = m.Method, m.ID, m.Params, tokenOf(m)
 	p.in.Message, _ = m.Into.(peer.Message)
 	p.in.Frame, p.in.Transport, p.in.Back = f, &p.transport, p
@@ -143,7 +142,7 @@ func (h *Handler) servePost(w http.ResponseWriter, r *http.Request, m *wire.Mess
 
 // enter begins the handling, if there is room for it.
 func (p *post) enter() *refusal {
-	p.ends = &p.ctx
+	p.apart = &p.ctx
 	return p.handler.work.enter(&p.response)
 }
 

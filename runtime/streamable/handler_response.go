@@ -15,10 +15,9 @@ import (
 type response struct {
 	w         http.ResponseWriter
 	handler   *Handler
-	transport Transport     // of the request
-	session   *session      // nil outside sessions
-	ends      *lazy.Context // ends the handling; nil where its session does
-	pulse     pulse
+	transport Transport // of the request
+	session   *session  // nil outside sessions
+	apart     *apart    // of a request that belongs to no session, or to one that lasts no longer
 
 	mu     turn // held while something is written
 	out    *eventWriter
@@ -32,6 +31,13 @@ type response struct {
 	opens   bool // the session begins with this response
 	listens bool // the request is a subscription
 	keeps   bool // the session keeps what becomes a stream
+}
+
+// apart is what a request has to itself that no session has for it: what ends its
+// handling, and its pulse.
+type apart struct {
+	lazy.Context
+	pulse pulse
 }
 
 // phase is how far a response has come.
@@ -133,7 +139,7 @@ func (p *response) answer(ctx context.Context, status int, data []byte) {
 			if p.hasty || len(data) > mostHeld {
 				p.writeNow(status, data)
 			} else {
-				writeJSON(p.w, status, data)
+				writeJSON(p.w, status, p.handler.date.value(), data)
 			}
 		} else if p.open() {
 			p.event(ctx, data)
@@ -197,8 +203,8 @@ func (p *response) detach() {
 // lose deals with a client that cannot be written to. The lock is held.
 func (p *response) lose(err error) {
 	p.detach()
-	if p.ends != nil {
-		p.ends.Cancel(err)
+	if p.apart != nil {
+		p.apart.Cancel(err)
 	}
 }
 
@@ -228,7 +234,7 @@ func (p *response) writeNow(status int, data []byte) {
 	if p.hasty {
 		defer push(p.w, len(data))()
 	}
-	writeJSON(p.w, status, data)
+	writeJSON(p.w, status, p.handler.date.value(), data)
 }
 
 // hurry tells that the goroutine is about to end.

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
-	"sync/atomic"
-	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -90,22 +88,24 @@ func (no *refusal) write(w http.ResponseWriter, perRequest bool) {
 	}
 	if !no.id.IsZero() || !perRequest {
 		_, data := appendError(nil, no.id, no.err)
-		writeJSON(w, no.status, data)
+		writeJSON(w, no.status, nil, data)
 		return
 	}
 	data, _ := wire.Append([]byte(`{"jsonrpc":"2.0","error":`), nil, (*wire.ErrorObject)(no.err))
-	writeJSON(w, no.status, append(data, '}'))
+	writeJSON(w, no.status, nil, append(data, '}'))
 }
 
 // mostHeld is how much of a response net/http holds back until its end. Then it
 // counts the bytes itself, and nothing here waits for the client.
 const mostHeld = 2048
 
-// writeJSON writes a whole response.
-func writeJSON(w http.ResponseWriter, status int, data []byte) {
+// writeJSON writes a whole response. The date is nil for net/http to fill in.
+func writeJSON(w http.ResponseWriter, status int, date []string, data []byte) {
 	h := w.Header()
 	h[headerContentType] = valueJSON
-	h[headerDate] = today.value()
+	if date != nil {
+		h[headerDate] = date
+	}
 	if len(data) > mostHeld {
 		setLength(h, len(data))
 	}
@@ -116,25 +116,3 @@ func writeJSON(w http.ResponseWriter, status int, data []byte) {
 }
 
 func setLength(h http.Header, n int) { h["Content-Length"] = []string{strconv.Itoa(n)} }
-
-// today is what every response says of the time.
-var today date
-
-// date is the value of the header Date, which changes once a second. To have net/http
-// write it down for each response would take longer than to read a request.
-type date struct{ last atomic.Pointer[second] }
-
-type second struct {
-	unix  int64
-	value []string // not to be changed
-}
-
-func (d *date) value() []string {
-	now := time.Now()
-	s := d.last.Load()
-	if s == nil || s.unix != now.Unix() {
-		s = &second{now.Unix(), []string{now.UTC().Format(http.TimeFormat)}}
-		d.last.Store(s)
-	}
-	return s.value
-}

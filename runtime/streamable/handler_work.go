@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
@@ -18,12 +19,13 @@ var (
 
 // work counts what is being handled.
 type work struct {
-	opts *Options
+	opts       *Options
+	closing    atomic.Bool  // set under the lock
+	inSessions atomic.Int64 // requests of sessions, which see to their pulse themselves
 
 	mu        sync.Mutex
-	closing   bool
 	clock     clock
-	open      queue         // of everything
+	open      queue         // of everything else
 	timer     *time.Timer   // of the queue
 	beats     bool          // the timer runs
 	posts     tally         // requests outside sessions
@@ -37,12 +39,34 @@ func (w *work) init(o *Options) {
 }
 
 // enter counts a request, if there is room for it.
-func (w *work) enter(p *response) (no *refusal) {
+func (w *work) enter(p *response) *refusal {
+	if p.apart != nil {
+		return w.enterApart(p)
+	}
+	w.inSessions.Add(1) // a session has a limit of its own
+	if w.closing.Load() {
+		w.leave(p)
+		return &refusal{status: http.StatusServiceUnavailable, err: errClosing}
+	}
+	return nil
+}
+
+// leave takes back an enter.
+func (w *work) leave(p *response) {
+	if p.apart != nil {
+		w.leaveApart(p)
+	} else if w.inSessions.Add(-1) == 0 && w.closing.Load() {
+		w.mu.Lock()
+		w.rest()
+		w.mu.Unlock()
+	}
+}
+
+func (w *work) enterApart(p *response) (no *refusal) {
 	w.mu.Lock()
 	switch {
-	case w.closing:
+	case w.closing.Load():
 		no = &refusal{status: http.StatusServiceUnavailable, err: errClosing}
-	case p.ends == nil: // a session has a limit of its own
 	case p.listens && !within(w.listening, w.opts.MaxListeners):
 		no = &refusal{status: http.StatusServiceUnavailable, err: errListens}
 	case !p.listens && !within(w.posts.all-w.listening, w.opts.MaxInFlight):
@@ -52,27 +76,22 @@ func (w *work) enter(p *response) (no *refusal) {
 	}
 	if no == nil {
 		w.count(p, 1)
-		p.pulse.of = p
-		w.await(&p.pulse)
+		p.apart.pulse.of = p
+		w.await(&p.apart.pulse)
 	}
 	w.mu.Unlock()
 	return no
 }
 
-// leave takes back an enter.
-func (w *work) leave(p *response) {
+func (w *work) leaveApart(p *response) {
 	w.mu.Lock()
 	w.count(p, -1)
-	w.drop(&p.pulse)
+	w.drop(&p.apart.pulse)
 	w.mu.Unlock()
 }
 
-// count adds n requests like that of p, if it is outside sessions. The lock is
-// held.
+// count adds n requests like that of p. The lock is held.
 func (w *work) count(p *response, n int) {
-	if p.ends == nil {
-		return
-	}
 	w.posts.add(p.transport.principal, n)
 	if p.listens {
 		w.listening += n
@@ -83,7 +102,7 @@ func (w *work) count(p *response, n int) {
 func (w *work) join(p *pulse) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.closing {
+	if w.closing.Load() {
 		return false
 	}
 	w.await(p)
@@ -101,49 +120,47 @@ func (w *work) part(p *pulse) {
 // held.
 func (w *work) drop(p *pulse) {
 	w.open.drop(p)
-	if w.idle != nil {
-		w.rest()
-	}
+	w.rest()
 }
 
-// rest wakes who waits for the end of the work, if this is it. The lock is held.
+// rest wakes who waits for the end of the work, if there is somebody and this is it.
+// The lock is held.
 func (w *work) rest() {
-	if w.open.first() == nil {
+	if w.idle != nil && w.isOver() {
 		close(w.idle)
 		w.idle = nil
 	}
 }
 
+// isOver tells whether nothing is being handled. The lock is held.
+func (w *work) isOver() bool { return w.open.first() == nil && w.inSessions.Load() == 0 }
+
 // close lets nothing more begin, and ends the subscriptions.
 func (w *work) close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.closing = true
+	w.closing.Store(true)
 	w.each(func(p *response) {
 		if p.listens {
-			p.ends.Cancel(ErrClosing)
+			p.apart.Cancel(ErrClosing)
 		}
 	})
 }
 
 // isClosing tells whether nothing more begins.
-func (w *work) isClosing() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.closing
-}
+func (w *work) isClosing() bool { return w.closing.Load() }
 
 // cancel ends the contexts of all that is being handled outside sessions.
 func (w *work) cancel() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.each(func(p *response) { p.ends.Cancel(ErrClosing) })
+	w.each(func(p *response) { p.apart.Cancel(ErrClosing) })
 }
 
 // each calls f with what answers requests outside sessions. The lock is held.
 func (w *work) each(f func(*response)) {
 	for p := w.open.first(); p != nil; p = w.open.next(p) {
-		if r, ok := p.of.(*response); ok && r.ends != nil {
+		if r, ok := p.of.(*response); ok {
 			f(r)
 		}
 	}
@@ -152,7 +169,7 @@ func (w *work) each(f func(*response)) {
 // wait waits until nothing is being handled, at most until ctx ends.
 func (w *work) wait(ctx context.Context) error {
 	w.mu.Lock()
-	if w.open.first() == nil {
+	if w.isOver() {
 		w.mu.Unlock()
 		return nil
 	}

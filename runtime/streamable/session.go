@@ -23,7 +23,7 @@ type session struct {
 
 	users     atomic.Int32 // HTTP requests, and what goes on without theirs
 	forgotten atomic.Bool  // nothing is kept any more
-	used      atomic.Int64 // when a user left last, by the clock of the table
+	used      atomic.Int64 // when a user left last, by the clock of the table, or justUsed
 
 	mu       sync.Mutex   // before those of the dispatcher
 	busy     atomic.Int32 // uses of the dispatcher; they begin under the lock

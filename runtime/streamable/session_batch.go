@@ -36,8 +36,8 @@ func (h *Handler) serveBatch(w http.ResponseWriter, r *http.Request, revision wi
 		return no
 	}
 	ctx := context.WithoutCancel(r.Context())
-	if b.post.ends != nil {
-		ctx = b.post.ends
+	if b.post.apart != nil {
+		ctx = b.post.apart
 	}
 	b.serve(ctx, list)
 	return nil

@@ -273,6 +273,30 @@ func TestASilentStreamIsKeptAlive(t *testing.T) {
 	})
 }
 
+func TestASilentBatchAndARequestWithoutSessionAreKeptAlive(t *testing.T) {
+	tools := map[string]tool{"slow": func(ctx, *mcp.ServerSession) (*mcp.CallToolResult, error) {
+		time.Sleep(2400 * time.Millisecond)
+		return mcp.TextResult("done"), nil
+	}}
+	for _, o := range []*streamable.Options{{KeepAlive: time.Second}, {KeepAlive: time.Second, Stateless: true}} {
+		serveInBubble(t, tools, o, func(t *testing.T, e *endpoint) {
+			begin := time.Now()
+			for _, body := range []string{callTool(1, "slow"), "[" + callTool(1, "slow") + "," + callTool(2, "slow") + "]"} {
+				c := &client{e, "", "2025-03-26"}
+				if !o.Stateless {
+					c = e.open("2025-03-26")
+				}
+				a := c.post(body)
+				require.Equal(t, http.StatusOK, a.status)
+				beats := strings.Count(a.body, ":\n\n")
+				require.Equal(t, int(time.Since(begin)/time.Second), beats, a.body)
+				require.Contains(t, a.body, "done")
+				begin = time.Now()
+			}
+		})
+	}
+}
+
 func TestEachStreamIsKeptAliveInItsOwnTime(t *testing.T) {
 	serveInBubble(t, nil, &streamable.Options{KeepAlive: 10 * time.Second}, func(t *testing.T, e *endpoint) {
 		begin := time.Now()

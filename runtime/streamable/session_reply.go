@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"runtime/debug"
+	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
@@ -17,6 +18,7 @@ import (
 // [dispatch.Writer] of all that belongs to the request.
 type sessionPost struct {
 	response
+	due      time.Duration // when it beats next, 0 before anybody has looked; its session's lock guards it
 	exchange dispatch.Exchange
 	room     connection.Room
 }
@@ -26,7 +28,7 @@ func (s *session) newPost(w http.ResponseWriter, r *http.Request, takes accepted
 	p.transport = Transport{r, p, s.principal, s.id != "" && takes.events}
 	switch {
 	case s.id == "": // nobody can find it to end what it handles
-		p.ends = &lazy.Context{Context: r.Context(), Detached: true}
+		p.apart = &apart{Context: lazy.Context{Context: r.Context(), Detached: true}}
 	case s.replays() && s.conn.InitializeAccepted():
 		p.keeps = true
 		if s.handler.opts.Polling {
@@ -71,14 +73,14 @@ func (p *sessionPost) deliver(m *wire.Message, f *wire.Frame, buf *buffer) {
 		return
 	}
 	d.DeliverMessage(p.context(), m, tokenOf(m), &p.exchange, dispatch.Origin{
-		Transport: &p.transport, Back: p, Frame: f, Detached: p.ends == nil, Release: buf.done,
+		Transport: &p.transport, Back: p, Frame: f, Detached: p.apart == nil, Release: buf.done,
 	})
 }
 
 // context is what the request is handled with.
 func (p *sessionPost) context() context.Context {
-	if p.ends != nil {
-		return p.ends
+	if p.apart != nil {
+		return p.apart
 	}
 	return p.transport.request.Context()
 }

@@ -16,16 +16,23 @@ import (
 // enter begins a use of the session.
 func (s *session) enter() { s.users.Add(1) }
 
+// justUsed is in place of the time in a session that was used since somebody looked.
+// To look at the clock takes longer than all else there is to a use.
+const justUsed = -1
+
 // leave ends a use.
 func (s *session) leave() {
-	s.used.Store(int64(s.handler.sessions.clock.now()))
+	s.used.Store(justUsed)
 	s.users.Add(-1)
 }
 
-// idleSince tells since when nobody has used the session.
-func (s *session) idleSince() (since time.Duration, idle bool) {
-	idle = s.users.Load() == 0
-	return time.Duration(s.used.Load()), idle
+// isIdle tells whether nobody has used the session since. It is now by the clock of
+// the table.
+func (s *session) isIdle(now, since time.Duration) bool {
+	if s.used.CompareAndSwap(justUsed, int64(now)) || s.users.Load() > 0 {
+		return false
+	}
+	return time.Duration(s.used.Load()) <= since
 }
 
 // borrow begins a use of the session's dispatcher, which stays the same until
@@ -66,14 +73,19 @@ func (s *session) awake() (d *dispatch.Conn, woken bool) {
 func (s *session) giveBack() { s.busy.Add(-1) }
 
 // sleep gives the dispatcher away if nobody has used it since the last time
-// that somebody wanted the session to sleep. It returns whether there is none.
-func (s *session) sleep() bool {
+// that somebody wanted the session to sleep. It returns whether there is none. While
+// there is one it is seen to that what takes long shows it is alive.
+func (s *session) sleep(now time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case s.dispatch == nil || s.isOver:
 		return true
-	case s.busy.Load() > 0 || !s.drowsy:
+	case s.busy.Load() > 0:
+		s.drowsy = true
+		s.beat(now)
+		return false
+	case !s.drowsy:
 		s.drowsy = true
 		return false
 	}
@@ -82,6 +94,32 @@ func (s *session) sleep() bool {
 		s.dispatch, s.lastID = nil, last
 	}
 	return ok
+}
+
+// beat has what is being answered beat, where that has come to be due.
+func (s *session) beat(now time.Duration) {
+	rate := s.handler.opts.KeepAlive
+	if rate < 0 {
+		return
+	}
+	for _, out := range s.dispatch.Answering() {
+		var p *sessionPost
+		switch out := out.(type) {
+		case *sessionPost:
+			p = out
+		case *batch:
+			p = out.post
+		default:
+			continue
+		}
+		switch {
+		case p.due == 0: // it has begun since the last look
+			p.due = max(now+rate-bedtime, 1)
+		case p.due <= now:
+			p.due = now + rate
+			go p.beat() // ends when the client has taken what is sent
+		}
+	}
 }
 
 // over lets the session sleep for ever. It returns the dispatcher that is still

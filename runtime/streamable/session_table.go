@@ -113,8 +113,8 @@ func (t *sessionTable) remove(s *session) bool {
 	return found
 }
 
-// bedtime is how often sessions that nobody uses are let sleep. They stay awake
-// for one to two of these.
+// bedtime is how often sessions that are awake are looked at. Those that nobody uses
+// are let sleep after one to two of these.
 const bedtime = 50 * time.Millisecond
 
 // watch sees to it that a session sleeps once nobody uses it.
@@ -131,7 +131,8 @@ func (t *sessionTable) watch(s *session) {
 func (t *sessionTable) putToBed() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.awake = slices.DeleteFunc(t.awake, (*session).sleep)
+	now := t.clock.now()
+	t.awake = slices.DeleteFunc(t.awake, func(s *session) bool { return s.sleep(now) })
 	if t.bed = nil; t.ended || len(t.awake) == 0 {
 		t.awake = nil
 		return
@@ -157,18 +158,19 @@ func (t *sessionTable) sweep(idle time.Duration) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), farewell)
 	defer cancel()
-	for _, s := range t.overdue(t.clock.now() - idle) {
+	now := t.clock.now()
+	for _, s := range t.overdue(now, now-idle) {
 		s.end(ctx, errSessionIdle)
 	}
 }
 
 // overdue takes off the table what nobody has used since.
-func (t *sessionTable) overdue(since time.Duration) []*session {
+func (t *sessionTable) overdue(now, since time.Duration) []*session {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var list []*session
 	for id, s := range t.all {
-		if last, idle := s.idleSince(); idle && last <= since {
+		if s.isIdle(now, since) {
 			list = append(list, s)
 			delete(t.all, id)
 			t.count.add(s.principal, -1)
