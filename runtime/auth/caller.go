@@ -82,7 +82,7 @@ func CallerOf(ctx context.Context) *Caller { return visitOf(ctx).caller }
 func WithCaller(ctx context.Context, caller *Caller) context.Context {
 	v := visitOf(ctx)
 	v.caller = caller
-	return context.WithValue(ctx, verified.Key{}, v)
+	return verified.With(ctx, v)
 }
 
 // Principal names the caller of a request as package streamable does without its

@@ -90,7 +90,7 @@ func (g *Guard) Protect(next http.Handler) http.Handler {
 			return
 		}
 		v := visit{caller, g, new(demand)}
-		inner := r.WithContext(context.WithValue(r.Context(), verified.Key{}, v))
+		inner := r.WithContext(verified.With(r.Context(), v))
 		inner.Header = maps.Clone(r.Header)
 		inner.Header.Del("Authorization")
 		answer := &guardedWriter{ResponseWriter: w, guard: g, demand: v.demand}

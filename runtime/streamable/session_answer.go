@@ -23,7 +23,7 @@ func (h *Handler) refuseAnswer(r *http.Request, m *wire.Message, err error) *ref
 	if h.opts.Stateless {
 		return refused
 	}
-	s, no := h.findSession(r)
+	s, no := h.findSession(r, revisionOf(r.Header))
 	if no != nil {
 		return no
 	}

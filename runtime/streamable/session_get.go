@@ -4,15 +4,17 @@ import (
 	"context"
 	"net/http"
 	"sync/atomic"
+
+	"github.com/mcpwright/mcp/runtime/wire"
 )
 
 // serveSessionGet opens the stream of what belongs to no request, or goes on
 // with one that the client lost.
-func (h *Handler) serveSessionGet(w http.ResponseWriter, r *http.Request) (begun *follow, no *refusal) {
+func (h *Handler) serveSessionGet(w http.ResponseWriter, r *http.Request, revision wire.Revision) (begun *follow, no *refusal) {
 	if !acceptedBy(r.Header).events {
 		return nil, refuse(http.StatusNotAcceptable, "Invalid request: this is an endpoint of the Model Context Protocol, whose clients accept text/event-stream")
 	}
-	s, no := h.findSession(r)
+	s, no := h.findSession(r, revision)
 	if no != nil {
 		return nil, no
 	}

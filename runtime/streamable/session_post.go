@@ -29,9 +29,9 @@ func (h *Handler) serveSession(w http.ResponseWriter, r *http.Request, revision 
 	case h.opts.Stateless:
 		notAllowed(w, http.MethodPost)
 	case r.Method == http.MethodGet:
-		f, no = h.serveSessionGet(w, r)
+		f, no = h.serveSessionGet(w, r, revision)
 	case r.Method == http.MethodDelete:
-		no = h.serveSessionDelete(w, r)
+		no = h.serveSessionDelete(w, r, revision)
 	default:
 		notAllowed(w, "GET, POST, DELETE")
 	}
@@ -41,8 +41,9 @@ func (h *Handler) serveSession(w http.ResponseWriter, r *http.Request, revision 
 	return f
 }
 
-// findSession finds the session of a request and begins a use of it.
-func (h *Handler) findSession(r *http.Request) (*session, *refusal) {
+// findSession finds the session of a request and begins a use of it. The revision is
+// that of the header, as far as there is one.
+func (h *Handler) findSession(r *http.Request, revision wire.Revision) (*session, *refusal) {
 	ids := r.Header[headerSession]
 	if len(ids) != 1 {
 		return nil, refuse(http.StatusBadRequest, "Invalid request: this endpoint is for MCP clients, which post initialize first and then send the header Mcp-Session-Id, once")
@@ -51,7 +52,7 @@ func (h *Handler) findSession(r *http.Request) (*session, *refusal) {
 	if s == nil {
 		return nil, refuse(http.StatusNotFound, "Invalid request: there is no such session")
 	}
-	if names := r.Header[headerVersion]; len(names) > 0 && names[0] != s.conn.ProtocolVersion() && s.conn.InitializeAccepted() {
+	if revision != s.conn.State().Negotiated() && r.Header[headerVersion] != nil && s.conn.InitializeAccepted() {
 		s.leave()
 		return nil, refuse(http.StatusBadRequest, "Unsupported protocol version: the session speaks "+s.conn.ProtocolVersion())
 	}
@@ -141,7 +142,7 @@ func (h *Handler) serveSessionNote(w http.ResponseWriter, r *http.Request, revis
 func (h *Handler) sessionFor(r *http.Request, revision wire.Revision, m *wire.Message, opens bool) (*session, *refusal) {
 	switch {
 	case !opens && !h.opts.Stateless:
-		return h.findSession(r)
+		return h.findSession(r, revision)
 	case h.opts.Stateless:
 		negotiates := m != nil && m.Method == mcp.MethodInitialize
 		if !negotiates && !slices.Contains(h.kernel.Revisions(), revision) {
@@ -173,8 +174,8 @@ var errOtherVersion = &peer.Error{
 var errTooManySessions = &peer.Error{Code: mcp.CodeInternal, Message: "Too many sessions"}
 
 // serveSessionDelete ends a session.
-func (h *Handler) serveSessionDelete(w http.ResponseWriter, r *http.Request) *refusal {
-	s, no := h.findSession(r)
+func (h *Handler) serveSessionDelete(w http.ResponseWriter, r *http.Request, revision wire.Revision) *refusal {
+	s, no := h.findSession(r, revision)
 	if no != nil {
 		return no
 	}

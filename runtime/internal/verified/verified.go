@@ -2,9 +2,13 @@
 // transports, which know of no guard.
 package verified
 
-import "net/http"
+import (
+	"context"
+	"net/http"
+	"sync/atomic"
+)
 
-// Key is that of the context's [Caller].
+// Key is that of the context's [Caller], which With puts there.
 type Key struct{}
 
 // Caller is who sends a request.
@@ -13,8 +17,21 @@ type Caller interface {
 	Principal() string
 }
 
+// callers tells whether there has been a caller in this process. Where there has not,
+// nobody need look for one.
+var callers atomic.Bool
+
+// With returns a context with a caller.
+func With(ctx context.Context, c Caller) context.Context {
+	callers.Store(true)
+	return context.WithValue(ctx, Key{}, c)
+}
+
 // Principal returns the name of who sends a request, empty for nobody.
 func Principal(r *http.Request) string {
+	if !callers.Load() {
+		return ""
+	}
 	if c, ok := r.Context().Value(Key{}).(Caller); ok {
 		return c.Principal()
 	}

@@ -16,7 +16,7 @@ var errTooLong = errors.New("longer than any that is made here")
 func (r *Round) begin(ctx context.Context, req peer.Message) (peer.Message, error) {
 	answers, sealed, can := mcp.InputOf(req)
 	if !can {
-		answers, sealed = input(r.in, r.frame)
+		answers, sealed = input(r.in, r.frame())
 	}
 	if answers == nil && sealed == nil {
 		return req, nil
@@ -48,7 +48,7 @@ func (r *Round) unseal(sealed string) (*state, error) {
 	if len(sealed) > r.rules.opts.MaxState {
 		return nil, errTooLong
 	}
-	bound, err := binding(r.rules.opts.Audience, r.in, r.frame)
+	bound, err := binding(r.rules.opts.Audience, r.in, r.frame())
 	if err != nil {
 		return nil, err
 	}

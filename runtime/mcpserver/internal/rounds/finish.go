@@ -116,7 +116,7 @@ func (s *state) pass(whose string, text *string) {
 // seal returns what the next round needs, nil where that is nothing.
 func (r *Round) seal(b *book) (*string, error) {
 	s := &b.state
-	b.sort(r.frame)
+	b.sort(r.frame())
 	if s.rounds == 0 && len(b.fresh) > 0 {
 		s.rounds = 1 // there was one that left nothing
 	}
@@ -127,7 +127,7 @@ func (r *Round) seal(b *book) (*string, error) {
 		return nil, nil
 	}
 	s.expires = time.Now().Add(r.rules.opts.Expiry)
-	bound, err := binding(r.rules.opts.Audience, r.in, r.frame)
+	bound, err := binding(r.rules.opts.Audience, r.in, r.frame())
 	if err != nil {
 		return nil, err
 	}

@@ -58,7 +58,7 @@ type passage struct {
 // passage finds what was brought for a request to another server. The request is
 // recognised by its content, so that several of them do not meet.
 func (r *Round) passage(ctx context.Context, req peer.Message) (p passage, err error) {
-	params, err := identity(&peer.Inbound{Value: req}, r.frame)
+	params, err := identity(&peer.Inbound{Value: req}, r.frame())
 	if err != nil {
 		return p, fmt.Errorf("pass on %q: %w", req.Method(), err)
 	}

@@ -19,12 +19,11 @@ type Round struct {
 	rules    *Rules
 	in       *peer.Inbound // not to be read when Serve has returned
 	conn     *connection.Connection
-	frame    *wire.Frame // of the revision being spoken
-	inAnswer bool        // questions travel in the answer
-	reports  bool        // the client wants to hear of progress
+	inAnswer bool // questions travel in the answer
+	reports  bool // the client wants to hear of progress
 
-	mu     sync.Mutex // no other lock is taken under it
 	closed bool       // the handler has returned
+	mu     sync.Mutex // guards closed and what follows; no other lock is taken under it
 	book   *book      // nil while there is nothing to remember
 }
 
@@ -52,6 +51,9 @@ type named struct {
 	name string
 	sum  digest
 }
+
+// frame is how messages of the revision being spoken are written.
+func (r *Round) frame() *wire.Frame { return &frames[r.conn.State().Negotiated().Index()] }
 
 // update is the one door to the book. It refuses when the handler has returned.
 func (r *Round) update(change func(*book)) (open bool) {
@@ -117,7 +119,7 @@ func (r *Round) Serve(ctx context.Context, req peer.Message, handler func(contex
 // Ask implements [connection.Round]. It does not care whether ctx has ended: a
 // question that is put while others fail belongs into the same round.
 func (r *Round) Ask(ctx context.Context, q *connection.Question, res wire.Value) error {
-	params, err := wire.AppendParams(nil, r.frame, q.Message)
+	params, err := wire.AppendParams(nil, r.frame(), q.Message)
 	if err != nil {
 		return fmt.Errorf("ask %q: %w", q.Method(), err)
 	}
@@ -158,7 +160,7 @@ func (r *Round) askedAgain(ctx context.Context, req peer.Message, err error) {
 // read reads an answer as the result of the method asked, and judges it by the
 // question.
 func (r *Round) read(answer json.RawMessage, q *connection.Question, res wire.Value) error {
-	if err := wire.Decode(answer, r.frame, res); err != nil {
+	if err := wire.Decode(answer, r.frame(), res); err != nil {
 		return err
 	}
 	return q.Check(res)
@@ -169,7 +171,7 @@ func (r *Round) read(answer json.RawMessage, q *connection.Question, res wire.Va
 func (r *Round) look(q *connection.Question, sum digest) (key string, answer json.RawMessage, err error) {
 	open := r.update(func(b *book) {
 		if key, err = b.key(q.Key, sum); err == nil {
-			answer = b.answer(key, sum, r.frame)
+			answer = b.answer(key, sum, r.frame())
 		}
 	})
 	if !open {

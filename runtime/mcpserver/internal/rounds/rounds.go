@@ -98,11 +98,9 @@ func New(o Options) (*Rules, error) {
 // [connection.KernelOptions].NewRound.
 func (r *Rules) Begin(ctx context.Context, in *peer.Inbound) connection.Round {
 	conn := connection.From(ctx)
-	revision := conn.State().Negotiated()
 	return &Round{
 		rules: r, in: in, conn: conn,
-		frame:    &frames[revision.Index()],
-		inAnswer: !eras.Handshake(revision),
+		inAnswer: !eras.Handshake(conn.State().Negotiated()),
 		reports:  !in.Token.IsZero(),
 	}
 }
