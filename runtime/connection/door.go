@@ -41,7 +41,7 @@ func (d door) call(ctx context.Context, req peer.Message, res wire.Value, opts [
 	d.awaitConfirmation(ctx, req.Method())
 	out := d.out
 	if ask {
-		out = asking{d.core.round, checked}
+		out = asking{d.core, checked}
 	}
 	question := info != nil && info.Embedded != 0
 	opts = d.facts.request.before(opts, question)
@@ -108,7 +108,7 @@ func (d door) reach(method string, info *peer.MethodInfo) (ask bool, err error) 
 			return false, &UnsupportedError{Method: method, Revision: r}
 		}
 	case !d.facts.handshake:
-		if d.core != nil && d.core.round != nil && info != nil && info.Embedded.Has(r) {
+		if d.core != nil && d.core.mayAsk() && info != nil && info.Embedded.Has(r) {
 			return true, nil
 		}
 		return false, &peer.NoBackChannelError{Method: method}
@@ -292,7 +292,7 @@ func (d door) endsListen(n peer.Notification) bool {
 // revision the level is the session's, otherwise that of the request being
 // handled, and without one there are no logs.
 func (d door) withholdLog(n peer.Notification) string {
-	least := d.facts.logLevel
+	least := d.facts.logs.level()
 	if !d.facts.handshake {
 		if d.core == nil || d.core.logs == 0 {
 			return "nobody asked for logs"

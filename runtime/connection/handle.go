@@ -34,12 +34,10 @@ func (k *Kernel) answer(ctx context.Context, c *core, in *peer.Inbound, chain pe
 		return peer.Reply{}, err
 	}
 	c.request = req
-	if k.opts.NewRound != nil && mayAsk(m.info, facts) {
-		c.round = k.opts.NewRound(ctx, in)
-	}
 	var res wire.Value
-	if c.round != nil {
-		res, err = c.round.Serve(ctx, req, m.route.Serve)
+	if k.unbegun.rounds != nil && mayAsk(m.info, facts) {
+		c.setRound(&k.unbegun)
+		res, err = k.unbegun.rounds.Serve(ctx, in, req, m.route.Serve)
 	} else {
 		res, err = m.route.Serve(ctx, req)
 	}

@@ -25,7 +25,7 @@ func (d door) insist(ctx context.Context, req peer.Message, res wire.Value, opts
 	if d.core == nil || !BadAnswer(err) {
 		return err
 	}
-	round, ok := d.core.round.(Insistent)
+	round, ok := d.core.begunRound().(Insistent)
 	if !ok {
 		return err
 	}

@@ -49,11 +49,10 @@ type KernelOptions struct {
 	Instructions string
 	// Revisions are what is served; nil is every revision there is.
 	Revisions []wire.Revision
-	// NewRound makes what goes around the handler of a request whose answer
-	// may ask for input: in the revision being spoken, or, where that asks by
-	// requests of its own, in any other. Nil refuses questions that would
-	// travel in an answer.
-	NewRound func(ctx context.Context, in *peer.Inbound) Round
+	// Rounds go around the handlers of requests whose answers may ask for input:
+	// in the revision being spoken, or, where that asks by requests of its own, in
+	// any other. Nil refuses questions that would travel in an answer.
+	Rounds Rounds
 	// OnInitialized is told about each connection whose client has confirmed
 	// the handshake, once, before anything that comes after it is handled. It
 	// must not wait for the client.
@@ -78,6 +77,7 @@ type Kernel struct {
 	frames  []wire.Frame                    // how results are written, by revision
 	foreign []wire.Frame                    // the same for results that are not the protocol's
 	open    func(*wire.Message) wire.Params // of opener
+	unbegun unbegun                         // what requests have before their round begins
 
 	// The eras that are served, and the newest revision of the one whose requests
 	// say themselves who sends them; where none is served, the newest there is.
@@ -110,6 +110,7 @@ func NewKernel(opts *KernelOptions) *Kernel {
 	k.registerBuiltin()
 	k.methods = k.listMethods()
 	k.open = k.opener()
+	k.unbegun.rounds = k.opts.Rounds
 	if len(k.opts.Middleware) > 0 {
 		k.chain = peer.HandlerFunc(k.handle)
 	}

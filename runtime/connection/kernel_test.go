@@ -611,6 +611,21 @@ func TestMiddlewareMayPutAnotherMessageInPlaceOfTheOneThatCame(t *testing.T) {
 // lookalike is a request of another type for the same method.
 type lookalike struct{ weatherRequest }
 
+// selfServed is a round that serves its request itself.
+type selfServed interface {
+	connection.Round
+	Serve(context.Context, peer.Message, func(context.Context, peer.Message) (wire.Value, error)) (wire.Value, error)
+}
+
+// roundsOf are rounds of which each serves its own request.
+type roundsOf func() selfServed
+
+func (f roundsOf) Begin(context.Context, *peer.Inbound) connection.Round { return f() }
+
+func (f roundsOf) Serve(ctx context.Context, _ *peer.Inbound, req peer.Message, handler func(context.Context, peer.Message) (wire.Value, error)) (wire.Value, error) {
+	return connection.RoundFrom(ctx).(selfServed).Serve(ctx, req, handler)
+}
+
 // round answers questions from a map, and asks for the others.
 type round struct {
 	answers map[string]string
@@ -642,10 +657,7 @@ func (r *round) Serve(ctx context.Context, req peer.Message, handler func(contex
 func TestQuestionsTravelInARound(t *testing.T) {
 	var answers map[string]string
 	k := newKernel(func(o *connection.KernelOptions) {
-		o.NewRound = func(_ context.Context, in *peer.Inbound) connection.Round {
-			require.Equal(t, mcp.MethodCallTool, in.Method)
-			return &round{answers: answers}
-		}
+		o.Rounds = roundsOf(func() selfServed { return &round{answers: answers} })
 	})
 	serve := func(conn *connection.Connection, back *channel) (wire.Value, error) {
 		envelope := ""
@@ -683,7 +695,7 @@ func TestAQuestionHasTheKeyThatItsCallerChose(t *testing.T) {
 			_, err := mcp.SessionFrom(ctx).With(peer.WithKey("!")).ListRoots(ctx)
 			return nil, err
 		})
-		o.NewRound = func(context.Context, *peer.Inbound) connection.Round { return new(round) }
+		o.Rounds = roundsOf(func() selfServed { return new(round) })
 	})
 	in := request("tools/call", `{"name":"ask"}`, nil)
 	in.Value, in.Params = &mcp.CallToolRequest{Name: "ask"}, nil
@@ -719,7 +731,7 @@ func TestARoundMayCallTheHandlerAgainWhereTheAnswerCannotAsk(t *testing.T) {
 		mcp.HandleListTools(o.Mux, func(context.Context, *mcp.ListToolsRequest) (*mcp.ListToolsResult, error) {
 			return nil, &mcp.InputRequiredError{Result: &mcp.InputRequiredResult{RequestState: new("x")}}
 		})
-		o.NewRound = func(context.Context, *peer.Inbound) connection.Round { return again{} }
+		o.Rounds = roundsOf(func() selfServed { return again{} })
 	})
 	conn, _ := loop(t, "2025-11-25", allCapabilities())
 	reply, err := k.Serve(t.Context(), conn, request("tools/call", `{"name":"one"}`, nil))
@@ -816,7 +828,7 @@ func TestOnlyWhatTheRevisionEmbedsTravelsInARound(t *testing.T) {
 			refusals = []error{custom, ping}
 			return mcp.TextResult("done"), nil
 		})
-		o.NewRound = func(context.Context, *peer.Inbound) connection.Round { return new(round) }
+		o.Rounds = roundsOf(func() selfServed { return new(round) })
 	})
 	_, err := k.ServeEnvelope(t.Context(), request("tools/call", `{"name":"x",`+pair[1:], nil), nil)
 	require.NoError(t, err)

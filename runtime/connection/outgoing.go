@@ -19,7 +19,7 @@ func (c *Connection) wrapped(out peer.Outbound) peer.Outbound {
 
 // asking is a way out that takes questions along in the answer.
 type asking struct {
-	round   Round
+	core    *core
 	checked checked
 }
 
@@ -28,7 +28,11 @@ func (a asking) Call(ctx context.Context, req peer.Message, res wire.Value, opts
 	for _, opt := range opts {
 		opt(&o)
 	}
-	return a.round.Ask(ctx, &Question{Message: req, Key: o.Key, Check: a.checked.answer}, res)
+	round := a.core.begunRound()
+	if round == nil { // the answer has been given meanwhile
+		return &peer.NoBackChannelError{Method: req.Method()}
+	}
+	return round.Ask(ctx, &Question{Message: req, Key: o.Key, Check: a.checked.answer}, res)
 }
 
 func (asking) Notify(context.Context, peer.Notification, ...peer.CallOption) error { return nil }

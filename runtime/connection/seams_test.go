@@ -145,9 +145,9 @@ func TestWhatMayNotBeSentNeverReachesTheLayers(t *testing.T) {
 func TestQuestionsInTheAnswerPassTheLayersToo(t *testing.T) {
 	var seen []string
 	k := newKernel(func(o *connection.KernelOptions) {
-		o.NewRound = func(context.Context, *peer.Inbound) connection.Round {
+		o.Rounds = roundsOf(func() selfServed {
 			return &round{answers: map[string]string{mcp.MethodElicit: `{"action":"decline"}`}}
-		}
+		})
 	})
 	opts := &connection.Options{Outgoing: []func(peer.Outbound) peer.Outbound{layer("only", &seen)}}
 	ask := `{"name":"ask","_meta":{` + version + `:"2026-07-28",` + caps + `:{"elicitation":{}}}}`

@@ -2,6 +2,7 @@ package connection
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
@@ -56,37 +57,6 @@ func ClientSessionFrom(ctx context.Context) *mcp.ClientSession {
 	return nil
 }
 
-// A Round goes around the handler of one request whose answer may ask for
-// input, and carries its questions where they travel in the answer. Ask is safe
-// for concurrent use.
-type Round interface {
-	// Serve calls the handler, with the request or with a copy that it has
-	// changed, once or more often, and returns what the request is answered
-	// with.
-	Serve(ctx context.Context, req peer.Message, handler func(context.Context, peer.Message) (wire.Value, error)) (wire.Value, error)
-	// Ask puts a question, and reads its answer into res if the request
-	// brought one. Otherwise the error is an [*mcp.InputRequiredError].
-	Ask(ctx context.Context, q *Question, res wire.Value) error
-}
-
-// Question is a request that travels in the answer to another one.
-type Question struct {
-	peer.Message
-	// Key is the name that the caller chose for it, empty for none.
-	Key string
-	// Check judges an answer by the question.
-	Check func(answer wire.Value) error
-}
-
-// RoundFrom returns what [KernelOptions].NewRound made for the request whose
-// handler ctx was given to, nil where it made nothing.
-func RoundFrom(ctx context.Context) Round {
-	if c := coreFrom(ctx); c != nil {
-		return c.round
-	}
-	return nil
-}
-
 // core is a session: one message being handled. A session may outlive its
 // handler, but not the params of its message; the channel then refuses.
 type core struct {
@@ -96,7 +66,8 @@ type core struct {
 	request peer.Message      // as the handler has it, nil before and for a notification
 	unheard bool              // request is what in was read into already, for a handler still to be called
 	logs    severity          // asked for by the request itself
-	round   Round             // nil where the answer never asks
+	rounds  sync.Mutex        // guards round; nothing else is done under it but to begin that
+	round   Round             // nil where the answer never asks, and when it has been given
 	effect  func(error) error // what comes of the outcome, which it may change; nil for nothing
 
 	server mcp.ServerSession

@@ -43,8 +43,8 @@ type facts struct {
 	letter   *Envelope           // of which params and caps are still to be read
 	server   *mcp.ServerCapabilities
 	ready    chan struct{} // closed when initialized; made at the first question
-	logLevel mcp.LoggingLevel
 
+	logs                severity
 	handshake           bool // of the revision
 	initializeProcessed bool
 	initialized         bool
@@ -180,11 +180,12 @@ func (s *State) setInitialized() (news bool) {
 
 // LogLevel returns the least severe level of which the client wants logs, empty
 // while it has not said.
-func (s *State) LogLevel() mcp.LoggingLevel { return s.snapshot().logLevel }
+func (s *State) LogLevel() mcp.LoggingLevel { return s.snapshot().logs.level() }
 
-// SetLogLevel records the least severe level of which the client wants logs.
+// SetLogLevel records the least severe level of which the client wants logs. What is
+// no level is none.
 func (s *State) SetLogLevel(level mcp.LoggingLevel) {
-	s.update(func(f *facts) { f.logLevel = level })
+	s.update(func(f *facts) { f.logs = severityOf(level) })
 }
 
 // subscription is that the client wants to hear of changes of a resource.

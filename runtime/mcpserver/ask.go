@@ -1,11 +1,9 @@
 package mcpserver
 
 import (
-	"context"
 	"fmt"
 	"time"
 
-	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/mcpserver/internal/rounds"
 )
 
@@ -45,11 +43,4 @@ func (s *Server) newRules() *rounds.Rules {
 		panic(fmt.Sprintf("mcpserver: %v", err))
 	}
 	return rules
-}
-
-// roundFrom returns the round of the request whose handler ctx was given to, nil
-// where there is none.
-func roundFrom(ctx context.Context) *rounds.Round {
-	r, _ := connection.RoundFrom(ctx).(*rounds.Round)
-	return r
 }

@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 
+	"github.com/mcpwright/mcp/runtime/mcpserver/internal/rounds"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -40,7 +41,7 @@ type forward struct{ peer.Outbound }
 
 // Call implements [peer.Outbound].
 func (f forward) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
-	if r := roundFrom(ctx); r != nil {
+	if r := rounds.From(ctx); r != nil {
 		return r.Call(ctx, f.Outbound, req, res, opts...)
 	}
 	return f.Outbound.Call(ctx, req, res, opts...)

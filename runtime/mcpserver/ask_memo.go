@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+
+	"github.com/mcpwright/mcp/runtime/mcpserver/internal/rounds"
 )
 
 // Memo runs a step of a handler once, though the handler itself is run again for
@@ -51,7 +53,7 @@ func Memo[T any](ctx context.Context, name string, run func(ctx context.Context,
 // memo runs a step in the round of the request being handled. Where there is no
 // round, a request is handled once, and so is the step.
 func memo(ctx context.Context, name string, run func(ctx context.Context, key string) (json.RawMessage, error)) (json.RawMessage, error) {
-	if r := roundFrom(ctx); r != nil {
+	if r := rounds.From(ctx); r != nil {
 		return r.Memo(ctx, name, run)
 	}
 	return run(ctx, rand.Text())

@@ -9,6 +9,7 @@ import (
 	"regexp"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/mcpserver/internal/rounds"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -118,7 +119,7 @@ func (s *Server) readResource(ctx context.Context, req *mcp.ReadResourceRequest)
 	}
 	whole := *res
 	whole.Contents = labelled(res.Contents, req.URI, from.mimeType)
-	if r := roundFrom(ctx); r == nil || !r.Later() { // what somebody answered is nobody else's to keep
+	if r := rounds.From(ctx); r == nil || !r.Later() { // what somebody answered is nobody else's to keep
 		s.hint(mcp.MethodReadResource, &whole.TTLMs, &whole.CacheScope)
 	}
 	return &whole, nil

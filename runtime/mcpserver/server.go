@@ -138,7 +138,7 @@ func (s *Server) newKernel() *connection.Kernel {
 		Revisions:        s.opts.Revisions,
 		OnInitialized:    s.audience.join,
 		MaxSubscriptions: s.opts.MaxSubscriptions,
-		NewRound:         s.rules.Begin,
+		Rounds:           s.rules,
 		Logger:           s.opts.Logger,
 	})
 }

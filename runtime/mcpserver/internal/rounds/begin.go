@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/peer"
 )
 
@@ -13,26 +14,27 @@ var errTooLong = errors.New("longer than any that is made here")
 
 // begin reads what the request brought, and returns the request for its handler.
 // Its state there is that of the handler itself, if it is one that has its own.
-func (r *Round) begin(ctx context.Context, req peer.Message) (peer.Message, error) {
+func (r *Rules) begin(ctx context.Context, in *peer.Inbound, req peer.Message) (peer.Message, error) {
 	answers, sealed, can := mcp.InputOf(req)
 	if !can {
-		answers, sealed = input(r.in, r.frame())
+		answers, sealed = input(in, frameOf(connection.From(ctx)))
 	}
 	if answers == nil && sealed == nil {
 		return req, nil
 	}
+	round := From(ctx)
 	b := &book{fresh: answers}
-	r.book = b // nobody else has the round yet
-	if sealed == nil {
-		return req, nil
+	if sealed != nil {
+		s, err := round.unseal(*sealed)
+		if err != nil {
+			r.refused(ctx, in.Method, err)
+			return nil, errState
+		}
+		b.state, b.sealed = *s, true
+		req = with(req, answers, s.own(""))
 	}
-	s, err := r.unseal(*sealed)
-	if err != nil {
-		r.rules.refused(ctx, r.in.Method, err)
-		return nil, errState
-	}
-	b.state, b.sealed = *s, true
-	return with(req, answers, s.own("")), nil
+	round.open(b)
+	return req, nil
 }
 
 // own returns the state of another that asked through us, nil where it left

@@ -3,7 +3,6 @@ package rounds
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -79,7 +78,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 func (r *Round) collect(ctx context.Context, questions mcp.InputRequests) (mcp.InputResponses, error) {
 	session := mcp.SessionFrom(ctx)
 	if session == nil {
-		return nil, errors.New("the context of the request was lost on its way through the middleware")
+		return nil, errLost
 	}
 	var answers mcp.InputResponses
 	for _, key := range slices.Sorted(maps.Keys(questions)) {

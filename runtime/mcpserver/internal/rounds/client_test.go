@@ -62,7 +62,7 @@ func newKernel(t testing.TB, o rounds.Options, h tool) *connection.Kernel {
 		Mux:          &mux,
 		Info:         mcp.Implementation{Name: "server", Version: "1"},
 		Capabilities: mcp.ServerCapabilities{Tools: &mcp.ToolsCapability{}},
-		NewRound:     rules.Begin,
+		Rounds:       rules,
 	})
 }
 

@@ -22,7 +22,7 @@ func (r *Round) Call(ctx context.Context, out peer.Outbound, req peer.Message, r
 	switch {
 	case !comesAgain(req):
 		return call(req) // its answer is never a question
-	case !r.inAnswer:
+	case !answersAsk(r.conn):
 		err := call(req)
 		if ask := asks(nil, err); ask != nil {
 			opts = append(opts[:len(opts):len(opts)], peer.WithID(wire.RequestID{})) // an id serves once

@@ -93,7 +93,7 @@ func TestAGatewayHandsOnPromptsAndResourcesToo(t *testing.T) {
 	var mux peer.Mux
 	mcp.HandleGetPrompt(&mux, to.GetPrompt)
 	mcp.HandleReadResource(&mux, to.ReadResource)
-	k := connection.NewKernel(&connection.KernelOptions{Mux: &mux, NewRound: rules.Begin})
+	k := connection.NewKernel(&connection.KernelOptions{Mux: &mux, Rounds: rules})
 	for _, r := range revisions {
 		c := connect(t, r, k)
 		prompt := &mcp.GetPromptRequest{Name: "p"}
@@ -384,7 +384,7 @@ func TestARequestOfOnesOwnTypeHasItsAnswers(t *testing.T) {
 		}
 		return remembering(ctx, mcp.SessionFrom(ctx), nil)
 	})
-	k := connection.NewKernel(&connection.KernelOptions{Mux: &mux, NewRound: rules.Begin})
+	k := connection.NewKernel(&connection.KernelOptions{Mux: &mux, Rounds: rules})
 	for _, r := range revisions {
 		c := connect(t, r, k)
 		got, err := c.call(`{}`)
@@ -396,14 +396,25 @@ func TestARequestOfOnesOwnTypeHasItsAnswers(t *testing.T) {
 }
 
 func TestAContextThatWasLostIsAnError(t *testing.T) {
+	rules, err := rounds.New(rounds.Options{})
+	require.NoError(t, err)
+	_, err = rules.Serve(t.Context(), new(peer.Inbound), &mcp.CallToolRequest{}, func(context.Context, peer.Message) (wire.Value, error) {
+		return mcp.TextResult("x"), nil
+	})
+	require.ErrorContains(t, err, "the context of the request was lost")
+
 	k := newKernel(t, rounds.Options{}, func(ctx context.Context, _ *mcp.ServerSession, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		_, err := roundOf(ctx).Serve(context.Background(), req, func(context.Context, peer.Message) (wire.Value, error) {
-			return &mcp.InputRequiredResult{InputRequests: visit("https://a.example/x")}, nil
-		})
-		return nil, err
+		return nil, roundOf(ctx).Call(context.Background(), asksByHand{}, req, new(mcp.CallToolResult))
 	})
 	conn := connection.ForLoop(nil, nil)
 	conn.State().SetInitialized()
-	_, err := k.Serve(t.Context(), conn, &peer.Inbound{Method: "tools/call", ID: wire.IntID(1), Value: arguments(`{}`)})
+	_, err = k.Serve(t.Context(), conn, &peer.Inbound{Method: "tools/call", ID: wire.IntID(1), Value: arguments(`{}`)})
 	require.ErrorContains(t, err, "the context of the request was lost")
+}
+
+// asksByHand is another server, which asks for a visit.
+type asksByHand struct{ peer.NoChannel }
+
+func (asksByHand) Call(context.Context, peer.Message, wire.Value, ...peer.CallOption) error {
+	return &mcp.InputRequiredError{Result: &mcp.InputRequiredResult{InputRequests: visit("https://a.example/x")}}
 }

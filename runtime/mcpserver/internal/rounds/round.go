@@ -13,14 +13,12 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// Round goes around the handler of one request. [Rules.Begin] makes it. It is
-// safe for concurrent use.
+// Round is what one request and its handler ask for. It is safe for concurrent use.
 type Round struct {
-	rules    *Rules
-	in       *peer.Inbound // not to be read when Serve has returned
-	conn     *connection.Connection
-	inAnswer bool // questions travel in the answer
-	reports  bool // the client wants to hear of progress
+	rules   *Rules
+	in      *peer.Inbound // not to be read when Rules.Serve has returned
+	conn    *connection.Connection
+	reports bool // the client wants to hear of progress
 
 	closed bool       // the handler has returned
 	mu     sync.Mutex // guards closed and what follows; no other lock is taken under it
@@ -53,7 +51,18 @@ type named struct {
 }
 
 // frame is how messages of the revision being spoken are written.
-func (r *Round) frame() *wire.Frame { return &frames[r.conn.State().Negotiated().Index()] }
+func (r *Round) frame() *wire.Frame { return frameOf(r.conn) }
+
+func frameOf(conn *connection.Connection) *wire.Frame {
+	return &frames[conn.State().Negotiated().Index()]
+}
+
+// open opens the book with what the request brought.
+func (r *Round) open(b *book) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.book = b
+}
 
 // update is the one door to the book. It refuses when the handler has returned.
 func (r *Round) update(change func(*book)) (open bool) {
@@ -85,35 +94,6 @@ func (r *Round) close() *book {
 	b := r.book
 	r.mu.Unlock()
 	return b
-}
-
-// Serve implements [connection.Round]. A handler that asks nothing has nothing
-// else of the round below it.
-func (r *Round) Serve(ctx context.Context, req peer.Message, handler func(context.Context, peer.Message) (wire.Value, error)) (res wire.Value, err error) {
-	defer r.close() // also when the handler panics
-	if r.inAnswer {
-		if req, err = r.begin(ctx, req); err != nil {
-			return nil, err
-		}
-	}
-	if pick := r.rules.opts.Pick; pick != nil {
-		var picked Handler
-		if picked, err = pick(ctx, req); picked != nil {
-			handler = picked
-		}
-	}
-	if err == nil {
-		res, err = handler(ctx, req)
-	}
-	ask := asks(res, err)
-	if r.inAnswer {
-		if b := r.close(); b != nil || ask != nil {
-			return r.finish(ctx, b, ask, res, err)
-		}
-	} else if ask != nil {
-		return r.bridge(ctx, req, ask, handler)
-	}
-	return res, err
 }
 
 // Ask implements [connection.Round]. It does not care whether ctx has ended: a

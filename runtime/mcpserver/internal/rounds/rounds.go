@@ -2,13 +2,13 @@
 // code, whether the revision being spoken has requests for that or answers the
 // request with the questions and has it come again.
 //
-// [New] reads the rules that a server has for all of its requests, and
-// [Rules.Begin] makes the [Round] of one request. A [connection.Kernel] calls
-// it:
+// [New] reads the rules that a server has for all of its requests. A
+// [connection.Kernel] serves them by these, and a request whose handler asks for it
+// gets a [Round]:
 //
 //	rules, err := rounds.New(rounds.Options{Audience: info.Name})
 //	...
-//	opts.NewRound = rules.Begin
+//	opts.Rounds = rules
 //	kernel := connection.NewKernel(&opts)
 //
 // A server keeps nothing between two rounds. What the next one has to know and
@@ -18,6 +18,7 @@ package rounds
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -94,15 +95,67 @@ func New(o Options) (*Rules, error) {
 	return &Rules{opts: o, sealer: sealer}, nil
 }
 
-// Begin makes the round of one request, for
-// [connection.KernelOptions].NewRound.
+// Begin implements [connection.Rounds].
 func (r *Rules) Begin(ctx context.Context, in *peer.Inbound) connection.Round {
+	return &Round{rules: r, in: in, conn: connection.From(ctx), reports: !in.Token.IsZero()}
+}
+
+// Serve implements [connection.Rounds]. A handler that asks nothing has nothing else of
+// this below it, and no round.
+func (r *Rules) Serve(ctx context.Context, in *peer.Inbound, req peer.Message, handler Handler) (res wire.Value, err error) {
 	conn := connection.From(ctx)
-	return &Round{
-		rules: r, in: in, conn: conn,
-		inAnswer: !eras.Handshake(conn.State().Negotiated()),
-		reports:  !in.Token.IsZero(),
+	if conn == nil {
+		return nil, errLost
 	}
+	defer end(ctx) // also when the handler panics
+	inAnswer := answersAsk(conn)
+	if inAnswer {
+		if req, err = r.begin(ctx, in, req); err != nil {
+			return nil, err
+		}
+	}
+	if pick := r.opts.Pick; pick != nil {
+		var picked Handler
+		if picked, err = pick(ctx, req); picked != nil {
+			handler = picked
+		}
+	}
+	if err == nil {
+		res, err = handler(ctx, req)
+	}
+	ask := asks(res, err)
+	switch {
+	case inAnswer:
+		if b := end(ctx); b != nil || ask != nil {
+			return r.Begin(ctx, in).(*Round).finish(ctx, b, ask, res, err)
+		}
+	case ask != nil:
+		return From(ctx).bridge(ctx, req, ask, handler)
+	}
+	return res, err
+}
+
+// answersAsk tells whether questions travel in answers, and not by requests.
+func answersAsk(conn *connection.Connection) bool {
+	return !eras.Handshake(conn.State().Negotiated())
+}
+
+var errLost = errors.New("the context of the request was lost on its way through the middleware")
+
+// end ends the round of a request, if it has begun. It returns the book, which does
+// not change any more, nil where there is none.
+func end(ctx context.Context) *book {
+	if r, begun := connection.EndRound(ctx).(*Round); begun {
+		return r.close()
+	}
+	return nil
+}
+
+// From returns the round of the request whose handler ctx was given to, nil where
+// there is none.
+func From(ctx context.Context) *Round {
+	r, _ := connection.RoundFrom(ctx).(*Round)
+	return r
 }
 
 // frames are how messages of each revision are written.
