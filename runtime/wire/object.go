@@ -73,6 +73,9 @@ func (o *Object) Next() bool {
 	if d == nil {
 		return false
 	}
+	if d.first() == '}' {
+		return o.end()
+	}
 	l := &d.levels[o.level]
 	if l.table != nil && len(l.table.list) > 0 {
 		if o.Name = d.expected(l); o.Name != "" {
