@@ -688,6 +688,44 @@ func TestQuestionsTravelInARound(t *testing.T) {
 	require.Len(t, back.take(), 1, "a handshake revision asks by request")
 }
 
+func TestARoundBeginsWhenSomethingIsAskedAndEndsOnce(t *testing.T) {
+	var begun int
+	var left context.Context
+	rounds := roundsOf(func() selfServed { begun++; return new(round) })
+	k := newKernel(func(o *connection.KernelOptions) {
+		o.Mux = new(peer.Mux)
+		mcp.HandleCallTool(o.Mux, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			if left = ctx; req.Name == "asks" {
+				require.Same(t, connection.RoundFrom(ctx), connection.RoundFrom(ctx))
+			}
+			return mcp.TextResult("done"), nil
+		})
+		o.Rounds = unserved{rounds}
+	})
+	for i, name := range []string{"quiet", "asks"} {
+		conn := connection.FromEnvelope("2026-07-28", nil, allCapabilities(), nil)
+		in := request("tools/call", "", nil)
+		in.Value, in.Params = &mcp.CallToolRequest{Name: name}, nil
+		_, err := k.Serve(t.Context(), conn, in)
+		require.NoError(t, err)
+		require.Equal(t, i, begun)
+		require.Equal(t, i == 1, connection.EndRound(left) != nil, "it is given back")
+		require.Nil(t, connection.EndRound(left))
+		require.Nil(t, connection.RoundFrom(left))
+		_, err = mcp.SessionFrom(left).ListRoots(t.Context())
+		require.ErrorAs(t, err, new(*peer.NoBackChannelError))
+		require.Equal(t, i, begun)
+	}
+	require.Nil(t, connection.EndRound(t.Context()))
+}
+
+// unserved are rounds that do nothing around a handler.
+type unserved struct{ connection.Rounds }
+
+func (unserved) Serve(ctx context.Context, _ *peer.Inbound, req peer.Message, handler func(context.Context, peer.Message) (wire.Value, error)) (wire.Value, error) {
+	return handler(ctx, req)
+}
+
 func TestAQuestionHasTheKeyThatItsCallerChose(t *testing.T) {
 	k := newKernel(func(o *connection.KernelOptions) {
 		o.Mux = new(peer.Mux)

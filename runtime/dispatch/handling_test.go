@@ -128,3 +128,21 @@ func TestALineWriterThatExpectsMoreWritesWithoutItToo(t *testing.T) {
 	err := w.WriteEnvelope(context.Background(), dispatch.Envelope{}, []byte("\n"))
 	require.True(t, errors.Is(err, dispatch.ErrNotWritten))
 }
+
+func TestWhatIsBeingAnsweredIsListed(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		release := make(chan struct{})
+		c, own := newConn(t, &dispatch.Options{Handler: peer.HandlerFunc(func(context.Context, *peer.Inbound) (peer.Reply, error) {
+			<-release
+			return result(`{}`)
+		})})
+		require.Empty(t, c.Answering())
+		back := new(recorder)
+		c.Deliver(t.Context(), []byte(request(1, "x")), dispatch.Origin{Back: back})
+		deliver(c, request(2, "x"), request(`"s"`, "x"), note("x"))
+		require.ElementsMatch(t, []dispatch.Writer{back, own, own}, c.Answering())
+		close(release)
+		synctest.Wait()
+		require.Empty(t, c.Answering())
+	})
+}

@@ -23,6 +23,9 @@ func (r *Rules) begin(ctx context.Context, in *peer.Inbound, req peer.Message) (
 		return req, nil
 	}
 	round := From(ctx)
+	if round == nil {
+		return nil, errLost
+	}
 	b := &book{fresh: answers}
 	if sealed != nil {
 		s, err := round.unseal(*sealed)

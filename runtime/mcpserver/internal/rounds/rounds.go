@@ -130,7 +130,10 @@ func (r *Rules) Serve(ctx context.Context, in *peer.Inbound, req peer.Message, h
 			return r.Begin(ctx, in).(*Round).finish(ctx, b, ask, res, err)
 		}
 	case ask != nil:
-		return From(ctx).bridge(ctx, req, ask, handler)
+		if round := From(ctx); round != nil {
+			return round.bridge(ctx, req, ask, handler)
+		}
+		return nil, errLost
 	}
 	return res, err
 }
