@@ -90,14 +90,18 @@ func repeated(in *peer.Inbound, m peer.Message, version string, header http.Head
 	if err := repeats(header, HeaderMethod, in.Method, "method"); err != nil {
 		return err
 	}
-	info := mcp.MethodByName(in.Method)
-	if info == nil || info.NameMember == "" {
-		return nil
-	}
+	var own string
 	if named, ok := m.(peer.Named); ok {
-		if name := named.NameMember(); name != "" {
-			return nameRepeated(name, info.NameMember, header)
+		if own = named.NameMember(); own != "" && nameRepeated(own, "", header) == nil {
+			return nil
 		}
+	}
+	info := mcp.MethodByName(in.Method)
+	switch {
+	case info == nil || info.NameMember == "":
+		return nil
+	case own != "":
+		return nameRepeated(own, info.NameMember, header)
 	}
 	name, kind := wire.Peek(in.Params, info.NameMember)
 	if kind != '"' {

@@ -46,7 +46,7 @@ func (h *Handler) servePerRequest(w http.ResponseWriter, r *http.Request, revisi
 			no.write(w, true)
 		}
 	default:
-		h.servePost(w, r, &m, f, takes)
+		h.servePost(w, r, &m, f, takes, buf)
 	}
 	buf.free() // where the goroutine ends, it need not come back
 }
@@ -124,8 +124,8 @@ func mayHaveMeta(params []byte) bool {
 	return bytes.IndexByte(params, '_') >= 0 && bytes.Contains(params, []byte(`"_meta"`))
 }
 
-// servePost handles a request.
-func (h *Handler) servePost(w http.ResponseWriter, r *http.Request, m *wire.Message, f *wire.Frame, takes accepted) {
+// servePost handles a request, which is in buf.
+func (h *Handler) servePost(w http.ResponseWriter, r *http.Request, m *wire.Message, f *wire.Frame, takes accepted, buf *buffer) {
 	p := h.newPost(w, r, m, f, takes)
 	if p.listens && !takes.events {
 		refuse(http.StatusNotAcceptable, "Invalid request: the client has to accept text/event-stream").of(m.ID).write(w, true)
@@ -137,7 +137,7 @@ func (h *Handler) servePost(w http.ResponseWriter, r *http.Request, m *wire.Mess
 		return
 	}
 	defer p.exit()
-	p.serve()
+	p.serve(buf)
 }
 
 // enter begins the handling, if there is room for it.
@@ -153,19 +153,19 @@ func (p *post) exit() {
 }
 
 // serve calls the handler and answers with what it returns, also where it panics
-// or ends the goroutine.
-func (p *post) serve() {
-	buf, err := newBuffer(), errExited
+// or ends the goroutine. The answer is written down behind the request, which it may
+// have parts of.
+func (p *post) serve(buf *buffer) {
+	at, err := len(buf.b), errExited
 	defer func() {
 		if v := recover(); v != nil {
 			err = &panicError{v, debug.Stack()}
 		}
 		status := http.StatusOK
 		if err != nil {
-			status = p.fail(buf, err)
+			status, buf.b = p.fail(buf.b[:at], err)
 		}
-		p.answer(&p.ctx, status, buf.b)
-		buf.free()
+		p.answer(&p.ctx, status, buf.b[at:])
 	}()
 	reply, failed := p.handler.kernel.ServeEnvelopeIn(&p.room, &p.ctx, &p.in, &p.handler.opts.Connection)
 	switch {
@@ -180,14 +180,13 @@ func (p *post) serve() {
 	}
 }
 
-// fail writes down the answer that an error is, and returns its status.
-func (p *post) fail(buf *buffer, err error) (status int) {
+// fail appends the answer that an error is, and returns its status.
+func (p *post) fail(b []byte, err error) (status int, answer []byte) {
 	if err == errExited {
 		p.hurry()
 	}
 	p.log(&p.ctx, &p.in, err)
-	status, buf.b = appendError(buf.b[:0], p.in.ID, err)
-	return status
+	return appendError(b, p.in.ID, err)
 }
 
 // Call implements [peer.Outbound]: a server of this revision sends no requests.
