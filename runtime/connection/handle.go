@@ -36,7 +36,7 @@ func (k *Kernel) answer(ctx context.Context, c *core, in *peer.Inbound, chain pe
 	c.request = req
 	var res wire.Value
 	if k.unbegun.rounds != nil && mayAsk(m.info, facts) {
-		c.setRound(&k.unbegun)
+		c.await(&k.unbegun)
 		res, err = k.unbegun.rounds.Serve(ctx, in, req, m.route.Serve)
 	} else {
 		res, err = m.route.Serve(ctx, req)

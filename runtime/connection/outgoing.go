@@ -28,11 +28,7 @@ func (a asking) Call(ctx context.Context, req peer.Message, res wire.Value, opts
 	for _, opt := range opts {
 		opt(&o)
 	}
-	round := a.core.begunRound()
-	if round == nil { // the answer has been given meanwhile
-		return &peer.NoBackChannelError{Method: req.Method()}
-	}
-	return round.Ask(ctx, &Question{Message: req, Key: o.Key, Check: a.checked.answer}, res)
+	return a.core.begunRound().Ask(ctx, &Question{Message: req, Key: o.Key, Check: a.checked.answer}, res)
 }
 
 func (asking) Notify(context.Context, peer.Notification, ...peer.CallOption) error { return nil }

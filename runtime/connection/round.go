@@ -25,6 +25,8 @@ type Round interface {
 	// Ask puts a question, and reads its answer into res if the request
 	// brought one. Otherwise the error is an [*mcp.InputRequiredError].
 	Ask(ctx context.Context, q *Question, res wire.Value) error
+	// End says that nothing can be asked any more. It may be said again.
+	End()
 }
 
 // Question is a request that travels in the answer to another one.
@@ -37,7 +39,7 @@ type Question struct {
 }
 
 // RoundFrom returns the round of the request whose handler ctx was given to, nil
-// where there is none, or none any more.
+// where there is none. When the request has been answered it is one that has ended.
 func RoundFrom(ctx context.Context) Round {
 	if c := coreFrom(ctx); c != nil {
 		return c.begunRound()
@@ -52,11 +54,14 @@ func EndRound(ctx context.Context) Round {
 	if c == nil {
 		return nil
 	}
-	round := c.setRound(nil)
-	if _, waits := round.(*unbegun); waits {
+	c.rounds.Lock()
+	defer c.rounds.Unlock()
+	c.ended = true
+	if _, waits := c.round.(*unbegun); waits || c.round == nil {
 		return nil
 	}
-	return round
+	c.round.End()
+	return c.round
 }
 
 // unbegun is in place of a round that nobody has asked for yet.
@@ -65,11 +70,11 @@ type unbegun struct {
 	rounds Rounds
 }
 
-func (c *core) setRound(round Round) (before Round) {
+// await makes room for a round.
+func (c *core) await(u *unbegun) {
 	c.rounds.Lock()
-	before, c.round = c.round, round
+	c.round, c.ended = u, false
 	c.rounds.Unlock()
-	return before
 }
 
 // begunRound returns the round, which begins if it has not.
@@ -78,13 +83,16 @@ func (c *core) begunRound() Round {
 	defer c.rounds.Unlock()
 	if u, waits := c.round.(*unbegun); waits {
 		c.round = u.rounds.Begin((*handlerContext)(c), c.in)
+		if c.ended {
+			c.round.End()
+		}
 	}
 	return c.round
 }
 
-// mayAsk tells whether there is a round.
+// mayAsk tells whether there is a round that has not ended.
 func (c *core) mayAsk() bool {
 	c.rounds.Lock()
 	defer c.rounds.Unlock()
-	return c.round != nil
+	return c.round != nil && !c.ended
 }

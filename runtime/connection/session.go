@@ -66,8 +66,9 @@ type core struct {
 	request peer.Message      // as the handler has it, nil before and for a notification
 	unheard bool              // request is what in was read into already, for a handler still to be called
 	logs    severity          // asked for by the request itself
-	rounds  sync.Mutex        // guards round; nothing else is done under it but to begin that
-	round   Round             // nil where the answer never asks, and when it has been given
+	ended   bool              // the round has; rounds guards it
+	rounds  sync.Mutex        // held to begin a round and to end it, and for nothing else
+	round   Round             // nil where the answer never asks; rounds guards it
 	effect  func(error) error // what comes of the outcome, which it may change; nil for nothing
 
 	server mcp.ServerSession

@@ -302,3 +302,20 @@ func TestAQuestionInAMemoIsAnotherThanOutside(t *testing.T) {
 		require.Equal(t, `"1"2`, got)
 	}
 }
+
+func TestAStepIsNotMadeWhenTheRequestHasBeenAnswered(t *testing.T) {
+	for _, r := range revisions {
+		var left context.Context
+		k := newKernel(t, rounds.Options{}, func(ctx context.Context, _ *mcp.ServerSession, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			left = ctx
+			return mcp.TextResult("answered"), nil
+		})
+		_, err := connect(t, r, k).call(`{}`)
+		require.NoError(t, err)
+		_, err = roundOf(left).Memo(left, "m", func(context.Context, string) (json.RawMessage, error) {
+			t.Error("made")
+			return nil, nil
+		})
+		require.ErrorContains(t, err, "the handler of the request has returned")
+	}
+}

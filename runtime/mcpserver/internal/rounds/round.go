@@ -86,6 +86,9 @@ func (r *Round) Later() bool {
 	return r.book != nil && (r.book.sealed || r.book.fresh != nil)
 }
 
+// End implements [connection.Round].
+func (r *Round) End() { r.close() }
+
 // close returns the book, which does not change any more, nil where there is
 // none.
 func (r *Round) close() *book {
