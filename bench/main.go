@@ -106,6 +106,7 @@ type runner struct {
 const (
 	patience = 2 * time.Minute
 	turns    = 6 // of each peer that works in a process of its own
+	warm     = 3 // turns, until its memory is what it will be
 )
 
 // A contender is a peer set up for a workload.
@@ -181,7 +182,7 @@ func (c contender) take(add func(name string, s workload.Sample)) error {
 // size warms a subject up and returns how many operations a turn of it has.
 func (r *runner) size(key string, s *workload.Subject) (int, error) {
 	if n := r.sizes[key]; n > 0 {
-		_, err := s.Run(n/2 + 1)
+		_, err := s.Run(warm * n)
 		return n, err
 	}
 	whole := float64(r.time)

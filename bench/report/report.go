@@ -42,6 +42,10 @@ type Row struct {
 	By workload.Metric `json:"by"`
 	// Cells are the medians, by peer.
 	Cells map[string]workload.Sample `json:"cells"`
+	// Ratios are how many times as much as our own each peer takes. They are medians
+	// of what was measured in the same turn: from one turn to the next, the machine
+	// changes more than that.
+	Ratios map[string]float64 `json:"ratios"`
 
 	samples map[string][]workload.Sample
 }
@@ -61,30 +65,57 @@ func New(at time.Time, rounds int, peers []peer.Peer, workloads []workload.Workl
 	return t
 }
 
-// Add adds a sample of a peer.
+// Add adds a sample of a peer. The samples of a turn are added to all of them in the
+// same order.
 func (r *Row) Add(name string, s workload.Sample) { r.samples[name] = append(r.samples[name], s) }
 
 // Settle makes medians of the samples.
 func (t *Table) Settle() {
 	for _, r := range t.Rows {
-		r.Cells = map[string]workload.Sample{}
+		r.Cells, r.Ratios = map[string]workload.Sample{}, map[string]float64{}
 		for name, list := range r.samples {
 			r.Cells[name] = workload.Sample{
-				Time:       median(list, func(s workload.Sample) float64 { return s.Time }),
-				CPU:        median(list, func(s workload.Sample) float64 { return s.CPU }),
-				Bytes:      median(list, func(s workload.Sample) float64 { return s.Bytes }),
-				Allocs:     median(list, func(s workload.Sample) float64 { return s.Allocs }),
-				Goroutines: median(list, func(s workload.Sample) float64 { return s.Goroutines }),
+				Time:       medianOf(list, func(s workload.Sample) float64 { return s.Time }),
+				CPU:        medianOf(list, func(s workload.Sample) float64 { return s.CPU }),
+				Bytes:      medianOf(list, func(s workload.Sample) float64 { return s.Bytes }),
+				Allocs:     medianOf(list, func(s workload.Sample) float64 { return s.Allocs }),
+				Goroutines: medianOf(list, func(s workload.Sample) float64 { return s.Goroutines }),
+			}
+			if x := r.ratios(list, r.samples[t.ours()]); x != nil {
+				r.Ratios[name] = median(x)
 			}
 		}
 	}
 }
 
-func median(list []workload.Sample, of func(workload.Sample) float64) float64 {
+// ours is the name of our own peer, empty where it was not asked for.
+func (t *Table) ours() string {
+	if len(t.Peers) < 2 {
+		return ""
+	}
+	return t.Peers[1].Name
+}
+
+// ratios compares the samples of a peer with those of our own, turn by turn. It returns
+// nil where there is nothing to compare.
+func (r *Row) ratios(theirs, ours []workload.Sample) (list []float64) {
+	for i := range min(len(theirs), len(ours)) {
+		if own := ours[i].By(r.By); own > 0 {
+			list = append(list, theirs[i].By(r.By)/own)
+		}
+	}
+	return list
+}
+
+func medianOf(list []workload.Sample, of func(workload.Sample) float64) float64 {
 	var values []float64
 	for _, s := range list {
 		values = append(values, of(s))
 	}
+	return median(values)
+}
+
+func median(values []float64) float64 {
 	slices.Sort(values)
 	mid := len(values) / 2
 	if len(values)%2 == 0 {
@@ -114,10 +145,7 @@ func ReadJSON(path string) (*Table, error) {
 
 // ratio is how many times as much as our own a peer takes.
 func (t *Table) ratio(r *Row, name string) (float64, bool) {
-	ours, have := r.Cells[t.Peers[1].Name]
-	theirs, has := r.Cells[name]
-	if !have || !has || ours.By(r.By) <= 0 {
-		return 0, false
-	}
-	return theirs.By(r.By) / ours.By(r.By), true
+	_, have := r.Cells[t.ours()]
+	x, has := r.Ratios[name]
+	return x, have && has
 }

@@ -34,12 +34,24 @@ func table() *Table {
 func TestMediansAreShown(t *testing.T) {
 	tab := table()
 	require.Equal(t, workload.Sample{Time: 2000, CPU: 2000, Bytes: 2000, Allocs: 1}, tab.Rows[0].Cells[tab.Peers[1].Name])
-	require.Equal(t, 2.5, median([]workload.Sample{{Time: 4}, {Time: 1}}, func(s workload.Sample) float64 { return s.Time }))
+	require.Equal(t, 2.5, median([]float64{4, 1}))
 
 	var out bytes.Buffer
 	tab.Print(&out)
 	require.Regexp(t, `one call at a time +time +2\.00 µs +1 +2\.0 +2\.00x +1\.5x`, out.String())
 	require.Contains(t, out.String(), "validated against the inferred schema")
+}
+
+// TestWhatWasMeasuredTogetherIsCompared has a machine that becomes slower and slower.
+func TestWhatWasMeasuredTogetherIsCompared(t *testing.T) {
+	tab := New(time.Now(), 1, peer.All(), workload.All()[:1])
+	for slow := 1.0; slow < 100; slow *= 3 {
+		tab.Rows[0].Add(tab.Peers[0].Name, workload.Sample{Time: slow})
+		tab.Rows[0].Add(tab.Peers[1].Name, workload.Sample{Time: 2 * slow})
+	}
+	tab.Rows[0].Add(tab.Peers[0].Name, workload.Sample{Time: 1}) // its turn was the last
+	tab.Settle()
+	require.Equal(t, map[string]float64{tab.Peers[0].Name: 0.5, tab.Peers[1].Name: 1}, tab.Rows[0].Ratios)
 }
 
 func TestRowsWithoutOursShowFigures(t *testing.T) {

@@ -20,6 +20,7 @@ type measured struct {
 	Rows               []struct {
 		Workload, By string
 		Cells        map[string]struct{ Ns, CPUNs, Bytes, Allocs float64 }
+		Ratios       map[string]float64
 	}
 }
 
@@ -38,15 +39,12 @@ func benchTable(t *testing.T) string {
 		}
 	}
 	for _, row := range m.Rows {
-		by := func(name string) float64 {
-			c := row.Cells[name]
-			return map[string]float64{"time": c.Ns, "cpu": c.CPUNs, "bytes": c.Bytes}[row.By]
-		}
-		base := by(m.Peers[ours].Name)
-		line := fmt.Sprintf("| %s | %s |", row.Workload, amount(row.By, base))
+		c := row.Cells[m.Peers[ours].Name]
+		own := map[string]float64{"time": c.Ns, "cpu": c.CPUNs, "bytes": c.Bytes}[row.By]
+		line := fmt.Sprintf("| %s | %s |", row.Workload, amount(row.By, own))
 		for i, p := range m.Peers {
-			if x := by(p.Name); i != ours {
-				line += " " + cmp.Or(times(x, base), "–") + " |"
+			if i != ours {
+				line += " " + cmp.Or(times(row.Ratios[p.Name]), "–") + " |"
 			}
 		}
 		lines = append(lines, line)
@@ -54,14 +52,14 @@ func benchTable(t *testing.T) string {
 	return strings.Join(lines, "\n") + fmt.Sprintf("\n\n%s, %s, %s, %d CPUs, medians of %d interleaved rounds.\n", m.Date, m.Go, m.Platform, m.CPUs, m.Rounds)
 }
 
-func times(x, base float64) string {
+func times(x float64) string {
 	switch {
-	case x <= 0 || base <= 0:
+	case x <= 0:
 		return ""
-	case x/base >= 10:
-		return fmt.Sprintf("%.0fx", x/base)
+	case x >= 10:
+		return fmt.Sprintf("%.0fx", x)
 	}
-	return fmt.Sprintf("%.1fx", x/base)
+	return fmt.Sprintf("%.1fx", x)
 }
 
 func amount(by string, v float64) string {
