@@ -344,6 +344,23 @@ func TestASessionThatNobodyUsesEnds(t *testing.T) {
 	})
 }
 
+func TestASessionLivesOnAfterALongRequest(t *testing.T) {
+	tools := map[string]tool{"long": func(ctx, *mcp.ServerSession) (*mcp.CallToolResult, error) {
+		time.Sleep(12 * time.Second)
+		return mcp.TextResult("done"), nil
+	}}
+	serveInBubble(t, tools, &streamable.Options{SessionIdle: 5 * time.Second, KeepAlive: -1}, func(t *testing.T, e *endpoint) {
+		c := e.open("2025-11-25")
+		require.Equal(t, http.StatusOK, c.call("long").status)
+		for range 3 {
+			time.Sleep(4 * time.Second)
+			require.Equal(t, http.StatusOK, c.call("echo").status)
+		}
+		time.Sleep(8 * time.Second)
+		require.Equal(t, http.StatusNotFound, c.call("echo").status)
+	})
+}
+
 func TestASleepingSessionWakesUp(t *testing.T) {
 	var own *connection.Connection
 	tools := map[string]tool{"keep": func(ctx ctx, s *mcp.ServerSession) (*mcp.CallToolResult, error) {

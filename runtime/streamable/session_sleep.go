@@ -29,10 +29,15 @@ func (s *session) leave() {
 // isIdle tells whether nobody has used the session since. It is now by the clock of
 // the table.
 func (s *session) isIdle(now, since time.Duration) bool {
-	if s.used.CompareAndSwap(justUsed, int64(now)) || s.users.Load() > 0 {
+	if s.users.Load() > 0 {
 		return false
 	}
-	return time.Duration(s.used.Load()) <= since
+	last := s.used.Load() // not before: who leaves says so first
+	if last == justUsed {
+		s.used.CompareAndSwap(justUsed, int64(now))
+		return false
+	}
+	return time.Duration(last) <= since
 }
 
 // borrow begins a use of the session's dispatcher, which stays the same until
