@@ -3,8 +3,8 @@ package peer
 import "net/http"
 
 // TransportContext is what a transport knows about one inbound message. It is
-// immutable. Each transport has a type of its own that embeds [Transport] and
-// adds what only it can know; handlers reach that by type assertion.
+// immutable. Each transport has a type of its own, which may embed [Transport],
+// and adds what only it can know; handlers reach that by type assertion.
 type TransportContext interface {
 	// Kind names the transport, such as "stdio" or "streamable-http".
 	Kind() string
@@ -19,8 +19,8 @@ type TransportContext interface {
 	Principal() string
 }
 
-// Transport is the part that all transports' contexts share. Transports embed
-// it; [NewTransport] makes one.
+// Transport is the part that all transports' contexts share, to be embedded by those
+// that do not have it anyway; [NewTransport] makes one.
 type Transport struct {
 	kind           string
 	canSendRequest bool

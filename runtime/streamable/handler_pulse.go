@@ -10,7 +10,7 @@ func newClock() clock { return clock{time.Now()} }
 func (c clock) now() time.Duration { return time.Since(c.begun) }
 
 // pulse makes a stream, or what may become one, show every now and then that it
-// is alive.
+// is alive. Requests of a session have none: it sees to them, see [session.beat].
 type pulse struct {
 	of            beater
 	before, after *pulse // in the queue
