@@ -61,7 +61,7 @@ func (c *Conn) batch(ctx context.Context, p parcel, o *Origin) {
 	}
 	b := &batch{left: 1, done: func(answers []byte) {
 		if answers != nil {
-			c.later(reply{buf: &buffer{b: answers}, out: o.Back})
+			c.later(reply{buf: &Buffer{Bytes: answers}, out: o.Back})
 		}
 	}}
 	for i := range list {

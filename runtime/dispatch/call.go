@@ -93,10 +93,10 @@ func (c *Conn) send(ctx context.Context, out way, k *call, req peer.Message, o *
 	if k.onProgress != nil {
 		f = withToken(f, k.id.Token())
 	}
-	buf := newBuffer()
-	defer buf.free()
+	buf := NewBuffer()
+	defer buf.Free()
 	var err error
-	if buf.b, err = wire.AppendRequest(buf.b, f, k.id, k.method, req); err != nil {
+	if buf.Bytes, err = wire.AppendRequest(buf.Bytes, f, k.id, k.method, req); err != nil {
 		return fmt.Errorf("send %q: %w", k.method, err)
 	}
 	p := c.opts.patience(o)
@@ -104,7 +104,7 @@ func (c *Conn) send(ctx context.Context, out way, k *call, req peer.Message, o *
 	if named, is := req.(peer.Named); is {
 		e.Name = named.NameMember()
 	}
-	err = out.write(ctx, e, buf.b)
+	err = out.write(ctx, e, buf.Bytes)
 	switch {
 	case err == nil:
 		return nil
@@ -226,17 +226,17 @@ func (c *Conn) takeBack(ctx context.Context, out way, k *call, o *peer.CallOptio
 func (c *Conn) notify(ctx context.Context, out way, n peer.Notification, opts []peer.CallOption) error {
 	method := n.Method()
 	f := c.opts.frame(method, callOptions(opts).Frame)
-	buf := newBuffer()
-	defer buf.free()
+	buf := NewBuffer()
+	defer buf.Free()
 	var err error
-	if buf.b, err = wire.AppendNotification(buf.b, f, method, n); err != nil {
+	if buf.Bytes, err = wire.AppendNotification(buf.Bytes, f, method, n); err != nil {
 		return fmt.Errorf("send %q: %w", method, err)
 	}
 	if err = ctx.Err(); err == nil && c.over() {
 		err = ErrClosed
 	}
 	if err == nil {
-		err = out.write(ctx, Envelope{Method: method, Revision: revision(f)}, buf.b)
+		err = out.write(ctx, Envelope{Method: method, Revision: revision(f)}, buf.Bytes)
 	}
 	if err != nil {
 		c.opts.Logger.DebugContext(ctx, "notification dropped", "method", method, "error", err)

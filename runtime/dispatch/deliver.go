@@ -15,11 +15,11 @@ import (
 // handled inline. Messages take effect in the order in which they are
 // delivered; one goroutine delivers where that order means anything.
 //
-// The bytes belong to the dispatcher until o.Release is called. What the
-// message's handler sees are the values of ctx, and it ends when ctx does unless
-// o is detached.
+// The bytes belong to the dispatcher until it frees o.Buffer, or calls o.Release.
+// What the message's handler sees are the values of ctx, and it ends when ctx does
+// unless o is detached.
 func (c *Conn) Deliver(ctx context.Context, data []byte, o Origin) {
-	c.deliver(ctx, parcel{data, o.Release}, &o, arrival{})
+	c.deliver(ctx, parcel{data, o.lender()}, &o, arrival{})
 }
 
 // arrival is how a message has come.
@@ -51,15 +51,15 @@ func (c *Conn) deliver(ctx context.Context, p parcel, o *Origin, a arrival) *exc
 }
 
 // DeliverMessage is [Conn.Deliver] for a message that the transport has read
-// itself, from bytes that belong to the dispatcher until o.Release is called. The
-// token is that of a request which asks for progress reports, see [ProgressToken].
-// The transport may bring the request's exchange, otherwise x is nil.
+// itself, from bytes that belong to the dispatcher until it frees o.Buffer, or calls
+// o.Release. The token is that of a request which asks for progress reports, see
+// [ProgressToken]. The transport may bring the request's exchange, otherwise x is nil.
 //
 // A request is handled, and answered, in the goroutine that delivers it: when
 // DeliverMessage returns and nothing has been written to o.Back, the request
 // gets no answer because its sender cancelled it or the connection has ended.
 func (c *Conn) DeliverMessage(ctx context.Context, m *wire.Message, token wire.ProgressToken, x *Exchange, o Origin) {
-	l := lender(o.Release)
+	l := o.lender()
 	switch {
 	case m.Method != "" && !m.ID.IsZero():
 		if x == nil {

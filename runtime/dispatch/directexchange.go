@@ -119,12 +119,12 @@ func (x *directExchange) take(reply peer.Reply, res wire.Value) (err error) {
 	if !x.to.opts.Strict && share(res, reply.Result) {
 		return nil
 	}
-	buf := newBuffer()
-	defer buf.free()
-	if buf.b, err = wire.Append(buf.b, reply.Frame, reply.Result); err != nil {
+	buf := NewBuffer()
+	defer buf.Free()
+	if buf.Bytes, err = wire.Append(buf.Bytes, reply.Frame, reply.Result); err != nil {
 		return resultError{err}
 	}
-	if err := wire.Decode(buf.b, x.from.opts.frame(x.in.Method, x.frame), res); err != nil {
+	if err := wire.Decode(buf.Bytes, x.from.opts.frame(x.in.Method, x.frame), res); err != nil {
 		return localError{fmt.Errorf("answer to %q: %w", x.in.Method, err)}
 	}
 	return nil

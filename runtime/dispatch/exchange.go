@@ -94,7 +94,7 @@ func (x *exchange) serve() {
 		}
 	}()
 	var res peer.Reply
-	var answer *buffer
+	var answer []byte
 	var err error
 	if h := x.conn.opts.Handler; h == nil {
 		err = errNoMethod(x.in.Method)
@@ -116,18 +116,20 @@ func (x *exchange) fall(p any) {
 	x.conn.state.leave()
 }
 
-// answer writes down what a handler returned.
-func (x *exchange) answer(res peer.Reply) (*buffer, error) {
+// answer writes down what a handler returned. The bytes are those of x until it is
+// freed.
+func (x *exchange) answer(res peer.Reply) ([]byte, error) {
 	if res.Result == nil {
 		return nil, resultError{errNoResult}
 	}
-	buf := newBuffer()
-	var err error
-	if buf.b, err = wire.AppendResult(buf.b, res.Frame, x.in.ID, res.Result); err != nil {
-		buf.free()
+	buf := x.lender.room()
+	at := len(buf.Bytes)
+	all, err := wire.AppendResult(buf.Bytes, res.Frame, x.in.ID, res.Result)
+	if err != nil {
 		return nil, resultError{err}
 	}
-	return buf, nil
+	buf.Bytes = all
+	return all[at:], nil
 }
 
 // catch makes an error of a panic.
@@ -144,7 +146,7 @@ func (e resultError) Unwrap() []error { return []error{e.error, errResult} }
 
 // conclude ends the request, and writes its answer or its error unless nobody wants
 // to know any more.
-func (x *exchange) conclude(answer *buffer, r wire.Revision, err error) {
+func (x *exchange) conclude(answer []byte, r wire.Revision, err error) {
 	x.gate.shut()
 	verdict := x.conn.state.conclude(x)
 	switch {
@@ -152,8 +154,6 @@ func (x *exchange) conclude(answer *buffer, r wire.Revision, err error) {
 		x.fail(err, verdict)
 	case verdict == speak:
 		x.post(context.Background(), answer, r, nil)
-	default:
-		answer.free()
 	}
 	if verdict == silent {
 		x.unanswered()
@@ -179,14 +179,15 @@ func (x *exchange) unanswered() {
 
 // refuse answers with an error.
 func (x *exchange) refuse(ctx context.Context, e *peer.Error) {
-	x.post(ctx, writeError(x.in.ID, e, x.conn.opts.Logger), wire.Revision{}, e)
+	buf := writeError(x.in.ID, e, x.conn.opts.Logger)
+	x.post(ctx, buf.Bytes, wire.Revision{}, e)
+	buf.Free()
 }
 
 // post sends the answer, or the error e, to where it belongs.
-func (x *exchange) post(ctx context.Context, answer *buffer, r wire.Revision, e *peer.Error) {
+func (x *exchange) post(ctx context.Context, answer []byte, r wire.Revision, e *peer.Error) {
 	if x.batch != nil {
-		x.batch.add(answer.b)
-		answer.free()
+		x.batch.add(answer)
 		return
 	}
 	x.conn.sendReply(ctx, x.out, Envelope{ID: x.in.ID, Revision: r, Error: e, More: x.more}, answer)

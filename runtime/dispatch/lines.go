@@ -11,7 +11,7 @@ import (
 // ReadLines delivers the messages that come from in, one on each line, as if by
 // [Conn.Deliver]. It returns nil at the end of in and when the connection is
 // closed, otherwise the error of in, or the cause of the end of ctx; for in
-// itself to be given up, close it. o.Release is not used.
+// itself to be given up, close it. o.Buffer and o.Release are not used.
 //
 // Blank lines are skipped, and so is a carriage return before a line feed. A
 // line that is too long or no message does not disturb the next one.
@@ -53,31 +53,31 @@ type lineReader struct {
 
 // next returns the next line that is not blank, without what ends it. The last
 // line need not be ended. Of a line that is too long it returns a [glimpse].
-func (l *lineReader) next() (*buffer, error) {
+func (l *lineReader) next() (*Buffer, error) {
 	for {
 		line, err := l.line()
 		if err != nil {
 			return line, err
 		}
-		if line.b = bytes.TrimRight(line.b, "\r\n"); len(bytes.TrimLeft(line.b, " \t\r")) > 0 {
+		if line.Bytes = bytes.TrimRight(line.Bytes, "\r\n"); len(bytes.TrimLeft(line.Bytes, " \t\r")) > 0 {
 			return line, nil
 		}
-		line.free()
+		line.Free()
 	}
 }
 
-func (l *lineReader) line() (*buffer, error) {
-	line := newBuffer()
+func (l *lineReader) line() (*Buffer, error) {
+	line := NewBuffer()
 	for {
 		part, err := l.r.ReadSlice('\n')
-		line.b = append(line.b, part...)
+		line.Bytes = append(line.Bytes, part...)
 		switch {
-		case len(line.b) > l.most+2: // and what may end it
+		case len(line.Bytes) > l.most+2: // and what may end it
 			return line, l.skip(line, err)
-		case err == nil, errors.Is(err, io.EOF) && len(line.b) > 0:
+		case err == nil, errors.Is(err, io.EOF) && len(line.Bytes) > 0:
 			return line, nil
 		case !errors.Is(err, bufio.ErrBufferFull):
-			line.free()
+			line.Free()
 			return nil, err
 		}
 	}
@@ -85,22 +85,15 @@ func (l *lineReader) line() (*buffer, error) {
 
 // skip skips the rest of a line of which a part has been read, with err, and
 // leaves a glimpse of it all.
-func (l *lineReader) skip(line *buffer, err error) error {
-	line.b = glimpse(line.b)
+func (l *lineReader) skip(line *Buffer, err error) error {
+	line.Bytes = glimpse(line.Bytes)
 	for errors.Is(err, bufio.ErrBufferFull) {
 		var part []byte
 		part, err = l.r.ReadSlice('\n')
-		line.b = glimpse(append(line.b, part...))
+		line.Bytes = glimpse(append(line.Bytes, part...))
 	}
 	if err == nil || errors.Is(err, io.EOF) {
 		return errLongLine
 	}
 	return err
-}
-
-// drop frees a line, if there is one.
-func (b *buffer) drop() {
-	if b != nil {
-		b.free()
-	}
 }

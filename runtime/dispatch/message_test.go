@@ -2,6 +2,7 @@ package dispatch_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,6 +21,39 @@ func deliverMessage(t *testing.T, c *dispatch.Conn, back dispatch.Writer, messag
 	released = new(int)
 	c.DeliverMessage(context.Background(), &m, dispatch.ProgressToken(m.Params), nil, dispatch.Origin{Back: back, Release: func() { *released++ }})
 	return released
+}
+
+// twice is a result that has something twice.
+type twice struct{ raw }
+
+func (x *twice) AppendJSON(b []byte, e *wire.Encoder) []byte {
+	b = x.raw.AppendJSON(append(b, `{"a":`...), e)
+	return append(x.raw.AppendJSON(append(b, `,"b":`...), e), '}')
+}
+
+// TestAnAnswerMayHavePartsOfItsRequest has answers of all lengths written behind
+// requests, in the same buffer.
+func TestAnAnswerMayHavePartsOfItsRequest(t *testing.T) {
+	c, _ := newConn(t, &dispatch.Options{Handler: handlers{
+		"x/once": func(_ context.Context, in *peer.Inbound) (peer.Reply, error) {
+			return peer.Reply{Result: &raw{in.Params}}, nil
+		},
+		"x/twice": func(_ context.Context, in *peer.Inbound) (peer.Reply, error) {
+			return peer.Reply{Result: &twice{raw{in.Params}}}, nil
+		},
+	}})
+	for _, n := range []int{0, 10, 900, 1990, 2100, 70_000} {
+		params := `{"text":"` + strings.Repeat("x", n) + `"}`
+		for method, want := range map[string]string{"x/once": params, "x/twice": `{"a":` + params + `,"b":` + params + `}`} {
+			back, buf := new(recorder), dispatch.NewBuffer()
+			require.Empty(t, buf.Bytes)
+			buf.Bytes = append(buf.Bytes, `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":`+params+`}`...)
+			m, err := wire.ReadMessage(buf.Bytes, nil)
+			require.NoError(t, err)
+			c.DeliverMessage(context.Background(), &m, wire.ProgressToken{}, nil, dispatch.Origin{Back: back, Buffer: buf})
+			require.Equal(t, []string{`{"jsonrpc":"2.0","id":1,"result":` + want + `}`}, back.lines)
+		}
+	}
 }
 
 func TestARequestThatWasReadIsAnsweredBeforeItsDeliveryReturns(t *testing.T) {

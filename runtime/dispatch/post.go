@@ -27,11 +27,11 @@ func (c *Conn) post(out Writer, n peer.Notification, opts []peer.CallOption) (ta
 		return false
 	}
 	method := n.Method()
-	buf := newBuffer()
-	defer buf.free()
+	buf := NewBuffer()
+	defer buf.Free()
 	var err error
-	buf.b, err = wire.AppendNotification(buf.b, c.opts.frame(method, callOptions(opts).Frame), method, n)
-	return err == nil && w.PostMessage(buf.b)
+	buf.Bytes, err = wire.AppendNotification(buf.Bytes, c.opts.frame(method, callOptions(opts).Frame), method, n)
+	return err == nil && w.PostMessage(buf.Bytes)
 }
 
 // Post implements [peer.Poster]: it goes the way that Notify goes.

@@ -41,7 +41,7 @@ type reading struct {
 const soon = time.Millisecond
 
 func (c *Conn) newReading(ctx context.Context, in io.Reader, o Origin) *reading {
-	o.Release = nil
+	o.Buffer, o.Release = nil, nil
 	r := &reading{conn: c, ctx: ctx, origin: o, ended: make(chan error, 1)}
 	r.lines = lineReader{r: bufio.NewReaderSize(in, 32<<10), most: c.opts.MaxMessage}
 	_, r.holdsThread = in.(ThreadHolder)
@@ -106,15 +106,17 @@ func (r *reading) deliver(at *place, left bool) (*exchange, error) {
 	case r.ctx.Err() != nil:
 		err = context.Cause(r.ctx)
 	case errors.Is(err, errLongLine):
-		r.conn.tooLong(parcel{line.b, line.done}, &r.origin)
+		r.conn.tooLong(parcel{line.Bytes, lender{line}}, &r.origin)
 		return nil, nil
 	}
 	if err != nil {
-		line.drop()
+		if line != nil {
+			line.Free()
+		}
 		return nil, err
 	}
 	more := r.lines.r.Buffered() > 0
-	return r.conn.deliver(r.ctx, parcel{line.b, line.done}, &r.origin, arrival{more: more, alone: !more && !r.single}), nil
+	return r.conn.deliver(r.ctx, parcel{line.Bytes, lender{line}}, &r.origin, arrival{more: more, alone: !more && !r.single}), nil
 }
 
 // lend lends the reading out, and returns what is held until somebody takes it.

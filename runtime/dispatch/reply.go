@@ -10,39 +10,38 @@ import (
 
 // reply is an answer that has been written down and waits to be sent.
 type reply struct {
-	buf      *buffer
+	buf      *Buffer
 	envelope Envelope
 	out      Writer
 }
 
 // size is how many bytes the answer takes while it waits.
-func (r reply) size() int { return cap(r.buf.b) }
+func (r reply) size() int { return cap(r.buf.Bytes) }
 
 // writeError writes down an error. One whose data are no JSON is told without.
-func writeError(id wire.RequestID, e *peer.Error, log *slog.Logger) *buffer {
-	buf := newBuffer()
+func writeError(id wire.RequestID, e *peer.Error, log *slog.Logger) *Buffer {
+	buf := NewBuffer()
 	x := wire.ErrorObject(*e)
 	var err error
-	if buf.b, err = wire.AppendError(buf.b, id, &x); err != nil {
+	if buf.Bytes, err = wire.AppendError(buf.Bytes, id, &x); err != nil {
 		log.Error("data of an error left out", "id", id, "error", err)
 		x.Data = nil
-		buf.b, _ = wire.AppendError(buf.b, id, &x) // nothing left that could be wrong
+		buf.Bytes, _ = wire.AppendError(buf.Bytes, id, &x) // nothing left that could be wrong
 	}
 	return buf
 }
 
 // sendReply writes an answer.
-func (c *Conn) sendReply(ctx context.Context, out Writer, e Envelope, answer *buffer) {
+func (c *Conn) sendReply(ctx context.Context, out Writer, e Envelope, answer []byte) {
 	var err error
 	if w, ok := out.(EnvelopeWriter); ok {
-		err = w.WriteEnvelope(ctx, e, answer.b)
+		err = w.WriteEnvelope(ctx, e, answer)
 	} else {
-		err = out.WriteMessage(ctx, answer.b)
+		err = out.WriteMessage(ctx, answer)
 	}
 	if err != nil {
 		c.opts.Logger.Debug("answer could not be written", "id", e.ID, "error", err)
 	}
-	answer.free()
 }
 
 // refuse answers a message that gets no further than to the reader, which must
@@ -55,8 +54,8 @@ func (c *Conn) refuse(id wire.RequestID, e *peer.Error, o *Origin, b *batch) {
 	}
 	buf := writeError(id, e, c.opts.Logger)
 	if b != nil {
-		b.add(buf.b)
-		buf.free()
+		b.add(buf.Bytes)
+		buf.Free()
 		return
 	}
 	c.later(reply{buf, Envelope{ID: id, Error: e}, o.Back})
@@ -68,11 +67,12 @@ func (c *Conn) later(r reply) {
 		r.out = c.out
 	}
 	if !c.replies.put(r, r.size()) {
-		r.buf.free()
+		r.buf.Free()
 		c.opts.Logger.Warn("answer dropped: too many others wait for the peer to read them", "id", r.envelope.ID)
 	}
 }
 
 func (c *Conn) writeReply(r reply) {
-	c.sendReply(context.Background(), r.out, r.envelope, r.buf)
+	c.sendReply(context.Background(), r.out, r.envelope, r.buf.Bytes)
+	r.buf.Free()
 }

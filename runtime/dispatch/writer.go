@@ -71,7 +71,11 @@ type Origin struct {
 	Admit func(m *wire.Message, unreadable error) error
 	// Detached tells that what ends the message's context does not end its handling.
 	Detached bool
-	// Release, where it is not nil, is called once when nobody reads the
-	// message's bytes any more.
+	// Buffer is what has the message's bytes, nil where they are elsewhere. It is the
+	// dispatcher's from now on, which writes down the answer to a request in it, behind
+	// them, and frees it when nobody reads them any more.
+	Buffer *Buffer
+	// Release is for bytes that are in no Buffer. Where it is not nil, it is called
+	// once when nobody reads them any more.
 	Release func()
 }

@@ -107,9 +107,9 @@ func (x *clientExchange) receive(res *http.Response) error {
 
 // body takes the answer out of a body of JSON.
 func (x *clientExchange) body(res *http.Response) error {
-	p := newBuffer()
+	p := dispatch.NewBuffer()
 	if err := x.client.http.readAll(p, res); err != nil {
-		p.free()
+		p.Free()
 		return fmt.Errorf("%w: response: %w", ErrNoAnswer, err)
 	}
 	x.deliver(p)
@@ -138,7 +138,7 @@ func (x *clientExchange) stream(res *http.Response) error {
 		case err != nil:
 			return fmt.Errorf("%w: %w: %w", ErrNoAnswer, errBroken, err)
 		case ev.name != eventMessage:
-			ev.data.free()
+			ev.data.Free()
 		default:
 			x.deliver(ev.data)
 		}
@@ -155,14 +155,14 @@ const lingering = time.Second
 func (x *clientExchange) linger(res *http.Response) {
 	x.client.state.leave(x)
 	defer time.AfterFunc(lingering, x.cancel).Stop()
-	_, _ = io.CopyN(io.Discard, res.Body, mostKept)
+	_, _ = io.CopyN(io.Discard, res.Body, mostDrained)
 }
 
 // deliver hands a message to the dispatcher.
-func (x *clientExchange) deliver(p *buffer) {
+func (x *clientExchange) deliver(p *dispatch.Buffer) {
 	o := x.origin
-	o.Release = p.done
-	x.client.conn.Deliver(x.outer, p.b, o)
+	o.Buffer = p
+	x.client.conn.Deliver(x.outer, p.Bytes, o)
 }
 
 // admit keeps out what does not belong into the response to this request:

@@ -153,26 +153,30 @@ func (h *clientHTTP) do(req *http.Request, id wire.RequestID) (*http.Response, e
 // refusal is the error of a response without success.
 func (h *clientHTTP) refusal(req *http.Request, res *http.Response, id wire.RequestID) error {
 	e := &HTTPError{Method: req.Method, URL: display(req.URL), Status: res.StatusCode, Header: res.Header}
-	body := newBuffer()
-	defer body.free()
+	body := dispatch.NewBuffer()
+	defer body.Free()
 	defer time.AfterFunc(lingering, func() { res.Body.Close() }).Stop()
 	_ = h.readAll(body, res) // as far as it goes
-	e.Body = excerpt(body.b)
-	if m, err := wire.ReadMessage(body.b, nil); err == nil && m.Error != nil && (m.ID == id || m.ID.IsZero()) {
+	e.Body = excerpt(body.Bytes)
+	if m, err := wire.ReadMessage(body.Bytes, nil); err == nil && m.Error != nil && (m.ID == id || m.ID.IsZero()) {
 		e.Err = (*peer.Error)(m.Error)
 	}
 	return e
 }
 
 // readAll appends the body of a response to p.
-func (h *clientHTTP) readAll(p *buffer, res *http.Response) error {
+func (h *clientHTTP) readAll(p *dispatch.Buffer, res *http.Response) error {
 	if n := res.ContentLength; n > int64(h.most) {
 		return errTooLong
-	} else if n >= int64(cap(p.b)) {
-		p.b = make([]byte, 0, n+1) // one more, to see the end
+	} else if n >= int64(cap(p.Bytes)) {
+		p.Bytes = make([]byte, 0, n+1) // one more, to see the end
 	}
-	return p.readAll(res.Body, h.most)
+	return readAll(p, res.Body, h.most)
 }
+
+// mostDrained is how much of the rest of a response is worth reading for a connection
+// that can be used again.
+const mostDrained = 64 << 10
 
 // tell makes a request whose response says no more than that it was accepted.
 // It ends with ctx, with end, and after so long.
@@ -187,7 +191,7 @@ func (h *clientHTTP) tell(req *http.Request, end context.Context, patience time.
 	defer res.Body.Close()
 	if mediaType(res.Header) != mediaEvents { // which may go on for ever
 		defer time.AfterFunc(lingering, cancel).Stop()
-		_, _ = io.CopyN(io.Discard, res.Body, mostKept) // a connection whose response was read can be used again
+		_, _ = io.CopyN(io.Discard, res.Body, mostDrained)
 	}
 	return nil
 }

@@ -165,12 +165,12 @@ func (l *clientListener) open() error {
 		case err != nil:
 			return err
 		case ev.name != eventMessage:
-			ev.data.free()
+			ev.data.Free()
 		default:
-			c.conn.Deliver(c.life, ev.data.b, dispatch.Origin{
+			c.conn.Deliver(c.life, ev.data.Bytes, dispatch.Origin{
 				Transport: peer.NewTransport(Kind, true, res.Header, ""),
 				Admit:     noAnswers,
-				Release:   ev.data.done,
+				Buffer:    ev.data,
 			})
 		}
 	}

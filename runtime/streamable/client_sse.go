@@ -163,16 +163,16 @@ func (c *LegacySSEClient) stream() error {
 func (c *LegacySSEClient) event(ev event, res *http.Response) error {
 	switch ev.name {
 	case eventMessage:
-		c.conn.Deliver(c.life, ev.data.b, dispatch.Origin{
+		c.conn.Deliver(c.life, ev.data.Bytes, dispatch.Origin{
 			Transport: peer.NewTransport(Kind, true, res.Header, ""),
-			Release:   ev.data.done,
+			Buffer:    ev.data,
 		})
 		return nil
 	case eventEndpoint:
-		defer ev.data.free()
-		return c.setEndpoint(string(bytes.TrimSpace(ev.data.b)), res.Request.URL)
+		defer ev.data.Free()
+		return c.setEndpoint(string(bytes.TrimSpace(ev.data.Bytes)), res.Request.URL)
 	}
-	ev.data.free()
+	ev.data.Free()
 	return nil
 }
 

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/mcpwright/mcp/runtime/dispatch"
 )
 
 // errEventTooLong says that an event was skipped because it is longer than the
@@ -18,7 +20,7 @@ var errEventTooLong = errors.New("event is too long")
 // event is one event of a stream that has data.
 type event struct {
 	name string // "message" where the stream does not say
-	data *buffer
+	data *dispatch.Buffer
 }
 
 const (
@@ -49,7 +51,7 @@ type eventReader struct {
 	name  string
 	id    string
 	hasID bool
-	data  *buffer
+	data  *dispatch.Buffer
 	lines int // of data
 	long  bool
 	any   bool // it has a line
@@ -226,18 +228,18 @@ func (e *eventReader) add(part []byte) {
 		return
 	}
 	if e.data == nil {
-		e.data = newBuffer()
+		e.data = dispatch.NewBuffer()
 	}
-	if len(e.data.b)+len(part) > e.most {
+	if len(e.data.Bytes)+len(part) > e.most {
 		e.long = true
-		e.data.free()
+		e.data.Free()
 		e.data = nil
 		return
 	}
-	if len(e.data.b)+len(part) > cap(e.data.b) {
-		e.data.b = slices.Grow(e.data.b, max(len(part), cap(e.data.b)))
+	if len(e.data.Bytes)+len(part) > cap(e.data.Bytes) {
+		e.data.Bytes = slices.Grow(e.data.Bytes, max(len(part), cap(e.data.Bytes)))
 	}
-	e.data.b = append(e.data.b, part...)
+	e.data.Bytes = append(e.data.Bytes, part...)
 }
 
 // finish ends the event at a blank line.
@@ -253,7 +255,7 @@ func (e *eventReader) finish() (event, error) {
 		return event{}, errEventTooLong
 	}
 	var ev event
-	if e.data != nil && len(bytes.TrimSpace(e.data.b)) > 0 {
+	if e.data != nil && len(bytes.TrimSpace(e.data.Bytes)) > 0 {
 		ev = event{name: cmp.Or(e.name, eventMessage), data: e.data}
 		e.data = nil
 	}
@@ -264,7 +266,7 @@ func (e *eventReader) finish() (event, error) {
 // dropEvent forgets the event being read.
 func (e *eventReader) dropEvent() {
 	if e.data != nil {
-		e.data.free()
+		e.data.Free()
 	}
 	e.name, e.id, e.hasID, e.data, e.lines, e.long, e.any = "", "", false, nil, 0, false, false
 }

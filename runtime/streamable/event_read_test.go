@@ -28,8 +28,8 @@ func readAllEvents(t testing.TB, r io.Reader, most int) ([]string, *eventReader)
 			return list, events
 		default:
 			require.NoError(t, err)
-			list = append(list, ev.name+"|"+string(ev.data.b))
-			ev.data.free()
+			list = append(list, ev.name+"|"+string(ev.data.Bytes))
+			ev.data.Free()
 		}
 	}
 }
@@ -91,7 +91,7 @@ func TestAnEventIsThereBeforeTheNextByte(t *testing.T) {
 	go w.Write([]byte("data: a\r\r")) // ends when it has been read
 	ev, err := events.next()
 	require.NoError(t, err)
-	require.Equal(t, "a", string(ev.data.b))
+	require.Equal(t, "a", string(ev.data.Bytes))
 	broken := errors.New("broken")
 	w.CloseWithError(broken)
 	_, err = events.next()
@@ -119,7 +119,7 @@ func TestReadingEventsAllocatesNothingPerLine(t *testing.T) {
 			if err != nil {
 				return
 			}
-			ev.data.free()
+			ev.data.Free()
 		}
 	})
 	require.Less(t, allocs, 5.0)
@@ -206,7 +206,7 @@ func BenchmarkEvents(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				ev.data.free()
+				ev.data.Free()
 				events.free()
 			}
 		})

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/mcpwright/mcp/runtime/dispatch"
 )
 
 // eventWriter writes events to one HTTP response. It is for one goroutine at a
@@ -31,13 +33,13 @@ func openEvents(w http.ResponseWriter, opts *Options) *eventWriter {
 
 // message writes a message as an event. The id may be empty.
 func (o *eventWriter) message(id string, data []byte) error {
-	buf := newBuffer()
-	defer buf.free()
+	buf := dispatch.NewBuffer()
+	defer buf.Free()
 	if id != "" {
-		buf.b = append(append(append(buf.b, "id: "...), id...), '\n')
+		buf.Bytes = append(append(append(buf.Bytes, "id: "...), id...), '\n')
 	}
-	buf.b = append(append(append(buf.b, "event: message\ndata: "...), data...), "\n\n"...)
-	return o.write(buf.b)
+	buf.Bytes = append(append(append(buf.Bytes, "event: message\ndata: "...), data...), "\n\n"...)
+	return o.write(buf.Bytes)
 }
 
 // named writes an event that has a name of its own.

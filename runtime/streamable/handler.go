@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/dispatch"
 	"github.com/mcpwright/mcp/runtime/internal/eras"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -88,7 +89,7 @@ func revisionOf(header http.Header) (r wire.Revision) {
 }
 
 // body reads the body of a POST, and what the client takes as an answer.
-func (h *Handler) body(r *http.Request) (*buffer, accepted, *refusal) {
+func (h *Handler) body(r *http.Request) (*dispatch.Buffer, accepted, *refusal) {
 	takes := acceptedBy(r.Header)
 	if !takes.json && (!takes.events || h.opts.JSONOnly) {
 		return nil, takes, refuse(http.StatusNotAcceptable, "Invalid request: the client has to accept application/json and text/event-stream")

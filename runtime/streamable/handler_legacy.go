@@ -220,15 +220,15 @@ func (h *LegacySSEHandler) post(w http.ResponseWriter, r *http.Request) *refusal
 	if no != nil {
 		return no
 	}
-	if h.work.isClosing() && asks(buf.b) {
-		buf.free()
+	if h.work.isClosing() && asks(buf.Bytes) {
+		buf.Free()
 		return &refusal{status: http.StatusServiceUnavailable, err: errClosing}
 	}
 	w.WriteHeader(http.StatusAccepted) // whatever a handler says by then is for the stream
-	s.dispatch.Deliver(r.Context(), buf.b, dispatch.Origin{
+	s.dispatch.Deliver(r.Context(), buf.Bytes, dispatch.Origin{
 		Detached:  true,
 		Transport: &Transport{request: r, principal: s.principal, asks: true},
-		Release:   buf.done,
+		Buffer:    buf,
 	})
 	return nil
 }

@@ -33,7 +33,7 @@ func (h *Handler) servePerRequest(w http.ResponseWriter, r *http.Request, revisi
 		no.write(w, true)
 		return
 	}
-	m, f, err := h.kernel.Read(buf.b, revision)
+	m, f, err := h.kernel.Read(buf.Bytes, revision)
 	switch {
 	case err != nil:
 		unreadable(&m, err).write(w, true)
@@ -48,7 +48,7 @@ func (h *Handler) servePerRequest(w http.ResponseWriter, r *http.Request, revisi
 	default:
 		h.servePost(w, r, &m, f, takes, buf)
 	}
-	buf.free() // where the goroutine ends, it need not come back
+	buf.Free() // where the goroutine ends, it need not come back
 }
 
 // named is the version that a header names, empty for none.
@@ -125,7 +125,7 @@ func mayHaveMeta(params []byte) bool {
 }
 
 // servePost handles a request, which is in buf.
-func (h *Handler) servePost(w http.ResponseWriter, r *http.Request, m *wire.Message, f *wire.Frame, takes accepted, buf *buffer) {
+func (h *Handler) servePost(w http.ResponseWriter, r *http.Request, m *wire.Message, f *wire.Frame, takes accepted, buf *dispatch.Buffer) {
 	p := h.newPost(w, r, m, f, takes)
 	if p.listens && !takes.events {
 		refuse(http.StatusNotAcceptable, "Invalid request: the client has to accept text/event-stream").of(m.ID).write(w, true)
@@ -155,17 +155,17 @@ func (p *post) exit() {
 // serve calls the handler and answers with what it returns, also where it panics
 // or ends the goroutine. The answer is written down behind the request, which it may
 // have parts of.
-func (p *post) serve(buf *buffer) {
-	at, err := len(buf.b), errExited
+func (p *post) serve(buf *dispatch.Buffer) {
+	at, err := len(buf.Bytes), errExited
 	defer func() {
 		if v := recover(); v != nil {
 			err = &panicError{v, debug.Stack()}
 		}
 		status := http.StatusOK
 		if err != nil {
-			status, buf.b = p.fail(buf.b[:at], err)
+			status, buf.Bytes = p.fail(buf.Bytes[:at], err)
 		}
-		p.answer(&p.ctx, status, buf.b[at:])
+		p.answer(&p.ctx, status, buf.Bytes[at:])
 	}()
 	reply, failed := p.handler.kernel.ServeEnvelopeIn(&p.room, &p.ctx, &p.in, &p.handler.opts.Connection)
 	switch {
@@ -174,7 +174,7 @@ func (p *post) serve(buf *buffer) {
 	case reply.Result == nil:
 		err = resultError{errNoResult}
 	default:
-		if buf.b, err = wire.AppendResult(buf.b, reply.Frame, p.in.ID, reply.Result); err != nil {
+		if buf.Bytes, err = wire.AppendResult(buf.Bytes, reply.Frame, p.in.ID, reply.Result); err != nil {
 			err = resultError{err}
 		}
 	}
@@ -197,8 +197,8 @@ func (p *post) Call(_ context.Context, req peer.Message, _ wire.Value, _ ...peer
 // Notify implements [peer.Outbound]. The first option is the connection's own,
 // which says nothing new.
 func (p *post) Notify(ctx context.Context, n peer.Notification, opts ...peer.CallOption) error {
-	buf := newBuffer()
-	defer buf.free()
+	buf := dispatch.NewBuffer()
+	defer buf.Free()
 	frame := p.in.Frame
 	if len(opts) > 1 {
 		own := &peer.CallOptions{Frame: frame}
@@ -208,10 +208,10 @@ func (p *post) Notify(ctx context.Context, n peer.Notification, opts ...peer.Cal
 		frame = own.Frame
 	}
 	var err error
-	if buf.b, err = wire.AppendNotification(buf.b, frame, n.Method(), n); err != nil {
+	if buf.Bytes, err = wire.AppendNotification(buf.Bytes, frame, n.Method(), n); err != nil {
 		return fmt.Errorf("send %q: %w", n.Method(), err)
 	}
-	if err := p.send(ctx, buf.b); err != nil {
+	if err := p.send(ctx, buf.Bytes); err != nil {
 		p.handler.opts.Logger.DebugContext(ctx, "notification dropped", "method", n.Method(), "error", err)
 	}
 	return nil

@@ -81,8 +81,8 @@ func (s *session) deliver(ctx context.Context, m *wire.Message, o dispatch.Origi
 	defer s.giveBack()
 	if d != nil {
 		d.DeliverMessage(ctx, m, tokenOf(m), nil, o)
-	} else if o.Release != nil {
-		o.Release()
+	} else if o.Buffer != nil {
+		o.Buffer.Free()
 	}
 }
 

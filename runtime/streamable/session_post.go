@@ -67,15 +67,15 @@ func (h *Handler) serveSessionPost(w http.ResponseWriter, r *http.Request, revis
 		return no
 	}
 	takes.events = takes.events && !h.opts.JSONOnly
-	m, f, err := h.kernel.Read(buf.b, revision)
+	m, f, err := h.kernel.Read(buf.Bytes, revision)
 	if err != nil {
-		no = h.serveUnread(w, r, revision, &m, err, buf.b, takes)
+		no = h.serveUnread(w, r, revision, &m, err, buf.Bytes, takes)
 	} else if no = h.serveMessage(w, r, revision, &m, f, takes, buf); no == nil {
 		return nil
 	} else if m.Method != "" { // the id of an answer is not one of the client's
 		no.id = m.ID
 	}
-	buf.free()
+	buf.Free()
 	return no
 }
 
@@ -92,12 +92,16 @@ func (h *Handler) serveUnread(w http.ResponseWriter, r *http.Request, revision w
 
 // serveMessage serves one message. The buffer is taken over unless the message is
 // refused.
-func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request, revision wire.Revision, m *wire.Message, f *wire.Frame, takes accepted, buf *buffer) *refusal {
+func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request, revision wire.Revision, m *wire.Message, f *wire.Frame, takes accepted, buf *dispatch.Buffer) *refusal {
 	if m.Method == "" || m.ID.IsZero() {
 		return h.serveSessionNote(w, r, revision, m, f, buf)
 	}
-	if mayHaveMeta(m.Params) && namesOther(m.Params) {
-		return &refusal{status: http.StatusBadRequest, err: errOtherVersion}
+	var token wire.ProgressToken
+	if mayHaveMeta(m.Params) {
+		if namesOther(m.Params) {
+			return &refusal{status: http.StatusBadRequest, err: errOtherVersion}
+		}
+		token = tokenOf(m)
 	}
 	opens := m.Method == mcp.MethodInitialize && r.Header[headerSession] == nil
 	s, no := h.sessionFor(r, revision, m, opens)
@@ -111,16 +115,16 @@ func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request, revision 
 		return no
 	}
 	if p.keeps && h.opts.Polling { // then it has its stream from the beginning
-		p.serveApart(r.Context(), m, f, buf)
+		p.serveApart(r.Context(), m, token, f, buf)
 	} else {
-		p.deliver(m, f, buf)
+		p.deliver(m, token, f, buf)
 	}
 	return nil
 }
 
 // serveSessionNote is serveMessage for what is no request: a notification, or the
 // answer to one.
-func (h *Handler) serveSessionNote(w http.ResponseWriter, r *http.Request, revision wire.Revision, m *wire.Message, f *wire.Frame, buf *buffer) *refusal {
+func (h *Handler) serveSessionNote(w http.ResponseWriter, r *http.Request, revision wire.Revision, m *wire.Message, f *wire.Frame, buf *dispatch.Buffer) *refusal {
 	s, no := h.sessionFor(r, revision, m, false)
 	if no != nil {
 		return no
@@ -133,7 +137,7 @@ func (h *Handler) serveSessionNote(w http.ResponseWriter, r *http.Request, revis
 		h.kernel.Confirm(r.Context(), s.conn, m.Params) // requests may overtake it otherwise
 	}
 	t := Transport{request: r, principal: s.principal, asks: true}
-	s.deliver(r.Context(), m, dispatch.Origin{Transport: &t, Detached: true, Release: buf.done})
+	s.deliver(r.Context(), m, dispatch.Origin{Transport: &t, Detached: true, Buffer: buf})
 	w.WriteHeader(http.StatusAccepted)
 	return nil
 }

@@ -40,12 +40,12 @@ func (s *session) newPost(w http.ResponseWriter, r *http.Request, takes accepted
 
 // serveApart is deliver for a request that may be left behind. It returns when the
 // response is complete, or goes on without this request.
-func (p *sessionPost) serveApart(ctx context.Context, m *wire.Message, f *wire.Frame, buf *buffer) {
+func (p *sessionPost) serveApart(ctx context.Context, m *wire.Message, token wire.ProgressToken, f *wire.Frame, buf *dispatch.Buffer) {
 	own, parted, done := *m, p.stream.parted, make(chan struct{})
 	go func() { // ends when the request has been handled, at the latest with the session
 		defer close(done)
 		defer p.contain(ctx)
-		p.deliver(&own, f, buf)
+		p.deliver(&own, token, f, buf)
 	}()
 	select {
 	case <-done:
@@ -65,15 +65,15 @@ func (p *sessionPost) contain(ctx context.Context) {
 
 // deliver has the request handled and answered. The client's absence does not end
 // that.
-func (p *sessionPost) deliver(m *wire.Message, f *wire.Frame, buf *buffer) {
+func (p *sessionPost) deliver(m *wire.Message, token wire.ProgressToken, f *wire.Frame, buf *dispatch.Buffer) {
 	d := p.session.borrow()
 	defer p.close(m)
 	if d == nil { // it comes too late
-		buf.free()
+		buf.Free()
 		return
 	}
-	d.DeliverMessage(p.context(), m, tokenOf(m), &p.exchange, dispatch.Origin{
-		Transport: &p.transport, Back: p, Frame: f, Detached: p.apart == nil, Release: buf.done,
+	d.DeliverMessage(p.context(), m, token, &p.exchange, dispatch.Origin{
+		Transport: &p.transport, Back: p, Frame: f, Detached: p.apart == nil, Buffer: buf,
 	})
 }
 
