@@ -116,6 +116,11 @@ func (s shape) objects(depth int) []any {
 			list = append(list, with)
 		}
 	}
+	if s.isOpenMeta() {
+		for _, v := range append(s.undeclared(serverInfo).documents(depth-1), "none") {
+			list = append(list, map[string]any{serverInfo: v})
+		}
+	}
 	if s.isMap() && s.other().raw["properties"] == nil {
 		for _, v := range s.other().documents(depth - 1) {
 			with := s.least().(map[string]any)

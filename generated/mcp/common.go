@@ -327,8 +327,8 @@ type RequestParams struct {
 type ResultMeta struct {
 	// ServerInfo names the server's software. It is for display and logs: nobody
 	// verifies it, so nothing should depend on it. Nil when the server does not
-	// say; a malformed one is kept in Extra. Peers before 2026-07-28 do not see
-	// it.
+	// say; a malformed one is kept in Extra and not written again. Peers before
+	// 2026-07-28 do not see it.
 	ServerInfo *Implementation
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage

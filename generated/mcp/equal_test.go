@@ -85,7 +85,7 @@ func (s shape) objectsDiffer(want, got map[string]any, at string) string {
 	for name, w := range want {
 		member, known := s.member(name)
 		if !known {
-			member = s.other()
+			member = s.undeclared(name)
 		}
 		g, there := got[name]
 		switch {
@@ -111,6 +111,21 @@ func (s shape) objectsDiffer(want, got map[string]any, at string) string {
 	return ""
 }
 
+// serverInfo is read as an Implementation also where it is not declared, in an
+// open _meta that is a [ResultMeta] in Go, which writes nothing else.
+const serverInfo = "io.modelcontextprotocol/serverInfo"
+
+// isOpenMeta reports whether s is a _meta without declared members.
+func (s shape) isOpenMeta() bool { return s.name == "MetaObject" }
+
+// undeclared is the type of a member that s does not declare.
+func (s shape) undeclared(name string) shape {
+	if name == serverInfo && s.isOpenMeta() {
+		return s.file.shape("Implementation")
+	}
+	return s.other()
+}
+
 // isLong reports whether v is an integer beyond an int64.
 func isLong(v any) bool {
 	n, ok := v.(json.Number)
@@ -120,8 +135,10 @@ func isLong(v any) bool {
 // vanishes reports whether a member need not be written.
 func (s shape) vanishes(name string, member shape, known bool, v any) bool {
 	switch {
+	case !known && name == serverInfo && s.isOpenMeta():
+		return s.file.judge.accepts("/"+s.file.defs+"/Implementation", v) != nil
 	case !known:
-		return s.isMessage() || name == "io.modelcontextprotocol/serverInfo"
+		return s.isMessage()
 	case s.required(name) || keepsEmpty[name]:
 		return false
 	case name == "params" && s.isMessage():

@@ -67,7 +67,7 @@ var exceptions = []struct {
 
 // keptAsTheyAre are the exceptions that also what is written may make use of:
 // what a peer sent in these places goes out as it came.
-const keptAsTheyAre = unknownArm | mostSpecificArm | anyServerInfo | rawSchemas | embeddedMeta
+const keptAsTheyAre = unknownArm | mostSpecificArm | rawSchemas | embeddedMeta
 
 func TestEveryExceptionApplies(t *testing.T) {
 	var all exception

@@ -130,7 +130,7 @@ func (r reader) drops(s shape, name string, member shape, v any) bool {
 // message.
 func (s shape) isEmbeddedRoots() bool {
 	meta, ok := s.member("_meta")
-	return ok && s.file.revision.Index() >= Revision20260728.Index() && len(s.members()) == 1 && meta.name == "MetaObject"
+	return ok && s.file.revision.Index() >= Revision20260728.Index() && len(s.members()) == 1 && meta.isOpenMeta()
 }
 
 func (r reader) array(s shape, v []any) any {
