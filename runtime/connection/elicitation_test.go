@@ -262,6 +262,15 @@ func TestStructsThatAreNoForms(t *testing.T) {
 		A int `json:"a,string"`
 	}
 	type own struct{ A odd }
+	type stars struct {
+		A int `enum:"1,2,3"`
+	}
+	type pattern struct {
+		A string `pattern:"^a"`
+	}
+	type fewest struct {
+		A *time.Time `minLength:"3"`
+	}
 	check := func(_ mcp.RequestedSchema, err error) string {
 		require.Error(t, err)
 		return err.Error()
@@ -276,6 +285,9 @@ func TestStructsThatAreNoForms(t *testing.T) {
 	require.Contains(t, check(connection.FormOf[badName]()), `field "A": the json tag "it's": encoding/json takes no such name`)
 	require.Contains(t, check(connection.FormOf[quoted]()), `field "A": want a json tag without the option "string"`)
 	require.Contains(t, check(connection.FormOf[twoBadTags]()), `field "A": tag minLength`)
+	require.Contains(t, check(connection.FormOf[stars]()), `field "A": forms have no enum for a field of type int`)
+	require.Contains(t, check(connection.FormOf[pattern]()), `field "A": forms have no pattern for a field of type string`)
+	require.Contains(t, check(connection.FormOf[fewest]()), `field "A": forms have no minLength for a field of type *time.Time`)
 	type Booking booking
 	type exported struct{ Booking }
 	require.Contains(t, check(connection.FormOf[exported]()), "forms are flat")

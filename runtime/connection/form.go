@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,7 +32,8 @@ import (
 // names a field and, with omitempty or omitzero, makes it optional, as does a
 // pointer; jsonschema describes it. The tags title, default, enum, format, minimum,
 // maximum, minLength, maxLength, minItems and maxItems are those of JSON Schema,
-// lists with commas. An integer has the limits of its type besides: 0 where it is
+// lists with commas; one that limits what the form's field cannot have limited, such
+// as an enum of numbers, is an error. An integer has the limits of its type besides: 0 where it is
 // unsigned, those of 8, 16 and 32 bits, and for all ±(2^53-1), as far as every
 // client counts to the digit.
 func FormOf[T any]() (mcp.RequestedSchema, error) {
@@ -69,11 +71,13 @@ func addField(form *mcp.RequestedSchema, sf reflect.StructField) error {
 	}
 	tags := fieldTags{tag: sf.Tag}
 	field := tags.field(t)
-	if tags.err != nil {
+	switch key := tags.ignored(); {
+	case tags.err != nil:
 		return tags.err
-	}
-	if field == nil {
+	case field == nil:
 		return fmt.Errorf("forms have no fields of type %s", sf.Type)
+	case key != "":
+		return fmt.Errorf("forms have no %s for a field of type %s", key, sf.Type)
 	}
 	form.Properties = append(form.Properties, mcp.FormField{Name: name, Value: field})
 	if !tag.Optional {
@@ -85,8 +89,25 @@ func addField(form *mcp.RequestedSchema, sf reflect.StructField) error {
 // fieldTags reads the tags of a field. The first one that makes no sense is
 // kept.
 type fieldTags struct {
-	tag reflect.StructTag
-	err error
+	tag  reflect.StructTag
+	err  error
+	read []string // the keys looked up
+}
+
+// ignored returns a tag that limits a field, and that the form's field has not
+// taken over; empty if there is none.
+func (g *fieldTags) ignored() string {
+	for _, key := range []string{"enum", "pattern", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"} {
+		if _, has := g.tag.Lookup(key); has && !slices.Contains(g.read, key) {
+			return key
+		}
+	}
+	return ""
+}
+
+func (g *fieldTags) lookup(key string) (string, bool) {
+	g.read = append(g.read, key)
+	return g.tag.Lookup(key)
 }
 
 // field makes a form's field of a Go type, nil where there is none for it.
@@ -173,21 +194,21 @@ func numberType(t reflect.Type) mcp.NumberType {
 }
 
 func (g *fieldTags) text(key string) *string {
-	if text, has := g.tag.Lookup(key); has {
+	if text, has := g.lookup(key); has {
 		return &text
 	}
 	return nil
 }
 
 func (g *fieldTags) list(key string) []string {
-	if text, has := g.tag.Lookup(key); has {
+	if text, has := g.lookup(key); has {
 		return strings.Split(text, ",")
 	}
 	return nil
 }
 
 func parsed[T any](g *fieldTags, key string, parse func(string) (T, error)) *T {
-	text, has := g.tag.Lookup(key)
+	text, has := g.lookup(key)
 	if !has {
 		return nil
 	}

@@ -12,7 +12,7 @@ import (
 type Rounds interface {
 	// Serve calls the handler of a request, with the request or with a copy that it
 	// has changed, once or more often, and returns what the request is answered with.
-	// [EndRound] says when nothing can be asked any more.
+	// [SetRequest] says which copy, [EndRound] when nothing can be asked any more.
 	Serve(ctx context.Context, in *peer.Inbound, req peer.Message, handler func(context.Context, peer.Message) (wire.Value, error)) (wire.Value, error)
 	// Begin makes the round of a request. Most requests need none: it is called when
 	// [RoundFrom] is, or when something is asked, for the first time.

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/internal/eras"
+	"github.com/mcpwright/mcp/runtime/mcpserver/internal/rounds"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -90,6 +91,9 @@ func (s *Server) toolFailure(ctx context.Context, name string, err error) (*mcp.
 	}
 	if peer.AsError(err) != nil || ctx.Err() != nil {
 		return nil, err
+	}
+	if r := rounds.From(ctx); r != nil && r.Asks() {
+		return nil, err // of which the client hears nothing: it gets the questions
 	}
 	id := fmt.Sprintf("%016x", rand.Uint64())
 	s.opts.Logger.ErrorContext(ctx, "tool failed", "tool", name, "id", id, "error", err)

@@ -73,10 +73,26 @@ func (e *expression) assign(vars Variables, text string) bool {
 	if len(e.vars) == 1 && !e.vars[0].explode {
 		return set(vars, e.vars[0], text)
 	}
-	parts := strings.Split(text, e.separator)
+	return e.assignInOrder(vars, strings.Split(text, e.separator))
+}
+
+// assignInOrder takes values without names. If there are more than variables, the
+// last one that may be a list has those.
+func (e *expression) assignInOrder(vars Variables, parts []string) bool {
+	list, surplus := -1, max(0, len(parts)-len(e.vars))
+	for i, v := range e.vars {
+		if v.explode {
+			list = i
+		}
+	}
+	if surplus > 0 && list < 0 {
+		return false
+	}
 	for i, part := range parts {
-		v := e.vars[min(i, len(e.vars)-1)]
-		if i >= len(e.vars) && !v.explode || !set(vars, v, part) {
+		if i > list {
+			i = max(list, i-surplus)
+		}
+		if !set(vars, e.vars[i], part) {
 			return false
 		}
 	}

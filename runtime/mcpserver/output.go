@@ -47,6 +47,9 @@ func newOutput[Out any](s *Server, schema json.RawMessage) (func(Out) (*mcp.Call
 		if err != nil {
 			return nil, err
 		}
+		if string(res.StructuredContent) == "null" && isNil(reflect.ValueOf(out)) {
+			return nil, errNoResult
+		}
 		if err := check(res); err != nil {
 			return nil, err
 		}
@@ -57,10 +60,16 @@ func newOutput[Out any](s *Server, schema json.RawMessage) (func(Out) (*mcp.Call
 	}, schema, err
 }
 
-// outputSchema makes a schema of a type, and what judges results by it. A nil
-// pointer or map is no result.
+// isNil tells whether a value is a nil pointer or map, or a pointer to one.
+func isNil(v reflect.Value) bool {
+	for v.Kind() == reflect.Pointer && !v.IsNil() {
+		v = v.Elem()
+	}
+	return (v.Kind() == reflect.Pointer || v.Kind() == reflect.Map) && v.IsNil()
+}
+
+// outputSchema makes a schema of a type, and what judges results by it.
 func (s *Server) outputSchema(t reflect.Type) (json.RawMessage, func(*mcp.CallToolResult) error, error) {
-	mayBeNil := t.Kind() == reflect.Pointer || t.Kind() == reflect.Map
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
@@ -73,7 +82,7 @@ func (s *Server) outputSchema(t reflect.Type) (json.RawMessage, func(*mcp.CallTo
 		check, err := resultCheck(nil)
 		return nil, check, err
 	}
-	if !mayBeNil && typed.Conforms(t, opts) {
+	if typed.Conforms(t, opts) {
 		return schema, func(*mcp.CallToolResult) error { return nil }, nil
 	}
 	check, err := resultCheck(schema)

@@ -59,7 +59,7 @@ func (s *Server) AddRawPrompt(p *mcp.Prompt, get GetPrompt) {
 	def, err := newPrompt(p, get)
 	registration(KindPrompt, p.Name, err)
 	s.change(Event{Method: mcp.MethodPromptListChanged}, func(c *catalog) bool {
-		c.prompts = c.prompts.with(p.Name, def)
+		c.prompts = c.prompts.with(def.Name, def)
 		return true
 	})
 }

@@ -106,6 +106,7 @@ func TestATemplateReadsWhatFitsIt(t *testing.T) {
 	s := mcpserver.New(info, nil)
 	for _, template := range []string{
 		"file:///{+path}", "file:///fixed/{name}.txt", "user://{id}/posts/{post}", "search:q{?words,page}", "list:/a{/parts*}", "short:{id:3}", "two:{a,b}", "tags:{tags*}", "frag:x{#at}", "semi:x{;k,v}", "dot:x{.e}",
+		"files:{/dirs*,file}", "first:{head,rest*}", "both:{a*,b*}", "mid:{a,list*,z}", "rfc:{/list*,path:4}", "more:{+a*,b}",
 	} {
 		s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: template, Name: "t"}, tells(template))
 	}
@@ -132,6 +133,15 @@ func TestATemplateReadsWhatFitsIt(t *testing.T) {
 		"file:///.a/b./...c":            `{"file:///{+path}":{"path":[".a/b./...c"]}}`,
 		"file:///100%25/%E2%82%AC":      `{"file:///{+path}":{"path":["100%/€"]}}`,
 		"user://%C3%BC/posts/a%20b":     `{"user://{id}/posts/{post}":{"id":["ü"],"post":["a b"]}}`,
+		"files:/readme":                 `{"files:{/dirs*,file}":{"dirs":["readme"]}}`,
+		"files:/usr/readme":             `{"files:{/dirs*,file}":{"dirs":["usr"],"file":["readme"]}}`,
+		"files:/usr/share/doc/readme":   `{"files:{/dirs*,file}":{"dirs":["usr","share","doc"],"file":["readme"]}}`,
+		"first:1,2,3":                   `{"first:{head,rest*}":{"head":["1"],"rest":["2","3"]}}`,
+		"both:1,2,3":                    `{"both:{a*,b*}":{"a":["1"],"b":["2","3"]}}`,
+		"mid:1,2,3,4":                   `{"mid:{a,list*,z}":{"a":["1"],"list":["2","3"],"z":["4"]}}`,
+		"mid:1,2":                       `{"mid:{a,list*,z}":{"a":["1"],"list":["2"]}}`,
+		"rfc:/red/green/blue/%2Ffoo":    `{"rfc:{/list*,path:4}":{"list":["red","green","blue"],"path":["/foo"]}}`,
+		"more:a/1,b,c":                  `{"more:{+a*,b}":{"a":["a/1","b"],"b":["c"]}}`,
 		"file:///fixed/deeper/than.txt": `{"file:///{+path}":{"path":["fixed/deeper/than.txt"]}}`,
 	} {
 		if got := read(c, uri); strings.HasPrefix(want, "{") {
@@ -140,7 +150,7 @@ func TestATemplateReadsWhatFitsIt(t *testing.T) {
 			require.Equal(t, want, got, uri)
 		}
 	}
-	for _, uri := range []string{"short:abcd", "user://7/posts", "two:a,b,c", "file:///a b", "file:///%zz", "nothing:x", ""} {
+	for _, uri := range []string{"short:abcd", "user://7/posts", "two:a,b,c", "rfc:/a/b/c/defgh", "file:///a b", "file:///%zz", "nothing:x", ""} {
 		c.refused("resources/read", fmt.Sprintf(`{"uri":%q}`, uri), mcp.CodeInvalidParams)
 	}
 }

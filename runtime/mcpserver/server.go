@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/eras"
 	"github.com/mcpwright/mcp/runtime/mcpserver/internal/rounds"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -92,11 +93,14 @@ func (s *Server) withMux(of peer.Message, handled bool, register func(*peer.Mux)
 	defer s.mu.Unlock()
 	method := of.Method()
 	_, taken := s.mux.Route(method)
-	if _, is := of.(peer.Extension); is {
+	_, extends := of.(peer.Extension)
+	if extends {
 		_, taken = s.mux.Extension(method)
 	}
 	var err error
 	switch {
+	case extends && eras.WithoutHandshake(method):
+		err = errors.New("the protocol itself has a method of that name where there are extensions")
 	case s.kernel != nil:
 		err = errors.New("the server has begun to serve")
 	case method == mcp.MethodInitialize || method == mcp.MethodDiscover:

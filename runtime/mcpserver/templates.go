@@ -52,13 +52,16 @@ type template struct {
 // [Options].AllowTraversal. Nor does a URI of more than 8 KiB, or one that is no
 // UTF-8. The handler checks where a URI leads even so.
 //
+// Where an expression such as {/dirs*,file} stands for more values than it has
+// variables, the last of those that may be lists has the rest.
+//
 // AddResourceTemplate panics where the text is no template or has no variables,
 // or the name is missing.
 func (s *Server) AddResourceTemplate(t *mcp.ResourceTemplate, read ReadTemplate) {
 	def, err := newTemplate(t, read)
 	registration(KindTemplate, t.URITemplate, err)
 	s.change(Event{Method: mcp.MethodResourceListChanged}, func(c *catalog) bool {
-		c.templates = c.templates.with(t.URITemplate, def)
+		c.templates = c.templates.with(def.URITemplate, def)
 		c.ranked = ranked(c.templates)
 		return true
 	})
@@ -74,7 +77,13 @@ func (s *Server) RemoveResourceTemplates(texts ...string) {
 }
 
 func newTemplate(t *mcp.ResourceTemplate, read ReadTemplate) (*template, error) {
-	parsed, err := uritemplate.New(escaped(t.URITemplate))
+	def := &template{read: read}
+	var err error
+	if def.ResourceTemplate, err = clean(t); err != nil {
+		return nil, err
+	}
+	def.texts = newTexts(def.shown)
+	parsed, err := uritemplate.New(escaped(def.URITemplate))
 	switch {
 	case err != nil:
 		return nil, err
@@ -83,19 +92,28 @@ func newTemplate(t *mcp.ResourceTemplate, read ReadTemplate) (*template, error) 
 	case read == nil:
 		return nil, errNoHandler
 	}
-	def := &template{read: read, pattern: parsed.Regexp()}
-	if def.ResourceTemplate, err = clean(t); err != nil {
-		return nil, err
-	}
-	def.texts = newTexts(def.shown)
-	def.exprs, def.literal = expressions(t.URITemplate)
+	def.exprs, def.literal = expressions(def.URITemplate)
 	if len(def.exprs) == 0 {
 		return nil, errors.New("want a variable in the text: without, it is a resource")
+	}
+	if def.pattern, err = patternOf(parsed); err != nil {
+		return nil, err
 	}
 	if def.pattern.NumSubexp() != len(def.exprs) {
 		return nil, fmt.Errorf("%d expressions are understood as %d", len(def.exprs), def.pattern.NumSubexp())
 	}
 	return def, nil
+}
+
+// patternOf makes the pattern of a template. Its library panics where that is more
+// than package regexp takes.
+func patternOf(t *uritemplate.Template) (pattern *regexp.Regexp, err error) {
+	defer func() {
+		if recover() != nil {
+			err = errors.New("it is too large: an expression may have a thousand variables at most, and fewer where there are several")
+		}
+	}()
+	return t.Regexp(), nil
 }
 
 // escaped is a text with what is beyond ASCII in it escaped, as a URI has it.

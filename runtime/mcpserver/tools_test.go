@@ -207,6 +207,10 @@ func TestAResultThatBreaksItsSchemaIsTheToolsFault(t *testing.T) {
 		"structured": tool(opts, &mcp.Tool{OutputSchema: strict}, returns(place{}, nil)),
 		"whole":      tool(opts, &mcp.Tool{OutputSchema: strict}, returns(&mcp.CallToolResult{}, nil)),
 		"none":       tool(opts, &mcp.Tool{}, returns[*mcp.CallToolResult](nil, nil)),
+		"nil":        tool(opts, &mcp.Tool{}, returns[*place](nil, nil)),
+		"nil number": tool(opts, &mcp.Tool{}, returns[*big.Int](nil, nil)),
+		"nil map":    tool(opts, &mcp.Tool{}, returns[map[string]int](nil, nil)),
+		"nil below":  tool(opts, &mcp.Tool{}, returns(new(map[string]int), nil)),
 		"unwritable": tool(opts, &mcp.Tool{}, returns(any(make(chan int)), nil)),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -461,6 +465,29 @@ func TestATypeMayHaveASchemaOfItsOwn(t *testing.T) {
 	def := c.call("tools/list", `{}`)["tools"].([]any)[0].(map[string]any)
 	property := def["outputSchema"].(map[string]any)["properties"].(map[string]any)["temperature"]
 	require.Equal(t, map[string]any{"type": "string", "pattern": "°C$"}, property)
+}
+
+// shade has few values.
+type shade string
+
+func TestATagTakesTheValuesOfATypeFromOneFieldOnly(t *testing.T) {
+	opts := &mcpserver.Options{TypeSchemas: map[reflect.Type]json.RawMessage{
+		reflect.TypeFor[shade](): json.RawMessage(`{"type":"string","enum":["red","green","blue"]}`),
+	}}
+	s := mcpserver.New(info, opts)
+	mcpserver.AddTool(s, &mcp.Tool{Name: "t"}, func(context.Context, *mcp.ServerSession, struct {
+		A shade   `json:"a" enum:"red"`
+		B shade   `json:"b" enum:"blue"`
+		C shade   `json:"c"`
+		D []shade `json:"d" enum:"green,blue"`
+	}) (string, error) {
+		return "", nil
+	})
+	def := connect(t, s, modern).call("tools/list", `{}`)["tools"].([]any)[0].(map[string]any)
+	text, err := json.Marshal(def["inputSchema"].(map[string]any)["properties"])
+	require.NoError(t, err)
+	require.JSONEq(t, `{"a":{"type":"string","enum":["red"]},"b":{"type":"string","enum":["blue"]},
+		"c":{"type":"string","enum":["red","green","blue"]},"d":{"type":"array","items":{"type":"string","enum":["green","blue"]}}}`, string(text))
 }
 
 func TestTenThousandCancelledCallsLeaveNothingBehind(t *testing.T) {

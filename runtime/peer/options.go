@@ -18,7 +18,8 @@ type CallOptions struct {
 	// Patient waits, where Timeout is nil, as long as the channel waits at most.
 	Patient bool
 	// OnProgress is called with each progress report about the request, one
-	// at a time and never after the call has returned.
+	// at a time and never after the call has returned. In process it is the
+	// reporting handler that calls it, and waits for it.
 	OnProgress func(Progress)
 	// OnLog is called with each log message about the request, by a channel
 	// that knows which those are. The client kit has the option that sets it.

@@ -31,8 +31,8 @@ type Named interface {
 }
 
 // An Extension is a message of an extension of the protocol. Revisions without a
-// handshake have it, between peers that both declared the extension, whatever
-// the protocol itself has by the name of its method.
+// handshake have it, between peers that both declared the extension. Only revisions
+// with a handshake may have a method of the same name.
 type Extension interface {
 	Message
 	// Extension identifies the extension. It is constant for a type and may be

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -29,6 +30,14 @@ const CodeNotFound = -32002
 func Handshake(r wire.Revision) bool {
 	i := r.Index()
 	return i >= 0 && i < len(mcp.Revisions) && mcp.Revisions[i].Handshake
+}
+
+// WithoutHandshake tells whether a revision that has no handshake has a method.
+func WithoutHandshake(method string) bool {
+	m := mcp.MethodByName(method)
+	return m != nil && slices.ContainsFunc(mcp.Revisions, func(r peer.RevisionInfo) bool {
+		return !r.Handshake && (m.FromClient | m.FromServer).Has(r.Revision)
+	})
 }
 
 // Newest is the newest revision with or without a handshake, and the newest of all

@@ -28,13 +28,14 @@ func (r *Rules) begin(ctx context.Context, in *peer.Inbound, req peer.Message) (
 	}
 	b := &book{fresh: answers}
 	if sealed != nil {
-		s, err := round.unseal(*sealed)
+		s, err := round.unseal(in, *sealed)
 		if err != nil {
 			r.refused(ctx, in.Method, err)
 			return nil, errState
 		}
 		b.state, b.sealed = *s, true
 		req = with(req, answers, s.own(""))
+		connection.SetRequest(ctx, req)
 	}
 	round.open(b)
 	return req, nil
@@ -49,11 +50,13 @@ func (s *state) own(whose string) *string {
 	return nil
 }
 
-func (r *Round) unseal(sealed string) (*state, error) {
+// unseal reads the state that in brought, which is bound to what the middleware
+// made of the message, as it was when it was sealed.
+func (r *Round) unseal(in *peer.Inbound, sealed string) (*state, error) {
 	if len(sealed) > r.rules.opts.MaxState {
 		return nil, errTooLong
 	}
-	bound, err := binding(r.rules.opts.Audience, r.in, r.frame())
+	bound, err := binding(r.rules.opts.Audience, in, r.frame())
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +65,7 @@ func (r *Round) unseal(sealed string) (*state, error) {
 		return nil, err
 	}
 	s, err := parse(content)
-	if err != nil || r.rules.opts.Kept != nil && r.rules.opts.Kept(r.in) {
+	if err != nil || r.rules.opts.Kept != nil && r.rules.opts.Kept(in) {
 		return s, err
 	}
 	return s, s.fresh(time.Now(), r.rules.opts.Expiry)

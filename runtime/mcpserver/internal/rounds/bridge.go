@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -17,6 +18,7 @@ import (
 // to know is asked at once, and the handler called again.
 func (r *Round) bridge(ctx context.Context, req peer.Message, ask *mcp.InputRequiredResult, handler Handler) (res wire.Value, err error) {
 	err = r.converse(ctx, req, ask, func(req peer.Message) (err error) {
+		connection.SetRequest(ctx, req)
 		res, err = handler(ctx, req)
 		if ask := asks(res, err); ask != nil {
 			return &mcp.InputRequiredError{Result: ask}

@@ -22,13 +22,13 @@ var errNothing = errors.New("the handler asks for input without saying for which
 
 // finish makes of what the handler returned, with the questions in it, what the
 // request is answered with: as long as a question is open, that is the question.
-func (r *Round) finish(ctx context.Context, b *book, ask *mcp.InputRequiredResult, res wire.Value, err error) (wire.Value, error) {
+func (r *Round) finish(ctx context.Context, in *peer.Inbound, b *book, ask *mcp.InputRequiredResult, res wire.Value, err error) (wire.Value, error) {
 	if b == nil {
 		b = new(book)
 	}
-	if ask == nil && len(b.open) == 0 && !b.repeat {
+	if ask == nil && !b.asks() {
 		if n := b.unused(); n > 0 {
-			r.rules.opts.Logger.DebugContext(ctx, "answers ignored: nobody asked for them", "method", r.in.Method, "count", n)
+			r.rules.opts.Logger.DebugContext(ctx, "answers ignored: nobody asked for them", "method", in.Method, "count", n)
 		}
 		return res, err
 	}
@@ -38,10 +38,10 @@ func (r *Round) finish(ctx context.Context, b *book, ask *mcp.InputRequiredResul
 	if err := r.adopt(b, ask); err != nil {
 		return nil, err
 	}
-	state, err := r.seal(b)
+	state, err := r.seal(in, b)
 	switch {
 	case err != nil:
-		r.rules.opts.Logger.WarnContext(ctx, "request given up while it asked for input", "method", r.in.Method, "error", err)
+		r.rules.opts.Logger.WarnContext(ctx, "request given up while it asked for input", "method", in.Method, "error", err)
 		return nil, err
 	case len(b.open) == 0 && state == nil:
 		return nil, errNothing
@@ -114,7 +114,7 @@ func (s *state) pass(whose string, text *string) {
 }
 
 // seal returns what the next round needs, nil where that is nothing.
-func (r *Round) seal(b *book) (*string, error) {
+func (r *Round) seal(in *peer.Inbound, b *book) (*string, error) {
 	s := &b.state
 	b.sort(r.frame())
 	if s.rounds == 0 && len(b.fresh) > 0 {
@@ -127,7 +127,7 @@ func (r *Round) seal(b *book) (*string, error) {
 		return nil, nil
 	}
 	s.expires = time.Now().Add(r.rules.opts.Expiry)
-	bound, err := binding(r.rules.opts.Audience, r.in, r.frame())
+	bound, err := binding(r.rules.opts.Audience, in, r.frame())
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,6 @@ import (
 // Round is what one request and its handler ask for. It is safe for concurrent use.
 type Round struct {
 	rules   *Rules
-	in      *peer.Inbound // not to be read when Rules.Serve has returned
 	conn    *connection.Connection
 	reports bool // the client wants to hear of progress
 
@@ -85,6 +84,16 @@ func (r *Round) Later() bool {
 	defer r.mu.Unlock()
 	return r.book != nil && (r.book.sealed || r.book.fresh != nil)
 }
+
+// Asks tells whether the request is answered with questions, whatever its handler
+// returns.
+func (r *Round) Asks() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.book != nil && r.book.asks()
+}
+
+func (b *book) asks() bool { return len(b.open) > 0 || b.repeat }
 
 // End implements [connection.Round].
 func (r *Round) End() { r.close() }

@@ -97,7 +97,7 @@ func New(o Options) (*Rules, error) {
 
 // Begin implements [connection.Rounds].
 func (r *Rules) Begin(ctx context.Context, in *peer.Inbound) connection.Round {
-	return &Round{rules: r, in: in, conn: connection.From(ctx), reports: !in.Token.IsZero()}
+	return &Round{rules: r, conn: connection.From(ctx), reports: !in.Token.IsZero()}
 }
 
 // Serve implements [connection.Rounds]. A handler that asks nothing has nothing else of
@@ -127,7 +127,7 @@ func (r *Rules) Serve(ctx context.Context, in *peer.Inbound, req peer.Message, h
 	switch {
 	case inAnswer:
 		if b := end(ctx); b != nil || ask != nil {
-			return r.Begin(ctx, in).(*Round).finish(ctx, b, ask, res, err)
+			return r.Begin(ctx, in).(*Round).finish(ctx, in, b, ask, res, err)
 		}
 	case ask != nil:
 		if round := From(ctx); round != nil {

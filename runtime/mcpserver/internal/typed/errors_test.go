@@ -3,6 +3,7 @@ package typed_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"reflect"
 	"strings"
@@ -175,6 +176,8 @@ func TestTypesThatJSONCannotBeReadInto(t *testing.T) {
 		}](),
 		"an embedded pointer": reflect.TypeFor[struct{ *base }](), // its type is not exported
 		"too many fields":     reflect.TypeFor[many](),
+		"methods of anything": reflect.TypeFor[struct{ By fmt.Stringer }](),
+		"its own methods":     reflect.TypeFor[json.Unmarshaler](),
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := typed.NewPlan(typ, json.RawMessage(`{"type":"object"}`))
@@ -193,6 +196,9 @@ func TestTagsThatMakeNoSense(t *testing.T) {
 	for tag, typ := range map[string]reflect.Type{
 		"minimum": reflect.TypeFor[struct {
 			N int `minimum:"x"`
+		}](),
+		"9007199254740993": reflect.TypeFor[struct {
+			N int64 `minimum:"9007199254740993"`
 		}](),
 		"maxItems": reflect.TypeFor[struct {
 			N []int `maxItems:"x"`
@@ -223,6 +229,10 @@ func TestTagsThatMakeNoSense(t *testing.T) {
 	}
 	_, err := typed.Infer(reflect.TypeFor[base](), &typed.Options{Schemas: map[reflect.Type]json.RawMessage{reflect.TypeFor[base](): json.RawMessage(`{`)}})
 	require.ErrorContains(t, err, "typed_test.base")
+	_, err = typed.Infer(reflect.TypeFor[base](), &typed.Options{Schemas: map[reflect.Type]json.RawMessage{
+		reflect.TypeFor[base](): json.RawMessage(`{"enum":[0.1,1e3,{"a":[9007199254740993]}]}`),
+	}})
+	require.ErrorContains(t, err, "the schema given for typed_test.base: the number 9007199254740993")
 	_, err = typed.NewPlan(reflect.TypeFor[base](), json.RawMessage(`{"type":"object","properties":{"id":{"type":"string","default":1}}}`))
 	require.ErrorContains(t, err, "default")
 }

@@ -36,7 +36,11 @@ func Infer(t reflect.Type, opts *Options) (json.RawMessage, error) {
 	}
 	for t, text := range opts.Schemas {
 		known[t] = new(jsonschema.Schema)
-		if err := json.Unmarshal(text, known[t]); err != nil {
+		err := json.Unmarshal(text, known[t])
+		if err == nil {
+			err = exactNumbers(text)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("the schema given for %s: %w", t, err)
 		}
 	}

@@ -83,7 +83,7 @@ func (p *planner) newReader(t reflect.Type, s *schema) (reader, error) {
 	switch {
 	case t.Kind() == reflect.Pointer:
 		return p.pointer(t, s)
-	case customJSON(t) || customText(t) || t == numberType:
+	case t.Kind() != reflect.Interface && (customJSON(t) || customText(t)) || t == numberType:
 		return p.custom(s), nil
 	}
 	switch t.Kind() {
@@ -104,7 +104,9 @@ func (p *planner) newReader(t reflect.Type, s *schema) (reader, error) {
 	case reflect.Struct:
 		return p.object(t, s)
 	case reflect.Interface:
-		return p.custom(s), nil
+		if t.NumMethod() == 0 {
+			return p.custom(s), nil
+		}
 	}
 	return nil, fmt.Errorf("JSON cannot be read into a %s", t)
 }

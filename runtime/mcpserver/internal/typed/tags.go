@@ -1,9 +1,11 @@
 package typed
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"math/big"
 	"reflect"
 	"slices"
 	"strconv"
@@ -60,7 +62,36 @@ func number[T any](g *tags, key string, to **T, parse func(string) (T, error)) {
 	*to = &v
 }
 
-func parseFloat(text string) (float64, error) { return strconv.ParseFloat(text, 64) }
+func parseFloat(text string) (float64, error) {
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return 0, err
+	}
+	before, ok := new(big.Rat).SetString(text)
+	after, _ := new(big.Rat).SetString(strconv.FormatFloat(v, 'g', -1, 64))
+	if !ok || before.Cmp(after) != 0 {
+		return 0, fmt.Errorf("the number %s does not fit a float64 to the digit", text)
+	}
+	return v, nil
+}
+
+// exactNumbers returns an error where JSON has a number that is another one when it
+// has been read and written by the library behind this package.
+func exactNumbers(text []byte) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	for {
+		token, err := d.Token()
+		if err != nil {
+			return nil // the end: it has been read before
+		}
+		if n, is := token.(json.Number); is {
+			if _, err := parseFloat(n.String()); err != nil {
+				return err
+			}
+		}
+	}
+}
 
 // enum reads the values that a field, or each item of a list, may have.
 func (g *tags) enum(s *jsonschema.Schema) {
@@ -71,16 +102,18 @@ func (g *tags) enum(s *jsonschema.Schema) {
 	if s.Items != nil {
 		s = s.Items
 	}
+	var values []any // of this field alone: the schema of a type may have some, which others share
 	for word := range strings.SplitSeq(text, ",") {
 		v, err := value(s, word)
 		if err != nil {
 			g.fail("enum", err)
 		}
-		s.Enum = append(s.Enum, v)
+		values = append(values, v)
 	}
 	if hasType(s, "null") {
-		s.Enum = append(s.Enum, nil) // what a pointer may be besides
+		values = append(values, nil) // what a pointer may be besides
 	}
+	s.Enum = values
 }
 
 // byDefault reads the value that is meant where a field is absent: the text
