@@ -98,9 +98,17 @@ func TestACancellationCountsForARequestThatItOvertakesWhereThatHappens(t *testin
 			deliver(c, request(1, "do"))
 			require.Len(t, r.take(), 1, "it counts once")
 			deliver(c, cancelOne)
-			for id := range 128 {
-				deliver(c, strings.Replace(cancelOne, `:1,`, fmt.Sprintf(`:%d,`, id+2), 1))
+			overtaken := func(from, to int) {
+				for id := from; id < to; id++ {
+					deliver(c, strings.Replace(cancelOne, `:1,`, fmt.Sprintf(`:%d,`, id), 1))
+				}
 			}
+			overtaken(2, 300) // more than are handled at a time
+			for id := 299; id > 0; id-- {
+				deliver(c, request(id, "do"))
+			}
+			require.Empty(t, r.take())
+			overtaken(1, 2000)
 			deliver(c, request(1, "do"))
 			require.Len(t, r.take(), 1, "not all are kept")
 			_, ok := c.Retire()

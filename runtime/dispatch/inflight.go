@@ -24,11 +24,11 @@ func (f *InFlight) IDs() []wire.RequestID { return f.table.requestIDs() }
 func (c *Conn) Answering() []Writer { return c.state.answering() }
 
 func (c *Conn) cancelRequest(id wire.RequestID, reason string) bool {
-	return c.cancel(id, reason, false)
+	return c.cancel(id, reason, 0)
 }
 
-func (c *Conn) cancel(id wire.RequestID, reason string, maybeAhead bool) bool {
-	x := c.state.cancel(id, maybeAhead)
+func (c *Conn) cancel(id wire.RequestID, reason string, most int) bool {
+	x := c.state.cancel(id, most)
 	if x == nil {
 		return false
 	}

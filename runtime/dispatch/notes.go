@@ -21,7 +21,11 @@ func (c *Conn) notification(ctx context.Context, in *inbound, o *Origin) {
 	case methodCancelled:
 		var n cancelled
 		if wire.DecodeParams(in.m.Params, checked, &n) == nil {
-			c.cancel(n.id, n.reason, c.opts.Unordered)
+			most := 0
+			if c.opts.Unordered {
+				most = mostEarly(c.opts.MaxInFlight)
+			}
+			c.cancel(n.id, n.reason, most)
 		}
 	case methodProgress:
 		var n progress

@@ -1,7 +1,5 @@
 package dispatch
 
-import "time"
-
 // Retire ends a connection on which nothing is under way, without a word: no
 // call waits, nothing is being handled, nothing waits to be written, and nothing
 // was cancelled lately that may be about to come. It returns false where something
@@ -27,7 +25,7 @@ func (s *state) retire() bool {
 	if s.isClosed || s.calls.len+s.requests.len+s.active > 0 || s.noting != nil {
 		return false
 	}
-	if len(s.ahead) > 0 && time.Now().Before(s.aheadBy) {
+	if s.early != nil && !s.early.isEmpty() {
 		return false
 	}
 	s.isClosed = true

@@ -2,7 +2,6 @@ package dispatch
 
 import (
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -28,10 +27,9 @@ type state struct {
 	// What the peer asks us. A request leaves the table when its answer is
 	// settled, and counts as active until that has been written.
 	requests table[*exchange]
-	listens  int              // of these, subscriptions, which last
-	asking   int              // of these, at the client's end, questions
-	ahead    []wire.RequestID // perhaps cancelled before they come, the last one last
-	aheadBy  time.Time        // until when they come
+	listens  int    // of these, subscriptions, which last
+	asking   int    // of these, at the client's end, questions
+	early    *early // cancelled before they come, nil while there are none
 	serial   serial
 	active   int
 	calm     moment      // when none is active
@@ -266,7 +264,7 @@ func (s *state) objection(x *exchange, most int) error {
 		return ErrClosed
 	case s.requests.has(x.in.ID):
 		return errSameID
-	case len(s.ahead) > 0 && s.cameLate(x.in.ID):
+	case s.early != nil && s.early.take(x.in.ID):
 		return errCameLate
 	case s.refusal != nil:
 		return s.refusal
@@ -326,41 +324,22 @@ func (s *state) resume() {
 
 // cancel marks a request as cancelled. It returns nil where there is none, or
 // where it was cancelled or answered before. One that there is not may be about to
-// come, if that is possible.
-func (s *state) cancel(id wire.RequestID, maybeAhead bool) *exchange {
+// come: most of those are remembered, 0 for none.
+func (s *state) cancel(id wire.RequestID, most int) *exchange {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	x := s.requests.get(id)
-	if x == nil && maybeAhead {
-		if !time.Now().Before(s.aheadBy) {
-			s.ahead = s.ahead[:0]
+	if x == nil && most > 0 {
+		if s.early == nil {
+			s.early = new(early)
 		}
-		s.ahead = append(s.ahead[max(0, len(s.ahead)-mostAhead+1):], key(id))
-		s.aheadBy = time.Now().Add(aheadFor)
+		s.early.add(id, most)
 	}
 	if x == nil || x.cancelled || x.answered {
 		return nil
 	}
 	x.cancelled = true
 	return x
-}
-
-// Cancellations are kept for requests that may be about to come: so many, and for
-// so long. Nearly all are of requests that were answered meanwhile.
-const (
-	mostAhead = 128
-	aheadFor  = 5 * time.Second
-)
-
-// cameLate tells, once, whether a request was cancelled before it came. The lock
-// is held.
-func (s *state) cameLate(id wire.RequestID) bool {
-	i := slices.Index(s.ahead, key(id))
-	if i < 0 || !time.Now().Before(s.aheadBy) {
-		return false
-	}
-	s.ahead = slices.Delete(s.ahead, i, i+1)
-	return true
 }
 
 // leave counts a request whose answer has been written.
