@@ -100,8 +100,15 @@ func (k *Kernel) Confirm(ctx context.Context, conn *Connection, params json.RawM
 }
 
 func (k *Kernel) confirm(ctx context.Context, conn *Connection) {
-	if conn.state.setInitialized() && k.opts.OnInitialized != nil {
+	if !conn.state.setInitialized() || k.opts.OnInitialized == nil {
+		return
+	}
+	err := contain(func() error {
 		k.opts.OnInitialized(ctx, conn)
+		return nil
+	})
+	if err != nil {
+		k.log(conn).ErrorContext(ctx, "what comes after the handshake failed", "error", err)
 	}
 }
 

@@ -210,7 +210,11 @@ func (c *Conn) takeBack(ctx context.Context, out way, k *call, o *peer.CallOptio
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), courtesy)
 	defer cancel()
 	done := make(chan error, 1)
-	go func() { done <- c.notify(ctx, way{Writer: out.Writer}, n, nil) }() // ends at the end of ctx, if the Writer keeps its word
+	go func() { // ends at the end of ctx, if the Writer keeps its word
+		err := errWriter
+		contain(c.opts.Logger, "writer", func() { err = c.notify(ctx, way{Writer: out.Writer}, n, nil) })
+		done <- err
+	}()
 	var err error
 	select {
 	case err = <-done:

@@ -158,7 +158,7 @@ func (c *Conn) sayGoodbye(ctx context.Context, unheard []*exchange) {
 	go func() { // ends at the end of ctx, if the Writers keep their word
 		defer close(done)
 		for _, x := range unheard {
-			x.refuse(ctx, errGoodbye)
+			contain(c.opts.Logger, "writer", func() { x.refuse(ctx, errGoodbye) })
 		}
 	}()
 	select {

@@ -43,6 +43,9 @@ func (e *CancelledError) Error() string {
 	return fmt.Sprintf("request cancelled by its sender: %q", e.Reason)
 }
 
+// errWriter is why a message has perhaps not been written.
+var errWriter = errors.New("the writer panicked")
+
 // errCameLate is why a request is not handled that was cancelled before it came.
 var errCameLate = errors.New("request was cancelled before it came")
 

@@ -557,3 +557,32 @@ func TestTheHandshakeIsTheServersOwn(t *testing.T) {
 		mcpserver.Handle(s, func(context.Context, *ownDiscover) (*mcp.DiscoverResult, error) { return nil, nil })
 	})
 }
+
+func TestAHeaderThatSaysOtherwiseIsRefusedBeforeATaskBegins(t *testing.T) {
+	s := mcpserver.New(info, &mcpserver.Options{Tasks: &mcpserver.TaskOptions{After: -1}})
+	mcpserver.AddTool(s, &mcp.Tool{Name: "q", Execution: &mcp.ToolExecution{TaskSupport: mcp.TaskSupportOptional}},
+		func(context.Context, *mcp.ServerSession, struct {
+			Region string `json:"region" header:"Region"`
+		}) (string, error) {
+			return "ok", nil
+		})
+	front := httptest.NewServer(s.Handler(nil))
+	defer front.Close()
+	defer s.Shutdown(context.Background())
+	for region, want := range map[string]int{"eu": http.StatusOK, "us": http.StatusBadRequest} {
+		r, err := http.NewRequest(http.MethodPost, front.URL, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"q",
+			"arguments":{"region":"eu"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",
+			"io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}}}`))
+		require.NoError(t, err)
+		for name, value := range map[string]string{
+			"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Mcp-Protocol-Version": "2026-07-28",
+			"Mcp-Method": "tools/call", "Mcp-Name": "q", "Mcp-Param-Region": region,
+		} {
+			r.Header.Set(name, value)
+		}
+		res, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		res.Body.Close()
+		require.Equal(t, want, res.StatusCode, region)
+	}
+}

@@ -126,6 +126,11 @@ func (k *taskKit) candidate(ctx context.Context, in *peer.Inbound) (*mcp.CallToo
 	if lack != nil {
 		return nil, nil
 	}
+	if len(t.headers) > 0 { // the answer may be a task before the tool is asked
+		if err := t.checkHeaders(ctx, req); err != nil {
+			return nil, err
+		}
+	}
 	return req, nil
 }
 

@@ -1,6 +1,7 @@
 package streamable
 
 import (
+	"bytes"
 	"errors"
 	"net/http"
 	"strconv"
@@ -38,8 +39,26 @@ func (o *eventWriter) message(id string, data []byte) error {
 	if id != "" {
 		buf.Bytes = append(append(append(buf.Bytes, "id: "...), id...), '\n')
 	}
-	buf.Bytes = append(append(append(buf.Bytes, "event: message\ndata: "...), data...), "\n\n"...)
+	buf.Bytes = append(buf.Bytes, "event: message\ndata: "...)
+	at := len(buf.Bytes)
+	buf.Bytes = append(buf.Bytes, data...)
+	unbreak(buf.Bytes[at:])
+	buf.Bytes = append(buf.Bytes, "\n\n"...)
 	return o.write(buf.Bytes)
+}
+
+// unbreak makes spaces of the line breaks in JSON, which stand between its tokens:
+// an event's data end where the line does.
+func unbreak(data []byte) {
+	for _, c := range []byte("\n\r") {
+		for rest := data; ; {
+			i := bytes.IndexByte(rest, c)
+			if i < 0 {
+				break
+			}
+			rest[i], rest = ' ', rest[i+1:]
+		}
+	}
 }
 
 // named writes an event that has a name of its own.

@@ -91,11 +91,15 @@ func revisionOf(header http.Header) (r wire.Revision) {
 // body reads the body of a POST, and what the client takes as an answer.
 func (h *Handler) body(r *http.Request) (*dispatch.Buffer, accepted, *refusal) {
 	takes := acceptedBy(r.Header)
-	if !takes.json && (!takes.events || h.opts.JSONOnly) {
-		return nil, takes, refuse(http.StatusNotAcceptable, "Invalid request: the client has to accept application/json and text/event-stream")
+	if !takes.json && !takes.events {
+		return nil, takes, notAcceptable()
 	}
 	buf, no := h.uploads.read(r)
 	return buf, takes, no
+}
+
+func notAcceptable() *refusal {
+	return refuse(http.StatusNotAcceptable, "Invalid request: the client has to accept application/json and text/event-stream")
 }
 
 // notAllowed answers a request with another HTTP method, in words for somebody

@@ -1,6 +1,7 @@
 package streamable
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"sync"
@@ -68,10 +69,11 @@ func (u *uploads) readOn(buf *dispatch.Buffer, r *http.Request, err error) *refu
 		defer u.end(name)
 		err = readAll(buf, r.Body, u.opts.MaxBody)
 	}
-	switch err {
-	case nil:
+	_, shortened := errors.AsType[*http.MaxBytesError](err) // by what is around the handler
+	switch {
+	case err == nil:
 		return nil
-	case errTooLong:
+	case err == errTooLong || shortened:
 		return tooLong()
 	}
 	return refuse(http.StatusBadRequest, "Invalid request: the body could not be read")

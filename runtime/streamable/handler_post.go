@@ -131,7 +131,12 @@ func (h *Handler) servePost(w http.ResponseWriter, r *http.Request, m *wire.Mess
 		refuse(http.StatusNotAcceptable, "Invalid request: the client has to accept text/event-stream").of(m.ID).write(w, true)
 		return
 	}
-	p.takes.events = takes.events && (p.listens || !h.opts.JSONOnly)
+	if !p.listens && h.opts.JSONOnly {
+		if p.takes.events = false; !takes.json {
+			notAcceptable().of(m.ID).write(w, true)
+			return
+		}
+	}
 	if no := p.enter(); no != nil {
 		no.of(m.ID).write(w, true)
 		return

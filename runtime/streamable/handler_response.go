@@ -185,11 +185,16 @@ func (p *response) finish() {
 }
 
 // leave lets go of the HTTP response, which may not be touched any more. The
-// stream, if there is one that the client can find again, goes on without it.
-func (p *response) leave() {
+// stream, if there is one that the client can find again, goes on without it. It is
+// false where there is nothing to go on: the client takes no streams.
+func (p *response) leave() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.phase == undecided && !p.open() { // a client may have closed only its own half
+		return false
+	}
 	p.detach()
+	return true
 }
 
 // detach is leave. The lock is held.
@@ -203,7 +208,7 @@ func (p *response) detach() {
 // lose deals with a client that cannot be written to. The lock is held.
 func (p *response) lose(err error) {
 	p.detach()
-	if p.apart != nil {
+	if p.apart != nil && !p.apart.Detached {
 		p.apart.Cancel(err)
 	}
 }

@@ -192,6 +192,7 @@ func (s *session) end(ctx context.Context, cause error) {
 // again.
 func (s *session) forget(ctx context.Context) {
 	s.forgotten.Store(true)
+	defer contain(ctx, s.handler.opts.Logger, "forgetting the events of a session")
 	if err := s.handler.opts.Events.Forget(ctx, s.id); err != nil {
 		s.handler.opts.Logger.WarnContext(ctx, "events of a session could not be forgotten", "error", err)
 	}

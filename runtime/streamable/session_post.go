@@ -66,7 +66,10 @@ func (h *Handler) serveSessionPost(w http.ResponseWriter, r *http.Request, revis
 	if no != nil {
 		return no
 	}
-	takes.events = takes.events && !h.opts.JSONOnly
+	if takes.events = takes.events && !h.opts.JSONOnly; !takes.events && !takes.json {
+		buf.Free()
+		return notAcceptable()
+	}
 	m, f, err := h.kernel.Read(buf.Bytes, revision)
 	if err != nil {
 		no = h.serveUnread(w, r, revision, &m, err, buf.Bytes, takes)

@@ -2,6 +2,7 @@ package streamable
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"runtime/debug"
 	"time"
@@ -44,22 +45,24 @@ func (p *sessionPost) serveApart(ctx context.Context, m *wire.Message, token wir
 	own, parted, done := *m, p.stream.parted, make(chan struct{})
 	go func() { // ends when the request has been handled, at the latest with the session
 		defer close(done)
-		defer p.contain(ctx)
+		defer contain(ctx, p.handler.opts.Logger, "answer")
 		p.deliver(&own, token, f, buf)
 	}()
 	select {
 	case <-done:
 	case <-parted:
 	case <-ctx.Done():
-		p.leave()
+		if !p.leave() {
+			<-done
+		}
 	}
 }
 
 // contain keeps the process from ending where a store panics, as net/http does in
 // goroutines of its own.
-func (p *sessionPost) contain(ctx context.Context) {
+func contain(ctx context.Context, log *slog.Logger, what string) {
 	if v := recover(); v != nil {
-		p.handler.opts.Logger.ErrorContext(ctx, "answer panicked", "panic", v, "stack", string(debug.Stack()))
+		log.ErrorContext(ctx, what+" panicked", "panic", v, "stack", string(debug.Stack()))
 	}
 }
 
@@ -95,6 +98,9 @@ func (p *sessionPost) WriteEnvelope(ctx context.Context, e dispatch.Envelope, da
 	}
 	if e.Error != nil {
 		p.refuseSession()
+		if p.session.ended() {
+			p.hurry() // the handler may not have returned yet
+		}
 	}
 	p.answer(ctx, http.StatusOK, data)
 	return nil

@@ -20,6 +20,7 @@ type sessionTable struct {
 	awake   []*session  // those that have a dispatcher
 	bed     *time.Timer // nil while none has
 	ended   bool
+	ending  sync.WaitGroup // sessions that were overdue
 }
 
 func (t *sessionTable) init(o *Options) {
@@ -156,18 +157,38 @@ func (t *sessionTable) sweep(idle time.Duration) {
 	if idle < 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), farewell)
-	defer cancel()
 	now := t.clock.now()
-	for _, s := range t.overdue(now, now-idle) {
-		s.end(ctx, errSessionIdle)
+	list := t.overdue(now, now-idle)
+	rest := make(chan *session, len(list))
+	for _, s := range list {
+		rest <- s
+	}
+	close(rest)
+	for range min(len(list), mostEnding) {
+		go t.endOverdue(rest) // ends when all of them have
 	}
 }
 
-// overdue takes off the table what nobody has used since.
+// mostEnding is how many sessions end at a time that were overdue together: each may
+// take a while, and nobody is to wait for that.
+const mostEnding = 64
+
+func (t *sessionTable) endOverdue(list <-chan *session) {
+	for s := range list {
+		ctx, cancel := context.WithTimeout(context.Background(), farewell)
+		s.end(ctx, errSessionIdle)
+		cancel()
+		t.ending.Done()
+	}
+}
+
+// overdue takes off the table what nobody has used since. It is counted as ending.
 func (t *sessionTable) overdue(now, since time.Duration) []*session {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.ended {
+		return nil
+	}
 	var list []*session
 	for id, s := range t.all {
 		if s.isIdle(now, since) {
@@ -176,6 +197,7 @@ func (t *sessionTable) overdue(now, since time.Duration) []*session {
 			t.count.add(s.principal, -1)
 		}
 	}
+	t.ending.Add(len(list))
 	return list
 }
 
@@ -210,4 +232,5 @@ func (t *sessionTable) end(ctx context.Context) {
 		}
 	}
 	all.Wait()
+	t.ending.Wait()
 }
