@@ -9,6 +9,8 @@ import (
 	"log"
 	"net"
 	"slices"
+	"testing"
+	"testing/synctest"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
@@ -148,10 +150,18 @@ func Example_queue() {
 // queue stands for what carries messages.
 type queue chan []byte
 
-func (q queue) WriteMessage(ctx context.Context, data []byte) error {
+// outbox is the way out through a queue.
+type outbox struct {
+	queue
+	gone chan struct{} // closed when the connection is
+}
+
+func (o outbox) WriteMessage(ctx context.Context, data []byte) error {
 	select {
-	case q <- bytes.Clone(data):
+	case o.queue <- bytes.Clone(data):
 		return nil
+	case <-o.gone:
+		return dispatch.ErrNotWritten
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -161,7 +171,9 @@ func (q queue) WriteMessage(ctx context.Context, data []byte) error {
 func serveQueue(ctx context.Context, server *mcpserver.Server, in, out queue) {
 	pipe := connection.NewDualEra(server.Kernel(), nil)
 	defer pipe.Close(ctx)
-	conn := dispatch.New(out, &dispatch.Options{
+	gone := make(chan struct{})
+	defer close(gone)
+	conn := dispatch.New(outbox{out, gone}, &dispatch.Options{
 		Handler:   pipe,
 		Frame:     pipe.Frame,
 		Batches:   pipe.Batches,
@@ -179,8 +191,10 @@ func serveQueue(ctx context.Context, server *mcpserver.Server, in, out queue) {
 // dialQueue is the client's end.
 func dialQueue(in, out queue) mcpclient.Endpoint {
 	return mcpclient.Dial("queue", func(ctx context.Context, opts *dispatch.Options) (mcpclient.Link, error) {
-		conn := dispatch.New(out, opts)
+		gone := make(chan struct{})
+		conn := dispatch.New(outbox{out, gone}, opts)
 		go func() { // ends with the queue
+			defer close(gone)
 			defer conn.Close()
 			for data := range in {
 				conn.Deliver(ctx, data, dispatch.Origin{})
@@ -270,4 +284,22 @@ func audited(next peer.Handler) peer.Handler {
 		log.Print(call.Name, " for ", in.Transport.Principal(), ": failed ", err != nil || ok && res.IsError)
 		return reply, err
 	})
+}
+
+func TestAQueueThatNobodyReadsKeepsNothingAlive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		up, down := make(queue), make(queue)
+		served := make(chan struct{})
+		go func() {
+			defer close(served)
+			serveQueue(t.Context(), weather(nil), up, down)
+		}()
+		up <- []byte(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)
+		<-down // the only answer that is read
+		for id := range 50 {
+			up <- fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tools/list"}`, id+1)
+		}
+		close(up)
+		<-served
+	}) // fails where a goroutine is left
 }
