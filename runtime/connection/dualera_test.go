@@ -297,19 +297,19 @@ func TestACodeOfTheProtocolsIsSentWithItsMeaningOnly(t *testing.T) {
 	for _, c := range []struct {
 		code          int64
 		data          json.RawMessage
-		inEnvelope    bool
+		inEnvelope    int64 // the code there, 0 for an error that tells nothing
 		withHandshake bool
 	}{
-		{-32019, nil, true, true},
-		{mcp.CodeHeaderMismatch, nil, true, false},
-		{mcp.CodeMissingRequiredClientCapability, missing, true, false},
-		{mcp.CodeMissingRequiredClientCapability, nil, false, false},
-		{mcp.CodeUnsupportedProtocolVersion, missing, false, false},
-		{-32023, nil, false, true},
-		{mcp.CodeURLElicitationRequired, nil, false, false},
-		{mcp.CodeURLElicitationRequired, json.RawMessage(`{"elicitations":[]}`), false, true},
-		{-32099, nil, false, true},
-		{-32100, nil, true, true},
+		{-32019, nil, -32019, true},
+		{mcp.CodeHeaderMismatch, nil, mcp.CodeHeaderMismatch, false},
+		{mcp.CodeMissingRequiredClientCapability, missing, mcp.CodeMissingRequiredClientCapability, false},
+		{mcp.CodeMissingRequiredClientCapability, nil, 0, false},
+		{mcp.CodeUnsupportedProtocolVersion, missing, 0, false},
+		{-32023, nil, mcp.CodeInternal, true},
+		{mcp.CodeURLElicitationRequired, nil, 0, false},
+		{mcp.CodeURLElicitationRequired, json.RawMessage(`{"elicitations":[]}`), 0, true},
+		{-32099, json.RawMessage(`{"after":3}`), mcp.CodeInternal, true},
+		{-32100, nil, -32100, true},
 	} {
 		k := newKernel(func(o *connection.KernelOptions) {
 			o.Middleware = []peer.Middleware{func(peer.Handler) peer.Handler {
@@ -319,7 +319,11 @@ func TestACodeOfTheProtocolsIsSentWithItsMeaningOnly(t *testing.T) {
 			}}
 		})
 		_, err := k.ServeEnvelope(t.Context(), request("tools/call", `{"name":"a",`+pair[1:], nil), nil)
-		require.Equal(t, c.inEnvelope, peer.AsError(err) != nil, "%d %v", c.code, err)
+		if e := peer.AsError(err); c.inEnvelope == 0 {
+			require.Nil(t, e, c.code)
+		} else {
+			require.Equal(t, &peer.Error{Code: c.inEnvelope, Message: "no", Data: c.data}, e)
+		}
 		_, err = k.Handler(connection.ForLoop(nil, nil)).Handle(t.Context(), request("tools/call", `{"name":"a"}`, nil))
 		require.Equal(t, c.withHandshake, peer.AsError(err) != nil, "%d %v", c.code, err)
 	}

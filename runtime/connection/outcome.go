@@ -18,10 +18,10 @@ func outward(r wire.Revision, err error) error {
 	case e == nil:
 		return err
 	case e.Code == eras.CodeNotFound && !handshake(r):
-		return &translated{cause: err, wire: &peer.Error{
-			Code: mcp.CodeInvalidParams, Message: e.Message, Data: e.Data,
-		}}
-	case !codeWindow(e.Code).Has(r), misused(r, e):
+		return withCode(mcp.CodeInvalidParams, e, err)
+	case unassigned(e.Code) && !handshake(r):
+		return withCode(mcp.CodeInternal, e, err)
+	case !codeWindow(e.Code).Has(r), misused(e):
 		// Nothing in the chain of this one crosses.
 		return fmt.Errorf("revision %s does not have the error, or not like this: %v", r, err)
 	}
@@ -44,14 +44,21 @@ func (c *core) told(err error) error {
 	return err
 }
 
-// misused tells whether an error has a code of the protocol's without its meaning:
-// one that means nothing yet, or data that do not say what the code asks for.
-func misused(r wire.Revision, e *peer.Error) bool {
-	if !eras.Reserves(e.Code) || e.Code == mcp.CodeHeaderMismatch {
-		return false
-	}
-	known := codeWindow(e.Code) != wire.Always
-	return mcp.ErrorFrom(e) == error(e) && (known || !handshake(r))
+// withCode is an error under another code.
+func withCode(code int64, e *peer.Error, cause error) error {
+	return &translated{cause: cause, wire: &peer.Error{Code: code, Message: e.Message, Data: e.Data}}
+}
+
+// unassigned tells whether a code is one of the protocol's that means nothing yet: a
+// program that has given it a meaning is not the only one who may.
+func unassigned(code int64) bool {
+	return eras.Reserves(code) && codeWindow(code) == wire.Always
+}
+
+// misused tells whether an error has a code of the protocol's, and data that do not
+// say what the code asks for.
+func misused(e *peer.Error) bool {
+	return eras.Reserves(e.Code) && e.Code != mcp.CodeHeaderMismatch && !unassigned(e.Code) && mcp.ErrorFrom(e) == error(e)
 }
 
 // translated is an error that crosses the connection in another form.

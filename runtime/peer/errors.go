@@ -10,7 +10,10 @@ import (
 // Error is what crosses the connection in place of a result: the answer of a
 // peer, or what a handler returns to choose code and data itself.
 type Error struct {
-	// Code says what went wrong; the generated package names the codes.
+	// Code says what went wrong; the generated package names the codes. Those
+	// from -32099 to -32020 are the protocol's: a client of a revision without a
+	// handshake gets one that means nothing there as -32603. A program's own are
+	// from -32019 to -32000, or anywhere outside -32768 to -32000.
 	Code int64
 	// Message is one short sentence for people.
 	Message string

@@ -3,6 +3,7 @@ package streamable
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"runtime/debug"
@@ -191,6 +192,9 @@ func (p *post) fail(b []byte, err error) (status int, answer []byte) {
 		p.hurry()
 	}
 	p.log(&p.ctx, &p.in, err)
+	if peer.AsError(err) == nil && errors.Is(context.Cause(&p.ctx), ErrClosing) && (errors.Is(err, ErrClosing) || errors.Is(err, p.ctx.Err())) {
+		err = errClosing
+	}
 	return appendError(b, p.in.ID, err)
 }
 

@@ -135,6 +135,25 @@ func TestASessionThatEndsAnswersWhatIsInFlightAtOnce(t *testing.T) {
 	})
 }
 
+func TestARequestThatTheEndOfTheServerCancelsIsToldSo(t *testing.T) {
+	for _, cause := range []bool{false, true} {
+		g := newGate()
+		e := serve(t, map[string]tool{"gate": func(ctx ctx, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
+			close(g.answer)
+			<-ctx.Done()
+			if cause {
+				return nil, fmt.Errorf("gone: %w", context.Cause(ctx))
+			}
+			return nil, ctx.Err()
+		}}, nil)
+		got := make(chan string, 1)
+		go func() { got <- e.call26("gate").body }()
+		<-g.answer
+		require.NoError(t, e.handler.Close())
+		require.Contains(t, within(t, got, "the answer"), "Server is shutting down")
+	}
+}
+
 func TestAClientThatGoesLeavesAStreamWithoutASessionAlone(t *testing.T) {
 	ended := make(chan error, 1)
 	e := serve(t, map[string]tool{"work": func(ctx ctx, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
