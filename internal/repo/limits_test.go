@@ -46,7 +46,7 @@ var limits = []limit{
 	{what: "events kept of a session", option: "streamable.MemoryOptions.MaxEvents", answer: "the oldest goes, resuming before it is refused"},
 	{what: "bytes kept of a session", option: "streamable.MemoryOptions.MaxBytes", bytes: true, answer: "the same"},
 	{what: "bytes kept of all sessions", option: "streamable.MemoryOptions.MaxTotal", bytes: true, answer: "the same"},
-	{what: "time for a client to accept what is sent", option: "streamable.Options.WriteTimeout", answer: "the connection is closed"},
+	{what: "time for a client to accept an event, or an answer of more than 2 KiB", option: "streamable.Options.WriteTimeout", answer: "the connection is closed"},
 	{what: "time for an answer, begun anew by progress that the call asks for", option: "dispatch.Options.Timeout", answer: "a local error, and the peer is told"},
 	{what: "time for an answer in all", option: "dispatch.Options.MaxTimeout", answer: "the same"},
 	{what: "rounds of questions in one call", option: "mcpserver.AskOptions.MaxRounds", in: "mcpserver/internal/rounds", answer: "an error"},

@@ -101,6 +101,22 @@ func TestAHandlerThatAsksByItselfFindsTheAnswersInItsRequest(t *testing.T) {
 	}
 }
 
+func TestTheLogHasWhyNoAnswerFitted(t *testing.T) {
+	for _, revision := range asking {
+		var said strings.Builder
+		server := mcpserver.New(info, &mcpserver.Options{Logger: slog.New(slog.NewTextHandler(&said, nil))})
+		mcpserver.AddTool(server, &mcp.Tool{Name: "tool"}, func(ctx context.Context, s *mcp.ServerSession, _ struct{}) (string, error) {
+			_, err := s.ElicitForm(ctx, textForm("b", "b"))
+			return "", err
+		})
+		_, err := userOf(t, server, revision).use("tool", `{}`)
+		require.ErrorContains(t, err, "Too many rounds")
+		require.Equal(t, 1, strings.Count(said.String(), "level=WARN"), said.String())
+		require.Contains(t, said.String(), "request given up while it asked for input")
+		require.Regexp(t, `\bb\b.*required|required.*\bb\b|missing.*\bb\b`, said.String())
+	}
+}
+
 func TestAQuestionThatIsOpenIsNoFailure(t *testing.T) {
 	for _, wrap := range []string{"ask: %w", "ask: %v"} {
 		t.Run(wrap, func(t *testing.T) {

@@ -40,7 +40,9 @@ type Options struct {
 	Middleware []peer.Middleware
 	// Outgoing wraps the way out of every message that is sent to a client,
 	// the first one outermost. It is behind the checks: what they refuse or
-	// drop never gets there.
+	// drop never gets there. A question that travels in an answer passes in
+	// each round of its request, also when it has been answered, and leaves
+	// behind what metadata it was given on the way.
 	Outgoing []func(peer.Outbound) peer.Outbound
 	// Asking is about questions to clients whose revision has them travel in
 	// answers.

@@ -81,8 +81,10 @@ type Options struct {
 	// meaning is sent on it, and how long an answer may take before it
 	// becomes a stream. Default 15 s.
 	KeepAlive time.Duration
-	// WriteTimeout is how long a client may take to accept what is sent to
-	// it. Default 30 s.
+	// WriteTimeout is how long a client may take to accept an event, or an
+	// answer of more than 2 KiB. A shorter one is sent by net/http, which does
+	// not wait before a client has left a great many of them unread, and then
+	// has no bound. Default 30 s.
 	WriteTimeout time.Duration
 	// Retry is how long clients are asked to wait before they come back for
 	// the rest of a stream. Default 1 s.

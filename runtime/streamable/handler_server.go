@@ -7,8 +7,8 @@ import (
 
 // NewServer returns a server for a handler, with bounds on what a client can
 // make it wait for. There is none on how long an answer takes: streams last, and
-// a [Handler] has a bound of its own for each write. Address and handler are as
-// in [http.ListenAndServe].
+// a [Handler] has a bound of its own for what it writes, see
+// [Options].WriteTimeout. Address and handler are as in [http.ListenAndServe].
 //
 //	server := streamable.NewServer("localhost:8080", mux)
 //	go server.ListenAndServe()

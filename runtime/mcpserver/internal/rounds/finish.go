@@ -41,12 +41,17 @@ func (r *Round) finish(ctx context.Context, in *peer.Inbound, b *book, ask *mcp.
 	state, err := r.seal(in, b)
 	switch {
 	case err != nil:
-		r.rules.opts.Logger.WarnContext(ctx, "request given up while it asked for input", "method", in.Method, "error", err)
+		r.givenUp(ctx, in.Method, errors.Join(err, b.misfit))
 		return nil, err
 	case len(b.open) == 0 && state == nil:
 		return nil, errNothing
 	}
 	return &mcp.InputRequiredResult{InputRequests: b.open, RequestState: state, Meta: ask.Meta, Extra: ask.Extra}, nil
+}
+
+// givenUp logs why a request did not get its answers, which its client cannot tell.
+func (r *Round) givenUp(ctx context.Context, method string, err error) {
+	r.rules.opts.Logger.WarnContext(ctx, "request given up while it asked for input", "method", method, "error", err)
 }
 
 // unused counts the answers that were there and not asked for.
@@ -123,7 +128,7 @@ func (r *Round) seal(in *peer.Inbound, b *book) (*string, error) {
 	if s.rounds++; s.rounds > uint64(r.rules.opts.MaxRounds) {
 		return nil, errRounds
 	}
-	if !s.worthwhile() && !b.refused {
+	if !s.worthwhile() && b.misfit == nil {
 		return nil, nil
 	}
 	s.expires = time.Now().Add(r.rules.opts.Expiry)

@@ -37,7 +37,7 @@ type book struct {
 	open    mcp.InputRequests        // the questions without answer
 	repeat  bool                     // the request has to come again, questions or not
 	unnamed bool                     // the client does not know the name of the chain yet
-	refused bool                     // an answer was none: the rounds are counted
+	misfit  error                    // why an answer was none; the rounds are counted then
 	running map[string]chan struct{} // the memos being made; closed when they are
 	waiting map[string]error         // the memos of which a question is open
 }
@@ -128,7 +128,7 @@ func (r *Round) Ask(ctx context.Context, q *connection.Question, res wire.Value)
 			return r.settle(q, key, entry{sum, brought})
 		}
 		r.askedAgain(ctx, q.Message, err)
-		r.update(func(b *book) { b.refused = true })
+		r.update(func(b *book) { b.misfit = err })
 	}
 	return r.leave(ctx, q, key, sum, params)
 }
@@ -142,6 +142,7 @@ func (r *Round) Insist(ctx context.Context, req peer.Message, err error, again f
 			return err
 		}
 	}
+	r.givenUp(ctx, req.Method(), err)
 	return fmt.Errorf("%w: %w", errRounds, err)
 }
 

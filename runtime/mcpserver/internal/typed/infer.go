@@ -189,7 +189,7 @@ func (r *refiner) object(t reflect.Type, s *jsonschema.Schema, addressable bool)
 			return fmt.Errorf("%s.%s: %w", t, f.Name, err)
 		}
 		sayAnything(member)
-		if member.Default != nil || r.mayLack(t, f) {
+		if r.opts.Input && member.Default != nil || r.mayLack(t, f) {
 			s.Required = slices.DeleteFunc(s.Required, func(name string) bool { return name == f.name })
 		}
 	}

@@ -82,6 +82,17 @@ func TestASchemaSaysWhatTypeAndTagsSay(t *testing.T) {
 	}`, string(schema))
 }
 
+func TestWhatIsAlwaysWrittenIsRequiredOfAResult(t *testing.T) {
+	schema, err := typed.Infer(reflect.TypeFor[struct {
+		A int  `json:"a" default:"1"`
+		B *int `json:"b"`
+		C int  `json:"c,omitempty" default:"1"`
+	}](), &typed.Options{Open: true})
+	require.NoError(t, err)
+	require.JSONEq(t, `{"type":"object","required":["a","b"],"properties":{
+		"a":{"type":"integer","default":1},"b":{"type":["null","integer"]},"c":{"type":"integer","default":1}}}`, string(schema))
+}
+
 func TestADocumentIsReadIntoTheFields(t *testing.T) {
 	plan, _ := planOf[order](t)
 	var o order
