@@ -112,7 +112,7 @@ func (s *Server) fitBlock(r wire.Revision, i int, block mcp.ContentBlock) (mcp.C
 			other = linkAsText(block)
 		}
 	case *mcp.UnknownContentBlock:
-		return nil, fmt.Errorf("content block %d is of a type that revision %s does not know", i, r)
+		return nil, fmt.Errorf("content block %d is a %T, and revision %s is sent only types that it knows", i, block, r)
 	case nil:
 		return nil, fmt.Errorf("content block %d is nil", i)
 	}
