@@ -32,9 +32,9 @@ import (
 // names a field and, with omitempty or omitzero, makes it optional, as does a
 // pointer; jsonschema describes it. The tags title, default, enum, format, minimum,
 // maximum, minLength, maxLength, minItems and maxItems are those of JSON Schema,
-// lists with commas; one that limits what the form's field cannot have limited, such
-// as an enum of numbers, is an error. An integer has the limits of its type besides: 0 where it is
-// unsigned, those of 8, 16 and 32 bits, and for all ±(2^53-1), as far as every
+// lists with commas; one that a form cannot have for the field, such as an enum of
+// numbers, is an error. An integer has the limits of its type besides: 0 where it
+// is unsigned, those of 8, 16 and 32 bits, and for all ±(2^53-1), as far as every
 // client counts to the digit.
 func FormOf[T any]() (mcp.RequestedSchema, error) {
 	t := reflect.TypeFor[T]()

@@ -1,7 +1,6 @@
 package streamable
 
 import (
-	"bytes"
 	"errors"
 	"net/http"
 	"strconv"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/wire"
 )
 
 // eventWriter writes events to one HTTP response. It is for one goroutine at a
@@ -42,23 +42,9 @@ func (o *eventWriter) message(id string, data []byte) error {
 	buf.Bytes = append(buf.Bytes, "event: message\ndata: "...)
 	at := len(buf.Bytes)
 	buf.Bytes = append(buf.Bytes, data...)
-	unbreak(buf.Bytes[at:])
+	wire.Unbreak(buf.Bytes[at:])
 	buf.Bytes = append(buf.Bytes, "\n\n"...)
 	return o.write(buf.Bytes)
-}
-
-// unbreak makes spaces of the line breaks in JSON, which stand between its tokens:
-// an event's data end where the line does.
-func unbreak(data []byte) {
-	for _, c := range []byte("\n\r") {
-		for rest := data; ; {
-			i := bytes.IndexByte(rest, c)
-			if i < 0 {
-				break
-			}
-			rest[i], rest = ' ', rest[i+1:]
-		}
-	}
 }
 
 // named writes an event that has a name of its own.

@@ -58,7 +58,7 @@ func (e *Encoder) scanned(b []byte, raw []byte) []byte {
 	at := len(b)
 	b = append(b, raw[start:end]...)
 	if breaks {
-		unbreak(b[at:])
+		Unbreak(b[at:])
 	}
 	return b
 }

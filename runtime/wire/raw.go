@@ -14,7 +14,7 @@ func (d *Decoder) Raw() json.RawMessage {
 	}
 	out := bytes.Clone(raw)
 	if d.breaks || d.checked {
-		unbreak(out)
+		Unbreak(out)
 	}
 	return out
 }
@@ -66,8 +66,9 @@ func (d *Decoder) hop() {
 	d.pos = end
 }
 
-// unbreak turns line breaks into spaces. JSON has them between tokens only.
-func unbreak(raw []byte) {
+// Unbreak turns the line breaks of JSON, which has them between tokens only, into
+// spaces, for a transport on which a line is a message.
+func Unbreak(raw []byte) {
 	for _, c := range [...]byte{'\n', '\r'} {
 		for rest := raw; ; {
 			i := bytes.IndexByte(rest, c)
