@@ -2,15 +2,19 @@ package acceptance
 
 import (
 	"encoding/json"
+	"net/http"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/internal/pipes"
 	"github.com/mcpwright/mcp/runtime/dispatch"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
+	"github.com/mcpwright/mcp/runtime/mcptest"
 	"github.com/mcpwright/mcp/runtime/streamable"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -83,14 +87,33 @@ func TestAUserMayTakeLongerThanACall(t *testing.T) {
 	const patience = 2 * time.Second
 	for _, r := range []wire.Revision{mcp.Revision20250618, mcp.Revision20251125, mcp.Revision20260728} {
 		t.Run(r.String(), func(t *testing.T) {
-			t.Parallel()
-			u := &user{answer: func(string) map[string]any {
-				time.Sleep(patience + time.Second)
-				return map[string]any{"text": "Ada"}
-			}}
-			to := overHTTP(t, newServer(nil), &streamable.Options{Dispatch: dispatch.Options{Timeout: patience}})
-			c := u.connect(t, to, r, func(o *mcpclient.Options) { o.Timeout = patience })
-			require.Equal(t, "Ada goes to Ada in summer: <Praise Ada>", call(t, c, u, "trip", `{}`).text)
+			synctest.Test(t, func(t *testing.T) {
+				u := &user{answer: func(string) map[string]any {
+					time.Sleep(patience + time.Second)
+					return map[string]any{"text": "Ada"}
+				}}
+				h := newServer(nil).Handler(&streamable.Options{Dispatch: dispatch.Options{Timeout: patience}})
+				c := u.connect(t, inMemory(t, h), r, func(o *mcpclient.Options) { o.Timeout = patience })
+				require.Equal(t, "Ada goes to Ada in summer: <Praise Ada>", call(t, c, u, "trip", `{}`).text)
+			})
 		})
 	}
+}
+
+// inMemory is the way to a handler in a bubble.
+func inMemory(t *testing.T, h *streamable.Handler) mcpclient.Endpoint {
+	network := pipes.New()
+	server := &http.Server{Handler: mcptest.TapHandler(mcptest.Fail(t), h)}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(network) }() // ends with the server
+	transport := &http.Transport{DialContext: network.Dial}
+	t.Cleanup(func() {
+		h.Close()
+		transport.CloseIdleConnections()
+		server.Close()
+		<-served
+	})
+	to := mcpclient.URL("http://memory/")
+	to.HTTP.HTTPClient = &http.Client{Transport: mcptest.TapTransport(mcptest.Fail(t), transport)}
+	return to
 }

@@ -61,6 +61,7 @@ var arrows = map[string]arrow{
 	"runtime/auth":                 {own: []string{"runtime/internal/verified"}, foreign: []string{oauth, tokens}},
 	"internal/leaks":               {},
 	"internal/logbook":             {},
+	"internal/pipes":               {},
 	"internal/repo":                {},
 }
 

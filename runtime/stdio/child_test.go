@@ -152,8 +152,7 @@ var tools = peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.R
 		return text(fmt.Sprint(len(left), err)), nil
 	case "multiply":
 		return text("done"), multiply()
-	case "multiply and die":
-		fatal(multiply())
+	case "leave":
 		os.Exit(4)
 	case "shout":
 		line := strings.Repeat("!", 1023) + "\n"

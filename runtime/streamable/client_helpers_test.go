@@ -3,11 +3,9 @@ package streamable_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"slices"
 	"sync"
@@ -15,6 +13,7 @@ import (
 	"testing/synctest"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/internal/pipes"
 	"github.com/mcpwright/mcp/runtime/mcptest"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/streamable"
@@ -24,40 +23,6 @@ import (
 
 // fakeURL is where the servers of these tests are.
 const fakeURL = "http://server.test/mcp"
-
-// pipes is a network of one server. All of it works in a bubble of package
-// synctest, which also fails the test if a goroutine is left.
-type pipes struct {
-	incoming chan net.Conn
-	done     chan struct{}
-	once     sync.Once
-}
-
-func newPipes() *pipes { return &pipes{incoming: make(chan net.Conn), done: make(chan struct{})} }
-
-func (p *pipes) Accept() (net.Conn, error) {
-	select {
-	case c := <-p.incoming:
-		return c, nil
-	case <-p.done:
-		return nil, net.ErrClosed
-	}
-}
-
-func (p *pipes) Close() error   { p.once.Do(func() { close(p.done) }); return nil }
-func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipes"} }
-
-func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	ours, theirs := net.Pipe()
-	select {
-	case p.incoming <- theirs:
-		return ours, nil
-	case <-p.done:
-		return nil, errors.New("connection refused")
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
 
 // sentRequest is what a server was sent.
 type sentRequest struct {
@@ -87,7 +52,7 @@ type fakeServer struct {
 	t      *testing.T
 	client *http.Client
 	wild   bool // what its client says is not judged
-	net    *pipes
+	net    *pipes.Network
 	serve  func(w *rawResponse, r *sentRequest)
 
 	mu  sync.Mutex
@@ -97,8 +62,8 @@ type fakeServer struct {
 // newFakeServer starts a server. It runs until the test ends.
 func newFakeServer(t *testing.T, serve func(w *rawResponse, r *sentRequest)) *fakeServer {
 	t.Helper()
-	s := &fakeServer{t: t, serve: serve, net: newPipes()}
-	transport := &http.Transport{DialContext: s.net.dial}
+	s := &fakeServer{t: t, serve: serve, net: pipes.New()}
+	transport := &http.Transport{DialContext: s.net.Dial}
 	s.client = &http.Client{Transport: transport}
 	h := &http.Server{Handler: s, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0)}
 	go h.Serve(s.net) // ends with the test

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/internal/pipes"
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/mcptest"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -434,10 +435,10 @@ func atHandshake(f func(context.Context) error) peer.Middleware {
 
 // inMemory serves a handler in memory.
 func inMemory(t *testing.T, h http.Handler, end func() error) (e *endpoint, stop func()) {
-	m := newPipes()
+	m := pipes.New()
 	server := streamable.NewServer("", h)
 	go server.Serve(m) // ends with the server
-	e = &endpoint{t: t, url: "http://memory/old/sse", client: &http.Client{Transport: &http.Transport{DialContext: m.dial}}, still: true}
+	e = &endpoint{t: t, url: "http://memory/old/sse", client: &http.Client{Transport: &http.Transport{DialContext: m.Dial}}, still: true}
 	return e, func() {
 		end()
 		e.client.CloseIdleConnections()
