@@ -232,5 +232,13 @@ func (t *sessionTable) end(ctx context.Context) {
 		}
 	}
 	all.Wait()
-	t.ending.Wait()
+	overdue := make(chan struct{})
+	go func() { // ends when they have
+		t.ending.Wait()
+		close(overdue)
+	}()
+	select {
+	case <-overdue:
+	case <-ctx.Done():
+	}
 }
