@@ -17,9 +17,14 @@ type early struct {
 // earlyFor is how long after its cancellation a request may come.
 const earlyFor = 5 * time.Second
 
-// mostEarly is how many are kept at least, and half of how many at most, where so
-// many are handled at a time: a client may cancel all that it has in flight at once.
-func mostEarly(inFlight int) int { return 2 * min(max(inFlight, 256), 8192) }
+// mostEarly is how many are kept at least, and half of how many at most: a client may
+// cancel all that it has in flight at once. It is 0 where nothing is overtaken.
+func (o *Options) mostEarly() int {
+	if !o.Unordered {
+		return 0
+	}
+	return 2 * min(max(o.MaxInFlight, 256), 8192)
+}
 
 // add remembers a request. What is too old, or too much, is forgotten with all that
 // is older.

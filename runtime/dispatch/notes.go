@@ -21,11 +21,7 @@ func (c *Conn) notification(ctx context.Context, in *inbound, o *Origin) {
 	case methodCancelled:
 		var n cancelled
 		if wire.DecodeParams(in.m.Params, checked, &n) == nil {
-			most := 0
-			if c.opts.Unordered {
-				most = mostEarly(c.opts.MaxInFlight)
-			}
-			c.cancel(n.id, n.reason, most)
+			c.cancel(n.id, n.reason, c.opts.mostEarly())
 		}
 	case methodProgress:
 		var n progress

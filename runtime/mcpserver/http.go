@@ -53,7 +53,7 @@ func (s *Server) webOptions(opts *streamable.Options) *streamable.Options {
 // checkHeaders compares the arguments of a call with the headers that repeat them
 // over HTTP, in the revisions that have such headers.
 func (t *tool) checkHeaders(ctx context.Context, req *mcp.CallToolRequest) error {
-	if eras.Handshake(revisionOf(ctx)) {
+	if len(t.headers) == 0 || eras.Handshake(revisionOf(ctx)) {
 		return nil
 	}
 	header := mcp.SessionFrom(ctx).Transport().Header()

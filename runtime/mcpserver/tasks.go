@@ -126,10 +126,8 @@ func (k *taskKit) candidate(ctx context.Context, in *peer.Inbound) (*mcp.CallToo
 	if lack != nil {
 		return nil, nil
 	}
-	if len(t.headers) > 0 { // the answer may be a task before the tool is asked
-		if err := t.checkHeaders(ctx, req); err != nil {
-			return nil, err
-		}
+	if err := t.checkHeaders(ctx, req); err != nil { // the answer may be a task before the tool is picked
+		return nil, err
 	}
 	return req, nil
 }

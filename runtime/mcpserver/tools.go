@@ -182,10 +182,8 @@ func (s *Server) pick(ctx context.Context, m peer.Message) (rounds.Handler, erro
 	case t == nil || !s.visible(ctx, KindTool, req.Name):
 		return nil, unknown(KindTool, req.Name)
 	}
-	if len(t.headers) > 0 {
-		if err := t.checkHeaders(ctx, req); err != nil {
-			return nil, err
-		}
+	if err := t.checkHeaders(ctx, req); err != nil {
+		return nil, err
 	}
 	return t.call, nil
 }
