@@ -48,6 +48,9 @@ func TestEachChangeOfAnUnseenRevisionKeepsAllThatProgramsUse(t *testing.T) {
 	before := surfaceOf(t, model(t, 5))
 	for name, bump := range bumps {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name != "members of existing types" && name != "every form of a member" {
+				t.Skip("-short checks two of the changes")
+			}
 			t.Parallel()
 			p, err := quick(t, bump)
 			require.NoError(t, err)
@@ -63,18 +66,29 @@ func TestAnUnseenRevisionNeedsNoLineOfGo(t *testing.T) {
 	summary, files := compile(t, j)
 	o := newOverlay(t, j.out)
 	t.Run("old programs print the same", func(t *testing.T) {
+		skipBuild(t)
 		require.Equal(t, program(t, "old"), program(t, "old", "-overlay", o.file))
 	})
 	t.Run("new programs use all that is new", func(t *testing.T) {
+		skipBuild(t)
 		out := program(t, "new", "-overlay", o.file)
 		golden(t, "testdata/drill/new/want.txt", out)
 		judgeLines(t, j.schema, out)
 	})
 	t.Run("vet finds nothing", func(t *testing.T) {
+		skipBuild(t)
 		goRun(t, exec.Command("go", "vet", "-overlay", o.file, "../generated/mcp", "./testdata/drill/old", "./testdata/drill/new"))
 	})
 	t.Run("names without a text are reported", func(t *testing.T) { golden(t, "testdata/drill/summary.txt", summary) })
 	t.Run("their texts are facts", func(t *testing.T) { factsOnly(t, files) })
+}
+
+// skipBuild skips a test that builds programs with the go command if -short is set.
+func skipBuild(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("-short builds no programs")
+	}
 }
 
 func TestBoundsOfNumbersHoldSinceTheRevisionThatBringsThem(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 func everyID(t *testing.T, value any, visit func(s *subject, text []byte, pointer string)) {
 	t.Helper()
 	count := 0
-	for _, s := range subjects() {
+	for _, s := range covered() {
 		whole := s.shape.most(deepest + 1)
 		shapes := s.shape.shapesOf(whole)
 		for _, p := range places(&whole) {
@@ -28,7 +28,7 @@ func everyID(t *testing.T, value any, visit func(s *subject, text []byte, pointe
 			}
 		}
 	}
-	require.Greater(t, count, 50)
+	require.Greater(t, count, 20)
 }
 
 func TestIDsThatAreNoStringsOrPlainIntegersAreRefused(t *testing.T) {

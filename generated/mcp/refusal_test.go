@@ -26,7 +26,7 @@ func TestEveryPlaceIsJudgedAsTheSchemaSays(t *testing.T) {
 		for _, file := range schemas() {
 			t.Run(file.revision.String(), func(t *testing.T) {
 				t.Parallel()
-				for _, s := range subjects() {
+				for _, s := range covered() {
 					if s.file == file {
 						total.Add(judgedPlaces(t, s))
 					}
@@ -35,7 +35,9 @@ func TestEveryPlaceIsJudgedAsTheSchemaSays(t *testing.T) {
 		}
 	})
 	t.Logf("%d documents", total.Load())
-	require.Greater(t, total.Load(), int64(30_000))
+	if !testing.Short() {
+		require.Greater(t, total.Load(), int64(30_000))
+	}
 }
 
 func judgedPlaces(t *testing.T, s *subject) (count int64) {

@@ -22,11 +22,13 @@ func TestEveryDocumentOfEveryDefinitionComesBack(t *testing.T) {
 		}
 	})
 	t.Logf("%d documents of %d definitions", total.Load(), len(subjects()))
-	require.Greater(t, total.Load(), int64(fewestDocuments))
+	if !testing.Short() {
+		require.Greater(t, total.Load(), int64(fewestDocuments))
+	}
 }
 
 func roundTripsOf(t *testing.T, file *schemaFile) (count int64) {
-	for _, s := range subjects() {
+	for _, s := range covered() {
 		if s.file == file {
 			count += int64(roundTrips(t, s))
 		}

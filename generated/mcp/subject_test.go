@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -90,6 +91,15 @@ func subjectFor(r wire.Revision, definition string) *subject {
 		}
 	}
 	return nil
+}
+
+// covered returns the subjects for the tests with the most documents: all of them, or
+// only the newest of each definition with -short.
+func covered() []*subject {
+	if testing.Short() {
+		return newest()
+	}
+	return subjects()
 }
 
 // newest lists every definition in the last revision that has it.
