@@ -1,22 +1,37 @@
-# The two commands: make run, make test. Everything else serves them.
 GO ?= go
 ADDR ?= 127.0.0.1:8080
 
-.PHONY: run test bench generate schema
+.PHONY: help run quick lint test slow bench generate schema
 
-## run: check the generated code against the schemas, then serve the demo on ADDR
-# The demo is a program of its own here, because "go run" fails when it is interrupted.
+## help: list the commands
+help:
+	@sed -n 's/^## //p' $(MAKEFILE_LIST) | sed 's/^\([a-z]*\): /make \1|/' | awk -F'|' '{ printf "%-15s %s\n", $$1, $$2 }'
+
+## run: check the generated code, then serve the demo at ADDR (127.0.0.1:8080)
+# The demo is built first, because "go run" fails when it is interrupted.
 run:
 	@$(GO) run ./gen -check || $(GO) generate ./...
 	@trap : INT; dir=$$(mktemp -d) && $(GO) build -buildvcs=false -o "$$dir/demo" ./examples/demo && "$$dir/demo" -addr "$(ADDR)"; \
 		status=$$?; rm -rf "$$dir"; exit $$status
 
-## test: everything that CI runs
-test:
-	./.ci/test
+## quick: vet, check the generated code and run the short tests, in less than a minute
+quick:
+	@./.ci/check quick
 
-## bench: measure against other SDKs, print the table, and draw the README's chart and table anew
-# With BENCH='-run HTTP -rounds 2' it measures less, and only prints: half a table is not for the README.
+## lint: check format, modules, vet, staticcheck and words
+lint:
+	@./.ci/check lint
+
+## test: run lint, all tests, the official conformance suite, interoperation and budgets
+test:
+	@./.ci/check test
+
+## slow: run the race detector, the fuzz targets, a long differential run, and vet for other systems
+slow:
+	@./.ci/check slow
+
+## bench: measure other SDKs too, and update the table and the chart of the README
+# BENCH='-run HTTP -rounds 2' measures less and only prints the result.
 bench:
 	cd bench && $(GO) run . $(or $(BENCH),-out ../docs)
 	$(if $(BENCH),,$(GO) test -count=1 -run TestTables ./internal/repo -update)
@@ -25,6 +40,6 @@ bench:
 generate:
 	$(GO) generate ./...
 
-## schema: import a revision: make schema FROM=official.json REVISION=2027-03-01 [COMMIT=…] [REPLACE=1]
+## schema: import a schema: make schema FROM=official.json REVISION=2027-03-01 [COMMIT=…] [REPLACE=1]
 schema:
 	@$(GO) run ./gen import -from "$(FROM)" -revision "$(REVISION)" $(if $(COMMIT),-commit "$(COMMIT)") $(if $(REPLACE),-replace)
