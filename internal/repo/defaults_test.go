@@ -14,12 +14,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// defaults is what a package's source says about its options.
+// defaults has the options of a package and their defaults, as found in its source.
 type defaults struct {
 	constants map[string]ast.Expr
-	// given are the values that are given to fields, by name.
+	// given has the values that are assigned to fields, by name.
 	given map[string][]ast.Expr
-	// texts are the fields' documentation, by type and name.
+	// texts has the comments of fields, by type and name.
 	texts map[string]string
 }
 
@@ -38,8 +38,8 @@ func readDefaults(t *testing.T, dir string) defaults {
 	return d
 }
 
-// visit looks for the ways in which defaults are written down, which are
-// fill(&o.F, x), o.F = x, o.F = or(o.F, x) and {&o.F: x}.
+// visit finds the defaults that a node sets. The forms are fill(&o.F, x), o.F = x,
+// o.F = or(o.F, x) and {&o.F: x}.
 func (d defaults) visit(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.TypeSpec:
@@ -85,8 +85,8 @@ func (d defaults) give(to, value ast.Expr) {
 	}
 }
 
-// of returns the default of a field, or the value of a constant: a number, or a
-// [time.Duration]. Nil is none, or more than one.
+// of returns the default of a field, or the value of a constant: an int64 or a
+// [time.Duration]. It returns nil if there is no value, or more than one.
 func (d defaults) of(name string) any {
 	var found any
 	for _, e := range append(d.given[name], d.constants[name]) {
@@ -103,8 +103,8 @@ func (d defaults) of(name string) any {
 	return found
 }
 
-// value is that of a constant expression, 0 of any other, and whether it is a
-// time.
+// value returns the value of a constant expression and whether it is a duration. It returns 0 for
+// other expressions.
 func (d defaults) value(e ast.Expr) (n int64, timely bool) {
 	switch e := e.(type) {
 	case *ast.BasicLit:

@@ -12,9 +12,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the tables of the pages")
 
-// TestTablesAreFresh makes the tables of the pages of what is there: of the
-// generated tables of methods, the packages' own words, what was measured last,
-// and the limits in the code.
+// TestTablesAreFresh compares the tables of the pages with their sources: the generated tables of
+// methods, the package comments, the last benchmark, and the limits in the code.
 func TestTablesAreFresh(t *testing.T) {
 	for page, tables := range map[string]map[string]func(*testing.T) string{
 		"README.md":    {"revisions": revisionTable, "bench": benchTable, "packages": packageTable, "examples": exampleTable},
@@ -35,7 +34,7 @@ func TestTablesAreFresh(t *testing.T) {
 	}
 }
 
-// between replaces what stands between two marks.
+// between replaces the text between two marks.
 func between(t *testing.T, text, name, table string) string {
 	marks := regexp.MustCompile(`(?s)(<!-- ` + name + ` -->\n).*?(<!-- end -->)`)
 	require.Regexp(t, marks, text)

@@ -17,14 +17,14 @@ const (
 	module = "github.com/mcpwright/mcp"
 )
 
-// pkg is a package of the module, tests left out.
+// pkg is a package of the module, without its tests.
 type pkg struct {
 	ImportPath, Dir, Name, Doc string
 	GoFiles                    []string
 	Imports                    []string
 }
 
-// path is the package's folder in the repository.
+// path returns the package's folder in the repository.
 func (p pkg) path() string { return strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/") }
 
 // packages lists the module's packages for one operating system.
@@ -47,7 +47,7 @@ func packages(t *testing.T, goos string) []pkg {
 	}
 }
 
-// files are the paths of a package's files.
+// files returns the paths of the package's files.
 func (p pkg) files() []string {
 	var list []string
 	for _, name := range p.GoFiles {

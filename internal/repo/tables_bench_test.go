@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// measured is as much of docs/bench.json as the README shows.
+// measured is the part of docs/bench.json that the README shows.
 type measured struct {
 	Date, Go, Platform string
 	CPUs, Rounds       int
@@ -24,7 +24,8 @@ type measured struct {
 	}
 }
 
-// benchTable says how many times as much the others take.
+// benchTable returns the results of the benchmarks: our figures, and how many times as much other
+// SDKs take.
 func benchTable(t *testing.T) string {
 	data, err := os.ReadFile(filepath.Join(root, "docs", "bench.json"))
 	require.NoError(t, err)

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestEveryExportedNameHasAText(t *testing.T) {
+func TestExportedNamesHaveComments(t *testing.T) {
 	var bare []string
 	for _, p := range packages(t, "linux") {
 		fset := token.NewFileSet()
@@ -28,16 +28,18 @@ func TestEveryExportedNameHasAText(t *testing.T) {
 	require.Empty(t, bare)
 }
 
-// A reader looks for exported names without a text. A strict one wants a text
-// for each field, and for each constant of a group.
+// A reader finds exported names without a comment. If strict is set, each field and each constant
+// of a group needs a comment of its own.
 type reader struct {
 	fset       *token.FileSet
 	strict     bool
 	documented bool
-	bare       []string
+	// bare lists the names without a comment, and their positions.
+	bare []string
 }
 
-func (r *reader) want(id *ast.Ident, texts ...*ast.CommentGroup) {
+// need adds a name to the list if none of the comments has a text.
+func (r *reader) need(id *ast.Ident, texts ...*ast.CommentGroup) {
 	if !id.IsExported() {
 		return
 	}
@@ -56,7 +58,7 @@ func (r *reader) file(f *ast.File) {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
 			if exportedReceiver(d) {
-				r.want(d.Name, d.Doc)
+				r.need(d.Name, d.Doc)
 			}
 		case *ast.GenDecl:
 			r.group(d)
@@ -64,8 +66,7 @@ func (r *reader) file(f *ast.File) {
 	}
 }
 
-// exportedReceiver tells whether a function belongs to no type or to an
-// exported one.
+// exportedReceiver reports whether a function has no receiver or a receiver of an exported type.
 func exportedReceiver(d *ast.FuncDecl) bool {
 	if d.Recv == nil {
 		return true
@@ -89,17 +90,17 @@ func (r *reader) group(d *ast.GenDecl) {
 	for _, s := range d.Specs {
 		switch s := s.(type) {
 		case *ast.TypeSpec:
-			r.want(s.Name, s.Doc, s.Comment, outer)
+			r.need(s.Name, s.Doc, s.Comment, outer)
 			r.members(s)
 		case *ast.ValueSpec:
 			for _, id := range s.Names {
-				r.want(id, s.Doc, s.Comment, outer)
+				r.need(id, s.Doc, s.Comment, outer)
 			}
 		}
 	}
 }
 
-// members looks at the fields of a struct.
+// members checks the fields of a struct.
 func (r *reader) members(s *ast.TypeSpec) {
 	st, ok := s.Type.(*ast.StructType)
 	if !ok || !r.strict || !s.Name.IsExported() {
@@ -107,7 +108,7 @@ func (r *reader) members(s *ast.TypeSpec) {
 	}
 	for _, f := range st.Fields.List {
 		for _, id := range f.Names {
-			r.want(id, f.Doc, f.Comment)
+			r.need(id, f.Doc, f.Comment)
 		}
 	}
 }

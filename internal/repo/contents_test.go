@@ -12,14 +12,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// never are the texts that no file may hold: hosts that packages come from,
-// which are the business of whoever builds, and places on a machine.
-var never = []string{
+// forbidden are texts that no file may contain: hosts of package registries, which depend on
+// where the module is built, and paths of one machine.
+var forbidden = []string{
 	"proxy.golang" + ".org", "sum.golang" + ".org", "goproxy" + ".", "registry.npmjs" + ".org", "pypi" + ".org", "crates" + ".io",
 	"/ro" + "ot/", "/ho" + "me/", "/Us" + "ers/", "/wo" + "rk/", `:\Us` + `ers\`,
 }
 
-func TestNoFileTellsOfAMachineOrARegistry(t *testing.T) {
+func TestNoFileNamesAMachineOrARegistry(t *testing.T) {
 	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -28,28 +28,28 @@ func TestNoFileTellsOfAMachineOrARegistry(t *testing.T) {
 			return fs.SkipDir
 		case d.IsDir() || d.Name() == ".git": // a file in a second work tree
 			return nil
-		case strings.HasSuffix(path, ".test") || strings.HasSuffix(path, ".prof"): // of "go test", and ignored by git
+		case strings.HasSuffix(path, ".test") || strings.HasSuffix(path, ".prof"): // written by go test, and ignored by git
 			return nil
 		}
 		data, err := os.ReadFile(path)
-		for _, text := range never {
+		for _, text := range forbidden {
 			require.False(t, bytes.Contains(data, []byte(text)), "%s mentions %s", path, text)
 		}
 		return err
 	}))
 }
 
-func TestNoSentenceOfTheOfficialSchemasIsHere(t *testing.T) {
+func TestNoSentenceOfTheSpecificationIsCopied(t *testing.T) {
 	tool, err := filepath.Abs(filepath.Join(root, "..", "shared", "tools", "check-prose"))
 	require.NoError(t, err)
 	if _, err := os.Stat(tool); err != nil {
-		t.Skip("the official texts and the tool that compares with them are not beside this checkout (../shared)")
+		t.Skip("the official texts are not next to this checkout (../shared)")
 	}
 	out, err := exec.Command(tool, root).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 }
 
-func TestTheModuleNeedsNothingButWhatHasAJob(t *testing.T) {
+func TestModuleReplacesNothing(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join(root, "go.mod"))
 	require.NoError(t, err)
 	for line := range strings.Lines(string(data)) {

@@ -11,12 +11,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pages are the texts for people.
+// pages returns the Markdown pages of the repository by their paths.
 func pages(t *testing.T) map[string]string {
-	names, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
-	require.NoError(t, err)
+	var names []string
+	for _, folder := range []string{".", "docs", ".github"} {
+		found, err := filepath.Glob(filepath.Join(root, folder, "*.md"))
+		require.NoError(t, err)
+		names = append(names, found...)
+	}
+	require.Contains(t, names, filepath.Join(root, "README.md"))
 	texts := map[string]string{}
-	for _, name := range append(names, filepath.Join(root, "README.md")) {
+	for _, name := range names {
 		data, err := os.ReadFile(name)
 		require.NoError(t, err)
 		texts[name] = string(data)
@@ -26,9 +31,8 @@ func pages(t *testing.T) map[string]string {
 
 var snippet = regexp.MustCompile("(?ms)^```go\n(.*?)^```$")
 
-// TestSnippetsAreCode wants every piece of Go in a page to stand, word for word,
-// in a Go file of this module: an example or a test, which is compiled, and run
-// where it says what it prints.
+// TestSnippetsAreCode checks that each snippet of Go in a page occurs word for word in a Go file of
+// this module. Such a file is an example or a test, so that the snippet compiles.
 func TestSnippetsAreCode(t *testing.T) {
 	sources := sources(t)
 	for page, text := range pages(t) {
@@ -38,12 +42,12 @@ func TestSnippetsAreCode(t *testing.T) {
 			for _, source := range sources {
 				found = found || strings.Contains(source, want)
 			}
-			require.True(t, found, "%s: no Go file has this:\n%s", page, m[1])
+			require.True(t, found, "%s: no Go file contains this snippet:\n%s", page, m[1])
 		}
 	}
 }
 
-// sources are the module's Go files that are written by hand.
+// sources returns the texts of the module's Go files.
 func sources(t *testing.T) (list []string) {
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -63,7 +67,7 @@ func sources(t *testing.T) (list []string) {
 	return list
 }
 
-// tight is code without what an indentation or a blank line makes of it.
+// tight returns code without indentation and blank lines.
 func tight(code string) string {
 	var b strings.Builder
 	for line := range strings.Lines(code) {
@@ -80,7 +84,7 @@ var (
 	inline = regexp.MustCompile("`([^`]+)`")
 )
 
-func TestLinksLeadSomewhere(t *testing.T) {
+func TestLinksOfPagesExist(t *testing.T) {
 	for page, text := range pages(t) {
 		for _, m := range link.FindAllStringSubmatch(inline.ReplaceAllString(fence.ReplaceAllString(text, ""), ""), -1) {
 			_, err := os.Stat(filepath.Join(filepath.Dir(page), m[1]))
@@ -89,8 +93,8 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
-// TestOurColumnIsCode wants what the last column of a table says of us to stand
-// in a Go file, as snippets have to.
+// TestOurColumnIsCode checks that the code in the last column of the migration tables occurs in a
+// Go file.
 func TestOurColumnIsCode(t *testing.T) {
 	const page = "docs/migrating"
 	text, err := os.ReadFile(filepath.Join(root, page+".md"))

@@ -10,13 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// public are the packages that programs import, those of most programs first.
+// public lists the packages that programs import, the most used first.
 var public = []string{
 	"runtime/mcpserver", "runtime/mcpclient", "runtime/mcptest", "generated/mcp", "runtime/auth", "runtime/tasks", "runtime/streamable", "runtime/stdio",
 	"runtime/connection", "runtime/dispatch", "runtime/peer", "runtime/wire", "schema",
 }
 
-// packageTable has the first sentence of each package's documentation.
+// packageTable returns the first sentence of each package comment.
 func packageTable(t *testing.T) string {
 	lines := []string{"| package | |", "|---|---|"}
 	said := map[string]string{}
@@ -33,7 +33,7 @@ func packageTable(t *testing.T) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// exampleTable has the first sentence of each example.
+// exampleTable returns the first sentence of each example.
 func exampleTable(t *testing.T) string {
 	lines := []string{"| program | |", "|---|---|"}
 	for _, p := range packages(t, "linux") {

@@ -1,0 +1,151 @@
+package repo
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Groups of packages that others import, from the lowest up.
+var (
+	wireOnly  = []string{"runtime/wire"}
+	boundary  = []string{"runtime/peer", "runtime/wire"}
+	protocol  = []string{"generated/mcp", "runtime/peer", "runtime/wire"}
+	transport = []string{"runtime/internal/eras", "runtime/internal/lazy", "runtime/internal/limit", "runtime/internal/paramheader", "runtime/internal/verified", "runtime/dispatch", "runtime/connection", "generated/mcp", "runtime/peer", "runtime/wire"}
+	kit       = append([]string{"runtime/stdio", "runtime/streamable", "runtime/internal/judge", "runtime/internal/jsontag", "runtime/tasks", "schema"}, transport...)
+)
+
+// Modules of others, named for their use.
+var (
+	schemas   = "github.com/atombender/go-jsonschema/pkg/schemas"
+	printer   = "github.com/dave/jennifer/jen"
+	validator = "github.com/santhosh-tekuri/jsonschema/v5"
+	inference = "github.com/google/jsonschema-go/jsonschema"
+	templates = "github.com/yosida95/uritemplate/v3"
+	oauth     = "golang.org/x/oauth2"
+	tokens    = "github.com/golang-jwt/jwt/v5"
+)
+
+// imports lists what a package may import in addition to the standard library and the packages
+// in folders below its own: packages of this module and of other modules.
+type imports struct{ own, foreign []string }
+
+// allowedImports is the architecture. A package in a folder below an entry has the same imports as
+// the entry.
+var allowedImports = map[string]imports{
+	"schema":                       {},
+	"gen":                          {own: []string{"schema"}},
+	"gen/internal/load":            {foreign: []string{schemas, validator}},
+	"gen/internal/ir":              {foreign: []string{schemas}},
+	"gen/internal/emit":            {own: []string{"gen/internal/ir"}, foreign: []string{printer}},
+	"generated/mcp":                {own: boundary},
+	"runtime/wire":                 {},
+	"runtime/peer":                 {own: wireOnly},
+	"runtime/internal/eras":        {own: protocol},
+	"runtime/internal/lazy":        {},
+	"runtime/internal/jsontag":     {},
+	"runtime/internal/limit":       {},
+	"runtime/dispatch":             {own: append([]string{"runtime/internal/lazy", "runtime/internal/limit"}, boundary...)},
+	"runtime/connection":           {own: append([]string{"runtime/internal/eras", "runtime/internal/jsontag", "runtime/internal/paramheader"}, protocol...)},
+	"runtime/stdio":                {own: transport},
+	"runtime/internal/paramheader": {own: wireOnly},
+	"runtime/internal/verified":    {},
+	"runtime/internal/judge":       {own: wireOnly, foreign: []string{validator}},
+	"runtime/streamable":           {own: transport},
+	"runtime/tasks":                {own: protocol},
+	"runtime/mcpserver":            {own: kit, foreign: []string{validator, inference, templates}},
+	"runtime/mcpclient":            {own: kit, foreign: []string{validator, inference, templates}},
+	"runtime/mcptest":              {own: kit, foreign: []string{validator, inference, templates}},
+	"runtime/auth":                 {own: []string{"runtime/internal/verified"}, foreign: []string{oauth, tokens}},
+	"internal/leaks":               {},
+	"internal/logbook":             {},
+	"internal/pipes":               {},
+	"internal/repo":                {},
+	"internal/words":               {},
+}
+
+// programs may import everything, because nothing imports them.
+var programs = []string{"internal/acceptance", "examples", "docs", "bench", "runtime/internal/conformance"}
+
+func TestPackagesImportOnlyWhatTheArchitectureAllows(t *testing.T) {
+	for _, goos := range []string{"linux", "darwin", "windows"} {
+		for _, p := range packages(t, goos) {
+			if owner(p.path(), programs) != "" {
+				continue
+			}
+			from := owner(p.path(), keys())
+			require.NotEmpty(t, from, "add %s to allowedImports", p.path())
+			for _, path := range p.Imports {
+				require.True(t, allowed(from, path), "on %s, %s imports %s", goos, p.path(), path)
+			}
+		}
+	}
+}
+
+// allowed reports whether the package from may import a path.
+func allowed(from, path string) bool {
+	a := allowedImports[from]
+	local, own := strings.CutPrefix(path, module+"/")
+	switch {
+	case own:
+		return within(local, from) || slices.Contains(a.own, local)
+	case standard(path):
+		return true
+	}
+	return slices.ContainsFunc(a.foreign, func(f string) bool { return within(path, f) })
+}
+
+// standard reports whether a package is part of Go: the first element of its path has no dot.
+func standard(path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	return !strings.Contains(first, ".") && first != "C"
+}
+
+func within(path, folder string) bool { return path == folder || strings.HasPrefix(path, folder+"/") }
+
+// owner returns the longest of the folders that contain a path, or "".
+func owner(path string, folders []string) string {
+	var best string
+	for _, f := range folders {
+		if within(path, f) && len(f) > len(best) {
+			best = f
+		}
+	}
+	return best
+}
+
+func keys() []string {
+	var list []string
+	for path := range allowedImports {
+		list = append(list, path)
+	}
+	return list
+}
+
+func TestImportsHaveNoCycle(t *testing.T) {
+	for from, a := range allowedImports {
+		for _, to := range a.own {
+			require.Contains(t, allowedImports, to)
+			require.NotContains(t, allowedImports[to].own, from)
+		}
+	}
+}
+
+func TestOtherImportsAreRefused(t *testing.T) {
+	for _, c := range []struct{ from, to string }{
+		{"runtime/wire", module + "/runtime/peer"},
+		{"runtime/peer", module + "/generated/mcp"},
+		{"generated/mcp", module + "/runtime/dispatch"},
+		{"runtime/dispatch", module + "/generated/mcp"},
+		{"runtime/connection", module + "/runtime/dispatch"},
+		{"generated/mcp", validator},
+		{"runtime/stdio", module + "/runtime/mcpserver"},
+		{"gen/internal/ir", module + "/gen/internal/load"},
+		{"gen/internal/ir", printer},
+		{"runtime/wire", "C"},
+	} {
+		require.False(t, allowed(c.from, c.to), "%s -> %s", c.from, c.to)
+	}
+}

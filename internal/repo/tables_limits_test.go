@@ -1,0 +1,112 @@
+package repo
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A limit is a row of the table of limits.
+type limit struct {
+	what string
+	// option is the package, type and field that set the limit, or a package and a constant if the
+	// limit is fixed.
+	option string
+	// in is the package with the default, if it is not the package of option.
+	in    string
+	bytes bool
+	// exceeded is the consequence of exceeding the limit.
+	exceeded string
+}
+
+var limits = []limit{
+	{what: "bytes of a request over HTTP", option: "streamable.Options.MaxBody", bytes: true, exceeded: "413"},
+	{what: "requests of more than 16 KiB that are being received", option: "streamable.Options.MaxUploads", exceeded: "503, Retry-After"},
+	{what: "requests of more than 16 KiB that are being received from one principal", option: "streamable.Options.MaxUploadsPerPrincipal", exceeded: "429, Retry-After"},
+	{what: "bytes of a line or message", option: "dispatch.Options.MaxMessage", bytes: true, exceeded: "-32700"},
+	{what: "bytes of a response or event over HTTP that a client reads", option: "mcpclient.Options.MaxMessage", in: "streamable", bytes: true, exceeded: "an error of that call"},
+	{what: "depth of JSON", option: "wire.DefaultMaxDepth", exceeded: "-32700"},
+	{what: "estimated time to validate a value by a schema", option: "judge.maxWork", in: "internal/judge", exceeded: "an error: validation would take too long"},
+	{what: "requests in flight on a pipe or in a session", option: "dispatch.Options.MaxInFlight", exceeded: "an error"},
+	{what: "requests and notifications in flight outside sessions", option: "streamable.Options.MaxInFlight", exceeded: "503, Retry-After"},
+	{what: "requests, notifications and subscriptions of one principal in flight outside sessions", option: "streamable.Options.MaxInFlightPerPrincipal", exceeded: "429, Retry-After"},
+	{what: "notifications that wait for a handler", option: "dispatch.Options.MaxWaiting", exceeded: "the notification is dropped, and `OnError` is called"},
+	{what: "subscription streams over HTTP", option: "streamable.Options.MaxListeners", exceeded: "503, Retry-After"},
+	{what: "subscription streams of a server", option: "mcpserver.Options.MaxListeners", exceeded: "an error before the stream begins"},
+	{what: "resources that a session or stream is subscribed to", option: "mcpserver.Options.MaxSubscriptions", exceeded: "an error"},
+	{what: "events that wait for a stream", option: "mcpserver.Options.MaxWaiting", exceeded: "the stream ends, with the reason; in a session with a handshake the event is dropped and logged"},
+	{what: "sessions", option: "streamable.Options.MaxSessions", exceeded: "503, Retry-After"},
+	{what: "sessions of one principal", option: "streamable.Options.MaxSessionsPerPrincipal", exceeded: "503, Retry-After"},
+	{what: "time until an idle session ends", option: "streamable.Options.SessionIdle", exceeded: "404"},
+	{what: "stored events of a session", option: "streamable.MemoryOptions.MaxEvents", exceeded: "the oldest event is deleted, and streams cannot be resumed before it"},
+	{what: "stored bytes of a session", option: "streamable.MemoryOptions.MaxBytes", bytes: true, exceeded: "the oldest event is deleted"},
+	{what: "stored bytes of all sessions", option: "streamable.MemoryOptions.MaxTotal", bytes: true, exceeded: "the oldest events of any session are deleted"},
+	{what: "time for a client to accept an event, or a response of more than 2 KiB", option: "streamable.Options.WriteTimeout", exceeded: "the connection is closed"},
+	{what: "time for a response; progress reports that the call asks for restart it", option: "dispatch.Options.Timeout", exceeded: "a local error, and the request is cancelled"},
+	{what: "time for a response in total", option: "dispatch.Options.MaxTimeout", exceeded: "a local error, and the request is cancelled"},
+	{what: "rounds of questions in one call", option: "mcpserver.AskOptions.MaxRounds", in: "mcpserver/internal/rounds", exceeded: "an error"},
+	{what: "bytes of state that a client carries between rounds", option: "mcpserver.AskOptions.MaxState", in: "mcpserver/internal/rounds", bytes: true, exceeded: "an error"},
+	{what: "time for a round", option: "mcpserver.AskOptions.Expiry", in: "mcpserver/internal/rounds", exceeded: "an error"},
+	{what: "stored tasks", option: "mcpserver.TaskOptions.Max", exceeded: "the call waits for its result"},
+	{what: "stored tasks of one principal", option: "mcpserver.TaskOptions.MaxEach", exceeded: "the call waits for its result"},
+	{what: "time that a task is stored", option: "mcpserver.TaskOptions.Keep", exceeded: "the task is cancelled and deleted"},
+	{what: "rounds that a client answers in one call", option: "mcpclient.Options.MaxRounds", exceeded: "a local error"},
+	{what: "results in the cache of a client", option: "mcpclient.CacheOptions.MaxEntries", exceeded: "the oldest result is deleted"},
+	{what: "bytes in the cache of a client", option: "mcpclient.CacheOptions.MaxBytes", bytes: true, exceeded: "the oldest result is deleted"},
+	{what: "bytes of a token", option: "auth.maxToken", bytes: true, exceeded: "400"},
+	{what: "bytes of an issuer's metadata, keys or token response", option: "auth.mostFetched", bytes: true, exceeded: "503"},
+	{what: "keys of an issuer", option: "auth.maxKeys", exceeded: "503"},
+	{what: "minimum time between two fetches of keys", option: "auth.fetchPause", exceeded: "401 for a token with an unknown key"},
+	{what: "time for an issuer to respond to a server", option: "auth.fetchPatience", exceeded: "503"},
+	{what: "time for an issuer to respond to a client", option: "auth.askPatience", exceeded: "an error of that call"},
+	{what: "time for a user to consent", option: "auth.TransportOptions.Patience", exceeded: "an error of that call"},
+	{what: "pause after a failed login", option: "auth.firstPause", exceeded: "grows up to an hour"},
+	{what: "attempts to resume a broken stream", option: "streamable.Backoff.Attempts", exceeded: "an error of that call"},
+}
+
+// limitTable returns the limits with the defaults that are in the code. It fails if the comment of
+// an option does not contain the default too.
+func limitTable(t *testing.T) string {
+	lines := []string{"| limit | default | option | if exceeded |", "|---|---|---|---|"}
+	for _, l := range limits {
+		names := strings.Split(l.option, ".")
+		field := names[len(names)-1]
+		home := filepath.Join(root, "runtime", names[0])
+		amount := l.amount(readDefaults(t, filepath.Join(root, "runtime", cmp.Or(l.in, names[0]))).of(field))
+		require.NotEmpty(t, amount, "%s has no default", l.option)
+		option := "–"
+		if len(names) == 3 {
+			option = "`" + l.option + "`"
+			require.Contains(t, readDefaults(t, home).texts[names[1]+"."+field], amount, "the comment of %s lacks its default", l.option)
+		}
+		lines = append(lines, fmt.Sprintf("| %s | %s | %s | %s |", l.what, amount, option, l.exceeded))
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// amount formats a default, or returns "" if there is none.
+func (l limit) amount(v any) string {
+	switch v := v.(type) {
+	case time.Duration:
+		if v > 2*time.Minute {
+			return fmt.Sprintf("%d min", int(v.Minutes()))
+		}
+		return fmt.Sprintf("%d s", int(v.Seconds()))
+	case int64:
+		switch {
+		case l.bytes && v%(1<<20) == 0:
+			return fmt.Sprintf("%d MiB", v>>20)
+		case l.bytes:
+			return fmt.Sprintf("%d KiB", v>>10)
+		case v >= 1000:
+			return fmt.Sprintf("%d,%03d", v/1000, v%1000)
+		}
+		return fmt.Sprint(v)
+	}
+	return ""
+}
