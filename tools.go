@@ -1,8 +1,7 @@
 //go:build tools
 
-// Package tools pins the programs that work on this repository's sources: the
-// go-jsonschema command, kept so that its output can be compared with ours.
-// The build tag keeps it out of every build.
+// Package tools pins the version of the go-jsonschema command, so that its output can be compared
+// with the output of gen. The build tag excludes the package from every build.
 package tools
 
 import _ "github.com/atombender/go-jsonschema"

@@ -19,13 +19,12 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A budget bounds what one operation allocates, or what a session keeps. These
-// figures, unlike times, do not depend on the machine. With floor they come on
-// top of what the floor takes.
+// A budget limits the allocations of one operation, or the memory of a session. Unlike times, these
+// figures do not depend on the machine. If floor is set, they are added to the figures of the floor.
 type budget struct {
 	allocs, bytes, goroutines float64
 	floor                     bool
-	n                         int // operations, 0 for as many as usual
+	n                         int // operations, 0 for the usual number
 }
 
 var budgets = map[string]budget{
@@ -35,12 +34,11 @@ var budgets = map[string]budget{
 	"stdio server, 2026-07-28, one call at a time":           {allocs: 26, bytes: 3000},
 	"HTTP server, 2025-11-25 with sessions, connections: 16": {allocs: 16, bytes: 2000, floor: true},
 	"HTTP server, 2026-07-28, connections: 16":               {allocs: 18, bytes: 2000, floor: true},
-	// Some of these are still awake.
+	// Some of these are not idle yet.
 	"10,000 sessions over HTTP that have just begun, each": {allocs: 13, bytes: 1200, goroutines: 0},
 	"10,000 idle sessions over HTTP, each":                 {allocs: 12, bytes: 1000, goroutines: 0},
-	// The floor's stacks are as large as ours only while a waiting client holds
-	// few frames: the runtime starts goroutines with the average of all, in
-	// powers of two.
+	// The stacks of the floor are as large as ours only while a waiting client has few frames: the Go
+	// runtime starts goroutines with the average stack size of all, in powers of two.
 	"10,000 idle sessions with a GET stream, each":            {allocs: 20, bytes: 2000, goroutines: 0, floor: true},
 	"one resource update to 1,000 subscribers on pipes":       {allocs: 50, bytes: 10_000, n: 50},
 	"one resource update to 1,000 subscribers in the process": {allocs: 2100, bytes: 350_000, n: 50},
@@ -48,7 +46,7 @@ var budgets = map[string]budget{
 
 func TestBudgetsHold(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes a while")
+		t.Skip("-short measures nothing")
 	}
 	peers := peer.All()
 	bound := 0
@@ -66,22 +64,22 @@ func TestBudgetsHold(t *testing.T) {
 			got := cheapest(t, w, peers[1], b.n)
 			t.Logf("allocs %.1f, bytes %.0f, goroutines %.2f; floor: allocs %.1f, bytes %.0f, goroutines %.2f",
 				got.Allocs, got.Bytes, got.Goroutines, least.Allocs, least.Bytes, least.Goroutines)
-			// Half an allocation is what the runtime does beside the work.
+			// The Go runtime itself makes up to half an allocation per operation.
 			require.LessOrEqual(t, got.Allocs-least.Allocs, b.allocs+0.5, "allocations")
 			require.LessOrEqual(t, got.Bytes-least.Bytes, b.bytes*1.02, "bytes")
 			require.LessOrEqual(t, got.Goroutines-least.Goroutines, b.goroutines+0.01, "goroutines")
 		})
 	}
-	require.Equal(t, len(budgets), bound, "a budget is for no workload")
+	require.Equal(t, len(budgets), bound, "a budget has no workload")
 }
 
-// cheapest runs a workload a few times and keeps the least of each figure: what
-// is more was the collector emptying pools.
+// cheapest runs a workload a few times and returns the smallest value of each figure. Larger values
+// are due to the garbage collector, which empties pools.
 func cheapest(t *testing.T, w workload.Workload, p peer.Peer, n int) workload.Sample {
 	t.Helper()
 	s, err := w.Open(t.Context(), p)
 	if errors.Is(err, peer.ErrUnsupported) {
-		t.Skip(p.Name(), " has nothing for this")
+		t.Skip(p.Name(), " does not support this workload")
 	}
 	require.NoError(t, err)
 	defer s.Close()

@@ -2,12 +2,10 @@
 //
 //	go run . [-run 'HTTP|pipe'] [-rounds 6] [-time 300ms] [-out ../docs]
 //
-// Every workload is run by every peer in turn, and that several times over, so
-// that what disturbs the machine disturbs them all alike; servers in processes of
-// their own take turns of a few milliseconds. Medians are shown.
-// Each peer runs the same handler and answers the same bytes. Servers run in
-// processes of their own, under a driver that belongs to no SDK. Logging and
-// compression are off.
+// The peers run each workload in turn, several times, so that disturbances of the machine affect all
+// of them. Servers in processes of their own take turns of a few milliseconds. The table shows
+// medians. Each peer runs the same handler and sends the same bytes. Servers run in processes of
+// their own, and the driver is not part of any SDK. Logging and compression are off.
 package main
 
 import (
@@ -54,8 +52,7 @@ type options struct {
 	peers     []peer.Peer
 }
 
-// choose keeps the workloads and peers that are asked for. The floor is always
-// there.
+// choose keeps the selected workloads and peers. The floor is always measured.
 func (o *options) choose(run, only string) error {
 	which, err := regexp.Compile(run)
 	if err != nil {
@@ -97,7 +94,7 @@ func (o *options) measureAndReport(ctx context.Context, out string) error {
 	return errors.Join(t.WriteJSON(filepath.Join(out, "bench.json")), t.WriteSVG(filepath.Join(out, "bench.svg")))
 }
 
-// A runner remembers how many operations fit into the time.
+// A runner stores how many operations fit into the time.
 type runner struct {
 	time  time.Duration
 	sizes map[string]int
@@ -106,7 +103,7 @@ type runner struct {
 const (
 	patience = 2 * time.Minute
 	turns    = 6 // of each peer that works in a process of its own
-	warm     = 3 // turns, until its memory is what it will be
+	warm     = 3 // turns, until its memory no longer grows
 )
 
 // A contender is a peer set up for a workload.
@@ -116,9 +113,8 @@ type contender struct {
 	size int // of a turn
 }
 
-// measure has all peers run a workload and adds what that costs. Those that work
-// in processes of their own take turns at it; others are set up one after another,
-// for what one keeps is collected with everybody's garbage.
+// measure runs a workload with all peers and adds the costs to the table. Peers in processes of their
+// own take turns. Other peers are set up one after another, because they share a heap.
 func (r *runner) measure(ctx context.Context, w workload.Workload, peers []peer.Peer, add func(name string, s workload.Sample)) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -170,7 +166,7 @@ func (r *runner) open(ctx context.Context, w workload.Workload, p peer.Peer) (co
 	return c, err
 }
 
-// take takes a turn.
+// take runs one turn.
 func (c contender) take(add func(name string, s workload.Sample)) error {
 	s, err := c.Run(c.size)
 	if err == nil {
@@ -179,7 +175,7 @@ func (c contender) take(add func(name string, s workload.Sample)) error {
 	return err
 }
 
-// size warms a subject up and returns how many operations a turn of it has.
+// size warms a subject up and returns the number of operations of a turn.
 func (r *runner) size(key string, s *workload.Subject) (int, error) {
 	if n := r.sizes[key]; n > 0 {
 		_, err := s.Run(warm * n)

@@ -1,5 +1,4 @@
-// Package interop has nothing but tests: this module's client and the official
-// Go SDK's meet each other's servers, in every revision that both speak, over
-// the standard streams of a child and over HTTP. It is a module of its own, so
-// that users do not inherit its dependencies.
+// Package interop tests the clients and servers of this module and of the official Go SDK with each
+// other, in every revision that both support, over the standard streams of a child process and over
+// HTTP. It is a module of its own, so that users do not inherit its dependencies. It has tests only.
 package interop

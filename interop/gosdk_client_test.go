@@ -20,7 +20,7 @@ type goClient struct {
 	mu    sync.Mutex
 	steps []float64
 	lines []string
-	heard chan struct{} // has room for what a tour waits for
+	heard chan struct{} // buffered for all notifications of a tour
 }
 
 func goCommand(ctx context.Context, path, as, revision string) (client, error) {
@@ -67,8 +67,7 @@ func (c *goClient) hear(what func()) {
 	c.heard <- struct{}{}
 }
 
-// await waits until so many notifications were handled, in no order with
-// results, and forgets them.
+// await waits for n notifications, before or after results, and returns and removes them.
 func (c *goClient) await(ctx context.Context, n int) (steps []float64, lines []string, err error) {
 	for range n {
 		select {

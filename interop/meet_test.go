@@ -11,17 +11,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// role makes this test program a server on its standard streams.
+// role is the environment variable that makes this program a server on its standard streams.
 const role = "INTEROP_ROLE"
 
-// An sdk is one that is here to meet the others.
+// An sdk has the client and the server of one SDK.
 type sdk struct {
 	name string
-	// stdio serves on the standard streams until the client has gone.
+	// stdio serves on the standard streams until the client disconnects.
 	stdio func(ctx context.Context) error
-	// handler serves HTTP to clients of a revision. The function ends it.
+	// handler serves HTTP to clients of a revision. The function ends the handler.
 	handler func(revision string) (http.Handler, func(context.Context) error)
-	// command connects to a child, url to a server.
+	// command connects to a child process, url to an HTTP server.
 	command func(ctx context.Context, path, role, revision string) (client, error)
 	url     func(ctx context.Context, url, revision string) (client, error)
 }
@@ -42,9 +42,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestSDKsMeet has each client tour each server. The official SDK meets itself,
-// too: that is what shows the tour to be a fair one.
-func TestSDKsMeet(t *testing.T) {
+// TestEveryClientWithEveryServer runs the tour with each client and each server. The official client
+// with the official server shows that the tour is fair.
+func TestEveryClientWithEveryServer(t *testing.T) {
 	for _, from := range sdks {
 		for _, to := range sdks {
 			for _, revision := range revisions {
@@ -58,20 +58,20 @@ func TestSDKsMeet(t *testing.T) {
 	}
 }
 
-// A fault is a tool that one SDK's client cannot use at another's server, and
-// why that is not ours to mend.
+// A fault is a tool that the client of one SDK cannot use on the server of another, and the reason why
+// this module cannot fix that.
 type fault struct{ client, server, since, tool, why string }
 
 var faults = []fault{
-	{"go-sdk", "mcpwright", "2026-07-28", "roots", "it cannot read a question without params, which roots/list needs not have"},
+	{"go-sdk", "mcpwright", "2026-07-28", "roots", "it cannot read a question without params, which are optional in roots/list"},
 }
 
-// spared tells whether a tour leaves out a tool.
+// spared reports whether a tour skips a tool.
 func spared(t *testing.T, from, to sdk, revision string) func(tool string) bool {
 	return func(tool string) bool {
 		for _, f := range faults {
 			if f.client == from.name && f.server == to.name && f.since <= revision && f.tool == tool {
-				t.Logf("left out %q: %s", tool, f.why)
+				t.Logf("skipped %q: %s", tool, f.why)
 				return true
 			}
 		}
@@ -94,7 +94,7 @@ func overHTTP(t *testing.T, from, to sdk, revision string) {
 	require.NoError(t, err)
 	server := &http.Server{Handler: h}
 	go server.Serve(l)                   // ends with the server
-	t.Cleanup(func() { server.Close() }) // which does not wait: some handlers stay although their client has gone
+	t.Cleanup(func() { server.Close() }) // does not wait: some handlers continue without their client
 	c, err := from.url(t.Context(), "http://"+l.Addr().String()+"/mcp", revision)
 	require.NoError(t, err)
 	tour(t, c, revision, spared(t, from, to, revision))

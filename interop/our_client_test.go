@@ -16,7 +16,7 @@ type ourClient struct {
 	*mcpclient.Client
 
 	lines    chan string
-	stop     context.CancelFunc // of what is watched
+	stop     context.CancelFunc // ends the subscriptions
 	watching sync.WaitGroup
 }
 

@@ -12,8 +12,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/peer"
 )
 
-// ourServer is this module's server. One server, and one handler, serves every
-// revision.
+// ourServer is this module's server. One server and one handler serve every revision.
 func ourServer() *mcpserver.Server {
 	s := mcpserver.New(mcp.Implementation{Name: serverName, Version: "1"}, &mcpserver.Options{
 		Capabilities: mcp.ServerCapabilities{Logging: map[string]json.RawMessage{}},
@@ -74,8 +73,7 @@ func ourTools(s *mcpserver.Server) {
 	})
 }
 
-// ourAsking adds the tools that ask the client: straight-line code, whatever the
-// revision makes of it.
+// ourAsking adds the tools that ask the client, with the same code for every revision.
 func ourAsking(s *mcpserver.Server) {
 	ourTool(s, "ask", func(ctx context.Context, session *mcp.ServerSession) (string, error) {
 		name, err := ourName(ctx, session)
@@ -129,7 +127,7 @@ func ourColour(ctx context.Context, session *mcp.ServerSession) (string, error) 
 
 func ourStdio(ctx context.Context) error { return ourServer().ServeStdio(ctx) }
 
-// ourHandler must come to its end: a request that stays would hold it up.
+// ourHandler must end: a request that does not end would block it.
 func ourHandler(string) (http.Handler, func(context.Context) error) {
 	s := ourServer()
 	return s.Handler(nil), s.Shutdown

@@ -1,6 +1,6 @@
 package interop
 
-// sdks are those that meet.
+// sdks lists the SDKs under test.
 var sdks = []sdk{
 	{"mcpwright", ourStdio, ourHandler, ourCommand, ourURL},
 	{"go-sdk", goStdio, goHandler, goCommand, goURL},

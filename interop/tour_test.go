@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A client is what a tour asks of an SDK's client. Its user is called Ada, its
-// model says "blue" to everything, and its only root is file:///project.
+// A client is the client of an SDK. Its user is called Ada, its model always returns "blue", and its only
+// root is file:///project.
 type client interface {
 	// version is the revision that was negotiated.
 	version() string
@@ -19,7 +19,7 @@ type client interface {
 	call(ctx context.Context, tool string, arguments map[string]any) (string, bool, error)
 	// progress calls a tool and returns the progress that it reported.
 	progress(ctx context.Context, tool string) ([]float64, error)
-	// logged calls a tool and returns the log messages that came of it.
+	// logged calls a tool and returns its log messages.
 	logged(ctx context.Context, tool string) ([]string, error)
 	resources(ctx context.Context) ([]string, error)
 	read(ctx context.Context, uri string) (string, error)
@@ -27,7 +27,7 @@ type client interface {
 	complete(ctx context.Context, prompt, argument, value string) ([]string, error)
 	// watch returns the URIs of resources that change from now on.
 	watch(ctx context.Context, uri string) (<-chan string, error)
-	// code is that of a protocol error, 0 for other errors.
+	// code returns the code of a protocol error, or 0 for other errors.
 	code(err error) int64
 	close() error
 }
@@ -41,8 +41,7 @@ const (
 
 var toolNames = []string{"ask", "both", "count", "fail", "greet", "log", "roots", "sample", "touch", "wait"}
 
-// tour walks through all that a server has, and leaves out the tools that are to
-// be spared.
+// tour uses all features of a server, except the tools to spare.
 func tour(t *testing.T, c client, revision string, spared func(tool string) bool) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -74,14 +73,14 @@ func tools(ctx context.Context, t *testing.T, c client) {
 
 	_, failed, err = c.call(ctx, "greet", map[string]any{"name": 7})
 	require.NoError(t, err)
-	require.True(t, failed, "arguments are judged by the schema")
+	require.True(t, failed, "arguments are validated by the schema")
 
 	_, _, err = c.call(ctx, "absent", nil)
 	require.EqualValues(t, -32602, c.code(err), "%v", err)
 }
 
-// asking is elicitation since 2025-06-18, sampling and roots, each alone and
-// two in one call.
+// asking uses elicitation (since 2025-06-18), sampling and roots, each in a call of its own and two in
+// one call.
 func asking(ctx context.Context, t *testing.T, c client, revision string, spared func(tool string) bool) {
 	says := map[string]string{"sample": "the model says blue", "roots": "file:///project"}
 	if revision >= "2025-06-18" {
@@ -127,7 +126,7 @@ func resources(ctx context.Context, t *testing.T, c client, revision string) {
 
 	changes, err := c.watch(ctx, noteURI)
 	require.NoError(t, err)
-	for heard := false; !heard; { // some clients watch a little later than they say
+	for heard := false; !heard; { // some clients subscribe a little late
 		_, _, err = c.call(ctx, "touch", nil)
 		require.NoError(t, err)
 		select {
@@ -136,7 +135,7 @@ func resources(ctx context.Context, t *testing.T, c client, revision string) {
 			heard = true
 		case <-time.After(100 * time.Millisecond):
 		}
-		require.NoError(t, ctx.Err(), "no notification of the change came")
+		require.NoError(t, ctx.Err(), "no notification of the change arrived")
 	}
 }
 
@@ -150,7 +149,7 @@ func prompts(ctx context.Context, t *testing.T, c client) {
 	require.Equal(t, []string{"tea", "tests"}, values)
 }
 
-// givingUp cancels a call, and finds the server well afterwards.
+// givingUp cancels a call, and checks that the server still works.
 func givingUp(ctx context.Context, t *testing.T, c client) {
 	short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 	defer cancel()

@@ -1,8 +1,8 @@
-// Package child runs a server under test in a process of its own, so that what
-// is counted is the server's and nobody else's.
+// Package child runs a server under test in a process of its own, so that the figures do not include
+// the driver.
 //
-// The child is the same program again. It serves on its standard streams or on
-// a loopback port, and answers questions about itself on two more pipes.
+// The child runs the same program. It serves on its standard streams or on a loopback port, and
+// answers requests for statistics on two more pipes.
 package child
 
 import (
@@ -21,12 +21,11 @@ import (
 	"github.com/mcpwright/mcp/bench/peer"
 )
 
-// role is the environment variable that makes a process a child. It says how
-// to serve, and which peer: "http:2026:go-sdk" or "lines::floor".
+// role is the environment variable that makes a process a child. Its value is the transport, the
+// mode and the peer: "http:2026:go-sdk" or "lines::floor".
 const role = "MCP_BENCH_CHILD"
 
-// Main serves and does not return where this process is a child. It is called
-// first in main.
+// Main serves and does not return if this process is a child. Call it first in main.
 func Main() {
 	spec := os.Getenv(role)
 	if spec == "" {
@@ -47,7 +46,7 @@ func serve(spec string) error {
 		return fmt.Errorf("no peer %q", name)
 	}
 	answers := os.NewFile(4, "answers")
-	go answer(os.NewFile(3, "questions"), answers) // ends with the parent, and this process with it
+	go answer(os.NewFile(3, "questions"), answers) // ends with the parent, and ends this process
 	if how == "lines" {
 		return p.ServeLines(context.Background(), os.Stdin, os.Stdout)
 	}
@@ -68,7 +67,7 @@ type Child struct {
 	// In and Out are the streams of a child that serves lines.
 	In  io.WriteCloser
 	Out *bufio.Reader
-	// Address is where a child that serves HTTP listens.
+	// Address is the address of a child that serves HTTP.
 	Address string
 
 	cmd       *exec.Cmd
@@ -127,8 +126,7 @@ func start(spec string) (*Child, error) {
 	}, errors.Join(theirQuestions.Close(), theirAnswers.Close())
 }
 
-// Stats asks the child about itself. With collect it collects its garbage
-// before it answers.
+// Stats returns the statistics of the child. If collect is set, the child collects its garbage first.
 func (c *Child) Stats(collect bool) (Stats, error) {
 	question := "stats\n"
 	if collect {
@@ -148,6 +146,6 @@ func (c *Child) Stats(collect bool) (Stats, error) {
 // Close ends the child.
 func (c *Child) Close() error {
 	err := errors.Join(c.In.Close(), c.questions.Close())
-	_ = c.cmd.Wait() // how it ends is nobody's business
+	_ = c.cmd.Wait() // its exit status does not matter
 	return err
 }

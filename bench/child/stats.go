@@ -12,20 +12,19 @@ import (
 	"time"
 )
 
-// Stats are what a process has used so far, and what it uses now.
+// Stats has the resources that a process has used so far, and those that it uses now.
 type Stats struct {
-	// CPU is the time that it computed, in the program and in the system for
-	// it, garbage collection included.
+	// CPU is the user and system time, with garbage collection.
 	CPU time.Duration
-	// Allocs and Bytes are what it has allocated.
+	// Allocs and Bytes count all allocations so far.
 	Allocs, Bytes uint64
 	// Heap and Stacks are the bytes in use, Objects the number of heap objects.
 	Heap, Stacks, Objects uint64
-	// Goroutines is how many there are.
+	// Goroutines is the number of goroutines.
 	Goroutines int
 }
 
-// Self are the stats of this process.
+// Self returns the statistics of this process.
 func Self() Stats {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
@@ -39,8 +38,7 @@ func Self() Stats {
 	}
 }
 
-// answer answers the parent's questions until it has gone, and ends the
-// process then.
+// answer answers the requests of the parent until the parent ends, and then ends the process.
 func answer(questions io.Reader, answers io.Writer) {
 	enc := json.NewEncoder(answers)
 	for in := bufio.NewReader(questions); ; {
@@ -50,7 +48,7 @@ func answer(questions io.Reader, answers io.Writer) {
 		}
 		if strings.HasPrefix(question, "collect") {
 			runtime.GC()
-			runtime.GC() // what finalizers let go
+			runtime.GC() // collects objects that finalizers released
 			debug.FreeOSMemory()
 		}
 		if enc.Encode(Self()) != nil {

@@ -1,6 +1,5 @@
-// Package httpload drives an HTTP/1.1 server over raw keep-alive connections: a
-// goroutine for each, requests written down beforehand, and a reader of
-// responses that allocates nothing.
+// Package httpload drives an HTTP/1.1 server over raw keep-alive connections. Each connection has a
+// goroutine. The requests are prepared, and reading a response allocates nothing.
 package httpload
 
 import (
@@ -16,13 +15,13 @@ import (
 	"sync/atomic"
 )
 
-// Post returns the bytes of a POST to /mcp. Headers come as names and values.
+// Post returns the bytes of a POST to /mcp. The headers are pairs of names and values.
 func Post(host, body string, header ...string) []byte {
 	return fmt.Appendf(nil, "POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: %d\r\n%s\r\n%s",
 		host, len(body), lines(header), body)
 }
 
-// Get returns the bytes of a GET that opens a session's stream.
+// Get returns the bytes of a GET that opens the stream of a session.
 func Get(host string, header ...string) []byte {
 	return fmt.Appendf(nil, "GET /mcp HTTP/1.1\r\nHost: %s\r\nAccept: text/event-stream\r\n%s\r\n", host, lines(header))
 }
@@ -40,10 +39,9 @@ type Conn struct {
 	c    net.Conn
 	br   *bufio.Reader
 	body []byte
-	// SessionID is the session that a response named. It stays until it is
-	// set to something else.
+	// SessionID is the session id of the last response that had one.
 	SessionID string
-	// Status is that of the last response.
+	// Status is the status of the last response.
 	Status int
 }
 

@@ -13,10 +13,10 @@ import (
 	"github.com/go-faster/jx"
 )
 
-// floor is no SDK. It is the least that a Go program can do for the same bytes:
-// on a pipe it scans id and tool name out of each line and writes a canned answer,
-// one at a time; over HTTP it is a bare handler that reads the body and writes one
-// without looking. Nothing is validated and nothing has a type.
+// floor is not an SDK. It does the least work that a Go program needs for the same bytes. On a pipe it
+// scans each line for the id and the name of the tool and writes a prepared response, one at a time.
+// Over HTTP it is a handler that reads the body and writes a prepared response. It validates nothing
+// and has no types.
 type floor struct{ Unsupported }
 
 func (floor) Name() string { return "floor" }
@@ -61,7 +61,7 @@ func (floor) ServeLines(_ context.Context, r io.ReadCloser, w io.WriteCloser) er
 	in := bufio.NewReaderSize(r, 64<<10)
 	var d jx.Decoder
 	var out []byte
-	var asking []byte // the id of the "ask" that waits for its answer
+	var asking []byte // the id of the "ask" that waits for a response
 	for {
 		line, err := in.ReadSlice('\n')
 		if errors.Is(err, io.EOF) {
@@ -110,7 +110,7 @@ var (
 
 func (floor) HTTP(Mode) (http.Handler, error) {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodGet { // a stream on which nothing comes
+		if r.Method == http.MethodGet { // a stream without events
 			w.Header().Set("Content-Type", "text/event-stream")
 			_ = http.NewResponseController(w).Flush()
 			<-r.Context().Done()

@@ -5,9 +5,8 @@ import (
 	"io"
 )
 
-// Fanout wakes a goroutine for each subscriber: in the process it takes a word
-// from a channel, on a pipe it writes a canned line. Nobody is left out because
-// somebody else does not read.
+// Fanout wakes a goroutine for each subscriber. In the process the goroutine receives from a channel,
+// on a pipe it writes a prepared line. A subscriber that does not read does not block the others.
 func (floor) Fanout(_ context.Context, via Via, n int, got func()) (*Fanout, error) {
 	if via == Pipe {
 		return floorPipes(n, got), nil

@@ -10,15 +10,15 @@ import (
 	"github.com/go-faster/jx"
 )
 
-// floorPair is the floor with a client: calls by id, one goroutine that reads.
+// floorPair is the floor with a client: a table of calls by id, and one goroutine that reads.
 type floorPair struct {
 	close func()
 
-	mu      sync.Mutex // never held while writing: the pipe has no room
+	mu      sync.Mutex // not held while writing: the pipe has no buffer
 	last    int64
 	pending map[int64]chan string
 
-	writing sync.Mutex // of what is below
+	writing sync.Mutex // guards the fields below
 	out     io.WriteCloser
 	buf     []byte
 }
@@ -59,8 +59,7 @@ func (p *floorPair) read(r io.Reader) {
 	}
 }
 
-// scanAnswer finds the id of a message, and the text of its result or that it
-// asks something.
+// scanAnswer finds the id of a message, and the text of its result or that it is a request.
 func scanAnswer(d *jx.Decoder, line []byte) (id int64, asked bool, text string) {
 	d.ResetBytes(line)
 	_ = d.ObjBytes(func(d *jx.Decoder, key []byte) (err error) {

@@ -10,8 +10,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// goSDK is github.com/modelcontextprotocol/go-sdk. With raw, tools use its
-// low-level Server.AddTool: no validation, the handler decodes the arguments.
+// goSDK is github.com/modelcontextprotocol/go-sdk. If raw is set, tools use its low-level
+// Server.AddTool, without validation, and the handler decodes the arguments.
 type goSDK struct {
 	Unsupported
 	name string
@@ -149,7 +149,7 @@ func (p *goSDK) HTTP(mode Mode) (http.Handler, error) {
 }
 
 func (p *goSDK) Fanout(ctx context.Context, via Via, n int, got func()) (*Fanout, error) {
-	if via != Pipe { // in one process it has pipes, too
+	if via != Pipe { // in one process it uses pipes too
 		return nil, ErrUnsupported
 	}
 	s := p.server()

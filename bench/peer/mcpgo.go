@@ -16,8 +16,8 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 )
 
-// mcpGo is github.com/mark3labs/mcp-go. With validate, the server is made
-// with WithInputSchemaValidation (the go-sdk's AddTool always validates).
+// mcpGo is github.com/mark3labs/mcp-go. If validate is set, the server is made with
+// WithInputSchemaValidation. (The go-sdk's AddTool always validates.)
 type mcpGo struct {
 	Unsupported
 	name     string
@@ -75,7 +75,7 @@ type mcpGoPair struct {
 	close func() error
 }
 
-// mcp-go keeps one process-wide stdio session, so pipe pairs must not overlap.
+// mcp-go has one stdio session per process, so pairs on pipes must not overlap.
 var mcpGoStdioMu sync.Mutex
 
 func (p *mcpGo) Pair(ctx context.Context, via Via) (Pair, error) {
@@ -166,8 +166,8 @@ func (p *mcpGo) HTTP(mode Mode) (http.Handler, error) {
 	return server.NewStreamableHTTPServer(p.server(), session, server.WithStreamableHTTPLogger(slog.New(slog.DiscardHandler))), nil
 }
 
-// Fanout has clients in the process: a server has one session on pipes only.
-// mcp-go does not keep who subscribed to what; it tells everybody.
+// Fanout uses clients in the process, because a server has one session on pipes only. mcp-go stores no
+// subscriptions and notifies every client.
 func (p *mcpGo) Fanout(ctx context.Context, via Via, n int, got func()) (*Fanout, error) {
 	if via != Memory {
 		return nil, ErrUnsupported

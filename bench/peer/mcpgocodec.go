@@ -102,7 +102,7 @@ func (mcpGoCodec) Decoder(k Kind) (func([]byte) error, error) {
 			return nil
 		}, nil
 	case KindCall:
-		return func(data []byte) error { // as MCPServer.HandleMessage, one of its several passes
+		return func(data []byte) error { // as MCPServer.HandleMessage, in one of its passes
 			var r mgo.CallToolRequest
 			return json.Unmarshal(data, &r)
 		}, nil

@@ -19,8 +19,8 @@ import (
 
 var silent = slog.New(slog.DiscardHandler)
 
-// ours is this module, kits and all. With raw, tools have given schemas and
-// read their arguments themselves.
+// ours is this module with its kits. If raw is set, tools have prepared schemas and decode their
+// arguments themselves.
 type ours struct {
 	name string
 	raw  bool
@@ -93,7 +93,7 @@ var askForm = func() *mcp.ElicitRequestFormParams {
 	return p
 }()
 
-// oursPair is a client and what ends its server.
+// oursPair is a client and a function that ends its server.
 type oursPair struct {
 	*mcpclient.Client
 	end func()
@@ -171,7 +171,7 @@ func (p *ours) Fanout(ctx context.Context, via Via, n int, got func()) (*Fanout,
 	return f, p.watchers(ctx, s, f, n, got)
 }
 
-// watchers has n clients in this process watch the resource.
+// watchers subscribes n clients in this process to the resource.
 func (p *ours) watchers(ctx context.Context, s *mcpserver.Server, f *Fanout, n int, got func()) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup

@@ -7,13 +7,12 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// ourCodec is the generated codec in the frame of a revision, as dispatchers
-// use it: one pass for envelope and payload of a request; a result is checked with
-// its envelope and then read.
+// ourCodec is the generated codec in the frame of a revision, as connections use it. A request is read
+// in one pass. A result is checked with the message around it and then read.
 type ourCodec struct{}
 
 var (
-	ourFrame  = &wire.Frame{Revision: mcp.Revision20251125, Checked: true} // of what was accepted before
+	ourFrame  = &wire.Frame{Revision: mcp.Revision20251125, Checked: true} // the message has been checked before
 	fromOther = &wire.Frame{Revision: mcp.Revision20251125}
 )
 

@@ -1,8 +1,8 @@
-// Package peer has the SDKs that are measured, each behind the same small
-// interface, and the floor: the least that a program could do.
+// Package peer has the measured SDKs behind one small interface, and the floor: the least work that a
+// program could do.
 //
-// Another SDK is one more file with a type that implements Peer (embed
-// Unsupported, override what it can do), and one more line in All.
+// To add an SDK, add a file with a type that implements Peer, and a line in All. Embed Unsupported and
+// override the methods that the SDK supports.
 package peer
 
 import (
@@ -12,8 +12,7 @@ import (
 	"net/http"
 )
 
-// All lists what is measured. The floor comes first, for the others are
-// compared with it, and our own next.
+// All lists the peers: first the floor, which the others are compared with, then this module.
 func All() []Peer {
 	return []Peer{
 		floor{},
@@ -26,7 +25,7 @@ func All() []Peer {
 	}
 }
 
-// ByName finds a peer, nil where there is none.
+// ByName returns a peer, or nil.
 func ByName(name string) Peer {
 	for _, p := range All() {
 		if p.Name() == name {
@@ -36,66 +35,64 @@ func ByName(name string) Peer {
 	return nil
 }
 
-// ErrUnsupported says that an SDK has nothing for a workload.
+// ErrUnsupported is returned if an SDK does not support a workload.
 var ErrUnsupported = errors.New("unsupported by this peer")
 
 // A Peer is one SDK, or one way of using it.
 type Peer interface {
-	// Name is how tables call it.
+	// Name is the name in tables.
 	Name() string
-	// Work says what is done to the arguments of a tool call.
+	// Work describes how the arguments of a tool call are handled.
 	Work() string
-	// Pair joins the SDK's own client and server, handshake done.
+	// Pair connects the SDK's own client and server, and completes the handshake.
 	Pair(ctx context.Context, via Via) (Pair, error)
 	// ServeLines serves one message a line until r ends.
 	ServeLines(ctx context.Context, r io.ReadCloser, w io.WriteCloser) error
-	// HTTP is the SDK's streamable HTTP handler, answering with JSON.
+	// HTTP is the SDK's streamable HTTP handler, which responds with JSON.
 	HTTP(mode Mode) (http.Handler, error)
-	// Codec is how the SDK writes and reads whole messages.
+	// Codec returns the SDK's codec of whole messages.
 	Codec() (Codec, error)
 	// Fanout subscribes n sessions to ResourceURI. The function got is called
 	// for each notification that arrives at any of them.
 	Fanout(ctx context.Context, via Via, n int, got func()) (*Fanout, error)
 }
 
-// Via is how client and server of a pair are joined.
+// Via is the connection between client and server of a pair.
 type Via string
 
 const (
 	// Pipe is one message a line over in-memory pipes.
 	Pipe Via = "pipe"
-	// Memory is the SDK's own way within a process, encoded or not.
+	// Memory is the SDK's own connection within a process, encoded or not.
 	Memory Via = "memory"
 )
 
-// A Pair is a client and a server that know each other.
+// A Pair is a client and a server that are connected.
 type Pair interface {
 	// Greet calls the tool "greet" and returns its text.
 	Greet(ctx context.Context, name string, count int) (string, error)
-	// Ask calls the tool "ask", whose handler asks the client for a name with
-	// a form. The text is "Hello, " and the name.
+	// Ask calls the tool "ask", whose handler asks the client for a name with a form. It returns
+	// "Hello, " and the name.
 	Ask(ctx context.Context) (string, error)
 	// Close ends both.
 	Close() error
 }
 
-// Mode is what a streamable HTTP server serves.
+// Mode is the revision of a streamable HTTP server, with or without sessions.
 type Mode string
 
 const (
 	// Stateful is 2025-11-25 with sessions.
 	Stateful Mode = "stateful"
-	// Stateless is 2025-11-25 without.
+	// Stateless is 2025-11-25 without sessions.
 	Stateless Mode = "stateless"
 	// Modern is 2026-07-28.
 	Modern Mode = "2026"
 )
 
-// A Codec writes and reads whole JSON-RPC messages the way its SDK does on the
-// wire, envelope and payload.
+// A Codec writes and reads whole JSON-RPC messages as its SDK does on the wire.
 type Codec interface {
-	// Encoder returns a function that appends the message to a buffer, or
-	// returns one of its own.
+	// Encoder returns a function that appends the message to a buffer, or returns a buffer of its own.
 	Encoder(Kind) (func(buf []byte) ([]byte, error), error)
 	// Decoder returns a function that reads the message.
 	Decoder(Kind) (func(data []byte) error, error)
@@ -103,13 +100,13 @@ type Codec interface {
 
 // A Fanout is a server with many subscribers.
 type Fanout struct {
-	// Notify tells all of them.
+	// Notify sends a notification to all subscribers.
 	Notify func(ctx context.Context) error
-	// Close ends them.
+	// Close ends the subscribers.
 	Close func()
 }
 
-// Unsupported is embedded by peers that do only a part of the work.
+// Unsupported is embedded by peers that support some workloads only.
 type Unsupported struct{}
 
 // Pair implements Peer.

@@ -8,8 +8,8 @@ import (
 	"io"
 )
 
-// subscribers are sessions on in-memory pipes whose client ends are driven by
-// hand, so that no client of an SDK is measured.
+// subscribers are sessions on in-memory pipes. Their clients are not clients of an SDK, so that only
+// the server is measured.
 type subscribers []*subscriber
 
 type subscriber struct {
@@ -19,8 +19,8 @@ type subscriber struct {
 	ready chan error
 }
 
-// subscribe connects n sessions to a server, shakes hands, and subscribes each
-// to ResourceURI.
+// subscribe connects n sessions to a server, completes the handshakes, and subscribes each session to
+// ResourceURI.
 func subscribe(n int, got func(), connect func(io.ReadCloser, io.WriteCloser) error) (subscribers, error) {
 	var all subscribers
 	for range n {
@@ -68,7 +68,7 @@ func (s *subscriber) read() {
 		case bytes.Contains(line, []byte(`"notifications/resources/updated"`)):
 			s.got()
 		case bytes.Contains(line, []byte(`"error"`)):
-			s.ready <- fmt.Errorf("the server answers %s", line)
+			s.ready <- fmt.Errorf("unexpected response %s", line)
 		case bytes.Contains(line, []byte(`"result"`)):
 			s.ready <- nil
 		}

@@ -6,13 +6,12 @@ import (
 	"strings"
 )
 
-// The messages that the drivers send and the codecs are given, the same for
-// every peer.
+// The messages of the drivers and the codecs, the same for every peer.
 
 const (
 	// ResourceURI is the resource that subscribers subscribe to.
 	ResourceURI = "mem://res/1"
-	// GreetText is what the tool "greet" answers to a ToolCall.
+	// GreetText is the result of the tool "greet" for a ToolCall.
 	GreetText = "Hello, gopher! (3)"
 	// Initialize begins a session.
 	Initialize = `{"jsonrpc":"2.0","id":1000000,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"raw","version":"1"}}}`
@@ -32,10 +31,10 @@ type greetArgs struct {
 	Count int    `json:"count" jsonschema:"how often"`
 }
 
-// greet is what the tool "greet" does, for every peer.
+// greet is the handler of the tool "greet" of every peer.
 func greet(a greetArgs) string { return fmt.Sprintf("Hello, %s! (%d)", a.Name, a.Count) }
 
-// ToolCall calls "greet" as the mode's revision has it.
+// ToolCall returns a call of "greet" in the revision of the mode.
 func ToolCall(id int, modern bool) string {
 	meta := ""
 	if modern {
@@ -44,13 +43,13 @@ func ToolCall(id int, modern bool) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{%s"name":"greet","arguments":{"name":"gopher","count":3}}}`, id, meta)
 }
 
-// Kind is a message that the codecs are measured with.
+// Kind names a message that the codecs are measured with.
 type Kind string
 
 const (
 	// KindCall is a tools/call request.
 	KindCall Kind = "call request"
-	// KindText is its result: one short text.
+	// KindText is the result of KindCall: one short text.
 	KindText Kind = "call result"
 	// KindTools is a list of 100 tools.
 	KindTools Kind = "100 tools"
@@ -60,11 +59,11 @@ const (
 	KindMiB Kind = "1 MiB text"
 )
 
-// Kinds lists them.
+// Kinds lists all kinds.
 var Kinds = []Kind{KindCall, KindText, KindTools, KindSampling, KindMiB}
 
-// mebibyte looks like source code: mostly plain ASCII, a line feed about every
-// 40 bytes, a quote now and then, a few letters beyond ASCII.
+// mebibyte returns text like source code: mostly ASCII, a line feed about every 40 bytes, some quotes,
+// and a few other letters.
 var mebibyte = func() string {
 	const unit = "func (s *Server) handle(ctx context.Context) error {\n\treturn s.send(ctx, \"résumé\", 42) // ok\n}\n"
 	return strings.Repeat(unit, (1<<20)/len(unit)+1)[:1<<20-1] + "\n"
@@ -86,7 +85,7 @@ func messageText(i int) string {
 
 func messageRole(i int) string { return []string{"user", "assistant"}[i%2] }
 
-// Message returns a message as the schema has it, compact.
+// Message returns a message without white space.
 func Message(k Kind) []byte {
 	switch k {
 	case KindCall:

@@ -1,4 +1,4 @@
-// Package report shows what was measured: as a table, as a chart, and as JSON.
+// Package report prints the results as a table, a chart and JSON.
 package report
 
 import (
@@ -12,15 +12,15 @@ import (
 	"github.com/mcpwright/mcp/bench/workload"
 )
 
-// A Table is the outcome of a run.
+// A Table has the results of a run.
 type Table struct {
-	// Date, Go, Platform, CPUs and Rounds say how it came about.
+	// Date, Go, Platform, CPUs and Rounds describe the run.
 	Date     string `json:"date"`
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
 	CPUs     int    `json:"cpus"`
 	Rounds   int    `json:"rounds"`
-	// Peers are the columns, the floor first and our own next.
+	// Peers are the columns: the floor, this module, and the others.
 	Peers []Column `json:"peers"`
 	// Rows are the workloads.
 	Rows []*Row `json:"rows"`
@@ -28,23 +28,22 @@ type Table struct {
 
 // A Column is a peer.
 type Column struct {
-	// Name is its name.
+	// Name is the name of the peer.
 	Name string `json:"name"`
-	// Arguments says what it does to the arguments of a tool call.
+	// Arguments describes how the peer handles the arguments of a tool call.
 	Arguments string `json:"arguments"`
 }
 
 // A Row is a workload with the medians of each peer.
 type Row struct {
-	// Workload is its name.
+	// Workload is the name of the workload.
 	Workload string `json:"workload"`
-	// By is what peers are compared by.
+	// By is the metric that peers are compared by.
 	By workload.Metric `json:"by"`
 	// Cells are the medians, by peer.
 	Cells map[string]workload.Sample `json:"cells"`
-	// Ratios are how many times as much as our own each peer takes. They are medians
-	// of what was measured in the same turn: from one turn to the next, the machine
-	// changes more than that.
+	// Ratios has the ratio of each peer to this module. A ratio is the median of the ratios of
+	// each turn, because the machine changes more between turns.
 	Ratios map[string]float64 `json:"ratios"`
 
 	samples map[string][]workload.Sample
@@ -65,11 +64,10 @@ func New(at time.Time, rounds int, peers []peer.Peer, workloads []workload.Workl
 	return t
 }
 
-// Add adds a sample of a peer. The samples of a turn are added to all of them in the
-// same order.
+// Add adds a sample of a peer. For all peers, the samples are added in the order of the turns.
 func (r *Row) Add(name string, s workload.Sample) { r.samples[name] = append(r.samples[name], s) }
 
-// Settle makes medians of the samples.
+// Settle computes the medians of the samples.
 func (t *Table) Settle() {
 	for _, r := range t.Rows {
 		r.Cells, r.Ratios = map[string]workload.Sample{}, map[string]float64{}
@@ -88,7 +86,7 @@ func (t *Table) Settle() {
 	}
 }
 
-// ours is the name of our own peer, empty where it was not asked for.
+// ours returns the name of this module's peer, or "" if it was not measured.
 func (t *Table) ours() string {
 	if len(t.Peers) < 2 {
 		return ""
@@ -96,8 +94,8 @@ func (t *Table) ours() string {
 	return t.Peers[1].Name
 }
 
-// ratios compares the samples of a peer with those of our own, turn by turn. It returns
-// nil where there is nothing to compare.
+// ratios compares the samples of a peer with the samples of this module, turn by turn. It returns nil
+// if there is nothing to compare.
 func (r *Row) ratios(theirs, ours []workload.Sample) (list []float64) {
 	for i := range min(len(theirs), len(ours)) {
 		if own := ours[i].By(r.By); own > 0 {
@@ -133,7 +131,7 @@ func (t *Table) WriteJSON(path string) error {
 	return os.WriteFile(path, append(data, '\n'), 0o644)
 }
 
-// ReadJSON reads what WriteJSON wrote.
+// ReadJSON reads a file that WriteJSON has written.
 func ReadJSON(path string) (*Table, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -143,7 +141,7 @@ func ReadJSON(path string) (*Table, error) {
 	return t, json.Unmarshal(data, t)
 }
 
-// ratio is how many times as much as our own a peer takes.
+// ratio returns the ratio of a peer to this module.
 func (t *Table) ratio(r *Row, name string) (float64, bool) {
 	_, have := r.Cells[t.ours()]
 	x, has := r.Ratios[name]

@@ -16,7 +16,7 @@ import (
 	"github.com/mcpwright/mcp/bench/workload"
 )
 
-// table is one of made-up figures: the n-th peer takes n microseconds.
+// table returns a table of invented figures: the n-th peer takes n microseconds.
 func table() *Table {
 	t := New(time.Date(2026, 8, 1, 0, 0, 0, 0, time.UTC), 3, peer.All(), workload.All())
 	for _, r := range t.Rows {
@@ -42,14 +42,14 @@ func TestMediansAreShown(t *testing.T) {
 	require.Contains(t, out.String(), "validated against the inferred schema")
 }
 
-// TestWhatWasMeasuredTogetherIsCompared has a machine that becomes slower and slower.
-func TestWhatWasMeasuredTogetherIsCompared(t *testing.T) {
+// TestRatiosCompareTheSameTurn uses figures of a machine that becomes slower with each turn.
+func TestRatiosCompareTheSameTurn(t *testing.T) {
 	tab := New(time.Now(), 1, peer.All(), workload.All()[:1])
 	for slow := 1.0; slow < 100; slow *= 3 {
 		tab.Rows[0].Add(tab.Peers[0].Name, workload.Sample{Time: slow})
 		tab.Rows[0].Add(tab.Peers[1].Name, workload.Sample{Time: 2 * slow})
 	}
-	tab.Rows[0].Add(tab.Peers[0].Name, workload.Sample{Time: 1}) // its turn was the last
+	tab.Rows[0].Add(tab.Peers[0].Name, workload.Sample{Time: 1}) // from the last turn
 	tab.Settle()
 	require.Equal(t, map[string]float64{tab.Peers[0].Name: 0.5, tab.Peers[1].Name: 1}, tab.Rows[0].Ratios)
 }
@@ -62,7 +62,7 @@ func TestRowsWithoutOursShowFigures(t *testing.T) {
 	require.Regexp(t, `one call at a time +time +- +- +- +- +3\.00 µs`, out.String())
 }
 
-func TestTheTableSurvivesJSON(t *testing.T) {
+func TestTableInJSON(t *testing.T) {
 	tab, path := table(), filepath.Join(t.TempDir(), "bench.json")
 	require.NoError(t, tab.WriteJSON(path))
 	again, err := ReadJSON(path)
@@ -75,8 +75,8 @@ func TestTheTableSurvivesJSON(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// TestTheChartIsWellFormed also wants every charted workload to exist.
-func TestTheChartIsWellFormed(t *testing.T) {
+// TestChartIsWellFormed also checks that every workload of the chart exists.
+func TestChartIsWellFormed(t *testing.T) {
 	tab, path := table(), filepath.Join(t.TempDir(), "bench.svg")
 	require.NoError(t, tab.WriteSVG(path))
 	data, err := os.ReadFile(path)

@@ -10,8 +10,8 @@ import (
 	"github.com/mcpwright/mcp/bench/workload"
 )
 
-// The chart has one group of bars for each of these workloads, and one bar in
-// it for each peer in its plain configuration.
+// The chart has a group of bars for each of these workloads. A group has a bar for each peer in its
+// default configuration.
 var (
 	charted = []string{
 		"client and server over a pipe, one call at a time",
@@ -63,8 +63,8 @@ func (t *Table) svg() []byte {
 	return b.Bytes()
 }
 
-// group draws the bars of a workload, to the scale of the longest one, and
-// returns where the next group begins.
+// group draws the bars of a workload, scaled to the longest bar, and returns the position of the next
+// group.
 func (t *Table) group(b *bytes.Buffer, r *Row, y int) int {
 	longest := 0.0
 	for name := range colours {
@@ -89,8 +89,7 @@ func (t *Table) group(b *bytes.Buffer, r *Row, y int) int {
 	return y + group - bar
 }
 
-// caption is the figure of a peer, with its ratio to ours where that says
-// something.
+// caption returns the figure of a peer and, for other peers, the ratio to this module.
 func (t *Table) caption(r *Row, name string) string {
 	figure := amount(r.By, r.Cells[name].By(r.By))
 	if x, ok := t.ratio(r, name); ok && x > 1.05 {
@@ -101,6 +100,6 @@ func (t *Table) caption(r *Row, name string) string {
 
 func text(b *bytes.Buffer, x, y int, colour string, size int, s string) {
 	var escaped strings.Builder
-	_ = xml.EscapeText(&escaped, []byte(s)) // a Builder takes everything
+	_ = xml.EscapeText(&escaped, []byte(s)) // writing to a Builder cannot fail
 	fmt.Fprintf(b, `<text x="%d" y="%d" fill="%s" font-size="%d">%s</text>`+"\n", x, y, colour, size, escaped.String())
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/mcpwright/mcp/bench/workload"
 )
 
-// Print writes the table as text: what our own takes, how many times the floor
-// that is, and how many times as much each other peer takes.
+// Print writes the table as text: the figures of this module, their ratio to the floor, and the ratios
+// of the other peers to this module.
 func (t *Table) Print(w io.Writer) {
 	fmt.Fprintf(w, "medians of %d interleaved rounds, %s, %s, %d CPUs, %s\n\n", t.Rounds, t.Go, t.Platform, t.CPUs, t.Date)
 	if len(t.Peers) < 2 {
@@ -57,7 +57,7 @@ func (t *Table) line(r *Row) []string {
 	return line
 }
 
-// amount is a figure with its unit.
+// amount formats a figure with its unit.
 func amount(m workload.Metric, v float64) string {
 	switch {
 	case m == workload.Bytes:

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpwright/mcp/bench/peer"
 )
 
-// codecs are whole messages, written and read.
+// codecs writes and reads whole messages.
 func codecs() []Workload {
 	var all []Workload
 	for _, k := range peer.Kinds {
@@ -64,8 +64,8 @@ func repeat(do func() error) *Subject {
 	}
 }
 
-// same tells whether a message says all that is wanted, in any order. SDKs may
-// write members on top that say nothing.
+// same returns an error if a message lacks a member of the expected one. The order does not matter, and
+// SDKs may add members.
 func same(got, want []byte) error {
 	var g, w any
 	if err := json.Unmarshal(got, &g); err != nil {
@@ -77,7 +77,7 @@ func same(got, want []byte) error {
 	if holds(g, w) {
 		return nil
 	}
-	return fmt.Errorf("another message: %.600s", got)
+	return fmt.Errorf("unexpected message: %.600s", got)
 }
 
 func holds(got, want any) bool {

@@ -51,8 +51,8 @@ func fan(ctx context.Context, p peer.Peer, via peer.Via) (*Subject, error) {
 	return s, settle(ctx, &arrived, f.Notify)
 }
 
-// settle repeats an update until everybody hears it: a server may answer a
-// subscription a moment before it has taken the subscriber in.
+// settle repeats an update until all subscribers receive it: a server may respond to a subscription a
+// moment before it adds the subscriber.
 func settle(ctx context.Context, arrived *atomic.Int64, notify func(context.Context) error) error {
 	for {
 		before := arrived.Load()

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpwright/mcp/bench/peer"
 )
 
-// idle are sessions of which nothing is heard.
+// idle measures sessions without requests.
 func idle() []Workload {
 	return []Workload{
 		{"10,000 sessions over HTTP that have just begun, each", Bytes, 10_000, sessions(false, 0)},
@@ -19,14 +19,14 @@ func idle() []Workload {
 	}
 }
 
-// idleness is how long nothing is heard of a session before it counts as idle:
-// servers may put away what an unused session does not need.
+// idleness is the time without requests after which a session is idle. Servers may release memory that
+// an idle session does not need.
 const idleness = 3 * time.Second
 
 func sessions(stream bool, quiet time.Duration) func(context.Context, peer.Peer) (*Subject, error) {
 	return func(_ context.Context, p peer.Peer) (*Subject, error) {
 		if p == peer.All()[0] && !stream {
-			return nil, peer.ErrUnsupported // the floor keeps nothing
+			return nil, peer.ErrUnsupported // the floor has no sessions
 		}
 		c, err := child.HTTP(p.Name(), peer.Stateful)
 		if err != nil {
@@ -40,7 +40,7 @@ func sessions(stream bool, quiet time.Duration) func(context.Context, peer.Peer)
 	}
 }
 
-// kept measures what a child keeps, after a quiet while, of what do makes it do.
+// kept measures the memory that a child still uses some time after do.
 func kept(c *child.Child, n int, quiet time.Duration, do func() error) (Sample, error) {
 	before, err := c.Stats(true)
 	if err != nil {
@@ -63,8 +63,7 @@ func kept(c *child.Child, n int, quiet time.Duration, do func() error) (Sample, 
 	}, err
 }
 
-// An opener opens sessions over one connection, and a stream to each where
-// that is asked for.
+// An opener opens sessions over one connection, and optionally a stream for each session.
 type opener struct {
 	address string
 	stream  bool
@@ -95,7 +94,7 @@ func (o *opener) open(n int) error {
 			return err
 		}
 		if g.Status != 200 {
-			return fmt.Errorf("a GET stream is answered with status %d", g.Status)
+			return fmt.Errorf("status %d of a GET stream", g.Status)
 		}
 	}
 	return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpwright/mcp/bench/peer"
 )
 
-// lines are servers on their standard streams, driven by hand.
+// lines measures servers on their standard streams, without a client of an SDK.
 func lines() []Workload {
 	return []Workload{
 		{"stdio server, 2025-11-25, one call at a time", Time, 0, pipeline(false, 1)},
@@ -46,12 +46,12 @@ func pipeline(modern bool, window int) func(context.Context, peer.Peer) (*Subjec
 	}
 }
 
-// A lineDriver is the client's end of a pipe. It keeps as many calls in flight
-// as its window has room for, and writes those it sends at once with one Write.
+// A lineDriver is the client's end of a pipe. It keeps a window of calls in flight, and writes calls
+// that are sent together with one Write.
 type lineDriver struct {
 	child  *child.Child
 	window int
-	head   string // of a call, up to its id, and what comes after that
+	head   string // the parts of a call before and after its id
 	tail   string
 	id     int
 	out    []byte
@@ -98,7 +98,7 @@ func (d *lineDriver) send(n int) error {
 	return err
 }
 
-// receive reads the answers that are there, at least one.
+// receive reads the available responses, at least one.
 func (d *lineDriver) receive() (int, error) {
 	for n := 1; ; n++ {
 		line, err := d.child.Out.ReadSlice('\n')
@@ -106,7 +106,7 @@ func (d *lineDriver) receive() (int, error) {
 			return n, err
 		}
 		if !bytes.Contains(line, []byte(peer.GreetText)) {
-			return n, fmt.Errorf("the server answers %s", line)
+			return n, fmt.Errorf("unexpected response %s", line)
 		}
 		if d.child.Out.Buffered() == 0 {
 			return n, nil

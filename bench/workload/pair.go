@@ -7,7 +7,7 @@ import (
 	"github.com/mcpwright/mcp/bench/peer"
 )
 
-// pairs are an SDK's client and server, joined.
+// pairs measures the client and the server of an SDK together.
 func pairs() []Workload {
 	return []Workload{
 		{"client and server over a pipe, one call at a time", Time, 0, pair(peer.Pipe, 1, greet)},
@@ -41,7 +41,7 @@ func ask(ctx context.Context, p peer.Pair) error { return want("Hello, gopher")(
 func want(text string) func(string, error) error {
 	return func(got string, err error) error {
 		if err == nil && got != text {
-			err = fmt.Errorf("the answer is %q, not %q", got, text)
+			err = fmt.Errorf("got %q, want %q", got, text)
 		}
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/mcpwright/mcp/bench/peer"
 )
 
-// posts are HTTP servers, driven over raw keep-alive connections.
+// posts measures HTTP servers over raw keep-alive connections.
 func posts() []Workload {
 	var all []Workload
 	for _, mode := range []peer.Mode{peer.Stateful, peer.Stateless, peer.Modern} {
@@ -50,8 +50,8 @@ func post(mode peer.Mode, conns int) func(context.Context, peer.Peer) (*Subject,
 	}
 }
 
-// A postDriver has connections, each with a session of its own where there are
-// sessions, and the requests that each sends in turn.
+// A postDriver has connections and the requests that each connection sends in turn. If the mode has
+// sessions, each connection has its own.
 type postDriver struct {
 	mode     peer.Mode
 	address  string
@@ -83,8 +83,7 @@ func (d *postDriver) open() error {
 	return nil
 }
 
-// session returns the headers that a call needs, and opens a session for it
-// where the mode has sessions.
+// session returns the headers of a call. If the mode has sessions, it opens a session.
 func session(c *httpload.Conn, address string, mode peer.Mode) ([]string, error) {
 	switch mode {
 	case peer.Modern:
@@ -98,11 +97,11 @@ func session(c *httpload.Conn, address string, mode peer.Mode) ([]string, error)
 		return nil, err
 	}
 	if c.Status != 200 || c.SessionID == "" {
-		return nil, fmt.Errorf("initialize is answered with status %d, session %q, body %s", c.Status, c.SessionID, body)
+		return nil, fmt.Errorf("initialize: status %d, session %q, body %s", c.Status, c.SessionID, body)
 	}
 	header := []string{"Mcp-Protocol-Version", "2025-11-25", "Mcp-Session-Id", c.SessionID}
 	if body, err = c.Do(httpload.Post(address, peer.Initialized, header...)); err == nil && c.Status != 202 && c.Status != 200 {
-		err = fmt.Errorf("initialized is answered with status %d, body %s", c.Status, body)
+		err = fmt.Errorf("notifications/initialized: status %d, body %s", c.Status, body)
 	}
 	return header, err
 }

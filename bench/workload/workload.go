@@ -1,4 +1,4 @@
-// Package workload has what the SDKs are asked to do while they are measured.
+// Package workload has the workloads that the SDKs are measured with.
 package workload
 
 import (
@@ -11,21 +11,19 @@ import (
 	"github.com/mcpwright/mcp/bench/peer"
 )
 
-// A Workload is one thing that every peer is measured at.
+// A Workload is a row of the table.
 type Workload struct {
-	// Name is how tables call it.
+	// Name is the name in tables.
 	Name string
-	// By is what peers are compared by.
+	// By is the metric that peers are compared by.
 	By Metric
-	// Size is how many operations a run has; 0 is as many as fit into the
-	// time.
+	// Size is the number of operations of a run, or 0 for the number that fits into the time.
 	Size int
-	// Open sets a peer up. The error is peer.ErrUnsupported where the peer
-	// has nothing for the workload.
+	// Open sets a peer up. It returns peer.ErrUnsupported if the peer does not support the workload.
 	Open func(ctx context.Context, p peer.Peer) (*Subject, error)
 }
 
-// Metric is one column of what is measured.
+// Metric names a figure of a Sample.
 type Metric string
 
 const (
@@ -33,18 +31,18 @@ const (
 	Time Metric = "time"
 	// CPU is the processor time of the process under test.
 	CPU Metric = "cpu"
-	// Bytes is the memory allocated, or kept where the operation is to exist.
+	// Bytes is the memory allocated, or the memory in use for workloads of idle sessions.
 	Bytes Metric = "bytes"
 )
 
 // A Subject is a peer set up for a workload.
 type Subject struct {
-	// Run does so many operations.
+	// Run runs n operations.
 	Run func(n int) (Sample, error)
-	// Apart tells that the peer works in a process of its own, where it does not
-	// matter which others are set up.
+	// Apart reports whether the peer runs in a process of its own, so that other peers may be set up at
+	// the same time.
 	Apart bool
-	// Close ends it.
+	// Close ends the peer.
 	Close func()
 }
 
@@ -52,13 +50,13 @@ type Subject struct {
 type Sample struct {
 	// Time and CPU are in nanoseconds.
 	Time float64 `json:"ns"`
-	// CPU is zero where it was not measured.
+	// CPU is zero if it was not measured.
 	CPU float64 `json:"cpuNs,omitzero"`
-	// Bytes and Allocs are what was allocated, or what is kept.
+	// Bytes counts the bytes allocated, or in use.
 	Bytes float64 `json:"bytes"`
-	// Allocs counts allocations, or objects kept.
+	// Allocs counts allocations, or objects in use.
 	Allocs float64 `json:"allocs"`
-	// Goroutines counts those that are kept.
+	// Goroutines counts the goroutines of idle sessions.
 	Goroutines float64 `json:"goroutines,omitzero"`
 }
 
@@ -82,7 +80,7 @@ func All() []Workload {
 	return all
 }
 
-// used is the cost per operation of what happened between two looks.
+// used returns the cost per operation between two measurements.
 func used(n int, wall time.Duration, before, after child.Stats) Sample {
 	per := float64(n)
 	return Sample{
@@ -93,7 +91,7 @@ func used(n int, wall time.Duration, before, after child.Stats) Sample {
 	}
 }
 
-// here measures what do does in this process.
+// here measures do in this process.
 func here(n int, do func() error) (Sample, error) {
 	before, start := child.Self(), time.Now()
 	err := do()
@@ -101,7 +99,7 @@ func here(n int, do func() error) (Sample, error) {
 	return used(n, wall, before, child.Self()), err
 }
 
-// there measures what do makes a child do.
+// there measures the work of a child while do runs.
 func there(c *child.Child, n int, do func() error) (Sample, error) {
 	before, err := c.Stats(false)
 	if err != nil {
@@ -116,8 +114,7 @@ func there(c *child.Child, n int, do func() error) (Sample, error) {
 	return used(n, wall, before, after), err
 }
 
-// times does something n times, so many at a time, and stops at the first
-// error.
+// times calls a function n times, some calls at a time, and stops at the first error.
 func times(n, parallel int, do func() error) error {
 	if parallel == 1 {
 		for range n {

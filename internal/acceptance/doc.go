@@ -1,4 +1,3 @@
-// Package acceptance holds the promises of the module against what a program
-// sees that uses it: both kits, every transport, every era, with each message on
-// the wire judged by its schema. It has tests only.
+// Package acceptance tests the module as programs use it: both kits over every transport and in
+// every revision, with each message on the wire validated by its schema. It has tests only.
 package acceptance

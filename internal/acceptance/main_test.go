@@ -9,10 +9,10 @@ import (
 	"github.com/mcpwright/mcp/internal/leaks"
 )
 
-// serving is the variable by which this program knows that it is to be a server.
+// serving is the environment variable that makes this program a server.
 const serving = "ACCEPTANCE_SERVE"
 
-// TestMain is a server where the environment says so.
+// TestMain runs a server if the variable serving is set, and the tests otherwise.
 func TestMain(m *testing.M) {
 	if os.Getenv(serving) != "" {
 		if err := newServer(nil).ServeStdio(context.Background()); err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/streamable"
 )
 
-// raw is a client that writes what it likes. What the server says is judged.
+// raw is a client that writes any bytes. The messages of the server are validated.
 type raw struct {
 	t     *testing.T
 	pipe  io.ReadWriteCloser
@@ -29,7 +29,7 @@ type raw struct {
 	meta  string
 }
 
-// dial connects to a server on a pipe, past the handshake.
+// dial connects to a server on a pipe. In a handshake revision it completes the handshake.
 func dial(t *testing.T, s *mcpserver.Server, revision string) *raw {
 	t.Helper()
 	near, far := net.Pipe()
@@ -51,7 +51,8 @@ func dial(t *testing.T, s *mcpserver.Server, revision string) *raw {
 	return c
 }
 
-// serverFails fails a test for what its server says only.
+// serverFails returns a function that fails the test for invalid messages of the server, but not of
+// the client.
 func serverFails(t *testing.T) func(*mcptest.Violation) {
 	fail := mcptest.Fail(t)
 	return func(v *mcptest.Violation) {
@@ -67,14 +68,14 @@ func (c *raw) write(format string, args ...any) {
 	require.NoError(c.t, err)
 }
 
-// call calls a tool under an id, which is also its progress token.
+// call calls a tool. The id is also the progress token.
 func (c *raw) call(id int, tool, season string) {
 	c.t.Helper()
 	c.write(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":{"season":%q},"_meta":{%s"progressToken":%[1]d}}}`,
 		id, tool, season, c.meta)
 }
 
-// message is any message.
+// message is a request, a notification or a response.
 type message struct {
 	ID     json.RawMessage
 	Method string
@@ -94,7 +95,7 @@ func (c *raw) read() (m message) {
 	return m
 }
 
-func TestGarbageCostsOnlyItself(t *testing.T) {
+func TestGarbageFailsNoOtherCall(t *testing.T) {
 	garbage := []string{
 		"what?", "{", `{"jsonrpc":"2.0"`, "[]", "null", "\x00\xff\xfe", `{"jsonrpc":"2.0","id":99,"method":"ping","id":99}`,
 		strings.Repeat("[", 100_000), `{"jsonrpc":"2.0","id":null,"method":"ping"}`, strings.Repeat("x", 5<<20),
@@ -121,9 +122,9 @@ func TestGarbageCostsOnlyItself(t *testing.T) {
 	}
 }
 
-// TestConnectionsWithTheSameIDsKnowNothingOfEachOther has two clients of one
-// server with the same ids and progress tokens.
-func TestConnectionsWithTheSameIDsKnowNothingOfEachOther(t *testing.T) {
+// TestConnectionsWithTheSameIDsAreSeparate connects two clients to one server that use the same ids
+// and progress tokens.
+func TestConnectionsWithTheSameIDsAreSeparate(t *testing.T) {
 	for _, revisions := range [][2]string{{"2025-11-25", "2025-11-25"}, {"2026-07-28", "2026-07-28"}, {"2025-06-18", "2026-07-28"}} {
 		t.Run(strings.Join(revisions[:], " and "), func(t *testing.T) {
 			r := newRig()
@@ -137,9 +138,9 @@ func TestConnectionsWithTheSameIDsKnowNothingOfEachOther(t *testing.T) {
 			}
 			a.write(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`)
 			require.Error(t, within(t, r.ended))
-			require.Empty(t, r.ended, "the other one's call goes on")
+			require.Empty(t, r.ended, "the call of the other client continues")
 			a.call(8, "echo", "a")
-			require.Equal(t, "a", a.read().Result.Content[0].Text, "a call that is cancelled has no answer")
+			require.Equal(t, "a", a.read().Result.Content[0].Text, "a cancelled call has no response")
 			close(r.release)
 			m := b.read()
 			require.EqualValues(t, "7", m.ID)
@@ -148,10 +149,9 @@ func TestConnectionsWithTheSameIDsKnowNothingOfEachOther(t *testing.T) {
 	}
 }
 
-// TestAPeerThatReadsNothingHoldsNobodyUp has one client that calls and never
-// reads, beside one that does.
-func TestAPeerThatReadsNothingHoldsNobodyUp(t *testing.T) {
-	for _, revision := range eras {
+// TestPeerThatDoesNotReadBlocksNoOther connects a client that calls and never reads, and another client.
+func TestPeerThatDoesNotReadBlocksNoOther(t *testing.T) {
+	for _, revision := range kinds {
 		t.Run("pipe/"+revision.String(), func(t *testing.T) {
 			r, u := newRig(), &user{}
 			idle := dial(t, r.Server, revision.String())
@@ -191,7 +191,7 @@ func TestAPeerThatReadsNothingHoldsNobodyUp(t *testing.T) {
 			req.Header.Set(name, value)
 		}
 		require.NoError(t, req.Write(idle))
-		require.Error(t, within(t, r.ended), "the stream is given up when nobody reads it")
+		require.Error(t, within(t, r.ended), "the stream ends if its client does not read")
 		c := u.connect(t, mcpclient.URL(url), mcp.Revision20260728)
 		require.Len(t, call(t, c, u, "trip", `{}`).questions, 3)
 	})

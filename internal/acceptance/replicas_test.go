@@ -21,13 +21,13 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// Keys that seal what a client carries.
+// Keys that encrypt the state between rounds.
 var (
 	oldKey = []byte("an old key of thirty-two bytes..")
 	newKey = []byte("a new key, it has as many bytes.")
 )
 
-// replica is a server with keys, at a URL of its own.
+// replica starts a server with keys and returns its URL.
 func replica(t *testing.T, change func(*mcpserver.Options), keys ...[]byte) string {
 	opts := &mcpserver.Options{Asking: mcpserver.AskOptions{Keys: keys}}
 	if change != nil {
@@ -38,8 +38,7 @@ func replica(t *testing.T, change func(*mcpserver.Options), keys ...[]byte) stri
 	})
 }
 
-// roundRobin sends one call of a tool to the first of some servers, the next to
-// the second, and so on. Everything else is for the first.
+// roundRobin sends each call of a tool to the next server, and all other requests to the first server.
 type roundRobin struct {
 	hosts []string
 	next  http.RoundTripper
@@ -56,7 +55,7 @@ func (b *roundRobin) RoundTrip(r *http.Request) (*http.Response, error) {
 	return b.next.RoundTrip(r)
 }
 
-// balance is the way to several servers.
+// balance returns an endpoint for several servers.
 func balance(t *testing.T, urls ...string) (*mcpclient.URLEndpoint, *roundRobin) {
 	to := reach(t, urls[0])
 	b := &roundRobin{next: to.HTTP.HTTPClient.Transport}
@@ -67,9 +66,8 @@ func balance(t *testing.T, urls ...string) (*mcpclient.URLEndpoint, *roundRobin)
 	return to, b
 }
 
-// TestReplicasThatShareNothingButAKeyTakeTurns has each round of a chain at
-// another server.
-func TestReplicasThatShareNothingButAKeyTakeTurns(t *testing.T) {
+// TestReplicasShareOnlyAKey sends each round of a call to another server.
+func TestReplicasShareOnlyAKey(t *testing.T) {
 	for name, keys := range map[string][2][][]byte{
 		"one key":                 {{oldKey}, {oldKey}},
 		"a key that is new":       {{oldKey, newKey}, {oldKey, newKey}},
@@ -80,7 +78,7 @@ func TestReplicasThatShareNothingButAKeyTakeTurns(t *testing.T) {
 			to, b := balance(t, replica(t, nil, keys[0]...), replica(t, nil, keys[1]...))
 			u := &user{}
 			c := u.connect(t, to, mcp.Revision20260728)
-			for range 3 { // so that chains begin at either of them
+			for range 3 { // so that calls begin at each server
 				got := call(t, c, u, "trip", `{}`)
 				require.Len(t, got.questions, 3)
 				require.Contains(t, got.text, "<Who travels?> goes to <Where to, <Who travels?>?> in summer")
@@ -89,14 +87,13 @@ func TestReplicasThatShareNothingButAKeyTakeTurns(t *testing.T) {
 			require.EqualValues(t, 12, b.calls.Load(), "four rounds each")
 			got := call(t, c, u, "at-once", `{}`)
 			require.Equal(t, "[<Who travels?> <Where to?> <Praise it>]", got.text)
-			require.EqualValues(t, 14, b.calls.Load(), "questions at the same time are one round")
+			require.EqualValues(t, 14, b.calls.Load(), "concurrent questions are one round")
 		})
 	}
 }
 
-// TestAKeyIsRotatedInTheMiddleOfAChain puts new options into force between two
-// rounds, as a rolling update does.
-func TestAKeyIsRotatedInTheMiddleOfAChain(t *testing.T) {
+// TestKeyRotationDuringACall changes the keys between two rounds, as a rolling update does.
+func TestKeyRotationDuringACall(t *testing.T) {
 	to, _ := balance(t, replica(t, nil, oldKey), replica(t, nil, oldKey, newKey), replica(t, nil, newKey, oldKey), replica(t, nil, newKey))
 	u := &user{}
 	got := call(t, u.connect(t, to, mcp.Revision20260728), u, "trip", `{}`)
@@ -104,9 +101,8 @@ func TestAKeyIsRotatedInTheMiddleOfAChain(t *testing.T) {
 	require.Len(t, got.questions, 3)
 }
 
-// TestAReplicaWithoutTheKeyRefusesAndSaysSoOnce meets a server that was left out
-// of the rotation.
-func TestAReplicaWithoutTheKeyRefusesAndSaysSoOnce(t *testing.T) {
+// TestReplicaWithoutTheKeyLogsOnce sends state to a server that does not have its key.
+func TestReplicaWithoutTheKeyLogsOnce(t *testing.T) {
 	log := new(logbook.Book)
 	stray := replica(t, func(o *mcpserver.Options) { o.Logger = slog.New(slog.NewTextHandler(log, nil)) }, newKey)
 	good := replica(t, nil, oldKey)
@@ -121,14 +117,14 @@ func TestAReplicaWithoutTheKeyRefusesAndSaysSoOnce(t *testing.T) {
 	require.Contains(t, log.String(), "Keys of AskOptions")
 }
 
-// refused requires the one error there is for state that cannot be taken.
+// refused requires the error for invalid state, which is the same for every reason.
 func refused(t *testing.T, err error) {
 	t.Helper()
 	require.Error(t, err)
 	require.Equal(t, &peer.Error{Code: mcp.CodeInvalidParams, Message: "Invalid request state"}, peer.AsError(err))
 }
 
-// chain is a trip in its second round, by hand: what is to be sent for the third.
+// chain runs two rounds of a trip by hand and returns the request of the third.
 func chain(t *testing.T, c *mcpclient.Client, u *user, as ...peer.CallOption) *mcp.CallToolRequest {
 	t.Helper()
 	req := &mcp.CallToolRequest{Name: "trip", Arguments: json.RawMessage(`{"season":"spring"}`)}
@@ -151,8 +147,8 @@ func chain(t *testing.T, c *mcpclient.Client, u *user, as ...peer.CallOption) *m
 
 func byHand(o *mcpclient.Options) { o.ManualRounds = true }
 
-// TestStateIsGoodForItsRequestOnly takes the state of one request to others.
-func TestStateIsGoodForItsRequestOnly(t *testing.T) {
+// TestStateIsBoundToItsRequest sends the state of one request with other requests.
+func TestStateIsBoundToItsRequest(t *testing.T) {
 	ada, bob := peer.WithHeader(http.Header{"X-User": {"ada"}}), peer.WithHeader(http.Header{"X-User": {"bob"}})
 	url := replica(t, nil, oldKey)
 	u := &user{}
@@ -162,21 +158,21 @@ func TestStateIsGoodForItsRequestOnly(t *testing.T) {
 		return err
 	}
 	var asks *mcp.InputRequiredError
-	require.ErrorAs(t, send(c, chain(t, c, u, ada), ada), &asks, "untouched, it is taken")
+	require.ErrorAs(t, send(c, chain(t, c, u, ada), ada), &asks, "the unchanged state is valid")
 	again := chain(t, c, u, ada)
 	again.Arguments = json.RawMessage(`{ "seas\u006fn" : "spring" }`)
-	require.ErrorAs(t, send(c, again, ada), &asks, "the same arguments, spelt otherwise")
+	require.ErrorAs(t, send(c, again, ada), &asks, "the same arguments in another form")
 
 	for name, change := range map[string]func(*mcp.CallToolRequest){
-		"another tool":      func(r *mcp.CallToolRequest) { r.Name = "same-trip" },
-		"other arguments":   func(r *mcp.CallToolRequest) { r.Arguments = json.RawMessage(`{"season":"autumn"}`) },
-		"no arguments":      func(r *mcp.CallToolRequest) { r.Arguments = nil },
-		"first byte":        func(r *mcp.CallToolRequest) { r.RequestState = new("A" + (*r.RequestState)[1:] + "A") },
-		"cut":               func(r *mcp.CallToolRequest) { r.RequestState = new((*r.RequestState)[:len(*r.RequestState)-4]) },
-		"one of its letter": func(r *mcp.CallToolRequest) { r.RequestState = new(swap(*r.RequestState)) },
-		"foreign":           func(r *mcp.CallToolRequest) { r.RequestState = new("somebody else's state") },
-		"empty":             func(r *mcp.CallToolRequest) { r.RequestState = new("") },
-		"long":              func(r *mcp.CallToolRequest) { r.RequestState = new(strings.Repeat("A", 1<<20)) },
+		"another tool":    func(r *mcp.CallToolRequest) { r.Name = "same-trip" },
+		"other arguments": func(r *mcp.CallToolRequest) { r.Arguments = json.RawMessage(`{"season":"autumn"}`) },
+		"no arguments":    func(r *mcp.CallToolRequest) { r.Arguments = nil },
+		"first byte":      func(r *mcp.CallToolRequest) { r.RequestState = new("A" + (*r.RequestState)[1:] + "A") },
+		"cut":             func(r *mcp.CallToolRequest) { r.RequestState = new((*r.RequestState)[:len(*r.RequestState)-4]) },
+		"one letter":      func(r *mcp.CallToolRequest) { r.RequestState = new(swap(*r.RequestState)) },
+		"foreign":         func(r *mcp.CallToolRequest) { r.RequestState = new("foreign state") },
+		"empty":           func(r *mcp.CallToolRequest) { r.RequestState = new("") },
+		"long":            func(r *mcp.CallToolRequest) { r.RequestState = new(strings.Repeat("A", 1<<20)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			req := chain(t, c, u, ada)
@@ -185,10 +181,10 @@ func TestStateIsGoodForItsRequestOnly(t *testing.T) {
 		})
 	}
 	t.Run("another principal", func(t *testing.T) { refused(t, send(c, chain(t, c, u, ada), bob)) })
-	t.Run("nobody", func(t *testing.T) {
+	t.Run("no principal", func(t *testing.T) {
 		refused(t, send(c, chain(t, c, u, ada), peer.WithHeader(http.Header{"X-Other": {"x"}})))
 	})
-	t.Run("of another process", func(t *testing.T) {
+	t.Run("of another replica", func(t *testing.T) {
 		other := u.connect(t, reach(t, replica(t, nil, newKey)), mcp.Revision20260728, byHand)
 		refused(t, send(c, chain(t, other, u, ada), ada))
 	})
@@ -210,8 +206,8 @@ func swap(text string) string {
 	return string(b)
 }
 
-// TestAnAnswerThatDoesNotFitIsAskedForAgain has a client that checks nothing.
-func TestAnAnswerThatDoesNotFitIsAskedForAgain(t *testing.T) {
+// TestInvalidAnswerIsAskedForAgain uses a client that does not validate its answers.
+func TestInvalidAnswerIsAskedForAgain(t *testing.T) {
 	u := &user{}
 	c := u.connect(t, overHTTP(t, newServer(nil), nil), mcp.Revision20260728, byHand)
 	req := &mcp.CallToolRequest{Name: "trip"}
@@ -238,8 +234,8 @@ func TestAnAnswerThatDoesNotFitIsAskedForAgain(t *testing.T) {
 	}
 }
 
-// TestAnswersThatNobodyAskedForAreIgnored has a client that says too much.
-func TestAnswersThatNobodyAskedForAreIgnored(t *testing.T) {
+// TestUnexpectedAnswersAreIgnored uses a client that adds an answer to no question.
+func TestUnexpectedAnswersAreIgnored(t *testing.T) {
 	u := &user{}
 	chatty := func(o *mcpclient.Options) {
 		o.Outgoing = append(o.Outgoing, func(next peer.Outbound) peer.Outbound { return chatter{next} })

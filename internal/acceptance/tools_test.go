@@ -13,13 +13,13 @@ import (
 	"github.com/mcpwright/mcp/runtime/peer"
 )
 
-// tripInput is what a trip is planned with.
+// tripInput has the arguments of the tools.
 type tripInput struct {
 	Season string `json:"season,omitempty" default:"summer"`
 }
 
-// newServer returns a server whose tools ask, each in another way. Nil options
-// are quiet ones.
+// newServer returns a server whose tools ask questions in different ways. Without a logger it logs
+// nothing; opts may be nil.
 func newServer(opts *mcpserver.Options) *mcpserver.Server {
 	if opts == nil {
 		opts = &mcpserver.Options{}
@@ -37,7 +37,7 @@ func newServer(opts *mcpserver.Options) *mcpserver.Server {
 	return server
 }
 
-// trip asks twice, and the model once, in straight-line code.
+// trip asks the user twice and the model once, one after the other.
 func trip(ctx context.Context, s *mcp.ServerSession, in tripInput) (string, error) {
 	who, err := ask(ctx, s, "Who travels?")
 	if err != nil {
@@ -54,7 +54,7 @@ func trip(ctx context.Context, s *mcp.ServerSession, in tripInput) (string, erro
 	return fmt.Sprintf("%s goes to %s in %s: %s", who, where, in.Season, praise), nil
 }
 
-// ask asks for one text. Whoever does not want to answer ends the trip.
+// ask asks the user for a text. It returns an error if the user declines.
 func ask(ctx context.Context, s *mcp.ServerSession, question string) (string, error) {
 	answer, err := s.ElicitForm(ctx, form(question))
 	if err != nil {
@@ -83,7 +83,7 @@ func sample(ctx context.Context, s *mcp.ServerSession, prompt string) (string, e
 	return res.Content[0].(*mcp.TextContent).Text, nil
 }
 
-// wrapped makes an error of its own of whatever goes wrong.
+// wrapped wraps the errors of trip.
 func wrapped(ctx context.Context, s *mcp.ServerSession, in tripInput) (string, error) {
 	text, err := trip(ctx, s, in)
 	if err != nil {
@@ -92,7 +92,7 @@ func wrapped(ctx context.Context, s *mcp.ServerSession, in tripInput) (string, e
 	return text, nil
 }
 
-// swallowed has a way to go on, whatever goes wrong.
+// swallowed returns a result even if trip fails.
 func swallowed(ctx context.Context, s *mcp.ServerSession, in tripInput) (string, error) {
 	text, err := trip(ctx, s, in)
 	if err != nil {
@@ -101,7 +101,7 @@ func swallowed(ctx context.Context, s *mcp.ServerSession, in tripInput) (string,
 	return text, nil
 }
 
-// atOnce asks everything at the same time.
+// atOnce asks three questions concurrently.
 func atOnce(ctx context.Context, s *mcp.ServerSession, _ tripInput) (string, error) {
 	var all sync.WaitGroup
 	texts, errs := make([]string, 3), make([]error, 3)
@@ -112,7 +112,7 @@ func atOnce(ctx context.Context, s *mcp.ServerSession, _ tripInput) (string, err
 	return fmt.Sprint(texts), errors.Join(errs...)
 }
 
-// group asks everything at the same time, and gives up at the first error.
+// group asks three questions concurrently and stops at the first error.
 func group(ctx context.Context, s *mcp.ServerSession, _ tripInput) (string, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -138,12 +138,12 @@ func panics(context.Context, *mcp.ServerSession, tripInput) (string, error) {
 	panic("a secret of the tool")
 }
 
-// pid tells which process it runs in.
+// pid returns the id of the server's process.
 func pid(context.Context, *mcp.ServerSession, tripInput) (string, error) {
 	return fmt.Sprint(os.Getpid()), nil
 }
 
-// hang says that it runs, and does no more.
+// hang reports progress and blocks until its call ends.
 func hang(ctx context.Context, s *mcp.ServerSession, _ tripInput) (string, error) {
 	fmt.Fprintln(os.Stderr, "about to hang")
 	if err := s.ReportProgress(ctx, peer.Progress{Done: 1}); err != nil {

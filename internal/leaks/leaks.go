@@ -14,12 +14,11 @@ import (
 
 const (
 	module = "github.com/mcpwright/mcp/"
-	// patience is how long goroutines have that are about to end.
-	patience = 10 * time.Second
+	// timeout is the time that goroutines have to end.
+	timeout = 10 * time.Second
 )
 
-// Main runs the tests of a package. It fails if a goroutine is left after them
-// that runs code of this module.
+// Main runs the tests of a package. It fails if a goroutine still runs code of this module afterwards.
 func Main(m *testing.M) {
 	code := m.Run()
 	if left := await(func(stack string) bool { return strings.Contains(stack, module) }); left != "" {
@@ -29,8 +28,8 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// Check fails the test if a goroutine is left at its end that this module, and
-// not a test, has started. It means nothing for tests that run in parallel.
+// Check fails the test if a goroutine that this module started, and not a test, still runs at the end of
+// the test. It does not work in parallel tests.
 func Check(t testing.TB) {
 	t.Helper()
 	t.Cleanup(func() {
@@ -40,20 +39,20 @@ func Check(t testing.TB) {
 	})
 }
 
-// started tells whether a goroutine was started by the module itself.
+// started reports whether the module itself, and not a test, started a goroutine.
 func started(stack string) bool {
 	_, by, ok := strings.Cut(stack, "created by "+module)
 	by, _, _ = strings.Cut(by, "\n")
 	return ok && !strings.Contains(by, "_test.")
 }
 
-// await returns the stacks of other goroutines that count, once those that are
-// about to end have had the time to.
+// await returns the stacks of other goroutines for which counts returns true. It waits for them to end
+// until the timeout.
 func await(counts func(stack string) bool) string {
-	for deadline := time.Now().Add(patience); ; runtime.Gosched() {
+	for deadline := time.Now().Add(timeout); ; runtime.Gosched() {
 		var left []string
 		for i, stack := range strings.Split(stacks(), "\n\n") {
-			if i > 0 && counts(stack) { // the first is our own
+			if i > 0 && counts(stack) { // the first is this goroutine
 				left = append(left, stack)
 			}
 		}
@@ -63,7 +62,7 @@ func await(counts func(stack string) bool) string {
 	}
 }
 
-// stacks returns the stacks of all goroutines, its own first.
+// stacks returns the stacks of all goroutines, its caller's first.
 func stacks() string {
 	for size := 1 << 20; ; size *= 2 {
 		buf := make([]byte, size)

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestAGoroutineOfTheModuleCounts(t *testing.T) {
+func TestGoroutineOfTheModuleCounts(t *testing.T) {
 	begun, end := make(chan struct{}), make(chan struct{})
 	go func() { // ends with the test
 		close(begun)
@@ -25,15 +25,15 @@ func TestAGoroutineOfTheModuleCounts(t *testing.T) {
 	require.Contains(t, found[0], t.Name())
 }
 
-func TestOneThatATestHasStartedDoesNot(t *testing.T) {
+func TestGoroutineOfATestDoesNotCount(t *testing.T) {
 	const stack = "goroutine 7 [select]:\nmain.f()\n\t/f.go:1\ncreated by github.com/mcpwright/mcp/runtime/"
 	require.True(t, started(stack+"dispatch.(*Conn).request in goroutine 3\n\t/conn.go:1"))
 	require.False(t, started(stack+"dispatch_test.TestThis in goroutine 3\n\t/conn_test.go:1"))
 	require.False(t, started("goroutine 7 [select]:\nmain.f()\n\t/f.go:1\ncreated by testing.(*T).Run in goroutine 1"))
 }
 
-// Without anything left, nothing is waited for.
-func TestNothingIsLeft(t *testing.T) {
+// TestNoLeak checks that await returns at once if no goroutine counts.
+func TestNoLeak(t *testing.T) {
 	Check(t)
 	require.Empty(t, await(func(stack string) bool { return strings.Contains(stack, "no such function") }))
 }

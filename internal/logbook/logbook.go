@@ -1,4 +1,4 @@
-// Package logbook keeps what is logged, for tests that read it.
+// Package logbook records log output for tests.
 package logbook
 
 import (
@@ -7,14 +7,14 @@ import (
 	"sync"
 )
 
-// Book is all that has been logged, as text. The zero Book is empty and ready, and
-// safe for concurrent use.
+// Book records log output as text. The zero Book is empty and ready to use. It is safe for concurrent
+// use.
 type Book struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-// Logger returns a logger of every level that writes to the book.
+// Logger returns a logger that writes all levels to the book.
 func (b *Book) Logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(b, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
@@ -26,7 +26,7 @@ func (b *Book) Write(p []byte) (int, error) {
 	return b.text.Write(p)
 }
 
-// String returns the text so far.
+// String returns the recorded text.
 func (b *Book) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package pipes has a network of one server for tests. All of it works in a bubble
-// of package synctest, which also fails the test if a goroutine is left.
+// Package pipes connects clients to one server in memory. It works in a bubble of package synctest, which
+// also fails the test if a goroutine does not end.
 //
 //	network := pipes.New()
 //	go server.Serve(network)
@@ -13,7 +13,7 @@ import (
 	"sync"
 )
 
-// Network is a [net.Listener] whose connections begin with Dial.
+// Network is a [net.Listener] that accepts the connections of Dial.
 type Network struct {
 	incoming chan net.Conn
 	done     chan struct{}
@@ -33,7 +33,7 @@ func (n *Network) Accept() (net.Conn, error) {
 	}
 }
 
-// Close implements [net.Listener]. Nobody gets through any more.
+// Close implements [net.Listener]. Dial fails afterwards.
 func (n *Network) Close() error {
 	n.once.Do(func() { close(n.done) })
 	return nil
@@ -42,7 +42,7 @@ func (n *Network) Close() error {
 // Addr implements [net.Listener].
 func (n *Network) Addr() net.Addr { return &net.UnixAddr{Name: "pipes"} }
 
-// Dial connects to the server, whatever the address. It waits until that accepts.
+// Dial connects to the server and ignores the address. It waits until the server accepts.
 func (n *Network) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	ours, theirs := net.Pipe()
 	select {

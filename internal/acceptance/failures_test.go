@@ -26,11 +26,11 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// rig is a server with tools that tell a test how they fare.
+// rig is a server whose tools report to the test when they begin and end.
 type rig struct {
 	*mcpserver.Server
-	began   chan string // the season of each call
-	ended   chan error  // why each was over
+	began   chan string // receives the season of each call
+	ended   chan error  // receives the error that each call ended with
 	release chan struct{}
 	kept    chan *mcp.ServerSession
 }
@@ -45,7 +45,7 @@ func newRig() *rig {
 	return r
 }
 
-// wait waits until it is released, or its call is over.
+// wait blocks until it is released or its call ends.
 func (r *rig) wait(ctx context.Context, s *mcp.ServerSession, in tripInput) (string, error) {
 	if err := s.ReportProgress(ctx, peer.Progress{Done: 1, Message: in.Season}); err != nil {
 		return "", err
@@ -60,14 +60,14 @@ func (r *rig) wait(ctx context.Context, s *mcp.ServerSession, in tripInput) (str
 	}
 }
 
-// stubborn does not know that there are contexts.
+// stubborn ignores its context.
 func (r *rig) stubborn(_ context.Context, _ *mcp.ServerSession, in tripInput) (string, error) {
 	r.began <- in.Season
 	<-r.release
 	return in.Season, nil
 }
 
-// asks tells how its question ended.
+// asks reports the error of its question.
 func (r *rig) asks(ctx context.Context, s *mcp.ServerSession, in tripInput) (string, error) {
 	r.began <- in.Season
 	text, err := ask(ctx, s, in.Season)
@@ -83,7 +83,7 @@ func (r *rig) keeps(_ context.Context, s *mcp.ServerSession, _ tripInput) (strin
 	return "kept", nil
 }
 
-// flood reports progress until nobody takes it any more.
+// flood reports progress until that fails.
 func (r *rig) flood(ctx context.Context, s *mcp.ServerSession, _ tripInput) (string, error) {
 	for step := 1; ctx.Err() == nil; step++ {
 		if err := s.ReportProgress(ctx, peer.Progress{Done: float64(step), Message: strings.Repeat("x", 10_000)}); err != nil {
@@ -94,7 +94,7 @@ func (r *rig) flood(ctx context.Context, s *mcp.ServerSession, _ tripInput) (str
 	return "", nil
 }
 
-// start calls a tool and returns when it runs; what comes of it is for later.
+// start calls a tool and returns when the tool runs. The channel receives the error of the call.
 func (r *rig) start(ctx context.Context, t *testing.T, c *mcpclient.Client, tool string) <-chan error {
 	t.Helper()
 	over := make(chan error, 1)
@@ -106,23 +106,23 @@ func (r *rig) start(ctx context.Context, t *testing.T, c *mcpclient.Client, tool
 	return over
 }
 
-// within waits for what should happen at once.
+// within receives a value that should arrive at once.
 func within[T any](t *testing.T, c <-chan T) T {
 	t.Helper()
 	select {
 	case v := <-c:
 		return v
 	case <-time.After(30 * time.Second):
-		require.FailNow(t, "waited in vain")
+		require.FailNow(t, "no value arrived")
 		panic("unreachable")
 	}
 }
 
-// eras are one revision of each.
-var eras = []wire.Revision{mcp.Revision20251125, mcp.Revision20260728}
+// kinds are the newest handshake revision and the newest stateless revision.
+var kinds = []wire.Revision{mcp.Revision20251125, mcp.Revision20260728}
 
-func TestAPipeThatBreaksEndsWhatIsUnderWayAtBothEnds(t *testing.T) {
-	for _, revision := range eras {
+func TestBrokenPipeEndsCallsAtBothEnds(t *testing.T) {
+	for _, revision := range kinds {
 		for name, side := range map[string]int{"the client's": 0, "the server's": 1} {
 			t.Run(revision.String()+"/"+name, func(t *testing.T) {
 				r := newRig()
@@ -142,8 +142,8 @@ func TestAPipeThatBreaksEndsWhatIsUnderWayAtBothEnds(t *testing.T) {
 	}
 }
 
-func TestAServerThatIsGoneFailsItsCallsOverHTTP(t *testing.T) {
-	for _, revision := range eras {
+func TestClosedHTTPServerFailsCalls(t *testing.T) {
+	for _, revision := range kinds {
 		t.Run(revision.String(), func(t *testing.T) {
 			r := newRig()
 			to := reach(t, "")
@@ -156,16 +156,16 @@ func TestAServerThatIsGoneFailsItsCallsOverHTTP(t *testing.T) {
 			listener.Listener.Close()
 			listener.CloseClientConnections()
 			require.Error(t, within(t, over))
-			require.NoError(t, h.Close(), "sessions do not hear of it before")
+			require.NoError(t, h.Close(), "the sessions end with the handler")
 			require.Error(t, within(t, r.ended))
 		})
 	}
 }
 
-// TestACommandThatIsKilledFailsItsCallsWithTheReason kills the child of a client
-// while it works. The next call finds another one.
-func TestACommandThatIsKilledFailsItsCallsWithTheReason(t *testing.T) {
-	for _, revision := range eras {
+// TestKilledCommandFailsCallsWithExitError kills the child process of a client during a call. The
+// next call uses a new process.
+func TestKilledCommandFailsCallsWithExitError(t *testing.T) {
+	for _, revision := range kinds {
 		t.Run(revision.String(), func(t *testing.T) {
 			c := (&user{}).connect(t, command(t), revision, func(o *mcpclient.Options) { o.Restarts = 1 })
 			pid, err := mcpclient.CallTool[string](t.Context(), c, "pid", nil)
@@ -182,7 +182,7 @@ func TestACommandThatIsKilledFailsItsCallsWithTheReason(t *testing.T) {
 			require.Contains(t, exit.Error(), "killed")
 			require.Contains(t, exit.Stderr, "about to hang")
 			again, err := mcpclient.CallTool[string](t.Context(), c, "pid", nil)
-			for errors.As(err, &closed) { // nobody has seen to the child yet
+			for errors.As(err, &closed) { // the client has not noticed yet
 				again, err = mcpclient.CallTool[string](t.Context(), c, "pid", nil)
 			}
 			require.NoError(t, err)
@@ -191,7 +191,7 @@ func TestACommandThatIsKilledFailsItsCallsWithTheReason(t *testing.T) {
 	}
 }
 
-func TestAClientThatVanishesInTheMiddleOfAQuestionEndsTheQuestion(t *testing.T) {
+func TestQuestionEndsWhenClientDisconnects(t *testing.T) {
 	u := &user{away: make(chan string)}
 	t.Run("pipe", func(t *testing.T) {
 		r := newRig()
@@ -215,7 +215,7 @@ func TestAClientThatVanishesInTheMiddleOfAQuestionEndsTheQuestion(t *testing.T) 
 		require.Error(t, within(t, r.ended))
 		require.Error(t, within(t, over))
 	})
-	t.Run("HTTP, without a goodbye", func(t *testing.T) {
+	t.Run("HTTP, without a DELETE", func(t *testing.T) {
 		r := newRig()
 		listener := listen(t, r.Handler(nil))
 		to := reach(t, listener.URL)
@@ -226,13 +226,13 @@ func TestAClientThatVanishesInTheMiddleOfAQuestionEndsTheQuestion(t *testing.T) 
 		listener.Listener.Close()
 		listener.CloseClientConnections()
 		require.Error(t, within(t, over))
-		require.Empty(t, r.ended, "it may come back, until the question times out")
+		require.Empty(t, r.ended, "the client may reconnect until the question times out")
 		now, cancel := context.WithCancel(t.Context())
 		cancel()
 		require.ErrorIs(t, r.Shutdown(now), context.Canceled)
 		require.Error(t, within(t, r.ended))
 	})
-	t.Run("HTTP, 2026-07-28", func(t *testing.T) { // where nobody waits for an answer, but for work
+	t.Run("HTTP, 2026-07-28", func(t *testing.T) { // there are no questions to end, only calls
 		r := newRig()
 		c := u.connect(t, overHTTP(t, r.Server, nil), mcp.Revision20260728)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -243,8 +243,8 @@ func TestAClientThatVanishesInTheMiddleOfAQuestionEndsTheQuestion(t *testing.T) 
 	})
 }
 
-func TestAPanicCostsOnlyItsCall(t *testing.T) {
-	inEveryWay(t, func(t *testing.T, to mcpclient.Endpoint, r wire.Revision) {
+func TestPanicFailsOnlyItsCall(t *testing.T) {
+	overEveryTransport(t, func(t *testing.T, to mcpclient.Endpoint, r wire.Revision) {
 		u := &user{}
 		c := u.connect(t, to, r)
 		_, err := c.CallTool(t.Context(), &mcp.CallToolRequest{Name: "panics"})
@@ -253,12 +253,11 @@ func TestAPanicCostsOnlyItsCall(t *testing.T) {
 	})
 }
 
-// TestAToolThatIgnoresItsContextDoesNotHoldUpShutdown shuts a server down whose
-// tool does not end. Over HTTP its client hears of it when the connection ends,
-// which is the http.Server's business; in process, where the tool runs in the
-// goroutine of its caller, when it ends.
-func TestAToolThatIgnoresItsContextDoesNotHoldUpShutdown(t *testing.T) {
-	for _, revision := range eras {
+// TestShutdownDoesNotWaitForStubbornTool shuts a server down while a tool ignores its context. Over
+// HTTP the call fails when the http.Server closes the connection. In process it fails when the tool
+// ends, because the tool runs in the goroutine of its caller.
+func TestShutdownDoesNotWaitForStubbornTool(t *testing.T) {
+	for _, revision := range kinds {
 		for name, way := range map[string]func(*testing.T, *mcpserver.Server) (to mcpclient.Endpoint, cut func()){
 			"in process": func(_ *testing.T, s *mcpserver.Server) (mcpclient.Endpoint, func()) {
 				return mcpclient.InProcess(s), func() {}
@@ -293,9 +292,8 @@ func TestAToolThatIgnoresItsContextDoesNotHoldUpShutdown(t *testing.T) {
 	}
 }
 
-// TestASessionThatIsKeptIsOver uses a session when the call that it was for has
-// been answered.
-func TestASessionThatIsKeptIsOver(t *testing.T) {
+// TestSessionFailsAfterItsCall uses a session after the response to its call.
+func TestSessionFailsAfterItsCall(t *testing.T) {
 	for _, revision := range asking {
 		for name, way := range map[string]func(*testing.T, *mcpserver.Server) mcpclient.Endpoint{
 			"in process": func(_ *testing.T, s *mcpserver.Server) mcpclient.Endpoint { return mcpclient.InProcess(s) },
@@ -322,13 +320,12 @@ func TestASessionThatIsKeptIsOver(t *testing.T) {
 	}
 }
 
-// TestTenThousandCallsCancelledAtRandomLeaveEverythingInOrder cancels calls
-// before, while and after they are handled.
-func TestTenThousandCallsCancelledAtRandomLeaveEverythingInOrder(t *testing.T) {
+// TestRandomCancellation cancels calls before, while and after they are handled.
+func TestRandomCancellation(t *testing.T) {
 	for name, reach := range map[string]func(*testing.T) mcpclient.Endpoint{
-		"in process": ways["in process"], "pipe": ways["pipe"], "HTTP": ways["HTTP"],
+		"in process": transports["in process"], "pipe": transports["pipe"], "HTTP": transports["HTTP"],
 	} {
-		for _, revision := range eras {
+		for _, revision := range kinds {
 			t.Run(name+"/"+revision.String(), func(t *testing.T) {
 				u := &user{}
 				c := u.connect(t, reach(t), revision)
@@ -358,7 +355,8 @@ func TestTenThousandCallsCancelledAtRandomLeaveEverythingInOrder(t *testing.T) {
 	}
 }
 
-// calls is how many calls there are: each over HTTP takes a connection with it.
+// calls returns the number of calls. Over HTTP there are fewer, because each cancelled call closes a
+// connection.
 func calls(way string) int64 {
 	if way == "HTTP" || testing.Short() {
 		return 1_000
@@ -366,8 +364,7 @@ func calls(way string) int64 {
 	return 10_000
 }
 
-// cancelAtRandom calls a tool that gives back what it gets, and is cancelled
-// sooner, later or never.
+// cancelAtRandom calls a tool that echoes its argument, and cancels the call at once, later or never.
 func cancelAtRandom(ctx context.Context, c *mcpclient.Client, n int64, random *rand.Rand) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -387,7 +384,7 @@ func cancelAtRandom(ctx context.Context, c *mcpclient.Client, n int64, random *r
 	text := fmt.Sprint(n)
 	got, err := mcpclient.CallTool[string](ctx, c, "echo", tripInput{Season: text})
 	if err == nil && got != text {
-		return fmt.Errorf("have the answer %q to %q", got, text)
+		return fmt.Errorf("got result %q of call %q", got, text)
 	}
 	return err
 }

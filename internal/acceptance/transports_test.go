@@ -23,32 +23,31 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// asking are the revisions in which a server may ask for input.
+// asking lists the revisions in which a server may ask for input.
 var asking = []wire.Revision{mcp.Revision20250618, mcp.Revision20251125, mcp.Revision20260728}
 
-// ways are those to reach the server of newServer. Wherever there is a wire, each
-// message on it is judged.
-var ways = map[string]func(t *testing.T) mcpclient.Endpoint{
-	"in process":   func(*testing.T) mcpclient.Endpoint { return mcpclient.InProcess(newServer(nil)) },
-	"pipe":         func(t *testing.T) mcpclient.Endpoint { return overPipe(t, newServer(nil)) },
-	"command":      command,
-	"judged stdio": judgedCommand,
-	"HTTP":         func(t *testing.T) mcpclient.Endpoint { return overHTTP(t, newServer(nil), nil) },
-	"HTTP, no more": func(t *testing.T) mcpclient.Endpoint {
+// transports reach the server of newServer. Each message on a wire is validated.
+var transports = map[string]func(t *testing.T) mcpclient.Endpoint{
+	"in process":      func(*testing.T) mcpclient.Endpoint { return mcpclient.InProcess(newServer(nil)) },
+	"pipe":            func(t *testing.T) mcpclient.Endpoint { return overPipe(t, newServer(nil)) },
+	"command":         command,
+	"validated stdio": validatedCommand,
+	"HTTP":            func(t *testing.T) mcpclient.Endpoint { return overHTTP(t, newServer(nil), nil) },
+	"HTTP, no resumption": func(t *testing.T) mcpclient.Endpoint {
 		return overHTTP(t, newServer(nil), &streamable.Options{NoReplay: true})
 	},
 }
 
-// inEveryWay runs a test with each way in each revision that can ask.
-func inEveryWay(t *testing.T, test func(t *testing.T, to mcpclient.Endpoint, r wire.Revision)) {
-	for name, reach := range ways {
+// overEveryTransport runs a test with each transport in each revision that allows questions.
+func overEveryTransport(t *testing.T, test func(t *testing.T, to mcpclient.Endpoint, r wire.Revision)) {
+	for name, reach := range transports {
 		for _, r := range asking {
 			t.Run(name+"/"+r.String(), func(t *testing.T) { test(t, reach(t), r) })
 		}
 	}
 }
 
-// overPipe serves a server on a pipe, once.
+// overPipe serves one client on a pipe.
 func overPipe(t *testing.T, s *mcpserver.Server) mcpclient.Endpoint {
 	near, far := net.Pipe()
 	served := make(chan error, 1)
@@ -61,7 +60,7 @@ func overPipe(t *testing.T, s *mcpserver.Server) mcpclient.Endpoint {
 	return mcpclient.Streams(pipe, pipe)
 }
 
-// command serves in a child process that the client starts.
+// command returns an endpoint that starts this program as a server.
 func command(t *testing.T) mcpclient.Endpoint {
 	program, err := os.Executable()
 	require.NoError(t, err)
@@ -70,8 +69,8 @@ func command(t *testing.T) mcpclient.Endpoint {
 	return c
 }
 
-// judgedCommand serves in a child process whose streams are judged.
-func judgedCommand(t *testing.T) mcpclient.Endpoint {
+// validatedCommand starts this program as a server and validates the messages on its streams.
+func validatedCommand(t *testing.T) mcpclient.Endpoint {
 	program, err := os.Executable()
 	require.NoError(t, err)
 	child := exec.Command(program)
@@ -98,7 +97,7 @@ func overHTTP(t *testing.T, s *mcpserver.Server, opts *streamable.Options) *mcpc
 	return reach(t, serveHTTP(t, s, opts))
 }
 
-// reach is the way to a URL.
+// reach returns an endpoint for a URL.
 func reach(t *testing.T, url string) *mcpclient.URLEndpoint {
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
@@ -107,12 +106,12 @@ func reach(t *testing.T, url string) *mcpclient.URLEndpoint {
 	return to
 }
 
-// serveHTTP serves a server until the test is over, and returns its URL.
+// serveHTTP serves a server until the test ends, and returns its URL.
 func serveHTTP(t *testing.T, s *mcpserver.Server, opts *streamable.Options) string {
 	return listen(t, s.Handler(opts)).URL
 }
 
-// listen listens for the requests of a handler.
+// listen starts an HTTP server for a handler.
 func listen(t *testing.T, h *streamable.Handler) *httptest.Server {
 	listener := httptest.NewServer(mcptest.TapHandler(mcptest.Fail(t), h))
 	t.Cleanup(func() {
@@ -122,20 +121,19 @@ func listen(t *testing.T, h *streamable.Handler) *httptest.Server {
 	return listener
 }
 
-// user answers what a server asks, and remembers the questions.
+// user answers the questions of a server and records them.
 type user struct {
-	// answer is what is said to a question, nil to decline it. Without a
-	// function there is an answer to everything.
+	// answer returns the answer to a question, or nil to decline it. If answer is nil, every question
+	// is answered.
 	answer func(question string) map[string]any
-	// away, where it is not nil, is told of each question, and there is no
-	// answer.
+	// away receives each question if it is not nil, and no question is answered.
 	away chan string
 
 	mu    sync.Mutex
 	asked []string
 }
 
-// connect connects to a server in a revision, until the test is over.
+// connect connects to a server in a revision until the test ends.
 func (u *user) connect(t *testing.T, to mcpclient.Endpoint, r wire.Revision, change ...func(*mcpclient.Options)) *mcpclient.Client {
 	t.Helper()
 	opts := &mcpclient.Options{
@@ -182,7 +180,7 @@ func (u *user) note(question string) {
 	u.asked = append(u.asked, question)
 }
 
-// questions are those since the last time.
+// questions returns the questions since the last call.
 func (u *user) questions() []string {
 	u.mu.Lock()
 	defer u.mu.Unlock()
