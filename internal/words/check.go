@@ -29,26 +29,13 @@ type tally struct {
 	matches []match
 }
 
-// rate returns the number of matches per 1,000 words.
-func (t *tally) rate() float64 { return 1000 * float64(len(t.matches)) / float64(max(t.words, 1)) }
-
 // over reports whether a folder has more matches than its limit. One match is free, so that a
 // small folder may have one.
 func over(t *tally, limit float64) bool {
 	return float64(len(t.matches)) > 1+limit*float64(t.words)/1000
 }
 
-// of returns the tally of one phrase.
-func (t *tally) of(p *phrase) *tally {
-	one := &tally{words: t.words}
-	for _, m := range t.matches {
-		if m.phrase == p {
-			one.matches = append(one.matches, m)
-		}
-	}
-	return one
-}
-
+// add adds the words and the matches of other.
 func (t *tally) add(other *tally) {
 	t.words += other.words
 	t.matches = append(t.matches, other.matches...)
