@@ -79,6 +79,11 @@ func tight(code string) string {
 }
 
 var (
+	// place is a file or folder of the repository, as pages name it.
+	place = regexp.MustCompile("`((?:\\.ci|\\.github|bench|docs|examples|gen|generated|internal|interop|runtime|schema)/[A-Za-z0-9_./-]*)`")
+	// declared is a link from a Go name to its file.
+	declared = regexp.MustCompile("\\[`([A-Za-z0-9_.]+)`\\]\\(([^)#]+\\.go)\\)")
+
 	link   = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
 	fence  = regexp.MustCompile("(?ms)^```.*?^```$")
 	inline = regexp.MustCompile("`([^`]+)`")
@@ -90,6 +95,50 @@ func TestLinksOfPagesExist(t *testing.T) {
 			_, err := os.Stat(filepath.Join(filepath.Dir(page), m[1]))
 			require.NoError(t, err, "%s links to %s", page, m[1])
 		}
+	}
+}
+
+func TestPathsInPagesExist(t *testing.T) {
+	for page, text := range pages(t) {
+		for _, m := range place.FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
+			if strings.Contains(m[1], "2027-03-01") { // a revision that does not exist yet
+				continue
+			}
+			_, err := os.Stat(filepath.Join(root, strings.TrimSuffix(m[1], "/...")))
+			require.NoError(t, err, "%s names %s", page, m[1])
+		}
+	}
+}
+
+// TestLinkedNamesAreDeclared checks links from the name of a function or type to a Go file, such as
+// [`Conn.Deliver`](conn.go): the file declares the name.
+func TestLinkedNamesAreDeclared(t *testing.T) {
+	for page, text := range pages(t) {
+		for _, m := range declared.FindAllStringSubmatch(text, -1) {
+			source, err := os.ReadFile(filepath.Join(filepath.Dir(page), m[2]))
+			require.NoError(t, err, page)
+			require.True(t, declares(string(source), m[1]), "%s: %s is not declared in %s", page, m[1], m[2])
+		}
+	}
+}
+
+// declares reports whether a source declares a name: a function, a type, a constant or a variable, or a
+// method as Type.Method.
+func declares(source, name string) bool {
+	receiver, method, is := strings.Cut(name, ".")
+	if is {
+		return regexp.MustCompile(`(?m)^func \([A-Za-z_]* ?\*?` + receiver + `(\[[^]]*\])?\) ` + method + `\(`).MatchString(source)
+	}
+	return regexp.MustCompile(`(?m)^(func ` + name + `[\[(]|(type|const|var) ` + name + `\b|\t` + name + `\s+[^\s]*\s*=)`).MatchString(source)
+}
+
+func TestDeclares(t *testing.T) {
+	const source = "func F[T any](x T) {}\nfunc (c *Conn) Deliver() {}\nfunc (m Mux) Len() {}\nfunc (Set[T]) Add() {}\ntype T struct{}\nvar (\n\tx int = 1\n)\n"
+	for name, want := range map[string]bool{
+		"F": true, "Conn.Deliver": true, "Mux.Len": true, "Set.Add": true, "T": true, "x": true,
+		"Deliver": false, "Conn": false, "Mux.Deliver": false, "Conn.Del": false, "any": false, "G": false,
+	} {
+		require.Equal(t, want, declares(source, name), name)
 	}
 }
 
