@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
-	"github.com/mcpwright/mcp/internal/logbook"
+	"github.com/mcpwright/mcp/internal/testlog"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -103,7 +103,7 @@ func TestKeyRotationDuringACall(t *testing.T) {
 
 // TestReplicaWithoutTheKeyLogsOnce sends state to a server that does not have its key.
 func TestReplicaWithoutTheKeyLogsOnce(t *testing.T) {
-	log := new(logbook.Book)
+	log := new(testlog.Recorder)
 	stray := replica(t, func(o *mcpserver.Options) { o.Logger = slog.New(slog.NewTextHandler(log, nil)) }, newKey)
 	good := replica(t, nil, oldKey)
 	to, _ := balance(t, good, good, stray)

@@ -60,7 +60,7 @@ var allowedImports = map[string]imports{
 	"runtime/mcptest":              {own: kit, foreign: []string{validator, inference, templates}},
 	"runtime/auth":                 {own: []string{"runtime/internal/verified"}, foreign: []string{oauth, tokens}},
 	"internal/leaks":               {},
-	"internal/logbook":             {},
+	"internal/testlog":             {},
 	"internal/pipes":               {},
 	"internal/repo":                {},
 	"internal/words":               {},

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 
 	"github.com/mcpwright/mcp/generated/mcp"
-	"github.com/mcpwright/mcp/internal/logbook"
+	"github.com/mcpwright/mcp/internal/testlog"
 	"github.com/mcpwright/mcp/runtime/dispatch"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -81,8 +81,8 @@ func result(json string) (peer.Reply, error) {
 }
 
 // logs is a logger and what it has been told.
-func logs() (*slog.Logger, *logbook.Book) {
-	b := new(logbook.Book)
+func logs() (*slog.Logger, *testlog.Recorder) {
+	b := new(testlog.Recorder)
 	return b.Logger(), b
 }
 

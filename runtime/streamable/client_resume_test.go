@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
-	"github.com/mcpwright/mcp/internal/logbook"
+	"github.com/mcpwright/mcp/internal/testlog"
 	"github.com/mcpwright/mcp/runtime/dispatch"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/streamable"
@@ -552,7 +552,7 @@ func TestAClientListensOnceInASession(t *testing.T) {
 
 func TestACallReportsTroubleToTheLogWhereNobodyListens(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		log := new(logbook.Book)
+		log := new(testlog.Recorder)
 		s := newFakeServer(t, listened(func(w *rawResponse, _ *sentRequest) { w.status(400, "", "") }))
 		s.handshake(streamable.ClientOptions{Dispatch: dispatch.Options{Logger: log.Logger()}})
 		s.requests()

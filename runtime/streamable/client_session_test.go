@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
-	"github.com/mcpwright/mcp/internal/logbook"
+	"github.com/mcpwright/mcp/internal/testlog"
 	"github.com/mcpwright/mcp/runtime/dispatch"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/streamable"
@@ -408,7 +408,7 @@ func TestFailedCallsDoTheSessionNoHarm(t *testing.T) {
 
 func TestAnswersThatNobodyAcceptsAreOnlyLogged(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		log := new(logbook.Book)
+		log := new(testlog.Recorder)
 		s := newFakeServer(t, func(w *rawResponse, r *sentRequest) {
 			switch r.String() {
 			case "POST tools/call":

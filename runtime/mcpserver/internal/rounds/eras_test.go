@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
-	"github.com/mcpwright/mcp/internal/logbook"
+	"github.com/mcpwright/mcp/internal/testlog"
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/mcpserver/internal/rounds"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -245,7 +245,7 @@ func TestAnInvalidAnswerIsAskedForAgain(t *testing.T) {
 
 func TestAnswersThatNobodyAskedForAreIgnored(t *testing.T) {
 	nonsense := &mcp.ElicitResult{Action: mcp.ElicitActionAccept, Content: map[string]any{"x": "y"}}
-	book := new(logbook.Book)
+	book := new(testlog.Recorder)
 	enough := false
 	c := connect(t, mcp.Revision20260728, newKernel(t, rounds.Options{Logger: book.Logger()}, func(ctx context.Context, s *mcp.ServerSession, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		if enough {

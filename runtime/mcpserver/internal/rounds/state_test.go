@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
-	"github.com/mcpwright/mcp/internal/logbook"
+	"github.com/mcpwright/mcp/internal/testlog"
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/mcpserver/internal/rounds"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -160,7 +160,7 @@ func TestNoByteOfStateCanBeChanged(t *testing.T) {
 
 func TestKeysAreRotated(t *testing.T) {
 	old, recent := []byte(rand.Text()+rand.Text()), []byte(rand.Text()+rand.Text())
-	book := new(logbook.Book)
+	book := new(testlog.Recorder)
 	server := func(keys ...[]byte) *client {
 		return connect(t, mcp.Revision20260728, newKernel(t, rounds.Options{Keys: keys, Logger: book.Logger()}, remembering))
 	}
@@ -244,7 +244,7 @@ func TestRoundsHaveABound(t *testing.T) {
 	}
 	for most, rounds_ := range map[int]int{0: 10, 3: 3, 1: 1} {
 		n = 0
-		book := new(logbook.Book)
+		book := new(testlog.Recorder)
 		c := connect(t, mcp.Revision20260728, newKernel(t, rounds.Options{MaxRounds: most, Logger: book.Logger()}, endless))
 		_, err := c.call(`{}`)
 		require.EqualError(t, peer.AsError(err), "Too many rounds of questions (code -32603)")

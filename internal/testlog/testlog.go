@@ -1,0 +1,34 @@
+// Package testlog records log output for tests.
+package testlog
+
+import (
+	"bytes"
+	"log/slog"
+	"sync"
+)
+
+// Recorder records log output as text. The zero Recorder is empty and ready to use. It is safe for
+// concurrent use.
+type Recorder struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Logger returns a logger that writes all levels to the recorder.
+func (r *Recorder) Logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(r, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+// Write implements [io.Writer].
+func (r *Recorder) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.text.Write(p)
+}
+
+// String returns the recorded text.
+func (r *Recorder) String() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.text.String()
+}
