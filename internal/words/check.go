@@ -47,9 +47,9 @@ var (
 )
 
 // tallyOf counts the words and the matches of one file.
-func tallyOf(file string, passages []passage) *tally {
+func tallyOf(file string, paragraphs []paragraph) *tally {
 	t := new(tally)
-	for _, p := range passages {
+	for _, p := range paragraphs {
 		t.words += len(anyWord.FindAllString(p.text, -1))
 		for i := range phrases {
 			for _, at := range phrases[i].pattern.FindAllStringIndex(p.text, -1) {
@@ -75,8 +75,8 @@ func check(root string) (map[string]*tally, error) {
 			}
 			return nil
 		}
-		passages, err := passagesOf(name)
-		if err != nil || passages == nil {
+		paragraphs, err := paragraphsOf(name)
+		if err != nil || paragraphs == nil {
 			return err
 		}
 		file, err := filepath.Rel(root, name)
@@ -88,7 +88,7 @@ func check(root string) (map[string]*tally, error) {
 		if folders[folder] == nil {
 			folders[folder] = new(tally)
 		}
-		folders[folder].add(tallyOf(file, passages))
+		folders[folder].add(tallyOf(file, paragraphs))
 		return nil
 	})
 }
@@ -96,8 +96,8 @@ func check(root string) (map[string]*tally, error) {
 // skipped are the folders that contain no texts of this repository.
 var skipped = map[string]bool{".git": true, "testdata": true, "node_modules": true}
 
-// passagesOf returns the passages of a file, or nil if it is none of the files that are checked.
-func passagesOf(name string) ([]passage, error) {
+// paragraphsOf returns the paragraphs of a file, or nil if it is none of the files that are checked.
+func paragraphsOf(name string) ([]paragraph, error) {
 	isPage := strings.HasSuffix(name, ".md") || filepath.Base(name) == "docs.txt"
 	if !isPage && !strings.HasSuffix(name, ".go") {
 		return nil, nil
@@ -107,7 +107,7 @@ func passagesOf(name string) ([]passage, error) {
 		return nil, err
 	}
 	if isPage {
-		return pagePassages(string(data)), nil
+		return pageParagraphs(string(data)), nil
 	}
-	return goPassages(name, data)
+	return goParagraphs(name, data)
 }

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// A passage is a piece of text in a file: a group of comments, a message or a paragraph.
-type passage struct {
+// A paragraph is a piece of text in a file: a paragraph of a comment or a page, or a message.
+type paragraph struct {
 	text string
 	// starts has the position in text at which each line of the file begins, and first is the
 	// number of the first line.
@@ -19,7 +19,7 @@ type passage struct {
 }
 
 // line returns the number of the line that a position in the text is on.
-func (p *passage) line(position int) int {
+func (p *paragraph) line(position int) int {
 	n := 0
 	for n+1 < len(p.starts) && p.starts[n+1] <= position {
 		n++
@@ -27,9 +27,9 @@ func (p *passage) line(position int) int {
 	return p.first + n
 }
 
-// passageOf joins lines with spaces, so that a phrase is found if it is broken over two lines.
-func passageOf(first int, lines ...string) passage {
-	p := passage{first: first}
+// paragraphOf joins lines with spaces, so that a phrase is found if it is broken over two lines.
+func paragraphOf(first int, lines ...string) paragraph {
+	p := paragraph{first: first}
 	var b strings.Builder
 	for _, line := range lines {
 		p.starts = append(p.starts, b.Len())
@@ -39,17 +39,17 @@ func passageOf(first int, lines ...string) passage {
 	return p
 }
 
-// goPassages returns the comments and the messages of a Go file. It returns nothing for
+// goParagraphs returns the comments and the messages of a Go file. It returns nothing for
 // generated files, which are checked at their source.
-func goPassages(name string, source []byte) ([]passage, error) {
+func goParagraphs(name string, source []byte) ([]paragraph, error) {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, name, source, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil || ast.IsGenerated(f) {
 		return nil, err
 	}
-	var list []passage
+	var list []paragraph
 	for _, group := range f.Comments {
-		list = append(list, commentPassages(fset, group)...)
+		list = append(list, commentParagraphs(fset, group)...)
 	}
 	ast.Inspect(f, func(n ast.Node) bool {
 		if call, ok := n.(*ast.CallExpr); ok && messages[called(call.Fun)] {
@@ -79,17 +79,17 @@ func called(fun ast.Expr) string {
 	return ""
 }
 
-// commentPassages splits a group of comments into paragraphs, without code and directives.
-func commentPassages(fset *token.FileSet, group *ast.CommentGroup) []passage {
+// commentParagraphs splits a group of comments into paragraphs, without code and directives.
+func commentParagraphs(fset *token.FileSet, group *ast.CommentGroup) []paragraph {
 	var (
-		list  []passage
+		list  []paragraph
 		lines []string
 	)
 	first := fset.Position(group.Pos()).Line
 	next := first
 	end := func() {
 		if len(lines) > 0 {
-			list = append(list, passageOf(first, lines...))
+			list = append(list, paragraphOf(first, lines...))
 		}
 		lines = nil
 	}
@@ -121,14 +121,14 @@ func commentLine(text string) (plain string, directive bool) {
 }
 
 // literals returns the string literals of an expression, without those of calls inside of it.
-func literals(fset *token.FileSet, e ast.Expr) (list []passage) {
+func literals(fset *token.FileSet, e ast.Expr) (list []paragraph) {
 	ast.Inspect(e, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.CallExpr, *ast.FuncLit, *ast.CompositeLit:
 			return false
 		case *ast.BasicLit:
 			if text, err := strconv.Unquote(n.Value); n.Kind == token.STRING && err == nil {
-				list = append(list, passageOf(fset.Position(n.Pos()).Line, text))
+				list = append(list, paragraphOf(fset.Position(n.Pos()).Line, text))
 			}
 		}
 		return true
@@ -138,14 +138,14 @@ func literals(fset *token.FileSet, e ast.Expr) (list []passage) {
 
 var code = regexp.MustCompile("`[^`]*`")
 
-// pagePassages returns the paragraphs of a Markdown page, or of another plain text, without
+// pageParagraphs returns the paragraphs of a Markdown page, or of another plain text, without
 // blocks of code. A row of a table is a paragraph.
-func pagePassages(text string) (list []passage) {
+func pageParagraphs(text string) (list []paragraph) {
 	var lines []string
 	fenced, first, n := false, 1, 0
 	end := func() {
 		if len(lines) > 0 {
-			list = append(list, passageOf(first, lines...))
+			list = append(list, paragraphOf(first, lines...))
 		}
 		lines = nil
 	}

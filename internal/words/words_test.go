@@ -124,9 +124,9 @@ func F() error {
 }
 
 func TestPhraseOverTwoLinesIsFoundAtItsBeginning(t *testing.T) {
-	passages, err := goPassages("a.go", []byte("package a\n\n// A is set\n// or nil where\n// there is none.\nvar A *int\n"))
+	paragraphs, err := goParagraphs("a.go", []byte("package a\n\n// A is set\n// or nil where\n// there is none.\nvar A *int\n"))
 	require.NoError(t, err)
-	found := tallyOf("a.go", passages)
+	found := tallyOf("a.go", paragraphs)
 	require.Len(t, found.matches, 1)
 	require.Equal(t, 4, found.matches[0].line)
 }
