@@ -14,7 +14,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
-	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -161,7 +161,7 @@ func (o outbox) WriteMessage(ctx context.Context, data []byte) error {
 	case o.queue <- bytes.Clone(data):
 		return nil
 	case <-o.gone:
-		return dispatch.ErrNotWritten
+		return jsonrpc.ErrNotWritten
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -173,7 +173,7 @@ func serveQueue(ctx context.Context, server *mcpserver.Server, in, out queue) {
 	defer pipe.Close(ctx)
 	gone := make(chan struct{})
 	defer close(gone)
-	conn := dispatch.New(outbox{out, gone}, &dispatch.Options{
+	conn := jsonrpc.New(outbox{out, gone}, &jsonrpc.Options{
 		Handler:   pipe,
 		Frame:     pipe.Frame,
 		Batches:   pipe.Batches,
@@ -184,20 +184,20 @@ func serveQueue(ctx context.Context, server *mcpserver.Server, in, out queue) {
 	defer conn.Close()
 	pipe.Attach(conn, conn.InFlight())
 	for data := range in {
-		conn.Deliver(ctx, data, dispatch.Origin{})
+		conn.Deliver(ctx, data, jsonrpc.Origin{})
 	}
 }
 
 // dialQueue is the client's end.
 func dialQueue(in, out queue) mcpclient.Endpoint {
-	return mcpclient.Dial("queue", func(ctx context.Context, opts *dispatch.Options) (mcpclient.Link, error) {
+	return mcpclient.Dial("queue", func(ctx context.Context, opts *jsonrpc.Options) (mcpclient.Link, error) {
 		gone := make(chan struct{})
-		conn := dispatch.New(outbox{out, gone}, opts)
+		conn := jsonrpc.New(outbox{out, gone}, opts)
 		go func() { // ends with the queue
 			defer close(gone)
 			defer conn.Close()
 			for data := range in {
-				conn.Deliver(ctx, data, dispatch.Origin{})
+				conn.Deliver(ctx, data, jsonrpc.Origin{})
 			}
 		}()
 		return conn, nil

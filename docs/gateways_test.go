@@ -9,7 +9,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
-	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -39,9 +39,9 @@ func serveGateway(ctx context.Context, mux *http.ServeMux, kernel *connection.Ke
 type gateway struct{ kernel *connection.Kernel }
 
 // Direct is the way of a client in this process.
-func (g gateway) Direct(opts *dispatch.Options) *dispatch.Direct {
+func (g gateway) Direct(opts *jsonrpc.Options) *jsonrpc.Direct {
 	pipe := connection.NewDualEra(g.kernel, nil)
-	client, server := dispatch.Pair(opts, &dispatch.Options{Handler: pipe, Frame: pipe.Frame})
+	client, server := jsonrpc.Pair(opts, &jsonrpc.Options{Handler: pipe, Frame: pipe.Frame})
 	pipe.Attach(server, server.InFlight())
 	return client
 }

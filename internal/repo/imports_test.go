@@ -13,7 +13,7 @@ var (
 	wireOnly  = []string{"runtime/wire"}
 	boundary  = []string{"runtime/peer", "runtime/wire"}
 	protocol  = []string{"generated/mcp", "runtime/peer", "runtime/wire"}
-	transport = []string{"runtime/internal/eras", "runtime/internal/lazy", "runtime/internal/limit", "runtime/internal/paramheader", "runtime/internal/verified", "runtime/dispatch", "runtime/connection", "generated/mcp", "runtime/peer", "runtime/wire"}
+	transport = []string{"runtime/internal/eras", "runtime/internal/lazy", "runtime/internal/limit", "runtime/internal/paramheader", "runtime/internal/verified", "runtime/jsonrpc", "runtime/connection", "generated/mcp", "runtime/peer", "runtime/wire"}
 	kit       = append([]string{"runtime/stdio", "runtime/streamable", "runtime/internal/judge", "runtime/internal/jsontag", "runtime/tasks", "schema"}, transport...)
 )
 
@@ -47,7 +47,7 @@ var allowedImports = map[string]imports{
 	"runtime/internal/lazy":        {},
 	"runtime/internal/jsontag":     {},
 	"runtime/internal/limit":       {},
-	"runtime/dispatch":             {own: append([]string{"runtime/internal/lazy", "runtime/internal/limit"}, boundary...)},
+	"runtime/jsonrpc":              {own: append([]string{"runtime/internal/lazy", "runtime/internal/limit"}, boundary...)},
 	"runtime/connection":           {own: append([]string{"runtime/internal/eras", "runtime/internal/jsontag", "runtime/internal/paramheader"}, protocol...)},
 	"runtime/stdio":                {own: transport},
 	"runtime/internal/paramheader": {own: wireOnly},
@@ -137,9 +137,9 @@ func TestOtherImportsAreRefused(t *testing.T) {
 	for _, c := range []struct{ from, to string }{
 		{"runtime/wire", module + "/runtime/peer"},
 		{"runtime/peer", module + "/generated/mcp"},
-		{"generated/mcp", module + "/runtime/dispatch"},
-		{"runtime/dispatch", module + "/generated/mcp"},
-		{"runtime/connection", module + "/runtime/dispatch"},
+		{"generated/mcp", module + "/runtime/jsonrpc"},
+		{"runtime/jsonrpc", module + "/generated/mcp"},
+		{"runtime/connection", module + "/runtime/jsonrpc"},
 		{"generated/mcp", validator},
 		{"runtime/stdio", module + "/runtime/mcpserver"},
 		{"gen/internal/ir", module + "/gen/internal/load"},

@@ -27,12 +27,12 @@
 //		Info:         mcp.Implementation{Name: "waiter", Version: "1.0"},
 //		Capabilities: mcp.ServerCapabilities{Tools: &mcp.ToolsCapability{}},
 //	}), nil)
-//	conn := dispatch.New(out, &dispatch.Options{
+//	conn := jsonrpc.New(out, &jsonrpc.Options{
 //		Handler: pipe, Read: pipe.Read, Arrive: pipe.Arrive, Intercept: pipe.Intercept,
 //		Frame: pipe.Frame, Batches: pipe.Batches,
 //	})
 //	pipe.Attach(conn, conn.InFlight())
-//	err := conn.ReadLines(ctx, in, dispatch.Origin{})
+//	err := conn.ReadLines(ctx, in, jsonrpc.Origin{})
 //
 // # Connections
 //

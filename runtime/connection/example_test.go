@@ -39,7 +39,7 @@ func incoming(method, params string) *peer.Inbound {
 
 // A request of the program's own is sent and handled as those of the protocol
 // are. Its types implement peer.Request and wire.Value; the example of
-// dispatch.Conn.Call shows how such types are written.
+// jsonrpc.Conn.Call shows how such types are written.
 func Example_customRequest() {
 	ctx := context.Background()
 	conn := connection.FromEnvelope("2025-11-25", nil, nil, &connection.Options{Outbound: client{}})

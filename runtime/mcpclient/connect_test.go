@@ -16,7 +16,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/internal/leaks"
-	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/peer"
 )
@@ -271,7 +271,7 @@ func TestNoServerIsStartedForAContextThatIsOver(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	enough := errors.New("enough")
 	starts := 0
-	_, err := mcpclient.Connect(ctx, mcpclient.Dial("script", func(ctx context.Context, opts *dispatch.Options) (mcpclient.Link, error) {
+	_, err := mcpclient.Connect(ctx, mcpclient.Dial("script", func(ctx context.Context, opts *jsonrpc.Options) (mcpclient.Link, error) {
 		starts++
 		ours, theirs := net.Pipe()
 		go s.play(theirs) // ends with the first message
@@ -284,7 +284,7 @@ func TestNoServerIsStartedForAContextThatIsOver(t *testing.T) {
 func TestWhatCannotBeDialledIsAnError(t *testing.T) {
 	leaks.Check(t)
 	broken := errors.New("no such place")
-	to := mcpclient.Dial("nowhere", func(context.Context, *dispatch.Options) (mcpclient.Link, error) { return nil, broken })
+	to := mcpclient.Dial("nowhere", func(context.Context, *jsonrpc.Options) (mcpclient.Link, error) { return nil, broken })
 	_, err := mcpclient.Connect(t.Context(), to, nil)
 	require.ErrorIs(t, err, broken)
 	require.ErrorContains(t, err, `"nowhere"`)

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/mcpwright/mcp/runtime/connection"
-	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/stdio"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -56,7 +56,7 @@ type (
 
 // wiring is what a link is to be connected to at this end.
 type wiring struct {
-	dispatch    dispatch.Options
+	dispatch    jsonrpc.Options
 	toolHeaders func(tool string, arguments json.RawMessage) (http.Header, error)
 	lost        func(error) // the server has ended the session
 	gap         func()      // some of what it said on its own account is missing
@@ -102,7 +102,7 @@ func (l processLink) closeWithin(ctx context.Context) { l.Shutdown(ctx) }
 // There is one connection to it and no other.
 func Streams(in io.ReadCloser, out io.WriteCloser) Endpoint {
 	var used atomic.Bool
-	return Dial("streams", func(ctx context.Context, opts *dispatch.Options) (Link, error) {
+	return Dial("streams", func(ctx context.Context, opts *jsonrpc.Options) (Link, error) {
 		if used.Swap(true) {
 			return nil, errors.New("the streams have been used before")
 		}
@@ -117,13 +117,13 @@ func Streams(in io.ReadCloser, out io.WriteCloser) Endpoint {
 //
 // A link may have more methods: Wait() error tells why it ended, when it has;
 // Settle([wire.Revision]) is told the revision of a session.
-func Dial(name string, open func(ctx context.Context, opts *dispatch.Options) (Link, error)) Endpoint {
+func Dial(name string, open func(ctx context.Context, opts *jsonrpc.Options) (Link, error)) Endpoint {
 	return &dialer{name, open}
 }
 
 type dialer struct {
 	title string
-	open  func(context.Context, *dispatch.Options) (Link, error)
+	open  func(context.Context, *jsonrpc.Options) (Link, error)
 }
 
 func (e *dialer) name() string { return e.title }

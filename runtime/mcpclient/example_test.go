@@ -11,7 +11,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
-	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -21,7 +21,7 @@ import (
 // kit.
 type inProcess struct{ mux *peer.Mux }
 
-func (s inProcess) Direct(client *dispatch.Options) *dispatch.Direct {
+func (s inProcess) Direct(client *jsonrpc.Options) *jsonrpc.Direct {
 	return pipe{connection.NewDualEra(connection.NewKernel(&connection.KernelOptions{
 		Mux:  s.mux,
 		Info: mcp.Implementation{Name: "demo", Version: "1.0"},
@@ -34,8 +34,8 @@ func (s inProcess) Direct(client *dispatch.Options) *dispatch.Direct {
 // pipe is the server's end of an in-process connection.
 type pipe struct{ *connection.DualEra }
 
-func (p pipe) Direct(client *dispatch.Options) *dispatch.Direct {
-	theirs, ours := dispatch.Pair(client, &dispatch.Options{Handler: p.DualEra, Frame: p.Frame})
+func (p pipe) Direct(client *jsonrpc.Options) *jsonrpc.Direct {
+	theirs, ours := jsonrpc.Pair(client, &jsonrpc.Options{Handler: p.DualEra, Frame: p.Frame})
 	p.Attach(ours, ours.InFlight())
 	return theirs
 }

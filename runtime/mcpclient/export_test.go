@@ -4,11 +4,11 @@ import (
 	"context"
 	"io"
 
-	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 )
 
 // StreamLink is a link over streams that can be dialled more than once.
-func StreamLink(ctx context.Context, in io.ReadCloser, out io.WriteCloser, opts *dispatch.Options) Link {
+func StreamLink(ctx context.Context, in io.ReadCloser, out io.WriteCloser, opts *jsonrpc.Options) Link {
 	return newStreamLink(ctx, in, out, opts)
 }
 

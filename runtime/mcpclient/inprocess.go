@@ -8,8 +8,8 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
-	"github.com/mcpwright/mcp/runtime/dispatch"
 	"github.com/mcpwright/mcp/runtime/internal/eras"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -17,13 +17,13 @@ import (
 // InProcess is a server in this process, such as a *mcpserver.Server. Messages
 // are handed over as they are: neither side may change what it got.
 func InProcess(server interface {
-	Direct(client *dispatch.Options) *dispatch.Direct
+	Direct(client *jsonrpc.Options) *jsonrpc.Direct
 }) Endpoint {
 	return inProcess{server.Direct}
 }
 
 type inProcess struct {
-	direct func(*dispatch.Options) *dispatch.Direct
+	direct func(*jsonrpc.Options) *jsonrpc.Direct
 }
 
 func (inProcess) name() string { return "in process" }
@@ -35,7 +35,7 @@ func (e inProcess) dial(_ context.Context, w *wiring) (Link, error) {
 // directLink is an in-process connection as a Link. What a frame would write
 // into a message on a wire has to travel with the message itself.
 type directLink struct {
-	*dispatch.Direct
+	*jsonrpc.Direct
 	frame func(method string) *wire.Frame
 	last  atomic.Pointer[stamp] // the frame seldom changes
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/internal/leaks"
 	"github.com/mcpwright/mcp/runtime/connection"
-	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/mcptest"
@@ -144,7 +144,7 @@ func kitWays(t testing.TB, s *mcpserver.Server) []way {
 func judgedPipe(t testing.TB, s *mcpserver.Server) mcpclient.Endpoint {
 	var all sync.WaitGroup
 	t.Cleanup(all.Wait)
-	return mcpclient.Dial("judged pipe", func(ctx context.Context, opts *dispatch.Options) (mcpclient.Link, error) {
+	return mcpclient.Dial("judged pipe", func(ctx context.Context, opts *jsonrpc.Options) (mcpclient.Link, error) {
 		ours, theirs := net.Pipe()
 		all.Go(func() { _ = s.ServeStreams(context.Background(), theirs, theirs) }) // ends with the pipe
 		tapped := mcptest.TapPipe(mcptest.Fail(t), ours, mcptest.FromClient)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
-	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -84,7 +84,7 @@ func (c *Client) dial(to Endpoint) (*live, error) {
 		toolHeaders: c.toolHeaders,
 		lost:        func(error) { lose() },
 		gap:         func() { c.miss(l) },
-		dispatch: dispatch.Options{
+		dispatch: jsonrpc.Options{
 			Handler:     l,
 			Frame:       l.frame,
 			Logger:      c.opts.Logger,

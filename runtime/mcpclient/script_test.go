@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 )
 
@@ -54,7 +54,7 @@ const (
 func (s *script) endpoint(t testing.TB) mcpclient.Endpoint {
 	var all sync.WaitGroup
 	t.Cleanup(all.Wait)
-	return mcpclient.Dial("script", func(ctx context.Context, opts *dispatch.Options) (mcpclient.Link, error) {
+	return mcpclient.Dial("script", func(ctx context.Context, opts *jsonrpc.Options) (mcpclient.Link, error) {
 		ours, theirs := net.Pipe()
 		s.mu.Lock()
 		s.conns = append(s.conns, theirs)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
-	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/stdio"
@@ -84,9 +84,9 @@ func (s *server) session() *connection.Connection {
 }
 
 // Direct makes the server one for [mcpclient.InProcess].
-func (s *server) Direct(client *dispatch.Options) *dispatch.Direct {
+func (s *server) Direct(client *jsonrpc.Options) *jsonrpc.Direct {
 	era := s.pipe()
-	theirs, ours := dispatch.Pair(client, &dispatch.Options{Handler: era, Frame: era.Frame, Logger: silent})
+	theirs, ours := jsonrpc.Pair(client, &jsonrpc.Options{Handler: era, Frame: era.Frame, Logger: silent})
 	era.Attach(ours, ours.InFlight())
 	return theirs
 }
@@ -95,7 +95,7 @@ func (s *server) Direct(client *dispatch.Options) *dispatch.Direct {
 func (s *server) overPipe(t testing.TB) mcpclient.Endpoint {
 	var all sync.WaitGroup
 	t.Cleanup(all.Wait)
-	return mcpclient.Dial("pipe", func(ctx context.Context, opts *dispatch.Options) (mcpclient.Link, error) {
+	return mcpclient.Dial("pipe", func(ctx context.Context, opts *jsonrpc.Options) (mcpclient.Link, error) {
 		ours, theirs := net.Pipe()
 		s.mu.Lock()
 		s.pipes = append(s.pipes, theirs)
@@ -103,7 +103,7 @@ func (s *server) overPipe(t testing.TB) mcpclient.Endpoint {
 		era := s.pipe()
 		all.Go(func() { // ends with the pipe
 			_ = stdio.ServeStreams(context.Background(), theirs, theirs, era, &stdio.ServeOptions{
-				Patience: -1, Dispatch: dispatch.Options{Logger: silent},
+				Patience: -1, Dispatch: jsonrpc.Options{Logger: silent},
 			})
 		})
 		return mcpclient.StreamLink(ctx, ours, ours, opts), nil

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/runtime/connection"
-	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 )
 
 // farewell is how long a link that ends waits for what is still being handled.
@@ -16,7 +16,7 @@ const farewell = 5 * time.Second
 
 // streamLink is a connection over two streams of bytes.
 type streamLink struct {
-	*dispatch.Conn
+	*jsonrpc.Conn
 	in   io.Closer
 	out  io.Closer
 	once sync.Once
@@ -24,9 +24,9 @@ type streamLink struct {
 	err  error
 }
 
-func newStreamLink(ctx context.Context, in io.ReadCloser, out io.WriteCloser, opts *dispatch.Options) *streamLink {
+func newStreamLink(ctx context.Context, in io.ReadCloser, out io.WriteCloser, opts *jsonrpc.Options) *streamLink {
 	l := &streamLink{in: in, out: out, done: make(chan struct{})}
-	l.Conn = dispatch.New(dispatch.NewLineWriter(out), opts)
+	l.Conn = jsonrpc.New(jsonrpc.NewLineWriter(out), opts)
 	go l.read(ctx, in) // ends with in, which Close closes
 	return l
 }
@@ -37,7 +37,7 @@ var errHungUp = errors.New("the server closed the connection")
 // read delivers what comes until nothing more does, and ends the connection.
 func (l *streamLink) read(ctx context.Context, in io.Reader) {
 	defer close(l.done)
-	err := l.Conn.ReadLines(ctx, in, dispatch.Origin{})
+	err := l.Conn.ReadLines(ctx, in, jsonrpc.Origin{})
 	select {
 	case <-l.Conn.Done(): // we hung up ourselves
 		err = nil

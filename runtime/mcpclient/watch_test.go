@@ -16,7 +16,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/internal/leaks"
-	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -384,7 +384,7 @@ func TestAServerThatTellsOfNoChangesIsUsedAllTheSame(t *testing.T) {
 
 // slowEnd is a link whose calls fail before it is over, as those to a command do.
 type slowEnd struct {
-	*dispatch.Direct
+	*jsonrpc.Direct
 	over chan struct{}
 }
 
@@ -393,8 +393,8 @@ func (l *slowEnd) Done() <-chan struct{} { return l.over }
 func TestAfterRestartsThereIsOneSubscriptionForHandlers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newKit(nil)
-		var last *dispatch.Direct
-		to := mcpclient.Dial("kit", func(_ context.Context, opts *dispatch.Options) (mcpclient.Link, error) {
+		var last *jsonrpc.Direct
+		to := mcpclient.Dial("kit", func(_ context.Context, opts *jsonrpc.Options) (mcpclient.Link, error) {
 			last = s.Direct(opts)
 			l := &slowEnd{last, make(chan struct{})}
 			go func() { // ends with the link

@@ -10,7 +10,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
-	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -19,7 +19,7 @@ import (
 // user is a client in the process of its server, with a user who answers what is
 // asked. Its calls print nothing.
 type user struct {
-	*dispatch.Direct
+	*jsonrpc.Direct
 	revision wire.Revision
 	answers  func(question string) string // JSON
 	rounds   int                          // of the last call
@@ -29,10 +29,10 @@ type user struct {
 func newUser(s *mcpserver.Server, revision wire.Revision, answers func(question string) string) *user {
 	u := &user{revision: revision, answers: answers}
 	server := connection.NewDualEra(s.Kernel(), nil)
-	var to *dispatch.Direct
-	u.Direct, to = dispatch.Pair(
-		&dispatch.Options{Strict: true, Client: true, Handler: peer.HandlerFunc(u.handle), Frame: u.frame},
-		&dispatch.Options{Strict: true, Handler: server, Frame: server.Frame},
+	var to *jsonrpc.Direct
+	u.Direct, to = jsonrpc.Pair(
+		&jsonrpc.Options{Strict: true, Client: true, Handler: peer.HandlerFunc(u.handle), Frame: u.frame},
+		&jsonrpc.Options{Strict: true, Handler: server, Frame: server.Frame},
 	)
 	server.Attach(to, to.InFlight())
 	if mcp.Revisions[revision.Index()].Handshake {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
-	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
 )
@@ -125,7 +125,7 @@ func TestOutsideOfARoundAStepJustRuns(t *testing.T) {
 }
 
 func TestOutsideOfARoundAViewHandsOnAsItIs(t *testing.T) {
-	near, far := dispatch.Pair(nil, nil)
+	near, far := jsonrpc.Pair(nil, nil)
 	defer near.Close()
 	_, err := mcp.ServerPeer{Outbound: mcpserver.Forward(far)}.CallTool(t.Context(), &mcp.CallToolRequest{Name: "x"})
 	require.EqualValues(t, mcp.CodeMethodNotFound, peer.AsError(err).Code)

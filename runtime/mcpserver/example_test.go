@@ -11,7 +11,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
-	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
 )
@@ -145,10 +145,10 @@ func ExampleServer_AddResourceTemplate() {
 
 // inProcess returns the client's end of a connection to a server, past the
 // handshake. The user is whom the client asks, nil for nobody.
-func inProcess(server *mcpserver.Server, user *peer.Mux) *dispatch.Direct {
+func inProcess(server *mcpserver.Server, user *peer.Mux) *jsonrpc.Direct {
 	ctx := context.Background()
 	client := connection.ForLoop(nil, &connection.Options{Client: true})
-	opts := &dispatch.Options{Strict: true, Frame: client.Frame}
+	opts := &jsonrpc.Options{Strict: true, Frame: client.Frame}
 	if user != nil {
 		opts.Handler = connection.NewKernel(&connection.KernelOptions{Mux: user}).Handler(client)
 	}
@@ -165,7 +165,7 @@ func inProcess(server *mcpserver.Server, user *peer.Mux) *dispatch.Direct {
 }
 
 // call calls a tool and returns the text of its result.
-func call(client *dispatch.Direct, name, arguments string) string {
+func call(client *jsonrpc.Direct, name, arguments string) string {
 	res := must(peer.SendRequest(context.Background(), client, &mcp.CallToolRequest{Name: name, Arguments: []byte(arguments)}))
 	return res.Content[0].(*mcp.TextContent).Text
 }

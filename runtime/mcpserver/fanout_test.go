@@ -18,7 +18,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
-	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -151,7 +151,7 @@ func TestAWayOutThatPanicsCostsOneNotification(t *testing.T) {
 func TestClientsInTheProcessGetEventsAsTheyAre(t *testing.T) {
 	s := stocked(nil)
 	got := make(chan peer.Message, 1)
-	client := s.Direct(&dispatch.Options{Handler: peer.HandlerFunc(func(_ context.Context, in *peer.Inbound) (peer.Reply, error) {
+	client := s.Direct(&jsonrpc.Options{Handler: peer.HandlerFunc(func(_ context.Context, in *peer.Inbound) (peer.Reply, error) {
 		got <- in.Value
 		return peer.Reply{}, nil
 	})})

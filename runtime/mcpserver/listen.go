@@ -8,7 +8,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
-	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/streamable"
 )
@@ -148,7 +148,7 @@ func (st *stream) run(ctx context.Context) error {
 
 // orderly tells whether it is the transport that ends a stream in order.
 func orderly(cause error) bool {
-	return errors.Is(cause, streamable.ErrClosing) || errors.Is(cause, dispatch.ErrPeerDone)
+	return errors.Is(cause, streamable.ErrClosing) || errors.Is(cause, jsonrpc.ErrPeerDone)
 }
 
 func (st *stream) wants(e Event) bool {

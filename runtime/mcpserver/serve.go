@@ -9,7 +9,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
-	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/stdio"
 )
@@ -45,7 +45,7 @@ func (s *Server) servePipe(ctx context.Context, serve func(context.Context, peer
 	defer close(h.over)
 	opts := s.opts.Stdio
 	ready := opts.Ready
-	opts.Ready = func(conn *dispatch.Conn) {
+	opts.Ready = func(conn *jsonrpc.Conn) {
 		h.open(conn)
 		if ready != nil {
 			ready(conn)
@@ -66,7 +66,7 @@ func (s *Server) newPipe() *connection.DualEra {
 // Direct returns the client's end of a connection to the server in this process:
 // no message is written down, unless the options want it. The options are those
 // of the client's end; nil is none. Closing either end closes the connection.
-func (s *Server) Direct(opts *dispatch.Options) *dispatch.Direct {
+func (s *Server) Direct(opts *jsonrpc.Options) *jsonrpc.Direct {
 	pipe := s.newPipe()
 	own := s.opts.Stdio.Dispatch
 	own.Handler, own.Arrive = pipe, pipe.Arrive
@@ -77,7 +77,7 @@ func (s *Server) Direct(opts *dispatch.Options) *dispatch.Direct {
 	}
 	own.Frame, own.Transport = pipe.Frame, nil
 	own.Strict = opts != nil && opts.Strict
-	client, server := dispatch.Pair(opts, &own)
+	client, server := jsonrpc.Pair(opts, &own)
 	pipe.Attach(server, server.InFlight())
 	h := &directHost{server, make(chan struct{})}
 	if !s.hosts.add(h) {
@@ -171,10 +171,10 @@ type pipeHost struct {
 	over chan struct{} // closed when the pipe has been served
 
 	mu   sync.Mutex
-	conn *dispatch.Conn // nil until it is open
+	conn *jsonrpc.Conn // nil until it is open
 }
 
-func (h *pipeHost) open(conn *dispatch.Conn) {
+func (h *pipeHost) open(conn *jsonrpc.Conn) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.conn = conn
@@ -196,7 +196,7 @@ func (h *pipeHost) Shutdown(ctx context.Context) error {
 
 // directHost serves one client in this process.
 type directHost struct {
-	*dispatch.Direct
+	*jsonrpc.Direct
 	over chan struct{} // closed when the connection has been torn down
 }
 

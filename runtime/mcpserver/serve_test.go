@@ -22,7 +22,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
-	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/stdio"
@@ -40,7 +40,7 @@ func initialize(t testing.TB, out peer.Outbound) *mcp.InitializeResult {
 }
 
 // strict are options of a client's end in process that write every message down.
-var strict = &dispatch.Options{Strict: true, Frame: func(string) *wire.Frame { return &wire.Frame{Revision: mcp.Revision20251125} }}
+var strict = &jsonrpc.Options{Strict: true, Frame: func(string) *wire.Frame { return &wire.Frame{Revision: mcp.Revision20251125} }}
 
 func TestAServerIsReachedInItsOwnProcess(t *testing.T) {
 	var log bytes.Buffer
@@ -56,7 +56,7 @@ func TestAServerIsReachedInItsOwnProcess(t *testing.T) {
 
 func TestNotificationsAreInterceptedInProcessToo(t *testing.T) {
 	seen := make(chan string, 9)
-	s := newForecaster(&mcpserver.Options{Stdio: stdio.ServeOptions{Dispatch: dispatch.Options{
+	s := newForecaster(&mcpserver.Options{Stdio: stdio.ServeOptions{Dispatch: jsonrpc.Options{
 		Intercept: func(in *peer.Inbound) bool { seen <- in.Method; return false },
 	}}})
 	client := s.Direct(strict)
@@ -69,7 +69,7 @@ func TestNotificationsAreInterceptedInProcessToo(t *testing.T) {
 
 func TestWhatIsInterceptedInProcessIsKeptFromItsHandlerOnly(t *testing.T) {
 	n := 0
-	s := newForecaster(&mcpserver.Options{Stdio: stdio.ServeOptions{Dispatch: dispatch.Options{
+	s := newForecaster(&mcpserver.Options{Stdio: stdio.ServeOptions{Dispatch: jsonrpc.Options{
 		Intercept: func(*peer.Inbound) bool { n++; return n <= 2 }, // the end of the handshake and the first hint
 	}}})
 	type hinted struct {
@@ -93,9 +93,9 @@ func TestWhatIsInterceptedInProcessIsKeptFromItsHandlerOnly(t *testing.T) {
 
 // own connects to a server by a transport of the test's own, which passes values
 // on as they are.
-func own(t testing.TB, s *mcpserver.Server) *dispatch.Direct {
+func own(t testing.TB, s *mcpserver.Server) *jsonrpc.Direct {
 	var conn *connection.Connection
-	client, server := dispatch.Pair(nil, &dispatch.Options{Handler: peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+	client, server := jsonrpc.Pair(nil, &jsonrpc.Options{Handler: peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
 		return s.Kernel().Serve(ctx, conn, in)
 	})})
 	conn = connection.ForLoop(server, nil)
@@ -120,7 +120,7 @@ func TestWhatAListReturnsIsTheCallersToKeep(t *testing.T) {
 func TestDirectClientsHearOfChanges(t *testing.T) {
 	s := stocked(nil)
 	heard := make(chan string, 10)
-	client := s.Direct(&dispatch.Options{Strict: true, Frame: strict.Frame, Handler: peer.HandlerFunc(func(_ context.Context, in *peer.Inbound) (peer.Reply, error) {
+	client := s.Direct(&jsonrpc.Options{Strict: true, Frame: strict.Frame, Handler: peer.HandlerFunc(func(_ context.Context, in *peer.Inbound) (peer.Reply, error) {
 		heard <- in.Method
 		return peer.Reply{}, nil
 	})})
@@ -319,7 +319,7 @@ func TestServingFailsWhereItsInputDoes(t *testing.T) {
 func TestStandardInputThatIsEmptyEndsInOrder(t *testing.T) {
 	ready := false
 	opts := &mcpserver.Options{}
-	opts.Stdio.Ready = func(*dispatch.Conn) { ready = true }
+	opts.Stdio.Ready = func(*jsonrpc.Conn) { ready = true }
 	require.NoError(t, newForecaster(opts).ServeStdio(t.Context()))
 	require.True(t, ready)
 }

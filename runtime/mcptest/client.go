@@ -7,8 +7,8 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
-	"github.com/mcpwright/mcp/runtime/dispatch"
 	"github.com/mcpwright/mcp/runtime/internal/eras"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -123,7 +123,7 @@ func (c *Client) open(p *pipe, r wire.Revision, meta []wire.Entry, report func(*
 	conn := &Conn{pipe: p, revision: r, caps: c.capabilities()}
 	tapped := TapPipe(report, p, FromClient)
 	kernel := connection.NewKernel(&connection.KernelOptions{Mux: c.Mux})
-	conn.dispatch = dispatch.New(dispatch.NewLineWriter(tapped), &dispatch.Options{
+	conn.dispatch = jsonrpc.New(jsonrpc.NewLineWriter(tapped), &jsonrpc.Options{
 		Client: true, MaxMessage: c.MaxMessage,
 		Handler: peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
 			return kernel.Serve(ctx, conn.Connection, in)

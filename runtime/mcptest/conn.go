@@ -10,7 +10,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
-	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -28,7 +28,7 @@ type Conn struct {
 	caps     *mcp.ClientCapabilities
 	server   mcp.Implementation
 	pipe     *pipe
-	dispatch *dispatch.Conn
+	dispatch *jsonrpc.Conn
 	done     chan struct{} // closed when nothing is read any more
 	close    sync.Once
 	closed   error
@@ -50,7 +50,7 @@ func (c *Conn) read(r io.Reader) {
 	c.done = make(chan struct{})
 	go func() { // ends when the server closes its end, which Close sees to
 		defer close(c.done)
-		_ = c.dispatch.ReadLines(context.Background(), r, dispatch.Origin{}) // calls fail when it ends
+		_ = c.dispatch.ReadLines(context.Background(), r, jsonrpc.Origin{}) // calls fail when it ends
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		c.dispatch.Shutdown(ctx, errors.New("the server closed its output"))

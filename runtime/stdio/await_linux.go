@@ -37,7 +37,7 @@ func await(fd int) io.ReadCloser {
 	return a
 }
 
-// HoldsThread implements [dispatch.ThreadHolder].
+// HoldsThread implements [jsonrpc.ThreadHolder].
 func (a *awaited) HoldsThread() {}
 
 // Read implements [io.Reader].

@@ -44,7 +44,7 @@
 //
 // A line ends with a line feed, with or without a carriage return before it,
 // and blank lines mean nothing. A line that is no message, or that is longer
-// than [dispatch.Options] allows, costs only itself: a server answers it with a
+// than [jsonrpc.Options] allows, costs only itself: a server answers it with a
 // parse error, a client tells OnError of it, and the next line is read.
 //
 // # The process of a server

@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 )
 
 // ServeOptions are the options of a server. The zero value works.
@@ -15,10 +15,10 @@ type ServeOptions struct {
 	// write. Its Handler is set by [Serve], and with a [connection.DualEra]
 	// its Arrive, Read, Frame and Batches, too; it sees notifications after
 	// Intercept.
-	Dispatch dispatch.Options
+	Dispatch jsonrpc.Options
 	// Ready, where it is not nil, is given the connection to the client
 	// before the first message is read.
-	Ready func(*dispatch.Conn)
+	Ready func(*jsonrpc.Conn)
 	// Patience is how long requests that are being handled when the client
 	// closes the input may take to be answered; after that they are ended.
 	// It lets a client write all it wants to know, close the input, and read,
@@ -32,7 +32,7 @@ type StartOptions struct {
 	// Dispatch sets up the dispatcher: the handler of what the server asks
 	// us, limits, timeouts, the revision to write. Its Client is set by
 	// [Start].
-	Dispatch dispatch.Options
+	Dispatch jsonrpc.Options
 	// Ready, where it is not nil, is given the child before anything that it
 	// wrote is read.
 	Ready func(*Process)

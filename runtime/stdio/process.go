@@ -8,7 +8,7 @@ import (
 	"os/exec"
 	"sync"
 
-	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -22,7 +22,7 @@ import (
 type Process struct {
 	cmd    *exec.Cmd
 	opts   StartOptions
-	conn   *dispatch.Conn
+	conn   *jsonrpc.Conn
 	stdin  *os.File
 	input  *outlet // before stdin
 	stdout *os.File
@@ -70,7 +70,7 @@ func Start(ctx context.Context, c Command, opts *StartOptions) (*Process, error)
 	p.log = readStderr(p.stderr, p.opts.Stderr, p.opts.logger())
 	p.opts.Dispatch.Client = true
 	p.input, p.output.r, p.output.end = newOutlet(p.stdin), p.stdout, p.over
-	p.conn = dispatch.New(dispatch.NewLineWriter(p.input), &p.opts.Dispatch)
+	p.conn = jsonrpc.New(jsonrpc.NewLineWriter(p.input), &p.opts.Dispatch)
 	if p.opts.Ready != nil {
 		p.opts.Ready(p)
 	}
@@ -143,7 +143,7 @@ func (p *Process) Notify(ctx context.Context, n peer.Notification, opts ...peer.
 }
 
 // Conn is the dispatcher that carries the messages.
-func (p *Process) Conn() *dispatch.Conn { return p.conn }
+func (p *Process) Conn() *jsonrpc.Conn { return p.conn }
 
 // PID is the number of the child's process.
 func (p *Process) PID() int { return p.cmd.Process.Pid }

@@ -19,7 +19,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/internal/leaks"
-	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/stdio"
 	"github.com/stretchr/testify/require"
@@ -255,7 +255,7 @@ func TestAChildThatClosesItsOutputHasGone(t *testing.T) {
 func TestRubbishAmongTheMessagesIsToldAndSkipped(t *testing.T) {
 	var mu sync.Mutex
 	var told []error
-	p := start(t, child(t, "babbling"), &stdio.StartOptions{Dispatch: dispatch.Options{OnError: func(err error) {
+	p := start(t, child(t, "babbling"), &stdio.StartOptions{Dispatch: jsonrpc.Options{OnError: func(err error) {
 		mu.Lock()
 		defer mu.Unlock()
 		told = append(told, err)
@@ -269,7 +269,7 @@ func TestRubbishAmongTheMessagesIsToldAndSkipped(t *testing.T) {
 }
 
 func TestAnObserverThatEndsItsGoroutineDoesNotKeepTheChild(t *testing.T) {
-	p := start(t, child(t, "babbling"), &stdio.StartOptions{Dispatch: dispatch.Options{OnError: func(error) { runtime.Goexit() }}})
+	p := start(t, child(t, "babbling"), &stdio.StartOptions{Dispatch: jsonrpc.Options{OnError: func(error) { runtime.Goexit() }}})
 	ping(t, p)
 	ping(t, p)
 	require.NoError(t, p.Close())
@@ -353,7 +353,7 @@ func TestAChildSeesNoMoreThanItShould(t *testing.T) {
 
 func TestTheHandlerOfAClientKnowsTheChild(t *testing.T) {
 	from := make(chan *stdio.Process, 1)
-	p := start(t, child(t, "server"), &stdio.StartOptions{Dispatch: dispatch.Options{
+	p := start(t, child(t, "server"), &stdio.StartOptions{Dispatch: jsonrpc.Options{
 		Handler: peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
 			from <- in.Transport.(*stdio.Transport).Process()
 			return peer.Reply{Result: &mcp.EmptyResult{}}, nil

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/runtime/connection"
-	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -56,7 +56,7 @@ func ServeStreams(ctx context.Context, in io.ReadCloser, out io.WriteCloser, h p
 		d.Arrive, d.Intercept = w.Arrive, either(d.Intercept, w.Intercept)
 	}
 	s := &server{in: in, out: newOutlet(out), close: out.Close, owner: owner, patience: opts.patience()}
-	s.conn = dispatch.New(dispatch.NewLineWriter(s.out), &d)
+	s.conn = jsonrpc.New(jsonrpc.NewLineWriter(s.out), &d)
 	if owner != nil {
 		owner.Attach(s.conn, s.conn.InFlight())
 	}
@@ -100,7 +100,7 @@ func either(a, b func(*peer.Inbound) bool) func(*peer.Inbound) bool {
 
 // server is one client being served.
 type server struct {
-	conn  *dispatch.Conn
+	conn  *jsonrpc.Conn
 	in    io.ReadCloser
 	out   *outlet
 	close func() error // of what is behind out
@@ -114,7 +114,7 @@ func (s *server) run(ctx context.Context) error {
 	var unread error
 	go func() { // ends at the end of the input, at the latest when it is closed
 		defer close(read)
-		unread = s.conn.ReadLines(context.WithoutCancel(ctx), s.in, dispatch.Origin{Transport: newTransport(nil)})
+		unread = s.conn.ReadLines(context.WithoutCancel(ctx), s.in, jsonrpc.Origin{Transport: newTransport(nil)})
 	}()
 	var err error
 	select {

@@ -21,7 +21,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
-	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/stdio"
 	"github.com/stretchr/testify/require"
@@ -327,7 +327,7 @@ func TestStrayPrintsDoNotReachTheClient(t *testing.T) {
 	var log strings.Builder
 	rubbish := make(chan error, 100)
 	p := start(t, child(t, "server"), &stdio.StartOptions{
-		Stderr: &log, Dispatch: dispatch.Options{OnError: func(err error) { rubbish <- err }},
+		Stderr: &log, Dispatch: jsonrpc.Options{OnError: func(err error) { rubbish <- err }},
 	})
 	said, err := callTool(t.Context(), p, "print")
 	require.NoError(t, err)

@@ -21,7 +21,7 @@ import (
 //
 // Trouble stays where it comes up: a broken stream, a bad message, a failed
 // request cost at most the call that they belong to. Its error is one of those
-// of [dispatch.Conn], or has an *[HTTPError], [ErrNoAnswer] or [ErrSessionLost]
+// of [jsonrpc.Conn], or has an *[HTTPError], [ErrNoAnswer] or [ErrSessionLost]
 // in its chain, or the error of a server that cannot be reached. A client lives
 // until it is closed.
 type Client struct{ clientCore }

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
-	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/streamable"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -46,7 +46,7 @@ func TestAnAnswerComesAfterWhatGoesWithIt(t *testing.T) {
 			w.event(`{"jsonrpc":"2.0","method":"too late"}`)
 		})
 		h := new(handled)
-		c := s.connect(streamable.ClientOptions{Dispatch: dispatch.Options{Handler: h}})
+		c := s.connect(streamable.ClientOptions{Dispatch: jsonrpc.Options{Handler: h}})
 		var reports []float64
 		type key struct{}
 		ctx := context.WithValue(t.Context(), key{}, "value")
@@ -127,7 +127,7 @@ func TestOneRequestFailsWhereTheServerDoesNotAnswerIt(t *testing.T) {
 						w.json(weatherResult)
 					}
 				})
-				client := s.connect(streamable.ClientOptions{Dispatch: dispatch.Options{MaxMessage: 1000}})
+				client := s.connect(streamable.ClientOptions{Dispatch: jsonrpc.Options{MaxMessage: 1000}})
 				_, err := callWeather(t.Context(), client)
 				require.ErrorIs(t, err, streamable.ErrNoAnswer)
 				require.ErrorContains(t, err, c.want)
@@ -150,7 +150,7 @@ func TestAResultOfTheWrongShapeFailsItsRequest(t *testing.T) {
 			w.event(w.answer(`"result":{"content":7}`))
 		})
 		var reported errorList
-		_, err := callWeather(t.Context(), s.connect(streamable.ClientOptions{Dispatch: dispatch.Options{OnError: reported.add}}))
+		_, err := callWeather(t.Context(), s.connect(streamable.ClientOptions{Dispatch: jsonrpc.Options{OnError: reported.add}}))
 		require.ErrorAs(t, err, new(*wire.DecodeError))
 		require.Len(t, reported.take(), 1, "the event that is no message")
 	})
@@ -161,7 +161,7 @@ func TestAnAnswerThatIsNeitherResultNorErrorFailsItsRequest(t *testing.T) {
 		inBubble(t, func(t *testing.T) {
 			s := newFakeServer(t, inSession(func(w *rawResponse, r *sentRequest) { w.json(`"outcome":{}`) }))
 			reported := new(errorList)
-			_, err := callWeather(t.Context(), begin(s, streamable.ClientOptions{Dispatch: dispatch.Options{OnError: reported.add}}))
+			_, err := callWeather(t.Context(), begin(s, streamable.ClientOptions{Dispatch: jsonrpc.Options{OnError: reported.add}}))
 			require.ErrorAs(t, err, new(*wire.DecodeError))
 			require.ErrorContains(t, err, `send "tools/call": answer of the server: `)
 			require.NotContains(t, s.requests(), "POST answer")
@@ -300,7 +300,7 @@ func TestARequestIsTakenBackTheWayItWasSent(t *testing.T) {
 			ended <- struct{}{}
 		})
 		var session atomic.Bool // the client finds out that there is one meanwhile
-		c := s.connect(streamable.ClientOptions{Dispatch: dispatch.Options{Frame: func(method string) *wire.Frame {
+		c := s.connect(streamable.ClientOptions{Dispatch: jsonrpc.Options{Frame: func(method string) *wire.Frame {
 			if session.Load() {
 				return sessionFrame(method)
 			}
@@ -365,7 +365,7 @@ func TestASubscriptionListensAsLongAsItLasts(t *testing.T) {
 			}
 		})
 		h := new(handled)
-		c := s.connect(streamable.ClientOptions{Dispatch: dispatch.Options{Handler: h}})
+		c := s.connect(streamable.ClientOptions{Dispatch: jsonrpc.Options{Handler: h}})
 		done := make(chan error, 1)
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() { // ends with the call
@@ -404,7 +404,7 @@ func TestAServerWithoutSessionsAsksNothing(t *testing.T) {
 			w.event(w.answer(weatherResult))
 		})
 		h, reported := new(handled), new(errorList)
-		c := s.connect(streamable.ClientOptions{Dispatch: dispatch.Options{Handler: h, OnError: reported.add}})
+		c := s.connect(streamable.ClientOptions{Dispatch: jsonrpc.Options{Handler: h, OnError: reported.add}})
 		_, err := callWeather(t.Context(), c)
 		require.NoError(t, err)
 		require.Empty(t, h.take())

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -16,7 +16,7 @@ type clientCore struct {
 	to    *url.URL
 	bad   error // of the URL
 	http  *clientHTTP
-	conn  *dispatch.Conn
+	conn  *jsonrpc.Conn
 	state clientState
 
 	life context.Context // ends when the client is closed
@@ -26,17 +26,17 @@ type clientCore struct {
 }
 
 // begin makes the core of a client whose messages go to w.
-func (c *clientCore) begin(serverURL string, opts *ClientOptions, w dispatch.Writer) {
+func (c *clientCore) begin(serverURL string, opts *ClientOptions, w jsonrpc.Writer) {
 	c.opts, c.done = opts.complete(), make(chan struct{})
 	c.to, c.bad = parseEndpoint(serverURL)
 	c.life, c.end = context.WithCancel(context.Background())
 	c.http = newClientHTTP(&c.opts)
 	c.state.exchanges = make(map[wire.RequestID]*clientExchange)
-	c.conn = dispatch.New(w, &c.opts.Dispatch)
+	c.conn = jsonrpc.New(w, &c.opts.Dispatch)
 }
 
 // Conn is the dispatcher that carries the messages.
-func (c *clientCore) Conn() *dispatch.Conn { return c.conn }
+func (c *clientCore) Conn() *jsonrpc.Conn { return c.conn }
 
 // Begun tells why the server has not accepted "notifications/initialized", when
 // that was last sent in the session. It is nil where the server has.

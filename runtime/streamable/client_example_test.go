@@ -9,7 +9,7 @@ import (
 	"net/http/httptest"
 
 	"github.com/mcpwright/mcp/generated/mcp"
-	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/streamable"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -30,7 +30,7 @@ func ExampleNewClient() {
 		{Name: "io.modelcontextprotocol/clientCapabilities", Value: json.RawMessage(`{}`)},
 	}}
 	client := streamable.NewClient(server.URL, &streamable.ClientOptions{
-		Dispatch: dispatch.Options{Frame: func(string) *wire.Frame { return frame }},
+		Dispatch: jsonrpc.Options{Frame: func(string) *wire.Frame { return frame }},
 	})
 	defer client.Close()
 

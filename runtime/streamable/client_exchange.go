@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
-	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -33,8 +33,8 @@ type clientExchange struct {
 
 	// For the exchange's goroutine alone.
 	answered bool
-	origin   dispatch.Origin // of what the response brings
-	odd      error           // why the last message could not be read
+	origin   jsonrpc.Origin // of what the response brings
+	odd      error          // why the last message could not be read
 	position eventPosition
 }
 
@@ -107,7 +107,7 @@ func (x *clientExchange) receive(res *http.Response) error {
 
 // body takes the answer out of a body of JSON.
 func (x *clientExchange) body(res *http.Response) error {
-	p := dispatch.NewBuffer()
+	p := jsonrpc.NewBuffer()
 	if err := x.client.http.readAll(p, res); err != nil {
 		p.Free()
 		return fmt.Errorf("%w: response: %w", ErrNoAnswer, err)
@@ -159,7 +159,7 @@ func (x *clientExchange) linger(res *http.Response) {
 }
 
 // deliver hands a message to the dispatcher.
-func (x *clientExchange) deliver(p *dispatch.Buffer) {
+func (x *clientExchange) deliver(p *jsonrpc.Buffer) {
 	o := x.origin
 	o.Buffer = p
 	x.client.conn.Deliver(x.outer, p.Bytes, o)

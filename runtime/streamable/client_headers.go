@@ -6,8 +6,8 @@ import (
 	"net/http"
 
 	"github.com/mcpwright/mcp/generated/mcp"
-	"github.com/mcpwright/mcp/runtime/dispatch"
 	"github.com/mcpwright/mcp/runtime/internal/paramheader"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -33,7 +33,7 @@ func (s clientSession) sessionHeader(h http.Header) {
 
 // requestHeader repeats in headers what the body says, as revisions without a
 // handshake have it.
-func (c *Client) requestHeader(h http.Header, e dispatch.Envelope, data []byte) error {
+func (c *Client) requestHeader(h http.Header, e jsonrpc.Envelope, data []byte) error {
 	h[headerVersion] = []string{e.Revision.String()}
 	h[headerMethod] = []string{e.Method}
 	b := clientBody{name: e.Name, tools: e.Method == mcp.MethodCallTool && c.opts.ToolHeaders != nil}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -153,7 +153,7 @@ func (h *clientHTTP) do(req *http.Request, id wire.RequestID) (*http.Response, e
 // refusal is the error of a response without success.
 func (h *clientHTTP) refusal(req *http.Request, res *http.Response, id wire.RequestID) error {
 	e := &HTTPError{Method: req.Method, URL: display(req.URL), Status: res.StatusCode, Header: res.Header}
-	body := dispatch.NewBuffer()
+	body := jsonrpc.NewBuffer()
 	defer body.Free()
 	defer time.AfterFunc(lingering, func() { res.Body.Close() }).Stop()
 	_ = h.readAll(body, res) // as far as it goes
@@ -165,7 +165,7 @@ func (h *clientHTTP) refusal(req *http.Request, res *http.Response, id wire.Requ
 }
 
 // readAll appends the body of a response to p.
-func (h *clientHTTP) readAll(p *dispatch.Buffer, res *http.Response) error {
+func (h *clientHTTP) readAll(p *jsonrpc.Buffer, res *http.Response) error {
 	if n := res.ContentLength; n > int64(h.most) {
 		return errTooLong
 	} else if n >= int64(cap(p.Bytes)) {
@@ -204,4 +204,4 @@ func (h *clientHTTP) close() {
 }
 
 // notWritten marks an error that came before anything was sent.
-func notWritten(err error) error { return fmt.Errorf("%w: %w", dispatch.ErrNotWritten, err) }
+func notWritten(err error) error { return fmt.Errorf("%w: %w", jsonrpc.ErrNotWritten, err) }

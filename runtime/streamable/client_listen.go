@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -167,7 +167,7 @@ func (l *clientListener) open() error {
 		case ev.name != eventMessage:
 			ev.data.Free()
 		default:
-			c.conn.Deliver(c.life, ev.data.Bytes, dispatch.Origin{
+			c.conn.Deliver(c.life, ev.data.Bytes, jsonrpc.Origin{
 				Transport: peer.NewTransport(Kind, true, res.Header, ""),
 				Admit:     noAnswers,
 				Buffer:    ev.data,

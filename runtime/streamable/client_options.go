@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/mcpwright/mcp/runtime/dispatch"
 	"github.com/mcpwright/mcp/runtime/internal/limit"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 )
 
@@ -19,7 +19,7 @@ type ClientOptions struct {
 	// limits, timeouts, the frame of each message. Its Client is set. Its
 	// MaxMessage, here 16 MiB by default, bounds a JSON body and an event of
 	// a stream alike: a longer one fails the call that it belongs to.
-	Dispatch dispatch.Options
+	Dispatch jsonrpc.Options
 	// HTTPClient makes the HTTP requests; nil is one of the client's own, with
 	// patience for slow answers and none for dead servers. A Timeout in it
 	// would end streams. Authorization is the business of its Transport, such as

@@ -11,7 +11,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/internal/testlog"
-	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/streamable"
 	"github.com/stretchr/testify/require"
@@ -55,7 +55,7 @@ func TestABrokenStreamIsTakenUpAgain(t *testing.T) {
 			w.event(w.answer(weatherResult))
 		}))
 		h := new(handled)
-		c := s.handshake(streamable.ClientOptions{Dispatch: dispatch.Options{Handler: h}})
+		c := s.handshake(streamable.ClientOptions{Dispatch: jsonrpc.Options{Handler: h}})
 		text, err := callWeather(t.Context(), c)
 		require.NoError(t, err)
 		require.Equal(t, "sunny", text)
@@ -306,7 +306,7 @@ func TestTheStreamOfASessionIsOpenedAgainWhateverHappens(t *testing.T) {
 			}
 		}))
 		h, reported := new(handled), new(errorList)
-		c := s.handshake(streamable.ClientOptions{Dispatch: dispatch.Options{Handler: h, OnError: reported.add}})
+		c := s.handshake(streamable.ClientOptions{Dispatch: jsonrpc.Options{Handler: h, OnError: reported.add}})
 		time.Sleep(time.Hour)
 		require.Equal(t, []string{"n "}, h.take())
 		require.Equal(t, []string{"", "a", "a", "a", "a", "a", "a", "a", "a", "b"}, after)
@@ -358,7 +358,7 @@ func TestAStreamOfASessionThatCannotBeResumedIsOpenedAnew(t *testing.T) {
 					}
 				})
 				h, reported := new(handled), new(errorList)
-				s.handshake(streamable.ClientOptions{Dispatch: dispatch.Options{Handler: h, OnError: reported.add}})
+				s.handshake(streamable.ClientOptions{Dispatch: jsonrpc.Options{Handler: h, OnError: reported.add}})
 				time.Sleep(time.Minute)
 				require.Equal(t, []string{"n ", "m "}, h.take())
 				require.Equal(t, []string{"", "a", ""}, after)
@@ -416,7 +416,7 @@ func TestBadEventsCostOnlyThemselves(t *testing.T) {
 			<-r.Context().Done()
 		}))
 		h, reported := new(handled), new(errorList)
-		s.handshake(streamable.ClientOptions{Dispatch: dispatch.Options{Handler: h, OnError: reported.add, MaxMessage: 1000}})
+		s.handshake(streamable.ClientOptions{Dispatch: jsonrpc.Options{Handler: h, OnError: reported.add, MaxMessage: 1000}})
 		require.Equal(t, []string{"good "}, h.take())
 		got := reported.take()
 		require.Len(t, got, 2, "an answer that nobody waits for is no trouble")
@@ -439,7 +439,7 @@ func TestAServerMayRefuseTheStreamOfASession(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				reported := new(errorList)
 				s := newFakeServer(t, listened(c.serve))
-				client := s.handshake(streamable.ClientOptions{Dispatch: dispatch.Options{OnError: reported.add}})
+				client := s.handshake(streamable.ClientOptions{Dispatch: jsonrpc.Options{OnError: reported.add}})
 				time.Sleep(time.Hour)
 				require.Equal(t, 1, count(s.requests(), "GET"))
 				if got := reported.take(); c.want == "" {
@@ -459,7 +459,7 @@ func TestTheStreamOfASessionMayFindItLost(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		lost, reported := new(errorList), new(errorList)
 		s := newFakeServer(t, listened(thenGone(func(w *rawResponse) { w.stream() })))
-		c := s.handshake(streamable.ClientOptions{OnLost: lost.add, Dispatch: dispatch.Options{OnError: reported.add}})
+		c := s.handshake(streamable.ClientOptions{OnLost: lost.add, Dispatch: jsonrpc.Options{OnError: reported.add}})
 		time.Sleep(time.Minute)
 		got := lost.take()
 		require.Len(t, got, 1)
@@ -496,7 +496,7 @@ func TestASessionIsNotLostWhereThereIsNoGET(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		lost, reported := new(errorList), new(errorList)
 		s := newFakeServer(t, listened(func(w *rawResponse, _ *sentRequest) { w.status(404, "text/plain", "Cannot GET /mcp") }))
-		c := s.handshake(streamable.ClientOptions{OnLost: lost.add, Dispatch: dispatch.Options{OnError: reported.add}})
+		c := s.handshake(streamable.ClientOptions{OnLost: lost.add, Dispatch: jsonrpc.Options{OnError: reported.add}})
 		s.requests()
 		select {
 		case <-c.Listening():
@@ -554,7 +554,7 @@ func TestACallReportsTroubleToTheLogWhereNobodyListens(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		log := new(testlog.Recorder)
 		s := newFakeServer(t, listened(func(w *rawResponse, _ *sentRequest) { w.status(400, "", "") }))
-		s.handshake(streamable.ClientOptions{Dispatch: dispatch.Options{Logger: log.Logger()}})
+		s.handshake(streamable.ClientOptions{Dispatch: jsonrpc.Options{Logger: log.Logger()}})
 		s.requests()
 		require.Contains(t, log.String(), "trouble beside the calls")
 	})

@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"github.com/mcpwright/mcp/generated/mcp"
-	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -65,15 +65,15 @@ func (c *LegacySSEClient) Close() error {
 // legacyWriter makes a POST of each message of the dispatcher.
 type legacyWriter struct{ c *LegacySSEClient }
 
-// WriteMessage implements [dispatch.Writer].
+// WriteMessage implements [jsonrpc.Writer].
 func (w legacyWriter) WriteMessage(ctx context.Context, data []byte) error {
-	return w.WriteEnvelope(ctx, dispatch.Envelope{}, data)
+	return w.WriteEnvelope(ctx, jsonrpc.Envelope{}, data)
 }
 
-// WriteEnvelope implements [dispatch.EnvelopeWriter]. A request is written in
+// WriteEnvelope implements [jsonrpc.EnvelopeWriter]. A request is written in
 // another goroutine, since its caller's patience is not to begin when the server
 // has accepted it.
-func (w legacyWriter) WriteEnvelope(ctx context.Context, e dispatch.Envelope, data []byte) error {
+func (w legacyWriter) WriteEnvelope(ctx context.Context, e jsonrpc.Envelope, data []byte) error {
 	c := w.c
 	if c.bad != nil {
 		return notWritten(c.bad)
@@ -93,21 +93,21 @@ func (w legacyWriter) WriteEnvelope(ctx context.Context, e dispatch.Envelope, da
 			c.conn.Fail(e.ID, err)
 		}
 	}) {
-		return notWritten(dispatch.ErrClosed)
+		return notWritten(jsonrpc.ErrClosed)
 	}
 	return nil
 }
 
 // post writes a message, as soon as it is known where to.
-func (c *LegacySSEClient) post(ctx context.Context, e dispatch.Envelope, data []byte) error {
+func (c *LegacySSEClient) post(ctx context.Context, e jsonrpc.Envelope, data []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, c.opts.oneWay())
 	defer cancel()
 	select {
 	case <-c.ready:
 	case <-c.life.Done():
-		return notWritten(dispatch.ErrClosed)
+		return notWritten(jsonrpc.ErrClosed)
 	case <-c.conn.Done():
-		return notWritten(dispatch.ErrClosed)
+		return notWritten(jsonrpc.ErrClosed)
 	case <-ctx.Done():
 		return notWritten(fmt.Errorf("the server has not said where to post to: %w", context.Cause(ctx)))
 	}
@@ -163,7 +163,7 @@ func (c *LegacySSEClient) stream() error {
 func (c *LegacySSEClient) event(ev event, res *http.Response) error {
 	switch ev.name {
 	case eventMessage:
-		c.conn.Deliver(c.life, ev.data.Bytes, dispatch.Origin{
+		c.conn.Deliver(c.life, ev.data.Bytes, jsonrpc.Origin{
 			Transport: peer.NewTransport(Kind, true, res.Header, ""),
 			Buffer:    ev.data,
 		})

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
-	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/streamable"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -73,7 +73,7 @@ func TestHTTPWithSSEPostsToTheEndpoint(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newLegacyServer(t, "/messages?session=1")
 		h := &handled{result: &mcp.EmptyResult{}}
-		c := s.connectLegacy(streamable.ClientOptions{Dispatch: dispatch.Options{Handler: h}})
+		c := s.connectLegacy(streamable.ClientOptions{Dispatch: jsonrpc.Options{Handler: h}})
 		c.Settle(mcp.Revision20241105)
 		require.Empty(t, s.requests(), "nothing is sent yet")
 		for range 3 {
@@ -98,7 +98,7 @@ func TestHTTPWithSSEEndsWithItsStream(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newLegacyServer(t, "messages")
 		lost, reported := new(errorList), new(errorList)
-		c := s.connectLegacy(streamable.ClientOptions{OnLost: lost.add, Dispatch: dispatch.Options{OnError: reported.add, MaxMessage: 1000}})
+		c := s.connectLegacy(streamable.ClientOptions{OnLost: lost.add, Dispatch: jsonrpc.Options{OnError: reported.add, MaxMessage: 1000}})
 		_, err := callWeather(t.Context(), c)
 		require.NoError(t, err)
 		require.Equal(t, "/messages", s.find("POST tools/call").URL.Path)

@@ -8,23 +8,23 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
-	"github.com/mcpwright/mcp/runtime/dispatch"
 	"github.com/mcpwright/mcp/runtime/internal/eras"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
 // clientWriter makes a POST of each message of the dispatcher.
 type clientWriter struct{ c *Client }
 
-// WriteMessage implements [dispatch.Writer]. It is given answers to batches.
+// WriteMessage implements [jsonrpc.Writer]. It is given answers to batches.
 func (w clientWriter) WriteMessage(ctx context.Context, data []byte) error {
-	return w.WriteEnvelope(ctx, dispatch.Envelope{}, data)
+	return w.WriteEnvelope(ctx, jsonrpc.Envelope{}, data)
 }
 
-// WriteEnvelope implements [dispatch.EnvelopeWriter]. A request is written in
+// WriteEnvelope implements [jsonrpc.EnvelopeWriter]. A request is written in
 // another goroutine: nothing is known of it before its response begins, and that
 // may be its answer.
-func (w clientWriter) WriteEnvelope(ctx context.Context, e dispatch.Envelope, data []byte) error {
+func (w clientWriter) WriteEnvelope(ctx context.Context, e jsonrpc.Envelope, data []byte) error {
 	c := w.c
 	if c.bad != nil {
 		return notWritten(c.bad)
@@ -65,7 +65,7 @@ func (w clientWriter) WriteEnvelope(ctx context.Context, e dispatch.Envelope, da
 var errNoAnswers = errors.New("servers of this revision send no requests, so there is nothing to answer")
 
 // post returns the POST of a message.
-func (c *Client) post(ctx context.Context, e dispatch.Envelope, session clientSession, alone bool, data []byte) (*http.Request, error) {
+func (c *Client) post(ctx context.Context, e jsonrpc.Envelope, session clientSession, alone bool, data []byte) (*http.Request, error) {
 	// The HTTP client may read the body even after it has returned.
 	req := c.http.request(ctx, http.MethodPost, c.to, e.Header, bytes.Clone(data))
 	req.Header[headerAccept] = valueEitherKind
@@ -79,7 +79,7 @@ func (c *Client) post(ctx context.Context, e dispatch.Envelope, session clientSe
 }
 
 // start starts the exchange of a request.
-func (c *Client) start(ctx context.Context, e dispatch.Envelope, session clientSession, alone bool, data []byte) error {
+func (c *Client) start(ctx context.Context, e jsonrpc.Envelope, session clientSession, alone bool, data []byte) error {
 	x := &clientExchange{
 		client: c, id: e.ID, method: e.Method, header: e.Header, session: session, alone: alone,
 		outer: clientScope{c.life, ctx},
@@ -96,7 +96,7 @@ func (c *Client) start(ctx context.Context, e dispatch.Envelope, session clientS
 	if !c.state.spawn(func() { x.run(req) }) { // ends with the answer, or when x is cancelled
 		c.state.leave(x)
 		x.cancel()
-		return notWritten(dispatch.ErrClosed)
+		return notWritten(jsonrpc.ErrClosed)
 	}
 	return nil
 }
@@ -108,7 +108,7 @@ const cancelPatience = 5 * time.Second
 // takeBack cancels a request of ours: one that travels alone by closing its
 // response; one in a session by telling the server so, for which nobody has to
 // wait.
-func (c *Client) takeBack(ctx context.Context, e dispatch.Envelope, session clientSession, alone bool, data []byte) {
+func (c *Client) takeBack(ctx context.Context, e jsonrpc.Envelope, session clientSession, alone bool, data []byte) {
 	var b clientBody
 	b.read(data)
 	x := c.state.exchange(b.cancels)

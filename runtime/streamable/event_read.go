@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 )
 
 // errEventTooLong says that an event was skipped because it is longer than the
@@ -20,7 +20,7 @@ var errEventTooLong = errors.New("event is too long")
 // event is one event of a stream that has data.
 type event struct {
 	name string // "message" where the stream does not say
-	data *dispatch.Buffer
+	data *jsonrpc.Buffer
 }
 
 const (
@@ -51,7 +51,7 @@ type eventReader struct {
 	name  string
 	id    string
 	hasID bool
-	data  *dispatch.Buffer
+	data  *jsonrpc.Buffer
 	lines int // of data
 	long  bool
 	any   bool // it has a line
@@ -228,7 +228,7 @@ func (e *eventReader) add(part []byte) {
 		return
 	}
 	if e.data == nil {
-		e.data = dispatch.NewBuffer()
+		e.data = jsonrpc.NewBuffer()
 	}
 	if len(e.data.Bytes)+len(part) > e.most {
 		e.long = true

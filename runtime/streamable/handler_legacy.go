@@ -11,7 +11,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
-	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -45,12 +45,12 @@ func NewLegacySSEHandler(kernel *connection.Kernel, opts *Options) *LegacySSEHan
 }
 
 // legacySession is one stream and what is posted to it. It is the
-// [dispatch.Writer] of everything.
+// [jsonrpc.Writer] of everything.
 type legacySession struct {
 	handler   *LegacySSEHandler
 	id        string
 	principal string
-	dispatch  *dispatch.Conn
+	dispatch  *jsonrpc.Conn
 	conn      *connection.Connection
 	cancel    context.CancelCauseFunc // of the stream
 	pulse     pulse
@@ -126,7 +126,7 @@ func (s *legacySession) begin() {
 	d.Frame = func(method string) *wire.Frame { return s.conn.Frame(method) }
 	d.Batches = func() bool { return s.conn.Batches() }
 	d.Intercept, d.Unordered = s.intercept, true
-	s.dispatch = dispatch.New(s, &d)
+	s.dispatch = jsonrpc.New(s, &d)
 	c := s.handler.opts.Connection
 	c.SessionID, c.VersionHint, c.Client, c.InFlight = s.id, mcp.Revision20241105.String(), false, s.dispatch.InFlight()
 	s.conn = connection.ForLoop(s.dispatch, &c)
@@ -184,7 +184,7 @@ func (s *legacySession) write(f func(*eventWriter) error) error {
 // put is write. The lock is held.
 func (s *legacySession) put(f func(*eventWriter) error) error {
 	if s.out == nil {
-		return dispatch.ErrNotWritten
+		return jsonrpc.ErrNotWritten
 	}
 	if err := f(s.out); err != nil {
 		s.out = nil
@@ -194,7 +194,7 @@ func (s *legacySession) put(f func(*eventWriter) error) error {
 	return nil
 }
 
-// WriteMessage implements [dispatch.Writer].
+// WriteMessage implements [jsonrpc.Writer].
 func (s *legacySession) WriteMessage(_ context.Context, data []byte) error {
 	return s.write(func(out *eventWriter) error { return out.message("", data) })
 }
@@ -225,7 +225,7 @@ func (h *LegacySSEHandler) post(w http.ResponseWriter, r *http.Request) *refusal
 		return &refusal{status: http.StatusServiceUnavailable, err: errClosing}
 	}
 	w.WriteHeader(http.StatusAccepted) // whatever a handler says by then is for the stream
-	s.dispatch.Deliver(r.Context(), buf.Bytes, dispatch.Origin{
+	s.dispatch.Deliver(r.Context(), buf.Bytes, jsonrpc.Origin{
 		Detached:  true,
 		Transport: &Transport{request: r, principal: s.principal, asks: true},
 		Buffer:    buf,

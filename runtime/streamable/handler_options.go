@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/runtime/connection"
-	"github.com/mcpwright/mcp/runtime/dispatch"
 	"github.com/mcpwright/mcp/runtime/internal/verified"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 )
 
 // Options are the options of a [Handler]. The zero value, and nil, are safe to
@@ -95,7 +95,7 @@ type Options struct {
 	Connection connection.Options
 	// Dispatch sets up the dispatchers of sessions. What it says of handlers,
 	// frames and transports is the handler's to fill in.
-	Dispatch dispatch.Options
+	Dispatch jsonrpc.Options
 	// Logger takes what nobody else is told. Nil is [slog.Default].
 	Logger *slog.Logger
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
-	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -114,7 +114,7 @@ func tokenOf(m *wire.Message) wire.ProgressToken {
 	if !mayHaveMeta(m.Params) {
 		return wire.ProgressToken{}
 	}
-	return dispatch.ProgressToken(m.Params) // of a type that does not tell
+	return jsonrpc.ProgressToken(m.Params) // of a type that does not tell
 }
 
 // mayHaveMeta tells whether params may have a "_meta", however it is spelled.
@@ -126,7 +126,7 @@ func mayHaveMeta(params []byte) bool {
 }
 
 // servePost handles a request, which is in buf.
-func (h *Handler) servePost(w http.ResponseWriter, r *http.Request, m *wire.Message, f *wire.Frame, takes accepted, buf *dispatch.Buffer) {
+func (h *Handler) servePost(w http.ResponseWriter, r *http.Request, m *wire.Message, f *wire.Frame, takes accepted, buf *jsonrpc.Buffer) {
 	p := h.newPost(w, r, m, f, takes)
 	if p.listens && !takes.events {
 		refuse(http.StatusNotAcceptable, "Invalid request: the client has to accept text/event-stream").of(m.ID).write(w, true)
@@ -161,7 +161,7 @@ func (p *post) exit() {
 // serve calls the handler and answers with what it returns, also where it panics
 // or ends the goroutine. The answer is written down behind the request, which it may
 // have parts of.
-func (p *post) serve(buf *dispatch.Buffer) {
+func (p *post) serve(buf *jsonrpc.Buffer) {
 	at, err := len(buf.Bytes), errExited
 	defer func() {
 		if v := recover(); v != nil {
@@ -206,7 +206,7 @@ func (p *post) Call(_ context.Context, req peer.Message, _ wire.Value, _ ...peer
 // Notify implements [peer.Outbound]. The first option is the connection's own,
 // which says nothing new.
 func (p *post) Notify(ctx context.Context, n peer.Notification, opts ...peer.CallOption) error {
-	buf := dispatch.NewBuffer()
+	buf := jsonrpc.NewBuffer()
 	defer buf.Free()
 	frame := p.in.Frame
 	if len(opts) > 1 {

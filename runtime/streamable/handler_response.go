@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/mcpwright/mcp/runtime/dispatch"
 	"github.com/mcpwright/mcp/runtime/internal/lazy"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 )
 
 // response is the HTTP response to one POST. Whether it is one JSON document or
@@ -72,7 +72,7 @@ func (p *response) send(ctx context.Context, data []byte) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.phase == over || p.phase < parted && !p.open() {
-		return dispatch.ErrNotWritten
+		return jsonrpc.ErrNotWritten
 	}
 	return p.event(ctx, data)
 }
@@ -88,7 +88,7 @@ func (p *response) event(ctx context.Context, data []byte) error {
 		}
 	}
 	if !kept {
-		return dispatch.ErrNotWritten
+		return jsonrpc.ErrNotWritten
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
-	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -29,10 +29,10 @@ type session struct {
 	busy     atomic.Int32 // uses of the dispatcher; they begin under the lock
 	drowsy   bool         // the dispatcher was not used for a while
 	isOver   bool
-	begun    bool           // it can be found; the lock of the table guards this one
-	dispatch *dispatch.Conn // nil while the session sleeps
-	lastID   int64          // of the dispatcher before
-	last     uint64         // number of the last stream of a request
+	begun    bool          // it can be found; the lock of the table guards this one
+	dispatch *jsonrpc.Conn // nil while the session sleeps
+	lastID   int64         // of the dispatcher before
+	last     uint64        // number of the last stream of a request
 	streams  map[uint64]*stream
 	givenUp  []uint64 // numbers of the last streams without an answer
 	standing *stream  // of what belongs to no request, nil while there was nothing
@@ -76,7 +76,7 @@ func (s *session) Handle(ctx context.Context, in *peer.Inbound) (peer.Reply, err
 
 // deliver has a message handled that brings no room of its own for that, unless it
 // comes too late.
-func (s *session) deliver(ctx context.Context, m *wire.Message, o dispatch.Origin) {
+func (s *session) deliver(ctx context.Context, m *wire.Message, o jsonrpc.Origin) {
 	d := s.borrow()
 	defer s.giveBack()
 	if d != nil {
@@ -86,11 +86,11 @@ func (s *session) deliver(ctx context.Context, m *wire.Message, o dispatch.Origi
 	}
 }
 
-// WriteMessage implements [dispatch.Writer] for what belongs to no request. It
+// WriteMessage implements [jsonrpc.Writer] for what belongs to no request. It
 // waits in the store until the client fetches it.
 func (s *session) WriteMessage(ctx context.Context, data []byte) error {
 	if _, kept := s.alone().keep(ctx, data); !kept {
-		return dispatch.ErrNotWritten
+		return jsonrpc.ErrNotWritten
 	}
 	return nil
 }

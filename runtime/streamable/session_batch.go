@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/mcpwright/mcp/generated/mcp"
-	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -43,7 +43,7 @@ func (h *Handler) serveBatch(w http.ResponseWriter, r *http.Request, revision wi
 	return nil
 }
 
-// batch is several messages being answered with one. It is the [dispatch.Writer]
+// batch is several messages being answered with one. It is the [jsonrpc.Writer]
 // of each.
 type batch struct {
 	post *sessionPost
@@ -90,7 +90,7 @@ func (b *batch) deliver(ctx context.Context, raw json.RawMessage) {
 		if m.Method == mcp.MethodInitialized && b.post.session.id != "" {
 			b.post.handler.kernel.Confirm(ctx, b.post.session.conn, m.Params) // requests may overtake it otherwise
 		}
-		b.post.session.deliver(ctx, &m, dispatch.Origin{Transport: &b.post.transport, Back: b})
+		b.post.session.deliver(ctx, &m, jsonrpc.Origin{Transport: &b.post.transport, Back: b})
 		if isRequest && b.post.session.ended() {
 			b.refuse(m.ID, errGoodbye) // unless the dispatcher has
 		}
@@ -147,11 +147,11 @@ func (b *batch) end(ctx context.Context) {
 	b.post.answer(ctx, http.StatusOK, append(b.answers, ']'))
 }
 
-// WriteMessage implements [dispatch.Writer].
+// WriteMessage implements [jsonrpc.Writer].
 func (b *batch) WriteMessage(ctx context.Context, data []byte) error { return b.post.send(ctx, data) }
 
-// WriteEnvelope implements [dispatch.EnvelopeWriter].
-func (b *batch) WriteEnvelope(ctx context.Context, e dispatch.Envelope, data []byte) error {
+// WriteEnvelope implements [jsonrpc.EnvelopeWriter].
+func (b *batch) WriteEnvelope(ctx context.Context, e jsonrpc.Envelope, data []byte) error {
 	if e.Method != "" {
 		return b.post.send(ctx, data)
 	}

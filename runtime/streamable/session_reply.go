@@ -9,18 +9,18 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
-	"github.com/mcpwright/mcp/runtime/dispatch"
 	"github.com/mcpwright/mcp/runtime/internal/lazy"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
 // sessionPost is a request of a session being answered. It is the
-// [dispatch.Writer] of all that belongs to the request.
+// [jsonrpc.Writer] of all that belongs to the request.
 type sessionPost struct {
 	response
 	due      time.Duration // when it beats next, 0 before anybody has looked; its session's lock guards it
-	exchange dispatch.Exchange
+	exchange jsonrpc.Exchange
 	room     connection.Room
 }
 
@@ -41,7 +41,7 @@ func (s *session) newPost(w http.ResponseWriter, r *http.Request, takes accepted
 
 // serveApart is deliver for a request that may be left behind. It returns when the
 // response is complete, or goes on without this request.
-func (p *sessionPost) serveApart(ctx context.Context, m *wire.Message, token wire.ProgressToken, f *wire.Frame, buf *dispatch.Buffer) {
+func (p *sessionPost) serveApart(ctx context.Context, m *wire.Message, token wire.ProgressToken, f *wire.Frame, buf *jsonrpc.Buffer) {
 	own, parted, done := *m, p.stream.parted, make(chan struct{})
 	go func() { // ends when the request has been handled, at the latest with the session
 		defer close(done)
@@ -68,14 +68,14 @@ func contain(ctx context.Context, log *slog.Logger, what string) {
 
 // deliver has the request handled and answered. The client's absence does not end
 // that.
-func (p *sessionPost) deliver(m *wire.Message, token wire.ProgressToken, f *wire.Frame, buf *dispatch.Buffer) {
+func (p *sessionPost) deliver(m *wire.Message, token wire.ProgressToken, f *wire.Frame, buf *jsonrpc.Buffer) {
 	d := p.session.borrow()
 	defer p.close(m)
 	if d == nil { // it comes too late
 		buf.Free()
 		return
 	}
-	d.DeliverMessage(p.context(), m, token, &p.exchange, dispatch.Origin{
+	d.DeliverMessage(p.context(), m, token, &p.exchange, jsonrpc.Origin{
 		Transport: &p.transport, Back: p, Frame: f, Detached: p.apart == nil, Buffer: buf,
 	})
 }
@@ -88,11 +88,11 @@ func (p *sessionPost) context() context.Context {
 	return p.transport.request.Context()
 }
 
-// WriteMessage implements [dispatch.Writer].
+// WriteMessage implements [jsonrpc.Writer].
 func (p *sessionPost) WriteMessage(ctx context.Context, data []byte) error { return p.send(ctx, data) }
 
-// WriteEnvelope implements [dispatch.EnvelopeWriter].
-func (p *sessionPost) WriteEnvelope(ctx context.Context, e dispatch.Envelope, data []byte) error {
+// WriteEnvelope implements [jsonrpc.EnvelopeWriter].
+func (p *sessionPost) WriteEnvelope(ctx context.Context, e jsonrpc.Envelope, data []byte) error {
 	if e.Method != "" {
 		return p.send(ctx, data)
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -42,7 +42,7 @@ func (s *session) isIdle(now, since time.Duration) bool {
 
 // borrow begins a use of the session's dispatcher, which stays the same until
 // giveBack. It is nil where the session is over and has none.
-func (s *session) borrow() *dispatch.Conn {
+func (s *session) borrow() *jsonrpc.Conn {
 	s.mu.Lock()
 	s.busy.Add(1)
 	s.drowsy = false
@@ -55,7 +55,7 @@ func (s *session) borrow() *dispatch.Conn {
 }
 
 // wake wakes the session, unless somebody else has or it is over.
-func (s *session) wake() *dispatch.Conn {
+func (s *session) wake() *jsonrpc.Conn {
 	d, woken := s.awake()
 	if woken && s.id != "" {
 		s.handler.sessions.watch(s)
@@ -63,13 +63,13 @@ func (s *session) wake() *dispatch.Conn {
 	return d
 }
 
-func (s *session) awake() (d *dispatch.Conn, woken bool) {
+func (s *session) awake() (d *jsonrpc.Conn, woken bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.dispatch == nil && !s.isOver {
 		d := s.handler.opts.Dispatch
 		d.Handler, d.Frame, d.Client, d.LastID, d.Unordered = s, s.conn.Frame, false, s.lastID, true
-		s.dispatch, woken = dispatch.New(s, &d), true
+		s.dispatch, woken = jsonrpc.New(s, &d), true
 	}
 	return s.dispatch, woken
 }
@@ -129,7 +129,7 @@ func (s *session) beat(now time.Duration) {
 
 // over lets the session sleep for ever. It returns the dispatcher that is still
 // to be shut down, nil for none.
-func (s *session) over() *dispatch.Conn {
+func (s *session) over() *jsonrpc.Conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.isOver = true
@@ -181,7 +181,7 @@ func (r *sessionRequests) IDs() []wire.RequestID {
 	return nil
 }
 
-func (r *sessionRequests) current() *dispatch.Conn {
+func (r *sessionRequests) current() *jsonrpc.Conn {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.dispatch

@@ -17,7 +17,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
-	"github.com/mcpwright/mcp/runtime/dispatch"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/mcpserver/internal/rounds"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -102,9 +102,9 @@ func connect(t testing.TB, r wire.Revision, kernels ...*connection.Kernel) *clie
 	c := &client{t: t, revision: r, answers: answer}
 	for _, k := range kernels {
 		server := connection.NewDualEra(k, nil)
-		from, to := dispatch.Pair(
-			&dispatch.Options{Strict: true, Client: true, Handler: c, Frame: c.frame},
-			&dispatch.Options{Strict: true, Handler: server, Frame: server.Frame},
+		from, to := jsonrpc.Pair(
+			&jsonrpc.Options{Strict: true, Client: true, Handler: c, Frame: c.frame},
+			&jsonrpc.Options{Strict: true, Handler: server, Frame: server.Frame},
 		)
 		server.Attach(to, to.InFlight())
 		t.Cleanup(func() { _ = from.Close() })
@@ -120,12 +120,12 @@ func pipe(t testing.TB, r wire.Revision, k *connection.Kernel) *client {
 	server := connection.NewDualEra(k, nil)
 	in, toServer := io.Pipe()
 	fromServer, out := io.Pipe()
-	to := dispatch.New(dispatch.NewLineWriter(out), &dispatch.Options{Handler: server, Frame: server.Frame, Batches: server.Batches})
+	to := jsonrpc.New(jsonrpc.NewLineWriter(out), &jsonrpc.Options{Handler: server, Frame: server.Frame, Batches: server.Batches})
 	server.Attach(to, to.InFlight())
-	from := dispatch.New(dispatch.NewLineWriter(toServer), &dispatch.Options{Client: true, Handler: c, Frame: c.frame})
+	from := jsonrpc.New(jsonrpc.NewLineWriter(toServer), &jsonrpc.Options{Client: true, Handler: c, Frame: c.frame})
 	var both sync.WaitGroup // of the goroutines that read, which end when the pipes are closed
-	both.Go(func() { _ = to.ReadLines(context.Background(), in, dispatch.Origin{}) })
-	both.Go(func() { _ = from.ReadLines(context.Background(), fromServer, dispatch.Origin{}) })
+	both.Go(func() { _ = to.ReadLines(context.Background(), in, jsonrpc.Origin{}) })
+	both.Go(func() { _ = from.ReadLines(context.Background(), fromServer, jsonrpc.Origin{}) })
 	t.Cleanup(func() {
 		_ = toServer.Close()
 		_ = out.Close()

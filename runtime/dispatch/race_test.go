@@ -1,5 +1,0 @@
-//go:build race
-
-package dispatch_test
-
-func init() { raceDetector = true }

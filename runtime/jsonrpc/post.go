@@ -1,0 +1,76 @@
+package jsonrpc
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// PostWriter is a [Writer] that may take a message without waiting for anybody.
+type PostWriter interface {
+	Writer
+	// PostMessage writes one message, or sees to it that it is written, if
+	// that takes no waiting. False is that nothing came of it.
+	PostMessage(data []byte) (taken bool)
+}
+
+// Post implements [peer.Poster] where the Writer is a [PostWriter].
+func (c *Conn) Post(n peer.Notification, opts ...peer.CallOption) (taken bool) {
+	return c.post(c.out, n, opts)
+}
+
+func (c *Conn) post(out Writer, n peer.Notification, opts []peer.CallOption) (taken bool) {
+	w, ok := out.(PostWriter)
+	if !ok || c.over() {
+		return false
+	}
+	method := n.Method()
+	buf := NewBuffer()
+	defer buf.Free()
+	var err error
+	buf.Bytes, err = wire.AppendNotification(buf.Bytes, c.opts.frame(method, callOptions(opts).Frame), method, n)
+	return err == nil && w.PostMessage(buf.Bytes)
+}
+
+// Post implements [peer.Poster]: it goes the way that Notify goes.
+func (x *exchange) Post(n peer.Notification, opts ...peer.CallOption) (taken bool) {
+	if !x.gate.tryEnter() {
+		return false
+	}
+	defer x.gate.leave()
+	return x.conn.post(x.out, n, opts)
+}
+
+// PostMessage implements [PostWriter]. It takes a message while nothing else is
+// being written.
+func (l *LineWriter) PostMessage(data []byte) (taken bool) {
+	if bytes.IndexByte(data, '\n') >= 0 {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.writing || l.err != nil {
+		return false
+	}
+	l.waiting = append(append(l.waiting, data...), '\n')
+	l.writing = true
+	go l.rest() // ends when nothing waits; w has to be closed if it is stuck
+	return true
+}
+
+// Post implements [peer.Poster]: the peer's handler has a goroutine of its own. A
+// report waits for the callback that it is for.
+func (d *Direct) Post(n peer.Notification, opts ...peer.CallOption) (taken bool) {
+	return n.Method() != methodProgress && !d.over() && d.Notify(context.Background(), n, opts...) == nil
+}
+
+// Post implements [peer.Poster].
+func (x *directExchange) Post(n peer.Notification, opts ...peer.CallOption) (taken bool) {
+	if !x.gate.tryEnter() {
+		return false
+	}
+	defer x.gate.leave()
+	return x.to.Post(n, opts...)
+}

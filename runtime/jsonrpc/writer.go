@@ -1,0 +1,81 @@
+package jsonrpc
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// Writer takes whole messages to the peer. It is safe for concurrent use and
+// must not keep data.
+type Writer interface {
+	// WriteMessage writes one message, or sees to it that it is written after
+	// those it took before. It may block while the peer is slow, until ctx
+	// ends or the transport is closed. An error that comes before the first
+	// byte has gone out wraps [ErrNotWritten].
+	WriteMessage(ctx context.Context, data []byte) error
+}
+
+// Envelope says what a message is, for a [Writer] that wants to know.
+type Envelope struct {
+	// Method is the method of a request or notification, empty for an answer.
+	Method string
+	// ID is the id of the request, also of one that is answered. It is zero
+	// for a notification, and where several requests are answered at once.
+	ID wire.RequestID
+	// Name is what a request is about, empty where its type does not say; see
+	// [peer.Named].
+	Name string
+	// Revision is the one that the message was written for, zero for all.
+	Revision wire.Revision
+	// Header is what the call wants to be sent along. It is not to be changed.
+	Header http.Header
+	// Patience is how long the sender of a request waits for it to be taken;
+	// negative is without end. It means nothing for other messages.
+	Patience time.Duration
+	// Error is the error that is answered, nil for a result.
+	Error *peer.Error
+	// More tells that more messages are likely to follow at once: the answers
+	// to requests that came together.
+	More bool
+}
+
+// EnvelopeWriter is a [Writer] that is told what it writes, such as one that
+// makes an HTTP request of it. A dispatcher calls WriteEnvelope in place of
+// WriteMessage.
+type EnvelopeWriter interface {
+	Writer
+	WriteEnvelope(ctx context.Context, e Envelope, data []byte) error
+}
+
+// Origin says where an inbound message comes from. The zero Origin is the
+// connection itself.
+type Origin struct {
+	// Transport is what the transport knows about the message, nil where
+	// [Options].Transport says it all.
+	Transport peer.TransportContext
+	// Back takes everything that belongs to the message: its answer, and what
+	// its handler sends while it runs. Nil is the connection's own Writer.
+	Back Writer
+	// Frame is what a message was read with that comes to [Conn.DeliverMessage]
+	// with its params read, nil for others.
+	Frame *wire.Frame
+	// Admit, where it is not nil, sees each message before anything comes of
+	// it. One that cannot be read comes with the reason, and with what is
+	// known of it. An error keeps the message out, and goes to
+	// [Options].OnError. Admit must not wait, and must not keep the message,
+	// but may give it another id.
+	Admit func(m *wire.Message, unreadable error) error
+	// Detached tells that what ends the message's context does not end its handling.
+	Detached bool
+	// Buffer is what has the message's bytes, nil where they are elsewhere. It is the
+	// dispatcher's from now on, which writes down the answer to a request in it, behind
+	// them, and frees it when nobody reads them any more.
+	Buffer *Buffer
+	// Release is for bytes that are in no Buffer. Where it is not nil, it is called
+	// once when nobody reads them any more.
+	Release func()
+}
