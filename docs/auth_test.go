@@ -53,7 +53,7 @@ func remover(opts *mcpserver.Options) *mcpserver.Server {
 // hiding leaves out of lists what a caller may not use.
 func hiding() *mcpserver.Server {
 	return remover(&mcpserver.Options{
-		Visible: func(ctx context.Context, _ *mcp.ServerSession, item mcpserver.Item) bool {
+		Filter: func(ctx context.Context, _ *mcp.ServerSession, item mcpserver.Item) bool {
 			return item.Name != "remove" || auth.HasScopes(ctx, "files:write")
 		},
 	})

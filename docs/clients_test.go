@@ -22,7 +22,7 @@ func builder() *mcpserver.Server {
 		Capabilities: mcp.ServerCapabilities{Logging: map[string]json.RawMessage{}},
 	})
 	mcpserver.AddTool(server, &mcp.Tool{Name: "build"}, func(ctx context.Context, s *mcp.ServerSession, _ struct{}) (string, error) {
-		if err := s.ReportProgress(ctx, peer.Progress{Done: 1, Message: "compiled"}); err != nil {
+		if err := s.ReportProgress(ctx, peer.Progress{Progress: 1, Message: "compiled"}); err != nil {
 			return "", err
 		}
 		err := s.SendLogMessage(ctx, &mcp.LoggingMessageNotification{Level: mcp.LoggingLevelWarning, Data: json.RawMessage(`"no tests"`)})
@@ -54,7 +54,7 @@ func Example_callOptions() {
 
 	watched := client.With(
 		peer.WithTimeout(5*time.Minute),
-		peer.OnProgress(func(p peer.Progress) { fmt.Println("done:", p.Done, p.Message) }),
+		peer.OnProgress(func(p peer.Progress) { fmt.Println("done:", p.Progress, p.Message) }),
 		mcpclient.OnLog(mcp.LoggingLevelInfo, func(n *mcp.LoggingMessageNotification) { fmt.Println(n.Level, string(n.Data)) }),
 	)
 	res, err := watched.CallTool(ctx, &mcp.CallToolRequest{Name: "build"})

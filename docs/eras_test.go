@@ -39,14 +39,14 @@ func Example_negotiated() {
 		log.Fatal(err)
 	}
 	defer client.Close()
-	fmt.Println(client.ProtocolVersion(), client.Stateless())
+	fmt.Println(client.ProtocolVersion(), client.NoHandshake())
 	// Output: 2026-07-28 true
 }
 
 var calls = connection.NewKey[int]("calls")
 
 func count(ctx context.Context) int {
-	return calls.Update(connection.From(ctx).State(), func(n int) int { return n + 1 })
+	return calls.Update(connection.FromContext(ctx).State(), func(n int) int { return n + 1 })
 }
 
 // What a program keeps about a client lasts as long as the protocol lets it.
@@ -79,7 +79,7 @@ func Example_pinned() {
 		log.Fatal(err)
 	}
 	defer client.Close()
-	fmt.Println(client.ProtocolVersion(), client.Stateless())
+	fmt.Println(client.ProtocolVersion(), client.NoHandshake())
 	// Output: 2025-06-18 false
 }
 
@@ -111,7 +111,7 @@ func Example_tables() {
 // guests tells who comes and goes.
 func guests(server *mcpserver.Server) {
 	mcpserver.HandleNotification(server, func(ctx context.Context, _ *mcp.InitializedNotification) error {
-		client := connection.From(ctx)
+		client := connection.FromContext(ctx)
 		log.Print("here is ", client.ClientParams().ClientInfo.Name, " ", client.SessionID())
 		client.OnClose(func(context.Context) error {
 			log.Print("gone is ", client.SessionID())

@@ -169,35 +169,35 @@ func (o outbox) WriteMessage(ctx context.Context, data []byte) error {
 
 // serveQueue serves one client.
 func serveQueue(ctx context.Context, server *mcpserver.Server, in, out queue) {
-	pipe := connection.NewDualEra(server.Kernel(), nil)
+	pipe := connection.NewPipe(server.Dispatcher(), nil)
 	defer pipe.Close(ctx)
 	gone := make(chan struct{})
 	defer close(gone)
 	conn := jsonrpc.New(outbox{out, gone}, &jsonrpc.Options{
-		Handler:   pipe,
-		Frame:     pipe.Frame,
-		Batches:   pipe.Batches,
-		Read:      pipe.Read,
-		Arrive:    pipe.Arrive,
-		Intercept: pipe.Intercept,
+		Handler:               pipe,
+		Frame:                 pipe.Frame,
+		Batches:               pipe.Batches,
+		Read:                  pipe.Read,
+		OnRequest:             pipe.OnRequest,
+		InterceptNotification: pipe.InterceptNotification,
 	})
 	defer conn.Close()
 	pipe.Attach(conn, conn.InFlight())
 	for data := range in {
-		conn.Deliver(ctx, data, jsonrpc.Origin{})
+		conn.Deliver(ctx, data, jsonrpc.Source{})
 	}
 }
 
 // dialQueue is the client's end.
 func dialQueue(in, out queue) mcpclient.Endpoint {
-	return mcpclient.Dial("queue", func(ctx context.Context, opts *jsonrpc.Options) (mcpclient.Link, error) {
+	return mcpclient.Dial("queue", func(ctx context.Context, opts *jsonrpc.Options) (mcpclient.Conn, error) {
 		gone := make(chan struct{})
 		conn := jsonrpc.New(outbox{out, gone}, opts)
 		go func() { // ends with the queue
 			defer close(gone)
 			defer conn.Close()
 			for data := range in {
-				conn.Deliver(ctx, data, jsonrpc.Origin{})
+				conn.Deliver(ctx, data, jsonrpc.Source{})
 			}
 		}()
 		return conn, nil

@@ -18,10 +18,10 @@ import (
 )
 
 // newGateway hands everything on to one server.
-func newGateway(upstream *mcpclient.Client) *connection.Kernel {
+func newGateway(upstream *mcpclient.Client) *connection.Dispatcher {
 	var mux peer.Mux
 	mcp.HandleServer(&mux, upstream.Forward())
-	return connection.NewKernel(&connection.KernelOptions{
+	return connection.NewDispatcher(&connection.DispatcherOptions{
 		Mux:          &mux,
 		Info:         mcp.Implementation{Name: "gateway", Version: "1.0.0"},
 		Capabilities: mcp.ServerCapabilities{Tools: &mcp.ToolsCapability{}},
@@ -29,19 +29,19 @@ func newGateway(upstream *mcpclient.Client) *connection.Kernel {
 }
 
 // serveGateway serves over HTTP, and on standard input and output.
-func serveGateway(ctx context.Context, mux *http.ServeMux, kernel *connection.Kernel) error {
+func serveGateway(ctx context.Context, mux *http.ServeMux, kernel *connection.Dispatcher) error {
 	mux.Handle("/mcp", streamable.NewHandler(kernel, nil))
 
-	return stdio.Serve(ctx, connection.NewDualEra(kernel, nil), nil)
+	return stdio.Serve(ctx, connection.NewPipe(kernel, nil), nil)
 }
 
 // gateway can be reached in process.
-type gateway struct{ kernel *connection.Kernel }
+type gateway struct{ kernel *connection.Dispatcher }
 
 // Direct is the way of a client in this process.
-func (g gateway) Direct(opts *jsonrpc.Options) *jsonrpc.Direct {
-	pipe := connection.NewDualEra(g.kernel, nil)
-	client, server := jsonrpc.Pair(opts, &jsonrpc.Options{Handler: pipe, Frame: pipe.Frame})
+func (g gateway) InProcess(opts *jsonrpc.Options) *jsonrpc.InProcessConn {
+	pipe := connection.NewPipe(g.kernel, nil)
+	client, server := jsonrpc.InProcessPair(opts, &jsonrpc.Options{Handler: pipe, Frame: pipe.Frame})
 	pipe.Attach(server, server.InFlight())
 	return client
 }
@@ -139,7 +139,7 @@ func Example_gatewayLogs() {
 	mcp.HandleCallTool(&mux, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return passLogs(ctx, upstream, req)
 	})
-	kernel := connection.NewKernel(&connection.KernelOptions{Mux: &mux, Capabilities: mcp.ServerCapabilities{Tools: &mcp.ToolsCapability{}, Logging: map[string]json.RawMessage{}}})
+	kernel := connection.NewDispatcher(&connection.DispatcherOptions{Mux: &mux, Capabilities: mcp.ServerCapabilities{Tools: &mcp.ToolsCapability{}, Logging: map[string]json.RawMessage{}}})
 	client, err := mcpclient.Connect(ctx, mcpclient.InProcess(gateway{kernel}), nil)
 	if err != nil {
 		log.Fatal(err)

@@ -21,7 +21,7 @@ func serveUntilInterrupted() {
 
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", server.Handler(nil))
-	front := streamable.NewServer("localhost:8080", mux)
+	front := streamable.NewHTTPServer("localhost:8080", mux)
 	go func() {
 		if err := front.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
 			log.Fatal(err)

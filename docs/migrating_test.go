@@ -35,7 +35,7 @@ func migratedServer(ctx context.Context, m peer.Middleware, f func(context.Conte
 	info := mcp.Implementation{Name: "flights", Version: "1.0.0"}
 	opts := &mcpserver.Options{
 		Middleware:            []peer.Middleware{m},
-		Visible:               f,
+		Filter:                f,
 		AllowUnknownArguments: true,
 		Capabilities:          mcp.ServerCapabilities{Logging: map[string]json.RawMessage{}},
 	}
@@ -71,10 +71,10 @@ func migratedServer(ctx context.Context, m peer.Middleware, f func(context.Conte
 		return nil, fmt.Errorf("nothing on %s", in.Day)
 	}
 	mcpserver.AddPrompt(server, &prompt, compose)
-	complete := mcpserver.Values("Monday", "Tuesday")
-	server.CompletePrompt(name, "day", complete)
+	complete := mcpserver.CompleteFrom("Monday", "Tuesday")
+	server.AddPromptCompleter(name, "day", complete)
 	begun := func(ctx context.Context, _ *mcp.InitializedNotification) error {
-		connection.From(ctx).OnClose(func(context.Context) error { return nil })
+		connection.FromContext(ctx).OnClose(func(context.Context) error { return nil })
 		return nil
 	}
 	mcpserver.HandleNotification(server, begun)
@@ -98,7 +98,7 @@ func migratedServer(ctx context.Context, m peer.Middleware, f func(context.Conte
 
 // seats is a handler that does all that a handler can.
 func seats(ctx context.Context, s *mcp.ServerSession, day string) (Out, error) {
-	fmt.Println(connection.From(ctx).SessionID(), s.Transport().Header(), auth.CallerOf(ctx))
+	fmt.Println(connection.FromContext(ctx).SessionID(), s.Transport().Header(), auth.CallerOf(ctx))
 	visit := mcp.ElicitRequestURLParams{Message: "Log in.", URL: "https://example.com/login"}
 	if _, err := s.ElicitURL(ctx, &visit); err != nil {
 		return Out{}, err
@@ -111,7 +111,7 @@ func seats(ctx context.Context, s *mcp.ServerSession, day string) (Out, error) {
 	if _, err := s.CreateMessage(ctx, &message); err != nil {
 		return Out{}, err
 	}
-	if err := s.ReportProgress(ctx, peer.Progress{Done: 1, Total: new(3.0)}); err != nil {
+	if err := s.ReportProgress(ctx, peer.Progress{Progress: 1, Total: new(3.0)}); err != nil {
 		return Out{}, err
 	}
 	n := mcp.LoggingMessageNotification{Level: mcp.LoggingLevelInfo, Data: json.RawMessage(`"looked up"`)}
@@ -154,7 +154,7 @@ func migratedClient(ctx context.Context, server *mcpserver.Server, path, url, na
 
 // migratedListener is what a client hears between calls and during them.
 func migratedListener(ctx context.Context, client *mcpclient.Client, headers http.Header, uri string) error {
-	show := func(p peer.Progress) { fmt.Println(p.Done) }
+	show := func(p peer.Progress) { fmt.Println(p.Progress) }
 	client.With(peer.WithHeader(headers))
 	client.With(peer.OnProgress(show))
 	for uri, err := range client.Watch(ctx, uri) {
@@ -173,7 +173,7 @@ func migratedAnswers() *mcpclient.Options {
 		return nil, mcpclient.ErrRejected
 	}
 	roots := []mcp.Root{{URI: "file:///flights"}}
-	opts := &mcpclient.Options{OnElicit: elicit, OnSample: sample, Roots: roots}
+	opts := &mcpclient.Options{OnElicit: elicit, OnCreateMessage: sample, Roots: roots}
 	opts.KeepAlive = time.Minute
 	return opts
 }

@@ -33,14 +33,14 @@ func render(ctx context.Context, s *mcp.ServerSession, in scene) (string, error)
 		if err := draw(ctx, frame); err != nil {
 			return "", err
 		}
-		s.ReportProgress(ctx, peer.Progress{Done: float64(frame + 1), Message: fmt.Sprint("frame ", frame+1)})
+		s.ReportProgress(ctx, peer.Progress{Progress: float64(frame + 1), Message: fmt.Sprint("frame ", frame+1)})
 	}
 	return fmt.Sprint(in.Frames, " frames"), nil
 }
 
 // studio is a server whose calls go on as tasks.
 func studio(info mcp.Implementation) *mcpserver.Server {
-	server := mcpserver.New(info, &mcpserver.Options{Tasks: &mcpserver.TaskOptions{After: 2 * time.Second}})
+	server := mcpserver.New(info, &mcpserver.Options{Tasks: &mcpserver.TaskOptions{StartAfter: 2 * time.Second}})
 	tool := &mcp.Tool{Name: "render", Execution: &mcp.ToolExecution{TaskSupport: mcp.TaskSupportOptional}}
 	mcpserver.AddTool(server, tool, render)
 	return server
@@ -50,7 +50,7 @@ func studio(info mcp.Implementation) *mcpserver.Server {
 func Example_task() {
 	ctx := context.Background()
 	at := mcpserver.New(mcp.Implementation{Name: "studio", Version: "1.0.0"}, &mcpserver.Options{
-		Tasks: &mcpserver.TaskOptions{After: -1, Poll: 20 * time.Millisecond},
+		Tasks: &mcpserver.TaskOptions{StartAfter: -1, PollInterval: 20 * time.Millisecond},
 	})
 	mcpserver.AddTool(at, &mcp.Tool{Name: "render", Execution: &mcp.ToolExecution{TaskSupport: mcp.TaskSupportRequired}}, render)
 	client, err := mcpclient.Connect(ctx, mcpclient.InProcess(at), &mcpclient.Options{

@@ -40,7 +40,7 @@ func ourConnect(ctx context.Context, to mcpclient.Endpoint, revision string) (cl
 		OnElicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			return &mcp.ElicitResult{Action: mcp.ElicitActionAccept, Content: map[string]any{"name": "Ada"}}, nil
 		},
-		OnSample: func(context.Context, *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+		OnCreateMessage: func(context.Context, *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
 			return &mcp.CreateMessageResult{Role: mcp.RoleAssistant, Model: "m", Content: []mcp.SamplingMessageContentBlock{mcp.Text("blue")}}, nil
 		},
 		Roots: []mcp.Root{{URI: "file:///project"}},
@@ -90,7 +90,7 @@ func (c *ourClient) call(ctx context.Context, tool string, arguments map[string]
 }
 
 func (c *ourClient) progress(ctx context.Context, tool string) (steps []float64, err error) {
-	view := c.With(peer.OnProgress(func(p peer.Progress) { steps = append(steps, p.Done) }))
+	view := c.With(peer.OnProgress(func(p peer.Progress) { steps = append(steps, p.Progress) }))
 	_, err = view.CallTool(ctx, &mcp.CallToolRequest{Name: tool})
 	return steps, err
 }

@@ -32,7 +32,7 @@ func ourServer() *mcpserver.Server {
 	mcpserver.AddPrompt(s, &mcp.Prompt{Name: "advise"}, func(_ context.Context, _ *mcp.ServerSession, in advice) (*mcp.GetPromptResult, error) {
 		return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{{Role: mcp.RoleUser, Content: mcp.Text("Advise me on " + in.Topic)}}}, nil
 	})
-	s.CompletePrompt("advise", "topic", mcpserver.Values("code", "tea", "tests"))
+	s.AddPromptCompleter("advise", "topic", mcpserver.CompleteFrom("code", "tea", "tests"))
 	return s
 }
 
@@ -55,7 +55,7 @@ func ourTools(s *mcpserver.Server) {
 	ourTool(s, "count", func(ctx context.Context, session *mcp.ServerSession) (string, error) {
 		total := 3.0
 		for i := range 3 {
-			if err := session.ReportProgress(ctx, peer.Progress{Done: float64(i + 1), Total: &total}); err != nil {
+			if err := session.ReportProgress(ctx, peer.Progress{Progress: float64(i + 1), Total: &total}); err != nil {
 				return "", err
 			}
 		}

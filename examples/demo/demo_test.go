@@ -39,7 +39,7 @@ func TestTheDemoWorksInEveryEra(t *testing.T) {
 				OnElicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 					return &mcp.ElicitResult{Action: mcp.ElicitActionAccept, Content: map[string]any{"name": "Ada", "guests": 2}}, nil
 				},
-				OnSample: func(context.Context, *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+				OnCreateMessage: func(context.Context, *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
 					return &mcp.CreateMessageResult{Role: mcp.RoleAssistant, Model: "m", Content: []mcp.SamplingMessageContentBlock{mcp.Text("Short.")}}, nil
 				},
 			})
@@ -62,7 +62,7 @@ func use(t *testing.T, client *mcpclient.Client) {
 		require.Equal(t, "Reserved for Ada, 2 guests.", call("reserve", nil))
 	}
 	var steps []float64
-	require.Contains(t, call("count", nil, peer.OnProgress(func(p peer.Progress) { steps = append(steps, p.Done) })), "The counter is at")
+	require.Contains(t, call("count", nil, peer.OnProgress(func(p peer.Progress) { steps = append(steps, p.Progress) })), "The counter is at")
 	require.Equal(t, []float64{1, 2, 3}, steps)
 	res, err := client.ReadResource(t.Context(), &mcp.ReadResourceRequest{URI: counterURI})
 	require.NoError(t, err)

@@ -40,7 +40,7 @@ func serve(ctx context.Context, l net.Listener) error {
 	server := newServer()
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", server.Handler(nil))
-	front := streamable.NewServer("", mux)
+	front := streamable.NewHTTPServer("", mux)
 	failed := make(chan error, 1)
 	go func() { failed <- front.Serve(l) }() // ends with the front
 	select {

@@ -78,7 +78,7 @@ type countInput struct {
 func (c *counter) count(ctx context.Context, s *mcp.ServerSession, in countInput) (string, error) {
 	total := float64(in.Steps)
 	for step := range in.Steps {
-		if err := s.ReportProgress(ctx, peer.Progress{Done: float64(step + 1), Total: &total}); err != nil {
+		if err := s.ReportProgress(ctx, peer.Progress{Progress: float64(step + 1), Total: &total}); err != nil {
 			return "", err
 		}
 		select {

@@ -19,7 +19,7 @@ type forward struct {
 // SubscriptionsListen opens a subscription upstream for each one downstream, and
 // has what comes bear the id of the latter.
 func (f forward) SubscriptionsListen(ctx context.Context, req *mcp.SubscriptionsListenRequest) (*mcp.SubscriptionsListenResult, error) {
-	if !f.upstream.Stateless() {
+	if !f.upstream.NoHandshake() {
 		return nil, &peer.Error{Code: mcp.CodeMethodNotFound, Message: "The server upstream has no subscriptions"}
 	}
 	changes, err := f.upstream.Listen(ctx, req.Notifications)
@@ -27,7 +27,7 @@ func (f forward) SubscriptionsListen(ctx context.Context, req *mcp.Subscriptions
 		return nil, err
 	}
 	defer changes.Close()
-	id, session := connection.RequestID(ctx), mcp.SessionFrom(ctx)
+	id, session := connection.RequestIDFromContext(ctx), mcp.SessionFrom(ctx)
 	ack := &mcp.SubscriptionsAcknowledgedNotification{Notifications: changes.Filter(), Meta: &mcp.NotificationMeta{SubscriptionID: id}}
 	if err := session.SendSubscriptionsAcknowledged(ctx, ack); err != nil {
 		return nil, err

@@ -41,7 +41,7 @@ func main() {
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", newGateway(upstream))
-	log.Fatal(streamable.NewServer(*addr, mux).ListenAndServe())
+	log.Fatal(streamable.NewHTTPServer(*addr, mux).ListenAndServe())
 }
 
 func endpoint(args []string) mcpclient.Endpoint {
@@ -58,10 +58,10 @@ func newGateway(upstream *mcpclient.Client) *streamable.Handler {
 	var mux peer.Mux
 	mcp.HandleServer(&mux, forward{upstream.Forward(), upstream})
 	capabilities := *upstream.ServerCapabilities()
-	if !upstream.Stateless() {
+	if !upstream.NoHandshake() {
 		capabilities = withoutChanges(capabilities)
 	}
-	kernel := connection.NewKernel(&connection.KernelOptions{
+	kernel := connection.NewDispatcher(&connection.DispatcherOptions{
 		Mux:          &mux,
 		Info:         mcp.Implementation{Name: "gateway", Version: "1.0.0"},
 		Capabilities: capabilities,

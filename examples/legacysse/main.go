@@ -16,7 +16,7 @@ import (
 func main() {
 	addr := flag.String("http", "localhost:8080", "the address to serve at")
 	flag.Parse()
-	log.Fatal(streamable.NewServer(*addr, newHandler()).ListenAndServe())
+	log.Fatal(streamable.NewHTTPServer(*addr, newHandler()).ListenAndServe())
 }
 
 type input struct {

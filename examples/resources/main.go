@@ -39,7 +39,7 @@ func newServer() *mcpserver.Server {
 	n := &notes{server: server, texts: map[string]string{"todo": "buy milk"}}
 	server.AddResource(&mcp.Resource{URI: index, Name: "index", MIMEType: "text/plain"}, n.list)
 	server.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: template, Name: "note", MIMEType: "text/plain"}, n.read)
-	server.CompleteTemplate(template, "name", n.complete)
+	server.AddTemplateCompleter(template, "name", n.complete)
 	mcpserver.AddTool(server, &mcp.Tool{Name: "write", Description: "Writes a note."}, n.write)
 	return server
 }
@@ -59,7 +59,7 @@ func (n *notes) read(_ context.Context, req *mcp.ReadResourceRequest, vars mcpse
 }
 
 func (n *notes) complete(ctx context.Context, req *mcp.CompleteRequest) ([]string, error) {
-	return mcpserver.Values(n.names()...)(ctx, req)
+	return mcpserver.CompleteFrom(n.names()...)(ctx, req)
 }
 
 type writing struct {

@@ -24,7 +24,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	log.Fatal(streamable.NewServer(*addr, router).ListenAndServe())
+	log.Fatal(streamable.NewHTTPServer(*addr, router).ListenAndServe())
 }
 
 // newRouter returns the routes of the program. Users have one token each.

@@ -47,7 +47,7 @@ func newRig() *rig {
 
 // wait blocks until it is released or its call ends.
 func (r *rig) wait(ctx context.Context, s *mcp.ServerSession, in tripInput) (string, error) {
-	if err := s.ReportProgress(ctx, peer.Progress{Done: 1, Message: in.Season}); err != nil {
+	if err := s.ReportProgress(ctx, peer.Progress{Progress: 1, Message: in.Season}); err != nil {
 		return "", err
 	}
 	r.began <- in.Season
@@ -86,7 +86,7 @@ func (r *rig) keeps(_ context.Context, s *mcp.ServerSession, _ tripInput) (strin
 // flood reports progress until that fails.
 func (r *rig) flood(ctx context.Context, s *mcp.ServerSession, _ tripInput) (string, error) {
 	for step := 1; ctx.Err() == nil; step++ {
-		if err := s.ReportProgress(ctx, peer.Progress{Done: float64(step), Message: strings.Repeat("x", 10_000)}); err != nil {
+		if err := s.ReportProgress(ctx, peer.Progress{Progress: float64(step), Message: strings.Repeat("x", 10_000)}); err != nil {
 			break
 		}
 	}
@@ -150,7 +150,7 @@ func TestClosedHTTPServerFailsCalls(t *testing.T) {
 			h := r.Handler(nil)
 			listener := listen(t, h)
 			to.URL = listener.URL
-			to.HTTP.Backoff = streamable.Backoff{First: time.Millisecond, Attempts: 2}
+			to.HTTP.Backoff = streamable.Backoff{InitialDelay: time.Millisecond, MaxAttempts: 2}
 			c := (&user{}).connect(t, to, revision)
 			over := r.start(t.Context(), t, c, "wait")
 			listener.Listener.Close()
@@ -219,7 +219,7 @@ func TestQuestionEndsWhenClientDisconnects(t *testing.T) {
 		r := newRig()
 		listener := listen(t, r.Handler(nil))
 		to := reach(t, listener.URL)
-		to.HTTP.Backoff = streamable.Backoff{First: time.Millisecond, Attempts: 1}
+		to.HTTP.Backoff = streamable.Backoff{InitialDelay: time.Millisecond, MaxAttempts: 1}
 		c := u.connect(t, to, mcp.Revision20251125)
 		over := r.start(t.Context(), t, c, "asks")
 		require.Equal(t, "summer", within(t, u.away))
@@ -266,7 +266,7 @@ func TestShutdownDoesNotWaitForStubbornTool(t *testing.T) {
 			"HTTP": func(t *testing.T, s *mcpserver.Server) (mcpclient.Endpoint, func()) {
 				listener := listen(t, s.Handler(nil))
 				to := reach(t, listener.URL)
-				to.HTTP.Backoff = streamable.Backoff{First: time.Millisecond, Attempts: 1}
+				to.HTTP.Backoff = streamable.Backoff{InitialDelay: time.Millisecond, MaxAttempts: 1}
 				return to, listener.CloseClientConnections
 			},
 		} {
@@ -311,7 +311,7 @@ func TestSessionFailsAfterItsCall(t *testing.T) {
 				require.Error(t, err)
 				_, err = sample(t.Context(), s, "Still there?")
 				require.Error(t, err)
-				_ = s.ReportProgress(t.Context(), peer.Progress{Done: 1}) // may be dropped
+				_ = s.ReportProgress(t.Context(), peer.Progress{Progress: 1}) // may be dropped
 				_ = s.SendLogMessage(t.Context(), &mcp.LoggingMessageNotification{Level: mcp.LoggingLevelError, Data: []byte(`"x"`)})
 				require.Equal(t, []string{"Who travels?", "Where to, <Who travels?>?", "Praise <Where to, <Who travels?>?>"}, call(t, c, u, "trip", `{}`).questions)
 				require.Zero(t, reports)

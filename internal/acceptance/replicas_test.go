@@ -29,7 +29,7 @@ var (
 
 // replica starts a server with keys and returns its URL.
 func replica(t *testing.T, change func(*mcpserver.Options), keys ...[]byte) string {
-	opts := &mcpserver.Options{Asking: mcpserver.AskOptions{Keys: keys}}
+	opts := &mcpserver.Options{Questions: mcpserver.QuestionOptions{SealKeys: keys}}
 	if change != nil {
 		change(opts)
 	}
@@ -145,7 +145,7 @@ func chain(t *testing.T, c *mcpclient.Client, u *user, as ...peer.CallOption) *m
 	return req
 }
 
-func byHand(o *mcpclient.Options) { o.ManualRounds = true }
+func byHand(o *mcpclient.Options) { o.ManualInput = true }
 
 // TestStateIsBoundToItsRequest sends the state of one request with other requests.
 func TestStateIsBoundToItsRequest(t *testing.T) {
@@ -189,7 +189,7 @@ func TestStateIsBoundToItsRequest(t *testing.T) {
 		refused(t, send(c, chain(t, other, u, ada), ada))
 	})
 	t.Run("expired", func(t *testing.T) {
-		short := replica(t, func(o *mcpserver.Options) { o.Asking.Expiry = time.Nanosecond }, oldKey)
+		short := replica(t, func(o *mcpserver.Options) { o.Questions.RoundTTL = time.Nanosecond }, oldKey)
 		hasty := u.connect(t, reach(t, short), mcp.Revision20260728, byHand)
 		refused(t, send(hasty, chain(t, c, u, ada), ada))
 	})

@@ -146,7 +146,7 @@ func pid(context.Context, *mcp.ServerSession, tripInput) (string, error) {
 // hang reports progress and blocks until its call ends.
 func hang(ctx context.Context, s *mcp.ServerSession, _ tripInput) (string, error) {
 	fmt.Fprintln(os.Stderr, "about to hang")
-	if err := s.ReportProgress(ctx, peer.Progress{Done: 1}); err != nil {
+	if err := s.ReportProgress(ctx, peer.Progress{Progress: 1}); err != nil {
 		return "", err
 	}
 	<-ctx.Done()

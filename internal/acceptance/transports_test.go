@@ -34,7 +34,7 @@ var transports = map[string]func(t *testing.T) mcpclient.Endpoint{
 	"validated stdio": validatedCommand,
 	"HTTP":            func(t *testing.T) mcpclient.Endpoint { return overHTTP(t, newServer(nil), nil) },
 	"HTTP, no resumption": func(t *testing.T) mcpclient.Endpoint {
-		return overHTTP(t, newServer(nil), &streamable.Options{NoReplay: true})
+		return overHTTP(t, newServer(nil), &streamable.Options{DisableResumption: true})
 	},
 }
 
@@ -137,7 +137,7 @@ type user struct {
 func (u *user) connect(t *testing.T, to mcpclient.Endpoint, r wire.Revision, change ...func(*mcpclient.Options)) *mcpclient.Client {
 	t.Helper()
 	opts := &mcpclient.Options{
-		Revision: r, OnElicit: u.elicit, OnSample: u.sample, Logger: slog.New(slog.DiscardHandler),
+		Revision: r, OnElicit: u.elicit, OnCreateMessage: u.sample, Logger: slog.New(slog.DiscardHandler),
 	}
 	for _, f := range change {
 		f(opts)

@@ -43,7 +43,7 @@ func connectWith(t *testing.T, tr *Transport, mode mcpclient.Mode) (*mcpclient.C
 }
 
 func TestAClientWaitsForItsUserInEveryEra(t *testing.T) {
-	for _, mode := range []mcpclient.Mode{mcpclient.Auto, mcpclient.Stateless, mcpclient.Handshake} {
+	for _, mode := range []mcpclient.Mode{mcpclient.Auto, mcpclient.NoHandshake, mcpclient.Handshake} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t)
 			server := mcpServer(w)
@@ -118,7 +118,7 @@ func guarded(t *testing.T, w *world) *mcpserver.Server {
 }
 
 func TestBothEndsMeetInEveryEra(t *testing.T) {
-	for _, mode := range []mcpclient.Mode{mcpclient.Stateless, mcpclient.Handshake} {
+	for _, mode := range []mcpclient.Mode{mcpclient.NoHandshake, mcpclient.Handshake} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t)
 			server := guarded(t, w)

@@ -26,7 +26,7 @@
 //		http.Handle("/mcp", guard.Protect(server.Handler(&streamable.Options{
 //			Hosts: []string{"mcp.example.com"}, // a proxy in front may pass the name on
 //		})))
-//		log.Fatal(streamable.NewServer("localhost:8080", nil).ListenAndServe())
+//		log.Fatal(streamable.NewHTTPServer("localhost:8080", nil).ListenAndServe())
 //	}
 //
 // Handlers learn who calls by CallerOf, and ask for more than every request needs by

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// A Grant is a way to get tokens. It is asked for one at a time by each [Transport].
+// A Grant is a way to get tokens. It is asked for one at a time by each [TransportContext].
 type Grant interface {
 	// Token gets a token, or renews one if need has a Refresh. An [*Error] is the
 	// answer of an issuer that refuses.

@@ -49,7 +49,7 @@ func newTools() *mcpserver.Server {
 		return "written", nil
 	})
 	mcpserver.AddTool(server, &mcp.Tool{Name: "late"}, func(ctx context.Context, s *mcp.ServerSession, _ struct{}) (string, error) {
-		if err := s.ReportProgress(ctx, peer.Progress{Done: 1}); err != nil {
+		if err := s.ReportProgress(ctx, peer.Progress{Progress: 1}); err != nil {
 			return "", err
 		}
 		return "written", auth.NeedScopes(ctx, "files:write")
@@ -89,7 +89,7 @@ func connectAs(t *testing.T, url, token string, revision peer.RevisionInfo) *mcp
 }
 
 func TestHandlersOfEveryRevisionKnowTheirCaller(t *testing.T) {
-	for name, opts := range map[string]*streamable.Options{"": nil, " json": {JSONOnly: true}, " stateless": {Stateless: true}, " polling": {Polling: true}} {
+	for name, opts := range map[string]*streamable.Options{"": nil, " json": {JSONResponse: true}, " stateless": {Stateless: true}, " polling": {Polling: true}} {
 		url := serveTools(t, opts)
 		for _, r := range mcp.Revisions {
 			t.Run(r.Revision.String()+name, func(t *testing.T) {
@@ -105,7 +105,7 @@ func TestHandlersOfEveryRevisionKnowTheirCaller(t *testing.T) {
 }
 
 func TestClientsOfEveryRevisionAreAskedForWhatTheyLack(t *testing.T) {
-	for name, opts := range map[string]*streamable.Options{"": nil, " json": {JSONOnly: true}, " stateless": {Stateless: true}, " polling": {Polling: true}} {
+	for name, opts := range map[string]*streamable.Options{"": nil, " json": {JSONResponse: true}, " stateless": {Stateless: true}, " polling": {Polling: true}} {
 		url := serveTools(t, opts)
 		for _, r := range mcp.Revisions {
 			t.Run(r.Revision.String()+name, func(t *testing.T) {

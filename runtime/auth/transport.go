@@ -24,7 +24,7 @@ import (
 // The user may take long to agree. Meanwhile the request counts as alive for
 // [net/http/httptrace]: its Got1xxResponse is called now and then, as if the server
 // had sent word, which keeps the Client of package streamable waiting. Its
-// LegacySSEClient does not wait: for that, call [Transport.Login] first.
+// LegacySSEClient does not wait: for that, call [TransportContext.Login] first.
 type Transport struct {
 	server *url.URL // without what may be a secret, as others get to see it
 	query  string   // of the URL

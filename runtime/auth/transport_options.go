@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TransportOptions are the options of a [Transport]. Only Grant must be set.
+// TransportOptions are the options of a [TransportContext]. Only Grant must be set.
 type TransportOptions struct {
 	// Grant gets tokens: [AuthorizationCode] with the consent of a user,
 	// [ClientCredentials] for programs on their own account, [Assertion] with what

@@ -9,7 +9,7 @@ import (
 
 func BenchmarkHandshakeCall(b *testing.B) {
 	b.ReportAllocs()
-	conn := connection.ForLoop(nil, nil)
+	conn := connection.New(nil, nil)
 	conn.State().SetInitialized()
 	h := newKernel(nil).Handler(conn)
 	in := request(mcp.MethodCallTool, `{"name":"x","arguments":{"text":"hello"}}`, new(channel))
@@ -22,7 +22,7 @@ func BenchmarkHandshakeCall(b *testing.B) {
 
 func BenchmarkEnvelopeCall(b *testing.B) {
 	b.ReportAllocs()
-	d := connection.NewDualEra(newKernel(nil), nil)
+	d := connection.NewPipe(newKernel(nil), nil)
 	in := request(mcp.MethodCallTool, `{"name":"x","arguments":{"text":"hello"},"_meta":{`+version+`:"2026-07-28",`+
 		caps+`:{"elicitation":{}},`+info+`:{"name":"client","version":"1.0"}}}`, new(channel))
 	for b.Loop() {
@@ -35,6 +35,6 @@ func BenchmarkEnvelopeCall(b *testing.B) {
 func BenchmarkIdleSession(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		connection.ForLoop(nil, nil)
+		connection.New(nil, nil)
 	}
 }

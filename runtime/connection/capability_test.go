@@ -67,25 +67,25 @@ func TestCheckCapability(t *testing.T) {
 		var have, want mcp.ClientCapabilities
 		require.NoError(t, json.Unmarshal([]byte(c.have), &have))
 		require.NoError(t, json.Unmarshal([]byte(c.want), &want))
-		conn := connection.FromEnvelope("2026-07-28", nil, &have, nil)
-		require.Equal(t, c.ok, conn.CheckCapability(&want), "%s has %s", c.have, c.want)
+		conn := connection.NewForRequest("2026-07-28", nil, &have, nil)
+		require.Equal(t, c.ok, conn.HasClientCapability(&want), "%s has %s", c.have, c.want)
 	}
 }
 
 func TestNothingIsDeclaredWhereNothingIsKnown(t *testing.T) {
-	conn := connection.ForLoop(nil, nil)
-	require.False(t, conn.CheckCapability(&mcp.ClientCapabilities{}))
-	require.False(t, conn.CheckCapability(nil))
+	conn := connection.New(nil, nil)
+	require.False(t, conn.HasClientCapability(&mcp.ClientCapabilities{}))
+	require.False(t, conn.HasClientCapability(nil))
 	conn.State().SetClientParams(&mcp.InitializeRequest{})
-	require.True(t, conn.CheckCapability(nil))
+	require.True(t, conn.HasClientCapability(nil))
 }
 
 func TestModesOfARevisionThatHasNone(t *testing.T) {
 	caps := new(mcp.ClientCapabilities)
 	raw := `{"elicitation":{"url":{}}}`
 	require.NoError(t, wire.Decode([]byte(raw), &wire.Frame{Revision: mcp.Revision20250618}, caps))
-	conn := connection.FromEnvelope("2025-06-18", nil, caps, nil)
+	conn := connection.NewForRequest("2025-06-18", nil, caps, nil)
 	some := map[string]json.RawMessage{}
-	require.True(t, conn.CheckCapability(&mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapability{Form: some}}))
-	require.False(t, conn.CheckCapability(&mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapability{URL: some}}))
+	require.True(t, conn.HasClientCapability(&mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapability{Form: some}}))
+	require.False(t, conn.HasClientCapability(&mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapability{URL: some}}))
 }

@@ -13,15 +13,15 @@ import (
 
 // Options of a connection. The zero value, and nil, work.
 type Options struct {
-	// Outbound is the channel of a connection made by [FromEnvelope]; nil is
-	// none. [ForLoop] is given its own.
+	// Outbound is the channel of a connection made by [NewForRequest]; nil is
+	// none. [New] is given its own.
 	Outbound peer.Outbound
 	// SessionID names the session where the transport has names for them.
 	SessionID string
 	// VersionHint is the handshake revision that a connection made by
-	// [ForLoop] speaks until the handshake has settled one. Empty, or not the
+	// [New] speaks until the handshake has settled one. Empty, or not the
 	// name of one, it is the newest. In the other era it is the revision of
-	// notifications, see [Kernel.ServeEnvelope].
+	// notifications, see [Dispatcher.ServeStateless].
 	VersionHint string
 	// Client tells that this is the client's end. Otherwise it is the
 	// server's.
@@ -46,7 +46,7 @@ type Options struct {
 
 // Connection is one end's view of its peer: what is known about it, and the
 // channel for what belongs to no request in particular. It is a
-// [peer.Outbound] and safe for concurrent use. [FromEnvelope] and [ForLoop]
+// [peer.Outbound] and safe for concurrent use. [NewForRequest] and [New]
 // make one.
 type Connection struct {
 	out       peer.Outbound
@@ -81,12 +81,12 @@ func (c *Connection) outgoing() []func(peer.Outbound) peer.Outbound {
 	return c.rare.outgoing
 }
 
-// FromEnvelope returns a connection for one request that says itself who sends
+// NewForRequest returns a connection for one request that says itself who sends
 // it. It is ready from the start. The version must have been judged before, as
-// [Classify] does; one that is not the name of a revision counts as the newest.
+// [ReadMetadata] does; one that is not the name of a revision counts as the newest.
 // Capabilities are known as soon as they are given, [Connection.ClientParams]
 // only if info is given with them. Neither may be changed afterwards.
-func FromEnvelope(version string, info *mcp.Implementation, caps *mcp.ClientCapabilities, opts *Options) *Connection {
+func NewForRequest(version string, info *mcp.Implementation, caps *mcp.ClientCapabilities, opts *Options) *Connection {
 	r, known := mcp.ParseRevision(version)
 	if !known {
 		r = newestPerRequest
@@ -109,9 +109,9 @@ func (c *Connection) beReady(opts *Options, r wire.Revision, f *facts) {
 	c.state.now.Store(f)
 }
 
-// ForLoop returns a connection that awaits the handshake. Nil as out is no
+// New returns a connection that awaits the handshake. Nil as out is no
 // channel.
-func ForLoop(out peer.Outbound, opts *Options) *Connection {
+func New(out peer.Outbound, opts *Options) *Connection {
 	c := new(Connection)
 	c.begin(opts)
 	if out != nil {
@@ -166,14 +166,14 @@ func (c *Connection) settle(f *facts, r wire.Revision) {
 	}
 }
 
-// Settle records the revision that the handshake has settled, at the client's
-// end. At the server's the [Kernel] does it.
-func (c *Connection) Settle(r wire.Revision) {
+// SetRevision records the revision that the handshake has settled, at the client's
+// end. At the server's the [Dispatcher] does it.
+func (c *Connection) SetRevision(r wire.Revision) {
 	c.state.update(func(f *facts) { c.settle(f, r) })
 }
 
 // Options are those of another connection to the same peer, for a message that is to
-// be handled once more, see [Kernel.ServeEnvelope].
+// be handled once more, see [Dispatcher.ServeStateless].
 func (c *Connection) Options() *Options {
 	return &Options{
 		Outbound: c.out, SessionID: c.sessionID, Client: c.client, Strict: c.strict, InFlight: c.state.inFlight,
@@ -196,7 +196,7 @@ func (c *Connection) HasStandaloneChannel() bool {
 func (c *Connection) SessionID() string { return c.sessionID }
 
 // ProtocolVersion names the revision being spoken. It is never empty.
-func (c *Connection) ProtocolVersion() string { return c.state.Negotiated().String() }
+func (c *Connection) ProtocolVersion() string { return c.state.Revision().String() }
 
 // ClientParams is what the client said about itself, nil where it did not say
 // all of it. It is not to be changed.
@@ -230,9 +230,9 @@ func (c *Connection) InitializeAccepted() bool {
 	return c.state.snapshot().accepted()
 }
 
-// CheckCapability tells whether the client declared all of want. It is false
+// HasClientCapability tells whether the client declared all of want. It is false
 // where nothing is known about the client.
-func (c *Connection) CheckCapability(want *mcp.ClientCapabilities) bool {
+func (c *Connection) HasClientCapability(want *mcp.ClientCapabilities) bool {
 	return declares(c.state.ClientCapabilities(), want)
 }
 
@@ -256,7 +256,7 @@ func isNotification(method string) bool {
 
 // Batches tells whether the revision being spoken has several messages in one
 // array.
-func (c *Connection) Batches() bool { return c.state.Negotiated() == mcp.Revision20250326 }
+func (c *Connection) Batches() bool { return c.state.Revision() == mcp.Revision20250326 }
 
 // Call implements [peer.Outbound] on the connection's own channel.
 func (c *Connection) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
@@ -270,8 +270,8 @@ func (c *Connection) Notify(ctx context.Context, n peer.Notification, opts ...pe
 	return c.door().notify(ctx, n, opts)
 }
 
-// Post implements [peer.Poster] where the connection's own channel does.
-func (c *Connection) Post(n peer.Notification, opts ...peer.CallOption) (taken bool) {
+// TryNotify implements [peer.Poster] where the connection's own channel does.
+func (c *Connection) TryNotify(n peer.Notification, opts ...peer.CallOption) (taken bool) {
 	return c.door().post(n, opts)
 }
 

@@ -27,14 +27,14 @@ func closed(c <-chan struct{}) bool {
 }
 
 func TestAConnectionFromAnEnvelopeIsReadyAndLeadsNowhere(t *testing.T) {
-	conn := connection.FromEnvelope("2026-07-28", someInfo, allCapabilities(), nil)
+	conn := connection.NewForRequest("2026-07-28", someInfo, allCapabilities(), nil)
 	require.True(t, closed(conn.Initialized()))
 	require.True(t, conn.InitializeAccepted())
 	require.True(t, conn.State().Initialized())
 	require.False(t, conn.HasStandaloneChannel())
 	require.Equal(t, "2026-07-28", conn.ProtocolVersion())
 	require.Equal(t, "client", conn.ClientParams().ClientInfo.Name)
-	require.Equal(t, mcp.LatestRevision, connection.FromEnvelope("nonsense", nil, nil, nil).ProtocolVersion())
+	require.Equal(t, mcp.LatestRevision, connection.NewForRequest("nonsense", nil, nil, nil).ProtocolVersion())
 
 	var none *peer.NoBackChannelError
 	require.ErrorAs(t, conn.Ping(t.Context()), &none)
@@ -44,7 +44,7 @@ func TestAConnectionFromAnEnvelopeIsReadyAndLeadsNowhere(t *testing.T) {
 
 func TestAnEnvelopeConnectionWithAChannelOnlyNotifies(t *testing.T) {
 	out := new(channel)
-	conn := connection.FromEnvelope("2026-07-28", someInfo, allCapabilities(), &connection.Options{Outbound: out})
+	conn := connection.NewForRequest("2026-07-28", someInfo, allCapabilities(), &connection.Options{Outbound: out})
 	require.True(t, conn.HasStandaloneChannel())
 
 	_, err := peer.SendRequest(t.Context(), conn, &mcp.ListRootsRequest{})
@@ -59,22 +59,22 @@ func TestAnEnvelopeConnectionWithAChannelOnlyNotifies(t *testing.T) {
 }
 
 func TestAnEnvelopeWithoutInfoStillHasCapabilities(t *testing.T) {
-	conn := connection.FromEnvelope("2026-07-28", nil, &mcp.ClientCapabilities{Roots: &mcp.RootsCapability{}}, nil)
+	conn := connection.NewForRequest("2026-07-28", nil, &mcp.ClientCapabilities{Roots: &mcp.RootsCapability{}}, nil)
 	require.Nil(t, conn.ClientParams())
-	require.True(t, conn.CheckCapability(&mcp.ClientCapabilities{Roots: &mcp.RootsCapability{}}))
+	require.True(t, conn.HasClientCapability(&mcp.ClientCapabilities{Roots: &mcp.RootsCapability{}}))
 
-	conn = connection.FromEnvelope("2026-07-28", someInfo, nil, nil)
+	conn = connection.NewForRequest("2026-07-28", someInfo, nil, nil)
 	require.Nil(t, conn.ClientParams())
 	require.Nil(t, conn.State().ClientCapabilities())
-	require.False(t, conn.CheckCapability(&mcp.ClientCapabilities{}))
+	require.False(t, conn.HasClientCapability(&mcp.ClientCapabilities{}))
 }
 
 func TestALoopConnectionAlwaysHasAVersion(t *testing.T) {
-	require.Equal(t, mcp.LatestHandshakeRevision, connection.ForLoop(nil, nil).ProtocolVersion())
+	require.Equal(t, mcp.LatestHandshakeRevision, connection.New(nil, nil).ProtocolVersion())
 	for hint, want := range map[string]string{
 		"2025-03-26": "2025-03-26", "2026-07-28": mcp.LatestHandshakeRevision, "nonsense": mcp.LatestHandshakeRevision,
 	} {
-		conn := connection.ForLoop(nil, &connection.Options{VersionHint: hint, SessionID: "s1"})
+		conn := connection.New(nil, &connection.Options{VersionHint: hint, SessionID: "s1"})
 		require.Equal(t, want, conn.ProtocolVersion())
 		require.Equal(t, "s1", conn.SessionID())
 		require.False(t, conn.HasStandaloneChannel())
@@ -84,7 +84,7 @@ func TestALoopConnectionAlwaysHasAVersion(t *testing.T) {
 }
 
 func TestInitializedIsTheSameChannelBeforeAndAfter(t *testing.T) {
-	conn := connection.ForLoop(nil, nil)
+	conn := connection.New(nil, nil)
 	before := conn.Initialized()
 	conn.State().SetInitialized()
 	conn.State().SetInitialized()
@@ -92,18 +92,18 @@ func TestInitializedIsTheSameChannelBeforeAndAfter(t *testing.T) {
 	require.Equal(t, before, conn.Initialized())
 	require.True(t, conn.InitializeAccepted(), "a bare confirmation opens the gate")
 
-	late := connection.ForLoop(nil, nil)
+	late := connection.New(nil, nil)
 	late.State().SetInitialized()
 	require.True(t, closed(late.Initialized()))
 }
 
 func TestParamsBringCapabilitiesAndLeaveThemBehind(t *testing.T) {
-	conn := connection.ForLoop(nil, nil)
+	conn := connection.New(nil, nil)
 	conn.State().SetClientParams(&mcp.InitializeRequest{Capabilities: *allCapabilities()})
 	require.True(t, conn.InitializeAccepted())
 	conn.State().SetClientParams(nil)
 	require.Nil(t, conn.ClientParams())
-	require.True(t, conn.CheckCapability(&mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{}}))
+	require.True(t, conn.HasClientCapability(&mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{}}))
 }
 
 func TestANotificationThatCannotBeDeliveredIsDroppedAndLogged(t *testing.T) {
@@ -112,11 +112,11 @@ func TestANotificationThatCannotBeDeliveredIsDroppedAndLogged(t *testing.T) {
 		"closed": &channel{broken: &peer.ClosedError{Method: "x"}},
 	} {
 		log := new(journal)
-		conn := connection.ForLoop(out, &connection.Options{Logger: slog.New(log)})
+		conn := connection.New(out, &connection.Options{Logger: slog.New(log)})
 		require.NoError(t, conn.SendToolListChanged(t.Context()), name)
 		require.Equal(t, 1, log.count(), name)
 	}
-	require.NoError(t, connection.ForLoop(nil, nil).SendToolListChanged(t.Context()))
+	require.NoError(t, connection.New(nil, nil).SendToolListChanged(t.Context()))
 }
 
 func TestANotificationThatCannotBeWrittenIsAnError(t *testing.T) {
@@ -147,7 +147,7 @@ func TestChangesAreAnnouncedWithoutParams(t *testing.T) {
 
 func TestWhatTravelsOnSubscriptionsIsDroppedElsewhere(t *testing.T) {
 	out := new(channel)
-	conn := connection.FromEnvelope("2026-07-28", nil, nil, &connection.Options{Outbound: out})
+	conn := connection.NewForRequest("2026-07-28", nil, nil, &connection.Options{Outbound: out})
 	require.NoError(t, conn.SendToolListChanged(t.Context()))
 	require.NoError(t, conn.SendPromptListChanged(t.Context()))
 	require.NoError(t, conn.SendResourceListChanged(t.Context()))
@@ -168,14 +168,14 @@ func TestWhatTravelsOnSubscriptionsIsDroppedElsewhere(t *testing.T) {
 
 func TestASubscriptionCarriesNeitherLogsNorReports(t *testing.T) {
 	related, standalone := new(channel), new(channel)
-	conn := connection.FromEnvelope("2026-07-28", nil, nil, &connection.Options{Outbound: standalone})
+	conn := connection.NewForRequest("2026-07-28", nil, nil, &connection.Options{Outbound: standalone})
 	in := request(mcp.MethodSubscriptionsListen, `{"notifications":{},"_meta":{"progressToken":"tok","io.modelcontextprotocol/logLevel":"debug"}}`, related)
 	in.Token = wire.StringToken("tok")
 	listen := connection.Session(conn, in)
 	log := &mcp.LoggingMessageNotification{Level: "error", Data: json.RawMessage(`1`)}
 	require.NoError(t, listen.SendLogMessage(t.Context(), log))
 	require.NoError(t, listen.With(peer.Standalone()).SendLogMessage(t.Context(), log))
-	require.NoError(t, listen.ReportProgress(t.Context(), peer.Progress{Done: 1}))
+	require.NoError(t, listen.ReportProgress(t.Context(), peer.Progress{Progress: 1}))
 	require.NoError(t, listen.SendProgress(t.Context(), &mcp.ProgressNotification{ProgressToken: in.Token, Progress: 2}))
 	require.NoError(t, listen.SendProgress(t.Context(), &mcp.ProgressNotification{ProgressToken: wire.IntToken(5), Progress: 3}))
 	require.Empty(t, related.take())
@@ -205,7 +205,7 @@ func TestAServerDoesNotSendWhatItDidNotDeclare(t *testing.T) {
 func TestAStrictClientAsksForWhatCouldNotBeDeclared(t *testing.T) {
 	for _, revision := range []string{"2024-11-05", "2025-03-26"} {
 		out := &channel{answer: `{"completion":{"values":[]}}`}
-		conn := connection.ForLoop(out, &connection.Options{Client: true, Strict: true, VersionHint: revision})
+		conn := connection.New(out, &connection.Options{Client: true, Strict: true, VersionHint: revision})
 		conn.State().SetServerCapabilities(&mcp.ServerCapabilities{})
 		_, err := mcp.ServerPeer{Outbound: conn}.Complete(t.Context(), &mcp.CompleteRequest{Ref: &mcp.PromptReference{Name: "p"}})
 		if revision == "2024-11-05" {
@@ -262,7 +262,7 @@ func TestAnAnswerOfTheWrongShapeIsTheCallersError(t *testing.T) {
 func TestAnAnswerOfAnUnknownKindIsTheCallersError(t *testing.T) {
 	client := func(version string) (*connection.Connection, *channel) {
 		out := new(channel)
-		conn := connection.FromEnvelope(version, nil, nil, &connection.Options{Outbound: out, Client: true})
+		conn := connection.NewForRequest(version, nil, nil, &connection.Options{Outbound: out, Client: true})
 		out.frame = conn.Frame
 		return conn, out
 	}
@@ -297,7 +297,7 @@ func TestAnAnswerOfAnUnknownKindIsTheCallersError(t *testing.T) {
 	res, err := peer.SendRequest(t.Context(), conn, &mcp.CallToolRequest{Name: "echo"})
 	require.NoError(t, err, "the revision has no kinds")
 	require.Contains(t, res.Extra, "resultType")
-	conn = connection.FromEnvelope("2025-11-25", nil, nil, &connection.Options{Outbound: sharing{}, Client: true})
+	conn = connection.NewForRequest("2025-11-25", nil, nil, &connection.Options{Outbound: sharing{}, Client: true})
 	_, err = peer.SendRequest(t.Context(), conn, &mcp.CallToolRequest{Name: "echo"})
 	require.NoError(t, err, "also where the answer is never written down")
 }
@@ -314,7 +314,7 @@ func TestAPeersErrorHasTheTypeOfItsCode(t *testing.T) {
 	out := &channel{refusal: &peer.Error{
 		Code: mcp.CodeUnsupportedProtocolVersion, Data: json.RawMessage(`{"requested":"a","supported":["b"]}`),
 	}}
-	conn := connection.FromEnvelope("2026-07-28", nil, nil, &connection.Options{Outbound: out, Client: true})
+	conn := connection.NewForRequest("2026-07-28", nil, nil, &connection.Options{Outbound: out, Client: true})
 	_, err := peer.SendRequest(t.Context(), conn, &mcp.DiscoverRequest{})
 	var unsupported *mcp.UnsupportedProtocolVersionError
 	require.ErrorAs(t, err, &unsupported)
@@ -352,7 +352,7 @@ func TestRawRequests(t *testing.T) {
 
 	_, err = conn.SendRawRequest(t.Context(), "acme/any", json.RawMessage(`[]`))
 	refused[*connection.InvalidError](t, out, err)
-	_, err = connection.ForLoop(nil, nil).SendRawRequest(t.Context(), "acme/any", nil)
+	_, err = connection.New(nil, nil).SendRawRequest(t.Context(), "acme/any", nil)
 	require.Equal(t, `send "acme/any": no channel for requests to the peer from here`, err.Error())
 }
 
@@ -373,7 +373,7 @@ func TestRawRequestsPassTheSameChecks(t *testing.T) {
 
 func TestTheMetaOfAClientIsOnItsRequestsOnly(t *testing.T) {
 	out := new(channel)
-	conn := connection.FromEnvelope("2026-07-28", nil, nil, &connection.Options{
+	conn := connection.NewForRequest("2026-07-28", nil, nil, &connection.Options{
 		Client: true, Outbound: out,
 		Meta: []wire.Entry{{Name: "io.modelcontextprotocol/protocolVersion", Value: json.RawMessage(`"2026-07-28"`)}},
 	})
@@ -389,7 +389,7 @@ func TestTheMetaOfAClientIsOnItsRequestsOnly(t *testing.T) {
 
 func TestAClientDoesNotSendWhatTheRevisionLacks(t *testing.T) {
 	out := new(channel)
-	conn := connection.FromEnvelope("2026-07-28", nil, nil, &connection.Options{Client: true, Outbound: out})
+	conn := connection.NewForRequest("2026-07-28", nil, nil, &connection.Options{Client: true, Outbound: out})
 	server := mcp.ServerPeer{Outbound: conn}
 	_, err := server.SetLevel(t.Context(), &mcp.SetLevelRequest{Level: "info"})
 	refused[*connection.UnsupportedError](t, out, err)
@@ -399,7 +399,7 @@ func TestAClientDoesNotSendWhatTheRevisionLacks(t *testing.T) {
 
 func TestAStrictClientKeepsToWhatTheServerDeclared(t *testing.T) {
 	out := &channel{answer: `{"tools":[]}`}
-	conn := connection.ForLoop(out, &connection.Options{Client: true, Strict: true})
+	conn := connection.New(out, &connection.Options{Client: true, Strict: true})
 	server := mcp.ServerPeer{Outbound: conn}
 	_, err := server.ListTools(t.Context(), &mcp.ListToolsRequest{})
 	require.NoError(t, err, "nothing is known about the server yet")
@@ -415,16 +415,16 @@ func TestAStrictClientKeepsToWhatTheServerDeclared(t *testing.T) {
 	_, err = server.Subscribe(t.Context(), &mcp.SubscribeRequest{URI: "a:b"})
 	require.Equal(t, "resources.subscribe", refused[*connection.CapabilityError](t, out, err).Capability)
 
-	lenient := connection.ForLoop(out, &connection.Options{Client: true})
+	lenient := connection.New(out, &connection.Options{Client: true})
 	lenient.State().SetServerCapabilities(&mcp.ServerCapabilities{})
 	_, err = mcp.ServerPeer{Outbound: lenient}.ListTools(t.Context(), &mcp.ListToolsRequest{})
 	require.NoError(t, err, "not every server declares what it has")
 }
 
 func TestSettleChangesTheRevision(t *testing.T) {
-	conn := connection.ForLoop(nil, &connection.Options{Client: true})
+	conn := connection.New(nil, &connection.Options{Client: true})
 	require.False(t, conn.Batches())
-	conn.Settle(mcp.Revision20250326)
+	conn.SetRevision(mcp.Revision20250326)
 	require.Equal(t, "2025-03-26", conn.ProtocolVersion())
 	require.Equal(t, mcp.Revision20250326, conn.Frame(mcp.MethodCallTool).Revision)
 	require.True(t, conn.Batches())

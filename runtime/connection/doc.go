@@ -3,7 +3,7 @@
 // what, in which revision, and in which state.
 //
 // The kits, mcpserver and mcpclient, stand on this package; most programs are
-// written with them. Underneath, a server is a [peer.Mux] with handlers, a [Kernel]
+// written with them. Underneath, a server is a [peer.Mux] with handlers, a [Dispatcher]
 // around it, and something that carries messages. Over a pipe it looks like this:
 //
 //	var mux peer.Mux
@@ -22,7 +22,7 @@
 //		return mcp.TextResult(fmt.Sprint(answer.Content["table"])), nil
 //	})
 //
-//	pipe := connection.NewDualEra(connection.NewKernel(&connection.KernelOptions{
+//	pipe := connection.NewPipe(connection.NewDispatcher(&connection.DispatcherOptions{
 //		Mux:          &mux,
 //		Info:         mcp.Implementation{Name: "waiter", Version: "1.0"},
 //		Capabilities: mcp.ServerCapabilities{Tools: &mcp.ToolsCapability{}},
@@ -32,13 +32,13 @@
 //		Frame: pipe.Frame, Batches: pipe.Batches,
 //	})
 //	pipe.Attach(conn, conn.InFlight())
-//	err := conn.ReadLines(ctx, in, jsonrpc.Origin{})
+//	err := conn.ReadLines(ctx, in, jsonrpc.Source{})
 //
 // # Connections
 //
 // A [Connection] is there for every message, also where nothing lasts longer
-// than one request: [FromEnvelope] makes one of what a request says about its
-// sender, [ForLoop] one that awaits the handshake. What may change during its
+// than one request: [NewForRequest] makes one of what a request says about its
+// sender, [New] one that awaits the handshake. What may change during its
 // life is in its [State] and nowhere else, so that two connections of one server
 // have nothing in common.
 //
@@ -55,6 +55,6 @@
 // # Eras
 //
 // A revision either begins with a handshake or has every request carry what the
-// handshake would have settled. [Classify] judges such a request, [DualEra] finds
+// handshake would have settled. [ReadMetadata] judges such a request, [Pipe] finds
 // out which of the two a pipe speaks, and the kernel serves both.
 package connection

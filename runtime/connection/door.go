@@ -150,7 +150,7 @@ func (d door) entitled(method string, info *peer.MethodInfo) error {
 // need checks a capability of the client.
 func (d door) need(method, path string) error {
 	want := clientNeeds(path)
-	if d.conn.CheckCapability(want) {
+	if d.conn.HasClientCapability(want) {
 		return nil
 	}
 	return &CapabilityError{Method: method, Capability: path, Required: want, Revision: d.facts.revision}
@@ -190,7 +190,7 @@ func (d door) notify(ctx context.Context, n peer.Notification, opts []peer.CallO
 	}
 	if d.core != nil {
 		if p, ok := n.(*mcp.ProgressNotification); ok && d.core.ownProgress(p) {
-			return d.core.Progress(ctx, peer.Progress{Done: p.Progress, Total: p.Total, Message: p.Message})
+			return d.core.Progress(ctx, peer.Progress{Progress: p.Progress, Total: p.Total, Message: p.Message})
 		}
 	}
 	if len(d.conn.outgoing()) > 0 {
@@ -252,7 +252,7 @@ func (d door) declared(path string) bool {
 	case d.conn.client && d.conn.state.ClientCapabilities() == nil:
 		return true
 	}
-	return d.conn.CheckCapability(want)
+	return d.conn.HasClientCapability(want)
 }
 
 // withholdFromClient is withhold for what depends on the era.

@@ -19,11 +19,11 @@ import (
 // maxEarly is how many notifications are kept until the era is known.
 const maxEarly = 8
 
-// DualEra is the server's end of a pipe that may speak either era. The first
+// Pipe is the server's end of a pipe that may speak either era. The first
 // request decides for the life of the pipe. It is the handler for the pipe's
 // dispatcher.
-type DualEra struct {
-	kernel *Kernel
+type Pipe struct {
+	kernel *Dispatcher
 	opts   Options
 
 	era      atomic.Pointer[era] // nil while it is unknown
@@ -45,10 +45,10 @@ type early struct {
 	in  *peer.Inbound
 }
 
-// NewDualEra returns the handler of one pipe. The options are those of the
+// NewPipe returns the handler of one pipe. The options are those of the
 // connections on it; nil is none.
-func NewDualEra(k *Kernel, opts *Options) *DualEra {
-	d := &DualEra{kernel: k}
+func NewPipe(k *Dispatcher, opts *Options) *Pipe {
+	d := &Pipe{kernel: k}
 	if opts != nil {
 		d.opts = *opts
 	}
@@ -57,13 +57,13 @@ func NewDualEra(k *Kernel, opts *Options) *DualEra {
 
 // Attach tells where the pipe's own channel and its table of requests are. It is
 // called once, before the first message.
-func (d *DualEra) Attach(out peer.Outbound, inFlight InFlight) {
+func (d *Pipe) Attach(out peer.Outbound, inFlight InFlight) {
 	d.opts.Outbound, d.opts.InFlight = out, inFlight
 }
 
 // Connection returns the connection of the handshake era, nil while the era is
 // unknown and in the other one.
-func (d *DualEra) Connection() *Connection {
+func (d *Pipe) Connection() *Connection {
 	if e := d.era.Load(); e != nil {
 		return e.loop
 	}
@@ -73,7 +73,7 @@ func (d *DualEra) Connection() *Connection {
 // Frame is how what the server sends is written, for the pipe's dispatcher. In
 // the era without handshake that is for what is sent beside the connections,
 // which say for each message how it is written.
-func (d *DualEra) Frame(method string) *wire.Frame {
+func (d *Pipe) Frame(method string) *wire.Frame {
 	if loop := d.Connection(); loop != nil {
 		return loop.Frame(method)
 	}
@@ -81,7 +81,7 @@ func (d *DualEra) Frame(method string) *wire.Frame {
 }
 
 // revision is what is spoken in the era without handshake, as far as it is known.
-func (d *DualEra) revision() wire.Revision {
+func (d *Pipe) revision() wire.Revision {
 	if e := d.era.Load(); e != nil {
 		return e.spoken
 	}
@@ -90,7 +90,7 @@ func (d *DualEra) revision() wire.Revision {
 
 // Read reads a message. Once the era is known, requests are read into what their
 // handlers take in the same pass. The pipe's dispatcher calls it.
-func (d *DualEra) Read(data []byte) (wire.Message, *wire.Frame, error) {
+func (d *Pipe) Read(data []byte) (wire.Message, *wire.Frame, error) {
 	e := d.era.Load()
 	switch {
 	case e == nil:
@@ -99,32 +99,32 @@ func (d *DualEra) Read(data []byte) (wire.Message, *wire.Frame, error) {
 	case e.loop == nil:
 		return d.kernel.Read(data, e.spoken)
 	}
-	return d.kernel.Read(data, e.loop.state.Negotiated())
+	return d.kernel.Read(data, e.loop.state.Revision())
 }
 
 // Batches tells whether the client may send several messages in one array.
-func (d *DualEra) Batches() bool {
+func (d *Pipe) Batches() bool {
 	loop := d.Connection()
 	return loop != nil && loop.Batches()
 }
 
 // Close tears down the connection of the handshake era.
-func (d *DualEra) Close(ctx context.Context) {
+func (d *Pipe) Close(ctx context.Context) {
 	if loop := d.Connection(); loop != nil {
 		loop.Close(ctx)
 	}
 }
 
-// Arrive lets a request decide about the era if it is the first. The pipe's
+// OnRequest lets a request decide about the era if it is the first. The pipe's
 // dispatcher calls it for each one as it arrives: their handlers may begin in any
 // order. Without it, the first handler to begin decides.
-func (d *DualEra) Arrive(in *peer.Inbound) { d.decide(in) }
+func (d *Pipe) OnRequest(in *peer.Inbound) { d.decide(in) }
 
-// Intercept keeps what comes before the era is known, to be handled before the
+// InterceptNotification keeps what comes before the era is known, to be handled before the
 // first request, and records that the client has confirmed the handshake before
 // anything that comes later is handled. The pipe's dispatcher calls it; without
 // it, a notification is kept when its handler begins.
-func (d *DualEra) Intercept(in *peer.Inbound) (consumed bool) {
+func (d *Pipe) InterceptNotification(in *peer.Inbound) (consumed bool) {
 	if d.keep(early{in: in}) {
 		return true
 	}
@@ -135,7 +135,7 @@ func (d *DualEra) Intercept(in *peer.Inbound) (consumed bool) {
 }
 
 // Handle implements [peer.Handler].
-func (d *DualEra) Handle(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+func (d *Pipe) Handle(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
 	if in.ID.IsZero() && d.keep(early{ctx, in}) {
 		return peer.Reply{}, nil
 	}
@@ -167,12 +167,12 @@ var errSettled = &peer.Error{
 
 // late tells whether a request on a pipe with a handshake comes as if there were
 // none.
-func (d *DualEra) late(in *peer.Inbound) bool {
+func (d *Pipe) late(in *peer.Inbound) bool {
 	return !in.ID.IsZero() && in.Method != mcp.MethodInitialize && d.kernel.envelopes && mayBeEnveloped(in) && enveloped(in)
 }
 
 // replay handles what came before the era was known.
-func (d *DualEra) replay(ctx context.Context, loop *Connection) {
+func (d *Pipe) replay(ctx context.Context, loop *Connection) {
 	for _, e := range d.takeEarly() {
 		if e.ctx == nil {
 			e.ctx = context.WithoutCancel(ctx)
@@ -185,21 +185,21 @@ func (d *DualEra) replay(ctx context.Context, loop *Connection) {
 
 // heed handles a notification that came early. That its handler panics is not
 // the fault of the request that comes after it.
-func (d *DualEra) heed(loop *Connection, e early) (err error) {
+func (d *Pipe) heed(loop *Connection, e early) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("handler panicked: %v\n%s", r, debug.Stack())
 		}
 	}()
 	if loop == nil {
-		_, err = d.kernel.ServeEnvelope(e.ctx, e.in, &d.opts)
+		_, err = d.kernel.ServeStateless(e.ctx, e.in, &d.opts)
 	} else {
 		_, err = d.kernel.Serve(e.ctx, loop, e.in)
 	}
 	return err
 }
 
-func (d *DualEra) log() *slog.Logger { return cmp.Or(d.opts.Logger, slog.Default()) }
+func (d *Pipe) log() *slog.Logger { return cmp.Or(d.opts.Logger, slog.Default()) }
 
 // mayBeEnveloped is a quick look that says no for most messages without an
 // envelope.
@@ -213,7 +213,7 @@ func mayBeEnveloped(in *peer.Inbound) bool {
 
 // decide returns the connection of the handshake era, nil in the other one. If
 // the era is not known yet, the request in decides.
-func (d *DualEra) decide(in *peer.Inbound) *Connection {
+func (d *Pipe) decide(in *peer.Inbound) *Connection {
 	if e := d.era.Load(); e != nil {
 		return e.loop
 	}
@@ -225,7 +225,7 @@ func (d *DualEra) decide(in *peer.Inbound) *Connection {
 			d.opts.VersionHint = spokenIn(in) // for notifications, which name none
 			e.spoken = d.kernel.hinted(nil, &d.opts)
 		} else {
-			e.loop = ForLoop(d.opts.Outbound, &d.opts)
+			e.loop = New(d.opts.Outbound, &d.opts)
 		}
 		d.era.Store(e)
 	}
@@ -234,7 +234,7 @@ func (d *DualEra) decide(in *peer.Inbound) *Connection {
 
 // keep reports whether a notification came before the era was known: then it
 // waits for the first request, unless enough others do.
-func (d *DualEra) keep(e early) bool {
+func (d *Pipe) keep(e early) bool {
 	if d.era.Load() != nil {
 		return false
 	}
@@ -249,7 +249,7 @@ func (d *DualEra) keep(e early) bool {
 	return true
 }
 
-func (d *DualEra) takeEarly() []early {
+func (d *Pipe) takeEarly() []early {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	kept := d.early
@@ -258,7 +258,7 @@ func (d *DualEra) takeEarly() []early {
 }
 
 // perRequest tells whether a first request opens the era without handshake.
-func (d *DualEra) perRequest(in *peer.Inbound) bool {
+func (d *Pipe) perRequest(in *peer.Inbound) bool {
 	switch {
 	case !d.kernel.envelopes:
 		return false

@@ -47,9 +47,9 @@ type tagKey struct{}
 // handler of the notifications saw, the request's method at its place.
 func early(t *testing.T, count int, first *peer.Inbound) []string {
 	var seen []string
-	k := newKernel(func(o *connection.KernelOptions) {
+	k := newKernel(func(o *connection.DispatcherOptions) {
 		peer.HandleNotification(o.Mux, func(ctx context.Context, n *numbered) error {
-			seen = append(seen, fmt.Sprintf("%d %v %s", n.n, ctx.Value(tagKey{}), connection.From(ctx).ProtocolVersion()))
+			seen = append(seen, fmt.Sprintf("%d %v %s", n.n, ctx.Value(tagKey{}), connection.FromContext(ctx).ProtocolVersion()))
 			return mcp.SessionFrom(ctx).SendProgress(ctx, &mcp.ProgressNotification{ProgressToken: wire.IntToken(1)})
 		})
 		o.Middleware = []peer.Middleware{func(next peer.Handler) peer.Handler {
@@ -61,7 +61,7 @@ func early(t *testing.T, count int, first *peer.Inbound) []string {
 			})
 		}}
 	})
-	d := connection.NewDualEra(k, nil)
+	d := connection.NewPipe(k, nil)
 	for n := range count {
 		params := []byte(fmt.Sprintf(`{"n":%d}`, n))
 		ctx, cancel := context.WithCancel(context.WithValue(t.Context(), tagKey{}, "tag"))
@@ -87,11 +87,11 @@ func TestWhatComesBeforeTheFirstRequestIsHandledBeforeIt(t *testing.T) {
 
 func TestNotificationsAreOfTheRevisionThatTheClientSpeaks(t *testing.T) {
 	var seen []string
-	k := newKernel(func(o *connection.KernelOptions) {
+	k := newKernel(func(o *connection.DispatcherOptions) {
 		later := wire.NewRevision(len(mcp.Revisions), "2999-01-01")
 		o.Revisions = []wire.Revision{mcp.Revision20250326, mcp.Revision20260728, later}
 		peer.HandleNotification(o.Mux, func(ctx context.Context, n *numbered) error {
-			seen = append(seen, connection.From(ctx).ProtocolVersion())
+			seen = append(seen, connection.FromContext(ctx).ProtocolVersion())
 			return nil
 		})
 	})
@@ -100,7 +100,7 @@ func TestNotificationsAreOfTheRevisionThatTheClientSpeaks(t *testing.T) {
 		in.Transport = peer.NewTransport("", false, h, "")
 		return in
 	}
-	d := connection.NewDualEra(k, nil)
+	d := connection.NewPipe(k, nil)
 	_, err := d.Handle(t.Context(), numbered(nil))
 	require.NoError(t, err)
 	_, err = d.Handle(t.Context(), request("tools/call", `{"name":"x",`+pair[1:], nil))
@@ -109,7 +109,7 @@ func TestNotificationsAreOfTheRevisionThatTheClientSpeaks(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, mcp.Revision20260728, d.Frame("x").Revision)
 	for _, h := range []http.Header{header("Mcp-Protocol-Version", "2026-07-28"), header("Mcp-Protocol-Version", "2025-03-26"), nil} {
-		_, err = k.ServeEnvelope(t.Context(), numbered(h), nil)
+		_, err = k.ServeStateless(t.Context(), numbered(h), nil)
 		require.NoError(t, err)
 	}
 	require.Equal(t, []string{"2026-07-28", "2026-07-28", "2026-07-28", "2999-01-01", "2999-01-01"}, seen)
@@ -126,7 +126,7 @@ func TestWhatComesBeforeTheHandshakeIsDropped(t *testing.T) {
 }
 
 func TestABareConfirmationBeforeTheFirstRequestCounts(t *testing.T) {
-	d := connection.NewDualEra(newKernel(nil), nil)
+	d := connection.NewPipe(newKernel(nil), nil)
 	_, err := d.Handle(t.Context(), notification(mcp.MethodInitialized, ``, nil))
 	require.NoError(t, err)
 	_, err = d.Handle(t.Context(), request("tools/call", `{"name":"x"}`, nil))
@@ -137,13 +137,13 @@ func TestABareConfirmationBeforeTheFirstRequestCounts(t *testing.T) {
 func TestTheEraStaysWhileRequestsRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		free := make(chan struct{})
-		k := newKernel(func(o *connection.KernelOptions) {
+		k := newKernel(func(o *connection.DispatcherOptions) {
 			peer.Handle(o.Mux, func(context.Context, *lateRequest) (*weather, error) {
 				<-free
 				return &weather{"late"}, nil
 			})
 		})
-		d := connection.NewDualEra(k, nil)
+		d := connection.NewPipe(k, nil)
 		done := make(chan error, 1)
 		go func() { // ends when free is closed
 			_, err := d.Handle(t.Context(), request("acme/late", pair, nil))
@@ -158,7 +158,7 @@ func TestTheEraStaysWhileRequestsRun(t *testing.T) {
 }
 
 func TestManyFirstRequestsAgreeOnOneEra(t *testing.T) {
-	d := connection.NewDualEra(newKernel(nil), nil)
+	d := connection.NewPipe(newKernel(nil), nil)
 	var wg sync.WaitGroup
 	for range 20 {
 		wg.Go(func() {
@@ -176,17 +176,17 @@ func TestManyFirstRequestsAgreeOnOneEra(t *testing.T) {
 
 func TestTheRequestThatArrivesFirstDecidesWhicheverIsHandledFirst(t *testing.T) {
 	modern, old := request("tools/call", `{"name":"x",`+pair[1:], nil), request("initialize", handshakeParams, nil)
-	d := connection.NewDualEra(newKernel(nil), nil)
-	d.Arrive(modern)
-	d.Arrive(old)
+	d := connection.NewPipe(newKernel(nil), nil)
+	d.OnRequest(modern)
+	d.OnRequest(old)
 	_, err := d.Handle(t.Context(), old)
 	require.EqualValues(t, mcp.CodeUnsupportedProtocolVersion, peer.AsError(err).Code)
 	_, err = d.Handle(t.Context(), modern)
 	require.NoError(t, err)
 
-	d = connection.NewDualEra(newKernel(nil), nil)
-	d.Arrive(old)
-	d.Arrive(modern)
+	d = connection.NewPipe(newKernel(nil), nil)
+	d.OnRequest(old)
+	d.OnRequest(modern)
 	_, err = d.Handle(t.Context(), modern)
 	require.EqualValues(t, mcp.CodeInvalidRequest, peer.AsError(err).Code)
 	_, err = d.Handle(t.Context(), old)
@@ -195,7 +195,7 @@ func TestTheRequestThatArrivesFirstDecidesWhicheverIsHandledFirst(t *testing.T) 
 
 func TestWhatCameEarlyIsHandledBeforeWhatCameLater(t *testing.T) {
 	var seen []int64
-	k := newKernel(func(o *connection.KernelOptions) {
+	k := newKernel(func(o *connection.DispatcherOptions) {
 		peer.HandleNotification(o.Mux, func(_ context.Context, n *numbered) error {
 			seen = append(seen, n.n)
 			if n.n == 1 {
@@ -205,7 +205,7 @@ func TestWhatCameEarlyIsHandledBeforeWhatCameLater(t *testing.T) {
 		})
 	})
 	log := new(journal)
-	d := connection.NewDualEra(k, &connection.Options{Logger: slog.New(log)})
+	d := connection.NewPipe(k, &connection.Options{Logger: slog.New(log)})
 	send := func(n int) {
 		_, err := d.Handle(t.Context(), notification("notifications/acme/numbered", fmt.Sprintf(`{"n":%d}`, n), nil))
 		require.NoError(t, err)
@@ -213,7 +213,7 @@ func TestWhatCameEarlyIsHandledBeforeWhatCameLater(t *testing.T) {
 	send(1)
 	send(2)
 	first := request("tools/call", `{"name":"x",`+pair[1:], nil)
-	d.Arrive(first) // its handler has not begun
+	d.OnRequest(first) // its handler has not begun
 	send(3)
 	_, err := d.Handle(t.Context(), first)
 	require.NoError(t, err, "what a notification's handler did is not its fault")
@@ -224,7 +224,7 @@ func TestWhatCameEarlyIsHandledBeforeWhatCameLater(t *testing.T) {
 func TestAHandshakePipeHasOneConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out, inFlight := new(channel), &table{cancelled: map[wire.RequestID]int{}}
-		d := connection.NewDualEra(newKernel(nil), &connection.Options{Logger: slog.Default()})
+		d := connection.NewPipe(newKernel(nil), &connection.Options{Logger: slog.Default()})
 		d.Attach(out, inFlight)
 		require.Equal(t, mcp.LatestRevision, d.Frame("x").Revision.String())
 		require.False(t, d.Batches())
@@ -245,7 +245,7 @@ func TestAHandshakePipeHasOneConnection(t *testing.T) {
 
 func TestAPipeThatEndsBeforeItsFirstRequestClosesInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := connection.NewDualEra(newKernel(nil), nil)
+		d := connection.NewPipe(newKernel(nil), nil)
 		d.Close(t.Context())
 		_, err := d.Handle(t.Context(), notification("notifications/acme/numbered", `{"n":1}`, nil))
 		require.NoError(t, err)
@@ -257,16 +257,16 @@ func TestRequestsOfAnEnvelopePipeShareTheTableAndNothingElse(t *testing.T) {
 	key := connection.NewKey[int]("n")
 	inFlight := &table{cancelled: map[wire.RequestID]int{}}
 	seen := map[*connection.Connection]bool{}
-	k := newKernel(func(o *connection.KernelOptions) {
+	k := newKernel(func(o *connection.DispatcherOptions) {
 		peer.Handle(o.Mux, func(ctx context.Context, _ *lateRequest) (*weather, error) {
-			conn := connection.From(ctx)
+			conn := connection.FromContext(ctx)
 			seen[conn] = true
 			require.Equal(t, 1, key.Update(conn.State(), func(n int) int { return n + 1 }))
 			require.True(t, conn.State().InFlight().Cancel(wire.IntID(1)))
 			return &weather{}, nil
 		})
 	})
-	d := connection.NewDualEra(k, nil)
+	d := connection.NewPipe(k, nil)
 	d.Attach(new(channel), inFlight)
 	for range 3 {
 		_, err := d.Handle(t.Context(), request("acme/late", pair, nil))
@@ -280,15 +280,15 @@ func TestErrorsAreTheSameOnEveryTransport(t *testing.T) {
 	k := newKernel(nil)
 	params := `{"name":"boom",` + pair[1:]
 	in := request("tools/call", params, nil)
-	_, onPipe := k.ServeEnvelope(t.Context(), in, nil)
+	_, onPipe := k.ServeStateless(t.Context(), in, nil)
 	in.Transport = peer.NewTransport("http", false, header(
 		"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "boom"), "")
-	_, onHTTP := k.ServeEnvelope(t.Context(), in, nil)
+	_, onHTTP := k.ServeStateless(t.Context(), in, nil)
 	require.EqualError(t, onHTTP, onPipe.Error())
 	require.Nil(t, peer.AsError(onHTTP))
 
 	in.Transport = peer.NewTransport("http", false, header(), "")
-	_, err := k.ServeEnvelope(t.Context(), in, nil)
+	_, err := k.ServeStateless(t.Context(), in, nil)
 	require.EqualValues(t, mcp.CodeHeaderMismatch, peer.AsError(err).Code)
 }
 
@@ -311,20 +311,20 @@ func TestACodeOfTheProtocolsIsSentWithItsMeaningOnly(t *testing.T) {
 		{-32099, json.RawMessage(`{"after":3}`), mcp.CodeInternal, true},
 		{-32100, nil, -32100, true},
 	} {
-		k := newKernel(func(o *connection.KernelOptions) {
+		k := newKernel(func(o *connection.DispatcherOptions) {
 			o.Middleware = []peer.Middleware{func(peer.Handler) peer.Handler {
 				return peer.HandlerFunc(func(context.Context, *peer.Inbound) (peer.Reply, error) {
 					return peer.Reply{}, &peer.Error{Code: c.code, Message: "no", Data: c.data}
 				})
 			}}
 		})
-		_, err := k.ServeEnvelope(t.Context(), request("tools/call", `{"name":"a",`+pair[1:], nil), nil)
+		_, err := k.ServeStateless(t.Context(), request("tools/call", `{"name":"a",`+pair[1:], nil), nil)
 		if e := peer.AsError(err); c.inEnvelope == 0 {
 			require.Nil(t, e, c.code)
 		} else {
 			require.Equal(t, &peer.Error{Code: c.inEnvelope, Message: "no", Data: c.data}, e)
 		}
-		_, err = k.Handler(connection.ForLoop(nil, nil)).Handle(t.Context(), request("tools/call", `{"name":"a"}`, nil))
+		_, err = k.Handler(connection.New(nil, nil)).Handle(t.Context(), request("tools/call", `{"name":"a"}`, nil))
 		require.Equal(t, c.withHandshake, peer.AsError(err) != nil, "%d %v", c.code, err)
 	}
 }
@@ -336,7 +336,7 @@ func TestAnEnvelopeInAMessagePassedInProcess(t *testing.T) {
 		ProtocolVersion: "2026-07-28", ClientCapabilities: &mcp.ClientCapabilities{},
 		Extra: map[string]json.RawMessage{},
 	}}
-	reply, err := k.ServeEnvelope(t.Context(), in, nil)
+	reply, err := k.ServeStateless(t.Context(), in, nil)
 	require.NoError(t, err)
 	require.Equal(t, mcp.TextResult("called x"), reply.Result)
 }
@@ -366,14 +366,14 @@ func TestAHandlerKnowsWhoSentAnEnvelope(t *testing.T) {
 		}},
 	} {
 		called := false
-		k := newKernel(func(o *connection.KernelOptions) {
+		k := newKernel(func(o *connection.DispatcherOptions) {
 			peer.Handle(o.Mux, func(ctx context.Context, _ *lateRequest) (*weather, error) {
 				called = true
-				c.check(mcp.SessionFrom(ctx), connection.From(ctx).State())
+				c.check(mcp.SessionFrom(ctx), connection.FromContext(ctx).State())
 				return &weather{}, nil
 			})
 		})
-		_, err := k.ServeEnvelope(t.Context(), request("acme/late", c.params, nil), nil)
+		_, err := k.ServeStateless(t.Context(), request("acme/late", c.params, nil), nil)
 		require.NoError(t, err)
 		require.True(t, called)
 	}
@@ -381,7 +381,7 @@ func TestAHandlerKnowsWhoSentAnEnvelope(t *testing.T) {
 
 func TestMiddlewareThatRefusesWhatCameEarlyIsLogged(t *testing.T) {
 	log := new(journal)
-	k := newKernel(func(o *connection.KernelOptions) {
+	k := newKernel(func(o *connection.DispatcherOptions) {
 		o.Middleware = []peer.Middleware{func(next peer.Handler) peer.Handler {
 			return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
 				if in.ID.IsZero() {
@@ -391,7 +391,7 @@ func TestMiddlewareThatRefusesWhatCameEarlyIsLogged(t *testing.T) {
 			})
 		}}
 	})
-	d := connection.NewDualEra(k, &connection.Options{Logger: slog.New(log)})
+	d := connection.NewPipe(k, &connection.Options{Logger: slog.New(log)})
 	_, err := d.Handle(t.Context(), notification("notifications/acme/numbered", ``, nil))
 	require.NoError(t, err)
 	_, err = d.Handle(t.Context(), request("tools/call", `{"name":"x",`+pair[1:], nil))
@@ -405,7 +405,7 @@ func TestWhatComesAfterTheFirstRequestIsHandledAtOnce(t *testing.T) {
 		"envelope":  request("tools/call", `{"name":"x",`+pair[1:], nil),
 	} {
 		var seen []int64
-		d := connection.NewDualEra(newKernel(func(o *connection.KernelOptions) {
+		d := connection.NewPipe(newKernel(func(o *connection.DispatcherOptions) {
 			peer.HandleNotification(o.Mux, func(_ context.Context, n *numbered) error {
 				seen = append(seen, n.n)
 				return nil
@@ -422,27 +422,27 @@ func TestWhatComesAfterTheFirstRequestIsHandledAtOnce(t *testing.T) {
 }
 
 func TestAConfirmationCountsWhenItArrives(t *testing.T) {
-	d := connection.NewDualEra(newKernel(nil), nil)
+	d := connection.NewPipe(newKernel(nil), nil)
 	confirmation := notification(mcp.MethodInitialized, ``, nil)
 	first := request("initialize", handshakeParams, nil)
-	d.Arrive(first)
-	require.False(t, d.Intercept(notification("notifications/acme/numbered", `{"n":1}`, nil)))
+	d.OnRequest(first)
+	require.False(t, d.InterceptNotification(notification("notifications/acme/numbered", `{"n":1}`, nil)))
 	require.False(t, d.Connection().State().Initialized())
 	_, err := d.Handle(t.Context(), first)
 	require.NoError(t, err)
-	require.False(t, d.Intercept(confirmation), "its handler sees it, too")
+	require.False(t, d.InterceptNotification(confirmation), "its handler sees it, too")
 	require.True(t, d.Connection().State().Initialized(), "before it is handled")
 }
 
 func TestBatchesAreForOneRevision(t *testing.T) {
 	for _, version := range []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"} {
-		d := connection.NewDualEra(newKernel(nil), nil)
+		d := connection.NewPipe(newKernel(nil), nil)
 		_, err := d.Handle(t.Context(), request("initialize", fmt.Sprintf(
 			`{"protocolVersion":%q,"capabilities":{},"clientInfo":{"name":"c","version":"1"}}`, version), nil))
 		require.NoError(t, err)
 		require.Equal(t, version == "2025-03-26", d.Batches(), version)
 	}
-	d := connection.NewDualEra(newKernel(nil), nil)
+	d := connection.NewPipe(newKernel(nil), nil)
 	_, err := d.Handle(t.Context(), request("tools/call", `{"name":"x",`+pair[1:], nil))
 	require.NoError(t, err)
 	require.False(t, d.Batches())
@@ -455,7 +455,7 @@ func TestTheProtocolsOwnRequestsSayTheSameAboutTheirSender(t *testing.T) {
 		{fmt.Sprintf(sent, ``), ""},
 	} {
 		called := false
-		k := newKernel(func(o *connection.KernelOptions) {
+		k := newKernel(func(o *connection.DispatcherOptions) {
 			o.Mux = new(peer.Mux)
 			mcp.HandleCallTool(o.Mux, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 				called = true
@@ -471,7 +471,7 @@ func TestTheProtocolsOwnRequestsSayTheSameAboutTheirSender(t *testing.T) {
 				return mcp.TextResult("done"), nil
 			})
 		})
-		_, err := k.ServeEnvelope(t.Context(), request("tools/call", c.params, nil), nil)
+		_, err := k.ServeStateless(t.Context(), request("tools/call", c.params, nil), nil)
 		require.NoError(t, err)
 		require.True(t, called)
 	}
@@ -494,7 +494,7 @@ func TestHeadersRepeatTheBodyOfEveryRequest(t *testing.T) {
 	} {
 		in := request("tools/call", c.params, nil)
 		in.Transport = peer.NewTransport("http", false, c.header, "")
-		_, err := k.ServeEnvelope(t.Context(), in, nil)
+		_, err := k.ServeStateless(t.Context(), in, nil)
 		if c.code == 0 {
 			require.NoError(t, err)
 			continue
@@ -506,13 +506,13 @@ func TestHeadersRepeatTheBodyOfEveryRequest(t *testing.T) {
 func TestLogsThatWereNotDeclaredAreNotSent(t *testing.T) {
 	const ask = `{"name":"log","_meta":{` + version + `:"2026-07-28",` + caps + `:{},"io.modelcontextprotocol/logLevel":"debug"}}`
 	for _, declared := range []bool{true, false} {
-		k := newKernel(func(o *connection.KernelOptions) {
+		k := newKernel(func(o *connection.DispatcherOptions) {
 			if !declared {
 				o.Capabilities.Logging = nil
 			}
 		})
 		back := new(channel)
-		_, err := k.ServeEnvelope(t.Context(), request("tools/call", ask, back), nil)
+		_, err := k.ServeStateless(t.Context(), request("tools/call", ask, back), nil)
 		require.NoError(t, err)
 		require.Equal(t, declared, len(back.take()) > 0)
 	}

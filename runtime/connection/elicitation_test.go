@@ -66,7 +66,7 @@ func TestAddressesAreAbsolute(t *testing.T) {
 	related.answer = `{"action":"cancel"}`
 	_, err = s.ElicitURL(t.Context(), &mcp.ElicitRequestURLParams{Message: "?", URL: "mailto:a@b.c", ElicitationID: "e"})
 	require.NoError(t, err)
-	later := connection.FromEnvelope("2026-07-28", nil, allCapabilities(), nil)
+	later := connection.NewForRequest("2026-07-28", nil, allCapabilities(), nil)
 	require.NoError(t, later.Check(&mcp.ElicitRequest{Params: &mcp.ElicitRequestURLParams{URL: "https://a.b"}}), "ids are gone by then")
 }
 

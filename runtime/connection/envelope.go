@@ -10,8 +10,8 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// Envelope is what a request says about its sender.
-type Envelope struct {
+// Metadata is what a request says about its sender.
+type Metadata struct {
 	// Revision is the revision that the request is written in.
 	Revision wire.Revision
 	// LogLevel is the least severe level of which it wants logs, empty where
@@ -23,7 +23,7 @@ type Envelope struct {
 
 // Sender reads who sends the request and what that client can be asked for,
 // each nil where the request does not say, or not in the revision's form.
-func (e *Envelope) Sender() (*mcp.Implementation, *mcp.ClientCapabilities) {
+func (e *Metadata) Sender() (*mcp.Implementation, *mcp.ClientCapabilities) {
 	var s sender
 	decodeMeta(e.Meta, e.Revision, &s)
 	return s.info, s.caps
@@ -32,7 +32,7 @@ func (e *Envelope) Sender() (*mcp.Implementation, *mcp.ClientCapabilities) {
 // letter is an envelope that has not been judged yet.
 type letter struct {
 	wire.ReadOnly
-	Envelope           // Meta is nil where there is none that is an object
+	Metadata           // Meta is nil where there is none that is an object
 	version     string // if it is a string
 	versionKind byte   // as [wire.Decoder.Kind]; 0 is absent
 	hasCaps     bool

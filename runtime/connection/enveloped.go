@@ -30,7 +30,7 @@ func spokenIn(in *peer.Inbound) string {
 // unwrap takes a message out of its envelope, if it is in one, and notes what
 // the envelope says. A message of another type than its handler's is written
 // down later, envelope and all.
-func (k *Kernel) unwrap(l *letter, in *peer.Inbound) *peer.Inbound {
+func (k *Dispatcher) unwrap(l *letter, in *peer.Inbound) *peer.Inbound {
 	e, ok := in.Value.(Enveloped)
 	if !ok {
 		return in

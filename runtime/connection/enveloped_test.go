@@ -41,7 +41,7 @@ func TestAMessageInItsEnvelopeIsServedInProcess(t *testing.T) {
 		seen, sender = req, mcp.SessionFrom(ctx).ClientParams()
 		return mcp.TextResult("hi"), nil
 	})
-	pipe := connection.NewDualEra(connection.NewKernel(&connection.KernelOptions{Mux: &mux}), nil)
+	pipe := connection.NewPipe(connection.NewDispatcher(&connection.DispatcherOptions{Mux: &mux}), nil)
 	serve := func(m peer.Message) error {
 		_, err := pipe.Handle(t.Context(), &peer.Inbound{Method: mcp.MethodCallTool, ID: wire.IntID(1), Value: m, Back: peer.NoChannel{}})
 		return err
@@ -67,7 +67,7 @@ func TestAPipeThatShookHandsServesMessagesInProcess(t *testing.T) {
 	mcp.HandleCallTool(&mux, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return mcp.TextResult("hi"), nil
 	})
-	pipe := connection.NewDualEra(connection.NewKernel(&connection.KernelOptions{Mux: &mux}), nil)
+	pipe := connection.NewPipe(connection.NewDispatcher(&connection.DispatcherOptions{Mux: &mux}), nil)
 	serve := func(m peer.Message) error {
 		_, err := pipe.Handle(t.Context(), &peer.Inbound{Method: m.Method(), ID: wire.IntID(1), Value: m, Back: peer.NoChannel{}})
 		return err
@@ -87,7 +87,7 @@ func (refusing) Call(context.Context, peer.Message, wire.Value, ...peer.CallOpti
 }
 
 func TestAnErrorHasItsTypeAlsoInWhatATransportSays(t *testing.T) {
-	conn := connection.ForLoop(&refusing{}, &connection.Options{Client: true})
+	conn := connection.New(&refusing{}, &connection.Options{Client: true})
 	err := peer.AsError(conn.Call(t.Context(), &mcp.PingRequest{}, nil))
 	require.NotNil(t, err)
 	whole := conn.Call(t.Context(), &mcp.PingRequest{}, nil)

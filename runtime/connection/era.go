@@ -40,7 +40,7 @@ type spelling struct {
 }
 
 func newSpelling(f *wire.Frame) *spelling {
-	return &spelling{f, [2]peer.CallOption{peer.WithFrame(f), peer.Patiently()}}
+	return &spelling{f, [2]peer.CallOption{peer.WithFrame(f), peer.WithMaxTimeout()}}
 }
 
 // plainSpellings has what goes with each of plainFrames.

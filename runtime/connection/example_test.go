@@ -25,7 +25,7 @@ func (client) Notify(_ context.Context, n peer.Notification, _ ...peer.CallOptio
 }
 
 func (client) Progress(_ context.Context, p peer.Progress) error {
-	fmt.Println("client sees progress:", p.Done, "of", *p.Total)
+	fmt.Println("client sees progress:", p.Progress, "of", *p.Total)
 	return nil
 }
 
@@ -42,7 +42,7 @@ func incoming(method, params string) *peer.Inbound {
 // jsonrpc.Conn.Call shows how such types are written.
 func Example_customRequest() {
 	ctx := context.Background()
-	conn := connection.FromEnvelope("2025-11-25", nil, nil, &connection.Options{Outbound: client{}})
+	conn := connection.NewForRequest("2025-11-25", nil, nil, &connection.Options{Outbound: client{}})
 
 	res, err := peer.SendRequest(ctx, conn, &weatherRequest{Place: "Bern"})
 	if err != nil {
@@ -55,7 +55,7 @@ func Example_customRequest() {
 	peer.Handle(&mux, func(_ context.Context, req *weatherRequest) (*weather, error) {
 		return &weather{Sky: "grey over " + req.Place}, nil
 	})
-	kernel := connection.NewKernel(&connection.KernelOptions{Mux: &mux})
+	kernel := connection.NewDispatcher(&connection.DispatcherOptions{Mux: &mux})
 	reply, err := kernel.Serve(ctx, conn, incoming("acme/weather", `{"place":"Basel"}`))
 	if err != nil {
 		fmt.Println(err)
@@ -77,14 +77,14 @@ func Example_progress() {
 		session := mcp.SessionFrom(ctx)
 		total := 2.0
 		for step := range 2 {
-			if err := session.ReportProgress(ctx, peer.Progress{Done: float64(step + 1), Total: &total}); err != nil {
+			if err := session.ReportProgress(ctx, peer.Progress{Progress: float64(step + 1), Total: &total}); err != nil {
 				return nil, err
 			}
 		}
 		return mcp.TextResult("done"), nil
 	})
-	kernel := connection.NewKernel(&connection.KernelOptions{Mux: &mux})
-	conn := connection.FromEnvelope("2025-11-25", nil, nil, nil)
+	kernel := connection.NewDispatcher(&connection.DispatcherOptions{Mux: &mux})
+	conn := connection.NewForRequest("2025-11-25", nil, nil, nil)
 	_, err := kernel.Serve(context.Background(), conn, incoming("tools/call", `{"name":"count"}`))
 	fmt.Println(err)
 
@@ -99,15 +99,15 @@ func Example_progress() {
 func Example_cancellation() {
 	var mux peer.Mux
 	mcp.HandleCallTool(&mux, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		connection.From(ctx).OnClose(func(ctx context.Context) error {
+		connection.FromContext(ctx).OnClose(func(ctx context.Context) error {
 			fmt.Println("cleaned up, with time left:", ctx.Err() == nil)
 			return nil
 		})
 		<-ctx.Done()
 		return nil, context.Cause(ctx)
 	})
-	kernel := connection.NewKernel(&connection.KernelOptions{Mux: &mux})
-	conn := connection.FromEnvelope("2025-11-25", nil, nil, nil)
+	kernel := connection.NewDispatcher(&connection.DispatcherOptions{Mux: &mux})
+	conn := connection.NewForRequest("2025-11-25", nil, nil, nil)
 
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(errors.New("the client has gone"))
@@ -148,7 +148,7 @@ func ExampleFormOf() {
 func ExampleKey() {
 	var visits = connection.NewKey[int]("visits")
 
-	conn := connection.ForLoop(nil, nil)
+	conn := connection.New(nil, nil)
 	for range 3 {
 		visits.Update(conn.State(), func(n int) int { return n + 1 })
 	}

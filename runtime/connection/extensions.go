@@ -53,7 +53,7 @@ func (d door) needExtension(method, extension string) error {
 		return nil
 	}
 	want := &mcp.ClientCapabilities{Extensions: map[string]map[string]json.RawMessage{extension: {}}}
-	if d.conn.CheckCapability(want) {
+	if d.conn.HasClientCapability(want) {
 		return nil
 	}
 	return &CapabilityError{Method: method, Capability: path, Required: want, Revision: r}

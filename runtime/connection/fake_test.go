@@ -159,7 +159,7 @@ func allCapabilities() *mcp.ClientCapabilities {
 func loop(t *testing.T, version string, caps *mcp.ClientCapabilities) (*connection.Connection, *channel) {
 	t.Helper()
 	out := new(channel)
-	conn := connection.ForLoop(out, &connection.Options{VersionHint: version})
+	conn := connection.New(out, &connection.Options{VersionHint: version})
 	out.frame = conn.Frame
 	require.Equal(t, version, conn.ProtocolVersion())
 	if caps != nil {

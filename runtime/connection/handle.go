@@ -14,7 +14,7 @@ import (
 // answer has a message handled by the middleware, where chain is not nil, and otherwise
 // by its handler. It calls that itself: every function between the bytes and the
 // handler is stack that a goroutine has to grow.
-func (k *Kernel) answer(ctx context.Context, c *core, in *peer.Inbound, chain peer.Handler) (peer.Reply, error) {
+func (k *Dispatcher) answer(ctx context.Context, c *core, in *peer.Inbound, chain peer.Handler) (peer.Reply, error) {
 	if chain != nil {
 		return chain.Handle(ctx, in)
 	}
@@ -58,10 +58,10 @@ func (c *core) conclude(reply peer.Reply, err error) (peer.Reply, error) {
 		err = effect(err)
 	}
 	if err != nil {
-		return peer.Reply{}, outward(c.conn.state.Negotiated(), c.told(err))
+		return peer.Reply{}, outward(c.conn.state.Revision(), c.told(err))
 	}
 	if reply.Frame == nil {
-		reply.Frame = plainFrame(c.conn.state.Negotiated())
+		reply.Frame = plainFrame(c.conn.state.Revision())
 	}
 	return reply, nil
 }
@@ -69,7 +69,7 @@ func (c *core) conclude(reply peer.Reply, err error) (peer.Reply, error) {
 // intend sees to it that a request takes effect with its outcome, as far as this is
 // not its handler's. A subscription does at once, so that no change is missed, and
 // is taken back where it fails.
-func (k *Kernel) intend(c *core, m peer.Message) error {
+func (k *Dispatcher) intend(c *core, m peer.Message) error {
 	s := &c.conn.state
 	switch m := m.(type) {
 	case *mcp.SubscribeRequest:
@@ -131,7 +131,7 @@ func (c *core) comes(info *peer.MethodInfo, r wire.Revision, notification bool) 
 // admit reads a request for its handler. The params are judged before the state is:
 // what is wrong in itself is refused whoever sends it, and whether anyone handles
 // it or not.
-func (k *Kernel) admit(c *core, m *method, facts *facts, in *peer.Inbound) (peer.Message, error) {
+func (k *Dispatcher) admit(c *core, m *method, facts *facts, in *peer.Inbound) (peer.Message, error) {
 	req, err := c.read(m, in, facts.revision)
 	if err != nil {
 		return nil, err
@@ -175,7 +175,7 @@ func (c *core) admitOwn(m peer.Message, t peer.TransportContext) error {
 }
 
 // notice handles a notification. Nobody is told what is wrong with one.
-func (k *Kernel) notice(ctx context.Context, c *core, m *method, facts *facts, in *peer.Inbound) {
+func (k *Dispatcher) notice(ctx context.Context, c *core, m *method, facts *facts, in *peer.Inbound) {
 	log := k.log(c.conn)
 	if !c.comes(m.info, facts.revision, true) {
 		log.DebugContext(ctx, "notification dropped: the revision does not have it in this direction", "method", in.Method)
@@ -212,7 +212,7 @@ type method struct {
 func (m *method) handled() bool { return m.route.New != nil }
 
 // method finds a method as a revision has it.
-func (k *Kernel) method(name string, r wire.Revision) *method {
+func (k *Dispatcher) method(name string, r wire.Revision) *method {
 	m := k.methods[name]
 	if m == nil || m.extension != nil {
 		return m.in(r)
@@ -233,7 +233,7 @@ func (m *method) in(r wire.Revision) *method {
 }
 
 // listMethods lists all methods that are known or handled.
-func (k *Kernel) listMethods() map[string]*method {
+func (k *Dispatcher) listMethods() map[string]*method {
 	all := make(map[string]*method)
 	for i := range mcp.Methods {
 		all[mcp.Methods[i].Name] = &method{info: &mcp.Methods[i]}

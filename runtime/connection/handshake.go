@@ -18,9 +18,9 @@ type offer struct {
 }
 
 // initialize answers the handshake. Nothing changes yet: see accept.
-func (k *Kernel) initialize(c *core, in *peer.Inbound) (peer.Reply, error) {
+func (k *Dispatcher) initialize(c *core, in *peer.Inbound) (peer.Reply, error) {
 	var asked versionOf
-	if err := in.Decode(plainFrame(c.conn.state.Negotiated()), &asked); err != nil {
+	if err := in.Decode(plainFrame(c.conn.state.Revision()), &asked); err != nil {
 		return peer.Reply{}, invalidParams(err)
 	}
 	if !k.handshakes {
@@ -50,7 +50,7 @@ func (k *Kernel) initialize(c *core, in *peer.Inbound) (peer.Reply, error) {
 }
 
 // announce lets the program add to an answer that says what it is.
-func (k *Kernel) announce(answer wire.Value) {
+func (k *Dispatcher) announce(answer wire.Value) {
 	if k.opts.Announce != nil {
 		k.opts.Announce(answer)
 	}
@@ -63,7 +63,7 @@ var errSecondInitialize = &peer.Error{
 
 // negotiate returns the revision to speak with a client that asked for one: that
 // one, or the newest that has a handshake.
-func (k *Kernel) negotiate(asked string) wire.Revision {
+func (k *Dispatcher) negotiate(asked string) wire.Revision {
 	if r, known := mcp.ParseRevision(asked); known && handshake(r) && slices.Contains(k.opts.Revisions, r) {
 		return r
 	}
@@ -92,14 +92,14 @@ func (c *core) accept(o *offer) error {
 // when it handles notifications/initialized with these params. A transport that
 // has messages handled at once, and not in their order, calls it before it takes
 // anything else from the client. Calling it again does nothing.
-func (k *Kernel) Confirm(ctx context.Context, conn *Connection, params json.RawMessage) {
+func (k *Dispatcher) Confirm(ctx context.Context, conn *Connection, params json.RawMessage) {
 	in := &peer.Inbound{Params: params}
-	if in.Decode(plainFrame(conn.state.Negotiated()), new(mcp.InitializedNotification)) == nil {
+	if in.Decode(plainFrame(conn.state.Revision()), new(mcp.InitializedNotification)) == nil {
 		k.confirm(ctx, conn)
 	}
 }
 
-func (k *Kernel) confirm(ctx context.Context, conn *Connection) {
+func (k *Dispatcher) confirm(ctx context.Context, conn *Connection) {
 	if !conn.state.setInitialized() || k.opts.OnInitialized == nil {
 		return
 	}
@@ -114,7 +114,7 @@ func (k *Kernel) confirm(ctx context.Context, conn *Connection) {
 
 // unsupported refuses a handshake where there is none. A version that cannot be
 // read is told as an empty one.
-func (k *Kernel) unsupported(asked string) error {
+func (k *Dispatcher) unsupported(asked string) error {
 	return &mcp.UnsupportedProtocolVersionError{Requested: asked, Supported: names(k.opts.Revisions)}
 }
 
@@ -150,7 +150,7 @@ func (v *versionOf) DecodeParams(d *wire.Decoder) {
 }
 
 // registerBuiltin registers what the kernel answers itself.
-func (k *Kernel) registerBuiltin() {
+func (k *Dispatcher) registerBuiltin() {
 	mcp.HandlePing(&k.builtin, func(context.Context, *mcp.PingRequest) (*mcp.EmptyResult, error) {
 		return &mcp.EmptyResult{}, nil
 	})
@@ -166,7 +166,7 @@ func (k *Kernel) registerBuiltin() {
 
 // discover says what initialize would. Changes are announced by subscriptions:
 // where those are not served, neither are the changes.
-func (k *Kernel) discover(ctx context.Context, _ *mcp.DiscoverRequest) (*mcp.DiscoverResult, error) {
+func (k *Dispatcher) discover(ctx context.Context, _ *mcp.DiscoverRequest) (*mcp.DiscoverResult, error) {
 	caps := *k.capabilities(coreFrom(ctx).Transport())
 	if _, listens := k.mux.Route(mcp.MethodSubscriptionsListen); !listens {
 		caps = withoutChanges(caps)

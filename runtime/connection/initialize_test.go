@@ -16,7 +16,7 @@ import (
 )
 
 func TestOverHTTPAHandshakeWithAnEnvelopeIsAMethodThatIsNotThere(t *testing.T) {
-	k := newKernel(func(o *connection.KernelOptions) { o.Revisions = []wire.Revision{mcp.Revision20260728} })
+	k := newKernel(func(o *connection.DispatcherOptions) { o.Revisions = []wire.Revision{mcp.Revision20260728} })
 	require.Equal(t, []wire.Revision{mcp.Revision20260728}, k.Revisions())
 	header := http.Header{}
 	header.Set("MCP-Protocol-Version", "2026-07-28")
@@ -35,7 +35,7 @@ func TestOverHTTPAHandshakeWithAnEnvelopeIsAMethodThatIsNotThere(t *testing.T) {
 		{`{"protocolVersion":7}`, header, mcp.CodeUnsupportedProtocolVersion, `{"supported":["2026-07-28"],"requested":""}`},
 		{`{"protocolVersion":"2026-07-28"}`, header, mcp.CodeInvalidParams, ``}, // what is served cannot be unsupported
 	} {
-		_, err := k.ServeEnvelope(t.Context(), &peer.Inbound{
+		_, err := k.ServeStateless(t.Context(), &peer.Inbound{
 			Method: mcp.MethodInitialize, ID: wire.IntID(1), Params: []byte(c.params), Transport: peer.NewTransport("t", false, c.header, ""),
 		}, nil)
 		require.Equal(t, c.code, peer.AsError(err).Code, c.params)
@@ -47,10 +47,10 @@ func TestOverHTTPAHandshakeWithAnEnvelopeIsAMethodThatIsNotThere(t *testing.T) {
 
 func TestAHandshakeIsConfirmedOnce(t *testing.T) {
 	told := 0
-	k := newKernel(func(o *connection.KernelOptions) {
+	k := newKernel(func(o *connection.DispatcherOptions) {
 		o.OnInitialized = func(context.Context, *connection.Connection) { told++ }
 	})
-	conn := connection.ForLoop(nil, &connection.Options{Logger: quiet})
+	conn := connection.New(nil, &connection.Options{Logger: quiet})
 	k.Confirm(t.Context(), conn, []byte(`{"_meta":7}`))
 	require.False(t, conn.State().Initialized(), "a malformed notification confirms nothing")
 	k.Confirm(t.Context(), conn, nil)
@@ -64,7 +64,7 @@ func TestAQuestionWaitsUntilTheHandshakeIsConfirmed(t *testing.T) {
 	early := func(test func(t *testing.T, conn *connection.Connection, out *channel, ask func(ctx context.Context) error)) {
 		synctest.Test(t, func(t *testing.T) {
 			out := &channel{answer: `{"roots":[]}`}
-			conn := connection.ForLoop(out, nil)
+			conn := connection.New(out, nil)
 			conn.State().SetClientParams(&mcp.InitializeRequest{ClientInfo: *someInfo, Capabilities: *allCapabilities()})
 			s := connection.Session(conn, request(mcp.MethodCallTool, `{"name":"x"}`, out))
 			test(t, conn, out, func(ctx context.Context) error {

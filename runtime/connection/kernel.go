@@ -18,13 +18,13 @@ import (
 // where the options do not say otherwise.
 const DefaultMaxSubscriptions = 1024
 
-// KernelOptions say what a program serves. The zero value, and nil, serve
+// DispatcherOptions say what a program serves. The zero value, and nil, serve
 // nothing but the handshake and pings.
-type KernelOptions struct {
+type DispatcherOptions struct {
 	// Mux has the handlers; nil is an empty one. The kernel answers
 	// initialize and server/discover itself: handlers of those are not called.
 	// It answers ping, and logging/setLevel where Capabilities have logging,
-	// if there is no handler. What is added after [NewKernel] is not called.
+	// if there is no handler. What is added after [NewDispatcher] is not called.
 	Mux *peer.Mux
 	// Middleware wraps the handling of every message, known or not, the first
 	// one outermost. A handshake, a subscription and a log level take effect only
@@ -32,9 +32,9 @@ type KernelOptions struct {
 	Middleware []peer.Middleware
 	// Info says who this server is.
 	Info mcp.Implementation
-	// HideInfo leaves Info out of the results in the revisions that have it in
+	// OmitServerInfo leaves Info out of the results in the revisions that have it in
 	// each of them.
-	HideInfo bool
+	OmitServerInfo bool
 	// Capabilities are what this server declares.
 	Capabilities mcp.ServerCapabilities
 	// CapabilitiesFor, where it is not nil, returns what is declared to the
@@ -65,11 +65,11 @@ type KernelOptions struct {
 	Logger *slog.Logger
 }
 
-// Kernel handles messages: it judges them by revision and state, finds their
+// Dispatcher handles messages: it judges them by revision and state, finds their
 // handlers, and says how the results are written. It keeps nothing of any
 // connection and is safe for concurrent use.
-type Kernel struct {
-	opts    KernelOptions
+type Dispatcher struct {
+	opts    DispatcherOptions
 	mux     *peer.Mux
 	builtin peer.Mux
 	methods map[string]*method
@@ -85,10 +85,10 @@ type Kernel struct {
 	perRequest            wire.Revision
 }
 
-// NewKernel returns a kernel. The options and what they lead to must not change
+// NewDispatcher returns a kernel. The options and what they lead to must not change
 // afterwards. It panics where Info is no valid JSON.
-func NewKernel(opts *KernelOptions) *Kernel {
-	k := new(Kernel)
+func NewDispatcher(opts *DispatcherOptions) *Dispatcher {
+	k := new(Dispatcher)
 	if opts != nil {
 		k.opts = *opts
 	}
@@ -122,11 +122,11 @@ func NewKernel(opts *KernelOptions) *Kernel {
 
 // resultFrames says for each revision how results are written: with who wrote
 // them, where the revision has no handshake to say so.
-func (k *Kernel) resultFrames() []wire.Frame {
+func (k *Dispatcher) resultFrames() []wire.Frame {
 	frames := slices.Clone(plainFrames)
 	for i := range frames {
 		f := &frames[i]
-		if k.opts.HideInfo || handshake(f.Revision) {
+		if k.opts.OmitServerInfo || handshake(f.Revision) {
 			continue
 		}
 		info, err := wire.Append(nil, f, &k.opts.Info)
@@ -152,7 +152,7 @@ func foreign(frames []wire.Frame) []wire.Frame {
 }
 
 // frame is how results of a method are written on a connection.
-func (k *Kernel) frame(conn *Connection, info *peer.MethodInfo, r wire.Revision) *wire.Frame {
+func (k *Dispatcher) frame(conn *Connection, info *peer.MethodInfo, r wire.Revision) *wire.Frame {
 	frames := k.frames
 	if info == nil {
 		frames = k.foreign
@@ -165,18 +165,18 @@ func (k *Kernel) frame(conn *Connection, info *peer.MethodInfo, r wire.Revision)
 
 // ResultFrame is how results of the protocol's methods are written to clients of a
 // revision that is served, for middleware that answers in the server's name.
-func (k *Kernel) ResultFrame(r wire.Revision) *wire.Frame { return &k.frames[r.Index()] }
+func (k *Dispatcher) ResultFrame(r wire.Revision) *wire.Frame { return &k.frames[r.Index()] }
 
 // Read reads a message, as [wire.ReadMessage] does. The params of a request that
 // somebody handles are read in the same pass into what the handler takes, in the
 // revision given; the frame says so, see [peer.Inbound]. What is wrong with them
 // is found when the request is handled.
-func (k *Kernel) Read(data []byte, r wire.Revision) (m wire.Message, f *wire.Frame, err error) {
+func (k *Dispatcher) Read(data []byte, r wire.Revision) (m wire.Message, f *wire.Frame, err error) {
 	f, err = k.readInto(&m, data, r)
 	return m, f, err
 }
 
-func (k *Kernel) readInto(m *wire.Message, data []byte, r wire.Revision) (f *wire.Frame, err error) {
+func (k *Dispatcher) readInto(m *wire.Message, data []byte, r wire.Revision) (f *wire.Frame, err error) {
 	f = plainFrame(r)
 	*m, err = wire.ReadMessageInto(data, f, k.open)
 	if err != nil && m.Into != nil {
@@ -187,7 +187,7 @@ func (k *Kernel) readInto(m *wire.Message, data []byte, r wire.Revision) (f *wir
 
 // opener returns what tells what the params of a request are to be read into: nothing
 // for those that are looked at more closely.
-func (k *Kernel) opener() func(*wire.Message) wire.Params {
+func (k *Dispatcher) opener() func(*wire.Message) wire.Params {
 	return func(m *wire.Message) wire.Params {
 		if m.ID.IsZero() || m.Method == mcp.MethodInitialize {
 			return nil
@@ -200,14 +200,14 @@ func (k *Kernel) opener() func(*wire.Message) wire.Params {
 }
 
 // Revisions lists what is served. It is not to be changed.
-func (k *Kernel) Revisions() []wire.Revision { return k.opts.Revisions }
+func (k *Dispatcher) Revisions() []wire.Revision { return k.opts.Revisions }
 
 // Handler returns the handler of one connection's messages.
-func (k *Kernel) Handler(conn *Connection) peer.Handler { return &bound{k, conn} }
+func (k *Dispatcher) Handler(conn *Connection) peer.Handler { return &bound{k, conn} }
 
 // bound is a kernel for one connection.
 type bound struct {
-	kernel *Kernel
+	kernel *Dispatcher
 	conn   *Connection
 }
 
@@ -216,7 +216,7 @@ func (b *bound) Handle(ctx context.Context, in *peer.Inbound) (peer.Reply, error
 }
 
 // Serve handles one message that came on the connection.
-func (k *Kernel) Serve(ctx context.Context, conn *Connection, in *peer.Inbound) (peer.Reply, error) {
+func (k *Dispatcher) Serve(ctx context.Context, conn *Connection, in *peer.Inbound) (peer.Reply, error) {
 	return k.ServeIn(new(Room), ctx, conn, in)
 }
 
@@ -224,13 +224,13 @@ func (k *Kernel) Serve(ctx context.Context, conn *Connection, in *peer.Inbound) 
 // of each request itself: that saves an allocation. It is used once.
 type Room struct{ core core }
 
-// ServeIn is [Kernel.Serve] in a room, or in one of its own where that has been used.
-func (k *Kernel) ServeIn(room *Room, ctx context.Context, conn *Connection, in *peer.Inbound) (peer.Reply, error) {
+// ServeIn is [Dispatcher.Serve] in a room, or in one of its own where that has been used.
+func (k *Dispatcher) ServeIn(room *Room, ctx context.Context, conn *Connection, in *peer.Inbound) (peer.Reply, error) {
 	if room.core.conn != nil {
 		room = new(Room)
 	}
 	c := &room.core
-	c.begin(ctx, conn, in, readAs(in, conn.state.Negotiated()))
+	c.begin(ctx, conn, in, readAs(in, conn.state.Revision()))
 	if conn.perRequest() {
 		c.logs = requestedLevel(in)
 	}
@@ -239,7 +239,7 @@ func (k *Kernel) ServeIn(room *Room, ctx context.Context, conn *Connection, in *
 }
 
 // handle is the innermost handler: what the middleware is around.
-func (k *Kernel) handle(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+func (k *Dispatcher) handle(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
 	c := coreFrom(ctx)
 	if c == nil {
 		return peer.Reply{}, errors.New("the context of the message was lost on its way through the middleware")
@@ -248,7 +248,7 @@ func (k *Kernel) handle(ctx context.Context, in *peer.Inbound) (peer.Reply, erro
 }
 
 // capabilities are what is declared to the sender of a message.
-func (k *Kernel) capabilities(t peer.TransportContext) *mcp.ServerCapabilities {
+func (k *Dispatcher) capabilities(t peer.TransportContext) *mcp.ServerCapabilities {
 	if k.opts.CapabilitiesFor != nil {
 		if caps := k.opts.CapabilitiesFor(t); caps != nil {
 			return caps
@@ -258,13 +258,13 @@ func (k *Kernel) capabilities(t peer.TransportContext) *mcp.ServerCapabilities {
 }
 
 // serves tells whether any revision of an era is served.
-func (k *Kernel) serves(want bool) bool {
+func (k *Dispatcher) serves(want bool) bool {
 	return slices.ContainsFunc(k.opts.Revisions, func(r wire.Revision) bool { return handshake(r) == want })
 }
 
 // newest is the newest revision of an era that is served; where none is, the
 // newest there is.
-func (k *Kernel) newest(want bool) wire.Revision {
+func (k *Dispatcher) newest(want bool) wire.Revision {
 	var newest wire.Revision
 	for _, r := range k.opts.Revisions {
 		if handshake(r) == want && r.Index() > newest.Index() {
@@ -280,4 +280,4 @@ func (k *Kernel) newest(want bool) wire.Revision {
 	return newestPerRequest
 }
 
-func (k *Kernel) log(conn *Connection) *slog.Logger { return cmp.Or(k.opts.Logger, conn.log) }
+func (k *Dispatcher) log(conn *Connection) *slog.Logger { return cmp.Or(k.opts.Logger, conn.log) }

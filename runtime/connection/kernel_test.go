@@ -66,7 +66,7 @@ func tool(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, e
 	return mcp.TextResult("called " + req.Name), nil
 }
 
-func newKernel(change func(*connection.KernelOptions)) *connection.Kernel {
+func newKernel(change func(*connection.DispatcherOptions)) *connection.Dispatcher {
 	var mux peer.Mux
 	mcp.HandleCallTool(&mux, tool)
 	mcp.HandleListResources(&mux, func(context.Context, *mcp.ListResourcesRequest) (*mcp.ListResourcesResult, error) {
@@ -82,7 +82,7 @@ func newKernel(change func(*connection.KernelOptions)) *connection.Kernel {
 		return &mcp.EmptyResult{}, nil
 	})
 	peer.Handle(&mux, forecast)
-	opts := &connection.KernelOptions{
+	opts := &connection.DispatcherOptions{
 		Mux:  &mux,
 		Info: mcp.Implementation{Name: "server", Version: "1", Title: "Server"},
 		Capabilities: mcp.ServerCapabilities{
@@ -97,37 +97,37 @@ func newKernel(change func(*connection.KernelOptions)) *connection.Kernel {
 	if change != nil {
 		change(opts)
 	}
-	return connection.NewKernel(opts)
+	return connection.NewDispatcher(opts)
 }
 
 func TestHandshakeTranscript(t *testing.T) {
 	k := newKernel(nil)
 	play(t, "handshake.jsonl", func(out peer.Outbound) (peer.Handler, func(string) *wire.Frame) {
-		conn := connection.ForLoop(out, &connection.Options{Logger: quiet})
+		conn := connection.New(out, &connection.Options{Logger: quiet})
 		return k.Handler(conn), conn.Frame
 	})
 }
 
 func TestVersionsTranscript(t *testing.T) {
-	k := newKernel(func(o *connection.KernelOptions) {
+	k := newKernel(func(o *connection.DispatcherOptions) {
 		o.Revisions = []wire.Revision{mcp.Revision20250326, mcp.Revision20250618, mcp.Revision20260728}
 	})
 	play(t, "versions.jsonl", func(out peer.Outbound) (peer.Handler, func(string) *wire.Frame) {
-		conn := connection.ForLoop(out, nil)
+		conn := connection.New(out, nil)
 		return k.Handler(conn), conn.Frame
 	})
 }
 
-func dualEra(k *connection.Kernel) func(peer.Outbound) (peer.Handler, func(string) *wire.Frame) {
+func dualEra(k *connection.Dispatcher) func(peer.Outbound) (peer.Handler, func(string) *wire.Frame) {
 	return func(out peer.Outbound) (peer.Handler, func(string) *wire.Frame) {
-		d := connection.NewDualEra(k, &connection.Options{Logger: quiet})
+		d := connection.NewPipe(k, &connection.Options{Logger: quiet})
 		d.Attach(out, nil)
 		return d, d.Frame
 	}
 }
 
 // five leaves it at the revisions that the transcripts list.
-func five(o *connection.KernelOptions) {
+func five(o *connection.DispatcherOptions) {
 	for _, r := range mcp.Revisions[:5] {
 		o.Revisions = append(o.Revisions, r.Revision)
 	}
@@ -138,19 +138,19 @@ func TestEnvelopeTranscript(t *testing.T) { play(t, "envelope.jsonl", dualEra(ne
 func TestErasTranscript(t *testing.T) { play(t, "eras.jsonl", dualEra(newKernel(five))) }
 
 func TestHandshakeOnlyTranscript(t *testing.T) {
-	play(t, "handshake-only.jsonl", dualEra(newKernel(func(o *connection.KernelOptions) {
+	play(t, "handshake-only.jsonl", dualEra(newKernel(func(o *connection.DispatcherOptions) {
 		o.Revisions = []wire.Revision{mcp.Revision20251125}
 	})))
 }
 
 func TestEnvelopeOnlyTranscript(t *testing.T) {
-	play(t, "envelope-only.jsonl", dualEra(newKernel(func(o *connection.KernelOptions) {
-		o.Revisions, o.HideInfo = []wire.Revision{mcp.Revision20260728}, true
+	play(t, "envelope-only.jsonl", dualEra(newKernel(func(o *connection.DispatcherOptions) {
+		o.Revisions, o.OmitServerInfo = []wire.Revision{mcp.Revision20260728}, true
 	})))
 }
 
 func TestTheStateAfterAHandshake(t *testing.T) {
-	conn := connection.ForLoop(nil, nil)
+	conn := connection.New(nil, nil)
 	h := newKernel(nil).Handler(conn)
 	serve := func(in *peer.Inbound) error {
 		_, err := h.Handle(t.Context(), in)
@@ -185,7 +185,7 @@ func TestTheStateAfterAHandshake(t *testing.T) {
 func TestTheStateChangesWithTheConsentOfAll(t *testing.T) {
 	refusal := errors.New("no")
 	var byHandler, byMiddleware error
-	k := newKernel(func(o *connection.KernelOptions) {
+	k := newKernel(func(o *connection.DispatcherOptions) {
 		o.Mux, o.MaxSubscriptions = new(peer.Mux), 3
 		mcp.HandleSubscribe(o.Mux, func(context.Context, *mcp.SubscribeRequest) (*mcp.EmptyResult, error) {
 			return &mcp.EmptyResult{}, byHandler
@@ -238,7 +238,7 @@ func TestASubscriptionThatFailsTakesBackNoOther(t *testing.T) {
 	const subscribe, unsubscribe = mcp.MethodSubscribe, mcp.MethodUnsubscribe
 	refusal := errors.New("no")
 	var during, after func() error // called once: by a handler, and by the middleware around it
-	k := newKernel(func(o *connection.KernelOptions) {
+	k := newKernel(func(o *connection.DispatcherOptions) {
 		o.Mux = new(peer.Mux)
 		mcp.HandleSubscribe(o.Mux, func(context.Context, *mcp.SubscribeRequest) (*mcp.EmptyResult, error) {
 			if f := during; f != nil {
@@ -295,7 +295,7 @@ func TestASubscriptionThatFailsTakesBackNoOther(t *testing.T) {
 
 func TestASubscriptionIsOneHoweverOftenMiddlewareHandlesIt(t *testing.T) {
 	var fails bool
-	k := newKernel(func(o *connection.KernelOptions) {
+	k := newKernel(func(o *connection.DispatcherOptions) {
 		o.Middleware = []peer.Middleware{func(next peer.Handler) peer.Handler {
 			return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
 				_, _ = next.Handle(ctx, in)
@@ -317,7 +317,7 @@ func TestASubscriptionIsOneHoweverOftenMiddlewareHandlesIt(t *testing.T) {
 
 func TestASubscriptionWhoseHandlerPanicsIsNone(t *testing.T) {
 	for _, inMiddleware := range []bool{false, true} {
-		k := newKernel(func(o *connection.KernelOptions) {
+		k := newKernel(func(o *connection.DispatcherOptions) {
 			o.Mux = new(peer.Mux)
 			mcp.HandleSubscribe(o.Mux, func(_ context.Context, req *mcp.SubscribeRequest) (*mcp.EmptyResult, error) {
 				if !inMiddleware && req.URI == "a:" {
@@ -346,7 +346,7 @@ func TestASubscriptionWhoseHandlerPanicsIsNone(t *testing.T) {
 }
 
 func TestSubscriptionsAreBoundedByDefault(t *testing.T) {
-	k := newKernel(func(o *connection.KernelOptions) { o.MaxSubscriptions = 0 })
+	k := newKernel(func(o *connection.DispatcherOptions) { o.MaxSubscriptions = 0 })
 	conn, _ := loop(t, "2025-11-25", allCapabilities())
 	for i := range connection.DefaultMaxSubscriptions {
 		conn.State().Subscribe(fmt.Sprint("a:", i))
@@ -356,7 +356,7 @@ func TestSubscriptionsAreBoundedByDefault(t *testing.T) {
 }
 
 func TestLevelsAreSetWhereLogsAreDeclared(t *testing.T) {
-	k := newKernel(func(o *connection.KernelOptions) { o.Capabilities.Logging = nil })
+	k := newKernel(func(o *connection.DispatcherOptions) { o.Capabilities.Logging = nil })
 	conn, _ := loop(t, "2025-11-25", allCapabilities())
 	_, err := k.Serve(t.Context(), conn, request(mcp.MethodSetLevel, `{"level":"error"}`, nil))
 	require.EqualValues(t, mcp.CodeMethodNotFound, peer.AsError(err).Code)
@@ -367,8 +367,8 @@ func TestTheNewestServedRevisionIsFoundInAnyOrder(t *testing.T) {
 	for _, served := range [][]wire.Revision{
 		{mcp.Revision20250618, mcp.Revision20250326}, {mcp.Revision20250326, mcp.Revision20250618},
 	} {
-		k := newKernel(func(o *connection.KernelOptions) { o.Revisions = served })
-		conn := connection.ForLoop(nil, nil)
+		k := newKernel(func(o *connection.DispatcherOptions) { o.Revisions = served })
+		conn := connection.New(nil, nil)
 		_, err := k.Serve(t.Context(), conn, request("initialize", `{"protocolVersion":"x","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`, nil))
 		require.NoError(t, err)
 		require.Equal(t, "2025-06-18", conn.ProtocolVersion())
@@ -380,15 +380,17 @@ func TestMiddlewareSeesEverythingFromOutsideIn(t *testing.T) {
 	layer := func(name string) peer.Middleware {
 		return func(next peer.Handler) peer.Handler {
 			return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
-				require.NotNil(t, connection.From(ctx))
+				require.NotNil(t, connection.FromContext(ctx))
 				require.NotNil(t, mcp.SessionFrom(ctx))
 				seen = append(seen, name+" "+in.Method)
 				return next.Handle(ctx, in)
 			})
 		}
 	}
-	k := newKernel(func(o *connection.KernelOptions) { o.Middleware = []peer.Middleware{layer("outer"), layer("inner")} })
-	h := k.Handler(connection.ForLoop(nil, nil))
+	k := newKernel(func(o *connection.DispatcherOptions) {
+		o.Middleware = []peer.Middleware{layer("outer"), layer("inner")}
+	})
+	h := k.Handler(connection.New(nil, nil))
 	for _, in := range []*peer.Inbound{
 		request("initialize", `{"protocolVersion":"x","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`, nil),
 		request("no/such", ``, nil),
@@ -404,7 +406,7 @@ func TestMiddlewareSeesEverythingFromOutsideIn(t *testing.T) {
 
 func TestAVetoAfterTheHandshakeLeavesTheSessionAsItWas(t *testing.T) {
 	veto := true
-	k := newKernel(func(o *connection.KernelOptions) {
+	k := newKernel(func(o *connection.DispatcherOptions) {
 		o.Middleware = []peer.Middleware{func(next peer.Handler) peer.Handler {
 			return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
 				reply, err := next.Handle(ctx, in)
@@ -415,7 +417,7 @@ func TestAVetoAfterTheHandshakeLeavesTheSessionAsItWas(t *testing.T) {
 			})
 		}}
 	})
-	conn := connection.ForLoop(nil, nil)
+	conn := connection.New(nil, nil)
 	params := `{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`
 	_, err := k.Serve(t.Context(), conn, request("initialize", params, nil))
 	require.EqualValues(t, 1, peer.AsError(err).Code)
@@ -430,14 +432,14 @@ func TestAVetoAfterTheHandshakeLeavesTheSessionAsItWas(t *testing.T) {
 }
 
 func TestMiddlewareThatAnswersItselfIsNotTouched(t *testing.T) {
-	k := newKernel(func(o *connection.KernelOptions) {
+	k := newKernel(func(o *connection.DispatcherOptions) {
 		o.Middleware = []peer.Middleware{func(peer.Handler) peer.Handler {
 			return peer.HandlerFunc(func(context.Context, *peer.Inbound) (peer.Reply, error) {
 				return peer.Reply{Result: mcp.TextResult("mine")}, nil
 			})
 		}}
 	})
-	conn := connection.FromEnvelope("2026-07-28", nil, &mcp.ClientCapabilities{}, nil)
+	conn := connection.NewForRequest("2026-07-28", nil, &mcp.ClientCapabilities{}, nil)
 	reply, err := k.Serve(t.Context(), conn, request("tools/call", `{"name":"x"}`, nil))
 	require.NoError(t, err)
 	raw, err := wire.Append(nil, reply.Frame, reply.Result)
@@ -446,20 +448,20 @@ func TestMiddlewareThatAnswersItselfIsNotTouched(t *testing.T) {
 }
 
 func TestMiddlewareThatLosesTheContextIsToldSo(t *testing.T) {
-	k := newKernel(func(o *connection.KernelOptions) {
+	k := newKernel(func(o *connection.DispatcherOptions) {
 		o.Middleware = []peer.Middleware{func(next peer.Handler) peer.Handler {
 			return peer.HandlerFunc(func(_ context.Context, in *peer.Inbound) (peer.Reply, error) {
 				return next.Handle(context.Background(), in)
 			})
 		}}
 	})
-	_, err := k.Serve(t.Context(), connection.ForLoop(nil, nil), request("ping", ``, nil))
+	_, err := k.Serve(t.Context(), connection.New(nil, nil), request("ping", ``, nil))
 	require.ErrorContains(t, err, "lost on its way through the middleware")
 }
 
 func TestOneOfTwoHandshakesAtOnceIsRefused(t *testing.T) {
 	k := newKernel(nil)
-	conn := connection.ForLoop(nil, nil)
+	conn := connection.New(nil, nil)
 	params := `{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`
 	errs := make(chan error)
 	for range 2 {
@@ -475,10 +477,10 @@ func TestOneOfTwoHandshakesAtOnceIsRefused(t *testing.T) {
 
 func TestAHandshakeThatIsOvertakenIsRefused(t *testing.T) {
 	const params = `{"protocolVersion":%q,"capabilities":{},"clientInfo":{"name":"c","version":"1"}}`
-	conn := connection.ForLoop(nil, nil)
+	conn := connection.New(nil, nil)
 	overtaken := false
-	var k *connection.Kernel
-	k = newKernel(func(o *connection.KernelOptions) {
+	var k *connection.Dispatcher
+	k = newKernel(func(o *connection.DispatcherOptions) {
 		o.Middleware = []peer.Middleware{func(next peer.Handler) peer.Handler {
 			return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
 				reply, err := next.Handle(ctx, in)
@@ -498,20 +500,20 @@ func TestAHandshakeThatIsOvertakenIsRefused(t *testing.T) {
 
 func TestAHandlerOfInitializedSeesTheSessionReady(t *testing.T) {
 	ready := false
-	k := newKernel(func(o *connection.KernelOptions) {
+	k := newKernel(func(o *connection.DispatcherOptions) {
 		mcp.HandleInitialized(o.Mux, func(ctx context.Context, _ *mcp.InitializedNotification) error {
-			ready = connection.From(ctx).State().Initialized()
+			ready = connection.FromContext(ctx).State().Initialized()
 			return nil
 		})
 	})
-	_, err := k.Serve(t.Context(), connection.ForLoop(nil, nil), notification(mcp.MethodInitialized, ``, nil))
+	_, err := k.Serve(t.Context(), connection.New(nil, nil), notification(mcp.MethodInitialized, ``, nil))
 	require.NoError(t, err)
 	require.True(t, ready)
 }
 
 func TestNotificationsThatNobodyWantsAreDropped(t *testing.T) {
 	called := 0
-	k := newKernel(func(o *connection.KernelOptions) {
+	k := newKernel(func(o *connection.DispatcherOptions) {
 		peer.HandleNotification(o.Mux, func(context.Context, *weatherChanged) error {
 			called++
 			return errors.New("logged")
@@ -521,7 +523,7 @@ func TestNotificationsThatNobodyWantsAreDropped(t *testing.T) {
 			return nil
 		})
 	})
-	conn := connection.ForLoop(nil, nil)
+	conn := connection.New(nil, nil)
 	send := func(conn *connection.Connection, method, params string) {
 		_, err := k.Serve(t.Context(), conn, notification(method, params, nil))
 		require.NoError(t, err)
@@ -536,14 +538,14 @@ func TestNotificationsThatNobodyWantsAreDropped(t *testing.T) {
 	send(conn, "tools/call", `{"name":"x"}`)
 	send(conn, "notifications/roots/list_changed", `{"_meta":1}`)
 	require.Equal(t, 1, called)
-	send(connection.FromEnvelope("2026-07-28", nil, nil, nil), "notifications/roots/list_changed", ``)
+	send(connection.NewForRequest("2026-07-28", nil, nil, nil), "notifications/roots/list_changed", ``)
 	require.Equal(t, 1, called, "the revision does not have it")
 }
 
 func TestResultsAreWrittenAfreshEachTime(t *testing.T) {
 	k := newKernel(nil)
 	serve := func(version string) string {
-		conn := connection.FromEnvelope(version, nil, &mcp.ClientCapabilities{}, nil)
+		conn := connection.NewForRequest(version, nil, &mcp.ClientCapabilities{}, nil)
 		reply, err := k.Serve(t.Context(), conn, request("resources/list", `{"_meta":{`+version_(version)+`}}`, nil))
 		require.NoError(t, err)
 		raw, err := wire.Append(nil, reply.Frame, reply.Result)
@@ -571,7 +573,7 @@ func version_(v string) string {
 
 func TestMessagesPassedInProcessNeedNoWriting(t *testing.T) {
 	k := newKernel(nil)
-	conn := connection.ForLoop(nil, nil)
+	conn := connection.New(nil, nil)
 	pass := func(m peer.Message) (wire.Value, error) {
 		in := request(m.Method(), "", nil)
 		in.Value = m
@@ -592,7 +594,7 @@ func TestMessagesPassedInProcessNeedNoWriting(t *testing.T) {
 }
 
 func TestMiddlewareMayPutAnotherMessageInPlaceOfTheOneThatCame(t *testing.T) {
-	k := newKernel(func(o *connection.KernelOptions) {
+	k := newKernel(func(o *connection.DispatcherOptions) {
 		o.Middleware = []peer.Middleware{func(next peer.Handler) peer.Handler {
 			return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
 				in.Value = &mcp.CallToolRequest{Name: "y"}
@@ -623,7 +625,7 @@ type roundsOf func() selfServed
 func (f roundsOf) Begin(context.Context, *peer.Inbound) connection.Round { return f() }
 
 func (f roundsOf) Serve(ctx context.Context, _ *peer.Inbound, req peer.Message, handler func(context.Context, peer.Message) (wire.Value, error)) (wire.Value, error) {
-	return connection.RoundFrom(ctx).(selfServed).Serve(ctx, req, handler)
+	return connection.RoundFromContext(ctx).(selfServed).Serve(ctx, req, handler)
 }
 
 // round answers questions from a map, and asks for the others.
@@ -647,7 +649,7 @@ func (r *round) Ask(_ context.Context, q *connection.Question, res wire.Value) e
 }
 
 func (r *round) Serve(ctx context.Context, req peer.Message, handler func(context.Context, peer.Message) (wire.Value, error)) (wire.Value, error) {
-	if have := connection.RoundFrom(ctx); have != r {
+	if have := connection.RoundFromContext(ctx); have != r {
 		return nil, fmt.Errorf("the handler would find the round %v", have)
 	}
 	res, err := handler(ctx, req)
@@ -659,7 +661,7 @@ func (r *round) Serve(ctx context.Context, req peer.Message, handler func(contex
 
 func TestQuestionsTravelInARound(t *testing.T) {
 	var answers map[string]string
-	k := newKernel(func(o *connection.KernelOptions) {
+	k := newKernel(func(o *connection.DispatcherOptions) {
 		o.Rounds = roundsOf(func() selfServed { return &round{answers: answers} })
 	})
 	serve := func(conn *connection.Connection, back *channel) (wire.Value, error) {
@@ -671,7 +673,7 @@ func TestQuestionsTravelInARound(t *testing.T) {
 		return reply.Result, err
 	}
 	back := &channel{answer: `{"action":"accept"}`}
-	modern := connection.FromEnvelope("2026-07-28", nil, allCapabilities(), nil)
+	modern := connection.NewForRequest("2026-07-28", nil, allCapabilities(), nil)
 	res, err := serve(modern, back)
 	require.NoError(t, err)
 	require.Equal(t, mcp.MethodElicit, *res.(*mcp.InputRequiredResult).RequestState)
@@ -682,10 +684,10 @@ func TestQuestionsTravelInARound(t *testing.T) {
 	require.Equal(t, mcp.TextResult("decline"), res)
 	require.Empty(t, back.take())
 
-	_, err = serve(connection.FromEnvelope("2026-07-28", nil, &mcp.ClientCapabilities{}, nil), back)
+	_, err = serve(connection.NewForRequest("2026-07-28", nil, &mcp.ClientCapabilities{}, nil), back)
 	require.EqualValues(t, mcp.CodeMissingRequiredClientCapability, peer.AsError(err).Code)
 
-	res, err = serve(connection.FromEnvelope("2025-11-25", nil, allCapabilities(), nil), back)
+	res, err = serve(connection.NewForRequest("2025-11-25", nil, allCapabilities(), nil), back)
 	require.NoError(t, err)
 	require.Equal(t, mcp.TextResult("accept"), res)
 	require.Len(t, back.take(), 1, "a handshake revision asks by request")
@@ -695,11 +697,11 @@ func TestARoundBeginsWhenSomethingIsAskedAndEndsOnce(t *testing.T) {
 	var begun int
 	var left context.Context
 	rounds := roundsOf(func() selfServed { begun++; return new(round) })
-	k := newKernel(func(o *connection.KernelOptions) {
+	k := newKernel(func(o *connection.DispatcherOptions) {
 		o.Mux = new(peer.Mux)
 		mcp.HandleCallTool(o.Mux, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			if left = ctx; req.Name == "asks" {
-				require.Same(t, connection.RoundFrom(ctx), connection.RoundFrom(ctx))
+				require.Same(t, connection.RoundFromContext(ctx), connection.RoundFromContext(ctx))
 			}
 			return mcp.TextResult("done"), nil
 		})
@@ -707,7 +709,7 @@ func TestARoundBeginsWhenSomethingIsAskedAndEndsOnce(t *testing.T) {
 	})
 	for i, name := range []string{"quiet", "asks"} {
 		begun = 0
-		conn := connection.FromEnvelope("2026-07-28", nil, allCapabilities(), nil)
+		conn := connection.NewForRequest("2026-07-28", nil, allCapabilities(), nil)
 		in := request("tools/call", "", nil)
 		in.Value, in.Params = &mcp.CallToolRequest{Name: name}, nil
 		_, err := k.Serve(t.Context(), conn, in)
@@ -717,7 +719,7 @@ func TestARoundBeginsWhenSomethingIsAskedAndEndsOnce(t *testing.T) {
 		_, err = mcp.SessionFrom(left).ListRoots(t.Context())
 		require.ErrorAs(t, err, new(*peer.NoBackChannelError))
 		require.Equal(t, i, begun)
-		require.True(t, connection.RoundFrom(left).(*round).ended)
+		require.True(t, connection.RoundFromContext(left).(*round).ended)
 	}
 	require.Nil(t, connection.EndRound(t.Context()))
 }
@@ -730,7 +732,7 @@ func (unserved) Serve(ctx context.Context, _ *peer.Inbound, req peer.Message, ha
 }
 
 func TestAQuestionHasTheKeyThatItsCallerChose(t *testing.T) {
-	k := newKernel(func(o *connection.KernelOptions) {
+	k := newKernel(func(o *connection.DispatcherOptions) {
 		o.Mux = new(peer.Mux)
 		mcp.HandleCallTool(o.Mux, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			_, err := mcp.SessionFrom(ctx).With(peer.WithKey("!")).ListRoots(ctx)
@@ -740,10 +742,10 @@ func TestAQuestionHasTheKeyThatItsCallerChose(t *testing.T) {
 	})
 	in := request("tools/call", `{"name":"ask"}`, nil)
 	in.Value, in.Params = &mcp.CallToolRequest{Name: "ask"}, nil
-	reply, err := k.Serve(t.Context(), connection.FromEnvelope("2026-07-28", nil, allCapabilities(), nil), in)
+	reply, err := k.Serve(t.Context(), connection.NewForRequest("2026-07-28", nil, allCapabilities(), nil), in)
 	require.NoError(t, err)
 	require.Equal(t, "roots/list!", *reply.Result.(*mcp.InputRequiredResult).RequestState)
-	require.Nil(t, connection.RoundFrom(t.Context()))
+	require.Nil(t, connection.RoundFromContext(t.Context()))
 }
 
 // again is a round that calls the handler a second time, with state.
@@ -761,7 +763,7 @@ func (again) Serve(ctx context.Context, req peer.Message, handler func(context.C
 }
 
 func TestARoundMayCallTheHandlerAgainWhereTheAnswerCannotAsk(t *testing.T) {
-	k := newKernel(func(o *connection.KernelOptions) {
+	k := newKernel(func(o *connection.DispatcherOptions) {
 		o.Mux = new(peer.Mux)
 		mcp.HandleCallTool(o.Mux, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			if req.RequestState == nil {
@@ -788,10 +790,10 @@ func TestWhatMayBeAskedIsKnownWithoutAsking(t *testing.T) {
 	for _, version := range []string{"2025-11-25", "2026-07-28"} {
 		back := new(channel)
 		opts := &connection.Options{Outbound: back}
-		require.NoError(t, connection.FromEnvelope(version, nil, allCapabilities(), opts).Check(roots))
-		err := connection.FromEnvelope(version, nil, &mcp.ClientCapabilities{}, opts).Check(roots)
+		require.NoError(t, connection.NewForRequest(version, nil, allCapabilities(), opts).Check(roots))
+		err := connection.NewForRequest(version, nil, &mcp.ClientCapabilities{}, opts).Check(roots)
 		refused[*connection.CapabilityError](t, back, err)
-		err = connection.FromEnvelope(version, nil, allCapabilities(), opts).Check(&mcp.ElicitRequest{
+		err = connection.NewForRequest(version, nil, allCapabilities(), opts).Check(&mcp.ElicitRequest{
 			Params: &mcp.ElicitRequestURLParams{URL: "nowhere"},
 		})
 		refused[*connection.InvalidError](t, back, err)
@@ -801,12 +803,12 @@ func TestWhatMayBeAskedIsKnownWithoutAsking(t *testing.T) {
 func TestAClientServesItsServer(t *testing.T) {
 	var mux peer.Mux
 	mcp.HandleListRoots(&mux, func(ctx context.Context, _ *mcp.ListRootsRequest) (*mcp.ListRootsResult, error) {
-		require.NotNil(t, connection.ClientSessionFrom(ctx))
+		require.NotNil(t, connection.ClientSessionFromContext(ctx))
 		require.Nil(t, mcp.SessionFrom(ctx))
 		return &mcp.ListRootsResult{}, nil
 	})
-	k := connection.NewKernel(&connection.KernelOptions{Mux: &mux})
-	conn := connection.ForLoop(nil, &connection.Options{Client: true})
+	k := connection.NewDispatcher(&connection.DispatcherOptions{Mux: &mux})
+	conn := connection.New(nil, &connection.Options{Client: true})
 	for method, code := range map[string]int64{
 		"roots/list": 0, "ping": 0,
 		"sampling/createMessage": mcp.CodeInvalidParams, // the params lack what they need
@@ -825,7 +827,7 @@ func TestAClientServesItsServer(t *testing.T) {
 		}
 		require.Equal(t, code, peer.AsError(err).Code, method)
 	}
-	conn.Settle(mcp.Revision20260728)
+	conn.SetRevision(mcp.Revision20260728)
 	_, err := k.Serve(t.Context(), conn, request("roots/list", `{}`, nil))
 	require.EqualValues(t, mcp.CodeMethodNotFound, peer.AsError(err).Code)
 }
@@ -837,15 +839,15 @@ func TestAClientHearsItsServerBeforeTheHandshakeIsOver(t *testing.T) {
 		heard++
 		return nil
 	})
-	k := connection.NewKernel(&connection.KernelOptions{Mux: &mux, Logger: quiet})
-	conn := connection.ForLoop(nil, &connection.Options{Client: true})
+	k := connection.NewDispatcher(&connection.DispatcherOptions{Mux: &mux, Logger: quiet})
+	conn := connection.New(nil, &connection.Options{Client: true})
 	_, err := k.Serve(t.Context(), conn, notification(mcp.MethodLoggingMessage, `{"level":"info","data":1}`, nil))
 	require.NoError(t, err)
 	require.Equal(t, 1, heard, "servers may log from the start")
 }
 
 func TestAnAnswerMayAskWithoutState(t *testing.T) {
-	k := newKernel(func(o *connection.KernelOptions) {
+	k := newKernel(func(o *connection.DispatcherOptions) {
 		o.Mux = new(peer.Mux)
 		mcp.HandleCallTool(o.Mux, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			return nil, &mcp.InputRequiredError{Result: &mcp.InputRequiredResult{
@@ -853,14 +855,14 @@ func TestAnAnswerMayAskWithoutState(t *testing.T) {
 			}}
 		})
 	})
-	reply, err := k.ServeEnvelope(t.Context(), request("tools/call", `{"name":"x",`+pair[1:], nil), nil)
+	reply, err := k.ServeStateless(t.Context(), request("tools/call", `{"name":"x",`+pair[1:], nil), nil)
 	require.NoError(t, err)
 	require.Len(t, reply.Result.(*mcp.InputRequiredResult).InputRequests, 1)
 }
 
 func TestOnlyWhatTheRevisionEmbedsTravelsInARound(t *testing.T) {
 	var refusals []error
-	k := newKernel(func(o *connection.KernelOptions) {
+	k := newKernel(func(o *connection.DispatcherOptions) {
 		o.Mux = new(peer.Mux)
 		mcp.HandleCallTool(o.Mux, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			s := mcp.SessionFrom(ctx)
@@ -871,7 +873,7 @@ func TestOnlyWhatTheRevisionEmbedsTravelsInARound(t *testing.T) {
 		})
 		o.Rounds = roundsOf(func() selfServed { return new(round) })
 	})
-	_, err := k.ServeEnvelope(t.Context(), request("tools/call", `{"name":"x",`+pair[1:], nil), nil)
+	_, err := k.ServeStateless(t.Context(), request("tools/call", `{"name":"x",`+pair[1:], nil), nil)
 	require.NoError(t, err)
 	for _, err := range refusals {
 		require.ErrorAs(t, err, new(*peer.NoBackChannelError))
@@ -882,10 +884,10 @@ func TestAConnectionOfOneRequestIsTornDownBeforeTheAnswer(t *testing.T) {
 	for _, name := range []string{"fine", "boom", "panic", "cancelled"} {
 		synctest.Test(t, func(t *testing.T) {
 			closed := false
-			k := newKernel(func(o *connection.KernelOptions) {
+			k := newKernel(func(o *connection.DispatcherOptions) {
 				o.Middleware = []peer.Middleware{func(next peer.Handler) peer.Handler {
 					return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
-						connection.From(ctx).OnClose(func(ctx context.Context) error {
+						connection.FromContext(ctx).OnClose(func(ctx context.Context) error {
 							closed = ctx.Err() == nil
 							return nil
 						})
@@ -903,7 +905,7 @@ func TestAConnectionOfOneRequestIsTornDownBeforeTheAnswer(t *testing.T) {
 			}
 			serve := func() {
 				defer func() { _ = recover() }()
-				_, _ = k.ServeEnvelope(ctx, request("tools/call", `{"name":"`+name+`",`+pair[1:], nil), nil)
+				_, _ = k.ServeStateless(ctx, request("tools/call", `{"name":"`+name+`",`+pair[1:], nil), nil)
 			}
 			serve()
 			require.True(t, closed, name)
@@ -915,14 +917,14 @@ func TestAHangingTeardownDelaysTheAnswerAndDoesNotLoseIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		free := make(chan struct{})
 		defer close(free)
-		k := newKernel(func(o *connection.KernelOptions) {
+		k := newKernel(func(o *connection.DispatcherOptions) {
 			peer.Handle(o.Mux, func(ctx context.Context, _ *lateRequest) (*weather, error) {
-				connection.From(ctx).OnClose(func(context.Context) error { <-free; return nil })
+				connection.FromContext(ctx).OnClose(func(context.Context) error { <-free; return nil })
 				return &weather{"grey"}, nil
 			})
 		})
 		began := time.Now()
-		reply, err := k.ServeEnvelope(t.Context(), request("acme/late", pair, nil), &connection.Options{Logger: quiet})
+		reply, err := k.ServeStateless(t.Context(), request("acme/late", pair, nil), &connection.Options{Logger: quiet})
 		require.NoError(t, err)
 		require.Equal(t, &weather{"grey"}, reply.Result)
 		require.Equal(t, 5*time.Second, time.Since(began))
@@ -937,22 +939,22 @@ func (*lateRequest) DecodeParams(d *wire.Decoder) { d.Skip() }
 func TestMisshapenEnvelopesReachCustomHandlersOnly(t *testing.T) {
 	k := newKernel(nil)
 	bad := `"_meta":{` + version + `:"2026-07-28",` + caps + `:7,` + info + `:[]}}`
-	reply, err := k.ServeEnvelope(t.Context(), request("acme/weather", `{"place":"here",`+bad, nil), nil)
+	reply, err := k.ServeStateless(t.Context(), request("acme/weather", `{"place":"here",`+bad, nil), nil)
 	require.NoError(t, err)
 	require.Equal(t, &weather{"grey"}, reply.Result)
-	_, err = k.ServeEnvelope(t.Context(), request("tools/call", `{"name":"x",`+bad, nil), nil)
+	_, err = k.ServeStateless(t.Context(), request("tools/call", `{"name":"x",`+bad, nil), nil)
 	require.EqualValues(t, mcp.CodeInvalidParams, peer.AsError(err).Code)
 }
 
 func TestAKernelNeedsNoOptions(t *testing.T) {
-	k := connection.NewKernel(nil)
-	_, err := k.Serve(t.Context(), connection.ForLoop(nil, nil), request("ping", ``, nil))
+	k := connection.NewDispatcher(nil)
+	_, err := k.Serve(t.Context(), connection.New(nil, nil), request("ping", ``, nil))
 	require.NoError(t, err)
 }
 
 func TestInfoThatCannotBeWrittenPanicsAtOnce(t *testing.T) {
 	require.Panics(t, func() {
-		connection.NewKernel(&connection.KernelOptions{Info: mcp.Implementation{
+		connection.NewDispatcher(&connection.DispatcherOptions{Info: mcp.Implementation{
 			Extra: map[string]json.RawMessage{"x": json.RawMessage(`{`)},
 		}})
 	})
@@ -969,21 +971,21 @@ func TestTheHandshakeIsNotForHandlers(t *testing.T) {
 		never()
 		return nil, nil
 	})
-	k := connection.NewKernel(&connection.KernelOptions{Mux: &mux})
-	_, err := k.Serve(t.Context(), connection.ForLoop(nil, nil), request("initialize", handshakeParams, nil))
+	k := connection.NewDispatcher(&connection.DispatcherOptions{Mux: &mux})
+	_, err := k.Serve(t.Context(), connection.New(nil, nil), request("initialize", handshakeParams, nil))
 	require.NoError(t, err)
-	_, err = k.ServeEnvelope(t.Context(), request("server/discover", pair, nil), nil)
+	_, err = k.ServeStateless(t.Context(), request("server/discover", pair, nil), nil)
 	require.NoError(t, err)
 }
 
 func TestDiscoveryAnnouncesChangesWhereTheyCanBeSubscribedTo(t *testing.T) {
-	k := newKernel(func(o *connection.KernelOptions) {
+	k := newKernel(func(o *connection.DispatcherOptions) {
 		o.Capabilities.Prompts = &mcp.PromptsCapability{ListChanged: true}
 		mcp.HandleSubscriptionsListen(o.Mux, func(context.Context, *mcp.SubscriptionsListenRequest) (*mcp.SubscriptionsListenResult, error) {
 			return &mcp.SubscriptionsListenResult{}, nil
 		})
 	})
-	reply, err := k.ServeEnvelope(t.Context(), request("server/discover", pair, nil), nil)
+	reply, err := k.ServeStateless(t.Context(), request("server/discover", pair, nil), nil)
 	require.NoError(t, err)
 	caps := reply.Result.(*mcp.DiscoverResult).Capabilities
 	require.True(t, caps.Tools.ListChanged && caps.Resources.Subscribe && caps.Prompts.ListChanged)
@@ -992,8 +994,8 @@ func TestDiscoveryAnnouncesChangesWhereTheyCanBeSubscribedTo(t *testing.T) {
 		Prompts: &mcp.PromptsCapability{ListChanged: true}, Resources: &mcp.ResourcesCapability{ListChanged: true, Subscribe: true},
 		Tools: &mcp.ToolsCapability{ListChanged: true},
 	}
-	k = newKernel(func(o *connection.KernelOptions) { o.Capabilities = declared })
-	reply, err = k.ServeEnvelope(t.Context(), request("server/discover", pair, nil), nil)
+	k = newKernel(func(o *connection.DispatcherOptions) { o.Capabilities = declared })
+	reply, err = k.ServeStateless(t.Context(), request("server/discover", pair, nil), nil)
 	require.NoError(t, err)
 	caps = reply.Result.(*mcp.DiscoverResult).Capabilities
 	require.False(t, caps.Tools.ListChanged || caps.Resources.Subscribe || caps.Resources.ListChanged || caps.Prompts.ListChanged)

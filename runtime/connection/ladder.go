@@ -22,7 +22,7 @@ const (
 	HeaderName    = "Mcp-Name"
 )
 
-// Classify judges a request that has to say itself who sends it, and returns
+// ReadMetadata judges a request that has to say itself who sends it, and returns
 // what it says. The first failure decides: an incomplete envelope, headers that
 // say something else than the body, a version that is no string, a version that
 // is not among the served ones. Whether the method exists, and whether its
@@ -31,12 +31,12 @@ const (
 // The params have been accepted by a decoder. The header is nil on transports
 // without headers; where it is not, it must repeat version, method and name. The
 // error is, or wraps, a [*peer.Error].
-func Classify(method string, params json.RawMessage, header http.Header, served []wire.Revision) (*Envelope, error) {
+func ReadMetadata(method string, params json.RawMessage, header http.Header, served []wire.Revision) (*Metadata, error) {
 	l := new(letter)
 	if err := l.classify(method, params, header, served); err != nil {
 		return nil, err
 	}
-	return &l.Envelope, nil
+	return &l.Metadata, nil
 }
 
 func (l *letter) classify(method string, params json.RawMessage, header http.Header, served []wire.Revision) error {

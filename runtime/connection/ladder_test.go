@@ -97,7 +97,7 @@ func TestTheLadder(t *testing.T) {
 		if c.params != "" {
 			params = json.RawMessage(c.params)
 		}
-		got, err := connection.Classify(c.method, params, c.header, served)
+		got, err := connection.ReadMetadata(c.method, params, c.header, served)
 		if c.code == 0 {
 			require.NoError(t, err, c.params)
 			require.Equal(t, mcp.Revision20260728, got.Revision)
@@ -111,7 +111,7 @@ func TestTheLadder(t *testing.T) {
 }
 
 func TestAnUnservedVersionIsToldWhatIsServed(t *testing.T) {
-	_, err := connection.Classify("x", json.RawMessage(`{"_meta":{`+version+`:"2027-01-01",`+caps+`:{}}}`), nil, served)
+	_, err := connection.ReadMetadata("x", json.RawMessage(`{"_meta":{`+version+`:"2027-01-01",`+caps+`:{}}}`), nil, served)
 	require.JSONEq(t, `{"requested":"2027-01-01","supported":["2025-11-25","2026-07-28"]}`, string(peer.AsError(err).Data))
 }
 
@@ -148,7 +148,7 @@ func TestTheNameHeader(t *testing.T) {
 		for _, v := range c.values {
 			h.Add("Mcp-Name", v)
 		}
-		_, err := connection.Classify(c.method, json.RawMessage(c.params+envelope), h, served)
+		_, err := connection.ReadMetadata(c.method, json.RawMessage(c.params+envelope), h, served)
 		if c.ok {
 			require.NoError(t, err, "%s %v", c.params, c.values)
 			continue
@@ -158,7 +158,7 @@ func TestTheNameHeader(t *testing.T) {
 }
 
 func TestWhatAnEnvelopeSays(t *testing.T) {
-	got, err := connection.Classify("x", json.RawMessage(`{"_meta":{`+info+`:{"name":"c","version":"1"},`+
+	got, err := connection.ReadMetadata("x", json.RawMessage(`{"_meta":{`+info+`:{"name":"c","version":"1"},`+
 		`"io.modelcontextprotocol/logLevel":"info",`+caps+`:{"roots":{},"new":1},`+version+`:"2026-07-28"}}`), nil, served)
 	require.NoError(t, err)
 	info, caps := got.Sender()
@@ -169,7 +169,7 @@ func TestWhatAnEnvelopeSays(t *testing.T) {
 
 func TestWhatIsMisshapenInAnEnvelopeCountsAsNotSaid(t *testing.T) {
 	for _, bad := range []string{`null`, `1`, `[]`, `"x"`, `{"name":1,"roots":1}`} {
-		got, err := connection.Classify("x", json.RawMessage(`{"_meta":{`+info+`:`+bad+`,`+caps+`:`+bad+`,`+
+		got, err := connection.ReadMetadata("x", json.RawMessage(`{"_meta":{`+info+`:`+bad+`,`+caps+`:`+bad+`,`+
 			`"io.modelcontextprotocol/logLevel":`+bad+`,`+version+`:"2026-07-28"}}`), nil, served)
 		require.NoError(t, err, bad)
 		info, caps := got.Sender()
@@ -180,7 +180,7 @@ func TestWhatIsMisshapenInAnEnvelopeCountsAsNotSaid(t *testing.T) {
 }
 
 func TestWhatIsMisshapenDoesNotHideTheRest(t *testing.T) {
-	got, err := connection.Classify("x", json.RawMessage(`{"_meta":{"io.modelcontextprotocol/logLevel":7,`+info+`:[{"name":1}],`+
+	got, err := connection.ReadMetadata("x", json.RawMessage(`{"_meta":{"io.modelcontextprotocol/logLevel":7,`+info+`:[{"name":1}],`+
 		caps+`:{"roots":{}},`+version+`:"2026-07-28"}}`), nil, served)
 	require.NoError(t, err)
 	info, caps := got.Sender()

@@ -32,7 +32,7 @@ func outward(r wire.Revision, err error) error {
 // for clients that can.
 func (c *core) told(err error) error {
 	e := peer.AsError(err)
-	if e == nil || c.conn.client || !codeWindow(e.Code).Has(c.conn.state.Negotiated()) {
+	if e == nil || c.conn.client || !codeWindow(e.Code).Has(c.conn.state.Revision()) {
 		return err
 	}
 	if _, asks := mcp.ErrorFrom(e).(*mcp.URLElicitationRequiredError); !asks {

@@ -38,7 +38,7 @@ type reporting struct{ peer.BackChannel }
 
 func (r reporting) Notify(ctx context.Context, n peer.Notification, opts ...peer.CallOption) error {
 	if p, ok := n.(*mcp.ProgressNotification); ok {
-		return r.Progress(ctx, peer.Progress{Done: p.Progress, Total: p.Total, Message: p.Message})
+		return r.Progress(ctx, peer.Progress{Progress: p.Progress, Total: p.Total, Message: p.Message})
 	}
 	return r.BackChannel.Notify(ctx, n, opts...)
 }
@@ -49,6 +49,6 @@ func (c *core) report(ctx context.Context, p peer.Progress) error {
 		return c.back().Progress(ctx, p)
 	}
 	return c.conn.wrapped(reporting{c.back()}).Notify(ctx, &mcp.ProgressNotification{
-		ProgressToken: c.in.Token, Progress: p.Done, Total: p.Total, Message: p.Message,
+		ProgressToken: c.in.Token, Progress: p.Progress, Total: p.Total, Message: p.Message,
 	})
 }

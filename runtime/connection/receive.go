@@ -12,12 +12,12 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// ServeEnvelope handles one message that says itself who sends it: it judges the
+// ServeStateless handles one message that says itself who sends it: it judges the
 // envelope, makes a connection for the message, and closes that before it
 // returns. A notification says nothing; it counts as one of the revision that its
 // header or [Options.VersionHint] names, else of the newest that is served this way.
 // Nil as opts is a connection without a channel.
-func (k *Kernel) ServeEnvelope(ctx context.Context, in *peer.Inbound, opts *Options) (peer.Reply, error) {
+func (k *Dispatcher) ServeStateless(ctx context.Context, in *peer.Inbound, opts *Options) (peer.Reply, error) {
 	return k.ServeEnvelopeIn(new(EnvelopeRoom), ctx, in, opts)
 }
 
@@ -26,8 +26,8 @@ func (k *Kernel) ServeEnvelope(ctx context.Context, in *peer.Inbound, opts *Opti
 // allocation. It is used once.
 type EnvelopeRoom struct{ exchange exchange }
 
-// ServeEnvelopeIn is [Kernel.ServeEnvelope] in a room.
-func (k *Kernel) ServeEnvelopeIn(room *EnvelopeRoom, ctx context.Context, in *peer.Inbound, opts *Options) (peer.Reply, error) {
+// ServeEnvelopeIn is [Dispatcher.ServeStateless] in a room.
+func (k *Dispatcher) ServeEnvelopeIn(room *EnvelopeRoom, ctx context.Context, in *peer.Inbound, opts *Options) (peer.Reply, error) {
 	x := &room.exchange
 	in, err := k.receive(ctx, x, in, opts)
 	if err != nil {
@@ -52,7 +52,7 @@ func (x *exchange) end(ctx context.Context) {
 
 // receive takes a message out of its envelope, and makes its connection, which
 // the caller closes, and its session.
-func (k *Kernel) receive(ctx context.Context, x *exchange, in *peer.Inbound, opts *Options) (*peer.Inbound, error) {
+func (k *Dispatcher) receive(ctx context.Context, x *exchange, in *peer.Inbound, opts *Options) (*peer.Inbound, error) {
 	var header http.Header
 	if in.Transport != nil {
 		header = in.Transport.Header()
@@ -76,7 +76,7 @@ func (k *Kernel) receive(ctx context.Context, x *exchange, in *peer.Inbound, opt
 	return in, nil
 }
 
-func (x *exchange) begin(ctx context.Context, k *Kernel, in *peer.Inbound, m peer.Message, opts *Options, r wire.Revision, level mcp.LoggingLevel) {
+func (x *exchange) begin(ctx context.Context, k *Dispatcher, in *peer.Inbound, m peer.Message, opts *Options, r wire.Revision, level mcp.LoggingLevel) {
 	x.facts.server = k.capabilities(in.Transport)
 	x.conn.beReady(opts, r, &x.facts)
 	x.core.begin(ctx, &x.conn, in, m)
@@ -86,7 +86,7 @@ func (x *exchange) begin(ctx context.Context, k *Kernel, in *peer.Inbound, m pee
 // glance reads a request in the newest revision, its envelope with it, in one
 // pass. It returns nil where that does not settle everything: what is wrong, or
 // special in some way, is left to a closer look.
-func (k *Kernel) glance(in *peer.Inbound) (peer.Message, *mcp.RequestMeta) {
+func (k *Dispatcher) glance(in *peer.Inbound) (peer.Message, *mcp.RequestMeta) {
 	if in.ID.IsZero() || in.Method == mcp.MethodInitialize || !k.envelopes {
 		return nil, nil
 	}
@@ -107,7 +107,7 @@ func (k *Kernel) glance(in *peer.Inbound) (peer.Message, *mcp.RequestMeta) {
 
 // message reads a request as the newest revision has it. It returns nil where nobody
 // handles it or where it is not as that revision has it.
-func (k *Kernel) message(in *peer.Inbound) peer.Message {
+func (k *Dispatcher) message(in *peer.Inbound) peer.Message {
 	method := k.method(in.Method, k.perRequest)
 	if in.Value != nil || !method.handled() {
 		return nil
@@ -123,21 +123,21 @@ func (k *Kernel) message(in *peer.Inbound) peer.Message {
 var letters = sync.Pool{New: func() any { return new(letter) }}
 
 // envelope takes a message out of its envelope and says what that says.
-func (k *Kernel) envelope(in *peer.Inbound, header http.Header, opts *Options) (*peer.Inbound, *Envelope, error) {
+func (k *Dispatcher) envelope(in *peer.Inbound, header http.Header, opts *Options) (*peer.Inbound, *Metadata, error) {
 	l := letters.Get().(*letter)
 	in = k.unwrap(l, in)
 	err := k.judge(l, in, header)
 	if in.ID.IsZero() {
 		l.Revision = k.hinted(header, opts)
 	}
-	e := l.Envelope
+	e := l.Metadata
 	*l = letter{}
 	letters.Put(l)
 	return in, &e, err
 }
 
 // hinted is the revision of a message that does not say its own.
-func (k *Kernel) hinted(header http.Header, opts *Options) wire.Revision {
+func (k *Dispatcher) hinted(header http.Header, opts *Options) wire.Revision {
 	name := header.Get(HeaderVersion)
 	if name == "" && opts != nil {
 		name = opts.VersionHint
@@ -152,7 +152,7 @@ func (k *Kernel) hinted(header http.Header, opts *Options) wire.Revision {
 // the revisions, unless it is none: with headers, and an envelope or a version that
 // is served, there is nothing to negotiate, and initialize is just a method that
 // the revision does not have.
-func (k *Kernel) judge(l *letter, in *peer.Inbound, header http.Header) error {
+func (k *Dispatcher) judge(l *letter, in *peer.Inbound, header http.Header) error {
 	if in.ID.IsZero() {
 		return nil
 	}

@@ -15,7 +15,7 @@ type Rounds interface {
 	// [SetRequest] says which copy, [EndRound] when nothing can be asked any more.
 	Serve(ctx context.Context, in *peer.Inbound, req peer.Message, handler func(context.Context, peer.Message) (wire.Value, error)) (wire.Value, error)
 	// Begin makes the round of a request. Most requests need none: it is called when
-	// [RoundFrom] is, or when something is asked, for the first time.
+	// [RoundFromContext] is, or when something is asked, for the first time.
 	Begin(ctx context.Context, in *peer.Inbound) Round
 }
 
@@ -38,9 +38,9 @@ type Question struct {
 	Check func(answer wire.Value) error
 }
 
-// RoundFrom returns the round of the request whose handler ctx was given to, nil
+// RoundFromContext returns the round of the request whose handler ctx was given to, nil
 // where there is none. When the request has been answered it is one that has ended.
-func RoundFrom(ctx context.Context) Round {
+func RoundFromContext(ctx context.Context) Round {
 	if c := coreFrom(ctx); c != nil {
 		return c.begunRound()
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // byPrincipal declares prompts to admins, in place of what others are told.
-func byPrincipal(o *connection.KernelOptions) {
+func byPrincipal(o *connection.DispatcherOptions) {
 	o.CapabilitiesFor = func(t peer.TransportContext) *mcp.ServerCapabilities {
 		if t.Principal() != "admin" {
 			return nil
@@ -47,7 +47,7 @@ func TestCapabilitiesDependOnWhoAsks(t *testing.T) {
 		require.NoError(t, conn.SendPromptListChanged(t.Context()))
 		require.Len(t, out.take(), map[bool]int{true: 1}[prompts], "only what was declared is announced")
 
-		reply, err = k.ServeEnvelope(t.Context(), in("server/discover", pair), nil)
+		reply, err = k.ServeStateless(t.Context(), in("server/discover", pair), nil)
 		require.NoError(t, err)
 		told(&reply.Result.(*mcp.DiscoverResult).Capabilities)
 	}
@@ -55,9 +55,9 @@ func TestCapabilitiesDependOnWhoAsks(t *testing.T) {
 
 func TestASessionIsAnnouncedOnceWhenItIsConfirmed(t *testing.T) {
 	var events []string
-	k := newKernel(func(o *connection.KernelOptions) {
+	k := newKernel(func(o *connection.DispatcherOptions) {
 		o.OnInitialized = func(ctx context.Context, conn *connection.Connection) {
-			require.Same(t, conn, connection.From(ctx))
+			require.Same(t, conn, connection.FromContext(ctx))
 			require.True(t, conn.State().Initialized())
 			events = append(events, "announced "+conn.ProtocolVersion())
 		}
@@ -101,7 +101,7 @@ func (r recording) Notify(ctx context.Context, n peer.Notification, opts ...peer
 func TestEverythingThatIsSentPassesTheLayersOnItsWay(t *testing.T) {
 	var seen []string
 	related, standalone := &channel{answer: `{"roots":[]}`}, new(channel)
-	conn := connection.ForLoop(standalone, &connection.Options{
+	conn := connection.New(standalone, &connection.Options{
 		Outgoing: []func(peer.Outbound) peer.Outbound{layer("outer", &seen), layer("inner", &seen)},
 	})
 	conn.State().SetClientParams(&mcp.InitializeRequest{ClientInfo: *someInfo, Capabilities: *only("roots")})
@@ -117,9 +117,9 @@ func TestEverythingThatIsSentPassesTheLayersOnItsWay(t *testing.T) {
 	}
 	_, err := s.ListRoots(t.Context())
 	passed(err, mcp.MethodListRoots)
-	passed(s.ReportProgress(t.Context(), peer.Progress{Done: 1, Message: "m"}), mcp.MethodProgress)
+	passed(s.ReportProgress(t.Context(), peer.Progress{Progress: 1, Message: "m"}), mcp.MethodProgress)
 	passed(s.SendProgress(t.Context(), &mcp.ProgressNotification{ProgressToken: wire.IntToken(5), Progress: 2}), mcp.MethodProgress)
-	require.Equal(t, []peer.Progress{{Done: 1, Message: "m"}, {Done: 2}}, related.progress)
+	require.Equal(t, []peer.Progress{{Progress: 1, Message: "m"}, {Progress: 2}}, related.progress)
 	note := &mcp.LoggingMessageNotification{Level: "info", Data: json.RawMessage(`1`)}
 	passed(s.SendLogMessage(t.Context(), note), mcp.MethodLoggingMessage)
 	require.Len(t, related.take(), 2)
@@ -131,27 +131,27 @@ func TestEverythingThatIsSentPassesTheLayersOnItsWay(t *testing.T) {
 func TestWhatMayNotBeSentNeverReachesTheLayers(t *testing.T) {
 	var seen []string
 	back := new(channel)
-	conn := connection.FromEnvelope("2026-07-28", nil, allCapabilities(), &connection.Options{
+	conn := connection.NewForRequest("2026-07-28", nil, allCapabilities(), &connection.Options{
 		Outbound: back, Outgoing: []func(peer.Outbound) peer.Outbound{layer("only", &seen)},
 	})
 	s := connection.Session(conn, request(mcp.MethodCallTool, `{"name":"x"}`, back))
 	_, err := s.ListRoots(t.Context())
 	refused[*peer.NoBackChannelError](t, back, err)
 	require.NoError(t, s.SendToolListChanged(t.Context()))
-	require.NoError(t, s.ReportProgress(t.Context(), peer.Progress{Done: 1}), "nobody asked")
+	require.NoError(t, s.ReportProgress(t.Context(), peer.Progress{Progress: 1}), "nobody asked")
 	require.Empty(t, seen)
 }
 
 func TestQuestionsInTheAnswerPassTheLayersToo(t *testing.T) {
 	var seen []string
-	k := newKernel(func(o *connection.KernelOptions) {
+	k := newKernel(func(o *connection.DispatcherOptions) {
 		o.Rounds = roundsOf(func() selfServed {
 			return &round{answers: map[string]string{mcp.MethodElicit: `{"action":"decline"}`}}
 		})
 	})
 	opts := &connection.Options{Outgoing: []func(peer.Outbound) peer.Outbound{layer("only", &seen)}}
 	ask := `{"name":"ask","_meta":{` + version + `:"2026-07-28",` + caps + `:{"elicitation":{}}}}`
-	reply, err := k.ServeEnvelope(t.Context(), request("tools/call", ask, nil), opts)
+	reply, err := k.ServeStateless(t.Context(), request("tools/call", ask, nil), opts)
 	require.NoError(t, err)
 	require.Equal(t, mcp.TextResult("decline"), reply.Result)
 	require.Equal(t, []string{"only " + mcp.MethodElicit}, seen)
@@ -161,11 +161,11 @@ func TestALayerMayNotifyAndReportAroundWhatItPassesOn(t *testing.T) {
 	changed := &mcp.LoggingMessageNotification{Level: "info", Data: json.RawMessage(`"sent"`)}
 	announce := func(next peer.Outbound) peer.Outbound { return announcing{next, changed} }
 	related := new(channel)
-	conn := connection.ForLoop(nil, &connection.Options{Outgoing: []func(peer.Outbound) peer.Outbound{announce}})
+	conn := connection.New(nil, &connection.Options{Outgoing: []func(peer.Outbound) peer.Outbound{announce}})
 	in := request(mcp.MethodCallTool, `{"name":"x"}`, related)
 	in.Token = wire.IntToken(5)
 	s := connection.Session(conn, in)
-	require.NoError(t, s.ReportProgress(t.Context(), peer.Progress{Done: 1}))
+	require.NoError(t, s.ReportProgress(t.Context(), peer.Progress{Progress: 1}))
 	require.Len(t, related.progress, 1)
 	require.Len(t, related.take(), 1)
 }
@@ -191,7 +191,7 @@ func TestWhatIsSentSaysHowItIsWritten(t *testing.T) {
 		require.Equal(t, version, out.options[2].Frame.Revision.String())
 	}
 	out := new(channel)
-	conn := connection.FromEnvelope("2026-07-28", nil, nil, &connection.Options{
+	conn := connection.NewForRequest("2026-07-28", nil, nil, &connection.Options{
 		Client: true, Outbound: out, Meta: []wire.Entry{{Name: "k", Value: json.RawMessage(`1`)}},
 	})
 	_, err := conn.SendRawRequest(t.Context(), "acme/any", nil)
@@ -216,7 +216,7 @@ func (p posting) Post(n peer.Notification, _ ...peer.CallOption) bool {
 func TestOnlyWhatNeedsNoCareIsPosted(t *testing.T) {
 	var posted []peer.Notification
 	out := posting{posted: &posted}
-	conn := connection.ForLoop(out, nil)
+	conn := connection.New(out, nil)
 	updated := &mcp.ResourceUpdatedNotification{URI: "x:a"}
 	require.True(t, peer.Post(conn, updated))
 	require.Equal(t, []peer.Notification{updated}, posted)
@@ -226,7 +226,7 @@ func TestOnlyWhatNeedsNoCareIsPosted(t *testing.T) {
 	} {
 		require.False(t, peer.Post(conn, n), name)
 	}
-	wrapped := connection.ForLoop(out, &connection.Options{Outgoing: []func(peer.Outbound) peer.Outbound{
+	wrapped := connection.New(out, &connection.Options{Outgoing: []func(peer.Outbound) peer.Outbound{
 		func(out peer.Outbound) peer.Outbound { return out },
 	}})
 	require.False(t, peer.Post(wrapped, updated), "what is around the channel may wait")

@@ -11,46 +11,46 @@ import (
 )
 
 // Session returns what the handler of a server calls its client with while it
-// handles in. The [Kernel] makes one for each message; handlers have it with
+// handles in. The [Dispatcher] makes one for each message; handlers have it with
 // [mcp.SessionFrom].
 func Session(conn *Connection, in *peer.Inbound) *mcp.ServerSession {
 	return &newCore(context.Background(), conn, in).server
 }
 
 // ClientSession returns what the handler of a client calls its server with
-// while it handles in. Handlers have it with [ClientSessionFrom].
+// while it handles in. Handlers have it with [ClientSessionFromContext].
 func ClientSession(conn *Connection, in *peer.Inbound) *mcp.ClientSession {
 	return &mcp.ClientSession{SessionCore: newCore(context.Background(), conn, in)}
 }
 
-// From returns the connection that the message being handled came on. It is not
-// nil in a handler that a [Kernel] called, and nil elsewhere.
-func From(ctx context.Context) *Connection {
+// FromContext returns the connection that the message being handled came on. It is not
+// nil in a handler that a [Dispatcher] called, and nil elsewhere.
+func FromContext(ctx context.Context) *Connection {
 	if c := coreFrom(ctx); c != nil {
 		return c.conn
 	}
 	return nil
 }
 
-// SenderMeta returns the "_meta" with which the message being handled says who sent
+// SenderMetaFromContext returns the "_meta" with which the message being handled says who sent
 // it, as far as that counts: of a message in a revision without a handshake that is
-// to be handled once more, see [Kernel.ServeEnvelope]. It is nil outside a handler.
-func SenderMeta(ctx context.Context) *mcp.RequestMeta {
+// to be handled once more, see [Dispatcher.ServeStateless]. It is nil outside a handler.
+func SenderMetaFromContext(ctx context.Context) *mcp.RequestMeta {
 	c := coreFrom(ctx)
 	if c == nil {
 		return nil
 	}
 	caps, params := c.conn.state.sender()
-	meta := &mcp.RequestMeta{ProtocolVersion: c.conn.state.Negotiated().String(), ClientCapabilities: caps, LogLevel: c.logs.level()}
+	meta := &mcp.RequestMeta{ProtocolVersion: c.conn.state.Revision().String(), ClientCapabilities: caps, LogLevel: c.logs.level()}
 	if params != nil {
 		meta.ClientInfo = &params.ClientInfo
 	}
 	return meta
 }
 
-// ClientSessionFrom returns the session of the handler that ctx was given to,
+// ClientSessionFromContext returns the session of the handler that ctx was given to,
 // nil outside a client's handler.
-func ClientSessionFrom(ctx context.Context) *mcp.ClientSession {
+func ClientSessionFromContext(ctx context.Context) *mcp.ClientSession {
 	if c := coreFrom(ctx); c != nil && c.conn.client {
 		return &mcp.ClientSession{SessionCore: c}
 	}
@@ -103,7 +103,7 @@ func coreFrom(ctx context.Context) *core {
 // newCore makes the session of one message.
 func newCore(ctx context.Context, conn *Connection, in *peer.Inbound) *core {
 	c := new(core)
-	c.begin(ctx, conn, in, readAs(in, conn.state.Negotiated()))
+	c.begin(ctx, conn, in, readAs(in, conn.state.Revision()))
 	if conn.perRequest() {
 		c.logs = requestedLevel(in)
 	}
@@ -222,13 +222,13 @@ func (c *core) ClientParams() *mcp.InitializeRequest { return c.conn.ClientParam
 
 // CheckClientCapability implements [mcp.SessionCore].
 func (c *core) CheckClientCapability(want *mcp.ClientCapabilities) bool {
-	return c.conn.CheckCapability(want)
+	return c.conn.HasClientCapability(want)
 }
 
 // Progress implements [mcp.SessionCore].
 func (c *core) Progress(ctx context.Context, p peer.Progress) error {
 	info := mcp.MethodByName(mcp.MethodProgress)
-	if r := c.conn.state.Negotiated(); c.listens() || c.conn.client && !info.FromClient.Has(r) {
+	if r := c.conn.state.Revision(); c.listens() || c.conn.client && !info.FromClient.Has(r) {
 		return nil
 	}
 	return c.report(ctx, p)

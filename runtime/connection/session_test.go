@@ -75,7 +75,7 @@ func TestASessionKnowsItsPeer(t *testing.T) {
 }
 
 func TestWhereNoRequestLeadsToTheClientTheTransportSaysSo(t *testing.T) {
-	conn := connection.FromEnvelope("2026-07-28", nil, allCapabilities(), nil)
+	conn := connection.NewForRequest("2026-07-28", nil, allCapabilities(), nil)
 	back := new(channel)
 	s := connection.Session(conn, request(mcp.MethodCallTool, `{}`, back))
 	require.Equal(t, "pipe", s.Transport().Kind())
@@ -103,10 +103,10 @@ func TestNothingIsAskedWhereNothingLeadsToTheClient(t *testing.T) {
 	}
 	related := new(channel)
 	in := request(mcp.MethodCallTool, `{}`, related)
-	modern := connection.FromEnvelope("2026-07-28", nil, allCapabilities(), nil)
+	modern := connection.NewForRequest("2026-07-28", nil, allCapabilities(), nil)
 	refused[*peer.NoBackChannelError](t, related, ask(connection.Session(modern, in)))
 
-	old := connection.FromEnvelope("2025-11-25", nil, nil, nil)
+	old := connection.NewForRequest("2025-11-25", nil, nil, nil)
 	in.Transport = peer.NewTransport("http", false, nil, "")
 	refused[*peer.NoBackChannelError](t, related, ask(connection.Session(old, in)))
 
@@ -123,11 +123,11 @@ func TestARequestThatTheRevisionLacksIsRefused(t *testing.T) {
 
 func TestProgressRidesTheRequest(t *testing.T) {
 	s, standalone, related := session(t, "2025-11-25", nil)
-	require.NoError(t, s.ReportProgress(t.Context(), peer.Progress{Done: 1}))
+	require.NoError(t, s.ReportProgress(t.Context(), peer.Progress{Progress: 1}))
 	require.NoError(t, s.SendProgress(t.Context(), &mcp.ProgressNotification{
 		ProgressToken: wire.StringToken("tok"), Progress: 2, Message: "two",
 	}))
-	require.Equal(t, []peer.Progress{{Done: 1}, {Done: 2, Message: "two"}}, related.progress,
+	require.Equal(t, []peer.Progress{{Progress: 1}, {Progress: 2, Message: "two"}}, related.progress,
 		"reports about the request itself are counted together")
 	require.NoError(t, s.SendProgress(t.Context(), &mcp.ProgressNotification{ProgressToken: wire.IntToken(5), Progress: 1}))
 	require.Len(t, related.take(), 1)
@@ -172,7 +172,7 @@ func TestLogsWithoutSessionTravelWithTheRequestThatAskedForThem(t *testing.T) {
 		{fmt.Sprintf(meta, `3`), nil},
 	} {
 		related, standalone := new(channel), new(channel)
-		conn := connection.FromEnvelope("2026-07-28", nil, nil, &connection.Options{Outbound: standalone})
+		conn := connection.NewForRequest("2026-07-28", nil, nil, &connection.Options{Outbound: standalone})
 		s := connection.Session(conn, request(mcp.MethodCallTool, c.params, related))
 		var sent []string
 		for _, level := range []mcp.LoggingLevel{"debug", "info", "error"} {
@@ -191,7 +191,7 @@ func TestLogsWithoutSessionNeverTravelAlone(t *testing.T) {
 	params := `{"name":"x","_meta":{"io.modelcontextprotocol/logLevel":"debug"}}`
 	n := &mcp.LoggingMessageNotification{Level: "error", Data: json.RawMessage(`1`)}
 	related, standalone := new(channel), new(channel)
-	conn := connection.FromEnvelope("2026-07-28", nil, nil, &connection.Options{Outbound: standalone})
+	conn := connection.NewForRequest("2026-07-28", nil, nil, &connection.Options{Outbound: standalone})
 	require.NoError(t, conn.Log(t.Context(), n))
 
 	s := connection.Session(conn, request(mcp.MethodCallTool, params, related))
@@ -206,7 +206,7 @@ func TestLogsWithoutSessionNeverTravelAlone(t *testing.T) {
 
 func TestLogsOfAMessagePassedInProcess(t *testing.T) {
 	related := new(channel)
-	conn := connection.FromEnvelope("2026-07-28", nil, nil, nil)
+	conn := connection.NewForRequest("2026-07-28", nil, nil, nil)
 	in := request(mcp.MethodCallTool, "", related)
 	in.Value = &mcp.CallToolRequest{Name: "x", Meta: &mcp.RequestMeta{LogLevel: "info"}}
 	s := connection.Session(conn, in)
@@ -349,11 +349,11 @@ func TestAMissingCapabilityIsTheErrorOfTheRevision(t *testing.T) {
 
 func TestTheSessionOfAClient(t *testing.T) {
 	out, related := new(channel), &channel{answer: `{"tools":[]}`}
-	conn := connection.ForLoop(out, &connection.Options{Client: true})
+	conn := connection.New(out, &connection.Options{Client: true})
 	s := connection.ClientSession(conn, request(mcp.MethodCreateMessage, `{}`, related))
 	_, err := s.ListTools(t.Context(), &mcp.ListToolsRequest{})
 	require.NoError(t, err)
-	require.NoError(t, s.ReportProgress(t.Context(), peer.Progress{Done: 1}))
+	require.NoError(t, s.ReportProgress(t.Context(), peer.Progress{Progress: 1}))
 	require.NoError(t, s.SendRootsListChanged(t.Context()))
 	require.Len(t, related.take(), 1)
 	require.Len(t, related.progress, 1)
@@ -363,8 +363,8 @@ func TestTheSessionOfAClient(t *testing.T) {
 	require.NoError(t, s.SendRootsListChanged(t.Context()))
 	require.Empty(t, out.take(), "it was not declared")
 
-	conn.Settle(mcp.Revision20260728)
-	require.NoError(t, s.ReportProgress(t.Context(), peer.Progress{Done: 2}))
+	conn.SetRevision(mcp.Revision20260728)
+	require.NoError(t, s.ReportProgress(t.Context(), peer.Progress{Progress: 2}))
 	require.Len(t, related.progress, 1, "only servers report there")
 }
 
@@ -418,29 +418,29 @@ func TestEveryHelperOfASessionTakesItsChannel(t *testing.T) {
 }
 
 func TestOutsideAHandlerThereIsNoSession(t *testing.T) {
-	require.Nil(t, connection.From(t.Context()))
-	require.Nil(t, connection.ClientSessionFrom(t.Context()))
-	require.Nil(t, connection.RoundFrom(t.Context()))
-	k := newKernel(func(o *connection.KernelOptions) {
+	require.Nil(t, connection.FromContext(t.Context()))
+	require.Nil(t, connection.ClientSessionFromContext(t.Context()))
+	require.Nil(t, connection.RoundFromContext(t.Context()))
+	k := newKernel(func(o *connection.DispatcherOptions) {
 		peer.Handle(o.Mux, func(ctx context.Context, _ *lateRequest) (*weather, error) {
 			require.NotNil(t, mcp.SessionFrom(ctx))
-			require.Nil(t, connection.ClientSessionFrom(ctx), "a server's handler has no client's session")
+			require.Nil(t, connection.ClientSessionFromContext(ctx), "a server's handler has no client's session")
 			return &weather{}, nil
 		})
 	})
-	_, err := k.ServeEnvelope(t.Context(), request("acme/late", pair, nil), nil)
+	_, err := k.ServeStateless(t.Context(), request("acme/late", pair, nil), nil)
 	require.NoError(t, err)
 }
 
 func TestWithoutSessionReportsAndNotificationsHaveTheirChannels(t *testing.T) {
 	related, standalone := new(channel), new(channel)
-	conn := connection.FromEnvelope("2026-07-28", nil, nil, &connection.Options{Outbound: standalone})
+	conn := connection.NewForRequest("2026-07-28", nil, nil, &connection.Options{Outbound: standalone})
 	in := request(mcp.MethodCallTool, `{"name":"x"}`, related)
 	in.Token = wire.StringToken("tok")
 	s := connection.Session(conn, in)
 
-	require.NoError(t, s.ReportProgress(t.Context(), peer.Progress{Done: 1}))
-	require.Equal(t, []peer.Progress{{Done: 1}}, related.progress)
+	require.NoError(t, s.ReportProgress(t.Context(), peer.Progress{Progress: 1}))
+	require.Equal(t, []peer.Progress{{Progress: 1}}, related.progress)
 	require.NoError(t, s.SendProgress(t.Context(), &mcp.ProgressNotification{ProgressToken: wire.IntToken(5), Progress: 1}))
 	require.Empty(t, related.take(), "nobody asked for this one")
 	require.NoError(t, s.SendProgress(t.Context(), &mcp.ProgressNotification{

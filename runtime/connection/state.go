@@ -40,7 +40,7 @@ type facts struct {
 	params   *mcp.InitializeRequest
 	caps     *mcp.ClientCapabilities
 	info     *mcp.Implementation // who the client says it is, of which params are still to be made
-	letter   *Envelope           // of which params and caps are still to be read
+	letter   *Metadata           // of which params and caps are still to be read
 	server   *mcp.ServerCapabilities
 	ready    chan struct{} // closed when initialized; made at the first question
 
@@ -137,8 +137,8 @@ func (s *State) SetServerCapabilities(caps *mcp.ServerCapabilities) {
 	s.update(func(f *facts) { f.server = caps })
 }
 
-// Negotiated returns the revision being spoken.
-func (s *State) Negotiated() wire.Revision { return s.snapshot().revision }
+// Revision returns the revision being spoken.
+func (s *State) Revision() wire.Revision { return s.snapshot().revision }
 
 // InFlight returns the table of the requests being handled.
 func (s *State) InFlight() InFlight {

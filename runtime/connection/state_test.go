@@ -13,7 +13,7 @@ import (
 )
 
 func TestTheStateOfANewConnection(t *testing.T) {
-	s := connection.ForLoop(nil, nil).State()
+	s := connection.New(nil, nil).State()
 	require.Nil(t, s.ClientCapabilities())
 	require.Nil(t, s.ClientParams())
 	require.Nil(t, s.ServerCapabilities())
@@ -21,13 +21,13 @@ func TestTheStateOfANewConnection(t *testing.T) {
 	require.False(t, s.Initialized())
 	require.Empty(t, s.LogLevel())
 	require.Empty(t, s.Subscriptions())
-	require.Equal(t, mcp.LatestHandshakeRevision, s.Negotiated().String())
+	require.Equal(t, mcp.LatestHandshakeRevision, s.Revision().String())
 	require.False(t, s.InFlight().Cancel(wire.IntID(1)))
 	require.Empty(t, s.InFlight().IDs())
 }
 
 func TestSubscriptionsAreOfTheirConnection(t *testing.T) {
-	s := connection.ForLoop(nil, nil).State()
+	s := connection.New(nil, nil).State()
 	require.True(t, s.Subscribe("b:"))
 	require.True(t, s.Subscribe("a:"))
 	require.False(t, s.Subscribe("b:"))
@@ -35,12 +35,12 @@ func TestSubscriptionsAreOfTheirConnection(t *testing.T) {
 	s.Unsubscribe("b:")
 	require.False(t, s.Subscribed("b:"))
 	require.True(t, s.Subscribed("a:"))
-	require.False(t, connection.ForLoop(nil, nil).State().Subscribed("a:"))
+	require.False(t, connection.New(nil, nil).State().Subscribed("a:"))
 }
 
 func TestKeysHoldValuesOfTheUser(t *testing.T) {
 	visits, other := connection.NewKey[int]("visits"), connection.NewKey[int]("visits")
-	s := connection.ForLoop(nil, nil).State()
+	s := connection.New(nil, nil).State()
 	_, has := visits.Get(s)
 	require.False(t, has)
 	visits.Set(s, 3)
@@ -76,7 +76,7 @@ func TestTwoConnectionsWithTheSameIDsDoNotSeeEachOther(t *testing.T) {
 	tables := []*table{{cancelled: map[wire.RequestID]int{}}, {cancelled: map[wire.RequestID]int{}}}
 	var conns []*connection.Connection
 	for i := range tables {
-		conns = append(conns, connection.ForLoop(nil, &connection.Options{InFlight: tables[i]}))
+		conns = append(conns, connection.New(nil, &connection.Options{InFlight: tables[i]}))
 	}
 	var wg sync.WaitGroup
 	for i, conn := range conns {

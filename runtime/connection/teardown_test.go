@@ -17,7 +17,7 @@ import (
 
 func TestTeardownRunsFromTheLastStepToTheFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		conn := connection.ForLoop(nil, nil)
+		conn := connection.New(nil, nil)
 		var ran []int
 		for i := range 3 {
 			conn.OnClose(func(context.Context) error { ran = append(ran, i); return nil })
@@ -34,7 +34,7 @@ func TestTeardownOutlivesCancellation(t *testing.T) {
 		type key struct{}
 		ctx, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "kept"))
 		cancel()
-		conn := connection.ForLoop(nil, nil)
+		conn := connection.New(nil, nil)
 		conn.OnClose(func(ctx context.Context) error {
 			require.NoError(t, ctx.Err())
 			require.Equal(t, "kept", ctx.Value(key{}))
@@ -50,7 +50,7 @@ func TestTeardownOutlivesCancellation(t *testing.T) {
 func TestAStepThatFailsOrPanicsKeepsNoOtherFromRunning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := new(journal)
-		conn := connection.ForLoop(nil, &connection.Options{Logger: slog.New(log)})
+		conn := connection.New(nil, &connection.Options{Logger: slog.New(log)})
 		ran := false
 		conn.OnClose(func(context.Context) error { ran = true; return nil })
 		conn.OnClose(func(context.Context) error { panic("no") })
@@ -64,7 +64,7 @@ func TestAStepThatFailsOrPanicsKeepsNoOtherFromRunning(t *testing.T) {
 func TestAStepThatHangsIsLeftBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := new(journal)
-		conn := connection.ForLoop(nil, &connection.Options{Logger: slog.New(log)})
+		conn := connection.New(nil, &connection.Options{Logger: slog.New(log)})
 		free := make(chan struct{})
 		ran := false
 		conn.OnClose(func(context.Context) error { ran = true; return nil })
@@ -83,7 +83,7 @@ func TestAStepThatHangsIsLeftBehind(t *testing.T) {
 
 func TestAStepThatComesTooLateRunsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		conn := connection.ForLoop(nil, nil)
+		conn := connection.New(nil, nil)
 		conn.Close(t.Context())
 		ran := false
 		conn.OnClose(func(context.Context) error { ran = true; return nil })

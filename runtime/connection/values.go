@@ -5,7 +5,7 @@ package connection
 //
 //	var visits = connection.NewKey[int]("visits")
 //
-//	n := visits.Update(connection.From(ctx).State(), func(n int) int { return n + 1 })
+//	n := visits.Update(connection.FromContext(ctx).State(), func(n int) int { return n + 1 })
 //
 // Two keys are different places, whatever their names.
 type Key[T any] struct{ name string }

@@ -52,7 +52,7 @@ func separator(out []byte) byte {
 }
 
 // batch takes several messages at once. None of them is initialize.
-func (c *Conn) batch(ctx context.Context, p parcel, o *Origin) {
+func (c *Conn) batch(ctx context.Context, p parcel, o *Source) {
 	list, err := c.unpack(p.data)
 	p.free()
 	if err != nil {

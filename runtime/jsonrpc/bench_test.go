@@ -50,7 +50,7 @@ func (greeter) Handle(_ context.Context, in *peer.Inbound) (peer.Reply, error) {
 }
 
 func BenchmarkInProcess(b *testing.B) {
-	client, server := jsonrpc.Pair(benchOptions(), benchOptions())
+	client, server := jsonrpc.InProcessPair(benchOptions(), benchOptions())
 	defer server.Close()
 	run(b, 1, caller(client))
 }
@@ -122,8 +122,8 @@ func pipePair(tb testing.TB, client, server *jsonrpc.Options) (*jsonrpc.Conn, fu
 	c := jsonrpc.New(jsonrpc.NewLineWriter(cw), client)
 	s := jsonrpc.New(jsonrpc.NewLineWriter(sw), server)
 	var readers sync.WaitGroup
-	readers.Go(func() { _ = c.ReadLines(context.Background(), cr, jsonrpc.Origin{}) })
-	readers.Go(func() { _ = s.ReadLines(context.Background(), sr, jsonrpc.Origin{}) })
+	readers.Go(func() { _ = c.ReadLines(context.Background(), cr, jsonrpc.Source{}) })
+	readers.Go(func() { _ = s.ReadLines(context.Background(), sr, jsonrpc.Source{}) })
 	return c, func() {
 		c.Close()
 		s.Close()
@@ -230,7 +230,7 @@ func TestAllocationsStayWithinTheBudget(t *testing.T) {
 	}
 	piped, closeAll := pipePair(t, benchOptions(), benchOptions())
 	defer closeAll()
-	direct, server := jsonrpc.Pair(benchOptions(), benchOptions())
+	direct, server := jsonrpc.InProcessPair(benchOptions(), benchOptions())
 	defer server.Close()
 	for _, budget := range []struct {
 		name string

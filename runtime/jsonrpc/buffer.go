@@ -33,7 +33,7 @@ func (b *Buffer) Free() {
 type lender struct{ buf *Buffer } // nil for bytes that are nobody's
 
 // lender is who the message's bytes are from.
-func (o *Origin) lender() lender {
+func (o *Source) lender() lender {
 	buf := o.Buffer
 	if buf == nil && o.Release != nil {
 		buf = NewBuffer()

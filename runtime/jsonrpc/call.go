@@ -100,7 +100,7 @@ func (c *Conn) send(ctx context.Context, out way, k *call, req peer.Message, o *
 		return fmt.Errorf("send %q: %w", k.method, err)
 	}
 	p := c.opts.patience(o)
-	e := Envelope{Method: k.method, ID: k.id, Revision: revision(f), Header: o.Header, Patience: p.idle}
+	e := MessageInfo{Method: k.method, ID: k.id, Revision: revision(f), Header: o.Header, Patience: p.idle}
 	if named, is := req.(peer.Named); is {
 		e.Name = named.NameMember()
 	}
@@ -133,15 +133,15 @@ func revision(f *wire.Frame) (r wire.Revision) {
 var errShut = fmt.Errorf("%w: the request that it belongs to is over", ErrNotWritten)
 
 // write writes a message unless it comes too late.
-func (w way) write(ctx context.Context, e Envelope, data []byte) error {
+func (w way) write(ctx context.Context, e MessageInfo, data []byte) error {
 	if w.gate != nil {
 		if !w.gate.enter() {
 			return errShut
 		}
 		defer w.gate.leave()
 	}
-	if out, ok := w.Writer.(EnvelopeWriter); ok {
-		return out.WriteEnvelope(ctx, e, data)
+	if out, ok := w.Writer.(InfoWriter); ok {
+		return out.WriteWithInfo(ctx, e, data)
 	}
 	return w.WriteMessage(ctx, data)
 }
@@ -203,7 +203,7 @@ const courtesy = 5 * time.Second
 // the request that the call belongs to is over. The specification forbids that
 // for initialize.
 func (c *Conn) takeBack(ctx context.Context, out way, k *call, o *peer.CallOptions) {
-	if o.KeepOnAbandon || k.method == methodInitialize {
+	if o.NoCancelNotification || k.method == methodInitialize {
 		return
 	}
 	n := &cancelled{id: k.id, reason: "the caller no longer waits"}
@@ -240,7 +240,7 @@ func (c *Conn) notify(ctx context.Context, out way, n peer.Notification, opts []
 		err = ErrClosed
 	}
 	if err == nil {
-		err = out.write(ctx, Envelope{Method: method, Revision: revision(f)}, buf.Bytes)
+		err = out.write(ctx, MessageInfo{Method: method, Revision: revision(f)}, buf.Bytes)
 	}
 	if err != nil {
 		c.opts.Logger.DebugContext(ctx, "notification dropped", "method", method, "error", err)

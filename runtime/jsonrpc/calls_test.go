@@ -108,11 +108,11 @@ func TestProgressIsReportedBeforeTheCallReturnsAndNeverAfter(t *testing.T) {
 		c, r := newConn(t, nil)
 		var reports []float64
 		report := func(p peer.Progress) {
-			if p.Done == 1 {
+			if p.Progress == 1 {
 				panic("a callback that fails")
 			}
-			reports = append(reports, p.Done)
-			if p.Done == 2 {
+			reports = append(reports, p.Progress)
+			if p.Progress == 2 {
 				require.NoError(t, c.Notify(t.Context(), &changed{}), "callbacks may use the connection")
 			}
 		}
@@ -136,7 +136,7 @@ func TestReportsReachTheCallThatTheyAreAbout(t *testing.T) {
 		reports := make([][]float64, 2)
 		var calls []*call
 		for i := range reports {
-			calls = append(calls, ping(t.Context(), c, peer.OnProgress(func(p peer.Progress) { reports[i] = append(reports[i], p.Done) })))
+			calls = append(calls, ping(t.Context(), c, peer.OnProgress(func(p peer.Progress) { reports[i] = append(reports[i], p.Progress) })))
 		}
 		silent := ping(t.Context(), c)
 		time.Sleep(8 * time.Second)
@@ -161,7 +161,7 @@ func TestASignOfLifeCountsForItsCall(t *testing.T) {
 		alive, silent := ping(t.Context(), c), ping(t.Context(), c)
 		time.Sleep(8 * time.Second)
 		for _, id := range []wire.RequestID{wire.IntID(1), wire.IntID(3), wire.StringID("2")} {
-			c.Alive(id)
+			c.ExtendTimeout(id)
 		}
 		time.Sleep(2 * time.Second)
 		require.Error(t, silent.over(t))
@@ -191,7 +191,7 @@ func TestAFloodOfProgressKeepsTheNewest(t *testing.T) {
 		var gate = make(chan struct{})
 		call := ping(t.Context(), c, peer.OnProgress(func(p peer.Progress) {
 			<-gate
-			reports = append(reports, p.Done)
+			reports = append(reports, p.Progress)
 		}))
 		for i := range 2000 {
 			deliver(c, fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":%d}}`, i))
@@ -298,9 +298,9 @@ func TestACallGivenUpIsTakenBackWhereThePeerMayHaveIt(t *testing.T) {
 		{"cancelled while writing", during, false, "ping", nil, true},
 		{"cancelled while waiting", after, false, "ping", nil, true},
 		{"timed out", after, true, "ping", nil, true},
-		{"cancelled while writing, kept", during, false, "ping", []peer.CallOption{peer.KeepOnAbandon()}, false},
-		{"cancelled while waiting, kept", after, false, "ping", []peer.CallOption{peer.KeepOnAbandon()}, false},
-		{"timed out, kept", after, true, "ping", []peer.CallOption{peer.KeepOnAbandon()}, false},
+		{"cancelled while writing, kept", during, false, "ping", []peer.CallOption{peer.WithoutCancelNotification()}, false},
+		{"cancelled while waiting, kept", after, false, "ping", []peer.CallOption{peer.WithoutCancelNotification()}, false},
+		{"timed out, kept", after, true, "ping", []peer.CallOption{peer.WithoutCancelNotification()}, false},
 		{"cancelled initialize", after, false, "initialize", nil, false},
 		{"timed out initialize", after, true, "initialize", nil, false},
 	} {
@@ -360,7 +360,7 @@ func TestATakenBackCallTravelsWithTheRequestItBelongsTo(t *testing.T) {
 				return result(`{}`)
 			},
 		}})
-		c.Deliver(t.Context(), []byte(`{"jsonrpc":"2.0","id":"a","method":"ask"}`), jsonrpc.Origin{Back: back})
+		c.Deliver(t.Context(), []byte(`{"jsonrpc":"2.0","id":"a","method":"ask"}`), jsonrpc.Source{Back: back})
 		time.Sleep(time.Second)
 		require.Equal(t, []string{fmt.Sprintf(pinged, 1), cancelled(1), `{"jsonrpc":"2.0","id":"a","result":{}}`}, back.take())
 		require.Empty(t, r.take())
@@ -518,7 +518,7 @@ func TestTheFailureOfACallbacksGoroutineLeavesNothing(t *testing.T) {
 		again := ping(t.Context(), c)
 		deliver(c, `{"jsonrpc":"2.0","id":2,"result":{}}`)
 		require.NoError(t, again.over(t))
-		_, ok := c.Retire()
+		_, ok := c.CloseIdle()
 		require.True(t, ok)
 	})
 }
@@ -563,7 +563,7 @@ func TestNothingIsWrittenForThoseWhoComeTooLate(t *testing.T) {
 		require.Empty(t, r.take(), "its sender has gone")
 		c.Close()
 		require.NoError(t, c.Notify(t.Context(), &changed{}))
-		require.False(t, c.Post(&changed{}))
+		require.False(t, c.TryNotify(&changed{}))
 		require.Empty(t, r.take(), "the connection has gone")
 	})
 }
@@ -590,7 +590,7 @@ func TestNoCallLeavesAnythingBehind(t *testing.T) {
 		}
 		r.hook = func(context.Context, string) error { return errBroken }
 		require.ErrorIs(t, ping(t.Context(), c).over(t), errBroken)
-		last, ok := c.Retire()
+		last, ok := c.CloseIdle()
 		require.True(t, ok)
 		require.EqualValues(t, 1001, last)
 	})
@@ -665,7 +665,7 @@ func TestAReportIsHeardBeforeTheAnswerIsThere(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c, _ := newConn(t, nil)
 		var reports []float64
-		call := ping(t.Context(), c, peer.OnProgress(func(p peer.Progress) { reports = append(reports, p.Done) }))
+		call := ping(t.Context(), c, peer.OnProgress(func(p peer.Progress) { reports = append(reports, p.Progress) }))
 		for i := range 3 {
 			deliver(c, fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"_meta":{},"progressToken":1,"more":[],"progress":%d}}`, i))
 			synctest.Wait()
@@ -734,7 +734,7 @@ func TestAPatientCallWaitsAsLongAsACallMay(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				c, _ := newConn(t, &jsonrpc.Options{Timeout: tt.timeout, MaxTimeout: tt.most})
-				begun, call := time.Now(), ping(t.Context(), c, append(tt.own, peer.Patiently())...)
+				begun, call := time.Now(), ping(t.Context(), c, append(tt.own, peer.WithMaxTimeout())...)
 				if tt.want == 0 {
 					time.Sleep(24 * time.Hour)
 					require.False(t, call.isOver())

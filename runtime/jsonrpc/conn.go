@@ -35,7 +35,7 @@ func New(out Writer, opts *Options) *Conn {
 	c := &Conn{opts: opts.complete("pipe"), out: out, closed: make(chan struct{})}
 	c.state.alarm.ring = c.state.expire
 	c.state.last, c.state.client = c.opts.LastID, c.opts.Client
-	c.notes = lane[*exchange]{do: c.handleNote, limit: c.opts.MaxWaiting, tasks: &c.tasks}
+	c.notes = lane[*exchange]{do: c.handleNote, limit: c.opts.MaxQueuedNotifications, tasks: &c.tasks}
 	c.notes.mostWeigh = heaviest * c.opts.MaxMessage
 	c.replies = lane[reply]{do: c.writeReply, limit: math.MaxInt, tasks: &c.tasks}
 	c.replies.mostWeigh = max(mostWaiting, heaviest*c.opts.MaxMessage)
@@ -73,17 +73,17 @@ func (c *Conn) Notify(ctx context.Context, n peer.Notification, opts ...peer.Cal
 	return c.notify(ctx, way{Writer: c.out}, n, opts)
 }
 
-// Fail ends the call under way that has the id, because of err: for a transport
+// FailCall ends the call under way that has the id, because of err: for a transport
 // that knows that no answer comes, as after a failed HTTP request. The caller
 // finds err in the chain of his error. It returns false where there is no such
 // call.
-func (c *Conn) Fail(id wire.RequestID, err error) bool {
+func (c *Conn) FailCall(id wire.RequestID, err error) bool {
 	return c.state.refuse(id, err)
 }
 
-// Alive begins the wait for the answer to a call anew, as a progress report does: for
+// ExtendTimeout begins the wait for the answer to a call anew, as a progress report does: for
 // a transport that learns in another way that the call is being worked on.
-func (c *Conn) Alive(id wire.RequestID) { c.state.alive(id) }
+func (c *Conn) ExtendTimeout(id wire.RequestID) { c.state.alive(id) }
 
 // InFlight returns the table of the requests being handled.
 func (c *Conn) InFlight() *InFlight { return &c.inFlight }

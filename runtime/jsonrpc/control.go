@@ -82,7 +82,7 @@ func (x *progress) AppendParams(b []byte, e *wire.Encoder) []byte {
 	b = append(b, `,"progressToken":`...)
 	b = e.Token(b, x.token)
 	b = append(b, `,"progress":`...)
-	b = e.Number(b, x.Done, -math.MaxFloat64, math.MaxFloat64)
+	b = e.Number(b, x.Progress.Progress, -math.MaxFloat64, math.MaxFloat64)
 	if x.Total != nil {
 		b = append(b, `,"total":`...)
 		b = e.Number(b, *x.Total, -math.MaxFloat64, math.MaxFloat64)
@@ -101,7 +101,7 @@ func (x *progress) DecodeParams(d *wire.Decoder) {
 		case "progressToken":
 			x.token = d.Token()
 		case "progress":
-			x.Done = d.Number(-math.MaxFloat64, math.MaxFloat64)
+			x.Progress.Progress = d.Number(-math.MaxFloat64, math.MaxFloat64)
 		case "total":
 			x.Total = new(d.Number(-math.MaxFloat64, math.MaxFloat64))
 		case "message":

@@ -18,7 +18,7 @@ import (
 // The bytes belong to the dispatcher until it frees o.Buffer, or calls o.Release.
 // What the message's handler sees are the values of ctx, and it ends when ctx does
 // unless o is detached.
-func (c *Conn) Deliver(ctx context.Context, data []byte, o Origin) {
+func (c *Conn) Deliver(ctx context.Context, data []byte, o Source) {
 	c.deliver(ctx, parcel{data, o.lender()}, &o, arrival{})
 }
 
@@ -30,7 +30,7 @@ type arrival struct {
 
 // deliver is Deliver. It returns a request that the caller is to handle, nil for
 // none.
-func (c *Conn) deliver(ctx context.Context, p parcel, o *Origin, a arrival) *exchange {
+func (c *Conn) deliver(ctx context.Context, p parcel, o *Source, a arrival) *exchange {
 	switch {
 	case c.over():
 		p.free()
@@ -58,7 +58,7 @@ func (c *Conn) deliver(ctx context.Context, p parcel, o *Origin, a arrival) *exc
 // A request is handled, and answered, in the goroutine that delivers it: when
 // DeliverMessage returns and nothing has been written to o.Back, the request
 // gets no answer because its sender cancelled it or the connection has ended.
-func (c *Conn) DeliverMessage(ctx context.Context, m *wire.Message, token wire.ProgressToken, x *Exchange, o Origin) {
+func (c *Conn) DeliverMessage(ctx context.Context, m *wire.Message, token wire.ProgressToken, x *Exchange, o Source) {
 	l := o.lender()
 	switch {
 	case m.Method != "" && !m.ID.IsZero():
@@ -104,7 +104,7 @@ type inbound struct {
 
 // route hands a message on. b is the batch that it is in, if it is in one. It
 // returns a request that the caller is to handle, nil for none.
-func (c *Conn) route(ctx context.Context, in *inbound, o *Origin, b *batch) *exchange {
+func (c *Conn) route(ctx context.Context, in *inbound, o *Source, b *batch) *exchange {
 	if o.Admit != nil {
 		m := in.m // where nobody admits, the message stays off the heap
 		err := o.Admit(&m, in.err)
@@ -143,7 +143,7 @@ func (c *Conn) response(in *inbound) {
 // unreadable deals with a message that is none. A request is told so; an answer
 // ends its call, with an error that only the caller sees; notifications are
 // never answered.
-func (c *Conn) unreadable(in *inbound, o *Origin, b *batch) {
+func (c *Conn) unreadable(in *inbound, o *Source, b *batch) {
 	defer in.parcel.free()
 	switch kind := kindOf(in); {
 	case kind.isAnswer():
@@ -194,7 +194,7 @@ func glimpse(b []byte) []byte {
 // tooLong deals with a message that is longer than allowed and of which p has a
 // glimpse. If that says whose answer it is, or which request, its call fails or
 // the request is refused: nobody waits in vain.
-func (c *Conn) tooLong(p parcel, o *Origin) {
+func (c *Conn) tooLong(p parcel, o *Source) {
 	defer p.free()
 	in := inbound{parcel: parcel{data: p.data[:min(len(p.data), mostGlimpsed)]}}
 	in.m, in.err = wire.ReadMessage(in.parcel.data, nil)

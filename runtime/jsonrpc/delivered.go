@@ -6,10 +6,10 @@ import (
 	"github.com/mcpwright/mcp/runtime/peer"
 )
 
-// Delivered returns the context that a message was delivered with, for an
-// [Options].Intercept: it has the values that the message's handler will see. In
+// DeliveryContext returns the context that a message was delivered with, for an
+// [Options].InterceptNotification: it has the values that the message's handler will see. In
 // process they are those of whoever sent the message.
-func Delivered(in *peer.Inbound) context.Context {
+func DeliveryContext(in *peer.Inbound) context.Context {
 	switch x := in.Back.(type) {
 	case *exchange:
 		return x.ctx.Context

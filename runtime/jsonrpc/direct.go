@@ -10,7 +10,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// Direct is one end of an in-process connection, and the [peer.Outbound] that
+// InProcessConn is one end of an in-process connection, and the [peer.Outbound] that
 // leads to the other. It behaves as a [Conn] does, with these differences:
 //
 //   - Nothing is written down, unless [Options].Strict wants it. Messages and
@@ -22,9 +22,9 @@ import (
 //   - What the [Options] say about reading, writing and batches means nothing.
 //
 // It is safe for concurrent use.
-type Direct struct {
+type InProcessConn struct {
 	opts     Options
-	peer     *Direct
+	peer     *InProcessConn
 	link     *link
 	table    directTable // of the requests that this end handles
 	notes    lane[*directNote]
@@ -38,25 +38,25 @@ type link struct {
 	tasks    sync.WaitGroup
 }
 
-// Pair returns the two ends of an in-process connection. It is open until
+// InProcessPair returns the two ends of an in-process connection. It is open until
 // either end is closed.
-func Pair(client, server *Options) (*Direct, *Direct) {
+func InProcessPair(client, server *Options) (*InProcessConn, *InProcessConn) {
 	l := &link{closed: make(chan struct{})}
 	c, s := newDirect(client, l), newDirect(server, l)
 	c.peer, s.peer = s, c
 	return c, s
 }
 
-func newDirect(opts *Options, l *link) *Direct {
-	d := &Direct{opts: opts.complete("direct"), link: l}
+func newDirect(opts *Options, l *link) *InProcessConn {
+	d := &InProcessConn{opts: opts.complete("direct"), link: l}
 	d.table.alarm.ring = d.table.expire
-	d.notes = lane[*directNote]{do: d.handleNote, limit: d.opts.MaxWaiting, tasks: &l.tasks}
+	d.notes = lane[*directNote]{do: d.handleNote, limit: d.opts.MaxQueuedNotifications, tasks: &l.tasks}
 	d.inFlight.table = d
 	return d
 }
 
 // Call implements [peer.Outbound]. Its errors are those of [Conn.Call].
-func (d *Direct) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
+func (d *InProcessConn) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
 	method := req.Method()
 	if ctx.Err() != nil {
 		return abandoned(ctx, method)
@@ -76,13 +76,13 @@ func (d *Direct) Call(ctx context.Context, req peer.Message, res wire.Value, opt
 }
 
 // Notify implements [peer.Outbound]. The handler runs in another goroutine.
-func (d *Direct) Notify(ctx context.Context, n peer.Notification, opts ...peer.CallOption) error {
+func (d *InProcessConn) Notify(ctx context.Context, n peer.Notification, opts ...peer.CallOption) error {
 	return d.notify(ctx, nil, n, opts)
 }
 
 // notify sends a notification that belongs to the message with the gate, nil for the
 // connection itself. A report that it makes goes through the gate on its own.
-func (d *Direct) notify(ctx context.Context, g *gate, n peer.Notification, opts []peer.CallOption) error {
+func (d *InProcessConn) notify(ctx context.Context, g *gate, n peer.Notification, opts []peer.CallOption) error {
 	in := peer.Inbound{Method: n.Method(), Transport: d.peer.opts.Transport, Value: peer.Plain(n)}
 	if own := callOptions(opts).Frame; d.opts.Strict || addsMeta(own) {
 		var err error
@@ -113,18 +113,18 @@ func (d *Direct) notify(ctx context.Context, g *gate, n peer.Notification, opts 
 }
 
 // InFlight returns the table of the requests being handled at this end.
-func (d *Direct) InFlight() *InFlight { return &d.inFlight }
+func (d *InProcessConn) InFlight() *InFlight { return &d.inFlight }
 
-// Decline has the other end's requests refused from now on, as [Conn.Decline] does.
-func (d *Direct) Decline(why *peer.Error) { d.table.decline(why) }
+// RefuseRequests has the other end's requests refused from now on, as [Conn.RefuseRequests] does.
+func (d *InProcessConn) RefuseRequests(why *peer.Error) { d.table.decline(why) }
 
 // Done is closed when the connection is.
-func (d *Direct) Done() <-chan struct{} { return d.link.closed }
+func (d *InProcessConn) Done() <-chan struct{} { return d.link.closed }
 
 // Shutdown ends the connection at both ends: calls fail, and the contexts of
 // handlers end. It waits until they have returned, at most until ctx ends. A
 // handler must not call it: it would wait for itself.
-func (d *Direct) Shutdown(ctx context.Context, cause error) {
+func (d *InProcessConn) Shutdown(ctx context.Context, cause error) {
 	first := d.table.close(cause)
 	d.peer.table.close(cause)
 	d.notes.end()
@@ -139,20 +139,20 @@ func (d *Direct) Shutdown(ctx context.Context, cause error) {
 
 // Close is a Shutdown in order that waits 5 seconds at most. It always returns
 // nil.
-func (d *Direct) Close() error {
+func (d *InProcessConn) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	d.Shutdown(ctx, nil)
 	return nil
 }
 
-func (d *Direct) cancelRequest(id wire.RequestID, reason string) bool {
+func (d *InProcessConn) cancelRequest(id wire.RequestID, reason string) bool {
 	return d.table.cancel(id, &CancelledError{Reason: reason})
 }
 
-func (d *Direct) requestIDs() []wire.RequestID { return d.table.list() }
+func (d *InProcessConn) requestIDs() []wire.RequestID { return d.table.list() }
 
 var (
-	_ peer.Outbound = (*Direct)(nil)
+	_ peer.Outbound = (*InProcessConn)(nil)
 	_ peer.Outbound = (*Conn)(nil)
 )

@@ -17,13 +17,13 @@ import (
 var pingRequest mcp.PingRequest
 
 // pair links a client without a handler of its own to a server.
-func pair(t *testing.T, h peer.Handler, change ...func(client, server *jsonrpc.Options)) (*jsonrpc.Direct, *jsonrpc.Direct) {
+func pair(t *testing.T, h peer.Handler, change ...func(client, server *jsonrpc.Options)) (*jsonrpc.InProcessConn, *jsonrpc.InProcessConn) {
 	log, _ := logs()
 	client, server := &jsonrpc.Options{Logger: log}, &jsonrpc.Options{Logger: log, Handler: h}
 	for _, f := range change {
 		f(client, server)
 	}
-	c, s := jsonrpc.Pair(client, server)
+	c, s := jsonrpc.InProcessPair(client, server)
 	t.Cleanup(func() { s.Close() })
 	return c, s
 }
@@ -219,23 +219,23 @@ func TestProgressInProcess(t *testing.T) {
 			kept = in.Back
 			for _, done := range []float64{1, 2, 2, 1, 3} {
 				time.Sleep(20 * time.Second) // each report puts the timeout off
-				require.NoError(t, in.Back.Progress(ctx, peer.Progress{Done: done}))
+				require.NoError(t, in.Back.Progress(ctx, peer.Progress{Progress: done}))
 			}
 			return result(`{}`)
 		}))
 		var reports []float64
 		call := ping(t.Context(), c, peer.OnProgress(func(p peer.Progress) {
-			if p.Done == 1 {
+			if p.Progress == 1 {
 				panic("a callback that fails")
 			}
-			reports = append(reports, p.Done)
+			reports = append(reports, p.Progress)
 		}))
 		time.Sleep(50 * time.Second)
 		require.NoError(t, s.Notify(t.Context(), &mcp.ProgressNotification{ProgressToken: wire.StringToken("1"), Progress: 2.5}), "a report by hand")
 		<-call.done
 		require.NoError(t, call.err)
 		require.Equal(t, []float64{2, 2.5, 3}, reports)
-		require.NoError(t, kept.Progress(t.Context(), peer.Progress{Done: 9}))
+		require.NoError(t, kept.Progress(t.Context(), peer.Progress{Progress: 9}))
 		require.NoError(t, kept.Notify(t.Context(), &changed{}))
 		var none *peer.NoBackChannelError
 		require.ErrorAs(t, ping(t.Context(), kept).over(t), &none)
@@ -253,7 +253,7 @@ func TestAReportByHandOfTheRequestItselfInProcess(t *testing.T) {
 			return result(`{}`)
 		}))
 		var reports []float64
-		call := ping(t.Context(), c, peer.OnProgress(func(p peer.Progress) { reports = append(reports, p.Done) }))
+		call := ping(t.Context(), c, peer.OnProgress(func(p peer.Progress) { reports = append(reports, p.Progress) }))
 		require.NoError(t, call.over(t))
 		require.Equal(t, []float64{1}, reports)
 	})
@@ -267,7 +267,7 @@ func TestAHandlerInProcessCallsBack(t *testing.T) {
 			_, err := peer.SendRequest(ctx, in.Back, &mcp.PingRequest{})
 			return peer.Reply{Result: &mcp.EmptyResult{}}, err
 		}), func(client, _ *jsonrpc.Options) {
-			client.Intercept = func(in *peer.Inbound) bool { seen = append(seen, "intercept "+in.Method); return false }
+			client.InterceptNotification = func(in *peer.Inbound) bool { seen = append(seen, "intercept "+in.Method); return false }
 			client.Handler = peer.HandlerFunc(func(_ context.Context, in *peer.Inbound) (peer.Reply, error) {
 				if in.ID.IsZero() {
 					seen = append(seen, "handle "+in.Method)
@@ -373,7 +373,7 @@ func TestRequestsAreDeclinedInProcessAndAllElseGoesOn(t *testing.T) {
 		release := make(chan struct{})
 		c, s := pair(t, slow(release))
 		pending := ping(t.Context(), c)
-		s.Decline(&peer.Error{Code: mcp.CodeInternal, Message: "Closing time"})
+		s.RefuseRequests(&peer.Error{Code: mcp.CodeInternal, Message: "Closing time"})
 		require.ErrorContains(t, ping(t.Context(), c).over(t), "Closing time")
 		require.ErrorContains(t, ping(t.Context(), s).over(t), "Method not found", "the other end takes what comes")
 		close(release)
@@ -423,7 +423,7 @@ func TestWhatBelongsToACallGivenUpIsNotDelivered(t *testing.T) {
 			<-ctx.Done()
 			still := context.WithoutCancel(ctx)
 			require.NoError(t, in.Back.Notify(still, &changed{}))
-			require.NoError(t, in.Back.Progress(still, peer.Progress{Done: 1}))
+			require.NoError(t, in.Back.Progress(still, peer.Progress{Progress: 1}))
 			_, asked = peer.SendRequest(still, in.Back, &mcp.PingRequest{})
 			return result(`{}`)
 		}), func(client, _ *jsonrpc.Options) {
@@ -475,7 +475,7 @@ func TestNotificationsInProcess(t *testing.T) {
 		require.Equal(t, 2, back)
 
 		require.NoError(t, kept.Notify(t.Context(), &changed{}))
-		require.NoError(t, kept.Progress(t.Context(), peer.Progress{Done: 1}))
+		require.NoError(t, kept.Progress(t.Context(), peer.Progress{Progress: 1}))
 		require.ErrorAs(t, ping(t.Context(), kept).over(t), new(*peer.NoBackChannelError))
 		require.Equal(t, 2, back, "the handler has returned")
 		require.NoError(t, s.Notify(t.Context(), &changed{}))
@@ -495,11 +495,11 @@ func TestANotificationInProcessMayBeConsumedOrTooMany(t *testing.T) {
 			require.ErrorAs(t, err, new(*peer.NoBackChannelError), "the transport leads nowhere")
 			return peer.Reply{}, nil
 		}), func(_, server *jsonrpc.Options) {
-			server.MaxWaiting = 3
+			server.MaxQueuedNotifications = 3
 			server.Transport = peer.NewTransport("direct", false, nil, "")
-			server.Intercept = func(in *peer.Inbound) bool { return in.Method != "x/changed" }
+			server.InterceptNotification = func(in *peer.Inbound) bool { return in.Method != "x/changed" }
 			server.OnError = func(err error) {
-				require.ErrorIs(t, err, jsonrpc.ErrTooManyWaiting)
+				require.ErrorIs(t, err, jsonrpc.ErrTooManyQueued)
 				dropped++
 			}
 		})
@@ -586,7 +586,7 @@ func TestACallInProcessWaitsWhileItsUserIsAsked(t *testing.T) {
 			return result(`{}`)
 		})
 		c, _ := pair(t, peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
-			err := in.Back.Call(ctx, &mcp.PingRequest{}, &raw{}, peer.Patiently())
+			err := in.Back.Call(ctx, &mcp.PingRequest{}, &raw{}, peer.WithMaxTimeout())
 			<-ctx.Done()
 			return peer.Reply{}, err
 		}), func(client, _ *jsonrpc.Options) { client.Client, client.Handler = true, user })

@@ -14,7 +14,7 @@ import (
 // [peer.BackChannel] of its handler.
 type directExchange struct {
 	in         peer.Inbound
-	from, to   *Direct
+	from, to   *InProcessConn
 	ctx        lazy.Context // of the handler, made of the caller's
 	onProgress func(peer.Progress)
 	frame      *wire.Frame // of the caller's choice, may be nil
@@ -164,7 +164,7 @@ func (x *directExchange) Progress(_ context.Context, p peer.Progress) error {
 	if x.onProgress == nil {
 		return nil
 	}
-	return x.gate.report(p.Done, func() error {
+	return x.gate.report(p.Progress, func() error {
 		x.to.table.touch(x)
 		contain(x.from.opts.Logger, "progress callback", func() { x.onProgress(p) })
 		return nil
@@ -190,13 +190,13 @@ func (b back) Value(key any) any {
 // [peer.BackChannel] of its handler.
 type directNote struct {
 	in   peer.Inbound
-	to   *Direct
+	to   *InProcessConn
 	ctx  lazy.Context
 	gate gate
 }
 
 // notification passes a notification on to the handler.
-func (d *Direct) notification(ctx context.Context, in peer.Inbound) {
+func (d *InProcessConn) notification(ctx context.Context, in peer.Inbound) {
 	n := &directNote{in: in, to: d}
 	n.in.Back = n
 	n.ctx.Context, n.ctx.Detached = ctx, true
@@ -207,13 +207,13 @@ func (d *Direct) notification(ctx context.Context, in peer.Inbound) {
 	case !d.notes.put(n, 0):
 		n.drop()
 		if !d.over() {
-			d.opts.report(fmt.Errorf("notification %q dropped: %w", in.Method, ErrTooManyWaiting))
+			d.opts.report(fmt.Errorf("notification %q dropped: %w", in.Method, ErrTooManyQueued))
 		}
 	}
 }
 
 // control does what a message asks that is about another one.
-func (d *Direct) control(in *peer.Inbound) {
+func (d *InProcessConn) control(in *peer.Inbound) {
 	switch in.Method {
 	case methodCancelled:
 		var n cancelled
@@ -231,7 +231,7 @@ func (d *Direct) control(in *peer.Inbound) {
 	}
 }
 
-func (d *Direct) over() bool {
+func (d *InProcessConn) over() bool {
 	select {
 	case <-d.link.closed:
 		return true
@@ -240,7 +240,7 @@ func (d *Direct) over() bool {
 	}
 }
 
-func (d *Direct) handleNote(n *directNote) {
+func (d *InProcessConn) handleNote(n *directNote) {
 	defer func() {
 		d.table.note(nil)
 		n.drop()

@@ -1,6 +1,6 @@
 // Package jsonrpc carries requests and notifications between two peers. A
 // [Conn] speaks JSON-RPC over whatever takes and brings whole messages; a
-// [Direct] links two peers in one process without any wire between them. Both
+// [InProcessConn] links two peers in one process without any wire between them. Both
 // are a [peer.Outbound] towards the other side, and hand what it sends to a
 // [peer.Handler].
 //
@@ -11,7 +11,7 @@
 //
 //	conn := jsonrpc.New(jsonrpc.NewLineWriter(out), nil)
 //	defer conn.Close()
-//	go conn.ReadLines(ctx, in, jsonrpc.Origin{})
+//	go conn.ReadLines(ctx, in, jsonrpc.Source{})
 //
 //	res, err := peer.SendRequest(ctx, conn, &mcp.CallToolRequest{Name: "greet"})
 //

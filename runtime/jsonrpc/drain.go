@@ -6,10 +6,10 @@ import (
 	"github.com/mcpwright/mcp/runtime/peer"
 )
 
-// Decline has every request of the peer's that comes from now on refused with why:
+// RefuseRequests has every request of the peer's that comes from now on refused with why:
 // for an end that is about to close the connection. What is being handled goes on,
 // and so do our own calls, their answers and all notifications.
-func (c *Conn) Decline(why *peer.Error) { c.state.decline(why) }
+func (c *Conn) RefuseRequests(why *peer.Error) { c.state.decline(why) }
 
 // Drain waits until every request that was delivered has been answered and the
 // answers have been written. It is for a peer that asks all it wants to know and

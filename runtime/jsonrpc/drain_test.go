@@ -110,7 +110,7 @@ func TestRequestsAreDeclinedAndAllElseGoesOn(t *testing.T) {
 		deliver(c, request(1, "ask"), request(2, "wait"))
 		synctest.Wait()
 		require.Equal(t, []string{`{"jsonrpc":"2.0","id":1,"method":"ping","params":{}}`}, r.take())
-		c.Decline(why)
+		c.RefuseRequests(why)
 		refusal := func(id string) string {
 			return `{"jsonrpc":"2.0","id":` + id + `,"error":{"code":-32603,"message":"Closing time"}}`
 		}

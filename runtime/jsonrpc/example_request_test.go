@@ -57,7 +57,7 @@ func (r *reversed) DecodeJSON(d *wire.Decoder) {
 
 // A request type of one's own travels like the others.
 func ExampleConn_Call() {
-	client, server := jsonrpc.Pair(nil, &jsonrpc.Options{
+	client, server := jsonrpc.InProcessPair(nil, &jsonrpc.Options{
 		Strict: true, // as over a wire
 		Handler: peer.HandlerFunc(func(_ context.Context, in *peer.Inbound) (peer.Reply, error) {
 			var req reverse

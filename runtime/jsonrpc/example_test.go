@@ -27,12 +27,12 @@ func Example() {
 			return peer.Reply{Result: mcp.TextResult("Hello from " + req.Name)}, nil
 		}),
 	})
-	go server.ReadLines(ctx, serverIn, jsonrpc.Origin{})
+	go server.ReadLines(ctx, serverIn, jsonrpc.Source{})
 	defer serverOut.Close()
 	defer server.Close()
 
 	client := jsonrpc.New(jsonrpc.NewLineWriter(clientOut), nil)
-	go client.ReadLines(ctx, clientIn, jsonrpc.Origin{})
+	go client.ReadLines(ctx, clientIn, jsonrpc.Source{})
 	defer clientOut.Close()
 	defer client.Close()
 
@@ -46,8 +46,8 @@ func Example() {
 }
 
 // A server is tested without any wire.
-func ExamplePair() {
-	client, server := jsonrpc.Pair(nil, &jsonrpc.Options{
+func ExampleInProcessPair() {
+	client, server := jsonrpc.InProcessPair(nil, &jsonrpc.Options{
 		Handler: peer.HandlerFunc(func(_ context.Context, in *peer.Inbound) (peer.Reply, error) {
 			req := in.Value.(*mcp.CallToolRequest)
 			return peer.Reply{Result: mcp.TextResult("Hello from " + req.Name)}, nil
@@ -61,11 +61,11 @@ func ExamplePair() {
 }
 
 // A handler reports how far it has come.
-func ExampleDirect_progress() {
-	client, server := jsonrpc.Pair(nil, &jsonrpc.Options{
+func ExampleInProcessConn_progress() {
+	client, server := jsonrpc.InProcessPair(nil, &jsonrpc.Options{
 		Handler: peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
 			for i := range 3 {
-				if err := in.Back.Progress(ctx, peer.Progress{Done: float64(i + 1)}); err != nil {
+				if err := in.Back.Progress(ctx, peer.Progress{Progress: float64(i + 1)}); err != nil {
 					return peer.Reply{}, err
 				}
 			}
@@ -74,7 +74,7 @@ func ExampleDirect_progress() {
 	})
 	defer server.Close()
 
-	show := peer.OnProgress(func(p peer.Progress) { fmt.Println("step", p.Done) })
+	show := peer.OnProgress(func(p peer.Progress) { fmt.Println("step", p.Progress) })
 	if _, err := peer.SendRequest(context.Background(), client, &mcp.CallToolRequest{Name: "count"}, show); err != nil {
 		fmt.Println(err)
 	}
@@ -85,8 +85,8 @@ func ExampleDirect_progress() {
 }
 
 // A handler stops when its caller gives up.
-func ExampleDirect_cancellation() {
-	client, server := jsonrpc.Pair(nil, &jsonrpc.Options{
+func ExampleInProcessConn_cancellation() {
+	client, server := jsonrpc.InProcessPair(nil, &jsonrpc.Options{
 		Handler: peer.HandlerFunc(func(ctx context.Context, _ *peer.Inbound) (peer.Reply, error) {
 			<-ctx.Done()
 			return peer.Reply{}, context.Cause(ctx)

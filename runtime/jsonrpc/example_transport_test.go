@@ -34,7 +34,7 @@ func ExampleWriter() {
 	})
 	carry := func(m memory, to *jsonrpc.Conn) { // ends when m is closed
 		for data := range m {
-			to.Deliver(context.Background(), data, jsonrpc.Origin{})
+			to.Deliver(context.Background(), data, jsonrpc.Source{})
 		}
 	}
 	go carry(there, server)

@@ -33,13 +33,13 @@ type Exchange struct{ exchange exchange }
 
 // newExchange returns the exchange of a message that has been read, its params
 // perhaps with the frame f.
-func (c *Conn) newExchange(ctx context.Context, m *wire.Message, f *wire.Frame, l lender, o *Origin) *exchange {
+func (c *Conn) newExchange(ctx context.Context, m *wire.Message, f *wire.Frame, l lender, o *Source) *exchange {
 	x := new(exchange)
 	x.begin(ctx, c, m, f, l, o)
 	return x
 }
 
-func (x *exchange) begin(ctx context.Context, c *Conn, m *wire.Message, f *wire.Frame, l lender, o *Origin) {
+func (x *exchange) begin(ctx context.Context, c *Conn, m *wire.Message, f *wire.Frame, l lender, o *Source) {
 	into, isRead := m.Into.(peer.Message)
 	if !isRead {
 		f = nil
@@ -59,7 +59,7 @@ func (x *exchange) begin(ctx context.Context, c *Conn, m *wire.Message, f *wire.
 
 // request admits a request and has it handled. It returns it if the caller is to
 // do that, otherwise nil.
-func (c *Conn) request(ctx context.Context, in *inbound, o *Origin, b *batch) *exchange {
+func (c *Conn) request(ctx context.Context, in *inbound, o *Source, b *batch) *exchange {
 	x := c.newExchange(ctx, &in.m, in.frame, in.parcel.lender, o)
 	x.batch, x.more, x.in.Token = b, in.more, ProgressToken(in.m.Params)
 	c.opts.arrives(&x.in)
@@ -172,7 +172,7 @@ func (x *exchange) fail(err error, v verdict) {
 // unanswered tells that the request gets no answer because its sender cancelled it.
 func (x *exchange) unanswered() {
 	x.batch.add(nil)
-	if f := x.conn.opts.Unanswered; f != nil {
+	if f := x.conn.opts.OnUnanswered; f != nil {
 		contain(x.conn.opts.Logger, "hook for unanswered requests", func() { f(x.in.ID) })
 	}
 }
@@ -190,7 +190,7 @@ func (x *exchange) post(ctx context.Context, answer []byte, r wire.Revision, e *
 		x.batch.add(answer)
 		return
 	}
-	x.conn.sendReply(ctx, x.out, Envelope{ID: x.in.ID, Revision: r, Error: e, More: x.more}, answer)
+	x.conn.sendReply(ctx, x.out, MessageInfo{ID: x.in.ID, Revision: r, Error: e, More: x.more}, answer)
 }
 
 // free ends the context of the message and gives its bytes back.
@@ -221,7 +221,7 @@ func (x *exchange) Progress(ctx context.Context, p peer.Progress) error {
 	if x.in.Token.IsZero() {
 		return nil
 	}
-	return x.gate.report(p.Done, func() error {
+	return x.gate.report(p.Progress, func() error {
 		return x.conn.notify(ctx, way{Writer: x.out}, &progress{x.in.Token, p}, nil)
 	})
 }

@@ -23,7 +23,7 @@ func TestNoRequestIsForgottenWhileOthersAreAnswered(t *testing.T) {
 	cr, sw := io.Pipe()
 	c := jsonrpc.New(jsonrpc.NewLineWriter(sw), benchOptions())
 	var reader sync.WaitGroup
-	reader.Go(func() { _ = c.ReadLines(context.Background(), sr, jsonrpc.Origin{}) }) // ends with the pipe
+	reader.Go(func() { _ = c.ReadLines(context.Background(), sr, jsonrpc.Source{}) }) // ends with the pipe
 	defer func() {
 		c.Close()
 		cw.Close()

@@ -46,8 +46,8 @@ func FuzzDeliver(f *testing.F) {
 			defer close(done)
 			_ = c.Call(context.Background(), &pingRequest, &raw{})
 		}()
-		c.Deliver(context.Background(), bytes.Clone(data), jsonrpc.Origin{Release: func() { released++ }})
-		c.Deliver(context.Background(), []byte(`{"jsonrpc":"2.0","id":"still here","method":"x"}`), jsonrpc.Origin{})
+		c.Deliver(context.Background(), bytes.Clone(data), jsonrpc.Source{Release: func() { released++ }})
+		c.Deliver(context.Background(), []byte(`{"jsonrpc":"2.0","id":"still here","method":"x"}`), jsonrpc.Source{})
 		require.NoError(t, c.Close())
 		<-done
 		require.Equal(t, 1, released)

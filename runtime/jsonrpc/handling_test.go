@@ -28,7 +28,7 @@ func handled(t *testing.T, c **jsonrpc.Conn, look func(context.Context)) context
 	if c != nil {
 		*c = conn
 	}
-	conn.Deliver(context.WithValue(t.Context(), tag{}, "tag"), []byte(request(1, "x")), jsonrpc.Origin{})
+	conn.Deliver(context.WithValue(t.Context(), tag{}, "tag"), []byte(request(1, "x")), jsonrpc.Source{})
 	synctest.Wait()
 	return seen
 }
@@ -97,7 +97,7 @@ func TestAContextEndsWithThatOfItsMessage(t *testing.T) {
 			got = context.Cause(ctx)
 			return peer.Reply{}, got
 		})})
-		c.Deliver(ctx, []byte(request(1, "x")), jsonrpc.Origin{})
+		c.Deliver(ctx, []byte(request(1, "x")), jsonrpc.Source{})
 		synctest.Wait()
 		cancel(errBroken)
 		synctest.Wait()
@@ -111,7 +111,7 @@ func TestAnswersToLinesThatCameTogetherSaySo(t *testing.T) {
 		c := jsonrpc.New(w, &jsonrpc.Options{Handler: scene, Inline: func(string) bool { return true }})
 		defer c.Close()
 		lines := strings.NewReader(request(1, "echo") + "\n" + request(2, "echo") + "\n" + request(3, "echo") + "\n")
-		require.NoError(t, c.ReadLines(t.Context(), lines, jsonrpc.Origin{}))
+		require.NoError(t, c.ReadLines(t.Context(), lines, jsonrpc.Source{}))
 		require.Len(t, w.envelopes, 3)
 		for i, more := range []bool{true, true, false} {
 			require.Equal(t, more, w.envelopes[i].More, "%d", i)
@@ -122,10 +122,10 @@ func TestAnswersToLinesThatCameTogetherSaySo(t *testing.T) {
 func TestALineWriterThatExpectsMoreWritesWithoutItToo(t *testing.T) {
 	var out strings.Builder
 	w := jsonrpc.NewLineWriter(&out)
-	require.NoError(t, w.WriteEnvelope(context.Background(), jsonrpc.Envelope{More: true}, []byte("a")))
+	require.NoError(t, w.WriteWithInfo(context.Background(), jsonrpc.MessageInfo{More: true}, []byte("a")))
 	require.NoError(t, w.WriteMessage(context.Background(), []byte("b")))
 	require.Equal(t, "a\nb\n", out.String())
-	err := w.WriteEnvelope(context.Background(), jsonrpc.Envelope{}, []byte("\n"))
+	err := w.WriteWithInfo(context.Background(), jsonrpc.MessageInfo{}, []byte("\n"))
 	require.True(t, errors.Is(err, jsonrpc.ErrNotWritten))
 }
 
@@ -138,7 +138,7 @@ func TestWhatIsBeingAnsweredIsListed(t *testing.T) {
 		})})
 		require.Empty(t, c.Answering())
 		back := new(recorder)
-		c.Deliver(t.Context(), []byte(request(1, "x")), jsonrpc.Origin{Back: back})
+		c.Deliver(t.Context(), []byte(request(1, "x")), jsonrpc.Source{Back: back})
 		deliver(c, request(2, "x"), request(`"s"`, "x"), note("x"))
 		require.ElementsMatch(t, []jsonrpc.Writer{back, own, own}, c.Answering())
 		close(release)

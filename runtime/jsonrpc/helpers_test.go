@@ -103,7 +103,7 @@ func newConn(t *testing.T, opts *jsonrpc.Options) (*jsonrpc.Conn, *recorder) {
 // deliver hands messages to c, one after the other.
 func deliver(c *jsonrpc.Conn, messages ...string) {
 	for _, m := range messages {
-		c.Deliver(context.Background(), []byte(m), jsonrpc.Origin{})
+		c.Deliver(context.Background(), []byte(m), jsonrpc.Source{})
 	}
 }
 

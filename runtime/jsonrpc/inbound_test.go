@@ -45,13 +45,13 @@ func TestWhatBelongsToACancelledRequestIsNeverSent(t *testing.T) {
 				var unanswered []wire.RequestID
 				var back error
 				c, r := newConn(t, &jsonrpc.Options{
-					Logger:     log,
-					Unanswered: func(id wire.RequestID) { unanswered = append(unanswered, id); panic("a hook that fails") },
+					Logger:       log,
+					OnUnanswered: func(id wire.RequestID) { unanswered = append(unanswered, id); panic("a hook that fails") },
 					Handler: handlers{"wait": func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
 						<-ctx.Done()
 						still := context.WithoutCancel(ctx)
 						require.NoError(t, in.Back.Notify(still, &changed{}))
-						require.NoError(t, in.Back.Progress(still, peer.Progress{Done: 1}))
+						require.NoError(t, in.Back.Progress(still, peer.Progress{Progress: 1}))
 						_, back = peer.SendRequest(still, in.Back, &mcp.PingRequest{})
 						var why *jsonrpc.CancelledError
 						require.ErrorAs(t, context.Cause(ctx), &why)
@@ -76,8 +76,8 @@ func TestACancellationCountsForARequestThatItOvertakesWhereThatHappens(t *testin
 			var unanswered []wire.RequestID
 			c, r := newConn(t, &jsonrpc.Options{
 				Unordered: unordered, Batches: func() bool { return true },
-				Unanswered: func(id wire.RequestID) { unanswered = append(unanswered, id) },
-				Handler:    handlers{"do": func(context.Context, *peer.Inbound) (peer.Reply, error) { return result(`{}`) }},
+				OnUnanswered: func(id wire.RequestID) { unanswered = append(unanswered, id) },
+				Handler:      handlers{"do": func(context.Context, *peer.Inbound) (peer.Reply, error) { return result(`{}`) }},
 			})
 			again := []string{request(1, "do"), `[` + request(1, "do") + `]`}
 			if !unordered {
@@ -92,7 +92,7 @@ func TestACancellationCountsForARequestThatItOvertakesWhereThatHappens(t *testin
 			}
 			x := wire.Message{Method: "do", ID: wire.IntID(1)}
 			deliver(c, cancelOne)
-			c.DeliverMessage(t.Context(), &x, wire.ProgressToken{}, nil, jsonrpc.Origin{})
+			c.DeliverMessage(t.Context(), &x, wire.ProgressToken{}, nil, jsonrpc.Source{})
 			require.Empty(t, r.take())
 			require.Equal(t, []wire.RequestID{wire.IntID(1), wire.IntID(1), wire.IntID(1)}, unanswered)
 			deliver(c, request(1, "do"))
@@ -111,10 +111,10 @@ func TestACancellationCountsForARequestThatItOvertakesWhereThatHappens(t *testin
 			overtaken(1, 2000)
 			deliver(c, request(1, "do"))
 			require.Len(t, r.take(), 1, "not all are kept")
-			_, ok := c.Retire()
+			_, ok := c.CloseIdle()
 			require.False(t, ok, "a request may be about to come")
 			time.Sleep(5 * time.Second)
-			_, ok = c.Retire()
+			_, ok = c.CloseIdle()
 			require.True(t, ok)
 		}
 	})
@@ -204,7 +204,7 @@ func TestWhatTheEndHasAnsweredCannotBeCancelled(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		release := make(chan struct{})
 		c, r := newConn(t, &jsonrpc.Options{
-			Handler: slow(release), Unanswered: func(id wire.RequestID) { t.Errorf("request %v has been answered", id) },
+			Handler: slow(release), OnUnanswered: func(id wire.RequestID) { t.Errorf("request %v has been answered", id) },
 		})
 		deliver(c, request(1, "deaf"))
 		synctest.Wait()
@@ -315,7 +315,7 @@ func TestABackChannelIsShutWhenItsHandlerHasReturned(t *testing.T) {
 			var none *peer.NoBackChannelError
 			require.ErrorAs(t, ping(t.Context(), kept).over(t), &none)
 			require.NoError(t, kept.Notify(t.Context(), &changed{}))
-			require.NoError(t, kept.Progress(t.Context(), peer.Progress{Done: 1}))
+			require.NoError(t, kept.Progress(t.Context(), peer.Progress{Progress: 1}))
 			require.Empty(t, r.take())
 		}
 	})
@@ -350,7 +350,7 @@ func TestHandlersSeeWhereAMessageComesFrom(t *testing.T) {
 		})})
 		ctx := context.WithValue(t.Context(), key{}, "caller")
 		for _, message := range []string{request(1, "x"), request(2, "initialize"), note("x")} {
-			c.Deliver(ctx, []byte(message), jsonrpc.Origin{Transport: peer.NewTransport("special", true, nil, "")})
+			c.Deliver(ctx, []byte(message), jsonrpc.Source{Transport: peer.NewTransport("special", true, nil, "")})
 			synctest.Wait()
 		}
 		deliver(c, request(3, "x"))
@@ -392,7 +392,7 @@ func TestAnInterceptComesFirst(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var seen []string
 		c, _ := newConn(t, &jsonrpc.Options{
-			Intercept: func(in *peer.Inbound) bool {
+			InterceptNotification: func(in *peer.Inbound) bool {
 				seen = append(seen, "intercept "+in.Method)
 				if in.Method == "bad" {
 					panic("an intercept that fails")
@@ -423,7 +423,7 @@ func TestRequestsAreSeenAsTheyArrive(t *testing.T) {
 		var seen []string
 		c, r := newConn(t, &jsonrpc.Options{
 			Batches: func() bool { return true },
-			Arrive: func(in *peer.Inbound) {
+			OnRequest: func(in *peer.Inbound) {
 				seen = append(seen, in.Method+string(in.Params))
 				if in.Method == "bad" {
 					panic("a hook that fails")
@@ -433,7 +433,7 @@ func TestRequestsAreSeenAsTheyArrive(t *testing.T) {
 		})
 		deliver(c, request(1, "bad"), note("x"), request(2, "initialize"), `[`+request(3, "a")+`,`+request(4, "b")+`]`,
 			`{"jsonrpc":"2.0","id":5,"method":"c","params":{"d":1}}`)
-		c.DeliverMessage(t.Context(), &wire.Message{Method: "e", ID: wire.IntID(6)}, wire.ProgressToken{}, nil, jsonrpc.Origin{})
+		c.DeliverMessage(t.Context(), &wire.Message{Method: "e", ID: wire.IntID(6)}, wire.ProgressToken{}, nil, jsonrpc.Source{})
 		require.Equal(t, []string{"bad", "initialize", "a", "b", `c{"d":1}`, "e"}, seen, "whatever their handlers do")
 		require.Len(t, r.take(), 5)
 	})
@@ -443,7 +443,7 @@ func TestRequestsAreSeenAsTheyArrive(t *testing.T) {
 		seen = append(seen, "handled")
 		return peer.Reply{Result: &mcp.EmptyResult{}}, nil
 	}), func(_, server *jsonrpc.Options) {
-		server.Arrive = func(in *peer.Inbound) { seen = append(seen, in.Method) }
+		server.OnRequest = func(in *peer.Inbound) { seen = append(seen, in.Method) }
 	})
 	_, err := peer.SendRequest(t.Context(), client, &mcp.PingRequest{})
 	require.NoError(t, err)
@@ -455,9 +455,9 @@ func TestTooManyNotificationsAreReported(t *testing.T) {
 		release := make(chan struct{})
 		var seen, dropped int
 		c, _ := newConn(t, &jsonrpc.Options{
-			MaxWaiting: 3,
+			MaxQueuedNotifications: 3,
 			OnError: func(err error) {
-				require.ErrorIs(t, err, jsonrpc.ErrTooManyWaiting)
+				require.ErrorIs(t, err, jsonrpc.ErrTooManyQueued)
 				dropped++
 			},
 			Handler: peer.HandlerFunc(func(context.Context, *peer.Inbound) (peer.Reply, error) {
@@ -480,7 +480,7 @@ func TestANotificationAtTheEndIsNotOneTooMany(t *testing.T) {
 		closed := make(chan struct{})
 		c, _ := newConn(t, &jsonrpc.Options{
 			Handler: handlers{}, OnError: func(err error) { t.Error(err) },
-			Intercept: func(*peer.Inbound) bool { <-closed; return false }, // the end comes just now
+			InterceptNotification: func(*peer.Inbound) bool { <-closed; return false }, // the end comes just now
 		})
 		late := start(func() error { deliver(c, note("x")); return nil })
 		require.NoError(t, c.Close())
@@ -547,8 +547,8 @@ func TestAHandlerThatEndsItsGoroutineIsAnswered(t *testing.T) {
 func TestTheBytesOfAMessageAreGivenBackOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c, _ := newConn(t, &jsonrpc.Options{
-			Batches: func() bool { return true }, MaxMessage: 200, MaxInFlight: 2, MaxWaiting: 1, OnError: func(error) {},
-			Handler: scene, Intercept: func(in *peer.Inbound) bool { return in.Method == "consumed" },
+			Batches: func() bool { return true }, MaxMessage: 200, MaxInFlight: 2, MaxQueuedNotifications: 1, OnError: func(error) {},
+			Handler: scene, InterceptNotification: func(in *peer.Inbound) bool { return in.Method == "consumed" },
 		})
 		ping(t.Context(), c)
 		deliver(c, request(6, "wait"), note("wait"))
@@ -561,30 +561,30 @@ func TestTheBytesOfAMessageAreGivenBackOnce(t *testing.T) {
 			`{"jsonrpc":"2.0","id":5,"result":7}`,
 		} {
 			n := 0
-			c.Deliver(t.Context(), []byte(message), jsonrpc.Origin{Release: func() { n++ }})
+			c.Deliver(t.Context(), []byte(message), jsonrpc.Source{Release: func() { n++ }})
 			synctest.Wait()
 			require.Equal(t, 1, n, message)
 		}
 		c.Close()
 		n := 0
-		c.Deliver(t.Context(), []byte(note("x")), jsonrpc.Origin{Release: func() { n++ }})
+		c.Deliver(t.Context(), []byte(note("x")), jsonrpc.Source{Release: func() { n++ }})
 		require.Equal(t, 1, n)
 	})
 	bubble(t, func(t *testing.T) {
 		c, _ := newConn(t, nil) // without a handler
 		n := 0
-		c.Deliver(t.Context(), []byte(note("x")), jsonrpc.Origin{Release: func() { n++ }})
+		c.Deliver(t.Context(), []byte(note("x")), jsonrpc.Source{Release: func() { n++ }})
 		require.Equal(t, 1, n)
-		_, ok := c.Retire()
+		_, ok := c.CloseIdle()
 		require.True(t, ok)
 	})
 	bubble(t, func(t *testing.T) {
 		c, _ := newConn(t, &jsonrpc.Options{Handler: scene})
 		n := 0
-		c.Deliver(t.Context(), []byte(note("echo")), jsonrpc.Origin{Release: func() { n++ }})
+		c.Deliver(t.Context(), []byte(note("echo")), jsonrpc.Source{Release: func() { n++ }})
 		synctest.Wait()
 		require.Equal(t, 1, n)
-		_, ok := c.Retire()
+		_, ok := c.CloseIdle()
 		require.True(t, ok, "a notification that was handled leaves nothing behind")
 	})
 }
@@ -592,10 +592,10 @@ func TestTheBytesOfAMessageAreGivenBackOnce(t *testing.T) {
 // notingWriter is told what it writes.
 type notingWriter struct {
 	recorder
-	envelopes []jsonrpc.Envelope
+	envelopes []jsonrpc.MessageInfo
 }
 
-func (w *notingWriter) WriteEnvelope(ctx context.Context, e jsonrpc.Envelope, data []byte) error {
+func (w *notingWriter) WriteEnvelope(ctx context.Context, e jsonrpc.MessageInfo, data []byte) error {
 	w.envelopes = append(w.envelopes, e)
 	return w.WriteMessage(ctx, data)
 }
@@ -614,7 +614,7 @@ func TestAWriterMayBeToldWhatItWrites(t *testing.T) {
 		require.NoError(t, call.over(t))
 		require.Len(t, w.envelopes, 3)
 		require.EqualValues(t, 7, w.envelopes[0].Error.Code)
-		require.Equal(t, jsonrpc.Envelope{ID: wire.IntID(8)}, w.envelopes[1])
+		require.Equal(t, jsonrpc.MessageInfo{ID: wire.IntID(8)}, w.envelopes[1])
 		require.Equal(t, "y", w.envelopes[2].Header.Get("X"))
 		require.Equal(t, "ping", w.envelopes[2].Method)
 	})
@@ -684,8 +684,8 @@ func TestReportsAreWrittenAsTheRevisionHasThem(t *testing.T) {
 			c, r := newConn(t, &jsonrpc.Options{
 				Frame: func(string) *wire.Frame { return &wire.Frame{Revision: revision} },
 				Handler: peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
-					require.NoError(t, in.Back.Progress(ctx, peer.Progress{Done: 1, Total: new(2.5), Message: "half"}))
-					require.NoError(t, in.Back.Progress(ctx, peer.Progress{Done: 2}))
+					require.NoError(t, in.Back.Progress(ctx, peer.Progress{Progress: 1, Total: new(2.5), Message: "half"}))
+					require.NoError(t, in.Back.Progress(ctx, peer.Progress{Progress: 2}))
 					return result(`{}`)
 				}),
 			})
@@ -735,22 +735,22 @@ func TestAnInterceptMayLookAtTheContextOfTheMessage(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var seen []any
 		look := func(in *peer.Inbound) bool {
-			seen = append(seen, jsonrpc.Delivered(in).Value(key{}))
+			seen = append(seen, jsonrpc.DeliveryContext(in).Value(key{}))
 			return true
 		}
-		c, _ := newConn(t, &jsonrpc.Options{Intercept: look})
-		c.Deliver(context.WithValue(t.Context(), key{}, "pipe"), []byte(note("x")), jsonrpc.Origin{})
-		_, server := pair(t, nil, func(client, _ *jsonrpc.Options) { client.Intercept = look })
+		c, _ := newConn(t, &jsonrpc.Options{InterceptNotification: look})
+		c.Deliver(context.WithValue(t.Context(), key{}, "pipe"), []byte(note("x")), jsonrpc.Source{})
+		_, server := pair(t, nil, func(client, _ *jsonrpc.Options) { client.InterceptNotification = look })
 		require.NoError(t, server.Notify(context.WithValue(t.Context(), key{}, "pair"), &changed{}))
 		require.Equal(t, []any{"pipe", "pair"}, seen)
-		require.Nil(t, jsonrpc.Delivered(&peer.Inbound{}).Value(key{}), "what no dispatcher delivered")
+		require.Nil(t, jsonrpc.DeliveryContext(&peer.Inbound{}).Value(key{}), "what no dispatcher delivered")
 	})
 }
 
 func TestALimitMayBeLifted(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		handled, release := 0, make(chan struct{})
-		c, r := newConn(t, &jsonrpc.Options{MaxMessage: -1, MaxInFlight: -1, MaxWaiting: -1, Handler: peer.HandlerFunc(
+		c, r := newConn(t, &jsonrpc.Options{MaxMessage: -1, MaxInFlight: -1, MaxQueuedNotifications: -1, Handler: peer.HandlerFunc(
 			func(_ context.Context, in *peer.Inbound) (peer.Reply, error) {
 				<-release
 				if in.ID.IsZero() {
@@ -798,9 +798,9 @@ func TestTheHookForUnansweredRequestsIsForCancelledOnes(t *testing.T) {
 		ends := false
 		var c *jsonrpc.Conn
 		c, _ = newConn(t, &jsonrpc.Options{
-			Handler:    handlers{"wait": untilDone},
-			Unanswered: func(id wire.RequestID) { require.Fail(t, "it was not cancelled", "%v", id) },
-			Arrive: func(*peer.Inbound) {
+			Handler:      handlers{"wait": untilDone},
+			OnUnanswered: func(id wire.RequestID) { require.Fail(t, "it was not cancelled", "%v", id) },
+			OnRequest: func(*peer.Inbound) {
 				if ends {
 					c.Close()
 				}
@@ -809,7 +809,7 @@ func TestTheHookForUnansweredRequestsIsForCancelledOnes(t *testing.T) {
 		deliver(c, request(1, "wait"))
 		ends = true
 		deliver(c, request(3, "wait"))
-		c.DeliverMessage(t.Context(), &wire.Message{Method: "wait", ID: wire.IntID(2)}, wire.ProgressToken{}, nil, jsonrpc.Origin{})
+		c.DeliverMessage(t.Context(), &wire.Message{Method: "wait", ID: wire.IntID(2)}, wire.ProgressToken{}, nil, jsonrpc.Source{})
 	})
 }
 
@@ -834,14 +834,14 @@ func TestNothingIsAboutToComeOnceItHas(t *testing.T) {
 			if overtaken {
 				deliver(c, cancelOne)
 				time.Sleep(5*time.Second - 1)
-				_, ok := c.Retire()
+				_, ok := c.CloseIdle()
 				require.False(t, ok)
 				deliver(c, request(1, "wait"))
 			} else {
 				deliver(c, request(1, "wait"), cancelOne)
 			}
 			require.Empty(t, r.take())
-			_, ok := c.Retire()
+			_, ok := c.CloseIdle()
 			require.True(t, ok)
 		}
 	})
@@ -865,9 +865,9 @@ func TestACancellationSaysWhy(t *testing.T) {
 func TestTheFirstReportCountsWhateverItSays(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c, r := newConn(t, &jsonrpc.Options{Handler: peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
-			require.ErrorAs(t, in.Back.Progress(ctx, peer.Progress{Done: math.NaN()}), new(*wire.EncodeError))
+			require.ErrorAs(t, in.Back.Progress(ctx, peer.Progress{Progress: math.NaN()}), new(*wire.EncodeError))
 			for _, done := range []float64{-1, 0, 0, 0.5} {
-				require.NoError(t, in.Back.Progress(ctx, peer.Progress{Done: done}))
+				require.NoError(t, in.Back.Progress(ctx, peer.Progress{Progress: done}))
 			}
 			return result(`{}`)
 		})})
@@ -927,7 +927,7 @@ func TestTheLogDoesNotComplainOfAPeerThatHasGone(t *testing.T) {
 			return peer.Reply{}, context.Cause(ctx)
 		})})
 		ctx, hangUp := context.WithCancelCause(t.Context())
-		c.Deliver(ctx, []byte(request(1, "x")), jsonrpc.Origin{})
+		c.Deliver(ctx, []byte(request(1, "x")), jsonrpc.Source{})
 		synctest.Wait()
 		hangUp(errBroken)
 		require.Len(t, r.take(), 1)

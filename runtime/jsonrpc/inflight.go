@@ -20,7 +20,7 @@ func (f *InFlight) Cancel(id wire.RequestID) bool { return f.table.cancelRequest
 func (f *InFlight) IDs() []wire.RequestID { return f.table.requestIDs() }
 
 // Answering lists the way out of each request that is being handled, in no order:
-// [Origin].Back, or the connection's own.
+// [Source].Back, or the connection's own.
 func (c *Conn) Answering() []Writer { return c.state.answering() }
 
 func (c *Conn) cancelRequest(id wire.RequestID, reason string) bool {

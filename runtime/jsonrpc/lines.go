@@ -20,7 +20,7 @@ import (
 // it. If the handler calls the peer another one reads on at once, and within two
 // milliseconds if it waits for something else. With GOMAXPROCS=1 no request is
 // handled so.
-func (c *Conn) ReadLines(ctx context.Context, in io.Reader, o Origin) error {
+func (c *Conn) ReadLines(ctx context.Context, in io.Reader, o Source) error {
 	r := c.newReading(ctx, in, o)
 	c.reading.Store(r)
 	go r.read() // ends with the stream, or when another one reads on

@@ -41,7 +41,7 @@ func TestLinesAreReadWhateverTheyLookLike(t *testing.T) {
 					`{"jsonrpc":"2.0","id":4,"method":"echo","params":{"x":"` + long[:60_000] + `"}}`,
 					request(5, "echo"), // and no line feed at the end
 				}, "\n")
-				require.NoError(t, c.ReadLines(t.Context(), reader(strings.NewReader(in)), jsonrpc.Origin{}))
+				require.NoError(t, c.ReadLines(t.Context(), reader(strings.NewReader(in)), jsonrpc.Source{}))
 				got := r.take()
 				for i := 1; i <= 5; i++ {
 					if i != 4 {
@@ -60,13 +60,13 @@ func TestLinesAreReadWhateverTheyLookLike(t *testing.T) {
 func TestReadingEndsWithTheStreamTheContextOrTheConnection(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c, _ := newConn(t, &jsonrpc.Options{Handler: scene})
-		require.ErrorIs(t, c.ReadLines(t.Context(), iotest.ErrReader(errBroken), jsonrpc.Origin{}), errBroken)
+		require.ErrorIs(t, c.ReadLines(t.Context(), iotest.ErrReader(errBroken), jsonrpc.Source{}), errBroken)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(errBroken)
-		require.ErrorIs(t, c.ReadLines(ctx, strings.NewReader("x\n"), jsonrpc.Origin{}), errBroken)
-		require.NoError(t, c.ReadLines(ctx, strings.NewReader(""), jsonrpc.Origin{}))
+		require.ErrorIs(t, c.ReadLines(ctx, strings.NewReader("x\n"), jsonrpc.Source{}), errBroken)
+		require.NoError(t, c.ReadLines(ctx, strings.NewReader(""), jsonrpc.Source{}))
 		c.Close()
-		require.NoError(t, c.ReadLines(t.Context(), strings.NewReader("x\ny\n"), jsonrpc.Origin{}))
+		require.NoError(t, c.ReadLines(t.Context(), strings.NewReader("x\ny\n"), jsonrpc.Source{}))
 	})
 }
 
@@ -230,8 +230,8 @@ func TestBothEndsMayCallEachOtherAtOnce(t *testing.T) {
 	ends[0] = jsonrpc.New(jsonrpc.NewLineWriter(cw), &jsonrpc.Options{Handler: handler(0)})
 	ends[1] = jsonrpc.New(jsonrpc.NewLineWriter(sw), &jsonrpc.Options{Handler: handler(1)})
 	var readers, callers sync.WaitGroup
-	readers.Go(func() { _ = ends[0].ReadLines(t.Context(), cr, jsonrpc.Origin{}) })
-	readers.Go(func() { _ = ends[1].ReadLines(t.Context(), sr, jsonrpc.Origin{}) })
+	readers.Go(func() { _ = ends[0].ReadLines(t.Context(), cr, jsonrpc.Source{}) })
+	readers.Go(func() { _ = ends[1].ReadLines(t.Context(), sr, jsonrpc.Source{}) })
 	errs := make(chan error, 100)
 	for i := range 20 {
 		callers.Go(func() {
@@ -280,7 +280,7 @@ func TestALineWithoutEndTakesNoMemory(t *testing.T) {
 	c, _ := newConn(t, &jsonrpc.Options{Client: true, MaxMessage: 100 << 10, OnError: func(err error) { reported = append(reported, err) }})
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	require.NoError(t, c.ReadLines(t.Context(), &endless{64 << 20}, jsonrpc.Origin{}))
+	require.NoError(t, c.ReadLines(t.Context(), &endless{64 << 20}, jsonrpc.Source{}))
 	runtime.ReadMemStats(&after)
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(4<<20))
 	require.Len(t, reported, 1, "also where it ends with the stream")

@@ -52,12 +52,12 @@ func NewLineWriter(w io.Writer) *LineWriter {
 // writing; that saves waking another. A request is not: its sender loses patience
 // with a peer that does not read.
 func (l *LineWriter) WriteMessage(ctx context.Context, data []byte) error {
-	return l.WriteEnvelope(ctx, Envelope{}, data)
+	return l.WriteWithInfo(ctx, MessageInfo{}, data)
 }
 
-// WriteEnvelope implements [EnvelopeWriter]. Where more is to follow, whoever is
+// WriteWithInfo implements [InfoWriter]. Where more is to follow, whoever is
 // about to write lets the others bring it first.
-func (l *LineWriter) WriteEnvelope(ctx context.Context, e Envelope, data []byte) error {
+func (l *LineWriter) WriteWithInfo(ctx context.Context, e MessageInfo, data []byte) error {
 	if bytes.IndexByte(data, '\n') >= 0 {
 		return fmt.Errorf("%w: %w", ErrNotWritten, errLineFeed)
 	}

@@ -19,7 +19,7 @@ func deliverMessage(t *testing.T, c *jsonrpc.Conn, back jsonrpc.Writer, message 
 	m, err := wire.ReadMessage([]byte(message), nil)
 	require.NoError(t, err)
 	released = new(int)
-	c.DeliverMessage(context.Background(), &m, jsonrpc.ProgressToken(m.Params), nil, jsonrpc.Origin{Back: back, Release: func() { *released++ }})
+	c.DeliverMessage(context.Background(), &m, jsonrpc.ProgressToken(m.Params), nil, jsonrpc.Source{Back: back, Release: func() { *released++ }})
 	return released
 }
 
@@ -50,7 +50,7 @@ func TestAnAnswerMayHavePartsOfItsRequest(t *testing.T) {
 			buf.Bytes = append(buf.Bytes, `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":`+params+`}`...)
 			m, err := wire.ReadMessage(buf.Bytes, nil)
 			require.NoError(t, err)
-			c.DeliverMessage(context.Background(), &m, wire.ProgressToken{}, nil, jsonrpc.Origin{Back: back, Buffer: buf})
+			c.DeliverMessage(context.Background(), &m, wire.ProgressToken{}, nil, jsonrpc.Source{Back: back, Buffer: buf})
 			require.Equal(t, []string{`{"jsonrpc":"2.0","id":1,"result":` + want + `}`}, back.lines)
 		}
 	}
@@ -62,7 +62,7 @@ func TestARequestThatWasReadIsAnsweredBeforeItsDeliveryReturns(t *testing.T) {
 			"x/ask":  func(context.Context, *peer.Inbound) (peer.Reply, error) { return result(`{"a":1}`) },
 			"x/wait": untilDone,
 			"x/token": func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
-				require.NoError(t, in.Back.Progress(ctx, peer.Progress{Done: 1}))
+				require.NoError(t, in.Back.Progress(ctx, peer.Progress{Progress: 1}))
 				return result(`{}`)
 			},
 		}})
@@ -127,7 +127,7 @@ func TestAConnectionOnWhichNothingIsUnderWayRetires(t *testing.T) {
 		c, out := newConn(t, opts)
 		busy := func(why string) {
 			t.Helper()
-			_, ok := c.Retire()
+			_, ok := c.CloseIdle()
 			require.False(t, ok, why)
 		}
 		p := ping(t.Context(), c)
@@ -141,7 +141,7 @@ func TestAConnectionOnWhichNothingIsUnderWayRetires(t *testing.T) {
 		deliver(c, `{"jsonrpc":"2.0","id":6,"method":"x/ask"}`)
 		out.take()
 
-		last, ok := c.Retire()
+		last, ok := c.CloseIdle()
 		require.True(t, ok)
 		require.Equal(t, int64(1), last)
 		<-c.Done()
@@ -159,7 +159,7 @@ func TestAConnectionOnWhichNothingIsUnderWayRetires(t *testing.T) {
 
 		deliver(next, `{"jsonrpc":"2.0","method":"x/note"}`)
 		out.take()
-		_, ok = next.Retire()
+		_, ok = next.CloseIdle()
 		require.False(t, ok, "a notification is being handled")
 	})
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// ErrTooManyWaiting is in what [Options].OnError is told when a notification is
-// dropped because [Options].MaxWaiting others wait to be handled.
-var ErrTooManyWaiting = errors.New("too many notifications waiting")
+// ErrTooManyQueued is in what [Options].OnError is told when a notification is
+// dropped because [Options].MaxQueuedNotifications others wait to be handled.
+var ErrTooManyQueued = errors.New("too many notifications waiting")
 
 // notification does what a notification asks the dispatcher to do, and passes
 // it on to the handler.
-func (c *Conn) notification(ctx context.Context, in *inbound, o *Origin) {
+func (c *Conn) notification(ctx context.Context, in *inbound, o *Source) {
 	x := c.newExchange(ctx, &in.m, in.frame, in.parcel.lender, o)
 	switch in.m.Method {
 	case methodCancelled:
@@ -36,14 +36,14 @@ func (c *Conn) notification(ctx context.Context, in *inbound, o *Origin) {
 	if !c.notes.put(x, len(in.parcel.data)) {
 		x.drop()
 		if !c.over() {
-			c.opts.report(fmt.Errorf("notification %q dropped: %w", in.m.Method, ErrTooManyWaiting))
+			c.opts.report(fmt.Errorf("notification %q dropped: %w", in.m.Method, ErrTooManyQueued))
 		}
 	}
 }
 
 // intercepts reports whether a notification is one for the interceptor alone.
 func (o *Options) intercepts(in *peer.Inbound) (consumed bool) {
-	if f := o.Intercept; f != nil {
+	if f := o.InterceptNotification; f != nil {
 		contain(o.Logger, "intercept", func() { consumed = f(in) })
 	}
 	return consumed

@@ -32,10 +32,10 @@ type Options struct {
 	// MaxInFlight is how many of the peer's requests are handled at a time;
 	// one more is answered with an error, unless it is a ping. Default 256.
 	MaxInFlight int
-	// MaxWaiting is how many notifications may wait for the one being handled;
+	// MaxQueuedNotifications is how many notifications may wait for the one being handled;
 	// together they may be as long as four messages of MaxMessage bytes. One
 	// more is dropped, and OnError told. Default 1,024.
-	MaxWaiting int
+	MaxQueuedNotifications int
 	// MaxMessage is how many bytes a message from the peer may have. Default
 	// 4 MiB.
 	MaxMessage int
@@ -50,7 +50,7 @@ type Options struct {
 	// whose timeout is negative has none. Default 10 min, negative is no limit.
 	MaxTimeout time.Duration
 	// LastID is the last id that a connection before this one has used in the
-	// same session, see [Conn.Retire]. Ids of calls go on from there.
+	// same session, see [Conn.CloseIdle]. Ids of calls go on from there.
 	LastID int64
 	// Client tells that this is the client's end. A server answers messages
 	// that it cannot attribute to a request; a client only reports them.
@@ -63,18 +63,18 @@ type Options struct {
 	// see [wire.ReadMessageInto], and then returns the frame that it did so with. It
 	// is called in the order of the messages' arrival.
 	Read func(data []byte) (wire.Message, *wire.Frame, error)
-	// Intercept sees each notification before the handler does, in the order
+	// InterceptNotification sees each notification before the handler does, in the order
 	// of their arrival and before anything that arrives later. It must not
 	// wait, and must not keep what it gets. True keeps the notification from
 	// the handler.
-	Intercept func(in *peer.Inbound) (consumed bool)
-	// Arrive sees each request before any handler does, one that is then refused
+	InterceptNotification func(in *peer.Inbound) (consumed bool)
+	// OnRequest sees each request before any handler does, one that is then refused
 	// as well, in the order of their arrival and before anything that arrives later
 	// is looked at. It must not wait, and must not keep what it gets.
-	Arrive func(in *peer.Inbound)
-	// Unanswered is told about each request that ends without an answer,
+	OnRequest func(in *peer.Inbound)
+	// OnUnanswered is told about each request that ends without an answer,
 	// because its sender cancelled it.
-	Unanswered func(id wire.RequestID)
+	OnUnanswered func(id wire.RequestID)
 	// Unordered tells that messages may arrive in another order than they were
 	// sent in, and that ids are not used again: a cancellation then counts for a
 	// request that comes soon after it, too.
@@ -82,14 +82,14 @@ type Options struct {
 	// OnError is told about what belongs to no call: messages that cannot be
 	// read, errors that the peer reports without an id, notifications dropped.
 	OnError func(error)
-	// Transport is what handlers see of the transport where an [Origin] does
-	// not say, and always with a [Direct]. Nil has the kind "direct" for a
+	// Transport is what handlers see of the transport where an [Source] does
+	// not say, and always with a [InProcessConn]. Nil has the kind "direct" for a
 	// Direct, "pipe" otherwise, and lets requests through.
 	Transport peer.TransportContext
-	// Strict makes a [Direct] write and read each message as Frame has it, as
+	// Strict makes a [InProcessConn] write and read each message as Frame has it, as
 	// if there were a wire.
 	Strict bool
-	// Debug makes a [Direct] hand callers the cause of an internal error, in
+	// Debug makes a [InProcessConn] hand callers the cause of an internal error, in
 	// the chain of the error that they get anyway.
 	Debug bool
 }
@@ -109,7 +109,7 @@ func (o *Options) complete(kind string) Options {
 		full = *o
 	}
 	full.MaxInFlight = limit.Count(full.MaxInFlight, defaultMaxInFlight)
-	full.MaxWaiting = limit.Count(full.MaxWaiting, defaultMaxWaiting)
+	full.MaxQueuedNotifications = limit.Count(full.MaxQueuedNotifications, defaultMaxWaiting)
 	full.MaxMessage = limit.Count(full.MaxMessage, defaultMaxMessage)
 	if full.Timeout == 0 {
 		full.Timeout = defaultTimeout
@@ -145,7 +145,7 @@ func (o *Options) patience(own *peer.CallOptions) patience {
 		if p.most >= 0 {
 			p.most = max(p.most, p.idle)
 		}
-	case own.Patient && p.idle >= 0:
+	case own.UseMaxTimeout && p.idle >= 0:
 		p.idle = p.most
 	}
 	if p.idle < 0 {
@@ -181,7 +181,7 @@ func (o *Options) frame(method string, own *wire.Frame) *wire.Frame {
 
 // arrives tells the hook of a request that has arrived.
 func (o *Options) arrives(in *peer.Inbound) {
-	if f := o.Arrive; f != nil {
+	if f := o.OnRequest; f != nil {
 		contain(o.Logger, "arrival hook", func() { f(in) })
 	}
 }

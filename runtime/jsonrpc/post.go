@@ -8,21 +8,21 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// PostWriter is a [Writer] that may take a message without waiting for anybody.
-type PostWriter interface {
+// TryWriter is a [Writer] that may take a message without waiting for anybody.
+type TryWriter interface {
 	Writer
-	// PostMessage writes one message, or sees to it that it is written, if
+	// TryWriteMessage writes one message, or sees to it that it is written, if
 	// that takes no waiting. False is that nothing came of it.
-	PostMessage(data []byte) (taken bool)
+	TryWriteMessage(data []byte) (taken bool)
 }
 
-// Post implements [peer.Poster] where the Writer is a [PostWriter].
-func (c *Conn) Post(n peer.Notification, opts ...peer.CallOption) (taken bool) {
+// TryNotify implements [peer.Poster] where the Writer is a [TryWriter].
+func (c *Conn) TryNotify(n peer.Notification, opts ...peer.CallOption) (taken bool) {
 	return c.post(c.out, n, opts)
 }
 
 func (c *Conn) post(out Writer, n peer.Notification, opts []peer.CallOption) (taken bool) {
-	w, ok := out.(PostWriter)
+	w, ok := out.(TryWriter)
 	if !ok || c.over() {
 		return false
 	}
@@ -31,7 +31,7 @@ func (c *Conn) post(out Writer, n peer.Notification, opts []peer.CallOption) (ta
 	defer buf.Free()
 	var err error
 	buf.Bytes, err = wire.AppendNotification(buf.Bytes, c.opts.frame(method, callOptions(opts).Frame), method, n)
-	return err == nil && w.PostMessage(buf.Bytes)
+	return err == nil && w.TryWriteMessage(buf.Bytes)
 }
 
 // Post implements [peer.Poster]: it goes the way that Notify goes.
@@ -43,9 +43,9 @@ func (x *exchange) Post(n peer.Notification, opts ...peer.CallOption) (taken boo
 	return x.conn.post(x.out, n, opts)
 }
 
-// PostMessage implements [PostWriter]. It takes a message while nothing else is
+// TryWriteMessage implements [TryWriter]. It takes a message while nothing else is
 // being written.
-func (l *LineWriter) PostMessage(data []byte) (taken bool) {
+func (l *LineWriter) TryWriteMessage(data []byte) (taken bool) {
 	if bytes.IndexByte(data, '\n') >= 0 {
 		return false
 	}
@@ -60,9 +60,9 @@ func (l *LineWriter) PostMessage(data []byte) (taken bool) {
 	return true
 }
 
-// Post implements [peer.Poster]: the peer's handler has a goroutine of its own. A
+// TryNotify implements [peer.Poster]: the peer's handler has a goroutine of its own. A
 // report waits for the callback that it is for.
-func (d *Direct) Post(n peer.Notification, opts ...peer.CallOption) (taken bool) {
+func (d *InProcessConn) TryNotify(n peer.Notification, opts ...peer.CallOption) (taken bool) {
 	return n.Method() != methodProgress && !d.over() && d.Notify(context.Background(), n, opts...) == nil
 }
 
@@ -72,5 +72,5 @@ func (x *directExchange) Post(n peer.Notification, opts ...peer.CallOption) (tak
 		return false
 	}
 	defer x.gate.leave()
-	return x.to.Post(n, opts...)
+	return x.to.TryNotify(n, opts...)
 }

@@ -20,7 +20,7 @@ import (
 type reading struct {
 	conn   *Conn
 	ctx    context.Context
-	origin Origin
+	origin Source
 	lines  lineReader
 	ended  chan error // holds one
 
@@ -40,7 +40,7 @@ type reading struct {
 // soon is how long the reading is lent out at most, or twice that.
 const soon = time.Millisecond
 
-func (c *Conn) newReading(ctx context.Context, in io.Reader, o Origin) *reading {
+func (c *Conn) newReading(ctx context.Context, in io.Reader, o Source) *reading {
 	o.Buffer, o.Release = nil, nil
 	r := &reading{conn: c, ctx: ctx, origin: o, ended: make(chan error, 1)}
 	r.lines = lineReader{r: bufio.NewReaderSize(in, 32<<10), most: c.opts.MaxMessage}

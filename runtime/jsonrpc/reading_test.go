@@ -42,7 +42,7 @@ func startLine(t *testing.T, opts *jsonrpc.Options) *line {
 	cr, sw := io.Pipe()
 	l := &line{t: t, in: cw, lines: bufio.NewReader(cr), ended: make(chan error, 1)}
 	l.conn = jsonrpc.New(jsonrpc.NewLineWriter(sw), opts)
-	go func() { l.ended <- l.conn.ReadLines(context.Background(), sr, jsonrpc.Origin{}) }() // ends with the pipe
+	go func() { l.ended <- l.conn.ReadLines(context.Background(), sr, jsonrpc.Source{}) }() // ends with the pipe
 	t.Cleanup(func() {
 		cw.Close()
 		require.NoError(t, <-l.ended)
@@ -278,7 +278,7 @@ func TestTheReadingOutlivesItsGoroutine(t *testing.T) {
 		"inline handler": {request(1, mcp.MethodInitialize), jsonrpc.Options{}},
 		"reader's own":   {request(1, "exit"), jsonrpc.Options{}},
 		"OnError":        {"nonsense", jsonrpc.Options{OnError: func(error) { runtime.Goexit() }}},
-		"Intercept":      {note("x"), jsonrpc.Options{Intercept: func(*peer.Inbound) bool { runtime.Goexit(); return false }}},
+		"Intercept":      {note("x"), jsonrpc.Options{InterceptNotification: func(*peer.Inbound) bool { runtime.Goexit(); return false }}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
@@ -306,7 +306,7 @@ func (exiting) Read([]byte) (int, error) { runtime.Goexit(); return 0, nil }
 func TestAStreamThatEndsTheReaderIsOver(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c, _ := newConn(t, nil)
-		require.ErrorContains(t, c.ReadLines(t.Context(), exiting{}, jsonrpc.Origin{}), "ended the goroutine")
+		require.ErrorContains(t, c.ReadLines(t.Context(), exiting{}, jsonrpc.Source{}), "ended the goroutine")
 	})
 }
 

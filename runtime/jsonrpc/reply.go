@@ -11,7 +11,7 @@ import (
 // reply is an answer that has been written down and waits to be sent.
 type reply struct {
 	buf      *Buffer
-	envelope Envelope
+	envelope MessageInfo
 	out      Writer
 }
 
@@ -32,10 +32,10 @@ func writeError(id wire.RequestID, e *peer.Error, log *slog.Logger) *Buffer {
 }
 
 // sendReply writes an answer.
-func (c *Conn) sendReply(ctx context.Context, out Writer, e Envelope, answer []byte) {
+func (c *Conn) sendReply(ctx context.Context, out Writer, e MessageInfo, answer []byte) {
 	var err error
-	if w, ok := out.(EnvelopeWriter); ok {
-		err = w.WriteEnvelope(ctx, e, answer)
+	if w, ok := out.(InfoWriter); ok {
+		err = w.WriteWithInfo(ctx, e, answer)
 	} else {
 		err = out.WriteMessage(ctx, answer)
 	}
@@ -47,7 +47,7 @@ func (c *Conn) sendReply(ctx context.Context, out Writer, e Envelope, answer []b
 // refuse answers a message that gets no further than to the reader, which must
 // not wait for the peer to take the answer. Where no request is to blame, a
 // client stays silent.
-func (c *Conn) refuse(id wire.RequestID, e *peer.Error, o *Origin, b *batch) {
+func (c *Conn) refuse(id wire.RequestID, e *peer.Error, o *Source, b *batch) {
 	if id.IsZero() && c.opts.Client {
 		b.add(nil)
 		return
@@ -58,7 +58,7 @@ func (c *Conn) refuse(id wire.RequestID, e *peer.Error, o *Origin, b *batch) {
 		buf.Free()
 		return
 	}
-	c.later(reply{buf, Envelope{ID: id, Error: e}, o.Back})
+	c.later(reply{buf, MessageInfo{ID: id, Error: e}, o.Back})
 }
 
 // later has an answer written by another goroutine.

@@ -1,6 +1,6 @@
 package jsonrpc
 
-// Retire ends a connection on which nothing is under way, without a word: no
+// CloseIdle ends a connection on which nothing is under way, without a word: no
 // call waits, nothing is being handled, nothing waits to be written, and nothing
 // was cancelled lately that may be about to come. It returns false where something
 // is, and the connection then goes on.
@@ -8,7 +8,7 @@ package jsonrpc
 // It is for a transport whose sessions outlast their use: later on another
 // connection can take this one's place, with what Retire returns as its
 // [Options].LastID. Nobody may use the connection meanwhile.
-func (c *Conn) Retire() (lastID int64, ok bool) {
+func (c *Conn) CloseIdle() (lastID int64, ok bool) {
 	if c.notes.isBusy() || c.replies.isBusy() || !c.state.retire() {
 		return 0, false
 	}

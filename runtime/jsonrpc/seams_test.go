@@ -20,9 +20,9 @@ func TestATransportFailsTheOneCallThatItCannotCarry(t *testing.T) {
 		c, r := newConn(t, nil)
 		one, two := ping(t.Context(), c), ping(t.Context(), c)
 		require.Len(t, r.take(), 2)
-		require.False(t, c.Fail(wire.StringID("1"), inBoth), "ids are exact here")
-		require.True(t, c.Fail(wire.IntID(1), inBoth))
-		require.False(t, c.Fail(wire.IntID(1), inBoth))
+		require.False(t, c.FailCall(wire.StringID("1"), inBoth), "ids are exact here")
+		require.True(t, c.FailCall(wire.IntID(1), inBoth))
+		require.False(t, c.FailCall(wire.IntID(1), inBoth))
 		err := one.over(t)
 		require.ErrorIs(t, err, inBoth)
 		require.ErrorContains(t, err, `send "ping": `)
@@ -46,7 +46,7 @@ func TestAnOriginKeepsOutWhatItDoesNotAdmit(t *testing.T) {
 		released := 0
 		var seen []wire.RequestID
 		var broken int
-		o := jsonrpc.Origin{
+		o := jsonrpc.Source{
 			Release: func() { released++ },
 			Admit: func(m *wire.Message, unreadable error) error {
 				seen = append(seen, m.ID)
@@ -141,7 +141,7 @@ func TestWhatBelongsToARequestIsPostedWhileItIsHandled(t *testing.T) {
 		pw.Close()
 	})
 	t.Run("in the process", func(t *testing.T) {
-		client, server := jsonrpc.Pair(nil, &jsonrpc.Options{Handler: h})
+		client, server := jsonrpc.InProcessPair(nil, &jsonrpc.Options{Handler: h})
 		defer server.Close()
 		require.NoError(t, client.Call(t.Context(), &mcp.PingRequest{}, nil))
 		require.False(t, peer.Post(<-backs, &mcp.ToolListChangedNotification{}))
@@ -151,7 +151,7 @@ func TestWhatBelongsToARequestIsPostedWhileItIsHandled(t *testing.T) {
 func TestABatchGoesOnWithoutWhatIsKeptOut(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c, r := newConn(t, &jsonrpc.Options{Handler: scene, OnError: func(error) {}, Batches: func() bool { return true }})
-		o := jsonrpc.Origin{Admit: func(m *wire.Message, _ error) error {
+		o := jsonrpc.Source{Admit: func(m *wire.Message, _ error) error {
 			if m.ID != wire.IntID(2) {
 				return errors.New("unwanted")
 			}
@@ -168,7 +168,7 @@ func TestARefusalGoesWhereItsRequestCameFrom(t *testing.T) {
 		deliver(c, request(1, "wait"))
 		for _, refused := range []string{request(1, "echo"), `{"jsonrpc":"2.0","id":2,"method":7}`, "nonsense"} {
 			back := new(recorder)
-			c.Deliver(t.Context(), []byte(refused), jsonrpc.Origin{Back: back})
+			c.Deliver(t.Context(), []byte(refused), jsonrpc.Source{Back: back})
 			require.Len(t, back.take(), 1, refused)
 		}
 		require.Empty(t, r.take())
@@ -185,9 +185,9 @@ func TestAClientAnswersWhatItCanOfABatch(t *testing.T) {
 
 func TestNothingIsPostedThatCannotBe(t *testing.T) {
 	l := jsonrpc.NewLineWriter(io.Discard)
-	require.False(t, l.PostMessage([]byte("two\nlines")))
+	require.False(t, l.TryWriteMessage([]byte("two\nlines")))
 	c, s := pair(t, nil)
-	require.True(t, c.Post(&changed{}))
+	require.True(t, c.TryNotify(&changed{}))
 	s.Close()
-	require.False(t, c.Post(&changed{}))
+	require.False(t, c.TryNotify(&changed{}))
 }

@@ -19,7 +19,7 @@ func TestACallWhoseAnswerIsTooLongFailsAtOnce(t *testing.T) {
 		c, r := newConn(t, &jsonrpc.Options{Client: true, MaxMessage: 200, OnError: func(error) {}})
 		pr, pw := io.Pipe()
 		defer pw.Close()
-		read := start(func() error { return c.ReadLines(t.Context(), pr, jsonrpc.Origin{}) })
+		read := start(func() error { return c.ReadLines(t.Context(), pr, jsonrpc.Source{}) })
 		call, other := ping(t.Context(), c), ping(t.Context(), c)
 		fmt.Fprintf(pw, `{"jsonrpc":"2.0","id":1,"result":{"a":%q}}`+"\n", strings.Repeat("x", 1000))
 		require.True(t, call.isOver(), "its answer will never come")
@@ -44,7 +44,7 @@ func TestTheIDOfWhatIsTooLongMayComeLast(t *testing.T) {
 				c, r := newConn(t, &jsonrpc.Options{Client: true, MaxMessage: 200, OnError: func(error) {}})
 				pr, pw := io.Pipe()
 				defer pw.Close()
-				start(func() error { return c.ReadLines(t.Context(), pr, jsonrpc.Origin{}) })
+				start(func() error { return c.ReadLines(t.Context(), pr, jsonrpc.Source{}) })
 				call, other := ping(t.Context(), c), ping(t.Context(), c)
 				fmt.Fprintf(pw, answer+"\n", strings.Repeat("x", size))
 				require.True(t, call.isOver(), "its answer will never come")
@@ -63,7 +63,7 @@ func TestAnIDInsideOfWhatIsTooLongIsNotItsOwn(t *testing.T) {
 		c, _ := newConn(t, &jsonrpc.Options{Client: true, MaxMessage: 200, OnError: func(error) {}})
 		pr, pw := io.Pipe()
 		defer pw.Close()
-		start(func() error { return c.ReadLines(t.Context(), pr, jsonrpc.Origin{}) })
+		start(func() error { return c.ReadLines(t.Context(), pr, jsonrpc.Source{}) })
 		call := ping(t.Context(), c)
 		long := strings.Repeat("x", 100_000)
 		fmt.Fprintf(pw, `{"jsonrpc":"2.0","result":{"a":%q,"id":1}}`+"\n", long)
@@ -80,7 +80,7 @@ func TestARequestThatIsTooLongIsRefusedUnderItsID(t *testing.T) {
 		c, r := newConn(t, &jsonrpc.Options{MaxMessage: 200, OnError: func(error) {}})
 		pr, pw := io.Pipe()
 		defer pw.Close()
-		start(func() error { return c.ReadLines(t.Context(), pr, jsonrpc.Origin{}) })
+		start(func() error { return c.ReadLines(t.Context(), pr, jsonrpc.Source{}) })
 		fmt.Fprintf(pw, `{"jsonrpc":"2.0","id":7,"method":"x","params":{"a":%q}}`+"\n", strings.Repeat("x", 1000))
 		refusal := []string{`{"jsonrpc":"2.0","id":7,"error":{"code":-32700,"message":"Message is longer than 200 bytes"}}`}
 		require.Equal(t, refusal, r.take())
@@ -94,7 +94,7 @@ func TestALimitMayBeAnyNumber(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			release, noted := make(chan struct{}), 0
 			c, r := newConn(t, &jsonrpc.Options{
-				MaxMessage: none, MaxInFlight: none, MaxWaiting: none, OnError: func(error) {},
+				MaxMessage: none, MaxInFlight: none, MaxQueuedNotifications: none, OnError: func(error) {},
 				Handler: handlers{
 					"x": func(context.Context, *peer.Inbound) (peer.Reply, error) { return result(`{}`) },
 					"n": func(context.Context, *peer.Inbound) (peer.Reply, error) {
@@ -106,7 +106,7 @@ func TestALimitMayBeAnyNumber(t *testing.T) {
 			})
 			note := `{"jsonrpc":"2.0","method":"n","params":{}}` + "\n"
 			in := strings.NewReader(strings.Repeat(note, 5) + `{"jsonrpc":"2.0","id":7,"method":"x"}` + "\n")
-			require.NoError(t, c.ReadLines(t.Context(), in, jsonrpc.Origin{}))
+			require.NoError(t, c.ReadLines(t.Context(), in, jsonrpc.Source{}))
 			require.Equal(t, []string{`{"jsonrpc":"2.0","id":7,"result":{}}`}, r.take())
 			close(release)
 			require.NoError(t, c.Drain(t.Context()))
@@ -125,7 +125,7 @@ func TestAMessageMayBeAsLongAsIsAllowed(t *testing.T) {
 			})
 			pr, pw := io.Pipe()
 			defer pw.Close()
-			start(func() error { return c.ReadLines(t.Context(), pr, jsonrpc.Origin{}) })
+			start(func() error { return c.ReadLines(t.Context(), pr, jsonrpc.Source{}) })
 			const head, tail = `{"jsonrpc":"2.0","id":7,"method":"x","params":{"a":"`, `"}}`
 			fill := strings.Repeat("x", 200-len(head+tail))
 			fmt.Fprint(pw, head+fill+tail+end)

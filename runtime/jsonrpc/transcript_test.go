@@ -93,7 +93,7 @@ var scene = handlers{
 	"invalid": func(context.Context, *peer.Inbound) (peer.Reply, error) { return result(`{"a":1,"a":2}`) },
 	"report": func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
 		for _, done := range []float64{1, 2, 2, 1.5, 3} {
-			if err := in.Back.Progress(ctx, peer.Progress{Done: done, Message: "so far"}); err != nil {
+			if err := in.Back.Progress(ctx, peer.Progress{Progress: done, Message: "so far"}); err != nil {
 				return peer.Reply{}, err
 			}
 		}

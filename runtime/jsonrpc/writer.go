@@ -19,8 +19,8 @@ type Writer interface {
 	WriteMessage(ctx context.Context, data []byte) error
 }
 
-// Envelope says what a message is, for a [Writer] that wants to know.
-type Envelope struct {
+// MessageInfo says what a message is, for a [Writer] that wants to know.
+type MessageInfo struct {
 	// Method is the method of a request or notification, empty for an answer.
 	Method string
 	// ID is the id of the request, also of one that is answered. It is zero
@@ -43,17 +43,17 @@ type Envelope struct {
 	More bool
 }
 
-// EnvelopeWriter is a [Writer] that is told what it writes, such as one that
-// makes an HTTP request of it. A dispatcher calls WriteEnvelope in place of
+// InfoWriter is a [Writer] that is told what it writes, such as one that
+// makes an HTTP request of it. A dispatcher calls WriteWithInfo in place of
 // WriteMessage.
-type EnvelopeWriter interface {
+type InfoWriter interface {
 	Writer
-	WriteEnvelope(ctx context.Context, e Envelope, data []byte) error
+	WriteWithInfo(ctx context.Context, e MessageInfo, data []byte) error
 }
 
-// Origin says where an inbound message comes from. The zero Origin is the
+// Source says where an inbound message comes from. The zero Origin is the
 // connection itself.
-type Origin struct {
+type Source struct {
 	// Transport is what the transport knows about the message, nil where
 	// [Options].Transport says it all.
 	Transport peer.TransportContext

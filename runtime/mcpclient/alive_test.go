@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	case "fragile": // ends when it meets what it does not know
-		k := connection.NewKernel(&connection.KernelOptions{Middleware: []peer.Middleware{func(next peer.Handler) peer.Handler {
+		k := connection.NewDispatcher(&connection.DispatcherOptions{Middleware: []peer.Middleware{func(next peer.Handler) peer.Handler {
 			return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
 				if in.Method == mcp.MethodDiscover {
 					os.Exit(1)
@@ -53,7 +53,7 @@ func TestMain(m *testing.M) {
 				return next.Handle(ctx, in)
 			})
 		}}})
-		_ = stdio.Serve(context.Background(), connection.NewDualEra(k, nil), nil)
+		_ = stdio.Serve(context.Background(), connection.NewPipe(k, nil), nil)
 		os.Exit(0)
 	case "mute": // stays, and has nothing to say
 		os.Stdout.Close()

@@ -17,12 +17,12 @@ import (
 var ErrRejected = &peer.Error{Code: -1, Message: "User rejected the request"}
 
 // newKernel returns what handles the messages of the server.
-func (c *Client) newKernel() *connection.Kernel {
+func (c *Client) newKernel() *connection.Dispatcher {
 	mux, o := &c.mux, &c.opts
 	if o.OnElicit != nil {
 		mcp.HandleElicit(mux, c.elicit)
 	}
-	if o.OnSample != nil {
+	if o.OnCreateMessage != nil {
 		mcp.HandleCreateMessage(mux, c.sample)
 	}
 	if o.Roots != nil || o.OnListRoots != nil {
@@ -36,7 +36,7 @@ func (c *Client) newKernel() *connection.Kernel {
 	if o.Handlers != nil {
 		o.Handlers(mux)
 	}
-	return connection.NewKernel(&connection.KernelOptions{Mux: mux, Middleware: o.Middleware, Logger: o.Logger})
+	return connection.NewDispatcher(&connection.DispatcherOptions{Mux: mux, Middleware: o.Middleware, Logger: o.Logger})
 }
 
 // notified registers a handler of notifications, if there is one.
@@ -181,13 +181,13 @@ func plain(value any) any {
 
 // sample lets the program's model write a message.
 func (c *Client) sample(ctx context.Context, req *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
-	if (req.Tools != nil || req.ToolChoice != nil) && !c.opts.SampleTools {
+	if (req.Tools != nil || req.ToolChoice != nil) && !c.opts.SamplingTools {
 		return nil, undeclared("sampling.tools")
 	}
 	if err := connection.CheckMessages(req.Messages); err != nil {
 		return nil, &peer.Error{Code: mcp.CodeInvalidParams, Message: "Invalid params: " + err.Error()}
 	}
-	res, err := c.opts.OnSample(ctx, req)
+	res, err := c.opts.OnCreateMessage(ctx, req)
 	if err == nil && res == nil {
 		err = errNothing
 	}

@@ -195,7 +195,7 @@ func TestWhatWasNotDeclaredIsRefused(t *testing.T) {
 	leaks.Check(t)
 	everything := mcpclient.Options{
 		OnElicit: accept("x", "y"),
-		OnSample: func(context.Context, *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+		OnCreateMessage: func(context.Context, *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
 			panic("not to be called")
 		},
 	}
@@ -243,10 +243,10 @@ func TestCapabilitiesFollowFromTheHandlers(t *testing.T) {
 		`{}`:                             {},
 		`{"elicitation":{"form":{}}}`:    {OnElicit: elicit},
 		`{"roots":{"listChanged":true}}`: {Roots: []mcp.Root{}},
-		`{"sampling":{}}`:                {OnSample: sample},
+		`{"sampling":{}}`:                {OnCreateMessage: sample},
 		`{"experimental":{"x":{"y":1}}}`: {Capabilities: mcp.ClientCapabilities{Experimental: map[string]map[string]json.RawMessage{"x": {"y": json.RawMessage(`1`)}}}},
 		`{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{},"context":{}}}`: {
-			OnElicit: elicit, ElicitURLs: true, OnSample: sample, SampleTools: true, SampleContext: true,
+			OnElicit: elicit, ElicitURLs: true, OnCreateMessage: sample, SamplingTools: true, SamplingContext: true,
 		},
 	} {
 		s := &script{answer: old}
@@ -395,7 +395,7 @@ func TestAClientBoundsWhatWaitsForItsHandlers(t *testing.T) {
 	begun, goOn := make(chan struct{}), make(chan struct{})
 	log := new(bytes.Buffer)
 	c := connect(t, s.endpoint(t), &mcpclient.Options{
-		Mode: mcpclient.Handshake, MaxWaiting: 1, Logger: slog.New(slog.NewTextHandler(log, nil)),
+		Mode: mcpclient.Handshake, MaxQueuedNotifications: 1, Logger: slog.New(slog.NewTextHandler(log, nil)),
 		OnToolListChanged: func(context.Context, *mcp.ToolListChangedNotification) error {
 			begun <- struct{}{}
 			<-goOn

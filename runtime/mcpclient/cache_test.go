@@ -103,7 +103,7 @@ func TestAnswersAreKeptAsLongAsTheServerAllows(t *testing.T) {
 		for name := range once {
 			require.Equal(t, 2, s.asked[name], name)
 		}
-		fetch(t, c.Fresh())
+		fetch(t, c.Uncached())
 		fetch(t, c.Forward())
 		require.Equal(t, 4, s.asked["a:1"])
 		fetch(t, c.ServerPeer)

@@ -157,7 +157,7 @@ func TestACallHasOptionsOfItsOwn(t *testing.T) {
 	s := newServer()
 	mcp.HandleCallTool(&s.mux, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		session := mcp.SessionFrom(ctx)
-		if err := session.ReportProgress(ctx, peer.Progress{Done: 1}); err != nil {
+		if err := session.ReportProgress(ctx, peer.Progress{Progress: 1}); err != nil {
 			return nil, err
 		}
 		log := &mcp.LoggingMessageNotification{Level: mcp.LoggingLevelWarning, Data: json.RawMessage(`"hot"`)}
@@ -173,7 +173,7 @@ func TestACallHasOptionsOfItsOwn(t *testing.T) {
 				}})
 				var reports []float64
 				_, err := mcpclient.CallTool[string](t.Context(), c, "weather", nil,
-					peer.OnProgress(func(p peer.Progress) { reports = append(reports, p.Done) }))
+					peer.OnProgress(func(p peer.Progress) { reports = append(reports, p.Progress) }))
 				require.NoError(t, err)
 				require.Equal(t, []float64{1}, reports)
 				require.Equal(t, `"hot"`, <-logs)

@@ -26,7 +26,7 @@ type Client struct {
 	opts     Options
 	to       Endpoint
 	mux      peer.Mux // handlers of what the server sends
-	kernel   *connection.Kernel
+	kernel   *connection.Dispatcher
 	declared mcp.ClientCapabilities
 	cache    *cache
 	tools    toolBook
@@ -80,7 +80,7 @@ func Connect(ctx context.Context, to Endpoint, opts *Options) (*Client, error) {
 	c.ServerPeer = mcp.ServerPeer{Outbound: &front{client: c}}
 	c.values = context.WithoutCancel(ctx)
 	c.life, c.end = context.WithCancel(c.values)
-	l, err := c.establish(ctx, to, c.opts.Hint)
+	l, err := c.establish(ctx, to, c.opts.LastRevision)
 	if err != nil {
 		c.end()
 		return nil, fmt.Errorf("connect to %q: %w", to.name(), err)
@@ -190,9 +190,9 @@ func (c *Client) Revision() wire.Revision { return c.now().about.revision }
 // ProtocolVersion names the revision being spoken.
 func (c *Client) ProtocolVersion() string { return c.Revision().String() }
 
-// Stateless tells whether the revision being spoken has no handshake, so that
+// NoHandshake tells whether the revision being spoken has no handshake, so that
 // each request stands for itself.
-func (c *Client) Stateless() bool { return !handshake(c.Revision()) }
+func (c *Client) NoHandshake() bool { return !handshake(c.Revision()) }
 
 // ServerInfo is what the server calls itself, nil where it does not say. Nobody
 // has verified it. It is not to be changed.

@@ -107,7 +107,7 @@ func (l *live) shakeHands(ctx context.Context, r wire.Revision) error {
 	if !handshake(settled) || !l.client.opts.speaks(settled) {
 		return fmt.Errorf("the server wants to speak revision %q: %w", res.ProtocolVersion, errNoRevision)
 	}
-	conn.Settle(settled)
+	conn.SetRevision(settled)
 	if s, ok := l.link.(settler); ok {
 		s.Settle(settled)
 	}
@@ -133,7 +133,7 @@ func (l *live) begin(ctx context.Context, conn *connection.Connection) error {
 		if err := conn.Notify(ctx, n); err != nil || !knows {
 			return err
 		}
-		err := link.Begun()
+		err := link.InitializedErr()
 		if err == nil {
 			return nil
 		}
@@ -173,7 +173,7 @@ func (l *live) awaitListening(ctx context.Context) {
 func (l *live) discover(ctx context.Context, r wire.Revision, again bool) error {
 	conn := l.speak(r)
 	raw, err := peer.SendRequest(ctx, conn, &discover{},
-		peer.WithTimeout(l.client.opts.ProbeTimeout), peer.KeepOnAbandon())
+		peer.WithTimeout(l.client.opts.ProbeTimeout), peer.WithoutCancelNotification())
 	if err != nil {
 		return l.judgeDiscover(ctx, r, again, err)
 	}

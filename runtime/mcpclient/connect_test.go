@@ -162,7 +162,7 @@ func TestAModeLimitsTheEra(t *testing.T) {
 	})
 	t.Run("stateless", func(t *testing.T) {
 		s := &script{answer: func(message) string { return fail(-32601, `null`) }}
-		_, err := mcpclient.Connect(t.Context(), s.endpoint(t), &mcpclient.Options{Mode: mcpclient.Stateless})
+		_, err := mcpclient.Connect(t.Context(), s.endpoint(t), &mcpclient.Options{Mode: mcpclient.NoHandshake})
 		require.ErrorContains(t, err, "the server does not speak "+mcp.LatestRevision)
 		require.Equal(t, []string{"server/discover"}, s.methods())
 	})
@@ -218,7 +218,7 @@ func TestAHandshakeSettlesNoRevisionThatHasNone(t *testing.T) {
 func TestAHintIsTriedFirst(t *testing.T) {
 	leaks.Check(t)
 	s := &script{answer: old}
-	c := connect(t, s.endpoint(t), &mcpclient.Options{Hint: mcp.Revision20250618})
+	c := connect(t, s.endpoint(t), &mcpclient.Options{LastRevision: mcp.Revision20250618})
 	require.Equal(t, "2025-11-25", c.ProtocolVersion())
 	require.Equal(t, "initialize", s.methods()[0])
 	require.JSONEq(t, `"2025-06-18"`, string(s.messages()[0].Params["protocolVersion"]))
@@ -229,12 +229,12 @@ func TestAHintIsTriedFirst(t *testing.T) {
 		}
 		return fail(-32601, `null`)
 	}}
-	c = connect(t, s.endpoint(t), &mcpclient.Options{Hint: mcp.Revision20251125})
+	c = connect(t, s.endpoint(t), &mcpclient.Options{LastRevision: mcp.Revision20251125})
 	require.Equal(t, "2026-07-28", c.ProtocolVersion())
 	require.Equal(t, []string{"initialize", "server/discover"}, s.methods())
 
-	c = connect(t, mcpclient.InProcess(greeter()), &mcpclient.Options{Hint: mcp.Revision20251125, Mode: mcpclient.Stateless})
-	require.True(t, c.Stateless(), "the mode counts more")
+	c = connect(t, mcpclient.InProcess(greeter()), &mcpclient.Options{LastRevision: mcp.Revision20251125, Mode: mcpclient.NoHandshake})
+	require.True(t, c.NoHandshake(), "the mode counts more")
 }
 
 func TestTheEndOfTheContextEndsConnectingAndNothingElse(t *testing.T) {
@@ -256,13 +256,13 @@ func TestTheEndOfTheContextEndsConnectingAndNothingElse(t *testing.T) {
 
 // lastCall is a link during whose closing the time is up.
 type lastCall struct {
-	mcpclient.Link
+	mcpclient.Conn
 	timeUp func()
 }
 
 func (l lastCall) Close() error {
 	l.timeUp()
-	return l.Link.Close()
+	return l.Conn.Close()
 }
 
 func TestNoServerIsStartedForAContextThatIsOver(t *testing.T) {
@@ -271,7 +271,7 @@ func TestNoServerIsStartedForAContextThatIsOver(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	enough := errors.New("enough")
 	starts := 0
-	_, err := mcpclient.Connect(ctx, mcpclient.Dial("script", func(ctx context.Context, opts *jsonrpc.Options) (mcpclient.Link, error) {
+	_, err := mcpclient.Connect(ctx, mcpclient.Dial("script", func(ctx context.Context, opts *jsonrpc.Options) (mcpclient.Conn, error) {
 		starts++
 		ours, theirs := net.Pipe()
 		go s.play(theirs) // ends with the first message
@@ -284,7 +284,7 @@ func TestNoServerIsStartedForAContextThatIsOver(t *testing.T) {
 func TestWhatCannotBeDialledIsAnError(t *testing.T) {
 	leaks.Check(t)
 	broken := errors.New("no such place")
-	to := mcpclient.Dial("nowhere", func(context.Context, *jsonrpc.Options) (mcpclient.Link, error) { return nil, broken })
+	to := mcpclient.Dial("nowhere", func(context.Context, *jsonrpc.Options) (mcpclient.Conn, error) { return nil, broken })
 	_, err := mcpclient.Connect(t.Context(), to, nil)
 	require.ErrorIs(t, err, broken)
 	require.ErrorContains(t, err, `"nowhere"`)

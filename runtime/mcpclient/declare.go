@@ -19,12 +19,12 @@ func (o *Options) declare() mcp.ClientCapabilities {
 			caps.Elicitation.URL = map[string]json.RawMessage{}
 		}
 	}
-	if o.OnSample != nil {
+	if o.OnCreateMessage != nil {
 		caps.Sampling = new(mcp.SamplingCapability)
-		if o.SampleTools {
+		if o.SamplingTools {
 			caps.Sampling.Tools = map[string]json.RawMessage{}
 		}
-		if o.SampleContext {
+		if o.SamplingContext {
 			caps.Sampling.Context = map[string]json.RawMessage{}
 		}
 	}

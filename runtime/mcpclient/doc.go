@@ -15,7 +15,7 @@
 //	}
 //
 // A [Client] is a [mcp.ServerPeer]: every request that a server can be sent is a
-// method of it. [CallTool] calls a tool with Go values in place of JSON:
+// method of it. [ToolHandler] calls a tool with Go values in place of JSON:
 //
 //	weather, err := mcpclient.CallTool[Weather](ctx, client, "weather", City{"Bern"})
 //
@@ -43,7 +43,7 @@
 //
 // Servers since 2026-07-28 say how long an answer may be kept. A client keeps it
 // as long as that, asks again when a notification tells of a change, and hands
-// out copies. [Client.Fresh] asks in any case.
+// out copies. [Client.Uncached] asks in any case.
 //
 // # When the connection breaks
 //

@@ -19,13 +19,13 @@ import (
 // [InProcess], [Streams], [Dial] or [LegacySSE].
 type Endpoint interface {
 	// dial opens a link. The context is for the life of the link.
-	dial(ctx context.Context, w *wiring) (Link, error)
+	dial(ctx context.Context, w *wiring) (Conn, error)
 	// name is what errors and logs call the server.
 	name() string
 }
 
 // A Link carries messages to one server and brings its own back.
-type Link interface {
+type Conn interface {
 	peer.Outbound
 	// Done is closed when the link is over, whoever ended it.
 	Done() <-chan struct{}
@@ -45,7 +45,7 @@ type (
 	listener interface{ Listening() <-chan struct{} }
 	// beginner is a link that knows what kept the server from hearing that the
 	// session begins, nil where nothing did.
-	beginner interface{ Begun() error }
+	beginner interface{ InitializedErr() error }
 	// lingering is a link that gives its server time to end. After closeWithin it
 	// is closed; the server has no more time than ctx.
 	lingering interface{ closeWithin(ctx context.Context) }
@@ -80,9 +80,9 @@ type CommandEndpoint struct {
 
 func (e *CommandEndpoint) name() string { return e.Path }
 
-func (e *CommandEndpoint) dial(ctx context.Context, w *wiring) (Link, error) {
+func (e *CommandEndpoint) dial(ctx context.Context, w *wiring) (Conn, error) {
 	opts := e.Start
-	opts.Dispatch = w.dispatch
+	opts.JSONRPC = w.dispatch
 	p, err := stdio.Start(ctx, e.Command, &opts)
 	if err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func (e *CommandEndpoint) dial(ctx context.Context, w *wiring) (Link, error) {
 	return processLink{p}, nil
 }
 
-// processLink is a child as a Link.
+// processLink is a child as a Conn.
 type processLink struct{ *stdio.Process }
 
 func (l processLink) inFlight() connection.InFlight { return l.Conn().InFlight() }
@@ -102,7 +102,7 @@ func (l processLink) closeWithin(ctx context.Context) { l.Shutdown(ctx) }
 // There is one connection to it and no other.
 func Streams(in io.ReadCloser, out io.WriteCloser) Endpoint {
 	var used atomic.Bool
-	return Dial("streams", func(ctx context.Context, opts *jsonrpc.Options) (Link, error) {
+	return Dial("streams", func(ctx context.Context, opts *jsonrpc.Options) (Conn, error) {
 		if used.Swap(true) {
 			return nil, errors.New("the streams have been used before")
 		}
@@ -117,15 +117,15 @@ func Streams(in io.ReadCloser, out io.WriteCloser) Endpoint {
 //
 // A link may have more methods: Wait() error tells why it ended, when it has;
 // Settle([wire.Revision]) is told the revision of a session.
-func Dial(name string, open func(ctx context.Context, opts *jsonrpc.Options) (Link, error)) Endpoint {
+func Dial(name string, open func(ctx context.Context, opts *jsonrpc.Options) (Conn, error)) Endpoint {
 	return &dialer{name, open}
 }
 
 type dialer struct {
 	title string
-	open  func(context.Context, *jsonrpc.Options) (Link, error)
+	open  func(context.Context, *jsonrpc.Options) (Conn, error)
 }
 
 func (e *dialer) name() string { return e.title }
 
-func (e *dialer) dial(ctx context.Context, w *wiring) (Link, error) { return e.open(ctx, &w.dispatch) }
+func (e *dialer) dial(ctx context.Context, w *wiring) (Conn, error) { return e.open(ctx, &w.dispatch) }

@@ -35,7 +35,7 @@ func (o *Options) first(hint wire.Revision) (r wire.Revision, settled bool) {
 	case o.Mode == Handshake:
 		return eras.Newest(true), true
 	}
-	return eras.Newest(false), o.Mode == Stateless
+	return eras.Newest(false), o.Mode == NoHandshake
 }
 
 // speaks tells whether the client may speak a revision.
@@ -44,7 +44,7 @@ func (o *Options) speaks(r wire.Revision) bool {
 		return r == o.Revision
 	}
 	switch o.Mode {
-	case Stateless:
+	case NoHandshake:
 		return !handshake(r)
 	case Handshake:
 		return handshake(r)

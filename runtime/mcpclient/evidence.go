@@ -85,7 +85,7 @@ func unknownEra(err error) bool {
 	_, unreadable := errors.AsType[*wire.DecodeError](err)
 	_, timedOut := errors.AsType[*peer.TimeoutError](err)
 	_, broke := errors.AsType[*peer.ClosedError](err)
-	return unreadable || timedOut || broke || errors.Is(err, streamable.ErrNoAnswer)
+	return unreadable || timedOut || broke || errors.Is(err, streamable.ErrNoResponse)
 }
 
 // unknownStatus tells whether an HTTP error may be that of a server which did

@@ -21,21 +21,21 @@ import (
 // kit.
 type inProcess struct{ mux *peer.Mux }
 
-func (s inProcess) Direct(client *jsonrpc.Options) *jsonrpc.Direct {
-	return pipe{connection.NewDualEra(connection.NewKernel(&connection.KernelOptions{
+func (s inProcess) InProcess(client *jsonrpc.Options) *jsonrpc.InProcessConn {
+	return pipe{connection.NewPipe(connection.NewDispatcher(&connection.DispatcherOptions{
 		Mux:  s.mux,
 		Info: mcp.Implementation{Name: "demo", Version: "1.0"},
 		Capabilities: mcp.ServerCapabilities{
 			Tools: &mcp.ToolsCapability{}, Resources: &mcp.ResourcesCapability{Subscribe: true},
 		},
-	}), nil)}.Direct(client)
+	}), nil)}.InProcess(client)
 }
 
 // pipe is the server's end of an in-process connection.
-type pipe struct{ *connection.DualEra }
+type pipe struct{ *connection.Pipe }
 
-func (p pipe) Direct(client *jsonrpc.Options) *jsonrpc.Direct {
-	theirs, ours := jsonrpc.Pair(client, &jsonrpc.Options{Handler: p.DualEra, Frame: p.Frame})
+func (p pipe) InProcess(client *jsonrpc.Options) *jsonrpc.InProcessConn {
+	theirs, ours := jsonrpc.InProcessPair(client, &jsonrpc.Options{Handler: p.Pipe, Frame: p.Frame})
 	p.Attach(ours, ours.InFlight())
 	return theirs
 }
@@ -176,7 +176,7 @@ func ExampleOptions_elicitation() {
 func ExampleClient_Watch() {
 	var mux peer.Mux
 	mcp.HandleSubscribe(&mux, func(ctx context.Context, req *mcp.SubscribeRequest) (*mcp.EmptyResult, error) {
-		conn := connection.From(ctx)
+		conn := connection.FromContext(ctx)
 		return &mcp.EmptyResult{}, conn.SendResourceUpdated(ctx, &mcp.ResourceUpdatedNotification{URI: req.URI})
 	})
 	mcp.HandleUnsubscribe(&mux, func(context.Context, *mcp.UnsubscribeRequest) (*mcp.EmptyResult, error) {
@@ -195,7 +195,7 @@ func ExampleClient_Watch() {
 			fmt.Println(err)
 			return
 		}
-		fmt.Println("changed:", uri) // client.ReadResource tells what it is now
+		fmt.Println("changed:", uri) // client.ResourceHandler tells what it is now
 		break
 	}
 
@@ -228,7 +228,7 @@ func ExampleClient_Forward() {
 	defer behind.Close()
 	mcp.HandleServer(&mux, behind.Forward()) // what the client in front asks
 
-	gateway := connection.NewDualEra(connection.NewKernel(&connection.KernelOptions{Mux: &mux}), nil)
+	gateway := connection.NewPipe(connection.NewDispatcher(&connection.DispatcherOptions{Mux: &mux}), nil)
 	user.pipe = gateway
 	client, err := mcpclient.Connect(ctx, mcpclient.InProcess(pipe{gateway}), &mcpclient.Options{
 		Mode: mcpclient.Handshake,
@@ -247,7 +247,7 @@ func ExampleClient_Forward() {
 }
 
 // toUser leads to the client at the other end of a pipe, once it is there.
-type toUser struct{ pipe *connection.DualEra }
+type toUser struct{ pipe *connection.Pipe }
 
 func (u *toUser) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
 	return u.pipe.Connection().Call(ctx, req, res, opts...)

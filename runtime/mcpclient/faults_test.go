@@ -79,12 +79,12 @@ func (s *site) times(what string) int {
 
 // quick has broken streams taken up again without much ado.
 func quick(to *mcpclient.URLEndpoint) *mcpclient.URLEndpoint {
-	to.HTTP.Backoff = streamable.Backoff{First: time.Millisecond, Most: 10 * time.Millisecond}
+	to.HTTP.Backoff = streamable.Backoff{InitialDelay: time.Millisecond, MaxDelay: 10 * time.Millisecond}
 	return to
 }
 
 func kitHandler(s *mcpserver.Server) *streamable.Handler {
-	return s.Handler(&streamable.Options{Logger: silent, Retry: time.Millisecond})
+	return s.Handler(&streamable.Options{Logger: silent, RetryInterval: time.Millisecond})
 }
 
 // listening connects to a server in a revision and returns what its handler of
@@ -289,7 +289,7 @@ func TestAServerMayGoBackToTheHandshake(t *testing.T) {
 	leaks.Check(t)
 	at := newSite(kitHandler(newKit(nil)))
 	c := connect(t, judgedURL(t, at), ada(mcpclient.Options{Logger: silent}))
-	require.True(t, c.Stateless())
+	require.True(t, c.NoHandshake())
 	at.put(kitHandler(newKit(&mcpserver.Options{Revisions: []wire.Revision{mcp.Revision20250618}})))
 	require.Equal(t, "accept Ada true", says(t, c, "ask"))
 	require.Equal(t, mcp.Revision20250618, c.Revision())

@@ -19,9 +19,9 @@ type front struct {
 	plain  bool // nothing is kept, and no question answered
 }
 
-// Fresh is the server without what is kept of its answers: each list and each
+// Uncached is the server without what is kept of its answers: each list and each
 // resource is asked for. The answers are kept for others.
-func (c *Client) Fresh() mcp.ServerPeer {
+func (c *Client) Uncached() mcp.ServerPeer {
 	return mcp.ServerPeer{Outbound: &front{client: c, fresh: true}}
 }
 

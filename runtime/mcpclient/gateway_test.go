@@ -32,7 +32,7 @@ var sides = []struct{ down, up wire.Revision }{
 func gateway(upstream *mcpclient.Client) http.Handler {
 	var mux peer.Mux
 	mcp.HandleServer(&mux, upstream.Forward())
-	return streamable.NewHandler(connection.NewKernel(&connection.KernelOptions{
+	return streamable.NewHandler(connection.NewDispatcher(&connection.DispatcherOptions{
 		Mux: &mux, Info: mcp.Implementation{Name: "gateway", Version: "1"},
 		Capabilities: *upstream.ServerCapabilities(), Logger: silent,
 	}), &streamable.Options{Logger: silent})
@@ -101,7 +101,7 @@ func TestQuestionsPassAGateway(t *testing.T) {
 			require.Equal(t, "accept Ada true", says(t, c, "ask"))
 			require.Equal(t, "blue in file:///project", says(t, c, "consult"))
 			var steps []float64
-			require.Equal(t, "reported", says(t, c, "report", peer.OnProgress(func(p peer.Progress) { steps = append(steps, p.Done) })))
+			require.Equal(t, "reported", says(t, c, "report", peer.OnProgress(func(p peer.Progress) { steps = append(steps, p.Progress) })))
 			require.Equal(t, []float64{1, 2, 3}, steps)
 		})
 	}

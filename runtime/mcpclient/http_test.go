@@ -111,7 +111,7 @@ func (s *web) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (s *web) answer(w http.ResponseWriter, r *http.Request, in *peer.Inbound) {
 	if v := r.Header.Get("Mcp-Protocol-Version"); v > mcp.LatestHandshakeRevision {
-		reply, err := s.kernel.ServeEnvelope(r.Context(), in, nil)
+		reply, err := s.kernel.ServeStateless(r.Context(), in, nil)
 		write(w, in.ID, reply, err)
 		return
 	}
@@ -119,7 +119,7 @@ func (s *web) answer(w http.ResponseWriter, r *http.Request, in *peer.Inbound) {
 	conn := s.sessions[r.Header.Get("Mcp-Session-Id")]
 	if in.Method == mcp.MethodInitialize {
 		id := rand.Text()
-		conn = connection.ForLoop(nil, nil)
+		conn = connection.New(nil, nil)
 		s.sessions[id] = conn
 		w.Header().Set("Mcp-Session-Id", id)
 	}

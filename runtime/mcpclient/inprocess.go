@@ -17,34 +17,34 @@ import (
 // InProcess is a server in this process, such as a *mcpserver.Server. Messages
 // are handed over as they are: neither side may change what it got.
 func InProcess(server interface {
-	Direct(client *jsonrpc.Options) *jsonrpc.Direct
+	InProcess(client *jsonrpc.Options) *jsonrpc.InProcessConn
 }) Endpoint {
-	return inProcess{server.Direct}
+	return inProcess{server.InProcess}
 }
 
 type inProcess struct {
-	direct func(*jsonrpc.Options) *jsonrpc.Direct
+	connect func(*jsonrpc.Options) *jsonrpc.InProcessConn
 }
 
 func (inProcess) name() string { return "in process" }
 
-func (e inProcess) dial(_ context.Context, w *wiring) (Link, error) {
-	return &directLink{Direct: e.direct(&w.dispatch), frame: w.dispatch.Frame}, nil
+func (e inProcess) dial(_ context.Context, w *wiring) (Conn, error) {
+	return &inProcessConn{InProcessConn: e.connect(&w.dispatch), frame: w.dispatch.Frame}, nil
 }
 
-// directLink is an in-process connection as a Link. What a frame would write
+// inProcessConn is an in-process connection as a Conn. What a frame would write
 // into a message on a wire has to travel with the message itself.
-type directLink struct {
-	*jsonrpc.Direct
+type inProcessConn struct {
+	*jsonrpc.InProcessConn
 	frame func(method string) *wire.Frame
 	last  atomic.Pointer[stamp] // the frame seldom changes
 }
 
-func (l *directLink) inFlight() connection.InFlight { return l.InFlight() }
-func (l *directLink) relates()                      {}
+func (l *inProcessConn) inFlight() connection.InFlight { return l.InFlight() }
+func (l *inProcessConn) relates()                      {}
 
 // Call implements [peer.Outbound].
-func (l *directLink) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
+func (l *inProcessConn) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
 	switch f := l.frameOf(req, opts); {
 	case f == nil || len(f.Meta) == 0:
 	case slices.ContainsFunc(f.Meta, foreign):
@@ -52,7 +52,7 @@ func (l *directLink) Call(ctx context.Context, req peer.Message, res wire.Value,
 	default:
 		req = &stamped{framed{req, f}, l.stamp(f)}
 	}
-	return l.Direct.Call(ctx, req, res, opts...)
+	return l.InProcessConn.Call(ctx, req, res, opts...)
 }
 
 // foreign tells whether an entry is none of those by which a request says who
@@ -63,7 +63,7 @@ func foreign(e wire.Entry) bool {
 
 // frameOf is how a request is to be written. The first option is the
 // connection's own, which says nothing new.
-func (l *directLink) frameOf(req peer.Message, opts []peer.CallOption) *wire.Frame {
+func (l *inProcessConn) frameOf(req peer.Message, opts []peer.CallOption) *wire.Frame {
 	f := l.frame(req.Method())
 	if len(opts) > 1 {
 		if own := callOptions(opts).Frame; own != nil {
@@ -76,7 +76,7 @@ func (l *directLink) frameOf(req peer.Message, opts []peer.CallOption) *wire.Fra
 	return f
 }
 
-func (l *directLink) stamp(f *wire.Frame) *stamp {
+func (l *inProcessConn) stamp(f *wire.Frame) *stamp {
 	if s := l.last.Load(); s != nil && s.frame == f {
 		return s
 	}

@@ -43,7 +43,7 @@ func (l *live) intercept(in *peer.Inbound) bool {
 		return false
 	}
 	if s.asksFor(n) && !s.events.put(n) {
-		s.lose(ErrFellBehind)
+		s.lose(ErrSlowConsumer)
 	}
 	return true
 }

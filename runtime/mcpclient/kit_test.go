@@ -112,7 +112,7 @@ func consults(ctx context.Context, s *mcp.ServerSession) (string, error) {
 // reports tells of its progress and logs.
 func reports(ctx context.Context, s *mcp.ServerSession) (string, error) {
 	for i := range 3 {
-		if err := s.ReportProgress(ctx, peer.Progress{Done: float64(i + 1)}); err != nil {
+		if err := s.ReportProgress(ctx, peer.Progress{Progress: float64(i + 1)}); err != nil {
 			return "", err
 		}
 	}
@@ -129,7 +129,7 @@ type way struct {
 
 // kitWays are all ways to such a server.
 func kitWays(t testing.TB, s *mcpserver.Server) []way {
-	sse := httptest.NewServer(streamable.NewLegacySSEHandler(s.Kernel(), nil))
+	sse := httptest.NewServer(streamable.NewLegacySSEHandler(s.Dispatcher(), nil))
 	t.Cleanup(sse.Close)
 	return []way{
 		{"in process", mcpclient.InProcess(s), false},
@@ -144,7 +144,7 @@ func kitWays(t testing.TB, s *mcpserver.Server) []way {
 func judgedPipe(t testing.TB, s *mcpserver.Server) mcpclient.Endpoint {
 	var all sync.WaitGroup
 	t.Cleanup(all.Wait)
-	return mcpclient.Dial("judged pipe", func(ctx context.Context, opts *jsonrpc.Options) (mcpclient.Link, error) {
+	return mcpclient.Dial("judged pipe", func(ctx context.Context, opts *jsonrpc.Options) (mcpclient.Conn, error) {
 		ours, theirs := net.Pipe()
 		all.Go(func() { _ = s.ServeStreams(context.Background(), theirs, theirs) }) // ends with the pipe
 		tapped := mcptest.TapPipe(mcptest.Fail(t), ours, mcptest.FromClient)
@@ -168,7 +168,7 @@ func ada(opts mcpclient.Options) *mcpclient.Options {
 	opts.OnElicit = func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 		return &mcp.ElicitResult{Action: mcp.ElicitActionAccept, Content: map[string]any{"name": "Ada"}}, nil
 	}
-	opts.OnSample = func(context.Context, *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+	opts.OnCreateMessage = func(context.Context, *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
 		return &mcp.CreateMessageResult{Role: mcp.RoleAssistant, Model: "m", Content: []mcp.SamplingMessageContentBlock{mcp.Text("blue")}}, nil
 	}
 	opts.Roots = []mcp.Root{{URI: "file:///project"}}
@@ -239,7 +239,7 @@ func TestBothKitsSpeakEachRevisionOverEachWay(t *testing.T) {
 				}
 
 				var steps []float64
-				require.Equal(t, "reported", says(t, c, "report", peer.OnProgress(func(p peer.Progress) { steps = append(steps, p.Done) })))
+				require.Equal(t, "reported", says(t, c, "report", peer.OnProgress(func(p peer.Progress) { steps = append(steps, p.Progress) })))
 				require.Equal(t, []float64{1, 2, 3}, steps)
 				require.Equal(t, `"something happened"`, <-logs)
 

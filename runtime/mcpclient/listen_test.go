@@ -152,7 +152,7 @@ func TestAFloodCostsOnlyTheSubscription(t *testing.T) {
 		server.updated(t, fmt.Sprint("a:", i))
 	}
 	<-sub.Done()
-	require.ErrorIs(t, sub.Err(), mcpclient.ErrFellBehind)
+	require.ErrorIs(t, sub.Err(), mcpclient.ErrSlowConsumer)
 	require.Equal(t, []string{"b:same"}, received(t, calm, 1), "a change that waits is not announced twice")
 	calmServer.updated(t, "b:next")
 	require.Equal(t, []string{"b:next"}, received(t, calm, 1))

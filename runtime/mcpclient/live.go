@@ -19,7 +19,7 @@ import (
 type live struct {
 	client *Client
 	to     Endpoint
-	link   Link
+	link   Conn
 	conn   atomic.Pointer[connection.Connection] // nil until something is to be sent
 	about  about                                 // set before the client has the live
 	begun  time.Time
@@ -85,17 +85,17 @@ func (c *Client) dial(to Endpoint) (*live, error) {
 		lost:        func(error) { lose() },
 		gap:         func() { c.miss(l) },
 		dispatch: jsonrpc.Options{
-			Handler:     l,
-			Frame:       l.frame,
-			Logger:      c.opts.Logger,
-			Timeout:     c.opts.Timeout,
-			MaxTimeout:  c.opts.MaxTimeout,
-			MaxMessage:  c.opts.MaxMessage,
-			MaxInFlight: c.opts.MaxInFlight,
-			MaxWaiting:  c.opts.MaxWaiting,
-			Client:      true,
-			Batches:     l.batches,
-			Intercept:   l.intercept,
+			Handler:                l,
+			Frame:                  l.frame,
+			Logger:                 c.opts.Logger,
+			Timeout:                c.opts.Timeout,
+			MaxTimeout:             c.opts.MaxTimeout,
+			MaxMessage:             c.opts.MaxMessage,
+			MaxInFlight:            c.opts.MaxInFlight,
+			MaxQueuedNotifications: c.opts.MaxQueuedNotifications,
+			Client:                 true,
+			Batches:                l.batches,
+			InterceptNotification:  l.intercept,
 			OnError: func(err error) {
 				c.opts.Logger.Warn("trouble beside the calls", "server", to.name(), "error", err)
 			},
@@ -119,11 +119,11 @@ func (l *live) speak(r wire.Revision) *connection.Connection {
 	if !handshake(r) {
 		opts.Meta = l.client.envelope(r)
 	}
-	conn := connection.ForLoop(l.link, &opts)
+	conn := connection.New(l.link, &opts)
 	conn.State().SetClientParams(&mcp.InitializeRequest{
 		ProtocolVersion: r.String(), ClientInfo: l.client.opts.Info, Capabilities: l.client.declared,
 	})
-	conn.Settle(r)
+	conn.SetRevision(r)
 	l.conn.Store(conn)
 	return conn
 }
@@ -210,5 +210,5 @@ func (l *live) over() bool {
 // mirrors tells whether calls repeat arguments of tools in headers.
 func (l *live) mirrors() bool {
 	m, ok := l.link.(interface{ mirrors() bool })
-	return ok && m.mirrors() && !handshake(l.conn.Load().State().Negotiated())
+	return ok && m.mirrors() && !handshake(l.conn.Load().State().Revision())
 }

@@ -85,7 +85,7 @@ func (l *live) overhear(in *peer.Inbound) {
 		return
 	}
 	if _, tells := l.link.(relating); tells {
-		h, ok := jsonrpc.Delivered(in).Value(hearKey{l.client}).(*hearing)
+		h, ok := jsonrpc.DeliveryContext(in).Value(hearKey{l.client}).(*hearing)
 		if !ok {
 			return
 		}

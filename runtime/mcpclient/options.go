@@ -25,10 +25,10 @@ type Options struct {
 	// Revision is the one revision to speak, with no other in its place; the
 	// zero Revision leaves the choice to Mode.
 	Revision wire.Revision
-	// Hint is the revision that the server spoke when it was met last. It is
+	// LastRevision is the revision that the server spoke when it was met last. It is
 	// tried before anything else, which saves asking; where it turns out
 	// wrong, nothing is lost but the try.
-	Hint wire.Revision
+	LastRevision wire.Revision
 	// ProbeTimeout is how long a server may take to say which revisions it
 	// speaks before it counts as one that never learned to. Default 10 s.
 	ProbeTimeout time.Duration
@@ -39,14 +39,14 @@ type Options struct {
 	OnElicit func(ctx context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error)
 	// ElicitURLs tells that OnElicit deals with URLs, too.
 	ElicitURLs bool
-	// OnSample lets the program's language model write a message. The user
+	// OnCreateMessage lets the program's language model write a message. The user
 	// should have a say in it; [ErrRejected] is the answer of one who refuses.
-	OnSample func(ctx context.Context, req *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error)
-	// SampleTools tells that OnSample gives the model the tools of the request.
-	SampleTools bool
-	// SampleContext tells that OnSample adds context of the program's servers
+	OnCreateMessage func(ctx context.Context, req *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error)
+	// SamplingTools tells that OnCreateMessage gives the model the tools of the request.
+	SamplingTools bool
+	// SamplingContext tells that OnCreateMessage adds context of the program's servers
 	// where the request wants it.
-	SampleContext bool
+	SamplingContext bool
 	// Roots are the folders and files in which the server is meant to work;
 	// nil offers none. See [Client.SetRoots].
 	Roots []mcp.Root
@@ -104,18 +104,18 @@ type Options struct {
 	// one more is answered with an error. Of the questions in an answer as many
 	// are put at a time, and the others wait. Default 256.
 	MaxInFlight int
-	// MaxWaiting is how many of its notifications may wait for the one being
+	// MaxQueuedNotifications is how many of its notifications may wait for the one being
 	// handled. One more is dropped, and the Logger told. Default 1,024.
-	MaxWaiting int
-	// ManualRounds leaves the questions in answers to the caller, who finds
+	MaxQueuedNotifications int
+	// ManualInput leaves the questions in answers to the caller, who finds
 	// them as an *[mcp.InputRequiredError].
-	ManualRounds bool
+	ManualInput bool
 	// MaxRounds is how often one call answers questions. Default 10.
 	MaxRounds int
 	// Tasks lets servers of 2026-07-28 answer the call of a tool with a task, the
 	// extension [tasks.Name]. The call then goes on until the task has come to its
 	// end, as long as its context does, and no timeout ends it. What a task asks
-	// is answered by this client, also for [Client.Forward] and with ManualRounds.
+	// is answered by this client, also for [Client.Forward] and with ManualInput.
 	Tasks bool
 	// OnTask is told how far a task has come, whenever the client looks.
 	OnTask func(ctx context.Context, t *tasks.Task)
@@ -143,8 +143,8 @@ type Mode int
 const (
 	// Auto speaks the newest revision that the server does.
 	Auto Mode = iota
-	// Stateless speaks revisions without a handshake only.
-	Stateless
+	// NoHandshake speaks revisions without a handshake only.
+	NoHandshake
 	// Handshake speaks revisions with a handshake only.
 	Handshake
 )

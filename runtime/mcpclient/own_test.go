@@ -48,13 +48,13 @@ func TestAMethodOfOnesOwnIsServedInEachRevisionOverEachWay(t *testing.T) {
 	leaks.Check(t)
 	kit := newKit(nil)
 	mcpserver.Handle(kit, func(ctx context.Context, req *word) (*word, error) {
-		err := mcp.SessionFrom(ctx).ReportProgress(ctx, peer.Progress{Done: 1})
+		err := mcp.SessionFrom(ctx).ReportProgress(ctx, peer.Progress{Progress: 1})
 		return &word{"back: " + req.text}, err
 	})
 	mcpserver.Handle(kit, func(ctx context.Context, _ *pages) (*mcp.ListToolsResult, error) {
 		s := mcp.SessionFrom(ctx)
 		require.True(t, s.CheckClientCapability(&mcp.ClientCapabilities{Sampling: new(mcp.SamplingCapability)}))
-		return &mcp.ListToolsResult{}, s.ReportProgress(ctx, peer.Progress{Done: 1})
+		return &mcp.ListToolsResult{}, s.ReportProgress(ctx, peer.Progress{Progress: 1})
 	})
 	for _, r := range mcp.Revisions {
 		for _, w := range kitWays(t, kit) {
@@ -127,10 +127,10 @@ func TestATypedToolFindsTheRestOfItsRequest(t *testing.T) {
 	leaks.Check(t)
 	kit := newKit(nil)
 	plain(kit, "whose", func(ctx context.Context, _ *mcp.ServerSession) (string, error) {
-		req, _ := connection.Request(ctx).(*mcp.CallToolRequest)
+		req, _ := connection.RequestFromContext(ctx).(*mcp.CallToolRequest)
 		return req.Name + " " + string(req.Meta.Extra["com.example/user"]), nil
 	})
-	require.Nil(t, connection.Request(t.Context()))
+	require.Nil(t, connection.RequestFromContext(t.Context()))
 	for _, r := range mcp.Revisions {
 		for _, w := range kitWays(t, kit) {
 			if w.name == "command" || w.old && !r.Handshake {

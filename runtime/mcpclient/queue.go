@@ -10,9 +10,9 @@ import (
 	"github.com/mcpwright/mcp/runtime/peer"
 )
 
-// ErrFellBehind is why a subscription is over whose notifications were not taken
+// ErrSlowConsumer is why a subscription is over whose notifications were not taken
 // as fast as they came.
-var ErrFellBehind = errors.New("too many notifications are waiting")
+var ErrSlowConsumer = errors.New("too many notifications are waiting")
 
 // mostEvents is how many different changes may wait.
 const mostEvents = 1024

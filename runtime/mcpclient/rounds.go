@@ -53,7 +53,7 @@ const leastPause, mostPause = 50 * time.Millisecond, 250 * time.Millisecond
 // result. It tells whether it asked anything.
 func (c *Client) converse(ctx context.Context, req peer.Message, res wire.Value, opts []peer.CallOption) (asked bool, err error) {
 	pause := leastPause
-	may := !c.opts.ManualRounds && opensRounds(req)
+	may := !c.opts.ManualInput && opensRounds(req)
 	for again, round := req, 0; ; round++ {
 		err = c.try(ctx, again, res, opts)
 		ask := questions(err)

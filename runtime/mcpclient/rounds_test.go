@@ -84,7 +84,7 @@ func TestQuestionsOfAllKindsAreAnsweredAtTheSameTime(t *testing.T) {
 					meet()
 					return accept("color", "red")(ctx, req)
 				},
-				OnSample: func(context.Context, *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+				OnCreateMessage: func(context.Context, *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
 					meet()
 					return &mcp.CreateMessageResult{
 						Role: mcp.RoleAssistant, Model: "m",
@@ -250,7 +250,7 @@ func TestAQuestionThatIsNotAnsweredEndsTheCall(t *testing.T) {
 		}, "returned nothing"},
 		"there is no handler": {form("x"), mcpclient.Options{}, "did not declare elicitation/create"},
 		"the model rejects": {&mcp.CreateMessageRequest{MaxTokens: 1, Messages: []mcp.SamplingMessage{}}, mcpclient.Options{
-			OnSample: func(context.Context, *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+			OnCreateMessage: func(context.Context, *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
 				return nil, mcpclient.ErrRejected
 			},
 		}, "rejected"},
@@ -351,7 +351,7 @@ func TestRoundsByHand(t *testing.T) {
 	})
 	opts := &mcpclient.Options{OnElicit: accept("x", "y")}
 	byHand := *opts
-	byHand.ManualRounds = true
+	byHand.ManualInput = true
 	manual := connect(t, mcpclient.InProcess(s), &byHand)
 	automatic := connect(t, mcpclient.InProcess(s), opts)
 
@@ -423,7 +423,7 @@ func TestQuestionsAreNotAnsweredBeyondTheEndOfTheClient(t *testing.T) {
 			return nil, context.Cause(ctx)
 		},
 	})
-	require.True(t, c.Stateless())
+	require.True(t, c.NoHandshake())
 	failed := make(chan error, 1)
 	go func() { // ends with the client
 		_, err := mcpclient.CallTool[string](t.Context(), c, "ask", nil)

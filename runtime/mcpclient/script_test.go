@@ -54,7 +54,7 @@ const (
 func (s *script) endpoint(t testing.TB) mcpclient.Endpoint {
 	var all sync.WaitGroup
 	t.Cleanup(all.Wait)
-	return mcpclient.Dial("script", func(ctx context.Context, opts *jsonrpc.Options) (mcpclient.Link, error) {
+	return mcpclient.Dial("script", func(ctx context.Context, opts *jsonrpc.Options) (mcpclient.Conn, error) {
 		ours, theirs := net.Pipe()
 		s.mu.Lock()
 		s.conns = append(s.conns, theirs)

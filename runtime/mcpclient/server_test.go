@@ -30,10 +30,10 @@ type server struct {
 	opened chan *stream // subscriptions, as they come
 
 	once   sync.Once
-	kernel *connection.Kernel
+	kernel *connection.Dispatcher
 
 	mu    sync.Mutex
-	loops []*connection.DualEra
+	loops []*connection.Pipe
 	pipes []net.Conn
 }
 
@@ -60,16 +60,16 @@ func greeter(revisions ...wire.Revision) *server {
 	return s
 }
 
-func (s *server) pipe() *connection.DualEra {
+func (s *server) pipe() *connection.Pipe {
 	s.once.Do(func() {
-		s.kernel = connection.NewKernel(&connection.KernelOptions{
+		s.kernel = connection.NewDispatcher(&connection.DispatcherOptions{
 			Mux: &s.mux, Capabilities: s.caps, Revisions: s.revisions, Logger: silent,
 			Middleware:   []peer.Middleware{withID},
 			Info:         mcp.Implementation{Name: "stand-in", Version: "1"},
 			Instructions: "be kind",
 		})
 	})
-	d := connection.NewDualEra(s.kernel, nil)
+	d := connection.NewPipe(s.kernel, nil)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.loops = append(s.loops, d)
@@ -84,9 +84,9 @@ func (s *server) session() *connection.Connection {
 }
 
 // Direct makes the server one for [mcpclient.InProcess].
-func (s *server) Direct(client *jsonrpc.Options) *jsonrpc.Direct {
+func (s *server) InProcess(client *jsonrpc.Options) *jsonrpc.InProcessConn {
 	era := s.pipe()
-	theirs, ours := jsonrpc.Pair(client, &jsonrpc.Options{Handler: era, Frame: era.Frame, Logger: silent})
+	theirs, ours := jsonrpc.InProcessPair(client, &jsonrpc.Options{Handler: era, Frame: era.Frame, Logger: silent})
 	era.Attach(ours, ours.InFlight())
 	return theirs
 }
@@ -95,7 +95,7 @@ func (s *server) Direct(client *jsonrpc.Options) *jsonrpc.Direct {
 func (s *server) overPipe(t testing.TB) mcpclient.Endpoint {
 	var all sync.WaitGroup
 	t.Cleanup(all.Wait)
-	return mcpclient.Dial("pipe", func(ctx context.Context, opts *jsonrpc.Options) (mcpclient.Link, error) {
+	return mcpclient.Dial("pipe", func(ctx context.Context, opts *jsonrpc.Options) (mcpclient.Conn, error) {
 		ours, theirs := net.Pipe()
 		s.mu.Lock()
 		s.pipes = append(s.pipes, theirs)
@@ -103,7 +103,7 @@ func (s *server) overPipe(t testing.TB) mcpclient.Endpoint {
 		era := s.pipe()
 		all.Go(func() { // ends with the pipe
 			_ = stdio.ServeStreams(context.Background(), theirs, theirs, era, &stdio.ServeOptions{
-				Patience: -1, Dispatch: jsonrpc.Options{Logger: silent},
+				Patience: -1, JSONRPC: jsonrpc.Options{Logger: silent},
 			})
 		})
 		return mcpclient.StreamLink(ctx, ours, ours, opts), nil

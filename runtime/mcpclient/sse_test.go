@@ -56,7 +56,7 @@ func (s *sseServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *sseServer) stream(w http.ResponseWriter, r *http.Request) {
-	session := sseSession{connection.ForLoop(nil, nil), make(chan []byte, 9)}
+	session := sseSession{connection.New(nil, nil), make(chan []byte, 9)}
 	s.mu.Lock()
 	s.newest = session
 	s.mu.Unlock()
@@ -118,7 +118,7 @@ func TestAServerOfTheOldestTransportIsReachedIfThatIsWanted(t *testing.T) {
 	c = connect(t, mcpclient.LegacySSE(url, &to.HTTP), &mcpclient.Options{Logger: silent, Mode: mcpclient.Handshake})
 	greet(t, c)
 
-	_, err = mcpclient.Connect(t.Context(), to, &mcpclient.Options{Logger: silent, Mode: mcpclient.Stateless})
+	_, err = mcpclient.Connect(t.Context(), to, &mcpclient.Options{Logger: silent, Mode: mcpclient.NoHandshake})
 	require.ErrorContains(t, err, "405", "the oldest transport has no such revision")
 }
 
@@ -176,12 +176,12 @@ func TestAServerOfTheOldestTransportThatIsBusyWhenItsSessionBeginsIsToldAgain(t 
 // one.
 func TestAServerMadeWithTheKitIsReachedOverTheOldestTransport(t *testing.T) {
 	leaks.Check(t)
-	h := httptest.NewServer(streamable.NewLegacySSEHandler(newKit(nil).Kernel(), &streamable.Options{Logger: silent}))
+	h := httptest.NewServer(streamable.NewLegacySSEHandler(newKit(nil).Dispatcher(), &streamable.Options{Logger: silent}))
 	t.Cleanup(h.Close)
 	to := mcpclient.URL(h.URL)
 	to.LegacySSE = true
 	c := connect(t, to, ada(mcpclient.Options{Logger: silent}))
-	require.False(t, c.Stateless())
+	require.False(t, c.NoHandshake())
 	require.Equal(t, "accept Ada true", says(t, c, "ask"))
 	require.Equal(t, "note:1", firstChange(t, c))
 }

@@ -37,7 +37,7 @@ var errHungUp = errors.New("the server closed the connection")
 // read delivers what comes until nothing more does, and ends the connection.
 func (l *streamLink) read(ctx context.Context, in io.Reader) {
 	defer close(l.done)
-	err := l.Conn.ReadLines(ctx, in, jsonrpc.Origin{})
+	err := l.Conn.ReadLines(ctx, in, jsonrpc.Source{})
 	select {
 	case <-l.Conn.Done(): // we hung up ourselves
 		err = nil
@@ -62,7 +62,7 @@ func (l *streamLink) hangUp(cause error) {
 
 func (l *streamLink) inFlight() connection.InFlight { return l.Conn.InFlight() }
 
-// Done implements [Link].
+// Done implements [Conn].
 func (l *streamLink) Done() <-chan struct{} { return l.done }
 
 // Wait waits for the end and returns its cause, nil after Close.
@@ -71,7 +71,7 @@ func (l *streamLink) Wait() error {
 	return l.err
 }
 
-// Close implements [Link].
+// Close implements [Conn].
 func (l *streamLink) Close() error {
 	l.hangUp(nil)
 	<-l.done

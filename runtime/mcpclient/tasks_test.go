@@ -34,10 +34,10 @@ func job(s *mcpserver.Server, name string, support mcp.TaskSupport, h func(conte
 }
 
 // soon has every call become a task that does not return at once, and looks often.
-var soon = &mcpserver.TaskOptions{After: 5 * time.Millisecond, Poll: time.Millisecond}
+var soon = &mcpserver.TaskOptions{StartAfter: 5 * time.Millisecond, PollInterval: time.Millisecond}
 
 // atOnce has every call become a task that waits for one.
-var atOnce = &mcpserver.TaskOptions{After: -1, Poll: time.Millisecond}
+var atOnce = &mcpserver.TaskOptions{StartAfter: -1, PollInterval: time.Millisecond}
 
 // seen are the tasks that a client has looked at.
 type seen struct {
@@ -87,7 +87,7 @@ func TestACallIsTheSameWhetherItGoesOnAsATaskOrNot(t *testing.T) {
 			if err != nil {
 				return "", err
 			}
-			if err := s.ReportProgress(ctx, peer.Progress{Done: 1, Message: "half way"}); err != nil {
+			if err := s.ReportProgress(ctx, peer.Progress{Progress: 1, Message: "half way"}); err != nil {
 				return "", err
 			}
 			select {
@@ -137,7 +137,7 @@ func TestACallIsTheSameWhetherItGoesOnAsATaskOrNot(t *testing.T) {
 
 func TestACallThatReturnsInTimeIsNoTask(t *testing.T) {
 	leaks.Check(t)
-	kit := newKit(&mcpserver.Options{Tasks: &mcpserver.TaskOptions{After: time.Hour}})
+	kit := newKit(&mcpserver.Options{Tasks: &mcpserver.TaskOptions{StartAfter: time.Hour}})
 	job(kit, "job", mcp.TaskSupportRequired, func(ctx context.Context, s *mcp.ServerSession) (string, error) { return question(ctx, s, "name") })
 	saw := &seen{first: make(chan struct{})}
 	c := connect(t, mcpclient.InProcess(kit), ada(mcpclient.Options{Tasks: true, OnTask: saw.look}))
@@ -263,7 +263,7 @@ func TestAToolThatACallerMayNotSeeNeverBecomesATask(t *testing.T) {
 	}
 	kit := newKit(&mcpserver.Options{
 		Tasks: soon, Middleware: []peer.Middleware{slow},
-		Visible: func(_ context.Context, _ *mcp.ServerSession, item mcpserver.Item) bool { return item.Name != "secret" },
+		Filter: func(_ context.Context, _ *mcp.ServerSession, item mcpserver.Item) bool { return item.Name != "secret" },
 	})
 	job(kit, "secret", mcp.TaskSupportOptional, func(context.Context, *mcp.ServerSession) (string, error) { return "done", nil })
 	look := new(seen)
@@ -323,7 +323,7 @@ func (n noting) Call(ctx context.Context, req peer.Message, res wire.Value, opts
 
 func TestATaskIsUnknownToOtherCallers(t *testing.T) {
 	leaks.Check(t)
-	kit := newKit(&mcpserver.Options{Tasks: &mcpserver.TaskOptions{After: -1, Poll: time.Millisecond}})
+	kit := newKit(&mcpserver.Options{Tasks: &mcpserver.TaskOptions{StartAfter: -1, PollInterval: time.Millisecond}})
 	release := make(chan struct{})
 	job(kit, "job", mcp.TaskSupportOptional, func(ctx context.Context, s *mcp.ServerSession) (string, error) {
 		<-release
@@ -352,7 +352,7 @@ func TestATaskIsUnknownToOtherCallers(t *testing.T) {
 
 func TestAFunctionHasTheMetaOfItsCallWhetherItMayLastOrNot(t *testing.T) {
 	leaks.Check(t)
-	kit := newKit(&mcpserver.Options{Tasks: &mcpserver.TaskOptions{After: time.Hour}})
+	kit := newKit(&mcpserver.Options{Tasks: &mcpserver.TaskOptions{StartAfter: time.Hour}})
 	c := connect(t, judgedURL(t, kit.Handler(nil)), ada(mcpclient.Options{Tasks: true}))
 	var metas []mcp.RequestMeta
 	for _, support := range []mcp.TaskSupport{mcp.TaskSupportForbidden, mcp.TaskSupportOptional} {
@@ -478,7 +478,7 @@ func TestWhatACallSendsGoesTheSameWayWhetherItMayBeATaskOrNot(t *testing.T) {
 	leaks.Check(t)
 	way := counted{mu: new(sync.Mutex), all: make(map[string]int)}
 	outgoing := func(out peer.Outbound) peer.Outbound { return counted{out, way.mu, way.all} }
-	kit := newKit(&mcpserver.Options{Tasks: &mcpserver.TaskOptions{After: time.Hour}, Outgoing: []func(peer.Outbound) peer.Outbound{outgoing}})
+	kit := newKit(&mcpserver.Options{Tasks: &mcpserver.TaskOptions{StartAfter: time.Hour}, Outgoing: []func(peer.Outbound) peer.Outbound{outgoing}})
 	job(kit, "job", mcp.TaskSupportOptional, reports)
 	hear := func(context.Context, *mcp.LoggingMessageNotification) error { return nil }
 	for _, to := range []mcpclient.Endpoint{mcpclient.InProcess(kit), judgedURL(t, kit.Handler(nil))} {
@@ -495,7 +495,7 @@ func TestWhatATaskAsksIsOpenAsLongAsTheTaskIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kit := newKit(&mcpserver.Options{Tasks: soon})
 		job(kit, "job", mcp.TaskSupportOptional, func(ctx context.Context, s *mcp.ServerSession) (string, error) {
-			size, err := mcpserver.Memo(ctx, "size", func(context.Context, string) (int, error) {
+			size, err := mcpserver.Once(ctx, "size", func(context.Context, string) (int, error) {
 				time.Sleep(time.Second)
 				return 7, nil
 			})
@@ -519,7 +519,7 @@ func TestWhatATaskAsksIsOpenAsLongAsTheTaskIs(t *testing.T) {
 
 func TestACallThatIsGivenUpBeforeItIsATaskIsOverWithItsFunction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		kit := newKit(&mcpserver.Options{Tasks: &mcpserver.TaskOptions{After: time.Hour}})
+		kit := newKit(&mcpserver.Options{Tasks: &mcpserver.TaskOptions{StartAfter: time.Hour}})
 		over := false
 		job(kit, "job", mcp.TaskSupportOptional, func(ctx context.Context, _ *mcp.ServerSession) (string, error) {
 			<-ctx.Done()
@@ -538,10 +538,10 @@ func TestACallThatIsGivenUpBeforeItIsATaskIsOverWithItsFunction(t *testing.T) {
 
 func TestATaskIsFollowedForAGatewayToo(t *testing.T) {
 	leaks.Check(t)
-	kit := newKit(&mcpserver.Options{Tasks: &mcpserver.TaskOptions{After: -1, Poll: time.Millisecond}})
+	kit := newKit(&mcpserver.Options{Tasks: &mcpserver.TaskOptions{StartAfter: -1, PollInterval: time.Millisecond}})
 	saw := &seen{until: "begun", first: make(chan struct{})}
 	job(kit, "job", mcp.TaskSupportRequired, func(ctx context.Context, s *mcp.ServerSession) (string, error) {
-		err := s.ReportProgress(ctx, peer.Progress{Done: 1, Message: "begun"})
+		err := s.ReportProgress(ctx, peer.Progress{Progress: 1, Message: "begun"})
 		<-saw.first
 		return "done", err
 	})

@@ -133,7 +133,7 @@ func (c *Client) toolHeaders(tool string, arguments json.RawMessage) (http.Heade
 // relearnTools asks for the tools anew.
 func (c *Client) relearnTools(ctx context.Context) error {
 	n, changes := 0, c.tools.soFar()
-	for _, err := range c.Fresh().ListToolsAll(ctx, nil) {
+	for _, err := range c.Uncached().ListToolsAll(ctx, nil) {
 		if err != nil {
 			return err
 		}

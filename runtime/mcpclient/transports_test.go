@@ -27,20 +27,20 @@ func TestAServerThatEndsItsStreamIsAskedForTheRest(t *testing.T) {
 	s := newKit(nil)
 	var polled atomic.Bool
 	plain(s, "poll", func(ctx context.Context, session *mcp.ServerSession) (string, error) {
-		if err := session.ReportProgress(ctx, peer.Progress{Done: 1}); err != nil {
+		if err := session.ReportProgress(ctx, peer.Progress{Progress: 1}); err != nil {
 			return "", err
 		}
-		polled.Store(session.Transport().(*streamable.Transport).EndStream(time.Millisecond))
-		if err := session.ReportProgress(ctx, peer.Progress{Done: 2}); err != nil {
+		polled.Store(session.Transport().(*streamable.TransportContext).EndStream(time.Millisecond))
+		if err := session.ReportProgress(ctx, peer.Progress{Progress: 2}); err != nil {
 			return "", err
 		}
 		return asks(ctx, session) // the question waits for the client, too
 	})
-	at := newSite(s.Handler(&streamable.Options{Polling: true, Logger: silent, Retry: time.Millisecond}))
+	at := newSite(s.Handler(&streamable.Options{Polling: true, Logger: silent, RetryInterval: time.Millisecond}))
 	c := connect(t, quick(judgedURL(t, at)), ada(mcpclient.Options{Mode: mcpclient.Handshake}))
 	gets := at.times(http.MethodGet)
 	var steps []float64
-	require.Equal(t, "accept Ada true", says(t, c, "poll", peer.OnProgress(func(p peer.Progress) { steps = append(steps, p.Done) })))
+	require.Equal(t, "accept Ada true", says(t, c, "poll", peer.OnProgress(func(p peer.Progress) { steps = append(steps, p.Progress) })))
 	require.True(t, polled.Load())
 	require.Equal(t, []float64{1, 2}, steps)
 	require.Greater(t, at.times(http.MethodGet), gets)
@@ -52,13 +52,13 @@ func TestABrokenStreamOfACallIsTakenUpAgain(t *testing.T) {
 	s := newKit(nil)
 	broken, mended := make(chan struct{}), make(chan struct{})
 	plain(s, "break", func(ctx context.Context, session *mcp.ServerSession) (string, error) {
-		if err := session.ReportProgress(ctx, peer.Progress{Done: 1}); err != nil {
+		if err := session.ReportProgress(ctx, peer.Progress{Progress: 1}); err != nil {
 			return "", err
 		}
 		<-broken
 		return "mended", nil
 	})
-	at := newSite(s.Handler(&streamable.Options{Logger: silent, Retry: time.Millisecond}))
+	at := newSite(s.Handler(&streamable.Options{Logger: silent, RetryInterval: time.Millisecond}))
 	at.meet(func(w http.ResponseWriter, r *http.Request, h http.Handler) bool {
 		switch {
 		case r.Method == http.MethodPost && r.ContentLength > 0 && r.Header.Get("Mcp-Session-Id") != "" && at.times("POST tools/call") == 1:

@@ -41,7 +41,7 @@ func display(text string) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
-func (e *URLEndpoint) dial(_ context.Context, w *wiring) (Link, error) {
+func (e *URLEndpoint) dial(_ context.Context, w *wiring) (Conn, error) {
 	opts := w.http(e.HTTP)
 	return httpLink{streamable.NewClient(e.URL, &opts)}, nil
 }
@@ -78,25 +78,25 @@ type sseEndpoint struct {
 
 func (e *sseEndpoint) name() string { return display(e.url) }
 
-func (e *sseEndpoint) dial(_ context.Context, w *wiring) (Link, error) {
+func (e *sseEndpoint) dial(_ context.Context, w *wiring) (Conn, error) {
 	opts := w.http(e.opts)
 	return sseLink{streamable.NewLegacySSEClient(e.url, &opts)}, nil
 }
 
 // http completes the options of an HTTP client.
 func (w *wiring) http(opts streamable.ClientOptions) streamable.ClientOptions {
-	opts.Dispatch, opts.ToolHeaders, opts.OnLost, opts.OnGap = w.dispatch, w.toolHeaders, w.lost, w.gap
+	opts.JSONRPC, opts.ToolHeaders, opts.OnSessionLost, opts.OnEventsLost = w.dispatch, w.toolHeaders, w.lost, w.gap
 	return opts
 }
 
-// httpLink is a client of Streamable HTTP as a Link.
+// httpLink is a client of Streamable HTTP as a Conn.
 type httpLink struct{ *streamable.Client }
 
 func (l httpLink) inFlight() connection.InFlight { return l.Conn().InFlight() }
 func (httpLink) mirrors() bool                   { return true }
 func (httpLink) relates()                        {}
 
-// sseLink is a client of HTTP+SSE as a Link. When its stream breaks the session
+// sseLink is a client of HTTP+SSE as a Conn. When its stream breaks the session
 // is lost, and the client told so.
 type sseLink struct{ *streamable.LegacySSEClient }
 

@@ -110,7 +110,7 @@ func TestAGapInTheStreamOfASessionMayHideChanges(t *testing.T) {
 			(<-cuts)()
 		}
 	}))
-	to.HTTP.Backoff.First = time.Millisecond
+	to.HTTP.Backoff.InitialDelay = time.Millisecond
 	lists := make(chan string, 9)
 	c := connect(t, to, &mcpclient.Options{Mode: mcpclient.Handshake, OnToolListChanged: func(context.Context, *mcp.ToolListChangedNotification) error {
 		lists <- "tools"
@@ -127,7 +127,7 @@ func TestAGapInTheStreamOfASessionMayHideChanges(t *testing.T) {
 func TestWatchingEndsWithTheContextOrTheClient(t *testing.T) {
 	leaks.Check(t)
 	for name, opts := range map[string]mcpclient.Options{
-		"session": {Mode: mcpclient.Handshake}, "streams": {Mode: mcpclient.Stateless},
+		"session": {Mode: mcpclient.Handshake}, "streams": {Mode: mcpclient.NoHandshake},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := listenable(newServer())
@@ -376,7 +376,7 @@ func TestAServerThatTellsOfNoChangesIsUsedAllTheSame(t *testing.T) {
 	leaks.Check(t)
 	never := func(context.Context, *mcp.ToolListChangedNotification) error { panic("not to be called") }
 	c := connect(t, mcpclient.InProcess(newServer()), &mcpclient.Options{Logger: silent, OnToolListChanged: never})
-	require.True(t, c.Stateless())
+	require.True(t, c.NoHandshake())
 	s := newServer()
 	s.caps = mcp.ServerCapabilities{}
 	connect(t, mcpclient.InProcess(s), &mcpclient.Options{Logger: silent, OnToolListChanged: never})
@@ -384,7 +384,7 @@ func TestAServerThatTellsOfNoChangesIsUsedAllTheSame(t *testing.T) {
 
 // slowEnd is a link whose calls fail before it is over, as those to a command do.
 type slowEnd struct {
-	*jsonrpc.Direct
+	*jsonrpc.InProcessConn
 	over chan struct{}
 }
 
@@ -393,12 +393,12 @@ func (l *slowEnd) Done() <-chan struct{} { return l.over }
 func TestAfterRestartsThereIsOneSubscriptionForHandlers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newKit(nil)
-		var last *jsonrpc.Direct
-		to := mcpclient.Dial("kit", func(_ context.Context, opts *jsonrpc.Options) (mcpclient.Link, error) {
-			last = s.Direct(opts)
+		var last *jsonrpc.InProcessConn
+		to := mcpclient.Dial("kit", func(_ context.Context, opts *jsonrpc.Options) (mcpclient.Conn, error) {
+			last = s.InProcess(opts)
 			l := &slowEnd{last, make(chan struct{})}
 			go func() { // ends with the link
-				<-l.Direct.Done()
+				<-l.InProcessConn.Done()
 				time.Sleep(time.Second)
 				close(l.over)
 			}()
@@ -409,7 +409,7 @@ func TestAfterRestartsThereIsOneSubscriptionForHandlers(t *testing.T) {
 			Restarts: -1, Logger: silent,
 			OnToolListChanged: func(context.Context, *mcp.ToolListChangedNotification) error { heard <- struct{}{}; return nil },
 		})
-		require.True(t, c.Stateless())
+		require.True(t, c.NoHandshake())
 		for range 3 {
 			last.Close()
 			time.Sleep(time.Minute)

@@ -152,7 +152,7 @@ func (t *watchers) tell(n *mcp.ResourceUpdatedNotification) {
 		}
 		for _, q := range w.queues {
 			if !q.put(n) {
-				q.end(ErrFellBehind)
+				q.end(ErrSlowConsumer)
 			}
 		}
 	}

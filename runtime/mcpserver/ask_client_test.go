@@ -19,7 +19,7 @@ import (
 // user is a client in the process of its server, with a user who answers what is
 // asked. Its calls print nothing.
 type user struct {
-	*jsonrpc.Direct
+	*jsonrpc.InProcessConn
 	revision wire.Revision
 	answers  func(question string) string // JSON
 	rounds   int                          // of the last call
@@ -28,9 +28,9 @@ type user struct {
 // newUser connects to a server in a revision. The caller closes it.
 func newUser(s *mcpserver.Server, revision wire.Revision, answers func(question string) string) *user {
 	u := &user{revision: revision, answers: answers}
-	server := connection.NewDualEra(s.Kernel(), nil)
-	var to *jsonrpc.Direct
-	u.Direct, to = jsonrpc.Pair(
+	server := connection.NewPipe(s.Dispatcher(), nil)
+	var to *jsonrpc.InProcessConn
+	u.InProcessConn, to = jsonrpc.InProcessPair(
 		&jsonrpc.Options{Strict: true, Client: true, Handler: peer.HandlerFunc(u.handle), Frame: u.frame},
 		&jsonrpc.Options{Strict: true, Handler: server, Frame: server.Frame},
 	)

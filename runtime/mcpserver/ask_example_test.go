@@ -65,7 +65,7 @@ func ExampleAsk() {
 }
 
 // A step that must not run again in the round after a question.
-func ExampleMemo() {
+func ExampleOnce() {
 	server := mcpserver.New(mcp.Implementation{Name: "shop", Version: "1.0.0"}, nil)
 	order := func(_ context.Context, key string) (int, error) {
 		fmt.Println("ordered, with an idempotency key:", key != "")
@@ -73,7 +73,7 @@ func ExampleMemo() {
 	}
 
 	mcpserver.AddTool(server, &mcp.Tool{Name: "buy"}, func(ctx context.Context, s *mcp.ServerSession, _ struct{}) (string, error) {
-		number, err := mcpserver.Memo(ctx, "order", order)
+		number, err := mcpserver.Once(ctx, "order", order)
 		if err != nil {
 			return "", err
 		}
@@ -128,7 +128,7 @@ func ExampleForward() {
 }
 
 // Replicas of a server share the keys of what clients carry for them.
-func ExampleAskOptions() {
+func ExampleQuestionOptions() {
 	os.Setenv("ASKING_KEY", "a1f0c4d26f0c2b7d8e3a5b917c6d4e2ff0e1d2c3b4a5968778695a4b3c2d1e0f")
 
 	key, err := hex.DecodeString(os.Getenv("ASKING_KEY")) // 32 random bytes
@@ -136,10 +136,10 @@ func ExampleAskOptions() {
 		panic(err)
 	}
 	server := mcpserver.New(mcp.Implementation{Name: "replica", Version: "1.0.0"}, &mcpserver.Options{
-		Asking: mcpserver.AskOptions{Keys: [][]byte{key}},
+		Questions: mcpserver.QuestionOptions{SealKeys: [][]byte{key}},
 	})
 
-	fmt.Println(server.Kernel() != nil)
+	fmt.Println(server.Dispatcher() != nil)
 	// Output: true
 }
 

@@ -22,7 +22,7 @@ import (
 // asked is an error of the handler. A request may be another than the one being
 // handled, and there may be several of them. As any other step of a handler, a
 // request is sent again in each round of questions: put what must not be into a
-// [Memo], and so equal requests to several servers, which are told apart by the
+// [Once], and so equal requests to several servers, which are told apart by the
 // names of their memos.
 //
 // A server with a handshake asks by requests of its own, which come to the

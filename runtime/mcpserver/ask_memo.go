@@ -9,7 +9,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/mcpserver/internal/rounds"
 )
 
-// Memo runs a step of a handler once, though the handler itself is run again for
+// Once runs a step of a handler once, though the handler itself is run again for
 // each round of questions: in later rounds it returns what run returned when it
 // succeeded. The name tells the steps of a handler apart.
 //
@@ -28,7 +28,7 @@ import (
 // chain comes after a question, it returns an error once, as the question did: the
 // request comes again, so that the client has what the key is made of before run is
 // called.
-func Memo[T any](ctx context.Context, name string, run func(ctx context.Context, key string) (T, error)) (T, error) {
+func Once[T any](ctx context.Context, name string, run func(ctx context.Context, key string) (T, error)) (T, error) {
 	var out T
 	made, err := memo(ctx, name, func(ctx context.Context, key string) (json.RawMessage, error) {
 		v, err := run(ctx, key)

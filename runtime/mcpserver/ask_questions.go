@@ -32,8 +32,8 @@ func (q *Question[R]) ask(ctx context.Context, s *mcp.ServerSession) (err error)
 	return err
 }
 
-// AnyQuestion is a [Question] with an answer of any type.
-type AnyQuestion interface {
+// Asker is a [Question] with an answer of any type.
+type Asker interface {
 	ask(ctx context.Context, s *mcp.ServerSession) error
 }
 
@@ -42,7 +42,7 @@ var errNoSession = errors.New("ask: the context is not that of a server's handle
 // Ask puts several questions at once, and returns when all of them have their
 // answers. A client of 2026-07-28 or later gets all that it has not answered
 // yet together, in one round; others get one after another.
-func Ask(ctx context.Context, questions ...AnyQuestion) error {
+func Ask(ctx context.Context, questions ...Asker) error {
 	session := mcp.SessionFrom(ctx)
 	if session == nil {
 		return errNoSession

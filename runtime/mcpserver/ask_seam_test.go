@@ -50,7 +50,7 @@ func TestWhatTheMiddlewareMakesOfARequestIsTheSameInEachRound(t *testing.T) {
 				mcpserver.AddTool(server, &mcp.Tool{Name: "tool"}, func(ctx context.Context, s *mcp.ServerSession, in struct {
 					Tenant string `json:"tenant,omitempty"`
 				}) (string, error) {
-					n, err := mcpserver.Memo(ctx, "number", func(context.Context, string) (int, error) { return 7, nil })
+					n, err := mcpserver.Once(ctx, "number", func(context.Context, string) (int, error) { return 7, nil })
 					if err != nil {
 						return "", err
 					}
@@ -85,7 +85,7 @@ func TestAHandlerThatAsksByItselfFindsTheAnswersInItsRequest(t *testing.T) {
 		t.Run(revision, func(t *testing.T) {
 			server := mcpserver.New(info, nil)
 			mcpserver.AddTool(server, &mcp.Tool{Name: "tool"}, func(ctx context.Context, _ *mcp.ServerSession, _ struct{}) (string, error) {
-				req := connection.Request(ctx).(*mcp.CallToolRequest)
+				req := connection.RequestFromContext(ctx).(*mcp.CallToolRequest)
 				if a, ok := req.InputResponses["mine"].(*mcp.ElicitResult); ok && req.RequestState != nil {
 					return fmt.Sprint(a.Content["a"], " ", *req.RequestState), nil
 				}

@@ -88,7 +88,7 @@ func TestAMemoIsWhatJSONMakesOfIt(t *testing.T) {
 	for _, revision := range asking {
 		runs := 0
 		u := asker(t, revision, func(ctx context.Context, s *mcp.ServerSession) (string, error) {
-			m, err := mcpserver.Memo(ctx, "m", func(context.Context, string) (made, error) {
+			m, err := mcpserver.Once(ctx, "m", func(context.Context, string) (made, error) {
 				runs++
 				return made{"kept", "lost"}, nil
 			})
@@ -98,8 +98,8 @@ func TestAMemoIsWhatJSONMakesOfIt(t *testing.T) {
 			if _, err := s.ElicitForm(ctx, textForm("a", "a")); err != nil {
 				return "", err
 			}
-			_, wrong := mcpserver.Memo(ctx, "m", func(context.Context, string) (int, error) { return 0, nil })
-			_, refused := mcpserver.Memo(ctx, "n", func(context.Context, string) (func(), error) { return nil, nil })
+			_, wrong := mcpserver.Once(ctx, "m", func(context.Context, string) (int, error) { return 0, nil })
+			_, refused := mcpserver.Once(ctx, "n", func(context.Context, string) (func(), error) { return nil, nil })
 			return fmt.Sprint(m.Kept, m.lost, wrong != nil, refused), nil
 		})
 		got, err := u.use("tool", `{}`)
@@ -112,7 +112,7 @@ func TestAMemoIsWhatJSONMakesOfIt(t *testing.T) {
 func TestOutsideOfARoundAStepJustRuns(t *testing.T) {
 	for range 2 {
 		var seen string
-		got, err := mcpserver.Memo(t.Context(), "m", func(_ context.Context, key string) (int, error) {
+		got, err := mcpserver.Once(t.Context(), "m", func(_ context.Context, key string) (int, error) {
 			seen = key
 			return 1, nil
 		})
@@ -120,12 +120,12 @@ func TestOutsideOfARoundAStepJustRuns(t *testing.T) {
 		require.Equal(t, 1, got)
 		require.NotEmpty(t, seen)
 	}
-	_, err := mcpserver.Memo(t.Context(), "m", func(context.Context, string) (int, error) { return 0, errors.New("busy") })
+	_, err := mcpserver.Once(t.Context(), "m", func(context.Context, string) (int, error) { return 0, errors.New("busy") })
 	require.EqualError(t, err, "busy")
 }
 
 func TestOutsideOfARoundAViewHandsOnAsItIs(t *testing.T) {
-	near, far := jsonrpc.Pair(nil, nil)
+	near, far := jsonrpc.InProcessPair(nil, nil)
 	defer near.Close()
 	_, err := mcp.ServerPeer{Outbound: mcpserver.Forward(far)}.CallTool(t.Context(), &mcp.CallToolRequest{Name: "x"})
 	require.EqualValues(t, mcp.CodeMethodNotFound, peer.AsError(err).Code)
@@ -207,7 +207,7 @@ func TestAStepThatAsksIsAskedForOnceByTwoBranches(t *testing.T) {
 				asked := 0
 				u := asker(t, revision, func(ctx context.Context, s *mcp.ServerSession) (string, error) {
 					project := func() (string, error) {
-						return mcpserver.Memo(ctx, "project", func(ctx context.Context, _ string) (string, error) {
+						return mcpserver.Once(ctx, "project", func(ctx context.Context, _ string) (string, error) {
 							res, err := s.With().ElicitForm(ctx, textForm("which", "which"))
 							if err != nil {
 								return "", err
@@ -241,9 +241,9 @@ func TestAStepThatAsksIsAskedForOnceByTwoBranches(t *testing.T) {
 
 func TestAStateIsGoodForAsLongAsItSays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := mcpserver.New(info, &mcpserver.Options{Asking: mcpserver.AskOptions{Expiry: 1500 * time.Millisecond}})
+		server := mcpserver.New(info, &mcpserver.Options{Questions: mcpserver.QuestionOptions{RoundTTL: 1500 * time.Millisecond}})
 		mcpserver.AddTool(server, &mcp.Tool{Name: "tool"}, func(ctx context.Context, s *mcp.ServerSession, _ struct{}) (string, error) {
-			if _, err := mcpserver.Memo(ctx, "m", func(context.Context, string) (int, error) { return 1, nil }); err != nil {
+			if _, err := mcpserver.Once(ctx, "m", func(context.Context, string) (int, error) { return 1, nil }); err != nil {
 				return "", err
 			}
 			_, err := s.ElicitForm(ctx, textForm("a", "a"))

@@ -54,7 +54,7 @@ func (a *audience) deliver(e Event) {
 // covers tells whether a change of one resource is of interest to who watches
 // another.
 func (o *Options) covers(watched, changed string) bool {
-	return watched == changed || o.SubResource != nil && o.SubResource(watched, changed)
+	return watched == changed || o.Affects != nil && o.Affects(changed, watched)
 }
 
 // add makes a listener a member, unless the audience is closed.
@@ -130,7 +130,7 @@ func (s *session) wants(e Event) bool {
 // watches tells whether the client wants to hear of changes of a resource.
 func (s *session) watches(uri string) bool {
 	state := s.conn.State()
-	if s.audience.opts.SubResource == nil {
+	if s.audience.opts.Affects == nil {
 		return state.Subscribed(uri)
 	}
 	for _, watched := range state.Subscriptions() {
@@ -147,7 +147,7 @@ func (s *session) hear(a *announcement) {
 	if s.mail.idle() && peer.Post(s.conn, &a.session) {
 		return
 	}
-	if s.mail.put(&a.session, s.audience.opts.MaxWaiting) {
+	if s.mail.put(&a.session, s.audience.opts.MaxQueuedEvents) {
 		s.sending.Go(s.send) // ends when the mailbox is empty, and with the connection
 	}
 }
@@ -158,7 +158,7 @@ func (s *session) send() {
 		var full bool
 		waiting, full = s.mail.take(waiting)
 		if full {
-			s.audience.opts.Logger.Warn("notifications dropped: too many wait for one session", "limit", s.audience.opts.MaxWaiting)
+			s.audience.opts.Logger.Warn("notifications dropped: too many wait for one session", "limit", s.audience.opts.MaxQueuedEvents)
 		}
 		if len(waiting) == 0 || s.ctx.Err() != nil {
 			return

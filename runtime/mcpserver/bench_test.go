@@ -62,12 +62,12 @@ func BenchmarkList(b *testing.B) {
 	}
 	for _, revision := range []string{"2025-11-25", modern} {
 		b.Run(revision, func(b *testing.B) {
-			conn := connection.FromEnvelope(revision, nil, nil, nil)
+			conn := connection.NewForRequest(revision, nil, nil, nil)
 			in := &peer.Inbound{Method: mcp.MethodListTools, ID: wire.IntID(1), Params: json.RawMessage(`{` + envelope + `}`)}
 			buf := make([]byte, 0, 100_000)
 			b.ReportAllocs()
 			for b.Loop() {
-				reply, err := s.Kernel().Serve(b.Context(), conn, in)
+				reply, err := s.Dispatcher().Serve(b.Context(), conn, in)
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -145,7 +145,7 @@ func benchmarkUpdate(b *testing.B, back func(*counter) peer.BackChannel) {
 		}
 		go func() { // ends with the benchmark
 			defer func() { done <- struct{}{} }()
-			if _, err := s.Kernel().ServeEnvelope(ctx, in, nil); ctx.Err() == nil {
+			if _, err := s.Dispatcher().ServeStateless(ctx, in, nil); ctx.Err() == nil {
 				panic(err)
 			}
 		}()

@@ -91,7 +91,7 @@ func (s *Server) hint(method string, ttl *int64, scope *mcp.CacheScope) {
 		return
 	}
 	*ttl = hint.TTL.Milliseconds()
-	if hint.Public && s.opts.Visible == nil {
+	if hint.Public && s.opts.Filter == nil {
 		*scope = mcp.CacheScopePublic
 	}
 }

@@ -15,9 +15,9 @@ import (
 // there are.
 type Completer func(context.Context, *mcp.CompleteRequest) ([]string, error)
 
-// Values returns a completer for an argument that can only have some values: it
+// CompleteFrom returns a completer for an argument that can only have some values: it
 // proposes those that begin as the argument does.
-func Values(values ...string) Completer {
+func CompleteFrom(values ...string) Completer {
 	return func(_ context.Context, req *mcp.CompleteRequest) ([]string, error) {
 		return slices.DeleteFunc(slices.Clone(values), func(v string) bool {
 			return !strings.HasPrefix(v, req.Argument.Value)
@@ -32,15 +32,15 @@ type completed struct {
 	argument string
 }
 
-// CompletePrompt registers what proposes values for an argument of a prompt. It
+// AddPromptCompleter registers what proposes values for an argument of a prompt. It
 // panics where that is nil.
-func (s *Server) CompletePrompt(prompt, argument string, f Completer) {
+func (s *Server) AddPromptCompleter(prompt, argument string, f Completer) {
 	s.addCompleter(completed{Item{KindPrompt, prompt}, argument}, f)
 }
 
-// CompleteTemplate registers what proposes values for a variable of a resource
+// AddTemplateCompleter registers what proposes values for a variable of a resource
 // template. It panics where that is nil.
-func (s *Server) CompleteTemplate(template, variable string, f Completer) {
+func (s *Server) AddTemplateCompleter(template, variable string, f Completer) {
 	s.addCompleter(completed{Item{KindTemplate, template}, variable}, f)
 }
 
@@ -58,9 +58,9 @@ func (s *Server) addCompleter(key completed, f Completer) {
 	})
 }
 
-// Complete registers what completes every argument that nothing else is
+// HandleCompletion registers what completes every argument that nothing else is
 // registered for. It panics where that is nil.
-func (s *Server) Complete(f func(context.Context, *mcp.CompleteRequest) (*mcp.CompleteResult, error)) {
+func (s *Server) HandleCompletion(f func(context.Context, *mcp.CompleteRequest) (*mcp.CompleteResult, error)) {
 	if f == nil {
 		registration(KindMethod, mcp.MethodComplete, errNoHandler)
 	}

@@ -12,7 +12,7 @@ import (
 
 // revisionOf is the revision in which a message came.
 func revisionOf(ctx context.Context) wire.Revision {
-	return connection.From(ctx).State().Negotiated()
+	return connection.FromContext(ctx).State().Revision()
 }
 
 // before tells whether a revision is older than another.

@@ -61,7 +61,7 @@ func TestFewCallsLieBetweenTheBytesAndATool(t *testing.T) {
 			check(depthOfPipe)
 		}
 	}
-	client := s.Direct(nil)
+	client := s.InProcess(nil)
 	defer client.Close()
 	initialize(t, client)
 	for _, name := range []string{"typed", "raw"} {

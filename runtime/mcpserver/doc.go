@@ -54,6 +54,6 @@
 // # Serving
 //
 // A server value holds what is registered and the options, nothing of any client:
-// [Server.ServeStdio], [Server.ListenAndServe], [Server.Handler] and [Server.Direct]
+// [Server.ServeStdio], [Server.ListenAndServe], [Server.Handler] and [Server.InProcess]
 // may be used together and several times. [Server.Shutdown] ends them all in order.
 package mcpserver

@@ -190,7 +190,7 @@ func TestSeveralStreamsOfOneClientAreApart(t *testing.T) {
 }
 
 func TestAChangeOfAPartIsOfInterestWhereTheOptionsSaySo(t *testing.T) {
-	s := stocked(&mcpserver.Options{SubResource: func(watched, changed string) bool { return strings.HasPrefix(changed, watched+"/") }})
+	s := stocked(&mcpserver.Options{Affects: func(changed, watched string) bool { return strings.HasPrefix(changed, watched+"/") }})
 	session := connect(t, s, "2025-11-25")
 	session.call("resources/subscribe", `{"uri":"x:n1"}`)
 	stream := connect(t, s, modern)
@@ -203,7 +203,7 @@ func TestAChangeOfAPartIsOfInterestWhereTheOptionsSaySo(t *testing.T) {
 }
 
 func TestLimitsOfSubscriptionsAreErrorsBeforeTheAcknowledgement(t *testing.T) {
-	s := stocked(&mcpserver.Options{MaxListeners: 1, MaxSubscriptions: 2})
+	s := stocked(&mcpserver.Options{MaxSubscriptionStreams: 1, MaxSubscriptions: 2})
 	c := connect(t, s, modern)
 	c.refused("subscriptions/listen", `{"notifications":{"resourceSubscriptions":["x:n1","x:n2","x:n3"]}}`, mcp.CodeInternal)
 	id, _ := c.listen(`{}`)
@@ -221,7 +221,7 @@ func TestLimitsOfSubscriptionsAreErrorsBeforeTheAcknowledgement(t *testing.T) {
 }
 
 func TestAClientThatDoesNotReadLosesItsStreamAndHoldsNobodyUp(t *testing.T) {
-	s := stocked(&mcpserver.Options{SubResource: func(watched, changed string) bool { return watched == "x:n1" }})
+	s := stocked(&mcpserver.Options{Affects: func(changed, watched string) bool { return watched == "x:n1" }})
 	slow, quick := connect(t, s, modern), connect(t, s, modern)
 	id, _ := slow.listen(`{"resourceSubscriptions":["x:n1"]}`)
 	quick.listen(`{"toolsListChanged":true}`)
@@ -277,9 +277,9 @@ func TestTheOptionsSayHowManyEventsWaitForAClient(t *testing.T) {
 		reached, release := make(chan struct{}, 10), make(chan struct{})
 		var log bytes.Buffer
 		s := stocked(&mcpserver.Options{
-			MaxWaiting:  2,
-			Logger:      slog.New(slog.NewTextHandler(&log, nil)),
-			SubResource: func(watched, changed string) bool { return strings.HasPrefix(changed, watched) },
+			MaxQueuedEvents: 2,
+			Logger:          slog.New(slog.NewTextHandler(&log, nil)),
+			Affects:         func(changed, watched string) bool { return strings.HasPrefix(changed, watched) },
 			Outgoing: []func(peer.Outbound) peer.Outbound{
 				func(out peer.Outbound) peer.Outbound { return held{out, reached, release} },
 			},

@@ -126,7 +126,7 @@ func ExampleServer_AddResourceTemplate() {
 			}
 			return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{&mcp.TextResourceContents{Text: string(data)}}}, nil
 		})
-	server.CompleteTemplate("file:///{+path}", "path", mcpserver.Values("notes.txt", "todo.txt"))
+	server.AddTemplateCompleter("file:///{+path}", "path", mcpserver.CompleteFrom("notes.txt", "todo.txt"))
 
 	client := inProcess(server, nil)
 	defer client.Close()
@@ -145,14 +145,14 @@ func ExampleServer_AddResourceTemplate() {
 
 // inProcess returns the client's end of a connection to a server, past the
 // handshake. The user is whom the client asks, nil for nobody.
-func inProcess(server *mcpserver.Server, user *peer.Mux) *jsonrpc.Direct {
+func inProcess(server *mcpserver.Server, user *peer.Mux) *jsonrpc.InProcessConn {
 	ctx := context.Background()
-	client := connection.ForLoop(nil, &connection.Options{Client: true})
+	client := connection.New(nil, &connection.Options{Client: true})
 	opts := &jsonrpc.Options{Strict: true, Frame: client.Frame}
 	if user != nil {
-		opts.Handler = connection.NewKernel(&connection.KernelOptions{Mux: user}).Handler(client)
+		opts.Handler = connection.NewDispatcher(&connection.DispatcherOptions{Mux: user}).Handler(client)
 	}
-	channel := server.Direct(opts)
+	channel := server.InProcess(opts)
 	must(peer.SendRequest(ctx, channel, &mcp.InitializeRequest{
 		ProtocolVersion: mcp.LatestHandshakeRevision,
 		ClientInfo:      mcp.Implementation{Name: "example", Version: "1"},
@@ -165,7 +165,7 @@ func inProcess(server *mcpserver.Server, user *peer.Mux) *jsonrpc.Direct {
 }
 
 // call calls a tool and returns the text of its result.
-func call(client *jsonrpc.Direct, name, arguments string) string {
+func call(client *jsonrpc.InProcessConn, name, arguments string) string {
 	res := must(peer.SendRequest(context.Background(), client, &mcp.CallToolRequest{Name: name, Arguments: []byte(arguments)}))
 	return res.Content[0].(*mcp.TextContent).Text
 }

@@ -49,7 +49,7 @@ func TestAnAnnouncementReadsAsTheNotificationItIs(t *testing.T) {
 func TestEventsArriveInTheirOrderHoweverTheClientReads(t *testing.T) {
 	for _, revision := range []string{"2025-06-18", modern} {
 		t.Run(revision, func(t *testing.T) {
-			s := stocked(&mcpserver.Options{SubResource: func(watched, changed string) bool { return strings.HasPrefix(changed, watched) }})
+			s := stocked(&mcpserver.Options{Affects: func(changed, watched string) bool { return strings.HasPrefix(changed, watched) }})
 			c := connect(t, s, revision)
 			if !handshakes(revision) {
 				c.listen(`{"resourceSubscriptions":["x:n1"]}`)
@@ -151,7 +151,7 @@ func TestAWayOutThatPanicsCostsOneNotification(t *testing.T) {
 func TestClientsInTheProcessGetEventsAsTheyAre(t *testing.T) {
 	s := stocked(nil)
 	got := make(chan peer.Message, 1)
-	client := s.Direct(&jsonrpc.Options{Handler: peer.HandlerFunc(func(_ context.Context, in *peer.Inbound) (peer.Reply, error) {
+	client := s.InProcess(&jsonrpc.Options{Handler: peer.HandlerFunc(func(_ context.Context, in *peer.Inbound) (peer.Reply, error) {
 		got <- in.Value
 		return peer.Reply{}, nil
 	})})
@@ -165,7 +165,7 @@ func TestClientsInTheProcessGetEventsAsTheyAre(t *testing.T) {
 
 func TestNothingIsSentToASessionThatHasGone(t *testing.T) {
 	s := stocked(nil)
-	conn := connection.ForLoop(nil, nil)
+	conn := connection.New(nil, nil)
 	mcpserver.Join(s, conn)
 	require.Equal(t, 1, mcpserver.Listeners(s))
 	conn.Close(t.Context())

@@ -17,7 +17,7 @@ import (
 //
 // Nil options are the default. [Server.Shutdown] shuts it down, too.
 func (s *Server) Handler(opts *streamable.Options) *streamable.Handler {
-	h := streamable.NewHandler(s.Kernel(), s.webOptions(opts))
+	h := streamable.NewHandler(s.Dispatcher(), s.webOptions(opts))
 	if !s.hosts.add(h) {
 		h.Close()
 	}
@@ -28,7 +28,7 @@ func (s *Server) Handler(opts *streamable.Options) *streamable.Handler {
 // transport of revision 2024-11-05, for clients that know no other. Nil options
 // are the default. [Server.Shutdown] shuts it down, too.
 func (s *Server) LegacySSEHandler(opts *streamable.Options) *streamable.LegacySSEHandler {
-	h := streamable.NewLegacySSEHandler(s.Kernel(), s.webOptions(opts))
+	h := streamable.NewLegacySSEHandler(s.Dispatcher(), s.webOptions(opts))
 	if !s.hosts.add(h) {
 		h.Close()
 	}

@@ -83,7 +83,7 @@ func TestAListReadsTheSameWrittenBeforeOrNow(t *testing.T) {
 func TestAListIsWrittenInAnyFormThatIsAskedFor(t *testing.T) {
 	s := motley(mcpserver.Options{})
 	in := &peer.Inbound{Method: mcp.MethodListTools, ID: wire.IntID(1), Params: json.RawMessage(`{` + envelope + `}`)}
-	reply, err := s.Kernel().ServeEnvelope(t.Context(), in, nil)
+	reply, err := s.Dispatcher().ServeStateless(t.Context(), in, nil)
 	require.NoError(t, err)
 	of := func(v wire.Value, f *wire.Frame) string {
 		text, err := wire.Append([]byte("before"), f, v)
@@ -111,7 +111,7 @@ func TestAListSaysWhatIsRegisteredNow(t *testing.T) {
 // TestCallersWhoListAtOnceSeeTheirOwn has the callers of different views read and
 // somebody register meanwhile.
 func TestCallersWhoListAtOnceSeeTheirOwn(t *testing.T) {
-	s := stocked(&mcpserver.Options{Visible: func(_ context.Context, s *mcp.ServerSession, item mcpserver.Item) bool {
+	s := stocked(&mcpserver.Options{Filter: func(_ context.Context, s *mcp.ServerSession, item mcpserver.Item) bool {
 		return strings.HasSuffix(item.Name, s.Transport().Principal()) || item.Name == "late"
 	}})
 	h := s.Handler(&streamable.Options{Principal: func(r *http.Request) string { return r.Header.Get("User") }})
@@ -139,7 +139,7 @@ func TestCallersWhoListAtOnceSeeTheirOwn(t *testing.T) {
 }
 
 func TestACursorNamesNothingThatItsCallerMayNotSee(t *testing.T) {
-	s := stocked(&mcpserver.Options{PageSize: 2, Visible: func(_ context.Context, _ *mcp.ServerSession, item mcpserver.Item) bool {
+	s := stocked(&mcpserver.Options{PageSize: 2, Filter: func(_ context.Context, _ *mcp.ServerSession, item mcpserver.Item) bool {
 		return item.Name != "n2"
 	}})
 	c := connect(t, s, modern)

@@ -28,7 +28,7 @@ type stream struct {
 
 // listen serves a stream.
 func (s *Server) listen(ctx context.Context, req *mcp.SubscriptionsListenRequest) (*mcp.SubscriptionsListenResult, error) {
-	id := connection.RequestID(ctx)
+	id := connection.RequestIDFromContext(ctx)
 	st, err := s.newStream(ctx, id, &req.Notifications)
 	if err != nil {
 		return nil, err
@@ -100,8 +100,8 @@ func (a *audience) enter(st *stream) error {
 	switch {
 	case a.closed:
 		return errClosing
-	case a.streams >= a.opts.MaxListeners:
-		return tooMany("Too many subscriptions: the server has %d", a.opts.MaxListeners)
+	case a.streams >= a.opts.MaxSubscriptionStreams:
+		return tooMany("Too many subscriptions: the server has %d", a.opts.MaxSubscriptionStreams)
 	}
 	a.streams++
 	a.members[st] = struct{}{}
@@ -129,7 +129,7 @@ func (st *stream) run(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case full:
-			return tooMany("The subscription has ended: more than %d notifications waited for the client", st.opts.MaxWaiting)
+			return tooMany("The subscription has ended: more than %d notifications waited for the client", st.opts.MaxQueuedEvents)
 		}
 		for _, r := range waiting {
 			if err := st.session.Notify(ctx, r); err != nil {
@@ -167,7 +167,7 @@ func (st *stream) wants(e Event) bool {
 
 // watches tells whether the stream is to hear of changes of a resource.
 func (st *stream) watches(uri string) bool {
-	if _, watched := st.watched[uri]; watched || st.opts.SubResource == nil {
+	if _, watched := st.watched[uri]; watched || st.opts.Affects == nil {
 		return watched
 	}
 	for watched := range st.watched {
@@ -183,7 +183,7 @@ func (st *stream) hear(a *announcement) {
 	if st.mail.idle() && peer.Post(st.session.SessionCore, r) {
 		return
 	}
-	if st.mail.put(r, st.opts.MaxWaiting) {
+	if st.mail.put(r, st.opts.MaxQueuedEvents) {
 		st.nudge()
 	}
 }
@@ -205,7 +205,7 @@ func (st *stream) nudge() {
 // is left when the answer is sent there is nobody to tell of changes.
 func (s *Server) subscribe(ctx context.Context, req *mcp.SubscribeRequest) (*mcp.EmptyResult, error) {
 	c := s.catalog.Load()
-	if r := c.capabilities.Resources; r == nil || !r.Subscribe || !connection.From(ctx).HasStandaloneChannel() {
+	if r := c.capabilities.Resources; r == nil || !r.Subscribe || !connection.FromContext(ctx).HasStandaloneChannel() {
 		return nil, notOffered(mcp.MethodSubscribe)
 	}
 	if _, err := s.find(ctx, c, req.URI); err != nil {

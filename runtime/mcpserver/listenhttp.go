@@ -32,7 +32,7 @@ func (s *Server) ListenAndServe(ctx context.Context, addr string, opts *streamab
 func (s *Server) serveListener(ctx context.Context, l net.Listener, opts *streamable.Options, patience time.Duration) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	h := &listenHost{streamable.NewHandler(s.Kernel(), s.webOptions(opts)), end, make(chan struct{})}
+	h := &listenHost{streamable.NewHandler(s.Dispatcher(), s.webOptions(opts)), end, make(chan struct{})}
 	if !s.hosts.add(h) {
 		return errors.Join(ErrShutdown, l.Close())
 	}
@@ -40,7 +40,7 @@ func (s *Server) serveListener(ctx context.Context, l net.Listener, opts *stream
 	defer close(h.over)
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", h)
-	front := streamable.NewServer(l.Addr().String(), mux)
+	front := streamable.NewHTTPServer(l.Addr().String(), mux)
 	failed := make(chan error, 1)
 	go func() { failed <- front.Serve(l) }() // ends with the front
 	select {

@@ -113,7 +113,7 @@ func page[T any](ctx context.Context, s *Server, kind Kind, items shelf[T], curs
 		}
 		items = items.after(key)
 	}
-	if s.opts.Visible != nil {
+	if s.opts.Filter != nil {
 		items = items.first(s.opts.PageSize+1, func(key string) bool { return s.visible(ctx, kind, key) })
 	}
 	if len(items) <= s.opts.PageSize {

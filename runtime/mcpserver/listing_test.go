@@ -61,8 +61,8 @@ func TestListsAreInTheOrderOfNamesAndPaged(t *testing.T) {
 func TestALimitMayBeLifted(t *testing.T) {
 	for _, none := range []int{-1, math.MaxInt} {
 		s := stocked(&mcpserver.Options{
-			PageSize: none, MaxListeners: none, MaxSubscriptions: none,
-			Visible: func(context.Context, *mcp.ServerSession, mcpserver.Item) bool { return true },
+			PageSize: none, MaxSubscriptionStreams: none, MaxSubscriptions: none,
+			Filter: func(context.Context, *mcp.ServerSession, mcpserver.Item) bool { return true },
 		})
 		for i := range 2000 {
 			mcpserver.AddTool(s, &mcp.Tool{Name: fmt.Sprint("more", i)}, func(context.Context, *mcp.ServerSession, struct{}) (string, error) { return "", nil })
@@ -100,10 +100,10 @@ func TestACursorThatIsNoneIsRefused(t *testing.T) {
 }
 
 func TestWhatACallerMayNotSeeDoesNotExist(t *testing.T) {
-	s := stocked(&mcpserver.Options{PageSize: 3, Visible: func(_ context.Context, s *mcp.ServerSession, item mcpserver.Item) bool {
+	s := stocked(&mcpserver.Options{PageSize: 3, Filter: func(_ context.Context, s *mcp.ServerSession, item mcpserver.Item) bool {
 		return s != nil && item.Name != "n1" && item.Name != "n4" && item.Name != "x:n1" && item.Name != "y:{a}/n1"
 	}})
-	s.CompletePrompt("n1", "a", mcpserver.Values("x"))
+	s.AddPromptCompleter("n1", "a", mcpserver.CompleteFrom("x"))
 	c := connect(t, s, modern)
 	require.Equal(t, []string{"n0", "n2", "n3", "n5", "n6"}, listed(c, "tools/list", "tools", "name"))
 	require.Equal(t, []string{"n0", "n2", "n3", "n5", "n6"}, listed(c, "prompts/list", "prompts", "name"))
@@ -140,7 +140,7 @@ func TestAnswersSayHowLongTheyAreFresh(t *testing.T) {
 	require.Equal(t, "private", res["cacheScope"])
 	require.Equal(t, 3_600_000.0, c.call("server/discover", `{}`)["ttlMs"])
 
-	seen := &mcpserver.Options{CacheHints: hints, Visible: func(context.Context, *mcp.ServerSession, mcpserver.Item) bool { return true }}
+	seen := &mcpserver.Options{CacheHints: hints, Filter: func(context.Context, *mcp.ServerSession, mcpserver.Item) bool { return true }}
 	require.Equal(t, "private", connect(t, stocked(seen), modern).call("tools/list", `{}`)["cacheScope"])
 
 	plain := connect(t, stocked(nil), modern).call("tools/list", `{}`)

@@ -20,9 +20,9 @@ import (
 type Options struct {
 	// Instructions tell a model how to use this server; empty is none.
 	Instructions string
-	// HideInfo leaves out of results who wrote them, in the revisions that
+	// OmitServerInfo leaves out of results who wrote them, in the revisions that
 	// have it in each of them.
-	HideInfo bool
+	OmitServerInfo bool
 	// Capabilities are what is declared beyond what follows from the
 	// registrations: Logging, for example, where handlers send log messages,
 	// without which those are dropped. A member that is set here is declared
@@ -44,18 +44,18 @@ type Options struct {
 	// each round of its request, also when it has been answered, and leaves
 	// behind what metadata it was given on the way.
 	Outgoing []func(peer.Outbound) peer.Outbound
-	// Asking is about questions to clients whose revision has them travel in
+	// Questions is about questions to clients whose revision has them travel in
 	// answers.
-	Asking AskOptions
+	Questions QuestionOptions
 	// Tasks let calls that take long go on as tasks; nil does not.
 	Tasks *TaskOptions
 
-	// Visible tells whether a caller may know of something registered. What it
+	// Filter tells whether a caller may know of something registered. What it
 	// hides is not listed and behaves as if it did not exist. It is asked for
 	// every item of a list and before every use, and must be quick; nil shows
 	// everything to everybody. Who calls is in s.Transport().Principal(), or
 	// wherever the transport's own type has it.
-	Visible func(ctx context.Context, s *mcp.ServerSession, item Item) bool
+	Filter func(ctx context.Context, s *mcp.ServerSession, item Item) bool
 	// PageSize is how many items a page of a list has; 0 is 1,000. Most
 	// clients never ask for a second page.
 	PageSize int
@@ -81,26 +81,26 @@ type Options struct {
 
 	// Bus carries events to the other replicas of this server; nil is none.
 	Bus Bus
-	// SubResource tells whether a change of one resource is of interest to
+	// Affects tells whether a change of one resource is of interest to
 	// those who watch another, such as a folder that it is in. It is asked for
 	// everybody who listens, must be quick, and must not use the server. Nil
 	// is when the two are the same. Who may watch the one hears of the other
 	// by its URI, whether or not Visible shows it to him.
-	SubResource func(watched, changed string) bool
-	// MaxListeners bounds the streams of subscriptions that are open at a
+	Affects func(changed, watched string) bool
+	// MaxSubscriptionStreams bounds the streams of subscriptions that are open at a
 	// time; 0 is 1,024. One more is answered with an error.
-	MaxListeners int
+	MaxSubscriptionStreams int
 	// MaxSubscriptions bounds the resources that a session or a stream may
 	// watch; 0 is 1,024.
 	MaxSubscriptions int
-	// MaxWaiting bounds the events that wait for a client that does not read,
+	// MaxQueuedNotifications bounds the events that wait for a client that does not read,
 	// each once; 0 is 1,024. One more ends a stream, with the reason. A session
 	// with a handshake misses it, and the log says so.
-	MaxWaiting int
+	MaxQueuedEvents int
 
 	// Stdio is about the pipes of [Server.ServeStdio] and
 	// [Server.ServeStreams]: limits, timeouts. Its Dispatch is also for
-	// [Server.Direct].
+	// [Server.InProcess].
 	Stdio stdio.ServeOptions
 	// Logger takes what nobody else is told; nil is [slog.Default].
 	Logger *slog.Logger
@@ -111,7 +111,7 @@ type CacheHint struct {
 	// TTL is how long the answer is fresh.
 	TTL time.Duration
 	// Public lets clients share the answer among their users. It has no effect
-	// where [Options].Visible makes lists differ.
+	// where [Options].Filter makes lists differ.
 	Public bool
 }
 
@@ -124,7 +124,7 @@ const (
 	KindResource Kind = "resource"
 	KindTemplate Kind = "resource template"
 	KindPrompt   Kind = "prompt"
-	KindMethod   Kind = "method" // [Options].Visible is not asked for one
+	KindMethod   Kind = "method" // [Options].Filter is not asked for one
 )
 
 // Item names something registered.
@@ -146,14 +146,14 @@ const (
 // complete fills in what is not set. It panics on what makes no sense.
 func (o *Options) complete() {
 	o.PageSize = limit.Count(o.PageSize, defaultPageSize)
-	o.MaxListeners = limit.Count(o.MaxListeners, defaultListeners)
+	o.MaxSubscriptionStreams = limit.Count(o.MaxSubscriptionStreams, defaultListeners)
 	o.MaxSubscriptions = limit.Count(o.MaxSubscriptions, defaultWatched)
-	o.MaxWaiting = limit.Count(o.MaxWaiting, defaultWaiting)
+	o.MaxQueuedEvents = limit.Count(o.MaxQueuedEvents, defaultWaiting)
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	if o.Stdio.Dispatch.Logger == nil {
-		o.Stdio.Dispatch.Logger = o.Logger
+	if o.Stdio.JSONRPC.Logger == nil {
+		o.Stdio.JSONRPC.Logger = o.Logger
 	}
 	for method, hint := range o.CacheHints {
 		if info := mcp.MethodByName(method); info == nil || info.Cacheable == 0 {

@@ -11,14 +11,14 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// GetPrompt fills in a prompt.
-type GetPrompt func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error)
+// PromptHandler fills in a prompt.
+type PromptHandler func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error)
 
 // prompt is a prompt as it is registered. It never changes.
 type prompt struct {
 	mcp.Prompt
 	texts
-	get GetPrompt
+	get PromptHandler
 }
 
 // AddPrompt registers a Go function as a prompt. Args is a struct of strings,
@@ -55,7 +55,7 @@ func AddPrompt[Args any](s *Server, p *mcp.Prompt, h func(context.Context, *mcp.
 
 // AddRawPrompt registers a prompt whose handler reads the arguments itself. Those
 // that are required are there. It panics where the name is missing.
-func (s *Server) AddRawPrompt(p *mcp.Prompt, get GetPrompt) {
+func (s *Server) AddRawPrompt(p *mcp.Prompt, get PromptHandler) {
 	def, err := newPrompt(p, get)
 	registration(KindPrompt, p.Name, err)
 	s.change(Event{Method: mcp.MethodPromptListChanged}, func(c *catalog) bool {
@@ -64,7 +64,7 @@ func (s *Server) AddRawPrompt(p *mcp.Prompt, get GetPrompt) {
 	})
 }
 
-func newPrompt(p *mcp.Prompt, get GetPrompt) (*prompt, error) {
+func newPrompt(p *mcp.Prompt, get PromptHandler) (*prompt, error) {
 	if p.Name == "" {
 		return nil, errors.New("want a name")
 	}

@@ -80,8 +80,8 @@ func TestArgumentsAreCompleted(t *testing.T) {
 	mcpserver.AddPrompt(s, &mcp.Prompt{Name: "review"}, review)
 	s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "file:///{+path}", Name: "files"}, noTemplate)
 	s.AddResource(&mcp.Resource{URI: "file:///x", Name: "x"}, noRead)
-	s.CompletePrompt("review", "language", mcpserver.Values("go", "gleam", "rust"))
-	s.CompleteTemplate("file:///{+path}", "path", func(context.Context, *mcp.CompleteRequest) ([]string, error) {
+	s.AddPromptCompleter("review", "language", mcpserver.CompleteFrom("go", "gleam", "rust"))
+	s.AddTemplateCompleter("file:///{+path}", "path", func(context.Context, *mcp.CompleteRequest) ([]string, error) {
 		return make([]string, 250), nil
 	})
 	ask := func(c *client, ref, argument, value string) message {
@@ -108,12 +108,12 @@ func TestArgumentsAreCompleted(t *testing.T) {
 	} {
 		require.Equal(t, int64(mcp.CodeInvalidParams), m.Error.Code)
 	}
-	s.Complete(func(_ context.Context, req *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
+	s.HandleCompletion(func(_ context.Context, req *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
 		return &mcp.CompleteResult{Completion: mcp.Completion{Values: []string{"any " + req.Argument.Name}}}, nil
 	})
 	require.Contains(t, string(ask(c, prompt, "nothing", "").Result), "any nothing")
 	require.Contains(t, string(ask(c, prompt, "language", "r").Result), "rust")
-	s.Complete(func(context.Context, *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
+	s.HandleCompletion(func(context.Context, *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
 		return &mcp.CompleteResult{Completion: mcp.Completion{Values: make([]string, 101)}}, nil
 	})
 	inEveryRevision(t, func(t *testing.T, revision string) {
@@ -126,16 +126,16 @@ func TestArgumentsAreCompleted(t *testing.T) {
 
 func TestWhatCompletesIsThere(t *testing.T) {
 	s := mcpserver.New(info, nil)
-	require.PanicsWithError(t, `mcpserver: prompt "p": complete "a": want a handler`, func() { s.CompletePrompt("p", "a", nil) })
-	require.PanicsWithError(t, `mcpserver: resource template "x:{a}": complete "a": want a handler`, func() { s.CompleteTemplate("x:{a}", "a", nil) })
-	require.PanicsWithError(t, `mcpserver: method "completion/complete": want a handler`, func() { s.Complete(nil) })
+	require.PanicsWithError(t, `mcpserver: prompt "p": complete "a": want a handler`, func() { s.AddPromptCompleter("p", "a", nil) })
+	require.PanicsWithError(t, `mcpserver: resource template "x:{a}": complete "a": want a handler`, func() { s.AddTemplateCompleter("x:{a}", "a", nil) })
+	require.PanicsWithError(t, `mcpserver: method "completion/complete": want a handler`, func() { s.HandleCompletion(nil) })
 	connect(t, s, modern).refused("completion/complete", `{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"a","value":""}}`, mcp.CodeMethodNotFound)
 }
 
 func TestACompleterThatFailsTellsNothing(t *testing.T) {
 	s := mcpserver.New(info, nil)
 	s.AddRawPrompt(&mcp.Prompt{Name: "p", Arguments: []mcp.PromptArgument{{Name: "a"}}}, noPrompt)
-	s.CompletePrompt("p", "a", func(context.Context, *mcp.CompleteRequest) ([]string, error) { return nil, fmt.Errorf("hunter2") })
+	s.AddPromptCompleter("p", "a", func(context.Context, *mcp.CompleteRequest) ([]string, error) { return nil, fmt.Errorf("hunter2") })
 	m := connect(t, s, modern).refused("completion/complete", `{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"a","value":""}}`, mcp.CodeInternal)
 	require.NotContains(t, m.Error.Message, "hunter2")
 }
@@ -145,7 +145,7 @@ func TestWhatIsMeantForTheOtherSideReachesItFromEveryHandler(t *testing.T) {
 	s := mcpserver.New(info, &mcpserver.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	meant := fmt.Errorf("outer: %w", mcpserver.Errorf("not on %s", "Sundays"))
 	s.AddRawPrompt(&mcp.Prompt{Name: "p", Arguments: []mcp.PromptArgument{{Name: "a"}}}, func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) { return nil, meant })
-	s.CompletePrompt("p", "a", func(context.Context, *mcp.CompleteRequest) ([]string, error) { return nil, meant })
+	s.AddPromptCompleter("p", "a", func(context.Context, *mcp.CompleteRequest) ([]string, error) { return nil, meant })
 	s.AddResource(&mcp.Resource{Name: "r", URI: "file:///r"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) { return nil, meant })
 	inEveryRevision(t, func(t *testing.T, revision string) {
 		c := connect(t, s, revision)

@@ -71,7 +71,7 @@ func TestAMethodIsTriedLikeAnythingElse(t *testing.T) {
 	heard := func(context.Context, *hint) error { return nil }
 	require.NoError(t, mcpserver.Try(func() { mcpserver.Handle(s, ok) }))
 	for problem, register := range map[string]func(){
-		`method "completion/complete": want a handler`: func() { s.Complete(nil) },
+		`method "completion/complete": want a handler`: func() { s.HandleCompletion(nil) },
 		`method "com.example/echo": it has a handler`:  func() { mcpserver.Handle(s, ok) },
 		`method "com.example/hint": want a handler`:    func() { mcpserver.HandleNotification[hint](s, nil) },
 		`method "tasks/get": want a handler`:           func() { mcpserver.Handle(s, look) },
@@ -81,7 +81,7 @@ func TestAMethodIsTriedLikeAnythingElse(t *testing.T) {
 		require.Equal(t, mcpserver.KindMethod, refused.Item.Kind)
 		require.EqualError(t, refused, "mcpserver: "+problem)
 	}
-	s.Kernel()
+	s.Dispatcher()
 	require.ErrorContains(t, mcpserver.Try(func() { mcpserver.HandleNotification(s, heard) }), "the server has begun to serve")
 
 	s = mcpserver.New(info, &mcpserver.Options{Tasks: &mcpserver.TaskOptions{}})

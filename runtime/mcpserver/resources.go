@@ -13,21 +13,21 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// ReadResource reads a resource. What it returns without a URI gets that of the
+// ResourceHandler reads a resource. What it returns without a URI gets that of the
 // request, and what it returns of that URI without a MIMEType gets the resource's.
 // [NotFound] is the error of a resource that does not exist.
-type ReadResource func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error)
+type ResourceHandler func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error)
 
 // resource is a resource as it is registered. It never changes.
 type resource struct {
 	mcp.Resource
 	texts
-	read ReadResource
+	read ResourceHandler
 }
 
 // AddResource registers a resource under its URI. It panics where that is none,
 // or the name is missing.
-func (s *Server) AddResource(r *mcp.Resource, read ReadResource) {
+func (s *Server) AddResource(r *mcp.Resource, read ResourceHandler) {
 	def, err := newResource(r, read)
 	registration(KindResource, r.URI, err)
 	s.change(Event{Method: mcp.MethodResourceListChanged}, func(c *catalog) bool {
@@ -39,7 +39,7 @@ func (s *Server) AddResource(r *mcp.Resource, read ReadResource) {
 // uriText is what a URI is made of.
 var uriText = regexp.MustCompile(`^(?:[A-Za-z0-9._~:/?#@!$&'()*+,;=\[\]-]|%[0-9A-Fa-f]{2})+$`)
 
-func newResource(r *mcp.Resource, read ReadResource) (*resource, error) {
+func newResource(r *mcp.Resource, read ResourceHandler) (*resource, error) {
 	u, err := url.Parse(r.URI)
 	switch {
 	case err != nil:
@@ -78,7 +78,7 @@ func (s *Server) ResourceUpdated(ctx context.Context, uri string) error {
 
 // source is what reads a URI, and the media type that is registered for it.
 type source struct {
-	read     ReadResource
+	read     ResourceHandler
 	mimeType string
 }
 

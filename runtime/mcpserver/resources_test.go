@@ -15,7 +15,7 @@ import (
 )
 
 // tells returns a handler that tells the variables of the template.
-func tells(name string) mcpserver.ReadTemplate {
+func tells(name string) mcpserver.ResourceTemplateHandler {
 	return func(_ context.Context, _ *mcp.ReadResourceRequest, vars mcpserver.Variables) (*mcp.ReadResourceResult, error) {
 		text, err := json.Marshal(map[string]any{name: vars})
 		return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{&mcp.TextResourceContents{Text: string(text)}}}, err

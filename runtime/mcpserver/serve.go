@@ -59,25 +59,25 @@ func (s *Server) servePipe(ctx context.Context, serve func(context.Context, peer
 }
 
 // newPipe returns the handler of one pipe.
-func (s *Server) newPipe() *connection.DualEra {
-	return connection.NewDualEra(s.Kernel(), &connection.Options{Outgoing: s.opts.Outgoing, Logger: s.opts.Logger})
+func (s *Server) newPipe() *connection.Pipe {
+	return connection.NewPipe(s.Dispatcher(), &connection.Options{Outgoing: s.opts.Outgoing, Logger: s.opts.Logger})
 }
 
-// Direct returns the client's end of a connection to the server in this process:
+// InProcess returns the client's end of a connection to the server in this process:
 // no message is written down, unless the options want it. The options are those
 // of the client's end; nil is none. Closing either end closes the connection.
-func (s *Server) Direct(opts *jsonrpc.Options) *jsonrpc.Direct {
+func (s *Server) InProcess(opts *jsonrpc.Options) *jsonrpc.InProcessConn {
 	pipe := s.newPipe()
-	own := s.opts.Stdio.Dispatch
-	own.Handler, own.Arrive = pipe, pipe.Arrive
-	own.Intercept = func(in *peer.Inbound) bool {
-		looks := s.opts.Stdio.Dispatch.Intercept
+	own := s.opts.Stdio.JSONRPC
+	own.Handler, own.OnRequest = pipe, pipe.OnRequest
+	own.InterceptNotification = func(in *peer.Inbound) bool {
+		looks := s.opts.Stdio.JSONRPC.InterceptNotification
 		consumed := looks != nil && looks(in)
-		return pipe.Intercept(in) || consumed
+		return pipe.InterceptNotification(in) || consumed
 	}
 	own.Frame, own.Transport = pipe.Frame, nil
 	own.Strict = opts != nil && opts.Strict
-	client, server := jsonrpc.Pair(opts, &own)
+	client, server := jsonrpc.InProcessPair(opts, &own)
 	pipe.Attach(server, server.InFlight())
 	h := &directHost{server, make(chan struct{})}
 	if !s.hosts.add(h) {
@@ -186,7 +186,7 @@ func (h *pipeHost) Shutdown(ctx context.Context) error {
 	conn := h.conn
 	h.mu.Unlock()
 	if conn != nil {
-		conn.Decline(errClosing)
+		conn.RefuseRequests(errClosing)
 		idle(ctx, conn.InFlight())
 	}
 	h.end(errOrderly)
@@ -196,13 +196,13 @@ func (h *pipeHost) Shutdown(ctx context.Context) error {
 
 // directHost serves one client in this process.
 type directHost struct {
-	*jsonrpc.Direct
+	*jsonrpc.InProcessConn
 	over chan struct{} // closed when the connection has been torn down
 }
 
 // Shutdown implements host.
 func (h *directHost) Shutdown(ctx context.Context) error {
-	h.Decline(errClosing)
+	h.RefuseRequests(errClosing)
 	idle(ctx, h.InFlight())
 	h.Close() // those who heed the end of their contexts get a while for it
 	<-h.over

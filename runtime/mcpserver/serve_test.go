@@ -46,7 +46,7 @@ func TestAServerIsReachedInItsOwnProcess(t *testing.T) {
 	var log bytes.Buffer
 	defer func() { require.Empty(t, log.String()) }()
 	s := newForecaster(&mcpserver.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-	client := s.Direct(strict)
+	client := s.InProcess(strict)
 	defer client.Close()
 	require.Equal(t, "test", initialize(t, client).ServerInfo.Name)
 	res, err := peer.SendRequest(t.Context(), client, &mcp.CallToolRequest{Name: "forecast", Arguments: json.RawMessage(`{"city":"Ulm"}`)})
@@ -56,10 +56,10 @@ func TestAServerIsReachedInItsOwnProcess(t *testing.T) {
 
 func TestNotificationsAreInterceptedInProcessToo(t *testing.T) {
 	seen := make(chan string, 9)
-	s := newForecaster(&mcpserver.Options{Stdio: stdio.ServeOptions{Dispatch: jsonrpc.Options{
-		Intercept: func(in *peer.Inbound) bool { seen <- in.Method; return false },
+	s := newForecaster(&mcpserver.Options{Stdio: stdio.ServeOptions{JSONRPC: jsonrpc.Options{
+		InterceptNotification: func(in *peer.Inbound) bool { seen <- in.Method; return false },
 	}}})
-	client := s.Direct(strict)
+	client := s.InProcess(strict)
 	defer client.Close()
 	initialize(t, client)
 	require.Equal(t, mcp.MethodInitialized, <-seen)
@@ -69,8 +69,8 @@ func TestNotificationsAreInterceptedInProcessToo(t *testing.T) {
 
 func TestWhatIsInterceptedInProcessIsKeptFromItsHandlerOnly(t *testing.T) {
 	n := 0
-	s := newForecaster(&mcpserver.Options{Stdio: stdio.ServeOptions{Dispatch: jsonrpc.Options{
-		Intercept: func(*peer.Inbound) bool { n++; return n <= 2 }, // the end of the handshake and the first hint
+	s := newForecaster(&mcpserver.Options{Stdio: stdio.ServeOptions{JSONRPC: jsonrpc.Options{
+		InterceptNotification: func(*peer.Inbound) bool { n++; return n <= 2 }, // the end of the handshake and the first hint
 	}}})
 	type hinted struct {
 		n           string
@@ -78,10 +78,10 @@ func TestWhatIsInterceptedInProcessIsKeptFromItsHandlerOnly(t *testing.T) {
 	}
 	hints := make(chan hinted, 9)
 	mcpserver.HandleNotification(s, func(ctx context.Context, h *hint) error {
-		hints <- hinted{string(h.Extra["n"]), connection.From(ctx).State().Initialized()}
+		hints <- hinted{string(h.Extra["n"]), connection.FromContext(ctx).State().Initialized()}
 		return nil
 	})
-	client := s.Direct(strict)
+	client := s.InProcess(strict)
 	defer client.Close()
 	initialize(t, client)
 	for _, n := range []string{"1", "2"} {
@@ -93,12 +93,12 @@ func TestWhatIsInterceptedInProcessIsKeptFromItsHandlerOnly(t *testing.T) {
 
 // own connects to a server by a transport of the test's own, which passes values
 // on as they are.
-func own(t testing.TB, s *mcpserver.Server) *jsonrpc.Direct {
+func own(t testing.TB, s *mcpserver.Server) *jsonrpc.InProcessConn {
 	var conn *connection.Connection
-	client, server := jsonrpc.Pair(nil, &jsonrpc.Options{Handler: peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
-		return s.Kernel().Serve(ctx, conn, in)
+	client, server := jsonrpc.InProcessPair(nil, &jsonrpc.Options{Handler: peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+		return s.Dispatcher().Serve(ctx, conn, in)
 	})})
-	conn = connection.ForLoop(server, nil)
+	conn = connection.New(server, nil)
 	t.Cleanup(func() {
 		client.Close()
 		conn.Close(context.Background())
@@ -120,7 +120,7 @@ func TestWhatAListReturnsIsTheCallersToKeep(t *testing.T) {
 func TestDirectClientsHearOfChanges(t *testing.T) {
 	s := stocked(nil)
 	heard := make(chan string, 10)
-	client := s.Direct(&jsonrpc.Options{Strict: true, Frame: strict.Frame, Handler: peer.HandlerFunc(func(_ context.Context, in *peer.Inbound) (peer.Reply, error) {
+	client := s.InProcess(&jsonrpc.Options{Strict: true, Frame: strict.Frame, Handler: peer.HandlerFunc(func(_ context.Context, in *peer.Inbound) (peer.Reply, error) {
 		heard <- in.Method
 		return peer.Reply{}, nil
 	})})
@@ -176,7 +176,7 @@ func TestShutdownWaitsForCallsAndNotForever(t *testing.T) {
 		return "", ctx.Err()
 	})
 	c := connect(t, s, modern)
-	client := s.Direct(strict)
+	client := s.InProcess(strict)
 	defer client.Close()
 	initialize(t, client)
 	c.start("tools/call", `{"name":"t"}`)
@@ -222,7 +222,7 @@ func TestShutdownRefusesWhatComesMeanwhile(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			release = make(chan struct{})
 			s := tool(nil, &mcp.Tool{}, wait)
-			client := s.Direct(strict)
+			client := s.InProcess(strict)
 			defer client.Close()
 			initialize(t, client)
 			call := func() error {
@@ -245,14 +245,14 @@ func TestShutdownWaitsForTheTeardownInProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tidied := false
 		s := tool(nil, &mcp.Tool{}, func(ctx context.Context) (string, error) {
-			connection.From(ctx).OnClose(func(context.Context) error {
+			connection.FromContext(ctx).OnClose(func(context.Context) error {
 				<-time.After(time.Second) // what it takes to put things in order
 				tidied = true
 				return nil
 			})
 			return "done", nil
 		})
-		client := s.Direct(strict)
+		client := s.InProcess(strict)
 		defer client.Close()
 		initialize(t, client)
 		_, err := peer.SendRequest(t.Context(), client, &mcp.CallToolRequest{Name: "t"})
@@ -274,7 +274,7 @@ func TestShutdownWaitsInProcessForThoseWhoHeedTheirEnd(t *testing.T) {
 			tidied = true
 			return struct{}{}, ctx.Err()
 		})
-		client := s.Direct(strict)
+		client := s.InProcess(strict)
 		defer client.Close()
 		initialize(t, client)
 		go peer.SendRequest(context.Background(), client, &mcp.CallToolRequest{Name: "wait"}) // ends with the handler
@@ -294,7 +294,7 @@ func TestAServerThatHasBeenShutDownServesNobody(t *testing.T) {
 	defer near.Close()
 	require.ErrorIs(t, s.ServeStreams(t.Context(), far, far), mcpserver.ErrShutdown)
 	require.ErrorIs(t, s.ServeStdio(t.Context()), mcpserver.ErrShutdown)
-	<-s.Direct(nil).Done()
+	<-s.InProcess(nil).Done()
 	w := httptest.NewRecorder()
 	s.Handler(nil).ServeHTTP(w, post(modern, "tools/list", "", `{}`))
 	require.Equal(t, http.StatusServiceUnavailable, w.Code)
@@ -421,7 +421,7 @@ func TestAProgramHasMethodsOfItsOwn(t *testing.T) {
 		return &mcp.EmptyResult{Extra: map[string]json.RawMessage{"revision": json.RawMessage(fmt.Sprintf("%q", mcp.SessionFrom(ctx).ProtocolVersion()))}}, nil
 	})
 	mcpserver.HandleNotification(s, func(ctx context.Context, _ *hint) error {
-		hinted <- connection.From(ctx).ProtocolVersion()
+		hinted <- connection.FromContext(ctx).ProtocolVersion()
 		return nil
 	})
 	require.PanicsWithError(t, `mcpserver: method "tools/call": it has a handler`, func() {
@@ -452,7 +452,7 @@ func TestCapabilitiesFollowFromWhatIsRegistered(t *testing.T) {
 	mcpserver.AddTool(s, &mcp.Tool{Name: "t"}, forecast)
 	s.AddRawPrompt(&mcp.Prompt{Name: "p"}, noPrompt)
 	s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "a:{b}", Name: "r"}, noTemplate)
-	s.CompletePrompt("p", "a", mcpserver.Values())
+	s.AddPromptCompleter("p", "a", mcpserver.CompleteFrom())
 	all := map[string]any{
 		"logging": map[string]any{}, "extensions": extensions, "completions": map[string]any{},
 		"tools": map[string]any{"listChanged": true}, "prompts": map[string]any{"listChanged": true},
@@ -510,7 +510,7 @@ func (s spy) Notify(ctx context.Context, n peer.Notification, opts ...peer.CallO
 func TestOptionsOfAskingThatMakeNoSenseAreRefused(t *testing.T) {
 	for text, keys := range map[string][][]byte{"key 1 has 5 bytes, want 32 or more": {make([]byte, 32), []byte("short")}, "there are no keys": {}} {
 		require.PanicsWithValue(t, "mcpserver: asking: "+text, func() {
-			mcpserver.New(info, &mcpserver.Options{Asking: mcpserver.AskOptions{Keys: keys}})
+			mcpserver.New(info, &mcpserver.Options{Questions: mcpserver.QuestionOptions{SealKeys: keys}})
 		})
 	}
 }
@@ -559,7 +559,7 @@ func TestTheHandshakeIsTheServersOwn(t *testing.T) {
 }
 
 func TestAHeaderThatSaysOtherwiseIsRefusedBeforeATaskBegins(t *testing.T) {
-	s := mcpserver.New(info, &mcpserver.Options{Tasks: &mcpserver.TaskOptions{After: -1}})
+	s := mcpserver.New(info, &mcpserver.Options{Tasks: &mcpserver.TaskOptions{StartAfter: -1}})
 	mcpserver.AddTool(s, &mcp.Tool{Name: "q", Execution: &mcp.ToolExecution{TaskSupport: mcp.TaskSupportOptional}},
 		func(context.Context, *mcp.ServerSession, struct {
 			Region string `json:"region" header:"Region"`

@@ -27,8 +27,8 @@ type Server struct {
 
 	mu     sync.Mutex // serialises changes of what follows, and of the catalog
 	mux    peer.Mux
-	kernel *connection.Kernel // nil until it is needed first
-	leave  func()             // unsubscribes from the bus
+	kernel *connection.Dispatcher // nil until it is needed first
+	leave  func()                 // unsubscribes from the bus
 }
 
 // New returns a server without anything registered. Nil options are the zero
@@ -114,10 +114,10 @@ func (s *Server) withMux(of peer.Message, handled bool, register func(*peer.Mux)
 	register(&s.mux)
 }
 
-// Kernel returns what handles the server's messages, for a transport of one's
+// Dispatcher returns what handles the server's messages, for a transport of one's
 // own. From the first call on no method can be added; tools, resources and
 // prompts can.
-func (s *Server) Kernel() *connection.Kernel {
+func (s *Server) Dispatcher() *connection.Dispatcher {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.kernel == nil {
@@ -129,13 +129,13 @@ func (s *Server) Kernel() *connection.Kernel {
 	return s.kernel
 }
 
-func (s *Server) newKernel() *connection.Kernel {
-	return connection.NewKernel(&connection.KernelOptions{
+func (s *Server) newKernel() *connection.Dispatcher {
+	return connection.NewDispatcher(&connection.DispatcherOptions{
 		Mux:              &s.mux,
 		Middleware:       s.opts.Middleware,
 		Announce:         s.announce,
 		Info:             s.info,
-		HideInfo:         s.opts.HideInfo,
+		OmitServerInfo:   s.opts.OmitServerInfo,
 		Capabilities:     s.opts.Capabilities,
 		CapabilitiesFor:  func(peer.TransportContext) *mcp.ServerCapabilities { return s.catalog.Load().capabilities },
 		Instructions:     s.opts.Instructions,
@@ -149,9 +149,9 @@ func (s *Server) newKernel() *connection.Kernel {
 
 // visible tells whether a caller may know of something.
 func (s *Server) visible(ctx context.Context, kind Kind, name string) bool {
-	return s.opts.Visible == nil || s.shows(ctx, kind, name)
+	return s.opts.Filter == nil || s.shows(ctx, kind, name)
 }
 
 func (s *Server) shows(ctx context.Context, kind Kind, name string) bool {
-	return s.opts.Visible(ctx, mcp.SessionFrom(ctx), Item{kind, name})
+	return s.opts.Filter(ctx, mcp.SessionFrom(ctx), Item{kind, name})
 }

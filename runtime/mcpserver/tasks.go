@@ -28,19 +28,19 @@ import (
 // A task is known to the process that runs it, and to the caller who began it. The
 // zero value of a member is its default; a negative one is no limit.
 type TaskOptions struct {
-	// After is how long a call may take before it is answered with a task.
+	// StartAfter is how long a call may take before it is answered with a task.
 	// Default 1 s; negative is at once.
-	After time.Duration
-	// Keep is how long a task is kept after it began. The context of a function
+	StartAfter time.Duration
+	// TTL is how long a task is kept after it began. The context of a function
 	// that still runs then ends. Default 60 min.
-	Keep time.Duration
-	// Poll is how often clients are asked to look. Default 1 s.
-	Poll time.Duration
-	// Max is how many tasks are kept. A call beyond it takes as long as it takes.
+	TTL time.Duration
+	// PollInterval is how often clients are asked to look. Default 1 s.
+	PollInterval time.Duration
+	// MaxTasks is how many tasks are kept. A call beyond it takes as long as it takes.
 	// Default 1,000.
-	Max int
-	// MaxEach is the same for those of one principal that has a name. Default 100.
-	MaxEach int
+	MaxTasks int
+	// MaxTasksPerPrincipal is the same for those of one principal that has a name. Default 100.
+	MaxTasksPerPrincipal int
 }
 
 const (
@@ -64,10 +64,10 @@ func (s *Server) serveTasks() {
 	if o == nil {
 		return
 	}
-	k := &taskKit{server: s, after: cmp.Or(o.After, defaultTaskAfter)}
+	k := &taskKit{server: s, after: cmp.Or(o.StartAfter, defaultTaskAfter)}
 	k.table = tasking.New(tasking.Options{
-		Keep: cmp.Or(o.Keep, defaultTaskKeep), Poll: cmp.Or(o.Poll, defaultTaskPoll),
-		Max: limit.Count(o.Max, defaultTasks), MaxEach: limit.Count(o.MaxEach, defaultTasksEach),
+		Keep: cmp.Or(o.TTL, defaultTaskKeep), Poll: cmp.Or(o.PollInterval, defaultTaskPoll),
+		Max: limit.Count(o.MaxTasks, defaultTasks), MaxEach: limit.Count(o.MaxTasksPerPrincipal, defaultTasksEach),
 	})
 	s.hosts.add(k.table)
 	peer.Handle(&s.mux, k.get)
@@ -98,7 +98,7 @@ func (k *taskKit) around(next peer.Handler) peer.Handler {
 
 // candidate returns a call that may become a task, nil for any other.
 func (k *taskKit) candidate(ctx context.Context, in *peer.Inbound) (*mcp.CallToolRequest, error) {
-	r := connection.From(ctx).State().Negotiated()
+	r := connection.FromContext(ctx).State().Revision()
 	if eras.Handshake(r) {
 		return nil, nil
 	}
@@ -135,13 +135,13 @@ func (k *taskKit) candidate(ctx context.Context, in *peer.Inbound) (*mcp.CallToo
 // needTasks returns an error where the sender of a request has not declared the
 // extension.
 func needTasks(ctx context.Context, method string) error {
-	conn := connection.From(ctx)
+	conn := connection.FromContext(ctx)
 	want := &mcp.ClientCapabilities{Extensions: map[string]map[string]json.RawMessage{tasks.Name: {}}}
-	if conn.CheckCapability(want) {
+	if conn.HasClientCapability(want) {
 		return nil
 	}
 	return &connection.CapabilityError{
-		Method: method, Capability: "extensions." + tasks.Name, Required: want, Revision: conn.State().Negotiated(),
+		Method: method, Capability: "extensions." + tasks.Name, Required: want, Revision: conn.State().Revision(),
 	}
 }
 
@@ -159,7 +159,7 @@ func (k *taskKit) call(ctx context.Context, in *peer.Inbound, req *mcp.CallToolR
 			return r.giveUp(ctx)
 		case <-long.C:
 			if t := k.table.Add(principalOf(ctx), r); t != nil {
-				return peer.Reply{Result: &tasks.Created{Task: *t}, Frame: k.server.Kernel().ResultFrame(revisionOf(ctx))}, nil
+				return peer.Reply{Result: &tasks.Created{Task: *t}, Frame: k.server.Dispatcher().ResultFrame(revisionOf(ctx))}, nil
 			}
 		}
 	}

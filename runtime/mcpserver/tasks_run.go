@@ -43,7 +43,7 @@ type outcome struct {
 func (k *taskKit) newRun(ctx context.Context, in *peer.Inbound, req *mcp.CallToolRequest) *taskRun {
 	r := &taskRun{kit: k, req: enveloped(ctx, req), frame: &wire.Frame{Revision: revisionOf(ctx)}, outcome: make(chan outcome, 1)}
 	r.ctx, r.end = context.WithCancelCause(context.WithoutCancel(ctx))
-	r.opts = connection.From(ctx).Options()
+	r.opts = connection.FromContext(ctx).Options()
 	r.in = peer.Inbound{Method: in.Method, ID: in.ID, Token: in.Token, Transport: in.Transport}
 	back := &taskBack{in.Back, r}
 	if r.in.Back = back; in.Back == nil {
@@ -61,7 +61,7 @@ func stateKept(in *peer.Inbound) bool {
 
 // enveloped returns a call that says itself who sends it, as it need not in process.
 func enveloped(ctx context.Context, req *mcp.CallToolRequest) *mcp.CallToolRequest {
-	whole, meta := *req, connection.SenderMeta(ctx)
+	whole, meta := *req, connection.SenderMetaFromContext(ctx)
 	if req.Meta != nil {
 		meta.ProgressToken, meta.Extra = req.Meta.ProgressToken, req.Meta.Extra
 	}
@@ -87,7 +87,7 @@ func (r *taskRun) run(req *mcp.CallToolRequest, pause time.Duration) {
 		return
 	}
 	in.Params = params
-	out.reply, out.err = r.kit.server.Kernel().ServeEnvelope(r.ctx, &in, r.opts)
+	out.reply, out.err = r.kit.server.Dispatcher().ServeStateless(r.ctx, &in, r.opts)
 }
 
 // rescue makes an error of a panic, which would end the process.

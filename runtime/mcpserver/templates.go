@@ -29,16 +29,16 @@ func (v Variables) Get(name string) string {
 	return ""
 }
 
-// ReadTemplate reads a resource whose URI fits a template. What it returns without
+// ResourceTemplateHandler reads a resource whose URI fits a template. What it returns without
 // a URI gets that of the request, and what it returns of that URI without a MIMEType
 // gets the template's. [NotFound] is the error of a resource that does not exist.
-type ReadTemplate func(context.Context, *mcp.ReadResourceRequest, Variables) (*mcp.ReadResourceResult, error)
+type ResourceTemplateHandler func(context.Context, *mcp.ReadResourceRequest, Variables) (*mcp.ReadResourceResult, error)
 
 // template is a template as it is registered. It never changes.
 type template struct {
 	mcp.ResourceTemplate
 	texts
-	read    ReadTemplate
+	read    ResourceTemplateHandler
 	pattern *regexp.Regexp // a group for each expression
 	exprs   []expression
 	literal int // how long the text is around the expressions
@@ -57,7 +57,7 @@ type template struct {
 //
 // AddResourceTemplate panics where the text is no template or has no variables,
 // or the name is missing.
-func (s *Server) AddResourceTemplate(t *mcp.ResourceTemplate, read ReadTemplate) {
+func (s *Server) AddResourceTemplate(t *mcp.ResourceTemplate, read ResourceTemplateHandler) {
 	def, err := newTemplate(t, read)
 	registration(KindTemplate, t.URITemplate, err)
 	s.change(Event{Method: mcp.MethodResourceListChanged}, func(c *catalog) bool {
@@ -76,7 +76,7 @@ func (s *Server) RemoveResourceTemplates(texts ...string) {
 	})
 }
 
-func newTemplate(t *mcp.ResourceTemplate, read ReadTemplate) (*template, error) {
+func newTemplate(t *mcp.ResourceTemplate, read ResourceTemplateHandler) (*template, error) {
 	def := &template{read: read}
 	var err error
 	if def.ResourceTemplate, err = clean(t); err != nil {

@@ -45,7 +45,7 @@ type tool struct {
 // of an enum; header is the "x-mcp-header" of the field. In arguments, pointers
 // and fields with a default are optional, too.
 //
-// The rest of the request, such as its Meta, is what connection.Request returns.
+// The rest of the request, such as its Meta, is what connection.RequestFromContext returns.
 //
 // AddTool panics where the name, a schema or a type cannot be used.
 func AddTool[In, Out any](s *Server, t *mcp.Tool, h func(context.Context, *mcp.ServerSession, In) (Out, error)) {
@@ -80,8 +80,8 @@ func addTool[In, Out any](s *Server, def mcp.Tool, h func(context.Context, *mcp.
 	}}, h != nil)
 }
 
-// CallTool is the function of a tool that reads its arguments itself.
-type CallTool func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error)
+// ToolHandler is the function of a tool that reads its arguments itself.
+type ToolHandler func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error)
 
 // AddRawTool registers a tool whose schemas are given and whose handler reads the
 // arguments itself, for tools that come from elsewhere, such as another server:
@@ -90,11 +90,11 @@ type CallTool func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, 
 // OutputSchema. The tool may have any name: the log has a word about one that does
 // not suit every client, see [mcp.Tool]. AddRawTool panics where there is no name, or
 // a schema cannot be used.
-func (s *Server) AddRawTool(t *mcp.Tool, call CallTool) {
+func (s *Server) AddRawTool(t *mcp.Tool, call ToolHandler) {
 	registration(KindTool, t.Name, s.addRawTool(*t, call))
 }
 
-func (s *Server) addRawTool(def mcp.Tool, call CallTool) error {
+func (s *Server) addRawTool(def mcp.Tool, call ToolHandler) error {
 	if def.Name == "" {
 		return errors.New("want a name")
 	}

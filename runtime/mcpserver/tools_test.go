@@ -337,7 +337,7 @@ func TestAToolThatEndsItsGoroutineIsAnInternalError(t *testing.T) {
 	inEveryRevision(t, func(t *testing.T, revision string) {
 		s := newForecaster(nil)
 		mcpserver.AddTool(s, &mcp.Tool{Name: "ends"}, func(ctx context.Context, _ *mcp.ServerSession, _ any) (string, error) {
-			return mcpserver.Memo(ctx, "step", func(context.Context, string) (string, error) {
+			return mcpserver.Once(ctx, "step", func(context.Context, string) (string, error) {
 				runtime.Goexit()
 				return "", nil
 			})

@@ -33,11 +33,11 @@ func ofUser(h http.Handler, name string, r *http.Request) string {
 }
 
 func TestEachCallerHasAViewOfEveryKind(t *testing.T) {
-	s := stocked(&mcpserver.Options{Visible: func(_ context.Context, s *mcp.ServerSession, item mcpserver.Item) bool {
+	s := stocked(&mcpserver.Options{Filter: func(_ context.Context, s *mcp.ServerSession, item mcpserver.Item) bool {
 		return s.Transport().Principal() == "ann" || !strings.HasSuffix(item.Name, "n1")
 	}})
-	s.CompletePrompt("n1", "a", mcpserver.Values("x"))
-	s.CompleteTemplate("y:{a}/n1", "a", mcpserver.Values("x"))
+	s.AddPromptCompleter("n1", "a", mcpserver.CompleteFrom("x"))
+	s.AddTemplateCompleter("y:{a}/n1", "a", mcpserver.CompleteFrom("x"))
 	h := s.Handler(&streamable.Options{Principal: func(r *http.Request) string { return r.Header.Get("User") }})
 	defer h.Close()
 	for _, l := range lists {
@@ -66,7 +66,7 @@ func TestEachCallerHasAViewOfEveryKind(t *testing.T) {
 }
 
 func TestNobodyWatchesWhatHeMayNotSee(t *testing.T) {
-	s := stocked(&mcpserver.Options{Visible: func(_ context.Context, _ *mcp.ServerSession, item mcpserver.Item) bool { return item.Name != "x:n1" }})
+	s := stocked(&mcpserver.Options{Filter: func(_ context.Context, _ *mcp.ServerSession, item mcpserver.Item) bool { return item.Name != "x:n1" }})
 	connect(t, s, "2025-11-25").refused("resources/subscribe", `{"uri":"x:n1"}`, -32002)
 	_, honoured := connect(t, s, modern).listen(`{"resourceSubscriptions":["x:n1","x:n2"]}`)
 	require.JSONEq(t, `{"resourceSubscriptions":["x:n2"]}`, honoured)
@@ -120,7 +120,7 @@ func busy(ctx context.Context, s *mcp.ServerSession, _ struct{}) (string, error)
 	if _, err := s.ElicitForm(ctx, textForm("Name?", "name")); err != nil {
 		return "", err
 	}
-	if err := s.ReportProgress(ctx, peer.Progress{Done: 1}); err != nil {
+	if err := s.ReportProgress(ctx, peer.Progress{Progress: 1}); err != nil {
 		return "", err
 	}
 	return "done", s.SendLogMessage(ctx, &mcp.LoggingMessageNotification{Level: mcp.LoggingLevelError, Data: json.RawMessage(`1`)})

@@ -122,7 +122,7 @@ func (c *Client) capabilities() *mcp.ClientCapabilities {
 func (c *Client) open(p *pipe, r wire.Revision, meta []wire.Entry, report func(*Violation)) *Conn {
 	conn := &Conn{pipe: p, revision: r, caps: c.capabilities()}
 	tapped := TapPipe(report, p, FromClient)
-	kernel := connection.NewKernel(&connection.KernelOptions{Mux: c.Mux})
+	kernel := connection.NewDispatcher(&connection.DispatcherOptions{Mux: c.Mux})
 	conn.dispatch = jsonrpc.New(jsonrpc.NewLineWriter(tapped), &jsonrpc.Options{
 		Client: true, MaxMessage: c.MaxMessage,
 		Handler: peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
@@ -136,9 +136,9 @@ func (c *Client) open(p *pipe, r wire.Revision, meta []wire.Entry, report func(*
 		VersionHint: r.String(), Meta: meta,
 	}
 	if handshake(r) {
-		conn.Connection = connection.ForLoop(conn.dispatch, opts)
+		conn.Connection = connection.New(conn.dispatch, opts)
 	} else {
-		conn.Connection = connection.FromEnvelope(r.String(), nil, nil, opts)
+		conn.Connection = connection.NewForRequest(r.String(), nil, nil, opts)
 	}
 	conn.ServerPeer = mcp.ServerPeer{Outbound: &answering{conn.Connection, c.Mux}}
 	conn.read(tapped)

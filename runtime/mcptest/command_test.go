@@ -24,7 +24,7 @@ func serveAsProgram() {
 	if os.Getenv(runAsServer) == "fail" {
 		os.Exit(3)
 	}
-	if err := stdio.Serve(context.Background(), connection.NewDualEra(newKernel(nil), nil), nil); err != nil {
+	if err := stdio.Serve(context.Background(), connection.NewPipe(newKernel(nil), nil), nil); err != nil {
 		os.Exit(1)
 	}
 }

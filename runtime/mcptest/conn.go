@@ -50,7 +50,7 @@ func (c *Conn) read(r io.Reader) {
 	c.done = make(chan struct{})
 	go func() { // ends when the server closes its end, which Close sees to
 		defer close(c.done)
-		_ = c.dispatch.ReadLines(context.Background(), r, jsonrpc.Origin{}) // calls fail when it ends
+		_ = c.dispatch.ReadLines(context.Background(), r, jsonrpc.Source{}) // calls fail when it ends
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		c.dispatch.Shutdown(ctx, errors.New("the server closed its output"))

@@ -18,7 +18,7 @@ import (
 // endpoint is a small Streamable HTTP endpoint for the server of these tests. It
 // answers as a stream if stream says so.
 type endpoint struct {
-	kernel *connection.Kernel
+	kernel *connection.Dispatcher
 	stream bool
 	waits  chan bool // what its tool "wait" says
 
@@ -72,7 +72,7 @@ func (e *endpoint) post(w http.ResponseWriter, r *http.Request, conn *connection
 		return
 	}
 	if m.Method == mcp.MethodInitialize {
-		conn = connection.ForLoop(nil, nil)
+		conn = connection.New(nil, nil)
 		e.mu.Lock()
 		session := strconv.Itoa(len(e.sessions) + 1)
 		e.sessions[session] = conn
@@ -104,7 +104,7 @@ func (e *endpoint) answer(ctx context.Context, conn *connection.Connection, head
 		reply, err = e.kernel.Serve(ctx, conn, in)
 	} else {
 		in.Transport = peer.NewTransport("http", false, header, "")
-		reply, err = e.kernel.ServeEnvelope(ctx, in, nil)
+		reply, err = e.kernel.ServeStateless(ctx, in, nil)
 	}
 	if m.ID.IsZero() {
 		return nil

@@ -342,7 +342,7 @@ func TestAnAnswerMayBeAsLongAsTheClientSays(t *testing.T) {
 		return mcp.TextResult(long), nil
 	})
 	server := mcptest.InProcess(func() peer.Handler {
-		return connection.NewDualEra(connection.NewKernel(&connection.KernelOptions{
+		return connection.NewPipe(connection.NewDispatcher(&connection.DispatcherOptions{
 			Mux:          mux,
 			Info:         mcp.Implementation{Name: "talker", Version: "1"},
 			Capabilities: mcp.ServerCapabilities{Tools: &mcp.ToolsCapability{}},

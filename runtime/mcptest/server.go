@@ -19,7 +19,7 @@ type Server interface {
 }
 
 // InProcess returns a server that is a handler of all that comes through one
-// pipe, such as a [connection.DualEra]: each connection has one of its own.
+// pipe, such as a [connection.Pipe]: each connection has one of its own.
 func InProcess(handler func() peer.Handler) Server {
 	return serveFunc(func(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 		return stdio.ServeStreams(ctx, in, out, handler(), nil)

@@ -18,7 +18,7 @@ import (
 // newKernel makes the server that the tests test: it has a tool that greets, one
 // that asks the user for a name, one that asks for ever, and one that says so
 // and then waits.
-func newKernel(waits chan<- bool) *connection.Kernel {
+func newKernel(waits chan<- bool) *connection.Dispatcher {
 	mux := new(peer.Mux)
 	mcp.HandleListTools(mux, func(context.Context, *mcp.ListToolsRequest) (*mcp.ListToolsResult, error) {
 		return &mcp.ListToolsResult{Tools: []mcp.Tool{{Name: "greet", InputSchema: json.RawMessage(`{"type":"object"}`)}}}, nil
@@ -44,7 +44,7 @@ func newKernel(waits chan<- bool) *connection.Kernel {
 		}
 		return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{&mcp.TextResourceContents{URI: req.URI, Text: *req.RequestState}}}, nil
 	})
-	return connection.NewKernel(&connection.KernelOptions{
+	return connection.NewDispatcher(&connection.DispatcherOptions{
 		Mux:  mux,
 		Info: mcp.Implementation{Name: "greeter", Version: "2"},
 		Capabilities: mcp.ServerCapabilities{
@@ -102,7 +102,7 @@ func (f serveFunc) ServeStreams(ctx context.Context, in io.ReadCloser, out io.Wr
 
 // greeter is a good server.
 func greeter() mcptest.Server {
-	return mcptest.InProcess(func() peer.Handler { return connection.NewDualEra(newKernel(nil), nil) })
+	return mcptest.InProcess(func() peer.Handler { return connection.NewPipe(newKernel(nil), nil) })
 }
 
 // mutilated is a server of which each line is changed.

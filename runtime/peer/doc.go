@@ -13,5 +13,5 @@
 //
 // A notification does not fit [SendRequest], and a request does not fit
 // [SendNotification]: both mistakes fail to compile. A request type of one's
-// own fits as soon as it implements [Request].
+// own fits as soon as it implements [RequestFromContext].
 package peer

@@ -15,8 +15,8 @@ type CallOptions struct {
 	// Timeout bounds the wait for the answer. Nil is the channel's default,
 	// zero a timeout that has already passed, negative no limit.
 	Timeout *time.Duration
-	// Patient waits, where Timeout is nil, as long as the channel waits at most.
-	Patient bool
+	// UseMaxTimeout waits, where Timeout is nil, as long as the channel waits at most.
+	UseMaxTimeout bool
 	// OnProgress is called with each progress report about the request, one
 	// at a time and never after the call has returned. In process it is the
 	// reporting handler that calls it, and waits for it.
@@ -24,9 +24,9 @@ type CallOptions struct {
 	// OnLog is called with each log message about the request, by a channel
 	// that knows which those are. The client kit has the option that sets it.
 	OnLog func(Notification)
-	// KeepOnAbandon stops the channel from telling the peer when the caller
+	// WithoutCancelNotification stops the channel from telling the peer when the caller
 	// gives up waiting.
-	KeepOnAbandon bool
+	NoCancelNotification bool
 	// Header is added to the request where the transport has headers.
 	Header http.Header
 	// Frame is how the message is written and its answer read. Nil leaves
@@ -52,16 +52,18 @@ func WithID(id wire.RequestID) CallOption { return func(o *CallOptions) { o.ID =
 // no limit.
 func WithTimeout(d time.Duration) CallOption { return func(o *CallOptions) { o.Timeout = &d } }
 
-// Patiently waits for the answer as long as the channel waits at most, unless
+// WithMaxTimeout waits for the answer as long as the channel waits at most, unless
 // [WithTimeout] says how long: for what a person is asked.
-func Patiently() CallOption { return func(o *CallOptions) { o.Patient = true } }
+func WithMaxTimeout() CallOption { return func(o *CallOptions) { o.UseMaxTimeout = true } }
 
 // OnProgress asks the peer for progress reports and hands them to f.
 func OnProgress(f func(Progress)) CallOption { return func(o *CallOptions) { o.OnProgress = f } }
 
-// KeepOnAbandon lets the peer go on with the request when the caller stops
+// WithoutCancelNotification lets the peer go on with the request when the caller stops
 // waiting for it.
-func KeepOnAbandon() CallOption { return func(o *CallOptions) { o.KeepOnAbandon = true } }
+func WithoutCancelNotification() CallOption {
+	return func(o *CallOptions) { o.NoCancelNotification = true }
+}
 
 // WithHeader adds headers to the request where the transport has them.
 func WithHeader(h http.Header) CallOption { return func(o *CallOptions) { o.Header = h } }
@@ -84,8 +86,8 @@ func Standalone() CallOption { return func(o *CallOptions) { o.standalone = true
 
 // Progress is one report about a request under way.
 type Progress struct {
-	// Done grows with every report.
-	Done float64
+	// Progress grows with every report.
+	Progress float64
 	// Total is what Done will reach, nil where nobody knows.
 	Total *float64
 	// Message says in words what is going on. It may be empty.

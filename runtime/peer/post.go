@@ -4,16 +4,16 @@ package peer
 // the peer: something that tells many does not wait for one of them.
 type Poster interface {
 	Outbound
-	// Post sends n, if that takes no waiting. False is that nothing was sent
+	// TryNotify sends n, if that takes no waiting. False is that nothing was sent
 	// and [Outbound].Notify has to be tried, by somebody who can wait: it also
 	// knows what may be wrong with n.
-	Post(n Notification, opts ...CallOption) (taken bool)
+	TryNotify(n Notification, opts ...CallOption) (taken bool)
 }
 
 // Post posts n over out. It is false for what is no [Poster].
 func Post(out Outbound, n Notification, opts ...CallOption) (taken bool) {
 	p, ok := out.(Poster)
-	return ok && p.Post(n, opts...)
+	return ok && p.TryNotify(n, opts...)
 }
 
 // A Rendered notification is another one that has been written down before, to

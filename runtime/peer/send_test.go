@@ -36,23 +36,23 @@ func TestOptionsReachTheChannel(t *testing.T) {
 	out := &channel{}
 	header, frame := http.Header{"X": {"y"}}, &wire.Frame{}
 	var reported []peer.Progress
-	_, err := peer.SendRequest(t.Context(), out, &ask{}, peer.WithID(wire.IntID(7)), peer.WithTimeout(time.Second), peer.KeepOnAbandon(),
+	_, err := peer.SendRequest(t.Context(), out, &ask{}, peer.WithID(wire.IntID(7)), peer.WithTimeout(time.Second), peer.WithoutCancelNotification(),
 		peer.WithHeader(header), peer.WithFrame(frame), peer.WithKey("k"), peer.OnProgress(func(p peer.Progress) { reported = append(reported, p) }))
 	require.NoError(t, err)
 	o := out.opts[0]
 	require.Equal(t, wire.IntID(7), o.ID)
 	require.Equal(t, time.Second, *o.Timeout)
-	require.True(t, o.KeepOnAbandon)
+	require.True(t, o.NoCancelNotification)
 	require.Equal(t, header, o.Header)
 	require.Same(t, frame, o.Frame)
 	require.Equal(t, "k", o.Key)
-	o.OnProgress(peer.Progress{Done: 1})
+	o.OnProgress(peer.Progress{Progress: 1})
 	require.Len(t, reported, 1)
 }
 
 func TestAViewBindsItsOptions(t *testing.T) {
 	out := &channel{}
-	view := peer.With(out, peer.WithTimeout(time.Second), peer.KeepOnAbandon())
+	view := peer.With(out, peer.WithTimeout(time.Second), peer.WithoutCancelNotification())
 	_, err := peer.SendRequest(t.Context(), view, &ask{})
 	require.NoError(t, err)
 	_, err = peer.SendRequest(t.Context(), view, &ask{}, peer.WithTimeout(time.Minute))
@@ -60,8 +60,8 @@ func TestAViewBindsItsOptions(t *testing.T) {
 	require.NoError(t, peer.SendNotification(t.Context(), view, &tell{}))
 	require.Equal(t, time.Second, *out.opts[0].Timeout)
 	require.Equal(t, time.Minute, *out.opts[1].Timeout, "the call's own option is the last word")
-	require.True(t, out.opts[1].KeepOnAbandon)
-	require.True(t, out.opts[2].KeepOnAbandon)
+	require.True(t, out.opts[1].NoCancelNotification)
+	require.True(t, out.opts[2].NoCancelNotification)
 }
 
 func TestAViewWithoutOptionsIsTheChannelItself(t *testing.T) {
@@ -72,7 +72,7 @@ func TestAViewWithoutOptionsIsTheChannelItself(t *testing.T) {
 func TestTwoCallsOfAViewDoNotShareOptions(t *testing.T) {
 	out := &channel{}
 	opts := make([]peer.CallOption, 1, 8) // room that a careless append would write into
-	opts[0] = peer.KeepOnAbandon()
+	opts[0] = peer.WithoutCancelNotification()
 	view := peer.With(out, opts...)
 	for _, id := range []int64{1, 2} {
 		_, err := peer.SendRequest(t.Context(), view, &ask{}, peer.WithID(wire.IntID(id)))
@@ -93,16 +93,16 @@ func TestStandaloneMovesASessionToTheConnectionsOwnChannel(t *testing.T) {
 	require.NoError(t, peer.SendNotification(t.Context(), peer.With(s), &tell{}))
 	require.Len(t, s.sent, 1, "without the option the message stays with the request")
 	s.sent = nil
-	require.NoError(t, peer.SendNotification(t.Context(), peer.With(s, peer.KeepOnAbandon()), &tell{}))
+	require.NoError(t, peer.SendNotification(t.Context(), peer.With(s, peer.WithoutCancelNotification()), &tell{}))
 	require.Len(t, s.sent, 1, "with another one, too")
 	require.NoError(t, peer.SendNotification(t.Context(), peer.With(s.channel, peer.Standalone()), &tell{}))
 	require.Len(t, s.sent, 2, "a channel without another one is used as it is")
-	require.NoError(t, peer.SendNotification(t.Context(), peer.With(peer.With(s.channel, peer.KeepOnAbandon()), peer.Standalone()), &tell{}))
+	require.NoError(t, peer.SendNotification(t.Context(), peer.With(peer.With(s.channel, peer.WithoutCancelNotification()), peer.Standalone()), &tell{}))
 	require.Len(t, s.sent, 3)
 
-	view = peer.With(peer.With(s, peer.KeepOnAbandon()), peer.Standalone(), peer.WithKey("k"))
+	view = peer.With(peer.With(s, peer.WithoutCancelNotification()), peer.Standalone(), peer.WithKey("k"))
 	require.NoError(t, peer.SendNotification(t.Context(), view, &tell{}))
 	require.Len(t, s.alone.sent, 2, "also where other options are bound already")
-	require.True(t, s.alone.opts[1].KeepOnAbandon)
+	require.True(t, s.alone.opts[1].NoCancelNotification)
 	require.Equal(t, "k", s.alone.opts[1].Key)
 }

@@ -3,7 +3,7 @@ package peer
 import "net/http"
 
 // TransportContext is what a transport knows about one inbound message. It is
-// immutable. Each transport has a type of its own, which may embed [Transport],
+// immutable. Each transport has a type of its own, which may embed [TransportContext],
 // and adds what only it can know; handlers reach that by type assertion.
 type TransportContext interface {
 	// Kind names the transport, such as "stdio" or "streamable-http".

@@ -38,7 +38,7 @@ func TestSixFunctionsLeadFromTheBytesToTheHandler(t *testing.T) {
 		t.Run(revision, func(t *testing.T) {
 			in, toServer := io.Pipe()
 			fromServer, out := io.Pipe()
-			pipe := connection.NewDualEra(connection.NewKernel(&connection.KernelOptions{Mux: &mux}), nil)
+			pipe := connection.NewPipe(connection.NewDispatcher(&connection.DispatcherOptions{Mux: &mux}), nil)
 			ended := make(chan error)
 			go func() { ended <- stdio.ServeStreams(context.Background(), in, out, pipe, nil) }() // ends when its input does
 			answers := bufio.NewReader(fromServer)

@@ -11,7 +11,7 @@
 //		mcp.HandleCallTool(&mux, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 //			return &mcp.CallToolResult{Content: []mcp.ContentBlock{&mcp.TextContent{Text: "sunny"}}}, nil
 //		})
-//		server := connection.NewDualEra(connection.NewKernel(&connection.KernelOptions{
+//		server := connection.NewPipe(connection.NewDispatcher(&connection.DispatcherOptions{
 //			Mux:          &mux,
 //			Info:         mcp.Implementation{Name: "weather", Version: "1.0"},
 //			Capabilities: mcp.ServerCapabilities{Tools: &mcp.ToolsCapability{}},

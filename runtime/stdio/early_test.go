@@ -31,8 +31,8 @@ func TestWhatIsWrittenBeforeTheFirstRequestIsHandledBeforeIt(t *testing.T) {
 		mcp.HandleCallTool(&mux, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			return mcp.TextResult(fmt.Sprintf("%d change", changes)), nil
 		})
-		k := connection.NewKernel(&connection.KernelOptions{Mux: &mux, Capabilities: mcp.ServerCapabilities{Tools: &mcp.ToolsCapability{}}})
-		c := serve(t, t.Context(), connection.NewDualEra(k, nil), nil)
+		k := connection.NewDispatcher(&connection.DispatcherOptions{Mux: &mux, Capabilities: mcp.ServerCapabilities{Tools: &mcp.ToolsCapability{}}})
+		c := serve(t, t.Context(), connection.NewPipe(k, nil), nil)
 		_, err := fmt.Fprint(c, confirm+changed+call)
 		require.NoError(t, err)
 		require.Equal(t, answered, c.answer(t))

@@ -17,12 +17,12 @@ import (
 )
 
 // weather is a server with one tool, for one pipe.
-func weather() *connection.DualEra {
+func weather() *connection.Pipe {
 	var mux peer.Mux
 	mcp.HandleCallTool(&mux, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return &mcp.CallToolResult{Content: []mcp.ContentBlock{&mcp.TextContent{Text: "sunny"}}}, nil
 	})
-	return connection.NewDualEra(connection.NewKernel(&connection.KernelOptions{
+	return connection.NewPipe(connection.NewDispatcher(&connection.DispatcherOptions{
 		Mux:          &mux,
 		Info:         mcp.Implementation{Name: "weather", Version: "1.0"},
 		Capabilities: mcp.ServerCapabilities{Tools: &mcp.ToolsCapability{}},

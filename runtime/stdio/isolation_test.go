@@ -17,11 +17,11 @@ import (
 
 // shared is what serves several clients at once. Its tool "look" tells what
 // there is to know about the client that calls it.
-func shared(release <-chan struct{}) *connection.Kernel {
+func shared(release <-chan struct{}) *connection.Dispatcher {
 	visits := connection.NewKey[int]("visits")
 	var mux peer.Mux
 	mcp.HandleCallTool(&mux, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		state := connection.From(ctx).State()
+		state := connection.FromContext(ctx).State()
 		n := visits.Update(state, func(n int) int { return n + 1 })
 		if req.Name == "look" {
 			return mcp.TextResult(fmt.Sprintf("level %q, subscriptions %v, %d in flight, visit %d",
@@ -37,7 +37,7 @@ func shared(release <-chan struct{}) *connection.Kernel {
 	mcp.HandleSubscribe(&mux, func(context.Context, *mcp.SubscribeRequest) (*mcp.EmptyResult, error) {
 		return &mcp.EmptyResult{}, nil
 	})
-	return connection.NewKernel(&connection.KernelOptions{
+	return connection.NewDispatcher(&connection.DispatcherOptions{
 		Mux: &mux, Info: mcp.Implementation{Name: "shared", Version: "1"},
 		Capabilities: mcp.ServerCapabilities{
 			Logging: map[string]json.RawMessage{}, Tools: &mcp.ToolsCapability{}, Resources: &mcp.ResourcesCapability{Subscribe: true},
@@ -63,7 +63,7 @@ func TestTwoClientsOfOneServerMayUseTheSameIDs(t *testing.T) {
 		}
 		var clients []*client
 		for range 2 {
-			c := serve(t, t.Context(), connection.NewDualEra(kernel, nil), nil)
+			c := serve(t, t.Context(), connection.NewPipe(kernel, nil), nil)
 			say(c, hello)
 			c.answer(t)
 			say(c, fmt.Sprintf(call, 1, "wait"))

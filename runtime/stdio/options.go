@@ -11,11 +11,11 @@ import (
 
 // ServeOptions are the options of a server. The zero value works.
 type ServeOptions struct {
-	// Dispatch sets up the dispatcher: limits, timeouts, the revision to
-	// write. Its Handler is set by [Serve], and with a [connection.DualEra]
+	// JSONRPC up the dispatcher: limits, timeouts, the revision to
+	// write. Its Handler is set by [Serve], and with a [connection.Pipe]
 	// its Arrive, Read, Frame and Batches, too; it sees notifications after
 	// Intercept.
-	Dispatch jsonrpc.Options
+	JSONRPC jsonrpc.Options
 	// Ready, where it is not nil, is given the connection to the client
 	// before the first message is read.
 	Ready func(*jsonrpc.Conn)
@@ -29,10 +29,10 @@ type ServeOptions struct {
 
 // StartOptions are the options of a client. The zero value works.
 type StartOptions struct {
-	// Dispatch sets up the dispatcher: the handler of what the server asks
+	// JSONRPC up the dispatcher: the handler of what the server asks
 	// us, limits, timeouts, the revision to write. Its Client is set by
 	// [Start].
-	Dispatch jsonrpc.Options
+	JSONRPC jsonrpc.Options
 	// Ready, where it is not nil, is given the child before anything that it
 	// wrote is read.
 	Ready func(*Process)
@@ -65,7 +65,7 @@ func (o *ServeOptions) patience() time.Duration {
 	return or(o.Patience, defaultPatience)
 }
 
-func (o *StartOptions) logger() *slog.Logger { return cmp.Or(o.Dispatch.Logger, slog.Default()) }
+func (o *StartOptions) logger() *slog.Logger { return cmp.Or(o.JSONRPC.Logger, slog.Default()) }
 
 // or is d, or the default where d is not set.
 func or(d, byDefault time.Duration) time.Duration {

@@ -68,9 +68,9 @@ func Start(ctx context.Context, c Command, opts *StartOptions) (*Process, error)
 		return nil, fmt.Errorf("start %q: %w", c.Path, err)
 	}
 	p.log = readStderr(p.stderr, p.opts.Stderr, p.opts.logger())
-	p.opts.Dispatch.Client = true
+	p.opts.JSONRPC.Client = true
 	p.input, p.output.r, p.output.end = newOutlet(p.stdin), p.stdout, p.over
-	p.conn = jsonrpc.New(jsonrpc.NewLineWriter(p.input), &p.opts.Dispatch)
+	p.conn = jsonrpc.New(jsonrpc.NewLineWriter(p.input), &p.opts.JSONRPC)
 	if p.opts.Ready != nil {
 		p.opts.Ready(p)
 	}

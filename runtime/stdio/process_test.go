@@ -44,8 +44,8 @@ func start(t *testing.T, c stdio.Command, opts *stdio.StartOptions) *stdio.Proce
 	if opts == nil {
 		opts = new(stdio.StartOptions)
 	}
-	if opts.Dispatch.Logger == nil {
-		opts.Dispatch.Logger = slog.New(slog.NewTextHandler(t.Output(), nil))
+	if opts.JSONRPC.Logger == nil {
+		opts.JSONRPC.Logger = slog.New(slog.NewTextHandler(t.Output(), nil))
 	}
 	p, err := stdio.Start(t.Context(), c, opts)
 	require.NoError(t, err)
@@ -255,7 +255,7 @@ func TestAChildThatClosesItsOutputHasGone(t *testing.T) {
 func TestRubbishAmongTheMessagesIsToldAndSkipped(t *testing.T) {
 	var mu sync.Mutex
 	var told []error
-	p := start(t, child(t, "babbling"), &stdio.StartOptions{Dispatch: jsonrpc.Options{OnError: func(err error) {
+	p := start(t, child(t, "babbling"), &stdio.StartOptions{JSONRPC: jsonrpc.Options{OnError: func(err error) {
 		mu.Lock()
 		defer mu.Unlock()
 		told = append(told, err)
@@ -269,7 +269,7 @@ func TestRubbishAmongTheMessagesIsToldAndSkipped(t *testing.T) {
 }
 
 func TestAnObserverThatEndsItsGoroutineDoesNotKeepTheChild(t *testing.T) {
-	p := start(t, child(t, "babbling"), &stdio.StartOptions{Dispatch: jsonrpc.Options{OnError: func(error) { runtime.Goexit() }}})
+	p := start(t, child(t, "babbling"), &stdio.StartOptions{JSONRPC: jsonrpc.Options{OnError: func(error) { runtime.Goexit() }}})
 	ping(t, p)
 	ping(t, p)
 	require.NoError(t, p.Close())
@@ -353,9 +353,9 @@ func TestAChildSeesNoMoreThanItShould(t *testing.T) {
 
 func TestTheHandlerOfAClientKnowsTheChild(t *testing.T) {
 	from := make(chan *stdio.Process, 1)
-	p := start(t, child(t, "server"), &stdio.StartOptions{Dispatch: jsonrpc.Options{
+	p := start(t, child(t, "server"), &stdio.StartOptions{JSONRPC: jsonrpc.Options{
 		Handler: peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
-			from <- in.Transport.(*stdio.Transport).Process()
+			from <- in.Transport.(*stdio.TransportContext).Process()
 			return peer.Reply{Result: &mcp.EmptyResult{}}, nil
 		}),
 	}})

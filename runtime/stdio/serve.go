@@ -17,7 +17,7 @@ import (
 // that wanted the end knows by ctx.Err. A client that closes the output only has
 // gone, too.
 //
-// The handler is usually a [connection.DualEra]. It is attached to the pipe, says
+// The handler is usually a [connection.Pipe]. It is attached to the pipe, says
 // how messages are written, and is closed in the end.
 //
 // Meanwhile the rest of the process has no part in them: what is printed goes
@@ -43,7 +43,7 @@ func ServeStreams(ctx context.Context, in io.ReadCloser, out io.WriteCloser, h p
 	if opts == nil {
 		opts = new(ServeOptions)
 	}
-	d := opts.Dispatch
+	d := opts.JSONRPC
 	d.Handler = h
 	owner, _ := h.(pipeOwner)
 	if owner != nil {
@@ -53,7 +53,7 @@ func ServeStreams(ctx context.Context, in io.ReadCloser, out io.WriteCloser, h p
 		d.Read = r.Read
 	}
 	if w, ok := h.(watcher); ok {
-		d.Arrive, d.Intercept = w.Arrive, either(d.Intercept, w.Intercept)
+		d.OnRequest, d.InterceptNotification = w.Arrive, either(d.InterceptNotification, w.Intercept)
 	}
 	s := &server{in: in, out: newOutlet(out), close: out.Close, owner: owner, patience: opts.patience()}
 	s.conn = jsonrpc.New(jsonrpc.NewLineWriter(s.out), &d)
@@ -67,7 +67,7 @@ func ServeStreams(ctx context.Context, in io.ReadCloser, out io.WriteCloser, h p
 }
 
 // pipeOwner is a handler of all that comes through one pipe, such as a
-// [connection.DualEra].
+// [connection.Pipe].
 type pipeOwner interface {
 	Attach(out peer.Outbound, inFlight connection.InFlight)
 	Frame(method string) *wire.Frame
@@ -114,7 +114,7 @@ func (s *server) run(ctx context.Context) error {
 	var unread error
 	go func() { // ends at the end of the input, at the latest when it is closed
 		defer close(read)
-		unread = s.conn.ReadLines(context.WithoutCancel(ctx), s.in, jsonrpc.Origin{Transport: newTransport(nil)})
+		unread = s.conn.ReadLines(context.WithoutCancel(ctx), s.in, jsonrpc.Source{Transport: newTransport(nil)})
 	}()
 	var err error
 	select {

@@ -227,13 +227,13 @@ func TestAPipeSpeaksTheEraThatItsFirstRequestOpens(t *testing.T) {
 		t.Run(era, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				closed := false
-				h := connection.NewDualEra(waiter(func(ctx context.Context) {
-					transport, ok := mcp.SessionFrom(ctx).Transport().(*stdio.Transport)
+				h := connection.NewPipe(waiter(func(ctx context.Context) {
+					transport, ok := mcp.SessionFrom(ctx).Transport().(*stdio.TransportContext)
 					require.True(t, ok)
 					require.Equal(t, era == "handshake", transport.CanSendRequest())
 					require.Equal(t, stdio.Kind, transport.Kind())
 					require.False(t, transport.NotifyOnly().CanSendRequest())
-					connection.From(ctx).OnClose(func(context.Context) error { closed = true; return nil })
+					connection.FromContext(ctx).OnClose(func(context.Context) error { closed = true; return nil })
 				}), nil)
 				c := serve(t, t.Context(), h, nil)
 				c.converse(t, "testdata/"+era+".jsonl", "\n")
@@ -257,7 +257,7 @@ func TestTheFirstLineDecidesWhateverFollowsAtOnce(t *testing.T) {
 		bare + modern + old: `"modern","error":{"code":-32600`,
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			h := connection.NewDualEra(waiter(func(context.Context) {}), nil)
+			h := connection.NewPipe(waiter(func(context.Context) {}), nil)
 			c := serve(t, t.Context(), h, nil)
 			_, err := io.WriteString(c, lines)
 			require.NoError(t, err)
@@ -269,17 +269,17 @@ func TestTheFirstLineDecidesWhateverFollowsAtOnce(t *testing.T) {
 }
 
 // waiter serves one tool that asks its client, or at least reports to it.
-func waiter(seat func(ctx context.Context)) *connection.Kernel {
+func waiter(seat func(ctx context.Context)) *connection.Dispatcher {
 	var mux peer.Mux
 	mcp.HandleCallTool(&mux, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		seat(ctx)
 		s := mcp.SessionFrom(ctx)
-		if err := s.ReportProgress(ctx, peer.Progress{Done: 1}); err != nil {
+		if err := s.ReportProgress(ctx, peer.Progress{Progress: 1}); err != nil {
 			return nil, err
 		}
 		return &mcp.CallToolResult{Content: []mcp.ContentBlock{&mcp.TextContent{Text: s.ProtocolVersion()}}}, nil
 	})
-	return connection.NewKernel(&connection.KernelOptions{
+	return connection.NewDispatcher(&connection.DispatcherOptions{
 		Mux:          &mux,
 		Info:         mcp.Implementation{Name: "waiter", Version: "1"},
 		Capabilities: mcp.ServerCapabilities{Tools: &mcp.ToolsCapability{}},
@@ -327,7 +327,7 @@ func TestStrayPrintsDoNotReachTheClient(t *testing.T) {
 	var log strings.Builder
 	rubbish := make(chan error, 100)
 	p := start(t, child(t, "server"), &stdio.StartOptions{
-		Stderr: &log, Dispatch: jsonrpc.Options{OnError: func(err error) { rubbish <- err }},
+		Stderr: &log, JSONRPC: jsonrpc.Options{OnError: func(err error) { rubbish <- err }},
 	})
 	said, err := callTool(t.Context(), p, "print")
 	require.NoError(t, err)

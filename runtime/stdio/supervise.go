@@ -35,7 +35,7 @@ func (p *Process) reap() {
 // read delivers what the child writes. When the connection is over it goes on
 // to read, or else the child could not finish writing.
 func (p *Process) read(ctx context.Context) {
-	p.broken = p.conn.ReadLines(context.WithoutCancel(ctx), &p.output, jsonrpc.Origin{Transport: newTransport(p)})
+	p.broken = p.conn.ReadLines(context.WithoutCancel(ctx), &p.output, jsonrpc.Source{Transport: newTransport(p)})
 	_, _ = io.Copy(io.Discard, p.stdout)
 	close(p.silent)
 }

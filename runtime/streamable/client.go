@@ -21,7 +21,7 @@ import (
 //
 // Trouble stays where it comes up: a broken stream, a bad message, a failed
 // request cost at most the call that they belong to. Its error is one of those
-// of [jsonrpc.Conn], or has an *[HTTPError], [ErrNoAnswer] or [ErrSessionLost]
+// of [jsonrpc.Conn], or has an *[HTTPError], [ErrNoResponse] or [ErrSessionLost]
 // in its chain, or the error of a server that cannot be reached. A client lives
 // until it is closed.
 type Client struct{ clientCore }
@@ -49,10 +49,10 @@ func (c *Client) Notify(ctx context.Context, n peer.Notification, opts ...peer.C
 	return c.conn.Notify(ctx, n, opts...)
 }
 
-// Settle tells which revision was negotiated. From then on the requests of the
+// SetRevision tells which revision was negotiated. From then on the requests of the
 // session name it. It is for whoever has read the answer to initialize, before
 // anything else is sent. A new initialize makes it void.
-func (c *Client) Settle(r wire.Revision) { c.state.settle(r) }
+func (c *Client) SetRevision(r wire.Revision) { c.state.settle(r) }
 
 // SessionID is the id that the server gave the session, empty where it gave
 // none.
@@ -62,9 +62,9 @@ func (c *Client) SessionID() string { return c.state.view(wire.Revision{}).id }
 // for the stream that belongs to no call, which follows
 // "notifications/initialized": from then on it can reach this client, if it wants
 // to at all. Some servers send there what belongs to a call, and into the void
-// before. With NoListening it is closed from the beginning.
+// before. With DisableStandaloneStream it is closed from the beginning.
 func (c *Client) Listening() <-chan struct{} {
-	if c.opts.NoListening {
+	if c.opts.DisableStandaloneStream {
 		return closedChannel
 	}
 	return c.state.listening()

@@ -46,11 +46,11 @@ func TestAnAnswerComesAfterWhatGoesWithIt(t *testing.T) {
 			w.event(`{"jsonrpc":"2.0","method":"too late"}`)
 		})
 		h := new(handled)
-		c := s.connect(streamable.ClientOptions{Dispatch: jsonrpc.Options{Handler: h}})
+		c := s.connect(streamable.ClientOptions{JSONRPC: jsonrpc.Options{Handler: h}})
 		var reports []float64
 		type key struct{}
 		ctx := context.WithValue(t.Context(), key{}, "value")
-		text, err := callWeather(ctx, c, peer.OnProgress(func(p peer.Progress) { reports = append(reports, p.Done) }))
+		text, err := callWeather(ctx, c, peer.OnProgress(func(p peer.Progress) { reports = append(reports, p.Progress) }))
 		require.NoError(t, err)
 		require.Equal(t, "sunny", text)
 		require.Equal(t, []float64{0, 1, 2}, reports)
@@ -127,9 +127,9 @@ func TestOneRequestFailsWhereTheServerDoesNotAnswerIt(t *testing.T) {
 						w.json(weatherResult)
 					}
 				})
-				client := s.connect(streamable.ClientOptions{Dispatch: jsonrpc.Options{MaxMessage: 1000}})
+				client := s.connect(streamable.ClientOptions{JSONRPC: jsonrpc.Options{MaxMessage: 1000}})
 				_, err := callWeather(t.Context(), client)
-				require.ErrorIs(t, err, streamable.ErrNoAnswer)
+				require.ErrorIs(t, err, streamable.ErrNoResponse)
 				require.ErrorContains(t, err, c.want)
 				require.ErrorContains(t, err, `send "tools/call": `)
 				require.NotContains(t, s.requests(), "GET", "there is nothing to resume")
@@ -150,7 +150,7 @@ func TestAResultOfTheWrongShapeFailsItsRequest(t *testing.T) {
 			w.event(w.answer(`"result":{"content":7}`))
 		})
 		var reported errorList
-		_, err := callWeather(t.Context(), s.connect(streamable.ClientOptions{Dispatch: jsonrpc.Options{OnError: reported.add}}))
+		_, err := callWeather(t.Context(), s.connect(streamable.ClientOptions{JSONRPC: jsonrpc.Options{OnError: reported.add}}))
 		require.ErrorAs(t, err, new(*wire.DecodeError))
 		require.Len(t, reported.take(), 1, "the event that is no message")
 	})
@@ -161,7 +161,7 @@ func TestAnAnswerThatIsNeitherResultNorErrorFailsItsRequest(t *testing.T) {
 		inBubble(t, func(t *testing.T) {
 			s := newFakeServer(t, inSession(func(w *rawResponse, r *sentRequest) { w.json(`"outcome":{}`) }))
 			reported := new(errorList)
-			_, err := callWeather(t.Context(), begin(s, streamable.ClientOptions{Dispatch: jsonrpc.Options{OnError: reported.add}}))
+			_, err := callWeather(t.Context(), begin(s, streamable.ClientOptions{JSONRPC: jsonrpc.Options{OnError: reported.add}}))
 			require.ErrorAs(t, err, new(*wire.DecodeError))
 			require.ErrorContains(t, err, `send "tools/call": answer of the server: `)
 			require.NotContains(t, s.requests(), "POST answer")
@@ -300,7 +300,7 @@ func TestARequestIsTakenBackTheWayItWasSent(t *testing.T) {
 			ended <- struct{}{}
 		})
 		var session atomic.Bool // the client finds out that there is one meanwhile
-		c := s.connect(streamable.ClientOptions{Dispatch: jsonrpc.Options{Frame: func(method string) *wire.Frame {
+		c := s.connect(streamable.ClientOptions{JSONRPC: jsonrpc.Options{Frame: func(method string) *wire.Frame {
 			if session.Load() {
 				return sessionFrame(method)
 			}
@@ -324,7 +324,7 @@ func TestACallerWhoGivesUpMayLetTheServerGoOn(t *testing.T) {
 			w.json(weatherResult)
 		})
 		c := s.connect(streamable.ClientOptions{})
-		_, err := callWeather(t.Context(), c, peer.KeepOnAbandon(), peer.WithTimeout(time.Second))
+		_, err := callWeather(t.Context(), c, peer.WithoutCancelNotification(), peer.WithTimeout(time.Second))
 		require.ErrorAs(t, err, new(*peer.TimeoutError))
 		close(finish)
 		require.NoError(t, <-outcome)
@@ -365,7 +365,7 @@ func TestASubscriptionListensAsLongAsItLasts(t *testing.T) {
 			}
 		})
 		h := new(handled)
-		c := s.connect(streamable.ClientOptions{Dispatch: jsonrpc.Options{Handler: h}})
+		c := s.connect(streamable.ClientOptions{JSONRPC: jsonrpc.Options{Handler: h}})
 		done := make(chan error, 1)
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() { // ends with the call
@@ -404,7 +404,7 @@ func TestAServerWithoutSessionsAsksNothing(t *testing.T) {
 			w.event(w.answer(weatherResult))
 		})
 		h, reported := new(handled), new(errorList)
-		c := s.connect(streamable.ClientOptions{Dispatch: jsonrpc.Options{Handler: h, OnError: reported.add}})
+		c := s.connect(streamable.ClientOptions{JSONRPC: jsonrpc.Options{Handler: h, OnError: reported.add}})
 		_, err := callWeather(t.Context(), c)
 		require.NoError(t, err)
 		require.Empty(t, h.take())
@@ -458,7 +458,7 @@ func TestAnIDIsUsedAgainWhileItsFirstResponseGoesOn(t *testing.T) {
 		})
 		c := s.connect(streamable.ClientOptions{})
 		id := peer.WithID(wire.StringID("again"))
-		_, err := callWeather(t.Context(), c, id, peer.KeepOnAbandon(), peer.WithTimeout(time.Second))
+		_, err := callWeather(t.Context(), c, id, peer.WithoutCancelNotification(), peer.WithTimeout(time.Second))
 		require.ErrorAs(t, err, new(*peer.TimeoutError))
 		text, err := callWeather(t.Context(), c, id)
 		require.NoError(t, err)

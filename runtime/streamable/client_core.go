@@ -32,15 +32,15 @@ func (c *clientCore) begin(serverURL string, opts *ClientOptions, w jsonrpc.Writ
 	c.life, c.end = context.WithCancel(context.Background())
 	c.http = newClientHTTP(&c.opts)
 	c.state.exchanges = make(map[wire.RequestID]*clientExchange)
-	c.conn = jsonrpc.New(w, &c.opts.Dispatch)
+	c.conn = jsonrpc.New(w, &c.opts.JSONRPC)
 }
 
 // Conn is the dispatcher that carries the messages.
 func (c *clientCore) Conn() *jsonrpc.Conn { return c.conn }
 
-// Begun tells why the server has not accepted "notifications/initialized", when
+// InitializedErr tells why the server has not accepted "notifications/initialized", when
 // that was last sent in the session. It is nil where the server has.
-func (c *clientCore) Begun() error { return c.state.begun() }
+func (c *clientCore) InitializedErr() error { return c.state.begun() }
 
 // Done is closed when the client is, and nothing of it is left.
 func (c *clientCore) Done() <-chan struct{} { return c.done }

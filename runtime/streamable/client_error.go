@@ -12,10 +12,10 @@ import (
 // initialize over the same client begins a new session.
 var ErrSessionLost = errors.New("the server has ended the session")
 
-// ErrNoAnswer is in the error of a call that the server took but did not
+// ErrNoResponse is in the error of a call that the server took but did not
 // answer: its stream ended or broke before, or the response was something else.
 // Whether anything came of the call is not known.
-var ErrNoAnswer = errors.New("no answer to the request")
+var ErrNoResponse = errors.New("no answer to the request")
 
 // HTTPError says that the server answered a message with an HTTP status other
 // than success. It belongs to that message alone. If the server said in the

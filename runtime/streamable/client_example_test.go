@@ -30,7 +30,7 @@ func ExampleNewClient() {
 		{Name: "io.modelcontextprotocol/clientCapabilities", Value: json.RawMessage(`{}`)},
 	}}
 	client := streamable.NewClient(server.URL, &streamable.ClientOptions{
-		Dispatch: jsonrpc.Options{Frame: func(string) *wire.Frame { return frame }},
+		JSONRPC: jsonrpc.Options{Frame: func(string) *wire.Frame { return frame }},
 	})
 	defer client.Close()
 

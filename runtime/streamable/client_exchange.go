@@ -33,7 +33,7 @@ type clientExchange struct {
 
 	// For the exchange's goroutine alone.
 	answered bool
-	origin   jsonrpc.Origin // of what the response brings
+	origin   jsonrpc.Source // of what the response brings
 	odd      error          // why the last message could not be read
 	position eventPosition
 }
@@ -61,7 +61,7 @@ var errBroken = errors.New("stream ended too early")
 func (x *clientExchange) trace() context.Context {
 	return httptrace.WithClientTrace(x.ctx, &httptrace.ClientTrace{
 		Got1xxResponse: func(int, textproto.MIMEHeader) error {
-			x.client.conn.Alive(x.id)
+			x.client.conn.ExtendTimeout(x.id)
 			return nil
 		},
 	})
@@ -78,7 +78,7 @@ func (x *clientExchange) run(req *http.Request) {
 		err = x.resume()
 	}
 	if err != nil && x.client.state.exchange(x.id) == x {
-		x.client.conn.Fail(x.id, err)
+		x.client.conn.FailCall(x.id, err)
 	}
 	x.client.state.leave(x)
 }
@@ -95,13 +95,13 @@ func (x *clientExchange) receive(res *http.Response) error {
 	x.origin.Admit = x.admit
 	switch kind := mediaType(res.Header); {
 	case res.StatusCode == http.StatusAccepted || res.StatusCode == http.StatusNoContent:
-		return fmt.Errorf("%w: the server accepted it like a notification, with status %d", ErrNoAnswer, res.StatusCode)
+		return fmt.Errorf("%w: the server accepted it like a notification, with status %d", ErrNoResponse, res.StatusCode)
 	case kind == mediaJSON:
 		return x.body(res)
 	case kind == mediaEvents:
 		return x.stream(res)
 	default:
-		return fmt.Errorf("%w: the response has the content type %q", ErrNoAnswer, res.Header.Get(headerContentType))
+		return fmt.Errorf("%w: the response has the content type %q", ErrNoResponse, res.Header.Get(headerContentType))
 	}
 }
 
@@ -110,16 +110,16 @@ func (x *clientExchange) body(res *http.Response) error {
 	p := jsonrpc.NewBuffer()
 	if err := x.client.http.readAll(p, res); err != nil {
 		p.Free()
-		return fmt.Errorf("%w: response: %w", ErrNoAnswer, err)
+		return fmt.Errorf("%w: response: %w", ErrNoResponse, err)
 	}
 	x.deliver(p)
 	switch {
 	case x.answered:
 		return nil
 	case x.odd != nil:
-		return fmt.Errorf("%w: response: %w", ErrNoAnswer, x.odd)
+		return fmt.Errorf("%w: response: %w", ErrNoResponse, x.odd)
 	}
-	return fmt.Errorf("%w: the response is about something else", ErrNoAnswer)
+	return fmt.Errorf("%w: the response is about something else", ErrNoResponse)
 }
 
 // stream delivers the events of a response until the answer was among them.
@@ -132,11 +132,11 @@ func (x *clientExchange) stream(res *http.Response) error {
 		ev, err := events.next()
 		switch {
 		case errors.Is(err, errEventTooLong):
-			return fmt.Errorf("%w: %w: more than %d bytes", ErrNoAnswer, err, events.most)
+			return fmt.Errorf("%w: %w: more than %d bytes", ErrNoResponse, err, events.most)
 		case errors.Is(err, io.EOF):
-			return fmt.Errorf("%w: %w", ErrNoAnswer, errBroken)
+			return fmt.Errorf("%w: %w", ErrNoResponse, errBroken)
 		case err != nil:
-			return fmt.Errorf("%w: %w: %w", ErrNoAnswer, errBroken, err)
+			return fmt.Errorf("%w: %w: %w", ErrNoResponse, errBroken, err)
 		case ev.name != eventMessage:
 			ev.data.Free()
 		default:
@@ -186,7 +186,7 @@ func (x *clientExchange) admit(m *wire.Message, unreadable error) error {
 		return fmt.Errorf("answer to %v in the response to %v", m.ID, x.id)
 	case unreadable != nil:
 		x.answered = true
-		x.client.conn.Fail(x.id, fmt.Errorf("answer of the server: %w", unreadable))
+		x.client.conn.FailCall(x.id, fmt.Errorf("answer of the server: %w", unreadable))
 		return unreadable
 	}
 	x.answered = true
@@ -196,7 +196,7 @@ func (x *clientExchange) admit(m *wire.Message, unreadable error) error {
 // resumes tells whether a stream that has ended because of err is to be taken up
 // again.
 func (x *clientExchange) resumes(err error) bool {
-	return errors.Is(err, errBroken) && !x.alone && x.position.lastID != "" && x.position.vain < x.client.opts.Backoff.Attempts
+	return errors.Is(err, errBroken) && !x.alone && x.position.lastID != "" && x.position.vain < x.client.opts.Backoff.MaxAttempts
 }
 
 // resume takes up the stream.
@@ -215,10 +215,10 @@ func (x *clientExchange) resume() error {
 		return x.receive(res)
 	}
 	if err = c.explain(err, session); errors.Is(err, ErrSessionLost) { // which is for calls that may be made again
-		return fmt.Errorf("%w: resuming its stream: %v", ErrNoAnswer, err)
+		return fmt.Errorf("%w: resuming its stream: %v", ErrNoResponse, err)
 	}
 	if e, ok := errors.AsType[*HTTPError](err); ok && !e.passing() {
-		return fmt.Errorf("%w: resuming its stream: %w", ErrNoAnswer, err)
+		return fmt.Errorf("%w: resuming its stream: %w", ErrNoResponse, err)
 	}
-	return fmt.Errorf("%w: %w: %w", ErrNoAnswer, errBroken, err)
+	return fmt.Errorf("%w: %w: %w", ErrNoResponse, errBroken, err)
 }

@@ -33,7 +33,7 @@ func (s clientSession) sessionHeader(h http.Header) {
 
 // requestHeader repeats in headers what the body says, as revisions without a
 // handshake have it.
-func (c *Client) requestHeader(h http.Header, e jsonrpc.Envelope, data []byte) error {
+func (c *Client) requestHeader(h http.Header, e jsonrpc.MessageInfo, data []byte) error {
 	h[headerVersion] = []string{e.Revision.String()}
 	h[headerMethod] = []string{e.Method}
 	b := clientBody{name: e.Name, tools: e.Method == mcp.MethodCallTool && c.opts.ToolHeaders != nil}

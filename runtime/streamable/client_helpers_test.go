@@ -208,11 +208,11 @@ func aloneFrame(string) *wire.Frame {
 // connect returns a client of the server, of the revision without a handshake
 // unless the options say otherwise.
 func (s *fakeServer) connect(opts streamable.ClientOptions) *streamable.Client {
-	if opts.Dispatch.Frame == nil {
-		opts.Dispatch.Frame = aloneFrame
+	if opts.JSONRPC.Frame == nil {
+		opts.JSONRPC.Frame = aloneFrame
 	}
-	if opts.Dispatch.Logger == nil {
-		opts.Dispatch.Logger = slog.New(slog.DiscardHandler)
+	if opts.JSONRPC.Logger == nil {
+		opts.JSONRPC.Logger = slog.New(slog.DiscardHandler)
 	}
 	judged := *s.client
 	if !s.wild {
@@ -226,7 +226,7 @@ func (s *fakeServer) connect(opts streamable.ClientOptions) *streamable.Client {
 
 // handshake returns a client that has begun a session.
 func (s *fakeServer) handshake(opts streamable.ClientOptions) *streamable.Client {
-	opts.Dispatch.Frame = sessionFrame
+	opts.JSONRPC.Frame = sessionFrame
 	c := s.connect(opts)
 	beginSession(s.t, c)
 	return c
@@ -239,7 +239,7 @@ func beginSession(t *testing.T, c *streamable.Client) {
 		ClientInfo:      mcp.Implementation{Name: "c", Version: "1"},
 	})
 	require.NoError(t, err)
-	c.Settle(mcp.Revision20251125)
+	c.SetRevision(mcp.Revision20251125)
 	require.NoError(t, c.Notify(t.Context(), &mcp.InitializedNotification{}))
 }
 

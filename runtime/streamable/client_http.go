@@ -27,7 +27,7 @@ type clientHTTP struct {
 
 // newClientHTTP returns what makes the requests that the options describe.
 func newClientHTTP(o *ClientOptions) *clientHTTP {
-	h := &clientHTTP{header: o.Header, most: o.Dispatch.MaxMessage}
+	h := &clientHTTP{header: o.Header, most: o.JSONRPC.MaxMessage}
 	var client http.Client
 	if o.HTTPClient != nil {
 		client = *o.HTTPClient

@@ -29,7 +29,7 @@ func (c *Client) endSession(s clientSession) {
 		return
 	}
 	if err != nil {
-		c.opts.Dispatch.Logger.Debug("server was not told that the session is over", "error", err)
+		c.opts.JSONRPC.Logger.Debug("server was not told that the session is over", "error", err)
 	}
 }
 
@@ -67,7 +67,7 @@ func (c *Client) get(ctx context.Context, x *clientExchange, s clientSession, la
 
 // listen opens the stream of a session that belongs to no call.
 func (c *Client) listen(s clientSession) {
-	if c.opts.NoListening {
+	if c.opts.DisableStandaloneStream {
 		return
 	}
 	ctx, cancel := context.WithCancel(c.life)
@@ -105,7 +105,7 @@ func (l *clientListener) run() {
 			l.refused(err, e.Status)
 			return
 		}
-		c.opts.Dispatch.Logger.Debug("stream of the session ended", "error", err)
+		c.opts.JSONRPC.Logger.Debug("stream of the session ended", "error", err)
 		if l.position.wait(l.ctx, &c.opts.Backoff) != nil {
 			return
 		}
@@ -124,7 +124,7 @@ func (l *clientListener) refused(err error, status int) {
 	switch {
 	case errors.Is(err, ErrSessionLost): // whom it concerns has been told
 	case status == http.StatusMethodNotAllowed, status == http.StatusNotFound:
-		l.client.opts.Dispatch.Logger.Debug("server has no stream for what belongs to no call", "error", err)
+		l.client.opts.JSONRPC.Logger.Debug("server has no stream for what belongs to no call", "error", err)
 	default:
 		l.client.opts.report(fmt.Errorf("stream of the session: %w", err))
 	}
@@ -150,7 +150,7 @@ func (l *clientListener) open() error {
 			Err: fmt.Errorf("content type %q", res.Header.Get(headerContentType)),
 		}
 	}
-	if f := c.opts.OnGap; gap && f != nil {
+	if f := c.opts.OnEventsLost; gap && f != nil {
 		go f() // ends when the callback does
 	}
 	begun := time.Now()
@@ -167,7 +167,7 @@ func (l *clientListener) open() error {
 		case ev.name != eventMessage:
 			ev.data.Free()
 		default:
-			c.conn.Deliver(c.life, ev.data.Bytes, jsonrpc.Origin{
+			c.conn.Deliver(c.life, ev.data.Bytes, jsonrpc.Source{
 				Transport: peer.NewTransport(Kind, true, res.Header, ""),
 				Admit:     noAnswers,
 				Buffer:    ev.data,

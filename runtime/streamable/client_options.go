@@ -15,11 +15,11 @@ import (
 // with a handshake; for others, Dispatch.Frame has to say the revision of each
 // request.
 type ClientOptions struct {
-	// Dispatch sets up the dispatcher: the handler of what the server sends,
+	// JSONRPC up the dispatcher: the handler of what the server sends,
 	// limits, timeouts, the frame of each message. Its Client is set. Its
 	// MaxMessage, here 16 MiB by default, bounds a JSON body and an event of
 	// a stream alike: a longer one fails the call that it belongs to.
-	Dispatch jsonrpc.Options
+	JSONRPC jsonrpc.Options
 	// HTTPClient makes the HTTP requests; nil is one of the client's own, with
 	// patience for slow answers and none for dead servers. A Timeout in it
 	// would end streams. Authorization is the business of its Transport, such as
@@ -38,17 +38,17 @@ type ClientOptions struct {
 	ToolHeaders func(tool string, arguments json.RawMessage) (http.Header, error)
 	// Backoff says how broken streams are taken up again.
 	Backoff Backoff
-	// NoListening does without the stream on which a handshake session brings
+	// DisableStandaloneStream does without the stream on which a handshake session brings
 	// what belongs to no call of ours: changes, and questions of the server
 	// on its own account.
-	NoListening bool
-	// OnLost is told, once for each session, that the server has ended it: a
+	DisableStandaloneStream bool
+	// OnSessionLost is told, once for each session, that the server has ended it: a
 	// new initialize may begin another. It runs in a goroutine of its own.
-	OnLost func(error)
-	// OnGap is told that the stream which belongs to no call is open again, but
+	OnSessionLost func(error)
+	// OnEventsLost is told that the stream which belongs to no call is open again, but
 	// does not go on where it ended: what the server said in between is lost.
 	// It runs in a goroutine of its own.
-	OnGap func()
+	OnEventsLost func()
 }
 
 const (
@@ -62,7 +62,7 @@ func (o *ClientOptions) complete() ClientOptions {
 	if o != nil {
 		full = *o
 	}
-	d := &full.Dispatch
+	d := &full.JSONRPC
 	d.Client = true
 	d.MaxMessage = limit.Count(d.MaxMessage, defaultMostBytes)
 	if d.Logger == nil {
@@ -78,17 +78,17 @@ func (o *ClientOptions) complete() ClientOptions {
 // oneWay is how long the server may take to accept a message that it does not
 // answer.
 func (o *ClientOptions) oneWay() time.Duration {
-	if o.Dispatch.Timeout > 0 {
-		return o.Dispatch.Timeout
+	if o.JSONRPC.Timeout > 0 {
+		return o.JSONRPC.Timeout
 	}
 	return defaultOneWayTime
 }
 
 // report tells OnError of what belongs to no call.
 func (o *ClientOptions) report(err error) {
-	if f := o.Dispatch.OnError; f != nil {
+	if f := o.JSONRPC.OnError; f != nil {
 		f(err)
 		return
 	}
-	o.Dispatch.Logger.Warn("trouble beside the calls to the server", "error", err)
+	o.JSONRPC.Logger.Warn("trouble beside the calls to the server", "error", err)
 }

@@ -55,7 +55,7 @@ func TestABrokenStreamIsTakenUpAgain(t *testing.T) {
 			w.event(w.answer(weatherResult))
 		}))
 		h := new(handled)
-		c := s.handshake(streamable.ClientOptions{Dispatch: jsonrpc.Options{Handler: h}})
+		c := s.handshake(streamable.ClientOptions{JSONRPC: jsonrpc.Options{Handler: h}})
 		text, err := callWeather(t.Context(), c)
 		require.NoError(t, err)
 		require.Equal(t, "sunny", text)
@@ -177,10 +177,10 @@ func TestResumingIsGivenUp(t *testing.T) {
 					attempts++
 					c.resume(w, r)
 				}))
-				client := s.handshake(streamable.ClientOptions{Backoff: streamable.Backoff{Attempts: 3}})
+				client := s.handshake(streamable.ClientOptions{Backoff: streamable.Backoff{MaxAttempts: 3}})
 				begun := time.Now()
 				_, err := callWeather(t.Context(), client)
-				require.ErrorIs(t, err, streamable.ErrNoAnswer)
+				require.ErrorIs(t, err, streamable.ErrNoResponse)
 				require.ErrorContains(t, err, c.want)
 				require.NotErrorIs(t, err, streamable.ErrSessionLost, "the call may have been carried out")
 				if c.attempts > 0 {
@@ -233,10 +233,10 @@ func TestAStreamWithoutIDsIsNotTakenUpAgain(t *testing.T) {
 			w.stream()
 			w.event(`{"jsonrpc":"2.0","method":"good"}`)
 		}))
-		c := s.handshake(streamable.ClientOptions{NoListening: true})
+		c := s.handshake(streamable.ClientOptions{DisableStandaloneStream: true})
 		begun := time.Now()
 		_, err := callWeather(t.Context(), c)
-		require.ErrorIs(t, err, streamable.ErrNoAnswer)
+		require.ErrorIs(t, err, streamable.ErrNoResponse)
 		require.Zero(t, time.Since(begun), "the call fails at once")
 		require.NotContains(t, s.requests(), "GET", "nobody knows from where on")
 	})
@@ -306,7 +306,7 @@ func TestTheStreamOfASessionIsOpenedAgainWhateverHappens(t *testing.T) {
 			}
 		}))
 		h, reported := new(handled), new(errorList)
-		c := s.handshake(streamable.ClientOptions{Dispatch: jsonrpc.Options{Handler: h, OnError: reported.add}})
+		c := s.handshake(streamable.ClientOptions{JSONRPC: jsonrpc.Options{Handler: h, OnError: reported.add}})
 		time.Sleep(time.Hour)
 		require.Equal(t, []string{"n "}, h.take())
 		require.Equal(t, []string{"", "a", "a", "a", "a", "a", "a", "a", "a", "b"}, after)
@@ -358,7 +358,7 @@ func TestAStreamOfASessionThatCannotBeResumedIsOpenedAnew(t *testing.T) {
 					}
 				})
 				h, reported := new(handled), new(errorList)
-				s.handshake(streamable.ClientOptions{Dispatch: jsonrpc.Options{Handler: h, OnError: reported.add}})
+				s.handshake(streamable.ClientOptions{JSONRPC: jsonrpc.Options{Handler: h, OnError: reported.add}})
 				time.Sleep(time.Minute)
 				require.Equal(t, []string{"n ", "m "}, h.take())
 				require.Equal(t, []string{"", "a", ""}, after)
@@ -396,7 +396,7 @@ func TestAStreamOfASessionThatDoesNotGoOnHasAGap(t *testing.T) {
 					}
 				}))
 				var gaps atomic.Int32
-				s.handshake(streamable.ClientOptions{OnGap: func() { gaps.Add(1) }})
+				s.handshake(streamable.ClientOptions{OnEventsLost: func() { gaps.Add(1) }})
 				time.Sleep(time.Minute)
 				require.EqualValues(t, c.want, gaps.Load())
 			})
@@ -416,7 +416,7 @@ func TestBadEventsCostOnlyThemselves(t *testing.T) {
 			<-r.Context().Done()
 		}))
 		h, reported := new(handled), new(errorList)
-		s.handshake(streamable.ClientOptions{Dispatch: jsonrpc.Options{Handler: h, OnError: reported.add, MaxMessage: 1000}})
+		s.handshake(streamable.ClientOptions{JSONRPC: jsonrpc.Options{Handler: h, OnError: reported.add, MaxMessage: 1000}})
 		require.Equal(t, []string{"good "}, h.take())
 		got := reported.take()
 		require.Len(t, got, 2, "an answer that nobody waits for is no trouble")
@@ -439,7 +439,7 @@ func TestAServerMayRefuseTheStreamOfASession(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				reported := new(errorList)
 				s := newFakeServer(t, listened(c.serve))
-				client := s.handshake(streamable.ClientOptions{Dispatch: jsonrpc.Options{OnError: reported.add}})
+				client := s.handshake(streamable.ClientOptions{JSONRPC: jsonrpc.Options{OnError: reported.add}})
 				time.Sleep(time.Hour)
 				require.Equal(t, 1, count(s.requests(), "GET"))
 				if got := reported.take(); c.want == "" {
@@ -459,7 +459,7 @@ func TestTheStreamOfASessionMayFindItLost(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		lost, reported := new(errorList), new(errorList)
 		s := newFakeServer(t, listened(thenGone(func(w *rawResponse) { w.stream() })))
-		c := s.handshake(streamable.ClientOptions{OnLost: lost.add, Dispatch: jsonrpc.Options{OnError: reported.add}})
+		c := s.handshake(streamable.ClientOptions{OnSessionLost: lost.add, JSONRPC: jsonrpc.Options{OnError: reported.add}})
 		time.Sleep(time.Minute)
 		got := lost.take()
 		require.Len(t, got, 1)
@@ -486,7 +486,7 @@ func TestTheStreamOfASessionMayFindItLostThoughItNeverOpened(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		lost := new(errorList)
 		s := newFakeServer(t, listened(thenGone(func(w *rawResponse) { w.status(503, "", "") })))
-		s.handshake(streamable.ClientOptions{OnLost: lost.add})
+		s.handshake(streamable.ClientOptions{OnSessionLost: lost.add})
 		time.Sleep(time.Minute)
 		require.Len(t, lost.take(), 1)
 	})
@@ -496,7 +496,7 @@ func TestASessionIsNotLostWhereThereIsNoGET(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		lost, reported := new(errorList), new(errorList)
 		s := newFakeServer(t, listened(func(w *rawResponse, _ *sentRequest) { w.status(404, "text/plain", "Cannot GET /mcp") }))
-		c := s.handshake(streamable.ClientOptions{OnLost: lost.add, Dispatch: jsonrpc.Options{OnError: reported.add}})
+		c := s.handshake(streamable.ClientOptions{OnSessionLost: lost.add, JSONRPC: jsonrpc.Options{OnError: reported.add}})
 		s.requests()
 		select {
 		case <-c.Listening():
@@ -533,7 +533,7 @@ func TestListeningBeginsWithTheServersAnswer(t *testing.T) {
 func TestAClientNeedNotListen(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newFakeServer(t, inSession(nil))
-		<-s.handshake(streamable.ClientOptions{NoListening: true}).Listening()
+		<-s.handshake(streamable.ClientOptions{DisableStandaloneStream: true}).Listening()
 		require.NotContains(t, s.requests(), "GET")
 	})
 }
@@ -554,7 +554,7 @@ func TestACallReportsTroubleToTheLogWhereNobodyListens(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		log := new(testlog.Recorder)
 		s := newFakeServer(t, listened(func(w *rawResponse, _ *sentRequest) { w.status(400, "", "") }))
-		s.handshake(streamable.ClientOptions{Dispatch: jsonrpc.Options{Logger: log.Logger()}})
+		s.handshake(streamable.ClientOptions{JSONRPC: jsonrpc.Options{Logger: log.Logger()}})
 		s.requests()
 		require.Contains(t, log.String(), "trouble beside the calls")
 	})

@@ -49,11 +49,11 @@ func TestOldRevisionsAreNotNamed(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newFakeServer(t, inSession(func(w *rawResponse, r *sentRequest) { w.json(weatherResult) }))
 		c := s.handshake(streamable.ClientOptions{})
-		c.Settle(mcp.Revision20250326)
+		c.SetRevision(mcp.Revision20250326)
 		_, err := callWeather(t.Context(), c)
 		require.NoError(t, err)
 		require.Empty(t, s.find("POST tools/call").Header.Get("MCP-Protocol-Version"))
-		c.Settle(mcp.Revision20250618)
+		c.SetRevision(mcp.Revision20250618)
 		_, err = callWeather(t.Context(), c)
 		require.NoError(t, err)
 		require.Equal(t, "2025-06-18", s.find("POST tools/call").Header.Get("MCP-Protocol-Version"), "the first that is")
@@ -63,7 +63,7 @@ func TestOldRevisionsAreNotNamed(t *testing.T) {
 func TestWithoutFramesASessionGoesByWhatIsSettled(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newFakeServer(t, inSession(func(w *rawResponse, r *sentRequest) { w.json(weatherResult) }))
-		c := s.connect(streamable.ClientOptions{Dispatch: jsonrpc.Options{Frame: func(string) *wire.Frame { return nil }}})
+		c := s.connect(streamable.ClientOptions{JSONRPC: jsonrpc.Options{Frame: func(string) *wire.Frame { return nil }}})
 		beginSession(t, c)
 		_, err := callWeather(t.Context(), c)
 		require.NoError(t, err)
@@ -85,8 +85,8 @@ func TestASessionMayHaveNoID(t *testing.T) {
 			}
 		})
 		c := s.handshake(streamable.ClientOptions{
-			Dispatch: jsonrpc.Options{OnError: reported.add},
-			OnLost:   func(err error) { reported.add(err) },
+			JSONRPC:       jsonrpc.Options{OnError: reported.add},
+			OnSessionLost: func(err error) { reported.add(err) },
 		})
 		s.requests()
 		_, err := callWeather(t.Context(), c)
@@ -104,7 +104,7 @@ func TestASessionIDIsVisibleText(t *testing.T) {
 			w.Header().Set("Mcp-Session-Id", "a b")
 			w.json(sessionResult)
 		})
-		c := s.connect(streamable.ClientOptions{Dispatch: jsonrpc.Options{Frame: sessionFrame}})
+		c := s.connect(streamable.ClientOptions{JSONRPC: jsonrpc.Options{Frame: sessionFrame}})
 		_, err := peer.SendRequest(t.Context(), c, &mcp.InitializeRequest{ProtocolVersion: "2025-11-25"})
 		require.ErrorContains(t, err, `session id "a b"`)
 		require.Empty(t, c.SessionID())
@@ -133,7 +133,7 @@ func TestALostSessionIsTypedAndMayBeginAnew(t *testing.T) {
 				w.json(weatherResult)
 			}
 		})
-		c := s.handshake(streamable.ClientOptions{OnLost: lost.add})
+		c := s.handshake(streamable.ClientOptions{OnSessionLost: lost.add})
 		sessions.Add(1) // the server forgets
 		for range 3 {
 			_, err := callWeather(t.Context(), c)
@@ -209,7 +209,7 @@ func TestTheServerAsksOnEitherStream(t *testing.T) {
 					}
 				})
 				h := &handled{result: &mcp.ElicitResult{Action: mcp.ElicitActionDecline}}
-				client := s.handshake(streamable.ClientOptions{Dispatch: jsonrpc.Options{Handler: h}})
+				client := s.handshake(streamable.ClientOptions{JSONRPC: jsonrpc.Options{Handler: h}})
 				text, err := callWeather(t.Context(), client)
 				require.NoError(t, err)
 				require.Equal(t, "sunny", text)
@@ -228,7 +228,7 @@ func TestAHandlerOutlivesTheStreamThatAsked(t *testing.T) {
 			w.event(w.answer(weatherResult))
 		}))
 		finish := make(chan struct{})
-		c := s.handshake(streamable.ClientOptions{Dispatch: jsonrpc.Options{
+		c := s.handshake(streamable.ClientOptions{JSONRPC: jsonrpc.Options{
 			Handler: peer.HandlerFunc(func(ctx context.Context, _ *peer.Inbound) (peer.Reply, error) {
 				select {
 				case <-finish:
@@ -301,7 +301,7 @@ func TestANotificationNeedsNoMoreThanTheHeaderOfItsResponse(t *testing.T) {
 			<-r.Context().Done()
 		})
 		begun := time.Now()
-		require.NoError(t, s.connect(streamable.ClientOptions{Dispatch: jsonrpc.Options{Frame: sessionFrame}}).Notify(t.Context(), &mcp.InitializedNotification{}))
+		require.NoError(t, s.connect(streamable.ClientOptions{JSONRPC: jsonrpc.Options{Frame: sessionFrame}}).Notify(t.Context(), &mcp.InitializedNotification{}))
 		require.Zero(t, time.Since(begun))
 	})
 }
@@ -348,7 +348,7 @@ func TestCloseWaitsForNoServer(t *testing.T) {
 			}
 		})
 		h := &handled{result: &mcp.EmptyResult{}}
-		c := s.handshake(streamable.ClientOptions{Dispatch: jsonrpc.Options{Handler: h}})
+		c := s.handshake(streamable.ClientOptions{JSONRPC: jsonrpc.Options{Handler: h}})
 		var calls []*callUnderWay
 		for range 10 {
 			calls = append(calls, startWeather(t.Context(), c))
@@ -370,7 +370,7 @@ func TestManyMessagesMayComeInOneBody(t *testing.T) {
 			w.status(200, "application/json; charset=utf-8", `[{"jsonrpc":"2.0","method":"a"},`+w.answer(weatherResult)+`,{"jsonrpc":"2.0","id":55,"result":{}}]`)
 		}))
 		h := new(handled)
-		c := s.handshake(streamable.ClientOptions{Dispatch: jsonrpc.Options{Handler: h, Batches: func() bool { return true }}})
+		c := s.handshake(streamable.ClientOptions{JSONRPC: jsonrpc.Options{Handler: h, Batches: func() bool { return true }}})
 		_, err := callWeather(t.Context(), c)
 		require.NoError(t, err)
 		require.Equal(t, []string{"a "}, h.take())
@@ -422,7 +422,7 @@ func TestAnswersThatNobodyAcceptsAreOnlyLogged(t *testing.T) {
 				inSession(nil)(w, r)
 			}
 		})
-		c := s.handshake(streamable.ClientOptions{Dispatch: jsonrpc.Options{Handler: &handled{result: &mcp.EmptyResult{}}, Logger: log.Logger()}})
+		c := s.handshake(streamable.ClientOptions{JSONRPC: jsonrpc.Options{Handler: &handled{result: &mcp.EmptyResult{}}, Logger: log.Logger()}})
 		_, err := callWeather(t.Context(), c)
 		require.NoError(t, err)
 		require.NoError(t, c.Close())

@@ -59,7 +59,7 @@ func TestTheOwnTransportOfAClientEndsWithIt(t *testing.T) {
 		w.stream()
 		w.event(w.answer(weatherResult))
 	}))
-	c := streamable.NewClient(s.URL, &streamable.ClientOptions{Dispatch: jsonrpc.Options{Frame: sessionFrame}})
+	c := streamable.NewClient(s.URL, &streamable.ClientOptions{JSONRPC: jsonrpc.Options{Frame: sessionFrame}})
 	defer c.Close()
 	beginSession(t, c)
 	var calls sync.WaitGroup
@@ -82,13 +82,13 @@ func TestAServerThatDiesInTheMiddleFailsItsCalls(t *testing.T) {
 		began <- struct{}{}
 		<-r.Context().Done()
 	})
-	c := streamable.NewClient(s.URL, &streamable.ClientOptions{Dispatch: jsonrpc.Options{Frame: aloneFrame}})
+	c := streamable.NewClient(s.URL, &streamable.ClientOptions{JSONRPC: jsonrpc.Options{Frame: aloneFrame}})
 	defer c.Close()
 	var calls sync.WaitGroup
 	for range 20 {
 		calls.Go(func() {
 			_, err := callWeather(t.Context(), c)
-			require.ErrorIs(t, err, streamable.ErrNoAnswer)
+			require.ErrorIs(t, err, streamable.ErrNoResponse)
 		})
 	}
 	for range 20 {
@@ -117,7 +117,7 @@ func TestManyCallsShareAnHTTP2Connection(t *testing.T) {
 	s.EnableHTTP2 = true
 	s.StartTLS()
 	t.Cleanup(s.Close)
-	c := streamable.NewClient(s.URL, &streamable.ClientOptions{HTTPClient: s.Client(), Dispatch: jsonrpc.Options{Frame: aloneFrame}})
+	c := streamable.NewClient(s.URL, &streamable.ClientOptions{HTTPClient: s.Client(), JSONRPC: jsonrpc.Options{Frame: aloneFrame}})
 	defer c.Close()
 	_, err := callWeather(t.Context(), c)
 	require.NoError(t, err)
@@ -154,7 +154,7 @@ func TestCallsAreGivenUpWhileOthersAreAnswered(t *testing.T) {
 		}
 		w.event(w.answer(weatherResult))
 	}))
-	c := streamable.NewClient(s.URL, &streamable.ClientOptions{Dispatch: jsonrpc.Options{Frame: sessionFrame}})
+	c := streamable.NewClient(s.URL, &streamable.ClientOptions{JSONRPC: jsonrpc.Options{Frame: sessionFrame}})
 	defer c.Close()
 	beginSession(t, c)
 	var calls sync.WaitGroup
@@ -182,7 +182,7 @@ func BenchmarkCall(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			s := httptest.NewServer(&fakeServer{serve: func(w *rawResponse, r *sentRequest) { serve(w) }})
 			defer s.Close()
-			c := streamable.NewClient(s.URL, &streamable.ClientOptions{Dispatch: jsonrpc.Options{Frame: aloneFrame}})
+			c := streamable.NewClient(s.URL, &streamable.ClientOptions{JSONRPC: jsonrpc.Options{Frame: aloneFrame}})
 			defer c.Close()
 			b.ReportAllocs()
 			for b.Loop() {
@@ -200,7 +200,7 @@ func BenchmarkCallWithoutAServer(b *testing.B) {
 		b.Run(f.Revision.String(), func(b *testing.B) {
 			header := http.Header{"Content-Type": {"application/json"}}
 			c := streamable.NewClient(fakeURL, &streamable.ClientOptions{
-				Dispatch: jsonrpc.Options{Frame: func(string) *wire.Frame { return f }},
+				JSONRPC: jsonrpc.Options{Frame: func(string) *wire.Frame { return f }},
 				HTTPClient: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 					var body [1000]byte
 					n, _ := r.Body.Read(body[:])

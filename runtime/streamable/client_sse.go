@@ -51,8 +51,8 @@ func (c *LegacySSEClient) Notify(ctx context.Context, n peer.Notification, opts 
 	return c.conn.Notify(ctx, n, opts...)
 }
 
-// Settle does nothing: on this transport no header names the revision.
-func (c *LegacySSEClient) Settle(wire.Revision) {}
+// SetRevision does nothing: on this transport no header names the revision.
+func (c *LegacySSEClient) SetRevision(wire.Revision) {}
 
 // Close ends the stream and with it the session: calls fail and handlers'
 // contexts end. It waits until nothing is left. It may be called more than once,
@@ -67,13 +67,13 @@ type legacyWriter struct{ c *LegacySSEClient }
 
 // WriteMessage implements [jsonrpc.Writer].
 func (w legacyWriter) WriteMessage(ctx context.Context, data []byte) error {
-	return w.WriteEnvelope(ctx, jsonrpc.Envelope{}, data)
+	return w.WriteEnvelope(ctx, jsonrpc.MessageInfo{}, data)
 }
 
-// WriteEnvelope implements [jsonrpc.EnvelopeWriter]. A request is written in
+// WriteWithInfo implements [jsonrpc.InfoWriter]. A request is written in
 // another goroutine, since its caller's patience is not to begin when the server
 // has accepted it.
-func (w legacyWriter) WriteEnvelope(ctx context.Context, e jsonrpc.Envelope, data []byte) error {
+func (w legacyWriter) WriteEnvelope(ctx context.Context, e jsonrpc.MessageInfo, data []byte) error {
 	c := w.c
 	if c.bad != nil {
 		return notWritten(c.bad)
@@ -90,7 +90,7 @@ func (w legacyWriter) WriteEnvelope(ctx context.Context, e jsonrpc.Envelope, dat
 	ctx = clientScope{c.life, ctx}
 	if !c.state.spawn(func() { // ends when the server has accepted the message, or the patience with it
 		if err := c.post(ctx, e, data); err != nil {
-			c.conn.Fail(e.ID, err)
+			c.conn.FailCall(e.ID, err)
 		}
 	}) {
 		return notWritten(jsonrpc.ErrClosed)
@@ -99,7 +99,7 @@ func (w legacyWriter) WriteEnvelope(ctx context.Context, e jsonrpc.Envelope, dat
 }
 
 // post writes a message, as soon as it is known where to.
-func (c *LegacySSEClient) post(ctx context.Context, e jsonrpc.Envelope, data []byte) error {
+func (c *LegacySSEClient) post(ctx context.Context, e jsonrpc.MessageInfo, data []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, c.opts.oneWay())
 	defer cancel()
 	select {
@@ -126,7 +126,7 @@ func (c *LegacySSEClient) read() {
 	ctx, cancel := context.WithTimeout(c.life, clientGoodbye)
 	defer cancel()
 	c.conn.Shutdown(ctx, err)
-	if f := c.opts.OnLost; f != nil {
+	if f := c.opts.OnSessionLost; f != nil {
 		go f(err) // ends when the callback does
 	}
 }
@@ -163,7 +163,7 @@ func (c *LegacySSEClient) stream() error {
 func (c *LegacySSEClient) event(ev event, res *http.Response) error {
 	switch ev.name {
 	case eventMessage:
-		c.conn.Deliver(c.life, ev.data.Bytes, jsonrpc.Origin{
+		c.conn.Deliver(c.life, ev.data.Bytes, jsonrpc.Source{
 			Transport: peer.NewTransport(Kind, true, res.Header, ""),
 			Buffer:    ev.data,
 		})

@@ -62,8 +62,8 @@ func (l *legacyServer) stream(w *rawResponse, r *sentRequest) {
 
 func (l *legacyServer) connectLegacy(opts streamable.ClientOptions) *streamable.LegacySSEClient {
 	opts.HTTPClient = l.client
-	opts.Dispatch.Frame = func(string) *wire.Frame { return &wire.Frame{Revision: mcp.Revision20241105} }
-	opts.Dispatch.Logger = slog.New(slog.DiscardHandler)
+	opts.JSONRPC.Frame = func(string) *wire.Frame { return &wire.Frame{Revision: mcp.Revision20241105} }
+	opts.JSONRPC.Logger = slog.New(slog.DiscardHandler)
 	c := streamable.NewLegacySSEClient(fakeURL, &opts)
 	l.t.Cleanup(func() { require.NoError(l.t, c.Close()) })
 	return c
@@ -73,8 +73,8 @@ func TestHTTPWithSSEPostsToTheEndpoint(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newLegacyServer(t, "/messages?session=1")
 		h := &handled{result: &mcp.EmptyResult{}}
-		c := s.connectLegacy(streamable.ClientOptions{Dispatch: jsonrpc.Options{Handler: h}})
-		c.Settle(mcp.Revision20241105)
+		c := s.connectLegacy(streamable.ClientOptions{JSONRPC: jsonrpc.Options{Handler: h}})
+		c.SetRevision(mcp.Revision20241105)
 		require.Empty(t, s.requests(), "nothing is sent yet")
 		for range 3 {
 			text, err := callWeather(t.Context(), c)
@@ -98,7 +98,7 @@ func TestHTTPWithSSEEndsWithItsStream(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newLegacyServer(t, "messages")
 		lost, reported := new(errorList), new(errorList)
-		c := s.connectLegacy(streamable.ClientOptions{OnLost: lost.add, Dispatch: jsonrpc.Options{OnError: reported.add, MaxMessage: 1000}})
+		c := s.connectLegacy(streamable.ClientOptions{OnSessionLost: lost.add, JSONRPC: jsonrpc.Options{OnError: reported.add, MaxMessage: 1000}})
 		_, err := callWeather(t.Context(), c)
 		require.NoError(t, err)
 		require.Equal(t, "/messages", s.find("POST tools/call").URL.Path)
@@ -204,10 +204,10 @@ func TestHTTPWithSSETellsWhetherTheServerHasHeardThatTheSessionBegins(t *testing
 		c := s.connectLegacy(streamable.ClientOptions{})
 		_ = c.Notify(t.Context(), &mcp.InitializedNotification{})
 		var e *streamable.HTTPError
-		require.ErrorAs(t, c.Begun(), &e)
+		require.ErrorAs(t, c.InitializedErr(), &e)
 		require.Equal(t, 503, e.Status)
 		require.NoError(t, c.Notify(t.Context(), &mcp.InitializedNotification{}))
-		require.NoError(t, c.Begun())
+		require.NoError(t, c.InitializedErr())
 	})
 }
 

@@ -18,13 +18,13 @@ type clientWriter struct{ c *Client }
 
 // WriteMessage implements [jsonrpc.Writer]. It is given answers to batches.
 func (w clientWriter) WriteMessage(ctx context.Context, data []byte) error {
-	return w.WriteEnvelope(ctx, jsonrpc.Envelope{}, data)
+	return w.WriteEnvelope(ctx, jsonrpc.MessageInfo{}, data)
 }
 
-// WriteEnvelope implements [jsonrpc.EnvelopeWriter]. A request is written in
+// WriteWithInfo implements [jsonrpc.InfoWriter]. A request is written in
 // another goroutine: nothing is known of it before its response begins, and that
 // may be its answer.
-func (w clientWriter) WriteEnvelope(ctx context.Context, e jsonrpc.Envelope, data []byte) error {
+func (w clientWriter) WriteEnvelope(ctx context.Context, e jsonrpc.MessageInfo, data []byte) error {
 	c := w.c
 	if c.bad != nil {
 		return notWritten(c.bad)
@@ -65,7 +65,7 @@ func (w clientWriter) WriteEnvelope(ctx context.Context, e jsonrpc.Envelope, dat
 var errNoAnswers = errors.New("servers of this revision send no requests, so there is nothing to answer")
 
 // post returns the POST of a message.
-func (c *Client) post(ctx context.Context, e jsonrpc.Envelope, session clientSession, alone bool, data []byte) (*http.Request, error) {
+func (c *Client) post(ctx context.Context, e jsonrpc.MessageInfo, session clientSession, alone bool, data []byte) (*http.Request, error) {
 	// The HTTP client may read the body even after it has returned.
 	req := c.http.request(ctx, http.MethodPost, c.to, e.Header, bytes.Clone(data))
 	req.Header[headerAccept] = valueEitherKind
@@ -79,7 +79,7 @@ func (c *Client) post(ctx context.Context, e jsonrpc.Envelope, session clientSes
 }
 
 // start starts the exchange of a request.
-func (c *Client) start(ctx context.Context, e jsonrpc.Envelope, session clientSession, alone bool, data []byte) error {
+func (c *Client) start(ctx context.Context, e jsonrpc.MessageInfo, session clientSession, alone bool, data []byte) error {
 	x := &clientExchange{
 		client: c, id: e.ID, method: e.Method, header: e.Header, session: session, alone: alone,
 		outer: clientScope{c.life, ctx},
@@ -108,14 +108,14 @@ const cancelPatience = 5 * time.Second
 // takeBack cancels a request of ours: one that travels alone by closing its
 // response; one in a session by telling the server so, for which nobody has to
 // wait.
-func (c *Client) takeBack(ctx context.Context, e jsonrpc.Envelope, session clientSession, alone bool, data []byte) {
+func (c *Client) takeBack(ctx context.Context, e jsonrpc.MessageInfo, session clientSession, alone bool, data []byte) {
 	var b clientBody
 	b.read(data)
 	x := c.state.exchange(b.cancels)
 	if x != nil {
 		alone, session, e.Header = x.alone, x.session, x.header
 		c.state.leave(x)
-		c.conn.Fail(x.id, context.Canceled) // unless the caller has gone already
+		c.conn.FailCall(x.id, context.Canceled) // unless the caller has gone already
 	}
 	if alone {
 		if x != nil {
@@ -134,7 +134,7 @@ func (c *Client) takeBack(ctx context.Context, e jsonrpc.Envelope, session clien
 			err = c.http.tell(req, c.life, cancelPatience)
 		}
 		if err != nil {
-			c.opts.Dispatch.Logger.Debug("server was not told that a request is cancelled", "id", b.cancels, "error", c.explain(err, session))
+			c.opts.JSONRPC.Logger.Debug("server was not told that a request is cancelled", "id", b.cancels, "error", c.explain(err, session))
 		}
 	})
 }
@@ -152,7 +152,7 @@ func (c *Client) explain(err error, session clientSession) error {
 		return err
 	}
 	if e.Err = ErrSessionLost; c.state.lose(session.id) {
-		if f := c.opts.OnLost; f != nil {
+		if f := c.opts.OnSessionLost; f != nil {
 			go f(e) // ends when the callback does
 		}
 	}

@@ -8,13 +8,13 @@
 //		mcp.HandleCallTool(&mux, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 //			return mcp.TextResult("sunny"), nil
 //		})
-//		kernel := connection.NewKernel(&connection.KernelOptions{
+//		kernel := connection.NewDispatcher(&connection.DispatcherOptions{
 //			Mux:          &mux,
 //			Info:         mcp.Implementation{Name: "weather", Version: "1.0"},
 //			Capabilities: mcp.ServerCapabilities{Tools: &mcp.ToolsCapability{}},
 //		})
 //		http.Handle("/mcp", streamable.NewHandler(kernel, nil))
-//		log.Fatal(streamable.NewServer("localhost:8080", nil).ListenAndServe())
+//		log.Fatal(streamable.NewHTTPServer("localhost:8080", nil).ListenAndServe())
 //	}
 //
 // And of a client:

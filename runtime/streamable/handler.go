@@ -19,7 +19,7 @@ var ErrClosing = errors.New("server is shutting down")
 // Handler serves one endpoint over HTTP, in every revision that its kernel has.
 // It is safe for concurrent use.
 type Handler struct {
-	kernel   *connection.Kernel
+	kernel   *connection.Dispatcher
 	opts     Options
 	door     door
 	loops    bool        // the kernel has revisions with a handshake
@@ -31,7 +31,7 @@ type Handler struct {
 }
 
 // NewHandler returns the handler of an endpoint. Nil as options is the default.
-func NewHandler(kernel *connection.Kernel, opts *Options) *Handler {
+func NewHandler(kernel *connection.Dispatcher, opts *Options) *Handler {
 	h := &Handler{kernel: kernel, opts: opts.complete()}
 	h.opts.Connection.Outbound, h.opts.Connection.Client = nil, false
 	h.door.hosts, h.door.origins = h.opts.Hosts, h.opts.Origins

@@ -15,13 +15,13 @@ import (
 )
 
 // weather is the kernel of a server with one tool.
-func weather() *connection.Kernel {
+func weather() *connection.Dispatcher {
 	var mux peer.Mux
 	mcp.HandleCallTool(&mux, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		who := mcp.SessionFrom(ctx).Transport().Principal()
 		return mcp.TextResult(strings.TrimSpace("sunny " + who)), nil
 	})
-	return connection.NewKernel(&connection.KernelOptions{
+	return connection.NewDispatcher(&connection.DispatcherOptions{
 		Mux:          &mux,
 		Info:         mcp.Implementation{Name: "weather", Version: "1.0"},
 		Capabilities: mcp.ServerCapabilities{Tools: &mcp.ToolsCapability{}},

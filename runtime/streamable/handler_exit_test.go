@@ -63,7 +63,7 @@ func TestANotificationIsAcceptedThoughItsHandlerEndsTheGoroutine(t *testing.T) {
 			return next.Handle(ctx, in)
 		})
 	}}
-	e := serveKernel(t, connection.NewKernel(o), nil)
+	e := serveKernel(t, connection.NewDispatcher(o), nil)
 	a := e.post(`{"jsonrpc":"2.0","method":"x/exits"}`, version+"2026-07-28")
 	require.Equal(t, http.StatusAccepted, a.status)
 	require.Equal(t, http.StatusAccepted, e.open("2025-11-25").post(`{"jsonrpc":"2.0","method":"x/exits"}`).status)

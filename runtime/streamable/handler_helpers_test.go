@@ -33,11 +33,11 @@ const serverPatience = 20 * time.Second
 type tool func(ctx context.Context, s *mcp.ServerSession) (*mcp.CallToolResult, error)
 
 // newKernel returns the kernel of a server with tools. It has "echo" besides.
-func newKernel(tools map[string]tool) *connection.Kernel {
-	return connection.NewKernel(kernelOptions(tools))
+func newKernel(tools map[string]tool) *connection.Dispatcher {
+	return connection.NewDispatcher(kernelOptions(tools))
 }
 
-func kernelOptions(tools map[string]tool) *connection.KernelOptions {
+func kernelOptions(tools map[string]tool) *connection.DispatcherOptions {
 	var mux peer.Mux
 	mcp.HandleCallTool(&mux, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		if f, ok := tools[req.Name]; ok {
@@ -59,7 +59,7 @@ func kernelOptions(tools map[string]tool) *connection.KernelOptions {
 		<-ctx.Done()
 		return &mcp.SubscriptionsListenResult{Meta: &mcp.SubscriptionsListenResultMeta{SubscriptionID: wire.StringID("s")}}, nil
 	})
-	return &connection.KernelOptions{
+	return &connection.DispatcherOptions{
 		Mux:          &mux,
 		Info:         mcp.Implementation{Name: "test", Version: "1"},
 		Capabilities: mcp.ServerCapabilities{Tools: &mcp.ToolsCapability{ListChanged: true}, Logging: map[string]json.RawMessage{}},
@@ -81,7 +81,7 @@ func serve(t *testing.T, tools map[string]tool, opts *streamable.Options) *endpo
 	return serveKernel(t, newKernel(tools), opts)
 }
 
-func serveKernel(t *testing.T, k *connection.Kernel, opts *streamable.Options) *endpoint {
+func serveKernel(t *testing.T, k *connection.Dispatcher, opts *streamable.Options) *endpoint {
 	t.Helper()
 	if opts == nil {
 		opts = new(streamable.Options)
@@ -350,7 +350,7 @@ func logs(n int) tool {
 func reports(steps ...float64) tool {
 	return func(ctx context.Context, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
 		for _, done := range steps {
-			if err := s.ReportProgress(ctx, peer.Progress{Done: done}); err != nil {
+			if err := s.ReportProgress(ctx, peer.Progress{Progress: done}); err != nil {
 				return nil, err
 			}
 		}
@@ -404,14 +404,14 @@ func serveInBubble(t *testing.T, tools map[string]tool, opts *streamable.Options
 	serveKernelInBubble(t, kernelOptions(tools), opts, test)
 }
 
-func serveKernelInBubble(t *testing.T, o *connection.KernelOptions, opts *streamable.Options, test func(t *testing.T, e *endpoint)) {
+func serveKernelInBubble(t *testing.T, o *connection.DispatcherOptions, opts *streamable.Options, test func(t *testing.T, e *endpoint)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		if opts == nil {
 			opts = new(streamable.Options)
 		}
 		opts.Logger = slog.New(slog.DiscardHandler)
-		h := streamable.NewHandler(connection.NewKernel(o), opts)
+		h := streamable.NewHandler(connection.NewDispatcher(o), opts)
 		e, stop := inMemory(t, judged(t, h), h.Close)
 		defer stop()
 		e.handler = h
@@ -436,7 +436,7 @@ func atHandshake(f func(context.Context) error) peer.Middleware {
 // inMemory serves a handler in memory.
 func inMemory(t *testing.T, h http.Handler, end func() error) (e *endpoint, stop func()) {
 	m := pipes.New()
-	server := streamable.NewServer("", h)
+	server := streamable.NewHTTPServer("", h)
 	go server.Serve(m) // ends with the server
 	e = &endpoint{t: t, url: "http://memory/old/sse", client: &http.Client{Transport: &http.Transport{DialContext: m.Dial}}, still: true}
 	return e, func() {

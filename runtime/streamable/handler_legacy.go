@@ -21,7 +21,7 @@ import (
 // messages, and has all answers on the stream. The session is the stream: it
 // ends when the client closes it. New servers have no use for it but old clients.
 type LegacySSEHandler struct {
-	kernel   *connection.Kernel
+	kernel   *connection.Dispatcher
 	opts     Options
 	door     door
 	uploads  uploads
@@ -35,7 +35,7 @@ type LegacySSEHandler struct {
 // NewLegacySSEHandler returns the handler of an endpoint, which is both where
 // streams are opened and where messages are posted. Of the options it heeds those
 // about requests, limits, timeouts and what a session is made of.
-func NewLegacySSEHandler(kernel *connection.Kernel, opts *Options) *LegacySSEHandler {
+func NewLegacySSEHandler(kernel *connection.Dispatcher, opts *Options) *LegacySSEHandler {
 	h := &LegacySSEHandler{kernel: kernel, opts: opts.complete(), open: make(map[string]*legacySession)}
 	h.door.hosts, h.door.origins = h.opts.Hosts, h.opts.Origins
 	h.uploads.init(&h.opts)
@@ -121,15 +121,15 @@ func endpointOf(r *http.Request) string {
 
 // begin makes the session one that awaits its handshake.
 func (s *legacySession) begin() {
-	d := s.handler.opts.Dispatch
+	d := s.handler.opts.JSONRPC
 	d.Handler, d.Client, d.MaxMessage = s, false, s.handler.opts.MaxBody
 	d.Frame = func(method string) *wire.Frame { return s.conn.Frame(method) }
 	d.Batches = func() bool { return s.conn.Batches() }
-	d.Intercept, d.Unordered = s.intercept, true
+	d.InterceptNotification, d.Unordered = s.intercept, true
 	s.dispatch = jsonrpc.New(s, &d)
 	c := s.handler.opts.Connection
 	c.SessionID, c.VersionHint, c.Client, c.InFlight = s.id, mcp.Revision20241105.String(), false, s.dispatch.InFlight()
-	s.conn = connection.ForLoop(s.dispatch, &c)
+	s.conn = connection.New(s.dispatch, &c)
 }
 
 func (h *LegacySSEHandler) add(s *legacySession) {
@@ -225,9 +225,9 @@ func (h *LegacySSEHandler) post(w http.ResponseWriter, r *http.Request) *refusal
 		return &refusal{status: http.StatusServiceUnavailable, err: errClosing}
 	}
 	w.WriteHeader(http.StatusAccepted) // whatever a handler says by then is for the stream
-	s.dispatch.Deliver(r.Context(), buf.Bytes, jsonrpc.Origin{
+	s.dispatch.Deliver(r.Context(), buf.Bytes, jsonrpc.Source{
 		Detached:  true,
-		Transport: &Transport{request: r, principal: s.principal, asks: true},
+		Transport: &TransportContext{request: r, principal: s.principal, asks: true},
 		Buffer:    buf,
 	})
 	return nil
@@ -249,7 +249,7 @@ func (h *LegacySSEHandler) Shutdown(ctx context.Context) error {
 	var late atomic.Bool
 	for _, s := range h.streams() {
 		all.Go(func() { // ends with ctx
-			s.dispatch.Decline(errClosing)
+			s.dispatch.RefuseRequests(errClosing)
 			if s.dispatch.Drain(ctx) != nil && ctx.Err() != nil {
 				late.Store(true)
 			}

@@ -34,7 +34,7 @@ func TestNotificationsOutsideSessionsAreWorkLikeAnyOther(t *testing.T) {
 				ended <- context.Cause(ctx)
 				return nil
 			})
-			e := serveKernel(t, connection.NewKernel(o), &streamable.Options{MaxInFlight: room, Stateless: stateless})
+			e := serveKernel(t, connection.NewDispatcher(o), &streamable.Options{MaxInFlight: room, Stateless: stateless})
 			note := func() int { return e.post(`{"jsonrpc":"2.0","method":"acme/note"}`, version+revision).status }
 			statuses := make(chan int, sent)
 			for range sent {

@@ -39,19 +39,19 @@ type Options struct {
 	// be asked of the client. A log level that it sets is accepted and
 	// forgotten: the next request has logs of every level.
 	Stateless bool
-	// JSONOnly answers with plain JSON and never with a stream, except for
+	// JSONResponse answers with plain JSON and never with a stream, except for
 	// subscriptions. Notifications sent while a request is handled are
 	// dropped, and its client cannot be asked for anything.
-	JSONOnly bool
+	JSONResponse bool
 	// Polling lets handlers end the stream of their answer early, see
-	// [Transport.EndStream]. It costs each request of a session a goroutine.
+	// [TransportContext.EndStream]. It costs each request of a session a goroutine.
 	Polling bool
 	// Events keeps what was sent in sessions, for clients that lost a stream
 	// to come back for the rest. Nil is a [MemoryStore] with its defaults.
 	Events EventStore
-	// NoReplay gives events no ids, so that no stream can be resumed. Events
+	// DisableResumption gives events no ids, so that no stream can be resumed. Events
 	// then keeps only what waits for the client to open its stream.
-	NoReplay bool
+	DisableResumption bool
 
 	// MaxBody is how many bytes a request may have. Default 4 MiB.
 	MaxBody int
@@ -67,15 +67,15 @@ type Options struct {
 	// MaxInFlightPerPrincipal is the same for each principal that has a name, its
 	// subscriptions included. Default 256.
 	MaxInFlightPerPrincipal int
-	// MaxListeners is how many subscriptions there are at a time. Default 1,024.
-	MaxListeners int
+	// MaxSubscriptionStreams is how many subscriptions there are at a time. Default 1,024.
+	MaxSubscriptionStreams int
 	// MaxSessions is how many sessions there are at a time. Default 10,000.
 	MaxSessions int
 	// MaxSessionsPerPrincipal is the same for each principal that has a name.
 	// Default 100.
 	MaxSessionsPerPrincipal int
-	// SessionIdle is how long a session lives that nobody uses. Default 30 min.
-	SessionIdle time.Duration
+	// SessionIdleTimeout is how long a session lives that nobody uses. Default 30 min.
+	SessionIdleTimeout time.Duration
 
 	// KeepAlive is how long a stream may be silent before something without
 	// meaning is sent on it, and how long an answer may take before it
@@ -86,16 +86,16 @@ type Options struct {
 	// not wait before a client has left a great many of them unread, and then
 	// has no bound. Default 30 s.
 	WriteTimeout time.Duration
-	// Retry is how long clients are asked to wait before they come back for
+	// RetryInterval is how long clients are asked to wait before they come back for
 	// the rest of a stream. Default 1 s.
-	Retry time.Duration
+	RetryInterval time.Duration
 
 	// Connection sets up the connections. What it says of the channel, the
 	// session and the revision is the handler's to fill in.
 	Connection connection.Options
-	// Dispatch sets up the dispatchers of sessions. What it says of handlers,
+	// JSONRPC up the dispatchers of sessions. What it says of handlers,
 	// frames and transports is the handler's to fill in.
-	Dispatch jsonrpc.Options
+	JSONRPC jsonrpc.Options
 	// Logger takes what nobody else is told. Nil is [slog.Default].
 	Logger *slog.Logger
 
@@ -113,13 +113,13 @@ func (o *Options) complete() Options {
 	fill(&full.MaxInFlightPerPrincipal, 256)
 	fill(&full.MaxUploads, 64)
 	fill(&full.MaxUploadsPerPrincipal, 16)
-	fill(&full.MaxListeners, 1024)
+	fill(&full.MaxSubscriptionStreams, 1024)
 	fill(&full.MaxSessions, 10_000)
 	fill(&full.MaxSessionsPerPrincipal, 100)
-	fill(&full.SessionIdle, 30*time.Minute)
+	fill(&full.SessionIdleTimeout, 30*time.Minute)
 	fill(&full.KeepAlive, 15*time.Second)
 	fill(&full.WriteTimeout, 30*time.Second)
-	fill(&full.Retry, time.Second)
+	fill(&full.RetryInterval, time.Second)
 	if full.Principal == nil {
 		full.Principal = verified.Principal
 	}
@@ -132,8 +132,8 @@ func (o *Options) complete() Options {
 	if full.Connection.Logger == nil {
 		full.Connection.Logger = full.Logger
 	}
-	if full.Dispatch.Logger == nil {
-		full.Dispatch.Logger = full.Logger
+	if full.JSONRPC.Logger == nil {
+		full.JSONRPC.Logger = full.Logger
 	}
 	if full.Events == nil {
 		full.Events = NewMemoryStore(nil)

@@ -96,7 +96,7 @@ type post struct {
 
 func (h *Handler) newPost(w http.ResponseWriter, r *http.Request, m *wire.Message, f *wire.Frame, takes accepted) *post {
 	p := &post{response: response{w: w, handler: h, takes: takes, listens: m.Method == mcp.MethodSubscriptionsListen}}
-	p.transport = Transport{request: r, principal: h.opts.Principal(r)}
+	p.transport = TransportContext{request: r, principal: h.opts.Principal(r)}
 	p.ctx.Context.Context = r.Context()
 	p.in.Method, p.in.ID, p.in.Params, p.in.Token = m.Method, m.ID, m.Params, tokenOf(m)
 	p.in.Message, _ = m.Into.(peer.Message)
@@ -132,7 +132,7 @@ func (h *Handler) servePost(w http.ResponseWriter, r *http.Request, m *wire.Mess
 		refuse(http.StatusNotAcceptable, "Invalid request: the client has to accept text/event-stream").of(m.ID).write(w, true)
 		return
 	}
-	if !p.listens && h.opts.JSONOnly {
+	if !p.listens && h.opts.JSONResponse {
 		if p.takes.events = false; !takes.json {
 			notAcceptable().of(m.ID).write(w, true)
 			return
@@ -233,11 +233,11 @@ func (p *post) Progress(ctx context.Context, report peer.Progress) error {
 	}
 	p.reports.Lock()
 	defer p.reports.Unlock()
-	if p.last != nil && report.Done <= *p.last {
+	if p.last != nil && report.Progress <= *p.last {
 		return nil
 	}
-	p.last = new(report.Done)
+	p.last = new(report.Progress)
 	return p.Notify(ctx, &mcp.ProgressNotification{
-		ProgressToken: p.in.Token, Progress: report.Done, Total: report.Total, Message: report.Message,
+		ProgressToken: p.in.Token, Progress: report.Progress, Total: report.Total, Message: report.Message,
 	})
 }

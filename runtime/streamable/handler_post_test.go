@@ -176,7 +176,7 @@ func TestWhatComesBeforeTheAnswerMakesItAStream(t *testing.T) {
 
 func TestAClientSaysWhatItAccepts(t *testing.T) {
 	tools := map[string]tool{"reports": reports(1)}
-	both, only := serve(t, tools, nil), serve(t, tools, &streamable.Options{JSONOnly: true})
+	both, only := serve(t, tools, nil), serve(t, tools, &streamable.Options{JSONResponse: true})
 	body := strings.Replace(call26("reports"), `"_meta":{`, `"_meta":{"progressToken":"tok",`, 1)
 	listen := `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{},` + meta26 + `}}}`
 	for accept, want := range map[string]struct{ plain, reports, onlyJSON, listen int }{

@@ -15,9 +15,9 @@ import (
 type response struct {
 	w         http.ResponseWriter
 	handler   *Handler
-	transport Transport // of the request
-	session   *session  // nil outside sessions
-	apart     *apart    // of a request that belongs to no session, or to one that lasts no longer
+	transport TransportContext // of the request
+	session   *session         // nil outside sessions
+	apart     *apart           // of a request that belongs to no session, or to one that lasts no longer
 
 	mu     turn // held while something is written
 	out    *eventWriter
@@ -110,7 +110,7 @@ func (p *response) open() bool {
 		p.stream = &stream{session: p.session, response: p}
 	}
 	if id, primed := p.stream.begin(p.out); primed {
-		if err := p.out.prime(id, p.handler.opts.Retry); err != nil {
+		if err := p.out.prime(id, p.handler.opts.RetryInterval); err != nil {
 			p.lose(err)
 		}
 	}
@@ -213,7 +213,7 @@ func (p *response) lose(err error) {
 	}
 }
 
-// part is [Transport.EndStream].
+// part is [TransportContext.EndStream].
 func (p *response) part(retry time.Duration) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

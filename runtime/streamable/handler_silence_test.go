@@ -27,7 +27,7 @@ import (
 func TestAStreamMayBeSilentForLongerThanAWriteMayTake(t *testing.T) {
 	const patience = 300 * time.Millisecond
 	slow := func(ctx context.Context, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
-		if err := s.ReportProgress(ctx, peer.Progress{Done: 1}); err != nil {
+		if err := s.ReportProgress(ctx, peer.Progress{Progress: 1}); err != nil {
 			return nil, err
 		}
 		select {

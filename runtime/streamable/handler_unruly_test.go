@@ -49,7 +49,7 @@ func (s moody) Forget(ctx context.Context, id string) error {
 func TestAStoreThatPanicsEndsNoProcess(t *testing.T) {
 	t.Run("when a session is swept", func(t *testing.T) {
 		store := newMoody()
-		serveInBubble(t, nil, &streamable.Options{Events: store, SessionIdle: time.Second}, func(t *testing.T, e *endpoint) {
+		serveInBubble(t, nil, &streamable.Options{Events: store, SessionIdleTimeout: time.Second}, func(t *testing.T, e *endpoint) {
 			c := e.open("2025-11-25")
 			store.forgets.Store(true)
 			time.Sleep(4 * time.Second)
@@ -93,7 +93,7 @@ func TestAStoreThatPanicsEndsNoProcess(t *testing.T) {
 func TestAHookThatPanicsBreaksNoConnection(t *testing.T) {
 	o := kernelOptions(nil)
 	o.OnInitialized = func(context.Context, *connection.Connection) { panic("no hook") }
-	require.Equal(t, http.StatusOK, serveKernel(t, connection.NewKernel(o), nil).open("2025-11-25").call("echo").status)
+	require.Equal(t, http.StatusOK, serveKernel(t, connection.NewDispatcher(o), nil).open("2025-11-25").call("echo").status)
 }
 
 func TestRoomForASessionDoesNotWaitForThoseThatAreOverdue(t *testing.T) {
@@ -101,7 +101,7 @@ func TestRoomForASessionDoesNotWaitForThoseThatAreOverdue(t *testing.T) {
 	o.OnInitialized = func(_ context.Context, c *connection.Connection) {
 		c.OnClose(func(context.Context) error { time.Sleep(3 * time.Second); return nil })
 	}
-	serveKernelInBubble(t, o, &streamable.Options{MaxSessions: 20, SessionIdle: time.Hour}, func(t *testing.T, e *endpoint) {
+	serveKernelInBubble(t, o, &streamable.Options{MaxSessions: 20, SessionIdleTimeout: time.Hour}, func(t *testing.T, e *endpoint) {
 		for range 20 {
 			e.open("2025-11-25")
 		}
@@ -216,7 +216,7 @@ func TestALineBreakInAResultEndsNoEvent(t *testing.T) {
 		err := mcp.SessionFrom(ctx).SendLogMessage(ctx, &mcp.LoggingMessageNotification{Level: "info", Data: json.RawMessage(`"x"`)})
 		return &printed{json.RawMessage("{\r\n  \"a\":\n 1\n}")}, err
 	})
-	a := serveKernel(t, connection.NewKernel(o), nil).open("2025-11-25").post(`{"jsonrpc":"2.0","id":1,"method":"com.example/print"}`)
+	a := serveKernel(t, connection.NewDispatcher(o), nil).open("2025-11-25").post(`{"jsonrpc":"2.0","id":1,"method":"com.example/print"}`)
 	events := a.events()
 	require.Equal(t, `{"jsonrpc":"2.0","id":1,"result":{    "a":  1 }}`, events[len(events)-1])
 }

@@ -45,7 +45,7 @@ func TestAnUnknownVersionIsToldByItsName(t *testing.T) {
 func TestWithoutAnyVersionTheHeaderIsMissing(t *testing.T) {
 	o := kernelOptions(nil)
 	o.Revisions = []wire.Revision{mcp.Revision20260728}
-	e := serveKernel(t, connection.NewKernel(o), nil)
+	e := serveKernel(t, connection.NewDispatcher(o), nil)
 	a := e.post(`{"jsonrpc":"2.0","id":3,"method":"tools/list"}`)
 	require.Equal(t, http.StatusBadRequest, a.status)
 	require.Equal(t, mcp.CodeHeaderMismatch, a.code())
@@ -70,7 +70,7 @@ func TestARequestIsReadInOnePass(t *testing.T) {
 			return next.Handle(ctx, in)
 		})
 	}}
-	e := serveKernel(t, connection.NewKernel(o), nil)
+	e := serveKernel(t, connection.NewDispatcher(o), nil)
 	require.Equal(t, http.StatusOK, e.call26("echo").status)
 	seen := last.Load()
 	require.IsType(t, new(mcp.CallToolRequest), seen.Message)
@@ -97,9 +97,9 @@ func (*moodRequest) DecodeParams(d *wire.Decoder) { d.Skip() }
 func TestAMetaThatItsTypeDoesNotTellIsLookedForInTheParams(t *testing.T) {
 	o := kernelOptions(nil)
 	peer.Handle(o.Mux, func(ctx context.Context, _ *moodRequest) (*mcp.EmptyResult, error) {
-		return &mcp.EmptyResult{}, mcp.SessionFrom(ctx).ReportProgress(ctx, peer.Progress{Done: 1})
+		return &mcp.EmptyResult{}, mcp.SessionFrom(ctx).ReportProgress(ctx, peer.Progress{Progress: 1})
 	})
-	e := serveKernel(t, connection.NewKernel(o), nil)
+	e := serveKernel(t, connection.NewDispatcher(o), nil)
 	modern := `{"jsonrpc":"2.0","id":7,"method":"acme/mood","params":{` + strings.Replace(meta26, "{", `{"progressToken":"p",`, 1) + `}}}`
 	c := e.open("2025-11-25")
 	a := e.post(modern, version+"2026-07-28", "Mcp-Method: acme/mood")

@@ -67,7 +67,7 @@ func (w *work) enterApart(p *response) (no *refusal) {
 	switch {
 	case w.closing.Load():
 		no = &refusal{status: http.StatusServiceUnavailable, err: errClosing}
-	case p.listens && !within(w.listening, w.opts.MaxListeners):
+	case p.listens && !within(w.listening, w.opts.MaxSubscriptionStreams):
 		no = &refusal{status: http.StatusServiceUnavailable, err: errListens}
 	case !p.listens && !within(w.posts.all-w.listening, w.opts.MaxInFlight):
 		no = &refusal{status: http.StatusServiceUnavailable, err: errTooMany}

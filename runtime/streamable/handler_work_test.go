@@ -27,7 +27,7 @@ func TestAClientThatGoesCancelsItsRequest(t *testing.T) {
 	g := newGate()
 	closed := make(chan struct{})
 	e := serve(t, map[string]tool{"gate": func(ctx ctx, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
-		connection.From(ctx).OnClose(func(context.Context) error { close(closed); return nil })
+		connection.FromContext(ctx).OnClose(func(context.Context) error { close(closed); return nil })
 		return g.call(ctx, s)
 	}}, nil)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -121,7 +121,7 @@ func (e *endpoint) listen() *lines {
 }
 
 func TestSubscriptionsAreBounded(t *testing.T) {
-	e := serve(t, nil, &streamable.Options{MaxListeners: 1, MaxInFlight: 1})
+	e := serve(t, nil, &streamable.Options{MaxSubscriptionStreams: 1, MaxInFlight: 1})
 	l := e.listen()
 	require.Contains(t, l.event(), "acknowledged")
 	a := e.post(listen, version+"2026-07-28", "Mcp-Method: subscriptions/listen")
@@ -257,11 +257,11 @@ func TestNothingIsSentWhenTheHandlerHasReturned(t *testing.T) {
 	note := &mcp.LoggingMessageNotification{Level: mcp.LoggingLevelInfo, Data: json.RawMessage(`1`)}
 	late := func() {
 		require.NoError(t, kept.SendLogMessage(t.Context(), note))
-		require.NoError(t, kept.ReportProgress(t.Context(), peer.Progress{Done: 1}))
+		require.NoError(t, kept.ReportProgress(t.Context(), peer.Progress{Progress: 1}))
 		var none *peer.NoBackChannelError
 		_, err := kept.ListRoots(t.Context())
 		require.ErrorAs(t, err, &none)
-		require.False(t, kept.Transport().(*streamable.Transport).EndStream(0))
+		require.False(t, kept.Transport().(*streamable.TransportContext).EndStream(0))
 	}
 	require.Equal(t, "application/json", c.call("keep").header.Get("Content-Type"))
 	late()
@@ -271,7 +271,7 @@ func TestNothingIsSentWhenTheHandlerHasReturned(t *testing.T) {
 
 func TestAServerHasBounds(t *testing.T) {
 	h := http.NotFoundHandler()
-	s := streamable.NewServer("localhost:1", h)
+	s := streamable.NewHTTPServer("localhost:1", h)
 	require.Equal(t, "localhost:1", s.Addr)
 	require.NotZero(t, s.ReadHeaderTimeout)
 	require.NotZero(t, s.ReadTimeout)

@@ -11,15 +11,15 @@ import (
 // Backoff says how a broken stream of a handshake session is taken up again.
 // Where the server says how long to wait, it is never shorter than that.
 type Backoff struct {
-	// First is the wait before the first attempt. Each one that comes to
+	// InitialDelay is the wait before the first attempt. Each one that comes to
 	// nothing doubles it. Default 1 s.
-	First time.Duration
-	// Most is the longest wait that this leads to. Default 30 s.
-	Most time.Duration
-	// Attempts is how many attempts in a row may fail before a call is given
+	InitialDelay time.Duration
+	// MaxDelay is the longest wait that this leads to. Default 30 s.
+	MaxDelay time.Duration
+	// MaxAttempts is how many attempts in a row may fail before a call is given
 	// up. The stream that belongs to no call is never given up for that.
 	// Default 5, negative is never.
-	Attempts int
+	MaxAttempts int
 }
 
 const (
@@ -34,13 +34,13 @@ const leastWait = 100 * time.Millisecond
 
 // complete returns a copy of b with the defaults filled in.
 func (b Backoff) complete() Backoff {
-	if b.First <= 0 {
-		b.First = defaultFirstWait
+	if b.InitialDelay <= 0 {
+		b.InitialDelay = defaultFirstWait
 	}
-	if b.Most <= 0 {
-		b.Most = defaultMostWait
+	if b.MaxDelay <= 0 {
+		b.MaxDelay = defaultMostWait
 	}
-	b.Attempts = limit.Count(b.Attempts, defaultAttempts)
+	b.MaxAttempts = limit.Count(b.MaxAttempts, defaultAttempts)
 	return b
 }
 
@@ -60,7 +60,7 @@ func (p *eventPosition) note(e *eventReader, lasted time.Duration, b *Backoff) {
 	if e.retry > 0 {
 		p.retry = max(e.retry, leastWait)
 	}
-	if e.heard || lasted > b.Most {
+	if e.heard || lasted > b.MaxDelay {
 		p.vain = 0
 	}
 }
@@ -83,13 +83,13 @@ func (p *eventPosition) wait(ctx context.Context, b *Backoff) error {
 func (p *eventPosition) delay(b *Backoff) time.Duration {
 	d := p.retry
 	if d == 0 {
-		d = b.First
+		d = b.InitialDelay
 	}
 	if p.vain == 0 {
 		return d
 	}
 	for range min(p.vain, 16) {
-		d = min(2*d, max(b.Most, p.retry))
+		d = min(2*d, max(b.MaxDelay, p.retry))
 	}
 	return d + rand.N(d/4+1)
 }

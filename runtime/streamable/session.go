@@ -44,7 +44,7 @@ func (h *Handler) newSession(id, principal, version string) *session {
 	s := &session{handler: h, id: id, principal: principal}
 	c := h.opts.Connection
 	c.SessionID, c.VersionHint, c.Client, c.InFlight = id, version, false, (*sessionRequests)(s)
-	s.conn = connection.ForLoop(s.outbound(), &c)
+	s.conn = connection.New(s.outbound(), &c)
 	return s
 }
 
@@ -59,7 +59,7 @@ func (s *session) outbound() peer.Outbound {
 
 // Handle implements [peer.Handler].
 func (s *session) Handle(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
-	t, _ := in.Transport.(*Transport)
+	t, _ := in.Transport.(*TransportContext)
 	if t == nil || t.answer == nil || in.ID.IsZero() { // notifications of a batch run beside its requests
 		return s.handler.kernel.Serve(ctx, s.conn, in)
 	}
@@ -76,7 +76,7 @@ func (s *session) Handle(ctx context.Context, in *peer.Inbound) (peer.Reply, err
 
 // deliver has a message handled that brings no room of its own for that, unless it
 // comes too late.
-func (s *session) deliver(ctx context.Context, m *wire.Message, o jsonrpc.Origin) {
+func (s *session) deliver(ctx context.Context, m *wire.Message, o jsonrpc.Source) {
 	d := s.borrow()
 	defer s.giveBack()
 	if d != nil {
@@ -96,11 +96,11 @@ func (s *session) WriteMessage(ctx context.Context, data []byte) error {
 }
 
 // replays tells whether the session's streams can be resumed.
-func (s *session) replays() bool { return s.id != "" && !s.handler.opts.NoReplay }
+func (s *session) replays() bool { return s.id != "" && !s.handler.opts.DisableResumption }
 
 // primes tells whether the client understands events that say nothing.
 func (s *session) primes() bool {
-	return s.replays() && s.conn.State().Negotiated().Index() >= mcp.Revision20251125.Index()
+	return s.replays() && s.conn.State().Revision().Index() >= mcp.Revision20251125.Index()
 }
 
 // alone returns the stream of what belongs to no request. Many sessions never

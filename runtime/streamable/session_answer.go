@@ -37,6 +37,6 @@ func (s *session) failCall(id wire.RequestID, err error) {
 	d := s.borrow()
 	defer s.giveBack()
 	if d != nil && !id.IsZero() {
-		d.Fail(id, fmt.Errorf("answer of the peer: %w", err))
+		d.FailCall(id, fmt.Errorf("answer of the peer: %w", err))
 	}
 }

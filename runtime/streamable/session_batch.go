@@ -90,7 +90,7 @@ func (b *batch) deliver(ctx context.Context, raw json.RawMessage) {
 		if m.Method == mcp.MethodInitialized && b.post.session.id != "" {
 			b.post.handler.kernel.Confirm(ctx, b.post.session.conn, m.Params) // requests may overtake it otherwise
 		}
-		b.post.session.deliver(ctx, &m, jsonrpc.Origin{Transport: &b.post.transport, Back: b})
+		b.post.session.deliver(ctx, &m, jsonrpc.Source{Transport: &b.post.transport, Back: b})
 		if isRequest && b.post.session.ended() {
 			b.refuse(m.ID, errGoodbye) // unless the dispatcher has
 		}
@@ -150,8 +150,8 @@ func (b *batch) end(ctx context.Context) {
 // WriteMessage implements [jsonrpc.Writer].
 func (b *batch) WriteMessage(ctx context.Context, data []byte) error { return b.post.send(ctx, data) }
 
-// WriteEnvelope implements [jsonrpc.EnvelopeWriter].
-func (b *batch) WriteEnvelope(ctx context.Context, e jsonrpc.Envelope, data []byte) error {
+// WriteWithInfo implements [jsonrpc.InfoWriter].
+func (b *batch) WriteEnvelope(ctx context.Context, e jsonrpc.MessageInfo, data []byte) error {
 	if e.Method != "" {
 		return b.post.send(ctx, data)
 	}

@@ -29,12 +29,12 @@ func TestNotificationsAndRequestsOfABatchDoNotMeet(t *testing.T) {
 func TestABatchMayConfirmTheHandshake(t *testing.T) {
 	var early atomic.Int32
 	o := kernelOptions(map[string]tool{"look": func(ctx context.Context, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
-		if !connection.From(ctx).State().Initialized() {
+		if !connection.FromContext(ctx).State().Initialized() {
 			early.Add(1)
 		}
 		return mcp.TextResult("x"), nil
 	}})
-	e := serveKernel(t, connection.NewKernel(o), &streamable.Options{MaxSessions: -1})
+	e := serveKernel(t, connection.NewDispatcher(o), &streamable.Options{MaxSessions: -1})
 	for range 30 {
 		a := e.post(initialize("2025-03-26"))
 		id := a.header.Get("Mcp-Session-Id")
@@ -62,7 +62,7 @@ func TestNotificationsOfAStatelessBatchCountAsOthers(t *testing.T) {
 					}
 					return nil
 				})
-				h := streamable.NewHandler(connection.NewKernel(o), &streamable.Options{Stateless: true, MaxInFlight: 2, Logger: slog.New(slog.DiscardHandler)})
+				h := streamable.NewHandler(connection.NewDispatcher(o), &streamable.Options{Stateless: true, MaxInFlight: 2, Logger: slog.New(slog.DiscardHandler)})
 				e, stop := inMemory(t, h, h.Close)
 				defer stop()
 				for range 5 {
@@ -92,7 +92,7 @@ func TestTheContextOfANotificationEndsWithItsHandler(t *testing.T) {
 			handled <- ctx
 			return ctx.Err()
 		})
-		e := serveKernel(t, connection.NewKernel(o), &streamable.Options{Stateless: stateless})
+		e := serveKernel(t, connection.NewDispatcher(o), &streamable.Options{Stateless: stateless})
 		header := version + "2025-03-26"
 		if !stateless {
 			header = sessions + e.open("2025-03-26").id

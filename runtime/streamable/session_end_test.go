@@ -51,7 +51,7 @@ func TestTheEndOfTheServerEndsAHandshakeToo(t *testing.T) {
 	var ended, closed chan error
 	o := kernelOptions(nil)
 	o.Middleware = []peer.Middleware{atHandshake(func(ctx context.Context) error {
-		connection.From(ctx).OnClose(func(context.Context) error { close(closed); return nil })
+		connection.FromContext(ctx).OnClose(func(context.Context) error { close(closed); return nil })
 		close(began)
 		<-ctx.Done()
 		ended <- context.Cause(ctx)
@@ -77,7 +77,7 @@ func TestAHandshakeThatComesAfterTheEndLeavesNothingBehind(t *testing.T) {
 	var began, goOn, closed chan struct{}
 	o := kernelOptions(nil)
 	o.Middleware = []peer.Middleware{atHandshake(func(ctx context.Context) error {
-		connection.From(ctx).OnClose(func(context.Context) error { close(closed); return nil })
+		connection.FromContext(ctx).OnClose(func(context.Context) error { close(closed); return nil })
 		close(began)
 		<-goOn
 		return nil
@@ -99,7 +99,7 @@ func TestAHandshakeThatComesAfterTheEndLeavesNothingBehind(t *testing.T) {
 func TestAHandshakeThatCannotBeAnsweredGivesItsRoomBack(t *testing.T) {
 	o := kernelOptions(nil)
 	o.Capabilities.Experimental = map[string]map[string]json.RawMessage{"x": {"y": json.RawMessage(`{bad`)}}
-	e := serveKernel(t, connection.NewKernel(o), &streamable.Options{MaxSessions: 2})
+	e := serveKernel(t, connection.NewDispatcher(o), &streamable.Options{MaxSessions: 2})
 	for range 4 {
 		a := e.post(initialize("2025-11-25"))
 		require.Equal(t, http.StatusOK, a.status, a.body)

@@ -127,7 +127,7 @@ func (f *follow) end() {
 // begin tells the client where the stream is, or at least that there is one.
 func (f *follow) begin() (ok bool) {
 	if f.session.primes() {
-		return f.out.prime(eventID(f.number, f.after), f.session.handler.opts.Retry) == nil
+		return f.out.prime(eventID(f.number, f.after), f.session.handler.opts.RetryInterval) == nil
 	}
 	return f.out.flush() == nil
 }

@@ -177,7 +177,7 @@ func TestAnotherSessionsStreamsAreNotThere(t *testing.T) {
 }
 
 func TestWithoutReplayEventsHaveNoIDs(t *testing.T) {
-	e := serve(t, map[string]tool{"logs": logs(1), "changed": changed}, &streamable.Options{NoReplay: true})
+	e := serve(t, map[string]tool{"logs": logs(1), "changed": changed}, &streamable.Options{DisableResumption: true})
 	c := e.open("2025-11-25")
 	require.NotContains(t, c.call("logs").body, "id: ")
 	c.call("changed")
@@ -189,7 +189,7 @@ func TestWithoutReplayEventsHaveNoIDs(t *testing.T) {
 // poll ends its stream, waits, and answers.
 func poll(g *gate) tool {
 	return func(ctx ctx, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
-		if !s.Transport().(*streamable.Transport).EndStream(250 * time.Millisecond) {
+		if !s.Transport().(*streamable.TransportContext).EndStream(250 * time.Millisecond) {
 			return mcp.TextResult("no polling"), nil
 		}
 		return g.call(ctx, s)
@@ -212,7 +212,7 @@ func TestAHandlerMayEndItsStreamEarly(t *testing.T) {
 
 func TestAStreamEndsEarlyOnlyWhereItCanBeResumed(t *testing.T) {
 	tools := map[string]tool{"poll": poll(nil)}
-	for _, o := range []streamable.Options{{}, {Polling: true, NoReplay: true}, {Polling: true, JSONOnly: true}} {
+	for _, o := range []streamable.Options{{}, {Polling: true, DisableResumption: true}, {Polling: true, JSONResponse: true}} {
 		require.Contains(t, serve(t, tools, &o).open("2025-11-25").call("poll").body, "no polling")
 	}
 	e := serve(t, tools, &streamable.Options{Polling: true})
@@ -324,10 +324,10 @@ func TestEachStreamIsKeptAliveInItsOwnTime(t *testing.T) {
 func TestASessionThatNobodyUsesEnds(t *testing.T) {
 	closed := 0
 	tools := map[string]tool{"watch": func(ctx ctx, _ *mcp.ServerSession) (*mcp.CallToolResult, error) {
-		connection.From(ctx).OnClose(func(context.Context) error { closed++; return nil })
+		connection.FromContext(ctx).OnClose(func(context.Context) error { closed++; return nil })
 		return mcp.TextResult("watching"), nil
 	}}
-	serveInBubble(t, tools, &streamable.Options{SessionIdle: time.Hour, MaxSessions: 2, KeepAlive: -1}, func(t *testing.T, e *endpoint) {
+	serveInBubble(t, tools, &streamable.Options{SessionIdleTimeout: time.Hour, MaxSessions: 2, KeepAlive: -1}, func(t *testing.T, e *endpoint) {
 		used, idle := e.open("2025-11-25"), e.open("2025-11-25")
 		idle.call("watch")
 		require.Equal(t, http.StatusServiceUnavailable, e.post(initialize("2025-11-25")).status)
@@ -349,7 +349,7 @@ func TestASessionLivesOnAfterALongRequest(t *testing.T) {
 		time.Sleep(12 * time.Second)
 		return mcp.TextResult("done"), nil
 	}}
-	serveInBubble(t, tools, &streamable.Options{SessionIdle: 5 * time.Second, KeepAlive: -1}, func(t *testing.T, e *endpoint) {
+	serveInBubble(t, tools, &streamable.Options{SessionIdleTimeout: 5 * time.Second, KeepAlive: -1}, func(t *testing.T, e *endpoint) {
 		c := e.open("2025-11-25")
 		require.Equal(t, http.StatusOK, c.call("long").status)
 		for range 3 {
@@ -364,11 +364,11 @@ func TestASessionLivesOnAfterALongRequest(t *testing.T) {
 func TestASleepingSessionWakesUp(t *testing.T) {
 	var own *connection.Connection
 	tools := map[string]tool{"keep": func(ctx ctx, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
-		own = connection.From(ctx)
+		own = connection.FromContext(ctx)
 		_, err := s.ListRoots(ctx)
 		return mcp.TextResult("kept"), err
 	}}
-	serveInBubble(t, tools, &streamable.Options{SessionIdle: -1, KeepAlive: -1}, func(t *testing.T, e *endpoint) {
+	serveInBubble(t, tools, &streamable.Options{SessionIdleTimeout: -1, KeepAlive: -1}, func(t *testing.T, e *endpoint) {
 		c := e.open("2025-11-25")
 		asked := func(l *lines) (id json.RawMessage) {
 			data, _ := l.data()

@@ -52,7 +52,7 @@ func (h *Handler) findSession(r *http.Request, revision wire.Revision) (*session
 	if s == nil {
 		return nil, refuse(http.StatusNotFound, "Invalid request: there is no such session")
 	}
-	if revision != s.conn.State().Negotiated() && r.Header[headerVersion] != nil && s.conn.InitializeAccepted() {
+	if revision != s.conn.State().Revision() && r.Header[headerVersion] != nil && s.conn.InitializeAccepted() {
 		s.leave()
 		return nil, refuse(http.StatusBadRequest, "Unsupported protocol version: the session speaks "+s.conn.ProtocolVersion())
 	}
@@ -66,7 +66,7 @@ func (h *Handler) serveSessionPost(w http.ResponseWriter, r *http.Request, revis
 	if no != nil {
 		return no
 	}
-	if takes.events = takes.events && !h.opts.JSONOnly; !takes.events && !takes.json {
+	if takes.events = takes.events && !h.opts.JSONResponse; !takes.events && !takes.json {
 		buf.Free()
 		return notAcceptable()
 	}
@@ -139,8 +139,8 @@ func (h *Handler) serveSessionNote(w http.ResponseWriter, r *http.Request, revis
 	if m.Method == mcp.MethodInitialized {
 		h.kernel.Confirm(r.Context(), s.conn, m.Params) // requests may overtake it otherwise
 	}
-	t := Transport{request: r, principal: s.principal, asks: true}
-	s.deliver(r.Context(), m, jsonrpc.Origin{Transport: &t, Detached: true, Buffer: buf})
+	t := TransportContext{request: r, principal: s.principal, asks: true}
+	s.deliver(r.Context(), m, jsonrpc.Source{Transport: &t, Detached: true, Buffer: buf})
 	w.WriteHeader(http.StatusAccepted)
 	return nil
 }

@@ -26,7 +26,7 @@ type sessionPost struct {
 
 func (s *session) newPost(w http.ResponseWriter, r *http.Request, takes accepted) *sessionPost {
 	p := &sessionPost{response: response{w: w, handler: s.handler, session: s, takes: takes}}
-	p.transport = Transport{r, p, s.principal, s.id != "" && takes.events}
+	p.transport = TransportContext{r, p, s.principal, s.id != "" && takes.events}
 	switch {
 	case s.id == "": // nobody can find it to end what it handles
 		p.apart = &apart{Context: lazy.Context{Context: r.Context(), Detached: true}}
@@ -75,7 +75,7 @@ func (p *sessionPost) deliver(m *wire.Message, token wire.ProgressToken, f *wire
 		buf.Free()
 		return
 	}
-	d.DeliverMessage(p.context(), m, token, &p.exchange, jsonrpc.Origin{
+	d.DeliverMessage(p.context(), m, token, &p.exchange, jsonrpc.Source{
 		Transport: &p.transport, Back: p, Frame: f, Detached: p.apart == nil, Buffer: buf,
 	})
 }
@@ -91,8 +91,8 @@ func (p *sessionPost) context() context.Context {
 // WriteMessage implements [jsonrpc.Writer].
 func (p *sessionPost) WriteMessage(ctx context.Context, data []byte) error { return p.send(ctx, data) }
 
-// WriteEnvelope implements [jsonrpc.EnvelopeWriter].
-func (p *sessionPost) WriteEnvelope(ctx context.Context, e jsonrpc.Envelope, data []byte) error {
+// WriteWithInfo implements [jsonrpc.InfoWriter].
+func (p *sessionPost) WriteEnvelope(ctx context.Context, e jsonrpc.MessageInfo, data []byte) error {
 	if e.Method != "" {
 		return p.send(ctx, data)
 	}

@@ -67,7 +67,7 @@ func (s *session) awake() (d *jsonrpc.Conn, woken bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.dispatch == nil && !s.isOver {
-		d := s.handler.opts.Dispatch
+		d := s.handler.opts.JSONRPC
 		d.Handler, d.Frame, d.Client, d.LastID, d.Unordered = s, s.conn.Frame, false, s.lastID, true
 		s.dispatch, woken = jsonrpc.New(s, &d), true
 	}
@@ -94,7 +94,7 @@ func (s *session) sleep(now time.Duration) bool {
 		s.drowsy = true
 		return false
 	}
-	last, ok := s.dispatch.Retire()
+	last, ok := s.dispatch.CloseIdle()
 	if ok {
 		s.dispatch, s.lastID = nil, last
 	}

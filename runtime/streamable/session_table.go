@@ -30,7 +30,7 @@ func (t *sessionTable) init(o *Options) {
 // reserve makes room for a session. It is false where there is none.
 func (t *sessionTable) reserve(principal string) bool {
 	if t.full() {
-		t.sweep(t.opts.SessionIdle) // what is overdue need not wait for the sweeper
+		t.sweep(t.opts.SessionIdleTimeout) // what is overdue need not wait for the sweeper
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -82,10 +82,10 @@ func (t *sessionTable) begin(s *session) {
 
 // interval is how often overdue sessions are looked for.
 func (t *sessionTable) interval() time.Duration {
-	if t.opts.SessionIdle < 0 {
+	if t.opts.SessionIdleTimeout < 0 {
 		return time.Minute
 	}
-	return min(max(t.opts.SessionIdle/8, time.Second), time.Minute)
+	return min(max(t.opts.SessionIdleTimeout/8, time.Second), time.Minute)
 }
 
 // use finds a session and begins a use of it. To anybody but its principal it
@@ -144,7 +144,7 @@ func (t *sessionTable) putToBed() {
 // sweepAgain ends the sessions that are overdue, and comes back while there are
 // others.
 func (t *sessionTable) sweepAgain() {
-	t.sweep(t.opts.SessionIdle)
+	t.sweep(t.opts.SessionIdleTimeout)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.sweeper = nil; len(t.all) > 0 && !t.ended {

@@ -41,7 +41,7 @@ func TestAConfirmedHandshakeIsNotOvertaken(t *testing.T) {
 	o := kernelOptions(nil)
 	told := make(map[*connection.Connection]bool)
 	o.OnInitialized = func(_ context.Context, conn *connection.Connection) { told[conn] = true }
-	e := serveKernel(t, connection.NewKernel(o), nil)
+	e := serveKernel(t, connection.NewDispatcher(o), nil)
 	for n := range 50 {
 		e.open("2025-11-25")
 		require.Len(t, told, n+1, "when the client has its answer")
@@ -158,7 +158,7 @@ func TestUnknownVersionsGetTheNewest(t *testing.T) {
 func TestAServerOfOneEraSaysSo(t *testing.T) {
 	o := kernelOptions(nil)
 	o.Revisions = []wire.Revision{mcp.Revision20260728}
-	modern := serveKernel(t, connection.NewKernel(o), nil)
+	modern := serveKernel(t, connection.NewDispatcher(o), nil)
 	a := modern.post(initialize("2025-11-25"))
 	require.Equal(t, http.StatusBadRequest, a.status)
 	require.Equal(t, mcp.CodeUnsupportedProtocolVersion, a.code())
@@ -169,7 +169,7 @@ func TestAServerOfOneEraSaysSo(t *testing.T) {
 
 	o = kernelOptions(nil)
 	o.Revisions = []wire.Revision{mcp.Revision20251125}
-	older := serveKernel(t, connection.NewKernel(o), nil)
+	older := serveKernel(t, connection.NewDispatcher(o), nil)
 	a = older.call26("echo")
 	require.Equal(t, http.StatusBadRequest, a.status)
 	require.Equal(t, mcp.CodeUnsupportedProtocolVersion, a.code())
@@ -235,7 +235,7 @@ func TestNothingCanBeAskedWhereNothingCanBeSent(t *testing.T) {
 		require.False(t, s.Transport().CanSendRequest())
 		return mcp.TextResult("refused"), s.SendLogMessage(ctx, &mcp.LoggingMessageNotification{Level: mcp.LoggingLevelInfo, Data: json.RawMessage(`1`)})
 	}}
-	require.Contains(t, serve(t, ask, &streamable.Options{JSONOnly: true}).open("2025-11-25").call("ask").body, "refused")
+	require.Contains(t, serve(t, ask, &streamable.Options{JSONResponse: true}).open("2025-11-25").call("ask").body, "refused")
 	require.Contains(t, serve(t, ask, nil).open("2025-11-25").call("ask", "Accept: application/json").body, "refused")
 	stateless := serve(t, ask, &streamable.Options{Stateless: true})
 	a := stateless.post(callTool(1, "ask"), version+"2025-11-25")
@@ -244,7 +244,7 @@ func TestNothingCanBeAskedWhereNothingCanBeSent(t *testing.T) {
 	alone := serve(t, map[string]tool{"ask": func(ctx ctx, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
 		_, err := s.With(peer.Standalone()).ListRoots(ctx)
 		require.ErrorAs(t, err, &back)
-		require.False(t, connection.From(ctx).HasStandaloneChannel())
+		require.False(t, connection.FromContext(ctx).HasStandaloneChannel())
 		return mcp.TextResult("refused"), nil
 	}}, &streamable.Options{Stateless: true})
 	require.Contains(t, alone.post(callTool(1, "ask"), version+"2025-11-25").body, "refused")
@@ -398,7 +398,7 @@ func TestACancellationThatOvertakesItsRequestIsHeeded(t *testing.T) {
 func TestTooManyRequestsInASessionAreRefused(t *testing.T) {
 	g := newGate()
 	o := &streamable.Options{}
-	o.Dispatch.MaxInFlight = 1
+	o.JSONRPC.MaxInFlight = 1
 	e := serve(t, map[string]tool{"gate": g.call}, o)
 	c := e.open("2025-11-25")
 	done := make(chan answer, 1)
@@ -438,8 +438,8 @@ func TestASessionBelongsToItsPrincipal(t *testing.T) {
 
 func TestHandlersReachTheHTTPRequest(t *testing.T) {
 	e := serve(t, map[string]tool{"path": func(c ctx, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
-		tr := s.Transport().(*streamable.Transport)
-		return mcp.TextResult(tr.Request().URL.Path + tr.Header().Get("X-Tenant") + connection.From(c).SessionID()), nil
+		tr := s.Transport().(*streamable.TransportContext)
+		return mcp.TextResult(tr.Request().URL.Path + tr.Header().Get("X-Tenant") + connection.FromContext(c).SessionID()), nil
 	}}, nil)
 	require.Contains(t, e.call26("path", "X-Tenant: t").body, `"/t"`)
 	c := e.open("2025-11-25")

@@ -50,7 +50,7 @@ func TestAClientThatGoesLeavesWhatHasNoSessionAlone(t *testing.T) {
 		_, err := g.call(ctx, nil)
 		return err
 	})
-	h := streamable.NewHandler(connection.NewKernel(o), &streamable.Options{Stateless: true})
+	h := streamable.NewHandler(connection.NewDispatcher(o), &streamable.Options{Stateless: true})
 	defer h.Close()
 	for _, body := range []string{callTool(1, "gate"), `{"jsonrpc":"2.0","method":"acme/note"}`} {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -86,7 +86,7 @@ func TestShutdownEndsRequestsWithoutSessionsInEveryRevision(t *testing.T) {
 func TestWithoutSessionsOnlyServedRevisionsAreServed(t *testing.T) {
 	o := kernelOptions(nil)
 	o.Revisions = []wire.Revision{mcp.Revision20251125, mcp.Revision20260728}
-	e := serveKernel(t, connection.NewKernel(o), &streamable.Options{Stateless: true})
+	e := serveKernel(t, connection.NewDispatcher(o), &streamable.Options{Stateless: true})
 	const list = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
 	require.Equal(t, http.StatusOK, e.post(initialize("2025-11-25")).status)
 	require.Equal(t, http.StatusOK, e.post(initialize("2025-06-18"), version+"2025-06-18").status, "it is answered with another")

@@ -78,5 +78,5 @@ func mode(revision string) mcpclient.Mode {
 			return mcpclient.Handshake
 		}
 	}
-	return mcpclient.Stateless
+	return mcpclient.NoHandshake
 }

@@ -18,7 +18,7 @@ func TestAScenarioThatIsNotKnownIsAnErrorThatNamesTheKnownOnes(t *testing.T) {
 
 func TestTheSuiteChoosesTheEra(t *testing.T) {
 	require.Equal(t, mcpclient.Handshake, mode("2025-11-25"))
-	require.Equal(t, mcpclient.Stateless, mode("2026-07-28"))
+	require.Equal(t, mcpclient.NoHandshake, mode("2026-07-28"))
 }
 
 func TestAServerThatIsNotThereIsAnError(t *testing.T) {

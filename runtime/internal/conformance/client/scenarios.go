@@ -90,7 +90,7 @@ func confirm(o *mcpclient.Options) {
 func declareAll(o *mcpclient.Options) {
 	acceptEmpty(o)
 	o.Roots = []mcp.Root{{URI: "file:///tmp", Name: "scratch"}}
-	o.OnSample = func(context.Context, *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+	o.OnCreateMessage = func(context.Context, *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
 		return nil, mcpclient.ErrRejected
 	}
 }

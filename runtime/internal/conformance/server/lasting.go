@@ -10,7 +10,7 @@ import (
 )
 
 // taskOptions have calls become tasks soon, so that the suite need not wait.
-var taskOptions = &mcpserver.TaskOptions{After: 100 * time.Millisecond, Poll: 100 * time.Millisecond}
+var taskOptions = &mcpserver.TaskOptions{StartAfter: 100 * time.Millisecond, PollInterval: 100 * time.Millisecond}
 
 // long is how long work takes that becomes a task.
 const long = 300 * time.Millisecond

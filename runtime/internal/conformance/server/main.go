@@ -35,7 +35,7 @@ func run(ctx context.Context, addr string) error {
 	server := newServer()
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", server.Handler(&streamable.Options{Polling: true}))
-	listener := streamable.NewServer(addr, mux)
+	listener := streamable.NewHTTPServer(addr, mux)
 	go func() { // ends with ctx
 		<-ctx.Done()
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)

@@ -18,7 +18,7 @@ func addPrompts(s *mcpserver.Server) {
 	}) (*mcp.GetPromptResult, error) {
 		return messages(mcp.Text(fmt.Sprintf("arg1 is %q and arg2 is %q", in.First, in.Second))), nil
 	})
-	s.CompletePrompt("test_prompt_with_arguments", "arg1", mcpserver.Values("testing", "tested", "other"))
+	s.AddPromptCompleter("test_prompt_with_arguments", "arg1", mcpserver.CompleteFrom("testing", "tested", "other"))
 	prompt(s, "test_prompt_with_embedded_resource", "Brings a resource along.", func(_ context.Context, _ *mcp.ServerSession, in struct {
 		URI string `json:"resourceUri" jsonschema:"the resource"`
 	}) (*mcp.GetPromptResult, error) {

@@ -35,7 +35,7 @@ func addRounds(s *mcpserver.Server) {
 
 // remember makes the request carry state from round to round.
 func remember(ctx context.Context) error {
-	_, err := mcpserver.Memo(ctx, "begin", func(context.Context, string) (string, error) { return "begun", nil })
+	_, err := mcpserver.Once(ctx, "begin", func(context.Context, string) (string, error) { return "begun", nil })
 	return err
 }
 
@@ -90,7 +90,7 @@ func askTwice(ctx context.Context, s *mcp.ServerSession, _ none) (string, error)
 }
 
 func askWhatIsThere(ctx context.Context, s *mcp.ServerSession, _ none) (string, error) {
-	var questions []mcpserver.AnyQuestion
+	var questions []mcpserver.Asker
 	if s.CheckClientCapability(&mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{}}) {
 		questions = append(questions, mcpserver.NewQuestion(question("What is the capital of France?"), peer.WithKey("capital_question")))
 	}

@@ -58,7 +58,7 @@ func embedded(uri, mimeType, text string) *mcp.EmbeddedResource {
 func reportProgress(ctx context.Context, s *mcp.ServerSession, _ none) (string, error) {
 	total := 100.0
 	for _, done := range []float64{0, 50, 100} {
-		if err := s.ReportProgress(ctx, peer.Progress{Done: done, Total: &total, Message: fmt.Sprintf("%v of %v", done, total)}); err != nil {
+		if err := s.ReportProgress(ctx, peer.Progress{Progress: done, Total: &total, Message: fmt.Sprintf("%v of %v", done, total)}); err != nil {
 			return "", err
 		}
 		wait(ctx, pause)
@@ -81,7 +81,7 @@ func sendLogs(ctx context.Context, s *mcp.ServerSession, _ none) (string, error)
 }
 
 func reconnect(ctx context.Context, s *mcp.ServerSession, _ none) (string, error) {
-	if t, ok := s.Transport().(*streamable.Transport); ok && t.EndStream(pause) {
+	if t, ok := s.Transport().(*streamable.TransportContext); ok && t.EndStream(pause) {
 		wait(ctx, 2*pause)
 		return "answered after the stream had ended", nil
 	}

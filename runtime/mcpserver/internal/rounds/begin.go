@@ -17,7 +17,7 @@ var errTooLong = errors.New("longer than any that is made here")
 func (r *Rules) begin(ctx context.Context, in *peer.Inbound, req peer.Message) (peer.Message, error) {
 	answers, sealed, can := mcp.InputOf(req)
 	if !can {
-		answers, sealed = input(in, frameOf(connection.From(ctx)))
+		answers, sealed = input(in, frameOf(connection.FromContext(ctx)))
 	}
 	if answers == nil && sealed == nil {
 		return req, nil

@@ -34,9 +34,9 @@ func BenchmarkCall(b *testing.B) {
 				mcp.HandleCallTool(&mux, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 					return bench.h(ctx, mcp.SessionFrom(ctx), req)
 				})
-				k = connection.NewKernel(&connection.KernelOptions{Mux: &mux})
+				k = connection.NewDispatcher(&connection.DispatcherOptions{Mux: &mux})
 			}
-			conn := connection.FromEnvelope(bench.revision, nil, everything(), nil)
+			conn := connection.NewForRequest(bench.revision, nil, everything(), nil)
 			in := &peer.Inbound{Method: "tools/call", ID: wire.IntID(1), Params: json.RawMessage(`{"name":"tool","arguments":{},"_meta":{}}`)}
 			if bench.revision == "2026-07-28" {
 				in.Value, in.Params = arguments(`{}`), nil

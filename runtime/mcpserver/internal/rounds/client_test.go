@@ -31,7 +31,7 @@ type tool = func(ctx context.Context, s *mcp.ServerSession, req *mcp.CallToolReq
 
 // newKernel returns a server with one tool. Each has state of its own only in
 // that its rules are.
-func newKernel(t testing.TB, o rounds.Options, h tool) *connection.Kernel {
+func newKernel(t testing.TB, o rounds.Options, h tool) *connection.Dispatcher {
 	t.Helper()
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -58,7 +58,7 @@ func newKernel(t testing.TB, o rounds.Options, h tool) *connection.Kernel {
 			&mcp.TextResourceContents{URI: req.URI, Text: said(res)},
 		}}, nil
 	})
-	return connection.NewKernel(&connection.KernelOptions{
+	return connection.NewDispatcher(&connection.DispatcherOptions{
 		Mux:          &mux,
 		Info:         mcp.Implementation{Name: "server", Version: "1"},
 		Capabilities: mcp.ServerCapabilities{Tools: &mcp.ToolsCapability{}},
@@ -97,12 +97,12 @@ type client struct {
 var revisions = []wire.Revision{mcp.Revision20250618, mcp.Revision20251125, mcp.Revision20260728}
 
 // connect returns a client of the kernels, each on a pair of its own.
-func connect(t testing.TB, r wire.Revision, kernels ...*connection.Kernel) *client {
+func connect(t testing.TB, r wire.Revision, kernels ...*connection.Dispatcher) *client {
 	t.Helper()
 	c := &client{t: t, revision: r, answers: answer}
 	for _, k := range kernels {
-		server := connection.NewDualEra(k, nil)
-		from, to := jsonrpc.Pair(
+		server := connection.NewPipe(k, nil)
+		from, to := jsonrpc.InProcessPair(
 			&jsonrpc.Options{Strict: true, Client: true, Handler: c, Frame: c.frame},
 			&jsonrpc.Options{Strict: true, Handler: server, Frame: server.Frame},
 		)
@@ -114,18 +114,18 @@ func connect(t testing.TB, r wire.Revision, kernels ...*connection.Kernel) *clie
 }
 
 // pipe returns a client of the kernel on a pipe of bytes.
-func pipe(t testing.TB, r wire.Revision, k *connection.Kernel) *client {
+func pipe(t testing.TB, r wire.Revision, k *connection.Dispatcher) *client {
 	t.Helper()
 	c := &client{t: t, revision: r, answers: answer}
-	server := connection.NewDualEra(k, nil)
+	server := connection.NewPipe(k, nil)
 	in, toServer := io.Pipe()
 	fromServer, out := io.Pipe()
 	to := jsonrpc.New(jsonrpc.NewLineWriter(out), &jsonrpc.Options{Handler: server, Frame: server.Frame, Batches: server.Batches})
 	server.Attach(to, to.InFlight())
 	from := jsonrpc.New(jsonrpc.NewLineWriter(toServer), &jsonrpc.Options{Client: true, Handler: c, Frame: c.frame})
 	var both sync.WaitGroup // of the goroutines that read, which end when the pipes are closed
-	both.Go(func() { _ = to.ReadLines(context.Background(), in, jsonrpc.Origin{}) })
-	both.Go(func() { _ = from.ReadLines(context.Background(), fromServer, jsonrpc.Origin{}) })
+	both.Go(func() { _ = to.ReadLines(context.Background(), in, jsonrpc.Source{}) })
+	both.Go(func() { _ = from.ReadLines(context.Background(), fromServer, jsonrpc.Source{}) })
 	t.Cleanup(func() {
 		_ = toServer.Close()
 		_ = out.Close()

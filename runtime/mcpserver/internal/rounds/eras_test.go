@@ -320,7 +320,7 @@ func TestNothingIsAskedWhenTheHandlerHasReturned(t *testing.T) {
 	var session *mcp.ServerSession
 	var round *rounds.Round
 	c := connect(t, mcp.Revision20260728, newKernel(t, rounds.Options{}, func(ctx context.Context, s *mcp.ServerSession, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		session, round = s, connection.RoundFrom(ctx).(*rounds.Round)
+		session, round = s, connection.RoundFromContext(ctx).(*rounds.Round)
 		return mcp.TextResult("done"), nil
 	}))
 	_, err := c.call(`{}`)
@@ -341,7 +341,7 @@ func TestAPanicEndsTheRound(t *testing.T) {
 		_, _ = s.ElicitForm(ctx, form("a", "a"))
 		panic("boom")
 	})
-	conn := connection.FromEnvelope("2026-07-28", nil, everything(), nil)
+	conn := connection.NewForRequest("2026-07-28", nil, everything(), nil)
 	require.PanicsWithValue(t, "boom", func() {
 		_, _ = k.Serve(t.Context(), conn, &peer.Inbound{Method: "tools/call", ID: wire.IntID(1), Value: arguments(`{}`)})
 	})

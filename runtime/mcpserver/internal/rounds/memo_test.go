@@ -17,7 +17,9 @@ import (
 	"github.com/mcpwright/mcp/runtime/mcpserver/internal/rounds"
 )
 
-func roundOf(ctx context.Context) *rounds.Round { return connection.RoundFrom(ctx).(*rounds.Round) }
+func roundOf(ctx context.Context) *rounds.Round {
+	return connection.RoundFromContext(ctx).(*rounds.Round)
+}
 
 // ledger counts the runs of steps, and keeps their keys.
 type ledger struct{ keys []string }

@@ -93,7 +93,7 @@ func TestAGatewayHandsOnPromptsAndResourcesToo(t *testing.T) {
 	var mux peer.Mux
 	mcp.HandleGetPrompt(&mux, to.GetPrompt)
 	mcp.HandleReadResource(&mux, to.ReadResource)
-	k := connection.NewKernel(&connection.KernelOptions{Mux: &mux, Rounds: rules})
+	k := connection.NewDispatcher(&connection.DispatcherOptions{Mux: &mux, Rounds: rules})
 	for _, r := range revisions {
 		c := connect(t, r, k)
 		prompt := &mcp.GetPromptRequest{Name: "p"}
@@ -229,7 +229,7 @@ func TestTheClientOfAGatewayIsAskedOnlyWhatItDeclared(t *testing.T) {
 	to := upstream(t, straight)
 	for name, h := range gateways(t, to) {
 		k := newKernel(t, rounds.Options{}, h)
-		conn := connection.FromEnvelope("2026-07-28", nil, &mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{}}, nil)
+		conn := connection.NewForRequest("2026-07-28", nil, &mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{}}, nil)
 		_, err := k.Serve(t.Context(), conn, &peer.Inbound{Method: "tools/call", ID: wire.IntID(1), Value: arguments(`{}`)})
 		require.EqualValues(t, mcp.CodeMissingRequiredClientCapability, peer.AsError(err).Code, name)
 	}
@@ -309,7 +309,7 @@ func TestTheEndOfTheRequestEndsHandingOn(t *testing.T) {
 			cancel(gone)
 			return nil, &mcp.InputRequiredError{Result: &mcp.InputRequiredResult{RequestState: new("more")}}
 		})
-		conn := connection.ForLoop(nil, nil)
+		conn := connection.New(nil, nil)
 		conn.State().SetInitialized()
 		_, err := k.Serve(ctx, conn, &peer.Inbound{Method: "tools/call", ID: wire.IntID(1), Value: arguments(`{}`)})
 		require.ErrorIs(t, err, gone)
@@ -319,7 +319,7 @@ func TestTheEndOfTheRequestEndsHandingOn(t *testing.T) {
 func TestARefusalOfTheClientEndsHandingOn(t *testing.T) {
 	for name, h := range gateways(t, upstream(t, straight)) {
 		k := newKernel(t, rounds.Options{}, h)
-		conn := connection.ForLoop(nil, nil)
+		conn := connection.New(nil, nil)
 		conn.State().SetClientParams(&mcp.InitializeRequest{Capabilities: *everything()})
 		conn.State().SetInitialized()
 		back := refusing{}
@@ -340,7 +340,7 @@ func (refusing) Call(context.Context, peer.Message, wire.Value, ...peer.CallOpti
 func TestProgressOfTheServerBehindGoesToTheClient(t *testing.T) {
 	total := 3.0
 	to := upstream(t, func(ctx context.Context, s *mcp.ServerSession, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return mcp.TextResult("done"), s.ReportProgress(ctx, peer.Progress{Done: 1, Total: &total, Message: "on it"})
+		return mcp.TextResult("done"), s.ReportProgress(ctx, peer.Progress{Progress: 1, Total: &total, Message: "on it"})
 	})
 	for _, r := range revisions {
 		c := connect(t, r, newKernel(t, rounds.Options{}, gateways(t, to)["a view"]))
@@ -349,7 +349,7 @@ func TestProgressOfTheServerBehindGoesToTheClient(t *testing.T) {
 			reports = append(reports, p)
 		}))
 		require.NoError(t, err)
-		require.Equal(t, []peer.Progress{{Done: 1, Total: &total, Message: "on it"}}, reports)
+		require.Equal(t, []peer.Progress{{Progress: 1, Total: &total, Message: "on it"}}, reports)
 	}
 }
 
@@ -384,7 +384,7 @@ func TestARequestOfOnesOwnTypeHasItsAnswers(t *testing.T) {
 		}
 		return remembering(ctx, mcp.SessionFrom(ctx), nil)
 	})
-	k := connection.NewKernel(&connection.KernelOptions{Mux: &mux, Rounds: rules})
+	k := connection.NewDispatcher(&connection.DispatcherOptions{Mux: &mux, Rounds: rules})
 	for _, r := range revisions {
 		c := connect(t, r, k)
 		got, err := c.call(`{}`)
@@ -406,7 +406,7 @@ func TestAContextThatWasLostIsAnError(t *testing.T) {
 	k := newKernel(t, rounds.Options{}, func(ctx context.Context, _ *mcp.ServerSession, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return nil, roundOf(ctx).Call(context.Background(), asksByHand{}, req, new(mcp.CallToolResult))
 	})
-	conn := connection.ForLoop(nil, nil)
+	conn := connection.New(nil, nil)
 	conn.State().SetInitialized()
 	_, err = k.Serve(t.Context(), conn, &peer.Inbound{Method: "tools/call", ID: wire.IntID(1), Value: arguments(`{}`)})
 	require.ErrorContains(t, err, "the context of the request was lost")

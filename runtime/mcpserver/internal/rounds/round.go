@@ -53,7 +53,7 @@ type named struct {
 func (r *Round) frame() *wire.Frame { return frameOf(r.conn) }
 
 func frameOf(conn *connection.Connection) *wire.Frame {
-	return &frames[conn.State().Negotiated().Index()]
+	return &frames[conn.State().Revision().Index()]
 }
 
 // open opens the book with what the request brought.

@@ -3,13 +3,13 @@
 // request with the questions and has it come again.
 //
 // [New] reads the rules that a server has for all of its requests. A
-// [connection.Kernel] serves them by these, and a request whose handler asks for it
+// [connection.Dispatcher] serves them by these, and a request whose handler asks for it
 // gets a [Round]:
 //
 //	rules, err := rounds.New(rounds.Options{Audience: info.Name})
 //	...
 //	opts.Rounds = rules
-//	kernel := connection.NewKernel(&opts)
+//	kernel := connection.NewDispatcher(&opts)
 //
 // A server keeps nothing between two rounds. What the next one has to know and
 // the client does not bring by itself travels as request state, sealed and bound
@@ -97,13 +97,13 @@ func New(o Options) (*Rules, error) {
 
 // Begin implements [connection.Rounds].
 func (r *Rules) Begin(ctx context.Context, in *peer.Inbound) connection.Round {
-	return &Round{rules: r, conn: connection.From(ctx), reports: !in.Token.IsZero()}
+	return &Round{rules: r, conn: connection.FromContext(ctx), reports: !in.Token.IsZero()}
 }
 
 // Serve implements [connection.Rounds]. A handler that asks nothing has nothing else of
 // this below it, and no round.
 func (r *Rules) Serve(ctx context.Context, in *peer.Inbound, req peer.Message, handler Handler) (res wire.Value, err error) {
-	conn := connection.From(ctx)
+	conn := connection.FromContext(ctx)
 	if conn == nil {
 		return nil, errLost
 	}
@@ -140,7 +140,7 @@ func (r *Rules) Serve(ctx context.Context, in *peer.Inbound, req peer.Message, h
 
 // answersAsk tells whether questions travel in answers, and not by requests.
 func answersAsk(conn *connection.Connection) bool {
-	return !eras.Handshake(conn.State().Negotiated())
+	return !eras.Handshake(conn.State().Revision())
 }
 
 var errLost = errors.New("the context of the request was lost on its way through the middleware")
@@ -157,7 +157,7 @@ func end(ctx context.Context) *book {
 // From returns the round of the request whose handler ctx was given to, nil where
 // there is none.
 func From(ctx context.Context) *Round {
-	r, _ := connection.RoundFrom(ctx).(*Round)
+	r, _ := connection.RoundFromContext(ctx).(*Round)
 	return r
 }
 

@@ -24,7 +24,7 @@ import (
 
 // remembering asks with something to carry from the start.
 func remembering(ctx context.Context, s *mcp.ServerSession, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	round := connection.RoundFrom(ctx).(*rounds.Round)
+	round := connection.RoundFromContext(ctx).(*rounds.Round)
 	first, err := round.Memo(ctx, "first", func(context.Context, string) (json.RawMessage, error) { return json.RawMessage(`"made"`), nil })
 	if err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func TestStateOpensForTheSameServerAndSenderOnly(t *testing.T) {
 			if principal != "" {
 				in.Transport = peer.NewTransport("http", false, nil, principal)
 			}
-			conn := connection.FromEnvelope("2026-07-28", nil, everything(), nil)
+			conn := connection.NewForRequest("2026-07-28", nil, everything(), nil)
 			reply, err := k.Serve(t.Context(), conn, in)
 			return reply.Result, err
 		}

@@ -18,12 +18,12 @@ import (
 
 // onTheWire sends the params of a call and returns what comes back, a result or
 // an error, as JSON.
-func onTheWire(t *testing.T, k *connection.Kernel, params string) string {
+func onTheWire(t *testing.T, k *connection.Dispatcher, params string) string {
 	t.Helper()
 	params += `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}`
 	in := &peer.Inbound{Method: mcp.MethodCallTool, ID: wire.IntID(1), Params: json.RawMessage(params)}
 	require.NoError(t, wire.Check(in.Params, 0), params)
-	reply, err := k.ServeEnvelope(t.Context(), in, nil)
+	reply, err := k.ServeStateless(t.Context(), in, nil)
 	if err != nil {
 		e := peer.AsError(err)
 		require.NotNil(t, e, "%v", err)
