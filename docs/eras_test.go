@@ -39,7 +39,7 @@ func Example_negotiated() {
 		log.Fatal(err)
 	}
 	defer client.Close()
-	fmt.Println(client.ProtocolVersion(), client.NoHandshake())
+	fmt.Println(client.Revision().String(), client.NoHandshake())
 	// Output: 2026-07-28 true
 }
 
@@ -79,7 +79,7 @@ func Example_pinned() {
 		log.Fatal(err)
 	}
 	defer client.Close()
-	fmt.Println(client.ProtocolVersion(), client.NoHandshake())
+	fmt.Println(client.Revision().String(), client.NoHandshake())
 	// Output: 2025-06-18 false
 }
 
@@ -112,7 +112,7 @@ func Example_tables() {
 func guests(server *mcpserver.Server) {
 	mcpserver.HandleNotification(server, func(ctx context.Context, _ *mcp.InitializedNotification) error {
 		client := connection.FromContext(ctx)
-		log.Print("here is ", client.ClientParams().ClientInfo.Name, " ", client.SessionID())
+		log.Print("here is ", client.ClientInfo().Name, " ", client.SessionID())
 		client.OnClose(func(context.Context) error {
 			log.Print("gone is ", client.SessionID())
 			return nil

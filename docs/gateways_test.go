@@ -63,7 +63,7 @@ func Example_gateway() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(text, "by way of", upstream.ProtocolVersion(), "to", client.ProtocolVersion())
+	fmt.Println(text, "by way of", upstream.Revision().String(), "to", client.Revision().String())
 	// Output: sunny in Bern by way of 2026-07-28 to 2025-03-26
 }
 
@@ -122,7 +122,7 @@ func Example_gatewayOfSeveral() {
 
 // passLogs is a handler that forwards a call, and what is logged about it.
 func passLogs(ctx context.Context, upstream *mcpclient.Client, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	session := mcp.SessionFrom(ctx)
+	session := mcp.SessionFromContext(ctx)
 	pass := func(n *mcp.LoggingMessageNotification) { _ = session.SendLogMessage(ctx, n) }
 	return upstream.Forward().With(mcpclient.OnLog("", pass)).CallTool(ctx, req)
 }

@@ -79,7 +79,7 @@ func migratedServer(ctx context.Context, m peer.Middleware, f func(context.Conte
 	}
 	mcpserver.HandleNotification(server, begun)
 	moved := func(ctx context.Context, _ *mcp.RootsListChangedNotification) error {
-		_, err := mcp.SessionFrom(ctx).ListRoots(ctx)
+		_, err := mcp.SessionFromContext(ctx).ListRoots(ctx)
 		return err
 	}
 	mcpserver.HandleNotification(server, moved)

@@ -54,7 +54,7 @@ func ourConnect(ctx context.Context, to mcpclient.Endpoint, revision string) (cl
 	return c, err
 }
 
-func (c *ourClient) version() string { return c.ProtocolVersion() }
+func (c *ourClient) version() string { return c.Revision().String() }
 
 func (c *ourClient) server() string { return c.ServerInfo().Name }
 

@@ -68,7 +68,7 @@ func (p *ours) addRaw(s *mcpserver.Server) {
 		})
 	s.AddRawTool(&mcp.Tool{Name: "ask", InputSchema: json.RawMessage(`{"type":"object"}`)},
 		func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			text, err := oursAsk(ctx, mcp.SessionFrom(ctx))
+			text, err := oursAsk(ctx, mcp.SessionFromContext(ctx))
 			return mcp.TextResult(text), err
 		})
 }

@@ -46,6 +46,6 @@ func run(ctx context.Context, server mcpclient.Endpoint) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println(greeting, "in", client.ProtocolVersion())
+	fmt.Println(greeting, "in", client.Revision().String())
 	return nil
 }

@@ -27,7 +27,7 @@ func (f forward) SubscriptionsListen(ctx context.Context, req *mcp.Subscriptions
 		return nil, err
 	}
 	defer changes.Close()
-	id, session := connection.RequestIDFromContext(ctx), mcp.SessionFrom(ctx)
+	id, session := connection.RequestIDFromContext(ctx), mcp.SessionFromContext(ctx)
 	ack := &mcp.SubscriptionsAcknowledgedNotification{Notifications: changes.Filter(), Meta: &mcp.NotificationMeta{SubscriptionID: id}}
 	if err := session.SendSubscriptionsAcknowledged(ctx, ack); err != nil {
 		return nil, err

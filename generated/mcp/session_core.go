@@ -25,13 +25,16 @@ type SessionCore interface {
 	Standalone() peer.Outbound
 	// Transport is what the transport knows about the message.
 	Transport() peer.TransportContext
-	// ProtocolVersion names the revision being spoken.
-	ProtocolVersion() string
-	// ClientParams is what the client said about itself, nil where it did
-	// not.
-	ClientParams() *InitializeRequest
-	// CheckClientCapability tells whether the client declared all of want.
-	CheckClientCapability(want *ClientCapabilities) bool
+	// Revision returns the revision of the protocol that the session uses.
+	Revision() wire.Revision
+	// ClientInfo returns the name and version of the client, or nil if they
+	// are unknown.
+	ClientInfo() *Implementation
+	// ClientCapabilities returns what the client declared, or nil if that is
+	// unknown.
+	ClientCapabilities() *ClientCapabilities
+	// HasClientCapability reports whether the client declared all of want.
+	HasClientCapability(want *ClientCapabilities) bool
 	// Progress reports progress of the request being handled. It does
 	// nothing where the caller did not ask for reports.
 	Progress(ctx context.Context, p peer.Progress) error
@@ -71,7 +74,7 @@ func (c optionCore) Notify(ctx context.Context, n peer.Notification, opts ...pee
 func (c optionCore) Standalone() peer.Outbound { return peer.With(c.out, peer.Standalone()) }
 
 // SessionKey is the key of the session in the context of a server's handler: a
-// *[ServerSession]. [SessionFrom] looks it up; a runtime whose contexts carry
+// *[ServerSession]. [SessionFromContext] looks it up; a runtime whose contexts carry
 // sessions answers to it.
 type SessionKey struct{}
 
@@ -81,9 +84,9 @@ func WithSession(ctx context.Context, s *ServerSession) context.Context {
 	return context.WithValue(ctx, SessionKey{}, s)
 }
 
-// SessionFrom returns the session of the handler that ctx was given to, nil
+// SessionFromContext returns the session of the handler that ctx was given to, nil
 // outside a server's handler.
-func SessionFrom(ctx context.Context) *ServerSession {
+func SessionFromContext(ctx context.Context) *ServerSession {
 	s, _ := ctx.Value(SessionKey{}).(*ServerSession)
 	return s
 }

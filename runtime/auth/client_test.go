@@ -61,7 +61,7 @@ func TestAClientWaitsForItsUserInEveryEra(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, "hello", mcp.TextOf(res.Content))
 			if mode == mcpclient.Auto {
-				require.Equal(t, mcp.LatestRevision, client.ProtocolVersion(), "a slow user is no evidence of an old server")
+				require.Equal(t, mcp.LatestRevision, client.Revision().String(), "a slow user is no evidence of an old server")
 			}
 
 			w.issuer.refuse(true) // in the middle of everything

@@ -76,7 +76,7 @@ func TestNothingIsDeclaredWhereNothingIsKnown(t *testing.T) {
 	conn := connection.New(nil, nil)
 	require.False(t, conn.HasClientCapability(&mcp.ClientCapabilities{}))
 	require.False(t, conn.HasClientCapability(nil))
-	conn.State().SetClientParams(&mcp.InitializeRequest{})
+	conn.State().SetClient(new(mcp.Implementation), new(mcp.ClientCapabilities))
 	require.True(t, conn.HasClientCapability(nil))
 }
 

@@ -84,7 +84,7 @@ func (c *Connection) outgoing() []func(peer.Outbound) peer.Outbound {
 // NewForRequest returns a connection for one request that says itself who sends
 // it. It is ready from the start. The version must have been judged before, as
 // [ReadMetadata] does; one that is not the name of a revision counts as the newest.
-// Capabilities are known as soon as they are given, [Connection.ClientParams]
+// Capabilities are known as soon as they are given, [Connection.ClientInfo]
 // only if info is given with them. Neither may be changed afterwards.
 func NewForRequest(version string, info *mcp.Implementation, caps *mcp.ClientCapabilities, opts *Options) *Connection {
 	r, known := mcp.ParseRevision(version)
@@ -195,12 +195,18 @@ func (c *Connection) HasStandaloneChannel() bool {
 // SessionID returns the session's name, empty where the transport has none.
 func (c *Connection) SessionID() string { return c.sessionID }
 
-// ProtocolVersion names the revision being spoken. It is never empty.
-func (c *Connection) ProtocolVersion() string { return c.state.Revision().String() }
+// Revision returns the revision of the protocol that the connection uses. It is never zero.
+func (c *Connection) Revision() wire.Revision { return c.state.Revision() }
 
-// ClientParams is what the client said about itself, nil where it did not say
-// all of it. It is not to be changed.
-func (c *Connection) ClientParams() *mcp.InitializeRequest { return c.state.ClientParams() }
+// ClientInfo returns the name and version of the client, or nil if they are unknown.
+// The caller must not change the value.
+func (c *Connection) ClientInfo() *mcp.Implementation { return c.state.ClientInfo() }
+
+// ClientCapabilities returns the capabilities of the client, or nil if they are unknown.
+// The caller must not change the value.
+func (c *Connection) ClientCapabilities() *mcp.ClientCapabilities {
+	return c.state.ClientCapabilities()
+}
 
 // State returns what may change during the connection's life. Values of the
 // user's own are kept in it with a [Key].

@@ -32,9 +32,9 @@ func TestAConnectionFromAnEnvelopeIsReadyAndLeadsNowhere(t *testing.T) {
 	require.True(t, conn.InitializeAccepted())
 	require.True(t, conn.State().Initialized())
 	require.False(t, conn.HasStandaloneChannel())
-	require.Equal(t, "2026-07-28", conn.ProtocolVersion())
-	require.Equal(t, "client", conn.ClientParams().ClientInfo.Name)
-	require.Equal(t, mcp.LatestRevision, connection.NewForRequest("nonsense", nil, nil, nil).ProtocolVersion())
+	require.Equal(t, "2026-07-28", conn.Revision().String())
+	require.Equal(t, "client", conn.ClientInfo().Name)
+	require.Equal(t, mcp.LatestRevision, connection.NewForRequest("nonsense", nil, nil, nil).Revision().String())
 
 	var none *peer.NoBackChannelError
 	require.ErrorAs(t, conn.Ping(t.Context()), &none)
@@ -60,22 +60,22 @@ func TestAnEnvelopeConnectionWithAChannelOnlyNotifies(t *testing.T) {
 
 func TestAnEnvelopeWithoutInfoStillHasCapabilities(t *testing.T) {
 	conn := connection.NewForRequest("2026-07-28", nil, &mcp.ClientCapabilities{Roots: &mcp.RootsCapability{}}, nil)
-	require.Nil(t, conn.ClientParams())
+	require.Nil(t, conn.ClientInfo())
 	require.True(t, conn.HasClientCapability(&mcp.ClientCapabilities{Roots: &mcp.RootsCapability{}}))
 
 	conn = connection.NewForRequest("2026-07-28", someInfo, nil, nil)
-	require.Nil(t, conn.ClientParams())
+	require.Equal(t, someInfo, conn.ClientInfo())
 	require.Nil(t, conn.State().ClientCapabilities())
 	require.False(t, conn.HasClientCapability(&mcp.ClientCapabilities{}))
 }
 
 func TestALoopConnectionAlwaysHasAVersion(t *testing.T) {
-	require.Equal(t, mcp.LatestHandshakeRevision, connection.New(nil, nil).ProtocolVersion())
+	require.Equal(t, mcp.LatestHandshakeRevision, connection.New(nil, nil).Revision().String())
 	for hint, want := range map[string]string{
 		"2025-03-26": "2025-03-26", "2026-07-28": mcp.LatestHandshakeRevision, "nonsense": mcp.LatestHandshakeRevision,
 	} {
 		conn := connection.New(nil, &connection.Options{VersionHint: hint, SessionID: "s1"})
-		require.Equal(t, want, conn.ProtocolVersion())
+		require.Equal(t, want, conn.Revision().String())
 		require.Equal(t, "s1", conn.SessionID())
 		require.False(t, conn.HasStandaloneChannel())
 		require.False(t, conn.InitializeAccepted())
@@ -99,10 +99,10 @@ func TestInitializedIsTheSameChannelBeforeAndAfter(t *testing.T) {
 
 func TestParamsBringCapabilitiesAndLeaveThemBehind(t *testing.T) {
 	conn := connection.New(nil, nil)
-	conn.State().SetClientParams(&mcp.InitializeRequest{Capabilities: *allCapabilities()})
+	conn.State().SetClient(new(mcp.Implementation), allCapabilities())
 	require.True(t, conn.InitializeAccepted())
-	conn.State().SetClientParams(nil)
-	require.Nil(t, conn.ClientParams())
+	conn.State().SetClient(nil, nil)
+	require.Nil(t, conn.ClientInfo())
 	require.True(t, conn.HasClientCapability(&mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{}}))
 }
 
@@ -425,7 +425,7 @@ func TestSettleChangesTheRevision(t *testing.T) {
 	conn := connection.New(nil, &connection.Options{Client: true})
 	require.False(t, conn.Batches())
 	conn.SetRevision(mcp.Revision20250326)
-	require.Equal(t, "2025-03-26", conn.ProtocolVersion())
+	require.Equal(t, "2025-03-26", conn.Revision().String())
 	require.Equal(t, mcp.Revision20250326, conn.Frame(mcp.MethodCallTool).Revision)
 	require.True(t, conn.Batches())
 }

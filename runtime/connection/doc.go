@@ -8,7 +8,7 @@
 //
 //	var mux peer.Mux
 //	mcp.HandleCallTool(&mux, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-//		session := mcp.SessionFrom(ctx)
+//		session := mcp.SessionFromContext(ctx)
 //		answer, err := session.ElicitForm(ctx, &mcp.ElicitRequestFormParams{
 //			Message:         "Which table?",
 //			RequestedSchema: tables,

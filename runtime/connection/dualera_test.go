@@ -49,8 +49,8 @@ func early(t *testing.T, count int, first *peer.Inbound) []string {
 	var seen []string
 	k := newKernel(func(o *connection.DispatcherOptions) {
 		peer.HandleNotification(o.Mux, func(ctx context.Context, n *numbered) error {
-			seen = append(seen, fmt.Sprintf("%d %v %s", n.n, ctx.Value(tagKey{}), connection.FromContext(ctx).ProtocolVersion()))
-			return mcp.SessionFrom(ctx).SendProgress(ctx, &mcp.ProgressNotification{ProgressToken: wire.IntToken(1)})
+			seen = append(seen, fmt.Sprintf("%d %v %s", n.n, ctx.Value(tagKey{}), connection.FromContext(ctx).Revision().String()))
+			return mcp.SessionFromContext(ctx).SendProgress(ctx, &mcp.ProgressNotification{ProgressToken: wire.IntToken(1)})
 		})
 		o.Middleware = []peer.Middleware{func(next peer.Handler) peer.Handler {
 			return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
@@ -91,7 +91,7 @@ func TestNotificationsAreOfTheRevisionThatTheClientSpeaks(t *testing.T) {
 		later := wire.NewRevision(len(mcp.Revisions), "2999-01-01")
 		o.Revisions = []wire.Revision{mcp.Revision20250326, mcp.Revision20260728, later}
 		peer.HandleNotification(o.Mux, func(ctx context.Context, n *numbered) error {
-			seen = append(seen, connection.FromContext(ctx).ProtocolVersion())
+			seen = append(seen, connection.FromContext(ctx).Revision().String())
 			return nil
 		})
 	})
@@ -348,20 +348,19 @@ func TestAHandlerKnowsWhoSentAnEnvelope(t *testing.T) {
 		check  func(*mcp.ServerSession, *connection.State)
 	}{
 		{envelope, func(s *mcp.ServerSession, _ *connection.State) {
-			require.Equal(t, "sender", s.ClientParams().ClientInfo.Name)
-			require.Equal(t, "2026-07-28", s.ClientParams().ProtocolVersion)
+			require.Equal(t, "sender", s.ClientInfo().Name)
 		}},
 		{envelope, func(s *mcp.ServerSession, _ *connection.State) {
-			require.True(t, s.CheckClientCapability(only("roots")))
-			require.False(t, s.CheckClientCapability(only("sampling")))
+			require.True(t, s.HasClientCapability(only("roots")))
+			require.False(t, s.HasClientCapability(only("sampling")))
 		}},
 		{envelope, func(_ *mcp.ServerSession, state *connection.State) {
-			state.SetClientParams(nil)
-			require.Nil(t, state.ClientParams())
+			state.SetClient(nil, nil)
+			require.Nil(t, state.ClientInfo())
 			require.NotNil(t, state.ClientCapabilities().Roots)
 		}},
 		{pair, func(s *mcp.ServerSession, state *connection.State) {
-			require.Nil(t, s.ClientParams(), "it did not say who it is")
+			require.Nil(t, s.ClientInfo(), "it did not say who it is")
 			require.NotNil(t, state.ClientCapabilities())
 		}},
 	} {
@@ -369,7 +368,7 @@ func TestAHandlerKnowsWhoSentAnEnvelope(t *testing.T) {
 		k := newKernel(func(o *connection.DispatcherOptions) {
 			peer.Handle(o.Mux, func(ctx context.Context, _ *lateRequest) (*weather, error) {
 				called = true
-				c.check(mcp.SessionFrom(ctx), connection.FromContext(ctx).State())
+				c.check(mcp.SessionFromContext(ctx), connection.FromContext(ctx).State())
 				return &weather{}, nil
 			})
 		})
@@ -459,14 +458,14 @@ func TestTheProtocolsOwnRequestsSayTheSameAboutTheirSender(t *testing.T) {
 			o.Mux = new(peer.Mux)
 			mcp.HandleCallTool(o.Mux, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 				called = true
-				s := mcp.SessionFrom(ctx)
-				require.Equal(t, "2026-07-28", s.ProtocolVersion())
-				require.True(t, s.CheckClientCapability(only("roots")))
-				require.False(t, s.CheckClientCapability(only("sampling")))
+				s := mcp.SessionFromContext(ctx)
+				require.Equal(t, "2026-07-28", s.Revision().String())
+				require.True(t, s.HasClientCapability(only("roots")))
+				require.False(t, s.HasClientCapability(only("sampling")))
 				if c.name == "" {
-					require.Nil(t, s.ClientParams())
+					require.Nil(t, s.ClientInfo())
 				} else {
-					require.Equal(t, c.name, s.ClientParams().ClientInfo.Name)
+					require.Equal(t, c.name, s.ClientInfo().Name)
 				}
 				return mcp.TextResult("done"), nil
 			})

@@ -35,10 +35,12 @@ const fullMeta = `{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
 
 func TestAMessageInItsEnvelopeIsServedInProcess(t *testing.T) {
 	var seen *mcp.CallToolRequest
-	var sender *mcp.InitializeRequest
+	var sender *mcp.Implementation
+	var capabilities *mcp.ClientCapabilities
 	var mux peer.Mux
 	mcp.HandleCallTool(&mux, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		seen, sender = req, mcp.SessionFrom(ctx).ClientParams()
+		s := mcp.SessionFromContext(ctx)
+		seen, sender, capabilities = req, s.ClientInfo(), s.ClientCapabilities()
 		return mcp.TextResult("hi"), nil
 	})
 	pipe := connection.NewPipe(connection.NewDispatcher(&connection.DispatcherOptions{Mux: &mux}), nil)
@@ -49,8 +51,8 @@ func TestAMessageInItsEnvelopeIsServedInProcess(t *testing.T) {
 	call := &mcp.CallToolRequest{Name: "greet"}
 	require.NoError(t, serve(&sealed{call, fullMeta}))
 	require.Same(t, call, seen, "nothing is written down")
-	require.Equal(t, "ada", sender.ClientInfo.Name)
-	require.NotNil(t, sender.Capabilities.Roots)
+	require.Equal(t, "ada", sender.Name)
+	require.NotNil(t, capabilities.Roots)
 
 	require.NoError(t, serve(&sealed{&otherCall{*call}, fullMeta}))
 	require.NotSame(t, call, seen)

@@ -74,7 +74,7 @@ func Example_customRequest() {
 func Example_progress() {
 	var mux peer.Mux
 	mcp.HandleCallTool(&mux, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		session := mcp.SessionFrom(ctx)
+		session := mcp.SessionFromContext(ctx)
 		total := 2.0
 		for step := range 2 {
 			if err := session.ReportProgress(ctx, peer.Progress{Progress: float64(step + 1), Total: &total}); err != nil {

@@ -161,9 +161,9 @@ func loop(t *testing.T, version string, caps *mcp.ClientCapabilities) (*connecti
 	out := new(channel)
 	conn := connection.New(out, &connection.Options{VersionHint: version})
 	out.frame = conn.Frame
-	require.Equal(t, version, conn.ProtocolVersion())
+	require.Equal(t, version, conn.Revision().String())
 	if caps != nil {
-		conn.State().SetClientParams(&mcp.InitializeRequest{ClientInfo: *someInfo, Capabilities: *caps})
+		conn.State().SetClient(someInfo, caps)
 		conn.State().SetInitialized()
 	}
 	return conn, out

@@ -65,7 +65,7 @@ func TestAQuestionWaitsUntilTheHandshakeIsConfirmed(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			out := &channel{answer: `{"roots":[]}`}
 			conn := connection.New(out, nil)
-			conn.State().SetClientParams(&mcp.InitializeRequest{ClientInfo: *someInfo, Capabilities: *allCapabilities()})
+			conn.State().SetClient(someInfo, allCapabilities())
 			s := connection.Session(conn, request(mcp.MethodCallTool, `{"name":"x"}`, out))
 			test(t, conn, out, func(ctx context.Context) error {
 				_, err := s.ListRoots(ctx)

@@ -30,7 +30,7 @@ var kept = &mcp.ListResourcesResult{
 
 // tool is the handler of tools/call in the tests.
 func tool(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	s := mcp.SessionFrom(ctx)
+	s := mcp.SessionFromContext(ctx)
 	note := &mcp.LoggingMessageNotification{Level: "info", Data: json.RawMessage(`"working"`)}
 	switch req.Name {
 	case "log":
@@ -161,8 +161,8 @@ func TestTheStateAfterAHandshake(t *testing.T) {
 	require.True(t, s.InitializeProcessed())
 	require.False(t, s.Initialized(), "the answer is not the confirmation")
 	require.True(t, conn.InitializeAccepted())
-	require.Equal(t, "2025-06-18", conn.ProtocolVersion())
-	require.Equal(t, "c", conn.ClientParams().ClientInfo.Name)
+	require.Equal(t, "2025-06-18", conn.Revision().String())
+	require.Equal(t, "c", conn.ClientInfo().Name)
 	require.NotNil(t, s.ClientCapabilities().Roots)
 	require.NotNil(t, s.ServerCapabilities().Logging)
 
@@ -371,7 +371,7 @@ func TestTheNewestServedRevisionIsFoundInAnyOrder(t *testing.T) {
 		conn := connection.New(nil, nil)
 		_, err := k.Serve(t.Context(), conn, request("initialize", `{"protocolVersion":"x","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`, nil))
 		require.NoError(t, err)
-		require.Equal(t, "2025-06-18", conn.ProtocolVersion())
+		require.Equal(t, "2025-06-18", conn.Revision().String())
 	}
 }
 
@@ -381,7 +381,7 @@ func TestMiddlewareSeesEverythingFromOutsideIn(t *testing.T) {
 		return func(next peer.Handler) peer.Handler {
 			return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
 				require.NotNil(t, connection.FromContext(ctx))
-				require.NotNil(t, mcp.SessionFrom(ctx))
+				require.NotNil(t, mcp.SessionFromContext(ctx))
 				seen = append(seen, name+" "+in.Method)
 				return next.Handle(ctx, in)
 			})
@@ -423,12 +423,12 @@ func TestAVetoAfterTheHandshakeLeavesTheSessionAsItWas(t *testing.T) {
 	require.EqualValues(t, 1, peer.AsError(err).Code)
 	require.False(t, conn.InitializeAccepted())
 	require.False(t, conn.State().InitializeProcessed())
-	require.Equal(t, mcp.LatestHandshakeRevision, conn.ProtocolVersion())
+	require.Equal(t, mcp.LatestHandshakeRevision, conn.Revision().String())
 
 	veto = false
 	_, err = k.Serve(t.Context(), conn, request("initialize", params, nil))
 	require.NoError(t, err)
-	require.Equal(t, "2025-03-26", conn.ProtocolVersion())
+	require.Equal(t, "2025-03-26", conn.Revision().String())
 }
 
 func TestMiddlewareThatAnswersItselfIsNotTouched(t *testing.T) {
@@ -495,7 +495,7 @@ func TestAHandshakeThatIsOvertakenIsRefused(t *testing.T) {
 	})
 	_, err := k.Serve(t.Context(), conn, request("initialize", fmt.Sprintf(params, "2025-03-26"), nil))
 	require.EqualValues(t, mcp.CodeInvalidRequest, peer.AsError(err).Code)
-	require.Equal(t, "2025-06-18", conn.ProtocolVersion(), "what was settled stays")
+	require.Equal(t, "2025-06-18", conn.Revision().String(), "what was settled stays")
 }
 
 func TestAHandlerOfInitializedSeesTheSessionReady(t *testing.T) {
@@ -666,7 +666,7 @@ func TestQuestionsTravelInARound(t *testing.T) {
 	})
 	serve := func(conn *connection.Connection, back *channel) (wire.Value, error) {
 		envelope := ""
-		if conn.ProtocolVersion() == "2026-07-28" {
+		if conn.Revision().String() == "2026-07-28" {
 			envelope = `,"_meta":{` + version_("2026-07-28") + `}`
 		}
 		reply, err := k.Serve(t.Context(), conn, request("tools/call", `{"name":"ask"`+envelope+`}`, back))
@@ -716,7 +716,7 @@ func TestARoundBeginsWhenSomethingIsAskedAndEndsOnce(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, i, begun)
 		require.Equal(t, i == 1, connection.EndRound(left) != nil, "it is given back")
-		_, err = mcp.SessionFrom(left).ListRoots(t.Context())
+		_, err = mcp.SessionFromContext(left).ListRoots(t.Context())
 		require.ErrorAs(t, err, new(*peer.NoBackChannelError))
 		require.Equal(t, i, begun)
 		require.True(t, connection.RoundFromContext(left).(*round).ended)
@@ -735,7 +735,7 @@ func TestAQuestionHasTheKeyThatItsCallerChose(t *testing.T) {
 	k := newKernel(func(o *connection.DispatcherOptions) {
 		o.Mux = new(peer.Mux)
 		mcp.HandleCallTool(o.Mux, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			_, err := mcp.SessionFrom(ctx).With(peer.WithKey("!")).ListRoots(ctx)
+			_, err := mcp.SessionFromContext(ctx).With(peer.WithKey("!")).ListRoots(ctx)
 			return nil, err
 		})
 		o.Rounds = roundsOf(func() selfServed { return new(round) })
@@ -804,7 +804,7 @@ func TestAClientServesItsServer(t *testing.T) {
 	var mux peer.Mux
 	mcp.HandleListRoots(&mux, func(ctx context.Context, _ *mcp.ListRootsRequest) (*mcp.ListRootsResult, error) {
 		require.NotNil(t, connection.ClientSessionFromContext(ctx))
-		require.Nil(t, mcp.SessionFrom(ctx))
+		require.Nil(t, mcp.SessionFromContext(ctx))
 		return &mcp.ListRootsResult{}, nil
 	})
 	k := connection.NewDispatcher(&connection.DispatcherOptions{Mux: &mux})
@@ -865,7 +865,7 @@ func TestOnlyWhatTheRevisionEmbedsTravelsInARound(t *testing.T) {
 	k := newKernel(func(o *connection.DispatcherOptions) {
 		o.Mux = new(peer.Mux)
 		mcp.HandleCallTool(o.Mux, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			s := mcp.SessionFrom(ctx)
+			s := mcp.SessionFromContext(ctx)
 			_, custom := peer.SendRequest(ctx, s, &weatherRequest{"here"})
 			_, ping := peer.SendRequest(ctx, s, &mcp.PingRequest{})
 			refusals = []error{custom, ping}

@@ -59,7 +59,7 @@ func TestASessionIsAnnouncedOnceWhenItIsConfirmed(t *testing.T) {
 		o.OnInitialized = func(ctx context.Context, conn *connection.Connection) {
 			require.Same(t, conn, connection.FromContext(ctx))
 			require.True(t, conn.State().Initialized())
-			events = append(events, "announced "+conn.ProtocolVersion())
+			events = append(events, "announced "+conn.Revision().String())
 		}
 		mcp.HandleInitialized(o.Mux, func(context.Context, *mcp.InitializedNotification) error {
 			events = append(events, "handled")
@@ -104,7 +104,7 @@ func TestEverythingThatIsSentPassesTheLayersOnItsWay(t *testing.T) {
 	conn := connection.New(standalone, &connection.Options{
 		Outgoing: []func(peer.Outbound) peer.Outbound{layer("outer", &seen), layer("inner", &seen)},
 	})
-	conn.State().SetClientParams(&mcp.InitializeRequest{ClientInfo: *someInfo, Capabilities: *only("roots")})
+	conn.State().SetClient(someInfo, only("roots"))
 	conn.State().SetInitialized()
 	in := request(mcp.MethodCallTool, `{"name":"x"}`, related)
 	in.Token = wire.IntToken(5)

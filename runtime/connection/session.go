@@ -12,7 +12,7 @@ import (
 
 // Session returns what the handler of a server calls its client with while it
 // handles in. The [Dispatcher] makes one for each message; handlers have it with
-// [mcp.SessionFrom].
+// [mcp.SessionFromContext].
 func Session(conn *Connection, in *peer.Inbound) *mcp.ServerSession {
 	return &newCore(context.Background(), conn, in).server
 }
@@ -214,14 +214,17 @@ func (c *core) Transport() peer.TransportContext {
 	return c.in.Transport
 }
 
-// ProtocolVersion implements [mcp.SessionCore].
-func (c *core) ProtocolVersion() string { return c.conn.ProtocolVersion() }
+// Revision implements [mcp.SessionCore].
+func (c *core) Revision() wire.Revision { return c.conn.Revision() }
 
-// ClientParams implements [mcp.SessionCore].
-func (c *core) ClientParams() *mcp.InitializeRequest { return c.conn.ClientParams() }
+// ClientInfo implements [mcp.SessionCore].
+func (c *core) ClientInfo() *mcp.Implementation { return c.conn.ClientInfo() }
 
-// CheckClientCapability implements [mcp.SessionCore].
-func (c *core) CheckClientCapability(want *mcp.ClientCapabilities) bool {
+// ClientCapabilities implements [mcp.SessionCore].
+func (c *core) ClientCapabilities() *mcp.ClientCapabilities { return c.conn.ClientCapabilities() }
+
+// HasClientCapability implements [mcp.SessionCore].
+func (c *core) HasClientCapability(want *mcp.ClientCapabilities) bool {
 	return c.conn.HasClientCapability(want)
 }
 

@@ -67,9 +67,9 @@ func TestTheOptionsOfAViewHoldOnEitherChannel(t *testing.T) {
 
 func TestASessionKnowsItsPeer(t *testing.T) {
 	s, _, _ := session(t, "2025-11-25", allCapabilities())
-	require.Equal(t, "2025-11-25", s.ProtocolVersion())
-	require.Equal(t, "client", s.ClientParams().ClientInfo.Name)
-	require.True(t, s.CheckClientCapability(&mcp.ClientCapabilities{Roots: &mcp.RootsCapability{}}))
+	require.Equal(t, "2025-11-25", s.Revision().String())
+	require.Equal(t, "client", s.ClientInfo().Name)
+	require.True(t, s.HasClientCapability(&mcp.ClientCapabilities{Roots: &mcp.RootsCapability{}}))
 	require.Equal(t, "pipe", s.Transport().Kind())
 	require.True(t, s.Transport().CanSendRequest())
 }
@@ -359,7 +359,7 @@ func TestTheSessionOfAClient(t *testing.T) {
 	require.Len(t, related.progress, 1)
 	require.Len(t, out.take(), 1)
 
-	conn.State().SetClientParams(&mcp.InitializeRequest{})
+	conn.State().SetClient(new(mcp.Implementation), new(mcp.ClientCapabilities))
 	require.NoError(t, s.SendRootsListChanged(t.Context()))
 	require.Empty(t, out.take(), "it was not declared")
 
@@ -423,7 +423,7 @@ func TestOutsideAHandlerThereIsNoSession(t *testing.T) {
 	require.Nil(t, connection.RoundFromContext(t.Context()))
 	k := newKernel(func(o *connection.DispatcherOptions) {
 		peer.Handle(o.Mux, func(ctx context.Context, _ *lateRequest) (*weather, error) {
-			require.NotNil(t, mcp.SessionFrom(ctx))
+			require.NotNil(t, mcp.SessionFromContext(ctx))
 			require.Nil(t, connection.ClientSessionFromContext(ctx), "a server's handler has no client's session")
 			return &weather{}, nil
 		})

@@ -1,6 +1,7 @@
 package connection
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"sync"
@@ -80,11 +81,13 @@ func (s *State) ClientCapabilities() *mcp.ClientCapabilities {
 	return caps
 }
 
-// ClientParams returns what the client said about itself, nil where it did not
-// say all of it. It is not to be changed.
-func (s *State) ClientParams() *mcp.InitializeRequest {
-	_, params := s.sender()
-	return params
+// ClientInfo returns the name and version of the client, or nil if they are unknown.
+// The caller must not change the value.
+func (s *State) ClientInfo() *mcp.Implementation {
+	if _, params := s.sender(); params != nil {
+		return &params.ClientInfo
+	}
+	return nil
 }
 
 // sender returns what is known about the client. An envelope is read when it is
@@ -109,16 +112,29 @@ func (s *State) sender() (caps *mcp.ClientCapabilities, params *mcp.InitializeRe
 // params only with all of it.
 func (f *facts) setSender(r wire.Revision, info *mcp.Implementation, caps *mcp.ClientCapabilities) {
 	f.letter, f.info, f.caps = nil, nil, caps
-	if info != nil && caps != nil {
-		f.params = &mcp.InitializeRequest{ProtocolVersion: r.String(), ClientInfo: *info, Capabilities: *caps}
+	if info != nil {
+		f.params = &mcp.InitializeRequest{ProtocolVersion: r.String(), ClientInfo: *info}
+		if caps != nil {
+			f.params.Capabilities = *caps
+		}
 	}
 }
 
-// SetClientParams records what the client said about itself, its capabilities
-// with it. Nil forgets who the client is and keeps the capabilities.
-func (s *State) SetClientParams(p *mcp.InitializeRequest) {
-	s.sender() // what an envelope says of capabilities is kept
-	s.update(func(f *facts) { f.setClient(p) })
+// SetClient records the name, version and capabilities of the client. If info is nil, the
+// client becomes unknown and its capabilities remain, unless caps replaces them.
+func (s *State) SetClient(info *mcp.Implementation, caps *mcp.ClientCapabilities) {
+	s.sender() // reads the message metadata before it is dropped
+	s.update(func(f *facts) {
+		var p *mcp.InitializeRequest
+		if info != nil {
+			p = &mcp.InitializeRequest{ProtocolVersion: f.revision.String(), ClientInfo: *info}
+			if known := cmp.Or(caps, f.caps); known != nil {
+				p.Capabilities = *known
+			}
+		}
+		f.setClient(p)
+		f.caps = cmp.Or(caps, f.caps)
+	})
 }
 
 func (f *facts) setClient(p *mcp.InitializeRequest) {

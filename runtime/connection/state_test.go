@@ -15,7 +15,7 @@ import (
 func TestTheStateOfANewConnection(t *testing.T) {
 	s := connection.New(nil, nil).State()
 	require.Nil(t, s.ClientCapabilities())
-	require.Nil(t, s.ClientParams())
+	require.Nil(t, s.ClientInfo())
 	require.Nil(t, s.ServerCapabilities())
 	require.False(t, s.InitializeProcessed())
 	require.False(t, s.Initialized())
@@ -87,7 +87,7 @@ func TestTwoConnectionsWithTheSameIDsDoNotSeeEachOther(t *testing.T) {
 					uri := fmt.Sprintf("%d:%d", i, id)
 					s.Subscribe(uri)
 					s.SetLogLevel(mcp.LoggingLevel([]string{"error", "debug"}[i]))
-					s.SetClientParams(&mcp.InitializeRequest{ProtocolVersion: fmt.Sprint(i)})
+					s.SetClient(&mcp.Implementation{Name: fmt.Sprint(i)}, nil)
 					visits.Update(s, func(n int) int { return n + i })
 					if i == 0 {
 						s.InFlight().Cancel(wire.IntID(id))
@@ -104,7 +104,7 @@ func TestTwoConnectionsWithTheSameIDsDoNotSeeEachOther(t *testing.T) {
 	for i, conn := range conns {
 		s := conn.State()
 		require.Len(t, s.Subscriptions(), 50)
-		require.Equal(t, fmt.Sprint(i), s.ClientParams().ProtocolVersion)
+		require.Equal(t, fmt.Sprint(i), s.ClientInfo().Name)
 		require.Equal(t, i == 0, s.Initialized())
 		n, _ := visits.Get(s)
 		require.Equal(t, i*200, n)

@@ -89,7 +89,7 @@ func TestACommandIsAServer(t *testing.T) {
 func TestACommandThatEndsAtTheProbeIsStartedAgainForTheHandshake(t *testing.T) {
 	leaks.Check(t)
 	c := connect(t, child(t, "fragile"), &mcpclient.Options{Logger: silent})
-	require.Equal(t, "2025-11-25", c.ProtocolVersion())
+	require.Equal(t, "2025-11-25", c.Revision().String())
 }
 
 func TestACommandThatStaysDoesNotHoldUpWhoHasGivenItUp(t *testing.T) {

@@ -156,7 +156,7 @@ func TestACallHasOptionsOfItsOwn(t *testing.T) {
 	leaks.Check(t)
 	s := newServer()
 	mcp.HandleCallTool(&s.mux, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		session := mcp.SessionFrom(ctx)
+		session := mcp.SessionFromContext(ctx)
 		if err := session.ReportProgress(ctx, peer.Progress{Progress: 1}); err != nil {
 			return nil, err
 		}
@@ -188,7 +188,7 @@ func TestLogsBelowTheLevelAreNotWanted(t *testing.T) {
 	mcp.HandleCallTool(&s.mux, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		for _, level := range []mcp.LoggingLevel{mcp.LoggingLevelDebug, mcp.LoggingLevelError, mcp.LoggingLevelInfo} {
 			n := &mcp.LoggingMessageNotification{Level: level, Data: json.RawMessage(`1`)}
-			if err := mcp.SessionFrom(ctx).SendLogMessage(ctx, n); err != nil {
+			if err := mcp.SessionFromContext(ctx).SendLogMessage(ctx, n); err != nil {
 				return nil, err
 			}
 		}

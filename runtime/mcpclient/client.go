@@ -187,9 +187,6 @@ func (c *Client) now() *live {
 // Revision is the revision being spoken.
 func (c *Client) Revision() wire.Revision { return c.now().about.revision }
 
-// ProtocolVersion names the revision being spoken.
-func (c *Client) ProtocolVersion() string { return c.Revision().String() }
-
 // NoHandshake tells whether the revision being spoken has no handshake, so that
 // each request stands for itself.
 func (c *Client) NoHandshake() bool { return !handshake(c.Revision()) }

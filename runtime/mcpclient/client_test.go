@@ -18,7 +18,7 @@ func TestAClientSpeaksTheNewestRevisionThatTheServerDoes(t *testing.T) {
 		for way, to := range s.ways(t) {
 			t.Run(want.Revision.String()+" "+way, func(t *testing.T) {
 				c := connect(t, to, nil)
-				require.Equal(t, want.Revision.String(), c.ProtocolVersion())
+				require.Equal(t, want.Revision.String(), c.Revision().String())
 				require.Equal(t, !want.Handshake, c.NoHandshake())
 				require.Equal(t, "stand-in", c.ServerInfo().Name)
 				require.Equal(t, "be kind", c.Instructions())

@@ -53,7 +53,7 @@ func TestAServerThatDoesNotKnowTheQuestionIsGreetedTheOldWay(t *testing.T) {
 				return old(m)
 			}}
 			c := connect(t, s.endpoint(t), nil)
-			require.Equal(t, "2025-11-25", c.ProtocolVersion())
+			require.Equal(t, "2025-11-25", c.Revision().String())
 			require.Equal(t, "old", c.ServerInfo().Name)
 			require.Equal(t, []string{"server/discover", "initialize"}, s.methods()[:2])
 			require.Empty(t, s.messages()[1].Params["_meta"], "a handshake has no envelope")
@@ -65,7 +65,7 @@ func TestAResultThatDoesNotSayItsKindIsComplete(t *testing.T) {
 	leaks.Check(t)
 	s := &script{answer: func(message) string { return ok(strings.Replace(discovered, `"resultType":"complete",`, "", 1)) }}
 	c := connect(t, s.endpoint(t), nil)
-	require.Equal(t, "2026-07-28", c.ProtocolVersion())
+	require.Equal(t, "2026-07-28", c.Revision().String())
 	require.Equal(t, []string{"server/discover"}, s.methods())
 }
 
@@ -74,7 +74,7 @@ func TestAServerThatSaysNothingIsGreetedTheOldWay(t *testing.T) {
 		s := &script{answer: old}
 		begun := time.Now()
 		c := connect(t, s.endpoint(t), nil)
-		require.Equal(t, "2025-11-25", c.ProtocolVersion())
+		require.Equal(t, "2025-11-25", c.Revision().String())
 		require.Equal(t, 10*time.Second, time.Since(begun))
 		require.NotContains(t, s.methods(), "notifications/cancelled")
 	})
@@ -98,7 +98,7 @@ func TestAServerThatWasOnlySlowIsAskedOnceMore(t *testing.T) {
 			return ""
 		}}
 		c := connect(t, s.endpoint(t), nil)
-		require.Equal(t, "2026-07-28", c.ProtocolVersion())
+		require.Equal(t, "2026-07-28", c.Revision().String())
 		require.Equal(t, []string{"server/discover", "initialize", "server/discover"}, s.methods())
 	})
 }
@@ -128,7 +128,7 @@ func TestAServerThatWantsAnotherRevisionIsAskedAgainInThat(t *testing.T) {
 		return ok(discovered)
 	}}
 	c := connect(t, s.endpoint(t), nil)
-	require.Equal(t, "2026-07-28", c.ProtocolVersion())
+	require.Equal(t, "2026-07-28", c.Revision().String())
 	require.Equal(t, []string{"server/discover", "server/discover"}, s.methods())
 }
 
@@ -157,7 +157,7 @@ func TestAModeLimitsTheEra(t *testing.T) {
 	t.Run("handshake", func(t *testing.T) {
 		s := &script{answer: old}
 		c := connect(t, s.endpoint(t), &mcpclient.Options{Mode: mcpclient.Handshake})
-		require.Equal(t, "2025-11-25", c.ProtocolVersion())
+		require.Equal(t, "2025-11-25", c.Revision().String())
 		require.NotContains(t, s.methods(), "server/discover")
 	})
 	t.Run("stateless", func(t *testing.T) {
@@ -219,7 +219,7 @@ func TestAHintIsTriedFirst(t *testing.T) {
 	leaks.Check(t)
 	s := &script{answer: old}
 	c := connect(t, s.endpoint(t), &mcpclient.Options{LastRevision: mcp.Revision20250618})
-	require.Equal(t, "2025-11-25", c.ProtocolVersion())
+	require.Equal(t, "2025-11-25", c.Revision().String())
 	require.Equal(t, "initialize", s.methods()[0])
 	require.JSONEq(t, `"2025-06-18"`, string(s.messages()[0].Params["protocolVersion"]))
 
@@ -230,7 +230,7 @@ func TestAHintIsTriedFirst(t *testing.T) {
 		return fail(-32601, `null`)
 	}}
 	c = connect(t, s.endpoint(t), &mcpclient.Options{LastRevision: mcp.Revision20251125})
-	require.Equal(t, "2026-07-28", c.ProtocolVersion())
+	require.Equal(t, "2026-07-28", c.Revision().String())
 	require.Equal(t, []string{"initialize", "server/discover"}, s.methods())
 
 	c = connect(t, mcpclient.InProcess(greeter()), &mcpclient.Options{LastRevision: mcp.Revision20251125, Mode: mcpclient.NoHandshake})

@@ -207,7 +207,7 @@ func ExampleClient_Watch() {
 func ExampleClient_Forward() {
 	var asking peer.Mux
 	mcp.HandleCallTool(&asking, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		answer, err := mcp.SessionFrom(ctx).ElicitForm(ctx, &mcp.ElicitRequestFormParams{Message: "Really?"})
+		answer, err := mcp.SessionFromContext(ctx).ElicitForm(ctx, &mcp.ElicitRequestFormParams{Message: "Really?"})
 		if err != nil {
 			return nil, err
 		}

@@ -115,7 +115,7 @@ func TestToolsOfAnyNamePassAGateway(t *testing.T) {
 	behind := mcpserver.New(mcp.Implementation{Name: "behind", Version: "1"}, &mcpserver.Options{Logger: silent})
 	for _, name := range oddNames {
 		behind.AddRawTool(&mcp.Tool{Name: name}, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			said, err := consults(ctx, mcp.SessionFrom(ctx))
+			said, err := consults(ctx, mcp.SessionFromContext(ctx))
 			return mcp.TextResult(req.Name + ": " + said), err
 		})
 	}
@@ -151,7 +151,7 @@ func TestQuestionsOfAHandshakeAreHandedOn(t *testing.T) {
 			upstream := connect(t, to, &mcpclient.Options{
 				Logger:   slog.New(slog.NewTextHandler(alarm{t}, &slog.HandlerOptions{Level: slog.LevelError})),
 				Revision: up, OnElicit: func(ctx context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-					return peer.SendRequest(ctx, mcp.SessionFrom(ctx), req)
+					return peer.SendRequest(ctx, mcp.SessionFromContext(ctx), req)
 				},
 			})
 			front := mcpserver.New(mcp.Implementation{Name: "gateway", Version: "1"}, &mcpserver.Options{Logger: silent})

@@ -224,7 +224,7 @@ func TestWhatHTTPSaysAboutTheEra(t *testing.T) {
 			}
 			require.NoError(t, err)
 			defer client.Close()
-			require.Equal(t, "2025-11-25", client.ProtocolVersion())
+			require.Equal(t, "2025-11-25", client.Revision().String())
 			greet(t, client)
 		})
 	}

@@ -120,10 +120,8 @@ func (l *live) speak(r wire.Revision) *connection.Connection {
 		opts.Meta = l.client.envelope(r)
 	}
 	conn := connection.New(l.link, &opts)
-	conn.State().SetClientParams(&mcp.InitializeRequest{
-		ProtocolVersion: r.String(), ClientInfo: l.client.opts.Info, Capabilities: l.client.declared,
-	})
 	conn.SetRevision(r)
+	conn.State().SetClient(&l.client.opts.Info, &l.client.declared)
 	l.conn.Store(conn)
 	return conn
 }

@@ -48,12 +48,12 @@ func TestAMethodOfOnesOwnIsServedInEachRevisionOverEachWay(t *testing.T) {
 	leaks.Check(t)
 	kit := newKit(nil)
 	mcpserver.Handle(kit, func(ctx context.Context, req *word) (*word, error) {
-		err := mcp.SessionFrom(ctx).ReportProgress(ctx, peer.Progress{Progress: 1})
+		err := mcp.SessionFromContext(ctx).ReportProgress(ctx, peer.Progress{Progress: 1})
 		return &word{"back: " + req.text}, err
 	})
 	mcpserver.Handle(kit, func(ctx context.Context, _ *pages) (*mcp.ListToolsResult, error) {
-		s := mcp.SessionFrom(ctx)
-		require.True(t, s.CheckClientCapability(&mcp.ClientCapabilities{Sampling: new(mcp.SamplingCapability)}))
+		s := mcp.SessionFromContext(ctx)
+		require.True(t, s.HasClientCapability(&mcp.ClientCapabilities{Sampling: new(mcp.SamplingCapability)}))
 		return &mcp.ListToolsResult{}, s.ReportProgress(ctx, peer.Progress{Progress: 1})
 	})
 	for _, r := range mcp.Revisions {
@@ -85,7 +85,7 @@ func (t *topic) NameMember() string { return t.text }
 func TestANameInAMessageOfOnesOwnIsRepeatedInAHeader(t *testing.T) {
 	kit := newKit(nil)
 	mcpserver.Handle(kit, func(ctx context.Context, req *topic) (*word, error) {
-		return &word{strings.Join(mcp.SessionFrom(ctx).Transport().Header().Values("Mcp-Name"), ",")}, nil
+		return &word{strings.Join(mcp.SessionFromContext(ctx).Transport().Header().Values("Mcp-Name"), ",")}, nil
 	})
 	server := httptest.NewServer(kit.Handler(nil))
 	t.Cleanup(server.Close)

@@ -188,7 +188,7 @@ func listenable(s *server) *server {
 	s.opened = make(chan *stream, 100)
 	mcp.HandleSubscriptionsListen(&s.mux, func(ctx context.Context, req *mcp.SubscriptionsListenRequest) (*mcp.SubscriptionsListenResult, error) {
 		id, _ := ctx.Value(idKey{}).(wire.RequestID)
-		st := &stream{ctx, id, req.Notifications, mcp.SessionFrom(ctx), make(chan error, 1)}
+		st := &stream{ctx, id, req.Notifications, mcp.SessionFromContext(ctx), make(chan error, 1)}
 		s.opened <- st
 		select {
 		case err := <-st.finish:

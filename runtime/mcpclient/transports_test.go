@@ -256,10 +256,10 @@ func TestWhatMiddlewareAddsToTheMetaReachesTheHandlerOverEachWay(t *testing.T) {
 	leaks.Check(t)
 	s := newKit(&mcpserver.Options{Outgoing: trace("theirs")})
 	s.AddRawTool(&mcp.Tool{Name: "trace"}, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		if _, err := reports(ctx, mcp.SessionFrom(ctx)); err != nil {
+		if _, err := reports(ctx, mcp.SessionFromContext(ctx)); err != nil {
 			return nil, err
 		}
-		if _, err := consults(ctx, mcp.SessionFrom(ctx)); err != nil {
+		if _, err := consults(ctx, mcp.SessionFromContext(ctx)); err != nil {
 			return nil, err
 		}
 		return mcp.TextResult(fmt.Sprint(req.Meta != nil && string(req.Meta.Extra["traceparent"]) == `"ours"`)), nil

@@ -28,7 +28,7 @@ type trip struct {
 // the outcome.
 func tripper(outcome *mcp.ElicitAction) *mcpserver.Server {
 	return tool(nil, &mcp.Tool{}, func(ctx context.Context) (string, error) {
-		t, err := mcpserver.Elicit[trip](ctx, mcp.SessionFrom(ctx), "Where to?")
+		t, err := mcpserver.Elicit[trip](ctx, mcp.SessionFromContext(ctx), "Where to?")
 		if e, declined := errors.AsType[*mcpserver.DeclinedError](err); declined {
 			*outcome = e.Action
 			return "", fmt.Errorf("ask for the trip: %w", err)
@@ -84,7 +84,7 @@ func TestAUserMayDecline(t *testing.T) {
 
 func TestAFormOfNothingFlatIsRefused(t *testing.T) {
 	s := tool(nil, &mcp.Tool{}, func(ctx context.Context) (string, error) {
-		_, err := mcpserver.Elicit[struct{ Deep struct{ A int } }](ctx, mcp.SessionFrom(ctx), "?")
+		_, err := mcpserver.Elicit[struct{ Deep struct{ A int } }](ctx, mcp.SessionFromContext(ctx), "?")
 		require.ErrorContains(t, err, "Deep")
 		return "refused", nil
 	})

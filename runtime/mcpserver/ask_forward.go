@@ -30,7 +30,7 @@ import (
 // of the call, so that this hands a question on:
 //
 //	OnElicit: func(ctx context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-//		return peer.SendRequest(ctx, mcp.SessionFrom(ctx), req)
+//		return peer.SendRequest(ctx, mcp.SessionFromContext(ctx), req)
 //	}
 //
 // On a pipe nothing tells which call a question is about, and there is no session:

@@ -43,7 +43,7 @@ var errNoSession = errors.New("ask: the context is not that of a server's handle
 // answers. A client of 2026-07-28 or later gets all that it has not answered
 // yet together, in one round; others get one after another.
 func Ask(ctx context.Context, questions ...Asker) error {
-	session := mcp.SessionFrom(ctx)
+	session := mcp.SessionFromContext(ctx)
 	if session == nil {
 		return errNoSession
 	}

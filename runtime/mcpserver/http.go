@@ -56,7 +56,7 @@ func (t *tool) checkHeaders(ctx context.Context, req *mcp.CallToolRequest) error
 	if len(t.headers) == 0 || eras.Handshake(revisionOf(ctx)) {
 		return nil
 	}
-	header := mcp.SessionFrom(ctx).Transport().Header()
+	header := mcp.SessionFromContext(ctx).Transport().Header()
 	if header == nil {
 		return nil
 	}

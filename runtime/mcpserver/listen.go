@@ -63,7 +63,7 @@ func (s *Server) newStream(ctx context.Context, id mcp.RequestID, want *mcp.Subs
 	c := s.catalog.Load()
 	caps := c.capabilities
 	st := &stream{
-		opts: &s.opts, session: mcp.SessionFrom(ctx), watched: make(map[string]struct{}),
+		opts: &s.opts, session: mcp.SessionFromContext(ctx), watched: make(map[string]struct{}),
 		mail: mailbox{emptier: true}, // run is about to: nothing precedes the acknowledgement
 		wake: make(chan struct{}, 1),
 	}

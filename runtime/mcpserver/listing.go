@@ -99,7 +99,7 @@ func (t texts) text(r wire.Revision) []byte {
 // onWire tells whether the answer to a message is written down and seen by
 // nobody before. Otherwise it is handed over as the type that the protocol has.
 func (s *Server) onWire(ctx context.Context) bool {
-	return len(s.opts.Middleware) == 0 && mcp.SessionFrom(ctx).Transport().Kind() != "direct"
+	return len(s.opts.Middleware) == 0 && mcp.SessionFromContext(ctx).Transport().Kind() != "direct"
 }
 
 // page returns one page of a shelf, as the caller may see it, and the cursor of

@@ -49,7 +49,7 @@ func AddPrompt[Args any](s *Server, p *mcp.Prompt, h func(context.Context, *mcp.
 				f.Set(v, text)
 			}
 		}
-		return h(ctx, mcp.SessionFrom(ctx), args)
+		return h(ctx, mcp.SessionFromContext(ctx), args)
 	})
 }
 

@@ -418,10 +418,10 @@ func TestAProgramHasMethodsOfItsOwn(t *testing.T) {
 	s := newForecaster(nil)
 	hinted := make(chan string, 1)
 	mcpserver.Handle(s, func(ctx context.Context, _ *echo) (*mcp.EmptyResult, error) {
-		return &mcp.EmptyResult{Extra: map[string]json.RawMessage{"revision": json.RawMessage(fmt.Sprintf("%q", mcp.SessionFrom(ctx).ProtocolVersion()))}}, nil
+		return &mcp.EmptyResult{Extra: map[string]json.RawMessage{"revision": json.RawMessage(fmt.Sprintf("%q", mcp.SessionFromContext(ctx).Revision().String()))}}, nil
 	})
 	mcpserver.HandleNotification(s, func(ctx context.Context, _ *hint) error {
-		hinted <- connection.FromContext(ctx).ProtocolVersion()
+		hinted <- connection.FromContext(ctx).Revision().String()
 		return nil
 	})
 	require.PanicsWithError(t, `mcpserver: method "tools/call": it has a handler`, func() {

@@ -69,7 +69,7 @@ func (s *Server) route() {
 // and panics with a [*RegistrationError] afterwards, for a method that has a
 // handler, and without h.
 //
-// In h, [mcp.SessionFrom] has the session.
+// In h, [mcp.SessionFromContext] has the session.
 func Handle[Req any, P interface {
 	*Req
 	peer.Request[R]
@@ -153,5 +153,5 @@ func (s *Server) visible(ctx context.Context, kind Kind, name string) bool {
 }
 
 func (s *Server) shows(ctx context.Context, kind Kind, name string) bool {
-	return s.opts.Filter(ctx, mcp.SessionFrom(ctx), Item{kind, name})
+	return s.opts.Filter(ctx, mcp.SessionFromContext(ctx), Item{kind, name})
 }

@@ -191,4 +191,6 @@ func unknownTask(id string) error {
 }
 
 // principalOf returns who sends the message being handled.
-func principalOf(ctx context.Context) string { return mcp.SessionFrom(ctx).Transport().Principal() }
+func principalOf(ctx context.Context) string {
+	return mcp.SessionFromContext(ctx).Transport().Principal()
+}

@@ -72,7 +72,7 @@ func addTool[In, Out any](s *Server, def mcp.Tool, h func(context.Context, *mcp.
 		arguments, err := in.read(req.Arguments)
 		if err == nil {
 			var value Out
-			if value, err = h(ctx, mcp.SessionFrom(ctx), arguments); err == nil {
+			if value, err = h(ctx, mcp.SessionFromContext(ctx), arguments); err == nil {
 				res, err = out(value)
 			}
 		}

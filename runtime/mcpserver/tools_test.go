@@ -278,14 +278,14 @@ func TestAPanicIsAnInternalError(t *testing.T) {
 
 func TestAToolThatCannotAskSaysWhatItNeeds(t *testing.T) {
 	ask := func(ctx context.Context) (string, error) {
-		_, err := mcp.SessionFrom(ctx).ListRoots(ctx)
+		_, err := mcp.SessionFromContext(ctx).ListRoots(ctx)
 		return "", err
 	}
 	res := connect(t, tool(nil, &mcp.Tool{}, ask), "2025-06-18").call("tools/call", `{"name":"t"}`)
 	require.Equal(t, true, res["isError"])
 	require.Contains(t, text(t, res), "roots")
 	elicit := func(ctx context.Context) (string, error) {
-		_, err := mcpserver.Elicit[struct{ Name string }](ctx, mcp.SessionFrom(ctx), "Who?")
+		_, err := mcpserver.Elicit[struct{ Name string }](ctx, mcp.SessionFromContext(ctx), "Who?")
 		return "", err
 	}
 	res = connect(t, tool(nil, &mcp.Tool{}, elicit), "2025-03-26").call("tools/call", `{"name":"t"}`)

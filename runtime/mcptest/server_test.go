@@ -80,8 +80,8 @@ func ask(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, er
 	if answer, ok := req.InputResponses["name"].(*mcp.ElicitResult); ok {
 		return mcp.TextResult(fmt.Sprint("hello ", answer.Content["name"])), nil
 	}
-	session := mcp.SessionFrom(ctx)
-	if r, _ := mcp.ParseRevision(session.ProtocolVersion()); !mcp.Revisions[r.Index()].Handshake {
+	session := mcp.SessionFromContext(ctx)
+	if r, _ := mcp.ParseRevision(session.Revision().String()); !mcp.Revisions[r.Index()].Handshake {
 		return nil, &mcp.InputRequiredError{Result: &mcp.InputRequiredResult{
 			InputRequests: mcp.InputRequests{"name": &mcp.ElicitRequest{Params: question}},
 		}}

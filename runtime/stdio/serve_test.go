@@ -228,7 +228,7 @@ func TestAPipeSpeaksTheEraThatItsFirstRequestOpens(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				closed := false
 				h := connection.NewPipe(waiter(func(ctx context.Context) {
-					transport, ok := mcp.SessionFrom(ctx).Transport().(*stdio.TransportContext)
+					transport, ok := mcp.SessionFromContext(ctx).Transport().(*stdio.TransportContext)
 					require.True(t, ok)
 					require.Equal(t, era == "handshake", transport.CanSendRequest())
 					require.Equal(t, stdio.Kind, transport.Kind())
@@ -273,11 +273,11 @@ func waiter(seat func(ctx context.Context)) *connection.Dispatcher {
 	var mux peer.Mux
 	mcp.HandleCallTool(&mux, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		seat(ctx)
-		s := mcp.SessionFrom(ctx)
+		s := mcp.SessionFromContext(ctx)
 		if err := s.ReportProgress(ctx, peer.Progress{Progress: 1}); err != nil {
 			return nil, err
 		}
-		return &mcp.CallToolResult{Content: []mcp.ContentBlock{&mcp.TextContent{Text: s.ProtocolVersion()}}}, nil
+		return &mcp.CallToolResult{Content: []mcp.ContentBlock{&mcp.TextContent{Text: s.Revision().String()}}}, nil
 	})
 	return connection.NewDispatcher(&connection.DispatcherOptions{
 		Mux:          &mux,

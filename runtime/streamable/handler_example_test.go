@@ -18,7 +18,7 @@ import (
 func weather() *connection.Dispatcher {
 	var mux peer.Mux
 	mcp.HandleCallTool(&mux, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		who := mcp.SessionFrom(ctx).Transport().Principal()
+		who := mcp.SessionFromContext(ctx).Transport().Principal()
 		return mcp.TextResult(strings.TrimSpace("sunny " + who)), nil
 	})
 	return connection.NewDispatcher(&connection.DispatcherOptions{

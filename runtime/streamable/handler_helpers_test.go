@@ -41,7 +41,7 @@ func kernelOptions(tools map[string]tool) *connection.DispatcherOptions {
 	var mux peer.Mux
 	mcp.HandleCallTool(&mux, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		if f, ok := tools[req.Name]; ok {
-			return f(ctx, mcp.SessionFrom(ctx))
+			return f(ctx, mcp.SessionFromContext(ctx))
 		}
 		if req.Name != "echo" {
 			return nil, &peer.Error{Code: mcp.CodeInvalidParams, Message: "Unknown tool"}
@@ -52,7 +52,7 @@ func kernelOptions(tools map[string]tool) *connection.DispatcherOptions {
 		return &mcp.ListToolsResult{Tools: []mcp.Tool{{Name: "echo", InputSchema: json.RawMessage(`{"type":"object"}`)}}}, nil
 	})
 	mcp.HandleSubscriptionsListen(&mux, func(ctx context.Context, req *mcp.SubscriptionsListenRequest) (*mcp.SubscriptionsListenResult, error) {
-		s := mcp.SessionFrom(ctx)
+		s := mcp.SessionFromContext(ctx)
 		if err := s.SendSubscriptionsAcknowledged(ctx, &mcp.SubscriptionsAcknowledgedNotification{Notifications: req.Notifications}); err != nil {
 			return nil, err
 		}

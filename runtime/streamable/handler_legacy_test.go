@@ -50,7 +50,7 @@ func TestTheOldTransportHasEverythingOnItsStream(t *testing.T) {
 		if err != nil {
 			return nil, err
 		}
-		return mcp.TextResult(res.Roots[0].URI + s.ProtocolVersion()), nil
+		return mcp.TextResult(res.Roots[0].URI + s.Revision().String()), nil
 	}}, nil)
 	l, to := e.legacy()
 	send := func(body string) {

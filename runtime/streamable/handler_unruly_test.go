@@ -213,7 +213,7 @@ func (*print) DecodeParams(d *wire.Decoder) { d.Skip() }
 func TestALineBreakInAResultEndsNoEvent(t *testing.T) {
 	o := kernelOptions(nil)
 	peer.Handle(o.Mux, func(ctx context.Context, _ *print) (*printed, error) {
-		err := mcp.SessionFrom(ctx).SendLogMessage(ctx, &mcp.LoggingMessageNotification{Level: "info", Data: json.RawMessage(`"x"`)})
+		err := mcp.SessionFromContext(ctx).SendLogMessage(ctx, &mcp.LoggingMessageNotification{Level: "info", Data: json.RawMessage(`"x"`)})
 		return &printed{json.RawMessage("{\r\n  \"a\":\n 1\n}")}, err
 	})
 	a := serveKernel(t, connection.NewDispatcher(o), nil).open("2025-11-25").post(`{"jsonrpc":"2.0","id":1,"method":"com.example/print"}`)

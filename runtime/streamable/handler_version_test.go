@@ -97,7 +97,7 @@ func (*moodRequest) DecodeParams(d *wire.Decoder) { d.Skip() }
 func TestAMetaThatItsTypeDoesNotTellIsLookedForInTheParams(t *testing.T) {
 	o := kernelOptions(nil)
 	peer.Handle(o.Mux, func(ctx context.Context, _ *moodRequest) (*mcp.EmptyResult, error) {
-		return &mcp.EmptyResult{}, mcp.SessionFrom(ctx).ReportProgress(ctx, peer.Progress{Progress: 1})
+		return &mcp.EmptyResult{}, mcp.SessionFromContext(ctx).ReportProgress(ctx, peer.Progress{Progress: 1})
 	})
 	e := serveKernel(t, connection.NewDispatcher(o), nil)
 	modern := `{"jsonrpc":"2.0","id":7,"method":"acme/mood","params":{` + strings.Replace(meta26, "{", `{"progressToken":"p",`, 1) + `}}}`

@@ -54,7 +54,7 @@ func (h *Handler) findSession(r *http.Request, revision wire.Revision) (*session
 	}
 	if revision != s.conn.State().Revision() && r.Header[headerVersion] != nil && s.conn.InitializeAccepted() {
 		s.leave()
-		return nil, refuse(http.StatusBadRequest, "Unsupported protocol version: the session speaks "+s.conn.ProtocolVersion())
+		return nil, refuse(http.StatusBadRequest, "Unsupported protocol version: the session speaks "+s.conn.Revision().String())
 	}
 	return s, nil
 }

@@ -23,7 +23,7 @@ var handshakes = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"
 
 func TestASessionInEveryRevisionWithAHandshake(t *testing.T) {
 	e := serve(t, map[string]tool{"version": func(_ ctx, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
-		return mcp.TextResult(s.ProtocolVersion()), nil
+		return mcp.TextResult(s.Revision().String()), nil
 	}}, nil)
 	for _, revision := range handshakes {
 		c := e.open(revision)
@@ -252,7 +252,7 @@ func TestNothingCanBeAskedWhereNothingCanBeSent(t *testing.T) {
 
 func TestWithoutSessionsEachRequestStandsAlone(t *testing.T) {
 	e := serve(t, map[string]tool{"version": func(_ ctx, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
-		return mcp.TextResult(s.ProtocolVersion()), nil
+		return mcp.TextResult(s.Revision().String()), nil
 	}}, &streamable.Options{Stateless: true})
 	a := e.post(initialize("2025-06-18"))
 	require.Equal(t, http.StatusOK, a.status)

@@ -16,8 +16,8 @@ import (
 
 // taken are the names that views and sessions have from elsewhere: a request
 // of that name would hide them.
-var taken = []string{"Call", "Notify", "With", "Outbound", "SessionCore", "Standalone", "Transport", "ProtocolVersion", "ClientParams",
-	"CheckClientCapability", "ReportProgress"}
+var taken = []string{"Call", "Notify", "With", "Outbound", "SessionCore", "Standalone", "Transport", "Revision", "ClientInfo", "ClientCapabilities",
+	"HasClientCapability", "ReportProgress"}
 
 // clashes refuses names that are declared twice in the package, or that hide
 // what a view is made of.

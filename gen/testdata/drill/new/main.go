@@ -59,9 +59,10 @@ func (l loop) serve(ctx context.Context, m peer.Message) (wire.Value, error) {
 // The rest of a session that nobody asks here.
 func (l loop) Standalone() peer.Outbound                         { return l }
 func (loop) Transport() peer.TransportContext                    { return nil }
-func (loop) ProtocolVersion() string                             { return mcp.LatestRevision }
-func (loop) ClientParams() *mcp.InitializeRequest                { return nil }
-func (loop) CheckClientCapability(*mcp.ClientCapabilities) bool  { return true }
+func (loop) Revision() wire.Revision                             { r, _ := mcp.ParseRevision(mcp.LatestRevision); return r }
+func (loop) ClientInfo() *mcp.Implementation                     { return nil }
+func (loop) ClientCapabilities() *mcp.ClientCapabilities         { return nil }
+func (loop) HasClientCapability(*mcp.ClientCapabilities) bool    { return true }
 func (loop) Progress(ctx context.Context, p peer.Progress) error { return nil }
 
 // server has the new handlers of a server, client those of a client.

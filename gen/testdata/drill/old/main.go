@@ -163,7 +163,7 @@ func names() {
 	fmt.Println(mcp.ErrorFrom(&peer.Error{Code: mcp.CodeMissingRequiredClientCapability, Data: json.RawMessage(`{"requiredCapabilities":{"roots":{}}}`)}))
 	block, err := mcp.UnmarshalContentBlock([]byte(`{"type":"text","text":"t","later":1}`))
 	fmt.Println(block.(*mcp.TextContent).Text, err)
-	fmt.Println(mcp.SessionFrom(context.Background()) == nil)
+	fmt.Println(mcp.SessionFromContext(context.Background()) == nil)
 	var _ = session
 	var _ mcp.CallToolHandler = mcp.ServerPeer{}
 	var _ mcp.ElicitHandler = mcp.ClientPeer{}

@@ -91,10 +91,10 @@ func askTwice(ctx context.Context, s *mcp.ServerSession, _ none) (string, error)
 
 func askWhatIsThere(ctx context.Context, s *mcp.ServerSession, _ none) (string, error) {
 	var questions []mcpserver.Asker
-	if s.CheckClientCapability(&mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{}}) {
+	if s.HasClientCapability(&mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{}}) {
 		questions = append(questions, mcpserver.NewQuestion(question("What is the capital of France?"), peer.WithKey("capital_question")))
 	}
-	if s.CheckClientCapability(&mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapability{}}) {
+	if s.HasClientCapability(&mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapability{}}) {
 		params := form("What is your name?", field("name", &mcp.StringSchema{}))
 		questions = append(questions, mcpserver.NewQuestion(&mcp.ElicitRequest{Params: params}, peer.WithKey("user_name")))
 	}

@@ -32,7 +32,7 @@ func BenchmarkCall(b *testing.B) {
 			if bench.bare {
 				var mux peer.Mux
 				mcp.HandleCallTool(&mux, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-					return bench.h(ctx, mcp.SessionFrom(ctx), req)
+					return bench.h(ctx, mcp.SessionFromContext(ctx), req)
 				})
 				k = connection.NewDispatcher(&connection.DispatcherOptions{Mux: &mux})
 			}

@@ -78,7 +78,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 // collect asks the client one question after another, by requests.
 func (r *Round) collect(ctx context.Context, questions mcp.InputRequests) (mcp.InputResponses, error) {
-	session := mcp.SessionFrom(ctx)
+	session := mcp.SessionFromContext(ctx)
 	if session == nil {
 		return nil, errLost
 	}

@@ -40,17 +40,17 @@ func newKernel(t testing.TB, o rounds.Options, h tool) *connection.Dispatcher {
 	require.NoError(t, err)
 	var mux peer.Mux
 	mcp.HandleCallTool(&mux, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return h(ctx, mcp.SessionFrom(ctx), req)
+		return h(ctx, mcp.SessionFromContext(ctx), req)
 	})
 	mcp.HandleGetPrompt(&mux, func(ctx context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-		res, err := remembering(ctx, mcp.SessionFrom(ctx), nil)
+		res, err := remembering(ctx, mcp.SessionFromContext(ctx), nil)
 		if err != nil {
 			return nil, err
 		}
 		return &mcp.GetPromptResult{Description: req.Name + said(res)}, nil
 	})
 	mcp.HandleReadResource(&mux, func(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-		res, err := remembering(ctx, mcp.SessionFrom(ctx), nil)
+		res, err := remembering(ctx, mcp.SessionFromContext(ctx), nil)
 		if err != nil {
 			return nil, err
 		}

@@ -45,7 +45,7 @@ func (r *Round) Call(ctx context.Context, out peer.Outbound, req peer.Message, r
 
 func (r *Round) report(ctx context.Context, p peer.Progress) {
 	// The error tells that the handler has returned.
-	_ = mcp.SessionFrom(ctx).ReportProgress(ctx, p)
+	_ = mcp.SessionFromContext(ctx).ReportProgress(ctx, p)
 }
 
 // passage is what the client brought for another server.

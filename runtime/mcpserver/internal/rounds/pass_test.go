@@ -320,7 +320,7 @@ func TestARefusalOfTheClientEndsHandingOn(t *testing.T) {
 	for name, h := range gateways(t, upstream(t, straight)) {
 		k := newKernel(t, rounds.Options{}, h)
 		conn := connection.New(nil, nil)
-		conn.State().SetClientParams(&mcp.InitializeRequest{Capabilities: *everything()})
+		conn.State().SetClient(new(mcp.Implementation), everything())
 		conn.State().SetInitialized()
 		back := refusing{}
 		_, err := k.Serve(t.Context(), conn, &peer.Inbound{
@@ -382,7 +382,7 @@ func TestARequestOfOnesOwnTypeHasItsAnswers(t *testing.T) {
 		if req.Name == "by hand" {
 			return nil, &mcp.InputRequiredError{Result: &mcp.InputRequiredResult{InputRequests: visit("https://a.example/x")}}
 		}
-		return remembering(ctx, mcp.SessionFrom(ctx), nil)
+		return remembering(ctx, mcp.SessionFromContext(ctx), nil)
 	})
 	k := connection.NewDispatcher(&connection.DispatcherOptions{Mux: &mux, Rounds: rules})
 	for _, r := range revisions {
