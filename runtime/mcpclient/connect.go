@@ -109,7 +109,7 @@ func (l *live) shakeHands(ctx context.Context, r wire.Revision) error {
 	}
 	conn.SetRevision(settled)
 	if s, ok := l.link.(settler); ok {
-		s.Settle(settled)
+		s.SetRevision(settled)
 	}
 	l.know(about{settled, &res.ServerInfo, &res.Capabilities, res.Instructions})
 	if err := l.begin(ctx, conn); err != nil {

@@ -38,7 +38,7 @@ type (
 	// waiter is a link that knows why it ended. Wait returns when it has.
 	waiter interface{ Wait() error }
 	// settler is a link that wants to know the revision being spoken.
-	settler interface{ Settle(wire.Revision) }
+	settler interface{ SetRevision(wire.Revision) }
 	// listener is a link that opens a stream of its own for what the server
 	// says on its own account. Listening is closed when the server has
 	// answered the request for it.

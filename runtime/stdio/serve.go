@@ -53,7 +53,7 @@ func ServeStreams(ctx context.Context, in io.ReadCloser, out io.WriteCloser, h p
 		d.Read = r.Read
 	}
 	if w, ok := h.(watcher); ok {
-		d.OnRequest, d.InterceptNotification = w.Arrive, either(d.InterceptNotification, w.Intercept)
+		d.OnRequest, d.InterceptNotification = w.OnRequest, either(d.InterceptNotification, w.InterceptNotification)
 	}
 	s := &server{in: in, out: newOutlet(out), close: out.Close, owner: owner, patience: opts.patience()}
 	s.conn = jsonrpc.New(jsonrpc.NewLineWriter(s.out), &d)
@@ -77,8 +77,8 @@ type pipeOwner interface {
 
 // watcher is a handler that sees messages in the order of their arrival, too.
 type watcher interface {
-	Arrive(in *peer.Inbound)
-	Intercept(in *peer.Inbound) (consumed bool)
+	OnRequest(in *peer.Inbound)
+	InterceptNotification(in *peer.Inbound) (consumed bool)
 }
 
 // reader is a handler that knows how to read its messages.

@@ -26,7 +26,7 @@
 //		return err
 //	}
 //	revision, _ := mcp.ParseRevision(res.ProtocolVersion)
-//	client.Settle(revision)
+//	client.SetRevision(revision)
 //	client.Notify(ctx, &mcp.InitializedNotification{})
 //	tools, err := peer.SendRequest(ctx, client, &mcp.ListToolsRequest{})
 //
