@@ -1,6 +1,6 @@
-// Package schema holds the protocol's JSON schemas, one per revision, as this
-// module is generated from them. They carry the protocol's facts without the
-// official prose, and serve to judge wire messages in tests:
+// Package schema contains the protocol's JSON schemas, one for each revision. The
+// package generated/mcp is generated from them. They have the constraints of the
+// official schemas without their texts. Tests can validate wire messages with them:
 //
 //	for _, r := range schema.Revisions() {
 //		text, err := schema.Bytes(r.Revision)
@@ -19,20 +19,20 @@ import (
 	"sync"
 )
 
-// FS holds <revision>.json for every revision, and index.json.
+// FS contains <revision>.json for every revision, and index.json.
 //
 //go:embed *.json
 var FS embed.FS
 
-// A Revision is one entry of index.json.
+// A Revision describes the schema of a revision. It is an entry of index.json.
 type Revision struct {
-	// Revision is the protocol revision, a date like 2026-07-28.
+	// Revision is the name of the protocol revision, a date such as 2026-07-28.
 	Revision string `json:"revision"`
-	// OfficialSHA256 is the hash of the official file it was taken from.
+	// OfficialSHA256 is the hash of the official file that the schema was made from.
 	OfficialSHA256 string `json:"official_sha256"`
-	// SHA256 is the hash of the file kept here.
+	// SHA256 is the hash of the file in FS.
 	SHA256 string `json:"sha256"`
-	// Commit is the specification commit, empty where it is not known.
+	// Commit is the commit of the specification, or empty if unknown.
 	Commit string `json:"commit,omitempty"`
 }
 
@@ -45,19 +45,19 @@ var revisions = sync.OnceValue(func() []Revision {
 		err = json.Unmarshal(data, &index)
 	}
 	if err != nil {
-		panic("schema: the embedded index.json is damaged: " + err.Error())
+		panic("schema: invalid embedded index.json: " + err.Error())
 	}
 	return index.Revisions
 })
 
-// Revisions lists the revisions, oldest first. The slice is the caller's own.
+// Revisions returns the revisions, oldest first. The caller owns the slice.
 func Revisions() []Revision { return slices.Clone(revisions()) }
 
-// Bytes is the schema of one revision. The slice is the caller's own.
+// Bytes returns the schema of a revision. The caller owns the slice.
 func Bytes(revision string) ([]byte, error) {
-	known := func(r Revision) bool { return r.Revision == revision }
-	if !slices.ContainsFunc(revisions(), known) {
-		return nil, fmt.Errorf("schema: no revision %q", revision)
+	matches := func(r Revision) bool { return r.Revision == revision }
+	if !slices.ContainsFunc(revisions(), matches) {
+		return nil, fmt.Errorf("schema: unknown revision %q", revision)
 	}
 	return FS.ReadFile(revision + ".json")
 }

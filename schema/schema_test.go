@@ -11,7 +11,7 @@ import (
 	"github.com/mcpwright/mcp/schema"
 )
 
-func TestEveryRevisionIsWhatTheIndexSays(t *testing.T) {
+func TestSchemasMatchIndex(t *testing.T) {
 	require.NotEmpty(t, schema.Revisions())
 	last := ""
 	for _, r := range schema.Revisions() {
@@ -20,19 +20,19 @@ func TestEveryRevisionIsWhatTheIndexSays(t *testing.T) {
 		sum := sha256.Sum256(data)
 		require.Equal(t, r.SHA256, hex.EncodeToString(sum[:]), r.Revision)
 		require.True(t, json.Valid(data), r.Revision)
-		require.Greater(t, r.Revision, last, "oldest first")
+		require.Greater(t, r.Revision, last, "the index must list the oldest revision first")
 		last = r.Revision
 	}
 }
 
-func TestOnlyListedRevisionsAreFound(t *testing.T) {
+func TestBytesOfUnknownRevision(t *testing.T) {
 	for _, revision := range []string{"", "1999-01-01", "index", "../schema/index"} {
 		_, err := schema.Bytes(revision)
-		require.EqualError(t, err, `schema: no revision "`+revision+`"`)
+		require.EqualError(t, err, `schema: unknown revision "`+revision+`"`)
 	}
 }
 
-func TestCallersCannotChangeTheIndex(t *testing.T) {
+func TestRevisionsReturnsCopy(t *testing.T) {
 	schema.Revisions()[0].Revision = "changed"
 	require.NotEqual(t, "changed", schema.Revisions()[0].Revision)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// The same data in plain structs, for encoding/json to read and write.
+// The plain types are the same data for encoding/json.
 type (
 	plainResponse[T any] struct {
 		JSONRPC string `json:"jsonrpc"`
@@ -63,12 +63,12 @@ type (
 	}
 )
 
-// A workload is one message of performance.md: its text, and what it is read
-// into, ours and plain.
+// A workload is a message to measure: its text, and the values of this package and of
+// encoding/json that it is decoded into.
 type workload struct {
 	name  string
 	text  string
-	ours  func() wire.Value // the params of a request, or a result
+	value func() wire.Value // a request, or a result
 	plain func() any
 }
 
@@ -91,10 +91,10 @@ func request(method, params string) string {
 	return `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":` + params + `}`
 }
 
-// read reads the message as an end does: a request in one pass, an answer in two, of
-// which the second is the caller's.
+// read decodes the message as a connection does: a request in one pass, a response in two
+// passes, of which the caller makes the second.
 func (w workload) read(f *wire.Frame, text []byte) (v wire.Value, err error) {
-	v = w.ours()
+	v = w.value()
 	if p, ok := v.(message); ok {
 		_, err = wire.ReadMessageInto(text, f, func(*wire.Message) wire.Params { return p })
 		return v, err
@@ -106,7 +106,7 @@ func (w workload) read(f *wire.Frame, text []byte) (v wire.Value, err error) {
 	return v, wire.Decode(m.Result, &wire.Frame{Revision: f.Revision, Checked: true}, v)
 }
 
-// append writes the message.
+// append encodes the message.
 func (w workload) append(b []byte, f *wire.Frame, v wire.Value) ([]byte, error) {
 	if p, ok := v.(message); ok {
 		return wire.AppendRequest(b, f, wire.IntID(1), p.Method(), p)
@@ -132,7 +132,7 @@ func twentyMessages() string {
 	return `{"messages":[` + strings.Join(list, ",") + `],"systemPrompt":"You are terse.","temperature":0.5,"maxTokens":1000,"stopSequences":["END"]}`
 }
 
-// mebibyte is text like source code: mostly ASCII, with line feeds, quotes and
+// mebibyte returns text similar to source code: mostly ASCII, with line feeds, quotes and
 // a few other letters.
 func mebibyte() string {
 	const unit = "func (s *Server) handle(ctx context.Context) error {\n\treturn s.send(ctx, \"résumé\", 42) // ok\n}\n"
@@ -161,8 +161,8 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
-// BenchmarkDecodeLongText shows what it costs to look whether a long result asks
-// for input, by where it says so.
+// BenchmarkDecodeLongText measures how long it takes to find out whether a long result
+// requires input, depending on the position of resultType.
 func BenchmarkDecodeLongText(b *testing.B) {
 	content := `"content":[{"type":"text","text":` + string(wire.AppendString(nil, mebibyte())) + `}]`
 	for _, c := range []struct {
@@ -173,7 +173,7 @@ func BenchmarkDecodeLongText(b *testing.B) {
 		{"first", `{"resultType":"complete",` + content + `}`, Revision20260728},
 		{"last", `{` + content + `,"resultType":"complete"}`, Revision20260728},
 	} {
-		w := workload{name: c.name, text: response(c.result), ours: func() wire.Value { return new(CallToolResult) }}
+		w := workload{name: c.name, text: response(c.result), value: func() wire.Value { return new(CallToolResult) }}
 		frame, text := &wire.Frame{Revision: c.revision}, []byte(w.text)
 		measure(b, w, "wire", func() error { _, err := w.read(frame, text); return err })
 	}
@@ -191,8 +191,8 @@ func measure(b *testing.B, w workload, codec string, do func() error) {
 	})
 }
 
-// TestWorkloadsAreTheSameInBothForms makes the comparison a fair one.
-func TestWorkloadsAreTheSameInBothForms(t *testing.T) {
+// TestWorkloadsAreEquivalent checks that both codecs read and write the same data.
+func TestWorkloadsAreEquivalent(t *testing.T) {
 	frame := &wire.Frame{Revision: Revision20251125}
 	for _, w := range workloads {
 		v, err := w.read(frame, []byte(w.text))
@@ -209,12 +209,12 @@ func TestWorkloadsAreTheSameInBothForms(t *testing.T) {
 	}
 }
 
-// raceDetector is set where the tests run under it.
+// raceDetector reports whether the tests run with the race detector.
 var raceDetector bool
 
-// TestAllocationsAreWithinTheBudget holds on any machine, unlike times. Each
-// reading here costs one allocation more, of the function in which it is.
-func TestAllocationsAreWithinTheBudget(t *testing.T) {
+// TestAllocations checks allocations, which are the same on all machines. Each call of
+// read has one more allocation than its budget, which the function itself makes.
+func TestAllocations(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector empties pools at random, so allocations cannot be counted")
 	}
@@ -231,11 +231,12 @@ func TestAllocationsAreWithinTheBudget(t *testing.T) {
 		require.Zero(t, write, "encode %s", w.name)
 	}
 	var res *CallToolResult
-	require.LessOrEqual(t, fewestAllocs(func() { res = TextResult("Hello") }), 1.0, "result of one text")
+	require.LessOrEqual(t, fewestAllocs(func() { res = TextResult("Hello") }), 1.0, "TextResult")
 	require.Equal(t, &CallToolResult{Content: []ContentBlock{&TextContent{Text: "Hello"}}}, res)
 }
 
-// fewestAllocs is not misled by a collection that empties the pools.
+// fewestAllocs returns the smallest of several counts, because a garbage collection that
+// empties the pools increases a count.
 func fewestAllocs(do func()) float64 {
 	fewest := math.Inf(1)
 	for range 10 {

@@ -15,115 +15,117 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// Result is a result that says nothing beyond having succeeded, and the base
-// definition of all others, which have its members themselves.
+// Result is a result without members of its own. It is the base definition of
+// the other results, which have their own fields for its members.
 type Result struct {
-	// ResultType tells what kind of result this is. Empty means
-	// [ResultTypeComplete], so that handlers need not set it. Peers before
-	// 2026-07-28 do not see it.
+	// ResultType is the kind of the result. Empty means [ResultTypeComplete], so
+	// handlers need not set it. It is not sent to peers before revision
+	// 2026-07-28.
 	ResultType ResultType
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *ResultMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// Annotated is a base definition of 2024-11-05: types that can have
-// annotations have the member themselves here.
+// Annotated is a base definition of revision 2024-11-05. Types with
+// annotations have their own field for them.
 type Annotated struct {
-	// Annotations says for whom this is, how much it matters and how old it is.
-	// Nil says nothing about that.
+	// Annotations contains the intended audience, the priority and the date of the
+	// last change. It is nil if there are no annotations.
 	Annotations *Annotations
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// Annotations says for whom a thing is, how much it matters and how old it is.
-// Clients use it to choose what to show to whom. It binds nobody.
+// Annotations contains the intended audience of content or of a resource, its
+// priority and the date of its last change. Clients use it to select what they
+// show; they may ignore it.
 type Annotations struct {
-	// Audience says for whom this is: the user, the model, or both. Nil says
-	// nothing.
+	// Audience lists the intended readers: the user, the model, or both. Nil means
+	// no preference.
 	Audience []Role
-	// LastModified is when this last changed, in ISO 8601, such as
-	// "2025-01-12T15:00:58Z". Empty when it is not known. Peers before 2025-06-18
-	// do not see it.
+	// LastModified is the time of the last change, in ISO 8601, such as
+	// "2025-01-12T15:00:58Z". It is empty if unknown. It is not sent to peers
+	// before revision 2025-06-18.
 	LastModified string
-	// Priority says how much this matters, from 0 for what can be left out to 1
-	// for what is needed. Nil says nothing.
+	// Priority is the importance, from 0 for optional to 1 for required. Nil means
+	// unknown.
 	Priority *float64
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// AudioContent is a piece of sound. [Audio] makes it. It exists since
-// 2025-03-26 and cannot be sent to older peers as it is.
+// AudioContent is sound. [Audio] returns one. It was added in revision
+// 2025-03-26; older peers cannot receive it as audio.
 type AudioContent struct {
-	// Data is the sound itself. It travels in base64; here it is decoded.
+	// Data is the audio file. It is decoded here, and base64 on the wire.
 	Data []byte
-	// MIMEType is the media type of the data, such as "audio/wav". Not every model
-	// hears every type.
+	// MIMEType is the media type of Data, such as "audio/wav". Models differ in
+	// the types that they accept.
 	MIMEType string
-	// Annotations says for whom this is, how much it matters and how old it is.
-	// Nil says nothing about that.
+	// Annotations contains the intended audience, the priority and the date of the
+	// last change. It is nil if there are no annotations.
 	Annotations *Annotations
-	// Meta holds metadata for extensions and applications, each key with a prefix
-	// of its owner such as "com.example/". Nil when there is none. Peers before
-	// 2025-06-18 do not see it.
+	// Meta contains metadata of extensions and applications. Each key has the
+	// prefix of its owner, such as "com.example/". It is nil if there is none. It
+	// is not sent to peers before revision 2025-06-18.
 	Meta map[string]json.RawMessage
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// BaseMetadata is a base definition: types that have a name for programs and a
-// title for people have both members themselves here.
+// BaseMetadata is a base definition. Types with a name and a title have their
+// own fields for both.
 type BaseMetadata struct {
-	// Name identifies the thing for programs. It is shown where Title is empty.
+	// Name is an identifier for programs. Clients show it if Title is empty.
 	Name string
-	// Title is the name to show to people. Clients fall back to Name when it is
-	// empty. Peers before 2025-06-18 do not see it.
+	// Title is the name shown to users. If it is empty, clients show Name. It is
+	// not sent to peers before revision 2025-06-18.
 	Title string
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// CacheScope says who may share a cached copy of a result. It is advice to
-// caches, not access control. It exists since 2026-07-28.
+// CacheScope determines who may share a cached copy of a result. It is advice
+// for caches, not access control. It was added in revision 2026-07-28.
 type CacheScope string
 
 // The values of [CacheScope].
 const (
-	// CacheScopePrivate keeps the copy to whoever asked: another access token,
-	// another cache. It is the default.
+	// CacheScopePrivate permits the use of the copy with the access token of the
+	// request only. It is the default.
 	CacheScopePrivate CacheScope = "private"
-	// CacheScopePublic lets everybody have the copy: nothing in it depends on who
-	// asked.
+	// CacheScopePublic permits everybody to use the copy: the result does not
+	// depend on the sender of the request.
 	CacheScopePublic CacheScope = "public"
 )
 
-// CacheableResult is a base definition: results that clients may cache have
-// its members themselves.
+// CacheableResult is a base definition. Results that clients may cache have
+// their own fields for its members.
 type CacheableResult struct {
-	// ResultType tells what kind of result this is. Empty means
-	// [ResultTypeComplete], so that handlers need not set it. Peers before
-	// 2026-07-28 do not see it.
+	// ResultType is the kind of the result. Empty means [ResultTypeComplete], so
+	// handlers need not set it. It is not sent to peers before revision
+	// 2026-07-28.
 	ResultType ResultType
-	// CacheScope says who may share a cached copy of the result. Empty is written
-	// as [CacheScopePrivate]. Peers before 2026-07-28 do not see it.
+	// CacheScope determines who may share a cached copy of the result. Empty is
+	// sent as [CacheScopePrivate]. It is not sent to peers before revision
+	// 2026-07-28.
 	CacheScope CacheScope
-	// TTLMs says for how many milliseconds a client may take the result as fresh,
-	// counted from its arrival. Zero, the default, makes it stale at once. Peers
-	// before 2026-07-28 do not see it.
+	// TTLMs is the number of milliseconds after arrival during which a client may
+	// treat the result as fresh. With zero, the default, the result is stale at
+	// once. It is not sent to peers before revision 2026-07-28.
 	TTLMs int64
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *ResultMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// ContentBlock is one piece of what a tool or a prompt hands to a model: text,
-// a picture, sound, or a resource.
+// ContentBlock is a part of the content of a tool's result or a prompt: text,
+// an image, audio, a link to a resource, or the contents of a resource.
 //
 // It is one of *TextContent, *ImageContent, *AudioContent, *ResourceLink,
 // *EmbeddedResource and *UnknownContentBlock.
@@ -146,243 +148,244 @@ type UnknownContentBlock struct {
 	Raw json.RawMessage
 }
 
-// Cursor is a position in a list, as a server writes it. It means nothing to
-// anybody else.
+// Cursor is a position in a list. Only the server that created it can
+// interpret it.
 type Cursor = string
 
-// EmptyResult is a result that says nothing beyond having succeeded.
+// EmptyResult is a result without members of its own.
 type EmptyResult = Result
 
-// Icon is one picture for user interfaces. It exists since 2025-11-25.
+// Icon is an image for user interfaces. It was added in revision 2025-11-25.
 type Icon struct {
-	// Src is where the picture is: an https URL, or a data URI that holds it.
-	// Refuse other schemes, fetch it without credentials, and treat what comes as
-	// hostile; SVG may contain scripts.
+	// Src is an https URL, or a data URI that contains the image. Reject other
+	// schemes, fetch the URL without credentials, and treat the image as hostile:
+	// SVG can contain scripts.
 	Src string
-	// MIMEType is the media type of the picture, where Src does not tell it
-	// reliably. Any client that shows icons reads PNG and JPEG.
+	// MIMEType is the media type of the image, for cases in which Src does not
+	// determine it reliably. Clients that show icons support PNG and JPEG at
+	// least.
 	MIMEType string
-	// Sizes lists the sizes that the picture is good for, such as "48x48", or
-	// "any" for one that scales. Nil fits every size.
+	// Sizes lists the sizes for which the image is suitable, such as "48x48", or
+	// "any" for a scalable image. Nil means all sizes.
 	Sizes []string
-	// Theme says which background the picture was made for. Empty fits every one.
+	// Theme is the kind of background for which the image is made. Empty means
+	// both.
 	Theme IconTheme
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// IconTheme says which background an icon was made for. It exists since
-// 2025-11-25.
+// IconTheme is the kind of background for which an icon is made. It was added
+// in revision 2025-11-25.
 type IconTheme string
 
 // The values of [IconTheme].
 const (
-	// IconThemeDark is for icons on a dark background.
+	// IconThemeDark is a dark background.
 	IconThemeDark IconTheme = "dark"
-	// IconThemeLight is for icons on a light background.
+	// IconThemeLight is a light background.
 	IconThemeLight IconTheme = "light"
 )
 
-// Icons is a base definition: types that can have icons have the member
-// themselves here.
+// Icons is a base definition. Types with icons have their own field for them.
 type Icons struct {
-	// Icons are pictures for user interfaces, as alternatives in several sizes or
-	// for several themes. Peers before 2025-11-25 do not see them.
+	// Icons lists images for user interfaces: the same icon in several sizes or
+	// for several themes. It is not sent to peers before revision 2025-11-25.
 	Icons []Icon
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// ImageContent is a picture. [Image] makes it.
+// ImageContent is an image. [Image] returns one.
 type ImageContent struct {
-	// Data is the picture itself. It travels in base64; here it is decoded.
+	// Data is the image file. It is decoded here, and base64 on the wire.
 	Data []byte
-	// MIMEType is the media type of the data, such as "image/png". Not every model
-	// reads every type.
+	// MIMEType is the media type of Data, such as "image/png". Models differ in
+	// the types that they accept.
 	MIMEType string
-	// Annotations says for whom this is, how much it matters and how old it is.
-	// Nil says nothing about that.
+	// Annotations contains the intended audience, the priority and the date of the
+	// last change. It is nil if there are no annotations.
 	Annotations *Annotations
-	// Meta holds metadata for extensions and applications, each key with a prefix
-	// of its owner such as "com.example/". Nil when there is none. Peers before
-	// 2025-06-18 do not see it.
+	// Meta contains metadata of extensions and applications. Each key has the
+	// prefix of its owner, such as "com.example/". It is nil if there is none. It
+	// is not sent to peers before revision 2025-06-18.
 	Meta map[string]json.RawMessage
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// JSONArray is any JSON array, each value as it was written.
+// JSONArray is any JSON array, with each value as received or written.
 type JSONArray = []JSONValue
 
-// JSONObject is any JSON object, each value as it was written.
+// JSONObject is any JSON object, with each value as received or written.
 type JSONObject = map[string]json.RawMessage
 
-// JSONValue is any JSON value, as it was written.
+// JSONValue is any JSON value, as received or written.
 type JSONValue = json.RawMessage
 
-// MetaObject is metadata whose keys have no meaning here. A key is a name,
-// with a prefix of its owner such as "com.example/" in front; prefixes whose
-// second part is "mcp" or "modelcontextprotocol" belong to the protocol.
+// MetaObject is metadata by key. A key is a name with the prefix of its owner,
+// such as "com.example/". Prefixes whose second part is "mcp" or
+// "modelcontextprotocol" are reserved for the protocol.
 type MetaObject = map[string]json.RawMessage
 
-// NotificationMeta is the metadata of a notification. Other keys than those
-// below are kept in Extra.
+// NotificationMeta is the metadata of a notification. Extra contains the other
+// keys.
 type NotificationMeta struct {
-	// SubscriptionID names the subscription that the notification belongs to: the
-	// id of its [SubscriptionsListenRequest]. Zero outside subscriptions. Peers
-	// before 2026-07-28 do not see it.
+	// SubscriptionID is the ID of the [SubscriptionsListenRequest] of the
+	// subscription that the notification is part of. It is zero outside
+	// subscriptions. It is not sent to peers before revision 2026-07-28.
 	SubscriptionID RequestID
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// NotificationParams is a base definition: all notifications have its member
-// themselves.
+// NotificationParams is a base definition. All notifications have their own
+// field for its member.
 type NotificationParams struct {
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *NotificationMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// PaginatedRequestParams is a base definition: requests for one page of a list
-// have its members themselves.
+// PaginatedRequestParams is a base definition. Requests for a page of a list
+// have their own fields for its members.
 type PaginatedRequestParams struct {
-	// Cursor says where the page begins: the NextCursor of the page before. Nil
-	// asks for the first page; an empty string is a cursor like any other.
+	// Cursor is the NextCursor of the previous page. Nil requests the first page.
+	// An empty string is not nil: it is a valid cursor.
 	Cursor *string
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *RequestMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// PaginatedResult is a base definition: results that are one page of a list
-// have its members themselves.
+// PaginatedResult is a base definition. Results that are a page of a list have
+// their own fields for its members.
 type PaginatedResult struct {
-	// ResultType tells what kind of result this is. Empty means
-	// [ResultTypeComplete], so that handlers need not set it. Peers before
-	// 2026-07-28 do not see it.
+	// ResultType is the kind of the result. Empty means [ResultTypeComplete], so
+	// handlers need not set it. It is not sent to peers before revision
+	// 2026-07-28.
 	ResultType ResultType
-	// NextCursor asks for the next page when it is sent back. Nil after the last
-	// page; an empty string is a cursor like any other. Clients do not look into
-	// it.
+	// NextCursor is the Cursor that requests the next page. It is nil on the last
+	// page. An empty string is not nil: it is a valid cursor. Clients must not
+	// interpret it.
 	NextCursor *string
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *ResultMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// ProgressToken ties progress reports to the request that they are about. It
-// is a string or an integer, unique among the sender's requests under way.
+// ProgressToken associates progress notifications with their request. It is a
+// string or an integer, unique among the active requests of the sender.
 type ProgressToken = wire.ProgressToken
 
-// RequestID identifies a request among those that its sender has under way. It
+// RequestID identifies a request among the active requests of its sender. It
 // is a string or an integer.
 type RequestID = wire.RequestID
 
-// RequestMeta is the metadata of a request. To peers of 2026-07-28 or later
-// the runtime writes the revision, the client's name and its capabilities into
-// it, whatever stands here. Other keys than those below are kept in Extra.
+// RequestMeta is the metadata of a request. For peers of revision 2026-07-28
+// or later, the runtime sets the revision, the client's name and its
+// capabilities, and overwrites the values of these fields. Extra contains the
+// other keys.
 type RequestMeta struct {
-	// ClientCapabilities says what the client can do for its server during this
-	// request; earlier requests do not count. Peers before 2026-07-28 do not see
-	// it.
+	// ClientCapabilities declares the capabilities of the client for this request;
+	// earlier requests do not count. It is not sent to peers before revision
+	// 2026-07-28.
 	ClientCapabilities *ClientCapabilities
-	// ClientInfo names the client's software. It is for display and logs: nobody
-	// verifies it, so nothing should depend on it. Nil when the client does not
-	// say. Peers before 2026-07-28 do not see it.
+	// ClientInfo names the client's software. Use it for display and logs only,
+	// because it is not verified. It may be nil. It is not sent to peers before
+	// revision 2026-07-28.
 	ClientInfo *Implementation
-	// LogLevel asks for log messages about this request, from that level upwards.
-	// Empty asks for none. Peers before 2026-07-28 do not see it.
+	// LogLevel asks for log messages about this request, with at least this level.
+	// Empty means no log messages. It is not sent to peers before revision
+	// 2026-07-28.
 	//
 	// Deprecated: since revision 2026-07-28. Write logs to standard error or to a
 	// telemetry system.
 	LogLevel LoggingLevel
-	// ProtocolVersion is the revision that the request speaks. Empty is written as
-	// the revision in force. Peers before 2026-07-28 do not see it.
+	// ProtocolVersion is the revision of the request. Empty is sent as the
+	// revision in use. It is not sent to peers before revision 2026-07-28.
 	ProtocolVersion string
-	// ProgressToken asks for progress reports about this request, which then carry
-	// the token. Zero asks for none. The receiver need not send any.
+	// ProgressToken asks for progress notifications about this request, which
+	// carry the token. The receiver need not send any. Zero means no
+	// notifications.
 	ProgressToken ProgressToken
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// RequestParams is a base definition: all requests have its member themselves.
+// RequestParams is a base definition. All requests have their own field for
+// its member.
 type RequestParams struct {
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *RequestMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// ResultMeta is the metadata of a result. Other keys than those below are kept
-// in Extra.
+// ResultMeta is the metadata of a result. Extra contains the other keys.
 type ResultMeta struct {
-	// ServerInfo names the server's software. It is for display and logs: nobody
-	// verifies it, so nothing should depend on it. Nil when the server does not
-	// say; a malformed one is kept in Extra and not written again. Peers before
-	// 2026-07-28 do not see it.
+	// ServerInfo names the server's software. Use it for display and logs only,
+	// because it is not verified. It may be nil; a malformed value is put into
+	// Extra and is not sent again. It is not sent to peers before revision
+	// 2026-07-28.
 	ServerInfo *Implementation
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// ResultType tells what kind of result a result is. Extensions may add kinds;
-// a client takes one that it does not know for an error. It exists since
-// 2026-07-28.
+// ResultType is the kind of a result. Extensions may add kinds; clients treat
+// an unknown kind as an error. It was added in revision 2026-07-28.
 type ResultType string
 
 // The values of [ResultType].
 const (
-	// ResultTypeComplete is for the final result of a request.
+	// ResultTypeComplete is the kind of a final result.
 	ResultTypeComplete ResultType = "complete"
-	// ResultTypeInputRequired is for questions in place of a result: an
-	// [InputRequiredResult].
+	// ResultTypeInputRequired is the kind of an [InputRequiredResult].
 	ResultTypeInputRequired ResultType = "input_required"
 )
 
-// Role says who speaks, or who is addressed: the user or the model.
+// Role is the author or the intended reader of content: the user or the model.
 type Role string
 
 // The values of [Role].
 const (
 	// RoleAssistant is the language model.
 	RoleAssistant Role = "assistant"
-	// RoleUser is the person, or whatever speaks for them.
+	// RoleUser is the user, or software that acts for the user.
 	RoleUser Role = "user"
 )
 
 // SubscriptionsListenResultMeta is the metadata of the result that ends a
-// subscription. Other keys than those below are kept in Extra.
+// subscription. Extra contains the other keys.
 type SubscriptionsListenResultMeta struct {
-	// SubscriptionID names the subscription that has ended: the id of its
-	// [SubscriptionsListenRequest].
+	// SubscriptionID is the ID of the [SubscriptionsListenRequest] of the
+	// subscription that ended.
 	SubscriptionID RequestID
-	// ServerInfo names the server's software. It is for display and logs: nobody
-	// verifies it, so nothing should depend on it. Nil when the server does not
-	// say.
+	// ServerInfo names the server's software. Use it for display and logs only,
+	// because it is not verified. It may be nil.
 	ServerInfo *Implementation
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// TextContent is a piece of text. [Text] and [Textf] make it.
+// TextContent is text. [Text] and [Textf] return one.
 type TextContent struct {
 	// Text is the text, in UTF-8.
 	Text string
-	// Annotations says for whom this is, how much it matters and how old it is.
-	// Nil says nothing about that.
+	// Annotations contains the intended audience, the priority and the date of the
+	// last change. It is nil if there are no annotations.
 	Annotations *Annotations
-	// Meta holds metadata for extensions and applications, each key with a prefix
-	// of its owner such as "com.example/". Nil when there is none. Peers before
-	// 2025-06-18 do not see it.
+	// Meta contains metadata of extensions and applications. Each key has the
+	// prefix of its owner, such as "com.example/". It is nil if there is none. It
+	// is not sent to peers before revision 2025-06-18.
 	Meta map[string]json.RawMessage
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage

@@ -15,19 +15,19 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// CompleteRequest asks a server how an argument that the user is typing may go
-// on: one of a prompt, or a variable of a resource template.
+// CompleteRequest requests completions for the value that the user is typing:
+// an argument of a prompt, or a variable of a resource template.
 type CompleteRequest struct {
-	// Argument is the argument and what has been typed of it.
+	// Argument is the argument to complete and its current text.
 	Argument CompletionArgument
-	// Ref says to what the argument belongs: a [PromptReference] or a
+	// Ref identifies the prompt or the resource template: a [PromptReference] or a
 	// [ResourceTemplateReference].
 	Ref CompletionReference
-	// Context tells what has been filled in elsewhere. Nil when nothing has. Peers
-	// before 2025-06-18 do not see it.
+	// Context contains the values of other arguments. It is nil if there are none.
+	// It is not sent to peers before revision 2025-06-18.
 	Context *CompletionContext
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *RequestMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
@@ -48,55 +48,56 @@ func (x *CompleteRequest) RequestMeta() *RequestMeta {
 	return x.Meta
 }
 
-// CompleteResult is what a server proposes for an argument.
+// CompleteResult is the response of a server to a [CompleteRequest].
 type CompleteResult struct {
-	// ResultType tells what kind of result this is. Empty means
-	// [ResultTypeComplete], so that handlers need not set it. Peers before
-	// 2026-07-28 do not see it.
+	// ResultType is the kind of the result. Empty means [ResultTypeComplete], so
+	// handlers need not set it. It is not sent to peers before revision
+	// 2026-07-28.
 	ResultType ResultType
-	// Completion holds the proposals.
+	// Completion contains the proposed values.
 	Completion Completion
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *ResultMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// Completion holds proposals for an argument, the best first.
+// Completion contains proposed values for an argument, best first.
 type Completion struct {
-	// Values lists the proposals, 100 at most.
+	// Values lists the proposed values, at most 100.
 	Values []string
-	// HasMore says that there are more than those listed.
+	// HasMore is true if there are more values than the listed ones.
 	HasMore bool
-	// Total is how many there are altogether, listed or not. Nil when nobody
-	// counted.
+	// Total is the number of all possible values, including the unlisted ones. It
+	// is nil if unknown.
 	Total *int64
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// CompletionArgument is one argument while it is being typed.
+// CompletionArgument is an argument to complete.
 type CompletionArgument struct {
-	// Name says which argument it is.
+	// Name is the name of the argument.
 	Name string
-	// Value is what has been typed so far. It may be empty.
+	// Value is the text typed so far. It may be empty.
 	Value string
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// CompletionContext tells what has been filled in besides the argument that is
-// being completed. It exists since 2025-06-18.
+// CompletionContext contains the values of the arguments that already have
+// one. It was added in revision 2025-06-18.
 type CompletionContext struct {
-	// Arguments holds the other arguments, or variables, that already have a
-	// value. Nil when none has.
+	// Arguments contains the values of the other arguments or variables, by name.
+	// It is nil if there are none.
 	Arguments map[string]string
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// CompletionReference says to what a completed argument belongs.
+// CompletionReference identifies the prompt or the resource template of an
+// argument.
 //
 // It is one of *PromptReference, *ResourceTemplateReference and
 // *UnknownCompletionReference.
@@ -116,21 +117,21 @@ type UnknownCompletionReference struct {
 	Raw json.RawMessage
 }
 
-// PromptReference points to a prompt, by its name.
+// PromptReference identifies a prompt by its name.
 type PromptReference struct {
 	// Name is the name of the prompt.
 	Name string
-	// Title is the name to show to people. Clients fall back to Name when it is
-	// empty. Peers before 2025-06-18 do not see it.
+	// Title is the name shown to users. If it is empty, clients show Name. It is
+	// not sent to peers before revision 2025-06-18.
 	Title string
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// ResourceTemplateReference points to a resource template, or to a resource,
-// by its URI.
+// ResourceTemplateReference identifies a resource template, or a resource, by
+// its URI.
 type ResourceTemplateReference struct {
-	// URI is the URI of the resource, or the pattern of the template as the server
+	// URI is the URI of the resource, or the URI template exactly as the server
 	// lists it.
 	URI string
 	// Extra holds the members that the revision being spoken does not know.

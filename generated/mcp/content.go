@@ -18,13 +18,13 @@ import (
 // Text returns a block of text.
 func Text(text string) *TextContent { return &TextContent{Text: text} }
 
-// Textf returns a block of text made by [fmt.Sprintf].
+// Textf returns a block of text that is formatted by [fmt.Sprintf].
 func Textf(format string, args ...any) *TextContent {
 	return &TextContent{Text: fmt.Sprintf(format, args...)}
 }
 
-// TextOf returns what blocks say in words, those of a tool's result or of a
-// model's message: the text of each block of text, on lines of their own.
+// TextOf returns the texts of all [TextContent] blocks, separated by line breaks.
+// The blocks are the content of a tool's result or of a message, for example.
 func TextOf[B any](blocks []B) string {
 	var texts []string
 	for _, block := range blocks {
@@ -41,15 +41,15 @@ func Image(data []byte, mimeType string) *ImageContent {
 	return &ImageContent{Data: data, MIMEType: mimeType}
 }
 
-// Audio returns a block with sound of the given media type, such as
-// "audio/wav". The data is not copied.
+// Audio returns a block with sound of the given media type, such as "audio/wav".
+// The data is not copied.
 func Audio(data []byte, mimeType string) *AudioContent {
 	return &AudioContent{Data: data, MIMEType: mimeType}
 }
 
-// TextResult returns the result of a tool that answers with text.
+// TextResult returns the result of a tool that succeeded, with a block of text.
 func TextResult(text string) *CallToolResult {
-	// The most common result of all is one piece of memory.
+	// This is the most common result. One allocation holds all its parts.
 	x := new(struct {
 		result CallToolResult
 		blocks [1]ContentBlock
@@ -61,18 +61,18 @@ func TextResult(text string) *CallToolResult {
 	return &x.result
 }
 
-// ErrorResult returns the result of a tool that failed. The text is for the
-// model, which may try again with other arguments.
+// ErrorResult returns the result of a tool that failed, with a block of text. The
+// text is for the model, which can retry with other arguments.
 func ErrorResult(text string) *CallToolResult {
 	return &CallToolResult{Content: []ContentBlock{Text(text)}, IsError: true}
 }
 
-// ValueResult returns the result of a tool that answers with a Go value: as
-// structured content, and as text for peers that do not know it.
+// ValueResult returns the result of a tool that succeeded, with the JSON encoding
+// of v: as structured content, and as text for peers that do not support it.
 func ValueResult(v any) (*CallToolResult, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
-		return nil, fmt.Errorf("write a tool's result of type %T: %w", v, err)
+		return nil, fmt.Errorf("marshal tool result of type %T: %w", v, err)
 	}
 	return &CallToolResult{Content: []ContentBlock{Text(string(data))}, StructuredContent: data}, nil
 }

@@ -7,12 +7,13 @@
 //   schema/2025-11-25.json sha256 232dccf00371ad3438d71e719ad588b53aa384c1470107fc70caec1041f9a94c
 //   schema/2026-07-28.json sha256 42218ae1c2c821f3acab496eb5ef048b38df7512d25372fb2b52fc4721e209c8
 
-// Package mcp holds everything that the schemas of the Model Context Protocol
-// say, for all revisions at once: requests, results and notifications, what
-// they are made of, the methods, and a codec that speaks each revision exactly.
+// Package mcp contains the types and methods of the Model Context Protocol, with a
+// codec for every revision. It is generated from the protocol's JSON schemas.
 //
-// A request knows its result. Sent over anything that can reach the peer, it
-// brings that result back:
+// # Calls
+//
+// A [ServerPeer] sends requests to a server over a connection, and returns their
+// results:
 //
 //	server := mcp.ServerPeer{Outbound: out} // a connection made by runtime/mcpclient
 //	res, err := server.CallTool(ctx, &mcp.CallToolRequest{
@@ -33,29 +34,31 @@
 //
 // # Values
 //
-// Nil means absent and empty means present. An optional member is a pointer
-// only where its zero value says something that its absence does not. Members
-// with one fixed value are no fields. JSON whose form is the user's own, such as
-// a tool's arguments, stays raw. What the revision being spoken does not know is
-// kept in Extra and written back.
+// A nil member is absent on the wire; an empty one is present. An optional member
+// is a pointer only if its zero value differs in meaning from its absence. Members
+// with a single possible value have no field. JSON of the user's own form, such as
+// a tool's arguments, is a [json.RawMessage]. Members that the revision in use does
+// not define are stored in Extra, and are written again.
 //
-// A choice of several types is an interface with one pointer type for each of
-// them, and one more for what is not known. Content blocks are made with [Text],
-// [Image] and [Audio], results with [TextResult], [ValueResult] and [ErrorResult].
+// A union of several types is an interface. Its implementations are a pointer type
+// for each member of the union and one, named Unknown…, for all other values. The
+// functions [Text], [Image] and [Audio] return content blocks; [TextResult],
+// [ValueResult] and [ErrorResult] return results of tools.
 //
 // # Revisions
 //
-// One type serves all revisions of the protocol. [wire.Append] and [wire.Decode]
-// take the revision to speak in a [wire.Frame]: members that it does not have are
-// left out, members that it asks for are filled in or missed, and what cannot be
-// said in it is an error. [Revisions] and [Methods] tell what exists when.
+// Each type serves all revisions of the protocol. [wire.Append] and [wire.Decode]
+// use the revision of a [wire.Frame]. Encoding omits the members that the revision
+// does not have and adds the defaults of members that it requires. It fails if the
+// revision cannot express the value. Decoding fails if a required member is
+// missing. [Revisions] and [Methods] describe the revisions and the methods of each.
 //
-// encoding/json works on every type too, in a form that holds what all revisions
-// have together. It is for logs and stores, not for peers.
+// All types also work with encoding/json, in a form that has the members of all
+// revisions. Use it for logs and storage, not for peers.
 //
 // # Handlers and sessions
 //
-// A handler has the same form as the call that reaches it: a [ServerPeer] or
-// [ClientPeer] can be registered as a handler, which makes a gateway of one line.
-// A handler calls back with the session that [SessionFrom] returns.
+// Handlers and calls have the same signatures: a [ServerPeer] or [ClientPeer] can be
+// registered as a handler, which forwards all messages, as a gateway does. Handlers
+// call the peer through the session that [SessionFrom] returns.
 package mcp

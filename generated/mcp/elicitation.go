@@ -15,11 +15,11 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// ElicitRequest asks the client's user for input, with a form or at a URL. It
-// exists since 2025-06-18. The session methods [ServerSession.ElicitForm] and
-// [ServerSession.ElicitURL] make it.
+// ElicitRequest asks the client's user for input, in a form or at a URL. It
+// was added in revision 2025-06-18. [ServerSession.ElicitForm] and
+// [ServerSession.ElicitURL] send it.
 type ElicitRequest struct {
-	// Params is the question and how it is put.
+	// Params describes the input and the way to get it.
 	Params ElicitRequestParams
 }
 
@@ -33,32 +33,33 @@ func (*ElicitRequest) NewResult() *ElicitResult {
 	return new(ElicitResult)
 }
 
-// ElicitResult is what the user did about a question. It exists since
-// 2025-06-18.
+// ElicitResult is the user's response to an [ElicitRequest]. It was added in
+// revision 2025-06-18.
 type ElicitResult struct {
-	// Action says whether the user answered. Servers deal with all three outcomes.
+	// Action is the action of the user. Servers must handle all three values.
 	Action ElicitAction
-	// Content is the form as it was filled in, by the names of its fields; only
-	// with [ElicitActionAccept], and nil where the question was a URL. Values read
-	// are string, bool, int64, float64 or []string; lists exist since 2025-11-25.
-	// Servers check them again.
+	// Content contains the values of the form by the names of its fields, if
+	// Action is [ElicitActionAccept]; it is nil for a URL. Values received are
+	// string, bool, int64, float64 or []string; lists were added in revision
+	// 2025-11-25. Servers must validate them again.
 	Content map[string]any
-	// Meta holds metadata for the protocol, extensions and applications. Nil when
-	// there is none. Peers since 2026-07-28 do not see it.
+	// Meta is the message metadata, with keys of the protocol, extensions and
+	// applications. It is nil if there is none. It is not sent to peers of
+	// revision 2026-07-28 or later.
 	Meta *ResultMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// ElicitationCompleteNotification tells the client that the user is done at a
-// URL, so that it may repeat what had to wait. It exists in 2025-11-25 only,
-// and servers need not send it.
+// ElicitationCompleteNotification informs the client that the user has
+// finished a visit, so that it can retry the request that required it. Servers
+// need not send it. It is part of revision 2025-11-25 only.
 type ElicitationCompleteNotification struct {
 	// ElicitationID is the ElicitationID of the [ElicitRequestURLParams]. Clients
-	// ignore one they do not know.
+	// ignore an unknown one.
 	ElicitationID string
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *NotificationMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
@@ -80,53 +81,56 @@ func (*ElicitationCompleteNotification) IsNotification() {}
 
 // BooleanSchema describes a field for yes or no.
 type BooleanSchema struct {
-	// Default is what the field begins with. Nil when nothing is chosen yet.
+	// Default is the initial value. It is nil if there is none.
 	Default *bool
-	// Description explains the field to the user. Empty when its label says
+	// Description explains the field to the user. It may be empty if the label is
 	// enough.
 	Description string
-	// Title is the label of the field. Clients show its name when it is empty.
+	// Title is the label of the field. If it is empty, clients show the name of
+	// the field.
 	Title string
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// ElicitAction says what the user did about a question. It exists since
-// 2025-06-18.
+// ElicitAction is the action of a user in response to an [ElicitRequest]. It
+// was added in revision 2025-06-18.
 type ElicitAction string
 
 // The values of [ElicitAction].
 const (
-	// ElicitActionAccept is for a user who sent the form, or agreed to visit the
-	// URL. It does not say that the visit is over.
+	// ElicitActionAccept means that the user submitted the form, or agreed to
+	// visit the URL. It does not mean that the visit is complete.
 	ElicitActionAccept ElicitAction = "accept"
-	// ElicitActionCancel is for a user who closed the question without a choice.
+	// ElicitActionCancel means that the user closed the dialog without a choice.
 	ElicitActionCancel ElicitAction = "cancel"
-	// ElicitActionDecline is for a user who said no.
+	// ElicitActionDecline means that the user refused.
 	ElicitActionDecline ElicitAction = "decline"
 )
 
-// ElicitRequestFormParams asks the user to fill in a form. It is not for
-// passwords, keys and other secrets, since the client sees the answer;
-// [ElicitRequestURLParams] is. It exists since 2025-06-18.
+// ElicitRequestFormParams asks the user to fill in a form. The client can read
+// the input, so use [ElicitRequestURLParams] for passwords, keys and other
+// secrets. It was added in revision 2025-06-18.
 type ElicitRequestFormParams struct {
-	// Message tells the user what is asked and why.
+	// Message explains the request to the user.
 	Message string
-	// RequestedSchema describes the form, field by field.
+	// RequestedSchema describes the fields of the form.
 	RequestedSchema RequestedSchema
-	// Task asks the receiver to run the request as a task and to answer at once
-	// with a [CreateTaskResult]. Nil asks for the ordinary answer. Only peers of
-	// 2025-11-25 see it, and only receivers that declared such tasks act on it.
+	// Task asks the receiver to run the request as a task and to respond at once
+	// with a [CreateTaskResult]. If it is nil, the request has its ordinary
+	// result. It is sent only to peers of revision 2025-11-25. Receivers that did
+	// not declare support for such tasks ignore it.
 	Task *TaskMetadata
-	// Meta holds metadata for the protocol, extensions and applications. Nil when
-	// there is none. Peers since 2026-07-28 do not see it.
+	// Meta is the message metadata, with keys of the protocol, extensions and
+	// applications. It is nil if there is none. It is not sent to peers of
+	// revision 2026-07-28 or later.
 	Meta *RequestMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// ElicitRequestParams is a question to the user in one of the ways to put it:
-// a form in the client, or a URL.
+// ElicitRequestParams describes the requested input: a form in the client, or
+// a URL.
 //
 // It is one of *ElicitRequestFormParams, *ElicitRequestURLParams and
 // *UnknownElicitRequestParams.
@@ -146,42 +150,44 @@ type UnknownElicitRequestParams struct {
 	Raw json.RawMessage
 }
 
-// ElicitRequestURLParams sends the user to a page where something is settled
-// that is not for the client's eyes: a login, a payment. It exists since
-// 2025-11-25.
+// ElicitRequestURLParams asks the user to visit a page, for input that the
+// client must not read: a login or a payment, for example. It was added in
+// revision 2025-11-25.
 type ElicitRequestURLParams struct {
-	// Message tells the user why the page is to be visited.
+	// Message explains to the user why to visit the page.
 	Message string
-	// URL is the page. It has neither secrets nor personal data in it, and its
-	// server checks that the visitor is the user it was meant for. Clients show it
-	// in full and open it, in a proper browser, only if the user agrees.
+	// URL is the address of the page. It must not contain secrets or personal
+	// data, and the site must verify that the visitor is the intended user.
+	// Clients show the whole URL, and open it in a web browser only if the user
+	// agrees.
 	URL string
-	// ElicitationID identifies the visit, for an
-	// [ElicitationCompleteNotification]. Peers of 2025-11-25 require it, no others
-	// see it.
+	// ElicitationID identifies the visit in an [ElicitationCompleteNotification].
+	// It is required by, and sent only to, peers of revision 2025-11-25.
 	ElicitationID string
-	// Task asks the receiver to run the request as a task and to answer at once
-	// with a [CreateTaskResult]. Nil asks for the ordinary answer. Only peers of
-	// 2025-11-25 see it, and only receivers that declared such tasks act on it.
+	// Task asks the receiver to run the request as a task and to respond at once
+	// with a [CreateTaskResult]. If it is nil, the request has its ordinary
+	// result. It is sent only to peers of revision 2025-11-25. Receivers that did
+	// not declare support for such tasks ignore it.
 	Task *TaskMetadata
-	// Meta holds metadata for the protocol, extensions and applications. Nil when
-	// there is none. Peers since 2026-07-28 do not see it.
+	// Meta is the message metadata, with keys of the protocol, extensions and
+	// applications. It is nil if there is none. It is not sent to peers of
+	// revision 2026-07-28 or later.
 	Meta *RequestMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// EnumOption is one option of a choice. It exists since 2025-11-25.
+// EnumOption is an option with a label. It was added in revision 2025-11-25.
 type EnumOption struct {
-	// Const is what the answer holds when this option is chosen.
+	// Const is the value in the result if the user selects the option.
 	Const string
-	// Title is the label that the user sees.
+	// Title is the label shown to the user.
 	Title string
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// EnumSchema describes a field for a choice among given options.
+// EnumSchema describes a field with a list of options.
 //
 // It is one of *UntitledSingleSelectEnumSchema, *TitledSingleSelectEnumSchema,
 // *UntitledMultiSelectEnumSchema, *TitledMultiSelectEnumSchema,
@@ -206,29 +212,31 @@ type UnknownEnumSchema struct {
 }
 
 // LegacyTitledEnumSchema describes a field for one of several options with
-// labels in a list of their own, the only way that peers of 2025-06-18 know.
+// labels in a separate list. Peers of revision 2025-06-18 support no other
+// form of labels.
 //
 // Deprecated: since revision 2025-11-25. Use [TitledSingleSelectEnumSchema].
 type LegacyTitledEnumSchema struct {
 	// Enum lists the options.
 	Enum []string
-	// Default is the option that is chosen at first. Nil when none is. Peers
-	// before 2025-11-25 do not see it.
+	// Default is the option that is selected initially. It is nil if no option is.
+	// It is not sent to peers before revision 2025-11-25.
 	Default *string
-	// Description explains the field to the user. Empty when its label says
+	// Description explains the field to the user. It may be empty if the label is
 	// enough.
 	Description string
-	// EnumNames lists the labels, one for each of Enum in the same order. Nil
-	// leaves the options as their own labels.
+	// EnumNames lists the labels in the order of Enum. If it is nil, the options
+	// are their own labels.
 	EnumNames []string
-	// Title is the label of the field. Clients show its name when it is empty.
+	// Title is the label of the field. If it is empty, clients show the name of
+	// the field.
 	Title string
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// MultiSelectEnumSchema describes a field for any number of several options.
-// It exists since 2025-11-25.
+// MultiSelectEnumSchema describes a field for any number of options. It was
+// added in revision 2025-11-25.
 //
 // It is one of *UntitledMultiSelectEnumSchema, *TitledMultiSelectEnumSchema
 // and *UnknownMultiSelectEnumSchema.
@@ -250,38 +258,39 @@ type UnknownMultiSelectEnumSchema struct {
 
 // NumberSchema describes a field for a number.
 type NumberSchema struct {
-	// Type says whether fractions are allowed. It has to be set.
+	// Type determines whether fractions are permitted. It is required.
 	Type NumberType
-	// Default is the number that the field begins with. Nil when there is none.
-	// Peers before 2025-11-25 do not see it.
+	// Default is the initial number. It is nil if there is none. It is not sent to
+	// peers before revision 2025-11-25.
 	Default *float64
-	// Description explains the field to the user. Empty when its label says
+	// Description explains the field to the user. It may be empty if the label is
 	// enough.
 	Description string
-	// Maximum is the largest number allowed. Nil sets no bound.
+	// Maximum is the largest permitted number. Nil means no limit.
 	Maximum *float64
-	// Minimum is the smallest number allowed. Nil sets no bound.
+	// Minimum is the smallest permitted number. Nil means no limit.
 	Minimum *float64
-	// Title is the label of the field. Clients show its name when it is empty.
+	// Title is the label of the field. If it is empty, clients show the name of
+	// the field.
 	Title string
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// NumberType says whether a number may have a fraction. It exists since
-// 2025-06-18.
+// NumberType determines whether a number may have a fraction. It was added in
+// revision 2025-06-18.
 type NumberType string
 
 // The values of [NumberType].
 const (
-	// NumberTypeInteger allows whole numbers only.
+	// NumberTypeInteger permits integers only.
 	NumberTypeInteger NumberType = "integer"
-	// NumberTypeNumber allows any number.
+	// NumberTypeNumber permits all numbers.
 	NumberTypeNumber NumberType = "number"
 )
 
-// PrimitiveSchemaDefinition describes one field of a form. It exists since
-// 2025-06-18.
+// PrimitiveSchemaDefinition describes a field of a form. It was added in
+// revision 2025-06-18.
 //
 // It is one of *StringSchema, *NumberSchema, *BooleanSchema,
 // *UntitledSingleSelectEnumSchema, *TitledSingleSelectEnumSchema,
@@ -313,22 +322,23 @@ type UnknownPrimitiveSchemaDefinition struct {
 // order matters.
 type FormField = wire.Named[PrimitiveSchemaDefinition]
 
-// RequestedSchema describes a form: fields of simple types, without nesting.
-// It exists since 2025-06-18.
+// RequestedSchema describes a form: a list of fields with simple types,
+// without nesting. It was added in revision 2025-06-18.
 type RequestedSchema struct {
 	// Properties lists the fields in the order of the form.
 	Properties []FormField
-	// Schema names the dialect of JSON Schema. Empty means 2020-12. Peers before
-	// 2025-11-25 do not see it.
+	// Schema is the dialect of JSON Schema. Empty means 2020-12. It is not sent to
+	// peers before revision 2025-11-25.
 	Schema string
-	// Required names the fields that have to be filled in. Nil asks for none.
+	// Required lists the names of the fields that the user must fill in. Nil means
+	// none.
 	Required []string
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// SingleSelectEnumSchema describes a field for one of several options. It
-// exists since 2025-11-25.
+// SingleSelectEnumSchema describes a field for one of several options. It was
+// added in revision 2025-11-25.
 //
 // It is one of *UntitledSingleSelectEnumSchema, *TitledSingleSelectEnumSchema
 // and *UnknownSingleSelectEnumSchema.
@@ -348,67 +358,68 @@ type UnknownSingleSelectEnumSchema struct {
 	Raw json.RawMessage
 }
 
-// StringFormat is a form that text may have to have. It exists since
-// 2025-06-18.
+// StringFormat is a format of a text. It was added in revision 2025-06-18.
 type StringFormat string
 
 // The values of [StringFormat].
 const (
-	// StringFormatDate is for a day, such as "2025-06-18".
+	// StringFormatDate is a date, such as "2025-06-18".
 	StringFormatDate StringFormat = "date"
-	// StringFormatDateTime is for a day and time with its zone, such as
+	// StringFormatDateTime is a date and time with its zone, such as
 	// "2025-06-18T12:00:00Z".
 	StringFormatDateTime StringFormat = "date-time"
-	// StringFormatEmail is for an e-mail address.
+	// StringFormatEmail is an e-mail address.
 	StringFormatEmail StringFormat = "email"
-	// StringFormatURI is for a URI with its scheme.
+	// StringFormatURI is a URI with its scheme.
 	StringFormatURI StringFormat = "uri"
 )
 
 // StringSchema describes a field for text.
 type StringSchema struct {
-	// Default is the text that the field begins with. Nil when there is none.
-	// Peers before 2025-11-25 do not see it.
+	// Default is the initial text. It is nil if there is none. It is not sent to
+	// peers before revision 2025-11-25.
 	Default *string
-	// Description explains the field to the user. Empty when its label says
+	// Description explains the field to the user. It may be empty if the label is
 	// enough.
 	Description string
-	// Format is the form that the text has to have. Empty allows any.
+	// Format is the required format of the text. Empty means any.
 	Format StringFormat
-	// MaxLength is how many characters there may be at most. Nil sets no bound.
+	// MaxLength is the maximum number of characters. Nil means no limit.
 	MaxLength *int64
-	// MinLength is how many characters there have to be at least. Nil sets no
-	// bound.
+	// MinLength is the minimum number of characters. Nil means no limit.
 	MinLength *int64
-	// Title is the label of the field. Clients show its name when it is empty.
+	// Title is the label of the field. If it is empty, clients show the name of
+	// the field.
 	Title string
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// TitledMultiSelectEnumSchema describes a field for any number of several
-// options with labels. It exists since 2025-11-25.
+// TitledMultiSelectEnumSchema describes a field for any number of options with
+// labels. It was added in revision 2025-11-25.
 type TitledMultiSelectEnumSchema struct {
-	// Items holds the options.
+	// Items contains the options.
 	Items TitledMultiSelectEnumSchemaItems
-	// Default lists the options that are chosen at first, by their Const. Nil when
-	// none is.
+	// Default lists the Const of the options that are selected initially. It is
+	// nil if there are none.
 	Default []string
-	// Description explains the field to the user. Empty when its label says
+	// Description explains the field to the user. It may be empty if the label is
 	// enough.
 	Description string
-	// MaxItems is how many options the user may choose at most. Nil sets no bound.
+	// MaxItems is the maximum number of options that the user may select. Nil
+	// means no limit.
 	MaxItems *int64
-	// MinItems is how many options the user has to choose at least. Nil sets no
-	// bound.
+	// MinItems is the minimum number of options that the user must select. Nil
+	// means no limit.
 	MinItems *int64
-	// Title is the label of the field. Clients show its name when it is empty.
+	// Title is the label of the field. If it is empty, clients show the name of
+	// the field.
 	Title string
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// TitledMultiSelectEnumSchemaItems holds the options of a
+// TitledMultiSelectEnumSchemaItems contains the options of a
 // [TitledMultiSelectEnumSchema].
 type TitledMultiSelectEnumSchemaItems struct {
 	// AnyOf lists the options.
@@ -418,64 +429,69 @@ type TitledMultiSelectEnumSchemaItems struct {
 }
 
 // TitledSingleSelectEnumSchema describes a field for one of several options
-// with labels. It exists since 2025-11-25.
+// with labels. It was added in revision 2025-11-25.
 type TitledSingleSelectEnumSchema struct {
 	// OneOf lists the options.
 	OneOf []EnumOption
-	// Default is the option that is chosen at first. Nil when none is. Peers
-	// before 2025-11-25 do not see it.
+	// Default is the option that is selected initially. It is nil if no option is.
+	// It is not sent to peers before revision 2025-11-25.
 	Default *string
-	// Description explains the field to the user. Empty when its label says
+	// Description explains the field to the user. It may be empty if the label is
 	// enough.
 	Description string
-	// Title is the label of the field. Clients show its name when it is empty.
+	// Title is the label of the field. If it is empty, clients show the name of
+	// the field.
 	Title string
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// UntitledMultiSelectEnumSchema describes a field for any number of several
-// options that need no labels. It exists since 2025-11-25.
+// UntitledMultiSelectEnumSchema describes a field for any number of options
+// without labels. It was added in revision 2025-11-25.
 type UntitledMultiSelectEnumSchema struct {
-	// Items holds the options.
+	// Items contains the options.
 	Items UntitledMultiSelectEnumSchemaItems
-	// Default lists the options that are chosen at first. Nil when none is.
+	// Default lists the options that are selected initially. It is nil if there
+	// are none.
 	Default []string
-	// Description explains the field to the user. Empty when its label says
+	// Description explains the field to the user. It may be empty if the label is
 	// enough.
 	Description string
-	// MaxItems is how many options the user may choose at most. Nil sets no bound.
+	// MaxItems is the maximum number of options that the user may select. Nil
+	// means no limit.
 	MaxItems *int64
-	// MinItems is how many options the user has to choose at least. Nil sets no
-	// bound.
+	// MinItems is the minimum number of options that the user must select. Nil
+	// means no limit.
 	MinItems *int64
-	// Title is the label of the field. Clients show its name when it is empty.
+	// Title is the label of the field. If it is empty, clients show the name of
+	// the field.
 	Title string
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// UntitledMultiSelectEnumSchemaItems holds the options of an
+// UntitledMultiSelectEnumSchemaItems contains the options of an
 // [UntitledMultiSelectEnumSchema].
 type UntitledMultiSelectEnumSchemaItems struct {
-	// Enum lists the options; each is its own label.
+	// Enum lists the options, which are their own labels.
 	Enum []string
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
 // UntitledSingleSelectEnumSchema describes a field for one of several options
-// that need no labels.
+// without labels.
 type UntitledSingleSelectEnumSchema struct {
-	// Enum lists the options; each is its own label.
+	// Enum lists the options, which are their own labels.
 	Enum []string
-	// Default is the option that is chosen at first. Nil when none is. Peers
-	// before 2025-11-25 do not see it.
+	// Default is the option that is selected initially. It is nil if no option is.
+	// It is not sent to peers before revision 2025-11-25.
 	Default *string
-	// Description explains the field to the user. Empty when its label says
+	// Description explains the field to the user. It may be empty if the label is
 	// enough.
 	Description string
-	// Title is the label of the field. Clients show its name when it is empty.
+	// Title is the label of the field. If it is empty, clients show the name of
+	// the field.
 	Title string
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage

@@ -14,8 +14,8 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// wireError is an error as it crosses the connection in the newest revision
-// that has it.
+// wireError returns an error as sent to peers. r is the newest revision that has
+// the error; the data is encoded for it.
 func wireError(code int64, message string, r wire.Revision, data wire.Value) *peer.Error {
 	e := &peer.Error{Code: code, Message: message}
 	if raw, err := wire.Append(nil, &wire.Frame{Revision: r}, data); err == nil {
@@ -24,7 +24,7 @@ func wireError(code int64, message string, r wire.Revision, data wire.Value) *pe
 	return e
 }
 
-// describeError is the text of a typed error.
+// describeError returns the text of a typed error: text and the data as JSON.
 func describeError(text string, data wire.Value) string {
 	raw, err := wire.Marshal(data)
 	if err != nil {

@@ -18,35 +18,35 @@ import (
 
 // The error codes of the protocol.
 const (
-	// CodeHeaderMismatch says that an HTTP header is missing or malformed, or says
-	// something else than the body. It exists since 2026-07-28.
+	// CodeHeaderMismatch means that an HTTP header is missing or malformed, or
+	// contradicts the body. It was added in revision 2026-07-28.
 	CodeHeaderMismatch = -32020
-	// CodeMissingRequiredClientCapability says that the request needs something
-	// its client did not declare; the data is a
-	// [MissingRequiredClientCapabilityError]. It exists since 2026-07-28.
+	// CodeMissingRequiredClientCapability means that the request requires a
+	// capability that its client did not declare. The data is a
+	// [MissingRequiredClientCapabilityError]. It was added in revision 2026-07-28.
 	CodeMissingRequiredClientCapability = -32021
-	// CodeUnsupportedProtocolVersion says that the server does not speak the
-	// revision of the request; the data is an [UnsupportedProtocolVersionError].
-	// It exists since 2026-07-28.
+	// CodeUnsupportedProtocolVersion means that the server does not support the
+	// revision of the request. The data is an [UnsupportedProtocolVersionError].
+	// It was added in revision 2026-07-28.
 	CodeUnsupportedProtocolVersion = -32022
-	// CodeURLElicitationRequired says that the user has to visit a URL before the
-	// request can succeed; the data is a [URLElicitationRequiredError]. It exists
-	// in 2025-11-25 only.
+	// CodeURLElicitationRequired means that the user must visit a URL before the
+	// request can succeed. The data is a [URLElicitationRequiredError]. It is part
+	// of revision 2025-11-25 only.
 	CodeURLElicitationRequired = -32042
-	// CodeInvalidRequest says that what arrived is JSON but no valid message, or
-	// has no place where it arrived.
+	// CodeInvalidRequest means that the received JSON is not a valid message, or
+	// is not permitted in its context.
 	CodeInvalidRequest = -32600
-	// CodeMethodNotFound says that the receiver does not have the method, or does
-	// not offer what it belongs to.
+	// CodeMethodNotFound means that the receiver does not have the method, or does
+	// not offer its capability.
 	CodeMethodNotFound = -32601
-	// CodeInvalidParams says that the params of a request do not fit its method,
-	// or name something that is not there: an unknown tool or prompt, a bad
-	// cursor, since 2026-07-28 also a resource that does not exist.
+	// CodeInvalidParams means that the params of a request are invalid, or name
+	// something that does not exist: an unknown tool or prompt, a bad cursor, or,
+	// since revision 2026-07-28, an unknown resource.
 	CodeInvalidParams = -32602
-	// CodeInternal says that the receiver failed for a reason that is not the
-	// request's fault. The cause belongs in its logs rather than in the message.
+	// CodeInternal means that the receiver failed for a reason that the request
+	// did not cause. Log the cause, and do not put it into the message.
 	CodeInternal = -32603
-	// CodeParse says that what arrived is not JSON.
+	// CodeParse means that the received text is not JSON.
 	CodeParse = -32700
 )
 
@@ -117,35 +117,36 @@ func (x *URLElicitationRequiredError) Unwrap() error {
 	return wireError(CodeURLElicitationRequired, "URL elicitation required", Revision20251125, x)
 }
 
-// MissingRequiredClientCapabilityError says that a request needs something its
-// client did not declare. It exists since 2026-07-28.
+// MissingRequiredClientCapabilityError reports that a request requires a
+// capability that its client did not declare. It was added in revision
+// 2026-07-28.
 type MissingRequiredClientCapabilityError struct {
-	// RequiredCapabilities says what the client would have to declare for the
-	// request.
+	// RequiredCapabilities contains the capabilities that the client must declare
+	// in a retry.
 	RequiredCapabilities ClientCapabilities
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// URLElicitationRequiredError says that the user has to visit one or more URLs
-// before a request can succeed. The client sends the request again afterwards.
-// It exists in 2025-11-25 only: [ServerSession.ElicitURL] asks later clients,
-// too.
+// URLElicitationRequiredError reports that the user must visit one or more
+// URLs before a request can succeed. The client retries the request after the
+// visits. It is part of revision 2025-11-25 only; [ServerSession.ElicitURL]
+// supports later revisions too.
 type URLElicitationRequiredError struct {
-	// Elicitations holds the URLs, each with the reason for the visit and its
+	// Elicitations lists the URLs, each with the reason for the visit and its
 	// ElicitationID.
 	Elicitations []ElicitRequestURLParams
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// UnsupportedProtocolVersionError says that the server does not speak the
-// revision of a request. The client may send it again in one that both speak.
-// It exists since 2026-07-28.
+// UnsupportedProtocolVersionError reports that the server does not support the
+// revision of a request. The client can retry with a revision that both
+// support. It was added in revision 2026-07-28.
 type UnsupportedProtocolVersionError struct {
 	// Requested is the revision of the request.
 	Requested string
-	// Supported lists the revisions that the server speaks.
+	// Supported lists the revisions that the server supports.
 	Supported []string
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage

@@ -11,8 +11,8 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// inProcess is an Outbound that hands messages to the handlers of a mux. A
-// real one is a connection made by a transport.
+// inProcess is an Outbound that calls the handlers of a mux. In a program, a transport
+// creates the connection.
 type inProcess struct{ mux *peer.Mux }
 
 func (o inProcess) Call(ctx context.Context, req peer.Message, res wire.Value, _ ...peer.CallOption) error {
@@ -20,11 +20,11 @@ func (o inProcess) Call(ctx context.Context, req peer.Message, res wire.Value, _
 	if !ok {
 		return &peer.Error{Code: mcp.CodeMethodNotFound, Message: "Method not found"}
 	}
-	answer, err := route.Serve(ctx, req)
+	result, err := route.Serve(ctx, req)
 	if err != nil {
 		return err
 	}
-	data, err := wire.Append(nil, nil, answer)
+	data, err := wire.Append(nil, nil, result)
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (o inProcess) Notify(ctx context.Context, n peer.Notification, _ ...peer.Ca
 	return nil
 }
 
-// greeter is a server of one tool, and of a list in two pages.
+// greeter is a server with a tool and a list of two pages.
 type greeter struct{}
 
 func (greeter) CallTool(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -58,16 +58,16 @@ func (greeter) ListTools(_ context.Context, req *mcp.ListToolsRequest) (*mcp.Lis
 	return &mcp.ListToolsResult{Tools: []mcp.Tool{{Name: "leave"}}}, nil
 }
 
-// newServer returns the way to a greeter.
+// newServer returns a connection to a greeter.
 func newServer() peer.Outbound {
 	var mux peer.Mux
 	mcp.HandleServer(&mux, greeter{})
 	return inProcess{&mux}
 }
 
-// The result's type follows from the request.
+// The type of the request determines the type of the result.
 func Example_sendRequest() {
-	out := newServer() // anything that reaches the peer
+	out := newServer() // any connection to the peer
 	res, err := peer.SendRequest(context.Background(), out, &mcp.CallToolRequest{
 		Name:      "greet",
 		Arguments: json.RawMessage(`{"name":"gopher"}`),
@@ -80,7 +80,7 @@ func Example_sendRequest() {
 	// Output: Hello, gopher
 }
 
-// A choice of types is an interface with one pointer type for each.
+// A union is an interface. Its implementations are pointer types.
 func ExampleContentBlock() {
 	for _, block := range []mcp.ContentBlock{
 		mcp.Text("hello"),
@@ -96,18 +96,17 @@ func ExampleContentBlock() {
 		case *mcp.ResourceLink:
 			fmt.Println("link:", block.URI)
 		case *mcp.UnknownContentBlock:
-			fmt.Println("not known:", string(block.Raw))
+			fmt.Println("unknown:", string(block.Raw))
 		}
 	}
 	// Output:
 	// text: hello
 	// image: image/png 3
 	// link: file:///notes.txt
-	// not known: {"type":"hologram"}
+	// unknown: {"type":"hologram"}
 }
 
-// A peer is a handler of everything it can be sent, so that a gateway is one
-// line.
+// A peer implements all handlers, so that one line of code forwards all messages.
 func ExampleHandleServer_gateway() {
 	upstream := newServer()
 	var mux peer.Mux
@@ -123,7 +122,7 @@ func ExampleHandleServer_gateway() {
 	// Output: Hello, you
 }
 
-// Lists are read page by page, as far as the loop goes.
+// The iterator requests further pages while the loop runs.
 func ExampleServerPeer_ListToolsAll() {
 	server := mcp.ServerPeer{Outbound: newServer()}
 	for tool, err := range server.ListToolsAll(context.Background(), nil) {
@@ -139,8 +138,8 @@ func ExampleServerPeer_ListToolsAll() {
 	// leave
 }
 
-// A value is written for the revision that the peer speaks: what the revision
-// does not have is left out, and what it asks for is filled in.
+// Encoding depends on the revision: it omits members that the revision does not have, and
+// adds defaults for members that the revision requires.
 func Example_revisions() {
 	result := &mcp.CallToolResult{
 		Content:           []mcp.ContentBlock{mcp.Text("3")},
@@ -159,7 +158,7 @@ func Example_revisions() {
 	// encode /content/0 for 2024-11-05: revision has no ContentBlock with type "audio"
 }
 
-// Reading takes the revision too, and says where a message is wrong.
+// Decoding depends on the revision too. An error contains a pointer to the invalid value.
 func Example_decode() {
 	frame := &wire.Frame{Revision: mcp.Revision20260728}
 	var tool mcp.Tool
@@ -167,16 +166,15 @@ func Example_decode() {
 	fmt.Println(tool.Name, string(tool.Extra["color"]), err)
 
 	err = wire.Decode([]byte(`{"name":"greet","inputSchema":{"type":"object"},"icons":[{"src":1}]}`), frame, new(mcp.Tool))
-	if wrong, ok := errors.AsType[*wire.DecodeError](err); ok {
-		fmt.Println(wrong)
+	if invalid, ok := errors.AsType[*wire.DecodeError](err); ok {
+		fmt.Println(invalid)
 	}
 	// Output:
 	// greet "red" <nil>
 	// decode /icons/0/src: want a string, have a number
 }
 
-// encoding/json works on every type, in a form that holds what all revisions
-// have together.
+// All types work with encoding/json, in a form that has the members of all revisions.
 func Example_encodingJSON() {
 	data, err := json.Marshal(mcp.Tool{Name: "greet", Title: "Greets", Execution: &mcp.ToolExecution{TaskSupport: mcp.TaskSupportOptional}})
 	fmt.Println(string(data), err)
@@ -189,7 +187,7 @@ func Example_encodingJSON() {
 	// wave <nil>
 }
 
-// Errors with data of their own have types of their own.
+// ErrorFrom returns a typed error for codes whose errors have data.
 func ExampleErrorFrom() {
 	received := &peer.Error{Code: mcp.CodeUnsupportedProtocolVersion, Message: "Unsupported protocol version",
 		Data: json.RawMessage(`{"supported":["2025-11-25"],"requested":"2026-07-28"}`)}
@@ -203,7 +201,7 @@ func ExampleErrorFrom() {
 	// -32022
 }
 
-// What a result says in words is the text of its blocks.
+// TextOf returns the text blocks of a result or a message.
 func ExampleTextOf() {
 	res := &mcp.CallToolResult{Content: []mcp.ContentBlock{mcp.Text("mild"), mcp.Image([]byte{0}, "image/png"), mcp.Text("and dry")}}
 	fmt.Println(mcp.TextOf(res.Content))

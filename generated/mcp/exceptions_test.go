@@ -1,6 +1,11 @@
 package mcp
 
 import (
+	"encoding/base64"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -8,8 +13,8 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// exceptions is the whole list of the ways in which the decoder reads a
-// document otherwise than its schema says, each with an example.
+// exceptions lists all differences between the decoder and the schemas, each with an
+// example.
 var exceptions = []struct {
 	exception
 	name, why  string
@@ -18,66 +23,275 @@ var exceptions = []struct {
 	document   string
 	accepted   bool
 }{
-	{unknownArm, "unknown discriminator",
-		"a union keeps a member that the revision does not know as Unknown…, with its raw JSON",
+	{unknownAlternative, "unknown discriminator",
+		"a union stores a value that the revision does not define as Unknown…, with its raw JSON",
 		Revision20241105, "PromptMessage", `{"role":"user","content":{"type":"audio"}}`, true},
-	{mostSpecificArm, "most specific arm",
-		"where one discriminator stands for several types, the members present choose the one that judges",
+	{mostSpecificAlternative, "most specific alternative",
+		"if several types have the same discriminator, the other members select the type to validate against",
 		Revision20251125, "PrimitiveSchemaDefinition", `{"type":"string","oneOf":5}`, false},
 	{missingDefault, "missing default",
-		"resultType, ttlMs and cacheScope may be missing: servers forget them, and they have a safe default",
+		"resultType, ttlMs and cacheScope may be missing, because some servers omit them; they have safe defaults",
 		Revision20260728, "CacheableResult", `{}`, true},
 	{nullIsAbsent, "null is absent",
-		"a null nextCursor ends a list, null arguments are none: servers and clients in other languages write them",
+		"a null nextCursor and null arguments are treated as absent, because SDKs in other languages write them",
 		Revision20250618, "ListToolsResult", `{"tools":[],"nextCursor":null}`, true},
 	{anyServerInfo, "any serverInfo",
-		"serverInfo in a result's _meta is for display only; a bad one must not fail the result",
+		"serverInfo in a result's _meta is for display only; an invalid one must not invalidate the result",
 		Revision20260728, "ResultMetaObject", `{"io.modelcontextprotocol/serverInfo":5}`, true},
 	{strictBase64, "strict base64",
-		"the schema says format: byte, which no validator judges; the decoder does",
+		"validators ignore the format byte of the schema; the decoder requires valid base64",
 		Revision20250326, "AudioContent", `{"type":"audio","mimeType":"","data":"AB=="}`, false},
 	{plainIDs, "plain ids",
-		"an id is kept digit for digit: 1.0 and 1e0, integers to a schema, are refused, and more than 128 bytes",
+		"an ID is stored digit for digit, so 1.0 and 1e0, which are integers for a schema, are rejected, as are more than 128 bytes",
 		Revision20250326, "RequestId", `1.0`, false},
 	{longIntegers, "long integers",
-		"integers are int64 in Go; beyond that is an error, not a rounding",
+		"integers are int64 in Go; larger values are errors and are not rounded",
 		Revision20251125, "TaskMetadata", `{"ttl":9223372036854775808}`, false},
 	{roundedBounds, "rounded bounds",
-		"numbers are float64 in Go, and it is that number which is within bounds",
+		"numbers are float64 in Go; limits apply to the rounded value",
 		Revision20250326, "Annotations", `{"priority":1.0000000000000000001}`, true},
 	{rawSchemas, "raw schemas",
-		"the schemas of a tool are objects kept byte for byte; what is in them is judged at registration",
+		"the schemas of a tool are stored byte for byte; they are validated when the tool is registered",
 		Revision20241105, "Tool", `{"name":"","inputSchema":{}}`, true},
 	{embeddedMeta, "embedded _meta",
-		"2026-07-28 has a _meta without structure in the embedded roots/list, which stays in Extra unjudged",
+		"the embedded roots/list of 2026-07-28 has a _meta of any form, which is stored in Extra and not validated",
 		Revision20260728, "ListRootsRequest", `{"method":"roots/list","params":{"_meta":5}}`, true},
-	{questions, "questions",
-		"a result that asks for input is read as InputRequiredResult and comes as an error, which questions_test.go is about",
+	{inputRequired, "input required",
+		"a result that requires input is decoded as InputRequiredResult and returned as an error; input_required_test.go tests it",
 		Revision20260728, "CallToolResult", `{"content":[],"resultType":"input_required"}`, false},
 	{anyCacheHint | missingDefault, "any cache hint",
-		"a bad ttlMs or cacheScope counts as a missing one: a hint must not fail the result",
+		"an invalid ttlMs or cacheScope is treated as absent, because a hint must not invalidate the result",
 		Revision20260728, "CacheableResult", `{"resultType":"complete","ttlMs":-1,"cacheScope":"private"}`, true},
 	{missingText, "missing text",
-		"contents of a resource without text or blob are an empty text: the SDK for Go leaves that out",
+		"contents of a resource without text and blob are an empty text, which the official Go SDK omits",
 		Revision20250618, "TextResourceContents", `{"uri":"file:///empty"}`, true},
-	{missingText | mostSpecificArm, "missing text in a union",
-		"the same where they may be either",
+	{missingText | mostSpecificAlternative, "missing text in a union",
+		"the same applies to a union of text and blob",
 		Revision20251125, "ReadResourceResult", `{"contents":[{"uri":"file:///empty"}]}`, true},
 }
 
-// keptAsTheyAre are the exceptions that also what is written may make use of:
-// what a peer sent in these places goes out as it came.
-const keptAsTheyAre = unknownArm | mostSpecificArm | rawSchemas | embeddedMeta
+// passedThrough contains the exceptions that also apply to encoded values, because these
+// values are sent as they were received.
+const passedThrough = unknownAlternative | mostSpecificAlternative | rawSchemas | embeddedMeta
 
-func TestEveryExceptionApplies(t *testing.T) {
+func TestExceptions(t *testing.T) {
 	var all exception
 	for _, e := range exceptions {
 		all |= e.exception
-		x := newTrial(subjectFor(e.revision, e.definition), []byte(e.document))
+		x := newComparison(subjectFor(e.revision, e.definition), []byte(e.document))
 		_, err := x.subject.decode(x.text)
 		require.Equal(t, e.accepted, err == nil, "%s: %v", e.name, err)
-		require.Equal(t, e.accepted, x.verdict(e.exception) == nil, "%s: the exception explains the verdict", e.name)
-		require.Equal(t, e.accepted, x.verdict(0) != nil, "%s: the schema says otherwise; if not, there is no exception", e.name)
+		require.Equal(t, e.accepted, x.validate(e.exception) == nil, "%s: the validator must agree if the exception applies", e.name)
+		require.Equal(t, e.accepted, x.validate(0) != nil, "%s: the validator must disagree without the exception", e.name)
 	}
 	require.Equal(t, allExceptions, all)
+}
+
+// An exception is a difference between the decoder and the schemas.
+type exception uint16
+
+const (
+	unknownAlternative exception = 1 << iota
+	mostSpecificAlternative
+	missingDefault
+	nullIsAbsent
+	anyServerInfo
+	strictBase64
+	plainIDs
+	longIntegers
+	roundedBounds
+	rawSchemas
+	embeddedMeta
+	inputRequired
+	anyCacheHint
+	missingText
+)
+
+const allExceptions = exception(1<<14 - 1)
+
+// invalid replaces a value that the decoder rejects and the schema accepts. No place with
+// an exception accepts a boolean.
+const invalid = true
+
+// A rewriter applies exceptions to documents: it rewrites a document so that the validator
+// agrees with the decoder.
+type rewriter struct {
+	applies exception
+}
+
+// rewrite returns the rewritten value. It does not modify v.
+func (r rewriter) rewrite(s shape, v any) any {
+	if alternatives := unionOf(s); alternatives != nil {
+		return r.union(s, alternatives, v)
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		if s.types() != nil {
+			return r.object(s, v)
+		}
+	case []any:
+		if s.raw["items"] != nil {
+			return r.array(s, v)
+		}
+	case string:
+		return r.text(s, v)
+	case json.Number:
+		return r.number(s, v)
+	}
+	return v
+}
+
+func (r rewriter) has(e exception) bool { return r.applies&e != 0 }
+
+func (r rewriter) object(s shape, v map[string]any) any {
+	if r.has(inputRequired) && s.mayRequireInput() && v["resultType"] == string(ResultTypeInputRequired) {
+		return invalid
+	}
+	out := make(map[string]any, len(v))
+	for name, x := range v {
+		member, known := s.member(name)
+		switch {
+		case !known:
+			out[name] = r.rewrite(s.other(), x)
+		case r.drops(s, name, member, x):
+		default:
+			out[name] = r.member(s, name, member, x)
+		}
+	}
+	for _, name := range []string{"resultType", "ttlMs", "cacheScope"} {
+		if member, known := s.member(name); known && r.has(missingDefault) && s.required(name) {
+			if _, there := out[name]; !there {
+				out[name] = member.smallest()
+			}
+		}
+	}
+	if _, there := out["text"]; !there && s.name == "TextResourceContents" && r.has(missingText) {
+		out["text"] = ""
+	}
+	return out
+}
+
+// mayRequireInput reports whether s is the result of a method that may return an
+// InputRequiredResult.
+func (s shape) mayRequireInput() bool {
+	response := s.file.definition(s.name + "Response")
+	return response != nil && strings.Contains(string(render(response, sorted)), `/InputRequiredResult"`)
+}
+
+func (r rewriter) member(s shape, name string, member shape, v any) any {
+	if _, isObject := v.(map[string]any); r.has(rawSchemas) && isObject && s.name == "Tool" {
+		if name == "inputSchema" || name == "outputSchema" {
+			return member.smallest()
+		}
+	}
+	return r.rewrite(member, v)
+}
+
+// drops reports whether the decoder treats a member as absent.
+func (r rewriter) drops(s shape, name string, member shape, v any) bool {
+	switch name {
+	case "nextCursor":
+		return r.has(nullIsAbsent) && v == nil
+	case "arguments":
+		ofTool := member.isMap() && len(member.other().raw) == 0
+		return r.has(nullIsAbsent) && v == nil && ofTool
+	case "io.modelcontextprotocol/serverInfo":
+		return r.has(anyServerInfo) && s.name == "ResultMetaObject"
+	case "ttlMs", "cacheScope":
+		return r.has(anyCacheHint)
+	case "_meta":
+		return r.has(embeddedMeta) && s.isEmbeddedRoots()
+	}
+	return false
+}
+
+// isEmbeddedRoots reports whether s is the params of a roots/list request inside another
+// message.
+func (s shape) isEmbeddedRoots() bool {
+	meta, ok := s.member("_meta")
+	return ok && s.file.revision.Index() >= Revision20260728.Index() && len(s.members()) == 1 && meta.isOpenMeta()
+}
+
+func (r rewriter) array(s shape, v []any) any {
+	out := make([]any, len(v))
+	for i, x := range v {
+		out[i] = r.rewrite(s.items(), x)
+	}
+	return out
+}
+
+func (r rewriter) text(s shape, v string) any {
+	switch {
+	case r.has(strictBase64) && s.raw["format"] == "byte":
+		if _, err := base64.StdEncoding.Strict().DecodeString(v); err != nil || strings.ContainsAny(v, "\r\n") {
+			return invalid
+		}
+	case r.has(plainIDs) && s.isID() && len(render(v, sorted)) > 128:
+		return invalid
+	}
+	return v
+}
+
+var plainInteger = regexp.MustCompile(`^-?[0-9]+$`)
+
+func (r rewriter) number(s shape, n json.Number) any {
+	switch {
+	case s.isID():
+		if r.has(plainIDs) && (!plainInteger.MatchString(n.String()) || len(n) > 128) {
+			return invalid
+		}
+	case slices.Contains(s.types(), "integer"):
+		if exact := rational(n); r.has(longIntegers) && exact.IsInt() && !exact.Num().IsInt64() {
+			return invalid
+		}
+	case s.is("number") && r.has(roundedBounds) && !s.inBounds(n):
+		rounded, _ := n.Float64()
+		text, _ := json.Marshal(rounded)
+		return json.Number(text)
+	}
+	return n
+}
+
+func (r rewriter) union(s shape, alternatives []shape, v any) any {
+	object, ok := v.(map[string]any)
+	if !ok {
+		return r.listOfUnion(alternatives, v)
+	}
+	structs := structsOf(alternatives)
+	switch candidates, known := candidatesFor(structs, object); {
+	case !known && r.has(unknownAlternative):
+		return structs[0].smallest()
+	case len(candidates) == 1:
+		return r.object(candidates[0], object)
+	case len(candidates) > 1 && r.has(mostSpecificAlternative):
+		return r.mostSpecific(s, candidates, object)
+	}
+	return v
+}
+
+// listOfUnion rewrites a value of a union that is not an object.
+func (r rewriter) listOfUnion(alternatives []shape, v any) any {
+	list, ok := v.([]any)
+	for _, alternative := range alternatives {
+		if ok && alternative.is("array") {
+			return r.array(alternative, list)
+		}
+	}
+	return v
+}
+
+// mostSpecific validates an object against the type that its members select.
+func (r rewriter) mostSpecific(union shape, candidates []shape, v map[string]any) any {
+	chosen, ok := choose(candidates, v)
+	if i := slices.IndexFunc(candidates, func(s shape) bool { return s.name == "TextResourceContents" }); !ok && i >= 0 && r.has(missingText) {
+		chosen, ok = candidates[i], true
+	}
+	if !ok {
+		return v // it lacks the required members of all types
+	}
+	at := "/" + chosen.file.defs + "/" + chosen.name
+	if chosen.file.validator.validate(at, r.object(chosen, v)) != nil {
+		return invalid
+	}
+	return chosen.smallest()
 }

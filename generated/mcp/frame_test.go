@@ -13,8 +13,8 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// frameMeta is new, replaces what the protocol defines, and replaces what the
-// filler put into Extra.
+// frameMeta has a new entry, entries that replace keys of the protocol, and an entry that
+// replaces a key in Extra.
 var frameMeta = []wire.Entry{
 	{Name: "x-new", Value: json.RawMessage(`{"a":[1]}`)},
 	{Name: "progressToken", Value: json.RawMessage(`"frame"`)},
@@ -24,9 +24,9 @@ var frameMeta = []wire.Entry{
 	{Name: "x-key", Value: json.RawMessage(`"over"`)},
 }
 
-// carriers lists the structs whose own _meta a frame completes: requests,
-// notifications, results, and params that have a type of their own.
-func carriers() map[string]reflect.Type {
+// typesWithMeta returns the structs to whose _meta a frame adds entries: requests,
+// notifications, results and separate params.
+func typesWithMeta() map[string]reflect.Type {
 	found := map[string]reflect.Type{}
 	for name, t := range goTypes().structs {
 		if f, ok := t.FieldByName("Meta"); ok && f.Type.Kind() == reflect.Pointer {
@@ -36,7 +36,7 @@ func carriers() map[string]reflect.Type {
 	return found
 }
 
-// appendTop writes a value as what a frame is about: params, or a result.
+// appendTop encodes a value as params or as a result.
 func appendTop(f *wire.Frame, v wire.Value) ([]byte, error) {
 	if p, ok := v.(wire.Params); ok {
 		return wire.AppendParams(nil, f, p)
@@ -44,23 +44,22 @@ func appendTop(f *wire.Frame, v wire.Value) ([]byte, error) {
 	return wire.Append(nil, f, v)
 }
 
-// TestTheFrameCompletesMeta compares what is written with and without entries
-// of the frame: they are in the _meta of the value itself, where the revision
-// has one, and nowhere else.
-func TestTheFrameCompletesMeta(t *testing.T) {
+// TestFrameMeta encodes values with and without entries of the frame. The entries must be
+// in the _meta of the value, if the revision has one, and nowhere else.
+func TestFrameMeta(t *testing.T) {
 	merged := 0
-	for name, typ := range carriers() {
+	for name, typ := range typesWithMeta() {
 		for _, r := range Revisions {
-			for arm := range 3 {
-				v := filler{arm}.filled(typ)
+			for alternative := range 3 {
+				v := filler{alternative}.filled(typ)
 				plain, err := appendTop(&wire.Frame{Revision: r.Revision}, v)
 				if err != nil {
-					continue // what the revision lacks is revisions_test.go's business
+					continue // the revision cannot express the value; see revisions_test.go
 				}
 				framed, err := appendTop(&wire.Frame{Revision: r.Revision, Meta: frameMeta}, v)
 				require.NoError(t, err, name)
-				require.Equal(t, overlaid(parse(plain)), parse(framed), "%v %s: %s", r.Revision, name, framed)
-				require.Equal(t, filler{arm}.filled(typ), v, "the caller's value is left alone")
+				require.Equal(t, withFrameMeta(parse(plain)), parse(framed), "%v %s: %s", r.Revision, name, framed)
+				require.Equal(t, filler{alternative}.filled(typ), v, "the value must not change")
 				merged += strings.Count(string(framed), "x-new")
 			}
 		}
@@ -68,8 +67,8 @@ func TestTheFrameCompletesMeta(t *testing.T) {
 	require.Greater(t, merged, 200)
 }
 
-// overlaid puts the entries of the frame over a document's _meta.
-func overlaid(doc any) any {
+// withFrameMeta adds the entries of the frame to the _meta of a document.
+func withFrameMeta(doc any) any {
 	if meta, ok := doc.(map[string]any)["_meta"].(map[string]any); ok {
 		for _, e := range frameMeta {
 			meta[e.Name] = parse(e.Value)
@@ -78,8 +77,8 @@ func overlaid(doc any) any {
 	return doc
 }
 
-func TestTheFrameMakesAMeta(t *testing.T) {
-	for name, typ := range carriers() {
+func TestFrameMetaWithoutMeta(t *testing.T) {
+	for name, typ := range typesWithMeta() {
 		for _, r := range Revisions {
 			v := filler{}.filled(typ)
 			with, err := appendTop(&wire.Frame{Revision: r.Revision}, v)
@@ -96,7 +95,7 @@ func TestTheFrameMakesAMeta(t *testing.T) {
 	}
 }
 
-func TestTheFrameCompletesAFormInItsRequest(t *testing.T) {
+func TestFrameMetaOfElicitRequest(t *testing.T) {
 	x := &ElicitRequest{Params: &ElicitRequestFormParams{Message: "m"}}
 	out, err := wire.AppendParams(nil, &wire.Frame{Revision: Revision20251125, Meta: frameMeta[1:2]}, x)
 	require.NoError(t, err)
@@ -104,7 +103,7 @@ func TestTheFrameCompletesAFormInItsRequest(t *testing.T) {
 	require.Equal(t, &ElicitRequest{Params: &ElicitRequestFormParams{Message: "m"}}, x)
 }
 
-func TestBadEntriesOfAFrameAreRefused(t *testing.T) {
+func TestFrameRejectsInvalidMeta(t *testing.T) {
 	for _, entries := range [][]wire.Entry{
 		{{Name: "a", Value: json.RawMessage(`{} x`)}},
 		{{Name: "a", Value: json.RawMessage(`{"a":1,"a":2}`)}},
@@ -120,15 +119,15 @@ func TestBadEntriesOfAFrameAreRefused(t *testing.T) {
 	}
 }
 
-func TestLineBreaksInAFrameDoNotBreakIt(t *testing.T) {
+func TestFrameMetaLineBreaks(t *testing.T) {
 	f := &wire.Frame{Meta: []wire.Entry{{Name: "a", Value: json.RawMessage("{\n}")}}}
 	out, err := wire.Append(nil, f, new(CallToolResult))
 	require.NoError(t, err)
 	require.Equal(t, `{"content":[],"_meta":{"a":{ }}}`, string(out))
 }
 
-// TestExtraDoesNotShadowMembers fills Extra with every name that a struct has
-// in some revision: it is written only where the revision has no such member.
+// TestExtraDoesNotShadowMembers adds the names of all members of a struct to Extra.
+// Encoding must write only the names that are not members in the revision.
 func TestExtraDoesNotShadowMembers(t *testing.T) {
 	const marked = `{"marked":0}`
 	written := 0
@@ -151,15 +150,15 @@ func TestExtraDoesNotShadowMembers(t *testing.T) {
 				continue
 			}
 			require.NoError(t, wire.Check(out, 0), "%v %s", r.Revision, table.Type())
-			require.ElementsMatch(t, want, namesHolding(parse(out), "marked"), "%v %s: %s", r.Revision, table.Type(), out)
+			require.ElementsMatch(t, want, namesWithMember(parse(out), "marked"), "%v %s: %s", r.Revision, table.Type(), out)
 			written++
 		}
 	}
 	require.Greater(t, written, 300)
 }
 
-// namesHolding lists the members of a document that are objects with a member.
-func namesHolding(doc any, member string) (names []string) {
+// namesWithMember returns the names of the objects in a document that have a member.
+func namesWithMember(doc any, member string) (names []string) {
 	object := doc.(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		if inner, _ := object[name].(map[string]any); inner != nil && inner[member] != nil {

@@ -8,15 +8,15 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// pick chooses one of a list with a number that a fuzzer made up.
+// pick returns an element of a list for a number from the fuzzer.
 func pick[T any](list []T, n uint16) T { return list[int(n)%len(list)] }
 
-// FuzzDecode reads any bytes as any definition. What is accepted can be
-// written, and is the same ever after.
+// FuzzDecode decodes arbitrary bytes as any definition. Encoding an accepted value and
+// decoding the result must be stable.
 func FuzzDecode(f *testing.F) {
 	for i, s := range subjects() {
-		f.Add(uint16(i), render(s.shape.least(), sorted))
-		f.Add(uint16(i), render(s.shape.most(deepest), reversed))
+		f.Add(uint16(i), render(s.shape.smallest(), sorted))
+		f.Add(uint16(i), render(s.shape.largest(variedDepth), reversed))
 	}
 	f.Fuzz(func(t *testing.T, n uint16, data []byte) {
 		s := pick(subjects(), n)
@@ -42,16 +42,16 @@ func requireDecodeError(t *testing.T, err error, data []byte) {
 	require.ErrorAs(t, err, &failure)
 	require.LessOrEqual(t, failure.Offset, len(data))
 	if failure.Syntax {
-		require.Error(t, wire.Check(data, 0), "%v, but it is JSON", err)
+		require.Error(t, wire.Check(data, 0), "%v, although the input is valid JSON", err)
 	}
 }
 
-// FuzzRequest reads any bytes as a message, its params in the same pass and in
-// one of their own, with the same outcome.
+// FuzzRequest decodes arbitrary bytes as a message, with the params in the same pass and
+// in a second pass. The results must be equal.
 func FuzzRequest(f *testing.F) {
 	all := messageForms()
 	for i, s := range all {
-		v, err := s.decode(render(s.shape.most(deepest), sorted))
+		v, err := s.decode(render(s.shape.largest(variedDepth), sorted))
 		require.NoError(f, err)
 		text, err := appendMessage(s.frame(), v.(message))
 		require.NoError(f, err)
@@ -78,7 +78,8 @@ func FuzzRequest(f *testing.F) {
 	})
 }
 
-// FuzzResult is FuzzRequest for responses.
+// FuzzResult decodes arbitrary bytes as a response, with the result scanned once and
+// twice. The values must be equal.
 func FuzzResult(f *testing.F) {
 	var all []*subject
 	for _, s := range subjects() {
@@ -87,7 +88,7 @@ func FuzzResult(f *testing.F) {
 		}
 	}
 	for i, s := range all {
-		v, err := s.decode(render(s.shape.most(deepest), sorted))
+		v, err := s.decode(render(s.shape.largest(variedDepth), sorted))
 		require.NoError(f, err)
 		text, err := wire.AppendResult(nil, s.frame(), wire.StringID("1"), v)
 		require.NoError(f, err)

@@ -15,8 +15,9 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// InputRequest is one question of a server, in the form of the request that
-// older servers would send. It exists since 2026-07-28.
+// InputRequest is a request of the server for input, in the form of the
+// request that servers of older revisions send. It was added in revision
+// 2026-07-28.
 //
 // It is one of *CreateMessageRequest, *ListRootsRequest, *ElicitRequest and
 // *UnknownInputRequest.
@@ -37,36 +38,36 @@ type UnknownInputRequest struct {
 	Raw json.RawMessage
 }
 
-// InputRequests holds questions of a server, under keys of its choice. It
-// exists since 2026-07-28.
+// InputRequests contains the input requests of a server, under keys that it
+// chooses. It was added in revision 2026-07-28.
 type InputRequests = map[string]InputRequest
 
-// InputRequiredResult answers a request with questions in place of its result:
-// the client answers them and sends the request again. It has questions, or
-// state, or both. It exists since 2026-07-28, for tools, prompts and
-// resources; sessions make it when a handler asks, and callers meet it in an
-// [InputRequiredError].
+// InputRequiredResult is a result that requests input: the client handles the
+// input requests and retries with the input responses. It has input requests,
+// a state, or both. Sessions create it when a handler sends a request to the
+// client; callers receive it as an [InputRequiredError]. It was added in
+// revision 2026-07-28, for calls of tools and for reading prompts and
+// resources.
 type InputRequiredResult struct {
-	// ResultType tells that this is no final result. Empty means
-	// [ResultTypeInputRequired].
+	// ResultType is the kind of the result. Empty means [ResultTypeInputRequired].
 	ResultType ResultType
-	// InputRequests holds the questions, under keys of the server's choice. All of
-	// them are to be answered before the next attempt. Nil asks only for the next
-	// attempt.
+	// InputRequests contains the input requests, under keys that the server
+	// chooses. The retry must have a response to each of them. If it is nil, the
+	// client only retries.
 	InputRequests map[string]InputRequest
-	// RequestState is what the server wants to see again in the next attempt.
-	// Clients send it back as it is and do not look into it. It passes through
-	// their hands: what matters in it has to be sealed. Nil when there is none.
+	// RequestState is the state that the client must return unchanged in its
+	// retry; clients must not interpret it. Servers should encrypt or sign it,
+	// because a client can read and change it. It is nil if there is none.
 	RequestState *string
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *ResultMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// InputResponse is the answer to an [InputRequest]: the result of the request
-// that was asked. It exists since 2026-07-28.
+// InputResponse is the response to an [InputRequest]: the result of the
+// corresponding request. It was added in revision 2026-07-28.
 //
 // It is one of *CreateMessageResult, *ListRootsResult, *ElicitResult and
 // *UnknownInputResponse.
@@ -87,25 +88,25 @@ type UnknownInputResponse struct {
 	Raw json.RawMessage
 }
 
-// InputResponseRequestParams is a base definition: requests that may be
-// answered with questions have its members themselves.
+// InputResponseRequestParams is a base definition. Requests that can have an
+// [InputRequiredResult] have their own fields for its members.
 type InputResponseRequestParams struct {
-	// InputResponses brings the answers to the questions of an
-	// [InputRequiredResult], under the keys that the questions had. Nil in a first
-	// attempt. Peers before 2026-07-28 do not see it.
+	// InputResponses contains the responses to the requests of an
+	// [InputRequiredResult], under the same keys. It is nil in the first attempt.
+	// It is not sent to peers before revision 2026-07-28.
 	InputResponses map[string]InputResponse
-	// RequestState is the state of the [InputRequiredResult] that this request
-	// answers, byte for byte. Nil when there was none, which an empty state is
-	// not. Servers have to distrust it: it has been in the client's hands. Peers
-	// before 2026-07-28 do not see it.
+	// RequestState is a copy of the RequestState of the [InputRequiredResult] that
+	// caused this retry. It is nil if that result had none; an empty string is not
+	// nil. Servers must not trust it, because a client can change it. It is not
+	// sent to peers before revision 2026-07-28.
 	RequestState *string
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *RequestMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// InputResponses holds answers of a client, under the keys of the questions.
-// It exists since 2026-07-28.
+// InputResponses contains the input responses of a client, under the keys of
+// the input requests. It was added in revision 2026-07-28.
 type InputResponses = map[string]InputResponse

@@ -16,15 +16,15 @@ import (
 	"strings"
 )
 
-// InputRequiredError says that the answer to a request is a question: the
-// server needs input from the client before it can go on. Reading a result
-// returns it in place of the result, and a handler returns it to ask.
+// InputRequiredError reports that a server needs input from its client before it
+// can return a result. A call returns the error instead of a result, and a handler
+// returns it to request input.
 type InputRequiredError struct {
-	// Result holds the questions and the state to send back with the answers.
+	// Result contains the input requests, and the state for the retry.
 	Result *InputRequiredResult
 }
 
-// Error implements error.
+// Error implements the error interface.
 func (e *InputRequiredError) Error() string {
 	if e.Result == nil || len(e.Result.InputRequests) == 0 {
 		return "input required"

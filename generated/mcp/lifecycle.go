@@ -15,20 +15,21 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// InitializeRequest opens a session: the client says which revision it wants,
-// what it can do and who it is. It exists up to 2025-11-25; later clients say
-// so in [RequestMeta] with every request.
+// InitializeRequest opens a session. It carries the client's preferred
+// revision, its capabilities and its name. It was removed in revision
+// 2026-07-28: newer clients send these facts in the [RequestMeta] of every
+// request.
 type InitializeRequest struct {
-	// Capabilities says what the client can do for its server during the session.
+	// Capabilities declares the capabilities of the client for the session.
 	Capabilities ClientCapabilities
-	// ClientInfo names the client's software. It is for display and logs: nobody
-	// verifies it, so nothing should depend on it.
+	// ClientInfo names the client's software. Use it for display and logs only,
+	// because it is not verified.
 	ClientInfo Implementation
-	// ProtocolVersion is the revision that the client would like to speak, the
-	// newest one that it knows among those with this handshake.
+	// ProtocolVersion is the revision that the client prefers: the newest
+	// handshake revision that it supports.
 	ProtocolVersion string
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *RequestMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
@@ -49,34 +50,34 @@ func (x *InitializeRequest) RequestMeta() *RequestMeta {
 	return x.Meta
 }
 
-// InitializeResult settles the session: the revision that both speak from here
-// on, and what the server can do.
+// InitializeResult completes the opening of a session. It carries the revision
+// of the session and the capabilities of the server.
 type InitializeResult struct {
-	// Capabilities says what the server can do for its client during the session.
+	// Capabilities declares the capabilities of the server for the session.
 	Capabilities ServerCapabilities
-	// ProtocolVersion is the revision of the session. It is the one asked for
-	// where the server speaks it, otherwise one that the server does speak; a
-	// client that does not know that one disconnects.
+	// ProtocolVersion is the revision of the session. It equals the requested
+	// revision if the server supports that one; otherwise it is another revision
+	// of the server. A client that does not support it disconnects.
 	ProtocolVersion string
-	// ServerInfo names the server's software. It is for display and logs: nobody
-	// verifies it, so nothing should depend on it.
+	// ServerInfo names the server's software. Use it for display and logs only,
+	// because it is not verified.
 	ServerInfo Implementation
-	// Instructions tells a model how to make good use of the server as a whole,
-	// beyond what the tools say about themselves. Clients may put it into a system
-	// prompt. Empty when there is nothing to tell.
+	// Instructions explains to a model how to use the server as a whole, beyond
+	// the descriptions of its tools. Clients may add it to a system prompt. It may
+	// be empty.
 	Instructions string
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *ResultMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// PingRequest asks whether the peer is still there. Either side may send it,
-// up to 2025-11-25; an [EmptyResult] answers it.
+// PingRequest checks that the peer still responds. Either side may send it;
+// the result is an [EmptyResult]. It was removed in revision 2026-07-28.
 type PingRequest struct {
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *RequestMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
@@ -97,12 +98,12 @@ func (x *PingRequest) RequestMeta() *RequestMeta {
 	return x.Meta
 }
 
-// DiscoverRequest asks a server which revisions it speaks and what it can do.
-// Clients may do without and send another request first. It exists since
-// 2026-07-28, and all servers answer it.
+// DiscoverRequest asks a server for its revisions and capabilities. All
+// servers support it, but clients need not send it before other requests. It
+// was added in revision 2026-07-28.
 type DiscoverRequest struct {
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *RequestMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
@@ -123,48 +124,51 @@ func (x *DiscoverRequest) RequestMeta() *RequestMeta {
 	return x.Meta
 }
 
-// DiscoverResult says which revisions a server speaks and what it can do. The
-// server's name is in the ServerInfo of its Meta. It exists since 2026-07-28.
+// DiscoverResult contains the revisions and capabilities of a server. The
+// server's name is the ServerInfo of its Meta. It was added in revision
+// 2026-07-28.
 type DiscoverResult struct {
-	// ResultType tells what kind of result this is. Empty means
-	// [ResultTypeComplete], so that handlers need not set it. Peers before
-	// 2026-07-28 do not see it.
+	// ResultType is the kind of the result. Empty means [ResultTypeComplete], so
+	// handlers need not set it. It is not sent to peers before revision
+	// 2026-07-28.
 	ResultType ResultType
-	// Capabilities says what the server can do.
+	// Capabilities declares the capabilities of the server.
 	Capabilities ServerCapabilities
-	// SupportedVersions lists the revisions that the server speaks. A client picks
-	// one of them for its later requests.
+	// SupportedVersions lists the revisions that the server supports. The client
+	// chooses one of them for its further requests.
 	SupportedVersions []string
-	// CacheScope says who may share a cached copy of the result. Empty is written
-	// as [CacheScopePrivate]. Peers before 2026-07-28 do not see it.
+	// CacheScope determines who may share a cached copy of the result. Empty is
+	// sent as [CacheScopePrivate]. It is not sent to peers before revision
+	// 2026-07-28.
 	CacheScope CacheScope
-	// Instructions tells a model how to make good use of the server as a whole,
-	// beyond what the tools say about themselves. Clients may put it into a system
-	// prompt. Empty when there is nothing to tell.
+	// Instructions explains to a model how to use the server as a whole, beyond
+	// the descriptions of its tools. Clients may add it to a system prompt. It may
+	// be empty.
 	Instructions string
-	// TTLMs says for how many milliseconds a client may take the result as fresh,
-	// counted from its arrival. Zero, the default, makes it stale at once. Peers
-	// before 2026-07-28 do not see it.
+	// TTLMs is the number of milliseconds after arrival during which a client may
+	// treat the result as fresh. With zero, the default, the result is stale at
+	// once. It is not sent to peers before revision 2026-07-28.
 	TTLMs int64
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *ResultMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// CancelledNotification says that the sender has lost interest in a request of
-// its own. The receiver stops the work and does not answer any more; one that
-// has finished already ignores it. Since 2026-07-28 servers send it only to
-// end a subscription.
+// CancelledNotification cancels a request that the sender made earlier. The
+// receiver stops the work and sends no response; it ignores the notification
+// if it has responded already. Since revision 2026-07-28 a server sends it
+// only to end a subscription.
 type CancelledNotification struct {
-	// Reason says why, for logs and people. Empty when nobody said.
+	// Reason explains the cancellation, for logs and users. It may be empty.
 	Reason string
-	// RequestID is the id of the request, one of the sender's own. Only 2025-11-25
-	// allows it to be zero; tasks are cancelled with [CancelTaskRequest].
+	// RequestID is the ID of the request, which must be one that the sender made.
+	// It may be zero in revision 2025-11-25 only. Tasks are cancelled with
+	// [CancelTaskRequest] instead.
 	RequestID RequestID
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *NotificationMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
@@ -184,12 +188,12 @@ func (*CancelledNotification) RequiresParams() wire.Window {
 // IsNotification marks the type as a notification.
 func (*CancelledNotification) IsNotification() {}
 
-// InitializedNotification tells the server that the client has taken the
-// [InitializeResult] and that the session may begin. It exists up to
-// 2025-11-25.
+// InitializedNotification informs the server that the client has received the
+// [InitializeResult]; the session begins. It was removed in revision
+// 2026-07-28.
 type InitializedNotification struct {
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *NotificationMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
@@ -203,23 +207,23 @@ func (*InitializedNotification) Method() string {
 // IsNotification marks the type as a notification.
 func (*InitializedNotification) IsNotification() {}
 
-// ProgressNotification reports how far a request has come, to the peer that
-// asked for it with a progress token. Since 2026-07-28 only servers send it.
+// ProgressNotification reports the progress of a request to the peer that
+// asked for it with a progress token. Since revision 2026-07-28 only servers
+// send it.
 type ProgressNotification struct {
-	// Progress is how much has been done. It grows from one report to the next;
-	// fractions are fine.
+	// Progress is the amount of work done so far. Each report must have a larger
+	// value than the one before. Fractions are permitted.
 	Progress float64
-	// ProgressToken is the token from the Meta of the request that this report is
-	// about.
+	// ProgressToken is the ProgressToken in the Meta of the request.
 	ProgressToken ProgressToken
-	// Message says in words what is going on. Empty when the numbers say enough.
-	// Peers before 2025-03-26 do not see it.
+	// Message describes the current step in words. It may be empty. It is not sent
+	// to peers before revision 2025-03-26.
 	Message string
-	// Total is what Progress will reach in the end, in the same unit. Nil when
-	// nobody knows.
+	// Total is the value of Progress at the end of the work, in the same unit. It
+	// is nil if unknown.
 	Total *float64
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *NotificationMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
@@ -239,243 +243,251 @@ func (*ProgressNotification) RequiresParams() wire.Window {
 // IsNotification marks the type as a notification.
 func (*ProgressNotification) IsNotification() {}
 
-// ClientCapabilities says what a client can do for its server. What is nil is
-// not offered; what is present but empty is offered, without details. Servers
-// may rely on nothing else; since 2026-07-28 they judge each request by its
-// own.
+// ClientCapabilities declares the capabilities of a client. A nil member means
+// that the client lacks the capability; an empty one declares it without
+// details. Servers must not rely on a capability that is not declared. Since
+// revision 2026-07-28 the capabilities of each request apply to that request
+// only.
 type ClientCapabilities struct {
-	// Elicitation says that the client can ask its user for input. Peers before
-	// 2025-06-18 do not see it.
+	// Elicitation declares that the client can ask its user for input. It is not
+	// sent to peers before revision 2025-06-18.
 	Elicitation *ElicitationCapability
-	// Experimental holds capabilities outside the protocol, by name, with settings
-	// that the two sides agree on among themselves.
+	// Experimental contains capabilities outside the protocol, by name. The two
+	// sides define their settings.
 	Experimental map[string]map[string]json.RawMessage
-	// Extensions names the extensions of the protocol that the client supports, by
-	// identifiers with a prefix such as "com.example/search", with settings for
-	// each. Peers before 2026-07-28 do not see it.
+	// Extensions contains the settings of the protocol extensions that the client
+	// supports, by identifiers such as "com.example/search". It is not sent to
+	// peers before revision 2026-07-28.
 	Extensions map[string]map[string]json.RawMessage
-	// Roots says that the client tells which folders to work in.
+	// Roots declares that servers can list the client's roots.
 	//
 	// Deprecated: since revision 2026-07-28. Pass paths as tool arguments or
 	// resource URIs, or configure them.
 	Roots *RootsCapability
-	// Sampling says that the client lends its language model.
+	// Sampling declares that servers can use the client's language model.
 	//
 	// Deprecated: since revision 2026-07-28. Servers that need a model call one
 	// themselves.
 	Sampling *SamplingCapability
-	// Tasks says which requests the client runs as tasks. Only peers of 2025-11-25
-	// see it.
+	// Tasks declares which requests the client can run as tasks. It is sent only
+	// to peers of revision 2025-11-25.
 	Tasks *ClientTasksCapability
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// ClientTaskRequests lists the kinds of requests that a client runs as tasks.
-// It exists in 2025-11-25 only.
+// ClientTaskRequests declares the requests that a client can run as tasks. It
+// is part of revision 2025-11-25 only.
 type ClientTaskRequests struct {
-	// Elicitation names those about elicitation. Nil when there are none.
+	// Elicitation declares the elicitation requests. It is nil if there are none.
 	Elicitation *ElicitationTaskRequests
-	// Sampling names those about sampling. Nil when there are none.
+	// Sampling declares the sampling requests. It is nil if there are none.
 	Sampling *SamplingTaskRequests
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// ClientTasksCapability says what a client offers around tasks. It exists in
-// 2025-11-25 only and is experimental.
+// ClientTasksCapability declares how a client supports tasks. It is part of
+// revision 2025-11-25 only and is experimental.
 type ClientTasksCapability struct {
-	// Cancel says, when it is not nil, that the client answers
-	// [CancelTaskRequest]. An empty map is enough.
+	// Cancel declares, if not nil, that the client supports [CancelTaskRequest].
+	// An empty map declares it.
 	Cancel map[string]json.RawMessage
-	// List says, when it is not nil, that the client answers [ListTasksRequest].
-	// An empty map is enough.
+	// List declares, if not nil, that the client supports [ListTasksRequest]. An
+	// empty map declares it.
 	List map[string]json.RawMessage
-	// Requests says which requests of the server the client runs as tasks. Nil
-	// when there are none.
+	// Requests declares the requests that the client can run as tasks. It is nil
+	// if there are none.
 	Requests *ClientTaskRequests
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// ElicitationCapability says in which ways a client can ask its user. Where
-// both Form and URL are nil, it shows forms. It exists since 2025-06-18.
+// ElicitationCapability declares the kinds of elicitation that a client
+// supports. If both Form and URL are nil, it supports forms only. It was added
+// in revision 2025-06-18.
 type ElicitationCapability struct {
-	// Form says, when it is not nil, that the client shows forms. An empty map is
-	// enough. Peers before 2025-11-25 do not see it; to them every client that
-	// elicits shows forms.
+	// Form declares, if not nil, that the client can show forms. An empty map
+	// declares it. It is not sent to peers before revision 2025-11-25, which
+	// assume that every client with this capability shows forms.
 	Form map[string]json.RawMessage
-	// URL says, when it is not nil, that the client sends the user to a URL. An
-	// empty map is enough. Peers before 2025-11-25 do not see it.
+	// URL declares, if not nil, that the client can send the user to a URL. An
+	// empty map declares it. It is not sent to peers before revision 2025-11-25.
 	URL map[string]json.RawMessage
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// ElicitationTaskRequests lists the elicitation requests that a client runs as
-// tasks. It exists in 2025-11-25 only.
+// ElicitationTaskRequests declares the elicitation requests that a client can
+// run as tasks. It is part of revision 2025-11-25 only.
 type ElicitationTaskRequests struct {
-	// Create says, when it is not nil, that an [ElicitRequest] may be a task. An
-	// empty map is enough.
+	// Create declares, if not nil, that an [ElicitRequest] can be a task. An empty
+	// map declares it.
 	Create map[string]json.RawMessage
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// Implementation names a piece of software that speaks the protocol, a client
-// or a server. It is for display and logs: nobody verifies it.
+// Implementation names the software of a client or a server. Use it for
+// display and logs only, because it is not verified.
 type Implementation struct {
-	// Name identifies the software. It is shown where Title is empty.
+	// Name identifies the software. Clients show it if Title is empty.
 	Name string
-	// Version is the version of the software, in its own numbering.
+	// Version is the version of the software, in a format of its own.
 	Version string
-	// Description says in a sentence or two what the software does. Peers before
-	// 2025-11-25 do not see it.
+	// Description summarizes in a sentence or two what the software does. It is
+	// not sent to peers before revision 2025-11-25.
 	Description string
-	// Icons are pictures for user interfaces, as alternatives in several sizes or
-	// for several themes. Peers before 2025-11-25 do not see them.
+	// Icons lists images for user interfaces: the same icon in several sizes or
+	// for several themes. It is not sent to peers before revision 2025-11-25.
 	Icons []Icon
-	// Title is the name to show to people. Clients fall back to Name when it is
-	// empty. Peers before 2025-06-18 do not see it.
+	// Title is the name shown to users. If it is empty, clients show Name. It is
+	// not sent to peers before revision 2025-06-18.
 	Title string
 	// WebsiteURL is the address of a page about the software. It comes from the
-	// peer: look at it before opening it. Peers before 2025-11-25 do not see it.
+	// peer, so check it before you open it. It is not sent to peers before
+	// revision 2025-11-25.
 	WebsiteURL string
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// PromptsCapability says what a server offers around its prompts.
+// PromptsCapability declares optional features of a server's prompts.
 type PromptsCapability struct {
-	// ListChanged says that the server tells when the list changes. Clients since
-	// 2026-07-28 hear of it when they ask with a [SubscriptionsListenRequest].
+	// ListChanged declares that the server sends a notification when the list
+	// changes. Since revision 2026-07-28, clients subscribe to it with a
+	// [SubscriptionsListenRequest].
 	ListChanged bool
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// ResourcesCapability says what a server offers around its resources.
+// ResourcesCapability declares optional features of a server's resources.
 type ResourcesCapability struct {
-	// ListChanged says that the server tells when the list changes. Clients since
-	// 2026-07-28 hear of it when they ask with a [SubscriptionsListenRequest].
+	// ListChanged declares that the server sends a notification when the list
+	// changes. Since revision 2026-07-28, clients subscribe to it with a
+	// [SubscriptionsListenRequest].
 	ListChanged bool
-	// Subscribe says that the server tells when a single resource changes, to
-	// clients that ask for it: up to 2025-11-25 with a [SubscribeRequest], later
-	// with a [SubscriptionsListenRequest].
+	// Subscribe declares that clients can subscribe to single resources: with a
+	// [SubscribeRequest] up to revision 2025-11-25, and with a
+	// [SubscriptionsListenRequest] in later revisions.
 	Subscribe bool
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// RootsCapability says what a client offers around its roots.
+// RootsCapability declares optional features of a client's roots.
 //
 // Deprecated: since revision 2026-07-28. Pass paths as tool arguments or
 // resource URIs, or configure them.
 type RootsCapability struct {
-	// ListChanged says that the client tells when its roots change. Peers since
-	// 2026-07-28 do not see it.
+	// ListChanged declares that the client sends a notification when its roots
+	// change. It is not sent to peers of revision 2026-07-28 or later.
 	ListChanged bool
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// SamplingCapability says what a client offers around its language model.
+// SamplingCapability declares optional features of a client's sampling.
 //
 // Deprecated: since revision 2026-07-28. Servers that need a model call one
 // themselves.
 type SamplingCapability struct {
-	// Context says, when it is not nil, that the client can add context of its
-	// servers to the prompt. An empty map is enough. Peers before 2025-11-25 do
-	// not see it.
+	// Context declares, if not nil, that the client can add context from its
+	// servers to the prompt. An empty map declares it. It is not sent to peers
+	// before revision 2025-11-25.
 	Context map[string]json.RawMessage
-	// Tools says, when it is not nil, that the model may be given tools. An empty
-	// map is enough. Peers before 2025-11-25 do not see it.
+	// Tools declares, if not nil, that requests may offer tools to the model. An
+	// empty map declares it. It is not sent to peers before revision 2025-11-25.
 	Tools map[string]json.RawMessage
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// SamplingTaskRequests lists the sampling requests that a client runs as
-// tasks. It exists in 2025-11-25 only.
+// SamplingTaskRequests declares the sampling requests that a client can run as
+// tasks. It is part of revision 2025-11-25 only.
 type SamplingTaskRequests struct {
-	// CreateMessage says, when it is not nil, that a [CreateMessageRequest] may be
-	// a task. An empty map is enough.
+	// CreateMessage declares, if not nil, that a [CreateMessageRequest] can be a
+	// task. An empty map declares it.
 	CreateMessage map[string]json.RawMessage
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// ServerCapabilities says what a server can do for its client. What is nil is
-// not offered; what is present but empty is offered, without details. Clients
-// do not call methods that belong to something not offered.
+// ServerCapabilities declares the capabilities of a server. A nil member means
+// that the server lacks the capability; an empty one declares it without
+// details. Clients must not call methods whose capability is not declared.
 type ServerCapabilities struct {
-	// Completions says that the server completes arguments of prompts and resource
-	// templates. An empty map is enough. Peers before 2025-03-26 do not see it.
+	// Completions declares that the server completes arguments of prompts and
+	// resource templates. An empty map declares it. It is not sent to peers before
+	// revision 2025-03-26.
 	Completions map[string]json.RawMessage
-	// Experimental holds capabilities outside the protocol, by name, with settings
-	// that the two sides agree on among themselves.
+	// Experimental contains capabilities outside the protocol, by name. The two
+	// sides define their settings.
 	Experimental map[string]map[string]json.RawMessage
-	// Extensions names the extensions of the protocol that the server supports, by
-	// identifiers with a prefix such as "com.example/search", with settings for
-	// each. Peers before 2026-07-28 do not see it.
+	// Extensions contains the settings of the protocol extensions that the server
+	// supports, by identifiers such as "com.example/search". It is not sent to
+	// peers before revision 2026-07-28.
 	Extensions map[string]map[string]json.RawMessage
-	// Logging says that the server sends log messages. An empty map is enough.
+	// Logging declares that the server sends log messages. An empty map declares
+	// it.
 	//
 	// Deprecated: since revision 2026-07-28. Write logs to standard error or to a
 	// telemetry system.
 	Logging map[string]json.RawMessage
-	// Prompts says that the server has prompts.
+	// Prompts declares that the server has prompts.
 	Prompts *PromptsCapability
-	// Resources says that the server has resources.
+	// Resources declares that the server has resources.
 	Resources *ResourcesCapability
-	// Tasks says which requests the server runs as tasks. Only peers of 2025-11-25
-	// see it.
+	// Tasks declares which requests the server can run as tasks. It is sent only
+	// to peers of revision 2025-11-25.
 	Tasks *ServerTasksCapability
-	// Tools says that the server has tools.
+	// Tools declares that the server has tools.
 	Tools *ToolsCapability
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// ServerTaskRequests lists the kinds of requests that a server runs as tasks.
-// It exists in 2025-11-25 only.
+// ServerTaskRequests declares the requests that a server can run as tasks. It
+// is part of revision 2025-11-25 only.
 type ServerTaskRequests struct {
-	// Tools names those about tools. Nil when there are none.
+	// Tools declares the tool requests. It is nil if there are none.
 	Tools *ToolTaskRequests
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// ServerTasksCapability says what a server offers around tasks. It exists in
-// 2025-11-25 only and is experimental.
+// ServerTasksCapability declares how a server supports tasks. It is part of
+// revision 2025-11-25 only and is experimental.
 type ServerTasksCapability struct {
-	// Cancel says, when it is not nil, that the server answers
-	// [CancelTaskRequest]. An empty map is enough.
+	// Cancel declares, if not nil, that the server supports [CancelTaskRequest].
+	// An empty map declares it.
 	Cancel map[string]json.RawMessage
-	// List says, when it is not nil, that the server answers [ListTasksRequest].
-	// An empty map is enough.
+	// List declares, if not nil, that the server supports [ListTasksRequest]. An
+	// empty map declares it.
 	List map[string]json.RawMessage
-	// Requests says which requests of the client the server runs as tasks. Nil
-	// when there are none.
+	// Requests declares the requests that the server can run as tasks. It is nil
+	// if there are none.
 	Requests *ServerTaskRequests
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// ToolTaskRequests lists the tool requests that a server runs as tasks. It
-// exists in 2025-11-25 only.
+// ToolTaskRequests declares the tool requests that a server can run as tasks.
+// It is part of revision 2025-11-25 only.
 type ToolTaskRequests struct {
-	// Call says, when it is not nil, that a [CallToolRequest] may be a task. An
-	// empty map is enough. [ToolExecution] says it for each tool.
+	// Call declares, if not nil, that a [CallToolRequest] can be a task. An empty
+	// map declares it. The [ToolExecution] of a tool has the rule for that tool.
 	Call map[string]json.RawMessage
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// ToolsCapability says what a server offers around its tools.
+// ToolsCapability declares optional features of a server's tools.
 type ToolsCapability struct {
-	// ListChanged says that the server tells when the list changes. Clients since
-	// 2026-07-28 hear of it when they ask with a [SubscriptionsListenRequest].
+	// ListChanged declares that the server sends a notification when the list
+	// changes. Since revision 2026-07-28, clients subscribe to it with a
+	// [SubscriptionsListenRequest].
 	ListChanged bool
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage

@@ -15,14 +15,14 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// SetLevelRequest asks a server to send log messages from a level upwards, for
-// the rest of the session. It exists up to 2025-11-25; later clients set the
-// LogLevel of [RequestMeta] in each request.
+// SetLevelRequest sets the minimum level of the log messages that a server
+// sends in the session. It was removed in revision 2026-07-28: newer clients
+// set the LogLevel of [RequestMeta] in each request.
 type SetLevelRequest struct {
-	// Level is the least severe level that the client wants to see.
+	// Level is the minimum level of the messages to send.
 	Level LoggingLevel
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *RequestMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
@@ -43,22 +43,21 @@ func (x *SetLevelRequest) RequestMeta() *RequestMeta {
 	return x.Meta
 }
 
-// LoggingMessageNotification brings a log message of a server to its client.
-// Since 2026-07-28 it belongs to a request whose client asked for it; others
-// get none.
+// LoggingMessageNotification is a log message of a server. Since revision
+// 2026-07-28 a server sends it only for a request that asked for log messages.
 //
 // Deprecated: since revision 2026-07-28. Write logs to standard error or to a
 // telemetry system.
 type LoggingMessageNotification struct {
-	// Data is the message: a JSON string, or any other JSON. It leaves the
-	// process: keep secrets and personal data out of it.
+	// Data is the message: a JSON string, or any other JSON. It must not contain
+	// secrets or personal data, because it leaves the process.
 	Data json.RawMessage
-	// Level says how severe the message is.
+	// Level is the severity of the message.
 	Level LoggingLevel
-	// Logger names the part of the server that speaks. Empty when nobody said.
+	// Logger names the part of the server that logs the message. It may be empty.
 	Logger string
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *NotificationMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
@@ -78,8 +77,8 @@ func (*LoggingMessageNotification) RequiresParams() wire.Window {
 // IsNotification marks the type as a notification.
 func (*LoggingMessageNotification) IsNotification() {}
 
-// LoggingLevel says how severe a log message is, as syslog does (RFC 5424).
-// The constants stand in order, from the least severe to the most.
+// LoggingLevel is the severity of a log message, as in syslog (RFC 5424). The
+// constants are in ascending order of severity.
 //
 // Deprecated: since revision 2026-07-28. Write logs to standard error or to a
 // telemetry system.
@@ -87,21 +86,20 @@ type LoggingLevel string
 
 // The values of [LoggingLevel].
 const (
-	// LoggingLevelDebug is for what only a developer looking for a fault wants to
-	// see.
+	// LoggingLevelDebug is for details that help developers find faults.
 	LoggingLevelDebug LoggingLevel = "debug"
-	// LoggingLevelInfo is for what happens in the ordinary course of things.
+	// LoggingLevelInfo is for ordinary events.
 	LoggingLevelInfo LoggingLevel = "info"
-	// LoggingLevelNotice is for what is in order but worth a look.
+	// LoggingLevelNotice is for events that are ordinary but noteworthy.
 	LoggingLevelNotice LoggingLevel = "notice"
-	// LoggingLevelWarning is for what may lead to a fault.
+	// LoggingLevelWarning is for conditions that can cause a failure.
 	LoggingLevelWarning LoggingLevel = "warning"
-	// LoggingLevelError is for an operation that failed.
+	// LoggingLevelError is for failed operations.
 	LoggingLevelError LoggingLevel = "error"
-	// LoggingLevelCritical is for a part of the system that has failed.
+	// LoggingLevelCritical is for a failed part of the system.
 	LoggingLevelCritical LoggingLevel = "critical"
-	// LoggingLevelAlert is for what somebody has to see to at once.
+	// LoggingLevelAlert is for conditions that require action at once.
 	LoggingLevelAlert LoggingLevel = "alert"
-	// LoggingLevelEmergency is for a system that cannot be used any more.
+	// LoggingLevelEmergency is for an unusable system.
 	LoggingLevelEmergency LoggingLevel = "emergency"
 )

@@ -15,7 +15,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// ClientNotification is any notification that a client may send to its server.
+// ClientNotification is any notification that a client may send to a server.
 //
 // It is one of *CancelledNotification, *InitializedNotification,
 // *ProgressNotification, *TaskStatusNotification,
@@ -39,7 +39,7 @@ type UnknownClientNotification struct {
 	Raw json.RawMessage
 }
 
-// ClientRequest is any request that a client may send to its server.
+// ClientRequest is any request that a client may send to a server.
 //
 // It is one of *DiscoverRequest, *ListResourcesRequest,
 // *ListResourceTemplatesRequest, *ReadResourceRequest,
@@ -81,7 +81,7 @@ type UnknownClientRequest struct {
 	Raw json.RawMessage
 }
 
-// ServerNotification is any notification that a server may send to its client.
+// ServerNotification is any notification that a server may send to a client.
 //
 // It is one of *CancelledNotification, *ProgressNotification,
 // *ResourceListChangedNotification, *SubscriptionsAcknowledgedNotification,
@@ -113,8 +113,8 @@ type UnknownServerNotification struct {
 	Raw json.RawMessage
 }
 
-// ServerRequest is any request that a server may send to its client, up to
-// 2025-11-25. Later servers ask with an [InputRequiredResult].
+// ServerRequest is any request that a server may send to a client. It was
+// removed in revision 2026-07-28: newer servers send an [InputRequiredResult].
 //
 // It is one of *PingRequest, *GetTaskRequest, *GetTaskPayloadRequest,
 // *CancelTaskRequest, *ListTasksRequest, *CreateMessageRequest,

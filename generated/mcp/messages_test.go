@@ -15,7 +15,7 @@ type message interface {
 	Method() string
 }
 
-// messageForms lists the definitions of messages with their subjects.
+// messageForms returns the subjects that are messages.
 func messageForms() (list []*subject) {
 	for _, s := range subjects() {
 		if _, ok := s.fresh().(message); ok {
@@ -25,7 +25,7 @@ func messageForms() (list []*subject) {
 	return list
 }
 
-// appendMessage writes a whole message.
+// appendMessage encodes a message.
 func appendMessage(f *wire.Frame, m message) ([]byte, error) {
 	if _, ok := m.(interface{ IsNotification() }); ok {
 		return wire.AppendNotification(nil, f, m.Method(), m)
@@ -33,34 +33,33 @@ func appendMessage(f *wire.Frame, m message) ([]byte, error) {
 	return wire.AppendRequest(nil, f, wire.IntID(1), m.Method(), m)
 }
 
-// withFraming is the schema of a revision with jsonrpc and id left in.
+// withFraming returns the schema of a revision with the members jsonrpc and id.
 func withFraming(r wire.Revision) *schemaFile {
 	return loadSchema(r, patches[1:])
 }
 
-// TestWholeMessagesAreValid writes every message, as rich and as poor as it can
-// be, and judges it with its envelope.
-func TestWholeMessagesAreValid(t *testing.T) {
+// TestMessagesAreValid encodes the smallest and the largest value of every message, and
+// validates the whole message.
+func TestMessagesAreValid(t *testing.T) {
 	files := map[wire.Revision]*schemaFile{}
 	for _, r := range revisions() {
 		files[r] = withFraming(r)
 	}
 	for _, s := range messageForms() {
 		t.Run(s.String(), func(t *testing.T) {
-			for _, doc := range []any{s.shape.least(), s.shape.most(deepest)} {
+			for _, doc := range []any{s.shape.smallest(), s.shape.largest(variedDepth)} {
 				v, err := s.decode(render(doc, sorted))
 				require.NoError(t, err)
 				out, err := appendMessage(s.frame(), v.(message))
 				require.NoError(t, err)
 				requireReadsBack(t, s, out)
-				require.NoError(t, files[s.file.revision].judge.acceptsText(s.pointer, out), "%s", out)
+				require.NoError(t, files[s.file.revision].validator.validateText(s.pointer, out), "%s", out)
 			}
 		})
 	}
 }
 
-// requireReadsBack reads a whole message in one pass and in two, and writes it
-// again.
+// requireReadsBack decodes a message in one pass and in two passes, and encodes it again.
 func requireReadsBack(t *testing.T, s *subject, text []byte) {
 	t.Helper()
 	once := s.fresh().(message)

@@ -8,29 +8,31 @@ import (
 	"strings"
 )
 
-// A mutator makes documents that are nearly valid.
+// A mutator creates documents that are almost valid.
 type mutator struct {
 	rng   *rand.Rand
 	file  *schemaFile
 	words []string // the values of consts and enums
-	names []string // of members
-	parts []any    // of documents
+	names []string // names of members
+	parts []any    // parts of documents
 }
 
-// newMutator takes its material from the documents of one revision.
+// newMutator returns a mutator that uses the constants, the names and the documents of a
+// revision.
 func newMutator(file *schemaFile) *mutator {
-	m := &mutator{file: file, words: file.everything()}
+	m := &mutator{file: file, words: file.constants()}
 	found := map[string]bool{}
 	for _, s := range subjects() {
 		if s.file == file {
-			m.parts = append(m.parts, s.shape.least(), s.shape.most(deepest))
-			maps.Insert(found, everyName(s.shape.most(deepest)))
+			m.parts = append(m.parts, s.shape.smallest(), s.shape.largest(variedDepth))
+			maps.Insert(found, everyName(s.shape.largest(variedDepth)))
 		}
 	}
 	m.names = slices.Sorted(maps.Keys(found))
 	return m
 }
 
+// everyName yields the names of the members of all objects in a document.
 func everyName(v any) func(yield func(string, bool) bool) {
 	return func(yield func(string, bool) bool) {
 		for _, p := range places(&v) {
@@ -43,8 +45,7 @@ func everyName(v any) func(yield func(string, bool) bool) {
 	}
 }
 
-// mutate changes a document in one to three places. The document is the
-// mutator's own.
+// mutate changes a document in one to three places. It modifies doc.
 func (m *mutator) mutate(doc any) any {
 	for range 1 + m.rng.IntN(3) {
 		all := places(&doc)
@@ -54,6 +55,7 @@ func (m *mutator) mutate(doc any) any {
 	return doc
 }
 
+// changed returns a value to write in place of v.
 func (m *mutator) changed(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -108,7 +110,7 @@ func (m *mutator) changedArray(v []any) any {
 	}
 }
 
-// other replaces a value by one of another kind.
+// other returns a value of another kind.
 func (m *mutator) other(v any) any {
 	switch m.rng.IntN(4) {
 	case 0:
@@ -120,7 +122,7 @@ func (m *mutator) other(v any) any {
 	}
 }
 
-// any returns any value at all.
+// any returns an arbitrary value.
 func (m *mutator) any() any {
 	switch m.rng.IntN(10) {
 	case 0:
@@ -141,7 +143,7 @@ func (m *mutator) any() any {
 	return *all[m.rng.IntN(len(all))].at
 }
 
-// numerals are numbers around every bound that a schema, Go or JSON has.
+// numerals lists numbers near the limits of the schemas, of Go and of JSON.
 var numerals = []string{
 	"0", "-0", "0.0", "1", "-1", "1.0", "1.5", "1e0", "1e2", "1E+2", "100e-2", "0.9999999999999999", "1.0000000000000000001", "-1e-30",
 	"9007199254740993", "9223372036854775807", "9223372036854775808", "-9223372036854775808", "-9223372036854775809", "1e19", "9.3e18",
@@ -152,7 +154,7 @@ func (m *mutator) number() json.Number {
 	return json.Number(numerals[m.rng.IntN(len(numerals))])
 }
 
-// text returns a string that a schema knows, one like v, or an odd one.
+// text returns a constant of a schema, a text similar to v, or an unusual text.
 func (m *mutator) text(v string) string {
 	switch m.rng.IntN(7) {
 	case 0:
@@ -166,12 +168,12 @@ func (m *mutator) text(v string) string {
 	case 4:
 		return strings.Repeat("é", m.rng.IntN(80))
 	case 5:
-		return []string{"complete", "input_required"}[m.rng.IntN(2)] // which only prose has
+		return []string{"complete", "input_required"}[m.rng.IntN(2)] // no schema has these constants
 	}
 	return m.words[m.rng.IntN(len(m.words))]
 }
 
-// name returns the name of a member that some object has.
+// name returns the name of a member of some object.
 func (m *mutator) name() string {
 	if m.rng.IntN(5) == 0 {
 		return m.text("name")
@@ -179,6 +181,7 @@ func (m *mutator) name() string {
 	return m.names[m.rng.IntN(len(m.names))]
 }
 
+// renamed returns a similar name or the name of another member.
 func (m *mutator) renamed(name string) string {
 	switch m.rng.IntN(4) {
 	case 0:
@@ -189,8 +192,8 @@ func (m *mutator) renamed(name string) string {
 	return m.name()
 }
 
-// spoiled makes bytes that are often no JSON, or JSON that is refused.
-func (m *mutator) spoiled(text []byte) []byte {
+// corrupted returns text that is often not JSON, or JSON that the decoder rejects.
+func (m *mutator) corrupted(text []byte) []byte {
 	at := m.rng.IntN(len(text))
 	insert := func(s string) []byte { return slices.Insert(text, at, []byte(s)...) }
 	switch m.rng.IntN(8) {
@@ -205,14 +208,14 @@ func (m *mutator) spoiled(text []byte) []byte {
 	case 4:
 		return insert(strings.Repeat("[", 257))
 	case 5:
-		return m.twice(text)
+		return m.duplicated(text)
 	}
 	text[at] = byte(m.rng.IntN(256))
 	return text
 }
 
-// twice repeats a member of an object, its name spelled differently at times.
-func (m *mutator) twice(text []byte) []byte {
+// duplicated repeats a member of an object, sometimes with an escape in its name.
+func (m *mutator) duplicated(text []byte) []byte {
 	var starts []int
 	for i, c := range text {
 		if c == '{' && text[min(i+1, len(text)-1)] == '"' {

@@ -28,24 +28,26 @@ func (p ServerPeer) With(opts ...peer.CallOption) ServerPeer {
 	return ServerPeer{peer.With(p.Outbound, opts...)}
 }
 
-// Complete returns proposals for an argument that is being typed.
+// Complete returns proposed values for an argument that the user is typing.
 func (p ServerPeer) Complete(ctx context.Context, req *CompleteRequest) (*CompleteResult, error) {
 	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
-// Initialize opens a session: both sides say who they are, what they can do
-// and which revision they speak. It exists up to 2025-11-25.
+// Initialize opens a session: the two sides exchange their names and
+// capabilities, and agree on a revision. It was removed in revision
+// 2026-07-28.
 func (p ServerPeer) Initialize(ctx context.Context, req *InitializeRequest) (*InitializeResult, error) {
 	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
-// SetLevel asks the server for log messages from a level upwards. It exists up
-// to 2025-11-25.
+// SetLevel sets the minimum level of the server's log messages. It was removed
+// in revision 2026-07-28.
 func (p ServerPeer) SetLevel(ctx context.Context, req *SetLevelRequest) (*EmptyResult, error) {
 	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
-// Ping asks whether the peer is still there. It exists up to 2025-11-25.
+// Ping checks that the peer still responds. It was removed in revision
+// 2026-07-28.
 func (p ServerPeer) Ping(ctx context.Context, req *PingRequest) (*EmptyResult, error) {
 	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
@@ -55,8 +57,8 @@ func (p ServerPeer) GetPrompt(ctx context.Context, req *GetPromptRequest) (*GetP
 	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
-// ListPrompts returns one page of the server's prompts.
-// [ServerPeer.ListPromptsAll] goes through all pages.
+// ListPrompts returns a page of the server's prompts.
+// [ServerPeer.ListPromptsAll] iterates over all pages.
 func (p ServerPeer) ListPrompts(ctx context.Context, req *ListPromptsRequest) (*ListPromptsResult, error) {
 	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
@@ -76,8 +78,8 @@ func (p ServerPeer) ListPromptsAll(ctx context.Context, req *ListPromptsRequest)
 	})
 }
 
-// ListResources returns one page of the server's resources.
-// [ServerPeer.ListResourcesAll] goes through all pages.
+// ListResources returns a page of the server's resources.
+// [ServerPeer.ListResourcesAll] iterates over all pages.
 func (p ServerPeer) ListResources(ctx context.Context, req *ListResourcesRequest) (*ListResourcesResult, error) {
 	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
@@ -98,19 +100,19 @@ func (p ServerPeer) ListResourcesAll(ctx context.Context, req *ListResourcesRequ
 	})
 }
 
-// ReadResource returns what a resource holds.
+// ReadResource returns the contents of a resource.
 func (p ServerPeer) ReadResource(ctx context.Context, req *ReadResourceRequest) (*ReadResourceResult, error) {
 	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
-// Subscribe asks the server to tell when a resource changes. It exists up to
-// 2025-11-25.
+// Subscribe subscribes to the changes of a resource. It was removed in
+// revision 2026-07-28.
 func (p ServerPeer) Subscribe(ctx context.Context, req *SubscribeRequest) (*EmptyResult, error) {
 	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
-// ListResourceTemplates returns one page of the server's resource templates.
-// [ServerPeer.ListResourceTemplatesAll] goes through all pages.
+// ListResourceTemplates returns a page of the server's resource templates.
+// [ServerPeer.ListResourceTemplatesAll] iterates over all pages.
 func (p ServerPeer) ListResourceTemplates(ctx context.Context, req *ListResourceTemplatesRequest) (*ListResourceTemplatesResult, error) {
 	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
@@ -131,36 +133,37 @@ func (p ServerPeer) ListResourceTemplatesAll(ctx context.Context, req *ListResou
 	})
 }
 
-// Unsubscribe asks the server to tell no longer when a resource changes. It
-// exists up to 2025-11-25.
+// Unsubscribe ends a subscription to the changes of a resource. It was removed
+// in revision 2026-07-28.
 func (p ServerPeer) Unsubscribe(ctx context.Context, req *UnsubscribeRequest) (*EmptyResult, error) {
 	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
-// Discover asks the server which revisions it speaks and what it can do. It
-// exists since 2026-07-28.
+// Discover returns the revisions and capabilities of the server. It was added
+// in revision 2026-07-28.
 func (p ServerPeer) Discover(ctx context.Context, req *DiscoverRequest) (*DiscoverResult, error) {
 	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
 // SubscriptionsListen opens a subscription and returns when the server ends
-// it. It exists since 2026-07-28.
+// it. It was added in revision 2026-07-28.
 func (p ServerPeer) SubscriptionsListen(ctx context.Context, req *SubscriptionsListenRequest) (*SubscriptionsListenResult, error) {
 	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
-// CancelTask gives a task up. It exists in 2025-11-25 only.
+// CancelTask cancels a task. It is part of revision 2025-11-25 only.
 func (p ServerPeer) CancelTask(ctx context.Context, req *CancelTaskRequest) (*CancelTaskResult, error) {
 	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
-// GetTask returns how far a task has come. It exists in 2025-11-25 only.
+// GetTask returns the status of a task. It is part of revision 2025-11-25
+// only.
 func (p ServerPeer) GetTask(ctx context.Context, req *GetTaskRequest) (*GetTaskResult, error) {
 	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
-// ListTasks returns one page of the tasks that the peer runs for the caller.
-// It exists in 2025-11-25 only.
+// ListTasks returns a page of the tasks that the peer runs for the caller. It
+// is part of revision 2025-11-25 only.
 func (p ServerPeer) ListTasks(ctx context.Context, req *ListTasksRequest) (*ListTasksResult, error) {
 	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
@@ -180,20 +183,20 @@ func (p ServerPeer) ListTasksAll(ctx context.Context, req *ListTasksRequest) ite
 	})
 }
 
-// GetTaskPayload waits until a task has ended and returns its result. It
-// exists in 2025-11-25 only.
+// GetTaskPayload waits until a task has ended and returns its result. It is
+// part of revision 2025-11-25 only.
 func (p ServerPeer) GetTaskPayload(ctx context.Context, req *GetTaskPayloadRequest) (*GetTaskPayloadResult, error) {
 	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
-// CallTool runs a tool and returns what it produced. A tool that failed is a
-// result with IsError, not an error.
+// CallTool calls a tool and returns its result. If the tool itself fails, the
+// result has IsError and the error is nil.
 func (p ServerPeer) CallTool(ctx context.Context, req *CallToolRequest) (*CallToolResult, error) {
 	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
-// ListTools returns one page of the server's tools. [ServerPeer.ListToolsAll]
-// goes through all pages.
+// ListTools returns a page of the server's tools. [ServerPeer.ListToolsAll]
+// iterates over all pages.
 func (p ServerPeer) ListTools(ctx context.Context, req *ListToolsRequest) (*ListToolsResult, error) {
 	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
@@ -213,32 +216,32 @@ func (p ServerPeer) ListToolsAll(ctx context.Context, req *ListToolsRequest) ite
 	})
 }
 
-// Cancelled tells the peer that a request sent to it needs no answer any more.
-// A call whose context ends does so by itself.
+// Cancelled cancels a request that was sent to the peer. A call does this by
+// itself when its context ends.
 func (p ServerPeer) Cancelled(ctx context.Context, n *CancelledNotification) error {
 	return peer.SendNotification(ctx, p.Outbound, orNew(n))
 }
 
-// Initialized tells the server that the session may begin. It exists up to
-// 2025-11-25.
+// Initialized informs the server that the session begins. It was removed in
+// revision 2026-07-28.
 func (p ServerPeer) Initialized(ctx context.Context, n *InitializedNotification) error {
 	return peer.SendNotification(ctx, p.Outbound, orNew(n))
 }
 
-// Progress tells the peer how far a request that it sent has come. It is for
-// requests that carried a progress token.
+// Progress reports the progress of a request to the peer that sent it. The
+// request must have a progress token.
 func (p ServerPeer) Progress(ctx context.Context, n *ProgressNotification) error {
 	return peer.SendNotification(ctx, p.Outbound, orNew(n))
 }
 
-// RootsListChanged tells the server that the client's roots have changed. It
-// exists up to 2025-11-25.
+// RootsListChanged informs the server that the client's roots have changed. It
+// was removed in revision 2026-07-28.
 func (p ServerPeer) RootsListChanged(ctx context.Context, n *RootsListChangedNotification) error {
 	return peer.SendNotification(ctx, p.Outbound, orNew(n))
 }
 
-// TaskStatus tells whoever asked for a task that its status has changed. It
-// exists in 2025-11-25 only.
+// TaskStatus informs the peer that requested a task that its status has
+// changed. It is part of revision 2025-11-25 only.
 func (p ServerPeer) TaskStatus(ctx context.Context, n *TaskStatusNotification) error {
 	return peer.SendNotification(ctx, p.Outbound, orNew(n))
 }
@@ -255,23 +258,26 @@ func (p ClientPeer) With(opts ...peer.CallOption) ClientPeer {
 	return ClientPeer{peer.With(p.Outbound, opts...)}
 }
 
-// Elicit asks the client's user for input and returns what the user did. With
-// a client of 2026-07-28 or later the question goes out with the outcome of
-// the request being handled; a handler that gets an [InputRequiredError]
-// returns it and is run again with the answer.
+// Elicit asks the client's user for input and returns the user's response.
+// With a client of revision 2026-07-28 or later, the request is sent in the
+// response to the current request: the handler receives an
+// [InputRequiredError], must return it, and runs again with the client's
+// response.
 func (p ClientPeer) Elicit(ctx context.Context, req *ElicitRequest) (*ElicitResult, error) {
 	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
-// Ping asks whether the peer is still there. It exists up to 2025-11-25.
+// Ping checks that the peer still responds. It was removed in revision
+// 2026-07-28.
 func (p ClientPeer) Ping(ctx context.Context, req *PingRequest) (*EmptyResult, error) {
 	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
-// ListRoots returns the folders and files in which the server is meant to
-// work. With a client of 2026-07-28 or later the question goes out with the
-// outcome of the request being handled; a handler that gets an
-// [InputRequiredError] returns it and is run again with the answer.
+// ListRoots returns the folders and files in which the server should work.
+// With a client of revision 2026-07-28 or later, the request is sent in the
+// response to the current request: the handler receives an
+// [InputRequiredError], must return it, and runs again with the client's
+// response.
 //
 // Deprecated: since revision 2026-07-28. Pass paths as tool arguments or
 // resource URIs, or configure them.
@@ -279,10 +285,11 @@ func (p ClientPeer) ListRoots(ctx context.Context, req *ListRootsRequest) (*List
 	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
-// CreateMessage lets the client's language model write a message and returns
-// it. With a client of 2026-07-28 or later the question goes out with the
-// outcome of the request being handled; a handler that gets an
-// [InputRequiredError] returns it and is run again with the answer.
+// CreateMessage asks the client's language model for a message and returns it.
+// With a client of revision 2026-07-28 or later, the request is sent in the
+// response to the current request: the handler receives an
+// [InputRequiredError], must return it, and runs again with the client's
+// response.
 //
 // Deprecated: since revision 2026-07-28. Servers that need a model call one
 // themselves.
@@ -290,18 +297,19 @@ func (p ClientPeer) CreateMessage(ctx context.Context, req *CreateMessageRequest
 	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
-// CancelTask gives a task up. It exists in 2025-11-25 only.
+// CancelTask cancels a task. It is part of revision 2025-11-25 only.
 func (p ClientPeer) CancelTask(ctx context.Context, req *CancelTaskRequest) (*CancelTaskResult, error) {
 	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
-// GetTask returns how far a task has come. It exists in 2025-11-25 only.
+// GetTask returns the status of a task. It is part of revision 2025-11-25
+// only.
 func (p ClientPeer) GetTask(ctx context.Context, req *GetTaskRequest) (*GetTaskResult, error) {
 	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
-// ListTasks returns one page of the tasks that the peer runs for the caller.
-// It exists in 2025-11-25 only.
+// ListTasks returns a page of the tasks that the peer runs for the caller. It
+// is part of revision 2025-11-25 only.
 func (p ClientPeer) ListTasks(ctx context.Context, req *ListTasksRequest) (*ListTasksResult, error) {
 	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
@@ -321,26 +329,26 @@ func (p ClientPeer) ListTasksAll(ctx context.Context, req *ListTasksRequest) ite
 	})
 }
 
-// GetTaskPayload waits until a task has ended and returns its result. It
-// exists in 2025-11-25 only.
+// GetTaskPayload waits until a task has ended and returns its result. It is
+// part of revision 2025-11-25 only.
 func (p ClientPeer) GetTaskPayload(ctx context.Context, req *GetTaskPayloadRequest) (*GetTaskPayloadResult, error) {
 	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
-// Cancelled tells the peer that a request sent to it needs no answer any more.
-// A call whose context ends does so by itself.
+// Cancelled cancels a request that was sent to the peer. A call does this by
+// itself when its context ends.
 func (p ClientPeer) Cancelled(ctx context.Context, n *CancelledNotification) error {
 	return peer.SendNotification(ctx, p.Outbound, orNew(n))
 }
 
-// ElicitationComplete tells the client that the user is done at a URL. It
-// exists in 2025-11-25 only.
+// ElicitationComplete informs the client that the user has finished a visit of
+// a URL. It is part of revision 2025-11-25 only.
 func (p ClientPeer) ElicitationComplete(ctx context.Context, n *ElicitationCompleteNotification) error {
 	return peer.SendNotification(ctx, p.Outbound, orNew(n))
 }
 
-// LoggingMessage sends the client a log message, where the server declares
-// logging among its capabilities and the client wants messages of that level.
+// LoggingMessage sends a log message to the client, if the server declares the
+// logging capability and the client asked for messages of the level.
 //
 // Deprecated: since revision 2026-07-28. Write logs to standard error or to a
 // telemetry system.
@@ -348,41 +356,42 @@ func (p ClientPeer) LoggingMessage(ctx context.Context, n *LoggingMessageNotific
 	return peer.SendNotification(ctx, p.Outbound, orNew(n))
 }
 
-// Progress tells the peer how far a request that it sent has come. It is for
-// requests that carried a progress token.
+// Progress reports the progress of a request to the peer that sent it. The
+// request must have a progress token.
 func (p ClientPeer) Progress(ctx context.Context, n *ProgressNotification) error {
 	return peer.SendNotification(ctx, p.Outbound, orNew(n))
 }
 
-// PromptListChanged tells the client that the list of prompts has changed.
+// PromptListChanged informs the client that the list of prompts has changed.
 func (p ClientPeer) PromptListChanged(ctx context.Context, n *PromptListChangedNotification) error {
 	return peer.SendNotification(ctx, p.Outbound, orNew(n))
 }
 
-// ResourceListChanged tells the client that the list of resources has changed.
+// ResourceListChanged informs the client that the list of resources has
+// changed.
 func (p ClientPeer) ResourceListChanged(ctx context.Context, n *ResourceListChangedNotification) error {
 	return peer.SendNotification(ctx, p.Outbound, orNew(n))
 }
 
-// ResourceUpdated tells the client that a resource it watches has changed.
+// ResourceUpdated informs a subscriber that a resource has changed.
 func (p ClientPeer) ResourceUpdated(ctx context.Context, n *ResourceUpdatedNotification) error {
 	return peer.SendNotification(ctx, p.Outbound, orNew(n))
 }
 
-// SubscriptionsAcknowledged tells the client what it will hear of in a
-// subscription, before anything else is sent there. It exists since
-// 2026-07-28.
+// SubscriptionsAcknowledged informs the client which notifications a
+// subscription has. It must be the first notification of the subscription. It
+// was added in revision 2026-07-28.
 func (p ClientPeer) SubscriptionsAcknowledged(ctx context.Context, n *SubscriptionsAcknowledgedNotification) error {
 	return peer.SendNotification(ctx, p.Outbound, orNew(n))
 }
 
-// TaskStatus tells whoever asked for a task that its status has changed. It
-// exists in 2025-11-25 only.
+// TaskStatus informs the peer that requested a task that its status has
+// changed. It is part of revision 2025-11-25 only.
 func (p ClientPeer) TaskStatus(ctx context.Context, n *TaskStatusNotification) error {
 	return peer.SendNotification(ctx, p.Outbound, orNew(n))
 }
 
-// ToolListChanged tells the client that the list of tools has changed.
+// ToolListChanged informs the client that the list of tools has changed.
 func (p ClientPeer) ToolListChanged(ctx context.Context, n *ToolListChangedNotification) error {
 	return peer.SendNotification(ctx, p.Outbound, orNew(n))
 }

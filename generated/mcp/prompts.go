@@ -11,24 +11,24 @@ package mcp
 
 import "encoding/json"
 
-// GetPromptRequest asks a server for the messages of a prompt.
+// GetPromptRequest requests the messages of a prompt.
 type GetPromptRequest struct {
-	// Name says which prompt is wanted.
+	// Name is the name of the prompt.
 	Name string
-	// Arguments fills the prompt's gaps, by the names of its arguments. Nil fills
-	// none.
+	// Arguments contains values for the prompt's arguments, by name. It is nil if
+	// there are none.
 	Arguments map[string]string
-	// InputResponses brings the answers to the questions of an
-	// [InputRequiredResult], under the keys that the questions had. Nil in a first
-	// attempt. Peers before 2026-07-28 do not see it.
+	// InputResponses contains the responses to the requests of an
+	// [InputRequiredResult], under the same keys. It is nil in the first attempt.
+	// It is not sent to peers before revision 2026-07-28.
 	InputResponses map[string]InputResponse
-	// RequestState is the state of the [InputRequiredResult] that this request
-	// answers, byte for byte. Nil when there was none, which an empty state is
-	// not. Servers have to distrust it: it has been in the client's hands. Peers
-	// before 2026-07-28 do not see it.
+	// RequestState is a copy of the RequestState of the [InputRequiredResult] that
+	// caused this retry. It is nil if that result had none; an empty string is not
+	// nil. Servers must not trust it, because a client can change it. It is not
+	// sent to peers before revision 2026-07-28.
 	RequestState *string
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *RequestMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
@@ -54,30 +54,30 @@ func (x *GetPromptRequest) NameMember() string {
 	return x.Name
 }
 
-// GetPromptResult is a prompt with its gaps filled in, ready for a model.
+// GetPromptResult is a prompt with its arguments filled in, ready for a model.
 type GetPromptResult struct {
-	// ResultType tells what kind of result this is. Empty means
-	// [ResultTypeComplete], so that handlers need not set it. Peers before
-	// 2026-07-28 do not see it.
+	// ResultType is the kind of the result. Empty means [ResultTypeComplete], so
+	// handlers need not set it. It is not sent to peers before revision
+	// 2026-07-28.
 	ResultType ResultType
-	// Messages holds the messages, in the order of the conversation.
+	// Messages contains the messages, in the order of the conversation.
 	Messages []PromptMessage
-	// Description says what the prompt is good for. Empty when nobody said.
+	// Description explains what the prompt is for. It may be empty.
 	Description string
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *ResultMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// ListPromptsRequest asks a server for one page of the list of its prompts.
+// ListPromptsRequest requests a page of the server's list of prompts.
 type ListPromptsRequest struct {
-	// Cursor says where the page begins: the NextCursor of the page before. Nil
-	// asks for the first page; an empty string is a cursor like any other.
+	// Cursor is the NextCursor of the previous page. Nil requests the first page.
+	// An empty string is not nil: it is a valid cursor.
 	Cursor *string
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *RequestMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
@@ -98,38 +98,39 @@ func (x *ListPromptsRequest) RequestMeta() *RequestMeta {
 	return x.Meta
 }
 
-// ListPromptsResult is one page of the list of a server's prompts.
+// ListPromptsResult is a page of a server's list of prompts.
 type ListPromptsResult struct {
-	// ResultType tells what kind of result this is. Empty means
-	// [ResultTypeComplete], so that handlers need not set it. Peers before
-	// 2026-07-28 do not see it.
+	// ResultType is the kind of the result. Empty means [ResultTypeComplete], so
+	// handlers need not set it. It is not sent to peers before revision
+	// 2026-07-28.
 	ResultType ResultType
-	// Prompts holds the prompts of this page.
+	// Prompts contains the prompts of this page.
 	Prompts []Prompt
-	// CacheScope says who may share a cached copy of the result. Empty is written
-	// as [CacheScopePrivate]. Peers before 2026-07-28 do not see it.
+	// CacheScope determines who may share a cached copy of the result. Empty is
+	// sent as [CacheScopePrivate]. It is not sent to peers before revision
+	// 2026-07-28.
 	CacheScope CacheScope
-	// NextCursor asks for the next page when it is sent back. Nil after the last
-	// page; an empty string is a cursor like any other. Clients do not look into
-	// it.
+	// NextCursor is the Cursor that requests the next page. It is nil on the last
+	// page. An empty string is not nil: it is a valid cursor. Clients must not
+	// interpret it.
 	NextCursor *string
-	// TTLMs says for how many milliseconds a client may take the result as fresh,
-	// counted from its arrival. Zero, the default, makes it stale at once. Peers
-	// before 2026-07-28 do not see it.
+	// TTLMs is the number of milliseconds after arrival during which a client may
+	// treat the result as fresh. With zero, the default, the result is stale at
+	// once. It is not sent to peers before revision 2026-07-28.
 	TTLMs int64
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *ResultMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// PromptListChangedNotification tells clients that the list of prompts has
-// changed and that they may ask for it again. Since 2026-07-28 it reaches
-// those who listen with PromptsListChanged.
+// PromptListChangedNotification informs clients that the list of prompts has
+// changed, so that they can request it again. Since revision 2026-07-28 it is
+// sent only to subscribers that set PromptsListChanged in their filter.
 type PromptListChangedNotification struct {
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *NotificationMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
@@ -143,50 +144,51 @@ func (*PromptListChangedNotification) Method() string {
 // IsNotification marks the type as a notification.
 func (*PromptListChangedNotification) IsNotification() {}
 
-// Prompt describes one prompt: messages for a model that a server keeps ready,
-// with gaps for arguments. Users pick it, from a menu for example.
+// Prompt describes a prompt: a series of messages for a model with
+// placeholders for arguments. Users select prompts, from a menu, for example.
 type Prompt struct {
-	// Name identifies the prompt on its server. It is shown where Title is empty.
+	// Name identifies the prompt within a server. Clients show it if Title is
+	// empty.
 	Name string
-	// Arguments lists what may be filled in. Nil when there is nothing.
+	// Arguments lists the arguments of the prompt. It is nil if there are none.
 	Arguments []PromptArgument
-	// Description tells the user what the prompt is good for.
+	// Description explains to the user what the prompt is for.
 	Description string
-	// Icons are pictures for user interfaces, as alternatives in several sizes or
-	// for several themes. Peers before 2025-11-25 do not see them.
+	// Icons lists images for user interfaces: the same icon in several sizes or
+	// for several themes. It is not sent to peers before revision 2025-11-25.
 	Icons []Icon
-	// Title is the name to show to people. Clients fall back to Name when it is
-	// empty. Peers before 2025-06-18 do not see it.
+	// Title is the name shown to users. If it is empty, clients show Name. It is
+	// not sent to peers before revision 2025-06-18.
 	Title string
-	// Meta holds metadata for extensions and applications, each key with a prefix
-	// of its owner such as "com.example/". Nil when there is none. Peers before
-	// 2025-06-18 do not see it.
+	// Meta contains metadata of extensions and applications. Each key has the
+	// prefix of its owner, such as "com.example/". It is nil if there is none. It
+	// is not sent to peers before revision 2025-06-18.
 	Meta map[string]json.RawMessage
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// PromptArgument describes one gap in a prompt.
+// PromptArgument describes an argument of a prompt.
 type PromptArgument struct {
-	// Name identifies the argument within its prompt. It is shown where Title is
+	// Name identifies the argument within its prompt. Clients show it if Title is
 	// empty.
 	Name string
-	// Description tells the user what to fill in.
+	// Description explains the argument to the user.
 	Description string
-	// Required says that the prompt cannot be had without this argument.
+	// Required is true if the prompt cannot be used without the argument.
 	Required bool
-	// Title is the name to show to people. Clients fall back to Name when it is
-	// empty. Peers before 2025-06-18 do not see it.
+	// Title is the name shown to users. If it is empty, clients show Name. It is
+	// not sent to peers before revision 2025-06-18.
 	Title string
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// PromptMessage is one message of a prompt.
+// PromptMessage is a message of a prompt.
 type PromptMessage struct {
-	// Content is the message, one block of any kind.
+	// Content is the message: one block of any kind.
 	Content ContentBlock
-	// Role says who speaks the message.
+	// Role is the author of the message.
 	Role Role
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage

@@ -15,14 +15,13 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// ListResourcesRequest asks a server for one page of the list of its
-// resources.
+// ListResourcesRequest requests a page of the server's list of resources.
 type ListResourcesRequest struct {
-	// Cursor says where the page begins: the NextCursor of the page before. Nil
-	// asks for the first page; an empty string is a cursor like any other.
+	// Cursor is the NextCursor of the previous page. Nil requests the first page.
+	// An empty string is not nil: it is a valid cursor.
 	Cursor *string
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *RequestMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
@@ -43,49 +42,50 @@ func (x *ListResourcesRequest) RequestMeta() *RequestMeta {
 	return x.Meta
 }
 
-// ListResourcesResult is one page of the list of a server's resources.
+// ListResourcesResult is a page of a server's list of resources.
 type ListResourcesResult struct {
-	// ResultType tells what kind of result this is. Empty means
-	// [ResultTypeComplete], so that handlers need not set it. Peers before
-	// 2026-07-28 do not see it.
+	// ResultType is the kind of the result. Empty means [ResultTypeComplete], so
+	// handlers need not set it. It is not sent to peers before revision
+	// 2026-07-28.
 	ResultType ResultType
-	// Resources holds the resources of this page. Servers may have more than they
-	// list.
+	// Resources contains the resources of this page. Servers may have resources
+	// that they do not list.
 	Resources []Resource
-	// CacheScope says who may share a cached copy of the result. Empty is written
-	// as [CacheScopePrivate]. Peers before 2026-07-28 do not see it.
+	// CacheScope determines who may share a cached copy of the result. Empty is
+	// sent as [CacheScopePrivate]. It is not sent to peers before revision
+	// 2026-07-28.
 	CacheScope CacheScope
-	// NextCursor asks for the next page when it is sent back. Nil after the last
-	// page; an empty string is a cursor like any other. Clients do not look into
-	// it.
+	// NextCursor is the Cursor that requests the next page. It is nil on the last
+	// page. An empty string is not nil: it is a valid cursor. Clients must not
+	// interpret it.
 	NextCursor *string
-	// TTLMs says for how many milliseconds a client may take the result as fresh,
-	// counted from its arrival. Zero, the default, makes it stale at once. Peers
-	// before 2026-07-28 do not see it.
+	// TTLMs is the number of milliseconds after arrival during which a client may
+	// treat the result as fresh. With zero, the default, the result is stale at
+	// once. It is not sent to peers before revision 2026-07-28.
 	TTLMs int64
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *ResultMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// ReadResourceRequest asks a server for what a resource holds.
+// ReadResourceRequest reads a resource of a server.
 type ReadResourceRequest struct {
-	// URI is the resource to read. It comes from the client: servers check where
-	// it leads before they open anything.
+	// URI identifies the resource. Servers must validate it before they open
+	// anything, because it comes from the client.
 	URI string
-	// InputResponses brings the answers to the questions of an
-	// [InputRequiredResult], under the keys that the questions had. Nil in a first
-	// attempt. Peers before 2026-07-28 do not see it.
+	// InputResponses contains the responses to the requests of an
+	// [InputRequiredResult], under the same keys. It is nil in the first attempt.
+	// It is not sent to peers before revision 2026-07-28.
 	InputResponses map[string]InputResponse
-	// RequestState is the state of the [InputRequiredResult] that this request
-	// answers, byte for byte. Nil when there was none, which an empty state is
-	// not. Servers have to distrust it: it has been in the client's hands. Peers
-	// before 2026-07-28 do not see it.
+	// RequestState is a copy of the RequestState of the [InputRequiredResult] that
+	// caused this retry. It is nil if that result had none; an empty string is not
+	// nil. Servers must not trust it, because a client can change it. It is not
+	// sent to peers before revision 2026-07-28.
 	RequestState *string
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *RequestMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
@@ -111,38 +111,39 @@ func (x *ReadResourceRequest) NameMember() string {
 	return x.URI
 }
 
-// ReadResourceResult is what a resource holds. A resource that does not exist
-// is an error, not a result without contents.
+// ReadResourceResult is the contents of a resource. If the resource does not
+// exist, the response is an error, not a result without contents.
 type ReadResourceResult struct {
-	// ResultType tells what kind of result this is. Empty means
-	// [ResultTypeComplete], so that handlers need not set it. Peers before
-	// 2026-07-28 do not see it.
+	// ResultType is the kind of the result. Empty means [ResultTypeComplete], so
+	// handlers need not set it. It is not sent to peers before revision
+	// 2026-07-28.
 	ResultType ResultType
-	// Contents holds one or more parts, each with its own URI: a folder may give
-	// its files.
+	// Contents contains one or more parts, each with its own URI: a folder may
+	// return its files, for example.
 	Contents []ResourceContents
-	// CacheScope says who may share a cached copy of the result. Empty is written
-	// as [CacheScopePrivate]. Peers before 2026-07-28 do not see it.
+	// CacheScope determines who may share a cached copy of the result. Empty is
+	// sent as [CacheScopePrivate]. It is not sent to peers before revision
+	// 2026-07-28.
 	CacheScope CacheScope
-	// TTLMs says for how many milliseconds a client may take the result as fresh,
-	// counted from its arrival. Zero, the default, makes it stale at once. Peers
-	// before 2026-07-28 do not see it.
+	// TTLMs is the number of milliseconds after arrival during which a client may
+	// treat the result as fresh. With zero, the default, the result is stale at
+	// once. It is not sent to peers before revision 2026-07-28.
 	TTLMs int64
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *ResultMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// SubscribeRequest asks a server to tell when a resource changes, with
-// [ResourceUpdatedNotification]. It exists up to 2025-11-25; later clients
-// name resources in a [SubscriptionFilter].
+// SubscribeRequest subscribes to the changes of a resource. The server then
+// sends [ResourceUpdatedNotification]. It was removed in revision 2026-07-28:
+// newer clients use a [SubscriptionFilter].
 type SubscribeRequest struct {
-	// URI is the resource to watch.
+	// URI identifies the resource.
 	URI string
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *RequestMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
@@ -163,14 +164,14 @@ func (x *SubscribeRequest) RequestMeta() *RequestMeta {
 	return x.Meta
 }
 
-// ListResourceTemplatesRequest asks a server for one page of the list of its
+// ListResourceTemplatesRequest requests a page of the server's list of
 // resource templates.
 type ListResourceTemplatesRequest struct {
-	// Cursor says where the page begins: the NextCursor of the page before. Nil
-	// asks for the first page; an empty string is a cursor like any other.
+	// Cursor is the NextCursor of the previous page. Nil requests the first page.
+	// An empty string is not nil: it is a valid cursor.
 	Cursor *string
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *RequestMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
@@ -191,40 +192,41 @@ func (x *ListResourceTemplatesRequest) RequestMeta() *RequestMeta {
 	return x.Meta
 }
 
-// ListResourceTemplatesResult is one page of the list of a server's resource
+// ListResourceTemplatesResult is a page of a server's list of resource
 // templates.
 type ListResourceTemplatesResult struct {
-	// ResultType tells what kind of result this is. Empty means
-	// [ResultTypeComplete], so that handlers need not set it. Peers before
-	// 2026-07-28 do not see it.
+	// ResultType is the kind of the result. Empty means [ResultTypeComplete], so
+	// handlers need not set it. It is not sent to peers before revision
+	// 2026-07-28.
 	ResultType ResultType
-	// ResourceTemplates holds the templates of this page.
+	// ResourceTemplates contains the templates of this page.
 	ResourceTemplates []ResourceTemplate
-	// CacheScope says who may share a cached copy of the result. Empty is written
-	// as [CacheScopePrivate]. Peers before 2026-07-28 do not see it.
+	// CacheScope determines who may share a cached copy of the result. Empty is
+	// sent as [CacheScopePrivate]. It is not sent to peers before revision
+	// 2026-07-28.
 	CacheScope CacheScope
-	// NextCursor asks for the next page when it is sent back. Nil after the last
-	// page; an empty string is a cursor like any other. Clients do not look into
-	// it.
+	// NextCursor is the Cursor that requests the next page. It is nil on the last
+	// page. An empty string is not nil: it is a valid cursor. Clients must not
+	// interpret it.
 	NextCursor *string
-	// TTLMs says for how many milliseconds a client may take the result as fresh,
-	// counted from its arrival. Zero, the default, makes it stale at once. Peers
-	// before 2026-07-28 do not see it.
+	// TTLMs is the number of milliseconds after arrival during which a client may
+	// treat the result as fresh. With zero, the default, the result is stale at
+	// once. It is not sent to peers before revision 2026-07-28.
 	TTLMs int64
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *ResultMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// UnsubscribeRequest takes a [SubscribeRequest] back. It exists up to
-// 2025-11-25.
+// UnsubscribeRequest reverts a [SubscribeRequest]. It was removed in revision
+// 2026-07-28.
 type UnsubscribeRequest struct {
-	// URI is the resource that was being watched.
+	// URI is the URI of the subscription to end.
 	URI string
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *RequestMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
@@ -245,12 +247,12 @@ func (x *UnsubscribeRequest) RequestMeta() *RequestMeta {
 	return x.Meta
 }
 
-// ResourceListChangedNotification tells clients that the list of resources has
-// changed and that they may ask for it again. Since 2026-07-28 it reaches
-// those who listen with ResourcesListChanged.
+// ResourceListChangedNotification informs clients that the list of resources
+// has changed, so that they can request it again. Since revision 2026-07-28 it
+// is sent only to subscribers that set ResourcesListChanged in their filter.
 type ResourceListChangedNotification struct {
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *NotificationMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
@@ -264,13 +266,14 @@ func (*ResourceListChangedNotification) Method() string {
 // IsNotification marks the type as a notification.
 func (*ResourceListChangedNotification) IsNotification() {}
 
-// ResourceUpdatedNotification tells clients that asked for it that a resource
-// has changed and may be read again.
+// ResourceUpdatedNotification informs subscribers that a resource has changed,
+// so that they can read it again.
 type ResourceUpdatedNotification struct {
-	// URI is the resource that changed: the one watched, or one inside it.
+	// URI identifies the resource that changed. It is the resource of the
+	// subscription, or a resource inside it.
 	URI string
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *NotificationMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
@@ -290,92 +293,91 @@ func (*ResourceUpdatedNotification) RequiresParams() wire.Window {
 // IsNotification marks the type as a notification.
 func (*ResourceUpdatedNotification) IsNotification() {}
 
-// BaseResourceContents is a base definition: [TextResourceContents] and
-// [BlobResourceContents] have its members themselves.
+// BaseResourceContents is a base definition. [TextResourceContents] and
+// [BlobResourceContents] have their own fields for its members.
 type BaseResourceContents struct {
 	// URI identifies the resource. URIs are compared as strings, without
 	// normalization.
 	URI string
-	// MIMEType is the media type of the contents, such as "text/markdown". Empty
-	// when it is not known.
+	// MIMEType is the media type of the contents, such as "text/markdown". It is
+	// empty if unknown.
 	MIMEType string
-	// Meta holds metadata for extensions and applications, each key with a prefix
-	// of its owner such as "com.example/". Nil when there is none. Peers before
-	// 2025-06-18 do not see it.
+	// Meta contains metadata of extensions and applications. Each key has the
+	// prefix of its owner, such as "com.example/". It is nil if there is none. It
+	// is not sent to peers before revision 2025-06-18.
 	Meta map[string]json.RawMessage
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// BlobResourceContents is what a resource holds, as bytes.
+// BlobResourceContents is the contents of a resource, as bytes.
 type BlobResourceContents struct {
 	// URI identifies the resource. URIs are compared as strings, without
 	// normalization.
 	URI string
-	// Blob holds the bytes themselves. They travel in base64; here they are
-	// decoded.
+	// Blob is the bytes. They are decoded here, and base64 on the wire.
 	Blob []byte
-	// MIMEType is the media type of the contents, such as "text/markdown". Empty
-	// when it is not known.
+	// MIMEType is the media type of the contents, such as "text/markdown". It is
+	// empty if unknown.
 	MIMEType string
-	// Meta holds metadata for extensions and applications, each key with a prefix
-	// of its owner such as "com.example/". Nil when there is none. Peers before
-	// 2025-06-18 do not see it.
+	// Meta contains metadata of extensions and applications. Each key has the
+	// prefix of its owner, such as "com.example/". It is nil if there is none. It
+	// is not sent to peers before revision 2025-06-18.
 	Meta map[string]json.RawMessage
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// EmbeddedResource brings the contents of a resource along, where a
-// [ResourceLink] only points to it.
+// EmbeddedResource includes the contents of a resource, unlike a
+// [ResourceLink], which only has its URI.
 type EmbeddedResource struct {
-	// Resource is what the resource holds, text or bytes.
+	// Resource is the contents of the resource, as text or bytes.
 	Resource ResourceContents
-	// Annotations says for whom this is, how much it matters and how old it is.
-	// Nil says nothing about that.
+	// Annotations contains the intended audience, the priority and the date of the
+	// last change. It is nil if there are no annotations.
 	Annotations *Annotations
-	// Meta holds metadata for extensions and applications, each key with a prefix
-	// of its owner such as "com.example/". Nil when there is none. Peers before
-	// 2025-06-18 do not see it.
+	// Meta contains metadata of extensions and applications. Each key has the
+	// prefix of its owner, such as "com.example/". It is nil if there is none. It
+	// is not sent to peers before revision 2025-06-18.
 	Meta map[string]json.RawMessage
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// Resource describes one thing that a server lets clients read: a file, a
-// record, a page.
+// Resource describes something that clients can read from a server, such as a
+// file, a record or a page.
 type Resource struct {
-	// Name identifies the resource for programs. It is shown where Title is empty.
+	// Name identifies the resource in programs. Clients show it if Title is empty.
 	Name string
 	// URI identifies the resource. URIs are compared as strings, without
 	// normalization.
 	URI string
-	// Annotations says for whom this is, how much it matters and how old it is.
-	// Nil says nothing about that.
+	// Annotations contains the intended audience, the priority and the date of the
+	// last change. It is nil if there are no annotations.
 	Annotations *Annotations
-	// Description tells a model and its user what the resource holds.
+	// Description explains to a model and its user what the resource contains.
 	Description string
-	// Icons are pictures for user interfaces, as alternatives in several sizes or
-	// for several themes. Peers before 2025-11-25 do not see them.
+	// Icons lists images for user interfaces: the same icon in several sizes or
+	// for several themes. It is not sent to peers before revision 2025-11-25.
 	Icons []Icon
-	// MIMEType is the media type of the contents, such as "text/markdown". Empty
-	// when it is not known.
+	// MIMEType is the media type of the contents, such as "text/markdown". It is
+	// empty if unknown.
 	MIMEType string
-	// Size is the length of the contents in bytes, before any encoding. Nil when
-	// it is not known.
+	// Size is the number of bytes of the contents, before any encoding. It is nil
+	// if unknown.
 	Size *int64
-	// Title is the name to show to people. Clients fall back to Name when it is
-	// empty. Peers before 2025-06-18 do not see it.
+	// Title is the name shown to users. If it is empty, clients show Name. It is
+	// not sent to peers before revision 2025-06-18.
 	Title string
-	// Meta holds metadata for extensions and applications, each key with a prefix
-	// of its owner such as "com.example/". Nil when there is none. Peers before
-	// 2025-06-18 do not see it.
+	// Meta contains metadata of extensions and applications. Each key has the
+	// prefix of its owner, such as "com.example/". It is nil if there is none. It
+	// is not sent to peers before revision 2025-06-18.
 	Meta map[string]json.RawMessage
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// ResourceContents is what a resource holds, as text or as bytes.
+// ResourceContents is the contents of a resource, as text or bytes.
 //
 // It is one of *TextResourceContents, *BlobResourceContents and
 // *UnknownResourceContents.
@@ -395,99 +397,98 @@ type UnknownResourceContents struct {
 	Raw json.RawMessage
 }
 
-// ResourceLink points to a resource without its contents. The client may read
-// it with a [ReadResourceRequest], even when the server does not list it. It
-// exists since 2025-06-18 and cannot be sent to older peers as it is.
+// ResourceLink refers to a resource without its contents. Clients may read it
+// with a [ReadResourceRequest], even if the server does not list it. It was
+// added in revision 2025-06-18; older peers cannot receive it as a link.
 type ResourceLink struct {
-	// Name identifies the resource for programs. It is shown where Title is empty.
+	// Name identifies the resource in programs. Clients show it if Title is empty.
 	Name string
 	// URI identifies the resource. URIs are compared as strings, without
 	// normalization.
 	URI string
-	// Annotations says for whom this is, how much it matters and how old it is.
-	// Nil says nothing about that.
+	// Annotations contains the intended audience, the priority and the date of the
+	// last change. It is nil if there are no annotations.
 	Annotations *Annotations
-	// Description tells a model and its user what the resource holds.
+	// Description explains to a model and its user what the resource contains.
 	Description string
-	// Icons are pictures for user interfaces, as alternatives in several sizes or
-	// for several themes. Peers before 2025-11-25 do not see them.
+	// Icons lists images for user interfaces: the same icon in several sizes or
+	// for several themes. It is not sent to peers before revision 2025-11-25.
 	Icons []Icon
-	// MIMEType is the media type of the contents, such as "text/markdown". Empty
-	// when it is not known.
+	// MIMEType is the media type of the contents, such as "text/markdown". It is
+	// empty if unknown.
 	MIMEType string
-	// Size is the length of the contents in bytes, before any encoding. Nil when
-	// it is not known.
+	// Size is the number of bytes of the contents, before any encoding. It is nil
+	// if unknown.
 	Size *int64
-	// Title is the name to show to people. Clients fall back to Name when it is
-	// empty. Peers before 2025-06-18 do not see it.
+	// Title is the name shown to users. If it is empty, clients show Name. It is
+	// not sent to peers before revision 2025-06-18.
 	Title string
-	// Meta holds metadata for extensions and applications, each key with a prefix
-	// of its owner such as "com.example/". Nil when there is none.
+	// Meta contains metadata of extensions and applications. Each key has the
+	// prefix of its owner, such as "com.example/". It is nil if there is none.
 	Meta map[string]json.RawMessage
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// ResourceReference is what [ResourceTemplateReference] was called before
+// ResourceReference is the name of [ResourceTemplateReference] before revision
 // 2025-06-18.
 type ResourceReference = ResourceTemplateReference
 
-// ResourceRequestParams is a base definition: requests about one resource have
-// its members themselves.
+// ResourceRequestParams is a base definition. Requests for a single resource
+// have their own fields for its members.
 type ResourceRequestParams struct {
 	// URI identifies the resource. URIs are compared as strings, without
 	// normalization.
 	URI string
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *RequestMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// ResourceTemplate describes a family of resources by a pattern for their
-// URIs.
+// ResourceTemplate describes a set of resources by a template for their URIs.
 type ResourceTemplate struct {
-	// Name identifies the template for programs. It is shown where Title is empty.
+	// Name identifies the template in programs. Clients show it if Title is empty.
 	Name string
-	// URITemplate is the pattern, a URI template as in RFC 6570. A client fills in
-	// its variables and reads the URI that results.
+	// URITemplate is a URI template (RFC 6570). Clients replace its variables with
+	// values and read the resulting URI.
 	URITemplate string
-	// Annotations says for whom this is, how much it matters and how old it is.
-	// Nil says nothing about that.
+	// Annotations contains the intended audience, the priority and the date of the
+	// last change. It is nil if there are no annotations.
 	Annotations *Annotations
-	// Description tells a model and its user what the resources hold.
+	// Description explains to a model and its user what the resources contain.
 	Description string
-	// Icons are pictures for user interfaces, as alternatives in several sizes or
-	// for several themes. Peers before 2025-11-25 do not see them.
+	// Icons lists images for user interfaces: the same icon in several sizes or
+	// for several themes. It is not sent to peers before revision 2025-11-25.
 	Icons []Icon
-	// MIMEType is the media type that all resources of this family have. Empty
-	// when they differ.
+	// MIMEType is the media type of all resources of the template. It is empty if
+	// they differ.
 	MIMEType string
-	// Title is the name to show to people. Clients fall back to Name when it is
-	// empty. Peers before 2025-06-18 do not see it.
+	// Title is the name shown to users. If it is empty, clients show Name. It is
+	// not sent to peers before revision 2025-06-18.
 	Title string
-	// Meta holds metadata for extensions and applications, each key with a prefix
-	// of its owner such as "com.example/". Nil when there is none. Peers before
-	// 2025-06-18 do not see it.
+	// Meta contains metadata of extensions and applications. Each key has the
+	// prefix of its owner, such as "com.example/". It is nil if there is none. It
+	// is not sent to peers before revision 2025-06-18.
 	Meta map[string]json.RawMessage
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// TextResourceContents is what a resource holds, as text.
+// TextResourceContents is the contents of a resource, as text.
 type TextResourceContents struct {
 	// URI identifies the resource. URIs are compared as strings, without
 	// normalization.
 	URI string
 	// Text is the text, in UTF-8.
 	Text string
-	// MIMEType is the media type of the contents, such as "text/markdown". Empty
-	// when it is not known.
+	// MIMEType is the media type of the contents, such as "text/markdown". It is
+	// empty if unknown.
 	MIMEType string
-	// Meta holds metadata for extensions and applications, each key with a prefix
-	// of its owner such as "com.example/". Nil when there is none. Peers before
-	// 2025-06-18 do not see it.
+	// Meta contains metadata of extensions and applications. Each key has the
+	// prefix of its owner, such as "com.example/". It is nil if there is none. It
+	// is not sent to peers before revision 2025-06-18.
 	Meta map[string]json.RawMessage
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage

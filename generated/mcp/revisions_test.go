@@ -3,11 +3,13 @@ package mcp
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,14 +17,14 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// everyValue visits, for each struct, values that hold everything: one for each
-// way in which its unions and enums can be filled.
+// everyValue calls visit with filled values of each struct: one value for each alternative
+// of its unions and enums. It returns the number of values.
 func everyValue(visit func(name string, v wire.Value)) (count int) {
 	structs := goTypes().structs
 	for _, name := range slices.Sorted(maps.Keys(structs)) {
 		seen := map[string]bool{}
-		for arm := range mostArms {
-			v := filler{arm}.filled(structs[name])
+		for alternative := range maxAlternatives {
+			v := filler{alternative}.filled(structs[name])
 			text, err := wire.Marshal(v)
 			if err != nil {
 				panic(err)
@@ -37,69 +39,68 @@ func everyValue(visit func(name string, v wire.Value)) (count int) {
 	return count
 }
 
-func TestWhatHoldsEverythingIsValidOrRefusedInEachRevision(t *testing.T) {
-	var written, refused int
+func TestFullValuesInEachRevision(t *testing.T) {
+	var written, rejected int
 	count := everyValue(func(name string, v wire.Value) {
 		for _, file := range schemas() {
 			out, err := wire.Append(nil, &wire.Frame{Revision: file.revision}, v)
 			if err != nil {
-				requireNamesWhatIsLacking(t, file, err)
-				refused++
+				requireNamesMissingPart(t, file, err)
+				rejected++
 				continue
 			}
 			written++
 			requireValid(t, file, v, out)
 			requireComplete(t, file, v, out)
-			requireNothingForeign(t, file.revision, v, out)
+			requireOnlyKnownMembers(t, file.revision, v, out)
 		}
 	})
-	t.Logf("%d values of %d types: %d times written, %d times refused", count, len(goTypes().structs), written, refused)
+	t.Logf("%d values of %d types: encoded %d times, rejected %d times", count, len(goTypes().structs), written, rejected)
 	require.Greater(t, written, 1000)
-	require.Greater(t, refused, 100)
+	require.Greater(t, rejected, 100)
 }
 
-// requireValid judges by every definition that has v's type as its Go form.
+// requireValid validates JSON against every definition of v's type.
 func requireValid(t *testing.T, file *schemaFile, v wire.Value, out []byte) {
 	t.Helper()
 	for _, s := range subjects() {
 		if s.file == file && reflect.TypeOf(s.fresh()) == reflect.TypeOf(v) {
-			require.NoError(t, file.judge.acceptsText(s.pointer, out), "%v: %s", s, out)
+			require.NoError(t, file.validator.validateText(s.pointer, out), "%v: %s", s, out)
 		}
 	}
 }
 
-// requireComplete checks that every member that the schema has was written.
+// requireComplete checks that the JSON has all members of the schema.
 func requireComplete(t *testing.T, file *schemaFile, v wire.Value, out []byte) {
 	t.Helper()
 	for _, s := range subjects() {
 		if s.file == file && reflect.TypeOf(s.fresh()) == reflect.TypeOf(v) {
-			require.Empty(t, s.shape.unsaid(parse(out), ""), "%v: %s", s, out)
+			require.Empty(t, s.shape.unusedMember(parse(out), ""), "%v: %s", s, out)
 		}
 	}
 }
 
-// unsaid returns a pointer to a member that a document does not use, "" if it
-// uses all. The schemas of a tool are not looked into, and the _meta that is an
-// exception is none.
-func (s shape) unsaid(v any, at string) string {
-	s = s.armFor(v)
+// unusedMember returns a pointer to a member of the schema that a document does not have,
+// or "". It does not check the schemas of a tool and the _meta of an embedded roots/list.
+func (s shape) unusedMember(v any, at string) string {
+	s = s.alternativeFor(v)
 	switch v := v.(type) {
 	case map[string]any:
 		for _, name := range s.members() {
-			if _, said := v[name]; !said && !s.isEmbeddedRoots() {
+			if _, there := v[name]; !there && !s.isEmbeddedRoots() {
 				return pointer(at, name)
 			}
 			member, _ := s.member(name)
 			if name == "inputSchema" || name == "outputSchema" {
 				continue
 			}
-			if missing := member.unsaid(v[name], pointer(at, name)); missing != "" {
+			if missing := member.unusedMember(v[name], pointer(at, name)); missing != "" {
 				return missing
 			}
 		}
 	case []any:
 		for i, x := range v {
-			if missing := s.items().unsaid(x, pointer(at, strconv.Itoa(i))); missing != "" {
+			if missing := s.items().unusedMember(x, pointer(at, strconv.Itoa(i))); missing != "" {
 				return missing
 			}
 		}
@@ -107,9 +108,9 @@ func (s shape) unsaid(v any, at string) string {
 	return ""
 }
 
-// requireNothingForeign reads what was written: members that the revision does
-// not have would be found in Extra, beside the one that the filler put there.
-func requireNothingForeign(t *testing.T, r wire.Revision, v wire.Value, out []byte) {
+// requireOnlyKnownMembers decodes JSON and requires that Extra has no member except the
+// one that the filler added.
+func requireOnlyKnownMembers(t *testing.T, r wire.Revision, v wire.Value, out []byte) {
 	t.Helper()
 	back := reflect.New(reflect.TypeOf(v).Elem())
 	require.NoError(t, wire.Decode(out, &wire.Frame{Revision: r}, back.Interface().(wire.Value)), "%v %T: %s", r, v, out)
@@ -120,26 +121,27 @@ func requireNothingForeign(t *testing.T, r wire.Revision, v wire.Value, out []by
 	})
 }
 
-var lacking = regexp.MustCompile(`revision has no ([[:word:]]+)(?: in [[:word:]]+)?(?:(?: with (?:type|method|mode))? "(.+)")?$|revision has no list of strings here$`)
+// missingPart matches errors about a part of a value that a revision does not have.
+var missingPart = regexp.MustCompile(`revision has no ([[:word:]]+)(?: in [[:word:]]+)?(?:(?: with (?:type|method|mode))? "(.+)")?$|revision has no list of strings here$`)
 
-// requireNamesWhatIsLacking checks that a refusal names what the revision does
-// not have, and that the revision does not have it.
-func requireNamesWhatIsLacking(t *testing.T, file *schemaFile, err error) {
+// requireNamesMissingPart checks that an error names the missing part of the revision, and
+// that the revision does not have it.
+func requireNamesMissingPart(t *testing.T, file *schemaFile, err error) {
 	t.Helper()
 	var failure *wire.EncodeError
 	require.True(t, errors.As(err, &failure), err)
 	require.Equal(t, file.revision, failure.Revision)
-	found := lacking.FindStringSubmatch(failure.Err.Error())
+	found := missingPart.FindStringSubmatch(failure.Err.Error())
 	require.NotNil(t, found, err)
 	switch {
 	case found[2] != "":
-		require.NotContains(t, file.everything(), found[2], err)
+		require.NotContains(t, file.constants(), found[2], err)
 	case found[1] != "":
 		require.NotContains(t, file.names(), found[1], err)
 	}
 }
 
-func TestTheFormOfAllRevisionsKeepsEverything(t *testing.T) {
+func TestEncodingJSONKeepsAllMembers(t *testing.T) {
 	everyValue(func(name string, v wire.Value) {
 		text, err := json.Marshal(v)
 		require.NoError(t, err, name)
@@ -152,7 +154,7 @@ func TestTheFormOfAllRevisionsKeepsEverything(t *testing.T) {
 	})
 }
 
-func TestZeroValuesAreWrittenOrRefused(t *testing.T) {
+func TestZeroValuesInEachRevision(t *testing.T) {
 	for name, typ := range goTypes().structs {
 		for _, file := range schemas() {
 			v := reflect.New(typ).Interface().(wire.Value)
@@ -164,4 +166,114 @@ func TestZeroValuesAreWrittenOrRefused(t *testing.T) {
 			requireValid(t, file, v, out)
 		}
 	}
+}
+
+// unnamed lists the structs that some revisions have without a definition of that name.
+var unnamed = map[string]string{
+	"Annotations":                    "2024-11-05 repeats the definition at each use",
+	"ElicitRequestFormParams":        "2025-06-18 has no other kind of elicitation",
+	"LegacyTitledEnumSchema":         "EnumSchema in 2025-06-18",
+	"UntitledSingleSelectEnumSchema": "EnumSchema in 2025-06-18",
+	"RequestMeta":                    "every revision has a _meta in requests",
+	"NotificationMeta":               "every revision has a _meta in notifications",
+	"ResultMeta":                     "every revision has a _meta in results",
+}
+
+// TestTypesOfOtherRevisionsAreRejected encodes every struct for the revisions that do not
+// define it.
+func TestTypesOfOtherRevisionsAreRejected(t *testing.T) {
+	applied := map[string]bool{}
+	rejected := 0
+	for _, name := range slices.Sorted(maps.Keys(goTypes().structs)) {
+		in, defined := definedIn(goTypes().structs[name])
+		for _, r := range revisions() {
+			if !defined || in.Has(r) {
+				continue
+			}
+			_, err := wire.Append(nil, &wire.Frame{Revision: r}, filler{alternative: 1}.filled(goTypes().structs[name]))
+			if err == nil && unnamed[name] != "" {
+				applied[name] = true
+				continue
+			}
+			require.ErrorContains(t, err, "revision has no", "%v %s", r, name)
+			rejected++
+		}
+	}
+	require.Len(t, applied, len(unnamed))
+	t.Logf("%d rejected", rejected)
+	require.Greater(t, rejected, 100)
+}
+
+// definedIn returns the revisions that define a struct, and reports whether there are any.
+func definedIn(t reflect.Type) (in wire.Window, ok bool) {
+	for _, s := range subjects() {
+		if reflect.TypeOf(s.fresh()) == reflect.PointerTo(t) {
+			in |= 1 << s.file.revision.Index()
+			ok = true
+		}
+	}
+	return in, ok
+}
+
+// TestUnionsKeepUnknownAlternatives decodes documents of a union in revisions that do not
+// define their type.
+func TestUnionsKeepUnknownAlternatives(t *testing.T) {
+	count := 0
+	for _, s := range subjects() {
+		alternatives := unionOf(s.shape)
+		name := discriminator(alternatives)
+		if name == "" {
+			continue
+		}
+		for _, file := range schemas() {
+			other := subjectFor(file.revision, s.definition)
+			if other == nil {
+				continue
+			}
+			for _, alternative := range unionOf(other.shape) {
+				doc := alternative.smallest().(map[string]any)
+				if candidates, _ := candidatesFor(alternatives, doc); candidates == nil {
+					requireUnknown(t, s, doc)
+					count++
+				}
+			}
+		}
+	}
+	t.Logf("%d documents", count)
+	require.NotZero(t, count)
+}
+
+// requireUnknown checks that a document is stored as an unknown value and encoded
+// unchanged.
+func requireUnknown(t *testing.T, s *subject, doc any) {
+	t.Helper()
+	text := render(doc, reversed)
+	v, err := s.decode(text)
+	require.NoError(t, err, "%v: %s", s, text)
+	held := reflect.ValueOf(v).Elem().FieldByName("v").Elem()
+	require.Contains(t, held.Type().String(), "Unknown", "%v: %s", s, text)
+	out, err := s.encode(v)
+	require.NoError(t, err, "%v: %s", s, text)
+	require.Equal(t, string(text), string(out), s)
+}
+
+func TestUnionsRejectOtherJSON(t *testing.T) {
+	for _, s := range subjects() {
+		if !strings.HasPrefix(fmt.Sprintf("%T", s.fresh()), "*mcp.box[") || discriminator(unionOf(s.shape)) == "" {
+			continue
+		}
+		for _, text := range []string{`null`, `5`, `"text"`, `[]`, `true`, `{}`, `{"type":5,"method":5,"mode":5}`} {
+			_, err := s.decode([]byte(text))
+			require.Error(t, err, "%v: %s", s, text)
+		}
+	}
+}
+
+func TestElicitationModesBefore20251125(t *testing.T) {
+	x := new(ElicitRequest)
+	doc := []byte(`{"message":"m","requestedSchema":{"type":"object","properties":{}},"mode":"url"}`)
+	require.NoError(t, wire.DecodeParams(doc, &wire.Frame{Revision: Revision20250618}, x))
+	form, ok := x.Params.(*ElicitRequestFormParams)
+	require.True(t, ok)
+	require.Equal(t, `"url"`, string(form.Extra["mode"]))
 }

@@ -11,14 +11,15 @@ package mcp
 
 import "encoding/json"
 
-// ListRootsRequest asks a client in which folders and files its server is
-// meant to work.
+// ListRootsRequest asks a client for its roots: the folders and files in which
+// the server should work.
 //
 // Deprecated: since revision 2026-07-28. Pass paths as tool arguments or
 // resource URIs, or configure them.
 type ListRootsRequest struct {
-	// Meta holds metadata for the protocol, extensions and applications. Nil when
-	// there is none. Peers since 2026-07-28 do not see it.
+	// Meta is the message metadata, with keys of the protocol, extensions and
+	// applications. It is nil if there is none. It is not sent to peers of
+	// revision 2026-07-28 or later.
 	Meta *RequestMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
@@ -39,25 +40,27 @@ func (x *ListRootsRequest) RequestMeta() *RequestMeta {
 	return x.Meta
 }
 
-// ListRootsResult says in which folders and files a server is meant to work.
+// ListRootsResult contains the roots of a client.
 //
 // Deprecated: since revision 2026-07-28. Pass paths as tool arguments or
 // resource URIs, or configure them.
 type ListRootsResult struct {
-	// Roots lists the folders and files. It may be empty.
+	// Roots lists the roots. It may be empty.
 	Roots []Root
-	// Meta holds metadata for the protocol, extensions and applications. Nil when
-	// there is none. Peers since 2026-07-28 do not see it.
+	// Meta is the message metadata, with keys of the protocol, extensions and
+	// applications. It is nil if there is none. It is not sent to peers of
+	// revision 2026-07-28 or later.
 	Meta *ResultMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// RootsListChangedNotification tells the server that the client's roots have
-// changed and that it may ask for them again. It exists up to 2025-11-25.
+// RootsListChangedNotification informs the server that the client's roots have
+// changed, so that it can request them again. It was removed in revision
+// 2026-07-28.
 type RootsListChangedNotification struct {
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *NotificationMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
@@ -71,19 +74,19 @@ func (*RootsListChangedNotification) Method() string {
 // IsNotification marks the type as a notification.
 func (*RootsListChangedNotification) IsNotification() {}
 
-// Root is a folder or file in which a server is meant to work. It is a request
-// to keep inside, not a lock.
+// Root is a folder or file in which a server should work. It is guidance for
+// the server, not access control.
 //
 // Deprecated: since revision 2026-07-28. Pass paths as tool arguments or
 // resource URIs, or configure them.
 type Root struct {
-	// URI is the folder or file, a URI that begins with "file://".
+	// URI is the URI of the folder or file. It must begin with "file://".
 	URI string
-	// Name is the name to show to people. Empty when there is none.
+	// Name is the name shown to users. It may be empty.
 	Name string
-	// Meta holds metadata for extensions and applications, each key with a prefix
-	// of its owner such as "com.example/". Nil when there is none. Peers before
-	// 2025-06-18 do not see it.
+	// Meta contains metadata of extensions and applications. Each key has the
+	// prefix of its owner, such as "com.example/". It is nil if there is none. It
+	// is not sent to peers before revision 2025-06-18.
 	Meta map[string]json.RawMessage
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage

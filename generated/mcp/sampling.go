@@ -15,52 +15,54 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// CreateMessageRequest asks the client to let its language model write the
-// next message of a conversation. The client chooses the model, and may let
-// its user look at both the question and the answer.
+// CreateMessageRequest asks the client for the next message of a conversation,
+// written by its language model. The client selects the model, and may let its
+// user review the request and the result.
 //
 // Deprecated: since revision 2026-07-28. Servers that need a model call one
 // themselves.
 type CreateMessageRequest struct {
-	// MaxTokens is how many tokens the model may write at most.
+	// MaxTokens limits the number of tokens that the model may write.
 	MaxTokens int64
-	// Messages is the conversation so far. A message that calls tools is followed
-	// at once by one that holds all their results and nothing else.
+	// Messages is the conversation so far. After a message that calls tools, the
+	// next message must contain the results of all these calls and nothing else.
 	Messages []SamplingMessage
-	// IncludeContext asks for context of servers in the prompt. Empty means
-	// [IncludeContextNone]; anything else only where the client declares the
-	// Context of [SamplingCapability].
+	// IncludeContext asks the client to add context from its servers to the
+	// prompt. Empty means [IncludeContextNone]. Other values require that the
+	// client declares the Context of [SamplingCapability].
 	//
 	// Deprecated: since revision 2026-07-28. Leave it unset, or say none.
 	IncludeContext IncludeContext
-	// Metadata is handed on to whoever runs the model, in a form that they define.
-	// Nil when there is none.
+	// Metadata is passed to the provider of the model, which defines its form. It
+	// is nil if there is none.
 	Metadata map[string]json.RawMessage
-	// ModelPreferences says what kind of model would be right. It binds nobody;
-	// nil leaves everything to the client.
+	// ModelPreferences guides the client's selection of a model. The client may
+	// ignore it. Nil means no preference.
 	ModelPreferences *ModelPreferences
-	// StopSequences are texts at which the model stops writing. Nil is none.
+	// StopSequences lists texts at which the model stops. It is nil if there are
+	// none.
 	StopSequences []string
-	// SystemPrompt tells the model who it is and how to go about it. The client
-	// may change it or leave it out. Empty is none.
+	// SystemPrompt is the system prompt for the model. The client may change or
+	// ignore it. It is empty if there is none.
 	SystemPrompt string
-	// Task asks the receiver to run the request as a task and to answer at once
-	// with a [CreateTaskResult]. Nil asks for the ordinary answer. Only peers of
-	// 2025-11-25 see it, and only receivers that declared such tasks act on it.
+	// Task asks the receiver to run the request as a task and to respond at once
+	// with a [CreateTaskResult]. If it is nil, the request has its ordinary
+	// result. It is sent only to peers of revision 2025-11-25. Receivers that did
+	// not declare support for such tasks ignore it.
 	Task *TaskMetadata
-	// Temperature is how freely the model writes, on the scale of whoever runs it:
-	// the higher, the less predictable. Nil leaves that to the client.
+	// Temperature controls the randomness of the model, on the scale of its
+	// provider. Nil lets the client choose.
 	Temperature *float64
-	// ToolChoice says whether the model calls tools. Nil means
-	// [ToolChoiceModeAuto]. Peers before 2025-11-25 do not see it.
+	// ToolChoice determines whether the model calls tools. Nil means
+	// [ToolChoiceModeAuto]. It is not sent to peers before revision 2025-11-25.
 	ToolChoice *ToolChoice
-	// Tools lists tools that the model may call while it writes, for this request
-	// only. They need not be tools of a server. Set it only where the client
-	// declares the Tools of [SamplingCapability]. Peers before 2025-11-25 do not
-	// see it.
+	// Tools lists the tools that the model may call in this request; they need not
+	// be tools of a server. It requires that the client declares the Tools of
+	// [SamplingCapability]. It is not sent to peers before revision 2025-11-25.
 	Tools []Tool
-	// Meta holds metadata for the protocol, extensions and applications. Nil when
-	// there is none. Peers since 2026-07-28 do not see it.
+	// Meta is the message metadata, with keys of the protocol, extensions and
+	// applications. It is nil if there is none. It is not sent to peers of
+	// revision 2026-07-28 or later.
 	Meta *RequestMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
@@ -81,91 +83,95 @@ func (x *CreateMessageRequest) RequestMeta() *RequestMeta {
 	return x.Meta
 }
 
-// CreateMessageResult is what the client's model wrote.
+// CreateMessageResult is a message that the client's model wrote.
 //
 // Deprecated: since revision 2026-07-28. Servers that need a model call one
 // themselves.
 type CreateMessageResult struct {
-	// Content is the message. Peers before 2025-11-25 take exactly one block.
+	// Content is the message. Peers before revision 2025-11-25 require exactly one
+	// block.
 	Content []SamplingMessageContentBlock
-	// Model names the model that wrote it.
+	// Model names the model that wrote the message.
 	Model string
-	// Role says who speaks the message, as a rule the assistant.
+	// Role is the author of the message, usually the assistant.
 	Role Role
-	// StopReason says why the model stopped. Empty when it is not known.
+	// StopReason is the reason why the model stopped. It is empty if unknown.
 	StopReason StopReason
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *ResultMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// IncludeContext says of which servers the client is to add context to a
+// IncludeContext selects the servers whose context the client adds to a
 // prompt.
 type IncludeContext string
 
 // The values of [IncludeContext].
 const (
-	// IncludeContextAllServers adds context of all servers of the client.
+	// IncludeContextAllServers selects all servers of the client.
 	IncludeContextAllServers IncludeContext = "allServers"
-	// IncludeContextNone adds nothing, the default.
+	// IncludeContextNone selects no server. It is the default.
 	IncludeContextNone IncludeContext = "none"
-	// IncludeContextThisServer adds context of the server that asks.
+	// IncludeContextThisServer selects the server that sends the request.
 	IncludeContextThisServer IncludeContext = "thisServer"
 )
 
-// ModelHint names a model, or a family of them, that would do.
+// ModelHint names a suitable model or a family of models.
 //
 // Deprecated: since revision 2026-07-28. Servers that need a model call one
 // themselves.
 type ModelHint struct {
-	// Name is part of a model's name: "sonnet" fits every model whose name
-	// contains it. A client without such a model may take a similar one.
+	// Name is a part of a model's name: "sonnet" matches all models whose name
+	// contains it. A client without such a model may use a similar one.
 	Name string
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// ModelPreferences says what kind of model a server would like. The priorities
-// go from 0, does not matter, to 1, matters most. None of it binds the client.
+// ModelPreferences describes the model that a server prefers. Each priority is
+// a number from 0, not important, to 1, most important. The client may ignore
+// all of them.
 //
 // Deprecated: since revision 2026-07-28. Servers that need a model call one
 // themselves.
 type ModelPreferences struct {
-	// CostPriority is how much a low price matters. Nil says nothing.
+	// CostPriority is the importance of a low price. Nil means no preference.
 	CostPriority *float64
-	// Hints names models that would do, the best first. They come before the
-	// priorities.
+	// Hints lists names of suitable models, best first. They take precedence over
+	// the priorities.
 	Hints []ModelHint
-	// IntelligencePriority is how much a capable model matters. Nil says nothing.
+	// IntelligencePriority is the importance of a capable model. Nil means no
+	// preference.
 	IntelligencePriority *float64
-	// SpeedPriority is how much a quick answer matters. Nil says nothing.
+	// SpeedPriority is the importance of a fast response. Nil means no preference.
 	SpeedPriority *float64
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// SamplingMessage is one message of a conversation with a model.
+// SamplingMessage is a message of a conversation with a model.
 //
 // Deprecated: since revision 2026-07-28. Servers that need a model call one
 // themselves.
 type SamplingMessage struct {
-	// Content is the message: one block or several, though peers before 2025-11-25
-	// take exactly one. Results of tools do not mix with other blocks.
+	// Content is the message, in one or more blocks. Peers before revision
+	// 2025-11-25 require exactly one block. Results of tools must not be mixed
+	// with other blocks.
 	Content []SamplingMessageContentBlock
-	// Role says who speaks the message.
+	// Role is the author of the message.
 	Role Role
-	// Meta holds metadata for extensions and applications, each key with a prefix
-	// of its owner such as "com.example/". Nil when there is none. Peers before
-	// 2025-11-25 do not see it.
+	// Meta contains metadata of extensions and applications. Each key has the
+	// prefix of its owner, such as "com.example/". It is nil if there is none. It
+	// is not sent to peers before revision 2025-11-25.
 	Meta map[string]json.RawMessage
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// SamplingMessageContentBlock is one piece of a message to or from a model:
-// text, a picture, sound, the call of a tool or its result.
+// SamplingMessageContentBlock is a part of a message to or from a model: text,
+// an image, audio, a tool call, or the result of a tool call.
 //
 // It is one of *TextContent, *ImageContent, *AudioContent, *ToolUseContent,
 // *ToolResultContent and *UnknownSamplingMessageContentBlock.
@@ -192,88 +198,90 @@ type UnknownSamplingMessageContentBlock struct {
 	Raw json.RawMessage
 }
 
-// StopReason says why a model stopped writing. Clients may give reasons of
-// their own.
+// StopReason is the reason why a model stopped. Clients may use other values
+// than the constants.
 type StopReason string
 
 // The values of [StopReason].
 const (
-	// StopReasonEndTurn is for a model that has said what it had to say.
+	// StopReasonEndTurn means that the message is complete.
 	StopReasonEndTurn StopReason = "endTurn"
-	// StopReasonStopSequence is for a model that came to one of the StopSequences.
+	// StopReasonStopSequence means that the model wrote one of the StopSequences.
 	StopReasonStopSequence StopReason = "stopSequence"
-	// StopReasonMaxTokens is for a model that used up its MaxTokens. The message
-	// may be incomplete.
+	// StopReasonMaxTokens means that the model reached MaxTokens. The message may
+	// be incomplete.
 	StopReasonMaxTokens StopReason = "maxTokens"
-	// StopReasonToolUse is for a model that wants tools called and waits for their
-	// results. Clients know it since 2025-11-25.
+	// StopReasonToolUse means that the model requests tool calls and waits for
+	// their results. It was added in revision 2025-11-25.
 	StopReasonToolUse StopReason = "toolUse"
 )
 
-// ToolChoice says whether a model calls tools while it writes. It exists since
+// ToolChoice determines whether a model calls tools. It was added in revision
 // 2025-11-25.
 //
 // Deprecated: since revision 2026-07-28. Servers that need a model call one
 // themselves.
 type ToolChoice struct {
-	// Mode is the rule. Empty means [ToolChoiceModeAuto].
+	// Mode is the rule for tool calls. Empty means [ToolChoiceModeAuto].
 	Mode ToolChoiceMode
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// ToolChoiceMode is a rule about calling tools. It exists since 2025-11-25.
+// ToolChoiceMode is a rule for tool calls. It was added in revision
+// 2025-11-25.
 type ToolChoiceMode string
 
 // The values of [ToolChoiceMode].
 const (
-	// ToolChoiceModeAuto lets the model decide, the default.
+	// ToolChoiceModeAuto lets the model decide. It is the default.
 	ToolChoiceModeAuto ToolChoiceMode = "auto"
-	// ToolChoiceModeNone keeps the model from calling tools.
+	// ToolChoiceModeNone forbids tool calls.
 	ToolChoiceModeNone ToolChoiceMode = "none"
-	// ToolChoiceModeRequired makes the model call at least one tool.
+	// ToolChoiceModeRequired requires at least one tool call.
 	ToolChoiceModeRequired ToolChoiceMode = "required"
 )
 
-// ToolResultContent is the outcome of a call that a model wanted made. It
-// exists since 2025-11-25.
+// ToolResultContent is the result of a tool call that a model requested. It
+// was added in revision 2025-11-25.
 //
 // Deprecated: since revision 2026-07-28. Servers that need a model call one
 // themselves.
 type ToolResultContent struct {
-	// Content is the answer for the model, as in a [CallToolResult]. It may be
+	// Content is the result for the model, as in a [CallToolResult]. It may be
 	// empty.
 	Content []ContentBlock
-	// ToolUseID is the ID of the [ToolUseContent] that this answers.
+	// ToolUseID is the ID of the [ToolUseContent].
 	ToolUseID string
-	// IsError says that the tool failed and that Content tells why.
+	// IsError is true if the tool failed. Content then has the reason.
 	IsError bool
-	// StructuredContent is the answer as JSON, as in a [CallToolResult]. Nil is
-	// none; null is a value.
+	// StructuredContent is the result as JSON, as in a [CallToolResult]. Nil means
+	// that there is none; null is a value.
 	StructuredContent json.RawMessage
-	// Meta holds metadata about the result. Keep it when the message goes into the
-	// next request: caches of whoever runs the model may depend on it.
+	// Meta contains metadata about the result. Include it unchanged in the next
+	// request, because caches of the model's provider may depend on it.
 	Meta map[string]json.RawMessage
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// ToolUseContent is the call of a tool that a model wants made. The server
-// that asked for the message makes it, and sends the outcome back as a
-// [ToolResultContent] in its next request. It exists since 2025-11-25.
+// ToolUseContent is a tool call that a model requests. The server that sent
+// the sampling request makes the call, and sends the result as a
+// [ToolResultContent] in its next request. It was added in revision
+// 2025-11-25.
 //
 // Deprecated: since revision 2026-07-28. Servers that need a model call one
 // themselves.
 type ToolUseContent struct {
-	// Name says which of the tools in the request to call.
+	// Name is the name of the tool, which is one of the Tools of the request.
 	Name string
-	// ID identifies the call, so that its result can be told from others.
+	// ID identifies the call. The [ToolResultContent] refers to it.
 	ID string
-	// Input is the JSON object of arguments, fit for the InputSchema of the tool.
-	// Nil is sent as an empty object.
+	// Input is a JSON object that is valid for the tool's InputSchema. Nil is sent
+	// as an empty object.
 	Input json.RawMessage
-	// Meta holds metadata about the call. Keep it when the message goes into the
-	// next request: caches of whoever runs the model may depend on it.
+	// Meta contains metadata about the call. Include it unchanged in the next
+	// request, because caches of the model's provider may depend on it.
 	Meta map[string]json.RawMessage
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage

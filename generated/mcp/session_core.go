@@ -16,14 +16,15 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// SessionCore is what a session stands on. The runtime implements it; users
-// have it through [ServerSession] and [ClientSession].
+// SessionCore is the part of a session that the runtime implements. Users have it
+// through [ServerSession] and [ClientSession].
 type SessionCore interface {
-	// Outbound is the channel of the message being handled.
+	// Outbound sends messages on the channel of the message being handled.
 	peer.Outbound
-	// Standalone is the channel of the connection as a whole.
+	// Standalone returns the channel of the connection, which does not depend on a
+	// message.
 	Standalone() peer.Outbound
-	// Transport is what the transport knows about the message.
+	// Transport describes how the message arrived.
 	Transport() peer.TransportContext
 	// Revision returns the revision of the protocol that the session uses.
 	Revision() wire.Revision
@@ -35,30 +36,30 @@ type SessionCore interface {
 	ClientCapabilities() *ClientCapabilities
 	// HasClientCapability reports whether the client declared all of want.
 	HasClientCapability(want *ClientCapabilities) bool
-	// Progress reports progress of the request being handled. It does
-	// nothing where the caller did not ask for reports.
+	// Progress reports the progress of the request being handled. It does nothing
+	// if the caller did not ask for progress.
 	Progress(ctx context.Context, p peer.Progress) error
 }
 
-// ReportProgress tells the caller how far the request being handled has come.
-// It does nothing where the caller did not ask.
+// ReportProgress reports the progress of the request being handled to its sender.
+// It does nothing if the sender did not ask for progress.
 func (s *ServerSession) ReportProgress(ctx context.Context, p peer.Progress) error {
 	return s.Progress(ctx, p)
 }
 
-// ReportProgress tells the caller how far the request being handled has come.
-// It does nothing where the caller did not ask.
+// ReportProgress reports the progress of the request being handled to its sender.
+// It does nothing if the sender did not ask for progress.
 func (s *ClientSession) ReportProgress(ctx context.Context, p peer.Progress) error {
 	return s.Progress(ctx, p)
 }
 
-// optionCore is a core that sends with options.
+// An optionCore is a SessionCore that sends with options.
 type optionCore struct {
 	SessionCore
 	out peer.Outbound
 }
 
-// withOptions binds opts to what core sends.
+// withOptions returns a core that sends with opts.
 func withOptions(core SessionCore, opts []peer.CallOption) SessionCore {
 	return optionCore{core, peer.With(core, opts...)}
 }
@@ -73,19 +74,18 @@ func (c optionCore) Notify(ctx context.Context, n peer.Notification, opts ...pee
 
 func (c optionCore) Standalone() peer.Outbound { return peer.With(c.out, peer.Standalone()) }
 
-// SessionKey is the key of the session in the context of a server's handler: a
-// *[ServerSession]. [SessionFromContext] looks it up; a runtime whose contexts carry
-// sessions answers to it.
+// SessionKey is the key of the *[ServerSession] in the context of a server's
+// handler. Contexts that the runtime creates return the session for this key.
+// Handlers call [SessionFromContext].
 type SessionKey struct{}
 
-// WithSession returns a context that carries the session of a server's
-// handler.
-func WithSession(ctx context.Context, s *ServerSession) context.Context {
+// ContextWithSession returns a copy of ctx that carries the session of a server's handler.
+func ContextWithSession(ctx context.Context, s *ServerSession) context.Context {
 	return context.WithValue(ctx, SessionKey{}, s)
 }
 
-// SessionFromContext returns the session of the handler that ctx was given to, nil
-// outside a server's handler.
+// SessionFromContext returns the session in the context of a server's handler, or nil if
+// ctx has none.
 func SessionFromContext(ctx context.Context) *ServerSession {
 	s, _ := ctx.Value(SessionKey{}).(*ServerSession)
 	return s

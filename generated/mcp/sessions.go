@@ -31,25 +31,27 @@ func (s *ClientSession) With(opts ...peer.CallOption) *ClientSession {
 	return &ClientSession{withOptions(s.SessionCore, opts)}
 }
 
-// Complete returns proposals for an argument that is being typed.
+// Complete returns proposed values for an argument that the user is typing.
 func (s *ClientSession) Complete(ctx context.Context, req *CompleteRequest) (*CompleteResult, error) {
 	return peer.SendRequest(ctx, s, orNew(req))
 }
 
-// Initialize opens a session: both sides say who they are, what they can do
-// and which revision they speak. It exists up to 2025-11-25.
+// Initialize opens a session: the two sides exchange their names and
+// capabilities, and agree on a revision. It was removed in revision
+// 2026-07-28.
 func (s *ClientSession) Initialize(ctx context.Context, req *InitializeRequest) (*InitializeResult, error) {
 	return peer.SendRequest(ctx, s, orNew(req))
 }
 
-// SetLevel asks the server for log messages from a level upwards. It exists up
-// to 2025-11-25.
+// SetLevel sets the minimum level of the server's log messages. It was removed
+// in revision 2026-07-28.
 func (s *ClientSession) SetLevel(ctx context.Context, req *SetLevelRequest) error {
 	_, err := peer.SendRequest(ctx, s, orNew(req))
 	return err
 }
 
-// Ping asks whether the peer is still there. It exists up to 2025-11-25.
+// Ping checks that the peer still responds. It was removed in revision
+// 2026-07-28.
 func (s *ClientSession) Ping(ctx context.Context) error {
 	_, err := peer.SendRequest(ctx, s.Standalone(), &PingRequest{})
 	return err
@@ -60,115 +62,116 @@ func (s *ClientSession) GetPrompt(ctx context.Context, req *GetPromptRequest) (*
 	return peer.SendRequest(ctx, s, orNew(req))
 }
 
-// ListPrompts returns one page of the server's prompts.
-// [ServerPeer.ListPromptsAll] goes through all pages.
+// ListPrompts returns a page of the server's prompts.
+// [ServerPeer.ListPromptsAll] iterates over all pages.
 func (s *ClientSession) ListPrompts(ctx context.Context, req *ListPromptsRequest) (*ListPromptsResult, error) {
 	return peer.SendRequest(ctx, s, orNew(req))
 }
 
-// ListResources returns one page of the server's resources.
-// [ServerPeer.ListResourcesAll] goes through all pages.
+// ListResources returns a page of the server's resources.
+// [ServerPeer.ListResourcesAll] iterates over all pages.
 func (s *ClientSession) ListResources(ctx context.Context, req *ListResourcesRequest) (*ListResourcesResult, error) {
 	return peer.SendRequest(ctx, s, orNew(req))
 }
 
-// ReadResource returns what a resource holds.
+// ReadResource returns the contents of a resource.
 func (s *ClientSession) ReadResource(ctx context.Context, req *ReadResourceRequest) (*ReadResourceResult, error) {
 	return peer.SendRequest(ctx, s, orNew(req))
 }
 
-// Subscribe asks the server to tell when a resource changes. It exists up to
-// 2025-11-25.
+// Subscribe subscribes to the changes of a resource. It was removed in
+// revision 2026-07-28.
 func (s *ClientSession) Subscribe(ctx context.Context, req *SubscribeRequest) error {
 	_, err := peer.SendRequest(ctx, s, orNew(req))
 	return err
 }
 
-// ListResourceTemplates returns one page of the server's resource templates.
-// [ServerPeer.ListResourceTemplatesAll] goes through all pages.
+// ListResourceTemplates returns a page of the server's resource templates.
+// [ServerPeer.ListResourceTemplatesAll] iterates over all pages.
 func (s *ClientSession) ListResourceTemplates(ctx context.Context, req *ListResourceTemplatesRequest) (*ListResourceTemplatesResult, error) {
 	return peer.SendRequest(ctx, s, orNew(req))
 }
 
-// Unsubscribe asks the server to tell no longer when a resource changes. It
-// exists up to 2025-11-25.
+// Unsubscribe ends a subscription to the changes of a resource. It was removed
+// in revision 2026-07-28.
 func (s *ClientSession) Unsubscribe(ctx context.Context, req *UnsubscribeRequest) error {
 	_, err := peer.SendRequest(ctx, s, orNew(req))
 	return err
 }
 
-// Discover asks the server which revisions it speaks and what it can do. It
-// exists since 2026-07-28.
+// Discover returns the revisions and capabilities of the server. It was added
+// in revision 2026-07-28.
 func (s *ClientSession) Discover(ctx context.Context) (*DiscoverResult, error) {
 	return peer.SendRequest(ctx, s, &DiscoverRequest{})
 }
 
 // SubscriptionsListen opens a subscription and returns when the server ends
-// it. It exists since 2026-07-28.
+// it. It was added in revision 2026-07-28.
 func (s *ClientSession) SubscriptionsListen(ctx context.Context, req *SubscriptionsListenRequest) (*SubscriptionsListenResult, error) {
 	return peer.SendRequest(ctx, s, orNew(req))
 }
 
-// CancelTask gives a task up. It exists in 2025-11-25 only.
+// CancelTask cancels a task. It is part of revision 2025-11-25 only.
 func (s *ClientSession) CancelTask(ctx context.Context, req *CancelTaskRequest) (*CancelTaskResult, error) {
 	return peer.SendRequest(ctx, s, orNew(req))
 }
 
-// GetTask returns how far a task has come. It exists in 2025-11-25 only.
+// GetTask returns the status of a task. It is part of revision 2025-11-25
+// only.
 func (s *ClientSession) GetTask(ctx context.Context, req *GetTaskRequest) (*GetTaskResult, error) {
 	return peer.SendRequest(ctx, s, orNew(req))
 }
 
-// ListTasks returns one page of the tasks that the peer runs for the caller.
-// It exists in 2025-11-25 only.
+// ListTasks returns a page of the tasks that the peer runs for the caller. It
+// is part of revision 2025-11-25 only.
 func (s *ClientSession) ListTasks(ctx context.Context, req *ListTasksRequest) (*ListTasksResult, error) {
 	return peer.SendRequest(ctx, s, orNew(req))
 }
 
-// GetTaskPayload waits until a task has ended and returns its result. It
-// exists in 2025-11-25 only.
+// GetTaskPayload waits until a task has ended and returns its result. It is
+// part of revision 2025-11-25 only.
 func (s *ClientSession) GetTaskPayload(ctx context.Context, req *GetTaskPayloadRequest) (*GetTaskPayloadResult, error) {
 	return peer.SendRequest(ctx, s, orNew(req))
 }
 
-// CallTool runs a tool and returns what it produced. A tool that failed is a
-// result with IsError, not an error.
+// CallTool calls a tool and returns its result. If the tool itself fails, the
+// result has IsError and the error is nil.
 func (s *ClientSession) CallTool(ctx context.Context, req *CallToolRequest) (*CallToolResult, error) {
 	return peer.SendRequest(ctx, s, orNew(req))
 }
 
-// ListTools returns one page of the server's tools. [ServerPeer.ListToolsAll]
-// goes through all pages.
+// ListTools returns a page of the server's tools. [ServerPeer.ListToolsAll]
+// iterates over all pages.
 func (s *ClientSession) ListTools(ctx context.Context, req *ListToolsRequest) (*ListToolsResult, error) {
 	return peer.SendRequest(ctx, s, orNew(req))
 }
 
-// SendCancelled tells the peer that a request sent to it needs no answer any
-// more. A call whose context ends does so by itself.
+// SendCancelled cancels a request that was sent to the peer. A call does this
+// by itself when its context ends.
 func (s *ClientSession) SendCancelled(ctx context.Context, n *CancelledNotification) error {
 	return peer.SendNotification(ctx, s, orNew(n))
 }
 
-// SendInitialized tells the server that the session may begin. It exists up to
-// 2025-11-25.
+// SendInitialized informs the server that the session begins. It was removed
+// in revision 2026-07-28.
 func (s *ClientSession) SendInitialized(ctx context.Context) error {
 	return peer.SendNotification(ctx, s, &InitializedNotification{})
 }
 
-// SendProgress tells the peer how far a request that it sent has come. It is
-// for requests that carried a progress token.
+// SendProgress reports the progress of a request to the peer that sent it. The
+// request must have a progress token.
 func (s *ClientSession) SendProgress(ctx context.Context, n *ProgressNotification) error {
 	return peer.SendNotification(ctx, s, orNew(n))
 }
 
-// SendRootsListChanged tells the server that the client's roots have changed.
-// It exists up to 2025-11-25.
+// SendRootsListChanged informs the server that the client's roots have
+// changed. It was removed in revision 2026-07-28.
 func (s *ClientSession) SendRootsListChanged(ctx context.Context) error {
 	return peer.SendNotification(ctx, s.Standalone(), &RootsListChangedNotification{})
 }
 
-// SendTaskStatus tells whoever asked for a task that its status has changed.
-// It exists in 2025-11-25 only.
+// SendTaskStatus informs the peer that requested a task that its status has
+// changed. It is part of revision 2025-11-25 only.
 func (s *ClientSession) SendTaskStatus(ctx context.Context, n *TaskStatusNotification) error {
 	return peer.SendNotification(ctx, s, orNew(n))
 }
@@ -189,36 +192,40 @@ func (s *ServerSession) With(opts ...peer.CallOption) *ServerSession {
 	return &ServerSession{withOptions(s.SessionCore, opts)}
 }
 
-// ElicitForm asks the client's user for input and returns what the user did.
-// With a client of 2026-07-28 or later the question goes out with the outcome
-// of the request being handled; a handler that gets an [InputRequiredError]
-// returns it and is run again with the answer.
+// ElicitForm asks the client's user for input and returns the user's response.
+// With a client of revision 2026-07-28 or later, the request is sent in the
+// response to the current request: the handler receives an
+// [InputRequiredError], must return it, and runs again with the client's
+// response.
 //
 // It sends [ElicitRequestFormParams].
 func (s *ServerSession) ElicitForm(ctx context.Context, params *ElicitRequestFormParams) (*ElicitResult, error) {
 	return peer.SendRequest(ctx, s, &ElicitRequest{Params: params})
 }
 
-// ElicitURL asks the client's user for input and returns what the user did.
-// With a client of 2026-07-28 or later the question goes out with the outcome
-// of the request being handled; a handler that gets an [InputRequiredError]
-// returns it and is run again with the answer.
+// ElicitURL asks the client's user for input and returns the user's response.
+// With a client of revision 2026-07-28 or later, the request is sent in the
+// response to the current request: the handler receives an
+// [InputRequiredError], must return it, and runs again with the client's
+// response.
 //
 // It sends [ElicitRequestURLParams].
 func (s *ServerSession) ElicitURL(ctx context.Context, params *ElicitRequestURLParams) (*ElicitResult, error) {
 	return peer.SendRequest(ctx, s, &ElicitRequest{Params: params})
 }
 
-// Ping asks whether the peer is still there. It exists up to 2025-11-25.
+// Ping checks that the peer still responds. It was removed in revision
+// 2026-07-28.
 func (s *ServerSession) Ping(ctx context.Context) error {
 	_, err := peer.SendRequest(ctx, s.Standalone(), &PingRequest{})
 	return err
 }
 
-// ListRoots returns the folders and files in which the server is meant to
-// work. With a client of 2026-07-28 or later the question goes out with the
-// outcome of the request being handled; a handler that gets an
-// [InputRequiredError] returns it and is run again with the answer.
+// ListRoots returns the folders and files in which the server should work.
+// With a client of revision 2026-07-28 or later, the request is sent in the
+// response to the current request: the handler receives an
+// [InputRequiredError], must return it, and runs again with the client's
+// response.
 //
 // Deprecated: since revision 2026-07-28. Pass paths as tool arguments or
 // resource URIs, or configure them.
@@ -226,10 +233,11 @@ func (s *ServerSession) ListRoots(ctx context.Context) (*ListRootsResult, error)
 	return peer.SendRequest(ctx, s, &ListRootsRequest{})
 }
 
-// CreateMessage lets the client's language model write a message and returns
-// it. With a client of 2026-07-28 or later the question goes out with the
-// outcome of the request being handled; a handler that gets an
-// [InputRequiredError] returns it and is run again with the answer.
+// CreateMessage asks the client's language model for a message and returns it.
+// With a client of revision 2026-07-28 or later, the request is sent in the
+// response to the current request: the handler receives an
+// [InputRequiredError], must return it, and runs again with the client's
+// response.
 //
 // Deprecated: since revision 2026-07-28. Servers that need a model call one
 // themselves.
@@ -237,42 +245,43 @@ func (s *ServerSession) CreateMessage(ctx context.Context, req *CreateMessageReq
 	return peer.SendRequest(ctx, s, orNew(req))
 }
 
-// CancelTask gives a task up. It exists in 2025-11-25 only.
+// CancelTask cancels a task. It is part of revision 2025-11-25 only.
 func (s *ServerSession) CancelTask(ctx context.Context, req *CancelTaskRequest) (*CancelTaskResult, error) {
 	return peer.SendRequest(ctx, s, orNew(req))
 }
 
-// GetTask returns how far a task has come. It exists in 2025-11-25 only.
+// GetTask returns the status of a task. It is part of revision 2025-11-25
+// only.
 func (s *ServerSession) GetTask(ctx context.Context, req *GetTaskRequest) (*GetTaskResult, error) {
 	return peer.SendRequest(ctx, s, orNew(req))
 }
 
-// ListTasks returns one page of the tasks that the peer runs for the caller.
-// It exists in 2025-11-25 only.
+// ListTasks returns a page of the tasks that the peer runs for the caller. It
+// is part of revision 2025-11-25 only.
 func (s *ServerSession) ListTasks(ctx context.Context, req *ListTasksRequest) (*ListTasksResult, error) {
 	return peer.SendRequest(ctx, s, orNew(req))
 }
 
-// GetTaskPayload waits until a task has ended and returns its result. It
-// exists in 2025-11-25 only.
+// GetTaskPayload waits until a task has ended and returns its result. It is
+// part of revision 2025-11-25 only.
 func (s *ServerSession) GetTaskPayload(ctx context.Context, req *GetTaskPayloadRequest) (*GetTaskPayloadResult, error) {
 	return peer.SendRequest(ctx, s, orNew(req))
 }
 
-// SendCancelled tells the peer that a request sent to it needs no answer any
-// more. A call whose context ends does so by itself.
+// SendCancelled cancels a request that was sent to the peer. A call does this
+// by itself when its context ends.
 func (s *ServerSession) SendCancelled(ctx context.Context, n *CancelledNotification) error {
 	return peer.SendNotification(ctx, s, orNew(n))
 }
 
-// SendElicitComplete tells the client that the user is done at a URL. It
-// exists in 2025-11-25 only.
+// SendElicitComplete informs the client that the user has finished a visit of
+// a URL. It is part of revision 2025-11-25 only.
 func (s *ServerSession) SendElicitComplete(ctx context.Context, n *ElicitationCompleteNotification) error {
 	return peer.SendNotification(ctx, s, orNew(n))
 }
 
-// SendLogMessage sends the client a log message, where the server declares
-// logging among its capabilities and the client wants messages of that level.
+// SendLogMessage sends a log message to the client, if the server declares the
+// logging capability and the client asked for messages of the level.
 //
 // Deprecated: since revision 2026-07-28. Write logs to standard error or to a
 // telemetry system.
@@ -280,42 +289,43 @@ func (s *ServerSession) SendLogMessage(ctx context.Context, n *LoggingMessageNot
 	return peer.SendNotification(ctx, s, orNew(n))
 }
 
-// SendProgress tells the peer how far a request that it sent has come. It is
-// for requests that carried a progress token.
+// SendProgress reports the progress of a request to the peer that sent it. The
+// request must have a progress token.
 func (s *ServerSession) SendProgress(ctx context.Context, n *ProgressNotification) error {
 	return peer.SendNotification(ctx, s, orNew(n))
 }
 
-// SendPromptListChanged tells the client that the list of prompts has changed.
+// SendPromptListChanged informs the client that the list of prompts has
+// changed.
 func (s *ServerSession) SendPromptListChanged(ctx context.Context) error {
 	return peer.SendNotification(ctx, s.Standalone(), &PromptListChangedNotification{})
 }
 
-// SendResourceListChanged tells the client that the list of resources has
+// SendResourceListChanged informs the client that the list of resources has
 // changed.
 func (s *ServerSession) SendResourceListChanged(ctx context.Context) error {
 	return peer.SendNotification(ctx, s.Standalone(), &ResourceListChangedNotification{})
 }
 
-// SendResourceUpdated tells the client that a resource it watches has changed.
+// SendResourceUpdated informs a subscriber that a resource has changed.
 func (s *ServerSession) SendResourceUpdated(ctx context.Context, n *ResourceUpdatedNotification) error {
 	return peer.SendNotification(ctx, s.Standalone(), orNew(n))
 }
 
-// SendSubscriptionsAcknowledged tells the client what it will hear of in a
-// subscription, before anything else is sent there. It exists since
-// 2026-07-28.
+// SendSubscriptionsAcknowledged informs the client which notifications a
+// subscription has. It must be the first notification of the subscription. It
+// was added in revision 2026-07-28.
 func (s *ServerSession) SendSubscriptionsAcknowledged(ctx context.Context, n *SubscriptionsAcknowledgedNotification) error {
 	return peer.SendNotification(ctx, s, orNew(n))
 }
 
-// SendTaskStatus tells whoever asked for a task that its status has changed.
-// It exists in 2025-11-25 only.
+// SendTaskStatus informs the peer that requested a task that its status has
+// changed. It is part of revision 2025-11-25 only.
 func (s *ServerSession) SendTaskStatus(ctx context.Context, n *TaskStatusNotification) error {
 	return peer.SendNotification(ctx, s, orNew(n))
 }
 
-// SendToolListChanged tells the client that the list of tools has changed.
+// SendToolListChanged informs the client that the list of tools has changed.
 func (s *ServerSession) SendToolListChanged(ctx context.Context) error {
 	return peer.SendNotification(ctx, s.Standalone(), &ToolListChangedNotification{})
 }

@@ -1,7 +1,10 @@
 package mcp
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -10,14 +13,14 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// A subject is one definition of one revision with its Go form.
+// A subject is a definition of a revision that has a Go type.
 type subject struct {
 	definition string
 	file       *schemaFile
 	shape      shape
-	pointer    string // of the shape in the schema
+	pointer    string // to the shape in the schema
 	fresh      func() wire.Value
-	documents  func() []any // valid ones, shared
+	documents  func() []any // valid documents, which must not be changed
 }
 
 func (s *subject) String() string { return fmt.Sprintf("%v %s", s.file.revision, s.definition) }
@@ -31,21 +34,21 @@ func (s *subject) decode(data []byte) (wire.Value, error) {
 
 func (s *subject) encode(v wire.Value) ([]byte, error) { return wire.Append(nil, s.frame(), v) }
 
-// asParams makes a value of the params of a message.
+// asParams is the params of a message as a value.
 type asParams struct{ wire.Params }
 
 func (p asParams) AppendJSON(b []byte, e *wire.Encoder) []byte { return p.AppendParams(b, e) }
 func (p asParams) DecodeJSON(d *wire.Decoder)                  { p.DecodeParams(d) }
 
-// errorData makes the data of each typed error.
+// errorData creates the data of each typed error.
 var errorData = map[int64]func() wire.Value{
 	CodeMissingRequiredClientCapability: func() wire.Value { return new(MissingRequiredClientCapabilityError) },
 	CodeUnsupportedProtocolVersion:      func() wire.Value { return new(UnsupportedProtocolVersionError) },
 	CodeURLElicitationRequired:          func() wire.Value { return new(URLElicitationRequiredError) },
 }
 
-// subjects lists every definition that has a Go form, revision by revision. Of
-// an error it is the data that counts.
+// subjects returns every definition of every revision that has a Go type. The subject of
+// an error is its data.
 var subjects = sync.OnceValue(func() []*subject {
 	var list []*subject
 	for _, file := range schemas() {
@@ -61,7 +64,7 @@ var subjects = sync.OnceValue(func() []*subject {
 	return list
 })
 
-// newSubject returns nil for an error without typed data.
+// newSubject returns the subject of a form, or nil for an error without typed data.
 func newSubject(file *schemaFile, f form) *subject {
 	s := &subject{definition: f.definition, file: file, fresh: f.value}
 	path := ""
@@ -79,11 +82,11 @@ func newSubject(file *schemaFile, f form) *subject {
 		allOf := field(file.definition(f.definition), "properties", "error", "allOf").([]any)
 		s.shape = s.shape.sub(field(allOf[1], "properties", "data"))
 	}
-	s.documents = sync.OnceValue(func() []any { return s.shape.documents(deepest) })
+	s.documents = sync.OnceValue(func() []any { return s.shape.documents(variedDepth) })
 	return s
 }
 
-// subjectFor finds a subject.
+// subjectFor returns the subject of a definition, or nil.
 func subjectFor(r wire.Revision, definition string) *subject {
 	for _, s := range subjects() {
 		if s.file.revision == r && s.definition == definition {
@@ -93,17 +96,17 @@ func subjectFor(r wire.Revision, definition string) *subject {
 	return nil
 }
 
-// covered returns the subjects for the tests with the most documents: all of them, or
-// only the newest of each definition with -short.
-func covered() []*subject {
+// testedSubjects returns the subjects for the tests with the most documents: all subjects,
+// or with -short only the newest of each definition.
+func testedSubjects() []*subject {
 	if testing.Short() {
-		return newest()
+		return newestSubjects()
 	}
 	return subjects()
 }
 
-// newest lists every definition in the last revision that has it.
-func newest() []*subject {
+// newestSubjects returns every definition in the last revision that has it.
+func newestSubjects() []*subject {
 	var list []*subject
 	seen := map[string]bool{}
 	for _, s := range slices.Backward(subjects()) {
@@ -117,7 +120,175 @@ func newest() []*subject {
 
 var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
 
-// pointer leads one step further than a JSON pointer.
+// pointer appends a step to a JSON pointer.
 func pointer(base, step string) string {
 	return base + "/" + pointerEscapes.Replace(step)
+}
+
+// A catalog contains the structs, unions and enums of the package.
+type catalog struct {
+	structs map[string]reflect.Type
+	unions  map[reflect.Type][]reflect.Type // the pointer types of each union, by name
+	enums   map[string]*wire.Enum
+}
+
+// goTypes returns the catalog of the package.
+var goTypes = sync.OnceValue(func() *catalog {
+	c := &catalog{structs: map[string]reflect.Type{}, unions: map[reflect.Type][]reflect.Type{}, enums: map[string]*wire.Enum{}}
+	for _, f := range forms {
+		if f.value != nil {
+			c.add(reflect.TypeOf(f.value()).Elem())
+		}
+	}
+	for _, data := range errorData {
+		c.add(reflect.TypeOf(data()).Elem())
+	}
+	for union := range c.unions {
+		for _, name := range slices.Sorted(maps.Keys(c.structs)) {
+			if p := reflect.PointerTo(c.structs[name]); p.Implements(union) {
+				c.unions[union] = append(c.unions[union], p)
+			}
+		}
+	}
+	for _, e := range Enums {
+		c.enums[e.Type()] = e
+	}
+	return c
+})
+
+var (
+	valueType = reflect.TypeFor[wire.Value]()
+	thisPath  = reflect.TypeFor[Tool]().PkgPath()
+)
+
+// add adds a type and the types of its fields and elements.
+func (c *catalog) add(t reflect.Type) {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice:
+		c.add(t.Elem())
+	case reflect.Map:
+		c.add(t.Elem())
+	case reflect.Interface:
+		if _, known := c.unions[t]; !known && t.Implements(valueType) {
+			c.unions[t] = nil
+		}
+	case reflect.Struct:
+		own := t.PkgPath() == thisPath && !strings.HasPrefix(t.Name(), "box[")
+		if _, known := c.structs[t.Name()]; known {
+			return
+		}
+		if own {
+			c.structs[t.Name()] = t
+		}
+		for i := range t.NumField() {
+			if f := t.Field(i); f.IsExported() || !own {
+				c.add(f.Type)
+			}
+		}
+	}
+}
+
+// A filler sets every field of a value. The number selects an alternative of unions and a
+// value of enums.
+type filler struct{ alternative int }
+
+// maxAlternatives is at least the number of alternatives of every union.
+const maxAlternatives = 20
+
+// filled returns a pointer to a filled struct.
+func (f filler) filled(t reflect.Type) wire.Value {
+	p := reflect.New(t)
+	f.fill(p.Elem())
+	return p.Interface().(wire.Value)
+}
+
+func (f filler) fill(v reflect.Value) {
+	switch x := v.Addr().Interface().(type) {
+	case *RequestID:
+		*x = wire.IntID(7)
+		return
+	case *ProgressToken:
+		*x = wire.StringToken("7")
+		return
+	case *json.RawMessage:
+		*x = json.RawMessage(`{"type":"object"}`)
+		return
+	case *any:
+		*x = []any{"text", true, int64(7), 0.5, []string{"a", "b"}}[f.alternative%5]
+		return
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(f.text(v.Type().Name()))
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int64:
+		v.SetInt(7)
+	case reflect.Float64:
+		v.SetFloat(0.5)
+	case reflect.Uint8:
+		v.SetUint(7)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		f.fill(v.Elem())
+	case reflect.Interface:
+		alternatives := goTypes().unions[v.Type()]
+		v.Set(reflect.ValueOf(f.filled(alternatives[f.alternative%len(alternatives)].Elem())))
+	default:
+		f.fillMany(v)
+	}
+}
+
+func (f filler) fillMany(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		f.fill(v.Index(0))
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		element := reflect.New(v.Type().Elem()).Elem()
+		f.fill(element)
+		v.SetMapIndex(reflect.ValueOf("x-key"), element)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			f.fill(v.Field(i))
+		}
+	default:
+		panic("cannot fill a " + v.Type().String())
+	}
+}
+
+// text returns a value of a closed enum, or a text.
+func (f filler) text(typeName string) string {
+	if e := goTypes().enums[typeName]; e != nil {
+		values := slices.Collect(e.All())
+		return values[f.alternative%len(values)].Name
+	}
+	return "text"
+}
+
+// extras calls visit with every Extra in a value.
+func extras(v reflect.Value, visit func(map[string]json.RawMessage)) {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			extras(v.Elem(), visit)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			extras(v.Index(i), visit)
+		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			extras(v.MapIndex(key), visit)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).Name == "Extra" {
+				visit(v.Field(i).Interface().(map[string]json.RawMessage))
+			} else if v.Type().Field(i).IsExported() {
+				extras(v.Field(i), visit)
+			}
+		}
+	}
 }

@@ -15,14 +15,16 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// SubscriptionsListenRequest opens a subscription: the server sends what the
-// filter asks for until one side ends it. An acknowledgement comes first, the
-// result only when the server closes in order. It exists since 2026-07-28.
+// SubscriptionsListenRequest opens a subscription: the server sends the
+// notifications that match the filter until one side ends the subscription.
+// The first notification is a [SubscriptionsAcknowledgedNotification]; the
+// result is sent only if the server closes the subscription. It was added in
+// revision 2026-07-28.
 type SubscriptionsListenRequest struct {
-	// Notifications says what the client wants to hear of.
+	// Notifications selects the notifications.
 	Notifications SubscriptionFilter
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *RequestMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
@@ -43,29 +45,31 @@ func (x *SubscriptionsListenRequest) RequestMeta() *RequestMeta {
 	return x.Meta
 }
 
-// SubscriptionsListenResult ends a subscription from the server's side, in
-// order. A connection that breaks leaves none; nothing is sent again, so that
-// clients refetch what they had. It exists since 2026-07-28.
+// SubscriptionsListenResult ends a subscription when the server closes it.
+// There is no result if the connection is lost. Notifications are not sent
+// again, so clients must then request their lists and resources again. It was
+// added in revision 2026-07-28.
 type SubscriptionsListenResult struct {
-	// ResultType tells what kind of result this is. Empty means
-	// [ResultTypeComplete], so that handlers need not set it. Peers before
-	// 2026-07-28 do not see it.
+	// ResultType is the kind of the result. Empty means [ResultTypeComplete], so
+	// handlers need not set it. It is not sent to peers before revision
+	// 2026-07-28.
 	ResultType ResultType
-	// Meta names the subscription that has ended. It has to be there; the runtime
-	// writes it.
+	// Meta identifies the subscription that ended. It is required; the runtime
+	// sets it.
 	Meta *SubscriptionsListenResultMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// SubscriptionsAcknowledgedNotification opens the stream of a subscription and
-// says what the server will send on it. It exists since 2026-07-28.
+// SubscriptionsAcknowledgedNotification is the first notification of a
+// subscription. It contains the part of the filter that the server supports.
+// It was added in revision 2026-07-28.
 type SubscriptionsAcknowledgedNotification struct {
-	// Notifications is the part of the filter that the server goes by. What it
-	// does not support is missing, so clients compare it with what they asked for.
+	// Notifications is the part of the filter that the server supports. Clients
+	// can compare it with their own filter.
 	Notifications SubscriptionFilter
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *NotificationMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
@@ -85,18 +89,18 @@ func (*SubscriptionsAcknowledgedNotification) RequiresParams() wire.Window {
 // IsNotification marks the type as a notification.
 func (*SubscriptionsAcknowledgedNotification) IsNotification() {}
 
-// SubscriptionFilter says which notifications a subscription is about. Those
-// not named are not sent. Extensions add members of their own in Extra. It
-// exists since 2026-07-28.
+// SubscriptionFilter selects the notifications of a subscription. The server
+// sends no others. Extensions put their members into Extra. It was added in
+// revision 2026-07-28.
 type SubscriptionFilter struct {
-	// PromptsListChanged asks for [PromptListChangedNotification].
+	// PromptsListChanged selects [PromptListChangedNotification].
 	PromptsListChanged bool
-	// ResourceSubscriptions asks for [ResourceUpdatedNotification] about the
+	// ResourceSubscriptions selects [ResourceUpdatedNotification] for the
 	// resources with these URIs.
 	ResourceSubscriptions []string
-	// ResourcesListChanged asks for [ResourceListChangedNotification].
+	// ResourcesListChanged selects [ResourceListChangedNotification].
 	ResourcesListChanged bool
-	// ToolsListChanged asks for [ToolListChangedNotification].
+	// ToolsListChanged selects [ToolListChangedNotification].
 	ToolsListChanged bool
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage

@@ -15,12 +15,12 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// CancelTaskRequest asks to give a task up. It exists in 2025-11-25 only.
+// CancelTaskRequest cancels a task. It is part of revision 2025-11-25 only.
 type CancelTaskRequest struct {
-	// TaskID identifies the task. Whoever runs the task chose it.
+	// TaskID identifies the task. The peer that runs the task chooses it.
 	TaskID string
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *RequestMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
@@ -41,40 +41,40 @@ func (x *CancelTaskRequest) RequestMeta() *RequestMeta {
 	return x.Meta
 }
 
-// CancelTaskResult is the task after it was given up. It exists in 2025-11-25
+// CancelTaskResult is the cancelled task. It is part of revision 2025-11-25
 // only.
 type CancelTaskResult struct {
-	// CreatedAt is when the task began, in ISO 8601.
+	// CreatedAt is the time at which the task was created, in ISO 8601.
 	CreatedAt string
-	// LastUpdatedAt is when the task last changed, in ISO 8601.
+	// LastUpdatedAt is the time of the last change of the task, in ISO 8601.
 	LastUpdatedAt string
-	// Status says how far the task has come.
+	// Status is the current state of the task.
 	Status TaskStatus
-	// TaskID identifies the task. Whoever runs the task chose it.
+	// TaskID identifies the task. The peer that runs the task chooses it.
 	TaskID string
-	// TTL says for how many milliseconds after its creation the task is kept. Nil,
-	// written as null, keeps it without limit.
+	// TTL is the number of milliseconds after its creation for which the task is
+	// retained. Nil, which is sent as null, means no limit.
 	TTL *int64
-	// PollInterval suggests how many milliseconds to wait between two looks at the
-	// task. Nil suggests nothing.
+	// PollInterval is the suggested number of milliseconds between two status
+	// requests. It is nil if there is no suggestion.
 	PollInterval *int64
-	// StatusMessage explains the status to people: why the task failed, for
-	// example. Empty when there is nothing to explain.
+	// StatusMessage explains the status to users: why the task failed, for
+	// example. It may be empty.
 	StatusMessage string
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *ResultMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// GetTaskRequest asks how far a task has come. Whoever asked for the task
-// sends it, client or server, in 2025-11-25 only.
+// GetTaskRequest requests the status of a task. The peer that requested the
+// task, client or server, sends it. It is part of revision 2025-11-25 only.
 type GetTaskRequest struct {
-	// TaskID identifies the task. Whoever runs the task chose it.
+	// TaskID identifies the task. The peer that runs the task chooses it.
 	TaskID string
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *RequestMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
@@ -95,40 +95,41 @@ func (x *GetTaskRequest) RequestMeta() *RequestMeta {
 	return x.Meta
 }
 
-// GetTaskResult says how far a task has come. It exists in 2025-11-25 only.
+// GetTaskResult is the status of a task. It is part of revision 2025-11-25
+// only.
 type GetTaskResult struct {
-	// CreatedAt is when the task began, in ISO 8601.
+	// CreatedAt is the time at which the task was created, in ISO 8601.
 	CreatedAt string
-	// LastUpdatedAt is when the task last changed, in ISO 8601.
+	// LastUpdatedAt is the time of the last change of the task, in ISO 8601.
 	LastUpdatedAt string
-	// Status says how far the task has come.
+	// Status is the current state of the task.
 	Status TaskStatus
-	// TaskID identifies the task. Whoever runs the task chose it.
+	// TaskID identifies the task. The peer that runs the task chooses it.
 	TaskID string
-	// TTL says for how many milliseconds after its creation the task is kept. Nil,
-	// written as null, keeps it without limit.
+	// TTL is the number of milliseconds after its creation for which the task is
+	// retained. Nil, which is sent as null, means no limit.
 	TTL *int64
-	// PollInterval suggests how many milliseconds to wait between two looks at the
-	// task. Nil suggests nothing.
+	// PollInterval is the suggested number of milliseconds between two status
+	// requests. It is nil if there is no suggestion.
 	PollInterval *int64
-	// StatusMessage explains the status to people: why the task failed, for
-	// example. Empty when there is nothing to explain.
+	// StatusMessage explains the status to users: why the task failed, for
+	// example. It may be empty.
 	StatusMessage string
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *ResultMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// ListTasksRequest asks for one page of the list of tasks that the receiver
-// runs for the sender. It exists in 2025-11-25 only.
+// ListTasksRequest requests a page of the list of tasks that the receiver runs
+// for the sender. It is part of revision 2025-11-25 only.
 type ListTasksRequest struct {
-	// Cursor says where the page begins: the NextCursor of the page before. Nil
-	// asks for the first page; an empty string is a cursor like any other.
+	// Cursor is the NextCursor of the previous page. Nil requests the first page.
+	// An empty string is not nil: it is a valid cursor.
 	Cursor *string
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *RequestMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
@@ -149,29 +150,29 @@ func (x *ListTasksRequest) RequestMeta() *RequestMeta {
 	return x.Meta
 }
 
-// ListTasksResult is one page of a list of tasks. It exists in 2025-11-25
-// only.
+// ListTasksResult is a page of a list of tasks. It is part of revision
+// 2025-11-25 only.
 type ListTasksResult struct {
-	// Tasks holds the tasks of this page.
+	// Tasks contains the tasks of this page.
 	Tasks []Task
-	// NextCursor asks for the next page when it is sent back. Nil after the last
-	// page; an empty string is a cursor like any other. Clients do not look into
-	// it.
+	// NextCursor is the Cursor that requests the next page. It is nil on the last
+	// page. An empty string is not nil: it is a valid cursor. Clients must not
+	// interpret it.
 	NextCursor *string
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *ResultMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// GetTaskPayloadRequest asks for the result of a task and waits until there is
-// one. It exists in 2025-11-25 only.
+// GetTaskPayloadRequest requests the result of a task, and waits until there
+// is one. It is part of revision 2025-11-25 only.
 type GetTaskPayloadRequest struct {
-	// TaskID identifies the task. Whoever runs the task chose it.
+	// TaskID identifies the task. The peer that runs the task chooses it.
 	TaskID string
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *RequestMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
@@ -192,40 +193,40 @@ func (x *GetTaskPayloadRequest) RequestMeta() *RequestMeta {
 	return x.Meta
 }
 
-// GetTaskPayloadResult is the result of the request that became a task. Its
-// members are in Extra: those of a [CallToolResult], for example. It exists in
-// 2025-11-25 only.
+// GetTaskPayloadResult is the result of the request that runs as a task. Its
+// members, such as the members of a [CallToolResult], are in Extra. It is part
+// of revision 2025-11-25 only.
 type GetTaskPayloadResult struct {
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *ResultMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// TaskStatusNotification tells whoever asked for a task that its status has
-// changed. Nobody has to send it: keep asking with [GetTaskRequest]. It exists
-// in 2025-11-25 only.
+// TaskStatusNotification informs the peer that requested a task that the
+// task's status has changed. It is optional, so requesters must not stop
+// sending [GetTaskRequest]. It is part of revision 2025-11-25 only.
 type TaskStatusNotification struct {
-	// CreatedAt is when the task began, in ISO 8601.
+	// CreatedAt is the time at which the task was created, in ISO 8601.
 	CreatedAt string
-	// LastUpdatedAt is when the task last changed, in ISO 8601.
+	// LastUpdatedAt is the time of the last change of the task, in ISO 8601.
 	LastUpdatedAt string
-	// Status says how far the task has come.
+	// Status is the current state of the task.
 	Status TaskStatus
-	// TaskID identifies the task. Whoever runs the task chose it.
+	// TaskID identifies the task. The peer that runs the task chooses it.
 	TaskID string
-	// TTL says for how many milliseconds after its creation the task is kept. Nil,
-	// written as null, keeps it without limit.
+	// TTL is the number of milliseconds after its creation for which the task is
+	// retained. Nil, which is sent as null, means no limit.
 	TTL *int64
-	// PollInterval suggests how many milliseconds to wait between two looks at the
-	// task. Nil suggests nothing.
+	// PollInterval is the suggested number of milliseconds between two status
+	// requests. It is nil if there is no suggestion.
 	PollInterval *int64
-	// StatusMessage explains the status to people: why the task failed, for
-	// example. Empty when there is nothing to explain.
+	// StatusMessage explains the status to users: why the task failed, for
+	// example. It may be empty.
 	StatusMessage string
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *NotificationMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
@@ -245,108 +246,112 @@ func (*TaskStatusNotification) RequiresParams() wire.Window {
 // IsNotification marks the type as a notification.
 func (*TaskStatusNotification) IsNotification() {}
 
-// CreateTaskResult answers a request that is being run as a task. The result
-// proper comes later, for a [GetTaskPayloadRequest]. It exists in 2025-11-25
-// only.
+// CreateTaskResult is the response to a request that runs as a task. A
+// [GetTaskPayloadRequest] returns the result of the request. It is part of
+// revision 2025-11-25 only.
 type CreateTaskResult struct {
-	// Task is the task as it was created.
+	// Task is the new task.
 	Task Task
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *ResultMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// RelatedTaskMetadata names the task that a message belongs to. It is the
-// value of the key "io.modelcontextprotocol/related-task" in the Meta of the
-// message, in 2025-11-25 only.
+// RelatedTaskMetadata associates a message with a task. It is the value of the
+// key "io.modelcontextprotocol/related-task" in the Meta of the message, in
+// revision 2025-11-25 only.
 type RelatedTaskMetadata struct {
-	// TaskID identifies the task. Whoever runs the task chose it.
+	// TaskID identifies the task. The peer that runs the task chooses it.
 	TaskID string
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// Task is a piece of work that outlives the request it came from. Tasks of
-// this form exist in 2025-11-25 only and are experimental.
+// Task is work that continues after the response to the request that started
+// it. Tasks of this form are part of revision 2025-11-25 only and are
+// experimental.
 type Task struct {
-	// CreatedAt is when the task began, in ISO 8601.
+	// CreatedAt is the time at which the task was created, in ISO 8601.
 	CreatedAt string
-	// LastUpdatedAt is when the task last changed, in ISO 8601.
+	// LastUpdatedAt is the time of the last change of the task, in ISO 8601.
 	LastUpdatedAt string
-	// Status says how far the task has come.
+	// Status is the current state of the task.
 	Status TaskStatus
-	// TaskID identifies the task. Whoever runs the task chose it.
+	// TaskID identifies the task. The peer that runs the task chooses it.
 	TaskID string
-	// TTL says for how many milliseconds after its creation the task is kept. Nil,
-	// written as null, keeps it without limit.
+	// TTL is the number of milliseconds after its creation for which the task is
+	// retained. Nil, which is sent as null, means no limit.
 	TTL *int64
-	// PollInterval suggests how many milliseconds to wait between two looks at the
-	// task. Nil suggests nothing.
+	// PollInterval is the suggested number of milliseconds between two status
+	// requests. It is nil if there is no suggestion.
 	PollInterval *int64
-	// StatusMessage explains the status to people: why the task failed, for
-	// example. Empty when there is nothing to explain.
+	// StatusMessage explains the status to users: why the task failed, for
+	// example. It may be empty.
 	StatusMessage string
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// TaskAugmentedRequestParams is a base definition: requests that may be run as
-// tasks have its members themselves.
+// TaskAugmentedRequestParams is a base definition. Requests that can run as
+// tasks have their own fields for its members.
 type TaskAugmentedRequestParams struct {
-	// Task asks the receiver to run the request as a task and to answer at once
-	// with a [CreateTaskResult]. Nil asks for the ordinary answer. Only peers of
-	// 2025-11-25 see it, and only receivers that declared such tasks act on it.
+	// Task asks the receiver to run the request as a task and to respond at once
+	// with a [CreateTaskResult]. If it is nil, the request has its ordinary
+	// result. It is sent only to peers of revision 2025-11-25. Receivers that did
+	// not declare support for such tasks ignore it.
 	Task *TaskMetadata
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *RequestMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// TaskMetadata asks for a request to be run as a task. It exists in 2025-11-25
-// only.
+// TaskMetadata asks the receiver to run a request as a task. It is part of
+// revision 2025-11-25 only.
 type TaskMetadata struct {
-	// TTL asks to keep the task for that many milliseconds after its creation. Nil
-	// leaves it to the receiver, which may choose otherwise anyway.
+	// TTL is the number of milliseconds after its creation for which the task
+	// should be retained. The receiver may choose a different value. Nil means no
+	// preference.
 	TTL *int64
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// TaskStatus says how far a task has come. A task that is completed, failed or
-// cancelled does not change any more.
+// TaskStatus is the state of a task. Completed, failed and cancelled are
+// final.
 type TaskStatus string
 
 // The values of [TaskStatus].
 const (
-	// TaskStatusCancelled is for a task that was given up before it ended.
+	// TaskStatusCancelled means that the task was cancelled.
 	TaskStatusCancelled TaskStatus = "cancelled"
-	// TaskStatusCompleted is for a task that has its result.
+	// TaskStatusCompleted means that the task has a result.
 	TaskStatusCompleted TaskStatus = "completed"
-	// TaskStatusFailed is for a task that ended in an error, which includes the
-	// result of a tool with IsError.
+	// TaskStatusFailed means that the task ended with an error, or with a tool's
+	// result whose IsError is true.
 	TaskStatusFailed TaskStatus = "failed"
-	// TaskStatusInputRequired is for a task that waits for input. The question
-	// reaches whoever asks for the task's result.
+	// TaskStatusInputRequired means that the task waits for input. The peer that
+	// requests the task's result receives the request for input.
 	TaskStatusInputRequired TaskStatus = "input_required"
-	// TaskStatusWorking is for a task that is running.
+	// TaskStatusWorking means that the task is running.
 	TaskStatusWorking TaskStatus = "working"
 )
 
-// TaskSupport says whether a tool may be called as a task. It exists in
-// 2025-11-25 only.
+// TaskSupport determines whether a tool may run as a task. It is part of
+// revision 2025-11-25 only.
 type TaskSupport string
 
 // The values of [TaskSupport].
 const (
-	// TaskSupportForbidden is for a tool that is never called as a task, the
+	// TaskSupportForbidden means that the tool cannot run as a task. It is the
 	// default.
 	TaskSupportForbidden TaskSupport = "forbidden"
-	// TaskSupportOptional is for a tool that may be called either way.
+	// TaskSupportOptional means that the caller chooses whether the tool runs as a
+	// task.
 	TaskSupportOptional TaskSupport = "optional"
-	// TaskSupportRequired is for a tool that is always called as a task.
+	// TaskSupportRequired means that the tool always runs as a task.
 	TaskSupportRequired TaskSupport = "required"
 )

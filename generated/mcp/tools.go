@@ -11,28 +11,29 @@ package mcp
 
 import "encoding/json"
 
-// CallToolRequest asks a server to run one of its tools.
+// CallToolRequest calls a tool of a server.
 type CallToolRequest struct {
-	// Name says which tool to run.
+	// Name is the name of the tool.
 	Name string
-	// Arguments is the JSON object that the tool takes, fit for its InputSchema.
-	// Nil is the same as an empty object.
+	// Arguments is a JSON object that is valid for the tool's InputSchema. Nil is
+	// equivalent to an empty object.
 	Arguments json.RawMessage
-	// InputResponses brings the answers to the questions of an
-	// [InputRequiredResult], under the keys that the questions had. Nil in a first
-	// attempt. Peers before 2026-07-28 do not see it.
+	// InputResponses contains the responses to the requests of an
+	// [InputRequiredResult], under the same keys. It is nil in the first attempt.
+	// It is not sent to peers before revision 2026-07-28.
 	InputResponses map[string]InputResponse
-	// RequestState is the state of the [InputRequiredResult] that this request
-	// answers, byte for byte. Nil when there was none, which an empty state is
-	// not. Servers have to distrust it: it has been in the client's hands. Peers
-	// before 2026-07-28 do not see it.
+	// RequestState is a copy of the RequestState of the [InputRequiredResult] that
+	// caused this retry. It is nil if that result had none; an empty string is not
+	// nil. Servers must not trust it, because a client can change it. It is not
+	// sent to peers before revision 2026-07-28.
 	RequestState *string
-	// Task asks the receiver to run the request as a task and to answer at once
-	// with a [CreateTaskResult]. Nil asks for the ordinary answer. Only peers of
-	// 2025-11-25 see it, and only receivers that declared such tasks act on it.
+	// Task asks the receiver to run the request as a task and to respond at once
+	// with a [CreateTaskResult]. If it is nil, the request has its ordinary
+	// result. It is sent only to peers of revision 2025-11-25. Receivers that did
+	// not declare support for such tasks ignore it.
 	Task *TaskMetadata
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *RequestMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
@@ -58,38 +59,39 @@ func (x *CallToolRequest) NameMember() string {
 	return x.Name
 }
 
-// CallToolResult is what a tool gave back. A tool that failed says so here,
-// with IsError, so that the model may read it and try something else. An error
-// in place of a result is for calls that did not come that far: of a tool that
-// does not exist, for example.
+// CallToolResult is the result of a tool. If the tool fails, IsError is true,
+// so that the model can read the result and try again. The response is an
+// error instead if the tool could not be called, because it does not exist,
+// for example.
 type CallToolResult struct {
-	// ResultType tells what kind of result this is. Empty means
-	// [ResultTypeComplete], so that handlers need not set it. Peers before
-	// 2026-07-28 do not see it.
+	// ResultType is the kind of the result. Empty means [ResultTypeComplete], so
+	// handlers need not set it. It is not sent to peers before revision
+	// 2026-07-28.
 	ResultType ResultType
-	// Content is the answer for the model and its user. It may be empty.
+	// Content is the result for the model and its user. It may be empty.
 	Content []ContentBlock
-	// IsError says that the tool failed and that Content tells why.
+	// IsError is true if the tool failed. Content then has the reason.
 	IsError bool
-	// StructuredContent is the answer as JSON, fit for the OutputSchema of the
-	// tool. Nil is none; null is a value. Tools that set it should put the same
-	// into Content as text, for clients that do not read it. Up to 2025-11-25 it
-	// is an object, and peers before 2025-06-18 do not see it.
+	// StructuredContent is the result as JSON that is valid for the tool's
+	// OutputSchema. Nil means that there is none; null is a value. Tools should
+	// put the same JSON into Content as text, because some clients read only
+	// Content. Up to revision 2025-11-25 it must be an object. It is not sent to
+	// peers before revision 2025-06-18.
 	StructuredContent json.RawMessage
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *ResultMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// ListToolsRequest asks a server for one page of the list of its tools.
+// ListToolsRequest requests a page of the server's list of tools.
 type ListToolsRequest struct {
-	// Cursor says where the page begins: the NextCursor of the page before. Nil
-	// asks for the first page; an empty string is a cursor like any other.
+	// Cursor is the NextCursor of the previous page. Nil requests the first page.
+	// An empty string is not nil: it is a valid cursor.
 	Cursor *string
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *RequestMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
@@ -110,39 +112,40 @@ func (x *ListToolsRequest) RequestMeta() *RequestMeta {
 	return x.Meta
 }
 
-// ListToolsResult is one page of the list of a server's tools.
+// ListToolsResult is a page of a server's list of tools.
 type ListToolsResult struct {
-	// ResultType tells what kind of result this is. Empty means
-	// [ResultTypeComplete], so that handlers need not set it. Peers before
-	// 2026-07-28 do not see it.
+	// ResultType is the kind of the result. Empty means [ResultTypeComplete], so
+	// handlers need not set it. It is not sent to peers before revision
+	// 2026-07-28.
 	ResultType ResultType
-	// Tools holds the tools of this page. How many there are on a page is the
-	// server's choice.
+	// Tools contains the tools of this page. The server chooses the size of its
+	// pages.
 	Tools []Tool
-	// CacheScope says who may share a cached copy of the result. Empty is written
-	// as [CacheScopePrivate]. Peers before 2026-07-28 do not see it.
+	// CacheScope determines who may share a cached copy of the result. Empty is
+	// sent as [CacheScopePrivate]. It is not sent to peers before revision
+	// 2026-07-28.
 	CacheScope CacheScope
-	// NextCursor asks for the next page when it is sent back. Nil after the last
-	// page; an empty string is a cursor like any other. Clients do not look into
-	// it.
+	// NextCursor is the Cursor that requests the next page. It is nil on the last
+	// page. An empty string is not nil: it is a valid cursor. Clients must not
+	// interpret it.
 	NextCursor *string
-	// TTLMs says for how many milliseconds a client may take the result as fresh,
-	// counted from its arrival. Zero, the default, makes it stale at once. Peers
-	// before 2026-07-28 do not see it.
+	// TTLMs is the number of milliseconds after arrival during which a client may
+	// treat the result as fresh. With zero, the default, the result is stale at
+	// once. It is not sent to peers before revision 2026-07-28.
 	TTLMs int64
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *ResultMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// ToolListChangedNotification tells clients that the list of tools has changed
-// and that they may ask for it again. Since 2026-07-28 it reaches those who
-// listen with ToolsListChanged.
+// ToolListChangedNotification informs clients that the list of tools has
+// changed, so that they can request it again. Since revision 2026-07-28 it is
+// sent only to subscribers that set ToolsListChanged in their filter.
 type ToolListChangedNotification struct {
-	// Meta holds what goes along with the message: metadata of the protocol, and
-	// in its Extra that of extensions and applications. Nil when there is none.
+	// Meta is the message metadata. Keys of the protocol are fields; keys of
+	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *NotificationMeta
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
@@ -156,75 +159,76 @@ func (*ToolListChangedNotification) Method() string {
 // IsNotification marks the type as a notification.
 func (*ToolListChangedNotification) IsNotification() {}
 
-// Tool describes one tool: what it is called, what it takes and what it gives.
-// Servers list their tools; a server that asks a client's model for a message
-// may lend it tools of this form.
+// Tool describes a tool: its name, its arguments and its results. Servers list
+// their tools in this form, and offer tools to a client's model in this form.
 type Tool struct {
-	// Name identifies the tool in calls. It is unique on its server and case
-	// counts. Up to 128 letters, digits, dots, hyphens and underscores suit every
-	// client.
+	// Name identifies the tool; it is unique within a server and case-sensitive.
+	// All clients accept up to 128 letters, digits, dots, hyphens and underscores.
 	Name string
-	// InputSchema is the JSON Schema of the arguments, an object with "type":
-	// "object" at its root, kept as it was written. Nil is sent as
-	// {"type":"object"}, which takes any arguments. Without "$schema" the dialect
-	// is 2020-12.
+	// InputSchema is the JSON Schema of the arguments. It must have "type":
+	// "object" at its root, and its text is retained unchanged. Nil is sent as
+	// {"type":"object"}, which permits any arguments. The default dialect is
+	// 2020-12; "$schema" sets another.
 	InputSchema json.RawMessage
-	// Annotations hints at how the tool behaves. Nil leaves every hint at its
-	// default. It deserves as much trust as its server. Peers before 2025-03-26 do
-	// not see it.
+	// Annotations contains hints about the behavior of the tool. If it is nil,
+	// each hint has its default. Trust it only if you trust the server. It is not
+	// sent to peers before revision 2025-03-26.
 	Annotations *ToolAnnotations
-	// Description tells a model what the tool does and when to use it. It deserves
-	// as much trust as its server.
+	// Description explains to a model what the tool does and when to use it. Trust
+	// it only if you trust the server.
 	Description string
-	// Execution says how the tool may be run. Nil means that it is never run as a
-	// task. Only peers of 2025-11-25 see it.
+	// Execution determines how the tool may be run. Nil means that it cannot run
+	// as a task. It is sent only to peers of revision 2025-11-25.
 	Execution *ToolExecution
-	// Icons are pictures for user interfaces, as alternatives in several sizes or
-	// for several themes. Peers before 2025-11-25 do not see them.
+	// Icons lists images for user interfaces: the same icon in several sizes or
+	// for several themes. It is not sent to peers before revision 2025-11-25.
 	Icons []Icon
-	// OutputSchema is the JSON Schema of the structured content that the tool
-	// returns. Nil promises nothing. Up to 2025-11-25 it describes an object,
-	// later any JSON. Peers before 2025-06-18 do not see it.
+	// OutputSchema is the JSON Schema of the StructuredContent of the tool's
+	// results, or nil. Up to revision 2025-11-25 it must describe an object; later
+	// it may describe any JSON. It is not sent to peers before revision
+	// 2025-06-18.
 	OutputSchema json.RawMessage
-	// Title is the name to show to people. Where it is empty, clients show the
-	// Title of Annotations, or else Name. Peers before 2025-06-18 do not see it.
+	// Title is the name shown to users. If it is empty, clients show the Title of
+	// Annotations, or else Name. It is not sent to peers before revision
+	// 2025-06-18.
 	Title string
-	// Meta holds metadata for extensions and applications, each key with a prefix
-	// of its owner such as "com.example/". Nil when there is none. Peers before
-	// 2025-06-18 do not see it.
+	// Meta contains metadata of extensions and applications. Each key has the
+	// prefix of its owner, such as "com.example/". It is nil if there is none. It
+	// is not sent to peers before revision 2025-06-18.
 	Meta map[string]json.RawMessage
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// ToolAnnotations holds hints at how a tool behaves, for user interfaces and
-// for the question whether to ask the user first. The hints are claims of the
-// server: from one that is not trusted they prove nothing. It exists since
+// ToolAnnotations contains hints about the behavior of a tool. User interfaces
+// use them, for example to decide whether to ask the user before a call. The
+// hints of an untrusted server prove nothing. It was added in revision
 // 2025-03-26.
 type ToolAnnotations struct {
-	// DestructiveHint claims whether the tool may delete or overwrite what is
-	// there; false means that it only adds. Nil means true. It says something only
-	// where ReadOnlyHint is false.
+	// DestructiveHint is true if the tool may delete or overwrite data, and false
+	// if it only adds data. Nil means true. It has no meaning if ReadOnlyHint is
+	// true.
 	DestructiveHint *bool
-	// IdempotentHint claims that a second call with the same arguments changes
-	// nothing more, so that a repetition is harmless. The default is false. It
-	// says something only where ReadOnlyHint is false.
+	// IdempotentHint is true if a repeated call with equal arguments changes
+	// nothing more. The default is false. It has no meaning if ReadOnlyHint is
+	// true.
 	IdempotentHint bool
-	// OpenWorldHint claims whether the tool deals with the world outside, as a web
-	// search does; false means that it keeps to a closed domain, such as a
-	// notebook of its own. Nil means true.
+	// OpenWorldHint is true if the tool interacts with external systems, as a web
+	// search does, and false if its domain is closed, such as its own notebook.
+	// Nil means true.
 	OpenWorldHint *bool
-	// ReadOnlyHint claims that the tool changes nothing. The default is false.
+	// ReadOnlyHint is true if the tool changes nothing. The default is false.
 	ReadOnlyHint bool
-	// Title is the name to show to people where the Title of the tool is empty.
+	// Title is the name shown to users if the Title of the tool is empty.
 	Title string
 	// Extra holds the members that the revision being spoken does not know.
 	Extra map[string]json.RawMessage
 }
 
-// ToolExecution says how a tool may be run. It exists in 2025-11-25 only.
+// ToolExecution determines how a tool may be run. It is part of revision
+// 2025-11-25 only.
 type ToolExecution struct {
-	// TaskSupport says whether the tool may be called as a task. Empty means
+	// TaskSupport determines whether the tool may run as a task. Empty means
 	// [TaskSupportForbidden].
 	TaskSupport TaskSupport
 	// Extra holds the members that the revision being spoken does not know.

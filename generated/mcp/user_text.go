@@ -9,7 +9,7 @@
 
 package mcp
 
-// UserText returns a message in which a user says something to a model.
+// UserText returns a message of the user to a model, with a block of text.
 func UserText(text string) SamplingMessage {
 	return SamplingMessage{Role: RoleUser, Content: []SamplingMessageContentBlock{Text(text)}}
 }

@@ -12,17 +12,17 @@ import (
 	"github.com/mcpwright/mcp/runtime/peer"
 )
 
-// officialExamples is where the examples of the specification are kept: for
-// each revision a folder, in it one for each definition.
+// officialExamples is the folder of the specification's examples: a folder for each
+// revision with a folder for each definition.
 const officialExamples = "../../../shared/spec/examples"
 
-// incompleteExamples are valid by their schema, but not as the result that they
-// hold.
+// incompleteExamples lists examples that are valid for their own schema and invalid for
+// the schema of the result that they contain.
 var incompleteExamples = map[string]string{
 	"ReadResourceResultResponse/read-resource-result-response.json": "lacks ttlMs and cacheScope: the schema of the response accepts any result in place of an InputRequiredResult",
 }
 
-func TestOfficialExamplesComeBack(t *testing.T) {
+func TestOfficialExamplesRoundTrip(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(officialExamples, "*", "*", "*.json"))
 	require.NoError(t, err)
 	if len(files) == 0 {
@@ -41,19 +41,20 @@ func TestOfficialExamplesComeBack(t *testing.T) {
 			e.requireCompleted(t)
 			continue
 		}
-		e.requireComesBack(t)
+		e.requireRoundTrip(t)
 	}
 	require.Len(t, incompleteExamples, incomplete)
-	t.Logf("%d examples, %d of them incomplete", len(files), incomplete)
+	t.Logf("%d examples, %d incomplete", len(files), incomplete)
 }
 
+// An example is an official example of a definition.
 type example struct {
 	definition string
 	file       *schemaFile
 	doc        any
 }
 
-// subject takes the part of the example that has a Go form out of its envelope.
+// subject returns the part of the example that has a Go type, and its subject.
 func (e example) subject() (*subject, any) {
 	if result, ok := strings.CutSuffix(e.definition, "ResultResponse"); ok {
 		doc := field(e.doc, "result")
@@ -70,23 +71,23 @@ func (e example) subject() (*subject, any) {
 	return s, doc
 }
 
-func (e example) requireComesBack(t *testing.T) {
+func (e example) requireRoundTrip(t *testing.T) {
 	t.Helper()
 	if strings.HasSuffix(e.definition, "Error") {
-		requireErrorComesBack(t, e.doc)
+		requireErrorRoundTrip(t, e.doc)
 		return
 	}
 	s, doc := e.subject()
-	require.NotNil(t, s, "%s has no Go form", e.definition)
+	require.NotNil(t, s, "%s has no Go type", e.definition)
 	requireRoundTrip(t, s, render(doc, sorted))
 }
 
-// requireCompleted is for examples that lack what an encoder fills in.
+// requireCompleted checks that encoding adds the missing members of an incomplete example.
 func (e example) requireCompleted(t *testing.T) {
 	t.Helper()
 	s, doc := e.subject()
 	text := render(doc, sorted)
-	require.Error(t, s.file.judge.acceptsText(s.pointer, text), "%s is complete", text)
+	require.Error(t, s.file.validator.validateText(s.pointer, text), "%s is complete", text)
 	v, err := s.decode(text)
 	require.NoError(t, err)
 	out, err := s.encode(v)
@@ -94,9 +95,9 @@ func (e example) requireCompleted(t *testing.T) {
 	requireRoundTrip(t, s, out)
 }
 
-// requireErrorComesBack takes an error, or the response around it, through its
-// Go type.
-func requireErrorComesBack(t *testing.T, doc any) {
+// requireErrorRoundTrip converts an error, or the error of a response, to its Go type and
+// back.
+func requireErrorRoundTrip(t *testing.T, doc any) {
 	t.Helper()
 	if inner := field(doc, "error"); inner != nil {
 		doc = inner
@@ -114,6 +115,6 @@ func requireErrorComesBack(t *testing.T, doc any) {
 		require.Nil(t, out.Data)
 		return
 	}
-	require.Equal(t, errorData[in.Code] != nil, err != error(out), "%v is typed", err)
+	require.Equal(t, errorData[in.Code] != nil, err != error(out), "type of %v", err)
 	require.JSONEq(t, string(in.Data), string(out.Data))
 }
