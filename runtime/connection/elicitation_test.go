@@ -282,7 +282,7 @@ func TestStructsThatAreNoForms(t *testing.T) {
 	require.Contains(t, check(connection.FormOf[badTag]()), `field "A": tag minLength: strconv.ParseInt`)
 	require.Contains(t, check(connection.FormOf[badDefault]()), `field "A": default: want 3 or less, have 7`)
 	require.Contains(t, check(connection.FormOf[badOptions]()), `field "A": forms have no fields of type []int`)
-	require.Contains(t, check(connection.FormOf[badName]()), `field "A": the json tag "it's": encoding/json takes no such name`)
+	require.Contains(t, check(connection.FormOf[badName]()), `field "A": invalid name in json tag "it's"`)
 	require.Contains(t, check(connection.FormOf[quoted]()), `field "A": want a json tag without the option "string"`)
 	require.Contains(t, check(connection.FormOf[twoBadTags]()), `field "A": tag minLength`)
 	require.Contains(t, check(connection.FormOf[stars]()), `field "A": forms have no enum for a field of type int`)

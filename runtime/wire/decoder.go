@@ -5,37 +5,136 @@ import (
 	"sync"
 )
 
-// Decoder reads one JSON document, from front to back, once. It is handed to
-// DecodeJSON methods, which must not keep it, and is for one goroutine.
+// Decoder reads one JSON document, once, from the start to the end. It is passed
+// to DecodeJSON methods, which must not retain it. It is not safe for concurrent
+// use.
 //
-// The first failure stops it: from then on every method returns a zero value
-// and every loop ends, so that generated code needs no error checks.
+// After the first failure every method returns a zero value and every loop ends.
+// So generated code does not check for errors.
 type Decoder struct {
-	data    []byte // doc, until a failure empties it: then every read finds the end
+	data    []byte // doc, or nil after a failure, so that every read finds the end
 	pos     int
 	depth   int
 	max     int
 	mask    Window
 	checked bool // the document has been accepted before
-	breaks  bool // a line break was skipped between tokens
+	breaks  bool // a line break between tokens was skipped
 	doc     []byte
 	rev     Revision
-	err     *DecodeError // its pointer is derived at the end
+	err     *DecodeError // its Pointer is computed at the end
 
-	levels []level // the objects being read with a table
+	levels []level // the objects that are being read by Object
 
-	// The names of the objects being read, see names.
-	keys    []nameSpan
-	text    []byte
-	many    map[bigName]struct{}
-	objects int
+	// The names of the objects that are being read, see nameSet.
+	keys        []nameSpan
+	keyText     []byte
+	largeSets   map[largeSetKey]struct{}
+	objectCount int
 
-	ahead lookahead
+	extents extentCache
 
-	familiar *familiar // outlasts the document; nil where no strings are read
+	interned *internTable // kept for later documents; nil if no strings are read
 }
 
-var decoders = sync.Pool{New: func() any { return &Decoder{familiar: new(familiar)} }}
+// Revision returns the revision that the document is read for.
+func (d *Decoder) Revision() Revision { return d.rev }
+
+// Has reports whether the revision is in w: a member with the window w then
+// exists. In the all-revisions form it reports whether w contains any revision.
+func (d *Decoder) Has(w Window) bool { return d.mask&w != 0 }
+
+// Needs reports whether the revision is in w: a member with the required window w
+// is then required. In the all-revisions form it reports whether w contains every
+// revision.
+func (d *Decoder) Needs(w Window) bool { return d.mask&^w == 0 }
+
+// Fail reports that the JSON has the wrong shape. The position of the failure is
+// the value that comes next or that has just been read. Only the first failure is
+// recorded. The format is the format of fmt.Errorf.
+func (d *Decoder) Fail(format string, args ...any) {
+	if d.err == nil {
+		d.FailWith(fmt.Errorf(format, args...))
+	}
+}
+
+// FailWith is like [Decoder.Fail], but it wraps err so that errors.As finds it. If
+// err is nil, it does nothing.
+func (d *Decoder) FailWith(err error) {
+	if d.err == nil && err != nil {
+		d.next()
+		d.fail(d.pos, false, err)
+	}
+}
+
+// MaxItems fails if n, the length of a list that was just read, is more than max.
+func (d *Decoder) MaxItems(n, max int) {
+	if n > max {
+		d.Fail("have %d items, at most %d are allowed", n, max)
+	}
+}
+
+// Err returns the first failure as a *DecodeError, or nil.
+func (d *Decoder) Err() error {
+	if d.err == nil {
+		return nil
+	}
+	err := *d.err
+	err.Pointer = pointerAt(d.doc[:err.Offset])
+	return &err
+}
+
+// Try calls decode to read the next value and reports whether it succeeded. If the
+// value has the wrong shape, d returns to the start of the value and the failure
+// is discarded. If the document is not valid JSON, the failure remains.
+//
+// Try is for the few unions whose types can be distinguished only by decoding. A
+// type that calls Try for values that call Try again doubles the cost on every
+// level of nesting.
+func (d *Decoder) Try(decode func(*Decoder)) bool {
+	if d.err != nil {
+		return false
+	}
+	start, data := d.mark(), d.data
+	decode(d)
+	if d.err == nil {
+		return true
+	}
+	if !d.err.Syntax {
+		d.err, d.data = nil, data
+		d.rewind(start)
+	}
+	return false
+}
+
+// Place is a position of a Decoder, see [Decoder.Here].
+type Place struct {
+	mark mark
+	good bool // the decoder had not failed
+}
+
+// Here returns the current position of d, for use with [Decoder.Back].
+func (d *Decoder) Here() Place {
+	return Place{d.mark(), d.err == nil}
+}
+
+// Back returns to the value at the position to, so that it can be read as another
+// type. It does so only if that value is an object whose member name is the string
+// text, and reports whether it is. A failure since the call of Here is discarded,
+// but Back does nothing if the document is not valid JSON or d had failed before.
+func (d *Decoder) Back(to Place, name, text string) bool {
+	if !to.good || d.err != nil && d.err.Syntax {
+		return false
+	}
+	value := Decoder{data: d.doc, pos: to.mark.pos}
+	if got, kind := value.Peek(name); kind != '"' || got != text {
+		return false
+	}
+	d.err, d.data = nil, d.doc
+	d.rewind(to.mark)
+	return true
+}
+
+var decoders = sync.Pool{New: func() any { return &Decoder{interned: new(internTable)} }}
 
 func newDecoder(data []byte, f *Frame) *Decoder {
 	d := decoders.Get().(*Decoder)
@@ -43,7 +142,8 @@ func newDecoder(data []byte, f *Frame) *Decoder {
 	return d
 }
 
-// start begins a document. One copy of it serves both kinds of reader.
+// start begins to read a document. It is not inlined because it has two callers
+// and is large.
 //
 //go:noinline
 func (d *Decoder) start(data []byte, f *Frame) {
@@ -55,93 +155,68 @@ func (d *Decoder) start(data []byte, f *Frame) {
 	d.next()
 }
 
-// finish ends the document, gives d back to the pool and returns the failure if
-// there was one.
+// finish ends the document, returns d to the pool and returns the failure, or nil.
 func (d *Decoder) finish() error {
 	d.end()
-	err := d.outcome()
+	err := d.reset()
 	decoders.Put(d)
 	return err
 }
 
-// outcome returns the failure if there was one, and forgets the document.
-func (d *Decoder) outcome() (err error) {
+// reset returns the failure, or nil, and drops all references to the document.
+func (d *Decoder) reset() (err error) {
 	if d.err != nil {
-		err = d.result()
+		err = d.finalError()
 	}
 	d.doc, d.data, d.err = nil, nil, nil
-	d.keys, d.text, d.levels = d.keys[:0], d.text[:0], d.levels[:0]
+	d.keys, d.keyText, d.levels = d.keys[:0], d.keyText[:0], d.levels[:0]
 	const most = 1024
-	if d.many != nil || d.ahead.known > 0 || cap(d.keys) > most || cap(d.text) > 16*most {
+	if d.largeSets != nil || d.extents.scanned > 0 || cap(d.keys) > most || cap(d.keyText) > 16*most {
 		d.clear(most)
 	}
 	return err
 }
 
-// clear makes d forget the scratch space that only a rare document needs.
+// clear releases memory that only unusual documents need.
 func (d *Decoder) clear(most int) {
-	if cap(d.keys) > most || cap(d.text) > 16*most {
-		d.keys, d.text = nil, nil
+	if cap(d.keys) > most || cap(d.keyText) > 16*most {
+		d.keys, d.keyText = nil, nil
 	}
-	d.many = nil
-	d.ahead.clear(most)
+	d.largeSets = nil
+	d.extents.clear(most)
 }
 
-// end fails unless the cursor stands at the end of the document.
+// end fails if there is data after the cursor, other than white space.
 func (d *Decoder) end() {
 	if d.pos < len(d.data) {
-		d.trailing()
+		d.endSlow()
 	}
 }
 
-// trailing fails unless only white space is left.
-func (d *Decoder) trailing() {
+// endSlow is end for a cursor that is not at the end of the data.
+func (d *Decoder) endSlow() {
 	if d.next(); d.pos < len(d.data) {
 		d.fail(d.pos, true, errTrailing)
 	}
 }
 
-// result is the failure, complete with its pointer, nil if there was none.
-func (d *Decoder) result() *DecodeError {
-	if d.err != nil {
-		d.recheck()
-		d.err.Pointer = pointerAt(d.doc[:d.err.Offset])
-	}
-	return d.err
+// mark is a position in the document to which the decoder can return.
+type mark struct{ pos, depth, keys, keyText, levels int }
+
+// documentStart is the start of the document.
+var documentStart mark
+
+func (d *Decoder) mark() mark {
+	return mark{d.pos, d.depth, len(d.keys), len(d.keyText), len(d.levels)}
 }
-
-// recheck sees to it that a document is blamed for its shape only if it is
-// JSON in the first place: it reads the rest, as any JSON, and lets a failure
-// there take precedence.
-func (d *Decoder) recheck() {
-	if d.err.Syntax || d.checked {
-		return
-	}
-	shape := d.err
-	d.err, d.data = nil, d.doc
-	d.rewind(place0)
-	d.value()
-	d.end()
-	d.data, d.pos = nil, 0
-	if d.err == nil {
-		d.err, d.checked = shape, true
-	}
-}
-
-// mark is a place in the document that the decoder can go back to.
-type mark struct{ pos, depth, keys, text, levels int }
-
-// place0 is the start of the document.
-var place0 mark
-
-func (d *Decoder) mark() mark { return mark{d.pos, d.depth, len(d.keys), len(d.text), len(d.levels)} }
 
 func (d *Decoder) rewind(m mark) {
 	d.pos, d.depth = m.pos, m.depth
-	d.keys, d.text, d.levels = d.keys[:m.keys], d.text[:m.text], d.levels[:m.levels]
+	d.keys, d.keyText, d.levels = d.keys[:m.keys], d.keyText[:m.keyText], d.levels[:m.levels]
 }
 
-// fail records the first failure and lets every later read find the end.
+// fail records the first failure and empties the data, so that every later read
+// finds the end.
 func (d *Decoder) fail(at int, syntax bool, err error) {
 	if d.err != nil {
 		return
@@ -150,66 +225,48 @@ func (d *Decoder) fail(at int, syntax bool, err error) {
 	d.data, d.pos = nil, 0
 }
 
-// duplicate fails because the name just read occurs twice. The failure is
-// behind the name, so that the pointer ends with it.
-func (d *Decoder) duplicate(name string) {
+// failDuplicate fails because the name that was just read occurs twice. The
+// position is after the name, so that the pointer ends with the name.
+func (d *Decoder) failDuplicate(name string) {
 	d.fail(d.pos, true, fmt.Errorf("duplicate member %q", clip(name)))
 }
 
-// want fails because the next value is not what was asked for.
-func (d *Decoder) want(what string) {
+// failKind fails because the next value does not have the kind what.
+func (d *Decoder) failKind(what string) {
 	if d.err != nil {
 		return
 	}
 	kind := kindOf(d.next())
 	if kind == 0 {
-		d.unexpected()
+		d.failUnexpected()
 		return
 	}
 	d.fail(d.pos, false, fmt.Errorf("want %s, have %s", what, kindName(kind)))
 }
 
-// Fail reports that the JSON has the wrong shape, at the value that begins or
-// has just ended where the decoder stands. The first failure wins. The format
-// is that of fmt.Errorf.
-func (d *Decoder) Fail(format string, args ...any) {
+// finalError returns the failure with its pointer, or nil.
+func (d *Decoder) finalError() *DecodeError {
+	if d.err != nil {
+		d.recheck()
+		d.err.Pointer = pointerAt(d.doc[:d.err.Offset])
+	}
+	return d.err
+}
+
+// recheck replaces a failure about the shape of the JSON if the document is not
+// valid JSON: the syntax error takes precedence. It reads the whole document to
+// find such an error.
+func (d *Decoder) recheck() {
+	if d.err.Syntax || d.checked {
+		return
+	}
+	shape := d.err
+	d.err, d.data = nil, d.doc
+	d.rewind(documentStart)
+	d.value()
+	d.end()
+	d.data, d.pos = nil, 0
 	if d.err == nil {
-		d.FailWith(fmt.Errorf(format, args...))
-	}
-}
-
-// FailWith is Fail with an error that errors.As will find. Nil is no failure.
-func (d *Decoder) FailWith(err error) {
-	if d.err == nil && err != nil {
-		d.next()
-		d.fail(d.pos, false, err)
-	}
-}
-
-// Err returns the first failure, a *DecodeError, nil if there was none.
-func (d *Decoder) Err() error {
-	if d.err == nil {
-		return nil
-	}
-	err := *d.err
-	err.Pointer = pointerAt(d.doc[:err.Offset])
-	return &err
-}
-
-// Revision returns the revision that the document is read for.
-func (d *Decoder) Revision() Revision { return d.rev }
-
-// Has reports whether something that exists in w exists in the revision; in
-// the all-revisions form, whether it exists at all.
-func (d *Decoder) Has(w Window) bool { return d.mask&w != 0 }
-
-// Needs reports whether something that w requires is required in the revision;
-// in the all-revisions form, whether every revision requires it.
-func (d *Decoder) Needs(w Window) bool { return d.mask&^w == 0 }
-
-// MaxItems fails when a list that was just read has n items and max are allowed.
-func (d *Decoder) MaxItems(n, max int) {
-	if n > max {
-		d.Fail("have %d items, at most %d are allowed", n, max)
+		d.err, d.checked = shape, true
 	}
 }

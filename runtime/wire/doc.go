@@ -1,14 +1,13 @@
-// Package wire reads and writes the JSON of the Model Context Protocol. It is
-// what the generated types stand on: a scanner that decodes in one pass, an
-// encoder that appends, the JSON-RPC envelope, and request ids that keep every
-// digit. There is no reflection and no intermediate map.
+// Package wire reads and writes the JSON of the Model Context Protocol. The
+// generated types use it. It contains a decoder that reads in one pass, an
+// encoder that appends to a slice, the JSON-RPC message format, and request ids
+// that preserve all digits. It uses no reflection and no intermediate maps.
 //
-// A type describes itself with two methods, AppendJSON and DecodeJSON (see
-// [Value]), and a table of its members (see [NewMembers]). How one message is
-// written or read, most of all for which protocol revision, is told by a
-// [Frame].
+// A type implements [Value] with the methods AppendJSON and DecodeJSON, and has a
+// table of its members, see [NewMembers]. A [Frame] describes how to write or read
+// one message, most importantly for which [Revision] of the protocol.
 //
-// A result as one revision has it, and back:
+// This code writes a result for one revision and reads it again:
 //
 //	frame := &wire.Frame{Revision: mcp.Revision20241105}
 //	line, err := wire.AppendResult(nil, frame, wire.IntID(1), &mcp.CallToolResult{Content: content})
@@ -22,23 +21,30 @@
 //	var res mcp.CallToolResult
 //	err = wire.Decode(message.Result, frame, &res)
 //
-// # What is refused
+// # Rejected JSON
 //
-// The scanner reads RFC 8259 and is strict where that text leaves a choice.
-// At every depth, in typed and in raw values alike, it refuses: a member name
-// that occurs twice in one object (compared after unescaping), data after the
-// value, invalid UTF-8, a surrogate escape without its partner, a number beyond
-// the range of float64, more nesting than [Frame].MaxDepth, and a byte order
-// mark. Names match exactly: another case is another name.
+// The decoder accepts JSON according to RFC 8259. It is strict where the RFC leaves
+// a choice. At every depth, in typed values and in raw values, it rejects:
 //
-// # Who owns the bytes
+//   - a member name that occurs twice in one object, compared after unescaping
+//   - data after the value
+//   - invalid UTF-8
+//   - an unpaired surrogate escape
+//   - a number beyond the range of float64
+//   - nesting deeper than [Frame].MaxDepth
+//   - a byte order mark
 //
-// Decoded values never alias the input, with the one exception of the Params
-// and Result spans of a [Message]. The append functions never keep the slice
-// they append to. Encoders and decoders are pooled: a method that receives one
-// must not keep it.
+// Member names are case-sensitive.
 //
-// Line feeds and carriage returns between the tokens of a raw value become
-// spaces, in both directions, so that no value can break a line-framed
-// transport. All other bytes of a raw value are kept.
+// # Ownership of bytes
+//
+// Decoded values do not alias the input, except for Params and Result of a
+// [Message]. The append functions do not retain the slice to which they append.
+// Encoders and decoders are pooled, so a method must not retain the one it
+// receives.
+//
+// Line feeds and carriage returns between the tokens of a raw value are replaced
+// with spaces when it is read and when it is written. So no value can break a
+// transport that sends one message per line. All other bytes of a raw value are
+// preserved.
 package wire

@@ -1,43 +1,212 @@
 package wire
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
+	"unicode/utf8"
 )
 
-var (
-	errMissing = errors.New("a required value is not set")
-	errNoID    = errors.New("request id is required and not set")
-	errEmpty   = errors.New("an empty text is no JSON value")
-)
-
-// Encoder carries what the appending of one message needs to know. It is
-// handed to AppendJSON methods, which must not keep it, and is for one
-// goroutine.
+// Encoder holds the state of writing one message. It is passed to AppendJSON
+// methods, which must not retain it. It is not safe for concurrent use.
 //
-// A failure does not stop the appending: the first one is kept, and the output
-// is dropped in the end.
+// A failure does not stop the writing. The first failure is recorded, and the
+// output is discarded at the end.
 type Encoder struct {
 	frame *Frame
-	mask  Window // of the frame's revision
-	start int    // where the message begins in the output
+	mask  Window // the window of the frame's revision
+	start int    // offset of the message in the output
 	err   *EncodeError
 
-	top  any    // the value handed to Append
-	over bool   // its "_meta" is being written, and the frame's goes over it
-	met  bool   // it has been
-	own  int    // where it begins in the output
-	kept uint64 // bits of the entries that have given way in it
+	top         any    // the value passed to Append
+	inMeta      bool   // the "_meta" of top is being written and merged with the frame's Meta
+	metaDone    bool   // the "_meta" of top was written, or top has none
+	metaStart   int    // offset of the current "_meta" in the output
+	keptEntries uint64 // a bit for each entry of Meta that gave way to a member of the value
 
-	names []string // scratch: names to be sorted, a stack
-	scan  Decoder  // checks raw values
+	names   []string // a stack of names to be sorted, reused to save allocations
+	checker Decoder  // checks raw values
 }
+
+// Revision returns the revision that is written.
+func (e *Encoder) Revision() Revision { return e.frame.Revision }
+
+// Has reports whether the revision is in w: a member with the window w then
+// exists. In the all-revisions form it reports whether w contains any revision.
+func (e *Encoder) Has(w Window) bool { return e.mask&w != 0 }
+
+// Needs reports whether the revision is in w: a member with the required window w
+// is then required. In the all-revisions form it reports whether w contains every
+// revision.
+func (e *Encoder) Needs(w Window) bool { return e.mask&^w == 0 }
+
+// Err returns the first failure as an *EncodeError, or nil.
+func (e *Encoder) Err() error {
+	if e.err == nil {
+		return nil
+	}
+	return e.err
+}
+
+// Fail reports that the value cannot be written. The position of the failure is
+// the end of b, the output so far. Only the first failure is recorded. The format
+// is the format of fmt.Errorf.
+func (e *Encoder) Fail(b []byte, format string, args ...any) {
+	if e.err == nil {
+		e.FailWith(b, fmt.Errorf(format, args...))
+	}
+}
+
+// FailWith is like [Encoder.Fail], but it wraps err so that errors.As finds it. If
+// err is nil, it does nothing.
+func (e *Encoder) FailWith(b []byte, err error) {
+	if e.err == nil && err != nil {
+		e.err = &EncodeError{Pointer: pointerAt(b[e.start:]), Revision: e.frame.Revision, Err: err}
+	}
+}
+
+// Missing fails with an error that what is required and not set. It returns b.
+func (e *Encoder) Missing(b []byte, what string) []byte {
+	e.Fail(b, "%s is required and not set", what)
+	return b
+}
+
+// Lacks fails with an error that the revision does not have what. It returns b.
+func (e *Encoder) Lacks(b []byte, what string) []byte {
+	e.Fail(b, "revision has no %s", what)
+	return b
+}
+
+// MaxItems fails if n, the length of a list to be written, is more than max.
+func (e *Encoder) MaxItems(b []byte, n, max int) {
+	if n > max {
+		e.Fail(b, "have %d items, at most %d are allowed", n, max)
+	}
+}
+
+// Enum appends v, which must be a value of m in the revision.
+func (e *Encoder) Enum(b []byte, v string, m *Enum) []byte {
+	if _, err := m.find(v, e.mask); err != nil {
+		e.FailWith(b, err)
+		return b
+	}
+	return AppendString(b, v)
+}
+
+// Number appends v, which must be finite and from min to max. The bounds may be
+// infinite.
+func (e *Encoder) Number(b []byte, v float64, min, max float64) []byte {
+	switch {
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		e.Fail(b, "JSON cannot represent the number %v", v)
+	case v < min || v > max:
+		e.FailWith(b, outside(v, min, max, min > -math.MaxFloat64, max < math.MaxFloat64))
+	default:
+		return AppendFloat(b, v)
+	}
+	return b
+}
+
+// NumberIn is like [Encoder.Number], but the bounds apply only in the revisions of
+// w.
+func (e *Encoder) NumberIn(b []byte, v float64, w Window, min, max float64) []byte {
+	if !e.Has(w) {
+		min, max = math.Inf(-1), math.Inf(1)
+	}
+	return e.Number(b, v, min, max)
+}
+
+// Int appends v, which must be from min to max.
+func (e *Encoder) Int(b []byte, v int64, min, max int64) []byte {
+	if v < min || v > max {
+		e.FailWith(b, outside(v, min, max, min != math.MinInt64, max != math.MaxInt64))
+		return b
+	}
+	return AppendInt(b, v)
+}
+
+// IntIn is like [Encoder.Int], but the bounds apply only in the revisions of w.
+func (e *Encoder) IntIn(b []byte, v int64, w Window, min, max int64) []byte {
+	if !e.Has(w) {
+		return AppendInt(b, v)
+	}
+	return e.Int(b, v, min, max)
+}
+
+// ID appends id, which must not be zero.
+func (e *Encoder) ID(b []byte, id RequestID) []byte {
+	if id.IsZero() {
+		return e.Missing(b, "request id")
+	}
+	return id.AppendTo(b)
+}
+
+// Token appends t, which must not be zero.
+func (e *Encoder) Token(b []byte, t ProgressToken) []byte {
+	if t.IsZero() {
+		return e.Missing(b, "progress token")
+	}
+	return t.AppendTo(b)
+}
+
+// Raw appends a JSON value and checks it, unless the frame is Checked. If raw is
+// empty, it appends zero, a JSON text. If both are empty, it fails.
+func (e *Encoder) Raw(b []byte, raw json.RawMessage, zero string) []byte {
+	switch {
+	case raw == nil && zero == "":
+		e.FailWith(b, errMissing)
+		return b
+	case len(raw) == 0 && zero == "":
+		e.FailWith(b, errEmpty)
+		return b
+	case len(raw) == 0:
+		return append(b, zero...)
+	case e.frame.Checked:
+		return append(b, raw...)
+	}
+	return e.appendScanned(b, raw)
+}
+
+// RawObject is like [Encoder.Raw] for a value that must be an object.
+func (e *Encoder) RawObject(b []byte, raw json.RawMessage, zero string) []byte {
+	kind := kindOf(at(raw, skipSpaces(raw, 0)))
+	if kind != 0 && kind != '{' {
+		e.Fail(b, "want an object, have %s", kindName(kind))
+		return b
+	}
+	return e.Raw(b, raw, zero)
+}
+
+// RawIn is like [Encoder.Raw] for a value that must be an object in the revisions
+// of objects.
+func (e *Encoder) RawIn(b []byte, raw json.RawMessage, zero string, objects Window) []byte {
+	if e.Needs(objects) {
+		return e.RawObject(b, raw, zero)
+	}
+	return e.Raw(b, raw, zero)
+}
+
+// Extra appends the extra members of a value, sorted by name. It omits names that
+// the table m has in the revision, and names that the frame's Meta replaces.
+func (e *Encoder) Extra(b []byte, extra map[string]json.RawMessage, m *Members) []byte {
+	if len(extra) == 0 {
+		return b
+	}
+	return e.extra(b, extra, m)
+}
+
+var (
+	errMissing = errors.New("required value is not set")
+	errNoID    = errors.New("request id is required and not set")
+	errEmpty   = errors.New("empty text is not a JSON value")
+)
 
 var encoders = sync.Pool{New: func() any { return new(Encoder) }}
 
-// newEncoder takes an encoder for the message that begins at start.
+// newEncoder returns an encoder from the pool for a message that begins at start.
 func newEncoder(f *Frame, top any, start int) *Encoder {
 	e := encoders.Get().(*Encoder)
 	if f == nil {
@@ -47,11 +216,11 @@ func newEncoder(f *Frame, top any, start int) *Encoder {
 	return e
 }
 
-// finish gives e back. It returns out, or, after a failure, b.
+// finish returns e to the pool. It returns out, or b and the error after a failure.
 func (e *Encoder) finish(b, out []byte) ([]byte, error) {
 	err := e.err
-	e.err, e.top, e.frame, e.over, e.met = nil, nil, nil, false, false
-	if e.scan.doc != nil || cap(e.names) > 1024 {
+	e.err, e.top, e.frame, e.inMeta, e.metaDone = nil, nil, nil, false, false
+	if e.checker.doc != nil || cap(e.names) > 1024 {
 		e.clear()
 	}
 	encoders.Put(e)
@@ -61,128 +230,72 @@ func (e *Encoder) finish(b, out []byte) ([]byte, error) {
 	return out, nil
 }
 
-// clear makes e forget the scratch space that it need not keep.
+// clear releases memory that only unusual messages need.
 func (e *Encoder) clear() {
 	if cap(e.names) > 1024 {
 		e.names = nil
 	}
-	e.scan.outcome() // there is none left: scanned takes it
+	e.checker.reset() // returns no failure: appendScanned has taken it
 }
 
-// Revision returns the revision that is written.
-func (e *Encoder) Revision() Revision { return e.frame.Revision }
-
-// Has reports whether something that exists in w exists in the revision; in
-// the all-revisions form, whether it exists at all.
-func (e *Encoder) Has(w Window) bool { return e.mask&w != 0 }
-
-// Needs reports whether something that w requires is required in the revision;
-// in the all-revisions form, whether every revision requires it.
-func (e *Encoder) Needs(w Window) bool { return e.mask&^w == 0 }
-
-// Err returns the first failure, an *EncodeError, nil if there was none.
-func (e *Encoder) Err() error {
-	if e.err == nil {
-		return nil
-	}
-	return e.err
-}
-
-// Fail reports that the value cannot be written, at the place that the output
-// so far, b, leads up to. The first failure wins. The format is that of
-// fmt.Errorf.
-func (e *Encoder) Fail(b []byte, format string, args ...any) {
-	if e.err == nil {
-		e.FailWith(b, fmt.Errorf(format, args...))
-	}
-}
-
-// FailWith is Fail with an error that errors.As will find. Nil is no failure.
-func (e *Encoder) FailWith(b []byte, err error) {
-	if e.err == nil && err != nil {
-		e.err = &EncodeError{Pointer: pointerAt(b[e.start:]), Revision: e.frame.Revision, Err: err}
-	}
-}
-
-// Missing fails because what is required and not set. It returns b.
-func (e *Encoder) Missing(b []byte, what string) []byte {
-	e.Fail(b, "%s is required and not set", what)
-	return b
-}
-
-// Lacks fails because the revision has no such thing as what. It returns b.
-func (e *Encoder) Lacks(b []byte, what string) []byte {
-	e.Fail(b, "revision has no %s", what)
-	return b
-}
-
-// MaxItems fails when a list to be written has n items and max are allowed.
-func (e *Encoder) MaxItems(b []byte, n, max int) {
-	if n > max {
-		e.Fail(b, "have %d items, at most %d are allowed", n, max)
-	}
-}
-
-// Enum appends v, which must be one of the values of m in the revision.
-func (e *Encoder) Enum(b []byte, v string, m *Enum) []byte {
-	if _, err := m.find(v, e.mask); err != nil {
-		e.FailWith(b, err)
+// appendScanned checks raw and appends it. A failure is reported at its own
+// position in the output.
+func (e *Encoder) appendScanned(b []byte, raw []byte) []byte {
+	d := &e.checker
+	d.doc, d.data, d.pos, d.depth, d.max = raw, raw, 0, 0, e.frame.depth()
+	d.next()
+	start := d.pos
+	d.breaks = false
+	d.value()
+	end, breaks := d.pos, d.breaks
+	d.end()
+	if err := d.finalError(); err != nil {
+		if e.err == nil {
+			e.FailWith(b, err.Err)
+			e.err.Pointer += err.Pointer
+		}
+		d.err = nil
+		d.rewind(documentStart)
 		return b
 	}
-	return AppendString(b, v)
-}
-
-// Number appends v, which must be finite and within the bounds. The bounds may
-// be infinite.
-func (e *Encoder) Number(b []byte, v float64, min, max float64) []byte {
-	switch {
-	case math.IsNaN(v) || math.IsInf(v, 0):
-		e.Fail(b, "JSON has no number %v", v)
-	case v < min || v > max:
-		e.FailWith(b, outside(v, min, max, min > -math.MaxFloat64, max < math.MaxFloat64))
-	default:
-		return AppendFloat(b, v)
+	at := len(b)
+	b = append(b, raw[start:end]...)
+	if breaks {
+		Unbreak(b[at:])
 	}
 	return b
 }
 
-// Int appends v, which must be within the bounds.
-func (e *Encoder) Int(b []byte, v int64, min, max int64) []byte {
-	if v < min || v > max {
-		e.FailWith(b, outside(v, min, max, min != math.MinInt64, max != math.MaxInt64))
-		return b
+func (e *Encoder) extra(b []byte, extra map[string]json.RawMessage, m *Members) []byte {
+	first := len(e.names)
+	for name := range extra {
+		if !m.has(name, e.mask) && !e.replaced(b, name) {
+			e.names = append(e.names, name)
+		}
 	}
-	return AppendInt(b, v)
+	slices.Sort(e.names[first:])
+	for _, name := range e.names[first:] {
+		b = append(b, ',')
+		b = e.appendName(b, name)
+		b = e.Raw(b, extra[name], "")
+	}
+	e.dropNames(first)
+	return b
 }
 
-// IntIn is [Encoder.Int] with bounds that hold in the revisions of w.
-func (e *Encoder) IntIn(b []byte, v int64, w Window, min, max int64) []byte {
-	if !e.Has(w) {
-		return AppendInt(b, v)
+// appendName appends a member name that is not from a table, and a colon.
+func (e *Encoder) appendName(b []byte, name string) []byte {
+	b = AppendString(b, name)
+	b = append(b, ':')
+	if !utf8.ValidString(name) { // replacing invalid bytes could make two names equal
+		e.FailWith(b, fmt.Errorf("member name %q is not valid UTF-8", clip(name)))
 	}
-	return e.Int(b, v, min, max)
+	return b
 }
 
-// NumberIn is [Encoder.Number] with bounds that hold in the revisions of w.
-func (e *Encoder) NumberIn(b []byte, v float64, w Window, min, max float64) []byte {
-	if !e.Has(w) {
-		min, max = math.Inf(-1), math.Inf(1)
-	}
-	return e.Number(b, v, min, max)
-}
-
-// ID appends id, which must be set.
-func (e *Encoder) ID(b []byte, id RequestID) []byte {
-	if id.IsZero() {
-		return e.Missing(b, "request id")
-	}
-	return id.AppendTo(b)
-}
-
-// Token appends t, which must be set.
-func (e *Encoder) Token(b []byte, t ProgressToken) []byte {
-	if t.IsZero() {
-		return e.Missing(b, "progress token")
-	}
-	return t.AppendTo(b)
+// dropNames removes the names from index first on. It clears them so that the pool
+// does not keep the strings in memory.
+func (e *Encoder) dropNames(first int) {
+	clear(e.names[first:])
+	e.names = e.names[:first]
 }

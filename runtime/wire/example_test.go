@@ -8,7 +8,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// What an older revision does not know is not written to it.
+// Members that the revision does not have are not written.
 func Example() {
 	frame := &wire.Frame{Revision: mcp.Revision20241105}
 	line, err := wire.AppendResult(nil, frame, wire.IntID(1), &mcp.CallToolResult{

@@ -1,87 +1,91 @@
 package wire
 
-import "encoding/json"
-
-const (
-	// DefaultMaxDepth is how deep objects and arrays may nest where a Frame
-	// sets no other bound.
-	DefaultMaxDepth = 256
-
-	// deepest bounds MaxDepth itself: reading recurses once per level.
-	deepest = 10_000
+import (
+	"encoding/json"
 )
 
-// Frame says how one message is written or read. A nil *Frame is the zero
-// Frame. It is only read, and may be shared by goroutines.
+// Frame describes how to write or read one message. A nil *Frame is equivalent to
+// the zero Frame. This package never changes a Frame, so goroutines may share one.
 type Frame struct {
 	// Revision is the protocol revision to write or to expect. The zero
-	// Revision is the all-revisions form.
+	// Revision selects the all-revisions form.
 	Revision Revision
 
-	// Meta is written over the "_meta" of the top-level value while encoding,
-	// in this order: a name in here replaces the value's own, unless the entry
-	// gives way. Names must differ. Decoding ignores it.
+	// Meta contains members that encoding adds to the "_meta" of the top-level
+	// value, in this order. An entry replaces a member of the same name, unless
+	// GivesWay is set. Names must be unique. Decoding ignores Meta.
 	Meta []Entry
 
-	// Also is for a result that does not have these members of its own, see
-	// [AppendResult]. Decoding ignores it.
+	// Also contains members that [AppendResult] adds to the result if the
+	// result does not have them. Decoding ignores Also.
 	Also []Entry
 
-	// MaxDepth bounds the nesting of objects and arrays; 0 is
-	// DefaultMaxDepth, more than 10,000 is 10,000. While encoding it bounds
-	// each raw value.
+	// MaxDepth limits the nesting of objects and arrays. If it is 0 or
+	// negative, the limit is DefaultMaxDepth. Values above 10,000 mean 10,000.
+	// Encoding applies the limit to each raw value.
 	MaxDepth int
 
-	// Checked vouches for raw values. While encoding: those in the value and
-	// in Meta came from a decoder or from Compact; they are copied, not
-	// scanned. While decoding: this package has accepted the bytes before;
-	// raw values are not examined again.
+	// Checked asserts that raw values are valid. When encoding, it means that
+	// all raw values in the value, in Meta and in Also came from a Decoder or
+	// from Compact. They are copied without a check. When decoding, it means
+	// that this package has accepted the bytes before. Raw values are then not
+	// checked again.
 	Checked bool
 }
 
-// noFrame is what a nil *Frame stands for.
+// Entry is one member of a JSON object, usually of a "_meta".
+type Entry struct {
+	Name  string
+	Value json.RawMessage
+	// GivesWay means that the entry does not replace a member of the same name
+	// in the value. It is supported for the first 64 entries of a frame.
+	GivesWay bool
+	// Checked asserts that Name is valid UTF-8 and that this package wrote Value.
+	// The entry is then copied without a check.
+	Checked bool
+}
+
+const (
+	// DefaultMaxDepth limits the nesting of objects and arrays if a Frame sets
+	// no limit.
+	DefaultMaxDepth = 256
+
+	// maxNesting is the highest value of MaxDepth. Reading recurses once per level.
+	maxNesting = 10_000
+)
+
+// noFrame is used in place of a nil *Frame.
 var noFrame Frame
 
-// depth is the bound on nesting that MaxDepth stands for.
+// depth returns the effective limit on nesting.
 func (f *Frame) depth() int {
 	if f.MaxDepth <= 0 {
 		return DefaultMaxDepth
 	}
-	return min(f.MaxDepth, deepest)
+	return min(f.MaxDepth, maxNesting)
 }
 
-// Entry is one member of an object, in most cases of a "_meta".
-type Entry struct {
-	Name  string
-	Value json.RawMessage
-	// GivesWay leaves the value's own member alone where there is one. At most
-	// the first 64 entries of a frame may give way.
-	GivesWay bool
-	// Checked vouches for the entry: its name is UTF-8, and its value is what this
-	// package has written.
-	Checked bool
-}
-
-// Value is what can be written and read as JSON. Generated types implement it
-// with pointer receivers.
+// Value is implemented by types that can be written and read as JSON. Generated
+// types implement it with pointer receivers.
 type Value interface {
-	// AppendJSON appends exactly one JSON value to b. Failures are reported
-	// to e; what is returned then does not matter.
+	// AppendJSON appends exactly one JSON value to b and returns the extended
+	// slice. It reports failures to e; its result is then ignored.
 	AppendJSON(b []byte, e *Encoder) []byte
 
-	// DecodeJSON reads exactly one JSON value. Failures are reported to d.
+	// DecodeJSON reads exactly one JSON value. It reports failures to d.
 	DecodeJSON(d *Decoder)
 }
 
-// Params is what can be the "params" of a request or notification: as Value,
-// but always an object.
+// Params is implemented by types that can be the "params" of a request or
+// notification. Its methods are like those of [Value], but the JSON value is
+// always an object.
 type Params interface {
 	AppendParams(b []byte, e *Encoder) []byte
 	DecodeParams(d *Decoder)
 }
 
-// ReadOnly is embedded in a reader to make it a [Value] or [Params]: writing it
-// fails.
+// ReadOnly can be embedded in a type that is only read, so that the type
+// implements [Value] or [Params]. Writing such a type fails.
 type ReadOnly struct{}
 
 // AppendJSON implements [Value].
@@ -90,44 +94,45 @@ func (ReadOnly) AppendJSON(b []byte, e *Encoder) []byte { return e.Missing(b, "a
 // AppendParams implements [Params].
 func (ReadOnly) AppendParams(b []byte, e *Encoder) []byte { return e.Missing(b, "a value") }
 
-// Append appends v as JSON. On an error, an *EncodeError, b is returned as it
-// was given.
+// Append appends v to b as JSON. If it fails, it returns b unchanged and an
+// *EncodeError.
 func Append(b []byte, f *Frame, v Value) ([]byte, error) {
 	e := newEncoder(f, v, len(b))
 	return e.finish(b, v.AppendJSON(b, e))
 }
 
-// AppendParams is Append for params. The frame's Meta is in them also where p
-// does not know of it.
+// AppendParams is like [Append] for params. It adds the frame's Meta even if p
+// does not call [AppendMeta].
 func AppendParams(b []byte, f *Frame, p Params) ([]byte, error) {
 	e := newEncoder(f, p, len(b))
-	return e.finish(b, e.overlay(p.AppendParams(b, e), len(b)))
+	return e.finish(b, e.mergeFrameMeta(p.AppendParams(b, e), len(b)))
 }
 
-// Decode reads v from data, which must hold one JSON value and nothing else.
-// An error is a *DecodeError; v then holds what was read before it.
+// Decode reads v from data, which must contain exactly one JSON value. The error
+// is a *DecodeError; v then contains the members read before the failure.
 func Decode(data []byte, f *Frame, v Value) error {
 	d := newDecoder(data, f)
 	v.DecodeJSON(d)
 	return d.finish()
 }
 
-// DecodeWith is Decode for what is no [Value]: read reads v.
+// DecodeWith is like [Decode] for a type that is not a [Value]. It calls read to
+// read v.
 func DecodeWith[V any](data []byte, f *Frame, v V, read func(*Decoder, V)) error {
 	d := newDecoder(data, f)
 	read(d, v)
 	return d.finish()
 }
 
-// DecodeParams is Decode for params.
+// DecodeParams is like [Decode] for params.
 func DecodeParams(data []byte, f *Frame, p Params) error {
 	d := newDecoder(data, f)
 	p.DecodeParams(d)
 	return d.finish()
 }
 
-// Marshal writes v in the all-revisions form. It is what a MarshalJSON method
-// calls.
+// Marshal returns v as JSON in the all-revisions form. Generated MarshalJSON
+// methods call it.
 func Marshal(v Value) ([]byte, error) {
 	b, err := Append(nil, nil, v)
 	if err != nil {
@@ -136,6 +141,6 @@ func Marshal(v Value) ([]byte, error) {
 	return b, nil
 }
 
-// Unmarshal reads v in the all-revisions form. It is what an UnmarshalJSON
-// method calls.
+// Unmarshal reads v from data in the all-revisions form. Generated UnmarshalJSON
+// methods call it.
 func Unmarshal(data []byte, v Value) error { return Decode(data, nil, v) }

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// stricter holds what the scanner refuses although encoding/json does not.
+// stricter contains parts of the errors for JSON that encoding/json accepts.
 var stricter = []string{"duplicate member", "surrogate", "invalid UTF-8", "beyond the range", "nested deeper"}
 
 func FuzzCheck(f *testing.F) {
@@ -37,7 +37,7 @@ func FuzzCheck(f *testing.F) {
 					}
 				}
 				return false
-			}, "refused without a documented reason: %v", err)
+			}, "rejected without a documented reason: %v", err)
 		}
 		var e *wire.DecodeError
 		require.ErrorAs(t, err, &e)
@@ -46,7 +46,8 @@ func FuzzCheck(f *testing.F) {
 	})
 }
 
-// sameAsStandard sends accepted bytes through every reader of raw values.
+// sameAsStandard requires that every reader of raw values reads data, which Check
+// accepted, as encoding/json does.
 func sameAsStandard(t *testing.T, data []byte) {
 	var want, have any
 	require.NoError(t, json.Unmarshal(data, &want))
@@ -77,11 +78,11 @@ func FuzzString(f *testing.F) {
 		var std, ours string
 		require.NoError(t, json.Unmarshal(b, &std))
 		require.NoError(t, decode(string(b), func(d *wire.Decoder) { ours = d.String() }))
-		want := string([]rune(s)) // one U+FFFD for each bad byte
+		want := string([]rune(s)) // one U+FFFD for each invalid byte
 		require.Equal(t, want, std)
 		require.Equal(t, want, ours)
 
-		quoted := `"` + s + `"` // and s as it may come from a peer
+		quoted := `"` + s + `"` // s as a peer may send it
 		err := decode(quoted, func(d *wire.Decoder) { ours = d.String() })
 		if json.Unmarshal([]byte(quoted), &std) != nil {
 			require.Error(t, err)
@@ -105,9 +106,9 @@ func FuzzID(f *testing.F) {
 		require.True(t, json.Valid(data))
 		text := id.AppendTo(nil)
 		if _, isText := id.Text(); !isText {
-			require.Equal(t, string(bytes.TrimSpace(data)), string(text), "every digit stays")
+			require.Equal(t, string(bytes.TrimSpace(data)), string(text), "all digits must be preserved")
 		}
-		if len(text) <= 128 { // control characters take more room when written
+		if len(text) <= 128 { // control characters can be longer when written
 			again, err := wire.ParseID(text)
 			require.NoError(t, err)
 			require.Equal(t, id, again)
@@ -156,11 +157,11 @@ func FuzzReadMessage(f *testing.F) {
 	})
 }
 
-// roundTrip writes what was read, and reads that.
+// roundTrip writes the value v, which was read, and reads it again.
 func roundTrip(t *testing.T, v wire.Value) {
 	b, err := wire.Marshal(v)
 	require.NoError(t, err)
 	if err := wire.Unmarshal(b, v); err != nil {
-		require.ErrorContains(t, err, "longer than", string(b)) // an escape was shorter than ours
+		require.ErrorContains(t, err, "longer than", string(b)) // the input had a shorter escape
 	}
 }

@@ -6,26 +6,24 @@ import (
 	"strconv"
 )
 
-// maxID is how long the JSON text of an id or token may be.
-const maxID = 128
-
-// RequestID identifies a request: a string or an integer, kept exactly. 1 and
-// "1" are different ids, and integers keep every digit. RequestIDs are
-// comparable and fit as map keys. The zero RequestID is no id.
+// RequestID identifies a request. It is a string or an integer and is preserved
+// exactly: 1 and "1" are different ids, and integers keep all digits. RequestIDs
+// are comparable and can be map keys. The zero RequestID means that there is no
+// id.
 type RequestID struct{ v scalar }
 
-// ProgressToken connects progress notifications with a request. It has the
-// same values as RequestID; the zero ProgressToken is no token.
+// ProgressToken connects progress notifications with a request. It has the same
+// values as [RequestID]. The zero ProgressToken means that there is no token.
 type ProgressToken struct{ v scalar }
 
 // IntID returns the id n.
 func IntID(n int64) RequestID { return RequestID{intScalar(n)} }
 
-// StringID returns the id s, a string even if s spells a number.
+// StringID returns the id s. The id is a string even if s contains only digits.
 func StringID(s string) RequestID { return RequestID{textScalar(s)} }
 
-// ParseID reads an id from JSON: a string or an integer of at most 128 bytes,
-// without fraction and exponent, and nothing around it but white space.
+// ParseID reads an id from JSON. The id must be a string or an integer of at most
+// 128 bytes, without a fraction or an exponent. White space around it is allowed.
 func ParseID(data []byte) (RequestID, error) {
 	d := newDecoder(data, nil)
 	id := d.ID()
@@ -35,26 +33,27 @@ func ParseID(data []byte) (RequestID, error) {
 	return id, nil
 }
 
-// IsZero reports whether id is no id.
+// IsZero reports whether id is the zero RequestID.
 func (id RequestID) IsZero() bool { return id.v == scalar{} }
 
-// Int64 returns the id if it is an integer that int64 holds. -0 is not one: it
-// would not come back as it was.
+// Int64 returns the id and true if the id is an integer that fits in int64. -0 is
+// not such an integer, because converting it back would return 0.
 func (id RequestID) Int64() (int64, bool) { return id.v.asInt() }
 
-// Text returns the id if it is a string.
+// Text returns the id and true if the id is a string.
 func (id RequestID) Text() (string, bool) { return id.v.asText() }
 
-// String returns the id for a log: 7, "7" in quotes, or "none".
+// String returns the id for use in logs: an integer as it is, a string in quotes,
+// or "none" for the zero RequestID.
 func (id RequestID) String() string { return id.v.String() }
 
-// AppendTo appends the id as JSON; null if it is no id.
+// AppendTo appends the id as JSON, or null for the zero RequestID.
 func (id RequestID) AppendTo(b []byte) []byte { return id.v.append(b) }
 
-// MarshalJSON returns the id as JSON; null if it is no id.
+// MarshalJSON returns the id as JSON, or null for the zero RequestID.
 func (id RequestID) MarshalJSON() ([]byte, error) { return id.v.append(nil), nil }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON reads the output of MarshalJSON.
 func (id *RequestID) UnmarshalJSON(data []byte) error { return id.v.unmarshal(data) }
 
 // Token returns the progress token with the same value.
@@ -63,28 +62,31 @@ func (id RequestID) Token() ProgressToken { return ProgressToken(id) }
 // IntToken returns the token n.
 func IntToken(n int64) ProgressToken { return ProgressToken{intScalar(n)} }
 
-// StringToken returns the token s, a string even if s spells a number.
+// StringToken returns the token s. The token is a string even if s contains only
+// digits.
 func StringToken(s string) ProgressToken { return ProgressToken{textScalar(s)} }
 
-// IsZero reports whether t is no token.
+// IsZero reports whether t is the zero ProgressToken.
 func (t ProgressToken) IsZero() bool { return t.v == scalar{} }
 
-// Int64 returns the token if it is an integer that int64 holds.
+// Int64 returns the token and true if the token is an integer that fits in int64.
+// -0 is not such an integer.
 func (t ProgressToken) Int64() (int64, bool) { return t.v.asInt() }
 
-// Text returns the token if it is a string.
+// Text returns the token and true if the token is a string.
 func (t ProgressToken) Text() (string, bool) { return t.v.asText() }
 
-// String returns the token for a log: 7, "7" in quotes, or "none".
+// String returns the token for use in logs: an integer as it is, a string in
+// quotes, or "none" for the zero ProgressToken.
 func (t ProgressToken) String() string { return t.v.String() }
 
-// AppendTo appends the token as JSON; null if it is no token.
+// AppendTo appends the token as JSON, or null for the zero ProgressToken.
 func (t ProgressToken) AppendTo(b []byte) []byte { return t.v.append(b) }
 
-// MarshalJSON returns the token as JSON; null if it is no token.
+// MarshalJSON returns the token as JSON, or null for the zero ProgressToken.
 func (t ProgressToken) MarshalJSON() ([]byte, error) { return t.v.append(nil), nil }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON reads the output of MarshalJSON.
 func (t *ProgressToken) UnmarshalJSON(data []byte) error { return t.v.unmarshal(data) }
 
 // ID returns the request id with the same value.
@@ -96,33 +98,33 @@ func (d *Decoder) ID() RequestID { return RequestID{d.scalar()} }
 // Token reads a progress token.
 func (d *Decoder) Token() ProgressToken { return ProgressToken{d.scalar()} }
 
-// scalar is a string or an integer. Equal values are equal structs. Of text and n
-// only one says something at a time, and n then tells the kinds of text apart: there
-// are two of these in every message.
+// scalar is a string or an integer. Equal values are equal structs. It is small
+// because every message has two of them: for an integer that fits in int64, n is
+// its value and text is smallIntText. Otherwise n is a tag that says how to read
+// text.
 type scalar struct {
 	text string
 	n    int64
 }
 
-// What n says beside a text, and the text that n itself has: one that is no UTF-8,
-// so that no string and no digits are the same.
+// The values of scalar.n if text is set, and the value of scalar.text if n is set.
 const (
-	longInt int64 = iota + 1 // the text is digits beyond int64, or -0
-	aText                    // the text is a string
+	longIntTag int64 = iota + 1 // text is an integer beyond int64, or -0
+	textTag                     // text is a string
 
-	smallInt = "\xffint"
+	smallIntText = "\xffint" // not valid UTF-8, so it differs from all strings and digits
 )
 
-func intScalar(n int64) scalar { return scalar{smallInt, n} }
+func intScalar(n int64) scalar { return scalar{smallIntText, n} }
 
 func textScalar(s string) scalar {
-	if s == smallInt {
-		s += s // that cannot be written either, and is no integer
+	if s == smallIntText {
+		s += s // also not valid UTF-8, but not mistaken for an integer
 	}
-	return scalar{s, aText}
+	return scalar{s, textTag}
 }
 
-func (v scalar) isInt() bool { return v.text == smallInt }
+func (v scalar) isInt() bool { return v.text == smallIntText }
 
 func (v scalar) asInt() (int64, bool) {
 	if !v.isInt() {
@@ -132,7 +134,7 @@ func (v scalar) asInt() (int64, bool) {
 }
 
 func (v scalar) asText() (string, bool) {
-	if v.isInt() || v.n != aText {
+	if v.isInt() || v.n != textTag {
 		return "", false
 	}
 	return v.text, true
@@ -142,9 +144,9 @@ func (v scalar) append(b []byte) []byte {
 	switch {
 	case v.isInt():
 		return AppendInt(b, v.n)
-	case v.n == longInt:
+	case v.n == longIntTag:
 		return append(b, v.text...)
-	case v.n == aText:
+	case v.n == textTag:
 		return AppendString(b, v.text)
 	}
 	return append(b, "null"...)
@@ -154,9 +156,9 @@ func (v scalar) String() string {
 	switch {
 	case v.isInt():
 		return strconv.FormatInt(v.n, 10)
-	case v.n == longInt:
+	case v.n == longIntTag:
 		return v.text
-	case v.n == aText:
+	case v.n == textTag:
 		return strconv.Quote(v.text)
 	}
 	return "none"
@@ -175,6 +177,9 @@ func (v *scalar) unmarshal(data []byte) error {
 	return nil
 }
 
+// maxID limits the length in bytes of the JSON text of an id or token.
+const maxID = 128
+
 // scalar reads a string or an integer.
 func (d *Decoder) scalar() scalar {
 	switch c := d.first(); {
@@ -187,7 +192,7 @@ func (d *Decoder) scalar() scalar {
 		}
 		return textScalar(text)
 	}
-	d.want("a string or an integer")
+	d.failKind("a string or an integer")
 	return scalar{}
 }
 
@@ -205,7 +210,7 @@ func (d *Decoder) shortString() string {
 	return unescaped(raw, size)
 }
 
-// integer reads an integer of any length that is short enough for an id.
+// integer reads an integer that is short enough for an id, of any magnitude.
 func (d *Decoder) integer() scalar {
 	raw, form := d.number()
 	if form == plainInt && raw != nil {
@@ -216,7 +221,7 @@ func (d *Decoder) integer() scalar {
 	return d.longInteger(raw, form)
 }
 
-// longInteger is what integer returns for a number that int64 does not hold as it is.
+// longInteger is integer for a number that does not fit in int64 or is invalid.
 func (d *Decoder) longInteger(raw []byte, form numberForm) scalar {
 	if raw == nil {
 		return scalar{}
@@ -230,5 +235,5 @@ func (d *Decoder) longInteger(raw []byte, form numberForm) scalar {
 		d.fail(start, false, fmt.Errorf("id or token is longer than %d bytes", maxID))
 		return scalar{}
 	}
-	return scalar{string(raw), longInt}
+	return scalar{string(raw), longIntTag}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-func TestIDsKeepEveryDigit(t *testing.T) {
+func TestIDsPreserveAllDigits(t *testing.T) {
 	for _, text := range []string{
 		`0`, `7`, `-7`, `-0`, `9007199254740993`, `9223372036854775807`, `-9223372036854775808`,
 		`9223372036854775808`, `-9223372036854775809`, `18446744073709551616`, strings.Repeat("9", 128),
@@ -23,7 +23,7 @@ func TestIDsKeepEveryDigit(t *testing.T) {
 		require.Equal(t, text, string(id.AppendTo(nil)))
 		again, err := wire.ParseID([]byte(" " + text + "\n"))
 		require.NoError(t, err)
-		require.True(t, id == again, "equal text, equal id")
+		require.True(t, id == again, "equal texts must be equal ids")
 		require.Equal(t, id, id.Token().ID())
 
 		stored, err := json.Marshal(map[string]any{"id": id, "token": id.Token()})
@@ -38,7 +38,7 @@ func TestIDsKeepEveryDigit(t *testing.T) {
 	}
 }
 
-func TestIDsThatAreNone(t *testing.T) {
+func TestParseIDRejectsInvalidIDs(t *testing.T) {
 	for _, text := range []string{
 		``, `1.5`, `1e0`, `1E2`, `true`, `null`, `{}`, `[]`, `01`, `+1`, `1 2`, `"a`, `"\ud800"`, `1e309`,
 		strings.Repeat("9", 129), `"` + strings.Repeat("x", 127) + `"`,
@@ -67,7 +67,7 @@ func TestIDKinds(t *testing.T) {
 
 	parsed, err := wire.ParseID([]byte(`"\u0031"`))
 	require.NoError(t, err)
-	require.Equal(t, wire.StringID("1"), parsed, "spelling does not matter")
+	require.Equal(t, wire.StringID("1"), parsed, "escapes must not matter")
 	parsed, err = wire.ParseID([]byte(`12`))
 	require.NoError(t, err)
 	require.Equal(t, wire.IntID(12), parsed)
@@ -97,7 +97,7 @@ func TestSmallIDsDoNotAllocate(t *testing.T) {
 	data, m := []byte(`1234567890123456789`), map[wire.RequestID]int{wire.IntID(1234567890123456789): 7}
 	buf := make([]byte, 0, 64)
 	if raceEnabled {
-		t.Skip("under the race detector pools forget on purpose")
+		t.Skip("with the race detector, pools drop values at random")
 	}
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		id, err := wire.ParseID(data)

@@ -27,7 +27,7 @@ func TestReadMessage(t *testing.T) {
 	}
 }
 
-func TestReadMessageRefuses(t *testing.T) {
+func TestReadMessageRejectsInvalidMessages(t *testing.T) {
 	one := wire.IntID(1)
 	for _, x := range []struct {
 		data, want string
@@ -45,14 +45,14 @@ func TestReadMessageRefuses(t *testing.T) {
 		{`{"jsonrpc":"2.0","method":5,"id":1`, `decode /id: unexpected end at byte 34`, true, wire.RequestID{}},
 		{`{"jsonrpc":"2.0","id":1.5,"method":"a"}`, `decode /id: want a string or an integer, have 1.5`, false, wire.RequestID{}},
 		{`{"jsonrpc":"2.0","id":true,"method":"a"}`, `decode /id: want a string or an integer, have a boolean`, false, wire.RequestID{}},
-		{`{"jsonrpc":"2.0","id":null,"method":"a"}`, `decode: the id of a request is not null`, false, wire.RequestID{}},
-		{`{"jsonrpc":"2.0","id":1,"method":""}`, `decode: a message needs a method name`, false, one},
-		{`{"jsonrpc":"2.0","id":1}`, `decode: a message has a method, a result or an error: exactly one of them`, false, one},
-		{`{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":"m"}}`, `decode: a message has a method, a result or an error: exactly one of them`, false, one},
-		{`{"jsonrpc":"2.0","id":1,"method":"a","result":{}}`, `decode: a message has a method or an outcome, not both`, false, one},
-		{`{"jsonrpc":"2.0","id":1,"result":{},"params":{}}`, `decode: a response has no params`, false, one},
-		{`{"jsonrpc":"2.0","result":{}}`, `decode: a result needs the id of its request`, false, wire.RequestID{}},
-		{`{"jsonrpc":"2.0","id":null,"result":{}}`, `decode: a result needs the id of its request`, false, wire.RequestID{}},
+		{`{"jsonrpc":"2.0","id":null,"method":"a"}`, `decode: request id must not be null`, false, wire.RequestID{}},
+		{`{"jsonrpc":"2.0","id":1,"method":""}`, `decode: method name is empty`, false, one},
+		{`{"jsonrpc":"2.0","id":1}`, `decode: message must have exactly one of method, result and error`, false, one},
+		{`{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":"m"}}`, `decode: message must have exactly one of method, result and error`, false, one},
+		{`{"jsonrpc":"2.0","id":1,"method":"a","result":{}}`, `decode: message has both a method and a result or error`, false, one},
+		{`{"jsonrpc":"2.0","id":1,"result":{},"params":{}}`, `decode: response must not have params`, false, one},
+		{`{"jsonrpc":"2.0","result":{}}`, `decode: response with a result must have an id`, false, wire.RequestID{}},
+		{`{"jsonrpc":"2.0","id":null,"result":{}}`, `decode: response with a result must have an id`, false, wire.RequestID{}},
 		{`{"jsonrpc":"2.0","id":1,"result":5}`, `decode /result: want an object, have a number`, false, one},
 		{`{"jsonrpc":"2.0","id":1,"error":null}`, `decode /error: want an object, have null`, false, one},
 		{`{"jsonrpc":"2.0","id":1,"error":{"code":1}}`, `decode /error: missing member "message"`, false, one},
@@ -95,32 +95,32 @@ func TestReadMessageInto(t *testing.T) {
 		require.Equal(t, wire.IntID(1), m.ID)
 		require.Equal(t, "call", m.Method)
 		require.Same(t, &x, m.Into)
-		require.Contains(t, data, string(m.Params), "the span stays")
+		require.Contains(t, data, string(m.Params), "Params must remain the bytes of the input")
 		require.Equal(t, CallToolRequest{Name: "n", Arguments: raw(`{"a": 1}`)}, x, data)
 
 		m, err = wire.ReadMessageInto([]byte(data), nil, func(*wire.Message) wire.Params { return nil })
 		require.NoError(t, err)
 		require.NotNil(t, m.Params)
-		require.Nil(t, m.Into, "nobody wants it")
+		require.Nil(t, m.Into, "open returned nil")
 
 		bad := strings.Replace(data, `"name":"n"`, `"name":5`, 1)
 		m, err = wire.ReadMessageInto([]byte(bad), nil, func(*wire.Message) wire.Params { return new(CallToolRequest) })
 		require.EqualError(t, err, `decode /params/name: want a string, have a number`)
 		require.Equal(t, wire.IntID(1), m.ID)
-		require.NotNil(t, m.Into, "that is where the fault is")
+		require.NotNil(t, m.Into, "Into must be set even if decoding fails")
 	}
 	_, err := wire.ReadMessageInto([]byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`), nil, func(*wire.Message) wire.Params {
-		t.Error("there is nothing to open")
+		t.Error("open called for a message without params")
 		return nil
 	})
 	require.NoError(t, err)
 }
 
-func TestAFaultOfTheMessageComesBeforeOneOfItsParams(t *testing.T) {
+func TestMessageErrorsPrecedeParamsErrors(t *testing.T) {
 	for data, want := range map[string]string{
 		`{"id":1,"method":"a","params":{"name":7}}`:                                      `decode: missing member "jsonrpc"`,
 		`{"id":1,"method":"a","params":{"name":7},"jsonrpc":"1.0"}`:                      `decode /jsonrpc: want "2.0", have "1.0"`,
-		`{"jsonrpc":"2.0","id":1,"method":"a","params":{"name":7},"result":{"name":""}}`: `decode: a message has a method or an outcome, not both`,
+		`{"jsonrpc":"2.0","id":1,"method":"a","params":{"name":7},"result":{"name":""}}`: `decode: message has both a method and a result or error`,
 		`{"jsonrpc":"2.0","id":1,"method":"a","params":{"name":7}}`:                      `decode /params/name: want a string, have a number`,
 	} {
 		m, err := wire.ReadMessageInto([]byte(data), nil, func(*wire.Message) wire.Params { return new(CallToolRequest) })
@@ -129,10 +129,10 @@ func TestAFaultOfTheMessageComesBeforeOneOfItsParams(t *testing.T) {
 	}
 }
 
-func TestAFaultOfAMessageWithAResult(t *testing.T) {
+func TestReadInvalidResponse(t *testing.T) {
 	for data, want := range map[string]string{
 		`{"jsonrpc":"2.0","id":1,"result":{"content":7}`:                                  `decode /result: unexpected end at byte 46`,
-		`{"jsonrpc":"2.0","id":1,"result":{"content":7},"error":{"code":1,"message":""}}`: `decode: a message has a method, a result or an error: exactly one of them`,
+		`{"jsonrpc":"2.0","id":1,"result":{"content":7},"error":{"code":1,"message":""}}`: `decode: message must have exactly one of method, result and error`,
 	} {
 		m, err := wire.ReadMessage([]byte(data), nil)
 		require.ErrorContains(t, err, want, data)
@@ -140,7 +140,7 @@ func TestAFaultOfAMessageWithAResult(t *testing.T) {
 	}
 }
 
-func TestParamsSpanIsDecodedUnchecked(t *testing.T) {
+func TestParamsCanBeDecodedAsChecked(t *testing.T) {
 	m, err := wire.ReadMessage(callJSON, nil)
 	require.NoError(t, err)
 	var x CallToolRequest
@@ -168,15 +168,18 @@ func TestAppendMessages(t *testing.T) {
 	require.Equal(t, `{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m","data":{"a":1}}}`, must(wire.AppendError(nil, wire.IntID(1), &wire.ErrorObject{Code: 1, Message: "m", Data: raw(`{"a":1}`)})))
 }
 
-// own is a type of somebody's own, which writes what it likes.
-type own string
+// customType is a type that is not generated and writes any text.
+type customType string
 
-func (o own) AppendParams(b []byte, _ *wire.Encoder) []byte { return append(b, o...) }
-func (o own) DecodeParams(d *wire.Decoder)                  { d.Skip() }
-func (o own) AppendJSON(b []byte, _ *wire.Encoder) []byte   { return append(b, o...) }
-func (o own) DecodeJSON(d *wire.Decoder)                    { d.Skip() }
+func (o customType) AppendParams(b []byte, _ *wire.Encoder) []byte { return append(b, o...) }
 
-func TestWhatAFrameHasReachesTypesThatDoNotKnowOfIt(t *testing.T) {
+func (o customType) DecodeParams(d *wire.Decoder) { d.Skip() }
+
+func (o customType) AppendJSON(b []byte, _ *wire.Encoder) []byte { return append(b, o...) }
+
+func (o customType) DecodeJSON(d *wire.Decoder) { d.Skip() }
+
+func TestFrameMembersAreAddedToCustomTypes(t *testing.T) {
 	f := &wire.Frame{Meta: []wire.Entry{{Name: "k", Value: raw("1")}}, Also: []wire.Entry{{Name: "type", Value: raw(`"x"`)}}}
 	for _, x := range []struct{ own, params, result string }{
 		{`{}`, `{"_meta":{"k":1}}`, `{"_meta":{"k":1},"type":"x"}`},
@@ -185,59 +188,62 @@ func TestWhatAFrameHasReachesTypesThatDoNotKnowOfIt(t *testing.T) {
 		{`{"_meta":{},"type":"y"}`, `{"_meta":{"k":1},"type":"y"}`, `{"_meta":{},"type":"y"}`},
 		{`{"\u005fmeta":{"a":2, "k":{}}, "b":[]}`, `{"\u005fmeta":{"a":2,"k":1}, "b":[]}`, `{"\u005fmeta":{"a":2, "k":{}}, "b":[],"type":"x"}`},
 	} {
-		b, err := wire.AppendParams(nil, f, own(x.own))
+		b, err := wire.AppendParams(nil, f, customType(x.own))
 		require.NoError(t, err)
 		require.Equal(t, x.params, string(b))
-		b, err = wire.AppendRequest(nil, f, wire.IntID(1), "a", own(x.own))
+		b, err = wire.AppendRequest(nil, f, wire.IntID(1), "a", customType(x.own))
 		require.NoError(t, err)
 		require.Equal(t, `{"jsonrpc":"2.0","id":1,"method":"a","params":`+x.params+`}`, string(b))
-		b, err = wire.AppendResult(nil, f, wire.IntID(1), own(x.own))
+		b, err = wire.AppendResult(nil, f, wire.IntID(1), customType(x.own))
 		require.NoError(t, err)
 		require.Equal(t, `{"jsonrpc":"2.0","id":1,"result":`+x.result+`}`, string(b))
-		b, err = wire.AppendResult(nil, nil, wire.IntID(1), own(x.own))
+		b, err = wire.AppendResult(nil, nil, wire.IntID(1), customType(x.own))
 		require.NoError(t, err)
 		require.Equal(t, `{"jsonrpc":"2.0","id":1,"result":`+x.own+`}`, string(b))
-		b, err = wire.AppendParams(nil, nil, own(x.own))
+		b, err = wire.AppendParams(nil, nil, customType(x.own))
 		require.NoError(t, err)
 		require.Equal(t, x.own, string(b))
 	}
 	for _, no := range []string{`[]`, `""`, ``, `{`, `{"_meta":1}`, `{"_meta":{`} {
-		b, err := wire.AppendParams(nil, f, own(no))
+		b, err := wire.AppendParams(nil, f, customType(no))
 		require.NoError(t, err)
-		require.Equal(t, no, string(b), "there is no object to add to")
+		require.Equal(t, no, string(b), "nothing can be added unless the value is an object")
 	}
 	f.Meta[0].GivesWay = true
-	b, err := wire.AppendParams(nil, f, own(`{"_meta":{"k":2}}`))
+	b, err := wire.AppendParams(nil, f, customType(`{"_meta":{"k":2}}`))
 	require.NoError(t, err)
 	require.Equal(t, `{"_meta":{"k":2}}`, string(b))
 }
 
-// vain is a type of somebody's own that fails, and returns what does not matter.
-type vain struct{}
+// failingType is a type that is not generated. Writing it fails and returns nil.
+type failingType struct{}
 
-func (v vain) AppendParams(b []byte, e *wire.Encoder) []byte { return v.AppendJSON(b, e) }
-func (v vain) DecodeParams(d *wire.Decoder)                  { d.Skip() }
-func (v vain) DecodeJSON(d *wire.Decoder)                    { d.Skip() }
-func (v vain) AppendJSON(b []byte, e *wire.Encoder) []byte {
-	e.Fail(b, "in vain")
+func (v failingType) AppendParams(b []byte, e *wire.Encoder) []byte { return v.AppendJSON(b, e) }
+
+func (v failingType) DecodeParams(d *wire.Decoder) { d.Skip() }
+
+func (v failingType) DecodeJSON(d *wire.Decoder) { d.Skip() }
+
+func (v failingType) AppendJSON(b []byte, e *wire.Encoder) []byte {
+	e.Fail(b, "cannot be written")
 	return nil
 }
 
-func TestNothingIsAddedToWhatHasFailed(t *testing.T) {
+func TestFrameMembersAreNotAddedAfterFailure(t *testing.T) {
 	given := []byte("given")
 	full := &wire.Frame{Meta: []wire.Entry{{Name: "k", Value: raw("1")}}, Also: []wire.Entry{{Name: "type", Value: raw(`"x"`)}}}
 	for _, f := range []*wire.Frame{nil, full, {Also: full.Also}} {
 		for at, write := range map[string]func() ([]byte, error){
-			"":         func() ([]byte, error) { return wire.AppendParams(given, f, vain{}) },
-			" /params": func() ([]byte, error) { return wire.AppendNotification(given, f, "a", vain{}) },
-			" /result": func() ([]byte, error) { return wire.AppendResult(given, f, wire.IntID(1), vain{}) },
+			"":         func() ([]byte, error) { return wire.AppendParams(given, f, failingType{}) },
+			" /params": func() ([]byte, error) { return wire.AppendNotification(given, f, "a", failingType{}) },
+			" /result": func() ([]byte, error) { return wire.AppendResult(given, f, wire.IntID(1), failingType{}) },
 		} {
 			b, err := write()
-			require.EqualError(t, err, "encode"+at+": in vain")
+			require.EqualError(t, err, "encode"+at+": cannot be written")
 			require.Equal(t, given, b)
 		}
-		_, err := wire.AppendRequest(given, f, wire.IntID(1), "a", vain{})
-		require.EqualError(t, err, "encode /params: in vain")
+		_, err := wire.AppendRequest(given, f, wire.IntID(1), "a", failingType{})
+		require.EqualError(t, err, "encode /params: cannot be written")
 	}
 }
 
@@ -292,7 +298,7 @@ func TestMessageForm(t *testing.T) {
 	}
 }
 
-func TestValuesDoNotAliasTheInput(t *testing.T) {
+func TestValuesDoNotAliasInput(t *testing.T) {
 	data := []byte(`{"jsonrpc":"2.0","id":"abc","method":"call","params":{"name":"n","arguments":{"a":1},"x":"y","_meta":{"progressToken":"t"}}}`)
 	var x CallToolRequest
 	m, err := wire.ReadMessageInto(data, nil, func(*wire.Message) wire.Params { return &x })

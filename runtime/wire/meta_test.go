@@ -34,8 +34,8 @@ func TestFrameMeta(t *testing.T) {
 		{"required", nil, wire.Frame{Revision: rev2026}, `{"name":"n","_meta":{"version":""}}`},
 		{"required, from the frame", nil, wire.Frame{Revision: rev2026, Meta: []wire.Entry{{Name: "version", Value: raw(`"v"`)}}}, `{"name":"n","_meta":{"version":"v"}}`},
 		{"giving way", own, wire.Frame{Revision: rev2025, Meta: giving}, `{"name":"n","_meta":{"progressToken":1,"clientInfo":{"src":"s","progressToken":2,"x":1},"x":3,"z":4,"y":5}}`},
-		{"giving way to none", &Meta{ClientInfo: own.ClientInfo}, wire.Frame{Revision: rev2025, Meta: giving}, `{"name":"n","_meta":{"clientInfo":{"src":"s","progressToken":2,"x":1},"progressToken":9,"x":"y","y":5}}`},
-		{"giving way to nothing", nil, wire.Frame{Revision: rev2025, Meta: giving}, `{"name":"n","_meta":{"progressToken":9,"x":"y","y":5}}`},
+		{"giving way to absent members", &Meta{ClientInfo: own.ClientInfo}, wire.Frame{Revision: rev2025, Meta: giving}, `{"name":"n","_meta":{"clientInfo":{"src":"s","progressToken":2,"x":1},"progressToken":9,"x":"y","y":5}}`},
+		{"giving way without a meta", nil, wire.Frame{Revision: rev2025, Meta: giving}, `{"name":"n","_meta":{"progressToken":9,"x":"y","y":5}}`},
 	} {
 		b, err := wire.AppendParams(nil, &x.f, &CallToolRequest{Name: "n", Meta: x.meta})
 		require.NoError(t, err, x.name)
@@ -43,7 +43,7 @@ func TestFrameMeta(t *testing.T) {
 	}
 }
 
-func TestFrameMetaIsForTheTopValueOnly(t *testing.T) {
+func TestFrameMetaAppliesToTopValueOnly(t *testing.T) {
 	f := &wire.Frame{Revision: rev2025, Meta: []wire.Entry{{Name: "k", Value: raw("1")}}}
 	inner := &CallToolRequest{Name: "n", Meta: &Meta{ProgressToken: wire.StringToken("t")}}
 	b, err := wire.Append(nil, f, &value{append: func(b []byte, e *wire.Encoder) []byte {
@@ -52,7 +52,7 @@ func TestFrameMetaIsForTheTopValueOnly(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, `{"method":"tools/call","params":{"name":"n","_meta":{"progressToken":"t"}}}`, string(b))
 
-	b, err = wire.AppendParams(nil, f, inner) // and afterwards it is the top value
+	b, err = wire.AppendParams(nil, f, inner) // now it is the top value
 	require.NoError(t, err)
 	require.Equal(t, `{"name":"n","_meta":{"progressToken":"t","k":1}}`, string(b))
 }
@@ -60,15 +60,15 @@ func TestFrameMetaIsForTheTopValueOnly(t *testing.T) {
 func TestFrameMetaErrors(t *testing.T) {
 	for want, meta := range map[string][]wire.Entry{
 		`encode /_meta/k for 2025-06-18: unexpected 't'`:                   {{Name: "k", Value: raw("tru")}},
-		`encode /_meta/k for 2025-06-18: a required value is not set`:      {{Name: "k"}},
-		`encode /_meta/k for 2025-06-18: the frame's meta names "k" twice`: {{Name: "k", Value: raw("1")}, {Name: "k", Value: raw("2")}},
+		`encode /_meta/k for 2025-06-18: required value is not set`:        {{Name: "k"}},
+		`encode /_meta/k for 2025-06-18: duplicate name "k" in Frame.Meta`: {{Name: "k", Value: raw("1")}, {Name: "k", Value: raw("2")}},
 	} {
 		_, err := wire.AppendParams(nil, &wire.Frame{Revision: rev2025, Meta: meta}, &CallToolRequest{Name: "n"})
 		require.EqualError(t, err, want)
 	}
 }
 
-func TestFrameMetaNeverTouchesTheValue(t *testing.T) {
+func TestFrameMetaDoesNotChangeValue(t *testing.T) {
 	x := &CallToolRequest{Name: "n", Meta: &Meta{Extra: map[string]json.RawMessage{"k": raw("0")}}}
 	f := &wire.Frame{Revision: rev2025, Meta: []wire.Entry{{Name: "k", Value: raw("1")}}}
 	_, err := wire.AppendParams(nil, f, x)
@@ -77,7 +77,7 @@ func TestFrameMetaNeverTouchesTheValue(t *testing.T) {
 	require.Len(t, x.Meta.Extra, 1)
 }
 
-func TestACheckedEntryIsWrittenLikeAnyOther(t *testing.T) {
+func TestCheckedEntry(t *testing.T) {
 	entry := wire.Entry{Name: "x", Value: raw(`{"a":1}`)}
 	want, err := wire.Append(nil, &wire.Frame{Revision: rev2025, Meta: []wire.Entry{entry}}, callResult)
 	require.NoError(t, err)

@@ -6,17 +6,18 @@ import (
 	"strconv"
 )
 
-// numberForm is how a number is spelled.
+// numberForm classifies the spelling of a number.
 type numberForm uint8
 
 const (
-	plainInt   numberForm = iota // digits only
-	moderate                     // surely within float64
-	farFetched                   // perhaps beyond
+	plainInt        numberForm = iota // only digits, perhaps after a minus sign
+	inRange                           // has a fraction or an exponent, and fits in float64
+	maybeOutOfRange                   // may not fit in float64
 )
 
-// scanNumber reads the number at data[i:]. It returns the offset after it; ok
-// is false where a digit is missing, at end.
+// scanNumber reads the number at data[i:]. It returns the offset after the number.
+// If a digit is missing, ok is false and end is the offset where the digit should
+// be.
 func scanNumber(data []byte, i int) (end int, form numberForm, ok bool) {
 	start := i
 	if at(data, i) == '-' {
@@ -31,13 +32,13 @@ func scanNumber(data []byte, i int) (end int, form numberForm, ok bool) {
 		return i, form, false
 	}
 	if i-start > 300 {
-		form = farFetched
+		form = maybeOutOfRange
 	}
 	if c := at(data, i); c != '.' && c|0x20 != 'e' {
 		return i, form, true
 	}
 	if at(data, i) == '.' {
-		form = max(form, moderate)
+		form = max(form, inRange)
 		if i++; !isDigit(at(data, i)) {
 			return i, form, false
 		}
@@ -52,8 +53,8 @@ func scanNumber(data []byte, i int) (end int, form numberForm, ok bool) {
 		}
 		exponent := i
 		i = digitsEnd(data, i)
-		if form = max(form, moderate); i-exponent > 2 || exponent-start > 200 {
-			form = farFetched
+		if form = max(form, inRange); i-exponent > 2 || exponent-start > 200 {
+			form = maybeOutOfRange
 		}
 	}
 	return i, form, true
@@ -68,7 +69,7 @@ func digitsEnd(data []byte, i int) int {
 
 func isDigit(c byte) bool { return c-'0' <= 9 }
 
-// at is data[i], and 0 beyond the end.
+// at returns data[i], or 0 if i is beyond the end.
 func at(data []byte, i int) byte {
 	if i < len(data) {
 		return data[i]
@@ -76,14 +77,15 @@ func at(data []byte, i int) byte {
 	return 0
 }
 
-// inFloat64 reports whether the value of a far-fetched number is within
-// float64. What is too close to zero rounds to it, and is within.
+// inFloat64 reports whether a number fits in float64. A number too close to zero
+// is rounded to zero and fits.
 func inFloat64(raw []byte) bool {
 	_, err := strconv.ParseFloat(string(raw), 64)
 	return err == nil
 }
 
-// parseInt returns the value of a number spelled as an integer, if int64 holds it.
+// parseInt returns the value of a number that is spelled as an integer. ok is
+// false if the value does not fit in int64.
 func parseInt(raw []byte) (v int64, ok bool) {
 	digits := raw
 	if raw[0] == '-' {
@@ -102,9 +104,9 @@ func parseInt(raw []byte) (v int64, ok bool) {
 	return int64(u), u <= math.MaxInt64
 }
 
-// parseWhole returns the value of any number: 1.0 and 1e2 are integers too, as
-// in JSON Schema. whole is false for 1.5, and ok is false where int64 does not
-// hold the value. The cost is linear in the length of raw.
+// parseWhole returns the value of a number in any spelling. As in JSON Schema, 1.0
+// and 1e2 are integers. whole is false for a number like 1.5. ok is false if the
+// value does not fit in int64. The cost is linear in the length of raw.
 func parseWhole(raw []byte) (v int64, whole, ok bool) {
 	digits, shift := decimal(raw)
 	switch {
@@ -122,9 +124,9 @@ func parseWhole(raw []byte) (v int64, whole, ok bool) {
 	return v, true, ok
 }
 
-// decimal splits the absolute value of a scanned number into an integer
-// without zeros at either end and a power of ten. The exponent stays small
-// enough to be added to.
+// decimal splits the absolute value of a scanned number into the digits of an
+// integer, without zeros at either end, and a power of ten. The power is limited
+// so that adding to it cannot overflow.
 func decimal(raw []byte) (digits []byte, shift int) {
 	const farExponent = math.MaxInt / 4
 	if i := bytes.IndexAny(raw, "eE"); i >= 0 {
@@ -144,7 +146,7 @@ func decimal(raw []byte) (digits []byte, shift int) {
 	return bytes.TrimLeft(digits, "0"), shift
 }
 
-// parseFloat returns the value of a scanned number that is within float64.
+// parseFloat returns the value of a scanned number that fits in float64.
 func parseFloat(raw []byte, form numberForm) float64 {
 	if form == plainInt && len(raw) <= 15 && string(raw) != "-0" { // exact in float64
 		v, _ := parseInt(raw)

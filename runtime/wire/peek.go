@@ -1,14 +1,29 @@
 package wire
 
-import "slices"
+import (
+	"slices"
+)
 
-// Peek looks for the member name of the next value, without reading anything.
-// It returns the kind of that member, as Kind does, and its text if it is a
-// string. The kind is 0 when there is no such member or the next value is no
-// object. The text may alias the document: it is good until the next call.
+// Peek is like [Decoder.Peek] for the value in document, which this package must
+// have accepted before. The text may alias document.
+func Peek(document []byte, name string) (value string, kind byte) {
+	d := Decoder{data: document}
+	d.extents.scanned = len(document) // do not record extents for a single search
+	return d.Peek(name)
+}
+
+// Kind returns the kind of the next value without reading it: '{', '[', '"', 't',
+// 'f', 'n', or '0' for a number. It returns 0 if no value begins there, or after a
+// failure.
+func (d *Decoder) Kind() byte { return kindOf(d.first()) }
+
+// Peek looks for the member name of the next value, without reading the value. It
+// returns the kind of that member, as [Decoder.Kind] does, and its text if it is a
+// string. The kind is 0 if the next value is not an object or does not have the
+// member. The text may alias the document and is valid until the next call.
 //
-// Peek finds the first member of that name. Reading the object afterwards
-// refuses a second one.
+// If the name occurs more than once, Peek finds the first member. Reading the
+// object afterwards then fails.
 func (d *Decoder) Peek(name string) (value string, kind byte) {
 	i := d.find(skipSpaces(d.data, d.pos), name)
 	if i < 0 {
@@ -21,16 +36,8 @@ func (d *Decoder) Peek(name string) (value string, kind byte) {
 	return value, kind
 }
 
-// Peek is [Decoder.Peek] for a document of its own, which this package has
-// accepted before. The text may alias it.
-func Peek(document []byte, name string) (value string, kind byte) {
-	d := Decoder{data: document}
-	d.ahead.known = len(document) // one look needs no memory
-	return d.Peek(name)
-}
-
-// Probe reports whether the next value has a member at the given path of
-// names, each leading one object deeper, without reading anything.
+// Probe reports whether the next value has a member at the path, without reading
+// the value. Each name of the path leads one object deeper.
 func (d *Decoder) Probe(path ...string) bool {
 	i := skipSpaces(d.data, d.pos)
 	for _, name := range path {
@@ -41,8 +48,8 @@ func (d *Decoder) Probe(path ...string) bool {
 	return i < len(d.data)
 }
 
-// textAt is the text of the string at i, "" if it is malformed: reading it
-// will tell.
+// textAt returns the text of the string at i. It returns "" if the string is
+// malformed; reading the string will fail.
 func (d *Decoder) textAt(i int) string {
 	end, size, _, err := scanText(d.data, i+1, i+1, false)
 	if err != nil {
@@ -55,8 +62,8 @@ func (d *Decoder) textAt(i int) string {
 	return unescaped(raw, size)
 }
 
-// find returns the offset of the value of the member name of the object at i,
-// -1 if there is none.
+// find returns the offset of the value of the member name in the object at i, or
+// -1.
 func (d *Decoder) find(i int, name string) int {
 	if at(d.data, i) != '{' {
 		return -1
@@ -67,13 +74,13 @@ func (d *Decoder) find(i int, name string) int {
 			return -1
 		}
 		key := i
-		i = d.beyond(name, key)
+		i = d.endOfName(name, key)
 		found := i > 0
 		if !found {
 			if i = skipText(d.data, key); i < 0 {
 				return -1
 			}
-			found = spells(d.data[key+1:i-1], name)
+			found = unescapesTo(d.data[key+1:i-1], name)
 		}
 		if i = skipSpaces(d.data, i); at(d.data, i) != ':' {
 			return -1
@@ -82,7 +89,7 @@ func (d *Decoder) find(i int, name string) int {
 		if found {
 			return i
 		}
-		if i = d.ahead.skip(d.data, i); i < 0 {
+		if i = d.extents.skip(d.data, i); i < 0 {
 			return -1
 		}
 		if i = skipSpaces(d.data, i); at(d.data, i) != ',' {
@@ -91,9 +98,9 @@ func (d *Decoder) find(i int, name string) int {
 	}
 }
 
-// beyond returns the offset behind the string at i if it is name, plainly
-// spelled, and -1 otherwise.
-func (d *Decoder) beyond(name string, i int) int {
+// endOfName returns the offset after the string at i if the string is name and has
+// no escapes. Otherwise it returns -1.
+func (d *Decoder) endOfName(name string, i int) int {
 	from, n := i+1, len(name)
 	if len(d.data)-from <= n || d.data[from+n] != '"' || string(d.data[from:from+n]) != name {
 		return -1
@@ -101,8 +108,9 @@ func (d *Decoder) beyond(name string, i int) int {
 	return from + n + 1
 }
 
-// spells reports whether raw, the inside of a string, stands for name.
-func spells(raw []byte, name string) bool {
+// unescapesTo reports whether raw, the bytes of a string between its quotes, is
+// equal to name after unescaping.
+func unescapesTo(raw []byte, name string) bool {
 	if len(raw) < len(name) {
 		return false
 	}
@@ -113,35 +121,29 @@ func spells(raw []byte, name string) bool {
 		string(appendUnescaped(nil, raw)) == name
 }
 
-// lookahead remembers where the larger objects and arrays end that a Peek had
-// to step over. Without that memory a Peek at every level of a deep document
-// would cost its depth times its size.
-type lookahead struct {
-	known int      // everything of some size that Peek met before this offset is in ends
-	ends  []extent // sorted by start
-	open  []int    // while scanning: the places in ends of what is open
+// extentCache stores where the larger objects and arrays end that Peek has
+// skipped. Without it, calling Peek at every level of a deep document would cost
+// the depth times the size of the document.
+type extentCache struct {
+	scanned int      // ends contains the larger values before this offset
+	ends    []extent // sorted by start
+	open    []int    // during a scan: the indexes in ends of the open values
 }
 
+// extent is the range of bytes of an object or array.
 type extent struct{ start, end int }
 
-// smallExtent is the size up to which stepping over again is cheaper than
-// remembering.
+// smallExtent is the size up to which skipping a value again is cheaper than
+// storing where it ends.
 const smallExtent = 128
 
-func (l *lookahead) clear(most int) {
-	l.known, l.ends, l.open = 0, l.ends[:0], l.open[:0]
-	if cap(l.ends) > most || cap(l.open) > most {
-		l.ends, l.open = nil, nil
-	}
-}
-
-// skip is the function skip with a memory.
-func (l *lookahead) skip(data []byte, i int) int {
+// skip is like the function skip, but uses the cache.
+func (l *extentCache) skip(data []byte, i int) int {
 	switch {
 	case at(data, i) != '{' && at(data, i) != '[':
 		return skip(data, i)
-	case i >= l.known:
-		return l.learn(data, i)
+	case i >= l.scanned:
+		return l.scan(data, i)
 	}
 	n, ok := slices.BinarySearchFunc(l.ends, i, func(x extent, start int) int { return x.start - start })
 	if ok {
@@ -150,11 +152,12 @@ func (l *lookahead) skip(data []byte, i int) int {
 	return skip(data, i)
 }
 
-// learn steps over the object or array at i and remembers what it meets.
-func (l *lookahead) learn(data []byte, i int) int {
+// scan skips the object or array at i and stores the extents of the larger values
+// in it.
+func (l *extentCache) scan(data []byte, i int) int {
 	l.open = l.open[:0]
-	l.known = len(data) // unless the end is found, there is none to find
-	for i < len(data) && len(l.open) <= deepest {
+	l.scanned = len(data) // if the value does not end, no other scan can succeed
+	for i < len(data) && len(l.open) <= maxNesting {
 		switch data[i] {
 		case '"':
 			if i = skipText(data, i); i < 0 {
@@ -166,7 +169,7 @@ func (l *lookahead) learn(data []byte, i int) int {
 			l.ends = append(l.ends, extent{i, -1})
 		case '}', ']':
 			if l.close(i + 1); len(l.open) == 0 {
-				l.known = i + 1
+				l.scanned = i + 1
 				return i + 1
 			}
 		}
@@ -175,13 +178,21 @@ func (l *lookahead) learn(data []byte, i int) int {
 	return -1
 }
 
-// close ends what was opened last. What is small is forgotten; all that it
-// holds is smaller and forgotten already.
-func (l *lookahead) close(end int) {
+// close records the end of the innermost open value. If the value is small, close
+// removes it; the values in it are smaller and were removed before.
+func (l *extentCache) close(end int) {
 	n := l.open[len(l.open)-1]
 	l.open = l.open[:len(l.open)-1]
 	l.ends[n].end = end
 	if end-l.ends[n].start <= smallExtent {
 		l.ends = l.ends[:n]
+	}
+}
+
+// clear empties the cache. It drops slices with a capacity of more than most.
+func (l *extentCache) clear(most int) {
+	l.scanned, l.ends, l.open = 0, l.ends[:0], l.open[:0]
+	if cap(l.ends) > most || cap(l.open) > most {
+		l.ends, l.open = nil, nil
 	}
 }

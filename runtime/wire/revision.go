@@ -5,62 +5,73 @@ import (
 	"unique"
 )
 
-// maxRevisions is how many revisions a Window can tell apart.
-const maxRevisions = 64
+// Revision is one revision of the protocol, for example mcp.Revision20250618. It
+// is an immutable value the size of a pointer.
+//
+// The zero Revision is not a revision of the protocol. It selects the
+// all-revisions form: a member is written and read if any revision has it, and
+// required only if every revision requires it. encoding/json uses this form, which
+// is meant for logs and storage. Peers expect the form of their own revision.
+//
+// Revisions are comparable: they can be compared with == and used as map keys. Two
+// revisions are equal if they have the same index and name, even if they come from
+// different calls of [NewRevision].
+type Revision struct{ handle unique.Handle[revision] }
 
-// Revision is one protocol revision of a compiled package. Revisions are
-// comparable. The zero Revision stands for all of them together: the form that
-// encoding/json sees, for logs and stores, not for a peer.
-type Revision struct{ of unique.Handle[revision] }
+// NewRevision returns the revision with the given index and name. Indexes count
+// from 0, oldest revision first. NewRevision panics if index is not in [0, 64) or
+// name is empty. Generated code calls it once for each revision.
+func NewRevision(index int, name string) Revision {
+	if index < 0 || index >= maxRevisions || name == "" {
+		panic(fmt.Sprintf("wire: invalid revision: index %d, name %q", index, name))
+	}
+	return Revision{unique.Make(revision{name: name, bit: uint8(index + 1)})}
+}
 
-// revision is what a Revision leads to. A Revision itself is no more than a pointer,
-// for nearly everything here has one.
+// String returns the dated name of the revision as it is sent to peers, for
+// example "2025-06-18". For the zero Revision it returns "all revisions".
+func (r Revision) String() string {
+	if r == (Revision{}) {
+		return "all revisions"
+	}
+	return r.handle.Value().name
+}
+
+// Index returns the position of the revision, counted from 0 for the oldest, or
+// -1 for the zero Revision.
+func (r Revision) Index() int {
+	if r == (Revision{}) {
+		return -1
+	}
+	return int(r.handle.Value().bit) - 1
+}
+
+// mask returns the window that contains only r, or Always for the zero Revision.
+func (r Revision) mask() Window {
+	if r == (Revision{}) {
+		return Always
+	}
+	return 1 << (r.handle.Value().bit - 1)
+}
+
+// revision is the content of a Revision. It is behind a handle so that a Revision
+// is only one pointer: nearly every value in this package has one.
 type revision struct {
 	name string
 	bit  uint8 // index + 1
 }
 
-// NewRevision names the revision at index, counted from 0, oldest first. It
-// panics when index is not in [0, 64) or name is empty: revisions are made by
-// generated code, once.
-func NewRevision(index int, name string) Revision {
-	if index < 0 || index >= maxRevisions || name == "" {
-		panic(fmt.Sprintf("wire: no revision can have index %d and name %q", index, name))
-	}
-	return Revision{unique.Make(revision{name: name, bit: uint8(index + 1)})}
-}
+// maxRevisions is the number of revisions that a Window can hold.
+const maxRevisions = 64
 
-// String returns the name on the wire, as "2025-06-18", and "all revisions"
-// for the zero Revision.
-func (r Revision) String() string {
-	if r == (Revision{}) {
-		return "all revisions"
-	}
-	return r.of.Value().name
-}
-
-// Index returns the place of the revision, oldest first; -1 for the zero Revision.
-func (r Revision) Index() int {
-	if r == (Revision{}) {
-		return -1
-	}
-	return int(r.of.Value().bit) - 1
-}
-
-// mask is the window that holds exactly r; the zero Revision fills it.
-func (r Revision) mask() Window {
-	if r == (Revision{}) {
-		return Always
-	}
-	return 1 << (r.of.Value().bit - 1)
-}
-
-// Window is a set of revisions: bit i stands for the revision with index i.
+// Window is a set of revisions: bit i is set if the revision with index i is in
+// the set.
 type Window uint64
 
-// Always is the window of what exists in every revision, later ones included.
+// Always contains every revision, including those to come. It is the window of
+// members that exist in each of them.
 const Always Window = ^Window(0)
 
-// Has reports whether r is in the window. The zero Revision is in every window
-// but the empty one.
+// Has reports whether r is in w. For the zero Revision it reports whether w
+// contains any revision.
 func (w Window) Has(r Revision) bool { return w&r.mask() != 0 }

@@ -6,39 +6,41 @@ import (
 	"slices"
 )
 
-// maxMembers is how many members the bitmap of an Object can hold.
-const maxMembers = 64
-
-// Member is one member of an object type.
+// Member describes one member of an object type.
 type Member struct {
 	Name     string
-	In       Window // revisions that have the member
-	Required Window // revisions that require it; a part of In
+	In       Window // the revisions that have the member
+	Required Window // the revisions that require the member; a subset of In
 
-	token string // `,"name":`, as most documents spell it
+	token string // `,"name":`, the usual spelling
 }
 
-// Members is the table of an object type's members. It is immutable.
+// Members is the table of an object type's members. It is immutable and may be
+// shared by goroutines.
 type Members struct {
 	typeName string
 	list     []Member
-	required uint64 // members that some revision requires
+	required uint64 // a bit for each member that some revision requires
 }
 
-// NewMembers makes the table of typeName. The cheapest order is the one in
-// which encoders write the members. It panics on more than 64 members, on a
-// name given twice, and on a member required where it does not exist.
+// maxMembers is the number of members that the bitmap of an Object can hold.
+const maxMembers = 64
+
+// NewMembers returns the table of the members of typeName. Reading is fastest if
+// the list has the order in which encoders write the members. NewMembers panics if
+// there are more than 64 members, if a name is empty or occurs twice, or if a
+// member is required in a revision that does not have it.
 func NewMembers(typeName string, list ...Member) *Members {
 	if len(list) > maxMembers {
-		panic(fmt.Sprintf("wire: %s has %d members, at most %d are possible", typeName, len(list), maxMembers))
+		panic(fmt.Sprintf("wire: %s has %d members, at most %d are allowed", typeName, len(list), maxMembers))
 	}
 	m := &Members{typeName: typeName, list: slices.Clone(list)}
 	for i, x := range list {
 		if x.Name == "" || m.index(x.Name, 0) != i {
-			panic(fmt.Sprintf("wire: %s has a member %q twice or without a name", typeName, x.Name))
+			panic(fmt.Sprintf("wire: %s has an empty or duplicate member name %q", typeName, x.Name))
 		}
 		if x.Required&^x.In != 0 {
-			panic(fmt.Sprintf("wire: %s.%s is required where it does not exist", typeName, x.Name))
+			panic(fmt.Sprintf("wire: %s.%s is required in a revision that does not have it", typeName, x.Name))
 		}
 		if x.Required != 0 {
 			m.required |= 1 << i
@@ -51,10 +53,10 @@ func NewMembers(typeName string, list ...Member) *Members {
 // Type returns the name of the type.
 func (m *Members) Type() string { return m.typeName }
 
-// All yields the members in the order of the table.
+// All returns the members in the order of the table.
 func (m *Members) All() iter.Seq[Member] { return slices.Values(m.list) }
 
-// after is the member that is expected after the one at i.
+// after returns the index of the member expected after the member at i.
 func (m *Members) after(i int) int {
 	if i++; i < len(m.list) {
 		return i
@@ -62,7 +64,7 @@ func (m *Members) after(i int) int {
 	return 0
 }
 
-// index finds name, looking at the member at from first; -1 when it is unknown.
+// index returns the index of name, or -1. It looks at the member at from first.
 func (m *Members) index(name string, from int) int {
 	for i := from; i < len(m.list); i++ {
 		if m.list[i].Name == name {
@@ -77,8 +79,8 @@ func (m *Members) index(name string, from int) int {
 	return -1
 }
 
-// has reports whether name is a member in one of the revisions of mask. A nil
-// table has none.
+// has reports whether name is a member in any revision of mask. A nil table has no
+// members.
 func (m *Members) has(name string, mask Window) bool {
 	if m == nil {
 		return false
@@ -87,24 +89,26 @@ func (m *Members) has(name string, mask Window) bool {
 	return i >= 0 && m.list[i].In&mask != 0
 }
 
-// EnumValue is one value of an enumeration.
+// EnumValue describes one value of an enumeration.
 type EnumValue struct {
 	Name string
-	In   Window // revisions that have the value
+	In   Window // the revisions that have the value
 }
 
-// Enum is the table of an enumeration of strings. It is immutable.
+// Enum is the table of an enumeration of strings. It is immutable and may be
+// shared by goroutines.
 type Enum struct {
 	typeName string
 	list     []EnumValue
 }
 
-// NewEnum makes the table of typeName. It panics on a value given twice.
+// NewEnum returns the table of the values of typeName. It panics if a value occurs
+// twice.
 func NewEnum(typeName string, values ...EnumValue) *Enum {
 	m := &Enum{typeName: typeName, list: slices.Clone(values)}
 	for i, x := range values {
 		if m.index(x.Name) != i {
-			panic(fmt.Sprintf("wire: %s has the value %q twice", typeName, x.Name))
+			panic(fmt.Sprintf("wire: %s has a duplicate value %q", typeName, x.Name))
 		}
 	}
 	return m
@@ -113,7 +117,7 @@ func NewEnum(typeName string, values ...EnumValue) *Enum {
 // Type returns the name of the type.
 func (m *Enum) Type() string { return m.typeName }
 
-// All yields the values in the order of the table.
+// All returns the values in the order of the table.
 func (m *Enum) All() iter.Seq[EnumValue] { return slices.Values(m.list) }
 
 func (m *Enum) index(name string) int {
@@ -125,8 +129,8 @@ func (m *Enum) index(name string) int {
 	return -1
 }
 
-// find returns the table's own spelling of name where mask has it, and what is
-// wrong where it has not.
+// find returns the table's own copy of name if a revision of mask has the value.
+// Otherwise it returns an error.
 func (m *Enum) find(name string, mask Window) (string, error) {
 	i := m.index(name)
 	switch {

@@ -7,8 +7,8 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// The types in this file are written by hand in the style of the generated
-// ones: what they need is what the package must offer.
+// The types in this file are hand-written in the style of the generated types, so
+// that the tests use the package as generated code does.
 
 var (
 	rev2024 = wire.NewRevision(0, "2024-11-05")
@@ -159,23 +159,23 @@ func (x *ListToolsResult) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// Content is a union told apart by its member "type".
+// Content is a union whose types are distinguished by the member "type".
 type Content interface{ content() }
 
-// TextContent is in every revision.
+// TextContent exists in every revision.
 type TextContent struct {
 	Text        string
 	Annotations *Annotations
 	Extra       map[string]json.RawMessage
 }
 
-// AudioContent is not in the first revision.
+// AudioContent does not exist in the first revision.
 type AudioContent struct {
 	Data  []byte
 	Extra map[string]json.RawMessage
 }
 
-// UnknownContent is what else there may be.
+// UnknownContent is content of any other type.
 type UnknownContent struct{ Raw json.RawMessage }
 
 func (*TextContent) content()    {}
@@ -413,7 +413,7 @@ func (x *Meta) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// CallToolRequest is a request; its params are its members.
+// CallToolRequest is a request whose params are its members.
 type CallToolRequest struct {
 	Name      string
 	Arguments json.RawMessage
@@ -455,7 +455,7 @@ func (x *CallToolRequest) DecodeParams(d *wire.Decoder) {
 	}
 }
 
-// Empty is params without members of their own.
+// Empty is params without members other than "_meta".
 type Empty struct {
 	Meta  *Meta
 	Extra map[string]json.RawMessage
@@ -490,12 +490,12 @@ type value struct {
 func (x *value) AppendJSON(b []byte, e *wire.Encoder) []byte { return x.append(b, e) }
 func (x *value) DecodeJSON(d *wire.Decoder)                  { x.decode(d) }
 
-// decode reads data with f, in the all-revisions form.
+// decode calls f to read data in the all-revisions form.
 func decode(data string, f func(*wire.Decoder)) error {
 	return wire.Unmarshal([]byte(data), &value{decode: f})
 }
 
-// encode writes what f appends, in the all-revisions form.
+// encode returns the output of f in the all-revisions form.
 func encode(f func([]byte, *wire.Encoder) []byte) (string, error) {
 	b, err := wire.Marshal(&value{append: f})
 	return string(b), err

@@ -1,9 +1,13 @@
 package wire
 
-// Discriminator returns the text of the member key of the next value, which
-// tells which type of the named union the value is. Nothing is read. It fails
-// where the value is no object or the member no string; if the member is
-// optional its absence is "".
+import (
+	"math"
+)
+
+// Discriminator returns the text of the member key of the next value, without
+// reading the value. The text determines the type of the value in the named union.
+// Discriminator fails if the value is not an object or the member is not a string.
+// If the member is absent, it returns "" if optional is set and fails otherwise.
 func (d *Decoder) Discriminator(union, key string, optional bool) string {
 	if d.Kind() != '{' {
 		d.Fail("%s: want an object", union)
@@ -11,21 +15,22 @@ func (d *Decoder) Discriminator(union, key string, optional bool) string {
 	}
 	text, kind := d.Peek(key)
 	if kind == 0 && !optional {
-		d.Fail("%s: the member %q is missing", union, key)
+		d.Fail("%s: missing member %q", union, key)
 	} else if kind != 0 && kind != '"' {
-		d.Fail("%s: the member %q is no string", union, key)
+		d.Fail("%s: member %q is not a string", union, key)
 	}
 	return text
 }
 
-// UnmarshalUnion reads a value of a union in the all-revisions form.
+// UnmarshalUnion reads a value of a union in the all-revisions form. It calls
+// decode to read the value.
 func UnmarshalUnion[T any](data []byte, decode func(*Decoder) T) (T, error) {
 	u := &unionValue[T]{decode: decode}
 	err := Unmarshal(data, u)
 	return u.v, err
 }
 
-// unionValue makes a Value of a union, for reading.
+// unionValue adapts a union to [Value], for reading.
 type unionValue[T any] struct {
 	ReadOnly
 	v      T
@@ -35,7 +40,8 @@ type unionValue[T any] struct {
 // DecodeJSON implements [Value].
 func (u *unionValue[T]) DecodeJSON(d *Decoder) { u.v = u.decode(d) }
 
-// OneOrMany reads one value or, in the revisions many, an array of them.
+// OneOrMany reads one value or, in the revisions of many, an array of values. It
+// calls elem to read each value.
 func OneOrMany[T any](d *Decoder, many Window, elem func(*Decoder) T) []T {
 	if d.Kind() == '[' && d.Has(many) {
 		return List(d, elem)
@@ -43,15 +49,71 @@ func OneOrMany[T any](d *Decoder, many Window, elem func(*Decoder) T) []T {
 	return []T{elem(d)}
 }
 
-// AppendOneOrMany appends one value as itself and any other number as an
-// array, which only the revisions many have.
+// AppendOneOrMany appends a list. A list of one value is written as that value. Any
+// other list is written as an array, which is allowed only in the revisions of
+// many.
 func AppendOneOrMany[T any](b []byte, e *Encoder, list []T, many Window, elem func([]byte, *Encoder, T) []byte) []byte {
 	if len(list) == 1 {
 		return elem(b, e, list[0])
 	}
 	if !e.Has(many) {
-		e.Fail(b, "revision has one value here, not %d", len(list))
+		e.Fail(b, "revision allows one value here, not %d", len(list))
 		return b
 	}
 	return AppendList(b, e, list, elem)
+}
+
+// Primitive reads a value of a form field: a string, a bool, an int64, a []string
+// in the revisions of lists, or a float64 if fractions is set. An integer beyond
+// 2^53 is returned as the nearest float64.
+func (d *Decoder) Primitive(lists Window, fractions bool) any {
+	switch kind := d.Kind(); {
+	case kind == '"':
+		return d.String()
+	case kind == 't' || kind == 'f':
+		return d.Bool()
+	case kind == '[' && d.Has(lists):
+		return d.Strings()
+	case kind == '0':
+		return d.primitiveNumber(fractions)
+	}
+	d.Fail("want a string, a boolean, a number or a list of strings")
+	return nil
+}
+
+func (d *Decoder) primitiveNumber(fractions bool) any {
+	v := d.Number(math.Inf(-1), math.Inf(1))
+	switch {
+	case v == math.Trunc(v) && math.Abs(v) <= 1<<53:
+		return int64(v)
+	case v != math.Trunc(v) && !fractions:
+		d.Fail("want an integer, have %v", v)
+	}
+	return v
+}
+
+// Primitive appends a value of a type that [Decoder.Primitive] returns, or of type
+// int or int32.
+func (e *Encoder) Primitive(b []byte, v any, lists Window) []byte {
+	switch v := v.(type) {
+	case string:
+		return AppendString(b, v)
+	case bool:
+		return AppendBool(b, v)
+	case int:
+		return AppendInt(b, int64(v))
+	case int32:
+		return AppendInt(b, int64(v))
+	case int64:
+		return AppendInt(b, v)
+	case float64:
+		return e.Number(b, v, math.Inf(-1), math.Inf(1))
+	case []string:
+		if !e.Has(lists) {
+			return e.Lacks(b, "list of strings here")
+		}
+		return AppendStrings(b, v)
+	}
+	e.Fail(b, "unsupported type %T: want a string, a bool, a number or a list of strings", v)
+	return b
 }

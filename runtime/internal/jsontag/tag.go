@@ -1,4 +1,4 @@
-// Package jsontag reads the tag json of a field as encoding/json does.
+// Package jsontag parses the json tag of a struct field like encoding/json.
 package jsontag
 
 import (
@@ -8,18 +8,20 @@ import (
 	"unicode"
 )
 
-// Tag is what the tag json says of a field.
+// Tag is the parsed json tag of a field.
 type Tag struct {
-	// Name is the field's name in JSON, empty where the tag has none.
+	// Name is the name of the field in JSON, or "" if the tag does not contain a name.
 	Name string
-	// Skipped tells that JSON does not have the field.
+	// Skipped means that JSON does not contain the field.
 	Skipped bool
-	// Optional is the option omitempty or omitzero, Quoted the option string.
-	Optional, Quoted bool
+	// Optional means that the tag has the option omitempty or omitzero.
+	Optional bool
+	// Quoted means that the tag has the option string.
+	Quoted bool
 }
 
-// Of reads the tag of a field. The error is a name that encoding/json does not
-// take: it calls the field by its own name then.
+// Of parses the tag of a field. It returns an error if encoding/json does not
+// accept the name in the tag. encoding/json then uses the name of the Go field.
 func Of(f reflect.StructField) (tag Tag, err error) {
 	text := f.Tag.Get("json")
 	if text == "-" {
@@ -27,7 +29,7 @@ func Of(f reflect.StructField) (tag Tag, err error) {
 	}
 	name, rest, _ := strings.Cut(text, ",")
 	if strings.ContainsFunc(name, reserved) {
-		err = fmt.Errorf("the json tag %q: encoding/json takes no such name", text)
+		err = fmt.Errorf("invalid name in json tag %q", text)
 	} else {
 		tag.Name = name
 	}
@@ -38,7 +40,8 @@ func Of(f reflect.StructField) (tag Tag, err error) {
 	return tag, err
 }
 
-// reserved tells whether a name cannot have a character, such as a quote.
+// reserved reports whether a name must not contain the character r, for example a
+// quote.
 func reserved(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", r)
 }

@@ -11,15 +11,15 @@ import (
 	"github.com/mcpwright/mcp/runtime/internal/jsontag"
 )
 
-func TestATagMeansWhatEncodingJSONMakesOfIt(t *testing.T) {
-	for text, taken := range map[string]bool{
+func TestTagsMatchEncodingJSON(t *testing.T) {
+	for text, valid := range map[string]bool{
 		"": true, "-": true, "-,": true, ",": true, "a": true, "a,omitempty": true, "a,omitzero": true, "a,string": true, ",string,omitempty": true,
 		"a, omitempty": true, "größe": true, "a.b/c-d_e$": true, "a b": true, "<&>": true, "日本": true,
 		"it's": false, `a"b`: false, `a\b`: false, "a`b": false, "😀": false, "a\tb": false, "a\u00a0b": false, "\x7f": false,
 	} {
 		f := reflect.StructField{Name: "X", Type: reflect.TypeFor[int](), Tag: reflect.StructTag(fmt.Sprintf("json:%q", text))}
 		tag, err := jsontag.Of(f)
-		require.Equal(t, taken, err == nil, text)
+		require.Equal(t, valid, err == nil, text)
 		v := reflect.New(reflect.StructOf([]reflect.StructField{f})).Elem()
 		zero := members(t, v)
 		v.Field(0).SetInt(1)
@@ -36,7 +36,7 @@ func TestATagMeansWhatEncodingJSONMakesOfIt(t *testing.T) {
 	}
 }
 
-// members are those that encoding/json writes.
+// members returns the members that encoding/json writes for v.
 func members(t *testing.T, v reflect.Value) (list map[string]any) {
 	t.Helper()
 	text, err := json.Marshal(v.Interface())

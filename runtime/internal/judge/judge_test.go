@@ -55,7 +55,7 @@ func TestADocumentIsJudged(t *testing.T) {
 		`{"name":"Ada","name":"Eve"}`:        `/name: duplicate member "name"`,
 		`{"name":"Ada","g":1}`:               `additionalProperties 'g' not allowed`,
 		`{"name":"Ada"} trailing`:            `unexpected data after the value`,
-		`{"name":"\ud800"}`:                  `/name: surrogate without its partner`,
+		`{"name":"\ud800"}`:                  `/name: unpaired surrogate in a string`,
 		`{"name":"Ada","guests":1e99999999}`: `/guests: number beyond the range of float64`,
 	} {
 		require.EqualError(t, s.Validate(json.RawMessage(doc)), want)

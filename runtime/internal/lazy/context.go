@@ -1,4 +1,4 @@
-// Package lazy has a context that costs nothing until somebody looks at it:
+// Package lazy contains a context that allocates nothing until it is used:
 //
 //	h := lazy.Context{Context: r.Context()}
 //	defer h.Cancel(nil)
@@ -11,47 +11,49 @@ import (
 	"time"
 )
 
-// Context is the context of a message being handled. Most handlers never look
-// whether it has ended: what it takes to tell them is made when one does.
+// Context is the context of a message that is being handled. Most handlers do not
+// use their context, so it creates a cancelable context only when it needs one: for
+// Done, Err and Value, and for Cancel with a cause. It is safe for concurrent use
+// and must not be copied after the first use.
 type Context struct {
-	// Context is that of whoever delivered the message.
+	// Context is the parent: the context of the transport that delivered the message.
 	context.Context
-	// Detached tells that what ends Context does not end this one, which has no more
-	// than its values.
+	// Detached means that the Context has only the values of its parent, and does
+	// not end when its parent ends.
 	Detached bool
 
-	own atomic.Pointer[own] // nil while nobody has looked
+	made atomic.Pointer[cancelable] // nil if the context was not used yet
 }
 
-// own is the context that ends when a [Context] does.
-type own struct {
-	ctx context.Context
-	end context.CancelCauseFunc
+// cancelable is the context that a [Context] creates when it is used.
+type cancelable struct {
+	ctx    context.Context
+	cancel context.CancelCauseFunc
 }
 
-// unseen is the own of every context that ended before anybody had looked.
-var unseen own
+// canceledUnused marks each Context that was canceled before it was used.
+var canceledUnused cancelable
 
-// look returns the context that ends when c does.
-func (c *Context) look() *own {
+// use returns the context behind c. It creates the context on the first call.
+func (c *Context) use() *cancelable {
 	for {
-		o := c.own.Load()
-		if o != nil && o != &unseen {
+		o := c.made.Load()
+		if o != nil && o != &canceledUnused {
 			return o
 		}
-		made := new(own)
-		made.ctx, made.end = context.WithCancelCause(c.parent())
-		if o == &unseen {
-			made.end(nil)
+		made := new(cancelable)
+		made.ctx, made.cancel = context.WithCancelCause(c.parent())
+		if o == &canceledUnused {
+			made.cancel(nil)
 		}
-		if c.own.CompareAndSwap(o, made) {
+		if c.made.CompareAndSwap(o, made) {
 			return made
 		}
-		made.end(nil) // somebody else was faster
+		made.cancel(nil) // a concurrent call was first
 	}
 }
 
-// parent is what ends c besides Cancel.
+// parent returns the parent of the context that use creates.
 func (c *Context) parent() context.Context {
 	if c.Detached {
 		return context.WithoutCancel(c.Context)
@@ -63,21 +65,21 @@ func (c *Context) parent() context.Context {
 func (c *Context) Deadline() (time.Time, bool) { return c.parent().Deadline() }
 
 // Done implements [context.Context].
-func (c *Context) Done() <-chan struct{} { return c.look().ctx.Done() }
+func (c *Context) Done() <-chan struct{} { return c.use().ctx.Done() }
 
 // Err implements [context.Context].
-func (c *Context) Err() error { return c.look().ctx.Err() }
+func (c *Context) Err() error { return c.use().ctx.Err() }
 
-// Value implements [context.Context]. It is also how package context finds the
-// cause, and what to end together with c.
-func (c *Context) Value(key any) any { return c.look().ctx.Value(key) }
+// Value implements [context.Context]. Package context calls it to find the cause
+// of the cancellation and to register the children of c.
+func (c *Context) Value(key any) any { return c.use().ctx.Value(key) }
 
-// Cancel ends it because of cause, unless it has ended. Nil stands for
-// [context.Canceled], as everywhere.
+// Cancel cancels c with the given cause, unless c has ended. If cause is nil, the
+// cause is [context.Canceled].
 func (c *Context) Cancel(cause error) {
 	switch {
-	case cause == nil && c.own.CompareAndSwap(nil, &unseen):
-	case c.own.Load() != &unseen:
-		c.look().end(cause)
+	case cause == nil && c.made.CompareAndSwap(nil, &canceledUnused):
+	case c.made.Load() != &canceledUnused:
+		c.use().cancel(cause)
 	}
 }

@@ -14,11 +14,11 @@ import (
 
 var errWhy = errors.New("why")
 
-func TestItEndsWhetherSomebodyHasLookedOrNot(t *testing.T) {
-	for name, look := range map[string]bool{"looked at": true, "not looked at": false} {
+func TestCancelBeforeAndAfterUse(t *testing.T) {
+	for name, used := range map[string]bool{"used": true, "unused": false} {
 		t.Run(name, func(t *testing.T) {
 			c := lazy.Context{Context: t.Context()}
-			if look {
+			if used {
 				require.NoError(t, c.Err())
 			}
 			c.Cancel(errWhy)
@@ -30,7 +30,7 @@ func TestItEndsWhetherSomebodyHasLookedOrNot(t *testing.T) {
 	}
 }
 
-func TestItEndsOnceForAllWhoLookMeanwhile(t *testing.T) {
+func TestConcurrentUseAndCancel(t *testing.T) {
 	for range 1000 {
 		c := lazy.Context{Context: t.Context()}
 		var all sync.WaitGroup
@@ -43,7 +43,7 @@ func TestItEndsOnceForAllWhoLookMeanwhile(t *testing.T) {
 	}
 }
 
-func TestItEndsWithItsParentAndHasItsValues(t *testing.T) {
+func TestContextEndsWithParentAndHasItsValues(t *testing.T) {
 	type key struct{}
 	parent, cancel := context.WithCancelCause(context.WithValue(t.Context(), key{}, "mine"))
 	c := lazy.Context{Context: parent}
@@ -55,7 +55,7 @@ func TestItEndsWithItsParentAndHasItsValues(t *testing.T) {
 	require.Equal(t, errWhy, context.Cause(child))
 }
 
-func TestItCostsNothingUntilSomebodyLooks(t *testing.T) {
+func TestUnusedContextDoesNotAllocate(t *testing.T) {
 	var c lazy.Context
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		c = lazy.Context{Context: context.Background()}
@@ -63,7 +63,7 @@ func TestItCostsNothingUntilSomebodyLooks(t *testing.T) {
 	}))
 }
 
-func TestADetachedOneHasValuesAndEndsByItself(t *testing.T) {
+func TestDetachedContextIgnoresEndOfParent(t *testing.T) {
 	type key struct{}
 	parent, cancel := context.WithTimeout(context.WithValue(t.Context(), key{}, "mine"), time.Hour)
 	c := lazy.Context{Context: parent, Detached: true}
@@ -77,7 +77,7 @@ func TestADetachedOneHasValuesAndEndsByItself(t *testing.T) {
 	require.Equal(t, errWhy, context.Cause(&c))
 }
 
-func TestItHasTheDeadlineOfItsParent(t *testing.T) {
+func TestContextHasDeadlineOfParent(t *testing.T) {
 	parent, cancel := context.WithTimeout(t.Context(), time.Hour)
 	defer cancel()
 	c := lazy.Context{Context: parent}

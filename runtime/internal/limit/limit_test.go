@@ -10,7 +10,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/internal/limit"
 )
 
-func TestZeroIsTheDefaultAndNegativeIsNone(t *testing.T) {
+func TestZeroAndNegativeLimits(t *testing.T) {
 	require.Equal(t, 7, limit.Count(0, 7))
 	require.Equal(t, 3, limit.Count(3, 7))
 	require.Equal(t, time.Second, limit.Time(0, time.Second))

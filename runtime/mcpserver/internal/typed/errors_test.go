@@ -219,7 +219,7 @@ func TestTagsThatMakeNoSense(t *testing.T) {
 		`"string"`: reflect.TypeFor[struct {
 			N *int64 `json:"n,omitempty,string"`
 		}](),
-		`.N: the json tag "it's,omitempty"`: reflect.TypeFor[struct {
+		`.N: invalid name in json tag "it's,omitempty"`: reflect.TypeFor[struct {
 			//lint:ignore SA5008 that is what is refused
 			N int `json:"it's,omitempty"`
 		}](),

@@ -24,7 +24,7 @@ func TestCheckAcceptsJSON(t *testing.T) {
 	}
 }
 
-func TestCheckRefuses(t *testing.T) {
+func TestCheckRejectsInvalidJSON(t *testing.T) {
 	for _, x := range []struct{ data, want string }{
 		{``, `decode: unexpected end at byte 0`},
 		{` `, `decode: unexpected end at byte 1`},
@@ -33,14 +33,14 @@ func TestCheckRefuses(t *testing.T) {
 		{`{} {}`, `decode: unexpected data after the value at byte 3`},
 		{"\xef\xbb\xbf{}", `decode: unexpected '\ufeff' at byte 0`},
 		{`NaN`, `decode: unexpected 'N' at byte 0`},
-		{`-Infinity`, `decode: number without a digit at byte 1`},
+		{`-Infinity`, `decode: missing digit in a number at byte 1`},
 		{`01`, `decode: unexpected data after the value at byte 1`},
 		{`[01]`, `decode /0: unexpected '1' at byte 2`},
 		{`+1`, `decode: unexpected '+' at byte 0`},
-		{`1.`, `decode: number without a digit at byte 2`},
+		{`1.`, `decode: missing digit in a number at byte 2`},
 		{`.5`, `decode: unexpected '.' at byte 0`},
-		{`1e`, `decode: number without a digit at byte 2`},
-		{`1e+`, `decode: number without a digit at byte 3`},
+		{`1e`, `decode: missing digit in a number at byte 2`},
+		{`1e+`, `decode: missing digit in a number at byte 3`},
 		{`[1,]`, `decode /1: unexpected ']' at byte 3`},
 		{`[,1]`, `decode /0: unexpected ',' at byte 1`},
 		{`[1 2]`, `decode /0: unexpected '2' at byte 3`},
@@ -53,14 +53,14 @@ func TestCheckRefuses(t *testing.T) {
 		{`[1e309]`, `decode /0: number beyond the range of float64 at byte 1`},
 		{`-1e309`, `decode: number beyond the range of float64 at byte 0`},
 		{"1" + strings.Repeat("0", 309), `decode: number beyond the range of float64 at byte 0`},
-		{`"a`, `decode: string without its closing quote at byte 2`},
-		{`"a\`, `decode: string without its closing quote at byte 2`},
+		{`"a`, `decode: unterminated string at byte 2`},
+		{`"a\`, `decode: unterminated string at byte 2`},
 		{"\"a\nb\"", `decode: control character in a string at byte 2`},
-		{`"\x"`, `decode: unknown escape in a string at byte 1`},
-		{`"\u12g4"`, `decode: unknown escape in a string at byte 1`},
-		{`"\ud83d"`, `decode: surrogate without its partner at byte 1`},
-		{`"\ude00\ud83d"`, `decode: surrogate without its partner at byte 1`},
-		{`"\ud83d\u0041"`, `decode: surrogate without its partner at byte 1`},
+		{`"\x"`, `decode: invalid escape in a string at byte 1`},
+		{`"\u12g4"`, `decode: invalid escape in a string at byte 1`},
+		{`"\ud83d"`, `decode: unpaired surrogate in a string at byte 1`},
+		{`"\ude00\ud83d"`, `decode: unpaired surrogate in a string at byte 1`},
+		{`"\ud83d\u0041"`, `decode: unpaired surrogate in a string at byte 1`},
 		{"\"ab\xff\"", `decode: invalid UTF-8 at byte 3`},
 		{"\"\xed\xa0\x80\"", `decode: invalid UTF-8 at byte 1`},
 		{"{\"\xc0\x80\":1}", `decode: invalid UTF-8 at byte 2`},
@@ -77,17 +77,17 @@ func TestCheckRefuses(t *testing.T) {
 	}
 }
 
-func TestCheckBoundsDepth(t *testing.T) {
+func TestCheckLimitsDepth(t *testing.T) {
 	require.NoError(t, wire.Check([]byte(`[[]]`), 2))
 	require.Error(t, wire.Check([]byte(`[{"a":[]}]`), 2))
 	deep := strings.Repeat(`{"a":`, 10_000) + `1` + strings.Repeat(`}`, 10_000)
 	require.NoError(t, wire.Check([]byte(deep), 1<<30))
-	require.Error(t, wire.Check([]byte(`[`+deep+`]`), 1<<30), "the bound is bounded")
+	require.Error(t, wire.Check([]byte(`[`+deep+`]`), 1<<30), "MaxDepth must not exceed 10,000")
 }
 
-// Each of these documents has a cost that a careless scanner makes quadratic.
-// The cost of a document grows with its size, not with its square: sixteen times
-// the size takes nowhere near 256 times the time, however slow the machine is.
+// The cost of each of these documents would be quadratic in a naive scanner. The
+// test requires that a document of 16 times the size takes much less than 256 times
+// the time, so that it passes on slow machines too.
 func TestCheckIsLinear(t *testing.T) {
 	for name, document := range map[string]func(n int) string{
 		"many names":    func(n int) string { return manyNames(n, `"%d":0,`) },
@@ -105,14 +105,14 @@ func TestCheckIsLinear(t *testing.T) {
 	} {
 		const n = 5_000
 		small, large := []byte(document(n)), []byte(document(16*n))
-		notSteeper(t, name, 80, func() { _ = wire.Check(small, 0) }, func() { _ = wire.Check(large, 0) })
+		requireLinear(t, name, 80, func() { _ = wire.Check(small, 0) }, func() { _ = wire.Check(large, 0) })
 	}
 }
 
-// notSteeper fails a test unless the large work takes at most so many times the time of
-// the small. Each time is the best of several; a machine that is busy with something
-// else gets more attempts, which do not help what really is steeper.
-func notSteeper(t *testing.T, name string, factor time.Duration, small, large func()) {
+// requireLinear fails the test unless the time of large is at most factor times the
+// time of small. Each time is the best of several runs. A busy machine gets more
+// attempts, which do not help if the time really is not linear.
+func requireLinear(t *testing.T, name string, factor time.Duration, small, large func()) {
 	t.Helper()
 	best := func(work func()) time.Duration {
 		shortest := time.Duration(math.MaxInt64)
@@ -129,10 +129,10 @@ func notSteeper(t *testing.T, name string, factor time.Duration, small, large fu
 			return
 		}
 	}
-	require.Fail(t, "the cost grows faster than the size", "%s: %v, %v", name, s, l)
+	require.Fail(t, "time grows faster than size", "%s: %v, %v", name, s, l)
 }
 
-// manyNames is an object with n members.
+// manyNames returns an object with n members.
 func manyNames(n int, format string) string {
 	var b strings.Builder
 	b.WriteByte('{')
@@ -142,14 +142,14 @@ func manyNames(n int, format string) string {
 	return strings.TrimSuffix(b.String(), ",") + "}"
 }
 
-func TestDuplicatesAreFoundAmongManyNames(t *testing.T) {
+func TestCheckFindsDuplicatesAmongManyNames(t *testing.T) {
 	many := strings.TrimSuffix(manyNames(400_000, `"%d":0,`), "}")
 	require.NoError(t, wire.Check([]byte(many+"}"), 0))
 	require.ErrorContains(t, wire.Check([]byte(many+`,"77":0}`), 0), `duplicate member "77"`)
 	require.ErrorContains(t, wire.Check([]byte(many+`,"\u00377":0}`), 0), `duplicate member "77"`)
 }
 
-func TestDuplicatesAtEverySize(t *testing.T) {
+func TestCheckFindsDuplicatesInObjectsOfEverySize(t *testing.T) {
 	for n := 1; n < 70; n++ {
 		var members []string
 		for i := range n {
@@ -164,13 +164,13 @@ func TestDuplicatesAtEverySize(t *testing.T) {
 	}
 }
 
-func TestErrorsStayShort(t *testing.T) {
+func TestErrorTextsAreShort(t *testing.T) {
 	long := strings.Repeat("long", 1<<18)
 	err := wire.Check([]byte(`{"`+long+`":1,"`+long+`":2}`), 0)
 	require.Less(t, len(err.Error()), 1000)
 	var e *wire.DecodeError
 	require.ErrorAs(t, err, &e)
-	require.Equal(t, "/"+long, e.Pointer, "the pointer itself is whole")
+	require.Equal(t, "/"+long, e.Pointer, "Pointer must not be cut")
 }
 
 func TestCompact(t *testing.T) {
@@ -180,4 +180,13 @@ func TestCompact(t *testing.T) {
 
 	_, err = wire.Compact([]byte(`{"a":1,"a":1}`))
 	require.Error(t, err)
+}
+
+func TestKindOfDocument(t *testing.T) {
+	for doc, kind := range map[string]byte{
+		" \t\r\n[": '[', "{}": '{', `"`: '"', "-1": '0', "7": '0', "true": 't', "false": 'f', "null": 'n',
+		"": 0, " ": 0, "x[": 0, "\v[": 0, "\xef\xbb\xbf[": 0,
+	} {
+		require.Equal(t, kind, wire.Kind([]byte(doc)), doc)
+	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/internal/paramheader"
 )
 
-func TestPlainTextTravelsAsItIs(t *testing.T) {
+func TestEncodePlainText(t *testing.T) {
 	for _, text := range []string{"", "greet", "two words", "a,b;c=\"d\"", "=?base64?eA==", "?=", "=?BASE64?eA==?=", "=?utf-8?q?x?="} {
 		require.Equal(t, text, paramheader.Encode(text))
 		got, err := paramheader.Decode(text)
@@ -19,7 +19,7 @@ func TestPlainTextTravelsAsItIs(t *testing.T) {
 	}
 }
 
-func TestOtherTextIsEncoded(t *testing.T) {
+func TestEncodeOtherText(t *testing.T) {
 	for text, want := range map[string]string{
 		" lead":        "=?base64?IGxlYWQ=?=",
 		"trail ":       "=?base64?dHJhaWwg?=",
@@ -37,13 +37,13 @@ func TestOtherTextIsEncoded(t *testing.T) {
 	}
 }
 
-func TestThereIsOneEncodingForAText(t *testing.T) {
+func TestDecodeRejectsOtherEncodings(t *testing.T) {
 	for value, why := range map[string]string{
 		"=?base64?SGVsbG8?=":             "base64", // no padding
-		"=?base64?SGVsbG8==?=":           "base64", // too much
-		"=?base64?SGV%bG8=?=":            "base64", // alphabet
-		"=?base64?SGVsbG9=?=":            "base64", // bits that mean nothing
-		"=?base64?_-8=?=":                "base64", // the other alphabet
+		"=?base64?SGVsbG8==?=":           "base64", // too much padding
+		"=?base64?SGV%bG8=?=":            "base64", // not in the alphabet
+		"=?base64?SGVsbG9=?=":            "base64", // unused bits are not zero
+		"=?base64?_-8=?=":                "base64", // URL alphabet
 		"=?base64?/w==?=":                "UTF-8",
 		"=?base64?SGVs\r\nbG8=?=":        "ASCII",
 		"Füße":                           "ASCII",
@@ -55,7 +55,7 @@ func TestThereIsOneEncodingForAText(t *testing.T) {
 	}
 }
 
-func TestMarksThatAreNotExactMeanNothing(t *testing.T) {
+func TestDecodeIgnoresInexactMarks(t *testing.T) {
 	for _, value := range []string{"=?Base64?SGVsbG8=?=", "=?base64?SGVsbG8=", "=?base64?SGVsbG8=?", "=?base64?=", "SGVsbG8=?="} {
 		got, err := paramheader.Decode(value)
 		require.NoError(t, err)
@@ -80,7 +80,7 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		value := paramheader.Encode(s)
-		require.Equal(t, strings.TrimSpace(value), value, "nothing gets lost at the ends")
+		require.Equal(t, strings.TrimSpace(value), value, "the value must not have spaces at its ends")
 		got, err := paramheader.Decode(value)
 		require.NoError(t, err)
 		require.Equal(t, s, got)

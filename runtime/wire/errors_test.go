@@ -35,8 +35,8 @@ func TestPointerAt(t *testing.T) {
 	}
 }
 
-// FuzzPointer puts a duplicate member at every place of a document that can
-// have one, and follows the pointer of the error to it.
+// FuzzPointer inserts a duplicate member into an object of the document and
+// requires that the pointer of the error leads to it.
 func FuzzPointer(f *testing.F) {
 	f.Add([]byte(`{"a":[1,{"b":{}},"x"],"c/d":{"~":null}}`), uint(3))
 	f.Add([]byte(`[[{"":{}}],{"\u00e9":[{}]}]`), uint(1))
@@ -51,26 +51,26 @@ func FuzzPointer(f *testing.F) {
 		}
 		const twice = `"\u0074wice":1,"twice":2`
 		broken := string(data[:at+1]) + twice
-		if data[at+1+strings.IndexFunc(string(data[at+1:]), notSpace)] != '}' {
+		if data[at+1+strings.IndexFunc(string(data[at+1:]), isNotSpace)] != '}' {
 			broken += ","
 		}
 		err := Check([]byte(broken+string(data[at+1:])), 0)
 		var e *DecodeError
 		require.ErrorAs(t, err, &e)
 		if e.Err.Error() != `duplicate member "twice"` {
-			return // it is too deep, or was there before
+			return // the document is too deep or already has the member
 		}
 		var doc any
 		require.NoError(t, json.Unmarshal(data, &doc))
 		parent := strings.TrimSuffix(e.Pointer, "/twice")
 		require.NotEqual(t, parent, e.Pointer)
-		require.IsType(t, map[string]any{}, follow(t, doc, parent))
+		require.IsType(t, map[string]any{}, followPointer(t, doc, parent))
 	})
 }
 
-func notSpace(r rune) bool { return !isSpace(byte(r)) }
+func isNotSpace(r rune) bool { return !isSpace(byte(r)) }
 
-// objectStart is where object number n begins.
+// objectStart returns the offset of object number n, or -1.
 func objectStart(data []byte, n int) int {
 	for i := 0; i < len(data); {
 		switch data[i] {
@@ -88,7 +88,7 @@ func objectStart(data []byte, n int) int {
 	return -1
 }
 
-func follow(t *testing.T, doc any, pointer string) any {
+func followPointer(t *testing.T, doc any, pointer string) any {
 	if pointer == "" {
 		return doc
 	}
@@ -104,7 +104,7 @@ func follow(t *testing.T, doc any, pointer string) any {
 			require.Less(t, i, len(x))
 			doc = x[i]
 		default:
-			t.Fatalf("%q leads nowhere", pointer)
+			t.Fatalf("pointer %q does not exist in the document", pointer)
 		}
 	}
 	return doc
