@@ -208,7 +208,7 @@ type posting struct {
 	posted *[]peer.Notification
 }
 
-func (p posting) Post(n peer.Notification, _ ...peer.CallOption) bool {
+func (p posting) TryNotify(n peer.Notification, _ ...peer.CallOption) bool {
 	*p.posted = append(*p.posted, n)
 	return true
 }

@@ -179,8 +179,8 @@ func (c *core) Notify(ctx context.Context, n peer.Notification, opts ...peer.Cal
 	return c.door().notify(ctx, n, opts)
 }
 
-// Post implements [peer.Poster] where the channel of the message does.
-func (c *core) Post(n peer.Notification, opts ...peer.CallOption) (taken bool) {
+// TryNotify implements [peer.Poster] where the channel of the message does.
+func (c *core) TryNotify(n peer.Notification, opts ...peer.CallOption) (taken bool) {
 	return c.door().post(n, opts)
 }
 

@@ -595,7 +595,7 @@ type notingWriter struct {
 	envelopes []jsonrpc.MessageInfo
 }
 
-func (w *notingWriter) WriteEnvelope(ctx context.Context, e jsonrpc.MessageInfo, data []byte) error {
+func (w *notingWriter) WriteWithInfo(ctx context.Context, e jsonrpc.MessageInfo, data []byte) error {
 	w.envelopes = append(w.envelopes, e)
 	return w.WriteMessage(ctx, data)
 }

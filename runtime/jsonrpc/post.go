@@ -34,8 +34,8 @@ func (c *Conn) post(out Writer, n peer.Notification, opts []peer.CallOption) (ta
 	return err == nil && w.TryWriteMessage(buf.Bytes)
 }
 
-// Post implements [peer.Poster]: it goes the way that Notify goes.
-func (x *exchange) Post(n peer.Notification, opts ...peer.CallOption) (taken bool) {
+// TryNotify implements [peer.Poster]: it goes the way that Notify goes.
+func (x *exchange) TryNotify(n peer.Notification, opts ...peer.CallOption) (taken bool) {
 	if !x.gate.tryEnter() {
 		return false
 	}
@@ -66,8 +66,8 @@ func (d *InProcessConn) TryNotify(n peer.Notification, opts ...peer.CallOption) 
 	return n.Method() != methodProgress && !d.over() && d.Notify(context.Background(), n, opts...) == nil
 }
 
-// Post implements [peer.Poster].
-func (x *directExchange) Post(n peer.Notification, opts ...peer.CallOption) (taken bool) {
+// TryNotify implements [peer.Poster].
+func (x *directExchange) TryNotify(n peer.Notification, opts ...peer.CallOption) (taken bool) {
 	if !x.gate.tryEnter() {
 		return false
 	}

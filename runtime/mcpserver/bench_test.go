@@ -191,6 +191,6 @@ var newestFrame = &wire.Frame{Revision: mcp.Revision20260728}
 // poster is a counter that nobody has to wait for.
 type poster struct{ *counter }
 
-func (p poster) Post(n peer.Notification, opts ...peer.CallOption) (taken bool) {
+func (p poster) TryNotify(n peer.Notification, opts ...peer.CallOption) (taken bool) {
 	return p.Notify(context.Background(), n, opts...) == nil
 }

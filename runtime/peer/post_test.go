@@ -15,7 +15,7 @@ type poster struct {
 	got  []peer.Notification
 }
 
-func (p *poster) Post(n peer.Notification, _ ...peer.CallOption) bool {
+func (p *poster) TryNotify(n peer.Notification, _ ...peer.CallOption) bool {
 	if p.open {
 		p.got = append(p.got, n)
 	}

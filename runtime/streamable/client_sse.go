@@ -67,13 +67,13 @@ type legacyWriter struct{ c *LegacySSEClient }
 
 // WriteMessage implements [jsonrpc.Writer].
 func (w legacyWriter) WriteMessage(ctx context.Context, data []byte) error {
-	return w.WriteEnvelope(ctx, jsonrpc.MessageInfo{}, data)
+	return w.WriteWithInfo(ctx, jsonrpc.MessageInfo{}, data)
 }
 
 // WriteWithInfo implements [jsonrpc.InfoWriter]. A request is written in
 // another goroutine, since its caller's patience is not to begin when the server
 // has accepted it.
-func (w legacyWriter) WriteEnvelope(ctx context.Context, e jsonrpc.MessageInfo, data []byte) error {
+func (w legacyWriter) WriteWithInfo(ctx context.Context, e jsonrpc.MessageInfo, data []byte) error {
 	c := w.c
 	if c.bad != nil {
 		return notWritten(c.bad)

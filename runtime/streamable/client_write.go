@@ -18,13 +18,13 @@ type clientWriter struct{ c *Client }
 
 // WriteMessage implements [jsonrpc.Writer]. It is given answers to batches.
 func (w clientWriter) WriteMessage(ctx context.Context, data []byte) error {
-	return w.WriteEnvelope(ctx, jsonrpc.MessageInfo{}, data)
+	return w.WriteWithInfo(ctx, jsonrpc.MessageInfo{}, data)
 }
 
 // WriteWithInfo implements [jsonrpc.InfoWriter]. A request is written in
 // another goroutine: nothing is known of it before its response begins, and that
 // may be its answer.
-func (w clientWriter) WriteEnvelope(ctx context.Context, e jsonrpc.MessageInfo, data []byte) error {
+func (w clientWriter) WriteWithInfo(ctx context.Context, e jsonrpc.MessageInfo, data []byte) error {
 	c := w.c
 	if c.bad != nil {
 		return notWritten(c.bad)

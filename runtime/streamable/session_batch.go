@@ -151,7 +151,7 @@ func (b *batch) end(ctx context.Context) {
 func (b *batch) WriteMessage(ctx context.Context, data []byte) error { return b.post.send(ctx, data) }
 
 // WriteWithInfo implements [jsonrpc.InfoWriter].
-func (b *batch) WriteEnvelope(ctx context.Context, e jsonrpc.MessageInfo, data []byte) error {
+func (b *batch) WriteWithInfo(ctx context.Context, e jsonrpc.MessageInfo, data []byte) error {
 	if e.Method != "" {
 		return b.post.send(ctx, data)
 	}

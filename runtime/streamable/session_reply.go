@@ -92,7 +92,7 @@ func (p *sessionPost) context() context.Context {
 func (p *sessionPost) WriteMessage(ctx context.Context, data []byte) error { return p.send(ctx, data) }
 
 // WriteWithInfo implements [jsonrpc.InfoWriter].
-func (p *sessionPost) WriteEnvelope(ctx context.Context, e jsonrpc.MessageInfo, data []byte) error {
+func (p *sessionPost) WriteWithInfo(ctx context.Context, e jsonrpc.MessageInfo, data []byte) error {
 	if e.Method != "" {
 		return p.send(ctx, data)
 	}
