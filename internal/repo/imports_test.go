@@ -13,7 +13,7 @@ var (
 	wireOnly  = []string{"runtime/wire"}
 	boundary  = []string{"runtime/peer", "runtime/wire"}
 	protocol  = []string{"generated/mcp", "runtime/peer", "runtime/wire"}
-	transport = []string{"runtime/internal/eras", "runtime/internal/lazy", "runtime/internal/limit", "runtime/internal/paramheader", "runtime/internal/verified", "runtime/jsonrpc", "runtime/connection", "generated/mcp", "runtime/peer", "runtime/wire"}
+	transport = []string{"runtime/internal/eras", "runtime/internal/lazy", "runtime/internal/limit", "runtime/internal/outbound", "runtime/internal/paramheader", "runtime/internal/verified", "runtime/jsonrpc", "runtime/connection", "generated/mcp", "runtime/peer", "runtime/wire"}
 	kit       = append([]string{"runtime/stdio", "runtime/streamable", "runtime/internal/judge", "runtime/internal/jsontag", "runtime/tasks", "schema"}, transport...)
 )
 
@@ -47,8 +47,9 @@ var allowedImports = map[string]imports{
 	"runtime/internal/lazy":        {},
 	"runtime/internal/jsontag":     {},
 	"runtime/internal/limit":       {},
-	"runtime/jsonrpc":              {own: append([]string{"runtime/internal/lazy", "runtime/internal/limit"}, boundary...)},
-	"runtime/connection":           {own: append([]string{"runtime/internal/eras", "runtime/internal/jsontag", "runtime/internal/paramheader"}, protocol...)},
+	"runtime/internal/outbound":    {own: boundary},
+	"runtime/jsonrpc":              {own: append([]string{"runtime/internal/lazy", "runtime/internal/limit", "runtime/internal/outbound"}, boundary...)},
+	"runtime/connection":           {own: append([]string{"runtime/internal/eras", "runtime/internal/jsontag", "runtime/internal/outbound", "runtime/internal/paramheader"}, protocol...)},
 	"runtime/stdio":                {own: transport},
 	"runtime/internal/paramheader": {own: wireOnly},
 	"runtime/internal/verified":    {},

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/outbound"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -135,7 +136,7 @@ func New(out peer.Outbound, opts *Options) *Connection {
 
 // begin makes c a connection without channel.
 func (c *Connection) begin(opts *Options) {
-	c.out = peer.NoChannel{}
+	c.out = outbound.None{}
 	if opts != nil {
 		c.sessionID, c.client, c.strict = opts.SessionID, opts.Client, opts.Strict
 		if len(opts.Meta)+len(opts.Outgoing) > 0 {
@@ -188,7 +189,7 @@ func (c *Connection) Outbound() peer.Outbound { return c }
 // HasStandaloneChannel tells whether anything can be sent outside a request.
 // Requests may be refused even so: see the revision.
 func (c *Connection) HasStandaloneChannel() bool {
-	_, none := c.out.(peer.NoChannel)
+	_, none := c.out.(outbound.None)
 	return !none
 }
 
@@ -276,7 +277,7 @@ func (c *Connection) Notify(ctx context.Context, n peer.Notification, opts ...pe
 	return c.door().notify(ctx, n, opts)
 }
 
-// TryNotify implements [peer.Poster] where the connection's own channel does.
+// TryNotify implements [outbound.TryNotifier] where the connection's own channel does.
 func (c *Connection) TryNotify(n peer.Notification, opts ...peer.CallOption) (taken bool) {
 	return c.door().post(n, opts)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/outbound"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -303,7 +304,7 @@ func TestAnAnswerOfAnUnknownKindIsTheCallersError(t *testing.T) {
 }
 
 // sharing passes an answer on as it is.
-type sharing struct{ peer.NoChannel }
+type sharing struct{ outbound.None }
 
 func (sharing) Call(_ context.Context, _ peer.Message, res wire.Value, _ ...peer.CallOption) error {
 	*res.(*mcp.CallToolResult) = mcp.CallToolResult{ResultType: "task"}

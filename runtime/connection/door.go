@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/outbound"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -118,7 +119,7 @@ func (d door) reach(method string, info *peer.MethodInfo) (ask bool, err error) 
 		return false, &peer.NoBackChannelError{Method: method}
 	}
 	switch d.out.(type) {
-	case peer.NoChannel, peer.NotifyOnly:
+	case outbound.None, outbound.NotifyOnly:
 		return false, &peer.NoBackChannelError{Method: method}
 	}
 	return false, nil
@@ -194,7 +195,7 @@ func (d door) notify(ctx context.Context, n peer.Notification, opts []peer.CallO
 		}
 	}
 	if len(d.conn.outgoing()) > 0 {
-		n = peer.Plain(n)
+		n = outbound.Original(n)
 	}
 	err := d.conn.wrapped(d.out).Notify(ctx, n, plainSpelling(d.facts.revision).before(opts, false)...)
 	if err == nil || unwritable(err) != nil {
@@ -211,7 +212,7 @@ func (d door) post(n peer.Notification, opts []peer.CallOption) (taken bool) {
 	if len(d.conn.outgoing()) > 0 || n.Method() == mcp.MethodProgress || d.withhold(n) != "" {
 		return false
 	}
-	return peer.Post(d.out, n, plainSpelling(d.facts.revision).before(opts, false)...)
+	return outbound.TryNotify(d.out, n, plainSpelling(d.facts.revision).before(opts, false)...)
 }
 
 // withhold tells why a notification may not be sent, empty where it may.

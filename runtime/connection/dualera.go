@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/internal/eras"
+	"github.com/mcpwright/mcp/runtime/internal/outbound"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -273,7 +274,7 @@ func (d *Pipe) perRequest(in *peer.Inbound) bool {
 func (e early) outlasting() early {
 	kept := *e.in
 	kept.Params = bytes.Clone(kept.Params)
-	kept.Back = peer.NoChannel{}
+	kept.Back = outbound.None{}
 	if e.ctx != nil {
 		e.ctx = context.WithoutCancel(e.ctx)
 	}

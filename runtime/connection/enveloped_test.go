@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/outbound"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -45,7 +46,7 @@ func TestAMessageInItsEnvelopeIsServedInProcess(t *testing.T) {
 	})
 	pipe := connection.NewPipe(connection.NewDispatcher(&connection.DispatcherOptions{Mux: &mux}), nil)
 	serve := func(m peer.Message) error {
-		_, err := pipe.Handle(t.Context(), &peer.Inbound{Method: mcp.MethodCallTool, ID: wire.IntID(1), Value: m, Back: peer.NoChannel{}})
+		_, err := pipe.Handle(t.Context(), &peer.Inbound{Method: mcp.MethodCallTool, ID: wire.IntID(1), Value: m, Back: outbound.None{}})
 		return err
 	}
 	call := &mcp.CallToolRequest{Name: "greet"}
@@ -71,7 +72,7 @@ func TestAPipeThatShookHandsServesMessagesInProcess(t *testing.T) {
 	})
 	pipe := connection.NewPipe(connection.NewDispatcher(&connection.DispatcherOptions{Mux: &mux}), nil)
 	serve := func(m peer.Message) error {
-		_, err := pipe.Handle(t.Context(), &peer.Inbound{Method: m.Method(), ID: wire.IntID(1), Value: m, Back: peer.NoChannel{}})
+		_, err := pipe.Handle(t.Context(), &peer.Inbound{Method: m.Method(), ID: wire.IntID(1), Value: m, Back: outbound.None{}})
 		return err
 	}
 	require.NoError(t, serve(&mcp.InitializeRequest{ProtocolVersion: "2025-11-25"}))
@@ -80,7 +81,7 @@ func TestAPipeThatShookHandsServesMessagesInProcess(t *testing.T) {
 }
 
 // refusing is a transport that has more to say about the error of the peer.
-type refusing struct{ peer.NoChannel }
+type refusing struct{ outbound.None }
 
 func (refusing) Call(context.Context, peer.Message, wire.Value, ...peer.CallOption) error {
 	return fmt.Errorf("status 400: %w", &peer.Error{

@@ -212,24 +212,12 @@ type bound struct {
 }
 
 func (b *bound) Handle(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
-	return b.kernel.ServeIn(new(Room), ctx, b.conn, in)
+	return b.kernel.Serve(ctx, b.conn, in)
 }
 
 // Serve handles one message that came on the connection.
 func (k *Dispatcher) Serve(ctx context.Context, conn *Connection, in *peer.Inbound) (peer.Reply, error) {
-	return k.ServeIn(new(Room), ctx, conn, in)
-}
-
-// Room is what it takes to handle a message, for a transport to have in what it keeps
-// of each request itself: that saves an allocation. It is used once.
-type Room struct{ core core }
-
-// ServeIn is [Dispatcher.Serve] in a room, or in one of its own where that has been used.
-func (k *Dispatcher) ServeIn(room *Room, ctx context.Context, conn *Connection, in *peer.Inbound) (peer.Reply, error) {
-	if room.core.conn != nil {
-		room = new(Room)
-	}
-	c := &room.core
+	c := new(core)
 	c.begin(ctx, conn, in, readAs(in, conn.state.Revision()))
 	if conn.perRequest() {
 		c.logs = requestedLevel(in)

@@ -18,17 +18,7 @@ import (
 // header or [Options.VersionHint] names, else of the newest that is served this way.
 // Nil as opts is a connection without a channel.
 func (k *Dispatcher) ServeStateless(ctx context.Context, in *peer.Inbound, opts *Options) (peer.Reply, error) {
-	return k.ServeEnvelopeIn(new(EnvelopeRoom), ctx, in, opts)
-}
-
-// EnvelopeRoom is what it takes to handle a message that says itself who sends it,
-// for a transport to have in what it keeps of each request itself: that saves an
-// allocation. It is used once.
-type EnvelopeRoom struct{ exchange exchange }
-
-// ServeEnvelopeIn is [Dispatcher.ServeStateless] in a room.
-func (k *Dispatcher) ServeEnvelopeIn(room *EnvelopeRoom, ctx context.Context, in *peer.Inbound, opts *Options) (peer.Reply, error) {
-	x := &room.exchange
+	x := new(exchange)
 	in, err := k.receive(ctx, x, in, opts)
 	if err != nil {
 		return peer.Reply{}, err

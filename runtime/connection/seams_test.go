@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/outbound"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -204,7 +205,7 @@ func TestWhatIsSentSaysHowItIsWritten(t *testing.T) {
 
 // posting is a channel that takes what it is posted.
 type posting struct {
-	peer.NoChannel
+	outbound.None
 	posted *[]peer.Notification
 }
 
@@ -218,17 +219,17 @@ func TestOnlyWhatNeedsNoCareIsPosted(t *testing.T) {
 	out := posting{posted: &posted}
 	conn := connection.New(out, nil)
 	updated := &mcp.ResourceUpdatedNotification{URI: "x:a"}
-	require.True(t, peer.Post(conn, updated))
+	require.True(t, outbound.TryNotify(conn, updated))
 	require.Equal(t, []peer.Notification{updated}, posted)
 	for name, n := range map[string]peer.Notification{
 		"reports have an order": &mcp.ProgressNotification{},
 		"not in the revision":   &mcp.SubscriptionsAcknowledgedNotification{},
 	} {
-		require.False(t, peer.Post(conn, n), name)
+		require.False(t, outbound.TryNotify(conn, n), name)
 	}
 	wrapped := connection.New(out, &connection.Options{Outgoing: []func(peer.Outbound) peer.Outbound{
 		func(out peer.Outbound) peer.Outbound { return out },
 	}})
-	require.False(t, peer.Post(wrapped, updated), "what is around the channel may wait")
+	require.False(t, outbound.TryNotify(wrapped, updated), "what is around the channel may wait")
 	require.Len(t, posted, 1)
 }

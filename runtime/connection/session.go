@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/outbound"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -129,7 +130,7 @@ func readAs(in *peer.Inbound, r wire.Revision) peer.Message {
 // back is the channel of the message.
 func (c *core) back() peer.BackChannel {
 	if c.in.Back == nil {
-		return peer.NoChannel{}
+		return outbound.None{}
 	}
 	return c.in.Back
 }
@@ -179,7 +180,7 @@ func (c *core) Notify(ctx context.Context, n peer.Notification, opts ...peer.Cal
 	return c.door().notify(ctx, n, opts)
 }
 
-// TryNotify implements [peer.Poster] where the channel of the message does.
+// TryNotify implements [outbound.TryNotifier] where the channel of the message does.
 func (c *core) TryNotify(n peer.Notification, opts ...peer.CallOption) (taken bool) {
 	return c.door().post(n, opts)
 }

@@ -19,6 +19,10 @@ import (
 // What the message's handler sees are the values of ctx, and it ends when ctx does
 // unless o is detached.
 func (c *Conn) Deliver(ctx context.Context, data []byte, o Source) {
+	if o.Message != nil {
+		c.deliverRead(ctx, &o)
+		return
+	}
 	c.deliver(ctx, parcel{data, o.lender()}, &o, arrival{})
 }
 
@@ -50,28 +54,19 @@ func (c *Conn) deliver(ctx context.Context, p parcel, o *Source, a arrival) *exc
 	return nil
 }
 
-// DeliverMessage is [Conn.Deliver] for a message that the transport has read
-// itself, from bytes that belong to the dispatcher until it frees o.Buffer, or calls
-// o.Release. The token is that of a request which asks for progress reports, see
-// [ProgressToken]. The transport may bring the request's exchange, otherwise x is nil.
-//
-// A request is handled, and answered, in the goroutine that delivers it: when
-// DeliverMessage returns and nothing has been written to o.Back, the request
-// gets no answer because its sender cancelled it or the connection has ended.
-func (c *Conn) DeliverMessage(ctx context.Context, m *wire.Message, token wire.ProgressToken, x *Exchange, o Source) {
-	l := o.lender()
+// deliverRead routes a message that the transport has read.
+func (c *Conn) deliverRead(ctx context.Context, o *Source) {
+	m, l := o.Message, o.lender()
 	switch {
 	case m.Method != "" && !m.ID.IsZero():
-		if x == nil {
-			x = new(Exchange)
-		}
-		x.exchange.begin(ctx, c, m, o.Frame, l, &o)
-		x.exchange.in.Token = token
-		c.serveHere(&x.exchange)
+		x := new(exchange)
+		x.begin(ctx, c, m, o.Frame, l, o)
+		x.in.Token = o.Token
+		c.serveHere(x)
 	case c.over():
 		l.free()
 	default:
-		c.route(ctx, &inbound{m: *m, frame: o.Frame, parcel: parcel{m.Params, l}}, &o, nil)
+		c.route(ctx, &inbound{m: *m, frame: o.Frame, parcel: parcel{m.Params, l}}, o, nil)
 	}
 }
 

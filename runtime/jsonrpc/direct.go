@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpwright/mcp/runtime/internal/outbound"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -83,7 +84,7 @@ func (d *InProcessConn) Notify(ctx context.Context, n peer.Notification, opts ..
 // notify sends a notification that belongs to the message with the gate, nil for the
 // connection itself. A report that it makes goes through the gate on its own.
 func (d *InProcessConn) notify(ctx context.Context, g *gate, n peer.Notification, opts []peer.CallOption) error {
-	in := peer.Inbound{Method: n.Method(), Transport: d.peer.opts.Transport, Value: peer.Plain(n)}
+	in := peer.Inbound{Method: n.Method(), Transport: d.peer.opts.Transport, Value: outbound.Original(n)}
 	if own := callOptions(opts).Frame; d.opts.Strict || addsMeta(own) {
 		var err error
 		if in.Params, err = written(d.opts.frame(in.Method, own), n); err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/outbound"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -247,7 +248,7 @@ func TestAReportByHandOfTheRequestItselfInProcess(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c, _ := pair(t, peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
 			report := &mcp.ProgressNotification{ProgressToken: in.Token, Progress: 1}
-			require.False(t, peer.Post(in.Back, report), "its caller may take a while")
+			require.False(t, outbound.TryNotify(in.Back, report), "its caller may take a while")
 			require.NoError(t, in.Back.Notify(ctx, report))
 			require.NoError(t, in.Back.Notify(ctx, report), "it goes no further than the one before")
 			return result(`{}`)
@@ -385,7 +386,7 @@ func TestAPairWithoutBackChannelRefusesAsHTTPDoes(t *testing.T) {
 	var err, plain error
 	c, _ := pair(t, peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
 		_, err = peer.SendRequest(ctx, in.Back, &mcp.PingRequest{})
-		_, plain = peer.SendRequest(ctx, peer.NoChannel{}, &mcp.PingRequest{})
+		_, plain = peer.SendRequest(ctx, outbound.None{}, &mcp.PingRequest{})
 		return result(`{}`)
 	}), func(_, server *jsonrpc.Options) { server.Transport = peer.NewTransport("direct", false, nil, "") })
 	_, callErr := peer.SendRequest(t.Context(), c, &mcp.PingRequest{})

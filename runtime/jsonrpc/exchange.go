@@ -27,10 +27,6 @@ type exchange struct {
 	cancelled bool
 }
 
-// Exchange is what it takes to handle a request, for a transport to have in what it
-// keeps of each request itself: that saves an allocation. It is used once.
-type Exchange struct{ exchange exchange }
-
 // newExchange returns the exchange of a message that has been read, its params
 // perhaps with the frame f.
 func (c *Conn) newExchange(ctx context.Context, m *wire.Message, f *wire.Frame, l lender, o *Source) *exchange {

@@ -92,7 +92,7 @@ func TestACancellationCountsForARequestThatItOvertakesWhereThatHappens(t *testin
 			}
 			x := wire.Message{Method: "do", ID: wire.IntID(1)}
 			deliver(c, cancelOne)
-			c.DeliverMessage(t.Context(), &x, wire.ProgressToken{}, nil, jsonrpc.Source{})
+			c.Deliver(t.Context(), nil, jsonrpc.Source{Message: &x})
 			require.Empty(t, r.take())
 			require.Equal(t, []wire.RequestID{wire.IntID(1), wire.IntID(1), wire.IntID(1)}, unanswered)
 			deliver(c, request(1, "do"))
@@ -433,7 +433,7 @@ func TestRequestsAreSeenAsTheyArrive(t *testing.T) {
 		})
 		deliver(c, request(1, "bad"), note("x"), request(2, "initialize"), `[`+request(3, "a")+`,`+request(4, "b")+`]`,
 			`{"jsonrpc":"2.0","id":5,"method":"c","params":{"d":1}}`)
-		c.DeliverMessage(t.Context(), &wire.Message{Method: "e", ID: wire.IntID(6)}, wire.ProgressToken{}, nil, jsonrpc.Source{})
+		c.Deliver(t.Context(), nil, jsonrpc.Source{Message: &wire.Message{Method: "e", ID: wire.IntID(6)}})
 		require.Equal(t, []string{"bad", "initialize", "a", "b", `c{"d":1}`, "e"}, seen, "whatever their handlers do")
 		require.Len(t, r.take(), 5)
 	})
@@ -809,7 +809,7 @@ func TestTheHookForUnansweredRequestsIsForCancelledOnes(t *testing.T) {
 		deliver(c, request(1, "wait"))
 		ends = true
 		deliver(c, request(3, "wait"))
-		c.DeliverMessage(t.Context(), &wire.Message{Method: "wait", ID: wire.IntID(2)}, wire.ProgressToken{}, nil, jsonrpc.Source{})
+		c.Deliver(t.Context(), nil, jsonrpc.Source{Message: &wire.Message{Method: "wait", ID: wire.IntID(2)}})
 	})
 }
 

@@ -19,7 +19,7 @@ func deliverMessage(t *testing.T, c *jsonrpc.Conn, back jsonrpc.Writer, message 
 	m, err := wire.ReadMessage([]byte(message), nil)
 	require.NoError(t, err)
 	released = new(int)
-	c.DeliverMessage(context.Background(), &m, jsonrpc.ProgressToken(m.Params), nil, jsonrpc.Source{Back: back, Release: func() { *released++ }})
+	c.Deliver(context.Background(), nil, jsonrpc.Source{Message: &m, Token: jsonrpc.ProgressToken(m.Params), Back: back, Release: func() { *released++ }})
 	return released
 }
 
@@ -50,7 +50,7 @@ func TestAnAnswerMayHavePartsOfItsRequest(t *testing.T) {
 			buf.Bytes = append(buf.Bytes, `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":`+params+`}`...)
 			m, err := wire.ReadMessage(buf.Bytes, nil)
 			require.NoError(t, err)
-			c.DeliverMessage(context.Background(), &m, wire.ProgressToken{}, nil, jsonrpc.Source{Back: back, Buffer: buf})
+			c.Deliver(context.Background(), nil, jsonrpc.Source{Message: &m, Back: back, Buffer: buf})
 			require.Equal(t, []string{`{"jsonrpc":"2.0","id":1,"result":` + want + `}`}, back.lines)
 		}
 	}

@@ -16,7 +16,7 @@ type TryWriter interface {
 	TryWriteMessage(data []byte) (taken bool)
 }
 
-// TryNotify implements [peer.Poster] where the Writer is a [TryWriter].
+// TryNotify implements [outbound.TryNotifier] where the Writer is a [TryWriter].
 func (c *Conn) TryNotify(n peer.Notification, opts ...peer.CallOption) (taken bool) {
 	return c.post(c.out, n, opts)
 }
@@ -34,7 +34,7 @@ func (c *Conn) post(out Writer, n peer.Notification, opts []peer.CallOption) (ta
 	return err == nil && w.TryWriteMessage(buf.Bytes)
 }
 
-// TryNotify implements [peer.Poster]: it goes the way that Notify goes.
+// TryNotify implements [outbound.TryNotifier]: it goes the way that Notify goes.
 func (x *exchange) TryNotify(n peer.Notification, opts ...peer.CallOption) (taken bool) {
 	if !x.gate.tryEnter() {
 		return false
@@ -60,13 +60,13 @@ func (l *LineWriter) TryWriteMessage(data []byte) (taken bool) {
 	return true
 }
 
-// TryNotify implements [peer.Poster]: the peer's handler has a goroutine of its own. A
+// TryNotify implements [outbound.TryNotifier]: the peer's handler has a goroutine of its own. A
 // report waits for the callback that it is for.
 func (d *InProcessConn) TryNotify(n peer.Notification, opts ...peer.CallOption) (taken bool) {
 	return n.Method() != methodProgress && !d.over() && d.Notify(context.Background(), n, opts...) == nil
 }
 
-// TryNotify implements [peer.Poster].
+// TryNotify implements [outbound.TryNotifier].
 func (x *directExchange) TryNotify(n peer.Notification, opts ...peer.CallOption) (taken bool) {
 	if !x.gate.tryEnter() {
 		return false

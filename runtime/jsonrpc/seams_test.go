@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/outbound"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -104,21 +105,21 @@ func TestPostTakesWhatNeedsNoWaiting(t *testing.T) {
 	pr, pw := io.Pipe()
 	c := jsonrpc.New(jsonrpc.NewLineWriter(pw), nil)
 	n := &mcp.ResourceUpdatedNotification{URI: "x:a"}
-	require.True(t, peer.Post(c, n))
-	require.False(t, peer.Post(c, n), "nobody has read the first one")
+	require.True(t, outbound.TryNotify(c, n))
+	require.False(t, outbound.TryNotify(c, n), "nobody has read the first one")
 	line := make([]byte, 1<<10)
 	read, err := pr.Read(line)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"x:a"}}`, string(line[:read]))
 	pr.Close()
 	require.NoError(t, c.Close())
-	require.False(t, peer.Post(c, n), "it is over")
+	require.False(t, outbound.TryNotify(c, n), "it is over")
 }
 
 func TestPostNeedsAWriterThatDoesNotWait(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c, r := newConn(t, nil)
-		require.False(t, peer.Post(c, &mcp.ToolListChangedNotification{}))
+		require.False(t, outbound.TryNotify(c, &mcp.ToolListChangedNotification{}))
 		require.Empty(t, r.take())
 	})
 }
@@ -126,7 +127,7 @@ func TestPostNeedsAWriterThatDoesNotWait(t *testing.T) {
 func TestWhatBelongsToARequestIsPostedWhileItIsHandled(t *testing.T) {
 	backs := make(chan peer.BackChannel, 1)
 	h := peer.HandlerFunc(func(_ context.Context, in *peer.Inbound) (peer.Reply, error) {
-		require.True(t, peer.Post(in.Back, &mcp.ToolListChangedNotification{}))
+		require.True(t, outbound.TryNotify(in.Back, &mcp.ToolListChangedNotification{}))
 		backs <- in.Back
 		return result(`{}`)
 	})
@@ -136,7 +137,7 @@ func TestWhatBelongsToARequestIsPostedWhileItIsHandled(t *testing.T) {
 		c := jsonrpc.New(jsonrpc.NewLineWriter(pw), &jsonrpc.Options{Handler: h})
 		deliver(c, request(1, "a"))
 		require.NoError(t, c.Drain(t.Context()))
-		require.False(t, peer.Post(<-backs, &mcp.ToolListChangedNotification{}))
+		require.False(t, outbound.TryNotify(<-backs, &mcp.ToolListChangedNotification{}))
 		require.NoError(t, c.Close())
 		pw.Close()
 	})
@@ -144,7 +145,7 @@ func TestWhatBelongsToARequestIsPostedWhileItIsHandled(t *testing.T) {
 		client, server := jsonrpc.InProcessPair(nil, &jsonrpc.Options{Handler: h})
 		defer server.Close()
 		require.NoError(t, client.Call(t.Context(), &mcp.PingRequest{}, nil))
-		require.False(t, peer.Post(<-backs, &mcp.ToolListChangedNotification{}))
+		require.False(t, outbound.TryNotify(<-backs, &mcp.ToolListChangedNotification{}))
 	})
 }
 

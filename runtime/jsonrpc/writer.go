@@ -60,9 +60,17 @@ type Source struct {
 	// Back takes everything that belongs to the message: its answer, and what
 	// its handler sends while it runs. Nil is the connection's own Writer.
 	Back Writer
-	// Frame is what a message was read with that comes to [Conn.DeliverMessage]
-	// with its params read, nil for others.
+	// Message is the message, if the transport has read it already; the data that
+	// [Conn.Deliver] takes is then ignored. Deliver handles a request in the calling
+	// goroutine. If Deliver returns and nothing has been written to Back, the request gets
+	// no response, because its sender cancelled it or the connection has closed.
+	Message *wire.Message
+	// Frame is the frame that the params of Message were read with; nil if they were not
+	// read.
 	Frame *wire.Frame
+	// Token is the progress token of Message; see [ProgressToken]. It is zero if the sender
+	// did not ask for progress.
+	Token wire.ProgressToken
 	// Admit, where it is not nil, sees each message before anything comes of
 	// it. One that cannot be read comes with the reason, and with what is
 	// known of it. An error keeps the message out, and goes to

@@ -18,6 +18,7 @@ import (
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/internal/leaks"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/outbound"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/streamable"
@@ -104,7 +105,7 @@ func (s *web) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	in := &peer.Inbound{
 		Method: m.Method, ID: m.ID, Params: m.Params,
-		Transport: peer.NewTransport("web", false, r.Header, ""), Back: peer.NoChannel{},
+		Transport: peer.NewTransport("web", false, r.Header, ""), Back: outbound.None{},
 	}
 	s.answer(w, r, in)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/internal/leaks"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/outbound"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/streamable"
@@ -86,7 +87,7 @@ func (s *sseServer) take(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
 	}
-	reply, err := s.kernel.Serve(r.Context(), session.conn, &peer.Inbound{Method: m.Method, ID: m.ID, Params: m.Params, Back: peer.NoChannel{}})
+	reply, err := s.kernel.Serve(r.Context(), session.conn, &peer.Inbound{Method: m.Method, ID: m.ID, Params: m.Params, Back: outbound.None{}})
 	w.WriteHeader(http.StatusAccepted)
 	if m.ID.IsZero() {
 		return

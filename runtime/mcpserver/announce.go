@@ -47,7 +47,7 @@ func newAnnouncement(e Event) *announcement {
 
 // rendered is an announcement as one member of the audience hears of it: between
 // what is the same for all, its own "_meta" has its place. It is a
-// [peer.Rendered].
+// [outbound.Encoded].
 type rendered struct {
 	*announcement
 	meta *mcp.NotificationMeta // nil for a session
@@ -59,8 +59,8 @@ func (r *rendered) Method() string { return r.event.Method }
 // IsNotification implements [peer.Notification].
 func (r *rendered) IsNotification() {}
 
-// Plain implements [peer.Rendered].
-func (r *rendered) Plain() peer.Notification {
+// Original implements [outbound.Encoded].
+func (r *rendered) Original() peer.Notification {
 	if r.meta == nil {
 		return r.message
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/internal/lazy"
-	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/internal/outbound"
 )
 
 // audience is everybody who hears of events: sessions, whose revisions have a
@@ -144,7 +144,7 @@ func (s *session) watches(uri string) bool {
 // hear implements listener. The session is removed from the audience before its
 // goroutine is waited for.
 func (s *session) hear(a *announcement) {
-	if s.mail.idle() && peer.Post(s.conn, &a.session) {
+	if s.mail.idle() && outbound.TryNotify(s.conn, &a.session) {
 		return
 	}
 	if s.mail.put(&a.session, s.audience.opts.MaxQueuedEvents) {

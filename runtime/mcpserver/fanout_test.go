@@ -18,6 +18,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/outbound"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -35,7 +36,7 @@ func TestAnAnnouncementReadsAsTheNotificationItIs(t *testing.T) {
 			for _, revision := range mcp.Revisions {
 				for _, extra := range [][]wire.Entry{nil, {{Name: "com.example/a", Value: json.RawMessage("1")}}} {
 					f := &wire.Frame{Revision: revision.Revision, Meta: extra}
-					want, err := wire.AppendNotification(nil, f, e.Method, peer.Plain(r))
+					want, err := wire.AppendNotification(nil, f, e.Method, outbound.Original(r))
 					require.NoError(t, err)
 					have, err := wire.AppendNotification(nil, f, r.Method(), r)
 					require.NoError(t, err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/outbound"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/streamable"
@@ -180,7 +181,7 @@ func (st *stream) watches(uri string) bool {
 
 func (st *stream) hear(a *announcement) {
 	r := a.forStream(&st.meta)
-	if st.mail.idle() && peer.Post(st.session.SessionCore, r) {
+	if st.mail.idle() && outbound.TryNotify(st.session.SessionCore, r) {
 		return
 	}
 	if st.mail.put(r, st.opts.MaxQueuedEvents) {

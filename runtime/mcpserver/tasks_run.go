@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/outbound"
 	"github.com/mcpwright/mcp/runtime/mcpserver/internal/tasking"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -47,7 +48,7 @@ func (k *taskKit) newRun(ctx context.Context, in *peer.Inbound, req *mcp.CallToo
 	r.in = peer.Inbound{Method: in.Method, ID: in.ID, Token: in.Token, Transport: in.Transport}
 	back := &taskBack{in.Back, r}
 	if r.in.Back = back; in.Back == nil {
-		back.BackChannel = peer.NoChannel{}
+		back.BackChannel = outbound.None{}
 	}
 	go r.run(r.req, 0) // ends with the function
 	return r

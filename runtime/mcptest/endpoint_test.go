@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/outbound"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -96,7 +97,7 @@ func (e *endpoint) post(w http.ResponseWriter, r *http.Request, conn *connection
 
 // answer handles a message in its session, or without one.
 func (e *endpoint) answer(ctx context.Context, conn *connection.Connection, header http.Header, m wire.Message) []byte {
-	in := &peer.Inbound{Method: m.Method, ID: m.ID, Params: m.Params, Back: peer.NoChannel{}}
+	in := &peer.Inbound{Method: m.Method, ID: m.ID, Params: m.Params, Back: outbound.None{}}
 	var reply peer.Reply
 	var err error
 	if conn != nil {

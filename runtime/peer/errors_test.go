@@ -43,31 +43,6 @@ func TestLocalErrorsSayWhatHappened(t *testing.T) {
 	require.NotErrorIs(t, &peer.ClosedError{}, net.ErrClosed)
 }
 
-func TestWithoutAChannelRequestsAreRefusedAndNotificationsDropped(t *testing.T) {
-	_, err := peer.SendRequest(t.Context(), peer.NoChannel{}, &ask{})
-	refused, ok := errors.AsType[*peer.NoBackChannelError](err)
-	require.True(t, ok)
-	require.Equal(t, "test/ask", refused.Method)
-	require.NoError(t, peer.SendNotification(t.Context(), peer.NoChannel{}, &tell{}))
-	require.NoError(t, peer.NoChannel{}.Progress(t.Context(), peer.Progress{}))
-}
-
-func TestANotifyOnlyChannelForwardsWhatItDoesNotDrop(t *testing.T) {
-	inner := &channel{}
-	out := peer.NotifyOnly{Out: inner, Drop: func(method string) bool { return method == "test/tell" }}
-	_, err := peer.SendRequest(t.Context(), out, &ask{})
-	require.ErrorAs(t, err, new(*peer.NoBackChannelError))
-	require.NoError(t, peer.SendNotification(t.Context(), out, &tell{}))
-	require.Empty(t, inner.sent)
-	out.Drop = func(method string) bool { return method == "test/other" }
-	require.NoError(t, peer.SendNotification(t.Context(), out, &tell{}))
-	require.Len(t, inner.sent, 1)
-	inner.sent = nil
-	out.Drop = nil
-	require.NoError(t, peer.SendNotification(t.Context(), out, &tell{}))
-	require.Len(t, inner.sent, 1)
-}
-
 func TestATransportsContextTellsWhatItWasMadeOf(t *testing.T) {
 	type http2 struct { // what a transport does
 		peer.Transport

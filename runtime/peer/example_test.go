@@ -34,18 +34,6 @@ func ExampleSendRequest() {
 	// forty-two
 }
 
-// Where nothing leads to the peer, a request fails at once, and a notification
-// is dropped.
-func ExampleNoChannel() {
-	ctx := context.Background()
-	_, err := peer.SendRequest(ctx, peer.NoChannel{}, &ask{})
-	fmt.Println(err)
-	fmt.Println(peer.SendNotification(ctx, peer.NoChannel{}, &tell{}))
-	// Output:
-	// send "test/ask": no channel for requests to the peer from here
-	// <nil>
-}
-
 // The handler of a method is a function of the request's type.
 func ExampleHandle() {
 	var mux peer.Mux

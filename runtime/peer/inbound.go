@@ -3,7 +3,6 @@ package peer
 import (
 	"context"
 	"encoding/json"
-	"log/slog"
 
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -88,43 +87,3 @@ func (f HandlerFunc) Handle(ctx context.Context, in *Inbound) (Reply, error) { r
 
 // Middleware wraps a handler. It sees every inbound message, known or not.
 type Middleware func(Handler) Handler
-
-// NoChannel is the Outbound of a peer that nothing leads to: requests are
-// refused at once and notifications are dropped.
-type NoChannel struct{}
-
-// Call refuses with a *[NoBackChannelError].
-func (NoChannel) Call(_ context.Context, req Message, _ wire.Value, _ ...CallOption) error {
-	return &NoBackChannelError{Method: req.Method()}
-}
-
-// Notify drops the notification.
-func (NoChannel) Notify(ctx context.Context, n Notification, _ ...CallOption) error {
-	slog.DebugContext(ctx, "notification dropped: no channel to the peer", "method", n.Method())
-	return nil
-}
-
-// Progress drops the report.
-func (NoChannel) Progress(context.Context, Progress) error { return nil }
-
-// NotifyOnly is an Outbound that only notifications get through: requests are
-// refused at once. Drop, where it is not nil, tells which notifications are
-// dropped too.
-type NotifyOnly struct {
-	Out  Outbound
-	Drop func(method string) bool
-}
-
-// Call refuses with a *[NoBackChannelError].
-func (NotifyOnly) Call(_ context.Context, req Message, _ wire.Value, _ ...CallOption) error {
-	return &NoBackChannelError{Method: req.Method()}
-}
-
-// Notify forwards the notification unless it is to be dropped.
-func (o NotifyOnly) Notify(ctx context.Context, n Notification, opts ...CallOption) error {
-	if o.Drop != nil && o.Drop(n.Method()) {
-		slog.DebugContext(ctx, "notification dropped: it travels on subscriptions only", "method", n.Method())
-		return nil
-	}
-	return o.Out.Notify(ctx, n, opts...)
-}

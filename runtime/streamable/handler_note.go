@@ -12,7 +12,7 @@ import (
 func (h *Handler) servePerRequestNote(w http.ResponseWriter, r *http.Request, m *wire.Message, f *wire.Frame) *refusal {
 	p := h.newPost(w, r, m, f, accepted{})
 	return p.serveNote(func(ctx context.Context) error {
-		_, err := h.kernel.ServeEnvelopeIn(&p.room, ctx, &p.in, &h.opts.Connection)
+		_, err := h.kernel.ServeStateless(ctx, &p.in, &h.opts.Connection)
 		return err
 	})
 }

@@ -11,7 +11,6 @@ import (
 	"sync"
 
 	"github.com/mcpwright/mcp/generated/mcp"
-	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -86,9 +85,8 @@ var errNoVersion = &peer.Error{
 // handler. It is used once: a handler may hold on to it.
 type post struct {
 	response
-	in   peer.Inbound
-	ctx  apart
-	room connection.EnvelopeRoom
+	in  peer.Inbound
+	ctx apart
 
 	reports sync.Mutex // held while a report is judged and sent, before the response's
 	last    *float64   // what was reported, nil before there was a report
@@ -173,7 +171,7 @@ func (p *post) serve(buf *jsonrpc.Buffer) {
 		}
 		p.answer(&p.ctx, status, buf.Bytes[at:])
 	}()
-	reply, failed := p.handler.kernel.ServeEnvelopeIn(&p.room, &p.ctx, &p.in, &p.handler.opts.Connection)
+	reply, failed := p.handler.kernel.ServeStateless(&p.ctx, &p.in, &p.handler.opts.Connection)
 	switch {
 	case failed != nil:
 		err = failed

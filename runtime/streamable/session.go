@@ -69,7 +69,7 @@ func (s *session) Handle(ctx context.Context, in *peer.Inbound) (peer.Reply, err
 			t.answer.hurry()
 		}
 	}()
-	reply, err := s.handler.kernel.ServeIn(&t.answer.room, ctx, s.conn, in)
+	reply, err := s.handler.kernel.Serve(ctx, s.conn, in)
 	exits = false
 	return reply, err
 }
@@ -80,7 +80,8 @@ func (s *session) deliver(ctx context.Context, m *wire.Message, o jsonrpc.Source
 	d := s.borrow()
 	defer s.giveBack()
 	if d != nil {
-		d.DeliverMessage(ctx, m, tokenOf(m), nil, o)
+		o.Message, o.Token = m, tokenOf(m)
+		d.Deliver(ctx, nil, o)
 	} else if o.Buffer != nil {
 		o.Buffer.Free()
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
-	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/internal/lazy"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -19,9 +18,7 @@ import (
 // [jsonrpc.Writer] of all that belongs to the request.
 type sessionPost struct {
 	response
-	due      time.Duration // when it beats next, 0 before anybody has looked; its session's lock guards it
-	exchange jsonrpc.Exchange
-	room     connection.Room
+	due time.Duration // when it beats next, 0 before anybody has looked; its session's lock guards it
 }
 
 func (s *session) newPost(w http.ResponseWriter, r *http.Request, takes accepted) *sessionPost {
@@ -75,8 +72,8 @@ func (p *sessionPost) deliver(m *wire.Message, token wire.ProgressToken, f *wire
 		buf.Free()
 		return
 	}
-	d.DeliverMessage(p.context(), m, token, &p.exchange, jsonrpc.Source{
-		Transport: &p.transport, Back: p, Frame: f, Detached: p.apart == nil, Buffer: buf,
+	d.Deliver(p.context(), nil, jsonrpc.Source{
+		Message: m, Token: token, Transport: &p.transport, Back: p, Frame: f, Detached: p.apart == nil, Buffer: buf,
 	})
 }
 

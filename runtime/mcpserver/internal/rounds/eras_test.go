@@ -14,6 +14,7 @@ import (
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/internal/testlog"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/outbound"
 	"github.com/mcpwright/mcp/runtime/mcpserver/internal/rounds"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -330,7 +331,7 @@ func TestNothingIsAskedWhenTheHandlerHasReturned(t *testing.T) {
 	require.True(t, none, "%v", err)
 	_, err = round.Memo(t.Context(), "late", nil)
 	require.EqualError(t, err, "the handler of the request has returned")
-	err = round.Call(t.Context(), peer.NoChannel{}, &mcp.CallToolRequest{}, &mcp.CallToolResult{})
+	err = round.Call(t.Context(), outbound.None{}, &mcp.CallToolRequest{}, &mcp.CallToolResult{})
 	require.EqualError(t, err, "the handler of the request has returned")
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/outbound"
 	"github.com/mcpwright/mcp/runtime/mcpserver/internal/rounds"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -331,7 +332,7 @@ func TestARefusalOfTheClientEndsHandingOn(t *testing.T) {
 	}
 }
 
-type refusing struct{ peer.NoChannel }
+type refusing struct{ outbound.None }
 
 func (refusing) Call(context.Context, peer.Message, wire.Value, ...peer.CallOption) error {
 	return &peer.Error{Code: -1, Message: "no"}
@@ -413,7 +414,7 @@ func TestAContextThatWasLostIsAnError(t *testing.T) {
 }
 
 // asksByHand is another server, which asks for a visit.
-type asksByHand struct{ peer.NoChannel }
+type asksByHand struct{ outbound.None }
 
 func (asksByHand) Call(context.Context, peer.Message, wire.Value, ...peer.CallOption) error {
 	return &mcp.InputRequiredError{Result: &mcp.InputRequiredResult{InputRequests: visit("https://a.example/x")}}
