@@ -14,7 +14,7 @@ var (
 	boundary  = []string{"runtime/peer", "runtime/wire"}
 	protocol  = []string{"generated/mcp", "runtime/peer", "runtime/wire"}
 	transport = []string{"runtime/internal/eras", "runtime/internal/lazy", "runtime/internal/limit", "runtime/internal/outbound", "runtime/internal/paramheader", "runtime/internal/verified", "runtime/jsonrpc", "runtime/connection", "generated/mcp", "runtime/peer", "runtime/wire"}
-	kit       = append([]string{"runtime/stdio", "runtime/streamable", "runtime/internal/judge", "runtime/internal/jsontag", "runtime/tasks", "schema"}, transport...)
+	kit       = append([]string{"runtime/stdio", "runtime/streamable", "runtime/internal/validate", "runtime/internal/jsontag", "runtime/tasks", "schema"}, transport...)
 )
 
 // Modules of others, named for their use.
@@ -53,7 +53,7 @@ var allowedImports = map[string]imports{
 	"runtime/stdio":                {own: transport},
 	"runtime/internal/paramheader": {own: wireOnly},
 	"runtime/internal/verified":    {},
-	"runtime/internal/judge":       {own: wireOnly, foreign: []string{validator}},
+	"runtime/internal/validate":    {own: wireOnly, foreign: []string{validator}},
 	"runtime/streamable":           {own: transport},
 	"runtime/tasks":                {own: protocol},
 	"runtime/mcpserver":            {own: kit, foreign: []string{validator, inference, templates}},
@@ -68,7 +68,7 @@ var allowedImports = map[string]imports{
 }
 
 // programs may import everything, because nothing imports them.
-var programs = []string{"internal/acceptance", "examples", "docs", "bench", "runtime/internal/conformance"}
+var programs = []string{"internal/acceptance", "examples", "docs", "bench", "internal/conformance"}
 
 func TestPackagesImportOnlyWhatTheArchitectureAllows(t *testing.T) {
 	for _, goos := range []string{"linux", "darwin", "windows"} {

@@ -9,8 +9,8 @@ import (
 	"sync"
 
 	"github.com/mcpwright/mcp/generated/mcp"
-	"github.com/mcpwright/mcp/runtime/internal/judge"
 	"github.com/mcpwright/mcp/runtime/internal/paramheader"
+	"github.com/mcpwright/mcp/runtime/internal/validate"
 	"github.com/mcpwright/mcp/runtime/peer"
 )
 
@@ -33,7 +33,7 @@ type lookup struct {
 type knownTool struct {
 	changes uint64 // of the tools, before it was asked for
 	headers []paramheader.Param
-	output  func() (*judge.Schema, error) // nil where the tool promises nothing
+	output  func() (*validate.Schema, error) // nil where the tool promises nothing
 }
 
 // learnTools notes a page of the list of tools, which had changed so often when it
@@ -53,7 +53,7 @@ func (c *Client) learnTools(l *live, req peer.Message, page *mcp.ListToolsResult
 			}
 		}
 		if schema := t.OutputSchema; schema != nil {
-			k.output = sync.OnceValues(func() (*judge.Schema, error) { return judge.Compile(schema) })
+			k.output = sync.OnceValues(func() (*validate.Schema, error) { return validate.Compile(schema) })
 		}
 		known[t.Name] = k
 		return false

@@ -8,7 +8,7 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/mcpwright/mcp/runtime/internal/judge"
+	"github.com/mcpwright/mcp/runtime/internal/validate"
 	"github.com/mcpwright/mcp/runtime/mcpserver/internal/typed"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -27,7 +27,7 @@ func argumentsOf(raw json.RawMessage) json.RawMessage {
 // input reads the arguments of a tool into an In.
 type input[In any] struct {
 	plan   *typed.Plan
-	schema *judge.Schema
+	schema *validate.Schema
 }
 
 // newInput prepares for arguments that are an In and fit a schema. Without a
@@ -64,8 +64,8 @@ func (s *Server) inputSchema(t reflect.Type) (json.RawMessage, error) {
 }
 
 // compileObject compiles a schema whose root must say that it is for objects.
-func compileObject(schema json.RawMessage) (*judge.Schema, error) {
-	compiled, err := judge.Compile(schema)
+func compileObject(schema json.RawMessage) (*validate.Schema, error) {
+	compiled, err := validate.Compile(schema)
 	if err == nil && !forObjects(schema) {
 		return nil, errors.New(`want "type": "object" at the root`)
 	}
@@ -124,12 +124,12 @@ func badArguments(err error) error {
 
 // problemsOf lists what is wrong with arguments that a schema refuses, or that do
 // not fit the Go type in spite of it.
-func problemsOf(err error) []judge.Problem {
-	if e, ok := errors.AsType[*judge.Error](err); ok {
+func problemsOf(err error) []validate.Problem {
+	if e, ok := errors.AsType[*validate.Error](err); ok {
 		return e.Problems
 	}
 	if e, ok := errors.AsType[*wire.DecodeError](err); ok {
-		return []judge.Problem{{Pointer: clip(e.Pointer), Message: clip(e.Err.Error())}}
+		return []validate.Problem{{Pointer: clip(e.Pointer), Message: clip(e.Err.Error())}}
 	}
-	return []judge.Problem{{Message: clip(err.Error())}}
+	return []validate.Problem{{Message: clip(err.Error())}}
 }

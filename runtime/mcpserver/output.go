@@ -8,7 +8,7 @@ import (
 	"reflect"
 
 	"github.com/mcpwright/mcp/generated/mcp"
-	"github.com/mcpwright/mcp/runtime/internal/judge"
+	"github.com/mcpwright/mcp/runtime/internal/validate"
 	"github.com/mcpwright/mcp/runtime/mcpserver/internal/typed"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -124,7 +124,7 @@ func resultCheck(schema json.RawMessage) (func(*mcp.CallToolResult) error, error
 			return nil
 		}, nil
 	}
-	compiled, err := judge.Compile(schema)
+	compiled, err := validate.Compile(schema)
 	if err != nil {
 		return nil, fmt.Errorf("output schema: %w", err)
 	}

@@ -2,7 +2,6 @@ package mcptest
 
 import (
 	"context"
-	"io"
 	"testing"
 
 	"github.com/mcpwright/mcp/generated/mcp"
@@ -13,113 +12,92 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// Client is the client that a server is tested with. The zero value works: it
-// speaks every revision, and answers no questions.
+// Client is the client that a server is tested with. The zero Client uses each
+// revision and has no handlers.
 type Client struct {
-	// Mux has the handlers of what the server asks and tells: questions, be
-	// they requests or part of an answer, and notifications. Nil is none.
+	// Mux has the handlers for notifications and requests of the server. In stateless
+	// revisions, they also handle the input requests in results. Nil is no handlers.
 	Mux *peer.Mux
-	// Capabilities are what the client declares. Nil is what Mux has handlers
-	// for.
+	// Capabilities are the capabilities that the client declares. Nil is those that
+	// Mux has handlers for.
 	Capabilities *mcp.ClientCapabilities
-	// Info says who the client is. Without a name it is "mcptest".
+	// Info is the name and version of the client. The default name is "mcptest", the
+	// default version "1".
 	Info mcp.Implementation
-	// Revisions are those that [Client.Run] goes through; nil is all.
-	Revisions []string
-	// MaxMessage is how many bytes a message of the server may have. Default
-	// 4 MiB.
+	// Revisions are the revisions that [Client.Run] uses. Nil is all of
+	// [mcp.Revisions].
+	Revisions []wire.Revision
+	// MaxMessage limits the bytes of a message of the server. Default 4 MiB.
 	MaxMessage int
-	// Report is told about each violation, by several goroutines at the same
-	// time. Nil fails the test.
+	// Report is called for each violation, also concurrently. Nil is [Fail] with the
+	// test of the connection.
 	Report func(*Violation)
 }
 
-// Run runs a test with a server once for each revision, each time over a new
-// connection that is judged, and closed in the end.
+// Run runs a subtest for each revision, with a new connection to the server. It
+// validates all messages of the connection, and closes it when the subtest ends.
 func (c *Client) Run(t *testing.T, s Server, test func(t *testing.T, c *Conn)) {
 	t.Helper()
 	revisions := c.Revisions
 	if revisions == nil {
 		for _, r := range mcp.Revisions {
-			revisions = append(revisions, r.Revision.String())
+			revisions = append(revisions, r.Revision)
 		}
 	}
 	for _, revision := range revisions {
-		t.Run(revision, func(t *testing.T) {
+		t.Run(revision.String(), func(t *testing.T) {
 			test(t, c.Connect(t, s, revision))
 		})
 	}
 }
 
-// Connect connects to a server in a revision. The test fails at once if the
-// server does not serve that. When the test is over the connection is closed,
-// and it fails if the server does not end.
+// Connect connects to a server with a revision. The test fails immediately if the
+// server does not support the revision, or if the revision is not in
+// [mcp.Revisions]. The connection is closed when the test ends, and the test fails
+// if the server does not stop then.
 //
-// The handshake, in the revisions that have one, ends with a notification: the
-// server has been sent it when Connect returns, and may still be busy with it.
-func (c *Client) Connect(t TB, s Server, revision string) *Conn {
+// A handshake ends with a notification of the client. Connect has sent it when it
+// returns, but the server may not have handled it yet.
+func (c *Client) Connect(t TB, s Server, revision wire.Revision) *Conn {
 	t.Helper()
-	r, known := mcp.ParseRevision(revision)
-	if !known {
-		t.Fatalf("mcptest: there is no revision %q", revision)
+	if !knownRevision(revision) {
+		t.Fatalf("mcptest: unknown revision %q", revision)
 	}
-	meta, err := c.triple(r)
+	meta, err := c.metadata(revision)
 	if err != nil {
-		t.Fatalf("mcptest: connect in %s: %v", revision, err)
+		t.Fatalf("mcptest: connect with revision %v: %v", revision, err)
 	}
 	report := c.Report
 	if report == nil {
 		report = Fail(t)
 	}
-	conn := c.open(startServer(reporting(t.Context(), report), s), r, meta, report)
+	conn := c.open(startServer(withReport(t.Context(), report), s), revision, meta, report)
 	t.Cleanup(func() {
 		if err := conn.Close(); err != nil {
 			t.Errorf("mcptest: %v", err)
 		}
 	})
 	if err := conn.begin(t.Context(), c.info()); err != nil {
-		t.Fatalf("mcptest: connect in %s: %v", revision, err)
+		t.Fatalf("mcptest: connect with revision %v: %v", revision, err)
 	}
 	return conn
 }
 
-// info says who the client is.
-func (c *Client) info() mcp.Implementation {
-	info := c.Info
-	if info.Name == "" {
-		info.Name = "mcptest"
-	}
-	if info.Version == "" {
-		info.Version = "1"
-	}
-	return info
+// Run is [Client.Run] of the zero Client.
+func Run(t *testing.T, s Server, test func(t *testing.T, c *Conn)) {
+	t.Helper()
+	new(Client).Run(t, s, test)
 }
 
-// capabilities returns what the client declares.
-func (c *Client) capabilities() *mcp.ClientCapabilities {
-	if c.Capabilities != nil {
-		return c.Capabilities
-	}
-	caps, some := new(mcp.ClientCapabilities), mcp.JSONObject{}
-	if c.Mux == nil {
-		return caps
-	}
-	for method := range c.Mux.Methods() {
-		switch method {
-		case mcp.MethodElicit:
-			caps.Elicitation = &mcp.ElicitationCapability{Form: some, URL: some}
-		case mcp.MethodCreateMessage:
-			caps.Sampling = &mcp.SamplingCapability{Context: some, Tools: some}
-		case mcp.MethodListRoots:
-			caps.Roots = &mcp.RootsCapability{ListChanged: true}
-		}
-	}
-	return caps
+// Connect is [Client.Connect] of the zero Client.
+func Connect(t TB, s Server, revision wire.Revision) *Conn {
+	t.Helper()
+	return new(Client).Connect(t, s, revision)
 }
 
-// open makes the connection to a server that has been started. The meta is what
-// each request says.
-func (c *Client) open(p *pipe, r wire.Revision, meta []wire.Entry, report func(*Violation)) *Conn {
+// open returns a connection to a server that has been started. Each request has the
+// metadata.
+func (c *Client) open(p *pipe, r wire.Revision, metadata []wire.Entry, report func(*Violation)) *Conn {
 	conn := &Conn{pipe: p, revision: r, caps: c.capabilities()}
 	tapped := TapPipe(report, p, FromClient)
 	kernel := connection.NewDispatcher(&connection.DispatcherOptions{Mux: c.Mux})
@@ -133,74 +111,70 @@ func (c *Client) open(p *pipe, r wire.Revision, meta []wire.Entry, report func(*
 	})
 	opts := &connection.Options{
 		Client: true, Outbound: conn.dispatch, InFlight: conn.dispatch.InFlight(),
-		VersionHint: r.String(), Meta: meta,
+		VersionHint: r.String(), Meta: metadata,
 	}
 	if handshake(r) {
 		conn.Connection = connection.New(conn.dispatch, opts)
 	} else {
 		conn.Connection = connection.NewForRequest(r.String(), nil, nil, opts)
 	}
-	conn.ServerPeer = mcp.ServerPeer{Outbound: &answering{conn.Connection, c.Mux}}
+	conn.ServerPeer = mcp.ServerPeer{Outbound: &inputOutbound{conn.Connection, c.Mux}}
 	conn.read(tapped)
 	return conn
 }
 
-// triple is what each request says in a revision that has no handshake.
-func (c *Client) triple(r wire.Revision) ([]wire.Entry, error) {
+// metadata returns the message metadata of each request in a stateless revision, or
+// nil.
+func (c *Client) metadata(r wire.Revision) ([]wire.Entry, error) {
 	if handshake(r) {
 		return nil, nil
 	}
-	f, info := &wire.Frame{Revision: r}, c.info()
-	who, err := wire.Append(nil, f, &info)
+	f, implementation := &wire.Frame{Revision: r}, c.info()
+	info, err := wire.Append(nil, f, &implementation)
 	if err != nil {
 		return nil, err
 	}
-	what, err := wire.Append(nil, f, c.capabilities())
+	capabilities, err := wire.Append(nil, f, c.capabilities())
 	if err != nil {
 		return nil, err
 	}
 	return []wire.Entry{
 		{Name: eras.KeyVersion, Value: wire.AppendString(nil, r.String())},
-		{Name: eras.KeyInfo, Value: who},
-		{Name: eras.KeyCapabilities, Value: what},
+		{Name: eras.KeyInfo, Value: info},
+		{Name: eras.KeyCapabilities, Value: capabilities},
 	}, nil
 }
 
-// Run is [Client.Run] of the zero Client.
-func Run(t *testing.T, s Server, test func(t *testing.T, c *Conn)) {
-	t.Helper()
-	new(Client).Run(t, s, test)
+// info returns the name and version of the client.
+func (c *Client) info() mcp.Implementation {
+	info := c.Info
+	if info.Name == "" {
+		info.Name = "mcptest"
+	}
+	if info.Version == "" {
+		info.Version = "1"
+	}
+	return info
 }
 
-// Connect is [Client.Connect] of the zero Client.
-func Connect(t TB, s Server, revision string) *Conn {
-	t.Helper()
-	return new(Client).Connect(t, s, revision)
-}
-
-// pipe is the client's end of the streams that a server is served on.
-type pipe struct {
-	*io.PipeReader
-	*io.PipeWriter
-	cancel context.CancelFunc
-	ended  chan struct{} // closed when the server has ended
-	err    error         // why it has; read after ended
-}
-
-// Close tells the server that there is nothing more to come.
-func (p *pipe) Close() error { return p.PipeWriter.Close() }
-
-// startServer serves a server on a pipe in memory.
-func startServer(ctx context.Context, s Server) *pipe {
-	in, toServer := io.Pipe()
-	fromServer, out := io.Pipe()
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	p := &pipe{PipeReader: fromServer, PipeWriter: toServer, cancel: cancel, ended: make(chan struct{})}
-	go func() { // ends when the server does, which Close waits for
-		defer close(p.ended)
-		p.err = s.ServeStreams(ctx, in, out)
-		in.Close()
-		out.Close()
-	}()
-	return p
+// capabilities returns the capabilities that the client declares.
+func (c *Client) capabilities() *mcp.ClientCapabilities {
+	if c.Capabilities != nil {
+		return c.Capabilities
+	}
+	caps, supported := new(mcp.ClientCapabilities), mcp.JSONObject{}
+	if c.Mux == nil {
+		return caps
+	}
+	for method := range c.Mux.Methods() {
+		switch method {
+		case mcp.MethodElicit:
+			caps.Elicitation = &mcp.ElicitationCapability{Form: supported, URL: supported}
+		case mcp.MethodCreateMessage:
+			caps.Sampling = &mcp.SamplingCapability{Context: supported, Tools: supported}
+		case mcp.MethodListRoots:
+			caps.Roots = &mcp.RootsCapability{ListChanged: true}
+		}
+	}
+	return caps
 }

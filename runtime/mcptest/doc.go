@@ -1,35 +1,54 @@
-// Package mcptest tests servers, of whatever make, by what they put on the wire.
-// It connects to a server once for each revision of the protocol, lets a test use
-// it, and judges every message in both directions by the schema of the revision
-// in force. A message that breaks it fails the test, with the JSON pointer of
-// what is wrong.
+// Package mcptest tests any MCP server by validating its messages. A complete test:
 //
-// The first test of a server:
+//	package greeter
 //
-//	func TestServer(t *testing.T) {
+//	import (
+//		"context"
+//		"testing"
+//
+//		"github.com/mcpwright/mcp/generated/mcp"
+//		"github.com/mcpwright/mcp/runtime/mcpserver"
+//		"github.com/mcpwright/mcp/runtime/mcptest"
+//	)
+//
+//	func TestGreeter(t *testing.T) {
+//		type person struct {
+//			Name string `json:"name"`
+//		}
+//		server := mcpserver.New(mcp.Implementation{Name: "greeter", Version: "1.0.0"}, nil)
+//		mcpserver.AddTool(server, &mcp.Tool{Name: "greet"}, func(_ context.Context, _ *mcp.ServerSession, p person) (string, error) {
+//			return "Hello, " + p.Name + "!", nil
+//		})
 //		mcptest.Run(t, server, func(t *testing.T, c *mcptest.Conn) {
-//			tools, err := c.ListTools(t.Context(), &mcp.ListToolsRequest{})
-//			require.NoError(t, err)
-//			require.NotEmpty(t, tools.Tools)
+//			res, err := c.CallTool(t.Context(), &mcp.CallToolRequest{Name: "greet", Arguments: []byte(`{"name":"Ada"}`)})
+//			if err != nil {
+//				t.Fatal(err)
+//			}
+//			if text := mcp.TextOf(res.Content); text != "Hello, Ada!" {
+//				t.Errorf("text = %q", text)
+//			}
 //		})
 //	}
 //
-// A failure looks like this:
+// [Run] runs a subtest for each protocol revision, with a new connection to the
+// server. It validates every message in both directions by the schema of the
+// revision. An invalid message fails the test with a JSON pointer and the message:
 //
-//	2025-06-18: the server's answer to "tools/list": /result/tools/0: missing properties: 'inputSchema'
+//	2025-06-18: the server's response to "tools/list": /result/tools/0: missing properties: 'inputSchema'
 //		{"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"greet"}]}}
 //
 // # Servers
 //
-// A [Server] is anything with a method ServeStreams. [InProcess] makes one of a
-// handler of messages, [HTTP] of a handler of HTTP requests, [URL] of an endpoint
-// that runs somewhere, and [Command] of a program. Over HTTP, arguments that a
-// tool wants repeated in headers are.
+// A [Server] has a method ServeStreams, like mcpserver.Server. Other functions
+// return Servers: [InProcess] for a handler of messages, [HTTP] for a handler of HTTP
+// requests, [URL] for an endpoint that runs elsewhere, and [Command] for a program.
+// Over HTTP, headers repeat the arguments of tools as the tools' schemas require.
 //
 // # Clients
 //
-// [Run] and [Connect] use the zero [Client]. One with handlers answers what the
-// server asks, whichever way the revision has for that:
+// [Run] and [Connect] use the zero [Client]. A Client with handlers responds to the
+// requests of the server in all revisions: to requests in handshake revisions, and to
+// input requests in stateless revisions.
 //
 //	var mux peer.Mux
 //	mcp.HandleElicit(&mux, func(ctx context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
@@ -40,22 +59,24 @@
 //
 // # Taps
 //
-// Tests that have a client and a server of their own put a tap between the two:
-// [TapPipe] on a pipe, [TapTransport] into an HTTP client, [TapHandler] around a
-// handler. [Judge] is for messages that come in any other way.
+// A test that has its own client and server can put a tap between them: [TapPipe]
+// around a pipe, [TapTransport] into an HTTP client, or [TapHandler] around an HTTP
+// handler. A [Validator] validates messages from any other source.
 //
-// # What is judged
+// # Validation
 //
-// That a message is acceptable JSON and JSON-RPC; that its method exists in the
-// revision, and in this direction; its params by the method's definition; that an
-// answer answers something, once; a result by the definition that belongs to the
-// request, and an error by that of its code, which is no reserved one. Members that
-// a definition does not have, and methods that the protocol does not have, are
-// nobody's fault: only the envelope of the latter is judged. So are results of a
-// type that the protocol does not have, where the request declares an extension.
-// Formats of strings are not judged.
+// A message must be valid JSON and JSON-RPC. The revision must have its method, in
+// its direction. Its params must match the definition of the method. A response must
+// have a request, and a request must have at most one response. A result must match
+// the definition for its request, and an error the definition of its code. A reserved
+// error code must have a definition.
 //
-// On a pipe, that nothing but a ping or a log message precedes the request that
-// says what the client speaks. Over HTTP, the status, the content type and the
-// session id of a response.
+// Members that a definition does not have are accepted. Requests, notifications and
+// results of methods that the protocol does not have need only be valid JSON-RPC. The
+// same is true for results of a type that the protocol does not have, if the request
+// declares an extension. Formats of strings are not validated.
+//
+// On a pipe, the first message must be the request of the client that selects the
+// revision; only pings and log messages may precede it. Over HTTP, the status, the
+// content type and the session id of a response are validated too.
 package mcptest

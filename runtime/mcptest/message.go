@@ -2,137 +2,119 @@ package mcptest
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/internal/eras"
+	"github.com/mcpwright/mcp/runtime/tasks"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// single judges one message.
-func (c *hearing) single(message json.RawMessage) {
-	e, isMessage := open(message)
-	if c.at == "" && !c.readable() {
-		c.refusable(e)
-		return
+// message has the members of a message that are read before the message is
+// validated. A member of the wrong type counts as absent; validation reports it.
+type message struct {
+	id     wire.RequestID // zero if there is no valid id
+	hasID  bool
+	nullID bool
+	method string
+	name   *string // value of the Mcp-Name header for this message, or nil
+	params struct {
+		version     string // protocolVersion of initialize
+		metaVersion string // protocol version in the message metadata
+		stateless   bool   // the message metadata has a protocol version
+		task        bool
+		extensions  bool // the sender declares extensions
 	}
-	switch {
-	case !isMessage:
-		c.wrong("", "it is neither a request nor a notification nor an answer")
-		c.refusable(e)
-	case e.method != "" && e.hasID:
-		c.request(e, message)
-	case e.method != "":
-		c.notification(e, message)
-	case e.result != nil && e.error != nil:
-		c.answer = true
-		c.wrong("", "it has both a result and an error")
-		c.refusable(e)
-	case e.result != nil || e.error != nil:
-		c.answered(e, message)
+	result json.RawMessage
+	error  json.RawMessage
+}
+
+// parseMessage reads the members of a message. It returns false if the message is
+// not a JSON object with a method, a result or an error.
+func parseMessage(raw json.RawMessage) (m message, ok bool) {
+	var all map[string]json.RawMessage
+	if json.Unmarshal(raw, &all) != nil {
+		return m, false
+	}
+	id, hasID := all["id"]
+	m.hasID, m.nullID = hasID, string(id) == "null"
+	if id, err := wire.ParseID(id); err == nil {
+		m.id = id
+	}
+	m.method, m.result, m.error = text(all["method"]), all["result"], all["error"]
+	params := members(all["params"])
+	m.params.version = text(params["protocolVersion"])
+	var version json.RawMessage
+	meta := members(params["_meta"])
+	version, m.params.stateless = meta[eras.KeyVersion]
+	m.params.metaVersion = text(version)
+	m.params.extensions = len(members(members(meta[eras.KeyCapabilities])["extensions"])) > 0
+	_, m.params.task = params["task"]
+	m.name = nameOf(m.method, params)
+	return m, all["method"] != nil || m.result != nil || m.error != nil
+}
+
+// isRequest reports whether the message is a request.
+func (m message) isRequest() bool { return m.method != "" && m.hasID }
+
+// code returns the code of an error, or 0.
+func (m message) code() (code int64) {
+	if json.Unmarshal(members(m.error)["code"], &code) != nil {
+		return 0
+	}
+	return code
+}
+
+// hasResponse reports whether a message is the response to m, or a batch that
+// contains the response.
+func (m message) hasResponse(raw []byte) bool {
+	if wire.Check(raw, 0) != nil {
+		return false
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(raw, &list) != nil {
+		list = []json.RawMessage{raw}
+	}
+	return slices.ContainsFunc(list, func(one json.RawMessage) bool {
+		r, _ := parseMessage(one)
+		return r.id == m.id && (r.result != nil || r.error != nil)
+	})
+}
+
+// nameOf returns the member of the params that the Mcp-Name header repeats, or
+// nil.
+func nameOf(method string, params map[string]json.RawMessage) *string {
+	member := ""
+	switch method {
+	case tasks.MethodGet, tasks.MethodUpdate, tasks.MethodCancel:
+		member = "taskId"
 	default:
-		c.hold("", "JSONRPCRequest", message)
-	}
-}
-
-// request judges a request, and remembers it for its answer.
-func (c *hearing) request(e envelope, message json.RawMessage) {
-	c.method = e.method
-	c.revision = c.revisionOf(e)
-	c.begin(e)
-	c.hold("", "JSONRPCRequest", message)
-	if !e.params.extends || !c.elsewhere() {
-		c.known(false, message)
-	}
-	if e.id.IsZero() {
-		return
-	}
-	q, open := question{c.from, e.id}, 1
-	switch before := c.asked[q]; {
-	case before == nil || c.replayed:
-	case before.open > 0:
-		c.wrong("/id", "the id %v is that of another request that has no answer yet", e.id)
-		open += before.open
-	case before.method != "" && handshake(before.revision) && handshake(c.revision):
-		c.wrong("/id", "the id %v is that of another request of the session", e.id)
-	}
-	c.asked[q] = &request{method: e.method, revision: c.revision, task: e.params.task, extends: e.params.extends, open: open}
-}
-
-// refusable remembers the id of what is no message, for the error that says so.
-func (c *hearing) refusable(e envelope) {
-	if q := (question{c.from, e.id}); !e.id.IsZero() && c.asked[q] == nil {
-		c.asked[q] = &request{revision: c.revision, open: 1}
-	}
-}
-
-// revisionOf finds the revision that a request is written in, and keeps it in
-// mind for what says nothing itself.
-func (c *hearing) revisionOf(e envelope) wire.Revision {
-	named, known := mcp.ParseRevision(e.params.named)
-	switch {
-	case c.from == FromServer:
-		return c.speaks
-	case e.method == mcp.MethodInitialize:
-		if r, known := mcp.ParseRevision(e.params.version); known && handshake(r) {
-			return r
+		if info := mcp.MethodByName(method); info != nil {
+			member = info.NameMember
 		}
-		return eras.Newest(true)
-	case c.settled || !e.params.hasName:
-		return c.speaks
-	case !known || handshake(named):
-		named = eras.Newest(false)
 	}
-	c.speaks = named
-	return named
+	var name *string
+	if json.Unmarshal(params[member], &name) != nil {
+		return nil
+	}
+	return name
 }
 
-// notification judges a notification.
-func (c *hearing) notification(e envelope, message json.RawMessage) {
-	c.method = e.method
-	c.revision = c.speaks
-	c.begin(e)
-	c.hold("", "JSONRPCNotification", message)
-	c.known(true, message)
+// paramsOf returns the members of the params of a message.
+func paramsOf(raw []byte) map[string]json.RawMessage { return members(members(raw)["params"]) }
+
+// text returns the value of a JSON string, or "" for anything else.
+func text(raw json.RawMessage) (s string) {
+	if json.Unmarshal(raw, &s) != nil {
+		return ""
+	}
+	return s
 }
 
-// begin judges what comes before the request that says what is spoken. A ping may,
-// and what a server logs.
-func (c *hearing) begin(e envelope) {
-	switch {
-	case !c.waiting || e.method == mcp.MethodPing:
-	case c.from == FromClient && e.hasID && (e.method == mcp.MethodInitialize || e.params.hasName):
-		c.waiting = false
-	case c.from == FromServer && e.method == mcp.MethodLoggingMessage:
-	default:
-		c.wrong("", "the client has not said yet what it speaks")
+// members returns the members of a JSON object, or nil for anything else.
+func members(raw json.RawMessage) (object map[string]json.RawMessage) {
+	if json.Unmarshal(raw, &object) != nil {
+		return nil
 	}
-}
-
-// elsewhere tells whether the method is one of other revisions only, which an
-// extension may have in this one.
-func (c *hearing) elsewhere() bool {
-	info := mcp.MethodByName(c.method)
-	return info != nil && !(info.FromClient | info.FromServer).Has(c.revision)
-}
-
-// known judges a message by the definition of its method. Of methods that the
-// protocol does not know, only the envelope is judged.
-func (c *hearing) known(notification bool, message json.RawMessage) {
-	info := mcp.MethodByName(c.method)
-	if info == nil {
-		return
-	}
-	if info.Notification != notification {
-		c.wrong("", "notifications have no id, and requests have one")
-		return
-	}
-	way := info.FromClient
-	if c.from == FromServer {
-		way = info.FromServer
-	}
-	if !way.Has(c.revision) {
-		c.wrong("/method", "the revision has no message %q from the %v", c.method, c.from)
-		return
-	}
-	c.hold("", protocolOf(c.revision).methods[c.method], message)
+	return object
 }

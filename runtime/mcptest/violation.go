@@ -1,17 +1,18 @@
 package mcptest
 
 import (
+	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 
-	"github.com/mcpwright/mcp/runtime/internal/judge"
+	"github.com/mcpwright/mcp/runtime/internal/validate"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// Sender is the side that a message comes from.
+// Sender is the side that sent a message.
 type Sender uint8
 
 // The two sides.
@@ -30,58 +31,59 @@ func (s Sender) String() string {
 
 func (s Sender) other() Sender { return FromServer - s }
 
-// Violation is a message that breaks the rules of its revision.
+// Violation is a message that violates its protocol revision. It implements
+// error.
 type Violation struct {
-	// Revision is the revision that the message was judged by.
-	Revision string
-	// From is the side that sent it.
+	// Revision is the revision that the message was validated by.
+	Revision wire.Revision
+	// From is the side that sent the message.
 	From Sender
-	// Method is the method of the message or, of an answer, that of the
-	// request that it answers. It is empty where nobody knows.
+	// Method is the method of the message. For a response, it is the method of the
+	// request. It is empty if the method is unknown.
 	Method string
-	// Answer tells that the message is an answer.
-	Answer bool
-	// Pointer is the JSON pointer of the value that is wrong, empty for the
-	// whole message.
+	// Response is true if the message is a response.
+	Response bool
+	// Pointer is the JSON pointer of the invalid value, empty for the whole
+	// message.
 	Pointer string
-	// Problem says what is wrong with it.
+	// Problem describes the violation.
 	Problem string
-	// Message is the message as it was on the wire. Where the head of an HTTP
-	// response is wrong it is the one that it answers, nil if that has none.
+	// Message is the message as it was sent. If the status or the header of an HTTP
+	// response is invalid, Message is the message that was posted, nil if there was
+	// none.
 	Message json.RawMessage
 
-	carriage bool // it is HTTP that says something wrong around the message
+	http bool // the status or the header of an HTTP response is invalid
 }
 
-// maxShown is how much of a message an error shows.
+// maxShown limits the bytes of a message that an error text contains.
 const maxShown = 1000
 
-// Error implements error, in two lines: what is wrong, and the message if there is
-// one.
+// Error returns two lines: the problem, and the message if there is one.
 func (v *Violation) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: the %v's ", v.Revision, v.From)
+	fmt.Fprintf(&b, "%v: the %v's ", v.Revision, v.From)
 	switch {
-	case v.Answer && v.Method != "":
-		fmt.Fprintf(&b, "answer to %q", v.Method)
-	case v.Answer:
-		b.WriteString("answer")
+	case v.Response && v.Method != "":
+		fmt.Fprintf(&b, "response to %q", v.Method)
+	case v.Response:
+		b.WriteString("response")
 	case v.Method != "":
 		fmt.Fprintf(&b, "message %q", v.Method)
 	default:
 		b.WriteString("message")
 	}
 	b.WriteString(": ")
-	b.WriteString(judge.Problem{Pointer: v.Pointer, Message: v.Problem}.String())
+	b.WriteString(validate.Problem{Pointer: v.Pointer, Message: v.Problem}.String())
 	if len(v.Message) > 0 {
 		b.WriteString("\n\t")
-		b.WriteString(shown(v.Message))
+		b.WriteString(excerpt(v.Message))
 	}
 	return b.String()
 }
 
-// shown returns a message for people: on one line, and not all of a long one.
-func shown(message json.RawMessage) string {
+// excerpt returns a message on one line. A long message is truncated.
+func excerpt(message json.RawMessage) string {
 	text, more := string(message), ""
 	if compact, err := wire.Compact(message); err == nil {
 		text = string(compact)
@@ -94,21 +96,40 @@ func shown(message json.RawMessage) string {
 	return text + more
 }
 
-// Fail returns what reports violations as failures of a test. It does nothing
-// any more when the test is over.
+// TB is the part of [testing.TB] that this package uses.
+type TB interface {
+	Helper()
+	Context() context.Context
+	Cleanup(func())
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// Fail returns a function that reports violations as errors of a test. The
+// function may be called concurrently. It does nothing after the test has ended.
 func Fail(t TB) func(*Violation) {
 	r := &reporter{t: t}
 	t.Cleanup(r.stop)
 	return r.report
 }
 
-// problems lists what a validation found.
-func problems(err error) []judge.Problem {
-	if err == nil {
-		return nil
+// reporter reports violations to a test until the test has ended.
+type reporter struct {
+	mu sync.Mutex
+	t  TB // nil after the end
+}
+
+func (r *reporter) report(v *Violation) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.t != nil {
+		r.t.Helper()
+		r.t.Errorf("%v", v)
 	}
-	if e, ok := errors.AsType[*judge.Error](err); ok {
-		return e.Problems
-	}
-	return []judge.Problem{{Message: err.Error()}}
+}
+
+func (r *reporter) stop() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.t = nil
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mcpwright/mcp/runtime/internal/judge"
+	"github.com/mcpwright/mcp/runtime/internal/validate"
 	"github.com/mcpwright/mcp/runtime/mcpserver/internal/typed"
 )
 
@@ -126,10 +126,10 @@ func TestAnyTypeIsJudgedAsItsSchemaDoesAndReadAsJSONIs(t *testing.T) {
 }
 
 // judgeOf returns the schema of a type and what judges by it.
-func judgeOf(t *testing.T, typ reflect.Type, opts *typed.Options) (json.RawMessage, *judge.Schema) {
+func judgeOf(t *testing.T, typ reflect.Type, opts *typed.Options) (json.RawMessage, *validate.Schema) {
 	schema, err := typed.Infer(typ, opts)
 	require.NoError(t, err, typ)
-	j, err := judge.Compile(schema)
+	j, err := validate.Compile(schema)
 	require.NoError(t, err, "%s", schema)
 	return schema, j
 }

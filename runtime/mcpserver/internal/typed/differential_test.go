@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mcpwright/mcp/runtime/internal/judge"
+	"github.com/mcpwright/mcp/runtime/internal/validate"
 	"github.com/mcpwright/mcp/runtime/mcpserver/internal/typed"
 )
 
@@ -92,7 +92,7 @@ func (r random) document() string {
 func TestAPlanJudgesAsTheSchemaDoes(t *testing.T) {
 	plan, schema := planOf[common](t)
 	require.True(t, plan.Judges())
-	j, err := judge.Compile(schema)
+	j, err := validate.Compile(schema)
 	require.NoError(t, err)
 	r := random{rand.New(rand.NewPCG(1, 2))}
 	accepted := 0

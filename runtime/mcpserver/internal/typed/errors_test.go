@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mcpwright/mcp/runtime/internal/judge"
+	"github.com/mcpwright/mcp/runtime/internal/validate"
 	"github.com/mcpwright/mcp/runtime/mcpserver/internal/typed"
 )
 
@@ -148,7 +148,7 @@ func TestATypeMayBeAStringOnlyOneWay(t *testing.T) {
 	schema, err := typed.Infer(reflect.TypeFor[both](), &typed.Options{})
 	require.NoError(t, err)
 	require.Contains(t, string(schema), `"properties":{"Color":{"type":"string"},"Level":{"type":"integer"}}`)
-	j, err := judge.Compile(schema)
+	j, err := validate.Compile(schema)
 	require.NoError(t, err)
 	text, err := json.Marshal(v)
 	require.NoError(t, err)
@@ -296,7 +296,7 @@ func TestAnIntegerBeyondAllBoundsIsLeftToTheSchema(t *testing.T) {
 	schema := json.RawMessage(`{"type":"object","properties":{"N":{"type":"integer","minimum":1e20}}}`)
 	plan, err := typed.NewPlan(reflect.TypeFor[in](), schema)
 	require.NoError(t, err)
-	j, err := judge.Compile(schema)
+	j, err := validate.Compile(schema)
 	require.NoError(t, err)
 	doc := json.RawMessage(`{"N":9223372036854775807}`)
 	require.Error(t, j.Validate(doc))
@@ -341,7 +341,7 @@ func TestPointersToTypesWithJSONOfTheirOwn(t *testing.T) {
 		Plain json.Number           `json:"plain,omitempty"`
 	}
 	plan, schema := planOf[in](t)
-	j, err := judge.Compile(schema)
+	j, err := validate.Compile(schema)
 	require.NoError(t, err)
 	for _, doc := range []string{
 		`{}`, `{"when":null,"far":null,"over":null,"num":null}`, `{"when":"2026-07-28T00:00:00Z","far":"2026-07-28T00:00:00Z","over":"four"}`,

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"github.com/mcpwright/mcp/runtime/internal/judge"
+	"github.com/mcpwright/mcp/runtime/internal/validate"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -132,7 +132,7 @@ func readUnsigned(d *wire.Decoder, v reflect.Value) {
 		v.SetUint(n)
 		return
 	}
-	if judge.Handy(string(raw)) {
+	if validate.NumberWithinLimits(string(raw)) {
 		if r, ok := new(big.Rat).SetString(string(raw)); ok && r.IsInt() && r.Num().IsUint64() {
 			v.SetUint(r.Num().Uint64())
 			return

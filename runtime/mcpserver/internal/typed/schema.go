@@ -128,7 +128,7 @@ func (s *schema) readTypes(value json.RawMessage) bool {
 }
 
 // readEnum reads a list of strings. A null among them is not the empty string,
-// and where there are none, anything fits, as [judge.Schema] has it.
+// and where there are none, anything fits, as [validate.Schema] has it.
 func (s *schema) readEnum(value json.RawMessage) bool {
 	var list []*string
 	if json.Unmarshal(value, &list) != nil || list == nil || slices.Contains(list, nil) {

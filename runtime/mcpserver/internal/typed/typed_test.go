@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mcpwright/mcp/runtime/internal/judge"
+	"github.com/mcpwright/mcp/runtime/internal/validate"
 	"github.com/mcpwright/mcp/runtime/mcpserver/internal/typed"
 )
 
@@ -126,7 +126,7 @@ func TestWhatConformsFitsItsSchema(t *testing.T) {
 	require.True(t, typed.Conforms(typ, opts))
 	schema, err := typed.Infer(typ, opts)
 	require.NoError(t, err)
-	j, err := judge.Compile(schema)
+	j, err := validate.Compile(schema)
 	require.NoError(t, err)
 	for _, v := range []open{
 		{},
@@ -241,7 +241,7 @@ func TestAPointerToOneOfSeveralValuesMayBeNil(t *testing.T) {
 	for _, opts := range []*typed.Options{{Input: true}, {}} {
 		schema, err := typed.Infer(typ, opts)
 		require.NoError(t, err)
-		j, err := judge.Compile(schema)
+		j, err := validate.Compile(schema)
 		require.NoError(t, err)
 		for doc, fits := range map[string]bool{
 			`{"size":null,"no":null,"tags":[null]}`: true, `{"size":"s","no":2,"tags":[1]}`: true,
@@ -270,7 +270,7 @@ func TestTypesThatMayNotConform(t *testing.T) {
 
 func TestAnEnumWithoutValuesRestrictsNothing(t *testing.T) {
 	schema := json.RawMessage(`{"type":"object","properties":{"street":{"type":"string","enum":[]}}}`)
-	j, err := judge.Compile(schema)
+	j, err := validate.Compile(schema)
 	require.NoError(t, err)
 	plan, err := typed.NewPlan(reflect.TypeFor[address](), schema)
 	require.NoError(t, err)
@@ -308,7 +308,7 @@ func TestMethodsThatCannotBeFoundInAMapAreAnError(t *testing.T) {
 func TestNumbersOfAnySizeAreNotTakenForStrings(t *testing.T) {
 	schema, err := typed.Infer(reflect.TypeFor[struct{ N *big.Int }](), &typed.Options{})
 	require.NoError(t, err)
-	j, err := judge.Compile(schema)
+	j, err := validate.Compile(schema)
 	require.NoError(t, err)
 	text, err := json.Marshal(struct{ N *big.Int }{big.NewInt(7)})
 	require.NoError(t, err)

@@ -1,0 +1,86 @@
+package mcptest
+
+import (
+	"bytes"
+	"sync"
+
+	"github.com/mcpwright/mcp/runtime/internal/eras"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// Validator validates the messages of one connection: a pipe, or an HTTP session.
+// It stores requests, to validate their responses, and the revision that client
+// and server have agreed on. It is safe for concurrent use.
+type Validator struct {
+	mu       sync.Mutex
+	current  wire.Revision // revision of the next message, if its metadata has none
+	agreed   bool          // a handshake has selected the revision
+	partial  bool          // only one HTTP exchange is validated, so requests may be missing
+	unbegun  bool          // on a pipe, no request of the client has selected a revision yet
+	requests map[requestKey]*request
+}
+
+// requestKey identifies a request for its response.
+type requestKey struct {
+	from Sender
+	id   wire.RequestID
+}
+
+// request has what is needed to validate a response.
+type request struct {
+	method     string
+	revision   wire.Revision
+	task       bool // the result may be a task
+	extensions bool // the result may be of an extension
+	pending    int  // expected responses; more than one if the id was used again
+}
+
+// NewValidator returns a validator for a new connection. The revision is the
+// expected one, for example from an HTTP header. For the zero Revision, or one that
+// is not in [mcp.Revisions], it is the newest handshake revision.
+func NewValidator(revision wire.Revision) *Validator {
+	if !knownRevision(revision) {
+		revision = eras.Newest(true)
+	}
+	return &Validator{current: revision, requests: map[requestKey]*request{}}
+}
+
+// Revision returns the current revision: the expected revision until a handshake
+// or the metadata of a message selects another one.
+func (v *Validator) Revision() wire.Revision {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.current
+}
+
+// Check validates a message, or a batch, and returns its violations. Check
+// messages in the order in which they were sent, a request before its response.
+func (v *Validator) Check(from Sender, message []byte) []*Violation {
+	return v.check(from, message, false)
+}
+
+// check is Check. Resent messages may have been checked before.
+func (v *Validator) check(from Sender, raw []byte, resent bool) []*Violation {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	c := &validation{Validator: v, from: from, raw: bytes.Clone(raw), resent: resent, revision: v.current}
+	if wire.Kind(raw) == '[' {
+		c.batch()
+	} else {
+		c.single(c.raw)
+	}
+	return c.violations
+}
+
+// forget removes a pending request of the client, which will be sent again.
+func (v *Validator) forget(raw []byte) {
+	m, _ := parseMessage(raw)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	key := requestKey{FromClient, m.id}
+	if r := v.requests[key]; r != nil && m.method != "" && r.pending > 0 {
+		if r.pending--; r.pending == 0 {
+			delete(v.requests, key)
+		}
+	}
+}
