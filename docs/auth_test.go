@@ -18,11 +18,11 @@ import (
 
 // protected is a server that only those with a token reach.
 func protected(server *mcpserver.Server, issuer string) (http.Handler, error) {
-	verify, err := auth.JWT(auth.JWTOptions{Issuer: issuer})
+	verify, err := auth.JWT(&auth.JWTOptions{Issuer: issuer})
 	if err != nil {
 		return nil, err
 	}
-	guard, err := auth.NewGuard(auth.GuardOptions{
+	guard, err := auth.NewGuard(&auth.GuardOptions{
 		Resource:             "https://mcp.example.com/mcp",
 		AuthorizationServers: []string{issuer},
 		Verify:               verify,
@@ -42,10 +42,10 @@ func protected(server *mcpserver.Server, issuer string) (http.Handler, error) {
 func remover(opts *mcpserver.Options) *mcpserver.Server {
 	server := mcpserver.New(mcp.Implementation{Name: "files", Version: "1.0.0"}, opts)
 	mcpserver.AddTool(server, &mcp.Tool{Name: "remove"}, func(ctx context.Context, _ *mcp.ServerSession, in city) (string, error) {
-		if err := auth.NeedScopes(ctx, "files:read", "files:write"); err != nil {
+		if err := auth.RequireScopes(ctx, "files:read", "files:write"); err != nil {
 			return "", err
 		}
-		return "removed for " + auth.CallerOf(ctx).Subject, nil
+		return "removed for " + auth.CallerFromContext(ctx).Subject, nil
 	})
 	return server
 }
@@ -60,7 +60,7 @@ func hiding() *mcpserver.Server {
 }
 
 // byPrefix is a hierarchy of scopes.
-func byPrefix(opts auth.GuardOptions) auth.GuardOptions {
+func byPrefix(opts *auth.GuardOptions) *auth.GuardOptions {
 	opts.Implies = func(has, needs string) bool { return strings.HasPrefix(needs, has+":") }
 	return opts
 }
@@ -86,8 +86,8 @@ func TestAProtectedServerIsForThoseWithAToken(t *testing.T) {
 	require.Equal(t, http.StatusOK, w.Code)
 
 	const resource = "https://mcp.example.com/mcp"
-	guard, err := auth.NewGuard(byPrefix(auth.GuardOptions{
-		Resource: resource, AuthorizationServers: []string{"https://login.example.com"}, Verify: oneToken("s", resource), NoExpiry: true, Scopes: []string{"mcp:use"},
+	guard, err := auth.NewGuard(byPrefix(&auth.GuardOptions{
+		Resource: resource, AuthorizationServers: []string{"https://login.example.com"}, Verify: oneToken("s", resource), AllowNoExpiry: true, Scopes: []string{"mcp:use"},
 	}))
 	require.NoError(t, err)
 	r := httptest.NewRequest(http.MethodPost, "/mcp", nil)
@@ -99,8 +99,8 @@ func TestAProtectedServerIsForThoseWithAToken(t *testing.T) {
 
 // getIn connects to a server that wants to see a token.
 func getIn(ctx context.Context, url string, store auth.Store) (*mcpclient.Client, error) {
-	transport, err := auth.NewTransport(url, auth.TransportOptions{
-		Grant: &auth.AuthorizationCode{Name: "Weather Desk", Open: auth.Browse},
+	transport, err := auth.NewTransport(url, &auth.TransportOptions{
+		Grant: &auth.AuthorizationCode{ClientName: "Weather Desk", OpenBrowser: auth.OpenBrowser},
 		Store: store,
 	})
 	if err != nil {
@@ -109,7 +109,7 @@ func getIn(ctx context.Context, url string, store auth.Store) (*mcpclient.Client
 	at := mcpclient.URL(url)
 	at.HTTP.HTTPClient = &http.Client{Transport: transport}
 	return mcpclient.Connect(ctx, at, &mcpclient.Options{
-		Cache: mcpclient.CacheOptions{Context: transport.Account},
+		Cache: mcpclient.CacheOptions{Context: transport.AuthorizationID},
 	})
 }
 

@@ -98,7 +98,7 @@ func migratedServer(ctx context.Context, m peer.Middleware, f func(context.Conte
 
 // seats is a handler that does all that a handler can.
 func seats(ctx context.Context, s *mcp.ServerSession, day string) (Out, error) {
-	fmt.Println(connection.FromContext(ctx).SessionID(), s.Transport().Header(), auth.CallerOf(ctx))
+	fmt.Println(connection.FromContext(ctx).SessionID(), s.Transport().Header(), auth.CallerFromContext(ctx))
 	visit := mcp.ElicitRequestURLParams{Message: "Log in.", URL: "https://example.com/login"}
 	if _, err := s.ElicitURL(ctx, &visit); err != nil {
 		return Out{}, err
@@ -179,7 +179,7 @@ func migratedAnswers() *mcpclient.Options {
 }
 
 // migratedAuth is the half that protects a server, and the half that gets in.
-func migratedAuth(guard *auth.Guard, handler http.Handler, url string, opts auth.TransportOptions) (http.Handler, mcpclient.Endpoint, error) {
+func migratedAuth(guard *auth.Guard, handler http.Handler, url string, opts *auth.TransportOptions) (http.Handler, mcpclient.Endpoint, error) {
 	mux := http.NewServeMux()
 	mux.Handle(guard.Metadata())
 	mux.Handle("/mcp", guard.Protect(handler))

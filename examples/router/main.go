@@ -29,11 +29,11 @@ func main() {
 
 // newRouter returns the routes of the program. Users have one token each.
 func newRouter(resource string, tokens map[string]string) (http.Handler, error) {
-	guard, err := auth.NewGuard(auth.GuardOptions{
+	guard, err := auth.NewGuard(&auth.GuardOptions{
 		Resource:             resource,
 		AuthorizationServers: []string{issuer}, // which nobody asks: the tokens are known
 		Verify:               knownTokens(resource, tokens),
-		NoExpiry:             true,
+		AllowNoExpiry:        true,
 	})
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func newRouter(resource string, tokens map[string]string) (http.Handler, error) 
 	server := mcpserver.New(mcp.Implementation{Name: "router", Version: "1.0.0"}, nil)
 	mcpserver.AddTool(server, &mcp.Tool{Name: "whoami", Description: "Tells whom the server takes its caller for."},
 		func(ctx context.Context, _ *mcp.ServerSession, _ struct{}) (string, error) {
-			return auth.CallerOf(ctx).Subject, nil
+			return auth.CallerFromContext(ctx).Subject, nil
 		})
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "well") })

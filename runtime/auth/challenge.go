@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// A challenge is one of those that the header WWW-Authenticate of a refusal holds:
-// a scheme, and what the server says with it. Names of parameters are in lower case.
+// challenge is a challenge of the WWW-Authenticate header: a scheme and its parameters.
+// Names of parameters are in lower case.
 type challenge struct {
 	scheme string
 	params map[string]string
 }
 
-// String is the challenge as a header holds it, with its parameters in order.
+// String formats the challenge for a header, with its parameters in order.
 func (c challenge) String() string {
 	var b strings.Builder
 	b.WriteString(c.scheme)
@@ -24,18 +24,18 @@ func (c challenge) String() string {
 		if i == 0 {
 			separator = " "
 		}
-		fmt.Fprintf(&b, `%s%s="%s"`, separator, name, quoted.Replace(c.params[name]))
+		fmt.Fprintf(&b, `%s%s="%s"`, separator, name, quotedEscaper.Replace(c.params[name]))
 	}
 	return b.String()
 }
 
-// quoted escapes what ends a quoted string, and drops what no header may hold.
-var quoted = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\r", "", "\n", "")
+// quotedEscaper escapes the text of a quoted string, and removes line ends.
+var quotedEscaper = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\r", "", "\n", "")
 
-// bearer returns the challenge of a refusal that a bearer token would meet, the zero
-// one where there is none. What cannot be read of a header counts as absent: a server
-// that refuses has been understood by its status.
-func bearer(h http.Header) challenge {
+// bearerChallenge returns the first challenge with the scheme Bearer, or the zero
+// challenge if there is none. It ignores malformed parts of the header, because the
+// status of the response is sufficient.
+func bearerChallenge(h http.Header) challenge {
 	for _, line := range h.Values("WWW-Authenticate") {
 		for _, c := range parseChallenges(line) {
 			if strings.EqualFold(c.scheme, "Bearer") {
@@ -46,12 +46,12 @@ func bearer(h http.Header) challenge {
 	return challenge{}
 }
 
-// parseChallenges reads one line of WWW-Authenticate. Commas part challenges as well
-// as the parameters of one, so that a word is a scheme where no "=" follows it.
+// parseChallenges parses a line of WWW-Authenticate. Commas separate both challenges and
+// the parameters of a challenge, so a word is a scheme if no "=" follows it.
 func parseChallenges(line string) []challenge {
 	var all []challenge
 	for line = strings.TrimLeft(line, " \t,"); line != ""; line = strings.TrimLeft(line, " \t,") {
-		rest := strings.TrimLeft(line, alphanumeric+"!#$%&'*+-.^_`|~/") // the slash is for what Negotiate says
+		rest := strings.TrimLeft(line, alphanumeric+"!#$%&'*+-.^_`|~/") // Negotiate sends a slash
 		word := line[:len(line)-len(rest)]
 		if word == "" {
 			return all
@@ -62,7 +62,7 @@ func parseChallenges(line string) []challenge {
 			all = append(all, challenge{word, map[string]string{}})
 			continue
 		}
-		value, line = paramValue(strings.TrimLeft(value, " \t"))
+		value, line = cutValue(strings.TrimLeft(value, " \t"))
 		if name := strings.ToLower(word); value != "" {
 			all[len(all)-1].params[name] = value
 		}
@@ -70,8 +70,8 @@ func parseChallenges(line string) []challenge {
 	return all
 }
 
-// paramValue cuts a token or a quoted string off the front of s.
-func paramValue(s string) (value, rest string) {
+// cutValue cuts a token or a quoted string from the start of s.
+func cutValue(s string) (value, rest string) {
 	if !strings.HasPrefix(s, `"`) {
 		end := strings.IndexAny(s, ", \t")
 		if end < 0 {
@@ -89,7 +89,7 @@ func paramValue(s string) (value, rest string) {
 		}
 		b.WriteByte(s[i])
 	}
-	return b.String(), "" // an end quote is missing
+	return b.String(), "" // the closing quote is missing
 }
 
 const alphanumeric = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestWhatIsWrittenAsAChallengeIsReadBack(t *testing.T) {
+func TestChallengeRoundTrip(t *testing.T) {
 	for text, c := range map[string]challenge{
 		"Bearer":             {"Bearer", map[string]string{}},
 		`Bearer realm="mcp"`: {"Bearer", map[string]string{"realm": "mcp"}},
@@ -23,12 +23,12 @@ func TestWhatIsWrittenAsAChallengeIsReadBack(t *testing.T) {
 	}
 }
 
-func TestNoChallengeBreaksOutOfItsLine(t *testing.T) {
+func TestChallengeEscapesLineEnds(t *testing.T) {
 	c := challenge{"Bearer", map[string]string{"error_description": "a\r\nSet-Cookie: b\"c\\"}}
 	require.Equal(t, `Bearer error_description="aSet-Cookie: b\"c\\"`, c.String())
 }
 
-func TestChallengesAreReadAsServersWriteThem(t *testing.T) {
+func TestParseChallenges(t *testing.T) {
 	for line, want := range map[string][]challenge{
 		"":                              nil,
 		" , ,":                          nil,
@@ -55,27 +55,27 @@ func TestChallengesAreReadAsServersWriteThem(t *testing.T) {
 	}
 }
 
-func TestTheChallengeOfBearersIsFoundAmongAll(t *testing.T) {
+func TestBearerChallenge(t *testing.T) {
 	for _, lines := range [][]string{
 		{`Basic realm="a"`, `BEARER scope="a b"`},
 		{`Basic realm="a", Bearer scope="a b"`},
 		{"Negotiate", `Negotiate YWJj==, Bearer scope="a b", Basic`},
 	} {
-		c := bearer(http.Header{"Www-Authenticate": lines})
+		c := bearerChallenge(http.Header{"Www-Authenticate": lines})
 		require.Equal(t, []string{"a", "b"}, splitScopes(c.params["scope"]), lines)
 	}
 	for _, lines := range [][]string{nil, {""}, {"Basic"}, {`Basic realm="Bearer"`}, {"Bearer=x"[6:]}} {
-		require.Zero(t, bearer(http.Header{"Www-Authenticate": lines}), lines)
+		require.Zero(t, bearerChallenge(http.Header{"Www-Authenticate": lines}), lines)
 	}
 }
 
-func FuzzChallenges(f *testing.F) {
+func FuzzParseChallenges(f *testing.F) {
 	for _, line := range []string{`Bearer a="b", c=d`, `Negotiate YWJj==, Bearer`, `Bearer a="\`, ",,=", "a b c=", "Basic \xff=\"\xfe\""} {
 		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
 		for _, c := range parseChallenges(line) {
-			if strings.ContainsAny(line, "\r\n") { // no header has them
+			if strings.ContainsAny(line, "\r\n") { // cannot be in a header
 				continue
 			}
 			require.NotEmpty(t, c.scheme)
@@ -84,7 +84,7 @@ func FuzzChallenges(f *testing.F) {
 	})
 }
 
-func TestMetadataAreBetweenHostAndPath(t *testing.T) {
+func TestWellKnownURL(t *testing.T) {
 	for of, want := range map[string]string{
 		"https://a.example":             "https://a.example/.well-known/x",
 		"https://a.example/":            "https://a.example/.well-known/x",

@@ -1,18 +1,18 @@
-// Package auth lets the right callers use an MCP server over HTTP, and lets a client be
-// one of them: OAuth, at both ends.
+// Package auth implements OAuth for MCP servers and clients that use HTTP.
 //
-// # A server
+// # Servers
 //
-// A Guard stands in front of a server, tells clients where to get a token, and lets
-// them in with one. The first program of a server that is protected:
+// A [Guard] protects a server. It publishes the metadata by which clients find the
+// authorization server, and refuses requests without a valid token. This program serves a
+// protected server:
 //
 //	func main() {
 //		const resource, issuer = "https://mcp.example.com/mcp", "https://login.example.com"
-//		verify, err := auth.JWT(auth.JWTOptions{Issuer: issuer})
+//		verify, err := auth.JWT(&auth.JWTOptions{Issuer: issuer})
 //		if err != nil {
 //			log.Fatal(err)
 //		}
-//		guard, err := auth.NewGuard(auth.GuardOptions{
+//		guard, err := auth.NewGuard(&auth.GuardOptions{
 //			Resource:             resource,
 //			AuthorizationServers: []string{issuer},
 //			Verify:               verify,
@@ -24,24 +24,24 @@
 //		server := mcpserver.New(mcp.Implementation{Name: "weather", Version: "1.0"}, nil)
 //		http.Handle(guard.Metadata())
 //		http.Handle("/mcp", guard.Protect(server.Handler(&streamable.Options{
-//			Hosts: []string{"mcp.example.com"}, // a proxy in front may pass the name on
+//			Hosts: []string{"mcp.example.com"}, // if a proxy passes on the Host header
 //		})))
 //		log.Fatal(streamable.NewHTTPServer("localhost:8080", nil).ListenAndServe())
 //	}
 //
-// Handlers learn who calls by CallerOf, and ask for more than every request needs by
-// NeedScopes.
+// Handlers get their caller with [CallerFromContext]. They require scopes beyond the
+// scopes of the guard with [RequireScopes].
 //
-// # A client
+// # Clients
 //
-// A Transport gets a token when the server wants to see one, and shows it from then on.
-// The first program of a client whose user agrees in a browser:
+// A [Transport] gets a token when the server requires one, and adds it to all further
+// requests. This program lets its user authorize it in a browser:
 //
 //	func main() {
 //		ctx := context.Background()
 //		const server = "https://mcp.example.com/mcp"
-//		transport, err := auth.NewTransport(server, auth.TransportOptions{
-//			Grant: &auth.AuthorizationCode{Name: "Weather Desk", Open: auth.Browse},
+//		transport, err := auth.NewTransport(server, &auth.TransportOptions{
+//			Grant: &auth.AuthorizationCode{ClientName: "Weather Desk", OpenBrowser: auth.OpenBrowser},
 //		})
 //		if err != nil {
 //			log.Fatal(err)
@@ -55,9 +55,10 @@
 //		defer client.Close()
 //	}
 //
-// Who issues tokens for the server, the server says; how to get one there, the Grant
-// knows. What a stranger says is used with care: metadata must bear the names that they
-// were found by, nothing is asked without TLS or of an address inside a private network,
-// a code is tied to who asked for it, and the answer to where it comes from. A secret is
-// shown to the issuer that it belongs to, and a token to the server that it is for.
+// The metadata of the server determine the authorization server, and the [Grant]
+// determines how to get a token there. Neither the server nor its metadata are trusted.
+// The metadata must be for the URL that they were found with. Requests use TLS and do not
+// reach private networks. A code is protected by PKCE, and its response must come from the
+// right issuer. Credentials are only sent to their issuer, and a token only to the server
+// that it was issued for.
 package auth

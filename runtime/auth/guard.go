@@ -1,12 +1,15 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -14,48 +17,55 @@ import (
 	"github.com/mcpwright/mcp/runtime/internal/verified"
 )
 
-// Guard is what stands in front of a server and lets in those who have a token
-// for it. It is safe for concurrent use.
+// Guard protects an MCP server: it only passes on requests that have a valid bearer
+// token for the server. It is the resource server of OAuth. It is safe for concurrent
+// use.
 type Guard struct {
-	opts      GuardOptions
-	audiences []string
-	pattern   string // of the metadata
-	metadata  []byte
-	announced string // the URL of the metadata
+	opts         GuardOptions
+	audiences    []string // the accepted audiences of tokens
+	metadata     []byte   // the protected resource metadata, as JSON
+	metadataPath string
+	metadataURL  string
 }
 
-// NewGuard returns a guard, or what is wrong with its options.
-func NewGuard(opts GuardOptions) (*Guard, error) {
-	resource, err := opts.complete()
+// NewGuard returns a guard. It returns an error if an option is invalid, or if one of
+// the required options Resource, AuthorizationServers and Verify is missing.
+func NewGuard(opts *GuardOptions) (*Guard, error) {
+	if opts == nil {
+		opts = &GuardOptions{}
+	}
+	o := *opts
+	resource, err := o.complete()
 	if err != nil {
-		return nil, fmt.Errorf("guard a server: %w", err)
+		return nil, fmt.Errorf("auth: new guard: %w", err)
 	}
 	document, err := json.Marshal(&ResourceMetadata{
-		Resource:               opts.Resource,
-		AuthorizationServers:   opts.AuthorizationServers,
-		ScopesSupported:        union(opts.Scopes, opts.ScopesSupported),
+		Resource:               o.Resource,
+		AuthorizationServers:   o.AuthorizationServers,
+		ScopesSupported:        union(o.Scopes, o.ScopesSupported),
 		BearerMethodsSupported: []string{"header"},
-		ResourceName:           opts.Name,
-		ResourceDocumentation:  opts.Documentation,
+		ResourceName:           o.ResourceName,
+		ResourceDocumentation:  o.ResourceDocumentation,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("guard a server: write its metadata: %w", err)
+		return nil, fmt.Errorf("auth: new guard: encode metadata: %w", err)
 	}
 	at := wellKnown(resource, resourceWellKnown)
-	g := &Guard{opts: opts, pattern: at.EscapedPath(), metadata: document, announced: at.String()}
-	g.audiences = append(slices.Clone(opts.Audiences), opts.Resource)
-	if strings.Trim(resource.Path, "/") == "" { // one URL, which some write with a slash and some without
-		root := strings.TrimSuffix(opts.Resource, "/")
+	g := &Guard{opts: o, metadataPath: at.EscapedPath(), metadata: document, metadataURL: at.String()}
+	g.audiences = append(slices.Clone(o.Audiences), o.Resource)
+	if strings.Trim(resource.Path, "/") == "" { // with and without a slash the URL is the same
+		root := strings.TrimSuffix(o.Resource, "/")
 		g.audiences = append(g.audiences, root, root+"/")
 	}
 	return g, nil
 }
 
-// Metadata returns the document that tells clients where to get a token, and the
-// pattern of its URL for a [http.ServeMux]. Everybody may read it, pages of other
-// origins as well.
+// Metadata returns a handler that serves the protected resource metadata (RFC 9728) of
+// the server, and its pattern for a [http.ServeMux]. Clients read in this document which
+// authorization servers issue tokens. It needs no token, and pages of any origin may
+// read it.
 func (g *Guard) Metadata() (pattern string, handler http.Handler) {
-	return g.pattern, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return g.metadataPath, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Access-Control-Allow-Origin", "*")
 		switch r.Method {
@@ -68,93 +78,92 @@ func (g *Guard) Metadata() (pattern string, handler http.Handler) {
 			w.WriteHeader(http.StatusNoContent)
 		default:
 			h.Set("Allow", "GET, HEAD, OPTIONS")
-			http.Error(w, "This document can only be read.", http.StatusMethodNotAllowed)
+			http.Error(w, "method not allowed: use GET", http.StatusMethodNotAllowed)
 		}
 	})
 }
 
-// Protect returns a handler that lets requests pass to next if their token is
-// valid, for this server, and has the scopes that all need. Any other request is
-// refused before anything of its body has been read. Behind it [CallerOf] knows
-// who calls.
+// Protect returns a handler that passes a request to next if its token is valid, is
+// for this server, and has the scopes of [GuardOptions].Scopes. It refuses any other
+// request before it reads the body. In next, [CallerFromContext] returns the caller.
 //
-// What next gets has no header Authorization any more: a token for this server is
-// nobody else's, and what is not there is neither passed on nor logged by mistake.
-// So a guard behind a guard lets nobody in. A program that has its authorization
-// server exchange tokens for others keeps them in its [Verifier].
+// The request that next receives has no Authorization header, so that the token cannot
+// be passed on or logged by mistake. For this reason a guard inside another guard
+// refuses every request. A program that needs the token, for example to exchange it at
+// the authorization server, can store it in its [Verifier].
 func (g *Guard) Protect(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		caller, no := g.admit(r)
-		if no != nil {
-			no.write(w, g)
+		caller, refused := g.authenticate(r)
+		if refused != nil {
+			refused.write(w, g)
 			return
 		}
-		v := visit{caller, g, new(demand)}
-		inner := r.WithContext(verified.With(r.Context(), v))
+		c := callerContext{caller, g, new(requiredScopes)}
+		inner := r.WithContext(verified.ContextWithCaller(r.Context(), c))
 		inner.Header = maps.Clone(r.Header)
 		inner.Header.Del("Authorization")
-		answer := &guardedWriter{ResponseWriter: w, guard: g, demand: v.demand}
-		next.ServeHTTP(answer, inner)
-		answer.finish()
+		guarded := &guardedWriter{ResponseWriter: w, guard: g, required: c.required}
+		next.ServeHTTP(guarded, inner)
+		guarded.finish()
 	})
 }
 
-// admit finds out who sends a request and whether he may.
-func (g *Guard) admit(r *http.Request) (*Caller, *guardRefusal) {
-	token, no := bearerToken(r)
-	if no != nil {
-		return nil, no
+// authenticate returns the caller of a request, or the response that refuses it.
+func (g *Guard) authenticate(r *http.Request) (*Caller, *errorResponse) {
+	token, refused := bearerToken(r)
+	if refused != nil {
+		return nil, refused
 	}
 	ctx := r.Context()
 	caller, err := g.verify(ctx, token)
 	if err == nil {
-		err = g.suits(caller)
+		err = g.validate(caller)
 	}
 	switch {
 	case errors.Is(err, ErrInvalidToken):
-		g.opts.Logger.DebugContext(ctx, "token refused", "error", err)
-		return nil, &refusedInvalid
-	case err != nil && ctx.Err() != nil: // the client does not wait for it
-		return nil, &refusedTrouble
+		g.opts.Logger.DebugContext(ctx, "auth: token refused", "error", err)
+		return nil, &invalidToken
+	case err != nil && ctx.Err() != nil: // the client has cancelled the request
+		return nil, &verifierFailed
 	case err != nil:
-		g.opts.Logger.ErrorContext(ctx, "token could not be verified", "error", err)
-		return nil, &refusedTrouble
-	case g.lacks(caller, g.opts.Scopes) != nil:
-		return nil, &refusedScope
+		g.opts.Logger.ErrorContext(ctx, "auth: token could not be verified", "error", err)
+		return nil, &verifierFailed
+	case g.missingScopes(caller, g.opts.Scopes) != nil:
+		return nil, &insufficientScope
 	}
 	return caller, nil
 }
 
-// verify calls the verifier, of which nothing is taken for granted.
+// verify calls the verifier. A panic of the verifier becomes an error.
 func (g *Guard) verify(ctx context.Context, token string) (caller *Caller, err error) {
-	defer recovered("the verifier", &err)
+	defer recoverPanic("verifier", &err)
 	caller, err = g.opts.Verify(ctx, token)
 	if err == nil && caller == nil {
-		err = errors.New("the verifier returned neither a caller nor an error")
+		err = errors.New("verifier returned neither a caller nor an error")
 	}
 	return caller, err
 }
 
-// suits checks what any verifier could have forgotten. Who has no name could not
-// be kept apart from others.
-func (g *Guard) suits(c *Caller) error {
+// validate checks everything that a verifier may have left out. A caller without a name
+// is refused, because it could not be distinguished from other callers.
+func (g *Guard) validate(c *Caller) error {
 	switch {
 	case !slices.ContainsFunc(c.Audience, func(a string) bool { return slices.Contains(g.audiences, a) }):
-		return fmt.Errorf("%w: its audience is %q and not %q", ErrInvalidToken, c.Audience, g.opts.Resource)
-	case c.Expiry.IsZero() && !g.opts.NoExpiry:
-		return fmt.Errorf("%w: it never expires", ErrInvalidToken)
+		return fmt.Errorf("%w: audience is %q, want %q", ErrInvalidToken, c.Audience, g.opts.Resource)
+	case c.Expiry.IsZero() && !g.opts.AllowNoExpiry:
+		return fmt.Errorf("%w: no expiry", ErrInvalidToken)
 	case !c.Expiry.IsZero() && !time.Now().Before(c.Expiry):
-		return fmt.Errorf("%w: it expired at %s", ErrInvalidToken, c.Expiry)
+		return fmt.Errorf("%w: expired at %s", ErrInvalidToken, c.Expiry)
 	case c.Subject == "" && c.ClientID == "":
-		return fmt.Errorf("%w: it names neither a subject nor a client", ErrInvalidToken)
+		return fmt.Errorf("%w: neither a subject nor a client id", ErrInvalidToken)
 	}
 	return nil
 }
 
-// lacks returns what of the scopes a caller has not been given. There may be no
-// guard.
-func (g *Guard) lacks(c *Caller, needed []string) (missing []string) {
-	for _, needs := range needed {
+// missingScopes returns the scopes that the caller does not have, nil if it has them
+// all. A nil guard has no Implies, and a nil caller has no scopes.
+func (g *Guard) missingScopes(c *Caller, required []string) (missing []string) {
+	for _, needs := range required {
 		grants := func(has string) bool {
 			return has == needs || g != nil && g.opts.Implies != nil && g.opts.Implies(has, needs)
 		}
@@ -164,3 +173,227 @@ func (g *Guard) lacks(c *Caller, needed []string) (missing []string) {
 	}
 	return missing
 }
+
+// GuardOptions are the options of a [Guard]. Resource, AuthorizationServers and Verify
+// are required.
+type GuardOptions struct {
+	// Resource is the URL that clients use for the server, such as
+	// "https://mcp.example.com/mcp". It is the audience of tokens for the server.
+	Resource string
+	// AuthorizationServers are the issuers of tokens for the server. Clients get their
+	// tokens there. At least one is required.
+	AuthorizationServers []string
+	// Verify returns the caller of a token. Use [JWT], [Introspection], or a function of
+	// your own.
+	Verify Verifier
+
+	// Scopes are the scopes that every request needs.
+	Scopes []string
+	// ScopesSupported are further scopes that clients may request.
+	ScopesSupported []string
+	// Implies reports whether the scope has includes the scope needs. An example is a
+	// scope "files" that includes every scope with the prefix "files:". If Implies is
+	// nil, each scope only includes itself.
+	Implies func(has, needs string) bool
+
+	// Audiences are other names of this server. The audience of a token must contain
+	// Resource or one of them. Tokens for other servers are always refused.
+	Audiences []string
+	// AllowNoExpiry accepts tokens without an expiry. By default they are refused.
+	AllowNoExpiry bool
+
+	// ResourceName is the name of the server for people.
+	ResourceName string
+	// ResourceDocumentation is the URL of a page for developers of clients.
+	ResourceDocumentation string
+	// Logger receives the details that clients do not get: verifier errors at level
+	// Error, and the reasons why tokens were refused at level Debug. It never receives
+	// a token. Nil is [slog.Default].
+	Logger *slog.Logger
+}
+
+// complete validates the options, sets the defaults and returns the URL of the resource.
+func (o *GuardOptions) complete() (*url.URL, error) {
+	resource, err := o.parseResource()
+	switch err = cmp.Or(err, o.validateServers(), o.validateScopes()); {
+	case err != nil:
+		return nil, err
+	case slices.Contains(o.Audiences, ""):
+		return nil, fmt.Errorf("option Audiences: empty name in %q", o.Audiences)
+	case o.Verify == nil:
+		return nil, errors.New("option Verify is required")
+	case o.Logger == nil:
+		o.Logger = slog.Default()
+	}
+	o.Scopes = slices.Clone(o.Scopes)
+	return resource, nil
+}
+
+func (o *GuardOptions) parseResource() (*url.URL, error) {
+	if o.Resource == "" {
+		return nil, errors.New("option Resource is required")
+	}
+	u, err := parseIdentifierURL(o.Resource)
+	if err != nil {
+		return nil, fmt.Errorf("option Resource: %w", err)
+	}
+	if !strings.Contains(o.Resource, "://"+u.Host) {
+		return nil, fmt.Errorf("option Resource: host of %q is not in lower case", o.Resource)
+	}
+	return u, nil
+}
+
+func (o *GuardOptions) validateServers() error {
+	if len(o.AuthorizationServers) == 0 {
+		return errors.New("option AuthorizationServers is required")
+	}
+	for _, issuer := range o.AuthorizationServers {
+		if _, err := parseIdentifierURL(issuer); err != nil {
+			return fmt.Errorf("option AuthorizationServers: %w", err)
+		}
+	}
+	return nil
+}
+
+func (o *GuardOptions) validateScopes() error {
+	for _, s := range slices.Concat(o.Scopes, o.ScopesSupported) {
+		switch {
+		case s == offlineAccess:
+			return fmt.Errorf("scope %q is for authorization servers, not for resources", s)
+		case !isScope(s):
+			return fmt.Errorf("invalid scope %q", s)
+		}
+	}
+	return nil
+}
+
+// errorResponse is a response that refuses a request. Its descriptions are constants, so
+// that details of a verifier or a token do not reach the client.
+type errorResponse struct {
+	status      int
+	code        string // the OAuth error code, empty if the request has no token
+	description string
+}
+
+var (
+	missingToken      = errorResponse{http.StatusUnauthorized, "", "token required"}
+	invalidToken      = errorResponse{http.StatusUnauthorized, "invalid_token", "the token is invalid or expired"}
+	insufficientScope = errorResponse{http.StatusForbidden, "insufficient_scope", "the token lacks a required scope"}
+	verifierFailed    = errorResponse{status: http.StatusServiceUnavailable, description: "tokens cannot be verified at the moment"}
+
+	tokenInURL      = errorResponse{http.StatusBadRequest, "invalid_request", "the token must be in the Authorization header, not in the URL"}
+	malformedHeader = errorResponse{http.StatusBadRequest, "invalid_request", "the request must have one Authorization header with one token"}
+)
+
+// write sends the response.
+func (e *errorResponse) write(w http.ResponseWriter, g *Guard) {
+	if e.status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "1")
+	} else {
+		w.Header().Set("WWW-Authenticate", e.challenge(g, g.opts.Scopes).String())
+	}
+	http.Error(w, e.description, e.status)
+}
+
+// challenge returns the challenge of the response. It contains the URL of the metadata
+// and the scopes that the client should request.
+func (e *errorResponse) challenge(g *Guard, scopes []string) challenge {
+	c := challenge{"Bearer", map[string]string{"resource_metadata": g.metadataURL}}
+	if e.code != "" {
+		c.params["error"], c.params["error_description"] = e.code, e.description
+	}
+	scopes = slices.DeleteFunc(slices.Clone(scopes), func(s string) bool { return s == offlineAccess || !isScope(s) })
+	if len(scopes) > 0 {
+		c.params["scope"] = strings.Join(scopes, " ")
+	}
+	return c
+}
+
+// maxTokenBytes limits the length of a token. Most proxies refuse longer headers.
+const maxTokenBytes = 16 << 10
+
+// bearerToken returns the token of a request, or the response that refuses it. A header
+// with another scheme counts as a missing token.
+func bearerToken(r *http.Request) (string, *errorResponse) {
+	if r.URL.RawQuery != "" && r.URL.Query().Has("access_token") {
+		return "", &tokenInURL
+	}
+	values := r.Header["Authorization"]
+	if len(values) == 0 {
+		return "", &missingToken
+	}
+	scheme, token, _ := strings.Cut(values[0], " ")
+	token = strings.TrimLeft(token, " ")
+	switch {
+	case len(values) > 1:
+		return "", &malformedHeader
+	case !strings.EqualFold(scheme, "Bearer"):
+		return "", &missingToken
+	case len(token) > maxTokenBytes || !isToken(token):
+		return "", &malformedHeader
+	}
+	return token, nil
+}
+
+// isToken reports whether s has the syntax of a bearer token (RFC 6750).
+func isToken(s string) bool {
+	body := strings.TrimRight(s, "=")
+	return body != "" && strings.Trim(body, alphanumeric+"-._~+/") == ""
+}
+
+// guardedWriter writes the response to a request that the guard has accepted. If the
+// handler requires scopes that the caller lacks before the header is written, the
+// response gets status 403 and a challenge. The body stays as the handler writes it, so
+// that a client that ignores the status finds the same error there.
+type guardedWriter struct {
+	http.ResponseWriter
+	guard       *Guard
+	required    *requiredScopes
+	wroteHeader bool
+}
+
+// WriteHeader implements [http.ResponseWriter].
+func (w *guardedWriter) WriteHeader(status int) {
+	informational := status < http.StatusOK && status != http.StatusSwitchingProtocols
+	if !w.wroteHeader && !informational {
+		w.wroteHeader = true
+		if scopes := w.required.unmet(); scopes != nil {
+			scopes = union(w.guard.opts.Scopes, scopes)
+			w.Header().Set("WWW-Authenticate", insufficientScope.challenge(w.guard, scopes).String())
+			status = insufficientScope.status
+		}
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements [http.ResponseWriter].
+func (w *guardedWriter) Write(b []byte) (int, error) {
+	w.writeDefaultHeader()
+	return w.ResponseWriter.Write(b)
+}
+
+// writeDefaultHeader writes the header if the handler has not done so.
+func (w *guardedWriter) writeDefaultHeader() {
+	if !w.wroteHeader {
+		w.WriteHeader(http.StatusOK)
+	}
+}
+
+// finish writes the header of an empty response if the caller lacks scopes.
+func (w *guardedWriter) finish() {
+	if !w.wroteHeader && w.required.unmet() != nil {
+		w.writeDefaultHeader()
+	}
+}
+
+// FlushError flushes the response. [http.ResponseController] calls it.
+func (w *guardedWriter) FlushError() error {
+	w.writeDefaultHeader()
+	return http.NewResponseController(w.ResponseWriter).Flush()
+}
+
+// Flush implements [http.Flusher].
+func (w *guardedWriter) Flush() { _ = w.FlushError() }
+
+// Unwrap returns the underlying writer for [http.ResponseController].
+func (w *guardedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -13,95 +13,116 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// IntrospectionOptions say whom [Introspection] asks.
+// IntrospectionOptions are the options of [Introspection]. Endpoint, ClientID and Issuer
+// are required.
 type IntrospectionOptions struct {
-	// URL is where the issuer tells about tokens.
-	URL string
-	// ClientID and ClientSecret are how this server names itself there.
+	// Endpoint is the URL of the issuer's introspection endpoint.
+	Endpoint string
+	// ClientID and ClientSecret authenticate this server at the endpoint.
 	ClientID, ClientSecret string
-	// Issuer is who issues the tokens. One that is said to be of somebody
-	// else is not valid, and nobody is asked about one that says so itself.
+	// Issuer is the issuer of the tokens. A token of another issuer is not valid. If the
+	// token itself contains another issuer, it is not sent to the endpoint.
 	Issuer string
-	// Client sends the questions, without following redirects. Nil is
+	// HTTPClient sends the requests. It follows no redirects. Nil is
 	// [http.DefaultClient].
-	Client *http.Client
+	HTTPClient *http.Client
 }
 
-// Introspection returns a verifier that asks the issuer about each token, for tokens
-// that say nothing by themselves. The error is about the options.
+// Introspection returns a verifier that sends each token to the introspection endpoint
+// (RFC 7662) of the issuer. It supports opaque tokens. Introspection returns an error if
+// an option is invalid.
 //
-// A user of whom the issuer only tells the username has that as Subject.
+// If the response has a username but no subject, the username becomes the Subject of the
+// caller.
 //
-// Answers are not kept, so that a token that is taken back is refused from then on.
-// Nor does anything bound how often strangers make the server ask: where they can
-// reach it, put a limit of requests by address in front.
-func Introspection(opts IntrospectionOptions) (Verifier, error) {
-	at, err := parseURL(opts.URL, false)
+// Responses are not cached, so a revoked token is refused from the next request on. The
+// number of requests to the endpoint is not limited. If untrusted clients can reach the
+// server, limit the rate of requests by address in front of it.
+func Introspection(opts *IntrospectionOptions) (Verifier, error) {
+	if opts == nil {
+		opts = &IntrospectionOptions{}
+	}
+	o := *opts
+	endpoint, err := o.validate()
 	if err != nil {
-		return nil, fmt.Errorf("introspect tokens: option URL: %w", err)
+		return nil, fmt.Errorf("auth: introspection verifier: %w", err)
 	}
-	if _, err := plainURL(opts.Issuer); err != nil {
-		return nil, fmt.Errorf("introspect tokens: option Issuer: %w", err)
-	}
-	if opts.ClientID == "" {
-		return nil, errors.New("introspect tokens: option ClientID is empty: an issuer does not tell strangers about tokens")
-	}
-	return (&introspector{opts, at, newFetcher(opts.Client)}).verify, nil
+	return (&introspector{o, endpoint, newFetcher(o.HTTPClient)}).verify, nil
 }
 
-// introspector asks one issuer.
+// validate checks the options and returns the URL of the endpoint.
+func (o *IntrospectionOptions) validate() (*url.URL, error) {
+	switch {
+	case o.Endpoint == "":
+		return nil, errors.New("option Endpoint is required")
+	case o.ClientID == "":
+		return nil, errors.New("option ClientID is required")
+	case o.Issuer == "":
+		return nil, errors.New("option Issuer is required")
+	}
+	if _, err := parseIdentifierURL(o.Issuer); err != nil {
+		return nil, fmt.Errorf("option Issuer: %w", err)
+	}
+	endpoint, err := parseURL(o.Endpoint, false)
+	if err != nil {
+		return nil, fmt.Errorf("option Endpoint: %w", err)
+	}
+	return endpoint, nil
+}
+
+// introspector verifies tokens at the introspection endpoint of one issuer.
 type introspector struct {
 	IntrospectionOptions
-	at    *url.URL
-	fetch *fetcher
+	endpoint *url.URL
+	fetcher  *fetcher
 }
 
-func (o *introspector) verify(ctx context.Context, token string) (*Caller, error) {
-	if issuer := issuerOf(token); issuer != "" && issuer != o.Issuer {
-		return nil, fmt.Errorf("%w: it is of issuer %q", ErrInvalidToken, issuer)
+func (i *introspector) verify(ctx context.Context, token string) (*Caller, error) {
+	if issuer := unverifiedIssuer(token); issuer != "" && issuer != i.Issuer {
+		return nil, fmt.Errorf("%w: issuer is %q, want %q", ErrInvalidToken, issuer, i.Issuer)
 	}
-	claims, err := o.ask(ctx, token)
+	claims, err := i.introspect(ctx, token)
 	if err != nil {
 		return nil, fmt.Errorf("introspect a token: %w", err)
 	}
 	if active, _ := claims["active"].(bool); !active {
-		return nil, fmt.Errorf("%w: it is not active", ErrInvalidToken)
+		return nil, fmt.Errorf("%w: not active", ErrInvalidToken)
 	}
-	c, err := callerFrom(claims)
+	c, err := callerFromClaims(claims)
 	if err != nil {
 		return nil, err
 	}
-	if c.Subject == "" { // the name may be all that an issuer tells of a user
+	if c.Subject == "" { // some issuers only return the username
 		c.Subject, _ = claims["username"].(string)
 	}
 	if claims["iss"] == nil {
-		c.Issuer = o.Issuer
+		c.Issuer = i.Issuer
 	}
-	if c.Issuer != o.Issuer {
-		return nil, fmt.Errorf("%w: it is of issuer %q", ErrInvalidToken, c.Issuer)
+	if c.Issuer != i.Issuer {
+		return nil, fmt.Errorf("%w: issuer is %q, want %q", ErrInvalidToken, c.Issuer, i.Issuer)
 	}
 	return c, nil
 }
 
-// issuerOf returns whom a token names as its issuer, true or not, empty where it
-// names nobody. Whoever is asked about a token has it from then on.
-func issuerOf(token string) string {
+// unverifiedIssuer returns the issuer in a token without verification, empty if the token
+// contains none. It prevents that a token is disclosed to another issuer.
+func unverifiedIssuer(token string) string {
 	claims := jwt.MapClaims{}
 	jwt.NewParser().ParseUnverified(token, claims)
 	issuer, _ := claims["iss"].(string)
 	return issuer
 }
 
-// ask returns what the issuer tells about a token.
-func (o *introspector) ask(ctx context.Context, token string) (map[string]any, error) {
-	ctx, cancel := context.WithTimeout(ctx, fetchPatience)
+// introspect sends a token to the endpoint and returns the response.
+func (i *introspector) introspect(ctx context.Context, token string) (map[string]any, error) {
+	ctx, cancel := context.WithTimeout(ctx, verifierTimeout)
 	defer cancel()
 	form := url.Values{"token": {token}, "token_type_hint": {"access_token"}}
 	header := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Accept": {"application/json"}}
-	basicAuth(header, o.ClientID, o.ClientSecret)
-	data, err := o.fetch.post(ctx, o.at, header, []byte(form.Encode()))
-	if no, ok := errors.AsType[*Error](err); ok { // which the log has, and some issuers repeat the token
-		no.Description = strings.ReplaceAll(no.Description, token, "...")
+	setBasicAuth(header, i.ClientID, i.ClientSecret)
+	data, err := i.fetcher.post(ctx, i.endpoint, header, []byte(form.Encode()))
+	if e, ok := errors.AsType[*Error](err); ok { // the error is logged, and some issuers repeat the token
+		e.Description = strings.ReplaceAll(e.Description, token, "...")
 	}
 	if err != nil {
 		return nil, err
@@ -110,7 +131,7 @@ func (o *introspector) ask(ctx context.Context, token string) (map[string]any, e
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
 	if err := d.Decode(&claims); err != nil {
-		return nil, fmt.Errorf("read the answer of %q: %w", display(o.at), err)
+		return nil, fmt.Errorf("response of %q: %w", redactedString(i.endpoint), err)
 	}
 	return claims, nil
 }

@@ -17,24 +17,24 @@ import (
 	"github.com/mcpwright/mcp/runtime/auth"
 )
 
-func jsonOf(v any) ([]byte, error) { return json.Marshal(v) }
+func marshalJSON(v any) ([]byte, error) { return json.Marshal(v) }
 
-// roundTrip is a transport that is a function.
-type roundTrip func(*http.Request) (*http.Response, error)
+// roundTripFunc is a function that implements [http.RoundTripper].
+type roundTripFunc func(*http.Request) (*http.Response, error)
 
-func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+func (f roundTripFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// introspection returns a verifier that hears the same about every token.
-func introspection(t *testing.T, status int, answer string) auth.Verifier {
+// introspection returns a verifier whose endpoint always returns the same response.
+func introspection(t *testing.T, status int, response string) auth.Verifier {
 	t.Helper()
-	verify, err := auth.Introspection(auth.IntrospectionOptions{
-		URL: login + "/introspect", ClientID: "mcp server", ClientSecret: "a:b%", Issuer: login,
-		Client: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+	verify, err := auth.Introspection(&auth.IntrospectionOptions{
+		Endpoint: login + "/introspect", ClientID: "mcp server", ClientSecret: "a:b%", Issuer: login,
+		HTTPClient: &http.Client{Transport: roundTripFunc(func(r *http.Request) (*http.Response, error) {
 			require.Equal(t, login+"/introspect", r.URL.String())
 			w := httptest.NewRecorder()
 			w.Header().Set("Location", "https://evil.example.com")
 			w.WriteHeader(status)
-			io.WriteString(w, answer)
+			io.WriteString(w, response)
 			return w.Result(), nil
 		})},
 	})
@@ -42,9 +42,9 @@ func introspection(t *testing.T, status int, answer string) auth.Verifier {
 	return verify
 }
 
-func TestTheIssuerTellsAboutATokenThatSaysNothing(t *testing.T) {
+func TestIntrospection(t *testing.T) {
 	expiry := time.Unix(time.Now().Add(time.Hour).Unix(), 0)
-	caller, err := introspection(t, 200, string(must(jsonOf(map[string]any{
+	caller, err := introspection(t, 200, string(must(marshalJSON(map[string]any{
 		"active": true, "sub": "ada", "client_id": "app", "aud": []string{resource}, "scope": "a b", "exp": expiry.Unix(), "tenant": json.Number("9007199254740993"),
 	}))))(t.Context(), "opaque")
 	require.NoError(t, err)
@@ -55,25 +55,25 @@ func TestTheIssuerTellsAboutATokenThatSaysNothing(t *testing.T) {
 	}, caller)
 }
 
-func TestUsersOfOneClientAreToldApart(t *testing.T) {
-	for answer, subject := range map[string]string{
+func TestIntrospectionUsername(t *testing.T) {
+	for response, subject := range map[string]string{
 		`{"active":true,"client_id":"app","username":"ada"}`:               "ada",
 		`{"active":true,"client_id":"app","username":"ada","sub":""}`:      "ada",
 		`{"active":true,"client_id":"app","username":"ada","sub":"f81d4"}`: "f81d4",
 		`{"active":true,"client_id":"app"}`:                                "",
 	} {
-		caller, err := introspection(t, 200, answer)(t.Context(), "opaque")
+		caller, err := introspection(t, 200, response)(t.Context(), "opaque")
 		require.NoError(t, err)
-		require.Equal(t, subject, caller.Subject, answer)
+		require.Equal(t, subject, caller.Subject, response)
 	}
 }
 
-func TestTheServerNamesItselfToTheIssuer(t *testing.T) {
-	asked := false
-	verify, err := auth.Introspection(auth.IntrospectionOptions{
-		URL: login + "/introspect", ClientID: "mcp server", ClientSecret: "a:b%", Issuer: login,
-		Client: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
-			asked = true
+func TestIntrospectionRequest(t *testing.T) {
+	called := false
+	verify, err := auth.Introspection(&auth.IntrospectionOptions{
+		Endpoint: login + "/introspect", ClientID: "mcp server", ClientSecret: "a:b%", Issuer: login,
+		HTTPClient: &http.Client{Transport: roundTripFunc(func(r *http.Request) (*http.Response, error) {
+			called = true
 			user, password, ok := r.BasicAuth()
 			require.True(t, ok)
 			require.Equal(t, []string{"mcp+server", "a%3Ab%25"}, []string{user, password})
@@ -89,11 +89,11 @@ func TestTheServerNamesItselfToTheIssuer(t *testing.T) {
 	require.NoError(t, err)
 	_, err = verify(t.Context(), "a+/=")
 	require.ErrorIs(t, err, auth.ErrInvalidToken)
-	require.True(t, asked)
+	require.True(t, called)
 }
 
-func TestOnlyAnActiveTokenOfTheIssuerIsValid(t *testing.T) {
-	for answer, invalid := range map[string]bool{
+func TestIntrospectionInvalidTokens(t *testing.T) {
+	for response, invalid := range map[string]bool{
 		`{"active":false,"sub":"ada"}`:                               true,
 		`{"sub":"ada"}`:                                              true,
 		`{"active":"true","sub":"ada"}`:                              true,
@@ -114,61 +114,61 @@ func TestOnlyAnActiveTokenOfTheIssuerIsValid(t *testing.T) {
 		`{"active":true}`:                                            false,
 		`{"active":true,"exp":` + "4102444800" + `,"sub":"someone"}`: false,
 	} {
-		_, err := introspection(t, 200, answer)(t.Context(), "opaque")
+		_, err := introspection(t, 200, response)(t.Context(), "opaque")
 		if invalid {
-			require.ErrorIs(t, err, auth.ErrInvalidToken, answer)
+			require.ErrorIs(t, err, auth.ErrInvalidToken, response)
 		} else {
-			require.NoError(t, err, answer)
+			require.NoError(t, err, response)
 		}
 	}
 }
 
-func TestATokenOfSomebodyElseIsShownToNobody(t *testing.T) {
-	var asked []string
-	verify, err := auth.Introspection(auth.IntrospectionOptions{
-		URL: "https://partner.example.com/introspect", ClientID: "a", Issuer: "https://partner.example.com",
-		Client: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
-			asked = append(asked, r.PostFormValue("token"))
+func TestIntrospectionDoesNotSendTokensOfOtherIssuers(t *testing.T) {
+	var sent []string
+	verify, err := auth.Introspection(&auth.IntrospectionOptions{
+		Endpoint: "https://partner.example.com/introspect", ClientID: "a", Issuer: "https://partner.example.com",
+		HTTPClient: &http.Client{Transport: roundTripFunc(func(r *http.Request) (*http.Response, error) {
+			sent = append(sent, r.PostFormValue("token"))
 			w := httptest.NewRecorder()
 			io.WriteString(w, `{"active":false}`)
 			return w.Result(), nil
 		})},
 	})
 	require.NoError(t, err)
-	caller, err := auth.Any(verify, at(published("1", rsaKey(), nil)).verifier(t))(t.Context(), good())
+	caller, err := auth.AnyVerifier(verify, newIssuer(publicJWK("1", rsaKey(), nil)).verifier(t))(t.Context(), validToken())
 	require.NoError(t, err)
 	require.Equal(t, login, caller.Issuer)
-	require.Empty(t, asked)
+	require.Empty(t, sent)
 
-	ours := sign(jwt.SigningMethodRS256, otherRSA(), claims(map[string]any{"iss": "https://partner.example.com"}), nil)
-	nobodys := sign(jwt.SigningMethodRS256, otherRSA(), claims(map[string]any{"iss": nil}), nil)
-	for _, token := range []string{"opaque", "a.b.c", ours, nobodys} {
+	partner := sign(jwt.SigningMethodRS256, otherRSA(), claims(map[string]any{"iss": "https://partner.example.com"}), nil)
+	noIssuer := sign(jwt.SigningMethodRS256, otherRSA(), claims(map[string]any{"iss": nil}), nil)
+	for _, token := range []string{"opaque", "a.b.c", partner, noIssuer} {
 		_, err = verify(t.Context(), token)
 		require.ErrorIs(t, err, auth.ErrInvalidToken)
 	}
-	require.Equal(t, []string{"opaque", "a.b.c", ours, nobodys}, asked)
+	require.Equal(t, []string{"opaque", "a.b.c", partner, noIssuer}, sent)
 }
 
-func TestAnIssuerThatCannotTellIsTroubleOfTheServer(t *testing.T) {
-	for status, answer := range map[int]string{
+func TestIntrospectionErrors(t *testing.T) {
+	for status, response := range map[int]string{
 		200: "<html>", 302: `{"active":true}`, 401: `{"active":true}`, 500: `{"active":true}`, 203: `{"active":true}`,
 	} {
-		_, err := introspection(t, status, answer)(t.Context(), "opaque")
+		_, err := introspection(t, status, response)(t.Context(), "opaque")
 		require.Error(t, err)
 		require.NotErrorIs(t, err, auth.ErrInvalidToken)
 		require.NotContains(t, err.Error(), "opaque")
 	}
 	_, err := introspection(t, 400, `{"error":"invalid_token","error_description":"Access token expired: opaque"}`)(t.Context(), "opaque")
-	require.EqualError(t, err, `introspect a token: https://login.example.com/introspect refuses: "invalid_token" ("Access token expired: ...")`)
+	require.EqualError(t, err, `introspect a token: https://login.example.com/introspect returned error "invalid_token" ("Access token expired: ...")`)
 	_, err = introspection(t, 200, `{"active":true,"x":"`+strings.Repeat("a", 1<<20)+`"}`)(t.Context(), "opaque")
 	require.ErrorContains(t, err, "longer than 1048576 bytes")
 }
 
-func TestAnIssuerIsNotWaitedForForever(t *testing.T) {
+func TestIntrospectionTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		verify, err := auth.Introspection(auth.IntrospectionOptions{
-			URL: login, ClientID: "a", Issuer: login,
-			Client: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		verify, err := auth.Introspection(&auth.IntrospectionOptions{
+			Endpoint: login, ClientID: "a", Issuer: login,
+			HTTPClient: &http.Client{Transport: roundTripFunc(func(r *http.Request) (*http.Response, error) {
 				<-r.Context().Done()
 				return nil, r.Context().Err()
 			})},
@@ -182,12 +182,12 @@ func TestAnIssuerIsNotWaitedForForever(t *testing.T) {
 	})
 }
 
-func TestIntrospectionRefusesOptionsThatCannotBeMeant(t *testing.T) {
-	for want, opts := range map[string]auth.IntrospectionOptions{
-		`introspect tokens: option URL: "" is`:                            {ClientID: "a", Issuer: login},
-		`introspect tokens: option URL: "http://a.example/i" is`:          {URL: "http://a.example/i", ClientID: "a", Issuer: login},
-		`introspect tokens: option Issuer: "" is`:                         {URL: login, ClientID: "a"},
-		`introspect tokens: option ClientID is empty: an issuer does not`: {URL: login, Issuer: login},
+func TestIntrospectionOptionErrors(t *testing.T) {
+	for want, opts := range map[string]*auth.IntrospectionOptions{
+		`auth: introspection verifier: option Endpoint is required`:                                {ClientID: "a", Issuer: login},
+		`auth: introspection verifier: option Endpoint: "http://a.example/i" is a URL without TLS`: {Endpoint: "http://a.example/i", ClientID: "a", Issuer: login},
+		`auth: introspection verifier: option Issuer is required`:                                  {Endpoint: login, ClientID: "a"},
+		`auth: introspection verifier: option ClientID is required`:                                {Endpoint: login, Issuer: login},
 	} {
 		_, err := auth.Introspection(opts)
 		require.ErrorContains(t, err, want)

@@ -31,26 +31,26 @@ import (
 	"github.com/mcpwright/mcp/runtime/auth"
 )
 
-// issuer is an authorization server without a network: a transport that has its
+// fakeIssuer is an authorization server in memory: an [http.RoundTripper] that serves its
 // documents. It is safe for concurrent use.
-type issuer struct {
+type fakeIssuer struct {
 	mu        sync.Mutex
 	documents map[string]string // by URL
-	asked     []string
-	wait      chan struct{} // nil, or what an answer waits for
+	requests  []string
+	gate      chan struct{} // responses wait until it is closed, nil is no wait
 	failure   error
 }
 
-// at begins with the keys of an issuer, and with the metadata that lead there.
-func at(keys ...map[string]any) *issuer {
-	i := &issuer{documents: map[string]string{
+// newIssuer returns an issuer with these keys, and with metadata that contain their URL.
+func newIssuer(keys ...map[string]any) *fakeIssuer {
+	i := &fakeIssuer{documents: map[string]string{
 		login + "/.well-known/oauth-authorization-server": fmt.Sprintf(`{"issuer":%q,"jwks_uri":"%s/keys"}`, login, login),
 	}}
 	i.publish(keys...)
 	return i
 }
 
-func (i *issuer) publish(keys ...map[string]any) {
+func (i *fakeIssuer) publish(keys ...map[string]any) {
 	data, err := json.Marshal(map[string]any{"keys": keys})
 	if err != nil {
 		panic(err)
@@ -58,23 +58,23 @@ func (i *issuer) publish(keys ...map[string]any) {
 	i.set(login+"/keys", string(data))
 }
 
-func (i *issuer) set(url, document string) {
+func (i *fakeIssuer) set(url, document string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.documents[url] = document
 }
 
-func (i *issuer) fail(err error) {
+func (i *fakeIssuer) fail(err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.failure = err
 }
 
-// times tells how often a URL was asked for.
-func (i *issuer) times(url string) (n int) {
+// count returns the number of requests for a URL.
+func (i *fakeIssuer) count(url string) (n int) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	for _, a := range i.asked {
+	for _, a := range i.requests {
 		if a == url {
 			n++
 		}
@@ -83,10 +83,10 @@ func (i *issuer) times(url string) (n int) {
 }
 
 // RoundTrip implements [http.RoundTripper].
-func (i *issuer) RoundTrip(r *http.Request) (*http.Response, error) {
+func (i *fakeIssuer) RoundTrip(r *http.Request) (*http.Response, error) {
 	i.mu.Lock()
-	i.asked = append(i.asked, r.URL.String())
-	wait := i.wait
+	i.requests = append(i.requests, r.URL.String())
+	wait := i.gate
 	i.mu.Unlock()
 	if wait != nil {
 		select {
@@ -99,31 +99,31 @@ func (i *issuer) RoundTrip(r *http.Request) (*http.Response, error) {
 	defer i.mu.Unlock()
 	document, known := i.documents[r.URL.String()]
 	res := &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(document)), Header: http.Header{}, Request: r}
-	switch to, moved := strings.CutPrefix(document, "-> "); {
+	switch to, redirect := strings.CutPrefix(document, "-> "); {
 	case i.failure != nil:
 		return nil, i.failure
 	case !known:
 		res.StatusCode = http.StatusNotFound
-	case moved:
+	case redirect:
 		res.StatusCode = http.StatusFound
 		res.Header.Set("Location", to)
 	}
 	return res, nil
 }
 
-// verifier verifies the tokens of an issuer.
-func (i *issuer) verifier(t *testing.T, change ...func(*auth.JWTOptions)) auth.Verifier {
+// verifier returns a verifier of the tokens of the issuer.
+func (i *fakeIssuer) verifier(t *testing.T, change ...func(*auth.JWTOptions)) auth.Verifier {
 	t.Helper()
-	opts := auth.JWTOptions{Issuer: login, Client: &http.Client{Transport: i}, Logger: slog.New(slog.DiscardHandler)}
+	opts := &auth.JWTOptions{Issuer: login, HTTPClient: &http.Client{Transport: i}, Logger: slog.New(slog.DiscardHandler)}
 	for _, c := range change {
-		c(&opts)
+		c(opts)
 	}
 	verify, err := auth.JWT(opts)
 	require.NoError(t, err)
 	return verify
 }
 
-// The keys of the tests.
+// Keys for tests.
 var (
 	rsaKey   = sync.OnceValue(func() *rsa.PrivateKey { return must(rsa.GenerateKey(rand.Reader, 2048)) })
 	otherRSA = sync.OnceValue(func() *rsa.PrivateKey { return must(rsa.GenerateKey(rand.Reader, 2048)) })
@@ -140,8 +140,8 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// published is a key as issuers publish it.
-func published(id string, key crypto.Signer, more map[string]any) map[string]any {
+// publicJWK returns the JSON Web Key of a public key, with further members.
+func publicJWK(id string, key crypto.Signer, more map[string]any) map[string]any {
 	var k map[string]any
 	switch key := key.Public().(type) {
 	case *rsa.PublicKey:
@@ -159,7 +159,7 @@ func published(id string, key crypto.Signer, more map[string]any) map[string]any
 
 func b64(data []byte) string { return base64.RawURLEncoding.EncodeToString(data) }
 
-// claims are those of ada, with changes; nil takes one away.
+// claims returns valid claims of ada with changes. A nil value deletes a claim.
 func claims(change map[string]any) jwt.MapClaims {
 	c := jwt.MapClaims{
 		"iss": login, "sub": "ada", "client_id": "app", "aud": resource, "scope": "mcp:use files:read",
@@ -170,7 +170,7 @@ func claims(change map[string]any) jwt.MapClaims {
 	return c
 }
 
-// sign makes a token. The header may be changed.
+// sign returns a signed token. A nil value in header deletes a member of the header.
 func sign(method jwt.SigningMethod, key any, c jwt.MapClaims, header map[string]any) string {
 	token := jwt.NewWithClaims(method, c)
 	token.Header["kid"] = "1"
@@ -179,42 +179,42 @@ func sign(method jwt.SigningMethod, key any, c jwt.MapClaims, header map[string]
 	return must(token.SignedString(key))
 }
 
-// good is a token that is all right.
-func good() string { return sign(jwt.SigningMethodRS256, rsaKey(), claims(nil), nil) }
+// validToken returns a valid token.
+func validToken() string { return sign(jwt.SigningMethodRS256, rsaKey(), claims(nil), nil) }
 
-func TestASignedTokenTellsWhoCalls(t *testing.T) {
+func TestJWTCaller(t *testing.T) {
 	expiry := time.Unix(time.Now().Add(time.Hour).Unix(), 0)
 	for name, c := range map[string]struct {
 		claims map[string]any
 		want   func(*auth.Caller)
 	}{
-		"as usual":               {nil, func(*auth.Caller) {}},
-		"several audiences":      {map[string]any{"aud": []string{"a", resource}}, func(c *auth.Caller) { c.Audience = []string{"a", resource} }},
-		"no audience":            {map[string]any{"aud": nil}, func(c *auth.Caller) { c.Audience = nil }},
-		"an odd audience":        {map[string]any{"aud": []any{1, nil, "a"}}, func(c *auth.Caller) { c.Audience = []string{"a"} }},
-		"scp":                    {map[string]any{"scope": nil, "scp": "a b"}, func(c *auth.Caller) { c.Scopes = []string{"a", "b"} }},
-		"scp as a list":          {map[string]any{"scope": nil, "scp": []string{"a", "b"}}, func(c *auth.Caller) { c.Scopes = []string{"a", "b"} }},
-		"both":                   {map[string]any{"scope": "a b", "scp": []string{"b", "c"}}, func(c *auth.Caller) { c.Scopes = []string{"a", "b", "c"} }},
-		"no scope":               {map[string]any{"scope": nil}, func(c *auth.Caller) { c.Scopes = nil }},
-		"an odd scope":           {map[string]any{"scope": 1}, func(c *auth.Caller) { c.Scopes = nil }},
-		"azp":                    {map[string]any{"client_id": nil, "azp": "other"}, func(c *auth.Caller) { c.ClientID = "other" }},
-		"client_id, not azp":     {map[string]any{"azp": "other"}, func(*auth.Caller) {}},
-		"client_id of a number":  {map[string]any{"client_id": 1, "azp": "other"}, func(c *auth.Caller) { c.ClientID = "other" }},
-		"appid":                  {map[string]any{"client_id": nil, "appid": "other"}, func(c *auth.Caller) { c.ClientID = "other" }},
-		"cid":                    {map[string]any{"client_id": nil, "cid": "other"}, func(c *auth.Caller) { c.ClientID = "other" }},
-		"client_id, not cid":     {map[string]any{"appid": "1", "cid": "2"}, func(*auth.Caller) {}},
-		"azp, not cid":           {map[string]any{"client_id": nil, "azp": "other", "appid": "1", "cid": "2"}, func(c *auth.Caller) { c.ClientID = "other" }},
-		"cid, no subject":        {map[string]any{"sub": nil, "client_id": nil, "appid": "1", "cid": "2"}, func(c *auth.Caller) { c.Subject, c.ClientID = "", "" }},
-		"no subject":             {map[string]any{"sub": nil}, func(c *auth.Caller) { c.Subject = "" }},
-		"no expiry":              {map[string]any{"exp": nil}, func(c *auth.Caller) { c.Expiry = time.Time{} }},
-		"a number of many digit": {map[string]any{"tenant": json.Number("9007199254740993")}, func(*auth.Caller) {}},
+		"default":            {nil, func(*auth.Caller) {}},
+		"several audiences":  {map[string]any{"aud": []string{"a", resource}}, func(c *auth.Caller) { c.Audience = []string{"a", resource} }},
+		"no audience":        {map[string]any{"aud": nil}, func(c *auth.Caller) { c.Audience = nil }},
+		"malformed audience": {map[string]any{"aud": []any{1, nil, "a"}}, func(c *auth.Caller) { c.Audience = []string{"a"} }},
+		"scp":                {map[string]any{"scope": nil, "scp": "a b"}, func(c *auth.Caller) { c.Scopes = []string{"a", "b"} }},
+		"scp as a list":      {map[string]any{"scope": nil, "scp": []string{"a", "b"}}, func(c *auth.Caller) { c.Scopes = []string{"a", "b"} }},
+		"scope and scp":      {map[string]any{"scope": "a b", "scp": []string{"b", "c"}}, func(c *auth.Caller) { c.Scopes = []string{"a", "b", "c"} }},
+		"no scope":           {map[string]any{"scope": nil}, func(c *auth.Caller) { c.Scopes = nil }},
+		"malformed scope":    {map[string]any{"scope": 1}, func(c *auth.Caller) { c.Scopes = nil }},
+		"azp":                {map[string]any{"client_id": nil, "azp": "other"}, func(c *auth.Caller) { c.ClientID = "other" }},
+		"client_id, not azp": {map[string]any{"azp": "other"}, func(*auth.Caller) {}},
+		"numeric client_id":  {map[string]any{"client_id": 1, "azp": "other"}, func(c *auth.Caller) { c.ClientID = "other" }},
+		"appid":              {map[string]any{"client_id": nil, "appid": "other"}, func(c *auth.Caller) { c.ClientID = "other" }},
+		"cid":                {map[string]any{"client_id": nil, "cid": "other"}, func(c *auth.Caller) { c.ClientID = "other" }},
+		"client_id, not cid": {map[string]any{"appid": "1", "cid": "2"}, func(*auth.Caller) {}},
+		"azp, not cid":       {map[string]any{"client_id": nil, "azp": "other", "appid": "1", "cid": "2"}, func(c *auth.Caller) { c.ClientID = "other" }},
+		"cid, no subject":    {map[string]any{"sub": nil, "client_id": nil, "appid": "1", "cid": "2"}, func(c *auth.Caller) { c.Subject, c.ClientID = "", "" }},
+		"no subject":         {map[string]any{"sub": nil}, func(c *auth.Caller) { c.Subject = "" }},
+		"no expiry":          {map[string]any{"exp": nil}, func(c *auth.Caller) { c.Expiry = time.Time{} }},
+		"large number":       {map[string]any{"tenant": json.Number("9007199254740993")}, func(*auth.Caller) {}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			all := claims(c.claims)
 			if all["exp"] != nil {
 				all["exp"] = expiry.Unix()
 			}
-			caller, err := at(published("1", rsaKey(), nil)).verifier(t)(t.Context(), sign(jwt.SigningMethodRS256, rsaKey(), all, nil))
+			caller, err := newIssuer(publicJWK("1", rsaKey(), nil)).verifier(t)(t.Context(), sign(jwt.SigningMethodRS256, rsaKey(), all, nil))
 			require.NoError(t, err)
 			require.Len(t, caller.Claims, len(all))
 			if c.claims["tenant"] != nil {
@@ -230,9 +230,9 @@ func TestASignedTokenTellsWhoCalls(t *testing.T) {
 	}
 }
 
-func TestEveryAlgorithmWithAPublicKeyIsKnown(t *testing.T) {
-	verify := at(published("rsa", rsaKey(), nil), published("p256", p256Key(), nil), published("p384", p384Key(), nil),
-		published("p521", p521Key(), nil), published("ed", edKey(), map[string]any{"alg": "Ed25519"})).verifier(t)
+func TestJWTAlgorithms(t *testing.T) {
+	verify := newIssuer(publicJWK("rsa", rsaKey(), nil), publicJWK("p256", p256Key(), nil), publicJWK("p384", p384Key(), nil),
+		publicJWK("p521", p521Key(), nil), publicJWK("ed", edKey(), map[string]any{"alg": "Ed25519"})).verifier(t)
 	for method, key := range map[jwt.SigningMethod]crypto.Signer{
 		jwt.SigningMethodRS256: rsaKey(), jwt.SigningMethodRS384: rsaKey(), jwt.SigningMethodRS512: rsaKey(),
 		jwt.SigningMethodPS256: rsaKey(), jwt.SigningMethodPS384: rsaKey(), jwt.SigningMethodPS512: rsaKey(),
@@ -244,17 +244,17 @@ func TestEveryAlgorithmWithAPublicKeyIsKnown(t *testing.T) {
 	}
 }
 
-// raw is a token with whatever header and signature.
-func raw(header string, c jwt.MapClaims, signature func(signed string) []byte) string {
+// rawToken returns a token with any header and signature.
+func rawToken(header string, c jwt.MapClaims, signature func(signed string) []byte) string {
 	signed := b64([]byte(header)) + "." + b64(must(json.Marshal(c)))
 	return signed + "." + b64(signature(signed))
 }
 
-func unsigned(string) []byte { return nil }
+func noSignature(string) []byte { return nil }
 
-// withPublicKey is the signature of somebody who knows only what is public, in
-// the hope that a server takes the public key for a secret.
-func withPublicKey(form []byte) func(string) []byte {
+// hmacWith returns the signature of an attacker who uses the public key as secret of an
+// HMAC algorithm.
+func hmacWith(form []byte) func(string) []byte {
 	return func(signed string) []byte {
 		mac := hmac.New(sha256.New, form)
 		mac.Write([]byte(signed))
@@ -262,141 +262,141 @@ func withPublicKey(form []byte) func(string) []byte {
 	}
 }
 
-func TestTokensThatAreNotOfTheIssuerAreInvalid(t *testing.T) {
+func TestInvalidJWTs(t *testing.T) {
 	der := must(x509.MarshalPKIXPublicKey(rsaKey().Public()))
 	asPEM := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
-	own := map[string]any{"jwk": published("1", otherRSA(), nil), "jku": "https://evil.example.com/keys", "x5u": "https://evil.example.com/cert"}
+	own := map[string]any{"jwk": publicJWK("1", otherRSA(), nil), "jku": "https://evil.example.com/keys", "x5u": "https://evil.example.com/cert"}
 	rs256 := jwt.SigningMethodRS256
-	flipped := []byte(good())
+	flipped := []byte(validToken())
 	flipped[len(flipped)-10] ^= 1
-	padded := []byte(good()) // 256 bytes are 2,048 of the 2,052 bits that their text has
+	padded := []byte(validToken()) // the text of 256 bytes has 4 padding bits
 	padded[len(padded)-1]++
-	parts := strings.Split(good(), ".")
+	parts := strings.Split(validToken(), ".")
 	mallory := strings.Split(sign(rs256, otherRSA(), claims(map[string]any{"sub": "mallory"}), nil), ".")
 	for name, token := range map[string]string{
-		"alg none":                     raw(`{"alg":"none","kid":"1"}`, claims(nil), unsigned),
-		"alg None":                     raw(`{"alg":"None","kid":"1"}`, claims(nil), unsigned),
-		"alg none, typed":              sign(jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, claims(nil), nil),
-		"no alg":                       raw(`{"kid":"1"}`, claims(nil), unsigned),
-		"alg of a number":              raw(`{"alg":1,"kid":"1"}`, claims(nil), unsigned),
-		"two algs":                     raw(`{"alg":"RS256","alg":"none","kid":"1"}`, claims(nil), unsigned),
-		"HS256 with the public DER":    raw(`{"alg":"HS256","kid":"1"}`, claims(nil), withPublicKey(der)),
-		"HS256 with the public PEM":    raw(`{"alg":"HS256","kid":"1"}`, claims(nil), withPublicKey(asPEM)),
-		"HS256 with the modulus":       raw(`{"alg":"HS256","kid":"1"}`, claims(nil), withPublicKey(rsaKey().N.Bytes())),
-		"HS256 with nothing":           raw(`{"alg":"HS256","kid":"1"}`, claims(nil), withPublicKey(nil)),
-		"RS256 without a signature":    raw(`{"alg":"RS256","kid":"1"}`, claims(nil), unsigned),
-		"the algorithm of another key": sign(jwt.SigningMethodES256, p256Key(), claims(nil), nil),
-		"another key":                  sign(rs256, otherRSA(), claims(nil), nil),
-		"another key, named nowhere":   sign(rs256, otherRSA(), claims(nil), map[string]any{"kid": nil}),
-		"a key that came along":        sign(rs256, otherRSA(), claims(nil), own),
-		"a key that came along only":   sign(rs256, otherRSA(), claims(nil), map[string]any{"kid": nil, "jwk": own["jwk"], "jku": own["jku"]}),
-		"an unknown key":               sign(rs256, rsaKey(), claims(nil), map[string]any{"kid": "2"}),
-		"a key by a path":              sign(rs256, rsaKey(), claims(nil), map[string]any{"kid": "../1"}),
-		"a key by a list":              sign(rs256, rsaKey(), claims(nil), map[string]any{"kid": []string{"1"}}),
-		"a key for encryption":         sign(rs256, rsaKey(), claims(nil), map[string]any{"kid": "enc"}),
-		"a key for nothing":            sign(rs256, rsaKey(), claims(nil), map[string]any{"kid": "ops"}),
-		"a key for PS256":              sign(rs256, rsaKey(), claims(nil), map[string]any{"kid": "ps"}),
-		"extensions":                   sign(rs256, rsaKey(), claims(nil), map[string]any{"crit": []string{"b64"}, "b64": false}),
-		"extensions that are none":     sign(rs256, rsaKey(), claims(nil), map[string]any{"crit": json.RawMessage("null")}),
-		"of another type":              sign(rs256, rsaKey(), claims(nil), map[string]any{"typ": "logout+jwt"}),
-		"of no type":                   sign(rs256, rsaKey(), claims(nil), map[string]any{"typ": 1}),
-		"another issuer":               sign(rs256, rsaKey(), claims(map[string]any{"iss": "https://other.example.com"}), nil),
-		"a longer issuer":              sign(rs256, rsaKey(), claims(map[string]any{"iss": login + "/"}), nil),
-		"issuers":                      sign(rs256, rsaKey(), claims(map[string]any{"iss": []string{login}}), nil),
-		"no issuer":                    sign(rs256, rsaKey(), claims(map[string]any{"iss": nil}), nil),
-		"a subject of a number":        sign(rs256, rsaKey(), claims(map[string]any{"sub": 1001}), nil),
-		"subjects":                     sign(rs256, rsaKey(), claims(map[string]any{"sub": []string{"ada"}}), nil),
-		"expired":                      sign(rs256, rsaKey(), claims(map[string]any{"exp": time.Now().Add(-31 * time.Second).Unix()}), nil),
-		"expired long ago":             sign(rs256, rsaKey(), claims(map[string]any{"exp": 0}), nil),
-		"expiry as text":               sign(rs256, rsaKey(), claims(map[string]any{"exp": "never"}), nil),
-		"not valid yet":                sign(rs256, rsaKey(), claims(map[string]any{"nbf": time.Now().Add(40 * time.Second).Unix()}), nil),
-		"a bit flipped":                string(flipped),
-		"a bit flipped of no byte":     string(padded),
-		"other claims":                 parts[0] + "." + mallory[1] + "." + parts[2],
-		"four parts":                   good() + ".a",
-		"two parts":                    parts[0] + "." + parts[1],
-		"one part":                     "opaque",
-		"nothing":                      "",
-		"dots":                         "..",
-		"padding":                      good() + "=",
-		"no JSON":                      b64([]byte("a")) + "." + b64([]byte("b")) + "." + b64([]byte("c")),
-		"null":                         b64([]byte("null")) + "." + b64([]byte("null")) + "." + b64([]byte("null")),
-		"deep":                         b64([]byte(strings.Repeat("[", 9000))) + ".e30.e30",
+		"alg none":                  rawToken(`{"alg":"none","kid":"1"}`, claims(nil), noSignature),
+		"alg None":                  rawToken(`{"alg":"None","kid":"1"}`, claims(nil), noSignature),
+		"alg none, signed":          sign(jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, claims(nil), nil),
+		"no alg":                    rawToken(`{"kid":"1"}`, claims(nil), noSignature),
+		"numeric alg":               rawToken(`{"alg":1,"kid":"1"}`, claims(nil), noSignature),
+		"two algs":                  rawToken(`{"alg":"RS256","alg":"none","kid":"1"}`, claims(nil), noSignature),
+		"HS256 with the public DER": rawToken(`{"alg":"HS256","kid":"1"}`, claims(nil), hmacWith(der)),
+		"HS256 with the public PEM": rawToken(`{"alg":"HS256","kid":"1"}`, claims(nil), hmacWith(asPEM)),
+		"HS256 with the modulus":    rawToken(`{"alg":"HS256","kid":"1"}`, claims(nil), hmacWith(rsaKey().N.Bytes())),
+		"HS256 with empty secret":   rawToken(`{"alg":"HS256","kid":"1"}`, claims(nil), hmacWith(nil)),
+		"RS256 without a signature": rawToken(`{"alg":"RS256","kid":"1"}`, claims(nil), noSignature),
+		"algorithm of other key":    sign(jwt.SigningMethodES256, p256Key(), claims(nil), nil),
+		"other key":                 sign(rs256, otherRSA(), claims(nil), nil),
+		"other key, no kid":         sign(rs256, otherRSA(), claims(nil), map[string]any{"kid": nil}),
+		"own key in header":         sign(rs256, otherRSA(), claims(nil), own),
+		"own key in header, no kid": sign(rs256, otherRSA(), claims(nil), map[string]any{"kid": nil, "jwk": own["jwk"], "jku": own["jku"]}),
+		"unknown kid":               sign(rs256, rsaKey(), claims(nil), map[string]any{"kid": "2"}),
+		"kid with path":             sign(rs256, rsaKey(), claims(nil), map[string]any{"kid": "../1"}),
+		"kid of type list":          sign(rs256, rsaKey(), claims(nil), map[string]any{"kid": []string{"1"}}),
+		"key for encryption":        sign(rs256, rsaKey(), claims(nil), map[string]any{"kid": "enc"}),
+		"key without verify":        sign(rs256, rsaKey(), claims(nil), map[string]any{"kid": "ops"}),
+		"key for PS256":             sign(rs256, rsaKey(), claims(nil), map[string]any{"kid": "ps"}),
+		"crit":                      sign(rs256, rsaKey(), claims(nil), map[string]any{"crit": []string{"b64"}, "b64": false}),
+		"crit null":                 sign(rs256, rsaKey(), claims(nil), map[string]any{"crit": json.RawMessage("null")}),
+		"other typ":                 sign(rs256, rsaKey(), claims(nil), map[string]any{"typ": "logout+jwt"}),
+		"numeric typ":               sign(rs256, rsaKey(), claims(nil), map[string]any{"typ": 1}),
+		"other issuer":              sign(rs256, rsaKey(), claims(map[string]any{"iss": "https://other.example.com"}), nil),
+		"issuer with slash":         sign(rs256, rsaKey(), claims(map[string]any{"iss": login + "/"}), nil),
+		"list of issuers":           sign(rs256, rsaKey(), claims(map[string]any{"iss": []string{login}}), nil),
+		"no issuer":                 sign(rs256, rsaKey(), claims(map[string]any{"iss": nil}), nil),
+		"numeric subject":           sign(rs256, rsaKey(), claims(map[string]any{"sub": 1001}), nil),
+		"list of subjects":          sign(rs256, rsaKey(), claims(map[string]any{"sub": []string{"ada"}}), nil),
+		"expired":                   sign(rs256, rsaKey(), claims(map[string]any{"exp": time.Now().Add(-31 * time.Second).Unix()}), nil),
+		"expired long ago":          sign(rs256, rsaKey(), claims(map[string]any{"exp": 0}), nil),
+		"expiry as text":            sign(rs256, rsaKey(), claims(map[string]any{"exp": "never"}), nil),
+		"not valid yet":             sign(rs256, rsaKey(), claims(map[string]any{"nbf": time.Now().Add(40 * time.Second).Unix()}), nil),
+		"flipped bit of signature":  string(flipped),
+		"flipped padding bit":       string(padded),
+		"other claims":              parts[0] + "." + mallory[1] + "." + parts[2],
+		"four parts":                validToken() + ".a",
+		"two parts":                 parts[0] + "." + parts[1],
+		"one part":                  "opaque",
+		"empty":                     "",
+		"dots":                      "..",
+		"padding":                   validToken() + "=",
+		"not JSON":                  b64([]byte("a")) + "." + b64([]byte("b")) + "." + b64([]byte("c")),
+		"null":                      b64([]byte("null")) + "." + b64([]byte("null")) + "." + b64([]byte("null")),
+		"deep nesting":              b64([]byte(strings.Repeat("[", 9000))) + ".e30.e30",
 	} {
 		t.Run(name, func(t *testing.T) {
-			i := at(published("1", rsaKey(), nil), published("enc", rsaKey(), map[string]any{"use": "enc"}),
-				published("ops", rsaKey(), map[string]any{"key_ops": []string{"encrypt"}}), published("ps", rsaKey(), map[string]any{"alg": "PS256"}))
+			i := newIssuer(publicJWK("1", rsaKey(), nil), publicJWK("enc", rsaKey(), map[string]any{"use": "enc"}),
+				publicJWK("ops", rsaKey(), map[string]any{"key_ops": []string{"encrypt"}}), publicJWK("ps", rsaKey(), map[string]any{"alg": "PS256"}))
 			verify := i.verifier(t)
 			caller, err := verify(t.Context(), token)
 			require.ErrorIs(t, err, auth.ErrInvalidToken)
 			require.Nil(t, caller)
-			require.Zero(t, i.times("https://evil.example.com/keys"))
-			_, err = verify(t.Context(), good())
+			require.Zero(t, i.count("https://evil.example.com/keys"))
+			_, err = verify(t.Context(), validToken())
 			require.NoError(t, err)
 		})
 	}
 }
 
-func TestTokensOfOtherMakesAreValidAsWell(t *testing.T) {
+func TestValidJWTs(t *testing.T) {
 	for name, token := range map[string]string{
-		"at+jwt":             sign(jwt.SigningMethodRS256, rsaKey(), claims(nil), map[string]any{"typ": "at+jwt"}),
-		"application/at+jwt": sign(jwt.SigningMethodRS256, rsaKey(), claims(nil), map[string]any{"typ": "application/AT+JWT"}),
-		"no type":            sign(jwt.SigningMethodRS256, rsaKey(), claims(nil), map[string]any{"typ": nil}),
-		"no key named":       sign(jwt.SigningMethodRS256, rsaKey(), claims(nil), map[string]any{"kid": nil}),
-		"in the leeway":      sign(jwt.SigningMethodRS256, rsaKey(), claims(map[string]any{"exp": time.Now().Add(-20 * time.Second).Unix()}), nil),
-		"before the leeway":  sign(jwt.SigningMethodRS256, rsaKey(), claims(map[string]any{"nbf": time.Now().Add(20 * time.Second).Unix()}), nil),
+		"at+jwt":                   sign(jwt.SigningMethodRS256, rsaKey(), claims(nil), map[string]any{"typ": "at+jwt"}),
+		"application/at+jwt":       sign(jwt.SigningMethodRS256, rsaKey(), claims(nil), map[string]any{"typ": "application/AT+JWT"}),
+		"no type":                  sign(jwt.SigningMethodRS256, rsaKey(), claims(nil), map[string]any{"typ": nil}),
+		"no kid":                   sign(jwt.SigningMethodRS256, rsaKey(), claims(nil), map[string]any{"kid": nil}),
+		"expired within leeway":    sign(jwt.SigningMethodRS256, rsaKey(), claims(map[string]any{"exp": time.Now().Add(-20 * time.Second).Unix()}), nil),
+		"not before within leeway": sign(jwt.SigningMethodRS256, rsaKey(), claims(map[string]any{"nbf": time.Now().Add(20 * time.Second).Unix()}), nil),
 	} {
-		_, err := at(published("0", otherRSA(), nil), published("1", rsaKey(), nil)).verifier(t)(t.Context(), token)
+		_, err := newIssuer(publicJWK("0", otherRSA(), nil), publicJWK("1", rsaKey(), nil)).verifier(t)(t.Context(), token)
 		require.NoError(t, err, name)
 	}
 	strict := func(o *auth.JWTOptions) { o.Leeway = -1 }
-	_, err := at(published("1", rsaKey(), nil)).verifier(t, strict)(t.Context(), sign(jwt.SigningMethodRS256, rsaKey(), claims(map[string]any{"exp": time.Now().Add(-2 * time.Second).Unix()}), nil))
+	_, err := newIssuer(publicJWK("1", rsaKey(), nil)).verifier(t, strict)(t.Context(), sign(jwt.SigningMethodRS256, rsaKey(), claims(map[string]any{"exp": time.Now().Add(-2 * time.Second).Unix()}), nil))
 	require.ErrorIs(t, err, auth.ErrInvalidToken)
 }
 
-func TestAlgorithmsCanBeFewer(t *testing.T) {
-	verify := at(published("1", rsaKey(), nil)).verifier(t, func(o *auth.JWTOptions) { o.Algorithms = []string{"PS256"} })
-	_, err := verify(t.Context(), good())
+func TestJWTAlgorithmsOption(t *testing.T) {
+	verify := newIssuer(publicJWK("1", rsaKey(), nil)).verifier(t, func(o *auth.JWTOptions) { o.Algorithms = []string{"PS256"} })
+	_, err := verify(t.Context(), validToken())
 	require.ErrorIs(t, err, auth.ErrInvalidToken)
 	_, err = verify(t.Context(), sign(jwt.SigningMethodPS256, rsaKey(), claims(nil), nil))
 	require.NoError(t, err)
 }
 
-func TestAGuardChecksSignedTokensInFull(t *testing.T) {
-	opts := guardOptions(at(published("1", rsaKey(), nil)).verifier(t))
+func TestGuardWithJWT(t *testing.T) {
+	opts := guardOptions(newIssuer(publicJWK("1", rsaKey(), nil)).verifier(t))
 	for name, c := range map[string]struct {
 		claims map[string]any
 		status int
 	}{
-		"all right":         {nil, 200},
-		"for others":        {map[string]any{"aud": "https://other.example.com"}, 401},
-		"for the client":    {map[string]any{"aud": "app"}, 401},
-		"for nobody":        {map[string]any{"aud": nil}, 401},
-		"for ever":          {map[string]any{"exp": nil}, 401},
-		"beyond all time":   {map[string]any{"exp": 1e300}, 401},
-		"just expired":      {map[string]any{"exp": time.Now().Add(-5 * time.Second).Unix()}, 200},
-		"expired":           {map[string]any{"exp": time.Now().Add(-time.Minute).Unix()}, 401},
-		"of another":        {map[string]any{"iss": "https://other.example.com"}, 401},
-		"without the scope": {map[string]any{"scope": "files:read"}, 403},
+		"valid":                 {nil, 200},
+		"other audience":        {map[string]any{"aud": "https://other.example.com"}, 401},
+		"audience is client":    {map[string]any{"aud": "app"}, 401},
+		"no audience":           {map[string]any{"aud": nil}, 401},
+		"no expiry":             {map[string]any{"exp": nil}, 401},
+		"expiry out of range":   {map[string]any{"exp": 1e300}, 401},
+		"expired within leeway": {map[string]any{"exp": time.Now().Add(-5 * time.Second).Unix()}, 200},
+		"expired":               {map[string]any{"exp": time.Now().Add(-time.Minute).Unix()}, 401},
+		"other issuer":          {map[string]any{"iss": "https://other.example.com"}, 401},
+		"missing scope":         {map[string]any{"scope": "files:read"}, 403},
 	} {
-		res, through := ask(t, opts, "/mcp", "Bearer "+sign(jwt.SigningMethodRS256, rsaKey(), claims(c.claims), nil))
+		res, called := send(t, opts, "/mcp", "Bearer "+sign(jwt.SigningMethodRS256, rsaKey(), claims(c.claims), nil))
 		require.Equal(t, c.status, res.StatusCode, name)
-		require.Equal(t, c.status == 200, through, name)
+		require.Equal(t, c.status == 200, called, name)
 	}
 }
 
-func TestJWTRefusesOptionsThatCannotBeMeant(t *testing.T) {
-	for want, opts := range map[string]auth.JWTOptions{
-		`verify signed tokens: option Issuer: "" is no absolute URL of HTTP`:                                                              {},
-		`verify signed tokens: option Issuer: "http://a" is without TLS, so that everybody on the way could read it`:                      {Issuer: "http://a"},
-		`verify signed tokens: option JWKS: "keys" is no absolute URL of HTTP`:                                                            {Issuer: login, JWKS: "keys"},
-		`verify signed tokens: option Algorithms "none": there are RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA`:  {Issuer: login, Algorithms: []string{"none"}},
-		`verify signed tokens: option Algorithms "HS256": there are RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA`: {Issuer: login, Algorithms: []string{"RS256", "HS256"}},
+func TestJWTOptionErrors(t *testing.T) {
+	for want, opts := range map[string]*auth.JWTOptions{
+		`auth: JWT verifier: option Issuer is required`:                                                                                                          {},
+		`auth: JWT verifier: option Issuer: "http://a" is a URL without TLS`:                                                                                     {Issuer: "http://a"},
+		`auth: JWT verifier: option JWKSURI: "keys" is not an absolute HTTP URL`:                                                                                 {Issuer: login, JWKSURI: "keys"},
+		`auth: JWT verifier: option Algorithms: unsupported algorithm "none", want one of RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA`:  {Issuer: login, Algorithms: []string{"none"}},
+		`auth: JWT verifier: option Algorithms: unsupported algorithm "HS256", want one of RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA`: {Issuer: login, Algorithms: []string{"RS256", "HS256"}},
 	} {
 		_, err := auth.JWT(opts)
 		require.EqualError(t, err, want)
 	}
-	_, err := auth.JWT(auth.JWTOptions{Issuer: "http://127.0.0.1:1", JWKS: "http://127.0.0.1:1/keys?a=b"})
+	_, err := auth.JWT(&auth.JWTOptions{Issuer: "http://127.0.0.1:1", JWKSURI: "http://127.0.0.1:1/keys?a=b"})
 	require.NoError(t, err)
 }
 

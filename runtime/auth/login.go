@@ -6,40 +6,42 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptrace"
+	"slices"
 	"time"
 )
 
-// Login gets a token before the server asks for one, or another in place of the one at
-// hand: for a program that wants to choose the time. Requests by themselves do without
-// it, except that after an attempt that failed they fail for a minute, and longer each
-// time, without asking the user again. Login asks at once.
+// Login gets a new token at a time that the program chooses, for example before the first
+// request. It is optional, because requests get a token when they need one. After a failed
+// attempt, requests fail without another attempt for a minute, and longer after each
+// further failure. Login does not wait for this time.
 func (t *Transport) Login(ctx context.Context) error {
-	t.state.forgive()
-	held, err := t.state.current(ctx)
+	t.tokens.clearFailure()
+	token, err := t.tokens.load(ctx)
 	if err != nil {
 		return err
 	}
-	why, err := t.ask(ctx)
+	reason, err := t.probe(ctx)
 	if err != nil {
 		return err
 	}
-	why.held = held
-	_, err = t.renew(ctx, why)
+	reason.token = token
+	_, err = t.newToken(ctx, reason)
 	return err
 }
 
-// Logout forgets the token, also one in the store that cannot be read, and saves none that
-// is being got. What the client is registered as stays known.
-func (t *Transport) Logout(ctx context.Context) error { return t.state.clear(ctx) }
+// Logout deletes the token, even if the store has one that cannot be read. A token that
+// is being obtained at the same time is discarded. The registration of the client remains.
+func (t *Transport) Logout(ctx context.Context) error { return t.tokens.logout(ctx) }
 
-// Account names whatever the user or issuer has agreed to: it is another after each
-// token that was not only renewed, and after a logout. It is a CacheOptions.Context for
-// a client of package mcpclient whose user may change.
-func (t *Transport) Account() string { return t.state.account() }
+// AuthorizationID returns a string that identifies the current authorization. It changes
+// with each new authorization and with a logout, but not when a token is refreshed. It is
+// suitable as CacheOptions.Context of package mcpclient if the user of a client may
+// change.
+func (t *Transport) AuthorizationID() string { return t.tokens.authorizationID() }
 
-// ask makes a request without a token, to hear what the server says to that. One that
-// does not mind has its metadata where they belong.
-func (t *Transport) ask(ctx context.Context) (*refusal, error) {
+// probe sends a request without a token to get the challenge of the server. If the server
+// accepts the request, there is no challenge, and the metadata are at a well-known URL.
+func (t *Transport) probe(ctx context.Context) (*rejection, error) {
 	header := http.Header{"Accept": {"text/event-stream"}}
 	at := *t.server
 	at.RawQuery = t.query
@@ -49,72 +51,64 @@ func (t *Transport) ask(ctx context.Context) (*refusal, error) {
 		return nil, fmt.Errorf("auth: token for %q: %w", t.server, err)
 	}
 	defer res.Body.Close()
-	if why := refusalOf(res, nil); why != nil {
-		return why, nil
+	if reason := parseRejection(res, nil); reason != nil {
+		return reason, nil
 	}
-	return &refusal{}, nil
+	return &rejection{}, nil
 }
 
-// mostEarly is how long before its end a token counts as run out, unless it lives so
-// short that this would be most of its life.
-const mostEarly = 20 * time.Second
-
-// old tells whether a token is to be renewed, if it can be.
-func (h *holding) old() bool {
-	end := h.Token.Expiry
-	return !end.IsZero() && time.Until(end) <= min(mostEarly, end.Sub(h.Since)/4)
-}
-
-// current returns the token for the next request, nil while there is none. If it cannot
-// be renewed in time it is used as it is: the server will say what it thinks of it.
-func (t *Transport) current(ctx context.Context) (*holding, error) {
-	held, err := t.state.current(ctx)
-	if err != nil || held == nil || held.Token.RefreshToken == "" || !held.old() {
-		return held, err
+// currentToken returns the token for the next request, or nil. It refreshes a token that
+// expires soon. If that fails, it returns the old token, which may still be valid.
+func (t *Transport) currentToken(ctx context.Context) (*tokenRecord, error) {
+	token, err := t.tokens.load(ctx)
+	if err != nil || token == nil || token.Token.RefreshToken == "" || !token.needsRefresh() {
+		return token, err
 	}
-	if next, err := t.renew(ctx, &refusal{held: held, metadata: held.Metadata, early: true}); err == nil {
+	if next, err := t.newToken(ctx, &rejection{token: token, metadataURL: token.MetadataURL, refreshOnly: true}); err == nil {
 		return next, nil
 	}
-	return held, nil
+	return token, nil
 }
 
-// renew returns a token that may help against a refusal: that which another request
-// has got meanwhile, or a new one. Without error and token, there is none that would.
-func (t *Transport) renew(ctx context.Context, why *refusal) (*holding, error) {
+// newToken returns a token that may be accepted: a token that another request has
+// obtained since, or a new one. It returns nil if no other token is available.
+func (t *Transport) newToken(ctx context.Context, reason *rejection) (*tokenRecord, error) {
 	for {
-		l, late, held, err := t.state.join(why, t.begin)
+		a, cancelled, token, err := t.tokens.join(reason, t.startAttempt)
 		if err != nil {
 			return nil, fmt.Errorf("auth: token for %q: %w", t.server, err)
 		}
-		if l == nil {
-			return held, nil
+		if a == nil {
+			return token, nil
 		}
-		if err := t.wait(ctx, l); err != nil {
+		if err := t.wait(ctx, a); err != nil {
 			return nil, fmt.Errorf("auth: token for %q: %w", t.server, err)
 		}
-		if l.err == nil {
-			return l.next, nil
+		if a.err == nil {
+			return a.token, nil
 		}
-		if !late && (why.early || !l.why.early) { // which did not ask the user
-			return nil, fmt.Errorf("auth: token for %q: %w", t.server, l.err)
+		// If the attempt was cancelled before this request joined it, or only tried a
+		// refresh while this request may do more, start another attempt.
+		if !cancelled && (reason.refreshOnly || !a.reason.refreshOnly) {
+			return nil, fmt.Errorf("auth: token for %q: %w", t.server, a.err)
 		}
 	}
 }
 
-// aliveEvery is how often a request that waits for a user gives a sign of life.
-const aliveEvery = time.Second
+// keepAliveInterval is the interval of calls to Got1xxResponse while a request waits.
+const keepAliveInterval = time.Second
 
-// wait waits until a login is over. The error is that of ctx.
-func (t *Transport) wait(ctx context.Context, l *login) error {
+// wait waits until the attempt is done. It returns an error if ctx ends before.
+func (t *Transport) wait(ctx context.Context, a *attempt) error {
 	trace := httptrace.ContextClientTrace(ctx)
-	alive := time.NewTicker(aliveEvery)
+	alive := time.NewTicker(keepAliveInterval)
 	defer alive.Stop()
 	for {
 		select {
-		case <-l.done:
+		case <-a.done:
 			return nil
 		case <-ctx.Done():
-			t.state.leave(l)
+			t.tokens.leave(a)
 			return context.Cause(ctx)
 		case <-alive.C:
 			if trace != nil && trace.Got1xxResponse != nil {
@@ -124,74 +118,151 @@ func (t *Transport) wait(ctx context.Context, l *login) error {
 	}
 }
 
-// begin begins a login. The requests that wait for it come and go, so that it has a
-// context of its own.
-func (t *Transport) begin(l *login) {
-	ctx, cancel := t.opts.patient()
-	l.cancel = cancel
-	go func() { // ends with Patience, or soon after the last that waits has left
+// startAttempt starts a goroutine that obtains a token. It has its own context, because
+// requests may join and leave the attempt.
+func (t *Transport) startAttempt(a *attempt) {
+	ctx, cancel := t.opts.loginContext()
+	a.cancel = cancel
+	go func() { // ends after LoginTimeout, or soon after the last request has left
 		defer cancel()
-		var held *holding
-		err := errGone
+		var token *tokenRecord
+		err := errGoexit
 		defer func() {
-			if err := t.state.end(l, held, err); err != nil {
-				t.opts.Logger.Error("auth: token was not saved, and will be asked for again", "server", t.server.String(), "error", err)
+			if err := t.tokens.finish(a, token, err); err != nil {
+				t.opts.Logger.Error("auth: token was not saved", "server", t.server.String(), "error", err)
 			}
 		}()
-		held, err = t.obtain(ctx, l.why)
+		token, err = t.obtainToken(ctx, a.reason)
 	}()
 }
 
-// errGone is what a grant leaves that ends its goroutine, as a test that fails does.
-var errGone = errors.New("the grant has ended its goroutine")
+// errGoexit is the error of an attempt whose grant calls [runtime.Goexit], as a failing
+// test does.
+var errGoexit = errors.New("grant called runtime.Goexit")
 
-// errElsewhere says that a token cannot be renewed, and will do until it ends.
-var errElsewhere = errors.New("the server takes tokens of another issuer or for another resource now")
-
-// obtain gets a token that a refusal does not concern.
-func (t *Transport) obtain(ctx context.Context, why *refusal) (_ *holding, err error) {
-	defer recovered("a login", &err)
-	if why.held != nil && !why.scarce && !why.again {
-		if held := t.state.found(ctx, why.held); held != nil {
-			return held, nil
+// obtainToken obtains a token that can replace the rejected token. It tries the store, a
+// refresh and a new authorization, in this order.
+func (t *Transport) obtainToken(ctx context.Context, reason *rejection) (_ *tokenRecord, err error) {
+	defer recoverPanic("login", &err)
+	if reason.token != nil && !reason.insufficientScope && !reason.tokenIsNew {
+		if token := t.tokens.newerInStore(ctx, reason.token); token != nil {
+			return token, nil
 		}
 	}
-	need, err := t.need(ctx, why)
+	req, err := t.newTokenRequest(ctx, reason)
 	if err != nil {
 		return nil, err
 	}
-	held := &holding{Issuer: need.Server.Issuer, Resource: need.Resource, Metadata: why.metadata}
-	need.client = &held.Client
-	if old := why.held; old != nil && old.renewable(held) && !why.scarce && !why.again {
-		need.Refresh, held.Client, held.Scopes, held.renewed = old.Token.RefreshToken, old.Client, old.Scopes, true
-		err = t.token(ctx, need, held)
-		if err == nil && held.Token.RefreshToken == "" {
-			held.Token.RefreshToken = old.Token.RefreshToken // it stays the same
+	token := &tokenRecord{Issuer: req.AuthorizationServer.Issuer, Resource: req.Resource, MetadataURL: reason.metadataURL}
+	req.tokenClient = &token.Client
+	if old := reason.token; old != nil && old.canRefresh(token) && !reason.insufficientScope && !reason.tokenIsNew {
+		req.RefreshToken, token.Client, token.Scopes, token.refreshed = old.Token.RefreshToken, old.Client, old.Scopes, true
+		err = t.callGrant(ctx, req, token)
+		if err == nil && token.Token.RefreshToken == "" {
+			token.Token.RefreshToken = old.Token.RefreshToken // the response omits it if it has not changed
 		}
-		if _, refused := errors.AsType[*Error](err); !refused || why.early {
-			return held, err
+		if _, refused := errors.AsType[*Error](err); !refused || reason.refreshOnly {
+			return token, err
 		}
-		need.Refresh, held.Client, held.renewed = "", nil, false
+		req.RefreshToken, token.Client, token.refreshed = "", nil, false
 	}
-	if why.early {
-		return nil, errElsewhere
+	if reason.refreshOnly {
+		return nil, errCannotRefresh
 	}
-	held.Scopes = need.Scopes
-	return held, t.token(ctx, need, held)
+	token.Scopes = req.Scopes
+	return token, t.callGrant(ctx, req, token)
 }
 
-// token calls the grant, of which nothing is taken for granted, and holds what it returns.
-func (t *Transport) token(ctx context.Context, need *Need, held *holding) (err error) {
-	defer recovered("the grant", &err)
-	held.Token, err = t.opts.Grant.Token(ctx, need)
-	held.Since = time.Now()
+// callGrant calls the grant, validates its result, and sets the token of the record. A
+// panic of the grant becomes an error.
+func (t *Transport) callGrant(ctx context.Context, req *TokenRequest, token *tokenRecord) (err error) {
+	defer recoverPanic("grant", &err)
+	token.Token, err = t.opts.Grant.Token(ctx, req)
+	token.ObtainedAt = time.Now()
 	switch {
 	case err != nil:
 		return err
-	case held.Token == nil:
-		return errors.New("the grant returned neither a token nor an error")
-	case held.Token.AccessToken == "":
-		return errors.New("the grant returned a token without an access token")
+	case token.Token == nil:
+		return errors.New("grant returned neither a token nor an error")
+	case token.Token.AccessToken == "":
+		return errors.New("grant returned a token without an access token")
 	}
 	return nil
+}
+
+// newTokenRequest discovers the authorization server, and selects the scopes to request.
+func (t *Transport) newTokenRequest(ctx context.Context, reason *rejection) (*TokenRequest, error) {
+	m, err := t.discovery.resourceMetadata(ctx, reason.metadataURL)
+	if err != nil {
+		return nil, err
+	}
+	req := &TokenRequest{Resource: m.Resource, fetcher: t.discovery.fetcher, store: t.opts.Store, logger: t.opts.Logger, omitResource: t.opts.OmitResource}
+	if m.Resource == "" {
+		req.Resource = t.server.String()
+		if req.AuthorizationServer, err = t.discovery.legacyIssuerMetadata(ctx); err == nil {
+			_, err = t.usableIssuers([]string{req.AuthorizationServer.Issuer})
+		}
+		if err == nil {
+			err = req.fetcher.checkEndpoints(req.AuthorizationServer)
+		}
+	} else {
+		req.AuthorizationServer, err = t.selectIssuer(ctx, m.AuthorizationServers, reason.token)
+	}
+	if err != nil {
+		return nil, err
+	}
+	req.Scopes = t.scopesToRequest(reason, m)
+	return req, nil
+}
+
+// selectIssuer returns the metadata of the first issuer whose metadata are valid. It tries
+// the issuer of the current token first.
+func (t *Transport) selectIssuer(ctx context.Context, issuers []string, token *tokenRecord) (*AuthorizationServerMetadata, error) {
+	issuers, err := t.usableIssuers(issuers)
+	if err != nil {
+		return nil, err
+	}
+	if token != nil && slices.Contains(issuers, token.Issuer) {
+		issuers = union([]string{token.Issuer}, issuers)
+	}
+	var errs []error
+	for _, issuer := range issuers {
+		m, err := t.discovery.fetcher.issuerMetadata(ctx, issuer)
+		if err == nil {
+			err = t.discovery.fetcher.checkEndpoints(m)
+		}
+		if err == nil {
+			return m, nil
+		}
+		errs = append(errs, err)
+	}
+	return nil, errors.Join(errs...)
+}
+
+// usableIssuers returns the issuers that the grant can be used with.
+func (t *Transport) usableIssuers(issuers []string) ([]string, error) {
+	g, ok := t.opts.Grant.(singleIssuer)
+	switch {
+	case !ok || g.issuer() == "":
+		return issuers, nil
+	case !slices.Contains(issuers, g.issuer()):
+		return nil, fmt.Errorf("server accepts tokens of %q, but the client is registered at %q", issuers, g.issuer())
+	}
+	return []string{g.issuer()}, nil
+}
+
+// scopesToRequest returns the scopes to request. If the token lacks scopes, these are the
+// scopes of the token and of the challenge.
+func (t *Transport) scopesToRequest(reason *rejection, m *ResourceMetadata) []string {
+	switch {
+	case reason.insufficientScope && reason.token != nil:
+		return union(reason.token.Scopes, reason.scopes)
+	case len(reason.scopes) > 0:
+		return reason.scopes
+	case t.opts.Scopes != nil:
+		return t.opts.Scopes
+	case reason.token != nil:
+		return reason.token.Scopes // includes scopes that earlier requests have required
+	}
+	return m.ScopesSupported
 }

@@ -10,59 +10,101 @@ import (
 	"github.com/mcpwright/mcp/runtime/internal/verified"
 )
 
-// NeedScopes returns nil if the caller has the scopes, else a [*ScopeError], which
-// is for the handler to return.
+// RequireScopes returns nil if the caller has the scopes. Otherwise it returns a
+// [*ScopeError], which the handler should return.
 //
-// The client learns how to go on: as long as nothing of the answer has been sent,
-// the answer becomes one of HTTP status 403 that asks for all that has been needed
-// so far, so that a client comes back with a token that goes further. Ask before
-// anything else is done, since all of the request will be done again, and ask for
-// all at once. After that the error is that of the call and no more. Without a
-// caller nobody has scopes, see [WithCaller].
-func NeedScopes(ctx context.Context, scopes ...string) error {
-	needed := splitScopes(strings.Join(scopes, " "))
-	v := visitOf(ctx)
-	missing := v.lacks(needed)
-	if v.demand != nil {
-		v.demand.add(needed, missing != nil)
+// If no part of the response has been sent, the response gets status 403. Its challenge
+// has all scopes that the request has required so far, so that the client can get a
+// token with these scopes and send the request again. For this reason, call
+// RequireScopes before the handler has side effects, with all scopes at once. If a part
+// of the response has been sent, the client only receives the error.
+//
+// Without a caller in ctx, RequireScopes always returns an error unless scopes is empty;
+// see [ContextWithCaller].
+func RequireScopes(ctx context.Context, scopes ...string) error {
+	required := splitScopes(strings.Join(scopes, " "))
+	c := callerContextFrom(ctx)
+	missing := c.missingScopes(required)
+	if c.required != nil {
+		c.required.add(required, missing != nil)
 	}
 	if missing == nil {
 		return nil
 	}
-	return &ScopeError{Needed: needed, Missing: missing}
+	return &ScopeError{Required: required, Missing: missing}
 }
 
-// HasScopes tells whether the caller has the scopes, and leads to nothing else: for
-// what is left out where they are missing.
+// HasScopes reports whether the caller has the scopes. Unlike [RequireScopes] it does
+// not change the response. Use it to omit items that the caller may not use.
 func HasScopes(ctx context.Context, scopes ...string) bool {
-	return visitOf(ctx).lacks(splitScopes(strings.Join(scopes, " "))) == nil
+	return callerContextFrom(ctx).missingScopes(splitScopes(strings.Join(scopes, " "))) == nil
 }
 
-// ScopeError says that a caller has not been given what something needs.
+// ScopeError is the error of [RequireScopes] if the caller lacks scopes.
 type ScopeError struct {
-	// Needed are the scopes that were asked for.
-	Needed []string
-	// Missing are those of them that the caller does not have.
+	// Required are the scopes that RequireScopes was called with.
+	Required []string
+	// Missing are the required scopes that the caller does not have.
 	Missing []string
 }
 
 // Error implements error.
 func (e *ScopeError) Error() string {
-	return fmt.Sprintf("use scopes %q: the caller has no %q", e.Needed, e.Missing)
+	return fmt.Sprintf("insufficient scope: required %q, missing %q", e.Required, e.Missing)
 }
 
-// ModelText is what a model is told whose call failed, as package mcpserver asks
-// errors for it.
+// ModelText returns the text that a model receives if its call fails with the error.
+// Package mcpserver calls it.
 func (e *ScopeError) ModelText() string {
-	return fmt.Sprintf("This is not permitted yet: it takes the scope %q, which the user has not granted to this client. Trying again does not help before that.",
+	return fmt.Sprintf("This call is not permitted: it requires the scope %q, which the user has not granted to this client. Do not retry the call before the user grants it.",
 		strings.Join(e.Missing, " "))
 }
 
-// offlineAccess is a scope by which clients ask their authorization server for
-// more than a resource has to do with.
+// callerContext is the value in the context of a request.
+type callerContext struct {
+	caller   *Caller         // nil if the request has no caller
+	guard    *Guard          // the guard that accepted the request, or nil
+	required *requiredScopes // nil if guard is nil
+}
+
+func callerContextFrom(ctx context.Context) callerContext {
+	c, _ := verified.CallerFromContext(ctx).(callerContext)
+	return c
+}
+
+func (c callerContext) missingScopes(required []string) []string {
+	return c.guard.missingScopes(c.caller, required)
+}
+
+// requiredScopes collects the scopes that the handlers of a request require. It is safe
+// for concurrent use.
+type requiredScopes struct {
+	mu           sync.Mutex
+	scopes       []string
+	insufficient bool // the caller lacks some of them
+}
+
+func (r *requiredScopes) add(scopes []string, insufficient bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.scopes, r.insufficient = union(r.scopes, scopes), r.insufficient || insufficient
+}
+
+// unmet returns all required scopes if the caller lacks any of them, otherwise nil.
+func (r *requiredScopes) unmet() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.insufficient {
+		return nil
+	}
+	return slices.Clone(r.scopes)
+}
+
+// offlineAccess is a scope for authorization servers: with it, clients request a refresh
+// token.
 const offlineAccess = "offline_access"
 
-// isScope tells whether s is one scope in the notation of OAuth.
+// isScope reports whether s is a single scope in the syntax of OAuth.
 func isScope(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c <= ' ' || c > '~' || c == '"' || c == '\\' {
@@ -72,40 +114,21 @@ func isScope(s string) bool {
 	return s != ""
 }
 
-// visit is what the context of a request has of its caller.
-type visit struct {
-	caller *Caller // nil where there is none
-	guard  *Guard  // nil where no guard has let him in
-	demand *demand // nil as well then
-}
+// splitScopes splits a list of scopes, which OAuth separates by spaces.
+func splitScopes(s string) []string { return strings.Fields(s) }
 
-func visitOf(ctx context.Context) visit {
-	v, _ := ctx.Value(verified.Key{}).(visit)
-	return v
-}
-
-func (v visit) lacks(needed []string) []string { return v.guard.lacks(v.caller, needed) }
-
-// demand is the scopes that a request has turned out to need. It is safe for
-// concurrent use.
-type demand struct {
-	mu     sync.Mutex
-	scopes []string
-	short  bool // the caller lacks some of them
-}
-
-func (d *demand) add(needed []string, short bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.scopes, d.short = union(d.scopes, needed), d.short || short
-}
-
-// unmet returns the scopes, nil if the caller has them all.
-func (d *demand) unmet() []string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if !d.short {
-		return nil
+// union returns the strings of a, followed by the strings of b that a does not contain.
+func union(a, b []string) []string {
+	all := slices.Clone(a)
+	for _, s := range b {
+		if !slices.Contains(all, s) {
+			all = append(all, s)
+		}
 	}
-	return slices.Clone(d.scopes)
+	return all
+}
+
+// isSubset reports whether b contains all strings of a.
+func isSubset(a, b []string) bool {
+	return !slices.ContainsFunc(a, func(s string) bool { return !slices.Contains(b, s) })
 }

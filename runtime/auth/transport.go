@@ -1,183 +1,241 @@
 package auth
 
 import (
-	"cmp"
+	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
-	"slices"
-	"strings"
+	"time"
 )
 
-// Transport is the [http.RoundTripper] of a client that is let in by a token. It puts
-// the token on each request to its server, and gets one when the server asks for it:
-// it finds out who issues tokens for the server, lets its [Grant] get one there, and
-// makes the request again. Tokens that are about to run out are renewed, and where the
-// server wants more than a token is good for, a better one is got. For a DELETE, which
-// ends a session, a token may be renewed, but nobody is asked for one.
+// Transport is an [http.RoundTripper] that adds a bearer token to the requests to a
+// protected server. When the server responds with 401, or with 403 because the token
+// lacks scopes, Transport finds an authorization server of the server, gets a token with
+// its [Grant], and sends the request again. It refreshes tokens before they expire. For a
+// DELETE request, which ends a session, it may refresh a token, but does not ask the user
+// for authorization.
 //
-// Whatever goes to another origin than the server's goes without a token, and so does a
-// request that has an Authorization of its own. A Transport may be used concurrently:
-// requests that need a token at the same time wait for one and the same.
+// Transport adds no token to requests to other origins, or to requests that have an
+// Authorization header. It is safe for concurrent use: requests that need a token at the
+// same time wait for the same token.
 //
-// The user may take long to agree. Meanwhile the request counts as alive for
-// [net/http/httptrace]: its Got1xxResponse is called now and then, as if the server
-// had sent word, which keeps the Client of package streamable waiting. Its
-// LegacySSEClient does not wait: for that, call [TransportContext.Login] first.
+// A user may need minutes to authorize the client. While a request waits, Transport calls
+// Got1xxResponse of [net/http/httptrace] every second, as if the server had sent an
+// informational response. This prevents a timeout in the Client of package streamable.
+// Its LegacySSEClient does time out: with it, call [Transport.Login] before connecting.
 type Transport struct {
-	server *url.URL // without what may be a secret, as others get to see it
-	query  string   // of the URL
-	opts   TransportOptions
-	found  *discovery
-	state  logins
+	server    *url.URL // without credentials and query, which may be secret
+	query     string   // the query of the server's URL
+	opts      TransportOptions
+	discovery *discovery
+	tokens    tokenState
 }
 
-// NewTransport returns the transport of a client whose server has this URL.
-func NewTransport(server string, opts TransportOptions) (*Transport, error) {
+// NewTransport returns a transport for the server with the given URL. Only opts.Grant is
+// required.
+func NewTransport(server string, opts *TransportOptions) (*Transport, error) {
+	if opts == nil {
+		opts = &TransportOptions{}
+	}
 	full, err := parseURL(server, opts.AllowInsecure)
 	if err != nil {
-		return nil, fmt.Errorf("auth: URL of the server: %w", err)
+		return nil, fmt.Errorf("auth: new transport: URL of the server: %w", err)
 	}
-	u := bare(full)
 	if opts.Grant == nil {
-		return nil, fmt.Errorf("auth: tokens for %q: TransportOptions.Grant is missing", u)
+		return nil, errors.New("auth: new transport: option Grant is required")
 	}
+	u := redacted(full)
 	if u.Path == "/" {
 		u.Path = ""
 	}
-	opts = opts.complete(u)
-	t := &Transport{server: u, query: full.RawQuery, opts: opts, found: &discovery{server: u, fetch: opts.fetch(u)}}
-	t.state.key = "token " + u.String()
-	if t.query != "" { // it may choose between users or be a secret: keys are told apart by it, and do not show it
-		t.state.key += fmt.Sprintf(" %x", sha256.Sum256([]byte(t.query)))
+	o := opts.complete(u)
+	t := &Transport{server: u, query: full.RawQuery, opts: o, discovery: &discovery{server: u, fetcher: o.newFetcher(u)}}
+	t.tokens.key = "token " + u.String()
+	if t.query != "" { // the query may identify a user or be secret, so the key has its hash
+		t.tokens.key += fmt.Sprintf(" %x", sha256.Sum256([]byte(t.query)))
 	}
-	t.state.store = opts.Store
-	t.state.using = make(chan struct{}, 1)
+	t.tokens.store = o.Store
+	t.tokens.storeLock = make(chan struct{}, 1)
 	return t, nil
 }
 
-// mostLogins is how often one request leads to another token.
-const mostLogins = 2
+// maxTokensPerRequest limits the number of tokens that are obtained for one request.
+const maxTokensPerRequest = 2
 
-// RoundTrip implements [http.RoundTripper]. Its error is that of getting a token, if
-// that failed: what the server said without one is no use to anybody.
+// RoundTrip implements [http.RoundTripper]. If a token cannot be obtained, it returns
+// that error and not the response of the server.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !sameOrigin(req.URL, t.server) || req.Header.Get("Authorization") != "" {
 		return t.opts.Base.RoundTrip(req)
 	}
 	ctx := req.Context()
-	held, err := t.current(ctx)
+	token, err := t.currentToken(ctx)
 	if err != nil {
 		closeBody(req)
 		return nil, err
 	}
-	for logins := 0; ; logins++ {
-		res, err := t.opts.Base.RoundTrip(withToken(req, held))
+	for obtained := 0; ; obtained++ {
+		res, err := t.opts.Base.RoundTrip(withToken(req, token))
 		if err != nil {
 			return nil, err
 		}
-		why := refusalOf(res, held)
-		if why == nil || req.Body != nil && req.GetBody == nil {
+		reason := parseRejection(res, token)
+		if reason == nil || req.Body != nil && req.GetBody == nil {
 			return res, nil
 		}
-		why.again = logins > 0 && !held.found
-		if why.again && !why.scarce && !held.renewed { // a token of this moment
-			t.state.reject(held, false)
+		reason.tokenIsNew = obtained > 0 && !token.fromStore
+		if reason.tokenIsNew && !reason.insufficientScope && !token.refreshed { // the server does not accept our tokens
+			t.tokens.rejectToken(token, false)
 			return res, nil
 		}
-		if logins == mostLogins {
-			if why.scarce { // there may be no end to what it wants
-				t.state.reject(held, true)
+		if obtained == maxTokensPerRequest {
+			if reason.insufficientScope { // the server may require further scopes each time
+				t.tokens.rejectToken(token, true)
 			}
 			return res, nil
 		}
-		why.early = req.Method == http.MethodDelete // the end of a session is worth a renewal, and no login
-		if why.early && (held == nil || why.scarce || why.again) {
+		reason.refreshOnly = req.Method == http.MethodDelete
+		if reason.refreshOnly && (token == nil || reason.insufficientScope || reason.tokenIsNew) {
 			return res, nil
 		}
-		next, err := t.renew(ctx, why)
-		if err == nil && next == nil || err != nil && why.early { // it would be of no use
+		next, err := t.newToken(ctx, reason)
+		if err == nil && next == nil || err != nil && reason.refreshOnly { // no other token is available
 			return res, nil
 		}
-		_ = res.Body.Close() // unread: it may not end
+		_ = res.Body.Close() // without reading it, because it may not end
 		if err != nil {
 			return nil, err
 		}
-		held = next
-		if req, err = again(req); err != nil {
+		token = next
+		if req, err = withNewBody(req); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// withToken returns a copy of a request that shows a token.
-func withToken(req *http.Request, held *holding) *http.Request {
-	if held == nil {
+// withToken returns a copy of a request that has the token, or the request itself if
+// token is nil.
+func withToken(req *http.Request, token *tokenRecord) *http.Request {
+	if token == nil {
 		return req
 	}
 	req = req.Clone(req.Context())
-	req.Header.Set("Authorization", held.Token.Type()+" "+held.Token.AccessToken)
+	req.Header.Set("Authorization", token.Token.Type()+" "+token.Token.AccessToken)
 	return req
 }
 
-// again returns a request that can be sent once more.
-func again(req *http.Request) (*http.Request, error) {
+// withNewBody returns a copy of a request that can be sent again.
+func withNewBody(req *http.Request) (*http.Request, error) {
 	if req.GetBody == nil {
 		return req, nil
 	}
 	body, err := req.GetBody()
 	if err != nil {
-		return nil, fmt.Errorf("auth: the request once more: %w", err)
+		return nil, fmt.Errorf("auth: send the request again: %w", err)
 	}
 	req = req.Clone(req.Context())
 	req.Body = body
 	return req, nil
 }
 
-// A refusal is why a server did not serve a request, where another token may help.
-type refusal struct {
-	held     *holding // what the request showed, nil for nothing
-	metadata string   // where the server says who issues tokens, if it says so
-	scopes   []string // what it wants, if it says so
-	scarce   bool     // the token is good, but not for this
-	early    bool     // the token is renewed or left as it is: it is about to run out, or hardly needed any more
-	again    bool     // the token was got because of another refusal, and not only found
-}
-
-// refusalOf returns what of a response another token could change, nil for nothing.
-func refusalOf(res *http.Response, held *holding) *refusal {
-	scarce := res.StatusCode == http.StatusForbidden
-	if !scarce && res.StatusCode != http.StatusUnauthorized {
-		return nil
-	}
-	says := bearer(res.Header).params
-	why := &refusal{held: held, metadata: says["resource_metadata"], scopes: splitScopes(says["scope"]), scarce: scarce}
-	if scarce && (says["error"] != "insufficient_scope" || len(why.scopes) == 0 || held == nil) {
-		return nil
-	}
-	return why
-}
-
-// sameOrigin tells whether two URLs are of one server.
-func sameOrigin(a, b *url.URL) bool {
-	return a.Scheme == b.Scheme && strings.EqualFold(a.Hostname(), b.Hostname()) && portOf(a) == portOf(b)
-}
-
-func portOf(u *url.URL) string {
-	if u.Scheme == "https" {
-		return cmp.Or(u.Port(), "443")
-	}
-	return cmp.Or(u.Port(), "80")
-}
-
-// within tells whether b has all of a.
-func within(a, b []string) bool {
-	return !slices.ContainsFunc(a, func(s string) bool { return !slices.Contains(b, s) })
-}
-
 func closeBody(req *http.Request) {
 	if req.Body != nil {
 		_ = req.Body.Close()
 	}
+}
+
+// rejection is the reason why a request needs another token. Usually the server has
+// rejected the request with status 401 or 403.
+type rejection struct {
+	token             *tokenRecord // the token of the request, nil if it had none
+	metadataURL       string       // from the challenge, empty if it has none
+	scopes            []string     // from the challenge, nil if it has none
+	insufficientScope bool         // the token is valid, but lacks scopes
+	refreshOnly       bool         // only refresh the token, do not ask the user
+	tokenIsNew        bool         // the token was obtained for the same request
+}
+
+// parseRejection returns the reason why the server rejected a request, or nil if another
+// token would not change the response.
+func parseRejection(res *http.Response, token *tokenRecord) *rejection {
+	insufficient := res.StatusCode == http.StatusForbidden
+	if !insufficient && res.StatusCode != http.StatusUnauthorized {
+		return nil
+	}
+	params := bearerChallenge(res.Header).params
+	reason := &rejection{token: token, metadataURL: params["resource_metadata"], scopes: splitScopes(params["scope"]), insufficientScope: insufficient}
+	if insufficient && (params["error"] != "insufficient_scope" || len(reason.scopes) == 0 || token == nil) {
+		return nil
+	}
+	return reason
+}
+
+// TransportOptions are the options of a [Transport]. Only Grant is required.
+type TransportOptions struct {
+	// Grant gets the tokens: [AuthorizationCode] for a program that acts for a user,
+	// [ClientCredentials] for a program that acts for itself, or [Assertion] for a
+	// program that has a signed assertion.
+	Grant Grant
+	// Base sends the requests to the server. Nil is [http.DefaultTransport].
+	Base http.RoundTripper
+	// HTTPClient sends the requests to authorization servers and for metadata. It
+	// follows no redirects. The server determines their URLs, and may not be
+	// trustworthy. For this reason the default client uses no proxy, and does not
+	// connect to private addresses unless the server is on the local machine.
+	HTTPClient *http.Client
+	// AllowInsecure allows URLs without TLS, and allows the default HTTPClient to
+	// connect to every address. Use it only in networks that are entirely trusted.
+	AllowInsecure bool
+	// Store saves tokens and client registrations beyond the end of the program. If
+	// Store is nil, they are kept in memory.
+	Store Store
+	// Scopes are the scopes to request if the server does not specify them in its
+	// challenge. Nil requests the scopes of the last token, or all scopes in the
+	// server's metadata.
+	Scopes []string
+	// OmitResource omits the parameter resource in token requests. Some authorization
+	// servers, such as Entra ID, refuse it, and derive the server from the scopes.
+	OmitResource bool
+	// LoginTimeout limits the time for obtaining a token, including the time that the
+	// user needs. Default 5 min, negative is no limit.
+	LoginTimeout time.Duration
+	// Logger receives errors that no caller sees. Nil is [slog.Default].
+	Logger *slog.Logger
+}
+
+// complete returns a copy of the options with the defaults set.
+func (o TransportOptions) complete(server *url.URL) TransportOptions {
+	if o.Base == nil {
+		o.Base = http.DefaultTransport
+	}
+	if o.HTTPClient == nil {
+		o.HTTPClient = newPublicClient(o.AllowInsecure || isLoopback(server.Hostname()))
+	}
+	if o.Store == nil {
+		o.Store = &memoryStore{}
+	}
+	o.Store = safeStore{o.Store}
+	if o.LoginTimeout == 0 {
+		o.LoginTimeout = 5 * time.Minute
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	return o
+}
+
+// loginContext returns a context with the LoginTimeout.
+func (o *TransportOptions) loginContext() (context.Context, context.CancelFunc) {
+	if o.LoginTimeout < 0 {
+		return context.WithCancel(context.Background())
+	}
+	return context.WithTimeout(context.Background(), o.LoginTimeout)
+}
+
+// newFetcher returns the fetcher for metadata and authorization servers of the server.
+func (o *TransportOptions) newFetcher(server *url.URL) *fetcher {
+	return &fetcher{client: withoutRedirects(o.HTTPClient), allowInsecure: o.AllowInsecure, allowLoopback: isLoopback(server.Hostname())}
 }

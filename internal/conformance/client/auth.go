@@ -30,7 +30,7 @@ type authContext struct {
 }
 
 // grants are the grants of scenarios without a user.
-var grants = map[string]func(*authContext, auth.Registration) (auth.Grant, error){
+var grants = map[string]func(*authContext, auth.OAuthClient) (auth.Grant, error){
 	"auth/client-credentials-basic":         credentialsGrant,
 	"auth/client-credentials-jwt":           credentialsGrant,
 	"auth/wif-jwt-bearer":                   assertionGrant,
@@ -45,12 +45,12 @@ func httpClient(ctx context.Context, scenario, server string) (*http.Client, err
 			return nil, fmt.Errorf("read the scenario's context: %w", err)
 		}
 	}
-	client := auth.Registration{Issuer: c.Issuer, ClientID: c.ClientID, ClientSecret: c.ClientSecret}
+	client := auth.OAuthClient{Issuer: c.Issuer, ClientID: c.ClientID, ClientSecret: c.ClientSecret}
 	userGrant := &auth.AuthorizationCode{
-		Authorize:   authorize,
-		RedirectURL: "http://localhost:3000/callback",
-		MetadataURL: "https://conformance-test.local/client-metadata.json",
-		Name:        "mcpwright-conformance",
+		Authorize:         authorize,
+		RedirectURL:       "http://localhost:3000/callback",
+		ClientMetadataURL: "https://conformance-test.local/client-metadata.json",
+		ClientName:        "mcpwright-conformance",
 	}
 	if c.ClientID != "" {
 		userGrant.Client = &client
@@ -65,7 +65,7 @@ func httpClient(ctx context.Context, scenario, server string) (*http.Client, err
 			return nil, err
 		}
 	}
-	transport, err := auth.NewTransport(server, auth.TransportOptions{Grant: grant})
+	transport, err := auth.NewTransport(server, &auth.TransportOptions{Grant: grant})
 	return &http.Client{Transport: transport}, err
 }
 
@@ -86,7 +86,7 @@ func authorize(ctx context.Context, page string) (string, error) {
 	return res.Header.Get("Location"), nil
 }
 
-func credentialsGrant(c *authContext, client auth.Registration) (auth.Grant, error) {
+func credentialsGrant(c *authContext, client auth.OAuthClient) (auth.Grant, error) {
 	if c.PrivateKey != "" {
 		key, err := jwt.ParseECPrivateKeyFromPEM([]byte(c.PrivateKey))
 		if err != nil {
@@ -97,14 +97,14 @@ func credentialsGrant(c *authContext, client auth.Registration) (auth.Grant, err
 	return &auth.ClientCredentials{Client: client}, nil
 }
 
-func assertionGrant(c *authContext, client auth.Registration) (auth.Grant, error) {
-	return &auth.Assertion{Client: client, Assert: func(context.Context, *auth.Need) (string, error) { return c.JWT, nil }}, nil
+func assertionGrant(c *authContext, client auth.OAuthClient) (auth.Grant, error) {
+	return &auth.Assertion{Client: client, Assert: func(context.Context, *auth.TokenRequest) (string, error) { return c.JWT, nil }}, nil
 }
 
-func enterpriseGrant(c *authContext, client auth.Registration) (auth.Grant, error) {
+func enterpriseGrant(c *authContext, client auth.OAuthClient) (auth.Grant, error) {
 	provider := &auth.IDJAG{
 		TokenEndpoint: c.IDPTokenEndpoint,
-		Client:        auth.Registration{Issuer: c.IDPIssuer, ClientID: c.IDPClientID},
+		Client:        auth.OAuthClient{Issuer: c.IDPIssuer, ClientID: c.IDPClientID},
 		IDToken:       func(context.Context) (string, error) { return c.IDPIDToken, nil },
 	}
 	return &auth.Assertion{Client: client, Assert: provider.Assert}, nil

@@ -1,5 +1,5 @@
-// Package verified is where a guard leaves the name of whom it has let in, for
-// transports, which know of no guard.
+// Package verified passes the verified caller of a request from package auth to the
+// transports, so that transports do not import package auth.
 package verified
 
 import (
@@ -8,31 +8,37 @@ import (
 	"sync/atomic"
 )
 
-// Key is that of the context's [Caller], which With puts there.
-type Key struct{}
-
-// Caller is who sends a request.
+// Caller is the verified sender of a request.
 type Caller interface {
-	// Principal is his name, empty for nobody.
+	// Principal returns the name of the caller, empty if it has none.
 	Principal() string
 }
 
-// callers tells whether there has been a caller in this process. Where there has not,
-// nobody need look for one.
-var callers atomic.Bool
+// key is the context key of the [Caller].
+type key struct{}
 
-// With returns a context with a caller.
-func With(ctx context.Context, c Caller) context.Context {
-	callers.Store(true)
-	return context.WithValue(ctx, Key{}, c)
+// inUse is set by the first call of ContextWithCaller in this process. Until then
+// [Principal] does not search the context.
+var inUse atomic.Bool
+
+// ContextWithCaller returns a context that contains a caller.
+func ContextWithCaller(ctx context.Context, c Caller) context.Context {
+	inUse.Store(true)
+	return context.WithValue(ctx, key{}, c)
 }
 
-// Principal returns the name of who sends a request, empty for nobody.
+// CallerFromContext returns the caller in a context, or nil.
+func CallerFromContext(ctx context.Context) Caller {
+	c, _ := ctx.Value(key{}).(Caller)
+	return c
+}
+
+// Principal returns the name of the caller of a request, empty if it has no caller.
 func Principal(r *http.Request) string {
-	if !callers.Load() {
+	if !inUse.Load() {
 		return ""
 	}
-	if c, ok := r.Context().Value(Key{}).(Caller); ok {
+	if c := CallerFromContext(r.Context()); c != nil {
 		return c.Principal()
 	}
 	return ""

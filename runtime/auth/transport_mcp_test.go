@@ -17,18 +17,18 @@ import (
 	"github.com/mcpwright/mcp/runtime/streamable"
 )
 
-// mcpServer lets in who has a token to a server with one tool.
-func mcpServer(w *world) *mcpserver.Server {
+// newMCPServer adds an MCP server with one tool that requires a token.
+func newMCPServer(w *fakeNetwork) *mcpserver.Server {
 	server := mcpserver.New(mcp.Implementation{Name: "s", Version: "1"}, nil)
 	mcpserver.AddTool(server, &mcp.Tool{Name: "greet"}, func(context.Context, *mcp.ServerSession, struct{}) (string, error) {
 		return "hello", nil
 	})
 	handler := server.Handler(&streamable.Options{Hosts: []string{"mcp.test"}})
-	door := w.server
+	unauthorized := w.server
 	w.hosts["mcp.test"] = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		_, good := w.issuer.good(r.Header.Get("Authorization")[min(len(r.Header.Get("Authorization")), len("Bearer ")):])
-		if !good {
-			door.ServeHTTP(rw, r)
+		_, valid := w.issuer.scopesOf(r.Header.Get("Authorization")[min(len(r.Header.Get("Authorization")), len("Bearer ")):])
+		if !valid {
+			unauthorized.ServeHTTP(rw, r)
 			return
 		}
 		handler.ServeHTTP(rw, r)
@@ -36,73 +36,73 @@ func mcpServer(w *world) *mcpserver.Server {
 	return server
 }
 
-func connectWith(t *testing.T, tr *Transport, mode mcpclient.Mode) (*mcpclient.Client, error) {
+func connect(t *testing.T, tr *Transport, mode mcpclient.Mode) (*mcpclient.Client, error) {
 	at := mcpclient.URL(serverURL)
 	at.HTTP.HTTPClient = &http.Client{Transport: tr}
 	return mcpclient.Connect(t.Context(), at, &mcpclient.Options{Mode: mode, Logger: slog.New(slog.DiscardHandler)})
 }
 
-func TestAClientWaitsForItsUserInEveryEra(t *testing.T) {
+func TestClientWaitsForUserInEveryRevision(t *testing.T) {
 	for _, mode := range []mcpclient.Mode{mcpclient.Auto, mcpclient.NoHandshake, mcpclient.Handshake} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t)
-			server := mcpServer(w)
+			w := newFakeNetwork(t)
+			server := newMCPServer(w)
 			tr := w.transport(func(o *TransportOptions) {
 				user := w.user()
 				user.Authorize = func(ctx context.Context, page string) (string, error) {
 					time.Sleep(4 * time.Minute)
-					return w.agree(ctx, page)
+					return w.consent(ctx, page)
 				}
 				o.Grant = user
 			})
-			client, err := connectWith(t, tr, mode)
+			client, err := connect(t, tr, mode)
 			require.NoError(t, err)
 			res, err := client.CallTool(t.Context(), &mcp.CallToolRequest{Name: "greet"})
 			require.NoError(t, err)
 			require.Equal(t, "hello", mcp.TextOf(res.Content))
 			if mode == mcpclient.Auto {
-				require.Equal(t, mcp.LatestRevision, client.Revision().String(), "a slow user is no evidence of an old server")
+				require.Equal(t, mcp.LatestRevision, client.Revision().String(), "the wait for the user must not cause a fallback to an older revision")
 			}
 
-			w.issuer.refuse(true) // in the middle of everything
+			w.issuer.revoke(true) // during the session
 			res, err = client.CallTool(t.Context(), &mcp.CallToolRequest{Name: "greet"})
 			require.NoError(t, err)
 			require.Equal(t, "hello", mcp.TextOf(res.Content))
-			require.Equal(t, 2, w.count(askedAuthorize))
+			require.Equal(t, 2, w.count(authorizeRequest))
 			require.NoError(t, client.Close())
 			require.NoError(t, server.Shutdown(t.Context()))
 		})
 	}
 }
 
-func TestAClientWhoseUserRefusesIsToldSo(t *testing.T) {
+func TestClientConnectFailsIfUserRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		w.issuer.answer = func(a url.Values) { a.Set("error", "access_denied") }
-		_, err := connectWith(t, w.transport(nil), mcpclient.Auto)
+		w := newFakeNetwork(t)
+		w.issuer.changeRedirect = func(a url.Values) { a.Set("error", "access_denied") }
+		_, err := connect(t, w.transport(nil), mcpclient.Auto)
 		var refused *Error
 		require.ErrorAs(t, err, &refused)
 		require.Equal(t, "access_denied", refused.Code)
-		require.Equal(t, 1, w.count(askedAuthorize))
+		require.Equal(t, 1, w.count(authorizeRequest))
 	})
 }
 
-// guarded is the server behind a guard, with a tool that needs a scope of its own.
-func guarded(t *testing.T, w *world) *mcpserver.Server {
+// guardedServer adds an MCP server behind a guard. Its tool requires a further scope.
+func guardedServer(t *testing.T, w *fakeNetwork) *mcpserver.Server {
 	server := mcpserver.New(mcp.Implementation{Name: "s", Version: "1"}, nil)
 	mcpserver.AddTool(server, &mcp.Tool{Name: "remove"}, func(ctx context.Context, s *mcp.ServerSession, _ struct{}) (string, error) {
-		if err := NeedScopes(ctx, "write"); err != nil {
+		if err := RequireScopes(ctx, "write"); err != nil {
 			return "", err
 		}
-		return "removed for " + CallerOf(ctx).Subject, nil
+		return "removed for " + CallerFromContext(ctx).Subject, nil
 	})
-	guard, err := NewGuard(GuardOptions{
+	guard, err := NewGuard(&GuardOptions{
 		Resource:             serverURL,
 		AuthorizationServers: []string{issuerURL},
 		Scopes:               []string{"use"},
 		Verify: func(_ context.Context, token string) (*Caller, error) {
-			scopes, good := w.issuer.good(token)
-			if !good {
+			scopes, valid := w.issuer.scopesOf(token)
+			if !valid {
 				return nil, ErrInvalidToken
 			}
 			return &Caller{Subject: "ada", Audience: []string{serverURL}, Scopes: scopes, Expiry: time.Now().Add(time.Hour)}, nil
@@ -117,20 +117,20 @@ func guarded(t *testing.T, w *world) *mcpserver.Server {
 	return server
 }
 
-func TestBothEndsMeetInEveryEra(t *testing.T) {
+func TestClientGetsScopesOfGuardedServer(t *testing.T) {
 	for _, mode := range []mcpclient.Mode{mcpclient.NoHandshake, mcpclient.Handshake} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t)
-			server := guarded(t, w)
+			w := newFakeNetwork(t)
+			server := guardedServer(t, w)
 			tr := w.transport(nil)
-			client, err := connectWith(t, tr, mode)
+			client, err := connect(t, tr, mode)
 			require.NoError(t, err)
-			require.Equal(t, []string{"use"}, tr.state.held.Scopes)
+			require.Equal(t, []string{"use"}, tr.tokens.current.Scopes)
 			res, err := client.CallTool(t.Context(), &mcp.CallToolRequest{Name: "remove"})
 			require.NoError(t, err)
 			require.Equal(t, "removed for ada", mcp.TextOf(res.Content))
-			require.Equal(t, []string{"use", "write"}, tr.state.held.Scopes)
-			require.Equal(t, 2, w.count(askedAuthorize))
+			require.Equal(t, []string{"use", "write"}, tr.tokens.current.Scopes)
+			require.Equal(t, 2, w.count(authorizeRequest))
 			require.NoError(t, client.Close())
 			require.NoError(t, server.Shutdown(t.Context()))
 		})

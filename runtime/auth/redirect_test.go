@@ -13,27 +13,27 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTheUserIsAwaitedOnAPortOfThisMachine(t *testing.T) {
-	w := newWorld(t)
-	w.server.hint = "use"
+func TestRedirectListener(t *testing.T) {
+	w := newFakeNetwork(t)
+	w.server.challengeScope = "use"
 	var redirects []string
 	tr := w.transport(func(o *TransportOptions) {
-		o.Grant = &AuthorizationCode{Open: func(page string) error {
+		o.Grant = &AuthorizationCode{OpenBrowser: func(page string) error {
 			u, err := url.Parse(page)
 			require.NoError(t, err)
 			redirects = append(redirects, u.Query().Get("redirect_uri"))
-			go func() { // ends with the responses
-				back := u.Query().Get("redirect_uri")
+			go func() { // ends with the last response
+				redirect := u.Query().Get("redirect_uri")
 				for query, want := range map[string]int{"?code=x&state=x&iss=" + issuerURL: 400, "?error=access_denied": 400, "x": 404} {
-					res, err := http.Get(back + query)
+					res, err := http.Get(redirect + query)
 					if err == nil {
 						res.Body.Close()
 					}
 					if err != nil || res.StatusCode != want {
-						t.Error("a stranger was heard:", query, err)
+						t.Errorf("GET %s: want status %d: %v", query, want, err)
 					}
 				}
-				to, _ := w.agree(t.Context(), page)
+				to, _ := w.consent(t.Context(), page)
 				res, err := http.Get(to)
 				if err != nil || res.StatusCode != 200 {
 					t.Error(err)
@@ -44,30 +44,30 @@ func TestTheUserIsAwaitedOnAPortOfThisMachine(t *testing.T) {
 			return nil
 		}}
 	})
-	w.enters(tr)
-	w.issuer.refuse(true)
-	w.enters(tr)
+	w.mustPost(tr)
+	w.issuer.revoke(true)
+	w.mustPost(tr)
 	require.Len(t, redirects, 2)
 	require.Regexp(t, `^http://127\.0\.0\.1:\d+/callback$`, redirects[0])
-	require.Equal(t, redirects[0], redirects[1], "a port that is still free is used again")
-	require.Equal(t, 1, w.count(askedRegister))
+	require.Equal(t, redirects[0], redirects[1], "the port must be used again if it is free")
+	require.Equal(t, 1, w.count(registerRequest))
 	_, err := http.Get(redirects[0])
-	require.Error(t, err, "nobody waits any more")
+	require.Error(t, err, "the listener must be closed")
 }
 
-func TestAConnectionThatSaysNothingKeepsNobodyWaiting(t *testing.T) {
-	w := newWorld(t)
-	w.server.hint = "use"
+func TestRedirectListenerWithIdleConnection(t *testing.T) {
+	w := newFakeNetwork(t)
+	w.server.challengeScope = "use"
 	read := make(chan string, 1)
 	tr := w.transport(func(o *TransportOptions) {
-		o.Grant = &AuthorizationCode{Open: func(page string) error {
-			to, err := w.agree(t.Context(), page)
+		o.Grant = &AuthorizationCode{OpenBrowser: func(page string) error {
+			to, err := w.consent(t.Context(), page)
 			require.NoError(t, err)
 			u, err := url.Parse(to)
 			require.NoError(t, err)
-			ahead, err := net.Dial("tcp", u.Host) // browsers like to have one in hand
+			idle, err := net.Dial("tcp", u.Host) // browsers open such connections in advance
 			require.NoError(t, err)
-			t.Cleanup(func() { ahead.Close() })
+			t.Cleanup(func() { idle.Close() })
 			go func() { // ends with the response
 				res, err := http.Get(to)
 				if err != nil {
@@ -81,19 +81,19 @@ func TestAConnectionThatSaysNothingKeepsNobodyWaiting(t *testing.T) {
 			return nil
 		}}
 	})
-	begun := time.Now()
-	w.enters(tr)
-	require.Less(t, time.Since(begun), 4*time.Second)
-	require.Equal(t, "That is all. You can close this page and go back to the program.\n<nil>", <-read)
+	begin := time.Now()
+	w.mustPost(tr)
+	require.Less(t, time.Since(begin), 4*time.Second)
+	require.Equal(t, "Done. You can close this page and return to the program.\n<nil>", <-read)
 }
 
-func TestABrowserThatStaysOpenKeepsNobodyWaiting(t *testing.T) {
-	w := newWorld(t)
-	w.server.hint = "use"
-	end := make(chan struct{})
+func TestOpenBrowserMayBlock(t *testing.T) {
+	w := newFakeNetwork(t)
+	w.server.challengeScope = "use"
+	release := make(chan struct{})
 	tr := w.transport(func(o *TransportOptions) {
-		o.Grant = &AuthorizationCode{Open: func(page string) error {
-			to, err := w.agree(t.Context(), page)
+		o.Grant = &AuthorizationCode{OpenBrowser: func(page string) error {
+			to, err := w.consent(t.Context(), page)
 			if err != nil {
 				return err
 			}
@@ -101,11 +101,11 @@ func TestABrowserThatStaysOpenKeepsNobodyWaiting(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			<-end
+			<-release
 			return res.Body.Close()
 		}}
 	})
-	defer close(end)
+	defer close(release)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	status, err := w.post(ctx, tr)
@@ -113,8 +113,8 @@ func TestABrowserThatStaysOpenKeepsNobodyWaiting(t *testing.T) {
 	require.Equal(t, http.StatusOK, status)
 }
 
-func TestBrowseShowsPagesOnly(t *testing.T) {
+func TestOpenBrowserRefusesOtherURLs(t *testing.T) {
 	for _, page := range []string{"", "file:///etc/passwd", "javascript:alert(1)", "-a", "calc.exe", "ssh://host"} {
-		require.Error(t, Browse(page), page)
+		require.Error(t, OpenBrowser(page), page)
 	}
 }

@@ -24,9 +24,9 @@ import (
 	"github.com/mcpwright/mcp/runtime/streamable"
 )
 
-// users verifies tokens that are a user and scopes, with "." between them and "~"
-// for ":".
-func users(_ context.Context, token string) (*auth.Caller, error) {
+// userVerifier verifies tokens such as "ada.files~read": a user and scopes, separated by
+// ".", with "~" in place of ":".
+func userVerifier(_ context.Context, token string) (*auth.Caller, error) {
 	words := strings.Split(strings.ReplaceAll(token, "~", ":"), ".")
 	if words[0] == "nobody" {
 		return nil, auth.ErrInvalidToken
@@ -36,14 +36,14 @@ func users(_ context.Context, token string) (*auth.Caller, error) {
 	}, nil
 }
 
-// newTools returns a server whose tools want to know who calls.
+// newTools returns a server whose tools depend on their caller.
 func newTools() *mcpserver.Server {
 	server := mcpserver.New(mcp.Implementation{Name: "files", Version: "1"}, &mcpserver.Options{Logger: slog.New(slog.DiscardHandler)})
 	mcpserver.AddTool(server, &mcp.Tool{Name: "whoami"}, func(ctx context.Context, s *mcp.ServerSession, _ struct{}) (string, error) {
-		return auth.CallerOf(ctx).Subject + "|" + s.Transport().Principal() + "|" + s.Transport().Header().Get("Authorization"), nil
+		return auth.CallerFromContext(ctx).Subject + "|" + s.Transport().Principal() + "|" + s.Transport().Header().Get("Authorization"), nil
 	})
 	mcpserver.AddTool(server, &mcp.Tool{Name: "write"}, func(ctx context.Context, _ *mcp.ServerSession, _ struct{}) (string, error) {
-		if err := auth.NeedScopes(ctx, "files:write"); err != nil {
+		if err := auth.RequireScopes(ctx, "files:write"); err != nil {
 			return "", err
 		}
 		return "written", nil
@@ -52,15 +52,15 @@ func newTools() *mcpserver.Server {
 		if err := s.ReportProgress(ctx, peer.Progress{Progress: 1}); err != nil {
 			return "", err
 		}
-		return "written", auth.NeedScopes(ctx, "files:write")
+		return "written", auth.RequireScopes(ctx, "files:write")
 	})
 	server.AddResource(&mcp.Resource{Name: "secret", URI: "file:///secret"}, func(ctx context.Context, _ *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-		return nil, auth.NeedScopes(ctx, "files:read")
+		return nil, auth.RequireScopes(ctx, "files:read")
 	})
 	return server
 }
 
-// serveTools starts a protected server, until the end of the test.
+// serveTools starts a protected server that runs until the end of the test.
 func serveTools(t *testing.T, opts *streamable.Options) string {
 	t.Helper()
 	if opts == nil {
@@ -68,7 +68,7 @@ func serveTools(t *testing.T, opts *streamable.Options) string {
 	}
 	opts.Principal, opts.Logger = auth.Principal, slog.New(slog.DiscardHandler)
 	server := newTools()
-	listener := httptest.NewServer(newGuard(t, guardOptions(users)).Protect(server.Handler(opts)))
+	listener := httptest.NewServer(newGuard(t, guardOptions(userVerifier)).Protect(server.Handler(opts)))
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
@@ -88,7 +88,7 @@ func connectAs(t *testing.T, url, token string, revision peer.RevisionInfo) *mcp
 	return client
 }
 
-func TestHandlersOfEveryRevisionKnowTheirCaller(t *testing.T) {
+func TestCallerInEveryRevision(t *testing.T) {
 	for name, opts := range map[string]*streamable.Options{"": nil, " json": {JSONResponse: true}, " stateless": {Stateless: true}, " polling": {Polling: true}} {
 		url := serveTools(t, opts)
 		for _, r := range mcp.Revisions {
@@ -104,7 +104,7 @@ func TestHandlersOfEveryRevisionKnowTheirCaller(t *testing.T) {
 	}
 }
 
-func TestClientsOfEveryRevisionAreAskedForWhatTheyLack(t *testing.T) {
+func TestInsufficientScopeInEveryRevision(t *testing.T) {
 	for name, opts := range map[string]*streamable.Options{"": nil, " json": {JSONResponse: true}, " stateless": {Stateless: true}, " polling": {Polling: true}} {
 		url := serveTools(t, opts)
 		for _, r := range mcp.Revisions {
@@ -116,13 +116,13 @@ func TestClientsOfEveryRevisionAreAskedForWhatTheyLack(t *testing.T) {
 				var refused *streamable.HTTPError
 				require.ErrorAs(t, err, &refused)
 				require.Equal(t, http.StatusForbidden, refused.Status)
-				require.Equal(t, tooFewBegin+`"mcp:use files:write"`, refused.Header.Get("WWW-Authenticate"))
+				require.Equal(t, scopeChallengePrefix+`"mcp:use files:write"`, refused.Header.Get("WWW-Authenticate"))
 			})
 		}
 	}
 }
 
-// post sends a message as somebody, and returns the answer.
+// post sends a message with the token user, and returns the response.
 func post(t *testing.T, url, user, message string, headers ...string) *http.Response {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(message))
@@ -143,15 +143,15 @@ func post(t *testing.T, url, user, message string, headers ...string) *http.Resp
 	return res
 }
 
-// call26 returns a call in the revision without a handshake, and its headers.
+// call26 returns a call in revision 2026-07-28, and its headers.
 func call26(tool string) (message string, headers []string) {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":{},"_meta":{"progressToken":1,
 		"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`, tool),
 		[]string{"MCP-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", "Mcp-Name: " + tool}
 }
 
-// session begins a session and returns the headers of its requests.
-func session(t *testing.T, url, user string) []string {
+// newSession starts a session and returns the headers of its requests.
+func newSession(t *testing.T, url, user string) []string {
 	t.Helper()
 	res := post(t, url, user, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)
 	require.Equal(t, http.StatusOK, res.StatusCode)
@@ -162,39 +162,39 @@ func session(t *testing.T, url, user string) []string {
 
 const call25 = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":{},"_meta":{"progressToken":1}}}`
 
-func TestARefusalForScopesIsAValidAnswerBesides(t *testing.T) {
+func TestInsufficientScopeBody(t *testing.T) {
 	url := serveTools(t, nil)
 	message, headers := call26("write")
 	for name, res := range map[string]*http.Response{
 		"2026-07-28": post(t, url, "ada", message, headers...),
-		"2025-11-25": post(t, url, "ada", fmt.Sprintf(call25, "write"), session(t, url, "ada")...),
+		"2025-11-25": post(t, url, "ada", fmt.Sprintf(call25, "write"), newSession(t, url, "ada")...),
 	} {
 		require.Equal(t, http.StatusForbidden, res.StatusCode, name)
-		require.Equal(t, tooFewBegin+`"mcp:use files:write"`, res.Header.Get("WWW-Authenticate"))
+		require.Equal(t, scopeChallengePrefix+`"mcp:use files:write"`, res.Header.Get("WWW-Authenticate"))
 		require.Equal(t, "application/json", res.Header.Get("Content-Type"))
-		var answer struct {
+		var response struct {
 			ID     int `json:"id"`
 			Result struct {
 				IsError bool `json:"isError"`
 			} `json:"result"`
 		}
 		text := body(t, res)
-		require.NoError(t, json.Unmarshal([]byte(text), &answer), name)
-		require.Equal(t, 1, answer.ID)
-		require.True(t, answer.Result.IsError)
+		require.NoError(t, json.Unmarshal([]byte(text), &response), name)
+		require.Equal(t, 1, response.ID)
+		require.True(t, response.Result.IsError)
 		require.Contains(t, text, `\"files:write\"`)
 	}
 	res := post(t, url, "ada", message, append(headers, "Accept: text/event-stream")...)
-	require.Equal(t, http.StatusForbidden, res.StatusCode, "also where the client wants events")
+	require.Equal(t, http.StatusForbidden, res.StatusCode, "the status is the same for a client that accepts only events")
 	require.Contains(t, body(t, res), "data: {")
 }
 
-func TestOnAStreamThatHasBegunTheErrorIsThatOfTheCall(t *testing.T) {
+func TestInsufficientScopeAfterProgress(t *testing.T) {
 	url := serveTools(t, nil)
 	message, headers := call26("late")
 	for name, res := range map[string]*http.Response{
 		"2026-07-28": post(t, url, "ada", message, headers...),
-		"2025-11-25": post(t, url, "ada", fmt.Sprintf(call25, "late"), session(t, url, "ada")...),
+		"2025-11-25": post(t, url, "ada", fmt.Sprintf(call25, "late"), newSession(t, url, "ada")...),
 	} {
 		require.Equal(t, http.StatusOK, res.StatusCode, name)
 		require.Empty(t, res.Header.Get("WWW-Authenticate"))
@@ -212,35 +212,35 @@ func TestOnAStreamThatHasBegunTheErrorIsThatOfTheCall(t *testing.T) {
 	}
 }
 
-func TestASessionIsThatOfItsCallerAndNoLogin(t *testing.T) {
+func TestSessionIsBoundToCaller(t *testing.T) {
 	url := serveTools(t, nil)
-	headers := session(t, url, "ada")
-	ask := fmt.Sprintf(call25, "whoami")
-	require.Equal(t, http.StatusOK, post(t, url, "ada", ask, headers...).StatusCode)
-	require.Equal(t, http.StatusOK, post(t, url, "ada.more", ask, headers...).StatusCode, "with a newer token")
-	require.Equal(t, http.StatusNotFound, post(t, url, "bob", ask, headers...).StatusCode)
-	require.Equal(t, http.StatusUnauthorized, post(t, url, "nobody", ask, headers...).StatusCode)
+	headers := newSession(t, url, "ada")
+	call := fmt.Sprintf(call25, "whoami")
+	require.Equal(t, http.StatusOK, post(t, url, "ada", call, headers...).StatusCode)
+	require.Equal(t, http.StatusOK, post(t, url, "ada.more", call, headers...).StatusCode, "another token of the same user")
+	require.Equal(t, http.StatusNotFound, post(t, url, "bob", call, headers...).StatusCode)
+	require.Equal(t, http.StatusUnauthorized, post(t, url, "nobody", call, headers...).StatusCode)
 	require.Equal(t, http.StatusUnauthorized, post(t, url, "", "no JSON", append(headers, "Authorization: Basic x")...).StatusCode)
-	require.Equal(t, http.StatusOK, post(t, url, "ada.files~write", fmt.Sprintf(call25, "write"), headers...).StatusCode, "scopes are those of the request")
+	require.Equal(t, http.StatusOK, post(t, url, "ada.files~write", fmt.Sprintf(call25, "write"), headers...).StatusCode, "scopes of the request, not of the first request of the session")
 	require.Equal(t, http.StatusForbidden, post(t, url, "ada", fmt.Sprintf(call25, "write"), headers...).StatusCode)
 }
 
-func TestWhomAGuardLetsInIsKnownWithoutAnOption(t *testing.T) {
+func TestDefaultPrincipal(t *testing.T) {
 	server := newTools()
 	opts := &streamable.Options{Logger: slog.New(slog.DiscardHandler)}
-	handler, old := server.Handler(opts), server.LegacySSEHandler(opts)
+	handler, legacy := server.Handler(opts), server.LegacySSEHandler(opts)
 	defer handler.Close()
-	defer old.Close()
+	defer legacy.Close()
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", handler)
-	mux.Handle("/sse", old)
-	listener := httptest.NewServer(newGuard(t, guardOptions(users)).Protect(mux))
+	mux.Handle("/sse", legacy)
+	listener := httptest.NewServer(newGuard(t, guardOptions(userVerifier)).Protect(mux))
 	defer listener.Close()
-	url, ask := listener.URL+"/mcp", fmt.Sprintf(call25, "whoami")
+	url, call := listener.URL+"/mcp", fmt.Sprintf(call25, "whoami")
 
-	headers := session(t, url, "ada")
-	require.Contains(t, body(t, post(t, url, "ada", ask, headers...)), "ada|"+login+" sub=ada|")
-	require.Equal(t, http.StatusNotFound, post(t, url, "bob", ask, headers...).StatusCode)
+	headers := newSession(t, url, "ada")
+	require.Contains(t, body(t, post(t, url, "ada", call, headers...)), "ada|"+login+" sub=ada|")
+	require.Equal(t, http.StatusNotFound, post(t, url, "bob", call, headers...).StatusCode)
 	message, headers := call26("whoami")
 	require.Contains(t, body(t, post(t, url, "ada", message, headers...)), "ada|"+login+" sub=ada|")
 
@@ -253,16 +253,16 @@ func TestWhomAGuardLetsInIsKnownWithoutAnOption(t *testing.T) {
 	require.Equal(t, "ada|"+login+" sub=ada|", text)
 }
 
-func TestResourcesAskForScopesAsToolsDo(t *testing.T) {
+func TestInsufficientScopeOfResource(t *testing.T) {
 	url := serveTools(t, nil)
-	res := post(t, url, "ada", `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"file:///secret"}}`, session(t, url, "ada")...)
+	res := post(t, url, "ada", `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"file:///secret"}}`, newSession(t, url, "ada")...)
 	require.Equal(t, http.StatusForbidden, res.StatusCode)
-	require.Equal(t, tooFewBegin+`"mcp:use files:read"`, res.Header.Get("WWW-Authenticate"))
+	require.Equal(t, scopeChallengePrefix+`"mcp:use files:read"`, res.Header.Get("WWW-Authenticate"))
 	require.True(t, json.Valid([]byte(body(t, res))))
 }
 
-func TestACallerOfTheContextIsThatOfAPipeOrACallInProcess(t *testing.T) {
-	ctx := auth.WithCaller(t.Context(), &auth.Caller{Subject: "ada", Scopes: []string{"files:write"}})
+func TestContextWithCallerWithoutHTTP(t *testing.T) {
+	ctx := auth.ContextWithCaller(t.Context(), &auth.Caller{Subject: "ada", Scopes: []string{"files:write"}})
 	client, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(newTools()), nil)
 	require.NoError(t, err)
 	text, err := mcpclient.CallTool[string](ctx, client, "write", nil)
@@ -278,31 +278,31 @@ func TestACallerOfTheContextIsThatOfAPipeOrACallInProcess(t *testing.T) {
 	message, _ := call26("write")
 	_, err = fmt.Fprintln(ours, strings.ReplaceAll(message, "\n", ""))
 	require.NoError(t, err)
-	answer, err := bufio.NewReader(ours).ReadString('\n')
+	response, err := bufio.NewReader(ours).ReadString('\n')
 	require.NoError(t, err)
-	require.Contains(t, answer, "written")
+	require.Contains(t, response, "written")
 	require.NoError(t, ours.Close())
 	<-served
 }
 
-func TestABatchHasOneStatus(t *testing.T) {
+func TestInsufficientScopeInBatch(t *testing.T) {
 	url := serveTools(t, nil)
 	res := post(t, url, "ada", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)
 	require.Equal(t, http.StatusOK, res.StatusCode)
-	of := "Mcp-Session-Id: " + res.Header.Get("Mcp-Session-Id")
-	require.Equal(t, http.StatusAccepted, post(t, url, "ada", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, of).StatusCode)
-	res = post(t, url, "ada", `[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"whoami"}},{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"write"}}]`, of)
+	sessionHeader := "Mcp-Session-Id: " + res.Header.Get("Mcp-Session-Id")
+	require.Equal(t, http.StatusAccepted, post(t, url, "ada", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, sessionHeader).StatusCode)
+	res = post(t, url, "ada", `[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"whoami"}},{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"write"}}]`, sessionHeader)
 	require.Equal(t, http.StatusForbidden, res.StatusCode)
-	require.Equal(t, tooFewBegin+`"mcp:use files:write"`, res.Header.Get("WWW-Authenticate"))
-	var answers []json.RawMessage
-	require.NoError(t, json.Unmarshal([]byte(body(t, res)), &answers))
-	require.Len(t, answers, 2)
+	require.Equal(t, scopeChallengePrefix+`"mcp:use files:write"`, res.Header.Get("WWW-Authenticate"))
+	var responses []json.RawMessage
+	require.NoError(t, json.Unmarshal([]byte(body(t, res)), &responses))
+	require.Len(t, responses, 2)
 }
 
-func TestTheOldestTransportKnowsItsCallersToo(t *testing.T) {
+func TestLegacySSECaller(t *testing.T) {
 	server := newTools()
 	handler := server.LegacySSEHandler(&streamable.Options{Principal: auth.Principal, Logger: slog.New(slog.DiscardHandler)})
-	listener := httptest.NewServer(newGuard(t, guardOptions(users)).Protect(handler))
+	listener := httptest.NewServer(newGuard(t, guardOptions(userVerifier)).Protect(handler))
 	defer listener.Close()
 	defer handler.Close()
 	to := mcpclient.LegacySSE(listener.URL, &streamable.ClientOptions{Header: http.Header{"Authorization": {"Bearer ada"}}})
@@ -314,11 +314,11 @@ func TestTheOldestTransportKnowsItsCallersToo(t *testing.T) {
 	require.Equal(t, "ada|"+login+" sub=ada|", text)
 }
 
-func TestOnTheOldestTransportTheErrorIsThatOfTheCall(t *testing.T) {
+func TestLegacySSEInsufficientScope(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		handler := newTools().LegacySSEHandler(&streamable.Options{Principal: auth.Principal, Logger: slog.New(slog.DiscardHandler)})
 		defer handler.Close()
-		guarded := newGuard(t, guardOptions(users)).Protect(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(late{w}, r) }))
+		guarded := newGuard(t, guardOptions(userVerifier)).Protect(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(lateWriter{w}, r) }))
 		send := func(w http.ResponseWriter, method, target, message string) {
 			r := httptest.NewRequest(method, target, strings.NewReader(message))
 			r.Header.Set("Authorization", "Bearer ada")
@@ -343,10 +343,10 @@ func TestOnTheOldestTransportTheErrorIsThatOfTheCall(t *testing.T) {
 	})
 }
 
-// late is a writer that is slow to say how a request went.
-type late struct{ http.ResponseWriter }
+// lateWriter delays the header until the handler is idle.
+type lateWriter struct{ http.ResponseWriter }
 
-func (w late) WriteHeader(status int) {
+func (w lateWriter) WriteHeader(status int) {
 	synctest.Wait()
 	w.ResponseWriter.WriteHeader(status)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestWhichAddressesArePublic(t *testing.T) {
+func TestIsPublic(t *testing.T) {
 	for address, public := range map[string]bool{
 		"93.184.215.14": true, "2606:2800:21f:cb07:6820:80da:af6b:8b2c": true,
 		"127.0.0.1": false, "::1": false, "10.1.2.3": false, "172.16.0.1": false, "192.168.1.1": false, "169.254.169.254": false,
@@ -26,25 +26,25 @@ func TestWhichAddressesArePublic(t *testing.T) {
 	}
 }
 
-func TestTheOwnClientReachesNothingInside(t *testing.T) {
+func TestDefaultClientRefusesPrivateAddresses(t *testing.T) {
 	hits := 0
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits++ }))
 	defer s.Close()
-	_, err := newGuardedClient(false).Get(s.URL)
-	require.ErrorContains(t, err, "is not of the public network (TransportOptions.Client can say otherwise)")
+	_, err := newPublicClient(false).Get(s.URL)
+	require.ErrorContains(t, err, "is not public (TransportOptions.HTTPClient can allow it)")
 	require.Zero(t, hits)
 	for server, inside := range map[string]bool{serverURL: false, "http://localhost/mcp": true} {
-		tr, err := NewTransport(server, TransportOptions{Grant: &ClientCredentials{}})
+		tr, err := NewTransport(server, &TransportOptions{Grant: &ClientCredentials{}})
 		require.NoError(t, err)
-		res, err := tr.opts.Client.Get(s.URL)
+		res, err := tr.opts.HTTPClient.Get(s.URL)
 		require.Equal(t, inside, err == nil, server)
 		if err == nil {
 			res.Body.Close()
-			tr.opts.Client.CloseIdleConnections()
+			tr.opts.HTTPClient.CloseIdleConnections()
 		}
 	}
 	hits = 0
-	inside := newGuardedClient(true)
+	inside := newPublicClient(true)
 	defer inside.CloseIdleConnections()
 	res, err := inside.Get(s.URL)
 	require.NoError(t, err)
@@ -52,89 +52,89 @@ func TestTheOwnClientReachesNothingInside(t *testing.T) {
 	require.Equal(t, 1, hits)
 }
 
-// asked is who answers a request in a way of its own.
-type asked func(*http.Request) (*http.Response, error)
+// roundTripFunc is a function that implements [http.RoundTripper].
+type roundTripFunc func(*http.Request) (*http.Response, error)
 
-func (f asked) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+func (f roundTripFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// endless is a body of spaces.
-type endless struct{}
+// endlessBody is a body of spaces that never ends.
+type endlessBody struct{}
 
-func (endless) Read(p []byte) (int, error) {
+func (endlessBody) Read(p []byte) (int, error) {
 	for i := range p {
 		p[i] = ' '
 	}
 	return len(p), nil
 }
 
-func (endless) Close() error { return nil }
+func (endlessBody) Close() error { return nil }
 
-func TestWhoNeverEndsAnAnswerIsNotListenedToForEver(t *testing.T) {
+func TestFetcherLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &fetcher{client: &http.Client{Transport: asked(func(*http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: http.StatusOK, Body: endless{}}, nil
+		f := &fetcher{client: &http.Client{Transport: roundTripFunc(func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: http.StatusOK, Body: endlessBody{}}, nil
 		})}}
-		require.ErrorContains(t, f.document(t.Context(), issuerURL, new(ServerMetadata)), "longer than 1048576 bytes")
+		require.ErrorContains(t, f.getJSON(t.Context(), issuerURL, new(AuthorizationServerMetadata)), "longer than 1048576 bytes")
 
-		f.client.Transport = asked(func(r *http.Request) (*http.Response, error) {
+		f.client.Transport = roundTripFunc(func(r *http.Request) (*http.Response, error) {
 			<-r.Context().Done()
 			return nil, r.Context().Err()
 		})
-		begun := time.Now()
-		require.ErrorIs(t, f.document(t.Context(), issuerURL, new(ServerMetadata)), context.DeadlineExceeded)
-		require.Equal(t, 30*time.Second, time.Since(begun))
+		begin := time.Now()
+		require.ErrorIs(t, f.getJSON(t.Context(), issuerURL, new(AuthorizationServerMetadata)), context.DeadlineExceeded)
+		require.Equal(t, 30*time.Second, time.Since(begin))
 	})
 }
 
-func TestARedirectIsNotFollowed(t *testing.T) {
+func TestRedirectIsNotFollowed(t *testing.T) {
 	hits := 0
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		hits++
 		http.Redirect(w, r, "/elsewhere", http.StatusFound)
 	}))
 	defer s.Close()
-	client := newGuardedClient(true)
+	client := newPublicClient(true)
 	defer client.CloseIdleConnections()
 	f := newFetcher(client)
-	require.ErrorIs(t, f.document(t.Context(), s.URL+"/here", new(ServerMetadata)), errNotThere)
+	require.ErrorIs(t, f.getJSON(t.Context(), s.URL+"/here", new(AuthorizationServerMetadata)), errNotFound)
 	require.Equal(t, 1, hits)
 }
 
-func TestErrorsShowNoSecretsOfURLs(t *testing.T) {
+func TestErrorsRedactURLs(t *testing.T) {
 	const at = "https://ada:s3cret@login.test/at?key=s3cret"
 	status, body := http.StatusOK, "<html>"
-	client := &http.Client{Transport: asked(func(*http.Request) (*http.Response, error) {
+	client := &http.Client{Transport: roundTripFunc(func(*http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(body))}, nil
 	})}
 	f := newFetcher(client)
-	verify, err := Introspection(IntrospectionOptions{URL: at, ClientID: "a", Issuer: issuerURL, Client: client})
+	verify, err := Introspection(&IntrospectionOptions{Endpoint: at, ClientID: "a", Issuer: issuerURL, HTTPClient: client})
 	require.NoError(t, err)
-	asks := []func() error{
-		func() error { return f.document(t.Context(), at, new(ServerMetadata)) },
+	requests := []func() error{
+		func() error { return f.getJSON(t.Context(), at, new(AuthorizationServerMetadata)) },
 		func() error { _, err := (&keySource{f, issuerURL, at}).fetch(t.Context()); return err },
 		func() error { _, err := verify(t.Context(), "opaque"); return err },
 	}
 	for status, body = range map[int]string{200: "<html>", 404: "", 500: "", 400: `{"error":"invalid_request"}`} {
-		for _, ask := range asks {
-			err := ask()
+		for _, request := range requests {
+			err := request()
 			require.ErrorContains(t, err, "login.test")
 			require.NotContains(t, err.Error(), "s3cret")
 		}
 	}
 	for _, at := range []string{at, "https://ada:s3cret@login.test:x", "http://ada:s3cret@login.test"} {
-		_, err := plainURL(at)
+		_, err := parseIdentifierURL(at)
 		require.Error(t, err)
 		require.NotContains(t, err.Error(), "s3cret")
 	}
-	_, err = (&fetcher{}).check("https://ada:s3cret@localhost")
-	require.ErrorContains(t, err, "leads to this machine")
+	_, err = (&fetcher{}).checkURL("https://ada:s3cret@localhost")
+	require.ErrorContains(t, err, "is a loopback address")
 	require.NotContains(t, err.Error(), "s3cret")
 }
 
-func TestWhichURLsAreUsed(t *testing.T) {
+func TestCheckURL(t *testing.T) {
 	for _, c := range []struct {
 		url                  string
-		plain, local, remote bool // whether it is used without TLS allowed, by a server here, by one elsewhere
+		plain, local, remote bool // whether the URL is accepted: with allowInsecure, with allowLoopback, with neither
 	}{
 		{"https://login.test", true, true, true},
 		{"http://login.test", true, false, false},
@@ -149,8 +149,8 @@ func TestWhichURLsAreUsed(t *testing.T) {
 		{"https://login.test\n", false, false, false},
 	} {
 		for name, used := range map[string]bool{"plain": c.plain, "local": c.local, "remote": c.remote} {
-			f := &fetcher{insecure: name == "plain", local: name == "local"}
-			_, err := f.check(c.url)
+			f := &fetcher{allowInsecure: name == "plain", allowLoopback: name == "local"}
+			_, err := f.checkURL(c.url)
 			require.Equal(t, used, err == nil, "%s %s: %v", name, c.url, err)
 		}
 	}

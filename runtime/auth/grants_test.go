@@ -20,39 +20,39 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestAProgramGetsInOnItsOwnAccount(t *testing.T) {
+func TestClientCredentials(t *testing.T) {
 	for name, c := range map[string]struct {
-		methods []string // that the issuer takes
-		method  string   // that the registration says
+		methods []string // supported by the issuer
+		method  string   // of the client
 		basic   string
 		secret  string
 	}{
-		"as by default":     {nil, "", "cli%3Aent:s%2Bcret", ""},
-		"in the header":     {[]string{"client_secret_post", "client_secret_basic"}, "", "cli%3Aent:s%2Bcret", ""},
-		"in the form":       {[]string{"client_secret_post"}, "", "", "s+cret"},
-		"as it was told to": {[]string{"client_secret_basic"}, "client_secret_post", "", "s+cret"},
-		"not at all":        {nil, "none", "", ""},
+		"default":    {nil, "", "cli%3Aent:s%2Bcret", ""},
+		"basic":      {[]string{"client_secret_post", "client_secret_basic"}, "", "cli%3Aent:s%2Bcret", ""},
+		"post":       {[]string{"client_secret_post"}, "", "", "s+cret"},
+		"configured": {[]string{"client_secret_basic"}, "client_secret_post", "", "s+cret"},
+		"none":       {nil, "none", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			w.server.hint = "use"
-			w.issuer.meta.TokenEndpointAuthMethodsSupported = c.methods
+			w := newFakeNetwork(t)
+			w.server.challengeScope = "use"
+			w.issuer.metadata.TokenEndpointAuthMethodsSupported = c.methods
 			w.issuer.clients["cli:ent"] = ""
-			grant := &ClientCredentials{Client: Registration{Issuer: issuerURL, ClientID: "cli:ent", ClientSecret: "s+cret", Method: c.method}}
-			w.enters(w.transport(func(o *TransportOptions) { o.Grant = grant }))
+			grant := &ClientCredentials{Client: OAuthClient{Issuer: issuerURL, ClientID: "cli:ent", ClientSecret: "s+cret", TokenEndpointAuthMethod: c.method}}
+			w.mustPost(w.transport(func(o *TransportOptions) { o.Grant = grant }))
 			f := w.issuer.lastForm()
 			require.Equal(t, "client_credentials", f.Get("grant_type"))
 			require.Equal(t, "use", f.Get("scope"))
 			require.Equal(t, serverURL, f.Get("resource"))
 			require.Equal(t, c.basic, f.Get("basic"))
 			require.Equal(t, c.secret, f.Get("client_secret"))
-			w.issuer.refuse(false)
-			w.enters(w.transport(func(o *TransportOptions) { o.Grant = grant }))
+			w.issuer.revoke(false)
+			w.mustPost(w.transport(func(o *TransportOptions) { o.Grant = grant }))
 		})
 	}
 }
 
-func TestAProgramProvesWhoItIsWithAKey(t *testing.T) {
+func TestPrivateKeyJWT(t *testing.T) {
 	ec, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
 	rs, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -60,11 +60,11 @@ func TestAProgramProvesWhoItIsWithAKey(t *testing.T) {
 	_, ed, err := ed25519.GenerateKey(rand.Reader)
 	require.NoError(t, err)
 	for alg, key := range map[string]crypto.Signer{"ES256": ec, "RS256": rs, "EdDSA": ed} {
-		w := newWorld(t)
-		w.server.hint = "use"
+		w := newFakeNetwork(t)
+		w.server.challengeScope = "use"
 		w.issuer.clients["c"] = ""
-		grant := &ClientCredentials{Client: Registration{Issuer: issuerURL, ClientID: "c", Key: key, KeyID: "k1"}}
-		w.enters(w.transport(func(o *TransportOptions) { o.Grant = grant }))
+		grant := &ClientCredentials{Client: OAuthClient{Issuer: issuerURL, ClientID: "c", Key: key, KeyID: "k1"}}
+		w.mustPost(w.transport(func(o *TransportOptions) { o.Grant = grant }))
 		f := w.issuer.lastForm()
 		require.Equal(t, "urn:ietf:params:oauth:client-assertion-type:jwt-bearer", f.Get("client_assertion_type"))
 		proof, err := jwt.Parse(f.Get("client_assertion"), func(*jwt.Token) (any, error) { return key.Public(), nil },
@@ -76,70 +76,70 @@ func TestAProgramProvesWhoItIsWithAKey(t *testing.T) {
 		require.NoError(t, err)
 		require.LessOrEqual(t, time.Until(end.Time), 5*time.Minute)
 	}
-	strange, err := ecdsa.GenerateKey(elliptic.P224(), rand.Reader)
+	p224, err := ecdsa.GenerateKey(elliptic.P224(), rand.Reader)
 	require.NoError(t, err)
-	w := newWorld(t)
+	w := newFakeNetwork(t)
 	_, err = w.post(t.Context(), w.transport(func(o *TransportOptions) {
-		o.Grant = &ClientCredentials{Client: Registration{Issuer: issuerURL, ClientID: "c", Key: strange}}
+		o.Grant = &ClientCredentials{Client: OAuthClient{Issuer: issuerURL, ClientID: "c", Key: p224}}
 	}))
-	require.ErrorContains(t, err, `proof that the client is "c": no method to sign`)
+	require.ErrorContains(t, err, `client assertion of "c": unsupported key`)
 }
 
-func TestASecretGoesToItsIssuerOnly(t *testing.T) {
-	vouch := func(context.Context, *Need) (string, error) { return "x", nil }
+func TestSecretIsOnlySentToItsIssuer(t *testing.T) {
+	assert := func(context.Context, *TokenRequest) (string, error) { return "x", nil }
 	for _, grant := range []Grant{
-		&ClientCredentials{Client: Registration{ClientID: "c", ClientSecret: "s"}},
-		&Assertion{Client: Registration{ClientID: "c"}, Assert: vouch},
+		&ClientCredentials{Client: OAuthClient{ClientID: "c", ClientSecret: "s"}},
+		&Assertion{Client: OAuthClient{ClientID: "c"}, Assert: assert},
 	} {
-		w := newWorld(t)
+		w := newFakeNetwork(t)
 		_, err := w.post(t.Context(), w.transport(func(o *TransportOptions) { o.Grant = grant }))
 		require.ErrorIs(t, err, errNoIssuer)
-		require.Zero(t, w.count(askedToken))
+		require.Zero(t, w.count(tokenRequest))
 	}
-	need := &Need{Server: &ServerMetadata{Issuer: issuerURL, TokenEndpoint: issuerURL + "/token"}, fetch: &fetcher{}}
-	_, err := need.Exchange(t.Context(), &Registration{Issuer: "https://other.test", ClientID: "c"}, url.Values{})
-	require.ErrorContains(t, err, `client "c" is known to "https://other.test", not to "https://login.test"`)
-	_, err = need.Exchange(t.Context(), &Registration{Issuer: issuerURL, ClientID: "c", Method: "tls"}, url.Values{})
-	require.ErrorContains(t, err, `method "tls" is none of this package's`)
+	req := &TokenRequest{AuthorizationServer: &AuthorizationServerMetadata{Issuer: issuerURL, TokenEndpoint: issuerURL + "/token"}, fetcher: &fetcher{}}
+	_, err := req.Send(t.Context(), &OAuthClient{Issuer: "https://other.test", ClientID: "c"}, url.Values{})
+	require.ErrorContains(t, err, `client "c" is registered at "https://other.test", not at "https://login.test"`)
+	_, err = req.Send(t.Context(), &OAuthClient{Issuer: issuerURL, ClientID: "c", TokenEndpointAuthMethod: "tls"}, url.Values{})
+	require.ErrorContains(t, err, `unsupported auth method "tls"`)
 }
 
-func TestASecretIsNotTakenAlongByARedirect(t *testing.T) {
-	w := newWorld(t)
-	w.issuer.token = func(rw http.ResponseWriter, _ url.Values) bool {
+func TestTokenEndpointRedirectIsNotFollowed(t *testing.T) {
+	w := newFakeNetwork(t)
+	w.issuer.tokenHandler = func(rw http.ResponseWriter, _ url.Values) bool {
 		rw.Header().Set("Location", "https://evil.test/token")
 		rw.WriteHeader(http.StatusTemporaryRedirect)
 		return true
 	}
-	evil := w.found("evil.test")
+	evil := w.newIssuer("evil.test")
 	_, err := w.post(t.Context(), w.transport(func(o *TransportOptions) {
-		o.Grant = &ClientCredentials{Client: Registration{Issuer: issuerURL, ClientID: "c", ClientSecret: "s", Method: "client_secret_post"}}
+		o.Grant = &ClientCredentials{Client: OAuthClient{Issuer: issuerURL, ClientID: "c", ClientSecret: "s", TokenEndpointAuthMethod: "client_secret_post"}}
 	}))
 	require.ErrorContains(t, err, "status 307")
 	require.Empty(t, evil.forms)
 }
 
-func TestSomebodyVouchesForAProgram(t *testing.T) {
-	w := newWorld(t)
-	w.server.hint = "use"
-	w.issuer.clients["c"], w.issuer.clients["at-home"] = "", ""
-	home := w.found("idp.test")
-	home.token = func(rw http.ResponseWriter, f url.Values) bool {
+func TestAssertionWithIDJAG(t *testing.T) {
+	w := newFakeNetwork(t)
+	w.server.challengeScope = "use"
+	w.issuer.clients["c"], w.issuer.clients["idp-client"] = "", ""
+	idp := w.newIssuer("idp.test")
+	idp.tokenHandler = func(rw http.ResponseWriter, f url.Values) bool {
 		_ = json.NewEncoder(rw).Encode(map[string]string{"access_token": "jag for " + f.Get("audience"), "issued_token_type": f.Get("requested_token_type"), "token_type": "N_A"})
 		return true
 	}
 	provider := &IDJAG{
 		TokenEndpoint: "https://idp.test/token",
-		Client:        Registration{Issuer: "https://idp.test", ClientID: "at-home", ClientSecret: "hs"},
+		Client:        OAuthClient{Issuer: "https://idp.test", ClientID: "idp-client", ClientSecret: "hs"},
 		IDToken:       func(context.Context) (string, error) { return "ada", nil },
 	}
-	grant := &Assertion{Client: Registration{Issuer: issuerURL, ClientID: "c"}, Assert: provider.Assert}
-	w.enters(w.transport(func(o *TransportOptions) { o.Grant = grant }))
-	f := home.lastForm()
+	grant := &Assertion{Client: OAuthClient{Issuer: issuerURL, ClientID: "c"}, Assert: provider.Assert}
+	w.mustPost(w.transport(func(o *TransportOptions) { o.Grant = grant }))
+	f := idp.lastForm()
 	require.Equal(t, "urn:ietf:params:oauth:grant-type:token-exchange", f.Get("grant_type"))
 	require.Equal(t, "urn:ietf:params:oauth:token-type:id-jag", f.Get("requested_token_type"))
 	require.Equal(t, "ada", f.Get("subject_token"))
 	require.Equal(t, serverURL, f.Get("resource"))
-	require.Equal(t, "at-home:hs", f.Get("basic"))
+	require.Equal(t, "idp-client:hs", f.Get("basic"))
 	f = w.issuer.lastForm()
 	require.Equal(t, "urn:ietf:params:oauth:grant-type:jwt-bearer", f.Get("grant_type"))
 	require.Equal(t, "jag for "+issuerURL, f.Get("assertion"))
@@ -148,8 +148,8 @@ func TestSomebodyVouchesForAProgram(t *testing.T) {
 		"identity token: not logged in": func() {
 			provider.IDToken = func(context.Context) (string, error) { return "", errors.New("not logged in") }
 		},
-		"IDJAG.IDToken is missing":    func() { provider.IDToken = nil },
-		"Assertion.Assert is missing": func() { grant.Assert = nil },
+		"IDJAG.IDToken is required":    func() { provider.IDToken = nil },
+		"Assertion.Assert is required": func() { grant.Assert = nil },
 	} {
 		change()
 		_, err := w.post(t.Context(), w.transport(func(o *TransportOptions) { o.Grant = grant }))
@@ -157,22 +157,22 @@ func TestSomebodyVouchesForAProgram(t *testing.T) {
 		provider.IDToken = func(context.Context) (string, error) { return "ada", nil }
 		grant.Assert = provider.Assert
 	}
-	home.token = func(rw http.ResponseWriter, _ url.Values) bool {
+	idp.tokenHandler = func(rw http.ResponseWriter, _ url.Values) bool {
 		_, _ = io.WriteString(rw, `{"access_token":"for the provider only","issued_token_type":"x"}`)
 		return true
 	}
-	asked := len(w.issuer.forms)
+	requests := len(w.issuer.forms)
 	_, err := w.post(t.Context(), w.transport(func(o *TransportOptions) { o.Grant = grant }))
-	require.ErrorContains(t, err, `it has issued "x", which is no statement`)
-	require.Len(t, w.issuer.forms, asked)
+	require.ErrorContains(t, err, `issued_token_type is "x"`)
+	require.Len(t, w.issuer.forms, requests)
 }
 
-func TestWhatATokenEndpointSays(t *testing.T) {
+func TestParseToken(t *testing.T) {
 	for body, want := range map[string]string{
 		``:                    "unexpected end of JSON",
-		`{}`:                  "there is none in the response",
-		`{"access_token":""}`: "there is none in the response",
-		`{"access_token":"a","token_type":"DPoP"}`: `its type is "DPoP"`,
+		`{}`:                  "no access_token in the response",
+		`{"access_token":""}`: "no access_token in the response",
+		`{"access_token":"a","token_type":"DPoP"}`: `unsupported token_type "DPoP"`,
 		`{"access_token":true}`:                    "cannot unmarshal",
 	} {
 		_, err := parseToken("https://login.test/token", []byte(body))
@@ -205,9 +205,9 @@ func TestWhatATokenEndpointSays(t *testing.T) {
 	}
 }
 
-func TestAnIssuerThatWantsProofsOfAClientWithoutAKeyGetsNone(t *testing.T) {
-	w := newWorld(t)
-	w.server.hint = "use"
+func TestRegistrationWithUnsupportedAuthMethod(t *testing.T) {
+	w := newFakeNetwork(t)
+	w.server.challengeScope = "use"
 	w.hosts["login.test"] = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/register" {
 			w.issuer.clients["c"] = ""
@@ -216,8 +216,8 @@ func TestAnIssuerThatWantsProofsOfAClientWithoutAKeyGetsNone(t *testing.T) {
 		}
 		w.issuer.ServeHTTP(rw, r)
 	})
-	store := &memory{}
+	store := &memoryStore{}
 	_, err := w.post(t.Context(), w.transport(func(o *TransportOptions) { o.Store = store }))
-	require.ErrorContains(t, err, `proof that the client is "c": Registration.Key is missing`)
-	require.Empty(t, store.values, "nobody could use it")
+	require.ErrorContains(t, err, `client assertion of "c": OAuthClient.Key is required`)
+	require.Empty(t, store.values, "an unusable client must not be saved")
 }

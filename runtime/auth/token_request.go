@@ -1,0 +1,128 @@
+package auth
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"math"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/oauth2"
+)
+
+// TokenRequest describes the token that a [Grant] should obtain.
+type TokenRequest struct {
+	// Resource is the URL of the server that the token is for. It is the parameter
+	// resource of the request.
+	Resource string
+	// AuthorizationServer is the metadata of the server that issues the token.
+	AuthorizationServer *AuthorizationServerMetadata
+	// Scopes are the scopes to request. If there are none, the authorization server
+	// determines them.
+	Scopes []string
+	// RefreshToken is the refresh token of an earlier token. It is empty for a new
+	// authorization.
+	RefreshToken string
+
+	omitResource bool // do not send Resource
+	fetcher      *fetcher
+	store        Store
+	logger       *slog.Logger
+	// tokenClient points to the registered client that RefreshToken was issued to, and
+	// is set to the client that the new token is issued to. The client is nil if another
+	// party registered it.
+	tokenClient **OAuthClient
+}
+
+// Send sends a request to the token endpoint, authenticated as the given client, and
+// returns the token. The form contains the parameters of the grant; Send adds the
+// resource. The end of ctx does not cancel the request, because the response may contain
+// the only valid refresh token.
+func (r *TokenRequest) Send(ctx context.Context, client *OAuthClient, form url.Values) (*oauth2.Token, error) {
+	form = maps.Clone(form)
+	r.setResource(form)
+	body, err := r.postForm(ctx, r.AuthorizationServer, client, form)
+	if err != nil {
+		return nil, err
+	}
+	return parseToken(r.AuthorizationServer.TokenEndpoint, body)
+}
+
+// setResource adds the resource to a form, unless it is omitted.
+func (r *TokenRequest) setResource(form url.Values) {
+	if !r.omitResource {
+		form.Set("resource", r.Resource)
+	}
+}
+
+// setScopes adds the scopes to a form, if there are any.
+func (r *TokenRequest) setScopes(form url.Values) url.Values {
+	if len(r.Scopes) > 0 {
+		form.Set("scope", strings.Join(r.Scopes, " "))
+	}
+	return form
+}
+
+// refreshForm returns the parameters for refreshing a token.
+func (r *TokenRequest) refreshForm() url.Values {
+	return url.Values{"grant_type": {"refresh_token"}, "refresh_token": {r.RefreshToken}}
+}
+
+// postForm sends a form to the token endpoint of a server, authenticated as the client.
+func (r *TokenRequest) postForm(ctx context.Context, server *AuthorizationServerMetadata, client *OAuthClient, form url.Values) ([]byte, error) {
+	u, err := r.fetcher.checkURL(server.TokenEndpoint)
+	if err != nil {
+		return nil, fmt.Errorf("token endpoint: %w", err)
+	}
+	header := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Accept": {"application/json"}}
+	if err := client.authenticate(server, header, form); err != nil {
+		return nil, err
+	}
+	return r.fetcher.post(context.WithoutCancel(ctx), u, header, []byte(form.Encode()))
+}
+
+// parseToken parses the response of a token endpoint.
+func parseToken(endpoint string, body []byte) (*oauth2.Token, error) {
+	var t struct {
+		Access  string  `json:"access_token"`
+		Type    string  `json:"token_type"`
+		Refresh string  `json:"refresh_token"`
+		Expires seconds `json:"expires_in"`
+	}
+	if err := json.Unmarshal(body, &t); err != nil {
+		return nil, fmt.Errorf("token of %q: %w", endpoint, err)
+	}
+	e := parseError(endpoint, body)
+	switch {
+	case t.Access == "" && e != nil: // GitHub sends errors with status 200
+		return nil, e
+	case t.Access == "":
+		return nil, fmt.Errorf("token of %q: no access_token in the response", endpoint)
+	case t.Type != "" && !strings.EqualFold(t.Type, "Bearer") && !strings.EqualFold(t.Type, "N_A"):
+		return nil, fmt.Errorf("token of %q: unsupported token_type %q", endpoint, t.Type)
+	}
+	token := &oauth2.Token{AccessToken: t.Access, TokenType: "Bearer", RefreshToken: t.Refresh}
+	if t.Expires > 0 && t.Expires < 1e9 {
+		token.Expiry = time.Now().Add(time.Duration(t.Expires * seconds(time.Second)))
+	}
+	return token, nil
+}
+
+// seconds is a number of seconds. Some authorization servers send it as a string. Any
+// other value decodes to 0, because the rest of the response is useful without it.
+type seconds float64
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (s *seconds) UnmarshalJSON(data []byte) error {
+	*s = 0
+	if n, err := strconv.ParseFloat(strings.Trim(string(data), `"`), 64); err == nil && n > 0 && n < math.MaxInt64 {
+		*s = seconds(n)
+	}
+	return nil
+}
