@@ -3,9 +3,9 @@
 //	go run . [-run 'HTTP|pipe'] [-rounds 6] [-time 300ms] [-out ../docs]
 //
 // The peers run each workload in turn, several times, so that disturbances of the machine affect all
-// of them. Servers in processes of their own take turns of a few milliseconds. The table shows
-// medians. Each peer runs the same handler and sends the same bytes. Servers run in processes of
-// their own, and the driver is not part of any SDK. Logging and compression are off.
+// of them. Servers that run in their own processes take turns of a few milliseconds. The table shows
+// medians. Each peer runs the same handler and sends the same bytes. The driver of a server is not
+// part of any SDK. Logging and compression are off.
 package main
 
 import (
@@ -86,7 +86,7 @@ func (o *options) measureAndReport(ctx context.Context, out string) error {
 			}
 		}
 	}
-	t.Settle()
+	t.ComputeMedians()
 	t.Print(os.Stdout)
 	if out == "" {
 		return nil
@@ -94,29 +94,29 @@ func (o *options) measureAndReport(ctx context.Context, out string) error {
 	return errors.Join(t.WriteJSON(filepath.Join(out, "bench.json")), t.WriteSVG(filepath.Join(out, "bench.svg")))
 }
 
-// A runner stores how many operations fit into the time.
+// A runner runs workloads. It stores how many operations fit into the time.
 type runner struct {
 	time  time.Duration
 	sizes map[string]int
 }
 
 const (
-	patience = 2 * time.Minute
-	turns    = 6 // of each peer that works in a process of its own
-	warm     = 3 // turns, until its memory no longer grows
+	timeout     = 2 * time.Minute // of one workload with all peers
+	turns       = 6               // number of turns of each peer with its own process
+	warmupTurns = 3               // number of turns until the memory of a peer no longer grows
 )
 
 // A contender is a peer set up for a workload.
 type contender struct {
 	name string
 	*workload.Subject
-	size int // of a turn
+	size int // number of operations of a turn
 }
 
-// measure runs a workload with all peers and adds the costs to the table. Peers in processes of their
-// own take turns. Other peers are set up one after another, because they share a heap.
+// measure runs a workload with all peers and adds the costs to the table. Peers that run in their own
+// processes take turns. Other peers are set up one after another, because they share a heap.
 func (r *runner) measure(ctx context.Context, w workload.Workload, peers []peer.Peer, add func(name string, s workload.Sample)) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	var all []contender
 	defer func() {
@@ -150,7 +150,7 @@ func (r *runner) measure(ctx context.Context, w workload.Workload, peers []peer.
 	return nil
 }
 
-// open sets a peer up and warms it up.
+// open sets up a peer and warms it up.
 func (r *runner) open(ctx context.Context, w workload.Workload, p peer.Peer) (contender, error) {
 	s, err := w.Open(ctx, p)
 	if err != nil {
@@ -178,7 +178,7 @@ func (c contender) take(add func(name string, s workload.Sample)) error {
 // size warms a subject up and returns the number of operations of a turn.
 func (r *runner) size(key string, s *workload.Subject) (int, error) {
 	if n := r.sizes[key]; n > 0 {
-		_, err := s.Run(warm * n)
+		_, err := s.Run(warmupTurns * n)
 		return n, err
 	}
 	whole := float64(r.time)

@@ -56,7 +56,7 @@ func Example_task() {
 	client, err := mcpclient.Connect(ctx, mcpclient.InProcess(at), &mcpclient.Options{
 		Tasks: true,
 		OnTask: func(_ context.Context, t *tasks.Task) {
-			if t.Over() {
+			if t.Finished() {
 				fmt.Println("task", t.Status)
 			}
 		},
@@ -86,7 +86,7 @@ func patient(ctx context.Context, server mcpclient.Endpoint) (*mcpclient.Client,
 
 // lookAgain comes back to a task.
 func lookAgain(ctx context.Context, client *mcpclient.Client, id string) (mcp.TaskStatus, error) {
-	task, err := peer.SendRequest(ctx, client, &tasks.GetRequest{Of: tasks.Of{ID: id}})
+	task, err := peer.SendRequest(ctx, client, &tasks.GetRequest{Ref: tasks.Ref{ID: id}})
 	if err != nil {
 		return "", err
 	}

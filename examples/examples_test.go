@@ -1,4 +1,4 @@
-// Package examples has small complete programs, each in a folder of its own.
+// Package examples has small complete programs, each in its own folder.
 package examples
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTheClientCallsTheServer(t *testing.T) {
+func TestCallHello(t *testing.T) {
 	bin := t.TempDir()
 	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin+string(filepath.Separator), "./hello", "./call").CombinedOutput()
 	require.NoError(t, err, "%s", out)

@@ -17,10 +17,10 @@ type goClient struct {
 
 	changes chan string
 
-	mu    sync.Mutex
-	steps []float64
-	lines []string
-	heard chan struct{} // buffered for all notifications of a tour
+	mu      sync.Mutex
+	steps   []float64
+	lines   []string
+	arrived chan struct{} // buffered for all notifications of a tour
 }
 
 func goCommand(ctx context.Context, path, as, revision string) (client, error) {
@@ -35,7 +35,7 @@ func goURL(ctx context.Context, url, revision string) (client, error) {
 }
 
 func goConnect(ctx context.Context, to mcp.Transport, revision string) (client, error) {
-	c := &goClient{changes: make(chan string, 8), heard: make(chan struct{}, 8)}
+	c := &goClient{changes: make(chan string, 8), arrived: make(chan struct{}, 8)}
 	options := &mcp.ClientOptions{
 		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "Ada"}}, nil
@@ -47,10 +47,10 @@ func goConnect(ctx context.Context, to mcp.Transport, revision string) (client, 
 			c.changes <- req.Params.URI
 		},
 		ProgressNotificationHandler: func(_ context.Context, req *mcp.ProgressNotificationClientRequest) {
-			c.hear(func() { c.steps = append(c.steps, req.Params.Progress) })
+			c.record(func() { c.steps = append(c.steps, req.Params.Progress) })
 		},
 		LoggingMessageHandler: func(_ context.Context, req *mcp.LoggingMessageRequest) {
-			c.hear(func() { text, _ := req.Params.Data.(string); c.lines = append(c.lines, text) })
+			c.record(func() { text, _ := req.Params.Data.(string); c.lines = append(c.lines, text) })
 		},
 	}
 	goClient := mcp.NewClient(&mcp.Implementation{Name: "interop", Version: "1"}, options)
@@ -60,18 +60,20 @@ func goConnect(ctx context.Context, to mcp.Transport, revision string) (client, 
 	return c, err
 }
 
-func (c *goClient) hear(what func()) {
+// record runs a function that stores a notification.
+func (c *goClient) record(store func()) {
 	c.mu.Lock()
-	what()
+	store()
 	c.mu.Unlock()
-	c.heard <- struct{}{}
+	c.arrived <- struct{}{}
 }
 
-// await waits for n notifications, before or after results, and returns and removes them.
+// await waits for n notifications, which may arrive before or after a result. It returns and removes
+// them.
 func (c *goClient) await(ctx context.Context, n int) (steps []float64, lines []string, err error) {
 	for range n {
 		select {
-		case <-c.heard:
+		case <-c.arrived:
 		case <-ctx.Done():
 			return nil, nil, ctx.Err()
 		}

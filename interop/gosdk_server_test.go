@@ -103,8 +103,8 @@ var (
 		{Role: "user", Content: &mcp.TextContent{Text: "Which colour?"}}}}
 )
 
-// goAsking adds the tools that ask the client. In this SDK a handler returns its
-// questions and is called again with the answers, in every revision.
+// goAsking adds the tools that send requests to the client. In this SDK a handler returns its requests
+// and is called again with the responses, in every revision.
 func goAsking(s *mcp.Server) {
 	ask := func(name string, questions mcp.InputRequestMap, answer func(mcp.InputResponseMap) string) {
 		goTool(s, name, func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {

@@ -11,15 +11,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// role is the environment variable that makes this program a server on its standard streams.
+// role is the environment variable that makes this program a server on standard input and output.
 const role = "INTEROP_ROLE"
 
 // An sdk has the client and the server of one SDK.
 type sdk struct {
 	name string
-	// stdio serves on the standard streams until the client disconnects.
+	// stdio serves on standard input and output until the client disconnects.
 	stdio func(ctx context.Context) error
-	// handler serves HTTP to clients of a revision. The function ends the handler.
+	// handler returns an HTTP handler for clients of a revision, and a function that ends it.
 	handler func(revision string) (http.Handler, func(context.Context) error)
 	// command connects to a child process, url to an HTTP server.
 	command func(ctx context.Context, path, role, revision string) (client, error)
@@ -58,16 +58,16 @@ func TestEveryClientWithEveryServer(t *testing.T) {
 	}
 }
 
-// A fault is a tool that the client of one SDK cannot use on the server of another, and the reason why
-// this module cannot fix that.
+// A fault is a tool that the client of one SDK cannot use with the server of another, with the reason
+// why this module cannot fix that.
 type fault struct{ client, server, since, tool, why string }
 
 var faults = []fault{
-	{"go-sdk", "mcpwright", "2026-07-28", "roots", "it cannot read a question without params, which are optional in roots/list"},
+	{"go-sdk", "mcpwright", "2026-07-28", "roots", "it cannot decode a roots/list request without params, which are optional"},
 }
 
-// spared reports whether a tour skips a tool.
-func spared(t *testing.T, from, to sdk, revision string) func(tool string) bool {
+// skips returns a function that reports whether a tour skips a tool.
+func skips(t *testing.T, from, to sdk, revision string) func(tool string) bool {
 	return func(tool string) bool {
 		for _, f := range faults {
 			if f.client == from.name && f.server == to.name && f.since <= revision && f.tool == tool {
@@ -84,7 +84,7 @@ func overStdio(t *testing.T, from, to sdk, revision string) {
 	require.NoError(t, err)
 	c, err := from.command(t.Context(), self, to.name, revision)
 	require.NoError(t, err)
-	tour(t, c, revision, spared(t, from, to, revision))
+	tour(t, c, revision, skips(t, from, to, revision))
 	require.NoError(t, c.close())
 }
 
@@ -93,11 +93,11 @@ func overHTTP(t *testing.T, from, to sdk, revision string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	server := &http.Server{Handler: h}
-	go server.Serve(l)                   // ends with the server
+	go server.Serve(l)                   // returns when the server is closed
 	t.Cleanup(func() { server.Close() }) // does not wait: some handlers continue without their client
 	c, err := from.url(t.Context(), "http://"+l.Addr().String()+"/mcp", revision)
 	require.NoError(t, err)
-	tour(t, c, revision, spared(t, from, to, revision))
+	tour(t, c, revision, skips(t, from, to, revision))
 	require.NoError(t, c.close())
 	require.NoError(t, end(t.Context()))
 }

@@ -146,7 +146,7 @@ func (c *ourClient) complete(ctx context.Context, prompt, argument, value string
 func (c *ourClient) watch(ctx context.Context, uri string) (<-chan string, error) {
 	changes := make(chan string)
 	ctx, c.stop = context.WithCancel(ctx)
-	c.watching.Go(func() { // ends when the client is closed
+	c.watching.Go(func() { // returns when the client is closed
 		for uri, err := range c.Watch(ctx, uri) {
 			if err != nil {
 				return

@@ -73,7 +73,7 @@ func ourTools(s *mcpserver.Server) {
 	})
 }
 
-// ourAsking adds the tools that ask the client, with the same code for every revision.
+// ourAsking adds the tools that send requests to the client. The code is the same for every revision.
 func ourAsking(s *mcpserver.Server) {
 	ourTool(s, "ask", func(ctx context.Context, session *mcp.ServerSession) (string, error) {
 		name, err := ourName(ctx, session)
@@ -127,7 +127,7 @@ func ourColour(ctx context.Context, session *mcp.ServerSession) (string, error) 
 
 func ourStdio(ctx context.Context) error { return ourServer().ServeStdio(ctx) }
 
-// ourHandler must end: a request that does not end would block it.
+// ourHandler returns a handler and its Shutdown, which fails the test if a request does not end.
 func ourHandler(string) (http.Handler, func(context.Context) error) {
 	s := ourServer()
 	return s.Handler(nil), s.Shutdown

@@ -11,7 +11,7 @@ import (
 // A client is the client of an SDK. Its user is called Ada, its model always returns "blue", and its only
 // root is file:///project.
 type client interface {
-	// version is the revision that was negotiated.
+	// version returns the negotiated revision.
 	version() string
 	server() string
 	tools(ctx context.Context) ([]string, error)
@@ -25,7 +25,7 @@ type client interface {
 	read(ctx context.Context, uri string) (string, error)
 	prompt(ctx context.Context, name string, arguments map[string]string) (string, error)
 	complete(ctx context.Context, prompt, argument, value string) ([]string, error)
-	// watch returns the URIs of resources that change from now on.
+	// watch subscribes to a resource and returns a channel that receives its URI after each change.
 	watch(ctx context.Context, uri string) (<-chan string, error)
 	// code returns the code of a protocol error, or 0 for other errors.
 	code(err error) int64
@@ -41,19 +41,19 @@ const (
 
 var toolNames = []string{"ask", "both", "count", "fail", "greet", "log", "roots", "sample", "touch", "wait"}
 
-// tour uses all features of a server, except the tools to spare.
-func tour(t *testing.T, c client, revision string, spared func(tool string) bool) {
+// tour uses all features of a server, except the tools for which skip returns true.
+func tour(t *testing.T, c client, revision string, skip func(tool string) bool) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	require.Equal(t, revision, c.version())
 	require.Equal(t, serverName, c.server())
 
 	t.Run("tools", func(t *testing.T) { tools(ctx, t, c) })
-	t.Run("asking", func(t *testing.T) { asking(ctx, t, c, revision, spared) })
-	t.Run("reports", func(t *testing.T) { reports(ctx, t, c) })
+	t.Run("requests to the client", func(t *testing.T) { clientRequests(ctx, t, c, revision, skip) })
+	t.Run("notifications", func(t *testing.T) { notifications(ctx, t, c) })
 	t.Run("resources", func(t *testing.T) { resources(ctx, t, c, revision) })
 	t.Run("prompts", func(t *testing.T) { prompts(ctx, t, c) })
-	t.Run("giving up", func(t *testing.T) { givingUp(ctx, t, c) })
+	t.Run("cancellation", func(t *testing.T) { cancellation(ctx, t, c) })
 }
 
 func tools(ctx context.Context, t *testing.T, c client) {
@@ -79,15 +79,15 @@ func tools(ctx context.Context, t *testing.T, c client) {
 	require.EqualValues(t, -32602, c.code(err), "%v", err)
 }
 
-// asking uses elicitation (since 2025-06-18), sampling and roots, each in a call of its own and two in
-// one call.
-func asking(ctx context.Context, t *testing.T, c client, revision string, spared func(tool string) bool) {
-	says := map[string]string{"sample": "the model says blue", "roots": "file:///project"}
+// clientRequests uses elicitation (since 2025-06-18), sampling and roots: each in its own call, and two
+// in one call.
+func clientRequests(ctx context.Context, t *testing.T, c client, revision string, skip func(tool string) bool) {
+	wants := map[string]string{"sample": "the model says blue", "roots": "file:///project"}
 	if revision >= "2025-06-18" {
-		says["ask"], says["both"] = "Hello, Ada", "Ada likes blue"
+		wants["ask"], wants["both"] = "Hello, Ada", "Ada likes blue"
 	}
-	for tool, want := range says {
-		if spared(tool) {
+	for tool, want := range wants {
+		if skip(tool) {
 			continue
 		}
 		text, failed, err := c.call(ctx, tool, nil)
@@ -97,7 +97,7 @@ func asking(ctx context.Context, t *testing.T, c client, revision string, spared
 	}
 }
 
-func reports(ctx context.Context, t *testing.T, c client) {
+func notifications(ctx context.Context, t *testing.T, c client) {
 	steps, err := c.progress(ctx, "count")
 	require.NoError(t, err)
 	require.Equal(t, []float64{1, 2, 3}, steps)
@@ -118,7 +118,7 @@ func resources(ctx context.Context, t *testing.T, c client, revision string) {
 		require.Equal(t, want, text)
 	}
 	_, err = c.read(ctx, "mem://absent")
-	codes := []int64{-32002, -32602} // the official SDK has the newer one everywhere
+	codes := []int64{-32002, -32602} // the official SDK uses the newer code in every revision
 	if revision >= "2026-07-28" {
 		codes = codes[1:]
 	}
@@ -126,13 +126,13 @@ func resources(ctx context.Context, t *testing.T, c client, revision string) {
 
 	changes, err := c.watch(ctx, noteURI)
 	require.NoError(t, err)
-	for heard := false; !heard; { // some clients subscribe a little late
+	for notified := false; !notified; { // repeated, because some clients subscribe after watch returns
 		_, _, err = c.call(ctx, "touch", nil)
 		require.NoError(t, err)
 		select {
 		case uri := <-changes:
 			require.Equal(t, noteURI, uri)
-			heard = true
+			notified = true
 		case <-time.After(100 * time.Millisecond):
 		}
 		require.NoError(t, ctx.Err(), "no notification of the change arrived")
@@ -149,8 +149,8 @@ func prompts(ctx context.Context, t *testing.T, c client) {
 	require.Equal(t, []string{"tea", "tests"}, values)
 }
 
-// givingUp cancels a call, and checks that the server still works.
-func givingUp(ctx context.Context, t *testing.T, c client) {
+// cancellation cancels a call, and checks that the server still works.
+func cancellation(ctx context.Context, t *testing.T, c client) {
 	short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 	defer cancel()
 	_, _, err := c.call(short, "wait", nil)

@@ -1,8 +1,8 @@
-// Package child runs a server under test in a process of its own, so that the figures do not include
-// the driver.
+// Package child runs a server under test in its own process, so that the figures do not include the
+// driver.
 //
 // The child runs the same program. It serves on its standard streams or on a loopback port, and
-// answers requests for statistics on two more pipes.
+// responds to requests for statistics on two more pipes.
 package child
 
 import (
@@ -45,8 +45,7 @@ func serve(spec string) error {
 	if p == nil {
 		return fmt.Errorf("no peer %q", name)
 	}
-	answers := os.NewFile(4, "answers")
-	go answer(os.NewFile(3, "questions"), answers) // ends with the parent, and ends this process
+	go serveStats(os.NewFile(3, "requests"), os.NewFile(4, "responses")) // ends this process when the parent ends
 	if how == "lines" {
 		return p.ServeLines(context.Background(), os.Stdin, os.Stdout)
 	}
@@ -71,8 +70,8 @@ type Child struct {
 	Address string
 
 	cmd       *exec.Cmd
-	questions *os.File
-	answers   *bufio.Reader
+	requests  *os.File
+	responses *bufio.Reader
 }
 
 // Lines starts a child that serves lines.
@@ -108,34 +107,34 @@ func start(spec string) (*Child, error) {
 	if err != nil {
 		return nil, err
 	}
-	theirQuestions, questions, err := os.Pipe()
+	childRequests, requests, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	answers, theirAnswers, err := os.Pipe()
+	responses, childResponses, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	cmd.ExtraFiles = []*os.File{theirQuestions, theirAnswers}
+	cmd.ExtraFiles = []*os.File{childRequests, childResponses}
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
 	return &Child{
 		In: in, Out: bufio.NewReaderSize(out, 64<<10), cmd: cmd,
-		questions: questions, answers: bufio.NewReader(answers),
-	}, errors.Join(theirQuestions.Close(), theirAnswers.Close())
+		requests: requests, responses: bufio.NewReader(responses),
+	}, errors.Join(childRequests.Close(), childResponses.Close())
 }
 
 // Stats returns the statistics of the child. If collect is set, the child collects its garbage first.
 func (c *Child) Stats(collect bool) (Stats, error) {
-	question := "stats\n"
+	request := "stats\n"
 	if collect {
-		question = "collect\n"
+		request = "collect\n"
 	}
-	if _, err := io.WriteString(c.questions, question); err != nil {
+	if _, err := io.WriteString(c.requests, request); err != nil {
 		return Stats{}, err
 	}
-	line, err := c.answers.ReadBytes('\n')
+	line, err := c.responses.ReadBytes('\n')
 	if err != nil {
 		return Stats{}, err
 	}
@@ -145,7 +144,7 @@ func (c *Child) Stats(collect bool) (Stats, error) {
 
 // Close ends the child.
 func (c *Child) Close() error {
-	err := errors.Join(c.In.Close(), c.questions.Close())
-	_ = c.cmd.Wait() // its exit status does not matter
+	err := errors.Join(c.In.Close(), c.requests.Close())
+	_ = c.cmd.Wait() // the exit status does not matter
 	return err
 }

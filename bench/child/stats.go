@@ -38,15 +38,15 @@ func Self() Stats {
 	}
 }
 
-// answer answers the requests of the parent until the parent ends, and then ends the process.
-func answer(questions io.Reader, answers io.Writer) {
-	enc := json.NewEncoder(answers)
-	for in := bufio.NewReader(questions); ; {
-		question, err := in.ReadString('\n')
+// serveStats responds to the requests of the parent until the parent ends, and then ends the process.
+func serveStats(requests io.Reader, responses io.Writer) {
+	enc := json.NewEncoder(responses)
+	for in := bufio.NewReader(requests); ; {
+		request, err := in.ReadString('\n')
 		if err != nil {
 			os.Exit(0)
 		}
-		if strings.HasPrefix(question, "collect") {
+		if strings.HasPrefix(request, "collect") {
 			runtime.GC()
 			runtime.GC() // collects objects that finalizers released
 			debug.FreeOSMemory()

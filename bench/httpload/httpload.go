@@ -1,5 +1,5 @@
-// Package httpload drives an HTTP/1.1 server over raw keep-alive connections. Each connection has a
-// goroutine. The requests are prepared, and reading a response allocates nothing.
+// Package httpload sends requests to an HTTP/1.1 server over raw keep-alive connections. Each connection
+// has a goroutine. The requests are prepared, and reading a response allocates nothing.
 package httpload
 
 import (
@@ -165,7 +165,7 @@ func Run(conns []*Conn, requests [][][]byte, n int, want []byte) error {
 	var wg sync.WaitGroup
 	failed := make(chan error, len(conns))
 	for i, c := range conns {
-		wg.Go(func() { // ends when n are done
+		wg.Go(func() { // returns when n requests are done
 			for k := 0; begun.Add(1) <= int64(n); k++ {
 				body, err := c.Do(requests[i][k%len(requests[i])])
 				if err == nil && (c.Status != 200 || !bytes.Contains(body, want)) {

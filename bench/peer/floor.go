@@ -77,14 +77,14 @@ func (floor) ServeLines(_ context.Context, r io.ReadCloser, w io.WriteCloser) er
 		switch {
 		case id == nil:
 		case string(name) == "greet":
-			out = answer(out, id, greetTail)
+			out = appendResponse(out, id, greetTail)
 		case string(name) == "ask":
 			asking = append(asking[:0], id...)
 			out = append(out, elicitLine...)
 		case string(method) == "initialize":
-			out = answer(out, id, shakeTail)
+			out = appendResponse(out, id, shakeTail)
 		case bytes.Contains(line, []byte(`"accept"`)):
-			out = answer(out, asking, helloTail)
+			out = appendResponse(out, asking, helloTail)
 		}
 		if len(out) == 0 {
 			continue
@@ -96,7 +96,7 @@ func (floor) ServeLines(_ context.Context, r io.ReadCloser, w io.WriteCloser) er
 	}
 }
 
-func answer(out, id []byte, tail string) []byte {
+func appendResponse(out, id []byte, tail string) []byte {
 	return append(append(append(append(out, envelope...), id...), tail...), '\n')
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/go-faster/jx"
 )
 
-// floorPair is the floor with a client: a table of calls by id, and one goroutine that reads.
+// floorPair is the floor with a client, which has a table of calls by id and one goroutine that reads.
 type floorPair struct {
 	close func()
 
@@ -31,8 +31,8 @@ func (f floor) Pair(ctx context.Context, via Via) (Pair, error) {
 	cr, sw := io.Pipe()
 	p := &floorPair{out: cw, pending: map[int64]chan string{}}
 	p.close = func() { cw.Close(); sw.Close(); cr.Close(); sr.Close() }
-	go f.ServeLines(ctx, sr, sw) // ends when the pipes are closed
-	go p.read(cr)                // likewise
+	go f.ServeLines(ctx, sr, sw) // returns when the pipes are closed
+	go p.read(cr)                // returns when the pipes are closed
 	return p, nil
 }
 
@@ -44,8 +44,8 @@ func (p *floorPair) read(r io.Reader) {
 		if err != nil {
 			return
 		}
-		id, asked, text := scanAnswer(&d, line)
-		if asked {
+		id, isRequest, text := scanMessage(&d, line)
+		if isRequest {
 			_ = p.write(id, func(b []byte) []byte {
 				return append(b, `,"result":{"action":"accept","content":{"name":"gopher"}}}`+"\n"...)
 			})
@@ -59,15 +59,15 @@ func (p *floorPair) read(r io.Reader) {
 	}
 }
 
-// scanAnswer finds the id of a message, and the text of its result or that it is a request.
-func scanAnswer(d *jx.Decoder, line []byte) (id int64, asked bool, text string) {
+// scanMessage returns the id of a message, whether it is a request, and the text of a result.
+func scanMessage(d *jx.Decoder, line []byte) (id int64, isRequest bool, text string) {
 	d.ResetBytes(line)
 	_ = d.ObjBytes(func(d *jx.Decoder, key []byte) (err error) {
 		switch string(key) {
 		case "id":
 			id, err = d.Int64()
 		case "method":
-			asked = true
+			isRequest = true
 			err = d.Skip()
 		case "result":
 			text, err = scanText(d)
@@ -76,7 +76,7 @@ func scanAnswer(d *jx.Decoder, line []byte) (id int64, asked bool, text string) 
 		}
 		return err
 	})
-	return id, asked, text
+	return id, isRequest, text
 }
 
 func scanText(d *jx.Decoder) (text string, err error) {

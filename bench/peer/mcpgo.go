@@ -16,7 +16,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 )
 
-// mcpGo is github.com/mark3labs/mcp-go. If validate is set, the server is made with
+// mcpGo is github.com/mark3labs/mcp-go. If validate is set, the server uses the option
 // WithInputSchemaValidation. (The go-sdk's AddTool always validates.)
 type mcpGo struct {
 	Unsupported

@@ -19,8 +19,8 @@ import (
 
 var silent = slog.New(slog.DiscardHandler)
 
-// ours is this module with its kits. If raw is set, tools have prepared schemas and decode their
-// arguments themselves.
+// ours is this module, used through mcpserver and mcpclient. If raw is set, tools have prepared schemas
+// and decode their arguments themselves.
 type ours struct {
 	name string
 	raw  bool
@@ -107,7 +107,7 @@ func (p *ours) Pair(ctx context.Context, via Via) (Pair, error) {
 		cr, sw := io.Pipe()
 		to = mcpclient.Streams(cr, cw)
 		served := make(chan struct{})
-		go func() { // ends when the client is closed
+		go func() { // returns when the client is closed
 			defer close(served)
 			_ = s.ServeStreams(ctx, sr, sw)
 		}()
@@ -162,17 +162,17 @@ func (p *ours) Fanout(ctx context.Context, via Via, n int, got func()) (*Fanout,
 	f := &Fanout{Notify: func(ctx context.Context) error { return s.ResourceUpdated(ctx, ResourceURI) }}
 	if via == Pipe {
 		all, err := subscribe(n, got, func(r io.ReadCloser, w io.WriteCloser) error {
-			go s.ServeStreams(ctx, r, w) // ends when the pipe is closed
+			go s.ServeStreams(ctx, r, w) // returns when the pipe is closed
 			return nil
 		})
 		f.Close = all.close
 		return f, err
 	}
-	return f, p.watchers(ctx, s, f, n, got)
+	return f, p.watch(ctx, s, f, n, got)
 }
 
-// watchers subscribes n clients in this process to the resource.
-func (p *ours) watchers(ctx context.Context, s *mcpserver.Server, f *Fanout, n int, got func()) error {
+// watch subscribes n clients in this process to the resource.
+func (p *ours) watch(ctx context.Context, s *mcpserver.Server, f *Fanout, n int, got func()) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
 	f.Close = func() {
@@ -184,7 +184,7 @@ func (p *ours) watchers(ctx context.Context, s *mcpserver.Server, f *Fanout, n i
 		if err != nil {
 			return err
 		}
-		all.Go(func() { // ends with ctx
+		all.Go(func() { // returns when ctx ends
 			defer c.Close()
 			for range c.Watch(ctx, ResourceURI) {
 				got()

@@ -8,7 +8,7 @@ import (
 )
 
 // ourCodec is the generated codec in the frame of a revision, as connections use it. A request is read
-// in one pass. A result is checked with the message around it and then read.
+// in one pass. A result is first validated together with its message, and then read.
 type ourCodec struct{}
 
 var (

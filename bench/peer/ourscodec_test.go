@@ -6,7 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestOurCodecReadsNoLessStrictlyThanADispatcher(t *testing.T) {
+// TestOurCodecRejectsInvalidMessages checks that the measured codec is as strict as the dispatcher.
+func TestOurCodecRejectsInvalidMessages(t *testing.T) {
 	for kind, message := range map[Kind]string{
 		KindCall:  `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"greet","arguments":{"a":"\xff"}}}`,
 		KindTools: `{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"t","inputSchema":{"type":"object","type":"object"}}]}}`,

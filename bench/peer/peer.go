@@ -1,5 +1,5 @@
-// Package peer has the measured SDKs behind one small interface, and the floor: the least work that a
-// program could do.
+// Package peer implements one small interface for each measured SDK, and for the floor, a program that
+// does the least possible work.
 //
 // To add an SDK, add a file with a type that implements Peer, and a line in All. Embed Unsupported and
 // override the methods that the SDK supports.
@@ -46,9 +46,9 @@ type Peer interface {
 	Work() string
 	// Pair connects the SDK's own client and server, and completes the handshake.
 	Pair(ctx context.Context, via Via) (Pair, error)
-	// ServeLines serves one message a line until r ends.
+	// ServeLines serves one message per line until r ends.
 	ServeLines(ctx context.Context, r io.ReadCloser, w io.WriteCloser) error
-	// HTTP is the SDK's streamable HTTP handler, which responds with JSON.
+	// HTTP returns the SDK's streamable HTTP handler, which responds with JSON.
 	HTTP(mode Mode) (http.Handler, error)
 	// Codec returns the SDK's codec of whole messages.
 	Codec() (Codec, error)
@@ -61,7 +61,7 @@ type Peer interface {
 type Via string
 
 const (
-	// Pipe is one message a line over in-memory pipes.
+	// Pipe is one message per line over in-memory pipes.
 	Pipe Via = "pipe"
 	// Memory is the SDK's own connection within a process, encoded or not.
 	Memory Via = "memory"

@@ -67,8 +67,8 @@ func New(at time.Time, rounds int, peers []peer.Peer, workloads []workload.Workl
 // Add adds a sample of a peer. For all peers, the samples are added in the order of the turns.
 func (r *Row) Add(name string, s workload.Sample) { r.samples[name] = append(r.samples[name], s) }
 
-// Settle computes the medians of the samples.
-func (t *Table) Settle() {
+// ComputeMedians computes the cells and ratios of the rows from their samples.
+func (t *Table) ComputeMedians() {
 	for _, r := range t.Rows {
 		r.Cells, r.Ratios = map[string]workload.Sample{}, map[string]float64{}
 		for name, list := range r.samples {

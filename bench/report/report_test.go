@@ -27,7 +27,7 @@ func table() *Table {
 			}
 		}
 	}
-	t.Settle()
+	t.ComputeMedians()
 	return t
 }
 
@@ -50,7 +50,7 @@ func TestRatiosCompareTheSameTurn(t *testing.T) {
 		tab.Rows[0].Add(tab.Peers[1].Name, workload.Sample{Time: 2 * slow})
 	}
 	tab.Rows[0].Add(tab.Peers[0].Name, workload.Sample{Time: 1}) // from the last turn
-	tab.Settle()
+	tab.ComputeMedians()
 	require.Equal(t, map[string]float64{tab.Peers[0].Name: 0.5, tab.Peers[1].Name: 1}, tab.Rows[0].Ratios)
 }
 

@@ -26,7 +26,7 @@ func (t *Table) Print(w io.Writer) {
 		fmt.Fprintln(tw, strings.Join(t.line(r), "\t")+"\t")
 	}
 	tw.Flush()
-	fmt.Fprintln(w, "\nwhat is done to the arguments of a call:")
+	fmt.Fprintln(w, "\nhandling of the arguments of a call:")
 	for _, p := range t.Peers {
 		fmt.Fprintf(w, "  %-20s %s\n", p.Name, p.Arguments)
 	}

@@ -38,7 +38,7 @@ func encoding(k peer.Kind) func(context.Context, peer.Peer) (*Subject, error) {
 		if err := same(buf, peer.Message(k)); err != nil {
 			return nil, fmt.Errorf("%s writes %w", p.Name(), err)
 		}
-		return repeat(func() (err error) { buf, err = encode(buf[:0]); return err }), nil
+		return codecSubject(func() (err error) { buf, err = encode(buf[:0]); return err }), nil
 	}
 }
 
@@ -53,13 +53,13 @@ func decoding(k peer.Kind) func(context.Context, peer.Peer) (*Subject, error) {
 			return nil, err
 		}
 		data := peer.Message(k)
-		return repeat(func() error { return decode(data) }), decode(data)
+		return codecSubject(func() error { return decode(data) }), decode(data)
 	}
 }
 
-func repeat(do func() error) *Subject {
+func codecSubject(do func() error) *Subject {
 	return &Subject{
-		Run:   func(n int) (Sample, error) { return here(n, func() error { return times(n, 1, do) }) },
+		Run:   func(n int) (Sample, error) { return measureHere(n, func() error { return repeat(n, 1, do) }) },
 		Close: func() {},
 	}
 }

@@ -45,15 +45,15 @@ func fan(ctx context.Context, p peer.Peer, via peer.Via) (*Subject, error) {
 		}
 	}
 	s := &Subject{
-		Run:   func(n int) (Sample, error) { return here(n, func() error { return times(n, 1, update) }) },
+		Run:   func(n int) (Sample, error) { return measureHere(n, func() error { return repeat(n, 1, update) }) },
 		Close: f.Close,
 	}
-	return s, settle(ctx, &arrived, f.Notify)
+	return s, waitSubscribed(ctx, &arrived, f.Notify)
 }
 
-// settle repeats an update until all subscribers receive it: a server may respond to a subscription a
-// moment before it adds the subscriber.
-func settle(ctx context.Context, arrived *atomic.Int64, notify func(context.Context) error) error {
+// waitSubscribed repeats an update until all subscribers receive it, because a server may respond to a
+// subscription shortly before it adds the subscriber.
+func waitSubscribed(ctx context.Context, arrived *atomic.Int64, notify func(context.Context) error) error {
 	for {
 		before := arrived.Load()
 		if err := notify(ctx); err != nil {

@@ -33,7 +33,7 @@ func pipeline(modern bool, window int) func(context.Context, peer.Peer) (*Subjec
 		d.head, d.tail = head+":", ","+tail+"\n"
 		s := &Subject{
 			Apart: true,
-			Run:   func(n int) (Sample, error) { return there(c, n, func() error { return d.drive(n) }) },
+			Run:   func(n int) (Sample, error) { return measureChild(c, n, func() error { return d.drive(n) }) },
 			Close: func() { _ = c.Close() },
 		}
 		if !modern {

@@ -25,7 +25,7 @@ func pair(via peer.Via, parallel int, call func(context.Context, peer.Pair) erro
 		}
 		return &Subject{
 			Run: func(n int) (Sample, error) {
-				return here(n, func() error { return times(n, parallel, func() error { return call(ctx, two) }) })
+				return measureHere(n, func() error { return repeat(n, parallel, func() error { return call(ctx, two) }) })
 			},
 			Close: func() { _ = two.Close() },
 		}, nil

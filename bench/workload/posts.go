@@ -36,7 +36,7 @@ func post(mode peer.Mode, conns int) func(context.Context, peer.Peer) (*Subject,
 		s := &Subject{
 			Apart: true,
 			Run: func(n int) (Sample, error) {
-				return there(c, n, func() error { return httpload.Run(d.conns, d.requests, n, []byte(peer.GreetText)) })
+				return measureChild(c, n, func() error { return httpload.Run(d.conns, d.requests, n, []byte(peer.GreetText)) })
 			},
 			Close: func() { d.close(); _ = c.Close() },
 		}

@@ -19,7 +19,7 @@ type Workload struct {
 	By Metric
 	// Size is the number of operations of a run, or 0 for the number that fits into the time.
 	Size int
-	// Open sets a peer up. It returns peer.ErrUnsupported if the peer does not support the workload.
+	// Open sets up a peer. It returns peer.ErrUnsupported if the peer does not support the workload.
 	Open func(ctx context.Context, p peer.Peer) (*Subject, error)
 }
 
@@ -91,16 +91,16 @@ func used(n int, wall time.Duration, before, after child.Stats) Sample {
 	}
 }
 
-// here measures do in this process.
-func here(n int, do func() error) (Sample, error) {
+// measureHere measures do in this process.
+func measureHere(n int, do func() error) (Sample, error) {
 	before, start := child.Self(), time.Now()
 	err := do()
 	wall := time.Since(start)
 	return used(n, wall, before, child.Self()), err
 }
 
-// there measures the work of a child while do runs.
-func there(c *child.Child, n int, do func() error) (Sample, error) {
+// measureChild measures the work of a child while do runs.
+func measureChild(c *child.Child, n int, do func() error) (Sample, error) {
 	before, err := c.Stats(false)
 	if err != nil {
 		return Sample{}, err
@@ -114,8 +114,8 @@ func there(c *child.Child, n int, do func() error) (Sample, error) {
 	return used(n, wall, before, after), err
 }
 
-// times calls a function n times, some calls at a time, and stops at the first error.
-func times(n, parallel int, do func() error) error {
+// repeat calls a function n times, with up to parallel concurrent calls, and stops at the first error.
+func repeat(n, parallel int, do func() error) error {
 	if parallel == 1 {
 		for range n {
 			if err := do(); err != nil {
@@ -128,7 +128,7 @@ func times(n, parallel int, do func() error) error {
 	var failed atomic.Pointer[error]
 	var wg sync.WaitGroup
 	for range parallel {
-		wg.Go(func() { // ends when n are done
+		wg.Go(func() { // returns after the last call
 			for failed.Load() == nil && begun.Add(1) <= int64(n) {
 				if err := do(); err != nil {
 					failed.CompareAndSwap(nil, &err)

@@ -1,7 +1,8 @@
-// Command call calls the tool "greet" of a server, which is a URL or a command:
+// Command call is a client that calls the tool "greet" of a server. The server is a command
+// to start, or a URL:
 //
-//	go run ./examples/call http://127.0.0.1:8080/mcp
 //	go run ./examples/call go run ./examples/hello
+//	go run ./examples/call http://127.0.0.1:8080/mcp
 package main
 
 import (
@@ -27,6 +28,7 @@ func main() {
 	}
 }
 
+// endpoint returns the server that the arguments specify.
 func endpoint(args []string) mcpclient.Endpoint {
 	if strings.Contains(args[0], "://") {
 		return mcpclient.URL(args[0])

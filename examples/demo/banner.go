@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// banner says where the server is and what can be done with it, in lines that
-// are ready to be pasted.
+// banner prints the URL of the server and commands that use it.
 func banner(w io.Writer, url string) {
 	fmt.Fprintln(w, strings.ReplaceAll(welcome, "URL", url))
 }
@@ -16,7 +15,7 @@ const welcome = `serving every revision of the Model Context Protocol at
 
     URL
 
-A client of ours:
+A client of this module:
 
     go run ./examples/call URL
 
@@ -24,7 +23,7 @@ The configuration of an IDE or another host:
 
     {"mcpServers": {"demo": {"type": "http", "url": "URL"}}}
 
-curl, revision 2026-07-28, where each request stands alone:
+curl, revision 2026-07-28, with a single request:
 
     curl -s URL \
       -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' \
@@ -33,7 +32,7 @@ curl, revision 2026-07-28, where each request stands alone:
            "_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},
            "io.modelcontextprotocol/clientInfo":{"name":"curl","version":"1"}}}}'
 
-curl, revision 2025-11-25, where a session comes first:
+curl, revision 2025-11-25, with a session:
 
     post() { curl -s URL -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' "$@"; }
     session=$(post -D - -o /dev/null -d '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",
@@ -41,4 +40,4 @@ curl, revision 2025-11-25, where a session comes first:
     post -H "Mcp-Session-Id: $session" -d '{"jsonrpc":"2.0","method":"notifications/initialized"}'
     post -H "Mcp-Session-Id: $session" -d '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"greet","arguments":{"name":"curl"}}}'
 
-Ctrl-C ends it.`
+Press Ctrl-C to stop the server.`

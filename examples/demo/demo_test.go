@@ -16,13 +16,13 @@ import (
 	"github.com/mcpwright/mcp/runtime/peer"
 )
 
-// start serves the demo until the test is over and returns its URL.
+// start serves the demo until the end of the test and returns its URL.
 func start(t *testing.T) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- serve(ctx, l) }() // ends with ctx
+	go func() { ended <- serve(ctx, l) }() // returns when ctx ends
 	t.Cleanup(func() {
 		cancel()
 		require.NoError(t, <-ended)
@@ -30,7 +30,7 @@ func start(t *testing.T) string {
 	return "http://" + l.Addr().String() + "/mcp"
 }
 
-func TestTheDemoWorksInEveryEra(t *testing.T) {
+func TestEveryRevision(t *testing.T) {
 	url := start(t)
 	for _, r := range mcp.Revisions {
 		t.Run(r.Revision.String(), func(t *testing.T) {
@@ -45,12 +45,12 @@ func TestTheDemoWorksInEveryEra(t *testing.T) {
 			})
 			require.NoError(t, err)
 			defer client.Close()
-			use(t, client)
+			callTools(t, client)
 		})
 	}
 }
 
-func use(t *testing.T, client *mcpclient.Client) {
+func callTools(t *testing.T, client *mcpclient.Client) {
 	call := func(tool string, arguments any, opts ...peer.CallOption) string {
 		text, err := mcpclient.CallTool[string](t.Context(), client, tool, arguments, opts...)
 		require.NoError(t, err)
@@ -69,11 +69,11 @@ func use(t *testing.T, client *mcpclient.Client) {
 	require.NotEqual(t, "0", res.Contents[0].(*mcp.TextResourceContents).Text)
 }
 
-// TestWhatTheBannerSaysCanBePasted runs the lines for curl in a shell.
-func TestWhatTheBannerSaysCanBePasted(t *testing.T) {
+// TestBannerCommands runs the printed curl commands in a shell.
+func TestBannerCommands(t *testing.T) {
 	for _, program := range []string{"sh", "curl"} {
 		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("%s is not here", program)
+			t.Skipf("%s is not installed", program)
 		}
 	}
 	var text bytes.Buffer

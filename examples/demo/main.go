@@ -1,5 +1,8 @@
-// Command demo serves a few tools that show the point of this module, over HTTP
-// and in every revision of the protocol at one URL.
+// Command demo serves four tools over HTTP, at one URL for every revision of the protocol. The
+// tools return a text, ask the user, ask the user's model, and report progress. Demo prints
+// commands that call them:
+//
+//	go run ./examples/demo [-addr=127.0.0.1:8080]
 package main
 
 import (
@@ -18,7 +21,7 @@ import (
 )
 
 func main() {
-	addr := flag.String("addr", "127.0.0.1:8080", "where to listen")
+	addr := flag.String("addr", "127.0.0.1:8080", "the address to listen on")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -32,23 +35,23 @@ func main() {
 	}
 }
 
-// patience is how long what is being handled may take once ctx has ended.
-const patience = 5 * time.Second
+// shutdownTimeout limits the time that requests may take after ctx ends.
+const shutdownTimeout = 5 * time.Second
 
-// serve serves until ctx ends, and then ends in order.
+// serve serves until ctx ends. Then it waits for the requests in progress.
 func serve(ctx context.Context, l net.Listener) error {
 	server := newServer()
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", server.Handler(nil))
-	front := streamable.NewHTTPServer("", mux)
+	httpServer := streamable.NewHTTPServer("", mux)
 	failed := make(chan error, 1)
-	go func() { failed <- front.Serve(l) }() // ends with the front
+	go func() { failed <- httpServer.Serve(l) }() // returns when httpServer is shut down
 	select {
 	case err := <-failed:
 		return err
 	case <-ctx.Done():
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
-	return errors.Join(server.Shutdown(ctx), front.Shutdown(ctx))
+	return errors.Join(server.Shutdown(ctx), httpServer.Shutdown(ctx))
 }

@@ -13,21 +13,22 @@ import (
 
 const counterURI = "demo://counter"
 
-// newServer returns the demo: a plain tool, one that asks the user, one that
-// asks the user's model, one that reports progress and changes a resource.
+// newServer returns a server with four tools: greet returns a text, reserve asks the
+// user, summarise asks the model of the client, and count reports progress and changes a
+// resource.
 func newServer() *mcpserver.Server {
 	server := mcpserver.New(mcp.Implementation{Name: "demo", Version: "1.0.0"}, nil)
-	mcpserver.AddTool(server, &mcp.Tool{Name: "greet", Description: "Greets somebody."}, greet)
-	mcpserver.AddTool(server, &mcp.Tool{Name: "reserve", Description: "Reserves a table, after asking for whom."}, reserve)
-	mcpserver.AddTool(server, &mcp.Tool{Name: "summarise", Description: "Has the client's model summarise a text."}, summarise)
+	mcpserver.AddTool(server, &mcp.Tool{Name: "greet", Description: "Greets a person."}, greet)
+	mcpserver.AddTool(server, &mcp.Tool{Name: "reserve", Description: "Asks the user for the details of a reservation, and reserves a table."}, reserve)
+	mcpserver.AddTool(server, &mcp.Tool{Name: "summarise", Description: "Asks the client's model to summarise a text."}, summarise)
 	c := &counter{server: server}
-	mcpserver.AddTool(server, &mcp.Tool{Name: "count", Description: "Counts, reports each step, and changes " + counterURI + "."}, c.count)
+	mcpserver.AddTool(server, &mcp.Tool{Name: "count", Description: "Counts up, reports its progress, and updates " + counterURI + "."}, c.count)
 	server.AddResource(&mcp.Resource{URI: counterURI, Name: "counter", MIMEType: "text/plain"}, c.read)
 	return server
 }
 
 type greetInput struct {
-	Name string `json:"name" jsonschema:"who is to be greeted"`
+	Name string `json:"name" jsonschema:"the name of the person"`
 }
 
 func greet(_ context.Context, _ *mcp.ServerSession, in greetInput) (string, error) {
@@ -35,12 +36,13 @@ func greet(_ context.Context, _ *mcp.ServerSession, in greetInput) (string, erro
 }
 
 type table struct {
-	Name   string `json:"name" jsonschema:"For whom?" minLength:"1"`
-	Guests int    `json:"guests" jsonschema:"How many will come?" minimum:"1" maximum:"12" default:"2"`
+	Name   string `json:"name" jsonschema:"Which name is the reservation for?" minLength:"1"`
+	Guests int    `json:"guests" jsonschema:"How many guests?" minimum:"1" maximum:"12" default:"2"`
 }
 
-// reserve asks in straight-line code. A client of 2025-11-25 gets a request, one
-// of 2026-07-28 an answer that asks; the code is the same.
+// reserve asks the user with a form of the fields of table. The code is the same for all
+// revisions: before 2026-07-28 the server sends a request to the client, and from then on
+// the question is a part of the response.
 func reserve(ctx context.Context, s *mcp.ServerSession, _ struct{}) (string, error) {
 	t, err := mcpserver.Elicit[table](ctx, s, "Which table?")
 	if err != nil {
@@ -50,7 +52,7 @@ func reserve(ctx context.Context, s *mcp.ServerSession, _ struct{}) (string, err
 }
 
 type summariseInput struct {
-	Text string `json:"text" jsonschema:"what is to be summarised"`
+	Text string `json:"text" jsonschema:"the text to summarise"`
 }
 
 func summarise(ctx context.Context, s *mcp.ServerSession, in summariseInput) (string, error) {
@@ -65,7 +67,7 @@ func summarise(ctx context.Context, s *mcp.ServerSession, in summariseInput) (st
 	return mcp.TextOf(res.Content), nil
 }
 
-// A counter is a resource that a tool changes.
+// counter is a resource that a tool changes.
 type counter struct {
 	server *mcpserver.Server
 	value  atomic.Int64
@@ -75,6 +77,7 @@ type countInput struct {
 	Steps int `json:"steps,omitzero" minimum:"1" maximum:"100" default:"3"`
 }
 
+// count increments the counter once per step, and notifies the subscribers of the resource.
 func (c *counter) count(ctx context.Context, s *mcp.ServerSession, in countInput) (string, error) {
 	total := float64(in.Steps)
 	for step := range in.Steps {

@@ -1,6 +1,10 @@
-// Command elicitation serves a tool that asks its user, on standard input and
-// output. The second question depends on the first answer, and the code is the
-// same for clients of every revision that has questions.
+// Command elicitation is a server with a tool that asks the user two questions, on
+// standard input and output. The second question depends on the first response. The code
+// is the same for every revision of the protocol that supports elicitation.
+//
+// Start it from a client that supports elicitation, for example the MCP Inspector:
+//
+//	npx @modelcontextprotocol/inspector go run ./examples/elicitation
 package main
 
 import (
@@ -21,15 +25,16 @@ func main() {
 
 func newServer() *mcpserver.Server {
 	server := mcpserver.New(mcp.Implementation{Name: "tickets", Version: "1.0.0"}, nil)
-	mcpserver.AddTool(server, &mcp.Tool{Name: "book", Description: "Books tickets for a concert, as the user wants them."}, book)
+	mcpserver.AddTool(server, &mcp.Tool{Name: "book", Description: "Asks the user which tickets to buy for a concert, and books them."}, book)
 	return server
 }
 
+// order has the arguments of the tool.
 type order struct {
-	Concert string `json:"concert" jsonschema:"which concert" minLength:"1"`
+	Concert string `json:"concert" jsonschema:"the name of the concert" minLength:"1"`
 }
 
-// The fields of a form are those of a struct.
+// seats and consent are the forms. Each field of a struct is a field of its form.
 type (
 	seats struct {
 		Count int    `json:"count" jsonschema:"How many tickets?" minimum:"1" maximum:"8" default:"2"`
@@ -40,27 +45,28 @@ type (
 	}
 )
 
-// price is that of one ticket, in francs.
+// price is the price of one ticket in francs.
 const price = 40
 
+// book asks for the seats, and then for consent to the price.
 func book(ctx context.Context, s *mcp.ServerSession, in order) (string, error) {
-	wish, err := mcpserver.Elicit[seats](ctx, s, "Tickets for "+in.Concert)
+	choice, err := mcpserver.Elicit[seats](ctx, s, "Tickets for "+in.Concert)
 	if err != nil {
-		return nothing, unlessDeclined(err)
+		return notBooked, ignoreDeclined(err)
 	}
-	question := fmt.Sprintf("%d tickets in the %s cost %d francs.", wish.Count, wish.Where, wish.Count*price)
-	answer, err := mcpserver.Elicit[consent](ctx, s, question)
-	if err != nil || !answer.Agree {
-		return nothing, unlessDeclined(err)
+	question := fmt.Sprintf("%d tickets in the %s cost %d francs.", choice.Count, choice.Where, choice.Count*price)
+	consented, err := mcpserver.Elicit[consent](ctx, s, question)
+	if err != nil || !consented.Agree {
+		return notBooked, ignoreDeclined(err)
 	}
-	return fmt.Sprintf("Booked for %s: %d in the %s.", in.Concert, wish.Count, wish.Where), nil
+	return fmt.Sprintf("Booked for %s: %d in the %s.", in.Concert, choice.Count, choice.Where), nil
 }
 
-const nothing = "Nothing was booked."
+const notBooked = "No tickets were booked."
 
-// unlessDeclined drops the error of a user who did not want to answer. All others
-// have to be returned: one of them carries the question to the client.
-func unlessDeclined(err error) error {
+// ignoreDeclined returns nil if the user declined to respond. The tool must return all other
+// errors unchanged: from revision 2026-07-28 on, one of them sends the question to the client.
+func ignoreDeclined(err error) error {
 	if _, declined := errors.AsType[*mcpserver.DeclinedError](err); declined {
 		return nil
 	}

@@ -10,17 +10,18 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// forward is the server upstream, except for what cannot be handed on as it is.
+// forward forwards requests to the upstream server. It embeds the methods that forward a
+// request unchanged.
 type forward struct {
 	mcp.ServerPeer
 	upstream *mcpclient.Client
 }
 
-// SubscriptionsListen opens a subscription upstream for each one downstream, and
-// has what comes bear the id of the latter.
+// SubscriptionsListen opens a subscription of the upstream server and forwards its
+// notifications with the id of the client's subscription.
 func (f forward) SubscriptionsListen(ctx context.Context, req *mcp.SubscriptionsListenRequest) (*mcp.SubscriptionsListenResult, error) {
 	if !f.upstream.NoHandshake() {
-		return nil, &peer.Error{Code: mcp.CodeMethodNotFound, Message: "The server upstream has no subscriptions"}
+		return nil, &peer.Error{Code: mcp.CodeMethodNotFound, Message: "The upstream server has no subscriptions"}
 	}
 	changes, err := f.upstream.Listen(ctx, req.Notifications)
 	if err != nil {
@@ -44,7 +45,7 @@ func (f forward) SubscriptionsListen(ctx context.Context, req *mcp.Subscriptions
 	return &mcp.SubscriptionsListenResult{Meta: &mcp.SubscriptionsListenResultMeta{SubscriptionID: id}}, nil
 }
 
-// rename gives a notification to another subscription.
+// rename sets the subscription id of a notification.
 func rename(change peer.Notification, id mcp.RequestID) {
 	switch n := change.(type) {
 	case *mcp.ToolListChangedNotification:
@@ -58,14 +59,16 @@ func rename(change peer.Notification, id mcp.RequestID) {
 	}
 }
 
-// quiet says in answer to a handshake that no changes are announced: there they
-// would come without a subscription, and nobody here sends them.
-func quiet(answer wire.Value) {
-	if hello, ok := answer.(*mcp.InitializeResult); ok {
-		hello.Capabilities = withoutChanges(hello.Capabilities)
+// hideChanges removes listChanged and subscribe from the result of a handshake. In handshake
+// revisions these notifications need no subscription request, and the gateway does not send
+// them.
+func hideChanges(result wire.Value) {
+	if res, ok := result.(*mcp.InitializeResult); ok {
+		res.Capabilities = withoutChanges(res.Capabilities)
 	}
 }
 
+// withoutChanges returns the capabilities without listChanged and subscribe.
 func withoutChanges(caps mcp.ServerCapabilities) mcp.ServerCapabilities {
 	if caps.Tools != nil {
 		caps.Tools = &mcp.ToolsCapability{Extra: caps.Tools.Extra}

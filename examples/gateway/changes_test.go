@@ -12,8 +12,8 @@ import (
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 )
 
-// through connects a client to a server by way of a gateway.
-func through(t *testing.T, server *mcpserver.Server, up, down *mcpclient.Options) *mcpclient.Client {
+// connect connects a client to a server through a gateway.
+func connect(t *testing.T, server *mcpserver.Server, up, down *mcpclient.Options) *mcpclient.Client {
 	upstream, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(server), up)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, upstream.Close()) })
@@ -31,10 +31,10 @@ func greet(_ context.Context, _ *mcp.ServerSession, in struct{ Name string }) (s
 	return "Hello, " + in.Name, nil
 }
 
-func TestChangesUpstreamAreHeardDownstream(t *testing.T) {
+func TestChangesAreForwarded(t *testing.T) {
 	server := mcpserver.New(mcp.Implementation{Name: "upstream", Version: "1.0.0"}, nil)
 	mcpserver.AddTool(server, &mcp.Tool{Name: "greet"}, greet)
-	client := through(t, server, nil, nil)
+	client := connect(t, server, nil, nil)
 	require.True(t, client.ServerCapabilities().Tools.ListChanged)
 	var both []*mcpclient.Subscription
 	for range 2 {
@@ -53,14 +53,14 @@ func TestChangesUpstreamAreHeardDownstream(t *testing.T) {
 	}
 }
 
-func TestNoChangesAreDeclaredWhereNoneAreSent(t *testing.T) {
+func TestHandshakeDeclaresNoChanges(t *testing.T) {
 	server := mcpserver.New(mcp.Implementation{Name: "upstream", Version: "1.0.0"}, nil)
 	mcpserver.AddTool(server, &mcp.Tool{Name: "greet"}, greet)
 	for _, side := range []struct{ up, down *mcpclient.Options }{
 		{nil, &mcpclient.Options{Mode: mcpclient.Handshake}},
 		{&mcpclient.Options{Mode: mcpclient.Handshake}, nil},
 	} {
-		client := through(t, server, side.up, side.down)
+		client := connect(t, server, side.up, side.down)
 		require.NotNil(t, client.ServerCapabilities().Tools)
 		require.False(t, client.ServerCapabilities().Tools.ListChanged)
 		_, err := client.Listen(t.Context(), mcp.SubscriptionFilter{ToolsListChanged: true})

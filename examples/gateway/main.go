@@ -1,12 +1,14 @@
-// Command gateway serves another server, a URL or a command, over HTTP:
+// Command gateway serves another server, the upstream server, over HTTP. The upstream server
+// is a command to start, or a URL:
 //
 //	go run ./examples/gateway [-http=localhost:8080] go run ./examples/hello
+//	go run ./examples/gateway [-http=localhost:8080] http://127.0.0.1:9090/mcp
 //
-// What goes through is read and written again, for each side in its revision;
-// members that the protocol does not know pass untouched. Clients hear of changes
-// by subscriptions, where both sides have those. A command that ends is started
-// again. Questions of the server upstream are not handed on: it is told that its
-// client cannot be asked; docs/gateways.md shows what hands them on.
+// The gateway translates between the revisions of its clients and of the upstream server. It
+// forwards members that the protocol does not define unchanged. It forwards subscriptions if
+// the revisions of both sides have them. An upstream command that ends is restarted. The
+// gateway does not forward questions of the upstream server to the clients;
+// docs/gateways.md shows how to do that.
 package main
 
 import (
@@ -26,7 +28,7 @@ import (
 )
 
 func main() {
-	addr := flag.String("http", "localhost:8080", "the address to serve at")
+	addr := flag.String("http", "localhost:8080", "the address to listen on")
 	flag.Usage = func() {
 		fmt.Fprintln(flag.CommandLine.Output(), "usage: gateway [-http=ADDRESS] URL | COMMAND [ARGUMENT...]")
 	}
@@ -44,6 +46,7 @@ func main() {
 	log.Fatal(streamable.NewHTTPServer(*addr, mux).ListenAndServe())
 }
 
+// endpoint returns the upstream server that the arguments specify.
 func endpoint(args []string) mcpclient.Endpoint {
 	if strings.Contains(args[0], "://") {
 		return mcpclient.URL(args[0])
@@ -53,7 +56,8 @@ func endpoint(args []string) mcpclient.Endpoint {
 	return command
 }
 
-// newGateway hands every request on: a client's view of a server is a handler.
+// newGateway returns a handler that forwards each request to the upstream server. This takes
+// little code, because a [mcp.ServerPeer] has the methods that mcp.HandleServer requires.
 func newGateway(upstream *mcpclient.Client) *streamable.Handler {
 	var mux peer.Mux
 	mcp.HandleServer(&mux, forward{upstream.Forward(), upstream})
@@ -65,7 +69,7 @@ func newGateway(upstream *mcpclient.Client) *streamable.Handler {
 		Mux:          &mux,
 		Info:         mcp.Implementation{Name: "gateway", Version: "1.0.0"},
 		Capabilities: capabilities,
-		Announce:     quiet,
+		Announce:     hideChanges,
 	})
 	return streamable.NewHandler(kernel, nil)
 }

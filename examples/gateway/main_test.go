@@ -13,7 +13,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 )
 
-func TestMembersThatNobodyKnowsPassUntouchedBetweenAnyTwoRevisions(t *testing.T) {
+func TestUnknownMembersAreForwardedInEveryRevision(t *testing.T) {
 	const vendor = `{"n":1.50,"deep":[{"x":null}]}`
 	server := mcpserver.New(mcp.Implementation{Name: "upstream", Version: "1.0.0"}, nil)
 	server.AddRawTool(&mcp.Tool{Name: "vendor", InputSchema: json.RawMessage(`{"type":"object"}`)},

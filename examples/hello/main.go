@@ -1,4 +1,7 @@
-// Command hello is the smallest server: one tool, on standard input and output.
+// Command hello is a server with one tool, on standard input and output. Another example
+// starts it and calls the tool:
+//
+//	go run ./examples/call go run ./examples/hello
 package main
 
 import (

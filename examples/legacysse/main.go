@@ -1,5 +1,8 @@
-// Command legacysse serves clients of the transport of 2024-11-05, in which a
-// stream of events brings all answers, beside those of any later one.
+// Command legacysse serves the HTTP+SSE transport of revision 2024-11-05, which later
+// revisions replaced, and the current HTTP transport. The old transport is at /sse, the
+// current one at /mcp:
+//
+//	go run ./examples/legacysse [-http=localhost:8080]
 package main
 
 import (
@@ -14,20 +17,19 @@ import (
 )
 
 func main() {
-	addr := flag.String("http", "localhost:8080", "the address to serve at")
+	addr := flag.String("http", "localhost:8080", "the address to listen on")
 	flag.Parse()
 	log.Fatal(streamable.NewHTTPServer(*addr, newHandler()).ListenAndServe())
 }
 
 type input struct {
-	Name string `json:"name" jsonschema:"who is to be greeted"`
+	Name string `json:"name" jsonschema:"the name of the person"`
 }
 
-// newHandler has the new transport at /mcp and the old one at /sse, for one
-// server.
+// newHandler returns a handler with both transports of one server.
 func newHandler() http.Handler {
 	server := mcpserver.New(mcp.Implementation{Name: "legacysse", Version: "1.0.0"}, nil)
-	mcpserver.AddTool(server, &mcp.Tool{Name: "greet", Description: "Greets somebody."},
+	mcpserver.AddTool(server, &mcp.Tool{Name: "greet", Description: "Greets a person."},
 		func(_ context.Context, _ *mcp.ServerSession, in input) (string, error) {
 			return "Hello, " + in.Name, nil
 		})

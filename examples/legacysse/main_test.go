@@ -9,7 +9,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 )
 
-func TestOldAndNewClientsAreGreeted(t *testing.T) {
+func TestBothTransports(t *testing.T) {
 	listener := httptest.NewServer(newHandler())
 	defer listener.Close()
 	for revision, to := range map[string]mcpclient.Endpoint{

@@ -1,6 +1,10 @@
-// Command resources serves notes as resources, on standard input and output: one
-// that lists them, a template for each of them, and news of changes for clients
-// that watch.
+// Command resources is a server with notes as resources, on standard input and output. It
+// has a resource that lists the notes, and a resource template with completion to read a
+// note. Its tool changes a note and notifies the subscribers of the changed resources.
+//
+// Start it from a client, for example the MCP Inspector:
+//
+//	npx @modelcontextprotocol/inspector go run ./examples/resources
 package main
 
 import (
@@ -26,12 +30,12 @@ const (
 	template = "notes://note/{name}"
 )
 
-// notes are texts by their names.
+// notes stores the notes in memory.
 type notes struct {
 	server *mcpserver.Server
 
 	mu    sync.Mutex
-	texts map[string]string
+	texts map[string]string // by name
 }
 
 func newServer() *mcpserver.Server {
@@ -51,8 +55,8 @@ func (n *notes) list(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResour
 func (n *notes) read(_ context.Context, req *mcp.ReadResourceRequest, vars mcpserver.Variables) (*mcp.ReadResourceResult, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	note, has := n.texts[vars.Get("name")]
-	if !has {
+	note, ok := n.texts[vars.Get("name")]
+	if !ok {
 		return nil, mcpserver.NotFound(req.URI)
 	}
 	return text(note), nil
@@ -62,18 +66,20 @@ func (n *notes) complete(ctx context.Context, req *mcp.CompleteRequest) ([]strin
 	return mcpserver.CompleteFrom(n.names()...)(ctx, req)
 }
 
-type writing struct {
+// writeInput has the arguments of the tool.
+type writeInput struct {
 	Name string `json:"name" pattern:"^[a-z]+$"`
 	Text string `json:"text"`
 }
 
-// write changes a note, and tells those who watch it or the index.
-func (n *notes) write(ctx context.Context, _ *mcp.ServerSession, in writing) (struct{}, error) {
+// write changes a note and notifies the subscribers of the note. If the note is new, it also
+// notifies the subscribers of the index.
+func (n *notes) write(ctx context.Context, _ *mcp.ServerSession, in writeInput) (struct{}, error) {
 	n.mu.Lock()
-	_, known := n.texts[in.Name]
+	_, exists := n.texts[in.Name]
 	n.texts[in.Name] = in.Text
 	n.mu.Unlock()
-	if !known {
+	if !exists {
 		if err := n.server.ResourceUpdated(ctx, index); err != nil {
 			return struct{}{}, err
 		}

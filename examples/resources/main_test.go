@@ -12,7 +12,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/peer"
 )
 
-func TestNotesAreReadAndWatchedInEveryRevision(t *testing.T) {
+func TestReadAndWatchInEveryRevision(t *testing.T) {
 	for _, r := range mcp.Revisions {
 		t.Run(r.Revision.String(), func(t *testing.T) {
 			client, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(newServer()), &mcpclient.Options{Revision: r.Revision})
@@ -24,15 +24,15 @@ func TestNotesAreReadAndWatchedInEveryRevision(t *testing.T) {
 			_, err = read(t, client, "notes://note/none")
 			require.NotZero(t, peer.AsError(err).Code)
 
-			news := watch(t, client, index)
-			for name, heard := "idea", false; !heard; name += "a" { // nobody tells when watching has begun
-				_, err := mcpclient.CallTool[*mcp.CallToolResult](t.Context(), client, "write", writing{name, "a garden"})
+			changes := watch(t, client, index)
+			for name, notified := "idea", false; !notified; name += "a" { // repeated, because Watch may not have begun yet
+				_, err := mcpclient.CallTool[*mcp.CallToolResult](t.Context(), client, "write", writeInput{name, "a garden"})
 				require.NoError(t, err)
 				runtime.Gosched()
 				select {
-				case uri := <-news:
+				case uri := <-changes:
 					require.Equal(t, index, uri)
-					heard = true
+					notified = true
 				default:
 				}
 			}
@@ -51,19 +51,20 @@ func read(t *testing.T, client *mcpclient.Client, uri string) (string, error) {
 	return res.Contents[0].(*mcp.TextResourceContents).Text, nil
 }
 
-// watch tells of changes until the test is over.
+// watch returns a channel that receives a URI whenever the resource changes, until the end of
+// the test.
 func watch(t *testing.T, client *mcpclient.Client, uri string) <-chan string {
 	ctx, cancel := context.WithCancel(t.Context())
-	news, over := make(chan string), make(chan struct{})
-	go func() { // ends with ctx
-		defer close(over)
+	changes, done := make(chan string), make(chan struct{})
+	go func() { // returns when ctx ends
+		defer close(done)
 		for uri := range client.Watch(ctx, uri) {
 			select {
-			case news <- uri:
+			case changes <- uri:
 			case <-ctx.Done():
 			}
 		}
 	}()
-	t.Cleanup(func() { cancel(); <-over })
-	return news
+	t.Cleanup(func() { cancel(); <-done })
+	return changes
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/streamable"
 )
 
-func TestUsersAreKnownInEveryRevisionAndOthersAreNotLetIn(t *testing.T) {
+func TestAuthenticationInEveryRevision(t *testing.T) {
 	router, err := newRouter("https://mcp.example.com/mcp", map[string]string{"ada": "a", "bob": "b"})
 	require.NoError(t, err)
 	listener := httptest.NewServer(router)

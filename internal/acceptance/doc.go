@@ -1,3 +1,3 @@
-// Package acceptance tests the module as programs use it: both kits over every transport and in
-// every revision, with each message on the wire validated by its schema. It has tests only.
+// Package acceptance tests the module as programs use it: mcpserver and mcpclient, over every transport
+// and in every revision. Each message on the wire is validated with its schema. It has tests only.
 package acceptance

@@ -38,7 +38,7 @@ type rig struct {
 func newRig() *rig {
 	r := &rig{newServer(nil), make(chan string, 1000), make(chan error, 1000), make(chan struct{}), make(chan *mcp.ServerSession, 1)}
 	for name, h := range map[string]func(context.Context, *mcp.ServerSession, tripInput) (string, error){
-		"wait": r.wait, "stubborn": r.stubborn, "asks": r.asks, "keeps": r.keeps, "flood": r.flood,
+		"wait": r.wait, "ignore-context": r.ignoreContext, "asks": r.asks, "keeps": r.keeps, "flood": r.flood,
 	} {
 		mcpserver.AddTool(r.Server, &mcp.Tool{Name: name}, h)
 	}
@@ -60,14 +60,14 @@ func (r *rig) wait(ctx context.Context, s *mcp.ServerSession, in tripInput) (str
 	}
 }
 
-// stubborn ignores its context.
-func (r *rig) stubborn(_ context.Context, _ *mcp.ServerSession, in tripInput) (string, error) {
+// ignoreContext blocks until it is released, even if its call ends.
+func (r *rig) ignoreContext(_ context.Context, _ *mcp.ServerSession, in tripInput) (string, error) {
 	r.began <- in.Season
 	<-r.release
 	return in.Season, nil
 }
 
-// asks reports the error of its question.
+// asks sends a question to the user and reports its error.
 func (r *rig) asks(ctx context.Context, s *mcp.ServerSession, in tripInput) (string, error) {
 	r.began <- in.Season
 	text, err := ask(ctx, s, in.Season)
@@ -75,6 +75,7 @@ func (r *rig) asks(ctx context.Context, s *mcp.ServerSession, in tripInput) (str
 	return text, err
 }
 
+// keeps stores the session of its call.
 func (r *rig) keeps(_ context.Context, s *mcp.ServerSession, _ tripInput) (string, error) {
 	select {
 	case r.kept <- s:
@@ -98,7 +99,7 @@ func (r *rig) flood(ctx context.Context, s *mcp.ServerSession, _ tripInput) (str
 func (r *rig) start(ctx context.Context, t *testing.T, c *mcpclient.Client, tool string) <-chan error {
 	t.Helper()
 	over := make(chan error, 1)
-	go func() { // ends with the call
+	go func() { // returns when the call ends
 		_, err := c.CallTool(ctx, &mcp.CallToolRequest{Name: tool})
 		over <- err
 	}()
@@ -106,7 +107,7 @@ func (r *rig) start(ctx context.Context, t *testing.T, c *mcpclient.Client, tool
 	return over
 }
 
-// within receives a value that should arrive at once.
+// within receives a value and fails the test if none arrives in time.
 func within[T any](t *testing.T, c <-chan T) T {
 	t.Helper()
 	select {
@@ -126,12 +127,12 @@ func TestBrokenPipeEndsCallsAtBothEnds(t *testing.T) {
 		for name, side := range map[string]int{"the client's": 0, "the server's": 1} {
 			t.Run(revision.String()+"/"+name, func(t *testing.T) {
 				r := newRig()
-				near, far := net.Pipe()
+				clientEnd, serverEnd := net.Pipe()
 				served := make(chan error, 1)
-				go func() { served <- r.ServeStreams(context.Background(), far, far) }() // ends with the pipe
-				c := (&user{}).connect(t, mcpclient.Streams(near, near), revision)
+				go func() { served <- r.ServeStreams(context.Background(), serverEnd, serverEnd) }() // returns when the pipe is closed
+				c := (&user{}).connect(t, mcpclient.Streams(clientEnd, clientEnd), revision)
 				over := r.start(t.Context(), t, c, "wait")
-				[]net.Conn{near, far}[side].Close()
+				[]net.Conn{clientEnd, serverEnd}[side].Close()
 				var closed *peer.ClosedError
 				require.ErrorAs(t, within(t, over), &closed)
 				require.Error(t, within(t, r.ended))
@@ -192,16 +193,16 @@ func TestKilledCommandFailsCallsWithExitError(t *testing.T) {
 }
 
 func TestQuestionEndsWhenClientDisconnects(t *testing.T) {
-	u := &user{away: make(chan string)}
+	u := &user{unanswered: make(chan string)}
 	t.Run("pipe", func(t *testing.T) {
 		r := newRig()
-		near, far := net.Pipe()
+		clientEnd, serverEnd := net.Pipe()
 		served := make(chan error, 1)
-		go func() { served <- r.ServeStreams(context.Background(), far, far) }() // ends with the pipe
-		c := u.connect(t, mcpclient.Streams(near, near), mcp.Revision20251125)
+		go func() { served <- r.ServeStreams(context.Background(), serverEnd, serverEnd) }() // returns when the pipe is closed
+		c := u.connect(t, mcpclient.Streams(clientEnd, clientEnd), mcp.Revision20251125)
 		over := r.start(t.Context(), t, c, "asks")
-		require.Equal(t, "summer", within(t, u.away))
-		near.Close()
+		require.Equal(t, "summer", within(t, u.unanswered))
+		clientEnd.Close()
 		require.Error(t, within(t, r.ended))
 		within(t, served)
 		require.Error(t, within(t, over))
@@ -210,7 +211,7 @@ func TestQuestionEndsWhenClientDisconnects(t *testing.T) {
 		r := newRig()
 		c := u.connect(t, overHTTP(t, r.Server, nil), mcp.Revision20251125)
 		over := r.start(t.Context(), t, c, "asks")
-		require.Equal(t, "summer", within(t, u.away))
+		require.Equal(t, "summer", within(t, u.unanswered))
 		require.NoError(t, c.Close())
 		require.Error(t, within(t, r.ended))
 		require.Error(t, within(t, over))
@@ -222,7 +223,7 @@ func TestQuestionEndsWhenClientDisconnects(t *testing.T) {
 		to.HTTP.Backoff = streamable.Backoff{InitialDelay: time.Millisecond, MaxAttempts: 1}
 		c := u.connect(t, to, mcp.Revision20251125)
 		over := r.start(t.Context(), t, c, "asks")
-		require.Equal(t, "summer", within(t, u.away))
+		require.Equal(t, "summer", within(t, u.unanswered))
 		listener.Listener.Close()
 		listener.CloseClientConnections()
 		require.Error(t, within(t, over))
@@ -232,7 +233,7 @@ func TestQuestionEndsWhenClientDisconnects(t *testing.T) {
 		require.ErrorIs(t, r.Shutdown(now), context.Canceled)
 		require.Error(t, within(t, r.ended))
 	})
-	t.Run("HTTP, 2026-07-28", func(t *testing.T) { // there are no questions to end, only calls
+	t.Run("HTTP, 2026-07-28", func(t *testing.T) { // the server cannot send requests, so a call is cancelled instead
 		r := newRig()
 		c := u.connect(t, overHTTP(t, r.Server, nil), mcp.Revision20260728)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -253,10 +254,10 @@ func TestPanicFailsOnlyItsCall(t *testing.T) {
 	})
 }
 
-// TestShutdownDoesNotWaitForStubbornTool shuts a server down while a tool ignores its context. Over
+// TestShutdownDoesNotWaitForToolThatIgnoresContext shuts a server down while a tool ignores its context. Over
 // HTTP the call fails when the http.Server closes the connection. In process it fails when the tool
 // ends, because the tool runs in the goroutine of its caller.
-func TestShutdownDoesNotWaitForStubbornTool(t *testing.T) {
+func TestShutdownDoesNotWaitForToolThatIgnoresContext(t *testing.T) {
 	for _, revision := range kinds {
 		for name, way := range map[string]func(*testing.T, *mcpserver.Server) (to mcpclient.Endpoint, cut func()){
 			"in process": func(_ *testing.T, s *mcpserver.Server) (mcpclient.Endpoint, func()) {
@@ -279,7 +280,7 @@ func TestShutdownDoesNotWaitForStubbornTool(t *testing.T) {
 				release := sync.OnceFunc(func() { close(r.release) })
 				defer release()
 				to, cut := way(t, r.Server)
-				over := r.start(t.Context(), t, (&user{}).connect(t, to, revision), "stubborn")
+				over := r.start(t.Context(), t, (&user{}).connect(t, to, revision), "ignore-context")
 				ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 				defer cancel()
 				require.ErrorIs(t, r.Shutdown(ctx), context.DeadlineExceeded)
@@ -294,7 +295,7 @@ func TestShutdownDoesNotWaitForStubbornTool(t *testing.T) {
 
 // TestSessionFailsAfterItsCall uses a session after the response to its call.
 func TestSessionFailsAfterItsCall(t *testing.T) {
-	for _, revision := range asking {
+	for _, revision := range withElicitation {
 		for name, way := range map[string]func(*testing.T, *mcpserver.Server) mcpclient.Endpoint{
 			"in process": func(_ *testing.T, s *mcpserver.Server) mcpclient.Endpoint { return mcpclient.InProcess(s) },
 			"pipe":       overPipe,
@@ -370,12 +371,12 @@ func cancelAtRandom(ctx context.Context, c *mcpclient.Client, n int64, random *r
 	defer cancel()
 	var cancelling sync.WaitGroup
 	defer cancelling.Wait()
-	switch patience := random.IntN(40); {
-	case patience == 0:
+	switch delay := random.IntN(40); {
+	case delay == 0:
 		cancel()
-	case patience < 20:
-		cancelling.Go(func() { // ends at once
-			for range patience {
+	case delay < 20:
+		cancelling.Go(func() { // returns after cancel
+			for range delay {
 				runtime.Gosched()
 			}
 			cancel()

@@ -32,14 +32,14 @@ type raw struct {
 // dial connects to a server on a pipe. In a handshake revision it completes the handshake.
 func dial(t *testing.T, s *mcpserver.Server, revision string) *raw {
 	t.Helper()
-	near, far := net.Pipe()
+	clientEnd, serverEnd := net.Pipe()
 	served := make(chan error, 1)
-	go func() { served <- s.ServeStreams(context.Background(), far, far) }() // ends with the pipe
+	go func() { served <- s.ServeStreams(context.Background(), serverEnd, serverEnd) }() // returns when the pipe is closed
 	t.Cleanup(func() {
-		near.Close()
+		clientEnd.Close()
 		<-served
 	})
-	pipe := mcptest.TapPipe(serverFails(t), near, mcptest.FromClient)
+	pipe := mcptest.TapPipe(serverFails(t), clientEnd, mcptest.FromClient)
 	c := &raw{t: t, pipe: pipe, lines: bufio.NewReader(pipe)}
 	if revision == "2026-07-28" {
 		c.meta = `"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},`
@@ -108,7 +108,7 @@ func TestGarbageFailsNoOtherCall(t *testing.T) {
 			require.EqualValues(t, "1", c.read().Params.ProgressToken)
 			within(t, r.began)
 			for _, line := range garbage {
-				go c.write("%s\r", line) // ends when the line is read, at the latest with the pipe
+				go c.write("%s\r", line) // returns when the line is read, at the latest when the pipe is closed
 				m := c.read()
 				require.NotNil(t, m.Error, "%.80q", line)
 				require.Contains(t, []int{mcp.CodeParse, mcp.CodeInvalidRequest}, m.Error.Code, "%.80q", line)
@@ -156,7 +156,7 @@ func TestPeerThatDoesNotReadBlocksNoOther(t *testing.T) {
 			r, u := newRig(), &user{}
 			idle := dial(t, r.Server, revision.String())
 			written := make(chan struct{})
-			go func() { // ends with the pipe
+			go func() { // returns when the pipe is closed
 				defer close(written)
 				for i := range 1000 {
 					if _, err := fmt.Fprintf(idle.pipe, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"keeps","_meta":{%s"x":1}}}`+"\n", i+1, idle.meta); err != nil {
@@ -170,7 +170,7 @@ func TestPeerThatDoesNotReadBlocksNoOther(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 			defer cancel()
 			over := make(chan error, 1)
-			go func() { over <- r.Shutdown(ctx) }() // ends with ctx, at the latest
+			go func() { over <- r.Shutdown(ctx) }() // returns when ctx ends, at the latest
 			within(t, over)
 			within(t, written)
 		})

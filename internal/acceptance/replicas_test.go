@@ -29,7 +29,7 @@ var (
 
 // replica starts a server with keys and returns its URL.
 func replica(t *testing.T, change func(*mcpserver.Options), keys ...[]byte) string {
-	opts := &mcpserver.Options{Questions: mcpserver.QuestionOptions{SealKeys: keys}}
+	opts := &mcpserver.Options{Questions: mcpserver.QuestionOptions{Keys: keys}}
 	if change != nil {
 		change(opts)
 	}
@@ -69,10 +69,10 @@ func balance(t *testing.T, urls ...string) (*mcpclient.URLEndpoint, *roundRobin)
 // TestReplicasShareOnlyAKey sends each round of a call to another server.
 func TestReplicasShareOnlyAKey(t *testing.T) {
 	for name, keys := range map[string][2][][]byte{
-		"one key":                 {{oldKey}, {oldKey}},
-		"a key that is new":       {{oldKey, newKey}, {oldKey, newKey}},
-		"rotation, not yet done":  {{oldKey, newKey}, {newKey, oldKey}},
-		"rotation, the other way": {{newKey, oldKey}, {oldKey, newKey}},
+		"one key":                     {{oldKey}, {oldKey}},
+		"a new key":                   {{oldKey, newKey}, {oldKey, newKey}},
+		"rotation in progress":        {{oldKey, newKey}, {newKey, oldKey}},
+		"rotation in the other order": {{newKey, oldKey}, {oldKey, newKey}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			to, b := balance(t, replica(t, nil, keys[0]...), replica(t, nil, keys[1]...))
@@ -124,8 +124,8 @@ func refused(t *testing.T, err error) {
 	require.Equal(t, &peer.Error{Code: mcp.CodeInvalidParams, Message: "Invalid request state"}, peer.AsError(err))
 }
 
-// chain runs two rounds of a trip by hand and returns the request of the third.
-func chain(t *testing.T, c *mcpclient.Client, u *user, as ...peer.CallOption) *mcp.CallToolRequest {
+// twoRounds runs two rounds of a trip and returns the request of the third.
+func twoRounds(t *testing.T, c *mcpclient.Client, u *user, as ...peer.CallOption) *mcp.CallToolRequest {
 	t.Helper()
 	req := &mcp.CallToolRequest{Name: "trip", Arguments: json.RawMessage(`{"season":"spring"}`)}
 	for range 2 {
@@ -136,15 +136,16 @@ func chain(t *testing.T, c *mcpclient.Client, u *user, as ...peer.CallOption) *m
 			Name: req.Name, Arguments: req.Arguments, RequestState: asks.Result.RequestState, InputResponses: mcp.InputResponses{},
 		}
 		for key, question := range asks.Result.InputRequests {
-			answer, err := u.elicit(t.Context(), question.(*mcp.ElicitRequest))
+			response, err := u.elicit(t.Context(), question.(*mcp.ElicitRequest))
 			require.NoError(t, err)
-			req.InputResponses[key] = answer
+			req.InputResponses[key] = response
 		}
 	}
 	require.NotNil(t, req.RequestState)
 	return req
 }
 
+// byHand makes a client return questions instead of responding to them.
 func byHand(o *mcpclient.Options) { o.ManualInput = true }
 
 // TestStateIsBoundToItsRequest sends the state of one request with other requests.
@@ -158,8 +159,8 @@ func TestStateIsBoundToItsRequest(t *testing.T) {
 		return err
 	}
 	var asks *mcp.InputRequiredError
-	require.ErrorAs(t, send(c, chain(t, c, u, ada), ada), &asks, "the unchanged state is valid")
-	again := chain(t, c, u, ada)
+	require.ErrorAs(t, send(c, twoRounds(t, c, u, ada), ada), &asks, "the unchanged state is valid")
+	again := twoRounds(t, c, u, ada)
 	again.Arguments = json.RawMessage(`{ "seas\u006fn" : "spring" }`)
 	require.ErrorAs(t, send(c, again, ada), &asks, "the same arguments in another form")
 
@@ -175,23 +176,23 @@ func TestStateIsBoundToItsRequest(t *testing.T) {
 		"long":            func(r *mcp.CallToolRequest) { r.RequestState = new(strings.Repeat("A", 1<<20)) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			req := chain(t, c, u, ada)
+			req := twoRounds(t, c, u, ada)
 			change(req)
 			refused(t, send(c, req, ada))
 		})
 	}
-	t.Run("another principal", func(t *testing.T) { refused(t, send(c, chain(t, c, u, ada), bob)) })
+	t.Run("another principal", func(t *testing.T) { refused(t, send(c, twoRounds(t, c, u, ada), bob)) })
 	t.Run("no principal", func(t *testing.T) {
-		refused(t, send(c, chain(t, c, u, ada), peer.WithHeader(http.Header{"X-Other": {"x"}})))
+		refused(t, send(c, twoRounds(t, c, u, ada), peer.WithHeader(http.Header{"X-Other": {"x"}})))
 	})
 	t.Run("of another replica", func(t *testing.T) {
 		other := u.connect(t, reach(t, replica(t, nil, newKey)), mcp.Revision20260728, byHand)
-		refused(t, send(c, chain(t, other, u, ada), ada))
+		refused(t, send(c, twoRounds(t, other, u, ada), ada))
 	})
 	t.Run("expired", func(t *testing.T) {
-		short := replica(t, func(o *mcpserver.Options) { o.Questions.RoundTTL = time.Nanosecond }, oldKey)
-		hasty := u.connect(t, reach(t, short), mcp.Revision20260728, byHand)
-		refused(t, send(hasty, chain(t, c, u, ada), ada))
+		short := replica(t, func(o *mcpserver.Options) { o.Questions.Expiry = time.Nanosecond }, oldKey)
+		other := u.connect(t, reach(t, short), mcp.Revision20260728, byHand)
+		refused(t, send(other, twoRounds(t, c, u, ada), ada))
 	})
 }
 
@@ -206,8 +207,8 @@ func swap(text string) string {
 	return string(b)
 }
 
-// TestInvalidAnswerIsAskedForAgain uses a client that does not validate its answers.
-func TestInvalidAnswerIsAskedForAgain(t *testing.T) {
+// TestInvalidResponseIsRequestedAgain uses a client that does not validate its responses.
+func TestInvalidResponseIsRequestedAgain(t *testing.T) {
 	u := &user{}
 	c := u.connect(t, overHTTP(t, newServer(nil), nil), mcp.Revision20260728, byHand)
 	req := &mcp.CallToolRequest{Name: "trip"}
@@ -234,27 +235,27 @@ func TestInvalidAnswerIsAskedForAgain(t *testing.T) {
 	}
 }
 
-// TestUnexpectedAnswersAreIgnored uses a client that adds an answer to no question.
-func TestUnexpectedAnswersAreIgnored(t *testing.T) {
+// TestUnexpectedResponsesAreIgnored uses a client that sends a response without a request.
+func TestUnexpectedResponsesAreIgnored(t *testing.T) {
 	u := &user{}
-	chatty := func(o *mcpclient.Options) {
-		o.Outgoing = append(o.Outgoing, func(next peer.Outbound) peer.Outbound { return chatter{next} })
+	addResponse := func(o *mcpclient.Options) {
+		o.Outgoing = append(o.Outgoing, func(next peer.Outbound) peer.Outbound { return responseAdder{next} })
 	}
-	c := u.connect(t, overPipe(t, newServer(nil)), mcp.Revision20260728, chatty)
+	c := u.connect(t, overPipe(t, newServer(nil)), mcp.Revision20260728, addResponse)
 	got := call(t, c, u, "trip", `{}`)
 	require.Len(t, got.questions, 3)
 	require.False(t, got.failed, got.text)
 }
 
-// chatter adds an answer to each call.
-type chatter struct{ peer.Outbound }
+// responseAdder adds a response to each call.
+type responseAdder struct{ peer.Outbound }
 
-func (o chatter) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
+func (o responseAdder) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
 	if r, ok := req.(*mcp.CallToolRequest); ok {
 		more := *r
-		more.InputResponses = mcp.InputResponses{"nobody": &mcp.ElicitResult{Action: mcp.ElicitActionAccept, Content: map[string]any{"text": "Eve"}}}
-		for key, answer := range r.InputResponses {
-			more.InputResponses[key] = answer
+		more.InputResponses = mcp.InputResponses{"unknown": &mcp.ElicitResult{Action: mcp.ElicitActionAccept, Content: map[string]any{"text": "Eve"}}}
+		for key, response := range r.InputResponses {
+			more.InputResponses[key] = response
 		}
 		req = &more
 	}

@@ -38,13 +38,13 @@ func call(t *testing.T, c *mcpclient.Client, u *user, tool, arguments string) ca
 // TestHandlersReturnTheSameInEveryRevision runs the same handlers in revisions that send questions as
 // requests and in a revision that sends them in results.
 func TestHandlersReturnTheSameInEveryRevision(t *testing.T) {
-	ada := func(question string) map[string]any {
+	accept := func(question string) map[string]any {
 		if question == "Who travels?" {
 			return map[string]any{"text": "Ada"}
 		}
 		return map[string]any{"text": "Rome"}
 	}
-	stays := func(question string) map[string]any {
+	decline := func(question string) map[string]any {
 		if question == "Who travels?" {
 			return map[string]any{"text": "Ada"}
 		}
@@ -53,27 +53,27 @@ func TestHandlersReturnTheSameInEveryRevision(t *testing.T) {
 	asked := []string{"Who travels?", "Where to, Ada?", "Praise Rome"}
 	cases := map[string]struct {
 		tool, arguments string
-		answer          func(string) map[string]any
+		respond         func(string) map[string]any
 		want            callResult
 	}{
-		"travels":            {"trip", `{}`, ada, callResult{"Ada goes to Rome in summer: <Praise Rome>", false, asked}},
-		"travels in winter":  {"trip", `{"season":"winter"}`, ada, callResult{"Ada goes to Rome in winter: <Praise Rome>", false, asked}},
-		"stays":              {"trip", `{}`, stays, callResult{"Where to, Ada?: decline", true, asked[:2]}},
-		"errors are wrapped": {"wrapped", `{}`, ada, callResult{"Ada goes to Rome in summer: <Praise Rome>", false, asked}},
-		"wrapped, stays":     {"wrapped", `{}`, stays, callResult{"the trip is off: Where to, Ada?: decline", true, asked[:2]}},
-		"errors are lost":    {"swallowed", `{}`, ada, callResult{"Ada goes to Rome in summer: <Praise Rome>", false, asked}},
-		"lost, stays":        {"swallowed", `{}`, stays, callResult{"everybody stays at home", false, asked[:2]}},
-		"at once":            {"at-once", `{}`, nil, callResult{"[<Who travels?> <Where to?> <Praise it>]", false, []string{"Praise it", "Where to?", "Who travels?"}}},
-		"in a group":         {"group", `{}`, nil, callResult{"[<Stop 0?> <Stop 1?> <Stop 2?>]", false, []string{"Stop 0?", "Stop 1?", "Stop 2?"}}},
+		"all accepted":      {"trip", `{}`, accept, callResult{"Ada goes to Rome in summer: <Praise Rome>", false, asked}},
+		"with arguments":    {"trip", `{"season":"winter"}`, accept, callResult{"Ada goes to Rome in winter: <Praise Rome>", false, asked}},
+		"declined":          {"trip", `{}`, decline, callResult{"Where to, Ada?: decline", true, asked[:2]}},
+		"wrapped error":     {"wrapped", `{}`, accept, callResult{"Ada goes to Rome in summer: <Praise Rome>", false, asked}},
+		"wrapped, declined": {"wrapped", `{}`, decline, callResult{"the trip is off: Where to, Ada?: decline", true, asked[:2]}},
+		"ignored error":     {"swallowed", `{}`, accept, callResult{"Ada goes to Rome in summer: <Praise Rome>", false, asked}},
+		"ignored, declined": {"swallowed", `{}`, decline, callResult{"everybody stays at home", false, asked[:2]}},
+		"concurrent":        {"at-once", `{}`, nil, callResult{"[<Who travels?> <Where to?> <Praise it>]", false, []string{"Praise it", "Where to?", "Who travels?"}}},
+		"concurrent group":  {"group", `{}`, nil, callResult{"[<Stop 0?> <Stop 1?> <Stop 2?>]", false, []string{"Stop 0?", "Stop 1?", "Stop 2?"}}},
 	}
 	overEveryTransport(t, func(t *testing.T, to mcpclient.Endpoint, r wire.Revision) {
 		u := &user{}
 		c := u.connect(t, to, r)
 		require.Equal(t, r, c.Revision())
 		for name, one := range cases {
-			u.answer = one.answer
+			u.respond = one.respond
 			got := call(t, c, u, one.tool, one.arguments)
-			if one.answer == nil { // the order is not defined
+			if one.respond == nil { // the order is not defined
 				slices.Sort(got.questions)
 			}
 			require.Equal(t, one.want, got, name)
@@ -81,14 +81,14 @@ func TestHandlersReturnTheSameInEveryRevision(t *testing.T) {
 	})
 }
 
-// TestQuestionMayTakeLongerThanTimeout lets the user answer over HTTP after more than the timeout of
-// the server and of the client.
+// TestQuestionMayTakeLongerThanTimeout lets the user respond over HTTP after the timeouts of the server
+// and of the client.
 func TestQuestionMayTakeLongerThanTimeout(t *testing.T) {
 	const timeout = 2 * time.Second
 	for _, r := range []wire.Revision{mcp.Revision20250618, mcp.Revision20251125, mcp.Revision20260728} {
 		t.Run(r.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				u := &user{answer: func(string) map[string]any {
+				u := &user{respond: func(string) map[string]any {
 					time.Sleep(timeout + time.Second)
 					return map[string]any{"text": "Ada"}
 				}}
@@ -105,7 +105,7 @@ func inMemory(t *testing.T, h *streamable.Handler) mcpclient.Endpoint {
 	network := pipes.New()
 	server := &http.Server{Handler: mcptest.TapHandler(mcptest.Fail(t), h)}
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(network) }() // ends with the server
+	go func() { served <- server.Serve(network) }() // returns when the server is closed
 	transport := &http.Transport{DialContext: network.Dial}
 	t.Cleanup(func() {
 		h.Close()

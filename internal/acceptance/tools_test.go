@@ -18,8 +18,8 @@ type tripInput struct {
 	Season string `json:"season,omitempty" default:"summer"`
 }
 
-// newServer returns a server whose tools ask questions in different ways. Without a logger it logs
-// nothing; opts may be nil.
+// newServer returns a server whose tools ask questions in different ways. It logs nothing if opts has
+// no logger. opts may be nil.
 func newServer(opts *mcpserver.Options) *mcpserver.Server {
 	if opts == nil {
 		opts = &mcpserver.Options{}
@@ -56,14 +56,14 @@ func trip(ctx context.Context, s *mcp.ServerSession, in tripInput) (string, erro
 
 // ask asks the user for a text. It returns an error if the user declines.
 func ask(ctx context.Context, s *mcp.ServerSession, question string) (string, error) {
-	answer, err := s.ElicitForm(ctx, form(question))
+	res, err := s.ElicitForm(ctx, form(question))
 	if err != nil {
 		return "", err
 	}
-	if answer.Action != mcp.ElicitActionAccept {
-		return "", mcpserver.Errorf("%s: %s", question, answer.Action)
+	if res.Action != mcp.ElicitActionAccept {
+		return "", mcpserver.Errorf("%s: %s", question, res.Action)
 	}
-	return fmt.Sprint(answer.Content["text"]), nil
+	return fmt.Sprint(res.Content["text"]), nil
 }
 
 func form(question string) *mcp.ElicitRequestFormParams {

@@ -23,10 +23,11 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// asking lists the revisions in which a server may ask for input.
-var asking = []wire.Revision{mcp.Revision20250618, mcp.Revision20251125, mcp.Revision20260728}
+// withElicitation lists the revisions with elicitation.
+var withElicitation = []wire.Revision{mcp.Revision20250618, mcp.Revision20251125, mcp.Revision20260728}
 
-// transports reach the server of newServer. Each message on a wire is validated.
+// transports has a function for each transport. It returns an endpoint of a new server. Each message on
+// the wire is validated.
 var transports = map[string]func(t *testing.T) mcpclient.Endpoint{
 	"in process":      func(*testing.T) mcpclient.Endpoint { return mcpclient.InProcess(newServer(nil)) },
 	"pipe":            func(t *testing.T) mcpclient.Endpoint { return overPipe(t, newServer(nil)) },
@@ -38,10 +39,10 @@ var transports = map[string]func(t *testing.T) mcpclient.Endpoint{
 	},
 }
 
-// overEveryTransport runs a test with each transport in each revision that allows questions.
+// overEveryTransport runs a test with each transport, in each revision with elicitation.
 func overEveryTransport(t *testing.T, test func(t *testing.T, to mcpclient.Endpoint, r wire.Revision)) {
 	for name, reach := range transports {
-		for _, r := range asking {
+		for _, r := range withElicitation {
 			t.Run(name+"/"+r.String(), func(t *testing.T) { test(t, reach(t), r) })
 		}
 	}
@@ -49,14 +50,14 @@ func overEveryTransport(t *testing.T, test func(t *testing.T, to mcpclient.Endpo
 
 // overPipe serves one client on a pipe.
 func overPipe(t *testing.T, s *mcpserver.Server) mcpclient.Endpoint {
-	near, far := net.Pipe()
+	clientEnd, serverEnd := net.Pipe()
 	served := make(chan error, 1)
-	go func() { served <- s.ServeStreams(context.Background(), far, far) }() // ends with the client
+	go func() { served <- s.ServeStreams(context.Background(), serverEnd, serverEnd) }() // returns when the client disconnects
 	t.Cleanup(func() {
-		near.Close()
+		clientEnd.Close()
 		require.NoError(t, <-served)
 	})
-	pipe := mcptest.TapPipe(mcptest.Fail(t), near, mcptest.FromClient)
+	pipe := mcptest.TapPipe(mcptest.Fail(t), clientEnd, mcptest.FromClient)
 	return mcpclient.Streams(pipe, pipe)
 }
 
@@ -121,13 +122,14 @@ func listen(t *testing.T, h *streamable.Handler) *httptest.Server {
 	return listener
 }
 
-// user answers the questions of a server and records them.
+// user is the user of a client, and its model. It records the questions of the server and responds to
+// them.
 type user struct {
-	// answer returns the answer to a question, or nil to decline it. If answer is nil, every question
-	// is answered.
-	answer func(question string) map[string]any
-	// away receives each question if it is not nil, and no question is answered.
-	away chan string
+	// respond returns the response to a question, or nil to decline it. If respond is nil, the
+	// response quotes the question.
+	respond func(question string) map[string]any
+	// unanswered, if not nil, receives each question, and the user does not respond.
+	unanswered chan string
 
 	mu    sync.Mutex
 	asked []string
@@ -151,14 +153,14 @@ func (u *user) connect(t *testing.T, to mcpclient.Endpoint, r wire.Revision, cha
 func (u *user) elicit(ctx context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 	question := req.Params.(*mcp.ElicitRequestFormParams).Message
 	u.note(question)
-	if u.away != nil {
-		u.away <- question
+	if u.unanswered != nil {
+		u.unanswered <- question
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
 	content := map[string]any{"text": "<" + question + ">"}
-	if u.answer != nil {
-		content = u.answer(question)
+	if u.respond != nil {
+		content = u.respond(question)
 	}
 	if content == nil {
 		return &mcp.ElicitResult{Action: mcp.ElicitActionDecline}, nil

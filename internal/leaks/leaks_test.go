@@ -9,7 +9,7 @@ import (
 
 func TestGoroutineOfTheModuleCounts(t *testing.T) {
 	begun, end := make(chan struct{}), make(chan struct{})
-	go func() { // ends with the test
+	go func() { // returns at the end of the test
 		close(begun)
 		<-end
 	}()

@@ -1,5 +1,5 @@
-// Package pipes connects clients to one server in memory. It works in a bubble of package synctest, which
-// also fails the test if a goroutine does not end.
+// Package pipes connects clients to one server in memory. It works in a bubble of package
+// [testing/synctest], which fails the test if a goroutine does not end.
 //
 //	network := pipes.New()
 //	go server.Serve(network)
@@ -44,10 +44,10 @@ func (n *Network) Addr() net.Addr { return &net.UnixAddr{Name: "pipes"} }
 
 // Dial connects to the server and ignores the address. It waits until the server accepts.
 func (n *Network) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	ours, theirs := net.Pipe()
+	clientEnd, serverEnd := net.Pipe()
 	select {
-	case n.incoming <- theirs:
-		return ours, nil
+	case n.incoming <- serverEnd:
+		return clientEnd, nil
 	case <-n.done:
 		return nil, errors.New("connection refused")
 	case <-ctx.Done():

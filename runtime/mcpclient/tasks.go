@@ -128,9 +128,9 @@ func (c *Client) attend(ctx context.Context, t *tasks.Task) (*tasks.Task, error)
 			f(ctx, t)
 		}
 		switch open := without(t.InputRequests, answered); {
-		case t.Over() && looked:
+		case t.Finished() && looked:
 			return t, nil
-		case t.Over():
+		case t.Finished():
 		case t.Status == mcp.TaskStatusInputRequired && len(open) > 0:
 			if rounds++; rounds > c.opts.MaxRounds {
 				return t, c.giveUp(ctx, t, &RoundsError{mcp.MethodCallTool, rounds - 1})
@@ -179,14 +179,14 @@ func pollInterval(t *tasks.Task) time.Duration {
 
 // look sends the server the answers that it has not got yet, and looks at a task.
 func (c *Client) look(ctx context.Context, t *tasks.Task, untold *mcp.InputResponses) (*tasks.Task, error) {
-	of := tasks.Of{ID: t.ID}
+	ref := tasks.Ref{ID: t.ID}
 	if *untold != nil {
-		if _, err := peer.SendRequest(ctx, c, &tasks.UpdateRequest{Of: of, InputResponses: *untold}); err != nil {
+		if _, err := peer.SendRequest(ctx, c, &tasks.UpdateRequest{Ref: ref, InputResponses: *untold}); err != nil {
 			return nil, err
 		}
 		*untold = nil
 	}
-	next, err := peer.SendRequest(ctx, c, &tasks.GetRequest{Of: of})
+	next, err := peer.SendRequest(ctx, c, &tasks.GetRequest{Ref: ref})
 	if err == nil && next.ID != t.ID {
 		err = &connection.InvalidError{Method: tasks.MethodGet, Answer: true, Err: fmt.Errorf("it is about the task %q instead of %q", next.ID, t.ID)}
 	}
@@ -196,7 +196,7 @@ func (c *Client) look(ctx context.Context, t *tasks.Task, untold *mcp.InputRespo
 // giveUp tells the server that nobody waits for a task any more, because of err.
 func (c *Client) giveUp(ctx context.Context, t *tasks.Task, err error) error {
 	c.spawn(func() { // ends with the request, which the client's timeout and end bound
-		_, _ = peer.SendRequest(context.WithoutCancel(ctx), c, &tasks.CancelRequest{Of: tasks.Of{ID: t.ID}})
+		_, _ = peer.SendRequest(context.WithoutCancel(ctx), c, &tasks.CancelRequest{Ref: tasks.Ref{ID: t.ID}})
 	})
 	return err
 }

@@ -217,13 +217,13 @@ func TestATaskThatNobodyWaitsForIsGivenUp(t *testing.T) {
 	require.ErrorContains(t, err, "enough")
 	require.ErrorContains(t, <-ended, "cancelled by its client")
 	id := saw.all()[0].ID
-	task, err := peer.SendRequest(t.Context(), c, &tasks.GetRequest{Of: tasks.Of{ID: id}})
+	task, err := peer.SendRequest(t.Context(), c, &tasks.GetRequest{Ref: tasks.Ref{ID: id}})
 	require.NoError(t, err)
 	require.Equal(t, mcp.TaskStatusCancelled, task.Status)
-	_, err = peer.SendRequest(t.Context(), c, &tasks.CancelRequest{Of: tasks.Of{ID: id}})
+	_, err = peer.SendRequest(t.Context(), c, &tasks.CancelRequest{Ref: tasks.Ref{ID: id}})
 	require.NoError(t, err, "it is over, and that is all that was wanted")
-	for _, req := range []peer.Message{&tasks.GetRequest{}, &tasks.UpdateRequest{}, &tasks.CancelRequest{Of: tasks.Of{ID: "x" + id}}} {
-		err := c.Call(t.Context(), req, new(tasks.Done))
+	for _, req := range []peer.Message{&tasks.GetRequest{}, &tasks.UpdateRequest{}, &tasks.CancelRequest{Ref: tasks.Ref{ID: "x" + id}}} {
+		err := c.Call(t.Context(), req, new(tasks.Ack))
 		require.EqualValues(t, mcp.CodeInvalidParams, peer.AsError(err).Code, "%T", req)
 	}
 }
@@ -248,7 +248,7 @@ func TestWhoDoesNotKnowTasksHasNone(t *testing.T) {
 			require.True(t, is, "%v", err)
 			require.Contains(t, missing.RequiredCapabilities.Extensions, tasks.Name)
 		}
-		_, err = peer.SendRequest(t.Context(), c, &tasks.GetRequest{Of: tasks.Of{ID: "1"}})
+		_, err = peer.SendRequest(t.Context(), c, &tasks.GetRequest{Ref: tasks.Ref{ID: "1"}})
 		require.Error(t, err)
 	}
 }
@@ -341,9 +341,9 @@ func TestATaskIsUnknownToOtherCallers(t *testing.T) {
 	said := make(chan string)
 	go func() { said <- says(t, ann, "job") }() // ends with the call
 	<-saw.first
-	of := tasks.Of{ID: saw.all()[0].ID}
-	for _, req := range []peer.Message{&tasks.GetRequest{Of: of}, &tasks.UpdateRequest{Of: of}, &tasks.CancelRequest{Of: of}} {
-		err := bob.Call(t.Context(), req, new(tasks.Done))
+	ref := tasks.Ref{ID: saw.all()[0].ID}
+	for _, req := range []peer.Message{&tasks.GetRequest{Ref: ref}, &tasks.UpdateRequest{Ref: ref}, &tasks.CancelRequest{Ref: ref}} {
+		err := bob.Call(t.Context(), req, new(tasks.Ack))
 		require.EqualValues(t, mcp.CodeInvalidParams, peer.AsError(err).Code, "%T", req)
 	}
 	close(release)

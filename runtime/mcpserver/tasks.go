@@ -159,7 +159,7 @@ func (k *taskKit) call(ctx context.Context, in *peer.Inbound, req *mcp.CallToolR
 			return r.giveUp(ctx)
 		case <-long.C:
 			if t := k.table.Add(principalOf(ctx), r); t != nil {
-				return peer.Reply{Result: &tasks.Created{Task: *t}, Frame: k.server.Dispatcher().ResultFrame(revisionOf(ctx))}, nil
+				return peer.Reply{Result: &tasks.CreateResult{Task: *t}, Frame: k.server.Dispatcher().ResultFrame(revisionOf(ctx))}, nil
 			}
 		}
 	}
@@ -172,18 +172,18 @@ func (k *taskKit) get(ctx context.Context, req *tasks.GetRequest) (*tasks.Task, 
 	return nil, unknownTask(req.ID)
 }
 
-func (k *taskKit) update(ctx context.Context, req *tasks.UpdateRequest) (*tasks.Done, error) {
+func (k *taskKit) update(ctx context.Context, req *tasks.UpdateRequest) (*tasks.Ack, error) {
 	if !k.table.Update(principalOf(ctx), req.ID, req.InputResponses) {
 		return nil, unknownTask(req.ID)
 	}
-	return new(tasks.Done), nil
+	return new(tasks.Ack), nil
 }
 
-func (k *taskKit) cancel(ctx context.Context, req *tasks.CancelRequest) (*tasks.Done, error) {
+func (k *taskKit) cancel(ctx context.Context, req *tasks.CancelRequest) (*tasks.Ack, error) {
 	if !k.table.Cancel(principalOf(ctx), req.ID) {
 		return nil, unknownTask(req.ID)
 	}
-	return new(tasks.Done), nil
+	return new(tasks.Ack), nil
 }
 
 func unknownTask(id string) error {

@@ -16,9 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// floor does the least that a server can do: it finds the id and writes a
-// canned answer.
-func floor() {
+// serveMinimal does the minimum of a server: it finds the id of each request and writes a
+// fixed response.
+func serveMinimal() {
 	in, out := bufio.NewReader(os.Stdin), []byte(nil)
 	for {
 		line, err := in.ReadSlice('\n')
@@ -37,19 +37,19 @@ func floor() {
 	}
 }
 
-// BenchmarkServe drives a child with lines, so many requests at a time, and
-// compares it with the floor.
+// BenchmarkServe sends requests to a child, with up to window requests in progress, and
+// compares the child with serveMinimal.
 func BenchmarkServe(b *testing.B) {
-	for _, role := range []string{"floor", "weather"} {
+	for _, role := range []string{"minimal", "weather"} {
 		for _, window := range []int{1, 64} {
-			b.Run(fmt.Sprintf("%s/window=%d", role, window), func(b *testing.B) { drive(b, role, window) })
+			b.Run(fmt.Sprintf("%s/window=%d", role, window), func(b *testing.B) { benchmarkChild(b, role, window) })
 		}
 	}
 }
 
 func serveWeather() { fatal(stdio.Serve(context.Background(), weather(), nil)) }
 
-func drive(b *testing.B, role string, window int) {
+func benchmarkChild(b *testing.B, role string, window int) {
 	self, err := os.Executable()
 	require.NoError(b, err)
 	c := exec.Command(self)
@@ -59,46 +59,46 @@ func drive(b *testing.B, role string, window int) {
 	out, err := c.StdoutPipe()
 	require.NoError(b, err)
 	require.NoError(b, c.Start())
-	answers := bufio.NewReader(out)
-	_, err = io.WriteString(in, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"driver","version":"1"}}}`+"\n")
+	responses := bufio.NewReader(out)
+	_, err = io.WriteString(in, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}`+"\n")
 	require.NoError(b, err)
-	_, err = answers.ReadSlice('\n')
+	_, err = responses.ReadSlice('\n')
 	require.NoError(b, err)
-	if role != "floor" {
+	if role != "minimal" {
 		_, err = io.WriteString(in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n")
 		require.NoError(b, err)
 	}
 
 	var lines []byte
-	asked := 0
-	ask := func(n int) {
+	sent := 0
+	send := func(n int) {
 		lines = lines[:0]
 		for range n {
-			asked++
-			lines = fmt.Appendf(lines, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"weather","arguments":{"city":"Uster"}}}`+"\n", asked)
+			sent++
+			lines = fmt.Appendf(lines, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"weather","arguments":{"city":"Uster"}}}`+"\n", sent)
 		}
 		if _, err := in.Write(lines); err != nil {
 			b.Fatal(err)
 		}
 	}
 	b.ResetTimer()
-	ask(min(window, b.N))
-	for answered := 0; answered < b.N; {
+	send(min(window, b.N))
+	for received := 0; received < b.N; {
 		n := 0
 		for {
-			if _, err := answers.ReadSlice('\n'); err != nil {
+			if _, err := responses.ReadSlice('\n'); err != nil {
 				b.Fatal(err)
 			}
-			if n++; answers.Buffered() == 0 {
+			if n++; responses.Buffered() == 0 {
 				break
 			}
 		}
-		answered += n
-		ask(min(n, b.N-asked))
+		received += n
+		send(min(n, b.N-sent))
 	}
 	b.StopTimer()
 	in.Close()
 	require.NoError(b, c.Wait())
-	spent := c.ProcessState.UserTime() + c.ProcessState.SystemTime()
-	b.ReportMetric(float64(spent.Nanoseconds())/float64(b.N), "cpu-ns/op")
+	used := c.ProcessState.UserTime() + c.ProcessState.SystemTime()
+	b.ReportMetric(float64(used.Nanoseconds())/float64(b.N), "cpu-ns/op")
 }

@@ -22,27 +22,27 @@ import (
 	"github.com/mcpwright/mcp/runtime/stdio"
 )
 
-// The child of every test is the test binary itself, in one of these roles.
+// The child of every test is the test binary itself, in one of the roles below.
 const (
-	roleVariable = "STDIO_TEST_ROLE"
-	homeVariable = "STDIO_TEST_HOME" // where a descendant calls home
+	roleVariable   = "STDIO_TEST_ROLE"
+	socketVariable = "STDIO_TEST_SOCKET" // path of the socket that a descendant connects to
 )
 
 var roles = map[string]func(){
-	"server":     func() { fatal(stdio.Serve(context.Background(), tools, nil)) },
-	"stubborn":   func() { signal.Ignore(syscall.SIGTERM); serveAndStay() },
-	"staying":    serveAndStay,
-	"flooding":   serveAndFlood,
-	"babbling":   babble,
-	"descendant": callHome,
-	"twice":      serveTwice,
-	"cancelled":  serveUntilCancelled,
-	"again":      func() { serveUntilCancelled(); serveUntilCancelled() },
-	"afterwards": serveAndPrint,
-	"floor":      floor,
-	"weather":    serveWeather,
-	"unreading":  func() { forever() },
-	"silent":     func() { os.Stdout.Close(); forever() },
+	"server":                   func() { fatal(stdio.Serve(context.Background(), tools, nil)) },
+	"ignoring EOF and SIGTERM": func() { signal.Ignore(syscall.SIGTERM); serveAndStay() },
+	"ignoring EOF":             serveAndStay,
+	"flood":                    serveAndFlood,
+	"garbage":                  writeGarbage,
+	"descendant":               connectAndStay,
+	"twice":                    serveTwice,
+	"cancelled":                serveUntilCancelled,
+	"repeated":                 func() { serveUntilCancelled(); serveUntilCancelled() },
+	"print":                    serveAndPrint,
+	"minimal":                  serveMinimal,
+	"weather":                  serveWeather,
+	"not reading":              forever,
+	"closing output":           func() { os.Stdout.Close(); forever() },
 }
 
 func TestMain(m *testing.M) {
@@ -71,14 +71,14 @@ func serveAndStay() {
 	forever()
 }
 
-// serveAndFlood writes more than a pipe holds before it ends.
+// serveAndFlood writes more than the capacity of a pipe before it ends.
 func serveAndFlood() {
 	fatal(stdio.Serve(context.Background(), tools, nil))
-	_, err := io.Copy(os.Stdout, strings.NewReader(strings.Repeat("good bye\n", 1<<20)))
+	_, err := io.Copy(os.Stdout, strings.NewReader(strings.Repeat("goodbye\n", 1<<20)))
 	fatal(err)
 }
 
-// serveTwice answers what the second Serve says.
+// serveTwice calls Serve in a handler and responds with its error.
 func serveTwice() {
 	fatal(stdio.Serve(context.Background(), peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
 		err := stdio.Serve(ctx, tools, nil)
@@ -86,29 +86,29 @@ func serveTwice() {
 	}), nil))
 }
 
-// serveUntilCancelled ends itself with the first message, although the client
-// keeps its end open.
+// serveUntilCancelled cancels its own context when it receives the first message. The
+// client does not close the input.
 func serveUntilCancelled() {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	enough := errors.New("that is enough")
+	errCancelled := errors.New("cancelled by the handler")
 	err := stdio.Serve(ctx, peer.HandlerFunc(func(context.Context, *peer.Inbound) (peer.Reply, error) {
-		cancel(enough)
+		cancel(errCancelled)
 		return text("bye"), nil
 	}), nil)
 	fmt.Fprintln(os.Stderr, err)
-	if !errors.Is(err, enough) {
+	if !errors.Is(err, errCancelled) {
 		os.Exit(1)
 	}
 }
 
-// serveAndPrint uses the standard output again when it has been given back.
+// serveAndPrint prints to standard output after Serve has restored it.
 func serveAndPrint() {
 	fatal(stdio.Serve(context.Background(), tools, nil))
-	fmt.Println("mine again")
+	fmt.Println("after Serve")
 }
 
-// babble answers every line, with rubbish around the answer.
-func babble() {
+// writeGarbage responds to every line and writes garbage around the response.
+func writeGarbage() {
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 		_, id, _ := strings.Cut(in.Text(), `"id":`)
 		id, _, _ = strings.Cut(id, ",")
@@ -118,16 +118,17 @@ func babble() {
 	}
 }
 
-// callHome keeps a connection open for as long as it lives.
-func callHome() {
+// connectAndStay connects to the socket of the test and does not end. The connection
+// closes when this process is killed.
+func connectAndStay() {
 	signal.Ignore(syscall.SIGTERM)
-	conn, err := net.Dial("unix", os.Getenv(homeVariable))
+	conn, err := net.Dial("unix", os.Getenv(socketVariable))
 	fatal(err)
-	fmt.Fprintln(conn, "here")
+	fmt.Fprintln(conn, "connected")
 	forever()
 }
 
-// tools is the handler of the children. Each tool does what tests want.
+// tools is the handler of the children.
 var tools = peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
 	if in.Method != mcp.MethodCallTool {
 		return peer.Reply{Result: &mcp.EmptyResult{}}, nil
@@ -144,32 +145,32 @@ var tools = peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.R
 		<-ctx.Done()
 		return peer.Reply{}, context.Cause(ctx)
 	case "print":
-		fmt.Println("stray print")
-		c := exec.Command("/bin/sh", "-c", "echo stray child; for fd in 3 4 5 6 7 8 9; do (echo leak >&$fd) 2>/dev/null; done; cat")
+		fmt.Println("printed by tool")
+		c := exec.Command("/bin/sh", "-c", "echo printed by child; for fd in 3 4 5 6 7 8 9; do (echo leak >&$fd) 2>/dev/null; done; cat")
 		c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
 		fatal(c.Run())
 		left, err := io.ReadAll(os.Stdin)
 		return text(fmt.Sprint(len(left), err)), nil
-	case "multiply":
-		return text("done"), multiply()
-	case "leave":
+	case "spawn":
+		return text("done"), spawn()
+	case "exit":
 		os.Exit(4)
-	case "shout":
+	case "flood stderr":
 		line := strings.Repeat("!", 1023) + "\n"
 		for range 16 << 10 {
 			os.Stderr.WriteString(line)
 		}
-	case "ask":
+	case "ping":
 		_, err := peer.SendRequest(ctx, in.Back, &mcp.PingRequest{})
 		return text(fmt.Sprint(err)), nil
-	case "describe":
+	case "environment":
 		return text(strings.Join(append(os.Args[1:], os.Environ()...), "\n")), nil
 	}
 	return text("done"), nil
 })
 
-// multiply leaves a descendant behind that holds all pipes.
-func multiply() error {
+// spawn starts a descendant that holds the output pipes of this process open.
+func spawn() error {
 	self, err := os.Executable()
 	if err != nil {
 		return err

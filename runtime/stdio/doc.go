@@ -1,10 +1,10 @@
-// Package stdio carries messages over the standard input and output of a
-// process: one message a line. A server serves the program that started it, and
-// a client starts the program that serves it.
+// Package stdio sends and receives messages over the standard input and output of
+// a process, one message per line. A server serves the program that started it. A
+// client starts the server as a child process.
 //
-// Most programs are written with the kits: mcpserver's Server.ServeStdio and
-// mcpclient's Command do all of the following, and more. Without a kit, the first
-// program of a server is this:
+// Most programs use the higher-level packages instead: Server.ServeStdio of
+// mcpserver and Command of mcpclient do all of the following, and more. Without
+// them, the smallest server is:
 //
 //	func main() {
 //		var mux peer.Mux
@@ -21,7 +21,7 @@
 //		}
 //	}
 //
-// And the first one of a client, which shakes hands and calls the tool:
+// A client starts that server, completes the handshake and calls the tool:
 //
 //	server, err := stdio.Start(ctx, stdio.Command{Path: "weather"}, &stdio.StartOptions{Stderr: os.Stderr})
 //	if err != nil {
@@ -42,22 +42,25 @@
 //
 // # Lines
 //
-// A line ends with a line feed, with or without a carriage return before it,
-// and blank lines mean nothing. A line that is no message, or that is longer
-// than [jsonrpc.Options] allows, costs only itself: a server answers it with a
-// parse error, a client tells OnError of it, and the next line is read.
+// A line ends with a line feed, which a carriage return may precede. Blank lines
+// are ignored. A line that is not a message, or that is longer than
+// [jsonrpc.Options] allows, does not end the connection. A server responds with a
+// parse error and a client calls OnError; both then read the next line.
 //
-// # The process of a server
+// # The server process
 //
-// While [Serve] runs, only messages travel on the process's standard output.
-// Whatever else prints there, be it fmt.Println in a library or a child process,
-// prints to standard error, which is free for text.
+// While [Serve] runs, the standard output of the process carries only messages.
+// All other writes to standard output, for example by fmt.Println in a library or
+// by a child process, go to standard error instead.
 //
-// # The process of a client
+// # The child process of a client
 //
-// A child gets no shell, little of our environment, and a process group of its
-// own. [Process.Close] ends it in order: the end of its input, a while to finish,
-// a request to terminate, another while, and the end by force, all of it for its
-// descendants, too. On systems other than Unix there are no process groups:
-// descendants are left alone, and there is no request to terminate.
+// A child runs without a shell, inherits few environment variables, and has a
+// process group of its own. [Process.Close] ends the child in steps: it closes the
+// standard input of the child and waits, then asks the child to terminate and waits
+// again, and finally kills it. The signals are sent to the whole process group, so
+// that they reach the descendants of the child as well.
+//
+// Systems other than Unix have no process groups. There the child cannot be asked
+// to terminate, and its descendants are not ended.
 package stdio

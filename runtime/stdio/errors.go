@@ -4,26 +4,27 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 )
 
-// ErrClaimed is returned by [Serve] where the standard input and output of
-// this process are being served already.
-var ErrClaimed = errors.New("standard input and output are being served already")
+// ErrClaimed is the error of [Serve] if another Serve already uses the standard
+// input and output of this process.
+var ErrClaimed = errors.New("standard input and output are already being served")
 
-// ExitError says that a child ended, or closed its end of a pipe, while it was
-// needed. It is the cause in the [peer.ClosedError] of the calls that were
+// ExitError is the error of a child that ended by itself, or that closed its end
+// of a pipe. It is the cause in the [peer.ClosedError] of the calls that were
 // waiting for the child.
 type ExitError struct {
 	// Command is the path that the child was started with.
 	Command string
-	// State tells how the child ended, nil where it was still running when
-	// the connection had broken already.
+	// State is the exit state of the child. It is nil if the child was still
+	// running when the connection broke.
 	State *os.ProcessState
-	// Stderr are the last lines that the child wrote to its standard error.
+	// Stderr has the last lines that the child wrote to its standard error.
 	Stderr []string
-	// Cause is what broke the connection where it was neither the end of the
-	// child nor that of its output, otherwise nil.
+	// Cause is the error that broke the connection. It is nil if the
+	// connection ended because the child ended or closed its output.
 	Cause error
 }
 
@@ -35,15 +36,20 @@ func (e *ExitError) Error() string {
 	case e.State != nil:
 		fmt.Fprintf(&b, "ended: %v", e.State)
 	case e.Cause != nil:
-		fmt.Fprintf(&b, "cannot be reached: %v", e.Cause)
+		fmt.Fprintf(&b, "disconnected: %v", e.Cause)
 	default:
 		b.WriteString("closed its standard output")
 	}
 	if len(e.Stderr) > 0 {
-		fmt.Fprintf(&b, "; it last said: %q", strings.Join(e.Stderr, "\n"))
+		fmt.Fprintf(&b, "; last lines of standard error: %q", strings.Join(e.Stderr, "\n"))
 	}
 	return b.String()
 }
 
 // Unwrap returns the cause.
 func (e *ExitError) Unwrap() error { return e.Cause }
+
+// isClosedPipe reports whether writing failed because the reader closed the pipe.
+func isClosedPipe(err error) bool {
+	return slices.ContainsFunc(closedPipe, func(target error) bool { return errors.Is(err, target) })
+}

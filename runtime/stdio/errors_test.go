@@ -8,12 +8,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestAnExitErrorSaysWhatIsKnown(t *testing.T) {
+func TestExitErrorText(t *testing.T) {
 	for want, err := range map[string]*stdio.ExitError{
-		`child "a" closed its standard output`:                                {},
-		`child "a" closed its standard output; it last said: "one\ntwo"`:      {Stderr: []string{"one", "two"}},
-		`child "a" cannot be reached: unexpected EOF`:                         {Cause: io.ErrUnexpectedEOF},
-		`child "a" cannot be reached: unexpected EOF; it last said: "\"no\""`: {Cause: io.ErrUnexpectedEOF, Stderr: []string{`"no"`}},
+		`child "a" closed its standard output`:                                           {},
+		`child "a" closed its standard output; last lines of standard error: "one\ntwo"`: {Stderr: []string{"one", "two"}},
+		`child "a" disconnected: unexpected EOF`:                                         {Cause: io.ErrUnexpectedEOF},
+		`child "a" disconnected: unexpected EOF; last lines of standard error: "\"no\""`: {Cause: io.ErrUnexpectedEOF, Stderr: []string{`"no"`}},
 	} {
 		err.Command = "a"
 		require.EqualError(t, err, want)

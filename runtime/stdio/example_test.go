@@ -16,7 +16,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/stdio"
 )
 
-// weather is a server with one tool, for one pipe.
+// weather returns a server with one tool, for one connection.
 func weather() *connection.Pipe {
 	var mux peer.Mux
 	mcp.HandleCallTool(&mux, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -29,7 +29,7 @@ func weather() *connection.Pipe {
 	}), nil)
 }
 
-// A server ends when its client closes the pipe, or when it is interrupted.
+// The server ends when its client closes the pipe, or when it is interrupted.
 func ExampleServe() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -38,7 +38,8 @@ func ExampleServe() {
 	}
 }
 
-// Any two streams do: here those of a client in the same process.
+// ServeStreams works with any two streams. Here they connect a client in the same
+// process.
 func ExampleServeStreams() {
 	in, toServer := io.Pipe()
 	fromServer, out := io.Pipe()
@@ -46,8 +47,8 @@ func ExampleServeStreams() {
 	go func() { ended <- stdio.ServeStreams(context.Background(), in, out, weather(), nil) }()
 
 	fmt.Fprintln(toServer, `{"jsonrpc":"2.0","id":1,"method":"ping"}`)
-	answer, _ := bufio.NewReader(fromServer).ReadString('\n')
-	fmt.Print(answer)
+	response, _ := bufio.NewReader(fromServer).ReadString('\n')
+	fmt.Print(response)
 	toServer.Close()
 	fmt.Println(<-ended)
 	// Output:
@@ -55,8 +56,9 @@ func ExampleServeStreams() {
 	// <nil>
 }
 
-// A client starts a server, speaks with it, and ends it. Should the server die
-// meanwhile, the error of the call says how, with the server's last words.
+// A client starts a server, calls it, and ends it. If the server ends during a call,
+// the error of the call contains its exit state and the last lines of its standard
+// error.
 func ExampleStart() {
 	ctx := context.Background()
 	server, err := stdio.Start(ctx, stdio.Command{

@@ -25,10 +25,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// patience is how long a test waits for what must happen.
-const patience = 20 * time.Second
+// timeout limits the waits for events that must happen.
+const timeout = 20 * time.Second
 
-// child is the command that runs this binary in a role.
+// child returns the command that runs this binary in a role.
 func child(t *testing.T, role string, env ...string) stdio.Command {
 	t.Helper()
 	self, err := os.Executable()
@@ -37,7 +37,8 @@ func child(t *testing.T, role string, env ...string) stdio.Command {
 	return stdio.Command{Path: self, Env: env}
 }
 
-// start starts a child that must be gone without a trace when the test ends.
+// start starts a child. It checks at the end of the test that the child has ended and no
+// goroutine is left.
 func start(t *testing.T, c stdio.Command, opts *stdio.StartOptions) *stdio.Process {
 	t.Helper()
 	leaks.Check(t)
@@ -51,7 +52,7 @@ func start(t *testing.T, c stdio.Command, opts *stdio.StartOptions) *stdio.Proce
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		p.Close()
-		require.ErrorIs(t, syscall.Kill(p.PID(), 0), syscall.ESRCH, "the child is still there")
+		require.ErrorIs(t, syscall.Kill(p.PID(), 0), syscall.ESRCH, "child still runs")
 	})
 	return p
 }
@@ -70,21 +71,21 @@ func ping(t *testing.T, out peer.Outbound) {
 	require.NoError(t, err)
 }
 
-// await waits for c to be closed or to deliver.
-func await[T any](t *testing.T, c <-chan T) T {
+// receive receives from c, which may be closed.
+func receive[T any](t *testing.T, c <-chan T) T {
 	t.Helper()
 	select {
 	case v := <-c:
 		return v
-	case <-time.After(patience):
-		require.Fail(t, "nothing happens")
+	case <-time.After(timeout):
+		require.Fail(t, "timeout")
 		panic("unreachable")
 	}
 }
 
-func status(p *stdio.Process) syscall.WaitStatus { return p.State().Sys().(syscall.WaitStatus) }
+func waitStatus(p *stdio.Process) syscall.WaitStatus { return p.State().Sys().(syscall.WaitStatus) }
 
-func TestAChildServesUntilItIsClosed(t *testing.T) {
+func TestCloseEndsChild(t *testing.T) {
 	p := start(t, child(t, "server"), nil)
 	ping(t, p)
 	ping(t, p)
@@ -96,53 +97,54 @@ func TestAChildServesUntilItIsClosed(t *testing.T) {
 	closed, ok := errors.AsType[*peer.ClosedError](err)
 	require.True(t, ok, "%v", err)
 	require.NoError(t, closed.Cause)
-	require.NoError(t, p.Close(), "a second time")
+	require.NoError(t, p.Close(), "second Close")
 }
 
-func TestAChildThatStaysIsAskedToTerminate(t *testing.T) {
-	p := start(t, child(t, "staying"), &stdio.StartOptions{Grace: time.Millisecond, KillAfter: patience})
+func TestCloseTerminatesChild(t *testing.T) {
+	p := start(t, child(t, "ignoring EOF"), &stdio.StartOptions{Grace: time.Millisecond, KillAfter: timeout})
 	ping(t, p)
 	require.NoError(t, p.Close())
-	require.Equal(t, syscall.SIGTERM, status(p).Signal())
+	require.Equal(t, syscall.SIGTERM, waitStatus(p).Signal())
 }
 
-func TestAChildThatDoesNotTerminateIsKilled(t *testing.T) {
-	p := start(t, child(t, "stubborn"), &stdio.StartOptions{Grace: time.Millisecond, KillAfter: 50 * time.Millisecond})
+func TestCloseKillsChild(t *testing.T) {
+	p := start(t, child(t, "ignoring EOF and SIGTERM"), &stdio.StartOptions{Grace: time.Millisecond, KillAfter: 50 * time.Millisecond})
 	ping(t, p)
 	require.NoError(t, p.Close())
-	require.Equal(t, syscall.SIGKILL, status(p).Signal())
+	require.Equal(t, syscall.SIGKILL, waitStatus(p).Signal())
 }
 
-func TestAChildThatFloodsItsOutputEndsInOrder(t *testing.T) {
-	p := start(t, child(t, "flooding"), &stdio.StartOptions{Grace: patience})
+func TestCloseReadsRemainingOutput(t *testing.T) {
+	p := start(t, child(t, "flood"), &stdio.StartOptions{Grace: timeout})
 	ping(t, p)
 	require.NoError(t, p.Close())
 	require.True(t, p.State().Success())
 }
 
-func TestAChildThatReadsNothingDoesNotStopClose(t *testing.T) {
-	p := start(t, child(t, "unreading"), &stdio.StartOptions{Grace: time.Millisecond})
+func TestCloseOfChildThatDoesNotRead(t *testing.T) {
+	p := start(t, child(t, "not reading"), &stdio.StartOptions{Grace: time.Millisecond})
 	failed := make(chan error)
 	go func() {
-		_, err := callTool(context.Background(), p, strings.Repeat("more than a pipe holds ", 1<<16))
+		_, err := callTool(context.Background(), p, strings.Repeat("more than the capacity of a pipe ", 1<<16))
 		failed <- err
 	}()
 	select {
 	case err := <-failed:
-		require.Fail(t, "the child reads", "%v", err)
-	case <-time.After(10 * time.Millisecond): // no matter how far the writing has come
+		require.Fail(t, "call returned", "%v", err)
+	case <-time.After(10 * time.Millisecond): // the write is in progress
 	}
 	require.NoError(t, p.Close())
-	require.ErrorAs(t, await(t, failed), new(*peer.ClosedError))
+	require.ErrorAs(t, receive(t, failed), new(*peer.ClosedError))
 }
 
-// home is where descendants call.
-func home(t *testing.T) (variable string, calls <-chan net.Conn) {
+// socket listens on a socket for a descendant. It returns the environment variable with
+// the path of the socket, and a channel that receives the connection of the descendant.
+func socket(t *testing.T) (variable string, conns <-chan net.Conn) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "stdio") // t.TempDir is too long for a socket
 	require.NoError(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	l, err := net.Listen("unix", filepath.Join(dir, "home"))
+	l, err := net.Listen("unix", filepath.Join(dir, "socket"))
 	require.NoError(t, err)
 	t.Cleanup(func() { l.Close() })
 	c := make(chan net.Conn, 1)
@@ -151,59 +153,59 @@ func home(t *testing.T) (variable string, calls <-chan net.Conn) {
 		if err != nil {
 			return
 		}
-		if _, err := io.ReadFull(conn, make([]byte, len("here\n"))); err == nil {
+		if _, err := io.ReadFull(conn, make([]byte, len("connected\n"))); err == nil {
 			c <- conn
 		}
 	}()
-	return homeVariable + "=" + l.Addr().String(), c
+	return socketVariable + "=" + l.Addr().String(), c
 }
 
-// gone waits until the descendant at the other end of conn is no more.
-func gone(t *testing.T, conn net.Conn) {
+// waitClosed waits until the descendant at the other end of conn has ended.
+func waitClosed(t *testing.T, conn net.Conn) {
 	t.Helper()
 	defer conn.Close()
-	require.NoError(t, conn.SetDeadline(time.Now().Add(patience)))
-	said, err := io.ReadAll(conn)
+	require.NoError(t, conn.SetDeadline(time.Now().Add(timeout)))
+	data, err := io.ReadAll(conn)
 	require.NoError(t, err)
-	require.Empty(t, said)
+	require.Empty(t, data)
 }
 
-func TestDescendantsEndWithTheChild(t *testing.T) {
-	at, calls := home(t)
-	p := start(t, child(t, "server", at), &stdio.StartOptions{KillAfter: 50 * time.Millisecond})
-	_, err := callTool(t.Context(), p, "multiply")
+func TestCloseEndsDescendants(t *testing.T) {
+	variable, conns := socket(t)
+	p := start(t, child(t, "server", variable), &stdio.StartOptions{KillAfter: 50 * time.Millisecond})
+	_, err := callTool(t.Context(), p, "spawn")
 	require.NoError(t, err)
-	conn := await(t, calls)
+	conn := receive(t, conns)
 	require.NoError(t, p.Close())
 	require.True(t, p.State().Success())
-	gone(t, conn)
+	waitClosed(t, conn)
 }
 
-func TestAChildThatDiesFailsCallsAlthoughADescendantHoldsItsPipes(t *testing.T) {
-	at, calls := home(t)
-	p := start(t, child(t, "server", at), &stdio.StartOptions{KillAfter: 50 * time.Millisecond})
-	_, err := callTool(t.Context(), p, "multiply")
+func TestExitFailsCallsWhileDescendantHoldsPipes(t *testing.T) {
+	variable, conns := socket(t)
+	p := start(t, child(t, "server", variable), &stdio.StartOptions{KillAfter: 50 * time.Millisecond})
+	_, err := callTool(t.Context(), p, "spawn")
 	require.NoError(t, err)
-	conn := await(t, calls) // it has to be there before the child's end has it swept away
-	_, err = callTool(t.Context(), p, "leave")
+	conn := receive(t, conns) // the descendant must connect before it is killed
+	_, err = callTool(t.Context(), p, "exit")
 	exit, ok := errors.AsType[*stdio.ExitError](err)
 	require.True(t, ok, "%v", err)
 	require.Equal(t, 4, exit.State.ExitCode())
-	gone(t, conn)
-	await(t, p.Done())
+	waitClosed(t, conn)
+	receive(t, p.Done())
 }
 
-func TestAChildThatDiesFailsCallsAlthoughADescendantWritesOn(t *testing.T) {
+func TestExitFailsCallsWhileDescendantWrites(t *testing.T) {
 	p := start(t, stdio.Command{Path: "/bin/sh", Args: []string{"-c", `(while echo; do sleep 0.05; done) & read line; exit 4`}}, &stdio.StartOptions{KillAfter: 50 * time.Millisecond})
-	begun := time.Now()
+	began := time.Now()
 	_, err := callTool(t.Context(), p, "die")
 	exit, ok := errors.AsType[*stdio.ExitError](err)
 	require.True(t, ok, "%v", err)
 	require.Equal(t, 4, exit.State.ExitCode())
-	require.Less(t, time.Since(begun), 4*time.Second)
+	require.Less(t, time.Since(began), 4*time.Second)
 }
 
-func TestAChildThatDiesFailsAllCalls(t *testing.T) {
+func TestExitFailsAllCalls(t *testing.T) {
 	p := start(t, child(t, "server"), nil)
 	errs := make(chan error)
 	for range 10 {
@@ -216,7 +218,7 @@ func TestAChildThatDiesFailsAllCalls(t *testing.T) {
 	_, err := callTool(t.Context(), p, "die")
 	requireExit(t, err)
 	for range 10 {
-		requireExit(t, await(t, errs))
+		requireExit(t, receive(t, errs))
 	}
 	_, err = callTool(t.Context(), p, "hang")
 	requireExit(t, err)
@@ -226,14 +228,14 @@ func TestAChildThatDiesFailsAllCalls(t *testing.T) {
 	requireExit(t, p.Close(), "not a call")
 }
 
-// requireExit expects that a child has died of the tool "die".
+// requireExit requires the error of a child that the tool "die" ended.
 func requireExit(t *testing.T, err error, notACall ...string) {
 	t.Helper()
 	exit, ok := errors.AsType[*stdio.ExitError](err)
 	require.True(t, ok, "%v", err)
 	require.Equal(t, 3, exit.State.ExitCode())
 	require.Equal(t, []string{"panic: out of cheese"}, exit.Stderr)
-	require.ErrorContains(t, err, `ended: exit status 3; it last said: "panic: out of cheese"`)
+	require.ErrorContains(t, err, `ended: exit status 3; last lines of standard error: "panic: out of cheese"`)
 	if len(notACall) == 0 {
 		closed, ok := errors.AsType[*peer.ClosedError](err)
 		require.True(t, ok, "%v", err)
@@ -241,55 +243,55 @@ func requireExit(t *testing.T, err error, notACall ...string) {
 	}
 }
 
-func TestAChildThatClosesItsOutputHasGone(t *testing.T) {
-	p := start(t, child(t, "silent"), &stdio.StartOptions{Grace: time.Millisecond})
+func TestChildClosesOutput(t *testing.T) {
+	p := start(t, child(t, "closing output"), &stdio.StartOptions{Grace: time.Millisecond})
 	_, err := callTool(t.Context(), p, "any")
 	exit, ok := errors.AsType[*stdio.ExitError](err)
 	require.True(t, ok, "%v", err)
 	require.Nil(t, exit.State)
 	require.ErrorContains(t, err, "closed its standard output")
-	await(t, p.Done())
-	require.Equal(t, syscall.SIGTERM, status(p).Signal())
+	receive(t, p.Done())
+	require.Equal(t, syscall.SIGTERM, waitStatus(p).Signal())
 }
 
-func TestRubbishAmongTheMessagesIsToldAndSkipped(t *testing.T) {
+func TestGarbageIsReportedAndSkipped(t *testing.T) {
 	var mu sync.Mutex
-	var told []error
-	p := start(t, child(t, "babbling"), &stdio.StartOptions{JSONRPC: jsonrpc.Options{OnError: func(err error) {
+	var errs []error
+	p := start(t, child(t, "garbage"), &stdio.StartOptions{JSONRPC: jsonrpc.Options{OnError: func(err error) {
 		mu.Lock()
 		defer mu.Unlock()
-		told = append(told, err)
+		errs = append(errs, err)
 	}}})
 	ping(t, p)
 	ping(t, p)
 	require.NoError(t, p.Close())
 	mu.Lock()
 	defer mu.Unlock()
-	require.Len(t, told, 4, "%v", told)
+	require.Len(t, errs, 4, "%v", errs)
 }
 
-func TestAnObserverThatEndsItsGoroutineDoesNotKeepTheChild(t *testing.T) {
-	p := start(t, child(t, "babbling"), &stdio.StartOptions{JSONRPC: jsonrpc.Options{OnError: func(error) { runtime.Goexit() }}})
+func TestCloseAfterOnErrorCallsGoexit(t *testing.T) {
+	p := start(t, child(t, "garbage"), &stdio.StartOptions{JSONRPC: jsonrpc.Options{OnError: func(error) { runtime.Goexit() }}})
 	ping(t, p)
 	ping(t, p)
 	require.NoError(t, p.Close())
 }
 
-// stuck is a writer that holds on to its first text.
-type stuck struct {
+// blockingWriter blocks until release is closed.
+type blockingWriter struct {
 	release chan struct{}
 	got     strings.Builder
 }
 
-func (w *stuck) Write(b []byte) (int, error) {
+func (w *blockingWriter) Write(b []byte) (int, error) {
 	<-w.release
 	return w.got.Write(b)
 }
 
-func TestAFloodOnStandardErrorBlocksNobody(t *testing.T) {
-	w := &stuck{release: make(chan struct{})}
+func TestSlowStderrWriterDoesNotBlockChild(t *testing.T) {
+	w := &blockingWriter{release: make(chan struct{})}
 	p := start(t, child(t, "server"), &stdio.StartOptions{Stderr: w})
-	_, err := callTool(t.Context(), p, "shout")
+	_, err := callTool(t.Context(), p, "flood stderr")
 	require.NoError(t, err)
 	ping(t, p)
 	close(w.release)
@@ -299,38 +301,38 @@ func TestAFloodOnStandardErrorBlocksNobody(t *testing.T) {
 	require.NotEmpty(t, p.Stderr())
 }
 
-func TestStandardErrorIsPassedOn(t *testing.T) {
+func TestStderrIsForwarded(t *testing.T) {
 	var all strings.Builder
 	p := start(t, child(t, "server"), &stdio.StartOptions{Stderr: &all})
 	_, err := callTool(t.Context(), p, "die")
 	requireExit(t, err)
-	await(t, p.Done())
+	receive(t, p.Done())
 	require.Equal(t, "panic: out of cheese\n", all.String())
 }
 
-func TestTheContextEndsTheChild(t *testing.T) {
+func TestContextEndsChild(t *testing.T) {
 	leaks.Check(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	p, err := stdio.Start(ctx, child(t, "server"), nil)
 	require.NoError(t, err)
 	ping(t, p)
-	enough := errors.New("enough")
-	cancel(enough)
-	require.ErrorIs(t, p.Wait(), enough)
+	errCancelled := errors.New("cancelled by the test")
+	cancel(errCancelled)
+	require.ErrorIs(t, p.Wait(), errCancelled)
 	require.True(t, p.State().Success())
 
 	_, err = stdio.Start(ctx, child(t, "server"), nil)
-	require.ErrorIs(t, err, enough)
+	require.ErrorIs(t, err, errCancelled)
 }
 
-func TestAProgramThatIsNotThereCannotBeStarted(t *testing.T) {
+func TestStartMissingProgram(t *testing.T) {
 	leaks.Check(t)
 	_, err := stdio.Start(t.Context(), stdio.Command{Path: "./no-such-server"}, nil)
 	require.ErrorIs(t, err, os.ErrNotExist)
 	require.ErrorContains(t, err, `start "./no-such-server"`)
 }
 
-func TestAChildSeesNoMoreThanItShould(t *testing.T) {
+func TestChildEnvironmentAndArguments(t *testing.T) {
 	t.Setenv("STDIO_TEST_SECRET", "hunter2")
 	t.Setenv("STDIO_TEST_SHARED", "shared")
 	t.Setenv("SHELL", "() { true; }; echo hello")
@@ -339,11 +341,11 @@ func TestAChildSeesNoMoreThanItShould(t *testing.T) {
 	c.Inherit = []string{"STDIO_TEST_SHARED", "STDIO_TEST_ABSENT"}
 	c.Args = []string{"$HOME", "$(id)", "; exit 1"}
 	p := start(t, c, nil)
-	said, err := callTool(t.Context(), p, "describe")
+	got, err := callTool(t.Context(), p, "environment")
 	require.NoError(t, err)
 
-	lines := strings.Split(said, "\n")
-	require.Equal(t, c.Args, lines[:3], "as they stand, without a shell")
+	lines := strings.Split(got, "\n")
+	require.Equal(t, c.Args, lines[:3], "no shell changes the arguments")
 	require.Subset(t, lines, []string{"PATH=" + os.Getenv("PATH"), "STDIO_TEST_OWN=own", "STDIO_TEST_SHARED=shared", "TZ=Europe/Berlin"})
 	for _, line := range lines[3:] {
 		name, _, _ := strings.Cut(line, "=")
@@ -351,7 +353,7 @@ func TestAChildSeesNoMoreThanItShould(t *testing.T) {
 	}
 }
 
-func TestTheHandlerOfAClientKnowsTheChild(t *testing.T) {
+func TestTransportContextHasProcess(t *testing.T) {
 	from := make(chan *stdio.Process, 1)
 	p := start(t, child(t, "server"), &stdio.StartOptions{JSONRPC: jsonrpc.Options{
 		Handler: peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
@@ -359,49 +361,49 @@ func TestTheHandlerOfAClientKnowsTheChild(t *testing.T) {
 			return peer.Reply{Result: &mcp.EmptyResult{}}, nil
 		}),
 	}})
-	said, err := callTool(t.Context(), p, "ask")
+	got, err := callTool(t.Context(), p, "ping")
 	require.NoError(t, err)
-	require.Equal(t, "<nil>", said)
-	require.Same(t, p, await(t, from))
+	require.Equal(t, "<nil>", got)
+	require.Same(t, p, receive(t, from))
 }
 
-func TestAChildRunsWhereItIsTold(t *testing.T) {
+func TestCommandDir(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
 	p := start(t, stdio.Command{Path: "/bin/sh", Args: []string{"-c", "pwd -P >&2; exit 5"}, Dir: dir}, nil)
-	require.EqualError(t, p.Wait(), `child "/bin/sh" ended: exit status 5; it last said: "`+dir+`"`)
+	require.EqualError(t, p.Wait(), `child "/bin/sh" ended: exit status 5; last lines of standard error: "`+dir+`"`)
 	require.Equal(t, []string{dir}, p.Stderr())
 }
 
-func TestACallToAChildThatReadsNothingTimesOut(t *testing.T) {
-	p := start(t, child(t, "unreading"), &stdio.StartOptions{Grace: time.Millisecond})
+func TestCallTimesOutIfChildDoesNotRead(t *testing.T) {
+	p := start(t, child(t, "not reading"), &stdio.StartOptions{Grace: time.Millisecond})
 	failed := make(chan error)
 	go func() {
 		_, err := peer.SendRequest(context.Background(), p, &mcp.CallToolRequest{
-			Name: strings.Repeat("more than a pipe holds ", 1<<13),
+			Name: strings.Repeat("more than the capacity of a pipe ", 1<<13),
 		}, peer.WithTimeout(time.Millisecond))
 		failed <- err
 	}()
-	require.ErrorAs(t, await(t, failed), new(*peer.TimeoutError))
+	require.ErrorAs(t, receive(t, failed), new(*peer.TimeoutError))
 }
 
-func TestAChildThatStaysIsAskedToTerminateWhenPatienceIsOver(t *testing.T) {
+func TestShutdownTerminatesChildWhenContextEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	p := start(t, child(t, "staying"), &stdio.StartOptions{Grace: time.Hour, KillAfter: patience})
+	p := start(t, child(t, "ignoring EOF"), &stdio.StartOptions{Grace: time.Hour, KillAfter: timeout})
 	ping(t, p)
-	over := make(chan error)
-	go func() { over <- p.Shutdown(ctx) }() // ends with ctx
+	done := make(chan error)
+	go func() { done <- p.Shutdown(ctx) }() // returns soon after ctx ends
 	select {
-	case <-over:
-		require.Fail(t, "there is patience left")
+	case <-done:
+		require.Fail(t, "Shutdown returned before its context ended")
 	case <-time.After(10 * time.Millisecond):
 	}
 	cancel()
-	require.NoError(t, await(t, over))
-	require.Equal(t, syscall.SIGTERM, status(p).Signal())
+	require.NoError(t, receive(t, done))
+	require.Equal(t, syscall.SIGTERM, waitStatus(p).Signal())
 }
 
-func TestAChildThatEndsByItselfDoesSoInAHurryToo(t *testing.T) {
+func TestShutdownWithEndedContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	p := start(t, child(t, "server"), nil)

@@ -11,54 +11,80 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// Serve serves the client that started this process, on the standard input and
-// output, until the client closes the input or ctx ends. It returns nil in the
-// first case and the cause of the context's end in the second, which a program
-// that wanted the end knows by ctx.Err. A client that closes the output only has
-// gone, too.
+// ServeOptions are the options of a server. The zero value is ready to use.
+type ServeOptions struct {
+	// JSONRPC configures the dispatcher: limits, timeouts and the revision to
+	// write. [Serve] sets its Handler. With a [connection.Pipe], Serve also
+	// sets OnRequest, Read, Frame and Batches, and the Pipe receives each
+	// notification after InterceptNotification.
+	JSONRPC jsonrpc.Options
+	// Ready, if not nil, is called with the connection to the client before
+	// the first message is read.
+	Ready func(*jsonrpc.Conn)
+	// Patience is how long the requests in progress may continue after the
+	// client closed the input; then they are cancelled. It lets a client
+	// write all its requests, close the input and then read, as in
+	// "printf … | server". The default is 1 s, which is less than clients
+	// wait before they terminate a server. A negative value means no time.
+	Patience time.Duration
+}
+
+const defaultPatience = time.Second
+
+func (o *ServeOptions) patience() time.Duration {
+	if o.Patience < 0 {
+		return 0
+	}
+	return positive(o.Patience, defaultPatience)
+}
+
+// Serve serves the client that started this process on the standard input and
+// output of the process. It returns nil after the client closes the input or the
+// output. If ctx ends first, it returns the cause of that; a program that cancels
+// ctx on purpose can check ctx.Err.
 //
-// The handler is usually a [connection.Pipe]. It is attached to the pipe, says
-// how messages are written, and is closed in the end.
+// The handler is usually a [connection.Pipe]. Serve attaches it to the
+// connection, uses its frames to write messages, and closes it at the end.
 //
-// Meanwhile the rest of the process has no part in them: what is printed goes
-// to standard error, and what is read is empty, also in children. They are
-// given back before Serve returns. A second Serve at the same time is refused
-// with [ErrClaimed].
+// While Serve runs, the rest of the process and its children cannot use standard
+// input and output: what they print goes to standard error, and what they read is
+// empty. Both are restored before Serve returns. Another Serve at the same time
+// returns [ErrClaimed].
 //
-// Where standard input is a terminal, and on systems other than Unix, a goroutine
-// may be left waiting for the next line when ctx ends: it cannot be taken away from
-// a reader everywhere. On Linux one thread waits for the input.
+// If standard input is a terminal, or the system is not Unix, a read cannot be
+// interrupted. When ctx ends, a goroutine may then continue to wait for the next
+// line. On Linux one thread waits for the input.
 func Serve(ctx context.Context, h peer.Handler, opts *ServeOptions) error {
-	p, err := claim()
+	std, err := redirectOnce()
 	if err != nil {
 		return err
 	}
-	defer p.restore()
-	return ServeStreams(ctx, p.in, p.out, h, opts)
+	defer std.restore()
+	return ServeStreams(ctx, std.in, std.out, h, opts)
 }
 
-// ServeStreams is [Serve] for other streams of bytes, such as the two
-// directions of a socket. Both are closed when it returns.
+// ServeStreams is like [Serve] for other streams, such as the two directions of a
+// socket. It closes both before it returns.
 func ServeStreams(ctx context.Context, in io.ReadCloser, out io.WriteCloser, h peer.Handler, opts *ServeOptions) error {
 	if opts == nil {
 		opts = new(ServeOptions)
 	}
 	d := opts.JSONRPC
 	d.Handler = h
-	owner, _ := h.(pipeOwner)
-	if owner != nil {
-		d.Frame, d.Batches = owner.Frame, owner.Batches
+	attached, _ := h.(connHandler)
+	if attached != nil {
+		d.Frame, d.Batches = attached.Frame, attached.Batches
 	}
-	if r, ok := h.(reader); ok {
+	if r, ok := h.(messageReader); ok {
 		d.Read = r.Read
 	}
-	if w, ok := h.(watcher); ok {
-		d.OnRequest, d.InterceptNotification = w.OnRequest, either(d.InterceptNotification, w.InterceptNotification)
+	if i, ok := h.(interceptor); ok {
+		d.OnRequest, d.InterceptNotification = i.OnRequest, interceptBoth(d.InterceptNotification, i.InterceptNotification)
 	}
-	s := &server{in: in, out: newOutlet(out), close: out.Close, owner: owner, patience: opts.patience()}
+	s := &server{in: in, out: newOutput(out), closeOut: out.Close, handler: attached, patience: opts.patience()}
 	s.conn = jsonrpc.New(jsonrpc.NewLineWriter(s.out), &d)
-	if owner != nil {
-		owner.Attach(s.conn, s.conn.InFlight())
+	if attached != nil {
+		attached.Attach(s.conn, s.conn.InFlight())
 	}
 	if opts.Ready != nil {
 		opts.Ready(s.conn)
@@ -66,29 +92,29 @@ func ServeStreams(ctx context.Context, in io.ReadCloser, out io.WriteCloser, h p
 	return s.run(ctx)
 }
 
-// pipeOwner is a handler of all that comes through one pipe, such as a
-// [connection.Pipe].
-type pipeOwner interface {
+// connHandler is a handler of a single connection, such as a [connection.Pipe].
+type connHandler interface {
 	Attach(out peer.Outbound, inFlight connection.InFlight)
 	Frame(method string) *wire.Frame
 	Batches() bool
 	Close(ctx context.Context)
 }
 
-// watcher is a handler that sees messages in the order of their arrival, too.
-type watcher interface {
+// interceptor is a handler that also receives messages in the order of their
+// arrival.
+type interceptor interface {
 	OnRequest(in *peer.Inbound)
 	InterceptNotification(in *peer.Inbound) (consumed bool)
 }
 
-// reader is a handler that knows how to read its messages.
-type reader interface {
+// messageReader is a handler that decodes its messages itself.
+type messageReader interface {
 	Read(data []byte) (wire.Message, *wire.Frame, error)
 }
 
-// either has both see a notification, if there is a first one, and keeps it
-// from its handler if either wants that.
-func either(a, b func(*peer.Inbound) bool) func(*peer.Inbound) bool {
+// interceptBoth returns a function that calls both functions with each notification
+// and reports whether one of them consumed it. The first function may be nil.
+func interceptBoth(a, b func(*peer.Inbound) bool) func(*peer.Inbound) bool {
 	if a == nil {
 		return b
 	}
@@ -98,28 +124,28 @@ func either(a, b func(*peer.Inbound) bool) func(*peer.Inbound) bool {
 	}
 }
 
-// server is one client being served.
+// server serves one client.
 type server struct {
-	conn  *jsonrpc.Conn
-	in    io.ReadCloser
-	out   *outlet
-	close func() error // of what is behind out
-	owner pipeOwner    // may be nil
+	conn     *jsonrpc.Conn
+	in       io.ReadCloser
+	out      *output
+	closeOut func() error // closes the writer of out
+	handler  connHandler  // may be nil
 
 	patience time.Duration
 }
 
 func (s *server) run(ctx context.Context) error {
 	read := make(chan struct{})
-	var unread error
-	go func() { // ends at the end of the input, at the latest when it is closed
+	var readErr error
+	go func() { // returns at the end of the input, at the latest when it is closed
 		defer close(read)
-		unread = s.conn.ReadLines(context.WithoutCancel(ctx), s.in, jsonrpc.Source{Transport: newTransport(nil)})
+		readErr = s.conn.ReadLines(context.WithoutCancel(ctx), s.in, jsonrpc.Source{Transport: newTransport(nil)})
 	}()
 	var err error
 	select {
 	case <-read:
-		if err = unread; err == nil {
+		if err = readErr; err == nil {
 			s.finish(ctx)
 		}
 	case <-s.out.failed:
@@ -127,34 +153,34 @@ func (s *server) run(ctx context.Context) error {
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	}
-	s.end(ctx, err)
-	within(goodbye, read)
+	s.shutdown(ctx, err)
+	waitFor(read, shutdownTimeout)
 	return err
 }
 
-// finish waits, not longer than patience, until everything is answered that a
-// client asked before it closed the input.
+// finish waits for the responses to the requests that the client sent before it
+// closed the input, at most for the patience.
 func (s *server) finish(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()
-	go func() { // ends with ctx
+	go func() { // returns when ctx ends
 		select {
-		case <-s.out.failed: // nobody reads the answers any more
+		case <-s.out.failed: // the client does not read the responses
 			cancel()
 		case <-ctx.Done():
 		}
 	}()
-	_ = s.conn.Drain(ctx) // what is not answered by then is told so
+	_ = s.conn.Drain(ctx) // shutdown cancels the remaining requests
 }
 
-// end parts from the client because of err.
-func (s *server) end(ctx context.Context, err error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbye)
+// shutdown ends the connection because of err and closes the streams.
+func (s *server) shutdown(ctx context.Context, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
 	s.conn.Shutdown(ctx, err)
-	s.in.Close() // not before: it may be what is written to, too
-	if s.owner != nil {
-		s.owner.Close(ctx)
+	s.in.Close() // not earlier: in and out may be the same socket
+	if s.handler != nil {
+		s.handler.Close(ctx)
 	}
-	s.close()
+	s.closeOut()
 }

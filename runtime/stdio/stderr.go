@@ -1,29 +1,31 @@
 package stdio
 
 import (
+	"bytes"
+	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"sync"
 )
 
-// stderrLog reads what a child writes to its standard error, as fast as it
-// comes: keeps the last lines and passes everything on.
+// stderrLog reads the standard error of a child without delay. It stores the last
+// lines and forwards all text to a writer.
 type stderrLog struct {
-	done chan struct{} // closed at the end of the text, with all of it in the tail
-	to   *forwarder    // nil where nobody wants it
+	done chan struct{} // closed when all text has been read and stored
+	to   *forwarder    // or nil
 
-	mu   sync.Mutex
-	tail tail
+	mu    sync.Mutex
+	lines lastLines
 }
 
-// readStderr starts to read from r. Where to is not nil, everything is passed
-// on to it.
+// readStderr starts to read from r. If to is not nil, all text is forwarded to it.
 func readStderr(r io.Reader, to io.Writer, log *slog.Logger) *stderrLog {
 	l := &stderrLog{done: make(chan struct{})}
 	if to != nil {
 		l.to = forward(to, log)
 	}
-	go l.read(r) // ends when nobody holds the other end of r, or r is closed
+	go l.read(r) // returns when all writers of the pipe have closed it, or r is closed
 	return l
 }
 
@@ -41,7 +43,7 @@ func (l *stderrLog) read(r io.Reader) {
 
 func (l *stderrLog) add(text []byte) {
 	l.mu.Lock()
-	l.tail.add(text)
+	l.lines.add(text)
 	l.mu.Unlock()
 	if l.to != nil {
 		l.to.add(text)
@@ -52,14 +54,149 @@ func (l *stderrLog) add(text []byte) {
 func (l *stderrLog) last() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.tail.lines()
+	return l.lines.get()
 }
 
-// flushed returns a channel that is closed when all that was read has been
-// passed on. Reading must be over.
+// flushed returns a channel that is closed when all text has been forwarded. It must
+// not be called before done is closed.
 func (l *stderrLog) flushed() <-chan struct{} {
 	if l.to == nil {
 		return l.done
 	}
 	return l.to.end()
+}
+
+const (
+	// maxLines limits the lines of a child's standard error in an error.
+	maxLines = 12
+	// maxLinesSize limits the bytes that are stored of these lines.
+	maxLinesSize = 4 << 10
+)
+
+// lastLines stores the last lines of a text.
+type lastLines struct {
+	text []byte
+	cut  bool // earlier text was dropped
+}
+
+// add appends to the text.
+func (l *lastLines) add(more []byte) {
+	if over := len(l.text) + len(more) - maxLinesSize; over > 0 {
+		l.cut = true
+		l.text = l.text[:copy(l.text, l.text[min(over, len(l.text)):])]
+		more = more[max(0, len(more)-maxLinesSize):]
+	}
+	l.text = append(l.text, more...)
+}
+
+// get returns the last lines without the blank ones. It leaves out a first line whose
+// beginning was dropped, unless that is the only line.
+func (l *lastLines) get() []string {
+	text := l.text
+	if first := bytes.IndexByte(text, '\n'); l.cut && first >= 0 && first < len(text)-1 {
+		text = text[first+1:]
+	}
+	var lines []string
+	for line := range strings.Lines(strings.ToValidUTF8(string(text), "\uFFFD")) {
+		if line = strings.TrimRight(line, " \t\r\n"); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines[max(0, len(lines)-maxLines):]
+}
+
+// forwardLimit limits the bytes that a forwarder buffers for a slow writer.
+const forwardLimit = 1 << 20
+
+// forwarder forwards text to a writer that may be slow. Its methods never wait for the
+// writer: text that exceeds the buffer is dropped, and the number of dropped bytes is
+// written in its place.
+type forwarder struct {
+	w    io.Writer
+	log  *slog.Logger
+	wake chan struct{} // has a capacity of one and wakes run
+	done chan struct{} // closed when nothing more will be written
+
+	mu      sync.Mutex
+	text    []byte
+	dropped int
+	ended   bool
+}
+
+func forward(w io.Writer, log *slog.Logger) *forwarder {
+	f := &forwarder{w: w, log: log, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	go f.run() // returns when all text has been written after end, or writing failed
+	return f
+}
+
+// add copies the text to the buffer.
+func (f *forwarder) add(text []byte) {
+	f.mu.Lock()
+	fits := min(len(text), forwardLimit-len(f.text))
+	if f.dropped > 0 { // once text is dropped, drop the rest until the buffer is written
+		fits = 0
+	}
+	f.text = append(f.text, text[:fits]...)
+	f.dropped += len(text) - fits
+	f.mu.Unlock()
+	f.signal()
+}
+
+// end marks the end of the text. It returns a channel that is closed when all text has
+// been written, or writing failed.
+func (f *forwarder) end() <-chan struct{} {
+	f.mu.Lock()
+	f.ended = true
+	f.mu.Unlock()
+	f.signal()
+	return f.done
+}
+
+func (f *forwarder) signal() {
+	select {
+	case f.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (f *forwarder) run() {
+	defer close(f.done)
+	var spare []byte
+	for range f.wake {
+		for {
+			text, ended := f.take(spare[:0])
+			if ended {
+				return
+			}
+			if len(text) == 0 {
+				spare = text
+				break
+			}
+			if !f.write(text) {
+				return
+			}
+			spare = text
+		}
+	}
+}
+
+// take returns the buffered text and replaces the buffer with an empty one.
+func (f *forwarder) take(empty []byte) (text []byte, ended bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	text, f.text = f.text, empty
+	if f.dropped > 0 {
+		text = fmt.Appendf(text, "\n[%d bytes of standard error dropped]\n", f.dropped)
+		f.dropped = 0
+	}
+	return text, f.ended && len(text) == 0
+}
+
+// write writes the text and reports whether that succeeded.
+func (f *forwarder) write(text []byte) bool {
+	if _, err := f.w.Write(text); err != nil {
+		f.log.Warn("cannot forward standard error of child", "cause", err)
+		return false
+	}
+	return true
 }

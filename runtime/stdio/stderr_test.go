@@ -10,42 +10,42 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTheTailIsTheLastLines(t *testing.T) {
-	long := strings.Repeat("long", tailSize)
+func TestLastLines(t *testing.T) {
+	long := strings.Repeat("long", maxLinesSize)
 	for name, c := range map[string]struct {
 		pieces []string
 		want   []string
 	}{
-		"nothing":             {nil, nil},
-		"blank lines":         {[]string{"\n\r\n", "  \n"}, nil},
-		"lines in pieces":     {[]string{"on", "e\r\ntw", "o\n", "thr", "ee"}, []string{"one", "two", "three"}},
-		"more than is shown":  {[]string{strings.Repeat("x\n", 100)}, strings.Fields(strings.Repeat("x ", tailLines))},
-		"more than is kept":   {[]string{"first\n", long, "\nlast\n"}, []string{"last"}},
-		"one line too long":   {[]string{"first\n", long}, []string{long[len(long)-tailSize:]}},
-		"too long, and ended": {[]string{"first\n", long + "\n"}, []string{long[len(long)-tailSize+1:]}},
-		"not UTF-8":           {[]string{"\xff\n"}, []string{"\uFFFD"}},
+		"nothing":                 {nil, nil},
+		"blank lines":             {[]string{"\n\r\n", "  \n"}, nil},
+		"lines in pieces":         {[]string{"on", "e\r\ntw", "o\n", "thr", "ee"}, []string{"one", "two", "three"}},
+		"too many lines":          {[]string{strings.Repeat("x\n", 100)}, strings.Fields(strings.Repeat("x ", maxLines))},
+		"too much text":           {[]string{"first\n", long, "\nlast\n"}, []string{"last"}},
+		"one line too long":       {[]string{"first\n", long}, []string{long[len(long)-maxLinesSize:]}},
+		"too long with line feed": {[]string{"first\n", long + "\n"}, []string{long[len(long)-maxLinesSize+1:]}},
+		"not UTF-8":               {[]string{"\xff\n"}, []string{"\uFFFD"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var kept tail
+			var last lastLines
 			for _, piece := range c.pieces {
-				kept.add([]byte(piece))
+				last.add([]byte(piece))
 			}
-			require.Equal(t, c.want, kept.lines())
-			require.LessOrEqual(t, len(kept.text), tailSize)
+			require.Equal(t, c.want, last.get())
+			require.LessOrEqual(t, len(last.text), maxLinesSize)
 		})
 	}
 }
 
-// broken is a writer that fails.
-type broken struct{ calls int }
+// failingWriter always fails and counts its calls.
+type failingWriter struct{ calls int }
 
-func (w *broken) Write([]byte) (int, error) {
+func (w *failingWriter) Write([]byte) (int, error) {
 	w.calls++
 	return 0, errors.New("disk full")
 }
 
-func TestAWriterThatFailsIsLeftAlone(t *testing.T) {
-	w := new(broken)
+func TestForwardingStopsAfterWriteError(t *testing.T) {
+	w := new(failingWriter)
 	var log strings.Builder
 	text, child := io.Pipe()
 	l := readStderr(text, w, slog.New(slog.NewTextHandler(&log, nil)))
@@ -61,15 +61,15 @@ func TestAWriterThatFailsIsLeftAlone(t *testing.T) {
 	require.Equal(t, []string{"hello", "hello", "hello"}, l.last())
 }
 
-func TestWhatASlowWriterMissesIsCounted(t *testing.T) {
+func TestForwarderCountsDroppedBytes(t *testing.T) {
 	f := &forwarder{w: nil, wake: make(chan struct{}, 1)}
 	f.add(make([]byte, forwardLimit-1))
 	f.add([]byte("abc"))
 	f.add([]byte("def"))
 	text, _ := f.take(nil)
 	require.Equal(t, "a\n[5 bytes of standard error dropped]\n", string(text[forwardLimit-1:]))
-	f.add([]byte("on we go"))
+	f.add([]byte("more text"))
 	text, ended := f.take(text[:0])
-	require.Equal(t, "on we go", string(text))
+	require.Equal(t, "more text", string(text))
 	require.False(t, ended)
 }

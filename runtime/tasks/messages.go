@@ -6,43 +6,42 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// Of is what the requests of the extension have in common: the task that they are
-// about.
-type Of struct {
+// Ref refers to a task. All requests of the extension contain it.
+type Ref struct {
 	// ID identifies the task.
 	ID string
 }
 
 // Extension implements [peer.Extension].
-func (*Of) Extension() string { return Name }
+func (*Ref) Extension() string { return Name }
 
 // NameMember implements [peer.Named].
-func (o *Of) NameMember() string { return o.ID }
+func (r *Ref) NameMember() string { return r.ID }
 
-// GetRequest asks how far a task has come.
-type GetRequest struct{ Of }
+// GetRequest requests the current state of a task.
+type GetRequest struct{ Ref }
 
-// UpdateRequest brings answers to what a task waits for. Those that nobody waits for
-// are ignored, and those that are missing may come later.
+// UpdateRequest sends responses to the input requests of a task. Responses to other
+// requests are ignored, and missing responses may be sent later.
 type UpdateRequest struct {
-	Of
-	// InputResponses are the answers, by the key of the question. What is no answer
-	// at all is read as nil, and leaves its question open.
+	Ref
+	// InputResponses are the responses, by the key of the input request. A value
+	// that is not a valid response is decoded as nil, and its input request
+	// remains open.
 	InputResponses mcp.InputResponses
 }
 
-// CancelRequest asks for a task to be given up. It may come to another end all the
-// same.
-type CancelRequest struct{ Of }
+// CancelRequest requests the cancellation of a task. The task may still complete or
+// fail.
+type CancelRequest struct{ Ref }
 
-// Done is the answer that says nothing: what came of the request is seen at the
-// task.
-type Done struct{}
+// Ack is an empty result. A GetRequest returns the effect of the request on the task.
+type Ack struct{}
 
 var (
 	_ peer.Request[*Task] = (*GetRequest)(nil)
-	_ peer.Request[*Done] = (*UpdateRequest)(nil)
-	_ peer.Request[*Done] = (*CancelRequest)(nil)
+	_ peer.Request[*Ack]  = (*UpdateRequest)(nil)
+	_ peer.Request[*Ack]  = (*CancelRequest)(nil)
 	_ peer.Named          = (*GetRequest)(nil)
 	_ peer.Extension      = (*GetRequest)(nil)
 )
@@ -57,13 +56,13 @@ func (*GetRequest) NewResult() *Task { return new(Task) }
 func (*UpdateRequest) Method() string { return MethodUpdate }
 
 // NewResult implements [peer.Request].
-func (*UpdateRequest) NewResult() *Done { return new(Done) }
+func (*UpdateRequest) NewResult() *Ack { return new(Ack) }
 
 // Method implements [peer.Message].
 func (*CancelRequest) Method() string { return MethodCancel }
 
 // NewResult implements [peer.Request].
-func (*CancelRequest) NewResult() *Done { return new(Done) }
+func (*CancelRequest) NewResult() *Ack { return new(Ack) }
 
 var paramsMembers = wire.NewMembers("params",
 	wire.Member{Name: "taskId", In: wire.Always, Required: wire.Always},
@@ -71,15 +70,15 @@ var paramsMembers = wire.NewMembers("params",
 )
 
 // AppendParams implements [wire.Params].
-func (o *Of) AppendParams(b []byte, _ *wire.Encoder) []byte {
-	return append(wire.AppendString(append(b, `{"taskId":`...), o.ID), '}')
+func (r *Ref) AppendParams(b []byte, _ *wire.Encoder) []byte {
+	return append(wire.AppendString(append(b, `{"taskId":`...), r.ID), '}')
 }
 
 // DecodeParams implements [wire.Params].
-func (o *Of) DecodeParams(d *wire.Decoder) {
+func (r *Ref) DecodeParams(d *wire.Decoder) {
 	for p := d.Object(paramsMembers); p.Next(); {
 		if p.Name == "taskId" {
-			o.ID = d.String()
+			r.ID = d.String()
 		} else {
 			d.Skip()
 		}
@@ -89,7 +88,7 @@ func (o *Of) DecodeParams(d *wire.Decoder) {
 // AppendParams implements [wire.Params].
 func (r *UpdateRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 	b = wire.AppendString(append(b, `{"taskId":`...), r.ID)
-	b = wire.AppendMap(append(b, `,"inputResponses":`...), e, r.InputResponses, appendAnswer)
+	b = wire.AppendMap(append(b, `,"inputResponses":`...), e, r.InputResponses, appendInputResponse)
 	return append(b, '}')
 }
 
@@ -100,44 +99,44 @@ func (r *UpdateRequest) DecodeParams(d *wire.Decoder) {
 		case "taskId":
 			r.ID = d.String()
 		case "inputResponses":
-			r.InputResponses = wire.Map(d, decodeAnswer)
+			r.InputResponses = wire.Map(d, decodeInputResponse)
 		default:
 			d.Skip()
 		}
 	}
 }
 
-func appendAnswer(b []byte, e *wire.Encoder, a mcp.InputResponse) []byte {
-	if a == nil {
+func appendInputResponse(b []byte, e *wire.Encoder, r mcp.InputResponse) []byte {
+	if r == nil {
 		return e.Missing(b, "InputResponse")
 	}
-	return a.AppendJSON(b, e)
+	return r.AppendJSON(b, e)
 }
 
-func decodeAnswer(d *wire.Decoder) mcp.InputResponse {
+func decodeInputResponse(d *wire.Decoder) mcp.InputResponse {
 	raw := d.Raw()
 	if d.Err() != nil {
 		return nil
 	}
-	answer, _ := mcp.UnmarshalInputResponse(raw)
-	return answer
+	response, _ := mcp.UnmarshalInputResponse(raw)
+	return response
 }
 
 // AppendJSON implements [wire.Value].
-func (*Done) AppendJSON(b []byte, _ *wire.Encoder) []byte { return append(b, "{}"...) }
+func (*Ack) AppendJSON(b []byte, _ *wire.Encoder) []byte { return append(b, "{}"...) }
 
 // DecodeJSON implements [wire.Value].
-func (*Done) DecodeJSON(d *wire.Decoder) {
+func (*Ack) DecodeJSON(d *wire.Decoder) {
 	for o := d.Object(nil); o.Next(); {
 		d.Skip()
 	}
 }
 
-// Created is what a server answers in place of a result: a task that has begun.
-type Created struct{ Task }
+// CreateResult is the result of a request that continues as a task.
+type CreateResult struct{ Task }
 
 // AppendJSON implements [wire.Value].
-func (c *Created) AppendJSON(b []byte, e *wire.Encoder) []byte {
+func (c *CreateResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	start := len(b)
 	return wire.CloseObject(c.members(append(b, `,"resultType":"task"`...), e), start)
 }

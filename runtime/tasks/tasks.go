@@ -1,19 +1,20 @@
 // Package tasks has the messages of the extension "io.modelcontextprotocol/tasks" of
-// revision 2026-07-28: a server may answer the call of a tool with a task in place
-// of a result, and the client looks at the task until it has come to its end.
+// revision 2026-07-28. With this extension, a server may respond to a tool call with a
+// task instead of a result. The client then polls the task until the task is finished.
 //
-// Both kits do all of that themselves. A server says how long a call may take before
-// it goes on as a task:
+// Packages mcpserver and mcpclient do that themselves. A server sets the time after
+// which a call continues as a task:
 //
 //	server := mcpserver.New(info, &mcpserver.Options{Tasks: &mcpserver.TaskOptions{After: 2 * time.Second}})
 //	mcpserver.AddTool(server, &mcp.Tool{Name: "render", Execution: &mcp.ToolExecution{TaskSupport: mcp.TaskSupportOptional}}, render)
 //
-// and for a client with the option Tasks it is a call like any other. The messages
-// are for those who want to do otherwise:
+// A client with the option Tasks calls such a tool like any other. Programs that handle
+// tasks differently can send the messages themselves:
 //
-//	task, err := peer.SendRequest(ctx, client, &tasks.GetRequest{Of: tasks.Of{ID: id}})
+//	task, err := peer.SendRequest(ctx, client, &tasks.GetRequest{Ref: tasks.Ref{ID: id}})
 //
-// The tasks of 2025-11-25 are another thing, and their messages are in package mcp.
+// The tasks of revision 2025-11-25 are not compatible with this extension. Their
+// messages are in package mcp.
 package tasks
 
 import (
@@ -35,41 +36,41 @@ const (
 	MethodCancel = "tasks/cancel"
 )
 
-// ResultType is the type of a result that is a task.
+// ResultType is the resultType of a [CreateResult].
 const ResultType mcp.ResultType = "task"
 
-// Task is how far a piece of work has come. One that is completed, failed or
-// cancelled does not change any more.
+// Task is the state of a task. A task that is completed, failed or cancelled does not
+// change anymore.
 type Task struct {
-	// ID identifies the task. Whoever knows it, and is who began the task, may see
-	// what comes of it.
+	// ID identifies the task. A caller with the ID and the principal that created the
+	// task can access it.
 	ID string
-	// Status says how far it has come, and StatusMessage says it to people.
+	// Status is the state of the task. StatusMessage describes it to people.
 	Status        mcp.TaskStatus
 	StatusMessage string
-	// CreatedAt is when it began, LastUpdatedAt when it last changed.
+	// CreatedAt is the time of creation, LastUpdatedAt the time of the last change.
 	CreatedAt, LastUpdatedAt time.Time
-	// TTL is for how long after its creation it is kept; negative is without end.
+	// TTL is how long after its creation the server keeps the task. A negative TTL
+	// means that it does not expire.
 	TTL time.Duration
-	// PollInterval is how long to wait between two looks, 0 where nothing is
-	// suggested.
+	// PollInterval is the suggested time between two GetRequests, or 0.
 	PollInterval time.Duration
 
-	// InputRequests are what the task waits for: the questions without an answer,
-	// by the key that an answer bears. They are there while Status is
-	// [mcp.TaskStatusInputRequired], and a GetRequest asks.
+	// InputRequests are the requests that the task waits for, by the key of the
+	// response. Only the result of a GetRequest has them, while Status is
+	// [mcp.TaskStatusInputRequired].
 	InputRequests mcp.InputRequests
-	// Result is what came of it, as the method that began it answers otherwise;
-	// nil unless it is completed, and a GetRequest asks.
+	// Result is the result of the request that created the task. Only the result
+	// of a GetRequest has it, if the task is completed.
 	Result json.RawMessage
-	// Error is why it failed; nil unless it did, and a GetRequest asks.
+	// Error is the error of a failed task. Only the result of a GetRequest has it.
 	Error *wire.ErrorObject
-	// Extra holds the members that are not known here.
+	// Extra has the members without a field in Task.
 	Extra map[string]json.RawMessage
 }
 
-// Over tells whether a task does not change any more.
-func (t *Task) Over() bool {
+// Finished reports whether the task is completed, failed or cancelled.
+func (t *Task) Finished() bool {
 	switch t.Status {
 	case mcp.TaskStatusCompleted, mcp.TaskStatusFailed, mcp.TaskStatusCancelled:
 		return true
@@ -104,8 +105,8 @@ func (t *Task) members(b []byte, e *wire.Encoder) []byte {
 	if t.StatusMessage != "" {
 		b = wire.AppendString(append(b, `,"statusMessage":`...), t.StatusMessage)
 	}
-	b = wire.AppendString(append(b, `,"createdAt":`...), t.CreatedAt.UTC().Format(moment))
-	b = wire.AppendString(append(b, `,"lastUpdatedAt":`...), t.LastUpdatedAt.UTC().Format(moment))
+	b = wire.AppendString(append(b, `,"createdAt":`...), t.CreatedAt.UTC().Format(timeLayout))
+	b = wire.AppendString(append(b, `,"lastUpdatedAt":`...), t.LastUpdatedAt.UTC().Format(timeLayout))
 	if b = append(b, `,"ttlMs":`...); t.TTL < 0 {
 		b = append(b, "null"...)
 	} else {
@@ -115,7 +116,7 @@ func (t *Task) members(b []byte, e *wire.Encoder) []byte {
 		b = wire.AppendInt(append(b, `,"pollIntervalMs":`...), t.PollInterval.Milliseconds())
 	}
 	if t.InputRequests != nil {
-		b = wire.AppendMap(append(b, `,"inputRequests":`...), e, t.InputRequests, appendQuestion)
+		b = wire.AppendMap(append(b, `,"inputRequests":`...), e, t.InputRequests, appendInputRequest)
 	}
 	if t.Result != nil {
 		b = e.Raw(append(b, `,"result":`...), t.Result, "")
@@ -126,19 +127,19 @@ func (t *Task) members(b []byte, e *wire.Encoder) []byte {
 	return e.Extra(b, t.Extra, taskMembers)
 }
 
-// moment is how the messages write a point in time.
-const moment = "2006-01-02T15:04:05.000Z07:00"
+// timeLayout is the layout of a time in a message.
+const timeLayout = "2006-01-02T15:04:05.000Z07:00"
 
-func appendQuestion(b []byte, e *wire.Encoder, q mcp.InputRequest) []byte {
-	if q == nil {
+func appendInputRequest(b []byte, e *wire.Encoder, r mcp.InputRequest) []byte {
+	if r == nil {
 		return e.Missing(b, "InputRequest")
 	}
-	return q.AppendJSON(b, e)
+	return r.AppendJSON(b, e)
 }
 
 // DecodeJSON implements [wire.Value].
 func (t *Task) DecodeJSON(d *wire.Decoder) {
-	t.TTL = -1 // null, which some leave out
+	t.TTL = -1 // null, or missing
 	for o := d.Object(taskMembers); o.Next(); {
 		switch o.Name {
 		case "taskId":
@@ -148,15 +149,15 @@ func (t *Task) DecodeJSON(d *wire.Decoder) {
 		case "statusMessage":
 			t.StatusMessage = d.String()
 		case "createdAt":
-			t.CreatedAt = decodeMoment(d)
+			t.CreatedAt = decodeTime(d)
 		case "lastUpdatedAt":
-			t.LastUpdatedAt = decodeMoment(d)
+			t.LastUpdatedAt = decodeTime(d)
 		case "ttlMs":
 			t.TTL = decodeMilliseconds(d, -1)
 		case "pollIntervalMs":
 			t.PollInterval = decodeMilliseconds(d, 0)
 		case "inputRequests":
-			t.InputRequests = wire.Map(d, decodeQuestion)
+			t.InputRequests = wire.Map(d, decodeInputRequest)
 		case "result":
 			t.Result = d.RawObject()
 		case "error":
@@ -170,17 +171,17 @@ func (t *Task) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-func decodeMoment(d *wire.Decoder) time.Time {
+func decodeTime(d *wire.Decoder) time.Time {
 	text := d.String()
 	at, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil && d.Err() == nil {
-		d.Fail("want a point in time, have %q", text)
+		d.Fail("want a time, have %q", text)
 	}
 	return at
 }
 
-// decodeMilliseconds reads a time, the longest there is for a longer one. It is a hint,
-// and a bad one counts as a missing one: it must not fail the task.
+// decodeMilliseconds decodes a duration and limits it to the longest one. For an invalid
+// value it returns missing: these durations are hints, so they must not fail the task.
 func decodeMilliseconds(d *wire.Decoder, missing time.Duration) time.Duration {
 	var ms int64
 	if !d.Try(func(d *wire.Decoder) { ms = d.Int(0, math.MaxInt64) }) {
@@ -190,14 +191,14 @@ func decodeMilliseconds(d *wire.Decoder, missing time.Duration) time.Duration {
 	return time.Duration(min(ms, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
 }
 
-func decodeQuestion(d *wire.Decoder) mcp.InputRequest {
+func decodeInputRequest(d *wire.Decoder) mcp.InputRequest {
 	raw := d.RawObject()
 	if d.Err() != nil {
 		return nil
 	}
-	q, err := mcp.UnmarshalInputRequest(raw)
+	r, err := mcp.UnmarshalInputRequest(raw)
 	if err != nil {
 		d.FailWith(err)
 	}
-	return q
+	return r
 }

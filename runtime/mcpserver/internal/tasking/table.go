@@ -130,7 +130,7 @@ func (t *Table) Cancel(owner, id string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	x := t.find(owner, id)
-	if x != nil && !x.Over() {
+	if x != nil && !x.Finished() {
 		x.end(mcp.TaskStatusCancelled, ErrCancelled)
 	}
 	return x != nil
@@ -143,7 +143,7 @@ func (t *Table) forget(x *task) {
 	if t.tasks[x.ID] != x {
 		return
 	}
-	if !x.Over() {
+	if !x.Finished() {
 		x.end(mcp.TaskStatusCancelled, ErrGone)
 	}
 	delete(t.tasks, x.ID)
@@ -161,7 +161,7 @@ func (t *Table) Shutdown(ctx context.Context) error {
 		if x.expiry != nil {
 			x.expiry.Stop()
 		}
-		if !x.Over() {
+		if !x.Finished() {
 			x.end(mcp.TaskStatusCancelled, ErrShutdown)
 		}
 	}

@@ -61,7 +61,7 @@ func (x *task) end(s mcp.TaskStatus, cause error) {
 // it is to run again at once: it waits for nothing that its client knows.
 func (x *task) settle(out Outcome) (again bool) {
 	switch {
-	case x.Over():
+	case x.Finished():
 	case out.Ask != nil && len(out.Ask.InputRequests) == 0:
 		x.state = out.Ask.RequestState
 		return true

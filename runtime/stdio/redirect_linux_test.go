@@ -11,15 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pipe returns an input that is waited for in a thread, its descriptor, and what
-// writes to it.
+// pipe returns a threadReader of a pipe, its descriptor, and the other end of the pipe.
 func pipe(t *testing.T) (io.ReadCloser, int, *os.File) {
 	t.Helper()
 	before := runtime.GOMAXPROCS(2)
 	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
 	var fds [2]int
 	require.NoError(t, syscall.Pipe2(fds[:], syscall.O_CLOEXEC))
-	in := await(fds[0])
+	in := newThreadReader(fds[0])
 	require.NotNil(t, in)
 	w := os.NewFile(uintptr(fds[1]), "pipe")
 	t.Cleanup(func() { w.Close() })
@@ -31,9 +30,9 @@ func isOpen(fd int) bool {
 	return syscall.Fstat(fd, &st) == nil
 }
 
-func TestAnInputIsReadToItsEnd(t *testing.T) {
+func TestThreadReaderReadsToTheEnd(t *testing.T) {
 	in, fd, w := pipe(t)
-	go func() { // ends when it has written
+	go func() { // returns after the last write
 		for _, text := range []string{"a", "bc"} {
 			_, _ = io.WriteString(w, text)
 			time.Sleep(time.Millisecond)
@@ -50,10 +49,10 @@ func TestAnInputIsReadToItsEnd(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrClosed)
 }
 
-func TestClosingAnInputEndsTheReadThatWaits(t *testing.T) {
+func TestCloseInterruptsThreadReader(t *testing.T) {
 	in, fd, _ := pipe(t)
 	read := make(chan error)
-	go func() { // ends with the input
+	go func() { // returns when in is closed
 		_, err := in.Read(make([]byte, 1))
 		read <- err
 	}()
@@ -63,11 +62,11 @@ func TestClosingAnInputEndsTheReadThatWaits(t *testing.T) {
 	require.False(t, isOpen(fd))
 }
 
-// Its sender may have set it so.
-func TestAnInputThatDoesNotBlockIsWaitedForAllTheSame(t *testing.T) {
+// TestThreadReaderOfNonblockingPipe waits for data on a pipe that its writer may have set to non-blocking.
+func TestThreadReaderOfNonblockingPipe(t *testing.T) {
 	in, fd, w := pipe(t)
 	require.NoError(t, syscall.SetNonblock(fd, true))
-	go func() { // ends when it has written
+	go func() { // returns after the last write
 		time.Sleep(10 * time.Millisecond)
 		_, _ = io.WriteString(w, "a")
 	}()
@@ -77,14 +76,14 @@ func TestAnInputThatDoesNotBlockIsWaitedForAllTheSame(t *testing.T) {
 	require.NoError(t, in.Close())
 }
 
-func TestNoInputIsWaitedForInTheOnlyThreadOrBeyondTheSystemsReach(t *testing.T) {
+func TestNoThreadReaderWithOneThreadOrLargeDescriptor(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var fds [2]int
 	require.NoError(t, syscall.Pipe2(fds[:], syscall.O_CLOEXEC))
 	defer syscall.Close(fds[0])
 	defer syscall.Close(fds[1])
-	require.Nil(t, await(fds[0]))
+	require.Nil(t, newThreadReader(fds[0]))
 	runtime.GOMAXPROCS(2)
-	require.Nil(t, await(syscall.FD_SETSIZE))
-	require.True(t, isOpen(fds[0]), "it still belongs to the caller")
+	require.Nil(t, newThreadReader(syscall.FD_SETSIZE))
+	require.True(t, isOpen(fds[0]), "descriptor of the caller")
 }

@@ -1,8 +1,0 @@
-//go:build unix && !linux && !solaris
-
-package stdio
-
-import "syscall"
-
-// dup2 makes to another descriptor of what from refers to.
-func dup2(from, to int) error { return syscall.Dup2(from, to) }
