@@ -29,7 +29,7 @@ var (
 
 // replica starts a server with keys and returns its URL.
 func replica(t *testing.T, change func(*mcpserver.Options), keys ...[]byte) string {
-	opts := &mcpserver.Options{Questions: mcpserver.QuestionOptions{Keys: keys}}
+	opts := &mcpserver.Options{Questions: mcpserver.QuestionOptions{SealKeys: keys}}
 	if change != nil {
 		change(opts)
 	}
@@ -190,7 +190,7 @@ func TestStateIsBoundToItsRequest(t *testing.T) {
 		refused(t, send(c, twoRounds(t, other, u, ada), ada))
 	})
 	t.Run("expired", func(t *testing.T) {
-		short := replica(t, func(o *mcpserver.Options) { o.Questions.Expiry = time.Nanosecond }, oldKey)
+		short := replica(t, func(o *mcpserver.Options) { o.Questions.RoundTTL = time.Nanosecond }, oldKey)
 		other := u.connect(t, reach(t, short), mcp.Revision20260728, byHand)
 		refused(t, send(other, twoRounds(t, c, u, ada), ada))
 	})
