@@ -25,3 +25,5 @@ require (
 	github.com/spf13/pflag v1.0.10 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 )
+
+tool github.com/atombender/go-jsonschema

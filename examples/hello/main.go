@@ -13,15 +13,16 @@ import (
 )
 
 type input struct {
-	Name string `json:"name" jsonschema:"who is to be greeted"`
+	Name string `json:"name" jsonschema:"the name of the person"`
+}
+
+func greet(ctx context.Context, s *mcp.ServerSession, in input) (string, error) {
+	return "Hello, " + in.Name, nil
 }
 
 func main() {
 	server := mcpserver.New(mcp.Implementation{Name: "hello", Version: "1.0.0"}, nil)
-	mcpserver.AddTool(server, &mcp.Tool{Name: "greet", Description: "Greets somebody."},
-		func(ctx context.Context, s *mcp.ServerSession, in input) (string, error) {
-			return "Hello, " + in.Name, nil
-		})
+	mcpserver.AddTool(server, &mcp.Tool{Name: "greet", Description: "Greets a person."}, greet)
 	if err := server.ServeStdio(context.Background()); err != nil {
 		log.Fatal(err)
 	}

@@ -21,7 +21,7 @@ func packageTable(t *testing.T) string {
 	lines := []string{"| package | |", "|---|---|"}
 	said := map[string]string{}
 	for _, p := range packages(t, "linux") {
-		inner := strings.Contains(p.ImportPath+"/", "/internal/") || p.Name == "main"
+		inner := strings.Contains(p.ImportPath+"/", "/internal/") || p.Name == "main" || p.path() == ""
 		require.True(t, inner || slices.Contains(public, p.path()) || owner(p.path(), programs) != "", "%s is not in the list of public packages", p.path())
 		said[p.path()] = p.Doc
 	}
