@@ -62,7 +62,7 @@ func (j *job) build() (*ir.Package, error) {
 func build(files []*load.File, docsFile string) (*ir.Package, error) {
 	text, err := os.ReadFile(docsFile)
 	if err != nil {
-		return nil, fmt.Errorf("read the texts: %w", err)
+		return nil, fmt.Errorf("read documentation texts: %w", err)
 	}
 	docs, err := load.ParseDocs(docsFile, text)
 	if err != nil {
@@ -79,25 +79,25 @@ func build(files []*load.File, docsFile string) (*ir.Package, error) {
 	return p, checkDocs(p, docs)
 }
 
-// checkDocs refuses texts that nothing has, unless schemas are missing that
-// may have it, and names without a text that the overlay claims to cover.
+// checkDocs returns an error for texts whose names do not exist, unless a schema that
+// may have the name is missing. It also returns an error for names without a text that
+// docs.txt should cover.
 func checkDocs(p *ir.Package, docs *load.Docs) error {
 	var errs []error
 	if p.Has(docs.Covers) {
 		for _, key := range docs.Unused() {
-			errs = append(errs, fmt.Errorf("%s: no such name; delete the text or mend its key", key))
+			errs = append(errs, fmt.Errorf("%s: no such name; delete the text or correct its key", key))
 		}
 	}
 	for _, u := range p.Undocumented {
 		if u.Since <= docs.Covers {
-			errs = append(errs, fmt.Errorf("%q has no text although the texts cover %s; write one", u.Key, docs.Covers))
+			errs = append(errs, fmt.Errorf("%q has no text, but the texts cover %s; write one", u.Key, docs.Covers))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// write puts the files in place and removes generated ones that are no longer
-// printed. Nothing is touched that did not change.
+// write writes changed files and removes generated files that are not in files.
 func write(dir string, files map[string][]byte) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -118,7 +118,7 @@ func write(dir string, files map[string][]byte) error {
 	return err
 }
 
-// stale reports files that are missing, different or should not be there.
+// stale returns an error if files are missing, different or superfluous.
 func stale(dir string, files map[string][]byte) error {
 	var wrong []string
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -136,7 +136,7 @@ func stale(dir string, files map[string][]byte) error {
 		return err
 	}
 	for _, name := range extra {
-		wrong = append(wrong, name+" is generated no longer")
+		wrong = append(wrong, name+" is no longer generated")
 	}
 	if len(wrong) > 0 {
 		return fmt.Errorf("%s: %s; run make generate", dir, strings.Join(wrong, ", "))
@@ -144,7 +144,7 @@ func stale(dir string, files map[string][]byte) error {
 	return nil
 }
 
-// leftovers lists the generated files in dir that are not among files.
+// leftovers returns the generated files in dir that are not in files.
 func leftovers(dir string, files map[string][]byte) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -164,7 +164,7 @@ func isGenerated(path string) bool {
 	return err == nil && ast.IsGenerated(f)
 }
 
-// summarize tells what was compiled and what the newest revision brought.
+// summarize prints what was compiled and what the newest revision added.
 func summarize(w io.Writer, p *ir.Package) {
 	newest := p.Revisions[len(p.Revisions)-1]
 	types, methods := p.AddedIn(len(p.Revisions) - 1)
@@ -175,23 +175,23 @@ func summarize(w io.Writer, p *ir.Package) {
 	}
 	fmt.Fprintln(w)
 	if n := len(p.Undocumented); n > 0 {
-		fmt.Fprintf(w, "%d names have no text of their own yet:\n", n)
+		fmt.Fprintf(w, "%d names have no text in docs.txt:\n", n)
 		for _, u := range p.Undocumented {
 			fmt.Fprintf(w, "  %s\n", u.Key)
 		}
 	}
 }
 
-// hintAfterImport says what an imported schema asks for next: rules, where it
-// does not merge, and texts. The import itself has succeeded.
+// hintAfterImport prints what an imported schema needs next: rules, if it does not
+// merge, and texts. It returns nil because the import has succeeded.
 func hintAfterImport(dir string, stdout io.Writer) error {
 	p, err := (&job{schema: dir, docs: filepath.Join(dir, "docs.txt")}).build()
 	if err != nil {
-		fmt.Fprintf(stdout, "it does not compile yet:\n%v\n", err)
+		fmt.Fprintf(stdout, "the schemas do not compile:\n%v\n", err)
 		return nil
 	}
 	if n := len(p.Undocumented); n > 0 {
-		fmt.Fprintf(stdout, "%d names have no text in docs.txt yet; make generate lists them\n", n)
+		fmt.Fprintf(stdout, "%d names have no text in docs.txt; make generate lists them\n", n)
 	}
 	return nil
 }

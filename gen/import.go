@@ -13,13 +13,13 @@ import (
 	"github.com/mcpwright/mcp/gen/internal/load"
 )
 
-// afterImport, if set, runs after an import has written its files, to say
-// what is left to do.
+// afterImport, if not nil, is called after an import has written its files. It prints
+// what remains to be done.
 var afterImport func(dir string, stdout io.Writer) error
 
-// runImport takes the official schema of one revision into the schema folder:
-// it writes the transcription and the index, and prints what changed. Where
-// anything is wrong it writes nothing.
+// runImport imports the official schema of one revision into the schema folder: it
+// writes the transcription and the index, and prints what changed. If there is an
+// error, it writes nothing.
 func runImport(args []string, stdout io.Writer) error {
 	im, err := parseImportFlags(args, stdout)
 	if err != nil {
@@ -28,11 +28,11 @@ func runImport(args []string, stdout io.Writer) error {
 	if err := im.read(); err != nil {
 		return err
 	}
-	if err := im.refuseDrift(stdout); err != nil {
+	if err := im.checkReplace(stdout); err != nil {
 		return err
 	}
 	if im.unchanged() {
-		_, err := fmt.Fprintf(stdout, "%s: imported before, nothing changed\n", im.path())
+		_, err := fmt.Fprintf(stdout, "%s: already imported, nothing changed\n", im.path())
 		return err
 	}
 	if err := im.report(stdout); err != nil {
@@ -57,8 +57,8 @@ type importing struct {
 	entry     load.Entry
 
 	raw      []byte      // the new transcription
-	old      []byte      // the one it replaces, nil if there is none
-	index    *load.Index // what the folder has now
+	old      []byte      // the transcription that it replaces, or nil
+	index    *load.Index // current index of the folder
 	indexRaw []byte
 }
 
@@ -67,10 +67,10 @@ func parseImportFlags(args []string, output io.Writer) (*importing, error) {
 	flags := flag.NewFlagSet("import", flag.ContinueOnError)
 	flags.SetOutput(output)
 	flags.StringVar(&im.from, "from", "", "official schema `file`")
-	flags.StringVar(&im.entry.Revision, "revision", "", "its revision, a `date` like 2026-07-28")
-	flags.StringVar(&im.entry.Commit, "commit", "", "specification `commit` it was taken from")
-	flags.BoolVar(&im.replace, "replace", false, "accept a file that differs from the one imported before")
-	flags.StringVar(&im.dir, "schema", "", "`folder` to import into (default: schema beside go.mod)")
+	flags.StringVar(&im.entry.Revision, "revision", "", "revision, a `date` like 2026-07-28")
+	flags.StringVar(&im.entry.Commit, "commit", "", "`commit` of the specification")
+	flags.BoolVar(&im.replace, "replace", false, "replace a schema that was imported from a different file")
+	flags.StringVar(&im.dir, "schema", "", "`folder` to import into (default: schema in the folder of go.mod)")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
@@ -79,11 +79,11 @@ func parseImportFlags(args []string, output io.Writer) (*importing, error) {
 	case flags.NArg() > 0:
 		err = fmt.Errorf("import: %q is not a flag; see import -h", flags.Arg(0))
 	case im.from == "":
-		err = errors.New("import: -from is missing; name the official schema file (make schema FROM=…)")
+		err = errors.New("import: -from is missing; set it to the official schema file (make schema FROM=…)")
 	case im.entry.Revision == "":
-		err = errors.New("import: -revision is missing; give its date (make schema REVISION=…)")
+		err = errors.New("import: -revision is missing; set it to the date of the revision (make schema REVISION=…)")
 	case strings.ContainsFunc(im.entry.Commit, notInCommit):
-		err = fmt.Errorf("import: commit %q holds white space or control characters", im.entry.Commit)
+		err = fmt.Errorf("import: commit %q contains white space or control characters", im.entry.Commit)
 	case im.dir == "":
 		im.dir, err = importFolder()
 	}
@@ -92,20 +92,20 @@ func parseImportFlags(args []string, output io.Writer) (*importing, error) {
 
 func notInCommit(r rune) bool { return r <= ' ' || r == 0x7f }
 
-// importFolder is the schema folder of the module the command runs in.
+// importFolder returns the schema folder of the module of the working directory.
 func importFolder() (string, error) {
 	root, err := moduleRoot()
 	if err != nil {
-		return "", fmt.Errorf("import: %w; name the folder with -schema", err)
+		return "", fmt.Errorf("import: %w; set the folder with -schema", err)
 	}
 	return filepath.Join(root, "schema"), nil
 }
 
-// path is where the transcription goes.
+// path returns the path of the transcription.
 func (im *importing) path() string { return filepath.Join(im.dir, im.entry.File()) }
 
-// read reads the official file and what the folder has, and checks the new
-// transcription the way every later run of the compiler will.
+// read reads the official file and the folder, and checks the new transcription like
+// every later run of the compiler.
 func (im *importing) read() error {
 	if err := load.CheckRevision(im.entry.Revision); err != nil {
 		return fmt.Errorf("import: %w", err)
@@ -140,7 +140,7 @@ func (im *importing) readIndex() error {
 	return err
 }
 
-// readOptional reads a file; one that does not exist is nil.
+// readOptional reads a file. It returns nil if the file does not exist.
 func readOptional(path string) ([]byte, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -149,10 +149,10 @@ func readOptional(path string) ([]byte, error) {
 	return data, err
 }
 
-// refuseDrift stops where the official file of a known revision has changed,
-// unless the caller asked for that, and shows the difference. A known commit
-// is kept for the same file.
-func (im *importing) refuseDrift(stdout io.Writer) error {
+// checkReplace returns an error and prints the difference if the official file of a
+// known revision has changed, unless -replace is set. If the file is the same, a known
+// commit remains.
+func (im *importing) checkReplace(stdout io.Writer) error {
 	known, ok := im.index.Find(im.entry.Revision)
 	if !ok {
 		return nil
@@ -163,14 +163,14 @@ func (im *importing) refuseDrift(stdout io.Writer) error {
 		}
 		return nil
 	}
-	if err := im.printDiff(stdout, "the "+known.Revision+" imported before", im.old); err != nil || im.replace {
+	if err := im.printDiff(stdout, "the "+known.Revision+" imported earlier", im.old); err != nil || im.replace {
 		return err
 	}
-	return fmt.Errorf("%s#: sha256 is %s, but %s was imported from a file with %s; if the change is right, import it with REPLACE=1 (-replace)",
+	return fmt.Errorf("%s#: sha256 is %s, but %s was imported from a file with %s; if the change is intended, import it with REPLACE=1 (-replace)",
 		im.from, im.entry.Official, known.Revision, known.Official)
 }
 
-// updated is the index after the import.
+// updated returns the index after the import.
 func (im *importing) updated() *load.Index {
 	next := &load.Index{Revisions: append([]load.Entry(nil), im.index.Revisions...)}
 	next.Put(im.entry)
@@ -181,7 +181,7 @@ func (im *importing) unchanged() bool {
 	return im.old != nil && string(im.old) == string(im.raw) && string(im.indexRaw) == string(im.updated().Bytes())
 }
 
-// report prints what the revision changes against the one before it.
+// report prints the differences from the previous revision.
 func (im *importing) report(stdout io.Writer) error {
 	before, ok := im.index.Before(im.entry.Revision)
 	if !ok {
@@ -195,7 +195,8 @@ func (im *importing) report(stdout io.Writer) error {
 	return im.printDiff(stdout, before.Revision, old)
 }
 
-// printDiff prints the difference to an older transcription, nil if it is lost.
+// printDiff prints the differences from an older transcription, or that there is none
+// if old is nil.
 func (im *importing) printDiff(stdout io.Writer, name string, old []byte) error {
 	if old == nil {
 		_, err := fmt.Fprintf(stdout, "%s: %s has no file to compare with\n", im.entry.Revision, name)
@@ -206,21 +207,20 @@ func (im *importing) printDiff(stdout io.Writer, name string, old []byte) error 
 	case err != nil:
 		lines = []string{"cannot be compared: " + err.Error()}
 	case len(lines) == 0:
-		lines = []string{"nothing but prose or layout"}
+		lines = []string{"only descriptions or layout"}
 	}
 	_, err = fmt.Fprintf(stdout, "%s, against %s:\n  %s\n", im.entry.Revision, name, strings.Join(lines, "\n  "))
 	return err
 }
 
-// write puts both files in place. They are written out beside their places
-// first, so that only two renames can still fail; if the second does, the
-// first is undone.
+// write writes both files. It writes temporary files first, so that only two renames
+// can fail. If the second rename fails, it reverts the first.
 func (im *importing) write() error {
 	file, err := stage(im.path(), im.raw)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(file) // gone by then, unless something failed
+	defer os.Remove(file) // exists only if a rename failed
 	indexPath := filepath.Join(im.dir, load.IndexFile)
 	index, err := stage(indexPath, im.updated().Bytes())
 	if err != nil {
@@ -236,7 +236,7 @@ func (im *importing) write() error {
 	return nil
 }
 
-// stage writes data to a temporary file beside path and names it.
+// stage writes data to a temporary file in the folder of path and returns its name.
 func stage(path string, data []byte) (name string, err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), ".import-*")
 	if err != nil {
@@ -249,7 +249,7 @@ func stage(path string, data []byte) (name string, err error) {
 	return f.Name(), nil
 }
 
-// undo brings back the transcription that was there before.
+// undo restores the previous transcription.
 func (im *importing) undo() error {
 	if im.old == nil {
 		return os.Remove(im.path())

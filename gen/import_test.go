@@ -14,7 +14,7 @@ import (
 	"github.com/mcpwright/mcp/gen/internal/load"
 )
 
-// official is a made-up official file, prose included.
+// official is an official file with descriptions.
 const official = `{
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "$defs": {
@@ -22,7 +22,7 @@ const official = `{
     }
 }`
 
-// importInto runs an import of text and gives what it printed.
+// importInto imports text into dir and returns what the command printed.
 func importInto(t *testing.T, dir, text, revision string, more ...string) (string, error) {
 	t.Helper()
 	from := filepath.Join(t.TempDir(), "official.json")
@@ -39,7 +39,7 @@ func mustImport(t *testing.T, dir, text, revision string, more ...string) string
 	return out
 }
 
-// contents maps the names in a folder to what the files hold.
+// contents returns the contents of the files in a folder by name.
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -56,18 +56,18 @@ func contents(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-func TestOfficialFilesReproduceTheSchemaFolder(t *testing.T) {
+func TestImportOfOfficialFiles(t *testing.T) {
 	const from, ours = "../../shared/spec/schema", "../schema"
 	entries, err := os.ReadDir(from)
 	if err != nil {
-		t.Skip("the official schemas are not beside this repository (../shared/spec/schema)")
+		t.Skip("no official schemas in ../shared/spec/schema")
 	}
 	dir := t.TempDir()
 	index, err := os.ReadFile(filepath.Join(ours, load.IndexFile))
 	require.NoError(t, err)
 	known, err := load.ParseIndex(load.IndexFile, index)
 	require.NoError(t, err)
-	for i := range entries { // newest first, to show that the order does not matter
+	for i := range entries { // newest first, because the order must not matter
 		name := entries[len(entries)-1-i].Name()
 		entry, _ := known.Find(strings.TrimSuffix(name, ".json"))
 		args := []string{"-from", filepath.Join(from, name), "-revision", entry.Revision, "-commit", entry.Commit, "-schema", dir}
@@ -79,7 +79,7 @@ func TestOfficialFilesReproduceTheSchemaFolder(t *testing.T) {
 	}
 }
 
-func TestImportWritesWhatTheCompilerReads(t *testing.T) {
+func TestImportWritesSchemaAndIndex(t *testing.T) {
 	dir := t.TempDir()
 	out := mustImport(t, dir, official, "2025-01-01", "-commit", "abc123")
 	require.Contains(t, out, "2025-01-01: no older revision to compare with\n")
@@ -92,7 +92,7 @@ func TestImportWritesWhatTheCompilerReads(t *testing.T) {
 	require.NotContains(t, string(files[0].Raw), "words")
 }
 
-func TestRevisionsAreKeptInOrderWhereverTheNewOneFalls(t *testing.T) {
+func TestImportKeepsRevisionsInOrder(t *testing.T) {
 	dir := t.TempDir()
 	mustImport(t, dir, official, "2025-01-01")
 	mustImport(t, dir, strings.Replace(official, "Tool", "Task", 1), "2026-01-01")
@@ -107,16 +107,16 @@ func TestRevisionsAreKeptInOrderWhereverTheNewOneFalls(t *testing.T) {
 	require.Equal(t, []string{"2025-01-01", "2025-06-01", "2026-01-01"}, order)
 }
 
-func TestTheSameFileAgainChangesNothing(t *testing.T) {
+func TestImportOfSameFile(t *testing.T) {
 	dir := t.TempDir()
 	mustImport(t, dir, official, "2025-01-01", "-commit", "abc123")
 	before := contents(t, dir)
 	out := mustImport(t, dir, official, "2025-01-01", "-replace")
-	require.Equal(t, filepath.Join(dir, "2025-01-01.json")+": imported before, nothing changed\n", out)
+	require.Equal(t, filepath.Join(dir, "2025-01-01.json")+": already imported, nothing changed\n", out)
 	require.Equal(t, before, contents(t, dir))
 }
 
-func TestImportMendsADamagedTranscription(t *testing.T) {
+func TestImportRepairsDamagedTranscription(t *testing.T) {
 	dir := t.TempDir()
 	mustImport(t, dir, official, "2025-01-01")
 	before := contents(t, dir)
@@ -130,7 +130,7 @@ func TestImportMendsADamagedTranscription(t *testing.T) {
 	}
 }
 
-func TestAChangedOfficialFileIsRefusedUntilAskedFor(t *testing.T) {
+func TestImportOfChangedFileNeedsReplace(t *testing.T) {
 	dir := t.TempDir()
 	mustImport(t, dir, official, "2024-01-01")
 	mustImport(t, dir, official, "2025-01-01", "-commit", "abc123")
@@ -141,39 +141,39 @@ func TestAChangedOfficialFileIsRefusedUntilAskedFor(t *testing.T) {
 	require.ErrorContains(t, err, load.Sum([]byte(official)))
 	require.ErrorContains(t, err, load.Sum([]byte(changed)))
 	require.ErrorContains(t, err, "REPLACE=1")
-	require.Equal(t, "2025-01-01, against the 2025-01-01 imported before:\n  Tool: ~ description string -> integer\n", out)
+	require.Equal(t, "2025-01-01, against the 2025-01-01 imported earlier:\n  Tool: ~ description string -> integer\n", out)
 	require.Equal(t, before, contents(t, dir))
 
 	out = mustImport(t, dir, changed, "2025-01-01", "-replace")
-	require.Contains(t, out, "against the 2025-01-01 imported before:\n  Tool: ~ description string -> integer\n")
+	require.Contains(t, out, "against the 2025-01-01 imported earlier:\n  Tool: ~ description string -> integer\n")
 	require.Contains(t, out, "2025-01-01, against 2024-01-01:\n  Tool: ~ description string -> integer\n")
 	files, err := load.Dir(dir)
 	require.NoError(t, err)
 	require.Equal(t, load.Sum([]byte(changed)), files[1].Official)
-	require.Empty(t, files[1].Commit, "the commit was that of the other file")
+	require.Empty(t, files[1].Commit, "the commit belongs to the previous file")
 }
 
-func TestOtherProseIsADifferenceToo(t *testing.T) {
+func TestImportOfChangedDescriptionsNeedsReplace(t *testing.T) {
 	dir := t.TempDir()
 	mustImport(t, dir, official, "2025-01-01")
 	out, err := importInto(t, dir, strings.Replace(official, "words", "other words", 1), "2025-01-01")
 	require.ErrorContains(t, err, "REPLACE=1")
-	require.Contains(t, out, "nothing but prose or layout")
+	require.Contains(t, out, "only descriptions or layout")
 }
 
-func TestImportsThatAreRefusedWriteNothing(t *testing.T) {
+func TestFailedImportWritesNothing(t *testing.T) {
 	edit := func(old, new string) string { return strings.Replace(official, old, new, 1) }
 	for name, test := range map[string]struct{ text, revision, want string }{
 		"empty file":      {"", "2025-02-01", "official.json#: file is empty"},
 		"invalid JSON":    {edit("]", "") + "}", "2025-02-01", "official.json#: line 6: text after the JSON document"},
 		"cut off":         {official[:120], "2025-02-01", "official.json#/$defs/Tool: line 4: invalid JSON"},
 		"duplicate key":   {edit(`"type": "object"`, `"type": "object", "type": "object"`), "2025-02-01", "official.json#/$defs/Tool/type: line 4: duplicate key"},
-		"unknown keyword": {edit(`"type": "object"`, `"oneOf": []`), "2025-02-01", `official.json#/$defs/Tool/oneOf: unknown keyword "oneOf"`},
-		"dangling $ref":   {edit(`{"type": "string"}`, `{"$ref": "#/$defs/Text"}`), "2025-02-01", `official.json#/$defs/Tool/properties/description/$ref: $ref "#/$defs/Text" leads nowhere`},
-		"endless $ref":    {edit(`"Tool"`, `"Self": {"$ref": "#/$defs/Self"}, "Tool"`), "2025-02-01", `official.json#/$defs/Self: `},
+		"unknown keyword": {edit(`"type": "object"`, `"oneOf": []`), "2025-02-01", `official.json#/$defs/Tool/oneOf: unsupported keyword "oneOf"`},
+		"unknown $ref":    {edit(`{"type": "string"}`, `{"$ref": "#/$defs/Text"}`), "2025-02-01", `official.json#/$defs/Tool/properties/description/$ref: $ref "#/$defs/Text" has no definition`},
+		"recursive $ref":  {edit(`"Tool"`, `"Self": {"$ref": "#/$defs/Self"}, "Tool"`), "2025-02-01", `official.json#/$defs/Self: `},
 		"not a date":      {official, "2025-02-30", `revision "2025-02-30" is not a date; write it like 2026-07-28`},
 		"a path":          {official, "../2025-02-01", `revision "../2025-02-01" is not a date`},
-		"drift":           {edit("words", "other words"), "2025-01-01", "REPLACE=1"},
+		"changed file":    {edit("words", "other words"), "2025-01-01", "REPLACE=1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -186,7 +186,7 @@ func TestImportsThatAreRefusedWriteNothing(t *testing.T) {
 	}
 }
 
-func TestImportIntoAFolderWithABrokenIndex(t *testing.T) {
+func TestImportWithInvalidIndex(t *testing.T) {
 	dir := t.TempDir()
 	index := filepath.Join(dir, load.IndexFile)
 	require.NoError(t, os.WriteFile(index, []byte("{}}"), 0o600))
@@ -195,14 +195,14 @@ func TestImportIntoAFolderWithABrokenIndex(t *testing.T) {
 	require.Len(t, contents(t, dir), 1)
 }
 
-func TestAFailedRenameLeavesTheFolderAsItWas(t *testing.T) {
+func TestFailedRenameRestoresFolder(t *testing.T) {
 	dir := t.TempDir()
 	mustImport(t, dir, official, "2025-01-01")
 	im := &importing{dir: dir, entry: load.Entry{Revision: "2025-01-01"}, raw: []byte("new"), index: &load.Index{}}
 	im.old, _ = os.ReadFile(im.path())
 	index := filepath.Join(dir, load.IndexFile)
 	require.NoError(t, os.Remove(index))
-	require.NoError(t, os.Mkdir(index, 0o700)) // no file can take its place
+	require.NoError(t, os.Mkdir(index, 0o700)) // a file cannot replace it
 	require.Error(t, im.write())
 	data, err := os.ReadFile(im.path())
 	require.NoError(t, err)
@@ -218,7 +218,7 @@ func TestImportFlags(t *testing.T) {
 		"-revision is missing":           {"-from", "x.json"},
 		`"more" is not a flag`:           {"-from", "x.json", "-revision", "2025-01-01", "more"},
 		"flag provided but not defined":  {"-form", "x.json"},
-		"commit \"a b\" holds":           {"-from", "x.json", "-revision", "2025-01-01", "-commit", "a b"},
+		"commit \"a b\" contains":        {"-from", "x.json", "-revision", "2025-01-01", "-commit", "a b"},
 		"missing.json: no such file":     {"-from", "missing.json", "-revision", "2025-01-01", "-schema", t.TempDir()},
 		"is not a date; write it like":   {"-from", "x.json", "-revision", "soon"},
 		"no such file or directory":      {"-from", "import.go.json", "-revision", "2025-01-01", "-schema", "missing"},
@@ -228,21 +228,51 @@ func TestImportFlags(t *testing.T) {
 	}
 }
 
-func TestAfterImportRunsOnlyWhenSomethingWasWritten(t *testing.T) {
+func TestAfterImportRunsOnlyAfterWriting(t *testing.T) {
 	calls := 0
 	kept := afterImport
 	t.Cleanup(func() { afterImport = kept })
 	afterImport = func(dir string, stdout io.Writer) error {
 		calls++
-		_, err := io.WriteString(stdout, "texts missing in "+dir)
+		_, err := io.WriteString(stdout, "missing docs in "+dir)
 		return err
 	}
 	dir := t.TempDir()
-	require.Contains(t, mustImport(t, dir, official, "2025-01-01"), "texts missing in "+dir)
+	require.Contains(t, mustImport(t, dir, official, "2025-01-01"), "missing docs in "+dir)
 	mustImport(t, dir, official, "2025-01-01")
 	require.Equal(t, 1, calls)
 
 	afterImport = func(string, io.Writer) error { return errors.New("no") }
 	_, err := importInto(t, dir, official, "2026-01-01")
 	require.EqualError(t, err, "no")
+}
+
+// importWithHints runs the import command like make schema, with hints.
+func importWithHints(t *testing.T, edits ...edit) string {
+	t.Helper()
+	kept := afterImport
+	t.Cleanup(func() { afterImport = kept })
+	dir := copySchemas(t)
+	texts, err := os.ReadFile("../schema/docs.txt")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "docs.txt"), texts, 0o600))
+	from := filepath.Join(t.TempDir(), "official.json")
+	require.NoError(t, os.WriteFile(from, []byte(futureSchema(t, edits...)), 0o600))
+	var out strings.Builder
+	require.NoError(t, run([]string{"import", "-from", from, "-revision", futureRevision, "-schema", dir}, &out))
+	return out.String()
+}
+
+func TestImportPrintsChangesAndMissingDocs(t *testing.T) {
+	out := importWithHints(t, newEmbeddedRequest, newEnumValue)
+	require.Contains(t, out, "2027-03-01, against 2026-07-28:\n")
+	for _, line := range []string{"+ method location/get", "+ definition GetLocationResult", "InputRequest: + anyOf GetLocationRequest", `LoggingLevel: + enum "trace"`} {
+		require.Contains(t, out, "\n  "+line+"\n")
+	}
+	require.True(t, strings.HasSuffix(out, "2027-03-01.json: written\n8 names have no text in docs.txt; make generate lists them\n"), out)
+}
+
+func TestImportPrintsMergeErrors(t *testing.T) {
+	out := importWithHints(t, member("Tool", "title", `{"type": "array", "items": {"type": "string"}}`))
+	require.Contains(t, out, "2027-03-01.json: written\nthe schemas do not compile:\nmerge: 2027-03-01#/$defs/Tool/properties/title: ")
 }

@@ -1,10 +1,10 @@
 // Command gen compiles the protocol's schemas into Go.
 //
 //	go run ./gen                  # schema/ -> generated/mcp
-//	go run ./gen -check           # fail where generated/mcp is not what it would print
+//	go run ./gen -check           # fail if generated/mcp is not up to date
 //	go run ./gen import -from FILE -revision DATE
 //
-// Other folders are compiled with -schema, -docs and -out.
+// The flags -schema, -docs and -out select other folders.
 package main
 
 import (
@@ -29,7 +29,7 @@ func main() {
 	}
 }
 
-// run is the command without the process around it.
+// run runs the command with the given arguments.
 func run(args []string, stdout io.Writer) error {
 	if len(args) > 0 && args[0] == "import" {
 		afterImport = hintAfterImport
@@ -38,8 +38,7 @@ func run(args []string, stdout io.Writer) error {
 	return runCompile(args, stdout)
 }
 
-// runCompile compiles a folder of schemas, or checks what an earlier run
-// compiled.
+// runCompile compiles a folder of schemas, or checks the generated files.
 func runCompile(args []string, stdout io.Writer) error {
 	root, err := moduleRoot()
 	if err != nil {
@@ -47,10 +46,10 @@ func runCompile(args []string, stdout io.Writer) error {
 	}
 	var job job
 	flags := flag.NewFlagSet("gen", flag.ContinueOnError)
-	flags.StringVar(&job.schema, "schema", filepath.Join(root, "schema"), "the folder of schemas and their index")
-	flags.StringVar(&job.docs, "docs", filepath.Join(root, "schema", "docs.txt"), "the file of our texts")
-	flags.StringVar(&job.out, "out", filepath.Join(root, "generated", "mcp"), "the folder to print into")
-	flags.BoolVar(&job.check, "check", false, "write nothing; fail where a file is not what it would be")
+	flags.StringVar(&job.schema, "schema", filepath.Join(root, "schema"), "folder with the schemas and their index")
+	flags.StringVar(&job.docs, "docs", filepath.Join(root, "schema", "docs.txt"), "file with the documentation texts")
+	flags.StringVar(&job.out, "out", filepath.Join(root, "generated", "mcp"), "folder of the generated files")
+	flags.BoolVar(&job.check, "check", false, "write nothing; fail if a file is not up to date")
 	flags.BoolVar(&job.dump, "dump", false, "print the merged model instead of Go")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -61,7 +60,7 @@ func runCompile(args []string, stdout io.Writer) error {
 	return job.run(stdout)
 }
 
-// moduleRoot is the folder of the go.mod in or above the working directory.
+// moduleRoot returns the folder with the go.mod in or above the working directory.
 func moduleRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -72,7 +71,7 @@ func moduleRoot() (string, error) {
 			return dir, nil
 		}
 		if dir == filepath.Dir(dir) {
-			return "", errors.New("there is no go.mod in or above the working directory")
+			return "", errors.New("no go.mod in or above the working directory")
 		}
 	}
 }

@@ -20,11 +20,65 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+func TestCorrectProgramCompiles(t *testing.T) {
+	c := newChecker(t)
+	c.mustCheck(t, printed(t, modelOf(t, 5)))
+	require.NoError(t, c.check("use", programWith(`
+	res, err := peer.SendRequest(ctx, out, &mcp.CreateMessageRequest{})
+	var _ *mcp.CreateMessageResult = res
+	_, _ = session.ElicitForm(ctx, &mcp.ElicitRequestFormParams{})
+	_ = peer.SendNotification(ctx, out, &mcp.CancelledNotification{})
+	mcp.HandleCallTool(mux, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return nil, err })
+	mcp.HandleCallTool(mux, mcp.ServerPeer{Outbound: out}.CallTool)
+	peer.Handle(mux, mcp.ClientPeer{Outbound: out}.Elicit)
+	_ = &mcp.SamplingMessage{Content: []mcp.SamplingMessageContentBlock{mcp.Text("a"), &mcp.ToolUseContent{}}}`)))
+}
+
+func TestIncorrectProgramsDoNotCompile(t *testing.T) {
+	c := newChecker(t)
+	c.mustCheck(t, printed(t, modelOf(t, 5)))
+	for statements, want := range map[string]string{
+		`_, _ = peer.SendRequest(ctx, out, &mcp.CancelledNotification{})`:                                                        "cannot infer R",
+		`_ = peer.SendNotification(ctx, out, &mcp.CallToolRequest{})`:                                                            "missing method IsNotification",
+		`var res *mcp.CallToolResult; res, _ = peer.SendRequest(ctx, out, &mcp.CreateMessageRequest{}); _ = res`:                 "CreateMessageResult",
+		`_, _ = peer.SendRequest(ctx, out, mcp.CallToolRequest{})`:                                                               "CallToolRequest",
+		`mcp.HandleCallTool(mux, func(context.Context, *mcp.CallToolRequest) (*mcp.ListToolsResult, error) { return nil, nil })`: "cannot use",
+		`mcp.HandleCancelled(mux, func(context.Context, *mcp.ProgressNotification) error { return nil })`:                        "cannot use",
+		`peer.Handle(mux, func(context.Context, *mcp.CallToolRequest) (*mcp.ListToolsResult, error) { return nil, nil })`:        "wrong type for method NewResult",
+		`_ = &mcp.CallToolResult{Content: []mcp.ContentBlock{&mcp.ToolUseContent{}}}`:                                            "missing method isContentBlock",
+		`_ = &mcp.CallToolResult{Content: []mcp.ContentBlock{mcp.TextContent{}}}`:                                                "pointer receiver",
+		`_ = &mcp.ElicitRequest{Params: &mcp.CallToolRequest{}}`:                                                                 "missing method isElicitRequestParams",
+		`_, _ = session.ElicitForm(ctx, &mcp.ElicitRequestURLParams{})`:                                                          "cannot use",
+		`_ = &mcp.TextContent{Type: "text"}`:                                                                                     "unknown field Type",
+		`_ = mcp.ServerPeer{Outbound: out}.With(peer.WithID)`:                                                                    "cannot use",
+		`type mine struct{ mcp.UnknownContentBlock }; var _ mcp.ContentBlock = mine{}`:                                           "pointer receiver",
+	} {
+		require.ErrorContains(t, c.check("use", programWith(statements)), want, statements)
+	}
+}
+
+// programWith returns a small program with the statements of a test.
+func programWith(statements string) map[string][]byte {
+	return map[string][]byte{"use.go": []byte(`package use
+
+import (
+	"context"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/peer"
+)
+
+func run(ctx context.Context, out peer.Outbound, mux *peer.Mux, session *mcp.ServerSession) {
+	` + statements + `
+}
+`)}
+}
+
 // mcpPath is the import path of the generated package.
 const mcpPath = "github.com/mcpwright/mcp/generated/mcp"
 
-// exportData finds the compiled form of every package that generated code and
-// its users may import.
+// exportData returns the files with the export data of every package that generated
+// code and its users may import.
 var exportData = sync.OnceValues(func() (map[string]string, error) {
 	cmd := exec.Command("go", "list", "-export", "-f", "{{.ImportPath}} {{.Export}}", "-deps",
 		"../runtime/peer", "../runtime/wire", "context", "encoding/json", "errors", "fmt", "iter", "log", "maps", "math", "slices", "strings", "time")
@@ -43,7 +97,7 @@ var exportData = sync.OnceValues(func() (map[string]string, error) {
 	return found, nil
 })
 
-// imports finds packages that a test has made, then compiled ones.
+// imports returns packages that a test type-checked, or compiled ones.
 type imports struct {
 	made map[string]*types.Package
 	next types.Importer
@@ -56,8 +110,7 @@ func (i imports) Import(path string) (*types.Package, error) {
 	return i.next.Import(path)
 }
 
-// A checker type-checks Go source. Packages of one checker may import each
-// other.
+// A checker type-checks Go source. Packages of one checker may import each other.
 type checker struct {
 	fset    *token.FileSet
 	imports imports
@@ -78,8 +131,7 @@ func newChecker(t *testing.T) *checker {
 	return c
 }
 
-// check type-checks the files of a package, tests left out, and reports all
-// that is wrong.
+// check type-checks the files of a package without its tests and returns all errors.
 func (c *checker) check(path string, files map[string][]byte) error {
 	var list []*ast.File
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -99,7 +151,7 @@ func (c *checker) check(path string, files map[string][]byte) error {
 	return errors.Join(errs...)
 }
 
-// mustCheck checks a generated package.
+// mustCheck type-checks a generated package.
 func (c *checker) mustCheck(t *testing.T, files map[string][]byte) *types.Package {
 	t.Helper()
 	require.NoError(t, c.check(mcpPath, files))

@@ -25,7 +25,7 @@ type Result struct {
 	// Meta is the message metadata. Keys of the protocol are fields; keys of
 	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *ResultMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -35,7 +35,7 @@ type Annotated struct {
 	// Annotations contains the intended audience, the priority and the date of the
 	// last change. It is nil if there are no annotations.
 	Annotations *Annotations
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -53,7 +53,7 @@ type Annotations struct {
 	// Priority is the importance, from 0 for optional to 1 for required. Nil means
 	// unknown.
 	Priority *float64
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -72,7 +72,7 @@ type AudioContent struct {
 	// prefix of its owner, such as "com.example/". It is nil if there is none. It
 	// is not sent to peers before revision 2025-06-18.
 	Meta map[string]json.RawMessage
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -84,7 +84,7 @@ type BaseMetadata struct {
 	// Title is the name shown to users. If it is empty, clients show Name. It is
 	// not sent to peers before revision 2025-06-18.
 	Title string
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -120,7 +120,7 @@ type CacheableResult struct {
 	// Meta is the message metadata. Keys of the protocol are fields; keys of
 	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *ResultMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -141,10 +141,10 @@ func (*ResourceLink) isContentBlock()        {}
 func (*EmbeddedResource) isContentBlock()    {}
 func (*UnknownContentBlock) isContentBlock() {}
 
-// UnknownContentBlock is a [ContentBlock] of a type that the revision being
-// spoken does not know. It is written as it was read.
+// UnknownContentBlock is a [ContentBlock] of a type that the revision does not
+// define. It is encoded as it was decoded.
 type UnknownContentBlock struct {
-	// Raw is the whole value, an object.
+	// Raw is the JSON object.
 	Raw json.RawMessage
 }
 
@@ -171,7 +171,7 @@ type Icon struct {
 	// Theme is the kind of background for which the image is made. Empty means
 	// both.
 	Theme IconTheme
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -192,7 +192,7 @@ type Icons struct {
 	// Icons lists images for user interfaces: the same icon in several sizes or
 	// for several themes. It is not sent to peers before revision 2025-11-25.
 	Icons []Icon
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -210,7 +210,7 @@ type ImageContent struct {
 	// prefix of its owner, such as "com.example/". It is nil if there is none. It
 	// is not sent to peers before revision 2025-06-18.
 	Meta map[string]json.RawMessage
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -235,7 +235,7 @@ type NotificationMeta struct {
 	// subscription that the notification is part of. It is zero outside
 	// subscriptions. It is not sent to peers before revision 2026-07-28.
 	SubscriptionID RequestID
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -245,7 +245,7 @@ type NotificationParams struct {
 	// Meta is the message metadata. Keys of the protocol are fields; keys of
 	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *NotificationMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -258,7 +258,7 @@ type PaginatedRequestParams struct {
 	// Meta is the message metadata. Keys of the protocol are fields; keys of
 	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *RequestMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -276,7 +276,7 @@ type PaginatedResult struct {
 	// Meta is the message metadata. Keys of the protocol are fields; keys of
 	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *ResultMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -315,7 +315,7 @@ type RequestMeta struct {
 	// carry the token. The receiver need not send any. Zero means no
 	// notifications.
 	ProgressToken ProgressToken
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -325,7 +325,7 @@ type RequestParams struct {
 	// Meta is the message metadata. Keys of the protocol are fields; keys of
 	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *RequestMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -336,7 +336,7 @@ type ResultMeta struct {
 	// Extra and is not sent again. It is not sent to peers before revision
 	// 2026-07-28.
 	ServerInfo *Implementation
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -372,7 +372,7 @@ type SubscriptionsListenResultMeta struct {
 	// ServerInfo names the server's software. Use it for display and logs only,
 	// because it is not verified. It may be nil.
 	ServerInfo *Implementation
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -387,6 +387,6 @@ type TextContent struct {
 	// prefix of its owner, such as "com.example/". It is nil if there is none. It
 	// is not sent to peers before revision 2025-06-18.
 	Meta map[string]json.RawMessage
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }

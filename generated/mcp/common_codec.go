@@ -54,12 +54,12 @@ func (x *Result) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x Result) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *Result) UnmarshalJSON(data []byte) error {
 	*x = Result{}
 	return wire.Unmarshal(data, x)
@@ -99,12 +99,12 @@ func (x *Annotated) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x Annotated) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *Annotated) UnmarshalJSON(data []byte) error {
 	*x = Annotated{}
 	return wire.Unmarshal(data, x)
@@ -159,12 +159,12 @@ func (x *Annotations) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x Annotations) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *Annotations) UnmarshalJSON(data []byte) error {
 	*x = Annotations{}
 	return wire.Unmarshal(data, x)
@@ -225,12 +225,12 @@ func (x *AudioContent) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x AudioContent) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *AudioContent) UnmarshalJSON(data []byte) error {
 	*x = AudioContent{}
 	return wire.Unmarshal(data, x)
@@ -275,12 +275,12 @@ func (x *BaseMetadata) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x BaseMetadata) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *BaseMetadata) UnmarshalJSON(data []byte) error {
 	*x = BaseMetadata{}
 	return wire.Unmarshal(data, x)
@@ -361,12 +361,12 @@ func (x *CacheableResult) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x CacheableResult) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *CacheableResult) UnmarshalJSON(data []byte) error {
 	*x = CacheableResult{}
 	return wire.Unmarshal(data, x)
@@ -408,7 +408,8 @@ func decodeContentBlock(d *wire.Decoder) ContentBlock {
 	return &UnknownContentBlock{Raw: d.RawObject()}
 }
 
-// UnmarshalContentBlock reads a [ContentBlock] in the form of all revisions.
+// UnmarshalContentBlock decodes a [ContentBlock], with the members of all
+// revisions.
 func UnmarshalContentBlock(data []byte) (ContentBlock, error) {
 	return wire.UnmarshalUnion(data, decodeContentBlock)
 }
@@ -426,12 +427,12 @@ func (x *UnknownContentBlock) DecodeJSON(d *wire.Decoder) {
 	x.Raw = d.RawObject()
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x UnknownContentBlock) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *UnknownContentBlock) UnmarshalJSON(data []byte) error {
 	*x = UnknownContentBlock{}
 	return wire.Unmarshal(data, x)
@@ -490,12 +491,12 @@ func (x *Icon) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x Icon) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *Icon) UnmarshalJSON(data []byte) error {
 	*x = Icon{}
 	return wire.Unmarshal(data, x)
@@ -540,12 +541,12 @@ func (x *Icons) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x Icons) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *Icons) UnmarshalJSON(data []byte) error {
 	*x = Icons{}
 	return wire.Unmarshal(data, x)
@@ -603,12 +604,12 @@ func (x *ImageContent) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x ImageContent) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ImageContent) UnmarshalJSON(data []byte) error {
 	*x = ImageContent{}
 	return wire.Unmarshal(data, x)
@@ -646,12 +647,12 @@ func (x *NotificationMeta) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x NotificationMeta) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *NotificationMeta) UnmarshalJSON(data []byte) error {
 	*x = NotificationMeta{}
 	return wire.Unmarshal(data, x)
@@ -688,12 +689,12 @@ func (x *NotificationParams) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x NotificationParams) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *NotificationParams) UnmarshalJSON(data []byte) error {
 	*x = NotificationParams{}
 	return wire.Unmarshal(data, x)
@@ -737,12 +738,12 @@ func (x *PaginatedRequestParams) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x PaginatedRequestParams) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *PaginatedRequestParams) UnmarshalJSON(data []byte) error {
 	*x = PaginatedRequestParams{}
 	return wire.Unmarshal(data, x)
@@ -796,12 +797,12 @@ func (x *PaginatedResult) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x PaginatedResult) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *PaginatedResult) UnmarshalJSON(data []byte) error {
 	*x = PaginatedResult{}
 	return wire.Unmarshal(data, x)
@@ -875,12 +876,12 @@ func (x *RequestMeta) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x RequestMeta) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *RequestMeta) UnmarshalJSON(data []byte) error {
 	*x = RequestMeta{}
 	return wire.Unmarshal(data, x)
@@ -917,12 +918,12 @@ func (x *RequestParams) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x RequestParams) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *RequestParams) UnmarshalJSON(data []byte) error {
 	*x = RequestParams{}
 	return wire.Unmarshal(data, x)
@@ -965,12 +966,12 @@ func (x *ResultMeta) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x ResultMeta) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ResultMeta) UnmarshalJSON(data []byte) error {
 	*x = ResultMeta{}
 	return wire.Unmarshal(data, x)
@@ -1028,12 +1029,12 @@ func (x *SubscriptionsListenResultMeta) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x SubscriptionsListenResultMeta) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *SubscriptionsListenResultMeta) UnmarshalJSON(data []byte) error {
 	*x = SubscriptionsListenResultMeta{}
 	return wire.Unmarshal(data, x)
@@ -1086,12 +1087,12 @@ func (x *TextContent) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x TextContent) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *TextContent) UnmarshalJSON(data []byte) error {
 	*x = TextContent{}
 	return wire.Unmarshal(data, x)

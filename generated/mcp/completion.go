@@ -29,7 +29,7 @@ type CompleteRequest struct {
 	// Meta is the message metadata. Keys of the protocol are fields; keys of
 	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *RequestMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -59,7 +59,7 @@ type CompleteResult struct {
 	// Meta is the message metadata. Keys of the protocol are fields; keys of
 	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *ResultMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -72,7 +72,7 @@ type Completion struct {
 	// Total is the number of all possible values, including the unlisted ones. It
 	// is nil if unknown.
 	Total *int64
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -82,7 +82,7 @@ type CompletionArgument struct {
 	Name string
 	// Value is the text typed so far. It may be empty.
 	Value string
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -92,7 +92,7 @@ type CompletionContext struct {
 	// Arguments contains the values of the other arguments or variables, by name.
 	// It is nil if there are none.
 	Arguments map[string]string
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -111,9 +111,9 @@ func (*ResourceTemplateReference) isCompletionReference()  {}
 func (*UnknownCompletionReference) isCompletionReference() {}
 
 // UnknownCompletionReference is a [CompletionReference] of a type that the
-// revision being spoken does not know. It is written as it was read.
+// revision does not define. It is encoded as it was decoded.
 type UnknownCompletionReference struct {
-	// Raw is the whole value, an object.
+	// Raw is the JSON object.
 	Raw json.RawMessage
 }
 
@@ -124,7 +124,7 @@ type PromptReference struct {
 	// Title is the name shown to users. If it is empty, clients show Name. It is
 	// not sent to peers before revision 2025-06-18.
 	Title string
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -134,6 +134,6 @@ type ResourceTemplateReference struct {
 	// URI is the URI of the resource, or the URI template exactly as the server
 	// lists it.
 	URI string
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }

@@ -60,22 +60,22 @@ func (x *CompleteRequest) DecodeParams(d *wire.Decoder) {
 	}
 }
 
-// AppendJSON implements [wire.Value]: the method with its params.
+// AppendJSON implements [wire.Value]. It encodes the method and the params.
 func (x *CompleteRequest) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	return wire.AppendMessageForm(b, e, MethodComplete, x, wire.Always)
 }
 
-// DecodeJSON implements [wire.Value]: the method with its params.
+// DecodeJSON implements [wire.Value]. It decodes the method and the params.
 func (x *CompleteRequest) DecodeJSON(d *wire.Decoder) {
 	wire.DecodeMessageForm(d, MethodComplete, x, wire.Always)
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x CompleteRequest) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *CompleteRequest) UnmarshalJSON(data []byte) error {
 	*x = CompleteRequest{}
 	return wire.Unmarshal(data, x)
@@ -125,12 +125,12 @@ func (x *CompleteResult) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x CompleteResult) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *CompleteResult) UnmarshalJSON(data []byte) error {
 	*x = CompleteResult{}
 	return wire.Unmarshal(data, x)
@@ -185,12 +185,12 @@ func (x *Completion) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x Completion) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *Completion) UnmarshalJSON(data []byte) error {
 	*x = Completion{}
 	return wire.Unmarshal(data, x)
@@ -230,12 +230,12 @@ func (x *CompletionArgument) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x CompletionArgument) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *CompletionArgument) UnmarshalJSON(data []byte) error {
 	*x = CompletionArgument{}
 	return wire.Unmarshal(data, x)
@@ -275,12 +275,12 @@ func (x *CompletionContext) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x CompletionContext) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *CompletionContext) UnmarshalJSON(data []byte) error {
 	*x = CompletionContext{}
 	return wire.Unmarshal(data, x)
@@ -303,8 +303,8 @@ func decodeCompletionReference(d *wire.Decoder) CompletionReference {
 	return &UnknownCompletionReference{Raw: d.RawObject()}
 }
 
-// UnmarshalCompletionReference reads a [CompletionReference] in the form of
-// all revisions.
+// UnmarshalCompletionReference decodes a [CompletionReference], with the
+// members of all revisions.
 func UnmarshalCompletionReference(data []byte) (CompletionReference, error) {
 	return wire.UnmarshalUnion(data, decodeCompletionReference)
 }
@@ -322,12 +322,12 @@ func (x *UnknownCompletionReference) DecodeJSON(d *wire.Decoder) {
 	x.Raw = d.RawObject()
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x UnknownCompletionReference) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *UnknownCompletionReference) UnmarshalJSON(data []byte) error {
 	*x = UnknownCompletionReference{}
 	return wire.Unmarshal(data, x)
@@ -373,12 +373,12 @@ func (x *PromptReference) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x PromptReference) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *PromptReference) UnmarshalJSON(data []byte) error {
 	*x = PromptReference{}
 	return wire.Unmarshal(data, x)
@@ -417,12 +417,12 @@ func (x *ResourceTemplateReference) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x ResourceTemplateReference) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ResourceTemplateReference) UnmarshalJSON(data []byte) error {
 	*x = ResourceTemplateReference{}
 	return wire.Unmarshal(data, x)

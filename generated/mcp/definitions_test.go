@@ -15,17 +15,17 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// form says how a definition of the schemas appears in Go.
+// form is the Go representation of a definition in the schemas.
 type form struct {
 	definition string
 	in         wire.Window        // the revisions that define it
-	value      func() wire.Value  // a fresh value; what is no struct comes in a box
-	params     func() wire.Params // the definition is the params of this message
-	code       int64              // the definition is an error with this code
-	why        string             // why there is no Go form
+	value      func() wire.Value  // returns a new value, in a box if it is not a struct
+	params     func() wire.Params // returns a new message whose params are the definition
+	code       int64              // code of the error, if the definition is one
+	why        string             // reason if it is not represented in Go
 }
 
-// box makes a value of what has no methods of its own.
+// box makes a type without methods a wire.Value.
 type box[T any] struct {
 	v      T
 	decode func(*wire.Decoder) T
@@ -39,7 +39,7 @@ func (x *box[T]) DecodeJSON(d *wire.Decoder) {
 	x.v = x.decode(d)
 }
 
-// forms lists every definition of every revision.
+// forms lists the definitions of all revisions.
 var forms = []form{
 	{definition: "Annotated", in: only20241105, value: func() wire.Value {
 		return new(Annotated)
@@ -71,7 +71,7 @@ var forms = []form{
 	{definition: "CallToolResult", in: wire.Always, value: func() wire.Value {
 		return new(CallToolResult)
 	}},
-	{definition: "CallToolResultResponse", in: since20260728, why: "the envelope around a result; it only tells which result answers a request"},
+	{definition: "CallToolResultResponse", in: since20260728, why: "JSON-RPC responses; they only define the result of each request"},
 	{definition: "CancelTaskRequest", in: only20251125, value: func() wire.Value {
 		return new(CancelTaskRequest)
 	}},
@@ -99,7 +99,7 @@ var forms = []form{
 			decode: decodeClientRequest,
 		}
 	}},
-	{definition: "ClientResult", in: wire.Always, why: "its members, the open Result among them, cannot be told apart; each request names its result instead"},
+	{definition: "ClientResult", in: wire.Always, why: "its members cannot be distinguished, because Result is one of them; each request has its result instead"},
 	{definition: "CompleteRequest", in: wire.Always, value: func() wire.Value {
 		return new(CompleteRequest)
 	}},
@@ -109,7 +109,7 @@ var forms = []form{
 	{definition: "CompleteResult", in: wire.Always, value: func() wire.Value {
 		return new(CompleteResult)
 	}},
-	{definition: "CompleteResultResponse", in: since20260728, why: "the envelope around a result; it only tells which result answers a request"},
+	{definition: "CompleteResultResponse", in: since20260728, why: "JSON-RPC responses; they only define the result of each request"},
 	{definition: "ContentBlock", in: since20250618, value: func() wire.Value {
 		return &box[ContentBlock]{
 			append: appendContentBlock,
@@ -140,7 +140,7 @@ var forms = []form{
 	{definition: "DiscoverResult", in: since20260728, value: func() wire.Value {
 		return new(DiscoverResult)
 	}},
-	{definition: "DiscoverResultResponse", in: since20260728, why: "the envelope around a result; it only tells which result answers a request"},
+	{definition: "DiscoverResultResponse", in: since20260728, why: "JSON-RPC responses; they only define the result of each request"},
 	{definition: "ElicitRequest", in: since20250618, value: func() wire.Value {
 		return new(ElicitRequest)
 	}},
@@ -174,7 +174,7 @@ var forms = []form{
 			decode: decodeEnumSchema,
 		}
 	}},
-	{definition: "Error", in: since20251125, why: "the error of JSON-RPC; runtime/peer has it"},
+	{definition: "Error", in: since20251125, why: "the JSON-RPC error; it is a type of runtime/peer"},
 	{definition: "GetPromptRequest", in: wire.Always, value: func() wire.Value {
 		return new(GetPromptRequest)
 	}},
@@ -184,7 +184,7 @@ var forms = []form{
 	{definition: "GetPromptResult", in: wire.Always, value: func() wire.Value {
 		return new(GetPromptResult)
 	}},
-	{definition: "GetPromptResultResponse", in: since20260728, why: "the envelope around a result; it only tells which result answers a request"},
+	{definition: "GetPromptResultResponse", in: since20260728, why: "JSON-RPC responses; they only define the result of each request"},
 	{definition: "GetTaskPayloadRequest", in: only20251125, value: func() wire.Value {
 		return new(GetTaskPayloadRequest)
 	}},
@@ -279,15 +279,15 @@ var forms = []form{
 			decode: decodeObject,
 		}
 	}},
-	{definition: "JSONRPCBatchRequest", in: only20250326, why: "the envelope of JSON-RPC; runtime/wire reads and writes it"},
-	{definition: "JSONRPCBatchResponse", in: only20250326, why: "the envelope of JSON-RPC; runtime/wire reads and writes it"},
-	{definition: "JSONRPCError", in: until20250618, why: "the envelope of JSON-RPC; runtime/wire reads and writes it"},
-	{definition: "JSONRPCErrorResponse", in: since20251125, why: "the envelope of JSON-RPC; runtime/wire reads and writes it"},
-	{definition: "JSONRPCMessage", in: wire.Always, why: "the envelope of JSON-RPC; runtime/wire reads and writes it"},
-	{definition: "JSONRPCNotification", in: wire.Always, why: "the envelope of JSON-RPC; runtime/wire reads and writes it"},
-	{definition: "JSONRPCRequest", in: wire.Always, why: "the envelope of JSON-RPC; runtime/wire reads and writes it"},
-	{definition: "JSONRPCResponse", in: wire.Always, why: "the envelope of JSON-RPC; runtime/wire reads and writes it"},
-	{definition: "JSONRPCResultResponse", in: since20251125, why: "the envelope of JSON-RPC; runtime/wire reads and writes it"},
+	{definition: "JSONRPCBatchRequest", in: only20250326, why: "JSON-RPC messages; runtime/wire reads and writes them"},
+	{definition: "JSONRPCBatchResponse", in: only20250326, why: "JSON-RPC messages; runtime/wire reads and writes them"},
+	{definition: "JSONRPCError", in: until20250618, why: "JSON-RPC messages; runtime/wire reads and writes them"},
+	{definition: "JSONRPCErrorResponse", in: since20251125, why: "JSON-RPC messages; runtime/wire reads and writes them"},
+	{definition: "JSONRPCMessage", in: wire.Always, why: "JSON-RPC messages; runtime/wire reads and writes them"},
+	{definition: "JSONRPCNotification", in: wire.Always, why: "JSON-RPC messages; runtime/wire reads and writes them"},
+	{definition: "JSONRPCRequest", in: wire.Always, why: "JSON-RPC messages; runtime/wire reads and writes them"},
+	{definition: "JSONRPCResponse", in: wire.Always, why: "JSON-RPC messages; runtime/wire reads and writes them"},
+	{definition: "JSONRPCResultResponse", in: since20251125, why: "JSON-RPC messages; runtime/wire reads and writes them"},
 	{definition: "JSONValue", in: since20260728, value: func() wire.Value {
 		return &box[json.RawMessage]{
 			append: appendRaw,
@@ -303,21 +303,21 @@ var forms = []form{
 	{definition: "ListPromptsResult", in: wire.Always, value: func() wire.Value {
 		return new(ListPromptsResult)
 	}},
-	{definition: "ListPromptsResultResponse", in: since20260728, why: "the envelope around a result; it only tells which result answers a request"},
+	{definition: "ListPromptsResultResponse", in: since20260728, why: "JSON-RPC responses; they only define the result of each request"},
 	{definition: "ListResourceTemplatesRequest", in: wire.Always, value: func() wire.Value {
 		return new(ListResourceTemplatesRequest)
 	}},
 	{definition: "ListResourceTemplatesResult", in: wire.Always, value: func() wire.Value {
 		return new(ListResourceTemplatesResult)
 	}},
-	{definition: "ListResourceTemplatesResultResponse", in: since20260728, why: "the envelope around a result; it only tells which result answers a request"},
+	{definition: "ListResourceTemplatesResultResponse", in: since20260728, why: "JSON-RPC responses; they only define the result of each request"},
 	{definition: "ListResourcesRequest", in: wire.Always, value: func() wire.Value {
 		return new(ListResourcesRequest)
 	}},
 	{definition: "ListResourcesResult", in: wire.Always, value: func() wire.Value {
 		return new(ListResourcesResult)
 	}},
-	{definition: "ListResourcesResultResponse", in: since20260728, why: "the envelope around a result; it only tells which result answers a request"},
+	{definition: "ListResourcesResultResponse", in: since20260728, why: "JSON-RPC responses; they only define the result of each request"},
 	{definition: "ListRootsRequest", in: wire.Always, value: func() wire.Value {
 		return new(ListRootsRequest)
 	}},
@@ -336,7 +336,7 @@ var forms = []form{
 	{definition: "ListToolsResult", in: wire.Always, value: func() wire.Value {
 		return new(ListToolsResult)
 	}},
-	{definition: "ListToolsResultResponse", in: since20260728, why: "the envelope around a result; it only tells which result answers a request"},
+	{definition: "ListToolsResultResponse", in: since20260728, why: "JSON-RPC responses; they only define the result of each request"},
 	{definition: "LoggingLevel", in: wire.Always, value: func() wire.Value {
 		return &box[LoggingLevel]{
 			append: func(b []byte, e *wire.Encoder, v LoggingLevel) []byte {
@@ -373,7 +373,7 @@ var forms = []form{
 			decode: decodeMultiSelectEnumSchema,
 		}
 	}},
-	{definition: "Notification", in: wire.Always, why: "the abstract notification; runtime/peer has it as an interface"},
+	{definition: "Notification", in: wire.Always, why: "the abstract notification; it is an interface of runtime/peer"},
 	{definition: "NotificationMetaObject", in: since20260728, value: func() wire.Value {
 		return new(NotificationMeta)
 	}},
@@ -383,7 +383,7 @@ var forms = []form{
 	{definition: "NumberSchema", in: since20250618, value: func() wire.Value {
 		return new(NumberSchema)
 	}},
-	{definition: "PaginatedRequest", in: wire.Always, why: "the abstract request for a page; it has no method"},
+	{definition: "PaginatedRequest", in: wire.Always, why: "the abstract request of a page; it has no method"},
 	{definition: "PaginatedRequestParams", in: since20251125, value: func() wire.Value {
 		return new(PaginatedRequestParams)
 	}},
@@ -440,11 +440,11 @@ var forms = []form{
 	{definition: "ReadResourceResult", in: wire.Always, value: func() wire.Value {
 		return new(ReadResourceResult)
 	}},
-	{definition: "ReadResourceResultResponse", in: since20260728, why: "the envelope around a result; it only tells which result answers a request"},
+	{definition: "ReadResourceResultResponse", in: since20260728, why: "JSON-RPC responses; they only define the result of each request"},
 	{definition: "RelatedTaskMetadata", in: only20251125, value: func() wire.Value {
 		return new(RelatedTaskMetadata)
 	}},
-	{definition: "Request", in: wire.Always, why: "the abstract request; runtime/peer has it as an interface"},
+	{definition: "Request", in: wire.Always, why: "the abstract request; it is an interface of runtime/peer"},
 	{definition: "RequestId", in: wire.Always, value: func() wire.Value {
 		return &box[RequestID]{
 			append: func(b []byte, e *wire.Encoder, v RequestID) []byte {
@@ -547,7 +547,7 @@ var forms = []form{
 			decode: decodeServerRequest,
 		}
 	}},
-	{definition: "ServerResult", in: wire.Always, why: "its members, the open Result among them, cannot be told apart; each request names its result instead"},
+	{definition: "ServerResult", in: wire.Always, why: "its members cannot be distinguished, because Result is one of them; each request has its result instead"},
 	{definition: "SetLevelRequest", in: until20251125, value: func() wire.Value {
 		return new(SetLevelRequest)
 	}},
@@ -590,7 +590,7 @@ var forms = []form{
 	{definition: "SubscriptionsListenResultMetaObject", in: since20260728, value: func() wire.Value {
 		return new(SubscriptionsListenResultMeta)
 	}},
-	{definition: "SubscriptionsListenResultResponse", in: since20260728, why: "the envelope around a result; it only tells which result answers a request"},
+	{definition: "SubscriptionsListenResultResponse", in: since20260728, why: "JSON-RPC responses; they only define the result of each request"},
 	{definition: "Task", in: only20251125, value: func() wire.Value {
 		return new(Task)
 	}},

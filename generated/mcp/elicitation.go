@@ -47,7 +47,7 @@ type ElicitResult struct {
 	// applications. It is nil if there is none. It is not sent to peers of
 	// revision 2026-07-28 or later.
 	Meta *ResultMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -61,7 +61,7 @@ type ElicitationCompleteNotification struct {
 	// Meta is the message metadata. Keys of the protocol are fields; keys of
 	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *NotificationMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -70,8 +70,8 @@ func (*ElicitationCompleteNotification) Method() string {
 	return MethodElicitationComplete
 }
 
-// RequiresParams tells in which revisions the message has params even where
-// they say nothing.
+// RequiresParams returns the revisions in which the message must have params,
+// even if they are empty.
 func (*ElicitationCompleteNotification) RequiresParams() wire.Window {
 	return wire.Always
 }
@@ -89,7 +89,7 @@ type BooleanSchema struct {
 	// Title is the label of the field. If it is empty, clients show the name of
 	// the field.
 	Title string
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -125,7 +125,7 @@ type ElicitRequestFormParams struct {
 	// applications. It is nil if there is none. It is not sent to peers of
 	// revision 2026-07-28 or later.
 	Meta *RequestMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -144,9 +144,9 @@ func (*ElicitRequestURLParams) isElicitRequestParams()     {}
 func (*UnknownElicitRequestParams) isElicitRequestParams() {}
 
 // UnknownElicitRequestParams is an [ElicitRequestParams] of a type that the
-// revision being spoken does not know. It is written as it was read.
+// revision does not define. It is encoded as it was decoded.
 type UnknownElicitRequestParams struct {
-	// Raw is the whole value, an object.
+	// Raw is the JSON object.
 	Raw json.RawMessage
 }
 
@@ -173,7 +173,7 @@ type ElicitRequestURLParams struct {
 	// applications. It is nil if there is none. It is not sent to peers of
 	// revision 2026-07-28 or later.
 	Meta *RequestMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -183,7 +183,7 @@ type EnumOption struct {
 	Const string
 	// Title is the label shown to the user.
 	Title string
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -204,10 +204,10 @@ func (*TitledMultiSelectEnumSchema) isEnumSchema()    {}
 func (*LegacyTitledEnumSchema) isEnumSchema()         {}
 func (*UnknownEnumSchema) isEnumSchema()              {}
 
-// UnknownEnumSchema is an [EnumSchema] of a type that the revision being
-// spoken does not know. It is written as it was read.
+// UnknownEnumSchema is an [EnumSchema] of a type that the revision does not
+// define. It is encoded as it was decoded.
 type UnknownEnumSchema struct {
-	// Raw is the whole value, an object.
+	// Raw is the JSON object.
 	Raw json.RawMessage
 }
 
@@ -231,7 +231,7 @@ type LegacyTitledEnumSchema struct {
 	// Title is the label of the field. If it is empty, clients show the name of
 	// the field.
 	Title string
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -250,9 +250,9 @@ func (*TitledMultiSelectEnumSchema) isMultiSelectEnumSchema()   {}
 func (*UnknownMultiSelectEnumSchema) isMultiSelectEnumSchema()  {}
 
 // UnknownMultiSelectEnumSchema is a [MultiSelectEnumSchema] of a type that the
-// revision being spoken does not know. It is written as it was read.
+// revision does not define. It is encoded as it was decoded.
 type UnknownMultiSelectEnumSchema struct {
-	// Raw is the whole value, an object.
+	// Raw is the JSON object.
 	Raw json.RawMessage
 }
 
@@ -273,7 +273,7 @@ type NumberSchema struct {
 	// Title is the label of the field. If it is empty, clients show the name of
 	// the field.
 	Title string
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -312,14 +312,14 @@ func (*LegacyTitledEnumSchema) isPrimitiveSchemaDefinition()           {}
 func (*UnknownPrimitiveSchemaDefinition) isPrimitiveSchemaDefinition() {}
 
 // UnknownPrimitiveSchemaDefinition is a [PrimitiveSchemaDefinition] of a type
-// that the revision being spoken does not know. It is written as it was read.
+// that the revision does not define. It is encoded as it was decoded.
 type UnknownPrimitiveSchemaDefinition struct {
-	// Raw is the whole value, an object.
+	// Raw is the JSON object.
 	Raw json.RawMessage
 }
 
-// FormField is a [PrimitiveSchemaDefinition] with its name, for lists whose
-// order matters.
+// FormField is a [PrimitiveSchemaDefinition] with its name. A list of them
+// preserves the order of the members.
 type FormField = wire.Named[PrimitiveSchemaDefinition]
 
 // RequestedSchema describes a form: a list of fields with simple types,
@@ -333,7 +333,7 @@ type RequestedSchema struct {
 	// Required lists the names of the fields that the user must fill in. Nil means
 	// none.
 	Required []string
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -352,9 +352,9 @@ func (*TitledSingleSelectEnumSchema) isSingleSelectEnumSchema()   {}
 func (*UnknownSingleSelectEnumSchema) isSingleSelectEnumSchema()  {}
 
 // UnknownSingleSelectEnumSchema is a [SingleSelectEnumSchema] of a type that
-// the revision being spoken does not know. It is written as it was read.
+// the revision does not define. It is encoded as it was decoded.
 type UnknownSingleSelectEnumSchema struct {
-	// Raw is the whole value, an object.
+	// Raw is the JSON object.
 	Raw json.RawMessage
 }
 
@@ -391,7 +391,7 @@ type StringSchema struct {
 	// Title is the label of the field. If it is empty, clients show the name of
 	// the field.
 	Title string
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -415,7 +415,7 @@ type TitledMultiSelectEnumSchema struct {
 	// Title is the label of the field. If it is empty, clients show the name of
 	// the field.
 	Title string
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -424,7 +424,7 @@ type TitledMultiSelectEnumSchema struct {
 type TitledMultiSelectEnumSchemaItems struct {
 	// AnyOf lists the options.
 	AnyOf []EnumOption
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -442,7 +442,7 @@ type TitledSingleSelectEnumSchema struct {
 	// Title is the label of the field. If it is empty, clients show the name of
 	// the field.
 	Title string
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -466,7 +466,7 @@ type UntitledMultiSelectEnumSchema struct {
 	// Title is the label of the field. If it is empty, clients show the name of
 	// the field.
 	Title string
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -475,7 +475,7 @@ type UntitledMultiSelectEnumSchema struct {
 type UntitledMultiSelectEnumSchemaItems struct {
 	// Enum lists the options, which are their own labels.
 	Enum []string
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -493,6 +493,6 @@ type UntitledSingleSelectEnumSchema struct {
 	// Title is the label of the field. If it is empty, clients show the name of
 	// the field.
 	Title string
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }

@@ -32,22 +32,22 @@ func (x *ElicitRequest) DecodeParams(d *wire.Decoder) {
 	x.Params = decodeElicitRequestParams(d)
 }
 
-// AppendJSON implements [wire.Value]: the method with its params.
+// AppendJSON implements [wire.Value]. It encodes the method and the params.
 func (x *ElicitRequest) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	return wire.AppendMessageForm(b, e, MethodElicit, x, wire.Always)
 }
 
-// DecodeJSON implements [wire.Value]: the method with its params.
+// DecodeJSON implements [wire.Value]. It decodes the method and the params.
 func (x *ElicitRequest) DecodeJSON(d *wire.Decoder) {
 	wire.DecodeMessageForm(d, MethodElicit, x, wire.Always)
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x ElicitRequest) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ElicitRequest) UnmarshalJSON(data []byte) error {
 	*x = ElicitRequest{}
 	return wire.Unmarshal(data, x)
@@ -104,12 +104,12 @@ func (x *ElicitResult) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x ElicitResult) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ElicitResult) UnmarshalJSON(data []byte) error {
 	*x = ElicitResult{}
 	return wire.Unmarshal(data, x)
@@ -151,22 +151,22 @@ func (x *ElicitationCompleteNotification) DecodeParams(d *wire.Decoder) {
 	}
 }
 
-// AppendJSON implements [wire.Value]: the method with its params.
+// AppendJSON implements [wire.Value]. It encodes the method and the params.
 func (x *ElicitationCompleteNotification) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	return wire.AppendMessageForm(b, e, MethodElicitationComplete, x, wire.Always)
 }
 
-// DecodeJSON implements [wire.Value]: the method with its params.
+// DecodeJSON implements [wire.Value]. It decodes the method and the params.
 func (x *ElicitationCompleteNotification) DecodeJSON(d *wire.Decoder) {
 	wire.DecodeMessageForm(d, MethodElicitationComplete, x, wire.Always)
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x ElicitationCompleteNotification) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ElicitationCompleteNotification) UnmarshalJSON(data []byte) error {
 	*x = ElicitationCompleteNotification{}
 	return wire.Unmarshal(data, x)
@@ -224,12 +224,12 @@ func (x *BooleanSchema) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x BooleanSchema) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *BooleanSchema) UnmarshalJSON(data []byte) error {
 	*x = BooleanSchema{}
 	return wire.Unmarshal(data, x)
@@ -299,12 +299,12 @@ func (x *ElicitRequestFormParams) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x ElicitRequestFormParams) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ElicitRequestFormParams) UnmarshalJSON(data []byte) error {
 	*x = ElicitRequestFormParams{}
 	return wire.Unmarshal(data, x)
@@ -337,8 +337,8 @@ func decodeElicitRequestParams(d *wire.Decoder) ElicitRequestParams {
 	return &UnknownElicitRequestParams{Raw: d.RawObject()}
 }
 
-// UnmarshalElicitRequestParams reads an [ElicitRequestParams] in the form of
-// all revisions.
+// UnmarshalElicitRequestParams decodes an [ElicitRequestParams], with the
+// members of all revisions.
 func UnmarshalElicitRequestParams(data []byte) (ElicitRequestParams, error) {
 	return wire.UnmarshalUnion(data, decodeElicitRequestParams)
 }
@@ -356,12 +356,12 @@ func (x *UnknownElicitRequestParams) DecodeJSON(d *wire.Decoder) {
 	x.Raw = d.RawObject()
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x UnknownElicitRequestParams) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *UnknownElicitRequestParams) UnmarshalJSON(data []byte) error {
 	*x = UnknownElicitRequestParams{}
 	return wire.Unmarshal(data, x)
@@ -430,12 +430,12 @@ func (x *ElicitRequestURLParams) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x ElicitRequestURLParams) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ElicitRequestURLParams) UnmarshalJSON(data []byte) error {
 	*x = ElicitRequestURLParams{}
 	return wire.Unmarshal(data, x)
@@ -478,12 +478,12 @@ func (x *EnumOption) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x EnumOption) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *EnumOption) UnmarshalJSON(data []byte) error {
 	*x = EnumOption{}
 	return wire.Unmarshal(data, x)
@@ -531,7 +531,8 @@ func decodeEnumSchema(d *wire.Decoder) EnumSchema {
 	return &UnknownEnumSchema{Raw: d.RawObject()}
 }
 
-// UnmarshalEnumSchema reads an [EnumSchema] in the form of all revisions.
+// UnmarshalEnumSchema decodes an [EnumSchema], with the members of all
+// revisions.
 func UnmarshalEnumSchema(data []byte) (EnumSchema, error) {
 	return wire.UnmarshalUnion(data, decodeEnumSchema)
 }
@@ -549,12 +550,12 @@ func (x *UnknownEnumSchema) DecodeJSON(d *wire.Decoder) {
 	x.Raw = d.RawObject()
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x UnknownEnumSchema) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *UnknownEnumSchema) UnmarshalJSON(data []byte) error {
 	*x = UnknownEnumSchema{}
 	return wire.Unmarshal(data, x)
@@ -624,12 +625,12 @@ func (x *LegacyTitledEnumSchema) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x LegacyTitledEnumSchema) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *LegacyTitledEnumSchema) UnmarshalJSON(data []byte) error {
 	*x = LegacyTitledEnumSchema{}
 	return wire.Unmarshal(data, x)
@@ -655,8 +656,8 @@ func decodeMultiSelectEnumSchema(d *wire.Decoder) MultiSelectEnumSchema {
 	return &UnknownMultiSelectEnumSchema{Raw: d.RawObject()}
 }
 
-// UnmarshalMultiSelectEnumSchema reads a [MultiSelectEnumSchema] in the form
-// of all revisions.
+// UnmarshalMultiSelectEnumSchema decodes a [MultiSelectEnumSchema], with the
+// members of all revisions.
 func UnmarshalMultiSelectEnumSchema(data []byte) (MultiSelectEnumSchema, error) {
 	return wire.UnmarshalUnion(data, decodeMultiSelectEnumSchema)
 }
@@ -674,12 +675,12 @@ func (x *UnknownMultiSelectEnumSchema) DecodeJSON(d *wire.Decoder) {
 	x.Raw = d.RawObject()
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x UnknownMultiSelectEnumSchema) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *UnknownMultiSelectEnumSchema) UnmarshalJSON(data []byte) error {
 	*x = UnknownMultiSelectEnumSchema{}
 	return wire.Unmarshal(data, x)
@@ -752,12 +753,12 @@ func (x *NumberSchema) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x NumberSchema) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *NumberSchema) UnmarshalJSON(data []byte) error {
 	*x = NumberSchema{}
 	return wire.Unmarshal(data, x)
@@ -816,8 +817,8 @@ func decodePrimitiveSchemaDefinition(d *wire.Decoder) PrimitiveSchemaDefinition 
 	return &UnknownPrimitiveSchemaDefinition{Raw: d.RawObject()}
 }
 
-// UnmarshalPrimitiveSchemaDefinition reads a [PrimitiveSchemaDefinition] in
-// the form of all revisions.
+// UnmarshalPrimitiveSchemaDefinition decodes a [PrimitiveSchemaDefinition],
+// with the members of all revisions.
 func UnmarshalPrimitiveSchemaDefinition(data []byte) (PrimitiveSchemaDefinition, error) {
 	return wire.UnmarshalUnion(data, decodePrimitiveSchemaDefinition)
 }
@@ -835,12 +836,12 @@ func (x *UnknownPrimitiveSchemaDefinition) DecodeJSON(d *wire.Decoder) {
 	x.Raw = d.RawObject()
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x UnknownPrimitiveSchemaDefinition) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *UnknownPrimitiveSchemaDefinition) UnmarshalJSON(data []byte) error {
 	*x = UnknownPrimitiveSchemaDefinition{}
 	return wire.Unmarshal(data, x)
@@ -896,12 +897,12 @@ func (x *RequestedSchema) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x RequestedSchema) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *RequestedSchema) UnmarshalJSON(data []byte) error {
 	*x = RequestedSchema{}
 	return wire.Unmarshal(data, x)
@@ -927,8 +928,8 @@ func decodeSingleSelectEnumSchema(d *wire.Decoder) SingleSelectEnumSchema {
 	return &UnknownSingleSelectEnumSchema{Raw: d.RawObject()}
 }
 
-// UnmarshalSingleSelectEnumSchema reads a [SingleSelectEnumSchema] in the form
-// of all revisions.
+// UnmarshalSingleSelectEnumSchema decodes a [SingleSelectEnumSchema], with the
+// members of all revisions.
 func UnmarshalSingleSelectEnumSchema(data []byte) (SingleSelectEnumSchema, error) {
 	return wire.UnmarshalUnion(data, decodeSingleSelectEnumSchema)
 }
@@ -946,12 +947,12 @@ func (x *UnknownSingleSelectEnumSchema) DecodeJSON(d *wire.Decoder) {
 	x.Raw = d.RawObject()
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x UnknownSingleSelectEnumSchema) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *UnknownSingleSelectEnumSchema) UnmarshalJSON(data []byte) error {
 	*x = UnknownSingleSelectEnumSchema{}
 	return wire.Unmarshal(data, x)
@@ -1037,12 +1038,12 @@ func (x *StringSchema) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x StringSchema) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *StringSchema) UnmarshalJSON(data []byte) error {
 	*x = StringSchema{}
 	return wire.Unmarshal(data, x)
@@ -1119,12 +1120,12 @@ func (x *TitledMultiSelectEnumSchema) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x TitledMultiSelectEnumSchema) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *TitledMultiSelectEnumSchema) UnmarshalJSON(data []byte) error {
 	*x = TitledMultiSelectEnumSchema{}
 	return wire.Unmarshal(data, x)
@@ -1162,12 +1163,12 @@ func (x *TitledMultiSelectEnumSchemaItems) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x TitledMultiSelectEnumSchemaItems) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *TitledMultiSelectEnumSchemaItems) UnmarshalJSON(data []byte) error {
 	*x = TitledMultiSelectEnumSchemaItems{}
 	return wire.Unmarshal(data, x)
@@ -1230,12 +1231,12 @@ func (x *TitledSingleSelectEnumSchema) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x TitledSingleSelectEnumSchema) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *TitledSingleSelectEnumSchema) UnmarshalJSON(data []byte) error {
 	*x = TitledSingleSelectEnumSchema{}
 	return wire.Unmarshal(data, x)
@@ -1312,12 +1313,12 @@ func (x *UntitledMultiSelectEnumSchema) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x UntitledMultiSelectEnumSchema) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *UntitledMultiSelectEnumSchema) UnmarshalJSON(data []byte) error {
 	*x = UntitledMultiSelectEnumSchema{}
 	return wire.Unmarshal(data, x)
@@ -1359,12 +1360,12 @@ func (x *UntitledMultiSelectEnumSchemaItems) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x UntitledMultiSelectEnumSchemaItems) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *UntitledMultiSelectEnumSchemaItems) UnmarshalJSON(data []byte) error {
 	*x = UntitledMultiSelectEnumSchemaItems{}
 	return wire.Unmarshal(data, x)
@@ -1427,12 +1428,12 @@ func (x *UntitledSingleSelectEnumSchema) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x UntitledSingleSelectEnumSchema) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *UntitledSingleSelectEnumSchema) UnmarshalJSON(data []byte) error {
 	*x = UntitledSingleSelectEnumSchema{}
 	return wire.Unmarshal(data, x)

@@ -50,7 +50,7 @@ const (
 	CodeParse = -32700
 )
 
-// Errors lists what is known about each error code.
+// Errors lists the error codes and their properties.
 var Errors = []peer.ErrorInfo{
 	{Code: CodeHeaderMismatch, Name: "HeaderMismatchError", In: since20260728},
 	{Code: CodeMissingRequiredClientCapability, Name: "MissingRequiredClientCapabilityError", In: since20260728},
@@ -63,9 +63,9 @@ var Errors = []peer.ErrorInfo{
 	{Code: CodeParse, Name: "ParseError", In: wire.Always},
 }
 
-// ErrorFrom returns the typed error that a peer's error stands for, or e itself
-// where its code has none or its data is not what the code asks for. Either way
-// [errors.As] finds a *peer.Error in it.
+// ErrorFrom returns the typed error for e. It returns e itself if there is no
+// typed error for its code, or if its data is not valid for the code. In both
+// cases, [errors.As] finds a *peer.Error in the result.
 func ErrorFrom(e *peer.Error) error {
 	switch e.Code {
 	case CodeMissingRequiredClientCapability:
@@ -89,8 +89,8 @@ func (x *MissingRequiredClientCapabilityError) Error() string {
 	return describeError("missing required client capability", x)
 }
 
-// Unwrap returns the error as it crosses the connection, a *peer.Error. Its data
-// is left out where it cannot be written.
+// Unwrap returns the *peer.Error that is sent to the peer. It has no data if x
+// cannot be encoded.
 func (x *MissingRequiredClientCapabilityError) Unwrap() error {
 	return wireError(CodeMissingRequiredClientCapability, "Missing required client capability", Revision20260728, x)
 }
@@ -100,8 +100,8 @@ func (x *UnsupportedProtocolVersionError) Error() string {
 	return describeError("unsupported protocol version", x)
 }
 
-// Unwrap returns the error as it crosses the connection, a *peer.Error. Its data
-// is left out where it cannot be written.
+// Unwrap returns the *peer.Error that is sent to the peer. It has no data if x
+// cannot be encoded.
 func (x *UnsupportedProtocolVersionError) Unwrap() error {
 	return wireError(CodeUnsupportedProtocolVersion, "Unsupported protocol version", Revision20260728, x)
 }
@@ -111,8 +111,8 @@ func (x *URLElicitationRequiredError) Error() string {
 	return describeError("URL elicitation required", x)
 }
 
-// Unwrap returns the error as it crosses the connection, a *peer.Error. Its data
-// is left out where it cannot be written.
+// Unwrap returns the *peer.Error that is sent to the peer. It has no data if x
+// cannot be encoded.
 func (x *URLElicitationRequiredError) Unwrap() error {
 	return wireError(CodeURLElicitationRequired, "URL elicitation required", Revision20251125, x)
 }
@@ -124,7 +124,7 @@ type MissingRequiredClientCapabilityError struct {
 	// RequiredCapabilities contains the capabilities that the client must declare
 	// in a retry.
 	RequiredCapabilities ClientCapabilities
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -136,7 +136,7 @@ type URLElicitationRequiredError struct {
 	// Elicitations lists the URLs, each with the reason for the visit and its
 	// ElicitationID.
 	Elicitations []ElicitRequestURLParams
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -148,6 +148,6 @@ type UnsupportedProtocolVersionError struct {
 	Requested string
 	// Supported lists the revisions that the server supports.
 	Supported []string
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }

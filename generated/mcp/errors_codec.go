@@ -43,12 +43,12 @@ func (x *MissingRequiredClientCapabilityError) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x MissingRequiredClientCapabilityError) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *MissingRequiredClientCapabilityError) UnmarshalJSON(data []byte) error {
 	*x = MissingRequiredClientCapabilityError{}
 	return wire.Unmarshal(data, x)
@@ -86,12 +86,12 @@ func (x *URLElicitationRequiredError) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x URLElicitationRequiredError) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *URLElicitationRequiredError) UnmarshalJSON(data []byte) error {
 	*x = URLElicitationRequiredError{}
 	return wire.Unmarshal(data, x)
@@ -134,12 +134,12 @@ func (x *UnsupportedProtocolVersionError) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x UnsupportedProtocolVersionError) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *UnsupportedProtocolVersionError) UnmarshalJSON(data []byte) error {
 	*x = UnsupportedProtocolVersionError{}
 	return wire.Unmarshal(data, x)

@@ -15,84 +15,86 @@ import (
 	"github.com/mcpwright/mcp/runtime/peer"
 )
 
-// CompleteHandler answers completion/complete.
+// CompleteHandler handles the request completion/complete.
 type CompleteHandler interface {
 	Complete(ctx context.Context, req *CompleteRequest) (*CompleteResult, error)
 }
 
-// HandleComplete registers h for completion/complete. A second handler for the
-// method panics.
+// HandleComplete registers h as the handler of completion/complete. It panics
+// if mux has a handler for the method.
 func HandleComplete(mux *peer.Mux, h func(context.Context, *CompleteRequest) (*CompleteResult, error)) {
 	peer.Handle(mux, h)
 }
 
-// ElicitHandler answers elicitation/create.
+// ElicitHandler handles the request elicitation/create.
 type ElicitHandler interface {
 	Elicit(ctx context.Context, req *ElicitRequest) (*ElicitResult, error)
 }
 
-// HandleElicit registers h for elicitation/create. A second handler for the
-// method panics.
+// HandleElicit registers h as the handler of elicitation/create. It panics if
+// mux has a handler for the method.
 func HandleElicit(mux *peer.Mux, h func(context.Context, *ElicitRequest) (*ElicitResult, error)) {
 	peer.Handle(mux, h)
 }
 
-// InitializeHandler answers initialize.
+// InitializeHandler handles the request initialize.
 type InitializeHandler interface {
 	Initialize(ctx context.Context, req *InitializeRequest) (*InitializeResult, error)
 }
 
-// HandleInitialize registers h for initialize. A second handler for the method
-// panics.
+// HandleInitialize registers h as the handler of initialize. It panics if mux
+// has a handler for the method.
 func HandleInitialize(mux *peer.Mux, h func(context.Context, *InitializeRequest) (*InitializeResult, error)) {
 	peer.Handle(mux, h)
 }
 
-// SetLevelHandler answers logging/setLevel.
+// SetLevelHandler handles the request logging/setLevel.
 type SetLevelHandler interface {
 	SetLevel(ctx context.Context, req *SetLevelRequest) (*EmptyResult, error)
 }
 
-// HandleSetLevel registers h for logging/setLevel. A second handler for the
-// method panics.
+// HandleSetLevel registers h as the handler of logging/setLevel. It panics if
+// mux has a handler for the method.
 func HandleSetLevel(mux *peer.Mux, h func(context.Context, *SetLevelRequest) (*EmptyResult, error)) {
 	peer.Handle(mux, h)
 }
 
-// CancelledHandler is told of notifications/cancelled.
+// CancelledHandler handles the notification notifications/cancelled.
 type CancelledHandler interface {
 	Cancelled(ctx context.Context, n *CancelledNotification) error
 }
 
-// HandleCancelled registers h for notifications/cancelled. A second handler
-// for the method panics.
+// HandleCancelled registers h as the handler of notifications/cancelled. It
+// panics if mux has a handler for the method.
 func HandleCancelled(mux *peer.Mux, h func(context.Context, *CancelledNotification) error) {
 	peer.HandleNotification(mux, h)
 }
 
-// ElicitationCompleteHandler is told of notifications/elicitation/complete.
+// ElicitationCompleteHandler handles the notification
+// notifications/elicitation/complete.
 type ElicitationCompleteHandler interface {
 	ElicitationComplete(ctx context.Context, n *ElicitationCompleteNotification) error
 }
 
-// HandleElicitationComplete registers h for
-// notifications/elicitation/complete. A second handler for the method panics.
+// HandleElicitationComplete registers h as the handler of
+// notifications/elicitation/complete. It panics if mux has a handler for the
+// method.
 func HandleElicitationComplete(mux *peer.Mux, h func(context.Context, *ElicitationCompleteNotification) error) {
 	peer.HandleNotification(mux, h)
 }
 
-// InitializedHandler is told of notifications/initialized.
+// InitializedHandler handles the notification notifications/initialized.
 type InitializedHandler interface {
 	Initialized(ctx context.Context, n *InitializedNotification) error
 }
 
-// HandleInitialized registers h for notifications/initialized. A second
-// handler for the method panics.
+// HandleInitialized registers h as the handler of notifications/initialized.
+// It panics if mux has a handler for the method.
 func HandleInitialized(mux *peer.Mux, h func(context.Context, *InitializedNotification) error) {
 	peer.HandleNotification(mux, h)
 }
 
-// LoggingMessageHandler is told of notifications/message.
+// LoggingMessageHandler handles the notification notifications/message.
 //
 // Deprecated: since revision 2026-07-28. Write logs to standard error or to a
 // telemetry system.
@@ -100,8 +102,8 @@ type LoggingMessageHandler interface {
 	LoggingMessage(ctx context.Context, n *LoggingMessageNotification) error
 }
 
-// HandleLoggingMessage registers h for notifications/message. A second handler
-// for the method panics.
+// HandleLoggingMessage registers h as the handler of notifications/message. It
+// panics if mux has a handler for the method.
 //
 // Deprecated: since revision 2026-07-28. Write logs to standard error or to a
 // telemetry system.
@@ -109,185 +111,195 @@ func HandleLoggingMessage(mux *peer.Mux, h func(context.Context, *LoggingMessage
 	peer.HandleNotification(mux, h)
 }
 
-// ProgressHandler is told of notifications/progress.
+// ProgressHandler handles the notification notifications/progress.
 type ProgressHandler interface {
 	Progress(ctx context.Context, n *ProgressNotification) error
 }
 
-// HandleProgress registers h for notifications/progress. A second handler for
-// the method panics.
+// HandleProgress registers h as the handler of notifications/progress. It
+// panics if mux has a handler for the method.
 func HandleProgress(mux *peer.Mux, h func(context.Context, *ProgressNotification) error) {
 	peer.HandleNotification(mux, h)
 }
 
-// PromptListChangedHandler is told of notifications/prompts/list_changed.
+// PromptListChangedHandler handles the notification
+// notifications/prompts/list_changed.
 type PromptListChangedHandler interface {
 	PromptListChanged(ctx context.Context, n *PromptListChangedNotification) error
 }
 
-// HandlePromptListChanged registers h for notifications/prompts/list_changed.
-// A second handler for the method panics.
+// HandlePromptListChanged registers h as the handler of
+// notifications/prompts/list_changed. It panics if mux has a handler for the
+// method.
 func HandlePromptListChanged(mux *peer.Mux, h func(context.Context, *PromptListChangedNotification) error) {
 	peer.HandleNotification(mux, h)
 }
 
-// ResourceListChangedHandler is told of notifications/resources/list_changed.
+// ResourceListChangedHandler handles the notification
+// notifications/resources/list_changed.
 type ResourceListChangedHandler interface {
 	ResourceListChanged(ctx context.Context, n *ResourceListChangedNotification) error
 }
 
-// HandleResourceListChanged registers h for
-// notifications/resources/list_changed. A second handler for the method
-// panics.
+// HandleResourceListChanged registers h as the handler of
+// notifications/resources/list_changed. It panics if mux has a handler for the
+// method.
 func HandleResourceListChanged(mux *peer.Mux, h func(context.Context, *ResourceListChangedNotification) error) {
 	peer.HandleNotification(mux, h)
 }
 
-// ResourceUpdatedHandler is told of notifications/resources/updated.
+// ResourceUpdatedHandler handles the notification
+// notifications/resources/updated.
 type ResourceUpdatedHandler interface {
 	ResourceUpdated(ctx context.Context, n *ResourceUpdatedNotification) error
 }
 
-// HandleResourceUpdated registers h for notifications/resources/updated. A
-// second handler for the method panics.
+// HandleResourceUpdated registers h as the handler of
+// notifications/resources/updated. It panics if mux has a handler for the
+// method.
 func HandleResourceUpdated(mux *peer.Mux, h func(context.Context, *ResourceUpdatedNotification) error) {
 	peer.HandleNotification(mux, h)
 }
 
-// RootsListChangedHandler is told of notifications/roots/list_changed.
+// RootsListChangedHandler handles the notification
+// notifications/roots/list_changed.
 type RootsListChangedHandler interface {
 	RootsListChanged(ctx context.Context, n *RootsListChangedNotification) error
 }
 
-// HandleRootsListChanged registers h for notifications/roots/list_changed. A
-// second handler for the method panics.
+// HandleRootsListChanged registers h as the handler of
+// notifications/roots/list_changed. It panics if mux has a handler for the
+// method.
 func HandleRootsListChanged(mux *peer.Mux, h func(context.Context, *RootsListChangedNotification) error) {
 	peer.HandleNotification(mux, h)
 }
 
-// SubscriptionsAcknowledgedHandler is told of
+// SubscriptionsAcknowledgedHandler handles the notification
 // notifications/subscriptions/acknowledged.
 type SubscriptionsAcknowledgedHandler interface {
 	SubscriptionsAcknowledged(ctx context.Context, n *SubscriptionsAcknowledgedNotification) error
 }
 
-// HandleSubscriptionsAcknowledged registers h for
-// notifications/subscriptions/acknowledged. A second handler for the method
-// panics.
+// HandleSubscriptionsAcknowledged registers h as the handler of
+// notifications/subscriptions/acknowledged. It panics if mux has a handler for
+// the method.
 func HandleSubscriptionsAcknowledged(mux *peer.Mux, h func(context.Context, *SubscriptionsAcknowledgedNotification) error) {
 	peer.HandleNotification(mux, h)
 }
 
-// TaskStatusHandler is told of notifications/tasks/status.
+// TaskStatusHandler handles the notification notifications/tasks/status.
 type TaskStatusHandler interface {
 	TaskStatus(ctx context.Context, n *TaskStatusNotification) error
 }
 
-// HandleTaskStatus registers h for notifications/tasks/status. A second
-// handler for the method panics.
+// HandleTaskStatus registers h as the handler of notifications/tasks/status.
+// It panics if mux has a handler for the method.
 func HandleTaskStatus(mux *peer.Mux, h func(context.Context, *TaskStatusNotification) error) {
 	peer.HandleNotification(mux, h)
 }
 
-// ToolListChangedHandler is told of notifications/tools/list_changed.
+// ToolListChangedHandler handles the notification
+// notifications/tools/list_changed.
 type ToolListChangedHandler interface {
 	ToolListChanged(ctx context.Context, n *ToolListChangedNotification) error
 }
 
-// HandleToolListChanged registers h for notifications/tools/list_changed. A
-// second handler for the method panics.
+// HandleToolListChanged registers h as the handler of
+// notifications/tools/list_changed. It panics if mux has a handler for the
+// method.
 func HandleToolListChanged(mux *peer.Mux, h func(context.Context, *ToolListChangedNotification) error) {
 	peer.HandleNotification(mux, h)
 }
 
-// PingHandler answers ping.
+// PingHandler handles the request ping.
 type PingHandler interface {
 	Ping(ctx context.Context, req *PingRequest) (*EmptyResult, error)
 }
 
-// HandlePing registers h for ping. A second handler for the method panics.
+// HandlePing registers h as the handler of ping. It panics if mux has a
+// handler for the method.
 func HandlePing(mux *peer.Mux, h func(context.Context, *PingRequest) (*EmptyResult, error)) {
 	peer.Handle(mux, h)
 }
 
-// GetPromptHandler answers prompts/get.
+// GetPromptHandler handles the request prompts/get.
 type GetPromptHandler interface {
 	GetPrompt(ctx context.Context, req *GetPromptRequest) (*GetPromptResult, error)
 }
 
-// HandleGetPrompt registers h for prompts/get. A second handler for the method
-// panics.
+// HandleGetPrompt registers h as the handler of prompts/get. It panics if mux
+// has a handler for the method.
 func HandleGetPrompt(mux *peer.Mux, h func(context.Context, *GetPromptRequest) (*GetPromptResult, error)) {
 	peer.Handle(mux, h)
 }
 
-// ListPromptsHandler answers prompts/list.
+// ListPromptsHandler handles the request prompts/list.
 type ListPromptsHandler interface {
 	ListPrompts(ctx context.Context, req *ListPromptsRequest) (*ListPromptsResult, error)
 }
 
-// HandleListPrompts registers h for prompts/list. A second handler for the
-// method panics.
+// HandleListPrompts registers h as the handler of prompts/list. It panics if
+// mux has a handler for the method.
 func HandleListPrompts(mux *peer.Mux, h func(context.Context, *ListPromptsRequest) (*ListPromptsResult, error)) {
 	peer.Handle(mux, h)
 }
 
-// ListResourcesHandler answers resources/list.
+// ListResourcesHandler handles the request resources/list.
 type ListResourcesHandler interface {
 	ListResources(ctx context.Context, req *ListResourcesRequest) (*ListResourcesResult, error)
 }
 
-// HandleListResources registers h for resources/list. A second handler for the
-// method panics.
+// HandleListResources registers h as the handler of resources/list. It panics
+// if mux has a handler for the method.
 func HandleListResources(mux *peer.Mux, h func(context.Context, *ListResourcesRequest) (*ListResourcesResult, error)) {
 	peer.Handle(mux, h)
 }
 
-// ReadResourceHandler answers resources/read.
+// ReadResourceHandler handles the request resources/read.
 type ReadResourceHandler interface {
 	ReadResource(ctx context.Context, req *ReadResourceRequest) (*ReadResourceResult, error)
 }
 
-// HandleReadResource registers h for resources/read. A second handler for the
-// method panics.
+// HandleReadResource registers h as the handler of resources/read. It panics
+// if mux has a handler for the method.
 func HandleReadResource(mux *peer.Mux, h func(context.Context, *ReadResourceRequest) (*ReadResourceResult, error)) {
 	peer.Handle(mux, h)
 }
 
-// SubscribeHandler answers resources/subscribe.
+// SubscribeHandler handles the request resources/subscribe.
 type SubscribeHandler interface {
 	Subscribe(ctx context.Context, req *SubscribeRequest) (*EmptyResult, error)
 }
 
-// HandleSubscribe registers h for resources/subscribe. A second handler for
-// the method panics.
+// HandleSubscribe registers h as the handler of resources/subscribe. It panics
+// if mux has a handler for the method.
 func HandleSubscribe(mux *peer.Mux, h func(context.Context, *SubscribeRequest) (*EmptyResult, error)) {
 	peer.Handle(mux, h)
 }
 
-// ListResourceTemplatesHandler answers resources/templates/list.
+// ListResourceTemplatesHandler handles the request resources/templates/list.
 type ListResourceTemplatesHandler interface {
 	ListResourceTemplates(ctx context.Context, req *ListResourceTemplatesRequest) (*ListResourceTemplatesResult, error)
 }
 
-// HandleListResourceTemplates registers h for resources/templates/list. A
-// second handler for the method panics.
+// HandleListResourceTemplates registers h as the handler of
+// resources/templates/list. It panics if mux has a handler for the method.
 func HandleListResourceTemplates(mux *peer.Mux, h func(context.Context, *ListResourceTemplatesRequest) (*ListResourceTemplatesResult, error)) {
 	peer.Handle(mux, h)
 }
 
-// UnsubscribeHandler answers resources/unsubscribe.
+// UnsubscribeHandler handles the request resources/unsubscribe.
 type UnsubscribeHandler interface {
 	Unsubscribe(ctx context.Context, req *UnsubscribeRequest) (*EmptyResult, error)
 }
 
-// HandleUnsubscribe registers h for resources/unsubscribe. A second handler
-// for the method panics.
+// HandleUnsubscribe registers h as the handler of resources/unsubscribe. It
+// panics if mux has a handler for the method.
 func HandleUnsubscribe(mux *peer.Mux, h func(context.Context, *UnsubscribeRequest) (*EmptyResult, error)) {
 	peer.Handle(mux, h)
 }
 
-// ListRootsHandler answers roots/list.
+// ListRootsHandler handles the request roots/list.
 //
 // Deprecated: since revision 2026-07-28. Pass paths as tool arguments or
 // resource URIs, or configure them.
@@ -295,8 +307,8 @@ type ListRootsHandler interface {
 	ListRoots(ctx context.Context, req *ListRootsRequest) (*ListRootsResult, error)
 }
 
-// HandleListRoots registers h for roots/list. A second handler for the method
-// panics.
+// HandleListRoots registers h as the handler of roots/list. It panics if mux
+// has a handler for the method.
 //
 // Deprecated: since revision 2026-07-28. Pass paths as tool arguments or
 // resource URIs, or configure them.
@@ -304,7 +316,7 @@ func HandleListRoots(mux *peer.Mux, h func(context.Context, *ListRootsRequest) (
 	peer.Handle(mux, h)
 }
 
-// CreateMessageHandler answers sampling/createMessage.
+// CreateMessageHandler handles the request sampling/createMessage.
 //
 // Deprecated: since revision 2026-07-28. Servers that need a model call one
 // themselves.
@@ -312,8 +324,8 @@ type CreateMessageHandler interface {
 	CreateMessage(ctx context.Context, req *CreateMessageRequest) (*CreateMessageResult, error)
 }
 
-// HandleCreateMessage registers h for sampling/createMessage. A second handler
-// for the method panics.
+// HandleCreateMessage registers h as the handler of sampling/createMessage. It
+// panics if mux has a handler for the method.
 //
 // Deprecated: since revision 2026-07-28. Servers that need a model call one
 // themselves.
@@ -321,97 +333,98 @@ func HandleCreateMessage(mux *peer.Mux, h func(context.Context, *CreateMessageRe
 	peer.Handle(mux, h)
 }
 
-// DiscoverHandler answers server/discover.
+// DiscoverHandler handles the request server/discover.
 type DiscoverHandler interface {
 	Discover(ctx context.Context, req *DiscoverRequest) (*DiscoverResult, error)
 }
 
-// HandleDiscover registers h for server/discover. A second handler for the
-// method panics.
+// HandleDiscover registers h as the handler of server/discover. It panics if
+// mux has a handler for the method.
 func HandleDiscover(mux *peer.Mux, h func(context.Context, *DiscoverRequest) (*DiscoverResult, error)) {
 	peer.Handle(mux, h)
 }
 
-// SubscriptionsListenHandler answers subscriptions/listen.
+// SubscriptionsListenHandler handles the request subscriptions/listen.
 type SubscriptionsListenHandler interface {
 	SubscriptionsListen(ctx context.Context, req *SubscriptionsListenRequest) (*SubscriptionsListenResult, error)
 }
 
-// HandleSubscriptionsListen registers h for subscriptions/listen. A second
-// handler for the method panics.
+// HandleSubscriptionsListen registers h as the handler of
+// subscriptions/listen. It panics if mux has a handler for the method.
 func HandleSubscriptionsListen(mux *peer.Mux, h func(context.Context, *SubscriptionsListenRequest) (*SubscriptionsListenResult, error)) {
 	peer.Handle(mux, h)
 }
 
-// CancelTaskHandler answers tasks/cancel.
+// CancelTaskHandler handles the request tasks/cancel.
 type CancelTaskHandler interface {
 	CancelTask(ctx context.Context, req *CancelTaskRequest) (*CancelTaskResult, error)
 }
 
-// HandleCancelTask registers h for tasks/cancel. A second handler for the
-// method panics.
+// HandleCancelTask registers h as the handler of tasks/cancel. It panics if
+// mux has a handler for the method.
 func HandleCancelTask(mux *peer.Mux, h func(context.Context, *CancelTaskRequest) (*CancelTaskResult, error)) {
 	peer.Handle(mux, h)
 }
 
-// GetTaskHandler answers tasks/get.
+// GetTaskHandler handles the request tasks/get.
 type GetTaskHandler interface {
 	GetTask(ctx context.Context, req *GetTaskRequest) (*GetTaskResult, error)
 }
 
-// HandleGetTask registers h for tasks/get. A second handler for the method
-// panics.
+// HandleGetTask registers h as the handler of tasks/get. It panics if mux has
+// a handler for the method.
 func HandleGetTask(mux *peer.Mux, h func(context.Context, *GetTaskRequest) (*GetTaskResult, error)) {
 	peer.Handle(mux, h)
 }
 
-// ListTasksHandler answers tasks/list.
+// ListTasksHandler handles the request tasks/list.
 type ListTasksHandler interface {
 	ListTasks(ctx context.Context, req *ListTasksRequest) (*ListTasksResult, error)
 }
 
-// HandleListTasks registers h for tasks/list. A second handler for the method
-// panics.
+// HandleListTasks registers h as the handler of tasks/list. It panics if mux
+// has a handler for the method.
 func HandleListTasks(mux *peer.Mux, h func(context.Context, *ListTasksRequest) (*ListTasksResult, error)) {
 	peer.Handle(mux, h)
 }
 
-// GetTaskPayloadHandler answers tasks/result.
+// GetTaskPayloadHandler handles the request tasks/result.
 type GetTaskPayloadHandler interface {
 	GetTaskPayload(ctx context.Context, req *GetTaskPayloadRequest) (*GetTaskPayloadResult, error)
 }
 
-// HandleGetTaskPayload registers h for tasks/result. A second handler for the
-// method panics.
+// HandleGetTaskPayload registers h as the handler of tasks/result. It panics
+// if mux has a handler for the method.
 func HandleGetTaskPayload(mux *peer.Mux, h func(context.Context, *GetTaskPayloadRequest) (*GetTaskPayloadResult, error)) {
 	peer.Handle(mux, h)
 }
 
-// CallToolHandler answers tools/call.
+// CallToolHandler handles the request tools/call.
 type CallToolHandler interface {
 	CallTool(ctx context.Context, req *CallToolRequest) (*CallToolResult, error)
 }
 
-// HandleCallTool registers h for tools/call. A second handler for the method
-// panics.
+// HandleCallTool registers h as the handler of tools/call. It panics if mux
+// has a handler for the method.
 func HandleCallTool(mux *peer.Mux, h func(context.Context, *CallToolRequest) (*CallToolResult, error)) {
 	peer.Handle(mux, h)
 }
 
-// ListToolsHandler answers tools/list.
+// ListToolsHandler handles the request tools/list.
 type ListToolsHandler interface {
 	ListTools(ctx context.Context, req *ListToolsRequest) (*ListToolsResult, error)
 }
 
-// HandleListTools registers h for tools/list. A second handler for the method
-// panics.
+// HandleListTools registers h as the handler of tools/list. It panics if mux
+// has a handler for the method.
 func HandleListTools(mux *peer.Mux, h func(context.Context, *ListToolsRequest) (*ListToolsResult, error)) {
 	peer.Handle(mux, h)
 }
 
-// HandleServer registers every handler that impl has for what a server
-// receives, and returns how many there are. A [ServerPeer] has them all:
-// registering one forwards everything to it.
+// HandleServer registers the methods of impl that are handlers of messages to
+// a server, and returns their number. A method is registered if impl
+// implements the handler interface of its message. A [ServerPeer] implements
+// all of them, so that registering a ServerPeer forwards all messages.
 func HandleServer(mux *peer.Mux, impl any) int {
 	n := 0
 	if h, ok := impl.(CompleteHandler); ok {
@@ -513,9 +526,10 @@ func HandleServer(mux *peer.Mux, impl any) int {
 	return n
 }
 
-// HandleClient registers every handler that impl has for what a client
-// receives, and returns how many there are. A [ClientPeer] has them all:
-// registering one forwards everything to it.
+// HandleClient registers the methods of impl that are handlers of messages to
+// a client, and returns their number. A method is registered if impl
+// implements the handler interface of its message. A [ClientPeer] implements
+// all of them, so that registering a ClientPeer forwards all messages.
 func HandleClient(mux *peer.Mux, impl any) int {
 	n := 0
 	if h, ok := impl.(ElicitHandler); ok {

@@ -31,10 +31,10 @@ func (*ListRootsRequest) isInputRequest()     {}
 func (*ElicitRequest) isInputRequest()        {}
 func (*UnknownInputRequest) isInputRequest()  {}
 
-// UnknownInputRequest is an [InputRequest] of a type that the revision being
-// spoken does not know. It is written as it was read.
+// UnknownInputRequest is an [InputRequest] of a type that the revision does
+// not define. It is encoded as it was decoded.
 type UnknownInputRequest struct {
-	// Raw is the whole value, an object.
+	// Raw is the JSON object.
 	Raw json.RawMessage
 }
 
@@ -62,7 +62,7 @@ type InputRequiredResult struct {
 	// Meta is the message metadata. Keys of the protocol are fields; keys of
 	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *ResultMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -81,10 +81,10 @@ func (*ListRootsResult) isInputResponse()      {}
 func (*ElicitResult) isInputResponse()         {}
 func (*UnknownInputResponse) isInputResponse() {}
 
-// UnknownInputResponse is an [InputResponse] of a type that the revision being
-// spoken does not know. It is written as it was read.
+// UnknownInputResponse is an [InputResponse] of a type that the revision does
+// not define. It is encoded as it was decoded.
 type UnknownInputResponse struct {
-	// Raw is the whole value, an object.
+	// Raw is the JSON object.
 	Raw json.RawMessage
 }
 
@@ -103,7 +103,7 @@ type InputResponseRequestParams struct {
 	// Meta is the message metadata. Keys of the protocol are fields; keys of
 	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *RequestMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 

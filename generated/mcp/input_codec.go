@@ -30,7 +30,8 @@ func decodeInputRequest(d *wire.Decoder) InputRequest {
 	return &UnknownInputRequest{Raw: d.RawObject()}
 }
 
-// UnmarshalInputRequest reads an [InputRequest] in the form of all revisions.
+// UnmarshalInputRequest decodes an [InputRequest], with the members of all
+// revisions.
 func UnmarshalInputRequest(data []byte) (InputRequest, error) {
 	return wire.UnmarshalUnion(data, decodeInputRequest)
 }
@@ -48,12 +49,12 @@ func (x *UnknownInputRequest) DecodeJSON(d *wire.Decoder) {
 	x.Raw = d.RawObject()
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x UnknownInputRequest) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *UnknownInputRequest) UnmarshalJSON(data []byte) error {
 	*x = UnknownInputRequest{}
 	return wire.Unmarshal(data, x)
@@ -115,12 +116,12 @@ func (x *InputRequiredResult) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x InputRequiredResult) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *InputRequiredResult) UnmarshalJSON(data []byte) error {
 	*x = InputRequiredResult{}
 	return wire.Unmarshal(data, x)
@@ -146,7 +147,7 @@ func decodeInputResponse(d *wire.Decoder) InputResponse {
 	return nil
 }
 
-// UnmarshalInputResponse reads an [InputResponse] in the form of all
+// UnmarshalInputResponse decodes an [InputResponse], with the members of all
 // revisions.
 func UnmarshalInputResponse(data []byte) (InputResponse, error) {
 	return wire.UnmarshalUnion(data, decodeInputResponse)
@@ -165,12 +166,12 @@ func (x *UnknownInputResponse) DecodeJSON(d *wire.Decoder) {
 	x.Raw = d.RawObject()
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x UnknownInputResponse) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *UnknownInputResponse) UnmarshalJSON(data []byte) error {
 	*x = UnknownInputResponse{}
 	return wire.Unmarshal(data, x)
@@ -221,12 +222,12 @@ func (x *InputResponseRequestParams) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x InputResponseRequestParams) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *InputResponseRequestParams) UnmarshalJSON(data []byte) error {
 	*x = InputResponseRequestParams{}
 	return wire.Unmarshal(data, x)

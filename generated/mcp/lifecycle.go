@@ -31,7 +31,7 @@ type InitializeRequest struct {
 	// Meta is the message metadata. Keys of the protocol are fields; keys of
 	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *RequestMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -69,7 +69,7 @@ type InitializeResult struct {
 	// Meta is the message metadata. Keys of the protocol are fields; keys of
 	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *ResultMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -79,7 +79,7 @@ type PingRequest struct {
 	// Meta is the message metadata. Keys of the protocol are fields; keys of
 	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *RequestMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -105,7 +105,7 @@ type DiscoverRequest struct {
 	// Meta is the message metadata. Keys of the protocol are fields; keys of
 	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *RequestMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -152,7 +152,7 @@ type DiscoverResult struct {
 	// Meta is the message metadata. Keys of the protocol are fields; keys of
 	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *ResultMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -170,7 +170,7 @@ type CancelledNotification struct {
 	// Meta is the message metadata. Keys of the protocol are fields; keys of
 	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *NotificationMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -179,8 +179,8 @@ func (*CancelledNotification) Method() string {
 	return MethodCancelled
 }
 
-// RequiresParams tells in which revisions the message has params even where
-// they say nothing.
+// RequiresParams returns the revisions in which the message must have params,
+// even if they are empty.
 func (*CancelledNotification) RequiresParams() wire.Window {
 	return wire.Always
 }
@@ -195,7 +195,7 @@ type InitializedNotification struct {
 	// Meta is the message metadata. Keys of the protocol are fields; keys of
 	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *NotificationMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -225,7 +225,7 @@ type ProgressNotification struct {
 	// Meta is the message metadata. Keys of the protocol are fields; keys of
 	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *NotificationMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -234,8 +234,8 @@ func (*ProgressNotification) Method() string {
 	return MethodProgress
 }
 
-// RequiresParams tells in which revisions the message has params even where
-// they say nothing.
+// RequiresParams returns the revisions in which the message must have params,
+// even if they are empty.
 func (*ProgressNotification) RequiresParams() wire.Window {
 	return wire.Always
 }
@@ -272,7 +272,7 @@ type ClientCapabilities struct {
 	// Tasks declares which requests the client can run as tasks. It is sent only
 	// to peers of revision 2025-11-25.
 	Tasks *ClientTasksCapability
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -283,7 +283,7 @@ type ClientTaskRequests struct {
 	Elicitation *ElicitationTaskRequests
 	// Sampling declares the sampling requests. It is nil if there are none.
 	Sampling *SamplingTaskRequests
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -299,7 +299,7 @@ type ClientTasksCapability struct {
 	// Requests declares the requests that the client can run as tasks. It is nil
 	// if there are none.
 	Requests *ClientTaskRequests
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -314,7 +314,7 @@ type ElicitationCapability struct {
 	// URL declares, if not nil, that the client can send the user to a URL. An
 	// empty map declares it. It is not sent to peers before revision 2025-11-25.
 	URL map[string]json.RawMessage
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -324,7 +324,7 @@ type ElicitationTaskRequests struct {
 	// Create declares, if not nil, that an [ElicitRequest] can be a task. An empty
 	// map declares it.
 	Create map[string]json.RawMessage
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -348,7 +348,7 @@ type Implementation struct {
 	// peer, so check it before you open it. It is not sent to peers before
 	// revision 2025-11-25.
 	WebsiteURL string
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -358,7 +358,7 @@ type PromptsCapability struct {
 	// changes. Since revision 2026-07-28, clients subscribe to it with a
 	// [SubscriptionsListenRequest].
 	ListChanged bool
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -372,7 +372,7 @@ type ResourcesCapability struct {
 	// [SubscribeRequest] up to revision 2025-11-25, and with a
 	// [SubscriptionsListenRequest] in later revisions.
 	Subscribe bool
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -384,7 +384,7 @@ type RootsCapability struct {
 	// ListChanged declares that the client sends a notification when its roots
 	// change. It is not sent to peers of revision 2026-07-28 or later.
 	ListChanged bool
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -400,7 +400,7 @@ type SamplingCapability struct {
 	// Tools declares, if not nil, that requests may offer tools to the model. An
 	// empty map declares it. It is not sent to peers before revision 2025-11-25.
 	Tools map[string]json.RawMessage
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -410,7 +410,7 @@ type SamplingTaskRequests struct {
 	// CreateMessage declares, if not nil, that a [CreateMessageRequest] can be a
 	// task. An empty map declares it.
 	CreateMessage map[string]json.RawMessage
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -444,7 +444,7 @@ type ServerCapabilities struct {
 	Tasks *ServerTasksCapability
 	// Tools declares that the server has tools.
 	Tools *ToolsCapability
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -453,7 +453,7 @@ type ServerCapabilities struct {
 type ServerTaskRequests struct {
 	// Tools declares the tool requests. It is nil if there are none.
 	Tools *ToolTaskRequests
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -469,7 +469,7 @@ type ServerTasksCapability struct {
 	// Requests declares the requests that the server can run as tasks. It is nil
 	// if there are none.
 	Requests *ServerTaskRequests
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -479,7 +479,7 @@ type ToolTaskRequests struct {
 	// Call declares, if not nil, that a [CallToolRequest] can be a task. An empty
 	// map declares it. The [ToolExecution] of a tool has the rule for that tool.
 	Call map[string]json.RawMessage
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -489,6 +489,6 @@ type ToolsCapability struct {
 	// changes. Since revision 2026-07-28, clients subscribe to it with a
 	// [SubscriptionsListenRequest].
 	ListChanged bool
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }

@@ -24,7 +24,7 @@ type SetLevelRequest struct {
 	// Meta is the message metadata. Keys of the protocol are fields; keys of
 	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *RequestMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -59,7 +59,7 @@ type LoggingMessageNotification struct {
 	// Meta is the message metadata. Keys of the protocol are fields; keys of
 	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *NotificationMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -68,8 +68,8 @@ func (*LoggingMessageNotification) Method() string {
 	return MethodLoggingMessage
 }
 
-// RequiresParams tells in which revisions the message has params even where
-// they say nothing.
+// RequiresParams returns the revisions in which the message must have params,
+// even if they are empty.
 func (*LoggingMessageNotification) RequiresParams() wire.Window {
 	return wire.Always
 }

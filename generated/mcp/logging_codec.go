@@ -47,22 +47,22 @@ func (x *SetLevelRequest) DecodeParams(d *wire.Decoder) {
 	}
 }
 
-// AppendJSON implements [wire.Value]: the method with its params.
+// AppendJSON implements [wire.Value]. It encodes the method and the params.
 func (x *SetLevelRequest) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	return wire.AppendMessageForm(b, e, MethodSetLevel, x, wire.Always)
 }
 
-// DecodeJSON implements [wire.Value]: the method with its params.
+// DecodeJSON implements [wire.Value]. It decodes the method and the params.
 func (x *SetLevelRequest) DecodeJSON(d *wire.Decoder) {
 	wire.DecodeMessageForm(d, MethodSetLevel, x, wire.Always)
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x SetLevelRequest) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *SetLevelRequest) UnmarshalJSON(data []byte) error {
 	*x = SetLevelRequest{}
 	return wire.Unmarshal(data, x)
@@ -113,22 +113,22 @@ func (x *LoggingMessageNotification) DecodeParams(d *wire.Decoder) {
 	}
 }
 
-// AppendJSON implements [wire.Value]: the method with its params.
+// AppendJSON implements [wire.Value]. It encodes the method and the params.
 func (x *LoggingMessageNotification) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	return wire.AppendMessageForm(b, e, MethodLoggingMessage, x, wire.Always)
 }
 
-// DecodeJSON implements [wire.Value]: the method with its params.
+// DecodeJSON implements [wire.Value]. It decodes the method and the params.
 func (x *LoggingMessageNotification) DecodeJSON(d *wire.Decoder) {
 	wire.DecodeMessageForm(d, MethodLoggingMessage, x, wire.Always)
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x LoggingMessageNotification) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *LoggingMessageNotification) UnmarshalJSON(data []byte) error {
 	*x = LoggingMessageNotification{}
 	return wire.Unmarshal(data, x)

@@ -33,9 +33,9 @@ func (*RootsListChangedNotification) isClientNotification() {}
 func (*UnknownClientNotification) isClientNotification()    {}
 
 // UnknownClientNotification is a [ClientNotification] of a type that the
-// revision being spoken does not know. It is written as it was read.
+// revision does not define. It is encoded as it was decoded.
 type UnknownClientNotification struct {
-	// Raw is the whole value, an object.
+	// Raw is the JSON object.
 	Raw json.RawMessage
 }
 
@@ -74,10 +74,10 @@ func (*ListTasksRequest) isClientRequest()             {}
 func (*SetLevelRequest) isClientRequest()              {}
 func (*UnknownClientRequest) isClientRequest()         {}
 
-// UnknownClientRequest is a [ClientRequest] of a type that the revision being
-// spoken does not know. It is written as it was read.
+// UnknownClientRequest is a [ClientRequest] of a type that the revision does
+// not define. It is encoded as it was decoded.
 type UnknownClientRequest struct {
-	// Raw is the whole value, an object.
+	// Raw is the JSON object.
 	Raw json.RawMessage
 }
 
@@ -107,9 +107,9 @@ func (*ElicitationCompleteNotification) isServerNotification()       {}
 func (*UnknownServerNotification) isServerNotification()             {}
 
 // UnknownServerNotification is a [ServerNotification] of a type that the
-// revision being spoken does not know. It is written as it was read.
+// revision does not define. It is encoded as it was decoded.
 type UnknownServerNotification struct {
-	// Raw is the whole value, an object.
+	// Raw is the JSON object.
 	Raw json.RawMessage
 }
 
@@ -134,9 +134,9 @@ func (*ListRootsRequest) isServerRequest()      {}
 func (*ElicitRequest) isServerRequest()         {}
 func (*UnknownServerRequest) isServerRequest()  {}
 
-// UnknownServerRequest is a [ServerRequest] of a type that the revision being
-// spoken does not know. It is written as it was read.
+// UnknownServerRequest is a [ServerRequest] of a type that the revision does
+// not define. It is encoded as it was decoded.
 type UnknownServerRequest struct {
-	// Raw is the whole value, an object.
+	// Raw is the JSON object.
 	Raw json.RawMessage
 }

@@ -59,8 +59,8 @@ func decodeClientNotification(d *wire.Decoder) ClientNotification {
 	return &UnknownClientNotification{Raw: d.RawObject()}
 }
 
-// UnmarshalClientNotification reads a [ClientNotification] in the form of all
-// revisions.
+// UnmarshalClientNotification decodes a [ClientNotification], with the members
+// of all revisions.
 func UnmarshalClientNotification(data []byte) (ClientNotification, error) {
 	return wire.UnmarshalUnion(data, decodeClientNotification)
 }
@@ -78,12 +78,12 @@ func (x *UnknownClientNotification) DecodeJSON(d *wire.Decoder) {
 	x.Raw = d.RawObject()
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x UnknownClientNotification) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *UnknownClientNotification) UnmarshalJSON(data []byte) error {
 	*x = UnknownClientNotification{}
 	return wire.Unmarshal(data, x)
@@ -207,7 +207,8 @@ func decodeClientRequest(d *wire.Decoder) ClientRequest {
 	return &UnknownClientRequest{Raw: d.RawObject()}
 }
 
-// UnmarshalClientRequest reads a [ClientRequest] in the form of all revisions.
+// UnmarshalClientRequest decodes a [ClientRequest], with the members of all
+// revisions.
 func UnmarshalClientRequest(data []byte) (ClientRequest, error) {
 	return wire.UnmarshalUnion(data, decodeClientRequest)
 }
@@ -225,12 +226,12 @@ func (x *UnknownClientRequest) DecodeJSON(d *wire.Decoder) {
 	x.Raw = d.RawObject()
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x UnknownClientRequest) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *UnknownClientRequest) UnmarshalJSON(data []byte) error {
 	*x = UnknownClientRequest{}
 	return wire.Unmarshal(data, x)
@@ -288,8 +289,8 @@ func decodeServerNotification(d *wire.Decoder) ServerNotification {
 	return &UnknownServerNotification{Raw: d.RawObject()}
 }
 
-// UnmarshalServerNotification reads a [ServerNotification] in the form of all
-// revisions.
+// UnmarshalServerNotification decodes a [ServerNotification], with the members
+// of all revisions.
 func UnmarshalServerNotification(data []byte) (ServerNotification, error) {
 	return wire.UnmarshalUnion(data, decodeServerNotification)
 }
@@ -307,12 +308,12 @@ func (x *UnknownServerNotification) DecodeJSON(d *wire.Decoder) {
 	x.Raw = d.RawObject()
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x UnknownServerNotification) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *UnknownServerNotification) UnmarshalJSON(data []byte) error {
 	*x = UnknownServerNotification{}
 	return wire.Unmarshal(data, x)
@@ -378,7 +379,8 @@ func decodeServerRequest(d *wire.Decoder) ServerRequest {
 	return &UnknownServerRequest{Raw: d.RawObject()}
 }
 
-// UnmarshalServerRequest reads a [ServerRequest] in the form of all revisions.
+// UnmarshalServerRequest decodes a [ServerRequest], with the members of all
+// revisions.
 func UnmarshalServerRequest(data []byte) (ServerRequest, error) {
 	return wire.UnmarshalUnion(data, decodeServerRequest)
 }
@@ -396,12 +398,12 @@ func (x *UnknownServerRequest) DecodeJSON(d *wire.Decoder) {
 	x.Raw = d.RawObject()
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x UnknownServerRequest) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *UnknownServerRequest) UnmarshalJSON(data []byte) error {
 	*x = UnknownServerRequest{}
 	return wire.Unmarshal(data, x)

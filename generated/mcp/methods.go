@@ -98,7 +98,7 @@ const (
 	MethodListTools = "tools/list"
 )
 
-// Methods lists what is known about each method, by name.
+// Methods lists the methods and their properties in the order of their names.
 var Methods = []peer.MethodInfo{
 	{Name: MethodComplete, FromClient: wire.Always, Capability: "completions"},
 	{Name: MethodElicit, FromServer: from20250618to20251125, Embedded: since20260728, Capability: "elicitation"},
@@ -136,8 +136,7 @@ var Methods = []peer.MethodInfo{
 	{Name: MethodListTools, FromClient: wire.Always, Cacheable: since20260728, Paged: true, Capability: "tools"},
 }
 
-// MethodByName finds a method's entry in [Methods]. It returns nil where there is
-// none.
+// MethodByName returns the entry of a method in [Methods], or nil if there is none.
 func MethodByName(name string) *peer.MethodInfo {
 	return methodByName[name]
 }

@@ -16,14 +16,15 @@ import (
 	"github.com/mcpwright/mcp/runtime/peer"
 )
 
-// ServerPeer is a server as its client sees it: every message it can be sent.
-// Nil is sent as an empty message. Its methods have the form of handlers, so
-// that a ServerPeer may serve as one. The zero ServerPeer is not usable.
+// ServerPeer sends messages to a server: it has a method for each request and
+// notification that a server receives. A nil message is sent as an empty
+// message. The methods have the signatures of handlers, so that a ServerPeer
+// can also be registered as a handler. The zero ServerPeer is not usable.
 type ServerPeer struct {
 	peer.Outbound
 }
 
-// With returns a view that sends everything with opts.
+// With returns a ServerPeer that sends all messages with opts.
 func (p ServerPeer) With(opts ...peer.CallOption) ServerPeer {
 	return ServerPeer{peer.With(p.Outbound, opts...)}
 }
@@ -63,9 +64,10 @@ func (p ServerPeer) ListPrompts(ctx context.Context, req *ListPromptsRequest) (*
 	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
-// ListPromptsAll iterates over the list page by page, from the page that req
-// asks for; req may be nil. It stops at the first error and at a cursor that
-// comes back. What it yields is the page's own: see [ServerPeer.ListPrompts].
+// ListPromptsAll iterates over the elements of all pages, beginning with the
+// page of req or, if req is nil, with the first page. It ends after an error,
+// or if a cursor is repeated. The elements are part of the results of
+// [ServerPeer.ListPrompts] and are not copied.
 func (p ServerPeer) ListPromptsAll(ctx context.Context, req *ListPromptsRequest) iter.Seq2[*Prompt, error] {
 	return peer.Pages(req, func(req *ListPromptsRequest, cursor *string) {
 		req.Cursor = cursor
@@ -84,10 +86,10 @@ func (p ServerPeer) ListResources(ctx context.Context, req *ListResourcesRequest
 	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
-// ListResourcesAll iterates over the list page by page, from the page that req
-// asks for; req may be nil. It stops at the first error and at a cursor that
-// comes back. What it yields is the page's own: see
-// [ServerPeer.ListResources].
+// ListResourcesAll iterates over the elements of all pages, beginning with the
+// page of req or, if req is nil, with the first page. It ends after an error,
+// or if a cursor is repeated. The elements are part of the results of
+// [ServerPeer.ListResources] and are not copied.
 func (p ServerPeer) ListResourcesAll(ctx context.Context, req *ListResourcesRequest) iter.Seq2[*Resource, error] {
 	return peer.Pages(req, func(req *ListResourcesRequest, cursor *string) {
 		req.Cursor = cursor
@@ -117,10 +119,10 @@ func (p ServerPeer) ListResourceTemplates(ctx context.Context, req *ListResource
 	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
-// ListResourceTemplatesAll iterates over the list page by page, from the page
-// that req asks for; req may be nil. It stops at the first error and at a
-// cursor that comes back. What it yields is the page's own: see
-// [ServerPeer.ListResourceTemplates].
+// ListResourceTemplatesAll iterates over the elements of all pages, beginning
+// with the page of req or, if req is nil, with the first page. It ends after
+// an error, or if a cursor is repeated. The elements are part of the results
+// of [ServerPeer.ListResourceTemplates] and are not copied.
 func (p ServerPeer) ListResourceTemplatesAll(ctx context.Context, req *ListResourceTemplatesRequest) iter.Seq2[*ResourceTemplate, error] {
 	return peer.Pages(req, func(req *ListResourceTemplatesRequest, cursor *string) {
 		req.Cursor = cursor
@@ -168,9 +170,10 @@ func (p ServerPeer) ListTasks(ctx context.Context, req *ListTasksRequest) (*List
 	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
-// ListTasksAll iterates over the list page by page, from the page that req
-// asks for; req may be nil. It stops at the first error and at a cursor that
-// comes back. What it yields is the page's own: see [ServerPeer.ListTasks].
+// ListTasksAll iterates over the elements of all pages, beginning with the
+// page of req or, if req is nil, with the first page. It ends after an error,
+// or if a cursor is repeated. The elements are part of the results of
+// [ServerPeer.ListTasks] and are not copied.
 func (p ServerPeer) ListTasksAll(ctx context.Context, req *ListTasksRequest) iter.Seq2[*Task, error] {
 	return peer.Pages(req, func(req *ListTasksRequest, cursor *string) {
 		req.Cursor = cursor
@@ -201,9 +204,10 @@ func (p ServerPeer) ListTools(ctx context.Context, req *ListToolsRequest) (*List
 	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
-// ListToolsAll iterates over the list page by page, from the page that req
-// asks for; req may be nil. It stops at the first error and at a cursor that
-// comes back. What it yields is the page's own: see [ServerPeer.ListTools].
+// ListToolsAll iterates over the elements of all pages, beginning with the
+// page of req or, if req is nil, with the first page. It ends after an error,
+// or if a cursor is repeated. The elements are part of the results of
+// [ServerPeer.ListTools] and are not copied.
 func (p ServerPeer) ListToolsAll(ctx context.Context, req *ListToolsRequest) iter.Seq2[*Tool, error] {
 	return peer.Pages(req, func(req *ListToolsRequest, cursor *string) {
 		req.Cursor = cursor
@@ -246,14 +250,15 @@ func (p ServerPeer) TaskStatus(ctx context.Context, n *TaskStatusNotification) e
 	return peer.SendNotification(ctx, p.Outbound, orNew(n))
 }
 
-// ClientPeer is a client as its server sees it: every message it can be sent.
-// Nil is sent as an empty message. Its methods have the form of handlers, so
-// that a ClientPeer may serve as one. The zero ClientPeer is not usable.
+// ClientPeer sends messages to a client: it has a method for each request and
+// notification that a client receives. A nil message is sent as an empty
+// message. The methods have the signatures of handlers, so that a ClientPeer
+// can also be registered as a handler. The zero ClientPeer is not usable.
 type ClientPeer struct {
 	peer.Outbound
 }
 
-// With returns a view that sends everything with opts.
+// With returns a ClientPeer that sends all messages with opts.
 func (p ClientPeer) With(opts ...peer.CallOption) ClientPeer {
 	return ClientPeer{peer.With(p.Outbound, opts...)}
 }
@@ -314,9 +319,10 @@ func (p ClientPeer) ListTasks(ctx context.Context, req *ListTasksRequest) (*List
 	return peer.SendRequest(ctx, p.Outbound, orNew(req))
 }
 
-// ListTasksAll iterates over the list page by page, from the page that req
-// asks for; req may be nil. It stops at the first error and at a cursor that
-// comes back. What it yields is the page's own: see [ClientPeer.ListTasks].
+// ListTasksAll iterates over the elements of all pages, beginning with the
+// page of req or, if req is nil, with the first page. It ends after an error,
+// or if a cursor is repeated. The elements are part of the results of
+// [ClientPeer.ListTasks] and are not copied.
 func (p ClientPeer) ListTasksAll(ctx context.Context, req *ListTasksRequest) iter.Seq2[*Task, error] {
 	return peer.Pages(req, func(req *ListTasksRequest, cursor *string) {
 		req.Cursor = cursor
@@ -396,7 +402,7 @@ func (p ClientPeer) ToolListChanged(ctx context.Context, n *ToolListChangedNotif
 	return peer.SendNotification(ctx, p.Outbound, orNew(n))
 }
 
-// orNew is x, or an empty message in place of nil.
+// orNew returns x, or an empty message if x is nil.
 func orNew[T any](x *T) *T {
 	if x == nil {
 		return new(T)

@@ -30,7 +30,7 @@ type GetPromptRequest struct {
 	// Meta is the message metadata. Keys of the protocol are fields; keys of
 	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *RequestMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -49,7 +49,7 @@ func (x *GetPromptRequest) RequestMeta() *RequestMeta {
 	return x.Meta
 }
 
-// NameMember returns Name, which the header Mcp-Name repeats.
+// NameMember returns Name, the value of the Mcp-Name header.
 func (x *GetPromptRequest) NameMember() string {
 	return x.Name
 }
@@ -67,7 +67,7 @@ type GetPromptResult struct {
 	// Meta is the message metadata. Keys of the protocol are fields; keys of
 	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *ResultMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -79,7 +79,7 @@ type ListPromptsRequest struct {
 	// Meta is the message metadata. Keys of the protocol are fields; keys of
 	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *RequestMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -121,7 +121,7 @@ type ListPromptsResult struct {
 	// Meta is the message metadata. Keys of the protocol are fields; keys of
 	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *ResultMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -132,7 +132,7 @@ type PromptListChangedNotification struct {
 	// Meta is the message metadata. Keys of the protocol are fields; keys of
 	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *NotificationMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -164,7 +164,7 @@ type Prompt struct {
 	// prefix of its owner, such as "com.example/". It is nil if there is none. It
 	// is not sent to peers before revision 2025-06-18.
 	Meta map[string]json.RawMessage
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -180,7 +180,7 @@ type PromptArgument struct {
 	// Title is the name shown to users. If it is empty, clients show Name. It is
 	// not sent to peers before revision 2025-06-18.
 	Title string
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -190,6 +190,6 @@ type PromptMessage struct {
 	Content ContentBlock
 	// Role is the author of the message.
 	Role Role
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }

@@ -69,22 +69,22 @@ func (x *GetPromptRequest) DecodeParams(d *wire.Decoder) {
 	}
 }
 
-// AppendJSON implements [wire.Value]: the method with its params.
+// AppendJSON implements [wire.Value]. It encodes the method and the params.
 func (x *GetPromptRequest) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	return wire.AppendMessageForm(b, e, MethodGetPrompt, x, wire.Always)
 }
 
-// DecodeJSON implements [wire.Value]: the method with its params.
+// DecodeJSON implements [wire.Value]. It decodes the method and the params.
 func (x *GetPromptRequest) DecodeJSON(d *wire.Decoder) {
 	wire.DecodeMessageForm(d, MethodGetPrompt, x, wire.Always)
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x GetPromptRequest) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *GetPromptRequest) UnmarshalJSON(data []byte) error {
 	*x = GetPromptRequest{}
 	return wire.Unmarshal(data, x)
@@ -148,12 +148,12 @@ func (x *GetPromptResult) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x GetPromptResult) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *GetPromptResult) UnmarshalJSON(data []byte) error {
 	*x = GetPromptResult{}
 	return wire.Unmarshal(data, x)
@@ -194,22 +194,22 @@ func (x *ListPromptsRequest) DecodeParams(d *wire.Decoder) {
 	}
 }
 
-// AppendJSON implements [wire.Value]: the method with its params.
+// AppendJSON implements [wire.Value]. It encodes the method and the params.
 func (x *ListPromptsRequest) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	return wire.AppendMessageForm(b, e, MethodListPrompts, x, since20260728)
 }
 
-// DecodeJSON implements [wire.Value]: the method with its params.
+// DecodeJSON implements [wire.Value]. It decodes the method and the params.
 func (x *ListPromptsRequest) DecodeJSON(d *wire.Decoder) {
 	wire.DecodeMessageForm(d, MethodListPrompts, x, since20260728)
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x ListPromptsRequest) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ListPromptsRequest) UnmarshalJSON(data []byte) error {
 	*x = ListPromptsRequest{}
 	return wire.Unmarshal(data, x)
@@ -296,12 +296,12 @@ func (x *ListPromptsResult) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x ListPromptsResult) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ListPromptsResult) UnmarshalJSON(data []byte) error {
 	*x = ListPromptsResult{}
 	return wire.Unmarshal(data, x)
@@ -335,22 +335,22 @@ func (x *PromptListChangedNotification) DecodeParams(d *wire.Decoder) {
 	}
 }
 
-// AppendJSON implements [wire.Value]: the method with its params.
+// AppendJSON implements [wire.Value]. It encodes the method and the params.
 func (x *PromptListChangedNotification) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	return wire.AppendMessageForm(b, e, MethodPromptListChanged, x, 0)
 }
 
-// DecodeJSON implements [wire.Value]: the method with its params.
+// DecodeJSON implements [wire.Value]. It decodes the method and the params.
 func (x *PromptListChangedNotification) DecodeJSON(d *wire.Decoder) {
 	wire.DecodeMessageForm(d, MethodPromptListChanged, x, 0)
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x PromptListChangedNotification) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *PromptListChangedNotification) UnmarshalJSON(data []byte) error {
 	*x = PromptListChangedNotification{}
 	return wire.Unmarshal(data, x)
@@ -420,12 +420,12 @@ func (x *Prompt) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x Prompt) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *Prompt) UnmarshalJSON(data []byte) error {
 	*x = Prompt{}
 	return wire.Unmarshal(data, x)
@@ -481,12 +481,12 @@ func (x *PromptArgument) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x PromptArgument) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *PromptArgument) UnmarshalJSON(data []byte) error {
 	*x = PromptArgument{}
 	return wire.Unmarshal(data, x)
@@ -526,12 +526,12 @@ func (x *PromptMessage) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x PromptMessage) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *PromptMessage) UnmarshalJSON(data []byte) error {
 	*x = PromptMessage{}
 	return wire.Unmarshal(data, x)

@@ -23,7 +23,7 @@ type ListResourcesRequest struct {
 	// Meta is the message metadata. Keys of the protocol are fields; keys of
 	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *RequestMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -66,7 +66,7 @@ type ListResourcesResult struct {
 	// Meta is the message metadata. Keys of the protocol are fields; keys of
 	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *ResultMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -87,7 +87,7 @@ type ReadResourceRequest struct {
 	// Meta is the message metadata. Keys of the protocol are fields; keys of
 	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *RequestMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -106,7 +106,7 @@ func (x *ReadResourceRequest) RequestMeta() *RequestMeta {
 	return x.Meta
 }
 
-// NameMember returns URI, which the header Mcp-Name repeats.
+// NameMember returns URI, the value of the Mcp-Name header.
 func (x *ReadResourceRequest) NameMember() string {
 	return x.URI
 }
@@ -132,7 +132,7 @@ type ReadResourceResult struct {
 	// Meta is the message metadata. Keys of the protocol are fields; keys of
 	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *ResultMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -145,7 +145,7 @@ type SubscribeRequest struct {
 	// Meta is the message metadata. Keys of the protocol are fields; keys of
 	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *RequestMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -173,7 +173,7 @@ type ListResourceTemplatesRequest struct {
 	// Meta is the message metadata. Keys of the protocol are fields; keys of
 	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *RequestMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -216,7 +216,7 @@ type ListResourceTemplatesResult struct {
 	// Meta is the message metadata. Keys of the protocol are fields; keys of
 	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *ResultMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -228,7 +228,7 @@ type UnsubscribeRequest struct {
 	// Meta is the message metadata. Keys of the protocol are fields; keys of
 	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *RequestMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -254,7 +254,7 @@ type ResourceListChangedNotification struct {
 	// Meta is the message metadata. Keys of the protocol are fields; keys of
 	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *NotificationMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -275,7 +275,7 @@ type ResourceUpdatedNotification struct {
 	// Meta is the message metadata. Keys of the protocol are fields; keys of
 	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *NotificationMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -284,8 +284,8 @@ func (*ResourceUpdatedNotification) Method() string {
 	return MethodResourceUpdated
 }
 
-// RequiresParams tells in which revisions the message has params even where
-// they say nothing.
+// RequiresParams returns the revisions in which the message must have params,
+// even if they are empty.
 func (*ResourceUpdatedNotification) RequiresParams() wire.Window {
 	return wire.Always
 }
@@ -306,7 +306,7 @@ type BaseResourceContents struct {
 	// prefix of its owner, such as "com.example/". It is nil if there is none. It
 	// is not sent to peers before revision 2025-06-18.
 	Meta map[string]json.RawMessage
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -324,7 +324,7 @@ type BlobResourceContents struct {
 	// prefix of its owner, such as "com.example/". It is nil if there is none. It
 	// is not sent to peers before revision 2025-06-18.
 	Meta map[string]json.RawMessage
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -340,7 +340,7 @@ type EmbeddedResource struct {
 	// prefix of its owner, such as "com.example/". It is nil if there is none. It
 	// is not sent to peers before revision 2025-06-18.
 	Meta map[string]json.RawMessage
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -373,7 +373,7 @@ type Resource struct {
 	// prefix of its owner, such as "com.example/". It is nil if there is none. It
 	// is not sent to peers before revision 2025-06-18.
 	Meta map[string]json.RawMessage
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -391,9 +391,9 @@ func (*BlobResourceContents) isResourceContents()    {}
 func (*UnknownResourceContents) isResourceContents() {}
 
 // UnknownResourceContents is a [ResourceContents] of a type that the revision
-// being spoken does not know. It is written as it was read.
+// does not define. It is encoded as it was decoded.
 type UnknownResourceContents struct {
-	// Raw is the whole value, an object.
+	// Raw is the JSON object.
 	Raw json.RawMessage
 }
 
@@ -426,7 +426,7 @@ type ResourceLink struct {
 	// Meta contains metadata of extensions and applications. Each key has the
 	// prefix of its owner, such as "com.example/". It is nil if there is none.
 	Meta map[string]json.RawMessage
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -443,7 +443,7 @@ type ResourceRequestParams struct {
 	// Meta is the message metadata. Keys of the protocol are fields; keys of
 	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *RequestMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -472,7 +472,7 @@ type ResourceTemplate struct {
 	// prefix of its owner, such as "com.example/". It is nil if there is none. It
 	// is not sent to peers before revision 2025-06-18.
 	Meta map[string]json.RawMessage
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -490,6 +490,6 @@ type TextResourceContents struct {
 	// prefix of its owner, such as "com.example/". It is nil if there is none. It
 	// is not sent to peers before revision 2025-06-18.
 	Meta map[string]json.RawMessage
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }

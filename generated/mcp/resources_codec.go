@@ -50,22 +50,22 @@ func (x *ListResourcesRequest) DecodeParams(d *wire.Decoder) {
 	}
 }
 
-// AppendJSON implements [wire.Value]: the method with its params.
+// AppendJSON implements [wire.Value]. It encodes the method and the params.
 func (x *ListResourcesRequest) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	return wire.AppendMessageForm(b, e, MethodListResources, x, since20260728)
 }
 
-// DecodeJSON implements [wire.Value]: the method with its params.
+// DecodeJSON implements [wire.Value]. It decodes the method and the params.
 func (x *ListResourcesRequest) DecodeJSON(d *wire.Decoder) {
 	wire.DecodeMessageForm(d, MethodListResources, x, since20260728)
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x ListResourcesRequest) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ListResourcesRequest) UnmarshalJSON(data []byte) error {
 	*x = ListResourcesRequest{}
 	return wire.Unmarshal(data, x)
@@ -152,12 +152,12 @@ func (x *ListResourcesResult) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x ListResourcesResult) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ListResourcesResult) UnmarshalJSON(data []byte) error {
 	*x = ListResourcesResult{}
 	return wire.Unmarshal(data, x)
@@ -210,22 +210,22 @@ func (x *ReadResourceRequest) DecodeParams(d *wire.Decoder) {
 	}
 }
 
-// AppendJSON implements [wire.Value]: the method with its params.
+// AppendJSON implements [wire.Value]. It encodes the method and the params.
 func (x *ReadResourceRequest) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	return wire.AppendMessageForm(b, e, MethodReadResource, x, wire.Always)
 }
 
-// DecodeJSON implements [wire.Value]: the method with its params.
+// DecodeJSON implements [wire.Value]. It decodes the method and the params.
 func (x *ReadResourceRequest) DecodeJSON(d *wire.Decoder) {
 	wire.DecodeMessageForm(d, MethodReadResource, x, wire.Always)
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x ReadResourceRequest) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ReadResourceRequest) UnmarshalJSON(data []byte) error {
 	*x = ReadResourceRequest{}
 	return wire.Unmarshal(data, x)
@@ -310,12 +310,12 @@ func (x *ReadResourceResult) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x ReadResourceResult) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ReadResourceResult) UnmarshalJSON(data []byte) error {
 	*x = ReadResourceResult{}
 	return wire.Unmarshal(data, x)
@@ -357,22 +357,22 @@ func (x *SubscribeRequest) DecodeParams(d *wire.Decoder) {
 	}
 }
 
-// AppendJSON implements [wire.Value]: the method with its params.
+// AppendJSON implements [wire.Value]. It encodes the method and the params.
 func (x *SubscribeRequest) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	return wire.AppendMessageForm(b, e, MethodSubscribe, x, wire.Always)
 }
 
-// DecodeJSON implements [wire.Value]: the method with its params.
+// DecodeJSON implements [wire.Value]. It decodes the method and the params.
 func (x *SubscribeRequest) DecodeJSON(d *wire.Decoder) {
 	wire.DecodeMessageForm(d, MethodSubscribe, x, wire.Always)
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x SubscribeRequest) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *SubscribeRequest) UnmarshalJSON(data []byte) error {
 	*x = SubscribeRequest{}
 	return wire.Unmarshal(data, x)
@@ -413,22 +413,22 @@ func (x *ListResourceTemplatesRequest) DecodeParams(d *wire.Decoder) {
 	}
 }
 
-// AppendJSON implements [wire.Value]: the method with its params.
+// AppendJSON implements [wire.Value]. It encodes the method and the params.
 func (x *ListResourceTemplatesRequest) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	return wire.AppendMessageForm(b, e, MethodListResourceTemplates, x, since20260728)
 }
 
-// DecodeJSON implements [wire.Value]: the method with its params.
+// DecodeJSON implements [wire.Value]. It decodes the method and the params.
 func (x *ListResourceTemplatesRequest) DecodeJSON(d *wire.Decoder) {
 	wire.DecodeMessageForm(d, MethodListResourceTemplates, x, since20260728)
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x ListResourceTemplatesRequest) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ListResourceTemplatesRequest) UnmarshalJSON(data []byte) error {
 	*x = ListResourceTemplatesRequest{}
 	return wire.Unmarshal(data, x)
@@ -515,12 +515,12 @@ func (x *ListResourceTemplatesResult) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x ListResourceTemplatesResult) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ListResourceTemplatesResult) UnmarshalJSON(data []byte) error {
 	*x = ListResourceTemplatesResult{}
 	return wire.Unmarshal(data, x)
@@ -562,22 +562,22 @@ func (x *UnsubscribeRequest) DecodeParams(d *wire.Decoder) {
 	}
 }
 
-// AppendJSON implements [wire.Value]: the method with its params.
+// AppendJSON implements [wire.Value]. It encodes the method and the params.
 func (x *UnsubscribeRequest) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	return wire.AppendMessageForm(b, e, MethodUnsubscribe, x, wire.Always)
 }
 
-// DecodeJSON implements [wire.Value]: the method with its params.
+// DecodeJSON implements [wire.Value]. It decodes the method and the params.
 func (x *UnsubscribeRequest) DecodeJSON(d *wire.Decoder) {
 	wire.DecodeMessageForm(d, MethodUnsubscribe, x, wire.Always)
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x UnsubscribeRequest) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *UnsubscribeRequest) UnmarshalJSON(data []byte) error {
 	*x = UnsubscribeRequest{}
 	return wire.Unmarshal(data, x)
@@ -611,22 +611,22 @@ func (x *ResourceListChangedNotification) DecodeParams(d *wire.Decoder) {
 	}
 }
 
-// AppendJSON implements [wire.Value]: the method with its params.
+// AppendJSON implements [wire.Value]. It encodes the method and the params.
 func (x *ResourceListChangedNotification) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	return wire.AppendMessageForm(b, e, MethodResourceListChanged, x, 0)
 }
 
-// DecodeJSON implements [wire.Value]: the method with its params.
+// DecodeJSON implements [wire.Value]. It decodes the method and the params.
 func (x *ResourceListChangedNotification) DecodeJSON(d *wire.Decoder) {
 	wire.DecodeMessageForm(d, MethodResourceListChanged, x, 0)
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x ResourceListChangedNotification) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ResourceListChangedNotification) UnmarshalJSON(data []byte) error {
 	*x = ResourceListChangedNotification{}
 	return wire.Unmarshal(data, x)
@@ -665,22 +665,22 @@ func (x *ResourceUpdatedNotification) DecodeParams(d *wire.Decoder) {
 	}
 }
 
-// AppendJSON implements [wire.Value]: the method with its params.
+// AppendJSON implements [wire.Value]. It encodes the method and the params.
 func (x *ResourceUpdatedNotification) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	return wire.AppendMessageForm(b, e, MethodResourceUpdated, x, wire.Always)
 }
 
-// DecodeJSON implements [wire.Value]: the method with its params.
+// DecodeJSON implements [wire.Value]. It decodes the method and the params.
 func (x *ResourceUpdatedNotification) DecodeJSON(d *wire.Decoder) {
 	wire.DecodeMessageForm(d, MethodResourceUpdated, x, wire.Always)
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x ResourceUpdatedNotification) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ResourceUpdatedNotification) UnmarshalJSON(data []byte) error {
 	*x = ResourceUpdatedNotification{}
 	return wire.Unmarshal(data, x)
@@ -729,12 +729,12 @@ func (x *BaseResourceContents) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x BaseResourceContents) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *BaseResourceContents) UnmarshalJSON(data []byte) error {
 	*x = BaseResourceContents{}
 	return wire.Unmarshal(data, x)
@@ -788,12 +788,12 @@ func (x *BlobResourceContents) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x BlobResourceContents) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *BlobResourceContents) UnmarshalJSON(data []byte) error {
 	*x = BlobResourceContents{}
 	return wire.Unmarshal(data, x)
@@ -846,12 +846,12 @@ func (x *EmbeddedResource) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x EmbeddedResource) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *EmbeddedResource) UnmarshalJSON(data []byte) error {
 	*x = EmbeddedResource{}
 	return wire.Unmarshal(data, x)
@@ -940,12 +940,12 @@ func (x *Resource) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x Resource) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *Resource) UnmarshalJSON(data []byte) error {
 	*x = Resource{}
 	return wire.Unmarshal(data, x)
@@ -968,8 +968,8 @@ func decodeResourceContents(d *wire.Decoder) ResourceContents {
 	return wire.New[TextResourceContents](d)
 }
 
-// UnmarshalResourceContents reads a [ResourceContents] in the form of all
-// revisions.
+// UnmarshalResourceContents decodes a [ResourceContents], with the members of
+// all revisions.
 func UnmarshalResourceContents(data []byte) (ResourceContents, error) {
 	return wire.UnmarshalUnion(data, decodeResourceContents)
 }
@@ -987,12 +987,12 @@ func (x *UnknownResourceContents) DecodeJSON(d *wire.Decoder) {
 	x.Raw = d.RawObject()
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x UnknownResourceContents) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *UnknownResourceContents) UnmarshalJSON(data []byte) error {
 	*x = UnknownResourceContents{}
 	return wire.Unmarshal(data, x)
@@ -1088,12 +1088,12 @@ func (x *ResourceLink) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x ResourceLink) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ResourceLink) UnmarshalJSON(data []byte) error {
 	*x = ResourceLink{}
 	return wire.Unmarshal(data, x)
@@ -1135,12 +1135,12 @@ func (x *ResourceRequestParams) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x ResourceRequestParams) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ResourceRequestParams) UnmarshalJSON(data []byte) error {
 	*x = ResourceRequestParams{}
 	return wire.Unmarshal(data, x)
@@ -1222,12 +1222,12 @@ func (x *ResourceTemplate) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x ResourceTemplate) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ResourceTemplate) UnmarshalJSON(data []byte) error {
 	*x = ResourceTemplate{}
 	return wire.Unmarshal(data, x)
@@ -1281,12 +1281,12 @@ func (x *TextResourceContents) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x TextResourceContents) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *TextResourceContents) UnmarshalJSON(data []byte) error {
 	*x = TextResourceContents{}
 	return wire.Unmarshal(data, x)

@@ -14,21 +14,27 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
+// Revision is a dated revision of the protocol, such as [Revision20260728].
+// Revisions are comparable. String returns the date, and [ParseRevision]
+// returns the revision with a given date. The zero Revision is not a revision
+// of the protocol: it stands for the form that encoding/json reads and writes.
+type Revision = wire.Revision
+
 // The revisions of the protocol, oldest first.
 var (
-	// Revision20241105 is the revision of 2024-11-05.
+	// Revision20241105 is the revision 2024-11-05.
 	Revision20241105 = wire.NewRevision(0, "2024-11-05")
-	// Revision20250326 is the revision of 2025-03-26.
+	// Revision20250326 is the revision 2025-03-26.
 	Revision20250326 = wire.NewRevision(1, "2025-03-26")
-	// Revision20250618 is the revision of 2025-06-18.
+	// Revision20250618 is the revision 2025-06-18.
 	Revision20250618 = wire.NewRevision(2, "2025-06-18")
-	// Revision20251125 is the revision of 2025-11-25.
+	// Revision20251125 is the revision 2025-11-25.
 	Revision20251125 = wire.NewRevision(3, "2025-11-25")
-	// Revision20260728 is the revision of 2026-07-28.
+	// Revision20260728 is the revision 2026-07-28.
 	Revision20260728 = wire.NewRevision(4, "2026-07-28")
 )
 
-// Revisions lists what is known about each revision, oldest first.
+// Revisions lists all revisions, oldest first, with their properties.
 var Revisions = []peer.RevisionInfo{
 	{
 		Handshake: true,
@@ -52,15 +58,16 @@ var Revisions = []peer.RevisionInfo{
 	},
 }
 
-// LatestRevision names the newest revision.
-const LatestRevision = "2026-07-28"
+// LatestRevision is the newest revision.
+var LatestRevision = Revision20260728
 
-// LatestHandshakeRevision names the newest revision whose sessions begin with
-// initialize.
-const LatestHandshakeRevision = "2025-11-25"
+// LatestHandshakeRevision is the newest revision whose sessions begin with an
+// initialize request.
+var LatestHandshakeRevision = Revision20251125
 
-// ParseRevision finds the revision of a name and whether there is one.
-func ParseRevision(name string) (wire.Revision, bool) {
+// ParseRevision returns the revision with the given name, a date such as
+// 2026-07-28, and reports whether it exists.
+func ParseRevision(name string) (Revision, bool) {
 	switch name {
 	case "2024-11-05":
 		return Revision20241105, true
@@ -73,10 +80,10 @@ func ParseRevision(name string) (wire.Revision, bool) {
 	case "2026-07-28":
 		return Revision20260728, true
 	}
-	return wire.Revision{}, false
+	return Revision{}, false
 }
 
-// The windows in which members, values and messages exist.
+// The revisions that have certain members, values and messages.
 const (
 	only20241105           wire.Window = 0b1
 	only20250326           wire.Window = 0b10

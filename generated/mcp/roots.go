@@ -21,7 +21,7 @@ type ListRootsRequest struct {
 	// applications. It is nil if there is none. It is not sent to peers of
 	// revision 2026-07-28 or later.
 	Meta *RequestMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -51,7 +51,7 @@ type ListRootsResult struct {
 	// applications. It is nil if there is none. It is not sent to peers of
 	// revision 2026-07-28 or later.
 	Meta *ResultMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -62,7 +62,7 @@ type RootsListChangedNotification struct {
 	// Meta is the message metadata. Keys of the protocol are fields; keys of
 	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *NotificationMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -88,6 +88,6 @@ type Root struct {
 	// prefix of its owner, such as "com.example/". It is nil if there is none. It
 	// is not sent to peers before revision 2025-06-18.
 	Meta map[string]json.RawMessage
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }

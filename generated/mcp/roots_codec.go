@@ -43,22 +43,22 @@ func (x *ListRootsRequest) DecodeParams(d *wire.Decoder) {
 	}
 }
 
-// AppendJSON implements [wire.Value]: the method with its params.
+// AppendJSON implements [wire.Value]. It encodes the method and the params.
 func (x *ListRootsRequest) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	return wire.AppendMessageForm(b, e, MethodListRoots, x, 0)
 }
 
-// DecodeJSON implements [wire.Value]: the method with its params.
+// DecodeJSON implements [wire.Value]. It decodes the method and the params.
 func (x *ListRootsRequest) DecodeJSON(d *wire.Decoder) {
 	wire.DecodeMessageForm(d, MethodListRoots, x, 0)
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x ListRootsRequest) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ListRootsRequest) UnmarshalJSON(data []byte) error {
 	*x = ListRootsRequest{}
 	return wire.Unmarshal(data, x)
@@ -101,12 +101,12 @@ func (x *ListRootsResult) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x ListRootsResult) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ListRootsResult) UnmarshalJSON(data []byte) error {
 	*x = ListRootsResult{}
 	return wire.Unmarshal(data, x)
@@ -143,22 +143,22 @@ func (x *RootsListChangedNotification) DecodeParams(d *wire.Decoder) {
 	}
 }
 
-// AppendJSON implements [wire.Value]: the method with its params.
+// AppendJSON implements [wire.Value]. It encodes the method and the params.
 func (x *RootsListChangedNotification) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	return wire.AppendMessageForm(b, e, MethodRootsListChanged, x, 0)
 }
 
-// DecodeJSON implements [wire.Value]: the method with its params.
+// DecodeJSON implements [wire.Value]. It decodes the method and the params.
 func (x *RootsListChangedNotification) DecodeJSON(d *wire.Decoder) {
 	wire.DecodeMessageForm(d, MethodRootsListChanged, x, 0)
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x RootsListChangedNotification) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *RootsListChangedNotification) UnmarshalJSON(data []byte) error {
 	*x = RootsListChangedNotification{}
 	return wire.Unmarshal(data, x)
@@ -207,12 +207,12 @@ func (x *Root) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x Root) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *Root) UnmarshalJSON(data []byte) error {
 	*x = Root{}
 	return wire.Unmarshal(data, x)

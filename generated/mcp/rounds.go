@@ -14,10 +14,10 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// InputOf returns what a request brings from the round before: answers, and the
-// state that came with the questions, both nil in a first attempt. It is false for
-// what is not one of the requests that may be answered with questions.
-func InputOf(req peer.Message) (answers InputResponses, state *string, ok bool) {
+// InputOf returns the input responses and the request state of a request. Both
+// are nil if the request does not follow an [InputRequiredResult]. It reports
+// false if an InputRequiredResult is never a response to such a request.
+func InputOf(req peer.Message) (responses InputResponses, state *string, ok bool) {
 	switch x := req.(type) {
 	case *GetPromptRequest:
 		return x.InputResponses, x.RequestState, true
@@ -29,28 +29,28 @@ func InputOf(req peer.Message) (answers InputResponses, state *string, ok bool) 
 	return nil, nil, false
 }
 
-// WithInput returns a copy of a request that brings this from the round before, nil
-// where InputOf is false.
-func WithInput(req peer.Message, answers InputResponses, state *string) peer.Message {
+// WithInput returns a copy of a request with the given input responses and
+// request state. It returns nil if [InputOf] reports false for the request.
+func WithInput(req peer.Message, responses InputResponses, state *string) peer.Message {
 	switch x := req.(type) {
 	case *GetPromptRequest:
-		again := *x
-		again.InputResponses, again.RequestState = answers, state
-		return &again
+		retry := *x
+		retry.InputResponses, retry.RequestState = responses, state
+		return &retry
 	case *ReadResourceRequest:
-		again := *x
-		again.InputResponses, again.RequestState = answers, state
-		return &again
+		retry := *x
+		retry.InputResponses, retry.RequestState = responses, state
+		return &retry
 	case *CallToolRequest:
-		again := *x
-		again.InputResponses, again.RequestState = answers, state
-		return &again
+		retry := *x
+		retry.InputResponses, retry.RequestState = responses, state
+		return &retry
 	}
 	return nil
 }
 
-// ResultTypeOf returns what the result of a method says of its kind, empty where it
-// says nothing.
+// ResultTypeOf returns the result type of the result of a method, or "" if it
+// has none.
 func ResultTypeOf(res wire.Value) ResultType {
 	switch x := res.(type) {
 	case *CompleteResult:

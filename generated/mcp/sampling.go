@@ -31,7 +31,7 @@ type CreateMessageRequest struct {
 	// prompt. Empty means [IncludeContextNone]. Other values require that the
 	// client declares the Context of [SamplingCapability].
 	//
-	// Deprecated: since revision 2026-07-28. Leave it unset, or say none.
+	// Deprecated: since revision 2026-07-28. Leave it unset, or set it to none.
 	IncludeContext IncludeContext
 	// Metadata is passed to the provider of the model, which defines its form. It
 	// is nil if there is none.
@@ -64,7 +64,7 @@ type CreateMessageRequest struct {
 	// applications. It is nil if there is none. It is not sent to peers of
 	// revision 2026-07-28 or later.
 	Meta *RequestMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -100,7 +100,7 @@ type CreateMessageResult struct {
 	// Meta is the message metadata. Keys of the protocol are fields; keys of
 	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *ResultMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -126,7 +126,7 @@ type ModelHint struct {
 	// Name is a part of a model's name: "sonnet" matches all models whose name
 	// contains it. A client without such a model may use a similar one.
 	Name string
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -147,7 +147,7 @@ type ModelPreferences struct {
 	IntelligencePriority *float64
 	// SpeedPriority is the importance of a fast response. Nil means no preference.
 	SpeedPriority *float64
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -166,7 +166,7 @@ type SamplingMessage struct {
 	// prefix of its owner, such as "com.example/". It is nil if there is none. It
 	// is not sent to peers before revision 2025-11-25.
 	Meta map[string]json.RawMessage
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -191,10 +191,9 @@ func (*ToolResultContent) isSamplingMessageContentBlock()                  {}
 func (*UnknownSamplingMessageContentBlock) isSamplingMessageContentBlock() {}
 
 // UnknownSamplingMessageContentBlock is a [SamplingMessageContentBlock] of a
-// type that the revision being spoken does not know. It is written as it was
-// read.
+// type that the revision does not define. It is encoded as it was decoded.
 type UnknownSamplingMessageContentBlock struct {
-	// Raw is the whole value, an object.
+	// Raw is the JSON object.
 	Raw json.RawMessage
 }
 
@@ -224,7 +223,7 @@ const (
 type ToolChoice struct {
 	// Mode is the rule for tool calls. Empty means [ToolChoiceModeAuto].
 	Mode ToolChoiceMode
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -261,7 +260,7 @@ type ToolResultContent struct {
 	// Meta contains metadata about the result. Include it unchanged in the next
 	// request, because caches of the model's provider may depend on it.
 	Meta map[string]json.RawMessage
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -283,6 +282,6 @@ type ToolUseContent struct {
 	// Meta contains metadata about the call. Include it unchanged in the next
 	// request, because caches of the model's provider may depend on it.
 	Meta map[string]json.RawMessage
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }

@@ -120,22 +120,22 @@ func (x *CreateMessageRequest) DecodeParams(d *wire.Decoder) {
 	}
 }
 
-// AppendJSON implements [wire.Value]: the method with its params.
+// AppendJSON implements [wire.Value]. It encodes the method and the params.
 func (x *CreateMessageRequest) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	return wire.AppendMessageForm(b, e, MethodCreateMessage, x, wire.Always)
 }
 
-// DecodeJSON implements [wire.Value]: the method with its params.
+// DecodeJSON implements [wire.Value]. It decodes the method and the params.
 func (x *CreateMessageRequest) DecodeJSON(d *wire.Decoder) {
 	wire.DecodeMessageForm(d, MethodCreateMessage, x, wire.Always)
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x CreateMessageRequest) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *CreateMessageRequest) UnmarshalJSON(data []byte) error {
 	*x = CreateMessageRequest{}
 	return wire.Unmarshal(data, x)
@@ -191,12 +191,12 @@ func (x *CreateMessageResult) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x CreateMessageResult) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *CreateMessageResult) UnmarshalJSON(data []byte) error {
 	*x = CreateMessageResult{}
 	return wire.Unmarshal(data, x)
@@ -239,12 +239,12 @@ func (x *ModelHint) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x ModelHint) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ModelHint) UnmarshalJSON(data []byte) error {
 	*x = ModelHint{}
 	return wire.Unmarshal(data, x)
@@ -302,12 +302,12 @@ func (x *ModelPreferences) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x ModelPreferences) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ModelPreferences) UnmarshalJSON(data []byte) error {
 	*x = ModelPreferences{}
 	return wire.Unmarshal(data, x)
@@ -354,12 +354,12 @@ func (x *SamplingMessage) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x SamplingMessage) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *SamplingMessage) UnmarshalJSON(data []byte) error {
 	*x = SamplingMessage{}
 	return wire.Unmarshal(data, x)
@@ -407,8 +407,8 @@ func decodeSamplingMessageContentBlock(d *wire.Decoder) SamplingMessageContentBl
 	return &UnknownSamplingMessageContentBlock{Raw: d.RawObject()}
 }
 
-// UnmarshalSamplingMessageContentBlock reads a [SamplingMessageContentBlock]
-// in the form of all revisions.
+// UnmarshalSamplingMessageContentBlock decodes a
+// [SamplingMessageContentBlock], with the members of all revisions.
 func UnmarshalSamplingMessageContentBlock(data []byte) (SamplingMessageContentBlock, error) {
 	return wire.UnmarshalUnion(data, decodeSamplingMessageContentBlock)
 }
@@ -426,12 +426,12 @@ func (x *UnknownSamplingMessageContentBlock) DecodeJSON(d *wire.Decoder) {
 	x.Raw = d.RawObject()
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x UnknownSamplingMessageContentBlock) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *UnknownSamplingMessageContentBlock) UnmarshalJSON(data []byte) error {
 	*x = UnknownSamplingMessageContentBlock{}
 	return wire.Unmarshal(data, x)
@@ -478,12 +478,12 @@ func (x *ToolChoice) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x ToolChoice) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ToolChoice) UnmarshalJSON(data []byte) error {
 	*x = ToolChoice{}
 	return wire.Unmarshal(data, x)
@@ -557,12 +557,12 @@ func (x *ToolResultContent) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x ToolResultContent) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ToolResultContent) UnmarshalJSON(data []byte) error {
 	*x = ToolResultContent{}
 	return wire.Unmarshal(data, x)
@@ -621,12 +621,12 @@ func (x *ToolUseContent) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x ToolUseContent) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ToolUseContent) UnmarshalJSON(data []byte) error {
 	*x = ToolUseContent{}
 	return wire.Unmarshal(data, x)

@@ -15,18 +15,18 @@ import (
 	"github.com/mcpwright/mcp/runtime/peer"
 )
 
-// ClientSession is what a handler of a client calls its server with. It
-// belongs to the message being handled: what it sends travels with that
-// message, unless it concerns the whole connection. It is safe for concurrent
-// use. When the handler has returned it refuses what would travel with the
-// message.
+// ClientSession sends messages from a handler of a client to its server. It
+// sends them on the channel of the message being handled, or on the channel of
+// the connection if they concern the whole connection. It is safe for
+// concurrent use. After the handler has returned, sending on the channel of
+// the message fails.
 type ClientSession struct {
 	SessionCore
 }
 
-// With returns a session that sends everything with opts; [peer.Standalone] moves
-// it to the connection's own channel, where there is one, for as long as the
-// connection lasts.
+// With returns a session that sends all messages with opts. With
+// [peer.Standalone], it sends them on the channel of the connection, if there
+// is one, and can be used until the connection is closed.
 func (s *ClientSession) With(opts ...peer.CallOption) *ClientSession {
 	return &ClientSession{withOptions(s.SessionCore, opts)}
 }
@@ -176,18 +176,18 @@ func (s *ClientSession) SendTaskStatus(ctx context.Context, n *TaskStatusNotific
 	return peer.SendNotification(ctx, s, orNew(n))
 }
 
-// ServerSession is what a handler of a server calls its client with. It
-// belongs to the message being handled: what it sends travels with that
-// message, unless it concerns the whole connection. It is safe for concurrent
-// use. When the handler has returned it refuses what would travel with the
-// message.
+// ServerSession sends messages from a handler of a server to its client. It
+// sends them on the channel of the message being handled, or on the channel of
+// the connection if they concern the whole connection. It is safe for
+// concurrent use. After the handler has returned, sending on the channel of
+// the message fails.
 type ServerSession struct {
 	SessionCore
 }
 
-// With returns a session that sends everything with opts; [peer.Standalone] moves
-// it to the connection's own channel, where there is one, for as long as the
-// connection lasts.
+// With returns a session that sends all messages with opts. With
+// [peer.Standalone], it sends them on the channel of the connection, if there
+// is one, and can be used until the connection is closed.
 func (s *ServerSession) With(opts ...peer.CallOption) *ServerSession {
 	return &ServerSession{withOptions(s.SessionCore, opts)}
 }

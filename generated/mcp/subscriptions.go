@@ -26,7 +26,7 @@ type SubscriptionsListenRequest struct {
 	// Meta is the message metadata. Keys of the protocol are fields; keys of
 	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *RequestMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -57,7 +57,7 @@ type SubscriptionsListenResult struct {
 	// Meta identifies the subscription that ended. It is required; the runtime
 	// sets it.
 	Meta *SubscriptionsListenResultMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -71,7 +71,7 @@ type SubscriptionsAcknowledgedNotification struct {
 	// Meta is the message metadata. Keys of the protocol are fields; keys of
 	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *NotificationMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -80,8 +80,8 @@ func (*SubscriptionsAcknowledgedNotification) Method() string {
 	return MethodSubscriptionsAcknowledged
 }
 
-// RequiresParams tells in which revisions the message has params even where
-// they say nothing.
+// RequiresParams returns the revisions in which the message must have params,
+// even if they are empty.
 func (*SubscriptionsAcknowledgedNotification) RequiresParams() wire.Window {
 	return wire.Always
 }
@@ -102,6 +102,6 @@ type SubscriptionFilter struct {
 	ResourcesListChanged bool
 	// ToolsListChanged selects [ToolListChangedNotification].
 	ToolsListChanged bool
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }

@@ -47,22 +47,22 @@ func (x *SubscriptionsListenRequest) DecodeParams(d *wire.Decoder) {
 	}
 }
 
-// AppendJSON implements [wire.Value]: the method with its params.
+// AppendJSON implements [wire.Value]. It encodes the method and the params.
 func (x *SubscriptionsListenRequest) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	return wire.AppendMessageForm(b, e, MethodSubscriptionsListen, x, wire.Always)
 }
 
-// DecodeJSON implements [wire.Value]: the method with its params.
+// DecodeJSON implements [wire.Value]. It decodes the method and the params.
 func (x *SubscriptionsListenRequest) DecodeJSON(d *wire.Decoder) {
 	wire.DecodeMessageForm(d, MethodSubscriptionsListen, x, wire.Always)
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x SubscriptionsListenRequest) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *SubscriptionsListenRequest) UnmarshalJSON(data []byte) error {
 	*x = SubscriptionsListenRequest{}
 	return wire.Unmarshal(data, x)
@@ -110,12 +110,12 @@ func (x *SubscriptionsListenResult) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x SubscriptionsListenResult) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *SubscriptionsListenResult) UnmarshalJSON(data []byte) error {
 	*x = SubscriptionsListenResult{}
 	return wire.Unmarshal(data, x)
@@ -157,22 +157,22 @@ func (x *SubscriptionsAcknowledgedNotification) DecodeParams(d *wire.Decoder) {
 	}
 }
 
-// AppendJSON implements [wire.Value]: the method with its params.
+// AppendJSON implements [wire.Value]. It encodes the method and the params.
 func (x *SubscriptionsAcknowledgedNotification) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	return wire.AppendMessageForm(b, e, MethodSubscriptionsAcknowledged, x, wire.Always)
 }
 
-// DecodeJSON implements [wire.Value]: the method with its params.
+// DecodeJSON implements [wire.Value]. It decodes the method and the params.
 func (x *SubscriptionsAcknowledgedNotification) DecodeJSON(d *wire.Decoder) {
 	wire.DecodeMessageForm(d, MethodSubscriptionsAcknowledged, x, wire.Always)
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x SubscriptionsAcknowledgedNotification) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *SubscriptionsAcknowledgedNotification) UnmarshalJSON(data []byte) error {
 	*x = SubscriptionsAcknowledgedNotification{}
 	return wire.Unmarshal(data, x)
@@ -233,12 +233,12 @@ func (x *SubscriptionFilter) DecodeJSON(d *wire.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler] in the form of all revisions.
+// MarshalJSON implements [json.Marshaler], with the members of all revisions.
 func (x SubscriptionFilter) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(&x)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.
+// UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *SubscriptionFilter) UnmarshalJSON(data []byte) error {
 	*x = SubscriptionFilter{}
 	return wire.Unmarshal(data, x)

@@ -11,8 +11,8 @@ package mcp
 
 import "github.com/mcpwright/mcp/runtime/wire"
 
-// Members lists the members of each struct with the revisions that have and
-// require them, by the struct's name.
+// Members lists the members of each struct, with the revisions that have and
+// require them, in the order of the struct names.
 var Members = []*wire.Members{
 	annotatedMembers,
 	annotationsMembers,
@@ -152,8 +152,8 @@ var Members = []*wire.Members{
 	untitledSingleSelectEnumSchemaMembers,
 }
 
-// Enums lists the values of each closed enum with the revisions that have
-// them, by the enum's name.
+// Enums lists the values of each closed enum, with the revisions that have
+// them, in the order of the enum names.
 var Enums = []*wire.Enum{
 	cacheScopeEnum,
 	elicitActionEnum,

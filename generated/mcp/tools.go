@@ -35,7 +35,7 @@ type CallToolRequest struct {
 	// Meta is the message metadata. Keys of the protocol are fields; keys of
 	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *RequestMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -54,7 +54,7 @@ func (x *CallToolRequest) RequestMeta() *RequestMeta {
 	return x.Meta
 }
 
-// NameMember returns Name, which the header Mcp-Name repeats.
+// NameMember returns Name, the value of the Mcp-Name header.
 func (x *CallToolRequest) NameMember() string {
 	return x.Name
 }
@@ -81,7 +81,7 @@ type CallToolResult struct {
 	// Meta is the message metadata. Keys of the protocol are fields; keys of
 	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *ResultMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -93,7 +93,7 @@ type ListToolsRequest struct {
 	// Meta is the message metadata. Keys of the protocol are fields; keys of
 	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *RequestMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -136,7 +136,7 @@ type ListToolsResult struct {
 	// Meta is the message metadata. Keys of the protocol are fields; keys of
 	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *ResultMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -147,7 +147,7 @@ type ToolListChangedNotification struct {
 	// Meta is the message metadata. Keys of the protocol are fields; keys of
 	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *NotificationMeta
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -196,7 +196,7 @@ type Tool struct {
 	// prefix of its owner, such as "com.example/". It is nil if there is none. It
 	// is not sent to peers before revision 2025-06-18.
 	Meta map[string]json.RawMessage
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -221,7 +221,7 @@ type ToolAnnotations struct {
 	ReadOnlyHint bool
 	// Title is the name shown to users if the Title of the tool is empty.
 	Title string
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
 
@@ -231,6 +231,6 @@ type ToolExecution struct {
 	// TaskSupport determines whether the tool may run as a task. Empty means
 	// [TaskSupportForbidden].
 	TaskSupport TaskSupport
-	// Extra holds the members that the revision being spoken does not know.
+	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }

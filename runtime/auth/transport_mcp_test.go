@@ -61,7 +61,7 @@ func TestClientWaitsForUserInEveryRevision(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, "hello", mcp.TextOf(res.Content))
 			if mode == mcpclient.Auto {
-				require.Equal(t, mcp.LatestRevision, client.Revision().String(), "the wait for the user must not cause a fallback to an older revision")
+				require.Equal(t, mcp.LatestRevision.String(), client.Revision().String(), "the wait for the user must not cause a fallback to an older revision")
 			}
 
 			w.issuer.revoke(true) // during the session

@@ -35,7 +35,7 @@ func TestAConnectionFromAnEnvelopeIsReadyAndLeadsNowhere(t *testing.T) {
 	require.False(t, conn.HasStandaloneChannel())
 	require.Equal(t, "2026-07-28", conn.Revision().String())
 	require.Equal(t, "client", conn.ClientInfo().Name)
-	require.Equal(t, mcp.LatestRevision, connection.NewForRequest("nonsense", nil, nil, nil).Revision().String())
+	require.Equal(t, mcp.LatestRevision.String(), connection.NewForRequest("nonsense", nil, nil, nil).Revision().String())
 
 	var none *peer.NoBackChannelError
 	require.ErrorAs(t, conn.Ping(t.Context()), &none)
@@ -71,9 +71,9 @@ func TestAnEnvelopeWithoutInfoStillHasCapabilities(t *testing.T) {
 }
 
 func TestALoopConnectionAlwaysHasAVersion(t *testing.T) {
-	require.Equal(t, mcp.LatestHandshakeRevision, connection.New(nil, nil).Revision().String())
+	require.Equal(t, mcp.LatestHandshakeRevision.String(), connection.New(nil, nil).Revision().String())
 	for hint, want := range map[string]string{
-		"2025-03-26": "2025-03-26", "2026-07-28": mcp.LatestHandshakeRevision, "nonsense": mcp.LatestHandshakeRevision,
+		"2025-03-26": "2025-03-26", "2026-07-28": mcp.LatestHandshakeRevision.String(), "nonsense": mcp.LatestHandshakeRevision.String(),
 	} {
 		conn := connection.New(nil, &connection.Options{VersionHint: hint, SessionID: "s1"})
 		require.Equal(t, want, conn.Revision().String())

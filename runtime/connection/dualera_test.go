@@ -226,7 +226,7 @@ func TestAHandshakePipeHasOneConnection(t *testing.T) {
 		out, inFlight := new(channel), &table{cancelled: map[wire.RequestID]int{}}
 		d := connection.NewPipe(newKernel(nil), &connection.Options{Logger: slog.Default()})
 		d.Attach(out, inFlight)
-		require.Equal(t, mcp.LatestRevision, d.Frame("x").Revision.String())
+		require.Equal(t, mcp.LatestRevision, d.Frame("x").Revision)
 		require.False(t, d.Batches())
 		_, err := d.Handle(t.Context(), request("initialize", handshakeParams, nil))
 		require.NoError(t, err)

@@ -423,7 +423,7 @@ func TestAVetoAfterTheHandshakeLeavesTheSessionAsItWas(t *testing.T) {
 	require.EqualValues(t, 1, peer.AsError(err).Code)
 	require.False(t, conn.InitializeAccepted())
 	require.False(t, conn.State().InitializeProcessed())
-	require.Equal(t, mcp.LatestHandshakeRevision, conn.Revision().String())
+	require.Equal(t, mcp.LatestHandshakeRevision.String(), conn.Revision().String())
 
 	veto = false
 	_, err = k.Serve(t.Context(), conn, request("initialize", params, nil))

@@ -21,7 +21,7 @@ func TestTheStateOfANewConnection(t *testing.T) {
 	require.False(t, s.Initialized())
 	require.Empty(t, s.LogLevel())
 	require.Empty(t, s.Subscriptions())
-	require.Equal(t, mcp.LatestHandshakeRevision, s.Revision().String())
+	require.Equal(t, mcp.LatestHandshakeRevision.String(), s.Revision().String())
 	require.False(t, s.InFlight().Cancel(wire.IntID(1)))
 	require.Empty(t, s.InFlight().IDs())
 }

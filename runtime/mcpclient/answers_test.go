@@ -26,7 +26,7 @@ func questioner(question peer.Message, result func() wire.Value) *server {
 	s := newServer()
 	mcp.HandleCallTool(&s.mux, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		session, answer := mcp.SessionFromContext(ctx), result()
-		if session.Revision().String() > mcp.LatestHandshakeRevision {
+		if session.Revision().String() > mcp.LatestHandshakeRevision.String() {
 			brought, has := req.InputResponses["q"]
 			if !has {
 				return nil, ask(mcp.InputRequests{"q": question.(mcp.InputRequest)}, nil)

@@ -163,7 +163,7 @@ func TestAModeLimitsTheEra(t *testing.T) {
 	t.Run("stateless", func(t *testing.T) {
 		s := &script{answer: func(message) string { return fail(-32601, `null`) }}
 		_, err := mcpclient.Connect(t.Context(), s.endpoint(t), &mcpclient.Options{Mode: mcpclient.NoHandshake})
-		require.ErrorContains(t, err, "the server does not speak "+mcp.LatestRevision)
+		require.ErrorContains(t, err, "the server does not speak "+mcp.LatestRevision.String())
 		require.Equal(t, []string{"server/discover"}, s.methods())
 	})
 	t.Run("no handshake where it is wanted", func(t *testing.T) {

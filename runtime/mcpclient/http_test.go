@@ -111,7 +111,7 @@ func (s *web) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *web) answer(w http.ResponseWriter, r *http.Request, in *peer.Inbound) {
-	if v := r.Header.Get("Mcp-Protocol-Version"); v > mcp.LatestHandshakeRevision {
+	if v := r.Header.Get("Mcp-Protocol-Version"); v > mcp.LatestHandshakeRevision.String() {
 		reply, err := s.kernel.ServeStateless(r.Context(), in, nil)
 		write(w, in.ID, reply, err)
 		return

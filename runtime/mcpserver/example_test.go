@@ -154,7 +154,7 @@ func inProcess(server *mcpserver.Server, user *peer.Mux) *jsonrpc.InProcessConn 
 	}
 	channel := server.InProcess(opts)
 	must(peer.SendRequest(ctx, channel, &mcp.InitializeRequest{
-		ProtocolVersion: mcp.LatestHandshakeRevision,
+		ProtocolVersion: mcp.LatestHandshakeRevision.String(),
 		ClientInfo:      mcp.Implementation{Name: "example", Version: "1"},
 		Capabilities:    mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapability{}},
 	}))

@@ -72,7 +72,7 @@ func checkTranscript(t *testing.T, file string) {
 			}
 			open, message = validator.Check(from, []byte(rest)), at
 		case "!":
-			rest = strings.Replace(rest, "the latest", mcp.LatestRevision, 1)
+			rest = strings.Replace(rest, "the latest", mcp.LatestRevision.String(), 1)
 			require.NotEmpty(t, open, "%s:%d: %s", file, at, rest)
 			require.True(t, strings.HasPrefix(short(open[0]), rest), "%s:%d: have %q, want %q", file, at, short(open[0]), rest)
 			open = open[1:]

@@ -29,7 +29,7 @@
 //	}
 //	defer server.Close()
 //	hello := &mcp.InitializeRequest{
-//		ProtocolVersion: mcp.LatestHandshakeRevision,
+//		ProtocolVersion: mcp.LatestHandshakeRevision.String(),
 //		ClientInfo:      mcp.Implementation{Name: "umbrella", Version: "1.0"},
 //	}
 //	if _, err := peer.SendRequest(ctx, server, hello); err != nil {

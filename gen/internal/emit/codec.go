@@ -11,7 +11,7 @@ import (
 	"github.com/mcpwright/mcp/gen/internal/ir"
 )
 
-// codec prints how an area's types are written and read.
+// codec prints the encoders and decoders of the types of a file.
 func (g *generator) codec(f *jen.File, area string) {
 	for _, t := range g.inArea(area) {
 		switch x := t.Shape.(type) {
@@ -26,7 +26,7 @@ func (g *generator) codec(f *jen.File, area string) {
 }
 
 func (g *generator) structCodec(f *jen.File, t *ir.Type, s *ir.Struct) {
-	if !choice(s) {
+	if !hasParamsUnion(s) {
 		g.members(f, t, s)
 	}
 	if s.Method == nil {
@@ -35,7 +35,7 @@ func (g *generator) structCodec(f *jen.File, t *ir.Type, s *ir.Struct) {
 	} else {
 		g.appendJSON(f, t, s, "AppendParams")
 		g.decodeJSON(f, t, s, "DecodeParams")
-		g.messageForm(f, t, s)
+		g.messageJSON(f, t, s)
 	}
 	g.stdJSON(f, t.Name)
 }
@@ -71,30 +71,30 @@ func (g *generator) member(name string, in, required ir.Window) jen.Code {
 	return jen.Qual(wirePkg, "Member").Values(fields...)
 }
 
-// messageForm prints the form that a message has inside another and in logs.
+// messageJSON prints the JSON form of a message in other messages and in logs.
 //
 //	func (x *CallToolRequest) AppendJSON(b []byte, e *wire.Encoder) []byte { return wire.AppendMessageForm(b, e, MethodCallTool, x, wire.Always) }
-func (g *generator) messageForm(f *jen.File, t *ir.Type, s *ir.Struct) {
-	method, required := jen.Id("Method"+s.Method.Name), g.window(s.Params)
-	f.Comment("AppendJSON implements [wire.Value]: the method with its params.")
+func (g *generator) messageJSON(f *jen.File, t *ir.Type, s *ir.Struct) {
+	method, required := jen.Id("Method"+s.Method.Name), g.window(s.ParamsRequired)
+	f.Comment("AppendJSON implements [wire.Value]. It encodes the method and the params.")
 	f.Func().Params(jen.Id("x").Op("*").Id(t.Name)).Id("AppendJSON").Params(encoderParams()...).Index().Byte().Block(
 		jen.Return(jen.Qual(wirePkg, "AppendMessageForm").Call(jen.Id("b"), jen.Id("e"), method, jen.Id("x"), required)))
 	f.Line()
-	f.Comment("DecodeJSON implements [wire.Value]: the method with its params.")
+	f.Comment("DecodeJSON implements [wire.Value]. It decodes the method and the params.")
 	f.Func().Params(jen.Id("x").Op("*").Id(t.Name)).Id("DecodeJSON").Params(jen.Id("d").Op("*").Qual(wirePkg, "Decoder")).Block(
 		jen.Qual(wirePkg, "DecodeMessageForm").Call(jen.Id("d"), method, jen.Id("x"), required))
 	f.Line()
 }
 
-// stdJSON prints the methods that encoding/json looks for.
+// stdJSON prints the methods for encoding/json.
 //
 //	func (x Tool) MarshalJSON() ([]byte, error) { return wire.Marshal(&x) }
 func (g *generator) stdJSON(f *jen.File, name string) {
-	f.Comment("MarshalJSON implements [json.Marshaler] in the form of all revisions.")
+	f.Comment("MarshalJSON implements [json.Marshaler], with the members of all revisions.")
 	f.Func().Params(jen.Id("x").Id(name)).Id("MarshalJSON").Params().Params(jen.Index().Byte(), jen.Error()).Block(
 		jen.Return(jen.Qual(wirePkg, "Marshal").Call(jen.Op("&").Id("x"))))
 	f.Line()
-	f.Comment("UnmarshalJSON implements [json.Unmarshaler] in the form of all revisions.")
+	f.Comment("UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.")
 	f.Func().Params(jen.Id("x").Op("*").Id(name)).Id("UnmarshalJSON").Params(jen.Id("data").Index().Byte()).Error().Block(
 		jen.Op("*").Id("x").Op("=").Id(name).Values(),
 		jen.Return(jen.Qual(wirePkg, "Unmarshal").Call(jen.Id("data"), jen.Id("x"))))
@@ -131,8 +131,8 @@ func (g *generator) unionCodec(f *jen.File, t *ir.Type, u *ir.Union) {
 	g.stdJSON(f, unknown)
 }
 
-// appendUnion prints the writer of a union, which refuses nil and what the
-// revision does not have.
+// appendUnion prints the encoder of a union. Encoding fails for nil, and for types
+// that the revision does not have.
 func (g *generator) appendUnion(f *jen.File, t *ir.Type, u *ir.Union) {
 	missing := jen.Return(jen.Id("e").Dot("Missing").Call(jen.Id("b"), jen.Lit(t.Name)))
 	windowed := func(m *ir.Member) bool { return m.In != ^ir.Window(0) }
@@ -156,7 +156,8 @@ func (g *generator) appendUnion(f *jen.File, t *ir.Type, u *ir.Union) {
 	f.Line()
 }
 
-// memberTitle names a member for errors: ContentBlock of type "audio".
+// memberTitle returns the description of a member in errors: ContentBlock with type
+// "audio".
 func memberTitle(t *ir.Type, u *ir.Union, m *ir.Member) string {
 	for _, test := range u.Tests {
 		followed := slices.ContainsFunc(u.Tests, func(o ir.Test) bool { return o.Member.In&m.In == 0 && slices.Equal(o.Values, test.Values) })
@@ -167,7 +168,7 @@ func memberTitle(t *ir.Type, u *ir.Union, m *ir.Member) string {
 	return fmt.Sprintf("%s in %s", m.Type.Name, t.Name)
 }
 
-// decodeUnion prints the reader of a union.
+// decodeUnion prints the decoder of a union.
 func (g *generator) decodeUnion(f *jen.File, t *ir.Type, u *ir.Union) {
 	f.Func().Id("decode" + t.Name).Params(jen.Id("d").Op("*").Qual(wirePkg, "Decoder")).Id(t.Name).BlockFunc(func(d *jen.Group) {
 		if u.Key == "" {
@@ -178,7 +179,7 @@ func (g *generator) decodeUnion(f *jen.File, t *ir.Type, u *ir.Union) {
 		if fallback != nil {
 			c := keyConst(u, fallback)
 			if c.In != ^ir.Window(0) {
-				d.If(jen.Op("!").Id("d").Dot("Has").Call(g.window(c.In))).Block(jen.Return(newOf(fallback.Type)))
+				d.If(jen.Op("!").Id("d").Dot("Has").Call(g.window(c.In))).Block(jen.Return(decodeNew(fallback.Type)))
 			}
 		}
 		d.Switch(jen.Id("d").Dot("Discriminator").Call(jen.Lit(t.Name), jen.Lit(u.Key), jen.Lit(fallback != nil))).BlockFunc(func(d *jen.Group) {
@@ -194,13 +195,13 @@ func (g *generator) decodeUnion(f *jen.File, t *ir.Type, u *ir.Union) {
 		d.Return(jen.Op("&").Id("Unknown" + t.Name).Values(jen.Id("Raw").Op(":").Id("d").Dot("RawObject").Call()))
 	})
 	f.Line()
-	f.Add(comment("Unmarshal"+t.Name, fmt.Sprintf("reads %s in the form of all revisions.", a(t.Name)), ""))
+	f.Add(comment("Unmarshal"+t.Name, fmt.Sprintf("decodes %s, with the members of all revisions.", a(t.Name)), ""))
 	f.Func().Id("Unmarshal"+t.Name).Params(jen.Id("data").Index().Byte()).Params(jen.Id(t.Name), jen.Error()).Block(
 		jen.Return(jen.Qual(wirePkg, "UnmarshalUnion").Call(jen.Id("data"), jen.Id("decode"+t.Name))))
 	f.Line()
 }
 
-// withoutKey is the member that may come without the key.
+// withoutKey returns the member that may be without the key, or nil.
 func (g *generator) withoutKey(u *ir.Union) *ir.Member {
 	for _, m := range u.Members {
 		if c := keyConst(u, m); c != nil && u.Key != "method" && c.Required&c.In != c.In {
@@ -219,13 +220,15 @@ func keyConst(u *ir.Union, m *ir.Member) *ir.Const {
 	return nil
 }
 
-// newOf prints wire.New[TextContent](d).
-func newOf(t *ir.Type) jen.Code {
+// decodeNew prints:
+//
+//	wire.New[TextContent](d)
+func decodeNew(t *ir.Type) jen.Code {
 	return jen.Qual(wirePkg, "New").Types(jen.Id(t.Name)).Call(jen.Id("d"))
 }
 
-// keyCase prints the case of a key's values: one member, or several that their
-// other members tell apart.
+// keyCase prints the case for a value of the key: one type, or several types that
+// other members distinguish.
 func (g *generator) keyCase(d *jen.Group, tests []ir.Test, fallback *ir.Member) {
 	var values []jen.Code
 	for _, v := range tests[0].Values {
@@ -242,26 +245,25 @@ func (g *generator) keyCase(d *jen.Group, tests []ir.Test, fallback *ir.Member) 
 		d.Switch().BlockFunc(func(d *jen.Group) {
 			for _, t := range tests {
 				if cond := g.testCond(t); cond != nil {
-					d.Case(cond).Block(jen.Return(newOf(t.Member.Type)))
+					d.Case(cond).Block(jen.Return(decodeNew(t.Member.Type)))
 				} else {
-					d.Default().Block(jen.Return(newOf(t.Member.Type)))
+					d.Default().Block(jen.Return(decodeNew(t.Member.Type)))
 				}
 			}
 		})
 	})
 }
 
-// guarded prints the return of a member, if the revision has it.
+// guarded prints the return statement for a type, with a check of the revision.
 func (g *generator) guarded(d *jen.Group, t ir.Test) {
 	if cond := g.testCond(t); cond != nil {
-		d.If(cond).Block(jen.Return(newOf(t.Member.Type)))
+		d.If(cond).Block(jen.Return(decodeNew(t.Member.Type)))
 		return
 	}
-	d.Return(newOf(t.Member.Type))
+	d.Return(decodeNew(t.Member.Type))
 }
 
-// testCond is the condition under which a test finds its member, nil for
-// always.
+// testCond returns the condition of a test, or nil for always.
 func (g *generator) testCond(t ir.Test) *jen.Statement {
 	var cond *jen.Statement
 	if t.Member.In != ^ir.Window(0) {
@@ -281,14 +283,14 @@ func (g *generator) testCond(t ir.Test) *jen.Statement {
 	return cond
 }
 
-// byMembers prints the reader of a union without a key. Without any of the
-// members it is the type whose own may be missing.
+// byMembers prints the decoder of a union without a key. If no test matches, the
+// result is the type whose member may be missing, or an error.
 func (g *generator) byMembers(d *jen.Group, t *ir.Type, u *ir.Union) {
 	var names []string
 	var plain *ir.Type
 	d.Switch().BlockFunc(func(d *jen.Group) {
 		for _, test := range u.Tests {
-			d.Case(g.testCond(test)).Block(jen.Return(newOf(test.Member.Type)))
+			d.Case(g.testCond(test)).Block(jen.Return(decodeNew(test.Member.Type)))
 			names = append(names, fmt.Sprintf("%q", strings.Join(test.Path, "/")))
 			if mayBeMissing(test) {
 				plain = test.Member.Type
@@ -296,14 +298,14 @@ func (g *generator) byMembers(d *jen.Group, t *ir.Type, u *ir.Union) {
 		}
 	})
 	if plain != nil {
-		d.Return(newOf(plain))
+		d.Return(decodeNew(plain))
 		return
 	}
 	d.Id("d").Dot("Fail").Call(jen.Lit(fmt.Sprintf("%s: want an object with one of the members %s", t.Name, strings.Join(names, ", "))))
 	d.Return(jen.Nil())
 }
 
-// mayBeMissing tells whether a peer may leave out the member that a test looks for.
+// mayBeMissing reports whether a peer may omit the member of a test.
 func mayBeMissing(t ir.Test) bool {
 	s, ok := t.Member.Type.Shape.(*ir.Struct)
 	return ok && len(t.Path) == 1 && slices.ContainsFunc(s.Fields, func(f *ir.Field) bool {
@@ -311,11 +313,11 @@ func mayBeMissing(t ir.Test) bool {
 	})
 }
 
-// membersVar and enumVar name the tables of a type.
+// membersVar and enumVar return the names of a type's tables.
 func membersVar(t *ir.Type) string { return lowerFirst(t.Name) + "Members" }
 func enumVar(t *ir.Type) string    { return lowerFirst(t.Name) + "Enum" }
 
-// lowerFirst lowers the first word of a name.
+// lowerFirst returns name with its first word in lower case.
 func lowerFirst(name string) string {
 	runes := []rune(name)
 	for i := range runes {

@@ -6,10 +6,8 @@ import (
 	"github.com/dave/jennifer/jen"
 )
 
-// comment prints a name's documentation: the name, the text that continues it,
-// and a paragraph about its deprecation. It ends without a line break.
-//
-//	// Tool describes one tool.
+// comment prints the documentation of a name: the name, the text that follows it, and
+// a paragraph about its deprecation. It does not end with a line break.
 func comment(name, text, deprecated string) *jen.Statement {
 	paragraphs := strings.FieldsFunc(name+" "+text, func(r rune) bool { return r == '\n' })
 	if deprecated != "" {
@@ -30,7 +28,7 @@ func comment(name, text, deprecated string) *jen.Statement {
 	return s
 }
 
-// a is a name with its indefinite article.
+// a returns a link to a name with its indefinite article.
 func a(name string) string {
 	if strings.ContainsAny(name[:1], "AEIO") {
 		return "an [" + name + "]"

@@ -8,20 +8,20 @@ import (
 	"github.com/mcpwright/mcp/gen/internal/ir"
 )
 
-// decodeJSON prints a struct's decoder.
+// decodeJSON prints the decoder of a struct.
 //
 //	func (x *Tool) DecodeJSON(d *wire.Decoder) { o := d.Object(toolMembers); for o.Next() { switch o.Name { … } } }
 func (g *generator) decodeJSON(f *jen.File, t *ir.Type, s *ir.Struct, method string) {
 	f.Commentf("%s implements %s.", method, map[string]string{"DecodeJSON": "[wire.Value]", "DecodeParams": "[wire.Params]"}[method])
 	f.Func().Params(jen.Id("x").Op("*").Id(t.Name)).Id(method).Params(jen.Id("d").Op("*").Qual(wirePkg, "Decoder")).BlockFunc(func(d *jen.Group) {
-		if choice(s) {
+		if hasParamsUnion(s) {
 			d.Id("x").Dot(s.Fields[0].Name).Op("=").Add(g.decodeExpr(s.Fields[0].Type))
 			return
 		}
-		if s.Asks != 0 {
+		if s.InputRequired != 0 {
 			d.Id("start").Op(":=").Id("d").Dot("Here").Call()
 		}
-		d.Id("o").Op(":=").Id("d").Dot("Object").Call(jen.Id(membersVar(t))) // a loop's own variable would be copied each turn
+		d.Id("o").Op(":=").Id("d").Dot("Object").Call(jen.Id(membersVar(t))) // a variable of the loop would be copied in each iteration
 		d.For(jen.Id("o").Dot("Next").Call()).Block(
 			jen.Switch(jen.Id("o").Dot("Name")).BlockFunc(func(d *jen.Group) {
 				for _, c := range s.Consts {
@@ -35,33 +35,33 @@ func (g *generator) decodeJSON(f *jen.File, t *ir.Type, s *ir.Struct, method str
 				d.Default().Block(jen.Id("x").Dot("Extra").Op("=").Id("o").Dot("Extra").Call(jen.Id("x").Dot("Extra")))
 			}),
 		)
-		if s.Asks != 0 {
-			g.decodeQuestion(d, t, s)
+		if s.InputRequired != 0 {
+			g.decodeInputRequired(d, t, s)
 		}
 	})
 	f.Line()
 }
 
-// decodeQuestion prints what reads a result once more that asks for input in
-// place of being one. Such a result need not have, in any form, what the other
-// one requires, so that a failure may stand before what says so. Looking for that
-// first would scan a long result twice.
+// decodeInputRequired prints the code that decodes a result again if it is an
+// InputRequiredResult. Such a result does not have the required members of x, so
+// decoding may fail before it reaches resultType. Looking for resultType first would
+// scan long results twice.
 //
 //	if d.Has(since20260728) && (d.Err() != nil || x.ResultType == ResultTypeInputRequired) && d.Back(start, "resultType", "input_required") { … }
-func (g *generator) decodeQuestion(d *jen.Group, t *ir.Type, s *ir.Struct) {
-	d.If(jen.Id("d").Dot("Has").Call(g.window(s.Asks)).
+func (g *generator) decodeInputRequired(d *jen.Group, t *ir.Type, s *ir.Struct) {
+	d.If(jen.Id("d").Dot("Has").Call(g.window(s.InputRequired)).
 		Op("&&").Parens(jen.Id("d").Dot("Err").Call().Op("!=").Nil().
 		Op("||").Id("x").Dot("ResultType").Op("==").Id("ResultTypeInputRequired")).
 		Op("&&").Id("d").Dot("Back").Call(jen.Id("start"), jen.Lit("resultType"), jen.String().Call(jen.Id("ResultTypeInputRequired"))),
 	).Block(
 		jen.Op("*").Id("x").Op("=").Id(t.Name).Values(),
-		jen.Id("ask").Op(":=").New(jen.Id(s.AsksAs.Name)),
+		jen.Id("ask").Op(":=").New(jen.Id(s.InputRequiredType.Name)),
 		jen.Id("ask").Dot("DecodeJSON").Call(jen.Id("d")),
 		jen.Id("d").Dot("FailWith").Call(jen.Op("&").Id("InputRequiredError").Values(jen.Dict{jen.Id("Result"): jen.Id("ask")})),
 	)
 }
 
-// decodeField prints how one member is read.
+// decodeField prints the decoding of a member.
 func (g *generator) decodeField(d *jen.Group, f *ir.Field) {
 	value := jen.Id("x").Dot(f.Name)
 	switch {
@@ -81,7 +81,7 @@ func (g *generator) decodeField(d *jen.Group, f *ir.Field) {
 	}
 }
 
-// zero is what a field holds that could not be read.
+// zero returns the value of a field that could not be decoded.
 func zero(f *ir.Field) jen.Code {
 	if f.Pointer {
 		return jen.Nil()
@@ -99,7 +99,9 @@ func zero(f *ir.Field) jen.Code {
 	panic(fmt.Sprintf("emit: no zero value of %T", f.Type))
 }
 
-// assign prints x.Name = d.String().
+// assign prints:
+//
+//	x.Name = d.String()
 func (g *generator) assign(d *jen.Group, f *ir.Field, value *jen.Statement) {
 	n, named := f.Type.(ir.Named)
 	if named {
@@ -115,8 +117,8 @@ func (g *generator) assign(d *jen.Group, f *ir.Field, value *jen.Statement) {
 	d.Add(value.Clone()).Op("=").Add(expr)
 }
 
-// decodeExpr prints the call that reads a value of an expression's type. A
-// struct comes as a pointer.
+// decodeExpr prints the call that decodes a value of an expression's type. The result
+// is a pointer for a struct.
 func (g *generator) decodeExpr(e ir.Expr) *jen.Statement {
 	dec := jen.Id("d")
 	switch x := e.(type) {
@@ -151,7 +153,7 @@ func (g *generator) decodeExpr(e ir.Expr) *jen.Statement {
 	case ir.Ordered:
 		return jen.Qual(wirePkg, "NamedList").Call(dec, g.decodeFunc(x.Elem))
 	}
-	panic(fmt.Sprintf("emit: cannot read %T", e))
+	panic(fmt.Sprintf("emit: cannot decode %T", e))
 }
 
 func (g *generator) decodeScalar(s ir.Scalar) *jen.Statement {
@@ -182,7 +184,7 @@ func (g *generator) decodeScalar(s ir.Scalar) *jen.Statement {
 	return d.Dot("Primitive").Call(g.window(s.Lists), jen.Lit(s.Fractions))
 }
 
-// decodeFunc is a function that reads an element.
+// decodeFunc returns a function that decodes an element.
 func (g *generator) decodeFunc(e ir.Expr) jen.Code {
 	method := func(name string) jen.Code {
 		return jen.Parens(jen.Op("*").Qual(wirePkg, "Decoder")).Dot(name)

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpwright/mcp/gen/internal/ir"
 )
 
-// appendJSON prints a struct's encoder.
+// appendJSON prints the encoder of a struct.
 //
 //	func (x *Tool) AppendJSON(b []byte, e *wire.Encoder) []byte { … }
 func (g *generator) appendJSON(f *jen.File, t *ir.Type, s *ir.Struct, method string) {
@@ -22,7 +22,7 @@ func (g *generator) appendJSON(f *jen.File, t *ir.Type, s *ir.Struct, method str
 		if t.In != ^ir.Window(0) {
 			d.If(jen.Op("!").Add(g.has(t.In))).Block(jen.Return(jen.Id("e").Dot("Lacks").Call(jen.Id("b"), jen.Lit(t.Name))))
 		}
-		if choice(s) {
+		if hasParamsUnion(s) {
 			d.Id("e").Dot("Forward").Call(jen.Id("x"), jen.Id("x").Dot(s.Fields[0].Name))
 			d.Return(g.appendExpr(s.Fields[0].Type, jen.Id("x").Dot(s.Fields[0].Name)))
 			return
@@ -54,7 +54,7 @@ func literal(d *jen.Group, text string) {
 	d.Id("b").Op("=").Append(jen.Id("b"), raw(text).Op("..."))
 }
 
-// raw prints a text between backquotes, if it can stand there.
+// raw prints a string literal, with backquotes if possible.
 func raw(text string) *jen.Statement {
 	if strconv.CanBackquote(text) {
 		return jen.Id("`" + text + "`")
@@ -62,10 +62,10 @@ func raw(text string) *jen.Statement {
 	return jen.Lit(text)
 }
 
-// nameOf is the name of a member as it begins the member in JSON.
-func nameOf(name string) string { return "," + quoted(name) + ":" }
+// memberPrefix returns the JSON before the value of a member.
+func memberPrefix(name string) string { return "," + quoted(name) + ":" }
 
-// quoted is a text as it is in JSON.
+// quoted returns a JSON string.
 func quoted(text string) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
@@ -77,9 +77,9 @@ func quoted(text string) string {
 // appendConst prints a member that has one fixed value.
 func (g *generator) appendConst(d *jen.Group, s *ir.Struct, c *ir.Const) {
 	if s.Method != nil {
-		return // the method stands outside the params
+		return // the method is not in the params
 	}
-	text := nameOf(c.JSON) + quoted(c.Value)
+	text := memberPrefix(c.JSON) + quoted(c.Value)
 	if c.In == ^ir.Window(0) {
 		literal(d, text)
 		return
@@ -87,15 +87,17 @@ func (g *generator) appendConst(d *jen.Group, s *ir.Struct, c *ir.Const) {
 	d.If(g.has(c.In)).BlockFunc(func(d *jen.Group) { literal(d, text) })
 }
 
-// has prints e.Has(since20250618).
+// has prints:
+//
+//	e.Has(since20250618)
 func (g *generator) has(w ir.Window) *jen.Statement { return jen.Id("e").Dot("Has").Call(g.window(w)) }
 
-// appendField prints a member: always, where it is set, or where the revision
-// must have it.
+// appendField prints the encoding of a member. It is conditional unless the member is
+// always written.
 func (g *generator) appendField(d *jen.Group, s *ir.Struct, f *ir.Field) {
 	value := jen.Id("x").Dot(f.Name)
 	write := func(d *jen.Group) {
-		literal(d, nameOf(f.JSON))
+		literal(d, memberPrefix(f.JSON))
 		d.Id("b").Op("=").Add(g.appendValue(f, value))
 		if l, ok := f.Type.(ir.List); ok && l.MaxIn != 0 {
 			d.If(g.has(l.MaxIn)).Block(jen.Id("e").Dot("MaxItems").Call(jen.Id("b"), jen.Len(value), jen.Lit(l.Max)))
@@ -105,7 +107,7 @@ func (g *generator) appendField(d *jen.Group, s *ir.Struct, f *ir.Field) {
 		g.appendMeta(d, f, value)
 		return
 	}
-	cond := g.written(s, f, value)
+	cond := g.writeCondition(s, f, value)
 	switch {
 	case cond == nil:
 		write(d)
@@ -116,11 +118,12 @@ func (g *generator) appendField(d *jen.Group, s *ir.Struct, f *ir.Field) {
 		if s.Role == ir.Meta {
 			needed.Op("&&").Op("!").Id("e").Dot("Over").Call(jen.Lit(f.JSON))
 		}
-		d.If(cond.Op("||").Add(needed)).BlockFunc(func(d *jen.Group) { g.orZero(d, f, value, write) })
+		d.If(cond.Op("||").Add(needed)).BlockFunc(func(d *jen.Group) { g.appendRequired(d, f, value, write) })
 	}
 }
 
-// appendMeta prints the message's own _meta, into which the frame's goes.
+// appendMeta prints the encoding of a message's metadata, which the frame's metadata
+// extends.
 func (g *generator) appendMeta(d *jen.Group, f *ir.Field, value *jen.Statement) {
 	call := jen.Id("b").Op("=").Qual(wirePkg, "AppendMeta").Call(jen.Id("b"), jen.Id("e"), jen.Id("x"), value, g.window(f.Required))
 	if f.In == ^ir.Window(0) {
@@ -130,8 +133,9 @@ func (g *generator) appendMeta(d *jen.Group, f *ir.Field, value *jen.Statement) 
 	d.If(g.has(f.In)).Block(call).Else().Block(jen.Id("e").Dot("NoMeta").Call(jen.Id("x")))
 }
 
-// written is the condition under which a set member is written, nil for always.
-func (g *generator) written(s *ir.Struct, f *ir.Field, value *jen.Statement) *jen.Statement {
+// writeCondition returns the condition under which a member that is set is written, or
+// nil for always.
+func (g *generator) writeCondition(s *ir.Struct, f *ir.Field, value *jen.Statement) *jen.Statement {
 	var cond *jen.Statement
 	and := func(c *jen.Statement) {
 		if cond == nil {
@@ -152,7 +156,7 @@ func (g *generator) written(s *ir.Struct, f *ir.Field, value *jen.Statement) *je
 	return cond
 }
 
-// isSet tells a field's zero value from others.
+// isSet returns the condition that a field is not its zero value.
 func isSet(f *ir.Field, value *jen.Statement) *jen.Statement {
 	if f.Pointer {
 		return value.Op("!=").Nil()
@@ -177,15 +181,15 @@ func isSet(f *ir.Field, value *jen.Statement) *jen.Statement {
 	return value.Op("!=").Nil()
 }
 
-// orZero prints a member that must be written, with what stands for its zero
-// value where that is not what the type writes anyway.
-func (g *generator) orZero(d *jen.Group, f *ir.Field, value *jen.Statement, write func(*jen.Group)) {
+// appendRequired prints the encoding of a required member, with the default for its
+// zero value.
+func (g *generator) appendRequired(d *jen.Group, f *ir.Field, value *jen.Statement, write func(*jen.Group)) {
 	zero := f.Default
 	switch x := f.Type.(type) {
 	case ir.Scalar:
 		switch {
 		case f.Revision:
-			literal(d, nameOf(f.JSON))
+			literal(d, memberPrefix(f.JSON))
 			d.If(value.Clone().Op("==").Lit("")).Block(
 				jen.Id("b").Op("=").Qual(wirePkg, "AppendString").Call(jen.Id("b"), jen.Id("e").Dot("Revision").Call().Dot("String").Call()),
 			).Else().Block(jen.Id("b").Op("=").Add(g.appendValue(f, value)))
@@ -193,11 +197,11 @@ func (g *generator) orZero(d *jen.Group, f *ir.Field, value *jen.Statement, writ
 		case f.Pointer && zero == "":
 			zero = map[ir.Kind]string{ir.String: `""`, ir.Bool: "false", ir.Int: "0", ir.Float: "0"}[x.Kind]
 		case x.Kind == ir.Int || x.Kind == ir.Float:
-			zero = "" // written as zero anyway
+			zero = "" // the type encodes it as 0
 		}
 	case ir.Named:
 		if _, ok := x.Type.Shape.(*ir.Struct); ok {
-			literal(d, nameOf(f.JSON))
+			literal(d, memberPrefix(f.JSON))
 			d.If(value.Clone().Op("==").Nil()).Block(
 				jen.Id("b").Op("=").New(jen.Id(x.Type.Name)).Dot("AppendJSON").Call(jen.Id("b"), jen.Id("e")),
 			).Else().Block(jen.Id("b").Op("=").Add(g.appendValue(f, value)))
@@ -208,12 +212,12 @@ func (g *generator) orZero(d *jen.Group, f *ir.Field, value *jen.Statement, writ
 		write(d)
 		return
 	}
-	literal(d, nameOf(f.JSON))
+	literal(d, memberPrefix(f.JSON))
 	d.If(isSet(f, value.Clone())).Block(jen.Id("b").Op("=").Add(g.appendValue(f, value))).
 		Else().BlockFunc(func(d *jen.Group) { literal(d, zero) })
 }
 
-// appendValue prints the call that writes a field's value.
+// appendValue prints the call that encodes a field.
 func (g *generator) appendValue(f *ir.Field, value *jen.Statement) *jen.Statement {
 	if s, ok := f.Type.(ir.Scalar); ok {
 		switch {
@@ -236,7 +240,7 @@ func nullableName(k ir.Kind) string {
 	return map[ir.Kind]string{ir.Int: "NullableInt", ir.Float: "NullableNumber", ir.String: "NullableString", ir.Bool: "NullableBool"}[k]
 }
 
-// appendRaw prints e.Raw(b, v, zero), which writes zero for what is not set.
+// appendRaw prints e.Raw(b, v, zero), which writes zero if v is not set.
 func (g *generator) appendRaw(s ir.Scalar, value jen.Code, zero string) *jen.Statement {
 	args := []jen.Code{jen.Id("b"), value, raw(zero)}
 	if s.Objects != 0 {
@@ -252,7 +256,7 @@ func rawMethod(k ir.Kind) string {
 	return "Raw"
 }
 
-// appendExpr prints the call that writes a value of an expression's type.
+// appendExpr prints the call that encodes a value of an expression's type.
 func (g *generator) appendExpr(e ir.Expr, value jen.Code) *jen.Statement {
 	b, enc := jen.Id("b"), jen.Id("e")
 	switch x := e.(type) {
@@ -284,7 +288,7 @@ func (g *generator) appendExpr(e ir.Expr, value jen.Code) *jen.Statement {
 	case ir.Ordered:
 		return jen.Qual(wirePkg, "AppendNamed").Call(b, enc, value, g.appendFunc(x.Elem))
 	}
-	panic(fmt.Sprintf("emit: cannot write %T", e))
+	panic(fmt.Sprintf("emit: cannot encode %T", e))
 }
 
 func isStruct(e ir.Expr) bool {
@@ -296,8 +300,8 @@ func isStruct(e ir.Expr) bool {
 	return ok
 }
 
-// appendEnum prints e.Enum(b, string(v), roleEnum), or the plain string of an
-// open enum.
+// appendEnum prints e.Enum(b, string(v), roleEnum). An open enum is encoded as a
+// string.
 func (g *generator) appendEnum(t *ir.Type, e *ir.Enum, value jen.Code) *jen.Statement {
 	if e.Open {
 		return jen.Qual(wirePkg, "AppendString").Call(jen.Id("b"), jen.String().Call(value))
@@ -333,8 +337,8 @@ func (g *generator) appendScalar(s ir.Scalar, value jen.Code) *jen.Statement {
 	return e.Dot("Primitive").Call(b, value, g.window(s.Lists))
 }
 
-// bounded prints what reads or writes a number within bounds: e.Int(b, x, 0, 9), or
-// e.IntIn(b, x, since20270301, 0, 9) where not every revision has them.
+// bounded prints a call that decodes or encodes a bounded number: e.Int(b, x, 0, 9),
+// or e.IntIn(b, x, since20270301, 0, 9) if some revisions have no bounds.
 func (g *generator) bounded(on *jen.Statement, method string, s ir.Scalar, args, bounds []jen.Code) *jen.Statement {
 	if s.Bounds != 0 {
 		method, args = method+"In", append(args, g.window(s.Bounds))
@@ -370,7 +374,7 @@ func floatBounds(s ir.Scalar) []jen.Code {
 	return []jen.Code{min, max}
 }
 
-// appendFunc is a function that writes an element.
+// appendFunc returns a function that encodes an element.
 func (g *generator) appendFunc(e ir.Expr) jen.Code {
 	switch x := e.(type) {
 	case ir.Scalar:

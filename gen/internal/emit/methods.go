@@ -10,7 +10,7 @@ import (
 	"github.com/mcpwright/mcp/gen/internal/ir"
 )
 
-// methods prints the names of the methods and what is known about each.
+// methods prints the names of the methods and their properties.
 func (g *generator) methods(f *jen.File) {
 	f.Comment("The methods of the protocol.")
 	f.Const().DefsFunc(func(d *jen.Group) {
@@ -20,7 +20,7 @@ func (g *generator) methods(f *jen.File) {
 		}
 	})
 	f.Line()
-	f.Comment("Methods lists what is known about each method, by name.")
+	f.Comment("Methods lists the methods and their properties in the order of their names.")
 	f.Var().Id("Methods").Op("=").Index().Qual(peerPkg, "MethodInfo").ValuesFunc(func(v *jen.Group) {
 		for _, m := range g.pkg.Methods {
 			v.Line().Add(g.methodInfo(m))
@@ -28,8 +28,7 @@ func (g *generator) methods(f *jen.File) {
 		v.Line()
 	})
 	f.Line()
-	f.Comment("MethodByName finds a method's entry in [Methods]. It returns nil where there is")
-	f.Comment("none.")
+	f.Comment("MethodByName returns the entry of a method in [Methods], or nil if there is none.")
 	info := jen.Op("*").Qual(peerPkg, "MethodInfo")
 	f.Func().Id("MethodByName").Params(jen.Id("name").String()).Add(info).Block(
 		jen.Return(jen.Id("methodByName").Index(jen.Id("name"))),
@@ -43,7 +42,9 @@ func (g *generator) methods(f *jen.File) {
 	).Call()
 }
 
-// methodInfo prints {Name: MethodCallTool, FromClient: wire.Always, …}.
+// methodInfo prints:
+//
+//	{Name: MethodCallTool, FromClient: wire.Always, …}
 func (g *generator) methodInfo(m *ir.Method) jen.Code {
 	fields := []jen.Code{jen.Id("Name").Op(":").Id("Method" + m.Name)}
 	put := func(name string, on bool, value jen.Code) {
@@ -66,7 +67,7 @@ func (g *generator) methodInfo(m *ir.Method) jen.Code {
 	return jen.Values(fields...)
 }
 
-// errors prints the error codes and the errors whose data has a shape.
+// errors prints the error codes and the typed errors.
 func (g *generator) errors(f *jen.File) {
 	f.Comment("The error codes of the protocol.")
 	f.Const().DefsFunc(func(d *jen.Group) {
@@ -76,7 +77,7 @@ func (g *generator) errors(f *jen.File) {
 		}
 	})
 	f.Line()
-	f.Comment("Errors lists what is known about each error code.")
+	f.Comment("Errors lists the error codes and their properties.")
 	f.Var().Id("Errors").Op("=").Index().Qual(peerPkg, "ErrorInfo").ValuesFunc(func(v *jen.Group) {
 		for _, e := range g.pkg.Errors {
 			v.Line().Values(jen.Id("Code").Op(":").Id(codeName(e)), jen.Id("Name").Op(":").Lit(e.Name), jen.Id("In").Op(":").Add(g.window(e.In)))
@@ -94,11 +95,9 @@ func (g *generator) errors(f *jen.File) {
 
 func codeName(e *ir.Error) string { return "Code" + strings.TrimSuffix(e.Name, "Error") }
 
-// errorFrom prints the way from a peer's error to the typed one.
+// errorFrom prints a function that converts an error of a peer to a typed error.
 func (g *generator) errorFrom(f *jen.File) {
-	f.Comment("ErrorFrom returns the typed error that a peer's error stands for, or e itself")
-	f.Comment("where its code has none or its data is not what the code asks for. Either way")
-	f.Comment("[errors.As] finds a *peer.Error in it.")
+	f.Add(comment("ErrorFrom", "returns the typed error for e. It returns e itself if there is no typed error for its code, or if its data is not valid for the code. In both cases, [errors.As] finds a *peer.Error in the result.", ""))
 	f.Func().Id("ErrorFrom").Params(jen.Id("e").Op("*").Qual(peerPkg, "Error")).Error().BlockFunc(func(d *jen.Group) {
 		d.Switch(jen.Id("e").Dot("Code")).BlockFunc(func(d *jen.Group) {
 			for _, e := range g.pkg.Errors {
@@ -114,7 +113,7 @@ func (g *generator) errorFrom(f *jen.File) {
 	f.Line()
 }
 
-// typedError prints what makes the data of an error code an error.
+// typedError prints the methods that make the data of an error code an error.
 //
 //	func (x *UnsupportedProtocolVersionError) Error() string { return x.Unwrap().Error() }
 func (g *generator) typedError(f *jen.File, e *ir.Error) {
@@ -123,14 +122,13 @@ func (g *generator) typedError(f *jen.File, e *ir.Error) {
 	f.Func().Params(recv).Id("Error").Params().String().Block(
 		jen.Return(jen.Id("describeError").Call(jen.Lit(lowerSentence(sentence(e))), jen.Id("x"))))
 	f.Line()
-	f.Comment("Unwrap returns the error as it crosses the connection, a *peer.Error. Its data")
-	f.Comment("is left out where it cannot be written.")
+	f.Add(comment("Unwrap", "returns the *peer.Error that is sent to the peer. It has no data if x cannot be encoded.", ""))
 	f.Func().Params(recv.Clone()).Id("Unwrap").Params().Error().Block(
 		jen.Return(jen.Id("wireError").Call(jen.Id(codeName(e)), jen.Lit(sentence(e)), jen.Id("Revision"+compact(g.newest(e.In).Name)), jen.Id("x"))))
 	f.Line()
 }
 
-// newest is the last revision in a window.
+// newest returns the newest revision in a window.
 func (g *generator) newest(w ir.Window) *ir.Revision {
 	for i, r := range slices.Backward(g.pkg.Revisions) {
 		if w.Has(i) {
@@ -140,7 +138,7 @@ func (g *generator) newest(w ir.Window) *ir.Revision {
 	return g.pkg.Revisions[0]
 }
 
-// lowerSentence begins a sentence in lower case, unless it begins with an
+// lowerSentence returns s with a lower-case first letter, unless s begins with an
 // acronym.
 func lowerSentence(s string) string {
 	if len(s) > 1 && s[1] >= 'A' && s[1] <= 'Z' {
@@ -149,7 +147,7 @@ func lowerSentence(s string) string {
 	return strings.ToLower(s[:1]) + s[1:]
 }
 
-// sentence says an error's name in words.
+// sentence returns an error's name as words.
 func sentence(e *ir.Error) string {
 	words := ir.Words(strings.TrimSuffix(e.Name, "Error"))
 	for i, w := range words {
@@ -160,7 +158,7 @@ func sentence(e *ir.Error) string {
 	return strings.Join(words, " ")
 }
 
-// tables prints the lists of the tables that the codec works with.
+// tables prints the lists of the codec's tables.
 //
 //	var Members = []*wire.Members{annotatedMembers, …}
 func (g *generator) tables(f *jen.File) {
@@ -176,26 +174,26 @@ func (g *generator) tables(f *jen.File) {
 		})
 		f.Line()
 	}
-	list("Members", "lists the members of each struct with the revisions that have and require them, by the struct's name.", "Members", membersVar,
-		func(t *ir.Type) bool { s, ok := t.Shape.(*ir.Struct); return ok && !choice(s) })
-	list("Enums", "lists the values of each closed enum with the revisions that have them, by the enum's name.", "Enum", enumVar,
+	list("Members", "lists the members of each struct, with the revisions that have and require them, in the order of the struct names.", "Members", membersVar,
+		func(t *ir.Type) bool { s, ok := t.Shape.(*ir.Struct); return ok && !hasParamsUnion(s) })
+	list("Enums", "lists the values of each closed enum, with the revisions that have them, in the order of the enum names.", "Enum", enumVar,
 		func(t *ir.Type) bool { e, ok := t.Shape.(*ir.Enum); return ok && !e.Open })
 }
 
-// definitions prints, for the tests, how each definition appears in Go.
+// definitions prints, for the tests, how each definition is represented in Go.
 func (g *generator) definitions(f *jen.File) {
-	f.Comment("form says how a definition of the schemas appears in Go.")
+	f.Comment("form is the Go representation of a definition in the schemas.")
 	f.Type().Id("form").Struct(
 		jen.Id("definition").String(),
 		jen.Id("in").Qual(wirePkg, "Window").Comment("the revisions that define it"),
-		jen.Id("value").Func().Params().Qual(wirePkg, "Value").Comment("a fresh value; what is no struct comes in a box"),
-		jen.Id("params").Func().Params().Qual(wirePkg, "Params").Comment("the definition is the params of this message"),
-		jen.Id("code").Int64().Comment("the definition is an error with this code"),
-		jen.Id("why").String().Comment("why there is no Go form"),
+		jen.Id("value").Func().Params().Qual(wirePkg, "Value").Comment("returns a new value, in a box if it is not a struct"),
+		jen.Id("params").Func().Params().Qual(wirePkg, "Params").Comment("returns a new message whose params are the definition"),
+		jen.Id("code").Int64().Comment("code of the error, if the definition is one"),
+		jen.Id("why").String().Comment("reason if it is not represented in Go"),
 	)
 	f.Line()
 	g.box(f)
-	f.Comment("forms lists every definition of every revision.")
+	f.Comment("forms lists the definitions of all revisions.")
 	f.Var().Id("forms").Op("=").Index().Id("form").ValuesFunc(func(v *jen.Group) {
 		for _, x := range g.pkg.Forms {
 			v.Line().Values(append([]jen.Code{jen.Id("definition").Op(":").Lit(x.Definition), jen.Id("in").Op(":").Add(g.window(x.In))}, g.formOf(x)...)...)
@@ -205,7 +203,7 @@ func (g *generator) definitions(f *jen.File) {
 }
 
 func (g *generator) formOf(x ir.Form) []jen.Code {
-	fresh := func(kind string, value jen.Code) jen.Code {
+	newValue := func(kind string, value jen.Code) jen.Code {
 		return jen.Id(strings.ToLower(kind)).Op(":").Func().Params().Qual(wirePkg, kind).Block(jen.Return(value))
 	}
 	switch {
@@ -214,7 +212,7 @@ func (g *generator) formOf(x ir.Form) []jen.Code {
 	case x.Type == nil:
 		return []jen.Code{jen.Id("why").Op(":").Lit(x.Why)}
 	case x.Params:
-		return []jen.Code{fresh("Params", jen.New(jen.Id(x.Type.Name)))}
+		return []jen.Code{newValue("Params", jen.New(jen.Id(x.Type.Name)))}
 	}
 	expr := ir.Expr(ir.Named{Type: x.Type})
 	for {
@@ -229,15 +227,15 @@ func (g *generator) formOf(x ir.Form) []jen.Code {
 		expr = a.Of
 	}
 	if isStruct(expr) {
-		return []jen.Code{fresh("Value", jen.New(goType(expr)))}
+		return []jen.Code{newValue("Value", jen.New(goType(expr)))}
 	}
-	return []jen.Code{fresh("Value", jen.Op("&").Id("box").Types(goType(expr)).Values(jen.Dict{
+	return []jen.Code{newValue("Value", jen.Op("&").Id("box").Types(goType(expr)).Values(jen.Dict{
 		jen.Id("decode"): g.decodeFunc(expr), jen.Id("append"): g.appendFunc(expr)}))}
 }
 
-// box prints the test's holder of a value that is no struct.
+// box prints a type that makes any type a wire.Value.
 func (g *generator) box(f *jen.File) {
-	f.Comment("box makes a value of what has no methods of its own.")
+	f.Comment("box makes a type without methods a wire.Value.")
 	f.Type().Id("box").Types(jen.Id("T").Any()).Struct(
 		jen.Id("v").Id("T"),
 		jen.Id("decode").Func().Params(jen.Op("*").Qual(wirePkg, "Decoder")).Id("T"),

@@ -9,7 +9,7 @@ import (
 	"github.com/mcpwright/mcp/gen/internal/ir"
 )
 
-// side is one end of a conversation, seen from the other.
+// side is a client or a server.
 type side struct {
 	name     string // "Server"
 	other    string // "Client"
@@ -23,7 +23,7 @@ func sides() []side {
 	}
 }
 
-// received lists the methods that a side answers or is told.
+// received returns the methods that a side receives.
 func (g *generator) received(s side) []*ir.Method {
 	var list []*ir.Method
 	for _, notification := range []bool{false, true} {
@@ -36,12 +36,12 @@ func (g *generator) received(s side) []*ir.Method {
 	return list
 }
 
-// peers prints a view of each side.
+// peers prints a type for each side that sends messages to it.
 func (g *generator) peers(f *jen.File) {
 	for _, s := range sides() {
 		g.peer(f, s)
 	}
-	f.Comment("orNew is x, or an empty message in place of nil.")
+	f.Comment("orNew returns x, or an empty message if x is nil.")
 	f.Func().Id("orNew").Types(jen.Id("T").Any()).Params(jen.Id("x").Op("*").Id("T")).Op("*").Id("T").Block(
 		jen.If(jen.Id("x").Op("==").Nil()).Block(jen.Return(jen.New(jen.Id("T")))),
 		jen.Return(jen.Id("x")))
@@ -52,11 +52,11 @@ func (g *generator) peers(f *jen.File) {
 //	type ServerPeer struct{ peer.Outbound }
 func (g *generator) peer(f *jen.File, s side) {
 	name := s.name + "Peer"
-	f.Add(comment(name, fmt.Sprintf("is a %s as its %s sees it: every message it can be sent. Nil is sent as an empty message. Its methods have the form of handlers, so that a %s may serve as one. The zero %s is not usable.",
-		strings.ToLower(s.name), strings.ToLower(s.other), name, name), ""))
+	f.Add(comment(name, fmt.Sprintf("sends messages to a %s: it has a method for each request and notification that a %s receives. A nil message is sent as an empty message. The methods have the signatures of handlers, so that a %s can also be registered as a handler. The zero %s is not usable.",
+		strings.ToLower(s.name), strings.ToLower(s.name), name, name), ""))
 	f.Type().Id(name).Struct(jen.Qual(peerPkg, "Outbound"))
 	f.Line()
-	f.Comment("With returns a view that sends everything with opts.")
+	f.Commentf("With returns a %s that sends all messages with opts.", name)
 	f.Func().Params(jen.Id("p").Id(name)).Id("With").Params(jen.Id("opts").Op("...").Qual(peerPkg, "CallOption")).Id(name).Block(
 		jen.Return(jen.Id(name).Values(jen.Qual(peerPkg, "With").Call(jen.Id("p").Dot("Outbound"), jen.Id("opts").Op("...")))))
 	f.Line()
@@ -74,11 +74,11 @@ func (g *generator) peer(f *jen.File, s side) {
 	}
 }
 
-// pages prints the iterator over all pages of a list.
+// pages prints an iterator over all pages of a list.
 func (g *generator) pages(f *jen.File, view string, m *ir.Method) {
 	elem := goType(m.Pages.Type.(ir.List).Elem)
 	name := m.Name + "All"
-	f.Add(comment(name, fmt.Sprintf("iterates over the list page by page, from the page that req asks for; req may be nil. It stops at the first error and at a cursor that comes back. What it yields is the page's own: see [%s.%s].", view, m.Name), m.Deprecated))
+	f.Add(comment(name, fmt.Sprintf("iterates over the elements of all pages, beginning with the page of req or, if req is nil, with the first page. It ends after an error, or if a cursor is repeated. The elements are part of the results of [%s.%s] and are not copied.", view, m.Name), m.Deprecated))
 	f.Func().Params(jen.Id("p").Id(view)).Id(name).Params(jen.Id("ctx").Qual("context", "Context"), jen.Id("req").Op("*").Id(m.Type.Name)).
 		Qual("iter", "Seq2").Types(jen.Op("*").Add(elem), jen.Error()).Block(
 		jen.Return(jen.Qual(peerPkg, "Pages").Call(jen.Id("req"),
@@ -91,7 +91,9 @@ func (g *generator) pages(f *jen.File, view string, m *ir.Method) {
 	f.Line()
 }
 
-// handlerParams prints (ctx context.Context, req *CallToolRequest).
+// handlerParams prints:
+//
+//	(ctx context.Context, req *CallToolRequest)
 func handlerParams(m *ir.Method) []jen.Code {
 	name := "req"
 	if m.Notification {
@@ -100,7 +102,9 @@ func handlerParams(m *ir.Method) []jen.Code {
 	return []jen.Code{jen.Id("ctx").Qual("context", "Context"), jen.Id(name).Op("*").Id(m.Type.Name)}
 }
 
-// handlerResults prints (*CallToolResult, error).
+// handlerResults prints:
+//
+//	(*CallToolResult, error)
 func (g *generator) handlerResults(m *ir.Method) jen.Code {
 	if m.Notification {
 		return jen.Error()
@@ -108,8 +112,8 @@ func (g *generator) handlerResults(m *ir.Method) jen.Code {
 	return jen.Params(jen.Op("*").Id(g.result(m)), jen.Error())
 }
 
-// result names the result of a request. One that says nothing goes by the name
-// that tells so.
+// result returns the name of a request's result. An empty result is an EmptyResult, if
+// that exists.
 func (g *generator) result(m *ir.Method) string {
 	if m.Result.Name == "Result" && g.find("EmptyResult") != nil {
 		return "EmptyResult"
@@ -117,7 +121,7 @@ func (g *generator) result(m *ir.Method) string {
 	return m.Result.Name
 }
 
-// handlers prints how handlers are registered.
+// handlers prints the functions that register handlers.
 func (g *generator) handlers(f *jen.File) {
 	for _, m := range g.pkg.Methods {
 		g.handler(f, m)
@@ -132,24 +136,24 @@ func (g *generator) handlers(f *jen.File) {
 //	func HandleCallTool(mux *peer.Mux, h func(context.Context, *CallToolRequest) (*CallToolResult, error)) { peer.Handle(mux, h) }
 func (g *generator) handler(f *jen.File, m *ir.Method) {
 	iface := m.Name + "Handler"
-	verb, register := "answers", "Handle"
+	kind, register := "request", "Handle"
 	if m.Notification {
-		verb, register = "is told of", "HandleNotification"
+		kind, register = "notification", "HandleNotification"
 	}
-	f.Add(comment(iface, fmt.Sprintf("%s %s.", verb, m.Wire), m.Deprecated))
+	f.Add(comment(iface, fmt.Sprintf("handles the %s %s.", kind, m.Wire), m.Deprecated))
 	f.Type().Id(iface).Interface(jen.Id(m.Name).Params(handlerParams(m)...).Add(g.handlerResults(m)))
 	f.Line()
-	f.Add(comment("Handle"+m.Name, fmt.Sprintf("registers h for %s. A second handler for the method panics.", m.Wire), m.Deprecated))
+	f.Add(comment("Handle"+m.Name, fmt.Sprintf("registers h as the handler of %s. It panics if mux has a handler for the method.", m.Wire), m.Deprecated))
 	f.Func().Id("Handle"+m.Name).Params(jen.Id("mux").Op("*").Qual(peerPkg, "Mux"),
 		jen.Id("h").Func().Params(jen.Qual("context", "Context"), jen.Op("*").Id(m.Type.Name)).Add(g.handlerResults(m))).Block(
 		jen.Qual(peerPkg, register).Call(jen.Id("mux"), jen.Id("h")))
 	f.Line()
 }
 
-// handleSide prints the registration of everything that a value handles.
+// handleSide prints a function that registers all handlers of a value.
 func (g *generator) handleSide(f *jen.File, s side) {
 	name := "Handle" + s.name
-	f.Add(comment(name, fmt.Sprintf("registers every handler that impl has for what a %s receives, and returns how many there are. A [%sPeer] has them all: registering one forwards everything to it.", strings.ToLower(s.name), s.name), ""))
+	f.Add(comment(name, fmt.Sprintf("registers the methods of impl that are handlers of messages to a %s, and returns their number. A method is registered if impl implements the handler interface of its message. A [%sPeer] implements all of them, so that registering a %[2]sPeer forwards all messages.", strings.ToLower(s.name), s.name), ""))
 	f.Func().Id(name).Params(jen.Id("mux").Op("*").Qual(peerPkg, "Mux"), jen.Id("impl").Any()).Int().BlockFunc(func(d *jen.Group) {
 		d.Id("n").Op(":=").Lit(0)
 		for _, m := range g.received(s) {
@@ -160,4 +164,99 @@ func (g *generator) handleSide(f *jen.File, s side) {
 		d.Return(jen.Id("n"))
 	})
 	f.Line()
+}
+
+// sessions prints the types that handlers use to send messages to the other side.
+func (g *generator) sessions(f *jen.File) {
+	for _, s := range sides() {
+		g.session(f, s)
+	}
+}
+
+// session prints the session of the other side: a ServerSession sends the messages
+// that a client receives.
+func (g *generator) session(f *jen.File, s side) {
+	name := s.other + "Session"
+	f.Add(comment(name, fmt.Sprintf("sends messages from a handler of a %s to its %s. It sends them on the channel of the message being handled, or on the channel of the connection if they concern the whole connection. It is safe for concurrent use. After the handler has returned, sending on the channel of the message fails.",
+		strings.ToLower(s.other), strings.ToLower(s.name)), ""))
+	f.Type().Id(name).Struct(jen.Id("SessionCore"))
+	f.Line()
+	f.Add(comment("With", "returns a session that sends all messages with opts. With [peer.Standalone], it sends them on the channel of the connection, if there is one, and can be used until the connection is closed.", ""))
+	f.Func().Params(jen.Id("s").Op("*").Id(name)).Id("With").Params(jen.Id("opts").Op("...").Qual(peerPkg, "CallOption")).Op("*").Id(name).Block(
+		jen.Return(jen.Op("&").Id(name).Values(jen.Id("withOptions").Call(jen.Id("s").Dot("SessionCore"), jen.Id("opts")))))
+	f.Line()
+	for _, m := range g.received(s) {
+		switch {
+		case m.Notification:
+			g.sendHelper(f, name, m)
+		case hasParamsUnion(m.Type.Shape.(*ir.Struct)):
+			g.paramsHelpers(f, name, m)
+		default:
+			g.requestHelper(f, name, m)
+		}
+	}
+}
+
+// channel returns the value that a session method sends with.
+func channel(m *ir.Method) jen.Code {
+	if m.Facts.Standalone {
+		return jen.Id("s").Dot("Standalone").Call()
+	}
+	return jen.Id("s")
+}
+
+// sendHelper prints:
+//
+//	func (s *ServerSession) SendToolListChanged(ctx context.Context) error { … }
+func (g *generator) sendHelper(f *jen.File, session string, m *ir.Method) {
+	name := "Send" + m.Name
+	if m.Facts.Helper != "" {
+		name = m.Facts.Helper
+	}
+	params, message := handlerParams(m), jen.Code(jen.Id("orNew").Call(jen.Id("n")))
+	if m.HasOnlyMeta() {
+		params, message = params[:1], jen.Op("&").Id(m.Type.Name).Values()
+	}
+	f.Add(comment(name, m.Doc, m.Deprecated))
+	f.Func().Params(jen.Id("s").Op("*").Id(session)).Id(name).Params(params...).Error().Block(
+		jen.Return(jen.Qual(peerPkg, "SendNotification").Call(jen.Id("ctx"), channel(m), message)))
+	f.Line()
+}
+
+// requestHelper prints:
+//
+//	func (s *ServerSession) CreateMessage(ctx context.Context, req *CreateMessageRequest) (*CreateMessageResult, error) { … }
+//
+// A request without members has no parameter, and an empty result is not returned.
+func (g *generator) requestHelper(f *jen.File, session string, m *ir.Method) {
+	params, message := handlerParams(m), jen.Code(jen.Id("orNew").Call(jen.Id("req")))
+	if m.HasOnlyMeta() {
+		params, message = params[:1], jen.Op("&").Id(m.Type.Name).Values()
+	}
+	send := jen.Qual(peerPkg, "SendRequest").Call(jen.Id("ctx"), channel(m), message)
+	f.Add(comment(m.Name, m.Doc, m.Deprecated))
+	fn := f.Func().Params(jen.Id("s").Op("*").Id(session)).Id(m.Name).Params(params...)
+	if m.Result.Name == "Result" {
+		fn.Error().Block(jen.List(jen.Id("_"), jen.Err()).Op(":=").Add(send), jen.Return(jen.Err()))
+	} else {
+		fn.Add(g.handlerResults(m)).Block(jen.Return(send))
+	}
+	f.Line()
+}
+
+// paramsHelpers prints one helper for each kind of params:
+//
+//	func (s *ServerSession) ElicitForm(ctx context.Context, params *ElicitRequestFormParams) (*ElicitResult, error) { … }
+func (g *generator) paramsHelpers(f *jen.File, session string, m *ir.Method) {
+	field := m.Type.Shape.(*ir.Struct).Fields[0]
+	u := field.Type.(ir.Named).Type.Shape.(*ir.Union)
+	for _, mem := range u.Members {
+		kind := strings.TrimSuffix(strings.TrimPrefix(mem.Type.Name, m.Type.Name), "Params")
+		name := m.Name + kind
+		f.Add(comment(name, fmt.Sprintf("%s\nIt sends [%s].", m.Doc, mem.Type.Name), m.Deprecated))
+		f.Func().Params(jen.Id("s").Op("*").Id(session)).Id(name).Params(jen.Id("ctx").Qual("context", "Context"), jen.Id("params").Op("*").Id(mem.Type.Name)).
+			Add(g.handlerResults(m)).Block(jen.Return(jen.Qual(peerPkg, "SendRequest").Call(jen.Id("ctx"), channel(m),
+			jen.Op("&").Id(m.Type.Name).Values(jen.Id(field.Name).Op(":").Id("params")))))
+		f.Line()
+	}
 }

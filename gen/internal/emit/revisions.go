@@ -12,7 +12,7 @@ import (
 	"github.com/mcpwright/mcp/gen/internal/ir"
 )
 
-// windowNames finds every window that the package speaks of and names it.
+// windowNames returns the names of all windows in the package.
 func windowNames(p *ir.Package) map[ir.Window]string {
 	names := make(map[ir.Window]string)
 	put := func(list ...ir.Window) {
@@ -26,7 +26,7 @@ func windowNames(p *ir.Package) map[ir.Window]string {
 		put(t.In)
 		switch x := t.Shape.(type) {
 		case *ir.Struct:
-			put(x.Params, x.Asks)
+			put(x.ParamsRequired, x.InputRequired)
 			for _, c := range x.Consts {
 				put(c.In, c.Required)
 			}
@@ -70,7 +70,7 @@ func putExpr(e ir.Expr, put func(...ir.Window)) {
 	}
 }
 
-// windowName says in words which revisions a window holds.
+// windowName returns a name with the revisions of a window.
 func windowName(p *ir.Package, w ir.Window) string {
 	n := len(p.Revisions)
 	date := func(bit int) string { return compact(p.Revisions[bit].Name) }
@@ -102,21 +102,27 @@ func windowName(p *ir.Package, w ir.Window) string {
 	return name
 }
 
-// compact is a date as it stands in Go names.
+// compact returns a date as it is in Go names.
 func compact(revision string) string { return strings.ReplaceAll(revision, "-", "") }
 
 // revisions prints the revisions and the windows.
 func (g *generator) revisions(f *jen.File) {
+	newest := g.pkg.Revisions[len(g.pkg.Revisions)-1]
+	f.Add(comment("Revision", "is a dated revision of the protocol, such as [Revision"+compact(newest.Name)+"]. "+
+		"Revisions are comparable. String returns the date, and [ParseRevision] returns the revision with a given date. "+
+		"The zero Revision is not a revision of the protocol: it stands for the form that encoding/json reads and writes.", ""))
+	f.Type().Id("Revision").Op("=").Qual(wirePkg, "Revision")
+	f.Line()
 	f.Comment("The revisions of the protocol, oldest first.")
 	f.Var().DefsFunc(func(d *jen.Group) {
 		for i, r := range g.pkg.Revisions {
 			name := "Revision" + compact(r.Name)
-			d.Comment(fmt.Sprintf("%s is the revision of %s.", name, r.Name))
+			d.Comment(fmt.Sprintf("%s is the revision %s.", name, r.Name))
 			d.Id(name).Op("=").Qual(wirePkg, "NewRevision").Call(jen.Lit(i), jen.Lit(r.Name))
 		}
 	})
 	f.Line()
-	f.Comment("Revisions lists what is known about each revision, oldest first.")
+	f.Comment("Revisions lists all revisions, oldest first, with their properties.")
 	f.Var().Id("Revisions").Op("=").Index().Qual(peerPkg, "RevisionInfo").ValuesFunc(func(v *jen.Group) {
 		for _, r := range g.pkg.Revisions {
 			v.Line().Values(jen.Dict{jen.Id("Revision"): jen.Id("Revision" + compact(r.Name)), jen.Id("Handshake"): jen.Lit(r.Handshake)})
@@ -131,16 +137,16 @@ func (g *generator) revisions(f *jen.File) {
 
 // latest prints:
 //
-//	const LatestRevision = "2026-07-28"
+//	var LatestRevision = Revision20260728
 func (g *generator) latest(f *jen.File) {
 	newest := g.pkg.Revisions[len(g.pkg.Revisions)-1]
-	f.Comment("LatestRevision names the newest revision.")
-	f.Const().Id("LatestRevision").Op("=").Lit(newest.Name)
+	f.Comment("LatestRevision is the newest revision.")
+	f.Var().Id("LatestRevision").Op("=").Id("Revision" + compact(newest.Name))
 	f.Line()
 	for _, r := range slices.Backward(g.pkg.Revisions) {
 		if r.Handshake {
-			f.Comment("LatestHandshakeRevision names the newest revision whose sessions begin with").Line().Comment("initialize.")
-			f.Const().Id("LatestHandshakeRevision").Op("=").Lit(r.Name)
+			f.Add(comment("LatestHandshakeRevision", "is the newest revision whose sessions begin with an initialize request.", ""))
+			f.Var().Id("LatestHandshakeRevision").Op("=").Id("Revision" + compact(r.Name))
 			f.Line()
 			return
 		}
@@ -148,14 +154,14 @@ func (g *generator) latest(f *jen.File) {
 }
 
 func (g *generator) parseRevision(f *jen.File) {
-	f.Comment("ParseRevision finds the revision of a name and whether there is one.")
-	f.Func().Id("ParseRevision").Params(jen.Id("name").String()).Params(jen.Qual(wirePkg, "Revision"), jen.Bool()).Block(
+	f.Add(comment("ParseRevision", "returns the revision with the given name, a date such as "+g.pkg.Revisions[len(g.pkg.Revisions)-1].Name+", and reports whether it exists.", ""))
+	f.Func().Id("ParseRevision").Params(jen.Id("name").String()).Params(jen.Id("Revision"), jen.Bool()).Block(
 		jen.Switch(jen.Id("name")).BlockFunc(func(cases *jen.Group) {
 			for _, r := range g.pkg.Revisions {
 				cases.Case(jen.Lit(r.Name)).Block(jen.Return(jen.Id("Revision"+compact(r.Name)), jen.True()))
 			}
 		}),
-		jen.Return(jen.Qual(wirePkg, "Revision").Values(), jen.False()),
+		jen.Return(jen.Id("Revision").Values(), jen.False()),
 	)
 	f.Line()
 }
@@ -164,7 +170,7 @@ func (g *generator) parseRevision(f *jen.File) {
 //
 //	since20250618 = wire.Always &^ (1<<2 - 1)
 func (g *generator) windowConsts(f *jen.File) {
-	f.Comment("The windows in which members, values and messages exist.")
+	f.Comment("The revisions that have certain members, values and messages.")
 	f.Const().DefsFunc(func(d *jen.Group) {
 		n := len(g.pkg.Revisions)
 		for _, w := range slices.Sorted(maps.Keys(g.windows)) {

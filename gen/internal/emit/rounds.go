@@ -6,8 +6,9 @@ import (
 	"github.com/mcpwright/mcp/gen/internal/ir"
 )
 
-// rounds prints how requests that may be answered with questions come again. It
-// does so by their types: a method would be one of whatever embeds them, too.
+// rounds prints functions for requests whose response may be an InputRequiredResult.
+// They are functions with a type switch, because types that embed a request would
+// inherit methods.
 //
 //	case *CallToolRequest:
 //		return req.InputResponses, req.RequestState, true
@@ -21,22 +22,20 @@ func (g *generator) rounds(f *jen.File) {
 			requests = append(requests, m.Type)
 		}
 	}
-	// cases prints one for each request: what is done with two fields of whom.
-	cases := func(whom string, do func(fields jen.Code) []jen.Code) func(*jen.Group) {
+	// cases prints a case for each request. It calls do with two fields of the variable.
+	cases := func(variable string, do func(fields jen.Code) []jen.Code) func(*jen.Group) {
 		return func(d *jen.Group) {
 			for _, t := range requests {
 				s := t.Shape.(*ir.Struct)
-				field := func(name string) jen.Code { return jen.Id(whom).Dot(member(s, name).Name) }
+				field := func(name string) jen.Code { return jen.Id(variable).Dot(member(s, name).Name) }
 				d.Case(jen.Op("*").Id(t.Name)).Block(do(jen.List(field("inputResponses"), field("requestState")))...)
 			}
 		}
 	}
 	message := jen.Qual(peerPkg, "Message")
-	results := []jen.Code{jen.Id("answers").Id("InputResponses"), jen.Id("state").Op("*").String()}
+	results := []jen.Code{jen.Id("responses").Id("InputResponses"), jen.Id("state").Op("*").String()}
 
-	f.Comment("InputOf returns what a request brings from the round before: answers, and the")
-	f.Comment("state that came with the questions, both nil in a first attempt. It is false for")
-	f.Comment("what is not one of the requests that may be answered with questions.")
+	f.Add(comment("InputOf", "returns the input responses and the request state of a request. Both are nil if the request does not follow an [InputRequiredResult]. It reports false if an InputRequiredResult is never a response to such a request.", ""))
 	f.Func().Id("InputOf").Params(jen.Id("req").Add(message)).Params(append(results, jen.Id("ok").Bool())...).Block(
 		jen.Switch(jen.Id("x").Op(":=").Id("req").Assert(jen.Type())).BlockFunc(cases("x", func(fields jen.Code) []jen.Code {
 			return []jen.Code{jen.Return(fields, jen.True())}
@@ -44,21 +43,20 @@ func (g *generator) rounds(f *jen.File) {
 		jen.Return(jen.Nil(), jen.Nil(), jen.False()),
 	)
 	f.Line()
-	f.Comment("WithInput returns a copy of a request that brings this from the round before, nil")
-	f.Comment("where InputOf is false.")
+	f.Add(comment("WithInput", "returns a copy of a request with the given input responses and request state. It returns nil if [InputOf] reports false for the request.", ""))
 	f.Func().Id("WithInput").Params(append([]jen.Code{jen.Id("req").Add(message)}, results...)...).Add(message).Block(
-		jen.Switch(jen.Id("x").Op(":=").Id("req").Assert(jen.Type())).BlockFunc(cases("again", func(fields jen.Code) []jen.Code {
+		jen.Switch(jen.Id("x").Op(":=").Id("req").Assert(jen.Type())).BlockFunc(cases("retry", func(fields jen.Code) []jen.Code {
 			return []jen.Code{
-				jen.Id("again").Op(":=").Op("*").Id("x"),
-				jen.Add(fields).Op("=").List(jen.Id("answers"), jen.Id("state")),
-				jen.Return(jen.Op("&").Id("again")),
+				jen.Id("retry").Op(":=").Op("*").Id("x"),
+				jen.Add(fields).Op("=").List(jen.Id("responses"), jen.Id("state")),
+				jen.Return(jen.Op("&").Id("retry")),
 			}
 		})),
 		jen.Return(jen.Nil()),
 	)
 }
 
-// resultTypes prints what kind of result an answer is.
+// resultTypes prints a function that returns the type of a result:
 //
 //	case *CallToolResult:
 //		return x.ResultType
@@ -79,8 +77,7 @@ func (g *generator) resultTypes(f *jen.File) {
 		return
 	}
 	f.Line()
-	f.Comment("ResultTypeOf returns what the result of a method says of its kind, empty where it")
-	f.Comment("says nothing.")
+	f.Add(comment("ResultTypeOf", `returns the result type of the result of a method, or "" if it has none.`, ""))
 	f.Func().Id("ResultTypeOf").Params(jen.Id("res").Qual(wirePkg, "Value")).Id("ResultType").Block(
 		jen.Switch(jen.Id("x").Op(":=").Id("res").Assert(jen.Type())).Block(cases...),
 		jen.Return(jen.Lit("")),

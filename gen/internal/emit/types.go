@@ -10,8 +10,8 @@ import (
 	"github.com/mcpwright/mcp/gen/internal/ir"
 )
 
-// types prints the declarations of an area: each method's messages, then what
-// they are made of.
+// types prints the types of a file: the messages of each method, then the types they
+// use.
 func (g *generator) types(f *jen.File, area string) {
 	for _, t := range g.inArea(area) {
 		switch x := t.Shape.(type) {
@@ -27,8 +27,8 @@ func (g *generator) types(f *jen.File, area string) {
 	}
 }
 
-// inArea lists the types of an area in the order a reader looks for them: the
-// requests with their results, the notifications, then the rest by name.
+// inArea returns the types of a file: first requests with their results, then
+// notifications, then the other types by name.
 func (g *generator) inArea(area string) []*ir.Type {
 	var first, rest []*ir.Type
 	for _, notification := range []bool{false, true} {
@@ -61,8 +61,8 @@ func (g *generator) structType(f *jen.File, t *ir.Type, s *ir.Struct) {
 			d.Add(comment(field.Name, field.Doc, field.Deprecated))
 			d.Id(field.Name).Add(fieldType(field))
 		}
-		if !choice(s) {
-			d.Comment("Extra holds the members that the revision being spoken does not know.")
+		if !hasParamsUnion(s) {
+			d.Comment("Extra contains the members that the revision does not define.")
 			d.Id("Extra").Add(rawMap())
 		}
 	})
@@ -72,9 +72,9 @@ func (g *generator) structType(f *jen.File, t *ir.Type, s *ir.Struct) {
 	}
 }
 
-// choice tells whether a message's params are one of several types, which
-// then hold everything.
-func choice(s *ir.Struct) bool {
+// hasParamsUnion reports whether the params of a message are a union. Such a message
+// has no other field.
+func hasParamsUnion(s *ir.Struct) bool {
 	return s.Method != nil && len(s.Fields) == 1 && s.Fields[0].JSON == "params"
 }
 
@@ -82,7 +82,7 @@ func rawMap() *jen.Statement {
 	return jen.Map(jen.String()).Qual("encoding/json", "RawMessage")
 }
 
-// messageMethods prints what the runtime asks of a message:
+// messageMethods prints the methods that the runtime needs:
 //
 //	func (*CallToolRequest) Method() string { return MethodCallTool }
 func (g *generator) messageMethods(f *jen.File, t *ir.Type, s *ir.Struct) {
@@ -90,10 +90,9 @@ func (g *generator) messageMethods(f *jen.File, t *ir.Type, s *ir.Struct) {
 	f.Commentf("Method returns %q.", m.Wire)
 	f.Func().Params(jen.Op("*").Id(t.Name)).Id("Method").Params().String().Block(jen.Return(jen.Id("Method" + m.Name)))
 	f.Line()
-	if m.Notification && s.Params != 0 {
-		f.Comment("RequiresParams tells in which revisions the message has params even where")
-		f.Comment("they say nothing.")
-		f.Func().Params(jen.Op("*").Id(t.Name)).Id("RequiresParams").Params().Qual(wirePkg, "Window").Block(jen.Return(g.window(s.Params)))
+	if m.Notification && s.ParamsRequired != 0 {
+		f.Add(comment("RequiresParams", "returns the revisions in which the message must have params, even if they are empty.", ""))
+		f.Func().Params(jen.Op("*").Id(t.Name)).Id("RequiresParams").Params().Qual(wirePkg, "Window").Block(jen.Return(g.window(s.ParamsRequired)))
 		f.Line()
 	}
 	if m.Notification {
@@ -109,8 +108,7 @@ func (g *generator) messageMethods(f *jen.File, t *ir.Type, s *ir.Struct) {
 	f.Line()
 }
 
-// metaMethod prints what makes the metadata of a request readable whatever its
-// type:
+// metaMethod prints a method that returns the metadata of a request:
 //
 //	func (x *CallToolRequest) RequestMeta() *RequestMeta { return x.Meta }
 func (g *generator) metaMethod(f *jen.File, t *ir.Type, s *ir.Struct) {
@@ -124,21 +122,21 @@ func (g *generator) metaMethod(f *jen.File, t *ir.Type, s *ir.Struct) {
 	}
 }
 
-// nameMethod prints what makes the member readable that the header Mcp-Name repeats:
+// nameMethod prints a method that returns the value of the Mcp-Name header:
 //
 //	func (x *CallToolRequest) NameMember() string { return x.Name }
 func nameMethod(f *jen.File, t *ir.Type, s *ir.Struct) {
 	for _, field := range s.Fields {
 		if field.JSON == s.Method.Facts.NameMember {
 			f.Line()
-			f.Commentf("NameMember returns %s, which the header Mcp-Name repeats.", field.Name)
+			f.Commentf("NameMember returns %s, the value of the Mcp-Name header.", field.Name)
 			f.Func().Params(jen.Id("x").Op("*").Id(t.Name)).Id("NameMember").Params().Add(fieldType(field)).Block(
 				jen.Return(jen.Id("x").Dot(field.Name)))
 		}
 	}
 }
 
-// fieldType is the Go type of a field.
+// fieldType returns the Go type of a field.
 func fieldType(f *ir.Field) *jen.Statement {
 	if f.Pointer {
 		return jen.Op("*").Add(goType(f.Type))
@@ -146,7 +144,7 @@ func fieldType(f *ir.Field) *jen.Statement {
 	return goType(f.Type)
 }
 
-// goType is the Go type of an expression.
+// goType returns the Go type of an expression.
 func goType(e ir.Expr) *jen.Statement {
 	switch x := e.(type) {
 	case ir.Scalar:
@@ -226,17 +224,17 @@ func (g *generator) unionType(f *jen.File, t *ir.Type, u *ir.Union) {
 	}
 	f.Func().Params(jen.Op("*").Id(unknown)).Id("is" + t.Name).Params().Block()
 	f.Line()
-	f.Add(comment(unknown, fmt.Sprintf("is %s of a type that the revision being spoken does not know. It is written as it was read.", a(t.Name)), ""))
-	f.Type().Id(unknown).Struct(jen.Comment("Raw is the whole value, an object."), jen.Id("Raw").Qual("encoding/json", "RawMessage"))
+	f.Add(comment(unknown, fmt.Sprintf("is %s of a type that the revision does not define. It is encoded as it was decoded.", a(t.Name)), ""))
+	f.Type().Id(unknown).Struct(jen.Comment("Raw is the JSON object."), jen.Id("Raw").Qual("encoding/json", "RawMessage"))
 	f.Line()
 	for _, field := range g.orderedOf(t) {
-		f.Add(comment(field, fmt.Sprintf("is %s with its name, for lists whose order matters.", a(t.Name)), ""))
+		f.Add(comment(field, fmt.Sprintf("is %s with its name. A list of them preserves the order of the members.", a(t.Name)), ""))
 		f.Type().Id(field).Op("=").Qual(wirePkg, "Named").Types(jen.Id(t.Name))
 		f.Line()
 	}
 }
 
-// orderedOf lists the names of the ordered maps' members that hold a t.
+// orderedOf returns the Go names of the members of ordered maps of t.
 func (g *generator) orderedOf(t *ir.Type) []string {
 	var names []string
 	for _, owner := range g.pkg.Types {

@@ -1,20 +1,12 @@
 package emit
 
 import (
-	"embed"
-	"fmt"
-	"go/format"
-	"io/fs"
-	"regexp"
-	"strings"
-
 	"github.com/dave/jennifer/jen"
 
 	"github.com/mcpwright/mcp/gen/internal/ir"
 )
 
-// values prints the small functions with which codecs write and read elements
-// that are no types of their own.
+// values prints the functions that encode and decode elements of builtin types.
 func (g *generator) values(f *jen.File) {
 	element := func(name string, typ *jen.Statement, body jen.Code) {
 		f.Func().Id(name).Params(append(encoderParams(), jen.Id("v").Add(typ))...).Index().Byte().Block(body)
@@ -34,7 +26,7 @@ func (g *generator) values(f *jen.File) {
 	}
 }
 
-// nullables lists the kinds of values that may be null somewhere.
+// nullables returns the kinds of nullable fields.
 func (g *generator) nullables() []ir.Kind {
 	var list []ir.Kind
 	for k := ir.String; k <= ir.Float; k++ {
@@ -56,53 +48,4 @@ func (g *generator) anyField(is func(*ir.Field) bool) bool {
 		}
 	}
 	return false
-}
-
-// static holds what is the same whatever the schemas say: helpers written out
-// as Go. The first line of a file names the types it needs; it is printed where
-// they exist. What all other files stand on is always printed, and has to have
-// the types.
-//
-//go:embed static/*.go.txt
-var static embed.FS
-
-// written tells whether a file is one of those written out.
-func written(name string) bool {
-	_, err := fs.Stat(static, "static/"+name+".txt")
-	return err == nil
-}
-
-var needs = regexp.MustCompile(`^// (needs|has to have):(.*)\n`)
-
-// addStatic adds the written-out files.
-func (g *generator) addStatic(out map[string][]byte) error {
-	return fs.WalkDir(static, "static", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		src, err := static.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		name := strings.TrimSuffix(d.Name(), ".txt")
-		head := needs.FindSubmatch(src)
-		if head == nil {
-			return fmt.Errorf("%s: the first line says no needs", path)
-		}
-		for _, typ := range strings.Fields(string(head[2])) {
-			switch {
-			case g.find(typ) != nil:
-			case string(head[1]) == "needs":
-				return nil
-			default:
-				return fmt.Errorf("print %s: no schema defines %q", name, typ)
-			}
-		}
-		body, err := format.Source(src[len(head[0]):])
-		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-		out[name] = append([]byte(g.header()), body...)
-		return nil
-	})
 }

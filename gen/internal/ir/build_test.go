@@ -10,12 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var update = flag.Bool("update", false, "write the expected models anew")
+var update = flag.Bool("update", false, "update the golden files")
 
-// source makes a revision of definitions written out in a test.
+// source returns a revision with the given definitions.
 func source(t *testing.T, revision, defs string) *Source {
 	t.Helper()
-	s, err := schemas.FromJSONReader(strings.NewReader(`{"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": ` + defs + `}`))
+	s, err := schemas.FromJSONReader(strings.NewReader(`{"$schema": "https://json-schema.org/document/2020-12/schema", "$defs": ` + defs + `}`))
 	require.NoError(t, err)
 	return &Source{Revision: revision, File: revision + ".json", SHA256: "0", Defs: s.Definitions}
 }
@@ -36,7 +36,7 @@ const (
 		"Mood": {"type": "string", "enum": ["good", "bad", "odd"]}}`
 )
 
-func TestTwoRevisionsBecomeOneModel(t *testing.T) {
+func TestBuildMergesTwoRevisions(t *testing.T) {
 	p, err := Build([]*Source{source(t, "2024-01-01", first), source(t, "2025-01-01", second)}, &Rules{}, noDocs{})
 	require.NoError(t, err)
 	var dump strings.Builder
@@ -49,7 +49,7 @@ func TestTwoRevisionsBecomeOneModel(t *testing.T) {
 	require.Equal(t, string(want), dump.String())
 }
 
-func TestTheOrderOfTheSourcesDoesNotMatter(t *testing.T) {
+func TestBuildIgnoresOrderOfSources(t *testing.T) {
 	dumps := map[string]bool{}
 	for range 2 {
 		a, b := source(t, "2024-01-01", first), source(t, "2025-01-01", second)
@@ -64,31 +64,31 @@ func TestTheOrderOfTheSourcesDoesNotMatter(t *testing.T) {
 	require.Len(t, dumps, 1)
 }
 
-func TestNothingMakesNoPackage(t *testing.T) {
+func TestBuildWithoutSources(t *testing.T) {
 	_, err := Build(nil, &Rules{}, noDocs{})
-	require.EqualError(t, err, "build: there is no schema")
+	require.EqualError(t, err, "build: no schemas")
 }
 
-func TestAllThatIsWrongIsReportedAtOnceAndInOrder(t *testing.T) {
+func TestBuildReportsAllProblemsInOrder(t *testing.T) {
 	newer := `{
 		"Pet": {"type": "object", "properties": {"name": {"type": "integer"}, "age": {"type": "string"}}},
 		"Mood": {"type": "string", "enum": ["good"]}}`
 	_, err := Build([]*Source{source(t, "2024-01-01", first), source(t, "2025-01-01", newer)}, &Rules{}, noDocs{})
 	require.EqualError(t, err, strings.Join([]string{
-		`merge: 2025-01-01#/$defs/Pet/properties/age: the revisions disagree about "Pet.age" and no rule joins them: 2024-01-01#/$defs/Pet/properties/age is integer; 2025-01-01#/$defs/Pet/properties/age is string; write a Raw rule`,
-		`merge: 2025-01-01#/$defs/Pet/properties/name: the revisions disagree about "Pet.name" and no rule joins them: 2024-01-01#/$defs/Pet/properties/name is string; 2025-01-01#/$defs/Pet/properties/name is integer; write a Raw rule`,
+		`merge: 2025-01-01#/$defs/Pet/properties/age: the revisions define "Pet.age" differently and no rule merges them: 2024-01-01#/$defs/Pet/properties/age is integer; 2025-01-01#/$defs/Pet/properties/age is string; write a Raw rule`,
+		`merge: 2025-01-01#/$defs/Pet/properties/name: the revisions define "Pet.name" differently and no rule merges them: 2024-01-01#/$defs/Pet/properties/name is string; 2025-01-01#/$defs/Pet/properties/name is integer; write a Raw rule`,
 	}, "\n"))
 }
 
-func TestWhatOneRevisionSaysIsNoDisagreement(t *testing.T) {
+func TestBuildReportsTypeWithoutRule(t *testing.T) {
 	odd := `{"Pet": {"type": "object", "properties": {"age": {"type": ["integer", "boolean", "null"]}}}}`
 	_, err := Build([]*Source{source(t, "2024-01-01", odd)}, &Rules{}, noDocs{})
-	require.EqualError(t, err, `merge: 2024-01-01#/$defs/Pet/properties/age: no rule says what "Pet.age" is in Go: `+
-		`2024-01-01#/$defs/Pet/properties/age is boolean or integer or null; several kinds of value have no Go form here; write a Raw rule`)
+	require.EqualError(t, err, `merge: 2024-01-01#/$defs/Pet/properties/age: no rule gives "Pet.age" a Go type: `+
+		`2024-01-01#/$defs/Pet/properties/age is boolean or integer or null; several kinds of value have no common Go type; write a Raw rule`)
 }
 
-func TestAWindowThatReachesTheNewestRevisionGoesOn(t *testing.T) {
-	m := &merger{drafts: make([]*draft, 3)}
+func TestOpenEnded(t *testing.T) {
+	m := &merger{documents: make([]*document, 3)}
 	all := ^Window(0)
 	for _, c := range []struct{ in, owner, want Window }{
 		{0b001, 0b111, 0b001},
@@ -98,6 +98,6 @@ func TestAWindowThatReachesTheNewestRevisionGoesOn(t *testing.T) {
 		{0b010, 0b010, all},
 		{0, 0b111, 0},
 	} {
-		require.Equal(t, c.want, m.open(c.in, c.owner), "%03b of %03b", c.in, c.owner)
+		require.Equal(t, c.want, m.openEnded(c.in, c.owner), "%03b of %03b", c.in, c.owner)
 	}
 }

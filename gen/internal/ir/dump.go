@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Dump writes the model as text, one line a member: what -dump shows and what
-// the golden test of the merge compares.
+// Dump writes the model as text, one line per member. It is the output of the -dump
+// flag, and the golden files of the tests contain it.
 func (p *Package) Dump(w io.Writer) {
 	for _, t := range p.Types {
 		fmt.Fprintf(w, "%s%s [%s]", t.Name, p.window(t.In), t.Area)
 		switch x := t.Shape.(type) {
 		case *Struct:
-			fmt.Fprintf(w, " struct%s%s\n", roleName(x.Role), members(x))
+			fmt.Fprintf(w, " struct%s%s\n", roleName(x.Role), methodSuffix(x))
 			for _, c := range x.Consts {
 				fmt.Fprintf(w, "\t%s = %q%s\n", c.JSON, c.Value, p.window(c.In))
 			}
@@ -57,7 +57,7 @@ func (p *Package) Dump(w io.Writer) {
 	}
 }
 
-// window names the revisions of a window, where those are not all.
+// window returns the names of the revisions in w, or "" if w contains all.
 func (p *Package) window(w Window) string {
 	if w == ^Window(0) {
 		return ""
@@ -93,7 +93,7 @@ func (p *Package) traits(f *Field) string {
 	return " (" + strings.Join(list, ", ") + ")"
 }
 
-func members(s *Struct) string {
+func methodSuffix(s *Struct) string {
 	if s.Method == nil {
 		return ""
 	}

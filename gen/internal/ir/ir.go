@@ -1,34 +1,34 @@
-// Package ir holds the model that stands between the schemas and the Go code:
-// what all revisions say, merged, with everything decided. An emitter reads it
-// and infers nothing.
+// Package ir is the intermediate representation between the schemas and the Go code.
+// It merges the schemas of all revisions into one model in which every decision is
+// made, so that an emitter only prints.
 //
-// [Build] runs the stages: lift turns each revision's schema into plain nodes,
-// merge joins the nodes of all revisions into one type each, and shape decides
-// names, presence, unions' discriminators and documentation. Each refuses what
-// it cannot decide, and its errors name the revision, the JSON pointer and the
-// rule to write.
+// [Build] runs three stages. The first parses the schema of each revision into nodes.
+// The second merges the nodes of all revisions into one type per definition. The third
+// adds names, presence, the discriminators of unions, and documentation. Each stage
+// returns an error if it cannot make a decision. The error contains the revision, the
+// JSON pointer and the rule to write.
 package ir
 
 import "math/bits"
 
-// Package is everything that is printed.
+// Package is the merged model of all revisions.
 type Package struct {
 	Revisions []*Revision // oldest first
 	Types     []*Type     // by name
 	Methods   []*Method   // by name on the wire
 	Errors    []*Error    // by code, largest first
-	Forms     []Form      // every definition of every revision, by name
-	// Undocumented are the names without a text, in order.
+	Forms     []Form      // all definitions of all revisions, by name
+	// Undocumented lists the names without a documentation text, in order.
 	Undocumented []Undocumented
 }
 
-// Undocumented is a name that the overlay has no text for.
+// Undocumented is a name without a text in docs.txt.
 type Undocumented struct {
-	Key   string // as it would stand in the overlay
+	Key   string // the key that its text would have in docs.txt
 	Since string // the first revision that has the name
 }
 
-// Has tells whether a revision is among those compiled.
+// Has reports whether a revision is in the package.
 func (p *Package) Has(revision string) bool {
 	for _, r := range p.Revisions {
 		if r.Name == revision {
@@ -38,7 +38,7 @@ func (p *Package) Has(revision string) bool {
 	return false
 }
 
-// AddedIn lists the types and methods that the revision with index i brought.
+// AddedIn returns the types and methods that are new in the revision with index i.
 func (p *Package) AddedIn(i int) (types, methods []string) {
 	for _, t := range p.Types {
 		if oldest(t.In) == i {
@@ -53,60 +53,60 @@ func (p *Package) AddedIn(i int) (types, methods []string) {
 	return types, methods
 }
 
-// oldest is the index of the oldest revision in a window.
+// oldest returns the index of the oldest revision in w.
 func oldest(w Window) int { return bits.TrailingZeros64(uint64(w)) }
 
-// newest is the index of the newest revision in a window with an end.
+// newest returns the index of the newest revision in w, which must be bounded.
 func newest(w Window) int { return bits.Len64(uint64(w)) - 1 }
 
-// Revision is one schema.
+// Revision is one revision of the protocol and its schema.
 type Revision struct {
 	Name      string // "2025-06-18"
-	Schema    string // its file
-	SHA256    string // of that file
-	Handshake bool   // sessions begin with initialize
+	Schema    string // file name
+	SHA256    string // of the file
+	Handshake bool   // sessions begin with an initialize request
 }
 
-// Window is a set of revisions, one bit each in the order of
+// Window is a set of revisions: bit i is the revision with index i in
 // [Package.Revisions].
 type Window uint64
 
-// Has tells whether the revision with index i is in the window.
+// Has reports whether w contains the revision with index i.
 func (w Window) Has(i int) bool { return w&(1<<i) != 0 }
 
 // Type is a named Go type.
 type Type struct {
-	Name       string // in Go
-	At         string // the definition, or the position that an inline shape has in one
+	Name       string // Go name
+	At         string // JSON pointer of the definition, or of the inline schema
 	In         Window
 	Doc        string
 	Deprecated string
-	Area       string // the file it is printed in
+	Area       string // base name of the file that declares it
 	Shape      Shape
 }
 
-// Shape is what a type is: exactly one of *Struct, *Union, *Enum and *Alias.
+// Shape is the kind of a type: *Struct, *Union, *Enum or *Alias.
 type Shape interface{ shape() }
 
 // Struct is an object with known members.
 type Struct struct {
 	Role   Role
-	Method *Method  // of a request or notification
-	Consts []*Const // written, never stored
+	Method *Method  // set for a request or notification
+	Consts []*Const // members with a fixed value, which have no Go field
 	Fields []*Field // required ones first
-	// Params tells in which revisions a request or notification must have
-	// params at all.
-	Params Window
-	// Asks tells in which revisions a result of this type may turn out to ask
-	// for input, and which type it is then.
-	Asks   Window
-	AsksAs *Type
+	// ParamsRequired has the revisions in which a request or notification must have
+	// params even if they are empty.
+	ParamsRequired Window
+	// InputRequired has the revisions in which the response to the request may be an
+	// InputRequiredType in place of this result.
+	InputRequired     Window
+	InputRequiredType *Type
 }
 
-// Role says what a struct is used for on the wire.
+// Role is the use of a struct in messages.
 type Role int
 
-// The roles. Only a message's own _meta takes part in the frame's.
+// The roles. Meta is the role of message metadata, which the runtime extends.
 const (
 	Plain Role = iota
 	Request
@@ -121,69 +121,70 @@ type Const struct {
 	In, Required Window
 }
 
-// Field is a member that is stored.
+// Field is a member with a Go field.
 type Field struct {
 	Name, JSON   string
 	Doc          string
 	Deprecated   string
 	Type         Expr
 	In, Required Window
-	// Always tells that the member is required wherever its owner exists: no
-	// Go value of it means absent.
+	// Always reports whether the member is required in every revision that has its
+	// struct, so that its Go type needs no value for absent.
 	Always bool
-	// Pointer tells that nil is absent and the zero value present.
+	// Pointer reports whether the Go type is a pointer: nil is absent, and the zero
+	// value is present.
 	Pointer bool
-	// Nullable tells that nil is written as null.
+	// Nullable reports whether nil is written as null.
 	Nullable bool
-	// Default is the JSON text that stands for the zero value where the
-	// member must be written; "" leaves it to the type.
+	// Default is the JSON text that is written for the zero value if the member is
+	// required, or "" to use the zero value of the type.
 	Default string
-	// Revision tells that the default is the frame's revision.
+	// Revision reports whether the default is the name of the current revision.
 	Revision bool
-	// Tolerant tells that a peer may leave the member out even where it is
-	// required.
+	// Tolerant reports whether decoding accepts a message without the member even in
+	// revisions that require it.
 	Tolerant bool
-	// NullAbsent tells that null is read as absent.
+	// NullAbsent reports whether null is decoded as absent.
 	NullAbsent bool
-	// Lenient tells that a value of another shape is kept as an unknown
-	// member instead of failing the message.
+	// Lenient reports whether a value of the wrong type is stored as an unknown member,
+	// and is not an error.
 	Lenient bool
-	// Role is Meta for a message's own _meta.
+	// Role is Meta if the field is the metadata of a message.
 	Role Role
 }
 
-// Expr is the type of a member or element.
+// Expr is the type of a member or an element.
 type Expr interface{ expr() }
 
-// The kinds of expressions.
+// The expressions.
 type (
-	// Scalar is a plain value.
+	// Scalar is a value without a declared type.
 	Scalar struct {
 		Kind      Kind
 		Min, Max  *float64
-		Bounds    Window // the revisions in which Min and Max hold; 0 is all
-		Fractions bool   // of a Primitive: numbers need not be integers
-		Lists     Window // of a Primitive: the revisions that have lists of strings
-		Objects   Window // of a Raw: the revisions in which it must be an object
+		Bounds    Window // the revisions that have Min and Max; 0 means all
+		Fractions bool   // Primitive only: numbers may be fractions
+		Lists     Window // Primitive only: the revisions that allow lists of strings
+		Objects   Window // Raw only: the revisions that require an object
 	}
-	// Named is another type.
+	// Named is a declared type.
 	Named struct{ Type *Type }
-	// List is a JSON array. Max, where not zero, bounds it in the revisions
-	// MaxIn.
+	// List is a JSON array. If Max is not zero, it limits the number of elements in
+	// the revisions MaxIn.
 	List struct {
 		Elem  Expr
 		Max   int
 		MaxIn Window
 	}
-	// Map is a JSON object whose members are all alike.
+	// Map is a JSON object whose members all have one type.
 	Map struct{ Elem Expr }
-	// Ordered is a Map whose order users see. Name is the Go name of one of
-	// its members.
+	// Ordered is a Map whose members have an order. Name is the Go name of the
+	// type of a member.
 	Ordered struct {
 		Elem Expr
 		Name string
 	}
-	// OneOrMany is one value or, in the revisions Many, an array of them.
+	// OneOrMany is one value or, in the revisions Many, an array of values.
 	OneOrMany struct {
 		Elem Expr
 		Many Window
@@ -199,22 +200,22 @@ const (
 	Bool
 	Int
 	Float
-	Bytes     // base64 in a string
-	Raw       // any JSON, kept as it is
-	RawObject // any JSON object, kept as it is
+	Bytes     // string with base64
+	Raw       // any JSON value, not decoded
+	RawObject // any JSON object, not decoded
 	ID
 	Token
-	Object    // any JSON object, as a map of raw values
+	Object    // any JSON object, decoded to a map of raw values
 	Primitive // string, boolean, number or list of strings
 )
 
 // Union is a value of one of several types.
 type Union struct {
 	Members []*Member // in the order of the newest revision that has them
-	// Key is the member whose value tells them apart, "" where only the
-	// members that are present do.
+	// Key is the member whose value selects the type. It is "" if the type depends
+	// only on which members are present.
 	Key string
-	// Tests are tried in order to find the member.
+	// Tests select the member. The first test that matches applies.
 	Tests []Test
 }
 
@@ -224,9 +225,9 @@ type Member struct {
 	In   Window
 }
 
-// Test finds a member of a union: the value of the union's key is one of
-// Values (no values: the key is absent), and Path, where there is one, leads
-// to a member.
+// Test matches a member of a union. It matches if the value of the union's key is one
+// of Values (or the key is absent and Values is empty), and if there is a member at
+// Path, unless Path is empty.
 type Test struct {
 	Member *Member
 	Values []string
@@ -236,7 +237,7 @@ type Test struct {
 // Enum is a string with known values.
 type Enum struct {
 	Values []*Value
-	Open   bool // other values are legal
+	Open   bool // other values are valid too
 }
 
 // Value is a value of an enum.
@@ -268,19 +269,19 @@ type Method struct {
 	Deprecated   string
 	Area         string
 	Notification bool
-	Type         *Type // the request or notification
+	Type         *Type // type of the request or notification
 	Result       *Type // nil for a notification
 	FromClient   Window
 	FromServer   Window
-	Embedded     Window // inside a result that asks for input
+	Embedded     Window // inside an InputRequiredResult
 	MultiRound   Window
 	Cacheable    Window
-	Pages        *Field // the result's list, where the method is paged
+	Pages        *Field // the list in the result; nil if the method is not paged
 	Facts        Facts
 }
 
-// Bare tells that the method's params hold nothing but _meta.
-func (m *Method) Bare() bool {
+// HasOnlyMeta reports whether the params of m have no member other than _meta.
+func (m *Method) HasOnlyMeta() bool {
 	s := m.Type.Shape.(*Struct)
 	for _, f := range s.Fields {
 		if f.Role != Meta {
@@ -290,13 +291,13 @@ func (m *Method) Bare() bool {
 	return true
 }
 
-// Facts are what only the specification's prose says about a method.
+// Facts are properties of a method that only the text of the specification contains.
 type Facts struct {
-	Capability   string // the receiver's (for a notification the sender's) capability it needs
-	NameMember   string // the params member that the Mcp-Name header repeats
-	FilterMember string // the member of a subscription filter that asks for it
-	Standalone   bool   // never sent on a request's channel
-	Helper       string // the name of its session helper, where not derived
+	Capability   string // required capability: the receiver's for a request, the sender's for a notification
+	NameMember   string // member of params whose value is also in the Mcp-Name header
+	FilterMember string // member of a subscription filter that selects the notification
+	Standalone   bool   // always sent on the connection's channel, not on a request's
+	Helper       string // name of the session method that sends it; "" for the default
 }
 
 // Error is an error code of the protocol.
@@ -305,15 +306,15 @@ type Error struct {
 	Code int
 	Doc  string
 	In   Window
-	Data *Type // nil where the schema leaves it open
+	Data *Type // nil if the schema does not define it
 }
 
-// Form says how a definition appears in Go.
+// Form describes how a definition is represented in Go.
 type Form struct {
 	Definition string
-	Type       *Type  // nil where it has none
-	Params     bool   // the definition is the params of the message type
+	Type       *Type  // nil if it has none
+	Params     bool   // the definition is the params of the message Type
 	Error      *Error // the definition is an error response
-	Why        string // why there is no Go form
+	Why        string // reason if the definition is not represented in Go
 	In         Window
 }

@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// methods lists the messages that the slots name, with their directions and
+// methods collects the messages of the message unions, with their directions and
 // results.
-func (s *shaper) methods() {
+func (s *analyzer) methods() {
 	byWire := make(map[string]*Method)
-	for _, d := range s.drafts {
-		for _, slot := range slices.Sorted(maps.Keys(d.defs)) {
-			if r := s.rules.slot(slot); r != nil && r.Direction != Results {
-				for _, name := range s.slotMembers(d, slot) {
+	for _, d := range s.documents {
+		for _, union := range slices.Sorted(maps.Keys(d.defs)) {
+			if r := s.rules.messageUnion(union); r != nil && r.Direction != Results {
+				for _, name := range s.messagesIn(d, union) {
 					s.method(byWire, d, name, r.Direction)
 				}
 			}
 		}
 	}
-	s.unsent()
+	s.reportUnsent()
 	for _, wire := range slices.Sorted(maps.Keys(byWire)) {
 		m := byWire[wire]
 		for _, w := range []*Window{&m.FromClient, &m.FromServer, &m.Embedded, &m.MultiRound, &m.Cacheable} {
@@ -31,71 +31,32 @@ func (s *shaper) methods() {
 	}
 }
 
-// unsent reports the messages of each revision that nobody may send there.
-func (s *shaper) unsent() {
-	for _, d := range s.drafts {
+// reportUnsent reports the messages of each revision that are in no message union.
+func (s *analyzer) reportUnsent() {
+	for _, d := range s.documents {
 		sent := make(map[string]bool)
-		for slot := range d.defs {
-			if s.rules.slot(slot) != nil {
-				for _, name := range s.slotMembers(d, slot) {
+		for union := range d.defs {
+			if s.rules.messageUnion(union) != nil {
+				for _, name := range s.messagesIn(d, union) {
 					sent[name] = true
 				}
 			}
 		}
 		for _, name := range slices.Sorted(maps.Keys(d.defs)) {
 			o, ok := d.defs[name].(*objectNode)
-			if ok && o.message && !sent[name] && s.rules.slot(name) == nil && s.rules.framing(name) == nil {
-				s.issues.add(o.pos(), "the message %q is in no union of messages, so nobody may send it; list it in one, or leave it out with a Framing rule", name)
+			if ok && o.message && !sent[name] && s.rules.messageUnion(name) == nil && s.rules.framing(name) == nil {
+				s.problems.add(o.pos(), "the message %q is in no union of messages, so neither side can send it; add it to one, or exclude it with a Framing rule", name)
 			}
 		}
 	}
 }
 
-// extend lets a window that reaches the newest revision go on, and lets one
-// that has all revisions be unbounded.
-func (s *shaper) extend(w Window) Window {
-	all := Window(1)<<len(s.drafts) - 1
-	return s.open(w, all)
-}
-
-// slotMembers lists the messages of a union of messages. A union of one is
-// printed by the schemas as that member itself.
-func (m *merger) slotMembers(d *draft, slot string) []string {
-	switch n := d.defs[slot].(type) {
-	case *unionNode:
-		var names []string
-		for _, arm := range n.arms {
-			if r, ok := arm.(*refNode); ok {
-				names = append(names, r.def)
-			}
-		}
-		return names
-	case *refNode:
-		return []string{n.def}
-	case *objectNode:
-		for _, name := range slices.Sorted(maps.Keys(d.defs)) {
-			if o, ok := d.defs[name].(*objectNode); ok && name != slot && o.message && n.message && wireName(o) == wireName(n) {
-				return []string{name}
-			}
-		}
-	}
-	m.issues.add(d.defs[slot].pos(), "the union of messages %q lists no message", slot)
-	return nil
-}
-
-func wireName(o *objectNode) string {
-	if c, ok := o.member("method").node.(*constNode); ok {
-		return c.value
-	}
-	return ""
-}
-
-// method files one message of one revision's slot.
-func (s *shaper) method(byWire map[string]*Method, d *draft, def string, dir Direction) {
-	t := s.things[s.rules.sameAs(def)]
+// method adds a message of one revision's message union.
+func (s *analyzer) method(byWire map[string]*Method, d *document, def string, dir Direction) {
+	t := s.types[s.rules.currentName(def)]
 	o, ok := d.defs[def].(*objectNode)
 	if t == nil || !ok || !o.message {
-		s.issues.add(d.defs[def].pos(), "%q is listed as a message but has no method", def)
+		s.problems.add(d.defs[def].pos(), "%q is listed as a message but has no method", def)
 		return
 	}
 	wire := wireName(o)
@@ -112,8 +73,8 @@ func (s *shaper) method(byWire map[string]*Method, d *draft, def string, dir Dir
 		}
 	}
 	if m.Type != t.typ {
-		s.issues.add(o.pos(), "the method %q is defined by both %q and, since %s, %q; write a Same rule if the definition was renamed",
-			wire, def, s.drafts[oldest(m.Type.In)].name, m.Type.Name)
+		s.problems.add(o.pos(), "the method %q is defined by both %q and, since %s, %q; write a Renamed rule if the definition was renamed",
+			wire, def, s.documents[oldest(m.Type.In)].name, m.Type.Name)
 	}
 	switch bit := Window(1) << d.bit; dir {
 	case ClientRequests, ClientNotifications:
@@ -128,9 +89,9 @@ func (s *shaper) method(byWire map[string]*Method, d *draft, def string, dir Dir
 	}
 }
 
-// result finds what answers a request: the schema says so since results have
-// responses of their own, before it is a matter of names.
-func (s *shaper) result(m *Method, d *draft, def string) {
+// result sets the result of a request. Newer schemas define a response for each
+// request, which refers to the result. In older schemas, only the names match.
+func (s *analyzer) result(m *Method, d *document, def string) {
 	base := strings.TrimSuffix(def, "Request")
 	names := []string{base + "Result"}
 	if o, ok := d.defs[base+"ResultResponse"].(*objectNode); ok && o.member("result") != nil {
@@ -139,8 +100,8 @@ func (s *shaper) result(m *Method, d *draft, def string) {
 		case *refNode:
 			names = append(names, n.def)
 		case *unionNode:
-			for _, arm := range n.arms {
-				if r, ok := arm.(*refNode); ok && r.def == "InputRequiredResult" {
+			for _, alternative := range n.alternatives {
+				if r, ok := alternative.(*refNode); ok && r.def == "InputRequiredResult" {
 					m.MultiRound |= 1 << d.bit
 				} else if ok {
 					names = append(names, r.def)
@@ -149,24 +110,24 @@ func (s *shaper) result(m *Method, d *draft, def string) {
 		}
 	}
 	if len(names) != 1 {
-		s.issues.add(d.defs[def].pos(), "the response to %q has %d results beside the one that asks for input; want one", m.Wire, len(names))
+		s.problems.add(d.defs[def].pos(), "the response to %q has %d results other than InputRequiredResult; want 1", m.Wire, len(names))
 		return
 	}
-	t := s.things[s.rules.sameAs(names[0])]
+	t := s.types[s.rules.currentName(names[0])]
 	if _, own := d.defs[names[0]]; t == nil || !own {
-		t = s.things["Result"]
+		t = s.types["Result"]
 	}
 	if t == nil {
-		s.issues.add(d.defs[def].pos(), "%q has no result: there is neither %q nor %q", m.Wire, names[0], "Result")
+		s.problems.add(d.defs[def].pos(), "%q has no result: neither %q nor %q is defined", m.Wire, names[0], "Result")
 		return
 	}
 	if m.Result != nil && m.Result != t.typ {
-		s.issues.add(d.defs[def].pos(), "the result of %q changed from %q, which is of %s, to %q; write a Same rule if the definition was renamed, else the request needs a method of its own",
-			m.Wire, m.Result.Name, s.drafts[oldest(m.Result.In)].name, t.typ.Name)
+		s.problems.add(d.defs[def].pos(), "the result of %q changed from %q, defined since %s, to %q; write a Renamed rule if the definition was renamed, or give the request its own method",
+			m.Wire, m.Result.Name, s.documents[oldest(m.Result.In)].name, t.typ.Name)
 	}
 	st, ok := t.typ.Shape.(*Struct)
 	if !ok {
-		s.issues.add(t.newest(""), "the result of %q is no object with members", m.Wire)
+		s.problems.add(t.newest(""), "the result of %q is not an object with members", m.Wire)
 		return
 	}
 	m.Result = t.typ
@@ -178,8 +139,8 @@ func (s *shaper) result(m *Method, d *draft, def string) {
 	}
 }
 
-// pages finds the list that a paged result brings.
-func (s *shaper) pages(m *Method) {
+// pages sets the list in the result of a paged method.
+func (s *analyzer) pages(m *Method) {
 	if m.Notification || m.Result == nil {
 		return
 	}
@@ -189,18 +150,65 @@ func (s *shaper) pages(m *Method) {
 	for _, f := range m.Result.Shape.(*Struct).Fields {
 		if _, ok := f.Type.(List); ok {
 			if m.Pages != nil {
-				s.issues.add(m.Result.At, "a page of %q has two lists", m.Wire)
+				s.problems.add(m.Result.At, "the result of the paged method %q has two lists", m.Wire)
 			}
 			m.Pages = f
 		}
 	}
 }
 
-// cursor tells whether a type has a cursor: a string whose emptiness is not its
-// absence.
+// cursor reports whether a type has an optional string with the given name, whose
+// empty value is different from its absence.
 func cursor(t *Type, name string) bool {
 	return slices.ContainsFunc(t.Shape.(*Struct).Fields, func(f *Field) bool {
 		s, ok := f.Type.(Scalar)
 		return ok && s.Kind == String && f.JSON == name && !f.Always
 	})
+}
+
+// markInputRequired marks the results that an InputRequiredResult may replace.
+func (s *analyzer) markInputRequired() {
+	ask := s.types["InputRequiredResult"]
+	for _, m := range s.pkg.Methods {
+		if m.MultiRound != 0 && ask != nil {
+			st := m.Result.Shape.(*Struct)
+			st.InputRequired, st.InputRequiredType = m.MultiRound, ask.typ
+		}
+	}
+}
+
+// errorCodes collects the error definitions.
+func (s *analyzer) errorCodes() {
+	owner := make(map[int]string)
+	for _, name := range slices.Sorted(maps.Keys(s.merger.errors)) {
+		occs := s.merger.errors[name]
+		e := &Error{Name: s.errorName(name)}
+		for _, o := range occs {
+			code, _ := errorOf(o.node)
+			if e.Code != 0 && e.Code != code {
+				s.problems.add(o.node.pos(), "the code of %q changed from %d in %s to %d; give the newer code its own definition",
+					name, e.Code, s.documents[newest(e.In)].name, code)
+			}
+			e.Code = code
+			e.In |= 1 << o.bit
+		}
+		if e.In = s.openEnded(e.In, 0); standardCode(e.Code) {
+			e.In = ^Window(0)
+		}
+		if t := s.types[name]; t != nil {
+			e.Data = t.typ
+		}
+		if other, taken := owner[e.Code]; taken {
+			s.problems.add(occs[0].node.pos(), "the code %d of %q is also the code of %q; write a Renamed rule if the definition was renamed", e.Code, name, other)
+		}
+		owner[e.Code] = name
+		s.pkg.Errors = append(s.pkg.Errors, e)
+	}
+	slices.SortFunc(s.pkg.Errors, func(a, b *Error) int { return b.Code - a.Code })
+}
+
+// standardCode reports whether a code is defined by JSON-RPC. Such codes are valid in
+// all revisions, although older schemas do not define them.
+func standardCode(code int) bool {
+	return code == -32700 || code >= -32603 && code <= -32600
 }

@@ -5,15 +5,15 @@ import (
 	"unicode"
 )
 
-// initialisms are written in one case.
+// initialisms are words in a single case.
 var initialisms = map[string]string{
 	"id": "ID", "uri": "URI", "url": "URL", "json": "JSON", "mime": "MIME", "ttl": "TTL", "jsonrpc": "JSONRPC",
 	"http": "HTTP", "html": "HTML", "sse": "SSE", "api": "API", "uuid": "UUID", "ids": "IDs", "uris": "URIs", "urls": "URLs",
 }
 
-// exported makes a Go name of a definition, a member or a position.
-func exported(name string) string {
-	name = name[strings.LastIndex(name, "/")+1:] // the prefix of a reserved _meta key
+// goName returns the Go name of a definition, a member or a position.
+func goName(name string) string {
+	name = name[strings.LastIndex(name, "/")+1:] // without the prefix of a reserved _meta key
 	var out strings.Builder
 	for _, word := range Words(name) {
 		if s, ok := initialisms[strings.ToLower(word)]; ok {
@@ -26,8 +26,8 @@ func exported(name string) string {
 	return out.String()
 }
 
-// Words splits a name at everything that is no letter or digit and before each
-// capital that begins a word.
+// Words splits a name into words: at each character that is not a letter or digit, and
+// before each capital letter that begins a word.
 func Words(name string) []string {
 	var list []string
 	var word []rune

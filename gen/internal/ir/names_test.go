@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestNamesBecomeGoNames(t *testing.T) {
+func TestGoName(t *testing.T) {
 	for name, want := range map[string]string{
 		"inputSchema":            "InputSchema",
 		"uri":                    "URI",
@@ -27,12 +27,12 @@ func TestNamesBecomeGoNames(t *testing.T) {
 		"utf8Text":               "Utf8Text",
 		"":                       "",
 	} {
-		require.Equal(t, want, exported(name), "%q", name)
+		require.Equal(t, want, goName(name), "%q", name)
 	}
 }
 
-func TestAGoNameStaysWhatItIs(t *testing.T) {
+func TestGoNameKeepsGoNames(t *testing.T) {
 	for _, name := range []string{"InputSchema", "URITemplate", "MIMEType", "RequestID", "JSONObject", "ElicitRequestURLParams", "CallTool"} {
-		require.Equal(t, name, exported(name))
+		require.Equal(t, name, goName(name))
 	}
 }

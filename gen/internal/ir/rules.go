@@ -1,48 +1,55 @@
 package ir
 
-// Rules are the choices that the schemas leave open. Each has a reason, and
-// each must change something: a rule that applies nowhere is an error.
+import (
+	"fmt"
+	"path"
+	"reflect"
+	"strings"
+)
+
+// Rules are the decisions that the schemas leave open. Each rule has a reason and must
+// have an effect: a rule that changes nothing is an error.
 //
-// A position is a definition ("Tool"), a member of one ("Tool.inputSchema"),
-// or a member wherever it occurs ("*.nextCursor"). Members of an inline object
-// are named by the Go name that the object is given.
+// A position is a definition ("Tool"), a member of one ("Tool.inputSchema"), or a
+// member of every definition ("*.nextCursor"). The members of an inline object have
+// the Go name of the object as a prefix.
 type Rules struct {
-	// For are the revisions the rules were written for. A set of schemas that
-	// lacks one of them may leave rules unused.
+	// For lists the revisions that the rules cover. Rules may be without effect if a
+	// schema of one of these is missing.
 	For []string
 
-	Framing    []Framing
-	Slots      []Slot
-	Same       []Same
-	Widen      []Widen
-	Names      []Name
-	Members    []MemberName
-	Raw        []KeepRaw
-	Ordered    []Ordering
-	Types      []Builtin
-	Pointers   []Pointer
-	Open       []Open
-	Defaults   []Default
-	Tolerances []Tolerance
-	Metas      []MetaRole
-	Methods    []MethodFact
-	Deprecated []Deprecation
-	Areas      []AreaOf
-	Orders     []Order
-	Changes    []Change
+	Framing       []Framing
+	MessageUnions []MessageUnion
+	Renamed       []Renaming
+	Widen         []Widen
+	Names         []Name
+	Members       []MemberName
+	Raw           []KeepRaw
+	Ordered       []Ordering
+	Types         []Builtin
+	Pointers      []Pointer
+	Open          []Open
+	Defaults      []Default
+	Tolerances    []Tolerance
+	Metas         []MetaRole
+	Methods       []MethodFact
+	Deprecated    []Deprecation
+	Areas         []AreaOf
+	Orders        []Order
+	Changes       []Change
 }
 
-// Framing leaves a definition out: the runtime writes it by hand.
+// Framing excludes a definition, because the runtime implements it.
 type Framing struct{ Definition, Why string }
 
-// Slot tells what a union of messages means: who sends them, and how.
-type Slot struct {
+// MessageUnion describes a union of messages: who sends them, and how.
+type MessageUnion struct {
 	Definition string
 	Direction  Direction
 	Why        string
 }
 
-// Direction is what a slot says of the messages in it.
+// Direction is how the messages of a union are sent.
 type Direction int
 
 // The directions.
@@ -55,47 +62,48 @@ const (
 	Results
 )
 
-// Same tells that an older definition lives on under a newer name.
-type Same struct{ Old, New, Why string }
+// Renaming marks New as the later name of the definition Old.
+type Renaming struct{ Old, New, Why string }
 
-// Widen tells that a definition's shape was on the wire, under another name,
-// before the definition came.
+// Widen adds an earlier form to a definition: in the revision In, its values were
+// values of the definition Like.
 type Widen struct{ Definition, In, Like, Why string }
 
-// Name gives a Go name to a definition or an inline shape.
+// Name sets the Go name of a definition or an inline type.
 type Name struct{ At, Go, Why string }
 
-// MemberName gives a Go name to a member, or the end of one to an enum's value
-// ("LoggingLevel=debug"), where its own is none or another's.
+// MemberName sets the Go name of a member. For a value of an enum, which is named like
+// "LoggingLevel=debug", it sets the part of the Go name after the type.
 type MemberName struct{ At, Go, Why string }
 
-// KeepRaw keeps a member's JSON as it is. Zero is what is written for a value that
-// is not set but required.
+// KeepRaw keeps the JSON of a member undecoded. Zero is written if the member is
+// required and not set.
 type KeepRaw struct{ At, Zero, Why string }
 
-// Ordering keeps the order of a map's members, each of the Go type Name.
+// Ordering preserves the order of a map's members. Name is the Go type of one member.
 type Ordering struct{ At, Name, Why string }
 
-// Builtin gives a definition a type of the runtime.
+// Builtin maps a definition to a type of the runtime.
 type Builtin struct {
 	At   string
 	Kind Kind
 	Why  string
 }
 
-// Pointer makes an optional member a pointer: its zero value is not its absence.
+// Pointer makes an optional member a pointer, because its zero value is not the same
+// as its absence.
 type Pointer struct{ At, Why string }
 
-// Open names the known values of an enum that the schema leaves open.
+// Open lists the known values of a string that the schema does not restrict.
 type Open struct {
 	At     string
-	Name   string // of the enum type
+	Name   string // Go name of the enum
 	Values []string
 	Why    string
 }
 
-// Default is what a member's zero value stands for where it must be written.
-// Revision makes it the revision being spoken.
+// Default is the value that is written for the zero value of a required member. If
+// Revision is set, the value is the current revision.
 type Default struct {
 	At       string
 	JSON     string
@@ -103,33 +111,33 @@ type Default struct {
 	Why      string
 }
 
-// Tolerance accepts from a peer what the schema refuses.
+// Tolerance accepts messages from a peer that the schema does not allow.
 type Tolerance struct {
 	At   string
 	Kind ToleranceKind
 	Why  string
 }
 
-// ToleranceKind says what is accepted.
+// ToleranceKind is what a Tolerance accepts.
 type ToleranceKind int
 
 // The tolerances.
 const (
 	MayBeMissing  ToleranceKind = iota // a required member may be absent
-	NullIsAbsent                       // null means absent
-	AnyShape                           // a value of another shape is an unknown member
-	AlsoFractions                      // numbers where the schema says integers
+	NullIsAbsent                       // null is the same as absent
+	AnyShape                           // a value of the wrong type is stored as an unknown member
+	AlsoFractions                      // fractions, although the schema has integers
 )
 
-// MetaRole pins the type of _meta by what its owner is.
+// MetaRole sets the type of _meta, which depends on the definition that contains it.
 type MetaRole struct {
-	Suffix string // of the owner's definition
-	Type   string // the definition
+	Suffix string // of the name of the definition that contains it
+	Type   string // definition of the _meta
 	Role   Role
 	Why    string
 }
 
-// MethodFact holds the facts about a method that the schema does not.
+// MethodFact has the properties of a method that its schema does not contain.
 type MethodFact struct {
 	Method string
 	Facts
@@ -144,16 +152,202 @@ type Deprecation struct {
 	Why   string
 }
 
-// AreaOf puts a type in a file.
+// AreaOf sets the file that declares a type or method.
 type AreaOf struct{ At, Area, Why string }
 
 // Change allows the newest revision to change a Go declaration: a type, a
-// "Type.member" or a "method x/y". Programs that use it have to follow.
+// "Type.member", a "method x/y" or an "error code". Programs that use the declaration
+// must be adapted.
 type Change struct{ At, Why string }
 
-// Order gives an enum's values in an order that means something.
+// Order sets the order of an enum's values.
 type Order struct {
 	At     string
 	Values []string
 	Why    string
+}
+
+// ruleSet finds rules and records which of them had an effect.
+type ruleSet struct {
+	*Rules
+	used     map[any]bool
+	complete bool // all revisions that the rules cover are present
+}
+
+func newRuleSet(r *Rules) *ruleSet { return &ruleSet{Rules: r, used: make(map[any]bool)} }
+
+// use records that the rule at a pointer had an effect.
+func (s *ruleSet) use(rule any) { s.used[rule] = true }
+
+// unused reports the rules that had no effect and the rules without a reason.
+func (s *ruleSet) unused(problems *problemList) {
+	v := reflect.ValueOf(s.Rules).Elem()
+	for i := range v.NumField() {
+		list := v.Field(i)
+		if list.Kind() != reflect.Slice || list.Type().Elem().Kind() != reflect.Struct {
+			continue
+		}
+		for j := range list.Len() {
+			rule := list.Index(j)
+			name := fmt.Sprintf("rules: %s %v", v.Type().Field(i).Name, rule.Field(0).Interface())
+			if rule.FieldByName("Why").String() == "" {
+				problems.add(name, "has no reason; fill in Why")
+			}
+			if !s.used[rule.Addr().Interface()] && s.complete {
+				problems.add(name, "applies nowhere or changes nothing; delete it")
+			}
+		}
+	}
+}
+
+// find returns the rule for a position, or nil. A rule for exactly this position has
+// precedence over a wildcard.
+func find[R any](s *ruleSet, list []R, position string, at func(*R) string) *R {
+	var wild *R
+	for i := range list {
+		switch p := at(&list[i]); {
+		case p == position:
+			s.use(&list[i])
+			return &list[i]
+		case strings.HasPrefix(p, "*.") && strings.HasSuffix(position, p[1:]) && wild == nil:
+			wild = &list[i]
+		}
+	}
+	if wild != nil {
+		s.use(wild)
+	}
+	return wild
+}
+
+// framing returns the rule that excludes a definition, or nil. Its pattern may contain
+// *.
+func (s *ruleSet) framing(def string) *Framing {
+	for i := range s.Framing {
+		if ok, _ := path.Match(s.Framing[i].Definition, def); ok {
+			s.use(&s.Framing[i])
+			return &s.Framing[i]
+		}
+	}
+	return nil
+}
+
+func (s *ruleSet) messageUnion(def string) *MessageUnion {
+	return find(s, s.MessageUnions, def, func(r *MessageUnion) string { return r.Definition })
+}
+
+// currentName returns the newest name of a definition.
+func (s *ruleSet) currentName(def string) string {
+	if r := find(s, s.Renamed, def, func(r *Renaming) string { return r.Old }); r != nil {
+		return r.New
+	}
+	return def
+}
+
+// shapeName returns the Go name that a rule sets for a definition or an inline type.
+func (s *ruleSet) shapeName(position string) (string, bool) {
+	if r := find(s, s.Names, position, func(r *Name) string { return r.At }); r != nil {
+		return r.Go, true
+	}
+	return "", false
+}
+
+// memberName returns the Go name of a member: the name from a rule, or own.
+func (s *ruleSet) memberName(position, own string) string {
+	if r := find(s, s.Members, position, func(r *MemberName) string { return r.At }); r != nil {
+		return r.Go
+	}
+	return own
+}
+
+func (s *ruleSet) raw(position string) *KeepRaw {
+	return find(s, s.Raw, position, func(r *KeepRaw) string { return r.At })
+}
+
+func (s *ruleSet) ordered(position string) *Ordering {
+	return find(s, s.Ordered, position, func(r *Ordering) string { return r.At })
+}
+
+func (s *ruleSet) builtin(def string) (Kind, bool) {
+	if r := find(s, s.Types, def, func(r *Builtin) string { return r.At }); r != nil {
+		return r.Kind, true
+	}
+	return 0, false
+}
+
+// open returns the Open rule for a position, or for the enum with this Go name, or
+// nil.
+func (s *ruleSet) open(position string) *Open {
+	for i := range s.Open {
+		if s.Open[i].Name == position {
+			s.use(&s.Open[i])
+			return &s.Open[i]
+		}
+	}
+	return find(s, s.Open, position, func(r *Open) string { return r.At })
+}
+
+func (s *ruleSet) pointer(position string) bool {
+	return find(s, s.Pointers, position, func(r *Pointer) string { return r.At }) != nil
+}
+
+func (s *ruleSet) defaultOf(position string) *Default {
+	return find(s, s.Defaults, position, func(r *Default) string { return r.At })
+}
+
+func (s *ruleSet) tolerates(position string, kind ToleranceKind) bool {
+	return find(s, s.Tolerances, position, func(r *Tolerance) string {
+		if r.Kind != kind {
+			return ""
+		}
+		return r.At
+	}) != nil
+}
+
+// meta returns the rule for the _meta of a definition, or nil.
+func (s *ruleSet) meta(def string) *MetaRole {
+	for i := range s.Metas {
+		if strings.HasSuffix(def, s.Metas[i].Suffix) {
+			s.use(&s.Metas[i])
+			return &s.Metas[i]
+		}
+	}
+	return nil
+}
+
+func (s *ruleSet) method(wire string) Facts {
+	if r := find(s, s.Methods, wire, func(r *MethodFact) string { return r.Method }); r != nil {
+		return r.Facts
+	}
+	return Facts{}
+}
+
+func (s *ruleSet) deprecated(at string) string {
+	if r := find(s, s.Deprecated, at, func(r *Deprecation) string { return r.At }); r != nil {
+		return fmt.Sprintf("since revision %s. %s", r.Since, r.Use)
+	}
+	return ""
+}
+
+// area returns the file that a rule sets for a type or method, or "". Its pattern may
+// contain *.
+func (s *ruleSet) area(at string) string {
+	for i := range s.Areas {
+		if ok, _ := path.Match(s.Areas[i].At, at); ok {
+			s.use(&s.Areas[i])
+			return s.Areas[i].Area
+		}
+	}
+	return ""
+}
+
+// change reports whether a rule allows the declaration to change.
+func (s *ruleSet) change(at string) bool {
+	return find(s, s.Changes, at, func(r *Change) string { return r.At }) != nil
+}
+
+func (s *ruleSet) order(at string) []string {
+	if r := find(s, s.Orders, at, func(r *Order) string { return r.At }); r != nil {
+		return r.Values
+	}
+	return nil
 }

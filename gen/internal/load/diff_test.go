@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestDiffSaysWhatChanged(t *testing.T) {
+func TestDiff(t *testing.T) {
 	older := `{"$schema": "http://json-schema.org/draft-07/schema#", "definitions": {
 		"Gone": {"type": "string"},
 		"GoneRequest": {"type": "object", "properties": {"method": {"type": "string", "const": "gone/do"}}},
@@ -52,20 +52,20 @@ Union: + anyOf Shape, - anyOf Gone
 `), strings.Join(lines, "\n"))
 }
 
-func TestDiffIsSilentWhereOnlyTheLayoutDiffers(t *testing.T) {
+func TestDiffIgnoresLayout(t *testing.T) {
 	draft7 := strings.NewReplacer("$defs", "definitions", "https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#").Replace(small)
 	lines, err := Diff([]byte(draft7), []byte(small))
 	require.NoError(t, err)
 	require.Empty(t, lines)
 }
 
-func TestDiffSeesTheOrderOfArms(t *testing.T) {
+func TestDiffReportsChangedOrder(t *testing.T) {
 	lines, err := Diff(newFile(`{"A": {"enum": ["a", "b"]}}`), newFile(`{"A": {"enum": ["b", "a"]}}`))
 	require.NoError(t, err)
 	require.Equal(t, []string{`A: ~ "a" | "b" -> "b" | "a"`}, lines)
 }
 
-func TestDiffOfADamagedFile(t *testing.T) {
+func TestDiffOfInvalidFile(t *testing.T) {
 	_, err := Diff([]byte("{"), []byte(small))
 	require.ErrorContains(t, err, "older file#: ")
 }

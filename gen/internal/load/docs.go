@@ -9,21 +9,21 @@ import (
 	"strings"
 )
 
-// Docs are our own texts about the protocol, read from the overlay file.
+// Docs are the documentation texts in docs.txt.
 //
-// An entry is a key, a colon with a space, and a text that may go on over
-// indented lines; an indented line that is only a full stop starts a new
-// paragraph. Empty lines and lines that start with # say nothing. Keys are
+// An entry is a key, a colon with a space, and a text. Indented lines continue the
+// text, and an indented line with only a full stop begins a new paragraph. Empty lines
+// and lines that begin with # are ignored. The keys are
 //
-//	covers               first of all: the newest revision whose names all have a text
+//	covers               the newest revision whose names all have a text; this is the first entry
 //	Tool                 a Go type
-//	Tool.inputSchema     a member of a type, by its wire name
-//	*.icons              a member of every type that has no text of its own for it
+//	Tool.inputSchema     a member of a type, with its name in JSON
+//	*.icons              a member of every type that has no entry of its own for it
 //	LoggingLevel=debug   a value of an enum
 //	method tools/call    a method
 //	error -32602         an error code
 //
-// Docs is not safe for concurrent use: each look-up marks its entry as used.
+// Docs is not safe for concurrent use, because each lookup marks its entry as used.
 type Docs struct {
 	// Covers is the newest revision whose names all have a text.
 	Covers string
@@ -39,8 +39,8 @@ type docEntry struct {
 	used bool
 }
 
-// ParseDocs reads an overlay. The name is for errors only; all of them are
-// reported, each with its line.
+// ParseDocs parses a file of texts. The name is only used in errors. It reports all
+// errors, each with its line.
 func ParseDocs(name string, data []byte) (*Docs, error) {
 	p := &docParser{docs: &Docs{file: name, entries: map[string]*docEntry{}}}
 	for line := range strings.Lines(string(data)) {
@@ -57,12 +57,12 @@ func ParseDocs(name string, data []byte) (*Docs, error) {
 	return p.docs, nil
 }
 
-// A docParser reads an overlay line by line.
+// A docParser parses a file line by line.
 type docParser struct {
 	docs   *Docs
-	number int // of the line being read
+	number int // current line
 	last   *docEntry
-	first  bool // the first entry is behind us
+	first  bool // the first entry has been parsed
 	errs   []error
 }
 
@@ -78,7 +78,7 @@ func (p *docParser) line(line string) {
 		p.finish()
 		p.start(text)
 	case p.last == nil:
-		p.fail(p.number, "an indented line continues an entry, but there is none above")
+		p.fail(p.number, "indented line without an entry above")
 	case text == ".":
 		p.last.text += "\n\n"
 	default:
@@ -93,21 +93,21 @@ func joinText(text, more string) string {
 	return text + " " + more
 }
 
-// start begins an entry with its first line. A line that is none begins an
-// entry without a key, so that what continues it is not reported again.
+// start begins an entry with its first line. An invalid line begins an entry without a
+// key, so that its continuation lines are not reported too.
 func (p *docParser) start(line string) {
 	key, text, ok := strings.Cut(line, ": ")
 	if !ok {
 		key, ok = strings.CutSuffix(line, ":")
 	}
 	if !ok || key == "" {
-		p.fail(p.number, `%q is no entry; write "key: text", and indent what continues one`, line)
+		p.fail(p.number, `%q is not an entry; write "key: text", and indent continuation lines`, line)
 		key = ""
 	}
 	p.last = &docEntry{key: key, line: p.number, text: strings.TrimSpace(text)}
 }
 
-// finish files the entry that has been read, if any.
+// finish adds the current entry, if there is one.
 func (p *docParser) finish() {
 	e := p.last
 	if p.last = nil; e == nil || e.key == "" {
@@ -143,19 +143,19 @@ func (p *docParser) add(e *docEntry) {
 		return
 	}
 	if twin := p.docs.entries[key]; twin != nil {
-		p.fail(e.line, "%s has a text in line %d already; keep one", e.key, twin.line)
+		p.fail(e.line, "%s already has a text in line %d", e.key, twin.line)
 		return
 	}
 	p.docs.entries[key] = e
 }
 
-// docKeys are the forms a key may have.
+// docKeys matches the valid keys.
 var docKeys = regexp.MustCompile(`^(method \S+|error -?[0-9]{1,9}|[A-Z][A-Za-z0-9_]*(=\S+)?|([A-Z][A-Za-z0-9_]*|\*)\.\S+)$`)
 
-// canonicalKey checks a key and gives the form it is looked up by.
+// canonicalKey checks a key and returns the form that lookups use.
 func canonicalKey(key string) (string, error) {
 	if !docKeys.MatchString(key) {
-		return "", fmt.Errorf("%q is no key; keys are Type, Type.member, *.member, Type=value, method name, error code", key)
+		return "", fmt.Errorf("%q is not a valid key; keys are Type, Type.member, *.member, Type=value, method name, error code", key)
 	}
 	if code, ok := strings.CutPrefix(key, "error "); ok {
 		n, err := strconv.Atoi(code)
@@ -166,7 +166,7 @@ func canonicalKey(key string) (string, error) {
 
 func errorKey(code int) string { return "error " + strconv.Itoa(code) }
 
-// get looks an entry up and marks it as used.
+// get returns the text of a key and marks its entry as used.
 func (d *Docs) get(key string) (string, bool) {
 	e, ok := d.entries[key]
 	if !ok {
@@ -176,11 +176,11 @@ func (d *Docs) get(key string) (string, bool) {
 	return e.text, true
 }
 
-// Type is the text of a Go type.
+// Type returns the text of a Go type.
 func (d *Docs) Type(name string) (string, bool) { return d.get(name) }
 
-// Member is the text of a type's member, given by its wire name: the member's
-// own one, else the one for that member of any type.
+// Member returns the text of a member, which has its name in JSON: the text for the
+// type's member or, if there is none, for this member of any type.
 func (d *Docs) Member(typ, member string) (string, bool) {
 	if text, ok := d.get(typ + "." + member); ok {
 		return text, true
@@ -188,17 +188,17 @@ func (d *Docs) Member(typ, member string) (string, bool) {
 	return d.get("*." + member)
 }
 
-// Value is the text of an enum's value.
+// Value returns the text of a value of an enum.
 func (d *Docs) Value(enum, value string) (string, bool) { return d.get(enum + "=" + value) }
 
-// Method is the text of a method.
+// Method returns the text of a method.
 func (d *Docs) Method(name string) (string, bool) { return d.get("method " + name) }
 
-// Error is the text of an error code.
+// Error returns the text of an error code.
 func (d *Docs) Error(code int) (string, bool) { return d.get(errorKey(code)) }
 
-// Unused lists the keys that nobody has asked for, as "docs.txt:12: Tool.foo",
-// in the order of the file. They name things that no longer exist.
+// Unused returns the keys that were never looked up, as "docs.txt:12: Tool.foo", in
+// the order of the file. They are names that do not exist.
 func (d *Docs) Unused() []string {
 	var rest []*docEntry
 	for _, e := range d.entries {

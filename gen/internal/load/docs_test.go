@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const overlay = `# Our words.
+const docsText = `# Comment.
 
 covers: 2026-07-28
 # Types
@@ -28,8 +28,8 @@ method ping: Asks for a sign of life.
 error -32602: Bad arguments.
 `
 
-func TestDocsAnswerByKey(t *testing.T) {
-	d, err := ParseDocs("docs.txt", []byte(overlay))
+func TestDocsLookup(t *testing.T) {
+	d, err := ParseDocs("docs.txt", []byte(docsText))
 	require.NoError(t, err)
 	require.Equal(t, "2026-07-28", d.Covers)
 	for _, test := range []lookup{
@@ -52,7 +52,7 @@ func TestDocsAnswerByKey(t *testing.T) {
 	require.Empty(t, d.Unused())
 }
 
-// A lookup is what Docs answered and what it should have.
+// A lookup is a result of Docs and the expected text.
 type lookup struct {
 	text string
 	ok   bool
@@ -63,7 +63,7 @@ func result(text string, ok bool) func(want string) lookup {
 	return func(want string) lookup { return lookup{text, ok, want} }
 }
 
-func TestDocsKnowWhatNobodyAskedFor(t *testing.T) {
+func TestDocsUnused(t *testing.T) {
 	d, err := ParseDocs("docs.txt", []byte("covers: 2026-07-28\nTool: x\nTool.b: x\n*.b: x\nerror -1: x\n"))
 	require.NoError(t, err)
 	d.Type("Tool")
@@ -71,27 +71,27 @@ func TestDocsKnowWhatNobodyAskedFor(t *testing.T) {
 	require.Equal(t, []string{"docs.txt:4: *.b", "docs.txt:5: error -1"}, d.Unused())
 }
 
-func TestOverlaysThatAreRefused(t *testing.T) {
+func TestInvalidDocs(t *testing.T) {
 	const covers = "covers: 2026-07-28\n"
-	for overlay, want := range map[string]string{
+	for text, want := range map[string]string{
 		"":                                 `docs.txt:1: the first entry must be "covers: <revision>"`,
 		"# nothing\n":                      `docs.txt:1: the first entry must be "covers: <revision>"`,
 		"\nTool: x\n":                      `docs.txt:2: the first entry must be "covers: <revision>", not "Tool"`,
 		"covers: soon\n":                   `docs.txt:1: covers: revision "soon" is not a date; write it like 2026-07-28`,
-		"  lost\n" + covers:                `docs.txt:1: an indented line continues an entry, but there is none above`,
-		covers + covers:                    `docs.txt:2: "covers" is no key; keys are Type, Type.member, *.member, Type=value, method name, error code`,
-		covers + "Tool: x\nTool: y\n":      `docs.txt:3: Tool has a text in line 2 already; keep one`,
-		covers + "error 1: x\nerror 01: y": `docs.txt:3: error 01 has a text in line 2 already; keep one`,
+		"  lost\n" + covers:                `docs.txt:1: indented line without an entry above`,
+		covers + covers:                    `docs.txt:2: "covers" is not a valid key; keys are Type, Type.member, *.member, Type=value, method name, error code`,
+		covers + "Tool: x\nTool: y\n":      `docs.txt:3: Tool already has a text in line 2`,
+		covers + "error 1: x\nerror 01: y": `docs.txt:3: error 01 already has a text in line 2`,
 		covers + "Tool:\n\nTask: x\n":      `docs.txt:2: Tool has no text`,
 		covers + "Tool:\n  .\n":            `docs.txt:2: Tool has no text`,
-		covers + "Tool is\n  a thing\n":    `docs.txt:2: "Tool is" is no entry; write "key: text", and indent what continues one`,
-		covers + ": x\n":                   `docs.txt:2: ": x" is no entry; write "key: text", and indent what continues one`,
-		covers + "tools/call: x\n":         `docs.txt:2: "tools/call" is no key; keys are Type, Type.member, *.member, Type=value, method name, error code`,
-		covers + "error x: y\n":            `docs.txt:2: "error x" is no key; keys are Type, Type.member, *.member, Type=value, method name, error code`,
-		covers + "*: y\n":                  `docs.txt:2: "*" is no key; keys are Type, Type.member, *.member, Type=value, method name, error code`,
+		covers + "Tool is\n  a thing\n":    `docs.txt:2: "Tool is" is not an entry; write "key: text", and indent continuation lines`,
+		covers + ": x\n":                   `docs.txt:2: ": x" is not an entry; write "key: text", and indent continuation lines`,
+		covers + "tools/call: x\n":         `docs.txt:2: "tools/call" is not a valid key; keys are Type, Type.member, *.member, Type=value, method name, error code`,
+		covers + "error x: y\n":            `docs.txt:2: "error x" is not a valid key; keys are Type, Type.member, *.member, Type=value, method name, error code`,
+		covers + "*: y\n":                  `docs.txt:2: "*" is not a valid key; keys are Type, Type.member, *.member, Type=value, method name, error code`,
 	} {
-		d, err := ParseDocs("docs.txt", []byte(overlay))
-		require.Nil(t, d, overlay)
-		require.EqualError(t, err, want, overlay)
+		d, err := ParseDocs("docs.txt", []byte(text))
+		require.Nil(t, d, text)
+		require.EqualError(t, err, want, text)
 	}
 }

@@ -16,20 +16,20 @@ import (
 // IndexFile is the name of the file that lists the revisions of a folder.
 const IndexFile = "index.json"
 
-// An Entry says where the schema of one revision came from. The embedded copy
-// that package schema reads has the same form; this package does not use it,
-// so that a damaged folder can still be imported into.
+// An Entry is the origin of the schema of one revision. Package schema, which embeds
+// the index, has its own copy of this type: a damaged folder must not break the
+// import.
 type Entry struct {
 	Revision string `json:"revision"`         // the protocol revision, a date
 	Official string `json:"official_sha256"`  // hash of the official file
-	SHA256   string `json:"sha256"`           // hash of our transcription
-	Commit   string `json:"commit,omitempty"` // specification commit, empty when unknown
+	SHA256   string `json:"sha256"`           // hash of the transcription
+	Commit   string `json:"commit,omitempty"` // commit of the specification, empty if unknown
 }
 
-// File is the name of the entry's transcription.
+// File returns the file name of the transcription.
 func (e Entry) File() string { return e.Revision + ".json" }
 
-// An Index is the content of index.json: the revisions of a folder, oldest first.
+// An Index is the content of index.json: the revisions in a folder, oldest first.
 type Index struct {
 	Revisions []Entry `json:"revisions"`
 }
@@ -73,8 +73,7 @@ func (x *Index) check(file string) error {
 
 var hash = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// CheckRevision says whether a revision is named as revisions are: by a date
-// of the calendar, year first.
+// CheckRevision returns an error if revision is not a date like 2026-07-28.
 func CheckRevision(revision string) error {
 	if _, err := time.Parse(time.DateOnly, revision); err != nil {
 		return fmt.Errorf("revision %q is not a date; write it like 2026-07-28", revision)
@@ -82,10 +81,10 @@ func CheckRevision(revision string) error {
 	return nil
 }
 
-// Bytes is the text of the index as it is kept in the folder.
+// Bytes returns the content of the index file.
 func (x *Index) Bytes() []byte { return format(x) }
 
-// Find is the entry of a revision, and whether there is one.
+// Find returns the entry of a revision and reports whether it exists.
 func (x *Index) Find(revision string) (Entry, bool) {
 	for _, e := range x.Revisions {
 		if e.Revision == revision {
@@ -95,8 +94,8 @@ func (x *Index) Find(revision string) (Entry, bool) {
 	return Entry{}, false
 }
 
-// Before is the entry of the last revision older than the given one, and
-// whether there is one.
+// Before returns the entry of the last revision before the given one and reports
+// whether it exists.
 func (x *Index) Before(revision string) (Entry, bool) {
 	for _, e := range slices.Backward(x.Revisions) {
 		if e.Revision < revision {
@@ -106,8 +105,7 @@ func (x *Index) Before(revision string) (Entry, bool) {
 	return Entry{}, false
 }
 
-// Put adds an entry where its date belongs, or replaces the entry of that
-// revision.
+// Put adds an entry in the order of dates, or replaces the entry of its revision.
 func (x *Index) Put(e Entry) {
 	i, found := slices.BinarySearchFunc(x.Revisions, e, func(a, b Entry) int {
 		return strings.Compare(a.Revision, b.Revision)
@@ -119,7 +117,7 @@ func (x *Index) Put(e Entry) {
 	x.Revisions = slices.Insert(x.Revisions, i, e)
 }
 
-// Sum is the SHA-256 of data as the index writes it.
+// Sum returns the SHA-256 of data as the index contains it.
 func Sum(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])

@@ -3,6 +3,7 @@ package load
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -10,51 +11,51 @@ import (
 	"strings"
 )
 
-// A keyword is one word of JSON Schema that the compiler understands.
+// A keyword is a keyword of JSON Schema that the compiler supports.
 type keyword struct {
-	holds holding
-	fault func(v any) string // what is wrong with a value, "" for nothing
-	of    []string           // the types that it says something about, nil for all
-	alone bool               // no stage obeys what stands beside it, but its type
+	holds     contents           // what its value contains
+	fault     func(v any) string // describes what is wrong with a value, or ""
+	types     []string           // types that it applies to, nil for all
+	exclusive bool               // cannot be combined with keywords other than type
 }
 
-// rootKeywords may stand only at the top of a file.
+// rootKeywords are allowed only at the top of a file.
 var rootKeywords = map[string]keyword{
 	"$schema":     {holds: plain, fault: dialect},
 	"$defs":       {holds: mapping, fault: object},
 	"definitions": {holds: mapping, fault: object},
 }
 
-// keywords may stand in every other schema. The list is what the protocol's
-// files use, no more: a keyword that the parser reads but no later stage obeys
-// would make types that accept what the schema forbids.
+// keywords are allowed in every other schema. The list contains only keywords that
+// occur in the protocol's files. A keyword that later stages ignore would produce
+// types that accept values the schema forbids.
 var keywords = map[string]keyword{
-	"$ref":                 {holds: plain, fault: text, alone: true},
-	"additionalProperties": {holds: schema, of: objects},
-	"allOf":                {holds: list, fault: filled, alone: true},
-	"anyOf":                {holds: list, fault: filled, alone: true},
-	"const":                {holds: plain, fault: scalar, of: plains, alone: true},
-	"enum":                 {holds: plain, fault: scalars, of: plains, alone: true},
-	"format":               {holds: plain, fault: text, of: texts},
-	"items":                {holds: schema, of: arrays},
-	"maximum":              {holds: plain, fault: number, of: numbers},
-	"maxItems":             {holds: plain, fault: count, of: arrays},
-	"minimum":              {holds: plain, fault: number, of: numbers},
-	"properties":           {holds: mapping, fault: object, of: objects},
-	"required":             {holds: plain, fault: names, of: objects},
+	"$ref":                 {holds: plain, fault: nonEmptyString, exclusive: true},
+	"additionalProperties": {holds: schema, types: objectType},
+	"allOf":                {holds: list, fault: schemaArray, exclusive: true},
+	"anyOf":                {holds: list, fault: schemaArray, exclusive: true},
+	"const":                {holds: plain, fault: scalar, types: scalarTypes, exclusive: true},
+	"enum":                 {holds: plain, fault: scalars, types: scalarTypes, exclusive: true},
+	"format":               {holds: plain, fault: nonEmptyString, types: stringType},
+	"items":                {holds: schema, types: arrayType},
+	"maximum":              {holds: plain, fault: number, types: numberTypes},
+	"maxItems":             {holds: plain, fault: positiveInteger, types: arrayType},
+	"minimum":              {holds: plain, fault: number, types: numberTypes},
+	"properties":           {holds: mapping, fault: object, types: objectType},
+	"required":             {holds: plain, fault: distinctStrings, types: objectType},
 	"type":                 {holds: plain, fault: types},
 }
 
-// The types that keywords are about.
+// The types that keywords apply to.
 var (
-	objects = []string{"object"}
-	arrays  = []string{"array"}
-	texts   = []string{"string"}
-	numbers = []string{"integer", "number"}
-	plains  = []string{"string", "integer", "number", "boolean"}
+	objectType  = []string{"object"}
+	arrayType   = []string{"array"}
+	stringType  = []string{"string"}
+	numberTypes = []string{"integer", "number"}
+	scalarTypes = []string{"string", "integer", "number", "boolean"}
 )
 
-// keywordAt finds a keyword by its place; the zero keyword means unknown.
+// keywordAt returns the keyword for a place. The zero keyword is unknown.
 func keywordAt(at, key string) keyword {
 	if at == "" {
 		return rootKeywords[key]
@@ -64,7 +65,7 @@ func keywordAt(at, key string) keyword {
 
 func (k keyword) known() bool { return k.holds != plain || k.fault != nil }
 
-// dialects are the two flavours of JSON Schema that the protocol has used.
+// dialects are the versions of JSON Schema that the protocol uses.
 var dialects = []string{
 	"http://json-schema.org/draft-07/schema#",
 	"https://json-schema.org/draft/2020-12/schema",
@@ -84,22 +85,22 @@ func object(v any) string {
 	return ""
 }
 
-func filled(v any) string {
+func schemaArray(v any) string {
 	if array, ok := v.([]any); !ok || len(array) == 0 {
 		return "must be an array with at least one schema"
 	}
 	return ""
 }
 
-func text(v any) string {
+func nonEmptyString(v any) string {
 	if s, ok := v.(string); !ok || s == "" {
 		return "must be a string that is not empty"
 	}
 	return ""
 }
 
-// names accepts a list of distinct strings.
-func names(v any) string {
+// distinctStrings accepts a list of distinct strings.
+func distinctStrings(v any) string {
 	array, ok := v.([]any)
 	if !ok {
 		return "must be an array of strings, not " + kind(v)
@@ -108,10 +109,10 @@ func names(v any) string {
 	for _, v := range array {
 		s, ok := v.(string)
 		if !ok {
-			return "must hold strings only, not " + kind(v)
+			return "must contain only strings, not " + kind(v)
 		}
 		if seen[s] {
-			return fmt.Sprintf("names %q twice", s)
+			return fmt.Sprintf("contains %q twice", s)
 		}
 		seen[s] = true
 	}
@@ -124,12 +125,12 @@ func types(v any) string {
 	if s, ok := v.(string); ok {
 		v = []any{s}
 	}
-	if fault := names(v); fault != "" {
+	if fault := distinctStrings(v); fault != "" {
 		return fault
 	}
 	array := v.([]any)
 	if len(array) == 0 {
-		return "must name at least one type"
+		return "must contain at least one type"
 	}
 	for _, v := range array {
 		if !slices.Contains(typeNames, v.(string)) {
@@ -139,8 +140,8 @@ func types(v any) string {
 	return ""
 }
 
-// scalar accepts what a const can be without loss: the parser reads null as
-// absent and numbers as float64, and no later stage compares objects.
+// scalar accepts the values that a const can have without loss: the parser reads null
+// as absent and numbers as float64, and no later stage compares objects.
 func scalar(v any) string {
 	switch v.(type) {
 	case string, bool:
@@ -161,13 +162,13 @@ func scalars(v any) string {
 			return "value " + strconv.Itoa(i) + " " + fault
 		}
 		if slices.Contains(array[:i], v) {
-			return fmt.Sprintf("holds %v twice", v)
+			return fmt.Sprintf("contains %v twice", v)
 		}
 	}
 	return ""
 }
 
-// decimal excludes exponents, which the validator would spell out.
+// decimal excludes exponents, which the validator would expand.
 var decimal = regexp.MustCompile(`^-?[0-9]{1,16}(\.[0-9]{1,16})?$`)
 
 func number(v any) string {
@@ -177,23 +178,23 @@ func number(v any) string {
 	}
 	f, _ := strconv.ParseFloat(n.String(), 64)
 	if !decimal.MatchString(n.String()) || math.Abs(f) >= 1<<53 {
-		return fmt.Sprintf("has %s; write a plain decimal number below 2^53", n)
+		return fmt.Sprintf("is %s; want a decimal number below 2^53", n)
 	}
 	return ""
 }
 
-func count(v any) string {
+func positiveInteger(v any) string {
 	n, ok := v.(json.Number)
 	if !ok {
-		return "must be a whole number, not " + kind(v)
+		return "must be an integer, not " + kind(v)
 	}
 	if i, err := strconv.Atoi(n.String()); err != nil || i < 1 || i > math.MaxInt32 {
-		return fmt.Sprintf("has %s; write a whole number from 1 on", n)
+		return fmt.Sprintf("is %s; want an integer greater than 0", n)
 	}
 	return ""
 }
 
-// kind names a JSON value for an error.
+// kind returns the name of a JSON value's kind for errors.
 func kind(v any) string {
 	switch v.(type) {
 	case nil:
@@ -208,4 +209,63 @@ func kind(v any) string {
 		return "an array"
 	}
 	return "an object"
+}
+
+// contents is what the value of a keyword contains. It separates keywords from member
+// names: in "properties", a key "description" or "enum" is a member of the protocol,
+// and in a schema it is a keyword.
+type contents int
+
+const (
+	plain   contents = iota // data
+	schema                  // one schema
+	list                    // an array of schemas
+	mapping                 // an object whose keys are names and whose values are schemas
+)
+
+// walk calls visit for the schema v and for every schema in it: outer schemas first,
+// keys in order. It skips values of the wrong kind, which visit reports for the schema
+// that contains them.
+func walk(at string, v any, visit func(at string, v any)) {
+	visit(at, v)
+	object, _ := v.(map[string]any)
+	for _, key := range sorted(object) {
+		visitSchemas(child(at, key), keywordAt(at, key).holds, object[key], func(at string, v any) {
+			walk(at, v, visit)
+		})
+	}
+}
+
+// visitSchemas calls visit for each schema in the value of a keyword.
+func visitSchemas(at string, holds contents, v any, visit func(at string, v any)) {
+	switch holds {
+	case schema:
+		visit(at, v)
+	case list:
+		array, _ := v.([]any)
+		for i, v := range array {
+			visit(element(at, i), v)
+		}
+	case mapping:
+		object, _ := v.(map[string]any)
+		for _, name := range sorted(object) {
+			visit(child(at, name), object[name])
+		}
+	}
+}
+
+// sorted returns the keys of m in order, so that all results are deterministic.
+func sorted[V any](m map[string]V) []string {
+	return slices.Sorted(maps.Keys(m))
+}
+
+// definitions returns the definitions of a checked file and their keyword.
+func definitions(tree any) (keyword string, defs map[string]any) {
+	root, _ := tree.(map[string]any)
+	for _, keyword := range []string{"$defs", "definitions"} {
+		if defs, ok := root[keyword].(map[string]any); ok {
+			return keyword, defs
+		}
+	}
+	return "$defs", nil
 }

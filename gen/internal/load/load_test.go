@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// small is a correct file of the newer dialect.
+// small is a valid file in the 2020-12 dialect.
 const small = `{
   "$defs": {
     "Tool": {
@@ -33,12 +33,12 @@ const small = `{
 }
 `
 
-// newFile wraps definitions into a file of the newer dialect.
+// newFile returns a file in the 2020-12 dialect with the given definitions.
 func newFile(defs string) []byte {
 	return []byte(`{"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": ` + defs + `}`)
 }
 
-// folder is a correct schema folder with one file for each revision given.
+// folder returns a valid schema folder with one file for each revision.
 func folder(raw string, revisions ...string) fstest.MapFS {
 	index := &Index{}
 	fsys := fstest.MapFS{}
@@ -51,34 +51,34 @@ func folder(raw string, revisions ...string) fstest.MapFS {
 	return fsys
 }
 
-func TestTheRepositorysOwnSchemas(t *testing.T) {
+func TestRepositorySchemas(t *testing.T) {
 	files, err := Dir("../../../schema")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	for _, f := range files {
 		require.NotEmpty(t, f.Defs, f.Revision)
 		for name := range f.Defs {
-			s, err := f.Judge(name)
+			s, err := f.Validator(name)
 			require.NoError(t, err)
 			require.NotNil(t, s)
 		}
 		again, err := Transcribe(f.Name, f.Raw)
 		require.NoError(t, err)
-		require.Equal(t, string(f.Raw), string(again), "a transcription is its own transcription")
+		require.Equal(t, string(f.Raw), string(again), "Transcribe must not change a transcription")
 	}
 }
 
-func TestOfficialFilesGiveTheRepositorysOwnSchemas(t *testing.T) {
+func TestTranscribeOfficialFiles(t *testing.T) {
 	const official = "../../../../shared/spec/schema"
 	if _, err := os.Stat(official); err != nil {
-		t.Skip("the official schemas are not beside this repository (../shared/spec/schema)")
+		t.Skip("no official schemas in ../shared/spec/schema")
 	}
 	files, err := Dir("../../../schema")
 	require.NoError(t, err)
 	for _, f := range files {
 		data, err := os.ReadFile(filepath.Join(official, f.Revision+".json"))
 		if os.IsNotExist(err) {
-			continue // a revision newer than the folder
+			continue // the folder does not have this revision
 		}
 		require.NoError(t, err)
 		require.Equal(t, f.Official, Sum(data), f.Revision)
@@ -88,7 +88,7 @@ func TestOfficialFilesGiveTheRepositorysOwnSchemas(t *testing.T) {
 	}
 }
 
-func TestAFileIsReadWhole(t *testing.T) {
+func TestFS(t *testing.T) {
 	files, err := FS(folder(small, "2025-01-01", "2024-12-31"))
 	require.NoError(t, err)
 	require.Len(t, files, 2)
@@ -99,15 +99,15 @@ func TestAFileIsReadWhole(t *testing.T) {
 	require.Equal(t, Sum([]byte(small)), f.SHA256)
 	require.Equal(t, "string", f.Defs["Tool"].Properties["description"].Type[0])
 
-	judge, err := f.Judge("Tool")
+	validator, err := f.Validator("Tool")
 	require.NoError(t, err)
-	require.NoError(t, judge.Validate(map[string]any{"description": "x"}))
-	require.Error(t, judge.Validate(map[string]any{"description": true}))
-	_, err = f.Judge("Nothing")
+	require.NoError(t, validator.Validate(map[string]any{"description": "x"}))
+	require.Error(t, validator.Validate(map[string]any{"description": true}))
+	_, err = f.Validator("Nothing")
 	require.EqualError(t, err, `2025-01-01.json: revision 2025-01-01 has no definition "Nothing"`)
 }
 
-func TestJudgesAssertFormatsInBothDialects(t *testing.T) {
+func TestValidatorChecksFormatsInBothDialects(t *testing.T) {
 	const defs = `{"A": {"type": "string", "format": "uri"}}`
 	for _, raw := range []string{
 		string(newFile(defs)),
@@ -115,14 +115,14 @@ func TestJudgesAssertFormatsInBothDialects(t *testing.T) {
 	} {
 		f, err := Parse("x.json", Entry{}, []byte(raw))
 		require.NoError(t, err)
-		judge, err := f.Judge("A")
+		validator, err := f.Validator("A")
 		require.NoError(t, err)
-		require.NoError(t, judge.Validate("file:///x"))
-		require.Error(t, judge.Validate("no uri"))
+		require.NoError(t, validator.Validate("file:///x"))
+		require.Error(t, validator.Validate("no uri"))
 	}
 }
 
-func TestFoldersThatAreRefused(t *testing.T) {
+func TestInvalidFolders(t *testing.T) {
 	edit := func(name, data string) func(fstest.MapFS) {
 		return func(fsys fstest.MapFS) { fsys[name] = &fstest.MapFile{Data: []byte(data)} }
 	}
@@ -137,20 +137,20 @@ func TestFoldersThatAreRefused(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		edit func(fstest.MapFS)
-		want []string // parts of the error
+		want []string // substrings of the error
 	}{
-		"no index":             {remove(IndexFile), []string{"index.json: ", "import a schema"}},
-		"empty index":          {edit(IndexFile, `{"revisions":[]}`), []string{"index.json#/revisions: lists no revision"}},
-		"index is not JSON":    {edit(IndexFile, `{"revisions":[`), []string{"index.json#/revisions: line 1: invalid JSON"}},
-		"index says more":      {replaceIndex(`"revision"`, `"extra": 1, "revision"`), []string{`index.json#: json: unknown field "extra"`}},
-		"not a date":           {replaceIndex("2025-01-01", "2025-02-30"), []string{`index.json#/revisions/0/revision: revision "2025-02-30" is not a date`}},
-		"not ascending":        {replaceIndex("2025-01-01", "2026-01-01"), []string{`index.json#/revisions/1/revision: "2025-06-01" must come after "2026-01-01"`}},
-		"listed twice":         {replaceIndex("2025-01-01", "2025-06-01"), []string{`/revisions/1/revision: "2025-06-01" must come after "2025-06-01"`}},
-		"not a hash":           {replaceIndex(Sum([]byte("official")), "xyz"), []string{`index.json#/revisions/0/official_sha256: "xyz" is not a SHA-256`}},
-		"file missing":         {remove("2025-01-01.json"), []string{"2025-01-01.json: ", "import the official file"}},
-		"file edited":          {edit("2025-01-01.json", small+"\n"), []string{"2025-01-01.json#: sha256 is ", Sum([]byte(small))}},
-		"two faults, one list": {func(fsys fstest.MapFS) { delete(fsys, "2025-01-01.json"); delete(fsys, "2025-06-01.json") }, []string{"2025-01-01.json: ", "2025-06-01.json: "}},
-		"stray file":           {edit("2027-01-01.json", small), []string{"2027-01-01.json#: not in index.json"}},
+		"no index":          {remove(IndexFile), []string{"index.json: ", "import a schema"}},
+		"empty index":       {edit(IndexFile, `{"revisions":[]}`), []string{"index.json#/revisions: has no revisions"}},
+		"index is not JSON": {edit(IndexFile, `{"revisions":[`), []string{"index.json#/revisions: line 1: invalid JSON"}},
+		"unknown field":     {replaceIndex(`"revision"`, `"extra": 1, "revision"`), []string{`index.json#: json: unknown field "extra"`}},
+		"not a date":        {replaceIndex("2025-01-01", "2025-02-30"), []string{`index.json#/revisions/0/revision: revision "2025-02-30" is not a date`}},
+		"not ascending":     {replaceIndex("2025-01-01", "2026-01-01"), []string{`index.json#/revisions/1/revision: "2025-06-01" must come after "2026-01-01"`}},
+		"listed twice":      {replaceIndex("2025-01-01", "2025-06-01"), []string{`/revisions/1/revision: "2025-06-01" must come after "2025-06-01"`}},
+		"not a hash":        {replaceIndex(Sum([]byte("official")), "xyz"), []string{`index.json#/revisions/0/official_sha256: "xyz" is not a SHA-256`}},
+		"file missing":      {remove("2025-01-01.json"), []string{"2025-01-01.json: ", "import the official file"}},
+		"file edited":       {edit("2025-01-01.json", small+"\n"), []string{"2025-01-01.json#: sha256 is ", Sum([]byte(small))}},
+		"two problems":      {func(fsys fstest.MapFS) { delete(fsys, "2025-01-01.json"); delete(fsys, "2025-06-01.json") }, []string{"2025-01-01.json: ", "2025-06-01.json: "}},
+		"unlisted file":     {edit("2027-01-01.json", small), []string{"2027-01-01.json#: not in index.json"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fsys := folder(small, "2025-01-01", "2025-06-01")
@@ -165,14 +165,14 @@ func TestFoldersThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestErrorsOfAFolderNameItsFiles(t *testing.T) {
+func TestDirErrorsContainPath(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, IndexFile), []byte("{"), 0o600))
 	_, err := Dir(dir)
 	require.ErrorContains(t, err, filepath.ToSlash(dir)+"/index.json#: ")
 }
 
-func TestTheIndexStaysInOrder(t *testing.T) {
+func TestIndexOrder(t *testing.T) {
 	x := &Index{}
 	for _, revision := range []string{"2025-06-18", "2024-11-05", "2026-07-28", "2025-06-18"} {
 		x.Put(Entry{Revision: revision})
@@ -190,4 +190,36 @@ func TestTheIndexStaysInOrder(t *testing.T) {
 	require.False(t, ok)
 	_, ok = x.Find("2026-01-01")
 	require.False(t, ok)
+}
+
+func TestTranscribeRemovesDescriptions(t *testing.T) {
+	official := `{
+	"description": "words",
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "$defs": {"Tool": {"type": "object", "description": "words",
+      "required": ["description"],
+      "properties": {
+        "next": {"$ref": "#/$defs/Tool", "description": "words"},
+        "description": {"type": "string", "description": "words"}}}}}`
+	ours, err := Transcribe("x.json", []byte(official))
+	require.NoError(t, err)
+	require.Equal(t, small, string(ours))
+}
+
+func TestTranscribeKeepsValues(t *testing.T) {
+	official := newFile(`{"A": {"anyOf": [
+		{"minimum": 1.0, "type": "number"}, {"const": "<a> & \u00e9"}, {"type": "object", "properties": {}}, {"enum": ["b", "a"]}]}}`)
+	ours, err := Transcribe("x.json", official)
+	require.NoError(t, err)
+	text := string(ours)
+	require.Contains(t, text, `"minimum": 1.0,`, "numbers are unchanged")
+	require.Contains(t, text, `"const": "<a> & é"`, "no HTML escapes")
+	require.Contains(t, text, `"properties": {}`, "empty objects remain")
+	require.Regexp(t, `(?s)"b",\s+"a"`, text, "arrays keep their order")
+	require.NotContains(t, text, "\r")
+}
+
+func TestTranscribeChecksKeywords(t *testing.T) {
+	_, err := Transcribe("x.json", newFile(`{"A": {"description": "x", "oneOf": []}}`))
+	require.EqualError(t, err, `x.json#/$defs/A/oneOf: unsupported keyword "oneOf"; gen must implement it first`)
 }

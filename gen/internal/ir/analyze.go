@@ -1,0 +1,432 @@
+package ir
+
+import (
+	"fmt"
+	"go/token"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// analyzer builds the package from the merged types.
+type analyzer struct {
+	*merger
+	docs Docs
+	pkg  *Package
+}
+
+// sorted returns the merged types in the order of their names.
+func (s *analyzer) sorted() []*mergedType {
+	var list []*mergedType
+	for _, name := range slices.Sorted(maps.Keys(s.types)) {
+		list = append(list, s.types[name])
+	}
+	return list
+}
+
+// names sets the Go name of every type and reports duplicates.
+func (s *analyzer) names(types []*mergedType) {
+	taken := make(map[string]*mergedType)
+	for _, t := range types {
+		t.typ.Name = goName(t.name)
+		if name, ok := s.rules.shapeName(t.name); ok {
+			t.typ.Name = name
+		}
+		if other := taken[t.typ.Name]; other != nil {
+			s.problems.add(t.at, "%q and %q would both have the Go name %q; rename one with a Names rule", t.name, other.name, t.typ.Name)
+		}
+		taken[t.typ.Name] = t
+	}
+}
+
+// finishType sets presence, names and constants in a type.
+func (s *analyzer) finishType(t *mergedType) {
+	switch x := t.typ.Shape.(type) {
+	case *Struct:
+		s.finishStruct(t, x)
+	case *Enum:
+		s.finishEnum(t, x)
+	}
+}
+
+func (s *analyzer) finishEnum(t *mergedType, e *Enum) {
+	if order := s.rules.order(t.typ.Name); order != nil {
+		rank := func(v *Value) int {
+			if i := slices.Index(order, v.JSON); i >= 0 {
+				return i
+			}
+			return len(order)
+		}
+		slices.SortStableFunc(e.Values, func(a, b *Value) int { return rank(a) - rank(b) })
+	}
+	taken := map[string]string{t.typ.Name: ""}
+	for _, v := range e.Values {
+		position := t.name + "=" + v.JSON
+		v.Name = t.typ.Name + s.rules.memberName(position, goName(v.JSON))
+		if other, clash := taken[v.Name]; clash || !token.IsIdentifier(v.Name) {
+			s.problems.add(t.newest(""), "the value %q would have the Go name %q, which is not valid or the name of %q; write a Members rule for %q", v.JSON, v.Name, other, position)
+		}
+		taken[v.Name] = v.JSON
+	}
+}
+
+// reserved lists the names that the generated code of structs uses.
+var reserved = []string{"AppendJSON", "DecodeJSON", "MarshalJSON", "UnmarshalJSON", "AppendParams", "DecodeParams",
+	"Method", "NewResult", "IsNotification", "RequiresParams", "RequestMeta", "NameMember", "Extra", "Error", "Unwrap"}
+
+func (s *analyzer) finishStruct(t *mergedType, st *Struct) {
+	taken := make(map[string]string)
+	for _, f := range st.Fields {
+		position := t.name + "." + f.JSON
+		f.Name = s.rules.memberName(position, goName(f.JSON))
+		if !token.IsIdentifier(f.Name) || !token.IsExported(f.Name) {
+			s.problems.add(t.newest(f.JSON), "the member %q has no valid Go name; write a Members rule for %q", f.JSON, position)
+		}
+		if slices.Contains(reserved, f.Name) {
+			s.problems.add(t.newest(f.JSON), "the member %q would have the Go name %q, which is reserved for generated code; write a Members rule for %q", f.JSON, f.Name, position)
+		}
+		if other, clash := taken[f.Name]; clash {
+			s.problems.add(t.newest(f.JSON), "the members %q and %q would both have the Go name %q; write a Members rule for %q", f.JSON, other, f.Name, position)
+		}
+		taken[f.Name] = f.JSON
+		s.presence(t, position, f)
+	}
+	if n := len(st.Fields) + len(st.Consts); n > 64 {
+		s.problems.add(t.newest(""), "%d members exceed the limit of 64 of the codec", n)
+	}
+	st.Fields = slices.DeleteFunc(st.Fields, func(f *Field) bool { return f.In == 0 })
+	slices.SortStableFunc(st.Fields, func(a, b *Field) int { return fieldRank(a) - fieldRank(b) })
+}
+
+// checkFinite reports a struct that always contains itself: it has neither a Go type
+// nor finite values.
+func (s *analyzer) checkFinite(t *mergedType, typ *Type, within []*Type) {
+	st, ok := typ.Shape.(*Struct)
+	if !ok {
+		return
+	}
+	if slices.Contains(within, typ) {
+		if typ == t.typ {
+			s.problems.add(t.newest(""), "every %q contains another one, so that no value is finite; make one of the members optional", t.name)
+		}
+		return
+	}
+	for _, f := range st.Fields {
+		if named, ok := f.Type.(Named); ok && !f.Pointer {
+			s.checkFinite(t, named.Type, append(within, typ))
+		}
+	}
+}
+
+// fieldRank returns the order of a struct's fields: the result type, the name, the
+// required members, the optional members, and the metadata.
+func fieldRank(f *Field) int {
+	switch {
+	case f.JSON == "resultType":
+		return 0
+	case f.Always && (f.JSON == "name" || f.JSON == "uri"):
+		return 1
+	case f.Always:
+		return 2
+	case f.JSON != "_meta":
+		return 3
+	}
+	return 4
+}
+
+// presence decides how the Go value of a field represents absence, and what is written
+// for its zero value if the member is required.
+func (s *analyzer) presence(t *mergedType, position string, f *Field) {
+	if d := s.rules.defaultOf(position); d != nil {
+		f.Default, f.Revision = d.JSON, d.Revision
+	}
+	if raw := s.rules.raw(position); raw != nil && raw.Zero != "" {
+		f.Default = raw.Zero
+	}
+	f.Tolerant = f.Required != 0 && s.rules.tolerates(position, MayBeMissing)
+	f.NullAbsent = s.rules.tolerates(position, NullIsAbsent)
+	f.Lenient = s.rules.tolerates(position, AnyShape)
+	if x, ok := f.Type.(Map); ok && s.rules.tolerates(position, AlsoFractions) {
+		if elem, ok := x.Elem.(Scalar); ok {
+			elem.Fractions = true
+			f.Type = Map{elem}
+		}
+	}
+	switch {
+	case f.Role == Meta:
+		f.Always, f.Pointer = false, true
+		return
+	case f.Nullable:
+		f.Pointer = true
+		return
+	case f.Default != "" && s.rules.raw(position) == nil:
+		f.Always, f.Required = false, s.openEnded(f.Required&t.in(), 0)
+	}
+	if f.Always {
+		return
+	}
+	switch x := f.Type.(type) {
+	case Scalar:
+		switch x.Kind {
+		case Int, Float:
+			f.Pointer = f.Default == ""
+		case String, Bool:
+			f.Pointer = s.rules.pointer(position)
+		}
+	case Named:
+		_, f.Pointer = x.Type.Shape.(*Struct)
+	}
+}
+
+// aliases adds the definitions that are only another name for a definition.
+func (s *analyzer) aliases() {
+	byName := make(map[string]*Type)
+	add := func(name string, in Window, of *mergedType) {
+		goName := goName(name)
+		if of == nil || of.typ.Name == goName {
+			return
+		}
+		if byName[goName] == nil {
+			byName[goName] = &Type{Name: goName, At: "#/$defs/" + name, Shape: &Alias{Of: Named{of.typ}}}
+			s.pkg.Types = append(s.pkg.Types, byName[goName])
+		}
+		byName[goName].In |= in
+	}
+	for _, d := range s.documents {
+		for _, name := range slices.Sorted(maps.Keys(d.defs)) {
+			if r, ok := d.defs[name].(*refNode); ok && s.rules.messageUnion(name) == nil && s.rules.framing(name) == nil {
+				add(name, 1<<d.bit, s.ref(r, d.bit))
+			}
+			if newer := s.rules.currentName(name); newer != name {
+				add(name, 1<<d.bit, s.types[newer])
+			}
+		}
+	}
+}
+
+// areas selects the file of every type: the file of the methods that use it, if they
+// all have the same file. Otherwise it is the file of a method whose name is a word of
+// the type's name, or "common".
+func (s *analyzer) areas() {
+	reach := make(map[*Type][]string)
+	for _, m := range s.pkg.Methods {
+		m.Area = s.methodArea(m)
+		for _, t := range []*Type{m.Type, m.Result} {
+			if t != nil {
+				s.walk(t, m.Area, reach)
+			}
+		}
+	}
+	for _, t := range s.pkg.Types {
+		t.Area = s.typeArea(t, reach)
+	}
+	for _, e := range s.pkg.Errors {
+		if e.Data != nil {
+			e.Data.Area = "errors"
+		}
+	}
+	for _, t := range s.pkg.Types { // an unused union has the file of its members
+		if u, ok := t.Shape.(*Union); ok && t.Area == "common" && sameArea(u) {
+			t.Area = u.Members[0].Type.Area
+		}
+	}
+}
+
+func (s *analyzer) typeArea(t *Type, reach map[*Type][]string) string {
+	if area := s.rules.area(t.Name); area != "" {
+		return area
+	}
+	if st, ok := t.Shape.(*Struct); ok && st.Method != nil {
+		return st.Method.Area
+	}
+	if len(reach[t]) == 1 {
+		return reach[t][0]
+	}
+	for _, m := range s.pkg.Methods {
+		for _, word := range Words(t.Name) {
+			if strings.ToLower(word) == strings.TrimSuffix(m.Area, "s") {
+				return m.Area
+			}
+		}
+	}
+	return "common"
+}
+
+func sameArea(u *Union) bool {
+	return !slices.ContainsFunc(u.Members, func(m *Member) bool { return m.Type.Area != u.Members[0].Type.Area })
+}
+
+// walk marks every type that t refers to as used by an area.
+func (s *analyzer) walk(t *Type, area string, reach map[*Type][]string) {
+	if slices.Contains(reach[t], area) || s.rules.area(t.Name) != "" {
+		return
+	}
+	reach[t] = append(reach[t], area)
+	switch x := t.Shape.(type) {
+	case *Struct:
+		for _, f := range x.Fields {
+			if f.Role != Meta {
+				s.walkExpr(f.Type, area, reach)
+			}
+		}
+	case *Union:
+		for _, mem := range x.Members {
+			s.walk(mem.Type, area, reach)
+		}
+	case *Alias:
+		s.walkExpr(x.Of, area, reach)
+	}
+}
+
+func (s *analyzer) walkExpr(e Expr, area string, reach map[*Type][]string) {
+	switch x := e.(type) {
+	case Named:
+		s.walk(x.Type, area, reach)
+	case List:
+		s.walkExpr(x.Elem, area, reach)
+	case Map:
+		s.walkExpr(x.Elem, area, reach)
+	case Ordered:
+		s.walkExpr(x.Elem, area, reach)
+	case OneOrMany:
+		s.walkExpr(x.Elem, area, reach)
+	}
+}
+
+// methodArea returns the file of a method: the first part of its name, so that a new
+// family of methods has its own file.
+func (s *analyzer) methodArea(m *Method) string {
+	if area := s.rules.area(m.Wire); area != "" {
+		return area
+	}
+	parts := strings.Split(m.Wire, "/")
+	if parts[0] == "notifications" && len(parts) > 2 {
+		parts = parts[1:]
+	}
+	if len(parts) < 2 {
+		return "common"
+	}
+	return strings.ToLower(strings.Join(Words(parts[0]), "_"))
+}
+
+// forms describes how each definition of each revision is represented in Go.
+func (s *analyzer) forms() {
+	in := make(map[string]Window)
+	for _, d := range s.documents {
+		for name := range d.defs {
+			in[name] |= 1 << d.bit
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(in)) {
+		s.pkg.Forms = append(s.pkg.Forms, s.form(name, s.extend(in[name])))
+	}
+}
+
+func (s *analyzer) form(name string, in Window) Form {
+	f := Form{Definition: name, In: in}
+	if r := s.rules.framing(name); r != nil {
+		f.Why = r.Why
+		return f
+	}
+	if current := s.rules.currentName(name); s.merger.errors[current] != nil {
+		i := slices.IndexFunc(s.pkg.Errors, func(e *Error) bool { return e.Name == s.errorName(current) })
+		f.Error = s.pkg.Errors[i]
+		return f
+	}
+	if owner := s.flattened[name]; owner != "" {
+		f.Type, f.Params = s.types[owner].typ, true
+		return f
+	}
+	if union := s.rules.messageUnion(name); union != nil && union.Direction == Results {
+		f.Why = union.Why
+		return f
+	}
+	if t := s.types[s.rules.currentName(name)]; t != nil {
+		f.Type = t.typ
+		return f
+	}
+	for _, t := range s.pkg.Types {
+		if t.Name == goName(name) {
+			f.Type = t
+			return f
+		}
+	}
+	s.problems.add("#/$defs/"+name, "the definition has no Go type")
+	return f
+}
+
+func (s *analyzer) errorName(def string) string {
+	if name, ok := s.rules.shapeName(def); ok {
+		return name
+	}
+	return goName(def)
+}
+
+// addDocs sets the documentation of every name: the text from docs.txt, or a plain
+// sentence.
+func (s *analyzer) addDocs() {
+	for _, t := range s.pkg.Types {
+		t.Doc = s.text("", t.Name, t.In, func() (string, bool) { return s.docs.Type(t.Name) }, s.plainTypeDoc(t))
+		t.Deprecated = s.rules.deprecated(t.Name)
+		switch x := t.Shape.(type) {
+		case *Struct:
+			for _, f := range x.Fields {
+				f.Doc = s.text(t.Name+".", f.JSON, f.In&t.In, func() (string, bool) { return s.docs.Member(t.Name, f.JSON) },
+					s.plainDoc(fmt.Sprintf("the member %q", f.JSON), f.In))
+				f.Deprecated = s.rules.deprecated(t.Name + "." + f.JSON)
+			}
+		case *Enum:
+			for _, v := range x.Values {
+				v.Doc = s.text(t.Name+"=", v.JSON, v.In&t.In, func() (string, bool) { return s.docs.Value(t.Name, v.JSON) },
+					s.plainDoc(fmt.Sprintf("the value %q", v.JSON), v.In))
+			}
+		}
+	}
+	for _, m := range s.pkg.Methods {
+		m.Doc = s.text("method ", m.Wire, m.FromClient|m.FromServer|m.Embedded, func() (string, bool) { return s.docs.Method(m.Wire) },
+			s.plainDoc("the method "+m.Wire, m.FromClient|m.FromServer|m.Embedded))
+		m.Deprecated = s.rules.deprecated("method " + m.Wire)
+	}
+	for _, e := range s.pkg.Errors {
+		e.Doc = s.text("error ", fmt.Sprint(e.Code), e.In, func() (string, bool) { return s.docs.Error(e.Code) },
+			s.plainDoc(fmt.Sprintf("the error code %d", e.Code), e.In))
+	}
+}
+
+// text returns the text that find returns. If there is none, it adds the name to
+// Undocumented and returns fallback.
+func (s *analyzer) text(prefix, name string, in Window, find func() (string, bool), fallback string) string {
+	if text, ok := find(); ok {
+		return text
+	}
+	since := ""
+	if i := oldest(in); i < len(s.documents) {
+		since = s.documents[i].name
+	}
+	s.pkg.Undocumented = append(s.pkg.Undocumented, Undocumented{prefix + name, since})
+	return fallback
+}
+
+func (s *analyzer) plainTypeDoc(t *Type) string {
+	if st, ok := t.Shape.(*Struct); ok && st.Method != nil {
+		return s.plainDoc("the message "+st.Method.Wire, t.In)
+	}
+	name := t.At[strings.LastIndex(t.At, "/")+1:]
+	return s.plainDoc("the definition "+name, t.In)
+}
+
+// plainDoc returns a documentation text for a name that docs.txt does not contain.
+func (s *analyzer) plainDoc(what string, in Window) string {
+	all := Window(1)<<len(s.documents) - 1
+	in &= all
+	first, last := oldest(in), newest(in)
+	switch {
+	case in == all || in == 0:
+		return fmt.Sprintf("is %s.", what)
+	case first == last && last < len(s.documents)-1:
+		return fmt.Sprintf("is %s, in %s only.", what, s.documents[first].name)
+	case last < len(s.documents)-1:
+		return fmt.Sprintf("is %s, until %s.", what, s.documents[last].name)
+	}
+	return fmt.Sprintf("is %s, since %s.", what, s.documents[first].name)
+}

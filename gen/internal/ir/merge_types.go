@@ -1,0 +1,383 @@
+package ir
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// mergeStruct merges the members of all objects of t. Revisions in which t is a map
+// have no known members.
+func (m *merger) mergeStruct(t *mergedType) {
+	s := &Struct{Role: m.role(t)}
+	owner := t.in()
+	if !m.all(t.occs, isOpenObject) {
+		m.conflict(t.name, t.occs, "give the newer form its own definition")
+	}
+	for _, name := range t.members() {
+		occs, required := m.memberOccurrences(t, name)
+		if !m.addConst(t, s, name, occs, required, owner) {
+			m.addField(t, s, name, occs, required)
+		}
+	}
+	m.addMeta(t, s)
+	for _, o := range t.occs {
+		if obj, ok := o.node.(*objectNode); ok && obj.params != nil && obj.params.required {
+			s.ParamsRequired |= 1 << o.bit
+		}
+	}
+	s.ParamsRequired = m.openEnded(s.ParamsRequired, owner)
+	t.typ.Shape = s
+}
+
+// addField adds a member with a Go field.
+func (m *merger) addField(t *mergedType, s *Struct, name string, occs []occurrence, required Window) {
+	owner := t.in()
+	if sent, ok := m.sent[t.name]; ok && name == "_meta" {
+		occs = slices.DeleteFunc(occs, func(o occurrence) bool { return !sent.Has(o.bit) })
+		required &= sent
+	}
+	if len(occs) == 0 {
+		return
+	}
+	f := &Field{JSON: name, Always: required&owner == owner, Required: m.openEnded(required, owner)}
+	for _, o := range occs {
+		f.In |= 1 << o.bit
+	}
+	f.Type = m.memberExpr(t, f, occs)
+	if f.Role == Meta {
+		f.In |= m.metaWindow(t, f.In)
+	}
+	f.In = m.openEnded(f.In, owner)
+	s.Fields = append(s.Fields, f)
+}
+
+// metaWindow returns further revisions in which a message has a _meta. The schemas of
+// some revisions declare it only in the abstract bases. A message has it in all
+// revisions in which it is sent on its own. Shared params have it in the revisions
+// before the first that declares it.
+func (m *merger) metaWindow(t *mergedType, in Window) Window {
+	if sent, ok := m.sent[t.name]; ok {
+		return sent
+	}
+	var before Window
+	for bit := range m.documents {
+		if in.Has(bit) {
+			break
+		}
+		before |= 1 << bit & t.in()
+	}
+	return before
+}
+
+// addMeta adds a _meta to a message that is sent on its own and has none in any
+// schema, because callers add metadata to requests. Params that are a union have their
+// own.
+func (m *merger) addMeta(t *mergedType, s *Struct) {
+	sent, ok := m.sent[t.name]
+	r := m.rules.meta(t.name)
+	has := func(name string) bool {
+		return slices.ContainsFunc(s.Fields, func(f *Field) bool { return f.JSON == name })
+	}
+	if !ok || r == nil || has("_meta") || has("params") {
+		return
+	}
+	x := m.typeFor(r.Type, t.at)
+	s.Fields = append(s.Fields, &Field{JSON: "_meta", In: m.openEnded(sent, t.in()), Type: Named{x.typ}, Role: Meta})
+}
+
+// memberOccurrences returns the nodes of one member in all revisions, and the
+// revisions in which all objects of t require the member.
+func (m *merger) memberOccurrences(t *mergedType, name string) (occs []occurrence, required Window) {
+	var seen, optional Window
+	for _, o := range t.occs {
+		obj, ok := o.node.(*objectNode)
+		if !ok {
+			optional |= 1 << o.bit
+			continue
+		}
+		mem := obj.member(name)
+		if mem == nil {
+			optional |= 1 << o.bit
+			continue
+		}
+		occs = append(occs, occurrence{o.bit, mem.node})
+		if seen |= 1 << o.bit; !mem.required {
+			optional |= 1 << o.bit
+		}
+	}
+	return occs, seen &^ optional
+}
+
+// addConst adds a member with one fixed value, and reports whether the member is one.
+// The method of a message is added without revisions, because it is not in the params.
+func (m *merger) addConst(t *mergedType, s *Struct, name string, occs []occurrence, required, owner Window) bool {
+	first, ok := occs[0].node.(*constNode)
+	if !ok {
+		return false
+	}
+	var in Window
+	for _, o := range occs {
+		c, ok := o.node.(*constNode)
+		if !ok || c.value != first.value {
+			m.conflict(t.name+"."+name, occs, "a constant cannot change; give the newer form its own definition")
+			return true
+		}
+		in |= 1 << o.bit
+	}
+	if obj, ok := t.occs[len(t.occs)-1].node.(*objectNode); ok && obj.message && name == "method" {
+		s.Consts = append(s.Consts, &Const{JSON: name, Value: first.value})
+		return true
+	}
+	s.Consts = append(s.Consts, &Const{JSON: name, Value: first.value, In: m.openEnded(in, owner), Required: m.openEnded(required, owner)})
+	return true
+}
+
+// role returns the use of t. The roles of messages and results are set with the
+// methods.
+func (m *merger) role(t *mergedType) Role {
+	for i := range m.rules.Metas {
+		r := &m.rules.Metas[i]
+		if r.Suffix == t.name && r.Role == Meta {
+			m.rules.use(r)
+			return Meta
+		}
+		if r.Type == t.name {
+			return Meta
+		}
+	}
+	if r := m.rules.meta(t.name); r != nil {
+		return r.Role
+	}
+	return Plain
+}
+
+// memberExpr returns the type of a member.
+func (m *merger) memberExpr(t *mergedType, f *Field, occs []occurrence) Expr {
+	position := t.name + "." + f.JSON
+	if f.JSON == "_meta" {
+		if r := m.rules.meta(t.name); r != nil {
+			f.Role = Meta
+			return m.metaExpr(position, r, occs)
+		}
+	}
+	if o := m.rules.open(position); o != nil {
+		for _, oc := range occs {
+			if n, ok := oc.node.(*scalarNode); !ok || !slices.Equal(n.kinds, []string{"string"}) {
+				return m.conflict(position, occs, "an Open rule requires strings")
+			}
+		}
+		x := m.typeFor(o.Name, occs[0].node.pos())
+		for _, oc := range occs {
+			m.add(x, oc.bit, oc.node)
+		}
+		x.typ.In |= f.In
+		m.mergeOpenEnum(x, o)
+		return Named{x.typ}
+	}
+	f.Nullable = m.any(occs, nullable)
+	return m.expr(position, occs)
+}
+
+// metaExpr returns the type of the metadata of a message: the type of the rule, unless
+// a revision refers to another object with members.
+func (m *merger) metaExpr(position string, r *MetaRole, occs []occurrence) Expr {
+	def := r.Type
+	for _, o := range occs {
+		if ref, ok := o.node.(*refNode); ok && ref.def != def {
+			if _, rich := m.documents[o.bit].defs[ref.def].(*objectNode); rich {
+				def = ref.def
+			}
+		}
+	}
+	x := m.typeFor(def, occs[0].node.pos())
+	for _, o := range occs {
+		switch n := o.node.(type) {
+		case *objectNode:
+			m.add(x, o.bit, n)
+		case *mapNode:
+			m.add(x, o.bit, &objectNode{at: at(m.documents[o.bit].name + "#" + def)})
+		case *refNode:
+			if n.def != def {
+				m.add(x, o.bit, &objectNode{at: at(m.documents[o.bit].name + "#" + def)})
+			}
+		default:
+			return m.conflict(position, occs, "the _meta of a message must be an object")
+		}
+	}
+	return Named{x.typ}
+}
+
+func (m *merger) mergeUnion(t *mergedType) {
+	u := new(Union)
+	members := m.unionMembers(t, map[*mergedType]bool{})
+	for _, mem := range members {
+		if mem.t.kind != structKind && mem.t.kind != unknownKind {
+			m.problems.add(t.at, "the union member %q is not an object", mem.t.name)
+		}
+		u.Members = append(u.Members, &Member{Type: mem.t.typ, In: m.openEnded(mem.in, t.in())})
+	}
+	t.typ.Shape = u
+	for i, o := range t.occs[1:] {
+		if before := t.occs[i]; before.bit == o.bit && !m.sameMembers(t, before, o) {
+			m.problems.add(o.node.pos(), "the union %q has different members here and at %s; write a Raw rule", t.name, before.node.pos())
+		}
+	}
+}
+
+// sameMembers reports whether two occurrences of a union have the same members.
+func (m *merger) sameMembers(t *mergedType, a, b occurrence) bool {
+	set := func(o occurrence) map[*mergedType]bool {
+		in := make(map[*mergedType]bool)
+		for _, x := range m.members(t, o, map[*mergedType]bool{t: true}) {
+			in[x] = true
+		}
+		return in
+	}
+	return maps.Equal(set(a), set(b))
+}
+
+// unionMember is a member of a union that is being merged.
+type unionMember struct {
+	t  *mergedType
+	in Window
+}
+
+// unionMembers returns the members of a union in all revisions, in the order of the
+// newest revision. It includes the members of unions in the union.
+func (m *merger) unionMembers(t *mergedType, seen map[*mergedType]bool) []unionMember {
+	if seen[t] {
+		m.problems.add(t.at, "the union contains itself")
+		return nil
+	}
+	seen[t] = true
+	defer delete(seen, t)
+	var list []unionMember
+	put := func(x *mergedType, in Window) {
+		for i := range list {
+			if list[i].t == x {
+				list[i].in |= in
+				return
+			}
+		}
+		list = append(list, unionMember{x, in})
+	}
+	for _, o := range slices.Backward(t.occs) {
+		for _, x := range m.members(t, o, seen) {
+			put(x, 1<<o.bit)
+		}
+	}
+	return list
+}
+
+// members returns the members in one occurrence of a union.
+func (m *merger) members(t *mergedType, o occurrence, seen map[*mergedType]bool) []*mergedType {
+	var list []*mergedType
+	for _, n := range m.memberNodes(t, o) {
+		r, ok := n.(*refNode)
+		if !ok {
+			m.problems.add(n.pos(), "a union member must refer to a definition of an object")
+			continue
+		}
+		x := m.ref(r, o.bit)
+		if x == nil {
+			continue
+		}
+		if m.kindOf(x) != unionKind {
+			list = append(list, x)
+			continue
+		}
+		for _, inner := range m.unionMembers(x, seen) {
+			if inner.in.Has(o.bit) {
+				list = append(list, inner.t)
+			}
+		}
+	}
+	return list
+}
+
+// memberNodes returns the references in one occurrence of a union. An object from a
+// revision before the union stands for the member that has all its members.
+func (m *merger) memberNodes(t *mergedType, o occurrence) []node {
+	switch n := o.node.(type) {
+	case *unionNode:
+		return n.alternatives
+	case *refNode:
+		return []node{n}
+	case *objectNode:
+		return m.membersForObject(t, o.bit, n)
+	}
+	m.problems.add(o.node.pos(), "%q is a union, and this is not one of its members", t.name)
+	return nil
+}
+
+// membersForObject returns the member of the union t that matches an object from an
+// older revision, and adds the object as an occurrence of the member.
+func (m *merger) membersForObject(t *mergedType, bit int, obj *objectNode) []node {
+	var fits []*mergedType
+	for _, o := range t.occs {
+		u, ok := o.node.(*unionNode)
+		if !ok {
+			continue
+		}
+		for _, n := range u.alternatives {
+			if r, ok := n.(*refNode); ok {
+				if x := m.ref(r, o.bit); x != nil && !slices.Contains(fits, x) && hasAllMembers(x, obj) {
+					fits = append(fits, x)
+				}
+			}
+		}
+	}
+	if len(fits) != 1 {
+		m.problems.add(obj.pos(), "%q is a union in a later revision, and %d of its members match this object; select one with a Widen rule", t.name, len(fits))
+		return nil
+	}
+	m.add(fits[0], bit, obj)
+	nodes := []node{&refNode{obj.at, fits[0].name}}
+	for i := range m.rules.Widen {
+		if w := &m.rules.Widen[i]; w.In == m.documents[bit].name && w.Like == t.name {
+			nodes = append(nodes, &refNode{obj.at, w.Definition})
+		}
+	}
+	return nodes
+}
+
+// hasAllMembers reports whether x has every member of obj.
+func hasAllMembers(x *mergedType, obj *objectNode) bool {
+	have := x.members()
+	for _, mem := range obj.members {
+		if !slices.Contains(have, mem.name) {
+			return false
+		}
+	}
+	return true
+}
+
+// mergeOpenEnum makes t an enum with the values of an Open rule.
+func (m *merger) mergeOpenEnum(t *mergedType, o *Open) {
+	t.kind = enumKind
+	e := &Enum{Open: true}
+	for _, v := range o.Values {
+		e.Values = append(e.Values, &Value{JSON: v, In: ^Window(0)})
+	}
+	t.typ.Shape = e
+}
+
+func (m *merger) mergeEnum(t *mergedType) {
+	e := &Enum{}
+	for _, o := range t.occs {
+		for _, v := range o.node.(*enumNode).values {
+			i := slices.IndexFunc(e.Values, func(have *Value) bool { return have.JSON == v })
+			if i < 0 {
+				i = len(e.Values)
+				e.Values = append(e.Values, &Value{JSON: v})
+			}
+			e.Values[i].In |= 1 << o.bit
+		}
+	}
+	slices.SortFunc(e.Values, func(a, b *Value) int { return strings.Compare(a.JSON, b.JSON) })
+	for _, v := range e.Values {
+		v.In = m.openEnded(v.In, t.in())
+	}
+	t.typ.Shape = e
+}

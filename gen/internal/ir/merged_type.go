@@ -1,0 +1,214 @@
+package ir
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// occurrence is a node in one revision.
+type occurrence struct {
+	bit  int
+	node node
+}
+
+// mergedType is a type that is being merged: a definition or an inline schema, with
+// its occurrences in all revisions.
+type mergedType struct {
+	name string // name of the definition, or Go name of the inline type
+	at   string
+	occs []occurrence
+	typ  *Type
+	// position is the first position of an inline type.
+	position string
+	// kind is the common kind of the occurrences.
+	kind typeKind
+}
+
+type typeKind int
+
+const (
+	unknownKind typeKind = iota
+	structKind
+	unionKind
+	enumKind
+	aliasKind
+)
+
+// merger merges the documents of all revisions.
+type merger struct {
+	documents []*document
+	rules     *ruleSet
+	problems  *problemList
+	types     map[string]*mergedType
+	flattened map[string]string       // params definitions that are part of a message, with its name
+	sent      map[string]Window       // the revisions in which a message is sent on its own
+	errors    map[string][]occurrence // error definitions
+	changed   bool                    // the current pass added a type or an occurrence
+}
+
+// typeFor returns the type with the given name. It adds the type if there is none.
+func (m *merger) typeFor(name, where string) *mergedType {
+	t := m.types[name]
+	if t == nil {
+		t = &mergedType{name: name, at: where, typ: &Type{At: where}}
+		m.types[name] = t
+		m.changed = true
+	}
+	return t
+}
+
+// add adds an occurrence to t, unless t has it.
+func (m *merger) add(t *mergedType, bit int, n node) {
+	for _, o := range t.occs {
+		if o.bit == bit && o.node.pos() == n.pos() {
+			return
+		}
+	}
+	t.occs = append(t.occs, occurrence{bit, n})
+	slices.SortStableFunc(t.occs, func(a, b occurrence) int { return a.bit - b.bit })
+	m.changed = true
+}
+
+// members returns the names of the members of all occurrences.
+func (t *mergedType) members() []string {
+	set := make(map[string]bool)
+	for _, o := range t.occs {
+		if obj, ok := o.node.(*objectNode); ok {
+			for _, mem := range obj.members {
+				set[mem.name] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(set))
+}
+
+// newest returns the place of a member in the newest revision that has it. If name is
+// "", it returns the place of the newest occurrence.
+func (t *mergedType) newest(name string) string {
+	for _, o := range slices.Backward(t.occs) {
+		obj, ok := o.node.(*objectNode)
+		switch {
+		case name == "":
+			return o.node.pos()
+		case ok && obj.member(name) != nil:
+			return obj.member(name).node.pos()
+		}
+	}
+	return t.at
+}
+
+// in returns the revisions that have t.
+func (t *mergedType) in() Window { return window(t.occs) }
+
+// window returns the revisions of occs.
+func window(occs []occurrence) (w Window) {
+	for _, o := range occs {
+		w |= 1 << o.bit
+	}
+	return w
+}
+
+// kindOf returns the common kind of the occurrences of t. If t is a union in one
+// revision and an object in an older one, it is a union.
+func (m *merger) kindOf(t *mergedType) typeKind {
+	var unions, objects, maps, enums int
+	for _, o := range t.occs {
+		switch o.node.(type) {
+		case *unionNode:
+			unions++
+		case *objectNode:
+			objects++
+		case *mapNode:
+			maps++
+		case *enumNode:
+			enums++
+		}
+	}
+	switch {
+	case unions > 0:
+		return unionKind
+	case objects > 0:
+		return structKind
+	case enums == len(t.occs) && enums > 0:
+		return enumKind
+	case enums > 0 && m.rules.open(t.name) == nil:
+		m.problems.add(t.at, "the definition is an enum in some revisions only; write an Open rule for %q", t.name)
+	}
+	return aliasKind
+}
+
+// openEnded adds all future revisions to a window that contains the newest revision.
+// If w contains all revisions of the owner, the result has no bounds: what exists
+// remains until a revision removes it.
+func (m *merger) openEnded(w, owner Window) Window {
+	if owner != 0 && w&owner == owner {
+		return ^Window(0)
+	}
+	if newest := len(m.documents) - 1; w.Has(newest) {
+		w |= ^Window(0) << newest
+	}
+	return w
+}
+
+// ref returns the type that a reference refers to. It follows definitions that are
+// only references. It reports a problem and returns nil if there is none.
+func (m *merger) ref(r *refNode, bit int) *mergedType {
+	def := r.def
+	for range 32 {
+		next, ok := m.documents[bit].defs[def].(*refNode)
+		if !ok {
+			break
+		}
+		def = next.def
+	}
+	t := m.types[m.rules.currentName(def)]
+	if t == nil {
+		m.problems.add(r.pos(), "the definition %q has no Go type to refer to", def)
+	}
+	return t
+}
+
+// conflict reports nodes that no merge rule can join.
+func (m *merger) conflict(position string, occs []occurrence, how string) Expr {
+	var forms []string
+	var in Window
+	for _, o := range occs {
+		forms = append(forms, fmt.Sprintf("%s is %s", o.node.pos(), describe(o.node)))
+		in |= 1 << o.bit
+	}
+	what := "the revisions define %q differently and no rule merges them: %s; %s"
+	if oldest(in) == newest(in) {
+		what = "no rule gives %q a Go type: %s; %s"
+	}
+	m.problems.add(occs[len(occs)-1].node.pos(), what, position, strings.Join(forms, "; "), how)
+	return Scalar{Kind: Raw}
+}
+
+// extend adds all future revisions to a window that contains the newest revision. A
+// window with all revisions becomes unbounded.
+func (m *merger) extend(w Window) Window {
+	all := Window(1)<<len(m.documents) - 1
+	return m.openEnded(w, all)
+}
+
+func (m *merger) all(occs []occurrence, is func(node) bool) bool {
+	return !slices.ContainsFunc(occs, func(o occurrence) bool { return !is(o.node) })
+}
+
+func (m *merger) any(occs []occurrence, is func(node) bool) bool {
+	return slices.ContainsFunc(occs, func(o occurrence) bool { return is(o.node) })
+}
+
+// isUnion reports whether a node is a union or refers to one.
+func (m *merger) isUnion(n node) bool {
+	switch n := n.(type) {
+	case *unionNode:
+		return true
+	case *refNode:
+		t := m.types[m.rules.currentName(n.def)]
+		return t != nil && m.kindOf(t) == unionKind
+	}
+	return false
+}

@@ -1,0 +1,465 @@
+package ir
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/atombender/go-jsonschema/pkg/schemas"
+)
+
+// Source is one revision's schema.
+type Source struct {
+	Revision string
+	File     string // file name, printed in the headers of the generated files
+	SHA256   string
+	Defs     map[string]*schemas.Type
+}
+
+// A node is a schema of one position in one revision. It has no descriptions, no
+// framing of messages, and no allOf.
+type node interface{ pos() string }
+
+// at is the place of a node in the schemas: revision#/json/pointer.
+type at string
+
+type (
+	refNode struct {
+		at
+		def string
+	}
+	scalarNode struct {
+		at
+		kinds    []string // sorted
+		format   string
+		min, max *float64
+	}
+	enumNode struct {
+		at
+		values []string
+	}
+	constNode struct {
+		at
+		value string
+	}
+	numberNode struct { // a constant integer
+		at
+		value int
+	}
+	anyNode struct{ at }
+	mapNode struct {
+		at
+		elem node
+	}
+	arrayNode struct {
+		at
+		elem node
+		max  int
+	}
+	unionNode struct {
+		at
+		alternatives []node
+	}
+	objectNode struct {
+		at
+		members []member
+		// A message has its params here, and the name of their definition if they
+		// refer to one. They become members of the message, unless the params
+		// of some revision are a union.
+		message   bool
+		params    *member
+		paramsDef string
+	}
+)
+
+func (a at) pos() string { return string(a) }
+
+// member is a member of an object.
+type member struct {
+	name     string
+	node     node
+	required bool
+}
+
+func (o *objectNode) member(name string) *member {
+	for i := range o.members {
+		if o.members[i].name == name {
+			return &o.members[i]
+		}
+	}
+	return nil
+}
+
+// document is the parsed schema of one revision.
+type document struct {
+	name string
+	bit  int
+	defs map[string]node
+}
+
+// parser parses the definitions of one revision.
+type parser struct {
+	src      *Source
+	problems *problemList
+}
+
+// parse converts every definition of src to a node. Messages have no framing, and
+// their params are separate.
+func parse(src *Source, bit int, problems *problemList) *document {
+	p := &parser{src: src, problems: problems}
+	d := &document{name: src.Revision, bit: bit, defs: make(map[string]node)}
+	for _, name := range slices.Sorted(maps.Keys(src.Defs)) {
+		where := fmt.Sprintf("%s#/$defs/%s", src.Revision, escape(name))
+		n := p.node(src.Defs[name], where)
+		if o, ok := n.(*objectNode); ok {
+			n = p.message(o)
+		}
+		d.defs[name] = n
+	}
+	return d
+}
+
+// node converts one schema.
+func (p *parser) node(t *schemas.Type, where string) node {
+	switch {
+	case t.Ref != "":
+		return &refNode{at(where), t.Ref[strings.LastIndex(t.Ref, "/")+1:]}
+	case len(t.AllOf) > 0:
+		return p.mergeAllOf(t.AllOf, where)
+	case len(t.AnyOf) > 0:
+		u := &unionNode{at: at(where)}
+		for i, alternative := range t.AnyOf {
+			u.alternatives = append(u.alternatives, p.node(alternative, fmt.Sprintf("%s/anyOf/%d", where, i)))
+		}
+		return u
+	case t.Const != nil:
+		return p.constant(t.Const, where)
+	case len(t.Enum) > 0:
+		return p.enum(t.Enum, where)
+	case len(t.Type) == 0:
+		return &anyNode{at(where)}
+	case len(t.Type) > 1:
+		kinds := slices.Sorted(slices.Values([]string(t.Type)))
+		return &scalarNode{at: at(where), kinds: kinds, min: t.Minimum, max: t.Maximum}
+	}
+	switch t.Type[0] {
+	case "object":
+		return p.object(t, where)
+	case "array":
+		if t.Items == nil {
+			return &arrayNode{at: at(where), elem: &anyNode{at(where)}, max: t.MaxItems}
+		}
+		return &arrayNode{at: at(where), elem: p.node(t.Items, where+"/items"), max: t.MaxItems}
+	default:
+		return &scalarNode{at: at(where), kinds: t.Type, format: t.Format, min: t.Minimum, max: t.Maximum}
+	}
+}
+
+func (p *parser) constant(v any, where string) node {
+	switch v := v.(type) {
+	case string:
+		return &constNode{at(where), v}
+	case float64:
+		if v == math.Trunc(v) {
+			return &numberNode{at(where), int(v)}
+		}
+	}
+	p.problems.add(where+"/const", "the constant %v of type %[1]T is not supported; constants must be strings or integers", v)
+	return &anyNode{at(where)}
+}
+
+func (p *parser) enum(values []any, where string) node {
+	e := &enumNode{at: at(where)}
+	for i, v := range values {
+		s, ok := v.(string)
+		if !ok {
+			p.problems.add(fmt.Sprintf("%s/enum/%d", where, i), "an enum value of type %T is not supported; enum values must be strings", v)
+		}
+		e.values = append(e.values, s)
+	}
+	return e
+}
+
+// object converts an object with members, or a map. An object without declared members
+// is a map of anything.
+func (p *parser) object(t *schemas.Type, where string) node {
+	if len(t.Properties) == 0 {
+		elem := node(&anyNode{at(where)})
+		if t.AdditionalProperties != nil {
+			elem = p.node(t.AdditionalProperties, where+"/additionalProperties")
+		}
+		return &mapNode{at(where), elem}
+	}
+	o := &objectNode{at: at(where)}
+	for _, name := range slices.Sorted(maps.Keys(t.Properties)) {
+		o.members = append(o.members, member{
+			name:     name,
+			node:     p.node(t.Properties[name], where+"/properties/"+escape(name)),
+			required: slices.Contains(t.Required, name),
+		})
+	}
+	return o
+}
+
+// mergeAllOf merges the parts of an allOf into one object.
+func (p *parser) mergeAllOf(parts []*schemas.Type, where string) node {
+	o := &objectNode{at: at(where)}
+	for i, part := range parts {
+		switch n := p.resolve(p.node(part, fmt.Sprintf("%s/allOf/%d", where, i))).(type) {
+		case *objectNode:
+			for _, m := range n.members {
+				p.addMember(o, m)
+			}
+		case *mapNode:
+			if !is[*anyNode](n.elem) {
+				p.problems.add(n.pos(), "a part of an allOf cannot be a map of one type")
+			}
+		default:
+			p.problems.add(n.pos(), "a part of an allOf must be an object")
+		}
+	}
+	slices.SortFunc(o.members, func(a, b member) int { return strings.Compare(a.name, b.name) })
+	return o
+}
+
+// addMember adds a member to the object of an allOf. If the object has the member, the
+// new schema may only restrict the existing one.
+func (p *parser) addMember(o *objectNode, m member) {
+	have := o.member(m.name)
+	if have == nil {
+		o.members = append(o.members, m)
+		return
+	}
+	if !refines(have.node, m.node) {
+		p.problems.add(m.node.pos(), "the member %q is %s here, but %s at %s in another part of the allOf", m.name, describe(m.node), describe(have.node), have.node.pos())
+	}
+	*have = member{m.name, m.node, m.required || have.required}
+}
+
+// refines reports whether every value of b is a value of a.
+func refines(a, b node) bool {
+	switch a := a.(type) {
+	case *anyNode:
+		return true
+	case *mapNode:
+		return is[*anyNode](a.elem) && isObject(b)
+	case *scalarNode:
+		switch b.(type) {
+		case *constNode, *enumNode:
+			return slices.Contains(a.kinds, "string")
+		case *numberNode:
+			return slices.Contains(a.kinds, "integer") || slices.Contains(a.kinds, "number")
+		}
+		return describe(a) == describe(b)
+	case *refNode, *constNode, *numberNode:
+		return describe(a) == describe(b)
+	}
+	return false
+}
+
+// resolve follows references and returns the node of the definition.
+func (p *parser) resolve(n node) node {
+	for range 32 {
+		r, ok := n.(*refNode)
+		if !ok {
+			return n
+		}
+		t := p.src.Defs[r.def]
+		if t == nil {
+			p.problems.add(r.pos(), "there is no definition %q", r.def)
+			return &anyNode{r.at}
+		}
+		n = p.node(t, fmt.Sprintf("%s#/$defs/%s", p.src.Revision, escape(r.def)))
+	}
+	p.problems.add(n.pos(), "the reference refers to itself")
+	return &anyNode{at(n.pos())}
+}
+
+// framing lists the members of a message that the runtime reads and writes.
+var framing = []string{"id", "jsonrpc", "method", "params"}
+
+// message removes the framing of a request or notification, which has a constant
+// method, and separates its params.
+func (p *parser) message(o *objectNode) node {
+	method := o.member("method")
+	if method == nil {
+		return o
+	}
+	name, ok := method.node.(*constNode)
+	if !ok {
+		return o // an abstract base such as Request
+	}
+	if name.value == "" {
+		p.problems.add(name.pos(), "the method name is empty")
+	}
+	for _, x := range o.members {
+		if !slices.Contains(framing, x.name) {
+			p.problems.add(x.node.pos(), "gen does not support the member %q of a message, only params", x.name)
+		}
+	}
+	m := &objectNode{at: o.at, message: true, members: []member{{"method", name, true}}}
+	params := o.member("params")
+	if params == nil {
+		return m
+	}
+	if r, ok := params.node.(*refNode); ok {
+		m.paramsDef = r.def
+	}
+	switch n := p.resolve(params.node).(type) {
+	case *objectNode, *mapNode:
+		if !isOpenObject(n) {
+			p.problems.add(n.pos(), "the params of %q cannot be a map of one type", name.value)
+		}
+		if o, ok := n.(*objectNode); ok && o.member("method") != nil {
+			p.problems.add(o.member("method").node.pos(), "gen does not support params with a member named method, as in %q", name.value)
+		}
+		m.params = &member{"params", n, params.required}
+	case *unionNode:
+		m.params = params
+	default:
+		p.problems.add(n.pos(), "the params of %q are not an object", name.value)
+	}
+	return m
+}
+
+var escapes = strings.NewReplacer("~", "~0", "/", "~1")
+
+// escape escapes a name for a JSON pointer.
+func escape(s string) string { return escapes.Replace(s) }
+
+// errorOf returns the code of an error definition, and its data if that is an object
+// with members. It returns 0 if n is not an error definition.
+func errorOf(n node) (int, *objectNode) {
+	o, ok := n.(*objectNode)
+	if !ok {
+		return 0, nil
+	}
+	if e := o.member("error"); e != nil {
+		if o, ok = e.node.(*objectNode); !ok {
+			return 0, nil
+		}
+	}
+	code := o.member("code")
+	if code == nil {
+		return 0, nil
+	}
+	num, ok := code.node.(*numberNode)
+	if !ok {
+		return 0, nil
+	}
+	if d := o.member("data"); d != nil {
+		if data, ok := d.node.(*objectNode); ok {
+			return num.value, data
+		}
+	}
+	return num.value, nil
+}
+
+// is reports whether a node has the type N.
+func is[N node](n node) bool { _, ok := n.(N); return ok }
+
+// nullable reports whether a scalar may be null.
+func nullable(n node) bool {
+	s, ok := n.(*scalarNode)
+	return ok && slices.Contains(s.kinds, "null")
+}
+
+func isObject(n node) bool { return is[*objectNode](n) || is[*mapNode](n) }
+
+// primitive reports whether a value may be a boolean, a string or a number, and
+// nothing else.
+func primitive(n node) bool {
+	s, ok := n.(*scalarNode)
+	numeric := func(k string) bool { return k == "integer" || k == "number" }
+	return ok && s.min == nil && s.max == nil && slices.ContainsFunc(s.kinds, numeric) &&
+		slices.Equal(slices.DeleteFunc(slices.Clone(s.kinds), numeric), []string{"boolean", "string"})
+}
+
+// fractional reports whether a scalar may be any number.
+func fractional(n node) bool {
+	s, ok := n.(*scalarNode)
+	return ok && slices.Contains(s.kinds, "number")
+}
+
+// isText reports whether a scalar is always a string.
+func isText(n node) bool {
+	s, ok := n.(*scalarNode)
+	return ok && slices.Equal(s.kinds, []string{"string"})
+}
+
+// isOpenObject reports whether a node is an object that may have additional members of
+// any type.
+func isOpenObject(n node) bool {
+	x, typed := n.(*mapNode)
+	return isObject(n) && (!typed || is[*anyNode](x.elem))
+}
+
+// fitsKind returns a function that reports whether the type of a Types rule can
+// represent a node.
+func fitsKind(kind Kind) func(node) bool {
+	switch kind {
+	case ID, Token:
+		return func(n node) bool {
+			s, ok := n.(*scalarNode)
+			return ok && slices.Equal(s.kinds, []string{"integer", "string"})
+		}
+	case Object:
+		return isObject
+	}
+	return func(node) bool { return true }
+}
+
+// describe returns a description of a node for error messages.
+func describe(n node) string {
+	switch n := n.(type) {
+	case *refNode:
+		return n.def
+	case *scalarNode:
+		form := strings.Join(n.kinds, " or ")
+		if n.min != nil {
+			form += fmt.Sprintf(" from %g", *n.min)
+		}
+		if n.max != nil {
+			form += fmt.Sprintf(" up to %g", *n.max)
+		}
+		return form
+	case *enumNode:
+		return "an enum"
+	case *constNode:
+		return fmt.Sprintf("the constant %q", n.value)
+	case *numberNode:
+		return fmt.Sprintf("the constant %d", n.value)
+	case *anyNode:
+		return "anything"
+	case *mapNode:
+		return "a map"
+	case *arrayNode:
+		return "an array"
+	case *unionNode:
+		return "a union"
+	case *objectNode:
+		return "an object"
+	}
+	return "unknown"
+}
+
+// problemList collects problems, so that one run reports all of them.
+type problemList struct{ list []string }
+
+// add adds a problem at a place.
+func (p *problemList) add(where, format string, args ...any) {
+	p.list = append(p.list, where+": "+fmt.Sprintf(format, args...))
+}
+
+// err returns all problems as one error, sorted and without duplicates, or nil.
+func (p *problemList) err(stage string) error {
+	slices.Sort(p.list)
+	var errs []error
+	for _, s := range slices.Compact(p.list) {
+		errs = append(errs, errors.New(strings.TrimSpace(stage+": "+s)))
+	}
+	return errors.Join(errs...)
+}

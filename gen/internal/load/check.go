@@ -1,0 +1,164 @@
+package load
+
+import (
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A checker collects what a schema file contains that the compiler does not support.
+type checker struct {
+	file  string
+	prose bool // allow descriptions, because the file is official
+	defs  string
+	names map[string]any
+	errs  []error
+}
+
+// check checks a whole file: keywords and their values, references, and required
+// members.
+func check(file string, tree any, prose bool) error {
+	c := &checker{file: file, prose: prose}
+	c.root(tree)
+	walk("", tree, c.schema)
+	return errors.Join(c.errs...)
+}
+
+func (c *checker) fail(at, format string, args ...any) {
+	c.errs = append(c.errs, problemf(c.file, at, format, args...))
+}
+
+// root checks the top of a file: a dialect, and one set of definitions.
+func (c *checker) root(tree any) {
+	root, ok := tree.(map[string]any)
+	if !ok {
+		return // schema reports it
+	}
+	if _, ok := root["$schema"]; !ok {
+		c.fail("", "$schema is missing; it must be one of %s", strings.Join(dialects, ", "))
+	}
+	_, draft7 := root["definitions"]
+	c.defs = "$defs"
+	if _, ok := root[c.defs]; ok == draft7 {
+		c.fail("", "must have either $defs or definitions")
+	}
+	if draft7 {
+		c.defs = "definitions"
+	}
+	c.names, _ = root[c.defs].(map[string]any)
+	for _, name := range sorted(c.names) {
+		c.definition(child("/"+c.defs, name), name)
+	}
+}
+
+// identifier matches the names of definitions that can become Go names and need no
+// escapes in references.
+var identifier = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
+
+func (c *checker) definition(at, name string) {
+	if !identifier.MatchString(name) {
+		c.fail(at, "the name of a definition must consist of letters, digits and underscores")
+	}
+}
+
+// schema checks one schema, without the schemas in it.
+func (c *checker) schema(at string, v any) {
+	object, ok := v.(map[string]any)
+	switch {
+	case v == true && at != "":
+		return
+	case v == false:
+		c.fail(at, "false is not supported, because it allows no value")
+	case !ok:
+		c.fail(at, "a schema must be an object, not %s", kind(v))
+	}
+	for _, key := range sorted(object) {
+		c.keyword(at, key, object[key])
+	}
+	c.combinations(at, object)
+	c.required(at, object)
+	c.reference(at, object)
+}
+
+func (c *checker) keyword(at, key string, v any) {
+	k := keywordAt(at, key)
+	switch {
+	case key == "description":
+		c.description(child(at, key), v)
+	case !k.known():
+		c.fail(child(at, key), "unsupported keyword %q; gen must implement it first", key)
+	case k.fault != nil:
+		if fault := k.fault(v); fault != "" {
+			c.fail(child(at, key), "%s %s", key, fault)
+		}
+	}
+}
+
+func (c *checker) description(at string, v any) {
+	if _, ok := v.(string); !ok {
+		c.fail(at, "description must be a string, not %s", kind(v))
+	} else if !c.prose {
+		c.fail(at, "a description is not allowed here; import the official file with make schema")
+	}
+}
+
+// required reports required members without a schema, because they would have no type.
+func (c *checker) required(at string, object map[string]any) {
+	names, _ := object["required"].([]any)
+	properties, _ := object["properties"].(map[string]any)
+	for i, v := range names {
+		if name, ok := v.(string); ok && properties[name] == nil {
+			c.fail(element(child(at, "required"), i), "required member %q is not in properties", name)
+		}
+	}
+}
+
+// combinations reports keywords that have no effect in this place, and keywords whose
+// combination is not supported.
+func (c *checker) combinations(at string, object map[string]any) {
+	for _, key := range sorted(object) {
+		k := keywordAt(at, key)
+		others := slices.DeleteFunc(sorted(object), func(other string) bool {
+			return other == key || other == "description" && c.prose || other == "type" && k.types != nil
+		})
+		switch typed := hasType(object, k.types); {
+		case k.exclusive && len(others) > 0:
+			c.fail(child(at, key), "%s cannot be combined with %s; move one of them to a definition", key, strings.Join(others, ", "))
+		case !typed && (object["type"] != nil || !k.exclusive):
+			c.fail(child(at, key), "%s requires the type %s", key, strings.Join(k.types, " or "))
+		}
+	}
+	extra, _ := object["additionalProperties"].(map[string]any)
+	restricts := func(key string) bool { return key != "description" }
+	if object["properties"] != nil && slices.ContainsFunc(sorted(extra), restricts) {
+		c.fail(child(at, "additionalProperties"), "additionalProperties must allow any value if there are properties")
+	}
+}
+
+// hasType reports whether an object has one of the types, or types is nil.
+func hasType(object map[string]any, types []string) bool {
+	list, many := object["type"].([]any)
+	if !many {
+		list = []any{object["type"]}
+	}
+	return types == nil || slices.ContainsFunc(list, func(v any) bool {
+		name, _ := v.(string)
+		return slices.Contains(types, name)
+	})
+}
+
+// reference checks that a $ref refers to a definition in the same file.
+func (c *checker) reference(at string, object map[string]any) {
+	ref, ok := object["$ref"].(string)
+	if !ok {
+		return
+	}
+	at = child(at, "$ref")
+	name, local := strings.CutPrefix(ref, "#/"+c.defs+"/")
+	if !local || strings.Contains(name, "/") {
+		c.fail(at, "$ref %q must have the form #/%s/<name>", ref, c.defs)
+	} else if _, ok := c.names[name]; !ok {
+		c.fail(at, "$ref %q has no definition %q", ref, name)
+	}
+}

@@ -1,0 +1,129 @@
+package load
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestInvalidJSON(t *testing.T) {
+	for name, test := range map[string]struct{ data, want string }{
+		"empty":                 {"", `x.json#: file is empty`},
+		"white space":           {" \n\t", `x.json#: file is empty`},
+		"cut off":               {`{"a": [1, `, `x.json#/a/1: line 1: invalid JSON: the document ends too early`},
+		"cut off in key":        {`{"a`, `x.json#: line 1: invalid JSON: the document ends too early`},
+		"no colon":              {"{\n\"a\" 1}", `x.json#/a: line 2: invalid JSON: `},
+		"no comma":              {`{"a": 1 "b": 2}`, `x.json#: line 1: invalid JSON: `},
+		"extra comma":           {`[1,]`, `x.json#/1: line 1: invalid JSON: `},
+		"wrong bracket":         {`{"a": [1}`, `x.json#/a: line 1: invalid JSON: `},
+		"not JSON":              {`hello`, `x.json#: line 1: invalid JSON: `},
+		"two documents":         {"{}\n{}", `x.json#: line 2: text after the JSON document`},
+		"trailing bracket":      {"{}]", `x.json#: line 1: text after the JSON document`},
+		"duplicate":             {`{"a": {"b/c": 1, "b/c": 1}}`, `x.json#/a/b~1c: line 1: duplicate key`},
+		"duplicate with escape": {`{"a": 1, "\u0061": 1}`, `x.json#/a: line 1: duplicate key`},
+		"invalid UTF-8":         {"{\"\xff\": 1}", `x.json#: file is not valid UTF-8`},
+		"half a surrogate":      {`{"a": "\ud800"}`, `x.json#/a: line 1: string contains half a surrogate pair`},
+		"too deep":              {strings.Repeat("[", 200), `nested deeper than 128`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := parse("x.json", []byte(test.data))
+			require.ErrorContains(t, err, test.want)
+		})
+	}
+}
+
+func TestUnsupportedSchemas(t *testing.T) {
+	for name, test := range map[string]struct{ schema, want string }{
+		"unknown keyword":              {`{"oneOf": []}`, `/oneOf: unsupported keyword "oneOf"`},
+		"unknown, nested":              {`{"properties": {"oneOf": {"items": {"not": {}}}}}`, `/properties/oneOf/items/not: unsupported keyword "not"`},
+		"root keyword":                 {`{"$defs": {}}`, `/$defs: unsupported keyword "$defs"`},
+		"description":                  {`{"properties": {"description": {"description": "x"}}}`, `/properties/description/description: a description is not allowed here`},
+		"description of wrong kind":    {`{"description": {}}`, `/description: description must be a string, not an object`},
+		"not a schema":                 {`{"items": 5}`, `/items: a schema must be an object, not a number`},
+		"closed object":                {`{"additionalProperties": false}`, `/additionalProperties: false is not supported`},
+		"tuple":                        {`{"items": [{}]}`, `/items: a schema must be an object, not an array`},
+		"properties is an array":       {`{"properties": []}`, `/properties: properties must be an object, not an array`},
+		"empty union":                  {`{"anyOf": []}`, `/anyOf: anyOf must be an array with at least one schema`},
+		"invalid alternative":          {`{"anyOf": [{}, null]}`, `/anyOf/1: a schema must be an object, not null`},
+		"unknown type":                 {`{"type": "date"}`, `/type: type has the unknown type "date"`},
+		"type twice":                   {`{"type": ["string", "string"]}`, `/type: type contains "string" twice`},
+		"no type":                      {`{"type": []}`, `/type: type must contain at least one type`},
+		"null const":                   {`{"const": null}`, `/const: const must be a string, a boolean or a number, not null`},
+		"object const":                 {`{"const": {}}`, `/const: const must be a string, a boolean or a number, not an object`},
+		"const too large":              {`{"const": 9007199254740993}`, `/const: const is 9007199254740993; want a decimal number`},
+		"exponent":                     {`{"minimum": 1e9000000}`, `/minimum: minimum is 1e9000000; want a decimal number`},
+		"bound is a string":            {`{"maximum": "1"}`, `/maximum: maximum must be a number, not a string`},
+		"empty enum":                   {`{"enum": []}`, `/enum: enum must be an array with at least one value`},
+		"enum of objects":              {`{"enum": ["a", {}]}`, `/enum: enum value 1 must be a string`},
+		"enum value twice":             {`{"enum": ["a", "b", "a"]}`, `/enum: enum contains a twice`},
+		"maxItems zero":                {`{"maxItems": 0}`, `/maxItems: maxItems is 0; want an integer greater than 0`},
+		"maxItems a fraction":          {`{"maxItems": 1.5}`, `/maxItems: maxItems is 1.5`},
+		"format empty":                 {`{"format": ""}`, `/format: format must be a string that is not empty`},
+		"required unknown":             {`{"properties": {"a": {}}, "required": ["a", "b"]}`, `/required/1: required member "b" is not in properties`},
+		"required twice":               {`{"properties": {"a": {}}, "required": ["a", "a"]}`, `/required: required contains "a" twice`},
+		"required is a string":         {`{"required": "a"}`, `/required: required must be an array of strings, not a string`},
+		"reference without definition": {`{"$ref": "#/$defs/B"}`, `/$ref: $ref "#/$defs/B" has no definition "B"`},
+		"reference to a file":          {`{"$ref": "file:///etc/passwd"}`, `/$ref: $ref "file:///etc/passwd" must have the form #/$defs/<name>`},
+		"reference too deep":           {`{"$ref": "#/$defs/A/items"}`, `/$ref: $ref "#/$defs/A/items" must have the form`},
+		"reference to definitions":     {`{"$ref": "#/definitions/A"}`, `/$ref: $ref "#/definitions/A" must have the form #/$defs/<name>`},
+		"reference and type":           {`{"items": {"$ref": "#/$defs/A", "type": "object"}}`, `/items/$ref: $ref cannot be combined with type`},
+		"allOf and properties":         {`{"allOf": [{}], "properties": {}, "type": "object"}`, `/allOf: allOf cannot be combined with properties, type`},
+		"anyOf and type":               {`{"anyOf": [{}], "type": "object"}`, `/anyOf: anyOf cannot be combined with type`},
+		"const and enum":               {`{"const": "a", "enum": ["a"], "type": "string"}`, `/const: const cannot be combined with enum`},
+		"enum of a list":               {`{"enum": ["a"], "type": "array"}`, `/enum: enum requires the type string or integer or number or boolean`},
+		"properties without type":      {`{"properties": {"a": {}}}`, `/properties: properties requires the type object`},
+		"bounds of a string":           {`{"type": "string", "minimum": 1}`, `/minimum: minimum requires the type integer or number`},
+		"members of two types":         {`{"type": "object", "properties": {"a": {}}, "additionalProperties": {"type": "string"}}`, `/additionalProperties: additionalProperties must allow any value`},
+		"reference to itself":          {`{"$ref": "#/$defs/A"}`, `x.json#/$defs/A: `},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Parse("x.json", Entry{}, newFile(`{"A": `+test.schema+`}`))
+			if strings.HasPrefix(test.want, "/") {
+				test.want = "x.json#/$defs/A" + test.want
+			}
+			require.ErrorContains(t, err, test.want)
+		})
+	}
+}
+
+func TestInvalidSchemaFiles(t *testing.T) {
+	const dialect = `"$schema": "https://json-schema.org/draft/2020-12/schema"`
+	for data, want := range map[string]string{
+		`[]`:                            `x.json#: a schema must be an object, not an array`,
+		`true`:                          `x.json#: a schema must be an object, not a boolean`,
+		`{"$defs": {}}`:                 `x.json#: $schema is missing`,
+		`{"$schema": "x", "$defs": {}}`: `x.json#/$schema: $schema must be one of http`,
+		`{` + dialect + `}`:             `x.json#: must have either $defs or definitions`,
+		`{` + dialect + `, "$defs": 1}`: `x.json#/$defs: $defs must be an object, not a number`,
+		`{` + dialect + `, "$defs": {}, "definitions": {}}`: `x.json#: must have either $defs or definitions`,
+		`{` + dialect + `, "$defs": {}, "type": "object"}`:  `x.json#/type: unsupported keyword "type"`,
+		`{` + dialect + `, "$defs": {"a b": {}}}`:           `x.json#/$defs/a b: the name of a definition must consist of letters`,
+	} {
+		_, err := Parse("x.json", Entry{}, []byte(data))
+		require.ErrorContains(t, err, want, data)
+	}
+}
+
+func TestParseReportsAllProblems(t *testing.T) {
+	_, err := Parse("x.json", Entry{}, newFile(`{"A": {"oneOf": []}, "B": {"$ref": "#/$defs/C"}}`))
+	require.ErrorContains(t, err, "x.json#/$defs/A/oneOf: ")
+	require.ErrorContains(t, err, "\nx.json#/$defs/B/$ref: ")
+}
+
+// Keywords may be names of members, and any string may be a value.
+func TestKeywordsAsNames(t *testing.T) {
+	var members []string
+	for _, name := range []string{"title", "enum", "const", "properties", "default", "oneOf", "items", "required", "$ref", "not", "description"} {
+		members = append(members, fmt.Sprintf(`%q: {"type": "string"}`, name))
+	}
+	all := strings.Join(members, ", ")
+	raw := newFile(`{"A": {"type": "object", "properties": {` + all + `}, "required": ["description"]}, "enum": {"const": "description"}}`)
+	ours, err := Transcribe("x.json", raw)
+	require.NoError(t, err)
+	f, err := Parse("x.json", Entry{}, ours)
+	require.NoError(t, err)
+	require.Len(t, f.Defs["A"].Properties, len(members))
+	require.Contains(t, f.Defs, "enum")
+}
