@@ -320,7 +320,12 @@ type UnknownPrimitiveSchemaDefinition struct {
 
 // FormField is a [PrimitiveSchemaDefinition] with its name. A list of them
 // preserves the order of the members.
-type FormField = wire.Named[PrimitiveSchemaDefinition]
+type FormField struct {
+	// Name is the name of the member.
+	Name string
+	// Value is the value of the member.
+	Value PrimitiveSchemaDefinition
+}
 
 // RequestedSchema describes a form: a list of fields with simple types,
 // without nesting. It was added in revision 2025-06-18.

@@ -865,7 +865,11 @@ func (x *RequestedSchema) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	start := len(b)
 	b = append(b, `,"type":"object"`...)
 	b = append(b, `,"properties":`...)
-	b = wire.AppendNamed(b, e, x.Properties, appendPrimitiveSchemaDefinition)
+	b = wire.AppendOrderedMap(b, e, x.Properties, func(m *FormField) string {
+		return m.Name
+	}, func(b []byte, e *wire.Encoder, m *FormField) []byte {
+		return appendPrimitiveSchemaDefinition(b, e, m.Value)
+	})
 	if x.Schema != "" && e.Has(since20251125) {
 		b = append(b, `,"$schema":`...)
 		b = wire.AppendString(b, x.Schema)
@@ -886,7 +890,9 @@ func (x *RequestedSchema) DecodeJSON(d *wire.Decoder) {
 		case "type":
 			d.Const("object")
 		case "properties":
-			x.Properties = wire.NamedList(d, decodePrimitiveSchemaDefinition)
+			x.Properties = wire.OrderedMap(d, func(d *wire.Decoder, name string, m *FormField) {
+				m.Name, m.Value = name, decodePrimitiveSchemaDefinition(d)
+			})
 		case "$schema":
 			x.Schema = d.String()
 		case "required":

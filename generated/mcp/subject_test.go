@@ -173,7 +173,7 @@ func (c *catalog) add(t reflect.Type) {
 			c.unions[t] = nil
 		}
 	case reflect.Struct:
-		own := t.PkgPath() == thisPath && !strings.HasPrefix(t.Name(), "box[")
+		own := t.PkgPath() == thisPath && !strings.HasPrefix(t.Name(), "box[") && t != reflect.TypeFor[FormField]() // which its form encodes
 		if _, known := c.structs[t.Name()]; known {
 			return
 		}

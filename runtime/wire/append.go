@@ -113,26 +113,28 @@ func AppendMap[T any](b []byte, e *Encoder, m map[string]T, elem func([]byte, *E
 	return CloseObject(b, start)
 }
 
-// AppendNamed appends an ordered map as an object and calls elem to append each
-// value. A nil list is an empty object. AppendNamed fails if a name occurs twice.
-func AppendNamed[T any](b []byte, e *Encoder, list []Named[T], elem func([]byte, *Encoder, T) []byte) []byte {
+// AppendOrderedMap appends an ordered map as an object. It calls name for the name of
+// each member, and value to append its value. A nil list is an empty object.
+// AppendOrderedMap fails if a name occurs twice.
+func AppendOrderedMap[M any](b []byte, e *Encoder, list []M, name func(*M) string, value func([]byte, *Encoder, *M) []byte) []byte {
 	start, first := len(b), len(e.names)
 	for i := range list {
-		e.names = append(e.names, list[i].Name)
+		e.names = append(e.names, name(&list[i]))
 	}
 	duplicate, found := e.duplicateName(first)
 	e.dropNames(first)
 	seen := false
 	for i := range list {
+		n := name(&list[i])
 		b = append(b, ',')
-		b = e.appendName(b, list[i].Name)
-		if found && list[i].Name == duplicate {
+		b = e.appendName(b, n)
+		if found && n == duplicate {
 			if seen {
 				e.Fail(b, "duplicate member %q", clip(duplicate))
 			}
 			seen = true
 		}
-		b = elem(b, e, list[i].Value)
+		b = value(b, e, &list[i])
 	}
 	return CloseObject(b, start)
 }

@@ -54,6 +54,18 @@ func TestAppendScalars(t *testing.T) {
 
 func appendInt(b []byte, e *wire.Encoder, n int64) []byte { return e.Int(b, n, 0, 99) }
 
+// member is a member of an ordered map.
+type member struct {
+	name  string
+	value int64
+}
+
+func appendMembers(b []byte, e *wire.Encoder, list []member) []byte {
+	return wire.AppendOrderedMap(b, e, list,
+		func(m *member) string { return m.name },
+		func(b []byte, e *wire.Encoder, m *member) []byte { return appendInt(b, e, m.value) })
+}
+
 func TestAppendCollections(t *testing.T) {
 	have, err := encode(func(b []byte, e *wire.Encoder) []byte {
 		b = wire.AppendList(b, e, []int64{1, 2}, appendInt)
@@ -62,14 +74,14 @@ func TestAppendCollections(t *testing.T) {
 		b = wire.AppendStrings(b, nil)
 		b = wire.AppendMap(b, e, map[string]int64{"b": 2, "a": 1, "": 3}, appendInt)
 		b = wire.AppendMap(b, e, nil, appendInt)
-		b = wire.AppendNamed(b, e, []wire.Named[int64]{{Name: "b", Value: 2}, {Name: "a", Value: 1}}, appendInt)
-		return wire.AppendNamed(b, e, nil, appendInt)
+		b = appendMembers(b, e, []member{{"b", 2}, {"a", 1}})
+		return appendMembers(b, e, nil)
 	})
 	require.NoError(t, err)
 	require.Equal(t, `[1,2][][][]{"":3,"a":1,"b":2}{}{"b":2,"a":1}{}`, have)
 
 	_, err = encode(func(b []byte, e *wire.Encoder) []byte {
-		return wire.AppendNamed(b, e, []wire.Named[int64]{{Name: "b"}, {Name: "a"}, {Name: "b"}}, appendInt)
+		return appendMembers(b, e, []member{{"b", 1}, {"a", 2}, {"b", 3}})
 	})
 	require.EqualError(t, err, `encode /b: duplicate member "b"`)
 

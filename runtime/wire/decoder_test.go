@@ -131,7 +131,7 @@ func TestDecoderStopsAfterFailure(t *testing.T) {
 			require.False(t, d.Probe("a"))
 			require.Empty(t, d.Strings())
 			require.Empty(t, wire.Map(d, (*wire.Decoder).String))
-			require.Empty(t, wire.NamedList(d, (*wire.Decoder).String))
+			require.Empty(t, wire.OrderedMap(d, func(*wire.Decoder, string, *int) {}))
 			require.Empty(t, wire.Structs[Icon](d))
 			require.NotNil(t, wire.New[Icon](d))
 			require.Nil(t, o.Extra(nil))

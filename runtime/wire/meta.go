@@ -186,11 +186,18 @@ func (e *Encoder) mergeFrameMeta(b []byte, start int) []byte {
 // metaReader reads the members of a "_meta".
 type metaReader struct {
 	ReadOnly
-	members []Named[json.RawMessage]
+	members []metaMember
+}
+
+type metaMember struct {
+	Name  string
+	Value json.RawMessage
 }
 
 // DecodeJSON implements [Value].
-func (m *metaReader) DecodeJSON(d *Decoder) { m.members = NamedList(d, (*Decoder).Raw) }
+func (m *metaReader) DecodeJSON(d *Decoder) {
+	m.members = OrderedMap(d, func(d *Decoder, name string, m *metaMember) { m.Name, m.Value = name, d.Raw() })
+}
 
 // addMember adds a member to the object that begins at start. It does nothing if
 // the object has the member, or if the value is not an object.

@@ -332,20 +332,14 @@ func Map[T any](d *Decoder, elem func(*Decoder) T) map[string]T {
 	return m
 }
 
-// Named is one member of a map that has an order.
-type Named[T any] struct {
-	Name  string
-	Value T
-}
-
-// NamedList reads an object as a list of its members, in their order. It calls
-// elem to read each value. The result is never nil.
-func NamedList[T any](d *Decoder, elem func(*Decoder) T) []Named[T] {
-	list := []Named[T]{}
+// OrderedMap reads an object as a list of its members, in their order. It calls
+// member to read the value of the member with the name into an element of the list.
+// The result is never nil.
+func OrderedMap[M any](d *Decoder, member func(d *Decoder, name string, m *M)) []M {
+	list := []M{}
 	for o := d.Object(nil); o.Next(); {
 		list = grow(list)
-		list[len(list)-1].Name = o.key()
-		list[len(list)-1].Value = elem(d)
+		member(d, o.key(), &list[len(list)-1])
 	}
 	return list
 }

@@ -148,10 +148,11 @@ func TestMaps(t *testing.T) {
 	require.NotNil(t, m)
 	require.EqualError(t, decode(`{"b":1,"\u0062":2}`, func(d *wire.Decoder) { wire.Map(d, small) }), `decode /b: duplicate member "b" at byte 15`)
 
-	var list []wire.Named[int64]
-	require.NoError(t, decode(`{"b":1,"\u0061":2}`, func(d *wire.Decoder) { list = wire.NamedList(d, small) }))
-	require.Equal(t, []wire.Named[int64]{{Name: "b", Value: 1}, {Name: "a", Value: 2}}, list)
-	require.Error(t, decode(`{"b":1,"b":2}`, func(d *wire.Decoder) { wire.NamedList(d, small) }))
+	var list []member
+	read := func(d *wire.Decoder, name string, m *member) { m.name, m.value = name, small(d) }
+	require.NoError(t, decode(`{"b":1,"\u0061":2}`, func(d *wire.Decoder) { list = wire.OrderedMap(d, read) }))
+	require.Equal(t, []member{{"b", 1}, {"a", 2}}, list)
+	require.Error(t, decode(`{"b":1,"b":2}`, func(d *wire.Decoder) { wire.OrderedMap(d, read) }))
 }
 
 func TestEmptyListsAreNotNil(t *testing.T) {

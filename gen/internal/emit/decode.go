@@ -151,7 +151,9 @@ func (g *generator) decodeExpr(e ir.Expr) *jen.Statement {
 	case ir.Map:
 		return jen.Qual(wirePkg, "Map").Call(dec, g.decodeFunc(x.Elem))
 	case ir.Ordered:
-		return jen.Qual(wirePkg, "NamedList").Call(dec, g.decodeFunc(x.Elem))
+		return jen.Qual(wirePkg, "OrderedMap").Call(dec,
+			jen.Func().Params(jen.Id("d").Op("*").Qual(wirePkg, "Decoder"), jen.Id("name").String(), jen.Id("m").Op("*").Id(x.Name)).Block(
+				jen.List(jen.Id("m").Dot("Name"), jen.Id("m").Dot(memberValue)).Op("=").List(jen.Id("name"), g.decodeExpr(x.Elem))))
 	}
 	panic(fmt.Sprintf("emit: cannot decode %T", e))
 }

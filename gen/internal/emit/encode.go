@@ -286,7 +286,11 @@ func (g *generator) appendExpr(e ir.Expr, value jen.Code) *jen.Statement {
 	case ir.Map:
 		return jen.Qual(wirePkg, "AppendMap").Call(b, enc, value, g.appendFunc(x.Elem))
 	case ir.Ordered:
-		return jen.Qual(wirePkg, "AppendNamed").Call(b, enc, value, g.appendFunc(x.Elem))
+		m := jen.Id("m")
+		return jen.Qual(wirePkg, "AppendOrderedMap").Call(b, enc, value,
+			jen.Func().Params(jen.Id("m").Op("*").Id(x.Name)).String().Block(jen.Return(m.Clone().Dot("Name"))),
+			jen.Func().Params(jen.Id("b").Index().Byte(), jen.Id("e").Op("*").Qual(wirePkg, "Encoder"), jen.Id("m").Op("*").Id(x.Name)).Index().Byte().Block(
+				jen.Return(g.appendExpr(x.Elem, m.Clone().Dot(memberValue)))))
 	}
 	panic(fmt.Sprintf("emit: cannot encode %T", e))
 }

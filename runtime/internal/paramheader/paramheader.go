@@ -200,12 +200,12 @@ func (r *schemaReader) namedSchemas(d *wire.Decoder, at position) []Param {
 		return nil
 	}
 	var all []Param
-	for _, member := range wire.NamedList(d, func(d *wire.Decoder) []Param { return r.schema(d, at) }) {
-		for _, p := range member.Value {
-			p.Path = slices.Insert(p.Path, 0, member.Name)
+	wire.OrderedMap(d, func(d *wire.Decoder, name string, _ *struct{}) {
+		for _, p := range r.schema(d, at) {
+			p.Path = slices.Insert(p.Path, 0, name)
 			all = append(all, p)
 		}
-	}
+	})
 	return all
 }
 
