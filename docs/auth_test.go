@@ -16,7 +16,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 )
 
-// protected is a server that only those with a token reach.
+// protected returns a handler that requires a token.
 func protected(server *mcpserver.Server, issuer string) (http.Handler, error) {
 	verify, err := auth.JWT(&auth.JWTOptions{Issuer: issuer})
 	if err != nil {
@@ -38,7 +38,7 @@ func protected(server *mcpserver.Server, issuer string) (http.Handler, error) {
 	return mux, nil
 }
 
-// remover has a tool that not everybody may use.
+// remover returns a server with a tool that requires scopes.
 func remover(opts *mcpserver.Options) *mcpserver.Server {
 	server := mcpserver.New(mcp.Implementation{Name: "files", Version: "1.0.0"}, opts)
 	mcpserver.AddTool(server, &mcp.Tool{Name: "remove"}, func(ctx context.Context, _ *mcp.ServerSession, in city) (string, error) {
@@ -50,7 +50,7 @@ func remover(opts *mcpserver.Options) *mcpserver.Server {
 	return server
 }
 
-// hiding leaves out of lists what a caller may not use.
+// hiding returns a server that hides the tool from callers without the scope.
 func hiding() *mcpserver.Server {
 	return remover(&mcpserver.Options{
 		Filter: func(ctx context.Context, _ *mcp.ServerSession, item mcpserver.Item) bool {
@@ -59,13 +59,13 @@ func hiding() *mcpserver.Server {
 	})
 }
 
-// byPrefix is a hierarchy of scopes.
+// byPrefix makes "files" include "files:read" and so on.
 func byPrefix(opts *auth.GuardOptions) *auth.GuardOptions {
 	opts.Implies = func(has, needs string) bool { return strings.HasPrefix(needs, has+":") }
 	return opts
 }
 
-// oneToken knows a program by a token that both have been configured with.
+// oneToken returns a verifier for one token that the client and the server have in their configuration.
 func oneToken(secret, resource string) auth.Verifier {
 	return func(_ context.Context, token string) (*auth.Caller, error) {
 		if subtle.ConstantTimeCompare([]byte(token), []byte(secret)) == 0 {
@@ -75,7 +75,7 @@ func oneToken(secret, resource string) auth.Verifier {
 	}
 }
 
-func TestAProtectedServerIsForThoseWithAToken(t *testing.T) {
+func TestGuardRequiresToken(t *testing.T) {
 	handler, err := protected(hiding(), "https://login.example.com")
 	require.NoError(t, err)
 	w := httptest.NewRecorder()
@@ -97,8 +97,8 @@ func TestAProtectedServerIsForThoseWithAToken(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, w.Code)
 }
 
-// getIn connects to a server that wants to see a token.
-func getIn(ctx context.Context, url string, store auth.Store) (*mcpclient.Client, error) {
+// connectWithOAuth connects to a protected server.
+func connectWithOAuth(ctx context.Context, url string, store auth.Store) (*mcpclient.Client, error) {
 	transport, err := auth.NewTransport(url, &auth.TransportOptions{
 		Grant: &auth.AuthorizationCode{ClientName: "Weather Desk", OpenBrowser: auth.OpenBrowser},
 		Store: store,
@@ -113,7 +113,22 @@ func getIn(ctx context.Context, url string, store auth.Store) (*mcpclient.Client
 	})
 }
 
-func TestAClientThatCannotGetInSaysWhy(t *testing.T) {
-	_, err := getIn(t.Context(), "http://mcp.example.com/mcp", nil)
+func TestConnectReportsOAuthError(t *testing.T) {
+	_, err := connectWithOAuth(t.Context(), "http://mcp.example.com/mcp", nil)
 	require.ErrorContains(t, err, "without TLS")
+}
+
+// TestCallAsUser calls a tool in process, as a user.
+func TestCallAsUser(t *testing.T) {
+	server := mcpserver.New(mcp.Implementation{Name: "files", Version: "1.0.0"}, nil)
+	mcpserver.AddTool(server, &mcp.Tool{Name: "whoami"}, func(ctx context.Context, _ *mcp.ServerSession, _ struct{}) (string, error) {
+		return auth.CallerFromContext(ctx).Subject, nil
+	})
+	client, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(server), nil)
+	require.NoError(t, err)
+	defer client.Close()
+	ctx := auth.ContextWithCaller(t.Context(), &auth.Caller{Subject: "ada"})
+	name, err := mcpclient.CallTool[string](ctx, client, "whoami", nil)
+	require.NoError(t, err)
+	require.Equal(t, "ada", name)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/peer"
 )
 
-// builder is a server whose tool takes its time, and says so.
+// builder returns a server with a tool that reports progress and logs.
 func builder() *mcpserver.Server {
 	server := mcpserver.New(mcp.Implementation{Name: "builder", Version: "1.0.0"}, &mcpserver.Options{
 		Capabilities: mcp.ServerCapabilities{Logging: map[string]json.RawMessage{}},
@@ -31,7 +31,7 @@ func builder() *mcpserver.Server {
 	return server
 }
 
-// An endpoint has fields for what a server needs to be given.
+// endpoints returns endpoints with an environment, a header, and a writer for logs.
 func endpoints(key string) []mcpclient.Endpoint {
 	local := mcpclient.Command("./builder", "-v")
 	local.Env = []string{"API_KEY=" + key}
@@ -43,7 +43,7 @@ func endpoints(key string) []mcpclient.Endpoint {
 	return []mcpclient.Endpoint{local, remote}
 }
 
-// A call has options of its own, and they are bound to a view.
+// The methods of the view use the options of the call.
 func Example_callOptions() {
 	ctx := context.Background()
 	client, err := mcpclient.Connect(ctx, mcpclient.InProcess(builder()), nil)
@@ -68,24 +68,24 @@ func Example_callOptions() {
 	// built
 }
 
-// What went wrong has a type.
+// diagnose distinguishes errors by their types.
 func diagnose(err error) string {
 	if failed, ok := errors.AsType[*mcpclient.ToolError](err); ok {
-		return "for the model to read: " + failed.Text()
+		return "the tool failed: " + failed.Text()
 	}
 	if closed, ok := errors.AsType[*peer.ClosedError](err); ok && closed.Unsent {
-		return "the server is gone, and was not asked"
+		return "the connection is closed, and the request was not sent"
 	}
 	if _, ok := errors.AsType[*peer.TimeoutError](err); ok {
-		return "it takes too long"
+		return "no response in time"
 	}
-	if refused := peer.AsError(err); refused != nil {
-		return "the server says no: " + refused.Message
+	if protocol := peer.AsError(err); protocol != nil {
+		return "error response: " + protocol.Message
 	}
-	return "something else: " + err.Error()
+	return "other error: " + err.Error()
 }
 
-// The tool is missing, which is an error of the protocol.
+// An unknown tool is an error of the protocol.
 func Example_diagnose() {
 	ctx := context.Background()
 	client, err := mcpclient.Connect(ctx, mcpclient.InProcess(builder()), nil)
@@ -95,10 +95,10 @@ func Example_diagnose() {
 	defer client.Close()
 	_, err = mcpclient.CallTool[string](ctx, client, "destroy", nil)
 	fmt.Println(diagnose(err))
-	// Output: the server says no: Unknown tool: "destroy"
+	// Output: error response: Unknown tool: "destroy"
 }
 
-// A command may be started again and again.
-func steadfast(ctx context.Context) (*mcpclient.Client, error) {
+// connectWithRestarts restarts the server whenever it ends.
+func connectWithRestarts(ctx context.Context) (*mcpclient.Client, error) {
 	return mcpclient.Connect(ctx, mcpclient.Command("./builder"), &mcpclient.Options{Restarts: -1})
 }

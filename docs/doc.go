@@ -1,3 +1,3 @@
-// Package docs is the home of the code in the pages beside it. It has tests
-// only, which show that what the pages say compiles, and does what they say.
+// Package docs contains the tests of the code in the pages of this folder. Complete programs of the
+// pages are in testdata.
 package docs

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log"
 	"net"
+	"os"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -21,7 +22,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// moodRequest asks a server for its mood.
+// moodRequest is a request for the mood of a server.
 type moodRequest struct{ Of string }
 
 func (*moodRequest) Method() string   { return "acme/mood" }
@@ -43,7 +44,7 @@ func (r *moodRequest) DecodeParams(d *wire.Decoder) {
 	}
 }
 
-// mood is the answer.
+// mood is the result.
 type mood struct{ Mood string }
 
 var moodMembers = wire.NewMembers("mood", wire.Member{Name: "mood", In: wire.Always, Required: wire.Always})
@@ -66,7 +67,7 @@ func Example_method() {
 	ctx := context.Background()
 	server := weather(nil)
 	mcpserver.Handle(server, func(_ context.Context, req *moodRequest) (*mood, error) {
-		return &mood{Mood: req.Of + " is in high spirits"}, nil
+		return &mood{Mood: req.Of + " is in a good mood"}, nil
 	})
 	client, err := mcpclient.Connect(ctx, mcpclient.InProcess(server), &mcpclient.Options{Revision: mcp.Revision20251125})
 	if err != nil {
@@ -78,10 +79,10 @@ func Example_method() {
 		log.Fatal(err)
 	}
 	fmt.Println(res.Mood)
-	// Output: the server is in high spirits
+	// Output: the server is in a good mood
 }
 
-// object is a value as package json has it.
+// object writes and reads a value with encoding/json.
 type object[T any] struct{ Value T }
 
 func (o *object[T]) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -99,7 +100,7 @@ func (o *object[T]) DecodeJSON(d *wire.Decoder) {
 func (o *object[T]) AppendParams(b []byte, e *wire.Encoder) []byte { return o.AppendJSON(b, e) }
 func (o *object[T]) DecodeParams(d *wire.Decoder)                  { o.DecodeJSON(d) }
 
-// weightRequest asks a server for its weight.
+// weightRequest is a request for the weight of a server.
 type weightRequest struct{ object[weightOf] }
 
 func (*weightRequest) Method() string             { return "acme/weight" }
@@ -147,10 +148,10 @@ func Example_queue() {
 	// 2026-07-28 12 kg
 }
 
-// queue stands for what carries messages.
+// queue simulates a message queue.
 type queue chan []byte
 
-// outbox is the way out through a queue.
+// outbox sends messages to a queue.
 type outbox struct {
 	queue
 	gone chan struct{} // closed when the connection is
@@ -167,7 +168,7 @@ func (o outbox) WriteMessage(ctx context.Context, data []byte) error {
 	}
 }
 
-// serveQueue serves one client.
+// serveQueue serves one client over two queues.
 func serveQueue(ctx context.Context, server *mcpserver.Server, in, out queue) {
 	pipe := connection.NewPipe(server.Dispatcher(), nil)
 	defer pipe.Close(ctx)
@@ -188,7 +189,7 @@ func serveQueue(ctx context.Context, server *mcpserver.Server, in, out queue) {
 	}
 }
 
-// dialQueue is the client's end.
+// dialQueue returns the endpoint of a client.
 func dialQueue(in, out queue) mcpclient.Endpoint {
 	return mcpclient.Dial("queue", func(ctx context.Context, opts *jsonrpc.Options) (mcpclient.Conn, error) {
 		gone := make(chan struct{})
@@ -204,7 +205,7 @@ func dialQueue(in, out queue) mcpclient.Endpoint {
 	})
 }
 
-// serveSocket serves each connection to a Unix socket.
+// serveSocket serves each connection of a listener.
 func serveSocket(ctx context.Context, l net.Listener, server *mcpserver.Server) error {
 	for {
 		conn, err := l.Accept()
@@ -215,7 +216,7 @@ func serveSocket(ctx context.Context, l net.Listener, server *mcpserver.Server) 
 	}
 }
 
-// dialSocket is the client's end.
+// dialSocket connects to a Unix socket.
 func dialSocket(ctx context.Context, path string) (*mcpclient.Client, error) {
 	conn, err := net.Dial("unix", path)
 	if err != nil {
@@ -224,7 +225,7 @@ func dialSocket(ctx context.Context, path string) (*mcpclient.Client, error) {
 	return mcpclient.Connect(ctx, mcpclient.Streams(io.ReadCloser(conn), conn), nil)
 }
 
-// traced sends the trace of the caller's context along with each request.
+// traced adds the trace of the context to each request.
 type traced struct{ peer.Outbound }
 
 func (o traced) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
@@ -235,7 +236,7 @@ func (o traced) Call(ctx context.Context, req peer.Message, res wire.Value, opts
 	})...)
 }
 
-// traceOf stands for what a telemetry library knows of a context.
+// traceOf stands for a function of a telemetry library.
 func traceOf(context.Context) []byte {
 	return []byte(`"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"`)
 }
@@ -260,16 +261,7 @@ func Example_trace() {
 	// Output: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" <nil>
 }
 
-// timed measures what comes in.
-func timed(next peer.Handler) peer.Handler {
-	return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
-		log.Print(in.Method, " begins")
-		defer log.Print(in.Method, " ends")
-		return next.Handle(ctx, in)
-	})
-}
-
-// audited tells which tools are called, and how that ends.
+// audited logs each call of a tool, its caller, and whether it failed.
 func audited(next peer.Handler) peer.Handler {
 	return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
 		if in.Method != mcp.MethodCallTool {
@@ -286,7 +278,36 @@ func audited(next peer.Handler) peer.Handler {
 	})
 }
 
-func TestAQueueThatNobodyReadsKeepsNothingAlive(t *testing.T) {
+// logTool wraps the function of one tool.
+func logTool[In, Out any](name string, h func(context.Context, *mcp.ServerSession, In) (Out, error)) func(context.Context, *mcp.ServerSession, In) (Out, error) {
+	return func(ctx context.Context, s *mcp.ServerSession, in In) (Out, error) {
+		out, err := h(ctx, s, in)
+		log.Print(name, ": failed ", err != nil)
+		return out, err
+	}
+}
+
+func Example_toolMiddleware() {
+	log.SetOutput(io.Discard)
+	defer log.SetOutput(os.Stderr)
+	ctx := context.Background()
+	server := mcpserver.New(mcp.Implementation{Name: "weather", Version: "1.0.0"}, &mcpserver.Options{
+		Middleware: []peer.Middleware{audited},
+	})
+	forecast := func(_ context.Context, _ *mcp.ServerSession, in city) (string, error) {
+		return "sunny in " + in.City, nil
+	}
+	mcpserver.AddTool(server, &mcp.Tool{Name: "forecast"}, logTool("forecast", forecast))
+	client, err := mcpclient.Connect(ctx, mcpclient.InProcess(server), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+	fmt.Println(mcpclient.CallTool[string](ctx, client, "forecast", city{"Bern"}))
+	// Output: sunny in Bern <nil>
+}
+
+func TestQueueWithoutReaderEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		up, down := make(queue), make(queue)
 		served := make(chan struct{})
@@ -295,11 +316,11 @@ func TestAQueueThatNobodyReadsKeepsNothingAlive(t *testing.T) {
 			serveQueue(t.Context(), weather(nil), up, down)
 		}()
 		up <- []byte(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)
-		<-down // the only answer that is read
+		<-down // the only response that is read
 		for id := range 50 {
 			up <- fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tools/list"}`, id+1)
 		}
 		close(up)
 		<-served
-	}) // fails where a goroutine is left
+	}) // fails if a goroutine is left
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/streamable"
 )
 
-// newGateway hands everything on to one server.
+// newGateway returns a dispatcher that forwards all requests to one server.
 func newGateway(upstream *mcpclient.Client) *connection.Dispatcher {
 	var mux peer.Mux
 	mcp.HandleServer(&mux, upstream.Forward())
@@ -28,19 +28,19 @@ func newGateway(upstream *mcpclient.Client) *connection.Dispatcher {
 	})
 }
 
-// serveGateway serves over HTTP, and on standard input and output.
-func serveGateway(ctx context.Context, mux *http.ServeMux, kernel *connection.Dispatcher) error {
-	mux.Handle("/mcp", streamable.NewHandler(kernel, nil))
+// serveGateway serves over HTTP, and then on standard input and output.
+func serveGateway(ctx context.Context, mux *http.ServeMux, dispatcher *connection.Dispatcher) error {
+	mux.Handle("/mcp", streamable.NewHandler(dispatcher, nil))
 
-	return stdio.Serve(ctx, connection.NewPipe(kernel, nil), nil)
+	return stdio.Serve(ctx, connection.NewPipe(dispatcher, nil), nil)
 }
 
-// gateway can be reached in process.
-type gateway struct{ kernel *connection.Dispatcher }
+// gateway is a server for clients in this process.
+type gateway struct{ dispatcher *connection.Dispatcher }
 
-// Direct is the way of a client in this process.
+// InProcess connects a client.
 func (g gateway) InProcess(opts *jsonrpc.Options) *jsonrpc.InProcessConn {
-	pipe := connection.NewPipe(g.kernel, nil)
+	pipe := connection.NewPipe(g.dispatcher, nil)
 	client, server := jsonrpc.InProcessPair(opts, &jsonrpc.Options{Handler: pipe, Frame: pipe.Frame})
 	pipe.Attach(server, server.InFlight())
 	return client
@@ -63,32 +63,32 @@ func Example_gateway() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(text, "by way of", upstream.Revision().String(), "to", client.Revision().String())
-	// Output: sunny in Bern by way of 2026-07-28 to 2025-03-26
+	fmt.Println(text, "from", upstream.Revision().String(), "to", client.Revision().String())
+	// Output: sunny in Bern from 2026-07-28 to 2025-03-26
 }
 
-// join offers the tools of a server under names of the gateway's own.
+// join adds the tools of a server to a gateway, with a prefix.
 func join(ctx context.Context, gateway *mcpserver.Server, prefix string, upstream *mcpclient.Client) error {
 	to := mcp.ServerPeer{Outbound: mcpserver.Forward(upstream.Forward())}
 	for tool, err := range upstream.Tools(ctx) {
 		if err != nil {
 			return err
 		}
-		ours, theirs := *tool, tool.Name
-		ours.Name = prefix + theirs
+		renamed, name := *tool, tool.Name
+		renamed.Name = prefix + name
 		call := func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			renamed := *req
-			renamed.Name = theirs
-			return to.CallTool(ctx, &renamed)
+			forwarded := *req
+			forwarded.Name = name
+			return to.CallTool(ctx, &forwarded)
 		}
-		if err := mcpserver.Try(func() { gateway.AddRawTool(&ours, call) }); err != nil {
+		if err := mcpserver.Try(func() { gateway.AddRawTool(&renamed, call) }); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Two servers become one.
+// The gateway has the tools of two servers.
 func Example_gatewayOfSeveral() {
 	ctx := context.Background()
 	joined := mcpserver.New(mcp.Implementation{Name: "gateway", Version: "1.0.0"}, nil)
@@ -120,7 +120,7 @@ func Example_gatewayOfSeveral() {
 	// sunny in Bern <nil>
 }
 
-// passLogs is a handler that forwards a call, and what is logged about it.
+// passLogs forwards a call, and the log messages about it.
 func passLogs(ctx context.Context, upstream *mcpclient.Client, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	session := mcp.SessionFromContext(ctx)
 	pass := func(n *mcp.LoggingMessageNotification) { _ = session.SendLogMessage(ctx, n) }
@@ -139,8 +139,8 @@ func Example_gatewayLogs() {
 	mcp.HandleCallTool(&mux, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return passLogs(ctx, upstream, req)
 	})
-	kernel := connection.NewDispatcher(&connection.DispatcherOptions{Mux: &mux, Capabilities: mcp.ServerCapabilities{Tools: &mcp.ToolsCapability{}, Logging: map[string]json.RawMessage{}}})
-	client, err := mcpclient.Connect(ctx, mcpclient.InProcess(gateway{kernel}), nil)
+	dispatcher := connection.NewDispatcher(&connection.DispatcherOptions{Mux: &mux, Capabilities: mcp.ServerCapabilities{Tools: &mcp.ToolsCapability{}, Logging: map[string]json.RawMessage{}}})
+	client, err := mcpclient.Connect(ctx, mcpclient.InProcess(gateway{dispatcher}), nil)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -1,45 +1,16 @@
 package docs
 
 import (
-	"context"
-	"errors"
-	"log"
 	"net/http"
-	"os"
-	"os/signal"
-	"time"
 
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/streamable"
 )
 
-// serveUntilInterrupted ends in order.
-func serveUntilInterrupted() {
-	server := weather(nil)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-
-	mux := http.NewServeMux()
-	mux.Handle("/mcp", server.Handler(nil))
-	front := streamable.NewHTTPServer("localhost:8080", mux)
-	go func() {
-		if err := front.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
-			log.Fatal(err)
-		}
-	}()
-	<-ctx.Done()
-
-	patience, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	if err := errors.Join(server.Shutdown(patience), front.Shutdown(patience)); err != nil {
-		log.Print(err)
-	}
-}
-
-// userOf stands for what an authentication middleware leaves in a request.
+// userOf returns the user that an authentication middleware has set.
 func userOf(r *http.Request) string { return r.Header.Get("X-Verified-User") }
 
-// behindProxy is a handler that others reach by a public name.
+// behindProxy returns a handler for a public host name.
 func behindProxy() http.Handler {
 	server := weather(nil)
 	handler := server.Handler(&streamable.Options{
@@ -50,14 +21,14 @@ func behindProxy() http.Handler {
 	return handler
 }
 
-// manyReplicas has no sessions, so that any replica may answer.
+// manyReplicas returns a handler without sessions, so that any replica can handle each request.
 func manyReplicas() http.Handler {
 	server := weather(nil)
 	handler := server.Handler(&streamable.Options{Stateless: true})
 	return handler
 }
 
-// oldClients adds an endpoint for those that know nothing newer.
+// oldClients adds an endpoint for clients of 2024-11-05.
 func oldClients(mux *http.ServeMux, server *mcpserver.Server) {
 	mux.Handle("/sse", server.LegacySSEHandler(nil))
 }

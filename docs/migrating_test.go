@@ -1,11 +1,17 @@
 package docs
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
+	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/auth"
@@ -26,11 +32,10 @@ type (
 	}
 )
 
-// ModelText is the text beside the structured content.
+// ModelText returns the text of the result, in addition to the structured content.
 func (o Out) ModelText() string { return fmt.Sprint(o.Seats, " seats are left") }
 
-// migratedServer is the server's half of the table for those who come from
-// elsewhere.
+// migratedServer has the code in the tables about servers.
 func migratedServer(ctx context.Context, m peer.Middleware, f func(context.Context, *mcp.ServerSession, mcpserver.Item) bool, name, uri string) error {
 	info := mcp.Implementation{Name: "flights", Version: "1.0.0"}
 	opts := &mcpserver.Options{
@@ -73,16 +78,16 @@ func migratedServer(ctx context.Context, m peer.Middleware, f func(context.Conte
 	mcpserver.AddPrompt(server, &prompt, compose)
 	complete := mcpserver.CompleteFrom("Monday", "Tuesday")
 	server.AddPromptCompleter(name, "day", complete)
-	begun := func(ctx context.Context, _ *mcp.InitializedNotification) error {
+	begin := func(ctx context.Context, _ *mcp.InitializedNotification) error {
 		connection.FromContext(ctx).OnClose(func(context.Context) error { return nil })
 		return nil
 	}
-	mcpserver.HandleNotification(server, begun)
-	moved := func(ctx context.Context, _ *mcp.RootsListChangedNotification) error {
+	mcpserver.HandleNotification(server, begin)
+	rootsChanged := func(ctx context.Context, _ *mcp.RootsListChangedNotification) error {
 		_, err := mcp.SessionFromContext(ctx).ListRoots(ctx)
 		return err
 	}
-	mcpserver.HandleNotification(server, moved)
+	mcpserver.HandleNotification(server, rootsChanged)
 	own := func(_ context.Context, req *weightRequest) (*object[weight], error) {
 		return &object[weight]{weight{1, req.Value.Unit}}, nil
 	}
@@ -96,9 +101,9 @@ func migratedServer(ctx context.Context, m peer.Middleware, f func(context.Conte
 	return server.ServeStdio(ctx)
 }
 
-// seats is a handler that does all that a handler can.
+// seats is a handler that uses all functions of a session.
 func seats(ctx context.Context, s *mcp.ServerSession, day string) (Out, error) {
-	fmt.Println(connection.FromContext(ctx).SessionID(), s.Transport().Header(), auth.CallerFromContext(ctx))
+	fmt.Println(connection.FromContext(ctx).SessionID(), connection.RequestFromContext(ctx), s.Transport().Header(), auth.CallerFromContext(ctx))
 	visit := mcp.ElicitRequestURLParams{Message: "Log in.", URL: "https://example.com/login"}
 	if _, err := s.ElicitURL(ctx, &visit); err != nil {
 		return Out{}, err
@@ -121,7 +126,7 @@ func seats(ctx context.Context, s *mcp.ServerSession, day string) (Out, error) {
 	return Out{}, mcpserver.Errorf("no flight on %s", day)
 }
 
-// migratedClient is the client's half.
+// migratedClient has the code in the tables about clients.
 func migratedClient(ctx context.Context, server *mcpserver.Server, path, url, name string, args ...string) error {
 	var endpoint mcpclient.Endpoint = mcpclient.InProcess(server)
 	if path != "" {
@@ -152,7 +157,7 @@ func migratedClient(ctx context.Context, server *mcpserver.Server, path, url, na
 	return err
 }
 
-// migratedListener is what a client hears between calls and during them.
+// migratedListener receives notifications.
 func migratedListener(ctx context.Context, client *mcpclient.Client, headers http.Header, uri string) error {
 	show := func(p peer.Progress) { fmt.Println(p.Progress) }
 	client.With(peer.WithHeader(headers))
@@ -164,7 +169,7 @@ func migratedListener(ctx context.Context, client *mcpclient.Client, headers htt
 	return client.Err()
 }
 
-// migratedAnswers is what a client says when it is asked.
+// migratedAnswers returns the handlers of a client for questions.
 func migratedAnswers() *mcpclient.Options {
 	elicit := func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 		return &mcp.ElicitResult{Action: mcp.ElicitActionDecline}, nil
@@ -178,7 +183,7 @@ func migratedAnswers() *mcpclient.Options {
 	return opts
 }
 
-// migratedAuth is the half that protects a server, and the half that gets in.
+// migratedAuth has the code in the table about authorization.
 func migratedAuth(guard *auth.Guard, handler http.Handler, url string, opts *auth.TransportOptions) (http.Handler, mcpclient.Endpoint, error) {
 	mux := http.NewServeMux()
 	mux.Handle(guard.Metadata())
@@ -192,4 +197,102 @@ func migratedAuth(guard *auth.Guard, handler http.Handler, url string, opts *aut
 	headers := http.Header{"X-Day": {"Monday"}}
 	at.HTTP.Header = headers
 	return mux, at, nil
+}
+
+// find is the tool of testdata/migrated.
+func find(_ context.Context, _ *mcp.ServerSession, in In) (Out, error) {
+	if in.Day == "" {
+		return Out{}, mcpserver.Errorf("which day?")
+	}
+	return Out{Seats: 3}, nil
+}
+
+// TestFind calls the function of a tool. It uses no session.
+func TestFind(t *testing.T) {
+	out, err := find(t.Context(), nil, In{Day: "Monday"})
+	require.NoError(t, err)
+	require.Equal(t, 3, out.Seats)
+}
+
+// TestSession calls a tool that uses its session.
+func TestSession(t *testing.T) {
+	server := mcpserver.New(mcp.Implementation{Name: "flights", Version: "1.0.0"}, nil)
+	mcpserver.AddTool(server, &mcp.Tool{Name: "client"}, func(_ context.Context, s *mcp.ServerSession, _ struct{}) (string, error) {
+		return s.ClientInfo().Name, nil
+	})
+	client, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(server), &mcpclient.Options{
+		Info:     mcp.Implementation{Name: "test", Version: "1.0.0"},
+		Revision: mcp.Revision20251125,
+	})
+	require.NoError(t, err)
+	defer client.Close()
+	name, err := mcpclient.CallTool[string](t.Context(), client, "client", nil)
+	require.NoError(t, err)
+	require.Equal(t, "test", name)
+}
+
+// TestPipe connects a client and a server with two pipes.
+func TestPipe(t *testing.T) {
+	server := weather(nil)
+	serverIn, clientOut := io.Pipe()
+	clientIn, serverOut := io.Pipe()
+	go server.ServeStreams(t.Context(), serverIn, serverOut)
+	client, err := mcpclient.Connect(t.Context(), mcpclient.Streams(clientIn, clientOut), nil)
+	require.NoError(t, err)
+	defer client.Close()
+	text, err := mcpclient.CallTool[string](t.Context(), client, "forecast", city{"Bern"})
+	require.NoError(t, err)
+	require.Equal(t, "sunny in Bern", text)
+}
+
+// revisions has the code about the revision type.
+func revisions(s *mcp.ServerSession) bool {
+	revision, known := mcp.ParseRevision("2025-11-25")
+	return known && s.Revision() == revision && s.Revision().String() == "2025-11-25" && revision == mcp.Revision20251125
+}
+
+// hooked returns a middleware that calls before and after for each message.
+func hooked(before func(method string), after func(method string, err error)) peer.Middleware {
+	return func(next peer.Handler) peer.Handler {
+		return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+			method := in.Method
+			before(method)
+			reply, err := next.Handle(ctx, in)
+			after(method, err)
+			return reply, err
+		})
+	}
+}
+
+var sessionID = connection.NewKey[string]("session id")
+
+// idOf returns an id of the session, on every transport.
+func idOf(ctx context.Context) string {
+	return sessionID.Update(connection.FromContext(ctx).State(), func(id string) string { return cmp.Or(id, rand.Text()) })
+}
+
+func TestHooksAndSessionIDs(t *testing.T) {
+	var calls []string
+	server := mcpserver.New(mcp.Implementation{Name: "flights", Version: "1.0.0"}, &mcpserver.Options{
+		Middleware: []peer.Middleware{hooked(
+			func(method string) { calls = append(calls, "before "+method) },
+			func(method string, err error) { calls = append(calls, "after "+method) },
+		)},
+	})
+	mcpserver.AddTool(server, &mcp.Tool{Name: "key"}, func(ctx context.Context, s *mcp.ServerSession, _ struct{}) (string, error) {
+		require.True(t, revisions(s))
+		require.Empty(t, connection.FromContext(ctx).SessionID())
+		return idOf(ctx), nil
+	})
+	client, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(server), &mcpclient.Options{Revision: mcp.Revision20251125})
+	require.NoError(t, err)
+	defer client.Close()
+	calls = nil
+	first, err := mcpclient.CallTool[string](t.Context(), client, "key", nil)
+	require.NoError(t, err)
+	require.Equal(t, []string{"before tools/call", "after tools/call"}, calls)
+	second, err := mcpclient.CallTool[string](t.Context(), client, "key", nil)
+	require.NoError(t, err)
+	require.Equal(t, first, second)
+	require.NotEmpty(t, first)
 }

@@ -12,7 +12,7 @@ import (
 
 const boardURI = "news://board"
 
-// board is a server with a resource that its tool changes.
+// board returns a server with a resource, and a tool that notifies its subscribers.
 func board() *mcpserver.Server {
 	server := mcpserver.New(mcp.Implementation{Name: "board", Version: "1.0.0"}, nil)
 	server.AddResource(&mcp.Resource{URI: boardURI, Name: "board"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
@@ -24,7 +24,7 @@ func board() *mcpserver.Server {
 	return server
 }
 
-// A client of 2026-07-28 opens a stream for what it wants to hear of.
+// Since 2026-07-28, a client opens a stream for the notifications that it subscribes to.
 func Example_listen() {
 	ctx := context.Background()
 	client, err := mcpclient.Connect(ctx, mcpclient.InProcess(board()), nil)
@@ -51,7 +51,7 @@ func Example_listen() {
 	// Output: news://board
 }
 
-// Watch is the same in every revision.
+// watch prints a resource whenever it changes, in every revision.
 func watch(ctx context.Context, client *mcpclient.Client) error {
 	for uri, err := range client.Watch(ctx, boardURI) {
 		if err != nil {

@@ -13,12 +13,12 @@ import (
 	"github.com/mcpwright/mcp/runtime/tasks"
 )
 
-// scene is what is to be rendered.
+// scene has the arguments of the tool.
 type scene struct {
 	Frames int `json:"frames"`
 }
 
-// draw takes its time.
+// draw simulates work.
 func draw(ctx context.Context, frame int) error {
 	select {
 	case <-time.After(20 * time.Millisecond):
@@ -38,7 +38,7 @@ func render(ctx context.Context, s *mcp.ServerSession, in scene) (string, error)
 	return fmt.Sprint(in.Frames, " frames"), nil
 }
 
-// studio is a server whose calls go on as tasks.
+// studio returns a server whose calls continue as tasks.
 func studio(info mcp.Implementation) *mcpserver.Server {
 	server := mcpserver.New(info, &mcpserver.Options{Tasks: &mcpserver.TaskOptions{StartAfter: 2 * time.Second}})
 	tool := &mcp.Tool{Name: "render", Execution: &mcp.ToolExecution{TaskSupport: mcp.TaskSupportOptional}}
@@ -46,7 +46,7 @@ func studio(info mcp.Implementation) *mcpserver.Server {
 	return server
 }
 
-// A call that becomes a task, whose end the client waits for.
+// The client waits for the result of the task.
 func Example_task() {
 	ctx := context.Background()
 	at := mcpserver.New(mcp.Implementation{Name: "studio", Version: "1.0.0"}, &mcpserver.Options{
@@ -65,18 +65,18 @@ func Example_task() {
 		log.Fatal(err)
 	}
 	defer client.Close()
-	said, err := mcpclient.CallTool[string](ctx, client, "render", scene{Frames: 2})
+	text, err := mcpclient.CallTool[string](ctx, client, "render", scene{Frames: 2})
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(said)
+	fmt.Println(text)
 	// Output:
 	// task completed
 	// 2 frames
 }
 
-// patient is a client that says how far tasks have come.
-func patient(ctx context.Context, server mcpclient.Endpoint) (*mcpclient.Client, error) {
+// connectWithTasks prints the status of tasks.
+func connectWithTasks(ctx context.Context, server mcpclient.Endpoint) (*mcpclient.Client, error) {
 	client, err := mcpclient.Connect(ctx, server, &mcpclient.Options{
 		Tasks:  true,
 		OnTask: func(_ context.Context, t *tasks.Task) { fmt.Println(t.Status) },
@@ -84,8 +84,8 @@ func patient(ctx context.Context, server mcpclient.Endpoint) (*mcpclient.Client,
 	return client, err
 }
 
-// lookAgain comes back to a task.
-func lookAgain(ctx context.Context, client *mcpclient.Client, id string) (mcp.TaskStatus, error) {
+// taskStatus returns the status of a task.
+func taskStatus(ctx context.Context, client *mcpclient.Client, id string) (mcp.TaskStatus, error) {
 	task, err := peer.SendRequest(ctx, client, &tasks.GetRequest{Ref: tasks.Ref{ID: id}})
 	if err != nil {
 		return "", err
@@ -93,4 +93,4 @@ func lookAgain(ctx context.Context, client *mcpclient.Client, id string) (mcp.Ta
 	return task.Status, nil
 }
 
-var _, _, _ = studio, patient, lookAgain
+var _, _, _ = studio, connectWithTasks, taskStatus

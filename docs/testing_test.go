@@ -24,7 +24,7 @@ func TestForecast(t *testing.T) {
 	require.Equal(t, "sunny in Bern", text)
 }
 
-func TestEveryRevisionOnTheWire(t *testing.T) {
+func TestMessagesOfEachRevision(t *testing.T) {
 	mcptest.Run(t, weather(nil), func(t *testing.T, c *mcptest.Conn) {
 		res, err := c.CallTool(t.Context(), &mcp.CallToolRequest{Name: "forecast", Arguments: []byte(`{"city":"Bern"}`)})
 		require.NoError(t, err)
@@ -32,7 +32,7 @@ func TestEveryRevisionOnTheWire(t *testing.T) {
 	})
 }
 
-func TestAUserWhoDeclines(t *testing.T) {
+func TestUserDeclines(t *testing.T) {
 	client, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(asker()), &mcpclient.Options{
 		OnElicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			return &mcp.ElicitResult{Action: mcp.ElicitActionDecline}, nil
@@ -45,7 +45,7 @@ func TestAUserWhoDeclines(t *testing.T) {
 	require.Equal(t, "decline", text)
 }
 
-// asker tells what became of its question.
+// asker returns a server with a tool that returns the action of the user.
 func asker() *mcpserver.Server {
 	server := mcpserver.New(mcp.Implementation{Name: "asker", Version: "1.0.0"}, nil)
 	mcpserver.AddTool(server, &mcp.Tool{Name: "ask"}, func(ctx context.Context, s *mcp.ServerSession, _ struct{}) (string, error) {
@@ -58,7 +58,7 @@ func asker() *mcpserver.Server {
 	return server
 }
 
-func TestTimePassesInABubble(t *testing.T) {
+func TestTimeoutInBubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := weather(nil)
 		mcpserver.AddTool(server, &mcp.Tool{Name: "wait"}, func(ctx context.Context, _ *mcp.ServerSession, _ struct{}) (string, error) {
@@ -68,10 +68,10 @@ func TestTimePassesInABubble(t *testing.T) {
 		client, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(server), &mcpclient.Options{Timeout: time.Minute})
 		require.NoError(t, err)
 		defer client.Close()
-		began := time.Now()
+		start := time.Now()
 		_, err = client.CallTool(t.Context(), &mcp.CallToolRequest{Name: "wait"})
 		var timeout *peer.TimeoutError
 		require.ErrorAs(t, err, &timeout)
-		require.Equal(t, time.Minute, time.Since(began))
+		require.Equal(t, time.Minute, time.Since(start))
 	})
 }

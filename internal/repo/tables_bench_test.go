@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// measured is the part of docs/bench.json that the README shows.
+// measured is the part of docs/bench.json that docs/performance.md shows.
 type measured struct {
 	Date, Go, Platform string
 	CPUs, Rounds       int

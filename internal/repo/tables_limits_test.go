@@ -17,9 +17,10 @@ type limit struct {
 	// option is the package, type and field that set the limit, or a package and a constant if the
 	// limit is fixed.
 	option string
-	// in is the package with the default, if it is not the package of option.
-	in    string
-	bytes bool
+	// in is the package with the default, if it is not the package of option, and as is the name of the
+	// field there, if it has another name.
+	in, as string
+	bytes  bool
 	// exceeded is the consequence of exceeding the limit.
 	exceeded string
 }
@@ -51,7 +52,7 @@ var limits = []limit{
 	{what: "time for a response in total", option: "jsonrpc.Options.MaxTimeout", exceeded: "a local error, and the request is cancelled"},
 	{what: "rounds of questions in one call", option: "mcpserver.QuestionOptions.MaxRounds", in: "mcpserver/internal/rounds", exceeded: "an error"},
 	{what: "bytes of state that a client carries between rounds", option: "mcpserver.QuestionOptions.MaxState", in: "mcpserver/internal/rounds", bytes: true, exceeded: "an error"},
-	{what: "time for a round", option: "mcpserver.QuestionOptions.RoundTTL", in: "mcpserver/internal/rounds", exceeded: "an error"},
+	{what: "time for a round", option: "mcpserver.QuestionOptions.RoundTTL", in: "mcpserver/internal/rounds", as: "Expiry", exceeded: "an error"},
 	{what: "stored tasks", option: "mcpserver.TaskOptions.MaxTasks", exceeded: "the call waits for its result"},
 	{what: "stored tasks of one principal", option: "mcpserver.TaskOptions.MaxTasksPerPrincipal", exceeded: "the call waits for its result"},
 	{what: "time that a task is stored", option: "mcpserver.TaskOptions.TTL", exceeded: "the task is cancelled and deleted"},
@@ -66,7 +67,7 @@ var limits = []limit{
 	{what: "time for an issuer to respond to a client", option: "auth.requestTimeout", exceeded: "an error of that call"},
 	{what: "time for a user to consent", option: "auth.TransportOptions.LoginTimeout", exceeded: "an error of that call"},
 	{what: "pause after a failed login", option: "auth.minBackoff", exceeded: "grows up to an hour"},
-	{what: "attempts to resume a broken stream", option: "streamable.Backoff.Attempts", exceeded: "an error of that call"},
+	{what: "attempts to resume a broken stream", option: "streamable.Backoff.MaxAttempts", exceeded: "an error of that call"},
 }
 
 // limitTable returns the limits with the defaults that are in the code. It fails if the comment of
@@ -77,7 +78,8 @@ func limitTable(t *testing.T) string {
 		names := strings.Split(l.option, ".")
 		field := names[len(names)-1]
 		home := filepath.Join(root, "runtime", names[0])
-		amount := l.amount(readDefaults(t, filepath.Join(root, "runtime", cmp.Or(l.in, names[0]))).of(field))
+		found := readDefaults(t, filepath.Join(root, "runtime", cmp.Or(l.in, names[0])))
+		amount := cmp.Or(l.amount(found.of(field)), l.amount(found.of(l.as)))
 		require.NotEmpty(t, amount, "%s has no default", l.option)
 		option := "–"
 		if len(names) == 3 {

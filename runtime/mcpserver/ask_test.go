@@ -133,7 +133,7 @@ func TestOutsideOfARoundAViewHandsOnAsItIs(t *testing.T) {
 
 // TestThePageShowsWhatIsTested compares the page on asking with the examples.
 func TestThePageShowsWhatIsTested(t *testing.T) {
-	page, err := os.ReadFile("../../docs/asking.md")
+	page, err := os.ReadFile("../../docs/questions.md")
 	require.NoError(t, err)
 	source, err := os.ReadFile("ask_example_test.go")
 	require.NoError(t, err)

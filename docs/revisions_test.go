@@ -16,7 +16,7 @@ type city struct {
 	City string `json:"city" jsonschema:"the name of the city"`
 }
 
-// weather is the server of the pages.
+// weather returns the server that the tests of the pages use.
 func weather(opts *mcpserver.Options) *mcpserver.Server {
 	server := mcpserver.New(mcp.Implementation{Name: "weather", Version: "1.0.0"}, opts)
 	mcpserver.AddTool(server, &mcp.Tool{Name: "forecast"}, func(_ context.Context, _ *mcp.ServerSession, in city) (string, error) {
@@ -25,13 +25,13 @@ func weather(opts *mcpserver.Options) *mcpserver.Server {
 	return server
 }
 
-// One URL serves everybody.
-func serveEverybody(ctx context.Context) error {
+// serveAllRevisions serves clients of all revisions at one URL.
+func serveAllRevisions(ctx context.Context) error {
 	server := weather(nil)
 	return server.ListenAndServe(ctx, "localhost:8080", nil)
 }
 
-// The client finds out what the server speaks.
+// Connect selects the newest revision that both sides support.
 func Example_negotiated() {
 	ctx := context.Background()
 	client, err := mcpclient.Connect(ctx, mcpclient.InProcess(weather(nil)), nil)
@@ -49,7 +49,7 @@ func count(ctx context.Context) int {
 	return calls.Update(connection.FromContext(ctx).State(), func(n int) int { return n + 1 })
 }
 
-// What a program keeps about a client lasts as long as the protocol lets it.
+// A value lasts as long as the connection: for a session, or for a request.
 func Example_values() {
 	ctx := context.Background()
 	server := mcpserver.New(mcp.Implementation{Name: "counter", Version: "1.0.0"}, nil)
@@ -71,7 +71,7 @@ func Example_values() {
 	// 2026-07-28 1 1 <nil>
 }
 
-// Or it is told what to speak.
+// The option Revision selects a revision.
 func Example_pinned() {
 	ctx := context.Background()
 	client, err := mcpclient.Connect(ctx, mcpclient.InProcess(weather(nil)), &mcpclient.Options{Revision: mcp.Revision20250618})
@@ -83,7 +83,7 @@ func Example_pinned() {
 	// Output: 2025-06-18 false
 }
 
-// A server may serve some revisions only.
+// A server may support some revisions only.
 func Example_served() {
 	server := weather(&mcpserver.Options{Revisions: []wire.Revision{mcp.Revision20251125, mcp.Revision20260728}})
 	_, err := mcpclient.Connect(context.Background(), mcpclient.InProcess(server), &mcpclient.Options{Revision: mcp.Revision20241105})
@@ -91,30 +91,30 @@ func Example_served() {
 	// Output: true
 }
 
-// What exists when stands in tables.
+// The generated tables contain the revisions of each method.
 func Example_tables() {
 	elicit := mcp.MethodByName(mcp.MethodElicit)
 	for _, r := range mcp.Revisions {
 		switch {
 		case elicit.FromServer.Has(r.Revision):
-			fmt.Println(r.Revision, "as a request of the server")
+			fmt.Println(r.Revision, "request of the server")
 		case elicit.Embedded.Has(r.Revision):
-			fmt.Println(r.Revision, "in the answer to a request")
+			fmt.Println(r.Revision, "part of a result")
 		}
 	}
 	// Output:
-	// 2025-06-18 as a request of the server
-	// 2025-11-25 as a request of the server
-	// 2026-07-28 in the answer to a request
+	// 2025-06-18 request of the server
+	// 2025-11-25 request of the server
+	// 2026-07-28 part of a result
 }
 
-// guests tells who comes and goes.
-func guests(server *mcpserver.Server) {
+// logSessions logs the begin and the end of each session.
+func logSessions(server *mcpserver.Server) {
 	mcpserver.HandleNotification(server, func(ctx context.Context, _ *mcp.InitializedNotification) error {
 		client := connection.FromContext(ctx)
-		log.Print("here is ", client.ClientInfo().Name, " ", client.SessionID())
+		log.Print("session begins: ", client.ClientInfo().Name, " ", client.SessionID())
 		client.OnClose(func(context.Context) error {
-			log.Print("gone is ", client.SessionID())
+			log.Print("session ends: ", client.SessionID())
 			return nil
 		})
 		return nil
