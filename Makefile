@@ -30,7 +30,7 @@ test:
 slow:
 	@./.ci/check slow
 
-## bench: measure other SDKs too, and update the table and the chart of the README
+## bench: measure other SDKs too, and update the table and the chart of docs/performance.md
 # BENCH='-run HTTP -rounds 2' measures less and only prints the result.
 bench:
 	cd bench && $(GO) run . $(or $(BENCH),-out ../docs)

@@ -39,7 +39,7 @@ func exampleTable(t *testing.T) string {
 	for _, p := range packages(t, "linux") {
 		if within(p.path(), "examples") && p.Name == "main" {
 			text := strings.TrimRight(strings.TrimPrefix(p.Doc, "Command "+path.Base(p.path())+" "), ".:") + "."
-			lines = append(lines, fmt.Sprintf("| [%s](%[1]s) | %s |", p.path(), text))
+			lines = append(lines, fmt.Sprintf("| [%s](../%[1]s) | %s |", p.path(), text))
 		}
 	}
 	return strings.Join(lines, "\n") + "\n"
