@@ -354,7 +354,7 @@ func TestRawRequests(t *testing.T) {
 	_, err = conn.SendRawRequest(t.Context(), "acme/any", json.RawMessage(`[]`))
 	refused[*connection.InvalidError](t, out, err)
 	_, err = connection.New(nil, nil).SendRawRequest(t.Context(), "acme/any", nil)
-	require.Equal(t, `send "acme/any": no channel for requests to the peer from here`, err.Error())
+	require.Equal(t, `send "acme/any": no channel for requests to the peer`, err.Error())
 }
 
 func TestRawRequestsPassTheSameChecks(t *testing.T) {

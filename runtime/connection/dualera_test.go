@@ -97,7 +97,7 @@ func TestNotificationsAreOfTheRevisionThatTheClientSpeaks(t *testing.T) {
 	})
 	numbered := func(h http.Header) *peer.Inbound {
 		in := notification("notifications/acme/numbered", `{"n":1}`, nil)
-		in.Transport = peer.NewTransport("", false, h, "")
+		in.Transport = peer.NewTransportContext("", false, h, "")
 		return in
 	}
 	d := connection.NewPipe(k, nil)
@@ -281,13 +281,13 @@ func TestErrorsAreTheSameOnEveryTransport(t *testing.T) {
 	params := `{"name":"boom",` + pair[1:]
 	in := request("tools/call", params, nil)
 	_, onPipe := k.ServeStateless(t.Context(), in, nil)
-	in.Transport = peer.NewTransport("http", false, header(
+	in.Transport = peer.NewTransportContext("http", false, header(
 		"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "boom"), "")
 	_, onHTTP := k.ServeStateless(t.Context(), in, nil)
 	require.EqualError(t, onHTTP, onPipe.Error())
 	require.Nil(t, peer.AsError(onHTTP))
 
-	in.Transport = peer.NewTransport("http", false, header(), "")
+	in.Transport = peer.NewTransportContext("http", false, header(), "")
 	_, err := k.ServeStateless(t.Context(), in, nil)
 	require.EqualValues(t, mcp.CodeHeaderMismatch, peer.AsError(err).Code)
 }
@@ -492,7 +492,7 @@ func TestHeadersRepeatTheBodyOfEveryRequest(t *testing.T) {
 		{`{"name":"x","_meta":{` + version + `:"2026-07-28"}}`, header("Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "x"), mcp.CodeInvalidParams},
 	} {
 		in := request("tools/call", c.params, nil)
-		in.Transport = peer.NewTransport("http", false, c.header, "")
+		in.Transport = peer.NewTransportContext("http", false, c.header, "")
 		_, err := k.ServeStateless(t.Context(), in, nil)
 		if c.code == 0 {
 			require.NoError(t, err)

@@ -33,7 +33,7 @@ func (client) Progress(_ context.Context, p peer.Progress) error {
 func incoming(method, params string) *peer.Inbound {
 	return &peer.Inbound{
 		Method: method, ID: wire.IntID(1), Params: []byte(params), Token: wire.IntToken(1),
-		Transport: peer.NewTransport("example", true, nil, ""), Back: client{},
+		Transport: peer.NewTransportContext("example", true, nil, ""), Back: client{},
 	}
 }
 

@@ -118,7 +118,7 @@ func (j *journal) count() int {
 }
 
 var (
-	pipe     = peer.NewTransport("pipe", true, nil, "")
+	pipe     = peer.NewTransportContext("pipe", true, nil, "")
 	someInfo = &mcp.Implementation{Name: "client", Version: "1"}
 )
 

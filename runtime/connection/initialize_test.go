@@ -36,7 +36,7 @@ func TestOverHTTPAHandshakeWithAnEnvelopeIsAMethodThatIsNotThere(t *testing.T) {
 		{`{"protocolVersion":"2026-07-28"}`, header, mcp.CodeInvalidParams, ``}, // what is served cannot be unsupported
 	} {
 		_, err := k.ServeStateless(t.Context(), &peer.Inbound{
-			Method: mcp.MethodInitialize, ID: wire.IntID(1), Params: []byte(c.params), Transport: peer.NewTransport("t", false, c.header, ""),
+			Method: mcp.MethodInitialize, ID: wire.IntID(1), Params: []byte(c.params), Transport: peer.NewTransportContext("t", false, c.header, ""),
 		}, nil)
 		require.Equal(t, c.code, peer.AsError(err).Code, c.params)
 		if c.data != "" {

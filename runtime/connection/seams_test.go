@@ -33,7 +33,7 @@ func TestCapabilitiesDependOnWhoAsks(t *testing.T) {
 	for principal, prompts := range map[string]bool{"admin": true, "guest": false} {
 		in := func(method, params string) *peer.Inbound {
 			in := request(method, params, nil)
-			in.Transport = peer.NewTransport("pipe", true, nil, principal)
+			in.Transport = peer.NewTransportContext("pipe", true, nil, principal)
 			return in
 		}
 		told := func(caps *mcp.ServerCapabilities) {

@@ -151,7 +151,7 @@ func requestedLevel(in *peer.Inbound) severity {
 func transportFor(t peer.TransportContext, perRequest bool) peer.TransportContext {
 	switch {
 	case t == nil:
-		return peer.NewTransport("", !perRequest, nil, "")
+		return peer.NewTransportContext("", !perRequest, nil, "")
 	case !t.CanSendRequest():
 		return t
 	}

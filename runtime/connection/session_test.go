@@ -90,10 +90,10 @@ func TestWhereNoRequestLeadsToTheClientTheTransportSaysSo(t *testing.T) {
 	require.False(t, connection.Session(conn, in).Transport().CanSendRequest())
 }
 
-type richTransport struct{ peer.Transport }
+type richTransport struct{ peer.TransportContext }
 
 func (r richTransport) NotifyOnly() peer.TransportContext {
-	return richTransport{peer.NewTransport(r.Kind(), false, nil, "")}
+	return richTransport{peer.NewTransportContext(r.Kind(), false, nil, "")}
 }
 
 func TestNothingIsAskedWhereNothingLeadsToTheClient(t *testing.T) {
@@ -107,7 +107,7 @@ func TestNothingIsAskedWhereNothingLeadsToTheClient(t *testing.T) {
 	refused[*peer.NoBackChannelError](t, related, ask(connection.Session(modern, in)))
 
 	old := connection.NewForRequest("2025-11-25", nil, nil, nil)
-	in.Transport = peer.NewTransport("http", false, nil, "")
+	in.Transport = peer.NewTransportContext("http", false, nil, "")
 	refused[*peer.NoBackChannelError](t, related, ask(connection.Session(old, in)))
 
 	in.Transport, in.Back = pipe, nil

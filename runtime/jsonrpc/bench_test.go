@@ -18,9 +18,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The budgets: a pipe pair costs at most 4 times the floor one call at a time,
-// 2.5 times with 64 in flight, and 24 allocations for both sides together; in
-// process 12 allocations.
+// The limits: a call over a pipe takes at most 4 times as long as the floor, or 2.5 times with 64
+// calls in flight, and has 24 allocations at both ends together. A call in process has 12
+// allocations.
 
 var (
 	benchFrame   = &wire.Frame{Revision: mcp.Revision20251125}
@@ -35,7 +35,7 @@ func benchOptions() *jsonrpc.Options {
 	}
 }
 
-// greeter answers tools/call with one text block.
+// greeter is a handler of tools/call.
 type greeter struct{}
 
 func (greeter) Handle(_ context.Context, in *peer.Inbound) (peer.Reply, error) {
@@ -88,7 +88,7 @@ func callerIn(ctx context.Context, out peer.Outbound) func() error {
 	}
 }
 
-// framed calls as a connection does, which says for each call how it is written.
+// framed calls with the option WithFrame, like a session.
 func framed(out peer.Outbound) func() error {
 	opts := []peer.CallOption{peer.WithFrame(benchFrame)}
 	return func() error {
@@ -96,7 +96,7 @@ func framed(out peer.Outbound) func() error {
 	}
 }
 
-// run spreads b.N calls over so many goroutines.
+// run makes b.N calls in a number of goroutines.
 func run(b *testing.B, parallel int, call func() error) {
 	b.ReportAllocs()
 	var wg sync.WaitGroup
@@ -115,7 +115,7 @@ func run(b *testing.B, parallel int, call func() error) {
 	wg.Wait()
 }
 
-// pipePair links two dispatchers with two in-memory pipes.
+// pipePair connects two connections with pipes.
 func pipePair(tb testing.TB, client, server *jsonrpc.Options) (*jsonrpc.Conn, func()) {
 	sr, cw := io.Pipe()
 	cr, sw := io.Pipe()
@@ -134,8 +134,8 @@ func pipePair(tb testing.TB, client, server *jsonrpc.Options) (*jsonrpc.Conn, fu
 	}
 }
 
-// floor is the least that a client and a server over the same pipes can be: no
-// types, no checks, a canned answer.
+// floor is a minimal client and server over the same pipes, without types and validation and with a
+// constant response.
 type floor struct {
 	w       io.WriteCloser
 	mu      sync.Mutex
@@ -169,7 +169,7 @@ func (f *floor) call() error {
 	*b = append((*b)[:0], `{"jsonrpc":"2.0","id":`...)
 	*b = strconv.AppendInt(*b, id, 10)
 	*b = append(*b, `,"method":"tools/call","params":{"name":"greet","arguments":{"name":"gopher","count":3}}}`+"\n"...)
-	_, err := f.w.Write(*b) // a pipe takes one write after another
+	_, err := f.w.Write(*b) // a pipe serializes writes
 	f.bufs.Put(b)
 	if err != nil {
 		return err
@@ -221,12 +221,12 @@ func between(b []byte, from, to string) []byte {
 	return b
 }
 
-// raceDetector is set where allocations are not as they should be.
+// raceDetector is set if the race detector is enabled.
 var raceDetector bool
 
-func TestAllocationsStayWithinTheBudget(t *testing.T) {
+func TestAllocations(t *testing.T) {
 	if raceDetector {
-		t.Skip("the race detector allocates too")
+		t.Skip("the race detector allocates")
 	}
 	piped, closeAll := pipePair(t, benchOptions(), benchOptions())
 	defer closeAll()
@@ -235,13 +235,13 @@ func TestAllocationsStayWithinTheBudget(t *testing.T) {
 	for _, budget := range []struct {
 		name string
 		call func() error
-		most float64
+		max  float64
 	}{
 		{"both sides of a pipe", caller(piped), 24},
-		{"both sides of a pipe, with a frame of the call's", framed(piped), 24},
+		{"both sides of a pipe, with a frame for the call", framed(piped), 24},
 		{"in process", caller(direct), 12},
 	} {
 		got := testing.AllocsPerRun(1000, func() { require.NoError(t, budget.call()) })
-		require.LessOrEqual(t, got, budget.most, budget.name)
+		require.LessOrEqual(t, got, budget.max, budget.name)
 	}
 }

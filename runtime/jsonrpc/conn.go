@@ -5,93 +5,88 @@ import (
 	"math"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// Conn is the JSON-RPC dispatcher of one pipe or session: it gives requests
-// their ids and answers their callers, and runs the handlers of what the peer
-// sends. It is the [peer.Outbound] that leads to the peer, and safe for
-// concurrent use.
+// Conn is one end of a JSON-RPC connection. It assigns ids to requests, passes responses to their
+// callers, and calls a handler with the messages of the peer. It is a [peer.Outbound] that sends to
+// the peer, and safe for concurrent use.
 type Conn struct {
 	opts  Options
 	out   Writer
 	state state
 
-	closed   chan struct{}
-	tasks    sync.WaitGroup // goroutines of ours
-	notes    lane[*exchange]
-	replies  lane[reply]
-	inFlight InFlight
-	reading  atomic.Pointer[reading] // nil before ReadLines
+	closed        chan struct{}
+	tasks         sync.WaitGroup // counts the goroutines of the connection
+	notifications queue[*inboundMessage]
+	responses     queue[response]
+	inFlight      InFlight
+	stream        atomic.Pointer[stream] // nil before ReadLines
 }
 
-// New returns a dispatcher that writes to out. It is ready at once: whoever
-// reads from the peer hands the messages to [Conn.Deliver], or the whole stream
-// to [Conn.ReadLines]. It runs until [Conn.Shutdown].
+// New returns a connection that writes to out. Nil options are allowed. The code that reads from
+// the peer passes messages to [Conn.Deliver], or the whole stream to [Conn.ReadLines]. The
+// connection ends with [Conn.Shutdown] or [Conn.Close].
 func New(out Writer, opts *Options) *Conn {
-	c := &Conn{opts: opts.complete("pipe"), out: out, closed: make(chan struct{})}
-	c.state.alarm.ring = c.state.expire
-	c.state.last, c.state.client = c.opts.LastID, c.opts.Client
-	c.notes = lane[*exchange]{do: c.handleNote, limit: c.opts.MaxQueuedNotifications, tasks: &c.tasks}
-	c.notes.mostWeigh = heaviest * c.opts.MaxMessage
-	c.replies = lane[reply]{do: c.writeReply, limit: math.MaxInt, tasks: &c.tasks}
-	c.replies.mostWeigh = max(mostWaiting, heaviest*c.opts.MaxMessage)
+	c := &Conn{opts: opts.withDefaults("pipe"), out: out, closed: make(chan struct{})}
+	c.state.timer.f = c.state.expireCalls
+	c.state.lastID, c.state.client = c.opts.LastID, c.opts.Client
+	c.notifications = queue[*inboundMessage]{do: c.handleNotification, maxItems: c.opts.MaxQueuedNotifications, tasks: &c.tasks}
+	c.notifications.maxSize = maxQueuedMessages * c.opts.MaxMessage
+	c.responses = queue[response]{do: c.writeQueued, maxItems: math.MaxInt, tasks: &c.tasks}
+	c.responses.maxSize = max(maxWaitingBytes, maxQueuedMessages*c.opts.MaxMessage)
 	c.inFlight.table = c
-	if b, ok := out.(breaker); ok {
-		b.onBreak(c.state.fail)
+	if w, ok := out.(failingWriter); ok {
+		w.onFailure(c.state.failCalls)
 	}
 	return c
 }
 
-// heaviest is how many of the longest messages may wait to be handled, or that
-// much of shorter ones.
-const heaviest = 4
+// maxQueuedMessages is how many messages of the maximum length a queue can contain, or the same
+// number of bytes in shorter messages.
+const maxQueuedMessages = 4
 
-// breaker is a Writer that may fail to write what it has already taken.
-type breaker interface{ onBreak(func(error)) }
-
-// Call implements [peer.Outbound]. Besides an *[peer.Error] of the peer's, its
-// error is a *[peer.TimeoutError], a *[peer.ClosedError], an *[IDInUseError], a
-// *[wire.EncodeError] or a *[wire.DecodeError], or wraps the error of ctx or of
-// the Writer.
+// Call implements [peer.Outbound]. Its error is an *[peer.Error] that the peer sent, a
+// *[peer.TimeoutError], a *[peer.ClosedError], a *[peer.NoBackChannelError], an *[IDInUseError], a
+// *[wire.EncodeError] or a *[wire.DecodeError], or it wraps the error of ctx or of the Writer.
 //
-// Progress callbacks run in the goroutine of the call, in order and before it
-// returns, and may call the peer themselves.
+// Progress callbacks run in the goroutine of the call, in order and before it returns. They may
+// call the peer.
 //
-// A timeout counts from when the request has been written. A negative one
-// waits without end, as a subscription does.
+// A timeout starts when the request has been written. A negative timeout is no limit, as for a
+// subscription. If the context ends or the call times out, Call notifies the peer, and waits at
+// most five seconds for the Writer to accept the notification.
 func (c *Conn) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
-	return c.call(ctx, way{Writer: c.out}, req, res, opts)
+	return c.call(ctx, outlet{Writer: c.out}, req, res, opts)
 }
 
-// Notify implements [peer.Outbound]. Where the peer is slow it may wait, for as
-// long as the Writer does.
+// Notify implements [peer.Outbound]. It may block as long as the Writer does.
 func (c *Conn) Notify(ctx context.Context, n peer.Notification, opts ...peer.CallOption) error {
-	return c.notify(ctx, way{Writer: c.out}, n, opts)
+	return c.notify(ctx, outlet{Writer: c.out}, n, opts)
 }
 
-// FailCall ends the call under way that has the id, because of err: for a transport
-// that knows that no answer comes, as after a failed HTTP request. The caller
-// finds err in the chain of his error. It returns false where there is no such
-// call.
-func (c *Conn) FailCall(id wire.RequestID, err error) bool {
-	return c.state.refuse(id, err)
+// TryNotify sends n and reports true, if the Writer can do so without waiting. If it reports false,
+// nothing was sent.
+func (c *Conn) TryNotify(n peer.Notification, opts ...peer.CallOption) bool {
+	return c.tryNotify(c.out, n, opts)
 }
 
-// ExtendTimeout begins the wait for the answer to a call anew, as a progress report does: for
-// a transport that learns in another way that the call is being worked on.
-func (c *Conn) ExtendTimeout(id wire.RequestID) { c.state.alive(id) }
+// FailCall ends the call with this id, and reports whether there is one. It is for a transport that
+// finds out that no response will arrive, for example after a failed HTTP request. The error of the
+// call wraps err.
+func (c *Conn) FailCall(id wire.RequestID, err error) bool { return c.state.failCall(id, err) }
 
-// InFlight returns the table of the requests being handled.
-func (c *Conn) InFlight() *InFlight { return &c.inFlight }
+// ExtendTimeout restarts the timeout of a call, like a progress report. It is for a transport that
+// finds out in another way that the peer is working on the call.
+func (c *Conn) ExtendTimeout(id wire.RequestID) { c.state.extendTimeout(id) }
 
-// Done is closed when the connection is: nothing is read or sent any more.
+// Done returns a channel that is closed when the connection is closed. No messages are read or sent
+// afterwards.
 func (c *Conn) Done() <-chan struct{} { return c.closed }
 
-func (c *Conn) over() bool {
+func (c *Conn) isClosed() bool {
 	select {
 	case <-c.closed:
 		return true
@@ -100,85 +95,43 @@ func (c *Conn) over() bool {
 	}
 }
 
-// lastWords is how long everything may take together that is still written
-// when the connection closes.
-const lastWords = time.Second
+// InFlight returns the requests of the peer that are being handled.
+func (c *Conn) InFlight() *InFlight { return &c.inFlight }
 
-// Shutdown ends the connection, because of cause or, if that is nil, in order.
-// Calls fail, the contexts of handlers end, and what they have not answered is
-// answered with an error. Then it waits until they have returned, at most until
-// ctx ends; for writing it waits a second at most.
-//
-// The transport closes its streams afterwards, and thereby ends a Writer that
-// is still stuck. Only the first Shutdown has a cause; later ones wait as well.
-// A handler must not call it: it would wait for itself.
-func (c *Conn) Shutdown(ctx context.Context, cause error) {
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
-	defer cancel()
-	if left, first := c.state.close(cause); first {
-		close(c.closed)
-		c.notes.end()
-		for _, x := range left.requests {
-			x.ctx.Cancel(closure(cause))
-		}
-		if left.noting != nil {
-			left.noting.ctx.Cancel(closure(cause))
-		}
-		c.sayGoodbye(last, left.unheard)
-		c.replies.end()
-	}
-	select {
-	case <-c.state.returned():
-	case <-ctx.Done():
-		if left := c.state.list(); len(left) > 0 { // both may have come
-			c.opts.Logger.Warn("handlers are still running after the connection was closed", "requests", left)
-		}
-	}
-	if err := c.flush(last); err != nil {
-		c.opts.Logger.Debug("not all was written before the connection was closed", "error", err)
-	}
-	wait(last, &c.tasks)
+// Answering returns the Writer that receives the response of each request being handled, in no
+// order: [Source].Back, or the Writer of the connection.
+func (c *Conn) Answering() []Writer { return c.state.responseWriters() }
+
+// InFlight is the set of the peer's requests that are being handled at one end of a connection.
+type InFlight struct{ table requestTable }
+
+type requestTable interface {
+	cancelRequest(id wire.RequestID, reason string) bool
+	requestIDs() []wire.RequestID
 }
 
-// Close is a Shutdown in order that waits 5 seconds at most. It always returns
-// nil.
-func (c *Conn) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	c.Shutdown(ctx, nil)
-	return nil
+// Cancel stops a request as if its sender had cancelled it: the context of the handler ends with a
+// *[CancelledError], and the request is not answered. The ids "7" and 7 are the same. Cancel
+// reports false if no such request is being handled.
+func (f *InFlight) Cancel(id wire.RequestID) bool { return f.table.cancelRequest(id, "") }
+
+// IDs returns the ids of the requests being handled, in no order.
+func (f *InFlight) IDs() []wire.RequestID { return f.table.requestIDs() }
+
+func (c *Conn) cancelRequest(id wire.RequestID, reason string) bool {
+	return c.cancel(id, reason, 0)
 }
 
-// sayGoodbye answers the requests that get no other answer.
-func (c *Conn) sayGoodbye(ctx context.Context, unheard []*exchange) {
-	if len(unheard) == 0 {
-		return
-	}
-	done := make(chan struct{})
-	go func() { // ends at the end of ctx, if the Writers keep their word
-		defer close(done)
-		for _, x := range unheard {
-			contain(c.opts.Logger, "writer", func() { x.refuse(ctx, errGoodbye) })
-		}
-	}()
-	select {
-	case <-done:
-	case <-ctx.Done():
-		c.opts.Logger.Warn("gave up answering the requests that the end of the connection has ended", "requests", len(unheard))
-	}
-}
-
-// wait waits for a group, at most until ctx ends.
-func wait(ctx context.Context, g *sync.WaitGroup) bool {
-	done := make(chan struct{})
-	go func() { // ends when the group is done
-		g.Wait()
-		close(done)
-	}()
-	select {
-	case <-done:
-		return true
-	case <-ctx.Done():
+func (c *Conn) cancel(id wire.RequestID, reason string, maxEarly int) bool {
+	x := c.state.cancelRequest(id, maxEarly)
+	if x == nil {
 		return false
 	}
+	x.back.closeNow()
+	x.ctx.Cancel(&CancelledError{Reason: reason})
+	return true
 }
+
+func (c *Conn) requestIDs() []wire.RequestID { return c.state.requestIDs() }
+
+var _ peer.Outbound = (*Conn)(nil)

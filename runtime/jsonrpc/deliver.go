@@ -6,105 +6,150 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/mcpwright/mcp/runtime/internal/batch"
+	"github.com/mcpwright/mcp/runtime/internal/buffer"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// Deliver takes one message from the peer, or one batch. It returns when the
-// message is routed, not when it is handled, except for requests that are
-// handled inline. Messages take effect in the order in which they are
-// delivered; one goroutine delivers where that order means anything.
+// Deliver processes one message or one batch from the peer. It returns when the message has been
+// dispatched; it waits for the handler only if the request is handled inline. Messages take effect
+// in the order in which they are delivered. If that order is relevant, one goroutine must deliver
+// them all.
 //
-// The bytes belong to the dispatcher until it frees o.Buffer, or calls o.Release.
-// What the message's handler sees are the values of ctx, and it ends when ctx does
-// unless o is detached.
+// The connection uses data until it calls o.Release. The handler's context has the values of ctx,
+// and ends when ctx ends unless o.Detached is set.
 func (c *Conn) Deliver(ctx context.Context, data []byte, o Source) {
+	m := memory{release: o.Release}
 	if o.Message != nil {
-		c.deliverRead(ctx, &o)
+		c.deliverMessage(ctx, m, &o)
 		return
 	}
-	c.deliver(ctx, parcel{data, o.lender()}, &o, arrival{})
+	c.deliver(ctx, payload{data, m}, &o, arrival{})
 }
 
-// arrival is how a message has come.
+// arrival describes how a message arrived.
 type arrival struct {
-	more  bool // other messages are there already
-	alone bool // whoever has read it may handle it, if it is a request
+	more  bool // other messages have arrived already
+	alone bool // the goroutine that read the message may handle it, if it is a request
 }
 
-// deliver is Deliver. It returns a request that the caller is to handle, nil for
-// none.
-func (c *Conn) deliver(ctx context.Context, p parcel, o *Source, a arrival) *exchange {
+// received is a message that has been read and not been dispatched.
+type received struct {
+	m       wire.Message
+	frame   *wire.Frame // that m.Into was read with
+	err     error       // if the message cannot be read; m is then incomplete
+	payload payload
+	arrival
+}
+
+// deliver is Deliver for a message that has not been read. It returns a request that the caller
+// must handle, or nil.
+func (c *Conn) deliver(ctx context.Context, p payload, o *Source, a arrival) *inboundMessage {
 	switch {
-	case c.over():
+	case c.isClosed():
 		p.free()
 	case len(p.data) > c.opts.MaxMessage:
 		c.tooLong(p, o)
 	case wire.Kind(p.data) == '[':
-		c.batch(ctx, p, o)
+		c.deliverBatch(ctx, p, o)
 	default:
-		in := inbound{parcel: p, arrival: a}
+		in := received{payload: p, arrival: a}
 		if c.opts.Read != nil {
 			in.m, in.frame, in.err = c.opts.Read(p.data)
 		} else {
 			in.m, in.err = wire.ReadMessage(p.data, nil)
 		}
-		return c.route(ctx, &in, o, nil)
+		return c.dispatch(ctx, &in, o, nil)
 	}
 	return nil
 }
 
-// deliverRead routes a message that the transport has read.
-func (c *Conn) deliverRead(ctx context.Context, o *Source) {
-	m, l := o.Message, o.lender()
+// deliverMessage is Deliver for a message that the transport has read.
+func (c *Conn) deliverMessage(ctx context.Context, mem memory, o *Source) {
+	m := o.Message
 	switch {
 	case m.Method != "" && !m.ID.IsZero():
-		x := new(exchange)
-		x.begin(ctx, c, m, o.Frame, l, o)
+		x := new(inboundMessage)
+		x.init(ctx, c, m, o.Frame, mem, o)
 		x.in.Token = o.Token
-		c.serveHere(x)
-	case c.over():
-		l.free()
+		c.handleInline(x)
+	case c.isClosed():
+		mem.free()
 	default:
-		c.route(ctx, &inbound{m: *m, frame: o.Frame, parcel: parcel{m.Params, l}}, o, nil)
+		c.dispatch(ctx, &received{m: *m, frame: o.Frame, payload: payload{m.Params, mem}}, o, nil)
 	}
 }
 
-// serveHere handles a request, or refuses it, in the goroutine that delivers
-// it.
-func (c *Conn) serveHere(x *exchange) {
-	c.opts.arrives(&x.in)
-	_, _, err := c.state.admit(x, c.opts.MaxInFlight, true, false)
-	if err == nil {
-		x.serve()
-		c.state.leave()
+// deliverBatch is Deliver for a batch. A batch cannot contain initialize.
+func (c *Conn) deliverBatch(ctx context.Context, p payload, o *Source) {
+	list, err := c.readBatch(p.data)
+	p.free()
+	if err != nil {
+		c.unreadable(&received{err: err}, o, nil)
 		return
 	}
-	x.free()
-	if e := peer.AsError(err); e != nil {
-		x.refuse(context.Background(), e)
-	} else if err == errCameLate {
-		x.unanswered()
+	b := &batchResponse{pending: 1, done: func(responses []byte) {
+		if responses != nil {
+			c.queueResponse(response{buf: &buffer.Buffer{Bytes: responses}, out: o.Back})
+		}
+	}}
+	for i := range list {
+		if list[i].needsResponse() {
+			b.pending++
+		}
 	}
+	for i := range list {
+		in := &list[i]
+		if in.err == nil && in.m.Method == methodInitialize && !in.m.ID.IsZero() {
+			c.refuse(in.m.ID, errNotInBatches, o, b)
+			continue
+		}
+		c.dispatch(ctx, in, o, b)
+	}
+	b.add(nil)
 }
 
-// inbound is a message on its way from the reader to where it belongs.
-type inbound struct {
-	m      wire.Message
-	frame  *wire.Frame // that m.Into was read with
-	err    error       // why it could not be read, m is then what is known of it
-	parcel parcel
-	arrival
+// readBatch reads the messages of a batch. Each has its own memory.
+func (c *Conn) readBatch(data []byte) ([]received, error) {
+	if c.opts.Batches == nil || !c.opts.Batches() {
+		if err := wire.Check(data, 0); err != nil {
+			return nil, err
+		}
+		return nil, errors.New("batches are not supported")
+	}
+	raw, err := batch.Read(data)
+	if err != nil {
+		return nil, err
+	}
+	if len(raw) == 0 {
+		return nil, errors.New("batch is empty")
+	}
+	list := make([]received, len(raw))
+	for i := range raw {
+		list[i].payload.data = raw[i]
+		list[i].m, list[i].err = wire.ReadMessage(raw[i], nil)
+	}
+	return list, nil
 }
 
-// route hands a message on. b is the batch that it is in, if it is in one. It
-// returns a request that the caller is to handle, nil for none.
-func (c *Conn) route(ctx context.Context, in *inbound, o *Source, b *batch) *exchange {
+// needsResponse reports whether a message of a batch adds a response to the batch.
+func (in *received) needsResponse() bool {
+	if in.err == nil {
+		return in.m.Method != "" && !in.m.ID.IsZero()
+	}
+	f := formOf(in)
+	return !f.isResponse() && !f.isNotification()
+}
+
+// dispatch passes a message on. The batch that contains the message is b, or nil. It returns a
+// request that the caller must handle, or nil.
+func (c *Conn) dispatch(ctx context.Context, in *received, o *Source, b *batchResponse) *inboundMessage {
 	if o.Admit != nil {
-		m := in.m // where nobody admits, the message stays off the heap
+		m := in.m // a copy, so that in.m needs no heap memory if Admit is nil
 		err := o.Admit(&m, in.err)
 		if in.m = m; err != nil {
-			c.turnAway(in, err, b)
+			c.notAdmitted(in, err, b)
 			return nil
 		}
 	}
@@ -121,104 +166,91 @@ func (c *Conn) route(ctx context.Context, in *inbound, o *Source, b *batch) *exc
 	return nil
 }
 
-// response hands an answer to the call that waits for it.
-func (c *Conn) response(in *inbound) {
+// response passes a response to the call that waits for it.
+func (c *Conn) response(in *received) {
 	m := &in.m
 	switch {
-	case c.state.answer(m, in.parcel, nil):
+	case c.state.deliverResponse(m, in.payload, nil):
 		return
 	case m.ID.IsZero():
-		c.opts.report(fmt.Errorf("peer reports an error without saying of which request: %w", (*peer.Error)(m.Error)))
+		c.opts.report(fmt.Errorf("error of the peer without a request id: %w", (*peer.Error)(m.Error)))
 	default:
-		c.opts.Logger.Debug("answer dropped: nobody waits for it", "id", m.ID)
+		c.opts.Logger.Debug("response dropped: no call has its id", "id", m.ID)
 	}
-	in.parcel.free()
+	in.payload.free()
 }
 
-// unreadable deals with a message that is none. A request is told so; an answer
-// ends its call, with an error that only the caller sees; notifications are
-// never answered.
-func (c *Conn) unreadable(in *inbound, o *Source, b *batch) {
-	defer in.parcel.free()
-	switch kind := kindOf(in); {
-	case kind.isAnswer():
-		err := fmt.Errorf("answer of the peer: %w", in.err)
-		if !c.state.answer(&in.m, parcel{}, err) {
+// unreadable processes a message that cannot be read. A request gets an error as response. A
+// response ends its call with an error. A notification is only reported.
+func (c *Conn) unreadable(in *received, o *Source, b *batchResponse) {
+	defer in.payload.free()
+	switch form := formOf(in); {
+	case form.isResponse():
+		err := fmt.Errorf("response of the peer: %w", in.err)
+		if !c.state.deliverResponse(&in.m, payload{}, err) {
 			c.opts.report(err)
 		}
-	case kind.isNotification():
+	case form.isNotification():
 		c.opts.report(fmt.Errorf("notification of the peer: %w", in.err))
 	default:
 		c.opts.report(fmt.Errorf("message of the peer: %w", in.err))
-		e := &peer.Error{Code: codeRequest, Message: "Invalid request", Data: text(in.err.Error())}
-		if kind.broken {
+		e := &peer.Error{Code: codeRequest, Message: "Invalid request", Data: jsonText(in.err.Error())}
+		if form.invalidJSON {
 			e.Code, e.Message = codeParse, "Parse error"
 		}
-		if kind.broken && in.m.Method == "" {
-			in.m.ID = wire.RequestID{} // nobody knows what it was the id of
+		if form.invalidJSON && in.m.Method == "" {
+			in.m.ID = wire.RequestID{} // it may be the id of a response
 		}
 		c.refuse(in.m.ID, e, o, b)
 	}
 }
 
-// turnAway drops a message that is not wanted where it came from.
-func (c *Conn) turnAway(in *inbound, err error, b *batch) {
-	if b != nil && in.isAnswered() {
+// notAdmitted drops a message that Admit returned an error for.
+func (c *Conn) notAdmitted(in *received, err error, b *batchResponse) {
+	if b != nil && in.needsResponse() {
 		b.add(nil)
 	}
-	in.parcel.free()
-	if in.err == nil && in.m.Method == "" && !c.state.waits(in.m.ID) {
-		c.opts.Logger.Debug("answer dropped: nobody waits for it", "id", in.m.ID, "error", err)
+	in.payload.free()
+	if in.err == nil && in.m.Method == "" && !c.state.hasCall(in.m.ID) {
+		c.opts.Logger.Debug("response dropped: no call has its id", "id", in.m.ID, "error", err)
 		return
 	}
 	c.opts.report(fmt.Errorf("message of the peer: %w", err))
 }
 
-// mostGlimpsed is how much of a message that is too long is looked at, at either
-// end.
-const mostGlimpsed = 4 << 10
-
-// glimpse drops the middle of what is too long.
-func glimpse(b []byte) []byte {
-	if len(b) <= 2*mostGlimpsed {
-		return b
-	}
-	return append(b[:mostGlimpsed], b[len(b)-mostGlimpsed:]...)
-}
-
-// tooLong deals with a message that is longer than allowed and of which p has a
-// glimpse. If that says whose answer it is, or which request, its call fails or
-// the request is refused: nobody waits in vain.
-func (c *Conn) tooLong(p parcel, o *Source) {
+// tooLong processes a message that is longer than allowed; p contains an excerpt of it. If the
+// excerpt contains the id of a response, its call fails. If it contains the id of a request, the
+// request gets an error as response. So nothing waits for the message.
+func (c *Conn) tooLong(p payload, o *Source) {
 	defer p.free()
-	in := inbound{parcel: parcel{data: p.data[:min(len(p.data), mostGlimpsed)]}}
-	in.m, in.err = wire.ReadMessage(in.parcel.data, nil)
+	in := received{payload: payload{data: p.data[:min(len(p.data), maxExcerpt)]}}
+	in.m, in.err = wire.ReadMessage(in.payload.data, nil)
 	if in.m.ID.IsZero() {
 		in.m.ID = idAtEnd(p.data)
 	}
-	err := fmt.Errorf("message of the peer: longer than %d bytes", c.opts.MaxMessage)
+	err := fmt.Errorf("message of the peer is longer than %d bytes", c.opts.MaxMessage)
 	if o.Admit != nil {
-		if unwanted := o.Admit(&in.m, err); unwanted != nil {
-			c.turnAway(&in, unwanted, nil)
+		if reason := o.Admit(&in.m, err); reason != nil {
+			c.notAdmitted(&in, reason, nil)
 			return
 		}
 	}
-	if kindOf(&in).isAnswer() && c.state.answer(&in.m, parcel{}, err) {
+	if formOf(&in).isResponse() && c.state.deliverResponse(&in.m, payload{}, err) {
 		return
 	}
 	c.opts.report(err)
 	if in.m.Method == "" {
-		in.m.ID = wire.RequestID{} // nobody knows what it was the id of
+		in.m.ID = wire.RequestID{} // it may be the id of a response
 	}
-	say := fmt.Sprintf("Message is longer than %d bytes", c.opts.MaxMessage)
-	c.refuse(in.m.ID, &peer.Error{Code: codeParse, Message: say}, o, nil)
+	text := fmt.Sprintf("Message is longer than %d bytes", c.opts.MaxMessage)
+	c.refuse(in.m.ID, &peer.Error{Code: codeParse, Message: text}, o, nil)
 }
 
-// idAtEnd returns the id of a message that has it behind all that is long, as the
-// SDKs for TypeScript and C# write it. What ends the message with no more than one
-// brace to close is a member of the message itself.
+// idAtEnd returns the id of a response whose id follows the result, as in the messages of the
+// TypeScript and C# SDKs. The end of the message, after the beginning of a response, must be
+// complete JSON: then the id is a member of the message and not of the result.
 func idAtEnd(data []byte) wire.RequestID {
-	end := data[max(0, len(data)-mostGlimpsed):]
+	end := data[max(0, len(data)-maxExcerpt):]
 	if i := bytes.LastIndex(end, []byte(`,"id":`)); i >= 0 {
 		for _, begin := range []string{`{"jsonrpc":"2.0","result":{}`, `{"result":{}`} {
 			if m, err := wire.ReadMessage(append([]byte(begin), end[i:]...), nil); err == nil {
@@ -229,43 +261,43 @@ func idAtEnd(data []byte) wire.RequestID {
 	return wire.RequestID{}
 }
 
-// kind is what a message that cannot be read seems to be.
-type kind struct {
+// form is what can be recognized of a message that cannot be read.
+type form struct {
 	wire.ReadOnly
-	broken              bool // it is no JSON
-	id, method, outcome bool // it has such members, as far as one can see
+	invalidJSON         bool
+	id, method, outcome bool // the message has an id, a method, a result or error
 }
 
-func (k kind) isAnswer() bool       { return k.outcome && !k.method }
-func (k kind) isNotification() bool { return k.method && !k.id && !k.broken }
+func (f form) isResponse() bool     { return f.outcome && !f.method }
+func (f form) isNotification() bool { return f.method && !f.id && !f.invalidJSON }
 
-var kindMembers = wire.NewMembers("message",
+var formMembers = wire.NewMembers("message",
 	wire.Member{Name: "id", In: wire.Always},
 	wire.Member{Name: "method", In: wire.Always},
 	wire.Member{Name: "result", In: wire.Always},
 	wire.Member{Name: "error", In: wire.Always},
 )
 
-// kindOf looks at a message that could not be read.
-func kindOf(in *inbound) kind {
-	var k kind
-	_ = wire.Decode(in.parcel.data, checked, &k) // as far as it goes
+// formOf examines a message that could not be read.
+func formOf(in *received) form {
+	var f form
+	_ = wire.Decode(in.payload.data, validated, &f) // reads until the first error
 	if e, ok := errors.AsType[*wire.DecodeError](in.err); ok {
-		k.broken = e.Syntax
+		f.invalidJSON = e.Syntax
 	}
-	return k
+	return f
 }
 
-// DecodeJSON notes which members are there.
-func (k *kind) DecodeJSON(d *wire.Decoder) {
-	for o := d.Object(kindMembers); o.Next(); {
+// DecodeJSON implements [wire.Value].
+func (f *form) DecodeJSON(d *wire.Decoder) {
+	for o := d.Object(formMembers); o.Next(); {
 		switch o.Name {
 		case "id":
-			k.id = true
+			f.id = true
 		case "method":
-			k.method = true
+			f.method = true
 		case "result", "error":
-			k.outcome = true
+			f.outcome = true
 		}
 		d.Skip()
 	}

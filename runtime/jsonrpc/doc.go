@@ -1,42 +1,71 @@
-// Package jsonrpc carries requests and notifications between two peers. A
-// [Conn] speaks JSON-RPC over whatever takes and brings whole messages; a
-// [InProcessConn] links two peers in one process without any wire between them. Both
-// are a [peer.Outbound] towards the other side, and hand what it sends to a
-// [peer.Handler].
+// Package jsonrpc sends and receives requests, responses and notifications between two peers.
 //
-// Servers and clients are written with the kits, mcpserver and mcpclient. This
-// package is for those who bring a transport of their own, or want to see every
-// message. A connection over two streams of bytes, one message on each line,
-// calling a tool:
+// Authors of custom transports need this package. Most programs do not: servers call Server.Serve
+// or Server.ServeStdio of package mcpserver, and clients use package mcpclient.
 //
-//	conn := jsonrpc.New(jsonrpc.NewLineWriter(out), nil)
-//	defer conn.Close()
-//	go conn.ReadLines(ctx, in, jsonrpc.Source{})
+// A [Conn] is one end of a connection over any transport that transfers whole messages. The
+// transport implements a [Writer] and calls [Conn.Deliver] with each message that it receives. A
+// [peer.Handler] handles the requests and notifications of the peer. An example is a transport that
+// sends each message in a WebSocket frame:
+//
+//	package ws
+//
+//	import (
+//		"context"
+//
+//		"github.com/mcpwright/mcp/runtime/jsonrpc"
+//		"github.com/mcpwright/mcp/runtime/peer"
+//	)
+//
+//	// Socket is a WebSocket. Send is safe for concurrent use and does not retain data. Receive returns a
+//	// slice that is not used again.
+//	type Socket interface {
+//		Send(data []byte) error
+//		Receive() ([]byte, error)
+//	}
+//
+//	type writer struct{ socket Socket }
+//
+//	func (w writer) WriteMessage(_ context.Context, data []byte) error { return w.socket.Send(data) }
+//
+//	// Serve handles the messages that arrive at a socket, until the socket fails.
+//	func Serve(ctx context.Context, socket Socket, h peer.Handler) error {
+//		conn := jsonrpc.New(writer{socket}, &jsonrpc.Options{Handler: h})
+//		defer conn.Close()
+//		for {
+//			data, err := socket.Receive()
+//			if err != nil {
+//				return err
+//			}
+//			conn.Deliver(ctx, data, jsonrpc.Source{})
+//		}
+//	}
+//
+// For streams of bytes with one message per line, there are [NewLineWriter] and [Conn.ReadLines].
+// An [InProcessConn] connects two peers within a process. Both kinds of connection implement
+// [peer.Outbound], which sends messages:
 //
 //	res, err := peer.SendRequest(ctx, conn, &mcp.CallToolRequest{Name: "greet"})
 //
 // # Order
 //
-// Requests are handled at once, and none of them waits until the handler of another
-// returns; "initialize" alone is answered before anything after it is looked at.
-// Notifications are handled one after another, in the order in which they came. An
-// answer waits for nothing but the progress reports about its own request, so a
-// handler of either kind may call the peer and wait.
+// Requests are handled concurrently: no request waits until the handler of another one returns.
+// Only "initialize" is answered before the next message is processed. Notifications are handled one
+// after another, in the order in which they arrived. A response waits only for the progress reports
+// about its own request. So all handlers may send requests to the peer and wait for the responses.
 //
 // # Errors
 //
-// What a peer answers in place of a result is an *[peer.Error]. What fails on
-// this side has a type of its own and no code: *[peer.TimeoutError],
-// *[peer.ClosedError], *[IDInUseError], *[wire.DecodeError]. In the other
-// direction an *[peer.Error] in the chain of a handler's error is answered as it
-// is; of anything else, panics included, the peer learns only that something
-// went wrong, and the log learns the rest.
+// If the peer responds with an error, a call returns an *[peer.Error]. Local errors have other
+// types and no code: *[peer.TimeoutError], *[peer.ClosedError], *[IDInUseError],
+// *[wire.DecodeError]. If a handler returns an error with an *[peer.Error] in its chain, the peer
+// receives the *[peer.Error]. For all other errors and for panics, the peer receives an internal
+// error without details, and the error is logged.
 //
-// # Giving up
+// # Cancellation
 //
-// A call whose context ends, or whose time runs out, tells the peer that nobody
-// waits any more, and returns at once or, if the peer does not even read, five
-// seconds later. When the peer says so, the context of the handler ends with a
-// *[CancelledError], and nothing about the request is sent from then on. When the
-// connection ends, contexts end with [ErrClosed].
+// If the context of a call ends or the call times out, the peer is notified. The call returns at
+// once, or after at most five seconds if the peer does not read. If the peer cancels a request, the
+// context of the handler ends with a *[CancelledError], and nothing that belongs to the request is
+// sent afterwards. If the connection ends, the contexts of all handlers end with [ErrClosed].
 package jsonrpc

@@ -1,6 +1,7 @@
 package jsonrpc_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,9 +11,10 @@ import (
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// A client and a server over two pipes.
+// This example connects a client and a server with two pipes.
 func Example() {
 	serverIn, clientOut := io.Pipe()
 	clientIn, serverOut := io.Pipe()
@@ -45,7 +47,7 @@ func Example() {
 	// Output: Hello from greet
 }
 
-// A server is tested without any wire.
+// An in-process connection is useful for testing a server.
 func ExampleInProcessPair() {
 	client, server := jsonrpc.InProcessPair(nil, &jsonrpc.Options{
 		Handler: peer.HandlerFunc(func(_ context.Context, in *peer.Inbound) (peer.Reply, error) {
@@ -60,7 +62,7 @@ func ExampleInProcessPair() {
 	// Output: Hello from greet <nil>
 }
 
-// A handler reports how far it has come.
+// A handler reports progress.
 func ExampleInProcessConn_progress() {
 	client, server := jsonrpc.InProcessPair(nil, &jsonrpc.Options{
 		Handler: peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
@@ -84,7 +86,7 @@ func ExampleInProcessConn_progress() {
 	// step 3
 }
 
-// A handler stops when its caller gives up.
+// The context of a handler ends when its caller stops waiting.
 func ExampleInProcessConn_cancellation() {
 	client, server := jsonrpc.InProcessPair(nil, &jsonrpc.Options{
 		Handler: peer.HandlerFunc(func(ctx context.Context, _ *peer.Inbound) (peer.Reply, error) {
@@ -98,4 +100,113 @@ func ExampleInProcessConn_cancellation() {
 	var late *peer.TimeoutError
 	fmt.Println(errors.As(err, &late))
 	// Output: true
+}
+
+// memory is a Writer that sends messages to a channel. It copies them, because a Writer must not
+// retain data.
+type memory chan []byte
+
+func (m memory) WriteMessage(ctx context.Context, data []byte) error {
+	select {
+	case m <- bytes.Clone(data):
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", jsonrpc.ErrNotWritten, ctx.Err())
+	}
+}
+
+// A transport needs a Writer, and code that delivers the messages of the peer.
+func ExampleWriter() {
+	there, back := make(memory), make(memory)
+	client := jsonrpc.New(there, nil)
+	server := jsonrpc.New(back, &jsonrpc.Options{
+		Handler: peer.HandlerFunc(func(context.Context, *peer.Inbound) (peer.Reply, error) {
+			return peer.Reply{Result: &mcp.EmptyResult{}}, nil
+		}),
+	})
+	carry := func(m memory, to *jsonrpc.Conn) { // ends when m is closed
+		for data := range m {
+			to.Deliver(context.Background(), data, jsonrpc.Source{})
+		}
+	}
+	go carry(there, server)
+	go carry(back, client)
+
+	_, err := peer.SendRequest(context.Background(), client, &mcp.PingRequest{})
+	fmt.Println(err)
+
+	client.Close()
+	server.Close()
+	close(there)
+	close(back)
+	// Output: <nil>
+}
+
+// reverse is a request type of the program. It defines the method, the type of the result, and how
+// the params are encoded and decoded.
+type reverse struct{ words string }
+
+var wordsMembers = wire.NewMembers("words", wire.Member{Name: "words", In: wire.Always, Required: wire.Always})
+
+func (*reverse) Method() string       { return "example.com/reverse" }
+func (*reverse) NewResult() *reversed { return new(reversed) }
+
+func (r *reverse) AppendParams(b []byte, e *wire.Encoder) []byte {
+	start := len(b)
+	b = append(b, `,"words":`...) // each member begins with a comma; CloseObject makes the first a brace
+	b = wire.AppendString(b, r.words)
+	return wire.CloseObject(b, start)
+}
+
+func (r *reverse) DecodeParams(d *wire.Decoder) {
+	for o := d.Object(wordsMembers); o.Next(); {
+		if o.Name == "" { // an unknown member
+			d.Skip()
+			continue
+		}
+		r.words = d.String()
+	}
+}
+
+// reversed is the result of reverse.
+type reversed struct{ words string }
+
+func (r *reversed) AppendJSON(b []byte, e *wire.Encoder) []byte {
+	start := len(b)
+	b = append(b, `,"words":`...)
+	b = wire.AppendString(b, r.words)
+	return wire.CloseObject(b, start)
+}
+
+func (r *reversed) DecodeJSON(d *wire.Decoder) {
+	for o := d.Object(wordsMembers); o.Next(); {
+		if o.Name == "" {
+			d.Skip()
+			continue
+		}
+		r.words = d.String()
+	}
+}
+
+// A program can define its own request types.
+func ExampleConn_Call() {
+	client, server := jsonrpc.InProcessPair(nil, &jsonrpc.Options{
+		Strict: true, // encode messages, as over a wire
+		Handler: peer.HandlerFunc(func(_ context.Context, in *peer.Inbound) (peer.Reply, error) {
+			var req reverse
+			if err := in.Decode(nil, &req); err != nil {
+				return peer.Reply{}, err
+			}
+			var back string
+			for _, r := range req.words {
+				back = string(r) + back
+			}
+			return peer.Reply{Result: &reversed{back}}, nil
+		}),
+	})
+	defer server.Close()
+
+	res, err := peer.SendRequest(context.Background(), client, &reverse{"gopher"})
+	fmt.Println(res.words, err)
+	// Output: rehpog <nil>
 }

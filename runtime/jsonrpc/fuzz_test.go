@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whatever comes in, what goes out is messages, bytes are given back once, and
-// the connection goes on and ends.
+// FuzzDeliver delivers any bytes. The connection must write only valid JSON, release the bytes
+// once, and handle the next request.
 func FuzzDeliver(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.jsonl")
 	require.NoError(f, err)

@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"testing"
 	"testing/synctest"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/internal/leaks"
 	"github.com/mcpwright/mcp/internal/testlog"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -17,18 +19,47 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// bubble runs f with a clock of its own. Goroutines that f leaves behind fail
-// the test.
+const pinged = `{"jsonrpc":"2.0","id":%v,"method":"ping","params":{}}`
+
+func cancelled(id any) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%v,"reason":"the caller no longer waits"}}`, id)
+}
+
+var pingRequest mcp.PingRequest
+
+// pair returns an in-process connection. The client has no handler.
+func pair(t *testing.T, h peer.Handler, change ...func(client, server *jsonrpc.Options)) (*jsonrpc.InProcessConn, *jsonrpc.InProcessConn) {
+	log, _ := logs()
+	client, server := &jsonrpc.Options{Logger: log}, &jsonrpc.Options{Logger: log, Handler: h}
+	for _, f := range change {
+		f(client, server)
+	}
+	c, s := jsonrpc.InProcessPair(client, server)
+	t.Cleanup(func() { s.Close() })
+	return c, s
+}
+
+// slow returns a handler that waits until it can receive from release.
+func slow(release <-chan struct{}) peer.HandlerFunc {
+	return func(context.Context, *peer.Inbound) (peer.Reply, error) {
+		<-release
+		return result(`{}`)
+	}
+}
+
+func TestMain(m *testing.M) { leaks.Main(m) }
+
+// bubble runs f with a fake clock. The test fails if goroutines are left behind.
 func bubble(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
 	synctest.Test(t, f)
 }
 
-// recorder is a Writer that keeps what is written.
+// recorder is a Writer that records the messages.
 type recorder struct {
 	mu    sync.Mutex
 	lines []string
-	hook  func(ctx context.Context, line string) error // before it is kept; its error is that of the Writer
+	hook  func(ctx context.Context, line string) error // called before a message is recorded; may return an error
 }
 
 func (r *recorder) WriteMessage(ctx context.Context, data []byte) error {
@@ -44,8 +75,7 @@ func (r *recorder) WriteMessage(ctx context.Context, data []byte) error {
 	return nil
 }
 
-// take returns what has been written since the last time, when nothing more
-// happens.
+// take waits until all goroutines are blocked, and returns the messages since the previous call.
 func (r *recorder) take() []string {
 	synctest.Wait()
 	r.mu.Lock()
@@ -55,13 +85,13 @@ func (r *recorder) take() []string {
 	return lines
 }
 
-// stuck makes a recorder's writer wait for the end of its context.
+// stuck is a hook that blocks until the context of the message ends.
 func stuck(ctx context.Context, _ string) error {
 	<-ctx.Done()
 	return ctx.Err()
 }
 
-// raw is any JSON as result or params.
+// raw is a result, or params, with any JSON.
 type raw struct{ json.RawMessage }
 
 func (r *raw) AppendJSON(b []byte, e *wire.Encoder) []byte   { return e.Raw(b, r.RawMessage, "{}") }
@@ -69,18 +99,18 @@ func (r *raw) DecodeJSON(d *wire.Decoder)                    { r.RawMessage = d.
 func (r *raw) AppendParams(b []byte, e *wire.Encoder) []byte { return r.AppendJSON(b, e) }
 func (r *raw) DecodeParams(d *wire.Decoder)                  { r.DecodeJSON(d) }
 
-// changed is a notification of no revision.
+// changed is a notification that no revision defines.
 type changed struct{ raw }
 
 func (*changed) Method() string  { return "x/changed" }
 func (*changed) IsNotification() {}
 
-// result is a handler's answer.
+// result returns the reply of a handler.
 func result(json string) (peer.Reply, error) {
 	return peer.Reply{Result: &raw{[]byte(json)}}, nil
 }
 
-// logs is a logger and what it has been told.
+// logs returns a logger and its output.
 func logs() (*slog.Logger, *testlog.Recorder) {
 	b := new(testlog.Recorder)
 	return b.Logger(), b
@@ -100,20 +130,20 @@ func newConn(t *testing.T, opts *jsonrpc.Options) (*jsonrpc.Conn, *recorder) {
 	return c, r
 }
 
-// deliver hands messages to c, one after the other.
+// deliver delivers messages to c, one after another.
 func deliver(c *jsonrpc.Conn, messages ...string) {
 	for _, m := range messages {
 		c.Deliver(context.Background(), []byte(m), jsonrpc.Source{})
 	}
 }
 
-// call is a call under way.
+// call is a function that runs in a goroutine.
 type call struct {
 	done chan struct{}
 	err  error
 }
 
-// start makes a call in a goroutine of its own.
+// start runs f in a goroutine.
 func start(f func() error) *call {
 	c := &call{done: make(chan struct{})}
 	go func() {
@@ -124,7 +154,7 @@ func start(f func() error) *call {
 	return c
 }
 
-// over returns how the call ended.
+// over returns the error of the call, which must have returned.
 func (c *call) over(t *testing.T) error {
 	t.Helper()
 	synctest.Wait()
@@ -147,7 +177,7 @@ func (c *call) isOver() bool {
 	}
 }
 
-// ping starts a ping.
+// ping sends a ping in a goroutine.
 func ping(ctx context.Context, out peer.Outbound, opts ...peer.CallOption) *call {
 	return start(func() error {
 		_, err := peer.SendRequest(ctx, out, &mcp.PingRequest{}, opts...)
@@ -155,7 +185,7 @@ func ping(ctx context.Context, out peer.Outbound, opts ...peer.CallOption) *call
 	})
 }
 
-// handlers is a handler made of functions by method.
+// handlers maps methods to handlers.
 type handlers map[string]func(ctx context.Context, in *peer.Inbound) (peer.Reply, error)
 
 func (h handlers) Handle(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
@@ -165,10 +195,35 @@ func (h handlers) Handle(ctx context.Context, in *peer.Inbound) (peer.Reply, err
 	return peer.Reply{}, &peer.Error{Code: mcp.CodeMethodNotFound, Message: "Method not found"}
 }
 
-// untilDone waits for the end of ctx.
+// untilDone is a handler that waits for the end of ctx.
 func untilDone(ctx context.Context, _ *peer.Inbound) (peer.Reply, error) {
 	<-ctx.Done()
 	return peer.Reply{}, context.Cause(ctx)
 }
 
 var errBroken = errors.New("broken")
+
+const (
+	cancelOne = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":"enough"}}`
+	closedOne = `{"jsonrpc":"2.0","id":%v,"error":{"code":-32603,"message":"Connection closed"}}`
+	emptyOne  = `{"jsonrpc":"2.0","id":%v,"result":{}}`
+)
+
+func request(id any, method string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%v,"method":%q}`, id, method)
+}
+
+func note(method string) string { return fmt.Sprintf(`{"jsonrpc":"2.0","method":%q}`, method) }
+
+// infoRecorder is a recorder that also records the MessageInfo.
+type infoRecorder struct {
+	recorder
+	infos []jsonrpc.MessageInfo
+}
+
+func (w *infoRecorder) WriteWithInfo(ctx context.Context, e jsonrpc.MessageInfo, data []byte) error {
+	w.infos = append(w.infos, e)
+	return w.WriteMessage(ctx, data)
+}
+
+func quick(context.Context, *peer.Inbound) (peer.Reply, error) { return result("{}") }

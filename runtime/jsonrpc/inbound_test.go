@@ -2,10 +2,8 @@ package jsonrpc_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math"
 	"os"
 	"runtime"
@@ -15,25 +13,106 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/outbound"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 	"github.com/stretchr/testify/require"
 )
 
-const (
-	cancelOne = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":"enough"}}`
-	closedOne = `{"jsonrpc":"2.0","id":%v,"error":{"code":-32603,"message":"Connection closed"}}`
-	emptyOne  = `{"jsonrpc":"2.0","id":%v,"result":{}}`
-)
+type tag struct{}
 
-func request(id any, method string) string {
-	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%v,"method":%q}`, id, method)
+// handled delivers a request in a context with a tag. It returns the handler's context when the
+// handler has returned or is blocked in look.
+func handled(t *testing.T, c **jsonrpc.Conn, look func(context.Context)) context.Context {
+	t.Helper()
+	var seen context.Context
+	conn, _ := newConn(t, &jsonrpc.Options{Handler: peer.HandlerFunc(func(ctx context.Context, _ *peer.Inbound) (peer.Reply, error) {
+		seen = ctx
+		look(ctx)
+		return result(`{}`)
+	})})
+	if c != nil {
+		*c = conn
+	}
+	conn.Deliver(context.WithValue(t.Context(), tag{}, "tag"), []byte(request(1, "x")), jsonrpc.Source{})
+	synctest.Wait()
+	return seen
 }
 
-func note(method string) string { return fmt.Sprintf(`{"jsonrpc":"2.0","method":%q}`, method) }
+func TestHandlerContextEndsWithHandler(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		ctx := handled(t, nil, func(context.Context) {})
+		require.ErrorIs(t, ctx.Err(), context.Canceled)
+		require.ErrorIs(t, context.Cause(ctx), context.Canceled)
+		<-ctx.Done()
+		require.Equal(t, "tag", ctx.Value(tag{}))
+		_, limited := ctx.Deadline()
+		require.False(t, limited)
+	})
+}
 
-func TestWhatBelongsToACancelledRequestIsNeverSent(t *testing.T) {
+func TestHandlerContextCause(t *testing.T) {
+	var cancelled *jsonrpc.CancelledError
+	for name, look := range map[string]func(context.Context) context.Context{
+		"itself": func(ctx context.Context) context.Context { return ctx },
+		"a child": func(ctx context.Context) context.Context {
+			child, stop := context.WithTimeout(ctx, time.Hour)
+			context.AfterFunc(child, stop)
+			return child
+		},
+		"a child without cancel": func(ctx context.Context) context.Context {
+			child, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+			context.AfterFunc(ctx, func() { stop(context.Cause(ctx)) })
+			return child
+		},
+	} {
+		bubble(t, func(t *testing.T) {
+			var c *jsonrpc.Conn
+			release := make(chan struct{})
+			ctx := handled(t, &c, func(context.Context) { <-release })
+			watched := look(ctx)
+			require.NoError(t, watched.Err())
+			deliver(c, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":"enough"}}`)
+			<-watched.Done()
+			require.ErrorAs(t, context.Cause(watched), &cancelled, name)
+			require.Equal(t, "enough", cancelled.Reason)
+			require.ErrorIs(t, watched.Err(), context.Canceled)
+			close(release)
+		})
+	}
+}
+
+func TestHandlerContextKeepsFirstCause(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var c *jsonrpc.Conn
+		release := make(chan struct{})
+		ctx := handled(t, &c, func(context.Context) { <-release })
+		require.True(t, c.InFlight().Cancel(c.InFlight().IDs()[0])) // the context has not been used yet
+		close(release)
+		synctest.Wait()
+		require.ErrorAs(t, context.Cause(ctx), new(*jsonrpc.CancelledError))
+	})
+}
+
+func TestHandlerContextEndsWithMessageContext(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		var got error
+		c, _ := newConn(t, &jsonrpc.Options{Handler: peer.HandlerFunc(func(ctx context.Context, _ *peer.Inbound) (peer.Reply, error) {
+			<-ctx.Done()
+			got = context.Cause(ctx)
+			return peer.Reply{}, got
+		})})
+		c.Deliver(ctx, []byte(request(1, "x")), jsonrpc.Source{})
+		synctest.Wait()
+		cancel(errBroken)
+		synctest.Wait()
+		require.ErrorIs(t, got, errBroken)
+	})
+}
+
+func TestCancelledRequestSendsNothing(t *testing.T) {
 	for name, end := range map[string]func(context.Context) (peer.Reply, error){
 		"with the cause": func(ctx context.Context) (peer.Reply, error) { return peer.Reply{}, context.Cause(ctx) },
 		"with a result":  func(context.Context) (peer.Reply, error) { return result(`{}`) },
@@ -41,12 +120,12 @@ func TestWhatBelongsToACancelledRequestIsNeverSent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				log, said := logs()
+				log, output := logs()
 				var unanswered []wire.RequestID
 				var back error
 				c, r := newConn(t, &jsonrpc.Options{
 					Logger:       log,
-					OnUnanswered: func(id wire.RequestID) { unanswered = append(unanswered, id); panic("a hook that fails") },
+					OnUnanswered: func(id wire.RequestID) { unanswered = append(unanswered, id); panic("hook") },
 					Handler: handlers{"wait": func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
 						<-ctx.Done()
 						still := context.WithoutCancel(ctx)
@@ -64,83 +143,13 @@ func TestWhatBelongsToACancelledRequestIsNeverSent(t *testing.T) {
 				var none *peer.NoBackChannelError
 				require.ErrorAs(t, back, &none)
 				require.Equal(t, []wire.RequestID{wire.IntID(1)}, unanswered)
-				require.Equal(t, name == "with an error", strings.Contains(said.String(), "broken"))
+				require.Equal(t, name == "with an error", strings.Contains(output.String(), "broken"))
 			})
 		})
 	}
 }
 
-func TestACancellationCountsForARequestThatItOvertakesWhereThatHappens(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		for _, unordered := range []bool{false, true} {
-			var unanswered []wire.RequestID
-			c, r := newConn(t, &jsonrpc.Options{
-				Unordered: unordered, Batches: func() bool { return true },
-				OnUnanswered: func(id wire.RequestID) { unanswered = append(unanswered, id) },
-				Handler:      handlers{"do": func(context.Context, *peer.Inbound) (peer.Reply, error) { return result(`{}`) }},
-			})
-			again := []string{request(1, "do"), `[` + request(1, "do") + `]`}
-			if !unordered {
-				deliver(c, cancelOne, again[0])
-				require.Len(t, r.take(), 1)
-				require.Empty(t, unanswered)
-				continue
-			}
-			for _, one := range again {
-				deliver(c, cancelOne, one)
-				require.Empty(t, r.take())
-			}
-			x := wire.Message{Method: "do", ID: wire.IntID(1)}
-			deliver(c, cancelOne)
-			c.Deliver(t.Context(), nil, jsonrpc.Source{Message: &x})
-			require.Empty(t, r.take())
-			require.Equal(t, []wire.RequestID{wire.IntID(1), wire.IntID(1), wire.IntID(1)}, unanswered)
-			deliver(c, request(1, "do"))
-			require.Len(t, r.take(), 1, "it counts once")
-			deliver(c, cancelOne)
-			overtaken := func(from, to int) {
-				for id := from; id < to; id++ {
-					deliver(c, strings.Replace(cancelOne, `:1,`, fmt.Sprintf(`:%d,`, id), 1))
-				}
-			}
-			overtaken(2, 300) // more than are handled at a time
-			for id := 299; id > 0; id-- {
-				deliver(c, request(id, "do"))
-			}
-			require.Empty(t, r.take())
-			overtaken(1, 2000)
-			deliver(c, request(1, "do"))
-			require.Len(t, r.take(), 1, "not all are kept")
-			_, ok := c.CloseIdle()
-			require.False(t, ok, "a request may be about to come")
-			time.Sleep(5 * time.Second)
-			_, ok = c.CloseIdle()
-			require.True(t, ok)
-		}
-	})
-}
-
-func TestACancellationCountsForARequestThatComesSoon(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		c, r := newConn(t, &jsonrpc.Options{Unordered: true, Handler: handlers{
-			"do": func(context.Context, *peer.Inbound) (peer.Reply, error) { return result(`{}`) },
-		}})
-		deliver(c, request(1, "do"))
-		require.Len(t, r.take(), 1)
-		deliver(c, cancelOne) // too late
-		time.Sleep(5 * time.Second)
-		deliver(c, request(1, "do")) // of a client that has begun anew, with the old session
-		require.Len(t, r.take(), 1)
-		deliver(c, cancelOne)
-		time.Sleep(5 * time.Second)
-		deliver(c, strings.Replace(cancelOne, `:1,`, `:2,`, 1), request(1, "do"))
-		require.Len(t, r.take(), 1)
-		deliver(c, request(2, "do"))
-		require.Empty(t, r.take())
-	})
-}
-
-func TestWhatACancelledHandlerAskedIsTakenBack(t *testing.T) {
+func TestCancelledHandlerCancelsItsCalls(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c, r := newConn(t, &jsonrpc.Options{Handler: handlers{
 			"ask": func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
@@ -155,100 +164,13 @@ func TestWhatACancelledHandlerAskedIsTakenBack(t *testing.T) {
 	})
 }
 
-func TestTheTableOfRequestsListsAndCancels(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		c, r := newConn(t, &jsonrpc.Options{Handler: handlers{"wait": untilDone}})
-		deliver(c, request(1, "wait"), request(`"b"`, "wait"))
-		require.ElementsMatch(t, []wire.RequestID{wire.IntID(1), wire.StringID("b")}, c.InFlight().IDs())
-		require.True(t, c.InFlight().Cancel(wire.StringID("1")))
-		require.False(t, c.InFlight().Cancel(wire.IntID(5)))
-		synctest.Wait()
-		require.Equal(t, []wire.RequestID{wire.StringID("b")}, c.InFlight().IDs())
-		require.Empty(t, r.take())
-	})
-}
-
-func TestTheEndOfTheConnectionAnswersWhatRuns(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		var cause error
-		release := make(chan struct{})
-		c, r := newConn(t, &jsonrpc.Options{Handler: handlers{
-			"wait": func(ctx context.Context, _ *peer.Inbound) (peer.Reply, error) {
-				<-ctx.Done()
-				cause = context.Cause(ctx)
-				return result(`{"too":"late"}`)
-			},
-			"quick": func(context.Context, *peer.Inbound) (peer.Reply, error) { return result(`{}`) },
-		}})
-		r.hook = func(_ context.Context, line string) error {
-			if strings.Contains(line, `"id":2`) {
-				<-release
-			}
-			return nil
-		}
-		deliver(c, request(1, "wait"), request(2, "quick"), request(3, "wait"),
-			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}`)
-		synctest.Wait()
-		down := start(func() error { c.Shutdown(t.Context(), errBroken); return nil })
-		require.Equal(t, []string{fmt.Sprintf(closedOne, 1)}, r.take(), "one answer, and none for the cancelled")
-		require.False(t, down.isOver(), "it waits for the answer that is being written")
-		close(release)
-		require.NoError(t, down.over(t))
-		require.ErrorIs(t, cause, jsonrpc.ErrClosed)
-		require.ErrorIs(t, cause, errBroken)
-		require.Equal(t, []string{fmt.Sprintf(emptyOne, 2)}, r.take(), "and it gets no second one")
-	})
-}
-
-func TestWhatTheEndHasAnsweredCannotBeCancelled(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		release := make(chan struct{})
-		c, r := newConn(t, &jsonrpc.Options{
-			Handler: slow(release), OnUnanswered: func(id wire.RequestID) { t.Errorf("request %v has been answered", id) },
-		})
-		deliver(c, request(1, "deaf"))
-		synctest.Wait()
-		end := start(c.Close)
-		require.Len(t, r.take(), 1, "the goodbye")
-		require.False(t, c.InFlight().Cancel(wire.IntID(1)))
-		close(release)
-		require.NoError(t, end.over(t))
-	})
-}
-
-func TestAnEndWithoutPatienceBlamesNoHandlerThatIsNotThere(t *testing.T) {
-	for range 50 { // it was a matter of luck
-		var log strings.Builder
-		c := jsonrpc.New(new(recorder), &jsonrpc.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		c.Shutdown(ctx, nil)
-		require.NotContains(t, log.String(), "still running")
-	}
-}
-
-func TestTheEndDoesNotWaitForeverForAHandler(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		release := make(chan struct{})
-		c, _ := newConn(t, &jsonrpc.Options{Handler: handlers{"deaf": func(context.Context, *peer.Inbound) (peer.Reply, error) {
-			<-release
-			return result(`{}`)
-		}}})
-		deliver(c, request(1, "deaf"))
-		begun := time.Now()
-		require.NoError(t, c.Close())
-		require.Equal(t, 5*time.Second, time.Since(begun))
-		close(release)
-	})
-}
-
-func TestRequestsRunAtOnceAndNotificationsInOrder(t *testing.T) {
+func TestRequestsConcurrentNotificationsInOrder(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var order []string
 		release := make(chan struct{})
 		c, r := newConn(t, &jsonrpc.Options{Handler: peer.HandlerFunc(func(_ context.Context, in *peer.Inbound) (peer.Reply, error) {
 			if in.ID.IsZero() {
-				order = append(order, in.Method) // the race detector watches
+				order = append(order, in.Method) // checked by the race detector
 				if in.Method == "first" {
 					<-release
 				}
@@ -265,7 +187,7 @@ func TestRequestsRunAtOnceAndNotificationsInOrder(t *testing.T) {
 	})
 }
 
-func TestANotificationsHandlerMayCallItsPeer(t *testing.T) {
+func TestNotificationHandlerCallsPeer(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var err error
 		var seen []string
@@ -284,7 +206,7 @@ func TestANotificationsHandlerMayCallItsPeer(t *testing.T) {
 	})
 }
 
-func TestInitializeIsAnsweredBeforeAnythingElseIsLookedAt(t *testing.T) {
+func TestInitializeIsHandledInline(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		ready := false
 		c, r := newConn(t, &jsonrpc.Options{Handler: handlers{
@@ -302,7 +224,7 @@ func TestInitializeIsAnsweredBeforeAnythingElseIsLookedAt(t *testing.T) {
 	})
 }
 
-func TestABackChannelIsShutWhenItsHandlerHasReturned(t *testing.T) {
+func TestBackChannelClosesWithHandler(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var kept peer.BackChannel
 		c, r := newConn(t, &jsonrpc.Options{Handler: peer.HandlerFunc(func(_ context.Context, in *peer.Inbound) (peer.Reply, error) {
@@ -321,11 +243,11 @@ func TestABackChannelIsShutWhenItsHandlerHasReturned(t *testing.T) {
 	})
 }
 
-func TestATransportWithoutBackChannelRefusesAtOnce(t *testing.T) {
+func TestTransportWithoutBackChannel(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var err error
 		c, r := newConn(t, &jsonrpc.Options{
-			Transport: peer.NewTransport("one-way", false, nil, ""),
+			Transport: peer.NewTransportContext("one-way", false, nil, ""),
 			Handler: peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
 				_, err = peer.SendRequest(ctx, in.Back, &mcp.PingRequest{})
 				return result(`{}`)
@@ -339,7 +261,7 @@ func TestATransportWithoutBackChannelRefusesAtOnce(t *testing.T) {
 	})
 }
 
-func TestHandlersSeeWhereAMessageComesFrom(t *testing.T) {
+func TestSourceTransportAndContext(t *testing.T) {
 	type key struct{}
 	bubble(t, func(t *testing.T) {
 		var kinds []string
@@ -350,7 +272,7 @@ func TestHandlersSeeWhereAMessageComesFrom(t *testing.T) {
 		})})
 		ctx := context.WithValue(t.Context(), key{}, "caller")
 		for _, message := range []string{request(1, "x"), request(2, "initialize"), note("x")} {
-			c.Deliver(ctx, []byte(message), jsonrpc.Source{Transport: peer.NewTransport("special", true, nil, "")})
+			c.Deliver(ctx, []byte(message), jsonrpc.Source{Transport: peer.NewTransportContext("special", true, nil, "")})
 			synctest.Wait()
 		}
 		deliver(c, request(3, "x"))
@@ -360,22 +282,7 @@ func TestHandlersSeeWhereAMessageComesFrom(t *testing.T) {
 	})
 }
 
-func TestAnObserverThatFailsStopsNothing(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		var seen []error
-		c, r := newConn(t, &jsonrpc.Options{Handler: handlers{}, OnError: func(err error) { seen = append(seen, err); panic("observer") }})
-		deliver(c, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"What?"}}`, `nonsense`, note("x"), request(1, "x"))
-		require.Len(t, r.take(), 2)
-		require.Len(t, seen, 2)
-		var e *peer.Error
-		require.ErrorAs(t, seen[0], &e)
-		require.EqualValues(t, -32700, e.Code)
-		var bad *wire.DecodeError
-		require.ErrorAs(t, seen[1], &bad)
-	})
-}
-
-func TestCancelAndProgressReachTheHandlerToo(t *testing.T) {
+func TestHandlerReceivesCancelAndProgress(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var seen []string
 		c, _ := newConn(t, &jsonrpc.Options{Handler: peer.HandlerFunc(func(_ context.Context, in *peer.Inbound) (peer.Reply, error) {
@@ -388,14 +295,14 @@ func TestCancelAndProgressReachTheHandlerToo(t *testing.T) {
 	})
 }
 
-func TestAnInterceptComesFirst(t *testing.T) {
+func TestInterceptNotification(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var seen []string
 		c, _ := newConn(t, &jsonrpc.Options{
 			InterceptNotification: func(in *peer.Inbound) bool {
 				seen = append(seen, "intercept "+in.Method)
 				if in.Method == "bad" {
-					panic("an intercept that fails")
+					panic("intercept")
 				}
 				return in.Method == "mine"
 			},
@@ -406,19 +313,19 @@ func TestAnInterceptComesFirst(t *testing.T) {
 		})
 		call := start(func() error {
 			_, err := peer.SendRequest(t.Context(), c, &mcp.PingRequest{})
-			seen = append(seen, "answer")
+			seen = append(seen, "response")
 			return err
 		})
 		deliver(c, note("mine"), fmt.Sprintf(emptyOne, 1))
 		require.NoError(t, call.over(t))
-		require.Equal(t, []string{"intercept mine", "answer"}, seen)
+		require.Equal(t, []string{"intercept mine", "response"}, seen)
 		deliver(c, note("bad"))
 		synctest.Wait()
 		require.Equal(t, []string{"intercept bad", "handle bad"}, seen[2:])
 	})
 }
 
-func TestRequestsAreSeenAsTheyArrive(t *testing.T) {
+func TestOnRequest(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var seen []string
 		c, r := newConn(t, &jsonrpc.Options{
@@ -426,7 +333,7 @@ func TestRequestsAreSeenAsTheyArrive(t *testing.T) {
 			OnRequest: func(in *peer.Inbound) {
 				seen = append(seen, in.Method+string(in.Params))
 				if in.Method == "bad" {
-					panic("a hook that fails")
+					panic("hook")
 				}
 			},
 			Handler: peer.HandlerFunc(func(context.Context, *peer.Inbound) (peer.Reply, error) { return result(`{}`) }),
@@ -434,7 +341,7 @@ func TestRequestsAreSeenAsTheyArrive(t *testing.T) {
 		deliver(c, request(1, "bad"), note("x"), request(2, "initialize"), `[`+request(3, "a")+`,`+request(4, "b")+`]`,
 			`{"jsonrpc":"2.0","id":5,"method":"c","params":{"d":1}}`)
 		c.Deliver(t.Context(), nil, jsonrpc.Source{Message: &wire.Message{Method: "e", ID: wire.IntID(6)}})
-		require.Equal(t, []string{"bad", "initialize", "a", "b", `c{"d":1}`, "e"}, seen, "whatever their handlers do")
+		require.Equal(t, []string{"bad", "initialize", "a", "b", `c{"d":1}`, "e"}, seen, "before the handlers run")
 		require.Len(t, r.take(), 5)
 	})
 
@@ -450,7 +357,7 @@ func TestRequestsAreSeenAsTheyArrive(t *testing.T) {
 	require.Equal(t, []string{"ping", "handled"}, seen)
 }
 
-func TestTooManyNotificationsAreReported(t *testing.T) {
+func TestMaxQueuedNotifications(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		release := make(chan struct{})
 		var seen, dropped int
@@ -475,12 +382,12 @@ func TestTooManyNotificationsAreReported(t *testing.T) {
 	})
 }
 
-func TestANotificationAtTheEndIsNotOneTooMany(t *testing.T) {
+func TestNotificationDuringCloseIsNotReported(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		closed := make(chan struct{})
 		c, _ := newConn(t, &jsonrpc.Options{
 			Handler: handlers{}, OnError: func(err error) { t.Error(err) },
-			InterceptNotification: func(*peer.Inbound) bool { <-closed; return false }, // the end comes just now
+			InterceptNotification: func(*peer.Inbound) bool { <-closed; return false }, // the connection is closed meanwhile
 		})
 		late := start(func() error { deliver(c, note("x")); return nil })
 		require.NoError(t, c.Close())
@@ -489,7 +396,7 @@ func TestANotificationAtTheEndIsNotOneTooMany(t *testing.T) {
 	})
 }
 
-func TestTooMuchWaitingIsReported(t *testing.T) {
+func TestQueuedNotificationsSizeLimit(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		release := make(chan struct{})
 		dropped := 0
@@ -510,22 +417,7 @@ func TestTooMuchWaitingIsReported(t *testing.T) {
 	})
 }
 
-func TestWhatWaitsAtTheEndIsStillHandled(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		var ended []bool
-		c, _ := newConn(t, &jsonrpc.Options{Handler: peer.HandlerFunc(func(ctx context.Context, _ *peer.Inbound) (peer.Reply, error) {
-			<-ctx.Done()
-			ended = append(ended, errors.Is(context.Cause(ctx), jsonrpc.ErrClosed))
-			return peer.Reply{}, nil
-		})})
-		deliver(c, note("x"), note("x"))
-		synctest.Wait()
-		c.Close()
-		require.Equal(t, []bool{true, true}, ended)
-	})
-}
-
-func TestAHandlerThatEndsItsGoroutineIsAnswered(t *testing.T) {
+func TestHandlerEndsGoroutine(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var seen []string
 		c, r := newConn(t, &jsonrpc.Options{Handler: peer.HandlerFunc(func(_ context.Context, in *peer.Inbound) (peer.Reply, error) {
@@ -544,65 +436,9 @@ func TestAHandlerThatEndsItsGoroutineIsAnswered(t *testing.T) {
 	})
 }
 
-func TestTheBytesOfAMessageAreGivenBackOnce(t *testing.T) {
+func TestMessageInfo(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c, _ := newConn(t, &jsonrpc.Options{
-			Batches: func() bool { return true }, MaxMessage: 200, MaxInFlight: 2, MaxQueuedNotifications: 1, OnError: func(error) {},
-			Handler: scene, InterceptNotification: func(in *peer.Inbound) bool { return in.Method == "consumed" },
-		})
-		ping(t.Context(), c)
-		deliver(c, request(6, "wait"), note("wait"))
-		synctest.Wait()
-		deliver(c, note("wait"))
-		for _, message := range []string{
-			request(6, "same id"), note("consumed"), note("one too many"),
-			request(1, "echo"), request(2, "panic"), request(3, "initialize"), "nonsense",
-			fmt.Sprintf(emptyOne, 1), fmt.Sprintf(emptyOne, 99), `[` + request(4, "echo") + `]`, strings.Repeat(" ", 300),
-			`{"jsonrpc":"2.0","id":5,"result":7}`,
-		} {
-			n := 0
-			c.Deliver(t.Context(), []byte(message), jsonrpc.Source{Release: func() { n++ }})
-			synctest.Wait()
-			require.Equal(t, 1, n, message)
-		}
-		c.Close()
-		n := 0
-		c.Deliver(t.Context(), []byte(note("x")), jsonrpc.Source{Release: func() { n++ }})
-		require.Equal(t, 1, n)
-	})
-	bubble(t, func(t *testing.T) {
-		c, _ := newConn(t, nil) // without a handler
-		n := 0
-		c.Deliver(t.Context(), []byte(note("x")), jsonrpc.Source{Release: func() { n++ }})
-		require.Equal(t, 1, n)
-		_, ok := c.CloseIdle()
-		require.True(t, ok)
-	})
-	bubble(t, func(t *testing.T) {
-		c, _ := newConn(t, &jsonrpc.Options{Handler: scene})
-		n := 0
-		c.Deliver(t.Context(), []byte(note("echo")), jsonrpc.Source{Release: func() { n++ }})
-		synctest.Wait()
-		require.Equal(t, 1, n)
-		_, ok := c.CloseIdle()
-		require.True(t, ok, "a notification that was handled leaves nothing behind")
-	})
-}
-
-// notingWriter is told what it writes.
-type notingWriter struct {
-	recorder
-	envelopes []jsonrpc.MessageInfo
-}
-
-func (w *notingWriter) WriteWithInfo(ctx context.Context, e jsonrpc.MessageInfo, data []byte) error {
-	w.envelopes = append(w.envelopes, e)
-	return w.WriteMessage(ctx, data)
-}
-
-func TestAWriterMayBeToldWhatItWrites(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		w := new(notingWriter)
+		w := new(infoRecorder)
 		c := jsonrpc.New(w, &jsonrpc.Options{Handler: scene})
 		defer c.Close()
 		deliver(c, request(7, "refuse"))
@@ -612,15 +448,15 @@ func TestAWriterMayBeToldWhatItWrites(t *testing.T) {
 		call := ping(t.Context(), c, peer.WithHeader(map[string][]string{"X": {"y"}}))
 		deliver(c, fmt.Sprintf(emptyOne, 1))
 		require.NoError(t, call.over(t))
-		require.Len(t, w.envelopes, 3)
-		require.EqualValues(t, 7, w.envelopes[0].Error.Code)
-		require.Equal(t, jsonrpc.MessageInfo{ID: wire.IntID(8)}, w.envelopes[1])
-		require.Equal(t, "y", w.envelopes[2].Header.Get("X"))
-		require.Equal(t, "ping", w.envelopes[2].Method)
+		require.Len(t, w.infos, 3)
+		require.EqualValues(t, 7, w.infos[0].Error.Code)
+		require.Equal(t, jsonrpc.MessageInfo{ID: wire.IntID(8)}, w.infos[1])
+		require.Equal(t, "y", w.infos[2].Header.Get("X"))
+		require.Equal(t, "ping", w.infos[2].Method)
 	})
 }
 
-func TestAWriterThatIsGoneDropsAnswersQuietly(t *testing.T) {
+func TestResponseWriterError(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c, r := newConn(t, &jsonrpc.Options{Handler: scene})
 		r.hook = func(context.Context, string) error { return os.ErrClosed }
@@ -632,7 +468,7 @@ func TestAWriterThatIsGoneDropsAnswersQuietly(t *testing.T) {
 	})
 }
 
-// lingering is a message that is written when its time has come.
+// lingering is a message that blocks while it is encoded.
 type lingering struct {
 	raw
 	begun, free chan struct{}
@@ -651,7 +487,7 @@ func (l *lingering) AppendParams(b []byte, e *wire.Encoder) []byte {
 	return l.raw.AppendParams(b, e)
 }
 
-func TestNothingFollowsAnAnswerThatWasBegunBefore(t *testing.T) {
+func TestNothingFollowsResponse(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		question, note := newLingering(), newLingering()
 		asked, told := make(chan error, 1), make(chan error, 1)
@@ -673,7 +509,7 @@ func TestNothingFollowsAnAnswerThatWasBegunBefore(t *testing.T) {
 	})
 }
 
-func TestReportsAreWrittenAsTheRevisionHasThem(t *testing.T) {
+func TestProgressEncoding(t *testing.T) {
 	const report = `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":5,"progress":%s}}`
 	for revision, want := range map[wire.Revision][]string{
 		mcp.Revision20241105: {`1,"total":2.5`, `2`},
@@ -695,47 +531,12 @@ func TestReportsAreWrittenAsTheRevisionHasThem(t *testing.T) {
 	}
 }
 
-func TestTheAnswersOfABatchAreOneArray(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		batches := true
-		c, r := newConn(t, &jsonrpc.Options{Handler: scene, OnError: func(error) {}, Batches: func() bool { return batches }})
-		both := `[` + request(1, "echo") + `,` + request(2, "fail") + `,` + request(3, "initialize") + `]`
-		deliver(c, both)
-		lines := r.take()
-		require.Len(t, lines, 1)
-		var answers []struct{ ID int }
-		require.NoError(t, json.Unmarshal([]byte(lines[0]), &answers))
-		require.ElementsMatch(t, []struct{ ID int }{{1}, {2}, {3}}, answers)
-
-		batches = false
-		deliver(c, both)
-		require.Equal(t, []string{`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid request","data":"several messages at once are not accepted"}}`}, r.take())
-	})
-}
-
-func TestAMessageThatIsTooLongIsRefusedHoweverItComes(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		var seen []error
-		c, r := newConn(t, &jsonrpc.Options{Handler: scene, MaxMessage: 100, OnError: func(err error) { seen = append(seen, err) }})
-		message := func(size int) string {
-			m := `{"jsonrpc":"2.0","id":1,"method":"echo","params":{"a":""}}`
-			return m[:len(m)-3] + strings.Repeat("x", size-len(m)) + m[len(m)-3:]
-		}
-		deliver(c, message(100))
-		require.Len(t, r.take(), 1)
-		require.Empty(t, seen)
-		deliver(c, message(101))
-		require.Contains(t, r.take()[0], `Message is longer than 100 bytes`)
-		require.Len(t, seen, 1)
-	})
-}
-
-func TestAnInterceptMayLookAtTheContextOfTheMessage(t *testing.T) {
+func TestDeliveryContext(t *testing.T) {
 	type key struct{}
 	bubble(t, func(t *testing.T) {
 		var seen []any
 		look := func(in *peer.Inbound) bool {
-			seen = append(seen, jsonrpc.DeliveryContext(in).Value(key{}))
+			seen = append(seen, outbound.DeliveryContext(in).Value(key{}))
 			return true
 		}
 		c, _ := newConn(t, &jsonrpc.Options{InterceptNotification: look})
@@ -743,45 +544,11 @@ func TestAnInterceptMayLookAtTheContextOfTheMessage(t *testing.T) {
 		_, server := pair(t, nil, func(client, _ *jsonrpc.Options) { client.InterceptNotification = look })
 		require.NoError(t, server.Notify(context.WithValue(t.Context(), key{}, "pair"), &changed{}))
 		require.Equal(t, []any{"pipe", "pair"}, seen)
-		require.Nil(t, jsonrpc.DeliveryContext(&peer.Inbound{}).Value(key{}), "what no dispatcher delivered")
+		require.Nil(t, outbound.DeliveryContext(&peer.Inbound{}).Value(key{}), "not delivered by a connection")
 	})
 }
 
-func TestALimitMayBeLifted(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		handled, release := 0, make(chan struct{})
-		c, r := newConn(t, &jsonrpc.Options{MaxMessage: -1, MaxInFlight: -1, MaxQueuedNotifications: -1, Handler: peer.HandlerFunc(
-			func(_ context.Context, in *peer.Inbound) (peer.Reply, error) {
-				<-release
-				if in.ID.IsZero() {
-					handled++
-				}
-				return peer.Reply{Result: new(mcp.EmptyResult)}, nil
-			})})
-		deliver(c, `{"jsonrpc":"2.0","method":"x","params":{"a":"`+strings.Repeat("x", 5<<20)+`"}}`)
-		for i := range 2000 {
-			deliver(c, request(i+1, "x"), note("x"))
-		}
-		close(release)
-		synctest.Wait()
-		require.Equal(t, 2001, handled)
-		require.Len(t, r.take(), 2000)
-	})
-}
-
-func TestWhatCannotBeReadIsReported(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		var seen []error
-		c, r := newConn(t, &jsonrpc.Options{OnError: func(err error) { seen = append(seen, err) }})
-		deliver(c, `{"jsonrpc":"2.0","method":"x","params":7}`, `{"jsonrpc":"2.0","id":5,"result":7}`)
-		require.Empty(t, r.take())
-		require.Len(t, seen, 2)
-		require.ErrorContains(t, seen[0], "notification of the peer")
-		require.ErrorContains(t, seen[1], "answer of the peer")
-	})
-}
-
-func TestWhereNobodyHandlesAnythingEveryMethodIsUnknown(t *testing.T) {
+func TestNilHandler(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c, r := newConn(t, nil)
 		deliver(c, request(1, "x"), note("x"), request(2, "initialize"))
@@ -793,13 +560,13 @@ func TestWhereNobodyHandlesAnythingEveryMethodIsUnknown(t *testing.T) {
 	})
 }
 
-func TestTheHookForUnansweredRequestsIsForCancelledOnes(t *testing.T) {
+func TestOnUnansweredOnlyAfterCancellation(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		ends := false
 		var c *jsonrpc.Conn
 		c, _ = newConn(t, &jsonrpc.Options{
 			Handler:      handlers{"wait": untilDone},
-			OnUnanswered: func(id wire.RequestID) { require.Fail(t, "it was not cancelled", "%v", id) },
+			OnUnanswered: func(id wire.RequestID) { require.Fail(t, "the request was not cancelled", "%v", id) },
 			OnRequest: func(*peer.Inbound) {
 				if ends {
 					c.Close()
@@ -813,56 +580,22 @@ func TestTheHookForUnansweredRequestsIsForCancelledOnes(t *testing.T) {
 	})
 }
 
-func TestOnlyThePeerCancelsWhatHasNotCome(t *testing.T) {
+func TestNilOnUnanswered(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		for _, unordered := range []bool{false, true} {
-			c, r := newConn(t, &jsonrpc.Options{
-				Unordered: unordered,
-				Handler:   handlers{"do": func(context.Context, *peer.Inbound) (peer.Reply, error) { return result(`{}`) }},
-			})
-			require.False(t, c.InFlight().Cancel(wire.IntID(1)))
-			deliver(c, request(1, "do"))
-			require.Len(t, r.take(), 1)
-		}
-	})
-}
-
-func TestNothingIsAboutToComeOnceItHas(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		for _, overtaken := range []bool{false, true} {
-			c, r := newConn(t, &jsonrpc.Options{Unordered: true, Handler: handlers{"wait": untilDone}})
-			if overtaken {
-				deliver(c, cancelOne)
-				time.Sleep(5*time.Second - 1)
-				_, ok := c.CloseIdle()
-				require.False(t, ok)
-				deliver(c, request(1, "wait"))
-			} else {
-				deliver(c, request(1, "wait"), cancelOne)
-			}
-			require.Empty(t, r.take())
-			_, ok := c.CloseIdle()
-			require.True(t, ok)
-		}
-	})
-}
-
-func TestWhereThereIsNoHookForUnansweredRequestsNothingIsLogged(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		log, said := logs()
+		log, output := logs()
 		c, r := newConn(t, &jsonrpc.Options{Logger: log, Handler: handlers{"wait": untilDone}})
 		deliver(c, request(1, "wait"), cancelOne)
 		require.Empty(t, r.take())
-		require.NotContains(t, said.String(), "hook")
+		require.NotContains(t, output.String(), "hook")
 	})
 }
 
-func TestACancellationSaysWhy(t *testing.T) {
+func TestCancelledError(t *testing.T) {
 	require.EqualError(t, &jsonrpc.CancelledError{}, "request cancelled by its sender")
 	require.EqualError(t, &jsonrpc.CancelledError{Reason: "enough"}, `request cancelled by its sender: "enough"`)
 }
 
-func TestTheFirstReportCountsWhateverItSays(t *testing.T) {
+func TestProgressFirstReport(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c, r := newConn(t, &jsonrpc.Options{Handler: peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
 			require.ErrorAs(t, in.Back.Progress(ctx, peer.Progress{Progress: math.NaN()}), new(*wire.EncodeError))
@@ -880,7 +613,7 @@ func TestTheFirstReportCountsWhateverItSays(t *testing.T) {
 	})
 }
 
-func TestTheLogLearnsWhatThePeerDoesNot(t *testing.T) {
+func TestHandlerErrorsAreLogged(t *testing.T) {
 	const refusal, cancelled = `level=DEBUG msg="request refused"`, `level=DEBUG msg="handler stopped"`
 	for want, end := range map[string]func(context.Context) (peer.Reply, error){
 		refusal: func(context.Context) (peer.Reply, error) {
@@ -898,12 +631,12 @@ func TestTheLogLearnsWhatThePeerDoesNot(t *testing.T) {
 			return peer.Reply{}, fmt.Errorf("secret: %w", ctx.Err())
 		},
 		`level=ERROR msg="handler failed" method=x id=1 error="code: secret`: func(ctx context.Context) (peer.Reply, error) {
-			<-ctx.Done() // nobody is told of the error any more
+			<-ctx.Done() // the peer does not receive the error any more
 			return peer.Reply{}, fmt.Errorf("code: %w", &peer.Error{Code: 7, Message: "secret"})
 		},
 	} {
 		bubble(t, func(t *testing.T) {
-			log, said := logs()
+			log, output := logs()
 			c, r := newConn(t, &jsonrpc.Options{Logger: log, Handler: handlers{
 				"x": func(ctx context.Context, _ *peer.Inbound) (peer.Reply, error) { return end(ctx) },
 			}})
@@ -913,15 +646,15 @@ func TestTheLogLearnsWhatThePeerDoesNot(t *testing.T) {
 			for _, line := range r.take() {
 				require.Equal(t, want == refusal, strings.Contains(line, "secret"))
 			}
-			require.Contains(t, said.String(), strings.TrimSpace(want))
-			require.Contains(t, said.String(), "secret")
+			require.Contains(t, output.String(), strings.TrimSpace(want))
+			require.Contains(t, output.String(), "secret")
 		})
 	}
 }
 
-func TestTheLogDoesNotComplainOfAPeerThatHasGone(t *testing.T) {
+func TestHandlerStoppedIsNotLoggedAsError(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		log, said := logs()
+		log, output := logs()
 		c, r := newConn(t, &jsonrpc.Options{Logger: log, Handler: peer.HandlerFunc(func(ctx context.Context, _ *peer.Inbound) (peer.Reply, error) {
 			<-ctx.Done()
 			return peer.Reply{}, context.Cause(ctx)
@@ -931,14 +664,14 @@ func TestTheLogDoesNotComplainOfAPeerThatHasGone(t *testing.T) {
 		synctest.Wait()
 		hangUp(errBroken)
 		require.Len(t, r.take(), 1)
-		require.Contains(t, said.String(), `level=DEBUG msg="handler stopped"`)
-		require.NotContains(t, said.String(), "ERROR")
+		require.Contains(t, output.String(), `level=DEBUG msg="handler stopped"`)
+		require.NotContains(t, output.String(), "ERROR")
 	})
 }
 
-func TestANotificationsHandlerThatFailsHarmsNothing(t *testing.T) {
+func TestNotificationHandlerFails(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		log, said := logs()
+		log, output := logs()
 		var seen []string
 		c, r := newConn(t, &jsonrpc.Options{Logger: log, Handler: peer.HandlerFunc(func(_ context.Context, in *peer.Inbound) (peer.Reply, error) {
 			switch seen = append(seen, in.Method); in.Method {
@@ -954,71 +687,31 @@ func TestANotificationsHandlerThatFailsHarmsNothing(t *testing.T) {
 		deliver(c, note("panics"), note("exits"), note("fails"), note("last"))
 		synctest.Wait()
 		deliver(c, request(1, "x"))
-		require.Equal(t, []string{fmt.Sprintf(emptyOne, 1)}, r.take(), "nobody is told")
+		require.Equal(t, []string{fmt.Sprintf(emptyOne, 1)}, r.take(), "the peer receives nothing about them")
 		require.Equal(t, []string{"panics", "exits", "fails", "last", "x"}, seen)
-		require.Contains(t, said.String(), `msg="handler panicked" method=panics`)
-		require.Contains(t, said.String(), `msg="handler failed" method=fails`)
+		require.Contains(t, output.String(), `msg="handler panicked" method=panics`)
+		require.Contains(t, output.String(), `msg="handler failed" method=fails`)
 	})
 }
 
-func TestTheEndSaysNothingAboutWhatWasCancelled(t *testing.T) {
+func TestMessageInfoRevision(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		release := make(chan struct{})
-		c, r := newConn(t, &jsonrpc.Options{Handler: slow(release)})
-		deliver(c, request(1, "deaf"), request(2, "deaf"), cancelOne)
-		synctest.Wait()
-		end := start(func() error { return c.Close() })
-		require.Equal(t, []string{fmt.Sprintf(closedOne, 2)}, r.take())
-		close(release)
-		require.NoError(t, end.over(t))
-		require.Empty(t, r.take())
-	})
-}
-
-func TestIDsOfEveryKindAreTakenAndGivenBack(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		c, r := newConn(t, &jsonrpc.Options{Handler: scene})
-		ids := []string{`"a"`, `"b"`, `""`, `"01"`, `9223372036854775808`, `-0`, `-1`, `0`}
-		for range 2 {
-			for _, id := range ids {
-				deliver(c, request(id, "wait"))
-			}
-			require.Empty(t, r.take())
-			require.Len(t, c.InFlight().IDs(), len(ids))
-			for _, id := range ids {
-				deliver(c, request(id, "echo"))
-				require.Contains(t, r.take()[0], "Request id is in use", id)
-				deliver(c, fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, id))
-				synctest.Wait()
-			}
-			require.Empty(t, c.InFlight().IDs())
+		frame := &wire.Frame{Revision: mcp.Revision20250618}
+		w := new(infoRecorder)
+		c := jsonrpc.New(w, &jsonrpc.Options{
+			Frame: func(string) *wire.Frame { return frame },
+			Handler: peer.HandlerFunc(func(context.Context, *peer.Inbound) (peer.Reply, error) {
+				return peer.Reply{Result: &mcp.EmptyResult{}, Frame: frame}, nil
+			}),
+		})
+		defer c.Close()
+		call := ping(t.Context(), c)
+		require.NoError(t, c.Notify(t.Context(), &mcp.InitializedNotification{}))
+		deliver(c, `{"jsonrpc":"2.0","id":1,"result":{}}`, `{"jsonrpc":"2.0","id":"a","method":"ping"}`)
+		require.NoError(t, call.over(t))
+		require.Len(t, w.take(), 3)
+		for _, e := range w.infos {
+			require.Equal(t, mcp.Revision20250618, e.Revision)
 		}
 	})
 }
-
-func TestAPingIsAnsweredHoweverMuchIsInFlight(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		h := handlers{"wait": untilDone, "ping": func(context.Context, *peer.Inbound) (peer.Reply, error) { return result(`{}`) }}
-		c, r := newConn(t, &jsonrpc.Options{MaxInFlight: 1, Handler: h})
-		deliver(c, request(1, "wait"))
-		deliver(c, request(2, "wait"))
-		refused := r.take()
-		require.Len(t, refused, 1)
-		require.Contains(t, refused[0], `"error"`)
-		deliver(c, request(3, "ping"))
-		require.Equal(t, []string{`{"jsonrpc":"2.0","id":3,"result":{}}`}, r.take())
-
-		own, _ := pair(t, h, func(_, server *jsonrpc.Options) { server.MaxInFlight = 1 })
-		ctx, cancel := context.WithCancel(t.Context())
-		waiting := start(func() error { return own.Call(ctx, &waitRequest{}, &raw{}) })
-		require.Error(t, own.Call(t.Context(), &waitRequest{}, &raw{}))
-		require.NoError(t, ping(t.Context(), own).over(t))
-		cancel()
-		require.Error(t, waiting.over(t))
-	})
-}
-
-// waitRequest is a request of the method "wait".
-type waitRequest struct{ mcp.PingRequest }
-
-func (*waitRequest) Method() string { return "wait" }

@@ -9,8 +9,8 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// state is all that changes about a connection. Its methods are the only ones
-// that take its lock, and call nobody under it.
+// state is the mutable state of a Conn. Only its methods take its lock. They call no functions of
+// other packages that might block or take a lock.
 type state struct {
 	client bool // this is the client's end; never changes
 
@@ -18,32 +18,33 @@ type state struct {
 	isClosed bool
 	cause    error
 
-	// What we ask the peer.
-	last  int64 // the id of the last call
-	calls table[*call]
-	spare []*call
-	alarm alarm
+	// Requests to the peer.
+	lastID     int64
+	calls      idTable[*call]
+	spareCalls []*call // for reuse
+	timer      deadlineTimer
 
-	// What the peer asks us. A request leaves the table when its answer is
-	// settled, and counts as active until that has been written.
-	requests table[*exchange]
-	listens  int    // of these, subscriptions, which last
-	asking   int    // of these, at the client's end, questions
-	early    *early // cancelled before they come, nil while there are none
-	serial   serial
-	active   int
-	calm     moment      // when none is active
-	quiet    moment      // when the table is empty
-	refusal  *peer.Error // what new ones get, nil while they are taken
-	workers  workers
-	noting   *exchange // the notification being handled
+	// Requests from the peer. A request is removed from the table when its response is decided,
+	// and is active until the response has been written.
+	requests       idTable[*inboundMessage]
+	subscriptions  int           // in requests
+	questions      int           // in requests, at the client's end: other requests than pings
+	cancelledEarly *cancelledIDs // cancelled before they arrived; may be nil
+	alone          aloneCounter
+	active         int
+	allWritten     event       // when no request is active
+	allReturned    event       // when the table is empty
+	refusal        *peer.Error // the response to new requests; nil if they are accepted
+	workers        workers
+
+	notification *inboundMessage // being handled; may be nil
 }
 
-// mostSpare is how many calls are kept for reuse.
-const mostSpare = 64
+// maxSpareCalls limits the calls that are kept for reuse.
+const maxSpareCalls = 64
 
-// open enters a new call into the table.
-func (s *state) open(method string, o *peer.CallOptions) (*call, error) {
+// addCall adds a call to the table.
+func (s *state) addCall(method string, o *peer.CallOptions) (*call, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.isClosed {
@@ -51,398 +52,225 @@ func (s *state) open(method string, o *peer.CallOptions) (*call, error) {
 	}
 	id := o.ID
 	if id.IsZero() {
-		id = s.calls.mint(&s.last)
+		id = s.calls.newID(&s.lastID)
 	}
 	if s.calls.has(id) {
 		return nil, &IDInUseError{Method: method, ID: id}
 	}
-	c := s.spareCall()
+	c := s.newCall()
 	c.id, c.method, c.onProgress = id, method, o.OnProgress
-	s.calls.put(id, c)
+	s.calls.add(id, c)
 	return c, nil
 }
 
-func (s *state) spareCall() *call {
-	n := len(s.spare)
+func (s *state) newCall() *call {
+	n := len(s.spareCalls)
 	if n == 0 {
 		return &call{wake: make(chan struct{}, 1)}
 	}
-	c := s.spare[n-1]
-	s.spare = s.spare[:n-1]
+	c := s.spareCalls[n-1]
+	s.spareCalls = s.spareCalls[:n-1]
 	return c
 }
 
-// recycle takes back a call whose caller is done with it. A caller whose
-// goroutine was ended by a callback leaves it on the table.
-func (s *state) recycle(c *call) {
+// recycleCall keeps a call for reuse when its caller returns. The call may still be in the table if
+// a callback ended the caller's goroutine.
+func (s *state) recycleCall(c *call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !c.over {
-		s.settle(c)
+	if !c.done {
+		s.removeCall(c)
 	}
 	select {
-	case <-c.wake: // its outcome came together with the end of the caller's patience
+	case <-c.wake: // the response arrived when the caller's context ended
 	default:
 	}
 	*c = call{wake: c.wake}
-	if len(s.spare) < mostSpare {
-		s.spare = append(s.spare, c)
+	if len(s.spareCalls) < maxSpareCalls {
+		s.spareCalls = append(s.spareCalls, c)
 	}
 }
 
-// start starts the clock of a call that has been written.
-func (s *state) start(c *call, p patience) {
+// startTimeouts starts the timeouts of a call that has been written.
+func (s *state) startTimeouts(c *call, t timeouts) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	due := c.clock.start(p)
-	if !due.IsZero() && !c.over && !s.isClosed {
-		s.alarm.by(due)
+	due := c.deadline.start(t)
+	if !due.IsZero() && !c.done && !s.isClosed {
+		s.timer.schedule(due)
 	}
 }
 
-// abandon takes a call off the table. It returns false if its outcome came first.
-func (s *state) abandon(c *call) bool {
+// abandonCall removes a call from the table. It reports false if the call was done already.
+func (s *state) abandonCall(c *call) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if c.over {
+	if c.done {
 		return false
 	}
-	s.settle(c)
+	s.removeCall(c)
 	return true
 }
 
-// settle ends a call. The lock is held.
-func (s *state) settle(c *call) {
-	c.over = true
-	s.calls.drop(c.id, c)
+// removeCall removes a call from the table. The lock is held.
+func (s *state) removeCall(c *call) {
+	c.done = true
+	s.calls.remove(c.id, c)
 }
 
-// finish ends a call with an outcome and wakes its caller. The lock is held.
-func (s *state) finish(c *call, m wire.Message, p parcel, err error) {
-	s.settle(c)
-	c.answer, c.parcel, c.err = m, p, err
+// finishCall ends a call with a response or an error, and wakes its caller. The lock is held.
+func (s *state) finishCall(c *call, m wire.Message, p payload, err error) {
+	s.removeCall(c)
+	c.response, c.payload, c.err = m, p, err
 	c.signal()
 }
 
-// answer ends the call that m answers. It returns false where there is none.
-// An error is one that only the caller sees.
-func (s *state) answer(m *wire.Message, p parcel, err error) bool {
+// deliverResponse ends the call that the response m is for. A non-nil err replaces the response. It
+// reports false if there is no such call.
+func (s *state) deliverResponse(m *wire.Message, p payload, err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.calls.get(m.ID)
 	if c == nil {
 		return false
 	}
-	s.finish(c, *m, p, err)
+	s.finishCall(c, *m, p, err)
 	return true
 }
 
-// waits tells whether a call waits for an answer with the id.
-func (s *state) waits(id wire.RequestID) bool {
+// hasCall reports whether a call waits for a response with the id.
+func (s *state) hasCall(id wire.RequestID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.calls.has(id)
 }
 
-// refuse ends the call of exactly that id. It returns false where there is none.
-func (s *state) refuse(id wire.RequestID, err error) bool {
+// failCall ends the call with exactly this id. It reports false if there is no such call.
+func (s *state) failCall(id wire.RequestID, err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.calls.get(id)
 	if c == nil || c.id != id {
 		return false
 	}
-	s.finish(c, wire.Message{}, parcel{}, fmt.Errorf("send %q: %w", c.method, err))
+	s.finishCall(c, wire.Message{}, payload{}, fmt.Errorf("send %q: %w", c.method, err))
 	return true
 }
 
-// fail ends all calls because their way out is broken.
-func (s *state) fail(err error) {
+// failCalls ends all calls, because the Writer failed with err.
+func (s *state) failCalls(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for c := range s.calls.all {
-		s.finish(c, wire.Message{}, parcel{}, unsent(c.method, err))
+		s.finishCall(c, wire.Message{}, payload{}, writeError(c.method, err))
 	}
 }
 
-// progress hands a report to the call that asked for it.
-func (s *state) progress(token wire.ProgressToken, p peer.Progress) {
+// deliverProgress adds a progress report to the call with the token.
+func (s *state) deliverProgress(token wire.ProgressToken, p peer.Progress) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.calls.get(token.ID())
 	if c == nil || c.onProgress == nil {
 		return
 	}
-	c.clock.again()
-	c.add(p)
+	c.deadline.restart()
+	c.addReport(p)
 	c.signal()
 }
 
-// alive begins the wait of the call of exactly that id anew.
-func (s *state) alive(id wire.RequestID) {
+// takeReports removes and returns the progress reports that wait for the caller. It also reports
+// whether the call is done.
+func (s *state) takeReports(c *call) ([]peer.Progress, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	reports := c.reports
+	c.reports = nil
+	return reports, c.done
+}
+
+// extendTimeout restarts the idle timeout of the call with exactly this id.
+func (s *state) extendTimeout(id wire.RequestID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c := s.calls.get(id); c != nil && c.id == id {
-		c.clock.again()
+		c.deadline.restart()
 	}
 }
 
-// reports takes the reports that wait for a call's caller, and tells whether
-// its outcome is there.
-func (s *state) reports(c *call) ([]peer.Progress, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	waiting := c.waiting
-	c.waiting = nil
-	return waiting, c.over
+// restartTimeouts restarts the idle timeouts of all calls. The lock is held.
+func (s *state) restartTimeouts() {
+	for c := range s.calls.all {
+		c.deadline.restart()
+	}
 }
 
-// expire ends the calls whose time has run out.
-func (s *state) expire() {
+// expireCalls ends the calls that have timed out. The timer calls it.
+func (s *state) expireCalls() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.alarm.rang()
+	s.timer.fired()
 	if s.isClosed {
 		return
 	}
 	now := time.Now()
 	for c := range s.calls.all {
-		if s.asking > 0 {
-			c.clock.pause(now)
+		if s.questions > 0 {
+			c.deadline.suspend(now)
 		}
 		switch {
-		case c.clock.over(now):
-			s.finish(c, wire.Message{}, parcel{}, timeoutError(c.method, now.Sub(c.clock.begun)))
-		case !c.clock.due.IsZero():
-			s.alarm.by(c.clock.due)
+		case c.deadline.expired(now):
+			s.finishCall(c, wire.Message{}, payload{}, timeoutError(c.method, now.Sub(c.deadline.started)))
+		case !c.deadline.due.IsZero():
+			s.timer.schedule(c.deadline.due)
 		}
 	}
 }
 
-// count adds n to the number of those that are of the kind of x. Questions to the
-// client's end may belong to any of its calls. The lock is held.
-func (s *state) count(x *exchange, n int) {
-	switch {
-	case x.lasts():
-		s.listens += n
-	case s.client && x.in.Method != methodPing:
-		if s.asking += n; s.asking == 0 {
-			s.resume()
-		}
-	}
+// unfinished is what a connection was doing when it was closed.
+type unfinished struct {
+	requests     []*inboundMessage // to be cancelled
+	unanswered   []*inboundMessage // the requests that need an error as response
+	notification *inboundMessage   // to be cancelled; may be nil
 }
 
-// mostUnwritten is how many answers may be being written, or as many as there may be
-// requests if that is more, for another request to be taken. Their requests are no
-// longer in flight: the peer may have read an answer before its writer is back.
-const mostUnwritten = 1024
-
-// admit enters a request from the peer into the table. Unless it is handled inline,
-// or here, it waits for a worker then, and if one has to be woken it is returned.
-// Only a request that comes alone may be handled here.
-func (s *state) admit(x *exchange, most int, inline, alone bool) (w *worker, here bool, err error) {
-	s.mu.Lock()
-	if err = s.objection(x, most); err == nil {
-		here = s.serial.comes(alone && s.requests.len == s.listens) && !x.lasts()
-		s.requests.put(x.in.ID, x)
-		s.active++
-		s.count(x, 1)
-		if !inline && !here {
-			s.workers.put(x)
-			w = s.call(x.conn)
-		}
-	}
-	s.mu.Unlock()
-	return w, here, err
-}
-
-// objection is why a request is not admitted, nil for no reason. A ping, which asks
-// whether there is anybody, is also admitted to a full table. The lock is held.
-func (s *state) objection(x *exchange, most int) error {
-	switch {
-	case s.isClosed:
-		return ErrClosed
-	case s.requests.has(x.in.ID):
-		return errSameID
-	case s.early != nil && s.early.take(x.in.ID):
-		return errCameLate
-	case s.refusal != nil:
-		return s.refusal
-	case s.requests.len >= most && x.in.Method != methodPing, s.active-s.requests.len >= max(most, mostUnwritten):
-		return errTooMany
-	}
-	return nil
-}
-
-// decline has requests refused from now on.
-func (s *state) decline(why *peer.Error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.refusal = why
-}
-
-// handOn has the next requests handed on, whether they come alone or not.
-func (s *state) handOn() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.serial = -aWhile
-}
-
-// verdict is what becomes of a request's answer.
-type verdict int
-
-const (
-	speak  verdict = iota
-	silent         // its sender cancelled it
-	late           // it was answered when the connection closed
-)
-
-// conclude takes a request off the table whose handler has returned, and says
-// whether its answer is to be written.
-func (s *state) conclude(x *exchange) verdict {
-	s.mu.Lock()
-	if s.requests.drop(x.in.ID, x); s.requests.len == 0 {
-		s.quiet.come()
-	}
-	s.count(x, -1)
-	s.mu.Unlock()
-	switch {
-	case x.cancelled:
-		return silent
-	case x.answered:
-		return late
-	}
-	return speak
-}
-
-// resume begins the wait of every call anew. The lock is held.
-func (s *state) resume() {
-	for c := range s.calls.all {
-		c.clock.again()
-	}
-}
-
-// cancel marks a request as cancelled. It returns nil where there is none, or
-// where it was cancelled or answered before. One that there is not may be about to
-// come: most of those are remembered, 0 for none.
-func (s *state) cancel(id wire.RequestID, most int) *exchange {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	x := s.requests.get(id)
-	if x == nil && most > 0 {
-		if s.early == nil {
-			s.early = new(early)
-		}
-		s.early.add(id, most)
-	}
-	if x == nil || x.cancelled || x.answered {
-		return nil
-	}
-	x.cancelled = true
-	return x
-}
-
-// leave counts a request whose answer has been written.
-func (s *state) leave() {
-	s.mu.Lock()
-	s.left()
-	s.mu.Unlock()
-}
-
-// left is leave with the lock held.
-func (s *state) left() {
-	if s.active--; s.active == 0 {
-		s.calm.come()
-	}
-}
-
-// answered returns a channel that is closed when no request is active.
-func (s *state) answered() <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.calm.await(s.active == 0)
-}
-
-// returned returns a channel that is closed when no handler of a request runs.
-func (s *state) returned() <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.quiet.await(s.requests.len == 0)
-}
-
-// lasting returns the requests that last until one side ends them.
-func (s *state) lasting() (all []*exchange) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for x := range s.requests.all {
-		if x.lasts() {
-			all = append(all, x)
-		}
-	}
-	return all
-}
-
-// note makes x the notification being handled, nil for none. It returns the
-// cause for which it is to end at once, if there is one.
-func (s *state) note(x *exchange) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.noting = x
-	if s.isClosed {
-		return closure(s.cause)
-	}
-	return nil
-}
-
-// list returns the ids of the requests being handled.
-func (s *state) list() []wire.RequestID {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	ids := make([]wire.RequestID, 0, s.requests.len)
-	for x := range s.requests.all {
-		ids = append(ids, x.in.ID)
-	}
-	return ids
-}
-
-// answering returns the ways out of the requests being handled.
-func (s *state) answering() (list []Writer) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for x := range s.requests.all {
-		list = append(list, x.out)
-	}
-	return list
-}
-
-// leftovers is what a closed connection leaves behind.
-type leftovers struct {
-	requests []*exchange // to be cancelled
-	unheard  []*exchange // of these, the ones that get no other answer
-	noting   *exchange
-}
-
-// close closes the connection and ends all calls. It returns false when that
-// has been done before.
-func (s *state) close(cause error) (leftovers, bool) {
+// close closes the connection and ends all calls. It reports false if the connection was closed
+// before.
+func (s *state) close(cause error) (unfinished, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.isClosed {
-		return leftovers{}, false
+		return unfinished{}, false
 	}
 	s.isClosed, s.cause = true, cause
-	s.alarm.stop()
+	s.timer.stop()
 	for c := range s.calls.all {
-		s.finish(c, wire.Message{}, parcel{}, closedError(c.method, cause))
+		s.finishCall(c, wire.Message{}, payload{}, closedError(c.method, cause))
 	}
-	s.workers.dismiss()
-	left := leftovers{noting: s.noting}
+	s.workers.stop()
+	left := unfinished{notification: s.notification}
 	for x := range s.requests.all {
 		left.requests = append(left.requests, x)
 		if !x.cancelled {
 			x.answered = true
-			left.unheard = append(left.unheard, x)
+			left.unanswered = append(left.unanswered, x)
 		}
 	}
 	return left, true
+}
+
+// closeIdle closes the connection if it is idle, and reports whether it did.
+func (s *state) closeIdle() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.isClosed || s.calls.len+s.requests.len+s.active > 0 || s.notification != nil {
+		return false
+	}
+	if s.cancelledEarly != nil && !s.cancelledEarly.isEmpty() {
+		return false
+	}
+	s.isClosed = true
+	s.timer.stop()
+	s.workers.stop()
+	return true
 }

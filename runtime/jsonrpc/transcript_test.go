@@ -13,9 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Transcripts are what a peer and we say to each other: > is what the peer
-// sends, < what we answer before it says more. Lines that begin with # explain,
-// and ! sets an option.
+// TestTranscripts plays files with messages: ">" is a message from the peer, "<" a message that the
+// connection sends before the next message from the peer, "#" a comment, and "!" an option.
 func TestTranscripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.jsonl")
 	require.NoError(t, err)
@@ -53,7 +52,7 @@ func play(t *testing.T, transcript string) {
 			case "client":
 				opts.Client = true
 			default:
-				require.Fail(t, "no such option", rest)
+				require.Fail(t, "unknown option", rest)
 			}
 		case ">":
 			check()
@@ -66,7 +65,7 @@ func play(t *testing.T, transcript string) {
 			want = append(want, rest)
 		case "", "#":
 		default:
-			require.Fail(t, "no such mark", line)
+			require.Fail(t, "unknown mark", line)
 		}
 	}
 	check()

@@ -105,7 +105,7 @@ func (s *web) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	in := &peer.Inbound{
 		Method: m.Method, ID: m.ID, Params: m.Params,
-		Transport: peer.NewTransport("web", false, r.Header, ""), Back: outbound.None{},
+		Transport: peer.NewTransportContext("web", false, r.Header, ""), Back: outbound.None{},
 	}
 	s.answer(w, r, in)
 }

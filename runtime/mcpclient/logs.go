@@ -10,7 +10,7 @@ import (
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/internal/eras"
-	"github.com/mcpwright/mcp/runtime/jsonrpc"
+	"github.com/mcpwright/mcp/runtime/internal/outbound"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -85,7 +85,7 @@ func (l *live) overhear(in *peer.Inbound) {
 		return
 	}
 	if _, tells := l.link.(relating); tells {
-		h, ok := jsonrpc.DeliveryContext(in).Value(hearKey{l.client}).(*hearing)
+		h, ok := outbound.DeliveryContext(in).Value(hearKey{l.client}).(*hearing)
 		if !ok {
 			return
 		}

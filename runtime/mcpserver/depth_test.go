@@ -31,7 +31,7 @@ func callers() (names []string) {
 	for {
 		f, more := frames.Next()
 		names = append(names, f.Function)
-		if !more || strings.HasSuffix(f.Function, ".(*Direct).Call") || strings.HasSuffix(f.Function, ".(*Conn).work") || strings.HasSuffix(f.Function, ".(*reading).read") {
+		if !more || strings.HasSuffix(f.Function, ".(*InProcessConn).Call") || strings.HasSuffix(f.Function, ".(*Conn).work") || strings.HasSuffix(f.Function, ".(*stream).read") {
 			return names
 		}
 	}

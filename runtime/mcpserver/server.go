@@ -51,17 +51,30 @@ func New(info mcp.Implementation, opts *Options) *Server {
 
 // route registers the methods of the kit.
 func (s *Server) route() {
-	peer.HandleValue(&s.mux, s.listTools)
-	peer.HandleValue(&s.mux, s.callTool)
-	peer.HandleValue(&s.mux, s.listResources)
-	peer.HandleValue(&s.mux, s.listTemplates)
+	handleValue(&s.mux, s.listTools)
+	handleValue(&s.mux, s.callTool)
+	handleValue(&s.mux, s.listResources)
+	handleValue(&s.mux, s.listTemplates)
 	mcp.HandleReadResource(&s.mux, s.readResource)
-	peer.HandleValue(&s.mux, s.listPrompts)
+	handleValue(&s.mux, s.listPrompts)
 	mcp.HandleGetPrompt(&s.mux, s.getPrompt)
 	mcp.HandleComplete(&s.mux, s.completeArgument)
 	mcp.HandleSubscribe(&s.mux, s.subscribe)
 	mcp.HandleUnsubscribe(&s.mux, s.unsubscribe)
 	mcp.HandleSubscriptionsListen(&s.mux, s.listen)
+}
+
+// handleValue registers a handler whose result need not have the result type of the request: it may
+// have been encoded before.
+func handleValue[Req any, P interface {
+	*Req
+	peer.Message
+}](m *peer.Mux, h func(context.Context, P) (wire.Value, error)) {
+	m.Add(peer.Route{
+		New:   func() peer.Message { return P(new(Req)) },
+		Is:    func(m peer.Message) bool { _, ok := m.(P); return ok },
+		Serve: func(ctx context.Context, req peer.Message) (wire.Value, error) { return h(ctx, req.(P)) },
+	})
 }
 
 // Handle registers h for a method of the program's own, or of an extension, by

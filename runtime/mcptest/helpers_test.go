@@ -305,10 +305,10 @@ func (e *endpoint) handle(ctx context.Context, conn *connection.Connection, head
 	var reply peer.Reply
 	var err error
 	if conn != nil {
-		in.Transport = peer.NewTransport("http", false, header, "")
+		in.Transport = peer.NewTransportContext("http", false, header, "")
 		reply, err = e.kernel.Serve(ctx, conn, in)
 	} else {
-		in.Transport = peer.NewTransport("http", false, header, "")
+		in.Transport = peer.NewTransportContext("http", false, header, "")
 		reply, err = e.kernel.ServeStateless(ctx, in, nil)
 	}
 	if m.ID.IsZero() {

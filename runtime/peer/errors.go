@@ -7,34 +7,33 @@ import (
 	"time"
 )
 
-// Error is what crosses the connection in place of a result: the answer of a
-// peer, or what a handler returns to choose code and data itself.
+// Error is a JSON-RPC error: what the peer sent instead of a result, or what a handler returns to
+// choose the code and the data itself.
 type Error struct {
-	// Code says what went wrong; the generated package names the codes. Those
-	// from -32099 to -32020 are the protocol's: a client of a revision without a
-	// handshake gets one that means nothing there as -32603. A program's own are
-	// from -32019 to -32000, or anywhere outside -32768 to -32000.
+	// Code is the error code; the generated package defines constants for the protocol's codes.
+	// The codes from -32099 to -32020 are reserved for the protocol: if such a code is not defined
+	// in a stateless revision, its clients receive -32603 instead. A program may use the codes
+	// from -32019 to -32000 and all codes outside of -32768 to -32000.
 	Code int64
 	// Message is one short sentence for people.
 	Message string
-	// Data is more about the error, in a form that goes with the code. Nil
-	// where there is none.
+	// Data contains details; their form depends on the code. It may be nil.
 	Data json.RawMessage
 }
 
 // Error implements error.
 func (e *Error) Error() string { return fmt.Sprintf("%s (code %d)", e.Message, e.Code) }
 
-// AsError finds the *Error in err's chain: what the peer is told. It returns nil
-// where there is none, since the text of an unknown error stays in the process.
-// The generated error types have one in their chain.
+// AsError returns the *Error in the chain of err, which is what the peer receives. It returns nil
+// if there is none, because the text of other errors must not leave the process. The generated
+// error types have an *Error in their chain.
 func AsError(err error) *Error {
 	e, _ := errors.AsType[*Error](err)
 	return e
 }
 
-// NoBackChannelError says that a request could not be sent because nothing
-// leads to the peer from here. Nothing was written.
+// NoBackChannelError is the error of a request that could not be sent, because there is no channel
+// to the peer. Nothing was written.
 type NoBackChannelError struct {
 	// Method is the method of the request.
 	Method string
@@ -42,11 +41,11 @@ type NoBackChannelError struct {
 
 // Error implements error.
 func (e *NoBackChannelError) Error() string {
-	return fmt.Sprintf("send %q: no channel for requests to the peer from here", e.Method)
+	return fmt.Sprintf("send %q: no channel for requests to the peer", e.Method)
 }
 
-// TimeoutError says that no answer to a request came in time. The peer was
-// told, unless the call asked for the opposite.
+// TimeoutError is the error of a request that was not answered in time. The peer has been notified
+// that the request is cancelled, unless [WithoutCancelNotification] was used.
 type TimeoutError struct {
 	// Method is the method of the request.
 	Method string
@@ -58,23 +57,23 @@ type TimeoutError struct {
 func (e *TimeoutError) Error() string {
 	after := e.After
 	if after > time.Millisecond {
-		after = after.Truncate(time.Millisecond) // the rest says nothing
+		after = after.Truncate(time.Millisecond)
 	}
-	return fmt.Sprintf("send %q: no answer after %s", e.Method, after)
+	return fmt.Sprintf("send %q: no response after %s", e.Method, after)
 }
 
-// Timeout tells package net and others what kind of error this is.
+// Timeout returns true, as for errors of package net.
 func (e *TimeoutError) Timeout() bool { return true }
 
-// ClosedError says that the connection to the peer ended before the request
-// was answered, or was not there any more.
+// ClosedError is the error of a request if the connection was closed before the response arrived or
+// before the request was sent.
 type ClosedError struct {
 	// Method is the method of the request.
 	Method string
-	// Cause is why the connection ended, nil where it was closed in order.
+	// Cause is why the connection ended. It is nil if the connection was closed as intended.
 	Cause error
-	// Unsent tells that nothing of the request was written, so that sending it
-	// again over another connection repeats nothing.
+	// Unsent reports whether no part of the request was written. Then the request can be sent again
+	// over another connection without being executed twice.
 	Unsent bool
 }
 

@@ -8,8 +8,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// logged is an Outbound around another one. A decorator like this sees what
-// everybody sends, whatever its type.
+// logged is an Outbound that wraps another one and logs all requests.
 type logged struct{ peer.Outbound }
 
 func (l logged) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
@@ -18,9 +17,8 @@ func (l logged) Call(ctx context.Context, req peer.Message, res wire.Value, opts
 	return err
 }
 
-// The result has the type that goes with the request. Here ask is a request type
-// of the program's own and answer its result; the protocol's types work the same
-// way.
+// The type of the result follows from the type of the request. Here ask is a request type that the
+// program defines, and answer is its result type. The types of the protocol work the same way.
 func ExampleSendRequest() {
 	var out peer.Outbound = logged{&channel{reply: "forty-two"}}
 	res, err := peer.SendRequest(context.Background(), out, &ask{text: "What is it?"})
@@ -34,7 +32,7 @@ func ExampleSendRequest() {
 	// forty-two
 }
 
-// The handler of a method is a function of the request's type.
+// Handle registers a handler for the method of its request type.
 func ExampleHandle() {
 	var mux peer.Mux
 	peer.Handle(&mux, func(_ context.Context, req *ask) (*answer, error) {

@@ -8,7 +8,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// ask is a request of one's own, answered with an answer.
+// ask is a request with the result answer.
 type ask struct{ text string }
 
 func (*ask) Method() string                                  { return "test/ask" }
@@ -16,13 +16,13 @@ func (*ask) NewResult() *answer                              { return new(answer
 func (a *ask) AppendParams(b []byte, _ *wire.Encoder) []byte { return append(b, "{}"...) }
 func (a *ask) DecodeParams(d *wire.Decoder)                  { d.Skip() }
 
-// answer is what it is answered with.
+// answer is the result of ask.
 type answer struct{ text string }
 
 func (a *answer) AppendJSON(b []byte, _ *wire.Encoder) []byte { return wire.AppendString(b, a.text) }
 func (a *answer) DecodeJSON(d *wire.Decoder)                  { a.text = d.String() }
 
-// tell is a notification of one's own.
+// tell is a notification.
 type tell struct{ text string }
 
 func (*tell) Method() string                                { return "test/tell" }
@@ -30,7 +30,7 @@ func (*tell) IsNotification()                               {}
 func (*tell) AppendParams(b []byte, _ *wire.Encoder) []byte { return append(b, "{}"...) }
 func (*tell) DecodeParams(d *wire.Decoder)                  { d.Skip() }
 
-// channel is an Outbound that notes what it is given and answers as told.
+// channel is an Outbound that records messages and responds with reply or err.
 type channel struct {
 	name   string
 	reply  string
@@ -64,7 +64,7 @@ func (c *channel) Notify(_ context.Context, n peer.Notification, opts ...peer.Ca
 	return c.err
 }
 
-// session is a channel that has another one for the connection as a whole.
+// session is a channel that has a standalone channel.
 type session struct{ *channel }
 
 func (s session) Standalone() peer.Outbound { return s.alone }

@@ -8,9 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-func TestAHandlerIsFoundByItsMethod(t *testing.T) {
+func TestMuxRoute(t *testing.T) {
 	var mux peer.Mux
 	var told string
 	peer.Handle(&mux, func(_ context.Context, req *ask) (*answer, error) { return &answer{req.text + "!"}, nil })
@@ -37,12 +38,12 @@ func TestAHandlerIsFoundByItsMethod(t *testing.T) {
 	require.Equal(t, []string{"test/ask", "test/tell"}, slices.Collect(mux.Methods()))
 }
 
-// extended is a request that an extension has by the name of another one.
+// extended is a request of an extension. Its method is also a method of the protocol.
 type extended struct{ ask }
 
 func (*extended) Extension() string { return "test/extension" }
 
-func TestAnExtensionMayHaveAMethodByTheSameName(t *testing.T) {
+func TestExtensionHasOwnMethods(t *testing.T) {
 	var mux peer.Mux
 	peer.Handle(&mux, func(context.Context, *extended) (*answer, error) { return &answer{"extension"}, nil })
 	_, has := mux.Route("test/ask")
@@ -61,30 +62,30 @@ func TestAnExtensionMayHaveAMethodByTheSameName(t *testing.T) {
 	})
 }
 
-func TestAnEmptyMuxHandlesNothing(t *testing.T) {
+func TestEmptyMux(t *testing.T) {
 	var mux peer.Mux
 	_, ok := mux.Route("test/ask")
 	require.False(t, ok)
 	require.Empty(t, slices.Collect(mux.Methods()))
 }
 
-func TestNilIsNoHandler(t *testing.T) {
+func TestHandlePanicsWithNilHandler(t *testing.T) {
 	var m peer.Mux
-	require.PanicsWithValue(t, `peer: nil is no handler for "test/ask"`, func() {
+	require.PanicsWithValue(t, `peer: nil handler for "test/ask"`, func() {
 		peer.Handle(&m, (func(context.Context, *ask) (*answer, error))(nil))
 	})
 }
 
-func TestASecondHandlerForAMethodPanics(t *testing.T) {
+func TestHandlePanicsWithDuplicateHandler(t *testing.T) {
 	var mux peer.Mux
 	register := func() {
 		peer.Handle(&mux, func(context.Context, *ask) (*answer, error) { return nil, nil })
 	}
 	register()
-	require.PanicsWithValue(t, `peer: a second handler for "test/ask"`, register)
+	require.PanicsWithValue(t, `peer: duplicate handler for "test/ask"`, register)
 }
 
-func TestAHandlersErrorComesWithoutAResult(t *testing.T) {
+func TestHandlerErrorHasNoResult(t *testing.T) {
 	var mux peer.Mux
 	peer.Handle(&mux, func(context.Context, *ask) (*answer, error) { return &answer{"half"}, errBroken })
 	route, _ := mux.Route("test/ask")
@@ -93,11 +94,30 @@ func TestAHandlersErrorComesWithoutAResult(t *testing.T) {
 	require.True(t, res == nil)
 }
 
-func TestAHandlerWithoutAResultIsNoSuccess(t *testing.T) {
+func TestHandlerReturnsNilResult(t *testing.T) {
 	var mux peer.Mux
 	peer.Handle(&mux, func(context.Context, *ask) (*answer, error) { return nil, nil })
 	route, _ := mux.Route("test/ask")
 	res, err := route.Serve(t.Context(), &ask{})
 	require.NoError(t, err)
 	require.Nil(t, res)
+}
+
+func TestAdd(t *testing.T) {
+	var mux peer.Mux
+	route := peer.Route{
+		New:   func() peer.Message { return new(ask) },
+		Is:    func(m peer.Message) bool { _, ok := m.(*ask); return ok },
+		Serve: func(context.Context, peer.Message) (wire.Value, error) { return &answer{"encoded"}, nil },
+	}
+	mux.Add(route)
+	added, ok := mux.Route("test/ask")
+	require.True(t, ok)
+	res, err := added.Serve(t.Context(), added.New())
+	require.NoError(t, err)
+	require.Equal(t, &answer{"encoded"}, res)
+	require.PanicsWithValue(t, `peer: duplicate handler for "test/ask"`, func() { mux.Add(route) })
+	require.Panics(t, func() { mux.Add(peer.Route{}) })
+	route.Serve = nil
+	require.PanicsWithValue(t, `peer: nil handler for "test/ask"`, func() { new(peer.Mux).Add(route) })
 }

@@ -19,15 +19,15 @@ const Kind = "stdio"
 //		log.Printf("from the child with process id %d", t.Process().PID())
 //	}
 type TransportContext struct {
-	peer.Transport
+	peer.TransportContext
 	process    *Process
 	notifyOnly *TransportContext
 }
 
 func newTransport(p *Process) *TransportContext {
-	only := &TransportContext{Transport: peer.NewTransport(Kind, false, nil, ""), process: p}
+	only := &TransportContext{TransportContext: peer.NewTransportContext(Kind, false, nil, ""), process: p}
 	only.notifyOnly = only
-	return &TransportContext{peer.NewTransport(Kind, true, nil, ""), p, only}
+	return &TransportContext{peer.NewTransportContext(Kind, true, nil, ""), p, only}
 }
 
 // NotifyOnly returns the same context, except that no requests can be sent. Handlers

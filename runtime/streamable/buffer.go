@@ -4,13 +4,13 @@ import (
 	"errors"
 	"io"
 
-	"github.com/mcpwright/mcp/runtime/jsonrpc"
+	"github.com/mcpwright/mcp/runtime/internal/buffer"
 )
 
 var errTooLong = errors.New("body is too long")
 
 // readAll appends to p what r has, up to its end. Negative as most is without limit.
-func readAll(p *jsonrpc.Buffer, r io.Reader, most int) error {
+func readAll(p *buffer.Buffer, r io.Reader, most int) error {
 	b := p.Bytes
 	for {
 		if len(b) == cap(b) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/buffer"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -91,7 +92,7 @@ func (x *clientExchange) receive(res *http.Response) error {
 			return err
 		}
 	}
-	x.origin.Transport = peer.NewTransport(Kind, true, res.Header, "")
+	x.origin.Transport = peer.NewTransportContext(Kind, true, res.Header, "")
 	x.origin.Admit = x.admit
 	switch kind := mediaType(res.Header); {
 	case res.StatusCode == http.StatusAccepted || res.StatusCode == http.StatusNoContent:
@@ -107,7 +108,7 @@ func (x *clientExchange) receive(res *http.Response) error {
 
 // body takes the answer out of a body of JSON.
 func (x *clientExchange) body(res *http.Response) error {
-	p := jsonrpc.NewBuffer()
+	p := buffer.New()
 	if err := x.client.http.readAll(p, res); err != nil {
 		p.Free()
 		return fmt.Errorf("%w: response: %w", ErrNoResponse, err)
@@ -159,9 +160,9 @@ func (x *clientExchange) linger(res *http.Response) {
 }
 
 // deliver hands a message to the dispatcher.
-func (x *clientExchange) deliver(p *jsonrpc.Buffer) {
+func (x *clientExchange) deliver(p *buffer.Buffer) {
 	o := x.origin
-	o.Buffer = p
+	o.Release = p.Release()
 	x.client.conn.Deliver(x.outer, p.Bytes, o)
 }
 

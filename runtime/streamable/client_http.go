@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpwright/mcp/runtime/internal/buffer"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -153,7 +154,7 @@ func (h *clientHTTP) do(req *http.Request, id wire.RequestID) (*http.Response, e
 // refusal is the error of a response without success.
 func (h *clientHTTP) refusal(req *http.Request, res *http.Response, id wire.RequestID) error {
 	e := &HTTPError{Method: req.Method, URL: display(req.URL), Status: res.StatusCode, Header: res.Header}
-	body := jsonrpc.NewBuffer()
+	body := buffer.New()
 	defer body.Free()
 	defer time.AfterFunc(lingering, func() { res.Body.Close() }).Stop()
 	_ = h.readAll(body, res) // as far as it goes
@@ -165,7 +166,7 @@ func (h *clientHTTP) refusal(req *http.Request, res *http.Response, id wire.Requ
 }
 
 // readAll appends the body of a response to p.
-func (h *clientHTTP) readAll(p *jsonrpc.Buffer, res *http.Response) error {
+func (h *clientHTTP) readAll(p *buffer.Buffer, res *http.Response) error {
 	if n := res.ContentLength; n > int64(h.most) {
 		return errTooLong
 	} else if n >= int64(cap(p.Bytes)) {

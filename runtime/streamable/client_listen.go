@@ -168,9 +168,9 @@ func (l *clientListener) open() error {
 			ev.data.Free()
 		default:
 			c.conn.Deliver(c.life, ev.data.Bytes, jsonrpc.Source{
-				Transport: peer.NewTransport(Kind, true, res.Header, ""),
+				Transport: peer.NewTransportContext(Kind, true, res.Header, ""),
 				Admit:     noAnswers,
-				Buffer:    ev.data,
+				Release:   ev.data.Release(),
 			})
 		}
 	}

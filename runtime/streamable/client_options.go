@@ -69,7 +69,7 @@ func (o *ClientOptions) complete() ClientOptions {
 		d.Logger = slog.Default()
 	}
 	if d.Transport == nil {
-		d.Transport = peer.NewTransport(Kind, true, nil, "")
+		d.Transport = peer.NewTransportContext(Kind, true, nil, "")
 	}
 	full.Backoff = full.Backoff.complete()
 	return full

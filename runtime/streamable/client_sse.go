@@ -164,8 +164,8 @@ func (c *LegacySSEClient) event(ev event, res *http.Response) error {
 	switch ev.name {
 	case eventMessage:
 		c.conn.Deliver(c.life, ev.data.Bytes, jsonrpc.Source{
-			Transport: peer.NewTransport(Kind, true, res.Header, ""),
-			Buffer:    ev.data,
+			Transport: peer.NewTransportContext(Kind, true, res.Header, ""),
+			Release:   ev.data.Release(),
 		})
 		return nil
 	case eventEndpoint:

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mcpwright/mcp/runtime/jsonrpc"
+	"github.com/mcpwright/mcp/runtime/internal/buffer"
 )
 
 // errEventTooLong says that an event was skipped because it is longer than the
@@ -20,7 +20,7 @@ var errEventTooLong = errors.New("event is too long")
 // event is one event of a stream that has data.
 type event struct {
 	name string // "message" where the stream does not say
-	data *jsonrpc.Buffer
+	data *buffer.Buffer
 }
 
 const (
@@ -51,7 +51,7 @@ type eventReader struct {
 	name  string
 	id    string
 	hasID bool
-	data  *jsonrpc.Buffer
+	data  *buffer.Buffer
 	lines int // of data
 	long  bool
 	any   bool // it has a line
@@ -228,7 +228,7 @@ func (e *eventReader) add(part []byte) {
 		return
 	}
 	if e.data == nil {
-		e.data = jsonrpc.NewBuffer()
+		e.data = buffer.New()
 	}
 	if len(e.data.Bytes)+len(part) > e.most {
 		e.long = true

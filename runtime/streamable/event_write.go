@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mcpwright/mcp/runtime/jsonrpc"
+	"github.com/mcpwright/mcp/runtime/internal/buffer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -34,7 +34,7 @@ func openEvents(w http.ResponseWriter, opts *Options) *eventWriter {
 
 // message writes a message as an event. The id may be empty.
 func (o *eventWriter) message(id string, data []byte) error {
-	buf := jsonrpc.NewBuffer()
+	buf := buffer.New()
 	defer buf.Free()
 	if id != "" {
 		buf.Bytes = append(append(append(buf.Bytes, "id: "...), id...), '\n')

@@ -8,8 +8,8 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/buffer"
 	"github.com/mcpwright/mcp/runtime/internal/eras"
-	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -89,7 +89,7 @@ func revisionOf(header http.Header) (r wire.Revision) {
 }
 
 // body reads the body of a POST, and what the client takes as an answer.
-func (h *Handler) body(r *http.Request) (*jsonrpc.Buffer, accepted, *refusal) {
+func (h *Handler) body(r *http.Request) (*buffer.Buffer, accepted, *refusal) {
 	takes := acceptedBy(r.Header)
 	if !takes.json && !takes.events {
 		return nil, takes, notAcceptable()

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/mcpwright/mcp/generated/mcp"
-	"github.com/mcpwright/mcp/runtime/jsonrpc"
+	"github.com/mcpwright/mcp/runtime/internal/buffer"
 	"github.com/mcpwright/mcp/runtime/peer"
 )
 
@@ -37,7 +37,7 @@ func (u *uploads) init(o *Options) {
 // read reads the body of a request to its end, which is also what makes net/http
 // notice that the client has gone. Room is made only for what has come, and none
 // for what the headers say enough of.
-func (u *uploads) read(r *http.Request) (*jsonrpc.Buffer, *refusal) {
+func (u *uploads) read(r *http.Request) (*buffer.Buffer, *refusal) {
 	if kind := r.Header[headerContentType]; len(kind) != 1 || kind[0] != mediaJSON && !isJSON(kind[0]) {
 		return nil, refuse(http.StatusUnsupportedMediaType, "Invalid request: the body has to be application/json")
 	}
@@ -47,7 +47,7 @@ func (u *uploads) read(r *http.Request) (*jsonrpc.Buffer, *refusal) {
 	if most := u.opts.MaxBody; most >= 0 && r.ContentLength > int64(most) {
 		return nil, tooLong()
 	}
-	buf := jsonrpc.NewBuffer()
+	buf := buffer.New()
 	if err := readAll(buf, r.Body, u.small); err != nil {
 		if no := u.readOn(buf, r, err); no != nil {
 			buf.Free()
@@ -60,7 +60,7 @@ func (u *uploads) read(r *http.Request) (*jsonrpc.Buffer, *refusal) {
 
 // readOn reads the rest of a body that is not a small one, if that is what its
 // reading failed with.
-func (u *uploads) readOn(buf *jsonrpc.Buffer, r *http.Request, err error) *refusal {
+func (u *uploads) readOn(buf *buffer.Buffer, r *http.Request, err error) *refusal {
 	if err == errTooLong && u.small != u.opts.MaxBody {
 		name := u.opts.Principal(r)
 		if no := u.begin(name); no != nil {

@@ -228,7 +228,7 @@ func (h *LegacySSEHandler) post(w http.ResponseWriter, r *http.Request) *refusal
 	s.dispatch.Deliver(r.Context(), buf.Bytes, jsonrpc.Source{
 		Detached:  true,
 		Transport: &TransportContext{request: r, principal: s.principal, asks: true},
-		Buffer:    buf,
+		Release:   buf.Release(),
 	})
 	return nil
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/mcpwright/mcp/runtime/jsonrpc"
+	"github.com/mcpwright/mcp/runtime/internal/buffer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -20,7 +20,7 @@ func (h *Handler) servePerRequestNote(w http.ResponseWriter, r *http.Request, m 
 // serveStatelessNote handles what is no request where there are no sessions: nobody
 // waits for an answer, and a notification is handled here, for nobody can find its
 // session to end that. The client's absence does not.
-func (h *Handler) serveStatelessNote(w http.ResponseWriter, r *http.Request, s *session, m *wire.Message, f *wire.Frame, buf *jsonrpc.Buffer) *refusal {
+func (h *Handler) serveStatelessNote(w http.ResponseWriter, r *http.Request, s *session, m *wire.Message, f *wire.Frame, buf *buffer.Buffer) *refusal {
 	p := h.newPost(w, r, m, f, accepted{})
 	p.ctx.Detached = true
 	no := p.serveNote(func(ctx context.Context) error {

@@ -11,7 +11,8 @@ import (
 	"sync"
 
 	"github.com/mcpwright/mcp/generated/mcp"
-	"github.com/mcpwright/mcp/runtime/jsonrpc"
+	"github.com/mcpwright/mcp/runtime/internal/buffer"
+	"github.com/mcpwright/mcp/runtime/internal/progress"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -112,7 +113,7 @@ func tokenOf(m *wire.Message) wire.ProgressToken {
 	if !mayHaveMeta(m.Params) {
 		return wire.ProgressToken{}
 	}
-	return jsonrpc.ProgressToken(m.Params) // of a type that does not tell
+	return progress.Token(m.Params) // of a type that does not tell
 }
 
 // mayHaveMeta tells whether params may have a "_meta", however it is spelled.
@@ -124,7 +125,7 @@ func mayHaveMeta(params []byte) bool {
 }
 
 // servePost handles a request, which is in buf.
-func (h *Handler) servePost(w http.ResponseWriter, r *http.Request, m *wire.Message, f *wire.Frame, takes accepted, buf *jsonrpc.Buffer) {
+func (h *Handler) servePost(w http.ResponseWriter, r *http.Request, m *wire.Message, f *wire.Frame, takes accepted, buf *buffer.Buffer) {
 	p := h.newPost(w, r, m, f, takes)
 	if p.listens && !takes.events {
 		refuse(http.StatusNotAcceptable, "Invalid request: the client has to accept text/event-stream").of(m.ID).write(w, true)
@@ -159,7 +160,7 @@ func (p *post) exit() {
 // serve calls the handler and answers with what it returns, also where it panics
 // or ends the goroutine. The answer is written down behind the request, which it may
 // have parts of.
-func (p *post) serve(buf *jsonrpc.Buffer) {
+func (p *post) serve(buf *buffer.Buffer) {
 	at, err := len(buf.Bytes), errExited
 	defer func() {
 		if v := recover(); v != nil {
@@ -204,7 +205,7 @@ func (p *post) Call(_ context.Context, req peer.Message, _ wire.Value, _ ...peer
 // Notify implements [peer.Outbound]. The first option is the connection's own,
 // which says nothing new.
 func (p *post) Notify(ctx context.Context, n peer.Notification, opts ...peer.CallOption) error {
-	buf := jsonrpc.NewBuffer()
+	buf := buffer.New()
 	defer buf.Free()
 	frame := p.in.Frame
 	if len(opts) > 1 {

@@ -15,7 +15,7 @@ const Kind = "streamable-http"
 //		log.Printf("from %s", t.Request().RemoteAddr)
 //	}
 //
-// It says itself what a [peer.Transport] would: nearly all of that is in the request.
+// It says itself what a [peer.NewTransportContext] would: nearly all of that is in the request.
 type TransportContext struct {
 	request   *http.Request
 	answer    *sessionPost // nil where nothing is answered, and outside sessions

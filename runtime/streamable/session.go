@@ -82,8 +82,8 @@ func (s *session) deliver(ctx context.Context, m *wire.Message, o jsonrpc.Source
 	if d != nil {
 		o.Message, o.Token = m, tokenOf(m)
 		d.Deliver(ctx, nil, o)
-	} else if o.Buffer != nil {
-		o.Buffer.Free()
+	} else if o.Release != nil {
+		o.Release()
 	}
 }
 

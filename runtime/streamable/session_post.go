@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/buffer"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -95,7 +96,7 @@ func (h *Handler) serveUnread(w http.ResponseWriter, r *http.Request, revision w
 
 // serveMessage serves one message. The buffer is taken over unless the message is
 // refused.
-func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request, revision wire.Revision, m *wire.Message, f *wire.Frame, takes accepted, buf *jsonrpc.Buffer) *refusal {
+func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request, revision wire.Revision, m *wire.Message, f *wire.Frame, takes accepted, buf *buffer.Buffer) *refusal {
 	if m.Method == "" || m.ID.IsZero() {
 		return h.serveSessionNote(w, r, revision, m, f, buf)
 	}
@@ -127,7 +128,7 @@ func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request, revision 
 
 // serveSessionNote is serveMessage for what is no request: a notification, or the
 // answer to one.
-func (h *Handler) serveSessionNote(w http.ResponseWriter, r *http.Request, revision wire.Revision, m *wire.Message, f *wire.Frame, buf *jsonrpc.Buffer) *refusal {
+func (h *Handler) serveSessionNote(w http.ResponseWriter, r *http.Request, revision wire.Revision, m *wire.Message, f *wire.Frame, buf *buffer.Buffer) *refusal {
 	s, no := h.sessionFor(r, revision, m, false)
 	if no != nil {
 		return no
@@ -140,7 +141,7 @@ func (h *Handler) serveSessionNote(w http.ResponseWriter, r *http.Request, revis
 		h.kernel.Confirm(r.Context(), s.conn, m.Params) // requests may overtake it otherwise
 	}
 	t := TransportContext{request: r, principal: s.principal, asks: true}
-	s.deliver(r.Context(), m, jsonrpc.Source{Transport: &t, Detached: true, Buffer: buf})
+	s.deliver(r.Context(), m, jsonrpc.Source{Transport: &t, Detached: true, Release: buf.Release()})
 	w.WriteHeader(http.StatusAccepted)
 	return nil
 }

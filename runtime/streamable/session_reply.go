@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/buffer"
 	"github.com/mcpwright/mcp/runtime/internal/lazy"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -38,7 +39,7 @@ func (s *session) newPost(w http.ResponseWriter, r *http.Request, takes accepted
 
 // serveApart is deliver for a request that may be left behind. It returns when the
 // response is complete, or goes on without this request.
-func (p *sessionPost) serveApart(ctx context.Context, m *wire.Message, token wire.ProgressToken, f *wire.Frame, buf *jsonrpc.Buffer) {
+func (p *sessionPost) serveApart(ctx context.Context, m *wire.Message, token wire.ProgressToken, f *wire.Frame, buf *buffer.Buffer) {
 	own, parted, done := *m, p.stream.parted, make(chan struct{})
 	go func() { // ends when the request has been handled, at the latest with the session
 		defer close(done)
@@ -65,7 +66,7 @@ func contain(ctx context.Context, log *slog.Logger, what string) {
 
 // deliver has the request handled and answered. The client's absence does not end
 // that.
-func (p *sessionPost) deliver(m *wire.Message, token wire.ProgressToken, f *wire.Frame, buf *jsonrpc.Buffer) {
+func (p *sessionPost) deliver(m *wire.Message, token wire.ProgressToken, f *wire.Frame, buf *buffer.Buffer) {
 	d := p.session.borrow()
 	defer p.close(m)
 	if d == nil { // it comes too late
@@ -73,7 +74,7 @@ func (p *sessionPost) deliver(m *wire.Message, token wire.ProgressToken, f *wire
 		return
 	}
 	d.Deliver(p.context(), nil, jsonrpc.Source{
-		Message: m, Token: token, Transport: &p.transport, Back: p, Frame: f, Detached: p.apart == nil, Buffer: buf,
+		Message: m, Token: token, Transport: &p.transport, Back: p, Frame: f, Detached: p.apart == nil, Release: buf.Release(),
 	})
 }
 

@@ -82,3 +82,14 @@ func Original(n peer.Notification) peer.Notification {
 	}
 	return n
 }
+
+// DeliveryContext returns the context that a message was delivered with, for code that intercepts
+// notifications before their handler runs. Its values are the ones that the handler sees; in
+// process they are the values of the sender's context. It is [context.Background] if a BackChannel
+// does not offer it.
+func DeliveryContext(in *peer.Inbound) context.Context {
+	if b, ok := in.Back.(interface{ DeliveryContext() context.Context }); ok {
+		return b.DeliveryContext()
+	}
+	return context.Background()
+}

@@ -326,7 +326,7 @@ func TestARefusalOfTheClientEndsHandingOn(t *testing.T) {
 		back := refusing{}
 		_, err := k.Serve(t.Context(), conn, &peer.Inbound{
 			Method: "tools/call", ID: wire.IntID(1), Value: arguments(`{}`), Back: back,
-			Transport: peer.NewTransport("pipe", true, nil, ""),
+			Transport: peer.NewTransportContext("pipe", true, nil, ""),
 		})
 		require.EqualError(t, peer.AsError(err), "no (code -1)", name)
 	}

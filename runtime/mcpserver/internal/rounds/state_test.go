@@ -106,7 +106,7 @@ func TestStateOpensForTheSameServerAndSenderOnly(t *testing.T) {
 		return func(req *mcp.CallToolRequest) (wire.Value, error) {
 			in := &peer.Inbound{Method: req.Method(), ID: wire.IntID(1), Value: req}
 			if principal != "" {
-				in.Transport = peer.NewTransport("http", false, nil, principal)
+				in.Transport = peer.NewTransportContext("http", false, nil, principal)
 			}
 			conn := connection.NewForRequest("2026-07-28", nil, everything(), nil)
 			reply, err := k.Serve(t.Context(), conn, in)

@@ -1,0 +1,12 @@
+// Package brokenpipe recognizes the error of writing to a pipe whose reader has closed it.
+package brokenpipe
+
+import (
+	"errors"
+	"slices"
+)
+
+// Is reports whether the operating system returned err because the pipe has no reader.
+func Is(err error) bool {
+	return slices.ContainsFunc(systemErrors, func(e error) bool { return errors.Is(err, e) })
+}

@@ -1,0 +1,7 @@
+//go:build !windows && !plan9
+
+package brokenpipe
+
+import "syscall"
+
+var systemErrors = []error{syscall.EPIPE}

@@ -1,0 +1,37 @@
+// Package buffer contains a pool of buffers for the bytes of messages.
+package buffer
+
+import "sync"
+
+// Buffer contains the bytes of one message.
+type Buffer struct {
+	Bytes []byte
+
+	release func() // is Free, or nil; a method value allocates whenever it is made
+}
+
+// MaxPooled is the capacity up to which a buffer is used again.
+const MaxPooled = 64 << 10
+
+var pool = sync.Pool{New: func() any { return &Buffer{Bytes: make([]byte, 0, 2048)} }}
+
+// New returns an empty buffer, which may have been used before.
+func New() *Buffer { return pool.Get().(*Buffer) }
+
+// Free returns the buffer to the pool. Neither the buffer nor its bytes may be used
+// afterwards.
+func (b *Buffer) Free() {
+	if cap(b.Bytes) <= MaxPooled {
+		b.Bytes = b.Bytes[:0]
+		pool.Put(b)
+	}
+}
+
+// Release returns the method Free as a function. It allocates only once per buffer, and so hardly ever
+// if buffers are used again.
+func (b *Buffer) Release() func() {
+	if b.release == nil {
+		b.release = b.Free
+	}
+	return b.release
+}

@@ -1,0 +1,100 @@
+// Package failure defines the errors of handlers: panics, invalid results, and what the peer and
+// the log get of them.
+package failure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+
+	"github.com/mcpwright/mcp/runtime/peer"
+)
+
+const codeInternal = -32603
+
+// Errors that a peer receives as JSON-RPC errors.
+var (
+	Internal      = &peer.Error{Code: codeInternal, Message: "Internal error"}
+	InvalidResult = &peer.Error{Code: codeInternal, Message: "Handler returned an invalid result"}
+)
+
+// Errors of handlers, which only the log contains.
+var (
+	ErrExited   = errors.New("handler ended its goroutine")
+	ErrNoResult = errors.New("handler returned neither a result nor an error")
+)
+
+// PanicError is the error of a handler that panicked.
+type PanicError struct {
+	Value any
+	Stack string
+}
+
+// NewPanicError returns the error for a recovered value. The deferred function that recovers must
+// call it, because it records the stack.
+func NewPanicError(value any) *PanicError { return &PanicError{value, string(debug.Stack())} }
+
+// Error implements error.
+func (e *PanicError) Error() string { return fmt.Sprintf("handler panicked: %v", e.Value) }
+
+// Unwrap returns the value if it is an error, or nil.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}
+
+// Recover stores a panic as a *[PanicError] in err. It must be deferred.
+func Recover(err *error) {
+	if r := recover(); r != nil {
+		*err = NewPanicError(r)
+	}
+}
+
+// ResultError is the error of a result that cannot be sent. The peer receives [InvalidResult].
+type ResultError struct{ Err error }
+
+// Error implements error.
+func (e ResultError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error and [InvalidResult].
+func (e ResultError) Unwrap() []error { return []error{e.Err, InvalidResult} }
+
+// ForPeer returns the JSON-RPC error that the peer receives for the error of a handler: the
+// *[peer.Error] in its chain, or [Internal].
+func ForPeer(err error) *peer.Error {
+	if e := peer.AsError(err); e != nil {
+		return e
+	}
+	return Internal
+}
+
+// Log logs the error of a handler whose context is ctx. The level depends on whether the error was
+// sent to the peer.
+func Log(ctx context.Context, log *slog.Logger, in *peer.Inbound, err error, sent bool) {
+	p, panicked := errors.AsType[*PanicError](err)
+	_, badResult := errors.AsType[ResultError](err)
+	switch {
+	case panicked:
+		log.ErrorContext(ctx, "handler panicked", "method", in.Method, "id", in.ID, "panic", p.Value, "stack", p.Stack)
+	case badResult:
+		log.ErrorContext(ctx, "handler returned an invalid result", "method", in.Method, "id", in.ID, "error", err)
+	case errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx)):
+		log.DebugContext(ctx, "handler stopped", "method", in.Method, "id", in.ID, "error", err)
+	case peer.AsError(err) != nil && sent:
+		log.DebugContext(ctx, "request refused", "method", in.Method, "id", in.ID, "error", err)
+	default:
+		log.ErrorContext(ctx, "handler failed", "method", in.Method, "id", in.ID, "error", err)
+	}
+}
+
+// LogPanics calls f and logs a panic instead of passing it on. The text what names f in the log.
+func LogPanics(log *slog.Logger, what string, f func()) {
+	defer func() {
+		if r := recover(); r != nil {
+			log.Error(what+" panicked", "panic", r, "stack", string(debug.Stack()))
+		}
+	}()
+	f()
+}
