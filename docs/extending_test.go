@@ -10,11 +10,11 @@ import (
 	"net"
 	"os"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 
 	"github.com/mcpwright/mcp/generated/mcp"
-	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
@@ -126,7 +126,9 @@ func Example_queue() {
 		up, down := make(queue), make(queue)
 		go func() {
 			defer close(down)
-			serveQueue(ctx, server, up, down)
+			if err := serveQueue(ctx, server, up, down); err != nil {
+				log.Print(err)
+			}
 		}()
 		client, err := mcpclient.Connect(ctx, dialQueue(down, up), &mcpclient.Options{Revision: r.Revision})
 		if err != nil {
@@ -151,58 +153,51 @@ func Example_queue() {
 // queue simulates a message queue.
 type queue chan []byte
 
-// outbox sends messages to a queue.
-type outbox struct {
-	queue
-	gone chan struct{} // closed when the connection is
+// queueConn carries messages over a pair of queues.
+type queueConn struct {
+	in, out queue
+	once    sync.Once
+	closed  chan struct{}
 }
 
-func (o outbox) WriteMessage(ctx context.Context, data []byte) error {
+func (c *queueConn) ReadMessage(ctx context.Context) ([]byte, error) {
 	select {
-	case o.queue <- bytes.Clone(data):
+	case data, open := <-c.in:
+		if !open {
+			return nil, io.EOF
+		}
+		return data, nil
+	case <-c.closed:
+		return nil, jsonrpc.ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (c *queueConn) WriteMessage(ctx context.Context, data []byte) error {
+	select {
+	case c.out <- bytes.Clone(data):
 		return nil
-	case <-o.gone:
+	case <-c.closed:
 		return jsonrpc.ErrNotWritten
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
 
-// serveQueue serves one client over two queues.
-func serveQueue(ctx context.Context, server *mcpserver.Server, in, out queue) {
-	pipe := connection.NewPipe(server.Dispatcher(), nil)
-	defer pipe.Close(ctx)
-	gone := make(chan struct{})
-	defer close(gone)
-	conn := jsonrpc.New(outbox{out, gone}, &jsonrpc.Options{
-		Handler:               pipe,
-		Frame:                 pipe.Frame,
-		Batches:               pipe.Batches,
-		Read:                  pipe.Read,
-		OnRequest:             pipe.OnRequest,
-		InterceptNotification: pipe.InterceptNotification,
-	})
-	defer conn.Close()
-	pipe.Attach(conn, conn.InFlight())
-	for data := range in {
-		conn.Deliver(ctx, data, jsonrpc.Source{})
-	}
+func (c *queueConn) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	return nil
 }
 
-// dialQueue returns the endpoint of a client.
+// serveQueue serves one client over two queues.
+func serveQueue(ctx context.Context, server *mcpserver.Server, in, out queue) error {
+	return server.Serve(ctx, &queueConn{in: in, out: out, closed: make(chan struct{})})
+}
+
+// dialQueue returns the endpoint of a server behind two queues.
 func dialQueue(in, out queue) mcpclient.Endpoint {
-	return mcpclient.Dial("queue", func(ctx context.Context, opts *jsonrpc.Options) (mcpclient.Conn, error) {
-		gone := make(chan struct{})
-		conn := jsonrpc.New(outbox{out, gone}, opts)
-		go func() { // ends with the queue
-			defer close(gone)
-			defer conn.Close()
-			for data := range in {
-				conn.Deliver(ctx, data, jsonrpc.Source{})
-			}
-		}()
-		return conn, nil
-	})
+	return mcpclient.Messages(&queueConn{in: in, out: out, closed: make(chan struct{})})
 }
 
 // serveSocket serves each connection of a listener.

@@ -69,7 +69,7 @@ func Example_gateway() {
 
 // join adds the tools of a server to a gateway, with a prefix.
 func join(ctx context.Context, gateway *mcpserver.Server, prefix string, upstream *mcpclient.Client) error {
-	to := mcp.ServerPeer{Outbound: mcpserver.Forward(upstream.Forward())}
+	to := mcpserver.Proxy(upstream)
 	for tool, err := range upstream.Tools(ctx) {
 		if err != nil {
 			return err
@@ -81,7 +81,7 @@ func join(ctx context.Context, gateway *mcpserver.Server, prefix string, upstrea
 			forwarded.Name = name
 			return to.CallTool(ctx, &forwarded)
 		}
-		if err := mcpserver.Try(func() { gateway.AddRawTool(&renamed, call) }); err != nil {
+		if err := gateway.TryAddRawTool(&renamed, call); err != nil {
 			return err
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/auth"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -99,6 +100,13 @@ func migratedServer(ctx context.Context, m peer.Middleware, f func(context.Conte
 	server.Handler(&streamable.Options{Stateless: true})
 	server.LegacySSEHandler(nil)
 	return server.ServeStdio(ctx)
+}
+
+// migratedTransport serves one client over a transport of the program, with a tool of another
+// server.
+func migratedTransport(ctx context.Context, server *mcpserver.Server, conn jsonrpc.MessageConn, client *mcpclient.Client, tool *mcp.Tool) error {
+	server.AddRawTool(tool, mcpserver.Proxy(client).CallTool)
+	return server.Serve(ctx, conn)
 }
 
 // seats is a handler that uses all functions of a session.
@@ -272,11 +280,19 @@ func idOf(ctx context.Context) string {
 }
 
 func TestHooksAndSessionIDs(t *testing.T) {
-	var calls []string
+	var before, after []string
 	server := mcpserver.New(mcp.Implementation{Name: "flights", Version: "1.0.0"}, &mcpserver.Options{
 		Middleware: []peer.Middleware{hooked(
-			func(method string) { calls = append(calls, "before "+method) },
-			func(method string, err error) { calls = append(calls, "after "+method) },
+			func(method string) {
+				if method == mcp.MethodCallTool {
+					before = append(before, method)
+				}
+			},
+			func(method string, err error) {
+				if method == mcp.MethodCallTool {
+					after = append(after, method)
+				}
+			},
 		)},
 	})
 	mcpserver.AddTool(server, &mcp.Tool{Name: "key"}, func(ctx context.Context, s *mcp.ServerSession, _ struct{}) (string, error) {
@@ -287,10 +303,10 @@ func TestHooksAndSessionIDs(t *testing.T) {
 	client, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(server), &mcpclient.Options{Revision: mcp.Revision20251125})
 	require.NoError(t, err)
 	defer client.Close()
-	calls = nil
 	first, err := mcpclient.CallTool[string](t.Context(), client, "key", nil)
 	require.NoError(t, err)
-	require.Equal(t, []string{"before tools/call", "after tools/call"}, calls)
+	require.Equal(t, []string{mcp.MethodCallTool}, before)
+	require.Equal(t, before, after)
 	second, err := mcpclient.CallTool[string](t.Context(), client, "key", nil)
 	require.NoError(t, err)
 	require.Equal(t, first, second)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
-	"github.com/mcpwright/mcp/runtime/streamable"
+	"github.com/mcpwright/mcp/runtime/streamable/client"
 )
 
 func TestAuthenticationInEveryRevision(t *testing.T) {
@@ -30,7 +30,7 @@ func TestAuthenticationInEveryRevision(t *testing.T) {
 				require.NoError(t, client.Close())
 			}
 			_, err := mcpclient.Connect(t.Context(), mcpclient.URL(listener.URL+"/mcp"), &mcpclient.Options{Revision: r.Revision})
-			var refused *streamable.HTTPError
+			var refused *client.HTTPError
 			require.ErrorAs(t, err, &refused)
 			require.Equal(t, http.StatusUnauthorized, refused.Status)
 			require.Contains(t, refused.Header.Get("WWW-Authenticate"), "https://mcp.example.com/.well-known/oauth-protected-resource/mcp")

@@ -323,8 +323,8 @@ type UnknownPrimitiveSchemaDefinition struct {
 type FormField struct {
 	// Name is the name of the member.
 	Name string
-	// Value is the value of the member.
-	Value PrimitiveSchemaDefinition
+	// Schema is the value of the member.
+	Schema PrimitiveSchemaDefinition
 }
 
 // RequestedSchema describes a form: a list of fields with simple types,

@@ -868,7 +868,7 @@ func (x *RequestedSchema) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	b = wire.AppendOrderedMap(b, e, x.Properties, func(m *FormField) string {
 		return m.Name
 	}, func(b []byte, e *wire.Encoder, m *FormField) []byte {
-		return appendPrimitiveSchemaDefinition(b, e, m.Value)
+		return appendPrimitiveSchemaDefinition(b, e, m.Schema)
 	})
 	if x.Schema != "" && e.Has(since20251125) {
 		b = append(b, `,"$schema":`...)
@@ -891,7 +891,7 @@ func (x *RequestedSchema) DecodeJSON(d *wire.Decoder) {
 			d.Const("object")
 		case "properties":
 			x.Properties = wire.OrderedMap(d, func(d *wire.Decoder, name string, m *FormField) {
-				m.Name, m.Value = name, decodePrimitiveSchemaDefinition(d)
+				m.Name, m.Schema = name, decodePrimitiveSchemaDefinition(d)
 			})
 		case "$schema":
 			x.Schema = d.String()

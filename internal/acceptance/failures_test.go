@@ -22,7 +22,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/stdio"
-	"github.com/mcpwright/mcp/runtime/streamable"
+	"github.com/mcpwright/mcp/runtime/streamable/client"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -151,7 +151,7 @@ func TestClosedHTTPServerFailsCalls(t *testing.T) {
 			h := r.Handler(nil)
 			listener := listen(t, h)
 			to.URL = listener.URL
-			to.HTTP.Backoff = streamable.Backoff{InitialDelay: time.Millisecond, MaxAttempts: 2}
+			to.HTTP.Backoff = client.Backoff{InitialDelay: time.Millisecond, MaxAttempts: 2}
 			c := (&user{}).connect(t, to, revision)
 			over := r.start(t.Context(), t, c, "wait")
 			listener.Listener.Close()
@@ -220,7 +220,7 @@ func TestQuestionEndsWhenClientDisconnects(t *testing.T) {
 		r := newRig()
 		listener := listen(t, r.Handler(nil))
 		to := reach(t, listener.URL)
-		to.HTTP.Backoff = streamable.Backoff{InitialDelay: time.Millisecond, MaxAttempts: 1}
+		to.HTTP.Backoff = client.Backoff{InitialDelay: time.Millisecond, MaxAttempts: 1}
 		c := u.connect(t, to, mcp.Revision20251125)
 		over := r.start(t.Context(), t, c, "asks")
 		require.Equal(t, "summer", within(t, u.unanswered))
@@ -267,7 +267,7 @@ func TestShutdownDoesNotWaitForToolThatIgnoresContext(t *testing.T) {
 			"HTTP": func(t *testing.T, s *mcpserver.Server) (mcpclient.Endpoint, func()) {
 				listener := listen(t, s.Handler(nil))
 				to := reach(t, listener.URL)
-				to.HTTP.Backoff = streamable.Backoff{InitialDelay: time.Millisecond, MaxAttempts: 1}
+				to.HTTP.Backoff = client.Backoff{InitialDelay: time.Millisecond, MaxAttempts: 1}
 				return to, listener.CloseClientConnections
 			},
 		} {

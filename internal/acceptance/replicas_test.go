@@ -114,7 +114,7 @@ func TestReplicaWithoutTheKeyLogsOnce(t *testing.T) {
 		refused(t, err)
 	}
 	require.Equal(t, 1, strings.Count(log.String(), "\n"), log.String())
-	require.Contains(t, log.String(), "Keys of AskOptions")
+	require.Contains(t, log.String(), "QuestionOptions.SealKeys")
 }
 
 // refused requires the error for invalid state, which is the same for every reason.

@@ -68,7 +68,7 @@ func ask(ctx context.Context, s *mcp.ServerSession, question string) (string, er
 
 func form(question string) *mcp.ElicitRequestFormParams {
 	return &mcp.ElicitRequestFormParams{Message: question, RequestedSchema: mcp.RequestedSchema{
-		Properties: []mcp.FormField{{Name: "text", Value: &mcp.StringSchema{MinLength: new(int64(1))}}},
+		Properties: []mcp.FormField{{Name: "text", Schema: &mcp.StringSchema{MinLength: new(int64(1))}}},
 		Required:   []string{"text"},
 	}}
 }

@@ -10,11 +10,17 @@ import (
 
 // Groups of packages that others import, from the lowest up.
 var (
-	wireOnly  = []string{"runtime/wire"}
-	boundary  = []string{"runtime/peer", "runtime/wire"}
-	protocol  = []string{"generated/mcp", "runtime/peer", "runtime/wire"}
-	transport = []string{"runtime/internal/eras", "runtime/internal/lazy", "runtime/internal/limit", "runtime/internal/outbound", "runtime/internal/paramheader", "runtime/internal/verified", "runtime/jsonrpc", "runtime/connection", "generated/mcp", "runtime/peer", "runtime/wire"}
-	kit       = append([]string{"runtime/stdio", "runtime/streamable", "runtime/internal/validate", "runtime/internal/jsontag", "runtime/tasks", "schema"}, transport...)
+	wireOnly = []string{"runtime/wire"}
+	boundary = []string{"runtime/peer", "runtime/wire"}
+	protocol = []string{"generated/mcp", "runtime/peer", "runtime/wire"}
+	// shared are the internal packages of the runtime that any package above them may import.
+	shared = []string{
+		"runtime/internal/batch", "runtime/internal/brokenpipe", "runtime/internal/buffer", "runtime/internal/capabilities", "runtime/internal/failure", "runtime/internal/headers",
+		"runtime/internal/lazy", "runtime/internal/limit", "runtime/internal/loglevel", "runtime/internal/outbound", "runtime/internal/paramheader", "runtime/internal/progress",
+		"runtime/internal/revisions", "runtime/internal/verified",
+	}
+	transport = append([]string{"runtime/jsonrpc", "runtime/connection", "generated/mcp", "runtime/peer", "runtime/wire"}, shared...)
+	kit       = append([]string{"runtime/stdio", "runtime/streamable", "runtime/streamable/client", "runtime/internal/validate", "runtime/internal/jsontag", "runtime/internal/request", "runtime/tasks", "schema"}, transport...)
 )
 
 // Modules of others, named for their use.
@@ -29,42 +35,56 @@ var (
 )
 
 // imports lists what a package may import in addition to the standard library and the packages
-// in folders below its own: packages of this module and of other modules.
+// in folders below its own that have no entry: packages of this module and of other modules.
 type imports struct{ own, foreign []string }
 
 // allowedImports is the architecture. A package in a folder below an entry has the same imports as
 // the entry.
 var allowedImports = map[string]imports{
-	"schema":                       {},
-	"gen":                          {own: []string{"schema"}},
-	"gen/internal/load":            {foreign: []string{schemas, validator}},
-	"gen/internal/ir":              {foreign: []string{schemas}},
-	"gen/internal/emit":            {own: []string{"gen/internal/ir"}, foreign: []string{printer}},
-	"generated/mcp":                {own: boundary},
-	"runtime/wire":                 {},
-	"runtime/peer":                 {own: wireOnly},
-	"runtime/internal/eras":        {own: protocol},
-	"runtime/internal/lazy":        {},
-	"runtime/internal/jsontag":     {},
-	"runtime/internal/limit":       {},
-	"runtime/internal/outbound":    {own: boundary},
-	"runtime/jsonrpc":              {own: append([]string{"runtime/internal/lazy", "runtime/internal/limit", "runtime/internal/outbound"}, boundary...)},
-	"runtime/connection":           {own: append([]string{"runtime/internal/eras", "runtime/internal/jsontag", "runtime/internal/outbound", "runtime/internal/paramheader"}, protocol...)},
-	"runtime/stdio":                {own: transport},
-	"runtime/internal/paramheader": {own: wireOnly},
-	"runtime/internal/verified":    {},
-	"runtime/internal/validate":    {own: wireOnly, foreign: []string{validator}},
-	"runtime/streamable":           {own: transport},
-	"runtime/tasks":                {own: protocol},
-	"runtime/mcpserver":            {own: kit, foreign: []string{validator, inference, templates}},
-	"runtime/mcpclient":            {own: kit, foreign: []string{validator, inference, templates}},
-	"runtime/mcptest":              {own: kit, foreign: []string{validator, inference, templates}},
-	"runtime/auth":                 {own: []string{"runtime/internal/verified"}, foreign: []string{oauth, tokens}},
-	"internal/leaks":               {},
-	"internal/testlog":             {},
-	"internal/pipes":               {},
-	"internal/repo":                {},
-	"internal/words":               {},
+	"schema":                        {},
+	"gen":                           {own: []string{"schema", "gen/internal/load", "gen/internal/ir", "gen/internal/emit"}},
+	"gen/internal/load":             {foreign: []string{schemas, validator}},
+	"gen/internal/ir":               {foreign: []string{schemas}},
+	"gen/internal/emit":             {own: []string{"gen/internal/ir"}, foreign: []string{printer}},
+	"generated/mcp":                 {own: boundary},
+	"runtime/wire":                  {},
+	"runtime/peer":                  {own: wireOnly},
+	"runtime/internal/batch":        {own: wireOnly},
+	"runtime/internal/brokenpipe":   {},
+	"runtime/internal/buffer":       {},
+	"runtime/internal/capabilities": {own: protocol},
+	"runtime/internal/failure":      {own: boundary},
+	"runtime/internal/headers":      {},
+	"runtime/internal/loglevel":     {own: protocol},
+	"runtime/internal/progress":     {own: wireOnly},
+	"runtime/internal/request":      {own: boundary},
+	"runtime/internal/revisions":    {own: protocol},
+	"runtime/internal/lazy":         {},
+	"runtime/internal/jsontag":      {},
+	"runtime/internal/limit":        {},
+	"runtime/internal/outbound":     {own: boundary},
+	"runtime/jsonrpc": {own: append([]string{"runtime/internal/batch", "runtime/internal/brokenpipe", "runtime/internal/buffer", "runtime/internal/failure", "runtime/internal/lazy", "runtime/internal/limit",
+		"runtime/internal/outbound", "runtime/internal/progress"}, boundary...)},
+	"runtime/connection": {own: append([]string{"runtime/internal/capabilities", "runtime/internal/headers", "runtime/internal/jsontag", "runtime/internal/loglevel", "runtime/internal/outbound",
+		"runtime/internal/paramheader", "runtime/internal/request", "runtime/internal/revisions"}, protocol...)},
+	"runtime/stdio":                       {own: transport},
+	"runtime/internal/paramheader":        {own: wireOnly},
+	"runtime/internal/verified":           {},
+	"runtime/internal/validate":           {own: wireOnly, foreign: []string{validator}},
+	"runtime/streamable":                  {own: append([]string{"runtime/streamable/internal/mcphttp", "runtime/streamable/internal/sse"}, transport...)},
+	"runtime/streamable/client":           {own: append([]string{"runtime/streamable/internal/mcphttp", "runtime/streamable/internal/sse"}, transport...)},
+	"runtime/streamable/internal/mcphttp": {own: transport},
+	"runtime/streamable/internal/sse":     {own: append([]string{"runtime/streamable/internal/mcphttp"}, transport...)},
+	"runtime/tasks":                       {own: protocol},
+	"runtime/mcpserver":                   {own: kit, foreign: []string{validator, inference, templates}},
+	"runtime/mcpclient":                   {own: kit, foreign: []string{validator, inference, templates}},
+	"runtime/mcptest":                     {own: kit, foreign: []string{validator, inference, templates}},
+	"runtime/auth":                        {own: []string{"runtime/internal/verified"}, foreign: []string{oauth, tokens}},
+	"internal/leaks":                      {},
+	"internal/testlog":                    {},
+	"internal/pipes":                      {},
+	"internal/repo":                       {},
+	"internal/words":                      {},
 }
 
 // programs may import everything, because nothing imports them.
@@ -95,7 +115,7 @@ func allowed(from, path string) bool {
 	local, own := strings.CutPrefix(path, module+"/")
 	switch {
 	case own:
-		return within(local, from) || slices.Contains(a.own, local)
+		return owner(local, keys()) == from || slices.Contains(a.own, local)
 	case standard(path):
 		return true
 	}
@@ -147,6 +167,8 @@ func TestOtherImportsAreRefused(t *testing.T) {
 		{"runtime/connection", module + "/runtime/jsonrpc"},
 		{"generated/mcp", validator},
 		{"runtime/stdio", module + "/runtime/mcpserver"},
+		{"runtime/streamable", module + "/runtime/streamable/client"},
+		{"runtime/streamable/client", module + "/runtime/streamable"},
 		{"gen/internal/ir", module + "/gen/internal/load"},
 		{"gen/internal/ir", printer},
 		{"runtime/wire", "C"},

@@ -30,7 +30,7 @@ var limits = []limit{
 	{what: "requests of more than 16 KiB that are being received", option: "streamable.Options.MaxUploads", exceeded: "503, Retry-After"},
 	{what: "requests of more than 16 KiB that are being received from one principal", option: "streamable.Options.MaxUploadsPerPrincipal", exceeded: "429, Retry-After"},
 	{what: "bytes of a line or message", option: "jsonrpc.Options.MaxMessage", bytes: true, exceeded: "-32700"},
-	{what: "bytes of a response or event over HTTP that a client reads", option: "mcpclient.Options.MaxMessage", in: "streamable", bytes: true, exceeded: "an error of that call"},
+	{what: "bytes of a response or event over HTTP that a client reads", option: "mcpclient.Options.MaxMessage", in: "streamable/client", bytes: true, exceeded: "an error of that call"},
 	{what: "depth of JSON", option: "wire.DefaultMaxDepth", exceeded: "-32700"},
 	{what: "estimated time to validate a value by a schema", option: "validate.maxWork", in: "internal/validate", exceeded: "an error: validation would take too long"},
 	{what: "requests in flight on a pipe or in a session", option: "jsonrpc.Options.MaxInFlight", exceeded: "an error"},
@@ -67,7 +67,7 @@ var limits = []limit{
 	{what: "time for an issuer to respond to a client", option: "auth.requestTimeout", exceeded: "an error of that call"},
 	{what: "time for a user to consent", option: "auth.TransportOptions.LoginTimeout", exceeded: "an error of that call"},
 	{what: "pause after a failed login", option: "auth.minBackoff", exceeded: "grows up to an hour"},
-	{what: "attempts to resume a broken stream", option: "streamable.Backoff.MaxAttempts", exceeded: "an error of that call"},
+	{what: "attempts to resume a broken stream", option: "streamable/client.Backoff.MaxAttempts", exceeded: "an error of that call"},
 }
 
 // limitTable returns the limits with the defaults that are in the code. It fails if the comment of

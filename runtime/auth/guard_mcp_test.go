@@ -22,6 +22,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/streamable"
+	"github.com/mcpwright/mcp/runtime/streamable/client"
 )
 
 // userVerifier verifies tokens such as "ada.files~read": a user and scopes, separated by
@@ -113,7 +114,7 @@ func TestInsufficientScopeInEveryRevision(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, "written", text)
 				_, err = mcpclient.CallTool[string](t.Context(), connectAs(t, url, "ada", r), "write", nil)
-				var refused *streamable.HTTPError
+				var refused *client.HTTPError
 				require.ErrorAs(t, err, &refused)
 				require.Equal(t, http.StatusForbidden, refused.Status)
 				require.Equal(t, scopeChallengePrefix+`"mcp:use files:write"`, refused.Header.Get("WWW-Authenticate"))
@@ -244,7 +245,7 @@ func TestDefaultPrincipal(t *testing.T) {
 	message, headers := call26("whoami")
 	require.Contains(t, body(t, post(t, url, "ada", message, headers...)), "ada|"+login+" sub=ada|")
 
-	to := mcpclient.LegacySSE(listener.URL+"/sse", &streamable.ClientOptions{Header: http.Header{"Authorization": {"Bearer ada"}}})
+	to := mcpclient.LegacySSE(listener.URL+"/sse", &client.Options{Header: http.Header{"Authorization": {"Bearer ada"}}})
 	client, err := mcpclient.Connect(t.Context(), to, nil)
 	require.NoError(t, err)
 	defer client.Close()
@@ -305,7 +306,7 @@ func TestLegacySSECaller(t *testing.T) {
 	listener := httptest.NewServer(newGuard(t, guardOptions(userVerifier)).Protect(handler))
 	defer listener.Close()
 	defer handler.Close()
-	to := mcpclient.LegacySSE(listener.URL, &streamable.ClientOptions{Header: http.Header{"Authorization": {"Bearer ada"}}})
+	to := mcpclient.LegacySSE(listener.URL, &client.Options{Header: http.Header{"Authorization": {"Bearer ada"}}})
 	client, err := mcpclient.Connect(t.Context(), to, nil)
 	require.NoError(t, err)
 	defer client.Close()

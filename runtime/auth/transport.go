@@ -24,8 +24,8 @@ import (
 //
 // A user may need minutes to authorize the client. While a request waits, Transport calls
 // Got1xxResponse of [net/http/httptrace] every second, as if the server had sent an
-// informational response. This prevents a timeout in the Client of package streamable.
-// Its LegacySSEClient does time out: with it, call [Transport.Login] before connecting.
+// informational response. This prevents a timeout in the Client of package streamable/client.
+// Its LegacySSE client does time out: with it, call [Transport.Login] before connecting.
 type Transport struct {
 	server    *url.URL // without credentials and query, which may be secret
 	query     string   // the query of the server's URL

@@ -11,7 +11,7 @@ func BenchmarkHandshakeCall(b *testing.B) {
 	b.ReportAllocs()
 	conn := connection.New(nil, nil)
 	conn.State().SetInitialized()
-	h := newKernel(nil).Handler(conn)
+	h := newDispatcher(nil).Handler(conn)
 	in := request(mcp.MethodCallTool, `{"name":"x","arguments":{"text":"hello"}}`, new(channel))
 	for b.Loop() {
 		if _, err := h.Handle(b.Context(), in); err != nil {
@@ -20,9 +20,9 @@ func BenchmarkHandshakeCall(b *testing.B) {
 	}
 }
 
-func BenchmarkEnvelopeCall(b *testing.B) {
+func BenchmarkStatelessCall(b *testing.B) {
 	b.ReportAllocs()
-	d := connection.NewPipe(newKernel(nil), nil)
+	d := connection.NewPipe(newDispatcher(nil), nil)
 	in := request(mcp.MethodCallTool, `{"name":"x","arguments":{"text":"hello"},"_meta":{`+version+`:"2026-07-28",`+
 		caps+`:{"elicitation":{}},`+info+`:{"name":"client","version":"1.0"}}}`, new(channel))
 	for b.Loop() {

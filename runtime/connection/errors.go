@@ -1,19 +1,22 @@
 package connection
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// UnsupportedError says that a request was not sent because the revision being
-// spoken does not have it, or not in this direction.
+// UnsupportedError means that a request was not sent because the revision in use does not define
+// it, or does not define it in this direction.
 type UnsupportedError struct {
 	// Method is the method of the request.
 	Method string
-	// Revision is the revision being spoken.
+	// Revision is the revision in use.
 	Revision wire.Revision
 }
 
@@ -22,17 +25,17 @@ func (e *UnsupportedError) Error() string {
 	return fmt.Sprintf("send %q: revision %s does not have the request in this direction", e.Method, e.Revision)
 }
 
-// CapabilityError says that a request was not sent because the peer did not
-// declare what it needs.
+// CapabilityError means that a request was not sent because the peer did not declare a capability
+// that the request requires.
 type CapabilityError struct {
 	// Method is the method of the request.
 	Method string
-	// Capability is the member that is missing, such as "elicitation.url".
+	// Capability is the missing member, such as "elicitation.url".
 	Capability string
-	// Required is the same as a client would declare it, nil where the
-	// capability is a server's.
+	// Required is the missing capability as a client would declare it. It is nil for the
+	// capability of a server.
 	Required *mcp.ClientCapabilities
-	// Revision is the revision being spoken.
+	// Revision is the revision in use.
 	Revision wire.Revision
 }
 
@@ -41,10 +44,9 @@ func (e *CapabilityError) Error() string {
 	return fmt.Sprintf("send %q: the peer did not declare the capability %q", e.Method, e.Capability)
 }
 
-// Unwrap returns the error that tells the client what it should have declared:
-// what a request of the client's is answered with when its handler could not ask.
-// It is nil where the capability is a server's. Revisions without a code for it
-// have the one for a request that does not fit the session, and the same data.
+// Unwrap returns the error for a client whose request failed because its handler needs the
+// missing capability. It is nil for the capability of a server. If the revision has no error
+// code for this case, the error has the code "invalid request", with the same data.
 func (e *CapabilityError) Unwrap() error {
 	if e.Required == nil {
 		return nil
@@ -53,31 +55,31 @@ func (e *CapabilityError) Unwrap() error {
 	if codeWindow(mcp.CodeMissingRequiredClientCapability).Has(e.Revision) {
 		return missing
 	}
-	answer := &peer.Error{
+	invalid := &peer.Error{
 		Code:    mcp.CodeInvalidRequest,
 		Message: fmt.Sprintf("The client did not declare the capability %q, which the request needs", e.Capability),
 	}
-	if typed := peer.AsError(missing); typed != nil {
-		answer.Data = typed.Data
+	if coded := peer.AsError(missing); coded != nil {
+		invalid.Data = coded.Data
 	}
-	return answer
+	return invalid
 }
 
-// InvalidError says that a request was not sent because it breaks a rule that
-// its types do not express, or that its answer does.
+// InvalidError means that a request was not sent because it violates a rule that its types do not
+// express, or that the response to a request violates such a rule.
 type InvalidError struct {
 	// Method is the method of the request.
 	Method string
-	// Answer tells that it is the answer that breaks the rule.
+	// Answer is true if the response violates the rule, and false if the request does.
 	Answer bool
-	// Err tells which rule, and where.
+	// Err describes the rule and the place of the violation.
 	Err error
 }
 
 // Error implements error.
 func (e *InvalidError) Error() string {
 	if e.Answer {
-		return fmt.Sprintf("answer to %q: %v", e.Method, e.Err)
+		return fmt.Sprintf("response to %q: %v", e.Method, e.Err)
 	}
 	return fmt.Sprintf("send %q: %v", e.Method, e.Err)
 }
@@ -85,8 +87,11 @@ func (e *InvalidError) Error() string {
 // Unwrap returns Err.
 func (e *InvalidError) Unwrap() error { return e.Err }
 
-// codeWindow is when the protocol has an error code; always, where the code is
-// none of the protocol's own.
+// InvalidResponse reports whether the response violates the rule, as the field Answer does.
+func (e *InvalidError) InvalidResponse() bool { return e.Answer }
+
+// codeWindow returns the revisions that define an error code, or [wire.Always] if the protocol
+// does not define it.
 func codeWindow(code int64) wire.Window {
 	for i := range mcp.Errors {
 		if mcp.Errors[i].Code == code {
@@ -94,4 +99,86 @@ func codeWindow(code int64) wire.Window {
 		}
 	}
 	return wire.Always
+}
+
+// typed converts an error of the peer to the type of its error code. It keeps the text that a
+// transport has added.
+func typed(err error) error {
+	e := peer.AsError(err)
+	if e == nil {
+		return err
+	}
+	switch t := mcp.ErrorFrom(e); {
+	case t == error(e):
+		return err
+	case err == error(e):
+		return t
+	default:
+		return &typedError{err, e, t}
+	}
+}
+
+// typedError is an error of a transport that wraps an error of the peer. In its text the typed
+// error, which is more precise, replaces the plain one.
+type typedError struct{ err, plain, typed error }
+
+func (t *typedError) Error() string {
+	return strings.Replace(t.err.Error(), t.plain.Error(), t.typed.Error(), 1)
+}
+func (t *typedError) Unwrap() []error { return []error{t.typed, t.err} }
+
+// forRevision converts the error of a request to an error that may be sent in a revision. A code
+// that the revision does not define becomes the code that it has for the same case.
+func forRevision(r wire.Revision, err error) error {
+	e := peer.AsError(err)
+	switch {
+	case e == nil:
+		return err
+	case e.Code == revisions.CodeResourceNotFound && !revisions.Handshake(r):
+		return withCode(mcp.CodeInvalidParams, e, err)
+	case unassigned(e.Code) && !revisions.Handshake(r):
+		return withCode(mcp.CodeInternal, e, err)
+	case !codeWindow(e.Code).Has(r), lacksData(e):
+		// %v hides the cause, so that the peer receives an internal error.
+		return fmt.Errorf("revision %s does not define the error code, or requires other data: %v", r, err)
+	}
+	return err
+}
+
+// withCode returns an error with another code.
+func withCode(code int64, e *peer.Error, cause error) error {
+	return &translatedError{cause: cause, sent: &peer.Error{Code: code, Message: e.Message, Data: e.Data}}
+}
+
+// translatedError is an error that is sent to the peer as another one.
+type translatedError struct {
+	cause error
+	sent  *peer.Error
+}
+
+func (t *translatedError) Error() string   { return t.cause.Error() }
+func (t *translatedError) Unwrap() []error { return []error{t.sent, t.cause} }
+
+// unassigned reports whether a code is reserved for the protocol and has no meaning yet. A later
+// revision may give it a meaning that differs from the program's.
+func unassigned(code int64) bool {
+	return revisions.ReservedCode(code) && codeWindow(code) == wire.Always
+}
+
+// lacksData reports whether an error has a code of the protocol without the data that the code
+// requires.
+func lacksData(e *peer.Error) bool {
+	return revisions.ReservedCode(e.Code) && e.Code != mcp.CodeHeaderMismatch && !unassigned(e.Code) && mcp.ErrorFrom(e) == error(e)
+}
+
+// encodeError returns err if it means that a message cannot be encoded, otherwise nil.
+func encodeError(err error) error {
+	if _, ok := errors.AsType[*wire.EncodeError](err); ok {
+		return err
+	}
+	return nil
+}
+
+func invalidParams(err error) *peer.Error {
+	return &peer.Error{Code: mcp.CodeInvalidParams, Message: "Invalid params: " + err.Error()}
 }

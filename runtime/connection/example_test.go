@@ -11,25 +11,25 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// client stands for the other side: it prints what it is sent.
+// client is the channel to a client. It prints the messages that are sent.
 type client struct{}
 
 func (client) Call(_ context.Context, req peer.Message, res wire.Value, _ ...peer.CallOption) error {
-	fmt.Println("client is asked for", req.Method())
+	fmt.Println("client receives the request", req.Method())
 	return wire.Unmarshal([]byte(`{"sky":"blue"}`), res)
 }
 
 func (client) Notify(_ context.Context, n peer.Notification, _ ...peer.CallOption) error {
-	fmt.Println("client hears of", n.Method())
+	fmt.Println("client receives the notification", n.Method())
 	return nil
 }
 
 func (client) Progress(_ context.Context, p peer.Progress) error {
-	fmt.Println("client sees progress:", p.Progress, "of", *p.Total)
+	fmt.Println("client receives progress:", p.Progress, "of", *p.Total)
 	return nil
 }
 
-// incoming is a request as a dispatcher hands it on.
+// incoming returns a request as a transport passes it to a handler.
 func incoming(method, params string) *peer.Inbound {
 	return &peer.Inbound{
 		Method: method, ID: wire.IntID(1), Params: []byte(params), Token: wire.IntToken(1),
@@ -37,12 +37,11 @@ func incoming(method, params string) *peer.Inbound {
 	}
 }
 
-// A request of the program's own is sent and handled as those of the protocol
-// are. Its types implement peer.Request and wire.Value; the example of
-// jsonrpc.Conn.Call shows how such types are written.
+// A program can send and handle requests that are not part of the protocol. Their types
+// implement peer.Request and wire.Value; the example of jsonrpc.Conn.Call shows such types.
 func Example_customRequest() {
 	ctx := context.Background()
-	conn := connection.NewForRequest("2025-11-25", nil, nil, &connection.Options{Outbound: client{}})
+	conn := connection.NewForRequest(mcp.Revision20251125, nil, nil, &connection.Options{Outbound: client{}})
 
 	res, err := peer.SendRequest(ctx, conn, &weatherRequest{Place: "Bern"})
 	if err != nil {
@@ -55,8 +54,8 @@ func Example_customRequest() {
 	peer.Handle(&mux, func(_ context.Context, req *weatherRequest) (*weather, error) {
 		return &weather{Sky: "grey over " + req.Place}, nil
 	})
-	kernel := connection.NewDispatcher(&connection.DispatcherOptions{Mux: &mux})
-	reply, err := kernel.Serve(ctx, conn, incoming("acme/weather", `{"place":"Basel"}`))
+	dispatcher := connection.NewDispatcher(&connection.DispatcherOptions{Mux: &mux})
+	reply, err := dispatcher.Serve(ctx, conn, incoming("acme/weather", `{"place":"Basel"}`))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -64,13 +63,13 @@ func Example_customRequest() {
 	fmt.Println(reply.Result.(*weather).Sky)
 
 	// Output:
-	// client is asked for acme/weather
+	// client receives the request acme/weather
 	// the sky is blue
 	// grey over Basel
 }
 
-// A handler reports progress of the request that it handles. Where the client
-// did not ask for reports, nothing is sent.
+// A handler reports the progress of its request. If the request has no progress token, nothing is
+// sent.
 func Example_progress() {
 	var mux peer.Mux
 	mcp.HandleCallTool(&mux, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -83,19 +82,19 @@ func Example_progress() {
 		}
 		return mcp.TextResult("done"), nil
 	})
-	kernel := connection.NewDispatcher(&connection.DispatcherOptions{Mux: &mux})
-	conn := connection.NewForRequest("2025-11-25", nil, nil, nil)
-	_, err := kernel.Serve(context.Background(), conn, incoming("tools/call", `{"name":"count"}`))
+	dispatcher := connection.NewDispatcher(&connection.DispatcherOptions{Mux: &mux})
+	conn := connection.NewForRequest(mcp.Revision20251125, nil, nil, nil)
+	_, err := dispatcher.Serve(context.Background(), conn, incoming("tools/call", `{"name":"count"}`))
 	fmt.Println(err)
 
 	// Output:
-	// client sees progress: 1 of 2
-	// client sees progress: 2 of 2
+	// client receives progress: 1 of 2
+	// client receives progress: 2 of 2
 	// <nil>
 }
 
-// A handler whose request is cancelled, or whose client has gone, sees it by its
-// context. What it leaves to be cleaned up is cleaned up all the same.
+// The context of a handler ends when the request is canceled or the client disconnects. The
+// functions of OnClose run nevertheless.
 func Example_cancellation() {
 	var mux peer.Mux
 	mcp.HandleCallTool(&mux, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -106,12 +105,12 @@ func Example_cancellation() {
 		<-ctx.Done()
 		return nil, context.Cause(ctx)
 	})
-	kernel := connection.NewDispatcher(&connection.DispatcherOptions{Mux: &mux})
-	conn := connection.NewForRequest("2025-11-25", nil, nil, nil)
+	dispatcher := connection.NewDispatcher(&connection.DispatcherOptions{Mux: &mux})
+	conn := connection.NewForRequest(mcp.Revision20251125, nil, nil, nil)
 
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(errors.New("the client has gone"))
-	_, err := kernel.Serve(ctx, conn, incoming("tools/call", `{"name":"wait"}`))
+	_, err := dispatcher.Serve(ctx, conn, incoming("tools/call", `{"name":"wait"}`))
 	fmt.Println(err)
 	conn.Close(ctx)
 
@@ -120,7 +119,7 @@ func Example_cancellation() {
 	// cleaned up, with time left: true
 }
 
-// A form of a Go struct, for a handler to ask with.
+// The form for a Go struct.
 func ExampleFormOf() {
 	type table struct {
 		Name   string `json:"name" jsonschema:"For whom?" minLength:"1"`
@@ -133,7 +132,7 @@ func ExampleFormOf() {
 		return
 	}
 	for _, field := range form.Properties {
-		fmt.Printf("%s: %T\n", field.Name, field.Value)
+		fmt.Printf("%s: %T\n", field.Name, field.Schema)
 	}
 	fmt.Println("required:", form.Required)
 
@@ -144,7 +143,7 @@ func ExampleFormOf() {
 	// required: [name guests]
 }
 
-// Values of a program's own live as long as the connection that they belong to.
+// A program can store values in the state of a connection.
 func ExampleKey() {
 	var visits = connection.NewKey[int]("visits")
 

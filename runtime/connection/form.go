@@ -17,8 +17,8 @@ import (
 	"github.com/mcpwright/mcp/runtime/internal/jsontag"
 )
 
-// FormOf makes a form of a flat struct, one field for each of its exported
-// fields, in their order:
+// FormOf returns a form for a flat struct. The form has a field for each exported field of the
+// struct, in their order:
 //
 //	type booking struct {
 //		Name   string    `json:"name" jsonschema:"Who is coming" minLength:"1"`
@@ -27,15 +27,17 @@ import (
 //		Menu   string    `json:"menu,omitempty" title:"Menu" enum:"fish,meat,neither"`
 //	}
 //
-// Strings, numbers, booleans and times, types that read themselves from text,
-// pointers to them, and lists of strings to choose from can be fields. The tag json
-// names a field and, with omitempty or omitzero, makes it optional, as does a
-// pointer; jsonschema describes it. The tags title, default, enum, format, minimum,
-// maximum, minLength, maxLength, minItems and maxItems are those of JSON Schema,
-// lists with commas; one that a form cannot have for the field, such as an enum of
-// numbers, is an error. An integer has the limits of its type besides: 0 where it
-// is unsigned, those of 8, 16 and 32 bits, and for all ±(2^53-1), as far as every
-// client counts to the digit.
+// A field can be a string, a number, a boolean, a [time.Time], a type that implements
+// [encoding.TextUnmarshaler], a pointer to one of these, or a list of strings with options. The
+// tag json contains the name. A pointer is optional, and so is a field with omitempty or
+// omitzero. The tag jsonschema contains the description. The tags title, default, enum, format,
+// minimum, maximum, minLength, maxLength, minItems and maxItems have the meaning that they have
+// in JSON Schema; lists are separated by commas. A tag that the form's field cannot have, such
+// as enum for a number, is an error.
+//
+// An integer also has the limits of its type: the minimum 0 if it is unsigned, the limits of 8,
+// 16 and 32 bits, and for all types ±(2^53-1), because larger integers are not exact in every
+// client.
 func FormOf[T any]() (mcp.RequestedSchema, error) {
 	t := reflect.TypeFor[T]()
 	if t.Kind() != reflect.Struct {
@@ -59,7 +61,7 @@ func addField(form *mcp.RequestedSchema, sf reflect.StructField) error {
 	case tag.Skipped || !sf.IsExported() && !sf.Anonymous:
 		return nil
 	case sf.Anonymous:
-		return errors.New("forms are flat: a struct cannot be embedded")
+		return errors.New("embedded structs are not allowed in forms")
 	case err != nil:
 		return err
 	case tag.Quoted:
@@ -75,27 +77,26 @@ func addField(form *mcp.RequestedSchema, sf reflect.StructField) error {
 	case tags.err != nil:
 		return tags.err
 	case field == nil:
-		return fmt.Errorf("forms have no fields of type %s", sf.Type)
+		return fmt.Errorf("type %s not allowed in forms", sf.Type)
 	case key != "":
-		return fmt.Errorf("forms have no %s for a field of type %s", key, sf.Type)
+		return fmt.Errorf("tag %s not allowed for a field of type %s", key, sf.Type)
 	}
-	form.Properties = append(form.Properties, mcp.FormField{Name: name, Value: field})
+	form.Properties = append(form.Properties, mcp.FormField{Name: name, Schema: field})
 	if !tag.Optional {
 		form.Required = append(form.Required, name)
 	}
 	return nil
 }
 
-// fieldTags reads the tags of a field. The first one that makes no sense is
-// kept.
+// fieldTags reads the tags of a field. It stores the first error.
 type fieldTags struct {
 	tag  reflect.StructTag
 	err  error
 	read []string // the keys looked up
 }
 
-// ignored returns a tag that limits a field, and that the form's field has not
-// taken over; empty if there is none.
+// ignored returns the key of a tag that limits the field and was not looked up, or the empty
+// string.
 func (g *fieldTags) ignored() string {
 	for _, key := range []string{"enum", "pattern", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"} {
 		if _, has := g.tag.Lookup(key); has && !slices.Contains(g.read, key) {
@@ -110,7 +111,7 @@ func (g *fieldTags) lookup(key string) (string, bool) {
 	return g.tag.Lookup(key)
 }
 
-// field makes a form's field of a Go type, nil where there is none for it.
+// field returns the field of a form for a Go type, or nil if forms do not have such fields.
 func (g *fieldTags) field(t reflect.Type) mcp.PrimitiveSchemaDefinition {
 	title, description := g.tag.Get("title"), g.tag.Get("jsonschema")
 	switch {
@@ -157,29 +158,29 @@ var (
 	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
-// isText tells whether a type is a string in JSON: by its kind, or because it reads
-// itself from one.
+// isText reports whether the JSON of a type is a string, because of its kind or because it
+// implements [encoding.TextUnmarshaler].
 func isText(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	return t.Kind() == reflect.String || p.Implements(textUnmarshaler) && !p.Implements(unmarshaler)
 }
 
-// mostExact is the last of the integers that every program reads to the digit.
-const mostExact = 1<<53 - 1
+// maxExact is the largest integer that is exact in every program.
+const maxExact = 1<<53 - 1
 
-// limit keeps a field within the limits of an integer type.
+// limit restricts a field to the range of an integer type.
 func limit(field *mcp.NumberSchema, t reflect.Type) {
-	least, most := 0.0, math.Ldexp(1, t.Bits())-1
+	minimum, maximum := 0.0, math.Ldexp(1, t.Bits())-1
 	if t.Kind() <= reflect.Int64 {
-		most = math.Ldexp(1, t.Bits()-1) - 1
-		least = -most - 1
+		maximum = math.Ldexp(1, t.Bits()-1) - 1
+		minimum = -maximum - 1
 	}
-	least, most = max(least, -mostExact), min(most, mostExact)
-	if field.Minimum == nil || *field.Minimum < least {
-		field.Minimum = &least
+	minimum, maximum = max(minimum, -maxExact), min(maximum, maxExact)
+	if field.Minimum == nil || *field.Minimum < minimum {
+		field.Minimum = &minimum
 	}
-	if field.Maximum == nil || *field.Maximum > most {
-		field.Maximum = &most
+	if field.Maximum == nil || *field.Maximum > maximum {
+		field.Maximum = &maximum
 	}
 }
 

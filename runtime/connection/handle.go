@@ -7,105 +7,122 @@ import (
 	"fmt"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// answer has a message handled by the middleware, where chain is not nil, and otherwise
-// by its handler. It calls that itself: every function between the bytes and the
-// handler is stack that a goroutine has to grow.
-func (k *Dispatcher) answer(ctx context.Context, c *core, in *peer.Inbound, chain peer.Handler) (peer.Reply, error) {
+// handle handles a message with the middleware, if chain is not nil, or with its handler. It
+// calls the handler itself, because each function between the transport and the handler makes
+// the goroutine's stack deeper.
+func (d *Dispatcher) handle(ctx context.Context, s *session, in *peer.Inbound, chain peer.Handler) (peer.Reply, error) {
 	if chain != nil {
 		return chain.Handle(ctx, in)
 	}
-	facts := c.conn.state.snapshot()
-	m := k.method(in.Method, facts.revision)
+	facts := s.conn.state.snapshot()
+	m := d.method(in.Method, facts.revision)
 	switch {
 	case in.ID.IsZero():
-		k.notice(ctx, c, m, facts, in)
+		d.handleNotification(ctx, s, m, facts, in)
 		return peer.Reply{}, nil
-	case !c.comes(m.info, facts.revision, false):
-		return peer.Reply{}, notFound(in.Method)
+	case !s.mayReceive(m.info, facts.revision, false):
+		return peer.Reply{}, methodNotFound(in.Method)
 	case in.Method == mcp.MethodInitialize:
-		return k.initialize(c, in)
+		return d.initialize(s, in)
 	}
-	req, err := k.admit(c, m, facts, in)
+	req, err := d.prepare(s, m, facts, in)
 	if err != nil {
 		return peer.Reply{}, err
 	}
-	c.request = req
+	s.request = req
 	var res wire.Value
-	if k.unbegun.rounds != nil && mayAsk(m.info, facts) {
-		c.await(&k.unbegun)
-		res, err = k.unbegun.rounds.Serve(ctx, in, req, m.route.Serve)
+	if d.pending.rounds != nil && mayAskInput(m.info, facts) {
+		s.expectRound(&d.pending)
+		res, err = d.pending.rounds.Serve(ctx, in, req, m.route.Serve)
 	} else {
 		res, err = m.route.Serve(ctx, req)
 	}
 	if err != nil {
-		res, err = askBack(m.info, err, facts.revision, c.conn.client)
+		res, err = inputResult(m.info, err, facts.revision, s.conn.client)
 	}
 	if err != nil {
 		return peer.Reply{}, err
 	}
-	return peer.Reply{Result: res, Frame: k.frame(c.conn, m.info, facts.revision)}, nil
+	return peer.Reply{Result: res, Frame: d.frame(s.conn, m.info, facts.revision)}, nil
 }
 
-// conclude makes the outcome of a message ready for its sender. It comes after all of
-// the middleware.
-func (c *core) conclude(reply peer.Reply, err error) (peer.Reply, error) {
-	if effect := c.effect; effect != nil {
-		c.effect = nil
+// finish prepares the result or error of a message for its sender, after all middleware.
+func (s *session) finish(reply peer.Reply, err error) (peer.Reply, error) {
+	if effect := s.effect; effect != nil {
+		s.effect = nil
 		err = effect(err)
 	}
 	if err != nil {
-		return peer.Reply{}, outward(c.conn.state.Revision(), c.told(err))
+		return peer.Reply{}, forRevision(s.conn.state.Revision(), s.checkError(err))
 	}
 	if reply.Frame == nil {
-		reply.Frame = plainFrame(c.conn.state.Revision())
+		reply.Frame = revisions.Frame(s.conn.state.Revision())
 	}
 	return reply, nil
 }
 
-// intend sees to it that a request takes effect with its outcome, as far as this is
-// not its handler's. A subscription does at once, so that no change is missed, and
-// is taken back where it fails.
-func (k *Dispatcher) intend(c *core, m peer.Message) error {
-	s := &c.conn.state
+// checkError replaces an error that sends the user to a URL if the client does not support URLs.
+func (s *session) checkError(err error) error {
+	e := peer.AsError(err)
+	if e == nil || s.conn.client || !codeWindow(e.Code).Has(s.conn.state.Revision()) {
+		return err
+	}
+	if _, ok := mcp.ErrorFrom(e).(*mcp.URLElicitationRequiredError); !ok {
+		return err
+	}
+	if unsupported := s.checker().requireClient(s.in.Method, "elicitation.url"); unsupported != nil {
+		return unsupported
+	}
+	return err
+}
+
+func (s *session) checker() checker { return checker{s.conn, s.conn.state.snapshot()} }
+
+// setEffect sets the effect that a successful request has on the state, in addition to its
+// handler. A subscription takes effect before the handler is called, so that no change is missed,
+// and is undone if the request fails.
+func (d *Dispatcher) setEffect(s *session, m peer.Message) error {
+	state := &s.conn.state
 	switch m := m.(type) {
 	case *mcp.SubscribeRequest:
-		sub, _ := s.subscribe(m.URI, k.opts.MaxSubscriptions)
+		sub, _ := state.subscribe(m.URI, d.opts.MaxSubscriptions)
 		if sub == nil {
 			return &peer.Error{
 				Code:    mcp.CodeInternal,
-				Message: fmt.Sprintf("Too many subscriptions: a session may have %d", k.opts.MaxSubscriptions),
+				Message: fmt.Sprintf("Too many subscriptions: a session may have %d", d.opts.MaxSubscriptions),
 			}
 		}
-		c.effect = func(err error) error {
+		s.effect = func(err error) error {
 			if err != nil {
-				s.takeBack(m.URI, sub)
+				state.undoSubscribe(m.URI, sub)
 			}
 			return err
 		}
 	case *mcp.UnsubscribeRequest:
-		c.effect = onSuccess(func() error { s.Unsubscribe(m.URI); return nil })
+		s.effect = onSuccess(func() error { state.Unsubscribe(m.URI); return nil })
 	case *mcp.SetLevelRequest:
-		c.effect = onSuccess(func() error { s.SetLogLevel(m.Level); return nil })
+		s.effect = onSuccess(func() error { state.SetLogLevel(m.Level); return nil })
 	}
 	return nil
 }
 
-// abort ends a request that has no outcome, since its handler has panicked or is
-// called again.
-func (c *core) abort() {
-	if effect := c.effect; effect != nil {
-		c.effect = nil
+// abortEffect ends the effect of a request without a result: its handler panicked or is called
+// again.
+func (s *session) abortEffect() {
+	if effect := s.effect; effect != nil {
+		s.effect = nil
 		_ = effect(errAborted)
 	}
 }
 
 var errAborted = errors.New("the handler has not returned")
 
-// onSuccess is the effect of a request that has one where it succeeds.
+// onSuccess returns an effect that calls f if the request succeeds.
 func onSuccess(f func() error) func(error) error {
 	return func(err error) error {
 		if err != nil {
@@ -115,41 +132,40 @@ func onSuccess(f func() error) func(error) error {
 	}
 }
 
-// comes tells whether a method may come to this end. Methods that the protocol
-// does not know may.
-func (c *core) comes(info *peer.MethodInfo, r wire.Revision, notification bool) bool {
+// mayReceive reports whether the revision allows a method in this direction. Methods that are not
+// part of the protocol are allowed.
+func (s *session) mayReceive(info *peer.MethodInfo, r wire.Revision, notification bool) bool {
 	if info == nil {
 		return true
 	}
-	way := info.FromClient
-	if c.conn.client {
-		way = info.FromServer
+	window := info.FromClient
+	if s.conn.client {
+		window = info.FromServer
 	}
-	return info.Notification == notification && way.Has(r)
+	return info.Notification == notification && window.Has(r)
 }
 
-// admit reads a request for its handler. The params are judged before the state is:
-// what is wrong in itself is refused whoever sends it, and whether anyone handles
-// it or not.
-func (k *Dispatcher) admit(c *core, m *method, facts *facts, in *peer.Inbound) (peer.Message, error) {
-	req, err := c.read(m, in, facts.revision)
+// prepare decodes and checks a request. It validates the params before the state, and even if
+// there is no handler, so that an invalid request gets the same error from all sessions.
+func (d *Dispatcher) prepare(s *session, m *method, facts *facts, in *peer.Inbound) (peer.Message, error) {
+	req, err := s.decode(m, in, facts.revision)
 	if err != nil {
 		return nil, err
 	}
-	if m.info == nil && !c.conn.client && !facts.handshake {
-		if err := c.admitOwn(req, in.Transport); err != nil {
+	if m.info == nil && !s.conn.client && !facts.handshake {
+		if err := s.checkCustom(req, in.Transport); err != nil {
 			return nil, err
 		}
 	}
 	switch {
 	case !m.handled():
-		return nil, notFound(in.Method)
-	case !c.conn.client && !facts.accepted() && in.Method != mcp.MethodPing:
+		return nil, methodNotFound(in.Method)
+	case !s.conn.client && !facts.accepted() && in.Method != mcp.MethodPing:
 		return nil, errUninitialized
 	}
-	c.abort()
+	s.abortEffect()
 	if m.hasEffect {
-		err = k.intend(c, req)
+		err = d.setEffect(s, req)
 	}
 	return req, err
 }
@@ -159,36 +175,36 @@ var errUninitialized = &peer.Error{
 	Message: "Invalid request: the session has not been initialized",
 }
 
-// admitOwn judges a request that is not the protocol's by what only its type knows:
-// the name that a header repeats, and the extension that it belongs to. Others were
-// judged with their envelope.
-func (c *core) admitOwn(m peer.Message, t peer.TransportContext) error {
-	if named, is := m.(peer.Named); is && t != nil && t.Header() != nil && named.NameMember() != "" {
-		if err := nameRepeated(named.NameMember(), "", t.Header()); err != nil {
+// checkCustom checks a request that is not part of the protocol: the name that a header repeats,
+// and its extension. For other requests, both were checked with the message metadata.
+func (s *session) checkCustom(m peer.Message, t peer.TransportContext) error {
+	if named, ok := m.(peer.Named); ok && t != nil && t.Header() != nil && named.NameMember() != "" {
+		if err := checkNameHeader(named.NameMember(), "", t.Header()); err != nil {
 			return err
 		}
 	}
-	if x, is := m.(peer.Extension); is {
-		return c.conn.door().needExtension(m.Method(), x.Extension())
+	if x, ok := m.(peer.Extension); ok {
+		return s.checker().requireExtension(m.Method(), x.Extension())
 	}
 	return nil
 }
 
-// notice handles a notification. Nobody is told what is wrong with one.
-func (k *Dispatcher) notice(ctx context.Context, c *core, m *method, facts *facts, in *peer.Inbound) {
-	log := k.log(c.conn)
-	if !c.comes(m.info, facts.revision, true) {
+// handleNotification handles a notification. It logs errors, because a notification has no
+// response.
+func (d *Dispatcher) handleNotification(ctx context.Context, s *session, m *method, facts *facts, in *peer.Inbound) {
+	log := d.log(s.conn)
+	if !s.mayReceive(m.info, facts.revision, true) {
 		log.DebugContext(ctx, "notification dropped: the revision does not have it in this direction", "method", in.Method)
 		return
 	}
-	n, err := c.read(m, in, facts.revision)
+	n, err := s.decode(m, in, facts.revision)
 	if err != nil {
 		log.WarnContext(ctx, "notification dropped: it is malformed", "method", in.Method, "error", err)
 		return
 	}
 	if in.Method == mcp.MethodInitialized {
-		k.confirm(ctx, c.conn)
-	} else if !c.conn.client && !facts.accepted() {
+		d.confirm(ctx, s.conn)
+	} else if !s.conn.client && !facts.accepted() {
 		log.DebugContext(ctx, "notification dropped: the session has not been initialized", "method", in.Method)
 		return
 	}
@@ -200,40 +216,38 @@ func (k *Dispatcher) notice(ctx context.Context, c *core, m *method, facts *fact
 	}
 }
 
-// method is what is known of a method, and what answers it: the program's handler,
-// or the kernel's.
+// method is a method of the protocol or of the program.
 type method struct {
-	info      *peer.MethodInfo // nil where the protocol does not have it
-	route     peer.Route       // nothing where nobody handles it
-	extension *method          // that of an extension, nil where there is none
-	hasEffect bool             // see intend
+	info      *peer.MethodInfo // nil if the method is not part of the protocol
+	route     peer.Route       // the handler; zero if there is none
+	extension *method          // of an extension that has the same method; nil if there is none
+	hasEffect bool             // setEffect is called
 }
 
 func (m *method) handled() bool { return m.route.New != nil }
 
-// method finds a method as a revision has it.
-func (k *Dispatcher) method(name string, r wire.Revision) *method {
-	m := k.methods[name]
+// method returns a method in a revision.
+func (d *Dispatcher) method(name string, r wire.Revision) *method {
+	m := d.methods[name]
 	if m == nil || m.extension != nil {
 		return m.in(r)
 	}
 	return m
 }
 
-// in is the method in a revision. An extension may have one where the revision itself
-// does not.
+// in returns the method in a revision. If the revision does not have it, an extension may.
 func (m *method) in(r wire.Revision) *method {
 	switch {
 	case m == nil:
 		return new(method)
-	case handshake(r) || m.info != nil && (m.info.FromClient|m.info.FromServer).Has(r):
+	case revisions.Handshake(r) || m.info != nil && (m.info.FromClient|m.info.FromServer).Has(r):
 		return m
 	}
 	return m.extension
 }
 
-// listMethods lists all methods that are known or handled.
-func (k *Dispatcher) listMethods() map[string]*method {
+// listMethods returns all methods of the protocol and all that have a handler.
+func (d *Dispatcher) listMethods() map[string]*method {
 	all := make(map[string]*method)
 	for i := range mcp.Methods {
 		all[mcp.Methods[i].Name] = &method{info: &mcp.Methods[i]}
@@ -241,9 +255,9 @@ func (k *Dispatcher) listMethods() map[string]*method {
 	for _, name := range []string{mcp.MethodSubscribe, mcp.MethodUnsubscribe, mcp.MethodSetLevel} {
 		all[name].hasEffect = true
 	}
-	for _, mux := range []*peer.Mux{&k.builtin, k.mux} {
+	for _, mux := range []*peer.Mux{&d.builtin, d.mux} {
 		for name := range mux.Methods() {
-			if mux == k.mux && name == mcp.MethodDiscover {
+			if mux == d.mux && name == mcp.MethodDiscover {
 				continue
 			}
 			if all[name] == nil {
@@ -258,30 +272,21 @@ func (k *Dispatcher) listMethods() map[string]*method {
 	return all
 }
 
-// The messages of the protocol, for judging the params of those that nobody
-// handles.
-var serverSurface, clientSurface = func() (server, client *peer.Mux) {
-	server, client = new(peer.Mux), new(peer.Mux)
-	mcp.HandleServer(server, mcp.ServerPeer{})
-	mcp.HandleClient(client, mcp.ClientPeer{})
-	return server, client
-}()
-
-// read reads the message for its handler. Without one, it judges the params if the
-// protocol knows the method, and returns nil.
-func (c *core) read(m *method, in *peer.Inbound, r wire.Revision) (peer.Message, error) {
-	msg, unheard := c.request, c.unheard
-	c.request, c.unheard = nil, false // a handler that is called twice gets its own
-	if unheard && in == c.in && in.Value == nil && m.handled() && m.route.Is(msg) {
+// decode decodes a message for its handler. If there is no handler, it validates the params of a
+// method of the protocol and returns nil.
+func (s *session) decode(m *method, in *peer.Inbound, r wire.Revision) (peer.Message, error) {
+	msg, unhandled := s.request, s.unhandled
+	s.request, s.unhandled = nil, false // a second call of the handler gets a message of its own
+	if unhandled && in == s.in && in.Value == nil && m.handled() && m.route.Is(msg) {
 		return msg, nil
 	}
 	route := m.route
 	if !m.handled() {
-		surface := serverSurface
-		if c.conn.client {
-			surface = clientSurface
+		known := serverMessages
+		if s.conn.client {
+			known = clientMessages
 		}
-		if route, _ = surface.Route(in.Method); route.New == nil {
+		if route, _ = known.Route(in.Method); route.New == nil {
 			return nil, nil
 		}
 	}
@@ -289,22 +294,25 @@ func (c *core) read(m *method, in *peer.Inbound, r wire.Revision) (peer.Message,
 		return in.Value, nil
 	}
 	msg = route.New()
-	if err := in.Decode(plainFrame(r), msg); err != nil {
+	if err := in.Decode(revisions.Frame(r), msg); err != nil {
 		return nil, invalidParams(err)
 	}
 	return msg, nil
 }
 
-// mayAsk tells whether a handler may ask for input before it answers, and
-// whether that would travel in the answer in some revision.
-func mayAsk(info *peer.MethodInfo, f *facts) bool {
-	return info != nil && info.MultiRoundTrip != 0 && (f.handshake || info.MultiRoundTrip.Has(f.revision))
-}
+// serverMessages and clientMessages contain the messages of the protocol that a server and a
+// client receive, to validate the params of messages without a handler.
+var serverMessages, clientMessages = func() (server, client *peer.Mux) {
+	server, client = new(peer.Mux), new(peer.Mux)
+	mcp.HandleServer(server, mcp.ServerPeer{})
+	mcp.HandleClient(client, mcp.ClientPeer{})
+	return server, client
+}()
 
-func notFound(method string) *peer.Error {
+func methodNotFound(method string) *peer.Error {
 	name, err := json.Marshal(method)
 	if err != nil {
-		name = nil // a name that is no text is left out
+		name = nil // omits a name that is not valid text
 	}
 	return &peer.Error{Code: mcp.CodeMethodNotFound, Message: "Method not found", Data: name}
 }

@@ -6,53 +6,54 @@ import (
 	"slices"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// offer is what the answer to initialize settles.
-type offer struct {
+// negotiated is what a successful initialize request sets.
+type negotiated struct {
 	params       *mcp.InitializeRequest
 	revision     wire.Revision
 	capabilities *mcp.ServerCapabilities
 }
 
-// initialize answers the handshake. Nothing changes yet: see accept.
-func (k *Dispatcher) initialize(c *core, in *peer.Inbound) (peer.Reply, error) {
-	var asked versionOf
-	if err := in.Decode(plainFrame(c.conn.state.Revision()), &asked); err != nil {
+// initialize handles an initialize request. It takes effect in [session.accept], after all
+// middleware.
+func (d *Dispatcher) initialize(s *session, in *peer.Inbound) (peer.Reply, error) {
+	var requested revisions.ProtocolVersion
+	if err := in.Decode(revisions.Frame(s.conn.state.Revision()), &requested); err != nil {
 		return peer.Reply{}, invalidParams(err)
 	}
-	if !k.handshakes {
-		return peer.Reply{}, k.unsupported(asked.version)
+	if !d.servesHandshake {
+		return peer.Reply{}, d.unsupported(requested.Name)
 	}
-	r := k.negotiate(asked.version)
+	r := d.negotiate(requested.Name)
 	req := new(mcp.InitializeRequest)
-	if err := in.Decode(plainFrame(r), req); err != nil {
+	if err := in.Decode(revisions.Frame(r), req); err != nil {
 		return peer.Reply{}, invalidParams(err)
 	}
-	if c.conn.state.InitializeProcessed() {
+	if s.conn.state.InitializeProcessed() {
 		return peer.Reply{}, errSecondInitialize
 	}
-	caps := k.capabilities(c.Transport())
-	if !c.conn.HasStandaloneChannel() { // nothing would tell the client of changes
+	caps := d.capabilities(s.Transport())
+	if !s.conn.HasStandaloneChannel() { // notifications of changes cannot be sent
 		caps = new(withoutChanges(*caps))
 	}
-	c.effect = onSuccess(func() error { return c.accept(&offer{params: req, revision: r, capabilities: caps}) })
-	answer := &mcp.InitializeResult{
+	s.effect = onSuccess(func() error { return s.accept(&negotiated{params: req, revision: r, capabilities: caps}) })
+	result := &mcp.InitializeResult{
 		ProtocolVersion: r.String(),
 		Capabilities:    *caps,
-		ServerInfo:      k.opts.Info,
-		Instructions:    k.opts.Instructions,
+		ServerInfo:      d.opts.Info,
+		Instructions:    d.opts.Instructions,
 	}
-	k.announce(answer)
-	return peer.Reply{Result: answer, Frame: k.frame(c.conn, mcp.MethodByName(in.Method), r)}, nil
+	d.announce(result)
+	return peer.Reply{Result: result, Frame: d.frame(s.conn, mcp.MethodByName(in.Method), r)}, nil
 }
 
-// announce lets the program add to an answer that says what it is.
-func (k *Dispatcher) announce(answer wire.Value) {
-	if k.opts.Announce != nil {
-		k.opts.Announce(answer)
+func (d *Dispatcher) announce(result wire.Value) {
+	if d.opts.Announce != nil {
+		d.opts.Announce(result)
 	}
 }
 
@@ -61,123 +62,101 @@ var errSecondInitialize = &peer.Error{
 	Message: "Invalid request: the session is initialized already",
 }
 
-// negotiate returns the revision to speak with a client that asked for one: that
-// one, or the newest that has a handshake.
-func (k *Dispatcher) negotiate(asked string) wire.Revision {
-	if r, known := mcp.ParseRevision(asked); known && handshake(r) && slices.Contains(k.opts.Revisions, r) {
+// negotiate returns the requested revision if the dispatcher serves it, or else the newest
+// handshake revision that it serves.
+func (d *Dispatcher) negotiate(requested string) wire.Revision {
+	if r, known := mcp.ParseRevision(requested); known && revisions.Handshake(r) && slices.Contains(d.opts.Revisions, r) {
 		return r
 	}
-	return k.newest(true)
+	return d.newest(true)
 }
 
-// accept makes the handshake's outcome take effect, unless another did first.
-func (c *core) accept(o *offer) error {
-	late := false
-	c.conn.state.update(func(f *facts) {
-		if late = f.initializeProcessed; late {
+// accept applies the result of initialize, unless another initialize request was faster.
+func (s *session) accept(n *negotiated) error {
+	second := false
+	s.conn.state.update(func(f *facts) {
+		if second = f.initializeProcessed; second {
 			return
 		}
 		f.initializeProcessed = true
-		f.setClient(o.params)
-		f.server = o.capabilities
-		c.conn.settle(f, o.revision)
+		f.setParams(n.params)
+		f.server = n.capabilities
+		f.setRevision(n.revision, s.conn.meta())
 	})
-	if late {
+	if second {
 		return errSecondInitialize
 	}
 	return nil
 }
 
-// Confirm records that the client has confirmed the handshake, as the kernel does
-// when it handles notifications/initialized with these params. A transport that
-// has messages handled at once, and not in their order, calls it before it takes
-// anything else from the client. Calling it again does nothing.
-func (k *Dispatcher) Confirm(ctx context.Context, conn *Connection, params json.RawMessage) {
+// Confirm records that the client has confirmed the handshake, as handling
+// notifications/initialized with these params does. A transport that handles messages
+// concurrently calls it before it reads the next message of the client. Further calls do nothing.
+func (d *Dispatcher) Confirm(ctx context.Context, conn *Connection, params json.RawMessage) {
 	in := &peer.Inbound{Params: params}
-	if in.Decode(plainFrame(conn.state.Revision()), new(mcp.InitializedNotification)) == nil {
-		k.confirm(ctx, conn)
+	if in.Decode(revisions.Frame(conn.state.Revision()), new(mcp.InitializedNotification)) == nil {
+		d.confirm(ctx, conn)
 	}
 }
 
-func (k *Dispatcher) confirm(ctx context.Context, conn *Connection) {
-	if !conn.state.setInitialized() || k.opts.OnInitialized == nil {
+func (d *Dispatcher) confirm(ctx context.Context, conn *Connection) {
+	if !conn.state.setInitialized() || d.opts.OnInitialized == nil {
 		return
 	}
-	err := contain(func() error {
-		k.opts.OnInitialized(ctx, conn)
+	err := recovered(func() error {
+		d.opts.OnInitialized(ctx, conn)
 		return nil
 	})
 	if err != nil {
-		k.log(conn).ErrorContext(ctx, "what comes after the handshake failed", "error", err)
+		d.log(conn).ErrorContext(ctx, "OnInitialized failed", "error", err)
 	}
 }
 
-// unsupported refuses a handshake where there is none. A version that cannot be
-// read is told as an empty one.
-func (k *Dispatcher) unsupported(asked string) error {
-	return &mcp.UnsupportedProtocolVersionError{Requested: asked, Supported: names(k.opts.Revisions)}
+// unsupported returns the error for a handshake that the dispatcher does not serve. The name is
+// empty if it cannot be decoded.
+func (d *Dispatcher) unsupported(requested string) error {
+	return &mcp.UnsupportedProtocolVersionError{Requested: requested, Supported: revisions.Names(d.opts.Revisions)}
 }
 
-// versionAsked is the version that a handshake asks for, empty where that cannot
-// be read.
-func versionAsked(in *peer.Inbound) string {
-	var v versionOf
-	if in.Decode(plainFrame(newestHandshake), &v) != nil {
+// requestedRevision returns the revision in the params of initialize, or the empty string if they
+// cannot be decoded.
+func requestedRevision(in *peer.Inbound) string {
+	var v revisions.ProtocolVersion
+	if in.Decode(revisions.Frame(revisions.Newest(true)), &v) != nil {
 		return ""
 	}
-	return v.version
+	return v.Name
 }
 
-// versionOf reads from initialize the one member that tells how to read the
-// others.
-type versionOf struct {
-	wire.ReadOnly
-	version string
-}
-
-var versionMembers = wire.NewMembers("InitializeRequest",
-	wire.Member{Name: "protocolVersion", In: wire.Always, Required: wire.Always},
-)
-
-func (v *versionOf) DecodeParams(d *wire.Decoder) {
-	for o := d.Object(versionMembers); o.Next(); {
-		if o.Name == "protocolVersion" {
-			v.version = d.String()
-		} else {
-			d.Skip()
-		}
-	}
-}
-
-// registerBuiltin registers what the kernel answers itself.
-func (k *Dispatcher) registerBuiltin() {
-	mcp.HandlePing(&k.builtin, func(context.Context, *mcp.PingRequest) (*mcp.EmptyResult, error) {
+// handleBuiltin adds the handlers of the dispatcher itself.
+func (d *Dispatcher) handleBuiltin() {
+	mcp.HandlePing(&d.builtin, func(context.Context, *mcp.PingRequest) (*mcp.EmptyResult, error) {
 		return &mcp.EmptyResult{}, nil
 	})
-	if k.envelopes {
-		mcp.HandleDiscover(&k.builtin, k.discover)
+	if d.servesStateless {
+		mcp.HandleDiscover(&d.builtin, d.discover)
 	}
-	if k.opts.Capabilities.Logging != nil {
-		mcp.HandleSetLevel(&k.builtin, func(context.Context, *mcp.SetLevelRequest) (*mcp.EmptyResult, error) {
-			return &mcp.EmptyResult{}, nil // the level is recorded whoever answers
+	if d.opts.Capabilities.Logging != nil {
+		mcp.HandleSetLevel(&d.builtin, func(context.Context, *mcp.SetLevelRequest) (*mcp.EmptyResult, error) {
+			return &mcp.EmptyResult{}, nil // setEffect stores the level
 		})
 	}
 }
 
-// discover says what initialize would. Changes are announced by subscriptions:
-// where those are not served, neither are the changes.
-func (k *Dispatcher) discover(ctx context.Context, _ *mcp.DiscoverRequest) (*mcp.DiscoverResult, error) {
-	caps := *k.capabilities(coreFrom(ctx).Transport())
-	if _, listens := k.mux.Route(mcp.MethodSubscriptionsListen); !listens {
+// discover handles server/discover. Clients receive changes by subscriptions. If there is no
+// handler for subscriptions, the capabilities do not include changes.
+func (d *Dispatcher) discover(ctx context.Context, _ *mcp.DiscoverRequest) (*mcp.DiscoverResult, error) {
+	caps := *d.capabilities(sessionFrom(ctx).Transport())
+	if _, listens := d.mux.Route(mcp.MethodSubscriptionsListen); !listens {
 		caps = withoutChanges(caps)
 	}
-	answer := &mcp.DiscoverResult{
-		SupportedVersions: names(k.opts.Revisions),
+	result := &mcp.DiscoverResult{
+		SupportedVersions: revisions.Names(d.opts.Revisions),
 		Capabilities:      caps,
-		Instructions:      k.opts.Instructions,
+		Instructions:      d.opts.Instructions,
 	}
-	k.announce(answer)
-	return answer, nil
+	d.announce(result)
+	return result, nil
 }
 
 func withoutChanges(caps mcp.ServerCapabilities) mcp.ServerCapabilities {

@@ -6,152 +6,271 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/loglevel"
 	"github.com/mcpwright/mcp/runtime/internal/outbound"
+	"github.com/mcpwright/mcp/runtime/internal/request"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// Session returns what the handler of a server calls its client with while it
-// handles in. The [Dispatcher] makes one for each message; handlers have it with
-// [mcp.SessionFromContext].
-func Session(conn *Connection, in *peer.Inbound) *mcp.ServerSession {
-	return &newCore(context.Background(), conn, in).server
-}
-
-// ClientSession returns what the handler of a client calls its server with
-// while it handles in. Handlers have it with [ClientSessionFromContext].
-func ClientSession(conn *Connection, in *peer.Inbound) *mcp.ClientSession {
-	return &mcp.ClientSession{SessionCore: newCore(context.Background(), conn, in)}
-}
-
-// FromContext returns the connection that the message being handled came on. It is not
-// nil in a handler that a [Dispatcher] called, and nil elsewhere.
+// FromContext returns the connection of the message that is being handled. It is not nil in a
+// handler that a [Dispatcher] called, and nil elsewhere.
 func FromContext(ctx context.Context) *Connection {
-	if c := coreFrom(ctx); c != nil {
-		return c.conn
+	if s := sessionFrom(ctx); s != nil {
+		return s.conn
 	}
 	return nil
 }
 
-// SenderMetaFromContext returns the "_meta" with which the message being handled says who sent
-// it, as far as that counts: of a message in a revision without a handshake that is
-// to be handled once more, see [Dispatcher.ServeStateless]. It is nil outside a handler.
+// RequestIDFromContext returns the id of the request that is being handled. It is zero for a
+// notification and outside of a handler.
+func RequestIDFromContext(ctx context.Context) wire.RequestID {
+	if s := sessionFrom(ctx); s != nil {
+		return s.in.ID
+	}
+	return wire.RequestID{}
+}
+
+// RequestFromContext returns the request that is being handled. It is nil for a notification and
+// outside of a handler. A handler whose parameters are only a part of the request, such as the
+// arguments of a tool, finds the rest here:
+//
+//	if req, ok := connection.RequestFromContext(ctx).(*mcp.CallToolRequest); ok && req.Meta != nil {
+//		log.Printf("for %s", req.Meta.Extra["com.example/user"])
+//	}
+//
+// The caller must not change the request, and must not use it after the handler has returned.
+func RequestFromContext(ctx context.Context) peer.Message {
+	if s := sessionFrom(ctx); s != nil && !s.unhandled {
+		return s.request
+	}
+	return nil
+}
+
+// SenderMetaFromContext returns the message metadata of the message that is being handled, for a
+// message of a stateless revision that is handled again, see [Dispatcher.ServeStateless]. It
+// returns nil outside of a handler.
 func SenderMetaFromContext(ctx context.Context) *mcp.RequestMeta {
-	c := coreFrom(ctx)
-	if c == nil {
+	s := sessionFrom(ctx)
+	if s == nil {
 		return nil
 	}
-	caps, params := c.conn.state.sender()
-	meta := &mcp.RequestMeta{ProtocolVersion: c.conn.state.Revision().String(), ClientCapabilities: caps, LogLevel: c.logs.level()}
+	caps, params := s.conn.state.client()
+	meta := &mcp.RequestMeta{ProtocolVersion: s.conn.state.Revision().String(), ClientCapabilities: caps, LogLevel: s.logs.Level()}
 	if params != nil {
 		meta.ClientInfo = &params.ClientInfo
 	}
 	return meta
 }
 
-// ClientSessionFromContext returns the session of the handler that ctx was given to,
-// nil outside a client's handler.
+// ClientSessionFromContext returns the session in the context of a client's handler. It returns
+// nil elsewhere.
 func ClientSessionFromContext(ctx context.Context) *mcp.ClientSession {
-	if c := coreFrom(ctx); c != nil && c.conn.client {
-		return &mcp.ClientSession{SessionCore: c}
+	if s := sessionFrom(ctx); s != nil && s.conn.client {
+		return &mcp.ClientSession{SessionCore: s}
 	}
 	return nil
 }
 
-// core is a session: one message being handled. A session may outlive its
-// handler, but not the params of its message; the channel then refuses.
-type core struct {
-	conn    *Connection
-	in      *peer.Inbound
-	ctx     context.Context   // that the message came with
-	request peer.Message      // as the handler has it, nil before and for a notification
-	unheard bool              // request is what in was read into already, for a handler still to be called
-	logs    severity          // asked for by the request itself
-	ended   bool              // the round has; rounds guards it
-	rounds  sync.Mutex        // held to begin a round and to end it, and for nothing else
-	round   Round             // nil where the answer never asks; rounds guards it
-	effect  func(error) error // what comes of the outcome, which it may change; nil for nothing
+// RoundFromContext returns the round of the request that is being handled, or nil if the request
+// has none. After the handler has returned, it returns a round that has ended.
+func RoundFromContext(ctx context.Context) Round {
+	if s := sessionFrom(ctx); s != nil {
+		return s.currentRound()
+	}
+	return nil
+}
+
+// EndRound ends the round of the request that is being handled. It returns the round, or nil if
+// none has begun.
+func EndRound(ctx context.Context) Round {
+	s := sessionFrom(ctx)
+	if s == nil {
+		return nil
+	}
+	s.roundMu.Lock()
+	defer s.roundMu.Unlock()
+	s.roundEnded = true
+	if _, pending := s.round.(*pendingRound); pending || s.round == nil {
+		return nil
+	}
+	s.round.End()
+	return s.round
+}
+
+// ServerSession returns the session with which a server's handler of in calls the client. The
+// [Dispatcher] makes one for each message, and handlers get it with [mcp.SessionFromContext].
+func (c *Connection) ServerSession(in *peer.Inbound) *mcp.ServerSession {
+	return &newSession(context.Background(), c, in).server
+}
+
+// ClientSession returns the session with which a client's handler of in calls the server.
+// Handlers get it with [ClientSessionFromContext].
+func (c *Connection) ClientSession(in *peer.Inbound) *mcp.ClientSession {
+	return &mcp.ClientSession{SessionCore: newSession(context.Background(), c, in)}
+}
+
+// session implements [mcp.SessionCore] for one message that is being handled. It may be used
+// after its handler has returned, when the channel refuses messages; the params of the message
+// may not.
+type session struct {
+	conn       *Connection
+	in         *peer.Inbound
+	ctx        context.Context   // of the message
+	request    peer.Message      // the decoded request; nil before it is decoded, and for a notification
+	unhandled  bool              // request was decoded by the transport, and no handler has been called with it
+	logs       loglevel.Severity // the level in the metadata of the request
+	roundEnded bool              // roundMu guards it
+	roundMu    sync.Mutex        // held only to begin and to end the round
+	round      Round             // nil if the result cannot ask for input; roundMu guards it
+	effect     func(error) error // called with the error of the result, returns its new error; may be nil
 
 	server mcp.ServerSession
 }
 
-// handlerContext is a core as the context of its handler: that of the message,
-// with the session in it.
-type handlerContext core
-
-type coreKey struct{}
-
-func (c *handlerContext) Deadline() (time.Time, bool) { return c.ctx.Deadline() }
-func (c *handlerContext) Done() <-chan struct{}       { return c.ctx.Done() }
-func (c *handlerContext) Err() error                  { return c.ctx.Err() }
-func (c *handlerContext) Value(key any) any {
-	switch key.(type) {
-	case coreKey:
-		return (*core)(c)
-	case mcp.SessionKey:
-		if !c.conn.client {
-			return &c.server
-		}
+// newSession returns the session of a message.
+func newSession(ctx context.Context, conn *Connection, in *peer.Inbound) *session {
+	s := new(session)
+	s.init(ctx, conn, in, decodedIn(in, conn.state.Revision()))
+	if conn.stateless() {
+		s.logs = requestedLevel(in)
 	}
-	return c.ctx.Value(key)
+	return s
 }
 
-func coreFrom(ctx context.Context) *core {
-	c, _ := ctx.Value(coreKey{}).(*core)
-	return c
+// init makes s the session of a message. The decoded message is nil if it has not been decoded
+// yet. The caller sets the level of the log messages.
+func (s *session) init(ctx context.Context, conn *Connection, in *peer.Inbound, decoded peer.Message) {
+	s.conn, s.in, s.ctx = conn, in, ctx
+	s.request, s.unhandled = decoded, decoded != nil
+	s.server.SessionCore = s
 }
 
-// newCore makes the session of one message.
-func newCore(ctx context.Context, conn *Connection, in *peer.Inbound) *core {
-	c := new(core)
-	c.begin(ctx, conn, in, readAs(in, conn.state.Revision()))
-	if conn.perRequest() {
-		c.logs = requestedLevel(in)
-	}
-	return c
-}
-
-// begin makes c the session of a message that has been read already, or is still to be
-// where that is nil. The level of its logs is left to the caller.
-func (c *core) begin(ctx context.Context, conn *Connection, in *peer.Inbound, message peer.Message) {
-	c.conn, c.in, c.ctx = conn, in, ctx
-	c.request, c.unheard = message, message != nil
-	c.server.SessionCore = c
-}
-
-// readAs is what a message has been read into in a revision, nil where it has not.
-func readAs(in *peer.Inbound, r wire.Revision) peer.Message {
+// decodedIn returns the message that the transport has decoded, or nil if it has not decoded it in
+// the revision r.
+func decodedIn(in *peer.Inbound, r wire.Revision) peer.Message {
 	if in.Message != nil && in.Frame.Revision.Index() == r.Index() {
 		return in.Message
 	}
 	return nil
 }
 
-// back is the channel of the message.
-func (c *core) back() peer.BackChannel {
-	if c.in.Back == nil {
-		return outbound.None{}
-	}
-	return c.in.Back
-}
-
-// requestedLevel is the level of the logs that a message asks for where logs travel
-// with requests. Only a request can.
-func requestedLevel(in *peer.Inbound) severity {
+// requestedLevel returns the level of log messages in the metadata of a request.
+func requestedLevel(in *peer.Inbound) loglevel.Severity {
 	if in.ID.IsZero() {
 		return 0
 	}
-	var l letter
-	l.read(paramsOf(in))
-	return severityOf(l.LogLevel)
+	var m metadataReader
+	m.read(paramsOf(in))
+	return loglevel.Of(m.LogLevel)
 }
 
-// transportFor is a transport's context as a handler sees it: where the revision
-// has no requests to the client, the transport has none either.
-func transportFor(t peer.TransportContext, perRequest bool) peer.TransportContext {
+// handlerContext is the context of a handler: the context of the message, with the session.
+type handlerContext session
+
+type sessionKey struct{}
+
+func (c *handlerContext) Deadline() (time.Time, bool) { return c.ctx.Deadline() }
+func (c *handlerContext) Done() <-chan struct{}       { return c.ctx.Done() }
+func (c *handlerContext) Err() error                  { return c.ctx.Err() }
+func (c *handlerContext) Value(key any) any {
+	switch key.(type) {
+	case sessionKey:
+		return (*session)(c)
+	case mcp.SessionKey:
+		if !c.conn.client {
+			return &c.server
+		}
+	case request.Key:
+		return (*requestSetter)(c)
+	}
+	return c.ctx.Value(key)
+}
+
+func sessionFrom(ctx context.Context) *session {
+	s, _ := ctx.Value(sessionKey{}).(*session)
+	return s
+}
+
+// requestSetter implements [request.Setter].
+type requestSetter session
+
+// SetRequest replaces the request that [RequestFromContext] returns.
+func (s *requestSetter) SetRequest(req peer.Message) { s.request = req }
+
+// expectRound sets a round that begins when it is needed.
+func (s *session) expectRound(p *pendingRound) {
+	s.roundMu.Lock()
+	s.round, s.roundEnded = p, false
+	s.roundMu.Unlock()
+}
+
+// currentRound returns the round, and begins it if it has not begun.
+func (s *session) currentRound() Round {
+	s.roundMu.Lock()
+	defer s.roundMu.Unlock()
+	if p, pending := s.round.(*pendingRound); pending {
+		s.round = p.rounds.Begin((*handlerContext)(s), s.in)
+		if s.roundEnded {
+			s.round.End()
+		}
+	}
+	return s.round
+}
+
+// hasOpenRound reports whether there is a round that has not ended.
+func (s *session) hasOpenRound() bool {
+	s.roundMu.Lock()
+	defer s.roundMu.Unlock()
+	return s.round != nil && !s.roundEnded
+}
+
+// back returns the channel for messages that are related to the message being handled.
+func (s *session) back() peer.BackChannel {
+	if s.in.Back == nil {
+		return outbound.None{}
+	}
+	return s.in.Back
+}
+
+// listens reports whether the message being handled is a subscription, whose stream carries no
+// other messages.
+func (s *session) listens() bool { return s.in.Method == mcp.MethodSubscriptionsListen }
+
+// reportsProgress reports whether a progress notification is about the message being handled and
+// has no members that [peer.Progress] does not have.
+func (s *session) reportsProgress(p *mcp.ProgressNotification) bool {
+	return !s.in.Token.IsZero() && p.ProgressToken == s.in.Token && p.Meta == nil && len(p.Extra) == 0
+}
+
+// Revision implements [mcp.SessionCore].
+func (s *session) Revision() wire.Revision { return s.conn.Revision() }
+
+// ClientInfo implements [mcp.SessionCore].
+func (s *session) ClientInfo() *mcp.Implementation { return s.conn.ClientInfo() }
+
+// ClientCapabilities implements [mcp.SessionCore].
+func (s *session) ClientCapabilities() *mcp.ClientCapabilities { return s.conn.ClientCapabilities() }
+
+// HasClientCapability implements [mcp.SessionCore].
+func (s *session) HasClientCapability(want *mcp.ClientCapabilities) bool {
+	return s.conn.HasClientCapability(want)
+}
+
+// Transport implements [mcp.SessionCore].
+func (s *session) Transport() peer.TransportContext {
+	if stateless := s.conn.stateless(); stateless || s.in.Transport == nil {
+		return transportFor(s.in.Transport, stateless)
+	}
+	return s.in.Transport
+}
+
+// transportFor returns the transport context for a handler. In a stateless revision, it cannot
+// send requests.
+func transportFor(t peer.TransportContext, stateless bool) peer.TransportContext {
 	switch {
 	case t == nil:
-		return peer.NewTransportContext("", !perRequest, nil, "")
+		return peer.NewTransportContext("", !stateless, nil, "")
 	case !t.CanSendRequest():
 		return t
 	}
@@ -161,89 +280,10 @@ func transportFor(t peer.TransportContext, perRequest bool) peer.TransportContex
 	return &notifyOnlyTransport{t}
 }
 
-// notifyOnlyTransport is the context of a transport that cannot say itself that
-// it carries no requests.
+// notifyOnlyTransport is a transport context that cannot send requests.
 type notifyOnlyTransport struct{ peer.TransportContext }
 
 func (*notifyOnlyTransport) CanSendRequest() bool { return false }
 
 // Unwrap returns the transport's own context.
 func (t *notifyOnlyTransport) Unwrap() peer.TransportContext { return t.TransportContext }
-
-// Call implements [peer.Outbound] on the channel of the message.
-func (c *core) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
-	return c.door().call(ctx, req, res, opts)
-}
-
-// Notify implements [peer.Outbound] on the channel of the message.
-func (c *core) Notify(ctx context.Context, n peer.Notification, opts ...peer.CallOption) error {
-	return c.door().notify(ctx, n, opts)
-}
-
-// TryNotify implements [outbound.TryNotifier] where the channel of the message does.
-func (c *core) TryNotify(n peer.Notification, opts ...peer.CallOption) (taken bool) {
-	return c.door().post(n, opts)
-}
-
-func (c *core) door() door {
-	return door{conn: c.conn, facts: c.conn.state.snapshot(), out: c.back(), core: c}
-}
-
-// Standalone implements [mcp.SessionCore].
-func (c *core) Standalone() peer.Outbound { return (*standalone)(c) }
-
-// standalone is the connection's own channel as a session has it. What can only
-// travel with the message being handled still does.
-type standalone core
-
-func (s *standalone) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
-	return s.conn.Call(ctx, req, res, opts...)
-}
-
-func (s *standalone) Notify(ctx context.Context, n peer.Notification, opts ...peer.CallOption) error {
-	if n.Method() == mcp.MethodLoggingMessage && !s.conn.state.snapshot().handshake {
-		return (*core)(s).Notify(ctx, n, opts...)
-	}
-	return s.conn.Notify(ctx, n, opts...)
-}
-
-// Transport implements [mcp.SessionCore].
-func (c *core) Transport() peer.TransportContext {
-	if perRequest := c.conn.perRequest(); perRequest || c.in.Transport == nil {
-		return transportFor(c.in.Transport, perRequest)
-	}
-	return c.in.Transport
-}
-
-// Revision implements [mcp.SessionCore].
-func (c *core) Revision() wire.Revision { return c.conn.Revision() }
-
-// ClientInfo implements [mcp.SessionCore].
-func (c *core) ClientInfo() *mcp.Implementation { return c.conn.ClientInfo() }
-
-// ClientCapabilities implements [mcp.SessionCore].
-func (c *core) ClientCapabilities() *mcp.ClientCapabilities { return c.conn.ClientCapabilities() }
-
-// HasClientCapability implements [mcp.SessionCore].
-func (c *core) HasClientCapability(want *mcp.ClientCapabilities) bool {
-	return c.conn.HasClientCapability(want)
-}
-
-// Progress implements [mcp.SessionCore].
-func (c *core) Progress(ctx context.Context, p peer.Progress) error {
-	info := mcp.MethodByName(mcp.MethodProgress)
-	if r := c.conn.state.Revision(); c.listens() || c.conn.client && !info.FromClient.Has(r) {
-		return nil
-	}
-	return c.report(ctx, p)
-}
-
-// listens tells whether the message being handled is a subscription, on which
-// nothing travels but what it is about.
-func (c *core) listens() bool { return c.in.Method == mcp.MethodSubscriptionsListen }
-
-// ownProgress tells whether a progress notification is a report about the
-// message being handled that says no more than a report can.
-func (c *core) ownProgress(p *mcp.ProgressNotification) bool {
-	return !c.in.Token.IsZero() && p.ProgressToken == c.in.Token && p.Meta == nil && len(p.Extra) == 0
-}

@@ -8,61 +8,56 @@ import (
 	"sync/atomic"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/loglevel"
+	"github.com/mcpwright/mcp/runtime/internal/revisions"
+	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// InFlight is the table of the requests that are being handled. It belongs to
-// the dispatcher; the connections on its pipe or session refer to it.
+// InFlight is the table of the requests that are being handled. The transport owns it; the
+// connections of a pipe or session refer to it.
 type InFlight interface {
-	// Cancel stops the handling of a request as if its sender had asked for
-	// it, and reports whether there was one.
+	// Cancel stops the handling of a request, as if its sender had canceled it, and reports
+	// whether the request was being handled.
 	Cancel(id wire.RequestID) bool
-	// IDs lists the requests being handled.
+	// IDs lists the requests that are being handled.
 	IDs() []wire.RequestID
 }
 
-// State is what may change about a peer while the connection to it lives. It is
-// safe for concurrent use. Each [Connection] has one; no two share anything.
+// State is what may change during the life of a connection. It is safe for concurrent use. Each
+// [Connection] has its own State and shares nothing with others.
 type State struct {
 	inFlight InFlight // never changes
 
 	now atomic.Pointer[facts]
 
-	mu            sync.Mutex // to replace now, and for what follows; no other lock is taken under it
+	mu            sync.Mutex // held to replace now, and to use the fields below; no other lock is acquired under it
 	subscriptions map[string]*subscription
 	values        map[any]any
 }
 
-// facts are what is known about the peer. They never change, nor does what they
-// lead to: others take their place.
+// facts is what is known about the peer. A facts never changes, and neither do the values that
+// it points to: State replaces it.
 type facts struct {
 	revision wire.Revision
-	request  *spelling // how requests are written
+	request  *requestOptions // how requests are encoded
 	params   *mcp.InitializeRequest
 	caps     *mcp.ClientCapabilities
-	info     *mcp.Implementation // who the client says it is, of which params are still to be made
-	letter   *Metadata           // of which params and caps are still to be read
+	info     *mcp.Implementation // of the client; params are created from it when they are needed
+	metadata *Metadata           // params and caps are decoded from it when they are needed
 	server   *mcp.ServerCapabilities
-	ready    chan struct{} // closed when initialized; made at the first question
+	ready    chan struct{} // closed when the session is initialized; nil until it is requested
 
-	logs                severity
-	handshake           bool // of the revision
+	logs                loglevel.Severity
+	handshake           bool // the revision is a handshake revision
 	initializeProcessed bool
 	initialized         bool
-	overdue             bool // that was waited for, in vain
+	timedOut            bool // the client has not confirmed the handshake in time
 }
-
-// alwaysReady is shared by all connections that were ready when asked first, and by
-// those that have nothing to tear down.
-var alwaysReady = func() chan struct{} {
-	c := make(chan struct{})
-	close(c)
-	return c
-}()
 
 func (f *facts) accepted() bool { return f.params != nil || f.initialized }
 
-// update puts others in the place of the facts.
+// update replaces the facts by a changed copy.
 func (s *State) update(change func(*facts)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,36 +66,47 @@ func (s *State) update(change func(*facts)) {
 	s.now.Store(&f)
 }
 
-// snapshot returns the facts as they are.
+// snapshot returns the current facts.
 func (s *State) snapshot() *facts { return s.now.Load() }
 
-// ClientCapabilities returns what the client declared, nil where that is
-// unknown. It is not to be changed.
-func (s *State) ClientCapabilities() *mcp.ClientCapabilities {
-	caps, _ := s.sender()
-	return caps
+// Revision returns the revision in use.
+func (s *State) Revision() wire.Revision { return s.snapshot().revision }
+
+// setRevision sets the revision. Meta is added to the metadata of requests.
+func (f *facts) setRevision(r wire.Revision, meta []wire.Entry) {
+	f.revision, f.handshake, f.request = r, revisions.Handshake(r), plainOptions(r)
+	if len(meta) > 0 {
+		f.request = newRequestOptions(&wire.Frame{Revision: r, Meta: meta})
+	}
 }
 
 // ClientInfo returns the name and version of the client, or nil if they are unknown.
 // The caller must not change the value.
 func (s *State) ClientInfo() *mcp.Implementation {
-	if _, params := s.sender(); params != nil {
+	if _, params := s.client(); params != nil {
 		return &params.ClientInfo
 	}
 	return nil
 }
 
-// sender returns what is known about the client. An envelope is read when it is
-// needed first: most requests never ask.
-func (s *State) sender() (caps *mcp.ClientCapabilities, params *mcp.InitializeRequest) {
-	if f := s.snapshot(); f.letter != nil || f.info != nil {
+// ClientCapabilities returns the capabilities of the client, or nil if they are unknown.
+// The caller must not change the value.
+func (s *State) ClientCapabilities() *mcp.ClientCapabilities {
+	caps, _ := s.client()
+	return caps
+}
+
+// client returns what is known about the client. It decodes the message metadata at the first
+// call, because most handlers do not need it.
+func (s *State) client() (caps *mcp.ClientCapabilities, params *mcp.InitializeRequest) {
+	if f := s.snapshot(); f.metadata != nil || f.info != nil {
 		s.update(func(f *facts) {
 			switch {
-			case f.letter != nil:
-				info, caps := f.letter.Sender()
-				f.setSender(f.revision, info, caps)
+			case f.metadata != nil:
+				info, caps := f.metadata.Sender()
+				f.setClient(f.revision, info, caps)
 			case f.info != nil:
-				f.setSender(f.revision, f.info, f.caps)
+				f.setClient(f.revision, f.info, f.caps)
 			}
 		})
 	}
@@ -108,10 +114,10 @@ func (s *State) sender() (caps *mcp.ClientCapabilities, params *mcp.InitializeRe
 	return f.caps, f.params
 }
 
-// setSender records who sent an envelope: nothing without capabilities, the
-// params only with all of it.
-func (f *facts) setSender(r wire.Revision, info *mcp.Implementation, caps *mcp.ClientCapabilities) {
-	f.letter, f.info, f.caps = nil, nil, caps
+// setClient sets the capabilities and, if info is not nil, the params of a client that has sent
+// message metadata.
+func (f *facts) setClient(r wire.Revision, info *mcp.Implementation, caps *mcp.ClientCapabilities) {
+	f.metadata, f.info, f.caps = nil, nil, caps
 	if info != nil {
 		f.params = &mcp.InitializeRequest{ProtocolVersion: r.String(), ClientInfo: *info}
 		if caps != nil {
@@ -120,10 +126,10 @@ func (f *facts) setSender(r wire.Revision, info *mcp.Implementation, caps *mcp.C
 	}
 }
 
-// SetClient records the name, version and capabilities of the client. If info is nil, the
-// client becomes unknown and its capabilities remain, unless caps replaces them.
+// SetClient sets the name, version and capabilities of the client. If info is nil, the client
+// becomes unknown, and its capabilities remain unless caps replaces them.
 func (s *State) SetClient(info *mcp.Implementation, caps *mcp.ClientCapabilities) {
-	s.sender() // reads the message metadata before it is dropped
+	s.client() // decodes the message metadata before it is dropped
 	s.update(func(f *facts) {
 		var p *mcp.InitializeRequest
 		if info != nil {
@@ -132,31 +138,28 @@ func (s *State) SetClient(info *mcp.Implementation, caps *mcp.ClientCapabilities
 				p.Capabilities = *known
 			}
 		}
-		f.setClient(p)
+		f.setParams(p)
 		f.caps = cmp.Or(caps, f.caps)
 	})
 }
 
-func (f *facts) setClient(p *mcp.InitializeRequest) {
-	f.letter, f.info, f.params = nil, nil, p
+func (f *facts) setParams(p *mcp.InitializeRequest) {
+	f.metadata, f.info, f.params = nil, nil, p
 	if p != nil {
 		f.caps = &p.Capabilities
 	}
 }
 
-// ServerCapabilities returns what the server declared, nil where that is
-// unknown. It is not to be changed.
+// ServerCapabilities returns the capabilities of the server, or nil if they are unknown. The
+// caller must not change the value.
 func (s *State) ServerCapabilities() *mcp.ServerCapabilities { return s.snapshot().server }
 
-// SetServerCapabilities records what the server declared.
+// SetServerCapabilities sets the capabilities of the server.
 func (s *State) SetServerCapabilities(caps *mcp.ServerCapabilities) {
 	s.update(func(f *facts) { f.server = caps })
 }
 
-// Revision returns the revision being spoken.
-func (s *State) Revision() wire.Revision { return s.snapshot().revision }
-
-// InFlight returns the table of the requests being handled.
+// InFlight returns the table of the requests that are being handled.
 func (s *State) InFlight() InFlight {
 	if s.inFlight == nil {
 		return noneInFlight{}
@@ -169,89 +172,89 @@ type noneInFlight struct{}
 func (noneInFlight) Cancel(wire.RequestID) bool { return false }
 func (noneInFlight) IDs() []wire.RequestID      { return nil }
 
-// InitializeProcessed tells whether the handshake's request has been answered.
-// It is answered once.
+// InitializeProcessed reports whether an initialize request has succeeded. A second one fails.
 func (s *State) InitializeProcessed() bool { return s.snapshot().initializeProcessed }
 
-// Initialized tells whether the client has confirmed the handshake, or needed
-// none.
+// Initialized reports whether the client has confirmed the handshake, or needs none.
 func (s *State) Initialized() bool { return s.snapshot().initialized }
 
 // SetInitialized records that the client has confirmed the handshake.
 func (s *State) SetInitialized() { s.setInitialized() }
 
-// setInitialized is SetInitialized, and tells whether that is news.
-func (s *State) setInitialized() (news bool) {
+// setInitialized is [State.SetInitialized]. It reports whether the state has changed.
+func (s *State) setInitialized() (changed bool) {
 	s.update(func(f *facts) {
 		if f.initialized {
 			return
 		}
-		f.initialized, news = true, true
+		f.initialized, changed = true, true
 		if f.ready != nil {
 			close(f.ready)
 		}
 	})
-	return news
+	return changed
 }
 
-// LogLevel returns the least severe level of which the client wants logs, empty
-// while it has not said.
-func (s *State) LogLevel() mcp.LoggingLevel { return s.snapshot().logs.level() }
+// LogLevel returns the minimum level of the log messages for the client. It is empty if the
+// client has not set a level.
+func (s *State) LogLevel() mcp.LoggingLevel { return s.snapshot().logs.Level() }
 
-// SetLogLevel records the least severe level of which the client wants logs. What is
-// no level is none.
+// SetLogLevel sets the minimum level of the log messages for the client. An unknown level is the
+// same as the empty one.
 func (s *State) SetLogLevel(level mcp.LoggingLevel) {
-	s.update(func(f *facts) { f.logs = severityOf(level) })
+	s.update(func(f *facts) { f.logs = loglevel.Of(level) })
 }
 
-// subscription is that the client wants to hear of changes of a resource.
-type subscription struct{ asked int } // how often it has said so, without what failed
+// subscription is a subscription to a resource. Count is the number of subscribe requests that
+// are being handled or have succeeded.
+type subscription struct{ count int }
 
-// Subscribe records that the client wants to hear of changes of a resource. It
-// reports whether that is news.
+// Subscribe records that the client subscribes to a resource. It reports whether the
+// subscription is new.
 func (s *State) Subscribe(uri string) bool {
 	_, added := s.subscribe(uri, 0)
 	return added
 }
 
-// subscribe is Subscribe with a bound, 0 for none. It returns nil where the bound
-// stands in the way.
-func (s *State) subscribe(uri string, most int) (sub *subscription, added bool) {
+// subscribe is [State.Subscribe] with a limit of the number of subscriptions, 0 for none. It
+// returns nil if the limit is reached.
+func (s *State) subscribe(uri string, limit int) (sub *subscription, added bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if sub = s.subscriptions[uri]; sub != nil {
-		sub.asked++
+		sub.count++
 		return sub, false
 	}
-	if most > 0 && len(s.subscriptions) >= most {
+	if limit > 0 && len(s.subscriptions) >= limit {
 		return nil, false
 	}
 	if s.subscriptions == nil {
 		s.subscriptions = make(map[string]*subscription)
 	}
-	sub = &subscription{asked: 1}
+	sub = &subscription{count: 1}
 	s.subscriptions[uri] = sub
 	return sub, true
 }
 
-// takeBack undoes one call of subscribe. The subscription is over where no other
-// stands.
-func (s *State) takeBack(uri string, sub *subscription) {
+// undoSubscribe undoes one call of subscribe. It removes the subscription if there was no other
+// call.
+func (s *State) undoSubscribe(uri string, sub *subscription) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if sub.asked--; sub.asked == 0 && s.subscriptions[uri] == sub {
+	if sub.count--; sub.count == 0 && s.subscriptions[uri] == sub {
 		delete(s.subscriptions, uri)
 	}
 }
 
-// Unsubscribe takes back what Subscribe recorded, however often.
+// Unsubscribe removes the subscription to a resource, even if the client has subscribed several
+// times.
 func (s *State) Unsubscribe(uri string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.subscriptions, uri)
 }
 
-// Subscribed tells whether the client wants to hear of changes of a resource.
+// Subscribed reports whether the client has subscribed to a resource.
 func (s *State) Subscribed(uri string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -259,10 +262,101 @@ func (s *State) Subscribed(uri string) bool {
 	return has
 }
 
-// Subscriptions lists the resources of whose changes the client wants to hear,
-// in order.
+// Subscriptions lists the URIs of the subscribed resources in ascending order.
 func (s *State) Subscriptions() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Sorted(maps.Keys(s.subscriptions))
+}
+
+// A Key identifies a value that a program stores in the [State] of each connection:
+//
+//	var visits = connection.NewKey[int]("visits")
+//
+//	n := visits.Update(connection.FromContext(ctx).State(), func(n int) int { return n + 1 })
+//
+// Two keys are always different, even if their names are equal.
+type Key[T any] struct{ name string }
+
+// NewKey returns a new key. The name is for debugging only.
+func NewKey[T any](name string) *Key[T] { return &Key[T]{name} }
+
+// String returns the name.
+func (k *Key[T]) String() string { return k.name }
+
+// Get returns the value and reports whether there is one.
+func (k *Key[T]) Get(s *State) (T, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v, has := s.values[k].(T)
+	return v, has
+}
+
+// Set stores a value.
+func (k *Key[T]) Set(s *State, v T) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.setValue(k, v)
+}
+
+// Delete removes the value.
+func (k *Key[T]) Delete(s *State) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.values, k)
+}
+
+// Update replaces the value by the result of change, atomically, and returns the new value. If
+// there is no value, change receives the zero value. The function change must not use the state.
+func (k *Key[T]) Update(s *State, change func(T) T) T {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v, _ := s.values[k].(T)
+	v = change(v)
+	s.setValue(k, v)
+	return v
+}
+
+// setValue stores a value. The caller holds the lock.
+func (s *State) setValue(k, v any) {
+	if s.values == nil {
+		s.values = make(map[any]any)
+	}
+	s.values[k] = v
+}
+
+// requestOptions is how requests to a peer are encoded, with the call options that contain it.
+type requestOptions struct {
+	frame   *wire.Frame
+	options [2]peer.CallOption // the second is for questions, which people answer
+}
+
+func newRequestOptions(f *wire.Frame) *requestOptions {
+	return &requestOptions{f, [2]peer.CallOption{peer.WithFrame(f), peer.WithMaxTimeout()}}
+}
+
+// plainOptionsOf contains the options of each revision for requests without additional metadata.
+var plainOptionsOf = func() []*requestOptions {
+	list := make([]*requestOptions, len(mcp.Revisions))
+	for i, r := range mcp.Revisions {
+		list[i] = newRequestOptions(revisions.Frame(r.Revision))
+	}
+	return list
+}()
+
+func plainOptions(r wire.Revision) *requestOptions {
+	if i := r.Index(); i >= 0 && i < len(plainOptionsOf) {
+		return plainOptionsOf[i]
+	}
+	return newRequestOptions(revisions.Frame(r))
+}
+
+// before returns the options followed by those of the caller, which override them. It does not
+// allocate if the caller has none, which is usual.
+func (o *requestOptions) before(opts []peer.CallOption, question bool) []peer.CallOption {
+	n := 1
+	if question {
+		n = 2
+	}
+	return append(o.options[:n:n], opts...)
 }

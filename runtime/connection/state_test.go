@@ -5,14 +5,22 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/wire"
+	"github.com/stretchr/testify/require"
 )
 
-func TestTheStateOfANewConnection(t *testing.T) {
+func TestSetClientKeepsCapabilities(t *testing.T) {
+	conn := connection.New(nil, nil)
+	conn.State().SetClient(new(mcp.Implementation), allCapabilities())
+	require.True(t, conn.InitializeAccepted())
+	conn.State().SetClient(nil, nil)
+	require.Nil(t, conn.ClientInfo())
+	require.True(t, conn.HasClientCapability(&mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{}}))
+}
+
+func TestNewState(t *testing.T) {
 	s := connection.New(nil, nil).State()
 	require.Nil(t, s.ClientCapabilities())
 	require.Nil(t, s.ClientInfo())
@@ -21,12 +29,12 @@ func TestTheStateOfANewConnection(t *testing.T) {
 	require.False(t, s.Initialized())
 	require.Empty(t, s.LogLevel())
 	require.Empty(t, s.Subscriptions())
-	require.Equal(t, mcp.LatestHandshakeRevision.String(), s.Revision().String())
+	require.Equal(t, mcp.LatestHandshakeRevision, s.Revision())
 	require.False(t, s.InFlight().Cancel(wire.IntID(1)))
 	require.Empty(t, s.InFlight().IDs())
 }
 
-func TestSubscriptionsAreOfTheirConnection(t *testing.T) {
+func TestSubscriptions(t *testing.T) {
 	s := connection.New(nil, nil).State()
 	require.True(t, s.Subscribe("b:"))
 	require.True(t, s.Subscribe("a:"))
@@ -38,7 +46,7 @@ func TestSubscriptionsAreOfTheirConnection(t *testing.T) {
 	require.False(t, connection.New(nil, nil).State().Subscribed("a:"))
 }
 
-func TestKeysHoldValuesOfTheUser(t *testing.T) {
+func TestKey(t *testing.T) {
 	visits, other := connection.NewKey[int]("visits"), connection.NewKey[int]("visits")
 	s := connection.New(nil, nil).State()
 	_, has := visits.Get(s)
@@ -49,31 +57,31 @@ func TestKeysHoldValuesOfTheUser(t *testing.T) {
 	require.True(t, has)
 	require.Equal(t, 4, n)
 	_, has = other.Get(s)
-	require.False(t, has, "two keys of one name are two keys")
+	require.False(t, has, "keys with equal names are different")
 	visits.Delete(s)
 	_, has = visits.Get(s)
 	require.False(t, has)
 	require.Equal(t, "visits", visits.String())
 }
 
-// table is what a dispatcher has: here one for each pipe.
-type table struct {
+// fakeInFlight counts the canceled requests.
+type fakeInFlight struct {
 	mu        sync.Mutex
 	cancelled map[wire.RequestID]int
 }
 
-func (tb *table) Cancel(id wire.RequestID) bool {
+func (tb *fakeInFlight) Cancel(id wire.RequestID) bool {
 	tb.mu.Lock()
 	defer tb.mu.Unlock()
 	tb.cancelled[id]++
 	return true
 }
 
-func (tb *table) IDs() []wire.RequestID { return nil }
+func (tb *fakeInFlight) IDs() []wire.RequestID { return nil }
 
-func TestTwoConnectionsWithTheSameIDsDoNotSeeEachOther(t *testing.T) {
+func TestConnectionsShareNoState(t *testing.T) {
 	visits := connection.NewKey[int]("visits")
-	tables := []*table{{cancelled: map[wire.RequestID]int{}}, {cancelled: map[wire.RequestID]int{}}}
+	tables := []*fakeInFlight{{cancelled: map[wire.RequestID]int{}}, {cancelled: map[wire.RequestID]int{}}}
 	var conns []*connection.Connection
 	for i := range tables {
 		conns = append(conns, connection.New(nil, &connection.Options{InFlight: tables[i]}))

@@ -9,27 +9,81 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
+	"github.com/stretchr/testify/require"
 )
 
-var update = flag.Bool("update", false, "write what is answered into the transcripts")
+func TestHandshakeTranscript(t *testing.T) {
+	k := newDispatcher(nil)
+	play(t, "handshake.jsonl", func(out peer.Outbound) (peer.Handler, func(string) *wire.Frame) {
+		conn := connection.New(out, &connection.Options{Logger: discardLog})
+		return k.Handler(conn), conn.Frame
+	})
+}
 
-// transcript plays a conversation of a file: lines that begin with ">" go to the
-// handler, one after another, those with "<" are what must come back before the
-// next. "#" begins a comment, "---" a new pipe.
+func TestRevisionsTranscript(t *testing.T) {
+	k := newDispatcher(func(o *connection.DispatcherOptions) {
+		o.Revisions = []wire.Revision{mcp.Revision20250326, mcp.Revision20250618, mcp.Revision20260728}
+	})
+	play(t, "revisions.jsonl", func(out peer.Outbound) (peer.Handler, func(string) *wire.Frame) {
+		conn := connection.New(out, nil)
+		return k.Handler(conn), conn.Frame
+	})
+}
+
+func newPipe(k *connection.Dispatcher) func(peer.Outbound) (peer.Handler, func(string) *wire.Frame) {
+	return func(out peer.Outbound) (peer.Handler, func(string) *wire.Frame) {
+		d := connection.NewPipe(k, &connection.Options{Logger: discardLog})
+		d.Attach(out, nil)
+		return d, d.Frame
+	}
+}
+
+// firstFiveRevisions limits the options to the revisions that the transcripts list.
+func firstFiveRevisions(o *connection.DispatcherOptions) {
+	for _, r := range mcp.Revisions[:5] {
+		o.Revisions = append(o.Revisions, r.Revision)
+	}
+}
+
+func TestStatelessTranscript(t *testing.T) {
+	play(t, "stateless.jsonl", newPipe(newDispatcher(firstFiveRevisions)))
+}
+
+func TestFirstRequestTranscript(t *testing.T) {
+	play(t, "first-request.jsonl", newPipe(newDispatcher(firstFiveRevisions)))
+}
+
+func TestHandshakeOnlyTranscript(t *testing.T) {
+	play(t, "handshake-only.jsonl", newPipe(newDispatcher(func(o *connection.DispatcherOptions) {
+		o.Revisions = []wire.Revision{mcp.Revision20251125}
+	})))
+}
+
+func TestStatelessOnlyTranscript(t *testing.T) {
+	play(t, "stateless-only.jsonl", newPipe(newDispatcher(func(o *connection.DispatcherOptions) {
+		o.Revisions, o.OmitServerInfo = []wire.Revision{mcp.Revision20260728}, true
+	})))
+}
+
+var update = flag.Bool("update", false, "write the actual messages to the transcripts")
+
+// transcript runs the messages of a file. Lines that begin with ">" are sent to the
+// handler one after another. Lines that begin with "<" are the messages that must be
+// received before the next one is sent. "#" begins a comment, and "---" a new pipe.
 type transcript struct {
 	t      *testing.T
 	lines  []string
-	played []string // the file as it should be
+	played []string // the file with the actual messages
 	frame  func(method string) *wire.Frame
 	asked  int64 // the last id of a request to the client
 }
 
-// play plays a file. begin makes the handler of a pipe, and tells how what the
-// server sends on its own is written.
+// play runs a file. The function begin returns the handler of a pipe, and how messages of the
+// server are encoded.
 func play(t *testing.T, file string, begin func(out peer.Outbound) (peer.Handler, func(string) *wire.Frame)) {
 	path := filepath.Join("testdata", file)
 	text, err := os.ReadFile(path)
@@ -40,7 +94,7 @@ func play(t *testing.T, file string, begin func(out peer.Outbound) (peer.Handler
 		line := tr.next()
 		switch {
 		case line == "---":
-			out := back{tr}
+			out := transcriptChannel{tr}
 			handler, tr.frame = begin(out)
 		case strings.HasPrefix(line, "> "):
 			tr.deliver(handler, line[2:])
@@ -49,7 +103,7 @@ func play(t *testing.T, file string, begin func(out peer.Outbound) (peer.Handler
 				tr.played = tr.played[:len(tr.played)-1]
 				continue
 			}
-			require.Fail(t, "nothing was sent", "%s: want %s", file, line)
+			require.Fail(t, "no message was sent", "%s: want %s", file, line)
 		}
 	}
 	if *update {
@@ -64,11 +118,11 @@ func (tr *transcript) next() string {
 	return line
 }
 
-// deliver does what a dispatcher does with a message.
+// deliver handles a message as a jsonrpc.Conn does.
 func (tr *transcript) deliver(h peer.Handler, text string) {
 	m, err := wire.ReadMessage([]byte(text), nil)
 	require.NoError(tr.t, err, text)
-	in := &peer.Inbound{Method: m.Method, ID: m.ID, Params: m.Params, Transport: pipe, Back: back{tr}}
+	in := &peer.Inbound{Method: m.Method, ID: m.ID, Params: m.Params, Transport: testTransport, Back: transcriptChannel{tr}}
 	reply, err := h.Handle(tr.t.Context(), in)
 	if m.ID.IsZero() {
 		require.NoError(tr.t, err)
@@ -89,7 +143,7 @@ func (tr *transcript) deliver(h peer.Handler, text string) {
 	tr.sent(string(line))
 }
 
-// sent compares what the server sent with the file.
+// sent compares a message of the server with the file.
 func (tr *transcript) sent(line string) {
 	line = "< " + line
 	if *update {
@@ -100,10 +154,10 @@ func (tr *transcript) sent(line string) {
 	require.Equal(tr.t, tr.next(), line)
 }
 
-// back is the way to the client, during a request and outside.
-type back struct{ *transcript }
+// transcriptChannel is the channel to the client, for messages related to a request and others.
+type transcriptChannel struct{ *transcript }
 
-func (b back) Call(_ context.Context, req peer.Message, res wire.Value, _ ...peer.CallOption) error {
+func (b transcriptChannel) Call(_ context.Context, req peer.Message, res wire.Value, _ ...peer.CallOption) error {
 	b.asked++
 	line, err := wire.AppendRequest(nil, b.frame(req.Method()), wire.IntID(b.asked), req.Method(), req)
 	if err != nil {
@@ -121,7 +175,7 @@ func (b back) Call(_ context.Context, req peer.Message, res wire.Value, _ ...pee
 	return wire.Decode(m.Result, b.frame(req.Method()), res)
 }
 
-func (b back) Notify(_ context.Context, n peer.Notification, _ ...peer.CallOption) error {
+func (b transcriptChannel) Notify(_ context.Context, n peer.Notification, _ ...peer.CallOption) error {
 	line, err := wire.AppendNotification(nil, b.frame(n.Method()), n.Method(), n)
 	if err != nil {
 		return err
@@ -130,4 +184,6 @@ func (b back) Notify(_ context.Context, n peer.Notification, _ ...peer.CallOptio
 	return nil
 }
 
-func (b back) Progress(context.Context, peer.Progress) error { return errors.New("not used here") }
+func (b transcriptChannel) Progress(context.Context, peer.Progress) error {
+	return errors.New("unexpected progress")
+}

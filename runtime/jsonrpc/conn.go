@@ -108,6 +108,8 @@ type InFlight struct{ table requestTable }
 type requestTable interface {
 	cancelRequest(id wire.RequestID, reason string) bool
 	requestIDs() []wire.RequestID
+	// handled returns a channel that is closed when no request is being handled.
+	handled() <-chan struct{}
 }
 
 // Cancel stops a request as if its sender had cancelled it: the context of the handler ends with a
@@ -117,6 +119,19 @@ func (f *InFlight) Cancel(id wire.RequestID) bool { return f.table.cancelRequest
 
 // IDs returns the ids of the requests being handled, in no order.
 func (f *InFlight) IDs() []wire.RequestID { return f.table.requestIDs() }
+
+// Wait waits until no request is being handled, and returns nil. If ctx ends first, it returns the
+// cause.
+func (f *InFlight) Wait(ctx context.Context) error {
+	select {
+	case <-f.table.handled():
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (c *Conn) handled() <-chan struct{} { return c.state.handlersReturned() }
 
 func (c *Conn) cancelRequest(id wire.RequestID, reason string) bool {
 	return c.cancel(id, reason, 0)

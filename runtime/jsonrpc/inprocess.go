@@ -179,6 +179,7 @@ func (c *InProcessConn) cancelRequest(id wire.RequestID, reason string) bool {
 }
 
 func (c *InProcessConn) requestIDs() []wire.RequestID { return c.table.ids() }
+func (c *InProcessConn) handled() <-chan struct{}     { return c.table.empty() }
 
 // processNotification processes cancellations and progress reports.
 func (c *InProcessConn) processNotification(in *peer.Inbound) {

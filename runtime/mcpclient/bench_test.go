@@ -10,7 +10,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// What a call costs from end to end, with a handler that does nothing.
+// BenchmarkCallTool measures calls from end to end. The handler does nothing.
 func BenchmarkCallTool(b *testing.B) {
 	answer := mcp.TextResult("hello")
 	for _, r := range []wire.Revision{mcp.Revision20251125, mcp.Revision20260728} {

@@ -6,26 +6,27 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/internal/limit"
+	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// CacheOptions say how a client keeps answers that the server allows to be kept,
-// which servers do since 2026-07-28: lists and resources. What a call with headers
-// of its own ([peer.WithHeader]) is answered is not kept. A negative limit is none.
+// CacheOptions configures the cache of results. The client caches lists and resources for as long
+// as the server allows, which servers do in revisions since 2026-07-28. It does not cache results
+// of calls with headers ([peer.WithHeader]). A negative limit means none.
 type CacheOptions struct {
-	// Off keeps nothing.
+	// Off disables the cache.
 	Off bool
-	// Context names the authorization in force, where that may change while
-	// the client lives, such as the subject of its token. What the server
-	// calls private serves only the context that it was fetched in. Nil is
-	// one context for all. It must be quick.
+	// Context returns a name for the current authorization, such as the subject of a token. It is
+	// needed if the authorization changes while the client is in use: a private result is returned
+	// only in the context in which it was fetched. Nil means that there is one context. It is
+	// called for each request.
 	Context func() string
-	// MaxEntries is how many answers are kept. Default 1,024.
+	// MaxEntries limits the number of results. Default 1,024.
 	MaxEntries int
-	// MaxBytes is how large they may be together. Default 16 MiB.
+	// MaxBytes limits the total size of the results. Default 16 MiB.
 	MaxBytes int
-	// MaxAge is how long one is kept, whatever the server says. Default 24 h.
+	// MaxAge limits the age of a result, in addition to the server's limit. Default 24 h.
 	MaxAge time.Duration
 }
 
@@ -35,29 +36,27 @@ const (
 	defaultMaxAge     = 24 * time.Hour
 )
 
-// cache keeps answers in the form in which they travel, and so hands out a copy
-// to each who asks.
+// cache stores results as JSON, so that each caller receives a copy.
 type cache struct {
 	opts CacheOptions
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	entries map[cacheKey]*cacheEntry
 	bytes   int
-	changes map[string]uint64 // by method: how often what it returns has changed; nil before the first find
+	changes map[string]uint64 // number of changes by method; nil before the first find
 }
 
-// cacheKey is what an answer depends on.
 type cacheKey struct {
 	method  string
 	params  string
-	context string // of a private answer
+	context string // empty for a public result
 	private bool
 }
 
 type cacheEntry struct {
 	result   []byte
 	revision wire.Revision
-	uri      string // of a resource that was read
+	uri      string // the URI of a resource, otherwise empty
 	until    time.Time
 }
 
@@ -76,25 +75,30 @@ func (c *cache) context() string {
 	return c.opts.Context()
 }
 
-// keyOf returns the key of a request whose answer may be kept, with the context
-// that it is asked in.
+// keyOf returns the key of a request in the current context, and whether its result may be cached.
 func (c *cache) keyOf(req peer.Message, r wire.Revision) (cacheKey, bool) {
 	info := mcp.MethodByName(req.Method())
 	if c.opts.Off || info == nil || !info.Cacheable.Has(r) || info.Name == mcp.MethodDiscover {
 		return cacheKey{}, false
 	}
-	if _, reads := req.(*mcp.ReadResourceRequest); reads && !opensRounds(req) {
+	if _, reads := req.(*mcp.ReadResourceRequest); reads && !isFirstRound(req) {
 		return cacheKey{}, false
 	}
-	params, err := wire.AppendParams(nil, &wire.Frame{Revision: r}, req)
+	params, err := wire.AppendParams(nil, revisions.Frame(r), req)
 	if err != nil {
-		return cacheKey{}, false // sending it will tell
+		return cacheKey{}, false // sending the request returns the error
 	}
 	return cacheKey{method: info.Name, params: string(params), context: c.context()}, true
 }
 
-// find returns the answer to a request that is kept and fresh, and how often
-// what it says has changed so far.
+// isFirstRound reports whether a request can be sent again with input responses and has none yet.
+// If the caller provides responses, the caller also handles the following rounds.
+func isFirstRound(req peer.Message) bool {
+	responses, state, ok := mcp.InputOf(req)
+	return ok && responses == nil && state == nil
+}
+
+// find returns the valid entry of a key, or nil, and the number of changes so far.
 func (c *cache) find(k cacheKey) (e *cacheEntry, changes uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -106,7 +110,7 @@ func (c *cache) find(k cacheKey) (e *cacheEntry, changes uint64) {
 			if time.Now().Before(e.until) {
 				return e, c.changes[k.method]
 			}
-			c.drop(k)
+			c.remove(k)
 		}
 	}
 	return nil, c.changes[k.method]
@@ -122,7 +126,8 @@ func (k cacheKey) asPublic() cacheKey {
 	return k
 }
 
-// put keeps an answer, unless what it says has changed since it was asked for.
+// put stores a result, unless there were changes since the request was sent. Changes is the number
+// that find returned.
 func (c *cache) put(k cacheKey, e *cacheEntry, scope mcp.CacheScope, changes uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -134,68 +139,67 @@ func (c *cache) put(k cacheKey, e *cacheEntry, scope mcp.CacheScope, changes uin
 	} else {
 		k = k.asPrivate()
 	}
-	c.drop(k)
+	c.remove(k)
 	c.entries[k] = e
 	c.bytes += len(e.result)
 	for len(c.entries) > c.opts.MaxEntries || c.bytes > c.opts.MaxBytes {
-		c.drop(c.oldest())
+		c.remove(c.nextToExpire())
 	}
 }
 
-// oldest is the entry that goes stale first.
-func (c *cache) oldest() (oldest cacheKey) {
+func (c *cache) nextToExpire() (next cacheKey) {
 	var until time.Time
 	for k, e := range c.entries {
 		if until.IsZero() || e.until.Before(until) {
-			oldest, until = k, e.until
+			next, until = k, e.until
 		}
 	}
-	return oldest
+	return next
 }
 
-func (c *cache) drop(k cacheKey) {
+func (c *cache) remove(k cacheKey) {
 	if e := c.entries[k]; e != nil {
 		c.bytes -= len(e.result)
 		delete(c.entries, k)
 	}
 }
 
-// changed forgets what a method has returned; with a URI, only what was read of that
-// resource, or of one that it is a part of.
-func (c *cache) changed(method, uri string) {
+// invalidate removes the results of a method. If uri is not empty, it removes only the results for
+// that resource and for resources that contain it.
+func (c *cache) invalidate(method, uri string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.changes == nil {
-		return // nobody has asked for anything yet
+		return // nothing was requested yet
 	}
 	c.changes[method]++
 	for k, e := range c.entries {
-		if k.method == method && (uri == "" || partOf(e.uri, uri)) {
-			c.drop(k)
+		if k.method == method && (uri == "" || containsResource(e.uri, uri)) {
+			c.remove(k)
 		}
 	}
 }
 
-// clear forgets everything.
+// clear removes all results.
 func (c *cache) clear() {
 	for _, m := range mcp.Methods {
 		if m.Cacheable != 0 {
-			c.changed(m.Name, "")
+			c.invalidate(m.Name, "")
 		}
 	}
 }
 
-// notice forgets what a notification says has changed.
-func (c *cache) notice(n peer.Notification) {
+// invalidateChanged removes the results that a notification reports as changed.
+func (c *cache) invalidateChanged(n peer.Notification) {
 	switch n := n.(type) {
 	case *mcp.ToolListChangedNotification:
-		c.changed(mcp.MethodListTools, "")
+		c.invalidate(mcp.MethodListTools, "")
 	case *mcp.PromptListChangedNotification:
-		c.changed(mcp.MethodListPrompts, "")
+		c.invalidate(mcp.MethodListPrompts, "")
 	case *mcp.ResourceListChangedNotification:
-		c.changed(mcp.MethodListResources, "")
-		c.changed(mcp.MethodListResourceTemplates, "")
+		c.invalidate(mcp.MethodListResources, "")
+		c.invalidate(mcp.MethodListResourceTemplates, "")
 	case *mcp.ResourceUpdatedNotification:
-		c.changed(mcp.MethodReadResource, n.URI)
+		c.invalidate(mcp.MethodReadResource, n.URI)
 	}
 }

@@ -16,17 +16,17 @@ import (
 	"github.com/mcpwright/mcp/runtime/peer"
 )
 
-// shelf is a server whose lists and resources may be kept.
-type shelf struct {
+// cacheServer is a server whose lists and resources may be cached.
+type cacheServer struct {
 	*server
 	ttl   int64
 	scope mcp.CacheScope
 	asked map[string]int
-	hold  func() // called while a list of tools is being made
+	hold  func() // called during a request of the list of tools
 }
 
-func newShelf(ttl int64, scope mcp.CacheScope) *shelf {
-	s := &shelf{server: listenable(newServer()), ttl: ttl, scope: scope, asked: map[string]int{}}
+func newCacheServer(ttl int64, scope mcp.CacheScope) *cacheServer {
+	s := &cacheServer{server: enableSubscriptions(newServer()), ttl: ttl, scope: scope, asked: map[string]int{}}
 	mcp.HandleListTools(&s.mux, func(_ context.Context, req *mcp.ListToolsRequest) (*mcp.ListToolsResult, error) {
 		page := ""
 		if req.Cursor != nil {
@@ -66,7 +66,7 @@ func newShelf(ttl int64, scope mcp.CacheScope) *shelf {
 	return s
 }
 
-// fetch asks for everything once.
+// fetch requests each list and resource once.
 func fetch(t testing.TB, c mcp.ServerPeer) {
 	t.Helper()
 	for _, err := range c.ListToolsAll(t.Context(), nil) {
@@ -89,9 +89,9 @@ func read(t testing.TB, c mcp.ServerPeer, uri string) *mcp.ReadResourceResult {
 	return res
 }
 
-func TestAnswersAreKeptAsLongAsTheServerAllows(t *testing.T) {
+func TestCacheUsesTTL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newShelf(5_000, mcp.CacheScopePublic)
+		s := newCacheServer(5_000, mcp.CacheScopePublic)
 		c := connect(t, mcpclient.InProcess(s), nil)
 		once := map[string]int{"tools": 1, "tools2": 1, "prompts": 1, "resources": 1, "templates": 1, "a:1": 1, "a:2": 1}
 		fetch(t, c.ServerPeer)
@@ -107,11 +107,11 @@ func TestAnswersAreKeptAsLongAsTheServerAllows(t *testing.T) {
 		fetch(t, c.Forward())
 		require.Equal(t, 4, s.asked["a:1"])
 		fetch(t, c.ServerPeer)
-		require.Equal(t, 4, s.asked["a:1"], "what is fetched afresh is kept, too")
+		require.Equal(t, 4, s.asked["a:1"], "uncached results are stored")
 	})
 }
 
-func TestAnswersThatMayNotBeKeptAreNot(t *testing.T) {
+func TestUncacheableResults(t *testing.T) {
 	leaks.Check(t)
 	for name, c := range map[string]struct {
 		ttl  int64
@@ -122,7 +122,7 @@ func TestAnswersThatMayNotBeKeptAreNot(t *testing.T) {
 		"handshake": {60_000, mcpclient.Options{Mode: mcpclient.Handshake}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newShelf(c.ttl, mcp.CacheScopePublic)
+			s := newCacheServer(c.ttl, mcp.CacheScopePublic)
 			client := connect(t, mcpclient.InProcess(s), &c.opts)
 			fetch(t, client.ServerPeer)
 			fetch(t, client.ServerPeer)
@@ -131,9 +131,9 @@ func TestAnswersThatMayNotBeKeptAreNot(t *testing.T) {
 	}
 }
 
-func TestNoAnswerIsKeptLongerThanTheOptionsAllow(t *testing.T) {
+func TestCacheMaxAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newShelf(1<<62, mcp.CacheScopePublic) // longer than a Duration holds
+		s := newCacheServer(1<<62, mcp.CacheScopePublic) // more than the maximum of time.Duration
 		c := connect(t, mcpclient.InProcess(s), nil)
 		read(t, c.ServerPeer, "a:1")
 		time.Sleep(24*time.Hour - time.Second)
@@ -145,10 +145,10 @@ func TestNoAnswerIsKeptLongerThanTheOptionsAllow(t *testing.T) {
 	})
 }
 
-func TestWhatIsPrivateStaysInItsContext(t *testing.T) {
+func TestPrivateResultsAreCachedPerContext(t *testing.T) {
 	leaks.Check(t)
 	for scope, want := range map[mcp.CacheScope]int{mcp.CacheScopePrivate: 2, "": 2, mcp.CacheScopePublic: 1} {
-		s := newShelf(60_000, scope)
+		s := newCacheServer(60_000, scope)
 		var who atomic.Value
 		who.Store("ada")
 		c := connect(t, mcpclient.InProcess(s), &mcpclient.Options{
@@ -163,10 +163,10 @@ func TestWhatIsPrivateStaysInItsContext(t *testing.T) {
 	}
 }
 
-func TestWhatIsPrivateIsNotKeptWhereTheContextChangedMeanwhile(t *testing.T) {
+func TestPrivateResultIsNotCachedIfContextChanges(t *testing.T) {
 	leaks.Check(t)
 	for scope, want := range map[mcp.CacheScope]int{mcp.CacheScopePrivate: 2, mcp.CacheScopePublic: 1} {
-		s := newShelf(60_000, scope)
+		s := newCacheServer(60_000, scope)
 		var who atomic.Value
 		who.Store("ada")
 		c := connect(t, mcpclient.InProcess(s), &mcpclient.Options{
@@ -183,13 +183,13 @@ func TestWhatIsPrivateIsNotKeptWhereTheContextChangedMeanwhile(t *testing.T) {
 	}
 }
 
-func TestTheAnswerToALaterRoundIsNotKept(t *testing.T) {
+func TestResultOfLaterRoundIsNotCached(t *testing.T) {
 	leaks.Check(t)
 	for name, req := range map[string]*mcp.ReadResourceRequest{
 		"state":   {URI: "a:1", RequestState: new("s")},
 		"answers": {URI: "a:1", InputResponses: mcp.InputResponses{"q": &mcp.ElicitResult{Action: mcp.ElicitActionDecline}}},
 	} {
-		s := newShelf(60_000, mcp.CacheScopePublic)
+		s := newCacheServer(60_000, mcp.CacheScopePublic)
 		c := connect(t, mcpclient.InProcess(s), nil)
 		for range 2 {
 			_, err := c.ReadResource(t.Context(), req)
@@ -200,9 +200,9 @@ func TestTheAnswerToALaterRoundIsNotKept(t *testing.T) {
 	}
 }
 
-func TestWhatIsHandedOutIsACopy(t *testing.T) {
+func TestCachedResultsAreCopies(t *testing.T) {
 	leaks.Check(t)
-	s := newShelf(60_000, mcp.CacheScopePublic)
+	s := newCacheServer(60_000, mcp.CacheScopePublic)
 	c := connect(t, s.overPipe(t), nil)
 	read(t, c.ServerPeer, "a:1").Contents[0].(*mcp.TextResourceContents).Text = "changed"
 	read(t, c.ServerPeer, "a:1").Contents[0].(*mcp.TextResourceContents).Text = "changed again"
@@ -210,11 +210,11 @@ func TestWhatIsHandedOutIsACopy(t *testing.T) {
 	require.Equal(t, 1, s.asked["a:1"])
 }
 
-func TestANotificationMakesWhatIsKeptStale(t *testing.T) {
+func TestNotificationsInvalidateCache(t *testing.T) {
 	leaks.Check(t)
 	for name, c := range map[string]struct {
 		note func(*stream) peer.Notification
-		want map[string]int // what is asked for again
+		want map[string]int // requests after the notification
 	}{
 		"tools":     {func(st *stream) peer.Notification { return &mcp.ToolListChangedNotification{Meta: st.meta()} }, map[string]int{"tools": 1, "tools2": 1}},
 		"prompts":   {func(st *stream) peer.Notification { return &mcp.PromptListChangedNotification{Meta: st.meta()} }, map[string]int{"prompts": 1}},
@@ -230,7 +230,7 @@ func TestANotificationMakesWhatIsKeptStale(t *testing.T) {
 		}, map[string]int{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newShelf(60_000, mcp.CacheScopePrivate)
+			s := newCacheServer(60_000, mcp.CacheScopePrivate)
 			client := connect(t, s.overPipe(t), nil)
 			sub, server := listen(t, client, s.server, mcp.SubscriptionFilter{
 				ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true, ResourceSubscriptions: []string{"a:"},
@@ -245,9 +245,9 @@ func TestANotificationMakesWhatIsKeptStale(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatWasOvertakenByItsChangeIsNotKept(t *testing.T) {
+func TestResultIsNotCachedIfItChangesDuringRequest(t *testing.T) {
 	leaks.Check(t)
-	s := newShelf(60_000, mcp.CacheScopePublic)
+	s := newCacheServer(60_000, mcp.CacheScopePublic)
 	c := connect(t, s.overPipe(t), nil)
 	_, server := listen(t, c, s.server, mcp.SubscriptionFilter{ToolsListChanged: true})
 	s.hold = func() { server.send(t, &mcp.ToolListChangedNotification{Meta: server.meta()}) }
@@ -262,9 +262,9 @@ func TestAnAnswerThatWasOvertakenByItsChangeIsNotKept(t *testing.T) {
 	require.Equal(t, 2, s.asked["tools"])
 }
 
-func TestABadCursorMakesAllPagesStale(t *testing.T) {
+func TestInvalidCursorInvalidatesPages(t *testing.T) {
 	leaks.Check(t)
-	s := newShelf(60_000, mcp.CacheScopePublic)
+	s := newCacheServer(60_000, mcp.CacheScopePublic)
 	c := connect(t, mcpclient.InProcess(s), nil)
 	fetch(t, c.ServerPeer)
 	_, err := c.ListTools(t.Context(), &mcp.ListToolsRequest{Cursor: new("gone")})
@@ -275,9 +275,9 @@ func TestABadCursorMakesAllPagesStale(t *testing.T) {
 	require.Equal(t, 1, s.asked["a:1"])
 }
 
-func TestACacheHasBounds(t *testing.T) {
+func TestCacheLimits(t *testing.T) {
 	leaks.Check(t)
-	s := newShelf(60_000, mcp.CacheScopePublic)
+	s := newCacheServer(60_000, mcp.CacheScopePublic)
 	c := connect(t, mcpclient.InProcess(s), &mcpclient.Options{Cache: mcpclient.CacheOptions{MaxEntries: 2}})
 	for _, uri := range []string{"a:1", "a:2", "a:3", "a:3", "a:2"} {
 		read(t, c.ServerPeer, uri)
@@ -286,23 +286,23 @@ func TestACacheHasBounds(t *testing.T) {
 	read(t, c.ServerPeer, "a:1")
 	require.Equal(t, 2, s.asked["a:1"])
 
-	s = newShelf(60_000, mcp.CacheScopePublic)
+	s = newCacheServer(60_000, mcp.CacheScopePublic)
 	c = connect(t, mcpclient.InProcess(s), &mcpclient.Options{Cache: mcpclient.CacheOptions{MaxBytes: 100}})
 	read(t, c.ServerPeer, "a:1")
 	read(t, c.ServerPeer, "a:1")
-	require.Equal(t, 2, s.asked["a:1"], "one that is larger than a quarter is not kept")
+	require.Equal(t, 2, s.asked["a:1"], "a result larger than a quarter of the cache is not stored")
 }
 
-// A hint that is none promises nothing, and does not fail the answer.
-func TestABadHintIsNone(t *testing.T) {
+// An invalid hint is ignored and does not fail the call.
+func TestInvalidCacheHintsAreIgnored(t *testing.T) {
 	leaks.Check(t)
 	for name, hints := range map[string]string{
-		"negative":         `"ttlMs":-1,"cacheScope":"public"`,
-		"null":             `"ttlMs":null,"cacheScope":null`,
-		"a fraction":       `"ttlMs":1.5,"cacheScope":"public"`,
-		"a text":           `"ttlMs":"60000","cacheScope":"public"`,
-		"beyond all sense": `"ttlMs":1e30,"cacheScope":"public"`,
-		"missing":          `"x":1`,
+		"negative":   `"ttlMs":-1,"cacheScope":"public"`,
+		"null":       `"ttlMs":null,"cacheScope":null`,
+		"a fraction": `"ttlMs":1.5,"cacheScope":"public"`,
+		"a string":   `"ttlMs":"60000","cacheScope":"public"`,
+		"too large":  `"ttlMs":1e30,"cacheScope":"public"`,
+		"missing":    `"x":1`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &script{answer: func(m message) string {
@@ -320,8 +320,8 @@ func TestABadHintIsNone(t *testing.T) {
 	}
 }
 
-// Whoever an answer is for that does not say so: it is not for others.
-func TestAnUnknownScopeIsPrivate(t *testing.T) {
+// A result without a valid scope is private.
+func TestUnknownCacheScopeIsPrivate(t *testing.T) {
 	leaks.Check(t)
 	who := "ada"
 	s := &script{answer: func(m message) string {
@@ -337,9 +337,9 @@ func TestAnUnknownScopeIsPrivate(t *testing.T) {
 	require.Len(t, s.methods(), 1+2)
 }
 
-func TestALimitMayBeLifted(t *testing.T) {
+func TestNegativeCacheLimits(t *testing.T) {
 	leaks.Check(t)
-	s := newShelf(60_000, mcp.CacheScopePublic)
+	s := newCacheServer(60_000, mcp.CacheScopePublic)
 	c := connect(t, mcpclient.InProcess(s), &mcpclient.Options{Cache: mcpclient.CacheOptions{MaxEntries: -1, MaxBytes: -1, MaxAge: -1}})
 	for range 2 {
 		for i := range 2000 {

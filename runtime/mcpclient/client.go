@@ -2,8 +2,6 @@ package mcpclient
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"iter"
 	"sync"
 	"sync/atomic"
@@ -15,201 +13,102 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// Client is a server as a program sees it. Every message that the server can be
-// sent is a method, by way of [mcp.ServerPeer]; custom requests are sent with
-// [peer.SendRequest]. It is safe for concurrent use. [Connect] makes one.
+// Client is a client of one server. [Connect] returns one. It has a method for each message that
+// can be sent to a server, by [mcp.ServerPeer]; [peer.SendRequest] sends custom requests. It is
+// safe for concurrent use.
 type Client struct {
-	// ServerPeer sends everything with caching, and answers what the server
-	// asks meanwhile. [Client.Forward] does neither.
+	// ServerPeer sends requests, caches results and handles input requests of the server.
+	// [Client.Forward] does not cache and does not handle input requests.
 	mcp.ServerPeer
 
-	opts     Options
-	to       Endpoint
-	mux      peer.Mux // handlers of what the server sends
-	kernel   *connection.Dispatcher
-	declared mcp.ClientCapabilities
-	cache    *cache
-	tools    toolBook
-	roots    rootList
-	subs     subscriptions
-	watchers watchers
-	hearings hearings
-	level    atomic.Pointer[mcp.LoggingLevel] // that a call has set last, nil where none did
-	notes    sync.Mutex                       // held while a handler of changed lists runs
+	opts       Options
+	endpoint   Endpoint
+	mux        peer.Mux // handlers of the server's messages
+	dispatcher *connection.Dispatcher
+	cache      *cache
+	tools      toolTable
+	roots      rootList
+	subs       subscriptions
+	watched    watchedResources
+	callLogs   callLogs
+	logLevel   atomic.Pointer[mcp.LoggingLevel] // of the last SetLevel call, or nil
+	handling   sync.Mutex                       // held while a handler of list changes runs
 
-	values context.Context // those of Connect, for links; it does not end
-	life   context.Context // of all that runs beside calls
+	values context.Context // has the values of Connect's context and never ends
+	life   context.Context // ends with the client
 	end    context.CancelFunc
-	tasks  sync.WaitGroup // counts what runs beside calls
-	done   chan struct{}  // closed when nothing is left
+	tasks  sync.WaitGroup // counts background goroutines
+	done   chan struct{}  // closed when all goroutines have ended
 
-	mu    sync.Mutex // not held while anything is waited for
+	mu    sync.Mutex // guards state; not held during I/O
 	state state
 }
 
-// state is what the client's mutex protects.
+// state is guarded by the client's mutex.
 type state struct {
-	live     *live
-	busy     *renewal      // of the live, nil where none is under way
-	stale    bool          // the live is of no use: another one is to be made
-	restarts int           // in a row
-	pause    time.Duration // before the last session that was opened anew for nobody's call
-	over     bool          // no live will follow
-	err      error         // why, nil where it was Close
+	conn         *serverConn
+	reconnecting *reconnection // replaces conn, or nil
+	stale        bool          // conn is unusable and must be replaced
+	restarts     int           // in a row
+	backoff      time.Duration // before the last reconnect in the background
+	closed       bool
+	err          error // why the client is closed; nil after Close
 }
 
-// Connect opens a connection to a server and finds out what it speaks. It
-// returns when the server is ready to be used.
-//
-// The context bounds the connecting only. Its values, not its end, reach the
-// handlers of what the server asks outside of calls; the connection lasts until
-// [Client.Close]. Where nothing comes of it, nothing is left when Connect returns: a
-// command that does not end with its input is asked to terminate soon after the
-// context is over, and killed if that takes longer than its Start.KillAfter.
-func Connect(ctx context.Context, to Endpoint, opts *Options) (*Client, error) {
-	if to == nil {
-		return nil, errors.New("connect: no endpoint was given")
-	}
-	c := &Client{opts: opts.complete(), to: to, done: make(chan struct{})}
-	c.declared = c.opts.declare()
-	if err := errors.Join(context.Cause(ctx), c.opts.check(&c.declared)); err != nil {
-		return nil, fmt.Errorf("connect to %q: %w", to.name(), err)
-	}
-	c.kernel = c.newKernel()
-	c.cache = newCache(&c.opts.Cache)
-	c.ServerPeer = mcp.ServerPeer{Outbound: &front{client: c}}
-	c.values = context.WithoutCancel(ctx)
-	c.life, c.end = context.WithCancel(c.values)
-	l, err := c.establish(ctx, to, c.opts.LastRevision)
-	if err != nil {
-		c.end()
-		return nil, fmt.Errorf("connect to %q: %w", to.name(), err)
-	}
-	c.mu.Lock()
-	c.state.live = l
-	c.mu.Unlock()
-	c.begin(l)
-	c.resume(ctx, l, false)
-	return c, nil
+// reconnection is the replacement of a connection by a new one.
+type reconnection struct {
+	done chan struct{} // closed when err is set
+	err  error
 }
 
-// begin starts what goes on beside calls as long as a live does.
-func (c *Client) begin(l *live) {
-	c.spawn(func() { c.guard(l) }) // ends with the link
-	if c.opts.KeepAlive > 0 && handshake(l.about.revision) {
-		c.spawn(func() { c.keepAlive(l) }) // ends with the link or the life
-	}
-}
-
-// spawn runs f beside calls, unless all is over. It must end when the life or
-// the link does.
-func (c *Client) spawn(f func()) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.state.over {
-		c.tasks.Go(f) // when f ends is written where it is passed
-	}
-	return !c.state.over
-}
-
-// Close ends the connection and waits until nothing of it is left. Calls that
-// wait for an answer fail. It may be called more than once, and not by a handler.
+// Close ends the connection and waits until all goroutines have ended. Active calls fail. It may be
+// called more than once, but not by a handler.
 func (c *Client) Close() error {
 	c.finish(nil)
 	<-c.done
 	return nil
 }
 
-// Done is closed when the connection is over and nothing of it is left.
+// Done is closed when the connection has ended for good and all goroutines have ended.
 func (c *Client) Done() <-chan struct{} { return c.done }
 
-// Err tells why the connection is over: nil while it is not, and where it was
-// Close that ended it.
+// Err returns why the connection has ended for good. It returns nil before that, and after Close.
 func (c *Client) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.state.err
 }
 
-// Wait waits until the connection is over and returns what [Client.Err] does.
+// Wait waits until the connection has ended for good and returns [Client.Err].
 func (c *Client) Wait() error {
 	<-c.done
 	return c.Err()
 }
 
-// finish ends everything, once.
-func (c *Client) finish(cause error) {
-	c.mu.Lock()
-	first := !c.state.over
-	if first {
-		c.state.over, c.state.err = true, cause
-	}
-	l := c.state.live
-	c.mu.Unlock()
-	if !first {
-		return
-	}
-	c.end()
-	go func() { // ends when nothing else is left
-		defer close(c.done)
-		if err := l.close(); err != nil && cause == nil {
-			c.opts.Logger.Debug("server did not end in order", "server", c.to.name(), "error", err)
-		}
-		c.tasks.Wait()
-	}()
-}
+// Revision returns the revision in use.
+func (c *Client) Revision() wire.Revision { return c.current().server.revision }
 
-// current returns what there is of a connection. It waits for one that is being
-// made anew, and tries once more to make one that could not be made before.
-func (c *Client) current(ctx context.Context, method string) (*live, error) {
-	c.mu.Lock()
-	s := c.state
-	c.mu.Unlock()
-	switch {
-	case s.over:
-		return nil, &peer.ClosedError{Method: method, Cause: s.err, Unsent: true}
-	case s.busy == nil && !s.stale:
-		return s.live, nil
-	}
-	if err := c.renew(ctx, s.live); err != nil {
-		return nil, fmt.Errorf("send %q: %w", method, err)
-	}
-	return c.now(), nil
-}
-
-// now is the live in use, or the last one there was.
-func (c *Client) now() *live {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.state.live
-}
-
-// Revision is the revision being spoken.
-func (c *Client) Revision() wire.Revision { return c.now().about.revision }
-
-// NoHandshake tells whether the revision being spoken has no handshake, so that
-// each request stands for itself.
+// NoHandshake reports whether the revision in use is stateless.
 func (c *Client) NoHandshake() bool { return !handshake(c.Revision()) }
 
-// ServerInfo is what the server calls itself, nil where it does not say. Nobody
-// has verified it. It is not to be changed.
-func (c *Client) ServerInfo() *mcp.Implementation { return c.now().about.info }
+// ServerInfo returns the server's unverified name and version, or nil if the server did not send
+// them. The caller must not change the value.
+func (c *Client) ServerInfo() *mcp.Implementation { return c.current().server.info }
 
-// ServerCapabilities is what the server says it can do, nil where it does not
-// say. It is not to be changed.
-func (c *Client) ServerCapabilities() *mcp.ServerCapabilities { return c.now().about.capabilities }
+// ServerCapabilities returns the capabilities that the server has declared, or nil. The caller must
+// not change the value.
+func (c *Client) ServerCapabilities() *mcp.ServerCapabilities { return c.current().server.capabilities }
 
-// Instructions tell a model how to use the server; empty is none.
-func (c *Client) Instructions() string { return c.now().about.instructions }
+// Instructions returns the server's instructions for a model, or the empty string.
+func (c *Client) Instructions() string { return c.current().server.instructions }
 
-// Connection is what is known about the server, and the way to it with nothing
-// but the protocol's checks in front. It is another one after the connection
-// has been made anew.
-func (c *Client) Connection() *connection.Connection { return c.now().conn.Load() }
+// Connection returns the current connection. It sends messages with the checks of the protocol
+// only. After a reconnect there is another connection.
+func (c *Client) Connection() *connection.Connection { return c.current().conn.Load() }
 
-// Tools iterates over all tools of the server. One that does not declare tools
-// among its [Client.ServerCapabilities] may answer with the error
-// [mcp.CodeMethodNotFound]; so it is with prompts and resources.
+// Tools iterates over all tools of the server. If the server does not declare tools in its
+// [Client.ServerCapabilities], it may respond with the error [mcp.CodeMethodNotFound]. The same
+// applies to prompts and resources.
 func (c *Client) Tools(ctx context.Context) iter.Seq2[*mcp.Tool, error] {
 	return c.ListToolsAll(ctx, nil)
 }
@@ -227,4 +126,57 @@ func (c *Client) Resources(ctx context.Context) iter.Seq2[*mcp.Resource, error] 
 // ResourceTemplates iterates over all resource templates of the server.
 func (c *Client) ResourceTemplates(ctx context.Context) iter.Seq2[*mcp.ResourceTemplate, error] {
 	return c.ListResourceTemplatesAll(ctx, nil)
+}
+
+// current returns the connection in use, or the last one.
+func (c *Client) current() *serverConn {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.state.conn
+}
+
+func (c *Client) isClosed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.state.closed
+}
+
+// spawn runs f in the background. It returns false if the client is closed. The function must end
+// when the client's life or the connection ends.
+func (c *Client) spawn(f func()) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.state.closed {
+		c.tasks.Go(f) // each caller documents when f ends
+	}
+	return !c.state.closed
+}
+
+// finish closes the client, once. Nil is the cause of Close.
+func (c *Client) finish(cause error) {
+	c.mu.Lock()
+	first := !c.state.closed
+	if first {
+		c.state.closed, c.state.err = true, cause
+	}
+	sc := c.state.conn
+	c.mu.Unlock()
+	if !first {
+		return
+	}
+	c.end()
+	go func() { // ends after all other goroutines
+		defer close(c.done)
+		if err := sc.close(); err != nil && cause == nil {
+			c.opts.Logger.Debug("connection not closed cleanly", "server", c.endpoint.name(), "error", err)
+		}
+		c.tasks.Wait()
+	}()
+}
+
+// logRefused logs an error of a request that is not part of a call of the program.
+func (c *Client) logRefused(ctx context.Context, method string, err error) {
+	if err != nil {
+		c.opts.Logger.WarnContext(ctx, "server refused request", "server", c.endpoint.name(), "method", method, "error", err)
+	}
 }

@@ -21,7 +21,34 @@ import (
 	"github.com/mcpwright/mcp/runtime/peer"
 )
 
-// old is how a server that knows the handshake only greets.
+func TestNewestCommonRevision(t *testing.T) {
+	leaks.Check(t)
+	for _, want := range mcp.Revisions {
+		s := greeter(want.Revision)
+		for way, to := range s.ways(t) {
+			t.Run(want.Revision.String()+" "+way, func(t *testing.T) {
+				c := connect(t, to, nil)
+				require.Equal(t, want.Revision.String(), c.Revision().String())
+				require.Equal(t, !want.Handshake, c.NoHandshake())
+				require.Equal(t, "stand-in", c.ServerInfo().Name)
+				require.Equal(t, "be kind", c.Instructions())
+				require.NotNil(t, c.ServerCapabilities().Tools)
+
+				res, err := c.CallTool(t.Context(), &mcp.CallToolRequest{
+					Name: "greet", Arguments: json.RawMessage(`{"name":"gopher"}`),
+				})
+				require.NoError(t, err)
+				require.Equal(t, "hello gopher", mcp.TextOf(res.Content))
+
+				text, err := mcpclient.CallTool[string](t.Context(), c, "greet", map[string]string{"name": "Go"})
+				require.NoError(t, err)
+				require.Equal(t, "hello Go", text)
+			})
+		}
+	}
+}
+
+// old is the response of a server that supports only initialize.
 func old(m message) string {
 	if m.Method == "initialize" {
 		return ok(welcome)
@@ -29,17 +56,17 @@ func old(m message) string {
 	return ""
 }
 
-func TestAServerThatDoesNotKnowTheQuestionIsGreetedTheOldWay(t *testing.T) {
+func TestFallbackToInitialize(t *testing.T) {
 	leaks.Check(t)
 	answers := map[string]string{
 		"an empty result":             ok(`{}`),
-		"a result of something else":  ok(`{"tools":[]}`),
-		"a result of an unknown kind": ok(`{"resultType":"other","supportedVersions":["2026-07-28"],"capabilities":{},"ttlMs":0,"cacheScope":"private"}`),
+		"another result":              ok(`{"tools":[]}`),
+		"unknown result type":         ok(`{"resultType":"other","supportedVersions":["2026-07-28"],"capabilities":{},"ttlMs":0,"cacheScope":"private"}`),
 		"only handshake revisions":    ok(`{"resultType":"complete","supportedVersions":["2025-06-18","2025-11-25"],"capabilities":{},"ttlMs":0,"cacheScope":"private"}`),
 		"unsupported, handshake only": fail(-32022, `{"supported":["2024-11-05"],"requested":"2026-07-28"}`),
-		"it ends":                     hangUp,
+		"connection ends":             hangUp,
 		"an error without data":       `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32601,"message":"no"}}`,
-		"a result that is none":       `{"jsonrpc":"2.0","id":$ID,"result":7}`,
+		"a number as result":          `{"jsonrpc":"2.0","id":$ID,"result":7}`,
 	}
 	for _, code := range []int{-32601, -32602, -32600, -32603, -32700, -32000, -32001, 0, -1} {
 		answers[fmt.Sprint("error ", code)] = fail(code, `null`)
@@ -56,12 +83,12 @@ func TestAServerThatDoesNotKnowTheQuestionIsGreetedTheOldWay(t *testing.T) {
 			require.Equal(t, "2025-11-25", c.Revision().String())
 			require.Equal(t, "old", c.ServerInfo().Name)
 			require.Equal(t, []string{"server/discover", "initialize"}, s.methods()[:2])
-			require.Empty(t, s.messages()[1].Params["_meta"], "a handshake has no envelope")
+			require.Empty(t, s.messages()[1].Params["_meta"], "initialize has no metadata")
 		})
 	}
 }
 
-func TestAResultThatDoesNotSayItsKindIsComplete(t *testing.T) {
+func TestDiscoverResultWithoutType(t *testing.T) {
 	leaks.Check(t)
 	s := &script{answer: func(message) string { return ok(strings.Replace(discovered, `"resultType":"complete",`, "", 1)) }}
 	c := connect(t, s.endpoint(t), nil)
@@ -69,7 +96,7 @@ func TestAResultThatDoesNotSayItsKindIsComplete(t *testing.T) {
 	require.Equal(t, []string{"server/discover"}, s.methods())
 }
 
-func TestAServerThatSaysNothingIsGreetedTheOldWay(t *testing.T) {
+func TestFallbackAfterProbeTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{answer: old}
 		begun := time.Now()
@@ -80,9 +107,8 @@ func TestAServerThatSaysNothingIsGreetedTheOldWay(t *testing.T) {
 	})
 }
 
-// A slow server may answer the probe late and the handshake with the error of its
-// own era.
-func TestAServerThatWasOnlySlowIsAskedOnceMore(t *testing.T) {
+// A slow server may respond to the probe late, and to initialize with an error.
+func TestSlowServerIsProbedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		unsupported := fail(-32022, `{"supported":["2026-07-28"],"requested":"2025-11-25"}`)
 		asked := 0
@@ -103,7 +129,7 @@ func TestAServerThatWasOnlySlowIsAskedOnceMore(t *testing.T) {
 	})
 }
 
-func TestAProbeDoesNotLoop(t *testing.T) {
+func TestNegotiationEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{answer: func(m message) string {
 			if m.Method == "initialize" {
@@ -117,12 +143,12 @@ func TestAProbeDoesNotLoop(t *testing.T) {
 	})
 }
 
-func TestAServerThatWantsAnotherRevisionIsAskedAgainInThat(t *testing.T) {
+func TestDiscoverIsRetriedInSupportedRevision(t *testing.T) {
 	leaks.Check(t)
 	refused := false
 	s := &script{answer: func(m message) string {
 		if !refused {
-			refused = true // even though the list names the revision that was used
+			refused = true // although supported contains the requested revision
 			return fail(-32022, `{"supported":["2025-11-25","2026-07-28"],"requested":"2026-07-28"}`)
 		}
 		return ok(discovered)
@@ -132,7 +158,7 @@ func TestAServerThatWantsAnotherRevisionIsAskedAgainInThat(t *testing.T) {
 	require.Equal(t, []string{"server/discover", "server/discover"}, s.methods())
 }
 
-func TestErrorsThatAreNoSignOfAnOldServerAreReported(t *testing.T) {
+func TestDiscoverErrorsWithoutFallback(t *testing.T) {
 	leaks.Check(t)
 	for name, answer := range map[string]string{
 		"header mismatch":                  fail(-32020, `null`),
@@ -140,7 +166,7 @@ func TestErrorsThatAreNoSignOfAnOldServerAreReported(t *testing.T) {
 		"unsupported, nothing in common":   fail(-32022, `{"supported":["2031-01-01"],"requested":"2026-07-28"}`),
 		"unsupported, with unusable data":  fail(-32022, `{"supported":7}`),
 		"supported, but nothing in common": ok(`{"resultType":"complete","supportedVersions":["2031-01-01"],"capabilities":{},"ttlMs":0,"cacheScope":"private"}`),
-		"unsupported again and again":      fail(-32022, `{"supported":["2026-07-28"],"requested":"2026-07-28"}`),
+		"unsupported repeatedly":           fail(-32022, `{"supported":["2026-07-28"],"requested":"2026-07-28"}`),
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &script{answer: func(message) string { return answer }}
@@ -152,7 +178,7 @@ func TestErrorsThatAreNoSignOfAnOldServerAreReported(t *testing.T) {
 	}
 }
 
-func TestAModeLimitsTheEra(t *testing.T) {
+func TestMode(t *testing.T) {
 	leaks.Check(t)
 	t.Run("handshake", func(t *testing.T) {
 		s := &script{answer: old}
@@ -163,17 +189,17 @@ func TestAModeLimitsTheEra(t *testing.T) {
 	t.Run("stateless", func(t *testing.T) {
 		s := &script{answer: func(message) string { return fail(-32601, `null`) }}
 		_, err := mcpclient.Connect(t.Context(), s.endpoint(t), &mcpclient.Options{Mode: mcpclient.NoHandshake})
-		require.ErrorContains(t, err, "the server does not speak "+mcp.LatestRevision.String())
+		require.ErrorContains(t, err, `no common protocol version: tried "2026-07-28": `)
 		require.Equal(t, []string{"server/discover"}, s.methods())
 	})
-	t.Run("no handshake where it is wanted", func(t *testing.T) {
+	t.Run("handshake, stateless server", func(t *testing.T) {
 		s := &script{answer: func(message) string { return fail(-32601, `null`) }}
 		_, err := mcpclient.Connect(t.Context(), s.endpoint(t), &mcpclient.Options{Mode: mcpclient.Handshake})
-		require.ErrorContains(t, err, "the server takes no handshake")
+		require.ErrorContains(t, err, `no common protocol version: tried "2025-11-25": `)
 	})
 }
 
-func TestARevisionMayBePinned(t *testing.T) {
+func TestOnlyRevision(t *testing.T) {
 	leaks.Check(t)
 	for _, r := range mcp.Revisions {
 		c := connect(t, mcpclient.InProcess(greeter()), &mcpclient.Options{Revision: r.Revision})
@@ -181,25 +207,25 @@ func TestARevisionMayBePinned(t *testing.T) {
 	}
 	s := &script{answer: old}
 	_, err := mcpclient.Connect(t.Context(), s.endpoint(t), &mcpclient.Options{Revision: mcp.Revision20250618})
-	require.ErrorContains(t, err, `wants to speak revision "2025-11-25"`)
-	require.Equal(t, []string{"initialize"}, s.methods(), "what was not agreed on is not confirmed")
+	require.ErrorContains(t, err, `server selected "2025-11-25"`)
+	require.Equal(t, []string{"initialize"}, s.methods(), "the client does not send notifications/initialized")
 }
 
-func TestAConnectionNeedsAnEndpoint(t *testing.T) {
+func TestConnectWithoutEndpoint(t *testing.T) {
 	_, err := mcpclient.Connect(t.Context(), nil, nil)
-	require.ErrorContains(t, err, "no endpoint")
+	require.ErrorContains(t, err, "endpoint is nil")
 }
 
-func TestARevisionThatNobodyKnowsIsRefused(t *testing.T) {
+func TestUnknownRevisionIsRejected(t *testing.T) {
 	leaks.Check(t)
 	s := &script{answer: func(message) string {
 		return ok(`{"protocolVersion":"2031-01-01","capabilities":7}`)
 	}}
 	_, err := mcpclient.Connect(t.Context(), s.endpoint(t), &mcpclient.Options{Mode: mcpclient.Handshake})
-	require.ErrorContains(t, err, `wants to speak revision "2031-01-01"`)
+	require.ErrorContains(t, err, `server selected "2031-01-01"`)
 }
 
-func TestAHandshakeSettlesNoRevisionThatHasNone(t *testing.T) {
+func TestInitializeRejectsStatelessRevision(t *testing.T) {
 	leaks.Check(t)
 	s := &script{answer: func(m message) string {
 		if m.Method == "server/discover" {
@@ -211,11 +237,11 @@ func TestAHandshakeSettlesNoRevisionThatHasNone(t *testing.T) {
 	if err == nil {
 		c.Close()
 	}
-	require.ErrorContains(t, err, `wants to speak revision "2026-07-28"`)
-	require.Equal(t, []string{"server/discover", "initialize"}, s.methods(), "it is not confirmed")
+	require.ErrorContains(t, err, `server selected "2026-07-28"`)
+	require.Equal(t, []string{"server/discover", "initialize"}, s.methods(), "the client does not send notifications/initialized")
 }
 
-func TestAHintIsTriedFirst(t *testing.T) {
+func TestLastRevisionIsTriedFirst(t *testing.T) {
 	leaks.Check(t)
 	s := &script{answer: old}
 	c := connect(t, s.endpoint(t), &mcpclient.Options{LastRevision: mcp.Revision20250618})
@@ -234,13 +260,13 @@ func TestAHintIsTriedFirst(t *testing.T) {
 	require.Equal(t, []string{"initialize", "server/discover"}, s.methods())
 
 	c = connect(t, mcpclient.InProcess(greeter()), &mcpclient.Options{LastRevision: mcp.Revision20251125, Mode: mcpclient.NoHandshake})
-	require.True(t, c.NoHandshake(), "the mode counts more")
+	require.True(t, c.NoHandshake(), "the mode takes precedence")
 }
 
-func TestTheEndOfTheContextEndsConnectingAndNothingElse(t *testing.T) {
+func TestContextLimitsConnectOnly(t *testing.T) {
 	leaks.Check(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
-	why := errors.New("no time")
+	why := errors.New("test timeout")
 	stuck := &script{answer: func(message) string { cancel(why); return "" }}
 	_, err := mcpclient.Connect(ctx, stuck.endpoint(t), &mcpclient.Options{Logger: quiet})
 	require.ErrorIs(t, err, why)
@@ -254,18 +280,18 @@ func TestTheEndOfTheContextEndsConnectingAndNothingElse(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// lastCall is a link during whose closing the time is up.
-type lastCall struct {
+// slowCloser is a connection whose Close ends the context.
+type slowCloser struct {
 	mcpclient.Conn
 	timeUp func()
 }
 
-func (l lastCall) Close() error {
+func (l slowCloser) Close() error {
 	l.timeUp()
 	return l.Conn.Close()
 }
 
-func TestNoServerIsStartedForAContextThatIsOver(t *testing.T) {
+func TestConnectDoesNotRedialAfterContextEnds(t *testing.T) {
 	leaks.Check(t)
 	s := &script{answer: func(message) string { return hangUp }}
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -275,13 +301,13 @@ func TestNoServerIsStartedForAContextThatIsOver(t *testing.T) {
 		starts++
 		ours, theirs := net.Pipe()
 		go s.play(theirs) // ends with the first message
-		return lastCall{mcpclient.StreamLink(ctx, ours, ours, opts), func() { cancel(enough) }}, nil
+		return slowCloser{mcpclient.NewStreamConn(ctx, ours, ours, opts), func() { cancel(enough) }}, nil
 	}), &mcpclient.Options{Logger: silent})
 	require.ErrorIs(t, err, enough)
 	require.Equal(t, 1, starts)
 }
 
-func TestWhatCannotBeDialledIsAnError(t *testing.T) {
+func TestDialError(t *testing.T) {
 	leaks.Check(t)
 	broken := errors.New("no such place")
 	to := mcpclient.Dial("nowhere", func(context.Context, *jsonrpc.Options) (mcpclient.Conn, error) { return nil, broken })
@@ -293,7 +319,7 @@ func TestWhatCannotBeDialledIsAnError(t *testing.T) {
 	require.ErrorContains(t, err, "/does/not/exist")
 }
 
-func TestOptionsThatCannotBeSaidAreRefusedAtOnce(t *testing.T) {
+func TestInvalidOptions(t *testing.T) {
 	for _, opts := range []*mcpclient.Options{
 		{Roots: []mcp.Root{{URI: "http://example.com"}}},
 		{Info: mcp.Implementation{Name: "x", Extra: map[string]json.RawMessage{"y": json.RawMessage(`{`)}}},
@@ -305,12 +331,12 @@ func TestOptionsThatCannotBeSaidAreRefusedAtOnce(t *testing.T) {
 	}
 }
 
-func TestStreamsServeOnce(t *testing.T) {
+func TestStreamsCanBeDialledOnce(t *testing.T) {
 	leaks.Check(t)
 	in, server := io.Pipe()
-	server.Close() // hangs up at once
+	server.Close() // the connection is closed
 	_, err := mcpclient.Connect(t.Context(), mcpclient.Streams(in, discard{}), &mcpclient.Options{Logger: quiet})
-	require.ErrorContains(t, err, "used before")
+	require.ErrorContains(t, err, "cannot be dialled again")
 }
 
 type discard struct{}

@@ -1,58 +1,75 @@
-// Package mcpclient connects a program to servers of the Model Context
-// Protocol: over HTTP, over the standard input and output of a command, or in
-// the same process.
+// Package mcpclient connects a program to servers of the Model Context Protocol: over HTTP, over the
+// standard input and output of a command, or in the same process. A complete program:
 //
-//	client, err := mcpclient.Connect(ctx, mcpclient.URL("http://127.0.0.1:8080/mcp"), nil)
-//	if err != nil {
-//		return err
+//	package main
+//
+//	import (
+//		"context"
+//		"fmt"
+//		"log"
+//
+//		"github.com/mcpwright/mcp/runtime/mcpclient"
+//	)
+//
+//	type city struct {
+//		Name string `json:"name"`
 //	}
-//	defer client.Close()
-//	for tool, err := range client.Tools(ctx) {
+//
+//	func main() {
+//		ctx := context.Background()
+//		client, err := mcpclient.Connect(ctx, mcpclient.URL("http://127.0.0.1:8080/mcp"), nil)
 //		if err != nil {
-//			return err
+//			log.Fatal(err)
 //		}
-//		fmt.Println(tool.Name, tool.Description)
+//		defer client.Close()
+//		for tool, err := range client.Tools(ctx) {
+//			if err != nil {
+//				log.Fatal(err)
+//			}
+//			fmt.Println(tool.Name, tool.Description)
+//		}
+//		weather, err := mcpclient.CallTool[string](ctx, client, "weather", city{"Bern"})
+//		if err != nil {
+//			log.Fatal(err)
+//		}
+//		fmt.Println(weather)
 //	}
 //
-// A [Client] is a [mcp.ServerPeer]: every request that a server can be sent is a
-// method of it. [ToolHandler] calls a tool with Go values in place of JSON:
-//
-//	weather, err := mcpclient.CallTool[Weather](ctx, client, "weather", City{"Bern"})
-//
-// Options of a call are bound to a view of the client: progress reports, log
-// messages about the call, a timeout.
+// [Connect] returns a [Client]. It has a method for each request of the protocol, such as
+// client.GetPrompt or client.ReadResource, by [mcp.ServerPeer]. [CallTool] calls a tool with Go values
+// instead of JSON. Call options apply to a view of the client: progress, log messages, a timeout.
 //
 //	client.With(peer.OnProgress(show), mcpclient.OnLog(mcp.LoggingLevelInfo, print)).CallTool(ctx, req)
 //
-// # Eras
+// # Revisions
 //
-// Up to revision 2025-11-25 a session begins with a handshake; later each
-// request says itself who sends it. [Connect] finds out what the server speaks
-// and takes the newest revision that both know. Nothing else in a program has
-// to know: the same handlers answer a server that asks by requests of its own and
-// one that asks in its answers, and [Client.Watch] hears of changes either way.
+// In the handshake revisions, up to 2025-11-25, a session begins with initialize. In the stateless
+// revisions, since 2026-07-28, each request contains the version and the capabilities of the client.
+// [Connect] negotiates the newest revision that both sides support. The rest of a program is the same
+// for all revisions: handlers receive the input requests of the server whether they come as requests
+// or in a result, and [Client.Watch] reports changes of resources in both cases.
 //
-// # Questions of the server
+// # Input requests
 //
-// A server may ask for input while it handles a request. Whom it may ask is what
-// the [Options] have handlers for. The answer to a form gets the form's defaults
-// for the fields that it leaves out, and is checked against the form, before it
-// is sent. A URL is never opened: [Options.OnElicit] shows it to the user.
+// While a server handles a request, it may request input from the user, a message from a language
+// model, or the roots. The handlers in [Options] declare what the client supports. The client
+// completes the content of a form with the form's defaults and validates it before it is sent. It
+// never opens a URL: [Options].OnElicit shows the URL to the user.
 //
-// # Lists and resources that are kept
+// # Cache
 //
-// Servers since 2026-07-28 say how long an answer may be kept. A client keeps it
-// as long as that, asks again when a notification tells of a change, and hands
-// out copies. [Client.Uncached] asks in any case.
+// In revisions since 2026-07-28 the server declares how long a list or a resource may be cached. The
+// client caches it for that time, removes it when a notification reports a change, and returns copies.
+// [Client.Uncached] always sends a request.
 //
-// # When the connection breaks
+// # Errors and reconnects
 //
-// A call fails with a type that tells why: *[peer.TimeoutError],
-// *[peer.ClosedError] with the cause of the end, *[peer.Error] of the server's. A
-// broken stream, a bad message or a failed request beside it does no more harm
-// than that. A session that its server has forgotten is opened anew, a server of
-// the other era in its place is found out, a process that has ended is started
-// again where [Options.Restarts] allows. The call that met with it is sent again if
-// it was certainly not handled, and only then. [Client.Done] and [Client.Err] tell
-// when all is over, and why.
+// The type of a call's error is *[peer.TimeoutError], *[peer.ClosedError] with the cause of the end,
+// or *[peer.Error] of the server. A broken stream, an invalid message or a failed request does not
+// affect other calls.
+//
+// If the server no longer has the session, the client opens a new one. If another server runs at the
+// same URL, the client negotiates the revision again. If a child process exits, the client restarts it
+// if [Options].Restarts allows. A call is sent again only if the server has certainly not processed
+// it. [Client.Done] and [Client.Err] report the end of the connection.
 package mcpclient

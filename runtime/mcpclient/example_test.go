@@ -17,8 +17,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// inProcess makes handlers a server in this process. Programs use the server
-// kit.
+// inProcess is a server in this process. Programs use the server kit instead.
 type inProcess struct{ mux *peer.Mux }
 
 func (s inProcess) InProcess(client *jsonrpc.Options) *jsonrpc.InProcessConn {
@@ -31,7 +30,7 @@ func (s inProcess) InProcess(client *jsonrpc.Options) *jsonrpc.InProcessConn {
 	}), nil)}.InProcess(client)
 }
 
-// pipe is the server's end of an in-process connection.
+// pipe is the server side of an in-process connection.
 type pipe struct{ *connection.Pipe }
 
 func (p pipe) InProcess(client *jsonrpc.Options) *jsonrpc.InProcessConn {
@@ -40,12 +39,12 @@ func (p pipe) InProcess(client *jsonrpc.Options) *jsonrpc.InProcessConn {
 	return theirs
 }
 
-// demo is a server that knows the weather.
+// demo is a server with a tool for the weather.
 var demo = func() inProcess {
 	var mux peer.Mux
 	mcp.HandleListTools(&mux, func(context.Context, *mcp.ListToolsRequest) (*mcp.ListToolsResult, error) {
 		return &mcp.ListToolsResult{Tools: []mcp.Tool{{
-			Name: "weather", Description: "tells how warm it is",
+			Name: "weather", Description: "returns the temperature",
 			OutputSchema: json.RawMessage(`{"type":"object","required":["celsius"]}`),
 		}}}, nil
 	})
@@ -80,12 +79,11 @@ func Example() {
 	fmt.Println(string(res.StructuredContent))
 
 	// Output:
-	// weather - tells how warm it is
+	// weather - returns the temperature
 	// {"celsius":21.5}
 }
 
-// What a tool takes and gives back are Go values. What it gives back has been
-// checked against the tool's schema.
+// The arguments and the output of a tool are Go values. The output is validated by the tool's schema.
 func ExampleCallTool() {
 	type City struct {
 		Name string `json:"city"`
@@ -106,8 +104,8 @@ func ExampleCallTool() {
 	// Output: 21.5 <nil>
 }
 
-// terminal asks the user at a terminal, one line for each field of a form. An
-// empty line takes the default; "no" declines.
+// terminal asks the user on a terminal, one line for each field of a form. An empty line selects the
+// default; "no" declines.
 func terminal(in io.Reader, out io.Writer) func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 	lines := bufio.NewScanner(in)
 	return func(_ context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
@@ -131,9 +129,8 @@ func terminal(in io.Reader, out io.Writer) func(context.Context, *mcp.ElicitRequ
 	}
 }
 
-// A user answers the questions of a server at a terminal. It is the same for a
-// server that asks by requests and for one that asks in its answers, as this one
-// does.
+// A user answers input requests of a server on a terminal. The code is the same whether the server
+// sends them as requests or in a result, as in this example.
 func ExampleOptions_elicitation() {
 	var mux peer.Mux
 	mcp.HandleCallTool(&mux, func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -146,8 +143,8 @@ func ExampleOptions_elicitation() {
 		question := &mcp.ElicitRequest{Params: &mcp.ElicitRequestFormParams{
 			Message: "Which table?",
 			RequestedSchema: mcp.RequestedSchema{Properties: []mcp.FormField{
-				{Name: "place", Value: &mcp.UntitledSingleSelectEnumSchema{Enum: []string{"inside", "garden"}}},
-				{Name: "time", Value: &mcp.StringSchema{Default: new("19:00")}},
+				{Name: "place", Schema: &mcp.UntitledSingleSelectEnumSchema{Enum: []string{"inside", "garden"}}},
+				{Name: "time", Schema: &mcp.StringSchema{Default: new("19:00")}},
 			}},
 		}}
 		return nil, &mcp.InputRequiredError{Result: &mcp.InputRequiredResult{InputRequests: mcp.InputRequests{"table": question}}}
@@ -171,8 +168,8 @@ func ExampleOptions_elicitation() {
 	// place? time? booked: garden at 19:00 <nil>
 }
 
-// A program follows a resource. What it writes is the same for all revisions;
-// this server speaks one with sessions.
+// A program watches a resource. The code is the same for all revisions; this server uses a handshake
+// revision.
 func ExampleClient_Watch() {
 	var mux peer.Mux
 	mcp.HandleSubscribe(&mux, func(ctx context.Context, req *mcp.SubscribeRequest) (*mcp.EmptyResult, error) {
@@ -195,15 +192,15 @@ func ExampleClient_Watch() {
 			fmt.Println(err)
 			return
 		}
-		fmt.Println("changed:", uri) // client.ResourceHandler tells what it is now
+		fmt.Println("changed:", uri) // client.ReadResource returns the new contents
 		break
 	}
 
 	// Output: changed: file:///etc/motd
 }
 
-// A gateway passes on what its own client asks, and what the server behind it
-// asks: one line for each side.
+// A gateway forwards the requests of its own client to the upstream server, and the requests of the
+// upstream server to its own client.
 func ExampleClient_Forward() {
 	var asking peer.Mux
 	mcp.HandleCallTool(&asking, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -246,7 +243,7 @@ func ExampleClient_Forward() {
 	// Output: the user says decline <nil>
 }
 
-// toUser leads to the client at the other end of a pipe, once it is there.
+// toUser sends messages to the client at the other end of a pipe.
 type toUser struct{ pipe *connection.Pipe }
 
 func (u *toUser) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {

@@ -7,10 +7,10 @@ import (
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 )
 
-// StreamLink is a link over streams that can be dialled more than once.
-func StreamLink(ctx context.Context, in io.ReadCloser, out io.WriteCloser, opts *jsonrpc.Options) Conn {
-	return newStreamLink(ctx, in, out, opts)
+// NewStreamConn returns a connection over streams, for endpoints that can be dialled more than once.
+func NewStreamConn(ctx context.Context, in io.ReadCloser, out io.WriteCloser, opts *jsonrpc.Options) Conn {
+	return newStreamConn(ctx, in, out, opts)
 }
 
-// LinkOf returns the link that a client uses.
-func LinkOf(c *Client) Conn { return c.now().link }
+// TransportOf returns the connection that a client uses.
+func TransportOf(c *Client) Conn { return c.current().transport }

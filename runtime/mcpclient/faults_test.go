@@ -18,6 +18,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	httpclient "github.com/mcpwright/mcp/runtime/streamable/client"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
@@ -29,14 +31,13 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// site is an endpoint on HTTP that may be taken down and put up again, and whose
-// requests may meet with accidents.
+// site is an HTTP server that can be taken down and replaced, and whose requests can fail.
 type site struct {
 	handler  atomic.Pointer[http.Handler]
 	accident atomic.Pointer[func(http.ResponseWriter, *http.Request, http.Handler) bool]
 
 	mu   sync.Mutex
-	seen []string // what the requests were
+	seen []string // the requests so far
 }
 
 func newSite(h http.Handler) *site {
@@ -45,10 +46,10 @@ func newSite(h http.Handler) *site {
 	return s
 }
 
-// put has another handler serve from now on.
+// put replaces the handler.
 func (s *site) put(h http.Handler) { s.handler.Store(&h) }
 
-// meet has f see each request first; it returns true for what it has dealt with.
+// meet calls f for each request first; f returns true if it has handled the request.
 func (s *site) meet(f func(http.ResponseWriter, *http.Request, http.Handler) bool) {
 	s.accident.Store(&f)
 }
@@ -70,16 +71,16 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.ServeHTTP(w, r)
 }
 
-// times tells how often there was such a request.
+// times returns the number of requests of a kind.
 func (s *site) times(what string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(slices.DeleteFunc(slices.Clone(s.seen), func(w string) bool { return w != what }))
 }
 
-// quick has broken streams taken up again without much ado.
+// quick resumes broken streams without delay.
 func quick(to *mcpclient.URLEndpoint) *mcpclient.URLEndpoint {
-	to.HTTP.Backoff = streamable.Backoff{InitialDelay: time.Millisecond, MaxDelay: 10 * time.Millisecond}
+	to.HTTP.Backoff = httpclient.Backoff{InitialDelay: time.Millisecond, MaxDelay: 10 * time.Millisecond}
 	return to
 }
 
@@ -87,8 +88,8 @@ func kitHandler(s *mcpserver.Server) *streamable.Handler {
 	return s.Handler(&streamable.Options{Logger: silent, RetryInterval: time.Millisecond})
 }
 
-// listening connects to a server in a revision and returns what its handler of
-// changes hears.
+// listening connects in a revision and returns the notifications that the handler of changes
+// receives.
 func listening(t testing.TB, to mcpclient.Endpoint, r wire.Revision) (*mcpclient.Client, chan string) {
 	heard := make(chan string, 100)
 	return connect(t, to, &mcpclient.Options{Revision: r, Logger: silent,
@@ -99,36 +100,36 @@ func listening(t testing.TB, to mcpclient.Endpoint, r wire.Revision) (*mcpclient
 	}), heard
 }
 
-// eachEra runs a test in the newest revision of each era.
-func eachEra(t *testing.T, f func(t *testing.T, r wire.Revision)) {
+// eachKind runs a test in the newest handshake revision and the newest stateless revision.
+func eachKind(t *testing.T, f func(t *testing.T, r wire.Revision)) {
 	for _, r := range []wire.Revision{mcp.Revision20251125, mcp.Revision20260728} {
 		t.Run(r.String(), func(t *testing.T) { f(t, r) })
 	}
 }
 
-// sideStream is the request of the stream that belongs to no call.
-func sideStream(r *http.Request) bool {
+// isSessionStream reports whether a request opens the stream for messages outside of responses.
+func isSessionStream(r *http.Request) bool {
 	return r.Method == http.MethodGet || r.Header.Get("Mcp-Method") == mcp.MethodSubscriptionsListen
 }
 
-func TestASideStreamThatIsKilledCostsNoCallAndNoChange(t *testing.T) {
+func TestLostSessionStreamLosesNoCallAndNoChange(t *testing.T) {
 	leaks.Check(t)
-	eachEra(t, func(t *testing.T, r wire.Revision) {
+	eachKind(t, func(t *testing.T, r wire.Revision) {
 		s := newKit(nil)
 		at := newSite(kitHandler(s))
 		kills := make(chan context.CancelFunc, 9)
 		at.meet(func(w http.ResponseWriter, r *http.Request, h http.Handler) bool {
-			if !sideStream(r) {
+			if !isSessionStream(r) {
 				return false
 			}
 			ctx, kill := context.WithCancel(r.Context())
 			defer kill()
 			kills <- kill
 			h.ServeHTTP(w, r.WithContext(ctx))
-			panic(http.ErrAbortHandler) // the connection breaks
+			panic(http.ErrAbortHandler) // breaks the connection
 		})
 		begun, _ := waiting(s)
-		c, heard := listening(t, quick(judgedURL(t, at)), r)
+		c, heard := listening(t, quick(validatedURL(t, at)), r)
 		ctx, cancel := context.WithCancel(t.Context())
 		waits := make(chan error, 1)
 		go func() { // ends with ctx
@@ -140,11 +141,11 @@ func TestASideStreamThatIsKilledCostsNoCallAndNoChange(t *testing.T) {
 			(<-kills)()
 			require.Equal(t, "hello Ada", must(mcpclient.CallTool[welcomed](t.Context(), c, "greet", greeting{"Ada"})).Greeting)
 		}
-		<-kills               // it is open again
-		for len(heard) == 0 { // what happened in between is not lost
-			require.Equal(t, "grown", says(t, c, "grow"))
+		<-kills               // the stream is open again
+		for len(heard) == 0 { // changes in between are not lost
+			require.Equal(t, "grown", callText(t, c, "grow"))
 		}
-		require.Empty(t, waits, "the call is still under way")
+		require.Empty(t, waits, "the call is still active")
 		cancel()
 		require.ErrorIs(t, <-waits, context.Canceled)
 		require.NoError(t, c.Err())
@@ -152,29 +153,29 @@ func TestASideStreamThatIsKilledCostsNoCallAndNoChange(t *testing.T) {
 	})
 }
 
-func TestOneBadEventCostsOnlyItself(t *testing.T) {
+func TestInvalidEventIsSkipped(t *testing.T) {
 	leaks.Check(t)
-	eachEra(t, func(t *testing.T, r wire.Revision) {
+	eachKind(t, func(t *testing.T, r wire.Revision) {
 		s := newKit(nil)
 		at := newSite(kitHandler(s))
 		at.meet(func(w http.ResponseWriter, r *http.Request, h http.Handler) bool {
-			if sideStream(r) || strings.Contains(r.Header.Get("Mcp-Name"), "report") {
+			if isSessionStream(r) || strings.Contains(r.Header.Get("Mcp-Name"), "report") {
 				w = &spoiled{ResponseWriter: w}
 			}
 			h.ServeHTTP(w, r)
 			return true
 		})
-		to := quick(judgedURL(t, at))
-		to.HTTP.HTTPClient = nil // a judge would complain of what is spoiled
+		to := quick(validatedURL(t, at))
+		to.HTTP.HTTPClient = nil // without validation, which would fail
 		c, heard := listening(t, to, r)
-		require.Equal(t, "reported", says(t, c, "report", peer.OnProgress(func(peer.Progress) {})))
-		require.Equal(t, "grown", says(t, c, "grow"))
+		require.Equal(t, "reported", callText(t, c, "report", peer.OnProgress(func(peer.Progress) {})))
+		require.Equal(t, "grown", callText(t, c, "grow"))
 		require.Equal(t, mcp.MethodToolListChanged, <-heard)
 		require.NoError(t, c.Err())
 	})
 }
 
-// spoiled puts events without sense between those of a stream.
+// spoiled adds invalid events to a stream.
 type spoiled struct{ http.ResponseWriter }
 
 func (s *spoiled) Unwrap() http.ResponseWriter { return s.ResponseWriter }
@@ -190,12 +191,12 @@ func (s *spoiled) Write(b []byte) (int, error) {
 	return s.ResponseWriter.Write(b)
 }
 
-func TestOneBadGatewayAmongManyCallsFailsOneCall(t *testing.T) {
+func TestBadGatewayFailsOneCall(t *testing.T) {
 	leaks.Check(t)
-	eachEra(t, func(t *testing.T, r wire.Revision) {
+	eachKind(t, func(t *testing.T, r wire.Revision) {
 		at := newSite(kitHandler(newKit(nil)))
-		c, _ := listening(t, judgedURL(t, at), r)
-		require.NotEmpty(t, names(t, c)) // a call would look at the list before
+		c, _ := listening(t, validatedURL(t, at), r)
+		require.NotEmpty(t, names(t, c)) // otherwise the call would request the list
 		var calls atomic.Int64
 		at.meet(func(w http.ResponseWriter, r *http.Request, h http.Handler) bool {
 			bad := r.Method == http.MethodPost && calls.Add(1) == 25
@@ -210,7 +211,7 @@ func TestOneBadGatewayAmongManyCallsFailsOneCall(t *testing.T) {
 			all.Go(func() { // ends with its call
 				name := fmt.Sprint("caller ", i)
 				out, err := mcpclient.CallTool[welcomed](t.Context(), c, "greet", greeting{name})
-				refused, _ := errors.AsType[*streamable.HTTPError](err)
+				refused, _ := errors.AsType[*httpclient.HTTPError](err)
 				switch {
 				case err == nil && out.Greeting == "hello "+name:
 				case refused != nil && refused.Status == http.StatusBadGateway:
@@ -223,7 +224,7 @@ func TestOneBadGatewayAmongManyCallsFailsOneCall(t *testing.T) {
 		all.Wait()
 		require.EqualValues(t, 1, failed.Load())
 		require.NoError(t, c.Err())
-		require.Equal(t, "grown", says(t, c, "grow"))
+		require.Equal(t, "grown", callText(t, c, "grow"))
 	})
 }
 
@@ -234,14 +235,13 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// While a server is started anew it may refuse everything for a while. Whoever
-// waits for changes need not do anything about that.
-func TestAServerMayBeReplacedByAnother(t *testing.T) {
+// A server may reject all requests for a while when it is replaced. The program need not do anything.
+func TestServerIsReplaced(t *testing.T) {
 	leaks.Check(t)
-	eachEra(t, func(t *testing.T, r wire.Revision) {
+	eachKind(t, func(t *testing.T, r wire.Revision) {
 		first := newKit(nil)
 		at := newSite(kitHandler(first))
-		c, heard := listening(t, quick(judgedURL(t, at)), r)
+		c, heard := listening(t, quick(validatedURL(t, at)), r)
 		next, stop := iter.Pull2(c.Watch(t.Context(), "note:1"))
 		defer stop()
 		changes := make(chan string)
@@ -255,8 +255,8 @@ func TestAServerMayBeReplacedByAnother(t *testing.T) {
 			}
 		}()
 		uri := ""
-		for uri == "" { // until it watches
-			_ = says(t, c, "touch")
+		for uri == "" { // until the client watches
+			_ = callText(t, c, "touch")
 			select {
 			case uri = <-changes:
 			default:
@@ -278,30 +278,29 @@ func TestAServerMayBeReplacedByAnother(t *testing.T) {
 		})
 		at.put(kitHandler(second))
 
-		require.Equal(t, "note:1", <-changes, "nobody called anything meanwhile")
+		require.Equal(t, "note:1", <-changes, "the program made no call in between")
 		require.Equal(t, mcp.MethodToolListChanged, <-heard)
 		require.Equal(t, "hello Ada", must(mcpclient.CallTool[welcomed](t.Context(), c, "greet", greeting{"Ada"})).Greeting)
 		require.NoError(t, c.Err())
 	})
 }
 
-func TestAServerMayGoBackToTheHandshake(t *testing.T) {
+func TestServerReturnsToHandshakeRevision(t *testing.T) {
 	leaks.Check(t)
 	at := newSite(kitHandler(newKit(nil)))
-	c := connect(t, judgedURL(t, at), ada(mcpclient.Options{Logger: silent}))
+	c := connect(t, validatedURL(t, at), handlerOptions(mcpclient.Options{Logger: silent}))
 	require.True(t, c.NoHandshake())
 	at.put(kitHandler(newKit(&mcpserver.Options{Revisions: []wire.Revision{mcp.Revision20250618}})))
-	require.Equal(t, "accept Ada true", says(t, c, "ask"))
+	require.Equal(t, "accept Ada true", callText(t, c, "ask"))
 	require.Equal(t, mcp.Revision20250618, c.Revision())
 }
 
-// roundTrip makes HTTP requests without a network.
+// roundTrip handles HTTP requests without a network.
 type roundTrip func(*http.Request) *http.Response
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }
 
-// opening is a server that opens sessions, which it counts and numbers, and leaves
-// everything else to rest.
+// opening returns a server that opens numbered sessions. The function rest handles other requests.
 func opening(sessions *atomic.Int32, rest http.HandlerFunc) *mcpclient.URLEndpoint {
 	to := mcpclient.URL("http://server.test/mcp")
 	to.HTTP.HTTPClient = &http.Client{Transport: roundTrip(func(r *http.Request) *http.Response {
@@ -322,9 +321,9 @@ func opening(sessions *atomic.Int32, rest http.HandlerFunc) *mcpclient.URLEndpoi
 	return to
 }
 
-// A server whose streams end at once and whose sessions do with them, as it is where
-// each request meets a process of its own.
-func TestAServerThatEndsEachSessionAtOnceIsNotKeptBusy(t *testing.T) {
+// A server may end its streams and sessions at once, for example if each request reaches another
+// process.
+func TestBackoffIfSessionsEndAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var sessions, streams atomic.Int32
 		to := opening(&sessions, func(w http.ResponseWriter, r *http.Request) {
@@ -344,7 +343,7 @@ func TestAServerThatEndsEachSessionAtOnceIsNotKeptBusy(t *testing.T) {
 	})
 }
 
-func TestASessionThatIsLostWhileConnectingIsOpenedAnewForThoseWhoListen(t *testing.T) {
+func TestSessionLostDuringConnectIsReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var sessions atomic.Int32
 		to := opening(&sessions, func(w http.ResponseWriter, r *http.Request) {
@@ -364,8 +363,8 @@ func TestASessionThatIsLostWhileConnectingIsOpenedAnewForThoseWhoListen(t *testi
 	})
 }
 
-// Many servers refuse everything until they have heard that the session begins.
-func TestAServerThatIsBusyWhenItsSessionBeginsIsToldAgain(t *testing.T) {
+// Many servers reject all requests before notifications/initialized.
+func TestInitializedIsRetried(t *testing.T) {
 	for _, broken := range []int{1, 100} {
 		synctest.Test(t, func(t *testing.T) {
 			told, streams := 0, 0

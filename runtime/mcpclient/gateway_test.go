@@ -28,7 +28,7 @@ var sides = []struct{ down, up wire.Revision }{
 	{mcp.Revision20250618, mcp.Revision20250326},
 }
 
-// gateway serves what upstream does, in one line.
+// gateway serves the features of upstream.
 func gateway(upstream *mcpclient.Client) http.Handler {
 	var mux peer.Mux
 	mcp.HandleServer(&mux, upstream.Forward())
@@ -38,7 +38,7 @@ func gateway(upstream *mcpclient.Client) http.Handler {
 	}), &streamable.Options{Logger: silent})
 }
 
-func TestAGatewayPutsOneRevisionIntoAnother(t *testing.T) {
+func TestGatewayBetweenRevisions(t *testing.T) {
 	leaks.Check(t)
 	const unknown = `{"z":[1.0,1e2],"a":"\u00fc"}`
 	for _, side := range sides {
@@ -52,8 +52,8 @@ func TestAGatewayPutsOneRevisionIntoAnother(t *testing.T) {
 					res.Extra = map[string]json.RawMessage{"x-back": json.RawMessage(unknown)}
 					return res, nil
 				})
-			upstream := connect(t, judgedURL(t, kitHandler(s)), &mcpclient.Options{Revision: side.up})
-			c := connect(t, judgedURL(t, gateway(upstream)), &mcpclient.Options{Revision: side.down})
+			upstream := connect(t, validatedURL(t, kitHandler(s)), &mcpclient.Options{Revision: side.up})
+			c := connect(t, validatedURL(t, gateway(upstream)), &mcpclient.Options{Revision: side.down})
 			require.Equal(t, "gateway", c.ServerInfo().Name)
 
 			res, err := c.CallTool(t.Context(), &mcp.CallToolRequest{
@@ -80,104 +80,104 @@ func TestAGatewayPutsOneRevisionIntoAnother(t *testing.T) {
 	}
 }
 
-// The questions of a server behind reach the client in front, whatever its era,
-// and so do reports of progress.
-func TestQuestionsPassAGateway(t *testing.T) {
+// Input requests and progress of the upstream server reach the client of the gateway, in each
+// combination of revisions.
+func TestGatewayForwardsInputRequests(t *testing.T) {
 	leaks.Check(t)
-	behind := newKit(nil)
-	upstream := connect(t, judgedURL(t, kitHandler(behind)), &mcpclient.Options{
+	backend := newKit(nil)
+	upstream := connect(t, validatedURL(t, kitHandler(backend)), &mcpclient.Options{
 		Revision: mcp.Revision20260728, Capabilities: mcp.ClientCapabilities{
 			Elicitation: &mcp.ElicitationCapability{}, Sampling: &mcp.SamplingCapability{}, Roots: &mcp.RootsCapability{},
 		},
 	})
 	front := mcpserver.New(mcp.Implementation{Name: "gateway", Version: "1"}, &mcpserver.Options{Logger: silent})
-	to := mcp.ServerPeer{Outbound: mcpserver.Forward(upstream.Forward())}
+	to := mcpserver.Proxy(upstream)
 	for _, tool := range []string{"ask", "consult", "report"} {
 		front.AddRawTool(&mcp.Tool{Name: tool}, to.CallTool)
 	}
 	for _, r := range []wire.Revision{mcp.Revision20250618, mcp.Revision20251125, mcp.Revision20260728} {
 		t.Run(r.String(), func(t *testing.T) {
-			c := connect(t, judgedURL(t, kitHandler(front)), ada(mcpclient.Options{Revision: r}))
-			require.Equal(t, "accept Ada true", says(t, c, "ask"))
-			require.Equal(t, "blue in file:///project", says(t, c, "consult"))
+			c := connect(t, validatedURL(t, kitHandler(front)), handlerOptions(mcpclient.Options{Revision: r}))
+			require.Equal(t, "accept Ada true", callText(t, c, "ask"))
+			require.Equal(t, "blue in file:///project", callText(t, c, "consult"))
 			var steps []float64
-			require.Equal(t, "reported", says(t, c, "report", peer.OnProgress(func(p peer.Progress) { steps = append(steps, p.Progress) })))
+			require.Equal(t, "reported", callText(t, c, "report", peer.OnProgress(func(p peer.Progress) { steps = append(steps, p.Progress) })))
 			require.Equal(t, []float64{1, 2, 3}, steps)
 		})
 	}
 }
 
-// oddNames are names of tools as servers have them that know no rule for names.
+// oddNames are names of tools that break the rules for names.
 var oddNames = []string{"files/read", "read file", " padded ", "größe", "two\nlines", "=?base64?eA==?=", strings.Repeat("long", 100)}
 
-func TestToolsOfAnyNamePassAGateway(t *testing.T) {
+func TestGatewayForwardsToolsWithAnyName(t *testing.T) {
 	leaks.Check(t)
-	behind := mcpserver.New(mcp.Implementation{Name: "behind", Version: "1"}, &mcpserver.Options{Logger: silent})
+	backend := mcpserver.New(mcp.Implementation{Name: "backend", Version: "1"}, &mcpserver.Options{Logger: silent})
 	for _, name := range oddNames {
-		behind.AddRawTool(&mcp.Tool{Name: name}, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		backend.AddRawTool(&mcp.Tool{Name: name}, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			said, err := consults(ctx, mcp.SessionFromContext(ctx))
 			return mcp.TextResult(req.Name + ": " + said), err
 		})
 	}
-	upstream := connect(t, judgedURL(t, kitHandler(behind)), &mcpclient.Options{
+	upstream := connect(t, validatedURL(t, kitHandler(backend)), &mcpclient.Options{
 		Revision: mcp.Revision20260728, Capabilities: mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{}, Roots: &mcp.RootsCapability{}},
 	})
 	front := mcpserver.New(mcp.Implementation{Name: "gateway", Version: "1"}, &mcpserver.Options{Logger: silent, PageSize: 2})
-	to := mcp.ServerPeer{Outbound: mcpserver.Forward(upstream.Forward())}
+	to := mcpserver.Proxy(upstream)
 	for tool, err := range upstream.Tools(t.Context()) {
 		require.NoError(t, err)
 		front.AddRawTool(tool, to.CallTool)
 	}
 	for _, r := range []wire.Revision{mcp.Revision20250326, mcp.Revision20251125, mcp.Revision20260728} {
-		for _, to := range []mcpclient.Endpoint{judgedURL(t, kitHandler(front)), judgedPipe(t, front), mcpclient.InProcess(front)} {
-			c := connect(t, to, ada(mcpclient.Options{Revision: r}))
+		for _, to := range []mcpclient.Endpoint{validatedURL(t, kitHandler(front)), validatedPipe(t, front), mcpclient.InProcess(front)} {
+			c := connect(t, to, handlerOptions(mcpclient.Options{Revision: r}))
 			require.ElementsMatch(t, oddNames, names(t, c))
 			for _, name := range oddNames {
-				require.Equal(t, name+": blue in file:///project", says(t, c, name))
+				require.Equal(t, name+": blue in file:///project", callText(t, c, name))
 			}
 		}
 	}
 }
 
-// A server behind that has a handshake asks by a request, whose handler finds the
-// session of the call that the question is about.
-func TestQuestionsOfAHandshakeAreHandedOn(t *testing.T) {
+// An upstream server in a handshake revision sends input requests as requests. Their handler finds the
+// session of the call.
+func TestGatewayForwardsRequestsOfHandshakeServer(t *testing.T) {
 	leaks.Check(t)
-	behind := newKit(nil)
+	backend := newKit(nil)
 	for name, to := range map[string]mcpclient.Endpoint{
-		"in process": mcpclient.InProcess(behind), "http": judgedURL(t, kitHandler(behind)),
+		"in process": mcpclient.InProcess(backend), "http": validatedURL(t, kitHandler(backend)),
 	} {
 		for _, up := range []wire.Revision{mcp.Revision20250618, mcp.Revision20251125} {
 			upstream := connect(t, to, &mcpclient.Options{
-				Logger:   slog.New(slog.NewTextHandler(alarm{t}, &slog.HandlerOptions{Level: slog.LevelError})),
+				Logger:   slog.New(slog.NewTextHandler(failOnError{t}, &slog.HandlerOptions{Level: slog.LevelError})),
 				Revision: up, OnElicit: func(ctx context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 					return peer.SendRequest(ctx, mcp.SessionFromContext(ctx), req)
 				},
 			})
 			front := mcpserver.New(mcp.Implementation{Name: "gateway", Version: "1"}, &mcpserver.Options{Logger: silent})
-			server := mcp.ServerPeer{Outbound: mcpserver.Forward(upstream.Forward())}
+			server := mcpserver.Proxy(upstream)
 			front.AddRawTool(&mcp.Tool{Name: "ask"}, server.CallTool)
 			for _, down := range []wire.Revision{mcp.Revision20251125, mcp.Revision20260728} {
 				t.Run(name+" "+down.String()+" to "+up.String(), func(t *testing.T) {
-					c := connect(t, judgedURL(t, kitHandler(front)), ada(mcpclient.Options{Revision: down}))
-					require.Equal(t, "accept Ada true", says(t, c, "ask"))
+					c := connect(t, validatedURL(t, kitHandler(front)), handlerOptions(mcpclient.Options{Revision: down}))
+					require.Equal(t, "accept Ada true", callText(t, c, "ask"))
 				})
 			}
 		}
 	}
 }
 
-// alarm fails a test in which an error is logged.
-type alarm struct{ t *testing.T }
+// failOnError fails a test if an error is logged.
+type failOnError struct{ t *testing.T }
 
-func (a alarm) Write(line []byte) (int, error) {
+func (a failOnError) Write(line []byte) (int, error) {
 	a.t.Errorf("logged: %s", line)
 	return len(line), nil
 }
 
-// A subscription would wait for an acknowledgement that goes to somebody else.
-func TestASubscriptionIsNotForwarded(t *testing.T) {
-	upstream := connect(t, judgedURL(t, kitHandler(newKit(nil))), nil)
+// A forwarded subscription would wait for an acknowledgement with another id.
+func TestForwardRejectsSubscriptions(t *testing.T) {
+	upstream := connect(t, validatedURL(t, kitHandler(newKit(nil))), nil)
 	_, err := upstream.Forward().SubscriptionsListen(t.Context(), &mcp.SubscriptionsListenRequest{})
 	require.Equal(t, int64(mcp.CodeMethodNotFound), peer.AsError(err).Code)
 }

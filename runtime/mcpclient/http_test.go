@@ -13,19 +13,21 @@ import (
 	"sync"
 	"testing"
 
+	httpclient "github.com/mcpwright/mcp/runtime/streamable/client"
+
+	"github.com/mcpwright/mcp/runtime/internal/outbound"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/internal/leaks"
 	"github.com/mcpwright/mcp/runtime/connection"
-	"github.com/mcpwright/mcp/runtime/internal/outbound"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/peer"
-	"github.com/mcpwright/mcp/runtime/streamable"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// web is a server on HTTP that answers with JSON alone.
+// web is an HTTP server that responds with JSON only.
 type web struct {
 	*server
 	url string
@@ -33,12 +35,12 @@ type web struct {
 	mu       sync.Mutex
 	reply    func(w http.ResponseWriter, r *http.Request, m *wire.Message) bool
 	sessions map[string]*connection.Connection
-	requests []*http.Request // as they came
+	requests []*http.Request // in order
 	methods  []string
 }
 
 func serve(t testing.TB, s *server) *web {
-	s.pipe() // makes the kernel
+	s.pipe() // creates the dispatcher
 	w := &web{server: s, sessions: map[string]*connection.Connection{}}
 	h := httptest.NewServer(w)
 	t.Cleanup(h.Close)
@@ -46,8 +48,7 @@ func serve(t testing.TB, s *server) *web {
 	return w
 }
 
-// instead lets f answer requests in the server's place, if it wants; nil ends
-// that.
+// instead calls f for each request first; f reports whether it has handled the request. Nil removes f.
 func (s *web) instead(f func(w http.ResponseWriter, r *http.Request, m *wire.Message) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,7 +62,7 @@ func (s *web) forget() {
 	clear(s.sessions)
 }
 
-// count tells how often a method was called.
+// count returns how often a method was called.
 func (s *web) count(method string) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -167,7 +168,7 @@ func greet(t testing.TB, c *mcpclient.Client) {
 	require.Equal(t, "hello web", text)
 }
 
-func TestAServerOnHTTPIsSpokenToInEachRevision(t *testing.T) {
+func TestHTTP(t *testing.T) {
 	leaks.Check(t)
 	for _, r := range mcp.Revisions[1:] {
 		t.Run(r.Revision.String(), func(t *testing.T) {
@@ -180,7 +181,7 @@ func TestAServerOnHTTPIsSpokenToInEachRevision(t *testing.T) {
 	}
 }
 
-func TestWhatHTTPSaysAboutTheEra(t *testing.T) {
+func TestNegotiationByHTTPStatus(t *testing.T) {
 	leaks.Check(t)
 	type answer struct {
 		status int
@@ -188,7 +189,7 @@ func TestWhatHTTPSaysAboutTheEra(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		answer answer
-		old    bool // the server is greeted the old way
+		old    bool // the client sends initialize
 	}{
 		"400, empty":           {answer{400, ``}, true},
 		"400, text":            {answer{400, `Bad Request: Unsupported protocol version`}, true},
@@ -231,7 +232,7 @@ func TestWhatHTTPSaysAboutTheEra(t *testing.T) {
 	}
 }
 
-func TestAServerThatIsNotThereIsNoOldServer(t *testing.T) {
+func TestUnreachableServer(t *testing.T) {
 	leaks.Check(t)
 	s := httptest.NewServer(nil)
 	s.Close()
@@ -240,7 +241,7 @@ func TestAServerThatIsNotThereIsNoOldServer(t *testing.T) {
 	require.NotContains(t, err.Error(), "before that")
 }
 
-func TestErrorsAndLogsShowNoSecretsOfTheURL(t *testing.T) {
+func TestErrorsAndLogsHaveNoSecretsOfURL(t *testing.T) {
 	leaks.Check(t)
 	s := serve(t, mirrored())
 	var logs bytes.Buffer
@@ -263,7 +264,7 @@ func TestErrorsAndLogsShowNoSecretsOfTheURL(t *testing.T) {
 	}
 }
 
-func TestASessionThatIsLostIsOpenedAnewOnce(t *testing.T) {
+func TestLostSessionIsReplacedOnce(t *testing.T) {
 	leaks.Check(t)
 	s := serve(t, greeter(mcp.Revision20251125))
 	c := connect(t, mcpclient.URL(s.url), &mcpclient.Options{Logger: silent})
@@ -273,7 +274,7 @@ func TestASessionThatIsLostIsOpenedAnewOnce(t *testing.T) {
 	require.Equal(t, 2, s.count(mcp.MethodInitialize))
 	require.Equal(t, 2, s.count("notifications/initialized"))
 
-	// Everybody who meets with it waits for the same session.
+	// All calls wait for the same new session.
 	s.forget()
 	var all sync.WaitGroup
 	for range 20 {
@@ -282,8 +283,7 @@ func TestASessionThatIsLostIsOpenedAnewOnce(t *testing.T) {
 	all.Wait()
 	require.Equal(t, 3, s.count(mcp.MethodInitialize))
 
-	// Where somebody waits for what the server has to say, a session is opened
-	// without a call. Even then there is one.
+	// If the program waits for notifications, a session is opened without a call, and only one.
 	waits := connect(t, mcpclient.URL(s.url), &mcpclient.Options{
 		Logger: silent, OnToolListChanged: func(context.Context, *mcp.ToolListChangedNotification) error { return nil },
 	})
@@ -294,7 +294,7 @@ func TestASessionThatIsLostIsOpenedAnewOnce(t *testing.T) {
 	require.NoError(t, waits.Close())
 	greet(t, c)
 
-	// A server that forgets at once is not asked for ever.
+	// A server that loses each session is not asked for ever.
 	calls := s.count(mcp.MethodCallTool)
 	s.instead(func(_ http.ResponseWriter, _ *http.Request, m *wire.Message) bool {
 		if m.Method == mcp.MethodCallTool {
@@ -303,10 +303,10 @@ func TestASessionThatIsLostIsOpenedAnewOnce(t *testing.T) {
 		return false
 	})
 	_, err := c.CallTool(t.Context(), &mcp.CallToolRequest{Name: "greet"})
-	require.ErrorIs(t, err, streamable.ErrSessionLost)
+	require.ErrorIs(t, err, httpclient.ErrSessionLost)
 	require.Equal(t, calls+2, s.count(mcp.MethodCallTool))
 
-	// Nor does a server that cannot be greeted make the client useless.
+	// A failed initialize does not make the client unusable.
 	s.instead(func(w http.ResponseWriter, _ *http.Request, m *wire.Message) bool {
 		if m.Method == mcp.MethodInitialize {
 			w.WriteHeader(http.StatusServiceUnavailable)
@@ -321,7 +321,7 @@ func TestASessionThatIsLostIsOpenedAnewOnce(t *testing.T) {
 	greet(t, c)
 }
 
-func TestARevisionThatIsWithdrawnMakesWayForAnother(t *testing.T) {
+func TestServerStopsSupportingRevision(t *testing.T) {
 	leaks.Check(t)
 	s := serve(t, greeter())
 	c := connect(t, mcpclient.URL(s.url), &mcpclient.Options{Strict: true})
@@ -339,7 +339,7 @@ func TestARevisionThatIsWithdrawnMakesWayForAnother(t *testing.T) {
 	greet(t, c)
 	require.Equal(t, 2, s.count(mcp.MethodCallTool))
 	_, err := c.Complete(t.Context(), &mcp.CompleteRequest{Ref: &mcp.PromptReference{Name: "x"}})
-	require.ErrorAs(t, err, new(*connection.CapabilityError), "what the server can do is still known")
+	require.ErrorAs(t, err, new(*connection.CapabilityError), "the capabilities are still known")
 
 	s.instead(func(w http.ResponseWriter, _ *http.Request, m *wire.Message) bool {
 		refuse(w, m.ID, http.StatusBadRequest, peer.AsError(&mcp.UnsupportedProtocolVersionError{
@@ -351,11 +351,11 @@ func TestARevisionThatIsWithdrawnMakesWayForAnother(t *testing.T) {
 	var unsupported *mcp.UnsupportedProtocolVersionError
 	require.ErrorAs(t, err, &unsupported)
 	require.Equal(t, []string{"2031-01-01"}, unsupported.Supported)
-	require.ErrorAs(t, err, new(*streamable.HTTPError), "the transport's part of the story is there, too")
+	require.ErrorAs(t, err, new(*httpclient.HTTPError), "the error contains the error of the transport")
 }
 
-// mirrored returns a server with a tool whose argument a header repeats, and two
-// whose annotations cannot be.
+// mirrored returns a server with a tool that repeats an argument in a header, and two tools with
+// invalid header annotations.
 func mirrored() *server {
 	s := newServer(mcp.Revision20260728)
 	schema := func(header string) json.RawMessage {
@@ -383,7 +383,7 @@ func names(t testing.TB, c *mcpclient.Client) (names []string) {
 	return names
 }
 
-func TestHeadersRepeatWhatTheNewestListOfToolsSays(t *testing.T) {
+func TestToolHeadersFollowNewestList(t *testing.T) {
 	leaks.Check(t)
 	s := serve(t, mirrored())
 	c := connect(t, mcpclient.URL(s.url), &mcpclient.Options{Logger: silent})
@@ -393,8 +393,8 @@ func TestHeadersRepeatWhatTheNewestListOfToolsSays(t *testing.T) {
 		sent := s.headers(mcp.MethodCallTool)
 		return sent[len(sent)-1]
 	}
-	require.NotContains(t, call(), "Mcp-Param-City", "what was never listed is not known")
-	require.Equal(t, []string{"weather"}, names(t, c), "tools whose annotations cannot be are left out")
+	require.NotContains(t, call(), "Mcp-Param-City", "the tool was never listed")
+	require.Equal(t, []string{"weather"}, names(t, c), "tools with invalid annotations are ignored")
 	header := call()
 	require.Equal(t, "=?base64?WsO8cmljaA==?=", header.Get("Mcp-Param-City"))
 	require.Equal(t, "weather", header.Get("Mcp-Name"))
@@ -404,13 +404,13 @@ func TestHeadersRepeatWhatTheNewestListOfToolsSays(t *testing.T) {
 	require.ErrorContains(t, err, `tool "weather"`)
 }
 
-func TestAToolIsLeftOutOnlyWhereHeadersMatter(t *testing.T) {
+func TestToolsAreIgnoredOnlyOverHTTP(t *testing.T) {
 	leaks.Check(t)
 	c := connect(t, mcpclient.InProcess(mirrored()), nil)
 	require.Len(t, names(t, c), 3)
 }
 
-func TestAHeaderThatIsMissedIsLookedUpAndSent(t *testing.T) {
+func TestMissingToolHeaderIsRetried(t *testing.T) {
 	leaks.Check(t)
 	s := serve(t, mirrored())
 	s.instead(func(w http.ResponseWriter, r *http.Request, m *wire.Message) bool {
@@ -432,10 +432,10 @@ func TestAHeaderThatIsMissedIsLookedUpAndSent(t *testing.T) {
 
 	before := s.count(mcp.MethodCallTool)
 	require.ErrorContains(t, call("Basel"), "Header mismatch")
-	require.Equal(t, before+2, s.count(mcp.MethodCallTool), "it is tried once more and no oftener")
+	require.Equal(t, before+2, s.count(mcp.MethodCallTool), "it is retried once")
 }
 
-func TestASchemaIsKeptAsItCame(t *testing.T) {
+func TestSchemaIsNotChanged(t *testing.T) {
 	leaks.Check(t)
 	schema := `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","$defs":{"a":{"$anchor":"x"}},` +
 		`"allOf":[{"$ref":"https://example.com/never-fetched"}],"if":{},"then":{},"x-unknown":[1.0]}`

@@ -8,14 +8,14 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
-	"github.com/mcpwright/mcp/runtime/internal/eras"
+	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// InProcess is a server in this process, such as a *mcpserver.Server. Messages
-// are handed over as they are: neither side may change what it got.
+// InProcess returns the endpoint of a server in this process, such as a *mcpserver.Server. Messages
+// are passed as Go values without a copy: neither side may change a message that it has received.
 func InProcess(server interface {
 	InProcess(client *jsonrpc.Options) *jsonrpc.InProcessConn
 }) Endpoint {
@@ -28,85 +28,84 @@ type inProcess struct {
 
 func (inProcess) name() string { return "in process" }
 
-func (e inProcess) dial(_ context.Context, w *wiring) (Conn, error) {
-	return &inProcessConn{InProcessConn: e.connect(&w.dispatch), frame: w.dispatch.Frame}, nil
+func (e inProcess) dial(_ context.Context, o *dialOptions) (Conn, error) {
+	return &inProcessConn{InProcessConn: e.connect(&o.jsonrpc), frame: o.jsonrpc.Frame}, nil
 }
 
-// inProcessConn is an in-process connection as a Conn. What a frame would write
-// into a message on a wire has to travel with the message itself.
+// inProcessConn passes the metadata of the frame together with a request. On other transports the
+// metadata is encoded into the request.
 type inProcessConn struct {
 	*jsonrpc.InProcessConn
 	frame func(method string) *wire.Frame
-	last  atomic.Pointer[stamp] // the frame seldom changes
+	last  atomic.Pointer[frameMetadata] // most requests have the same frame
 }
 
-func (l *inProcessConn) inFlight() connection.InFlight { return l.InFlight() }
-func (l *inProcessConn) relates()                      {}
+func (c *inProcessConn) inFlight() connection.InFlight { return c.InFlight() }
+func (c *inProcessConn) relatesToCalls()               {}
 
 // Call implements [peer.Outbound].
-func (l *inProcessConn) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
-	switch f := l.frameOf(req, opts); {
+func (c *inProcessConn) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
+	switch f := c.frameOf(req, opts); {
 	case f == nil || len(f.Meta) == 0:
-	case slices.ContainsFunc(f.Meta, foreign):
-		req = &framed{req, f}
+	case slices.ContainsFunc(f.Meta, isCustom):
+		req = &encodedRequest{req, f}
 	default:
-		req = &stamped{framed{req, f}, l.stamp(f)}
+		req = &requestWithMetadata{encodedRequest{req, f}, c.metadataOf(f)}
 	}
-	return l.InProcessConn.Call(ctx, req, res, opts...)
+	return c.InProcessConn.Call(ctx, req, res, opts...)
 }
 
-// foreign tells whether an entry is none of those by which a request says who
-// sends it: a handler is to see it, too.
-func foreign(e wire.Entry) bool {
-	return e.Name != eras.KeyVersion && e.Name != eras.KeyCapabilities && e.Name != eras.KeyInfo && e.Name != eras.KeyLogLevel
+// isCustom reports whether handlers can read an entry of the metadata in their request. They cannot
+// read the entries that describe the client.
+func isCustom(e wire.Entry) bool {
+	return e.Name != revisions.KeyVersion && e.Name != revisions.KeyCapabilities && e.Name != revisions.KeyInfo && e.Name != revisions.KeyLogLevel
 }
 
-// frameOf is how a request is to be written. The first option is the
-// connection's own, which says nothing new.
-func (l *inProcessConn) frameOf(req peer.Message, opts []peer.CallOption) *wire.Frame {
-	f := l.frame(req.Method())
+// frameOf returns the frame of a request. The first option is always the connection's own frame.
+func (c *inProcessConn) frameOf(req peer.Message, opts []peer.CallOption) *wire.Frame {
+	f := c.frame(req.Method())
 	if len(opts) > 1 {
 		if own := callOptions(opts).Frame; own != nil {
 			f = own
 		}
 	}
 	if m, ok := req.(interface{ RequestMeta() *mcp.RequestMeta }); ok && m.RequestMeta() != nil && m.RequestMeta().LogLevel != "" {
-		return withLevel(f, m.RequestMeta().LogLevel)
+		return withLogLevel(f, m.RequestMeta().LogLevel)
 	}
 	return f
 }
 
-func (l *inProcessConn) stamp(f *wire.Frame) *stamp {
-	if s := l.last.Load(); s != nil && s.frame == f {
-		return s
+func (c *inProcessConn) metadataOf(f *wire.Frame) *frameMetadata {
+	if m := c.last.Load(); m != nil && m.frame == f {
+		return m
 	}
-	meta := []byte{'{'}
+	b := []byte{'{'}
 	for i, e := range f.Meta {
 		if i > 0 {
-			meta = append(meta, ',')
+			b = append(b, ',')
 		}
-		meta = append(wire.AppendString(meta, e.Name), ':')
-		meta = append(meta, e.Value...)
+		b = append(wire.AppendString(b, e.Name), ':')
+		b = append(b, e.Value...)
 	}
-	s := &stamp{f, append(meta, '}')}
-	l.last.Store(s)
-	return s
+	m := &frameMetadata{f, append(b, '}')}
+	c.last.Store(m)
+	return m
 }
 
-// stamp is a frame and what it adds to the "_meta" of a message.
-type stamp struct {
+// frameMetadata is the metadata of a frame as a JSON object.
+type frameMetadata struct {
 	frame *wire.Frame
-	meta  json.RawMessage
+	json  json.RawMessage
 }
 
-// framed is a message that is written down by its frame before a handler has it.
-type framed struct {
+// encodedRequest encodes a request with its frame. The handler receives a decoded copy.
+type encodedRequest struct {
 	peer.Message
 	frame *wire.Frame
 }
 
 // AppendParams implements [wire.Params].
-func (m *framed) AppendParams(b []byte, e *wire.Encoder) []byte {
+func (m *encodedRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 	b, err := wire.AppendParams(b, m.frame, m.Message)
 	if err != nil {
 		e.FailWith(b, err)
@@ -114,11 +113,13 @@ func (m *framed) AppendParams(b []byte, e *wire.Encoder) []byte {
 	return b
 }
 
-// stamped is a message with its stamp. A handler has it as it is.
-type stamped struct {
-	framed
-	stamp *stamp
+// requestWithMetadata is a request and its metadata. The handler receives the request itself.
+type requestWithMetadata struct {
+	encodedRequest
+	metadata *frameMetadata
 }
 
-// Envelope implements [connection.Enveloped].
-func (m *stamped) Envelope() (peer.Message, json.RawMessage) { return m.Message, m.stamp.meta }
+// SplitMetadata implements [outbound.WithMetadata].
+func (m *requestWithMetadata) SplitMetadata() (peer.Message, json.RawMessage) {
+	return m.Message, m.metadata.json
+}

@@ -33,8 +33,7 @@ type (
 	}
 )
 
-// newKit returns a server made with the server kit. Its tools do one thing each
-// that a client has to deal with.
+// newKit returns a server of the server kit. Its tools test one feature of a client each.
 func newKit(opts *mcpserver.Options) *mcpserver.Server {
 	if opts == nil {
 		opts = &mcpserver.Options{}
@@ -68,7 +67,7 @@ func plain(s *mcpserver.Server, name string, h func(context.Context, *mcp.Server
 	})
 }
 
-// waiting adds a tool that waits until its request is cancelled, and says so.
+// waiting adds a tool that waits until its request is cancelled.
 func waiting(s *mcpserver.Server) (begun, cancelled chan struct{}) {
 	begun, cancelled = make(chan struct{}, 1), make(chan struct{}, 1)
 	plain(s, "wait", func(ctx context.Context, _ *mcp.ServerSession) (string, error) {
@@ -80,7 +79,7 @@ func waiting(s *mcpserver.Server) (begun, cancelled chan struct{}) {
 	return begun, cancelled
 }
 
-// asks asks the user by a form.
+// asks requests a form from the user.
 func asks(ctx context.Context, s *mcp.ServerSession) (string, error) {
 	form, err := connection.FormOf[struct {
 		Name string `json:"name"`
@@ -96,7 +95,7 @@ func asks(ctx context.Context, s *mcp.ServerSession) (string, error) {
 	return fmt.Sprintf("%s %v %v", res.Action, res.Content["name"], res.Content["sure"]), nil
 }
 
-// consults asks the model and for the roots.
+// consults requests a message from the model, and the roots.
 func consults(ctx context.Context, s *mcp.ServerSession) (string, error) {
 	said, err := s.CreateMessage(ctx, &mcp.CreateMessageRequest{MaxTokens: 9, Messages: []mcp.SamplingMessage{mcp.UserText("Which colour?")}})
 	if err != nil {
@@ -109,7 +108,7 @@ func consults(ctx context.Context, s *mcp.ServerSession) (string, error) {
 	return mcp.TextOf(said.Content) + " in " + roots.Roots[0].URI, nil
 }
 
-// reports tells of its progress and logs.
+// reports sends progress and a log message.
 func reports(ctx context.Context, s *mcp.ServerSession) (string, error) {
 	for i := range 3 {
 		if err := s.ReportProgress(ctx, peer.Progress{Progress: float64(i + 1)}); err != nil {
@@ -119,41 +118,40 @@ func reports(ctx context.Context, s *mcp.ServerSession) (string, error) {
 	return "reported", s.SendLogMessage(ctx, &mcp.LoggingMessageNotification{Level: mcp.LoggingLevelInfo, Data: json.RawMessage(`"something happened"`)})
 }
 
-// A way leads to a server made with the kit, and a client's messages are judged
-// on it where somebody can listen in.
+// A way is an endpoint of a kit server. The messages are validated if the transport can be tapped.
 type way struct {
 	name string
 	to   mcpclient.Endpoint
 	old  bool // it is for revisions with a handshake only
 }
 
-// kitWays are all ways to such a server.
-func kitWays(t testing.TB, s *mcpserver.Server) []way {
+// kitEndpoints returns endpoints of a server for all transports.
+func kitEndpoints(t testing.TB, s *mcpserver.Server) []way {
 	sse := httptest.NewServer(streamable.NewLegacySSEHandler(s.Dispatcher(), nil))
 	t.Cleanup(sse.Close)
 	return []way{
 		{"in process", mcpclient.InProcess(s), false},
-		{"pipe", judgedPipe(t, s), false},
+		{"pipe", validatedPipe(t, s), false},
 		{"command", child(t, "kit"), false},
-		{"http", judgedURL(t, s.Handler(&streamable.Options{Logger: silent})), false},
+		{"http", validatedURL(t, s.Handler(&streamable.Options{Logger: silent})), false},
 		{"legacy sse", mcpclient.LegacySSE(sse.URL, nil), true},
 	}
 }
 
-// judgedPipe leads to a server at the other end of a pipe.
-func judgedPipe(t testing.TB, s *mcpserver.Server) mcpclient.Endpoint {
+// validatedPipe returns the endpoint of a server at the other end of a pipe. It validates messages.
+func validatedPipe(t testing.TB, s *mcpserver.Server) mcpclient.Endpoint {
 	var all sync.WaitGroup
 	t.Cleanup(all.Wait)
 	return mcpclient.Dial("judged pipe", func(ctx context.Context, opts *jsonrpc.Options) (mcpclient.Conn, error) {
 		ours, theirs := net.Pipe()
 		all.Go(func() { _ = s.ServeStreams(context.Background(), theirs, theirs) }) // ends with the pipe
 		tapped := mcptest.TapPipe(mcptest.Fail(t), ours, mcptest.FromClient)
-		return mcpclient.StreamLink(ctx, tapped, tapped, opts), nil
+		return mcpclient.NewStreamConn(ctx, tapped, tapped, opts), nil
 	})
 }
 
-// judgedURL leads to a handler of Streamable HTTP.
-func judgedURL(t testing.TB, h http.Handler) *mcpclient.URLEndpoint {
+// validatedURL returns the endpoint of a Streamable HTTP handler. It validates messages.
+func validatedURL(t testing.TB, h http.Handler) *mcpclient.URLEndpoint {
 	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
 	transport := &http.Transport{}
@@ -163,8 +161,8 @@ func judgedURL(t testing.TB, h http.Handler) *mcpclient.URLEndpoint {
 	return to
 }
 
-// ada is what the user, the model and the disk of a client say.
-func ada(opts mcpclient.Options) *mcpclient.Options {
+// handlerOptions adds handlers of all input requests to options.
+func handlerOptions(opts mcpclient.Options) *mcpclient.Options {
 	opts.OnElicit = func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 		return &mcp.ElicitResult{Action: mcp.ElicitActionAccept, Content: map[string]any{"name": "Ada"}}, nil
 	}
@@ -175,15 +173,15 @@ func ada(opts mcpclient.Options) *mcpclient.Options {
 	return &opts
 }
 
-// says calls a tool for its text.
-func says(t testing.TB, c *mcpclient.Client, tool string, opts ...peer.CallOption) string {
+// callText calls a tool and returns its text.
+func callText(t testing.TB, c *mcpclient.Client, tool string, opts ...peer.CallOption) string {
 	t.Helper()
 	text, err := mcpclient.CallTool[string](t.Context(), c, tool, nil, opts...)
 	require.NoError(t, err)
 	return text
 }
 
-// firstChange watches a resource, and touches it until that is seen.
+// firstChange watches a resource, changes it, and returns the first yielded URI.
 func firstChange(t testing.TB, c *mcpclient.Client) string {
 	t.Helper()
 	seen := make(chan string, 1)
@@ -199,7 +197,7 @@ func firstChange(t testing.TB, c *mcpclient.Client) string {
 		}
 	})
 	for {
-		require.Equal(t, "touched", says(t, c, "touch"))
+		require.Equal(t, "touched", callText(t, c, "touch"))
 		select {
 		case uri := <-seen:
 			return uri
@@ -208,16 +206,16 @@ func firstChange(t testing.TB, c *mcpclient.Client) string {
 	}
 }
 
-func TestBothKitsSpeakEachRevisionOverEachWay(t *testing.T) {
+func TestKitInEachRevisionOverEachTransport(t *testing.T) {
 	leaks.Check(t)
 	for _, r := range mcp.Revisions {
-		for _, w := range kitWays(t, newKit(nil)) { // a server of its own: it grows
+		for _, w := range kitEndpoints(t, newKit(nil)) { // a server of its own: it grows
 			if w.old && !r.Handshake {
 				continue
 			}
 			t.Run(r.Revision.String()+" "+w.name, func(t *testing.T) {
 				logs, lists := make(chan string, 1), make(chan string, 1)
-				c := connect(t, w.to, ada(mcpclient.Options{
+				c := connect(t, w.to, handlerOptions(mcpclient.Options{
 					Revision: r.Revision,
 					OnLog: func(_ context.Context, n *mcp.LoggingMessageNotification) error {
 						logs <- string(n.Data)
@@ -233,18 +231,18 @@ func TestBothKitsSpeakEachRevisionOverEachWay(t *testing.T) {
 				got, err := mcpclient.CallTool[welcomed](t.Context(), c, "greet", greeting{"Ada"})
 				require.NoError(t, err)
 				require.Equal(t, "hello Ada", got.Greeting)
-				require.Equal(t, "blue in file:///project", says(t, c, "consult"))
+				require.Equal(t, "blue in file:///project", callText(t, c, "consult"))
 				if r.Revision.Index() >= mcp.Revision20250618.Index() {
-					require.Equal(t, "accept Ada true", says(t, c, "ask"))
+					require.Equal(t, "accept Ada true", callText(t, c, "ask"))
 				}
 
 				var steps []float64
-				require.Equal(t, "reported", says(t, c, "report", peer.OnProgress(func(p peer.Progress) { steps = append(steps, p.Progress) })))
+				require.Equal(t, "reported", callText(t, c, "report", peer.OnProgress(func(p peer.Progress) { steps = append(steps, p.Progress) })))
 				require.Equal(t, []float64{1, 2, 3}, steps)
 				require.Equal(t, `"something happened"`, <-logs)
 
 				require.Equal(t, "note:1", firstChange(t, c))
-				require.Equal(t, "grown", says(t, c, "grow"))
+				require.Equal(t, "grown", callText(t, c, "grow"))
 				require.Equal(t, mcp.MethodToolListChanged, <-lists)
 				require.Contains(t, names(t, c), "grown")
 			})

@@ -2,222 +2,208 @@ package mcpclient
 
 import (
 	"context"
-	"iter"
-	"strconv"
-	"strings"
-	"sync"
+	"errors"
 	"time"
+
+	httpclient "github.com/mcpwright/mcp/runtime/streamable/client"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/peer"
-	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// Subscription is an open stream of notifications, in revisions since
-// 2026-07-28. [Client.Listen] opens one. It is safe for concurrent use.
-type Subscription struct {
-	id     wire.RequestID
-	wish   mcp.SubscriptionFilter
-	relay  bool // notifications go on to the handlers of the options
-	events *queue
-	cancel context.CancelFunc
-	done   chan struct{} // closed when the server sends no more
-
-	mu       sync.Mutex    // guards honoured
-	acked    chan struct{} // closed when honoured is set
-	honoured *mcp.SubscriptionFilter
-}
-
-// Listen asks the server for notifications and returns when the server has
-// agreed to send some. The subscription ends with ctx, and when it is closed.
+// Listen opens a subscription. It returns when the server has agreed to send notifications. The
+// subscription ends when ctx ends or when it is closed.
 //
-// For changes of resources there is [Client.Watch], which knows all revisions
-// and goes on after a broken connection. For changes of lists there are handlers
-// in [Options].
+// [Client.Watch] is simpler for changes of resources: it supports all revisions and continues after
+// a reconnect. [Options] has handlers for changes of lists.
 func (c *Client) Listen(ctx context.Context, filter mcp.SubscriptionFilter) (*Subscription, error) {
 	return c.listen(ctx, filter, false)
 }
 
-// listen is Listen. With relay, what the server sends goes on to the handlers of
-// the options.
-func (c *Client) listen(ctx context.Context, filter mcp.SubscriptionFilter, relay bool) (*Subscription, error) {
+// listen opens a subscription. If forOpts is set, the handlers of the options receive its
+// notifications.
+func (c *Client) listen(ctx context.Context, filter mcp.SubscriptionFilter, forOpts bool) (*Subscription, error) {
 	if r := c.Revision(); handshake(r) {
 		return nil, &connection.UnsupportedError{Method: mcp.MethodSubscriptionsListen, Revision: r}
 	}
-	s := &Subscription{
-		wish: filter, relay: relay, events: newQueue(),
-		done: make(chan struct{}), acked: make(chan struct{}),
-	}
-	within, cancel := context.WithCancel(ctx)
-	s.cancel = cancel
+	s, within := newSubscription(ctx, filter, forOpts)
 	c.subs.add(s)
-	if !c.spawn(func() { c.hold(within, s) }) { // ends with ctx, the subscription and the link
-		s.lose(nil)
+	if !c.spawn(func() { c.requestSubscription(within, s) }) { // ends with ctx, the subscription or the connection
+		s.end(nil)
 		c.subs.remove(s)
 		return nil, &peer.ClosedError{Method: mcp.MethodSubscriptionsListen, Cause: c.Err(), Unsent: true}
 	}
-	if err := c.awaitAck(ctx, s); err != nil {
+	if err := c.awaitAcknowledgement(ctx, s); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// awaitAck waits until the server has agreed to a subscription.
-func (c *Client) awaitAck(ctx context.Context, s *Subscription) error {
-	within := c.opts.answerTimeout()
-	if s.relay {
-		within = c.opts.ProbeTimeout // nobody asked for it: connecting waits
+// awaitAcknowledgement waits until the server has agreed to a subscription.
+func (c *Client) awaitAcknowledgement(ctx context.Context, s *Subscription) error {
+	timeout := c.opts.responseTimeout()
+	if s.forOpts {
+		timeout = c.opts.ProbeTimeout // Connect waits for it
 	}
-	timer := time.NewTimer(within)
+	timer := time.NewTimer(timeout)
 	defer timer.Stop()
 	select {
 	case <-s.acked:
 	case <-s.done:
 		switch err := s.Err(); {
-		case s.isOpened():
+		case s.isAcknowledged():
 		case err != nil:
 			return err
 		default:
-			return context.Cause(ctx) // nil for one that the server has ended in order
+			return context.Cause(ctx) // nil if the server has ended the subscription
 		}
 	case <-timer.C:
 		s.Close()
-		return &peer.TimeoutError{Method: mcp.MethodSubscriptionsListen, After: within}
+		return &peer.TimeoutError{Method: mcp.MethodSubscriptionsListen, After: timeout}
 	}
 	return nil
 }
 
-// answerTimeout is how long a server may take for an answer, also where nobody
-// can wait without a limit.
-func (o *Options) answerTimeout() time.Duration {
-	if o.Timeout > 0 {
-		return o.Timeout
-	}
-	return time.Minute
-}
-
-// hold keeps the request of a subscription open.
-func (c *Client) hold(ctx context.Context, s *Subscription) {
-	req := &mcp.SubscriptionsListenRequest{Notifications: s.wish}
-	err := c.deliver(ctx, req, req.NewResult(), []peer.CallOption{peer.WithID(s.id), peer.WithTimeout(-1)})
+// requestSubscription sends the request of a subscription and waits for its end.
+func (c *Client) requestSubscription(ctx context.Context, s *Subscription) {
+	req := &mcp.SubscriptionsListenRequest{Notifications: s.filter}
+	err := c.sendWithRetry(ctx, req, req.NewResult(), []peer.CallOption{peer.WithID(s.id), peer.WithTimeout(-1)})
 	if ctx.Err() != nil {
-		err = nil // somebody wanted it to end, and said why if there was a reason
+		err = nil // ended by this client; the error is already set
 	}
 	c.subs.remove(s)
-	s.lose(err)
+	s.end(err)
 	close(s.done)
 }
 
-// Filter is what the server has agreed to send. What it cannot do is missing.
-func (s *Subscription) Filter() mcp.SubscriptionFilter {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.honoured == nil {
-		return mcp.SubscriptionFilter{}
-	}
-	return *s.honoured
-}
-
-// All iterates over the notifications in the order in which the server sent
-// them, and waits for more. A change that is announced again before it is taken
-// comes once. The iteration ends with the subscription, and with an error if
-// that did not end in order. Each notification is given to one iteration only.
-func (s *Subscription) All() iter.Seq2[peer.Notification, error] {
-	return func(yield func(peer.Notification, error) bool) {
-		for {
-			n, err := s.events.next(context.Background())
-			if n == nil {
-				if err != nil {
-					yield(nil, err)
-				}
-				return
-			}
-			if !yield(n, nil) {
-				return
+// listenWithRetry opens a subscription. It retries if the connection has ended. A positive delay
+// means that there was a subscription before: it then waits first, and retries after any error that
+// is not final.
+func (c *Client) listenWithRetry(ctx context.Context, f mcp.SubscriptionFilter, forOpts bool, delay time.Duration) (*Subscription, error) {
+	for retry := delay > 0; ; delay = min(2*delay, maxDelay) {
+		if delay = max(delay, minDelay); retry {
+			if err := sleep(ctx, delay); err != nil {
+				return nil, err
 			}
 		}
+		s, err := c.listen(ctx, f, forOpts)
+		_, ended := errors.AsType[*peer.ClosedError](err)
+		retry = retry || ended
+		if err == nil || !retry || ctx.Err() != nil || isFinal(err) || isUnsupported(err) || c.isClosed() {
+			return s, err
+		}
+		c.opts.Logger.DebugContext(ctx, "subscription failed, will retry", "server", c.endpoint.name(), "error", err)
 	}
 }
 
-// Done is closed when the server sends no more.
-func (s *Subscription) Done() <-chan struct{} { return s.done }
-
-// Err tells why the subscription is over: nil while it is not, when the server
-// has ended it in order, and after Close or the end of its context. Otherwise it
-// was lost: some of what it was about may have changed without a notification.
-func (s *Subscription) Err() error {
-	s.events.mu.Lock()
-	defer s.events.mu.Unlock()
-	return s.events.err
+// isUnsupported reports whether the revision in use does not have a request.
+func isUnsupported(err error) bool {
+	_, ok := errors.AsType[*connection.UnsupportedError](err)
+	return ok
 }
 
-// Close ends the subscription and waits until the server has been told.
-func (s *Subscription) Close() error {
-	s.lose(nil)
-	<-s.done
-	return nil
-}
-
-// acknowledge records what the server has agreed to, once.
-func (s *Subscription) acknowledge(f mcp.SubscriptionFilter) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.honoured == nil {
-		s.honoured = &f
-		close(s.acked)
+// resume informs the server, on a new connection, of the log level and of the notifications that the
+// program waits for. If lost is set, notifications before may be missing: the program is notified.
+func (c *Client) resume(ctx context.Context, sc *serverConn, lost bool) {
+	if handshake(sc.server.revision) {
+		c.resumeSession(ctx, sc, lost)
+		return
+	}
+	c.watched.end(&connection.UnsupportedError{Method: mcp.MethodSubscribe, Revision: sc.server.revision})
+	filter := c.handlersFilter(sc.server.capabilities)
+	if filter == nil {
+		return
+	}
+	tried := make(chan struct{})
+	if !c.spawn(func() { c.subscribeHandlers(sc, filter, lost, tried) }) { // ends with the connection or the client
+		return
+	}
+	select {
+	case <-tried:
+	case <-ctx.Done(): // the server may still agree
 	}
 }
 
-// isOpened tells whether the server has agreed.
-func (s *Subscription) isOpened() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.honoured != nil
-}
-
-// lose ends the subscription, because of something that went wrong where err is
-// not nil.
-func (s *Subscription) lose(err error) {
-	s.events.end(err)
-	s.cancel()
-}
-
-// listenID is what the ids of our subscriptions begin with.
-const listenID = "listen-"
-
-func isListenID(id wire.RequestID) bool {
-	text, ok := id.Text()
-	return ok && strings.HasPrefix(text, listenID)
-}
-
-// subscriptions is the table of the open ones, by the id of their request. An id
-// is never used again, since something may come late.
-type subscriptions struct {
-	mu   sync.Mutex // guards what follows
-	last int
-	open map[wire.RequestID]*Subscription
-}
-
-func (t *subscriptions) add(s *Subscription) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.open == nil {
-		t.open = make(map[wire.RequestID]*Subscription)
+// resumeSession does what resume does, in a handshake revision.
+func (c *Client) resumeSession(ctx context.Context, sc *serverConn, lost bool) {
+	conn := sc.conn.Load()
+	if caps, level := sc.server.capabilities, c.sessionLogLevel(); level != "" && caps != nil && caps.Logging != nil {
+		_, err := peer.SendRequest(ctx, conn, &mcp.SetLevelRequest{Level: level})
+		c.logRefused(ctx, mcp.MethodSetLevel, err)
 	}
-	t.last++
-	s.id = wire.StringID(listenID + strconv.Itoa(t.last))
-	t.open[s.id] = s
+	if !lost {
+		return
+	}
+	for _, uri := range c.watched.uris() {
+		_, err := peer.SendRequest(ctx, conn, &mcp.SubscribeRequest{URI: uri})
+		c.logRefused(ctx, mcp.MethodSubscribe, err)
+		if _, closed := errors.AsType[*peer.ClosedError](err); err != nil && !closed && !isSessionLost(err) {
+			c.watched.endResource(uri, err) // no other session follows, which would subscribe again
+			continue
+		}
+		c.watched.notify(&mcp.ResourceUpdatedNotification{URI: uri})
+	}
+	c.assumeListsChanged(sc)
 }
 
-func (t *subscriptions) remove(s *Subscription) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.open, s.id)
+// sessionLogLevel returns the log level of a session: of the last SetLevel call, or of the options.
+// The empty level is the server's default.
+func (c *Client) sessionLogLevel() mcp.LoggingLevel {
+	if set := c.logLevel.Load(); set != nil {
+		return *set
+	}
+	if c.opts.OnLog != nil {
+		return c.opts.LogLevel
+	}
+	return ""
 }
 
-func (t *subscriptions) find(id wire.RequestID) *Subscription {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.open[id]
+// subscribeHandlers opens a subscription for the handlers of the options and keeps it open. It closes
+// tried after the first attempt.
+func (c *Client) subscribeHandlers(sc *serverConn, filter *mcp.SubscriptionFilter, lost bool, tried chan<- struct{}) {
+	s, err := c.listen(c.life, *filter, true)
+	if err == nil && lost {
+		c.assumeChanged(filter)
+	}
+	close(tried)
+	if e, ok := errors.AsType[*httpclient.HTTPError](err); err != nil && !isFinal(err) && !(ok && isUnknownRequest(e)) {
+		c.opts.Logger.Debug("subscription for handlers failed, will retry", "server", c.endpoint.name(), "error", err)
+		if s, err = c.listenWithRetry(c.life, *filter, true, minDelay); err == nil && !sc.ended() {
+			c.assumeChanged(filter)
+		}
+	}
+	switch {
+	case err == nil:
+		c.keepSubscribed(sc, s, filter)
+	case c.life.Err() == nil && !isUnsupported(err): // in a handshake revision, resume is called again
+		c.opts.Logger.Warn("subscription for handlers failed", "server", c.endpoint.name(), "error", err)
+	}
+}
+
+// keepSubscribed opens the subscription for the handlers of the options again whenever it ends, until
+// the connection ends.
+func (c *Client) keepSubscribed(sc *serverConn, s *Subscription, filter *mcp.SubscriptionFilter) {
+	for delay := time.Duration(0); ; {
+		if sc.ended() { // s is on the next connection, which has a subscription of its own
+			s.Close()
+			return
+		}
+		opened := time.Now()
+		<-s.Done()
+		if sc.ended() || c.life.Err() != nil {
+			return
+		}
+		var err error
+		delay = longerDelay(delay, time.Since(opened))
+		if s, err = c.listenWithRetry(c.life, *filter, true, delay); err != nil {
+			if c.life.Err() == nil && !isUnsupported(err) { // in a handshake revision, resume is called again
+				c.opts.Logger.Warn("subscription for handlers lost", "server", c.endpoint.name(), "error", err)
+			}
+			return
+		}
+		if !sc.ended() {
+			c.assumeChanged(filter)
+		}
+	}
 }

@@ -18,12 +18,11 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// listen opens a subscription that the server acknowledges, and returns both
-// ends.
+// listen opens a subscription that the server acknowledges, and returns both ends.
 func listen(t testing.TB, c *mcpclient.Client, s *server, f mcp.SubscriptionFilter) (*mcpclient.Subscription, *stream) {
 	t.Helper()
 	ends := make(chan *stream, 1)
-	go func() { // ends when the server has been asked
+	go func() { // ends when the server has received the request
 		st := <-s.opened
 		st.ack(t)
 		ends <- st
@@ -33,7 +32,7 @@ func listen(t testing.TB, c *mcpclient.Client, s *server, f mcp.SubscriptionFilt
 	return sub, <-ends
 }
 
-// received takes so many notifications.
+// received returns the next n notifications.
 func received(t testing.TB, sub *mcpclient.Subscription, n int) (got []string) {
 	t.Helper()
 	for note, err := range sub.All() {
@@ -49,16 +48,16 @@ func received(t testing.TB, sub *mcpclient.Subscription, n int) (got []string) {
 	return got
 }
 
-func TestNotificationsOfASubscriptionComeInTheirOrder(t *testing.T) {
+func TestSubscriptionOrder(t *testing.T) {
 	leaks.Check(t)
-	s := listenable(newServer())
+	s := enableSubscriptions(newServer())
 	for way, to := range s.ways(t) {
 		t.Run(way, func(t *testing.T) {
 			c := connect(t, to, nil)
 			filter := mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true, ResourceSubscriptions: []string{"file:///a"}}
 			sub, server := listen(t, c, s, filter)
 			require.Equal(t, filter, sub.Filter())
-			server.ack(t) // a second one means nothing
+			server.ack(t) // a second acknowledgement is ignored
 			server.updated(t, "file:///a")
 			server.send(t, &mcp.ToolListChangedNotification{Meta: server.meta()})
 			server.send(t, &mcp.PromptListChangedNotification{Meta: server.meta()})
@@ -72,29 +71,29 @@ func TestNotificationsOfASubscriptionComeInTheirOrder(t *testing.T) {
 			require.NoError(t, sub.Close())
 			<-server.ctx.Done()
 			require.NoError(t, sub.Err())
-			require.Empty(t, received(t, sub, 1), "nothing comes after the end")
+			require.Empty(t, received(t, sub, 1), "no notification after the end")
 		})
 	}
 }
 
-func TestSubscriptionsDoNotHearOfEachOther(t *testing.T) {
+func TestSubscriptionsAreSeparate(t *testing.T) {
 	leaks.Check(t)
-	s := listenable(newServer())
+	s := enableSubscriptions(newServer())
 	c := connect(t, s.overPipe(t), nil)
 	one, oneServer := listen(t, c, s, mcp.SubscriptionFilter{ResourceSubscriptions: []string{"a:1"}})
 	two, twoServer := listen(t, c, s, mcp.SubscriptionFilter{ResourceSubscriptions: []string{"a:2"}})
 	require.NotEqual(t, oneServer.id, twoServer.id)
 	twoServer.updated(t, "a:2")
 	oneServer.updated(t, "a:1")
-	twoServer.send(t, &mcp.ToolListChangedNotification{Meta: twoServer.meta()}) // not asked for
+	twoServer.send(t, &mcp.ToolListChangedNotification{Meta: twoServer.meta()}) // not in the filter
 	twoServer.updated(t, "a:2/x")
 	require.Equal(t, []string{"a:1"}, received(t, one, 1))
 	require.Equal(t, []string{"a:2", "a:2/x"}, received(t, two, 2))
 }
 
-func TestAnEndInOrderIsNoError(t *testing.T) {
+func TestServerEndsSubscription(t *testing.T) {
 	leaks.Check(t)
-	s := listenable(newServer())
+	s := enableSubscriptions(newServer())
 	for way, to := range s.ways(t) {
 		t.Run(way, func(t *testing.T) {
 			c := connect(t, to, nil)
@@ -103,14 +102,14 @@ func TestAnEndInOrderIsNoError(t *testing.T) {
 			server.finish <- nil
 			<-sub.Done()
 			require.NoError(t, sub.Err())
-			require.Equal(t, []string{"notifications/tools/list_changed"}, received(t, sub, 2), "what came before the end is there")
+			require.Equal(t, []string{"notifications/tools/list_changed"}, received(t, sub, 2), "notifications before the end are received")
 		})
 	}
 }
 
-func TestASubscriptionThatIsLostSaysWhy(t *testing.T) {
+func TestLostSubscription(t *testing.T) {
 	leaks.Check(t)
-	s := listenable(newServer())
+	s := enableSubscriptions(newServer())
 	lost := func(t *testing.T, c *mcpclient.Client, lose func(*stream)) error {
 		sub, server := listen(t, c, s, mcp.SubscriptionFilter{ToolsListChanged: true})
 		lose(server)
@@ -129,7 +128,7 @@ func TestASubscriptionThatIsLostSaysWhy(t *testing.T) {
 		err := lost(t, c, func(st *stream) {
 			st.send(t, &mcp.CancelledNotification{RequestID: st.id, Reason: "tired"})
 		})
-		require.ErrorContains(t, err, `given up the subscription: "tired"`)
+		require.ErrorContains(t, err, `cancelled the subscription: "tired"`)
 	})
 	t.Run("with the connection", func(t *testing.T) {
 		other, err := mcpclient.Connect(t.Context(), s.overPipe(t), nil)
@@ -139,9 +138,9 @@ func TestASubscriptionThatIsLostSaysWhy(t *testing.T) {
 	})
 }
 
-func TestAFloodCostsOnlyTheSubscription(t *testing.T) {
+func TestSlowConsumer(t *testing.T) {
 	leaks.Check(t)
-	s := listenable(newServer())
+	s := enableSubscriptions(newServer())
 	c := connect(t, s.overPipe(t), nil)
 	sub, server := listen(t, c, s, mcp.SubscriptionFilter{ResourceSubscriptions: []string{"a:"}})
 	calm, calmServer := listen(t, c, s, mcp.SubscriptionFilter{ResourceSubscriptions: []string{"b:"}})
@@ -153,14 +152,14 @@ func TestAFloodCostsOnlyTheSubscription(t *testing.T) {
 	}
 	<-sub.Done()
 	require.ErrorIs(t, sub.Err(), mcpclient.ErrSlowConsumer)
-	require.Equal(t, []string{"b:same"}, received(t, calm, 1), "a change that waits is not announced twice")
+	require.Equal(t, []string{"b:same"}, received(t, calm, 1), "equal notifications are merged")
 	calmServer.updated(t, "b:next")
 	require.Equal(t, []string{"b:next"}, received(t, calm, 1))
 }
 
-func TestEachOfManyChangesWaitsOnceAndInOrder(t *testing.T) {
+func TestQueuedChangesAreMerged(t *testing.T) {
 	leaks.Check(t)
-	s := listenable(newServer())
+	s := enableSubscriptions(newServer())
 	c := connect(t, mcpclient.InProcess(s), nil)
 	sub, server := listen(t, c, s, mcp.SubscriptionFilter{ResourceSubscriptions: []string{"a:"}})
 	for _, many := range []int{3, 40, 3} {
@@ -178,9 +177,9 @@ func TestEachOfManyChangesWaitsOnceAndInOrder(t *testing.T) {
 	}
 }
 
-func TestAServerThatDoesNotAgreeIsNotAwaitedForever(t *testing.T) {
+func TestListenTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := listenable(newServer())
+		s := enableSubscriptions(newServer())
 		c := connect(t, mcpclient.InProcess(s), nil)
 		begun := time.Now()
 		_, err := c.Listen(t.Context(), mcp.SubscriptionFilter{})
@@ -188,7 +187,7 @@ func TestAServerThatDoesNotAgreeIsNotAwaitedForever(t *testing.T) {
 		require.Equal(t, time.Minute, time.Since(begun))
 		<-(<-s.opened).ctx.Done()
 
-		// One that has agreed may be silent for as long as it likes.
+		// After its acknowledgement a subscription may be idle for any time.
 		sub, server := listen(t, c, s, mcp.SubscriptionFilter{ToolsListChanged: true})
 		time.Sleep(24 * time.Hour)
 		server.send(t, &mcp.ToolListChangedNotification{Meta: server.meta()})
@@ -197,7 +196,7 @@ func TestAServerThatDoesNotAgreeIsNotAwaitedForever(t *testing.T) {
 	})
 }
 
-func TestARefusedSubscriptionIsAnError(t *testing.T) {
+func TestRejectedSubscription(t *testing.T) {
 	leaks.Check(t)
 	c := connect(t, mcpclient.InProcess(newServer()), nil)
 	_, err := c.Listen(t.Context(), mcp.SubscriptionFilter{})
@@ -207,7 +206,7 @@ func TestARefusedSubscriptionIsAnError(t *testing.T) {
 	_, err = c.Listen(t.Context(), mcp.SubscriptionFilter{})
 	require.ErrorAs(t, err, new(*connection.UnsupportedError))
 
-	s := listenable(newServer())
+	s := enableSubscriptions(newServer())
 	c, err = mcpclient.Connect(t.Context(), mcpclient.InProcess(s), nil)
 	require.NoError(t, err)
 	require.NoError(t, c.Close())
@@ -215,24 +214,24 @@ func TestARefusedSubscriptionIsAnError(t *testing.T) {
 	require.ErrorAs(t, err, new(*peer.ClosedError))
 }
 
-func TestASubscriptionMayBeOverBeforeItBegins(t *testing.T) {
+func TestSubscriptionEndsBeforeAcknowledgement(t *testing.T) {
 	leaks.Check(t)
-	s := listenable(newServer())
+	s := enableSubscriptions(newServer())
 	c := connect(t, s.overPipe(t), nil)
-	go func() { (<-s.opened).finish <- nil }() // ends when the server has been asked
+	go func() { (<-s.opened).finish <- nil }() // ends when the server has received the request
 	sub, err := c.Listen(t.Context(), mcp.SubscriptionFilter{})
 	require.NoError(t, err)
 	require.Empty(t, sub.Filter())
 	require.Empty(t, received(t, sub, 1))
 }
 
-func TestASubscriptionWhoseContextEndsBeforeItBeginsIsAnError(t *testing.T) {
+func TestContextEndsBeforeAcknowledgement(t *testing.T) {
 	leaks.Check(t)
-	s := listenable(newServer())
+	s := enableSubscriptions(newServer())
 	c := connect(t, s.overPipe(t), nil)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("why")
-	go func() { // ends when the server has been asked
+	go func() { // ends when the server has received the request
 		<-s.opened
 		cancel(why)
 	}()
@@ -240,9 +239,9 @@ func TestASubscriptionWhoseContextEndsBeforeItBeginsIsAnError(t *testing.T) {
 	require.ErrorIs(t, err, why)
 }
 
-func TestTheEndOfItsContextEndsASubscription(t *testing.T) {
+func TestContextEndsSubscription(t *testing.T) {
 	leaks.Check(t)
-	s := listenable(newServer())
+	s := enableSubscriptions(newServer())
 	c := connect(t, s.overPipe(t), nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { // ends when the subscription has been cancelled
@@ -251,16 +250,16 @@ func TestTheEndOfItsContextEndsASubscription(t *testing.T) {
 		cancel()
 	}()
 	sub, err := c.Listen(ctx, mcp.SubscriptionFilter{})
-	if err == nil { // the acknowledgement was faster
+	if err == nil { // the acknowledgement came first
 		<-sub.Done()
 		require.NoError(t, sub.Err())
 	}
 }
 
-func TestHandlersOfChangesHearOfThemInEachRevision(t *testing.T) {
+func TestHandlersOfChanges(t *testing.T) {
 	leaks.Check(t)
 	for _, r := range mcp.Revisions {
-		s := listenable(newServer())
+		s := enableSubscriptions(newServer())
 		for way, to := range s.ways(t) {
 			t.Run(r.Revision.String()+" "+way, func(t *testing.T) {
 				heard := make(chan string, 9)
@@ -286,7 +285,7 @@ func TestHandlersOfChangesHearOfThemInEachRevision(t *testing.T) {
 					server = s.session()
 				} else {
 					agreed := make(chan *stream, 1)
-					go func() { // ends when the server has been asked
+					go func() { // ends when the server has received the request
 						st := <-s.opened
 						st.ack(t)
 						agreed <- st
@@ -309,9 +308,9 @@ func TestHandlersOfChangesHearOfThemInEachRevision(t *testing.T) {
 	}
 }
 
-func TestASubscriptionOfTheProgramsOwnIsHandledByTheProgram(t *testing.T) {
+func TestCustomSubscription(t *testing.T) {
 	leaks.Check(t)
-	s := listenable(newServer())
+	s := enableSubscriptions(newServer())
 	heard := make(chan string, 1)
 	c := connect(t, s.overPipe(t), &mcpclient.Options{Handlers: func(mux *peer.Mux) {
 		mcp.HandleResourceUpdated(mux, func(_ context.Context, n *mcp.ResourceUpdatedNotification) error {
@@ -319,7 +318,7 @@ func TestASubscriptionOfTheProgramsOwnIsHandledByTheProgram(t *testing.T) {
 			return nil
 		})
 	}})
-	go func() { // ends when the server has been asked
+	go func() { // ends when the server has received the request
 		st := <-s.opened
 		st.ack(t)
 		st.updated(t, "a:1")
@@ -332,9 +331,9 @@ func TestASubscriptionOfTheProgramsOwnIsHandledByTheProgram(t *testing.T) {
 	require.Equal(t, "a:1", <-heard)
 }
 
-func TestANotificationThatComesLateIsDropped(t *testing.T) {
+func TestLateNotificationIsDropped(t *testing.T) {
 	leaks.Check(t)
-	s := listenable(newServer())
+	s := enableSubscriptions(newServer())
 	heard := make(chan string, 2)
 	c := connect(t, s.overPipe(t), &mcpclient.Options{Handlers: func(mux *peer.Mux) {
 		mcp.HandleResourceUpdated(mux, func(_ context.Context, n *mcp.ResourceUpdatedNotification) error {
@@ -349,10 +348,10 @@ func TestANotificationThatComesLateIsDropped(t *testing.T) {
 	server.updated(t, "a:2")
 	require.Equal(t, []string{"a:2"}, received(t, other, 1))
 	server.send(t, &mcp.ResourceUpdatedNotification{URI: "a:3"})
-	require.Equal(t, "a:3", <-heard, "what came late would have come first")
+	require.Equal(t, "a:3", <-heard, "the late notification is dropped")
 }
 
-// scripted answers a subscription with lines of its own.
+// scripted responds to subscriptions with the given lines.
 func scripted(lines string) *script {
 	return &script{answer: func(m message) string {
 		switch m.Method {
@@ -365,16 +364,16 @@ func scripted(lines string) *script {
 	}}
 }
 
-func TestAServerMayGiveUpBeforeItAgrees(t *testing.T) {
+func TestServerCancelsSubscriptionBeforeAcknowledgement(t *testing.T) {
 	leaks.Check(t)
 	s := scripted(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":$ID,"reason":"tired"}}`)
 	c := connect(t, s.endpoint(t), nil)
 	_, err := c.Listen(t.Context(), mcp.SubscriptionFilter{})
-	require.ErrorContains(t, err, `given up the subscription: "tired"`)
+	require.ErrorContains(t, err, `cancelled the subscription: "tired"`)
 }
 
-// Whatever else says that it belongs to a subscription is no event of it.
-func TestOnlyChangesAreEvents(t *testing.T) {
+// Other notifications with the id of a subscription are not among its events.
+func TestSubscriptionReceivesOnlyChanges(t *testing.T) {
 	leaks.Check(t)
 	meta := `"_meta":{"io.modelcontextprotocol/subscriptionId":$ID}`
 	s := scripted(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{"resourceSubscriptions":["a:1"]},` + meta + `}}

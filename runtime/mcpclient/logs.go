@@ -7,183 +7,182 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/mcpwright/mcp/generated/mcp"
-	"github.com/mcpwright/mcp/runtime/connection"
-	"github.com/mcpwright/mcp/runtime/internal/eras"
+	"github.com/mcpwright/mcp/runtime/internal/loglevel"
 	"github.com/mcpwright/mcp/runtime/internal/outbound"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// OnLog hands f the server's log messages about a call, from a level up; the
-// empty level is debug. They come in order, one at a time, and never after the
-// call has returned, which waits for f. [Options].OnLog takes them as well.
+// OnLog calls f with the server's log messages about a call, of a level or above. The empty level
+// is debug. The calls of f are in order, one at a time, and the call returns after the last of
+// them. [Options].OnLog receives the messages as well.
 //
 //	client.With(mcpclient.OnLog(mcp.LoggingLevelInfo, show)).CallTool(ctx, req)
 //
-// Since 2026-07-28 the request itself asks for these messages. Before, a server
-// logs for the session as a whole, at the level that [Options].LogLevel or a
-// SetLevel has asked for.
+// In revisions since 2026-07-28 the request itself asks for these messages. In earlier revisions
+// a server logs for the whole session, at the level of [Options].LogLevel or of the last SetLevel.
 //
-// Over HTTP the messages about a call are those in the response to it, in process
-// those that its handler sends with its own context. On a pipe nothing tells
-// which call a message is about: there f gets all that come while the call is
-// under way, where there are several also those about others.
+// Over HTTP the messages about a call are those in its response. In process they are those that
+// its handler sends with its own context. On a pipe a message does not name its call: f receives
+// all messages during the call, including those about other concurrent calls.
 func OnLog(level mcp.LoggingLevel, f func(*mcp.LoggingMessageNotification)) peer.CallOption {
 	if level == "" {
 		level = mcp.LoggingLevelDebug
 	}
 	take := func(n peer.Notification) {
-		if m, ok := n.(*mcp.LoggingMessageNotification); ok && !connection.Below(m.Level, level) {
+		if m, ok := n.(*mcp.LoggingMessageNotification); ok && !loglevel.Below(m.Level, level) {
 			f(m)
 		}
 	}
 	return func(o *peer.CallOptions) {
 		o.OnLog = take
-		o.Frame = withLevel(o.Frame, level)
+		o.Frame = withLogLevel(o.Frame, level)
 	}
 }
 
-// withLevel adds to a frame that the request asks for logs, in revisions in
-// which requests do.
-func withLevel(f *wire.Frame, level mcp.LoggingLevel) *wire.Frame {
+// withLogLevel returns a frame that adds a log level to the request. It returns f in handshake
+// revisions, in which requests have none.
+func withLogLevel(f *wire.Frame, level mcp.LoggingLevel) *wire.Frame {
 	if f == nil || handshake(f.Revision) {
 		return f
 	}
 	own := *f
-	own.Meta = slices.DeleteFunc(slices.Clone(f.Meta), func(e wire.Entry) bool { return e.Name == eras.KeyLogLevel })
-	own.Meta = append(own.Meta, levelEntry(level))
+	own.Meta = slices.DeleteFunc(slices.Clone(f.Meta), func(e wire.Entry) bool { return e.Name == revisions.KeyLogLevel })
+	own.Meta = append(own.Meta, logLevelEntry(level))
 	return &own
 }
 
-// levelEntry asks for logs. A request that asks for itself knows better.
-func levelEntry(level mcp.LoggingLevel) wire.Entry {
-	return wire.Entry{Name: eras.KeyLogLevel, Value: wire.AppendString(nil, string(level)), GivesWay: true}
+// logLevelEntry sets the log level of a request. A level in the request itself takes precedence.
+func logLevelEntry(level mcp.LoggingLevel) wire.Entry {
+	return wire.Entry{Name: revisions.KeyLogLevel, Value: wire.AppendString(nil, string(level)), GivesWay: true}
 }
 
-// hearKey is where the context of a call of a client has its hearing.
-type hearKey struct{ *Client }
-
-// hear makes a call, and hands what the server logs about it to take.
-func (c *Client) hear(ctx context.Context, take func(peer.Notification), call func(context.Context) error) error {
-	h := &hearing{take: take, log: c.opts.Logger}
-	h.changed.L = &h.mu
-	var taking sync.WaitGroup
-	taking.Go(h.run) // ends when the call is over and all has been taken
-	defer taking.Wait()
-	defer h.end()
-	c.hearings.add(h)
-	defer c.hearings.remove(h)
-	return call(context.WithValue(ctx, hearKey{c}, h))
+// callOptions applies opts. It does not allocate if there are none.
+func callOptions(opts []peer.CallOption) peer.CallOptions {
+	if len(opts) == 0 {
+		return peer.CallOptions{}
+	}
+	o := new(peer.CallOptions)
+	for _, opt := range opts {
+		opt(o)
+	}
+	return *o
 }
 
-// overhear passes a log message on to the calls that it is about, as far as one
-// can tell.
-func (l *live) overhear(in *peer.Inbound) {
-	about := l.client.hearings.all()
-	if len(about) == 0 {
-		return
-	}
-	if _, tells := l.link.(relating); tells {
-		h, ok := outbound.DeliveryContext(in).Value(hearKey{l.client}).(*hearing)
-		if !ok {
-			return
-		}
-		about = []*hearing{h}
-	}
-	if n := read[mcp.LoggingMessageNotification](l, in); n != nil {
-		for _, h := range about {
-			h.put(n)
-		}
-	}
+// callLogs lists the active calls that receive log messages.
+type callLogs struct {
+	mu   sync.Mutex // guards list
+	list []*callLog // never modified, only replaced
 }
 
-// mostLogs is how many log messages wait for a callback that takes its time.
-const mostLogs = 1024
+// callLogKey is the key of a callLog in the context of a call of one client.
+type callLogKey struct{ *callLogs }
 
-// hearing is the log messages about one call, on their way to its callback.
-type hearing struct {
-	take func(peer.Notification)
-	log  *slog.Logger
+// collect makes a call and passes the server's log messages about it to handler.
+func (t *callLogs) collect(ctx context.Context, handler func(peer.Notification), logger *slog.Logger, call func(context.Context) error) error {
+	l := &callLog{handler: handler, logger: logger}
+	l.changed.L = &l.mu
+	var running sync.WaitGroup
+	running.Go(l.run) // ends when the call has ended and all messages are handled
+	defer running.Wait()
+	defer l.end()
+	t.add(l)
+	defer t.remove(l)
+	return call(context.WithValue(ctx, callLogKey{t}, l))
+}
 
-	mu      sync.Mutex // guards what follows
+// find returns the calls that a log message is about. If the transport does not relate messages to
+// calls, it returns all calls.
+func (t *callLogs) find(in *peer.Inbound, related bool) []*callLog {
+	t.mu.Lock()
+	list := t.list
+	t.mu.Unlock()
+	if len(list) == 0 || !related {
+		return list
+	}
+	if l, ok := outbound.DeliveryContext(in).Value(callLogKey{t}).(*callLog); ok {
+		return []*callLog{l}
+	}
+	return nil
+}
+
+func (t *callLogs) add(l *callLog) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.list = append(slices.Clip(t.list), l)
+}
+
+func (t *callLogs) remove(l *callLog) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.list = slices.DeleteFunc(slices.Clone(t.list), func(x *callLog) bool { return x == l })
+}
+
+// maxCallLogs limits the log messages of one call that wait for its handler.
+const maxCallLogs = 1024
+
+// callLog is the queue of log messages about one call.
+type callLog struct {
+	handler func(peer.Notification)
+	logger  *slog.Logger
+
+	mu      sync.Mutex // guards the fields below
 	changed sync.Cond
 	waiting []peer.Notification
-	over    bool
+	ended   bool
 }
 
-// put adds a message. It never blocks.
-func (h *hearing) put(n peer.Notification) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+// put adds a message. It does not block.
+func (l *callLog) put(n peer.Notification) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	switch {
-	case h.over:
-	case len(h.waiting) == mostLogs:
-		h.log.Warn("log message about a call dropped: too many are waiting", "waiting", mostLogs)
+	case l.ended:
+	case len(l.waiting) == maxCallLogs:
+		l.logger.Warn("log message about a call dropped: queue is full", "waiting", maxCallLogs)
 	default:
-		h.waiting = append(h.waiting, n)
-		h.changed.Signal()
+		l.waiting = append(l.waiting, n)
+		l.changed.Signal()
 	}
 }
 
-// end lets nothing more be added. What waits is still taken.
-func (h *hearing) end() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.over = true
-	h.changed.Signal()
+// end stops put from adding messages. Waiting messages are still handled.
+func (l *callLog) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ended = true
+	l.changed.Signal()
 }
 
-func (h *hearing) run() {
-	for n := h.next(); n != nil; n = h.next() {
-		h.handle(n)
+func (l *callLog) run() {
+	for n := l.next(); n != nil; n = l.next() {
+		l.handle(n)
 	}
 }
 
-// next waits for a message. It is nil at the end.
-func (h *hearing) next() (n peer.Notification) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for len(h.waiting) == 0 {
-		if h.over {
+// next waits for the next message. It returns nil at the end.
+func (l *callLog) next() (n peer.Notification) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for len(l.waiting) == 0 {
+		if l.ended {
 			return nil
 		}
-		h.changed.Wait()
+		l.changed.Wait()
 	}
-	n, h.waiting[0] = h.waiting[0], nil
-	h.waiting = h.waiting[1:]
+	n, l.waiting[0] = l.waiting[0], nil
+	l.waiting = l.waiting[1:]
 	return n
 }
 
-func (h *hearing) handle(n peer.Notification) {
+func (l *callLog) handle(n peer.Notification) {
 	defer func() {
 		if r := recover(); r != nil {
-			h.log.Error("log callback panicked", "panic", r, "stack", string(debug.Stack()))
+			l.logger.Error("log handler panicked", "panic", r, "stack", string(debug.Stack()))
 		}
 	}()
-	h.take(n)
-}
-
-// hearings is the calls under way that take log messages.
-type hearings struct {
-	mu   sync.Mutex // guards list
-	list []*hearing // replaced, never changed
-}
-
-func (t *hearings) add(h *hearing) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.list = append(slices.Clip(t.list), h)
-}
-
-func (t *hearings) remove(h *hearing) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.list = slices.DeleteFunc(slices.Clone(t.list), func(x *hearing) bool { return x == h })
-}
-
-func (t *hearings) all() []*hearing {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.list
+	l.handler(n)
 }

@@ -17,27 +17,27 @@ import (
 	"github.com/mcpwright/mcp/runtime/peer"
 )
 
-// diary is what a callback was told, in order.
-type diary struct {
+// logRecorder records the messages that a callback receives.
+type logRecorder struct {
 	mu   sync.Mutex
 	said []string
 }
 
-func (d *diary) note(n *mcp.LoggingMessageNotification) {
+func (d *logRecorder) note(n *mcp.LoggingMessageNotification) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.said = append(d.said, string(n.Level)+" "+string(n.Data))
 }
 
-func (d *diary) all() []string {
+func (d *logRecorder) all() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.said)
 }
 
-// talkative returns a server with a tool that logs at three levels, and one that
-// does so when another call is under way.
-func talkative() (s *mcpserver.Server, both *sync.WaitGroup) {
+// loggingServer returns a server with a tool that logs at three levels, and a tool that waits for
+// another active call first.
+func loggingServer() (s *mcpserver.Server, both *sync.WaitGroup) {
 	s, both = newKit(nil), new(sync.WaitGroup)
 	log := func(ctx context.Context, session *mcp.ServerSession, text string) error {
 		for _, level := range []mcp.LoggingLevel{mcp.LoggingLevelDebug, mcp.LoggingLevelInfo, mcp.LoggingLevelError} {
@@ -59,11 +59,11 @@ func talkative() (s *mcpserver.Server, both *sync.WaitGroup) {
 	return s, both
 }
 
-func TestACallHearsWhatTheServerLogsAboutIt(t *testing.T) {
+func TestOnLog(t *testing.T) {
 	leaks.Check(t)
 	for _, r := range mcp.Revisions {
-		s, _ := talkative()
-		for _, w := range kitWays(t, s) {
+		s, _ := loggingServer()
+		for _, w := range kitEndpoints(t, s) {
 			if w.old && !r.Handshake || w.name == "command" {
 				continue
 			}
@@ -74,24 +74,24 @@ func TestACallHearsWhatTheServerLogsAboutIt(t *testing.T) {
 					mcp.LoggingLevelError: {`error "talk"`},
 				} {
 					c := connect(t, w.to, &mcpclient.Options{Revision: r.Revision})
-					var d diary
-					says(t, c, "talk", mcpclient.OnLog(level, d.note))
-					require.Equal(t, want, d.all(), "all of it has come when the call returns")
-					says(t, c, "talk")
-					require.Equal(t, want, d.all(), "the next call is another one")
+					var d logRecorder
+					callText(t, c, "talk", mcpclient.OnLog(level, d.note))
+					require.Equal(t, want, d.all(), "the call returns after the last message")
+					callText(t, c, "talk")
+					require.Equal(t, want, d.all(), "the next call has no messages of the first")
 				}
 			})
 		}
 	}
 }
 
-// Two calls under way: over HTTP and in process each hears its own, on a pipe
-// each may hear the other's, too.
-func TestCallsAtTheSameTimeHearTheirOwnWhereThatIsTold(t *testing.T) {
+// Two concurrent calls: over HTTP and in process each receives only its own messages. On a pipe each
+// may also receive the messages of the other.
+func TestOnLogOfConcurrentCalls(t *testing.T) {
 	leaks.Check(t)
 	for _, r := range mcp.Revisions {
-		s, both := talkative()
-		for _, w := range kitWays(t, s) {
+		s, both := loggingServer()
+		for _, w := range kitEndpoints(t, s) {
 			if w.old && !r.Handshake || w.name == "command" {
 				continue
 			}
@@ -101,7 +101,7 @@ func TestCallsAtTheSameTimeHearTheirOwnWhereThatIsTold(t *testing.T) {
 				require.NoError(t, err)
 				both.Add(2)
 				var all sync.WaitGroup
-				diaries := map[string]*diary{"one": {}, "two": {}}
+				diaries := map[string]*logRecorder{"one": {}, "two": {}}
 				for name, d := range diaries {
 					all.Go(func() { // ends with the call
 						_, err := mcpclient.CallTool[string](t.Context(), c, "together", greeting{name}, mcpclient.OnLog("", d.note))
@@ -124,12 +124,12 @@ func TestCallsAtTheSameTimeHearTheirOwnWhereThatIsTold(t *testing.T) {
 	}
 }
 
-func TestTheOptionsHearWhatACallHears(t *testing.T) {
+func TestOnLogOfOptionsAndCall(t *testing.T) {
 	leaks.Check(t)
 	for _, r := range mcp.Revisions {
 		t.Run(r.Revision.String(), func(t *testing.T) {
 			heard := make(chan string, 9)
-			s, _ := talkative()
+			s, _ := loggingServer()
 			c := connect(t, mcpclient.InProcess(s), &mcpclient.Options{
 				Revision: r.Revision, LogLevel: mcp.LoggingLevelError,
 				OnLog: func(_ context.Context, n *mcp.LoggingMessageNotification) error {
@@ -137,11 +137,11 @@ func TestTheOptionsHearWhatACallHears(t *testing.T) {
 					return nil
 				},
 			})
-			var d diary
-			says(t, c, "talk", mcpclient.OnLog(mcp.LoggingLevelInfo, d.note))
+			var d logRecorder
+			callText(t, c, "talk", mcpclient.OnLog(mcp.LoggingLevelInfo, d.note))
 			want := []string{`info "talk"`, `error "talk"`}
 			if r.Handshake {
-				want = want[1:] // the level is the session's
+				want = want[1:] // the level applies to the session
 			}
 			require.Equal(t, want, d.all())
 			for _, said := range want {
@@ -151,30 +151,29 @@ func TestTheOptionsHearWhatACallHears(t *testing.T) {
 	}
 }
 
-// A callback may take its time, may call the server, and may panic.
-func TestALogCallbackMayDoWhatItLikes(t *testing.T) {
+// A callback may block, call the server, and panic.
+func TestOnLogCallback(t *testing.T) {
 	leaks.Check(t)
-	s, _ := talkative()
-	for _, w := range kitWays(t, s) {
+	s, _ := loggingServer()
+	for _, w := range kitEndpoints(t, s) {
 		if w.name == "command" {
 			continue
 		}
 		t.Run(w.name, func(t *testing.T) {
 			c := connect(t, w.to, &mcpclient.Options{Logger: silent})
 			calls := 0
-			says(t, c, "talk", mcpclient.OnLog("", func(*mcp.LoggingMessageNotification) {
+			callText(t, c, "talk", mcpclient.OnLog("", func(*mcp.LoggingMessageNotification) {
 				calls++
-				says(t, c, "report")
-				panic("too much to say")
+				callText(t, c, "report")
+				panic("test panic")
 			}))
 			require.GreaterOrEqual(t, calls, 3)
 		})
 	}
 }
 
-// What a request says itself about the logs that it wants counts more than what
-// the client would say; who the client is, a request cannot say.
-func TestARequestMayAskForLogsItself(t *testing.T) {
+// A log level in the request takes precedence. A request cannot change the description of the client.
+func TestLogLevelOfRequest(t *testing.T) {
 	leaks.Check(t)
 	asked := make(chan *mcp.RequestMeta, 1)
 	s := newServer(mcp.Revision20260728)
@@ -207,15 +206,15 @@ func TestARequestMayAskForLogsItself(t *testing.T) {
 		require.Equal(t, "me", got.ClientInfo.Name)
 		require.Nil(t, got.ClientCapabilities.Roots)
 		require.JSONEq(t, "1", string(got.Extra["com.example/x"]))
-		require.Equal(t, "2024-11-05", own.ProtocolVersion, "the caller's value is left alone")
+		require.Equal(t, "2024-11-05", own.ProtocolVersion, "the caller's value is not changed")
 	}
 }
 
-func TestARequestMayAskForLogsItselfInProcess(t *testing.T) {
+func TestLogLevelOfRequestInProcess(t *testing.T) {
 	leaks.Check(t)
-	s, _ := talkative()
+	s, _ := loggingServer()
 	c := connect(t, mcpclient.InProcess(s), nil)
-	var d diary
+	var d logRecorder
 	_, err := c.With(mcpclient.OnLog("", d.note)).CallTool(t.Context(), &mcp.CallToolRequest{
 		Name: "talk", Arguments: json.RawMessage("{}"), Meta: &mcp.RequestMeta{LogLevel: mcp.LoggingLevelError},
 	})

@@ -8,6 +8,8 @@ import (
 	"maps"
 	"time"
 
+	"github.com/mcpwright/mcp/runtime/internal/outbound"
+
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -15,12 +17,11 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// TaskError says that a call has become a task without a result.
+// TaskError reports that a call has become a task without a result.
 type TaskError struct {
-	// Task is the task as it was last seen.
+	// Task is the last known state of the task.
 	Task *tasks.Task
-	// Err is why there is none: the server's error, or what keeps this client from
-	// looking.
+	// Err is the cause: the server's error, or why this client stopped polling.
 	Err error
 }
 
@@ -32,40 +33,39 @@ func (e *TaskError) Error() string {
 // Unwrap returns Err.
 func (e *TaskError) Unwrap() error { return e.Err }
 
-// taskAnswer reads a result, or the task in its place.
-type taskAnswer struct {
+// taskOrResult decodes a result, or the task that the server has created instead.
+type taskOrResult struct {
 	wire.ReadOnly
 	result wire.Value
 	task   *tasks.Task
 }
 
 // DecodeJSON implements [wire.Value].
-func (a *taskAnswer) DecodeJSON(d *wire.Decoder) {
+func (r *taskOrResult) DecodeJSON(d *wire.Decoder) {
 	if kind, _ := d.Peek("resultType"); kind != string(tasks.ResultType) {
-		a.result.DecodeJSON(d)
+		r.result.DecodeJSON(d)
 		return
 	}
-	a.task = new(tasks.Task)
-	a.task.DecodeJSON(d)
+	r.task = new(tasks.Task)
+	r.task.DecodeJSON(d)
 }
 
-// try sends a request once. If it is answered with a task, that is followed to its
-// end.
-func (c *Client) try(ctx context.Context, req peer.Message, res wire.Value, opts []peer.CallOption) error {
+// callWithTask makes a call. If the server creates a task, it waits until the task has finished.
+func (c *Client) callWithTask(ctx context.Context, req peer.Message, res wire.Value, opts []peer.CallOption) error {
 	if !c.opts.Tasks || req.Method() != mcp.MethodCallTool {
-		return c.deliver(ctx, req, res, opts)
+		return c.sendWithRetry(ctx, req, res, opts)
 	}
-	a := &taskAnswer{result: res}
-	err := c.deliver(ctx, req, a, opts)
-	if a.task == nil && (err == nil || connection.BadAnswer(err)) {
-		return cmp.Or(whole(res), err)
+	r := &taskOrResult{result: res}
+	err := c.sendWithRetry(ctx, req, r, opts)
+	if r.task == nil && (err == nil || outbound.IsInvalidResponse(err)) {
+		return cmp.Or(checkComplete(res), err)
 	}
 	if err != nil {
 		return err
 	}
-	task, err := c.attend(ctx, a.task)
+	task, err := c.pollTask(ctx, r.task)
 	if err == nil {
-		err = c.outcomeOf(task, res)
+		err = decodeTaskResult(task, c.Revision(), res)
 	}
 	if err != nil {
 		return &TaskError{task, err}
@@ -73,129 +73,126 @@ func (c *Client) try(ctx context.Context, req peer.Message, res wire.Value, opts
 	return nil
 }
 
-// whole tells whether a result is of the type that was asked for, as a connection
-// does that has it before its eyes.
-func whole(res wire.Value) error {
+// checkComplete returns an error if a result is not complete. For other results the connection
+// checks this.
+func checkComplete(res wire.Value) error {
 	if kind := mcp.ResultTypeOf(res); kind != "" && kind != mcp.ResultTypeComplete {
-		return unasked(kind)
+		return resultTypeError(kind)
 	}
 	return nil
 }
 
-func unasked(kind mcp.ResultType) error {
-	return &connection.InvalidError{Method: mcp.MethodCallTool, Answer: true, Err: fmt.Errorf("no result of the type %q was asked for", kind)}
+func resultTypeError(kind mcp.ResultType) error {
+	return &connection.InvalidError{Method: mcp.MethodCallTool, Answer: true, Err: fmt.Errorf("unexpected result type %q", kind)}
 }
 
-// outcomeOf reads the result of a task that is over. What a task asks it has asked
-// before: a question in place of its result is none.
-func (c *Client) outcomeOf(t *tasks.Task, res wire.Value) error {
+// decodeTaskResult decodes the result of a finished task. A task requests input while it runs, so its
+// result cannot be another input request.
+func decodeTaskResult(t *tasks.Task, r wire.Revision, res wire.Value) error {
 	switch {
 	case t.Status == mcp.TaskStatusFailed && t.Error != nil:
 		return mcp.ErrorFrom(&peer.Error{Code: t.Error.Code, Message: t.Error.Message, Data: t.Error.Data})
 	case t.Status != mcp.TaskStatusCompleted:
-		return errors.New("the server has no result for it")
+		return errors.New("task has no result")
 	}
-	err := wire.Decode(t.Result, &wire.Frame{Revision: c.Revision()}, res)
-	switch {
-	case questions(err) != nil:
-		return unasked(mcp.ResultTypeInputRequired)
-	case err != nil:
+	err := wire.Decode(t.Result, &wire.Frame{Revision: r}, res)
+	if _, ok := errors.AsType[*mcp.InputRequiredError](err); ok {
+		return resultTypeError(mcp.ResultTypeInputRequired)
+	}
+	if err != nil {
 		return err
 	}
-	return whole(res)
+	return checkComplete(res)
 }
 
 const (
-	defaultPoll  = time.Second
-	shortestPoll = 20 * time.Millisecond
-	// mostMisses is how often in a row a look, or an answer, may fail that another
-	// may mend.
-	mostMisses = 3
+	defaultPollInterval = time.Second
+	minPollInterval     = 20 * time.Millisecond
+	// maxFailedPolls limits the failed requests in a row that are repeated.
+	maxFailedPolls = 3
 )
 
-// attend looks at a task until it is over, and answers what it asks for, each
-// question once. A task that nobody waits for any more is given up. It returns the
-// task as last seen.
-func (c *Client) attend(ctx context.Context, t *tasks.Task) (*tasks.Task, error) {
+// pollTask polls a task until it has finished, and handles each of its input requests once. If ctx
+// or the client ends before, it cancels the task. It returns the last known state.
+func (c *Client) pollTask(ctx context.Context, t *tasks.Task) (*tasks.Task, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(c.life, func() { cancel(&peer.ClosedError{Method: mcp.MethodCallTool, Cause: c.Err()}) })()
-	answered := make(map[string]bool) // which the server may not know yet
-	var untold mcp.InputResponses     // answers that it was not sent yet, or in vain
-	looked := false                   // what came of it is told to those who look
-	for misses, rounds := 0, 0; ; {
+	handled := make(map[string]bool) // keys of handled input requests; the server may still list them
+	var unsent mcp.InputResponses    // responses that the server has not received
+	polled := false                  // only a polled state contains the result
+	for failed, rounds := 0, 0; ; {
 		if f := c.opts.OnTask; f != nil {
 			f(ctx, t)
 		}
-		switch open := without(t.InputRequests, answered); {
-		case t.Finished() && looked:
+		switch requests := unhandled(t.InputRequests, handled); {
+		case t.Finished() && polled:
 			return t, nil
 		case t.Finished():
-		case t.Status == mcp.TaskStatusInputRequired && len(open) > 0:
+		case t.Status == mcp.TaskStatusInputRequired && len(requests) > 0:
 			if rounds++; rounds > c.opts.MaxRounds {
-				return t, c.giveUp(ctx, t, &RoundsError{mcp.MethodCallTool, rounds - 1})
+				return t, c.cancelTask(ctx, t, &RoundsError{mcp.MethodCallTool, rounds - 1})
 			}
 			var err error
-			if untold, err = c.answer(ctx, mcp.MethodCallTool, &mcp.InputRequiredResult{InputRequests: open}); err != nil {
-				return t, c.giveUp(ctx, t, err)
+			if unsent, err = c.handleInputRequests(ctx, mcp.MethodCallTool, requests); err != nil {
+				return t, c.cancelTask(ctx, t, err)
 			}
-			for key := range open {
-				answered[key] = true
+			for key := range requests {
+				handled[key] = true
 			}
 		default:
-			if err := rest(ctx, pollInterval(t)); err != nil {
-				return t, c.giveUp(ctx, t, err)
+			if err := sleep(ctx, pollInterval(t)); err != nil {
+				return t, c.cancelTask(ctx, t, err)
 			}
 		}
-		next, err := c.look(ctx, t, &untold)
-		switch misses++; {
+		next, err := c.getTask(ctx, t, &unsent)
+		switch failed++; {
 		case err == nil:
-			t, misses, looked = next, 0, true
+			t, failed, polled = next, 0, true
 		case ctx.Err() != nil:
-			return t, c.giveUp(ctx, t, err)
-		case peer.AsError(err) == nil && misses <= mostMisses:
-		case untold != nil:
-			return t, c.giveUp(ctx, t, err)
+			return t, c.cancelTask(ctx, t, err)
+		case peer.AsError(err) == nil && failed <= maxFailedPolls:
+		case unsent != nil:
+			return t, c.cancelTask(ctx, t, err)
 		default:
 			return t, err
 		}
 	}
 }
 
-// without returns the questions that are not among those answered.
-func without(questions mcp.InputRequests, answered map[string]bool) mcp.InputRequests {
-	open := maps.Clone(questions)
-	maps.DeleteFunc(open, func(key string, _ mcp.InputRequest) bool { return answered[key] })
-	return open
+// unhandled returns the requests whose keys are not in handled.
+func unhandled(requests mcp.InputRequests, handled map[string]bool) mcp.InputRequests {
+	rest := maps.Clone(requests)
+	maps.DeleteFunc(rest, func(key string, _ mcp.InputRequest) bool { return handled[key] })
+	return rest
 }
 
-// pollInterval is how long to wait before the next look.
 func pollInterval(t *tasks.Task) time.Duration {
 	if t.PollInterval == 0 {
-		return defaultPoll
+		return defaultPollInterval
 	}
-	return max(t.PollInterval, shortestPoll)
+	return max(t.PollInterval, minPollInterval)
 }
 
-// look sends the server the answers that it has not got yet, and looks at a task.
-func (c *Client) look(ctx context.Context, t *tasks.Task, untold *mcp.InputResponses) (*tasks.Task, error) {
-	ref := tasks.Ref{ID: t.ID}
-	if *untold != nil {
-		if _, err := peer.SendRequest(ctx, c, &tasks.UpdateRequest{Ref: ref, InputResponses: *untold}); err != nil {
+// getTask sends the unsent input responses and requests the state of a task.
+func (c *Client) getTask(ctx context.Context, t *tasks.Task, unsent *mcp.InputResponses) (*tasks.Task, error) {
+	of := tasks.Ref{ID: t.ID}
+	if *unsent != nil {
+		if _, err := peer.SendRequest(ctx, c, &tasks.UpdateRequest{Ref: of, InputResponses: *unsent}); err != nil {
 			return nil, err
 		}
-		*untold = nil
+		*unsent = nil
 	}
-	next, err := peer.SendRequest(ctx, c, &tasks.GetRequest{Ref: ref})
+	next, err := peer.SendRequest(ctx, c, &tasks.GetRequest{Ref: of})
 	if err == nil && next.ID != t.ID {
-		err = &connection.InvalidError{Method: tasks.MethodGet, Answer: true, Err: fmt.Errorf("it is about the task %q instead of %q", next.ID, t.ID)}
+		err = &connection.InvalidError{Method: tasks.MethodGet, Answer: true, Err: fmt.Errorf("response is about task %q, not %q", next.ID, t.ID)}
 	}
 	return next, err
 }
 
-// giveUp tells the server that nobody waits for a task any more, because of err.
-func (c *Client) giveUp(ctx context.Context, t *tasks.Task, err error) error {
-	c.spawn(func() { // ends with the request, which the client's timeout and end bound
+// cancelTask cancels a task in the background and returns err.
+func (c *Client) cancelTask(ctx context.Context, t *tasks.Task, err error) error {
+	c.spawn(func() { // ends with the request, which the timeout and the client's end limit
 		_, _ = peer.SendRequest(context.WithoutCancel(ctx), c, &tasks.CancelRequest{Ref: tasks.Ref{ID: t.ID}})
 	})
 	return err

@@ -25,7 +25,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// job is a tool that may go on as a task, and what happens in it.
+// job adds a tool that may run as a task.
 func job(s *mcpserver.Server, name string, support mcp.TaskSupport, h func(context.Context, *mcp.ServerSession) (string, error)) {
 	tool := &mcp.Tool{Name: name, Execution: &mcp.ToolExecution{TaskSupport: support}}
 	mcpserver.AddTool(s, tool, func(ctx context.Context, session *mcp.ServerSession, _ nothing) (string, error) {
@@ -33,19 +33,19 @@ func job(s *mcpserver.Server, name string, support mcp.TaskSupport, h func(conte
 	})
 }
 
-// soon has every call become a task that does not return at once, and looks often.
+// soon makes each call a task that does not return at once, and polls often.
 var soon = &mcpserver.TaskOptions{StartAfter: 5 * time.Millisecond, PollInterval: time.Millisecond}
 
-// atOnce has every call become a task that waits for one.
+// atOnce makes each call that waits a task.
 var atOnce = &mcpserver.TaskOptions{StartAfter: -1, PollInterval: time.Millisecond}
 
-// seen are the tasks that a client has looked at.
+// seen records the states of tasks that a client receives.
 type seen struct {
 	mu    sync.Mutex
 	tasks []*tasks.Task
 	until string
 	there bool
-	first chan struct{} // closed at the first one whose message is until
+	first chan struct{} // closed at the first state with the message until
 }
 
 func (s *seen) look(_ context.Context, t *tasks.Task) {
@@ -63,10 +63,10 @@ func (s *seen) all() []*tasks.Task {
 	return s.tasks
 }
 
-// question asks for a name, under a key of its own.
+// question requests a name with its own key.
 func question(ctx context.Context, s *mcp.ServerSession, key string) (string, error) {
 	form := &mcp.ElicitRequestFormParams{Message: key, RequestedSchema: mcp.RequestedSchema{
-		Properties: []mcp.FormField{{Name: "name", Value: &mcp.StringSchema{}}},
+		Properties: []mcp.FormField{{Name: "name", Schema: &mcp.StringSchema{}}},
 	}}
 	res, err := s.ElicitForm(ctx, form)
 	if err != nil {
@@ -75,9 +75,9 @@ func question(ctx context.Context, s *mcp.ServerSession, key string) (string, er
 	return fmt.Sprint(res.Content["name"]), nil
 }
 
-// TestACallIsTheSameWhetherItGoesOnAsATaskOrNot is straight-line code that asks
-// before its call becomes a task, and as one.
-func TestACallIsTheSameWhetherItGoesOnAsATaskOrNot(t *testing.T) {
+// TestCallWithAndWithoutTask runs the same code, which requests input, before its call becomes a task
+// and as a task.
+func TestCallWithAndWithoutTask(t *testing.T) {
 	leaks.Check(t)
 	for _, r := range mcp.Revisions {
 		kit := newKit(&mcpserver.Options{Tasks: soon})
@@ -99,9 +99,9 @@ func TestACallIsTheSameWhetherItGoesOnAsATaskOrNot(t *testing.T) {
 			return first + second, err
 		})
 		if r.Revision.Index() < mcp.Revision20250618.Index() {
-			continue // nobody can be asked
+			continue // the revision has no elicitation
 		}
-		for _, w := range kitWays(t, kit) {
+		for _, w := range kitEndpoints(t, kit) {
 			if w.name == "command" || w.old && !r.Handshake {
 				continue
 			}
@@ -110,8 +110,8 @@ func TestACallIsTheSameWhetherItGoesOnAsATaskOrNot(t *testing.T) {
 				if begun = saw.first; r.Handshake {
 					close(begun)
 				}
-				c := connect(t, w.to, ada(mcpclient.Options{Revision: r.Revision, Tasks: true, OnTask: saw.look}))
-				require.Equal(t, "AdaAda", says(t, c, "job"))
+				c := connect(t, w.to, handlerOptions(mcpclient.Options{Revision: r.Revision, Tasks: true, OnTask: saw.look}))
+				require.Equal(t, "AdaAda", callText(t, c, "job"))
 				all := saw.all()
 				if r.Handshake {
 					require.Empty(t, all)
@@ -128,24 +128,24 @@ func TestACallIsTheSameWhetherItGoesOnAsATaskOrNot(t *testing.T) {
 						require.Len(t, task.InputRequests, 1)
 					}
 				}
-				require.Contains(t, []int{1, 2}, asked, "a slow machine asks both there")
+				require.Contains(t, []int{1, 2}, asked, "a slow machine sends both requests there")
 				require.Equal(t, mcp.TaskStatusCompleted, all[len(all)-1].Status)
 			})
 		}
 	}
 }
 
-func TestACallThatReturnsInTimeIsNoTask(t *testing.T) {
+func TestFastCallIsNoTask(t *testing.T) {
 	leaks.Check(t)
 	kit := newKit(&mcpserver.Options{Tasks: &mcpserver.TaskOptions{StartAfter: time.Hour}})
 	job(kit, "job", mcp.TaskSupportRequired, func(ctx context.Context, s *mcp.ServerSession) (string, error) { return question(ctx, s, "name") })
 	saw := &seen{first: make(chan struct{})}
-	c := connect(t, mcpclient.InProcess(kit), ada(mcpclient.Options{Tasks: true, OnTask: saw.look}))
-	require.Equal(t, "Ada", says(t, c, "job"))
+	c := connect(t, mcpclient.InProcess(kit), handlerOptions(mcpclient.Options{Tasks: true, OnTask: saw.look}))
+	require.Equal(t, "Ada", callText(t, c, "job"))
 	require.Empty(t, saw.all())
 }
 
-func TestATaskEndsAsItsFunctionDoes(t *testing.T) {
+func TestTaskResults(t *testing.T) {
 	leaks.Check(t)
 	empty := false
 	kit := newKit(&mcpserver.Options{Tasks: atOnce, Middleware: []peer.Middleware{func(next peer.Handler) peer.Handler {
@@ -164,7 +164,7 @@ func TestATaskEndsAsItsFunctionDoes(t *testing.T) {
 			<-saw.first
 			return h()
 		})
-		c := connect(t, judgedURL(t, kit.Handler(nil)), ada(mcpclient.Options{Tasks: true, OnTask: saw.look}))
+		c := connect(t, validatedURL(t, kit.Handler(nil)), handlerOptions(mcpclient.Options{Tasks: true, OnTask: saw.look}))
 		_, err := mcpclient.CallTool[string](t.Context(), c, "job", nil)
 		all := saw.all()
 		return all[len(all)-1], err
@@ -197,7 +197,7 @@ func TestATaskEndsAsItsFunctionDoes(t *testing.T) {
 	}
 }
 
-func TestATaskThatNobodyWaitsForIsGivenUp(t *testing.T) {
+func TestAbandonedTaskIsCancelled(t *testing.T) {
 	leaks.Check(t)
 	kit := newKit(&mcpserver.Options{Tasks: soon})
 	ended := make(chan error, 1)
@@ -207,7 +207,7 @@ func TestATaskThatNobodyWaitsForIsGivenUp(t *testing.T) {
 		return "", context.Cause(ctx)
 	})
 	saw := &seen{first: make(chan struct{})}
-	c := connect(t, judgedURL(t, kit.Handler(nil)), ada(mcpclient.Options{Tasks: true, OnTask: saw.look}))
+	c := connect(t, validatedURL(t, kit.Handler(nil)), handlerOptions(mcpclient.Options{Tasks: true, OnTask: saw.look}))
 	ctx, cancel := context.WithCancelCause(t.Context())
 	go func() { // ends at the first task
 		<-saw.first
@@ -221,14 +221,14 @@ func TestATaskThatNobodyWaitsForIsGivenUp(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, mcp.TaskStatusCancelled, task.Status)
 	_, err = peer.SendRequest(t.Context(), c, &tasks.CancelRequest{Ref: tasks.Ref{ID: id}})
-	require.NoError(t, err, "it is over, and that is all that was wanted")
+	require.NoError(t, err, "cancelling a finished task is no error")
 	for _, req := range []peer.Message{&tasks.GetRequest{}, &tasks.UpdateRequest{}, &tasks.CancelRequest{Ref: tasks.Ref{ID: "x" + id}}} {
 		err := c.Call(t.Context(), req, new(tasks.Ack))
 		require.EqualValues(t, mcp.CodeInvalidParams, peer.AsError(err).Code, "%T", req)
 	}
 }
 
-func TestWhoDoesNotKnowTasksHasNone(t *testing.T) {
+func TestNoTasksWithoutExtension(t *testing.T) {
 	leaks.Check(t)
 	kit := newKit(&mcpserver.Options{Tasks: soon})
 	quick := func(context.Context, *mcp.ServerSession) (string, error) {
@@ -238,8 +238,8 @@ func TestWhoDoesNotKnowTasksHasNone(t *testing.T) {
 	job(kit, "optional", mcp.TaskSupportOptional, quick)
 	job(kit, "required", mcp.TaskSupportRequired, quick)
 	for _, r := range mcp.Revisions {
-		c := connect(t, mcpclient.InProcess(kit), ada(mcpclient.Options{Revision: r.Revision}))
-		require.Equal(t, "done", says(t, c, "optional"))
+		c := connect(t, mcpclient.InProcess(kit), handlerOptions(mcpclient.Options{Revision: r.Revision}))
+		require.Equal(t, "done", callText(t, c, "optional"))
 		_, err := mcpclient.CallTool[string](t.Context(), c, "required", nil)
 		if r.Handshake {
 			require.NoError(t, err, r.Revision)
@@ -253,7 +253,7 @@ func TestWhoDoesNotKnowTasksHasNone(t *testing.T) {
 	}
 }
 
-func TestAToolThatACallerMayNotSeeNeverBecomesATask(t *testing.T) {
+func TestInvisibleToolIsNoTask(t *testing.T) {
 	leaks.Check(t)
 	slow := func(next peer.Handler) peer.Handler {
 		return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
@@ -267,15 +267,15 @@ func TestAToolThatACallerMayNotSeeNeverBecomesATask(t *testing.T) {
 	})
 	job(kit, "secret", mcp.TaskSupportOptional, func(context.Context, *mcp.ServerSession) (string, error) { return "done", nil })
 	look := new(seen)
-	c := connect(t, mcpclient.InProcess(kit), ada(mcpclient.Options{Tasks: true, OnTask: look.look}))
+	c := connect(t, mcpclient.InProcess(kit), handlerOptions(mcpclient.Options{Tasks: true, OnTask: look.look}))
 	for _, name := range []string{"secret", "nobody's"} {
 		_, err := mcpclient.CallTool[string](t.Context(), c, name, nil)
 		require.ErrorContains(t, err, fmt.Sprintf("Unknown tool: %q", name))
-		require.Empty(t, look.all(), "nothing tells that %s is there", name)
+		require.Empty(t, look.all(), "tool %s is visible", name)
 	}
 }
 
-func TestMiddlewareSeesEachRunOfATask(t *testing.T) {
+func TestMiddlewareOfTasks(t *testing.T) {
 	leaks.Check(t)
 	var mu sync.Mutex
 	var saw []string
@@ -303,14 +303,14 @@ func TestMiddlewareSeesEachRunOfATask(t *testing.T) {
 		return fmt.Sprint(name, ctx.Value(key{})), err
 	})
 	h := kit.Handler(nil)
-	c := connect(t, judgedURL(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	c := connect(t, validatedURL(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), key{}, " of the request")))
-	})), ada(mcpclient.Options{Tasks: true}))
-	require.Equal(t, "Ada of the request", says(t, c, "job"))
+	})), handlerOptions(mcpclient.Options{Tasks: true}))
+	require.Equal(t, "Ada of the request", callText(t, c, "job"))
 	require.Equal(t, []string{"> tools/call", "< elicitation/create", "> tools/call", "< elicitation/create"}, saw)
 }
 
-// noting notes what goes out.
+// noting records sent messages.
 type noting struct {
 	peer.Outbound
 	note func(string)
@@ -321,7 +321,7 @@ func (n noting) Call(ctx context.Context, req peer.Message, res wire.Value, opts
 	return n.Outbound.Call(ctx, req, res, opts...)
 }
 
-func TestATaskIsUnknownToOtherCallers(t *testing.T) {
+func TestTaskIsInvisibleToOtherCallers(t *testing.T) {
 	leaks.Check(t)
 	kit := newKit(&mcpserver.Options{Tasks: &mcpserver.TaskOptions{StartAfter: -1, PollInterval: time.Millisecond}})
 	release := make(chan struct{})
@@ -331,18 +331,18 @@ func TestATaskIsUnknownToOtherCallers(t *testing.T) {
 	})
 	h := kit.Handler(&streamable.Options{Logger: silent, Principal: func(r *http.Request) string { return r.Header.Get("User") }})
 	as := func(user string) *mcpclient.URLEndpoint {
-		to := judgedURL(t, h)
+		to := validatedURL(t, h)
 		to.HTTP.Header = http.Header{"User": {user}}
 		return to
 	}
 	saw := &seen{first: make(chan struct{})}
-	ann := connect(t, as("ann"), ada(mcpclient.Options{Tasks: true, OnTask: saw.look}))
-	bob := connect(t, as("bob"), ada(mcpclient.Options{Tasks: true}))
+	ann := connect(t, as("ann"), handlerOptions(mcpclient.Options{Tasks: true, OnTask: saw.look}))
+	bob := connect(t, as("bob"), handlerOptions(mcpclient.Options{Tasks: true}))
 	said := make(chan string)
-	go func() { said <- says(t, ann, "job") }() // ends with the call
+	go func() { said <- callText(t, ann, "job") }() // ends with the call
 	<-saw.first
-	ref := tasks.Ref{ID: saw.all()[0].ID}
-	for _, req := range []peer.Message{&tasks.GetRequest{Ref: ref}, &tasks.UpdateRequest{Ref: ref}, &tasks.CancelRequest{Ref: ref}} {
+	of := tasks.Ref{ID: saw.all()[0].ID}
+	for _, req := range []peer.Message{&tasks.GetRequest{Ref: of}, &tasks.UpdateRequest{Ref: of}, &tasks.CancelRequest{Ref: of}} {
 		err := bob.Call(t.Context(), req, new(tasks.Ack))
 		require.EqualValues(t, mcp.CodeInvalidParams, peer.AsError(err).Code, "%T", req)
 	}
@@ -350,10 +350,10 @@ func TestATaskIsUnknownToOtherCallers(t *testing.T) {
 	require.Equal(t, "ann", <-said)
 }
 
-func TestAFunctionHasTheMetaOfItsCallWhetherItMayLastOrNot(t *testing.T) {
+func TestTaskHasMetadataOfCall(t *testing.T) {
 	leaks.Check(t)
 	kit := newKit(&mcpserver.Options{Tasks: &mcpserver.TaskOptions{StartAfter: time.Hour}})
-	c := connect(t, judgedURL(t, kit.Handler(nil)), ada(mcpclient.Options{Tasks: true}))
+	c := connect(t, validatedURL(t, kit.Handler(nil)), handlerOptions(mcpclient.Options{Tasks: true}))
 	var metas []mcp.RequestMeta
 	for _, support := range []mcp.TaskSupport{mcp.TaskSupportForbidden, mcp.TaskSupportOptional} {
 		tool := &mcp.Tool{Name: "job", Execution: &mcp.ToolExecution{TaskSupport: support}}
@@ -361,7 +361,7 @@ func TestAFunctionHasTheMetaOfItsCallWhetherItMayLastOrNot(t *testing.T) {
 			metas = append(metas, *req.Meta)
 			return mcp.TextResult("done"), nil
 		})
-		require.Equal(t, "done", says(t, c, "job", peer.OnProgress(func(peer.Progress) {})))
+		require.Equal(t, "done", callText(t, c, "job", peer.OnProgress(func(peer.Progress) {})))
 		last := &metas[len(metas)-1].ProgressToken
 		require.False(t, last.IsZero(), support)
 		*last = mcp.ProgressToken{}
@@ -369,7 +369,7 @@ func TestAFunctionHasTheMetaOfItsCallWhetherItMayLastOrNot(t *testing.T) {
 	require.Equal(t, metas[0], metas[1])
 }
 
-func TestAnAnswerOfNoKnownTypeIsInvalidWithTasksAndWithout(t *testing.T) {
+func TestUnknownResultTypeWithAndWithoutTasks(t *testing.T) {
 	leaks.Check(t)
 	kit := newKit(nil)
 	kit.AddRawTool(&mcp.Tool{Name: "odd"}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -380,20 +380,21 @@ func TestAnAnswerOfNoKnownTypeIsInvalidWithTasksAndWithout(t *testing.T) {
 		_, err := mcpclient.CallTool[string](t.Context(), c, "odd", nil)
 		invalid, is := errors.AsType[*connection.InvalidError](err)
 		require.True(t, is, "%v", err)
-		require.EqualError(t, invalid, `answer to "tools/call": no result of the type "odd" was asked for`)
+		require.True(t, invalid.Answer)
+		require.ErrorContains(t, invalid, `type "odd"`)
 	}
 }
 
-func TestAnAnswerOfAnotherTypeIsNotToldByWhatItLacks(t *testing.T) {
+func TestUnexpectedResultType(t *testing.T) {
 	for _, c := range []struct {
 		answer  string
 		tasks   bool
 		problem string
 	}{
-		{`{"resultType":"task","taskId":"1","status":"working"}`, false, `no result of the type "task" was asked for`},
+		{`{"resultType":"task","taskId":"1","status":"working"}`, false, `type "task"`},
 		{`{"resultType":"task","taskId":"1","status":"working"}`, true, `missing member`},
-		{`{"resultType":"odd"}`, false, `no result of the type "odd" was asked for`},
-		{`{"resultType":"odd"}`, true, `no result of the type "odd" was asked for`},
+		{`{"resultType":"odd"}`, false, `type "odd"`},
+		{`{"resultType":"odd"}`, true, `type "odd"`},
 		{`{"resultType":"complete"}`, false, `missing member "content"`},
 		{`{"resultType":"complete"}`, true, `missing member "content"`},
 	} {
@@ -415,26 +416,26 @@ func TestAnAnswerOfAnotherTypeIsNotToldByWhatItLacks(t *testing.T) {
 	}
 }
 
-func TestACallThatIsForwardedMayGoOnAsATask(t *testing.T) {
+func TestForwardedCallAsTask(t *testing.T) {
 	leaks.Check(t)
 	kit, saw := newKit(&mcpserver.Options{Tasks: atOnce}), &seen{first: make(chan struct{})}
 	job(kit, "job", mcp.TaskSupportRequired, func(ctx context.Context, s *mcp.ServerSession) (string, error) {
 		<-saw.first
 		return question(ctx, s, "name")
 	})
-	c := connect(t, judgedURL(t, kit.Handler(nil)), ada(mcpclient.Options{Tasks: true, OnTask: saw.look}))
+	c := connect(t, validatedURL(t, kit.Handler(nil)), handlerOptions(mcpclient.Options{Tasks: true, OnTask: saw.look}))
 	res, err := c.Forward().CallTool(t.Context(), &mcp.CallToolRequest{Name: "job"})
 	require.NoError(t, err)
 	require.Equal(t, "Ada", mcp.TextOf(res.Content))
 }
 
-// unwritable is a result that panics when it is written down.
+// unwritable is a result that panics when it is encoded.
 type unwritable struct{}
 
 func (*unwritable) AppendJSON([]byte, *wire.Encoder) []byte { panic("secret") }
 func (*unwritable) DecodeJSON(d *wire.Decoder)              { d.Skip() }
 
-func TestAResultThatCannotBeWrittenEndsItsTaskAlone(t *testing.T) {
+func TestResultThatCannotBeEncodedFailsTask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, result := range []wire.Value{&unwritable{}, nil} {
 			spoil := func(next peer.Handler) peer.Handler {
@@ -451,7 +452,7 @@ func TestAResultThatCannotBeWrittenEndsItsTaskAlone(t *testing.T) {
 				time.Sleep(time.Second)
 				return "", nil
 			})
-			c := connect(t, mcpclient.InProcess(kit), ada(mcpclient.Options{Tasks: true}))
+			c := connect(t, mcpclient.InProcess(kit), handlerOptions(mcpclient.Options{Tasks: true}))
 			_, err := mcpclient.CallTool[string](t.Context(), c, "job", nil)
 			require.ErrorAs(t, err, new(*mcpclient.TaskError))
 			require.EqualValues(t, mcp.CodeInternal, peer.AsError(err).Code)
@@ -460,7 +461,7 @@ func TestAResultThatCannotBeWrittenEndsItsTaskAlone(t *testing.T) {
 	})
 }
 
-// counted counts what is sent, by method.
+// counted counts sent messages by method.
 type counted struct {
 	peer.Outbound
 	mu  *sync.Mutex
@@ -474,24 +475,24 @@ func (c counted) Notify(ctx context.Context, n peer.Notification, opts ...peer.C
 	return c.Outbound.Notify(ctx, n, opts...)
 }
 
-func TestWhatACallSendsGoesTheSameWayWhetherItMayBeATaskOrNot(t *testing.T) {
+func TestMessagesOfTaskPassOutgoing(t *testing.T) {
 	leaks.Check(t)
 	way := counted{mu: new(sync.Mutex), all: make(map[string]int)}
 	outgoing := func(out peer.Outbound) peer.Outbound { return counted{out, way.mu, way.all} }
 	kit := newKit(&mcpserver.Options{Tasks: &mcpserver.TaskOptions{StartAfter: time.Hour}, Outgoing: []func(peer.Outbound) peer.Outbound{outgoing}})
 	job(kit, "job", mcp.TaskSupportOptional, reports)
 	hear := func(context.Context, *mcp.LoggingMessageNotification) error { return nil }
-	for _, to := range []mcpclient.Endpoint{mcpclient.InProcess(kit), judgedURL(t, kit.Handler(nil))} {
-		c := connect(t, to, ada(mcpclient.Options{Tasks: true, OnLog: hear}))
+	for _, to := range []mcpclient.Endpoint{mcpclient.InProcess(kit), validatedURL(t, kit.Handler(nil))} {
+		c := connect(t, to, handlerOptions(mcpclient.Options{Tasks: true, OnLog: hear}))
 		for _, tool := range []string{"report", "job"} {
 			clear(way.all)
-			require.Equal(t, "reported", says(t, c, tool, peer.OnProgress(func(peer.Progress) {})))
+			require.Equal(t, "reported", callText(t, c, tool, peer.OnProgress(func(peer.Progress) {})))
 			require.Equal(t, map[string]int{mcp.MethodProgress: 3, mcp.MethodLoggingMessage: 1}, way.all, tool)
 		}
 	}
 }
 
-func TestWhatATaskAsksIsOpenAsLongAsTheTaskIs(t *testing.T) {
+func TestInputRequestsOfTaskStayOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kit := newKit(&mcpserver.Options{Tasks: soon})
 		job(kit, "job", mcp.TaskSupportOptional, func(ctx context.Context, s *mcp.ServerSession) (string, error) {
@@ -505,29 +506,29 @@ func TestWhatATaskAsksIsOpenAsLongAsTheTaskIs(t *testing.T) {
 			name, err := question(ctx, s, "name")
 			return fmt.Sprint(name, size), err
 		})
-		opts := ada(mcpclient.Options{Tasks: true})
+		opts := handlerOptions(mcpclient.Options{Tasks: true})
 		opts.OnElicit = func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			time.Sleep(50 * time.Minute)
 			return &mcp.ElicitResult{Action: mcp.ElicitActionAccept, Content: map[string]any{"name": "Ada"}}, nil
 		}
 		c := connect(t, mcpclient.InProcess(kit), opts)
-		require.Equal(t, "Ada7", says(t, c, "job"))
+		require.Equal(t, "Ada7", callText(t, c, "job"))
 		require.NoError(t, c.Close())
 		require.NoError(t, kit.Shutdown(t.Context()))
 	})
 }
 
-func TestACallThatIsGivenUpBeforeItIsATaskIsOverWithItsFunction(t *testing.T) {
+func TestCallCancelledBeforeItIsATask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kit := newKit(&mcpserver.Options{Tasks: &mcpserver.TaskOptions{StartAfter: time.Hour}})
 		over := false
 		job(kit, "job", mcp.TaskSupportOptional, func(ctx context.Context, _ *mcp.ServerSession) (string, error) {
 			<-ctx.Done()
-			time.Sleep(time.Second) // it tidies up
+			time.Sleep(time.Second) // cleans up
 			over = true
 			return "", context.Cause(ctx)
 		})
-		c := connect(t, mcpclient.InProcess(kit), ada(mcpclient.Options{Tasks: true}))
+		c := connect(t, mcpclient.InProcess(kit), handlerOptions(mcpclient.Options{Tasks: true}))
 		_, err := mcpclient.CallTool[string](t.Context(), c, "job", nil, peer.WithTimeout(time.Second))
 		require.ErrorAs(t, err, new(*peer.TimeoutError))
 		require.NoError(t, kit.Shutdown(t.Context()))
@@ -536,7 +537,7 @@ func TestACallThatIsGivenUpBeforeItIsATaskIsOverWithItsFunction(t *testing.T) {
 	})
 }
 
-func TestATaskIsFollowedForAGatewayToo(t *testing.T) {
+func TestForwardWaitsForTask(t *testing.T) {
 	leaks.Check(t)
 	kit := newKit(&mcpserver.Options{Tasks: &mcpserver.TaskOptions{StartAfter: -1, PollInterval: time.Millisecond}})
 	saw := &seen{until: "begun", first: make(chan struct{})}
@@ -545,13 +546,13 @@ func TestATaskIsFollowedForAGatewayToo(t *testing.T) {
 		<-saw.first
 		return "done", err
 	})
-	upstream := connect(t, judgedURL(t, kit.Handler(nil)), &mcpclient.Options{Tasks: true, OnTask: saw.look})
-	c := connect(t, judgedURL(t, gateway(upstream)), nil)
-	require.Equal(t, "done", says(t, c, "job"))
+	upstream := connect(t, validatedURL(t, kit.Handler(nil)), &mcpclient.Options{Tasks: true, OnTask: saw.look})
+	c := connect(t, validatedURL(t, gateway(upstream)), nil)
+	require.Equal(t, "done", callText(t, c, "job"))
 }
 
-// lasting is a server of which a call is answered with a task. What a look at it finds
-// is looks, one after the other.
+// lasting returns a server that responds to a call with a task. Polls return the given states in
+// order.
 func lasting(created string, looks ...string) *script {
 	const meant = `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}},"ttlMs":0,"cacheScope":"private"}`
 	task := func(kind, members string) string {
@@ -576,7 +577,7 @@ func lasting(created string, looks ...string) *script {
 
 const done = `"status":"completed","ttlMs":null,"result":{"content":[{"type":"text","text":"done"}]}`
 
-func TestAQuestionOfATaskIsPutOnceThoughTheServerIsLate(t *testing.T) {
+func TestInputRequestOfTaskIsHandledOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const open = `"status":"input_required","ttlMs":null,"inputRequests":{"a":{"method":"roots/list"}}`
 		const more = `"status":"input_required","ttlMs":null,"inputRequests":{"a":{"method":"roots/list"},"b":{"method":"roots/list"}}`
@@ -586,7 +587,7 @@ func TestAQuestionOfATaskIsPutOnceThoughTheServerIsLate(t *testing.T) {
 			asked++
 			return &mcp.ListRootsResult{Roots: []mcp.Root{}}, nil
 		}})
-		require.Equal(t, "done", says(t, c, "job"))
+		require.Equal(t, "done", callText(t, c, "job"))
 		require.Equal(t, 2, asked)
 		var answers []string
 		for _, m := range s.messages() {
@@ -599,7 +600,7 @@ func TestAQuestionOfATaskIsPutOnceThoughTheServerIsLate(t *testing.T) {
 	})
 }
 
-func TestAnAnswerToATaskThatIsLostIsSentAgain(t *testing.T) {
+func TestLostInputResponseIsSentAgain(t *testing.T) {
 	for _, lost := range []int{1, 3, 100} {
 		synctest.Test(t, func(t *testing.T) {
 			const open = `"status":"input_required","ttlMs":null,"inputRequests":{"a":{"method":"roots/list"}}`
@@ -632,7 +633,7 @@ func TestAnAnswerToATaskThatIsLostIsSentAgain(t *testing.T) {
 	}
 }
 
-func TestACallThatIsATaskEndsWithItsClient(t *testing.T) {
+func TestCloseEndsTaskCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := lasting(`"status":"working","ttlMs":null,"pollIntervalMs":60000`, `"status":"working","ttlMs":null`)
 		saw := make(chan struct{}, 9)
@@ -648,20 +649,20 @@ func TestACallThatIsATaskEndsWithItsClient(t *testing.T) {
 	})
 }
 
-func TestATaskThatIsOverFromTheBeginningHasAResult(t *testing.T) {
+func TestTaskFinishedAtCreation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := lasting(`"status":"completed","ttlMs":null`, done)
 		c := connect(t, s.endpoint(t), &mcpclient.Options{Tasks: true})
-		require.Equal(t, "done", says(t, c, "job"))
+		require.Equal(t, "done", callText(t, c, "job"))
 		require.NoError(t, c.Close())
 	})
 }
 
-func TestTheResultOfATaskIsTheOneThatWasAskedFor(t *testing.T) {
+func TestInvalidTaskResult(t *testing.T) {
 	for result, problem := range map[string]string{
-		`"result":{"resultType":"input_required","inputRequests":{},"content":[]}`: `no result of the type "input_required" was asked for`,
-		`"result":{"resultType":"news","content":[]}`:                              `no result of the type "news" was asked for`,
-		`"result":{"content":[]},"taskId":"2"`:                                     `it is about the task "2" instead of "1"`,
+		`"result":{"resultType":"input_required","inputRequests":{},"content":[]}`: `type "input_required"`,
+		`"result":{"resultType":"news","content":[]}`:                              `type "news"`,
+		`"result":{"content":[]},"taskId":"2"`:                                     `about task "2", not "1"`,
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := lasting(`"status":"working","ttlMs":null`, `"status":"completed","ttlMs":null,`+result)
@@ -682,7 +683,7 @@ func TestTheResultOfATaskIsTheOneThatWasAskedFor(t *testing.T) {
 	}
 }
 
-func TestATaskIsNotLostForItsTimes(t *testing.T) {
+func TestTaskWithUnusualTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const longest = 9223372036854 * time.Millisecond
 		for members, want := range map[string]tasks.Task{

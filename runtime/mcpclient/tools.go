@@ -14,112 +14,160 @@ import (
 	"github.com/mcpwright/mcp/runtime/peer"
 )
 
-// toolBook is what the newest lists of tools say that calls have to know.
-type toolBook struct {
-	mu      sync.Mutex // guards what follows
-	tools   map[string]*knownTool
-	changes uint64  // how often the tools have changed
-	listed  bool    // all of them, since they last changed
-	lookup  *lookup // under way, nil for none
+// maxTools limits the tools of one server that the client stores.
+const maxTools = 10_000
+
+// toolTable has the properties of tools that calls need, from the last lists of tools.
+type toolTable struct {
+	mu       sync.Mutex // guards the fields below
+	tools    map[string]*toolInfo
+	changes  uint64       // how often the list has changed
+	complete bool         // tools has all tools since the last change
+	refresh  *toolRefresh // active refresh, or nil
 }
 
-// lookup is a look at the list of tools that several calls wait for.
-type lookup struct {
-	done chan struct{} // closed when it is over
-	left bool          // who asked would wait no longer, and knows nothing
+// toolRefresh is a request for the list of tools that several calls wait for.
+type toolRefresh struct {
+	done      chan struct{} // closed when the request has finished
+	abandoned bool          // the context of the caller ended before
 }
 
-// knownTool is what is known about one tool.
-type knownTool struct {
-	changes uint64 // of the tools, before it was asked for
+type toolInfo struct {
+	changes uint64 // number of changes before the tool was requested
 	headers []paramheader.Param
-	output  func() (*validate.Schema, error) // nil where the tool promises nothing
+	output  func() (*validate.Schema, error) // nil if the tool has no output schema
 }
 
-// learnTools notes a page of the list of tools, which had changed so often when it
-// was asked for. Tools that ask for headers that cannot be are left out, where
-// headers matter.
-func (c *Client) learnTools(l *live, req peer.Message, page *mcp.ListToolsResult, changes uint64) {
-	known := make(map[string]*knownTool, len(page.Tools))
-	mirrors := l.mirrors()
+// storeTools stores a page of the list of tools. Changes is the number of changes before it was
+// requested. It removes tools with invalid header annotations from the page if the transport uses
+// headers.
+func (c *Client) storeTools(sc *serverConn, req peer.Message, page *mcp.ListToolsResult, changes uint64) {
+	infos := make(map[string]*toolInfo, len(page.Tools))
+	headers := sc.sendsToolHeaders()
 	page.Tools = slices.DeleteFunc(slices.Clone(page.Tools), func(t mcp.Tool) bool {
-		k := &knownTool{changes: changes}
-		if mirrors {
+		info := &toolInfo{changes: changes}
+		if headers {
 			var err error
-			if k.headers, err = paramheader.Parse(t.InputSchema); err != nil {
-				c.opts.Logger.Warn("tool left out: its schema asks for headers that cannot be",
-					"server", c.to.name(), "tool", t.Name, "error", err)
+			if info.headers, err = paramheader.Parse(t.InputSchema); err != nil {
+				c.opts.Logger.Warn("tool ignored: its schema has an invalid header annotation",
+					"server", c.endpoint.name(), "tool", t.Name, "error", err)
 				return true
 			}
 		}
 		if schema := t.OutputSchema; schema != nil {
-			k.output = sync.OnceValues(func() (*validate.Schema, error) { return validate.Compile(schema) })
+			info.output = sync.OnceValues(func() (*validate.Schema, error) { return validate.Compile(schema) })
 		}
-		known[t.Name] = k
+		infos[t.Name] = info
 		return false
 	})
 	r, ok := req.(*mcp.ListToolsRequest)
-	c.tools.learn(known, ok && r.Cursor == nil)
+	c.tools.addPage(infos, ok && r.Cursor == nil)
 }
 
-// mostTools bounds what is remembered of the tools of one server.
-const mostTools = 10_000
+// refreshTools requests the list of tools.
+func (c *Client) refreshTools(ctx context.Context) error {
+	n, changes := 0, c.tools.numChanges()
+	for _, err := range c.Uncached().ListToolsAll(ctx, nil) {
+		if err != nil {
+			return err
+		}
+		if n++; n > maxTools {
+			break
+		}
+	}
+	c.tools.setComplete(changes)
+	return nil
+}
 
-// learn adds a page to the book. The first page begins a new one, of which the
-// other pages are not known yet.
-func (b *toolBook) learn(page map[string]*knownTool, first bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if first || b.tools == nil {
-		b.tools, b.listed = page, false
+// toolForCall returns the properties of a tool, or nil. It requests the list if the tool is unknown
+// or may have changed.
+func (c *Client) toolForCall(ctx context.Context, name string) *toolInfo {
+	info, current := c.tools.find(name)
+	if current {
+		return info
+	}
+	c.refreshToolsOnce(ctx, name)
+	info, _ = c.tools.find(name)
+	return info
+}
+
+// refreshToolsOnce requests the list of tools once for all concurrent callers. If the context of the
+// requesting caller ends, another caller requests it.
+func (c *Client) refreshToolsOnce(ctx context.Context, name string) {
+	r, begun := c.tools.beginRefresh()
+	for ; !begun; r, begun = c.tools.beginRefresh() {
+		if r == nil {
+			return
+		}
+		select {
+		case <-r.done:
+		case <-ctx.Done():
+			return
+		}
+		if !r.abandoned {
+			return
+		}
+	}
+	abandoned := true // also if this goroutine exits
+	defer func() { c.tools.endRefresh(r, abandoned) }()
+	err := c.refreshTools(ctx)
+	if abandoned = err != nil && ctx.Err() != nil; err != nil {
+		c.opts.Logger.DebugContext(ctx, "list of tools not available for call", "tool", name, "error", err)
+	}
+}
+
+// addPage adds a page of the list. The first page replaces all tools.
+func (t *toolTable) addPage(page map[string]*toolInfo, first bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if first || t.tools == nil {
+		t.tools, t.complete = page, false
 		return
 	}
-	for name, tool := range page {
-		if len(b.tools) < mostTools {
-			b.tools[name] = tool
+	for name, info := range page {
+		if len(t.tools) < maxTools {
+			t.tools[name] = info
 		}
 	}
 }
 
-// find returns what is known about a tool, nil for one that was never listed,
-// and whether that is still so.
-func (b *toolBook) find(name string) (known *knownTool, fresh bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	known = b.tools[name]
-	return known, b.listed || known != nil && known.changes == b.changes
+// find returns the properties of a tool, or nil, and whether they are current.
+func (t *toolTable) find(name string) (info *toolInfo, current bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	info = t.tools[name]
+	return info, t.complete || info != nil && info.changes == t.changes
 }
 
-// changed notes that what is known may be so no more.
-func (b *toolBook) changed() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.changes++
-	b.listed = false
+// invalidate notes that the list has changed.
+func (t *toolTable) invalidate() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.changes++
+	t.complete = false
 }
 
-// soFar is how often the tools have changed.
-func (b *toolBook) soFar() uint64 {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.changes
+// numChanges returns how often the list has changed.
+func (t *toolTable) numChanges() uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.changes
 }
 
-// complete notes that all tools were listed, unless they have changed since that
-// began.
-func (b *toolBook) complete(changes uint64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.listed = b.changes == changes
+// setComplete notes that the table has all tools, if the number of changes is still the same.
+func (t *toolTable) setComplete(changes uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.complete = t.changes == changes
 }
 
-// toolHeaders returns the headers that repeat the arguments of a call.
-func (c *Client) toolHeaders(tool string, arguments json.RawMessage) (http.Header, error) {
-	known, _ := c.tools.find(tool)
-	if known == nil || len(known.headers) == 0 {
+// headers returns the headers that repeat the arguments of a call.
+func (t *toolTable) headers(tool string, arguments json.RawMessage) (http.Header, error) {
+	info, _ := t.find(tool)
+	if info == nil || len(info.headers) == 0 {
 		return nil, nil
 	}
-	values, err := paramheader.Values(known.headers, arguments)
+	values, err := paramheader.Values(info.headers, arguments)
 	if err != nil {
 		return nil, fmt.Errorf("tool %q: %w", tool, err)
 	}
@@ -130,76 +178,24 @@ func (c *Client) toolHeaders(tool string, arguments json.RawMessage) (http.Heade
 	return header, nil
 }
 
-// relearnTools asks for the tools anew.
-func (c *Client) relearnTools(ctx context.Context) error {
-	n, changes := 0, c.tools.soFar()
-	for _, err := range c.Uncached().ListToolsAll(ctx, nil) {
-		if err != nil {
-			return err
-		}
-		if n++; n > mostTools {
-			break
-		}
-	}
-	c.tools.complete(changes)
-	return nil
-}
-
-// toolForCall returns what is known about a tool, and asks for the list once if
-// it was never seen or may say something else now.
-func (c *Client) toolForCall(ctx context.Context, name string) *knownTool {
-	known, fresh := c.tools.find(name)
-	if fresh {
-		return known
-	}
-	c.lookUpTools(ctx, name)
-	known, _ = c.tools.find(name)
-	return known
-}
-
-// lookUpTools asks for the tools on behalf of all calls that want to know at the
-// same time. Where the one that asks gives up, another one does it.
-func (c *Client) lookUpTools(ctx context.Context, name string) {
-	l, mine := c.tools.look()
-	for ; !mine; l, mine = c.tools.look() {
-		if l == nil {
-			return
-		}
-		select {
-		case <-l.done:
-		case <-ctx.Done():
-			return
-		}
-		if !l.left {
-			return
-		}
-	}
-	left := true // also where this goroutine goes no further
-	defer func() { c.tools.looked(l, left) }()
-	err := c.relearnTools(ctx)
-	if left = err != nil && ctx.Err() != nil; err != nil {
-		c.opts.Logger.DebugContext(ctx, "tool called without a look at the list", "tool", name, "error", err)
-	}
-}
-
-// look returns the look at the list that is under way, and whether the caller is
-// the one to make it. Once all are listed, there is none.
-func (b *toolBook) look() (l *lookup, mine bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+// beginRefresh returns the active refresh and whether the caller has begun it and must request the
+// list. It returns nil if the table is complete.
+func (t *toolTable) beginRefresh() (r *toolRefresh, begun bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	switch {
-	case b.listed:
+	case t.complete:
 		return nil, false
-	case b.lookup != nil:
-		return b.lookup, false
+	case t.refresh != nil:
+		return t.refresh, false
 	}
-	b.lookup = &lookup{done: make(chan struct{})}
-	return b.lookup, true
+	t.refresh = &toolRefresh{done: make(chan struct{})}
+	return t.refresh, true
 }
 
-func (b *toolBook) looked(l *lookup, left bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.lookup, l.left = nil, left
-	close(l.done)
+func (t *toolTable) endRefresh(r *toolRefresh, abandoned bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.refresh, r.abandoned = nil, abandoned
+	close(r.done)
 }

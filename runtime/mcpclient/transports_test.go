@@ -22,7 +22,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-func TestAServerThatEndsItsStreamIsAskedForTheRest(t *testing.T) {
+func TestClosedCallStreamIsResumed(t *testing.T) {
 	leaks.Check(t)
 	s := newKit(nil)
 	var polled atomic.Bool
@@ -34,20 +34,20 @@ func TestAServerThatEndsItsStreamIsAskedForTheRest(t *testing.T) {
 		if err := session.ReportProgress(ctx, peer.Progress{Progress: 2}); err != nil {
 			return "", err
 		}
-		return asks(ctx, session) // the question waits for the client, too
+		return asks(ctx, session) // the request waits for the client, too
 	})
 	at := newSite(s.Handler(&streamable.Options{Polling: true, Logger: silent, RetryInterval: time.Millisecond}))
-	c := connect(t, quick(judgedURL(t, at)), ada(mcpclient.Options{Mode: mcpclient.Handshake}))
+	c := connect(t, quick(validatedURL(t, at)), handlerOptions(mcpclient.Options{Mode: mcpclient.Handshake}))
 	gets := at.times(http.MethodGet)
 	var steps []float64
-	require.Equal(t, "accept Ada true", says(t, c, "poll", peer.OnProgress(func(p peer.Progress) { steps = append(steps, p.Progress) })))
+	require.Equal(t, "accept Ada true", callText(t, c, "poll", peer.OnProgress(func(p peer.Progress) { steps = append(steps, p.Progress) })))
 	require.True(t, polled.Load())
 	require.Equal(t, []float64{1, 2}, steps)
 	require.Greater(t, at.times(http.MethodGet), gets)
-	require.Equal(t, 1, at.times("POST tools/call"), "it is the same call")
+	require.Equal(t, 1, at.times("POST tools/call"), "the call is not sent again")
 }
 
-func TestABrokenStreamOfACallIsTakenUpAgain(t *testing.T) {
+func TestBrokenCallStreamIsResumed(t *testing.T) {
 	leaks.Check(t)
 	s := newKit(nil)
 	broken, mended := make(chan struct{}), make(chan struct{})
@@ -73,43 +73,42 @@ func TestABrokenStreamOfACallIsTakenUpAgain(t *testing.T) {
 		}
 		return false
 	})
-	c := connect(t, quick(judgedURL(t, at)), &mcpclient.Options{Mode: mcpclient.Handshake, Logger: silent})
-	require.Equal(t, "mended", says(t, c, "break", peer.OnProgress(func(peer.Progress) { close(mended) })))
+	c := connect(t, quick(validatedURL(t, at)), &mcpclient.Options{Mode: mcpclient.Handshake, Logger: silent})
+	require.Equal(t, "mended", callText(t, c, "break", peer.OnProgress(func(peer.Progress) { close(mended) })))
 	require.Equal(t, 1, at.times("POST tools/call"))
 }
 
-// In revisions without a handshake the end of its stream is all that tells a
-// server of HTTP that nobody waits; in others, and on other ways, a notification.
-func TestGivingUpIsToldTheWayTheEraHasIt(t *testing.T) {
+// In stateless revisions over HTTP, the client cancels a request by closing its stream. Otherwise it
+// sends a notification.
+func TestCancellationByRevision(t *testing.T) {
 	leaks.Check(t)
 	for _, r := range mcp.Revisions[1:] {
 		t.Run(r.Revision.String(), func(t *testing.T) {
 			s := newKit(nil)
 			begun, cancelled := waiting(s)
 			at := newSite(s.Handler(&streamable.Options{Logger: silent}))
-			ways := map[string]mcpclient.Endpoint{"http": judgedURL(t, at), "pipe": judgedPipe(t, s), "in process": mcpclient.InProcess(s)}
+			ways := map[string]mcpclient.Endpoint{"http": validatedURL(t, at), "pipe": validatedPipe(t, s), "in process": mcpclient.InProcess(s)}
 			for name, to := range ways {
 				c := connect(t, to, &mcpclient.Options{Revision: r.Revision})
 				ctx, cancel := context.WithCancelCause(t.Context())
-				why := errors.New("changed my mind")
+				why := errors.New("test cancels")
 				go func() { <-begun; cancel(why) }() // ends with the call
 				_, err := c.CallTool(ctx, &mcp.CallToolRequest{Name: "wait"})
 				require.ErrorIs(t, err, why, name)
 				<-cancelled
 				require.NoError(t, c.Close())
 			}
-			told := 1
+			notifications := 1
 			if !r.Handshake {
-				told = 0
+				notifications = 0
 			}
-			require.Equal(t, told, at.times("POST "+mcp.MethodCancelled))
+			require.Equal(t, notifications, at.times("POST "+mcp.MethodCancelled))
 		})
 	}
 }
 
-// Whatever arguments there are, the headers that repeat them satisfy a server
-// that compares both.
-func TestHeadersAgreeWithTheBody(t *testing.T) {
+// The headers that repeat arguments satisfy a server that compares them with the body.
+func TestToolHeadersMatchBody(t *testing.T) {
 	leaks.Check(t)
 	s := newKit(nil)
 	schema := json.RawMessage(`{"type":"object","properties":{
@@ -129,7 +128,7 @@ func TestHeadersAgreeWithTheBody(t *testing.T) {
 	at := newSite(kitHandler(s))
 	var last http.Header
 	at.meet(func(_ http.ResponseWriter, r *http.Request, _ http.Handler) bool { last = r.Header; return false })
-	c := connect(t, judgedURL(t, at), nil)
+	c := connect(t, validatedURL(t, at), nil)
 	require.Contains(t, names(t, c), "echo")
 	for arguments, header := range map[string][2]string{
 		`{}`:                             {"Text", ""},
@@ -154,7 +153,7 @@ func TestHeadersAgreeWithTheBody(t *testing.T) {
 	} {
 		res, err := c.CallTool(t.Context(), &mcp.CallToolRequest{Name: "echo", Arguments: json.RawMessage(arguments)})
 		require.NoError(t, err, arguments)
-		if !res.IsError { // null is no text to a schema, which is another matter
+		if !res.IsError { // the schema rejects null
 			require.Equal(t, arguments, mcp.TextOf(res.Content))
 		}
 		require.Equal(t, header[1], last.Get("Mcp-Param-"+header[0]), arguments)
@@ -166,9 +165,9 @@ func TestHeadersAgreeWithTheBody(t *testing.T) {
 	}
 }
 
-// A server may change its tools while nobody listens. The call that meets with
-// that is mended: the server has not begun to handle it.
-func TestAToolThatWantsAnotherHeaderNowIsCalledAllTheSame(t *testing.T) {
+// A server may change its tools without a notification. The failed call is repeated, because the server
+// has not begun to process it.
+func TestChangedToolHeaderIsRetried(t *testing.T) {
 	leaks.Check(t)
 	s := newKit(nil)
 	tool := func(header string) {
@@ -178,7 +177,7 @@ func TestAToolThatWantsAnotherHeaderNowIsCalledAllTheSame(t *testing.T) {
 		})
 	}
 	tool("City")
-	c := connect(t, judgedURL(t, kitHandler(s)), &mcpclient.Options{Logger: silent})
+	c := connect(t, validatedURL(t, kitHandler(s)), &mcpclient.Options{Logger: silent})
 	for _, header := range []string{"City", "Town", "Place"} {
 		tool(header)
 		text, err := mcpclient.CallTool[string](t.Context(), c, "weather", map[string]string{"city": "Zürich"})
@@ -187,8 +186,8 @@ func TestAToolThatWantsAnotherHeaderNowIsCalledAllTheSame(t *testing.T) {
 	}
 }
 
-// What may be kept is kept until the server says that it has changed.
-func TestAServerTellsHowLongItsAnswersMayBeKept(t *testing.T) {
+// Results are cached until the server reports a change.
+func TestCacheWithKitServer(t *testing.T) {
 	leaks.Check(t)
 	var asked atomic.Int64
 	s := newKit(&mcpserver.Options{
@@ -204,7 +203,7 @@ func TestAServerTellsHowLongItsAnswersMayBeKept(t *testing.T) {
 	})
 	at := kitHandler(s)
 	changed := make(chan struct{}, 9)
-	c := connect(t, judgedURL(t, at), &mcpclient.Options{
+	c := connect(t, validatedURL(t, at), &mcpclient.Options{
 		OnToolListChanged: func(context.Context, *mcp.ToolListChangedNotification) error { changed <- struct{}{}; return nil },
 	})
 	for range 3 {
@@ -212,7 +211,7 @@ func TestAServerTellsHowLongItsAnswersMayBeKept(t *testing.T) {
 		require.NotContains(t, names(t, c), "grown")
 	}
 	require.EqualValues(t, 2, asked.Load())
-	require.Equal(t, "grown", says(t, c, "grow"))
+	require.Equal(t, "grown", callText(t, c, "grow"))
 	<-changed
 	require.Contains(t, names(t, c), "grown")
 	require.EqualValues(t, 3, asked.Load())
@@ -220,7 +219,7 @@ func TestAServerTellsHowLongItsAnswersMayBeKept(t *testing.T) {
 	read(t, c.ServerPeer, "note:1")
 	require.EqualValues(t, 4, asked.Load())
 
-	// Headers of a call's own may say who asks.
+	// Headers of a call may contain credentials.
 	own := c.With(peer.WithHeader(http.Header{"Authorization": {"Bearer b"}}))
 	for range 2 {
 		read(t, own, "note:1")
@@ -228,7 +227,7 @@ func TestAServerTellsHowLongItsAnswersMayBeKept(t *testing.T) {
 	require.EqualValues(t, 6, asked.Load())
 }
 
-// traced adds a trace to all that is sent.
+// traced adds a trace to the metadata of sent messages.
 type traced struct {
 	peer.Outbound
 	trace string
@@ -252,7 +251,7 @@ func (o traced) Notify(ctx context.Context, n peer.Notification, opts ...peer.Ca
 	return o.Outbound.Notify(ctx, n, append(slices.Clip(opts), o.add)...)
 }
 
-func TestWhatMiddlewareAddsToTheMetaReachesTheHandlerOverEachWay(t *testing.T) {
+func TestMetadataOfOutgoingReachesHandler(t *testing.T) {
 	leaks.Check(t)
 	s := newKit(&mcpserver.Options{Outgoing: trace("theirs")})
 	s.AddRawTool(&mcp.Tool{Name: "trace"}, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -264,15 +263,15 @@ func TestWhatMiddlewareAddsToTheMetaReachesTheHandlerOverEachWay(t *testing.T) {
 		}
 		return mcp.TextResult(fmt.Sprint(req.Meta != nil && string(req.Meta.Extra["traceparent"]) == `"ours"`)), nil
 	})
-	eachEra(t, func(t *testing.T, r wire.Revision) {
-		for _, w := range kitWays(t, s) {
-			if w.old || w.name == "command" { // their servers are made otherwise
+	eachKind(t, func(t *testing.T, r wire.Revision) {
+		for _, w := range kitEndpoints(t, s) {
+			if w.old || w.name == "command" { // these servers are created differently
 				continue
 			}
 			heard := make(chan string, 9)
-			opts := ada(mcpclient.Options{Revision: r, Outgoing: trace("ours")})
+			opts := handlerOptions(mcpclient.Options{Revision: r, Outgoing: trace("ours")})
 			opts.OnListRoots = func(_ context.Context, req *mcp.ListRootsRequest) (*mcp.ListRootsResult, error) {
-				if mcp.Revisions[r.Index()].Handshake { // there it is a part of an answer
+				if mcp.Revisions[r.Index()].Handshake { // the result contains it
 					heard <- fmt.Sprint(req.Meta != nil && string(req.Meta.Extra["traceparent"]) == `"theirs"`)
 				}
 				return &mcp.ListRootsResult{Roots: []mcp.Root{{URI: "file:///project"}}}, nil

@@ -22,29 +22,28 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// subscribable makes a server open to the subscriptions of sessions. What it is
-// told is noted.
-func subscribable(s *server) chan string {
-	told := make(chan string, 20)
+// enableSubscribe adds handlers of resources/subscribe to a server. It returns the received requests.
+func enableSubscribe(s *server) chan string {
+	received := make(chan string, 20)
 	mcp.HandleSubscribe(&s.mux, func(_ context.Context, req *mcp.SubscribeRequest) (*mcp.EmptyResult, error) {
-		told <- "+" + req.URI
+		received <- "+" + req.URI
 		if req.URI == "no:" {
 			return nil, &peer.Error{Code: mcp.CodeInvalidParams, Message: "no such thing"}
 		}
 		return &mcp.EmptyResult{}, nil
 	})
 	mcp.HandleUnsubscribe(&s.mux, func(_ context.Context, req *mcp.UnsubscribeRequest) (*mcp.EmptyResult, error) {
-		told <- "-" + req.URI
+		received <- "-" + req.URI
 		return &mcp.EmptyResult{}, nil
 	})
-	return told
+	return received
 }
 
-func TestASessionIsWatchedBySubscribing(t *testing.T) {
+func TestWatchSession(t *testing.T) {
 	leaks.Check(t)
 	for _, r := range mcp.Revisions[:4] {
 		s := newServer(r.Revision)
-		told := subscribable(s)
+		received := enableSubscribe(s)
 		for way, to := range s.ways(t) {
 			t.Run(r.Revision.String()+" "+way, func(t *testing.T) {
 				c := connect(t, to, nil)
@@ -58,14 +57,14 @@ func TestASessionIsWatchedBySubscribing(t *testing.T) {
 						t.Error(err)
 					}
 				}()
-				require.Equal(t, "+a:1", <-told)
-				require.Equal(t, "+a:2", <-told)
+				require.Equal(t, "+a:1", <-received)
+				require.Equal(t, "+a:2", <-received)
 				require.NoError(t, s.session().SendResourceUpdated(t.Context(), &mcp.ResourceUpdatedNotification{URI: "a:2/part"}))
 				require.Equal(t, "a:2/part", <-updates)
 
 				go func() { uri, _, _ := other(); updates <- uri }() // ends with the first change
 				synchronise(t, c)
-				for other := ""; other == ""; { // until the other watches, too
+				for other := ""; other == ""; { // until the other iteration has begun
 					require.NoError(t, s.session().SendResourceUpdated(t.Context(), &mcp.ResourceUpdatedNotification{URI: "a:2"}))
 					select {
 					case other = <-updates:
@@ -73,26 +72,26 @@ func TestASessionIsWatchedBySubscribing(t *testing.T) {
 					}
 				}
 				stop()
-				require.Equal(t, "-a:1", <-told, "somebody else still watches the other one")
+				require.Equal(t, "-a:1", <-received, "the other resource is still watched")
 				stopOther()
-				require.Equal(t, "-a:2", <-told)
-				require.Empty(t, told)
+				require.Equal(t, "-a:2", <-received)
+				require.Empty(t, received)
 			})
 		}
 	}
 }
 
-// synchronise waits until the server has handled what was sent before.
+// synchronise waits until the server has handled earlier messages.
 func synchronise(t testing.TB, c *mcpclient.Client) {
 	t.Helper()
 	require.NoError(t, c.Connection().Ping(t.Context()))
 }
 
-func TestAGapInTheStreamOfASessionMayHideChanges(t *testing.T) {
+func TestLostEventsNotifyWatchers(t *testing.T) {
 	leaks.Check(t)
 	h := newKit(nil).Handler(nil)
 	cuts := make(chan context.CancelFunc, 2)
-	to := judgedURL(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	to := validatedURL(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {
 			ctx, cut := context.WithCancel(r.Context())
 			defer cut()
@@ -100,7 +99,7 @@ func TestAGapInTheStreamOfASessionMayHideChanges(t *testing.T) {
 			r = r.WithContext(ctx)
 		}
 		if r.Header.Get("Last-Event-ID") != "" {
-			w.WriteHeader(http.StatusBadRequest) // as if there had been too many since
+			w.WriteHeader(http.StatusBadRequest) // as if the events were no longer stored
 			return
 		}
 		body, _ := io.ReadAll(r.Body)
@@ -124,17 +123,17 @@ func TestAGapInTheStreamOfASessionMayHideChanges(t *testing.T) {
 	require.Equal(t, "tools", <-lists)
 }
 
-func TestWatchingEndsWithTheContextOrTheClient(t *testing.T) {
+func TestWatchEndsWithContextOrClient(t *testing.T) {
 	leaks.Check(t)
 	for name, opts := range map[string]mcpclient.Options{
 		"session": {Mode: mcpclient.Handshake}, "streams": {Mode: mcpclient.NoHandshake},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := listenable(newServer())
-			told := subscribable(s)
+			s := enableSubscriptions(newServer())
+			received := enableSubscribe(s)
 			begun := func() {
 				if opts.Mode == mcpclient.Handshake {
-					<-told
+					<-received
 					return
 				}
 				(<-s.opened).ack(t)
@@ -142,13 +141,13 @@ func TestWatchingEndsWithTheContextOrTheClient(t *testing.T) {
 			c, err := mcpclient.Connect(t.Context(), s.overPipe(t), &opts)
 			require.NoError(t, err)
 			ctx, cancel := context.WithCancel(t.Context())
-			go func() { begun(); cancel() }() // ends when the server has been asked
+			go func() { begun(); cancel() }() // ends when the server has received the request
 			for range c.Watch(ctx, "a:1") {
-				t.Error("nothing has changed")
+				t.Error("unexpected change")
 			}
 			go func() { // ends with the client
 				if opts.Mode == mcpclient.Handshake {
-					<-told // the end of the first
+					<-received // the first unsubscribe
 				}
 				begun()
 				if err := c.Close(); err != nil {
@@ -166,7 +165,7 @@ func TestWatchingEndsWithTheContextOrTheClient(t *testing.T) {
 	}
 }
 
-func TestAServerMayRefuseToBeWatched(t *testing.T) {
+func TestServerRejectsWatch(t *testing.T) {
 	leaks.Check(t)
 	refused := func(c *mcpclient.Client, uri string) (err error) {
 		for _, err = range c.Watch(t.Context(), uri) {
@@ -175,40 +174,40 @@ func TestAServerMayRefuseToBeWatched(t *testing.T) {
 		return err
 	}
 	s := newServer()
-	subscribable(s)
+	enableSubscribe(s)
 	c := connect(t, mcpclient.InProcess(s), &mcpclient.Options{Mode: mcpclient.Handshake})
 	require.ErrorContains(t, refused(c, "no:"), "no such thing")
 
 	c = connect(t, mcpclient.InProcess(newServer()), nil)
 	require.ErrorContains(t, refused(c, "a:"), "Method not found")
 
-	s = listenable(newServer())
+	s = enableSubscriptions(newServer())
 	c = connect(t, mcpclient.InProcess(s), nil)
-	go func() { // ends when the server has been asked
+	go func() { // ends when the server has received the request
 		st := <-s.opened
 		st.filter.ResourceSubscriptions = nil
 		st.ack(t)
 	}()
-	require.ErrorContains(t, refused(c, "a:"), `watch "a:": the server does not tell of changes of this resource`)
+	require.ErrorContains(t, refused(c, "a:"), `watch "a:": server does not send updates of this resource`)
 }
 
-func TestAStreamThatBreaksIsOpenedAgain(t *testing.T) {
+func TestWatchReopensSubscription(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := listenable(newServer())
+		s := enableSubscriptions(newServer())
 		c := connect(t, mcpclient.InProcess(s), nil)
 		var seen []string
 		ctx, cancel := context.WithCancel(t.Context())
-		go func() { // ends with the test's part
+		go func() { // ends with the steps below
 			first := <-s.opened
 			first.ack(t)
 			first.updated(t, "a:1")
-			first.finish <- errors.New("trouble that is none of the client's business")
+			first.finish <- errors.New("test error")
 			second := <-s.opened
 			second.ack(t)
 			synctest.Wait()
 			second.updated(t, "a:2")
 			synctest.Wait()
-			second.finish <- nil // even in order: the client still watches
+			second.finish <- nil // without an error
 			third := <-s.opened
 			third.ack(t)
 			synctest.Wait()
@@ -218,15 +217,14 @@ func TestAStreamThatBreaksIsOpenedAgain(t *testing.T) {
 			require.NoError(t, err)
 			seen = append(seen, uri)
 		}
-		require.Equal(t, []string{"a:1", "a:1", "a:2", "a:2", "a:1", "a:2"}, seen, "after a gap anything may have changed")
+		require.Equal(t, []string{"a:1", "a:1", "a:2", "a:2", "a:1", "a:2"}, seen, "all URIs are yielded after a gap")
 	})
 }
 
-// Whoever has handlers for changes is told that there may have been some after a
-// gap.
-func TestTheSubscriptionForHandlersIsOpenedAgain(t *testing.T) {
+// Handlers of changes are called after a gap, because changes may have been missed.
+func TestHandlerSubscriptionIsReopened(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := listenable(newServer())
+		s := enableSubscriptions(newServer())
 		heard := make(chan string, 9)
 		ends := make(chan *stream)
 		go func() { // ends with the second subscription
@@ -256,10 +254,10 @@ func TestTheSubscriptionForHandlersIsOpenedAgain(t *testing.T) {
 	})
 }
 
-func TestAServerThatDoesNotAgreeToTellOfChangesIsUsedAllTheSame(t *testing.T) {
+func TestConnectWithoutAcknowledgement(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
-		connect(t, mcpclient.InProcess(listenable(newServer())), &mcpclient.Options{
+		connect(t, mcpclient.InProcess(enableSubscriptions(newServer())), &mcpclient.Options{
 			Logger:            silent,
 			OnToolListChanged: func(context.Context, *mcp.ToolListChangedNotification) error { return nil },
 		})
@@ -267,9 +265,9 @@ func TestAServerThatDoesNotAgreeToTellOfChangesIsUsedAllTheSame(t *testing.T) {
 	})
 }
 
-func TestConnectingWaitsForNoAgreementLongerThanItMay(t *testing.T) {
+func TestContextLimitsWaitForAcknowledgement(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, heard := listenable(newServer()), make(chan string, 1)
+		s, heard := enableSubscriptions(newServer()), make(chan string, 1)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		begun := time.Now()
@@ -287,9 +285,9 @@ func TestConnectingWaitsForNoAgreementLongerThanItMay(t *testing.T) {
 	})
 }
 
-func TestAServerThatIsBusyAtFirstIsListenedToLater(t *testing.T) {
+func TestHandlerSubscriptionIsRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, heard := listenable(newServer()), make(chan string, 9)
+		s, heard := enableSubscriptions(newServer()), make(chan string, 9)
 		go func() { // ends with the second subscription
 			(<-s.opened).finish <- &peer.Error{Code: mcp.CodeInternal, Message: "busy"}
 			st := <-s.opened
@@ -300,16 +298,16 @@ func TestAServerThatIsBusyAtFirstIsListenedToLater(t *testing.T) {
 			Logger:            silent,
 			OnToolListChanged: func(_ context.Context, n *mcp.ToolListChangedNotification) error { heard <- n.Method(); return nil },
 		})
-		for range 2 { // one that may have been missed, and the server's
+		for range 2 { // an assumed change and the server's
 			require.Equal(t, mcp.MethodToolListChanged, <-heard)
 		}
 		require.NoError(t, c.Close())
 	})
 }
 
-func TestAServerThatEndsItsSubscriptionsAtOnceIsNotKeptBusy(t *testing.T) {
+func TestBackoffIfSubscriptionsEndAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := listenable(newServer())
+		s := enableSubscriptions(newServer())
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		opened := 0
@@ -334,7 +332,7 @@ func TestAServerThatEndsItsSubscriptionsAtOnceIsNotKeptBusy(t *testing.T) {
 	})
 }
 
-// lines are the lines of a log.
+// lines receives the lines of a log.
 type lines chan string
 
 func (l lines) Write(line []byte) (int, error) {
@@ -342,10 +340,10 @@ func (l lines) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-func TestAServerThatEndsItsSubscriptionsForGoodIsLogged(t *testing.T) {
+func TestLostHandlerSubscriptionIsLogged(t *testing.T) {
 	for _, refused := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			s, said := listenable(newServer()), make(lines, 9)
+			s, said := enableSubscriptions(newServer()), make(lines, 9)
 			go func() { // ends with the second subscription
 				st := <-s.opened
 				st.ack(t)
@@ -362,19 +360,19 @@ func TestAServerThatEndsItsSubscriptionsForGoodIsLogged(t *testing.T) {
 			synctest.Wait()
 			if refused {
 				line := <-said
-				require.Contains(t, line, "server tells of changes no more")
+				require.Contains(t, line, "subscription for handlers lost")
 				require.Contains(t, line, "no more of that")
 			}
 			require.NoError(t, c.Close())
 			synctest.Wait()
-			require.Empty(t, said, "the program's own end is no news")
+			require.Empty(t, said, "Close is not logged")
 		})
 	}
 }
 
-func TestAServerThatTellsOfNoChangesIsUsedAllTheSame(t *testing.T) {
+func TestNoHandlerSubscriptionWithoutCapability(t *testing.T) {
 	leaks.Check(t)
-	never := func(context.Context, *mcp.ToolListChangedNotification) error { panic("not to be called") }
+	never := func(context.Context, *mcp.ToolListChangedNotification) error { panic("unexpected call") }
 	c := connect(t, mcpclient.InProcess(newServer()), &mcpclient.Options{Logger: silent, OnToolListChanged: never})
 	require.True(t, c.NoHandshake())
 	s := newServer()
@@ -382,7 +380,7 @@ func TestAServerThatTellsOfNoChangesIsUsedAllTheSame(t *testing.T) {
 	connect(t, mcpclient.InProcess(s), &mcpclient.Options{Logger: silent, OnToolListChanged: never})
 }
 
-// slowEnd is a link whose calls fail before it is over, as those to a command do.
+// slowEnd is a connection whose calls fail before it is done, as with a command.
 type slowEnd struct {
 	*jsonrpc.InProcessConn
 	over chan struct{}
@@ -390,7 +388,7 @@ type slowEnd struct {
 
 func (l *slowEnd) Done() <-chan struct{} { return l.over }
 
-func TestAfterRestartsThereIsOneSubscriptionForHandlers(t *testing.T) {
+func TestOneHandlerSubscriptionAfterRestarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newKit(nil)
 		var last *jsonrpc.InProcessConn
@@ -413,7 +411,7 @@ func TestAfterRestartsThereIsOneSubscriptionForHandlers(t *testing.T) {
 		for range 3 {
 			last.Close()
 			time.Sleep(time.Minute)
-			require.Len(t, heard, 1, "there may have been a change meanwhile")
+			require.Len(t, heard, 1, "a change is assumed")
 			<-heard
 		}
 		s.RemoveTools("greet")
@@ -422,16 +420,16 @@ func TestAfterRestartsThereIsOneSubscriptionForHandlers(t *testing.T) {
 	})
 }
 
-func TestWatchingGoesOnAfterARestart(t *testing.T) {
+func TestWatchContinuesAfterRestart(t *testing.T) {
 	leaks.Check(t)
-	s := listenable(newServer())
+	s := enableSubscriptions(newServer())
 	c := connect(t, s.overPipe(t), &mcpclient.Options{Restarts: 2, Logger: silent})
 	var seen []string
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go func() { // ends with the third subscription
 		<-s.opened
-		s.breakPipes() // before the server has agreed
+		s.breakPipes() // before the acknowledgement
 		second := <-s.opened
 		second.ack(t)
 		second.updated(t, "a:2")
@@ -450,10 +448,10 @@ func TestWatchingGoesOnAfterARestart(t *testing.T) {
 	require.NoError(t, c.Err())
 }
 
-func TestWatchingEndsWhereANewSessionCannotBeWatched(t *testing.T) {
+func TestWatchEndsIfNewSessionRejectsIt(t *testing.T) {
 	leaks.Check(t)
 	old := greeter(mcp.Revision20251125)
-	told := subscribable(old)
+	received := enableSubscribe(old)
 	s := serve(t, old)
 	c := connect(t, mcpclient.URL(s.url), &mcpclient.Options{Logger: silent})
 	ended := make(chan error, 1)
@@ -462,11 +460,11 @@ func TestWatchingEndsWhereANewSessionCannotBeWatched(t *testing.T) {
 			if err != nil {
 				ended <- err
 			} else {
-				t.Error("no gap, since nobody watches", uri)
+				t.Error("unexpected change", uri)
 			}
 		}
 	}()
-	require.Equal(t, "+a:1", <-told)
+	require.Equal(t, "+a:1", <-received)
 	s.instead(func(w http.ResponseWriter, _ *http.Request, m *wire.Message) bool {
 		if m.Method == mcp.MethodSubscribe {
 			w.WriteHeader(http.StatusServiceUnavailable)
@@ -476,4 +474,70 @@ func TestWatchingEndsWhereANewSessionCannotBeWatched(t *testing.T) {
 	s.forget()
 	greet(t, c)
 	require.ErrorContains(t, <-ended, "503")
+}
+
+// The server must not receive unsubscribe after the subscribe of a new iteration.
+func TestWatchDuringUnsubscribe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer()
+		var received []string
+		leaving := make(chan struct{})
+		mcp.HandleSubscribe(&s.mux, func(context.Context, *mcp.SubscribeRequest) (*mcp.EmptyResult, error) {
+			received = append(received, "+")
+			return &mcp.EmptyResult{}, nil
+		})
+		mcp.HandleUnsubscribe(&s.mux, func(context.Context, *mcp.UnsubscribeRequest) (*mcp.EmptyResult, error) {
+			<-leaving
+			received = append(received, "-")
+			return &mcp.EmptyResult{}, nil
+		})
+		c := connect(t, mcpclient.InProcess(s), &mcpclient.Options{Mode: mcpclient.Handshake})
+		changes := make(chan string)
+		watch := func() (stop context.CancelFunc) {
+			ctx, cancel := context.WithCancel(t.Context())
+			next, _ := iter.Pull2(c.Watch(ctx, "a:1"))
+			go func() { // ends with ctx
+				for uri, _, more := next(); more; uri, _, more = next() {
+					changes <- uri
+				}
+			}()
+			synctest.Wait()
+			return cancel
+		}
+		first := watch()
+		first()
+		synctest.Wait()
+		defer watch()()
+		close(leaving)
+		synctest.Wait()
+		require.Equal(t, []string{"+", "-", "+"}, received)
+		require.NoError(t, s.session().SendResourceUpdated(t.Context(), &mcp.ResourceUpdatedNotification{URI: "a:1"}))
+		require.Equal(t, "a:1", <-changes)
+	})
+}
+
+func TestPartsOfResources(t *testing.T) {
+	for watched, parts := range map[string][]string{
+		"file:///a1":  {"file:///a1", "file:///a1/b", "file:///a1?b", "file:///a1#b"},
+		"file:///a1/": {"file:///a1/", "file:///a1/b"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newServer()
+			enableSubscribe(s)
+			c := connect(t, mcpclient.InProcess(s), &mcpclient.Options{Mode: mcpclient.Handshake})
+			var changes []string
+			go func() { // ends with the client
+				for uri := range c.Watch(t.Context(), watched) {
+					changes = append(changes, uri)
+				}
+			}()
+			synctest.Wait()
+			for _, uri := range append([]string{"file:///a10", "file:///a", "file:///a1%20"}, parts...) {
+				require.NoError(t, s.session().SendResourceUpdated(t.Context(), &mcp.ResourceUpdatedNotification{URI: uri}))
+			}
+			synctest.Wait()
+			require.Equal(t, parts, changes)
+			require.NoError(t, c.Close())
+		})
+	}
 }

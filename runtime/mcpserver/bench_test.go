@@ -18,14 +18,13 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// quiet has nothing written, also in benchmarks.
+// quiet disables logging.
 var quiet = &mcpserver.Options{Logger: slog.New(slog.DiscardHandler)}
 
-// envelope is what a request says about its sender.
-const envelope = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+// senderMeta is the metadata of a request of a stateless revision.
+const senderMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
 
-// BenchmarkCall calls a typed tool, its arguments validated, in process and
-// without a wire.
+// BenchmarkCall calls a typed tool in process, without encoding. Its arguments are validated.
 func BenchmarkCall(b *testing.B) {
 	client := own(b, newForecaster(quiet))
 	req := &mcp.CallToolRequest{Name: "forecast", Arguments: json.RawMessage(`{"city":"Ulm","days":3}`)}
@@ -37,7 +36,7 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// BenchmarkCallWithoutArguments is BenchmarkCall without anything to validate.
+// BenchmarkCallWithoutArguments is BenchmarkCall with empty arguments.
 func BenchmarkCallWithoutArguments(b *testing.B) {
 	s := mcpserver.New(info, quiet)
 	res := mcp.TextResult("hi")
@@ -54,16 +53,16 @@ func BenchmarkCallWithoutArguments(b *testing.B) {
 	}
 }
 
-// BenchmarkList lists a hundred tools over a pipe.
+// BenchmarkList lists a hundred tools in process, as JSON.
 func BenchmarkList(b *testing.B) {
 	s := mcpserver.New(info, quiet)
 	for i := range 100 {
 		mcpserver.AddTool(s, &mcp.Tool{Name: fmt.Sprintf("forecast%d", i), Description: "Tells the weather."}, forecast)
 	}
-	for _, revision := range []string{"2025-11-25", modern} {
-		b.Run(revision, func(b *testing.B) {
+	for _, revision := range []wire.Revision{mcp.Revision20251125, mcp.Revision20260728} {
+		b.Run(revision.String(), func(b *testing.B) {
 			conn := connection.NewForRequest(revision, nil, nil, nil)
-			in := &peer.Inbound{Method: mcp.MethodListTools, ID: wire.IntID(1), Params: json.RawMessage(`{` + envelope + `}`)}
+			in := &peer.Inbound{Method: mcp.MethodListTools, ID: wire.IntID(1), Params: json.RawMessage(`{` + senderMeta + `}`)}
 			buf := make([]byte, 0, 100_000)
 			b.ReportAllocs()
 			for b.Loop() {
@@ -79,14 +78,14 @@ func BenchmarkList(b *testing.B) {
 	}
 }
 
-// BenchmarkListOverAPipe is BenchmarkList with a pipe around it.
+// BenchmarkListOverAPipe is BenchmarkList over a pipe.
 func BenchmarkListOverAPipe(b *testing.B) {
 	s := mcpserver.New(info, quiet)
 	for i := range 100 {
 		mcpserver.AddTool(s, &mcp.Tool{Name: fmt.Sprintf("forecast%d", i), Description: "Tells the weather."}, forecast)
 	}
-	for _, revision := range []string{"2025-11-25", modern} {
-		b.Run(revision, func(b *testing.B) {
+	for _, revision := range []wire.Revision{mcp.Revision20251125, mcp.Revision20260728} {
+		b.Run(revision.String(), func(b *testing.B) {
 			near, far := net.Pipe()
 			served := make(chan error, 1)
 			go func() { served <- s.ServeStreams(b.Context(), far, far) }() // ends with the pipe
@@ -99,12 +98,12 @@ func BenchmarkListOverAPipe(b *testing.B) {
 					b.Fatal(err, string(answer))
 				}
 			}
-			if handshakes(revision) {
+			if handshakes(revision.String()) {
 				ask(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				ask(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{` + envelopeOf(revision) + `}}`)
+				ask(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{` + senderMetaOf(revision.String()) + `}}`)
 			}
 			near.Close()
 			<-served
@@ -112,22 +111,22 @@ func BenchmarkListOverAPipe(b *testing.B) {
 	}
 }
 
-// envelopeOf is what a request has to say about its sender in a revision.
-func envelopeOf(revision string) string {
+// senderMetaOf returns the metadata that a request must have in a revision.
+func senderMetaOf(revision string) string {
 	if !handshakes(revision) {
-		return envelope
+		return senderMeta
 	}
 	return ""
 }
 
-// BenchmarkUpdate tells a thousand streams of a change, each of which has to be
-// waited for, so that each has its goroutine woken.
+// BenchmarkUpdate notifies a thousand streams of a change. Each notification is queued and
+// sent by the goroutine of its stream.
 func BenchmarkUpdate(b *testing.B) {
 	benchmarkUpdate(b, func(c *counter) peer.BackChannel { return c })
 }
 
-// BenchmarkUpdatePosted is BenchmarkUpdate for streams that take a notification at
-// once: what it costs here to tell a thousand of them.
+// BenchmarkUpdatePosted is BenchmarkUpdate for streams that accept a notification at once,
+// without their goroutine.
 func BenchmarkUpdatePosted(b *testing.B) {
 	benchmarkUpdate(b, func(c *counter) peer.BackChannel { return poster{c} })
 }
@@ -141,7 +140,7 @@ func benchmarkUpdate(b *testing.B, back func(*counter) peer.BackChannel) {
 	for i := range streams {
 		in := &peer.Inbound{
 			Method: mcp.MethodSubscriptionsListen, ID: wire.IntID(int64(i + 1)), Back: back(&counter{heard: heard}),
-			Params: json.RawMessage(`{"notifications":{"resourceSubscriptions":["x:n1"]},` + envelope + `}`),
+			Params: json.RawMessage(`{"notifications":{"resourceSubscriptions":["x:n1"]},` + senderMeta + `}`),
 		}
 		go func() { // ends with the benchmark
 			defer func() { done <- struct{}{} }()
@@ -168,7 +167,7 @@ func benchmarkUpdate(b *testing.B, back func(*counter) peer.BackChannel) {
 	}
 }
 
-// counter is the way back of a stream. It writes down what it is given.
+// counter is the channel of a stream. It encodes its notifications.
 type counter struct {
 	heard chan struct{}
 	buf   []byte
@@ -188,9 +187,9 @@ func (c *counter) Notify(_ context.Context, n peer.Notification, _ ...peer.CallO
 
 var newestFrame = &wire.Frame{Revision: mcp.Revision20260728}
 
-// poster is a counter that nobody has to wait for.
+// poster is a counter that accepts notifications without blocking.
 type poster struct{ *counter }
 
-func (p poster) TryNotify(n peer.Notification, opts ...peer.CallOption) (taken bool) {
+func (p poster) Post(n peer.Notification, opts ...peer.CallOption) (taken bool) {
 	return p.Notify(context.Background(), n, opts...) == nil
 }

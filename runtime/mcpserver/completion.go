@@ -10,13 +10,8 @@ import (
 	"github.com/mcpwright/mcp/generated/mcp"
 )
 
-// A Completer proposes values for an argument whose beginning is in the request,
-// the best ones first. Only 100 of them reach the client, which is told how many
-// there are.
-type Completer func(context.Context, *mcp.CompleteRequest) ([]string, error)
-
-// CompleteFrom returns a completer for an argument that can only have some values: it
-// proposes those that begin as the argument does.
+// CompleteFrom returns a completer for an argument with a fixed set of values. It suggests
+// those that begin with the text that the user has entered.
 func CompleteFrom(values ...string) Completer {
 	return func(_ context.Context, req *mcp.CompleteRequest) ([]string, error) {
 		return slices.DeleteFunc(slices.Clone(values), func(v string) bool {
@@ -25,44 +20,37 @@ func CompleteFrom(values ...string) Completer {
 	}
 }
 
-// completed names what is completed: an argument of a prompt, or a variable of a
-// template.
-type completed struct {
-	Item
-	argument string
-}
-
-// AddPromptCompleter registers what proposes values for an argument of a prompt. It
-// panics where that is nil.
+// AddPromptCompleter registers a completer for an argument of a prompt. It panics with a
+// [*RegistrationError] if f is nil.
 func (s *Server) AddPromptCompleter(prompt, argument string, f Completer) {
-	s.addCompleter(completed{Item{KindPrompt, prompt}, argument}, f)
+	s.addCompleter(completionTarget{Item{KindPrompt, prompt}, argument}, f)
 }
 
-// AddTemplateCompleter registers what proposes values for a variable of a resource
-// template. It panics where that is nil.
+// AddTemplateCompleter registers a completer for a variable of a resource template. It panics
+// with a [*RegistrationError] if f is nil.
 func (s *Server) AddTemplateCompleter(template, variable string, f Completer) {
-	s.addCompleter(completed{Item{KindTemplate, template}, variable}, f)
+	s.addCompleter(completionTarget{Item{KindTemplate, template}, variable}, f)
 }
 
-func (s *Server) addCompleter(key completed, f Completer) {
+func (s *Server) addCompleter(key completionTarget, f Completer) {
 	if f == nil {
-		registration(key.Kind, key.Name, fmt.Errorf("complete %q: %w", key.argument, errNoHandler))
+		must(registrationError(key.Kind, key.Name, fmt.Errorf("complete %q: %w", key.argument, errNoHandler)))
 	}
 	s.change(Event{}, func(c *catalog) bool {
 		c.completers = maps.Clone(c.completers)
 		if c.completers == nil {
-			c.completers = make(map[completed]Completer)
+			c.completers = make(map[completionTarget]Completer)
 		}
 		c.completers[key] = f
 		return true
 	})
 }
 
-// HandleCompletion registers what completes every argument that nothing else is
-// registered for. It panics where that is nil.
+// HandleCompletion registers a handler for the arguments that have no completer. It panics
+// with a [*RegistrationError] if f is nil.
 func (s *Server) HandleCompletion(f func(context.Context, *mcp.CompleteRequest) (*mcp.CompleteResult, error)) {
 	if f == nil {
-		registration(KindMethod, mcp.MethodComplete, errNoHandler)
+		must(registrationError(KindMethod, mcp.MethodComplete, errNoHandler))
 	}
 	s.change(Event{}, func(c *catalog) bool {
 		c.complete = f
@@ -70,38 +58,38 @@ func (s *Server) HandleCompletion(f func(context.Context, *mcp.CompleteRequest) 
 	})
 }
 
-// maxValues is how many values the protocol lets a completion have.
+// maxValues is the maximum number of values of a completion in the protocol.
 const maxValues = 100
 
 func (s *Server) completeArgument(ctx context.Context, req *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
 	c := s.catalog.Load()
 	if c.capabilities.Completions == nil {
-		return nil, notOffered(mcp.MethodComplete)
+		return nil, methodNotFound(mcp.MethodComplete)
 	}
 	item, known, err := s.completable(ctx, c, req)
 	if err != nil {
 		return nil, err
 	}
-	f := c.completers[completed{item, req.Argument.Name}]
+	f := c.completers[completionTarget{item, req.Argument.Name}]
 	switch {
 	case f == nil && c.complete != nil:
 		res, err := c.complete(ctx, req)
-		return atMost(res), told(err)
+		return limitValues(res), clientError(err)
 	case f == nil && !known:
-		return nil, invalid("There is no argument %q of %s %q", clip(req.Argument.Name), item.Kind, item.Name)
+		return nil, invalid("Unknown argument %q of %s %q", truncate(req.Argument.Name), item.Kind, item.Name)
 	case f == nil:
 		return &mcp.CompleteResult{Completion: mcp.Completion{Values: []string{}}}, nil
 	}
 	values, err := f(ctx, req)
 	if err != nil {
-		return nil, told(err)
+		return nil, clientError(err)
 	}
 	total := int64(len(values))
-	return atMost(&mcp.CompleteResult{Completion: mcp.Completion{Values: values, Total: &total}}), nil
+	return limitValues(&mcp.CompleteResult{Completion: mcp.Completion{Values: values, Total: &total}}), nil
 }
 
-// atMost is a result with no more values than the protocol lets it have.
-func atMost(res *mcp.CompleteResult) *mcp.CompleteResult {
+// limitValues removes values beyond maxValues from a result.
+func limitValues(res *mcp.CompleteResult) *mcp.CompleteResult {
 	if res == nil || len(res.Completion.Values) <= maxValues {
 		return res
 	}
@@ -110,7 +98,8 @@ func atMost(res *mcp.CompleteResult) *mcp.CompleteResult {
 	return &cut
 }
 
-// completable finds what a request is about, and whether it has such an argument.
+// completable returns the item that a request refers to, and reports whether the item has the
+// argument.
 func (s *Server) completable(ctx context.Context, c *catalog, req *mcp.CompleteRequest) (item Item, known bool, err error) {
 	switch ref := req.Ref.(type) {
 	case *mcp.PromptReference:
@@ -127,7 +116,7 @@ func (s *Server) completable(ctx context.Context, c *catalog, req *mcp.CompleteR
 			return Item{KindResource, ref.URI}, false, nil
 		}
 	default:
-		return item, false, invalid("The reference is of an unknown kind")
+		return item, false, invalid("Unknown type of reference")
 	}
 	return item, false, unknown(item.Kind, item.Name)
 }

@@ -14,30 +14,30 @@ import (
 	"github.com/mcpwright/mcp/runtime/peer"
 )
 
-// How many calls lie between what takes a request in and the function of a tool:
-// all of them, and those that the kit adds to what the kernel calls.
+// The number of calls between the function that receives a request and the function of a tool:
+// in total, and those of this package after the dispatcher.
 const (
-	depthOfPipe     = 6
-	depthInProcess  = 7
-	depthOfTheKit   = 2
-	kernelsFunction = "mcp/runtime/connection.(*Kernel)."
+	depthOfPipe        = 6
+	depthInProcess     = 7
+	depthOfTheKit      = 2
+	dispatcherFunction = "mcp/runtime/connection.(*Dispatcher)."
 )
 
-// callers names the functions below the one that calls it, the innermost first,
-// up to the one that took the request in.
+// callers returns the names of the functions that have called its caller, innermost first, up
+// to the one that received the request.
 func callers() (names []string) {
 	pcs := make([]uintptr, 64)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)])
 	for {
 		f, more := frames.Next()
 		names = append(names, f.Function)
-		if !more || strings.HasSuffix(f.Function, ".(*InProcessConn).Call") || strings.HasSuffix(f.Function, ".(*Conn).work") || strings.HasSuffix(f.Function, ".(*stream).read") {
+		if !more || strings.HasSuffix(f.Function, ".(*InProcessConn).Call") || strings.HasSuffix(f.Function, ".(*Conn).work") || strings.HasSuffix(f.Function, ".(*reading).read") {
 			return names
 		}
 	}
 }
 
-func TestFewCallsLieBetweenTheBytesAndATool(t *testing.T) {
+func TestCallStackOfToolIsShort(t *testing.T) {
 	var stack []string
 	s := mcpserver.New(info, nil)
 	mcpserver.AddTool(s, &mcp.Tool{Name: "typed"}, func(context.Context, *mcp.ServerSession, struct{}) (string, error) {
@@ -51,7 +51,7 @@ func TestFewCallsLieBetweenTheBytesAndATool(t *testing.T) {
 	check := func(most int) {
 		t.Helper()
 		require.LessOrEqual(t, len(stack), most, strings.Join(stack, "\n"))
-		kernel := slices.IndexFunc(stack, func(name string) bool { return strings.Contains(name, kernelsFunction) })
+		kernel := slices.IndexFunc(stack, func(name string) bool { return strings.Contains(name, dispatcherFunction) })
 		require.Equal(t, depthOfTheKit, kernel, strings.Join(stack, "\n"))
 	}
 	for _, revision := range revisions {

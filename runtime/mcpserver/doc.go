@@ -1,9 +1,19 @@
-// Package mcpserver is the kit that servers are built with: it turns Go
-// functions into tools, resources and prompts, and serves them to clients of
-// every revision of the protocol, over standard input and output, over HTTP and
-// in process.
+// Package mcpserver implements MCP servers. It turns Go functions into tools, resources and
+// prompts, and serves them to clients of every protocol revision, over standard input and
+// output, over HTTP, over transports of the program, and in process.
 //
-// The first program:
+// A complete server:
+//
+//	package main
+//
+//	import (
+//		"context"
+//		"fmt"
+//		"log"
+//
+//		"github.com/mcpwright/mcp/generated/mcp"
+//		"github.com/mcpwright/mcp/runtime/mcpserver"
+//	)
 //
 //	type Input struct {
 //		City string `json:"city" jsonschema:"the name of the city"`
@@ -16,7 +26,7 @@
 //
 //	func main() {
 //		server := mcpserver.New(mcp.Implementation{Name: "weather", Version: "1.0.0"}, nil)
-//		mcpserver.AddTool(server, &mcp.Tool{Name: "forecast", Description: "Tells the weather."}, forecast)
+//		mcpserver.AddTool(server, &mcp.Tool{Name: "forecast", Description: "Forecasts the weather."}, forecast)
 //		if err := server.ServeStdio(context.Background()); err != nil {
 //			log.Fatal(err)
 //		}
@@ -24,36 +34,55 @@
 //
 // # Registering
 //
-// Tools, resources, templates and prompts may be added and removed at any time,
-// also while the server serves; clients that listen are told. A server that may
-// have none of a kind when a client connects declares the kind among the
-// Capabilities of its [Options], or that client is not told. Adding a second
-// one of the same name replaces the first: callers see the one or the other.
-// What makes no sense, such as a tool without a name, panics at once, as it does
-// in [net/http.ServeMux]. Lists are in the order of names, so that every replica
-// of a server gives the same pages.
+// [AddTool] and [AddPrompt] register Go functions, and [Server.AddResource] and
+// [Server.AddResourceTemplate] register resources. Items may be added and removed at any
+// time, also while the server serves; subscribed clients are notified. Adding an item
+// replaces the item of the same name. Definitions are copied, so the caller may change its
+// value afterwards. Lists are sorted by name, so all replicas of a server return equal pages.
 //
-// What is registered is copied: the caller's value may be changed afterwards.
+// The capabilities of a server follow from the registered items. If a server may have no
+// item of a kind when a client connects, declare the capability in [Options].Capabilities;
+// otherwise that client is not notified of later additions.
+//
+// Registration panics with a [*RegistrationError] if a definition is invalid, like
+// [net/http.ServeMux]. Methods such as [Server.TryAddRawTool] return the error instead, for
+// definitions that come from elsewhere.
 //
 // # Arguments and results
 //
-// The schema of a tool's arguments is made of the Go type, unless the tool brings
-// one of its own, and arguments are judged by it before the handler is called.
-// Fields of structs that are absent get their defaults; a map and raw JSON stay as
-// they came. Arguments that nobody knows are refused. What is wrong is told to the
-// model, which can mend it. In the other direction a result that is a struct
-// becomes structured content with a schema, and a string becomes plain text.
+// The schema of a tool's arguments is inferred from the Go type unless the tool has an
+// InputSchema. Arguments are validated before the handler is called. Unknown arguments are
+// rejected; see [Options].AllowUnknownArguments. The errors are returned to the model, which
+// can correct the call. Absent struct fields get their defaults; maps and raw JSON are
+// unchanged.
+//
+// A result of type string is sent as text. A struct is sent as structured content, with a
+// schema in the tool's definition.
 //
 // # Errors
 //
-// A tool's error is for the model only if it says so: [Errorf] makes one. A
-// [*peer.Error] is an error of the protocol and not of the tool. Of anything else
-// the client learns only that something went wrong, and an id under which the
-// log has the cause.
+// The text of an error is sent to the model only if [Errorf] has made it, or if it has a
+// method ModelText. A [*peer.Error] is sent as a protocol error. Of any other error the
+// client receives an id only, and the log has the error with that id.
 //
 // # Serving
 //
-// A server value holds what is registered and the options, nothing of any client:
-// [Server.ServeStdio], [Server.ListenAndServe], [Server.Handler] and [Server.InProcess]
-// may be used together and several times. [Server.Shutdown] ends them all in order.
+// A [Server] has no state of any client, so it can serve several transports at the same
+// time:
+//
+//   - [Server.ServeStdio] serves the client that started the process;
+//   - [Server.ListenAndServe] serves HTTP at an address, and [Server.Handler] is an
+//     [net/http.Handler];
+//   - [Server.ServeStreams] and [Server.Serve] serve one client over streams of bytes, or
+//     over a transport that carries messages, such as a WebSocket;
+//   - [Server.InProcess] returns a connection within the process.
+//
+// [Server.Shutdown] stops all of them gracefully.
+//
+// # Limits
+//
+// Every resource that a client can use up is limited by default: the size of a message, the
+// requests in flight, subscriptions, queued events, rounds of questions, and tasks. See
+// [Options], [QuestionOptions], [TaskOptions], and the options of packages stdio, jsonrpc and
+// streamable. Exceeding a limit is an error, or is logged if no caller waits.
 package mcpserver

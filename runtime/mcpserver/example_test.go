@@ -16,7 +16,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/peer"
 )
 
-// A server with one tool, for the program that starts it.
+// A server with one tool, started by its client as a child process.
 func Example() {
 	type Input struct {
 		Name string `json:"name" jsonschema:"who is greeted"`
@@ -31,7 +31,7 @@ func Example() {
 	}
 }
 
-// The same server at a URL, for clients of every revision.
+// The same server over HTTP, for clients of every revision.
 func ExampleServer_Handler() {
 	server := mcpserver.New(mcp.Implementation{Name: "greeter", Version: "1.0.0"}, nil)
 	http.Handle("/mcp", server.Handler(nil))
@@ -66,11 +66,11 @@ func ExampleAddTool() {
 	// Output:
 	// {"degrees":[0,0],"unit":"celsius"}
 	// Nobody knows where Atlantis is. Ask the user for another city.
-	// The arguments do not fit the tool's schema. Mend this and call it again:
+	// The arguments do not match the tool's input schema. Fix the arguments and call the tool again.
 	// - /days: must be <= 7 but found 8
 }
 
-// A tool that asks the user something before it does what it was called for.
+// A tool that asks the user before it acts.
 func ExampleAddTool_elicitation() {
 	type Booking struct {
 		Guests int `json:"guests" minimum:"1" maximum:"12"`
@@ -88,7 +88,7 @@ func ExampleAddTool_elicitation() {
 			return fmt.Sprintf("A table for %d is booked.", booking.Guests), nil
 		})
 
-	var user peer.Mux // what the client asks its user
+	var user peer.Mux // handles the questions of the server
 	mcp.HandleElicit(&user, func(_ context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 		fmt.Println(req.Params.(*mcp.ElicitRequestFormParams).Message)
 		return &mcp.ElicitResult{Action: mcp.ElicitActionAccept, Content: map[string]any{"guests": int64(4)}}, nil
@@ -101,8 +101,8 @@ func ExampleAddTool_elicitation() {
 	// A table for 4 is booked.
 }
 
-// Files of a folder as resources. Their names come from the client: the template
-// lets no ".." pass, and os.Root no link that leads out.
+// Files of a folder as resources. The client chooses the file name: the template rejects "..",
+// and os.Root rejects links that leave the folder.
 func ExampleServer_AddResourceTemplate() {
 	name, err := os.MkdirTemp("", "files")
 	if err != nil {
@@ -143,8 +143,8 @@ func ExampleServer_AddResourceTemplate() {
 	// Resource not found (code -32002)
 }
 
-// inProcess returns the client's end of a connection to a server, past the
-// handshake. The user is whom the client asks, nil for nobody.
+// inProcess returns the client's end of a connection to a server, after the handshake. user
+// handles the questions of the server; it may be nil.
 func inProcess(server *mcpserver.Server, user *peer.Mux) *jsonrpc.InProcessConn {
 	ctx := context.Background()
 	client := connection.New(nil, &connection.Options{Client: true})

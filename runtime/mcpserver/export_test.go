@@ -10,27 +10,28 @@ import (
 	"github.com/mcpwright/mcp/runtime/peer"
 )
 
-// Listeners tells how many sessions and streams hear of events.
-func Listeners(s *Server) int {
-	s.audience.mu.Lock()
-	defer s.audience.mu.Unlock()
-	return len(s.audience.members)
+// SubscriberCount returns the number of sessions and streams that receive events.
+func SubscriberCount(s *Server) int {
+	s.subscribers.mu.Lock()
+	defer s.subscribers.mu.Unlock()
+	return len(s.subscribers.members)
 }
 
-// Render returns an event as one listener hears of it.
-func Render(e Event, meta *mcp.NotificationMeta) peer.Notification {
-	a := newAnnouncement(e)
+// NotificationOf returns the notification of an event for one subscriber.
+func NotificationOf(e Event, meta *mcp.NotificationMeta) peer.Notification {
+	a := newEventMessage(e)
 	if meta == nil {
 		return &a.session
 	}
-	return a.forStream(meta)
+	return a.streamNotification(meta)
 }
 
-// Join makes a connection hear of events.
-func Join(s *Server, conn *connection.Connection) { s.audience.join(context.Background(), conn) }
+// AddSession makes a connection a subscriber.
+func AddSession(s *Server, conn *connection.Connection) {
+	s.subscribers.addSession(context.Background(), conn)
+}
 
-// ServeListener serves on a listener as ListenAndServe does, and is less patient in
-// the end.
+// ServeListener serves on a listener like ListenAndServe, with a shorter timeout at the end.
 func ServeListener(s *Server, ctx context.Context, l net.Listener) error {
 	return s.serveListener(ctx, l, nil, time.Second/4)
 }

@@ -19,18 +19,18 @@ import (
 
 var info = mcp.Implementation{Name: "test", Version: "1"}
 
-// client speaks to a server over a pipe, in raw JSON. What the server answers is
-// judged by the schema of the revision in force.
+// client exchanges raw JSON with a server over a pipe. Messages of the server are validated
+// against the schema of the revision.
 type client struct {
 	t        *testing.T
 	revision string
 	conn     io.ReadWriteCloser
 	lines    *bufio.Reader
-	served   chan error // what serving returned
+	served   chan error // the result of ServeStreams
 	ids      int
 }
 
-// revisions are all there are, oldest first.
+// revisions are all revisions, oldest first.
 var revisions = func() (names []string) {
 	for _, r := range mcp.Revisions {
 		names = append(names, r.Revision.String())
@@ -38,32 +38,32 @@ var revisions = func() (names []string) {
 	return names
 }()
 
-// modern is a revision without a handshake.
+// modern is a stateless revision.
 const modern = "2026-07-28"
 
-// handshakes tells whether a revision has the handshake.
+// handshakes reports whether a revision has a handshake.
 func handshakes(revision string) bool {
 	r, _ := mcp.ParseRevision(revision)
 	return mcp.Revisions[r.Index()].Handshake
 }
 
-// connect connects to a server in a revision, past the handshake where there is
+// connect connects to a server in a revision. It completes the handshake, if the revision has
 // one.
 func connect(t *testing.T, s *mcpserver.Server, revision string) *client {
 	t.Helper()
 	c := dial(t, s, revision)
 	if handshakes(revision) {
 		c.call("initialize", fmt.Sprintf(`{"protocolVersion":%q,"capabilities":{},"clientInfo":{"name":"c","version":"1"}}`, revision))
-		before := mcpserver.Listeners(s)
+		before := mcpserver.SubscriberCount(s)
 		c.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
-		for mcpserver.Listeners(s) == before {
-			runtime.Gosched() // nothing on the wire tells when a notification has been handled
+		for mcpserver.SubscriberCount(s) == before {
+			runtime.Gosched() // no message reports that a notification has been handled
 		}
 	}
 	return c
 }
 
-// dial connects without a handshake.
+// dial connects to a server without a handshake.
 func dial(t *testing.T, s *mcpserver.Server, revision string) *client {
 	pipe, far := net.Pipe()
 	near := mcptest.TapPipe(serverFails(t), pipe, mcptest.FromClient)
@@ -77,8 +77,8 @@ func dial(t *testing.T, s *mcpserver.Server, revision string) *client {
 	return c
 }
 
-// serverFails fails a test for what its server says; what the client says wrong
-// is what most of these tests are about.
+// serverFails fails a test for invalid messages of the server. Most of these tests send
+// invalid messages themselves.
 func serverFails(t *testing.T) func(*mcptest.Violation) {
 	fail := mcptest.Fail(t)
 	return func(v *mcptest.Violation) {
@@ -94,7 +94,7 @@ func (c *client) send(line string) {
 	require.NoError(c.t, err)
 }
 
-// message is any JSON-RPC message.
+// message is a JSON-RPC message.
 type message struct {
 	ID     json.RawMessage
 	Method string
@@ -116,7 +116,7 @@ func (c *client) receive() message {
 	return m
 }
 
-// start sends a request without waiting for the answer, and returns its id.
+// start sends a request without waiting for the response, and returns its id.
 func (c *client) start(method, params string) int {
 	c.t.Helper()
 	c.ids++
@@ -139,7 +139,7 @@ func (c *client) start(method, params string) int {
 	return c.ids
 }
 
-// ask sends a request and returns the answer, skipping notifications.
+// ask sends a request and returns the response. It ignores notifications.
 func (c *client) ask(method, params string) message {
 	c.t.Helper()
 	id := c.start(method, params)
@@ -151,7 +151,7 @@ func (c *client) ask(method, params string) message {
 	}
 }
 
-// call is ask for a request that succeeds, and reads the result into a map.
+// call sends a request that must succeed, and decodes the result into a map.
 func (c *client) call(method, params string) map[string]any {
 	c.t.Helper()
 	m := c.ask(method, params)
@@ -161,7 +161,7 @@ func (c *client) call(method, params string) map[string]any {
 	return res
 }
 
-// refused is ask for a request that fails with a code.
+// refused sends a request that must fail with a code.
 func (c *client) refused(method, params string, code int64) message {
 	c.t.Helper()
 	m := c.ask(method, params)
@@ -170,7 +170,7 @@ func (c *client) refused(method, params string, code int64) message {
 	return m
 }
 
-// text is the text of the first block of a tool's result.
+// text returns the text of the first content block of a tool's result.
 func text(t *testing.T, res map[string]any) string {
 	t.Helper()
 	require.NotEmpty(t, res["content"])
@@ -181,4 +181,16 @@ func inEveryRevision(t *testing.T, f func(t *testing.T, revision string)) {
 	for _, r := range revisions {
 		t.Run(r, func(t *testing.T) { f(t, r) })
 	}
+}
+
+// panicked returns the [*mcpserver.RegistrationError] that f panics with, or nil if it does
+// not panic.
+func panicked(f func()) (err error) {
+	defer func() {
+		if e, ok := recover().(*mcpserver.RegistrationError); ok {
+			err = e
+		}
+	}()
+	f()
+	return nil
 }

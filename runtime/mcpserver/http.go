@@ -2,41 +2,41 @@ package mcpserver
 
 import (
 	"context"
+	"errors"
+	"net"
+	"net/http"
+	"time"
 
-	"github.com/mcpwright/mcp/generated/mcp"
-	"github.com/mcpwright/mcp/runtime/internal/eras"
-	"github.com/mcpwright/mcp/runtime/internal/paramheader"
-	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/streamable"
 )
 
-// Handler returns an [http.Handler] that serves the server at one URL, in every
-// revision:
+// Handler returns an [http.Handler] that serves the server at one URL, in every revision:
 //
 //	http.Handle("/mcp", server.Handler(nil))
 //
-// Nil options are the default. [Server.Shutdown] shuts it down, too.
+// Nil options mean the defaults. [Server.Shutdown] also shuts the handler down.
 func (s *Server) Handler(opts *streamable.Options) *streamable.Handler {
-	h := streamable.NewHandler(s.Dispatcher(), s.webOptions(opts))
-	if !s.hosts.add(h) {
+	h := streamable.NewHandler(s.Dispatcher(), s.httpOptions(opts))
+	if !s.shutdowners.add(h) {
 		h.Close()
 	}
 	return h
 }
 
-// LegacySSEHandler returns an [http.Handler] that serves the server over the
-// transport of revision 2024-11-05, for clients that know no other. Nil options
-// are the default. [Server.Shutdown] shuts it down, too.
+// LegacySSEHandler returns an [http.Handler] that serves the server over the HTTP+SSE
+// transport of revision 2024-11-05, for clients that support no other. Nil options mean the
+// defaults. [Server.Shutdown] also shuts the handler down.
 func (s *Server) LegacySSEHandler(opts *streamable.Options) *streamable.LegacySSEHandler {
-	h := streamable.NewLegacySSEHandler(s.Dispatcher(), s.webOptions(opts))
-	if !s.hosts.add(h) {
+	h := streamable.NewLegacySSEHandler(s.Dispatcher(), s.httpOptions(opts))
+	if !s.shutdowners.add(h) {
 		h.Close()
 	}
 	return h
 }
 
-// webOptions are the options of a handler, completed with those of the server.
-func (s *Server) webOptions(opts *streamable.Options) *streamable.Options {
+// httpOptions returns the options of a handler. Those that are not set are taken from the
+// server.
+func (s *Server) httpOptions(opts *streamable.Options) *streamable.Options {
 	var o streamable.Options
 	if opts != nil {
 		o = *opts
@@ -50,18 +50,68 @@ func (s *Server) webOptions(opts *streamable.Options) *streamable.Options {
 	return &o
 }
 
-// checkHeaders compares the arguments of a call with the headers that repeat them
-// over HTTP, in the revisions that have such headers.
-func (t *tool) checkHeaders(ctx context.Context, req *mcp.CallToolRequest) error {
-	if len(t.headers) == 0 || eras.Handshake(revisionOf(ctx)) {
-		return nil
+// shutdownTimeout limits how long requests may continue after the context of
+// [Server.ListenAndServe] has ended.
+const shutdownTimeout = 5 * time.Second
+
+// ListenAndServe serves the server over HTTP, at the path /mcp of an address such as
+// "localhost:8080". When ctx ends, it refuses new requests, waits up to 5 seconds for those in
+// flight, and returns nil. When the server is shut down, it returns nil too; the context of
+// [Server.Shutdown] then limits the wait. Nil options mean the defaults.
+//
+// Use [Server.Handler] to serve another path, or other handlers at the same address.
+func (s *Server) ListenAndServe(ctx context.Context, addr string, opts *streamable.Options) error {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", addr)
+	if err != nil {
+		return err
 	}
-	header := mcp.SessionFromContext(ctx).Transport().Header()
-	if header == nil {
-		return nil
+	return s.serveListener(ctx, l, opts, shutdownTimeout)
+}
+
+func (s *Server) serveListener(ctx context.Context, l net.Listener, opts *streamable.Options, timeout time.Duration) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	h := &addressServer{streamable.NewHandler(s.Dispatcher(), s.httpOptions(opts)), cancel, make(chan struct{})}
+	if !s.shutdowners.add(h) {
+		return errors.Join(ErrShutdown, l.Close())
 	}
-	if err := paramheader.Check(t.headers, req.Arguments, header); err != nil {
-		return &peer.Error{Code: mcp.CodeHeaderMismatch, Message: "Header mismatch: " + err.Error()}
+	defer s.shutdowners.remove(h)
+	defer close(h.done)
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", h)
+	httpServer := streamable.NewHTTPServer(l.Addr().String(), mux)
+	served := make(chan error, 1)
+	go func() { served <- httpServer.Serve(l) }() // ends when httpServer is shut down
+	select {
+	case err := <-served:
+		return errors.Join(err, h.Close())
+	case <-ctx.Done():
 	}
-	return nil
+	within := func(d time.Duration, shutdown func(context.Context) error) error {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d)
+		defer cancel()
+		return shutdown(ctx)
+	}
+	_ = within(timeout, h.Handler.Shutdown) // the error reports that requests had to be cancelled
+	err := within(time.Second, httpServer.Shutdown)
+	if errors.Is(err, context.DeadlineExceeded) { // a client does not read its response
+		return httpServer.Close()
+	}
+	return err
+}
+
+// addressServer serves the clients of one address.
+type addressServer struct {
+	*streamable.Handler
+	cancel context.CancelFunc
+	done   chan struct{} // closed when the address has been released
+}
+
+// Shutdown implements shutdowner.
+func (h *addressServer) Shutdown(ctx context.Context) error {
+	err := h.Handler.Shutdown(ctx)
+	h.cancel()
+	<-h.done
+	return err
 }

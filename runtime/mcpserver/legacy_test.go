@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestShutdownEndsTheOldTransport(t *testing.T) {
+func TestShutdownEndsLegacyTransport(t *testing.T) {
 	s := newForecaster(nil)
 	front := httptest.NewServer(s.LegacySSEHandler(nil))
 	defer front.Close()

@@ -15,140 +15,211 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// Options are the options of a server. The zero value, and nil, work. A negative
-// limit is none.
+// Options configure a server. The zero value and a nil pointer are ready to use.
+//
+// In each limit zero means the default, which the comment states, and a negative value means
+// no limit. Functions may be called concurrently.
 type Options struct {
-	// Instructions tell a model how to use this server; empty is none.
+	// Instructions describe for a model how to use this server. Clients may add them to the
+	// model's prompt. Empty means that none are sent.
 	Instructions string
-	// OmitServerInfo leaves out of results who wrote them, in the revisions that
-	// have it in each of them.
+	// OmitServerInfo omits the name and version of the server from results, in the stateless
+	// revisions, whose results contain them.
 	OmitServerInfo bool
-	// Capabilities are what is declared beyond what follows from the
-	// registrations: Logging, for example, where handlers send log messages,
-	// without which those are dropped. A member that is set here is declared
-	// as it is, even if nothing of its kind is registered yet.
+	// Capabilities are declared in addition to those that follow from the registrations. For
+	// example, Logging must be set if handlers send log messages, which are dropped otherwise.
+	// A member that is set here is declared as it is, even if nothing of its kind is
+	// registered yet.
 	Capabilities mcp.ServerCapabilities
-	// Extensions are the extensions of the protocol that the program serves,
-	// by identifier, each with its settings, an object; nil is {}. Clients of
-	// revisions that have no extensions find them among the experimental
-	// capabilities.
+	// Extensions are the extensions of the protocol that the program serves, by identifier.
+	// Each value contains the settings, a JSON object; nil means {}. In revisions without
+	// extensions they are declared as experimental capabilities.
 	Extensions map[string]json.RawMessage
-	// Revisions are what is served; nil is every revision there is.
+	// Revisions are the protocol revisions that the server accepts. Nil means all that this
+	// module supports.
 	Revisions []wire.Revision
-	// Middleware wraps the handling of every message that comes in, known or
-	// not, the first one outermost.
+	// Middleware wraps the handling of every incoming message, including messages of unknown
+	// methods. The first element is the outermost.
 	Middleware []peer.Middleware
-	// Outgoing wraps the way out of every message that is sent to a client,
-	// the first one outermost. It is behind the checks: what they refuse or
-	// drop never gets there. A question that travels in an answer passes in
-	// each round of its request, also when it has been answered, and leaves
-	// behind what metadata it was given on the way.
+	// Outgoing wraps the sending of every message to a client. The first element is the
+	// outermost. It receives only messages that have passed the checks of the session.
+	//
+	// In the stateless revisions a question is part of a response. It passes through Outgoing
+	// in each round of its request, even after it has been answered, and metadata that
+	// Outgoing adds to it is not sent.
 	Outgoing []func(peer.Outbound) peer.Outbound
-	// Questions is about questions to clients whose revision has them travel in
-	// answers.
+	// Questions configures questions to clients of the stateless revisions, which are sent in
+	// responses.
 	Questions QuestionOptions
-	// Tasks let calls that take long go on as tasks; nil does not.
+	// Tasks allows calls that take long to continue as tasks. Nil disables tasks.
 	Tasks *TaskOptions
 
-	// Filter tells whether a caller may know of something registered. What it
-	// hides is not listed and behaves as if it did not exist. It is asked for
-	// every item of a list and before every use, and must be quick; nil shows
-	// everything to everybody. Who calls is in s.Transport().Principal(), or
-	// wherever the transport's own type has it.
+	// Filter reports whether a caller may access a registered item. Hidden items are not
+	// listed, and requests for them fail as if they were not registered. Filter is called for
+	// every item of a list and before every use, so it must be fast. Nil shows all items to
+	// all callers. The caller's identity is in s.Transport().Principal(), or in the
+	// transport's own type.
 	Filter func(ctx context.Context, s *mcp.ServerSession, item Item) bool
-	// PageSize is how many items a page of a list has; 0 is 1,000. Most
-	// clients never ask for a second page.
+	// PageSize is the maximum number of items in one page of a list. Zero means 1,000. Many
+	// clients never request a second page.
 	PageSize int
-	// CacheHints tell clients how long they may take an answer as fresh, by
-	// method: that of a list, of discover or of reading a resource. Methods
-	// that are not here have answers that are stale at once, and so has a
-	// request that asked its client first.
+	// CacheHints state how long clients may cache responses, by method: list methods,
+	// server/discover and resources/read. Without a hint, and after a request that asked its
+	// client for input, a response must not be cached. [New] panics if another method is named
+	// or a TTL is negative.
 	CacheHints map[string]CacheHint
 
-	// AllowUnknownArguments leaves schemas that are made of Go types open:
-	// arguments that a tool does not know are ignored. Otherwise they are
-	// refused, so that a model learns of a misspelling.
+	// AllowUnknownArguments makes schemas that are inferred from Go types accept unknown
+	// arguments, which are then ignored. By default they are rejected, so that a model notices
+	// a misspelling.
 	AllowUnknownArguments bool
-	// TypeSchemas are the schemas of Go types that have JSON of their own
-	// making, in place of those that would be made of them.
+	// TypeSchemas are the JSON schemas of Go types that implement their own JSON encoding.
+	// They replace the schemas that would be inferred.
 	TypeSchemas map[reflect.Type]json.RawMessage
-	// StrictContent makes it an error to answer a client with content that its
-	// revision does not know. Otherwise it gets the nearest that it knows.
+	// StrictContent makes a request fail if its result has content that the client's revision
+	// does not define. By default such content is replaced by the closest kind that the
+	// revision defines.
 	StrictContent bool
-	// AllowTraversal lets URIs match resource templates where "..", or the "."
-	// of a variable, is a part of a path. Otherwise they match none.
+	// AllowTraversal lets URIs match resource templates even if a path segment is "..", or a
+	// variable's value has a segment ".". By default such URIs match no template.
 	AllowTraversal bool
 
-	// Bus carries events to the other replicas of this server; nil is none.
+	// Bus carries events between the replicas of this server. Nil means that there is one
+	// replica.
 	Bus Bus
-	// Affects tells whether a change of one resource is of interest to
-	// those who watch another, such as a folder that it is in. It is asked for
-	// everybody who listens, must be quick, and must not use the server. Nil
-	// is when the two are the same. Who may watch the one hears of the other
-	// by its URI, whether or not Visible shows it to him.
+	// Affects reports whether the subscribers of the resource with the URI watched must be
+	// notified when the resource with the URI changed has changed, for example because watched
+	// is a folder that contains it. The arguments always differ: subscribers of changed itself
+	// are always notified. The notification contains the URI changed, even if Filter hides
+	// that resource from the subscriber.
+	//
+	// Affects is called for every subscribed URI on each change, so it must be fast. It must
+	// not call methods of the server. Nil means that no resource affects another.
 	Affects func(changed, watched string) bool
-	// MaxSubscriptionStreams bounds the streams of subscriptions that are open at a
-	// time; 0 is 1,024. One more is answered with an error.
+	// MaxSubscriptionStreams limits the subscription streams that are open at the same time,
+	// of all clients together. Zero means 1,024. A request for another stream fails.
 	MaxSubscriptionStreams int
-	// MaxSubscriptions bounds the resources that a session or a stream may
-	// watch; 0 is 1,024.
+	// MaxSubscriptions limits the resources that one session, or one stream, may be subscribed
+	// to. Zero means 1,024. A request for more fails.
 	MaxSubscriptions int
-	// MaxQueuedNotifications bounds the events that wait for a client that does not read,
-	// each once; 0 is 1,024. One more ends a stream, with the reason. A session
-	// with a handshake misses it, and the log says so.
+	// MaxQueuedEvents limits the events that are queued for one client that reads slowly.
+	// Equal events are queued once. Zero means 1,024. When the queue is full, a subscription
+	// stream ends with an error; a session loses the event, which is logged.
 	MaxQueuedEvents int
 
-	// Stdio is about the pipes of [Server.ServeStdio] and
-	// [Server.ServeStreams]: limits, timeouts. Its Dispatch is also for
-	// [Server.InProcess].
+	// Stdio configures [Server.ServeStdio], [Server.ServeStreams] and [Server.Serve]. Its
+	// JSONRPC options also apply to [Server.InProcess].
 	Stdio stdio.ServeOptions
-	// Logger takes what nobody else is told; nil is [slog.Default].
+	// Logger receives errors that are not returned to any caller. Nil means [slog.Default].
 	Logger *slog.Logger
 }
 
-// CacheHint says how a client may keep an answer. See [Options].CacheHints.
+// CacheHint states how clients may cache a response. See [Options].CacheHints.
 type CacheHint struct {
-	// TTL is how long the answer is fresh.
+	// TTL is how long the response is fresh. Zero means that it must not be cached. It must
+	// not be negative.
 	TTL time.Duration
-	// Public lets clients share the answer among their users. It has no effect
-	// where [Options].Filter makes lists differ.
+	// Public allows clients to share the response among their users. It has no effect if
+	// [Options].Filter is set, because responses may then differ.
 	Public bool
 }
 
-// Kind says what something registered is.
+// Kind is the kind of a registered item.
 type Kind string
 
-// The kinds of what can be registered.
+// The kinds of registered items.
 const (
 	KindTool     Kind = "tool"
 	KindResource Kind = "resource"
 	KindTemplate Kind = "resource template"
 	KindPrompt   Kind = "prompt"
-	KindMethod   Kind = "method" // [Options].Filter is not asked for one
+	KindMethod   Kind = "method" // never passed to Options.Filter
 )
 
-// Item names something registered.
+// Item identifies a registered item.
 type Item struct {
-	// Kind is what it is.
+	// Kind is the kind of the item.
 	Kind Kind
-	// Name is the name of a tool, prompt or method, the URI of a resource, the
-	// text of a template.
+	// Name is the name of a tool, prompt or method, the URI of a resource, or the URI template
+	// of a resource template.
 	Name string
 }
 
+// QuestionOptions configure questions to clients of the stateless revisions, which are sent in
+// the responses to their requests. The zero value works if the server is one process. In each
+// limit a negative value means no limit.
+type QuestionOptions struct {
+	// SealKeys encrypt the request state that a client returns with its next request. The
+	// first key encrypts, and every key decrypts. Each has at least 32 bytes. Nil means a
+	// random key of this process.
+	//
+	// Keys are required if the next request may reach another replica, or this one after a
+	// restart; all replicas must then have the same keys. To rotate keys, add the new key at
+	// the end on all replicas, then move it to the front, and remove the old key when no
+	// request uses it any more, RoundTTL later.
+	SealKeys [][]byte
+	// RoundTTL limits the time between a question and its response. Zero means 10 minutes. A
+	// question of a task stays open for as long as the task exists.
+	RoundTTL time.Duration
+	// MaxRounds limits how often one request may be answered with questions. In the handshake
+	// revisions it limits how often a question is repeated because its response is invalid.
+	// Zero means 10. A request that needs more rounds fails.
+	MaxRounds int
+	// MaxState limits the size of the request state, in bytes. Zero means 64 KiB. A request
+	// that needs more fails.
+	MaxState int
+}
+
+// TaskOptions let calls continue as tasks, with the extension [tasks.Name] of revision
+// 2026-07-28. A call that takes long returns a task, and the client polls the task for the
+// result. This applies to tools whose Execution.TaskSupport allows it, and to clients that
+// declare the extension. If it is [mcp.TaskSupportRequired], calls of other clients of that
+// revision fail.
+//
+// Handlers need no changes. Questions that a handler asks before the task exists are sent in
+// the response, later ones with the task. Progress reports become the status message of the
+// task.
+//
+// Tasks are stored in the memory of the process, and accessible to the caller that created
+// them. In each field zero means the default; in a limit a negative value means no limit.
+type TaskOptions struct {
+	// StartAfter is how long a call may take before its response is a task. Zero means 1 s, a
+	// negative value immediately.
+	StartAfter time.Duration
+	// TTL is how long a task is stored, from its creation. If its handler still runs then, the
+	// handler's context ends. Zero means 60 minutes, a negative value forever.
+	TTL time.Duration
+	// PollInterval is the interval at which clients are asked to poll. Zero means 1 s.
+	PollInterval time.Duration
+	// MaxTasks limits the stored tasks. Calls beyond the limit do not become tasks: their
+	// response is sent when they are done. Zero means 1,000.
+	MaxTasks int
+	// MaxTasksPerPrincipal limits the stored tasks of one authenticated principal in the same
+	// way. Zero means 100.
+	MaxTasksPerPrincipal int
+}
+
 const (
-	defaultPageSize  = 1000
-	defaultListeners = 1024
-	defaultWatched   = 1024
-	defaultWaiting   = 1024
+	defaultPageSize               = 1000
+	defaultMaxSubscriptionStreams = 1024
+	defaultMaxSubscriptions       = 1024
+	defaultMaxQueuedEvents        = 1024
 )
 
-// complete fills in what is not set. It panics on what makes no sense.
+const (
+	defaultTaskStartAfter       = time.Second
+	defaultTaskTTL              = time.Hour
+	defaultTaskPollInterval     = time.Second
+	defaultMaxTasks             = 1000
+	defaultMaxTasksPerPrincipal = 100
+)
+
+// complete sets the defaults. It panics on invalid options.
 func (o *Options) complete() {
 	o.PageSize = limit.Count(o.PageSize, defaultPageSize)
-	o.MaxSubscriptionStreams = limit.Count(o.MaxSubscriptionStreams, defaultListeners)
-	o.MaxSubscriptions = limit.Count(o.MaxSubscriptions, defaultWatched)
-	o.MaxQueuedEvents = limit.Count(o.MaxQueuedEvents, defaultWaiting)
+	o.MaxSubscriptionStreams = limit.Count(o.MaxSubscriptionStreams, defaultMaxSubscriptionStreams)
+	o.MaxSubscriptions = limit.Count(o.MaxSubscriptions, defaultMaxSubscriptions)
+	o.MaxQueuedEvents = limit.Count(o.MaxQueuedEvents, defaultMaxQueuedEvents)
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
@@ -157,10 +228,15 @@ func (o *Options) complete() {
 	}
 	for method, hint := range o.CacheHints {
 		if info := mcp.MethodByName(method); info == nil || info.Cacheable == 0 {
-			panic(fmt.Sprintf("mcpserver: cache hint: answers to %q have none", method))
+			panic(fmt.Sprintf("mcpserver: cache hint: responses to %q cannot be cached", method))
 		}
 		if hint.TTL < 0 {
-			panic(fmt.Sprintf("mcpserver: cache hint for %q: a TTL of %s", method, hint.TTL))
+			panic(fmt.Sprintf("mcpserver: cache hint for %q: negative TTL %s", method, hint.TTL))
 		}
 	}
+}
+
+// affects reports whether the subscribers of watched must be notified of a change of changed.
+func (o *Options) affects(changed, watched string) bool {
+	return watched == changed || o.Affects != nil && o.Affects(changed, watched)
 }

@@ -11,28 +11,19 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// PromptHandler fills in a prompt.
-type PromptHandler func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error)
-
-// prompt is a prompt as it is registered. It never changes.
-type prompt struct {
-	mcp.Prompt
-	texts
-	get PromptHandler
-}
-
-// AddPrompt registers a Go function as a prompt. Args is a struct of strings,
-// which become the prompt's arguments, unless it brings a list of its own: the
-// tag json names a field and makes it optional with omitempty or omitzero, the
-// tag jsonschema describes it, and title is its title.
+// AddPrompt registers a Go function as a prompt. Args is a struct with fields of type string,
+// which are the prompt's arguments unless p.Arguments is set. The tag json names an argument,
+// and omitempty or omitzero makes it optional; the tag jsonschema describes it; the tag title
+// sets its title.
 //
-// AddPrompt panics where the name or the handler is missing or the type is another.
+// AddPrompt replaces a prompt of the same name. It panics with a [*RegistrationError] if the
+// name is empty, h is nil, or Args has other fields.
 func AddPrompt[Args any](s *Server, p *mcp.Prompt, h func(context.Context, *mcp.ServerSession, Args) (*mcp.GetPromptResult, error)) {
 	fields, err := typed.Strings(reflect.TypeFor[Args]())
 	if err == nil && h == nil {
 		err = errNoHandler
 	}
-	registration(KindPrompt, p.Name, err)
+	must(registrationError(KindPrompt, p.Name, err))
 	def := *p
 	if def.Arguments == nil {
 		for _, f := range fields {
@@ -53,20 +44,29 @@ func AddPrompt[Args any](s *Server, p *mcp.Prompt, h func(context.Context, *mcp.
 	})
 }
 
-// AddRawPrompt registers a prompt whose handler reads the arguments itself. Those
-// that are required are there. It panics where the name is missing.
-func (s *Server) AddRawPrompt(p *mcp.Prompt, get PromptHandler) {
+// AddRawPrompt registers a prompt whose handler reads the arguments itself. Required arguments
+// are present when get is called. AddRawPrompt replaces a prompt of the same name. It panics
+// with a [*RegistrationError] if the name is empty, an argument has no name or a name twice,
+// or get is nil.
+func (s *Server) AddRawPrompt(p *mcp.Prompt, get PromptHandler) { must(s.TryAddRawPrompt(p, get)) }
+
+// TryAddRawPrompt is like [Server.AddRawPrompt], but returns the [*RegistrationError] instead
+// of panicking, for prompts whose definitions come from elsewhere.
+func (s *Server) TryAddRawPrompt(p *mcp.Prompt, get PromptHandler) error {
 	def, err := newPrompt(p, get)
-	registration(KindPrompt, p.Name, err)
+	if err != nil {
+		return registrationError(KindPrompt, p.Name, err)
+	}
 	s.change(Event{Method: mcp.MethodPromptListChanged}, func(c *catalog) bool {
 		c.prompts = c.prompts.with(def.Name, def)
 		return true
 	})
+	return nil
 }
 
 func newPrompt(p *mcp.Prompt, get PromptHandler) (*prompt, error) {
 	if p.Name == "" {
-		return nil, errors.New("want a name")
+		return nil, errors.New("name is empty")
 	}
 	if get == nil {
 		return nil, errNoHandler
@@ -74,20 +74,20 @@ func newPrompt(p *mcp.Prompt, get PromptHandler) (*prompt, error) {
 	seen := map[string]bool{}
 	for _, a := range p.Arguments {
 		if a.Name == "" || seen[a.Name] {
-			return nil, fmt.Errorf("argument %q: it has no name, or that of another", a.Name)
+			return nil, fmt.Errorf("argument name %q is empty or used twice", a.Name)
 		}
 		seen[a.Name] = true
 	}
 	def := &prompt{get: get}
 	var err error
-	if def.Prompt, err = clean(p); err != nil {
+	if def.Prompt, err = cloneDefinition(p); err != nil {
 		return nil, err
 	}
-	def.texts = newTexts(def.shown)
+	def.encodedItem = encodeItem(def.forRevision)
 	return def, nil
 }
 
-// RemovePrompts takes prompts away. Names that no prompt has are ignored.
+// RemovePrompts removes prompts. Names that are not registered are ignored.
 func (s *Server) RemovePrompts(names ...string) {
 	s.change(Event{Method: mcp.MethodPromptListChanged}, func(c *catalog) (changed bool) {
 		c.prompts, changed = c.prompts.without(names)
@@ -98,7 +98,7 @@ func (s *Server) RemovePrompts(names ...string) {
 func (s *Server) getPrompt(ctx context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 	c := s.catalog.Load()
 	if c.capabilities.Prompts == nil {
-		return nil, notOffered(mcp.MethodGetPrompt)
+		return nil, methodNotFound(mcp.MethodGetPrompt)
 	}
 	p := c.prompts.find(req.Name)
 	if p == nil || !s.visible(ctx, KindPrompt, req.Name) {
@@ -106,15 +106,15 @@ func (s *Server) getPrompt(ctx context.Context, req *mcp.GetPromptRequest) (*mcp
 	}
 	for _, a := range p.Arguments {
 		if _, has := req.Arguments[a.Name]; a.Required && !has {
-			return nil, invalid("Prompt %q needs the argument %q", p.Name, a.Name)
+			return nil, invalid("Prompt %q requires the argument %q", p.Name, a.Name)
 		}
 	}
 	res, err := p.get(ctx, req)
 	switch {
 	case err != nil:
-		return nil, told(err)
+		return nil, clientError(err)
 	case res == nil:
-		return nil, fmt.Errorf("prompt %q: the prompt returned no result", p.Name)
+		return nil, fmt.Errorf("prompt %q: handler returned no result", p.Name)
 	}
 	return s.fitPrompt(ctx, res)
 }
@@ -122,16 +122,16 @@ func (s *Server) getPrompt(ctx context.Context, req *mcp.GetPromptRequest) (*mcp
 func (s *Server) listPrompts(ctx context.Context, req *mcp.ListPromptsRequest) (wire.Value, error) {
 	c := s.catalog.Load()
 	if c.capabilities.Prompts == nil {
-		return nil, notOffered(mcp.MethodListPrompts)
+		return nil, methodNotFound(mcp.MethodListPrompts)
 	}
 	prompts, next, err := page(ctx, s, KindPrompt, c.prompts, req.Cursor)
 	if err != nil {
 		return nil, err
 	}
 	res := &mcp.ListPromptsResult{NextCursor: next}
-	s.hint(mcp.MethodListPrompts, &res.TTLMs, &res.CacheScope)
-	if s.onWire(ctx) {
-		return newListing(res, `"prompts":[]`, prompts), nil
+	s.setCacheHint(mcp.MethodListPrompts, &res.TTLMs, &res.CacheScope)
+	if s.encodesLists(ctx) {
+		return newEncodedPage(res, `"prompts":[]`, prompts), nil
 	}
 	res.Prompts = make([]mcp.Prompt, len(prompts))
 	for i, x := range prompts {
@@ -139,5 +139,3 @@ func (s *Server) listPrompts(ctx context.Context, req *mcp.ListPromptsRequest) (
 	}
 	return res, nil
 }
-
-func (p *prompt) shown(wire.Revision) wire.Value { return &p.Prompt }

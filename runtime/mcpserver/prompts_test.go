@@ -25,7 +25,7 @@ func review(_ context.Context, s *mcp.ServerSession, args reviewArgs) (*mcp.GetP
 	}}, nil
 }
 
-func TestAGoFunctionIsAPromptInEveryRevision(t *testing.T) {
+func TestPromptInEveryRevision(t *testing.T) {
 	s := mcpserver.New(info, nil)
 	mcpserver.AddPrompt(s, &mcp.Prompt{Name: "review"}, review)
 	inEveryRevision(t, func(t *testing.T, revision string) {
@@ -40,7 +40,7 @@ func TestAGoFunctionIsAPromptInEveryRevision(t *testing.T) {
 	})
 }
 
-func TestAPromptNeedsItsArguments(t *testing.T) {
+func TestPromptRequiresItsArguments(t *testing.T) {
 	s := mcpserver.New(info, nil)
 	mcpserver.AddPrompt(s, &mcp.Prompt{Name: "review"}, review)
 	s.AddRawPrompt(&mcp.Prompt{Name: "none"}, func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) { return nil, nil })
@@ -51,7 +51,7 @@ func TestAPromptNeedsItsArguments(t *testing.T) {
 	c.refused("prompts/get", `{"name":"none"}`, mcp.CodeInternal)
 }
 
-func TestPromptsThatMakeNoSenseAreRefused(t *testing.T) {
+func TestInvalidPromptsPanic(t *testing.T) {
 	s := mcpserver.New(info, nil)
 	for _, p := range []mcp.Prompt{
 		{},
@@ -62,7 +62,7 @@ func TestPromptsThatMakeNoSenseAreRefused(t *testing.T) {
 		require.Panics(t, func() { s.AddRawPrompt(&p, noPrompt) })
 	}
 	require.Panics(t, func() { s.AddRawPrompt(&mcp.Prompt{Name: "a"}, nil) })
-	require.PanicsWithError(t, `mcpserver: prompt "a": want a handler`, func() {
+	require.PanicsWithError(t, `mcpserver: prompt "a": handler is nil`, func() {
 		mcpserver.AddPrompt[struct{}](s, &mcp.Prompt{Name: "a"}, nil)
 	})
 	require.Panics(t, func() {
@@ -124,15 +124,15 @@ func TestArgumentsAreCompleted(t *testing.T) {
 	})
 }
 
-func TestWhatCompletesIsThere(t *testing.T) {
+func TestNilCompleterPanics(t *testing.T) {
 	s := mcpserver.New(info, nil)
-	require.PanicsWithError(t, `mcpserver: prompt "p": complete "a": want a handler`, func() { s.AddPromptCompleter("p", "a", nil) })
-	require.PanicsWithError(t, `mcpserver: resource template "x:{a}": complete "a": want a handler`, func() { s.AddTemplateCompleter("x:{a}", "a", nil) })
-	require.PanicsWithError(t, `mcpserver: method "completion/complete": want a handler`, func() { s.HandleCompletion(nil) })
+	require.PanicsWithError(t, `mcpserver: prompt "p": complete "a": handler is nil`, func() { s.AddPromptCompleter("p", "a", nil) })
+	require.PanicsWithError(t, `mcpserver: resource template "x:{a}": complete "a": handler is nil`, func() { s.AddTemplateCompleter("x:{a}", "a", nil) })
+	require.PanicsWithError(t, `mcpserver: method "completion/complete": handler is nil`, func() { s.HandleCompletion(nil) })
 	connect(t, s, modern).refused("completion/complete", `{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"a","value":""}}`, mcp.CodeMethodNotFound)
 }
 
-func TestACompleterThatFailsTellsNothing(t *testing.T) {
+func TestCompleterErrorIsNotSent(t *testing.T) {
 	s := mcpserver.New(info, nil)
 	s.AddRawPrompt(&mcp.Prompt{Name: "p", Arguments: []mcp.PromptArgument{{Name: "a"}}}, noPrompt)
 	s.AddPromptCompleter("p", "a", func(context.Context, *mcp.CompleteRequest) ([]string, error) { return nil, fmt.Errorf("hunter2") })
@@ -140,7 +140,7 @@ func TestACompleterThatFailsTellsNothing(t *testing.T) {
 	require.NotContains(t, m.Error.Message, "hunter2")
 }
 
-func TestWhatIsMeantForTheOtherSideReachesItFromEveryHandler(t *testing.T) {
+func TestErrorTextsOfHandlersReachClient(t *testing.T) {
 	var log bytes.Buffer
 	s := mcpserver.New(info, &mcpserver.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	meant := fmt.Errorf("outer: %w", mcpserver.Errorf("not on %s", "Sundays"))

@@ -13,27 +13,51 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-func TestWhatComesFromElsewhereIsTried(t *testing.T) {
+func TestTryMethodsReturnTheErrorThatAddMethodsPanicWith(t *testing.T) {
 	s := mcpserver.New(info, nil)
-	for kind, register := range map[mcpserver.Kind]func(){
-		mcpserver.KindTool:     func() { s.AddRawTool(&mcp.Tool{}, nil) },
-		mcpserver.KindPrompt:   func() { s.AddRawPrompt(&mcp.Prompt{}, nil) },
-		mcpserver.KindResource: func() { s.AddResource(&mcp.Resource{}, nil) },
-		mcpserver.KindTemplate: func() { s.AddResourceTemplate(&mcp.ResourceTemplate{}, nil) },
+	for kind, add := range map[mcpserver.Kind]struct {
+		try   func() error
+		panic func()
+	}{
+		mcpserver.KindTool: {
+			func() error { return s.TryAddRawTool(&mcp.Tool{}, nil) },
+			func() { s.AddRawTool(&mcp.Tool{}, nil) },
+		},
+		mcpserver.KindPrompt: {
+			func() error { return s.TryAddRawPrompt(&mcp.Prompt{}, nil) },
+			func() { s.AddRawPrompt(&mcp.Prompt{}, nil) },
+		},
+		mcpserver.KindResource: {
+			func() error { return s.TryAddResource(&mcp.Resource{}, nil) },
+			func() { s.AddResource(&mcp.Resource{}, nil) },
+		},
+		mcpserver.KindTemplate: {
+			func() error { return s.TryAddResourceTemplate(&mcp.ResourceTemplate{}, nil) },
+			func() { s.AddResourceTemplate(&mcp.ResourceTemplate{}, nil) },
+		},
 	} {
 		var refused *mcpserver.RegistrationError
-		require.ErrorAs(t, mcpserver.Try(register), &refused)
+		err := add.try()
+		require.ErrorAs(t, err, &refused)
 		require.Equal(t, mcpserver.Item{Kind: kind}, refused.Item)
 		require.Error(t, refused.Unwrap())
+		require.PanicsWithError(t, err.Error(), add.panic)
+		require.Equal(t, err, panicked(add.panic))
 	}
-	require.ErrorContains(t, mcpserver.Try(func() {
-		s.AddResourceTemplate(&mcp.ResourceTemplate{Name: "t", URITemplate: "x:{?v" + strings.Repeat(",v", 1001) + "}"}, noTemplate)
-	}), "it is too large")
-	require.NoError(t, mcpserver.Try(func() { s.AddRawPrompt(&mcp.Prompt{Name: "p"}, noPrompt) }))
-	require.PanicsWithValue(t, "another", func() { _ = mcpserver.Try(func() { panic("another") }) })
+	large := &mcp.ResourceTemplate{Name: "t", URITemplate: "x:{?v" + strings.Repeat(",v", 1001) + "}"}
+	require.ErrorContains(t, s.TryAddResourceTemplate(large, noTemplate), "too large")
+	require.NoError(t, s.TryAddRawPrompt(&mcp.Prompt{Name: "p"}, noPrompt))
+	require.NoError(t, s.TryAddResource(&mcp.Resource{URI: "x:1", Name: "r"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		return &mcp.ReadResourceResult{}, nil
+	}))
+	require.NoError(t, s.TryAddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "x:{v}", Name: "t"}, noTemplate))
+	c := connect(t, s, modern)
+	require.Equal(t, []string{"p"}, listed(c, "prompts/list", "prompts", "name"))
+	require.Equal(t, []string{"x:1"}, listed(c, "resources/list", "resources", "uri"))
+	require.Equal(t, []string{"x:{v}"}, listed(c, "resources/templates/list", "resourceTemplates", "uriTemplate"))
 }
 
-func TestWhatIsListedIsFoundByTheNameItIsListedUnder(t *testing.T) {
+func TestItemIsFoundByListedName(t *testing.T) {
 	s := mcpserver.New(info, nil)
 	s.AddRawPrompt(&mcp.Prompt{Name: "p\xff"}, func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 		return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{}}, nil
@@ -48,7 +72,7 @@ func TestWhatIsListedIsFoundByTheNameItIsListedUnder(t *testing.T) {
 	require.Empty(t, c.call("resources/templates/list", `{}`)["resourceTemplates"])
 }
 
-// another is a request of an extension that the protocol itself has as well.
+// another is a request of an extension whose method the protocol defines too.
 type another struct{ mcp.EmptyResult }
 
 func (*another) Method() string                                { return mcp.MethodListTools }
@@ -57,35 +81,35 @@ func (*another) NewResult() *mcp.EmptyResult                   { return new(mcp.
 func (*another) AppendParams(b []byte, _ *wire.Encoder) []byte { return append(b, "{}"...) }
 func (*another) DecodeParams(d *wire.Decoder)                  { d.Skip() }
 
-func TestAnExtensionDoesNotTakeAMethodOfTheProtocol(t *testing.T) {
+func TestExtensionMethodMustNotShadowProtocolMethod(t *testing.T) {
 	s := mcpserver.New(info, nil)
-	require.ErrorContains(t, mcpserver.Try(func() {
+	require.ErrorContains(t, panicked(func() {
 		mcpserver.Handle(s, func(context.Context, *another) (*mcp.EmptyResult, error) { return nil, nil })
-	}), `method "tools/list": the protocol itself has a method of that name`)
+	}), `method "tools/list": the protocol defines a method with this name`)
 }
 
-func TestAMethodIsTriedLikeAnythingElse(t *testing.T) {
+func TestInvalidMethodsPanic(t *testing.T) {
 	s := mcpserver.New(info, nil)
 	ok := func(context.Context, *echo) (*mcp.EmptyResult, error) { return &mcp.EmptyResult{}, nil }
 	var look func(context.Context, *tasks.GetRequest) (*tasks.Task, error)
 	heard := func(context.Context, *hint) error { return nil }
-	require.NoError(t, mcpserver.Try(func() { mcpserver.Handle(s, ok) }))
+	require.NoError(t, panicked(func() { mcpserver.Handle(s, ok) }))
 	for problem, register := range map[string]func(){
-		`method "completion/complete": want a handler`: func() { s.HandleCompletion(nil) },
-		`method "com.example/echo": it has a handler`:  func() { mcpserver.Handle(s, ok) },
-		`method "com.example/hint": want a handler`:    func() { mcpserver.HandleNotification[hint](s, nil) },
-		`method "tasks/get": want a handler`:           func() { mcpserver.Handle(s, look) },
+		`method "completion/complete": handler is nil`:            func() { s.HandleCompletion(nil) },
+		`method "com.example/echo": method already has a handler`: func() { mcpserver.Handle(s, ok) },
+		`method "com.example/hint": handler is nil`:               func() { mcpserver.HandleNotification[hint](s, nil) },
+		`method "tasks/get": handler is nil`:                      func() { mcpserver.Handle(s, look) },
 	} {
 		var refused *mcpserver.RegistrationError
-		require.ErrorAs(t, mcpserver.Try(register), &refused)
+		require.ErrorAs(t, panicked(register), &refused)
 		require.Equal(t, mcpserver.KindMethod, refused.Item.Kind)
 		require.EqualError(t, refused, "mcpserver: "+problem)
 	}
 	s.Dispatcher()
-	require.ErrorContains(t, mcpserver.Try(func() { mcpserver.HandleNotification(s, heard) }), "the server has begun to serve")
+	require.ErrorContains(t, panicked(func() { mcpserver.HandleNotification(s, heard) }), "the server has begun to serve")
 
 	s = mcpserver.New(info, &mcpserver.Options{Tasks: &mcpserver.TaskOptions{}})
-	require.ErrorContains(t, mcpserver.Try(func() {
+	require.ErrorContains(t, panicked(func() {
 		mcpserver.Handle(s, func(context.Context, *tasks.GetRequest) (*tasks.Task, error) { return nil, nil })
-	}), `"tasks/get": it has a handler`)
+	}), `"tasks/get": method already has a handler`)
 }

@@ -7,36 +7,34 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"slices"
+
+	"github.com/yosida95/uritemplate/v3"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/mcpserver/internal/rounds"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// ResourceHandler reads a resource. What it returns without a URI gets that of the
-// request, and what it returns of that URI without a MIMEType gets the resource's.
-// [NotFound] is the error of a resource that does not exist.
-type ResourceHandler func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error)
+// AddResource registers a resource, and replaces a resource with the same URI. It panics with
+// a [*RegistrationError] if the URI is invalid, the name is empty, or read is nil.
+func (s *Server) AddResource(r *mcp.Resource, read ResourceHandler) { must(s.TryAddResource(r, read)) }
 
-// resource is a resource as it is registered. It never changes.
-type resource struct {
-	mcp.Resource
-	texts
-	read ResourceHandler
-}
-
-// AddResource registers a resource under its URI. It panics where that is none,
-// or the name is missing.
-func (s *Server) AddResource(r *mcp.Resource, read ResourceHandler) {
+// TryAddResource is like [Server.AddResource], but returns the [*RegistrationError] instead
+// of panicking, for resources whose definitions come from elsewhere.
+func (s *Server) TryAddResource(r *mcp.Resource, read ResourceHandler) error {
 	def, err := newResource(r, read)
-	registration(KindResource, r.URI, err)
+	if err != nil {
+		return registrationError(KindResource, r.URI, err)
+	}
 	s.change(Event{Method: mcp.MethodResourceListChanged}, func(c *catalog) bool {
 		c.resources = c.resources.with(r.URI, def)
 		return true
 	})
+	return nil
 }
 
-// uriText is what a URI is made of.
+// uriText matches the characters of a URI.
 var uriText = regexp.MustCompile(`^(?:[A-Za-z0-9._~:/?#@!$&'()*+,;=\[\]-]|%[0-9A-Fa-f]{2})+$`)
 
 func newResource(r *mcp.Resource, read ResourceHandler) (*resource, error) {
@@ -45,23 +43,23 @@ func newResource(r *mcp.Resource, read ResourceHandler) (*resource, error) {
 	case err != nil:
 		return nil, err
 	case u.Scheme == "":
-		return nil, errors.New("want a URI with a scheme")
+		return nil, errors.New("URI has no scheme")
 	case !uriText.MatchString(r.URI):
-		return nil, errors.New("want a URI as RFC 3986 has it: with escapes for spaces, for what is beyond ASCII, and for % itself")
+		return nil, errors.New("invalid character in URI: spaces, non-ASCII characters and % must be escaped")
 	case r.Name == "":
-		return nil, errors.New("want a name")
+		return nil, errors.New("name is empty")
 	case read == nil:
 		return nil, errNoHandler
 	}
 	def := &resource{read: read}
-	if def.Resource, err = clean(r); err != nil {
+	if def.Resource, err = cloneDefinition(r); err != nil {
 		return nil, err
 	}
-	def.texts = newTexts(def.shown)
+	def.encodedItem = encodeItem(def.forRevision)
 	return def, nil
 }
 
-// RemoveResources takes resources away. URIs that no resource has are ignored.
+// RemoveResources removes resources. URIs that are not registered are ignored.
 func (s *Server) RemoveResources(uris ...string) {
 	s.change(Event{Method: mcp.MethodResourceListChanged}, func(c *catalog) (changed bool) {
 		c.resources, changed = c.resources.without(uris)
@@ -69,42 +67,36 @@ func (s *Server) RemoveResources(uris ...string) {
 	})
 }
 
-// ResourceUpdated tells those who watch a resource that it has changed: sessions
-// that subscribed to it and streams that listen for it, also of other replicas
-// where the options have a bus. The error is the bus's.
-func (s *Server) ResourceUpdated(ctx context.Context, uri string) error {
-	return s.publish(ctx, Event{Method: mcp.MethodResourceUpdated, URI: uri})
-}
-
-// source is what reads a URI, and the media type that is registered for it.
-type source struct {
+// resourceSource reads a URI. mimeType is the registered media type.
+type resourceSource struct {
 	read     ResourceHandler
 	mimeType string
 }
 
-// find finds the source of a URI: a resource, or else the template that fits best.
-func (s *Server) find(ctx context.Context, c *catalog, uri string) (source, error) {
+// find returns the source of a URI: the resource with that URI, or the first template that
+// matches.
+func (s *Server) find(ctx context.Context, c *catalog, uri string) (resourceSource, error) {
 	if r := c.resources.find(uri); r != nil && s.visible(ctx, KindResource, uri) {
-		return source{r.read, r.MIMEType}, nil
+		return resourceSource{r.read, r.MIMEType}, nil
 	}
-	for _, t := range c.ranked {
+	for _, t := range c.bySpecificity {
 		if !s.visible(ctx, KindTemplate, t.URITemplate) {
 			continue
 		}
-		if vars, ok := t.match(uri); ok && (s.opts.AllowTraversal || !traverses(uri, vars)) {
+		if vars, ok := t.match(uri); ok && (s.opts.AllowTraversal || !hasTraversal(uri, vars)) {
 			read := func(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 				return t.read(ctx, req, vars)
 			}
-			return source{read, t.MIMEType}, nil
+			return resourceSource{read, t.MIMEType}, nil
 		}
 	}
-	return source{}, NotFound(uri)
+	return resourceSource{}, NotFound(uri)
 }
 
 func (s *Server) readResource(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 	c := s.catalog.Load()
 	if c.capabilities.Resources == nil {
-		return nil, notOffered(mcp.MethodReadResource)
+		return nil, methodNotFound(mcp.MethodReadResource)
 	}
 	from, err := s.find(ctx, c, req.URI)
 	if err != nil {
@@ -113,39 +105,39 @@ func (s *Server) readResource(ctx context.Context, req *mcp.ReadResourceRequest)
 	res, err := from.read(ctx, req)
 	switch {
 	case err != nil:
-		return nil, told(err)
+		return nil, clientError(err)
 	case res == nil:
-		return nil, fmt.Errorf("resource %q: the handler returned no result", req.URI)
+		return nil, fmt.Errorf("resource %q: handler returned no result", req.URI)
 	}
 	whole := *res
-	whole.Contents = labelled(res.Contents, req.URI, from.mimeType)
-	if r := rounds.From(ctx); r == nil || !r.Later() { // what somebody answered is nobody else's to keep
-		s.hint(mcp.MethodReadResource, &whole.TTLMs, &whole.CacheScope)
+	whole.Contents = withDefaults(res.Contents, req.URI, from.mimeType)
+	if r := rounds.From(ctx); r == nil || !r.Later() { // a result that depends on a user's responses must not be cached
+		s.setCacheHint(mcp.MethodReadResource, &whole.TTLMs, &whole.CacheScope)
 	}
 	return &whole, nil
 }
 
-// labelled gives contents without a URI the one that was asked for, and those of
-// that URI without a media type the one that is registered.
-func labelled(contents []mcp.ResourceContents, uri, mimeType string) []mcp.ResourceContents {
+// withDefaults sets the URI of contents without one, and the media type of contents with that
+// URI and without one.
+func withDefaults(contents []mcp.ResourceContents, uri, mimeType string) []mcp.ResourceContents {
 	whole := make([]mcp.ResourceContents, len(contents))
 	for i, c := range contents {
 		whole[i] = c
 		switch c := c.(type) {
 		case *mcp.TextResourceContents:
 			copied := *c
-			label(&copied.URI, &copied.MIMEType, uri, mimeType)
+			setDefaults(&copied.URI, &copied.MIMEType, uri, mimeType)
 			whole[i] = &copied
 		case *mcp.BlobResourceContents:
 			copied := *c
-			label(&copied.URI, &copied.MIMEType, uri, mimeType)
+			setDefaults(&copied.URI, &copied.MIMEType, uri, mimeType)
 			whole[i] = &copied
 		}
 	}
 	return whole
 }
 
-func label(ownURI, ownType *string, uri, mimeType string) {
+func setDefaults(ownURI, ownType *string, uri, mimeType string) {
 	*ownURI = cmp.Or(*ownURI, uri)
 	if *ownURI == uri {
 		*ownType = cmp.Or(*ownType, mimeType)
@@ -155,16 +147,16 @@ func label(ownURI, ownType *string, uri, mimeType string) {
 func (s *Server) listResources(ctx context.Context, req *mcp.ListResourcesRequest) (wire.Value, error) {
 	c := s.catalog.Load()
 	if c.capabilities.Resources == nil {
-		return nil, notOffered(mcp.MethodListResources)
+		return nil, methodNotFound(mcp.MethodListResources)
 	}
 	resources, next, err := page(ctx, s, KindResource, c.resources, req.Cursor)
 	if err != nil {
 		return nil, err
 	}
 	res := &mcp.ListResourcesResult{NextCursor: next}
-	s.hint(mcp.MethodListResources, &res.TTLMs, &res.CacheScope)
-	if s.onWire(ctx) {
-		return newListing(res, `"resources":[]`, resources), nil
+	s.setCacheHint(mcp.MethodListResources, &res.TTLMs, &res.CacheScope)
+	if s.encodesLists(ctx) {
+		return newEncodedPage(res, `"resources":[]`, resources), nil
 	}
 	res.Resources = make([]mcp.Resource, len(resources))
 	for i, x := range resources {
@@ -173,4 +165,107 @@ func (s *Server) listResources(ctx context.Context, req *mcp.ListResourcesReques
 	return res, nil
 }
 
-func (r *resource) shown(wire.Revision) wire.Value { return &r.Resource }
+// AddResourceTemplate registers a URI template of RFC 6570, for resources that are too many to
+// be listed. It replaces a template with the same text. A URI is read by the resource with
+// that URI if there is one, and otherwise by the matching template with the longest text
+// outside of its variables.
+//
+// By default a URI does not match if a path segment is "..", or if a value has a segment "."
+// or "..", even if they are escaped; see [Options].AllowTraversal. A URI of more than 8 KiB,
+// or one that is not UTF-8, does not match either. The handler must still check which file or
+// record a URI refers to.
+//
+// If an expression such as {/dirs*,file} has more values than variables, the last variable
+// that may be a list receives the additional ones.
+//
+// AddResourceTemplate panics with a [*RegistrationError] if the template is invalid or has no
+// variables, the name is empty, or read is nil.
+func (s *Server) AddResourceTemplate(t *mcp.ResourceTemplate, read ResourceTemplateHandler) {
+	must(s.TryAddResourceTemplate(t, read))
+}
+
+// TryAddResourceTemplate is like [Server.AddResourceTemplate], but returns the
+// [*RegistrationError] instead of panicking, for templates whose definitions come from
+// elsewhere.
+func (s *Server) TryAddResourceTemplate(t *mcp.ResourceTemplate, read ResourceTemplateHandler) error {
+	def, err := newTemplate(t, read)
+	if err != nil {
+		return registrationError(KindTemplate, t.URITemplate, err)
+	}
+	s.change(Event{Method: mcp.MethodResourceListChanged}, func(c *catalog) bool {
+		c.templates = c.templates.with(def.URITemplate, def)
+		c.bySpecificity = bySpecificity(c.templates)
+		return true
+	})
+	return nil
+}
+
+// RemoveResourceTemplates removes templates by their text. Templates that are not registered
+// are ignored.
+func (s *Server) RemoveResourceTemplates(templates ...string) {
+	s.change(Event{Method: mcp.MethodResourceListChanged}, func(c *catalog) (changed bool) {
+		c.templates, changed = c.templates.without(templates)
+		c.bySpecificity = bySpecificity(c.templates)
+		return changed
+	})
+}
+
+func newTemplate(t *mcp.ResourceTemplate, read ResourceTemplateHandler) (*template, error) {
+	def := &template{read: read}
+	var err error
+	if def.ResourceTemplate, err = cloneDefinition(t); err != nil {
+		return nil, err
+	}
+	def.encodedItem = encodeItem(def.forRevision)
+	parsed, err := uritemplate.New(escaped(def.URITemplate))
+	switch {
+	case err != nil:
+		return nil, err
+	case t.Name == "":
+		return nil, errors.New("name is empty")
+	case read == nil:
+		return nil, errNoHandler
+	}
+	def.exprs, def.literal = expressions(def.URITemplate)
+	if len(def.exprs) == 0 {
+		return nil, errors.New("template has no variables")
+	}
+	if def.pattern, err = patternOf(parsed); err != nil {
+		return nil, err
+	}
+	if def.pattern.NumSubexp() != len(def.exprs) {
+		return nil, fmt.Errorf("template has %d expressions, but its pattern has %d groups", len(def.exprs), def.pattern.NumSubexp())
+	}
+	return def, nil
+}
+
+// bySpecificity returns the templates, those with the longest literal text first.
+func bySpecificity(s registry[template]) []*template {
+	list := make([]*template, len(s))
+	for i, x := range s {
+		list[i] = x.item
+	}
+	slices.SortStableFunc(list, func(a, b *template) int { return cmp.Compare(b.literal, a.literal) })
+	return list
+}
+
+func (s *Server) listTemplates(ctx context.Context, req *mcp.ListResourceTemplatesRequest) (wire.Value, error) {
+	c := s.catalog.Load()
+	if c.capabilities.Resources == nil {
+		return nil, methodNotFound(mcp.MethodListResourceTemplates)
+	}
+	templates, next, err := page(ctx, s, KindTemplate, c.templates, req.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	res := &mcp.ListResourceTemplatesResult{NextCursor: next}
+	s.setCacheHint(mcp.MethodListResourceTemplates, &res.TTLMs, &res.CacheScope)
+	if s.encodesLists(ctx) {
+		return newEncodedPage(res, `"resourceTemplates":[]`, templates), nil
+	}
+	res.ResourceTemplates = make([]mcp.ResourceTemplate, len(templates))
+	for i, x := range templates {
+		res.ResourceTemplates[i] = x.item.ResourceTemplate
+	}
+	return res, nil
+}

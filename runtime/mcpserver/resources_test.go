@@ -14,7 +14,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 )
 
-// tells returns a handler that tells the variables of the template.
+// tells returns a handler that returns the variables of its template as JSON.
 func tells(name string) mcpserver.ResourceTemplateHandler {
 	return func(_ context.Context, _ *mcp.ReadResourceRequest, vars mcpserver.Variables) (*mcp.ReadResourceResult, error) {
 		text, err := json.Marshal(map[string]any{name: vars})
@@ -22,13 +22,13 @@ func tells(name string) mcpserver.ResourceTemplateHandler {
 	}
 }
 
-// read reads a resource and returns the text of its first part.
+// read reads a resource and returns the text of its first contents.
 func read(c *client, uri string) string {
 	res := c.call("resources/read", fmt.Sprintf(`{"uri":%q}`, uri))
 	return res["contents"].([]any)[0].(map[string]any)["text"].(string)
 }
 
-func TestAResourceIsReadInEveryRevision(t *testing.T) {
+func TestResourceInEveryRevision(t *testing.T) {
 	s := mcpserver.New(info, nil)
 	s.AddResource(&mcp.Resource{URI: "test:a", Name: "a"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 		return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{
@@ -44,7 +44,7 @@ func TestAResourceIsReadInEveryRevision(t *testing.T) {
 	})
 }
 
-func TestWhatIsReadHasTheMediaTypeOfItsResource(t *testing.T) {
+func TestContentsGetMIMETypeOfResource(t *testing.T) {
 	s := mcpserver.New(info, nil)
 	own := &mcp.TextResourceContents{Text: "{}", MIMEType: "application/json"}
 	contents := []mcp.ResourceContents{
@@ -69,7 +69,7 @@ func TestWhatIsReadHasTheMediaTypeOfItsResource(t *testing.T) {
 	require.Empty(t, own.URI, "what a handler returns is not changed")
 }
 
-func TestAResourceThatIsNotThereHasTheCodeOfTheRevision(t *testing.T) {
+func TestMissingResourceHasCodeOfRevision(t *testing.T) {
 	s := mcpserver.New(info, nil)
 	s.AddResource(&mcp.Resource{URI: "test:gone", Name: "a"}, func(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 		return nil, mcpserver.NotFound(req.URI)
@@ -87,7 +87,7 @@ func TestAResourceThatIsNotThereHasTheCodeOfTheRevision(t *testing.T) {
 	})
 }
 
-func TestAReadThatFailsTellsNothing(t *testing.T) {
+func TestReadErrorIsNotSent(t *testing.T) {
 	s := mcpserver.New(info, nil)
 	s.AddResource(&mcp.Resource{URI: "test:a", Name: "a"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 		return nil, errors.New("hunter2")
@@ -102,7 +102,7 @@ func TestAReadThatFailsTellsNothing(t *testing.T) {
 	}
 }
 
-func TestATemplateReadsWhatFitsIt(t *testing.T) {
+func TestTemplateReadsMatchingURIs(t *testing.T) {
 	s := mcpserver.New(info, nil)
 	for _, template := range []string{
 		"file:///{+path}", "file:///fixed/{name}.txt", "user://{id}/posts/{post}", "search:q{?words,page}", "list:/a{/parts*}", "short:{id:3}", "two:{a,b}", "tags:{tags*}", "frag:x{#at}", "semi:x{;k,v}", "dot:x{.e}",
@@ -155,7 +155,7 @@ func TestATemplateReadsWhatFitsIt(t *testing.T) {
 	}
 }
 
-func TestAURIThatLeadsOutOfAFolderFitsNoTemplate(t *testing.T) {
+func TestTraversalMatchesNoTemplate(t *testing.T) {
 	hostile := []string{
 		"file:///../etc/passwd", "file:///a/../../etc/passwd", "file:///a/..", "file:///%2e%2e/etc", "file:///%2E%2E%2Fetc",
 		"file:///a%2f..%2f..%2fetc", "file:///%252e%252e%252fetc", "file:///%25252e%25252e%25252fetc", "file:///..%5cetc", "file:///a%5c..%5cetc",
@@ -176,7 +176,7 @@ func TestAURIThatLeadsOutOfAFolderFitsNoTemplate(t *testing.T) {
 	require.JSONEq(t, `{"files":{"path":["../etc"]}}`, read(connect(t, free, modern), "file:///../etc"))
 }
 
-func TestALongURIIsMatchedInLinearTime(t *testing.T) {
+func TestLongURIIsMatchedInLinearTime(t *testing.T) {
 	s := mcpserver.New(info, nil)
 	s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "x:{+a*}{+b*}{+c*}y", Name: "worst"}, tells("worst"))
 	s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "z:{a}", Name: "plain"}, tells("plain"))
@@ -186,7 +186,7 @@ func TestALongURIIsMatchedInLinearTime(t *testing.T) {
 	c.refused("resources/read", fmt.Sprintf(`{"uri":%q}`, "z:"+strings.Repeat("a", 8191)), mcp.CodeInvalidParams)
 }
 
-func TestResourcesThatMakeNoSenseAreRefused(t *testing.T) {
+func TestInvalidResourcesPanic(t *testing.T) {
 	s := mcpserver.New(info, nil)
 	bad := map[string]json.RawMessage{"a": json.RawMessage(`{`)}
 	for _, r := range []mcp.Resource{{URI: "a:b"}, {Name: "a"}, {URI: "rel/ative", Name: "a"}, {URI: ":", Name: "a"}, {URI: "a:b", Name: "a", Meta: bad}} {
@@ -205,13 +205,13 @@ func TestResourcesThatMakeNoSenseAreRefused(t *testing.T) {
 	require.Panics(t, func() { s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "a:{b}", Name: "a"}, nil) })
 }
 
-func TestVariablesThatAreAbsentAreEmpty(t *testing.T) {
+func TestAbsentVariablesAreEmpty(t *testing.T) {
 	vars := mcpserver.Variables{"a": {"x", "y"}}
 	require.Equal(t, "x", vars.Get("a"))
 	require.Empty(t, vars.Get("b"))
 }
 
-func TestALiteralBeyondASCIIFitsItsExpansion(t *testing.T) {
+func TestNonASCIILiteralMatchesItsExpansion(t *testing.T) {
 	s := mcpserver.New(info, nil)
 	s.AddResourceTemplate(&mcp.ResourceTemplate{Name: "n", URITemplate: "file:///bücher/{name}"}, func(_ context.Context, _ *mcp.ReadResourceRequest, v mcpserver.Variables) (*mcp.ReadResourceResult, error) {
 		return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{&mcp.TextResourceContents{Text: v.Get("name")}}}, nil
@@ -224,7 +224,7 @@ func TestALiteralBeyondASCIIFitsItsExpansion(t *testing.T) {
 	}
 }
 
-func TestAQueryWithAnotherVariableDoesNotFit(t *testing.T) {
+func TestUnknownQueryVariableDoesNotMatch(t *testing.T) {
 	s := mcpserver.New(info, nil)
 	s.AddResourceTemplate(&mcp.ResourceTemplate{Name: "n", URITemplate: "search:x{?q}"}, func(_ context.Context, _ *mcp.ReadResourceRequest, v mcpserver.Variables) (*mcp.ReadResourceResult, error) {
 		return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{&mcp.TextResourceContents{Text: v.Get("q")}}}, nil

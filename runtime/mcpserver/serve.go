@@ -3,46 +3,81 @@ package mcpserver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 	"time"
 
-	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/stdio"
 )
 
-// ErrShutdown is what serving returns when the server has been shut down before
-// it began.
+// ErrShutdown is returned by the Serve methods if the server was shut down before they were
+// called.
 var ErrShutdown = errors.New("mcpserver: the server has been shut down")
 
-// ServeStdio serves the client that started this process, on standard input and
-// output, until the client closes the input, ctx ends or the server is shut down.
-// It returns nil in all these cases; ctx itself tells of its end. Whatever else
-// the process prints goes to standard error meanwhile.
+// ServeStdio serves the client that started this process, over standard input and output.
+// It returns when the client closes the input, when ctx ends, or when the server is shut
+// down. The error is nil in all these cases; ctx.Err reports whether ctx has ended.
+//
+// While it serves, everything else that the process prints goes to standard error.
 func (s *Server) ServeStdio(ctx context.Context) error {
-	return s.servePipe(ctx, stdio.Serve)
+	return s.servePipe(ctx, func(ctx context.Context, pipe *connection.Pipe, opts *stdio.ServeOptions) error {
+		return stdio.Serve(ctx, pipe, opts)
+	})
 }
 
-// ServeStreams is [Server.ServeStdio] for other streams of bytes, such as the two
-// directions of a socket. Both are closed when it returns.
+// ServeStreams is like [Server.ServeStdio] for other streams of bytes, such as the two
+// directions of a socket. It closes both before it returns.
 func (s *Server) ServeStreams(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-	return s.servePipe(ctx, func(ctx context.Context, pipe peer.Handler, opts *stdio.ServeOptions) error {
+	return s.servePipe(ctx, func(ctx context.Context, pipe *connection.Pipe, opts *stdio.ServeOptions) error {
 		return stdio.ServeStreams(ctx, in, out, pipe, opts)
 	})
 }
 
-func (s *Server) servePipe(ctx context.Context, serve func(context.Context, peer.Handler, *stdio.ServeOptions) error) error {
+// Serve serves one client over a transport that carries whole messages, such as a WebSocket
+// or a pair of queues. It returns when the client disconnects, when ctx ends, or when the
+// server is shut down. The error is nil in all these cases; ctx.Err reports whether ctx has
+// ended. Serve closes conn before it returns.
+//
+// A program calls Serve once for each client, from a goroutine of its own:
+//
+//	http.HandleFunc("/ws", func(w http.ResponseWriter, r *http.Request) {
+//		conn, err := accept(w, r) // implements jsonrpc.MessageConn
+//		if err != nil {
+//			return
+//		}
+//		if err := server.Serve(r.Context(), conn); err != nil {
+//			log.Print(err)
+//		}
+//	})
+//
+// Limits, timeouts and the Ready function come from [Options].Stdio, as for
+// [Server.ServeStreams]. When the client disconnects, the contexts of handlers that still
+// run end at once.
+func (s *Server) Serve(ctx context.Context, conn jsonrpc.MessageConn) error {
+	err := s.servePipe(ctx, func(ctx context.Context, pipe *connection.Pipe, opts *stdio.ServeOptions) error {
+		return serveMessages(ctx, conn, pipe, opts)
+	})
+	if err == ErrShutdown {
+		conn.Close()
+	}
+	return err
+}
+
+// servePipe calls serve with the handler of one client, and with a context that ends when
+// the server is shut down.
+func (s *Server) servePipe(ctx context.Context, serve func(context.Context, *connection.Pipe, *stdio.ServeOptions) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	h := &pipeHost{end: cancel, over: make(chan struct{})}
-	if !s.hosts.add(h) {
+	h := &connServer{cancel: cancel, done: make(chan struct{})}
+	if !s.shutdowners.add(h) {
 		return ErrShutdown
 	}
-	defer s.hosts.remove(h)
-	defer close(h.over)
+	defer s.shutdowners.remove(h)
+	defer close(h.done)
 	opts := s.opts.Stdio
 	ready := opts.Ready
 	opts.Ready = func(conn *jsonrpc.Conn) {
@@ -52,62 +87,127 @@ func (s *Server) servePipe(ctx context.Context, serve func(context.Context, peer
 		}
 	}
 	err := serve(ctx, s.newPipe(), &opts)
-	if errors.Is(err, context.Cause(ctx)) { // the end that the program wanted
+	if errors.Is(err, context.Cause(ctx)) { // the program requested the end
 		return nil
 	}
 	return err
 }
 
-// newPipe returns the handler of one pipe.
+// newPipe returns the handler of one client.
 func (s *Server) newPipe() *connection.Pipe {
 	return connection.NewPipe(s.Dispatcher(), &connection.Options{Outgoing: s.opts.Outgoing, Logger: s.opts.Logger})
 }
 
-// InProcess returns the client's end of a connection to the server in this process:
-// no message is written down, unless the options want it. The options are those
-// of the client's end; nil is none. Closing either end closes the connection.
+// closeTimeout limits how long a connection waits for its handlers when it closes.
+const closeTimeout = 5 * time.Second
+
+// serveMessages serves one client over conn, and closes conn. It returns nil if the client
+// has disconnected, and the cause of the end of ctx if ctx ends.
+func serveMessages(ctx context.Context, conn jsonrpc.MessageConn, pipe *connection.Pipe, opts *stdio.ServeOptions) error {
+	rpc := opts.JSONRPC
+	rpc.Handler, rpc.OnRequest = pipe, pipe.OnRequest
+	rpc.Frame, rpc.Batches, rpc.Read = pipe.Frame, pipe.Batches, pipe.Read
+	rpc.InterceptNotification = interceptBoth(rpc.InterceptNotification, pipe)
+	c := jsonrpc.New(conn, &rpc)
+	pipe.Attach(c, c.InFlight())
+	if opts.Ready != nil {
+		opts.Ready(c)
+	}
+	detached := context.WithoutCancel(ctx) // requests are answered after ctx has ended
+	reading, stopReading := context.WithCancel(detached)
+	defer stopReading()
+	read := make(chan struct{})
+	var readErr, err error
+	go func() { // ends when conn is closed
+		defer close(read)
+		readErr = readMessages(reading, conn, c)
+	}()
+	select {
+	case <-read:
+		err = readErr
+		conn.Close() // writes to a client that has disconnected fail at once
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	closing, cancel := context.WithTimeout(detached, closeTimeout)
+	defer cancel()
+	c.Shutdown(closing, err)
+	stopReading()
+	conn.Close()
+	pipe.Close(closing)
+	select {
+	case <-read:
+	case <-closing.Done():
+	}
+	return err
+}
+
+// readMessages delivers all messages from conn to c. It returns nil at the end of the
+// messages.
+func readMessages(ctx context.Context, conn jsonrpc.MessageConn, c *jsonrpc.Conn) error {
+	for {
+		data, err := conn.ReadMessage(ctx)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return fmt.Errorf("read message: %w", err)
+		}
+		c.Deliver(context.WithoutCancel(ctx), data, jsonrpc.Source{})
+	}
+}
+
+// interceptBoth returns a function that calls both interceptors. It reports whether either of
+// them has consumed the notification. own may be nil.
+func interceptBoth(own func(*peer.Inbound) bool, pipe *connection.Pipe) func(*peer.Inbound) bool {
+	return func(in *peer.Inbound) bool {
+		consumed := own != nil && own(in)
+		return pipe.InterceptNotification(in) || consumed
+	}
+}
+
+// InProcess returns the client's end of a connection to the server in this process. Messages
+// are not encoded unless opts.Strict is set. The options configure the client's end; nil
+// means the defaults. Closing either end closes the connection.
 func (s *Server) InProcess(opts *jsonrpc.Options) *jsonrpc.InProcessConn {
 	pipe := s.newPipe()
 	own := s.opts.Stdio.JSONRPC
 	own.Handler, own.OnRequest = pipe, pipe.OnRequest
-	own.InterceptNotification = func(in *peer.Inbound) bool {
-		looks := s.opts.Stdio.JSONRPC.InterceptNotification
-		consumed := looks != nil && looks(in)
-		return pipe.InterceptNotification(in) || consumed
-	}
+	own.InterceptNotification = interceptBoth(own.InterceptNotification, pipe)
 	own.Frame, own.Transport = pipe.Frame, nil
 	own.Strict = opts != nil && opts.Strict
 	client, server := jsonrpc.InProcessPair(opts, &own)
 	pipe.Attach(server, server.InFlight())
-	h := &directHost{server, make(chan struct{})}
-	if !s.hosts.add(h) {
+	h := &inProcessServer{server, make(chan struct{})}
+	if !s.shutdowners.add(h) {
 		server.Close()
 	}
 	go func() { // ends when the connection does
-		defer close(h.over)
+		defer close(h.done)
 		<-server.Done()
 		pipe.Close(context.Background())
-		s.hosts.remove(h)
+		s.shutdowners.remove(h)
 	}()
 	return client
 }
 
-// Shutdown ends everything that serves clients: it ends tasks, and subscriptions
-// with their results, refuses new requests, waits until those that are being handled
-// have been answered, at most until ctx ends, and closes the connections. It returns
-// the cause of the context's end if that came first, a few seconds later where
-// handlers do not heed the end of theirs; those are left behind. A server that
-// has been shut down does not serve again.
+// Shutdown stops serving all clients. It ends tasks, completes subscriptions with their
+// results, refuses new requests, waits until the requests in flight have been answered, and
+// closes the connections.
+//
+// If ctx ends first, Shutdown cancels the remaining requests and returns the cause. It waits
+// a few seconds for their handlers, and does not wait for handlers that ignore the end of
+// their contexts. A server that has been shut down cannot serve again.
 func (s *Server) Shutdown(ctx context.Context) error {
-	s.audience.close()
+	s.subscribers.close()
 	s.mu.Lock()
-	if s.leave != nil {
-		s.leave()
-		s.leave = nil
+	if s.unsubscribeBus != nil {
+		s.unsubscribeBus()
+		s.unsubscribeBus = nil
 	}
 	s.mu.Unlock()
 	var all sync.WaitGroup
-	for _, h := range s.hosts.close() {
+	for _, h := range s.shutdowners.close() {
 		all.Go(func() { h.Shutdown(ctx) }) // ends with ctx
 	}
 	all.Wait()
@@ -117,107 +217,46 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return nil
 }
 
-// host is something that serves clients.
-type host interface {
-	// Shutdown stops serving, with patience until ctx ends.
-	Shutdown(ctx context.Context) error
-}
-
-// hosts are what serves the clients of a server.
-type hosts struct {
-	mu     sync.Mutex
-	list   map[host]struct{}
-	closed bool
-}
-
-// add adds a host, unless the server has been shut down.
-func (h *hosts) add(x host) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.list == nil {
-		h.list = make(map[host]struct{})
-	}
-	if !h.closed {
-		h.list[x] = struct{}{}
-	}
-	return !h.closed
-}
-
-func (h *hosts) remove(x host) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	delete(h.list, x)
-}
-
-// close lets no more hosts in and returns those that there are.
-func (h *hosts) close() (list []host) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.closed = true
-	for x := range h.list {
-		list = append(list, x)
-	}
-	return list
-}
-
-var (
-	errOrderly = errors.New("the server is shutting down")
-	errClosing = &peer.Error{Code: mcp.CodeInternal, Message: "Server is shutting down"}
-)
-
-// pipeHost serves one pipe.
-type pipeHost struct {
-	end  context.CancelCauseFunc
-	over chan struct{} // closed when the pipe has been served
+// connServer serves one client over a connection.
+type connServer struct {
+	cancel context.CancelCauseFunc
+	done   chan struct{} // closed when the client has been served
 
 	mu   sync.Mutex
 	conn *jsonrpc.Conn // nil until it is open
 }
 
-func (h *pipeHost) open(conn *jsonrpc.Conn) {
+func (h *connServer) open(conn *jsonrpc.Conn) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.conn = conn
 }
 
-// Shutdown implements host.
-func (h *pipeHost) Shutdown(ctx context.Context) error {
+// Shutdown implements shutdowner.
+func (h *connServer) Shutdown(ctx context.Context) error {
 	h.mu.Lock()
 	conn := h.conn
 	h.mu.Unlock()
 	if conn != nil {
-		conn.RefuseRequests(errClosing)
-		idle(ctx, conn.InFlight())
+		conn.RefuseRequests(errShuttingDown)
+		_ = conn.InFlight().Wait(ctx) // the remaining requests are cancelled
 	}
-	h.end(errOrderly)
-	<-h.over
+	h.cancel(errShutdownRequested)
+	<-h.done
 	return nil
 }
 
-// directHost serves one client in this process.
-type directHost struct {
+// inProcessServer serves one client in this process.
+type inProcessServer struct {
 	*jsonrpc.InProcessConn
-	over chan struct{} // closed when the connection has been torn down
+	done chan struct{} // closed when the connection has been cleaned up
 }
 
-// Shutdown implements host.
-func (h *directHost) Shutdown(ctx context.Context) error {
-	h.RefuseRequests(errClosing)
-	idle(ctx, h.InFlight())
-	h.Close() // those who heed the end of their contexts get a while for it
-	<-h.over
+// Shutdown implements shutdowner.
+func (h *inProcessServer) Shutdown(ctx context.Context) error {
+	h.RefuseRequests(errShuttingDown)
+	_ = h.InFlight().Wait(ctx) // the remaining requests are cancelled
+	h.Close()                  // waits 5 seconds at most for their handlers
+	<-h.done
 	return nil
-}
-
-// idle waits until no request is being handled, at most until ctx ends.
-func idle(ctx context.Context, requests connection.InFlight) {
-	look := time.NewTicker(time.Millisecond)
-	defer look.Stop()
-	for len(requests.IDs()) > 0 {
-		select {
-		case <-look.C:
-		case <-ctx.Done():
-			return
-		}
-	}
 }

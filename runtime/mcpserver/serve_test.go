@@ -30,7 +30,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// initialize does the handshake over any channel.
+// initialize performs the handshake.
 func initialize(t testing.TB, out peer.Outbound) *mcp.InitializeResult {
 	t.Helper()
 	res, err := peer.SendRequest(context.Background(), out, &mcp.InitializeRequest{ProtocolVersion: "2025-11-25", ClientInfo: info})
@@ -39,10 +39,10 @@ func initialize(t testing.TB, out peer.Outbound) *mcp.InitializeResult {
 	return res
 }
 
-// strict are options of a client's end in process that write every message down.
+// strict are options of an in-process client with which all messages are encoded.
 var strict = &jsonrpc.Options{Strict: true, Frame: func(string) *wire.Frame { return &wire.Frame{Revision: mcp.Revision20251125} }}
 
-func TestAServerIsReachedInItsOwnProcess(t *testing.T) {
+func TestInProcessCall(t *testing.T) {
 	var log bytes.Buffer
 	defer func() { require.Empty(t, log.String()) }()
 	s := newForecaster(&mcpserver.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
@@ -54,7 +54,7 @@ func TestAServerIsReachedInItsOwnProcess(t *testing.T) {
 	require.Equal(t, "Ulm: 1 sunny days", res.Content[0].(*mcp.TextContent).Text)
 }
 
-func TestNotificationsAreInterceptedInProcessToo(t *testing.T) {
+func TestInProcessNotificationsAreIntercepted(t *testing.T) {
 	seen := make(chan string, 9)
 	s := newForecaster(&mcpserver.Options{Stdio: stdio.ServeOptions{JSONRPC: jsonrpc.Options{
 		InterceptNotification: func(in *peer.Inbound) bool { seen <- in.Method; return false },
@@ -67,10 +67,10 @@ func TestNotificationsAreInterceptedInProcessToo(t *testing.T) {
 	require.Equal(t, mcp.MethodRootsListChanged, <-seen)
 }
 
-func TestWhatIsInterceptedInProcessIsKeptFromItsHandlerOnly(t *testing.T) {
+func TestInterceptedNotificationSkipsHandlerOnly(t *testing.T) {
 	n := 0
 	s := newForecaster(&mcpserver.Options{Stdio: stdio.ServeOptions{JSONRPC: jsonrpc.Options{
-		InterceptNotification: func(*peer.Inbound) bool { n++; return n <= 2 }, // the end of the handshake and the first hint
+		InterceptNotification: func(*peer.Inbound) bool { n++; return n <= 2 }, // notifications/initialized and the first hint
 	}}})
 	type hinted struct {
 		n           string
@@ -91,8 +91,8 @@ func TestWhatIsInterceptedInProcessIsKeptFromItsHandlerOnly(t *testing.T) {
 	require.Equal(t, hinted{"2", true}, <-hints)
 }
 
-// own connects to a server by a transport of the test's own, which passes values
-// on as they are.
+// own connects to a server over a transport of the test, which passes values without encoding
+// them.
 func own(t testing.TB, s *mcpserver.Server) *jsonrpc.InProcessConn {
 	var conn *connection.Connection
 	client, server := jsonrpc.InProcessPair(nil, &jsonrpc.Options{Handler: peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
@@ -107,7 +107,7 @@ func own(t testing.TB, s *mcpserver.Server) *jsonrpc.InProcessConn {
 	return client
 }
 
-func TestWhatAListReturnsIsTheCallersToKeep(t *testing.T) {
+func TestInProcessListMayBeChanged(t *testing.T) {
 	client := own(t, newForecaster(nil))
 	for range 2 {
 		res, err := peer.SendRequest(t.Context(), client, &mcp.ListToolsRequest{})
@@ -117,7 +117,7 @@ func TestWhatAListReturnsIsTheCallersToKeep(t *testing.T) {
 	}
 }
 
-func TestDirectClientsHearOfChanges(t *testing.T) {
+func TestInProcessClientIsNotified(t *testing.T) {
 	s := stocked(nil)
 	heard := make(chan string, 10)
 	client := s.InProcess(&jsonrpc.Options{Strict: true, Frame: strict.Frame, Handler: peer.HandlerFunc(func(_ context.Context, in *peer.Inbound) (peer.Reply, error) {
@@ -126,7 +126,7 @@ func TestDirectClientsHearOfChanges(t *testing.T) {
 	})})
 	defer client.Close()
 	initialize(t, client)
-	for mcpserver.Listeners(s) == 0 {
+	for mcpserver.SubscriberCount(s) == 0 {
 		runtime.Gosched()
 	}
 	mcpserver.AddTool(s, &mcp.Tool{Name: "new"}, forecast)
@@ -148,7 +148,7 @@ func TestShutdownEndsStreamsWithTheirResults(t *testing.T) {
 	c.served <- nil
 }
 
-func TestShutdownWaitsForCallsAndNotForever(t *testing.T) {
+func TestShutdownWaitsForCallsUntilContextEnds(t *testing.T) {
 	running, release := make(chan struct{}, 1), make(chan struct{})
 	s := tool(nil, &mcp.Tool{}, func(ctx context.Context) (string, error) {
 		running <- struct{}{}
@@ -189,12 +189,12 @@ func TestShutdownWaitsForCallsAndNotForever(t *testing.T) {
 	<-client.Done()
 }
 
-func TestShutdownRefusesWhatComesMeanwhile(t *testing.T) {
+func TestShutdownRefusesNewRequests(t *testing.T) {
 	var release chan struct{}
 	shutDown := func(s *mcpserver.Server) <-chan error {
 		synctest.Wait()
 		done := make(chan error, 1)
-		go func() { done <- s.Shutdown(context.Background()) }() // ends with what is being handled
+		go func() { done <- s.Shutdown(context.Background()) }() // ends with the requests in flight
 		synctest.Wait()
 		return done
 	}
@@ -230,7 +230,7 @@ func TestShutdownRefusesWhatComesMeanwhile(t *testing.T) {
 				return err
 			}
 			answered := make(chan error, 1)
-			go func() { answered <- call() }() // ends when it is released
+			go func() { answered <- call() }() // ends when the handler is released
 			done := shutDown(s)
 			require.ErrorContains(t, call(), "shutting down")
 			require.Empty(t, done)
@@ -241,12 +241,12 @@ func TestShutdownRefusesWhatComesMeanwhile(t *testing.T) {
 	})
 }
 
-func TestShutdownWaitsForTheTeardownInProcess(t *testing.T) {
+func TestShutdownWaitsForInProcessCleanup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tidied := false
 		s := tool(nil, &mcp.Tool{}, func(ctx context.Context) (string, error) {
 			connection.FromContext(ctx).OnClose(func(context.Context) error {
-				<-time.After(time.Second) // what it takes to put things in order
+				<-time.After(time.Second) // for cleaning up
 				tidied = true
 				return nil
 			})
@@ -262,7 +262,7 @@ func TestShutdownWaitsForTheTeardownInProcess(t *testing.T) {
 	})
 }
 
-func TestShutdownWaitsInProcessForThoseWhoHeedTheirEnd(t *testing.T) {
+func TestShutdownWaitsForCancelledInProcessHandlers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var logged bytes.Buffer
 		s := mcpserver.New(info, &mcpserver.Options{Logger: slog.New(slog.NewTextHandler(&logged, nil))})
@@ -270,7 +270,7 @@ func TestShutdownWaitsInProcessForThoseWhoHeedTheirEnd(t *testing.T) {
 		mcpserver.AddTool(s, &mcp.Tool{Name: "wait"}, func(ctx context.Context, _ *mcp.ServerSession, _ struct{}) (struct{}, error) {
 			close(started)
 			<-ctx.Done()
-			<-time.After(time.Second) // what it takes to put things in order
+			<-time.After(time.Second) // for cleaning up
 			tidied = true
 			return struct{}{}, ctx.Err()
 		})
@@ -287,7 +287,7 @@ func TestShutdownWaitsInProcessForThoseWhoHeedTheirEnd(t *testing.T) {
 	})
 }
 
-func TestAServerThatHasBeenShutDownServesNobody(t *testing.T) {
+func TestNothingIsServedAfterShutdown(t *testing.T) {
 	s := newForecaster(nil)
 	require.NoError(t, s.Shutdown(t.Context()))
 	near, far := net.Pipe()
@@ -300,7 +300,7 @@ func TestAServerThatHasBeenShutDownServesNobody(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, w.Code)
 }
 
-func TestServingEndsInOrderWithItsContext(t *testing.T) {
+func TestServeStreamsEndsWithContext(t *testing.T) {
 	s := newForecaster(nil)
 	near, far := net.Pipe()
 	defer near.Close()
@@ -309,14 +309,14 @@ func TestServingEndsInOrderWithItsContext(t *testing.T) {
 	require.NoError(t, s.ServeStreams(ctx, far, far))
 }
 
-func TestServingFailsWhereItsInputDoes(t *testing.T) {
+func TestServeStreamsReturnsInputError(t *testing.T) {
 	broken := errors.New("broken")
 	in, out := io.Pipe()
 	out.CloseWithError(broken)
 	require.ErrorIs(t, newForecaster(nil).ServeStreams(t.Context(), in, out), broken)
 }
 
-func TestStandardInputThatIsEmptyEndsInOrder(t *testing.T) {
+func TestServeStdioEndsWithEmptyInput(t *testing.T) {
 	ready := false
 	opts := &mcpserver.Options{}
 	opts.Stdio.Ready = func(*jsonrpc.Conn) { ready = true }
@@ -324,7 +324,7 @@ func TestStandardInputThatIsEmptyEndsInOrder(t *testing.T) {
 	require.True(t, ready)
 }
 
-// post is a request over HTTP in the revision without a handshake.
+// post returns an HTTP request of a revision, with metadata as in a stateless revision.
 func post(revision, method, name, params string) *http.Request {
 	params = strings.TrimSuffix(params, "}")
 	if params != "{" {
@@ -342,7 +342,7 @@ func post(revision, method, name, params string) *http.Request {
 	return r
 }
 
-func TestAServerIsAnHTTPHandler(t *testing.T) {
+func TestHandlerServesHTTP(t *testing.T) {
 	s := newForecaster(nil)
 	h := s.Handler(nil)
 	w := httptest.NewRecorder()
@@ -355,7 +355,7 @@ func TestAServerIsAnHTTPHandler(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, w.Code)
 }
 
-func TestHeadersRepeatTheArgumentsThatAreAnnotated(t *testing.T) {
+func TestParamHeadersMustMatchArguments(t *testing.T) {
 	s := mcpserver.New(info, nil)
 	type query struct {
 		Region string `json:"region" header:"Region"`
@@ -387,7 +387,7 @@ func TestHeadersRepeatTheArgumentsThatAreAnnotated(t *testing.T) {
 	require.Contains(t, w.Body.String(), `"text":"eu"`, "the revision has no such headers")
 }
 
-func TestWithoutSessionsNoChangesArePromised(t *testing.T) {
+func TestListChangesAreNotDeclaredWithoutSessions(t *testing.T) {
 	s := stocked(nil)
 	ask := func(h http.Handler, revision, method, params string) string {
 		w := httptest.NewRecorder()
@@ -404,17 +404,17 @@ func TestWithoutSessionsNoChangesArePromised(t *testing.T) {
 	require.Contains(t, ask(s.Handler(nil), "2025-11-25", "initialize", hello), all)
 }
 
-// echo is a request of the program's own.
+// echo is a request of the program.
 type echo struct{ mcp.PingRequest }
 
 func (*echo) Method() string { return "com.example/echo" }
 
-// hint is a notification of the program's own.
+// hint is a notification of the program.
 type hint struct{ mcp.InitializedNotification }
 
 func (*hint) Method() string { return "com.example/hint" }
 
-func TestAProgramHasMethodsOfItsOwn(t *testing.T) {
+func TestHandleServesMethodsOfProgram(t *testing.T) {
 	s := newForecaster(nil)
 	hinted := make(chan string, 1)
 	mcpserver.Handle(s, func(ctx context.Context, _ *echo) (*mcp.EmptyResult, error) {
@@ -424,7 +424,7 @@ func TestAProgramHasMethodsOfItsOwn(t *testing.T) {
 		hinted <- connection.FromContext(ctx).Revision().String()
 		return nil
 	})
-	require.PanicsWithError(t, `mcpserver: method "tools/call": it has a handler`, func() {
+	require.PanicsWithError(t, `mcpserver: method "tools/call": method already has a handler`, func() {
 		mcpserver.Handle(s, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return nil, nil })
 	})
 	inEveryRevision(t, func(t *testing.T, revision string) {
@@ -476,7 +476,7 @@ func TestCapabilitiesFollowFromWhatIsRegistered(t *testing.T) {
 	})
 }
 
-func TestMiddlewareAndWaysOutSeeEverything(t *testing.T) {
+func TestMiddlewareAndOutgoingSeeAllMessages(t *testing.T) {
 	var seen, sent []string
 	s := stocked(&mcpserver.Options{
 		Middleware: []peer.Middleware{func(next peer.Handler) peer.Handler {
@@ -496,26 +496,26 @@ func TestMiddlewareAndWaysOutSeeEverything(t *testing.T) {
 	require.Equal(t, []string{"notifications/subscriptions/acknowledged"}, sent)
 }
 
-// spy tells what is sent.
+// spy reports the notifications that are sent.
 type spy struct {
 	peer.Outbound
-	told func(method string)
+	report func(method string)
 }
 
 func (s spy) Notify(ctx context.Context, n peer.Notification, opts ...peer.CallOption) error {
-	s.told(n.Method())
+	s.report(n.Method())
 	return s.Outbound.Notify(ctx, n, opts...)
 }
 
-func TestOptionsOfAskingThatMakeNoSenseAreRefused(t *testing.T) {
-	for text, keys := range map[string][][]byte{"key 1 has 5 bytes, want 32 or more": {make([]byte, 32), []byte("short")}, "there are no keys": {}} {
-		require.PanicsWithValue(t, "mcpserver: asking: "+text, func() {
+func TestInvalidQuestionOptionsPanic(t *testing.T) {
+	for text, keys := range map[string][][]byte{"key 1 has 5 bytes, want at least 32": {make([]byte, 32), []byte("short")}, "no keys": {}} {
+		require.PanicsWithValue(t, "mcpserver: questions: "+text, func() {
 			mcpserver.New(info, &mcpserver.Options{Questions: mcpserver.QuestionOptions{SealKeys: keys}})
 		})
 	}
 }
 
-func TestAStreamOverHTTPHearsOfChanges(t *testing.T) {
+func TestHTTPStreamIsNotified(t *testing.T) {
 	s := stocked(nil)
 	server := httptest.NewServer(s.Handler(nil))
 	defer server.Close()
@@ -545,12 +545,12 @@ func TestAStreamOverHTTPHearsOfChanges(t *testing.T) {
 	next(`"resultType":"complete"`)
 }
 
-// ownDiscover is a request that the server answers itself.
+// ownDiscover is a request that the server handles itself.
 type ownDiscover struct{ mcp.DiscoverRequest }
 
-func TestTheHandshakeIsTheServersOwn(t *testing.T) {
+func TestHandshakeMethodsCannotBeHandled(t *testing.T) {
 	s := mcpserver.New(info, nil)
-	require.PanicsWithError(t, `mcpserver: method "initialize": the server answers that itself`, func() {
+	require.PanicsWithError(t, `mcpserver: method "initialize": the server handles this method itself`, func() {
 		mcpserver.Handle(s, func(context.Context, *mcp.InitializeRequest) (*mcp.InitializeResult, error) { return nil, nil })
 	})
 	require.Panics(t, func() {
@@ -558,7 +558,7 @@ func TestTheHandshakeIsTheServersOwn(t *testing.T) {
 	})
 }
 
-func TestAHeaderThatSaysOtherwiseIsRefusedBeforeATaskBegins(t *testing.T) {
+func TestHeaderMismatchIsRejectedBeforeTask(t *testing.T) {
 	s := mcpserver.New(info, &mcpserver.Options{Tasks: &mcpserver.TaskOptions{StartAfter: -1}})
 	mcpserver.AddTool(s, &mcp.Tool{Name: "q", Execution: &mcp.ToolExecution{TaskSupport: mcp.TaskSupportOptional}},
 		func(context.Context, *mcp.ServerSession, struct {

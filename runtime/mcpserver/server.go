@@ -2,87 +2,87 @@ package mcpserver
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"maps"
 	"sync"
 	"sync/atomic"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
-	"github.com/mcpwright/mcp/runtime/internal/eras"
+	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/mcpserver/internal/rounds"
 	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/tasks"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// Server is what a program serves: registrations and options. It is safe for
-// concurrent use. [New] makes one.
+// Server is an MCP server: the registrations and options, without state of any client. It is
+// safe for concurrent use. [New] returns one.
 type Server struct {
 	info    mcp.Implementation
 	opts    Options
 	rules   *rounds.Rules
 	catalog atomic.Pointer[catalog]
 
-	audience audience
-	hosts    hosts
+	subscribers subscribers
+	shutdowners shutdowners
 
-	mu     sync.Mutex // serialises changes of what follows, and of the catalog
-	mux    peer.Mux
-	kernel *connection.Dispatcher // nil until it is needed first
-	leave  func()                 // unsubscribes from the bus
+	mu             sync.Mutex // guards the following fields, and changes of the catalog
+	mux            peer.Mux
+	dispatcher     *connection.Dispatcher // nil until it is first used
+	unsubscribeBus func()                 // ends the subscription to the bus; nil if there is none
 }
 
-// New returns a server without anything registered. Nil options are the zero
-// ones. It panics on options that make no sense.
-func New(info mcp.Implementation, opts *Options) *Server {
-	s := &Server{info: info}
-	if opts != nil {
-		s.opts = *opts
+// shutdowner is a part of the server that [Server.Shutdown] stops.
+type shutdowner interface {
+	// Shutdown stops gracefully until ctx ends, and then at once.
+	Shutdown(ctx context.Context) error
+}
+
+// shutdowners are the parts of a server that must be stopped.
+type shutdowners struct {
+	mu     sync.Mutex
+	list   map[shutdowner]struct{}
+	closed bool
+}
+
+// add adds a part. It returns false if the server has been shut down.
+func (h *shutdowners) add(x shutdowner) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.list == nil {
+		h.list = make(map[shutdowner]struct{})
 	}
-	s.opts.complete()
-	s.rules = s.newRules()
-	s.serveTasks()
-	s.audience.begin(&s.opts)
-	c := new(catalog)
-	c.capabilities = s.declare(c)
-	s.catalog.Store(c)
-	s.route()
-	return s
+	if !h.closed {
+		h.list[x] = struct{}{}
+	}
+	return !h.closed
 }
 
-// route registers the methods of the kit.
-func (s *Server) route() {
-	handleValue(&s.mux, s.listTools)
-	handleValue(&s.mux, s.callTool)
-	handleValue(&s.mux, s.listResources)
-	handleValue(&s.mux, s.listTemplates)
-	mcp.HandleReadResource(&s.mux, s.readResource)
-	handleValue(&s.mux, s.listPrompts)
-	mcp.HandleGetPrompt(&s.mux, s.getPrompt)
-	mcp.HandleComplete(&s.mux, s.completeArgument)
-	mcp.HandleSubscribe(&s.mux, s.subscribe)
-	mcp.HandleUnsubscribe(&s.mux, s.unsubscribe)
-	mcp.HandleSubscriptionsListen(&s.mux, s.listen)
+func (h *shutdowners) remove(x shutdowner) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.list, x)
 }
 
-// handleValue registers a handler whose result need not have the result type of the request: it may
-// have been encoded before.
-func handleValue[Req any, P interface {
-	*Req
-	peer.Message
-}](m *peer.Mux, h func(context.Context, P) (wire.Value, error)) {
-	m.Add(peer.Route{
-		New:   func() peer.Message { return P(new(Req)) },
-		Is:    func(m peer.Message) bool { _, ok := m.(P); return ok },
-		Serve: func(ctx context.Context, req peer.Message) (wire.Value, error) { return h(ctx, req.(P)) },
-	})
+// close prevents additions and returns the present parts.
+func (h *shutdowners) close() (list []shutdowner) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.closed = true
+	for x := range h.list {
+		list = append(list, x)
+	}
+	return list
 }
 
-// Handle registers h for a method of the program's own, or of an extension, by
-// the type of its request. It must be called before the server begins to serve,
-// and panics with a [*RegistrationError] afterwards, for a method that has a
-// handler, and without h.
+// Handle registers a handler for a method of the program or of an extension. The
+// request type determines the method. Handle must be called before the server begins to serve. It panics
+// with a [*RegistrationError] if it is called later, if the method has a handler, or if h is
+// nil.
 //
-// In h, [mcp.SessionFromContext] has the session.
+// [mcp.SessionFromContext] returns the session from the context of h.
 func Handle[Req any, P interface {
 	*Req
 	peer.Request[R]
@@ -90,9 +90,9 @@ func Handle[Req any, P interface {
 	s.withMux(P(new(Req)), h != nil, func(m *peer.Mux) { peer.Handle(m, h) })
 }
 
-// HandleNotification is [Handle] for a notification: one of the program's own, or
-// one of the protocol that the server itself makes nothing of, such as
-// [mcp.InitializedNotification], by which a session begins, and
+// HandleNotification is like [Handle] for a notification: one of the program, or a
+// notification of the protocol that the server itself does not use. Examples are
+// [mcp.InitializedNotification], with which a session begins, and
 // [mcp.RootsListChangedNotification].
 func HandleNotification[N any, P interface {
 	*N
@@ -112,37 +112,37 @@ func (s *Server) withMux(of peer.Message, handled bool, register func(*peer.Mux)
 	}
 	var err error
 	switch {
-	case extends && eras.WithoutHandshake(method):
-		err = errors.New("the protocol itself has a method of that name where there are extensions")
-	case s.kernel != nil:
+	case extends && revisions.StatelessMethod(method):
+		err = errors.New("the protocol defines a method with this name")
+	case s.dispatcher != nil:
 		err = errors.New("the server has begun to serve")
 	case method == mcp.MethodInitialize || method == mcp.MethodDiscover:
-		err = errors.New("the server answers that itself")
+		err = errors.New("the server handles this method itself")
 	case taken:
-		err = errors.New("it has a handler")
+		err = errors.New("method already has a handler")
 	case !handled:
 		err = errNoHandler
 	}
-	registration(KindMethod, method, err)
+	must(registrationError(KindMethod, method, err))
 	register(&s.mux)
 }
 
-// Dispatcher returns what handles the server's messages, for a transport of one's
-// own. From the first call on no method can be added; tools, resources and
+// Dispatcher returns the handler of the server's messages, for transports that [Server.Serve]
+// does not support. After the first call no methods can be registered; tools, resources and
 // prompts can.
 func (s *Server) Dispatcher() *connection.Dispatcher {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.kernel == nil {
-		s.kernel = s.newKernel()
-		if s.opts.Bus != nil && !s.audience.isClosed() {
-			s.leave = s.opts.Bus.Subscribe(s.audience.deliver)
+	if s.dispatcher == nil {
+		s.dispatcher = s.newDispatcher()
+		if s.opts.Bus != nil && !s.subscribers.isClosed() {
+			s.unsubscribeBus = s.opts.Bus.Subscribe(s.subscribers.deliver)
 		}
 	}
-	return s.kernel
+	return s.dispatcher
 }
 
-func (s *Server) newKernel() *connection.Dispatcher {
+func (s *Server) newDispatcher() *connection.Dispatcher {
 	return connection.NewDispatcher(&connection.DispatcherOptions{
 		Mux:              &s.mux,
 		Middleware:       s.opts.Middleware,
@@ -153,18 +153,84 @@ func (s *Server) newKernel() *connection.Dispatcher {
 		CapabilitiesFor:  func(peer.TransportContext) *mcp.ServerCapabilities { return s.catalog.Load().capabilities },
 		Instructions:     s.opts.Instructions,
 		Revisions:        s.opts.Revisions,
-		OnInitialized:    s.audience.join,
+		OnInitialized:    s.subscribers.addSession,
 		MaxSubscriptions: s.opts.MaxSubscriptions,
 		Rounds:           s.rules,
 		Logger:           s.opts.Logger,
 	})
 }
 
-// visible tells whether a caller may know of something.
-func (s *Server) visible(ctx context.Context, kind Kind, name string) bool {
-	return s.opts.Filter == nil || s.shows(ctx, kind, name)
+// change replaces the catalog and publishes an event, unless its method is empty. Requests
+// that are being handled use the catalog that they have loaded.
+func (s *Server) change(event Event, edit func(c *catalog) (changed bool)) {
+	s.mu.Lock()
+	c := *s.catalog.Load()
+	changed := edit(&c)
+	if changed {
+		c.capabilities = s.declareCapabilities(&c)
+		s.catalog.Store(&c)
+	}
+	s.mu.Unlock()
+	if !changed || event.Method == "" {
+		return
+	}
+	if err := s.publish(context.Background(), event); err != nil {
+		s.opts.Logger.Error("cannot publish event", "method", event.Method, "error", err)
+	}
 }
 
-func (s *Server) shows(ctx context.Context, kind Kind, name string) bool {
-	return s.opts.Filter(ctx, mcp.SessionFromContext(ctx), Item{kind, name})
+// publish notifies the subscribers of an event, at all replicas.
+func (s *Server) publish(ctx context.Context, e Event) error {
+	if s.opts.Bus != nil {
+		return s.opts.Bus.Publish(ctx, e)
+	}
+	s.subscribers.deliver(e)
+	return nil
+}
+
+// ResourceUpdated notifies the subscribers of a resource that it has changed: sessions and
+// subscription streams, at all replicas if [Options].Bus is set. It returns the error of the
+// bus.
+func (s *Server) ResourceUpdated(ctx context.Context, uri string) error {
+	return s.publish(ctx, Event{Method: mcp.MethodResourceUpdated, URI: uri})
+}
+
+// declareCapabilities returns the capabilities of a server with a catalog. They combine the
+// options, the capabilities declared before, and the kinds of the registered items.
+func (s *Server) declareCapabilities(c *catalog) *mcp.ServerCapabilities {
+	caps := s.opts.Capabilities
+	if c.capabilities != nil {
+		caps = *c.capabilities
+	} else {
+		caps.Extensions = s.extensions()
+	}
+	if caps.Tools == nil && len(c.tools) > 0 {
+		caps.Tools = &mcp.ToolsCapability{ListChanged: true}
+	}
+	if caps.Resources == nil && len(c.resources)+len(c.templates) > 0 {
+		caps.Resources = &mcp.ResourcesCapability{ListChanged: true, Subscribe: true}
+	}
+	if caps.Prompts == nil && len(c.prompts) > 0 {
+		caps.Prompts = &mcp.PromptsCapability{ListChanged: true}
+	}
+	if caps.Completions == nil && (len(c.completers) > 0 || c.complete != nil) {
+		caps.Completions = map[string]json.RawMessage{}
+	}
+	return &caps
+}
+
+// announce completes the results of initialize and server/discover. The former gets the
+// extensions, except for tasks, which sessions do not support; the latter gets a cache hint.
+func (s *Server) announce(answer wire.Value) {
+	switch answer := answer.(type) {
+	case *mcp.InitializeResult:
+		experimental := maps.Clone(answer.Capabilities.Extensions)
+		delete(experimental, tasks.Name)
+		if len(experimental) > 0 {
+			maps.Copy(experimental, answer.Capabilities.Experimental)
+			answer.Capabilities.Experimental = experimental
+		}
+	case *mcp.DiscoverResult:
+		s.setCacheHint(mcp.MethodDiscover, &answer.TTLMs, &answer.CacheScope)
+	}
 }

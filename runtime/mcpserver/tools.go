@@ -5,56 +5,49 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"regexp"
 
 	"github.com/mcpwright/mcp/generated/mcp"
-	"github.com/mcpwright/mcp/runtime/internal/eras"
+	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/internal/paramheader"
+	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/mcpserver/internal/rounds"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// tool is a tool as it is registered. It never changes.
-type tool struct {
-	mcp.Tool
-	texts
-	call        rounds.Handler // of its requests; the one function between a round and the tool's own
-	headers     []paramheader.Param
-	olderOutput bool // revisions with a handshake may see the output schema
-	olderTasks  bool // and how it runs as a task
-}
-
-// AddTool registers a Go function as a tool. In, a struct in most cases, is what
-// the arguments are read into after they were judged by the tool's InputSchema;
-// without one, the schema is made of In. Out is what the tool gives:
+// AddTool registers a Go function as a tool. In, usually a struct, is the type of the
+// arguments. They are validated against the tool's InputSchema, which is inferred from In if
+// it is nil. Out is the type of the result:
 //
-//   - a string is plain text;
-//   - a *[mcp.CallToolResult] is the result as it is;
-//   - struct{} is nothing at all;
-//   - anything else is written as JSON, as structured content and as text, unless a
-//     method ModelText() string has another text. It has the tool's OutputSchema
-//     or, without one, a schema made of Out. An interface has none, nor has a type
-//     with JSON of its own making. A nil slice is null; a nil pointer or map is no
-//     result, and an error.
+//   - a string is sent as text, unless the tool has an OutputSchema;
+//   - a *[mcp.CallToolResult] is sent unchanged;
+//   - struct{} is an empty result;
+//   - any other value is sent as JSON, in the structured content and as text. If Out has a
+//     method ModelText() string, it returns the text instead. The result is validated against
+//     the tool's OutputSchema, which is inferred from Out if it is nil. No schema is inferred
+//     from an interface, or from a type with its own JSON encoding. A nil slice is sent as
+//     null; a nil pointer or map is an error.
 //
-// A type's schema is made of its fields. The tag json names a field, and makes it
-// optional with omitempty or omitzero; the tag jsonschema describes it. The tags
-// title, default, enum, format, pattern, minimum, maximum, minLength, maxLength,
-// minItems and maxItems are those of JSON Schema, with commas between the values
-// of an enum; header is the "x-mcp-header" of the field. In arguments, pointers
-// and fields with a default are optional, too.
+// Schemas are inferred from the fields of a type. The tag json names a field, and omitempty or
+// omitzero makes it optional; the tag jsonschema describes it. The tags title, default, enum,
+// format, pattern, minimum, maximum, minLength, maxLength, minItems and maxItems have the
+// meaning that they have in JSON Schema, with commas between the values of an enum. The tag
+// header sets "x-mcp-header". In arguments, pointers and fields with a default are optional
+// too.
 //
-// The rest of the request, such as its Meta, is what connection.RequestFromContext returns.
+// [connection.RequestFromContext] returns the whole request, for example to read its Meta.
 //
-// AddTool panics where the name, a schema or a type cannot be used.
+// AddTool replaces a tool of the same name. It panics with a [*RegistrationError] if the name,
+// a schema or a type is invalid, or if h is nil.
 func AddTool[In, Out any](s *Server, t *mcp.Tool, h func(context.Context, *mcp.ServerSession, In) (Out, error)) {
-	registration(KindTool, t.Name, addTool(s, *t, h))
+	must(registrationError(KindTool, t.Name, addTool(s, *t, h)))
 }
 
 func addTool[In, Out any](s *Server, def mcp.Tool, h func(context.Context, *mcp.ServerSession, In) (Out, error)) error {
 	if !toolName.MatchString(def.Name) {
-		return errors.New("want a name of 1 to 128 letters, digits, dots, hyphens and underscores")
+		return errors.New("name must have 1 to 128 letters, digits, dots, hyphens and underscores")
 	}
 	in, schema, err := newInput[In](s, def.InputSchema)
 	if err != nil {
@@ -80,23 +73,25 @@ func addTool[In, Out any](s *Server, def mcp.Tool, h func(context.Context, *mcp.
 	}}, h != nil)
 }
 
-// ToolHandler is the function of a tool that reads its arguments itself.
-type ToolHandler func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error)
+// AddRawTool registers a tool with given schemas, whose handler decodes the arguments itself,
+// for example a tool of another server. The schemas are sent as they are, apart from white
+// space. Arguments are validated against the InputSchema before call is called, and results
+// against the OutputSchema. A nil InputSchema accepts any object.
+//
+// The name may be any non-empty string. A name that some clients reject is logged; see
+// [mcp.Tool]. AddRawTool replaces a tool of the same name. It panics with a
+// [*RegistrationError] if the name is empty, a schema is invalid, or call is nil.
+func (s *Server) AddRawTool(t *mcp.Tool, call ToolHandler) { must(s.TryAddRawTool(t, call)) }
 
-// AddRawTool registers a tool whose schemas are given and whose handler reads the
-// arguments itself, for tools that come from elsewhere, such as another server:
-// see [Try]. Schemas are kept byte for byte, apart from white space. The handler's
-// arguments have been judged by the InputSchema, and its result is by the
-// OutputSchema. The tool may have any name: the log has a word about one that does
-// not suit every client, see [mcp.Tool]. AddRawTool panics where there is no name, or
-// a schema cannot be used.
-func (s *Server) AddRawTool(t *mcp.Tool, call ToolHandler) {
-	registration(KindTool, t.Name, s.addRawTool(*t, call))
+// TryAddRawTool is like [Server.AddRawTool], but returns the [*RegistrationError] instead of
+// panicking, for tools whose definitions come from elsewhere.
+func (s *Server) TryAddRawTool(t *mcp.Tool, call ToolHandler) error {
+	return registrationError(KindTool, t.Name, s.addRawTool(*t, call))
 }
 
 func (s *Server) addRawTool(def mcp.Tool, call ToolHandler) error {
 	if def.Name == "" {
-		return errors.New("want a name")
+		return errors.New("name is empty")
 	}
 	if def.InputSchema == nil {
 		def.InputSchema = json.RawMessage(`{"type":"object"}`)
@@ -121,12 +116,12 @@ func (s *Server) addRawTool(def mcp.Tool, call ToolHandler) error {
 		return s.outcome(ctx, req.Name, res, err)
 	}}, call != nil)
 	if err == nil && !toolName.MatchString(def.Name) {
-		s.opts.Logger.Warn("the name of a tool does not suit every client: up to 128 letters, digits, dots, hyphens and underscores do", "tool", def.Name)
+		s.opts.Logger.Warn("some clients reject the name of a tool: use up to 128 letters, digits, dots, hyphens and underscores", "tool", def.Name)
 	}
 	return err
 }
 
-// RemoveTools takes tools away. Names that no tool has are ignored.
+// RemoveTools removes tools. Names that are not registered are ignored.
 func (s *Server) RemoveTools(names ...string) {
 	s.change(Event{Method: mcp.MethodToolListChanged}, func(c *catalog) (changed bool) {
 		c.tools, changed = c.tools.without(names)
@@ -134,12 +129,12 @@ func (s *Server) RemoveTools(names ...string) {
 	})
 }
 
-// toolName is a name that suits every client. Those of a program's own tools are like
-// this; what comes from elsewhere has its name already.
+// toolName matches the names that every client accepts. AddTool requires it; AddRawTool does
+// not, because its tools often have a name already.
 var toolName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
 
-// add registers a tool whose schemas have been compiled, and that has a function
-// of its own.
+// add registers a tool whose schemas have been compiled. handled is false if the tool has no
+// handler.
 func (s *Server) add(t *tool, handled bool) (err error) {
 	if !handled {
 		return errNoHandler
@@ -151,16 +146,16 @@ func (s *Server) add(t *tool, handled bool) (err error) {
 		if t.OutputSchema, err = wire.Compact(t.OutputSchema); err != nil {
 			return fmt.Errorf("output schema: %w", err)
 		}
-		t.olderOutput = forObjects(t.OutputSchema)
+		t.legacyOutput = forObjects(t.OutputSchema)
 	}
-	t.olderTasks = s.opts.Capabilities.Tasks != nil
+	t.legacyExecution = s.opts.Capabilities.Tasks != nil
 	if t.headers, err = paramheader.Parse(t.InputSchema); err != nil {
 		return err
 	}
-	if t.Tool, err = clean(&t.Tool); err != nil {
+	if t.Tool, err = cloneDefinition(&t.Tool); err != nil {
 		return err
 	}
-	t.texts = newTexts(t.shown)
+	t.encodedItem = encodeItem(t.forRevision)
 	s.change(Event{Method: mcp.MethodToolListChanged}, func(c *catalog) bool {
 		c.tools = c.tools.with(t.Name, t)
 		return true
@@ -168,7 +163,7 @@ func (s *Server) add(t *tool, handled bool) (err error) {
 	return nil
 }
 
-// pick finds what handles a request: of a call, the tool itself.
+// pick returns the handler of a tool call, and nil for other requests.
 func (s *Server) pick(ctx context.Context, m peer.Message) (rounds.Handler, error) {
 	req, ok := m.(*mcp.CallToolRequest)
 	if !ok {
@@ -178,17 +173,17 @@ func (s *Server) pick(ctx context.Context, m peer.Message) (rounds.Handler, erro
 	t := c.tools.find(req.Name)
 	switch {
 	case t == nil && c.capabilities.Tools == nil:
-		return nil, notOffered(mcp.MethodCallTool)
+		return nil, methodNotFound(mcp.MethodCallTool)
 	case t == nil || !s.visible(ctx, KindTool, req.Name):
 		return nil, unknown(KindTool, req.Name)
 	}
-	if err := t.checkHeaders(ctx, req); err != nil {
+	if err := t.validateHeaders(ctx, req); err != nil {
 		return nil, err
 	}
 	return t.call, nil
 }
 
-// callTool is what the table of methods has for calls. A round goes past it.
+// callTool handles tool calls outside of a round; [rounds.Rules] calls pick itself.
 func (s *Server) callTool(ctx context.Context, req *mcp.CallToolRequest) (wire.Value, error) {
 	call, err := s.pick(ctx, req)
 	if err != nil {
@@ -197,9 +192,25 @@ func (s *Server) callTool(ctx context.Context, req *mcp.CallToolRequest) (wire.V
 	return call(ctx, req)
 }
 
-// outcome is what a client is told of what came of a tool.
+// validateHeaders compares the arguments of an HTTP request with the headers that repeat them,
+// in the revisions that define such headers.
+func (t *tool) validateHeaders(ctx context.Context, req *mcp.CallToolRequest) error {
+	if len(t.headers) == 0 || revisions.Handshake(revisionOf(ctx)) {
+		return nil
+	}
+	header := mcp.SessionFromContext(ctx).Transport().Header()
+	if header == nil {
+		return nil
+	}
+	if err := paramheader.Check(t.headers, req.Arguments, header); err != nil {
+		return &peer.Error{Code: mcp.CodeHeaderMismatch, Message: "Header mismatch: " + err.Error()}
+	}
+	return nil
+}
+
+// outcome returns the response to a call, from the result and the error of the tool.
 func (s *Server) outcome(ctx context.Context, name string, res *mcp.CallToolResult, err error) (wire.Value, error) {
-	if err == nil && !fitsAll(res) {
+	if err == nil && !fitsAllRevisions(res) {
 		res, err = s.fitResult(ctx, res)
 	}
 	if err != nil {
@@ -210,19 +221,68 @@ func (s *Server) outcome(ctx context.Context, name string, res *mcp.CallToolResu
 	return res, nil
 }
 
+// toolFailure returns the response to a call whose tool has failed: a result for the model, or
+// an error response.
+func (s *Server) toolFailure(ctx context.Context, name string, err error) (*mcp.CallToolResult, error) {
+	if _, asks := errors.AsType[*mcp.InputRequiredError](err); asks {
+		return nil, err
+	}
+	if e, ok := errors.AsType[modelTexter](err); ok {
+		return errorResult(e.ModelText()), nil
+	}
+	if text := unsupportedRequestText(err); text != "" {
+		return errorResult(text), nil
+	}
+	if peer.AsError(err) != nil || ctx.Err() != nil {
+		return nil, err
+	}
+	if r := rounds.From(ctx); r != nil && r.Asks() {
+		return nil, err // not sent: the response contains the questions
+	}
+	id := fmt.Sprintf("%016x", rand.Uint64())
+	s.opts.Logger.ErrorContext(ctx, "tool failed", "tool", name, "id", id, "error", err)
+	return errorResult("Internal error (id " + id + "). Do not retry with other arguments."), nil
+}
+
+// unsupportedRequestText explains to a model why a tool could not send a request to the
+// client. It returns the empty string if err has another reason, or if the protocol defines an
+// error for it.
+func unsupportedRequestText(err error) string {
+	if _, ok := errors.AsType[*mcp.MissingRequiredClientCapabilityError](err); ok {
+		return ""
+	}
+	if e, ok := errors.AsType[*connection.CapabilityError](err); ok {
+		return fmt.Sprintf("This tool requires a client that supports %s.", e.Capability)
+	}
+	if e, ok := errors.AsType[*connection.UnsupportedError](err); ok {
+		return fmt.Sprintf("This tool sends %q requests to the client, which protocol revision %s does not support.", e.Method, e.Revision)
+	}
+	if e, ok := errors.AsType[*peer.NoBackChannelError](err); ok {
+		return fmt.Sprintf("This tool sends %q requests to the client, which this connection does not support.", e.Method)
+	}
+	return ""
+}
+
+// errorResult returns the result of a failed tool.
+func errorResult(text string) *mcp.CallToolResult {
+	res := mcp.TextResult(text)
+	res.IsError = true
+	return res
+}
+
 func (s *Server) listTools(ctx context.Context, req *mcp.ListToolsRequest) (wire.Value, error) {
 	c := s.catalog.Load()
 	if c.capabilities.Tools == nil {
-		return nil, notOffered(mcp.MethodListTools)
+		return nil, methodNotFound(mcp.MethodListTools)
 	}
 	tools, next, err := page(ctx, s, KindTool, c.tools, req.Cursor)
 	if err != nil {
 		return nil, err
 	}
 	res := &mcp.ListToolsResult{NextCursor: next}
-	s.hint(mcp.MethodListTools, &res.TTLMs, &res.CacheScope)
-	if s.onWire(ctx) {
-		return newListing(res, `"tools":[]`, tools), nil
+	s.setCacheHint(mcp.MethodListTools, &res.TTLMs, &res.CacheScope)
+	if s.encodesLists(ctx) {
+		return newEncodedPage(res, `"tools":[]`, tools), nil
 	}
 	res.Tools = make([]mcp.Tool, len(tools))
 	for i, x := range tools {
@@ -230,20 +290,3 @@ func (s *Server) listTools(ctx context.Context, req *mcp.ListToolsRequest) (wire
 	}
 	return res, nil
 }
-
-// definition is the tool as a revision has it.
-func (t *tool) definition(r wire.Revision) *mcp.Tool {
-	if !eras.Handshake(r) || t.olderOutput && t.olderTasks {
-		return &t.Tool
-	}
-	def := t.Tool
-	if !t.olderOutput {
-		def.OutputSchema = nil
-	}
-	if !t.olderTasks {
-		def.Execution = nil
-	}
-	return &def
-}
-
-func (t *tool) shown(r wire.Revision) wire.Value { return t.definition(r) }

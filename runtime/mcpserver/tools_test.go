@@ -37,7 +37,7 @@ func newForecaster(opts *mcpserver.Options) *mcpserver.Server {
 	return s
 }
 
-// tool returns a server with one tool, which takes any arguments.
+// tool returns a server with one tool, which accepts any arguments.
 func tool[Out any](opts *mcpserver.Options, def *mcp.Tool, h func(context.Context) (Out, error)) *mcpserver.Server {
 	s := mcpserver.New(info, opts)
 	def.Name = "t"
@@ -49,7 +49,7 @@ func returns[Out any](out Out, err error) func(context.Context) (Out, error) {
 	return func(context.Context) (Out, error) { return out, err }
 }
 
-func TestAGoFunctionIsAToolInEveryRevision(t *testing.T) {
+func TestToolInEveryRevision(t *testing.T) {
 	inEveryRevision(t, func(t *testing.T, revision string) {
 		c := connect(t, newForecaster(nil), revision)
 		list := c.call("tools/list", `{}`)["tools"].([]any)
@@ -60,7 +60,7 @@ func TestAGoFunctionIsAToolInEveryRevision(t *testing.T) {
 	})
 }
 
-func TestTheSchemaOfAToolIsMadeOfItsInput(t *testing.T) {
+func TestSchemaIsInferredFromInput(t *testing.T) {
 	for _, open := range []bool{false, true} {
 		c := connect(t, newForecaster(&mcpserver.Options{AllowUnknownArguments: open}), modern)
 		tools := c.call("tools/list", `{}`)["tools"].([]any)
@@ -81,7 +81,7 @@ func TestTheSchemaOfAToolIsMadeOfItsInput(t *testing.T) {
 	}
 }
 
-func TestArgumentsThatDoNotFitAreExplainedToTheModel(t *testing.T) {
+func TestInvalidArgumentsAreExplainedToModel(t *testing.T) {
 	c := connect(t, newForecaster(nil), modern)
 	for arguments, says := range map[string][]string{
 		`{}`:                                   {"city"},
@@ -104,7 +104,7 @@ func TestArgumentsThatDoNotFitAreExplainedToTheModel(t *testing.T) {
 	}
 }
 
-func TestHostileArgumentsAreRefusedAndNothingElse(t *testing.T) {
+func TestHostileArgumentsAreRejected(t *testing.T) {
 	c := connect(t, newForecaster(nil), modern)
 	for _, arguments := range []string{
 		`{"city":"` + strings.Repeat("x", 100_000) + `","days":9}`,
@@ -124,7 +124,7 @@ type place struct {
 	Tags []string `json:"tags"`
 }
 
-func TestAResultTakesTheFormOfItsType(t *testing.T) {
+func TestResultDependsOnType(t *testing.T) {
 	whole := &mcp.CallToolResult{Content: []mcp.ContentBlock{mcp.Text("a"), mcp.Text("b")}}
 	call := func(s *mcpserver.Server, revision string) (map[string]any, map[string]any) {
 		c := connect(t, s, revision)
@@ -176,14 +176,14 @@ func TestAResultTakesTheFormOfItsType(t *testing.T) {
 	require.Equal(t, map[string]any{"sums": []any{"5"}}, res["structuredContent"], "a pointer to it writes text")
 }
 
-// spoken is a result with a text of its own.
+// spoken is a result with a text for the model.
 type spoken struct {
 	Seats int `json:"seats"`
 }
 
 func (s *spoken) ModelText() string { return fmt.Sprint(s.Seats, " seats are left") }
 
-func TestAResultMayHaveATextOfItsOwn(t *testing.T) {
+func TestResultWithModelText(t *testing.T) {
 	for name, s := range map[string]*mcpserver.Server{
 		"value":   tool(nil, &mcp.Tool{}, returns(spoken{2}, nil)),
 		"pointer": tool(nil, &mcp.Tool{}, returns(&spoken{2}, nil)),
@@ -199,7 +199,7 @@ func TestAResultMayHaveATextOfItsOwn(t *testing.T) {
 	require.Equal(t, true, connect(t, none, modern).call("tools/call", `{"name":"t"}`)["isError"], "nobody is asked for a text")
 }
 
-func TestAResultThatBreaksItsSchemaIsTheToolsFault(t *testing.T) {
+func TestResultThatViolatesSchemaIsToolError(t *testing.T) {
 	var log bytes.Buffer
 	opts := &mcpserver.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}
 	strict := json.RawMessage(`{"type":"object","required":["x"]}`)
@@ -224,13 +224,13 @@ func TestAResultThatBreaksItsSchemaIsTheToolsFault(t *testing.T) {
 	require.Equal(t, "no", text(t, connect(t, failed, modern).call("tools/call", `{"name":"t"}`)))
 }
 
-// explained is an error that says itself what a model should know.
+// explained is an error with a text for the model.
 type explained struct{}
 
 func (explained) Error() string     { return "secret" }
 func (explained) ModelText() string { return "try later" }
 
-func TestWhatAnErrorSays(t *testing.T) {
+func TestErrorTexts(t *testing.T) {
 	var log bytes.Buffer
 	opts := &mcpserver.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}
 	call := func(err error) message {
@@ -265,7 +265,7 @@ func TestWhatAnErrorSays(t *testing.T) {
 	require.JSONEq(t, `{"uri":"a:b"}`, string(m.Error.Data))
 }
 
-func TestAPanicIsAnInternalError(t *testing.T) {
+func TestPanicIsInternalError(t *testing.T) {
 	var log bytes.Buffer
 	s := tool(&mcpserver.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, &mcp.Tool{}, func(context.Context) (string, error) {
 		panic("hunter2")
@@ -276,7 +276,7 @@ func TestAPanicIsAnInternalError(t *testing.T) {
 	require.Contains(t, log.String(), "tools_test.go")
 }
 
-func TestAToolThatCannotAskSaysWhatItNeeds(t *testing.T) {
+func TestToolThatCannotAskExplainsWhy(t *testing.T) {
 	ask := func(ctx context.Context) (string, error) {
 		_, err := mcp.SessionFromContext(ctx).ListRoots(ctx)
 		return "", err
@@ -290,13 +290,13 @@ func TestAToolThatCannotAskSaysWhatItNeeds(t *testing.T) {
 	}
 	res = connect(t, tool(nil, &mcp.Tool{}, elicit), "2025-03-26").call("tools/call", `{"name":"t"}`)
 	require.Equal(t, true, res["isError"])
-	require.Contains(t, text(t, res), `a client that can be sent "elicitation/create", which revision 2025-03-26`)
+	require.Contains(t, text(t, res), `sends "elicitation/create" requests to the client, which protocol revision 2025-03-26 does not support`)
 
 	m := connect(t, tool(nil, &mcp.Tool{}, ask), modern).refused("tools/call", `{"name":"t"}`, mcp.CodeMissingRequiredClientCapability)
 	require.JSONEq(t, `{"requiredCapabilities":{"roots":{}}}`, string(m.Error.Data))
 }
 
-func TestAnUnknownToolIsAnErrorOfTheCall(t *testing.T) {
+func TestUnknownToolIsError(t *testing.T) {
 	c := connect(t, newForecaster(nil), modern)
 	m := c.refused("tools/call", `{"name":"nope"}`, mcp.CodeInvalidParams)
 	require.Contains(t, m.Error.Message, `"nope"`)
@@ -304,7 +304,7 @@ func TestAnUnknownToolIsAnErrorOfTheCall(t *testing.T) {
 	require.Less(t, len(m.Error.Message), 300)
 }
 
-func TestAServerWithoutToolsHasNoSuchMethod(t *testing.T) {
+func TestServerWithoutToolsHasNoToolMethods(t *testing.T) {
 	inEveryRevision(t, func(t *testing.T, revision string) {
 		c := connect(t, mcpserver.New(info, nil), revision)
 		for _, method := range []string{"tools/list", "prompts/list", "resources/list", "resources/templates/list"} {
@@ -317,7 +317,7 @@ func TestAServerWithoutToolsHasNoSuchMethod(t *testing.T) {
 	})
 }
 
-func TestARawToolKeepsItsSchemaAndReadsItsArguments(t *testing.T) {
+func TestRawToolKeepsSchema(t *testing.T) {
 	s := mcpserver.New(info, nil)
 	schema := `{"$schema": "https://json-schema.org/draft/2020-12/schema", "x-own": 1.0, "type": "object", "if": {}, "properties": {"n": {"$ref": "#/$defs/n"}}, "$defs": {"n": {"type": "integer"}}}`
 	def := &mcp.Tool{Name: "raw", InputSchema: json.RawMessage(schema), OutputSchema: json.RawMessage(`{"type":"object"}`)}
@@ -333,7 +333,7 @@ func TestARawToolKeepsItsSchemaAndReadsItsArguments(t *testing.T) {
 	require.Equal(t, true, c.call("tools/call", `{"name":"raw","arguments":{"n":"1"}}`)["isError"])
 }
 
-func TestAToolThatEndsItsGoroutineIsAnInternalError(t *testing.T) {
+func TestGoexitInToolIsInternalError(t *testing.T) {
 	inEveryRevision(t, func(t *testing.T, revision string) {
 		s := newForecaster(nil)
 		mcpserver.AddTool(s, &mcp.Tool{Name: "ends"}, func(ctx context.Context, _ *mcp.ServerSession, _ any) (string, error) {
@@ -350,7 +350,7 @@ func TestAToolThatEndsItsGoroutineIsAnInternalError(t *testing.T) {
 	})
 }
 
-func TestArgumentsThatWouldTakeTooLongToJudgeAreRefused(t *testing.T) {
+func TestExpensiveArgumentsAreRejected(t *testing.T) {
 	s := mcpserver.New(info, nil)
 	schema := `{"type":"object","properties":{"list":{"items":{"type":"string"}}}}`
 	s.AddRawTool(&mcp.Tool{Name: "raw", InputSchema: json.RawMessage(schema)},
@@ -364,7 +364,7 @@ func TestArgumentsThatWouldTakeTooLongToJudgeAreRefused(t *testing.T) {
 	require.Nil(t, c.call("tools/call", `{"name":"raw","arguments":{"list":["a"]}}`)["isError"])
 }
 
-func TestAToolThatMakesNoSenseIsRefusedAtOnce(t *testing.T) {
+func TestInvalidToolsPanic(t *testing.T) {
 	s := mcpserver.New(info, nil)
 	h := func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return nil, nil }
 	for name, def := range map[string]mcp.Tool{
@@ -381,20 +381,18 @@ func TestAToolThatMakesNoSenseIsRefusedAtOnce(t *testing.T) {
 		"a doubled member": {Name: "x", InputSchema: json.RawMessage(`{"type":"object","type":"object"}`)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := mcpserver.Try(func() { s.AddRawTool(&def, h) })
+			err := s.TryAddRawTool(&def, h)
 			require.ErrorContains(t, err, fmt.Sprintf("mcpserver: tool %q: ", def.Name))
 			require.Panics(t, func() {
 				mcpserver.AddTool(s, &def, func(context.Context, *mcp.ServerSession, map[string]any) (any, error) { return nil, nil })
 			})
 		})
 	}
-	err := mcpserver.Try(func() {
-		s.AddRawTool(&mcp.Tool{Name: "x", InputSchema: json.RawMessage(`{"type":"object","type":"object"}`)}, h)
-	})
+	err := s.TryAddRawTool(&mcp.Tool{Name: "x", InputSchema: json.RawMessage(`{"type":"object","type":"object"}`)}, h)
 	require.ErrorContains(t, err, "duplicate", "the cause, and not what follows from it")
-	require.PanicsWithError(t, `mcpserver: tool "x": want a handler`, func() { s.AddRawTool(&mcp.Tool{Name: "x"}, nil) })
+	require.PanicsWithError(t, `mcpserver: tool "x": handler is nil`, func() { s.AddRawTool(&mcp.Tool{Name: "x"}, nil) })
 	require.Panics(t, func() { mcpserver.AddTool[any, any](s, &mcp.Tool{Name: "x"}, nil) })
-	require.PanicsWithError(t, `mcpserver: tool "x": want a result of type *mcp.CallToolResult, a pointer`, func() {
+	require.PanicsWithError(t, `mcpserver: tool "x": result type must be *mcp.CallToolResult`, func() {
 		mcpserver.AddTool(s, &mcp.Tool{Name: "x"}, func(context.Context, *mcp.ServerSession, any) (mcp.CallToolResult, error) {
 			return mcp.CallToolResult{}, nil
 		})
@@ -410,7 +408,7 @@ func TestAToolThatMakesNoSenseIsRefusedAtOnce(t *testing.T) {
 	})
 }
 
-func TestAToolFromElsewhereKeepsItsName(t *testing.T) {
+func TestRawToolMayHaveAnyName(t *testing.T) {
 	for name, suits := range map[string]bool{
 		"a": true, "A.b-c_9": true, strings.Repeat("x", 128): true,
 		"files/read": false, "read file": false, "größe": false, "two\nlines": false, strings.Repeat("x", 129): false,
@@ -420,12 +418,12 @@ func TestAToolFromElsewhereKeepsItsName(t *testing.T) {
 		s.AddRawTool(&mcp.Tool{Name: name}, func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			return mcp.TextResult(req.Name), nil
 		})
-		require.Equal(t, !suits, strings.Contains(log.String(), "does not suit every client"), name)
+		require.Equal(t, !suits, strings.Contains(log.String(), "some clients reject the name"), name)
 		c := connect(t, s, modern)
 		require.Equal(t, []string{name}, listed(c, "tools/list", "tools", "name"))
 		require.Equal(t, name, text(t, c.call("tools/call", fmt.Sprintf(`{"name":%s}`, must(json.Marshal(name))))))
 
-		err := mcpserver.Try(func() {
+		err := panicked(func() {
 			mcpserver.AddTool(s, &mcp.Tool{Name: name}, func(context.Context, *mcp.ServerSession, any) (string, error) { return "", nil })
 		})
 		require.Equal(t, suits, err == nil, "a program names its own tools well")
@@ -436,24 +434,24 @@ type tree struct {
 	Children []tree `json:"children"`
 }
 
-func TestATypeWithoutASchemaNeedsThoseOfTheTool(t *testing.T) {
+func TestRecursiveTypeNeedsSchemas(t *testing.T) {
 	s := mcpserver.New(info, nil)
 	def := mcp.Tool{Name: "t"}
 	add := func() {
 		mcpserver.AddTool(s, &def, func(_ context.Context, _ *mcp.ServerSession, in tree) (tree, error) { return in, nil })
 	}
-	require.ErrorContains(t, mcpserver.Try(add), "want an InputSchema")
+	require.ErrorContains(t, panicked(add), "cannot infer an InputSchema")
 	def.InputSchema = json.RawMessage(`{"type":"object","properties":{"children":{"type":"array","items":{"$ref":"#"}}}}`)
-	require.ErrorContains(t, mcpserver.Try(add), "want an OutputSchema")
+	require.ErrorContains(t, panicked(add), "cannot infer an OutputSchema")
 	def.OutputSchema = def.InputSchema
-	require.NoError(t, mcpserver.Try(add))
+	require.NoError(t, panicked(add))
 }
 
 type celsius float64
 
 func (celsius) MarshalJSON() ([]byte, error) { return []byte(`"20 °C"`), nil }
 
-func TestATypeMayHaveASchemaOfItsOwn(t *testing.T) {
+func TestTypeSchemas(t *testing.T) {
 	opts := &mcpserver.Options{TypeSchemas: map[reflect.Type]json.RawMessage{
 		reflect.TypeFor[celsius](): json.RawMessage(`{"type":"string","pattern":"°C$"}`),
 	}}
@@ -467,10 +465,10 @@ func TestATypeMayHaveASchemaOfItsOwn(t *testing.T) {
 	require.Equal(t, map[string]any{"type": "string", "pattern": "°C$"}, property)
 }
 
-// shade has few values.
+// shade is a type with few values.
 type shade string
 
-func TestATagTakesTheValuesOfATypeFromOneFieldOnly(t *testing.T) {
+func TestTagDoesNotChangeSchemaOfType(t *testing.T) {
 	opts := &mcpserver.Options{TypeSchemas: map[reflect.Type]json.RawMessage{
 		reflect.TypeFor[shade](): json.RawMessage(`{"type":"string","enum":["red","green","blue"]}`),
 	}}
@@ -490,7 +488,7 @@ func TestATagTakesTheValuesOfATypeFromOneFieldOnly(t *testing.T) {
 		"c":{"type":"string","enum":["red","green","blue"]},"d":{"type":"array","items":{"type":"string","enum":["green","blue"]}}}`, string(text))
 }
 
-func TestTenThousandCancelledCallsLeaveNothingBehind(t *testing.T) {
+func TestCancelledCallsLeaveNothingBehind(t *testing.T) {
 	s := tool(nil, &mcp.Tool{}, func(ctx context.Context) (string, error) {
 		<-ctx.Done()
 		return "", ctx.Err()
@@ -503,11 +501,11 @@ func TestTenThousandCancelledCallsLeaveNothingBehind(t *testing.T) {
 	require.NotEmpty(t, c.call("tools/list", `{}`)["tools"])
 }
 
-func TestToolsComeAndGoWhileTheyAreListedAndCalled(t *testing.T) {
+func TestToolsChangeDuringCalls(t *testing.T) {
 	s := newForecaster(nil)
 	stop := make(chan struct{})
 	done := make(chan struct{})
-	go func() { // ends with the test's calls
+	go func() { // ends with the calls of the test
 		defer close(done)
 		for i := 0; ; i++ {
 			select {
@@ -534,7 +532,7 @@ func TestToolsComeAndGoWhileTheyAreListedAndCalled(t *testing.T) {
 	<-done
 }
 
-// listed lists the names on all pages of a list.
+// listed returns the names on all pages of a list.
 func listed(c *client, method, member, key string) (names []string) {
 	params := `{}`
 	for {
@@ -550,7 +548,7 @@ func listed(c *client, method, member, key string) (names []string) {
 	}
 }
 
-func TestHowAToolRunsAsATaskIsForThoseWhoKnowTasks(t *testing.T) {
+func TestTaskSupportIsListedForTaskClients(t *testing.T) {
 	for _, declared := range []bool{false, true} {
 		opts := &mcpserver.Options{Tasks: &mcpserver.TaskOptions{}}
 		if declared {
@@ -566,7 +564,7 @@ func TestHowAToolRunsAsATaskIsForThoseWhoKnowTasks(t *testing.T) {
 	}
 }
 
-func TestTasksAreAnnouncedWhereTheyAreServed(t *testing.T) {
+func TestTasksAreDeclared(t *testing.T) {
 	s := mcpserver.New(info, &mcpserver.Options{
 		Tasks: &mcpserver.TaskOptions{}, Extensions: map[string]json.RawMessage{"com.example/x": nil},
 	})
@@ -577,7 +575,7 @@ func TestTasksAreAnnouncedWhereTheyAreServed(t *testing.T) {
 	require.Equal(t, map[string]any{"experimental": own}, begun["capabilities"])
 }
 
-func TestNewsOfTasksAreForThoseWhoDeclareThem(t *testing.T) {
+func TestTaskNotificationsRequireExtension(t *testing.T) {
 	s := mcpserver.New(info, &mcpserver.Options{Tasks: &mcpserver.TaskOptions{}})
 	connect(t, s, modern).refused("subscriptions/listen", `{"notifications":{"taskIds":["a"]}}`, mcp.CodeMissingRequiredClientCapability)
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
-	"github.com/mcpwright/mcp/runtime/internal/eras"
+	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -111,12 +111,12 @@ func (c *Client) open(p *pipe, r wire.Revision, metadata []wire.Entry, report fu
 	})
 	opts := &connection.Options{
 		Client: true, Outbound: conn.dispatch, InFlight: conn.dispatch.InFlight(),
-		VersionHint: r.String(), Meta: metadata,
+		DefaultRevision: r, Meta: metadata,
 	}
 	if handshake(r) {
 		conn.Connection = connection.New(conn.dispatch, opts)
 	} else {
-		conn.Connection = connection.NewForRequest(r.String(), nil, nil, opts)
+		conn.Connection = connection.NewForRequest(r, nil, nil, opts)
 	}
 	conn.ServerPeer = mcp.ServerPeer{Outbound: &inputOutbound{conn.Connection, c.Mux}}
 	conn.read(tapped)
@@ -139,9 +139,9 @@ func (c *Client) metadata(r wire.Revision) ([]wire.Entry, error) {
 		return nil, err
 	}
 	return []wire.Entry{
-		{Name: eras.KeyVersion, Value: wire.AppendString(nil, r.String())},
-		{Name: eras.KeyInfo, Value: info},
-		{Name: eras.KeyCapabilities, Value: capabilities},
+		{Name: revisions.KeyVersion, Value: wire.AppendString(nil, r.String())},
+		{Name: revisions.KeyInfo, Value: info},
+		{Name: revisions.KeyCapabilities, Value: capabilities},
 	}, nil
 }
 

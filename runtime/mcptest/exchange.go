@@ -9,8 +9,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/mcpwright/mcp/runtime/internal/headers"
+
 	"github.com/mcpwright/mcp/generated/mcp"
-	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -68,7 +69,7 @@ func (t *httpTap) begin(r *http.Request) *exchange {
 // headerRevision returns the revision in the header of a request, or the zero
 // Revision if it is unknown.
 func headerRevision(h http.Header) wire.Revision {
-	name := h.Get(connection.HeaderVersion)
+	name := h.Get(headers.ProtocolVersion)
 	if name == "" {
 		return mcp.Revision20250326 // the revision of requests without the header
 	}

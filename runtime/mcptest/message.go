@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/mcpwright/mcp/generated/mcp"
-	"github.com/mcpwright/mcp/runtime/internal/eras"
+	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/tasks"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -46,9 +46,9 @@ func parseMessage(raw json.RawMessage) (m message, ok bool) {
 	m.params.version = text(params["protocolVersion"])
 	var version json.RawMessage
 	meta := members(params["_meta"])
-	version, m.params.stateless = meta[eras.KeyVersion]
+	version, m.params.stateless = meta[revisions.KeyVersion]
 	m.params.metaVersion = text(version)
-	m.params.extensions = len(members(members(meta[eras.KeyCapabilities])["extensions"])) > 0
+	m.params.extensions = len(members(members(meta[revisions.KeyCapabilities])["extensions"])) > 0
 	_, m.params.task = params["task"]
 	m.name = nameOf(m.method, params)
 	return m, all["method"] != nil || m.result != nil || m.error != nil

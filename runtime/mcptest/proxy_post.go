@@ -9,8 +9,9 @@ import (
 	"io"
 	"net/http"
 
+	"github.com/mcpwright/mcp/runtime/internal/headers"
+
 	"github.com/mcpwright/mcp/generated/mcp"
-	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/internal/paramheader"
 )
 
@@ -81,15 +82,15 @@ func (p *proxy) request(ctx context.Context, httpMethod string, body []byte, m m
 	p.mu.Unlock()
 	if m.params.stateless {
 		version = m.params.metaVersion
-		req.Header.Set(connection.HeaderMethod, m.method)
+		req.Header.Set(headers.Method, m.method)
 		if m.name != nil {
-			req.Header.Set(connection.HeaderName, paramheader.Encode(*m.name))
+			req.Header.Set(headers.Name, paramheader.Encode(*m.name))
 		}
 	} else if session != "" {
 		req.Header.Set(headerSession, session)
 	}
 	if version != "" {
-		req.Header.Set(connection.HeaderVersion, version)
+		req.Header.Set(headers.ProtocolVersion, version)
 	}
 	return req, nil
 }

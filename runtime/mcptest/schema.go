@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"github.com/mcpwright/mcp/generated/mcp"
-	"github.com/mcpwright/mcp/runtime/internal/eras"
+	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/internal/validate"
 	"github.com/mcpwright/mcp/runtime/wire"
 	"github.com/mcpwright/mcp/schema"
@@ -47,7 +47,7 @@ func knownRevision(r wire.Revision) bool {
 }
 
 // handshake reports whether a connection in the revision begins with initialize.
-func handshake(r wire.Revision) bool { return eras.Handshake(r) }
+func handshake(r wire.Revision) bool { return revisions.Handshake(r) }
 
 // loadSchema reads and corrects the schema of a revision.
 func loadSchema(r wire.Revision) (*revisionSchema, error) {
@@ -145,7 +145,7 @@ func (s *revisionSchema) errorDefinition(code int64) string {
 // reserves reports whether an error code without a definition must not be used in
 // the revision: the protocol reserves the code, or has withdrawn its meaning.
 func (s *revisionSchema) reserves(code int64) bool {
-	return !handshake(s.revision) && (code == eras.CodeNotFound || eras.Reserves(code))
+	return !handshake(s.revision) && (code == revisions.CodeResourceNotFound || revisions.ReservedCode(code))
 }
 
 // correct corrects the definitions of a schema that reject valid messages.

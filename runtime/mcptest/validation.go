@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/mcpwright/mcp/generated/mcp"
-	"github.com/mcpwright/mcp/runtime/internal/eras"
+	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -127,11 +127,11 @@ func (v *validation) revisionOf(m message) wire.Revision {
 		if r, known := mcp.ParseRevision(m.params.version); known && handshake(r) {
 			return r
 		}
-		return eras.Newest(true)
+		return revisions.Newest(true)
 	case v.agreed || !m.params.stateless:
 		return v.current
 	case !known || handshake(named):
-		named = eras.Newest(false)
+		named = revisions.Newest(false)
 	}
 	v.current = named
 	return named

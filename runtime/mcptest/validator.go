@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"sync"
 
-	"github.com/mcpwright/mcp/runtime/internal/eras"
+	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -40,7 +40,7 @@ type request struct {
 // is not in [mcp.Revisions], it is the newest handshake revision.
 func NewValidator(revision wire.Revision) *Validator {
 	if !knownRevision(revision) {
-		revision = eras.Newest(true)
+		revision = revisions.Newest(true)
 	}
 	return &Validator{current: revision, requests: map[requestKey]*request{}}
 }

@@ -1,64 +1,64 @@
-// Package streamable carries messages over HTTP: the Streamable HTTP transport in
-// every revision, and the transport with two endpoints that came before it.
+// Package streamable serves MCP over HTTP: Streamable HTTP in every revision, and the
+// transport HTTP+SSE of revision 2024-11-05. Its subpackage client contains the client.
 //
-// The first program of a server:
+// A complete server with one tool:
+//
+//	package main
+//
+//	import (
+//		"context"
+//		"log"
+//		"net/http"
+//
+//		"github.com/mcpwright/mcp/generated/mcp"
+//		"github.com/mcpwright/mcp/runtime/connection"
+//		"github.com/mcpwright/mcp/runtime/peer"
+//		"github.com/mcpwright/mcp/runtime/streamable"
+//	)
 //
 //	func main() {
 //		var mux peer.Mux
 //		mcp.HandleCallTool(&mux, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 //			return mcp.TextResult("sunny"), nil
 //		})
-//		kernel := connection.NewDispatcher(&connection.DispatcherOptions{
+//		dispatcher := connection.NewDispatcher(&connection.DispatcherOptions{
 //			Mux:          &mux,
 //			Info:         mcp.Implementation{Name: "weather", Version: "1.0"},
 //			Capabilities: mcp.ServerCapabilities{Tools: &mcp.ToolsCapability{}},
 //		})
-//		http.Handle("/mcp", streamable.NewHandler(kernel, nil))
+//		http.Handle("/mcp", streamable.NewHandler(dispatcher, nil))
 //		log.Fatal(streamable.NewHTTPServer("localhost:8080", nil).ListenAndServe())
 //	}
 //
-// And of a client:
+// Package mcpserver needs less code: it contains such a handler, and registers tools with
+// their schemas.
 //
-//	client := streamable.NewClient("http://127.0.0.1:8080/mcp", nil)
-//	defer client.Close()
-//	res, err := peer.SendRequest(ctx, client, &mcp.InitializeRequest{…})
-//	if err != nil {
-//		return err
-//	}
-//	revision, _ := mcp.ParseRevision(res.ProtocolVersion)
-//	client.SetRevision(revision)
-//	client.Notify(ctx, &mcp.InitializedNotification{})
-//	tools, err := peer.SendRequest(ctx, client, &mcp.ListToolsRequest{})
+// # One endpoint for all revisions
 //
-// Packages mcpserver and mcpclient make both of them shorter.
+// A [Handler] serves all revisions at one URL. The header MCP-Protocol-Version decides how
+// a request is served. Without the header, or with a handshake revision, the request
+// belongs to a session. A session begins with initialize, and ends with a DELETE request or
+// after half an hour without use; its id is in the header Mcp-Session-Id. Requests of
+// stateless revisions contain all information about their sender and belong to no session.
 //
-// # One endpoint
+// The response to a request is JSON if the handler of the request sends nothing else. If it
+// first sends other messages, such as progress or a request to the client, the response is
+// the last event of a stream.
 //
-// A [Handler] serves all revisions at one URL. The header MCP-Protocol-Version
-// alone tells which way a request goes. Without it, or with that of a revision
-// that has a handshake, the request belongs to a session: initialize begins one,
-// its id travels in the header Mcp-Session-Id, DELETE ends it, and so does half an
-// hour without use. With any other, the request says itself who sends it and
-// stands alone.
+// # Lost connections
 //
-// An answer is one JSON document if it is the first thing that the handler of the
-// request has to say. If something comes before it, such as a progress report or
-// a question to the client, the answer is the last event of a stream.
+// A request of a stateless revision is cancelled when its client closes the connection. A
+// request of a session is not: its client can resume the stream, or cancel the request with
+// a notification. For that, the handler stores the messages of sessions for a while, see
+// [EventStore].
 //
-// # Clients that go away
+// # Secure by default
 //
-// A request that stands alone is cancelled when its client closes the connection.
-// One of a session is not: the client cancels it with a notification, and comes
-// back for what it has missed. For that the handler keeps what was sent in
-// sessions for a while, see [EventStore].
-//
-// # Safe as it comes
-//
-// On a loopback address only requests to loopback names are served, and from pages
-// of the same machine only; elsewhere only those from pages that the server serves
-// itself, unless [Options] list others. Bodies, requests in flight, subscriptions,
-// sessions and what is kept of them are bounded, each by an option. What is refused
-// gets a status and a JSON-RPC error, never silence. Whoever verifies callers tells
-// their names by Options.Principal, unless it is a guard of package auth; then a
-// session is no use to anybody but the one who began it.
+// On a loopback address, the handler accepts only requests to loopback names and from pages
+// of the same machine. On other addresses, it accepts only requests from pages of the server
+// itself. [Options] can allow other names and pages. Options also limit bodies, requests in
+// flight, subscriptions, sessions and stored events. A refused request gets an HTTP status
+// and a JSON-RPC error. Options.Principal returns the verified caller of a request; by
+// default, it is the caller that a guard of package auth has verified. Only the principal
+// that began a session can use it.
 package streamable

@@ -6,80 +6,80 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/mcpwright/mcp/runtime/internal/buffer"
+
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
-	"github.com/mcpwright/mcp/runtime/internal/buffer"
-	"github.com/mcpwright/mcp/runtime/internal/eras"
+	"github.com/mcpwright/mcp/runtime/internal/revisions"
+	"github.com/mcpwright/mcp/runtime/streamable/internal/mcphttp"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// ErrClosing is why the context of a handler ends when its [Handler] shuts down.
-var ErrClosing = errors.New("server is shutting down")
-
-// Handler serves one endpoint over HTTP, in every revision that its kernel has.
-// It is safe for concurrent use.
+// Handler serves one endpoint over HTTP, in all revisions of its dispatcher. It is safe
+// for concurrent use. The caller ends it with [Handler.Shutdown] or [Handler.Close].
 type Handler struct {
-	kernel   *connection.Dispatcher
-	opts     Options
-	door     door
-	loops    bool        // the kernel has revisions with a handshake
-	alone    wire.Window // its revisions without
-	uploads  uploads
-	sessions sessionTable
-	work     work
-	date     date
+	dispatcher *connection.Dispatcher
+	opts       Options
+	admission  admission
+	handshake  bool        // the dispatcher has handshake revisions
+	stateless  wire.Window // the stateless revisions of the dispatcher
+	bodies     bodyReader
+	sessions   sessionTable
+	inFlight   inFlight
+	date       dateHeader
 }
 
-// NewHandler returns the handler of an endpoint. Nil as options is the default.
-func NewHandler(kernel *connection.Dispatcher, opts *Options) *Handler {
-	h := &Handler{kernel: kernel, opts: opts.complete()}
+// NewHandler returns the handler of an endpoint. Nil options are the defaults.
+func NewHandler(dispatcher *connection.Dispatcher, opts *Options) *Handler {
+	h := &Handler{dispatcher: dispatcher, opts: opts.complete()}
 	h.opts.Connection.Outbound, h.opts.Connection.Client = nil, false
-	h.door.hosts, h.door.origins = h.opts.Hosts, h.opts.Origins
-	for _, r := range kernel.Revisions() {
-		if eras.Handshake(r) {
-			h.loops = true
+	h.admission.hosts, h.admission.origins = h.opts.Hosts, h.opts.Origins
+	for _, r := range dispatcher.Revisions() {
+		if revisions.Handshake(r) {
+			h.handshake = true
 		} else if i := r.Index(); i >= 0 {
-			h.alone |= 1 << i
+			h.stateless |= 1 << i
 		}
 	}
-	h.uploads.init(&h.opts)
+	h.bodies.init(&h.opts)
 	h.sessions.init(&h.opts)
-	h.work.init(&h.opts)
+	h.inFlight.init(&h.opts)
 	return h
 }
 
-// ServeHTTP implements [http.Handler]. A client that follows a stream waits here:
-// for as long as it does it holds the stack of all that has been called.
+// ServeHTTP implements [http.Handler]. It waits here, and not in a function below, for
+// the events of a stream that was requested with GET: a goroutine keeps the stack of all
+// its calls while it waits.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f := h.serve(w, r)
 	if f == nil {
 		return
 	}
-	for changed := f.catchUp(); changed != nil; changed = f.catchUp() {
+	for changed := f.sendPending(); changed != nil; changed = f.sendPending() {
 		<-changed
 	}
 }
 
-// serve serves a request. The header with the revision alone tells which way it
-// goes. What it returns is a stream that is still to be followed, nil for none.
-func (h *Handler) serve(w http.ResponseWriter, r *http.Request) *follow {
-	revision := revisionOf(r.Header)
-	handshake := eras.Handshake(revision)
-	switch no := h.door.check(r); {
-	case no != nil:
-		no.write(w, !handshake)
+// serve serves a request. The header with the revision decides whether it belongs to a
+// session. The result is a stream whose events must be sent, or nil.
+func (h *Handler) serve(w http.ResponseWriter, r *http.Request) *follower {
+	revision := headerRevision(r.Header)
+	handshake := revisions.Handshake(revision)
+	switch refused := h.admission.check(r); {
+	case refused != nil:
+		refused.write(w, !handshake)
 		return nil
-	case h.loops && handshake:
+	case h.handshake && handshake:
 		return h.serveSession(w, r, revision)
 	}
-	h.servePerRequest(w, r, revision)
+	h.serveStateless(w, r, revision)
 	return nil
 }
 
-// revisionOf is the revision that a request is in, zero where it names none that
-// there is. The oldest ones are not named.
-func revisionOf(header http.Header) (r wire.Revision) {
-	switch values := header[headerVersion]; len(values) {
+// headerRevision returns the revision in the header of a request, or the zero value if
+// it is unknown. Without the header, it is the last revision that has no such header.
+func headerRevision(header http.Header) (r wire.Revision) {
+	switch values := header[mcphttp.HeaderVersion]; len(values) {
 	case 0:
 		r = mcp.Revision20250326
 	case 1:
@@ -88,51 +88,51 @@ func revisionOf(header http.Header) (r wire.Revision) {
 	return r
 }
 
-// body reads the body of a POST, and what the client takes as an answer.
-func (h *Handler) body(r *http.Request) (*buffer.Buffer, accepted, *refusal) {
-	takes := acceptedBy(r.Header)
-	if !takes.json && !takes.events {
-		return nil, takes, notAcceptable()
+// readBody reads the body of a POST request and the content types that the client
+// accepts.
+func (h *Handler) readBody(r *http.Request) (*buffer.Buffer, acceptedTypes, *refusal) {
+	accepts := parseAccept(r.Header)
+	if !accepts.json && !accepts.events {
+		return nil, accepts, notAcceptable()
 	}
-	buf, no := h.uploads.read(r)
-	return buf, takes, no
+	buf, refused := h.bodies.read(r)
+	return buf, accepts, refused
 }
 
 func notAcceptable() *refusal {
-	return refuse(http.StatusNotAcceptable, "Invalid request: the client has to accept application/json and text/event-stream")
+	return refuse(http.StatusNotAcceptable, "Invalid request: Accept must include application/json and text/event-stream")
 }
 
-// notAllowed answers a request with another HTTP method, in words for somebody
-// who came with a browser.
+// notAllowed responds to a request whose HTTP method is not supported. The text is for
+// users who open the URL in a browser.
 func notAllowed(w http.ResponseWriter, allow string) {
 	w.Header().Set("Allow", allow)
-	http.Error(w, "This is an endpoint of the Model Context Protocol. Its clients use "+allow+".", http.StatusMethodNotAllowed)
+	http.Error(w, "This is an endpoint of the Model Context Protocol. It supports "+allow+".", http.StatusMethodNotAllowed)
 }
 
-// farewell is how long sessions have to end once nothing is awaited any more.
-const farewell = 5 * time.Second
+// endTimeout limits the time for handlers to return after their context is cancelled.
+const endTimeout = 5 * time.Second
 
-// Shutdown stops serving. New requests are refused, streams that only wait end
-// in order, and what is being handled may finish until ctx ends; then it is
-// cancelled, and left behind if it does not heed that within five seconds.
-// Sessions end last. The error is that of ctx where something had to be
-// cancelled.
+// Shutdown stops serving. It refuses new requests and ends idle streams. Requests in
+// flight may finish until ctx ends. Then their contexts are cancelled, and Shutdown
+// waits at most five more seconds for their handlers. Finally it ends the sessions. It
+// returns the error of ctx if requests had to be cancelled, otherwise nil.
 //
-// It is usually called before that of the [http.Server], which waits for
-// streams as long as they last.
+// Callers usually call it before [http.Server.Shutdown], which waits for streams
+// without ending them.
 func (h *Handler) Shutdown(ctx context.Context) error {
-	h.work.close()
-	h.sessions.hangUp()
-	err := h.work.wait(ctx)
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+	h.inFlight.close()
+	h.sessions.endStandaloneStreams()
+	err := h.inFlight.wait(ctx)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 	defer cancel()
-	h.work.cancel()
+	h.inFlight.cancel()
 	h.sessions.end(last)
-	h.work.wait(last)
+	h.inFlight.wait(last)
 	return err
 }
 
-// Close is a Shutdown that waits for nobody.
+// Close ends the handler like Shutdown, without waiting for requests in flight.
 func (h *Handler) Close() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -140,4 +140,25 @@ func (h *Handler) Close() error {
 		return err
 	}
 	return nil
+}
+
+// NewHTTPServer returns an HTTP server with timeouts for reading requests. It has no
+// timeout for responses, because streams may be open for a long time; a [Handler]
+// limits its writes with [Options].WriteTimeout. The arguments are those of
+// [http.ListenAndServe].
+//
+//	server := streamable.NewHTTPServer("localhost:8080", mux)
+//	go server.ListenAndServe()
+//	…
+//	handler.Shutdown(ctx)
+//	server.Shutdown(ctx)
+func NewHTTPServer(addr string, handler http.Handler) *http.Server {
+	return &http.Server{
+		Addr:              addr,
+		Handler:           handler,
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       time.Minute,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
@@ -13,122 +14,106 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// session is a conversation that began with a handshake. While nobody uses it,
-// it is no more than memory.
+// session is a session that began with a handshake. An idle session needs only memory:
+// no goroutine, and no JSON-RPC connection.
 type session struct {
 	handler   *Handler
-	id        string // empty for one that lasts a single request
+	id        string // "" for a session that ends with its only request
 	principal string
 	conn      *connection.Connection
 
-	users     atomic.Int32 // HTTP requests, and what goes on without theirs
-	forgotten atomic.Bool  // nothing is kept any more
-	used      atomic.Int64 // when a user left last, by the clock of the table, or justUsed
+	users         atomic.Int32 // HTTP requests, and handlers that continue without one
+	eventsDeleted atomic.Bool  // no more events are stored
+	lastUse       atomic.Int64 // time of the last use by the clock of the table, or usedRecently
 
-	mu       sync.Mutex   // before those of the dispatcher
-	busy     atomic.Int32 // uses of the dispatcher; they begin under the lock
-	drowsy   bool         // the dispatcher was not used for a while
-	isOver   bool
-	begun    bool          // it can be found; the lock of the table guards this one
-	dispatch *jsonrpc.Conn // nil while the session sleeps
-	lastID   int64         // of the dispatcher before
-	last     uint64        // number of the last stream of a request
-	streams  map[uint64]*stream
-	givenUp  []uint64 // numbers of the last streams without an answer
-	standing *stream  // of what belongs to no request, nil while there was nothing
+	mu               sync.Mutex   // locked before the locks of the JSON-RPC connection
+	rpcUses          atomic.Int32 // uses of rpc; they begin with the lock held
+	unused           bool         // rpc was not used since the last check
+	ended            bool
+	published        bool          // requests can find the session; guarded by the lock of the table
+	rpc              *jsonrpc.Conn // nil while the session is idle
+	lastCallID       int64         // of the previous JSON-RPC connection
+	lastStream       uint64        // number of the last stream of a request
+	streams          map[uint64]*stream
+	abandoned        []uint64 // numbers of the last streams that ended without a response
+	standaloneStream *stream  // nil before the first message that belongs to no request
 }
 
-// newSession returns a session that awaits its handshake. The version is the one
-// to assume until then, empty for none in particular.
-func (h *Handler) newSession(id, principal, version string) *session {
+// newSession returns a session before its handshake. It assumes the revision until the
+// handshake; zero is the newest.
+func (h *Handler) newSession(id, principal string, revision wire.Revision) *session {
 	s := &session{handler: h, id: id, principal: principal}
 	c := h.opts.Connection
-	c.SessionID, c.VersionHint, c.Client, c.InFlight = id, version, false, (*sessionRequests)(s)
+	c.SessionID, c.DefaultRevision, c.Client, c.InFlight = id, revision, false, (*sessionInFlight)(s)
 	s.conn = connection.New(s.outbound(), &c)
 	return s
 }
 
-// outbound is the channel of what belongs to no request. There is none in a
-// session that nobody can find again.
+// outbound returns the channel of messages that belong to no request. It is nil for a
+// session without an id, because its client cannot open a standalone stream.
 func (s *session) outbound() peer.Outbound {
 	if s.id == "" {
 		return nil
 	}
-	return (*sessionChannel)(s)
+	return (*sessionOutbound)(s)
 }
 
-// Handle implements [peer.Handler].
-func (s *session) Handle(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
-	t, _ := in.Transport.(*TransportContext)
-	if t == nil || t.answer == nil || in.ID.IsZero() { // notifications of a batch run beside its requests
-		return s.handler.kernel.Serve(ctx, s.conn, in)
-	}
-	exits := true
-	defer func() {
-		if exits {
-			t.answer.hurry()
-		}
-	}()
-	reply, err := s.handler.kernel.Serve(ctx, s.conn, in)
-	exits = false
-	return reply, err
-}
-
-// deliver has a message handled that brings no room of its own for that, unless it
-// comes too late.
+// deliver passes a message that has no response to the JSON-RPC connection. It drops
+// the message if the session has ended.
 func (s *session) deliver(ctx context.Context, m *wire.Message, o jsonrpc.Source) {
-	d := s.borrow()
-	defer s.giveBack()
+	d := s.acquireRPC()
+	defer s.releaseRPC()
 	if d != nil {
-		o.Message, o.Token = m, tokenOf(m)
+		o.Message, o.Token = m, progressToken(m)
 		d.Deliver(ctx, nil, o)
 	} else if o.Release != nil {
 		o.Release()
 	}
 }
 
-// WriteMessage implements [jsonrpc.Writer] for what belongs to no request. It
-// waits in the store until the client fetches it.
+// WriteMessage implements [jsonrpc.Writer] for messages that belong to no request. They
+// are stored until the client receives them on its standalone stream.
 func (s *session) WriteMessage(ctx context.Context, data []byte) error {
-	if _, kept := s.alone().keep(ctx, data); !kept {
+	if _, stored := s.standalone().store(ctx, data); !stored {
 		return jsonrpc.ErrNotWritten
 	}
 	return nil
 }
 
-// replays tells whether the session's streams can be resumed.
-func (s *session) replays() bool { return s.id != "" && !s.handler.opts.DisableResumption }
+// resumable reports whether streams of the session can be resumed.
+func (s *session) resumable() bool { return s.id != "" && !s.handler.opts.DisableResumption }
 
-// primes tells whether the client understands events that say nothing.
-func (s *session) primes() bool {
-	return s.replays() && s.conn.State().Revision().Index() >= mcp.Revision20251125.Index()
+// writesStartEvents reports whether streams begin with an event without data. Only
+// clients of newer revisions support such events.
+func (s *session) writesStartEvents() bool {
+	return s.resumable() && s.conn.State().Revision().Index() >= mcp.Revision20251125.Index()
 }
 
-// alone returns the stream of what belongs to no request. Many sessions never
-// have any of that.
-func (s *session) alone() *stream {
+// standalone returns the standalone stream. It is created on first use, because many
+// sessions never use it.
+func (s *session) standalone() *stream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.standing == nil {
-		s.standing = &stream{session: s, begun: true}
+	if s.standaloneStream == nil {
+		s.standaloneStream = &stream{session: s, opened: true}
 	}
-	return s.standing
+	return s.standaloneStream
 }
 
-// open gives a stream its number and makes it one that can be found.
-func (s *session) open(st *stream) uint64 {
+// addStream assigns a number to a stream and adds it.
+func (s *session) addStream(st *stream) uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.streams == nil {
 		s.streams = make(map[uint64]*stream)
 	}
-	s.last++
-	s.streams[s.last] = st
-	return s.last
+	s.lastStream++
+	s.streams[s.lastStream] = st
+	return s.lastStream
 }
 
-// close forgets a stream on which nothing comes any more.
-func (s *session) close(number uint64) {
+// removeStream removes a stream that has ended.
+func (s *session) removeStream(number uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if delete(s.streams, number); len(s.streams) == 0 {
@@ -136,65 +121,205 @@ func (s *session) close(number uint64) {
 	}
 }
 
-// mostGivenUp is how many streams are remembered on which no answer came. Their
-// clients come back for it soon.
-const mostGivenUp = 16
+// maxAbandoned limits the number of streams without a response that are remembered.
+// Their clients usually resume them soon.
+const maxAbandoned = 16
 
-// giveUp remembers that there is no answer on a stream.
-func (s *session) giveUp(number uint64) {
+// abandonStream records that a stream ended without a response.
+func (s *session) abandonStream(number uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.givenUp) == mostGivenUp {
-		s.givenUp = slices.Delete(s.givenUp, 0, 1)
+	if len(s.abandoned) == maxAbandoned {
+		s.abandoned = slices.Delete(s.abandoned, 0, 1)
 	}
-	s.givenUp = append(s.givenUp, number)
+	s.abandoned = append(s.abandoned, number)
 }
 
-// gaveUp tells whether there is no answer on a stream.
-func (s *session) gaveUp(number uint64) bool {
+// isAbandoned reports whether a stream ended without a response.
+func (s *session) isAbandoned(number uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Contains(s.givenUp, number)
+	return slices.Contains(s.abandoned, number)
 }
 
-// find finds a stream, nil where there is none on which anything comes.
-func (s *session) find(number uint64) *stream {
+// findStream returns a stream that has not ended, or nil.
+func (s *session) findStream(number uint64) *stream {
 	if number == 0 {
-		return s.alone()
+		return s.standalone()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.streams[number]
 }
 
-// discard ends a use of the session, and the session itself if it lasts no
-// longer, or has not begun.
-func (s *session) discard(unbegun bool) {
-	s.leave()
-	switch {
-	case s.id == "":
-		s.conn.Close(context.Background())
-	case unbegun && s.handler.sessions.remove(s):
-		s.end(context.Background(), errSessionFailed)
-	}
-}
-
-// end ends the session, which nobody can find any more.
+// end ends the session. The caller has removed it from the table.
 func (s *session) end(ctx context.Context, cause error) {
-	if d := s.over(); d != nil {
+	if d := s.markEnded(); d != nil {
 		d.Shutdown(ctx, cause)
 	}
 	s.conn.Close(ctx)
-	s.alone().end()
-	s.forget(ctx)
+	s.standalone().end()
+	s.deleteEvents(ctx)
 }
 
-// forget drops the events of the session. Whoever is keeping one meanwhile does so
-// again.
-func (s *session) forget(ctx context.Context) {
-	s.forgotten.Store(true)
-	defer contain(ctx, s.handler.opts.Logger, "forgetting the events of a session")
+// deleteEvents deletes the events of the session. A concurrent [stream.store] deletes
+// its event again.
+func (s *session) deleteEvents(ctx context.Context) {
+	s.eventsDeleted.Store(true)
+	defer logPanic(ctx, s.handler.opts.Logger, "deleting the events of a session")
 	if err := s.handler.opts.Events.Forget(ctx, s.id); err != nil {
-		s.handler.opts.Logger.WarnContext(ctx, "events of a session could not be forgotten", "error", err)
+		s.handler.opts.Logger.WarnContext(ctx, "could not delete the events of a session", "error", err)
 	}
+}
+
+// beginUse begins a use of the session.
+func (s *session) beginUse() { s.users.Add(1) }
+
+// usedRecently replaces the time of the last use if the session was used after the last
+// check for idle sessions. Reading the clock would take longer than the rest of endUse.
+const usedRecently = -1
+
+// endUse ends a use of the session.
+func (s *session) endUse() {
+	s.lastUse.Store(usedRecently)
+	s.users.Add(-1)
+}
+
+// isIdle reports whether the session has not been used after a time. Both times are
+// those of the clock of the table.
+func (s *session) isIdle(now, since time.Duration) bool {
+	if s.users.Load() > 0 {
+		return false
+	}
+	last := s.lastUse.Load() // loaded after users, because endUse stores it before it decrements users
+	if last == usedRecently {
+		s.lastUse.CompareAndSwap(usedRecently, int64(now))
+		return false
+	}
+	return time.Duration(last) <= since
+}
+
+// acquireRPC begins a use of the JSON-RPC connection and creates it if needed. The
+// connection is not replaced before releaseRPC. The result is nil if the session has
+// ended.
+//
+// A connection that is not used is closed, because it needs more than half of the
+// memory of the session. Following a stream is not a use of the connection.
+func (s *session) acquireRPC() *jsonrpc.Conn {
+	s.mu.Lock()
+	s.rpcUses.Add(1)
+	s.unused = false
+	d := s.rpc
+	s.mu.Unlock()
+	if d == nil {
+		d = s.createRPC()
+	}
+	return d
+}
+
+// releaseRPC ends a use of the JSON-RPC connection.
+func (s *session) releaseRPC() { s.rpcUses.Add(-1) }
+
+// closeIdleRPC closes the JSON-RPC connection if it was not used since the last call.
+// It reports whether there is no connection. If requests are in flight, it sends their
+// keep-alives.
+func (s *session) closeIdleRPC(now time.Duration) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.rpc == nil || s.ended:
+		return true
+	case s.rpcUses.Load() > 0:
+		s.unused = true
+		s.sendKeepAlives(now)
+		return false
+	case !s.unused:
+		s.unused = true
+		return false
+	}
+	last, ok := s.rpc.CloseIdle()
+	if ok {
+		s.rpc, s.lastCallID = nil, last
+	}
+	return ok
+}
+
+// sendKeepAlives sends the keep-alives that are due on responses to requests in flight.
+func (s *session) sendKeepAlives(now time.Duration) {
+	interval := s.handler.opts.KeepAlive
+	if interval < 0 {
+		return
+	}
+	for _, w := range s.rpc.Answering() {
+		if out, ok := w.(sessionResponse); ok {
+			out.sendKeepAliveIfDue(now, interval)
+		}
+	}
+}
+
+// markEnded prevents new JSON-RPC connections. It returns the connection that must be
+// shut down, or nil.
+func (s *session) markEnded() *jsonrpc.Conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
+	return s.rpc
+}
+
+// hasEnded reports whether the session has ended.
+func (s *session) hasEnded() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ended
+}
+
+// sessionResponse is the response to a request or batch of a session.
+type sessionResponse interface {
+	// sendKeepAliveIfDue is called regularly with the lock of the session held. The
+	// first call only sets the time of the first keep-alive.
+	sendKeepAliveIfDue(now, interval time.Duration)
+}
+
+// sessionOutbound is the channel of messages that belong to no request.
+type sessionOutbound session
+
+func (c *sessionOutbound) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
+	s := (*session)(c)
+	d := s.acquireRPC()
+	defer s.releaseRPC()
+	if d == nil {
+		return &peer.ClosedError{Method: req.Method()}
+	}
+	return d.Call(ctx, req, res, opts...)
+}
+
+func (c *sessionOutbound) Notify(ctx context.Context, n peer.Notification, opts ...peer.CallOption) error {
+	s := (*session)(c)
+	d := s.acquireRPC()
+	defer s.releaseRPC()
+	if d == nil {
+		return nil
+	}
+	return d.Notify(ctx, n, opts...)
+}
+
+// sessionInFlight implements [connection.InFlight] for the requests of a session.
+type sessionInFlight session
+
+func (r *sessionInFlight) Cancel(id wire.RequestID) bool {
+	d := r.current()
+	return d != nil && d.InFlight().Cancel(id)
+}
+
+func (r *sessionInFlight) IDs() []wire.RequestID {
+	if d := r.current(); d != nil {
+		return d.InFlight().IDs()
+	}
+	return nil
+}
+
+func (r *sessionInFlight) current() *jsonrpc.Conn {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.rpc
 }

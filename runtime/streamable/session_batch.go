@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
@@ -12,53 +13,52 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// mostBatched is how many messages a batch may have.
-const mostBatched = 100
+// maxBatch limits the messages of a batch.
+const maxBatch = 100
 
-// serveBatch serves several messages at once, one after another. Their answers
-// are one.
-func (h *Handler) serveBatch(w http.ResponseWriter, r *http.Request, revision wire.Revision, body []byte, takes accepted) *refusal {
+// serveBatch handles the messages of a batch one after another. Their responses are one
+// batch.
+func (h *Handler) serveBatch(w http.ResponseWriter, r *http.Request, revision wire.Revision, body []byte, accepts acceptedTypes) *refusal {
 	var list batchList
 	if err := wire.Decode(body, nil, &list); err != nil {
-		return unreadable(new(wire.Message), err)
+		return invalidMessage(new(wire.Message), err)
 	}
-	s, no := h.sessionFor(r, revision, nil, false)
-	if no != nil {
-		return no
+	s, refused := h.sessionFor(r, revision, nil, false)
+	if refused != nil {
+		return refused
 	}
 	if !s.conn.Batches() || len(list) == 0 {
-		s.discard(false)
-		return refuse(http.StatusBadRequest, "Invalid request: the revision has no batches, or none that are empty")
+		s.release(false)
+		return refuse(http.StatusBadRequest, "Invalid request: batch is empty or not supported by the revision")
 	}
-	b := &batch{post: s.newPost(w, r, takes)}
-	if no := h.work.enter(&b.post.response); no != nil {
-		s.discard(false)
-		return no
+	b := &batch{request: s.newRequest(w, r, accepts)}
+	if refused := h.inFlight.enter(&b.request.response); refused != nil {
+		s.release(false)
+		return refused
 	}
 	ctx := context.WithoutCancel(r.Context())
-	if b.post.apart != nil {
-		ctx = b.post.apart
+	if b.request.requestCtx != nil {
+		ctx = b.request.requestCtx
 	}
 	b.serve(ctx, list)
 	return nil
 }
 
-// batch is several messages being answered with one. It is the [jsonrpc.Writer]
-// of each.
+// batch is a batch of messages. It is the [jsonrpc.Writer] of each of them.
 type batch struct {
-	post *sessionPost
+	request *sessionRequest
 
-	mu       sync.Mutex
-	answers  []byte // without the bracket at the end, nil while there are none
-	answered map[wire.RequestID]bool
+	mu        sync.Mutex
+	responses []byte // without the closing bracket; nil if there are none
+	responded map[wire.RequestID]bool
 }
 
-// serve has the messages handled, one after another, and answers them, also where
-// a handler ends the goroutine.
+// serve handles the messages one after another and sends the responses, even if a
+// handler ends the goroutine.
 func (b *batch) serve(ctx context.Context, list batchList) {
 	if len(list) == 0 {
-		defer b.post.session.discard(false)
-		defer b.post.handler.work.leave(&b.post.response)
+		defer b.request.session.release(false)
+		defer b.request.handler.inFlight.leave(&b.request.response)
 		b.end(ctx)
 		return
 	}
@@ -66,100 +66,102 @@ func (b *batch) serve(ctx context.Context, list batchList) {
 	b.deliver(ctx, list[0])
 }
 
-var errBatched = &peer.Error{Code: mcp.CodeInvalidRequest, Message: "A batch cannot contain this request"}
-
-// deliver has one message handled.
+// deliver handles one message.
 func (b *batch) deliver(ctx context.Context, raw json.RawMessage) {
 	m, err := wire.ReadMessage(raw, nil)
 	isRequest := m.Method != "" && !m.ID.IsZero()
 	switch {
-	case err != nil && looksLikeAnswer(raw):
-		b.post.session.failCall(m.ID, err)
+	case err != nil && looksLikeResponse(raw):
+		b.request.session.failCall(m.ID, err)
 	case err != nil:
-		no := unreadable(&m, err)
-		b.refuse(no.id, no.err)
+		refused := invalidMessage(&m, err)
+		b.refuse(refused.id, refused.err)
 	case isRequest && m.Method == mcp.MethodInitialize:
-		b.refuse(m.ID, errBatched)
-	case isRequest && mayHaveMeta(m.Params) && namesOther(m.Params):
-		b.refuse(m.ID, errOtherVersion)
-	case isRequest && b.post.session.ended():
-		b.refuse(m.ID, errGoodbye)
-	case m.ID.IsZero() && m.Method != "" && b.post.session.id == "":
-		b.note(ctx, &m)
+		b.refuse(m.ID, errNotInBatch)
+	case isRequest && mayHaveMeta(m.Params) && namesOtherRevision(m.Params):
+		b.refuse(m.ID, errVersionMismatch)
+	case isRequest && b.request.session.hasEnded():
+		b.refuse(m.ID, errSessionOver)
+	case m.ID.IsZero() && m.Method != "" && b.request.session.id == "":
+		b.handleNotification(ctx, &m)
 	default:
-		if m.Method == mcp.MethodInitialized && b.post.session.id != "" {
-			b.post.handler.kernel.Confirm(ctx, b.post.session.conn, m.Params) // requests may overtake it otherwise
+		if m.Method == mcp.MethodInitialized && b.request.session.id != "" {
+			// The message is delivered too, but requests that come later may be handled first.
+			b.request.handler.dispatcher.Confirm(ctx, b.request.session.conn, m.Params)
 		}
-		b.post.session.deliver(ctx, &m, jsonrpc.Source{Transport: &b.post.transport, Back: b})
-		if isRequest && b.post.session.ended() {
-			b.refuse(m.ID, errGoodbye) // unless the dispatcher has
+		b.request.session.deliver(ctx, &m, jsonrpc.Source{Transport: &b.request.transport, Back: b})
+		if isRequest && b.request.session.hasEnded() {
+			b.refuse(m.ID, errSessionOver) // ignored if there is a response already
 		}
 	}
 }
 
-// note handles a notification where there are no sessions: nobody could find its
-// session to end that later.
-func (b *batch) note(ctx context.Context, m *wire.Message) {
+// handleNotification handles a notification with [Options].Stateless. It waits for the
+// handler, because the session ends with the HTTP request.
+func (b *batch) handleNotification(ctx context.Context, m *wire.Message) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	in := peer.Inbound{Method: m.Method, Params: m.Params, Transport: &b.post.transport}
-	err := protect(ctx, func(ctx context.Context) error {
-		_, err := b.post.handler.kernel.Serve(ctx, b.post.session.conn, &in)
+	in := peer.Inbound{Method: m.Method, Params: m.Params, Transport: &b.request.transport}
+	err := recoverPanic(ctx, func(ctx context.Context) error {
+		_, err := b.request.handler.dispatcher.Serve(ctx, b.request.session.conn, &in)
 		return err
 	})
 	if err != nil {
-		b.post.log(ctx, &in, err)
+		logFailure(ctx, b.request.handler.opts.Logger, &in, err)
 	}
 }
 
-// refuse adds the answer to a request that is not handled.
+// refuse adds an error response to a request that is not handled.
 func (b *batch) refuse(id wire.RequestID, err *peer.Error) {
 	_, data := appendError(nil, id, err)
 	b.add(id, data)
 }
 
-// add adds an answer: where the session has ended, only the first one to a request.
+// add adds a response. After the end of the session, it ignores a second response to a
+// request.
 func (b *batch) add(id wire.RequestID, data []byte) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.answered[id] && !id.IsZero() && b.post.session.ended() {
+	if b.responded[id] && !id.IsZero() && b.request.session.hasEnded() {
 		return
 	}
-	if b.answered == nil {
-		b.answered = make(map[wire.RequestID]bool)
+	if b.responded == nil {
+		b.responded = make(map[wire.RequestID]bool)
 	}
-	b.answered[id] = true
+	b.responded[id] = true
 	separator := byte(',')
-	if b.answers == nil {
+	if b.responses == nil {
 		separator = '['
 	}
-	b.answers = append(append(b.answers, separator), data...)
+	b.responses = append(append(b.responses, separator), data...)
 }
 
-// end answers the batch, if anything in it has an answer.
+// end sends the responses, if there are any.
 func (b *batch) end(ctx context.Context) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.answers == nil {
-		b.post.accept()
+	if b.responses == nil {
+		b.request.accept()
 		return
 	}
-	b.post.answer(ctx, http.StatusOK, append(b.answers, ']'))
+	b.request.respond(ctx, http.StatusOK, append(b.responses, ']'))
 }
 
 // WriteMessage implements [jsonrpc.Writer].
-func (b *batch) WriteMessage(ctx context.Context, data []byte) error { return b.post.send(ctx, data) }
+func (b *batch) WriteMessage(ctx context.Context, data []byte) error {
+	return b.request.send(ctx, data)
+}
 
 // WriteWithInfo implements [jsonrpc.InfoWriter].
 func (b *batch) WriteWithInfo(ctx context.Context, e jsonrpc.MessageInfo, data []byte) error {
 	if e.Method != "" {
-		return b.post.send(ctx, data)
+		return b.request.send(ctx, data)
 	}
 	b.add(e.ID, data)
 	return nil
 }
 
-// batchList is the messages of a batch. It is never written.
+// batchList is the messages of a batch. It is only read.
 type batchList []json.RawMessage
 
 // AppendJSON implements [wire.Value].
@@ -170,7 +172,12 @@ func (l *batchList) DecodeJSON(d *wire.Decoder) {
 	n := 0
 	*l = wire.List(d, func(d *wire.Decoder) json.RawMessage {
 		n++
-		d.MaxItems(n, mostBatched)
+		d.MaxItems(n, maxBatch)
 		return d.Raw()
 	})
+}
+
+// sendKeepAliveIfDue implements [sessionResponse].
+func (b *batch) sendKeepAliveIfDue(now, interval time.Duration) {
+	b.request.sendKeepAliveIfDue(now, interval)
 }

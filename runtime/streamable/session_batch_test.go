@@ -9,14 +9,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/streamable"
+	"github.com/stretchr/testify/require"
 )
 
-func TestNotificationsAndRequestsOfABatchDoNotMeet(t *testing.T) {
+func TestBatchNotificationsAndRequestsAreIndependent(t *testing.T) {
 	e := serve(t, nil, nil)
 	c := e.open("2025-03-26")
 	for range 20 {
@@ -26,15 +25,15 @@ func TestNotificationsAndRequestsOfABatchDoNotMeet(t *testing.T) {
 	}
 }
 
-func TestABatchMayConfirmTheHandshake(t *testing.T) {
+func TestBatchMayContainInitialized(t *testing.T) {
 	var early atomic.Int32
-	o := kernelOptions(map[string]tool{"look": func(ctx context.Context, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
+	o := dispatcherOptions(map[string]tool{"look": func(ctx context.Context, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
 		if !connection.FromContext(ctx).State().Initialized() {
 			early.Add(1)
 		}
 		return mcp.TextResult("x"), nil
 	}})
-	e := serveKernel(t, connection.NewDispatcher(o), &streamable.Options{MaxSessions: -1})
+	e := serveDispatcher(t, connection.NewDispatcher(o), &streamable.Options{MaxSessions: -1})
 	for range 30 {
 		a := e.post(initialize("2025-03-26"))
 		id := a.header.Get("Mcp-Session-Id")
@@ -44,7 +43,7 @@ func TestABatchMayConfirmTheHandshake(t *testing.T) {
 	require.Zero(t, early.Load(), "of 30")
 }
 
-func TestNotificationsOfAStatelessBatchCountAsOthers(t *testing.T) {
+func TestStatelessBatchNotificationsAreLimited(t *testing.T) {
 	for _, body := range []string{
 		`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`,
 		`[{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}]`,
@@ -52,7 +51,7 @@ func TestNotificationsOfAStatelessBatchCountAsOthers(t *testing.T) {
 		t.Run(body[:1], func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var running, most atomic.Int32
-				o := kernelOptions(nil)
+				o := dispatcherOptions(nil)
 				mcp.HandleRootsListChanged(o.Mux, func(ctx context.Context, _ *mcp.RootsListChangedNotification) error {
 					most.Store(max(most.Load(), running.Add(1)))
 					defer running.Add(-1)
@@ -83,16 +82,16 @@ func TestNotificationsOfAStatelessBatchCountAsOthers(t *testing.T) {
 	}
 }
 
-func TestTheContextOfANotificationEndsWithItsHandler(t *testing.T) {
+func TestNotificationContextEndsWithHandler(t *testing.T) {
 	const note = `{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`
 	for _, stateless := range []bool{false, true} {
-		o := kernelOptions(nil)
+		o := dispatcherOptions(nil)
 		handled := make(chan context.Context, 2)
 		mcp.HandleRootsListChanged(o.Mux, func(ctx context.Context, _ *mcp.RootsListChangedNotification) error {
 			handled <- ctx
 			return ctx.Err()
 		})
-		e := serveKernel(t, connection.NewDispatcher(o), &streamable.Options{Stateless: stateless})
+		e := serveDispatcher(t, connection.NewDispatcher(o), &streamable.Options{Stateless: stateless})
 		header := version + "2025-03-26"
 		if !stateless {
 			header = sessions + e.open("2025-03-26").id
@@ -105,7 +104,7 @@ func TestTheContextOfANotificationEndsWithItsHandler(t *testing.T) {
 	}
 }
 
-func TestABatchWhoseSessionEndsIsAnsweredWhole(t *testing.T) {
+func TestBatchGetsAllResponsesWhenSessionEnds(t *testing.T) {
 	g := newGate()
 	e := serve(t, map[string]tool{"gate": g.call}, nil)
 	c := e.open("2025-03-26")
@@ -118,5 +117,48 @@ func TestABatchWhoseSessionEndsIsAnsweredWhole(t *testing.T) {
 	a := within(t, got, "answer")
 	for _, id := range []string{`"id":1`, `"id":2`, `"id":3`} {
 		require.Contains(t, a.body, id)
+	}
+}
+
+func TestInvalidResponseFailsItsCall(t *testing.T) {
+	for name, bad := range map[string]string{
+		"null":      `{"jsonrpc":"2.0","id":1,"result":null}`,
+		"array":     `{"jsonrpc":"2.0","id":1,"result":[]}`,
+		"bad error": `{"jsonrpc":"2.0","id":1,"error":"no"}`,
+		"both":      `{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":"no"}}`,
+		"batched":   `[{"jsonrpc":"2.0","id":1,"result":null}]`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			result := make(chan error, 1)
+			e := serve(t, map[string]tool{"asks": func(ctx context.Context, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
+				_, err := s.ListRoots(ctx)
+				result <- err
+				return mcp.TextResult("asked"), nil
+			}}, nil)
+			c := e.open("2025-03-26")
+			l := e.stream(http.MethodPost, callTool(1, "asks"), c.headers()...)
+			data, _ := l.data()
+			require.Contains(t, data, `"id":1,"method":"roots/list"`)
+			if a := c.post(bad); bad[0] == '{' {
+				require.Equal(t, http.StatusBadRequest, a.status)
+				require.Contains(t, a.body, `"id":null`)
+			} else {
+				require.Equal(t, http.StatusAccepted, a.status)
+			}
+			require.ErrorContains(t, within(t, result, "end of the call"), "invalid response")
+			data, _ = l.data()
+			require.Contains(t, data, "asked")
+		})
+	}
+}
+
+// The id of a response belongs to the server. The client may have a request with the
+// same id.
+func TestRefusalOfResponseHasNoID(t *testing.T) {
+	e := serve(t, nil, nil)
+	for _, answer := range []string{`{"jsonrpc":"2.0","id":1,"result":{}}`, `{"jsonrpc":"2.0","id":1,"result":null}`} {
+		a := e.post(answer, sessions+"gone")
+		require.Equal(t, http.StatusNotFound, a.status)
+		require.Contains(t, a.body, `"id":null`)
 	}
 }

@@ -5,149 +5,151 @@ import (
 	"net/http"
 	"sync/atomic"
 
+	"github.com/mcpwright/mcp/runtime/streamable/internal/mcphttp"
+	"github.com/mcpwright/mcp/runtime/streamable/internal/sse"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// serveSessionGet opens the stream of what belongs to no request, or goes on
-// with one that the client lost.
-func (h *Handler) serveSessionGet(w http.ResponseWriter, r *http.Request, revision wire.Revision) (begun *follow, no *refusal) {
-	if !acceptedBy(r.Header).events {
-		return nil, refuse(http.StatusNotAcceptable, "Invalid request: this is an endpoint of the Model Context Protocol, whose clients accept text/event-stream")
+// serveSessionGet serves a GET request, which opens the standalone stream or resumes a
+// stream after the event in the header Last-Event-ID.
+func (h *Handler) serveSessionGet(w http.ResponseWriter, r *http.Request, revision wire.Revision) (started *follower, refused *refusal) {
+	if !parseAccept(r.Header).events {
+		return nil, refuse(http.StatusNotAcceptable, "Invalid request: Accept must include text/event-stream")
 	}
-	s, no := h.findSession(r, revision)
-	if no != nil {
-		return nil, no
+	s, refused := h.findSession(r, revision)
+	if refused != nil {
+		return nil, refused
 	}
-	f := &follow{session: s, r: r}
-	ids := r.Header[headerLastEvent]
-	if no := f.find(ids); no != nil {
-		s.leave()
-		return nil, no
+	f := &follower{session: s, r: r}
+	ids := r.Header[mcphttp.HeaderLastEvent]
+	if refused := f.find(ids); refused != nil {
+		s.endUse()
+		return nil, refused
 	}
-	f.pulse.of = f
-	if !h.work.join(&f.pulse) {
-		s.leave()
+	f.keepAlive.target = f
+	if !h.inFlight.addStream(&f.keepAlive) {
+		s.endUse()
 		return nil, &refusal{status: http.StatusServiceUnavailable, err: errClosing}
 	}
 	defer func() {
-		if begun == nil { // the client has gone or is refused, or a store has panicked
+		if started == nil { // the client is gone or refused, or a store has panicked
 			f.end()
 		}
 	}()
 	if len(ids) == 0 {
-		no = f.fresh()
+		refused = f.startAtUnsent()
 	} else {
-		no = f.resume()
+		refused = f.resume()
 	}
-	if no != nil {
-		return nil, no
+	if refused != nil {
+		return nil, refused
 	}
-	f.out = openEvents(w, &h.opts)
+	f.out = newEventWriter(w, &h.opts)
 	w.WriteHeader(http.StatusOK)
-	if !f.begin() {
+	if !f.writeStart() {
 		return nil, nil
 	}
-	f.stop = context.AfterFunc(r.Context(), f.rouse)
+	f.stop = context.AfterFunc(r.Context(), f.wake)
 	return f, nil
 }
 
-// follow is a client that follows a stream.
-type follow struct {
-	session *session
-	stream  *stream // nil for one on which nothing comes any more
-	number  uint64
-	after   uint64 // the last event that the client has
-	turn    int    // at following the stream, 0 before
-	r       *http.Request
-	out     *eventWriter
-	pulse   pulse
-	stop    func() bool // ends the watch on the client, nil before
-	silent  atomic.Bool // for so long that the client has to be told
+// follower sends the events of a stream to a client.
+type follower struct {
+	session      *session
+	stream       *stream // nil if the stream has ended
+	number       uint64
+	after        uint64 // number of the last event that the client has received
+	id           int    // of the claim of the stream, or 0
+	r            *http.Request
+	out          *sse.Writer
+	keepAlive    keepAlive
+	stop         func() bool // ends the wait for the client to disconnect; nil before that
+	keepAliveDue atomic.Bool // a keep-alive must be sent
 }
 
-// find finds the stream: the one that belongs to no request, or that of the last
-// event that the client has.
-func (f *follow) find(last []string) *refusal {
+// find finds the stream of the event with the id last, or the standalone stream without
+// an id.
+func (f *follower) find(last []string) *refusal {
 	if len(last) > 0 {
 		var ok bool
-		if f.number, f.after, ok = parseEventID(last[0]); !ok || !f.session.replays() {
-			return refuse(http.StatusBadRequest, "Invalid request: there is no event with the id of Last-Event-ID")
+		if f.number, f.after, ok = parseEventID(last[0]); !ok || !f.session.resumable() {
+			return refuse(http.StatusBadRequest, "Invalid request: Last-Event-ID is unknown")
 		}
 	}
-	f.stream = f.session.find(f.number)
+	f.stream = f.session.findStream(f.number)
 	return nil
 }
 
-// fresh follows the stream that belongs to no request from where it was left:
-// what was never sent to anyone is still to come.
-func (f *follow) fresh() *refusal {
+// startAtUnsent begins to follow the standalone stream after the last event that was
+// sent.
+func (f *follower) startAtUnsent() *refusal {
 	var ok bool
-	if f.turn, ok = f.stream.claim(false); !ok {
-		return refuse(http.StatusConflict, "Invalid request: the session has a stream already")
+	if f.id, ok = f.stream.claim(false); !ok {
+		return refuse(http.StatusConflict, "Invalid request: the session already has a standalone stream")
 	}
 	last, delivered := f.stream.position()
 	f.after = delivered
 	if events, _ := f.events(); len(events) > 0 {
-		f.after = events[0].Seq - 1 // the ones before have been forgotten, unsent
+		f.after = events[0].Seq - 1 // earlier events have been deleted without being sent
 	} else {
 		f.after = last
 	}
 	return nil
 }
 
-// resume follows a stream from an event on. Whoever followed it before has lost
-// it. A client that waits for an answer although it has cancelled its request is
-// told, as browsers are, not to come again.
-func (f *follow) resume() *refusal {
+// resume follows a stream after an event, instead of the previous follower. If the
+// request of the stream was cancelled and will have no response, the status 204 tells
+// the client not to reconnect.
+func (f *follower) resume() *refusal {
 	events, complete := f.events()
-	if f.stream == nil && len(events) == 0 && f.session.gaveUp(f.number) {
+	if f.stream == nil && len(events) == 0 && f.session.isAbandoned(f.number) {
 		return &refusal{status: http.StatusNoContent}
 	}
 	if !complete || f.stream == nil && len(events) == 0 {
-		return refuse(http.StatusBadRequest, "Invalid request: what came after Last-Event-ID is not there any more")
+		return refuse(http.StatusBadRequest, "Invalid request: events after Last-Event-ID are not stored any more")
 	}
 	if f.stream != nil {
-		f.turn, _ = f.stream.claim(true)
+		f.id, _ = f.stream.claim(true)
 	}
 	return nil
 }
 
-// end gives back what the client held.
-func (f *follow) end() {
+// end releases the stream and the session.
+func (f *follower) end() {
 	if f.stop != nil {
 		f.stop()
 	}
-	if f.turn > 0 {
-		f.stream.release(f.turn)
+	if f.id > 0 {
+		f.stream.release(f.id)
 	}
-	f.session.handler.work.part(&f.pulse)
-	f.session.leave()
+	f.session.handler.inFlight.removeStream(&f.keepAlive)
+	f.session.endUse()
 }
 
-// begin tells the client where the stream is, or at least that there is one.
-func (f *follow) begin() (ok bool) {
-	if f.session.primes() {
-		return f.out.prime(eventID(f.number, f.after), f.session.handler.opts.RetryInterval) == nil
+// writeStart sends the position of the stream, or at least the headers.
+func (f *follower) writeStart() (ok bool) {
+	if f.session.writesStartEvents() {
+		return f.out.WriteStart(eventID(f.number, f.after), f.session.handler.opts.RetryInterval) == nil
 	}
-	return f.out.flush() == nil
+	return f.out.Flush() == nil
 }
 
-// beat implements [beater].
-func (f *follow) beat() {
-	f.silent.Store(true)
-	f.rouse()
+// sendKeepAlive implements [keepAliveTarget].
+func (f *follower) sendKeepAlive() {
+	f.keepAliveDue.Store(true)
+	f.wake()
 }
 
-// rouse makes whoever follows the stream look what there is to do.
-func (f *follow) rouse() {
+// wake wakes the follower.
+func (f *follower) wake() {
 	if f.stream != nil {
-		f.stream.rouse()
+		f.stream.wakeFollower()
 	}
 }
 
-// events returns what has come after the last event that the client has. It is
-// incomplete where some of that is gone.
-func (f *follow) events() (events []Event, complete bool) {
+// events returns the stored events after the last one that the client has received.
+// They are incomplete if some have been deleted.
+func (f *follower) events() (events []Event, complete bool) {
 	var seq uint64
 	if f.stream != nil {
 		seq, _ = f.stream.position()
@@ -155,7 +157,7 @@ func (f *follow) events() (events []Event, complete bool) {
 	o := &f.session.handler.opts
 	events, err := o.Events.After(f.r.Context(), f.session.id, f.number, f.after)
 	if err != nil {
-		o.Logger.WarnContext(f.r.Context(), "events could not be read", "session", f.session.id, "error", err)
+		o.Logger.WarnContext(f.r.Context(), "could not read stored events", "session", f.session.id, "error", err)
 		return nil, false
 	}
 	if len(events) == 0 {
@@ -164,11 +166,11 @@ func (f *follow) events() (events []Event, complete bool) {
 	return events, events[0].Seq == f.after+1
 }
 
-// catchUp sends all that is there. It returns what is closed when there is more
-// to do, nil at the end: of the stream, of the client, or because somebody else
-// follows the stream now.
-func (f *follow) catchUp() (changed <-chan struct{}) {
-	ended := true // also where it panics
+// sendPending sends the stored events. It returns a channel that is closed when there
+// is more to do. The result is nil when the stream has ended, the client is gone, or
+// another follower has claimed the stream.
+func (f *follower) sendPending() (changed <-chan struct{}) {
+	ended := true // also if a store panics
 	defer func() {
 		if ended {
 			f.end()
@@ -176,19 +178,19 @@ func (f *follow) catchUp() (changed <-chan struct{}) {
 	}()
 	for {
 		var seq uint64
-		isOver := true
+		streamEnded := true
 		if f.stream != nil {
-			if seq, isOver, changed = f.stream.state(f.turn); changed == nil || f.r.Context().Err() != nil {
+			if seq, streamEnded, changed = f.stream.state(f.id); changed == nil || f.r.Context().Err() != nil {
 				return nil
 			}
 		}
-		n, ok := f.send()
+		n, ok := f.sendStored()
 		switch {
 		case !ok:
 			return nil
 		case n > 0 && (f.stream == nil || f.after < seq):
 			continue
-		case isOver || f.silent.Swap(false) && f.out.comment() != nil:
+		case streamEnded || f.keepAliveDue.Swap(false) && f.out.WriteComment() != nil:
 			return nil
 		}
 		ended = false
@@ -196,24 +198,24 @@ func (f *follow) catchUp() (changed <-chan struct{}) {
 	}
 }
 
-// send sends the events that are there, and tells how many. It is not ok where
-// one of them is gone, or the client.
-func (f *follow) send() (n int, ok bool) {
+// sendStored sends the stored events and returns their number. It returns false if an
+// event has been deleted or the client is gone.
+func (f *follower) sendStored() (n int, ok bool) {
 	events, complete := f.events()
 	if !complete {
-		f.session.handler.opts.Logger.Warn("stream ended: the client was too slow", "session", f.session.id)
+		f.session.handler.opts.Logger.Warn("stream ended: client is too slow", "session", f.session.id)
 		return 0, false
 	}
 	for _, e := range events {
 		id := ""
-		if f.session.replays() {
+		if f.session.resumable() {
 			id = eventID(e.Stream, e.Seq)
 		}
-		if e.Seq != f.after+1 || f.out.message(id, e.Data) != nil {
+		if e.Seq != f.after+1 || f.out.WriteMessage(id, e.Data) != nil {
 			return 0, false
 		}
 		if f.after = e.Seq; f.stream != nil {
-			f.stream.deliver(e.Seq)
+			f.stream.markDelivered(e.Seq)
 		}
 	}
 	return len(events), true

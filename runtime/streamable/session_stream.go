@@ -6,176 +6,183 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/mcpwright/mcp/runtime/streamable/internal/sse"
 )
 
-// stream is a sequence of events of a session, whichever HTTP responses carry
-// it: that of the POST it belongs to, and those of the GETs that come for the
-// rest. A nil stream keeps nothing.
+// stream is a sequence of numbered events of a session. The events are sent on the HTTP
+// response to the POST request that began the stream, or on responses to the GET
+// requests that resume it. A nil stream stores nothing.
 type stream struct {
 	session  *session
-	response *response     // of the POST that began it, nil for the one of no request
-	out      *eventWriter  // to the response, set before the stream can be found
-	parted   chan struct{} // closed when its handler ends the response early, nil where it cannot
+	response *response     // to the POST request; nil for the standalone stream
+	out      *sse.Writer   // of the response; set before the stream is added to the session
+	detached chan struct{} // closed when a handler ends the HTTP response early; nil if it cannot
 
-	mu        sync.Mutex // taken after the response's
+	mu        sync.Mutex // locked after the lock of the response
 	number    uint64
-	begun     bool
-	isOver    bool
-	seq       uint64 // of the last event
-	delivered uint64 // of the last event that was sent to anyone
+	opened    bool
+	ended     bool
+	lastSeq   uint64 // number of the last event
+	delivered uint64 // number of the last event that was sent
 	changed   chan struct{}
-	turn      int  // counts who has followed the stream
-	followed  bool // by the one whose turn it is
+	follower  int  // id of the last follower
+	followed  bool // the last follower has not ended
 }
 
-// begin begins the stream, and tells the id of its start where the client is to
-// be told.
-func (st *stream) begin(out *eventWriter) (id string, primed bool) {
+// open adds the stream to its session. It returns the id of the start of the stream,
+// and whether that must be sent to the client.
+func (st *stream) open(out *sse.Writer) (id string, hasStartEvent bool) {
 	if st == nil {
 		return "", false
 	}
 	st.out = out
-	number := st.session.open(st)
+	number := st.session.addStream(st)
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	st.number, st.begun = number, true
-	return eventID(number, 0), st.session.primes()
+	st.number, st.opened = number, true
+	return eventID(number, 0), st.session.writesStartEvents()
 }
 
-// pollable tells whether the stream may go on without its response.
-func (st *stream) pollable() bool { return st != nil && st.parted != nil && st.session.primes() }
+// canDetach reports whether the stream can continue without its HTTP response.
+func (st *stream) canDetach() bool {
+	return st != nil && st.detached != nil && st.session.writesStartEvents()
+}
 
-// keep keeps a message and returns the id of its event.
-func (st *stream) keep(ctx context.Context, data []byte) (id string, kept bool) {
+// store stores a message and returns the id of its event.
+func (st *stream) store(ctx context.Context, data []byte) (id string, stored bool) {
 	if st == nil {
 		return "", false
 	}
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if st.isOver || !st.begun || st.session.forgotten.Load() {
-		return "", false // nobody knows of the stream, or will come for more
+	if st.ended || !st.opened || st.session.eventsDeleted.Load() {
+		return "", false // the client does not know the stream, or cannot resume it
 	}
-	st.seq++
-	e := Event{Session: st.session.id, Stream: st.number, Seq: st.seq, Data: bytes.Clone(data)}
+	st.lastSeq++
+	e := Event{Session: st.session.id, Stream: st.number, Seq: st.lastSeq, Data: bytes.Clone(data)}
 	o := &st.session.handler.opts
 	if err := o.Events.Append(ctx, e); err != nil {
-		o.Logger.WarnContext(ctx, "event could not be kept", "session", e.Session, "error", err)
+		o.Logger.WarnContext(ctx, "could not store event", "session", e.Session, "error", err)
 		if st.number == 0 {
-			st.seq-- // it reaches nobody; elsewhere the gap tells that something is missing
+			// The client of a standalone stream does not get the message, and the next one
+			// has its number. On other streams, a gap shows that a message is missing.
+			st.lastSeq--
 		}
 		return "", false
 	}
-	if st.session.forgotten.Load() { // perhaps too early for this one
-		st.session.forget(context.WithoutCancel(ctx))
+	if st.session.eventsDeleted.Load() { // the events may have been deleted before this one was stored
+		st.session.deleteEvents(context.WithoutCancel(ctx))
 		return "", false
 	}
-	st.wake()
+	st.notify()
 	return eventID(e.Stream, e.Seq), true
 }
 
-// end tells that nothing comes any more.
+// end ends the stream: no more events are stored.
 func (st *stream) end() {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if st.isOver {
+	if st.ended {
 		return
 	}
-	st.isOver = true
-	st.wake()
+	st.ended = true
+	st.notify()
 	if st.number != 0 {
-		st.session.close(st.number)
+		st.session.removeStream(st.number)
 	}
 }
 
-// giveUp tells that no answer will be on the stream.
-func (st *stream) giveUp() {
+// abandon records that the stream ends without a response.
+func (st *stream) abandon() {
 	if st == nil {
 		return
 	}
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if st.begun {
-		st.session.giveUp(st.number)
+	if st.opened {
+		st.session.abandonStream(st.number)
 	}
 }
 
-// wake wakes the follower. The lock is held.
-func (st *stream) wake() {
+// notify wakes the follower. The caller holds the lock.
+func (st *stream) notify() {
 	if st.changed != nil {
 		close(st.changed)
 		st.changed = nil
 	}
 }
 
-// rouse makes the follower look whether there is something to do.
-func (st *stream) rouse() {
+// wakeFollower wakes the follower.
+func (st *stream) wakeFollower() {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	st.wake()
+	st.notify()
 }
 
-// state tells a follower where the stream is, and what to wait for until it
-// changes: nothing where somebody else follows it now.
-func (st *stream) state(turn int) (seq uint64, isOver bool, changed <-chan struct{}) {
+// state returns the number of the last event, whether the stream has ended, and a
+// channel that is closed at the next change. The channel is nil if there is a newer
+// follower.
+func (st *stream) state(followerID int) (seq uint64, streamEnded bool, changed <-chan struct{}) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if st.turn != turn {
+	if st.follower != followerID {
 		return 0, true, nil
 	}
 	if st.changed == nil {
 		st.changed = make(chan struct{})
 	}
-	return st.seq, st.isOver, st.changed
+	return st.lastSeq, st.ended, st.changed
 }
 
-// claim makes the caller the one who follows the stream. Another one before has
-// to go, or else the claim fails.
-func (st *stream) claim(takeOver bool) (turn int, ok bool) {
+// claim makes the caller the follower of the stream. If there is another follower,
+// claim fails unless replace is true.
+func (st *stream) claim(replace bool) (followerID int, ok bool) {
 	if st.response != nil {
-		st.out.abandon()
-		st.response.leave() // which is sent to one client at a time
+		st.out.Abandon()
+		st.response.tryDetach() // a stream is sent on one HTTP response at a time
 	}
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if st.followed && !takeOver {
+	if st.followed && !replace {
 		return 0, false
 	}
-	st.turn++
+	st.follower++
 	st.followed = true
-	st.wake()
-	return st.turn, true
+	st.notify()
+	return st.follower, true
 }
 
-// release takes back a claim.
-func (st *stream) release(turn int) {
+// release ends a claim.
+func (st *stream) release(followerID int) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if st.turn == turn {
+	if st.follower == followerID {
 		st.followed = false
 	}
 }
 
-// position tells the numbers of the last event, and of the last that was sent to
-// anyone.
+// position returns the number of the last event and the number of the last event that
+// was sent.
 func (st *stream) position() (last, delivered uint64) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	return st.seq, st.delivered
+	return st.lastSeq, st.delivered
 }
 
-// deliver notes what has been sent.
-func (st *stream) deliver(seq uint64) {
+// markDelivered records that events up to a number were sent.
+func (st *stream) markDelivered(seq uint64) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	st.delivered = max(st.delivered, seq)
 }
 
-// eventID names an event. It is unique in its session.
+// eventID returns the id of an event. It is unique in its session.
 func eventID(stream, seq uint64) string {
 	return strconv.FormatUint(stream, 10) + "-" + strconv.FormatUint(seq, 10)
 }
 
-// parseEventID reads what eventID writes.
+// parseEventID parses an id of eventID.
 func parseEventID(id string) (stream, seq uint64, ok bool) {
 	a, b, _ := strings.Cut(id, "-")
 	stream, errA := strconv.ParseUint(a, 10, 64)

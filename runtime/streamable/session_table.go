@@ -2,39 +2,44 @@ package streamable
 
 import (
 	"context"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
+	"github.com/mcpwright/mcp/runtime/streamable/internal/mcphttp"
+	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// sessionTable has the sessions of a handler. Its lock comes before those of
-// the sessions.
+// sessionTable contains the sessions of a handler. Its lock is locked before the locks
+// of the sessions.
 type sessionTable struct {
 	opts  *Options
 	clock clock
 
-	mu      sync.Mutex
-	all     map[string]*session // with those about to begin
-	count   tally
-	sweeper *time.Timer // nil while there is nothing to sweep
-	awake   []*session  // those that have a dispatcher
-	bed     *time.Timer // nil while none has
-	ended   bool
-	ending  sync.WaitGroup // sessions that were overdue
+	mu         sync.Mutex
+	all        map[string]*session // by id, including sessions before the end of their handshake
+	count      principalCounter
+	sweepTimer *time.Timer // nil if there are no sessions
+	withRPC    []*session  // sessions that have a JSON-RPC connection
+	rpcTimer   *time.Timer // nil if withRPC is empty
+	ended      bool
+	ending     sync.WaitGroup // idle sessions that are being ended
 }
 
 func (t *sessionTable) init(o *Options) {
 	t.opts, t.clock, t.all = o, newClock(), make(map[string]*session)
 }
 
-// reserve makes room for a session. It is false where there is none.
+// reserve counts a session. It returns false if a limit is exceeded.
 func (t *sessionTable) reserve(principal string) bool {
 	if t.full() {
-		t.sweep(t.opts.SessionIdleTimeout) // what is overdue need not wait for the sweeper
+		t.sweep(t.opts.SessionIdleTimeout) // idle sessions need not wait for the timer
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.ended || !within(t.count.all, t.opts.MaxSessions) || !t.count.fits(principal, t.opts.MaxSessionsPerPrincipal) {
+	if t.ended || !belowLimit(t.count.total, t.opts.MaxSessions) || !t.count.fits(principal, t.opts.MaxSessionsPerPrincipal) {
 		return false
 	}
 	t.count.add(principal, 1)
@@ -44,18 +49,18 @@ func (t *sessionTable) reserve(principal string) bool {
 func (t *sessionTable) full() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return !within(t.count.all, t.opts.MaxSessions)
+	return !belowLimit(t.count.total, t.opts.MaxSessions)
 }
 
-// release gives back the room of a session.
+// release ends the count that reserve has begun.
 func (t *sessionTable) release(principal string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.count.add(principal, -1)
 }
 
-// add adds a session that is about to begin, if there is room for it: it ends with
-// the others, but nobody finds it yet.
+// add adds a session before its handshake, if the limits allow it. Requests cannot find
+// the session before publish, but end ends it.
 func (t *sessionTable) add(s *session) bool {
 	if !t.reserve(s.principal) {
 		return false
@@ -67,20 +72,20 @@ func (t *sessionTable) add(s *session) bool {
 		return false
 	}
 	t.all[s.id] = s
-	if t.sweeper == nil {
-		t.sweeper = time.AfterFunc(t.interval(), t.sweepAgain)
+	if t.sweepTimer == nil {
+		t.sweepTimer = time.AfterFunc(t.interval(), t.sweepPeriodically)
 	}
 	return true
 }
 
-// begin makes a session one that can be found.
-func (t *sessionTable) begin(s *session) {
+// publish lets requests find a session.
+func (t *sessionTable) publish(s *session) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s.begun = true
+	s.published = true
 }
 
-// interval is how often overdue sessions are looked for.
+// interval returns the time between two checks for idle sessions.
 func (t *sessionTable) interval() time.Duration {
 	if t.opts.SessionIdleTimeout < 0 {
 		return time.Minute
@@ -88,13 +93,13 @@ func (t *sessionTable) interval() time.Duration {
 	return min(max(t.opts.SessionIdleTimeout/8, time.Second), time.Minute)
 }
 
-// use finds a session and begins a use of it. To anybody but its principal it
-// does not exist.
-func (t *sessionTable) use(id, principal string) *session {
+// find returns a session and begins a use of it. It returns nil if the session does not
+// exist or belongs to another principal.
+func (t *sessionTable) find(id, principal string) *session {
 	t.mu.Lock()
 	s := t.all[id]
-	if s != nil && s.begun && s.principal == principal {
-		s.enter()
+	if s != nil && s.published && s.principal == principal {
+		s.beginUse()
 	} else {
 		s = nil
 	}
@@ -102,7 +107,7 @@ func (t *sessionTable) use(id, principal string) *session {
 	return s
 }
 
-// remove takes a session off the table. It is false where somebody else did.
+// remove removes a session. It returns false if the session was removed before.
 func (t *sessionTable) remove(s *session) bool {
 	t.mu.Lock()
 	_, found := t.all[s.id]
@@ -114,76 +119,78 @@ func (t *sessionTable) remove(s *session) bool {
 	return found
 }
 
-// bedtime is how often sessions that are awake are looked at. Those that nobody uses
-// are let sleep after one to two of these.
-const bedtime = 50 * time.Millisecond
+// rpcIdleInterval is the time between two checks for unused JSON-RPC connections. A
+// connection is closed when it has not been used for one to two intervals.
+const rpcIdleInterval = 50 * time.Millisecond
 
-// watch sees to it that a session sleeps once nobody uses it.
-func (t *sessionTable) watch(s *session) {
+// watchRPC adds a session whose JSON-RPC connection is closed when it is not used.
+func (t *sessionTable) watchRPC(s *session) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.awake = append(t.awake, s)
-	if t.bed == nil && !t.ended {
-		t.bed = time.AfterFunc(bedtime, t.putToBed)
+	t.withRPC = append(t.withRPC, s)
+	if t.rpcTimer == nil && !t.ended {
+		t.rpcTimer = time.AfterFunc(rpcIdleInterval, t.closeIdleRPCs)
 	}
 }
 
-// putToBed lets sessions sleep, and comes back while any are awake.
-func (t *sessionTable) putToBed() {
+// closeIdleRPCs closes the JSON-RPC connections that are not used, and sets the timer
+// if any are left.
+func (t *sessionTable) closeIdleRPCs() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.clock.now()
-	t.awake = slices.DeleteFunc(t.awake, func(s *session) bool { return s.sleep(now) })
-	if t.bed = nil; t.ended || len(t.awake) == 0 {
-		t.awake = nil
+	t.withRPC = slices.DeleteFunc(t.withRPC, func(s *session) bool { return s.closeIdleRPC(now) })
+	if t.rpcTimer = nil; t.ended || len(t.withRPC) == 0 {
+		t.withRPC = nil
 		return
 	}
-	t.bed = time.AfterFunc(bedtime, t.putToBed)
+	t.rpcTimer = time.AfterFunc(rpcIdleInterval, t.closeIdleRPCs)
 }
 
-// sweepAgain ends the sessions that are overdue, and comes back while there are
-// others.
-func (t *sessionTable) sweepAgain() {
+// sweepPeriodically ends idle sessions, and sets the timer if any sessions are left.
+func (t *sessionTable) sweepPeriodically() {
 	t.sweep(t.opts.SessionIdleTimeout)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.sweeper = nil; len(t.all) > 0 && !t.ended {
-		t.sweeper = time.AfterFunc(t.interval(), t.sweepAgain)
+	if t.sweepTimer = nil; len(t.all) > 0 && !t.ended {
+		t.sweepTimer = time.AfterFunc(t.interval(), t.sweepPeriodically)
 	}
 }
 
-// sweep ends the sessions that nobody has used for a while.
+// sweep ends the sessions that have been idle for a time. It does not wait for their
+// end.
 func (t *sessionTable) sweep(idle time.Duration) {
 	if idle < 0 {
 		return
 	}
 	now := t.clock.now()
-	list := t.overdue(now, now-idle)
+	list := t.removeIdle(now, now-idle)
 	rest := make(chan *session, len(list))
 	for _, s := range list {
 		rest <- s
 	}
 	close(rest)
-	for range min(len(list), mostEnding) {
-		go t.endOverdue(rest) // ends when all of them have
+	for range min(len(list), maxEnding) {
+		go t.endIdle(rest) // ends when all these sessions have ended
 	}
 }
 
-// mostEnding is how many sessions end at a time that were overdue together: each may
-// take a while, and nobody is to wait for that.
-const mostEnding = 64
+// maxEnding limits the number of idle sessions that are ended concurrently. The end of
+// a session may take a while.
+const maxEnding = 64
 
-func (t *sessionTable) endOverdue(list <-chan *session) {
+func (t *sessionTable) endIdle(list <-chan *session) {
 	for s := range list {
-		ctx, cancel := context.WithTimeout(context.Background(), farewell)
+		ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
 		s.end(ctx, errSessionIdle)
 		cancel()
 		t.ending.Done()
 	}
 }
 
-// overdue takes off the table what nobody has used since. It is counted as ending.
-func (t *sessionTable) overdue(now, since time.Duration) []*session {
+// removeIdle removes the sessions that have not been used after a time, and counts them
+// in ending.
+func (t *sessionTable) removeIdle(now, since time.Duration) []*session {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.ended {
@@ -201,24 +208,24 @@ func (t *sessionTable) overdue(now, since time.Duration) []*session {
 	return list
 }
 
-// hangUp ends the streams that only wait for something to happen.
-func (t *sessionTable) hangUp() {
+// endStandaloneStreams ends the standalone streams of all sessions.
+func (t *sessionTable) endStandaloneStreams() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, s := range t.all {
-		s.alone().end()
+		s.standalone().end()
 	}
 }
 
-// end ends all sessions, and lets no more begin.
+// end ends all sessions and refuses new ones.
 func (t *sessionTable) end(ctx context.Context) {
 	t.mu.Lock()
 	t.ended = true
-	if t.sweeper != nil {
-		t.sweeper.Stop()
+	if t.sweepTimer != nil {
+		t.sweepTimer.Stop()
 	}
-	if t.bed != nil {
-		t.bed.Stop()
+	if t.rpcTimer != nil {
+		t.rpcTimer.Stop()
 	}
 	list := make([]*session, 0, len(t.all))
 	for _, s := range t.all {
@@ -232,13 +239,52 @@ func (t *sessionTable) end(ctx context.Context) {
 		}
 	}
 	all.Wait()
-	overdue := make(chan struct{})
-	go func() { // ends when they have
+	idleEnded := make(chan struct{})
+	go func() { // ends when these sessions have ended
 		t.ending.Wait()
-		close(overdue)
+		close(idleEnded)
 	}()
 	select {
-	case <-overdue:
+	case <-idleEnded:
 	case <-ctx.Done():
 	}
+}
+
+// findSession returns the session of a request and begins a use of it. The revision is
+// the revision in the header.
+func (h *Handler) findSession(r *http.Request, revision wire.Revision) (*session, *refusal) {
+	ids := r.Header[mcphttp.HeaderSession]
+	if len(ids) != 1 {
+		return nil, refuse(http.StatusBadRequest, "Invalid request: exactly one header Mcp-Session-Id is required; post initialize first")
+	}
+	s := h.sessions.find(ids[0], h.opts.Principal(r))
+	if s == nil {
+		return nil, refuse(http.StatusNotFound, "Invalid request: session not found")
+	}
+	if revision != s.conn.State().Revision() && r.Header[mcphttp.HeaderVersion] != nil && s.conn.InitializeAccepted() {
+		s.endUse()
+		return nil, refuse(http.StatusBadRequest, "Unsupported protocol version: the session uses "+s.conn.Revision().String())
+	}
+	return s, nil
+}
+
+// createRPC creates the JSON-RPC connection, unless there is one or the session has
+// ended.
+func (s *session) createRPC() *jsonrpc.Conn {
+	d, created := s.currentRPC()
+	if created && s.id != "" {
+		s.handler.sessions.watchRPC(s)
+	}
+	return d
+}
+
+func (s *session) currentRPC() (d *jsonrpc.Conn, created bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.rpc == nil && !s.ended {
+		d := s.handler.opts.JSONRPC
+		d.Handler, d.Frame, d.Client, d.LastID, d.Unordered = s, s.conn.Frame, false, s.lastCallID, true
+		s.rpc, created = jsonrpc.New(s, &d), true
+	}
+	return s.rpc, created
 }

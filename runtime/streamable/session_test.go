@@ -10,18 +10,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/streamable"
 	"github.com/mcpwright/mcp/runtime/wire"
+	"github.com/stretchr/testify/require"
 )
 
 var handshakes = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}
 
-func TestASessionInEveryRevisionWithAHandshake(t *testing.T) {
+func TestSessionInEachHandshakeRevision(t *testing.T) {
 	e := serve(t, map[string]tool{"version": func(_ ctx, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
 		return mcp.TextResult(s.Revision().String()), nil
 	}}, nil)
@@ -37,18 +36,18 @@ func TestASessionInEveryRevisionWithAHandshake(t *testing.T) {
 	}
 }
 
-func TestAConfirmedHandshakeIsNotOvertaken(t *testing.T) {
-	o := kernelOptions(nil)
-	told := make(map[*connection.Connection]bool)
-	o.OnInitialized = func(_ context.Context, conn *connection.Connection) { told[conn] = true }
-	e := serveKernel(t, connection.NewDispatcher(o), nil)
+func TestInitializedIsHandledBeforeLaterRequests(t *testing.T) {
+	o := dispatcherOptions(nil)
+	confirmed := make(map[*connection.Connection]bool)
+	o.OnInitialized = func(_ context.Context, conn *connection.Connection) { confirmed[conn] = true }
+	e := serveDispatcher(t, connection.NewDispatcher(o), nil)
 	for n := range 50 {
 		e.open("2025-11-25")
-		require.Len(t, told, n+1, "when the client has its answer")
+		require.Len(t, confirmed, n+1, "OnInitialized was called before the response")
 	}
 }
 
-func TestErrorsOfASessionsRequestsAreAnswersAsAnyOther(t *testing.T) {
+func TestErrorsOfSessionRequestsAreResponses(t *testing.T) {
 	e := serve(t, map[string]tool{
 		"secret": fails(errSecret),
 		"panics": func(_ ctx, _ *mcp.ServerSession) (*mcp.CallToolResult, error) { panic(errSecret) },
@@ -69,7 +68,7 @@ func TestErrorsOfASessionsRequestsAreAnswersAsAnyOther(t *testing.T) {
 	}
 }
 
-func TestARequestThatDoesNotFitASessionIsRefused(t *testing.T) {
+func TestInvalidSessionRequestsAreRefused(t *testing.T) {
 	e := serve(t, nil, nil)
 	c := e.open("2025-06-18")
 	call := callTool(1, "echo")
@@ -89,9 +88,9 @@ func TestARequestThatDoesNotFitASessionIsRefused(t *testing.T) {
 		{"no message", `{"jsonrpc":"2.0","id":9}`, headers{sessions + c.id}, 400, mcp.CodeInvalidRequest},
 		{"batch", `[` + call + `]`, headers{sessions + c.id}, 400, mcp.CodeInvalidRequest},
 		{"batch of a handshake", `[` + initialize("2025-03-26") + `]`, nil, 400, mcp.CodeInvalidRequest},
-		{"modern body", call26("echo"), headers{sessions + c.id}, 400, mcp.CodeHeaderMismatch},
-		{"modern handshake", strings.Replace(initialize("2025-06-18"), `"params":{`, `"params":{`+meta26+`},`, 1), nil, 400, mcp.CodeHeaderMismatch},
-		{"hidden version", strings.Replace(call26("echo"), "io.model", `\u0069o.model`, 1), headers{sessions + c.id}, 400, mcp.CodeHeaderMismatch},
+		{"stateless revision in the body", call26("echo"), headers{sessions + c.id}, 400, mcp.CodeHeaderMismatch},
+		{"stateless revision in a handshake", strings.Replace(initialize("2025-06-18"), `"params":{`, `"params":{`+meta26+`},`, 1), nil, 400, mcp.CodeHeaderMismatch},
+		{"escaped version", strings.Replace(call26("echo"), "io.model", `\u0069o.model`, 1), headers{sessions + c.id}, 400, mcp.CodeHeaderMismatch},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			a := (&endpoint{t: t, url: e.url, client: e.client}).post(x.body, x.headers...)
@@ -109,11 +108,11 @@ func TestARequestThatDoesNotFitASessionIsRefused(t *testing.T) {
 			}
 		})
 	}
-	require.Equal(t, http.StatusOK, c.call("echo").status, "the session is none the worse")
+	require.Equal(t, http.StatusOK, c.call("echo").status, "the session still works")
 	require.Equal(t, http.StatusOK, e.post(strings.Replace(callTool(1, "echo"), `"_meta":{`, `"_meta":{"io.modelcontextprotocol/protocolVersion":"2025-06-18",`, 1), c.headers()...).status)
 }
 
-func TestAHandshakeThatFailsLeavesNoSession(t *testing.T) {
+func TestFailedHandshakeLeavesNoSession(t *testing.T) {
 	e := serve(t, nil, &streamable.Options{MaxSessions: 1})
 	for range 3 {
 		a := e.post(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`)
@@ -124,20 +123,20 @@ func TestAHandshakeThatFailsLeavesNoSession(t *testing.T) {
 	e.open("2025-11-25")
 }
 
-func TestWhatIsAskedDuringALongHandshakeLeavesTheSessionAlone(t *testing.T) {
+func TestRequestsDuringLongHandshake(t *testing.T) {
 	var goOn chan struct{}
-	o := kernelOptions(nil)
+	o := dispatcherOptions(nil)
 	o.Middleware = []peer.Middleware{atHandshake(func(context.Context) error {
 		<-goOn
 		return nil
 	})}
-	serveKernelInBubble(t, o, &streamable.Options{KeepAlive: time.Second}, func(t *testing.T, e *endpoint) {
+	serveDispatcherInBubble(t, o, &streamable.Options{KeepAlive: time.Second}, func(t *testing.T, e *endpoint) {
 		goOn = make(chan struct{})
 		release := sync.OnceFunc(func() { close(goOn) })
 		defer release()
 		opening := e.stream(http.MethodPost, initialize("2025-11-25"))
 		c := &client{e, opening.res.Header.Get("Mcp-Session-Id"), ""}
-		require.NotEmpty(t, c.id, "the stream names the session")
+		require.NotEmpty(t, c.id, "the stream has the session id")
 		require.Contains(t, c.post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`).body, `"result":{}`)
 		release()
 		data, _ := opening.data()
@@ -148,17 +147,17 @@ func TestWhatIsAskedDuringALongHandshakeLeavesTheSessionAlone(t *testing.T) {
 	})
 }
 
-func TestUnknownVersionsGetTheNewest(t *testing.T) {
+func TestUnknownVersionGetsNewestHandshakeRevision(t *testing.T) {
 	e := serve(t, nil, nil)
 	for _, asked := range []string{"1999-01-01", "2026-07-28", "x"} {
 		require.Contains(t, e.post(initialize(asked)).body, `"protocolVersion":"2025-11-25"`)
 	}
 }
 
-func TestAServerOfOneEraSaysSo(t *testing.T) {
-	o := kernelOptions(nil)
+func TestServerOfOneKindOfRevisionRefusesOther(t *testing.T) {
+	o := dispatcherOptions(nil)
 	o.Revisions = []wire.Revision{mcp.Revision20260728}
-	modern := serveKernel(t, connection.NewDispatcher(o), nil)
+	modern := serveDispatcher(t, connection.NewDispatcher(o), nil)
 	a := modern.post(initialize("2025-11-25"))
 	require.Equal(t, http.StatusBadRequest, a.status)
 	require.Equal(t, mcp.CodeUnsupportedProtocolVersion, a.code())
@@ -167,9 +166,9 @@ func TestAServerOfOneEraSaysSo(t *testing.T) {
 	require.Equal(t, http.StatusMethodNotAllowed, modern.send(http.MethodGet, "").status)
 	require.Equal(t, http.StatusOK, modern.call26("echo").status)
 
-	o = kernelOptions(nil)
+	o = dispatcherOptions(nil)
 	o.Revisions = []wire.Revision{mcp.Revision20251125}
-	older := serveKernel(t, connection.NewDispatcher(o), nil)
+	older := serveDispatcher(t, connection.NewDispatcher(o), nil)
 	a = older.call26("echo")
 	require.Equal(t, http.StatusBadRequest, a.status)
 	require.Equal(t, mcp.CodeUnsupportedProtocolVersion, a.code())
@@ -178,7 +177,7 @@ func TestAServerOfOneEraSaysSo(t *testing.T) {
 	older.open("2025-11-25")
 }
 
-func TestAToolAsksTheClientOnItsOwnStream(t *testing.T) {
+func TestToolSendsRequestOnItsStream(t *testing.T) {
 	e := serve(t, map[string]tool{"ask": func(ctx ctx, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
 		res, err := s.ListRoots(ctx)
 		if err != nil {
@@ -189,7 +188,7 @@ func TestAToolAsksTheClientOnItsOwnStream(t *testing.T) {
 	c := e.open("2025-11-25")
 	l := e.stream(http.MethodPost, callTool(1, "ask"), c.headers()...)
 	require.Equal(t, "text/event-stream", l.res.Header.Get("Content-Type"))
-	require.Equal(t, "id: 1-0\nretry: 1000\ndata:", l.event(), "the client learns where to come back")
+	require.Equal(t, "id: 1-0\nretry: 1000\ndata:", l.event(), "the client gets an id to resume after")
 	data, id := l.data()
 	require.Equal(t, "1-1", id)
 	var asked struct {
@@ -206,7 +205,7 @@ func TestAToolAsksTheClientOnItsOwnStream(t *testing.T) {
 	l.end()
 }
 
-func TestAnAnswerOfAnotherSessionIsNoAnswer(t *testing.T) {
+func TestResponseOfOtherSessionIsIgnored(t *testing.T) {
 	asked := make(chan struct{})
 	e := serve(t, map[string]tool{"ask": func(ctx ctx, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
 		defer close(asked)
@@ -220,14 +219,14 @@ func TestAnAnswerOfAnotherSessionIsNoAnswer(t *testing.T) {
 	require.Equal(t, http.StatusAccepted, other.post(reply).status)
 	select {
 	case <-asked:
-		require.Fail(t, "another session's answer was taken")
+		require.Fail(t, "the response of another session was accepted")
 	default:
 	}
 	require.Equal(t, http.StatusAccepted, c.post(reply).status)
-	within(t, asked, "the session's own answer")
+	within(t, asked, "the response of the session")
 }
 
-func TestNothingCanBeAskedWhereNothingCanBeSent(t *testing.T) {
+func TestRequestsToClientNeedStream(t *testing.T) {
 	var back *peer.NoBackChannelError
 	ask := map[string]tool{"ask": func(ctx ctx, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
 		_, err := s.ListRoots(ctx)
@@ -241,16 +240,16 @@ func TestNothingCanBeAskedWhereNothingCanBeSent(t *testing.T) {
 	a := stateless.post(callTool(1, "ask"), version+"2025-11-25")
 	require.Contains(t, a.events()[0], "notifications/message")
 	require.Contains(t, a.events()[1], "refused")
-	alone := serve(t, map[string]tool{"ask": func(ctx ctx, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
+	sessionless := serve(t, map[string]tool{"ask": func(ctx ctx, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
 		_, err := s.With(peer.Standalone()).ListRoots(ctx)
 		require.ErrorAs(t, err, &back)
 		require.False(t, connection.FromContext(ctx).HasStandaloneChannel())
 		return mcp.TextResult("refused"), nil
 	}}, &streamable.Options{Stateless: true})
-	require.Contains(t, alone.post(callTool(1, "ask"), version+"2025-11-25").body, "refused")
+	require.Contains(t, sessionless.post(callTool(1, "ask"), version+"2025-11-25").body, "refused")
 }
 
-func TestWithoutSessionsEachRequestStandsAlone(t *testing.T) {
+func TestStatelessOptionMakesRequestsIndependent(t *testing.T) {
 	e := serve(t, map[string]tool{"version": func(_ ctx, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
 		return mcp.TextResult(s.Revision().String()), nil
 	}}, &streamable.Options{Stateless: true})
@@ -260,16 +259,16 @@ func TestWithoutSessionsEachRequestStandsAlone(t *testing.T) {
 	require.Empty(t, a.header.Get("Mcp-Session-Id"))
 	require.Equal(t, http.StatusAccepted, e.post(initialized).status)
 	require.Contains(t, e.post(callTool(1, "version"), version+"2025-06-18").body, "2025-06-18")
-	require.Contains(t, e.post(callTool(1, "version")).body, "2025-03-26", "which is what no header means")
+	require.Contains(t, e.post(callTool(1, "version")).body, "2025-03-26", "the revision without a header")
 	a = e.post(`[`+callTool(1, "version")+`,`+callTool(2, "echo")+`]`, sessions+"ignored")
 	require.JSONEq(t, `["2025-03-26","{\"a\":1}"]`, texts(t, a.body))
 	a = e.post(`[` + initialize("2025-03-26") + `]`)
-	require.Contains(t, a.body, `"code":-32600`, "no handshake is part of a batch")
+	require.Contains(t, a.body, `"code":-32600`, "initialize must not be in a batch")
 	require.NotContains(t, a.body, `"result"`)
 	require.Equal(t, http.StatusOK, e.call26("echo").status)
 }
 
-// texts are the texts of the answers in a batch.
+// texts returns the texts of the responses of a batch.
 func texts(t *testing.T, body string) string {
 	t.Helper()
 	var list []struct {
@@ -284,7 +283,7 @@ func texts(t *testing.T, body string) string {
 	return string(out)
 }
 
-func TestABatchHasOneAnswer(t *testing.T) {
+func TestBatchHasOneResponse(t *testing.T) {
 	e := serve(t, map[string]tool{"logs": logs(1)}, nil)
 	c := e.open("2025-03-26")
 	a := c.post(` [` + callTool(1, "echo") + `,` + initialized + `,{"jsonrpc":"2.0","id":9,"result":{}},` + callTool(2, "echo") + `]`)
@@ -316,7 +315,7 @@ func TestABatchHasOneAnswer(t *testing.T) {
 	require.Equal(t, http.StatusOK, c.post(`[`+strings.TrimSuffix(many, ",")+`]`).status)
 }
 
-func TestACancelledRequestGetsNoAnswer(t *testing.T) {
+func TestCancelledRequestHasNoResponse(t *testing.T) {
 	g := newGate()
 	e := serve(t, map[string]tool{"gate": g.call}, nil)
 	c := e.open("2025-11-25")
@@ -327,14 +326,14 @@ func TestACancelledRequestGetsNoAnswer(t *testing.T) {
 	require.ErrorContains(t, within(t, g.ended, "the end of the handler"), `"r"`)
 	a := within(t, done, "the end of the response")
 	require.Equal(t, http.StatusOK, a.status)
-	require.Empty(t, a.events(), "the stream ends with nothing on it")
-	require.Empty(t, a.body, "not even a place to come back to")
+	require.Empty(t, a.events(), "the stream has no event")
+	require.Empty(t, a.body, "not even a start event")
 }
 
-// Clients that were told where a stream is come back when it ends without an
-// answer, also where they have cancelled the request: the SDK for TypeScript
-// takes a refusal for trouble with the connection.
-func TestWhoComesBackForACancelledRequestIsToldToStop(t *testing.T) {
+// Clients that have the id of a stream resume the stream when it ends without a
+// response, even if they have cancelled the request. The SDK for TypeScript treats an
+// error status as a failure of the connection.
+func TestResumeOfCancelledRequestGetsNoContent(t *testing.T) {
 	for _, polling := range []bool{false, true} {
 		g := newGate()
 		e := serve(t, map[string]tool{"gate": func(ctx ctx, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
@@ -357,7 +356,7 @@ func TestWhoComesBackForACancelledRequestIsToldToStop(t *testing.T) {
 	}
 }
 
-func TestOnlyTheLastRequestsWithoutAnAnswerAreRemembered(t *testing.T) {
+func TestAbandonedStreamsAreLimited(t *testing.T) {
 	g := newGate()
 	e := serve(t, map[string]tool{"gate": func(ctx ctx, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
 		logs(1)(ctx, s)
@@ -380,9 +379,9 @@ func TestOnlyTheLastRequestsWithoutAnAnswerAreRemembered(t *testing.T) {
 	}
 }
 
-// The two are sent over connections of their own. Otherwise the handler would run
-// for nobody, and wait for the answers to questions that nobody sees.
-func TestACancellationThatOvertakesItsRequestIsHeeded(t *testing.T) {
+// The two are sent on different connections. Otherwise, the handler would wait for
+// responses to requests that no client receives.
+func TestCancellationBeforeItsRequest(t *testing.T) {
 	e := serve(t, map[string]tool{"never": func(context.Context, *mcp.ServerSession) (*mcp.CallToolResult, error) {
 		t.Error("the request was cancelled")
 		return mcp.TextResult(""), nil
@@ -409,10 +408,10 @@ func TestTooManyRequestsInASessionAreRefused(t *testing.T) {
 	require.Contains(t, a.body, "in flight")
 	require.Equal(t, mcp.CodeInvalidRequest, c.post(callTool(1, "echo")).code(), "the id is in use")
 	close(g.answer)
-	require.Contains(t, within(t, done, "the answer").body, "opened")
+	require.Contains(t, within(t, done, "the response").body, "opened")
 }
 
-func TestASessionBelongsToItsPrincipal(t *testing.T) {
+func TestSessionNeedsItsPrincipal(t *testing.T) {
 	e := serve(t, map[string]tool{"who": func(_ ctx, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
 		return mcp.TextResult(s.Transport().Principal() + " " + s.Transport().Kind()), nil
 	}}, &streamable.Options{
@@ -436,7 +435,7 @@ func TestASessionBelongsToItsPrincipal(t *testing.T) {
 	require.Equal(t, http.StatusOK, e.post(initialize("2025-11-25"), "X-User: ann").status)
 }
 
-func TestHandlersReachTheHTTPRequest(t *testing.T) {
+func TestTransportContextHasHTTPRequest(t *testing.T) {
 	e := serve(t, map[string]tool{"path": func(c ctx, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
 		tr := s.Transport().(*streamable.TransportContext)
 		return mcp.TextResult(tr.Request().URL.Path + tr.Header().Get("X-Tenant") + connection.FromContext(c).SessionID()), nil
@@ -446,17 +445,137 @@ func TestHandlersReachTheHTTPRequest(t *testing.T) {
 	require.Contains(t, c.call("path", "X-Tenant: t").body, `"/t`+c.id+`"`)
 }
 
-func TestTheContextOfASessionsHandlerHasTheValuesOfItsRequest(t *testing.T) {
+func TestHandlerContextHasValuesOfHTTPRequest(t *testing.T) {
 	type key struct{}
-	k := newKernel(map[string]tool{"value": func(c ctx, _ *mcp.ServerSession) (*mcp.CallToolResult, error) {
+	k := newDispatcher(map[string]tool{"value": func(c ctx, _ *mcp.ServerSession) (*mcp.CallToolResult, error) {
 		return mcp.TextResult(c.Value(key{}).(string)), nil
 	}})
 	h := streamable.NewHandler(k, nil)
-	e := serveKernel(t, k, nil)
+	e := serveDispatcher(t, k, nil)
 	e.url = wrapped(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), key{}, "mine")))
 	}))
 	t.Cleanup(func() { h.Close() })
 	require.Contains(t, e.open("2025-11-25").call("value").body, "mine")
 	require.Contains(t, e.call26("value").body, "mine")
+}
+
+func TestSessionsEndConcurrently(t *testing.T) {
+	var g gate
+	var blocked chan struct{}
+	tools := map[string]tool{"gate": g.call, "blocked": func(ctx, *mcp.ServerSession) (*mcp.CallToolResult, error) {
+		<-blocked
+		return mcp.TextResult("late"), nil
+	}}
+	serveInBubble(t, tools, new(streamable.Options), func(t *testing.T, e *endpoint) {
+		g, blocked = *newGate(), make(chan struct{})
+		call := func(tool string) { // ends with the server
+			c := e.open("2025-11-25")
+			go func() {
+				if res, err := e.client.Do(e.request(t.Context(), http.MethodPost, callTool(1, tool), c.headers())); err == nil {
+					res.Body.Close()
+				}
+			}()
+		}
+		for range 3 {
+			call("blocked")
+		}
+		call("gate")
+		<-g.called
+		begin, done := time.Now(), make(chan error, 1)
+		go func() { done <- e.handler.Close() }() // ends five seconds later at most
+		require.ErrorIs(t, <-g.ended, streamable.ErrClosing)
+		require.Zero(t, time.Since(begin), "the end of other sessions is not awaited")
+		close(blocked)
+		require.NoError(t, <-done)
+	})
+}
+
+func TestShutdownCancelsHandshake(t *testing.T) {
+	var began chan struct{}
+	var ended, closed chan error
+	o := dispatcherOptions(nil)
+	o.Middleware = []peer.Middleware{atHandshake(func(ctx context.Context) error {
+		connection.FromContext(ctx).OnClose(func(context.Context) error { close(closed); return nil })
+		close(began)
+		<-ctx.Done()
+		ended <- context.Cause(ctx)
+		return ctx.Err()
+	})}
+	serveDispatcherInBubble(t, o, nil, func(t *testing.T, e *endpoint) {
+		began, ended, closed = make(chan struct{}), make(chan error, 1), make(chan error)
+		answered := make(chan answer, 1)
+		go func() { answered <- e.post(initialize("2025-11-25")) }() // ends with the server
+		<-began
+		begin := time.Now()
+		require.NoError(t, e.handler.Close())
+		require.Zero(t, time.Since(begin))
+		require.ErrorIs(t, <-ended, streamable.ErrClosing)
+		<-closed
+		a := <-answered
+		require.Equal(t, mcp.CodeInternal, a.code(), a.body)
+		require.Empty(t, a.header["Mcp-Session-Id"])
+	})
+}
+
+func TestHandshakeAfterShutdownLeavesNoSession(t *testing.T) {
+	var began, goOn, closed chan struct{}
+	o := dispatcherOptions(nil)
+	o.Middleware = []peer.Middleware{atHandshake(func(ctx context.Context) error {
+		connection.FromContext(ctx).OnClose(func(context.Context) error { close(closed); return nil })
+		close(began)
+		<-goOn
+		return nil
+	})}
+	serveDispatcherInBubble(t, o, nil, func(t *testing.T, e *endpoint) {
+		began, goOn, closed = make(chan struct{}), make(chan struct{}), make(chan struct{})
+		go func() { // ends with the server
+			if res, err := e.client.Do(e.request(t.Context(), http.MethodPost, initialize("2025-11-25"), nil)); err == nil {
+				res.Body.Close()
+			}
+		}()
+		<-began
+		require.NoError(t, e.handler.Close())
+		close(goOn)
+		<-closed
+	})
+}
+
+func TestHandshakeWithInvalidResultReleasesSession(t *testing.T) {
+	o := dispatcherOptions(nil)
+	o.Capabilities.Experimental = map[string]map[string]json.RawMessage{"x": {"y": json.RawMessage(`{bad`)}}
+	e := serveDispatcher(t, connection.NewDispatcher(o), &streamable.Options{MaxSessions: 2})
+	for range 4 {
+		a := e.post(initialize("2025-11-25"))
+		require.Equal(t, http.StatusOK, a.status, a.body)
+		require.Equal(t, mcp.CodeInternal, a.code())
+		require.Empty(t, a.header["Mcp-Session-Id"])
+	}
+}
+
+// TestUnusedSessionKeepsIDs leaves a session unused, with its standalone stream open.
+// The numbers of requests and events must continue.
+func TestUnusedSessionKeepsIDs(t *testing.T) {
+	tools := map[string]tool{"changed": changed, "ask": func(ctx ctx, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
+		_, err := s.ListRoots(ctx)
+		return mcp.TextResult("asked"), err
+	}}
+	serveInBubble(t, tools, nil, func(t *testing.T, e *endpoint) {
+		c := e.open("2025-11-25")
+		standalone := c.stream(http.MethodGet, "", c.headers()...)
+		for i, id := range []string{"1", "2", "3"} {
+			time.Sleep(time.Duration(i) * 5 * time.Second)
+			asking := c.stream(http.MethodPost, callTool(1, "ask"), c.headers()...)
+			question, _ := asking.data()
+			require.Equal(t, `{"jsonrpc":"2.0","id":`+id+`,"method":"roots/list","params":{}}`, question)
+			time.Sleep(5 * time.Second) // the session is used while its client has a request
+			require.Equal(t, http.StatusAccepted, c.post(`{"jsonrpc":"2.0","id":`+id+`,"result":{"roots":[]}}`).status)
+			answer, _ := asking.data()
+			require.Contains(t, answer, "asked")
+			require.Contains(t, c.call("changed").body, "notified")
+			_, event := standalone.data()
+			require.Equal(t, "0-"+id, event)
+		}
+		standalone.stop()
+	})
 }

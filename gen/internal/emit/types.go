@@ -231,14 +231,14 @@ func (g *generator) unionType(f *jen.File, t *ir.Type, u *ir.Union) {
 		f.Add(comment(field, fmt.Sprintf("is %s with its name. A list of them preserves the order of the members.", a(t.Name)), ""))
 		f.Type().Id(field).Struct(
 			jen.Comment("Name is the name of the member."), jen.Id("Name").String(),
-			jen.Comment("Value is the value of the member."), jen.Id(memberValue).Id(t.Name),
+			jen.Comment("Schema is the value of the member."), jen.Id(memberValue).Id(t.Name),
 		)
 		f.Line()
 	}
 }
 
 // memberValue is the field of an ordered map's member that has the value.
-const memberValue = "Value"
+const memberValue = "Schema"
 
 // orderedOf returns the Go names of the members of ordered maps of t.
 func (g *generator) orderedOf(t *ir.Type) []string {

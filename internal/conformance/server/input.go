@@ -95,7 +95,7 @@ func form(message string, fields ...mcp.FormField) *mcp.ElicitRequestFormParams 
 }
 
 func field(name string, schema mcp.PrimitiveSchemaDefinition) mcp.FormField {
-	return mcp.FormField{Name: name, Value: schema}
+	return mcp.FormField{Name: name, Schema: schema}
 }
 
 // defaults returns a field with a default for each type.

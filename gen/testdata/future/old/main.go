@@ -131,7 +131,7 @@ func show(block mcp.ContentBlock) {
 func values() {
 	temperature, tokens := 0.5, int64(100)
 	form := &mcp.ElicitRequestFormParams{Message: "who?", RequestedSchema: mcp.RequestedSchema{
-		Properties: []mcp.FormField{{Name: "name", Value: &mcp.StringSchema{Format: mcp.StringFormatEmail}}, {Name: "sure", Value: &mcp.BooleanSchema{}}},
+		Properties: []mcp.FormField{{Name: "name", Schema: &mcp.StringSchema{Format: mcp.StringFormatEmail}}, {Name: "sure", Schema: &mcp.BooleanSchema{}}},
 	}}
 	for _, v := range []wire.Value{
 		&mcp.InitializeRequest{ProtocolVersion: mcp.LatestHandshakeRevision.String(), ClientInfo: mcp.Implementation{Name: "old", Version: "1"},

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// BenchmarkCall is a call that asks for nothing, and one that asks once.
+// BenchmarkCall measures a call that asks no question, and one that asks one.
 func BenchmarkCall(b *testing.B) {
 	done := mcp.TextResult("done")
 	quiet := func(context.Context, *mcp.ServerSession, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -28,7 +28,7 @@ func BenchmarkCall(b *testing.B) {
 		"asking/modern": {"2026-07-28", straight, false}, "sealing/modern": {"2026-07-28", remembering, false},
 	} {
 		b.Run(name, func(b *testing.B) {
-			k := newKernel(b, rounds.Options{}, bench.h)
+			k := newDispatcher(b, rounds.Options{}, bench.h)
 			if bench.bare {
 				var mux peer.Mux
 				mcp.HandleCallTool(&mux, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -36,7 +36,7 @@ func BenchmarkCall(b *testing.B) {
 				})
 				k = connection.NewDispatcher(&connection.DispatcherOptions{Mux: &mux})
 			}
-			conn := connection.NewForRequest(bench.revision, nil, everything(), nil)
+			conn := connection.NewForRequest(parsed(bench.revision), nil, everything(), nil)
 			in := &peer.Inbound{Method: "tools/call", ID: wire.IntID(1), Params: json.RawMessage(`{"name":"tool","arguments":{},"_meta":{}}`)}
 			if bench.revision == "2026-07-28" {
 				in.Value, in.Params = arguments(`{}`), nil
@@ -49,4 +49,9 @@ func BenchmarkCall(b *testing.B) {
 			}
 		})
 	}
+}
+
+func parsed(name string) wire.Revision {
+	r, _ := mcp.ParseRevision(name)
+	return r
 }

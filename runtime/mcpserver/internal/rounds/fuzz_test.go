@@ -18,12 +18,12 @@ func someState() *state {
 			"open":     {sum: digest{1}},
 			"answered": {sum: digest{2}, answer: json.RawMessage(`{"action":"decline"}`)},
 		},
-		memos:  map[string]json.RawMessage{"m": json.RawMessage(`1`)},
-		passed: map[string]string{"": "", "to:x/": "theirs"},
+		memos:    map[string]json.RawMessage{"m": json.RawMessage(`1`)},
+		upstream: map[string]string{"": "", "to:x/": "theirs"},
 	}
 }
 
-func TestStateIsReadAsItWasWritten(t *testing.T) {
+func TestStateRoundTrip(t *testing.T) {
 	for _, s := range []*state{someState(), {expires: time.Unix(0, 0)}} {
 		written := s.append(nil)
 		got, err := parse(written)
@@ -39,14 +39,14 @@ func TestStateIsReadAsItWasWritten(t *testing.T) {
 	require.Equal(t, someState().append(nil), someState().append(nil), "the same bytes each time")
 }
 
-func TestAStateIsNotReadByAnotherVersion(t *testing.T) {
+func TestStateOfOtherVersionIsRejected(t *testing.T) {
 	written := someState().append(nil)
 	written[0]++
 	_, err := parse(written)
 	require.ErrorIs(t, err, errMalformed)
 }
 
-func TestLengthsThatAreLiesCostNothing(t *testing.T) {
+func TestFalseLengthsAllocateNothing(t *testing.T) {
 	for _, lie := range []string{"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"} {
 		_, err := parse([]byte("\x01\x00\x00" + lie))
 		require.ErrorIs(t, err, errMalformed)
@@ -56,7 +56,7 @@ func TestLengthsThatAreLiesCostNothing(t *testing.T) {
 	require.ErrorIs(t, (&state{expires: time.Unix(math.MaxInt64, 0)}).fresh(time.Now(), time.Minute), errExpired)
 }
 
-// FuzzParse reads states that someone with the key made.
+// FuzzParse decodes states that could be encrypted with the key.
 func FuzzParse(f *testing.F) {
 	f.Add(someState().append(nil))
 	f.Add((&state{}).append(nil))
@@ -72,15 +72,15 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzOpen opens seals that someone without the key made.
+// FuzzOpen decrypts arbitrary texts.
 func FuzzOpen(f *testing.F) {
 	s, err := newSealer([][]byte{[]byte(strings.Repeat("k", minKey))})
 	require.NoError(f, err)
 	binding := []byte("binding")
-	sealed := s.seal([]byte("content"), binding)
-	f.Add(sealed)
-	f.Add(sealed[:len(sealed)-1])
-	f.Add("\n" + sealed)
+	hasState := s.seal([]byte("content"), binding)
+	f.Add(hasState)
+	f.Add(hasState[:len(hasState)-1])
+	f.Add("\n" + hasState)
 	f.Add("")
 	f.Add(base64.RawURLEncoding.EncodeToString(append([]byte{sealVersion}, s.keys[0].id...)))
 	f.Fuzz(func(t *testing.T, hostile string) {
@@ -89,14 +89,14 @@ func FuzzOpen(f *testing.F) {
 			require.Nil(t, content)
 			return
 		}
-		// Only what was sealed with the key opens, by whichever process.
+		// Only text that was encrypted with the key is accepted.
 		require.Equal(t, "content", string(content))
 		_, err = s.open(hostile, []byte("another"))
 		require.ErrorIs(t, err, errForged)
 	})
 }
 
-// FuzzCanonical compares the canonical form with what it stands for.
+// FuzzCanonical compares the canonical form with its input.
 func FuzzCanonical(f *testing.F) {
 	f.Add(`{"b":1,"a":[1.0,"é",null]}`)
 	f.Add(`"\ud83d\ude00 <"`)

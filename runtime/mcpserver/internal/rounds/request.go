@@ -9,24 +9,24 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// input returns what a request brings from the round before that is not of a type of
-// the protocol's.
+// input returns the responses and the state of a request whose type is not one of the
+// protocol's.
 func input(in *peer.Inbound, f *wire.Frame) (mcp.InputResponses, *string) {
 	var p anyParams
 	if err := in.Decode(f, &p); err != nil {
-		return nil, nil // the type has read them as it likes
+		return nil, nil // the type has its own encoding
 	}
 	return p.InputResponses, p.RequestState
 }
 
-// comesAgain tells whether a request can bring something from a round before.
-func comesAgain(req peer.Message) bool {
+// isRepeatable reports whether a request can carry responses and state.
+func isRepeatable(req peer.Message) bool {
 	_, _, can := mcp.InputOf(req)
 	return can
 }
 
-// with returns a copy of a request that brings this from the round before, or
-// the request itself if it cannot.
+// with returns a copy of a request with responses and state, or the request itself if it
+// cannot carry them.
 func with(req peer.Message, answers mcp.InputResponses, state *string) peer.Message {
 	if again := mcp.WithInput(req, answers, state); again != nil {
 		return again
@@ -34,7 +34,7 @@ func with(req peer.Message, answers mcp.InputResponses, state *string) peer.Mess
 	return req
 }
 
-// anyParams reads what the params of all requests have that may come again.
+// anyParams decodes the members that carry responses and state.
 type anyParams struct{ mcp.InputResponseRequestParams }
 
 // AppendParams implements [wire.Params].
@@ -43,25 +43,24 @@ func (p *anyParams) AppendParams(b []byte, e *wire.Encoder) []byte { return p.Ap
 // DecodeParams implements [wire.Params].
 func (p *anyParams) DecodeParams(d *wire.Decoder) { p.DecodeJSON(d) }
 
-var passing = wire.NewMembers("params",
+var repeatMembers = wire.NewMembers("params",
 	wire.Member{Name: "inputResponses", In: wire.Always},
 	wire.Member{Name: "requestState", In: wire.Always},
 	wire.Member{Name: "_meta", In: wire.Always},
 )
 
-// lasting reads the params of a request without what differs from one round to
-// the next.
-type lasting struct{ members map[string]json.RawMessage }
+// stableParams decodes the params of a request without the members that differ between rounds.
+type stableParams struct{ members map[string]json.RawMessage }
 
 // AppendParams implements [wire.Params].
-func (l *lasting) AppendParams(b []byte, e *wire.Encoder) []byte {
+func (l *stableParams) AppendParams(b []byte, e *wire.Encoder) []byte {
 	start := len(b)
-	return wire.CloseObject(e.Extra(b, l.members, passing), start)
+	return wire.CloseObject(e.Extra(b, l.members, repeatMembers), start)
 }
 
 // DecodeParams implements [wire.Params].
-func (l *lasting) DecodeParams(d *wire.Decoder) {
-	for o := d.Object(passing); o.Next(); {
+func (l *stableParams) DecodeParams(d *wire.Decoder) {
+	for o := d.Object(repeatMembers); o.Next(); {
 		if o.Name == "" {
 			l.members = o.Extra(l.members)
 		} else {
@@ -70,18 +69,18 @@ func (l *lasting) DecodeParams(d *wire.Decoder) {
 	}
 }
 
-// identity returns what stays the same of a request from one round to the next,
-// written down.
+// identity returns the encoded params of a request without the members that differ between
+// rounds.
 func identity(in *peer.Inbound, f *wire.Frame) ([]byte, error) {
-	var l lasting
+	var l stableParams
 	if err := in.Decode(f, &l); err != nil {
 		return nil, err
 	}
 	return wire.AppendParams(nil, &wire.Frame{Checked: true}, &l)
 }
 
-// binding ties request state to the request that it belongs to: its server, its
-// sender, its method, and its params with the name in them.
+// binding returns a hash that binds request state to the server, the principal, the method and
+// the params of its request.
 func binding(audience string, in *peer.Inbound, f *wire.Frame) ([]byte, error) {
 	params, err := identity(in, f)
 	if err != nil {

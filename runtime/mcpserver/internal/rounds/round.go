@@ -7,109 +7,130 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/mcpwright/mcp/runtime/internal/outbound"
+
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// Round is what one request and its handler ask for. It is safe for concurrent use.
+// Round contains the questions of one request and their responses. It is safe for concurrent
+// use.
 type Round struct {
 	rules   *Rules
 	conn    *connection.Connection
-	reports bool // the client wants to hear of progress
+	reports bool // the client has requested progress reports
 
 	closed bool       // the handler has returned
-	mu     sync.Mutex // guards closed and what follows; no other lock is taken under it
-	book   *book      // nil while there is nothing to remember
+	mu     sync.Mutex // guards the following fields; no other lock is taken while it is held
+	data   *roundData // nil if there is none yet
 }
 
-var _ connection.Insistent = (*Round)(nil)
+var _ connection.Round = (*Round)(nil)
 
-// book is what a round remembers. Most need none.
-type book struct {
-	state   state                    // what the round before left, with what this one adds to it
-	sealed  bool                     // the round before left something
-	fresh   mcp.InputResponses       // the answers that the request brought
-	used    map[string]bool          // those that were asked for
-	counts  map[string]int           // how often each question was asked, by name
-	keys    map[string]named         // the questions that have a key
-	open    mcp.InputRequests        // the questions without answer
-	repeat  bool                     // the request has to come again, questions or not
-	unnamed bool                     // the client does not know the name of the chain yet
-	misfit  error                    // why an answer was none; the rounds are counted then
-	running map[string]chan struct{} // the memos being made; closed when they are
-	waiting map[string]error         // the memos of which a question is open
+// From returns the round of the request whose handler received ctx, or nil.
+func From(ctx context.Context) *Round {
+	r, _ := connection.RoundFromContext(ctx).(*Round)
+	return r
 }
 
-// named is a question by its name, which the handler chose or its content has,
-// and its content.
+// roundData is the data of a round. Most requests need none.
+type roundData struct {
+	state    state                    // from the round before, and for the next round
+	hasState bool                     // the request has brought state
+	fresh    mcp.InputResponses       // the responses that the request has brought
+	used     map[string]bool          // the keys of those that a question has requested
+	counts   map[string]int           // how often each question was asked, by name
+	keys     map[string]named         // the questions by key
+	open     mcp.InputRequests        // the questions without response
+	repeat   bool                     // the request must be repeated, even without open questions
+	unnamed  bool                     // the client does not have the name of the chain yet
+	invalid  error                    // why a response was rejected; the rounds are counted then
+	running  map[string]chan struct{} // the steps that run; closed when they are done
+	waiting  map[string]error         // the steps that have an open question
+}
+
+// named is a question. Its name is chosen by the handler, or derived from its content.
 type named struct {
 	name string
 	sum  digest
 }
 
-// frame is how messages of the revision being spoken are written.
+// frames define how messages of each revision are encoded.
+var frames = func() []wire.Frame {
+	list := make([]wire.Frame, len(mcp.Revisions))
+	for i, r := range mcp.Revisions {
+		list[i].Revision = r.Revision
+	}
+	return list
+}()
+
+// frame defines how messages of the client's revision are encoded.
 func (r *Round) frame() *wire.Frame { return frameOf(r.conn) }
 
 func frameOf(conn *connection.Connection) *wire.Frame {
 	return &frames[conn.State().Revision().Index()]
 }
 
-// open opens the book with what the request brought.
-func (r *Round) open(b *book) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.book = b
+// asksInResponses reports whether questions are sent in responses, and not as requests.
+func asksInResponses(conn *connection.Connection) bool {
+	return !revisions.Handshake(conn.State().Revision())
 }
 
-// update is the one door to the book. It refuses when the handler has returned.
-func (r *Round) update(change func(*book)) (open bool) {
+// open sets the data that the request has brought.
+func (r *Round) open(b *roundData) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.data = b
+}
+
+// update calls change with the data of the round. It returns false if the handler has
+// returned.
+func (r *Round) update(change func(*roundData)) (open bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
 		return false
 	}
-	if r.book == nil {
-		r.book = new(book)
+	if r.data == nil {
+		r.data = new(roundData)
 	}
-	change(r.book)
+	change(r.data)
 	return true
 }
 
-// Later tells whether the request goes on with one that was answered with
-// questions.
+// Later reports whether the request continues one that was answered with questions.
 func (r *Round) Later() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.book != nil && (r.book.sealed || r.book.fresh != nil)
+	return r.data != nil && (r.data.hasState || r.data.fresh != nil)
 }
 
-// Asks tells whether the request is answered with questions, whatever its handler
-// returns.
+// Asks reports whether the response contains questions, whatever the handler returns.
 func (r *Round) Asks() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.book != nil && r.book.asks()
+	return r.data != nil && r.data.asks()
 }
 
-func (b *book) asks() bool { return len(b.open) > 0 || b.repeat }
+func (b *roundData) asks() bool { return len(b.open) > 0 || b.repeat }
 
 // End implements [connection.Round].
 func (r *Round) End() { r.close() }
 
-// close returns the book, which does not change any more, nil where there is
-// none.
-func (r *Round) close() *book {
+// close ends the round and returns its data, which do not change any more, or nil.
+func (r *Round) close() *roundData {
 	r.mu.Lock()
 	r.closed = true
-	b := r.book
+	b := r.data
 	r.mu.Unlock()
 	return b
 }
 
-// Ask implements [connection.Round]. It does not care whether ctx has ended: a
-// question that is put while others fail belongs into the same round.
+// Ask implements [connection.Round]. It ignores the end of ctx: if a handler asks several
+// questions concurrently and one fails, the others are part of the same round.
 func (r *Round) Ask(ctx context.Context, q *connection.Question, res wire.Value) error {
 	params, err := wire.AppendParams(nil, r.frame(), q.Message)
 	if err != nil {
@@ -119,39 +140,43 @@ func (r *Round) Ask(ctx context.Context, q *connection.Question, res wire.Value)
 	if err != nil {
 		return fmt.Errorf("ask %q: %w", q.Method(), err)
 	}
-	key, brought, err := r.look(q, sum)
+	key, brought, err := r.lookUp(q, sum)
 	if err != nil {
 		return err
 	}
 	if brought != nil {
 		if err = r.read(brought, q, res); err == nil {
-			return r.settle(q, key, entry{sum, brought})
+			return r.recordResponse(q, key, entry{sum, brought})
 		}
 		r.askedAgain(ctx, q.Message, err)
-		r.update(func(b *book) { b.misfit = err })
+		r.update(func(b *roundData) { b.invalid = err })
 	}
-	return r.leave(ctx, q, key, sum, params)
+	return r.recordQuestion(ctx, q, key, sum, params)
 }
 
-// Insist implements [connection.Insistent]: a question is put as often as one
-// that travels in the answer could be.
-func (r *Round) Insist(ctx context.Context, req peer.Message, err error, again func() error) error {
+// Retry implements [connection.Round]. It repeats a question that was sent as a request,
+// at most as often as there may be rounds.
+func (r *Round) Retry(ctx context.Context, req peer.Message, err error, again func() error) error {
 	for range r.rules.opts.MaxRounds - 1 {
 		r.askedAgain(ctx, req, err)
-		if err = again(); !connection.BadAnswer(err) {
+		if err = again(); !outbound.IsInvalidResponse(err) {
 			return err
 		}
 	}
-	r.givenUp(ctx, req.Method(), err)
+	r.logAbandoned(ctx, req.Method(), err)
 	return fmt.Errorf("%w: %w", errRounds, err)
 }
 
 func (r *Round) askedAgain(ctx context.Context, req peer.Message, err error) {
-	r.rules.opts.Logger.DebugContext(ctx, "answer refused: the question is asked again", "method", req.Method(), "error", err)
+	r.rules.opts.Logger.DebugContext(ctx, "invalid response, question is repeated", "method", req.Method(), "error", err)
 }
 
-// read reads an answer as the result of the method asked, and judges it by the
-// question.
+// logAbandoned logs why a request failed before all of its questions were answered.
+func (r *Round) logAbandoned(ctx context.Context, method string, err error) {
+	r.rules.opts.Logger.WarnContext(ctx, "request abandoned while it asked for input", "method", method, "error", err)
+}
+
+// read decodes a response and validates it against the question.
 func (r *Round) read(answer json.RawMessage, q *connection.Question, res wire.Value) error {
 	if err := wire.Decode(answer, r.frame(), res); err != nil {
 		return err
@@ -159,10 +184,9 @@ func (r *Round) read(answer json.RawMessage, q *connection.Question, res wire.Va
 	return q.Check(res)
 }
 
-// look finds the key of a question and the answer to it, nil where there is
-// none.
-func (r *Round) look(q *connection.Question, sum digest) (key string, answer json.RawMessage, err error) {
-	open := r.update(func(b *book) {
+// lookUp returns the key of a question and its response, or nil.
+func (r *Round) lookUp(q *connection.Question, sum digest) (key string, answer json.RawMessage, err error) {
+	open := r.update(func(b *roundData) {
 		if key, err = b.key(q.Key, sum); err == nil {
 			answer = b.answer(key, sum, r.frame())
 		}
@@ -173,9 +197,9 @@ func (r *Round) look(q *connection.Question, sum digest) (key string, answer jso
 	return key, answer, err
 }
 
-// settle records an answer that was taken.
-func (r *Round) settle(q *connection.Question, key string, e entry) error {
-	open := r.update(func(b *book) {
+// recordResponse records that a question was answered.
+func (r *Round) recordResponse(q *connection.Question, key string, e entry) error {
+	open := r.update(func(b *roundData) {
 		put(&b.state.asked, key, e)
 		put(&b.used, key, true)
 	})
@@ -185,9 +209,9 @@ func (r *Round) settle(q *connection.Question, key string, e entry) error {
 	return nil
 }
 
-// leave records a question that has no answer. What is recorded is a copy: the
-// caller may change its message for the next question.
-func (r *Round) leave(ctx context.Context, q *connection.Question, key string, sum digest, params []byte) error {
+// recordQuestion records an open question. It records a copy, because the caller may reuse its
+// message.
+func (r *Round) recordQuestion(ctx context.Context, q *connection.Question, key string, sum digest, params []byte) error {
 	form := wire.AppendString([]byte(`{"method":`), q.Method())
 	form = append(append(append(form, `,"params":`...), params...), '}')
 	question, err := mcp.UnmarshalInputRequest(form)
@@ -195,7 +219,7 @@ func (r *Round) leave(ctx context.Context, q *connection.Question, key string, s
 		return fmt.Errorf("ask %q: %w", q.Method(), err)
 	}
 	own := r.scope(ctx)
-	open := r.update(func(b *book) {
+	open := r.update(func(b *roundData) {
 		put(&b.state.asked, key, entry{sum: sum})
 		put(&b.open, key, question)
 		own.left()
@@ -208,15 +232,15 @@ func (r *Round) leave(ctx context.Context, q *connection.Question, key string, s
 	}}
 }
 
-// key returns the key of one more question. A name stands for one question;
-// equal ones are numbered, and a name may look like such a number.
-func (b *book) key(name string, sum digest) (string, error) {
+// key returns the key of the next question. A name identifies one question. Equal questions
+// are numbered. A name that looks like such a key is accepted unless it conflicts.
+func (b *roundData) key(name string, sum digest) (string, error) {
 	q := named{cmp.Or(name, sum.String()), sum}
 	n := b.counts[q.name] + 1
 	key := nth(q.name, n)
 	for _, k := range []string{q.name, key} {
 		if other, has := b.keys[k]; has && other != q {
-			return "", fmt.Errorf("ask: the key %q is that of another question", k)
+			return "", fmt.Errorf("ask: key %q belongs to another question", k)
 		}
 	}
 	put(&b.counts, q.name, n)
@@ -224,23 +248,22 @@ func (b *book) key(name string, sum digest) (string, error) {
 	return key, nil
 }
 
-// answer returns the answer to a question, nil where there is none. What was
-// answered in a round before stays answered. Where the round before left
-// something, an answer to what it did not ask does not count.
-func (b *book) answer(key string, sum digest, f *wire.Frame) json.RawMessage {
+// answer returns the response to a question, or nil. A response from an earlier round remains
+// valid. If the request has brought state, a response counts only if the state contains its
+// question.
+func (b *roundData) answer(key string, sum digest, f *wire.Frame) json.RawMessage {
 	asked, known := b.state.asked[key]
 	known = known && (asked.sum == sum || asked.sum == digest{})
 	switch fresh := b.fresh[key]; {
 	case known && asked.answer != nil:
 		return asked.answer
-	case fresh != nil && (known || !b.sealed):
+	case fresh != nil && (known || !b.hasState):
 		return written(f, fresh)
 	}
 	return nil
 }
 
-// written returns an answer as it is on the wire, nil for one that cannot be
-// there.
+// written returns the JSON of a response, or nil if it cannot be encoded.
 func written(f *wire.Frame, answer mcp.InputResponse) json.RawMessage {
 	raw, err := wire.Append(nil, f, answer)
 	if err != nil {
@@ -249,10 +272,51 @@ func written(f *wire.Frame, answer mcp.InputResponse) json.RawMessage {
 	return raw
 }
 
-// put adds to a map that may not be there yet.
+// put adds to a map, which may be nil.
 func put[K comparable, V any](m *map[K]V, k K, v V) {
 	if *m == nil {
 		*m = make(map[K]V)
 	}
 	(*m)[k] = v
+}
+
+// scope is one run of a step. Questions in it are numbered separately, because they are not
+// asked any more when the step has succeeded.
+type scope struct {
+	round  *Round
+	around *scope // nil if the step is not part of another
+	name   string
+	path   string // the names from the outermost step to this one
+	asks   bool   // a question is open; guarded by Round.mu
+}
+
+// scopeKey is the context key of the scope.
+type scopeKey struct{}
+
+// scope returns the step of this round whose context ctx is, or nil.
+func (r *Round) scope(ctx context.Context) *scope {
+	if s, _ := ctx.Value(scopeKey{}).(*scope); s != nil && s.round == r {
+		return s
+	}
+	return nil
+}
+
+// text identifies the scope. It is empty outside of steps.
+func (s *scope) text() string {
+	if s == nil {
+		return ""
+	}
+	return s.path
+}
+
+// within reports whether the scope is part of a step with the name.
+func (s *scope) within(name string) bool {
+	return s != nil && (s.name == name || s.around.within(name))
+}
+
+// left records that a question is open. The caller holds Round.mu.
+func (s *scope) left() {
+	for ; s != nil; s = s.around {
+		s.asks = true
+	}
 }

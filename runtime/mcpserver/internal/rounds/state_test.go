@@ -22,10 +22,10 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// remembering asks with something to carry from the start.
+// remembering asks questions and has state from the first round on.
 func remembering(ctx context.Context, s *mcp.ServerSession, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	round := connection.RoundFromContext(ctx).(*rounds.Round)
-	first, err := round.Memo(ctx, "first", func(context.Context, string) (json.RawMessage, error) { return json.RawMessage(`"made"`), nil })
+	first, err := round.Once(ctx, "first", func(context.Context, string) (json.RawMessage, error) { return json.RawMessage(`"made"`), nil })
 	if err != nil {
 		return nil, err
 	}
@@ -50,8 +50,8 @@ func answered(t testing.TB, err error) {
 	require.EqualError(t, err, `answered: "made"the name`)
 }
 
-// refused requires the one answer that there is to state that is no good.
-func refused(t testing.TB, err error) {
+// requireRejected checks the error for invalid state.
+func requireRejected(t testing.TB, err error) {
 	t.Helper()
 	e := peer.AsError(err)
 	require.NotNil(t, e, "%v", err)
@@ -62,9 +62,9 @@ func arguments(text string) *mcp.CallToolRequest {
 	return &mcp.CallToolRequest{Name: "tool", Arguments: json.RawMessage(text)}
 }
 
-func TestStateOpensForTheSameRequestOnly(t *testing.T) {
+func TestStateIsBoundToRequest(t *testing.T) {
 	o := rounds.Options{Keys: [][]byte{key}}
-	c := connect(t, mcp.Revision20260728, newKernel(t, o, remembering))
+	c := connect(t, mcp.Revision20260728, newDispatcher(t, o, remembering))
 	req := second(t, c, arguments(`{"a":{"x":1,"y":[1,2]},"b":"é"}`))
 	_, err := c.try(req)
 	answered(t, err)
@@ -81,7 +81,7 @@ func TestStateOpensForTheSameRequestOnly(t *testing.T) {
 		change(&changed)
 		_, err := c.try(&changed)
 		require.Error(t, err, name)
-		refused(t, err)
+		requireRejected(t, err)
 	}
 
 	tool := second(t, c, arguments(`{}`))
@@ -89,7 +89,7 @@ func TestStateOpensForTheSameRequestOnly(t *testing.T) {
 		Name: tool.Name, Arguments: map[string]string{}, InputResponses: tool.InputResponses, RequestState: tool.RequestState,
 	})
 	require.Error(t, err, "method")
-	refused(t, err)
+	requireRejected(t, err)
 
 	for _, same := range []string{`{"b":"\u00e9", "a":{"y":[1,2],"x":1}}`} {
 		changed := *req
@@ -100,15 +100,15 @@ func TestStateOpensForTheSameRequestOnly(t *testing.T) {
 	}
 }
 
-func TestStateOpensForTheSameServerAndSenderOnly(t *testing.T) {
+func TestStateIsBoundToServerAndPrincipal(t *testing.T) {
 	seal := func(audience, principal string) func(req *mcp.CallToolRequest) (wire.Value, error) {
-		k := newKernel(t, rounds.Options{Keys: [][]byte{key}, Audience: audience}, remembering)
+		k := newDispatcher(t, rounds.Options{Keys: [][]byte{key}, ServerName: audience}, remembering)
 		return func(req *mcp.CallToolRequest) (wire.Value, error) {
 			in := &peer.Inbound{Method: req.Method(), ID: wire.IntID(1), Value: req}
 			if principal != "" {
 				in.Transport = peer.NewTransportContext("http", false, nil, principal)
 			}
-			conn := connection.NewForRequest("2026-07-28", nil, everything(), nil)
+			conn := connection.NewForRequest(mcp.Revision20260728, nil, everything(), nil)
 			reply, err := k.Serve(t.Context(), conn, in)
 			return reply.Result, err
 		}
@@ -126,19 +126,19 @@ func TestStateOpensForTheSameServerAndSenderOnly(t *testing.T) {
 		seal("b", "ada"), seal("a", "bob"), seal("a", ""), seal("", "aada"), seal("aada", ""),
 	} {
 		_, err = other(req)
-		refused(t, err)
+		requireRejected(t, err)
 	}
 }
 
-func TestNoByteOfStateCanBeChanged(t *testing.T) {
-	c := connect(t, mcp.Revision20260728, newKernel(t, rounds.Options{Keys: [][]byte{key}}, remembering))
+func TestChangedStateIsRejected(t *testing.T) {
+	c := connect(t, mcp.Revision20260728, newDispatcher(t, rounds.Options{Keys: [][]byte{key}}, remembering))
 	req := second(t, c, arguments(`{}`))
 	good := *req.RequestState
 	try := func(state string) {
 		t.Helper()
 		req.RequestState = &state
 		_, err := c.try(req)
-		refused(t, err)
+		requireRejected(t, err)
 	}
 	for i := range len(good) {
 		other := byte('A')
@@ -160,53 +160,53 @@ func TestNoByteOfStateCanBeChanged(t *testing.T) {
 
 func TestKeysAreRotated(t *testing.T) {
 	old, recent := []byte(rand.Text()+rand.Text()), []byte(rand.Text()+rand.Text())
-	book := new(testlog.Recorder)
+	logged := new(testlog.Recorder)
 	server := func(keys ...[]byte) *client {
-		return connect(t, mcp.Revision20260728, newKernel(t, rounds.Options{Keys: keys, Logger: book.Logger()}, remembering))
+		return connect(t, mcp.Revision20260728, newDispatcher(t, rounds.Options{Keys: keys, Logger: logged.Logger()}, remembering))
 	}
 	req := second(t, server(old), arguments(`{}`))
 	both := server(recent, old)
 	_, err := both.try(req)
 	answered(t, err)
-	require.Empty(t, book.String())
+	require.Empty(t, logged.String())
 
 	retired := server(recent)
 	for range 3 {
 		_, err = retired.try(req)
-		refused(t, err)
+		requireRejected(t, err)
 	}
-	require.Equal(t, 1, strings.Count(book.String(), "level=WARN"))
-	require.Contains(t, book.String(), "the option Keys of AskOptions")
+	require.Equal(t, 1, strings.Count(logged.String(), "level=WARN"))
+	require.Contains(t, logged.String(), "QuestionOptions.SealKeys")
 
 	req = second(t, both, arguments(`{}`))
 	_, err = retired.try(req)
 	answered(t, err)
 }
 
-func TestServersOfAProcessOpenEachOthersStateWithoutKeys(t *testing.T) {
-	a := connect(t, mcp.Revision20260728, newKernel(t, rounds.Options{}, remembering))
-	b := connect(t, mcp.Revision20260728, newKernel(t, rounds.Options{}, remembering))
+func TestServersOfProcessShareDefaultKey(t *testing.T) {
+	a := connect(t, mcp.Revision20260728, newDispatcher(t, rounds.Options{}, remembering))
+	b := connect(t, mcp.Revision20260728, newDispatcher(t, rounds.Options{}, remembering))
 	_, err := b.try(second(t, a, arguments(`{}`)))
 	answered(t, err)
 }
 
 func TestStateExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := connect(t, mcp.Revision20260728, newKernel(t, rounds.Options{Expiry: time.Minute}, remembering))
+		c := connect(t, mcp.Revision20260728, newDispatcher(t, rounds.Options{Expiry: time.Minute}, remembering))
 		req := second(t, c, arguments(`{}`))
 		time.Sleep(59 * time.Second)
 		_, err := c.try(req)
 		answered(t, err)
 		time.Sleep(2 * time.Second)
 		_, err = c.try(req)
-		refused(t, err)
+		requireRejected(t, err)
 	})
 }
 
-func TestStateThatNeverExpiresIsTakenAnyTime(t *testing.T) {
+func TestStateWithoutExpiry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, none := range []time.Duration{-1, math.MaxInt64} {
-			c := connect(t, mcp.Revision20260728, newKernel(t, rounds.Options{Expiry: none}, remembering))
+			c := connect(t, mcp.Revision20260728, newDispatcher(t, rounds.Options{Expiry: none}, remembering))
 			req := second(t, c, arguments(`{}`))
 			time.Sleep(365 * 24 * time.Hour)
 			_, err := c.try(req)
@@ -215,23 +215,23 @@ func TestStateThatNeverExpiresIsTakenAnyTime(t *testing.T) {
 	})
 }
 
-func TestStateFromAClockThatIsAheadOpensWithinAMinute(t *testing.T) {
+func TestClockSkewIsTolerated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		// What is good for longer looks like what was made later.
+		// State that expires later than new state is treated as state from the future.
 		for ahead, ok := range map[time.Duration]bool{59 * time.Second: true, 62 * time.Second: false} {
-			from := connect(t, mcp.Revision20260728, newKernel(t, rounds.Options{Expiry: 10*time.Minute + ahead}, remembering))
-			to := connect(t, mcp.Revision20260728, newKernel(t, rounds.Options{}, remembering))
+			from := connect(t, mcp.Revision20260728, newDispatcher(t, rounds.Options{Expiry: 10*time.Minute + ahead}, remembering))
+			to := connect(t, mcp.Revision20260728, newDispatcher(t, rounds.Options{}, remembering))
 			_, err := to.try(second(t, from, arguments(`{}`)))
 			if ok {
 				answered(t, err)
 			} else {
-				refused(t, err)
+				requireRejected(t, err)
 			}
 		}
 	})
 }
 
-func TestRoundsHaveABound(t *testing.T) {
+func TestMaxRounds(t *testing.T) {
 	n := 0
 	endless := func(ctx context.Context, s *mcp.ServerSession, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		n++
@@ -244,29 +244,29 @@ func TestRoundsHaveABound(t *testing.T) {
 	}
 	for most, rounds_ := range map[int]int{0: 10, 3: 3, 1: 1} {
 		n = 0
-		book := new(testlog.Recorder)
-		c := connect(t, mcp.Revision20260728, newKernel(t, rounds.Options{MaxRounds: most, Logger: book.Logger()}, endless))
+		logged := new(testlog.Recorder)
+		c := connect(t, mcp.Revision20260728, newDispatcher(t, rounds.Options{MaxRounds: most, Logger: logged.Logger()}, endless))
 		_, err := c.call(`{}`)
 		require.EqualError(t, peer.AsError(err), "Too many rounds of questions (code -32603)")
 		require.Len(t, c.questions(), rounds_)
-		require.Contains(t, book.String(), "request given up while it asked for input")
+		require.Contains(t, logged.String(), "request abandoned while it asked for input")
 	}
 }
 
-func TestStateHasABound(t *testing.T) {
-	c := connect(t, mcp.Revision20260728, newKernel(t, rounds.Options{MaxState: 1000}, straight))
+func TestMaxState(t *testing.T) {
+	c := connect(t, mcp.Revision20260728, newDispatcher(t, rounds.Options{MaxState: 1000}, straight))
 	c.answers = func(q string) string {
 		return fmt.Sprintf(`{"action":"accept","content":{%q:%q}}`, q, strings.Repeat("x", 1000))
 	}
 	_, err := c.call(`{}`)
-	require.EqualError(t, peer.AsError(err), "The answers are too much to be carried to the next round (code -32603)")
+	require.EqualError(t, peer.AsError(err), "Request state is too large (code -32603)")
 }
 
-func TestAQuestionThatIsNotPutAgainIsForgotten(t *testing.T) {
+func TestQuestionsThatAreNotRepeatedAreForgotten(t *testing.T) {
 	n := 0
-	c := connect(t, mcp.Revision20260728, newKernel(t, rounds.Options{MaxRounds: -1, MaxState: -1, Expiry: -1}, func(ctx context.Context, s *mcp.ServerSession, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	c := connect(t, mcp.Revision20260728, newDispatcher(t, rounds.Options{MaxRounds: -1, MaxState: -1, Expiry: -1}, func(ctx context.Context, s *mcp.ServerSession, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		n++
-		_, err := roundOf(ctx).Memo(ctx, "m", func(context.Context, string) (json.RawMessage, error) { return json.RawMessage(`1`), nil })
+		_, err := roundOf(ctx).Once(ctx, "m", func(context.Context, string) (json.RawMessage, error) { return json.RawMessage(`1`), nil })
 		require.NoError(t, err)
 		_, err = s.CreateMessage(ctx, message(fmt.Sprint("number ", n)))
 		return nil, err
@@ -284,13 +284,13 @@ func TestAQuestionThatIsNotPutAgainIsForgotten(t *testing.T) {
 	}
 }
 
-func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
+func TestInvalidKeysAreRejected(t *testing.T) {
 	for _, c := range []struct {
 		o    rounds.Options
 		want string
 	}{
-		{rounds.Options{Keys: [][]byte{}}, "asking: there are no keys"},
-		{rounds.Options{Keys: [][]byte{key, key[:31]}}, "asking: key 1 has 31 bytes, want 32 or more"},
+		{rounds.Options{Keys: [][]byte{}}, "questions: no keys"},
+		{rounds.Options{Keys: [][]byte{key, key[:31]}}, "questions: key 1 has 31 bytes, want at least 32"},
 	} {
 		_, err := rounds.New(c.o)
 		require.EqualError(t, err, c.want)

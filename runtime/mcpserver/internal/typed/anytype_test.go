@@ -13,7 +13,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/mcpserver/internal/typed"
 )
 
-// leaves are types that are no stricter than their schemas.
+// leaves are types that accept all values that their schemas accept.
 var leaves = []reflect.Type{
 	reflect.TypeFor[bool](), reflect.TypeFor[string](), reflect.TypeFor[Word](), reflect.TypeFor[int](), reflect.TypeFor[int16](),
 	reflect.TypeFor[uint8](), reflect.TypeFor[uint64](), reflect.TypeFor[float32](), reflect.TypeFor[float64](),
@@ -48,7 +48,7 @@ func (r random) structType(depth int) reflect.Type {
 	return reflect.StructOf(fields)
 }
 
-// documentFor builds a document that is nearly right for a type.
+// documentFor returns a document that is almost valid for a type.
 func (r random) documentFor(t reflect.Type) string {
 	if r.IntN(30) == 0 {
 		return r.value(2)
@@ -97,16 +97,16 @@ func (r random) scalarFor(t reflect.Type) string {
 	return r.of("0", "7", "255", "256", "-1", "1.5")
 }
 
-func TestAnyTypeIsJudgedAsItsSchemaDoesAndReadAsJSONIs(t *testing.T) {
+func TestPlanAgreesWithSchemaAndJSONForRandomTypes(t *testing.T) {
 	r := random{rand.New(rand.NewPCG(3, 4))}
 	accepted := 0
 	for range 200 {
 		typ := r.structType(3)
-		schema, in := judgeOf(t, typ, &typed.Options{Input: true})
-		_, out := judgeOf(t, typ, &typed.Options{Open: true})
+		schema, in := validatorOf(t, typ, &typed.Options{Input: true})
+		_, out := validatorOf(t, typ, &typed.Options{Open: true})
 		plan, err := typed.NewPlan(typ, schema)
 		require.NoError(t, err, typ)
-		require.True(t, plan.Judges(), "%s", schema)
+		require.True(t, plan.Validates(), "%s", schema)
 		for range 30 {
 			doc := json.RawMessage(r.documentFor(typ))
 			got, want := reflect.New(typ), reflect.New(typ)
@@ -125,8 +125,8 @@ func TestAnyTypeIsJudgedAsItsSchemaDoesAndReadAsJSONIs(t *testing.T) {
 	require.Greater(t, accepted, 1000)
 }
 
-// judgeOf returns the schema of a type and what judges by it.
-func judgeOf(t *testing.T, typ reflect.Type, opts *typed.Options) (json.RawMessage, *validate.Schema) {
+// validatorOf returns the schema of a type, and its validator.
+func validatorOf(t *testing.T, typ reflect.Type, opts *typed.Options) (json.RawMessage, *validate.Schema) {
 	schema, err := typed.Infer(typ, opts)
 	require.NoError(t, err, typ)
 	j, err := validate.Compile(schema)

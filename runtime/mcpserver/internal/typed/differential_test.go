@@ -14,8 +14,8 @@ import (
 	"github.com/mcpwright/mcp/runtime/mcpserver/internal/typed"
 )
 
-// common is a type of which a plan leaves nothing to others, and that has no
-// field that is stricter than its schema.
+// common is a type whose schema a plan can validate completely, and whose fields accept all
+// values that the schema accepts.
 type common struct {
 	Name   string            `json:"name" minLength:"2" maxLength:"3"`
 	Size   string            `json:"size,omitempty" enum:"s,m"`
@@ -32,7 +32,7 @@ type common struct {
 	Any any `json:"any,omitempty"`
 }
 
-// random builds documents that are often nearly right.
+// random generates documents that are often almost valid.
 type random struct{ *rand.Rand }
 
 func (r random) of(texts ...string) string { return texts[r.IntN(len(texts))] }
@@ -89,9 +89,9 @@ func (r random) document() string {
 	})
 }
 
-func TestAPlanJudgesAsTheSchemaDoes(t *testing.T) {
+func TestPlanAgreesWithSchema(t *testing.T) {
 	plan, schema := planOf[common](t)
-	require.True(t, plan.Judges())
+	require.True(t, plan.Validates())
 	j, err := validate.Compile(schema)
 	require.NoError(t, err)
 	r := random{rand.New(rand.NewPCG(1, 2))}
@@ -109,16 +109,15 @@ func TestAPlanJudgesAsTheSchemaDoes(t *testing.T) {
 	require.Greater(t, accepted, 200)
 }
 
-// sameAsJSON tells whether a document was read as encoding/json does, as far as
-// that reads it.
+// sameAsJSON checks that a document was decoded as by encoding/json, if that accepts it.
 func sameAsJSON(t *testing.T, doc string, got common) {
 	var want common
-	if json.Unmarshal([]byte(doc), &want) == nil { // it does not take 3.0 for an integer
+	if json.Unmarshal([]byte(doc), &want) == nil { // it rejects 3.0 as an integer
 		require.Equal(t, want, got, doc)
 	}
 }
 
-func TestAPlanLeavesToOthersWhatItCannotJudge(t *testing.T) {
+func TestPlanDelegatesUnsupportedKeywords(t *testing.T) {
 	type in struct {
 		A string          `json:"a"`
 		N int             `json:"n"`
@@ -182,6 +181,6 @@ func TestAPlanLeavesToOthersWhatItCannotJudge(t *testing.T) {
 		schema := `{"type":"object","properties":{` + c.property + `}}`
 		plan, err := typed.NewPlan(reflect.TypeFor[in](), json.RawMessage(schema))
 		require.NoError(t, err, schema)
-		require.Equal(t, c.judges, plan.Judges(), schema)
+		require.Equal(t, c.judges, plan.Validates(), schema)
 	}
 }

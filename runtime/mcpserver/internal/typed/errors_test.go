@@ -25,7 +25,7 @@ type tree struct {
 	Children []*tree `json:"children"`
 }
 
-// level is a string in JSON by its own making.
+// level encodes itself as a JSON string.
 type level int
 
 func (l *level) UnmarshalText(text []byte) error {
@@ -33,11 +33,11 @@ func (l *level) UnmarshalText(text []byte) error {
 	return nil
 }
 
-func TestEmbeddedStructsLendTheirFields(t *testing.T) {
+func TestFieldsOfEmbeddedStructs(t *testing.T) {
 	type outer struct {
 		Base
 		Name string `json:"name"`
-		Over level  `json:"over,string"` // in vain: it is one
+		Over level  `json:"over,string"` // has no effect: level is a string already
 	}
 	plan, schema := planOf[outer](t)
 	require.JSONEq(t, `{"type":"object","additionalProperties":false,"required":["id","name","over"],"properties":{
@@ -47,7 +47,7 @@ func TestEmbeddedStructsLendTheirFields(t *testing.T) {
 	require.Equal(t, outer{Base: Base{&Inner{"x"}}, Name: "y", Over: 4}, o)
 }
 
-// Base is embedded, and embeds.
+// Base is an embedded struct that embeds another.
 type Base struct{ *Inner }
 
 // Inner is embedded by a pointer.
@@ -55,7 +55,7 @@ type Inner struct {
 	ID string `json:"id"`
 }
 
-func TestAFieldThatLiesDeeperIsHidden(t *testing.T) {
+func TestDeeperFieldIsHidden(t *testing.T) {
 	text := reflect.TypeFor[string]()
 	part := func(name string) reflect.Type {
 		return reflect.StructOf([]reflect.StructField{{Name: name, Type: text, Tag: `json:"y"`}})
@@ -75,7 +75,7 @@ func TestAFieldThatLiesDeeperIsHidden(t *testing.T) {
 	require.Equal(t, "mine", v.Elem().FieldByName("C").String())
 }
 
-func TestAFieldThatOnlyGoHidesIsAnError(t *testing.T) {
+func TestFieldHiddenOnlyByGoIsError(t *testing.T) {
 	type Other struct {
 		ID string `json:"other"`
 	}
@@ -90,15 +90,15 @@ func TestAFieldThatOnlyGoHidesIsAnError(t *testing.T) {
 	}
 	for _, typ := range []reflect.Type{reflect.TypeFor[deeper](), reflect.TypeFor[equal]()} {
 		_, err := typed.Infer(typ, &typed.Options{Input: true})
-		require.ErrorContains(t, err, `the field ID that JSON calls "id" is hidden`)
+		require.ErrorContains(t, err, `field ID, "id" in JSON, is hidden`)
 		_, err = typed.NewPlan(typ, json.RawMessage(`{"type":"object"}`))
-		require.ErrorContains(t, err, "rename")
+		require.ErrorContains(t, err, "is hidden")
 	}
 	plan, _ := planOf[struct {
 		Same
 		ID string
 	}](t)
-	require.True(t, plan.Judges(), "JSON hides it as well")
+	require.True(t, plan.Validates(), "JSON hides it as well")
 }
 
 type (
@@ -106,7 +106,7 @@ type (
 	list   []list
 )
 
-func TestAMapOrListOfItselfIsReadAsWell(t *testing.T) {
+func TestRecursiveMapAndListAreDecoded(t *testing.T) {
 	type both struct {
 		Folder folder `json:"folder"`
 		List   list   `json:"list"`
@@ -118,24 +118,24 @@ func TestAMapOrListOfItselfIsReadAsWell(t *testing.T) {
 	require.Equal(t, both{folder{"a": {"b": {}}, "c": {}}, list{{}, {{}}}}, got)
 }
 
-func TestARecursiveTypeIsReadWithASchemaOfItsOwn(t *testing.T) {
+func TestRecursiveTypeWithGivenSchema(t *testing.T) {
 	_, err := typed.Infer(reflect.TypeFor[tree](), &typed.Options{})
 	require.ErrorContains(t, err, "cycle")
 	schema := `{"type":"object","$ref":"#/$defs/t","$defs":{"t":{"properties":{"children":{"items":{"$ref":"#/$defs/t"}}}}}}`
 	plan, err := typed.NewPlan(reflect.TypeFor[tree](), json.RawMessage(schema))
 	require.NoError(t, err)
-	require.False(t, plan.Judges())
+	require.False(t, plan.Validates())
 	var root tree
 	require.NoError(t, plan.Read(json.RawMessage(`{"name":"a","children":[{"name":"b","children":[null]}]}`), &root))
 	require.Equal(t, tree{"a", []*tree{{"b", []*tree{nil}}}}, root)
 }
 
-// color is a string in JSON when it is written.
+// color is encoded as a JSON string, and decoded as a number.
 type color int
 
 func (color) MarshalText() ([]byte, error) { return []byte("red"), nil }
 
-func TestATypeMayBeAStringOnlyOneWay(t *testing.T) {
+func TestTypeWithOneTextMethod(t *testing.T) {
 	type both struct {
 		Color color
 		Level level
@@ -155,7 +155,7 @@ func TestATypeMayBeAStringOnlyOneWay(t *testing.T) {
 	require.NoError(t, j.Validate(text), "%s", text)
 }
 
-func TestTypesThatJSONCannotBeReadInto(t *testing.T) {
+func TestUnsupportedTypes(t *testing.T) {
 	type many struct {
 		A0, A1, A2, A3, A4, A5, A6, A7, A8, A9, B0, B1, B2, B3, B4, B5, B6, B7, B8, B9, C0, C1, C2, C3, C4, C5, C6, C7, C8, C9, D0, D1, D2 int
 		E0, E1, E2, E3, E4, E5, E6, E7, E8, E9, F0, F1, F2, F3, F4, F5, F6, F7, F8, F9, G0, G1, G2, G3, G4, G5, G6, G7, G8, G9, H0, H1, H2 int
@@ -174,7 +174,7 @@ func TestTypesThatJSONCannotBeReadInto(t *testing.T) {
 		"a hidden embedded": reflect.TypeFor[struct {
 			Named `json:"-"`
 		}](),
-		"an embedded pointer": reflect.TypeFor[struct{ *base }](), // its type is not exported
+		"an embedded pointer": reflect.TypeFor[struct{ *base }](), // the type is not exported
 		"too many fields":     reflect.TypeFor[many](),
 		"methods of anything": reflect.TypeFor[struct{ By fmt.Stringer }](),
 		"its own methods":     reflect.TypeFor[json.Unmarshaler](),
@@ -189,10 +189,10 @@ func TestTypesThatJSONCannotBeReadInto(t *testing.T) {
 // Named is embedded.
 type Named struct{ N int }
 
-// Word is no struct.
+// Word is not a struct.
 type Word string
 
-func TestTagsThatMakeNoSense(t *testing.T) {
+func TestInvalidTags(t *testing.T) {
 	for tag, typ := range map[string]reflect.Type{
 		"minimum": reflect.TypeFor[struct {
 			N int `minimum:"x"`
@@ -232,12 +232,12 @@ func TestTagsThatMakeNoSense(t *testing.T) {
 	_, err = typed.Infer(reflect.TypeFor[base](), &typed.Options{Schemas: map[reflect.Type]json.RawMessage{
 		reflect.TypeFor[base](): json.RawMessage(`{"enum":[0.1,1e3,{"a":[9007199254740993]}]}`),
 	}})
-	require.ErrorContains(t, err, "the schema given for typed_test.base: the number 9007199254740993")
+	require.ErrorContains(t, err, "schema of typed_test.base in TypeSchemas: float64 cannot represent 9007199254740993")
 	_, err = typed.NewPlan(reflect.TypeFor[base](), json.RawMessage(`{"type":"object","properties":{"id":{"type":"string","default":1}}}`))
 	require.ErrorContains(t, err, "default")
 }
 
-func TestAllTagsAreInTheSchema(t *testing.T) {
+func TestSchemaHasAllTags(t *testing.T) {
 	type in struct {
 		Text  string    `json:"text" title:"A text" pattern:"^a" format:"email" default:"abc"`
 		List  []int     `json:"list" minItems:"1" enum:"1,2" default:"[1]"`
@@ -256,7 +256,7 @@ func TestAllTagsAreInTheSchema(t *testing.T) {
 		"Num":{"type":"number"}}}`, string(schema))
 }
 
-func TestValuesThatDoNotFitTheirFields(t *testing.T) {
+func TestOverflowingValues(t *testing.T) {
 	type in struct {
 		F float32   `json:"f"`
 		U uint64    `json:"u"`
@@ -276,7 +276,7 @@ func TestValuesThatDoNotFitTheirFields(t *testing.T) {
 	require.Equal(t, in{U: 1000}, v)
 }
 
-func TestTheLargestNumberIsReadAsItIsWritten(t *testing.T) {
+func TestLargestNumberRoundTrip(t *testing.T) {
 	type in struct {
 		F float32
 		G float64
@@ -288,10 +288,10 @@ func TestTheLargestNumberIsReadAsItIsWritten(t *testing.T) {
 	var got in
 	require.NoError(t, plan.Read(text, &got), "%s", text)
 	require.Equal(t, want, got)
-	require.ErrorContains(t, plan.Read(json.RawMessage(`{"F":-3.4028236e38,"G":0}`), new(in)), "does not fit a float32")
+	require.ErrorContains(t, plan.Read(json.RawMessage(`{"F":-3.4028236e38,"G":0}`), new(in)), "overflows float32")
 }
 
-func TestAnIntegerBeyondAllBoundsIsLeftToTheSchema(t *testing.T) {
+func TestLargeBoundsAreDelegated(t *testing.T) {
 	type in struct{ N int64 }
 	schema := json.RawMessage(`{"type":"object","properties":{"N":{"type":"integer","minimum":1e20}}}`)
 	plan, err := typed.NewPlan(reflect.TypeFor[in](), schema)
@@ -300,10 +300,10 @@ func TestAnIntegerBeyondAllBoundsIsLeftToTheSchema(t *testing.T) {
 	require.NoError(t, err)
 	doc := json.RawMessage(`{"N":9223372036854775807}`)
 	require.Error(t, j.Validate(doc))
-	require.False(t, plan.Judges() && plan.Read(doc, new(in)) == nil)
+	require.False(t, plan.Validates() && plan.Read(doc, new(in)) == nil)
 }
 
-func TestNumbersThatTakeLongToComputeWithAreRefused(t *testing.T) {
+func TestExpensiveNumbersAreRejected(t *testing.T) {
 	type in struct{ U uint64 }
 	plan, _ := planOf[in](t)
 	for _, number := range []string{"1e-999999", "1" + strings.Repeat("0", 2000) + "e-2000", `"1"`} {
@@ -314,7 +314,7 @@ func TestNumbersThatTakeLongToComputeWithAreRefused(t *testing.T) {
 	require.Equal(t, in{math.MaxUint64}, v)
 }
 
-func TestStringsAreTheOnlyFieldsOfAPrompt(t *testing.T) {
+func TestStringsRejectsOtherFields(t *testing.T) {
 	list, err := typed.Strings(reflect.TypeFor[struct {
 		A string `json:"a" title:"T" jsonschema:"D"`
 		B string `json:"b,omitempty"`
@@ -329,7 +329,7 @@ func TestStringsAreTheOnlyFieldsOfAPrompt(t *testing.T) {
 	}
 }
 
-func TestPointersToTypesWithJSONOfTheirOwn(t *testing.T) {
+func TestPointersToTypesWithOwnJSON(t *testing.T) {
 	type in struct {
 		When  *time.Time            `json:"when,omitempty"`
 		Whens []*time.Time          `json:"whens,omitempty"`
@@ -356,7 +356,7 @@ func TestPointersToTypesWithJSONOfTheirOwn(t *testing.T) {
 	}
 	for _, doc := range []string{`{"when":"soon"}`, `{"whens":[1]}`, `{"num":"5"}`, `{"plain":"5"}`, `{"plain":null}`} {
 		require.Error(t, errors.Join(j.Validate(json.RawMessage(doc)), plan.Read(json.RawMessage(doc), new(in))), doc)
-		if plan.Judges() {
+		if plan.Validates() {
 			require.Error(t, plan.Read(json.RawMessage(doc), new(in)), doc)
 		}
 	}

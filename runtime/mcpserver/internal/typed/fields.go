@@ -11,48 +11,48 @@ import (
 	"github.com/mcpwright/mcp/runtime/internal/jsontag"
 )
 
-// field is a field of a struct as JSON sees it.
+// field is a field of a struct, with its name in JSON.
 type field struct {
 	reflect.StructField
 	name     string
 	optional bool
-	tagged   bool // the name is the tag's
+	tagged   bool // the tag sets the name
 }
 
-// fieldsOf lists the fields of a struct that JSON has, those of embedded structs
-// among them, where encoding/json would have them.
+// fieldsOf returns the fields of a struct that are part of its JSON, including promoted ones,
+// according to the rules of encoding/json.
 func fieldsOf(t reflect.Type) ([]field, error) {
 	var all []field
 	for _, sf := range promoted(t, nil, map[reflect.Type]bool{t: true}) {
 		tag, err := jsontag.Of(sf)
 		switch {
 		case tag.Skipped && sf.Anonymous:
-			return nil, fmt.Errorf("%s: the embedded %s cannot be left out", t, sf.Name)
+			return nil, fmt.Errorf("%s: embedded field %s cannot be omitted", t, sf.Name)
 		case tag.Skipped || !sf.IsExported() && !sf.Anonymous:
 			continue
 		case err != nil:
 			return nil, fmt.Errorf("%s.%s: %w", t, sf.Name, err)
 		case sf.Anonymous:
 			if deref(sf.Type).Kind() != reflect.Struct || tag.Name != "" {
-				return nil, fmt.Errorf("%s: the embedded %s: give the field a name, or embed a struct without one", t, sf.Name)
+				return nil, fmt.Errorf("%s: embedded field %s must be named, or be a struct without a json name", t, sf.Name)
 			}
 			continue
 		case tag.Quoted && quotable(sf.Type):
-			return nil, fmt.Errorf(`%s.%s: want a json tag without the option "string"`, t, sf.Name)
+			return nil, fmt.Errorf(`%s.%s: json tag option "string" is not supported`, t, sf.Name)
 		}
 		all = append(all, field{StructField: sf, name: cmp.Or(tag.Name, sf.Name), optional: tag.Optional, tagged: tag.Name != ""})
 	}
 	list := slices.DeleteFunc(slices.Clone(all), func(f field) bool { return hidden(f, all) })
 	for _, f := range list {
 		if seen, ok := t.FieldByName(f.Name); !ok || !slices.Equal(seen.Index, f.Index) {
-			return nil, fmt.Errorf("%s: the field %s that JSON calls %q is hidden by another field %[2]s: rename one of them", t, f.Name, f.name)
+			return nil, fmt.Errorf("%s: field %s, %q in JSON, is hidden by another field %[2]s", t, f.Name, f.name)
 		}
 	}
 	return list, nil
 }
 
-// promoted lists the fields of a struct and of those that it embeds, in any depth
-// and also where Go hides them behind others of their name.
+// promoted returns the fields of a struct and of its embedded structs, including those that Go
+// hides behind other fields of the same name.
 func promoted(t reflect.Type, index []int, within map[reflect.Type]bool) (all []reflect.StructField) {
 	for i := range t.NumField() {
 		sf := t.Field(i)
@@ -67,8 +67,8 @@ func promoted(t reflect.Type, index []int, within map[reflect.Type]bool) (all []
 	return all
 }
 
-// hidden tells whether another field has the name: one that lies less deep, or
-// as deep and tagged, or with equal rights, in which case nobody has it.
+// hidden reports whether another field takes precedence over f in JSON, or conflicts with it:
+// one that is less deeply embedded, or equally deep and tagged, or equal in both.
 func hidden(f field, all []field) bool {
 	for _, other := range all {
 		if other.name != f.name || slices.Equal(other.Index, f.Index) {
@@ -84,8 +84,7 @@ func hidden(f field, all []field) bool {
 	return false
 }
 
-// quotable tells whether encoding/json heeds the option "string" of a field of
-// the type.
+// quotable reports whether encoding/json supports the option "string" for the type of a field.
 func quotable(t reflect.Type) bool {
 	t = deref(t)
 	plain := t.Kind() >= reflect.Bool && t.Kind() <= reflect.Float64 || t.Kind() == reflect.String
@@ -106,14 +105,13 @@ var (
 	textMarshaler   = reflect.TypeFor[encoding.TextMarshaler]()
 )
 
-// customJSON tells whether a type has JSON of its own making.
+// customJSON reports whether a type implements its own JSON encoding.
 func customJSON(t reflect.Type) bool { return either(t, unmarshaler, marshaler) }
 
-// customText tells whether a type is a string in JSON by its own making.
+// customText reports whether a type implements its own text encoding.
 func customText(t reflect.Type) bool { return either(t, textUnmarshaler, textMarshaler) }
 
-// byPointer tells whether a type has JSON of its own making only where a pointer
-// to the value can be taken.
+// byPointer reports whether a type is encoded by a method with a pointer receiver.
 func byPointer(t reflect.Type) bool {
 	if has(t, marshaler) {
 		return !t.Implements(marshaler)
@@ -121,8 +119,8 @@ func byPointer(t reflect.Type) bool {
 	return has(t, textMarshaler) && !t.Implements(textMarshaler)
 }
 
-// isBytes tells whether encoding/json writes a type in base64: a slice of bytes,
-// whatever the names of the two.
+// isBytes reports whether encoding/json encodes a type in base64: a slice of bytes, whatever
+// its name and the name of its elements.
 func isBytes(t reflect.Type) bool {
 	if t.Kind() != reflect.Slice || t.Elem().Kind() != reflect.Uint8 {
 		return false
@@ -132,5 +130,68 @@ func isBytes(t reflect.Type) bool {
 
 func either(t, a, b reflect.Type) bool { return has(t, a) || has(t, b) }
 
-// has tells whether a type, or a pointer to one, has the methods of an interface.
+// has reports whether a type, or a pointer to it, implements an interface.
 func has(t, methods reflect.Type) bool { return reflect.PointerTo(t).Implements(methods) }
+
+// Text is a struct field of type string.
+type Text struct {
+	// Name is the name in JSON. Title and Description are set by the tags.
+	Name, Title, Description string
+	// Optional reports whether the field may be absent.
+	Optional bool
+
+	index []int
+}
+
+// Set sets the field of a settable struct.
+func (f *Text) Set(v reflect.Value, text string) { place(v, f.index).SetString(text) }
+
+// Strings returns the fields of a struct whose fields are all strings.
+func Strings(t reflect.Type) ([]Text, error) {
+	if t.Kind() != reflect.Struct {
+		return nil, fmt.Errorf("%s is not a struct", t)
+	}
+	fields, err := fieldsOf(t)
+	if err != nil {
+		return nil, err
+	}
+	var list []Text
+	for _, f := range fields {
+		if f.Type.Kind() != reflect.String {
+			return nil, fmt.Errorf("%s.%s has type %s, want string", t, f.Name, f.Type)
+		}
+		if err := checkReachable(t, f); err != nil {
+			return nil, err
+		}
+		list = append(list, Text{
+			Name: f.name, Title: f.Tag.Get("title"), Description: f.Tag.Get("jsonschema"),
+			Optional: f.optional, index: f.Index,
+		})
+	}
+	return list, nil
+}
+
+// checkReachable returns an error if [place] cannot set an embedded pointer on the path to a
+// field.
+func checkReachable(t reflect.Type, f field) error {
+	for i := 1; i < len(f.Index); i++ {
+		if on := t.FieldByIndex(f.Index[:i]); !on.IsExported() && on.Type.Kind() == reflect.Pointer {
+			return fmt.Errorf("%s.%s: embedded pointer to unexported type %s", t, f.Name, on.Name)
+		}
+	}
+	return nil
+}
+
+// place returns a field, and allocates the embedded structs on the path to it.
+func place(v reflect.Value, index []int) reflect.Value {
+	for _, i := range index {
+		if v.Kind() == reflect.Pointer {
+			if v.IsNil() {
+				v.Set(reflect.New(v.Type().Elem()))
+			}
+			v = v.Elem()
+		}
+		v = v.Field(i)
+	}
+	return v
+}

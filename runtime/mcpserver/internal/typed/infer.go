@@ -13,22 +13,21 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// Options say how a schema is made of a type.
+// Options configure the inference of a schema.
 type Options struct {
-	// Input is for schemas of what comes in: pointers are optional, lists and
-	// maps are never null. Otherwise it is of what encoding/json writes.
+	// Input makes a schema for decoding: pointers are optional, and lists and maps are never
+	// null. Otherwise the schema describes what encoding/json writes.
 	Input bool
-	// Open lets objects have members that their type does not know.
+	// Open allows objects to have unknown members.
 	Open bool
-	// Schemas are those of types that have JSON of their own making.
+	// Schemas are the schemas of types with their own JSON encoding.
 	Schemas map[reflect.Type]json.RawMessage
 }
 
-// Infer makes the schema of a type. Beside the tags json and jsonschema, the
-// latter for the description, fields may have title, default, enum, format,
-// pattern, minimum, maximum, minLength, maxLength, minItems and maxItems, which
-// are as in JSON Schema, with commas between the values of an enum, and header,
-// which is "x-mcp-header".
+// Infer returns the schema of a type. In addition to the tags json and jsonschema, which
+// describe a field, fields may have the tags title, default, enum, format, pattern, minimum,
+// maximum, minLength, maxLength, minItems and maxItems. They are as in JSON Schema, with
+// commas between the values of an enum. The tag header sets "x-mcp-header".
 func Infer(t reflect.Type, opts *Options) (json.RawMessage, error) {
 	known := map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[json.RawMessage](): {},
@@ -41,7 +40,7 @@ func Infer(t reflect.Type, opts *Options) (json.RawMessage, error) {
 			err = exactNumbers(text)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("the schema given for %s: %w", t, err)
+			return nil, fmt.Errorf("schema of %s in TypeSchemas: %w", t, err)
 		}
 	}
 	findKnown(t, opts, known, map[reflect.Type]bool{})
@@ -54,28 +53,28 @@ func Infer(t reflect.Type, opts *Options) (json.RawMessage, error) {
 		return nil, err
 	}
 	if t.Kind() == reflect.Map {
-		s.Type, s.Types = "object", nil // as a whole it is not null
+		s.Type, s.Types = "object", nil // the root is not null
 	}
 	if opts.Schemas[t] == nil && len(s.Types) == 2 && s.Types[0] == "null" {
-		// The whole has one type or none: mcp-go reads no others, nor the list with them.
+		// The root has one type or none, because mcp-go rejects a list with other types.
 		s.Type, s.Types = s.Types[1], nil
 		s = &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "null"}, s}}
 	}
 	text, err := json.Marshal(s)
 	if err != nil {
-		return nil, fmt.Errorf("write the schema of %s: %w", t, err)
+		return nil, fmt.Errorf("encode schema of %s: %w", t, err)
 	}
 	return wire.Compact(text)
 }
 
 var numberType = reflect.TypeFor[json.Number]()
 
-// standard are the types of the standard library whose strings the library behind
-// this package knows.
+// standard contains the types of the standard library whose format the schema library
+// supports.
 var standard = map[reflect.Type]bool{reflect.TypeFor[time.Time](): true, reflect.TypeFor[slog.Level](): true}
 
-// findKnown finds the types that have JSON of their own making and gives them
-// the schema that anything fits, or that of strings, and bytes, that of base64.
+// findKnown adds the types that the schema library cannot infer: types with their own JSON
+// encoding accept any value, or strings if they encode to text; bytes are base64.
 func findKnown(t reflect.Type, opts *Options, known map[reflect.Type]*jsonschema.Schema, seen map[reflect.Type]bool) {
 	if t = deref(t); seen[t] || known[t] != nil || standard[t] {
 		return
@@ -105,23 +104,22 @@ func findKnown(t reflect.Type, opts *Options, known map[reflect.Type]*jsonschema
 	}
 }
 
-// refiner goes over a schema that was made of a type and adds what the tags say.
+// refiner changes a schema that was inferred from a type according to the tags.
 type refiner struct {
 	opts  *Options
 	known map[reflect.Type]*jsonschema.Schema
 }
 
-// refine goes over the schema of a type. Values that are not addressable are those
-// of a map.
+// refine changes the schema of a type. Only values of a map are not addressable.
 func (r *refiner) refine(t reflect.Type, s *jsonschema.Schema, addressable bool) error {
 	addressable = addressable || t.Kind() == reflect.Pointer
 	t = deref(t)
 	if !r.opts.Input && !addressable && byPointer(t) {
-		return fmt.Errorf("encoding/json does not find the methods of *%s in a map: want pointers to it there", t)
+		return fmt.Errorf("map values of type %s must be pointers: encoding/json does not call methods of *%[1]s", t)
 	}
 	switch known := r.known[t]; {
-	case known != nil && anything(known):
-		s.Type, s.Types = "", nil // a pointer to anything would only be null
+	case known != nil && acceptsAll(known):
+		s.Type, s.Types = "", nil // the schema of a pointer would only accept null
 		return nil
 	case known != nil || standard[t]:
 		return nil
@@ -129,7 +127,7 @@ func (r *refiner) refine(t reflect.Type, s *jsonschema.Schema, addressable bool)
 	switch t.Kind() {
 	case reflect.Slice, reflect.Array:
 		r.notNull(s)
-		sayAnything(s.Items)
+		describeAny(s.Items)
 		return r.refine(t.Elem(), s.Items, addressable || t.Kind() == reflect.Slice)
 	case reflect.Map:
 		if !r.opts.Input { // a nil map is written as null
@@ -143,23 +141,23 @@ func (r *refiner) refine(t reflect.Type, s *jsonschema.Schema, addressable bool)
 	return nil
 }
 
-// notNull takes null from what a member may be, in input.
+// notNull removes null from the types of a member, in input.
 func (r *refiner) notNull(s *jsonschema.Schema) {
 	if rest := slices.DeleteFunc(slices.Clone(s.Types), func(t string) bool { return t == "null" }); r.opts.Input && len(rest) == 1 {
 		s.Type, s.Types = rest[0], nil
 	}
 }
 
-// sayAnything keeps a schema that anything fits from being written as true,
-// which is a schema but not one that every model's maker knows.
-func sayAnything(s *jsonschema.Schema) {
-	if anything(s) {
+// describeAny adds a description to a schema that accepts any value. Otherwise it is encoded
+// as true, which some model providers reject.
+func describeAny(s *jsonschema.Schema) {
+	if acceptsAll(s) {
 		s.Description = "any JSON value"
 	}
 }
 
-// anything tells whether everything fits a schema.
-func anything(s *jsonschema.Schema) bool {
+// acceptsAll reports whether a schema accepts any value.
+func acceptsAll(s *jsonschema.Schema) bool {
 	text, err := json.Marshal(s)
 	return err == nil && string(text) == "true"
 }
@@ -174,7 +172,7 @@ func (r *refiner) object(t reflect.Type, s *jsonschema.Schema, addressable bool)
 	}
 	for name := range s.Properties {
 		if !slices.ContainsFunc(fields, func(f field) bool { return f.name == name }) {
-			return fmt.Errorf("%s: several fields are called %q", t, name)
+			return fmt.Errorf("%s: several fields have the name %q", t, name)
 		}
 	}
 	for _, f := range fields {
@@ -183,32 +181,67 @@ func (r *refiner) object(t reflect.Type, s *jsonschema.Schema, addressable bool)
 			return err
 		}
 		if _, has := f.Tag.Lookup("header"); has {
-			r.notNull(member) // no header says null
+			r.notNull(member) // a header cannot be null
 		}
 		if err := applyTags(f.StructField, member); err != nil {
 			return fmt.Errorf("%s.%s: %w", t, f.Name, err)
 		}
-		sayAnything(member)
-		if r.opts.Input && member.Default != nil || r.mayLack(t, f) {
+		describeAny(member)
+		if r.opts.Input && member.Default != nil || r.mayBeAbsent(t, f) {
 			s.Required = slices.DeleteFunc(s.Required, func(name string) bool { return name == f.name })
 		}
 	}
 	return nil
 }
 
-// mayLack tells whether an object of a struct may lack a field that is not
-// optional: a pointer in input, and in output what lies behind an embedded
-// pointer, which may be nil.
-func (r *refiner) mayLack(t reflect.Type, f field) bool {
+// mayBeAbsent reports whether a field that is not optional may be absent: in input a pointer,
+// and in output a field of an embedded pointer, which may be nil.
+func (r *refiner) mayBeAbsent(t reflect.Type, f field) bool {
 	if r.opts.Input {
 		return f.Type.Kind() == reflect.Pointer
 	}
 	return behindPointer(t, f)
 }
 
-// behindPointer tells whether a field is one of a struct that is embedded by a
-// pointer.
+// behindPointer reports whether a field is promoted through an embedded pointer.
 func behindPointer(t reflect.Type, f field) bool {
 	_, err := reflect.Zero(t).FieldByIndexErr(f.Index)
 	return err != nil
+}
+
+// Conforms reports whether everything that encoding/json writes for a type is valid against
+// the schema that [Infer] returns: no tag restricts a value, and no type has its own JSON
+// encoding.
+func Conforms(t reflect.Type, opts *Options) bool {
+	t = deref(t)
+	switch {
+	case opts.Schemas[t] != nil:
+		return false
+	case standard[t]:
+		return true
+	case customJSON(t) || customText(t):
+		return false
+	case isBytes(t):
+		return true
+	}
+	switch t.Kind() {
+	case reflect.Slice, reflect.Array, reflect.Map:
+		return Conforms(t.Elem(), opts)
+	case reflect.Struct:
+		fields, err := fieldsOf(t)
+		return err == nil && !slices.ContainsFunc(fields, func(f field) bool {
+			return restricted(f) || !Conforms(f.Type, opts)
+		})
+	}
+	return true
+}
+
+// restrictions are the tags that restrict the values of a type.
+var restrictions = []string{"enum", "pattern", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"}
+
+func restricted(f field) bool {
+	return slices.ContainsFunc(restrictions, func(name string) bool {
+		_, has := f.Tag.Lookup(name)
+		return has
+	})
 }

@@ -7,58 +7,57 @@ import (
 	"slices"
 )
 
-// schema is a schema as far as a plan can judge by it. Nil stands for one that
-// anything fits.
+// schema contains the parts of a JSON schema that a plan can validate. Nil accepts any value.
 type schema struct {
-	types          []string // nil for all
-	nullable       bool     // null is among them
-	enum           []string // of strings; nil for all
-	minimum        *big.Rat
-	maximum        *big.Rat
-	minLength      *int
-	maxLength      *int
-	minItems       *int
-	maxItems       *int
-	items          *schema
-	properties     map[string]*schema
-	required       []string
-	additional     *schema         // of what properties do not have
-	closed         bool            // nothing but properties
-	byDefault      json.RawMessage // nil for none
-	beyond         bool            // it says more than a plan can judge, here
-	beyondAnywhere bool            // here or further inside
+	types               []string // nil for all
+	nullable            bool     // types contains null
+	enum                []string // the allowed strings; nil for all
+	minimum             *big.Rat
+	maximum             *big.Rat
+	minLength           *int
+	maxLength           *int
+	minItems            *int
+	maxItems            *int
+	items               *schema
+	properties          map[string]*schema
+	required            []string
+	additional          *schema         // for members that are not in properties
+	closed              bool            // only members in properties are allowed
+	defaultValue        json.RawMessage // or nil
+	unsupported         bool            // has keywords that a plan cannot validate
+	unsupportedAnywhere bool            // here or in a part
 }
 
-// parseSchema reads a schema.
+// parseSchema parses a schema.
 func parseSchema(text json.RawMessage) *schema {
 	var always bool
 	if json.Unmarshal(text, &always) == nil {
-		return &schema{beyond: !always, beyondAnywhere: !always}
+		return &schema{unsupported: !always, unsupportedAnywhere: !always}
 	}
 	var keywords map[string]json.RawMessage
 	s := new(schema)
 	if json.Unmarshal(text, &keywords) != nil {
-		s.beyond = true
+		s.unsupported = true
 	}
 	for name, value := range keywords {
 		if !s.keyword(name, value) {
-			s.beyond = true
+			s.unsupported = true
 		}
 	}
 	if keywords["prefixItems"] != nil {
-		s.items = nil // those of the rest
+		s.items = nil // applies to the remaining items only
 	}
 	if keywords["patternProperties"] != nil {
-		s.additional = nil // likewise
+		s.additional = nil // applies to the remaining members only
 	}
-	s.beyondAnywhere = s.beyond
+	s.unsupportedAnywhere = s.unsupported
 	for _, part := range s.parts() {
-		s.beyondAnywhere = s.beyondAnywhere || part.beyondAnywhere
+		s.unsupportedAnywhere = s.unsupportedAnywhere || part.unsupportedAnywhere
 	}
 	return s
 }
 
-// parts are the schemas inside a schema.
+// parts returns the schemas that are part of a schema.
 func (s *schema) parts() []*schema {
 	var parts []*schema
 	for _, p := range s.properties {
@@ -72,7 +71,7 @@ func (s *schema) parts() []*schema {
 	return parts
 }
 
-// keyword reads one keyword, and tells whether a plan can judge by it.
+// keyword parses one keyword, and reports whether a plan can validate it.
 func (s *schema) keyword(name string, value json.RawMessage) bool {
 	switch name {
 	case "title", "description", "examples", "deprecated", "readOnly", "writeOnly", "format",
@@ -110,7 +109,7 @@ func (s *schema) keyword(name string, value json.RawMessage) bool {
 		}
 		return true
 	case "default":
-		s.byDefault = value
+		s.defaultValue = value
 		return true
 	}
 	return false
@@ -127,8 +126,8 @@ func (s *schema) readTypes(value json.RawMessage) bool {
 	return true
 }
 
-// readEnum reads a list of strings. A null among them is not the empty string,
-// and where there are none, anything fits, as [validate.Schema] has it.
+// readEnum parses a list of strings. It rejects null, which is not the empty string. An empty
+// list accepts any value, as in [validate.Schema].
 func (s *schema) readEnum(value json.RawMessage) bool {
 	var list []*string
 	if json.Unmarshal(value, &list) != nil || list == nil || slices.Contains(list, nil) {
@@ -157,8 +156,7 @@ var (
 	mostInteger  = new(big.Rat).SetInt64(math.MaxInt64)
 )
 
-// readBound reads a bound. One that is beyond all integers of 64 bits is for others
-// to judge by.
+// readBound parses a bound. It rejects bounds outside of the range of int64.
 func readBound(value json.RawMessage, to **big.Rat) bool {
 	bound, ok := new(big.Rat).SetString(string(value))
 	if !ok || bound.Cmp(leastInteger) < 0 || bound.Cmp(mostInteger) > 0 {
@@ -168,20 +166,20 @@ func readBound(value json.RawMessage, to **big.Rat) bool {
 	return true
 }
 
-// only tells whether a value must be of one type, or null.
+// only reports whether a value must have one type, or be null.
 func (s *schema) only(name string) bool {
 	rest := slices.DeleteFunc(slices.Clone(s.types), func(t string) bool { return t == "null" })
 	return len(rest) == 1 && rest[0] == name
 }
 
-// free tells whether anything fits, apart from annotations.
-func (s *schema) free() bool {
-	return s == nil || s.types == nil && !s.restricted()
+// acceptsAny reports whether a schema has no effect apart from annotations.
+func (s *schema) acceptsAny() bool {
+	return s == nil || s.types == nil && !s.isRestricted()
 }
 
-// restricted tells whether a schema has a keyword beside type.
-func (s *schema) restricted() bool {
+// isRestricted reports whether a schema has keywords other than type.
+func (s *schema) isRestricted() bool {
 	return s.enum != nil || s.minimum != nil || s.maximum != nil || s.minLength != nil || s.maxLength != nil ||
 		s.minItems != nil || s.maxItems != nil || s.items != nil || s.properties != nil || s.required != nil ||
-		s.closed || s.additional != nil || s.beyond
+		s.closed || s.additional != nil || s.unsupported
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// applyTags adds to the schema of a field what its tags say.
+// applyTags applies the tags of a field to its schema.
 func applyTags(sf reflect.StructField, s *jsonschema.Schema) error {
 	g := tags{tag: sf.Tag}
 	s.Title = cmp.Or(sf.Tag.Get("title"), s.Title)
@@ -34,11 +34,11 @@ func applyTags(sf reflect.StructField, s *jsonschema.Schema) error {
 		s.Extra = map[string]any{"x-mcp-header": header}
 	}
 	g.enum(s)
-	g.byDefault(s)
+	g.defaultValue(s)
 	return g.err
 }
 
-// tags reads the tags of a field. The first one that makes no sense is kept.
+// tags parses the tags of a field, and stores the first error.
 type tags struct {
 	tag reflect.StructTag
 	err error
@@ -70,20 +70,20 @@ func parseFloat(text string) (float64, error) {
 	before, ok := new(big.Rat).SetString(text)
 	after, _ := new(big.Rat).SetString(strconv.FormatFloat(v, 'g', -1, 64))
 	if !ok || before.Cmp(after) != 0 {
-		return 0, fmt.Errorf("the number %s does not fit a float64 to the digit", text)
+		return 0, fmt.Errorf("float64 cannot represent %s exactly", text)
 	}
 	return v, nil
 }
 
-// exactNumbers returns an error where JSON has a number that is another one when it
-// has been read and written by the library behind this package.
+// exactNumbers returns an error if JSON contains a number that a float64 cannot represent
+// exactly. The schema library would change it.
 func exactNumbers(text []byte) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	for {
 		token, err := d.Token()
 		if err != nil {
-			return nil // the end: it has been read before
+			return nil // the end; the JSON has been decoded before
 		}
 		if n, is := token.(json.Number); is {
 			if _, err := parseFloat(n.String()); err != nil {
@@ -93,7 +93,7 @@ func exactNumbers(text []byte) error {
 	}
 }
 
-// enum reads the values that a field, or each item of a list, may have.
+// enum sets the values that a field, or each item of a list, may have.
 func (g *tags) enum(s *jsonschema.Schema) {
 	text, has := g.tag.Lookup("enum")
 	if !has {
@@ -102,7 +102,7 @@ func (g *tags) enum(s *jsonschema.Schema) {
 	if s.Items != nil {
 		s = s.Items
 	}
-	var values []any // of this field alone: the schema of a type may have some, which others share
+	var values []any // not shared with other fields of the same type
 	for word := range strings.SplitSeq(text, ",") {
 		v, err := value(s, word)
 		if err != nil {
@@ -111,14 +111,14 @@ func (g *tags) enum(s *jsonschema.Schema) {
 		values = append(values, v)
 	}
 	if hasType(s, "null") {
-		values = append(values, nil) // what a pointer may be besides
+		values = append(values, nil) // a pointer may also be null
 	}
 	s.Enum = values
 }
 
-// byDefault reads the value that is meant where a field is absent: the text
-// itself for strings, JSON for everything else.
-func (g *tags) byDefault(s *jsonschema.Schema) {
+// defaultValue sets the default of a field: the text itself for strings, and JSON for other
+// types.
+func (g *tags) defaultValue(s *jsonschema.Schema) {
 	text, has := g.tag.Lookup("default")
 	if !has {
 		return
@@ -128,10 +128,10 @@ func (g *tags) byDefault(s *jsonschema.Schema) {
 		g.fail("default", err)
 		return
 	}
-	s.Default, _ = json.Marshal(v) // a string, or JSON already
+	s.Default, _ = json.Marshal(v) // a string or valid JSON
 }
 
-// value is a text as a value that a schema is for.
+// value converts a text to a value of the schema's type.
 func value(s *jsonschema.Schema, text string) (any, error) {
 	if hasType(s, "string") {
 		return text, nil

@@ -1,9 +1,0 @@
-package connection_test
-
-import (
-	"testing"
-
-	"github.com/mcpwright/mcp/internal/leaks"
-)
-
-func TestMain(m *testing.M) { leaks.Main(m) }

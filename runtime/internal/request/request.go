@@ -1,0 +1,22 @@
+// Package request replaces the request that the context of a handler contains.
+package request
+
+import (
+	"context"
+
+	"github.com/mcpwright/mcp/runtime/peer"
+)
+
+// Key is the key of the [Setter] in the context of a handler.
+type Key struct{}
+
+// A Setter replaces the request that connection.RequestFromContext returns.
+type Setter interface{ SetRequest(req peer.Message) }
+
+// Set replaces the request that connection.RequestFromContext returns. It is called before a
+// handler is called with a changed copy of its request. It does nothing outside of a handler.
+func Set(ctx context.Context, req peer.Message) {
+	if s, ok := ctx.Value(Key{}).(Setter); ok {
+		s.SetRequest(req)
+	}
+}

@@ -1,0 +1,110 @@
+package mcpclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	httpclient "github.com/mcpwright/mcp/runtime/streamable/client"
+
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// URL returns the endpoint of a server over Streamable HTTP.
+func URL(url string) *URLEndpoint { return &URLEndpoint{URL: url} }
+
+// URLEndpoint is the [Endpoint] of [URL]. Its fields must not change after the first use.
+type URLEndpoint struct {
+	// URL is the address of the server.
+	URL string
+	// HTTP configures the HTTP requests: the HTTP client, headers, authorization. Its fields
+	// JSONRPC, ToolHeaders, OnSessionLost and OnEventsLost are not used.
+	HTTP httpclient.Options
+	// LegacySSE enables the HTTP+SSE transport of revision 2024-11-05, at the same URL, if the
+	// server does not support Streamable HTTP.
+	LegacySSE bool
+}
+
+func (e *URLEndpoint) name() string { return redactURL(e.URL) }
+
+// redactURL returns a URL without credentials and query, for errors and logs.
+func redactURL(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return "invalid URL"
+	}
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+}
+
+func (e *URLEndpoint) dial(_ context.Context, o *dialOptions) (Conn, error) {
+	opts := o.clientOptions(e.HTTP)
+	return httpConn{httpclient.New(e.URL, &opts)}, nil
+}
+
+// fallback returns the endpoint to try after err, or nil.
+func (e *URLEndpoint) fallback(err error) Endpoint {
+	httpErr, ok := errors.AsType[*httpclient.HTTPError](err)
+	if !e.LegacySSE || !ok || isStatelessError(httpErr) {
+		return nil
+	}
+	switch httpErr.Status {
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed:
+		return &sseEndpoint{e.URL, e.HTTP}
+	}
+	return nil
+}
+
+// LegacySSE returns the endpoint of a server over the HTTP+SSE transport of revision 2024-11-05.
+// The URL is the address of the event stream. The options may be nil; the same fields are unused as
+// in [URLEndpoint].HTTP.
+func LegacySSE(url string, opts *httpclient.Options) Endpoint {
+	e := &sseEndpoint{url: url}
+	if opts != nil {
+		e.opts = *opts
+	}
+	return e
+}
+
+type sseEndpoint struct {
+	url  string
+	opts httpclient.Options
+}
+
+func (e *sseEndpoint) name() string { return redactURL(e.url) }
+
+func (e *sseEndpoint) dial(_ context.Context, o *dialOptions) (Conn, error) {
+	opts := o.clientOptions(e.opts)
+	return sseConn{httpclient.NewLegacySSE(e.url, &opts)}, nil
+}
+
+// clientOptions completes the options of an HTTP client.
+func (o *dialOptions) clientOptions(opts httpclient.Options) httpclient.Options {
+	opts.JSONRPC, opts.ToolHeaders = o.jsonrpc, o.toolHeaders
+	opts.OnSessionLost, opts.OnEventsLost = o.onSessionLost, o.onEventsLost
+	return opts
+}
+
+type httpConn struct{ *httpclient.Client }
+
+func (c httpConn) inFlight() connection.InFlight { return c.Conn().InFlight() }
+func (httpConn) sendsToolHeaders()               {}
+func (httpConn) relatesToCalls()                 {}
+
+// sseConn loses its session when its event stream ends.
+type sseConn struct{ *httpclient.LegacySSE }
+
+func (c sseConn) inFlight() connection.InFlight { return c.Conn().InFlight() }
+
+// Call implements [peer.Outbound]. After the end of the event stream it returns
+// [httpclient.ErrSessionLost].
+func (c sseConn) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
+	err := c.LegacySSE.Call(ctx, req, res, opts...)
+	if e, closed := errors.AsType[*peer.ClosedError](err); closed && e.Unsent {
+		return fmt.Errorf("%w: %w", httpclient.ErrSessionLost, err)
+	}
+	return err
+}

@@ -1,0 +1,135 @@
+package mcpserver
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/mcpwright/mcp/runtime/internal/validate"
+	"github.com/mcpwright/mcp/runtime/mcpserver/internal/typed"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// noArguments are the arguments of a call without arguments.
+var noArguments = json.RawMessage("{}")
+
+// input decodes and validates the arguments of a tool.
+type input[In any] struct {
+	plan   *typed.Plan
+	schema *validate.Schema
+}
+
+// newInput returns the input of a tool with argument type In, and its schema. If schema is
+// nil, it is inferred from In.
+func newInput[In any](s *Server, schema json.RawMessage) (*input[In], json.RawMessage, error) {
+	t := reflect.TypeFor[In]()
+	if schema == nil {
+		var err error
+		if schema, err = s.inputSchema(t); err != nil {
+			return nil, nil, fmt.Errorf("cannot infer an InputSchema from %s: %w", t, err)
+		}
+	}
+	compiled, err := compileObject(schema)
+	if err != nil {
+		return nil, nil, fmt.Errorf("input schema: %w", err)
+	}
+	plan, err := typed.NewPlan(t, schema)
+	if err != nil {
+		return nil, nil, fmt.Errorf("input schema: %w", err)
+	}
+	return &input[In]{plan, compiled}, schema, nil
+}
+
+// inputSchema infers a schema from a type. The arguments of a tool are an object, so a type
+// that accepts any JSON means any object.
+func (s *Server) inputSchema(t reflect.Type) (json.RawMessage, error) {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() == reflect.Interface || t == reflect.TypeFor[json.RawMessage]() {
+		return json.RawMessage(`{"type":"object"}`), nil
+	}
+	return typed.Infer(t, &typed.Options{Input: true, Open: s.opts.AllowUnknownArguments, Schemas: s.opts.TypeSchemas})
+}
+
+// compileObject compiles a schema, which must have "type": "object" at its root.
+func compileObject(schema json.RawMessage) (*validate.Schema, error) {
+	compiled, err := validate.Compile(schema)
+	if err == nil && !forObjects(schema) {
+		return nil, errors.New(`the root must have "type": "object"`)
+	}
+	return compiled, err
+}
+
+// forObjects reports whether a schema has "type": "object" at its root.
+func forObjects(schema json.RawMessage) bool {
+	var root map[string]any // a struct would also accept "Type"
+	return unmarshal(schema, &root) == nil && root["type"] == "object"
+}
+
+// maxExplained limits the size of arguments whose errors are all reported. Finding all errors,
+// and not only the first, can be a thousand times as expensive.
+const maxExplained = 64 << 10
+
+// read decodes and validates the arguments of a call. The error is for the model, and lists
+// everything that the schema rejects.
+func (i *input[In]) read(raw json.RawMessage) (in In, err error) {
+	raw = argumentsOf(raw)
+	if !i.plan.Validates() {
+		err = i.readValidated(raw, &in)
+	} else if err = i.plan.Read(raw, &in); err != nil && len(raw) <= maxExplained {
+		err = cmp.Or(i.schema.Validate(raw), err)
+	}
+	if err != nil {
+		return in, badArguments(err)
+	}
+	return in, nil
+}
+
+// readValidated decodes arguments that the plan alone cannot validate. Short arguments are
+// validated first, so that all errors are reported.
+func (i *input[In]) readValidated(raw json.RawMessage, in *In) error {
+	short := len(raw) <= maxExplained
+	if short {
+		if err := i.schema.Validate(raw); err != nil {
+			return err
+		}
+	}
+	if err := i.plan.Read(raw, in); err != nil || short {
+		return err
+	}
+	return i.schema.Validate(raw)
+}
+
+// argumentsOf returns the arguments of a call. Some clients send null for none.
+func argumentsOf(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 || string(raw) == "null" {
+		return noArguments
+	}
+	return raw
+}
+
+// badArguments returns the error that explains invalid arguments to the model.
+func badArguments(err error) error {
+	var text strings.Builder
+	for _, p := range problems(err) {
+		text.WriteString("\n- ")
+		text.WriteString(p.String())
+	}
+	return Errorf("The arguments do not match the tool's input schema. Fix the arguments and call the tool again.%s", text.String())
+}
+
+// problems lists the errors of arguments: those that the schema rejects, or the one that does
+// not match the Go type.
+func problems(err error) []validate.Problem {
+	if e, ok := errors.AsType[*validate.Error](err); ok {
+		return e.Problems
+	}
+	if e, ok := errors.AsType[*wire.DecodeError](err); ok {
+		return []validate.Problem{{Pointer: truncate(e.Pointer), Message: truncate(e.Err.Error())}}
+	}
+	return []validate.Problem{{Message: truncate(err.Error())}}
+}

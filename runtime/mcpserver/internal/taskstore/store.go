@@ -1,0 +1,180 @@
+// Package taskstore stores the tasks of a server: calls that continue after their request was
+// answered, and their results.
+package taskstore
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/tasks"
+)
+
+// Options configure a store. There are no defaults.
+type Options struct {
+	// TTL is how long a task is stored after its creation; negative means forever.
+	// PollInterval is sent to clients.
+	TTL, PollInterval time.Duration
+	// Max limits the tasks. MaxPerOwner limits the tasks of one owner; it does not apply to
+	// the empty owner.
+	Max, MaxPerOwner int
+}
+
+var (
+	// ErrExpired is the cause of the end of a task whose TTL has passed.
+	ErrExpired = errors.New("task has expired")
+	// ErrCancelled is the cause of the end of a task that its client has cancelled.
+	ErrCancelled = errors.New("task was cancelled by its client")
+	// ErrShutdown is the cause of the end of all tasks when the store is shut down.
+	ErrShutdown = errors.New("server is shutting down")
+)
+
+// Store contains tasks by id. It is safe for concurrent use.
+type Store struct {
+	opts Options
+	runs sync.WaitGroup // the active runs
+
+	mu       sync.Mutex // no other lock is taken while it is held
+	tasks    map[string]*task
+	perOwner map[string]int // number of tasks
+	closed   bool
+}
+
+// New returns an empty store.
+func New(o Options) *Store {
+	return &Store{opts: o, tasks: make(map[string]*task), perOwner: make(map[string]int)}
+}
+
+// Add stores a task for an active run and returns it, or nil if a limit is reached. The store
+// then owns the run, and ends it with the task.
+func (t *Store) Add(owner string, run Run) *tasks.Task {
+	now := time.Now()
+	x := &task{owner: owner, run: run, Task: tasks.Task{
+		ID: rand.Text(), Status: mcp.TaskStatusWorking, CreatedAt: now, LastUpdatedAt: now,
+		TTL: t.opts.TTL, PollInterval: t.opts.PollInterval,
+	}}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed || len(t.tasks) >= t.opts.Max || owner != "" && t.perOwner[owner] >= t.opts.MaxPerOwner {
+		return nil
+	}
+	t.tasks[x.ID] = x
+	t.perOwner[owner]++
+	if t.opts.TTL >= 0 {
+		x.expiry = time.AfterFunc(t.opts.TTL, func() { t.remove(x) })
+	}
+	t.waitForRun(x)
+	return x.brief()
+}
+
+// waitForRun starts a goroutine that waits for the end of a run and updates its task. The
+// caller holds t.mu.
+func (t *Store) waitForRun(x *task) {
+	run := x.run
+	t.runs.Go(func() { // ends with the run
+		out := run.Wait()
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if x.finish(out) {
+			t.resume(x)
+		}
+	})
+}
+
+// find returns a task of the owner, or nil. The caller holds t.mu.
+func (t *Store) find(owner, id string) *task {
+	if x := t.tasks[id]; x != nil && x.owner == owner {
+		return x
+	}
+	return nil
+}
+
+// Get returns a copy of a task of the owner, or nil if there is none.
+func (t *Store) Get(owner, id string) *tasks.Task {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if x := t.find(owner, id); x != nil {
+		return x.full()
+	}
+	return nil
+}
+
+// Update passes responses to the questions of a task. The task continues when none is left.
+// Update reports whether the task exists.
+func (t *Store) Update(owner, id string, answers mcp.InputResponses) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	x := t.find(owner, id)
+	if x == nil {
+		return false
+	}
+	if x.answer(answers) {
+		t.resume(x)
+	}
+	return true
+}
+
+// resume continues a task with the responses that it has waited for. The caller holds t.mu.
+func (t *Store) resume(x *task) {
+	x.run.Resume(x.answers, x.state)
+	x.answers, x.state = nil, nil
+	t.waitForRun(x)
+}
+
+// Cancel cancels a task, unless it has ended. It reports whether the task exists.
+func (t *Store) Cancel(owner, id string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	x := t.find(owner, id)
+	if x != nil && !x.Finished() {
+		x.end(mcp.TaskStatusCancelled, ErrCancelled)
+	}
+	return x != nil
+}
+
+// remove removes a task, and cancels it unless it has ended.
+func (t *Store) remove(x *task) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.tasks[x.ID] != x {
+		return
+	}
+	if !x.Finished() {
+		x.end(mcp.TaskStatusCancelled, ErrExpired)
+	}
+	delete(t.tasks, x.ID)
+	if t.perOwner[x.owner]--; t.perOwner[x.owner] == 0 {
+		delete(t.perOwner, x.owner)
+	}
+}
+
+// Shutdown cancels all tasks, and waits until their runs have ended or ctx ends. No task can
+// be added afterwards.
+func (t *Store) Shutdown(ctx context.Context) error {
+	t.mu.Lock()
+	t.closed = true
+	for _, x := range t.tasks {
+		if x.expiry != nil {
+			x.expiry.Stop()
+		}
+		if !x.Finished() {
+			x.end(mcp.TaskStatusCancelled, ErrShutdown)
+		}
+	}
+	clear(t.tasks)
+	t.mu.Unlock()
+	over := make(chan struct{})
+	go func() { // ends with the runs
+		t.runs.Wait()
+		close(over)
+	}()
+	select {
+	case <-over:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,251 @@
+package taskstore_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"runtime"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+	"weak"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/mcpserver/internal/taskstore"
+	"github.com/mcpwright/mcp/runtime/tasks"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// fakeRun is a run whose outcomes are set by a test.
+type fakeRun struct {
+	outcomes chan taskstore.Outcome
+	resume   []mcp.InputResponses
+	state    *string
+	ended    error
+	message  string
+}
+
+func newFakeRun() *fakeRun { return &fakeRun{outcomes: make(chan taskstore.Outcome, 1)} }
+
+func (s *fakeRun) Wait() taskstore.Outcome { return <-s.outcomes }
+func (s *fakeRun) Message() string         { return s.message }
+func (s *fakeRun) Resume(answers mcp.InputResponses, state *string) {
+	s.resume, s.state = append(s.resume, answers), state
+}
+
+// End ends an active run, like a handler that returns when its context ends.
+func (s *fakeRun) End(cause error) {
+	if s.ended = cause; cause != nil {
+		s.outcomes <- taskstore.Outcome{Error: &wire.ErrorObject{Code: 1, Message: "ended"}}
+	}
+}
+
+// finish sets an outcome and waits until the store has processed it.
+func (s *fakeRun) finish(out taskstore.Outcome) {
+	s.outcomes <- out
+	synctest.Wait()
+}
+
+var wide = taskstore.Options{TTL: time.Hour, PollInterval: time.Second, Max: 100, MaxPerOwner: 100}
+
+// withStore runs a test in a synctest bubble with a store, which is shut down at the end.
+func withStore(t *testing.T, o taskstore.Options, f func(t *testing.T, store *taskstore.Store)) {
+	synctest.Test(t, func(t *testing.T) {
+		store := taskstore.New(o)
+		f(t, store)
+		require.NoError(t, store.Shutdown(t.Context()))
+	})
+}
+
+func asks(keys ...string) taskstore.Outcome {
+	questions := make(mcp.InputRequests)
+	for _, key := range keys {
+		questions[key] = new(mcp.ListRootsRequest)
+	}
+	return taskstore.Outcome{Ask: &mcp.InputRequiredResult{InputRequests: questions, RequestState: new("state of " + keys[0])}}
+}
+
+func keysOf(t *tasks.Task) []string {
+	var keys []string
+	for key := range t.InputRequests {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+var roots = new(mcp.ListRootsResult)
+
+func TestTaskBelongsToOwner(t *testing.T) {
+	withStore(t, wide, func(t *testing.T, store *taskstore.Store) {
+		task := store.Add("ann", newFakeRun())
+		require.Len(t, task.ID, 26)
+		require.NotNil(t, store.Get("ann", task.ID))
+		require.Nil(t, store.Get("bob", task.ID))
+		require.Nil(t, store.Get("", task.ID))
+		require.False(t, store.Cancel("bob", task.ID))
+		require.False(t, store.Update("bob", task.ID, nil))
+		require.Equal(t, mcp.TaskStatusWorking, store.Get("ann", task.ID).Status)
+	})
+}
+
+func TestTaskHasResult(t *testing.T) {
+	withStore(t, wide, func(t *testing.T, store *taskstore.Store) {
+		run := newFakeRun()
+		task := store.Add("", run)
+		run.message = "half way"
+		time.Sleep(time.Minute)
+		seen := store.Get("", task.ID)
+		require.Equal(t, "half way", seen.StatusMessage)
+		require.Equal(t, seen.CreatedAt, seen.LastUpdatedAt)
+		require.False(t, seen.Finished())
+		run.finish(taskstore.Outcome{Result: json.RawMessage(`{"a":1}`)})
+		seen = store.Get("", task.ID)
+		require.Equal(t, mcp.TaskStatusCompleted, seen.Status)
+		require.JSONEq(t, `{"a":1}`, string(seen.Result))
+		require.Empty(t, seen.StatusMessage)
+		require.Equal(t, time.Minute, seen.LastUpdatedAt.Sub(seen.CreatedAt))
+		require.True(t, seen.Finished())
+		require.NoError(t, run.ended)
+
+		run = newFakeRun()
+		task = store.Add("", run)
+		run.finish(taskstore.Outcome{Error: &wire.ErrorObject{Code: -5, Message: "no"}})
+		seen = store.Get("", task.ID)
+		require.Equal(t, mcp.TaskStatusFailed, seen.Status)
+		require.EqualValues(t, -5, seen.Error.Code)
+		require.Equal(t, "no", seen.StatusMessage)
+	})
+}
+
+func TestQuestionKeysAreUnique(t *testing.T) {
+	withStore(t, wide, func(t *testing.T, store *taskstore.Store) {
+		run := newFakeRun()
+		id := store.Add("", run).ID
+		require.True(t, store.Update("", id, mcp.InputResponses{"1.a": roots}), "nobody waits for it yet")
+		require.Empty(t, run.resume)
+		run.finish(asks("a", "b"))
+		seen := store.Get("", id)
+		require.Equal(t, mcp.TaskStatusInputRequired, seen.Status)
+		require.Equal(t, []string{"1.a", "1.b"}, keysOf(seen))
+		clear(seen.InputRequests) // a copy for the caller
+		require.True(t, store.Update("", id, mcp.InputResponses{"1.a": roots, "x": roots, "1.b": nil}))
+		require.Equal(t, []string{"1.b"}, keysOf(store.Get("", id)))
+		require.Empty(t, run.resume)
+		require.True(t, store.Update("", id, mcp.InputResponses{"1.b": roots}))
+		require.Equal(t, []mcp.InputResponses{{"a": roots, "b": roots}}, run.resume)
+		require.Equal(t, "state of a", *run.state)
+		require.Equal(t, mcp.TaskStatusWorking, store.Get("", id).Status)
+		require.True(t, store.Update("", id, mcp.InputResponses{"1.b": roots}))
+		require.Len(t, run.resume, 1)
+		run.finish(asks("a"))
+		require.Equal(t, []string{"2.a"}, keysOf(store.Get("", id)))
+		require.True(t, store.Update("", id, mcp.InputResponses{"2.a": roots}))
+		require.Equal(t, mcp.InputResponses{"a": roots}, run.resume[1])
+		run.finish(taskstore.Outcome{Ask: &mcp.InputRequiredResult{RequestState: new("once more")}})
+		require.Equal(t, mcp.TaskStatusWorking, store.Get("", id).Status)
+		require.Nil(t, run.resume[2])
+		require.Equal(t, "once more", *run.state)
+	})
+}
+
+func TestEndedTaskReleasesRun(t *testing.T) {
+	withStore(t, wide, func(t *testing.T, store *taskstore.Store) {
+		run := newFakeRun()
+		id, left := store.Add("", run).ID, weak.Make(run)
+		run.finish(taskstore.Outcome{Result: json.RawMessage(`{}`)})
+		run = nil
+		runtime.GC()
+		require.Nil(t, left.Value())
+		require.Equal(t, mcp.TaskStatusCompleted, store.Get("", id).Status)
+	})
+}
+
+func TestCancelledTaskStaysCancelled(t *testing.T) {
+	withStore(t, wide, func(t *testing.T, store *taskstore.Store) {
+		run := newFakeRun()
+		id := store.Add("", run).ID
+		require.True(t, store.Cancel("", id))
+		require.ErrorIs(t, run.ended, taskstore.ErrCancelled)
+		synctest.Wait()
+		seen := store.Get("", id)
+		require.Equal(t, mcp.TaskStatusCancelled, seen.Status)
+		require.Nil(t, seen.Error)
+		run.ended = nil
+		require.True(t, store.Cancel("", id))
+		require.NoError(t, run.ended)
+		require.True(t, store.Update("", id, mcp.InputResponses{"1.a": roots}))
+		require.Equal(t, mcp.TaskStatusCancelled, store.Get("", id).Status)
+	})
+}
+
+func TestTaskExpires(t *testing.T) {
+	withStore(t, wide, func(t *testing.T, store *taskstore.Store) {
+		over, goesOn := newFakeRun(), newFakeRun()
+		first, second := store.Add("", over).ID, store.Add("", goesOn).ID
+		over.finish(taskstore.Outcome{Result: json.RawMessage(`{}`)})
+		time.Sleep(time.Hour - 1)
+		require.NotNil(t, store.Get("", first))
+		time.Sleep(time.Nanosecond)
+		synctest.Wait()
+		require.Nil(t, store.Get("", first))
+		require.Nil(t, store.Get("", second))
+		require.NoError(t, over.ended)
+		require.ErrorIs(t, goesOn.ended, taskstore.ErrExpired)
+	})
+	endless := wide
+	endless.TTL = -1
+	withStore(t, endless, func(t *testing.T, store *taskstore.Store) {
+		task := store.Add("", newFakeRun())
+		require.Negative(t, task.TTL)
+		time.Sleep(1000 * time.Hour)
+		require.NotNil(t, store.Get("", task.ID))
+	})
+}
+
+func TestMaxTasks(t *testing.T) {
+	o := wide
+	o.Max, o.MaxPerOwner = 6, 2
+	withStore(t, o, func(t *testing.T, store *taskstore.Store) {
+		require.NotNil(t, store.Add("ann", newFakeRun()))
+		time.Sleep(time.Minute)
+		require.NotNil(t, store.Add("ann", newFakeRun()))
+		require.Nil(t, store.Add("ann", newFakeRun()), "of one owner")
+		require.NotNil(t, store.Add("bob", newFakeRun()))
+		for range 3 {
+			require.NotNil(t, store.Add("", newFakeRun()), "nobody is no owner")
+		}
+		require.Nil(t, store.Add("cy", newFakeRun()), "of all")
+		time.Sleep(59 * time.Minute)
+		synctest.Wait()
+		require.NotNil(t, store.Add("ann", newFakeRun()), "one has gone")
+	})
+}
+
+func TestShutdownEndsAllTasks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := taskstore.New(wide)
+		run, stuck := newFakeRun(), &stuckRun{make(chan struct{})}
+		id := store.Add("", run).ID
+		store.Add("", stuck)
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("enough"))
+		defer cancel()
+		require.EqualError(t, store.Shutdown(ctx), "enough")
+		require.ErrorIs(t, run.ended, taskstore.ErrShutdown)
+		require.Nil(t, store.Get("", id))
+		require.Nil(t, store.Add("", newFakeRun()))
+		close(stuck.done)
+		require.NoError(t, store.Shutdown(t.Context()))
+	})
+}
+
+// stuckRun ignores the end of its context.
+type stuckRun struct{ done chan struct{} }
+
+func (d *stuckRun) Wait() taskstore.Outcome          { <-d.done; return taskstore.Outcome{} }
+func (*stuckRun) Message() string                    { return "" }
+func (*stuckRun) Resume(mcp.InputResponses, *string) {}
+func (*stuckRun) End(error)                          {}

@@ -1,0 +1,237 @@
+package mcpserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// registry contains registered items, sorted by key. It is immutable: the methods that change
+// it return a new one.
+type registry[T any] []entry[T]
+
+type entry[T any] struct {
+	key  string
+	item *T
+}
+
+// search returns the index of a key, and reports whether the key is present.
+func (s registry[T]) search(key string) (int, bool) {
+	i := sort.Search(len(s), func(i int) bool { return s[i].key >= key })
+	return i, i < len(s) && s[i].key == key
+}
+
+// find returns the item with a key, or nil.
+func (s registry[T]) find(key string) *T {
+	if i, has := s.search(key); has {
+		return s[i].item
+	}
+	return nil
+}
+
+// after returns the items whose keys follow a key.
+func (s registry[T]) after(key string) registry[T] {
+	i, has := s.search(key)
+	if has {
+		i++
+	}
+	return s[i:]
+}
+
+// first returns the first n items whose keys satisfy want.
+func (s registry[T]) first(n int, want func(key string) bool) registry[T] {
+	found := make(registry[T], 0, min(n, len(s)))
+	for _, x := range s {
+		if len(found) == n {
+			break
+		}
+		if want(x.key) {
+			found = append(found, x)
+		}
+	}
+	return found
+}
+
+// with returns a registry with an item added, or replaced if the key is present.
+func (s registry[T]) with(key string, item *T) registry[T] {
+	i, has := s.search(key)
+	if has {
+		s = slices.Clone(s)
+		s[i].item = item
+		return s
+	}
+	return slices.Insert(slices.Clip(s), i, entry[T]{key, item})
+}
+
+// without returns a registry without some keys, and reports whether it differs.
+func (s registry[T]) without(keys []string) (registry[T], bool) {
+	rest := slices.DeleteFunc(slices.Clone(s), func(x entry[T]) bool { return slices.Contains(keys, x.key) })
+	return rest, len(rest) < len(s)
+}
+
+// page returns one page of the items that the caller may access, and the cursor of the next
+// page. A cursor contains the key of the last item of a page. So it is valid at every replica,
+// and also after that item was removed.
+func page[T any](ctx context.Context, s *Server, kind Kind, items registry[T], cursor *string) (registry[T], *string, error) {
+	if cursor != nil {
+		key, ok := decodeCursor(kind, *cursor)
+		if !ok {
+			return nil, nil, invalid("Invalid cursor")
+		}
+		items = items.after(key)
+	}
+	if s.opts.Filter != nil {
+		items = items.first(s.opts.PageSize+1, func(key string) bool { return s.visible(ctx, kind, key) })
+	}
+	if len(items) <= s.opts.PageSize {
+		return items, nil, nil
+	}
+	items = items[:s.opts.PageSize]
+	next := encodeCursor(kind, items[len(items)-1].key)
+	return items, &next, nil
+}
+
+// encodeCursor returns a cursor: the kind and the key in base64. The kind prevents that a
+// cursor of another list is accepted.
+func encodeCursor(kind Kind, key string) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(string(kind) + "\n" + key))
+}
+
+func decodeCursor(kind Kind, cursor string) (key string, ok bool) {
+	text, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
+	if err != nil {
+		return "", false
+	}
+	return strings.CutPrefix(string(text), string(kind)+"\n")
+}
+
+// listItem is a registered item that is listed.
+type listItem interface {
+	// forRevision returns the item as a revision defines it.
+	forRevision(r wire.Revision) wire.Value
+	// text returns that as JSON, or nil if it could not be encoded.
+	text(r wire.Revision) []byte
+}
+
+// encodedItem contains a registered item as JSON for each revision, encoded at registration.
+// It is immutable.
+type encodedItem [][]byte
+
+// encodeItem encodes an item for all revisions. If that fails for a revision, its text is nil,
+// and the list request returns the error.
+func encodeItem(forRevision func(wire.Revision) wire.Value) encodedItem {
+	all := make(encodedItem, len(mcp.Revisions))
+	for i, r := range mcp.Revisions {
+		text, err := wire.Append(nil, &wire.Frame{Revision: r.Revision}, forRevision(r.Revision))
+		switch {
+		case err != nil:
+		case i > 0 && bytes.Equal(text, all[i-1]):
+			all[i] = all[i-1]
+		default:
+			all[i] = bytes.Clone(text)
+		}
+	}
+	return all
+}
+
+func (t encodedItem) text(r wire.Revision) []byte {
+	if i := r.Index(); i >= 0 && i < len(t) {
+		return t[i]
+	}
+	return nil
+}
+
+// encodedPage is a page of a list that copies the items' JSON instead of encoding them again.
+// It is made for one caller, so it contains only items that the caller may access. Equal pages
+// have equal bytes.
+type encodedPage[T any, P interface {
+	*T
+	listItem
+}] struct {
+	wire.Value        // the result without items
+	empty      string // the JSON of the empty list in it
+	items      registry[T]
+}
+
+func newEncodedPage[T any, P interface {
+	*T
+	listItem
+}](answer wire.Value, empty string, items registry[T]) wire.Value {
+	return &encodedPage[T, P]{answer, empty, items}
+}
+
+// AppendJSON implements [wire.Value].
+func (l *encodedPage[T, P]) AppendJSON(b []byte, e *wire.Encoder) []byte {
+	e.Forward(l, l.Value)
+	start := len(b)
+	b = l.Value.AppendJSON(b, e)
+	i := bytes.Index(b[start:], []byte(l.empty))
+	if i < 0 {
+		return b // encoding has failed
+	}
+	var room [512]byte
+	end := start + i + len(l.empty) - len("]")
+	rest := append(room[:0], b[end:]...)
+	return append(l.appendItems(b[:end], e), rest...)
+}
+
+func (l *encodedPage[T, P]) appendItems(b []byte, e *wire.Encoder) []byte {
+	r := e.Revision()
+	for i, x := range l.items {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if text := P(x.item).text(r); text != nil {
+			b = append(b, text...)
+		} else {
+			b = P(x.item).forRevision(r).AppendJSON(b, e)
+		}
+	}
+	return b
+}
+
+// cloneDefinition returns a deep copy of a definition. Its raw JSON is valid and compact.
+func cloneDefinition[T any, P interface {
+	*T
+	wire.Value
+}](v *T) (T, error) {
+	var copied T
+	text, err := wire.Append(nil, nil, P(v))
+	if err == nil {
+		err = wire.Decode(text, nil, P(&copied))
+	}
+	return copied, err
+}
+
+// encodesLists reports whether the result of the request is encoded without being seen by
+// middleware or an in-process client. Otherwise lists must be values of the protocol's types.
+func (s *Server) encodesLists(ctx context.Context) bool {
+	return len(s.opts.Middleware) == 0 && mcp.SessionFromContext(ctx).Transport().Kind() != "direct"
+}
+
+// setCacheHint sets the cache hint of a result, unless the result has one.
+func (s *Server) setCacheHint(method string, ttl *int64, scope *mcp.CacheScope) {
+	hint, has := s.opts.CacheHints[method]
+	if !has || *ttl != 0 || *scope != "" {
+		return
+	}
+	*ttl = hint.TTL.Milliseconds()
+	if hint.Public && s.opts.Filter == nil {
+		*scope = mcp.CacheScopePublic
+	}
+}
+
+// visible reports whether the caller may access an item.
+func (s *Server) visible(ctx context.Context, kind Kind, name string) bool {
+	return s.opts.Filter == nil || s.filterShows(ctx, kind, name)
+}
+
+func (s *Server) filterShows(ctx context.Context, kind Kind, name string) bool {
+	return s.opts.Filter(ctx, mcp.SessionFromContext(ctx), Item{kind, name})
+}

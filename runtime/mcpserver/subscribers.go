@@ -1,0 +1,250 @@
+package mcpserver
+
+import (
+	"context"
+	"runtime/debug"
+	"slices"
+	"sync"
+
+	"github.com/mcpwright/mcp/runtime/internal/outbound"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/lazy"
+)
+
+// subscribers are the recipients of events: sessions of handshake revisions, and subscription
+// streams, which are requests whose response ends the stream.
+type subscribers struct {
+	opts *Options
+
+	mu      sync.Mutex // may be held while another lock is taken, but not Server.mu
+	members map[subscriber]struct{}
+	streams int
+	closed  bool
+}
+
+// subscriber is a recipient of events.
+type subscriber interface {
+	// wants reports whether the subscriber is to be notified of an event.
+	wants(e Event) bool
+	// notify sends or queues an event. It does not block. Calls are serialized by
+	// subscribers.mu.
+	notify(m *eventMessage)
+	// end is called when no more events follow.
+	end()
+}
+
+func (subs *subscribers) init(opts *Options) {
+	subs.opts, subs.members = opts, make(map[subscriber]struct{})
+}
+
+// add adds a subscriber. It returns false if the server has been shut down.
+func (subs *subscribers) add(l subscriber) bool {
+	subs.mu.Lock()
+	defer subs.mu.Unlock()
+	if !subs.closed {
+		subs.members[l] = struct{}{}
+	}
+	return !subs.closed
+}
+
+func (subs *subscribers) remove(l subscriber) {
+	subs.mu.Lock()
+	defer subs.mu.Unlock()
+	delete(subs.members, l)
+}
+
+// isClosed reports whether the server has been shut down.
+func (subs *subscribers) isClosed() bool {
+	subs.mu.Lock()
+	defer subs.mu.Unlock()
+	return subs.closed
+}
+
+// close ends the subscription streams and prevents new ones.
+func (subs *subscribers) close() {
+	subs.mu.Lock()
+	defer subs.mu.Unlock()
+	subs.closed = true
+	for l := range subs.members {
+		l.end()
+	}
+}
+
+// deliver notifies all subscribers of an event. It does not wait for any of them: if the
+// connection cannot send a notification at once, the event is queued.
+func (subs *subscribers) deliver(e Event) {
+	message := newEventMessage(e)
+	subs.mu.Lock()
+	defer subs.mu.Unlock()
+	for l := range subs.members {
+		if l.wants(e) {
+			l.notify(message)
+		}
+	}
+}
+
+// addSession adds a session, until its connection is closed.
+func (subs *subscribers) addSession(_ context.Context, conn *connection.Connection) {
+	s := &sessionSubscriber{subscribers: subs, conn: conn}
+	s.ctx.Context = context.Background()
+	if subs.add(s) {
+		conn.OnClose(s.close)
+	}
+}
+
+// sessionSubscriber is a session of a handshake revision. It has a goroutine only while events
+// are queued.
+type sessionSubscriber struct {
+	subscribers *subscribers
+	conn        *connection.Connection
+	ctx         lazy.Context // ends with the connection
+	queue       eventQueue
+	sending     sync.WaitGroup
+}
+
+// close removes the subscriber, and waits until nothing is being sent.
+func (s *sessionSubscriber) close(context.Context) error {
+	s.subscribers.remove(s)
+	s.ctx.Cancel(nil)
+	s.sending.Wait()
+	return nil
+}
+
+func (s *sessionSubscriber) wants(e Event) bool {
+	switch e.Method {
+	case mcp.MethodToolListChanged, mcp.MethodPromptListChanged, mcp.MethodResourceListChanged:
+		return true // the connection drops what was not declared
+	case mcp.MethodResourceUpdated:
+		return s.watchesResource(e.URI)
+	}
+	return false
+}
+
+// watchesResource reports whether the client is to be notified of a change of a resource.
+func (s *sessionSubscriber) watchesResource(uri string) bool {
+	state := s.conn.State()
+	if s.subscribers.opts.Affects == nil {
+		return state.Subscribed(uri)
+	}
+	for _, watched := range state.Subscriptions() {
+		if s.subscribers.opts.affects(uri, watched) {
+			return true
+		}
+	}
+	return false
+}
+
+// notify implements subscriber. close removes the session before it waits for the goroutine
+// that is started here.
+func (s *sessionSubscriber) notify(m *eventMessage) {
+	if s.queue.idle() && outbound.TryNotify(s.conn, &m.session) {
+		return
+	}
+	if s.queue.put(&m.session, s.subscribers.opts.MaxQueuedEvents) {
+		s.sending.Go(s.sendQueued) // ends when the queue is empty or the connection is closed
+	}
+}
+
+func (s *sessionSubscriber) sendQueued() {
+	var waiting []*eventNotification
+	for {
+		var full bool
+		waiting, full = s.queue.take(waiting)
+		if full {
+			s.subscribers.opts.Logger.Warn("notifications dropped: event queue of session is full", "limit", s.subscribers.opts.MaxQueuedEvents)
+		}
+		if len(waiting) == 0 || s.ctx.Err() != nil {
+			return
+		}
+		for _, r := range waiting {
+			s.notifyClient(r)
+		}
+	}
+}
+
+// notifyClient sends a notification. An event store or Options.Outgoing may panic; the panic
+// is logged, and the following notifications are sent.
+func (s *sessionSubscriber) notifyClient(r *eventNotification) {
+	log := s.subscribers.opts.Logger
+	defer func() {
+		if p := recover(); p != nil {
+			log.Error("notification panicked", "method", r.Method(), "panic", p, "stack", string(debug.Stack()))
+		}
+	}()
+	if err := s.conn.Notify(&s.ctx, r); err != nil {
+		log.Error("notification dropped", "method", r.Method(), "error", err)
+	}
+}
+
+func (s *sessionSubscriber) end() {} // its transport closes the session
+
+// eventQueue contains the events that wait for one subscriber. An event that is equal to a
+// waiting one is not added again. The zero value is an empty queue.
+type eventQueue struct {
+	mu       sync.Mutex // no other lock is taken while it is held
+	waiting  []*eventNotification
+	lookup   map[Event]struct{} // the waiting events; nil while there are few
+	full     bool               // an event was dropped
+	draining bool               // a goroutine sends the queue
+}
+
+// maxScannedEvents is the length from which on a map is used to find equal events.
+const maxScannedEvents = 8
+
+// idle reports whether no event is waiting or being sent from the queue, so that the next one
+// may be sent directly.
+func (m *eventQueue) idle() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return !m.draining
+}
+
+// put adds an event, unless most events are waiting. It reports whether the caller must start
+// a goroutine that sends the queue.
+func (m *eventQueue) put(r *eventNotification, most int) (start bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.has(r.event) {
+		return false
+	}
+	if len(m.waiting) >= most {
+		m.full = true
+		return false
+	}
+	m.waiting = append(m.waiting, r)
+	switch {
+	case m.lookup != nil:
+		m.lookup[r.event] = struct{}{}
+	case len(m.waiting) > maxScannedEvents:
+		m.lookup = make(map[Event]struct{}, 2*maxScannedEvents)
+		for _, r := range m.waiting {
+			m.lookup[r.event] = struct{}{}
+		}
+	}
+	start = !m.draining
+	m.draining = true
+	return start
+}
+
+func (m *eventQueue) has(e Event) bool {
+	if m.lookup == nil {
+		return slices.ContainsFunc(m.waiting, func(r *eventNotification) bool { return r.event == e })
+	}
+	_, waits := m.lookup[e]
+	return waits
+}
+
+// take removes and returns all events, and reports whether one was dropped. The caller passes
+// the last result, whose memory is used again. If the result is empty, the caller must stop.
+func (m *eventQueue) take(last []*eventNotification) (waiting []*eventNotification, full bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	clear(last) // release the events that have been sent
+	waiting, full = m.waiting, m.full
+	m.waiting, m.full = last[:0], false
+	m.lookup = nil
+	m.draining = len(waiting) > 0
+	return waiting, full
+}

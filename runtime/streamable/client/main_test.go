@@ -1,0 +1,9 @@
+package client_test
+
+import (
+	"testing"
+
+	"github.com/mcpwright/mcp/internal/leaks"
+)
+
+func TestMain(m *testing.M) { leaks.Main(m) }

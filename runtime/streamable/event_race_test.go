@@ -1,5 +1,0 @@
-//go:build race
-
-package streamable
-
-func init() { raceEnabled = true }

@@ -1,0 +1,5 @@
+//go:build race
+
+package streamable_test
+
+func init() { raceEnabled = true }
