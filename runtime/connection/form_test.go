@@ -154,14 +154,14 @@ func TestFormOfIntegerLimits(t *testing.T) {
 	raw, err := json.Marshal(form.Properties)
 	require.NoError(t, err)
 	var fields []struct {
-		Name  string
-		Value struct{ Minimum, Maximum *json.Number }
+		Name   string
+		Schema struct{ Minimum, Maximum *json.Number }
 	}
 	require.NoError(t, json.Unmarshal(raw, &fields))
 	var got []string
 	for _, f := range fields {
 		limits := f.Name
-		for _, n := range []*json.Number{f.Value.Minimum, f.Value.Maximum} {
+		for _, n := range []*json.Number{f.Schema.Minimum, f.Schema.Maximum} {
 			limits += " " + n.String()
 		}
 		got = append(got, limits)

@@ -115,8 +115,8 @@ type list struct {
 	filter string
 }
 
-// bookRequest is a paged list. It maps each cursor to a page; the first page is "start".
-type bookRequest struct {
+// bookingRequest is a paged list. It maps each cursor to a page; the first page is "start".
+type bookingRequest struct {
 	pages map[string]page
 	asked []string
 }
@@ -130,7 +130,7 @@ type page struct {
 func to(cursor string) *string { return &cursor }
 
 // all returns the elements, beginning with the page of the request.
-func (b *bookRequest) all(req *list) iter.Seq2[*int, error] {
+func (b *bookingRequest) all(req *list) iter.Seq2[*int, error] {
 	return peer.Pages(req, func(req *list, cursor *string) { req.cursor = cursor }, func(req *list) ([]int, *string, error) {
 		cursor := "start"
 		if req.cursor != nil {
@@ -154,7 +154,7 @@ func read(seq iter.Seq2[*int, error]) (items []int, err error) {
 }
 
 func TestPagesFollowsCursors(t *testing.T) {
-	b := &bookRequest{pages: map[string]page{"start": {items: []int{1, 2}, next: to("b")}, "b": {next: to("c")}, "c": {items: []int{3}}}}
+	b := &bookingRequest{pages: map[string]page{"start": {items: []int{1, 2}, next: to("b")}, "b": {next: to("c")}, "c": {items: []int{3}}}}
 	items, err := read(b.all(nil))
 	require.NoError(t, err)
 	require.Equal(t, []int{1, 2, 3}, items)
@@ -162,14 +162,14 @@ func TestPagesFollowsCursors(t *testing.T) {
 }
 
 func TestPagesFollowsEmptyCursor(t *testing.T) {
-	b := &bookRequest{pages: map[string]page{"start": {items: []int{1}, next: to("")}, "": {items: []int{2}}}}
+	b := &bookingRequest{pages: map[string]page{"start": {items: []int{1}, next: to("")}, "": {items: []int{2}}}}
 	items, err := read(b.all(nil))
 	require.NoError(t, err)
 	require.Equal(t, []int{1, 2}, items)
 }
 
 func TestPagesEndsAtRepeatedCursor(t *testing.T) {
-	b := &bookRequest{pages: map[string]page{"start": {items: []int{1}, next: to("b")}, "b": {items: []int{2}, next: to("c")}, "c": {items: []int{3}, next: to("b")}}}
+	b := &bookingRequest{pages: map[string]page{"start": {items: []int{1}, next: to("b")}, "b": {items: []int{2}, next: to("c")}, "c": {items: []int{3}, next: to("b")}}}
 	items, err := read(b.all(nil))
 	require.NoError(t, err)
 	require.Equal(t, []int{1, 2, 3}, items)
@@ -196,7 +196,7 @@ func TestPagesEndsAfterManyEmptyPages(t *testing.T) {
 }
 
 func TestPagesStopsAtFirstError(t *testing.T) {
-	b := &bookRequest{pages: map[string]page{"start": {items: []int{1}, next: to("b")}, "b": {err: errBroken, items: []int{9}, next: to("c")}}}
+	b := &bookingRequest{pages: map[string]page{"start": {items: []int{1}, next: to("b")}, "b": {err: errBroken, items: []int{9}, next: to("c")}}}
 	items, err := read(b.all(nil))
 	require.ErrorIs(t, err, errBroken)
 	require.Equal(t, []int{1}, items)
@@ -204,7 +204,7 @@ func TestPagesStopsAtFirstError(t *testing.T) {
 }
 
 func TestPagesFetchesOnDemand(t *testing.T) {
-	b := &bookRequest{pages: map[string]page{"start": {items: []int{1, 2}, next: to("b")}}}
+	b := &bookingRequest{pages: map[string]page{"start": {items: []int{1, 2}, next: to("b")}}}
 	for item := range b.all(nil) {
 		require.Equal(t, 1, *item)
 		break
@@ -216,7 +216,7 @@ func TestPagesFetchesOnDemand(t *testing.T) {
 }
 
 func TestPagesStartsAtRequestAndDoesNotChangeIt(t *testing.T) {
-	b := &bookRequest{pages: map[string]page{"b": {items: []int{2}, next: to("c")}, "c": {items: []int{3}}}}
+	b := &bookingRequest{pages: map[string]page{"b": {items: []int{2}, next: to("c")}, "c": {items: []int{3}}}}
 	req := &list{cursor: to("b"), filter: "!"}
 	for range 2 { // the same request returns the same list again
 		items, err := read(b.all(req))
@@ -228,7 +228,7 @@ func TestPagesStartsAtRequestAndDoesNotChangeIt(t *testing.T) {
 }
 
 func TestPagesEndsAtPageThatNamesItself(t *testing.T) {
-	b := &bookRequest{pages: map[string]page{"b": {items: []int{2}, next: to("b")}}}
+	b := &bookingRequest{pages: map[string]page{"b": {items: []int{2}, next: to("b")}}}
 	items, err := read(b.all(&list{cursor: to("b")}))
 	require.NoError(t, err)
 	require.Equal(t, []int{2, 2}, items, "the cursor of the first page is not recorded")
