@@ -47,6 +47,12 @@ type AuthorizationCode struct {
 	// ClientURI is the URL of a page about the client if it has to be registered.
 	ClientURI string
 
+	// AuthorizationParams are further parameters of authorization requests, such as
+	// access_type or audience. They replace the parameters scope, resource and prompt of
+	// this package, and a parameter without values is omitted. The parameters of the code
+	// flow itself cannot be replaced.
+	AuthorizationParams url.Values
+
 	// AssumePKCE sends requests to authorization servers whose metadata do not contain
 	// support of PKCE. If such a server does not support it, an attacker who intercepts a
 	// code can get the token.
@@ -111,6 +117,8 @@ func (g *AuthorizationCode) validate(s *AuthorizationServerMetadata) error {
 		return errNoIssuer
 	case g.ClientMetadataURL != "" && !isClientIDURL(g.ClientMetadataURL):
 		return errors.New("invalid AuthorizationCode.ClientMetadataURL: it must have https, a host and a path, and nothing else")
+	case g.protectedParam() != "":
+		return fmt.Errorf("AuthorizationCode.AuthorizationParams: parameter %q cannot be replaced", g.protectedParam())
 	case s.AuthorizationEndpoint == "":
 		return fmt.Errorf("issuer %q has no authorization_endpoint", s.Issuer)
 	case !g.AssumePKCE && !s.assumed && !slices.Contains(s.CodeChallengeMethodsSupported, "S256"):
@@ -118,6 +126,22 @@ func (g *AuthorizationCode) validate(s *AuthorizationServerMetadata) error {
 			s.Issuer, s.CodeChallengeMethodsSupported)
 	}
 	return nil
+}
+
+// codeParams are the parameters of an authorization request that a program cannot replace,
+// because the security of the code flow depends on them.
+var codeParams = []string{
+	"response_type", "response_mode", "client_id", "redirect_uri", "state", "code_challenge", "code_challenge_method", "dpop_jkt", "request", "request_uri",
+}
+
+// protectedParam returns a name in AuthorizationParams that is not allowed, or "".
+func (g *AuthorizationCode) protectedParam() string {
+	for _, name := range codeParams {
+		if g.AuthorizationParams.Has(name) {
+			return name
+		}
+	}
+	return ""
 }
 
 // isClientIDURL reports whether the URL of a client's metadata document is a valid client
@@ -171,12 +195,27 @@ func (g *AuthorizationCode) knownClient(ctx context.Context, req *TokenRequest) 
 }
 
 // ensureClient returns the known client, or registers a new one. A client that was
-// registered with another redirect URL cannot be used.
+// registered with another redirect URL, or without one of the scopes, cannot be used.
+//
+// The registration contains all scopes that the client may request later. Some
+// authorization servers require it, and some issue no scopes to a client that was
+// registered without. If the server refuses the scopes, the client is registered without.
 func (g *AuthorizationCode) ensureClient(ctx context.Context, req *TokenRequest, known *OAuthClient, redirectURL string) (*OAuthClient, error) {
-	if known != nil && (known.redirectURL == "" || known.redirectURL == redirectURL) {
+	if known != nil && (known.redirectURL == "" || known.redirectURL == redirectURL && known.mayRequest(req.Scopes)) {
 		return known, nil
 	}
-	return req.registerClient(ctx, g.clientMetadata(req.AuthorizationServer, redirectURL), redirectURL)
+	metadata := g.clientMetadata(req.AuthorizationServer, redirectURL)
+	scopes := req.registrationScopes()
+	if len(scopes) == 0 {
+		return req.registerClient(ctx, metadata, redirectURL)
+	}
+	metadata["scope"] = strings.Join(scopes, " ")
+	client, err := req.registerClient(ctx, metadata, redirectURL)
+	if e, ok := errors.AsType[*Error](err); ok && (e.Code == "invalid_client_metadata" || e.Code == "invalid_scope") { // an unknown scope
+		delete(metadata, "scope")
+		return req.registerClient(ctx, metadata, redirectURL)
+	}
+	return client, err
 }
 
 // clientMetadata returns the metadata to register the client with.
@@ -214,10 +253,15 @@ func (g *AuthorizationCode) requestCode(ctx context.Context, req *TokenRequest, 
 		return "", err
 	}
 	state := rand.Text()
-	query := req.setScopes(page.Query())
-	if slices.Contains(req.AuthorizationServer.ScopesSupported, offlineAccess) && len(req.Scopes) > 0 {
-		query.Set("scope", strings.Join(union(req.Scopes, []string{offlineAccess}), " "))
+	query := page.Query()
+	if scopes := req.authorizationScopes(); len(scopes) > 0 {
+		query.Set("scope", strings.Join(scopes, " "))
+		if slices.Contains(scopes, offlineAccess) { // without it, OpenID providers issue no refresh token
+			query.Set("prompt", "consent")
+		}
 	}
+	req.setResource(query)
+	setParams(query, g.AuthorizationParams)
 	for name, value := range map[string]string{
 		"response_type":         "code",
 		"client_id":             client.ClientID,
@@ -228,7 +272,6 @@ func (g *AuthorizationCode) requestCode(ctx context.Context, req *TokenRequest, 
 	} {
 		query.Set(name, value)
 	}
-	req.setResource(query)
 	page.RawQuery = query.Encode()
 	response, err := g.authorize(ctx, redirect, page.String(), state)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"net/url"
 	"testing"
@@ -64,6 +65,7 @@ func TestAuthorizationRequestParameters(t *testing.T) {
 	require.Equal(t, "1", q.Get("tenant"), "the query of the endpoint must be kept")
 	require.Equal(t, "code", q.Get("response_type"))
 	require.Equal(t, "use write offline_access", q.Get("scope"))
+	require.Equal(t, "consent", q.Get("prompt"), "without it, OpenID providers issue no refresh token")
 	require.Equal(t, serverURL, q.Get("resource"))
 	require.Equal(t, "S256", q.Get("code_challenge_method"))
 	require.Equal(t, "http://127.0.0.1:7777/callback", q.Get("redirect_uri"))
@@ -87,19 +89,85 @@ func TestOmitResource(t *testing.T) {
 func TestScopesToRequest(t *testing.T) {
 	w := newFakeNetwork(t)
 	w.server.scopes = nil
-	w.issuer.metadata.ScopesSupported = []string{"offline_access"}
-	user := w.user()
-	user.Authorize = func(ctx context.Context, page string) (string, error) {
-		require.NotContains(t, page, "scope")
-		return w.consent(ctx, page)
-	}
-	w.mustPost(w.transport(func(o *TransportOptions) { o.Grant = user }))
+	w.mustPost(w.transport(nil))
+	q := w.issuer.lastAuthorization()
+	require.False(t, q.Has("scope"))
+	require.False(t, q.Has("prompt"))
 	require.False(t, w.issuer.lastForm().Has("scope"))
+	require.NotContains(t, w.issuer.registrations[0], "scope")
+
+	w = newFakeNetwork(t)
+	w.server.scopes = nil
+	w.issuer.metadata.ScopesSupported = []string{"offline_access"}
+	w.mustPost(w.transport(nil))
+	q = w.issuer.lastAuthorization()
+	require.Equal(t, "offline_access", q.Get("scope"))
+	require.Equal(t, "consent", q.Get("prompt"))
 
 	w = newFakeNetwork(t)
 	w.mustPost(w.transport(func(o *TransportOptions) { o.Scopes = []string{"use"} }))
 	w.server.challengeScope = "use" // has priority over the option
 	w.mustPost(w.transport(func(o *TransportOptions) { o.Scopes = []string{"write"} }))
+}
+
+func TestAuthorizationParams(t *testing.T) {
+	w := newFakeNetwork(t)
+	w.server.challengeScope = "use"
+	w.issuer.metadata.ScopesSupported = []string{"use", "offline_access"}
+	user := w.user()
+	user.AuthorizationParams = url.Values{"access_type": {"offline"}, "audience": {"a", "b"}, "prompt": nil}
+	w.mustPost(w.transport(func(o *TransportOptions) { o.Grant = user }))
+	q := w.issuer.lastAuthorization()
+	require.Equal(t, "offline", q.Get("access_type"))
+	require.Equal(t, []string{"a", "b"}, q["audience"])
+	require.False(t, q.Has("prompt"))
+	require.Equal(t, "use offline_access", q.Get("scope"))
+
+	for _, name := range []string{"client_id", "redirect_uri", "state", "code_challenge", "code_challenge_method", "response_type"} {
+		w := newFakeNetwork(t)
+		user := w.user()
+		user.AuthorizationParams = url.Values{name: {"x"}}
+		_, err := w.post(t.Context(), w.transport(func(o *TransportOptions) { o.Grant = user }))
+		require.ErrorContains(t, err, `AuthorizationCode.AuthorizationParams: parameter "`+name+`" cannot be replaced`)
+		require.Zero(t, w.count(authorizeRequest)+w.count(registerRequest))
+	}
+}
+
+func TestRegistrationHasScopes(t *testing.T) {
+	w := newFakeNetwork(t)
+	w.server.challengeScope = "use"
+	w.server.metadata.ScopesSupported = []string{"use", "write", "unlisted"}
+	w.issuer.metadata.ScopesSupported = []string{"use", "write", "offline_access"}
+	tr := w.transport(nil)
+	w.mustPost(tr)
+	require.Equal(t, "use offline_access write", w.issuer.registrations[0]["scope"])
+
+	w.server.scopes = []string{"use", "write"} // the registration has them
+	w.mustPost(tr)
+	require.Len(t, w.issuer.registrations, 1)
+	w.server.scopes = []string{"use", "write", "admin"}
+	w.mustPost(tr)
+	require.Len(t, w.issuer.registrations, 2, "the registration lacks a scope")
+	require.Contains(t, w.issuer.registrations[1]["scope"], "admin")
+}
+
+func TestRegistrationWithoutScopesIfTheyAreRefused(t *testing.T) {
+	w := newFakeNetwork(t)
+	w.server.challengeScope = "use"
+	w.issuer.registrationHandler = func(rw http.ResponseWriter, client map[string]any) bool {
+		if client["scope"] == nil {
+			return false
+		}
+		rw.WriteHeader(http.StatusBadRequest)
+		_, _ = io.WriteString(rw, `{"error":"invalid_client_metadata"}`)
+		return true
+	}
+	tr := w.transport(nil)
+	w.mustPost(tr)
+	require.Len(t, w.issuer.registrations, 2)
+	w.issuer.revoke(true)
+	w.mustPost(tr)
+	require.Len(t, w.issuer.registrations, 2, "the client is used again")
 }
 
 func TestPKCEIsRequired(t *testing.T) {

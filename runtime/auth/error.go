@@ -2,8 +2,10 @@ package auth
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"runtime/debug"
+	"time"
 )
 
 // Error is an OAuth error response of an authorization server.
@@ -41,6 +43,32 @@ func parseError(endpoint string, body []byte) *Error {
 		return nil
 	}
 	return &Error{Endpoint: endpoint, Code: e.Code, Description: e.Description, URI: e.URI}
+}
+
+// retryError is an error that a later attempt may not have.
+type retryError struct {
+	err   error
+	after time.Duration // wait at least this long before the next attempt; 0 if unknown
+}
+
+// Error implements error.
+func (e *retryError) Error() string { return e.err.Error() }
+
+// Unwrap returns the error without the time.
+func (e *retryError) Unwrap() error { return e.err }
+
+// retryAfter returns the time to wait before the next attempt, or 0.
+func retryAfter(err error) time.Duration {
+	if e, ok := errors.AsType[*retryError](err); ok {
+		return e.after
+	}
+	return 0
+}
+
+// isRetryError reports whether a [retryError] is in the chain of an error.
+func isRetryError(err error) bool {
+	_, ok := errors.AsType[*retryError](err)
+	return ok
 }
 
 // recoverPanic sets err if the calling function panics, so that a panic in code of the

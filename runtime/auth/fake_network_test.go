@@ -211,11 +211,14 @@ type fakeIssuer struct {
 	codes          map[string]url.Values
 	forms          []url.Values // of token requests
 	registrations  []map[string]any
-	delay          time.Duration                                  // of responses to token requests
-	expiresIn      int                                            // expires_in of tokens, 0 for none
-	rejectResource bool                                           // refuse requests with a resource
-	changeRedirect func(response url.Values)                      // changes the authorization response
-	tokenHandler   func(w http.ResponseWriter, f url.Values) bool // replaces the token endpoint if it returns true
+	delay          time.Duration             // of responses to token requests
+	expiresIn      int                       // expires_in of tokens, 0 for none
+	rejectResource bool                      // refuse requests with a resource
+	changeRedirect func(response url.Values) // changes the authorization response
+	// registrationHandler replaces the registration endpoint if it returns true
+	registrationHandler func(w http.ResponseWriter, client map[string]any) bool
+	authorizations      []url.Values                                   // of authorization requests
+	tokenHandler        func(w http.ResponseWriter, f url.Values) bool // replaces the token endpoint if it returns true
 }
 
 // handleRefresh sets the response to requests with a refresh token.
@@ -268,6 +271,12 @@ func (s *fakeIssuer) lastForm() url.Values {
 	return s.forms[len(s.forms)-1]
 }
 
+func (s *fakeIssuer) lastAuthorization() url.Values {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.authorizations[len(s.authorizations)-1]
+}
+
 func (s *fakeIssuer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -279,6 +288,9 @@ func (s *fakeIssuer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		var client map[string]any
 		_ = json.NewDecoder(r.Body).Decode(&client)
 		s.registrations = append(s.registrations, client)
+		if s.registrationHandler != nil && s.registrationHandler(w, client) {
+			return
+		}
 		id := fmt.Sprint("client-", s.requests)
 		s.clients[id] = ""
 		w.WriteHeader(http.StatusCreated)
@@ -306,6 +318,7 @@ func (s *fakeIssuer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *fakeIssuer) authorize(w http.ResponseWriter, q url.Values) {
 	code := fmt.Sprint("code-", s.requests)
 	s.codes[code] = q
+	s.authorizations = append(s.authorizations, q)
 	response := url.Values{"code": {code}, "state": {q.Get("state")}, "iss": {s.metadata.Issuer}}
 	if _, known := s.clients[q.Get("client_id")]; !known {
 		response = url.Values{"error": {"unauthorized_client"}, "state": {q.Get("state")}, "iss": {s.metadata.Issuer}}

@@ -21,6 +21,15 @@ type Grant interface {
 // singleIssuer is implemented by grants whose client is registered at one issuer.
 type singleIssuer interface{ issuer() string }
 
+// nonInteractive is implemented by grants that never ask a person.
+type nonInteractive interface{ nonInteractive() }
+
+// isInteractive reports whether a grant may ask a person. A grant of the program may.
+func isInteractive(g Grant) bool {
+	_, no := g.(nonInteractive)
+	return !no
+}
+
 // errNoIssuer is returned for a client with credentials but without an issuer. An MCP
 // server could otherwise name an authorization server that collects them.
 var errNoIssuer = errors.New("OAuthClient.Issuer is required")
@@ -29,7 +38,13 @@ var errNoIssuer = errors.New("OAuthClient.Issuer is required")
 type ClientCredentials struct {
 	// Client is the client, with a secret or a key.
 	Client OAuthClient
+	// TokenParams are further parameters of token requests, such as audience. They replace
+	// the parameters scope and resource of this package, and a parameter without values is
+	// omitted.
+	TokenParams url.Values
 }
+
+func (g *ClientCredentials) nonInteractive() {}
 
 func (g *ClientCredentials) issuer() string { return g.Client.Issuer }
 
@@ -41,7 +56,7 @@ func (g *ClientCredentials) Token(ctx context.Context, req *TokenRequest) (*oaut
 	if g.Client.Issuer == "" {
 		return nil, errNoIssuer
 	}
-	return req.Send(ctx, &g.Client, req.setScopes(url.Values{"grant_type": {"client_credentials"}}))
+	return req.send(ctx, &g.Client, req.setScopes(url.Values{"grant_type": {"client_credentials"}}), g.TokenParams)
 }
 
 // Assertion is the [Grant] of a program that has a signed assertion of a party that the
@@ -54,6 +69,8 @@ type Assertion struct {
 	// resource req.Resource. [IDJAG.Assert] is an implementation.
 	Assert func(ctx context.Context, req *TokenRequest) (string, error)
 }
+
+func (g *Assertion) nonInteractive() {}
 
 func (g *Assertion) issuer() string { return g.Client.Issuer }
 

@@ -8,16 +8,22 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/rsa"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/oauth2"
 )
 
 func TestClientCredentials(t *testing.T) {
@@ -59,11 +65,28 @@ func TestPrivateKeyJWT(t *testing.T) {
 	require.NoError(t, err)
 	_, ed, err := ed25519.GenerateKey(rand.Reader)
 	require.NoError(t, err)
-	for alg, key := range map[string]crypto.Signer{"ES256": ec, "RS256": rs, "EdDSA": ed} {
+	p384, err := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
+	require.NoError(t, err)
+	p521, err := ecdsa.GenerateKey(elliptic.P521(), rand.Reader)
+	require.NoError(t, err)
+	for _, c := range []struct {
+		key       crypto.Signer
+		option    string
+		supported []string
+		alg       string
+	}{
+		{ec, "", nil, "ES256"}, {p384, "", nil, "ES384"}, {p521, "", nil, "ES512"}, {rs, "", nil, "RS256"}, {ed, "", nil, "EdDSA"},
+		{rs, "PS256", nil, "PS256"}, {rs, "", []string{"ES256", "PS256"}, "PS256"}, {rs, "RS512", []string{"PS256"}, "RS512"},
+		{rs, "", []string{"ES256"}, "RS256"}, {struct{ crypto.Signer }{p521}, "", nil, "ES512"}, {struct{ crypto.Signer }{rs}, "PS384", nil, "PS384"},
+		{ed, "", []string{"RS256", "Ed25519"}, "Ed25519"},
+	} {
+		key, alg := c.key, c.alg
 		w := newFakeNetwork(t)
+		w.issuer.metadata.TokenEndpointAuthSigningAlgValuesSupported = c.supported
+		registerEd25519()
 		w.server.challengeScope = "use"
 		w.issuer.clients["c"] = ""
-		grant := &ClientCredentials{Client: OAuthClient{Issuer: issuerURL, ClientID: "c", Key: key, KeyID: "k1"}}
+		grant := &ClientCredentials{Client: OAuthClient{Issuer: issuerURL, ClientID: "c", Key: key, KeyID: "k1", SigningAlgorithm: c.option}}
 		w.mustPost(w.transport(func(o *TransportOptions) { o.Grant = grant }))
 		f := w.issuer.lastForm()
 		require.Equal(t, "urn:ietf:params:oauth:client-assertion-type:jwt-bearer", f.Get("client_assertion_type"))
@@ -220,4 +243,156 @@ func TestRegistrationWithUnsupportedAuthMethod(t *testing.T) {
 	_, err := w.post(t.Context(), w.transport(func(o *TransportOptions) { o.Store = store }))
 	require.ErrorContains(t, err, `client assertion of "c": OAuthClient.Key is required`)
 	require.Empty(t, store.values, "an unusable client must not be saved")
+}
+
+func TestTokenParams(t *testing.T) {
+	w := newFakeNetwork(t)
+	w.server.challengeScope, w.issuer.rejectResource = "use", true
+	w.issuer.clients["c"] = ""
+	grant := &ClientCredentials{
+		Client:      OAuthClient{Issuer: issuerURL, ClientID: "c", ClientSecret: "s"},
+		TokenParams: url.Values{"audience": {"https://api.test"}, "resource": nil},
+	}
+	w.mustPost(w.transport(func(o *TransportOptions) { o.Grant = grant }))
+	f := w.issuer.lastForm()
+	require.Equal(t, "https://api.test", f.Get("audience"))
+	require.False(t, f.Has("resource"))
+	require.Equal(t, "client_credentials", f.Get("grant_type"))
+}
+
+func TestTokenWithLineBreakIsRefused(t *testing.T) {
+	for _, token := range []string{"a\nb", "a\rb", "a\x00", "a\u0085", "\u00e9"} {
+		w := newFakeNetwork(t)
+		w.issuer.tokenHandler = func(rw http.ResponseWriter, _ url.Values) bool {
+			_ = json.NewEncoder(rw).Encode(map[string]any{"access_token": token, "token_type": "Bearer"})
+			return true
+		}
+		_, err := w.post(t.Context(), w.transport(nil))
+		require.ErrorContains(t, err, `token of "https://login.test/token": access token contains a line break or another invalid character`)
+		own := grantFunc(func() (*oauth2.Token, error) { return &oauth2.Token{AccessToken: token}, nil })
+		_, err = w.post(t.Context(), w.transport(func(o *TransportOptions) { o.Grant = own }))
+		require.ErrorIs(t, err, errTokenText)
+	}
+}
+
+func TestClientCredentialsRetryAfterTemporaryFailures(t *testing.T) {
+	for name, fail := range map[string]func(http.ResponseWriter){
+		"status 503": func(rw http.ResponseWriter) { rw.WriteHeader(http.StatusServiceUnavailable) },
+		"status 429": func(rw http.ResponseWriter) {
+			rw.Header().Set("Retry-After", "2")
+			rw.WriteHeader(http.StatusTooManyRequests)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newFakeNetwork(t)
+				w.server.challengeScope = "use"
+				w.issuer.clients["c"] = ""
+				tr := w.transport(func(o *TransportOptions) {
+					o.Grant = &ClientCredentials{Client: OAuthClient{Issuer: issuerURL, ClientID: "c", ClientSecret: "s"}}
+				})
+				w.mustPost(tr)
+				down := time.Now().Add(3 * time.Second)
+				w.issuer.tokenHandler = func(rw http.ResponseWriter, _ url.Values) bool {
+					if time.Now().Before(down) {
+						fail(rw)
+						return true
+					}
+					return false
+				}
+				w.issuer.revoke(true)
+				w.takeLog()
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+				defer cancel()
+				status, err := w.post(ctx, tr)
+				require.NoError(t, err)
+				require.Equal(t, http.StatusOK, status)
+				require.LessOrEqual(t, w.count(tokenRequest), 6)
+
+				// A request with an earlier deadline fails, and the next one tries again at once.
+				down = time.Now().Add(3 * time.Second)
+				w.issuer.revoke(true)
+				ctx, cancel = context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				_, err = w.post(ctx, tr)
+				require.ErrorIs(t, err, context.DeadlineExceeded)
+				require.ErrorContains(t, err, name)
+				w.mustPost(tr)
+			})
+		})
+	}
+}
+
+func TestClientCredentialsRetryIfTheIssuerIsDown(t *testing.T) {
+	var dials int
+	down := true
+	w := newFakeNetwork(t)
+	w.server.challengeScope = "use"
+	w.issuer.clients["c"] = ""
+	tr := w.transport(func(o *TransportOptions) {
+		o.Grant = &ClientCredentials{Client: OAuthClient{Issuer: issuerURL, ClientID: "c", ClientSecret: "s"}}
+		o.HTTPClient = &http.Client{Transport: roundTripFunc(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Host == "login.test" && down {
+				dials++
+				down = dials < 3
+				return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+			}
+			return w.RoundTrip(r)
+		})}
+	})
+	w.mustPost(tr)
+	require.Equal(t, 3, dials)
+}
+
+func TestRefusedClientCredentialsAreNotRepeated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newFakeNetwork(t)
+		w.issuer.tokenHandler = func(rw http.ResponseWriter, _ url.Values) bool {
+			rw.WriteHeader(http.StatusUnauthorized)
+			_, _ = io.WriteString(rw, `{"error":"invalid_client"}`)
+			return true
+		}
+		tr := w.transport(func(o *TransportOptions) {
+			o.Grant = &ClientCredentials{Client: OAuthClient{Issuer: issuerURL, ClientID: "c", ClientSecret: "s"}}
+		})
+		_, err := w.post(t.Context(), tr)
+		require.ErrorContains(t, err, "invalid_client")
+		_, err = w.post(t.Context(), tr)
+		require.ErrorContains(t, err, "no retry before")
+		require.Equal(t, 1, w.count(tokenRequest))
+	})
+}
+
+func TestTemporaryFailureDoesNotAskTheUserAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newFakeNetwork(t)
+		w.issuer.tokenHandler = func(rw http.ResponseWriter, _ url.Values) bool {
+			rw.WriteHeader(http.StatusServiceUnavailable)
+			return true
+		}
+		tr := w.transport(nil)
+		_, err := w.post(t.Context(), tr)
+		require.ErrorContains(t, err, "status 503")
+		_, err = w.post(t.Context(), tr)
+		require.ErrorContains(t, err, "no retry before")
+		require.Equal(t, 1, w.count(authorizeRequest))
+	})
+}
+
+func TestTemporaryErrors(t *testing.T) {
+	refused := &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+	for err, want := range map[error]bool{
+		refused:                                                    true,
+		fmt.Errorf("wrapped: %w", refused):                         true,
+		io.ErrUnexpectedEOF:                                        true,
+		&net.DNSError{IsNotFound: true}:                            false,
+		&net.DNSError{IsTimeout: true}:                             true,
+		&net.OpError{Op: "dial", Err: errNotPublic}:                false,
+		&net.OpError{Op: "remote error", Err: errors.New("tls")}:   false,
+		&tls.CertificateVerificationError{Err: errors.New("x509")}: false,
+		errors.New("other"):                                        false,
+		context.Canceled:                                           false,
+	} {
+		require.Equal(t, want, isTemporary(err), "%v", err)
+	}
 }

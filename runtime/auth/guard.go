@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -125,9 +126,12 @@ func (g *Guard) authenticate(r *http.Request) (*Caller, *errorResponse) {
 		return nil, &invalidToken
 	case err != nil && ctx.Err() != nil: // the client has cancelled the request
 		return nil, &verifierFailed
+	case errors.Is(err, errUnknownKey):
+		g.opts.Logger.DebugContext(ctx, "auth: token cannot be verified yet", "error", err)
+		return nil, verifierFailed.withRetryAfter(err)
 	case err != nil:
 		g.opts.Logger.ErrorContext(ctx, "auth: token could not be verified", "error", err)
-		return nil, &verifierFailed
+		return nil, verifierFailed.withRetryAfter(err)
 	case g.missingScopes(caller, g.opts.Scopes) != nil:
 		return nil, &insufficientScope
 	}
@@ -273,22 +277,29 @@ type errorResponse struct {
 	status      int
 	code        string // the OAuth error code, empty if the request has no token
 	description string
+	retryAfter  int // seconds, for status 503; 0 is 1
+}
+
+// withRetryAfter returns a copy of the response with the time of a [retryError].
+func (e errorResponse) withRetryAfter(err error) *errorResponse {
+	e.retryAfter = int((retryAfter(err) + time.Second - 1) / time.Second)
+	return &e
 }
 
 var (
-	missingToken      = errorResponse{http.StatusUnauthorized, "", "token required"}
-	invalidToken      = errorResponse{http.StatusUnauthorized, "invalid_token", "the token is invalid or expired"}
-	insufficientScope = errorResponse{http.StatusForbidden, "insufficient_scope", "the token lacks a required scope"}
+	missingToken      = errorResponse{status: http.StatusUnauthorized, description: "token required"}
+	invalidToken      = errorResponse{status: http.StatusUnauthorized, code: "invalid_token", description: "the token is invalid or expired"}
+	insufficientScope = errorResponse{status: http.StatusForbidden, code: "insufficient_scope", description: "the token lacks a required scope"}
 	verifierFailed    = errorResponse{status: http.StatusServiceUnavailable, description: "tokens cannot be verified at the moment"}
 
-	tokenInURL      = errorResponse{http.StatusBadRequest, "invalid_request", "the token must be in the Authorization header, not in the URL"}
-	malformedHeader = errorResponse{http.StatusBadRequest, "invalid_request", "the request must have one Authorization header with one token"}
+	tokenInURL      = errorResponse{status: http.StatusBadRequest, code: "invalid_request", description: "the token must be in the Authorization header, not in the URL"}
+	malformedHeader = errorResponse{status: http.StatusBadRequest, code: "invalid_request", description: "the request must have one Authorization header with one token"}
 )
 
 // write sends the response.
 func (e *errorResponse) write(w http.ResponseWriter, g *Guard) {
 	if e.status == http.StatusServiceUnavailable {
-		w.Header().Set("Retry-After", "1")
+		w.Header().Set("Retry-After", strconv.Itoa(max(e.retryAfter, 1)))
 	} else {
 		w.Header().Set("WWW-Authenticate", e.challenge(g, g.opts.Scopes).String())
 	}

@@ -13,6 +13,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -82,13 +83,13 @@ func (f *fetcher) get(ctx context.Context, at string) ([]byte, error) {
 		return nil, err
 	}
 	req := (&http.Request{Method: http.MethodGet, URL: u, Header: http.Header{"Accept": {"application/json"}}}).WithContext(ctx)
-	switch status, body, err := f.do(req); {
+	switch status, header, body, err := f.do(req); {
 	case err != nil:
 		return nil, fmt.Errorf("GET %q: %w", redactedString(u), err)
 	case (status/100 == 4 || status/100 == 3) && status != http.StatusTooManyRequests:
 		return nil, fmt.Errorf("GET %q: %w (status %d)", redactedString(u), errNotFound, status)
 	case status != http.StatusOK:
-		return nil, fmt.Errorf("GET %q: status %d", redactedString(u), status)
+		return nil, fmt.Errorf("GET %q: %w", redactedString(u), statusError(status, header))
 	default:
 		return body, nil
 	}
@@ -103,22 +104,55 @@ func (f *fetcher) post(ctx context.Context, to *url.URL, header http.Header, dat
 		return nil, err
 	}
 	req.Header = header
-	status, body, err := f.do(req)
+	status, responseHeader, body, err := f.do(req)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("POST %q: %w", redactedString(to), err)
 	case status == http.StatusOK || status == http.StatusCreated:
 		return body, nil
 	}
-	unavailable := status >= http.StatusInternalServerError || status == http.StatusTooManyRequests
+	unavailable := isUnavailable(status)
 	if e := parseError(redactedString(to), body); e != nil && !unavailable {
 		return nil, e
 	}
-	return nil, fmt.Errorf("POST %q: status %d", redactedString(to), status)
+	return nil, fmt.Errorf("POST %q: %w", redactedString(to), statusError(status, responseHeader))
 }
 
-// do sends a request and reads the response.
-func (f *fetcher) do(req *http.Request) (status int, body []byte, err error) {
+// isUnavailable reports whether a status describes the server and not the request.
+func isUnavailable(status int) bool {
+	return status >= http.StatusInternalServerError || status == http.StatusTooManyRequests
+}
+
+// statusError returns the error for a status. It is a [retryError] if the server is
+// unavailable.
+func statusError(status int, header http.Header) error {
+	err := fmt.Errorf("status %d", status)
+	if !isUnavailable(status) {
+		return err
+	}
+	seconds, _ := strconv.Atoi(header.Get("Retry-After")) // a date is ignored
+	return &retryError{err, time.Duration(min(max(seconds, 0), 60)) * time.Second}
+}
+
+// isTemporary reports whether a network error may be gone soon. Errors of certificates and
+// refused addresses are not temporary.
+func isTemporary(err error) bool {
+	if dns, ok := errors.AsType[*net.DNSError](err); ok {
+		return !dns.IsNotFound
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok && !errors.Is(err, errNotPublic) {
+		return op.Op == "dial" || op.Op == "read" || op.Op == "write"
+	}
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// do sends a request and reads the response. A temporary network error is a [retryError].
+func (f *fetcher) do(req *http.Request) (status int, header http.Header, body []byte, err error) {
+	defer func() {
+		if err != nil && req.Context().Err() == nil && isTemporary(err) {
+			err = &retryError{err: err}
+		}
+	}()
 	ctx, cancel := context.WithTimeout(req.Context(), requestTimeout)
 	defer cancel()
 	res, err := f.client.Do(req.WithContext(ctx))
@@ -126,14 +160,14 @@ func (f *fetcher) do(req *http.Request) (status int, body []byte, err error) {
 		if e, ok := errors.AsType[*url.Error](err); ok {
 			err = e.Err // without the URL, which the caller adds in redacted form
 		}
-		return 0, nil, err
+		return 0, nil, nil, err
 	}
 	defer res.Body.Close()
 	body, err = io.ReadAll(io.LimitReader(res.Body, maxResponseBytes+1))
 	if err == nil && len(body) > maxResponseBytes {
 		err = fmt.Errorf("response is longer than %d bytes", maxResponseBytes)
 	}
-	return res.StatusCode, body, err
+	return res.StatusCode, res.Header, body, err
 }
 
 // parseURL parses an absolute HTTP URL. It must use TLS, unless the host is a loopback
@@ -170,6 +204,25 @@ func redacted(u *url.URL) *url.URL {
 	return &url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}
 }
 
+// sameIssuer reports whether two URLs identify the same issuer. Only a slash after the
+// host makes no difference: some issuers are configured with it, and name themselves
+// without it.
+func sameIssuer(a, b string) bool { return a == b || issuerWithoutSlash(a) == issuerWithoutSlash(b) }
+
+// issuerWithoutSlash removes the slash of a URL that has nothing else after its host.
+func issuerWithoutSlash(issuer string) string {
+	short, hasSlash := strings.CutSuffix(issuer, "/")
+	if _, host, ok := strings.Cut(short, "://"); hasSlash && ok && host != "" && !strings.ContainsAny(host, "/?#") {
+		return short
+	}
+	return issuer
+}
+
+// containsIssuer reports whether a list contains an issuer.
+func containsIssuer(list []string, issuer string) bool {
+	return slices.ContainsFunc(list, func(s string) bool { return sameIssuer(s, issuer) })
+}
+
 // sameOrigin reports whether two URLs have the same origin.
 func sameOrigin(a, b *url.URL) bool {
 	return a.Scheme == b.Scheme && strings.EqualFold(a.Hostname(), b.Hostname()) && portOf(a) == portOf(b)
@@ -191,6 +244,9 @@ func isLoopback(host string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
+// errNotPublic is returned for an address inside a private network.
+var errNotPublic = errors.New("is not public")
+
 // newPublicClient returns a client that only connects to public addresses, so that a
 // server cannot use it to reach a private network. It checks addresses after name
 // resolution. With allowPrivate it connects to every address.
@@ -200,7 +256,7 @@ func newPublicClient(allowPrivate bool) *http.Client {
 		dialer.Control = func(_, address string, _ syscall.RawConn) error {
 			at, err := netip.ParseAddrPort(address)
 			if err != nil || !isPublic(at.Addr().Unmap()) {
-				return fmt.Errorf("address %q is not public (TransportOptions.HTTPClient can allow it)", address)
+				return fmt.Errorf("address %q %w (TransportOptions.HTTPClient can allow it)", address, errNotPublic)
 			}
 			return nil
 		}

@@ -107,7 +107,7 @@ func TestErrorsRedactURLs(t *testing.T) {
 		return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(body))}, nil
 	})}
 	f := newFetcher(client)
-	verify, err := Introspection(&IntrospectionOptions{Endpoint: at, ClientID: "a", Issuer: issuerURL, HTTPClient: client})
+	verify, err := Introspection(&IntrospectionOptions{Endpoint: at, Client: OAuthClient{ClientID: "a"}, Issuer: issuerURL, HTTPClient: client})
 	require.NoError(t, err)
 	requests := []func() error{
 		func() error { return f.getJSON(t.Context(), at, new(AuthorizationServerMetadata)) },

@@ -13,13 +13,14 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// IntrospectionOptions are the options of [Introspection]. Endpoint, ClientID and Issuer
-// are required.
+// IntrospectionOptions are the options of [Introspection]. Endpoint, Client and Issuer are
+// required.
 type IntrospectionOptions struct {
 	// Endpoint is the URL of the issuer's introspection endpoint.
 	Endpoint string
-	// ClientID and ClientSecret authenticate this server at the endpoint.
-	ClientID, ClientSecret string
+	// Client authenticates this server at the endpoint, with a secret or a key. Its Issuer
+	// may be empty, and is Issuer then.
+	Client OAuthClient
 	// Issuer is the issuer of the tokens. A token of another issuer is not valid. If the
 	// token itself contains another issuer, it is not sent to the endpoint.
 	Issuer string
@@ -55,19 +56,36 @@ func (o *IntrospectionOptions) validate() (*url.URL, error) {
 	switch {
 	case o.Endpoint == "":
 		return nil, errors.New("option Endpoint is required")
-	case o.ClientID == "":
-		return nil, errors.New("option ClientID is required")
+	case o.Client.ClientID == "":
+		return nil, errors.New("option Client.ClientID is required")
 	case o.Issuer == "":
 		return nil, errors.New("option Issuer is required")
 	}
 	if _, err := parseIdentifierURL(o.Issuer); err != nil {
 		return nil, fmt.Errorf("option Issuer: %w", err)
 	}
+	switch {
+	case o.Client.Issuer == "":
+		o.Client.Issuer = o.Issuer
+	case !sameIssuer(o.Client.Issuer, o.Issuer):
+		return nil, fmt.Errorf("option Client: registered at %q, not at %q", o.Client.Issuer, o.Issuer)
+	}
+	if o.Client.Key == nil && o.Client.TokenEndpointAuthMethod == "" {
+		o.Client.TokenEndpointAuthMethod = "client_secret_basic"
+	}
+	if err := o.authenticate(http.Header{}, url.Values{}); err != nil {
+		return nil, fmt.Errorf("option Client: %w", err)
+	}
 	endpoint, err := parseURL(o.Endpoint, false)
 	if err != nil {
 		return nil, fmt.Errorf("option Endpoint: %w", err)
 	}
 	return endpoint, nil
+}
+
+// authenticate adds the credentials of the client to a request to the endpoint.
+func (o *IntrospectionOptions) authenticate(header http.Header, form url.Values) error {
+	return o.Client.authenticate(&AuthorizationServerMetadata{Issuer: o.Issuer}, header, form)
 }
 
 // introspector verifies tokens at the introspection endpoint of one issuer.
@@ -78,7 +96,7 @@ type introspector struct {
 }
 
 func (i *introspector) verify(ctx context.Context, token string) (*Caller, error) {
-	if issuer := unverifiedIssuer(token); issuer != "" && issuer != i.Issuer {
+	if issuer := unverifiedIssuer(token); issuer != "" && !sameIssuer(issuer, i.Issuer) {
 		return nil, fmt.Errorf("%w: issuer is %q, want %q", ErrInvalidToken, issuer, i.Issuer)
 	}
 	claims, err := i.introspect(ctx, token)
@@ -95,12 +113,10 @@ func (i *introspector) verify(ctx context.Context, token string) (*Caller, error
 	if c.Subject == "" { // some issuers only return the username
 		c.Subject, _ = claims["username"].(string)
 	}
-	if claims["iss"] == nil {
-		c.Issuer = i.Issuer
-	}
-	if c.Issuer != i.Issuer {
+	if claims["iss"] != nil && !sameIssuer(c.Issuer, i.Issuer) {
 		return nil, fmt.Errorf("%w: issuer is %q, want %q", ErrInvalidToken, c.Issuer, i.Issuer)
 	}
+	c.Issuer = i.Issuer
 	return c, nil
 }
 
@@ -119,7 +135,9 @@ func (i *introspector) introspect(ctx context.Context, token string) (map[string
 	defer cancel()
 	form := url.Values{"token": {token}, "token_type_hint": {"access_token"}}
 	header := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Accept": {"application/json"}}
-	setBasicAuth(header, i.ClientID, i.ClientSecret)
+	if err := i.authenticate(header, form); err != nil {
+		return nil, err
+	}
 	data, err := i.fetcher.post(ctx, i.endpoint, header, []byte(form.Encode()))
 	if e, ok := errors.AsType[*Error](err); ok { // the error is logged, and some issuers repeat the token
 		e.Description = strings.ReplaceAll(e.Description, token, "...")

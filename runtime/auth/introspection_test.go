@@ -2,6 +2,7 @@ package auth_test
 
 import (
 	"context"
+	"crypto"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -28,7 +29,7 @@ func (f roundTripFunc) RoundTrip(r *http.Request) (*http.Response, error) { retu
 func introspection(t *testing.T, status int, response string) auth.Verifier {
 	t.Helper()
 	verify, err := auth.Introspection(&auth.IntrospectionOptions{
-		Endpoint: login + "/introspect", ClientID: "mcp server", ClientSecret: "a:b%", Issuer: login,
+		Endpoint: login + "/introspect", Client: auth.OAuthClient{ClientID: "mcp server", ClientSecret: "a:b%"}, Issuer: login,
 		HTTPClient: &http.Client{Transport: roundTripFunc(func(r *http.Request) (*http.Response, error) {
 			require.Equal(t, login+"/introspect", r.URL.String())
 			w := httptest.NewRecorder()
@@ -71,7 +72,7 @@ func TestIntrospectionUsername(t *testing.T) {
 func TestIntrospectionRequest(t *testing.T) {
 	called := false
 	verify, err := auth.Introspection(&auth.IntrospectionOptions{
-		Endpoint: login + "/introspect", ClientID: "mcp server", ClientSecret: "a:b%", Issuer: login,
+		Endpoint: login + "/introspect", Client: auth.OAuthClient{ClientID: "mcp server", ClientSecret: "a:b%"}, Issuer: login,
 		HTTPClient: &http.Client{Transport: roundTripFunc(func(r *http.Request) (*http.Response, error) {
 			called = true
 			user, password, ok := r.BasicAuth()
@@ -126,7 +127,7 @@ func TestIntrospectionInvalidTokens(t *testing.T) {
 func TestIntrospectionDoesNotSendTokensOfOtherIssuers(t *testing.T) {
 	var sent []string
 	verify, err := auth.Introspection(&auth.IntrospectionOptions{
-		Endpoint: "https://partner.example.com/introspect", ClientID: "a", Issuer: "https://partner.example.com",
+		Endpoint: "https://partner.example.com/introspect", Client: auth.OAuthClient{ClientID: "a"}, Issuer: "https://partner.example.com",
 		HTTPClient: &http.Client{Transport: roundTripFunc(func(r *http.Request) (*http.Response, error) {
 			sent = append(sent, r.PostFormValue("token"))
 			w := httptest.NewRecorder()
@@ -167,7 +168,7 @@ func TestIntrospectionErrors(t *testing.T) {
 func TestIntrospectionTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		verify, err := auth.Introspection(&auth.IntrospectionOptions{
-			Endpoint: login, ClientID: "a", Issuer: login,
+			Endpoint: login, Client: auth.OAuthClient{ClientID: "a"}, Issuer: login,
 			HTTPClient: &http.Client{Transport: roundTripFunc(func(r *http.Request) (*http.Response, error) {
 				<-r.Context().Done()
 				return nil, r.Context().Err()
@@ -184,12 +185,47 @@ func TestIntrospectionTimeout(t *testing.T) {
 
 func TestIntrospectionOptionErrors(t *testing.T) {
 	for want, opts := range map[string]*auth.IntrospectionOptions{
-		`auth: introspection verifier: option Endpoint is required`:                                {ClientID: "a", Issuer: login},
-		`auth: introspection verifier: option Endpoint: "http://a.example/i" is a URL without TLS`: {Endpoint: "http://a.example/i", ClientID: "a", Issuer: login},
-		`auth: introspection verifier: option Issuer is required`:                                  {Endpoint: login, ClientID: "a"},
-		`auth: introspection verifier: option ClientID is required`:                                {Endpoint: login, Issuer: login},
+		`auth: introspection verifier: option Endpoint is required`:                                {Client: auth.OAuthClient{ClientID: "a"}, Issuer: login},
+		`auth: introspection verifier: option Endpoint: "http://a.example/i" is a URL without TLS`: {Endpoint: "http://a.example/i", Client: auth.OAuthClient{ClientID: "a"}, Issuer: login},
+		`auth: introspection verifier: option Issuer is required`:                                  {Endpoint: login, Client: auth.OAuthClient{ClientID: "a"}},
+		`auth: introspection verifier: option Client.ClientID is required`:                         {Endpoint: login, Issuer: login},
 	} {
 		_, err := auth.Introspection(opts)
 		require.ErrorContains(t, err, want)
 	}
+}
+
+func TestIntrospectionWithPrivateKeyJWT(t *testing.T) {
+	for alg, key := range map[string]crypto.Signer{"ES256": p256Key(), "PS256": rsaKey(), "EdDSA": edKey()} {
+		verify, err := auth.Introspection(&auth.IntrospectionOptions{
+			Endpoint: login + "/introspect", Issuer: login,
+			Client: auth.OAuthClient{ClientID: "mcp", Key: key, KeyID: "k", SigningAlgorithm: alg},
+			HTTPClient: &http.Client{Transport: roundTripFunc(func(r *http.Request) (*http.Response, error) {
+				require.Empty(t, r.Header.Get("Authorization"))
+				require.Equal(t, "urn:ietf:params:oauth:client-assertion-type:jwt-bearer", r.PostFormValue("client_assertion_type"))
+				_, err := jwt.Parse(r.PostFormValue("client_assertion"), func(*jwt.Token) (any, error) { return key.Public(), nil },
+					jwt.WithValidMethods([]string{alg}), jwt.WithAudience(login), jwt.WithIssuer("mcp"))
+				require.NoError(t, err)
+				w := httptest.NewRecorder()
+				io.WriteString(w, `{"active":true,"sub":"ada"}`)
+				return w.Result(), nil
+			})},
+		})
+		require.NoError(t, err)
+		_, err = verify(t.Context(), "opaque")
+		require.NoError(t, err)
+	}
+	for want, client := range map[string]auth.OAuthClient{
+		`option Client: registered at "https://other.example.com", not at "https://login.example.com"`: {ClientID: "a", Issuer: "https://other.example.com"},
+		`cannot sign with algorithm "RS256"`: {ClientID: "a", Key: edKey(), SigningAlgorithm: "RS256"},
+	} {
+		_, err := auth.Introspection(&auth.IntrospectionOptions{Endpoint: login, Issuer: login, Client: client})
+		require.ErrorContains(t, err, want)
+	}
+}
+
+func TestIntrospectionIssuerDiffersByASlash(t *testing.T) {
+	caller, err := introspection(t, 200, `{"active":true,"sub":"ada","iss":"https://login.example.com/"}`)(t.Context(), "opaque")
+	require.NoError(t, err)
+	require.Equal(t, login, caller.Issuer)
 }

@@ -8,6 +8,7 @@ import (
 	"crypto/rsa"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/big"
@@ -40,9 +41,11 @@ type keySet struct {
 
 // find returns the keys with an id that can verify an algorithm. With an empty id it
 // returns all keys for the algorithm. If the issuer does not have the key, the error is
-// [ErrInvalidToken].
+// [ErrInvalidToken]. It is a [retryError] if the keys were fetched before the call, and it
+// is too early to fetch them again: the issuer may have published the key since.
 func (s *keySet) find(ctx context.Context, id, alg string) ([]jwt.VerificationKey, error) {
-	found, fetching, err := s.lookup(id, alg)
+	start := time.Now()
+	found, fetching, err := s.lookup(id, alg, start)
 	if found != nil || fetching == nil {
 		return found, err
 	}
@@ -51,14 +54,19 @@ func (s *keySet) find(ctx context.Context, id, alg string) ([]jwt.VerificationKe
 	case <-ctx.Done():
 		return nil, fmt.Errorf("wait for keys: %w", context.Cause(ctx))
 	}
-	found, _, err = s.lookup(id, alg)
+	found, _, err = s.lookup(id, alg, start)
 	return found, err
 }
 
+// errUnknownKey is returned for a key that the issuer may have published since the last
+// fetch.
+var errUnknownKey = errors.New("issuer had no key")
+
 // lookup returns the cached keys, and starts a fetch if it is due. If no key is found,
 // the caller can wait until the channel fetching is closed, and then look again. The
-// channel is nil if no fetch is running.
-func (s *keySet) lookup(id, alg string) (found []jwt.VerificationKey, fetching <-chan struct{}, err error) {
+// channel is nil if no fetch is running. The keys only prove that the issuer does not
+// have a key if they were fetched after the time since.
+func (s *keySet) lookup(id, alg string, since time.Time) (found []jwt.VerificationKey, fetching <-chan struct{}, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	age := time.Since(s.fetchedAt)
@@ -80,6 +88,11 @@ func (s *keySet) lookup(id, alg string) (found []jwt.VerificationKey, fetching <
 		return found, s.fetching, nil
 	case s.lastErr != nil:
 		err = s.lastErr
+	case s.fetchedAt.Before(since):
+		err = &retryError{
+			fmt.Errorf("%w %q for %s at %s", errUnknownKey, id, alg, s.fetchedAt.Format(time.TimeOnly)),
+			time.Until(s.attemptedAt.Add(keyFetchInterval)),
+		}
 	default:
 		err = fmt.Errorf("%w: issuer has no key %q for %s", ErrInvalidToken, id, alg)
 	}
@@ -213,11 +226,11 @@ func (k *jwk) isForSignatures() bool {
 	return (k.Use == "" || k.Use == "sig") && (k.Operations == nil || slices.Contains(k.Operations, "verify"))
 }
 
-// permitted returns the algorithms of algs that the member alg of the key permits. The
-// member may be "Ed25519" for EdDSA.
+// permitted returns the algorithms of algs that the member alg of the key permits. Both
+// names of EdDSA permit both.
 func (k *jwk) permitted(algs []string) []string {
 	switch {
-	case k.Algorithm == "", k.Algorithm == "Ed25519" && slices.Contains(algs, "EdDSA"):
+	case k.Algorithm == "", slices.Contains(algs, k.Algorithm) && slices.Contains(algs, algEdDSA):
 		return algs
 	case slices.Contains(algs, k.Algorithm):
 		return []string{k.Algorithm}
@@ -237,7 +250,7 @@ func (k *jwk) publicKey() (jwt.VerificationKey, []string) {
 		return k.ec()
 	case "OKP":
 		if k.Curve == "Ed25519" && len(k.X) == ed25519.PublicKeySize {
-			return ed25519.PublicKey(k.X), []string{"EdDSA"}
+			return ed25519.PublicKey(k.X), []string{algEdDSA, algEd25519}
 		}
 	}
 	return nil, nil

@@ -16,14 +16,14 @@ import (
 // JWTOptions are the options of [JWT]. Only Issuer is required.
 type JWTOptions struct {
 	// Issuer is the issuer of the tokens. It must be equal to the claim iss of the
-	// tokens, including a final slash.
+	// tokens. Only a slash after the host makes no difference.
 	Issuer string
 	// JWKSURI is the URL of the issuer's keys. If it is empty, it is read from the
 	// issuer's metadata.
 	JWKSURI string
 	// Algorithms are the accepted signature algorithms. Nil accepts all algorithms with
-	// a public key: RS256, PS256 and ES256, each also with 384 and 512, and EdDSA. No
-	// other algorithm is supported.
+	// a public key: RS256, PS256 and ES256, each also with 384 and 512, EdDSA and its
+	// other name Ed25519. EdDSA includes Ed25519. No other algorithm is supported.
 	Algorithms []string
 	// Leeway is the accepted difference between clocks. Default 30 s, negative is none.
 	Leeway time.Duration
@@ -41,7 +41,8 @@ type JWTOptions struct {
 //
 // The verifier fetches the keys of the issuer with the first token, and again every ten
 // minutes. If a token has an unknown key, it fetches them too, at most once in ten
-// seconds. If fetching fails, the verifier uses the last keys for up to an hour.
+// seconds; until then, the token cannot be verified, and the client of a [Guard] should
+// retry. If fetching fails, the verifier uses the last keys for up to an hour.
 func JWT(opts *JWTOptions) (Verifier, error) {
 	if opts == nil {
 		opts = &JWTOptions{}
@@ -50,16 +51,13 @@ func JWT(opts *JWTOptions) (Verifier, error) {
 	if err := o.complete(); err != nil {
 		return nil, fmt.Errorf("auth: JWT verifier: %w", err)
 	}
+	registerEd25519()
 	v := &jwtVerifier{issuer: o.Issuer, leeway: max(o.Leeway, 0)}
 	v.keys.fetch = (&keySource{newFetcher(o.HTTPClient), o.Issuer, o.JWKSURI}).fetch
 	v.keys.logger = o.Logger.With("issuer", o.Issuer)
 	v.parser = jwt.NewParser(jwt.WithValidMethods(o.Algorithms), jwt.WithLeeway(v.leeway), jwt.WithStrictDecoding(), jwt.WithJSONNumber())
 	return v.verify, nil
 }
-
-// publicKeyAlgorithms are the algorithms whose verification key is not secret, so that
-// only the issuer can sign.
-var publicKeyAlgorithms = []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
 
 // complete validates the options and sets the defaults.
 func (o *JWTOptions) complete() error {
@@ -81,6 +79,9 @@ func (o *JWTOptions) complete() error {
 	}
 	if o.Algorithms = slices.Clone(o.Algorithms); o.Algorithms == nil {
 		o.Algorithms = publicKeyAlgorithms
+	}
+	if slices.Contains(o.Algorithms, algEdDSA) {
+		o.Algorithms = append(o.Algorithms, algEd25519)
 	}
 	if o.Leeway == 0 {
 		o.Leeway = 30 * time.Second
@@ -116,16 +117,20 @@ func (v *jwtVerifier) verify(ctx context.Context, token string) (*Caller, error)
 		return nil, fmt.Errorf("%w: %w", ErrInvalidToken, err)
 	}
 	c, err := callerFromClaims(claims)
-	if err == nil && !c.Expiry.IsZero() {
+	if err != nil {
+		return nil, err
+	}
+	c.Issuer = v.issuer // the claim may have another slash
+	if !c.Expiry.IsZero() {
 		c.Expiry = c.Expiry.Add(v.leeway)
 	}
-	return c, err
+	return c, nil
 }
 
 // verificationKeys returns the keys that may have signed the token. It checks the token
 // first, so that keys are not fetched for a token that no key could make valid.
 func (v *jwtVerifier) verificationKeys(ctx context.Context, t *jwt.Token) (any, error) {
-	if issuer, err := t.Claims.GetIssuer(); err != nil || issuer != v.issuer {
+	if issuer, err := t.Claims.GetIssuer(); err != nil || !sameIssuer(issuer, v.issuer) {
 		return nil, fmt.Errorf("%w: issuer is %q, want %q", ErrInvalidToken, issuer, v.issuer)
 	}
 	if _, has := t.Header["crit"]; has {

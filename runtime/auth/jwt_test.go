@@ -230,6 +230,17 @@ func TestJWTCaller(t *testing.T) {
 	}
 }
 
+func TestIssuerOfTokenDiffersByASlash(t *testing.T) {
+	for _, named := range []string{login, login + "/"} {
+		for _, issuer := range []string{login, login + "/"} {
+			verify := newIssuer(publicJWK("1", rsaKey(), nil)).verifier(t, func(o *auth.JWTOptions) { o.Issuer = issuer })
+			caller, err := verify(t.Context(), sign(jwt.SigningMethodRS256, rsaKey(), claims(map[string]any{"iss": named}), nil))
+			require.NoError(t, err)
+			require.Equal(t, issuer, caller.Issuer, "principals do not depend on the slash")
+		}
+	}
+}
+
 func TestJWTAlgorithms(t *testing.T) {
 	verify := newIssuer(publicJWK("rsa", rsaKey(), nil), publicJWK("p256", p256Key(), nil), publicJWK("p384", p384Key(), nil),
 		publicJWK("p521", p521Key(), nil), publicJWK("ed", edKey(), map[string]any{"alg": "Ed25519"})).verifier(t)
@@ -237,7 +248,7 @@ func TestJWTAlgorithms(t *testing.T) {
 		jwt.SigningMethodRS256: rsaKey(), jwt.SigningMethodRS384: rsaKey(), jwt.SigningMethodRS512: rsaKey(),
 		jwt.SigningMethodPS256: rsaKey(), jwt.SigningMethodPS384: rsaKey(), jwt.SigningMethodPS512: rsaKey(),
 		jwt.SigningMethodES256: p256Key(), jwt.SigningMethodES384: p384Key(), jwt.SigningMethodES512: p521Key(),
-		jwt.SigningMethodEdDSA: edKey(),
+		jwt.SigningMethodEdDSA: edKey(), jwt.GetSigningMethod("Ed25519"): edKey(),
 	} {
 		_, err := verify(t.Context(), sign(method, key, claims(nil), map[string]any{"kid": nil}))
 		require.NoError(t, err, method.Alg())
@@ -301,7 +312,7 @@ func TestInvalidJWTs(t *testing.T) {
 		"other typ":                 sign(rs256, rsaKey(), claims(nil), map[string]any{"typ": "logout+jwt"}),
 		"numeric typ":               sign(rs256, rsaKey(), claims(nil), map[string]any{"typ": 1}),
 		"other issuer":              sign(rs256, rsaKey(), claims(map[string]any{"iss": "https://other.example.com"}), nil),
-		"issuer with slash":         sign(rs256, rsaKey(), claims(map[string]any{"iss": login + "/"}), nil),
+		"issuer with two slashes":   sign(rs256, rsaKey(), claims(map[string]any{"iss": login + "//"}), nil),
 		"list of issuers":           sign(rs256, rsaKey(), claims(map[string]any{"iss": []string{login}}), nil),
 		"no issuer":                 sign(rs256, rsaKey(), claims(map[string]any{"iss": nil}), nil),
 		"numeric subject":           sign(rs256, rsaKey(), claims(map[string]any{"sub": 1001}), nil),
@@ -387,11 +398,11 @@ func TestGuardWithJWT(t *testing.T) {
 
 func TestJWTOptionErrors(t *testing.T) {
 	for want, opts := range map[string]*auth.JWTOptions{
-		`auth: JWT verifier: option Issuer is required`:                                                                                                          {},
-		`auth: JWT verifier: option Issuer: "http://a" is a URL without TLS`:                                                                                     {Issuer: "http://a"},
-		`auth: JWT verifier: option JWKSURI: "keys" is not an absolute HTTP URL`:                                                                                 {Issuer: login, JWKSURI: "keys"},
-		`auth: JWT verifier: option Algorithms: unsupported algorithm "none", want one of RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA`:  {Issuer: login, Algorithms: []string{"none"}},
-		`auth: JWT verifier: option Algorithms: unsupported algorithm "HS256", want one of RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA`: {Issuer: login, Algorithms: []string{"RS256", "HS256"}},
+		`auth: JWT verifier: option Issuer is required`:                          {},
+		`auth: JWT verifier: option Issuer: "http://a" is a URL without TLS`:     {Issuer: "http://a"},
+		`auth: JWT verifier: option JWKSURI: "keys" is not an absolute HTTP URL`: {Issuer: login, JWKSURI: "keys"},
+		`auth: JWT verifier: option Algorithms: unsupported algorithm "none", want one of RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA, Ed25519`:  {Issuer: login, Algorithms: []string{"none"}},
+		`auth: JWT verifier: option Algorithms: unsupported algorithm "HS256", want one of RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA, Ed25519`: {Issuer: login, Algorithms: []string{"RS256", "HS256"}},
 	} {
 		_, err := auth.JWT(opts)
 		require.EqualError(t, err, want)

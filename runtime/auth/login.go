@@ -95,7 +95,8 @@ func (t *Transport) newToken(ctx context.Context, reason *rejection) (*tokenReco
 	}
 }
 
-// keepAliveInterval is the interval of calls to Got1xxResponse while a request waits.
+// keepAliveInterval is the interval of calls to Got1xxResponse while a request waits. After
+// a temporary failure there are no calls, so that the timeout of the request ends it.
 const keepAliveInterval = time.Second
 
 // wait waits until the attempt is done. It returns an error if ctx ends before.
@@ -109,9 +110,12 @@ func (t *Transport) wait(ctx context.Context, a *attempt) error {
 			return nil
 		case <-ctx.Done():
 			t.tokens.leave(a)
+			if err := t.tokens.lastFailure(a); err != nil {
+				return fmt.Errorf("%w, after: %w", context.Cause(ctx), err)
+			}
 			return context.Cause(ctx)
 		case <-alive.C:
-			if trace != nil && trace.Got1xxResponse != nil {
+			if trace != nil && trace.Got1xxResponse != nil && t.tokens.lastFailure(a) == nil {
 				_ = trace.Got1xxResponse(http.StatusProcessing, nil)
 			}
 		}
@@ -122,32 +126,64 @@ func (t *Transport) wait(ctx context.Context, a *attempt) error {
 // requests may join and leave the attempt.
 func (t *Transport) startAttempt(a *attempt) {
 	ctx, cancel := t.opts.loginContext()
-	a.cancel = cancel
+	a.cancel, a.interactive = cancel, isInteractive(t.opts.Grant)
 	go func() { // ends after LoginTimeout, or soon after the last request has left
 		defer cancel()
 		var token *tokenRecord
-		err := errGoexit
+		err, unlock := errGoexit, func() {}
 		defer func() {
 			if err := t.tokens.finish(a, token, err); err != nil {
 				t.opts.Logger.Error("auth: token was not saved", "server", t.server.String(), "error", err)
 			}
+			unlock()
 		}()
-		token, err = t.obtainToken(ctx, a.reason)
+		release, lockErr := t.tokens.lockLogin(ctx, a.reason)
+		if lockErr != nil {
+			err = lockErr
+			return
+		}
+		unlock = release
+		token, err = t.obtainToken(ctx, a)
 	}()
+}
+
+// The delay between two attempts after a temporary failure doubles from minRetryDelay to
+// maxRetryDelay. A request without a deadline fails after maxRetryTime.
+const (
+	minRetryDelay = 250 * time.Millisecond
+	maxRetryDelay = 5 * time.Second
+	maxRetryTime  = time.Minute
+)
+
+// obtainToken obtains a token that can replace the rejected token. After a temporary
+// failure, such as a network error or status 503, it tries again for up to maxRetryTime,
+// unless a person would be asked again. The requests that wait have their own deadlines.
+func (t *Transport) obtainToken(ctx context.Context, a *attempt) (*tokenRecord, error) {
+	end := time.Now().Add(maxRetryTime)
+	for delay := minRetryDelay; ; delay = min(2*delay, maxRetryDelay) {
+		token, err := t.tryToObtainToken(ctx, a)
+		if err == nil || a.reason.refreshOnly || !a.mayRetry(err) {
+			return token, err
+		}
+		t.tokens.setRetrying(a, err)
+		pause := max(delay, retryAfter(err))
+		if time.Now().Add(pause).After(end) || sleep(ctx, pause) != nil {
+			return nil, err
+		}
+	}
 }
 
 // errGoexit is the error of an attempt whose grant calls [runtime.Goexit], as a failing
 // test does.
 var errGoexit = errors.New("grant called runtime.Goexit")
 
-// obtainToken obtains a token that can replace the rejected token. It tries the store, a
-// refresh and a new authorization, in this order.
-func (t *Transport) obtainToken(ctx context.Context, reason *rejection) (_ *tokenRecord, err error) {
+// tryToObtainToken makes one attempt to obtain a token. It tries the store, a refresh and
+// a new authorization, in this order.
+func (t *Transport) tryToObtainToken(ctx context.Context, a *attempt) (_ *tokenRecord, err error) {
 	defer recoverPanic("login", &err)
-	if reason.token != nil && !reason.insufficientScope && !reason.tokenIsNew {
-		if token := t.tokens.newerInStore(ctx, reason.token); token != nil {
-			return token, nil
-		}
+	reason := a.reason
+	if token := t.otherToken(ctx, reason); token != nil {
+		return token, nil
 	}
 	req, err := t.newTokenRequest(ctx, reason)
 	if err != nil {
@@ -157,11 +193,17 @@ func (t *Transport) obtainToken(ctx context.Context, reason *rejection) (_ *toke
 	req.tokenClient = &token.Client
 	if old := reason.token; old != nil && old.canRefresh(token) && !reason.insufficientScope && !reason.tokenIsNew {
 		req.RefreshToken, token.Client, token.Scopes, token.refreshed = old.Token.RefreshToken, old.Client, old.Scopes, true
-		err = t.callGrant(ctx, req, token)
+		err = t.callGrant(ctx, a, req, token)
 		if err == nil && token.Token.RefreshToken == "" {
 			token.Token.RefreshToken = old.Token.RefreshToken // the response omits it if it has not changed
 		}
-		if _, refused := errors.AsType[*Error](err); !refused || reason.refreshOnly {
+		_, refused := errors.AsType[*Error](err)
+		if refused { // another program may have used the refresh token
+			if token := t.otherToken(ctx, reason); token != nil {
+				return token, nil
+			}
+		}
+		if !refused || reason.refreshOnly {
 			return token, err
 		}
 		req.RefreshToken, token.Client, token.refreshed = "", nil, false
@@ -170,13 +212,27 @@ func (t *Transport) obtainToken(ctx context.Context, reason *rejection) (_ *toke
 		return nil, errCannotRefresh
 	}
 	token.Scopes = req.Scopes
-	return token, t.callGrant(ctx, req, token)
+	return token, t.callGrant(ctx, a, req, token)
+}
+
+// otherToken returns a token that another program has saved, and that may be accepted in
+// place of the rejected token; or nil.
+func (t *Transport) otherToken(ctx context.Context, reason *rejection) *tokenRecord {
+	if reason.tokenIsNew {
+		return nil
+	}
+	token := t.tokens.newerInStore(ctx, reason.token)
+	if token == nil || reason.insufficientScope && !isSubset(reason.scopes, token.Scopes) {
+		return nil
+	}
+	return token
 }
 
 // callGrant calls the grant, validates its result, and sets the token of the record. A
 // panic of the grant becomes an error.
-func (t *Transport) callGrant(ctx context.Context, req *TokenRequest, token *tokenRecord) (err error) {
+func (t *Transport) callGrant(ctx context.Context, a *attempt, req *TokenRequest, token *tokenRecord) (err error) {
 	defer recoverPanic("grant", &err)
+	a.asked = a.asked || a.interactive && req.RefreshToken == ""
 	token.Token, err = t.opts.Grant.Token(ctx, req)
 	token.ObtainedAt = time.Now()
 	switch {
@@ -186,6 +242,8 @@ func (t *Transport) callGrant(ctx context.Context, req *TokenRequest, token *tok
 		return errors.New("grant returned neither a token nor an error")
 	case token.Token.AccessToken == "":
 		return errors.New("grant returned a token without an access token")
+	case !isTokenText(token.Token.AccessToken):
+		return fmt.Errorf("grant returned a token: %w", errTokenText)
 	}
 	return nil
 }
@@ -211,7 +269,7 @@ func (t *Transport) newTokenRequest(ctx context.Context, reason *rejection) (*To
 	if err != nil {
 		return nil, err
 	}
-	req.Scopes = t.scopesToRequest(reason, m)
+	req.Scopes, req.supportedScopes = t.scopesToRequest(reason, m), m.ScopesSupported
 	return req, nil
 }
 
@@ -222,8 +280,9 @@ func (t *Transport) selectIssuer(ctx context.Context, issuers []string, token *t
 	if err != nil {
 		return nil, err
 	}
-	if token != nil && slices.Contains(issuers, token.Issuer) {
-		issuers = union([]string{token.Issuer}, issuers)
+	if token != nil && containsIssuer(issuers, token.Issuer) {
+		rest := slices.DeleteFunc(slices.Clone(issuers), func(s string) bool { return sameIssuer(s, token.Issuer) })
+		issuers = append([]string{token.Issuer}, rest...)
 	}
 	var errs []error
 	for _, issuer := range issuers {
@@ -245,7 +304,7 @@ func (t *Transport) usableIssuers(issuers []string) ([]string, error) {
 	switch {
 	case !ok || g.issuer() == "":
 		return issuers, nil
-	case !slices.Contains(issuers, g.issuer()):
+	case !containsIssuer(issuers, g.issuer()):
 		return nil, fmt.Errorf("server accepts tokens of %q, but the client is registered at %q", issuers, g.issuer())
 	}
 	return []string{g.issuer()}, nil

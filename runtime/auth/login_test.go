@@ -138,19 +138,26 @@ func TestRejectedTokenIsRefreshed(t *testing.T) {
 }
 
 func TestUserIsNotAskedIfRefreshFails(t *testing.T) {
-	w := newFakeNetwork(t)
-	w.server.challengeScope = "use"
-	tr := w.transport(nil)
-	w.mustPost(tr)
-	w.takeLog()
-	w.issuer.revoke(false)
-	w.issuer.tokenHandler = func(rw http.ResponseWriter, _ url.Values) bool {
-		rw.WriteHeader(http.StatusBadGateway)
-		return true
-	}
-	_, err := w.post(t.Context(), tr)
-	require.ErrorContains(t, err, `POST "https://login.test/token": status 502`)
-	require.Zero(t, w.count(authorizeRequest))
+	synctest.Test(t, func(t *testing.T) {
+		w := newFakeNetwork(t)
+		w.server.challengeScope = "use"
+		tr := w.transport(nil)
+		w.mustPost(tr)
+		w.takeLog()
+		w.issuer.revoke(false)
+		w.issuer.tokenHandler = func(rw http.ResponseWriter, _ url.Values) bool {
+			rw.WriteHeader(http.StatusBadGateway)
+			return true
+		}
+		start := time.Now()
+		_, err := w.post(t.Context(), tr)
+		require.ErrorContains(t, err, `POST "https://login.test/token": status 502`)
+		require.LessOrEqual(t, time.Since(start), maxRetryTime, "also without a deadline")
+		require.Zero(t, w.count(authorizeRequest))
+		w.issuer.tokenHandler = nil
+		w.mustPost(tr) // without a pause, because nobody has refused
+		require.Zero(t, w.count(authorizeRequest))
+	})
 }
 
 func TestUserIsAskedAfterRefreshErrorWithStatus200(t *testing.T) {

@@ -47,6 +47,9 @@ type AuthorizationServerMetadata struct {
 	// TokenEndpointAuthMethodsSupported are the supported methods of client
 	// authentication at the token endpoint.
 	TokenEndpointAuthMethodsSupported []string `json:"token_endpoint_auth_methods_supported,omitempty"`
+	// TokenEndpointAuthSigningAlgValuesSupported are the supported signature algorithms of
+	// client assertions, nil if unknown.
+	TokenEndpointAuthSigningAlgValuesSupported []string `json:"token_endpoint_auth_signing_alg_values_supported,omitempty"`
 	// CodeChallengeMethodsSupported are the supported methods of PKCE.
 	CodeChallengeMethodsSupported []string `json:"code_challenge_methods_supported,omitempty"`
 	// ClientIDMetadataDocumentSupported reports whether the server accepts the URL of a
@@ -154,7 +157,8 @@ func (d *discovery) legacyIssuerMetadata(ctx context.Context) (*AuthorizationSer
 }
 
 // issuerMetadata fetches the metadata of an issuer. The issuer in the metadata must be
-// the given one. Otherwise an issuer could impersonate another issuer.
+// the given one, except for a slash after the host. Otherwise an issuer could impersonate
+// another issuer.
 func (f *fetcher) issuerMetadata(ctx context.Context, issuer string) (*AuthorizationServerMetadata, error) {
 	u, err := f.checkURL(issuer)
 	if err != nil {
@@ -168,7 +172,7 @@ func (f *fetcher) issuerMetadata(ctx context.Context, issuer string) (*Authoriza
 		case errors.Is(err, errNotFound):
 			notFound = append(notFound, err)
 			continue
-		case err == nil && m.Issuer != issuer:
+		case err == nil && !sameIssuer(m.Issuer, issuer):
 			err = fmt.Errorf("%q: issuer is %q", candidate, m.Issuer)
 		}
 		if err != nil {

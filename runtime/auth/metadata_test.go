@@ -86,7 +86,10 @@ func TestIssuerMetadata(t *testing.T) {
 		"issuer with slash":   {issuerURL + "/t/", map[string]any{"/t" + openIDWellKnown: meta(issuerURL + "/t/")}, "", 3},
 		"no metadata":         {issuerURL, map[string]any{serverWellKnown + "/t": meta(issuerURL)}, "not found", 2},
 		"other issuer":        {issuerURL, map[string]any{serverWellKnown: meta("https://evil.test")}, `issuer is "https://evil.test"`, 1},
-		"metadata with slash": {issuerURL, map[string]any{serverWellKnown: meta(issuerURL + "/")}, `issuer is "https://login.test/"`, 1},
+		"metadata with slash": {issuerURL, map[string]any{serverWellKnown: meta(issuerURL + "/")}, "", 1},
+		"resource with slash": {issuerURL + "/", map[string]any{serverWellKnown: meta(issuerURL)}, "", 1},
+		"slash after path":    {issuerURL + "/t", map[string]any{serverWellKnown + "/t": meta(issuerURL + "/t/")}, `issuer is "https://login.test/t/"`, 1},
+		"two slashes":         {issuerURL, map[string]any{serverWellKnown: meta(issuerURL + "//")}, `issuer is "https://login.test//"`, 1},
 		"status 503":          {issuerURL, map[string]any{serverWellKnown: 503}, "status 503", 1},
 		"status 429":          {issuerURL, map[string]any{serverWellKnown: 429}, "status 429", 1},
 		"without TLS":         {"http://login.test", nil, "is a URL without TLS", 0},
@@ -110,8 +113,38 @@ func TestIssuerMetadata(t *testing.T) {
 				return
 			}
 			require.NoError(t, err)
-			require.Equal(t, c.issuer, m.Issuer)
+			require.True(t, sameIssuer(c.issuer, m.Issuer))
 		})
+	}
+}
+
+func TestIssuerDiffersByASlash(t *testing.T) {
+	for _, listed := range []string{issuerURL, issuerURL + "/"} {
+		for _, named := range []string{issuerURL, issuerURL + "/"} {
+			w := newFakeNetwork(t)
+			w.server.challengeScope = "use"
+			w.server.metadata.AuthorizationServers = []string{listed}
+			w.issuer.metadata.Issuer = named
+			w.issuer.clients["known"] = ""
+			for _, client := range []*OAuthClient{nil, {Issuer: issuerURL, ClientID: "known"}, {Issuer: issuerURL + "/", ClientID: "known"}} {
+				tr := w.transport(func(o *TransportOptions) {
+					user := w.user()
+					user.Client = client
+					o.Grant = user
+				})
+				w.mustPost(tr)
+				w.issuer.revoke(false)
+				w.takeLog()
+				w.mustPost(tr)
+				require.Zero(t, w.count(authorizeRequest), "the token is refreshed")
+			}
+		}
+	}
+	for _, pair := range [][2]string{
+		{"https://a.test/t", "https://a.test/t/"}, {"https://a.test", "https://a.test//"}, {"https://a.test", "https://A.test"},
+		{"https://a.test", "https://a.test:443"}, {"https://a.test", "http://a.test/"}, {"https://a.test", "https://a.test/?"}, {"", "/"}, {"https://", "https:///"},
+	} {
+		require.False(t, sameIssuer(pair[0], pair[1]), pair)
 	}
 }
 

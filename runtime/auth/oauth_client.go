@@ -3,10 +3,7 @@ package auth
 import (
 	"context"
 	"crypto"
-	"crypto/ecdsa"
-	"crypto/ed25519"
 	"crypto/rand"
-	"crypto/rsa"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,8 +11,6 @@ import (
 	"net/url"
 	"slices"
 	"time"
-
-	"github.com/golang-jwt/jwt/v5"
 )
 
 // OAuthClient is a client as one authorization server has registered it, with the
@@ -29,26 +24,36 @@ type OAuthClient struct {
 	// ClientSecret is the client secret, empty if the client has none.
 	ClientSecret string `json:"client_secret,omitempty"`
 	// Key signs client assertions instead of a secret (private_key_jwt). It is a private
-	// key for RSA, ECDSA or Ed25519.
+	// key for RSA, ECDSA or Ed25519, and may be in hardware.
 	Key crypto.Signer `json:"-"`
 	// KeyID is the key id in client assertions. It may be empty.
 	KeyID string `json:"-"`
+	// SigningAlgorithm is the signature algorithm of client assertions, such as "PS256".
+	// If it is empty, the client uses an algorithm of Key that the server supports.
+	SigningAlgorithm string `json:"-"`
 	// TokenEndpointAuthMethod is the method to send the client secret:
 	// "client_secret_basic", "client_secret_post", or "none". If it is empty, the client
 	// uses a method that the server supports. It is ignored if Key is set.
 	TokenEndpointAuthMethod string `json:"token_endpoint_auth_method,omitempty"`
 
-	redirectURL string // of a client that this package has registered, otherwise empty
+	// The following fields are set if this package has registered the client.
+	redirectURL string
+	scopes      []string // empty if the registration has no scopes
+}
+
+// mayRequest reports whether the registration of the client allows the scopes.
+func (c *OAuthClient) mayRequest(scopes []string) bool {
+	return len(c.scopes) == 0 || isSubset(scopes, c.scopes)
 }
 
 // authenticate adds the client's credentials to a request to the token endpoint.
 func (c *OAuthClient) authenticate(server *AuthorizationServerMetadata, header http.Header, form url.Values) error {
-	if c.Issuer != server.Issuer {
+	if !sameIssuer(c.Issuer, server.Issuer) {
 		return fmt.Errorf("client %q is registered at %q, not at %q", c.ClientID, c.Issuer, server.Issuer)
 	}
 	switch method := c.authMethod(server); method {
 	case "private_key_jwt":
-		assertion, err := c.signAssertion(server.Issuer)
+		assertion, err := c.signAssertion(server)
 		if err != nil {
 			return fmt.Errorf("client assertion of %q: %w", c.ClientID, err)
 		}
@@ -90,36 +95,28 @@ func (c *OAuthClient) authMethod(server *AuthorizationServerMetadata) string {
 	return "client_secret_basic"
 }
 
-// signAssertion returns a client assertion for an issuer.
-func (c *OAuthClient) signAssertion(audience string) (string, error) {
+// signAssertion returns a client assertion for an authorization server.
+func (c *OAuthClient) signAssertion(server *AuthorizationServerMetadata) (string, error) {
 	if c.Key == nil {
 		return "", errors.New("OAuthClient.Key is required")
 	}
-	var method jwt.SigningMethod
-	switch key := c.Key.Public().(type) {
-	case *rsa.PublicKey:
-		method = jwt.SigningMethodRS256
-	case *ecdsa.PublicKey:
-		method = map[int]jwt.SigningMethod{256: jwt.SigningMethodES256, 384: jwt.SigningMethodES384, 521: jwt.SigningMethodES512}[key.Params().BitSize]
-	case ed25519.PublicKey:
-		method = jwt.SigningMethodEdDSA
+	alg, err := selectAlgorithm(c.Key, c.SigningAlgorithm, server.TokenEndpointAuthSigningAlgValuesSupported)
+	if err != nil {
+		return "", err
 	}
-	if method == nil {
-		return "", fmt.Errorf("unsupported key of type %T", c.Key)
+	header := map[string]any{"typ": "JWT"}
+	if c.KeyID != "" {
+		header["kid"] = c.KeyID
 	}
 	now := time.Now()
-	token := jwt.NewWithClaims(method, jwt.RegisteredClaims{
-		Issuer:    c.ClientID,
-		Subject:   c.ClientID,
-		Audience:  jwt.ClaimStrings{audience},
-		ID:        rand.Text(),
-		IssuedAt:  jwt.NewNumericDate(now),
-		ExpiresAt: jwt.NewNumericDate(now.Add(2 * time.Minute)),
+	return signJWT(c.Key, alg, header, map[string]any{
+		"iss": c.ClientID,
+		"sub": c.ClientID,
+		"aud": server.Issuer,
+		"jti": rand.Text(),
+		"iat": now.Unix(),
+		"exp": now.Add(2 * time.Minute).Unix(),
 	})
-	if c.KeyID != "" {
-		token.Header["kid"] = c.KeyID
-	}
-	return token.SignedString(c.Key)
 }
 
 // registeredClient is a client that this package has registered. Its JSON is both the
@@ -127,6 +124,7 @@ func (c *OAuthClient) signAssertion(audience string) (string, error) {
 type registeredClient struct {
 	*OAuthClient
 	RedirectURL     string  `json:"redirect_uri,omitempty"`
+	Scope           string  `json:"scope,omitempty"`                    // the scopes of the registration
 	SecretExpiresAt seconds `json:"client_secret_expires_at,omitempty"` // Unix time, 0 is never
 }
 
@@ -137,13 +135,13 @@ func (r *TokenRequest) loadClient(ctx context.Context) (*OAuthClient, error) {
 		return nil, fmt.Errorf("load %q: %w", r.clientStoreKey(), err)
 	}
 	c := registeredClient{OAuthClient: &OAuthClient{}}
-	if data == nil || json.Unmarshal(data, &c) != nil || c.Issuer != r.AuthorizationServer.Issuer || c.ClientID == "" {
+	if data == nil || json.Unmarshal(data, &c) != nil || !sameIssuer(c.Issuer, r.AuthorizationServer.Issuer) || c.ClientID == "" {
 		return nil, nil
 	}
 	if c.SecretExpiresAt > 0 && seconds(time.Now().Unix()) >= c.SecretExpiresAt {
 		return nil, nil
 	}
-	c.redirectURL = c.RedirectURL
+	c.redirectURL, c.scopes = c.RedirectURL, splitScopes(c.Scope)
 	return c.OAuthClient, nil
 }
 
@@ -189,7 +187,9 @@ func (r *TokenRequest) registerClient(ctx context.Context, metadata map[string]a
 	if c.ClientID == "" {
 		return nil, fmt.Errorf("register client at %q: no client_id in the response", endpoint)
 	}
-	c.Issuer, c.RedirectURL, c.redirectURL = server.Issuer, redirectURL, redirectURL
+	c.Scope, _ = metadata["scope"].(string) // not the scopes of the response, which may be fewer each time
+	c.Issuer, c.RedirectURL = server.Issuer, redirectURL
+	c.redirectURL, c.scopes = redirectURL, splitScopes(c.Scope)
 	if err := c.authenticate(server, http.Header{}, url.Values{}); err != nil { // an unsupported auth method
 		return nil, fmt.Errorf("register client at %q: %w", endpoint, err)
 	}

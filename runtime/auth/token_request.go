@@ -3,12 +3,14 @@ package auth
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
 	"math"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,10 +32,11 @@ type TokenRequest struct {
 	// authorization.
 	RefreshToken string
 
-	omitResource bool // do not send Resource
-	fetcher      *fetcher
-	store        Store
-	logger       *slog.Logger
+	omitResource    bool     // do not send Resource
+	supportedScopes []string // the scopes in the metadata of the server
+	fetcher         *fetcher
+	store           Store
+	logger          *slog.Logger
 	// tokenClient points to the registered client that RefreshToken was issued to, and
 	// is set to the client that the new token is issued to. The client is nil if another
 	// party registered it.
@@ -45,8 +48,14 @@ type TokenRequest struct {
 // resource. The end of ctx does not cancel the request, because the response may contain
 // the only valid refresh token.
 func (r *TokenRequest) Send(ctx context.Context, client *OAuthClient, form url.Values) (*oauth2.Token, error) {
+	return r.send(ctx, client, form, nil)
+}
+
+// send is Send with further parameters, which replace the other parameters.
+func (r *TokenRequest) send(ctx context.Context, client *OAuthClient, form, params url.Values) (*oauth2.Token, error) {
 	form = maps.Clone(form)
 	r.setResource(form)
+	setParams(form, params)
 	body, err := r.postForm(ctx, r.AuthorizationServer, client, form)
 	if err != nil {
 		return nil, err
@@ -61,12 +70,41 @@ func (r *TokenRequest) setResource(form url.Values) {
 	}
 }
 
+// setParams replaces parameters of a form. A parameter without values is deleted.
+func setParams(form, params url.Values) {
+	for name, values := range params {
+		if form[name] = values; len(values) == 0 {
+			form.Del(name)
+		}
+	}
+}
+
 // setScopes adds the scopes to a form, if there are any.
 func (r *TokenRequest) setScopes(form url.Values) url.Values {
 	if len(r.Scopes) > 0 {
 		form.Set("scope", strings.Join(r.Scopes, " "))
 	}
 	return form
+}
+
+// authorizationScopes returns the scopes of an authorization request: the requested scopes
+// and, if the authorization server supports it, the scope for a refresh token.
+func (r *TokenRequest) authorizationScopes() []string {
+	if slices.Contains(r.AuthorizationServer.ScopesSupported, offlineAccess) {
+		return union(r.Scopes, []string{offlineAccess})
+	}
+	return r.Scopes
+}
+
+// registrationScopes returns the scopes to register a client with: the scopes of the
+// authorization request, and the scopes that the MCP server may require later. It omits
+// scopes that the authorization server does not list.
+func (r *TokenRequest) registrationScopes() []string {
+	later := slices.Clone(r.supportedScopes)
+	if known := r.AuthorizationServer.ScopesSupported; len(known) > 0 {
+		later = slices.DeleteFunc(later, func(s string) bool { return !slices.Contains(known, s) })
+	}
+	return union(r.authorizationScopes(), later)
 }
 
 // refreshForm returns the parameters for refreshing a token.
@@ -104,6 +142,8 @@ func parseToken(endpoint string, body []byte) (*oauth2.Token, error) {
 		return nil, e
 	case t.Access == "":
 		return nil, fmt.Errorf("token of %q: no access_token in the response", endpoint)
+	case !isTokenText(t.Access):
+		return nil, fmt.Errorf("token of %q: %w", endpoint, errTokenText)
 	case t.Type != "" && !strings.EqualFold(t.Type, "Bearer") && !strings.EqualFold(t.Type, "N_A"):
 		return nil, fmt.Errorf("token of %q: unsupported token_type %q", endpoint, t.Type)
 	}
@@ -112,6 +152,15 @@ func parseToken(endpoint string, body []byte) (*oauth2.Token, error) {
 		token.Expiry = time.Now().Add(time.Duration(t.Expires * seconds(time.Second)))
 	}
 	return token, nil
+}
+
+// errTokenText is returned for a token that cannot be sent in a header.
+var errTokenText = errors.New("access token contains a line break or another invalid character")
+
+// isTokenText reports whether an access token only has visible ASCII characters and
+// spaces, as OAuth requires.
+func isTokenText(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
 // seconds is a number of seconds. Some authorization servers send it as a string. Any

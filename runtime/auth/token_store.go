@@ -25,6 +25,13 @@ type Store interface {
 	Load(ctx context.Context, key string) ([]byte, error)
 	// Save sets the value of a key. A nil value deletes it.
 	Save(ctx context.Context, key string, value []byte) error
+	// Lock waits until no other caller has locked the key, and locks it until unlock is
+	// called. It returns an error if ctx ends before. A transport holds the lock of its
+	// token while it gets another one. If several programs share the store, they must
+	// share the locks too: a refresh token can often be used only once, and some
+	// authorization servers revoke all tokens of a user if it is used again. While a key
+	// is locked, Load and Save of this key must work.
+	Lock(ctx context.Context, key string) (unlock func(), err error)
 }
 
 // safeStore wraps a store. Panics of the store become errors.
@@ -40,10 +47,25 @@ func (s safeStore) Save(ctx context.Context, key string, value []byte) (err erro
 	return s.Store.Save(ctx, key, value)
 }
 
+func (s safeStore) Lock(ctx context.Context, key string) (unlock func(), err error) {
+	defer recoverPanic("store", &err)
+	unlock, err = s.Store.Lock(ctx, key)
+	if err == nil && unlock == nil {
+		err = errors.New("store returned no function to unlock")
+	}
+	return unlock, err
+}
+
 // memoryStore is the default store. It keeps values until the program ends.
 type memoryStore struct {
+	locks keyLocks
+
 	mu     sync.Mutex
 	values map[string][]byte
+}
+
+func (m *memoryStore) Lock(ctx context.Context, key string) (unlock func(), err error) {
+	return m.locks.lock(ctx, key)
 }
 
 func (m *memoryStore) Load(_ context.Context, key string) ([]byte, error) {
@@ -79,7 +101,7 @@ type tokenRecord struct {
 
 // canRefresh reports whether refreshing the token can result in the wanted token.
 func (r *tokenRecord) canRefresh(want *tokenRecord) bool {
-	return r.Token.RefreshToken != "" && r.Issuer == want.Issuer && r.Resource == want.Resource
+	return r.Token.RefreshToken != "" && sameIssuer(r.Issuer, want.Issuer) && r.Resource == want.Resource
 }
 
 // sameToken reports whether two records have the same access token, or both are nil.
@@ -125,11 +147,19 @@ type attempt struct {
 	token  *tokenRecord
 	err    error
 
+	// The following fields are only used by the goroutine of the attempt.
+	interactive bool // the grant may ask a person
+	asked       bool // the grant has been called, and may have asked a person
+
 	// The following fields are guarded by tokenState.mu.
-	waiters   int  // number of requests that wait
-	cancelled bool // cancelled by logout, or because no request waits
-	loggedOut bool // the token must be discarded
+	waiters   int   // number of requests that wait
+	cancelled bool  // cancelled by logout, or because no request waits
+	loggedOut bool  // the token must be discarded
+	retrying  error // the last failure, after which the attempt continues; or nil
 }
+
+// mayRetry reports whether a failure is temporary, and no person would be asked again.
+func (a *attempt) mayRetry(err error) bool { return isRetryError(err) && !a.asked }
 
 // failure is the last failed attempt. It prevents that the next request asks a user
 // again who has just refused the authorization.
@@ -221,7 +251,42 @@ func (s *tokenState) cached() (token *tokenRecord, loaded bool) {
 	return s.current, s.loaded
 }
 
-// newerInStore returns the token in the store if it differs from old and is not older.
+// lockLogin locks the token for all programs that share the store. It waits for the login
+// of another program. For an early refresh it only waits for a short time, because the
+// token is still valid.
+func (s *tokenState) lockLogin(ctx context.Context, reason *rejection) (unlock func(), err error) {
+	if reason.refreshOnly {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, earlyRefreshLockTimeout)
+		defer cancel()
+	}
+	unlock, err = s.store.Lock(ctx, s.key)
+	if err != nil {
+		return nil, fmt.Errorf("lock %q: %w", s.key, &retryError{err: err})
+	}
+	return unlock, nil
+}
+
+// earlyRefreshLockTimeout limits the time to wait for another program before an early
+// refresh.
+const earlyRefreshLockTimeout = 2 * time.Second
+
+// setRetrying sets the last failure of an attempt that continues.
+func (s *tokenState) setRetrying(a *attempt, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a.retrying = err
+}
+
+// lastFailure returns the last failure of an attempt that continues, or nil.
+func (s *tokenState) lastFailure(a *attempt) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return a.retrying
+}
+
+// newerInStore returns the token in the store if it differs from old and is not older. The
+// token old may be nil.
 // Another program of the user may have saved it, and may have used the refresh token of
 // old. The token in the store is older if old could not be saved.
 func (s *tokenState) newerInStore(ctx context.Context, old *tokenRecord) *tokenRecord {
@@ -230,7 +295,7 @@ func (s *tokenState) newerInStore(ctx context.Context, old *tokenRecord) *tokenR
 	}
 	defer s.unlockStore()
 	token, err := s.readStore(ctx)
-	if err != nil || token == nil || token.sameToken(old) || token.ObtainedAt.Before(old.ObtainedAt) {
+	if err != nil || token == nil || token.sameToken(old) || old != nil && token.ObtainedAt.Before(old.ObtainedAt) {
 		return nil
 	}
 	token.refreshed, token.fromStore = true, true
@@ -249,6 +314,9 @@ func (s *tokenState) readStore(ctx context.Context) (*tokenRecord, error) {
 	}
 	if token.Token == nil {
 		return nil, errors.New("stored value has no token")
+	}
+	if !isTokenText(token.Token.AccessToken) {
+		return nil, fmt.Errorf("stored value: %w", errTokenText)
 	}
 	return token, nil
 }
@@ -385,6 +453,7 @@ func (s *tokenState) setFailure(a *attempt) {
 	}
 	switch {
 	case a.cancelled: // not a failure of the authorization server
+	case !a.reason.refreshOnly && !refused && (!a.interactive || a.mayRetry(a.err)): // nobody has refused, and nobody was asked
 	case !a.reason.refreshOnly:
 		s.failure = failure{err: a.err, delay: min(max(minBackoff, 2*s.failure.delay), maxBackoff), insufficientScope: a.reason.insufficientScope}
 		s.failure.until = time.Now().Add(s.failure.delay)

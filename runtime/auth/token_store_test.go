@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,6 +21,7 @@ type failingStore struct{ load, save error }
 
 func (s *failingStore) Load(context.Context, string) ([]byte, error) { return nil, s.load }
 func (s *failingStore) Save(context.Context, string, []byte) error   { return s.save }
+func (s *failingStore) Lock(context.Context, string) (func(), error) { return func() {}, nil }
 
 func TestTokenIsLoadedFromStore(t *testing.T) {
 	w := newFakeNetwork(t)
@@ -365,5 +368,127 @@ func TestLogoutCancelsLogin(t *testing.T) {
 		require.ErrorIs(t, <-result, errLoggedOut)
 		require.Nil(t, store.values["token "+serverURL])
 		require.Nil(t, tr.tokens.current)
+	})
+}
+
+// oneTimeRefresh makes the issuer revoke all tokens when a refresh token is used twice, as
+// many authorization servers do.
+func (s *fakeIssuer) oneTimeRefresh() {
+	used := map[string]bool{}
+	s.tokenHandler = func(w http.ResponseWriter, f url.Values) bool {
+		token := f.Get("refresh_token")
+		if token == "" {
+			return false
+		}
+		if used[token] {
+			clear(s.tokens)
+			clear(s.refreshTokens)
+		}
+		used[token] = true
+		s.grant(w, f)
+		delete(s.refreshTokens, token)
+		return true
+	}
+}
+
+func TestProgramsWithOneStoreRefreshOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newFakeNetwork(t)
+		w.server.challengeScope = "use"
+		w.issuer.oneTimeRefresh()
+		store := &memoryStore{}
+		share := func(o *TransportOptions) { o.Store = store }
+		programs := []*Transport{w.transport(share), w.transport(share), w.transport(share)}
+		for _, tr := range programs {
+			w.mustPost(tr)
+		}
+		require.Equal(t, 1, w.count(authorizeRequest))
+		w.issuer.delay = time.Second
+		for range 3 {
+			w.issuer.revoke(false)
+			w.takeLog()
+			var all sync.WaitGroup
+			for _, tr := range programs {
+				all.Go(func() { w.mustPost(tr) })
+			}
+			all.Wait()
+			require.Equal(t, 1, w.count(tokenRequest), "the other programs use the new token")
+			require.Zero(t, w.count(authorizeRequest))
+		}
+	})
+}
+
+func TestProgramsWithOneStoreAskOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newFakeNetwork(t)
+		w.server.challengeScope = "use"
+		store := &memoryStore{}
+		share := func(o *TransportOptions) {
+			user := w.user()
+			user.Authorize = func(ctx context.Context, page string) (string, error) {
+				time.Sleep(time.Minute)
+				return w.consent(ctx, page)
+			}
+			o.Store, o.Grant = store, user
+		}
+		var all sync.WaitGroup
+		for range 3 {
+			all.Go(func() { w.mustPost(w.transport(share)) })
+		}
+		all.Wait()
+		require.Equal(t, 1, w.count(authorizeRequest))
+	})
+}
+
+// unlockedStore is a store whose programs do not share its locks.
+type unlockedStore struct{ memoryStore }
+
+func (s *unlockedStore) Lock(context.Context, string) (func(), error) { return func() {}, nil }
+
+func TestStoreIsReadAgainAfterInvalidGrant(t *testing.T) {
+	w := newFakeNetwork(t)
+	w.server.challengeScope = "use"
+	store := &unlockedStore{}
+	share := func(o *TransportOptions) { o.Store = store }
+	one, other := w.transport(share), w.transport(share)
+	w.mustPost(one)
+	w.mustPost(other)
+	w.issuer.revoke(false)
+	racing := false
+	w.issuer.tokenHandler = func(rw http.ResponseWriter, f url.Values) bool {
+		if racing || f.Get("refresh_token") == "" {
+			return false
+		}
+		racing = true // the other program is faster
+		w.issuer.mu.Unlock()
+		w.mustPost(other)
+		w.issuer.mu.Lock()
+		delete(w.issuer.refreshTokens, f.Get("refresh_token"))
+		return false
+	}
+	w.takeLog()
+	w.mustPost(one)
+	require.True(t, racing)
+	require.Zero(t, w.count(authorizeRequest), "the token of the other program is used")
+}
+
+// lockingStore returns an error from Lock.
+type lockingStore struct {
+	memoryStore
+	err error
+}
+
+func (s *lockingStore) Lock(context.Context, string) (func(), error) { return nil, s.err }
+
+func TestLockErrors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newFakeNetwork(t)
+		store := &lockingStore{err: errors.New("disk full")}
+		_, err := w.post(t.Context(), w.transport(func(o *TransportOptions) { o.Store = store }))
+		require.ErrorContains(t, err, `lock "token https://mcp.test/mcp": disk full`)
+		store.err = nil
+		_, err = w.post(t.Context(), w.transport(func(o *TransportOptions) { o.Store = store }))
+		require.ErrorContains(t, err, "store returned no function to unlock")
+		require.Zero(t, w.count(authorizeRequest))
 	})
 }

@@ -39,7 +39,7 @@ func TestTransportLogsInAfter401(t *testing.T) {
 
 	require.Equal(t, []map[string]any{{
 		"client_name": "tester", "application_type": "native", "redirect_uris": []any{"http://127.0.0.1:7777/callback"},
-		"grant_types": []any{"authorization_code", "refresh_token"}, "response_types": []any{"code"}, "token_endpoint_auth_method": "none",
+		"grant_types": []any{"authorization_code", "refresh_token"}, "response_types": []any{"code"}, "token_endpoint_auth_method": "none", "scope": "use",
 	}}, w.issuer.registrations)
 	form := w.issuer.lastForm()
 	require.Equal(t, serverURL, form.Get("resource"))

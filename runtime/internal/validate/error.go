@@ -2,14 +2,11 @@ package validate
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/santhosh-tekuri/jsonschema/v5"
 )
 
 // Error lists the problems of a document.
@@ -55,33 +52,21 @@ func newError(pointer, message string) error {
 	return &Error{Problems: []Problem{{truncate(pointer), truncate(message)}}}
 }
 
-// libraryPrefix is the prefix of the library's error texts.
-const libraryPrefix = "jsonschema: "
-
-// convertSchemaError converts the library's error for a schema that does not
-// compile.
-func convertSchemaError(err error) error {
-	if s, ok := errors.AsType[*jsonschema.SchemaError](err); ok {
-		err = s.Err
-	}
-	if _, ok := errors.AsType[*jsonschema.ValidationError](err); ok {
-		return convertError(err)
-	}
-	return errors.New(strings.TrimPrefix(err.Error(), libraryPrefix))
+// cause is a problem that is not the consequence of another problem.
+type cause struct {
+	Problem
+	constant bool // the value differs from a constant of the schema
 }
 
-// convertError converts the library's error for an invalid document to an
-// [*Error]. It returns nil for nil.
-func convertError(err error) error {
-	if err == nil {
+// errorOf returns an [*Error] with the first causes, or nil if there are none. It
+// sorts the causes.
+func errorOf(causes []cause) error {
+	if len(causes) == 0 {
 		return nil
 	}
-	v, ok := errors.AsType[*jsonschema.ValidationError](err)
-	if !ok {
-		return newError("", strings.TrimPrefix(err.Error(), libraryPrefix))
-	}
+	sortCauses(causes)
 	e := new(Error)
-	for _, c := range sortCauses(rootCauses(v)) {
+	for _, c := range causes {
 		if n := len(e.Problems); n == 0 || e.Problems[n-1] != c.Problem {
 			e.Problems = append(e.Problems, c.Problem)
 		}
@@ -92,54 +77,34 @@ func convertError(err error) error {
 	return e
 }
 
-// rootCause is a problem that is not the consequence of another problem.
-type rootCause struct {
-	Problem
-	constant bool // the value differs from a constant of the schema
-}
-
-// rootCauses returns the root causes of an error. For a union, it returns only
-// the causes of the alternative that the value is closest to.
-func rootCauses(v *jsonschema.ValidationError) []rootCause {
-	if len(v.Causes) == 0 {
-		p := Problem{truncate(pointer(v.InstanceLocation)), truncate(message(v))}
-		return []rootCause{{p, strings.HasSuffix(v.KeywordLocation, "/const")}}
-	}
-	alternatives := make([][]rootCause, len(v.Causes))
-	for i, cause := range v.Causes {
-		alternatives[i] = rootCauses(cause)
-	}
-	if v.Message == "anyOf failed" || v.Message == "oneOf failed" {
-		return closestAlternative(alternatives)
-	}
-	return slices.Concat(alternatives...)
-}
-
 // closestAlternative returns the causes of the alternative that the value is
 // closest to: the one with the fewest wrong constants, and then the fewest causes.
 // If the value has the constants of no alternative, the only problem is that
 // constant, with the messages of all alternatives.
-func closestAlternative(alternatives [][]rootCause) []rootCause {
+func closestAlternative(alternatives [][]cause) []cause {
 	for _, list := range alternatives {
 		sortCauses(list)
 	}
-	best := slices.MinFunc(alternatives, func(a, b []rootCause) int {
+	best := slices.MinFunc(alternatives, func(a, b []cause) int {
 		return cmp.Or(cmp.Compare(countConstants(a), countConstants(b)), cmp.Compare(len(a), len(b)))
 	})
-	i := slices.IndexFunc(best, func(c rootCause) bool { return c.constant })
+	i := slices.IndexFunc(best, func(c cause) bool { return c.constant })
 	if i < 0 {
 		return best
 	}
-	at, messages := best[i].Pointer, []string(nil)
-	for _, c := range slices.Concat(alternatives...) {
-		if c.constant && c.Pointer == at && !slices.Contains(messages, c.Message) {
-			messages = append(messages, c.Message)
+	at, messages, seen := best[i].Pointer, []string(nil), map[string]bool{}
+	for _, list := range alternatives {
+		for _, c := range list {
+			if c.constant && c.Pointer == at && !seen[c.Message] {
+				seen[c.Message] = true
+				messages = append(messages, c.Message)
+			}
 		}
 	}
-	return []rootCause{{Problem{at, truncate(strings.Join(messages, ", or "))}, true}}
+	return []cause{{Problem{at, truncate(strings.Join(messages, ", or "))}, true}}
 }
 
-func countConstants(list []rootCause) (n int) {
+func countConstants(list []cause) (n int) {
 	for _, c := range list {
 		if c.constant {
 			n++
@@ -148,13 +113,12 @@ func countConstants(list []rootCause) (n int) {
 	return n
 }
 
-// sortCauses sorts causes by pointer and message. The library visits the members of
-// an object in random order, and errors must be the same each time.
-func sortCauses(list []rootCause) []rootCause {
-	slices.SortFunc(list, func(a, b rootCause) int {
+// sortCauses sorts causes by pointer and message, so that errors are the same for
+// every order of the members of an object.
+func sortCauses(list []cause) {
+	slices.SortFunc(list, func(a, b cause) int {
 		return cmp.Or(compareNatural(a.Pointer, b.Pointer), cmp.Compare(a.Message, b.Message))
 	})
-	return list
 }
 
 // compareNatural compares texts. If the texts first differ in a number, it
@@ -171,25 +135,26 @@ func compareNatural(a, b string) int {
 // leadingDigits counts the digits at the start of a text.
 func leadingDigits(text string) int { return len(text) - len(strings.TrimLeft(text, "0123456789")) }
 
-// message returns the message of a library error, with its list of names sorted.
-// The library lists them in random order, and escapes quotes in names with a
-// backslash.
-func message(v *jsonschema.ValidationError) string {
-	const before, between, after = "additionalProperties '", "', '", "' not allowed"
-	if !strings.HasPrefix(v.Message, before) {
-		return v.Message
+// quote returns a name or a pattern in single quotes. Only quotes and characters
+// that cannot be printed are escaped.
+func quote(text string) string {
+	for _, r := range text {
+		if !strconv.IsPrint(r) {
+			text = strconv.Quote(text)
+			text = strings.ReplaceAll(text[1:len(text)-1], `\"`, `"`)
+			break
+		}
 	}
-	names := strings.Split(strings.TrimSuffix(v.Message[len(before):], after), between)
-	slices.Sort(names)
-	return before + strings.Join(names, between) + after
+	return "'" + strings.ReplaceAll(text, "'", `\'`) + "'"
 }
 
-// pointer returns a JSON pointer without the escapes of URLs.
-func pointer(location string) string {
-	if plain, err := url.PathUnescape(location); err == nil {
-		return plain
+// quoteAll returns names in single quotes, separated by commas.
+func quoteAll(names []string) string {
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = quote(name)
 	}
-	return location
+	return strings.Join(quoted, ", ")
 }
 
 // truncate shortens a long text, because a document can make it any length.
