@@ -352,13 +352,13 @@ func TestGoexitInToolIsInternalError(t *testing.T) {
 
 func TestExpensiveArgumentsAreRejected(t *testing.T) {
 	s := mcpserver.New(info, nil)
-	schema := `{"type":"object","properties":{"list":{"items":{"type":"string"}}}}`
+	schema := `{"type":"object","properties":{"list":{"items":{"allOf":[` + strings.Repeat(`{"type":"string"},`, 99) + `{"minLength":1}]}}}}`
 	s.AddRawTool(&mcp.Tool{Name: "raw", InputSchema: json.RawMessage(schema)},
 		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			return mcp.TextResult("ok"), nil
 		})
 	c := connect(t, s, modern)
-	result := c.call("tools/call", `{"name":"raw","arguments":{"list":[`+strings.Repeat("1,", 400_000)+`1]}}`)
+	result := c.call("tools/call", `{"name":"raw","arguments":{"list":[`+strings.Repeat(`"b",`, 400_000)+`"b"]}}`)
 	require.Equal(t, true, result["isError"])
 	require.Contains(t, fmt.Sprint(result["content"]), "validation would take too long")
 	require.Nil(t, c.call("tools/call", `{"name":"raw","arguments":{"list":["a"]}}`)["isError"])

@@ -156,7 +156,6 @@ func TestMessages(t *testing.T) {
 	for _, c := range []struct{ schema, doc, want string }{
 		{`{"enum":["a",1,null,{"b": [true]}]}`, `"x"`, `value must be one of "a", 1, null, {"b":[true]}`},
 		{`{"enum":["a"]}`, `5`, `value must be "a"`},
-		{`{"enum":[]}`, `5`, `no value is allowed, because the enum of the schema is empty`},
 		{`{"const":[1, "a"]}`, `5`, `value must be [1,"a"]`},
 		{`{"maximum":1000000}`, `1000001`, `must be <= 1000000 but found 1000001`},
 		{`{"multipleOf":2}`, `3`, `must be a multiple of 2 but found 3`},

@@ -84,7 +84,8 @@ func (c *compiler) fillValues(n *node, at *members) {
 	if e == 0 {
 		return
 	}
-	v.hasEnum, v.enum = true, c.constants.copyValue(&c.document, e)
+	v.enum = c.constants.copyValue(&c.document, e)
+	v.hasEnum = c.constants.values[v.enum].count > 0 // an empty enum accepts all values, as in the plans of typed tools
 	if c.values[e].count <= fewTexts {
 		return
 	}

@@ -360,9 +360,6 @@ func (v *validation) isOneOf(r *valueRules, at uint32) bool {
 // enumMessage returns the message for a value that is not in an enum.
 func (v *validation) enumMessage(r *valueRules) string {
 	enum := &v.constants.values[r.enum]
-	if enum.count == 0 {
-		return "no value is allowed, because the enum of the schema is empty"
-	}
 	b := []byte("value must be ")
 	if enum.count > 1 {
 		b = append(b, "one of "...)
