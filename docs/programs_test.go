@@ -53,7 +53,7 @@ func TestPrograms(t *testing.T) {
 	}
 	bin := t.TempDir()
 	build(t, "off", bin, "revisions", "clients", "questions", "subscriptions", "tasks", "http", "authserver", "authclient", "middleware", "gateway", "security", "migrated")
-	build(t, "../go.work", bin, "gosdk", "mcpgo") // other modules need these SDKs
+	build(t, "../go.work", bin, "gosdk", "mcpgo", "telemetry") // other modules need what these import
 	goTool(t, "off", "build", "-o", bin, "../examples/hello")
 	goTool(t, "off", "test", "./testdata/testing")
 
@@ -67,6 +67,7 @@ func TestPrograms(t *testing.T) {
 	require.Equal(t, "Reserved for Ada, 2 guests.", call[string](t, bin, "questions", "reserve", nil))
 	require.Equal(t, "2 frames", call[string](t, bin, "tasks", "render", map[string]int{"frames": 2}))
 	require.Equal(t, "Hello", call[string](t, bin, "middleware", "greet", nil))
+	require.Equal(t, "Hello", call[string](t, bin, "telemetry", "greet", nil))
 	for _, sdk := range []string{"migrated", "gosdk", "mcpgo"} {
 		require.Equal(t, Out{Seats: 3}, call[Out](t, bin, sdk, "find", In{Day: "Monday"}), sdk)
 	}

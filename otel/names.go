@@ -1,0 +1,113 @@
+package mcpotel
+
+import (
+	"maps"
+	"sync"
+	"sync/atomic"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/tasks"
+)
+
+// other replaces names that are not known.
+const other = "_OTHER"
+
+// The limits on the names that are learned.
+const (
+	maxMethods = 100
+	maxTools   = 1000
+	maxPrompts = 1000
+	maxCodes   = 100
+)
+
+// names are the names that may be attributes of metrics and parts of the names of
+// spans.
+type names struct{ methods, tools, prompts, codes nameSet }
+
+// method returns the name of a method, or other if it is unknown.
+func (n *names) method(name string) string {
+	if isProtocolMethod(name) || n.methods.has(name) {
+		return name
+	}
+	return other
+}
+
+// isProtocolMethod reports whether the protocol or its tasks extension has a method.
+func isProtocolMethod(name string) bool {
+	switch name {
+	case tasks.MethodGet, tasks.MethodUpdate, tasks.MethodCancel:
+		return true
+	}
+	return mcp.MethodByName(name) != nil
+}
+
+// nameSet is a set of names with a limit. Reading it takes no lock.
+type nameSet struct {
+	set atomic.Pointer[map[string]bool]
+	mu  sync.Mutex
+}
+
+// has reports whether the set has a name.
+func (s *nameSet) has(name string) bool {
+	set := s.set.Load()
+	return set != nil && (*set)[name]
+}
+
+// known returns the name, or other if the set does not have it. It returns "" for "".
+func (s *nameSet) known(name string) string {
+	if name == "" || s.has(name) {
+		return name
+	}
+	return other
+}
+
+// add adds a name, unless the set has max names.
+func (s *nameSet) add(name string, max int) {
+	if name == "" || len(name) > maxText || s.has(name) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	set := make(map[string]bool)
+	if old := s.set.Load(); old != nil {
+		if len(*old) >= max {
+			return
+		}
+		maps.Copy(set, *old)
+	}
+	set[name] = true
+	s.set.Store(&set)
+}
+
+// cache stores what is made of keys.
+type cache[K comparable, V any] struct {
+	mu     sync.RWMutex
+	values map[K]V
+}
+
+// maxCached limits the keys of a cache.
+const maxCached = 10_000
+
+// get returns the value of a key. It is made if the cache does not have it.
+func (c *cache[K, V]) get(key K, make func(*K) V) V {
+	c.mu.RLock()
+	v, ok := c.values[key]
+	c.mu.RUnlock()
+	if ok {
+		return v
+	}
+	return c.put(key, make(&key))
+}
+
+// put adds a value, unless the cache is full.
+func (c *cache[K, V]) put(key K, v V) V {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.values == nil {
+		c.values = make(map[K]V)
+	}
+	if len(c.values) < maxCached {
+		c.values[key] = v
+	}
+	return v
+}
