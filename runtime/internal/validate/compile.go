@@ -74,7 +74,7 @@ func (c *compiler) release() {
 	clear(c.added)
 	clear(c.work)
 	clear(c.resources)
-	c.start(nil)
+	c.start(context.Background()) // drops the context of the caller
 	compilers.Put(c)
 }
 
