@@ -25,6 +25,7 @@ const (
 	perStep        = 100  // of the pointer to a problem
 	perName        = 200  // to report a name
 	perByte        = 2    // of a string or a name
+	perEscapedByte = 20   // of a string or a name with escapes
 	perInstruction = 5    // of a pattern, for each byte that it is matched with
 	perValue       = 50   // to compare with another value
 	perDigit       = 50   // of a number that is not short, to compute with it

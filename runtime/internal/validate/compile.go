@@ -41,7 +41,7 @@ type place struct {
 
 const (
 	mostPlaces = 1 << 14 // that a compiler in the pool retains
-	cancelStep = 1 << 12 // schemas between two looks at the context
+	cancelStep = 1 << 12 // schemas between two checks of the context
 )
 
 var compilers = sync.Pool{New: func() any { return new(compiler) }}
@@ -53,7 +53,8 @@ func newCompiler(ctx context.Context) *compiler {
 	return c
 }
 
-// start prepares a compiler for a document. It retains memory only for its own use.
+// start prepares a compiler for a document. Only the memory of slices that a
+// compiled schema does not use is reused.
 func (c *compiler) start(ctx context.Context) {
 	*c = compiler{
 		ctx:       ctx,
@@ -94,18 +95,30 @@ func (c *compiler) read(schema []byte) error {
 	return nil
 }
 
-// compile compiles the schema at a position.
-func (c *compiler) compile(at uint32) (*Schema, error) {
+// compile compiles the schema at a position. It may be called again after an error.
+func (c *compiler) compile(at uint32) (s *Schema, err error) {
+	defer recoverError(&err)
 	if !c.checked {
 		c.checked, c.checkErr = true, c.check()
 	}
 	if c.checkErr != nil {
 		return nil, c.checkErr
 	}
-	if err := c.place(at, 0); err != nil {
+	if err = c.place(at, 0); err != nil {
 		return nil, err
 	}
 	c.added, c.linked = c.added[:0], false
+	root, err := c.build(at)
+	if err != nil {
+		c.discard()
+		return nil, err
+	}
+	return &Schema{root: root, constants: c.constants, dynamic: c.dynamic}, nil
+}
+
+// build makes the nodes of the schema at a position and of all schemas that it
+// refers to.
+func (c *compiler) build(at uint32) (*node, error) {
 	root := c.node(at)
 	for n := 0; len(c.work) > 0; n++ {
 		if err := c.cancelled(n); err != nil {
@@ -124,7 +137,16 @@ func (c *compiler) compile(at uint32) (*Schema, error) {
 			return nil, err
 		}
 	}
-	return &Schema{root: root, constants: c.constants, dynamic: c.dynamic}, nil
+	return root, nil
+}
+
+// discard removes the nodes of a compilation that failed.
+func (c *compiler) discard() {
+	for _, n := range c.added {
+		c.places[n.at].node = nil
+	}
+	clear(c.work)
+	c.work, c.dynamicNames = c.work[:0], nil
 }
 
 // cancelled returns the error of the context at each step.
@@ -216,12 +238,12 @@ func (k *checker) register(at uint32, inside int32) (resource int32, known bool)
 }
 
 // place ensures that the value at a position is a schema. If it is not one yet, it
-// is checked as a part of a resource.
+// is checked as a part of a resource. After an error, nothing else compiles.
 func (c *compiler) place(at uint32, resource int32) error {
-	if c.places[at].resource != 0 {
-		return nil
+	if c.places[at].resource == 0 {
+		c.checkErr = c.checkAt(at, resource)
 	}
-	return c.checkAt(at, resource)
+	return c.checkErr
 }
 
 // The nodes of the boolean schemas.

@@ -179,3 +179,39 @@ func TestMessages(t *testing.T) {
 		require.EqualError(t, compiled(t, c.schema).Validate(json.RawMessage(c.doc)), c.want, c.schema)
 	}
 }
+
+func TestRareKeywords(t *testing.T) {
+	const old = `"$schema":"http://json-schema.org/draft-04/schema#",`
+	manyTexts := `"t0"`
+	for i := range 20 {
+		manyTexts += fmt.Sprintf(`,"t%d"`, i+1)
+	}
+	for _, c := range []struct{ schema, valid, invalid string }{
+		{`{` + old + `"minimum":1,"exclusiveMinimum":true}`, `1.1`, `1`},
+		{`{` + old + `"minimum":1,"exclusiveMinimum":false}`, `1`, `0`},
+		{`{` + old + `"maximum":1,"exclusiveMaximum":true}`, `0`, `1`},
+		{`{` + old + `"id":"http://example.org/a","definitions":{"b":{"id":"#b","type":"null"}},"items":{"$ref":"http://example.org/a#b"}}`, `[null]`, `[1]`},
+		{`{"enum":[` + manyTexts + `]}`, `"t\u0031\u0030"`, `"t21"`},
+		{`{"enum":[` + manyTexts + `]}`, `"t20"`, `5`},
+		{`{"const":` + manyOf(30, "p%d", "1") + `}`, manyOf(30, "p%d", "1.0"), manyOf(30, "q%d", "1")},
+		{`{"const":` + manyOf(30, "p%d", "1") + `}`, manyOf(30, "p%d", "1.0"), manyOf(30, "p%d", "2")},
+		{`{"const":"a\u0062"}`, `"\u0061b"`, `"a"`},
+		{`{"required":["a\u0062"],"properties":{"\u0061b":{"type":"null"}}}`, `{"\u0061\u0062":null}`, `{"ab":1}`},
+		{`{"$ref":"https://json-schema.org/draft/2020-12/schema","unevaluatedProperties":false}`, `{"type":"object"}`, `{"typ":"object"}`},
+		{`{"anyOf":[{"properties":{"a":{}}},{"properties":{"b":{}}}],"unevaluatedProperties":false}`, `{"a":1,"b":2}`, `{"c":1}`},
+		{`{"anyOf":[{"items":{"type":"integer"}},{"prefixItems":[{}]}],"unevaluatedItems":false}`, `[1,2]`, `["a",2]`},
+		{`{"$id":"urn:a","$defs":{"b":{"$id":"urn:b","type":"null"},"c":{"$anchor":"c","type":"string"}},"properties":{"b":{"$ref":"urn:b"},"c":{"$ref":"#c"},"d":{"$ref":"urn:a#/$defs/c"}}}`, `{"b":null,"c":"x"}`, `{"d":1}`},
+		{`{"$vocabulary":{"https://json-schema.org/draft/2020-12/vocab/unevaluated":true,"https://example.org/v":false},"type":"null"}`, `null`, `1`},
+		{`{"$schema":"https://json-schema.org/draft/2019-09/schema","$vocabulary":{"https://json-schema.org/draft/2019-09/vocab/format":true},"type":"null"}`, `null`, `1`},
+		{`{"$id":"http://[::1]/a","type":"null"}`, `null`, `1`},
+		{`{"$ref":"#/x/1","x":[5,{"type":"null"}]}`, `null`, `1`},
+	} {
+		s := compiled(t, c.schema)
+		require.NoError(t, s.Validate(json.RawMessage(c.valid)), c.schema)
+		require.Error(t, s.Validate(json.RawMessage(c.invalid)), c.schema)
+	}
+	for _, text := range []string{`{"$id":"http://::1/a"}`, `{"$ref":"#/x/2","x":[5,{}]}`, `{"$ref":"#/x/01","x":[5,{}]}`, `{"$ref":"#/x/y","x":"y"}`, `{"$id":"http://[::1"}`, `{"$ref":"#/%"}`} {
+		_, err := Compile(json.RawMessage(text))
+		require.Error(t, err, text)
+	}
+}

@@ -81,11 +81,10 @@ func (c *compiler) fillValues(n *node, at *members) {
 		v.hasConst, v.constant = true, c.constants.copyValue(&c.document, x)
 	}
 	e := at[kwEnum]
-	if e == 0 {
-		return
+	if e == 0 || c.values[e].count == 0 {
+		return // an empty enum has no effect
 	}
-	v.enum = c.constants.copyValue(&c.document, e)
-	v.hasEnum = c.constants.values[v.enum].count > 0 // an empty enum accepts all values, as in the plans of typed tools
+	v.hasEnum, v.enum = true, c.constants.copyValue(&c.document, e)
 	if c.values[e].count <= fewTexts {
 		return
 	}
@@ -260,6 +259,6 @@ func (c *compiler) fillLogic(n *node, at *members) {
 	}
 }
 
-// clone returns a pointer to a copy. It allocates memory only where it is called, so
-// that rules that a schema does not have take none.
+// clone returns a pointer to a copy. The address of a variable would need an
+// allocation for each schema, even for a schema without such rules.
 func clone[T any](rules T) *T { return &rules }

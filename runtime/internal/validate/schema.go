@@ -12,7 +12,7 @@
 // The $schema member of a schema selects its dialect: 2020-12, which is the
 // default, 2019-09, draft-07, draft-06 or draft-04. Formats are annotations in all
 // dialects, and so are the content keywords since 2019-09. Patterns are those of
-// package regexp.
+// package regexp. An empty enum has no effect.
 //
 // Schemas cannot load anything, neither files nor remote schemas. A reference may
 // refer to a part of the schema or to the meta-schema of a dialect.
@@ -43,7 +43,8 @@ type Schema struct {
 }
 
 // Compile compiles a schema. The error contains an [*Error] if a certain place in
-// the schema is invalid.
+// the schema is invalid. All parts of the schema are checked, but references are
+// resolved only in the parts that a document can be compared with.
 func Compile(schema json.RawMessage) (*Schema, error) {
 	return CompileContext(context.Background(), schema)
 }

@@ -245,8 +245,21 @@ func TestBundle(t *testing.T) {
 	require.Error(t, s.Validate(json.RawMessage(`5`)))
 	b, err = NewBundle(json.RawMessage(`{"definitions":{"a":{"type":"nil"}}}`))
 	require.NoError(t, err)
-	_, err = b.Compile("a")
-	require.ErrorContains(t, err, "/definitions/a/type: ")
+	require.True(t, b.Has("a"))
+	require.False(t, b.Has("b"))
+	for range 2 {
+		_, err = b.Compile("a")
+		require.ErrorContains(t, err, "/definitions/a/type: ")
+	}
+	b, err = NewBundle(json.RawMessage(`{"definitions":{"a":{"items":{"$ref":"#/definitions/b"},"not":{"$ref":"#/none"}},"b":{"type":"null"},"c":{"$ref":"#/definitions/a"}}}`))
+	require.NoError(t, err)
+	for _, name := range []string{"a", "c", "a"} {
+		_, err = b.Compile(name)
+		require.ErrorContains(t, err, `/definitions/a/not/$ref: "#/none" not found`)
+	}
+	s, err = b.Compile("b")
+	require.NoError(t, err)
+	require.Error(t, s.Validate(json.RawMessage(`5`)))
 }
 
 func TestSchemaIsSafeForConcurrentUse(t *testing.T) {

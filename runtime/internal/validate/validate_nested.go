@@ -148,7 +148,7 @@ func (v *validation) compareUnique(at uint32) bool {
 }
 
 // compareContains compares the items of an array with contains. If too few match,
-// the causes are those of the items.
+// the items have the causes.
 func (v *validation) compareContains(r *arrayRules, at uint32, e *evaluated) bool {
 	end, count, index := v.doc.values[at].end, 0, 0
 	for item := at + 1; item < end; item = v.doc.after(item) {
@@ -246,8 +246,7 @@ type memberComparison struct {
 // member is invalid.
 func (c *memberComparison) compare(at uint32, i int) bool {
 	r, v, ok := c.rules, c.validation, true
-	name := v.doc.string(at)
-	v.spend(perByte * len(name))
+	name := v.text(at)
 	known := false
 	if p := r.find(name); p >= 0 {
 		property := &r.properties[p]
@@ -317,7 +316,7 @@ func (v *validation) missing(r *objectRules, at uint32) []string {
 	v.spend(perName * (count + len(r.properties)))
 	has := make(map[string]bool, count)
 	for i := at + 1; i < v.doc.values[at].end; i = v.doc.after(i + 1) {
-		has[v.doc.string(i)] = true
+		has[v.text(i)] = true
 	}
 	var list []*property
 	for i := range r.properties {
