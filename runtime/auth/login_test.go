@@ -155,7 +155,7 @@ func TestUserIsNotAskedIfRefreshFails(t *testing.T) {
 		require.LessOrEqual(t, time.Since(start), maxRetryTime, "also without a deadline")
 		require.Zero(t, w.count(authorizeRequest))
 		w.issuer.tokenHandler = nil
-		w.mustPost(tr) // without a pause, because nobody has refused
+		w.mustPost(tr) // without a pause, because the server has not refused
 		require.Zero(t, w.count(authorizeRequest))
 	})
 }

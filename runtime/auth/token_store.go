@@ -453,7 +453,7 @@ func (s *tokenState) setFailure(a *attempt) {
 	}
 	switch {
 	case a.cancelled: // not a failure of the authorization server
-	case !a.reason.refreshOnly && !refused && (!a.interactive || a.mayRetry(a.err)): // nobody has refused, and nobody was asked
+	case !a.reason.refreshOnly && !refused && (!a.interactive || a.mayRetry(a.err)): // not refused, and no user was asked
 	case !a.reason.refreshOnly:
 		s.failure = failure{err: a.err, delay: min(max(minBackoff, 2*s.failure.delay), maxBackoff), insufficientScope: a.reason.insufficientScope}
 		s.failure.until = time.Now().Add(s.failure.delay)

@@ -351,7 +351,7 @@ func plainOptions(r wire.Revision) *requestOptions {
 	return newRequestOptions(revisions.Frame(r))
 }
 
-// before returns the options followed by those of the caller, which override them. It does not
+// before returns the options, followed by the options of the caller, which override them. It does not
 // allocate if the caller has none, which is usual.
 func (o *requestOptions) before(opts []peer.CallOption, question bool) []peer.CallOption {
 	n := 1

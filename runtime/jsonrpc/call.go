@@ -13,8 +13,8 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// call is a request to the peer that waits for its response. What the peer sends about it is queued
-// here, and processed by the goroutine that waits: first the progress reports, then the response.
+// call is a request to the peer that waits for its response. The goroutine that waits
+// processes the progress reports, and then the response, from a queue.
 type call struct {
 	id         wire.RequestID
 	method     string

@@ -49,7 +49,7 @@ type MessageInfo struct {
 	Name string
 	// Revision is the revision that the message is encoded for, or zero for all revisions.
 	Revision wire.Revision
-	// Header contains the HTTP headers that the caller wants to send. It must not be changed.
+	// Header contains the HTTP headers of the caller. The Writer must not change it.
 	Header http.Header
 	// Patience is how long the sender of a request waits for the Writer to accept the
 	// request. Negative is no limit. It is zero for other messages.

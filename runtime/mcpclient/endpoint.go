@@ -98,7 +98,7 @@ func (c processConn) inFlight() connection.InFlight { return c.Conn().InFlight()
 func (c processConn) closeWithin(ctx context.Context) { c.Shutdown(ctx) }
 
 // Dial returns the endpoint of a server over a custom transport. The name is for errors and logs.
-// The function opens a connection: it sends messages as opts says and passes received messages to
+// The function opens a connection: it sends messages as opts requires and passes received messages to
 // opts.Handler, usually with [jsonrpc.New]. The context lasts as long as the client. It is called
 // again for each reconnect.
 //

@@ -126,7 +126,7 @@ func TestHiddenItemsDoNotExist(t *testing.T) {
 	report := func(uri string) string {
 		return c.refused("completion/complete", fmt.Sprintf(`{"ref":{"type":"ref/resource","uri":%q},"argument":{"name":"a","value":""}}`, uri), mcp.CodeInvalidParams).Error.Message
 	}
-	require.Equal(t, strings.ReplaceAll(report("x:never"), "never", "n1"), report("x:n1"), "nothing tells that it is there")
+	require.Equal(t, strings.ReplaceAll(report("x:never"), "never", "n1"), report("x:n1"), "the reports must not differ")
 }
 
 func TestResponsesHaveCacheHints(t *testing.T) {

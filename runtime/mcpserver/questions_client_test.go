@@ -103,8 +103,8 @@ func (u *user) use(tool, arguments string) (string, error) {
 	}
 }
 
-// says returns a function that answers every form with the same content.
-func says(content string) func(string) string {
+// answerAll returns a function that answers every form with the same content.
+func answerAll(content string) func(string) string {
 	return func(string) string { return fmt.Sprintf(`{"action":"accept","content":%s}`, content) }
 }
 

@@ -28,7 +28,7 @@ func Example_asking() {
 		return fmt.Sprintf("Reserved for %s, %d guests.", t.Name, t.Guests), nil
 	})
 
-	client := newUser(server, mcp.Revision20260728, says(`{"name":"Ada","guests":2}`))
+	client := newUser(server, mcp.Revision20260728, answerAll(`{"name":"Ada","guests":2}`))
 	defer client.Close()
 	fmt.Println(client.use("reserve", `{}`))
 	// Output: Reserved for Ada, 2 guests. <nil>
@@ -87,7 +87,7 @@ func ExampleOnce() {
 		return fmt.Sprintf("Order %d goes to %v.", number, answer.Content["address"]), nil
 	})
 
-	client := newUser(server, mcp.Revision20260728, says(`{"address":"Basel"}`))
+	client := newUser(server, mcp.Revision20260728, answerAll(`{"address":"Basel"}`))
 	defer client.Close()
 	fmt.Println(client.use("buy", `{}`))
 	// Output:
@@ -117,7 +117,7 @@ func ExampleProxy() {
 
 	for _, revision := range []string{"2025-06-18", "2026-07-28"} {
 		r, _ := mcp.ParseRevision(revision)
-		client := newUser(gateway, r, says(`{"name":"Ada"}`))
+		client := newUser(gateway, r, answerAll(`{"name":"Ada"}`))
 		fmt.Println(client.use("greet", `{}`))
 		client.Close()
 	}
@@ -157,7 +157,7 @@ func Example_namedQuestion() {
 		return fmt.Sprint("Hello, ", answer.Content["name"]), nil
 	})
 
-	client := newUser(server, mcp.Revision20260728, says(`{"name":"Ada"}`))
+	client := newUser(server, mcp.Revision20260728, answerAll(`{"name":"Ada"}`))
 	defer client.Close()
 	fmt.Println(client.use("greet", `{}`))
 	// Output: Hello, Ada <nil>

@@ -75,7 +75,7 @@ func userOf(t *testing.T, server *mcpserver.Server, revision string) *user {
 	t.Helper()
 	r, known := mcp.ParseRevision(revision)
 	require.True(t, known)
-	u := newUser(server, r, says(`{"a":"yes"}`))
+	u := newUser(server, r, answerAll(`{"a":"yes"}`))
 	t.Cleanup(func() { u.Close() })
 	return u
 }

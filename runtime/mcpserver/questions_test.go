@@ -301,7 +301,7 @@ func tripper(outcome *mcp.ElicitAction) *mcpserver.Server {
 
 func TestElicitReturnsForm(t *testing.T) {
 	for _, r := range []wire.Revision{mcp.Revision20250618, mcp.Revision20251125, mcp.Revision20260728} {
-		u := newUser(tripper(nil), r, says(`{"to":"Oslo","nights":3,"rating":4.5,"window":true,"start":"2026-12-01T08:00:00Z"}`))
+		u := newUser(tripper(nil), r, answerAll(`{"to":"Oslo","nights":3,"rating":4.5,"window":true,"start":"2026-12-01T08:00:00Z"}`))
 		got, err := u.use("t", `{}`)
 		require.NoError(t, err)
 		require.Equal(t, "Oslo 3 4.5 true 2026-12-01 true", got, r)
@@ -318,7 +318,7 @@ func TestElicitIgnoresUnknownFields(t *testing.T) {
 			}](ctx, s, "?")
 			return fmt.Sprintf("%d%q", got.Guests, got.Note), err
 		})
-		u.answers = says(`{"Guests":2,"guests":-100,"note":"too long","other":1}`)
+		u.answers = answerAll(`{"Guests":2,"guests":-100,"note":"too long","other":1}`)
 		got, err := u.use("tool", `{}`)
 		require.NoError(t, err)
 		require.Equal(t, `2""`, got, revision)
@@ -364,7 +364,7 @@ func TestOverflowingNumberIsRequestedAgain(t *testing.T) {
 		u.answers = func(string) string {
 			next := contents[0]
 			contents = contents[1:]
-			return says(next)("")
+			return answerAll(next)("")
 		}
 		got, err := u.use("tool", `{}`)
 		require.NoError(t, err)
@@ -385,7 +385,7 @@ func TestInexactIntegerIsRequestedAgain(t *testing.T) {
 		u.answers = func(string) string {
 			next := contents[0]
 			contents = contents[1:]
-			return says(next)("")
+			return answerAll(next)("")
 		}
 		got, err := u.use("tool", `{}`)
 		require.NoError(t, err)

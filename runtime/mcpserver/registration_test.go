@@ -62,7 +62,7 @@ func TestItemIsFoundByListedName(t *testing.T) {
 	s.AddRawPrompt(&mcp.Prompt{Name: "p\xff"}, func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 		return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{}}, nil
 	})
-	s.AddResourceTemplate(&mcp.ResourceTemplate{Name: "t", URITemplate: "x:\xff{v}"}, tells("it"))
+	s.AddResourceTemplate(&mcp.ResourceTemplate{Name: "t", URITemplate: "x:\xff{v}"}, returnVariables("it"))
 	c := connect(t, s, modern)
 	c.call("prompts/get", `{"name":"p\ufffd"}`)
 	require.JSONEq(t, `{"it":{"v":["1"]}}`, read(c, "x:\ufffd1"))

@@ -14,8 +14,8 @@ import (
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 )
 
-// tells returns a handler that returns the variables of its template as JSON.
-func tells(name string) mcpserver.ResourceTemplateHandler {
+// returnVariables returns a handler that returns the variables of its template as JSON.
+func returnVariables(name string) mcpserver.ResourceTemplateHandler {
 	return func(_ context.Context, _ *mcp.ReadResourceRequest, vars mcpserver.Variables) (*mcp.ReadResourceResult, error) {
 		text, err := json.Marshal(map[string]any{name: vars})
 		return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{&mcp.TextResourceContents{Text: string(text)}}}, err
@@ -54,7 +54,7 @@ func TestContentsGetMIMETypeOfResource(t *testing.T) {
 	s.AddResource(&mcp.Resource{URI: "test:a", Name: "a", MIMEType: "text/plain"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 		return &mcp.ReadResourceResult{Contents: contents}, nil
 	})
-	s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "test:b/{x}", Name: "b", MIMEType: "text/csv"}, tells("b"))
+	s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "test:b/{x}", Name: "b", MIMEType: "text/csv"}, returnVariables("b"))
 	inEveryRevision(t, func(t *testing.T, revision string) {
 		c := connect(t, s, revision)
 		types := func(uri string) (types []any) {
@@ -108,7 +108,7 @@ func TestTemplateReadsMatchingURIs(t *testing.T) {
 		"file:///{+path}", "file:///fixed/{name}.txt", "user://{id}/posts/{post}", "search:q{?words,page}", "list:/a{/parts*}", "short:{id:3}", "two:{a,b}", "tags:{tags*}", "frag:x{#at}", "semi:x{;k,v}", "dot:x{.e}",
 		"files:{/dirs*,file}", "first:{head,rest*}", "both:{a*,b*}", "mid:{a,list*,z}", "rfc:{/list*,path:4}", "more:{+a*,b}",
 	} {
-		s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: template, Name: "t"}, tells(template))
+		s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: template, Name: "t"}, returnVariables(template))
 	}
 	s.AddResource(&mcp.Resource{URI: "file:///fixed/one.txt", Name: "one"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 		return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{&mcp.TextResourceContents{Text: "one itself"}}}, nil
@@ -165,21 +165,21 @@ func TestTraversalMatchesNoTemplate(t *testing.T) {
 	}
 	s := mcpserver.New(info, nil)
 	for _, template := range []string{"file:///{+path}", "two:{a}.{b}", "pair:/{+a}..{+b}", "list:{/parts*}", "ask:x{?at}"} {
-		s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: template, Name: "files"}, tells("files"))
+		s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: template, Name: "files"}, returnVariables("files"))
 	}
 	c := connect(t, s, modern)
 	for _, uri := range hostile {
 		c.refused("resources/read", fmt.Sprintf(`{"uri":%q}`, uri), mcp.CodeInvalidParams)
 	}
 	free := mcpserver.New(info, &mcpserver.Options{AllowTraversal: true})
-	free.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "file:///{+path}", Name: "files"}, tells("files"))
+	free.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "file:///{+path}", Name: "files"}, returnVariables("files"))
 	require.JSONEq(t, `{"files":{"path":["../etc"]}}`, read(connect(t, free, modern), "file:///../etc"))
 }
 
 func TestLongURIIsMatchedInLinearTime(t *testing.T) {
 	s := mcpserver.New(info, nil)
-	s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "x:{+a*}{+b*}{+c*}y", Name: "worst"}, tells("worst"))
-	s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "z:{a}", Name: "plain"}, tells("plain"))
+	s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "x:{+a*}{+b*}{+c*}y", Name: "worst"}, returnVariables("worst"))
+	s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "z:{a}", Name: "plain"}, returnVariables("plain"))
 	c := connect(t, s, modern)
 	c.refused("resources/read", fmt.Sprintf(`{"uri":%q}`, "x:"+strings.Repeat("a,", 4000)+"z"), mcp.CodeInvalidParams)
 	c.call("resources/read", fmt.Sprintf(`{"uri":%q}`, "z:"+strings.Repeat("a", 8190)))

@@ -26,8 +26,8 @@ type subscribers struct {
 
 // subscriber is a recipient of events.
 type subscriber interface {
-	// wants reports whether the subscriber is to be notified of an event.
-	wants(e Event) bool
+	// isSubscribed reports whether the subscriber is to be notified of an event.
+	isSubscribed(e Event) bool
 	// notify sends or queues an event. It does not block. Calls are serialized by
 	// subscribers.mu.
 	notify(m *eventMessage)
@@ -79,7 +79,7 @@ func (subs *subscribers) deliver(e Event) {
 	subs.mu.Lock()
 	defer subs.mu.Unlock()
 	for l := range subs.members {
-		if l.wants(e) {
+		if l.isSubscribed(e) {
 			l.notify(message)
 		}
 	}
@@ -112,7 +112,7 @@ func (s *sessionSubscriber) close(context.Context) error {
 	return nil
 }
 
-func (s *sessionSubscriber) wants(e Event) bool {
+func (s *sessionSubscriber) isSubscribed(e Event) bool {
 	switch e.Method {
 	case mcp.MethodToolListChanged, mcp.MethodPromptListChanged, mcp.MethodResourceListChanged:
 		return true // the connection drops what was not declared

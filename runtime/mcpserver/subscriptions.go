@@ -146,7 +146,7 @@ func endedByTransport(cause error) bool {
 	return errors.Is(cause, streamable.ErrClosing) || errors.Is(cause, jsonrpc.ErrPeerDone)
 }
 
-func (st *stream) wants(e Event) bool {
+func (st *stream) isSubscribed(e Event) bool {
 	switch e.Method {
 	case mcp.MethodToolListChanged:
 		return st.filter.ToolsListChanged

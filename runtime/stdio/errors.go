@@ -3,9 +3,11 @@ package stdio
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
-	"slices"
 	"strings"
+
+	"github.com/mcpwright/mcp/runtime/internal/brokenpipe"
 )
 
 // ErrClaimed is the error of [Serve] if another Serve already uses the standard
@@ -51,5 +53,5 @@ func (e *ExitError) Unwrap() error { return e.Cause }
 
 // isClosedPipe reports whether writing failed because the reader closed the pipe.
 func isClosedPipe(err error) bool {
-	return slices.ContainsFunc(closedPipe, func(target error) bool { return errors.Is(err, target) })
+	return brokenpipe.Is(err) || errors.Is(err, io.ErrClosedPipe)
 }

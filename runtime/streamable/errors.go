@@ -3,12 +3,10 @@ package streamable
 import (
 	"context"
 	"errors"
-	"fmt"
-	"log/slog"
 	"net/http"
-	"runtime/debug"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/failure"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/streamable/internal/mcphttp"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -27,8 +25,6 @@ var (
 
 // Errors that clients receive.
 var (
-	errInternal             = &peer.Error{Code: mcp.CodeInternal, Message: "Internal error"}
-	errResult               = &peer.Error{Code: mcp.CodeInternal, Message: "Handler returned an invalid result"}
 	errClosing              = &peer.Error{Code: mcp.CodeInternal, Message: "Server is shutting down"}
 	errTooManyRequests      = &peer.Error{Code: mcp.CodeInternal, Message: "Too many requests in flight"}
 	errTooManySubscriptions = &peer.Error{Code: mcp.CodeInternal, Message: "Too many subscriptions"}
@@ -80,10 +76,7 @@ func invalidMessage(m *wire.Message, err error) *refusal {
 // appendError appends an error response and returns its status. An error without a
 // *[peer.Error] becomes an internal error, so that its text does not reach the client.
 func appendError(b []byte, id wire.RequestID, err error) (int, []byte) {
-	e := peer.AsError(err)
-	if e == nil {
-		e = errInternal
-	}
+	e := failure.ForPeer(err)
 	x := wire.ErrorObject(*e)
 	out, bad := wire.AppendError(b, id, &x)
 	if bad != nil { // the data are no valid JSON
@@ -137,54 +130,8 @@ func (refused *refusal) write(w http.ResponseWriter, stateless bool) {
 	writeJSON(w, refused.status, nil, append(data, '}'))
 }
 
-var (
-	errExited   = errors.New("handler ended its goroutine")
-	errNoResult = errors.New("handler returned neither a result nor an error")
-)
-
-// resultError wraps the error of an invalid result of a handler.
-type resultError struct{ error }
-
-func (e resultError) Unwrap() []error { return []error{e.error, errResult} }
-
-// panicError is a panic of a handler.
-type panicError struct {
-	value any
-	stack []byte
-}
-
-func (e *panicError) Error() string { return fmt.Sprintf("handler panicked: %v", e.value) }
-
-// recoverPanic calls f and returns a panic of f as an error.
-func recoverPanic(ctx context.Context, f func(context.Context) error) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = &panicError{v, debug.Stack()}
-		}
-	}()
+// call calls f and returns a panic of f as an error.
+func call(ctx context.Context, f func(context.Context) error) (err error) {
+	defer failure.Recover(&err)
 	return f(ctx)
-}
-
-// logFailure logs the error of the handler of a message.
-func logFailure(ctx context.Context, log *slog.Logger, in *peer.Inbound, err error) {
-	panicked, isPanic := errors.AsType[*panicError](err)
-	_, isResult := errors.AsType[resultError](err)
-	switch {
-	case isPanic:
-		log.ErrorContext(ctx, "handler panicked", "method", in.Method, "id", in.ID, "panic", panicked.value, "stack", string(panicked.stack))
-	case isResult:
-		log.ErrorContext(ctx, "handler returned an invalid result", "method", in.Method, "id", in.ID, "error", err)
-	case peer.AsError(err) != nil, ctx.Err() != nil:
-		log.DebugContext(ctx, "request refused", "method", in.Method, "id", in.ID, "error", err)
-	default:
-		log.ErrorContext(ctx, "handler failed", "method", in.Method, "id", in.ID, "error", err)
-	}
-}
-
-// logPanic recovers from a panic, such as of an event store, and logs it. It is deferred in
-// goroutines of this package, where a panic would otherwise end the process.
-func logPanic(ctx context.Context, log *slog.Logger, doing string) {
-	if v := recover(); v != nil {
-		log.ErrorContext(ctx, "panic while "+doing, "panic", v, "stack", string(debug.Stack()))
-	}
 }

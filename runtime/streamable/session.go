@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/failure"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -166,7 +167,7 @@ func (s *session) end(ctx context.Context, cause error) {
 // its event again.
 func (s *session) deleteEvents(ctx context.Context) {
 	s.eventsDeleted.Store(true)
-	defer logPanic(ctx, s.handler.opts.Logger, "deleting the events of a session")
+	defer failure.LogPanic(ctx, s.handler.opts.Logger, "event store")
 	if err := s.handler.opts.Events.Forget(ctx, s.id); err != nil {
 		s.handler.opts.Logger.WarnContext(ctx, "could not delete the events of a session", "error", err)
 	}
@@ -185,8 +186,8 @@ func (s *session) endUse() {
 	s.users.Add(-1)
 }
 
-// isIdle reports whether the session has not been used after a time. Both times are
-// those of the clock of the table.
+// isIdle reports whether the session has not been used after a time. Both times come from
+// the clock of the table.
 func (s *session) isIdle(now, since time.Duration) bool {
 	if s.users.Load() > 0 {
 		return false

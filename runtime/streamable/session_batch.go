@@ -8,19 +8,18 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/batch"
+	"github.com/mcpwright/mcp/runtime/internal/failure"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// maxBatch limits the messages of a batch.
-const maxBatch = 100
-
 // serveBatch handles the messages of a batch one after another. Their responses are one
 // batch.
 func (h *Handler) serveBatch(w http.ResponseWriter, r *http.Request, revision wire.Revision, body []byte, accepts acceptedTypes) *refusal {
-	var list batchList
-	if err := wire.Decode(body, nil, &list); err != nil {
+	list, err := batch.Read(body)
+	if err != nil {
 		return invalidMessage(new(wire.Message), err)
 	}
 	s, refused := h.sessionFor(r, revision, nil, false)
@@ -31,7 +30,7 @@ func (h *Handler) serveBatch(w http.ResponseWriter, r *http.Request, revision wi
 		s.release(false)
 		return refuse(http.StatusBadRequest, "Invalid request: batch is empty or not supported by the revision")
 	}
-	b := &batch{request: s.newRequest(w, r, accepts)}
+	b := &batchRequest{request: s.newRequest(w, r, accepts)}
 	if refused := h.inFlight.enter(&b.request.response); refused != nil {
 		s.release(false)
 		return refused
@@ -44,8 +43,8 @@ func (h *Handler) serveBatch(w http.ResponseWriter, r *http.Request, revision wi
 	return nil
 }
 
-// batch is a batch of messages. It is the [jsonrpc.Writer] of each of them.
-type batch struct {
+// batchRequest is a request with a batch of messages. It is the [jsonrpc.Writer] of each of them.
+type batchRequest struct {
 	request *sessionRequest
 
 	mu        sync.Mutex
@@ -55,7 +54,7 @@ type batch struct {
 
 // serve handles the messages one after another and sends the responses, even if a
 // handler ends the goroutine.
-func (b *batch) serve(ctx context.Context, list batchList) {
+func (b *batchRequest) serve(ctx context.Context, list []json.RawMessage) {
 	if len(list) == 0 {
 		defer b.request.session.release(false)
 		defer b.request.handler.inFlight.leave(&b.request.response)
@@ -67,7 +66,7 @@ func (b *batch) serve(ctx context.Context, list batchList) {
 }
 
 // deliver handles one message.
-func (b *batch) deliver(ctx context.Context, raw json.RawMessage) {
+func (b *batchRequest) deliver(ctx context.Context, raw json.RawMessage) {
 	m, err := wire.ReadMessage(raw, nil)
 	isRequest := m.Method != "" && !m.ID.IsZero()
 	switch {
@@ -98,28 +97,28 @@ func (b *batch) deliver(ctx context.Context, raw json.RawMessage) {
 
 // handleNotification handles a notification with [Options].Stateless. It waits for the
 // handler, because the session ends with the HTTP request.
-func (b *batch) handleNotification(ctx context.Context, m *wire.Message) {
+func (b *batchRequest) handleNotification(ctx context.Context, m *wire.Message) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	in := peer.Inbound{Method: m.Method, Params: m.Params, Transport: &b.request.transport}
-	err := recoverPanic(ctx, func(ctx context.Context) error {
+	err := call(ctx, func(ctx context.Context) error {
 		_, err := b.request.handler.dispatcher.Serve(ctx, b.request.session.conn, &in)
 		return err
 	})
 	if err != nil {
-		logFailure(ctx, b.request.handler.opts.Logger, &in, err)
+		failure.Log(ctx, b.request.handler.opts.Logger, &in, err, true)
 	}
 }
 
 // refuse adds an error response to a request that is not handled.
-func (b *batch) refuse(id wire.RequestID, err *peer.Error) {
+func (b *batchRequest) refuse(id wire.RequestID, err *peer.Error) {
 	_, data := appendError(nil, id, err)
 	b.add(id, data)
 }
 
 // add adds a response. After the end of the session, it ignores a second response to a
 // request.
-func (b *batch) add(id wire.RequestID, data []byte) {
+func (b *batchRequest) add(id wire.RequestID, data []byte) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.responded[id] && !id.IsZero() && b.request.session.hasEnded() {
@@ -129,15 +128,11 @@ func (b *batch) add(id wire.RequestID, data []byte) {
 		b.responded = make(map[wire.RequestID]bool)
 	}
 	b.responded[id] = true
-	separator := byte(',')
-	if b.responses == nil {
-		separator = '['
-	}
-	b.responses = append(append(b.responses, separator), data...)
+	b.responses = batch.Append(b.responses, data)
 }
 
 // end sends the responses, if there are any.
-func (b *batch) end(ctx context.Context) {
+func (b *batchRequest) end(ctx context.Context) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.responses == nil {
@@ -148,12 +143,12 @@ func (b *batch) end(ctx context.Context) {
 }
 
 // WriteMessage implements [jsonrpc.Writer].
-func (b *batch) WriteMessage(ctx context.Context, data []byte) error {
+func (b *batchRequest) WriteMessage(ctx context.Context, data []byte) error {
 	return b.request.send(ctx, data)
 }
 
 // WriteWithInfo implements [jsonrpc.InfoWriter].
-func (b *batch) WriteWithInfo(ctx context.Context, e jsonrpc.MessageInfo, data []byte) error {
+func (b *batchRequest) WriteWithInfo(ctx context.Context, e jsonrpc.MessageInfo, data []byte) error {
 	if e.Method != "" {
 		return b.request.send(ctx, data)
 	}
@@ -161,23 +156,7 @@ func (b *batch) WriteWithInfo(ctx context.Context, e jsonrpc.MessageInfo, data [
 	return nil
 }
 
-// batchList is the messages of a batch. It is only read.
-type batchList []json.RawMessage
-
-// AppendJSON implements [wire.Value].
-func (*batchList) AppendJSON(b []byte, e *wire.Encoder) []byte { return e.Missing(b, "a batch") }
-
-// DecodeJSON implements [wire.Value].
-func (l *batchList) DecodeJSON(d *wire.Decoder) {
-	n := 0
-	*l = wire.List(d, func(d *wire.Decoder) json.RawMessage {
-		n++
-		d.MaxItems(n, maxBatch)
-		return d.Raw()
-	})
-}
-
 // sendKeepAliveIfDue implements [sessionResponse].
-func (b *batch) sendKeepAliveIfDue(now, interval time.Duration) {
+func (b *batchRequest) sendKeepAliveIfDue(now, interval time.Duration) {
 	b.request.sendKeepAliveIfDue(now, interval)
 }

@@ -98,7 +98,7 @@ func (f *follower) startAtUnsent() *refusal {
 }
 
 // resume follows a stream after an event, instead of the previous follower. If the
-// request of the stream was cancelled and will have no response, the status 204 tells
+// request of the stream was cancelled and will have no response, the status 204 asks
 // the client not to reconnect.
 func (f *follower) resume() *refusal {
 	events, complete := f.events()

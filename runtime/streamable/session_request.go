@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/runtime/internal/buffer"
+	"github.com/mcpwright/mcp/runtime/internal/failure"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/internal/lazy"
@@ -233,7 +234,7 @@ func (p *sessionRequest) deliverAsync(ctx context.Context, m *wire.Message, toke
 	own, detached, done := *m, p.stream.detached, make(chan struct{})
 	go func() { // ends when the request has been handled, at the latest with the session
 		defer close(done)
-		defer logPanic(ctx, p.handler.opts.Logger, "sending a response")
+		defer failure.LogPanic(ctx, p.handler.opts.Logger, "response writer")
 		p.deliver(&own, token, f, buf)
 	}()
 	select {

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"runtime/debug"
 	"strings"
 	"sync"
 
 	"github.com/mcpwright/mcp/runtime/internal/buffer"
+	"github.com/mcpwright/mcp/runtime/internal/failure"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -140,10 +140,10 @@ func (p *statelessRequest) leave() {
 // its goroutine. It appends the response to the buffer of the request, because the
 // result may refer to the bytes of the request.
 func (p *statelessRequest) serve(buf *buffer.Buffer) {
-	at, err := len(buf.Bytes), errExited
+	at, err := len(buf.Bytes), failure.ErrExited
 	defer func() {
 		if v := recover(); v != nil {
-			err = &panicError{v, debug.Stack()}
+			err = failure.NewPanicError(v)
 		}
 		status := http.StatusOK
 		if err != nil {
@@ -156,20 +156,20 @@ func (p *statelessRequest) serve(buf *buffer.Buffer) {
 	case failed != nil:
 		err = failed
 	case reply.Result == nil:
-		err = resultError{errNoResult}
+		err = failure.ResultError{Err: failure.ErrNoResult}
 	default:
 		if buf.Bytes, err = wire.AppendResult(buf.Bytes, reply.Frame, p.in.ID, reply.Result); err != nil {
-			err = resultError{err}
+			err = failure.ResultError{Err: err}
 		}
 	}
 }
 
 // appendFailure appends the error response for err and returns its status.
 func (p *statelessRequest) appendFailure(b []byte, err error) (status int, response []byte) {
-	if err == errExited {
+	if err == failure.ErrExited {
 		p.setFlushNow()
 	}
-	logFailure(&p.ctx, p.handler.opts.Logger, &p.in, err)
+	failure.Log(&p.ctx, p.handler.opts.Logger, &p.in, err, true)
 	if peer.AsError(err) == nil && errors.Is(context.Cause(&p.ctx), ErrClosing) && (errors.Is(err, ErrClosing) || errors.Is(err, p.ctx.Err())) {
 		err = errClosing
 	}
@@ -264,9 +264,9 @@ func (p *statelessRequest) serveNotification(serve func(context.Context) error) 
 		}
 		p.accept()
 	}()
-	err := recoverPanic(&p.ctx, serve)
+	err := call(&p.ctx, serve)
 	if exited = false; err != nil {
-		logFailure(&p.ctx, p.handler.opts.Logger, &p.in, err)
+		failure.Log(&p.ctx, p.handler.opts.Logger, &p.in, err, true)
 	}
 	return nil
 }

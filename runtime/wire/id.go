@@ -100,7 +100,7 @@ func (d *Decoder) Token() ProgressToken { return ProgressToken{d.scalar()} }
 
 // scalar is a string or an integer. Equal values are equal structs. It is small
 // because every message has two of them: for an integer that fits in int64, n is
-// its value and text is smallIntText. Otherwise n is a tag that says how to read
+// its value and text is smallIntText. Otherwise n is a tag that determines how to read
 // text.
 type scalar struct {
 	text string

@@ -89,12 +89,16 @@ func Log(ctx context.Context, log *slog.Logger, in *peer.Inbound, err error, sen
 	}
 }
 
-// LogPanics calls f and logs a panic instead of passing it on. The text what names f in the log.
+// LogPanic recovers from a panic and logs it. It must be deferred. The text what names the code
+// that panicked.
+func LogPanic(ctx context.Context, log *slog.Logger, what string) {
+	if r := recover(); r != nil {
+		log.ErrorContext(ctx, what+" panicked", "panic", r, "stack", string(debug.Stack()))
+	}
+}
+
+// LogPanics calls f and logs a panic of f, as [LogPanic] does.
 func LogPanics(log *slog.Logger, what string, f func()) {
-	defer func() {
-		if r := recover(); r != nil {
-			log.Error(what+" panicked", "panic", r, "stack", string(debug.Stack()))
-		}
-	}()
+	defer LogPanic(context.Background(), log, what)
 	f()
 }

@@ -47,7 +47,7 @@ func TestResultsEqualThoseOfTheReference(t *testing.T) {
 }
 
 // compareWithReference generates a schema and documents, and compares the results of
-// this package with those of the reference. It returns the results.
+// this package with the results of the reference. It returns the results.
 func compareWithReference(t *testing.T, data []byte) (results []string) {
 	t.Helper()
 	g := &generator{data: data}

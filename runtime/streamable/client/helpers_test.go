@@ -49,7 +49,7 @@ func (r *sentRequest) String() string {
 	return "POST " + r.rpc.Method
 }
 
-// fakeServer is an HTTP server whose responses are those of a test.
+// fakeServer is an HTTP server with responses that a test defines.
 type fakeServer struct {
 	t              *testing.T
 	client         *http.Client

@@ -98,7 +98,7 @@ func (e *Reader) Free() {
 }
 
 // Next returns the next event that has data. The caller frees the data. After
-// [ErrEventTooLong], Next can be called again; all other errors are those of the
+// [ErrEventTooLong], Next can be called again; all other errors come from the
 // stream.
 func (e *Reader) Next() (Event, error) {
 	for {
