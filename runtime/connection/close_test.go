@@ -8,8 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/runtime/connection"
 )
 
 // These tests run in a synctest bubble, which waits for all goroutines.

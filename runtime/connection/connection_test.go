@@ -3,11 +3,12 @@ package connection_test
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
-	"github.com/stretchr/testify/require"
 )
 
 func TestNewForRequest(t *testing.T) {

@@ -5,9 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
-	"github.com/stretchr/testify/require"
 )
 
 func TestSamplingRequiresCapabilities(t *testing.T) {

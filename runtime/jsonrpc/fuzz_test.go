@@ -10,10 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
-	"github.com/stretchr/testify/require"
 )
 
 // FuzzDeliver delivers any bytes. The connection must write only valid JSON, release the bytes

@@ -7,10 +7,11 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
-	"github.com/stretchr/testify/require"
 )
 
 func TestInFlightWait(t *testing.T) {

@@ -8,9 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
-	"github.com/stretchr/testify/require"
 )
 
 // TestTranscripts plays files with messages: ">" is a message from the peer, "<" a message that the

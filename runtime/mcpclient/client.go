@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -89,7 +90,7 @@ func (c *Client) Wait() error {
 func (c *Client) Revision() wire.Revision { return c.current().server.revision }
 
 // NoHandshake reports whether the revision in use is stateless.
-func (c *Client) NoHandshake() bool { return !handshake(c.Revision()) }
+func (c *Client) NoHandshake() bool { return !revisions.Handshake(c.Revision()) }
 
 // ServerInfo returns the server's unverified name and version, or nil if the server did not send
 // them. The caller must not change the value.

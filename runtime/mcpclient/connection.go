@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -49,7 +50,7 @@ func (sc *serverConn) useRevision(r wire.Revision) *connection.Connection {
 	if t, ok := sc.transport.(inFlighter); ok {
 		opts.InFlight = t.inFlight()
 	}
-	if !handshake(r) {
+	if !revisions.Handshake(r) {
 		opts.Meta = sc.opts.metadata(r)
 	}
 	conn := connection.New(sc.transport, &opts)
@@ -98,7 +99,7 @@ func (sc *serverConn) batches() bool {
 // sendsToolHeaders reports whether calls repeat arguments of tools in HTTP headers.
 func (sc *serverConn) sendsToolHeaders() bool {
 	_, ok := sc.transport.(toolHeaderSender)
-	return ok && !handshake(sc.conn.Load().State().Revision())
+	return ok && !revisions.Handshake(sc.conn.Load().State().Revision())
 }
 
 // relatesToCalls reports whether the transport relates messages to calls.

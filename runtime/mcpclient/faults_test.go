@@ -18,8 +18,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	httpclient "github.com/mcpwright/mcp/runtime/streamable/client"
-
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
@@ -28,6 +26,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/streamable"
+	httpclient "github.com/mcpwright/mcp/runtime/streamable/client"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 

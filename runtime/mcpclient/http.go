@@ -7,10 +7,9 @@ import (
 	"net/http"
 	"net/url"
 
-	httpclient "github.com/mcpwright/mcp/runtime/streamable/client"
-
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/peer"
+	httpclient "github.com/mcpwright/mcp/runtime/streamable/client"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 

@@ -13,17 +13,15 @@ import (
 	"sync"
 	"testing"
 
-	httpclient "github.com/mcpwright/mcp/runtime/streamable/client"
-
-	"github.com/mcpwright/mcp/runtime/internal/outbound"
-
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/internal/leaks"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/outbound"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/peer"
+	httpclient "github.com/mcpwright/mcp/runtime/streamable/client"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"time"
 
-	httpclient "github.com/mcpwright/mcp/runtime/streamable/client"
-
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/peer"
+	httpclient "github.com/mcpwright/mcp/runtime/streamable/client"
 )
 
 // Listen opens a subscription. It returns when the server has agreed to send notifications. The
@@ -24,7 +24,7 @@ func (c *Client) Listen(ctx context.Context, filter mcp.SubscriptionFilter) (*Su
 // listen opens a subscription. If forOpts is set, the handlers of the options receive its
 // notifications.
 func (c *Client) listen(ctx context.Context, filter mcp.SubscriptionFilter, forOpts bool) (*Subscription, error) {
-	if r := c.Revision(); handshake(r) {
+	if r := c.Revision(); revisions.Handshake(r) {
 		return nil, &connection.UnsupportedError{Method: mcp.MethodSubscriptionsListen, Revision: r}
 	}
 	s, within := newSubscription(ctx, filter, forOpts)
@@ -106,7 +106,7 @@ func isUnsupported(err error) bool {
 // resume informs the server, on a new connection, of the log level and of the notifications that the
 // program waits for. If lost is set, notifications before may be missing: the program is notified.
 func (c *Client) resume(ctx context.Context, sc *serverConn, lost bool) {
-	if handshake(sc.server.revision) {
+	if revisions.Handshake(sc.server.revision) {
 		c.resumeSession(ctx, sc, lost)
 		return
 	}

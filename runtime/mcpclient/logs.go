@@ -7,10 +7,9 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/internal/loglevel"
 	"github.com/mcpwright/mcp/runtime/internal/outbound"
-
-	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -46,7 +45,7 @@ func OnLog(level mcp.LoggingLevel, f func(*mcp.LoggingMessageNotification)) peer
 // withLogLevel returns a frame that adds a log level to the request. It returns f in handshake
 // revisions, in which requests have none.
 func withLogLevel(f *wire.Frame, level mcp.LoggingLevel) *wire.Frame {
-	if f == nil || handshake(f.Revision) {
+	if f == nil || revisions.Handshake(f.Revision) {
 		return f
 	}
 	own := *f

@@ -8,13 +8,12 @@ import (
 	"sync"
 	"time"
 
-	httpclient "github.com/mcpwright/mcp/runtime/streamable/client"
-
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
+	httpclient "github.com/mcpwright/mcp/runtime/streamable/client"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -94,7 +93,7 @@ func (c *Client) negotiate(ctx context.Context, sc *serverConn, last wire.Revisi
 			return nil, &negotiationError{before, err}
 		}
 		only = before != nil
-		before, r = wrong, revisions.Newest(!handshake(r))
+		before, r = wrong, revisions.Newest(!revisions.Handshake(r))
 		if sc, err = c.redialIfEnded(ctx, sc, err); err != nil {
 			return nil, &negotiationError{before, err}
 		}
@@ -116,7 +115,7 @@ func (c *Client) redialIfEnded(ctx context.Context, sc *serverConn, err error) (
 
 // tryRevision negotiates r or another revision of the same kind.
 func (c *Client) tryRevision(ctx context.Context, sc *serverConn, r wire.Revision) error {
-	if handshake(r) {
+	if revisions.Handshake(r) {
 		return c.initialize(ctx, sc, r)
 	}
 	return c.discover(ctx, sc, r, true)
@@ -136,7 +135,7 @@ func (c *Client) initialize(ctx context.Context, sc *serverConn, r wire.Revision
 	if err != nil {
 		return err
 	}
-	if !handshake(selected) || !c.opts.allows(selected) {
+	if !revisions.Handshake(selected) || !c.opts.allows(selected) {
 		return selectedError(r, res.ProtocolVersion)
 	}
 	conn.SetRevision(selected)

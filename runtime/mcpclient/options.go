@@ -11,9 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcpwright/mcp/runtime/internal/capabilities"
-
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/capabilities"
 	"github.com/mcpwright/mcp/runtime/internal/limit"
 	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -258,9 +257,6 @@ func encoded(r wire.Revision, v wire.Value) json.RawMessage {
 	return b
 }
 
-// handshake reports whether r is a handshake revision.
-func handshake(r wire.Revision) bool { return revisions.Handshake(r) }
-
 // allows reports whether the client may use a revision.
 func (o *Options) allows(r wire.Revision) bool {
 	if o.Revision.Index() >= 0 {
@@ -268,9 +264,9 @@ func (o *Options) allows(r wire.Revision) bool {
 	}
 	switch o.Mode {
 	case NoHandshake:
-		return !handshake(r)
+		return !revisions.Handshake(r)
 	case Handshake:
-		return handshake(r)
+		return revisions.Handshake(r)
 	}
 	return true
 }

@@ -6,12 +6,11 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/mcpwright/mcp/runtime/internal/outbound"
-	httpclient "github.com/mcpwright/mcp/runtime/streamable/client"
-
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/outbound"
 	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/peer"
+	httpclient "github.com/mcpwright/mcp/runtime/streamable/client"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -26,7 +25,7 @@ type wrongKindError struct {
 
 func (e *wrongKindError) Error() string {
 	text := fmt.Sprintf("tried %q: %v", e.tried, e.cause)
-	if _, ok := errors.AsType[*httpclient.HTTPError](e.cause); ok && handshake(e.tried) {
+	if _, ok := errors.AsType[*httpclient.HTTPError](e.cause); ok && revisions.Handshake(e.tried) {
 		text += " (use LegacySSE if the server has the HTTP+SSE transport of 2024-11-05)"
 	}
 	return text

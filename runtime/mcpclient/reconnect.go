@@ -7,11 +7,10 @@ import (
 	"net/http"
 	"time"
 
-	httpclient "github.com/mcpwright/mcp/runtime/streamable/client"
-
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/peer"
+	httpclient "github.com/mcpwright/mcp/runtime/streamable/client"
 )
 
 // healthyTime is the duration of a connection after which restarts are counted from zero.
@@ -28,7 +27,7 @@ var (
 // start starts the background goroutines of a connection.
 func (c *Client) start(sc *serverConn) {
 	c.spawn(func() { c.monitor(sc) }) // ends with the connection
-	if c.opts.KeepAlive > 0 && handshake(sc.server.revision) {
+	if c.opts.KeepAlive > 0 && revisions.Handshake(sc.server.revision) {
 		c.spawn(func() { c.keepAlive(sc) }) // ends with the connection or the client
 	}
 }
@@ -312,7 +311,7 @@ func (c *Client) mayHaveOtherKind(sc *serverConn, err error) bool {
 	if in := peer.AsError(e); in != nil {
 		code = in.Code
 	}
-	if handshake(sc.server.revision) {
+	if revisions.Handshake(sc.server.revision) {
 		return isStatelessError(e) || e.Status == http.StatusNotFound ||
 			e.Status == http.StatusBadRequest && code == mcp.CodeInvalidParams
 	}
@@ -344,7 +343,7 @@ func (c *Client) reconnectOtherKind(ctx context.Context, old *serverConn) bool {
 // if the server does not support it. It tries initialize only if the server is not stateless.
 func (c *Client) tryOtherKind(ctx context.Context, sc, old *serverConn) (*serverConn, error) {
 	err := c.tryRevision(ctx, sc, revisions.Newest(false))
-	if !handshake(old.server.revision) {
+	if !revisions.Handshake(old.server.revision) {
 		if _, wrong := errors.AsType[*wrongKindError](err); wrong {
 			if sc, err = c.redialIfEnded(ctx, sc, err); err != nil {
 				return nil, err

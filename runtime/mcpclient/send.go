@@ -7,6 +7,7 @@ import (
 	"reflect"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -67,7 +68,7 @@ func (c *Client) recoverFrom(ctx context.Context, sc *serverConn, req peer.Messa
 	if isSessionLost(err) {
 		return true, c.reconnect(ctx, sc)
 	}
-	if unsupported, ok := errors.AsType[*mcp.UnsupportedProtocolVersionError](err); ok && !handshake(sc.server.revision) {
+	if unsupported, ok := errors.AsType[*mcp.UnsupportedProtocolVersionError](err); ok && !revisions.Handshake(sc.server.revision) {
 		return c.changeRevision(ctx, sc, unsupported.Supported)
 	}
 	if e := peer.AsError(err); e != nil && e.Code == mcp.CodeHeaderMismatch && req.Method() == mcp.MethodCallTool {

@@ -8,10 +8,9 @@ import (
 	"maps"
 	"time"
 
-	"github.com/mcpwright/mcp/runtime/internal/outbound"
-
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/outbound"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/tasks"
 	"github.com/mcpwright/mcp/runtime/wire"

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/peer"
 )
 
@@ -37,7 +38,7 @@ func (c *Client) Watch(ctx context.Context, uris ...string) iter.Seq2[string, er
 // watchRevision watches resources until the kind of revision changes. If lost is set, it yields all
 // URIs first.
 func (c *Client) watchRevision(ctx context.Context, uris []string, lost bool, yield func(string, error) bool) error {
-	if handshake(c.Revision()) {
+	if revisions.Handshake(c.Revision()) {
 		return c.watchSession(ctx, uris, lost, yield)
 	}
 	return c.watchSubscriptions(ctx, uris, lost, yield)
@@ -109,7 +110,7 @@ func (c *Client) subscribe(ctx context.Context, uri string, q *queue) error {
 		return err
 	}
 	defer w.release()
-	if w.subscribed && handshake(c.Revision()) {
+	if w.subscribed && revisions.Handshake(c.Revision()) {
 		return nil
 	}
 	_, err := c.Subscribe(ctx, &mcp.SubscribeRequest{URI: uri})

@@ -7,9 +7,8 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/mcpwright/mcp/runtime/internal/capabilities"
-
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/capabilities"
 	"github.com/mcpwright/mcp/runtime/mcpserver/internal/rounds"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"

@@ -6,11 +6,10 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/mcpwright/mcp/runtime/internal/outbound"
-
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/internal/lazy"
+	"github.com/mcpwright/mcp/runtime/internal/outbound"
 )
 
 // subscribers are the recipients of events: sessions of handshake revisions, and subscription

@@ -113,7 +113,7 @@ func (c *Client) open(p *pipe, r wire.Revision, metadata []wire.Entry, report fu
 		Client: true, Outbound: conn.dispatch, InFlight: conn.dispatch.InFlight(),
 		DefaultRevision: r, Meta: metadata,
 	}
-	if handshake(r) {
+	if revisions.Handshake(r) {
 		conn.Connection = connection.New(conn.dispatch, opts)
 	} else {
 		conn.Connection = connection.NewForRequest(r, nil, nil, opts)
@@ -126,7 +126,7 @@ func (c *Client) open(p *pipe, r wire.Revision, metadata []wire.Entry, report fu
 // metadata returns the message metadata of each request in a stateless revision, or
 // nil.
 func (c *Client) metadata(r wire.Revision) ([]wire.Entry, error) {
-	if handshake(r) {
+	if revisions.Handshake(r) {
 		return nil, nil
 	}
 	f, implementation := &wire.Frame{Revision: r}, c.info()

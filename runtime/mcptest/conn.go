@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -90,7 +91,7 @@ func (c *Conn) read(r io.Reader) {
 // begin completes the handshake, or requests the server's information in a stateless
 // revision.
 func (c *Conn) begin(ctx context.Context, info mcp.Implementation) error {
-	if handshake(c.revision) {
+	if revisions.Handshake(c.revision) {
 		return c.initialize(ctx, info)
 	}
 	res, err := c.Discover(ctx, &mcp.DiscoverRequest{})

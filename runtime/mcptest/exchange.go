@@ -9,9 +9,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/mcpwright/mcp/runtime/internal/headers"
-
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/headers"
+	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -178,7 +178,7 @@ func statusOf(r wire.Revision, response message) int {
 	switch code := response.code(); {
 	case response.result != nil:
 		return http.StatusOK
-	case handshake(r):
+	case revisions.Handshake(r):
 		return 0
 	case code == mcp.CodeMethodNotFound:
 		return http.StatusNotFound

@@ -9,9 +9,8 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/mcpwright/mcp/runtime/internal/headers"
-
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/headers"
 	"github.com/mcpwright/mcp/runtime/internal/paramheader"
 )
 

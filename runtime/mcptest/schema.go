@@ -46,9 +46,6 @@ func knownRevision(r wire.Revision) bool {
 	return ok && known == r
 }
 
-// handshake reports whether a connection in the revision begins with initialize.
-func handshake(r wire.Revision) bool { return revisions.Handshake(r) }
-
 // loadSchema reads and corrects the schema of a revision.
 func loadSchema(r wire.Revision) (*revisionSchema, error) {
 	data, err := schema.Bytes(r.String())
@@ -145,7 +142,7 @@ func (s *revisionSchema) errorDefinition(code int64) string {
 // reserves reports whether an error code without a definition must not be used in
 // the revision: the protocol reserves the code, or has withdrawn its meaning.
 func (s *revisionSchema) reserves(code int64) bool {
-	return !handshake(s.revision) && (code == revisions.CodeResourceNotFound || revisions.ReservedCode(code))
+	return !revisions.Handshake(s.revision) && (code == revisions.CodeResourceNotFound || revisions.ReservedCode(code))
 }
 
 // correct corrects the definitions of a schema that reject valid messages.

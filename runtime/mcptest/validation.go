@@ -99,7 +99,7 @@ func (v *validation) request(m message, raw json.RawMessage) {
 	case before.pending > 0:
 		v.add("/id", "the id %v is in use by another request without a response", m.id)
 		pending += before.pending
-	case before.method != "" && handshake(before.revision) && handshake(v.revision):
+	case before.method != "" && revisions.Handshake(before.revision) && revisions.Handshake(v.revision):
 		v.add("/id", "the id %v was used by another request of the session", m.id)
 	}
 	v.requests[key] = &request{
@@ -124,13 +124,13 @@ func (v *validation) revisionOf(m message) wire.Revision {
 	case v.from == FromServer:
 		return v.current
 	case m.method == mcp.MethodInitialize:
-		if r, known := mcp.ParseRevision(m.params.version); known && handshake(r) {
+		if r, known := mcp.ParseRevision(m.params.version); known && revisions.Handshake(r) {
 			return r
 		}
 		return revisions.Newest(true)
 	case v.agreed || !m.params.stateless:
 		return v.current
-	case !known || handshake(named):
+	case !known || revisions.Handshake(named):
 		named = revisions.Newest(false)
 	}
 	v.current = named
@@ -195,7 +195,7 @@ func (v *validation) validateResponse(m message, raw json.RawMessage) {
 		return
 	}
 	request := v.requests[requestKey{v.from.other(), m.id}]
-	inOtherExchange := v.partial && handshake(v.revision) && (v.from == FromClient || v.resent)
+	inOtherExchange := v.partial && revisions.Handshake(v.revision) && (v.from == FromClient || v.resent)
 	switch {
 	case m.id.IsZero():
 		if s := schemaOf(v.revision); v.validate("", s.response(m.error != nil), raw) {
@@ -234,7 +234,7 @@ func (v *validation) validateResponse(m message, raw json.RawMessage) {
 func (v *validation) completeHandshake(m message) {
 	name := text(members(m.result)["protocolVersion"])
 	r, known := mcp.ParseRevision(name)
-	if !known || !handshake(r) {
+	if !known || !revisions.Handshake(r) {
 		v.add("/result/protocolVersion", "unknown handshake revision %q", name)
 		return
 	}
@@ -250,7 +250,7 @@ func (v *validation) resultDefinition(request *request, result json.RawMessage) 
 		return name
 	}
 	name := s.result(request.method)
-	if name == "" || handshake(v.revision) {
+	if name == "" || revisions.Handshake(v.revision) {
 		return name
 	}
 	switch kind := text(object["resultType"]); mcp.ResultType(kind) {

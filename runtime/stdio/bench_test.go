@@ -12,8 +12,9 @@ import (
 	"os/exec"
 	"testing"
 
-	"github.com/mcpwright/mcp/runtime/stdio"
 	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/runtime/stdio"
 )
 
 // serveMinimal does the minimum of a server: it finds the id of each request and writes a

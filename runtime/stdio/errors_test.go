@@ -4,8 +4,9 @@ import (
 	"io"
 	"testing"
 
-	"github.com/mcpwright/mcp/runtime/stdio"
 	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/runtime/stdio"
 )
 
 func TestExitErrorText(t *testing.T) {

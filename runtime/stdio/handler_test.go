@@ -13,11 +13,12 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/stdio"
-	"github.com/stretchr/testify/require"
 )
 
 func TestFirstRequestSelectsKindOfRevision(t *testing.T) {

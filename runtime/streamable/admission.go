@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 
 	"github.com/mcpwright/mcp/runtime/internal/buffer"
-
 	"github.com/mcpwright/mcp/runtime/streamable/internal/mcphttp"
 )
 

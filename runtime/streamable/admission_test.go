@@ -13,9 +13,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/streamable"
-	"github.com/stretchr/testify/require"
 )
 
 func TestLoopbackAddressAcceptsOnlyLoopbackHosts(t *testing.T) {

@@ -14,8 +14,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/mcpwright/mcp/runtime/streamable"
 	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/runtime/streamable"
 )
 
 var raceEnabled bool

@@ -8,8 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpwright/mcp/runtime/streamable"
 	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/runtime/streamable"
 )
 
 // put appends an event of n bytes.

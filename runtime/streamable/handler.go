@@ -6,10 +6,9 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/mcpwright/mcp/runtime/internal/buffer"
-
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/buffer"
 	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/streamable/internal/mcphttp"
 	"github.com/mcpwright/mcp/runtime/wire"

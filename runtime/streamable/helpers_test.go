@@ -15,6 +15,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/internal/pipes"
 	"github.com/mcpwright/mcp/runtime/connection"
@@ -22,7 +24,6 @@ import (
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/streamable"
 	"github.com/mcpwright/mcp/runtime/wire"
-	"github.com/stretchr/testify/require"
 )
 
 // serverTimeout limits the wait for things that usually happen at once.

@@ -19,11 +19,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/streamable"
-	"github.com/stretchr/testify/require"
 )
 
 func TestDisconnectCancelsStatelessRequest(t *testing.T) {

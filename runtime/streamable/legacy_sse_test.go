@@ -11,9 +11,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/streamable"
-	"github.com/stretchr/testify/require"
 )
 
 // serveLegacy starts a server of HTTP+SSE below /old.

@@ -3,9 +3,8 @@ package streamable
 import (
 	"bytes"
 
-	"github.com/mcpwright/mcp/runtime/internal/progress"
-
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/progress"
 	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -32,47 +31,15 @@ func mayHaveMeta(params []byte) bool {
 	return bytes.IndexByte(params, '_') >= 0 && bytes.Contains(params, []byte(`"_meta"`))
 }
 
-// versionInParams returns the revision in the message metadata of params.
-func versionInParams(params []byte) (name string, found bool) {
-	if !bytes.Contains(params, []byte(revisions.KeyVersion)) && bytes.IndexByte(params, '\\') < 0 {
-		return "", false
-	}
-	var v metaVersion
-	if err := wire.DecodeParams(params, &wire.Frame{Checked: true}, &v); err != nil {
-		return "", false
-	}
-	return v.name, v.found
-}
-
 // namesOtherRevision reports whether the metadata of params contain a stateless or
 // unknown revision. Such requests belong to no session.
 func namesOtherRevision(params []byte) bool {
-	name, found := versionInParams(params)
+	name, found := revisions.InMetadata(params)
 	if !found {
 		return false
 	}
 	r, known := mcp.ParseRevision(name)
 	return !known || !revisions.Handshake(r)
-}
-
-// metaVersion reads the revision in the message metadata of a request.
-type metaVersion struct {
-	wire.ReadOnly
-	found bool
-	name  string
-}
-
-// DecodeParams implements [wire.Params].
-func (v *metaVersion) DecodeParams(d *wire.Decoder) {
-	for o := d.Object(nil); o.Next(); {
-		if o.Key() != "_meta" || d.Kind() != '{' {
-			d.Skip()
-			continue
-		}
-		name, kind := d.Peek(revisions.KeyVersion)
-		v.found, v.name = kind != 0, string([]byte(name))
-		d.Skip()
-	}
 }
 
 // looksLikeResponse reports whether JSON that is no valid message may be a response.

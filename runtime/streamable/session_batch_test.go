@@ -9,10 +9,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/streamable"
-	"github.com/stretchr/testify/require"
 )
 
 func TestBatchNotificationsAndRequestsAreIndependent(t *testing.T) {

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/internal/buffer"
 	"github.com/mcpwright/mcp/runtime/internal/failure"
-
-	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/streamable/internal/mcphttp"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -64,7 +64,7 @@ func (h *Handler) lacksVersion(m *wire.Message, header string) bool {
 	if m.ID.IsZero() {
 		return true
 	}
-	_, found := versionInParams(m.Params)
+	_, found := revisions.InMetadata(m.Params)
 	return !found && (header != "" || m.Method != mcp.MethodInitialize)
 }
 

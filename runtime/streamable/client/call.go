@@ -10,9 +10,8 @@ import (
 	"net/textproto"
 	"time"
 
-	"github.com/mcpwright/mcp/runtime/internal/buffer"
-
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/buffer"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/streamable/internal/mcphttp"

@@ -12,13 +12,14 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/internal/pipes"
 	"github.com/mcpwright/mcp/runtime/mcptest"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/streamable/client"
 	"github.com/mcpwright/mcp/runtime/wire"
-	"github.com/stretchr/testify/require"
 )
 
 // raceEnabled is true if the race detector is enabled.

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/runtime/internal/buffer"
-
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/streamable/internal/mcphttp"

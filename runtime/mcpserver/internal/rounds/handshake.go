@@ -8,9 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mcpwright/mcp/runtime/internal/request"
-
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/request"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )

@@ -7,10 +7,9 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/mcpwright/mcp/runtime/internal/outbound"
-
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/outbound"
 	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"

@@ -5,10 +5,9 @@ import (
 	"errors"
 	"time"
 
-	"github.com/mcpwright/mcp/runtime/internal/request"
-
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/request"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/runtime/internal/buffer"
-
 	"github.com/mcpwright/mcp/runtime/streamable/internal/mcphttp"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
