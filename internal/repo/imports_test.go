@@ -19,7 +19,7 @@ var (
 		"runtime/internal/lazy", "runtime/internal/limit", "runtime/internal/loglevel", "runtime/internal/outbound", "runtime/internal/paramheader", "runtime/internal/progress",
 		"runtime/internal/revisions", "runtime/internal/verified",
 	}
-	transport = append([]string{"runtime/jsonrpc", "runtime/connection", "generated/mcp", "runtime/peer", "runtime/wire"}, shared...)
+	transport = append([]string{"runtime/jsonrpc", "runtime/connection", "runtime/internal/pipe", "generated/mcp", "runtime/peer", "runtime/wire"}, shared...)
 	kit       = append([]string{"runtime/stdio", "runtime/streamable", "runtime/streamable/client", "runtime/internal/validate", "runtime/internal/jsontag", "runtime/internal/request", "runtime/tasks", "schema"}, transport...)
 )
 
@@ -56,6 +56,7 @@ var allowedImports = map[string]imports{
 	"runtime/internal/failure":      {own: boundary},
 	"runtime/internal/headers":      {},
 	"runtime/internal/loglevel":     {own: protocol},
+	"runtime/internal/pipe":         {own: append([]string{"runtime/connection", "runtime/jsonrpc"}, boundary...)},
 	"runtime/internal/progress":     {own: wireOnly},
 	"runtime/internal/request":      {own: boundary},
 	"runtime/internal/revisions":    {own: protocol},

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/pipe"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
-	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/stdio"
 )
 
@@ -24,16 +24,16 @@ var ErrShutdown = errors.New("mcpserver: the server has been shut down")
 //
 // While it serves, everything else that the process prints goes to standard error.
 func (s *Server) ServeStdio(ctx context.Context) error {
-	return s.servePipe(ctx, func(ctx context.Context, pipe *connection.Pipe, opts *stdio.ServeOptions) error {
-		return stdio.Serve(ctx, pipe, opts)
+	return s.servePipe(ctx, func(ctx context.Context, handler *connection.Pipe, opts *stdio.ServeOptions) error {
+		return stdio.Serve(ctx, handler, opts)
 	})
 }
 
 // ServeStreams is like [Server.ServeStdio] for other streams of bytes, such as the two
 // directions of a socket. It closes both before it returns.
 func (s *Server) ServeStreams(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-	return s.servePipe(ctx, func(ctx context.Context, pipe *connection.Pipe, opts *stdio.ServeOptions) error {
-		return stdio.ServeStreams(ctx, in, out, pipe, opts)
+	return s.servePipe(ctx, func(ctx context.Context, handler *connection.Pipe, opts *stdio.ServeOptions) error {
+		return stdio.ServeStreams(ctx, in, out, handler, opts)
 	})
 }
 
@@ -58,8 +58,8 @@ func (s *Server) ServeStreams(ctx context.Context, in io.ReadCloser, out io.Writ
 // [Server.ServeStreams]. When the client disconnects, the contexts of handlers that still
 // run end at once.
 func (s *Server) Serve(ctx context.Context, conn jsonrpc.MessageConn) error {
-	err := s.servePipe(ctx, func(ctx context.Context, pipe *connection.Pipe, opts *stdio.ServeOptions) error {
-		return serveMessages(ctx, conn, pipe, opts)
+	err := s.servePipe(ctx, func(ctx context.Context, handler *connection.Pipe, opts *stdio.ServeOptions) error {
+		return serveMessages(ctx, conn, handler, opts)
 	})
 	if err == ErrShutdown {
 		conn.Close()
@@ -103,13 +103,11 @@ const closeTimeout = 5 * time.Second
 
 // serveMessages serves one client over conn, and closes conn. It returns nil if the client
 // has disconnected, and the cause of the end of ctx if ctx ends.
-func serveMessages(ctx context.Context, conn jsonrpc.MessageConn, pipe *connection.Pipe, opts *stdio.ServeOptions) error {
+func serveMessages(ctx context.Context, conn jsonrpc.MessageConn, handler *connection.Pipe, opts *stdio.ServeOptions) error {
 	rpc := opts.JSONRPC
-	rpc.Handler, rpc.OnRequest = pipe, pipe.OnRequest
-	rpc.Frame, rpc.Batches, rpc.Read = pipe.Frame, pipe.Batches, pipe.Read
-	rpc.InterceptNotification = interceptBoth(rpc.InterceptNotification, pipe)
+	pipe.Configure(&rpc, handler)
 	c := jsonrpc.New(conn, &rpc)
-	pipe.Attach(c, c.InFlight())
+	handler.Attach(c, c.InFlight())
 	if opts.Ready != nil {
 		opts.Ready(c)
 	}
@@ -134,7 +132,7 @@ func serveMessages(ctx context.Context, conn jsonrpc.MessageConn, pipe *connecti
 	c.Shutdown(closing, err)
 	stopReading()
 	conn.Close()
-	pipe.Close(closing)
+	handler.Close(closing)
 	select {
 	case <-read:
 	case <-closing.Done():
@@ -157,27 +155,17 @@ func readMessages(ctx context.Context, conn jsonrpc.MessageConn, c *jsonrpc.Conn
 	}
 }
 
-// interceptBoth returns a function that calls both interceptors. It reports whether either of
-// them has consumed the notification. own may be nil.
-func interceptBoth(own func(*peer.Inbound) bool, pipe *connection.Pipe) func(*peer.Inbound) bool {
-	return func(in *peer.Inbound) bool {
-		consumed := own != nil && own(in)
-		return pipe.InterceptNotification(in) || consumed
-	}
-}
-
 // InProcess returns the client's end of a connection to the server in this process. Messages
 // are not encoded unless opts.Strict is set. The options configure the client's end; nil
 // means the defaults. Closing either end closes the connection.
 func (s *Server) InProcess(opts *jsonrpc.Options) *jsonrpc.InProcessConn {
-	pipe := s.newPipe()
+	handler := s.newPipe()
 	own := s.opts.Stdio.JSONRPC
-	own.Handler, own.OnRequest = pipe, pipe.OnRequest
-	own.InterceptNotification = interceptBoth(own.InterceptNotification, pipe)
-	own.Frame, own.Transport = pipe.Frame, nil
+	pipe.Configure(&own, handler)
+	own.Transport = nil
 	own.Strict = opts != nil && opts.Strict
 	client, server := jsonrpc.InProcessPair(opts, &own)
-	pipe.Attach(server, server.InFlight())
+	handler.Attach(server, server.InFlight())
 	h := &inProcessServer{server, make(chan struct{})}
 	if !s.shutdowners.add(h) {
 		server.Close()
@@ -185,7 +173,7 @@ func (s *Server) InProcess(opts *jsonrpc.Options) *jsonrpc.InProcessConn {
 	go func() { // ends when the connection does
 		defer close(h.done)
 		<-server.Done()
-		pipe.Close(context.Background())
+		handler.Close(context.Background())
 		s.shutdowners.remove(h)
 	}()
 	return client

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pipe returns a threadReader of a pipe, its descriptor, and the other end of the pipe.
-func pipe(t *testing.T) (io.ReadCloser, int, *os.File) {
+// osPipe returns a threadReader of a pipe, its descriptor, and the other end of the pipe.
+func osPipe(t *testing.T) (io.ReadCloser, int, *os.File) {
 	t.Helper()
 	before := runtime.GOMAXPROCS(2)
 	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
@@ -31,7 +31,7 @@ func isOpen(fd int) bool {
 }
 
 func TestThreadReaderReadsToTheEnd(t *testing.T) {
-	in, fd, w := pipe(t)
+	in, fd, w := osPipe(t)
 	go func() { // returns after the last write
 		for _, text := range []string{"a", "bc"} {
 			_, _ = io.WriteString(w, text)
@@ -50,7 +50,7 @@ func TestThreadReaderReadsToTheEnd(t *testing.T) {
 }
 
 func TestCloseInterruptsThreadReader(t *testing.T) {
-	in, fd, _ := pipe(t)
+	in, fd, _ := osPipe(t)
 	read := make(chan error)
 	go func() { // returns when in is closed
 		_, err := in.Read(make([]byte, 1))
@@ -64,7 +64,7 @@ func TestCloseInterruptsThreadReader(t *testing.T) {
 
 // TestThreadReaderOfNonblockingPipe waits for data on a pipe that its writer may have set to non-blocking.
 func TestThreadReaderOfNonblockingPipe(t *testing.T) {
-	in, fd, w := pipe(t)
+	in, fd, w := osPipe(t)
 	require.NoError(t, syscall.SetNonblock(fd, true))
 	go func() { // returns after the last write
 		time.Sleep(10 * time.Millisecond)

@@ -5,10 +5,9 @@ import (
 	"io"
 	"time"
 
-	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/pipe"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
-	"github.com/mcpwright/mcp/runtime/wire"
 )
 
 // ServeOptions are the options of a server. The zero value is ready to use.
@@ -70,17 +69,7 @@ func ServeStreams(ctx context.Context, in io.ReadCloser, out io.WriteCloser, h p
 		opts = new(ServeOptions)
 	}
 	d := opts.JSONRPC
-	d.Handler = h
-	attached, _ := h.(connHandler)
-	if attached != nil {
-		d.Frame, d.Batches = attached.Frame, attached.Batches
-	}
-	if r, ok := h.(messageReader); ok {
-		d.Read = r.Read
-	}
-	if i, ok := h.(interceptor); ok {
-		d.OnRequest, d.InterceptNotification = i.OnRequest, interceptBoth(d.InterceptNotification, i.InterceptNotification)
-	}
+	attached := pipe.Configure(&d, h)
 	s := &server{in: in, out: newOutput(out), closeOut: out.Close, handler: attached, patience: opts.patience()}
 	s.conn = jsonrpc.New(jsonrpc.NewLineWriter(s.out), &d)
 	if attached != nil {
@@ -92,45 +81,13 @@ func ServeStreams(ctx context.Context, in io.ReadCloser, out io.WriteCloser, h p
 	return s.run(ctx)
 }
 
-// connHandler is a handler of a single connection, such as a [connection.Pipe].
-type connHandler interface {
-	Attach(out peer.Outbound, inFlight connection.InFlight)
-	Frame(method string) *wire.Frame
-	Batches() bool
-	Close(ctx context.Context)
-}
-
-// interceptor is a handler that also receives messages in the order of their
-// arrival.
-type interceptor interface {
-	OnRequest(in *peer.Inbound)
-	InterceptNotification(in *peer.Inbound) (consumed bool)
-}
-
-// messageReader is a handler that decodes its messages itself.
-type messageReader interface {
-	Read(data []byte) (wire.Message, *wire.Frame, error)
-}
-
-// interceptBoth returns a function that calls both functions with each notification
-// and reports whether one of them consumed it. The first function may be nil.
-func interceptBoth(a, b func(*peer.Inbound) bool) func(*peer.Inbound) bool {
-	if a == nil {
-		return b
-	}
-	return func(in *peer.Inbound) bool {
-		consumed := a(in)
-		return b(in) || consumed
-	}
-}
-
 // server serves one client.
 type server struct {
 	conn     *jsonrpc.Conn
 	in       io.ReadCloser
 	out      *output
 	closeOut func() error // closes the writer of out
-	handler  connHandler  // may be nil
+	handler  pipe.Handler // may be nil
 
 	patience time.Duration
 }
