@@ -62,10 +62,11 @@ var limits = []limit{
 	{what: "bytes of a token", option: "auth.maxTokenBytes", bytes: true, exceeded: "400"},
 	{what: "bytes of an issuer's metadata, keys or token response", option: "auth.maxResponseBytes", bytes: true, exceeded: "503"},
 	{what: "keys of an issuer", option: "auth.maxKeys", exceeded: "503"},
-	{what: "minimum time between two fetches of keys", option: "auth.keyFetchInterval", exceeded: "401 for a token with an unknown key"},
+	{what: "minimum time between two fetches of keys", option: "auth.keyFetchInterval", exceeded: "503, Retry-After for a token with an unknown key"},
 	{what: "time for an issuer to respond to a server", option: "auth.verifierTimeout", exceeded: "503"},
 	{what: "time for an issuer to respond to a client", option: "auth.requestTimeout", exceeded: "an error of that call"},
 	{what: "time for a user to consent", option: "auth.TransportOptions.LoginTimeout", exceeded: "an error of that call"},
+	{what: "time for retries after a temporary failure of an issuer, without a deadline", option: "auth.maxRetryTime", exceeded: "an error of that call"},
 	{what: "pause after a failed login", option: "auth.minBackoff", exceeded: "grows up to an hour"},
 	{what: "attempts to resume a broken stream", option: "streamable/client.Backoff.MaxAttempts", exceeded: "an error of that call"},
 }

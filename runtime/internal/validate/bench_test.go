@@ -100,9 +100,12 @@ func BenchmarkValidate(b *testing.B) {
 	}
 }
 
+// raceDetector reports whether the race detector is on. It drops values from pools at random.
+var raceDetector bool
+
 func TestFewAllocations(t *testing.T) {
-	if testing.CoverMode() != "" {
-		t.Skip("coverage adds allocations")
+	if testing.CoverMode() != "" || raceDetector {
+		t.Skip("coverage and the race detector add allocations")
 	}
 	text := toolSchema(0)
 	s, err := Compile(text)
