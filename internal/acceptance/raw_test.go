@@ -32,6 +32,12 @@ type raw struct {
 // dial connects to a server on a pipe. In a handshake revision it completes the handshake.
 func dial(t *testing.T, s *mcpserver.Server, revision string) *raw {
 	t.Helper()
+	return dialWith(t, s, revision, "{}")
+}
+
+// dialWith is like dial, with the capabilities that the client declares in the handshake.
+func dialWith(t *testing.T, s *mcpserver.Server, revision, capabilities string) *raw {
+	t.Helper()
 	clientEnd, serverEnd := net.Pipe()
 	served := make(chan error, 1)
 	go func() { served <- s.ServeStreams(context.Background(), serverEnd, serverEnd) }() // returns when the pipe is closed
@@ -45,7 +51,7 @@ func dial(t *testing.T, s *mcpserver.Server, revision string) *raw {
 		c.meta = `"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},`
 		return c
 	}
-	c.write(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":%q,"capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`, revision)
+	c.write(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":%q,"capabilities":%s,"clientInfo":{"name":"c","version":"1"}}}`, revision, capabilities)
 	require.EqualValues(t, "0", c.read().ID)
 	c.write(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	return c

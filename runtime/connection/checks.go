@@ -73,25 +73,18 @@ func (c checker) requireClient(method, path string) error {
 
 // requireExtension checks that the peer declared the extension of a message.
 func (c checker) requireExtension(method, extension string) error {
-	r := c.facts.revision
-	if revisions.Handshake(r) {
-		return &UnsupportedError{Method: method, Revision: r}
-	}
-	path := "extensions." + extension
+	lack := &CapabilityError{Method: method, Capability: "extensions." + extension, Revision: c.facts.revision}
 	if c.conn.client {
-		if c.facts.server == nil {
+		if c.facts.server == nil || capabilities.ServerHasExtension(c.facts.server, extension) {
 			return nil
 		}
-		if _, has := c.facts.server.Extensions[extension]; !has {
-			return &CapabilityError{Method: method, Capability: path, Revision: r}
-		}
+		return lack
+	}
+	lack.Required = &mcp.ClientCapabilities{Extensions: map[string]map[string]json.RawMessage{extension: {}}}
+	if c.conn.HasClientCapability(lack.Required) {
 		return nil
 	}
-	want := &mcp.ClientCapabilities{Extensions: map[string]map[string]json.RawMessage{extension: {}}}
-	if c.conn.HasClientCapability(want) {
-		return nil
-	}
-	return &CapabilityError{Method: method, Capability: path, Required: want, Revision: r}
+	return lack
 }
 
 // declared reports whether the capability that a notification requires was declared, by the end

@@ -152,16 +152,16 @@ func (d *Dispatcher) prepare(s *session, m *method, facts *facts, in *peer.Inbou
 	if err != nil {
 		return nil, err
 	}
-	if m.info == nil && !s.conn.client && !facts.handshake {
-		if err := s.checkCustom(req, in.Transport); err != nil {
-			return nil, err
-		}
-	}
 	switch {
 	case !m.handled():
 		return nil, methodNotFound(in.Method)
 	case !s.conn.client && !facts.accepted() && in.Method != mcp.MethodPing:
 		return nil, errUninitialized
+	}
+	if m.info == nil && !s.conn.client {
+		if err := s.checkCustom(req, in.Transport, facts.handshake); err != nil {
+			return nil, err
+		}
 	}
 	s.abortEffect()
 	if m.hasEffect {
@@ -175,10 +175,11 @@ var errUninitialized = &peer.Error{
 	Message: "Invalid request: the session has not been initialized",
 }
 
-// checkCustom checks a request that is not part of the protocol: the name that a header repeats,
-// and its extension. For other requests, both were checked with the message metadata.
-func (s *session) checkCustom(m peer.Message, t peer.TransportContext) error {
-	if named, ok := m.(peer.Named); ok && t != nil && t.Header() != nil && named.NameMember() != "" {
+// checkCustom checks a request that is not part of the protocol: its extension and, in the
+// stateless revisions, the name that a header repeats. For other requests, both were checked with
+// the message metadata.
+func (s *session) checkCustom(m peer.Message, t peer.TransportContext, handshake bool) error {
+	if named, ok := m.(peer.Named); ok && !handshake && t != nil && t.Header() != nil && named.NameMember() != "" {
 		if err := checkNameHeader(named.NameMember(), "", t.Header()); err != nil {
 			return err
 		}
@@ -240,7 +241,7 @@ func (m *method) in(r wire.Revision) *method {
 	switch {
 	case m == nil:
 		return new(method)
-	case revisions.Handshake(r) || m.info != nil && (m.info.FromClient|m.info.FromServer).Has(r):
+	case m.extension == nil || m.info != nil && (m.info.FromClient|m.info.FromServer).Has(r):
 		return m
 	}
 	return m.extension

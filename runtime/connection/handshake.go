@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/capabilities"
 	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -33,6 +34,7 @@ func (d *Dispatcher) initialize(s *session, in *peer.Inbound) (peer.Reply, error
 	if err := in.Decode(revisions.Frame(r), req); err != nil {
 		return peer.Reply{}, invalidParams(err)
 	}
+	capabilities.DecodeExtensions(&req.Capabilities.Extensions, &req.Capabilities.Extra)
 	if s.conn.state.InitializeProcessed() {
 		return peer.Reply{}, errSecondInitialize
 	}

@@ -4,16 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/capabilities"
 	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 	httpclient "github.com/mcpwright/mcp/runtime/streamable/client"
+	"github.com/mcpwright/mcp/runtime/tasks"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -124,8 +127,14 @@ func (c *Client) tryRevision(ctx context.Context, sc *serverConn, r wire.Revisio
 // initialize opens a session.
 func (c *Client) initialize(ctx context.Context, sc *serverConn, r wire.Revision) error {
 	conn := sc.useRevision(r)
+	caps := c.opts.Capabilities
+	caps.Extensions = maps.Clone(caps.Extensions)
+	delete(caps.Extensions, tasks.Name) // sessions have the tasks of the protocol
+	if err := capabilities.EncodeExtensions(caps.Extensions, &caps.Extra); err != nil {
+		return err
+	}
 	req := &initializeRequest{mcp.InitializeRequest{
-		ProtocolVersion: r.String(), Capabilities: c.opts.Capabilities, ClientInfo: c.opts.Info,
+		ProtocolVersion: r.String(), Capabilities: caps, ClientInfo: c.opts.Info,
 	}}
 	raw, err := peer.SendRequest(ctx, conn, req)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/capabilities"
 	"github.com/mcpwright/mcp/runtime/internal/outbound"
 	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -189,6 +190,7 @@ func decodeInitializeResult(raw *outbound.RawResult, tried wire.Revision) (*mcp.
 	if err := wire.Decode(raw.JSON, &wire.Frame{Revision: r, Checked: true}, res); err != nil {
 		return nil, r, fmt.Errorf("response to %q: %w", mcp.MethodInitialize, err)
 	}
+	capabilities.DecodeExtensions(&res.Capabilities.Extensions, &res.Capabilities.Extra)
 	return res, r, nil
 }
 

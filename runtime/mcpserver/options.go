@@ -32,8 +32,8 @@ type Options struct {
 	// registered yet.
 	Capabilities mcp.ServerCapabilities
 	// Extensions are the extensions of the protocol that the program serves, by identifier.
-	// Each value contains the settings, a JSON object; nil means {}. In revisions without
-	// extensions they are declared as experimental capabilities.
+	// Each value contains the settings, a JSON object; nil means {}. They are declared in
+	// every revision. The extension for tasks belongs to [Options].Tasks.
 	Extensions map[string]json.RawMessage
 	// Revisions are the protocol revisions that the server accepts. Nil means all that this
 	// module supports.

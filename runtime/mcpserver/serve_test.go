@@ -465,8 +465,8 @@ func TestCapabilitiesFollowFromWhatIsRegistered(t *testing.T) {
 
 	c := dial(t, s, "2025-11-25")
 	older := c.call("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`)["capabilities"].(map[string]any)
-	require.Equal(t, extensions, older["experimental"])
-	require.NotContains(t, older, "extensions")
+	require.Equal(t, extensions, older["extensions"])
+	require.NotContains(t, older, "experimental")
 	require.Panics(t, func() {
 		mcpserver.New(info, &mcpserver.Options{Extensions: map[string]json.RawMessage{"com.example/x": json.RawMessage(`1`)}})
 	})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/capabilities"
 	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/mcpserver/internal/rounds"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -224,11 +225,11 @@ func (s *Server) declareCapabilities(c *catalog) *mcp.ServerCapabilities {
 func (s *Server) announce(answer wire.Value) {
 	switch answer := answer.(type) {
 	case *mcp.InitializeResult:
-		experimental := maps.Clone(answer.Capabilities.Extensions)
-		delete(experimental, tasks.Name)
-		if len(experimental) > 0 {
-			maps.Copy(experimental, answer.Capabilities.Experimental)
-			answer.Capabilities.Experimental = experimental
+		caps := &answer.Capabilities
+		caps.Extensions = maps.Clone(caps.Extensions)
+		delete(caps.Extensions, tasks.Name)
+		if err := capabilities.EncodeExtensions(caps.Extensions, &caps.Extra); err != nil {
+			s.opts.Logger.Error("extensions not declared", "error", err)
 		}
 	case *mcp.DiscoverResult:
 		s.setCacheHint(mcp.MethodDiscover, &answer.TTLMs, &answer.CacheScope)

@@ -572,7 +572,7 @@ func TestTasksAreDeclared(t *testing.T) {
 	discovered := connect(t, s, modern).call("server/discover", `{}`)
 	require.Equal(t, map[string]any{"extensions": all}, discovered["capabilities"])
 	begun := dial(t, s, "2025-11-25").call("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`)
-	require.Equal(t, map[string]any{"experimental": own}, begun["capabilities"])
+	require.Equal(t, map[string]any{"extensions": own}, begun["capabilities"])
 }
 
 func TestTaskNotificationsRequireExtension(t *testing.T) {

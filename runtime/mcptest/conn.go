@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/capabilities"
 	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -106,8 +107,12 @@ func (c *Conn) begin(ctx context.Context, info mcp.Implementation) error {
 }
 
 func (c *Conn) initialize(ctx context.Context, info mcp.Implementation) error {
+	caps := *c.caps
+	if err := capabilities.EncodeExtensions(caps.Extensions, &caps.Extra); err != nil {
+		return err
+	}
 	res, err := c.Initialize(ctx, &mcp.InitializeRequest{
-		ProtocolVersion: c.revision.String(), ClientInfo: info, Capabilities: *c.caps,
+		ProtocolVersion: c.revision.String(), ClientInfo: info, Capabilities: caps,
 	})
 	switch {
 	case err != nil:
@@ -115,6 +120,7 @@ func (c *Conn) initialize(ctx context.Context, info mcp.Implementation) error {
 	case res.ProtocolVersion != c.revision.String():
 		return fmt.Errorf("the server selected the revision %q", res.ProtocolVersion)
 	}
+	capabilities.DecodeExtensions(&res.Capabilities.Extensions, &res.Capabilities.Extra)
 	c.server = res.ServerInfo
 	c.Connection.State().SetServerCapabilities(&res.Capabilities)
 	return c.Initialized(ctx, &mcp.InitializedNotification{})

@@ -5,8 +5,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"regexp"
+	"sync"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -90,8 +92,73 @@ func ClientHas(have, want *mcp.ClientCapabilities) bool {
 		hasSampling(have.Sampling, want.Sampling) &&
 		hasTasks(have.Tasks, want.Tasks) &&
 		hasEqual(have.Experimental, want.Experimental) &&
-		hasNames(have.Extensions, want.Extensions) &&
+		hasExtensions(have, want.Extensions) &&
 		hasNames(have.Extra, want.Extra)
+}
+
+// hasExtensions reports whether a client declared all extensions of want. Some clients declare
+// them as experimental capabilities.
+func hasExtensions[T any](have *mcp.ClientCapabilities, want map[string]T) bool {
+	for name := range want {
+		_, declared := have.Extensions[name]
+		if _, experimental := have.Experimental[name]; !declared && !experimental {
+			return false
+		}
+	}
+	return true
+}
+
+// ServerHasExtension reports whether a server declared an extension. Some servers declare it as
+// an experimental capability.
+func ServerHasExtension(have *mcp.ServerCapabilities, name string) bool {
+	_, declared := have.Extensions[name]
+	_, experimental := have.Experimental[name]
+	return declared || experimental
+}
+
+// extensionsMember is the member of capabilities that contains the extensions. The schemas of the
+// handshake revisions do not name it, so that it is an unknown member there.
+const extensionsMember = "extensions"
+
+// EncodeExtensions adds the extensions to the unknown members of capabilities, for messages of a
+// handshake revision. It does not change the map that extra points to.
+func EncodeExtensions(extensions map[string]map[string]json.RawMessage, extra *map[string]json.RawMessage) error {
+	if len(extensions) == 0 {
+		return nil
+	}
+	text, err := json.Marshal(extensions)
+	if err != nil {
+		return fmt.Errorf("encode the extensions: %w", err)
+	}
+	all := make(map[string]json.RawMessage, len(*extra)+1)
+	maps.Copy(all, *extra)
+	all[extensionsMember] = text
+	*extra = all
+	return nil
+}
+
+// DecodeExtensions moves the extensions from the unknown members of capabilities that were
+// received in a handshake revision. It ignores settings that are not an object, and leaves a
+// member of another type where it is.
+func DecodeExtensions(extensions *map[string]map[string]json.RawMessage, extra *map[string]json.RawMessage) {
+	var settings map[string]json.RawMessage
+	text, has := (*extra)[extensionsMember]
+	if !has || json.Unmarshal(text, &settings) != nil || settings == nil {
+		return
+	}
+	found := make(map[string]map[string]json.RawMessage, len(settings))
+	maps.Copy(found, *extensions)
+	for name, text := range settings {
+		var members map[string]json.RawMessage
+		if json.Unmarshal(text, &members) == nil && members != nil {
+			found[name] = members
+		}
+	}
+	rest := maps.Clone(*extra)
+	if delete(rest, extensionsMember); len(rest) == 0 {
+		rest = nil
+	}
+	*extensions, *extra = found, rest
 }
 
 // hasElicitation compares the modes. A client that names no mode supports forms.
@@ -204,16 +271,16 @@ func readAny(raw json.RawMessage) (v any, err error) {
 	return v, err
 }
 
-var extensionName = func() *regexp.Regexp {
+var extensionName = sync.OnceValue(func() *regexp.Regexp {
 	const label = `[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?`
 	return regexp.MustCompile(`^` + label + `(?:\.` + label + `)*/(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)?$`)
-}()
+})
 
 // CheckExtensions validates the identifiers of declared extensions. Each must have a prefix, such
 // as "com.example/".
 func CheckExtensions[T any](extensions map[string]T) error {
 	for name := range extensions {
-		if !extensionName.MatchString(name) {
+		if !extensionName().MatchString(name) {
 			return fmt.Errorf("extension %q: want an identifier with a prefix, such as %q", name, "com.example/name")
 		}
 	}

@@ -41,7 +41,9 @@ func TestClientHasComparesEveryField(t *testing.T) {
 	for _, c := range capabilities {
 		want, less := new(mcp.ClientCapabilities), everything()
 		fill(c.in(want))
-		c.in(less).SetZero()
+		if c.in(less).SetZero(); c.name == ".Extensions" {
+			less.Experimental = nil // where some clients declare their extensions
+		}
 		require.True(t, ClientHas(everything(), want), c.name)
 		require.False(t, ClientHas(less, want), "ClientHas does not compare %s", c.name)
 	}
