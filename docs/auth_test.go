@@ -65,6 +65,26 @@ func byPrefix(opts *auth.GuardOptions) *auth.GuardOptions {
 	return opts
 }
 
+// bound only accepts tokens that are bound to a key.
+func bound(opts *auth.GuardOptions) *auth.GuardOptions {
+	opts.DPoP = &auth.DPoPOptions{Required: true, RequireNonce: true}
+	return opts
+}
+
+func TestGuardRequiresBoundToken(t *testing.T) {
+	const resource = "https://mcp.example.com/mcp"
+	guard, err := auth.NewGuard(bound(&auth.GuardOptions{
+		Resource: resource, AuthorizationServers: []string{"https://login.example.com"}, Verify: oneToken("s3cret", resource), AllowNoExpiry: true,
+	}))
+	require.NoError(t, err)
+	r := httptest.NewRequest(http.MethodPost, resource, nil)
+	r.Header.Set("Authorization", "Bearer s3cret")
+	w := httptest.NewRecorder()
+	guard.Protect(http.NotFoundHandler()).ServeHTTP(w, r)
+	require.Equal(t, http.StatusUnauthorized, w.Code)
+	require.True(t, strings.HasPrefix(w.Header().Get("WWW-Authenticate"), "DPoP "))
+}
+
 // oneToken returns a verifier for one token that the client and the server have in their configuration.
 func oneToken(secret, resource string) auth.Verifier {
 	return func(_ context.Context, token string) (*auth.Caller, error) {

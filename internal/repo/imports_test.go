@@ -15,7 +15,7 @@ var (
 	protocol = []string{"generated/mcp", "runtime/peer", "runtime/wire"}
 	// shared are the internal packages of the runtime that any package above them may import.
 	shared = []string{
-		"runtime/internal/batch", "runtime/internal/brokenpipe", "runtime/internal/buffer", "runtime/internal/capabilities", "runtime/internal/failure", "runtime/internal/headers",
+		"runtime/internal/batch", "runtime/internal/brokenpipe", "runtime/internal/buffer", "runtime/internal/capabilities", "runtime/internal/challenge", "runtime/internal/failure", "runtime/internal/headers",
 		"runtime/internal/lazy", "runtime/internal/limit", "runtime/internal/loglevel", "runtime/internal/outbound", "runtime/internal/paramheader", "runtime/internal/progress",
 		"runtime/internal/revisions", "runtime/internal/verified",
 	}
@@ -53,6 +53,7 @@ var allowedImports = map[string]imports{
 	"runtime/internal/brokenpipe":   {},
 	"runtime/internal/buffer":       {},
 	"runtime/internal/capabilities": {own: protocol},
+	"runtime/internal/challenge":    {},
 	"runtime/internal/failure":      {own: boundary},
 	"runtime/internal/headers":      {},
 	"runtime/internal/loglevel":     {own: protocol},
@@ -80,7 +81,7 @@ var allowedImports = map[string]imports{
 	"runtime/mcpserver":                   {own: kit, foreign: []string{inference, templates}},
 	"runtime/mcpclient":                   {own: kit, foreign: []string{inference, templates}},
 	"runtime/mcptest":                     {own: kit, foreign: []string{inference, templates}},
-	"runtime/auth":                        {own: []string{"runtime/internal/verified"}, foreign: []string{oauth, tokens}},
+	"runtime/auth":                        {own: []string{"runtime/internal/challenge", "runtime/internal/verified"}, foreign: []string{oauth, tokens}},
 	"internal/leaks":                      {},
 	"internal/testlog":                    {},
 	"internal/pipes":                      {},

@@ -272,6 +272,9 @@ func (g *AuthorizationCode) requestCode(ctx context.Context, req *TokenRequest, 
 	} {
 		query.Set(name, value)
 	}
+	if req.proofKey != nil {
+		query.Set("dpop_jkt", req.proofKey.thumbprint())
+	}
 	page.RawQuery = query.Encode()
 	response, err := g.authorize(ctx, redirect, page.String(), state)
 	if err != nil {

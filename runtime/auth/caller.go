@@ -31,6 +31,10 @@ type Caller struct {
 	// Expiry is the time at which the token expires, including the leeway of the
 	// verifier. A zero Expiry means never; see [GuardOptions].AllowNoExpiry.
 	Expiry time.Time
+	// KeyThumbprint is the thumbprint of the key that the token is bound to (RFC 9449),
+	// from the claim cnf. It is empty for a bearer token. The [Guard] only accepts a token
+	// with a KeyThumbprint together with a proof of the key.
+	KeyThumbprint string
 	// Claims are all claims of the token, nil if the verifier does not provide them.
 	// Numbers are of type [json.Number], which preserves large integers.
 	Claims map[string]any
@@ -114,8 +118,8 @@ var issuerEscaper = strings.NewReplacer("%", "%25", " ", "%20")
 
 // callerFromClaims returns the caller that claims describe, of a token or of an
 // introspection response. It ignores claims of an unexpected type. An exception is the
-// subject, without which all users of a client would be the same caller; another one is
-// the expiry.
+// subject, without which all users of a client would be the same caller; others are the
+// expiry and the key that the token is bound to.
 func callerFromClaims(claims map[string]any) (*Caller, error) {
 	c := &Caller{Audience: stringList(claims["aud"], false), Claims: claims}
 	subject, isString := claims["sub"].(string)
@@ -126,6 +130,11 @@ func callerFromClaims(claims map[string]any) (*Caller, error) {
 	c.Issuer, _ = claims["iss"].(string)
 	c.ClientID = clientIDFromClaims(claims, c.Subject != "")
 	c.Scopes = union(stringList(claims["scope"], true), stringList(claims["scp"], true))
+	if confirmation, _ := claims["cnf"].(map[string]any); confirmation["jkt"] != nil {
+		if c.KeyThumbprint, _ = confirmation["jkt"].(string); c.KeyThumbprint == "" {
+			return nil, fmt.Errorf("%w: jkt in cnf is %v", ErrInvalidToken, confirmation["jkt"])
+		}
+	}
 	if exp, has := claims["exp"]; has {
 		number, _ := exp.(json.Number)
 		seconds, _ := number.Float64()

@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/runtime/internal/challenge"
 )
 
 // fakeNetwork is a network in memory: a handler serves the requests to each host. It has
@@ -170,12 +172,12 @@ func (s *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	c := challenge{"Bearer", map[string]string{}}
+	c := challenge.Challenge{Scheme: "Bearer", Params: map[string]string{}}
 	if !s.omitMetadataURL {
-		c.params["resource_metadata"] = "https://mcp.test" + path
+		c.Params["resource_metadata"] = "https://mcp.test" + path
 	}
 	if s.challengeScope != "" {
-		c.params["scope"] = s.challengeScope
+		c.Params["scope"] = s.challengeScope
 	}
 	time.Sleep(s.delay)
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
@@ -185,7 +187,7 @@ func (s *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("WWW-Authenticate", c.String())
 		w.WriteHeader(http.StatusUnauthorized)
 	case !isSubset(s.scopes, has):
-		c.params["error"], c.params["scope"] = "insufficient_scope", strings.Join(s.scopes, " ")
+		c.Params["error"], c.Params["scope"] = "insufficient_scope", strings.Join(s.scopes, " ")
 		w.Header().Set("WWW-Authenticate", c.String())
 		w.WriteHeader(http.StatusForbidden)
 	default:

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/mcpwright/mcp/runtime/internal/challenge"
 )
 
 // FileStore returns a store that saves each value in a file of a directory, such as a
@@ -31,7 +33,7 @@ type fileStore struct {
 // path returns the name of the file for a key. It has the kind of the key in clear text.
 func (s *fileStore) path(key, extension string) string {
 	kind, _, _ := strings.Cut(key, " ")
-	if strings.Trim(kind, alphanumeric) != "" {
+	if strings.Trim(kind, challenge.Alphanumeric) != "" {
 		kind = "value"
 	}
 	return filepath.Join(s.dir, fmt.Sprintf("%s-%.16x%s", kind, sha256.Sum256([]byte(key)), extension))

@@ -127,7 +127,7 @@ func (p *IDJAG) Assert(ctx context.Context, req *TokenRequest) (string, error) {
 		"subject_token_type":   {"urn:ietf:params:oauth:token-type:id_token"},
 	})
 	provider := &AuthorizationServerMetadata{Issuer: p.Client.Issuer, TokenEndpoint: p.TokenEndpoint}
-	body, err := req.postForm(ctx, provider, &p.Client, form)
+	body, err := req.postForm(ctx, provider, &p.Client, form, nil)
 	if err != nil {
 		return "", fmt.Errorf("identity provider: %w", err)
 	}

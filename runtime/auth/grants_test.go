@@ -198,11 +198,11 @@ func TestParseToken(t *testing.T) {
 		`{"access_token":"a","token_type":"DPoP"}`: `unsupported token_type "DPoP"`,
 		`{"access_token":true}`:                    "cannot unmarshal",
 	} {
-		_, err := parseToken("https://login.test/token", []byte(body))
+		_, err := parseToken("https://login.test/token", []byte(body), false)
 		require.ErrorContains(t, err, want, body)
 		require.ErrorContains(t, err, `token of "https://login.test/token"`)
 	}
-	_, err := parseToken("https://login.test/token", []byte(`{"error":"bad_verification_code"}`))
+	_, err := parseToken("https://login.test/token", []byte(`{"error":"bad_verification_code"}`), false)
 	require.Equal(t, &Error{Endpoint: "https://login.test/token", Code: "bad_verification_code"}, err)
 	for body, life := range map[string]time.Duration{
 		`{"access_token":"a"}`:                       0,
@@ -218,7 +218,7 @@ func TestParseToken(t *testing.T) {
 		`{"access_token":"a","expires_in":1e300}`:    0,
 		`{"access_token":"a","token_type":"BEARER"}`: 0,
 	} {
-		token, err := parseToken("", []byte(body))
+		token, err := parseToken("", []byte(body), false)
 		require.NoError(t, err, body)
 		require.Equal(t, "Bearer", token.TokenType)
 		require.Equal(t, life == 0, token.Expiry.IsZero(), body)

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpwright/mcp/runtime/internal/challenge"
 	"github.com/mcpwright/mcp/runtime/internal/verified"
 )
 
@@ -27,6 +28,7 @@ type Guard struct {
 	metadata     []byte   // the protected resource metadata, as JSON
 	metadataPath string
 	metadataURL  string
+	proofs       *proofVerifier
 }
 
 // NewGuard returns a guard. It returns an error if an option is invalid, or if one of
@@ -40,19 +42,28 @@ func NewGuard(opts *GuardOptions) (*Guard, error) {
 	if err != nil {
 		return nil, fmt.Errorf("auth: new guard: %w", err)
 	}
-	document, err := json.Marshal(&ResourceMetadata{
+	m := &ResourceMetadata{
 		Resource:               o.Resource,
 		AuthorizationServers:   o.AuthorizationServers,
 		ScopesSupported:        union(o.Scopes, o.ScopesSupported),
 		BearerMethodsSupported: []string{"header"},
 		ResourceName:           o.ResourceName,
 		ResourceDocumentation:  o.ResourceDocumentation,
-	})
+	}
+	var dpop DPoPOptions
+	if o.DPoP != nil {
+		dpop = *o.DPoP
+		m.DPoPSigningAlgValuesSupported, m.DPoPBoundAccessTokensRequired = publicKeyAlgorithms, dpop.Required
+	}
+	if err := dpop.complete(); err != nil {
+		return nil, fmt.Errorf("auth: new guard: %w", err)
+	}
+	document, err := json.Marshal(m)
 	if err != nil {
 		return nil, fmt.Errorf("auth: new guard: encode metadata: %w", err)
 	}
 	at := wellKnown(resource, resourceWellKnown)
-	g := &Guard{opts: o, metadataPath: at.EscapedPath(), metadata: document, metadataURL: at.String()}
+	g := &Guard{opts: o, metadataPath: at.EscapedPath(), metadata: document, metadataURL: at.String(), proofs: newProofVerifier(dpop, resource)}
 	g.audiences = append(slices.Clone(o.Audiences), o.Resource)
 	if strings.Trim(resource.Path, "/") == "" { // with and without a slash the URL is the same
 		root := strings.TrimSuffix(o.Resource, "/")
@@ -103,6 +114,10 @@ func (g *Guard) Protect(next http.Handler) http.Handler {
 		inner := r.WithContext(verified.ContextWithCaller(r.Context(), c))
 		inner.Header = maps.Clone(r.Header)
 		inner.Header.Del("Authorization")
+		inner.Header.Del(dpopHeader)
+		if caller.KeyThumbprint != "" {
+			g.renewNonce(w)
+		}
 		guarded := &guardedWriter{ResponseWriter: w, guard: g, required: c.required}
 		next.ServeHTTP(guarded, inner)
 		guarded.finish()
@@ -111,7 +126,7 @@ func (g *Guard) Protect(next http.Handler) http.Handler {
 
 // authenticate returns the caller of a request, or the response that refuses it.
 func (g *Guard) authenticate(r *http.Request) (*Caller, *errorResponse) {
-	token, refused := bearerToken(r)
+	scheme, token, refused := accessToken(r)
 	if refused != nil {
 		return nil, refused
 	}
@@ -132,7 +147,11 @@ func (g *Guard) authenticate(r *http.Request) (*Caller, *errorResponse) {
 	case err != nil:
 		g.opts.Logger.ErrorContext(ctx, "auth: token could not be verified", "error", err)
 		return nil, verifierFailed.withRetryAfter(err)
-	case g.missingScopes(caller, g.opts.Scopes) != nil:
+	}
+	if refused := g.checkKey(r, caller, scheme, token); refused != nil {
+		return nil, refused
+	}
+	if g.missingScopes(caller, g.opts.Scopes) != nil {
 		return nil, &insufficientScope
 	}
 	return caller, nil
@@ -206,6 +225,10 @@ type GuardOptions struct {
 	// AllowNoExpiry accepts tokens without an expiry. By default they are refused.
 	AllowNoExpiry bool
 
+	// DPoP offers clients to bind tokens to their key, and configures the proofs. A token
+	// that is bound to a key needs a proof even if DPoP is nil.
+	DPoP *DPoPOptions
+
 	// ResourceName is the name of the server for people.
 	ResourceName string
 	// ResourceDocumentation is the URL of a page for developers of clients.
@@ -277,7 +300,7 @@ type errorResponse struct {
 	status      int
 	code        string // the OAuth error code, empty if the request has no token
 	description string
-	retryAfter  int // seconds, for status 503; 0 is 1
+	retryAfter  int // seconds, for status 429 and 503; 0 is 1
 }
 
 // withRetryAfter returns a copy of the response with the time of a [retryError].
@@ -293,63 +316,87 @@ var (
 	verifierFailed    = errorResponse{status: http.StatusServiceUnavailable, description: "tokens cannot be verified at the moment"}
 
 	tokenInURL      = errorResponse{status: http.StatusBadRequest, code: "invalid_request", description: "the token must be in the Authorization header, not in the URL"}
+	invalidProof    = errorResponse{status: http.StatusUnauthorized, code: errInvalidProof, description: "the DPoP proof is invalid or was used before"}
+	nonceRequired   = errorResponse{status: http.StatusUnauthorized, code: errUseDPoPNonce, description: "the DPoP proof needs the nonce of this response"}
+	tooManyOfCaller = errorResponse{status: http.StatusTooManyRequests, description: "too many requests"}
+	tooManyProofs   = errorResponse{status: http.StatusServiceUnavailable, description: "too many requests"}
+
 	malformedHeader = errorResponse{status: http.StatusBadRequest, code: "invalid_request", description: "the request must have one Authorization header with one token"}
 )
 
 // write sends the response.
 func (e *errorResponse) write(w http.ResponseWriter, g *Guard) {
-	if e.status == http.StatusServiceUnavailable {
+	switch e.status {
+	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
 		w.Header().Set("Retry-After", strconv.Itoa(max(e.retryAfter, 1)))
-	} else {
-		w.Header().Set("WWW-Authenticate", e.challenge(g, g.opts.Scopes).String())
+	default:
+		e.setChallenges(w.Header(), g, g.opts.Scopes)
+	}
+	if e.code == errUseDPoPNonce {
+		w.Header().Set(dpopNonceHeader, g.proofs.nonce(time.Now()))
 	}
 	http.Error(w, e.description, e.status)
 }
 
-// challenge returns the challenge of the response. It contains the URL of the metadata
-// and the scopes that the client should request.
-func (e *errorResponse) challenge(g *Guard, scopes []string) challenge {
-	c := challenge{"Bearer", map[string]string{"resource_metadata": g.metadataURL}}
+// setChallenges sets the challenges of the response: one for bearer tokens, unless they are
+// refused, and one for tokens that are bound to a key, if clients should get them. They
+// contain the URL of the metadata and the scopes that the client should request.
+func (e *errorResponse) setChallenges(h http.Header, g *Guard, scopes []string) {
+	aboutProof := e.code == errInvalidProof || e.code == errUseDPoPNonce
+	h.Del("WWW-Authenticate")
+	if !aboutProof && !g.proofs.Required {
+		h.Add("WWW-Authenticate", challenge.Challenge{Scheme: bearerScheme, Params: e.params(g, scopes)}.String())
+	}
+	if aboutProof || g.offersDPoP() {
+		params := e.params(g, scopes)
+		params["algs"] = strings.Join(publicKeyAlgorithms, " ")
+		h.Add("WWW-Authenticate", challenge.Challenge{Scheme: dpopScheme, Params: params}.String())
+	}
+}
+
+// params returns the parameters of a challenge.
+func (e *errorResponse) params(g *Guard, scopes []string) map[string]string {
+	params := map[string]string{"resource_metadata": g.metadataURL}
 	if e.code != "" {
-		c.params["error"], c.params["error_description"] = e.code, e.description
+		params["error"], params["error_description"] = e.code, e.description
 	}
 	scopes = slices.DeleteFunc(slices.Clone(scopes), func(s string) bool { return s == offlineAccess || !isScope(s) })
 	if len(scopes) > 0 {
-		c.params["scope"] = strings.Join(scopes, " ")
+		params["scope"] = strings.Join(scopes, " ")
 	}
-	return c
+	return params
 }
 
 // maxTokenBytes limits the length of a token. Most proxies refuse longer headers.
 const maxTokenBytes = 16 << 10
 
-// bearerToken returns the token of a request, or the response that refuses it. A header
-// with another scheme counts as a missing token.
-func bearerToken(r *http.Request) (string, *errorResponse) {
+// accessToken returns the token of a request and its scheme, or the response that refuses
+// it. A header with a scheme other than Bearer and DPoP counts as a missing token.
+func accessToken(r *http.Request) (scheme, token string, refused *errorResponse) {
 	if r.URL.RawQuery != "" && r.URL.Query().Has("access_token") {
-		return "", &tokenInURL
+		return "", "", &tokenInURL
 	}
 	values := r.Header["Authorization"]
 	if len(values) == 0 {
-		return "", &missingToken
+		return "", "", &missingToken
 	}
-	scheme, token, _ := strings.Cut(values[0], " ")
+	scheme, token, _ = strings.Cut(values[0], " ")
 	token = strings.TrimLeft(token, " ")
 	switch {
 	case len(values) > 1:
-		return "", &malformedHeader
-	case !strings.EqualFold(scheme, "Bearer"):
-		return "", &missingToken
+		return "", "", &malformedHeader
+	case !strings.EqualFold(scheme, bearerScheme) && !strings.EqualFold(scheme, dpopScheme):
+		return "", "", &missingToken
 	case len(token) > maxTokenBytes || !isToken(token):
-		return "", &malformedHeader
+		return "", "", &malformedHeader
 	}
-	return token, nil
+	return scheme, token, nil
 }
 
 // isToken reports whether s has the syntax of a bearer token (RFC 6750).
 func isToken(s string) bool {
 	body := strings.TrimRight(s, "=")
-	return body != "" && strings.Trim(body, alphanumeric+"-._~+/") == ""
+	return body != "" && strings.Trim(body, challenge.Alphanumeric+"-._~+/") == ""
 }
 
 // guardedWriter writes the response to a request that the guard has accepted. If the
@@ -370,7 +417,7 @@ func (w *guardedWriter) WriteHeader(status int) {
 		w.wroteHeader = true
 		if scopes := w.required.unmet(); scopes != nil {
 			scopes = union(w.guard.opts.Scopes, scopes)
-			w.Header().Set("WWW-Authenticate", insufficientScope.challenge(w.guard, scopes).String())
+			insufficientScope.setChallenges(w.Header(), w.guard, scopes)
 			status = insufficientScope.status
 		}
 	}

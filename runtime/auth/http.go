@@ -28,8 +28,9 @@ const (
 // which are not trusted, so each URL is checked first.
 type fetcher struct {
 	client        *http.Client
-	allowInsecure bool // accept http without TLS, and loopback addresses
-	allowLoopback bool // accept loopback addresses, because the MCP server has one
+	allowInsecure bool          // accept http without TLS, and loopback addresses
+	allowLoopback bool          // accept loopback addresses, because the MCP server has one
+	nonces        *serverNonces // gets the nonces of responses to post, nil if they are not used
 }
 
 // newFetcher returns a fetcher for issuers that the operator of a server has configured.
@@ -105,6 +106,9 @@ func (f *fetcher) post(ctx context.Context, to *url.URL, header http.Header, dat
 	}
 	req.Header = header
 	status, responseHeader, body, err := f.do(req)
+	if f.nonces != nil && err == nil {
+		f.nonces.update(to, responseHeader)
+	}
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("POST %q: %w", redactedString(to), err)

@@ -193,7 +193,10 @@ func (t *Transport) tryToObtainToken(ctx context.Context, a *attempt) (_ *tokenR
 	req.tokenClient = &token.Client
 	if old := reason.token; old != nil && old.canRefresh(token) && !reason.insufficientScope && !reason.tokenIsNew {
 		req.RefreshToken, token.Client, token.Scopes, token.refreshed = old.Token.RefreshToken, old.Client, old.Scopes, true
+		newKey := req.proofKey
+		req.proofKey = old.Key // the refresh token may be bound to it
 		err = t.callGrant(ctx, a, req, token)
+		req.proofKey = newKey
 		if err == nil && token.Token.RefreshToken == "" {
 			token.Token.RefreshToken = old.Token.RefreshToken // the response omits it if it has not changed
 		}
@@ -245,6 +248,14 @@ func (t *Transport) callGrant(ctx context.Context, a *attempt, req *TokenRequest
 	case !isTokenText(token.Token.AccessToken):
 		return fmt.Errorf("grant returned a token: %w", errTokenText)
 	}
+	switch bound := token.Token.Type() == dpopScheme; {
+	case bound && req.proofKey == nil:
+		return errors.New("grant returned a token that is bound to an unknown key")
+	case !bound && t.opts.RequireDPoP:
+		return fmt.Errorf("token of %q is not bound to a key, but RequireDPoP is set", req.AuthorizationServer.Issuer)
+	case bound:
+		token.Key = req.proofKey
+	}
 	return nil
 }
 
@@ -270,6 +281,11 @@ func (t *Transport) newTokenRequest(ctx context.Context, reason *rejection) (*To
 		return nil, err
 	}
 	req.Scopes, req.supportedScopes = t.scopesToRequest(reason, m), m.ScopesSupported
+	if t.opts.RequireDPoP || supportsDPoP(req.AuthorizationServer.DPoPSigningAlgValuesSupported) && (reason.dpop || m.DPoPBoundAccessTokensRequired || supportsDPoP(m.DPoPSigningAlgValuesSupported)) {
+		if req.proofKey, err = newProofKey(); err != nil {
+			return nil, err
+		}
+	}
 	return req, nil
 }
 

@@ -20,6 +20,12 @@ type ResourceMetadata struct {
 	ScopesSupported []string `json:"scopes_supported,omitempty"`
 	// BearerMethodsSupported are the parts of a request that may contain the token.
 	BearerMethodsSupported []string `json:"bearer_methods_supported,omitempty"`
+	// DPoPSigningAlgValuesSupported are the supported signature algorithms of proofs, for
+	// tokens that are bound to a key (RFC 9449). Nil if unknown.
+	DPoPSigningAlgValuesSupported []string `json:"dpop_signing_alg_values_supported,omitempty"`
+	// DPoPBoundAccessTokensRequired reports whether the server only accepts tokens that are
+	// bound to a key.
+	DPoPBoundAccessTokensRequired bool `json:"dpop_bound_access_tokens_required,omitempty"`
 	// ResourceName is the name of the server for people.
 	ResourceName string `json:"resource_name,omitempty"`
 	// ResourceDocumentation is the URL of a page for developers of clients.
@@ -50,6 +56,9 @@ type AuthorizationServerMetadata struct {
 	// TokenEndpointAuthSigningAlgValuesSupported are the supported signature algorithms of
 	// client assertions, nil if unknown.
 	TokenEndpointAuthSigningAlgValuesSupported []string `json:"token_endpoint_auth_signing_alg_values_supported,omitempty"`
+	// DPoPSigningAlgValuesSupported are the supported signature algorithms of proofs, for
+	// tokens that are bound to a key (RFC 9449). Nil if it issues none.
+	DPoPSigningAlgValuesSupported []string `json:"dpop_signing_alg_values_supported,omitempty"`
 	// CodeChallengeMethodsSupported are the supported methods of PKCE.
 	CodeChallengeMethodsSupported []string `json:"code_challenge_methods_supported,omitempty"`
 	// ClientIDMetadataDocumentSupported reports whether the server accepts the URL of a

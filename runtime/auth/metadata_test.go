@@ -233,3 +233,17 @@ func TestMetadataURLIsRequestedOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"GET mcp.test" + resourceWellKnown}, w.takeLog())
 }
+
+func TestWellKnownURL(t *testing.T) {
+	for of, want := range map[string]string{
+		"https://a.example":             "https://a.example/.well-known/x",
+		"https://a.example/":            "https://a.example/.well-known/x",
+		"https://a.example/mcp":         "https://a.example/.well-known/x/mcp",
+		"https://a.example:81/b/c/":     "https://a.example:81/.well-known/x/b/c",
+		"https://a.example/b%2Fc%20%7B": "https://a.example/.well-known/x/b%2Fc%20%7B",
+	} {
+		u, err := url.Parse(of)
+		require.NoError(t, err)
+		require.Equal(t, want, wellKnown(u, "/.well-known/x").String())
+	}
+}

@@ -37,6 +37,7 @@ type TokenRequest struct {
 	fetcher         *fetcher
 	store           Store
 	logger          *slog.Logger
+	proofKey        *proofKey // the key that the token will be bound to, nil for a bearer token
 	// tokenClient points to the registered client that RefreshToken was issued to, and
 	// is set to the client that the new token is issued to. The client is nil if another
 	// party registered it.
@@ -56,11 +57,11 @@ func (r *TokenRequest) send(ctx context.Context, client *OAuthClient, form, para
 	form = maps.Clone(form)
 	r.setResource(form)
 	setParams(form, params)
-	body, err := r.postForm(ctx, r.AuthorizationServer, client, form)
+	body, err := r.postForm(ctx, r.AuthorizationServer, client, form, r.proofKey)
 	if err != nil {
 		return nil, err
 	}
-	return parseToken(r.AuthorizationServer.TokenEndpoint, body)
+	return parseToken(r.AuthorizationServer.TokenEndpoint, body, r.proofKey != nil)
 }
 
 // setResource adds the resource to a form, unless it is omitted.
@@ -112,21 +113,39 @@ func (r *TokenRequest) refreshForm() url.Values {
 	return url.Values{"grant_type": {"refresh_token"}, "refresh_token": {r.RefreshToken}}
 }
 
-// postForm sends a form to the token endpoint of a server, authenticated as the client.
-func (r *TokenRequest) postForm(ctx context.Context, server *AuthorizationServerMetadata, client *OAuthClient, form url.Values) ([]byte, error) {
+// postForm sends a form to the token endpoint of a server, authenticated as the client. If
+// key is not nil, it adds a proof of the key, and repeats the request if the server
+// requires a nonce in the proof.
+func (r *TokenRequest) postForm(ctx context.Context, server *AuthorizationServerMetadata, client *OAuthClient, form url.Values, key *proofKey) ([]byte, error) {
 	u, err := r.fetcher.checkURL(server.TokenEndpoint)
 	if err != nil {
 		return nil, fmt.Errorf("token endpoint: %w", err)
 	}
-	header := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Accept": {"application/json"}}
-	if err := client.authenticate(server, header, form); err != nil {
-		return nil, err
+	for retries := 0; ; retries++ {
+		header := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Accept": {"application/json"}}
+		if err := client.authenticate(server, header, form); err != nil {
+			return nil, err
+		}
+		nonce := ""
+		if key != nil {
+			nonce = r.fetcher.nonces.of(u)
+			proof, err := key.proof(http.MethodPost, u, "", nonce)
+			if err != nil {
+				return nil, err
+			}
+			header.Set(dpopHeader, proof)
+		}
+		body, err := r.fetcher.post(context.WithoutCancel(ctx), u, header, []byte(form.Encode()))
+		e, refused := errors.AsType[*Error](err)
+		if key == nil || !refused || e.Code != errUseDPoPNonce || retries == maxNonceRetries || r.fetcher.nonces.of(u) == nonce {
+			return body, err
+		}
 	}
-	return r.fetcher.post(context.WithoutCancel(ctx), u, header, []byte(form.Encode()))
 }
 
-// parseToken parses the response of a token endpoint.
-func parseToken(endpoint string, body []byte) (*oauth2.Token, error) {
+// parseToken parses the response of a token endpoint. It reports an error for a token that
+// is bound to a key, unless the request had a proof of a key.
+func parseToken(endpoint string, body []byte, hasProof bool) (*oauth2.Token, error) {
 	var t struct {
 		Access  string  `json:"access_token"`
 		Type    string  `json:"token_type"`
@@ -144,10 +163,14 @@ func parseToken(endpoint string, body []byte) (*oauth2.Token, error) {
 		return nil, fmt.Errorf("token of %q: no access_token in the response", endpoint)
 	case !isTokenText(t.Access):
 		return nil, fmt.Errorf("token of %q: %w", endpoint, errTokenText)
+	case hasProof && strings.EqualFold(t.Type, dpopScheme):
+		t.Type = dpopScheme
 	case t.Type != "" && !strings.EqualFold(t.Type, "Bearer") && !strings.EqualFold(t.Type, "N_A"):
 		return nil, fmt.Errorf("token of %q: unsupported token_type %q", endpoint, t.Type)
+	default:
+		t.Type = bearerScheme
 	}
-	token := &oauth2.Token{AccessToken: t.Access, TokenType: "Bearer", RefreshToken: t.Refresh}
+	token := &oauth2.Token{AccessToken: t.Access, TokenType: t.Type, RefreshToken: t.Refresh}
 	if t.Expires > 0 && t.Expires < 1e9 {
 		token.Expiry = time.Now().Add(time.Duration(t.Expires * seconds(time.Second)))
 	}

@@ -94,6 +94,7 @@ type tokenRecord struct {
 	Resource    string        `json:"resource"`
 	MetadataURL string        `json:"metadata,omitempty"` // URL of the server's metadata, from its challenge
 	Scopes      []string      `json:"scopes,omitempty"`   // the requested scopes
+	Key         *proofKey     `json:"key,omitempty"`      // the key that the token is bound to, or nil
 
 	refreshed bool // obtained without a new authorization
 	fromStore bool // saved by another program, possibly for another user
@@ -127,6 +128,7 @@ func (r *tokenRecord) needsRefresh() bool {
 type tokenState struct {
 	key       string
 	store     Store
+	onlyBound bool          // ignore a stored token that is not bound to a key
 	storeLock chan struct{} // capacity 1; held while the store is in use, which may be slow
 
 	mu              sync.Mutex
@@ -314,6 +316,9 @@ func (s *tokenState) readStore(ctx context.Context) (*tokenRecord, error) {
 	}
 	if token.Token == nil {
 		return nil, errors.New("stored value has no token")
+	}
+	if s.onlyBound && token.Key == nil {
+		return nil, nil
 	}
 	if !isTokenText(token.Token.AccessToken) {
 		return nil, fmt.Errorf("stored value: %w", errTokenText)

@@ -8,11 +8,14 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
+
+	"github.com/mcpwright/mcp/runtime/internal/challenge"
 )
 
-// Transport is an [http.RoundTripper] that adds a bearer token to the requests to a
-// protected server. When the server responds with 401, or with 403 because the token
+// Transport is an [http.RoundTripper] that adds a token to the requests to a protected
+// server, and a proof of its key if the token is bound to one (DPoP). When the server responds with 401, or with 403 because the token
 // lacks scopes, Transport finds an authorization server of the server, gets a token with
 // its [Grant], and sends the request again. It refreshes tokens before they expire. For a
 // DELETE request, which ends a session, it may refresh a token, but does not ask the user
@@ -32,6 +35,7 @@ type Transport struct {
 	opts      TransportOptions
 	discovery *discovery
 	tokens    tokenState
+	nonces    serverNonces // for proofs of tokens that are bound to a key
 }
 
 // NewTransport returns a transport for the server with the given URL. Only opts.Grant is
@@ -53,11 +57,12 @@ func NewTransport(server string, opts *TransportOptions) (*Transport, error) {
 	}
 	o := opts.complete(u)
 	t := &Transport{server: u, query: full.RawQuery, opts: o, discovery: &discovery{server: u, fetcher: o.newFetcher(u)}}
+	t.discovery.fetcher.nonces = &t.nonces
 	t.tokens.key = "token " + u.String()
 	if t.query != "" { // the query may identify a user or be secret, so the key has its hash
 		t.tokens.key += fmt.Sprintf(" %x", sha256.Sum256([]byte(t.query)))
 	}
-	t.tokens.store = o.Store
+	t.tokens.store, t.tokens.onlyBound = o.Store, o.RequireDPoP
 	t.tokens.storeLock = make(chan struct{}, 1)
 	return t, nil
 }
@@ -78,7 +83,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	for obtained := 0; ; obtained++ {
-		res, err := t.opts.Base.RoundTrip(withToken(req, token))
+		res, err := t.send(req, token)
 		if err != nil {
 			return nil, err
 		}
@@ -156,6 +161,7 @@ type rejection struct {
 	insufficientScope bool         // the token is valid, but lacks scopes
 	refreshOnly       bool         // only refresh the token, do not ask the user
 	tokenIsNew        bool         // the token was obtained for the same request
+	dpop              bool         // the server accepts tokens that are bound to a key
 }
 
 // parseRejection returns the reason why the server rejected a request, or nil if another
@@ -165,8 +171,16 @@ func parseRejection(res *http.Response, token *tokenRecord) *rejection {
 	if !insufficient && res.StatusCode != http.StatusUnauthorized {
 		return nil
 	}
-	params := bearerChallenge(res.Header).params
+	bearer, dpop := challenge.Find(res.Header, bearerScheme), challenge.Find(res.Header, dpopScheme)
+	params := bearer.Params
+	if bearer.Scheme == "" || dpop.Scheme != "" && token != nil && token.Key != nil {
+		params = dpop.Params
+	}
+	if code := params["error"]; token != nil && (code == errUseDPoPNonce || code == errInvalidProof) {
+		return nil // the token is not the reason
+	}
 	reason := &rejection{token: token, metadataURL: params["resource_metadata"], scopes: splitScopes(params["scope"]), insufficientScope: insufficient}
+	reason.dpop = dpop.Scheme != "" && (dpop.Params["algs"] == "" || supportsDPoP(strings.Fields(dpop.Params["algs"])))
 	if insufficient && (params["error"] != "insufficient_scope" || len(reason.scopes) == 0 || token == nil) {
 		return nil
 	}
@@ -199,6 +213,10 @@ type TransportOptions struct {
 	// OmitResource omits the parameter resource in token requests. Some authorization
 	// servers, such as Entra ID, refuse it, and derive the server from the scopes.
 	OmitResource bool
+	// RequireDPoP only accepts tokens that are bound to a key of this transport (RFC 9449).
+	// By default, the transport requests such a token if both the server and the
+	// authorization server support it, and accepts any token.
+	RequireDPoP bool
 	// LoginTimeout limits the time for obtaining a token, including the time that the
 	// user needs. Default 5 min, negative is no limit.
 	LoginTimeout time.Duration

@@ -16,6 +16,8 @@ type expectations struct {
 	Runs []testRun `json:"runs"`
 	// Ignored scenarios may have any report.
 	Ignored []exception `json:"ignored"`
+	// Skipped scenarios run, and the suite itself skips all their checks.
+	Skipped []exception `json:"skipped"`
 	// Warnings are warnings that are allowed.
 	Warnings []exception `json:"warnings"`
 	// Exits are the scenarios whose client may exit with an error.
@@ -64,7 +66,7 @@ func readExpectations() (*expectations, error) {
 	if err := dec.Decode(e); err != nil {
 		return nil, fmt.Errorf("read expect.json: %w", err)
 	}
-	for _, list := range [][]exception{e.Ignored, e.Warnings, e.Exits} {
+	for _, list := range [][]exception{e.Ignored, e.Skipped, e.Warnings, e.Exits} {
 		for _, x := range list {
 			if _, err := path.Match(x.Scenario, ""); err != nil || x.Why == "" {
 				return nil, fmt.Errorf("read expect.json: exception %q has no valid pattern or no reason", x.Scenario)

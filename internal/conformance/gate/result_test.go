@@ -47,18 +47,20 @@ func TestExpectations(t *testing.T) {
 	for _, r := range e.Runs {
 		sizes[r.String()] = len(r.Checks)
 		for name, n := range r.Checks {
-			require.Positive(t, n, name)
+			require.Equal(t, covered(e.Skipped, name, ""), n == 0, name)
+			require.GreaterOrEqual(t, n, 0, name)
 			require.False(t, covered(e.Ignored, name, ""), "%s has checks and is ignored", name)
 		}
 	}
 	require.Equal(t, map[string]int{
-		"server 2025-11-25": 33, "server 2026-07-28": 49, "client 2025-11-25": 23, "client 2026-07-28": 37,
+		"server 2025-11-25": 33, "server 2026-07-28": 50, "client 2025-11-25": 25, "client 2026-07-28": 39,
 	}, sizes)
 }
 
 func TestCompare(t *testing.T) {
 	e := &expectations{
 		Ignored:  []exception{{Scenario: "auth/*", Why: "not supported"}},
+		Skipped:  []exception{{Scenario: "pending", Why: "the suite has no checks"}},
 		Warnings: []exception{{Scenario: "tolerated", Check: "known", Why: "harmless"}},
 		Exits:    []exception{{Scenario: "rejects", Why: "the server is invalid"}},
 	}
@@ -83,12 +85,17 @@ func TestCompare(t *testing.T) {
 		"allowed exit with error":     {"rejects", "client", &report{[]check{ok, ok}, "1"}, ""},
 		"no exit instead of an error": {"rejects", "client", &report{[]check{ok, ok}, ""}, "did not exit"},
 		"unknown scenario":            {"unknown", "server", &report{[]check{ok}, ""}, "not in expect.json"},
+		"skipped":                     {"pending", "client", &report{[]check{{Status: "SKIPPED"}}, "0"}, ""},
+		"no longer skipped":           {"pending", "client", &report{[]check{ok}, "0"}, "the suite no longer skips it"},
 		"ignored":                     {"auth/x", "client", &report{nil, "9"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run := testRun{Side: c.side, Checks: map[string]int{}}
 			if c.scenario != "unknown" && c.scenario != "auth/x" {
 				run.Checks[c.scenario] = 2
+			}
+			if c.scenario == "pending" {
+				run.Checks[c.scenario] = 0
 			}
 			reports := map[string]report{}
 			if c.report != nil {

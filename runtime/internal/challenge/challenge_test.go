@@ -1,8 +1,7 @@
-package auth
+package challenge
 
 import (
 	"net/http"
-	"net/url"
 	"strings"
 	"testing"
 
@@ -10,7 +9,7 @@ import (
 )
 
 func TestChallengeRoundTrip(t *testing.T) {
-	for text, c := range map[string]challenge{
+	for text, c := range map[string]Challenge{
 		"Bearer":             {"Bearer", map[string]string{}},
 		`Bearer realm="mcp"`: {"Bearer", map[string]string{"realm": "mcp"}},
 		`Bearer error="insufficient_scope", resource_metadata="https://a.example/.well-known/x?y=1,2", scope="a b:c"`: {"Bearer", map[string]string{
@@ -19,17 +18,17 @@ func TestChallengeRoundTrip(t *testing.T) {
 		`DPoP algs="ES256, \"none\" \\ "`: {"DPoP", map[string]string{"algs": `ES256, "none" \ `}},
 	} {
 		require.Equal(t, text, c.String())
-		require.Equal(t, []challenge{c}, parseChallenges(text))
+		require.Equal(t, []Challenge{c}, parse(text))
 	}
 }
 
 func TestChallengeEscapesLineEnds(t *testing.T) {
-	c := challenge{"Bearer", map[string]string{"error_description": "a\r\nSet-Cookie: b\"c\\"}}
+	c := Challenge{"Bearer", map[string]string{"error_description": "a\r\nSet-Cookie: b\"c\\"}}
 	require.Equal(t, `Bearer error_description="aSet-Cookie: b\"c\\"`, c.String())
 }
 
-func TestParseChallenges(t *testing.T) {
-	for line, want := range map[string][]challenge{
+func TestParse(t *testing.T) {
+	for line, want := range map[string][]Challenge{
 		"":                              nil,
 		" , ,":                          nil,
 		"Basic":                         {{"Basic", map[string]string{}}},
@@ -51,21 +50,32 @@ func TestParseChallenges(t *testing.T) {
 		`Bearer a="b" ; c="d"`:     {{"Bearer", map[string]string{"a": "b"}}},
 		"\x00Bearer":               nil,
 	} {
-		require.Equal(t, want, parseChallenges(line), line)
+		require.Equal(t, want, parse(line), line)
 	}
 }
 
-func TestBearerChallenge(t *testing.T) {
+func TestFind(t *testing.T) {
 	for _, lines := range [][]string{
 		{`Basic realm="a"`, `BEARER scope="a b"`},
 		{`Basic realm="a", Bearer scope="a b"`},
 		{"Negotiate", `Negotiate YWJj==, Bearer scope="a b", Basic`},
 	} {
-		c := bearerChallenge(http.Header{"Www-Authenticate": lines})
-		require.Equal(t, []string{"a", "b"}, splitScopes(c.params["scope"]), lines)
+		c := Find(http.Header{"Www-Authenticate": lines}, "Bearer")
+		require.Equal(t, "a b", c.Params["scope"], lines)
 	}
 	for _, lines := range [][]string{nil, {""}, {"Basic"}, {`Basic realm="Bearer"`}, {"Bearer=x"[6:]}} {
-		require.Zero(t, bearerChallenge(http.Header{"Www-Authenticate": lines}), lines)
+		require.Zero(t, Find(http.Header{"Www-Authenticate": lines}, "Bearer"), lines)
+	}
+}
+
+func TestReason(t *testing.T) {
+	for want, lines := range map[string][]string{
+		"":                           {"Basic", `Bearer realm="a"`},
+		"invalid_token":              {`Basic realm="a"`, `Bearer error="invalid_token"`},
+		`invalid_token "it expired"`: {`Bearer realm="a", DPoP error="invalid_token", error_description="it expired"`},
+		`"no error"`:                 {`Bearer error_description="no error"`},
+	} {
+		require.Equal(t, want, Reason(http.Header{"Www-Authenticate": lines}))
 	}
 }
 
@@ -74,26 +84,12 @@ func FuzzParseChallenges(f *testing.F) {
 		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
-		for _, c := range parseChallenges(line) {
+		for _, c := range parse(line) {
 			if strings.ContainsAny(line, "\r\n") { // cannot be in a header
 				continue
 			}
-			require.NotEmpty(t, c.scheme)
-			require.Equal(t, []challenge{c}, parseChallenges(c.String()), line)
+			require.NotEmpty(t, c.Scheme)
+			require.Equal(t, []Challenge{c}, parse(c.String()), line)
 		}
 	})
-}
-
-func TestWellKnownURL(t *testing.T) {
-	for of, want := range map[string]string{
-		"https://a.example":             "https://a.example/.well-known/x",
-		"https://a.example/":            "https://a.example/.well-known/x",
-		"https://a.example/mcp":         "https://a.example/.well-known/x/mcp",
-		"https://a.example:81/b/c/":     "https://a.example:81/.well-known/x/b/c",
-		"https://a.example/b%2Fc%20%7B": "https://a.example/.well-known/x/b%2Fc%20%7B",
-	} {
-		u, err := url.Parse(of)
-		require.NoError(t, err)
-		require.Equal(t, want, wellKnown(u, "/.well-known/x").String())
-	}
 }
