@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/internal/revisions"
@@ -283,9 +284,9 @@ func (s *session) decode(m *method, in *peer.Inbound, r wire.Revision) (peer.Mes
 	}
 	route := m.route
 	if !m.handled() {
-		known := serverMessages
+		known := serverMessages()
 		if s.conn.client {
-			known = clientMessages
+			known = clientMessages()
 		}
 		if route, _ = known.Route(in.Method); route.New == nil {
 			return nil, nil
@@ -303,12 +304,15 @@ func (s *session) decode(m *method, in *peer.Inbound, r wire.Revision) (peer.Mes
 
 // serverMessages and clientMessages contain the messages of the protocol that a server and a
 // client receive, to validate the params of messages without a handler.
-var serverMessages, clientMessages = func() (server, client *peer.Mux) {
-	server, client = new(peer.Mux), new(peer.Mux)
-	mcp.HandleServer(server, mcp.ServerPeer{})
-	mcp.HandleClient(client, mcp.ClientPeer{})
-	return server, client
-}()
+var serverMessages, clientMessages = sync.OnceValue(func() *peer.Mux {
+	m := new(peer.Mux)
+	mcp.HandleServer(m, mcp.ServerPeer{})
+	return m
+}), sync.OnceValue(func() *peer.Mux {
+	m := new(peer.Mux)
+	mcp.HandleClient(m, mcp.ClientPeer{})
+	return m
+})
 
 func methodNotFound(method string) *peer.Error {
 	name, err := json.Marshal(method)

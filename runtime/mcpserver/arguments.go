@@ -1,7 +1,6 @@
 package mcpserver
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,29 +17,37 @@ var noArguments = json.RawMessage("{}")
 
 // input decodes and validates the arguments of a tool.
 type input[In any] struct {
-	plan   *typed.Plan
-	schema *validate.Schema
+	*typedInput
 }
 
-// newInput returns the input of a tool with argument type In, and its schema. If schema is
-// nil, it is inferred from In.
-func newInput[In any](s *Server, schema json.RawMessage) (*input[In], json.RawMessage, error) {
+// newInput returns the input of a tool with argument type In. If schema is nil, it is inferred
+// from In.
+func newInput[In any](s *Server, schema json.RawMessage) (*input[In], error) {
 	t := reflect.TypeFor[In]()
-	if schema == nil {
-		var err error
-		if schema, err = s.inputSchema(t); err != nil {
-			return nil, nil, fmt.Errorf("cannot infer an InputSchema from %s: %w", t, err)
+	if schema != nil {
+		made, err := newTypedInput(t, schema)
+		return &input[In]{made}, err
+	}
+	made, err := inferOnce(s, typedKey{t, true, s.opts.AllowUnknownArguments}, func() (*typedInput, error) {
+		schema, err := s.inputSchema(t)
+		if err != nil {
+			return nil, fmt.Errorf("cannot infer an InputSchema from %s: %w", t, err)
 		}
-	}
-	compiled, err := compileObject(schema)
+		return newTypedInput(t, schema)
+	})
+	return &input[In]{made}, err
+}
+
+func newTypedInput(t reflect.Type, text json.RawMessage) (*typedInput, error) {
+	schema, err := inputSchemaOf(text)
 	if err != nil {
-		return nil, nil, fmt.Errorf("input schema: %w", err)
+		return nil, err
 	}
-	plan, err := typed.NewPlan(t, schema)
+	plan, err := typed.NewPlan(t, schema.text)
 	if err != nil {
-		return nil, nil, fmt.Errorf("input schema: %w", err)
+		return nil, fmt.Errorf("input schema: %w", err)
 	}
-	return &input[In]{plan, compiled}, schema, nil
+	return &typedInput{plan, schema}, nil
 }
 
 // inputSchema infers a schema from a type. The arguments of a tool are an object, so a type
@@ -50,43 +57,35 @@ func (s *Server) inputSchema(t reflect.Type) (json.RawMessage, error) {
 		t = t.Elem()
 	}
 	if t.Kind() == reflect.Interface || t == reflect.TypeFor[json.RawMessage]() {
-		return json.RawMessage(`{"type":"object"}`), nil
+		return anyObject, nil
 	}
 	return typed.Infer(t, &typed.Options{Input: true, Open: s.opts.AllowUnknownArguments, Schemas: s.opts.TypeSchemas})
 }
 
-// compileObject compiles a schema, which must have "type": "object" at its root.
-func compileObject(schema json.RawMessage) (*validate.Schema, error) {
-	compiled, err := validate.Compile(schema)
-	if err == nil && !forObjects(schema) {
-		return nil, errors.New(`the root must have "type": "object"`)
-	}
-	return compiled, err
-}
-
-// forObjects reports whether a schema has "type": "object" at its root.
-func forObjects(schema json.RawMessage) bool {
-	var root map[string]any // a struct would also accept "Type"
-	return unmarshal(schema, &root) == nil && root["type"] == "object"
-}
+// anyObject is the schema of a tool without one.
+var anyObject = json.RawMessage(`{"type":"object"}`)
 
 // maxExplained limits the size of arguments whose errors are all reported. Finding all errors,
 // and not only the first, can be a thousand times as expensive.
 const maxExplained = 64 << 10
 
-// read decodes and validates the arguments of a call. The error is for the model, and lists
-// everything that the schema rejects.
+// read decodes and validates the arguments of a call. If they are invalid, the error is for the
+// model, and lists everything that the schema rejects.
 func (i *input[In]) read(raw json.RawMessage) (in In, err error) {
 	raw = argumentsOf(raw)
 	if !i.plan.Validates() {
 		err = i.readValidated(raw, &in)
-	} else if err = i.plan.Read(raw, &in); err != nil && len(raw) <= maxExplained {
-		err = cmp.Or(i.schema.Validate(raw), err)
+		return in, err
 	}
-	if err != nil {
-		return in, badArguments(err)
+	if err = i.plan.Read(raw, &in); err == nil {
+		return in, nil
 	}
-	return in, nil
+	if len(raw) <= maxExplained {
+		if invalid := i.schema.validateArguments(raw); invalid != nil {
+			return in, invalid
+		}
+	}
+	return in, badArguments(err)
 }
 
 // readValidated decodes arguments that the plan alone cannot validate. Short arguments are
@@ -94,14 +93,29 @@ func (i *input[In]) read(raw json.RawMessage) (in In, err error) {
 func (i *input[In]) readValidated(raw json.RawMessage, in *In) error {
 	short := len(raw) <= maxExplained
 	if short {
-		if err := i.schema.Validate(raw); err != nil {
+		if err := i.schema.validateArguments(raw); err != nil {
 			return err
 		}
 	}
-	if err := i.plan.Read(raw, in); err != nil || short {
-		return err
+	if err := i.plan.Read(raw, in); err != nil {
+		return badArguments(err)
 	}
-	return i.schema.Validate(raw)
+	if short {
+		return nil
+	}
+	return i.schema.validateArguments(raw)
+}
+
+// validateArguments validates arguments. The error for invalid ones is for the model.
+func (s *toolSchema) validateArguments(raw json.RawMessage) error {
+	compiled, err := s.compile()
+	if err != nil {
+		return fmt.Errorf("input schema: %w", err)
+	}
+	if err := compiled.Validate(raw); err != nil {
+		return badArguments(err)
+	}
+	return nil
 }
 
 // argumentsOf returns the arguments of a call. Some clients send null for none.

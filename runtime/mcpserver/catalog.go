@@ -5,7 +5,6 @@ import (
 	"regexp"
 
 	"github.com/mcpwright/mcp/generated/mcp"
-	"github.com/mcpwright/mcp/runtime/internal/paramheader"
 	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/mcpserver/internal/rounds"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -31,9 +30,9 @@ type tool struct {
 	mcp.Tool
 	encodedItem
 	call            rounds.Handler // handles its requests; the only function between a round and the tool's function
-	headers         []paramheader.Param
-	legacyOutput    bool // handshake revisions may see the output schema
-	legacyExecution bool // handshake revisions may see the task support
+	input           *toolSchema
+	output          *toolSchema // or nil
+	legacyExecution bool        // handshake revisions may see the task support
 }
 
 // resource is a registered resource. It is immutable.
@@ -104,11 +103,12 @@ func (t *tool) forRevision(r wire.Revision) wire.Value { return t.definition(r) 
 
 // definition returns the tool as a revision defines it.
 func (t *tool) definition(r wire.Revision) *mcp.Tool {
-	if !revisions.Handshake(r) || t.legacyOutput && t.legacyExecution {
+	legacyOutput := t.output == nil || t.output.forObjects
+	if !revisions.Handshake(r) || legacyOutput && (t.legacyExecution || t.Execution == nil) {
 		return &t.Tool
 	}
 	def := t.Tool
-	if !t.legacyOutput {
+	if !legacyOutput {
 		def.OutputSchema = nil
 	}
 	if !t.legacyExecution {

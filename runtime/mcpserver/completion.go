@@ -46,7 +46,8 @@ func (s *Server) addCompleter(key completionTarget, f Completer) {
 	})
 }
 
-// HandleCompletion registers a handler for the arguments that have no completer. It panics
+// HandleCompletion registers a handler for the arguments that have no completer. If f returns
+// nil without an error, there are no completions. HandleCompletion panics
 // with a [*RegistrationError] if f is nil.
 func (s *Server) HandleCompletion(f func(context.Context, *mcp.CompleteRequest) (*mcp.CompleteResult, error)) {
 	if f == nil {
@@ -74,6 +75,9 @@ func (s *Server) completeArgument(ctx context.Context, req *mcp.CompleteRequest)
 	switch {
 	case f == nil && c.complete != nil:
 		res, err := c.complete(ctx, req)
+		if res == nil && err == nil {
+			res = new(mcp.CompleteResult) // no completions
+		}
 		return limitValues(res), clientError(err)
 	case f == nil && !known:
 		return nil, invalid("Unknown argument %q of %s %q", truncate(req.Argument.Name), item.Kind, item.Name)

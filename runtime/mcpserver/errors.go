@@ -93,7 +93,10 @@ func methodNotFound(method string) error {
 	return &peer.Error{Code: mcp.CodeMethodNotFound, Message: "Method not found", Data: data}
 }
 
-var errNoHandler = errors.New("handler is nil")
+var (
+	errNoHandler = errors.New("handler is nil")
+	errNoName    = errors.New("name is empty")
+)
 
 var (
 	errShutdownRequested = errors.New("the server is shutting down")

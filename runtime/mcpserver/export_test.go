@@ -35,3 +35,16 @@ func AddSession(s *Server, conn *connection.Connection) {
 func ServeListener(s *Server, ctx context.Context, l net.Listener) error {
 	return s.serveListener(ctx, l, nil, time.Second/4)
 }
+
+// IsCompiled reports whether the input schema of a tool has been compiled.
+func IsCompiled(s *Server, tool string) bool {
+	return s.catalog.Load().tools.find(tool).input.compiled != nil
+}
+
+// HasSchema reports whether a schema is in the table of the schemas in use.
+func HasSchema(text string) bool {
+	schemasInUse.mu.Lock()
+	defer schemasInUse.mu.Unlock()
+	_, has := schemasInUse.byText[text]
+	return has
+}

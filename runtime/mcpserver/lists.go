@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -115,36 +117,38 @@ func decodeCursor(kind Kind, cursor string) (key string, ok bool) {
 type listItem interface {
 	// forRevision returns the item as a revision defines it.
 	forRevision(r wire.Revision) wire.Value
-	// text returns that as JSON, or nil if it could not be encoded.
-	text(r wire.Revision) []byte
+	// cachedText returns where the JSON of the item for a revision is stored.
+	cachedText(r wire.Revision) *atomic.Pointer[[]byte]
 }
 
-// encodedItem contains a registered item as JSON for each revision, encoded at registration.
-// It is immutable.
-type encodedItem [][]byte
+// maxRevisions limits the revisions whose texts are cached. There are fewer.
+const maxRevisions = 8
 
-// encodeItem encodes an item for all revisions. If that fails for a revision, its text is nil,
-// and the list request returns the error.
-func encodeItem(forRevision func(wire.Revision) wire.Value) encodedItem {
-	all := make(encodedItem, len(mcp.Revisions))
-	for i, r := range mcp.Revisions {
-		text, err := wire.Append(nil, &wire.Frame{Revision: r.Revision}, forRevision(r.Revision))
-		switch {
-		case err != nil:
-		case i > 0 && bytes.Equal(text, all[i-1]):
-			all[i] = all[i-1]
-		default:
-			all[i] = bytes.Clone(text)
-		}
-	}
-	return all
+// encodedItem contains a registered item as JSON for each revision, encoded when it is first
+// listed.
+type encodedItem struct {
+	texts [maxRevisions]atomic.Pointer[[]byte]
 }
 
-func (t encodedItem) text(r wire.Revision) []byte {
-	if i := r.Index(); i >= 0 && i < len(t) {
-		return t[i]
+func (e *encodedItem) cachedText(r wire.Revision) *atomic.Pointer[[]byte] {
+	if i := r.Index(); i >= 0 && i < len(e.texts) {
+		return &e.texts[i]
 	}
-	return nil
+	return new(atomic.Pointer[[]byte])
+}
+
+// textOf returns an item as JSON for a revision, or nil if it cannot be encoded.
+func textOf(item listItem, r wire.Revision) []byte {
+	cached := item.cachedText(r)
+	if text := cached.Load(); text != nil {
+		return *text
+	}
+	text, err := wire.Append(nil, &wire.Frame{Revision: r}, item.forRevision(r))
+	if err != nil {
+		text = nil
+	}
+	cached.Store(&text)
+	return text
 }
 
 // encodedPage is a page of a list that copies the items' JSON instead of encoding them again.
@@ -157,13 +161,20 @@ type encodedPage[T any, P interface {
 	wire.Value        // the result without items
 	empty      string // the JSON of the empty list in it
 	items      registry[T]
+	cache      *pageCache // or nil
+	kind       Kind
 }
 
+// newEncodedPage returns a page of a list. Pages that are the same for all callers are cached.
 func newEncodedPage[T any, P interface {
 	*T
 	listItem
-}](answer wire.Value, empty string, items registry[T]) wire.Value {
-	return &encodedPage[T, P]{answer, empty, items}
+}](s *Server, kind Kind, answer wire.Value, empty string, items registry[T]) wire.Value {
+	p := &encodedPage[T, P]{Value: answer, empty: empty, items: items, kind: kind}
+	if s.opts.Filter == nil && len(items) > 0 {
+		p.cache = &s.pages
+	}
+	return p
 }
 
 // AppendJSON implements [wire.Value].
@@ -183,17 +194,60 @@ func (l *encodedPage[T, P]) AppendJSON(b []byte, e *wire.Encoder) []byte {
 
 func (l *encodedPage[T, P]) appendItems(b []byte, e *wire.Encoder) []byte {
 	r := e.Revision()
+	if text := l.cached(r); text != nil {
+		return append(b, text...)
+	}
+	size := len(l.items)
+	for _, x := range l.items {
+		size += len(textOf(P(x.item), r))
+	}
+	b = slices.Grow(b, size)
+	start, complete := len(b), true
 	for i, x := range l.items {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		if text := P(x.item).text(r); text != nil {
+		if text := textOf(P(x.item), r); text != nil {
 			b = append(b, text...)
 		} else {
+			complete = false
 			b = P(x.item).forRevision(r).AppendJSON(b, e)
 		}
 	}
+	if l.cache != nil && complete {
+		l.cache.pages.Store(pageKey{l.kind, r}, &cachedPage[T]{l.items, bytes.Clone(b[start:])})
+	}
 	return b
+}
+
+// cached returns the cached items for a revision, or nil.
+func (l *encodedPage[T, P]) cached(r wire.Revision) []byte {
+	if l.cache == nil {
+		return nil
+	}
+	v, _ := l.cache.pages.Load(pageKey{l.kind, r})
+	p, ok := v.(*cachedPage[T])
+	if !ok || len(p.items) != len(l.items) || &p.items[0] != &l.items[0] {
+		return nil
+	}
+	return p.text
+}
+
+// pageCache contains the page of each kind and revision that was encoded last.
+type pageCache struct {
+	pages sync.Map // of a *cachedPage by pageKey
+}
+
+type pageKey struct {
+	kind     Kind
+	revision wire.Revision
+}
+
+// cachedPage contains the JSON of items without the brackets of the list. Registries are
+// immutable, so pages with the same memory have the same items.
+type cachedPage[T any] struct {
+	items registry[T]
+	text  []byte
 }
 
 // cloneDefinition returns a deep copy of a definition. Its raw JSON is valid and compact.

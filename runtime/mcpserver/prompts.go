@@ -83,7 +83,6 @@ func newPrompt(p *mcp.Prompt, get PromptHandler) (*prompt, error) {
 	if def.Prompt, err = cloneDefinition(p); err != nil {
 		return nil, err
 	}
-	def.encodedItem = encodeItem(def.forRevision)
 	return def, nil
 }
 
@@ -131,7 +130,7 @@ func (s *Server) listPrompts(ctx context.Context, req *mcp.ListPromptsRequest) (
 	res := &mcp.ListPromptsResult{NextCursor: next}
 	s.setCacheHint(mcp.MethodListPrompts, &res.TTLMs, &res.CacheScope)
 	if s.encodesLists(ctx) {
-		return newEncodedPage(res, `"prompts":[]`, prompts), nil
+		return newEncodedPage(s, KindPrompt, res, `"prompts":[]`, prompts), nil
 	}
 	res.Prompts = make([]mcp.Prompt, len(prompts))
 	for i, x := range prompts {

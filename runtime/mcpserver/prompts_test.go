@@ -113,6 +113,8 @@ func TestArgumentsAreCompleted(t *testing.T) {
 	})
 	require.Contains(t, string(ask(c, prompt, "nothing", "").Result), "any nothing")
 	require.Contains(t, string(ask(c, prompt, "language", "r").Result), "rust")
+	s.HandleCompletion(func(context.Context, *mcp.CompleteRequest) (*mcp.CompleteResult, error) { return nil, nil })
+	require.Contains(t, string(ask(c, prompt, "nothing", "").Result), `"values":[]`, "nil means no completions")
 	s.HandleCompletion(func(context.Context, *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
 		return &mcp.CompleteResult{Completion: mcp.Completion{Values: make([]string, 101)}}, nil
 	})

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/yosida95/uritemplate/v3"
 
@@ -17,7 +17,8 @@ import (
 )
 
 // AddResource registers a resource, and replaces a resource with the same URI. It panics with
-// a [*RegistrationError] if the URI is invalid, the name is empty, or read is nil.
+// a [*RegistrationError] if the URI is empty or read is nil. A URI that some clients reject is
+// logged, for example one without a scheme. An empty name is replaced by the URI.
 func (s *Server) AddResource(r *mcp.Resource, read ResourceHandler) { must(s.TryAddResource(r, read)) }
 
 // TryAddResource is like [Server.AddResource], but returns the [*RegistrationError] instead
@@ -27,35 +28,54 @@ func (s *Server) TryAddResource(r *mcp.Resource, read ResourceHandler) error {
 	if err != nil {
 		return registrationError(KindResource, r.URI, err)
 	}
+	if problem := uriProblem(def.URI); problem != "" {
+		s.opts.Logger.Warn("some clients reject the URI of a resource", "uri", def.URI, "problem", problem)
+	}
 	s.change(Event{Method: mcp.MethodResourceListChanged}, func(c *catalog) bool {
-		c.resources = c.resources.with(r.URI, def)
+		c.resources = c.resources.with(def.URI, def)
 		return true
 	})
 	return nil
 }
 
-// uriText matches the characters of a URI.
-var uriText = regexp.MustCompile(`^(?:[A-Za-z0-9._~:/?#@!$&'()*+,;=\[\]-]|%[0-9A-Fa-f]{2})+$`)
+// hasURICharacters reports whether a text is not empty and contains only the characters of a
+// URI.
+func hasURICharacters(text string) bool {
+	for i := range len(text) {
+		if !isAlphanumeric(text[i]) && strings.IndexByte("._~:/?#@!$&'()*+,;=[]-", text[i]) < 0 && !isEscape(text[i:]) {
+			return false
+		}
+	}
+	return text != ""
+}
 
-func newResource(r *mcp.Resource, read ResourceHandler) (*resource, error) {
-	u, err := url.Parse(r.URI)
+// uriProblem returns what is wrong with a URI, or the empty string.
+func uriProblem(uri string) string {
+	u, err := url.Parse(uri)
 	switch {
 	case err != nil:
-		return nil, err
+		return err.Error()
 	case u.Scheme == "":
-		return nil, errors.New("URI has no scheme")
-	case !uriText.MatchString(r.URI):
-		return nil, errors.New("invalid character in URI: spaces, non-ASCII characters and % must be escaped")
-	case r.Name == "":
-		return nil, errors.New("name is empty")
+		return "URI has no scheme"
+	case !hasURICharacters(uri):
+		return "invalid character in URI: spaces, non-ASCII characters and % must be escaped"
+	}
+	return ""
+}
+
+func newResource(r *mcp.Resource, read ResourceHandler) (*resource, error) {
+	switch {
+	case r.URI == "":
+		return nil, errors.New("URI is empty")
 	case read == nil:
 		return nil, errNoHandler
 	}
 	def := &resource{read: read}
+	var err error
 	if def.Resource, err = cloneDefinition(r); err != nil {
 		return nil, err
 	}
-	def.encodedItem = encodeItem(def.forRevision)
+	def.Name = cmp.Or(def.Name, def.URI)
 	return def, nil
 }
 
@@ -156,7 +176,7 @@ func (s *Server) listResources(ctx context.Context, req *mcp.ListResourcesReques
 	res := &mcp.ListResourcesResult{NextCursor: next}
 	s.setCacheHint(mcp.MethodListResources, &res.TTLMs, &res.CacheScope)
 	if s.encodesLists(ctx) {
-		return newEncodedPage(res, `"resources":[]`, resources), nil
+		return newEncodedPage(s, KindResource, res, `"resources":[]`, resources), nil
 	}
 	res.Resources = make([]mcp.Resource, len(resources))
 	for i, x := range resources {
@@ -178,8 +198,8 @@ func (s *Server) listResources(ctx context.Context, req *mcp.ListResourcesReques
 // If an expression such as {/dirs*,file} has more values than variables, the last variable
 // that may be a list receives the additional ones.
 //
-// AddResourceTemplate panics with a [*RegistrationError] if the template is invalid or has no
-// variables, the name is empty, or read is nil.
+// An empty name is replaced by the template. AddResourceTemplate panics with a
+// [*RegistrationError] if the template is invalid or read is nil.
 func (s *Server) AddResourceTemplate(t *mcp.ResourceTemplate, read ResourceTemplateHandler) {
 	must(s.TryAddResourceTemplate(t, read))
 }
@@ -216,20 +236,15 @@ func newTemplate(t *mcp.ResourceTemplate, read ResourceTemplateHandler) (*templa
 	if def.ResourceTemplate, err = cloneDefinition(t); err != nil {
 		return nil, err
 	}
-	def.encodedItem = encodeItem(def.forRevision)
 	parsed, err := uritemplate.New(escaped(def.URITemplate))
 	switch {
 	case err != nil:
 		return nil, err
-	case t.Name == "":
-		return nil, errors.New("name is empty")
 	case read == nil:
 		return nil, errNoHandler
 	}
+	def.Name = cmp.Or(def.Name, def.URITemplate)
 	def.exprs, def.literal = expressions(def.URITemplate)
-	if len(def.exprs) == 0 {
-		return nil, errors.New("template has no variables")
-	}
 	if def.pattern, err = patternOf(parsed); err != nil {
 		return nil, err
 	}
@@ -261,7 +276,7 @@ func (s *Server) listTemplates(ctx context.Context, req *mcp.ListResourceTemplat
 	res := &mcp.ListResourceTemplatesResult{NextCursor: next}
 	s.setCacheHint(mcp.MethodListResourceTemplates, &res.TTLMs, &res.CacheScope)
 	if s.encodesLists(ctx) {
-		return newEncodedPage(res, `"resourceTemplates":[]`, templates), nil
+		return newEncodedPage(s, KindTemplate, res, `"resourceTemplates":[]`, templates), nil
 	}
 	res.ResourceTemplates = make([]mcp.ResourceTemplate, len(templates))
 	for i, x := range templates {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -189,20 +190,37 @@ func TestLongURIIsMatchedInLinearTime(t *testing.T) {
 func TestInvalidResourcesPanic(t *testing.T) {
 	s := mcpserver.New(info, nil)
 	bad := map[string]json.RawMessage{"a": json.RawMessage(`{`)}
-	for _, r := range []mcp.Resource{{URI: "a:b"}, {Name: "a"}, {URI: "rel/ative", Name: "a"}, {URI: ":", Name: "a"}, {URI: "a:b", Name: "a", Meta: bad}} {
-		require.Panics(t, func() { s.AddResource(&r, noRead) }, r.URI)
+	for _, r := range []mcp.Resource{{Name: "a"}, {URI: "a:b", Name: "a", Meta: bad}} {
+		require.Error(t, panicked(func() { s.AddResource(&r, noRead) }), r.URI)
 	}
-	for _, uri := range []string{"file:///my notes", "x:a b", "x:ä", "x:100%", "x:%zz", `x:"a"`, "x:{a}"} {
-		require.Panics(t, func() { s.AddResource(&mcp.Resource{URI: uri, Name: "a"}, noRead) }, uri)
+	require.ErrorContains(t, panicked(func() { s.AddResource(&mcp.Resource{URI: "a:b", Name: "a"}, nil) }), "handler is nil")
+}
+
+func TestResourceMayHaveAnyURI(t *testing.T) {
+	for uri, suits := range map[string]bool{
+		"file:///my%20notes": true, "x:a": true, "git+ssh://u@[::1]:7/a;b=(c)?d='e'&f#g": true, "urn:a:b-c_d.e~f!$*,": true,
+		"/terraform/style-guide": false, "rel/ative": false, ":": false, "file:///my notes": false, "x:ä": false, "x:100%": false,
+		"x:%zz": false, `x:"a"`: false, "x:{a}": false, "x:%4": false,
+	} {
+		var log strings.Builder
+		s := mcpserver.New(info, &mcpserver.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		s.AddResource(&mcp.Resource{URI: uri}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+			return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{&mcp.TextResourceContents{Text: "found"}}}, nil
+		})
+		require.Equal(t, !suits, strings.Contains(log.String(), "some clients reject the URI"), uri)
+		c := connect(t, s, modern)
+		require.Equal(t, []string{uri}, listed(c, "resources/list", "resources", "name"), "the URI is the name")
+		require.Contains(t, fmt.Sprint(c.call("resources/read", fmt.Sprintf(`{"uri":%s}`, must(json.Marshal(uri))))), "found", uri)
 	}
-	for _, uri := range []string{"file:///my%20notes", "x:a", "git+ssh://u@[::1]:7/a;b=(c)?d='e'&f#g", "urn:a:b-c_d.e~f!$*,"} {
-		s.AddResource(&mcp.Resource{URI: uri, Name: "a"}, noRead)
-	}
-	require.Panics(t, func() { s.AddResource(&mcp.Resource{URI: "a:b", Name: "a"}, nil) })
-	for _, r := range []mcp.ResourceTemplate{{URITemplate: "a:{b"}, {URITemplate: "a:{b}"}, {URITemplate: "a:{b}", Name: "a", Meta: bad}, {Name: "a", URITemplate: "a:{}"}, {Name: "a"}, {Name: "a", URITemplate: "a:b"}} {
-		require.Panics(t, func() { s.AddResourceTemplate(&r, noTemplate) }, r.URITemplate)
-	}
-	require.Panics(t, func() { s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "a:{b}", Name: "a"}, nil) })
+}
+
+func TestTemplateMayHaveNoVariables(t *testing.T) {
+	s := mcpserver.New(info, nil)
+	s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "x:fixed"}, returnVariables("it"))
+	c := connect(t, s, modern)
+	require.Equal(t, []string{"x:fixed"}, listed(c, "resources/templates/list", "resourceTemplates", "name"))
+	require.JSONEq(t, `{"it":{}}`, read(c, "x:fixed"))
+	c.refused("resources/read", `{"uri":"x:fixed2"}`, mcp.CodeInvalidParams)
 }
 
 func TestAbsentVariablesAreEmpty(t *testing.T) {

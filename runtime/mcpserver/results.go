@@ -11,37 +11,39 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
-	"github.com/mcpwright/mcp/runtime/internal/validate"
 	"github.com/mcpwright/mcp/runtime/mcpserver/internal/typed"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
 // newOutput returns a function that makes a tool's result from an Out, and the schema of the
 // structured content or nil. If a schema is passed, results are validated against it.
-func newOutput[Out any](s *Server, schema json.RawMessage) (func(Out) (*mcp.CallToolResult, error), json.RawMessage, error) {
+func newOutput[Out any](s *Server, text json.RawMessage) (func(Out) (*mcp.CallToolResult, error), *toolSchema, error) {
 	t := reflect.TypeFor[Out]()
+	schema, err := outputSchemaOf(text)
 	switch {
+	case err != nil:
+		return nil, nil, err
 	case t == reflect.TypeFor[*mcp.CallToolResult]():
-		check, err := resultCheck(schema)
 		return func(out Out) (*mcp.CallToolResult, error) {
 			res := any(out).(*mcp.CallToolResult)
-			return res, check(res)
-		}, schema, err
+			return res, schema.validateResult(res)
+		}, schema, nil
 	case t == reflect.TypeFor[mcp.CallToolResult]():
 		return nil, nil, fmt.Errorf("result type must be *%s", t)
-	case schema == nil && t == reflect.TypeFor[struct{}]():
+	case text == nil && t == reflect.TypeFor[struct{}]():
 		return func(Out) (*mcp.CallToolResult, error) { return &mcp.CallToolResult{}, nil }, nil, nil
-	case schema == nil && t.Kind() == reflect.String:
+	case text == nil && t.Kind() == reflect.String:
 		return func(out Out) (*mcp.CallToolResult, error) {
 			return mcp.TextResult(reflect.ValueOf(out).String()), nil
 		}, nil, nil
 	}
-	var check func(*mcp.CallToolResult) error
-	var err error
-	if schema == nil && t.Kind() != reflect.Interface {
-		schema, check, err = s.outputSchema(t)
-	} else {
-		check, err = resultCheck(schema)
+	conforms := false
+	if text == nil && t.Kind() != reflect.Interface {
+		inferred, err := s.outputSchema(t)
+		if err != nil {
+			return nil, nil, err
+		}
+		schema, conforms = inferred.schema, inferred.conforms
 	}
 	return func(out Out) (*mcp.CallToolResult, error) {
 		v := addressable(out)
@@ -52,14 +54,16 @@ func newOutput[Out any](s *Server, schema json.RawMessage) (func(Out) (*mcp.Call
 		if string(res.StructuredContent) == "null" && isNil(reflect.ValueOf(out)) {
 			return nil, errNoResult
 		}
-		if err := check(res); err != nil {
-			return nil, err
+		if !conforms {
+			if err := schema.validateResult(res); err != nil {
+				return nil, err
+			}
 		}
 		if own, ok := v.(interface{ ModelText() string }); ok {
 			res.Content = mcp.TextResult(own.ModelText()).Content
 		}
 		return res, nil
-	}, schema, err
+	}, schema, nil
 }
 
 // isNil reports whether a value is a nil pointer, a nil map, or a pointer to one.
@@ -70,26 +74,29 @@ func isNil(v reflect.Value) bool {
 	return (v.Kind() == reflect.Pointer || v.Kind() == reflect.Map) && v.IsNil()
 }
 
-// outputSchema infers a schema from a type. It returns the schema, or nil, and a function that
-// validates results.
-func (s *Server) outputSchema(t reflect.Type) (json.RawMessage, func(*mcp.CallToolResult) error, error) {
+// typedOutput is the schema that was inferred from a Go type.
+type typedOutput struct {
+	schema   *toolSchema // nil if it accepts any value
+	conforms bool        // all values of the type are valid
+}
+
+// outputSchema infers the schema of results from a type.
+func (s *Server) outputSchema(t reflect.Type) (*typedOutput, error) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	opts := &typed.Options{Open: true, Schemas: s.opts.TypeSchemas}
-	schema, err := typed.Infer(t, opts)
-	if err != nil {
-		return nil, nil, fmt.Errorf("cannot infer an OutputSchema from %s: %w", t, err)
-	}
-	if wire.Kind(schema) != '{' { // accepts any value
-		check, err := resultCheck(nil)
-		return nil, check, err
-	}
-	if typed.Conforms(t, opts) {
-		return schema, func(*mcp.CallToolResult) error { return nil }, nil
-	}
-	check, err := resultCheck(schema)
-	return schema, check, err
+	return inferOnce(s, typedKey{t, false, true}, func() (*typedOutput, error) {
+		opts := &typed.Options{Open: true, Schemas: s.opts.TypeSchemas}
+		text, err := typed.Infer(t, opts)
+		if err != nil {
+			return nil, fmt.Errorf("cannot infer an OutputSchema from %s: %w", t, err)
+		}
+		if wire.Kind(text) != '{' {
+			return &typedOutput{}, nil
+		}
+		schema, err := outputSchemaOf(text)
+		return &typedOutput{schema, typed.Conforms(t, opts)}, err
+	})
 }
 
 // addressable returns a value that encoding/json encodes like v, including methods with
@@ -117,35 +124,25 @@ func structured(v any) (*mcp.CallToolResult, error) {
 	return res, nil
 }
 
-// resultCheck returns a function that validates results against a schema, or only for presence
-// if schema is nil.
-func resultCheck(schema json.RawMessage) (func(*mcp.CallToolResult) error, error) {
-	if schema == nil {
-		return func(res *mcp.CallToolResult) error {
-			if res == nil {
-				return errNoResult
-			}
-			return nil
-		}, nil
-	}
-	compiled, err := validate.Compile(schema)
-	if err != nil {
-		return nil, fmt.Errorf("output schema: %w", err)
-	}
-	return func(res *mcp.CallToolResult) error {
-		switch {
-		case res == nil:
-			return errNoResult
-		case res.IsError:
-			return nil
-		case res.StructuredContent == nil:
-			return errors.New("result has no structured content, but the tool has an output schema")
-		}
-		if err := compiled.Validate(res.StructuredContent); err != nil {
-			return fmt.Errorf("result does not match the output schema: %w", err)
-		}
+// validateResult validates a result against the schema of its structured content. A nil schema
+// accepts any result.
+func (s *toolSchema) validateResult(res *mcp.CallToolResult) error {
+	switch {
+	case res == nil:
+		return errNoResult
+	case s == nil || res.IsError:
 		return nil
-	}, nil
+	case res.StructuredContent == nil:
+		return errors.New("result has no structured content, but the tool has an output schema")
+	}
+	compiled, err := s.compile()
+	if err != nil {
+		return fmt.Errorf("output schema: %w", err)
+	}
+	if err := compiled.Validate(res.StructuredContent); err != nil {
+		return fmt.Errorf("result does not match the output schema: %w", err)
+	}
+	return nil
 }
 
 var errNoResult = errors.New("tool returned no result")

@@ -26,6 +26,7 @@ type Server struct {
 	rules   *rounds.Rules
 	catalog atomic.Pointer[catalog]
 
+	pages       pageCache
 	subscribers subscribers
 	shutdowners shutdowners
 

@@ -74,9 +74,12 @@ func (subs *subscribers) close() {
 // deliver notifies all subscribers of an event. It does not wait for any of them: if the
 // connection cannot send a notification at once, the event is queued.
 func (subs *subscribers) deliver(e Event) {
-	message := newEventMessage(e)
 	subs.mu.Lock()
 	defer subs.mu.Unlock()
+	if len(subs.members) == 0 {
+		return
+	}
+	message := newEventMessage(e)
 	for l := range subs.members {
 		if l.isSubscribed(e) {
 			l.notify(message)

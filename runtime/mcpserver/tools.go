@@ -2,11 +2,11 @@ package mcpserver
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"regexp"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
@@ -39,27 +39,26 @@ import (
 //
 // [connection.RequestFromContext] returns the whole request, for example to read its Meta.
 //
-// AddTool replaces a tool of the same name. It panics with a [*RegistrationError] if the name,
-// a schema or a type is invalid, or if h is nil.
+// AddTool replaces a tool of the same name. A name that some clients reject is logged; see
+// [mcp.Tool]. AddTool panics with a [*RegistrationError] if the name is empty, a schema or a
+// type is invalid, or h is nil. [Server.Validate] finds the errors that take longer to find.
 func AddTool[In, Out any](s *Server, t *mcp.Tool, h func(context.Context, *mcp.ServerSession, In) (Out, error)) {
 	must(registrationError(KindTool, t.Name, addTool(s, *t, h)))
 }
 
 func addTool[In, Out any](s *Server, def mcp.Tool, h func(context.Context, *mcp.ServerSession, In) (Out, error)) error {
-	if !toolName.MatchString(def.Name) {
-		return errors.New("name must have 1 to 128 letters, digits, dots, hyphens and underscores")
+	if def.Name == "" {
+		return errNoName
 	}
-	in, schema, err := newInput[In](s, def.InputSchema)
+	in, err := newInput[In](s, def.InputSchema)
 	if err != nil {
 		return err
 	}
-	def.InputSchema = schema
-	out, schema, err := newOutput[Out](s, def.OutputSchema)
+	out, output, err := newOutput[Out](s, def.OutputSchema)
 	if err != nil {
 		return err
 	}
-	def.OutputSchema = schema
-	return s.add(&tool{Tool: def, call: func(ctx context.Context, m peer.Message) (wire.Value, error) {
+	return s.add(&tool{Tool: def, input: in.schema, output: output, call: func(ctx context.Context, m peer.Message) (wire.Value, error) {
 		req := m.(*mcp.CallToolRequest)
 		var res *mcp.CallToolResult
 		arguments, err := in.read(req.Arguments)
@@ -91,34 +90,30 @@ func (s *Server) TryAddRawTool(t *mcp.Tool, call ToolHandler) error {
 
 func (s *Server) addRawTool(def mcp.Tool, call ToolHandler) error {
 	if def.Name == "" {
-		return errors.New("name is empty")
+		return errNoName
 	}
 	if def.InputSchema == nil {
-		def.InputSchema = json.RawMessage(`{"type":"object"}`)
+		def.InputSchema = anyObject
 	}
-	schema, err := compileObject(def.InputSchema)
-	if err != nil {
-		return fmt.Errorf("input schema: %w", err)
-	}
-	check, err := resultCheck(def.OutputSchema)
+	input, err := inputSchemaOf(def.InputSchema)
 	if err != nil {
 		return err
 	}
-	err = s.add(&tool{Tool: def, call: func(ctx context.Context, m peer.Message) (wire.Value, error) {
+	output, err := outputSchemaOf(def.OutputSchema)
+	if err != nil {
+		return err
+	}
+	return s.add(&tool{Tool: def, input: input, output: output, call: func(ctx context.Context, m peer.Message) (wire.Value, error) {
 		req := m.(*mcp.CallToolRequest)
-		if err := schema.Validate(argumentsOf(req.Arguments)); err != nil {
-			return s.outcome(ctx, req.Name, nil, badArguments(err))
+		if err := input.validateArguments(argumentsOf(req.Arguments)); err != nil {
+			return s.outcome(ctx, req.Name, nil, err)
 		}
 		res, err := call(ctx, req)
 		if err == nil {
-			err = check(res)
+			err = output.validateResult(res)
 		}
 		return s.outcome(ctx, req.Name, res, err)
 	}}, call != nil)
-	if err == nil && !toolName.MatchString(def.Name) {
-		s.opts.Logger.Warn("some clients reject the name of a tool: use up to 128 letters, digits, dots, hyphens and underscores", "tool", def.Name)
-	}
-	return err
 }
 
 // RemoveTools removes tools. Names that are not registered are ignored.
@@ -129,38 +124,51 @@ func (s *Server) RemoveTools(names ...string) {
 	})
 }
 
-// toolName matches the names that every client accepts. AddTool requires it; AddRawTool does
-// not, because its tools often have a name already.
-var toolName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
+// isPortableName reports whether every client accepts the name of a tool.
+func isPortableName(name string) bool {
+	for i := range len(name) {
+		if !isAlphanumeric(name[i]) && strings.IndexByte("_.-", name[i]) < 0 {
+			return false
+		}
+	}
+	return name != "" && len(name) <= 128
+}
 
-// add registers a tool whose schemas have been compiled. handled is false if the tool has no
+func isAlphanumeric(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+}
+
+// add registers a tool whose schemas have been checked. handled is false if the tool has no
 // handler.
 func (s *Server) add(t *tool, handled bool) (err error) {
 	if !handled {
 		return errNoHandler
 	}
-	if t.InputSchema, err = wire.Compact(t.InputSchema); err != nil {
-		return fmt.Errorf("input schema: %w", err)
-	}
-	if t.OutputSchema != nil {
-		if t.OutputSchema, err = wire.Compact(t.OutputSchema); err != nil {
-			return fmt.Errorf("output schema: %w", err)
-		}
-		t.legacyOutput = forObjects(t.OutputSchema)
-	}
 	t.legacyExecution = s.opts.Capabilities.Tasks != nil
-	if t.headers, err = paramheader.Parse(t.InputSchema); err != nil {
+	if t.Tool, err = cloneTool(t.Tool); err != nil {
 		return err
 	}
-	if t.Tool, err = cloneDefinition(&t.Tool); err != nil {
-		return err
+	t.InputSchema = t.input.text
+	if t.output != nil {
+		t.OutputSchema = t.output.text
 	}
-	t.encodedItem = encodeItem(t.forRevision)
+	if !isPortableName(t.Name) {
+		s.opts.Logger.Warn("some clients reject the name of a tool: use up to 128 letters, digits, dots, hyphens and underscores", "tool", t.Name)
+	}
 	s.change(Event{Method: mcp.MethodToolListChanged}, func(c *catalog) bool {
 		c.tools = c.tools.with(t.Name, t)
 		return true
 	})
 	return nil
+}
+
+// cloneTool returns a deep copy of a definition, without its schemas.
+func cloneTool(def mcp.Tool) (mcp.Tool, error) {
+	def.InputSchema, def.OutputSchema = anyObject, nil
+	if def.Annotations == nil && def.Execution == nil && def.Icons == nil && def.Meta == nil && def.Extra == nil && utf8.ValidString(def.Name) {
+		return def, nil // contains only strings
+	}
+	return cloneDefinition(&def)
 }
 
 // pick returns the handler of a tool call, and nil for other requests.
@@ -195,14 +203,14 @@ func (s *Server) callTool(ctx context.Context, req *mcp.CallToolRequest) (wire.V
 // validateHeaders compares the arguments of an HTTP request with the headers that repeat them,
 // in the revisions that define such headers.
 func (t *tool) validateHeaders(ctx context.Context, req *mcp.CallToolRequest) error {
-	if len(t.headers) == 0 || revisions.Handshake(revisionOf(ctx)) {
+	if len(t.input.headers) == 0 || revisions.Handshake(revisionOf(ctx)) {
 		return nil
 	}
 	header := mcp.SessionFromContext(ctx).Transport().Header()
 	if header == nil {
 		return nil
 	}
-	if err := paramheader.Check(t.headers, req.Arguments, header); err != nil {
+	if err := paramheader.Check(t.input.headers, req.Arguments, header); err != nil {
 		return &peer.Error{Code: mcp.CodeHeaderMismatch, Message: "Header mismatch: " + err.Error()}
 	}
 	return nil
@@ -282,7 +290,7 @@ func (s *Server) listTools(ctx context.Context, req *mcp.ListToolsRequest) (wire
 	res := &mcp.ListToolsResult{NextCursor: next}
 	s.setCacheHint(mcp.MethodListTools, &res.TTLMs, &res.CacheScope)
 	if s.encodesLists(ctx) {
-		return newEncodedPage(res, `"tools":[]`, tools), nil
+		return newEncodedPage(s, KindTool, res, `"tools":[]`, tools), nil
 	}
 	res.Tools = make([]mcp.Tool, len(tools))
 	for i, x := range tools {

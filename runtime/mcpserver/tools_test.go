@@ -408,7 +408,7 @@ func TestInvalidToolsPanic(t *testing.T) {
 	})
 }
 
-func TestRawToolMayHaveAnyName(t *testing.T) {
+func TestToolMayHaveAnyName(t *testing.T) {
 	for name, suits := range map[string]bool{
 		"a": true, "A.b-c_9": true, strings.Repeat("x", 128): true,
 		"files/read": false, "read file": false, "größe": false, "two\nlines": false, strings.Repeat("x", 129): false,
@@ -423,10 +423,9 @@ func TestRawToolMayHaveAnyName(t *testing.T) {
 		require.Equal(t, []string{name}, listed(c, "tools/list", "tools", "name"))
 		require.Equal(t, name, text(t, c.call("tools/call", fmt.Sprintf(`{"name":%s}`, must(json.Marshal(name))))))
 
-		err := panicked(func() {
-			mcpserver.AddTool(s, &mcp.Tool{Name: name}, func(context.Context, *mcp.ServerSession, any) (string, error) { return "", nil })
-		})
-		require.Equal(t, suits, err == nil, "a program names its own tools well")
+		log.Reset()
+		mcpserver.AddTool(s, &mcp.Tool{Name: name}, func(context.Context, *mcp.ServerSession, any) (string, error) { return "", nil })
+		require.Equal(t, !suits, strings.Contains(log.String(), "some clients reject the name"), name)
 	}
 }
 

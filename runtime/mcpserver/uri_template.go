@@ -230,12 +230,27 @@ func onlyDots(part string, least int) bool {
 	return rest == "" && strings.Count(part, ".") >= least
 }
 
-var escape = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
-
 // unescaped decodes percent escapes, and leaves invalid ones unchanged.
 func unescaped(text string) string {
-	return escape.ReplaceAllStringFunc(text, func(e string) string {
-		code, _ := strconv.ParseUint(e[1:], 16, 8) // valid hexadecimal digits
-		return string([]byte{byte(code)})
-	})
+	if !strings.Contains(text, "%") {
+		return text
+	}
+	b := make([]byte, 0, len(text))
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		if isEscape(text[i:]) {
+			code, _ := strconv.ParseUint(text[i+1:i+3], 16, 8) // valid hexadecimal digits
+			c = byte(code)
+			i += 2
+		}
+		b = append(b, c)
+	}
+	return string(b)
 }
+
+// isEscape reports whether a text begins with a percent escape.
+func isEscape(text string) bool {
+	return len(text) >= 3 && text[0] == '%' && isHex(text[1]) && isHex(text[2])
+}
+
+func isHex(c byte) bool { return '0' <= c && c <= '9' || 'A' <= c && c <= 'F' || 'a' <= c && c <= 'f' }

@@ -63,6 +63,11 @@ func (c *Client) Connect(t TB, s Server, revision wire.Revision) *Conn {
 	if !knownRevision(revision) {
 		t.Fatalf("mcptest: unknown revision %q", revision)
 	}
+	if v, ok := s.(interface{ Validate() error }); ok {
+		if err := v.Validate(); err != nil {
+			t.Fatalf("mcptest: validate the server: %v", err)
+		}
+	}
 	meta, err := c.metadata(revision)
 	if err != nil {
 		t.Fatalf("mcptest: connect with revision %v: %v", revision, err)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 )
 
 // Member describes one member of an object type.
@@ -29,12 +30,14 @@ const maxMembers = 64
 // NewMembers returns the table of the members of typeName. Reading is fastest if
 // the list has the order in which encoders write the members. NewMembers panics if
 // there are more than 64 members, if a name is empty or occurs twice, or if a
-// member is required in a revision that does not have it.
+// member is required in a revision that does not have it. The table uses the list, which must
+// not change afterwards.
 func NewMembers(typeName string, list ...Member) *Members {
 	if len(list) > maxMembers {
 		panic(fmt.Sprintf("wire: %s has %d members, at most %d are allowed", typeName, len(list), maxMembers))
 	}
-	m := &Members{typeName: typeName, list: slices.Clone(list)}
+	m := &Members{typeName: typeName, list: list}
+	tokens := tokensOf(list)
 	for i, x := range list {
 		if x.Name == "" || m.index(x.Name, 0) != i {
 			panic(fmt.Sprintf("wire: %s has an empty or duplicate member name %q", typeName, x.Name))
@@ -45,9 +48,27 @@ func NewMembers(typeName string, list ...Member) *Members {
 		if x.Required != 0 {
 			m.required |= 1 << i
 		}
-		m.list[i].token = `,"` + x.Name + `":`
+		n := len(x.Name) + len(`,"":`)
+		m.list[i].token, tokens = tokens[:n], tokens[n:]
 	}
 	return m
+}
+
+// tokensOf returns the tokens of all members as one string. Programs make more than a hundred
+// tables when they start.
+func tokensOf(list []Member) string {
+	n := 0
+	for _, x := range list {
+		n += len(x.Name) + len(`,"":`)
+	}
+	var b strings.Builder
+	b.Grow(n)
+	for _, x := range list {
+		b.WriteString(`,"`)
+		b.WriteString(x.Name)
+		b.WriteString(`":`)
+	}
+	return b.String()
 }
 
 // Type returns the name of the type.

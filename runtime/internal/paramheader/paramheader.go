@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -125,13 +126,13 @@ var subschemas = []string{
 // namedSubschemas are the keywords whose value is an object of schemas.
 var namedSubschemas = []string{"$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties"}
 
-var keywords = func() *wire.Members {
+var keywords = sync.OnceValue(func() *wire.Members {
 	var list []wire.Member
 	for _, name := range slices.Concat([]string{"properties", "type", annotation}, subschemas, namedSubschemas) {
 		list = append(list, wire.Member{Name: name, In: wire.Always})
 	}
 	return wire.NewMembers("schema", list...)
-}()
+})
 
 // schema reads a schema and returns its parameters. Their paths are relative to the
 // schema.
@@ -143,7 +144,7 @@ func (r *schemaReader) schema(d *wire.Decoder, at position) []Param {
 	var found []Param
 	var own Param
 	annotated := false
-	for o := d.Object(keywords); o.Next(); {
+	for o := d.Object(keywords()); o.Next(); {
 		switch {
 		case o.Name == "type":
 			own.Type = textOrSkip(d)

@@ -41,6 +41,13 @@ func BenchmarkCompileTool(b *testing.B) {
 			require.NoError(b, err)
 		}
 	})
+	b.Run("check", func(b *testing.B) {
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			_, err := Check(schemas[i%100])
+			require.NoError(b, err)
+		}
+	})
 	b.Run("reference", func(b *testing.B) {
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {

@@ -52,6 +52,9 @@ func (k *checker) schema(at uint32, resource int32) {
 	for i := at + 1; i < k.values[at].end && !k.done(); i = k.after(i + 1) {
 		if kw := k.names[k.string(i)]; kw != noKeyword && kw.in(k.dialect) {
 			k.values[i].keyword = kw
+			if k.compiler != nil && (kw == kwRef || kw == kwRecursiveRef || kw == kwDynamicRef) {
+				k.compiler.refers = true
+			}
 			k.keyword(kw, i+1, resource)
 		}
 	}

@@ -15,6 +15,7 @@ type compiler struct {
 	ctx       context.Context
 	dialect   dialect
 	checked   bool
+	refers    bool // a schema has a reference
 	checkErr  error
 	places    []place // of each value of the document
 	count     int     // schemas that were found

@@ -215,3 +215,24 @@ func TestRareKeywords(t *testing.T) {
 		require.Error(t, err, text)
 	}
 }
+
+func TestCheckFindsWhatIsCommonlyWrong(t *testing.T) {
+	for text, message := range map[string]string{
+		`{"type":"strng"}`:                          "/type",
+		`{"type":"object","properties":[]}`:         "/properties",
+		`{"type":"object","required":"a"}`:          "/required",
+		`{"properties":{"a":{"minimum":"1"}}}`:      "/properties/a/minimum",
+		`{"properties":{"a":{"pattern":"("}}}`:      "/properties/a/pattern",
+		`{"$schema":"https://example.com/dialect"}`: "dialect",
+		`{"type":"object"`:                          "read schema",
+	} {
+		_, err := Check(json.RawMessage(text))
+		require.ErrorContains(t, err, message, text)
+	}
+	got, err := Check(json.RawMessage(`{"properties":{"a":{"$ref":"#/$defs/b"}},"type":"object"}`))
+	require.NoError(t, err)
+	require.Equal(t, Outline{ForObjects: true, HasReferences: true}, got)
+	got, err = Check(json.RawMessage(`{"type":["object"],"default":{"$ref":"x"},"Type":"object"}`))
+	require.NoError(t, err)
+	require.Equal(t, Outline{}, got)
+}

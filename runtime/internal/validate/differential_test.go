@@ -54,6 +54,7 @@ func compareWithReference(t *testing.T, data []byte) (results []string) {
 	schema, err := json.Marshal(g.document())
 	require.NoError(t, err)
 	got, err := Compile(schema)
+	compareWithCheck(t, schema, err)
 	want, wantErr := compileReference(schema, "")
 	if (err == nil) != (wantErr == nil) {
 		if isDeliberate(g, schema, err, wantErr) {
@@ -85,6 +86,19 @@ func compareWithReference(t *testing.T, data []byte) (results []string) {
 		}
 	}
 	return results
+}
+
+// compareWithCheck compares the error of Compile with the result of Check, which must be the same
+// unless the schema has a reference.
+func compareWithCheck(t *testing.T, schema json.RawMessage, compileErr error) {
+	t.Helper()
+	outline, err := Check(schema)
+	if err != nil {
+		require.Error(t, compileErr, "schema %s", schema)
+		require.Equal(t, strings.TrimPrefix(compileErr.Error(), "compile schema: "), strings.TrimPrefix(err.Error(), "check schema: "))
+	} else if compileErr != nil {
+		require.True(t, outline.HasReferences, "schema %s: %v", schema, compileErr)
+	}
 }
 
 // schemaText returns a schema without its $schema.

@@ -63,6 +63,34 @@ func CompileContext(ctx context.Context, schema json.RawMessage) (*Schema, error
 	return s, nil
 }
 
+// Outline contains the facts about a schema that [Check] finds.
+type Outline struct {
+	// ForObjects reports whether the root has "type": "object".
+	ForObjects bool
+	// HasReferences reports whether a part of the schema has a reference.
+	HasReferences bool
+}
+
+// Check checks a schema without compiling it, which needs little time and memory. If it
+// returns no error, Compile can fail for two reasons: a reference cannot be resolved, or a
+// pattern is too large.
+func Check(schema json.RawMessage) (o Outline, err error) {
+	c := newCompiler(context.Background())
+	defer c.release()
+	defer recoverError(&err)
+	if err := c.read(schema); err != nil {
+		return Outline{}, fmt.Errorf("read schema: %w", err)
+	}
+	if err := c.check(); err != nil {
+		return Outline{}, fmt.Errorf("check schema: %w", err)
+	}
+	at, ok := c.member(0, "type")
+	return Outline{
+		ForObjects:    ok && c.values[at].kind == kindString && c.string(at) == "object",
+		HasReferences: c.refers,
+	}, nil
+}
+
 // Validate returns nil if a document is valid. It returns an [*Error] if the
 // document is invalid or the validation would take too long. The document must not
 // change until Validate returns.
