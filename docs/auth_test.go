@@ -2,6 +2,7 @@ package docs
 
 import (
 	"context"
+	"crypto/sha256"
 	"crypto/subtle"
 	"net/http"
 	"net/http/httptest"
@@ -83,6 +84,42 @@ func TestGuardRequiresBoundToken(t *testing.T) {
 	guard.Protect(http.NotFoundHandler()).ServeHTTP(w, r)
 	require.Equal(t, http.StatusUnauthorized, w.Code)
 	require.True(t, strings.HasPrefix(w.Header().Get("WWW-Authenticate"), "DPoP "))
+}
+
+// scoped returns a server with a tool that requires a scope.
+func scoped() *mcpserver.Server {
+	server := mcpserver.New(mcp.Implementation{Name: "files", Version: "1.0.0"}, &mcpserver.Options{
+		ToolScopes:       map[string][]string{"remove": {"files:write"}},
+		HideToolsByScope: true,
+	})
+	return server
+}
+
+// keys returns a guard for keys whose hashes are known.
+func keys(callers map[[sha256.Size]byte]*auth.Caller) (*auth.Guard, error) {
+	return auth.NewKeyGuard(&auth.KeyGuardOptions{
+		Header: "X-API-Key",
+		Verify: func(_ context.Context, key string) (*auth.Caller, error) {
+			caller, ok := callers[sha256.Sum256([]byte(key))]
+			if !ok {
+				return nil, auth.ErrInvalidToken
+			}
+			return caller, nil
+		},
+	})
+}
+
+func TestKeysAndScopedTools(t *testing.T) {
+	require.Equal(t, []string{"files:write"}, scoped().Scopes())
+	guard, err := keys(map[[sha256.Size]byte]*auth.Caller{sha256.Sum256([]byte("k1")): {Subject: "ada"}})
+	require.NoError(t, err)
+	for key, status := range map[string]int{"k1": http.StatusNotFound, "k2": http.StatusUnauthorized} {
+		r := httptest.NewRequest(http.MethodPost, "/mcp", nil)
+		r.Header.Set("X-API-Key", key)
+		w := httptest.NewRecorder()
+		guard.Protect(http.NotFoundHandler()).ServeHTTP(w, r)
+		require.Equal(t, status, w.Code)
+	}
 }
 
 // oneToken returns a verifier for one token that the client and the server have in their configuration.

@@ -28,7 +28,8 @@ type Guard struct {
 	metadata     []byte   // the protected resource metadata, as JSON
 	metadataPath string
 	metadataURL  string
-	proofs       *proofVerifier
+	proofs       *proofVerifier // nil for API keys
+	keyHeader    string         // the header of API keys, empty for tokens
 }
 
 // NewGuard returns a guard. It returns an error if an option is invalid, or if one of
@@ -82,6 +83,10 @@ func (g *Guard) Metadata() (pattern string, handler http.Handler) {
 		h.Set("Access-Control-Allow-Origin", "*")
 		switch r.Method {
 		case http.MethodGet, http.MethodHead:
+			if g.metadata == nil {
+				http.NotFound(w, r)
+				return
+			}
 			h.Set("Content-Type", "application/json")
 			w.Write(g.metadata)
 		case http.MethodOptions:
@@ -115,6 +120,7 @@ func (g *Guard) Protect(next http.Handler) http.Handler {
 		inner.Header = maps.Clone(r.Header)
 		inner.Header.Del("Authorization")
 		inner.Header.Del(dpopHeader)
+		inner.Header.Del(g.keyHeader)
 		if caller.KeyThumbprint != "" {
 			g.renewNonce(w)
 		}
@@ -126,7 +132,7 @@ func (g *Guard) Protect(next http.Handler) http.Handler {
 
 // authenticate returns the caller of a request, or the response that refuses it.
 func (g *Guard) authenticate(r *http.Request) (*Caller, *errorResponse) {
-	scheme, token, refused := accessToken(r)
+	scheme, token, refused := g.credentials(r)
 	if refused != nil {
 		return nil, refused
 	}
@@ -148,13 +154,25 @@ func (g *Guard) authenticate(r *http.Request) (*Caller, *errorResponse) {
 		g.opts.Logger.ErrorContext(ctx, "auth: token could not be verified", "error", err)
 		return nil, verifierFailed.withRetryAfter(err)
 	}
-	if refused := g.checkKey(r, caller, scheme, token); refused != nil {
-		return nil, refused
+	if g.keyHeader == "" {
+		if refused := g.checkKey(r, caller, scheme, token); refused != nil {
+			return nil, refused
+		}
 	}
 	if g.missingScopes(caller, g.opts.Scopes) != nil {
 		return nil, &insufficientScope
 	}
 	return caller, nil
+}
+
+// credentials returns the token or API key of a request, and the scheme of a token; or the
+// response that refuses the request.
+func (g *Guard) credentials(r *http.Request) (scheme, token string, refused *errorResponse) {
+	if g.keyHeader == "" {
+		return accessToken(r)
+	}
+	token, refused = g.apiKey(r)
+	return "", token, refused
 }
 
 // verify calls the verifier. A panic of the verifier becomes an error.
@@ -171,7 +189,7 @@ func (g *Guard) verify(ctx context.Context, token string) (caller *Caller, err e
 // is refused, because it could not be distinguished from other callers.
 func (g *Guard) validate(c *Caller) error {
 	switch {
-	case !slices.ContainsFunc(c.Audience, func(a string) bool { return slices.Contains(g.audiences, a) }):
+	case g.keyHeader == "" && !slices.ContainsFunc(c.Audience, func(a string) bool { return slices.Contains(g.audiences, a) }):
 		return fmt.Errorf("%w: audience is %q, want %q", ErrInvalidToken, c.Audience, g.opts.Resource)
 	case c.Expiry.IsZero() && !g.opts.AllowNoExpiry:
 		return fmt.Errorf("%w: no expiry", ErrInvalidToken)
@@ -342,6 +360,10 @@ func (e *errorResponse) write(w http.ResponseWriter, g *Guard) {
 // refused, and one for tokens that are bound to a key, if clients should get them. They
 // contain the URL of the metadata and the scopes that the client should request.
 func (e *errorResponse) setChallenges(h http.Header, g *Guard, scopes []string) {
+	if g.keyHeader != "" {
+		h.Set("WWW-Authenticate", g.keyChallenge(e.params(g, scopes)).String())
+		return
+	}
 	aboutProof := e.code == errInvalidProof || e.code == errUseDPoPNonce
 	h.Del("WWW-Authenticate")
 	if !aboutProof && !g.proofs.Required {
@@ -356,7 +378,10 @@ func (e *errorResponse) setChallenges(h http.Header, g *Guard, scopes []string) 
 
 // params returns the parameters of a challenge.
 func (e *errorResponse) params(g *Guard, scopes []string) map[string]string {
-	params := map[string]string{"resource_metadata": g.metadataURL}
+	params := map[string]string{}
+	if g.metadataURL != "" {
+		params["resource_metadata"] = g.metadataURL
+	}
 	if e.code != "" {
 		params["error"], params["error_description"] = e.code, e.description
 	}

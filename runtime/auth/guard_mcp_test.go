@@ -351,3 +351,66 @@ func (w lateWriter) WriteHeader(status int) {
 	synctest.Wait()
 	w.ResponseWriter.WriteHeader(status)
 }
+
+// scopedTools returns a server whose tool "write" requires scopes by its options.
+func scopedTools(hide bool) *mcpserver.Server {
+	server := mcpserver.New(mcp.Implementation{Name: "files", Version: "1"}, &mcpserver.Options{
+		ToolScopes:       map[string][]string{"write": {"files:write"}, "both": {"files:write", "files:read"}},
+		HideToolsByScope: hide,
+		Logger:           slog.New(slog.DiscardHandler),
+	})
+	for _, name := range []string{"free", "write"} {
+		mcpserver.AddTool(server, &mcp.Tool{Name: name}, func(context.Context, *mcp.ServerSession, struct{}) (string, error) { return "done", nil })
+	}
+	return server
+}
+
+func TestToolScopes(t *testing.T) {
+	require.Equal(t, []string{"files:read", "files:write"}, scopedTools(false).Scopes())
+	for _, hide := range []bool{false, true} {
+		server := scopedTools(hide)
+		handler := server.Handler(&streamable.Options{Logger: slog.New(slog.DiscardHandler)})
+		listener := httptest.NewServer(newGuard(t, guardOptions(userVerifier)).Protect(handler))
+		t.Cleanup(listener.Close)
+		t.Cleanup(func() { handler.Close() })
+		for _, r := range mcp.Revisions {
+			t.Run(fmt.Sprint(r.Revision, hide), func(t *testing.T) {
+				for token, scoped := range map[string]bool{"ada": false, "ada.files~write": true} {
+					c := connectAs(t, listener.URL, token, r)
+					var names []string
+					for tool, err := range c.Tools(t.Context()) {
+						require.NoError(t, err)
+						names = append(names, tool.Name)
+					}
+					want := []string{"free", "write"}
+					if hide && !scoped {
+						want = want[:1]
+					}
+					require.Equal(t, want, names)
+					_, err := mcpclient.CallTool[string](t.Context(), c, "free", nil)
+					require.NoError(t, err)
+					_, err = mcpclient.CallTool[string](t.Context(), c, "write", nil)
+					if scoped {
+						require.NoError(t, err)
+						continue
+					}
+					var refused *client.HTTPError
+					require.ErrorAs(t, err, &refused)
+					require.Equal(t, http.StatusForbidden, refused.Status)
+					require.Equal(t, scopeChallengePrefix+`"mcp:use files:write"`, refused.Header.Get("WWW-Authenticate"))
+					require.ErrorContains(t, err, "insufficient_scope")
+				}
+			})
+		}
+	}
+}
+
+func TestToolScopesWithoutGuard(t *testing.T) {
+	c, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(scopedTools(true)), nil)
+	require.NoError(t, err)
+	defer c.Close()
+	_, err = mcpclient.CallTool[string](t.Context(), c, "write", nil)
+	require.ErrorContains(t, err, "no guard has verified the caller")
+	_, err = mcpclient.CallTool[string](t.Context(), c, "free", nil)
+	require.NoError(t, err)
+}

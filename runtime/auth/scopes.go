@@ -22,8 +22,12 @@ import (
 // Without a caller in ctx, RequireScopes always returns an error unless scopes is empty;
 // see [ContextWithCaller].
 func RequireScopes(ctx context.Context, scopes ...string) error {
+	return callerContextFrom(ctx).RequireScopes(scopes)
+}
+
+// RequireScopes implements [verified.Caller].
+func (c callerContext) RequireScopes(scopes []string) error {
 	required := splitScopes(strings.Join(scopes, " "))
-	c := callerContextFrom(ctx)
 	missing := c.missingScopes(required)
 	if c.required != nil {
 		c.required.add(required, missing != nil)
@@ -37,7 +41,12 @@ func RequireScopes(ctx context.Context, scopes ...string) error {
 // HasScopes reports whether the caller has the scopes. Unlike [RequireScopes] it does
 // not change the response. Use it to omit items that the caller may not use.
 func HasScopes(ctx context.Context, scopes ...string) bool {
-	return callerContextFrom(ctx).missingScopes(splitScopes(strings.Join(scopes, " "))) == nil
+	return callerContextFrom(ctx).HasScopes(scopes)
+}
+
+// HasScopes implements [verified.Caller].
+func (c callerContext) HasScopes(scopes []string) bool {
+	return c.missingScopes(splitScopes(strings.Join(scopes, " "))) == nil
 }
 
 // ScopeError is the error of [RequireScopes] if the caller lacks scopes.

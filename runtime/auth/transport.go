@@ -111,6 +111,9 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			return res, nil
 		}
 		_ = res.Body.Close() // without reading it, because it may not end
+		if text := challenge.Reason(res.Header); err != nil && text != "" {
+			err = fmt.Errorf("%w; the server responded with status %d: %s", err, res.StatusCode, text)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -423,3 +423,15 @@ func TestNewTransportErrors(t *testing.T) {
 		require.Equal(t, want, tr.server.String(), "the resource of tokens if the server publishes no metadata")
 	}
 }
+
+func TestLoginErrorHasReasonOfServer(t *testing.T) {
+	w := newFakeNetwork(t)
+	w.hosts["mcp.test"] = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		rw.Header().Set("WWW-Authenticate", `Bearer error="invalid_token", error_description="signed by an old key"`)
+		rw.WriteHeader(http.StatusUnauthorized)
+	})
+	delete(w.hosts, "login.test")
+	_, err := w.post(t.Context(), w.transport(nil))
+	require.ErrorContains(t, err, `auth: token for "https://mcp.test/mcp": `)
+	require.ErrorContains(t, err, `; the server responded with status 401: invalid_token "signed by an old key"`)
+}

@@ -88,8 +88,8 @@ func page[T any](ctx context.Context, s *Server, kind Kind, items registry[T], c
 		}
 		items = items.after(key)
 	}
-	if s.opts.Filter != nil {
-		items = items.first(s.opts.PageSize+1, func(key string) bool { return s.visible(ctx, kind, key) })
+	if s.opts.Filter != nil || s.opts.HideToolsByScope {
+		items = items.first(s.opts.PageSize+1, func(key string) bool { return s.visible(ctx, kind, key) && !s.hidesTool(ctx, kind, key) })
 	}
 	if len(items) <= s.opts.PageSize {
 		return items, nil, nil
@@ -276,7 +276,7 @@ func (s *Server) setCacheHint(method string, ttl *int64, scope *mcp.CacheScope) 
 		return
 	}
 	*ttl = hint.TTL.Milliseconds()
-	if hint.Public && s.opts.Filter == nil {
+	if hint.Public && s.opts.Filter == nil && !s.opts.HideToolsByScope {
 		*scope = mcp.CacheScopePublic
 	}
 }

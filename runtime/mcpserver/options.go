@@ -60,6 +60,14 @@ type Options struct {
 	// all callers. The caller's identity is in s.Transport().Principal(), or in the
 	// transport's own type.
 	Filter func(ctx context.Context, s *mcp.ServerSession, item Item) bool
+	// ToolScopes are the OAuth scopes that calls of tools require, by name. A call whose
+	// caller lacks one of them does not reach the tool. Over HTTP it gets status 403 and a
+	// challenge with the scopes, as with RequireScopes of package auth. A call without a
+	// caller that a guard has verified has no scopes. See [Server.Scopes].
+	ToolScopes map[string][]string
+	// HideToolsByScope omits tools from the list if the caller lacks one of their ToolScopes.
+	// Calls of these tools still get the challenge.
+	HideToolsByScope bool
 	// PageSize is the maximum number of items in one page of a list. Zero means 1,000. Many
 	// clients never request a second page.
 	PageSize int
@@ -120,7 +128,7 @@ type CacheHint struct {
 	// not be negative.
 	TTL time.Duration
 	// Public allows clients to share the response among their users. It has no effect if
-	// [Options].Filter is set, because responses may then differ.
+	// [Options].Filter or HideToolsByScope is set, because responses may then differ.
 	Public bool
 }
 

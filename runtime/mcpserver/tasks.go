@@ -92,6 +92,9 @@ func (k *taskService) taskRequest(ctx context.Context, in *peer.Inbound) (*mcp.C
 	if lack != nil {
 		return nil, nil
 	}
+	if k.server.requireScopes(ctx, req.Name) != nil {
+		return nil, nil // the handler reports the error, with status 403
+	}
 	if err := t.validateHeaders(ctx, req); err != nil { // a task may be returned before the handler is picked
 		return nil, err
 	}

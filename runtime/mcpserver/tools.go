@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/internal/paramheader"
 	"github.com/mcpwright/mcp/runtime/internal/revisions"
+	"github.com/mcpwright/mcp/runtime/internal/verified"
 	"github.com/mcpwright/mcp/runtime/mcpserver/internal/rounds"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -188,7 +190,54 @@ func (s *Server) pick(ctx context.Context, m peer.Message) (rounds.Handler, erro
 	if err := t.validateHeaders(ctx, req); err != nil {
 		return nil, err
 	}
+	if err := s.requireScopes(ctx, req.Name); err != nil {
+		return func(ctx context.Context, _ peer.Message) (wire.Value, error) {
+			return s.outcome(ctx, req.Name, nil, err)
+		}, nil
+	}
 	return t.call, nil
+}
+
+// Scopes returns the scopes in [Options].ToolScopes, sorted. They are useful as
+// ScopesSupported of a guard of package auth.
+func (s *Server) Scopes() []string {
+	var all []string
+	for _, scopes := range s.opts.ToolScopes {
+		all = append(all, scopes...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// requireScopes returns an error if the caller lacks scopes of a tool.
+func (s *Server) requireScopes(ctx context.Context, tool string) error {
+	scopes := s.opts.ToolScopes[tool]
+	if len(scopes) == 0 {
+		return nil
+	}
+	if caller := verified.CallerFromContext(ctx); caller != nil {
+		return caller.RequireScopes(scopes)
+	}
+	return noCallerError(fmt.Sprintf("This call is not permitted: it requires the scopes %q, but no guard has verified the caller.", scopes))
+}
+
+// noCallerError is the error of a call that requires scopes and has no verified caller.
+type noCallerError string
+
+// Error implements error.
+func (e noCallerError) Error() string { return string(e) }
+
+// ModelText returns the text that a model receives.
+func (e noCallerError) ModelText() string { return string(e) }
+
+// hidesTool reports whether a list omits a tool because the caller lacks its scopes.
+func (s *Server) hidesTool(ctx context.Context, kind Kind, name string) bool {
+	scopes := s.opts.ToolScopes[name]
+	if kind != KindTool || !s.opts.HideToolsByScope || len(scopes) == 0 {
+		return false
+	}
+	caller := verified.CallerFromContext(ctx)
+	return caller == nil || !caller.HasScopes(scopes)
 }
 
 // callTool handles tool calls outside of a round; [rounds.Rules] calls pick itself.

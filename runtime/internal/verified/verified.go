@@ -12,6 +12,11 @@ import (
 type Caller interface {
 	// Principal returns the name of the caller, empty if it has none.
 	Principal() string
+	// RequireScopes returns an error if the caller lacks scopes. Then the response to its
+	// request has them in a challenge, unless a part of it has been sent.
+	RequireScopes(scopes []string) error
+	// HasScopes reports whether the caller has the scopes.
+	HasScopes(scopes []string) bool
 }
 
 // key is the context key of the [Caller].

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/runtime/internal/buffer"
+	"github.com/mcpwright/mcp/runtime/internal/challenge"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/streamable/internal/mcphttp"
@@ -54,6 +55,11 @@ func (e *HTTPError) Error() string {
 	}
 	if to := e.Header.Get("Location"); e.Status/100 == 3 && to != "" {
 		text += fmt.Sprintf(": redirect to %q not followed", to)
+	}
+	if e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden {
+		if reason := challenge.Reason(e.Header); reason != "" {
+			text += ": " + reason
+		}
 	}
 	switch {
 	case e.Err != nil:

@@ -206,6 +206,24 @@ func TestHTTPErrorHasServerError(t *testing.T) {
 	}
 }
 
+// The error of a refused call has the server's reason, from the challenge and the body.
+func TestHTTPErrorHasReasonOfChallenge(t *testing.T) {
+	for status, want := range map[int]string{
+		401: `POST "http://server.test/mcp": 401 Unauthorized: invalid_token "it expired at noon": "sorry"`,
+		403: `403 Forbidden: invalid_token "it expired at noon": "sorry"`,
+		500: `500 Internal Server Error: "sorry"`,
+	} {
+		inBubble(t, func(t *testing.T) {
+			s := newFakeServer(t, func(w *rawResponse, r *sentRequest) {
+				w.Header().Set("WWW-Authenticate", `Bearer realm="x", error="invalid_token", error_description="it expired at noon"`)
+				w.status(status, "text/plain", "sorry")
+			})
+			_, err := callWeather(t.Context(), s.connect(client.Options{}))
+			require.ErrorContains(t, err, want)
+		})
+	}
+}
+
 func TestHTTPErrorText(t *testing.T) {
 	for _, c := range []struct {
 		name   string
