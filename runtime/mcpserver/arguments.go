@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/internal/validate"
 	"github.com/mcpwright/mcp/runtime/mcpserver/internal/typed"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -18,15 +19,17 @@ var noArguments = json.RawMessage("{}")
 // input decodes and validates the arguments of a tool.
 type input[In any] struct {
 	*typedInput
+	lenient bool
 }
 
 // newInput returns the input of a tool with argument type In. If schema is nil, it is inferred
 // from In.
-func newInput[In any](s *Server, schema json.RawMessage) (*input[In], error) {
+func newInput[In any](s *Server, tool string, schema json.RawMessage) (*input[In], error) {
+	lenient := s.opts.validation(tool) == ValidateLenient
 	t := reflect.TypeFor[In]()
 	if schema != nil {
 		made, err := newTypedInput(t, schema)
-		return &input[In]{made}, err
+		return &input[In]{made, lenient}, err
 	}
 	made, err := inferOnce(s, typedKey{t, true, s.opts.AllowUnknownArguments}, func() (*typedInput, error) {
 		schema, err := s.inputSchema(t)
@@ -35,7 +38,7 @@ func newInput[In any](s *Server, schema json.RawMessage) (*input[In], error) {
 		}
 		return newTypedInput(t, schema)
 	})
-	return &input[In]{made}, err
+	return &input[In]{made, lenient}, err
 }
 
 func newTypedInput(t reflect.Type, text json.RawMessage) (*typedInput, error) {
@@ -73,6 +76,18 @@ const maxExplained = 64 << 10
 // model, and lists everything that the schema rejects.
 func (i *input[In]) read(raw json.RawMessage) (in In, err error) {
 	raw = argumentsOf(raw)
+	if in, err = i.readStrict(raw); err == nil || !i.lenient {
+		return in, err
+	}
+	coerced, invalid := i.schema.coerce(raw)
+	if invalid != nil {
+		return in, err
+	}
+	return i.readStrict(coerced)
+}
+
+// readStrict decodes and validates arguments without changes.
+func (i *input[In]) readStrict(raw json.RawMessage) (in In, err error) {
 	if !i.plan.Validates() {
 		err = i.readValidated(raw, &in)
 		return in, err
@@ -116,6 +131,39 @@ func (s *toolSchema) validateArguments(raw json.RawMessage) error {
 		return badArguments(err)
 	}
 	return nil
+}
+
+// coerce returns valid arguments with the meaning of raw. The error for invalid ones is for the
+// model.
+func (s *toolSchema) coerce(raw json.RawMessage) (json.RawMessage, error) {
+	compiled, err := s.compile()
+	if err != nil {
+		return nil, fmt.Errorf("input schema: %w", err)
+	}
+	coerced, err := compiled.Coerce(raw)
+	if err != nil {
+		return nil, badArguments(err)
+	}
+	return coerced, nil
+}
+
+// validateRequest validates the arguments of a call of a raw tool. It returns the request for
+// the handler, which has other arguments if they were coerced.
+func (s *toolSchema) validateRequest(req *mcp.CallToolRequest, how Validation) (*mcp.CallToolRequest, error) {
+	switch how {
+	case ValidateOff:
+		return req, nil
+	case ValidateLenient:
+		raw := argumentsOf(req.Arguments)
+		coerced, err := s.coerce(raw)
+		if err != nil || &coerced[0] == &raw[0] {
+			return req, err
+		}
+		changed := *req
+		changed.Arguments = coerced
+		return &changed, nil
+	}
+	return req, s.validateArguments(argumentsOf(req.Arguments))
 }
 
 // argumentsOf returns the arguments of a call. Some clients send null for none.

@@ -77,6 +77,10 @@ type Options struct {
 	// or a TTL is negative.
 	CacheHints map[string]CacheHint
 
+	// Validation is how the arguments of tools are validated. The default is [ValidateStrict].
+	Validation Validation
+	// ToolValidation replaces Validation for single tools, by name.
+	ToolValidation map[string]Validation
 	// AllowUnknownArguments makes schemas that are inferred from Go types accept unknown
 	// arguments, which are then ignored. By default they are rejected, so that a model notices
 	// a misspelling.
@@ -121,6 +125,22 @@ type Options struct {
 	// Logger receives errors that are not returned to any caller. Nil means [slog.Default].
 	Logger *slog.Logger
 }
+
+// Validation is how the arguments of a tool are validated against its input schema.
+type Validation int
+
+const (
+	// ValidateStrict refuses invalid arguments. The model receives a list of the problems.
+	ValidateStrict Validation = iota
+	// ValidateLenient also accepts arguments that are valid after these changes, with which
+	// the handler is called: a string that is exactly a number or a boolean becomes one if the
+	// schema requires one, such as "2", and a single value becomes a list of one item if the
+	// schema requires a list. Other arguments are refused.
+	ValidateLenient
+	// ValidateOff passes all arguments to the handlers of raw tools, which validate them
+	// themselves. For typed tools it is like ValidateStrict.
+	ValidateOff
+)
 
 // CacheHint states how clients may cache a response. See [Options].CacheHints.
 type CacheHint struct {
@@ -242,6 +262,14 @@ func (o *Options) complete() {
 			panic(fmt.Sprintf("mcpserver: cache hint for %q: negative TTL %s", method, hint.TTL))
 		}
 	}
+}
+
+// validation returns how the arguments of a tool are validated.
+func (o *Options) validation(tool string) Validation {
+	if v, ok := o.ToolValidation[tool]; ok {
+		return v
+	}
+	return o.Validation
 }
 
 // affects reports whether the subscribers of watched must be notified of a change of changed.

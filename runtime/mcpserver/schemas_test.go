@@ -187,3 +187,49 @@ func TestCachedPageFollowsRegistrations(t *testing.T) {
 		require.Contains(t, fmt.Sprint(c.call("tools/list", `{}`)), "newer", "replaced")
 	})
 }
+
+// pageInput has arguments that models often send as strings.
+type pageInput struct {
+	Page   int      `json:"page" minimum:"1"`
+	Labels []string `json:"labels,omitempty"`
+	Draft  bool     `json:"draft,omitempty"`
+}
+
+func echoArguments(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	return mcp.TextResult(string(req.Arguments)), nil
+}
+
+// pager returns a server with a typed tool and a raw tool with the same arguments.
+func pager(opts *mcpserver.Options) *mcpserver.Server {
+	s := mcpserver.New(info, opts)
+	mcpserver.AddTool(s, &mcp.Tool{Name: "typed"}, func(_ context.Context, _ *mcp.ServerSession, in pageInput) (string, error) {
+		return fmt.Sprint(in), nil
+	})
+	s.AddRawTool(&mcp.Tool{Name: "raw", InputSchema: json.RawMessage(`{"type":"object","properties":{"page":{"type":"integer"}}}`)}, echoArguments)
+	return s
+}
+
+func TestLenientValidationPassesCoercedArguments(t *testing.T) {
+	inEveryRevision(t, func(t *testing.T, revision string) {
+		c := connect(t, pager(&mcpserver.Options{Validation: mcpserver.ValidateLenient}), revision)
+		require.Equal(t, "{2 [bug] true}", text(t, c.call("tools/call", `{"name":"typed","arguments":{"page":"2","labels":"bug","draft":"true"}}`)))
+		require.Equal(t, `{"page":2}`, text(t, c.call("tools/call", `{"name":"raw","arguments":{"page":"2"}}`)))
+		require.Equal(t, `{"page":2,"x":1}`, text(t, c.call("tools/call", `{"name":"raw","arguments":{"page":2, "x":1}}`)), "unchanged")
+		for _, name := range []string{"typed", "raw"} {
+			require.Contains(t, text(t, c.call("tools/call", `{"name":"`+name+`","arguments":{"page":"two"}}`)), "/page: expected integer, but got string")
+		}
+		require.Contains(t, text(t, c.call("tools/call", `{"name":"typed","arguments":{"page":"0"}}`)), "/page")
+	})
+}
+
+func TestValidationOfSingleTools(t *testing.T) {
+	for _, how := range []mcpserver.Validation{mcpserver.ValidateStrict, mcpserver.ValidateOff} {
+		c := connect(t, pager(&mcpserver.Options{
+			Validation: how, ToolValidation: map[string]mcpserver.Validation{"raw": mcpserver.ValidateLenient},
+		}), modern)
+		require.Contains(t, text(t, c.call("tools/call", `{"name":"typed","arguments":{"page":"2"}}`)), "/page: expected integer, but got string")
+		require.Equal(t, `{"page":2}`, text(t, c.call("tools/call", `{"name":"raw","arguments":{"page":"2"}}`)))
+	}
+	c := connect(t, pager(&mcpserver.Options{ToolValidation: map[string]mcpserver.Validation{"raw": mcpserver.ValidateOff}}), modern)
+	require.Equal(t, `{"page":"two"}`, text(t, c.call("tools/call", `{"name":"raw","arguments":{"page":"two"}}`)))
+}

@@ -52,7 +52,7 @@ func addTool[In, Out any](s *Server, def mcp.Tool, h func(context.Context, *mcp.
 	if def.Name == "" {
 		return errNoName
 	}
-	in, err := newInput[In](s, def.InputSchema)
+	in, err := newInput[In](s, def.Name, def.InputSchema)
 	if err != nil {
 		return err
 	}
@@ -76,8 +76,8 @@ func addTool[In, Out any](s *Server, def mcp.Tool, h func(context.Context, *mcp.
 
 // AddRawTool registers a tool with given schemas, whose handler decodes the arguments itself,
 // for example a tool of another server. The schemas are sent as they are, apart from white
-// space. Arguments are validated against the InputSchema before call is called, and results
-// against the OutputSchema. A nil InputSchema accepts any object.
+// space. Arguments are validated against the InputSchema before call is called, as
+// [Options].Validation states, and results against the OutputSchema. A nil InputSchema accepts any object.
 //
 // The name may be any non-empty string. A name that some clients reject is logged; see
 // [mcp.Tool]. AddRawTool replaces a tool of the same name. It panics with a
@@ -105,10 +105,12 @@ func (s *Server) addRawTool(def mcp.Tool, call ToolHandler) error {
 	if err != nil {
 		return err
 	}
+	validation := s.opts.validation(def.Name)
 	return s.add(&tool{Tool: def, input: input, output: output, call: func(ctx context.Context, m peer.Message) (wire.Value, error) {
 		req := m.(*mcp.CallToolRequest)
-		if err := input.validateArguments(argumentsOf(req.Arguments)); err != nil {
-			return s.outcome(ctx, req.Name, nil, err)
+		req, err := input.validateRequest(req, validation)
+		if err != nil {
+			return s.outcome(ctx, def.Name, nil, err)
 		}
 		res, err := call(ctx, req)
 		if err == nil {

@@ -16,6 +16,7 @@ func AppendString(b []byte, s string) []byte {
 	if end, high := plainEnd(text, 0); end < len(s) || high && !utf8.ValidString(s) {
 		return appendEscaped(b, text)
 	}
+	b = growForText(b, len(s))
 	b = append(b, '"')
 	b = append(b, s...)
 	return append(b, '"')
@@ -155,6 +156,9 @@ func (e *Encoder) duplicateName(first int) (name string, found bool) {
 // appendEscaped is AppendString for a text that needs escapes or is not valid
 // UTF-8.
 func appendEscaped(b, text []byte) []byte {
+	if len(text) >= longText {
+		b = growForText(b, escapedSize(text))
+	}
 	b = append(b, '"')
 	for len(text) > 0 {
 		end, high := plainEnd(text, 0)
@@ -170,6 +174,37 @@ func appendEscaped(b, text []byte) []byte {
 		text = text[end+1:]
 	}
 	return append(b, '"')
+}
+
+const (
+	longText  = 4 << 10 // bytes from which the buffer is sized before a text is appended
+	afterText = 512     // bytes that usually follow the text of a message
+)
+
+// growForText makes room in b for a text, if it is long, and for the end of its message. Otherwise
+// the buffer would be copied again and again, and be up to twice as large as the message.
+func growForText(b []byte, size int) []byte {
+	if size < longText {
+		return b
+	}
+	return slices.Grow(b, size+afterText)
+}
+
+// escapedSize returns the size of a text with escapes. It is an estimate if the text is not valid
+// UTF-8.
+func escapedSize(text []byte) int {
+	size := len(text)
+	for i := 0; ; i++ {
+		if i, _ = plainEnd(text, i); i == len(text) {
+			return size
+		}
+		switch text[i] {
+		case '"', '\\', '\n', '\r', '\t':
+			size++
+		default:
+			size += len(`\u0000`) - 1
+		}
+	}
 }
 
 func appendUTF8(b, text []byte) []byte {

@@ -3,6 +3,7 @@ package wire_test
 import (
 	"encoding/json"
 	"math"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -99,4 +100,16 @@ func TestNestedMaps(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.Equal(t, `{"x":{"d":4},"y":{"a":1,"b":2,"c":3},"z":{}}`, have)
+}
+
+func TestLongTextAllocatesItsSize(t *testing.T) {
+	for name, line := range map[string]string{"escapes": "a line of a file, with a \"quote\"\n", "plain": "only plain text ", "UTF-8": "größer\n"} {
+		text := strings.Repeat(line, (4<<20)/len(line))
+		size := len(wire.AppendString(nil, text))
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_ = append(wire.AppendString([]byte(`{"text":`), text), `}]}}`...)
+		runtime.ReadMemStats(&after)
+		require.Less(t, float64(after.TotalAlloc-before.TotalAlloc), 1.3*float64(size), name)
+	}
 }

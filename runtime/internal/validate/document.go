@@ -222,7 +222,10 @@ func (d *document) boolean(at uint32) (value, ok bool) {
 }
 
 // appendJSON appends the value at a position as JSON without white space.
-func (d *document) appendJSON(b []byte, at uint32) []byte {
+func (d *document) appendJSON(b []byte, at uint32) []byte { return d.appendCoerced(b, at, nil) }
+
+// appendValue is like appendCoerced, but does not coerce the value itself.
+func (d *document) appendValue(b []byte, at uint32, wanted map[uint32]typeSet) []byte {
 	switch v := &d.values[at]; v.kind {
 	case kindNull:
 		return append(b, "null"...)
@@ -240,7 +243,7 @@ func (d *document) appendJSON(b []byte, at uint32) []byte {
 			if i > at+1 {
 				b = append(b, ',')
 			}
-			b = d.appendJSON(b, i)
+			b = d.appendCoerced(b, i, wanted)
 		}
 		return append(b, ']')
 	default:
@@ -249,7 +252,7 @@ func (d *document) appendJSON(b []byte, at uint32) []byte {
 			if i > at+1 {
 				b = append(b, ',')
 			}
-			b = d.appendJSON(append(d.appendJSON(b, i), ':'), i+1)
+			b = d.appendCoerced(append(d.appendValue(b, i, nil), ':'), i+1, wanted)
 		}
 		return append(b, '}')
 	}

@@ -13,13 +13,14 @@ type validation struct {
 	constants *document
 	number    number
 	causes    []cause
-	limit     int      // of causes
-	quiet     bool     // causes are not needed
-	path      []step   // to the current value, unless quiet
-	bits      []uint64 // of all sets of evaluated values
-	dynamic   bool     // resources is needed
-	resources []int32  // that contain the schemas being compared, from the outermost
-	recursive *node    // the outermost schema with a $recursiveAnchor, or nil
+	limit     int                // of causes
+	quiet     bool               // causes are not needed
+	path      []step             // to the current value, unless quiet
+	bits      []uint64           // of all sets of evaluated values
+	dynamic   bool               // resources is needed
+	resources []int32            // that contain the schemas being compared, from the outermost
+	wanted    map[uint32]typeSet // of values that can be coerced, or nil
+	recursive *node              // the outermost schema with a $recursiveAnchor, or nil
 }
 
 // step is one step from a value to a value in it: a name at a position or an index.
@@ -170,6 +171,7 @@ func (v *validation) compare(n *node, at uint32, e *evaluated) bool {
 		ok = v.compareMeta(n.meta, at, e)
 	case n.types != 0 && !v.hasType(n.types, at):
 		if !v.stop() {
+			v.want(n.types, at)
 			v.fail("expected " + n.typeNames + ", but got " + kindNames[value.kind])
 		}
 	case v.dynamic && !v.inside(n.resource):
