@@ -74,7 +74,7 @@ func (s Sample) By(m Metric) float64 {
 // All lists the workloads in the order of the table.
 func All() []Workload {
 	var all []Workload
-	for _, list := range [][]Workload{pairs(), lines(), posts(), codecs(), idle(), fanout()} {
+	for _, list := range [][]Workload{pairs(), lines(), posts(), codecs(), idle(), fanout(), starts()} {
 		all = append(all, list...)
 	}
 	return all

@@ -1,0 +1,77 @@
+// Command gosdk is a server with the official Go SDK.
+package main
+
+import (
+	"context"
+	"log"
+	"os"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpwright/mcp/bench/start"
+)
+
+func main() {
+	s := mcp.NewServer(&mcp.Implementation{Name: "bench", Version: "1"}, nil)
+	switch os.Args[1] {
+	case "raw":
+		for i := range start.Count {
+			addRaw(s, i)
+		}
+	case "typed":
+		addTyped(s)
+	default:
+		addHello(s)
+	}
+	if err := s.Run(context.Background(), &mcp.StdioTransport{}); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func text(text string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
+}
+
+func addHello(s *mcp.Server) {
+	mcp.AddTool(s, &mcp.Tool{Name: "greet", Description: "Greets a person."}, func(_ context.Context, _ *mcp.CallToolRequest, in start.HelloArgs) (*mcp.CallToolResult, any, error) {
+		return text("Hello, " + in.Name), nil, nil
+	})
+}
+
+func addRaw(s *mcp.Server, i int) {
+	s.AddTool(&mcp.Tool{Name: start.Name(i), Description: start.Description, InputSchema: start.Schema(i)},
+		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return text(start.Text), nil })
+}
+
+func add[A, B any](s *mcp.Server, i int) {
+	mcp.AddTool(s, &mcp.Tool{Name: start.Name(i), Description: start.Description},
+		func(context.Context, *mcp.CallToolRequest, start.Args[A, B]) (*mcp.CallToolResult, any, error) {
+			return text(start.Text), nil, nil
+		})
+}
+
+func row[A any](s *mcp.Server, i int) {
+	add[A, start.N0](s, i)
+	add[A, start.N1](s, i+1)
+	add[A, start.N2](s, i+2)
+	add[A, start.N3](s, i+3)
+	add[A, start.N4](s, i+4)
+	add[A, start.N5](s, i+5)
+	add[A, start.N6](s, i+6)
+	add[A, start.N7](s, i+7)
+	add[A, start.N8](s, i+8)
+	add[A, start.N9](s, i+9)
+}
+
+func addTyped(s *mcp.Server) {
+	row[start.N0](s, 0)
+	row[start.N1](s, 10)
+	row[start.N2](s, 20)
+	row[start.N3](s, 30)
+	row[start.N4](s, 40)
+	row[start.N5](s, 50)
+	row[start.N6](s, 60)
+	row[start.N7](s, 70)
+	row[start.N8](s, 80)
+	row[start.N9](s, 90)
+}
