@@ -1,5 +1,5 @@
-// Package oauth tests package auth with an authorization server of others: oidc-provider, which
-// npm installs in the user's cache folder.
+// Package oauth tests package auth with authorization servers of others: oidc-provider, which npm
+// installs in the user's cache folder, and the example server of zitadel/oidc.
 package oauth
 
 import (
@@ -18,6 +18,7 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -162,7 +163,7 @@ type server struct {
 }
 
 // serve starts a server whose tool "write" requires the scope files:write.
-func serve(t *testing.T, issuer string, dpop *auth.DPoPOptions, newVerifier func() (auth.Verifier, error)) *server {
+func serve(t *testing.T, issuer string, dpop *auth.DPoPOptions, newVerifier func() (auth.Verifier, error), scopes ...string) *server {
 	t.Helper()
 	s := &server{tokens: map[string]string{}}
 	mux := http.NewServeMux()
@@ -182,10 +183,13 @@ func serve(t *testing.T, issuer string, dpop *auth.DPoPOptions, newVerifier func
 			return c.Subject + "|" + strings.Join(c.Scopes, " "), nil
 		})
 	}
+	if scopes == nil {
+		scopes = []string{"files:read"}
+	}
 	verify, err := newVerifier()
 	require.NoError(t, err)
 	guard, err := auth.NewGuard(&auth.GuardOptions{
-		Resource: s.url, AuthorizationServers: []string{issuer}, Verify: verify, Scopes: []string{"files:read"}, ScopesSupported: tools.Scopes(), DPoP: dpop,
+		Resource: s.url, AuthorizationServers: []string{issuer}, Verify: verify, Scopes: scopes, ScopesSupported: tools.Scopes(), DPoP: dpop,
 	})
 	require.NoError(t, err)
 	handler := tools.Handler(nil)
@@ -232,6 +236,13 @@ func (b *browser) authorize(ctx context.Context, page string) (redirected string
 		return "", err
 	}
 	defer res.Body.Close()
+	if id := res.Request.URL.Query().Get("authRequestID"); id != "" { // the form of zitadel/oidc
+		form := url.Values{"id": {id}, "username": {"test-user2"}, "password": {"verysecure"}}
+		if res, err = client.PostForm(res.Request.URL.String(), form); err != nil {
+			return "", err
+		}
+		defer res.Body.Close()
+	}
 	if redirected == "" {
 		return "", fmt.Errorf("page has status %s and no redirect", res.Status)
 	}

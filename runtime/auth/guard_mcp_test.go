@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -413,4 +414,28 @@ func TestToolScopesWithoutGuard(t *testing.T) {
 	require.ErrorContains(t, err, "no guard has verified the caller")
 	_, err = mcpclient.CallTool[string](t.Context(), c, "free", nil)
 	require.NoError(t, err)
+}
+
+// A call that may become a task is refused before the task exists.
+func TestToolScopesOfTask(t *testing.T) {
+	server := mcpserver.New(mcp.Implementation{Name: "files", Version: "1"}, &mcpserver.Options{
+		ToolScopes: map[string][]string{"write": {"files:write"}}, Tasks: &mcpserver.TaskOptions{StartAfter: -1}, Logger: slog.New(slog.DiscardHandler),
+	})
+	support := mcp.TaskSupportOptional
+	mcpserver.AddTool(server, &mcp.Tool{Name: "write", Execution: &mcp.ToolExecution{TaskSupport: support}},
+		func(context.Context, *mcp.ServerSession, struct{}) (string, error) { return "done", nil })
+	handler := server.Handler(nil)
+	defer handler.Close()
+	listener := httptest.NewServer(newGuard(t, guardOptions(userVerifier)).Protect(handler))
+	defer listener.Close()
+	message := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"write","arguments":{},"_meta":{
+		"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}}}`
+	_, headers := call26("write")
+	for user, status := range map[string]int{"ada": http.StatusForbidden, "ada.files~write": http.StatusOK} {
+		res := post(t, listener.URL, user, message, headers...)
+		require.Equal(t, status, res.StatusCode)
+		text, err := io.ReadAll(res.Body)
+		require.NoError(t, err)
+		require.Equal(t, status == http.StatusOK, strings.Contains(string(text), `"taskId"`), string(text))
+	}
 }
