@@ -3,7 +3,9 @@ package auth
 import (
 	"bytes"
 	"context"
+	"crypto/ecdsa"
 	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/rsa"
 	"encoding/base64"
 	"encoding/json"
@@ -20,9 +22,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"crypto/ecdsa"
-	"crypto/rand"
 
 	"github.com/stretchr/testify/require"
 
@@ -176,6 +175,10 @@ func TestProofs(t *testing.T) {
 	parts := strings.Split(s.proof(nil), ".")
 	none := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none","typ":"dpop+jwt"}`))
 	hs := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"HS256","typ":"dpop+jwt","jwk":{"kty":"oct","k":"AAAA"}}`))
+	rsaKey, err := rsa.GenerateKey(rand.Reader, 2048)
+	require.NoError(t, err)
+	rs256, err := signJWT(rsaKey, "RS256", map[string]any{"typ": "dpop+jwt", "jwk": s.key.jwk}, map[string]any{"jti": "a"})
+	require.NoError(t, err)
 	for name, proofs := range map[string][]string{
 		"none":       {},
 		"two":        {valid, s.proof(nil)},
@@ -184,23 +187,13 @@ func TestProofs(t *testing.T) {
 		"unsigned":   {none + "." + parts[1] + "."},
 		"shared key": {hs + "." + parts[1] + "." + parts[2]},
 		"signature":  {parts[0] + "." + parts[1] + "." + base64.RawURLEncoding.EncodeToString(make([]byte, 64))},
-		"RS256": {signedBy(t, s, func() (string, error) {
-			key, err := rsa.GenerateKey(rand.Reader, 2048)
-			require.NoError(t, err)
-			return signJWT(key, "RS256", map[string]any{"typ": "dpop+jwt", "jwk": s.key.jwk}, map[string]any{"jti": "a"})
-		})},
+		"RS256":      {rs256},
 	} {
 		res := s.send("DPoP bound", proofs...)
 		require.Equal(t, "invalid_dpop_proof", dpopError(res), name)
 	}
 	require.Equal(t, http.StatusOK, s.send("dpop bound", valid).StatusCode)
 	require.Equal(t, "invalid_dpop_proof", dpopError(s.send("DPoP bound", valid)), "used before")
-}
-
-func signedBy(t *testing.T, _ *boundServer, sign func() (string, error)) string {
-	proof, err := sign()
-	require.NoError(t, err)
-	return proof
 }
 
 func TestProofsWithOtherKeys(t *testing.T) {
@@ -516,7 +509,7 @@ func TestNonceRetriesAreLimited(t *testing.T) {
 }
 
 func TestManyProofs(t *testing.T) {
-	n := newBoundNetwork(t, &DPoPOptions{RequireNonce: true})
+	n := newBoundNetwork(t, &DPoPOptions{RequireNonce: true, Window: time.Hour})
 	tr := n.transport(nil)
 	n.mustPost(tr)
 	n.refused.Store(0)
