@@ -50,6 +50,11 @@ type DispatcherOptions struct {
 	// Rounds wraps the handlers of requests whose results may ask for input in some revision,
 	// and implements their questions. Nil means that a result cannot ask for input.
 	Rounds Rounds
+	// RequireInitialized refuses the requests of a client until it has sent
+	// notifications/initialized, except for ping. By default they are handled as soon as the
+	// initialize request has succeeded. Clients of the stateless revisions, and those without a
+	// session, have no handshake to wait for.
+	RequireInitialized bool
 	// OnInitialized, if not nil, is called once for each connection whose client has confirmed
 	// the handshake, before later messages are handled. It must not wait for the client.
 	OnInitialized func(ctx context.Context, conn *Connection)

@@ -156,8 +156,11 @@ func (d *Dispatcher) prepare(s *session, m *method, facts *facts, in *peer.Inbou
 	switch {
 	case !m.handled():
 		return nil, methodNotFound(in.Method)
-	case !s.conn.client && !facts.accepted() && in.Method != mcp.MethodPing:
+	case s.conn.client || in.Method == mcp.MethodPing:
+	case !facts.accepted():
 		return nil, errUninitialized
+	case d.opts.RequireInitialized && facts.handshake && !facts.initialized:
+		return nil, errUnconfirmed
 	}
 	if m.info == nil && !s.conn.client {
 		if err := s.checkCustom(req, in.Transport, facts.handshake); err != nil {
@@ -174,6 +177,11 @@ func (d *Dispatcher) prepare(s *session, m *method, facts *facts, in *peer.Inbou
 var errUninitialized = &peer.Error{
 	Code:    mcp.CodeInvalidRequest,
 	Message: "Invalid request: the session has not been initialized",
+}
+
+var errUnconfirmed = &peer.Error{
+	Code:    mcp.CodeInvalidRequest,
+	Message: "Invalid request: the client has not sent notifications/initialized",
 }
 
 // checkCustom checks a request that is not part of the protocol: its extension and, in the

@@ -20,6 +20,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
+	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/stdio"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -40,8 +41,8 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		os.Exit(0)
-	case "kit":
-		k := newKit(nil)
+	case "kit", "strict kit":
+		k := newKit(&mcpserver.Options{RequireInitialized: os.Getenv("MCPCLIENT_TEST_CHILD") == "strict kit"})
 		plain(k, "die", func(context.Context, *mcp.ServerSession) (string, error) { os.Exit(3); return "", nil })
 		if err := k.ServeStdio(context.Background()); err != nil {
 			fmt.Fprintln(os.Stderr, err)

@@ -249,3 +249,47 @@ func TestKitInEachRevisionOverEachTransport(t *testing.T) {
 		}
 	}
 }
+
+// early sends requests before notifications/initialized, and stores their errors.
+type early struct {
+	peer.Outbound
+	list, ping error
+}
+
+func (e *early) Notify(ctx context.Context, n peer.Notification, opts ...peer.CallOption) error {
+	if n.Method() == mcp.MethodInitialized {
+		_, e.list = peer.SendRequest(ctx, e.Outbound, &mcp.ListToolsRequest{})
+		_, e.ping = peer.SendRequest(ctx, e.Outbound, &mcp.PingRequest{})
+	}
+	return e.Outbound.Notify(ctx, n, opts...)
+}
+
+func TestServerMayRequireInitialized(t *testing.T) {
+	for _, required := range []bool{false, true} {
+		s, command := newKit(&mcpserver.Options{RequireInitialized: required}), "kit"
+		if required {
+			command = "strict kit"
+		}
+		ways := kitEndpoints(t, s)
+		ways[2].to = child(t, command)
+		clientEnd, serverEnd := messageConns()
+		go s.Serve(context.Background(), serverEnd) // returns when the client has closed
+		ways = append(ways, way{"messages", mcpclient.Messages(clientEnd), true})
+		for _, w := range ways {
+			t.Run(fmt.Sprintf("%s/%v", w.name, required), func(t *testing.T) {
+				e := new(early)
+				c := connect(t, w.to, &mcpclient.Options{Revision: mcp.Revision20251125, Logger: silent, Outgoing: []func(peer.Outbound) peer.Outbound{
+					func(next peer.Outbound) peer.Outbound { e.Outbound = next; return e },
+				}})
+				require.NoError(t, e.ping)
+				if required {
+					require.ErrorContains(t, e.list, "has not sent notifications/initialized")
+				} else {
+					require.NoError(t, e.list)
+				}
+				_, err := c.CallTool(t.Context(), &mcp.CallToolRequest{Name: "report"})
+				require.NoError(t, err)
+			})
+		}
+	}
+}

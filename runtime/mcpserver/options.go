@@ -38,6 +38,11 @@ type Options struct {
 	// Revisions are the protocol revisions that the server accepts. Nil means all that this
 	// module supports.
 	Revisions []wire.Revision
+	// RequireInitialized refuses the requests of a session until its client has sent
+	// notifications/initialized, except for ping. By default they are handled as soon as the
+	// initialize request has succeeded, because some clients do not wait, and some never send
+	// the notification. The option has no effect on clients without a session.
+	RequireInitialized bool
 	// Middleware wraps the handling of every incoming message, including messages of unknown
 	// methods. The first element is the outermost.
 	Middleware []peer.Middleware

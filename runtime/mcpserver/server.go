@@ -146,19 +146,20 @@ func (s *Server) Dispatcher() *connection.Dispatcher {
 
 func (s *Server) newDispatcher() *connection.Dispatcher {
 	return connection.NewDispatcher(&connection.DispatcherOptions{
-		Mux:              &s.mux,
-		Middleware:       s.opts.Middleware,
-		Announce:         s.announce,
-		Info:             s.info,
-		OmitServerInfo:   s.opts.OmitServerInfo,
-		Capabilities:     s.opts.Capabilities,
-		CapabilitiesFor:  func(peer.TransportContext) *mcp.ServerCapabilities { return s.catalog.Load().capabilities },
-		Instructions:     s.opts.Instructions,
-		Revisions:        s.opts.Revisions,
-		OnInitialized:    s.subscribers.addSession,
-		MaxSubscriptions: s.opts.MaxSubscriptions,
-		Rounds:           s.rules,
-		Logger:           s.opts.Logger,
+		Mux:                &s.mux,
+		Middleware:         s.opts.Middleware,
+		Announce:           s.announce,
+		Info:               s.info,
+		OmitServerInfo:     s.opts.OmitServerInfo,
+		Capabilities:       s.opts.Capabilities,
+		CapabilitiesFor:    func(peer.TransportContext) *mcp.ServerCapabilities { return s.catalog.Load().capabilities },
+		Instructions:       s.opts.Instructions,
+		Revisions:          s.opts.Revisions,
+		RequireInitialized: s.opts.RequireInitialized,
+		OnInitialized:      s.subscribers.addSession,
+		MaxSubscriptions:   s.opts.MaxSubscriptions,
+		Rounds:             s.rules,
+		Logger:             s.opts.Logger,
 	})
 }
 
