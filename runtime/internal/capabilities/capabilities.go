@@ -138,8 +138,8 @@ func EncodeExtensions(extensions map[string]map[string]json.RawMessage, extra *m
 }
 
 // DecodeExtensions moves the extensions from the unknown members of capabilities that were
-// received in a handshake revision. It ignores settings that are not an object, and leaves a
-// member of another type where it is.
+// received in a handshake revision. It ignores settings that are not an object, and does
+// not change a member of another type.
 func DecodeExtensions(extensions *map[string]map[string]json.RawMessage, extra *map[string]json.RawMessage) {
 	var settings map[string]json.RawMessage
 	text, has := (*extra)[extensionsMember]
