@@ -16,8 +16,8 @@ import (
 //
 //   - Messages and results are not encoded, unless [Options].Strict is set. The receiver must not
 //     change them, and the sender must not change them after sending.
-//   - A handler runs in the goroutine of the call. If the context of the call ends or the call times
-//     out, the handler's context ends, and the call returns when the handler returns.
+//   - If the context of a call ends or the call times out, the handler's context ends, and no
+//     notification is sent.
 //   - The [Options] for reading, writing and batches have no effect.
 type InProcessConn struct {
 	opts          Options
@@ -62,7 +62,7 @@ func (c *InProcessConn) Call(ctx context.Context, req peer.Message, res wire.Val
 	if err := checkID(method, o.ID); err != nil {
 		return err
 	}
-	x := &inProcessRequest{to: c.peer, from: c, onProgress: o.OnProgress, frame: o.Frame}
+	x := &inProcessRequest{to: c.peer, from: c, onProgress: o.OnProgress, frame: o.Frame, events: make(chan inProcessEvent, 2)}
 	x.in.Method, x.in.Transport, x.in.Back = method, c.peer.opts.Transport, x
 	x.ctx.Context = ctx
 	defer x.ctx.Cancel(nil)
@@ -266,7 +266,32 @@ func (t *inProcessTable) end(x *inProcessRequest, err, cause error) {
 		x.err = err
 		x.back.closeNow()
 		x.ctx.Cancel(cause)
+		x.events <- requestEnded // the channel has room for each event
 	}
+}
+
+// abandon ends a request whose caller no longer waits, because the request or ctx, the context of
+// the call, has ended. It reports false if the handler has returned.
+func (t *inProcessTable) abandon(ctx context.Context, x *inProcessRequest) (ended bool, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if x.returned {
+		return false, nil
+	}
+	if x.err == nil {
+		t.end(x, contextError(ctx, x.in.Method), context.Cause(ctx))
+	}
+	x.abandoned = true
+	return true, x.err
+}
+
+// handlerReturned records that the handler of a request has returned, and reports whether the
+// caller waits for its result.
+func (t *inProcessTable) handlerReturned(x *inProcessRequest) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	x.returned = true
+	return !x.abandoned
 }
 
 // cancel cancels a request for its sender, and reports whether there was one.

@@ -25,48 +25,96 @@ type inProcessRequest struct {
 	frame      *wire.Frame // that the caller chose; may be nil
 	back       backChannel
 
+	events chan inProcessEvent // for the caller
+	reply  peer.Reply          // of the handler; set before handlerReturned is sent
+	failed error               // of the handler, like reply
+
 	// The lock of the table guards these fields.
 	deadline  deadline
 	questions int   // that the handler waits for
 	err       error // that the caller gets regardless of the handler's result
+	returned  bool  // the handler has returned
+	abandoned bool  // the caller no longer waits for the handler
 }
 
-// run calls the handler and stores its result in res.
-func (x *inProcessRequest) run(req peer.Message, res wire.Value) (err error) {
-	defer x.finish(&err)
+// inProcessEvent wakes the caller of a request. Each event is sent at most once.
+type inProcessEvent bool
+
+const (
+	requestEnded    inProcessEvent = false // before the handler has returned
+	handlerReturned inProcessEvent = true
+)
+
+// run calls the handler and stores its result in res. If the request ends before the handler
+// returns, run returns before it, too.
+func (x *inProcessRequest) run(req peer.Message, res wire.Value) error {
 	if err := x.setMessage(req); err != nil {
+		return x.finish(err)
+	}
+	go x.serve() // ends when the handler returns
+	ctx := x.ctx.Context
+	select {
+	case e := <-x.events:
+		if e == handlerReturned {
+			return x.complete(res)
+		}
+	case <-ctx.Done():
+	}
+	if ended, err := x.to.table.abandon(ctx, x); ended {
+		x.back.close() // waits for a progress callback, which must not run after the call has returned
 		return err
 	}
-	reply, err := x.handle()
-	if err != nil || res == nil {
-		return err
+	if <-x.events == requestEnded {
+		<-x.events
 	}
-	return x.setResult(reply, res)
+	return x.complete(res)
+}
+
+// serve calls the handler. If the caller no longer waits, serve finishes the request.
+func (x *inProcessRequest) serve() {
+	x.failed = failure.ErrExited // unless the handler returns or panics
+	defer func() {
+		if x.to.table.handlerReturned(x) {
+			x.events <- handlerReturned
+			return
+		}
+		_ = x.finish(x.failed) // the caller has got its error already
+	}()
+	x.reply, x.failed = x.handle()
+}
+
+// complete stores the result of the handler in res, and returns the error for the caller.
+func (x *inProcessRequest) complete(res wire.Value) error {
+	if x.failed == nil && res != nil {
+		x.failed = x.setResult(x.reply, res)
+	}
+	return x.finish(x.failed)
 }
 
 // callerError is an error that occurred at the caller's end. The caller gets it unchanged.
 type callerError struct{ error }
 
-// finish ends the request, and replaces err with the error for the caller.
-func (x *inProcessRequest) finish(err *error) {
+// finish ends the request. Err is the error of the handler. It returns the error for the caller.
+func (x *inProcessRequest) finish(err error) error {
 	x.back.close()
 	ended := x.to.table.remove(x)
 	if ended == nil && x.ctx.Context.Err() != nil {
 		ended = contextError(x.ctx.Context, x.in.Method)
 	}
-	x.to.link.handlers.Done()
-	own, isOwn := (*err).(callerError)
-	if *err != nil && !isOwn {
-		failure.Log(&x.ctx, x.to.opts.Logger, &x.in, *err, ended == nil)
+	own, isOwn := err.(callerError)
+	if err != nil && !isOwn {
+		failure.Log(&x.ctx, x.to.opts.Logger, &x.in, err, ended == nil)
 	}
+	x.to.link.handlers.Done()
 	switch {
 	case ended != nil:
-		*err = ended
+		return ended
 	case isOwn:
-		*err = own.error
-	case *err != nil:
-		*err = x.handlerError(*err)
+		return own.error
+	case err != nil:
+		return x.handlerError(err)
 	}
+	return nil
 }
 
 // handlerError returns the error that the caller gets for an error of the handler.

@@ -3,6 +3,9 @@ package jsonrpc_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"runtime"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -315,6 +318,65 @@ func TestInProcessCancelNotification(t *testing.T) {
 		require.ErrorAs(t, call.over(t), &cancelled)
 		require.Equal(t, "enough", cancelled.Reason)
 	})
+}
+
+// A handler that ignores its context does not keep the caller, as over a wire.
+func TestInProcessCallLeavesHandlerBehind(t *testing.T) {
+	for name, end := range map[string]func(t *testing.T, c *jsonrpc.InProcessConn, cancel func()){
+		"context":  func(_ *testing.T, _ *jsonrpc.InProcessConn, cancel func()) { cancel() },
+		"timeout":  func(*testing.T, *jsonrpc.InProcessConn, func()) { time.Sleep(time.Minute) },
+		"shutdown": func(_ *testing.T, c *jsonrpc.InProcessConn, _ func()) { go c.Close() }, // returns with the handler
+		"cancelled": func(t *testing.T, c *jsonrpc.InProcessConn, _ func()) {
+			require.NoError(t, c.Notify(t.Context(), &mcp.CancelledNotification{RequestID: wire.IntID(1)}))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				release := make(chan struct{})
+				c, s := pair(t, slow(release))
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				call := ping(ctx, c)
+				synctest.Wait()
+				end(t, c, cancel)
+				require.Error(t, call.over(t), "before the handler returns")
+				require.Len(t, s.InFlight().IDs(), 1)
+				close(release)
+				synctest.Wait()
+				require.Empty(t, s.InFlight().IDs())
+			})
+		})
+	}
+}
+
+func TestInProcessHandlerEndsGoroutine(t *testing.T) {
+	c, s := pair(t, peer.HandlerFunc(func(context.Context, *peer.Inbound) (peer.Reply, error) {
+		runtime.Goexit()
+		return peer.Reply{}, nil
+	}))
+	require.Error(t, c.Call(t.Context(), &mcp.PingRequest{}, &raw{}))
+	require.Empty(t, s.InFlight().IDs())
+}
+
+// Callers give up while handlers return: each call ends once, and nothing remains.
+func TestInProcessCallsEndWhileHandlersReturn(t *testing.T) {
+	c, s := pair(t, peer.HandlerFunc(func(context.Context, *peer.Inbound) (peer.Reply, error) { return result(`{}`) }),
+		func(_, server *jsonrpc.Options) { server.MaxInFlight = -1 })
+	var calls sync.WaitGroup
+	for range 8 {
+		calls.Go(func() {
+			for range 1250 {
+				ctx, cancel := context.WithCancel(t.Context())
+				go cancel()
+				if err := c.Call(ctx, &mcp.PingRequest{}, &raw{}); err != nil && !errors.Is(err, context.Canceled) {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	calls.Wait()
+	require.NoError(t, s.Drain(t.Context()))
+	require.Empty(t, s.InFlight().IDs())
 }
 
 func TestInProcessShutdown(t *testing.T) {

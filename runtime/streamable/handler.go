@@ -112,10 +112,15 @@ func notAllowed(w http.ResponseWriter, allow string) {
 // endTimeout limits the time for handlers to return after their context is cancelled.
 const endTimeout = 5 * time.Second
 
+// refuseTimeout is the part of endTimeout for clients to receive an error in place of the response
+// of a handler that has not returned.
+const refuseTimeout = time.Second
+
 // Shutdown stops serving. It refuses new requests and ends idle streams. Requests in
 // flight may finish until ctx ends. Then their contexts are cancelled, and Shutdown
-// waits at most five more seconds for their handlers. Finally it ends the sessions. It
-// returns the error of ctx if requests had to be cancelled, otherwise nil.
+// waits at most five more seconds for their handlers. The requests of handlers that have not
+// returned then fail with an error. Shutdown also ends the sessions. It returns the error of
+// ctx if requests had to be cancelled, otherwise nil.
 //
 // Callers usually call it before [http.Server.Shutdown], which waits for streams
 // without ending them.
@@ -127,7 +132,11 @@ func (h *Handler) Shutdown(ctx context.Context) error {
 	defer cancel()
 	h.inFlight.cancel()
 	h.sessions.end(last)
-	h.inFlight.wait(last)
+	handlers, cancel := context.WithTimeout(last, endTimeout-refuseTimeout)
+	defer cancel()
+	if h.inFlight.wait(handlers) != nil {
+		h.inFlight.refuseRemaining(last)
+	}
 	return err
 }
 

@@ -148,6 +148,28 @@ func (w *inFlight) cancel() {
 	w.eachResponse(func(p *response) { p.requestCtx.Cancel(ErrClosing) })
 }
 
+// refuseRemaining responds that the server is shutting down to all requests outside sessions, at
+// most until ctx ends.
+func (w *inFlight) refuseRemaining(ctx context.Context) {
+	var responses sync.WaitGroup
+	w.mu.Lock()
+	w.eachResponse(func(p *response) {
+		if !p.requestCtx.id.IsZero() {
+			responses.Go(p.refuseClosing) // ends when the client has received it, or with the write timeout
+		}
+	})
+	w.mu.Unlock()
+	done := make(chan struct{})
+	go func() { // ends with the last response
+		responses.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+}
+
 // eachResponse calls f for each request outside sessions. The caller holds the lock.
 func (w *inFlight) eachResponse(f func(*response)) {
 	for p := w.keepAlives.first(); p != nil; p = w.keepAlives.next(p) {

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/streamable/internal/mcphttp"
 	"github.com/mcpwright/mcp/runtime/streamable/internal/sse"
+	"github.com/mcpwright/mcp/runtime/wire"
 )
 
 // Kind is the result of [TransportContext.Kind].
@@ -71,7 +72,7 @@ type response struct {
 	stream       *stream // nil before the response is a stream, and if its events are not stored
 	phase        phase
 	sessionFails bool // the handshake has failed, so the session does not begin
-	flushNow     bool // the goroutine ends after the response, without returning from ServeHTTP
+	flushNow     bool // ServeHTTP does not return soon after the response
 
 	// The following fields are set before the request is handled.
 	accepts        acceptedTypes
@@ -85,6 +86,7 @@ type response struct {
 type requestContext struct {
 	lazy.Context
 	keepAlive keepAlive
+	id        wire.RequestID // zero if the message has no response
 }
 
 // phase is the state of a response.
@@ -202,6 +204,14 @@ func (p *response) respond(ctx context.Context, status int, data []byte) {
 	p.finish()
 }
 
+// refuseClosing responds that the server is shutting down, unless there is a response. The handler
+// has not returned, and its own response is dropped later.
+func (p *response) refuseClosing() {
+	p.setFlushNow()
+	status, data := appendError(nil, p.requestCtx.id, errClosing)
+	p.respond(context.Background(), status, data)
+}
+
 // endWithoutResponse ends the HTTP response without a response to the request. It ends
 // as a stream if the client accepts streams, and cannot be resumed.
 func (p *response) endWithoutResponse() {
@@ -293,7 +303,7 @@ func (p *response) writeFlushed(status int, data []byte) {
 	writeJSON(p.w, status, p.handler.date.value(), data)
 }
 
-// setFlushNow records that the goroutine is about to end.
+// setFlushNow records that ServeHTTP does not return soon after the response.
 func (p *response) setFlushNow() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

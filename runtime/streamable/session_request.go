@@ -95,6 +95,9 @@ func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request, revision 
 	}
 	p := s.newRequest(w, r, accepts)
 	p.opensSession = opensSession && s.id != ""
+	if p.requestCtx != nil {
+		p.requestCtx.id = m.ID
+	}
 	if refused := h.inFlight.enter(&p.response); refused != nil {
 		s.release(opensSession)
 		return refused

@@ -100,6 +100,7 @@ func (h *Handler) newStatelessRequest(w http.ResponseWriter, r *http.Request, m 
 	p.in.Method, p.in.ID, p.in.Params, p.in.Token = m.Method, m.ID, m.Params, progressToken(m)
 	p.in.Message, _ = m.Into.(peer.Message)
 	p.in.Frame, p.in.Transport, p.in.Back = f, &p.transport, p
+	p.ctx.id = m.ID
 	return p
 }
 
