@@ -95,7 +95,6 @@ func methodNotFound(method string) error {
 
 var (
 	errNoHandler = errors.New("handler is nil")
-	errNoName    = errors.New("name is empty")
 )
 
 var (

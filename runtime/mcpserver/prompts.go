@@ -2,7 +2,6 @@ package mcpserver
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
 
@@ -16,8 +15,8 @@ import (
 // and omitempty or omitzero makes it optional; the tag jsonschema describes it; the tag title
 // sets its title.
 //
-// AddPrompt replaces a prompt of the same name. It panics with a [*RegistrationError] if the
-// name is empty, h is nil, or Args has other fields.
+// AddPrompt replaces a prompt of the same name. It panics with a [*RegistrationError] if h is
+// nil or Args has other fields.
 func AddPrompt[Args any](s *Server, p *mcp.Prompt, h func(context.Context, *mcp.ServerSession, Args) (*mcp.GetPromptResult, error)) {
 	fields, err := typed.Strings(reflect.TypeFor[Args]())
 	if err == nil && h == nil {
@@ -45,9 +44,9 @@ func AddPrompt[Args any](s *Server, p *mcp.Prompt, h func(context.Context, *mcp.
 }
 
 // AddRawPrompt registers a prompt whose handler reads the arguments itself. Required arguments
-// are present when get is called. AddRawPrompt replaces a prompt of the same name. It panics
-// with a [*RegistrationError] if the name is empty, an argument has no name or a name twice,
-// or get is nil.
+// are present when get is called. AddRawPrompt replaces a prompt of the same name. An empty
+// name, and an argument whose name is empty or used twice, is logged. AddRawPrompt panics with
+// a [*RegistrationError] if get is nil.
 func (s *Server) AddRawPrompt(p *mcp.Prompt, get PromptHandler) { must(s.TryAddRawPrompt(p, get)) }
 
 // TryAddRawPrompt is like [Server.AddRawPrompt], but returns the [*RegistrationError] instead
@@ -57,6 +56,9 @@ func (s *Server) TryAddRawPrompt(p *mcp.Prompt, get PromptHandler) error {
 	if err != nil {
 		return registrationError(KindPrompt, p.Name, err)
 	}
+	if problem := promptProblem(&def.Prompt); problem != "" {
+		s.opts.Logger.Warn("some clients reject the names of a prompt", "prompt", def.Name, "problem", problem)
+	}
 	s.change(Event{Method: mcp.MethodPromptListChanged}, func(c *catalog) bool {
 		c.prompts = c.prompts.with(def.Name, def)
 		return true
@@ -65,18 +67,8 @@ func (s *Server) TryAddRawPrompt(p *mcp.Prompt, get PromptHandler) error {
 }
 
 func newPrompt(p *mcp.Prompt, get PromptHandler) (*prompt, error) {
-	if p.Name == "" {
-		return nil, errors.New("name is empty")
-	}
 	if get == nil {
 		return nil, errNoHandler
-	}
-	seen := map[string]bool{}
-	for _, a := range p.Arguments {
-		if a.Name == "" || seen[a.Name] {
-			return nil, fmt.Errorf("argument name %q is empty or used twice", a.Name)
-		}
-		seen[a.Name] = true
 	}
 	def := &prompt{get: get}
 	var err error
@@ -84,6 +76,21 @@ func newPrompt(p *mcp.Prompt, get PromptHandler) (*prompt, error) {
 		return nil, err
 	}
 	return def, nil
+}
+
+// promptProblem returns what is wrong with the names of a prompt, or the empty string.
+func promptProblem(p *mcp.Prompt) string {
+	if p.Name == "" {
+		return "name is empty"
+	}
+	seen := map[string]bool{}
+	for _, a := range p.Arguments {
+		if a.Name == "" || seen[a.Name] {
+			return fmt.Sprintf("argument name %q is empty or used twice", a.Name)
+		}
+		seen[a.Name] = true
+	}
+	return ""
 }
 
 // RemovePrompts removes prompts. Names that are not registered are ignored.

@@ -3,7 +3,6 @@ package mcpserver
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -17,8 +16,8 @@ import (
 )
 
 // AddResource registers a resource, and replaces a resource with the same URI. It panics with
-// a [*RegistrationError] if the URI is empty or read is nil. A URI that some clients reject is
-// logged, for example one without a scheme. An empty name is replaced by the URI.
+// a [*RegistrationError] if read is nil. A URI that some clients reject is logged, for example
+// one without a scheme. An empty name is replaced by the URI.
 func (s *Server) AddResource(r *mcp.Resource, read ResourceHandler) { must(s.TryAddResource(r, read)) }
 
 // TryAddResource is like [Server.AddResource], but returns the [*RegistrationError] instead
@@ -64,10 +63,7 @@ func uriProblem(uri string) string {
 }
 
 func newResource(r *mcp.Resource, read ResourceHandler) (*resource, error) {
-	switch {
-	case r.URI == "":
-		return nil, errors.New("URI is empty")
-	case read == nil:
+	if read == nil {
 		return nil, errNoHandler
 	}
 	def := &resource{read: read}

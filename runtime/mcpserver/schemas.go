@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"slices"
 	"sync"
 	"weak"
 
@@ -103,9 +104,15 @@ func (s *toolSchema) compile() (*validate.Schema, error) {
 }
 
 // inputSchemaOf returns the schema of a tool's arguments, which must have "type": "object" at
-// its root.
+// its root. A schema whose type is missing, or is a list with "object", gets this member.
 func inputSchemaOf(text json.RawMessage) (*toolSchema, error) {
+	if text == nil {
+		text = anyObject
+	}
 	s, err := schemaOf(text)
+	if err == nil && !s.forObjects {
+		s, err = schemaOf(withObjectType(s.text))
+	}
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("input schema: %w", err)
@@ -113,6 +120,25 @@ func inputSchemaOf(text json.RawMessage) (*toolSchema, error) {
 		return nil, errors.New(`input schema: the root must have "type": "object"`)
 	}
 	return s, s.headersErr
+}
+
+// withObjectType returns a schema with "type": "object" in place of a type that permits objects.
+// It returns any other schema unchanged.
+func withObjectType(text json.RawMessage) json.RawMessage {
+	var members map[string]json.RawMessage
+	var types []string
+	switch err := json.Unmarshal(text, &members); {
+	case string(text) == "true":
+		return anyObject
+	case err != nil || members["type"] != nil && (json.Unmarshal(members["type"], &types) != nil || !slices.Contains(types, "object")):
+		return text
+	}
+	members["type"] = json.RawMessage(`"object"`)
+	changed, err := json.Marshal(members)
+	if err != nil {
+		return text
+	}
+	return changed
 }
 
 // outputSchemaOf returns the schema of a tool's structured content, or nil if text is nil.

@@ -42,16 +42,13 @@ import (
 // [connection.RequestFromContext] returns the whole request, for example to read its Meta.
 //
 // AddTool replaces a tool of the same name. A name that some clients reject is logged; see
-// [mcp.Tool]. AddTool panics with a [*RegistrationError] if the name is empty, a schema or a
-// type is invalid, or h is nil. [Server.Validate] finds the errors that take longer to find.
+// [mcp.Tool]. AddTool panics with a [*RegistrationError] if a schema or a type is invalid, or h
+// is nil. [Server.Validate] finds the errors that take longer to find.
 func AddTool[In, Out any](s *Server, t *mcp.Tool, h func(context.Context, *mcp.ServerSession, In) (Out, error)) {
 	must(registrationError(KindTool, t.Name, addTool(s, *t, h)))
 }
 
 func addTool[In, Out any](s *Server, def mcp.Tool, h func(context.Context, *mcp.ServerSession, In) (Out, error)) error {
-	if def.Name == "" {
-		return errNoName
-	}
 	in, err := newInput[In](s, def.Name, def.InputSchema)
 	if err != nil {
 		return err
@@ -77,11 +74,13 @@ func addTool[In, Out any](s *Server, def mcp.Tool, h func(context.Context, *mcp.
 // AddRawTool registers a tool with given schemas, whose handler decodes the arguments itself,
 // for example a tool of another server. The schemas are sent as they are, apart from white
 // space. Arguments are validated against the InputSchema before call is called, as
-// [Options].Validation states, and results against the OutputSchema. A nil InputSchema accepts any object.
+// [Options].Validation states, and results against the OutputSchema. A nil InputSchema accepts
+// any object. The protocol requires an InputSchema with "type": "object": the
+// member is added if the schema has no type, and replaces a list of types with "object".
 //
-// The name may be any non-empty string. A name that some clients reject is logged; see
-// [mcp.Tool]. AddRawTool replaces a tool of the same name. It panics with a
-// [*RegistrationError] if the name is empty, a schema is invalid, or call is nil.
+// The name may be any string. A name that some clients reject is logged; see [mcp.Tool].
+// AddRawTool replaces a tool of the same name. It panics with a [*RegistrationError] if a
+// schema is invalid, or call is nil.
 func (s *Server) AddRawTool(t *mcp.Tool, call ToolHandler) { must(s.TryAddRawTool(t, call)) }
 
 // TryAddRawTool is like [Server.AddRawTool], but returns the [*RegistrationError] instead of
@@ -91,12 +90,6 @@ func (s *Server) TryAddRawTool(t *mcp.Tool, call ToolHandler) error {
 }
 
 func (s *Server) addRawTool(def mcp.Tool, call ToolHandler) error {
-	if def.Name == "" {
-		return errNoName
-	}
-	if def.InputSchema == nil {
-		def.InputSchema = anyObject
-	}
 	input, err := inputSchemaOf(def.InputSchema)
 	if err != nil {
 		return err

@@ -364,14 +364,48 @@ func TestExpensiveArgumentsAreRejected(t *testing.T) {
 	require.Nil(t, c.call("tools/call", `{"name":"raw","arguments":{"list":["a"]}}`)["isError"])
 }
 
+// Other SDKs accept these schemas.
+func TestInputSchemaGetsTypeObject(t *testing.T) {
+	for given, sent := range map[string]string{
+		`{}`:                              `{"type":"object"}`,
+		`true`:                            `{"type":"object"}`,
+		`{"required":["a"]}`:              `{"type":"object","required":["a"]}`,
+		`{"type":["null","object"]}`:      `{"type":"object"}`,
+		`{"Type":"object","title":"A B"}`: `{"Type":"object","title":"A B","type":"object"}`,
+	} {
+		s := mcpserver.New(info, nil)
+		s.AddRawTool(&mcp.Tool{Name: "x", InputSchema: json.RawMessage(given)}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return mcp.TextResult("called"), nil
+		})
+		c := connect(t, s, modern)
+		tools := c.call("tools/list", `{}`)["tools"].([]any)
+		require.JSONEq(t, sent, string(must(json.Marshal(tools[0].(map[string]any)["inputSchema"]))), given)
+		require.Equal(t, "called", text(t, c.call("tools/call", `{"name":"x","arguments":{"a":1}}`)))
+		require.NoError(t, s.Validate())
+	}
+}
+
+// Other SDKs accept an empty name too.
+func TestNamesMayBeEmpty(t *testing.T) {
+	var log strings.Builder
+	s := mcpserver.New(info, &mcpserver.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	mcpserver.AddTool(s, &mcp.Tool{}, func(context.Context, *mcp.ServerSession, any) (string, error) { return "called", nil })
+	s.AddRawPrompt(&mcp.Prompt{Arguments: []mcp.PromptArgument{{Name: "x"}, {Name: "x"}, {}}}, noPrompt)
+	s.AddResource(&mcp.Resource{}, noRead)
+	require.Equal(t, 3, strings.Count(log.String(), "some clients reject"))
+	c := connect(t, s, modern)
+	require.Equal(t, "called", text(t, c.call("tools/call", `{"name":""}`)))
+	require.Equal(t, []string{""}, listed(c, "prompts/list", "prompts", "name"))
+	require.Equal(t, []string{""}, listed(c, "resources/list", "resources", "uri"))
+}
+
 func TestInvalidToolsPanic(t *testing.T) {
 	s := mcpserver.New(info, nil)
 	h := func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return nil, nil }
 	for name, def := range map[string]mcp.Tool{
-		"no name":          {},
 		"no object":        {Name: "x", InputSchema: json.RawMessage(`{"type":"array"}`)},
-		"no type":          {Name: "x", InputSchema: json.RawMessage(`{}`)},
-		"another case":     {Name: "x", InputSchema: json.RawMessage(`{"Type":"object"}`)},
+		"no objects":       {Name: "x", InputSchema: json.RawMessage(`{"type":["array","null"]}`)},
+		"nothing":          {Name: "x", InputSchema: json.RawMessage(`false`)},
 		"no schema":        {Name: "x", InputSchema: json.RawMessage(`{"type":"object","properties":1}`)},
 		"no JSON":          {Name: "x", InputSchema: json.RawMessage(`{"type":"object"`)},
 		"outside":          {Name: "x", InputSchema: json.RawMessage(`{"type":"object","$ref":"https://example.com/x"}`)},

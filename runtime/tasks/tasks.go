@@ -5,7 +5,7 @@
 // Packages mcpserver and mcpclient do that themselves. A server sets the time after
 // which a call continues as a task:
 //
-//	server := mcpserver.New(info, &mcpserver.Options{Tasks: &mcpserver.TaskOptions{After: 2 * time.Second}})
+//	server := mcpserver.New(info, &mcpserver.Options{Tasks: &mcpserver.TaskOptions{StartAfter: 2 * time.Second}})
 //	mcpserver.AddTool(server, &mcp.Tool{Name: "render", Execution: &mcp.ToolExecution{TaskSupport: mcp.TaskSupportOptional}}, render)
 //
 // A client with the option Tasks calls such a tool like any other. Programs that handle
