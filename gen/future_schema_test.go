@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"hash/crc32"
 	"maps"
 	"os"
 	"path/filepath"
@@ -196,6 +197,13 @@ var known = sync.OnceValues(func() ([]*load.File, error) {
 	files, err := load.Dir("../schema")
 	return slices.DeleteFunc(files, func(f *load.File) bool { return f.Revision > baseRevision }), err
 })
+
+// skipMost skips three of four subtests with -short, for tests that build a model in each.
+func skipMost(t *testing.T) {
+	if testing.Short() && crc32.ChecksumIEEE([]byte(t.Name()))%4 != 0 {
+		t.Skip("-short runs a quarter of the subtests")
+	}
+}
 
 // futureModel returns the model of the known revisions and the future one. It does not
 // use the disk.

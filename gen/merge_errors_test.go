@@ -363,6 +363,7 @@ func TestMergeErrors(t *testing.T) {
 		for name, r := range table {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
+				skipMost(t)
 				p, err := futureModel(t, r.edit)
 				if err == nil { // only the emitter reports it
 					_, err = emit.Files(p)

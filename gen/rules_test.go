@@ -139,6 +139,7 @@ func TestSuggestedRulesFixErrors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			skipMost(t)
 			_, err := buildWithRules(t, func(*ir.Rules) {}, c.edit)
 			if err == nil {
 				p, _ := buildWithRules(t, func(*ir.Rules) {}, c.edit)
