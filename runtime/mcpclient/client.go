@@ -2,6 +2,7 @@ package mcpclient
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"sync"
 	"sync/atomic"
@@ -124,9 +125,24 @@ func (c *Client) Resources(ctx context.Context) iter.Seq2[*mcp.Resource, error] 
 	return c.ListResourcesAll(ctx, nil)
 }
 
-// ResourceTemplates iterates over all resource templates of the server.
+// ResourceTemplates iterates over all resource templates of the server. There are none if the
+// server declares resources and responds with the error [mcp.CodeMethodNotFound], as some servers
+// without templates do.
 func (c *Client) ResourceTemplates(ctx context.Context) iter.Seq2[*mcp.ResourceTemplate, error] {
-	return c.ListResourceTemplatesAll(ctx, nil)
+	return func(yield func(*mcp.ResourceTemplate, error) bool) {
+		for t, err := range c.ListResourceTemplatesAll(ctx, nil) {
+			if err != nil && c.hasNoTemplates(err) || !yield(t, err) {
+				return
+			}
+		}
+	}
+}
+
+// hasNoTemplates reports whether an error means that the server has resources but no templates.
+func (c *Client) hasNoTemplates(err error) bool {
+	e, ok := errors.AsType[*peer.Error](err)
+	caps := c.ServerCapabilities()
+	return ok && e.Code == mcp.CodeMethodNotFound && caps != nil && caps.Resources != nil
 }
 
 // current returns the connection in use, or the last one.

@@ -401,3 +401,34 @@ func TestInitializedIsRetried(t *testing.T) {
 		})
 	}
 }
+
+func TestServerWithoutTemplates(t *testing.T) {
+	for declared, code := range map[string]int{`{"resources":{}}`: 0, `{}`: mcp.CodeMethodNotFound} {
+		s := &script{answer: func(m message) string {
+			switch m.Method {
+			case mcp.MethodInitialize:
+				return ok(`{"protocolVersion":"2025-11-25","capabilities":` + declared + `,"serverInfo":{"name":"old","version":"1"}}`)
+			case mcp.MethodInitialized:
+				return ""
+			}
+			return fail(mcp.CodeMethodNotFound, "null")
+		}}
+		c := connect(t, s.endpoint(t), nil)
+		found := 0
+		var err error
+		for template, problem := range c.ResourceTemplates(t.Context()) {
+			if err = problem; template != nil {
+				found++
+			}
+		}
+		require.Zero(t, found)
+		if code == 0 {
+			require.NoError(t, err)
+		} else {
+			require.Equal(t, int64(code), peer.AsError(err).Code)
+		}
+		for _, err := range c.Resources(t.Context()) {
+			require.Equal(t, int64(mcp.CodeMethodNotFound), peer.AsError(err).Code, "only templates are optional")
+		}
+	}
+}

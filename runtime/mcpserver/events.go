@@ -15,7 +15,14 @@ type Event struct {
 	Method string
 	// URI is the URI of the updated resource.
 	URI string
+	// Lost means that a [Bus] may have lost events, for example because it was disconnected.
+	// Every subscriber of the server is notified of everything that it watches, because each of
+	// it may have changed. The other fields are ignored.
+	Lost bool
 }
+
+// listChanges are the events of lists that change.
+var listChanges = []Event{{Method: mcp.MethodToolListChanged}, {Method: mcp.MethodPromptListChanged}, {Method: mcp.MethodResourceListChanged}}
 
 // notification returns the notification of an event. meta is nil for a session.
 func (e Event) notification(meta *mcp.NotificationMeta) peer.Notification {
@@ -36,7 +43,8 @@ type Bus interface {
 	// Publish sends an event to all subscribers of the bus, including this server.
 	Publish(ctx context.Context, e Event) error
 	// Subscribe calls f for every event from now on, until cancel is called. f does not block.
-	// It must be called for one event at a time, in their order.
+	// It must be called for one event at a time, in their order. If events may have been lost, f
+	// must be called with an [Event] that states so.
 	Subscribe(f func(Event)) (cancel func())
 }
 
@@ -50,6 +58,7 @@ type eventMessage struct {
 	session   eventNotification   // the notification for sessions
 	free      []eventNotification // for further streams; guarded by subscribers.mu
 	allocated int                 // the last size of free
+	afterGap  bool                // it stands for events that may have been lost
 }
 
 // maxStreamBatch limits how many notifications for streams are allocated together. A slow
@@ -65,6 +74,15 @@ func newEventMessage(e Event) *eventMessage {
 		m.members = text[:len(text)-1]
 	}
 	return m
+}
+
+// room returns how many events may wait for a subscriber if this event is to be queued. After a gap,
+// there is room for everything that a subscriber can watch.
+func (m *eventMessage) room(o *Options) int {
+	if m.afterGap {
+		return o.MaxQueuedEvents + o.MaxSubscriptions + len(listChanges)
+	}
+	return o.MaxQueuedEvents
 }
 
 // streamNotification returns the notification for a stream.

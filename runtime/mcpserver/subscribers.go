@@ -27,6 +27,8 @@ type subscribers struct {
 type subscriber interface {
 	// isSubscribed reports whether the subscriber is to be notified of an event.
 	isSubscribed(e Event) bool
+	// resources returns the URIs that the subscriber watches.
+	resources() []string
 	// notify sends or queues an event. It does not block. Calls are serialized by
 	// subscribers.mu.
 	notify(m *eventMessage)
@@ -76,13 +78,38 @@ func (subs *subscribers) close() {
 func (subs *subscribers) deliver(e Event) {
 	subs.mu.Lock()
 	defer subs.mu.Unlock()
-	if len(subs.members) == 0 {
-		return
+	switch {
+	case len(subs.members) == 0:
+	case e.Lost:
+		subs.deliverAll()
+	default:
+		message := newEventMessage(e)
+		for l := range subs.members {
+			if l.isSubscribed(e) {
+				l.notify(message)
+			}
+		}
 	}
-	message := newEventMessage(e)
+}
+
+// deliverAll notifies all subscribers of everything that they watch. subs.mu is held.
+func (subs *subscribers) deliverAll() {
+	messages := make(map[Event]*eventMessage)
+	notify := func(l subscriber, e Event) {
+		if messages[e] == nil {
+			messages[e] = newEventMessage(e)
+			messages[e].afterGap = true
+		}
+		l.notify(messages[e])
+	}
 	for l := range subs.members {
-		if l.isSubscribed(e) {
-			l.notify(message)
+		for _, e := range listChanges {
+			if l.isSubscribed(e) {
+				notify(l, e)
+			}
+		}
+		for _, uri := range l.resources() {
+			notify(l, Event{Method: mcp.MethodResourceUpdated, URI: uri})
 		}
 	}
 }
@@ -124,6 +151,8 @@ func (s *sessionSubscriber) isSubscribed(e Event) bool {
 	return false
 }
 
+func (s *sessionSubscriber) resources() []string { return s.conn.State().Subscriptions() }
+
 // watchesResource reports whether the client is to be notified of a change of a resource.
 func (s *sessionSubscriber) watchesResource(uri string) bool {
 	state := s.conn.State()
@@ -144,7 +173,7 @@ func (s *sessionSubscriber) notify(m *eventMessage) {
 	if s.queue.idle() && outbound.TryNotify(s.conn, &m.session) {
 		return
 	}
-	if s.queue.put(&m.session, s.subscribers.opts.MaxQueuedEvents) {
+	if s.queue.put(&m.session, m.room(s.subscribers.opts)) {
 		s.sending.Go(s.sendQueued) // ends when the queue is empty or the connection is closed
 	}
 }

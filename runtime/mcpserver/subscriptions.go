@@ -159,6 +159,8 @@ func (st *stream) isSubscribed(e Event) bool {
 	return false
 }
 
+func (st *stream) resources() []string { return st.filter.ResourceSubscriptions }
+
 // watchesResource reports whether the stream is to be notified of a change of a resource.
 func (st *stream) watchesResource(uri string) bool {
 	if _, watched := st.watched[uri]; watched || st.opts.Affects == nil {
@@ -177,7 +179,7 @@ func (st *stream) notify(m *eventMessage) {
 	if st.queue.idle() && outbound.TryNotify(st.session.SessionCore, r) {
 		return
 	}
-	if st.queue.put(r, st.opts.MaxQueuedEvents) {
+	if st.queue.put(r, m.room(st.opts)) {
 		st.wakeUp()
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -360,6 +361,41 @@ func TestBusCarriesEventsToReplicas(t *testing.T) {
 	shared.err = context.Canceled
 	require.Error(t, two.ResourceUpdated(t.Context(), "x:n1"))
 	two.RemoveTools("n1") // logs the error
+}
+
+func TestGapOfBusNotifiesOfEverythingThatIsWatched(t *testing.T) {
+	shared := new(bus)
+	s := stocked(&mcpserver.Options{Bus: shared, MaxQueuedEvents: 1})
+	session, stream, idle := connect(t, s, "2025-11-25"), connect(t, s, modern), connect(t, s, modern)
+	session.call("resources/subscribe", `{"uri":"x:n1"}`)
+	stream.listen(`{"promptsListChanged":true,"resourceSubscriptions":["x:n1","x:n2"]}`)
+	idle.listen(`{"toolsListChanged":true}`)
+	require.NoError(t, shared.Publish(t.Context(), mcpserver.Event{Lost: true}))
+	require.Equal(t, []string{
+		"notifications/prompts/list_changed", "notifications/resources/list_changed",
+		"notifications/resources/updated x:n1", "notifications/tools/list_changed",
+	}, received(session, 4))
+	require.Equal(t, []string{
+		"notifications/prompts/list_changed", "notifications/resources/updated x:n1", "notifications/resources/updated x:n2",
+	}, received(stream, 3))
+	require.Equal(t, []string{"notifications/tools/list_changed"}, received(idle, 1))
+	require.NoError(t, s.ResourceUpdated(t.Context(), "x:n1"))
+	require.Equal(t, []string{"notifications/resources/updated x:n1"}, received(stream, 1), "nothing was sent twice")
+}
+
+// received returns the next n notifications, sorted, with the URIs of resources.
+func received(c *client, n int) []string {
+	var list []string
+	for range n {
+		m := c.receive()
+		var params struct{ URI string }
+		if len(m.Params) > 0 {
+			require.NoError(c.t, json.Unmarshal(m.Params, &params))
+		}
+		list = append(list, strings.TrimSpace(m.Method+" "+params.URI))
+	}
+	slices.Sort(list)
+	return list
 }
 
 func TestServerDoesNotSubscribeToBusAfterShutdown(t *testing.T) {

@@ -47,6 +47,7 @@ type exchange struct {
 	posted    []byte // message of the request, or nil
 	sent      message
 	sentOne   bool // posted is one message, not a batch or anything else
+	refused   bool // the client may send the message again, because it was not handled
 }
 
 // begin returns the exchange of a request. Its validator is the session's, or a new
@@ -116,6 +117,7 @@ func (x *exchange) header(status int, h http.Header) {
 	x.addSession(h)
 	x.tap.mu.Unlock()
 	media := mediaType(h)
+	x.refused = (status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable) && h.Get("Retry-After") != ""
 	switch {
 	case media == mediaEvents && status >= 300:
 		x.violation(x.posted, status, "a stream must have the status 200")
@@ -151,6 +153,9 @@ func (x *exchange) body(status int, data []byte) {
 	}
 	x.check(FromServer, data)
 	x.checkStatus(status, data)
+	if x.refused || status >= 300 && x.sentOne && x.sent.method == "" {
+		x.validator.forget(x.posted)
+	}
 }
 
 // check validates a message of the exchange.

@@ -178,6 +178,7 @@ type tappedWriter struct {
 	media    string // type of the content
 	events   eventReader
 	json     []byte // incomplete JSON
+	ended    bool   // the body has been validated
 }
 
 // Unwrap returns the original writer for [http.ResponseController].
@@ -223,8 +224,11 @@ func (w *tappedWriter) begin(status int) {
 	w.media = mediaType(w.Header())
 }
 
-// end validates JSON, complete or not.
+// end validates JSON, complete or not. Only the first call has an effect.
 func (w *tappedWriter) end() {
-	w.exchange.body(w.status, w.json)
-	w.json = nil
+	if !w.ended {
+		w.ended = true
+		w.exchange.body(w.status, w.json)
+		w.json = nil
+	}
 }

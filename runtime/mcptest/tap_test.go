@@ -491,3 +491,46 @@ func TestTapTransportPassesErrors(t *testing.T) {
 	_, err = client.Get(s.URL)
 	require.Error(t, err)
 }
+
+func TestRefusedMessagesMayBeSentAgain(t *testing.T) {
+	attempts := 0
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		data, err := io.ReadAll(r.Body)
+		require.NoError(t, err)
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Mcp-Session-Id", "s")
+		switch attempts++; {
+		case attempts%2 == 1:
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(http.StatusServiceUnavailable)
+			id := "1"
+			if strings.Contains(string(data), "result") {
+				id = "null"
+			}
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"busy"}}`, id)
+		case strings.Contains(string(data), "result"):
+			w.Header().Del("Content-Type")
+			w.WriteHeader(http.StatusAccepted)
+		default:
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprint(w, "data: {\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"ping\"}\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n")
+		}
+	})
+	for name, tap := range taps {
+		t.Run(name, func(t *testing.T) {
+			var r violations
+			s, client := tap(r.report, h)
+			defer s.Close()
+			for _, message := range []string{`{"jsonrpc":"2.0","id":1,"method":"ping"}`, `{"jsonrpc":"2.0","id":7,"result":{}}`} {
+				for range 2 {
+					post(t, client, s.URL, message, "Mcp-Session-Id", "s")
+				}
+			}
+			require.Empty(t, r.take())
+			attempts++
+			post(t, client, s.URL, `{"jsonrpc":"2.0","id":7,"result":{}}`, "Mcp-Session-Id", "s")
+			require.Equal(t, []string{"client 2025-03-26 /id the request already has a response"}, r.take())
+			attempts = 0
+		})
+	}
+}

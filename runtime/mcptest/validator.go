@@ -72,15 +72,23 @@ func (v *Validator) check(from Sender, raw []byte, resent bool) []*Violation {
 	return c.violations
 }
 
-// forget removes a pending request of the client, which will be sent again.
+// forget forgets a request or a response of the client, which may be sent again.
 func (v *Validator) forget(raw []byte) {
 	m, _ := parseMessage(raw)
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	key := requestKey{FromClient, m.id}
-	if r := v.requests[key]; r != nil && m.method != "" && r.pending > 0 {
-		if r.pending--; r.pending == 0 {
-			delete(v.requests, key)
-		}
+	from := FromClient
+	if m.method == "" {
+		from = FromServer
+	}
+	key := requestKey{from, m.id}
+	switch r := v.requests[key]; {
+	case r == nil:
+	case m.method == "":
+		r.pending++
+	case r.pending > 1:
+		r.pending--
+	default:
+		delete(v.requests, key)
 	}
 }

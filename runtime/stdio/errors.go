@@ -23,7 +23,8 @@ type ExitError struct {
 	// State is the exit state of the child. It is nil if the child was still
 	// running when the connection broke.
 	State *os.ProcessState
-	// Stderr has the last lines that the child wrote to its standard error.
+	// Stderr has the last lines that the child wrote to its standard error. If the last
+	// line that states an error comes before them, it is the first.
 	Stderr []string
 	// Cause is the error that broke the connection. It is nil if the
 	// connection ended because the child ended or closed its output.

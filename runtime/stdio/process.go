@@ -148,7 +148,8 @@ func (p *Process) Conn() *jsonrpc.Conn { return p.conn }
 // PID returns the process id of the child.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Stderr returns the last lines that the child wrote to its standard error.
+// Stderr returns the last lines that the child wrote to its standard error, see
+// [ExitError].
 func (p *Process) Stderr() []string { return p.log.last() }
 
 // Done returns a channel that is closed when the child has ended and its pipes and

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -73,14 +74,17 @@ const (
 	maxLinesSize = 4 << 10
 )
 
-// lastLines stores the last lines of a text.
+// lastLines stores the last lines of a text, and the last line that states an error.
 type lastLines struct {
-	text []byte
-	cut  bool // earlier text was dropped
+	text   []byte
+	cut    bool   // earlier text was dropped
+	line   []byte // the beginning of the line that is not complete
+	reason string // the last line that states an error, or ""
 }
 
 // add appends to the text.
 func (l *lastLines) add(more []byte) {
+	l.findReason(more)
 	if over := len(l.text) + len(more) - maxLinesSize; over > 0 {
 		l.cut = true
 		l.text = l.text[:copy(l.text, l.text[min(over, len(l.text)):])]
@@ -89,9 +93,66 @@ func (l *lastLines) add(more []byte) {
 	l.text = append(l.text, more...)
 }
 
+// maxReason limits the bytes that are examined and stored of a line that states an error.
+const maxReason = 512
+
+// findReason looks for errors in the lines of a text that is appended.
+func (l *lastLines) findReason(more []byte) {
+	for len(more) > 0 {
+		part, rest, complete := bytes.Cut(more, []byte("\n"))
+		l.line = append(l.line, part[:min(len(part), maxReason-len(l.line))]...)
+		if complete {
+			l.endLine()
+		}
+		more = rest
+	}
+}
+
+func (l *lastLines) endLine() {
+	l.reason = l.reasonSoFar()
+	l.line = l.line[:0]
+}
+
+// reasonSoFar returns the last line that states an error, which may not be complete.
+func (l *lastLines) reasonSoFar() string {
+	if text := bytes.TrimSpace(l.line); statesError(text) {
+		return strings.ToValidUTF8(string(text), "\uFFFD")
+	}
+	return l.reason
+}
+
+// statesError reports whether a line states why a program failed, as interpreters, shells
+// and the Go runtime write it. A line of a stack trace does not.
+func statesError(line []byte) bool {
+	if bytes.HasPrefix(line, []byte("at ")) {
+		return false
+	}
+	for _, sign := range errorSigns {
+		if bytes.Contains(line, []byte(sign)) {
+			return true
+		}
+	}
+	return false
+}
+
+var errorSigns = []string{
+	"Error:", "Error [", "Exception:", "error:", "panic:", "fatal", "FATAL", "Fatal",
+	"Cannot find", "cannot open", "not found", "No such file",
+}
+
 // get returns the last lines without the blank ones. It leaves out a first line whose
-// beginning was dropped, unless that is the only line.
+// beginning was dropped, unless that is the only line. If a line that states an error
+// comes before these lines, such as the line before a stack trace, it is the first.
 func (l *lastLines) get() []string {
+	lines, reason := l.lastOnly(), l.reasonSoFar()
+	has := func(line string) bool { return strings.Contains(line, reason) }
+	if reason != "" && !slices.ContainsFunc(lines, has) {
+		lines = append([]string{reason}, lines...)
+	}
+	return lines
+}
+
+func (l *lastLines) lastOnly() []string {
 	text := l.text
 	if first := bytes.IndexByte(text, '\n'); l.cut && first >= 0 && first < len(text)-1 {
 		text = text[first+1:]

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,6 +35,34 @@ func TestLastLines(t *testing.T) {
 			require.LessOrEqual(t, len(last.text), maxLinesSize)
 		})
 	}
+}
+
+func TestLineThatStatesErrorIsKept(t *testing.T) {
+	trace := strings.Repeat("    at Error: frame (node:internal:1:2)\n", 300)
+	for name, c := range map[string]struct{ before, want string }{
+		"node":      {"node:internal/modules:9\n  throw new X();\n\nError [ERR_MODULE_NOT_FOUND]: Cannot find package 'zod' imported from /a.mjs\n", "Error [ERR_MODULE_NOT_FOUND]: Cannot find package 'zod' imported from /a.mjs"},
+		"go":        {"starting\npanic: no such table\n\n", "panic: no such table"},
+		"java":      {"Exception in thread main\nCaused by: java.net.ConnectException: refused\n", "Caused by: java.net.ConnectException: refused"},
+		"the last":  {"error: first\nerror: second\n", "error: second"},
+		"a long":    {"error: " + strings.Repeat("x", 9000) + "\n", "error: " + strings.Repeat("x", maxReason-len("error: "))},
+		"not UTF-8": {"error: \xff\n", "error: \uFFFD"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, size := range []int{1, 7, 1 << 20} {
+				var last lastLines
+				for piece := range slices.Chunk([]byte(c.before+trace), size) {
+					last.add(piece)
+				}
+				lines := last.get()
+				require.Equal(t, c.want, lines[0])
+				require.Len(t, lines, maxLines+1)
+				require.Equal(t, lines, last.get())
+			}
+		})
+	}
+	var last lastLines
+	last.add([]byte("one\nsh: 1: server: not found"))
+	require.Equal(t, []string{"one", "sh: 1: server: not found"}, last.get(), "nothing twice")
 }
 
 // failingWriter always fails and counts its calls.

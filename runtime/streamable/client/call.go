@@ -31,7 +31,7 @@ type call struct {
 	stateless  bool // belongs to no session, so a broken stream cannot be resumed
 	ctx        context.Context
 	cancel     context.CancelFunc
-	handlerCtx context.Context // context of handlers, which continues after the call
+	handlerCtx callContext // context of handlers, which continues after the call
 
 	// The following fields are used only by the goroutine of the call.
 	responded bool
@@ -72,17 +72,28 @@ func (x *call) traced() context.Context {
 // run sends the request and delivers its response.
 func (x *call) run(req *http.Request) {
 	defer x.cancel()
-	res, err := x.client.do(req, x.session, x.id)
+	res, err := x.send(req)
 	if err == nil {
 		err = x.receive(res)
 	}
 	for x.canResume(err) {
-		err = x.resume()
+		err = x.resume(err)
 	}
 	if err != nil && x.client.state.findCall(x.id) == x {
 		x.client.conn.FailCall(x.id, err)
 	}
 	x.client.state.removeCall(x)
+}
+
+// send sends the request, and again if the server refuses it before it is handled.
+func (x *call) send(req *http.Request) (res *http.Response, err error) {
+	err = x.client.sendAgain(x.ctx, x.handlerCtx.values, isRefusal, func() error {
+		again := req.Clone(req.Context())
+		again.Body, _ = req.GetBody() // never fails
+		res, err = x.client.do(again, x.session, x.id)
+		return err
+	})
+	return res, err
 }
 
 // receive delivers the messages of an HTTP response.
@@ -196,10 +207,10 @@ func (x *call) canResume(err error) bool {
 	return errors.Is(err, errBroken) && !x.stateless && x.position.lastID != "" && x.position.failures < x.client.opts.Backoff.MaxAttempts
 }
 
-// resume resumes the stream and delivers its events.
-func (x *call) resume() error {
+// resume resumes the stream, which ended with an error, and delivers its events.
+func (x *call) resume(err error) error {
 	c := x.client
-	if err := x.position.wait(x.ctx, &c.opts.Backoff); err != nil {
+	if err := x.position.wait(x.ctx, &c.opts.Backoff, err); err != nil {
 		return err
 	}
 	session := x.session

@@ -99,8 +99,13 @@ func (w legacyWriter) WriteWithInfo(ctx context.Context, e jsonrpc.MessageInfo, 
 	return nil
 }
 
-// post sends a message as soon as the endpoint is known.
+// post sends a message as soon as the endpoint is known. It sends a message again under the same
+// conditions as the client of the newer transport.
 func (c *LegacySSE) post(ctx context.Context, e jsonrpc.MessageInfo, data []byte) error {
+	return c.sendAgain(c.ctx, ctx, mayRepeat(e), func() error { return c.postOnce(ctx, e, data) })
+}
+
+func (c *LegacySSE) postOnce(ctx context.Context, e jsonrpc.MessageInfo, data []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, c.opts.acceptTimeout())
 	defer cancel()
 	select {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"time"
 
@@ -55,7 +54,7 @@ func (l *listener) run() {
 			return
 		}
 		c.opts.JSONRPC.Logger.Debug("standalone stream ended", "error", err)
-		if l.position.wait(l.ctx, &c.opts.Backoff) != nil {
+		if l.position.wait(l.ctx, &c.opts.Backoff, err) != nil {
 			return
 		}
 	}
@@ -192,9 +191,10 @@ func (p *eventPosition) update(e *sse.Reader, lasted time.Duration, b *Backoff) 
 	}
 }
 
-// wait waits until the stream may be resumed. It returns the cause if ctx ends first.
-func (p *eventPosition) wait(ctx context.Context, b *Backoff) error {
-	timer := time.NewTimer(p.delay(b))
+// wait waits until the stream may be resumed, after the error of the last attempt. It returns the
+// cause if ctx ends first.
+func (p *eventPosition) wait(ctx context.Context, b *Backoff, err error) error {
+	timer := time.NewTimer(max(b.delay(p.failures, p.retry), retryAfter(err)))
 	defer timer.Stop()
 	p.failures++
 	select {
@@ -203,20 +203,4 @@ func (p *eventPosition) wait(ctx context.Context, b *Backoff) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-}
-
-// delay returns the delay of the next attempt. Delays after a failure are random, so
-// that not all clients reconnect to a restarted server at the same time.
-func (p *eventPosition) delay(b *Backoff) time.Duration {
-	d := p.retry
-	if d == 0 {
-		d = b.InitialDelay
-	}
-	if p.failures == 0 {
-		return d
-	}
-	for range min(p.failures, 16) {
-		d = min(2*d, max(b.MaxDelay, p.retry))
-	}
-	return d + rand.N(d/4+1)
 }

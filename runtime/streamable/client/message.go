@@ -53,11 +53,7 @@ func (w writer) WriteWithInfo(ctx context.Context, e jsonrpc.MessageInfo, data [
 	case e.Method != "" && !e.ID.IsZero():
 		return c.start(ctx, e, session, stateless, data)
 	}
-	req, err := c.newPost(ctx, e, session, stateless, data)
-	if err != nil {
-		return notWritten(err)
-	}
-	err = c.sessionError(c.http.send(req, c.ctx, c.opts.acceptTimeout()), session)
+	err := c.post(ctx, e, session, stateless, data)
 	if e.Method == mcp.MethodInitialized {
 		if c.state.setInitializedErr(err); err == nil {
 			c.listen(session)
@@ -67,6 +63,28 @@ func (w writer) WriteWithInfo(ctx context.Context, e jsonrpc.MessageInfo, data [
 }
 
 var errNoResponses = errors.New("servers of stateless revisions send no requests that could have a response")
+
+// post sends a message that has no response. It sends a response again after a temporary failure,
+// because the server waits for it and ignores a second one. It sends a notification again only if
+// the server refuses it before it is handled.
+func (c *Client) post(ctx context.Context, e jsonrpc.MessageInfo, session sessionInfo, stateless bool, data []byte) error {
+	return c.sendAgain(c.ctx, ctx, mayRepeat(e), func() error {
+		req, err := c.newPost(ctx, e, session, stateless, data)
+		if err != nil {
+			return notWritten(err)
+		}
+		return c.sessionError(c.http.send(req, c.ctx, c.opts.acceptTimeout()), session)
+	})
+}
+
+// mayRepeat returns the function that reports whether a message that has no response can be sent
+// again after an error.
+func mayRepeat(e jsonrpc.MessageInfo) func(error) bool {
+	if e.Method == "" {
+		return isTemporary
+	}
+	return isRefusal
+}
 
 // newPost returns the POST request for a message.
 func (c *Client) newPost(ctx context.Context, e jsonrpc.MessageInfo, session sessionInfo, stateless bool, data []byte) (*http.Request, error) {
