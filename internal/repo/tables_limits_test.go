@@ -72,7 +72,8 @@ var limits = []limit{
 	{what: "time for a user to consent", option: "auth.TransportOptions.LoginTimeout", exceeded: "an error of that call"},
 	{what: "time for retries after a temporary failure of an issuer, without a deadline", option: "auth.maxRetryTime", exceeded: "an error of that call"},
 	{what: "pause after a failed login", option: "auth.minBackoff", exceeded: "grows up to an hour"},
-	{what: "attempts to resume a broken stream", option: "streamable/client.Backoff.MaxAttempts", exceeded: "an error of that call"},
+	{what: "attempts to resume a broken stream, to repeat a refused request, and to deliver a response", option: "streamable/client.Backoff.MaxAttempts", exceeded: "an error of that call; the response is dropped"},
+	{what: "pause that a server can ask for with Retry-After", option: "streamable/client.Backoff.MaxDelay", exceeded: "an error of that call"},
 }
 
 // limitTable returns the limits with the defaults that are in the code. It fails if the comment of

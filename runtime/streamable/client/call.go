@@ -32,6 +32,7 @@ type call struct {
 	ctx        context.Context
 	cancel     context.CancelFunc
 	handlerCtx callContext // context of handlers, which continues after the call
+	deadline   time.Time   // of the caller, unless its timeout is restarted; zero for none
 
 	// The following fields are used only by the goroutine of the call.
 	responded bool
@@ -72,7 +73,10 @@ func (x *call) traced() context.Context {
 // run sends the request and delivers its response.
 func (x *call) run(req *http.Request) {
 	defer x.cancel()
-	res, err := x.send(req)
+	res, err := x.client.do(req, x.session, x.id)
+	if retryAfter(err) > 0 {
+		res, err = x.sendAgain(req, err)
+	}
 	if err == nil {
 		err = x.receive(res)
 	}
@@ -85,12 +89,14 @@ func (x *call) run(req *http.Request) {
 	x.client.state.removeCall(x)
 }
 
-// send sends the request, and again if the server refuses it before it is handled.
-func (x *call) send(req *http.Request) (res *http.Response, err error) {
-	err = x.client.sendAgain(x.ctx, x.handlerCtx.values, isRefusal, func() error {
-		again := req.Clone(req.Context())
-		again.Body, _ = req.GetBody() // never fails
-		res, err = x.client.do(again, x.session, x.id)
+// sendAgain sends a request again that the server refused with err, while the caller
+// waits.
+func (x *call) sendAgain(req *http.Request, err error) (res *http.Response, _ error) {
+	ctx, cancel := context.WithCancel(x.handlerCtx.values) // ends if the caller's context ends
+	defer cancel()
+	defer context.AfterFunc(x.ctx, cancel)()
+	err = x.client.retry(ctx, x.deadline, ifRefused, err, func() (err error) {
+		res, err = x.client.do(again(req), x.session, x.id)
 		return err
 	})
 	return res, err
@@ -207,10 +213,10 @@ func (x *call) canResume(err error) bool {
 	return errors.Is(err, errBroken) && !x.stateless && x.position.lastID != "" && x.position.failures < x.client.opts.Backoff.MaxAttempts
 }
 
-// resume resumes the stream, which ended with an error, and delivers its events.
-func (x *call) resume(err error) error {
+// resume resumes the stream, which ended with cause, and delivers its events.
+func (x *call) resume(cause error) error {
 	c := x.client
-	if err := x.position.wait(x.ctx, &c.opts.Backoff, err); err != nil {
+	if err := x.position.wait(x.ctx, &c.opts.Backoff, cause); err != nil {
 		return err
 	}
 	session := x.session

@@ -81,16 +81,15 @@ func (w legacyWriter) WriteWithInfo(ctx context.Context, e jsonrpc.MessageInfo, 
 	}
 	c.open.Do(func() { c.state.spawn(c.read) }) // ends with the stream
 	if e.Method == "" || e.ID.IsZero() {
-		err := c.post(ctx, e, data)
+		err := c.send(ctx, ctx, e, data)
 		if e.Method == mcp.MethodInitialized {
 			c.state.setInitializedErr(err)
 		}
 		return err
 	}
 	data = bytes.Clone(data)
-	ctx = callContext{c.ctx, ctx}
 	if !c.state.spawn(func() { // ends when the server has accepted the message, or after the timeout
-		if err := c.post(ctx, e, data); err != nil {
+		if err := c.send(callContext{c.ctx, ctx}, ctx, e, data); err != nil {
 			c.conn.FailCall(e.ID, err)
 		}
 	}) {
@@ -99,14 +98,11 @@ func (w legacyWriter) WriteWithInfo(ctx context.Context, e jsonrpc.MessageInfo, 
 	return nil
 }
 
-// post sends a message as soon as the endpoint is known. It sends a message again under the same
-// conditions as the client of the newer transport.
-func (c *LegacySSE) post(ctx context.Context, e jsonrpc.MessageInfo, data []byte) error {
-	return c.sendAgain(c.ctx, ctx, mayRepeat(e), func() error { return c.postOnce(ctx, e, data) })
-}
-
-func (c *LegacySSE) postOnce(ctx context.Context, e jsonrpc.MessageInfo, data []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, c.opts.acceptTimeout())
+// send sends a message as soon as the endpoint is known. It is not sent again after the
+// context of the caller has ended.
+func (c *LegacySSE) send(ctx, caller context.Context, e jsonrpc.MessageInfo, data []byte) error {
+	timeout := c.opts.acceptTimeout()
+	ready, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	select {
 	case <-c.ready:
@@ -114,12 +110,21 @@ func (c *LegacySSE) postOnce(ctx context.Context, e jsonrpc.MessageInfo, data []
 		return notWritten(jsonrpc.ErrClosed)
 	case <-c.conn.Done():
 		return notWritten(jsonrpc.ErrClosed)
-	case <-ctx.Done():
-		return notWritten(fmt.Errorf("no endpoint event from the server: %w", context.Cause(ctx)))
+	case <-ready.Done():
+		return notWritten(fmt.Errorf("no endpoint event from the server: %w", context.Cause(ready)))
 	}
 	req := c.http.request(ctx, http.MethodPost, c.endpoint, e.Header, bytes.Clone(data))
 	req.Header[mcphttp.HeaderAccept] = mcphttp.ValueEither
-	return c.http.send(req, c.ctx, c.opts.acceptTimeout())
+	switch e.Method {
+	case "":
+		return c.responseSent(e.ID, c.postResponse(req))
+	case mcp.MethodCancelled: // the caller that gives up waits for it, so it is sent once
+		return c.http.send(req, c.ctx, timeout)
+	}
+	if e.Patience > 0 {
+		timeout = min(timeout, e.Patience)
+	}
+	return c.post(caller, req, timeout)
 }
 
 // read opens the stream and delivers its events. The session ends with the stream.

@@ -174,10 +174,6 @@ type eventPosition struct {
 	failures int           // consecutive attempts without an event
 }
 
-// minRetry is the minimum delay that a server can ask for. It prevents a busy loop with
-// a server that closes its streams immediately.
-const minRetry = 100 * time.Millisecond
-
 // update updates the position after an HTTP response that lasted for the given time.
 func (p *eventPosition) update(e *sse.Reader, lasted time.Duration, b *Backoff) {
 	if e.LastID != "" {
@@ -191,8 +187,8 @@ func (p *eventPosition) update(e *sse.Reader, lasted time.Duration, b *Backoff) 
 	}
 }
 
-// wait waits until the stream may be resumed, after the error of the last attempt. It returns the
-// cause if ctx ends first.
+// wait waits until the stream may be resumed, which ended or was refused with err. It
+// returns the cause if ctx ends first.
 func (p *eventPosition) wait(ctx context.Context, b *Backoff, err error) error {
 	timer := time.NewTimer(max(b.delay(p.failures, p.retry), retryAfter(err)))
 	defer timer.Stop()

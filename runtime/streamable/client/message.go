@@ -53,7 +53,14 @@ func (w writer) WriteWithInfo(ctx context.Context, e jsonrpc.MessageInfo, data [
 	case e.Method != "" && !e.ID.IsZero():
 		return c.start(ctx, e, session, stateless, data)
 	}
-	err := c.post(ctx, e, session, stateless, data)
+	req, err := c.newPost(ctx, e, session, stateless, data)
+	if err != nil {
+		return notWritten(err)
+	}
+	if e.Method == "" {
+		return c.responseSent(e.ID, c.sessionError(c.postResponse(req), session))
+	}
+	err = c.sessionError(c.post(ctx, req, c.opts.acceptTimeout()), session)
 	if e.Method == mcp.MethodInitialized {
 		if c.state.setInitializedErr(err); err == nil {
 			c.listen(session)
@@ -63,28 +70,6 @@ func (w writer) WriteWithInfo(ctx context.Context, e jsonrpc.MessageInfo, data [
 }
 
 var errNoResponses = errors.New("servers of stateless revisions send no requests that could have a response")
-
-// post sends a message that has no response. It sends a response again after a temporary failure,
-// because the server waits for it and ignores a second one. It sends a notification again only if
-// the server refuses it before it is handled.
-func (c *Client) post(ctx context.Context, e jsonrpc.MessageInfo, session sessionInfo, stateless bool, data []byte) error {
-	return c.sendAgain(c.ctx, ctx, mayRepeat(e), func() error {
-		req, err := c.newPost(ctx, e, session, stateless, data)
-		if err != nil {
-			return notWritten(err)
-		}
-		return c.sessionError(c.http.send(req, c.ctx, c.opts.acceptTimeout()), session)
-	})
-}
-
-// mayRepeat returns the function that reports whether a message that has no response can be sent
-// again after an error.
-func mayRepeat(e jsonrpc.MessageInfo) func(error) bool {
-	if e.Method == "" {
-		return isTemporary
-	}
-	return isRefusal
-}
 
 // newPost returns the POST request for a message.
 func (c *Client) newPost(ctx context.Context, e jsonrpc.MessageInfo, session sessionInfo, stateless bool, data []byte) (*http.Request, error) {
@@ -104,7 +89,7 @@ func (c *Client) newPost(ctx context.Context, e jsonrpc.MessageInfo, session ses
 func (c *Client) start(ctx context.Context, e jsonrpc.MessageInfo, session sessionInfo, stateless bool, data []byte) error {
 	x := &call{
 		client: c, id: e.ID, method: e.Method, header: e.Header, session: session, stateless: stateless,
-		handlerCtx: callContext{c.ctx, ctx},
+		handlerCtx: callContext{c.ctx, ctx}, deadline: retryDeadline(ctx, e.Patience),
 	}
 	x.ctx, x.cancel = context.WithCancel(x.handlerCtx)
 	req, err := c.newPost(x.traced(), e, session, stateless, data)
@@ -151,7 +136,7 @@ func (c *Client) cancelCall(ctx context.Context, e jsonrpc.MessageInfo, session 
 		}
 		req, err := c.newPost(ctx, e, session, stateless, data)
 		if err == nil {
-			err = c.http.send(req, c.ctx, cancelTimeout)
+			err = c.post(ctx, req, cancelTimeout)
 		}
 		if err != nil {
 			c.opts.JSONRPC.Logger.Debug("could not send the cancellation of a request", "id", b.cancelledID, "error", c.sessionError(err, session))

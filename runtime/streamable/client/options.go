@@ -39,7 +39,8 @@ type Options struct {
 	// revisions that have such headers. Nil means none. An error fails the call. It may
 	// be called concurrently.
 	ToolHeaders func(tool string, arguments json.RawMessage) (http.Header, error)
-	// Backoff defines how often and when broken streams are resumed and messages are sent again.
+	// Backoff defines how often and when broken streams are resumed and messages are
+	// sent again.
 	Backoff Backoff
 	// DisableStandaloneStream disables the standalone stream of a handshake session, on
 	// which the server sends messages that belong to no call: notifications of changes,
@@ -55,35 +56,9 @@ type Options struct {
 	OnEventsLost func()
 }
 
-// Backoff defines how the broken stream of a handshake session is resumed. If the
-// server asks clients to wait, no delay is shorter than that.
-//
-// It also defines when a message is sent again. The response to a request of the server
-// is sent again after each temporary failure, because the server waits for it. Another
-// message is sent again only if the server refuses it with status 429 or 503 and a
-// header Retry-After, which means that it was not handled. A message fails at once if
-// it could be sent again only after MaxDelay or after the deadline of its context.
-type Backoff struct {
-	// InitialDelay is the delay before the first attempt. It doubles after each failed
-	// attempt. Default 1 s.
-	InitialDelay time.Duration
-	// MaxDelay limits the delay. Default 30 s.
-	MaxDelay time.Duration
-	// MaxAttempts is the number of consecutive failed attempts to resume a stream or to
-	// send a message again after which a call fails. The standalone stream has no such
-	// limit. Default 5; a negative value means no limit.
-	MaxAttempts int
-}
-
 const (
 	defaultMaxMessage    = 16 << 20
 	defaultAcceptTimeout = 60 * time.Second
-)
-
-const (
-	defaultInitialDelay = time.Second
-	defaultMaxDelay     = 30 * time.Second
-	defaultMaxAttempts  = 5
 )
 
 // complete returns a copy of o with defaults. A nil o has only defaults.
@@ -103,18 +78,6 @@ func (o *Options) complete() Options {
 	}
 	full.Backoff = full.Backoff.complete()
 	return full
-}
-
-// complete returns a copy of b with defaults.
-func (b Backoff) complete() Backoff {
-	if b.InitialDelay <= 0 {
-		b.InitialDelay = defaultInitialDelay
-	}
-	if b.MaxDelay <= 0 {
-		b.MaxDelay = defaultMaxDelay
-	}
-	b.MaxAttempts = limit.Count(b.MaxAttempts, defaultMaxAttempts)
-	return b
 }
 
 // acceptTimeout returns the timeout of a message that has no response.

@@ -446,7 +446,7 @@ func TestStatelessNotificationHeaders(t *testing.T) {
 
 func TestTenThousandCancelledCallsLeaveNothing(t *testing.T) {
 	calls := 10_000
-	if raceEnabled || testing.Short() {
+	if raceEnabled {
 		calls = 500
 	}
 	inBubble(t, func(t *testing.T) {
