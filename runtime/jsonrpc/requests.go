@@ -178,6 +178,13 @@ func (s *state) responseWriters() (list []Writer) {
 	return list
 }
 
+// waitingCalls returns the number of calls that wait for a response.
+func (s *state) waitingCalls() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls.len
+}
+
 // setNotification stores the notification being handled, or nil. If the connection is closed, it
 // returns the cause to cancel the notification's context with.
 func (s *state) setNotification(x *inboundMessage) error {

@@ -189,7 +189,8 @@ func (s *session) endUse() {
 // isIdle reports whether the session has not been used after a time. Both times come from
 // the clock of the table.
 func (s *session) isIdle(now, since time.Duration) bool {
-	if s.users.Load() > 0 {
+	if users := s.users.Load(); users > 0 && !s.waitsForGoneClient(users) {
+		s.lastUse.Store(int64(now))
 		return false
 	}
 	last := s.lastUse.Load() // loaded after users, because endUse stores it before it decrements users
@@ -198,6 +199,24 @@ func (s *session) isIdle(now, since time.Duration) bool {
 		return false
 	}
 	return time.Duration(last) <= since
+}
+
+// waitsForGoneClient reports whether all users of the session are requests whose client is gone,
+// and a handler waits for the response of the client. Handlers that do not wait for the client
+// may finish their work.
+func (s *session) waitsForGoneClient(users int32) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.rpc == nil || s.rpc.Waiting() == 0 {
+		return false
+	}
+	gone := make(map[sessionResponse]struct{})
+	for _, w := range s.rpc.Answering() {
+		if r, ok := w.(sessionResponse); ok && r.isGone() {
+			gone[r] = struct{}{}
+		}
+	}
+	return len(gone) >= int(users)
 }
 
 // acquireRPC begins a use of the JSON-RPC connection and creates it if needed. The
@@ -279,6 +298,9 @@ type sessionResponse interface {
 	// sendKeepAliveIfDue is called regularly with the lock of the session held. The
 	// first call only sets the time of the first keep-alive.
 	sendKeepAliveIfDue(now, interval time.Duration)
+	// isGone reports whether the HTTP request has ended, for example because the client
+	// has closed the connection.
+	isGone() bool
 }
 
 // sessionOutbound is the channel of messages that belong to no request.

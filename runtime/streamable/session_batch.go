@@ -156,6 +156,9 @@ func (b *batchRequest) WriteWithInfo(ctx context.Context, e jsonrpc.MessageInfo,
 	return nil
 }
 
+// isGone implements [sessionResponse].
+func (b *batchRequest) isGone() bool { return b.request.isGone() }
+
 // sendKeepAliveIfDue implements [sessionResponse].
 func (b *batchRequest) sendKeepAliveIfDue(now, interval time.Duration) {
 	b.request.sendKeepAliveIfDue(now, interval)

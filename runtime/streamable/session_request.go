@@ -348,6 +348,9 @@ func (s *session) release(unpublished bool) {
 	}
 }
 
+// isGone implements [sessionResponse].
+func (p *sessionRequest) isGone() bool { return p.transport.request.Context().Err() != nil }
+
 // sendKeepAliveIfDue implements [sessionResponse].
 func (p *sessionRequest) sendKeepAliveIfDue(now, interval time.Duration) {
 	switch {

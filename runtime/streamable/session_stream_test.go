@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/streamable"
 )
 
@@ -342,6 +343,56 @@ func TestIdleSessionEnds(t *testing.T) {
 		time.Sleep(2 * time.Hour)
 		require.Equal(t, http.StatusNotFound, used.call("echo").status)
 	})
+}
+
+func TestQuestionToClientThatIsGoneEndsWithSession(t *testing.T) {
+	for _, polling := range []bool{false, true} {
+		var asked, worked chan error // made in the bubble
+		var finish chan struct{}
+		tools := map[string]tool{
+			"ask": func(ctx ctx, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
+				_, err := peer.SendRequest(ctx, s, &mcp.ListRootsRequest{}, peer.WithTimeout(-1))
+				asked <- err
+				return nil, err
+			},
+			"work": func(ctx ctx, _ *mcp.ServerSession) (*mcp.CallToolResult, error) {
+				select {
+				case <-finish:
+				case <-ctx.Done():
+				}
+				worked <- context.Cause(ctx)
+				return mcp.TextResult("done"), nil
+			},
+		}
+		opts := &streamable.Options{SessionIdleTimeout: time.Hour, KeepAlive: -1, WriteTimeout: -1, Polling: polling}
+		serveInBubble(t, tools, opts, func(t *testing.T, e *endpoint) {
+			asked, worked, finish = make(chan error, 2), make(chan error, 1), make(chan struct{})
+			gone, slow, working := e.open("2025-11-25"), e.open("2025-11-25"), e.open("2025-11-25")
+			e.stream(http.MethodPost, callTool(1, "ask"), gone.headers()...).stop()
+			waiting := e.stream(http.MethodPost, callTool(1, "ask"), slow.headers()...)
+			e.post(callTool(2, "echo"), gone.headers()...)
+			go func() { // ends with the request
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				if res, err := e.client.Do(e.request(ctx, http.MethodPost, callTool(1, "work"), working.headers())); err == nil {
+					res.Body.Close()
+				}
+			}()
+			time.Sleep(59 * time.Minute)
+			require.Empty(t, asked)
+			time.Sleep(20 * time.Minute)
+			require.ErrorContains(t, <-asked, "session was idle for too long")
+			require.Equal(t, http.StatusNotFound, gone.call("echo").status)
+			require.Empty(t, asked, "the other client is still connected")
+			waiting.stop()
+			time.Sleep(80 * time.Minute)
+			require.Error(t, <-asked)
+			require.Empty(t, worked, "this handler does not wait for its client")
+			close(finish)
+			require.NoError(t, <-worked)
+			require.Equal(t, http.StatusOK, working.call("echo").status)
+		})
+	}
 }
 
 func TestSessionContinuesAfterLongRequest(t *testing.T) {
