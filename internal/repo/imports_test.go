@@ -67,7 +67,7 @@ var allowedImports = map[string]imports{
 	"runtime/internal/outbound":     {own: boundary},
 	"runtime/jsonrpc": {own: append([]string{"runtime/internal/batch", "runtime/internal/brokenpipe", "runtime/internal/buffer", "runtime/internal/failure", "runtime/internal/lazy", "runtime/internal/limit",
 		"runtime/internal/outbound", "runtime/internal/progress"}, boundary...)},
-	"runtime/connection": {own: append([]string{"runtime/internal/capabilities", "runtime/internal/headers", "runtime/internal/jsontag", "runtime/internal/loglevel", "runtime/internal/outbound",
+	"runtime/connection": {own: append([]string{"runtime/internal/capabilities", "runtime/internal/headers", "runtime/internal/jsontag", "runtime/internal/limit", "runtime/internal/loglevel", "runtime/internal/outbound",
 		"runtime/internal/paramheader", "runtime/internal/request", "runtime/internal/revisions"}, protocol...)},
 	"runtime/stdio":                       {own: transport},
 	"runtime/internal/paramheader":        {own: wireOnly},

@@ -146,7 +146,7 @@ func (g *fieldTags) field(t reflect.Type) mcp.PrimitiveSchemaDefinition {
 			Minimum: parsed(g, "minimum", parseFloat), Maximum: parsed(g, "maximum", parseFloat),
 		}
 		if kind == mcp.NumberTypeInteger {
-			limit(field, t)
+			restrict(field, t)
 		}
 		return field
 	}
@@ -168,8 +168,8 @@ func isText(t reflect.Type) bool {
 // maxExact is the largest integer that is exact in every program.
 const maxExact = 1<<53 - 1
 
-// limit restricts a field to the range of an integer type.
-func limit(field *mcp.NumberSchema, t reflect.Type) {
+// restrict restricts a field to the range of an integer type.
+func restrict(field *mcp.NumberSchema, t reflect.Type) {
 	minimum, maximum := 0.0, math.Ldexp(1, t.Bits())-1
 	if t.Kind() <= reflect.Int64 {
 		maximum = math.Ldexp(1, t.Bits()-1) - 1

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/limit"
 	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -323,7 +324,7 @@ var serverMessages, clientMessages = sync.OnceValue(func() *peer.Mux {
 })
 
 func methodNotFound(method string) *peer.Error {
-	name, err := json.Marshal(method)
+	name, err := json.Marshal(limit.Name(method))
 	if err != nil {
 		name = nil // omits a name that is not valid text
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/runtime/internal/brokenpipe"
+	"github.com/mcpwright/mcp/runtime/internal/limit"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -74,7 +75,7 @@ var (
 )
 
 func methodNotFound(method string) *peer.Error {
-	return &peer.Error{Code: codeNoMethod, Message: "Method not found", Data: jsonText(method)}
+	return &peer.Error{Code: codeNoMethod, Message: "Method not found", Data: jsonText(limit.Name(method))}
 }
 
 // jsonText returns s as a JSON string.

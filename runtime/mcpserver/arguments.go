@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/limit"
 	"github.com/mcpwright/mcp/runtime/internal/validate"
 	"github.com/mcpwright/mcp/runtime/mcpserver/internal/typed"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -191,7 +192,7 @@ func problems(err error) []validate.Problem {
 		return e.Problems
 	}
 	if e, ok := errors.AsType[*wire.DecodeError](err); ok {
-		return []validate.Problem{{Pointer: truncate(e.Pointer), Message: truncate(e.Err.Error())}}
+		return []validate.Problem{{Pointer: limit.Name(e.Pointer), Message: limit.Name(e.Err.Error())}}
 	}
-	return []validate.Problem{{Message: truncate(err.Error())}}
+	return []validate.Problem{{Message: limit.Name(err.Error())}}
 }

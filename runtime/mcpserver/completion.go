@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/limit"
 )
 
 // CompleteFrom returns a completer for an argument with a fixed set of values. It suggests
@@ -80,7 +81,7 @@ func (s *Server) completeArgument(ctx context.Context, req *mcp.CompleteRequest)
 		}
 		return limitValues(res), clientError(err)
 	case f == nil && !known:
-		return nil, invalid("Unknown argument %q of %s %q", truncate(req.Argument.Name), item.Kind, item.Name)
+		return nil, invalid("Unknown argument %q of %s %q", limit.Name(req.Argument.Name), item.Kind, item.Name)
 	case f == nil:
 		return &mcp.CompleteResult{Completion: mcp.Completion{Values: []string{}}}, nil
 	}

@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/limit"
 	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -67,21 +67,12 @@ func NotFound(uri string) error {
 	return &peer.Error{
 		Code:    revisions.CodeResourceNotFound,
 		Message: "Resource not found",
-		Data:    append(wire.AppendString([]byte(`{"uri":`), uri), '}'),
+		Data:    append(wire.AppendString([]byte(`{"uri":`), limit.URI(uri)), '}'),
 	}
 }
 
 func unknown(kind Kind, name string) error {
-	return invalid("Unknown %s: %q", kind, truncate(name))
-}
-
-// truncate shortens a name that a client has sent, so that an error can quote it.
-func truncate(name string) string {
-	const most = 200
-	if len(name) <= most {
-		return name
-	}
-	return strings.ToValidUTF8(name[:most], "") + "…"
+	return invalid("Unknown %s: %q", kind, limit.Name(name))
 }
 
 func invalid(format string, args ...any) error {
@@ -89,7 +80,7 @@ func invalid(format string, args ...any) error {
 }
 
 func methodNotFound(method string) error {
-	data, _ := json.Marshal(method) // never fails for a string
+	data, _ := json.Marshal(limit.Name(method)) // never fails for a string
 	return &peer.Error{Code: mcp.CodeMethodNotFound, Message: "Method not found", Data: data}
 }
 

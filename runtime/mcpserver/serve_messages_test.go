@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -212,4 +213,24 @@ func TestServeReturnsIfNobodyReads(t *testing.T) {
 		cancel()
 		require.NoError(t, <-served)
 	}) // fails if a goroutine is left
+}
+
+func TestErrorsShortenNamesOfClients(t *testing.T) {
+	long := strings.Repeat("n", 1<<20)
+	for _, revision := range []string{"2025-11-25", modern} {
+		c := connect(t, stocked(nil), revision)
+		for method, params := range map[string]string{
+			"com.example/" + long: `{}`,
+			"tools/call":          `{"name":"` + long + `"}`,
+			"prompts/get":         `{"name":"` + long + `"}`,
+			"resources/read":      `{"uri":"x:` + long + `"}`,
+			"completion/complete": `{"ref":{"type":"ref/prompt","name":"n1"},"argument":{"name":"` + long + `","value":""}}`,
+		} {
+			id := c.start(method, params)
+			m := c.receive()
+			require.Equal(t, fmt.Sprint(id), string(m.ID))
+			require.NotNil(t, m.Error, method[:9])
+			require.Less(t, len(m.Error.Message)+len(m.Error.Data), 2000, method[:9])
+		}
+	}
 }

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/limit"
 	"github.com/mcpwright/mcp/runtime/internal/outbound"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -41,6 +44,9 @@ func (s *Server) listen(ctx context.Context, req *mcp.SubscriptionsListenRequest
 	if err != nil {
 		return nil, err
 	}
+	if refused := st.refused(&req.Notifications); refused != "" {
+		return nil, invalid("Nothing to subscribe to: %s", refused)
+	}
 	if err := s.subscribers.addStream(st); err != nil {
 		return nil, err
 	}
@@ -50,6 +56,9 @@ func (s *Server) listen(ctx context.Context, req *mcp.SubscriptionsListenRequest
 	})
 	if err != nil {
 		return nil, err
+	}
+	if st.isEmpty() { // the client asked for nothing
+		st.end()
 	}
 	if err := st.run(ctx); err != nil {
 		return nil, err
@@ -94,6 +103,44 @@ func (s *Server) newStream(ctx context.Context, id mcp.RequestID, want *mcp.Subs
 		}
 	}
 	return st, nil
+}
+
+// isEmpty reports whether the stream will send nothing.
+func (st *stream) isEmpty() bool {
+	f := &st.filter
+	return !f.ToolsListChanged && !f.PromptsListChanged && !f.ResourcesListChanged && len(f.ResourceSubscriptions) == 0
+}
+
+// maxRefused limits the names in the error of a stream that would send nothing.
+const maxRefused = 8
+
+// refused returns what a client asked for and does not get, if the stream would send nothing.
+// Otherwise it returns the empty string.
+func (st *stream) refused(want *mcp.SubscriptionFilter) string {
+	if !st.isEmpty() {
+		return ""
+	}
+	var reasons []string
+	for method, asked := range map[string]bool{
+		mcp.MethodToolListChanged:     want.ToolsListChanged,
+		mcp.MethodPromptListChanged:   want.PromptsListChanged,
+		mcp.MethodResourceListChanged: want.ResourcesListChanged,
+	} {
+		if asked {
+			reasons = append(reasons, fmt.Sprintf("the server does not send %q", method))
+		}
+	}
+	for name := range want.Extra {
+		reasons = append(reasons, fmt.Sprintf("the server does not support %q", limit.Name(name)))
+	}
+	for _, uri := range want.ResourceSubscriptions {
+		reasons = append(reasons, fmt.Sprintf("there is no resource %q that can be watched", limit.Name(uri)))
+	}
+	slices.Sort(reasons)
+	if more := len(reasons) - maxRefused; more > 0 {
+		reasons = append(reasons[:maxRefused], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(reasons, "; ")
 }
 
 // stream is a subscription stream: a request whose handler sends events until one side ends

@@ -94,8 +94,7 @@ func TestSubscriptionsMustBeDeclared(t *testing.T) {
 	id := c.start("ping", `{}`)
 	require.Equal(t, fmt.Sprint(id), string(c.receive().ID), "no list change was declared")
 	l := connect(t, s, modern)
-	_, ack := l.listen(`{"resourcesListChanged":true,"resourceSubscriptions":["x:a"]}`)
-	require.JSONEq(t, `{}`, ack)
+	l.refused("subscriptions/listen", `{"notifications":{"resourcesListChanged":true,"resourceSubscriptions":["x:a"]}}`, mcp.CodeInvalidParams)
 }
 
 // listen opens a stream, and returns its id and the acknowledged filter.
@@ -144,8 +143,28 @@ func TestStreamFilterIsReducedToDeclared(t *testing.T) {
 	mcpserver.AddTool(s, &mcp.Tool{Name: "new"}, forecast)
 	s.AddRawPrompt(&mcp.Prompt{Name: "new"}, noPrompt)
 	require.Equal(t, "notifications/prompts/list_changed", c.receive().Method)
-	_, honoured = c.listen(`{}`)
+}
+
+func TestStreamThatWouldSendNothingEnds(t *testing.T) {
+	s := mcpserver.New(info, nil)
+	s.AddResource(&mcp.Resource{URI: "x:a"}, noRead)
+	c := connect(t, s, modern)
+	for filter, want := range map[string]string{
+		`{"toolsListChanged":true}`:                            `the server does not send "notifications/tools/list_changed"`,
+		`{"resourceSubscriptions":["x:never"]}`:                `there is no resource "x:never" that can be watched`,
+		`{"promptsListChanged":true,"com.example/more":["a"]}`: `the server does not send "notifications/prompts/list_changed"; the server does not support "com.example/more"`,
+		`{"resourceSubscriptions":["1","2","3","4","5","6","7","8","9","` + strings.Repeat("x", 5000) + `"]}`: `"8" that can be watched; and 2 more`,
+	} {
+		m := c.refused("subscriptions/listen", `{"notifications":`+filter+`}`, mcp.CodeInvalidParams)
+		require.Contains(t, m.Error.Message, "Nothing to subscribe to: ")
+		require.Contains(t, m.Error.Message, want)
+		require.Less(t, len(m.Error.Message), 1000)
+	}
+	id, honoured := c.listen(`{}`)
 	require.JSONEq(t, `{}`, honoured)
+	m := c.receive()
+	require.Equal(t, fmt.Sprint(id), string(m.ID))
+	require.Nil(t, m.Error)
 }
 
 func TestStreamIsNotifiedOfRequestedKind(t *testing.T) {
@@ -207,13 +226,13 @@ func TestSubscriptionLimits(t *testing.T) {
 	s := stocked(&mcpserver.Options{MaxSubscriptionStreams: 1, MaxSubscriptions: 2})
 	c := connect(t, s, modern)
 	c.refused("subscriptions/listen", `{"notifications":{"resourceSubscriptions":["x:n1","x:n2","x:n3"]}}`, mcp.CodeInternal)
-	id, _ := c.listen(`{}`)
-	m := c.refused("subscriptions/listen", `{"notifications":{}}`, mcp.CodeInternal)
+	id, _ := c.listen(`{"toolsListChanged":true}`)
+	m := c.refused("subscriptions/listen", `{"notifications":{"toolsListChanged":true}}`, mcp.CodeInternal)
 	require.Contains(t, m.Error.Message, "Too many")
 	c.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, id))
 	for { // the stream is removed when its handler has returned
 		c.ids++
-		c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"subscriptions/listen","params":{"notifications":{},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`, c.ids))
+		c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`, c.ids))
 		if m := c.receive(); m.Error == nil {
 			require.Equal(t, "notifications/subscriptions/acknowledged", m.Method)
 			break
@@ -239,7 +258,7 @@ func TestSlowClientLosesItsStream(t *testing.T) {
 			break
 		}
 	}
-	slow.listen(`{}`)
+	slow.listen(`{"toolsListChanged":true}`)
 }
 
 // held blocks notifications until it is released.

@@ -156,7 +156,7 @@ func (k *taskService) cancel(ctx context.Context, req *tasks.CancelRequest) (*ta
 }
 
 func unknownTask(id string) error {
-	return invalid("Unknown task: %q", truncate(id))
+	return invalid("Unknown task: %q", limit.Name(id))
 }
 
 // principalOf returns the principal that has sent the message being handled.

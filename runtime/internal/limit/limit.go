@@ -1,9 +1,10 @@
 // Package limit applies defaults to the limits in options. A limit of zero means
-// the default, and a negative limit means no limit.
+// the default, and a negative limit means no limit. It also shortens texts of a peer.
 package limit
 
 import (
 	"math"
+	"strings"
 	"time"
 )
 
@@ -25,4 +26,17 @@ func complete[T int | time.Duration](n, byDefault, none T) T {
 		return none
 	}
 	return min(n, none)
+}
+
+// Name returns a name from the peer for an error. It shortens a long name.
+func Name(name string) string { return shorten(name, 200) }
+
+// URI returns a URI from the peer for an error. It shortens a long URI.
+func URI(uri string) string { return shorten(uri, 1024) }
+
+func shorten(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
 }
