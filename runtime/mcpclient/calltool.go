@@ -108,9 +108,9 @@ func (c *Client) callInto(ctx context.Context, out any, name string, arguments a
 	if err != nil {
 		return err
 	}
-	doc, err := tool.outputOf(res)
+	doc, err := tool.outputOf(ctx, res)
 	if err != nil { // the schema may have changed
-		doc, err = c.toolForCall(ctx, name).outputOf(res)
+		doc, err = c.toolForCall(ctx, name).outputOf(ctx, res)
 	}
 	if err == nil {
 		err = unmarshal(doc, out)
@@ -140,7 +140,7 @@ func (c *Client) callTool(ctx context.Context, name string, arguments any, opts 
 }
 
 // outputOf returns the output of a tool as JSON, validated by its schema. The receiver may be nil.
-func (t *toolInfo) outputOf(res *mcp.CallToolResult) (json.RawMessage, error) {
+func (t *toolInfo) outputOf(ctx context.Context, res *mcp.CallToolResult) (json.RawMessage, error) {
 	if t == nil || t.output == nil {
 		if res.StructuredContent != nil {
 			return res.StructuredContent, nil
@@ -154,7 +154,7 @@ func (t *toolInfo) outputOf(res *mcp.CallToolResult) (json.RawMessage, error) {
 	if res.StructuredContent == nil {
 		return nil, errors.New("result has no structured content, but the tool has an output schema")
 	}
-	schema, err := t.output()
+	schema, err := t.output.compile(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("output schema: %w", err)
 	}

@@ -432,3 +432,69 @@ func TestServerWithoutTemplates(t *testing.T) {
 		}
 	}
 }
+
+// schemaServer is a server whose tools have output schemas that a test defines. It answers every
+// call with structured content.
+func schemaServer(t *testing.T, page func(n int) (tools []string, more bool)) (c *mcpclient.Client, pages *atomic.Int64) {
+	pages = new(atomic.Int64)
+	s := &script{answer: func(m message) string {
+		switch m.Method {
+		case mcp.MethodInitialize:
+			return ok(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"old","version":"1"}}`)
+		case mcp.MethodInitialized:
+			return ""
+		case mcp.MethodListTools:
+			if m.Params["cursor"] == nil {
+				pages.Store(0)
+			}
+			schemas, more := page(int(pages.Add(1)))
+			var tools []string
+			for i, schema := range schemas {
+				tools = append(tools, fmt.Sprintf(`{"name":"t%d-%d","inputSchema":{"type":"object"},"outputSchema":%s}`, pages.Load(), i, schema))
+			}
+			next := ""
+			if more {
+				next = fmt.Sprintf(`,"nextCursor":"page %d"`, pages.Load())
+			}
+			return ok(`{"tools":[` + strings.Join(tools, ",") + `]` + next + `}`)
+		case mcp.MethodCallTool:
+			return ok(`{"content":[],"structuredContent":{"a":1}}`)
+		}
+		return fail(mcp.CodeMethodNotFound, "null")
+	}}
+	return connect(t, s.endpoint(t), nil), pages
+}
+
+func TestLargeSchemasOfServerAreBounded(t *testing.T) {
+	large := `{"type":"object","description":"` + strings.Repeat("x", 1<<20-100) + `"}`
+	c, pages := schemaServer(t, func(int) ([]string, bool) { return []string{large, large, large}, true })
+	_, err := mcpclient.CallTool[map[string]any](t.Context(), c, "t1-0", nil)
+	require.NoError(t, err, "the first schemas are stored")
+	require.LessOrEqual(t, pages.Load(), int64(22), "64 MiB of a list are read")
+	_, err = mcpclient.CallTool[map[string]any](t.Context(), c, "t7-0", nil)
+	require.ErrorContains(t, err, "the schemas of the server have more than 16777216 bytes")
+
+	tooLarge := `{"type":"object","description":"` + strings.Repeat("x", 1<<20) + `"}`
+	c, _ = schemaServer(t, func(int) ([]string, bool) { return []string{tooLarge}, false })
+	_, err = mcpclient.CallTool[map[string]any](t.Context(), c, "t1-0", nil)
+	require.ErrorContains(t, err, "schema has more than 1048576 bytes")
+
+	many := `{"type":"object","allOf":[true` + strings.Repeat(",true", 100_000) + `]}`
+	c, _ = schemaServer(t, func(int) ([]string, bool) { return []string{many}, false })
+	_, err = mcpclient.CallTool[map[string]any](t.Context(), c, "t1-0", nil)
+	require.ErrorContains(t, err, "more than 100000 subschemas")
+}
+
+func TestListOfToolsHasTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, pages := schemaServer(t, func(int) ([]string, bool) {
+			time.Sleep(10 * time.Second)
+			return []string{`{}`}, true
+		})
+		begun := time.Now()
+		_, err := mcpclient.CallTool[map[string]any](t.Context(), c, "t", nil)
+		require.NoError(t, err, "the tool is called without its schema")
+		require.Less(t, time.Since(begun), 3*time.Minute)
+		require.Less(t, pages.Load(), int64(20))
+	})
+}

@@ -36,17 +36,40 @@ func (e *QuestionError) Error() string {
 // Unwrap returns Err.
 func (e *QuestionError) Unwrap() error { return e.Err }
 
-// RoundsError reports that the server still requested input after [Options].MaxRounds rounds.
+// RoundsError reports that the server still requested input after [Options].MaxRounds rounds, or
+// asked more than [Options].MaxQuestions questions.
 type RoundsError struct {
 	// Method is the method of the request.
 	Method string
 	// Rounds is the number of rounds in which the client answered input requests.
 	Rounds int
+	// Questions is the number of input requests in these rounds and the next one, if they are more
+	// than [Options].MaxQuestions. Otherwise it is 0.
+	Questions int
 }
 
 // Error implements error.
 func (e *RoundsError) Error() string {
+	if e.Questions > 0 {
+		return fmt.Sprintf("send %q: server asks too many questions: %d in %d rounds", e.Method, e.Questions, e.Rounds+1)
+	}
 	return fmt.Sprintf("send %q: server still requests input after %d rounds", e.Method, e.Rounds)
+}
+
+// roundCount counts the rounds of a call and the input requests in them.
+type roundCount struct{ rounds, questions int }
+
+// begin begins a round with input requests. It returns a *RoundsError if there are too many rounds or
+// input requests.
+func (n *roundCount) begin(o *Options, method string, requests mcp.InputRequests) error {
+	if n.rounds == o.MaxRounds {
+		return &RoundsError{Method: method, Rounds: n.rounds}
+	}
+	if n.questions += len(requests); n.questions > o.MaxQuestions {
+		return &RoundsError{Method: method, Rounds: n.rounds, Questions: n.questions}
+	}
+	n.rounds++
+	return nil
 }
 
 var (

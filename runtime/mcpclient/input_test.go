@@ -193,6 +193,41 @@ func TestMaxRounds(t *testing.T) {
 	require.ErrorContains(t, err, "after 3 rounds")
 }
 
+func TestMaxQuestions(t *testing.T) {
+	leaks.Check(t)
+	many := make(mcp.InputRequests)
+	for i := range 20_000 {
+		many[fmt.Sprint(i)] = form("x")
+	}
+	for name, c := range map[string]struct {
+		first, next mcp.InputRequests
+		handled     int64
+		want        string
+	}{
+		"in one response": {many, many, 0, "too many questions: 20000 in 1 rounds"},
+		"in several":      {mcp.InputRequests{"a": form("x"), "b": form("x")}, mcp.InputRequests{"a": form("x"), "b": form("x")}, 4, "too many questions: 6 in 3 rounds"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var handled atomic.Int64
+			s, _ := asker(func(_ *mcp.CallToolRequest, n int) (*mcp.CallToolResult, error) {
+				if n == 1 {
+					return nil, ask(c.first, nil)
+				}
+				return nil, ask(c.next, nil)
+			})
+			conn := connect(t, mcpclient.InProcess(s), &mcpclient.Options{MaxQuestions: 5, OnElicit: func(ctx context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				handled.Add(1)
+				return accept("x", "y")(ctx, req)
+			}})
+			_, err := callTool(t, conn)
+			var rounds *mcpclient.RoundsError
+			require.ErrorAs(t, err, &rounds)
+			require.ErrorContains(t, err, c.want)
+			require.Equal(t, c.handled, handled.Load())
+		})
+	}
+}
+
 func TestNegativeMaxRounds(t *testing.T) {
 	leaks.Check(t)
 	s, attempts := asker(func(_ *mcp.CallToolRequest, n int) (*mcp.CallToolResult, error) {
@@ -201,7 +236,7 @@ func TestNegativeMaxRounds(t *testing.T) {
 		}
 		return mcp.TextResult("done"), nil
 	})
-	c := connect(t, mcpclient.InProcess(s), &mcpclient.Options{OnElicit: accept("x", "y"), MaxRounds: -1})
+	c := connect(t, mcpclient.InProcess(s), &mcpclient.Options{OnElicit: accept("x", "y"), MaxRounds: -1, MaxQuestions: -1})
 	_, err := callTool(t, c)
 	require.NoError(t, err)
 	require.Len(t, *attempts, 101)
@@ -308,6 +343,7 @@ func TestMaxInFlightLimitsInputRequests(t *testing.T) {
 		})
 		var now, most, all atomic.Int32
 		c := connect(t, mcpclient.InProcess(s), &mcpclient.Options{
+			MaxQuestions: -1,
 			OnListRoots: func(context.Context, *mcp.ListRootsRequest) (*mcp.ListRootsResult, error) {
 				most.Store(max(most.Load(), now.Add(1)))
 				time.Sleep(time.Second)

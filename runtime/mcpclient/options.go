@@ -111,6 +111,9 @@ type Options struct {
 	ManualInput bool
 	// MaxRounds limits how often one call answers input requests. Default 10.
 	MaxRounds int
+	// MaxQuestions limits the input requests that one call answers in all rounds together. Default
+	// 100.
+	MaxQuestions int
 	// Tasks allows servers of 2026-07-28 to return a task from a tool call, by the extension
 	// [tasks.Name]. The call then waits until the task has finished. Only its context limits it: no
 	// timeout applies. The handlers of this client answer input requests of the task, also for
@@ -149,6 +152,7 @@ const (
 const (
 	defaultProbeTimeout = 10 * time.Second
 	defaultMaxRounds    = 10
+	defaultMaxQuestions = 100
 	defaultMaxInFlight  = 256
 )
 
@@ -163,6 +167,7 @@ func (o *Options) complete() Options {
 	}
 	full.ProbeTimeout = limit.Time(full.ProbeTimeout, defaultProbeTimeout)
 	full.MaxRounds = limit.Count(full.MaxRounds, defaultMaxRounds)
+	full.MaxQuestions = limit.Count(full.MaxQuestions, defaultMaxQuestions)
 	full.MaxInFlight = limit.Count(full.MaxInFlight, defaultMaxInFlight)
 	if full.LogLevel == "" {
 		full.LogLevel = mcp.LoggingLevelInfo

@@ -160,14 +160,16 @@ const minRoundDelay, maxRoundDelay = 50 * time.Millisecond, 250 * time.Milliseco
 func (c *Client) callWithInput(ctx context.Context, req peer.Message, res wire.Value, opts []peer.CallOption) (rounds bool, err error) {
 	delay := minRoundDelay
 	handles := !c.opts.ManualInput && isFirstRound(req)
-	for next, round := req, 0; ; round++ {
+	var asked roundCount
+	for next := req; ; {
 		err = c.callWithTask(ctx, next, res, opts)
 		required := inputRequired(err)
 		if required == nil || !handles {
 			return rounds, err
 		}
-		if rounds = true; round == c.opts.MaxRounds {
-			return true, &RoundsError{req.Method(), round}
+		rounds = true
+		if err := asked.begin(&c.opts, req.Method(), required.InputRequests); err != nil {
+			return true, err
 		}
 		responses, err := c.handleInputRequests(ctx, req.Method(), required.InputRequests)
 		if err != nil {

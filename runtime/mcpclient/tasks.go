@@ -120,7 +120,8 @@ func (c *Client) pollTask(ctx context.Context, t *tasks.Task) (*tasks.Task, erro
 	handled := make(map[string]bool) // keys of handled input requests; the server may still list them
 	var unsent mcp.InputResponses    // responses that the server has not received
 	polled := false                  // only a polled state contains the result
-	for failed, rounds := 0, 0; ; {
+	var asked roundCount
+	for failed := 0; ; {
 		if f := c.opts.OnTask; f != nil {
 			f(ctx, t)
 		}
@@ -129,10 +130,10 @@ func (c *Client) pollTask(ctx context.Context, t *tasks.Task) (*tasks.Task, erro
 			return t, nil
 		case t.Finished():
 		case t.Status == mcp.TaskStatusInputRequired && len(requests) > 0:
-			if rounds++; rounds > c.opts.MaxRounds {
-				return t, c.cancelTask(ctx, t, &RoundsError{mcp.MethodCallTool, rounds - 1})
+			err := asked.begin(&c.opts, mcp.MethodCallTool, requests)
+			if err != nil {
+				return t, c.cancelTask(ctx, t, err)
 			}
-			var err error
 			if unsent, err = c.handleInputRequests(ctx, mcp.MethodCallTool, requests); err != nil {
 				return t, c.cancelTask(ctx, t, err)
 			}

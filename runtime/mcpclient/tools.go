@@ -3,6 +3,7 @@ package mcpclient
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -14,13 +15,22 @@ import (
 	"github.com/mcpwright/mcp/runtime/peer"
 )
 
-// maxTools limits the tools of one server that the client stores.
-const maxTools = 10_000
+const (
+	// maxTools limits the tools of one server that the client stores.
+	maxTools = 10_000
+	// maxOutputSchema limits the bytes of an output schema.
+	maxOutputSchema = 1 << 20
+	// maxOutputSchemas limits the bytes of all output schemas of one server that the client stores.
+	maxOutputSchemas = 16 << 20
+	// maxToolList limits the bytes of a list of tools that the client reads for a call.
+	maxToolList = 64 << 20
+)
 
 // toolTable has the properties of tools that calls need, from the last lists of tools.
 type toolTable struct {
 	mu       sync.Mutex // guards the fields below
 	tools    map[string]*toolInfo
+	schemas  int          // bytes of the output schemas in tools
 	changes  uint64       // how often the list has changed
 	complete bool         // tools has all tools since the last change
 	refresh  *toolRefresh // active refresh, or nil
@@ -35,7 +45,45 @@ type toolRefresh struct {
 type toolInfo struct {
 	changes uint64 // number of changes before the tool was requested
 	headers []paramheader.Param
-	output  func() (*validate.Schema, error) // nil if the tool has no output schema
+	output  *outputSchema // nil if the tool has no output schema
+}
+
+// outputSchema is the output schema of a tool. It is compiled when it is first needed.
+type outputSchema struct {
+	text      json.RawMessage // nil if the schema was dropped because of its size
+	compiling chan struct{}   // has a capacity of one; a value means that compiled and err are in use
+	compiled  *validate.Schema
+	err       error
+}
+
+func newOutputSchema(text json.RawMessage) *outputSchema {
+	s := &outputSchema{text: text, compiling: make(chan struct{}, 1)}
+	if len(text) > maxOutputSchema {
+		s.drop(fmt.Errorf("schema has more than %d bytes", maxOutputSchema))
+	}
+	return s
+}
+
+// drop removes the schema. Calls of the tool fail with the reason.
+func (s *outputSchema) drop(reason error) { s.text, s.err = nil, reason }
+
+// compile returns the compiled schema. Concurrent calls compile it once. A call whose context ends
+// leaves that to the next one.
+func (s *outputSchema) compile(ctx context.Context) (*validate.Schema, error) {
+	select {
+	case s.compiling <- struct{}{}:
+		defer func() { <-s.compiling }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if s.compiled != nil || s.err != nil {
+		return s.compiled, s.err
+	}
+	compiled, err := validate.CompileContext(ctx, s.text)
+	if err == nil || ctx.Err() == nil {
+		s.compiled, s.err = compiled, err
+	}
+	return compiled, err
 }
 
 // storeTools stores a page of the list of tools. Changes is the number of changes before it was
@@ -54,8 +102,8 @@ func (c *Client) storeTools(sc *serverConn, req peer.Message, page *mcp.ListTool
 				return true
 			}
 		}
-		if schema := t.OutputSchema; schema != nil {
-			info.output = sync.OnceValues(func() (*validate.Schema, error) { return validate.Compile(schema) })
+		if t.OutputSchema != nil {
+			info.output = newOutputSchema(t.OutputSchema)
 		}
 		infos[t.Name] = info
 		return false
@@ -64,20 +112,25 @@ func (c *Client) storeTools(sc *serverConn, req peer.Message, page *mcp.ListTool
 	c.tools.addPage(infos, ok && r.Cursor == nil)
 }
 
-// refreshTools requests the list of tools.
+// refreshTools requests the list of tools. The timeout of a call applies to all pages together.
 func (c *Client) refreshTools(ctx context.Context) error {
-	n, changes := 0, c.tools.numChanges()
-	for _, err := range c.Uncached().ListToolsAll(ctx, nil) {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.opts.responseTimeout(), errSlowList)
+	defer cancel()
+	n, size, changes := 0, 0, c.tools.numChanges()
+	for t, err := range c.Uncached().ListToolsAll(ctx, nil) {
 		if err != nil {
 			return err
 		}
-		if n++; n > maxTools {
+		n, size = n+1, size+len(t.InputSchema)+len(t.OutputSchema)+len(t.Description)
+		if n > maxTools || size > maxToolList {
 			break
 		}
 	}
 	c.tools.setComplete(changes)
 	return nil
 }
+
+var errSlowList = errors.New("list of tools not complete in time")
 
 // toolForCall returns the properties of a tool, or nil. It requests the list if the tool is unknown
 // or may have changed.
@@ -121,14 +174,26 @@ func (t *toolTable) addPage(page map[string]*toolInfo, first bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if first || t.tools == nil {
-		t.tools, t.complete = page, false
-		return
+		t.tools, t.schemas, t.complete = make(map[string]*toolInfo, len(page)), 0, false
 	}
 	for name, info := range page {
 		if len(t.tools) < maxTools {
-			t.tools[name] = info
+			t.add(name, info)
 		}
 	}
+}
+
+// add adds a tool. Its output schema is dropped if all schemas together are too large.
+func (t *toolTable) add(name string, info *toolInfo) {
+	if before := t.tools[name]; before != nil && before.output != nil {
+		t.schemas -= len(before.output.text)
+	}
+	if s := info.output; s != nil && t.schemas+len(s.text) > maxOutputSchemas {
+		s.drop(fmt.Errorf("the schemas of the server have more than %d bytes", maxOutputSchemas))
+	} else if s != nil {
+		t.schemas += len(s.text)
+	}
+	t.tools[name] = info
 }
 
 // find returns the properties of a tool, or nil, and whether they are current.
