@@ -27,7 +27,7 @@ type limit struct {
 
 var limits = []limit{
 	{what: "bytes of a request over HTTP", option: "streamable.Options.MaxBody", bytes: true, exceeded: "413"},
-	{what: "requests of more than 16 KiB that are being received", option: "streamable.Options.MaxUploads", exceeded: "503, Retry-After"},
+	{what: "requests of more than 16 KiB that are being received; a quarter is reserved for principals that have none", option: "streamable.Options.MaxUploads", exceeded: "503, Retry-After"},
 	{what: "requests of more than 16 KiB that are being received from one principal", option: "streamable.Options.MaxUploadsPerPrincipal", exceeded: "429, Retry-After"},
 	{what: "bytes of a line or message", option: "jsonrpc.Options.MaxMessage", bytes: true, exceeded: "-32700"},
 	{what: "bytes of a response or event over HTTP that a client reads", option: "mcpclient.Options.MaxMessage", in: "streamable/client", bytes: true, exceeded: "an error of that call"},
@@ -46,7 +46,7 @@ var limits = []limit{
 	{what: "time until an idle session ends", option: "streamable.Options.SessionIdleTimeout", exceeded: "404"},
 	{what: "stored events of a session", option: "streamable.MemoryOptions.MaxEvents", exceeded: "the oldest event is deleted, and streams cannot be resumed before it"},
 	{what: "stored bytes of a session", option: "streamable.MemoryOptions.MaxBytes", bytes: true, exceeded: "the oldest event is deleted"},
-	{what: "stored bytes of all sessions", option: "streamable.MemoryOptions.MaxTotal", bytes: true, exceeded: "the oldest events of any session are deleted"},
+	{what: "stored bytes of all sessions", option: "streamable.MemoryOptions.MaxTotal", bytes: true, exceeded: "the oldest events of the principal with the most stored bytes are deleted"},
 	{what: "time for a client to accept an event, or a response of more than 2 KiB", option: "streamable.Options.WriteTimeout", exceeded: "the connection is closed"},
 	{what: "time for a response; progress reports that the call asks for restart it", option: "jsonrpc.Options.Timeout", exceeded: "a local error, and the request is cancelled"},
 	{what: "time for a response in total", option: "jsonrpc.Options.MaxTimeout", exceeded: "a local error, and the request is cancelled"},

@@ -250,11 +250,21 @@ func (u *bodyReader) beginLarge(principal string) *refusal {
 	switch o := u.opts; {
 	case !u.large.fits(principal, o.MaxUploadsPerPrincipal), !u.large.fits(principal, o.MaxInFlightPerPrincipal):
 		return &refusal{status: http.StatusTooManyRequests, err: errTooManyUploads, closeConn: true}
-	case !belowLimit(u.large.total, o.MaxUploads), !belowLimit(u.large.total, o.MaxInFlight):
+	case !belowLimit(u.large.total, u.sharedUploads(principal)), !belowLimit(u.large.total, o.MaxInFlight):
 		return &refusal{status: http.StatusServiceUnavailable, err: errTooManyUploads, closeConn: true}
 	}
 	u.large.add(principal, 1)
 	return nil
+}
+
+// sharedUploads returns how many large bodies may be read when a principal sends another one.
+// The rest is reserved for named principals that have none.
+func (u *bodyReader) sharedUploads(principal string) int {
+	most := u.opts.MaxUploads
+	if most < 0 || principal != "" && u.large.byPrincipal[principal] == 0 {
+		return most
+	}
+	return most - most/4
 }
 
 // endLarge ends the count that beginLarge has begun.

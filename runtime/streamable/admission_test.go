@@ -180,6 +180,28 @@ func TestMaxUploadsLimitsLargeBodies(t *testing.T) {
 	})
 }
 
+func TestAnonymousUploadsLeaveRoomForPrincipals(t *testing.T) {
+	opts := &streamable.Options{MaxUploads: 8, Principal: func(r *http.Request) string { return r.Header.Get("X-User") }}
+	serveUploads(t, opts, func(t *testing.T, e *endpoint) {
+		begin := `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":"` + strings.Repeat("x", 20<<10)
+		length := fmt.Sprintf("Content-Length: %d", len(begin)+3)
+		for range 6 {
+			e.upload("", length, begin)
+		}
+		for range 2 {
+			_, refused := e.upload("", length, begin)
+			require.Equal(t, http.StatusServiceUnavailable, refused().StatusCode)
+		}
+		for _, user := range []string{"ann", "bob"} {
+			rest, answered := e.upload(user, length, begin)
+			_, refused := e.upload(user, length, begin)
+			require.Equal(t, http.StatusServiceUnavailable, refused().StatusCode, "the rest is for other principals")
+			io.WriteString(rest, `"}}`)
+			require.Equal(t, http.StatusBadRequest, answered().StatusCode, "the body was read, but the request has no session")
+		}
+	})
+}
+
 func TestMaxInFlightLimitsLargeBodies(t *testing.T) {
 	serveUploads(t, &streamable.Options{MaxInFlight: 1}, func(t *testing.T, e *endpoint) {
 		body := strings.Repeat(" ", 20<<10)

@@ -1,6 +1,7 @@
 package streamable
 
 import (
+	"container/heap"
 	"context"
 	"errors"
 	"slices"
@@ -27,6 +28,9 @@ type EventStore interface {
 type Event struct {
 	// Session is the id of the session.
 	Session string
+	// Principal is the principal of the session, or the empty string. [EventStore].After need
+	// not return it.
+	Principal string
 	// Stream is the number of the stream in its session. The standalone stream has the
 	// number 0.
 	Stream uint64
@@ -38,14 +42,17 @@ type Event struct {
 }
 
 // MemoryStore is an [EventStore] in memory. If a session exceeds its limits, its oldest
-// events are deleted. If all sessions together exceed MaxTotal, the oldest events of
-// any session are deleted.
+// events are deleted. If all sessions together exceed MaxTotal, the oldest events of the
+// principal with the most stored bytes are deleted, so that one principal cannot make
+// streams of others unresumable. Sessions without a principal count on their own.
 type MemoryStore struct {
 	opts MemoryOptions
 
-	mu    sync.Mutex
-	logs  map[string]*eventLog
-	total int // bytes of all sessions
+	mu     sync.Mutex
+	logs   map[string]*eventLog
+	owners map[string]*eventOwner // by ownerKey
+	queue  eventOwners            // all owners, with the largest first
+	total  int                    // bytes of all sessions
 }
 
 // MemoryOptions are the limits of a [MemoryStore]. A limit that is zero has its
@@ -64,7 +71,7 @@ var ErrEventTooLarge = errors.New("event exceeds the limits of the store")
 
 // NewMemoryStore returns an empty store. Nil options are the defaults.
 func NewMemoryStore(opts *MemoryOptions) *MemoryStore {
-	m := &MemoryStore{logs: make(map[string]*eventLog)}
+	m := &MemoryStore{logs: make(map[string]*eventLog), owners: make(map[string]*eventOwner)}
 	if opts != nil {
 		m.opts = *opts
 	}
@@ -75,8 +82,52 @@ func NewMemoryStore(opts *MemoryOptions) *MemoryStore {
 
 // eventLog contains the events of one session, the oldest first.
 type eventLog struct {
-	events []Event
-	bytes  int
+	session string
+	owner   *eventOwner
+	events  []Event
+	bytes   int
+}
+
+// eventOwner is a principal with its sessions, or a session without a principal.
+type eventOwner struct {
+	key   string
+	bytes int
+	logs  map[*eventLog]struct{}
+	place int // in the queue
+}
+
+// ownerKey returns the key of the owner of an event.
+func ownerKey(e *Event) string {
+	if e.Principal == "" {
+		return "session " + e.Session
+	}
+	return "principal " + e.Principal
+}
+
+// eventOwners is a heap with the largest owner first.
+type eventOwners []*eventOwner
+
+func (q eventOwners) Len() int           { return len(q) }
+func (q eventOwners) Less(i, j int) bool { return q[i].bytes > q[j].bytes }
+func (q eventOwners) Swap(i, j int) {
+	q[i], q[j] = q[j], q[i]
+	q[i].place, q[j].place = i, j
+}
+
+// Push implements [heap.Interface].
+func (q *eventOwners) Push(x any) {
+	o := x.(*eventOwner)
+	o.place = len(*q)
+	*q = append(*q, o)
+}
+
+// Pop implements [heap.Interface].
+func (q *eventOwners) Pop() any {
+	last := len(*q) - 1
+	o := (*q)[last]
+	(*q)[last] = nil
+	*q = (*q)[:last]
+	return o
 }
 
 // eventWeight is about the number of bytes of an event without its data.
@@ -94,45 +145,82 @@ func (m *MemoryStore) Append(_ context.Context, e Event) error {
 	defer m.mu.Unlock()
 	l := m.logs[e.Session]
 	if l == nil {
-		l = new(eventLog)
-		m.logs[e.Session] = l
+		l = m.addLog(&e)
 	}
+	e.Principal = "" // the owner has it
 	l.events = append(l.events, e)
-	l.bytes += e.weight()
-	m.total += e.weight()
+	m.count(l, e.weight())
 	for len(l.events) > m.opts.MaxEvents || l.bytes > m.opts.MaxBytes {
-		m.drop(e.Session, l)
+		m.drop(l)
 	}
-	m.shrink(e.Session)
+	for m.total > m.opts.MaxTotal {
+		m.drop(m.largestOwner(l).largestLog(l))
+	}
 	return nil
 }
 
-// shrink deletes events until MaxTotal is met. It first deletes events of sessions
-// other than last, because a client may be receiving the events of last.
-func (m *MemoryStore) shrink(last string) {
-	for name, l := range m.logs {
-		for name != last && m.total > m.opts.MaxTotal && len(l.events) > 0 {
-			m.drop(name, l)
-		}
-		if m.total <= m.opts.MaxTotal {
-			return
-		}
+// addLog adds the log of an event's session.
+func (m *MemoryStore) addLog(e *Event) *eventLog {
+	key := ownerKey(e)
+	o := m.owners[key]
+	if o == nil {
+		o = &eventOwner{key: key, logs: make(map[*eventLog]struct{}, 1)}
+		m.owners[key] = o
+		heap.Push(&m.queue, o)
 	}
-	for l := m.logs[last]; m.total > m.opts.MaxTotal; {
-		m.drop(last, l)
+	l := &eventLog{session: e.Session, owner: o}
+	o.logs[l] = struct{}{}
+	m.logs[e.Session] = l
+	return l
+}
+
+// count adds n bytes to a log. It removes the log if it is empty, and then its owner.
+func (m *MemoryStore) count(l *eventLog, n int) {
+	o := l.owner
+	l.bytes, o.bytes, m.total = l.bytes+n, o.bytes+n, m.total+n
+	heap.Fix(&m.queue, o.place)
+	if l.bytes > 0 {
+		return
+	}
+	delete(m.logs, l.session)
+	if delete(o.logs, l); len(o.logs) == 0 {
+		delete(m.owners, o.key)
+		heap.Remove(&m.queue, o.place)
 	}
 }
 
+// largestOwner returns the owner with the most bytes. It does not return an owner that has only
+// the one event of the log last, which a client may be receiving. The caller has found that
+// there are other events.
+func (m *MemoryStore) largestOwner(last *eventLog) *eventOwner {
+	o := m.queue[0]
+	if o != last.owner || len(o.logs) > 1 || len(last.events) > 1 {
+		return o
+	}
+	if len(m.queue) > 2 && m.queue.Less(2, 1) {
+		return m.queue[2]
+	}
+	return m.queue[1]
+}
+
+// largestLog returns the log with the most bytes. It avoids the log last, because a client
+// may be receiving its events.
+func (o *eventOwner) largestLog(last *eventLog) *eventLog {
+	largest := last
+	for l := range o.logs {
+		if l != last && (largest == last || l.bytes > largest.bytes) {
+			largest = l
+		}
+	}
+	return largest
+}
+
 // drop deletes the oldest event of a session.
-func (m *MemoryStore) drop(name string, l *eventLog) {
+func (m *MemoryStore) drop(l *eventLog) {
 	w := l.events[0].weight()
 	l.events[0] = Event{}
 	l.events = l.events[1:]
-	l.bytes -= w
-	m.total -= w
-	if len(l.events) == 0 {
-		delete(m.logs, name)
-	}
+	m.count(l, -w)
 }
 
 // After implements [EventStore].
@@ -162,8 +250,7 @@ func (m *MemoryStore) Forget(_ context.Context, session string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if l := m.logs[session]; l != nil {
-		m.total -= l.bytes
-		delete(m.logs, session)
+		m.count(l, -l.bytes)
 	}
 	return nil
 }

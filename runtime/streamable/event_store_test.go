@@ -3,6 +3,7 @@ package streamable_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -80,6 +81,47 @@ func TestMemoryStoreLimitsTotalBytes(t *testing.T) {
 		put(t, m, "c", 1, seq+1, 900)
 	}
 	require.Len(t, seqs(t, m, "c", 1, 0), 3, "deleted events are not counted")
+}
+
+func TestMemoryStoreDeletesEventsOfLargestPrincipal(t *testing.T) {
+	m := streamable.NewMemoryStore(&streamable.MemoryOptions{MaxTotal: 100_000})
+	add := func(principal, session string, seq uint64, n int) {
+		t.Helper()
+		e := streamable.Event{Session: session, Principal: principal, Stream: 1, Seq: seq, Data: make([]byte, n)}
+		require.NoError(t, m.Append(t.Context(), e))
+	}
+	for seq := range uint64(10) {
+		add("victim", "v", seq+1, 1000)
+		add("", "anonymous", seq+1, 1000)
+	}
+	for i := range 90 { // one principal with many sessions
+		for seq := range uint64(10) {
+			add("attacker", fmt.Sprint("a", i), seq+1, 1000)
+		}
+	}
+	require.Len(t, seqs(t, m, "v", 1, 0), 10)
+	require.Len(t, seqs(t, m, "anonymous", 1, 0), 10)
+	for i := range 90 { // sessions without a principal
+		for seq := range uint64(10) {
+			add("", fmt.Sprint("b", i), seq+1, 100)
+		}
+	}
+	require.NotEmpty(t, seqs(t, m, "b89", 1, 0))
+	require.Contains(t, seqs(t, m, "v", 1, 0), uint64(10), "the latest events stay")
+	add("large", "l", 1, 90_000)
+	require.Len(t, seqs(t, m, "l", 1, 0), 1, "an event that was just stored stays")
+	for i := range 90 {
+		for _, name := range []string{"a", "b"} {
+			require.NoError(t, m.Forget(t.Context(), fmt.Sprint(name, i)))
+		}
+	}
+	for _, name := range []string{"v", "anonymous", "l"} {
+		require.NoError(t, m.Forget(t.Context(), name))
+	}
+	for seq := range uint64(90) {
+		add("again", "c", seq+1, 1000)
+	}
+	require.Len(t, seqs(t, m, "c", 1, 0), 90, "deleted events are not counted")
 }
 
 // brokenStore is a store whose Append fails.

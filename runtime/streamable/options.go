@@ -57,7 +57,8 @@ type Options struct {
 	// MaxBody limits the bytes of a request. Default 4 MiB.
 	MaxBody int
 	// MaxUploads limits the bodies of more than 16 KiB that are being read. MaxInFlight
-	// limits them, too. Default 64.
+	// limits them, too. A quarter is reserved for named principals that have no other
+	// such body. Default 64.
 	MaxUploads int
 	// MaxUploadsPerPrincipal limits the bodies of more than 16 KiB that are being read
 	// from one named principal. Default 16.

@@ -60,7 +60,7 @@ func (st *stream) store(ctx context.Context, data []byte) (id string, stored boo
 		return "", false // the client does not know the stream, or cannot resume it
 	}
 	st.lastSeq++
-	e := Event{Session: st.session.id, Stream: st.number, Seq: st.lastSeq, Data: bytes.Clone(data)}
+	e := Event{Session: st.session.id, Principal: st.session.principal, Stream: st.number, Seq: st.lastSeq, Data: bytes.Clone(data)}
 	o := &st.session.handler.opts
 	if err := o.Events.Append(ctx, e); err != nil {
 		o.Logger.WarnContext(ctx, "could not store event", "session", e.Session, "error", err)
