@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"net/http/httptest"
 	"os"
 	"runtime"
 	"strconv"
@@ -195,6 +196,14 @@ func TestKilledCommandFailsCallsWithExitError(t *testing.T) {
 
 func TestQuestionEndsWhenClientDisconnects(t *testing.T) {
 	u := &user{unanswered: make(chan string)}
+	// requireGone requires that the question fails, and that its error contains the reason.
+	requireGone := func(t *testing.T, r *rig, reason string) {
+		t.Helper()
+		err := within(t, r.ended)
+		var closed *peer.ClosedError
+		require.ErrorAs(t, err, &closed)
+		require.EqualError(t, err, `send "elicitation/create": connection closed`+reason)
+	}
 	t.Run("pipe", func(t *testing.T) {
 		r := newRig()
 		clientEnd, serverEnd := net.Pipe()
@@ -204,22 +213,48 @@ func TestQuestionEndsWhenClientDisconnects(t *testing.T) {
 		over := r.start(t.Context(), t, c, "asks")
 		require.Equal(t, "summer", within(t, u.unanswered))
 		clientEnd.Close()
-		require.Error(t, within(t, r.ended))
+		requireGone(t, r, "")
 		within(t, served)
 		require.Error(t, within(t, over))
 	})
-	t.Run("HTTP", func(t *testing.T) {
+	t.Run("in process", func(t *testing.T) {
+		r := newRig()
+		c := u.connect(t, mcpclient.InProcess(r.Server), mcp.Revision20251125)
+		over := r.start(t.Context(), t, c, "asks")
+		require.Equal(t, "summer", within(t, u.unanswered))
+		require.NoError(t, c.Close())
+		requireGone(t, r, "")
+		require.Error(t, within(t, over))
+	})
+	t.Run("HTTP+SSE", func(t *testing.T) {
+		r := newRig()
+		h := r.LegacySSEHandler(nil)
+		listener := httptest.NewServer(h)
+		t.Cleanup(func() {
+			h.Close()
+			listener.Close()
+		})
+		c := u.connect(t, mcpclient.LegacySSE(listener.URL, nil), mcp.Revision20251125)
+		over := r.start(t.Context(), t, c, "asks")
+		require.Equal(t, "summer", within(t, u.unanswered))
+		listener.Listener.Close()
+		listener.CloseClientConnections()
+		requireGone(t, r, ": stream closed by its client")
+		require.Error(t, within(t, over))
+	})
+	t.Run("HTTP, closed by the client", func(t *testing.T) {
 		r := newRig()
 		c := u.connect(t, overHTTP(t, r.Server, nil), mcp.Revision20251125)
 		over := r.start(t.Context(), t, c, "asks")
 		require.Equal(t, "summer", within(t, u.unanswered))
 		require.NoError(t, c.Close())
-		require.Error(t, within(t, r.ended))
+		require.ErrorContains(t, within(t, r.ended), "onnection closed", "of the client's response, or of the session")
 		require.Error(t, within(t, over))
 	})
+	// The client may come back until the session is idle for too long.
 	t.Run("HTTP, without a DELETE", func(t *testing.T) {
 		r := newRig()
-		listener := listen(t, r.Handler(nil))
+		listener := listen(t, r.Handler(&streamable.Options{SessionIdleTimeout: time.Second}))
 		to := reach(t, listener.URL)
 		to.HTTP.Backoff = client.Backoff{InitialDelay: time.Millisecond, MaxAttempts: 1}
 		c := u.connect(t, to, mcp.Revision20251125)
@@ -228,11 +263,18 @@ func TestQuestionEndsWhenClientDisconnects(t *testing.T) {
 		listener.Listener.Close()
 		listener.CloseClientConnections()
 		require.Error(t, within(t, over))
-		require.Empty(t, r.ended, "the client may reconnect until the question times out")
+		requireGone(t, r, ": session was idle for too long")
+	})
+	t.Run("HTTP, shutdown", func(t *testing.T) {
+		r := newRig()
+		c := u.connect(t, overHTTP(t, r.Server, nil), mcp.Revision20251125)
+		over := r.start(t.Context(), t, c, "asks")
+		require.Equal(t, "summer", within(t, u.unanswered))
 		now, cancel := context.WithCancel(t.Context())
 		cancel()
 		require.ErrorIs(t, r.Shutdown(now), context.Canceled)
-		require.Error(t, within(t, r.ended))
+		requireGone(t, r, ": server is shutting down")
+		require.Error(t, within(t, over))
 	})
 	t.Run("HTTP, 2026-07-28", func(t *testing.T) { // the server cannot send requests, so a call is cancelled instead
 		r := newRig()

@@ -25,6 +25,8 @@ type backChannelState struct {
 	closed   atomic.Bool
 	reported bool
 	last     float64 // the progress reported last
+
+	questions atomic.Int32 // requests to the peer that the handler waits for
 }
 
 // closedUnused is the state of every backChannel that was closed before it was used.
@@ -69,6 +71,15 @@ func (s *backChannelState) entered() bool {
 }
 
 func (b *backChannel) leave() { b.state.Load().mu.RUnlock() }
+
+// countQuestions adds n to the requests to the peer that the handler waits for.
+func (b *backChannel) countQuestions(n int32) { b.use().questions.Add(n) }
+
+// asks reports whether the handler waits for a response of the peer.
+func (b *backChannel) asks() bool {
+	s := b.state.Load()
+	return s != nil && s.questions.Load() > 0
+}
 
 // isOpen reports whether a message may be sent now.
 func (b *backChannel) isOpen() bool {

@@ -102,8 +102,8 @@ func (c *Conn) InFlight() *InFlight { return &c.inFlight }
 // order: [Source].Back, or the Writer of the connection.
 func (c *Conn) Answering() []Writer { return c.state.responseWriters() }
 
-// Waiting returns the number of calls to the peer that wait for a response.
-func (c *Conn) Waiting() int { return c.state.waitingCalls() }
+// Asking is like Answering, but only for requests whose handler waits for a response of the peer.
+func (c *Conn) Asking() []Writer { return c.state.askingWriters() }
 
 // InFlight is the set of the peer's requests that are being handled at one end of a connection.
 type InFlight struct{ table requestTable }

@@ -258,6 +258,8 @@ func (x *inboundMessage) Call(ctx context.Context, req peer.Message, res wire.Va
 	if !x.in.Transport.CanSendRequest() || !x.back.isOpen() {
 		return &peer.NoBackChannelError{Method: req.Method()}
 	}
+	x.back.countQuestions(1)
+	defer x.back.countQuestions(-1)
 	return x.conn.call(ctx, outlet{x.out, &x.back}, req, res, opts)
 }
 

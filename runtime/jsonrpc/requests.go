@@ -178,11 +178,16 @@ func (s *state) responseWriters() (list []Writer) {
 	return list
 }
 
-// waitingCalls returns the number of calls that wait for a response.
-func (s *state) waitingCalls() int {
+// askingWriters returns the Writer of each request whose handler waits for a response of the peer.
+func (s *state) askingWriters() (list []Writer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.calls.len
+	for x := range s.requests.all {
+		if x.back.asks() {
+			list = append(list, x.out)
+		}
+	}
+	return list
 }
 
 // setNotification stores the notification being handled, or nil. If the connection is closed, it

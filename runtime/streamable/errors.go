@@ -21,6 +21,7 @@ var (
 	errSessionFailed = errors.New("handshake failed")
 	errSessionIdle   = errors.New("session was idle for too long")
 	errSessionEnded  = errors.New("session ended by its client")
+	errStreamClosed  = errors.New("stream closed by its client")
 )
 
 // Errors that clients receive.

@@ -81,8 +81,9 @@ func (h *LegacySSEHandler) stream(w http.ResponseWriter, r *http.Request) *refus
 	if !parseAccept(r.Header).events {
 		return refuse(http.StatusNotAcceptable, "Invalid request: Accept must include text/event-stream")
 	}
-	ctx, cancel := context.WithCancelCause(r.Context())
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.Context()))
 	defer cancel(nil)
+	defer context.AfterFunc(r.Context(), func() { cancel(errStreamClosed) })()
 	s := &legacySession{handler: h, id: rand.Text(), principal: h.opts.Principal(r), cancel: cancel}
 	s.keepAlive.target = s
 	if !h.inFlight.addStream(&s.keepAlive) {

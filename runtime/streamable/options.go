@@ -75,8 +75,9 @@ type Options struct {
 	MaxSessions int
 	// MaxSessionsPerPrincipal limits the sessions of one named principal. Default 100.
 	MaxSessionsPerPrincipal int
-	// SessionIdleTimeout ends a session that was not used for that long, also if a handler
-	// waits for the response of a client that is gone. Default 30 min.
+	// SessionIdleTimeout ends a session that was not used for that long. A handler that
+	// waits for the response of a client without an open connection does not use the
+	// session. Default 30 min.
 	SessionIdleTimeout time.Duration
 
 	// KeepAlive is the time after which a comment is sent on an idle stream, and after

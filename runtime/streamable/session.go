@@ -174,7 +174,10 @@ func (s *session) deleteEvents(ctx context.Context) {
 }
 
 // beginUse begins a use of the session.
-func (s *session) beginUse() { s.users.Add(1) }
+func (s *session) beginUse() {
+	s.lastUse.Store(usedRecently)
+	s.users.Add(1)
+}
 
 // usedRecently replaces the time of the last use if the session was used after the last
 // check for idle sessions. Reading the clock would take longer than the rest of endUse.
@@ -187,10 +190,10 @@ func (s *session) endUse() {
 }
 
 // isIdle reports whether the session has not been used after a time. Both times come from
-// the clock of the table.
+// the clock of the table. A handler that waits for the response of a client that is gone is
+// no use: it would wait for its timeout, and the session for the handler.
 func (s *session) isIdle(now, since time.Duration) bool {
-	if users := s.users.Load(); users > 0 && !s.waitsForGoneClient(users) {
-		s.lastUse.Store(int64(now))
+	if users := s.users.Load(); users > 0 && users > s.abandonedQuestions() {
 		return false
 	}
 	last := s.lastUse.Load() // loaded after users, because endUse stores it before it decrements users
@@ -201,22 +204,21 @@ func (s *session) isIdle(now, since time.Duration) bool {
 	return time.Duration(last) <= since
 }
 
-// waitsForGoneClient reports whether all users of the session are requests whose client is gone,
-// and a handler waits for the response of the client. Handlers that do not wait for the client
-// may finish their work.
-func (s *session) waitsForGoneClient(users int32) bool {
+// abandonedQuestions returns the number of requests whose HTTP connection is gone, and whose
+// handlers wait for the client.
+func (s *session) abandonedQuestions() (n int32) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.rpc == nil || s.rpc.Waiting() == 0 {
-		return false
+	d := s.rpc
+	s.mu.Unlock()
+	if d == nil {
+		return 0
 	}
-	gone := make(map[sessionResponse]struct{})
-	for _, w := range s.rpc.Answering() {
-		if r, ok := w.(sessionResponse); ok && r.isGone() {
-			gone[r] = struct{}{}
+	for _, w := range d.Asking() {
+		if out, ok := w.(sessionResponse); ok && out.isDisconnected() {
+			n++
 		}
 	}
-	return len(gone) >= int(users)
+	return n
 }
 
 // acquireRPC begins a use of the JSON-RPC connection and creates it if needed. The
@@ -298,9 +300,8 @@ type sessionResponse interface {
 	// sendKeepAliveIfDue is called regularly with the lock of the session held. The
 	// first call only sets the time of the first keep-alive.
 	sendKeepAliveIfDue(now, interval time.Duration)
-	// isGone reports whether the HTTP request has ended, for example because the client
-	// has closed the connection.
-	isGone() bool
+	// isDisconnected reports whether the HTTP request has ended.
+	isDisconnected() bool
 }
 
 // sessionOutbound is the channel of messages that belong to no request.

@@ -156,10 +156,10 @@ func (b *batchRequest) WriteWithInfo(ctx context.Context, e jsonrpc.MessageInfo,
 	return nil
 }
 
-// isGone implements [sessionResponse].
-func (b *batchRequest) isGone() bool { return b.request.isGone() }
-
 // sendKeepAliveIfDue implements [sessionResponse].
 func (b *batchRequest) sendKeepAliveIfDue(now, interval time.Duration) {
 	b.request.sendKeepAliveIfDue(now, interval)
 }
+
+// isDisconnected implements [sessionResponse].
+func (b *batchRequest) isDisconnected() bool { return b.request.isDisconnected() }

@@ -348,9 +348,6 @@ func (s *session) release(unpublished bool) {
 	}
 }
 
-// isGone implements [sessionResponse].
-func (p *sessionRequest) isGone() bool { return p.transport.request.Context().Err() != nil }
-
 // sendKeepAliveIfDue implements [sessionResponse].
 func (p *sessionRequest) sendKeepAliveIfDue(now, interval time.Duration) {
 	switch {
@@ -360,4 +357,16 @@ func (p *sessionRequest) sendKeepAliveIfDue(now, interval time.Duration) {
 		p.keepAliveDue = now + interval
 		go p.sendKeepAlive() // ends when the client has received it
 	}
+}
+
+// isDisconnected implements [sessionResponse]. A response that is being written has a client.
+func (p *sessionRequest) isDisconnected() bool {
+	if p.transport.request.Context().Err() != nil {
+		return true
+	}
+	if !p.mu.TryLock() {
+		return false
+	}
+	defer p.mu.Unlock()
+	return p.phase == detached
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -345,56 +346,6 @@ func TestIdleSessionEnds(t *testing.T) {
 	})
 }
 
-func TestQuestionToClientThatIsGoneEndsWithSession(t *testing.T) {
-	for _, polling := range []bool{false, true} {
-		var asked, worked chan error // made in the bubble
-		var finish chan struct{}
-		tools := map[string]tool{
-			"ask": func(ctx ctx, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
-				_, err := peer.SendRequest(ctx, s, &mcp.ListRootsRequest{}, peer.WithTimeout(-1))
-				asked <- err
-				return nil, err
-			},
-			"work": func(ctx ctx, _ *mcp.ServerSession) (*mcp.CallToolResult, error) {
-				select {
-				case <-finish:
-				case <-ctx.Done():
-				}
-				worked <- context.Cause(ctx)
-				return mcp.TextResult("done"), nil
-			},
-		}
-		opts := &streamable.Options{SessionIdleTimeout: time.Hour, KeepAlive: -1, WriteTimeout: -1, Polling: polling}
-		serveInBubble(t, tools, opts, func(t *testing.T, e *endpoint) {
-			asked, worked, finish = make(chan error, 2), make(chan error, 1), make(chan struct{})
-			gone, slow, working := e.open("2025-11-25"), e.open("2025-11-25"), e.open("2025-11-25")
-			e.stream(http.MethodPost, callTool(1, "ask"), gone.headers()...).stop()
-			waiting := e.stream(http.MethodPost, callTool(1, "ask"), slow.headers()...)
-			e.post(callTool(2, "echo"), gone.headers()...)
-			go func() { // ends with the request
-				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-				defer cancel()
-				if res, err := e.client.Do(e.request(ctx, http.MethodPost, callTool(1, "work"), working.headers())); err == nil {
-					res.Body.Close()
-				}
-			}()
-			time.Sleep(59 * time.Minute)
-			require.Empty(t, asked)
-			time.Sleep(20 * time.Minute)
-			require.ErrorContains(t, <-asked, "session was idle for too long")
-			require.Equal(t, http.StatusNotFound, gone.call("echo").status)
-			require.Empty(t, asked, "the other client is still connected")
-			waiting.stop()
-			time.Sleep(80 * time.Minute)
-			require.Error(t, <-asked)
-			require.Empty(t, worked, "this handler does not wait for its client")
-			close(finish)
-			require.NoError(t, <-worked)
-			require.Equal(t, http.StatusOK, working.call("echo").status)
-		})
-	}
-}
-
 func TestSessionContinuesAfterLongRequest(t *testing.T) {
 	tools := map[string]tool{"long": func(ctx, *mcp.ServerSession) (*mcp.CallToolResult, error) {
 		time.Sleep(12 * time.Second)
@@ -410,6 +361,76 @@ func TestSessionContinuesAfterLongRequest(t *testing.T) {
 		time.Sleep(8 * time.Second)
 		require.Equal(t, http.StatusNotFound, c.call("echo").status)
 	})
+}
+
+func TestQuestionOfVanishedClientEndsWithSession(t *testing.T) {
+	var ended, computed chan error
+	tools := map[string]tool{
+		"ask": func(_ ctx, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
+			_, err := s.With(peer.WithTimeout(-1)).ListRoots(context.Background())
+			ended <- err
+			return nil, err
+		},
+		"compute": func(ctx ctx, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
+			err := s.ReportProgress(ctx, peer.Progress{Progress: 1})
+			time.Sleep(150 * time.Second)
+			computed <- ctx.Err()
+			return mcp.TextResult("done"), err
+		},
+	}
+	for name, opts := range map[string]*streamable.Options{
+		"resumption": {}, "polling": {Polling: true}, "without resumption": {DisableResumption: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			opts.SessionIdleTimeout, opts.KeepAlive = time.Minute, -1
+			serveInBubble(t, tools, opts, func(t *testing.T, e *endpoint) {
+				ended, computed = make(chan error, 3), make(chan error, 1)
+				connected, gone, returns, busy := e.open("2025-11-25"), e.open("2025-11-25"), e.open("2025-11-25"), e.open("2025-11-25")
+				begin := func(c *client, tool string) *lines {
+					l := e.stream(http.MethodPost, callTool(1, tool), c.headers()...)
+					l.data()
+					go io.Copy(io.Discard, l.read) // ends with the stream
+					synctest.Wait()
+					return l
+				}
+				open := begin(connected, "ask")
+				begin(gone, "ask").stop()
+				begin(returns, "ask").stop()
+				begin(busy, "compute").stop()
+				time.Sleep(50 * time.Second)
+				require.Empty(t, ended, "the clients may come back")
+				standalone := e.stream(http.MethodGet, "", returns.headers()...)
+
+				requireEnded := func(after time.Duration, reason string) {
+					t.Helper()
+					time.Sleep(after)
+					synctest.Wait()
+					require.Len(t, ended, 1)
+					var closed *peer.ClosedError
+					require.ErrorAs(t, <-ended, &closed)
+					require.EqualError(t, closed, `send "roots/list": connection closed: `+reason)
+				}
+				const idle = "session was idle for too long"
+				requireEnded(80*time.Second, idle)
+				require.Equal(t, http.StatusNotFound, gone.call("echo").status)
+				require.Equal(t, http.StatusOK, returns.call("echo").status)
+				standalone.stop()
+				requireEnded(80*time.Second, idle)
+				require.Equal(t, http.StatusOK, connected.call("echo").status, "the client has an open connection")
+				require.NoError(t, <-computed, "a handler that does not wait for its client continues")
+				e.stream(http.MethodDelete, "", connected.headers()...)
+				requireEnded(0, "session ended by its client")
+				open.stop()
+
+				late := e.open("2025-11-25")
+				time.Sleep(55 * time.Second)
+				begin(late, "ask").stop()
+				time.Sleep(30 * time.Second)
+				require.Empty(t, ended, "the session was used a moment ago")
+				requireEnded(50*time.Second, idle)
+			})
+		})
+	}
 }
 
 func TestUnusedSessionCanBeUsedAgain(t *testing.T) {
