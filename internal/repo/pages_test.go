@@ -32,7 +32,7 @@ func pages(t *testing.T) map[string]string {
 var snippet = regexp.MustCompile("(?ms)^```go\n(.*?)^```$")
 
 // TestSnippetsAreCode checks that each snippet of Go in a page occurs word for word in a Go file of
-// this module. Such a file is an example or a test, so that the snippet compiles.
+// this repository. Such a file is an example or a test, so that the snippet compiles.
 func TestSnippetsAreCode(t *testing.T) {
 	sources := sources(t)
 	for page, text := range pages(t) {
@@ -47,13 +47,13 @@ func TestSnippetsAreCode(t *testing.T) {
 	}
 }
 
-// sources returns the texts of the module's Go files.
+// sources returns the texts of the Go files, except benchmarks.
 func sources(t *testing.T) (list []string) {
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && (d.Name() == ".git" || path == filepath.Join(root, "bench") || path == filepath.Join(root, "interop")) {
+		if d.IsDir() && (d.Name() == ".git" || path == filepath.Join(root, "bench")) {
 			return fs.SkipDir
 		}
 		if !strings.HasSuffix(path, ".go") {

@@ -61,7 +61,12 @@
 //
 // A test that has its own client and server can put a tap between them: [TapPipe]
 // around a pipe, [TapTransport] into an HTTP client, or [TapHandler] around an HTTP
-// handler. A [Validator] validates messages from any other source.
+// handler. Client and server may use any SDK. This server uses another one:
+//
+//	handler := gosdk.NewStreamableHTTPHandler(func(*http.Request) *gosdk.Server { return server }, nil)
+//	endpoint := httptest.NewServer(mcptest.TapHandler(mcptest.Fail(t), handler))
+//
+// A [Validator] validates messages from any other source.
 //
 // # Validation
 //
