@@ -59,17 +59,25 @@ func rename(change peer.Notification, id mcp.RequestID) {
 	}
 }
 
-// hideChanges removes listChanged and subscribe from the result of a handshake. In handshake
-// revisions these notifications need no subscription request, and the gateway does not send
-// them.
-func hideChanges(result wire.Value) {
-	if res, ok := result.(*mcp.InitializeResult); ok {
-		res.Capabilities = withoutChanges(res.Capabilities)
+// hideChanges removes the capabilities that the gateway cannot forward. In handshake revisions,
+// notifications of changed lists need no request, and the gateway does not send them. Other
+// clients need subscriptions, which the gateway has only if the upstream server has them.
+func hideChanges(result wire.Value, subscriptions bool) {
+	switch res := result.(type) {
+	case *mcp.InitializeResult:
+		res.Capabilities = withoutListChanged(res.Capabilities)
+	case *mcp.DiscoverResult:
+		if !subscriptions {
+			res.Capabilities = withoutListChanged(res.Capabilities)
+			if r := res.Capabilities.Resources; r != nil {
+				r.Subscribe = false
+			}
+		}
 	}
 }
 
-// withoutChanges returns the capabilities without listChanged and subscribe.
-func withoutChanges(caps mcp.ServerCapabilities) mcp.ServerCapabilities {
+// withoutListChanged returns a copy of the capabilities without listChanged.
+func withoutListChanged(caps mcp.ServerCapabilities) mcp.ServerCapabilities {
 	if caps.Tools != nil {
 		caps.Tools = &mcp.ToolsCapability{Extra: caps.Tools.Extra}
 	}
@@ -77,7 +85,7 @@ func withoutChanges(caps mcp.ServerCapabilities) mcp.ServerCapabilities {
 		caps.Prompts = &mcp.PromptsCapability{Extra: caps.Prompts.Extra}
 	}
 	if caps.Resources != nil {
-		caps.Resources = &mcp.ResourcesCapability{Extra: caps.Resources.Extra}
+		caps.Resources = &mcp.ResourcesCapability{Subscribe: caps.Resources.Subscribe, Extra: caps.Resources.Extra}
 	}
 	return caps
 }

@@ -5,10 +5,11 @@
 //	go run ./examples/gateway [-http=localhost:8080] http://127.0.0.1:9090/mcp
 //
 // The gateway translates between the revisions of its clients and of the upstream server. It
-// forwards members that the protocol does not define unchanged. It forwards subscriptions if
-// the revisions of both sides have them. An upstream command that ends is restarted. The
-// gateway does not forward questions of the upstream server to the clients;
-// docs/gateways.md shows how to do that.
+// forwards members that the protocol does not define unchanged, progress, log messages, and
+// subscriptions of resources. It forwards changes of lists if the revisions of both sides have
+// subscriptions. An upstream command that ends is restarted. The gateway does not forward
+// tasks, nor questions of the upstream server to the clients; docs/gateways.md shows how to
+// forward questions.
 package main
 
 import (
@@ -25,6 +26,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/streamable"
+	"github.com/mcpwright/mcp/runtime/wire"
 )
 
 func main() {
@@ -61,15 +63,18 @@ func endpoint(args []string) mcpclient.Endpoint {
 func newGateway(upstream *mcpclient.Client) *streamable.Handler {
 	var mux peer.Mux
 	mcp.HandleServer(&mux, forward{upstream.Forward(), upstream})
-	capabilities := *upstream.ServerCapabilities()
-	if !upstream.NoHandshake() {
-		capabilities = withoutChanges(capabilities)
+	info := mcp.Implementation{Name: "gateway", Version: "1.0.0"}
+	if upstream.ServerInfo() != nil {
+		info = *upstream.ServerInfo()
 	}
+	capabilities := *upstream.ServerCapabilities()
+	capabilities.Tasks = nil
 	kernel := connection.NewDispatcher(&connection.DispatcherOptions{
 		Mux:          &mux,
-		Info:         mcp.Implementation{Name: "gateway", Version: "1.0.0"},
+		Info:         info,
+		Instructions: upstream.Instructions(),
 		Capabilities: capabilities,
-		Announce:     hideChanges,
+		Announce:     func(result wire.Value) { hideChanges(result, upstream.NoHandshake()) },
 	})
 	return streamable.NewHandler(kernel, nil)
 }

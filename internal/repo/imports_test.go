@@ -15,7 +15,7 @@ var (
 	protocol = []string{"generated/mcp", "runtime/peer", "runtime/wire"}
 	// shared are the internal packages of the runtime that any package above them may import.
 	shared = []string{
-		"runtime/internal/batch", "runtime/internal/brokenpipe", "runtime/internal/buffer", "runtime/internal/capabilities", "runtime/internal/challenge", "runtime/internal/failure", "runtime/internal/headers",
+		"runtime/internal/batch", "runtime/internal/brokenpipe", "runtime/internal/buffer", "runtime/internal/capabilities", "runtime/internal/challenge", "runtime/internal/failure", "runtime/internal/fit", "runtime/internal/headers",
 		"runtime/internal/lazy", "runtime/internal/limit", "runtime/internal/loglevel", "runtime/internal/outbound", "runtime/internal/paramheader", "runtime/internal/progress",
 		"runtime/internal/revisions", "runtime/internal/verified",
 	}
@@ -64,10 +64,11 @@ var allowedImports = map[string]imports{
 	"runtime/internal/lazy":         {},
 	"runtime/internal/jsontag":      {},
 	"runtime/internal/limit":        {},
+	"runtime/internal/fit":          {own: append([]string{"runtime/internal/revisions"}, protocol...)},
 	"runtime/internal/outbound":     {own: boundary},
 	"runtime/jsonrpc": {own: append([]string{"runtime/internal/batch", "runtime/internal/brokenpipe", "runtime/internal/buffer", "runtime/internal/failure", "runtime/internal/lazy", "runtime/internal/limit",
 		"runtime/internal/outbound", "runtime/internal/progress"}, boundary...)},
-	"runtime/connection": {own: append([]string{"runtime/internal/capabilities", "runtime/internal/headers", "runtime/internal/jsontag", "runtime/internal/limit", "runtime/internal/loglevel", "runtime/internal/outbound",
+	"runtime/connection": {own: append([]string{"runtime/internal/capabilities", "runtime/internal/fit", "runtime/internal/headers", "runtime/internal/jsontag", "runtime/internal/limit", "runtime/internal/loglevel", "runtime/internal/outbound",
 		"runtime/internal/paramheader", "runtime/internal/request", "runtime/internal/revisions"}, protocol...)},
 	"runtime/stdio":                       {own: transport},
 	"runtime/internal/paramheader":        {own: wireOnly},

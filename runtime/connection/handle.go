@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/fit"
 	"github.com/mcpwright/mcp/runtime/internal/limit"
 	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -43,6 +44,9 @@ func (d *Dispatcher) handle(ctx context.Context, s *session, in *peer.Inbound, c
 		res, err = d.pending.rounds.Serve(ctx, in, req, m.route.Serve)
 	} else {
 		res, err = m.route.Serve(ctx, req)
+	}
+	if err == nil && !s.conn.client {
+		res, err = fit.Result(facts.revision, res)
 	}
 	if err != nil {
 		res, err = inputResult(m.info, err, facts.revision, s.conn.client)

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -74,9 +77,25 @@ func inputResult(info *peer.MethodInfo, err error, r wire.Revision, client bool)
 	case client:
 		return nil, errForwarded
 	case info == nil || !info.MultiRoundTrip.Has(r):
-		return nil, fmt.Errorf("the result may not ask for input in revision %s", r)
+		return nil, cannotAsk(e.Result, r)
 	case len(e.Result.InputRequests) == 0 && e.Result.RequestState == nil:
 		return nil, errors.New("the result asks for input, but has no input requests and no state")
 	}
 	return e.Result, nil
+}
+
+// cannotAsk returns the error for a result that asks for input in a revision without such results.
+// A gateway gets one from its upstream server: the client is informed then.
+func cannotAsk(res *mcp.InputRequiredResult, r wire.Revision) error {
+	methods := make(map[string]bool)
+	for _, req := range res.InputRequests {
+		if m, ok := req.(peer.Message); ok {
+			methods[m.Method()] = true
+		}
+	}
+	if len(methods) == 0 {
+		return fmt.Errorf("the result may not ask for input in revision %s", r)
+	}
+	return &peer.Error{Code: mcp.CodeInternal, Message: fmt.Sprintf("The request needs input of the client (%s), but the server cannot ask for it in revision %s",
+		strings.Join(slices.Sorted(maps.Keys(methods)), ", "), r)}
 }

@@ -198,6 +198,25 @@ type requestSetter session
 // SetRequest replaces the request that [RequestFromContext] returns.
 func (s *requestSetter) SetRequest(req peer.Message) { s.request = req }
 
+// WantsProgress reports whether the sender asked for progress.
+func (s *requestSetter) WantsProgress() bool { return !s.in.Token.IsZero() }
+
+// LogLevel returns the lowest level of the log messages that the client gets while the request is
+// handled, or the empty level if it gets none.
+func (s *requestSetter) LogLevel() mcp.LoggingLevel {
+	facts := s.conn.state.snapshot()
+	switch level := facts.logs.Level(); {
+	case !facts.handshake && s.logs == 0:
+		return ""
+	case !facts.handshake:
+		return s.logs.Level()
+	case level == "":
+		return mcp.LoggingLevelInfo // the client has not set a level
+	default:
+		return level
+	}
+}
+
 // expectRound sets a round that begins when it is needed.
 func (s *session) expectRound(p *pendingRound) {
 	s.roundMu.Lock()

@@ -18,23 +18,6 @@ func (c *Client) Uncached() mcp.ServerPeer {
 	return mcp.ServerPeer{Outbound: &clientOutbound{client: c, uncached: true}}
 }
 
-// Forward returns the server for a gateway. It has no cache, and input requests are returned to the
-// caller as an *[mcp.InputRequiredError]. The server kit passes them to its own client. In a
-// gateway, a tool of this server is
-//
-//	upstream := mcp.ServerPeer{Outbound: mcpserver.Forward(client.Forward())}
-//	server.AddRawTool(tool, upstream.CallTool)
-//
-// [Options].Capabilities must declare the capabilities of the gateway's clients. With
-// [Options].Tasks the client waits for tasks, and its own handlers handle the input requests of a
-// task.
-//
-// Subscriptions are rejected, because each notification contains the id of the request that opened
-// the subscription. A gateway must open its own with [Client.Listen].
-func (c *Client) Forward() mcp.ServerPeer {
-	return mcp.ServerPeer{Outbound: &clientOutbound{client: c, forward: true}}
-}
-
 // clientOutbound sends the messages of a program.
 type clientOutbound struct {
 	client   *Client
@@ -52,11 +35,8 @@ func (o *clientOutbound) Call(ctx context.Context, req peer.Message, res wire.Va
 }
 
 func (o *clientOutbound) call(ctx context.Context, req peer.Message, res wire.Value, opts []peer.CallOption) error {
-	if o.forward && req.Method() == mcp.MethodSubscriptionsListen {
-		return &peer.Error{Code: mcp.CodeMethodNotFound, Message: "A subscription cannot be forwarded"}
-	}
 	if o.forward {
-		return o.client.callWithTask(ctx, req, res, opts)
+		return o.client.forwardCall(ctx, req, res, opts)
 	}
 	return o.client.callWithCache(ctx, req, res, opts, o.uncached)
 }

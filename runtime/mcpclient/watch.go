@@ -25,39 +25,67 @@ var (
 // missed. It ends when ctx ends, and with an error if the server refuses or the client is closed.
 func (c *Client) Watch(ctx context.Context, uris ...string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		err := c.watchRevision(ctx, uris, false, yield)
-		for isUnsupported(err) && sleep(ctx, minDelay) == nil { // the kind of revision has changed
-			err = c.watchRevision(ctx, uris, true, yield)
-		}
+		err := c.watch(ctx, &watching{uris: uris, yield: yield})
 		if err != nil && !errors.Is(err, errStopped) && ctx.Err() == nil {
 			yield("", err)
 		}
 	}
 }
 
-// watchRevision watches resources until the kind of revision changes. If lost is set, it yields all
-// URIs first.
-func (c *Client) watchRevision(ctx context.Context, uris []string, lost bool, yield func(string, error) bool) error {
-	if revisions.Handshake(c.Revision()) {
-		return c.watchSession(ctx, uris, lost, yield)
+// watching is one use of [Client.Watch].
+type watching struct {
+	uris   []string
+	yield  func(string, error) bool
+	opened func() // is called when the server has agreed, possibly more than once; nil if not needed
+	lost   bool   // changes may have been missed
+}
+
+// begin is called when the server has agreed. It yields all URIs if changes may have been missed, and
+// returns errStopped if the iteration ends.
+func (w *watching) begin() error {
+	if w.opened != nil {
+		w.opened()
 	}
-	return c.watchSubscriptions(ctx, uris, lost, yield)
+	for _, uri := range w.uris {
+		if w.lost && !w.yield(uri, nil) {
+			return errStopped
+		}
+	}
+	return nil
+}
+
+// watch watches resources until it fails, is stopped, or ctx ends.
+func (c *Client) watch(ctx context.Context, w *watching) error {
+	err := c.watchRevision(ctx, w)
+	for isUnsupported(err) && sleep(ctx, minDelay) == nil { // the kind of revision has changed
+		w.lost = true
+		err = c.watchRevision(ctx, w)
+	}
+	return err
+}
+
+// watchRevision watches resources until the kind of revision changes.
+func (c *Client) watchRevision(ctx context.Context, w *watching) error {
+	if revisions.Handshake(c.Revision()) {
+		return c.watchSession(ctx, w)
+	}
+	return c.watchSubscriptions(ctx, w)
 }
 
 // watchSubscriptions watches resources in a stateless revision: it opens a new subscription when one
 // ends.
-func (c *Client) watchSubscriptions(ctx context.Context, uris []string, lost bool, yield func(string, error) bool) error {
+func (c *Client) watchSubscriptions(ctx context.Context, w *watching) error {
 	var delay time.Duration
-	if lost {
+	if w.lost {
 		delay = minDelay
 	}
-	for ; ; lost = true {
-		s, err := c.listenWithRetry(ctx, mcp.SubscriptionFilter{ResourceSubscriptions: uris}, false, delay)
+	for ; ; w.lost = true {
+		s, err := c.listenWithRetry(ctx, mcp.SubscriptionFilter{ResourceSubscriptions: w.uris}, false, delay)
 		if err != nil {
 			return err
 		}
 		opened := time.Now()
-		err = watchSubscription(ctx, s, uris, lost, yield)
+		err = w.subscription(ctx, s)
 		s.Close()
 		if errors.Is(err, errStopped) || errors.Is(err, errNotAccepted) || ctx.Err() != nil {
 			return err
@@ -66,41 +94,42 @@ func (c *Client) watchSubscriptions(ctx context.Context, uris []string, lost boo
 	}
 }
 
-func watchSubscription(ctx context.Context, s *Subscription, uris []string, lost bool, yield func(string, error) bool) error {
-	for _, uri := range uris {
+// subscription yields the changes of one subscription.
+func (w *watching) subscription(ctx context.Context, s *Subscription) error {
+	for _, uri := range w.uris {
 		if !slices.Contains(s.Filter().ResourceSubscriptions, uri) {
 			return fmt.Errorf("watch %q: %w", uri, errNotAccepted)
 		}
-		if lost && !yield(uri, nil) {
-			return errStopped
-		}
 	}
-	return yieldUpdates(ctx, s.events, yield)
+	if err := w.begin(); err != nil {
+		return err
+	}
+	return yieldUpdates(ctx, s.events, w.yield)
 }
 
 // watchSession watches resources in a handshake revision, with resources/subscribe.
-func (c *Client) watchSession(ctx context.Context, uris []string, lost bool, yield func(string, error) bool) error {
+func (c *Client) watchSession(ctx context.Context, w *watching) error {
 	q := newQueue()
 	defer func() {
 		q.end(nil)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 		defer cancel()
-		for _, uri := range uris {
+		for _, uri := range w.uris {
 			c.unsubscribe(ctx, uri, q)
 		}
 	}()
-	for _, uri := range uris {
+	for _, uri := range w.uris {
 		if err := c.subscribe(ctx, uri, q); err != nil {
 			return err
 		}
-		if lost && !yield(uri, nil) {
-			return errStopped
-		}
+	}
+	if err := w.begin(); err != nil {
+		return err
 	}
 	defer context.AfterFunc(c.life, func() {
 		q.end(&peer.ClosedError{Method: mcp.MethodSubscribe, Cause: c.Err()})
 	})()
-	return yieldUpdates(ctx, q, yield)
+	return yieldUpdates(ctx, q, w.yield)
 }
 
 // subscribe adds a queue to a resource, and sends the request for the first one.

@@ -122,7 +122,7 @@ func (s *Server) getPrompt(ctx context.Context, req *mcp.GetPromptRequest) (*mcp
 	case res == nil:
 		return nil, fmt.Errorf("prompt %q: handler returned no result", p.Name)
 	}
-	return s.fitPrompt(ctx, res)
+	return s.fits().Prompt(revisionOf(ctx), res)
 }
 
 func (s *Server) listPrompts(ctx context.Context, req *mcp.ListPromptsRequest) (wire.Value, error) {

@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/fit"
 	"github.com/mcpwright/mcp/runtime/mcpserver/internal/typed"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -152,134 +152,10 @@ func revisionOf(ctx context.Context) wire.Revision {
 	return connection.FromContext(ctx).State().Revision()
 }
 
-// olderThan reports whether a revision precedes another.
-func olderThan(r, other wire.Revision) bool { return r.Index() < other.Index() }
-
-// fitsAllRevisions reports whether every revision allows a tool's result. It recognizes the
-// usual case, a result with nothing but text.
-func fitsAllRevisions(res *mcp.CallToolResult) bool {
-	for _, block := range res.Content {
-		if _, isText := block.(*mcp.TextContent); !isText {
-			return false
-		}
-	}
-	return res.StructuredContent == nil
-}
-
-// fitResult converts a tool's result for the client's revision. Content blocks that the
-// revision does not define are replaced by the closest kind that it defines. Structured
-// content is removed if the revision allows only objects and it is none; the text remains.
-func (s *Server) fitResult(ctx context.Context, res *mcp.CallToolResult) (*mcp.CallToolResult, error) {
-	r := revisionOf(ctx)
-	if !olderThan(r, mcp.Revision20260728) {
-		return res, nil
-	}
-	content, err := s.fitBlocks(r, res.Content)
-	if err != nil {
-		return nil, err
-	}
-	drop := res.StructuredContent != nil && wire.Kind(res.StructuredContent) != '{'
-	if drop && s.opts.StrictContent {
-		return nil, fmt.Errorf("revision %s does not support structured content other than objects", r)
-	}
-	if !drop && content == nil {
-		return res, nil
-	}
-	fitted := *res
-	if content != nil {
-		fitted.Content = content
-	}
-	if drop {
-		fitted.StructuredContent = nil
-	}
-	return &fitted, nil
-}
-
-// fitPrompt converts the messages of a prompt in the same way.
-func (s *Server) fitPrompt(ctx context.Context, res *mcp.GetPromptResult) (*mcp.GetPromptResult, error) {
-	r := revisionOf(ctx)
-	if !olderThan(r, mcp.Revision20250618) {
-		return res, nil
-	}
-	fitted := *res
-	fitted.Messages = slices.Clone(res.Messages)
-	for i := range fitted.Messages {
-		block, err := s.fitBlock(r, i, fitted.Messages[i].Content)
-		if err != nil {
-			return nil, err
-		}
-		fitted.Messages[i].Content = block
-	}
-	return &fitted, nil
-}
-
-// fitBlocks returns the content blocks for a revision, or nil if none of them changes.
-func (s *Server) fitBlocks(r wire.Revision, blocks []mcp.ContentBlock) (fitted []mcp.ContentBlock, err error) {
-	for i, block := range blocks {
-		if _, isText := block.(*mcp.TextContent); isText {
-			continue // the usual case, allowed in every revision
-		}
-		other, err := s.fitBlock(r, i, block)
-		if err != nil {
-			return nil, err
-		}
-		if other == block {
-			continue
-		}
-		if fitted == nil {
-			fitted = slices.Clone(blocks)
-		}
-		fitted[i] = other
-	}
-	return fitted, nil
-}
-
-// fitBlock returns a content block for a revision.
-func (s *Server) fitBlock(r wire.Revision, i int, block mcp.ContentBlock) (mcp.ContentBlock, error) {
-	var other mcp.ContentBlock
-	switch block := block.(type) {
-	case *mcp.AudioContent:
-		if olderThan(r, mcp.Revision20250326) {
-			other = audioAsResource(i, block)
-		}
-	case *mcp.ResourceLink:
-		if olderThan(r, mcp.Revision20250618) {
-			other = linkAsText(block)
-		}
-	case *mcp.UnknownContentBlock:
-		return nil, fmt.Errorf("content block %d has type %T, which cannot be sent in revision %s", i, block, r)
-	case nil:
-		return nil, fmt.Errorf("content block %d is nil", i)
-	}
-	if other == nil {
-		return block, nil
-	}
+// fits returns how results are converted for the client's revision.
+func (s *Server) fits() fit.Mode {
 	if s.opts.StrictContent {
-		return nil, fmt.Errorf("content block %d has type %T, which revision %s does not support", i, block, r)
+		return fit.Exact
 	}
-	return other, nil
-}
-
-// audioAsResource embeds audio as a resource, with a URI that cannot be read.
-func audioAsResource(i int, a *mcp.AudioContent) mcp.ContentBlock {
-	return &mcp.EmbeddedResource{
-		Resource: &mcp.BlobResourceContents{
-			URI:      fmt.Sprintf("mcp:content/%d", i),
-			MIMEType: a.MIMEType,
-			Blob:     a.Data,
-		},
-		Annotations: a.Annotations,
-		Meta:        a.Meta,
-	}
-}
-
-// linkAsText returns the title and the URI of a resource as text.
-func linkAsText(l *mcp.ResourceLink) mcp.ContentBlock {
-	title := l.Title
-	if title == "" {
-		title = l.Name
-	}
-	text := mcp.Text(fmt.Sprintf("%s: %s", title, l.URI))
-	text.Annotations, text.Meta = l.Annotations, l.Meta
-	return text
+	return fit.Own
 }

@@ -262,8 +262,8 @@ func (t *tool) validateHeaders(ctx context.Context, req *mcp.CallToolRequest) er
 
 // outcome returns the response to a call, from the result and the error of the tool.
 func (s *Server) outcome(ctx context.Context, name string, res *mcp.CallToolResult, err error) (wire.Value, error) {
-	if err == nil && !fitsAllRevisions(res) {
-		res, err = s.fitResult(ctx, res)
+	if err == nil {
+		res, err = s.fits().ToolResult(revisionOf(ctx), res)
 	}
 	if err != nil {
 		if res, err = s.toolFailure(ctx, name, err); err != nil {
