@@ -158,6 +158,21 @@ func (c *Conn) Read() ([]byte, error) {
 	}
 }
 
+// Await reads chunks of a stream until one contains want.
+func (c *Conn) Await(want []byte) error {
+	for {
+		c.body = c.body[:0]
+		switch last, err := c.chunk(); {
+		case err != nil:
+			return err
+		case last:
+			return io.ErrUnexpectedEOF
+		case bytes.Contains(c.body, want):
+			return nil
+		}
+	}
+}
+
 // Run sends n requests over the connections, each of which sends its own
 // requests in turn. Every response must have status 200 and contain want.
 func Run(conns []*Conn, requests [][][]byte, n int, want []byte) error {

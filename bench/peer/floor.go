@@ -109,11 +109,10 @@ var (
 )
 
 func (floor) HTTP(Mode) (http.Handler, error) {
+	var streams floorStreams
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodGet { // a stream without events
-			w.Header().Set("Content-Type", "text/event-stream")
-			_ = http.NewResponseController(w).Flush()
-			<-r.Context().Done()
+		if r.Method == http.MethodGet {
+			streams.serve(w, r)
 			return
 		}
 		body := bodies.Get().(*bytes.Buffer)
@@ -123,8 +122,45 @@ func (floor) HTTP(Mode) (http.Handler, error) {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
+		if bytes.Contains(body.Bytes(), []byte(`"update"`)) {
+			streams.update()
+		}
 		h := w.Header()
 		h["Content-Type"], h["Content-Length"], h["Mcp-Session-Id"] = cannedType, cannedSize, cannedName
 		_, _ = w.Write(canned)
 	}), nil
 }
+
+// floorStreams are streams that receive a prepared event with each update.
+type floorStreams struct {
+	mu  sync.Mutex
+	all []chan struct{}
+}
+
+func (s *floorStreams) serve(w http.ResponseWriter, r *http.Request) {
+	wake := make(chan struct{}, 1)
+	s.mu.Lock()
+	s.all = append(s.all, wake)
+	s.mu.Unlock()
+	w.Header().Set("Content-Type", "text/event-stream")
+	_ = http.NewResponseController(w).Flush()
+	for {
+		select {
+		case <-wake:
+			_, _ = w.Write(updatedEvent)
+			_ = http.NewResponseController(w).Flush()
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+func (s *floorStreams) update() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, wake := range s.all {
+		wake <- struct{}{}
+	}
+}
+
+var updatedEvent = []byte("id: 0-1\nevent: message\ndata: " + string(updatedLine) + "\n")

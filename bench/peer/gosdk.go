@@ -39,6 +39,10 @@ func (p *goSDK) server() *mcp.Server {
 	} else {
 		p.addTyped(s)
 	}
+	mcp.AddTool(s, &mcp.Tool{Name: "update"},
+		func(ctx context.Context, _ *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+			return goSDKText("updated"), nil, s.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: ResourceURI})
+		})
 	s.AddResource(&mcp.Resource{URI: ResourceURI, Name: "r1"},
 		func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 			return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: ResourceURI, Text: "x"}}}, nil

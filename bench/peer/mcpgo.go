@@ -57,6 +57,10 @@ func (p *mcpGo) server() *server.MCPServer {
 		}
 		return mgo.NewToolResultText(fmt.Sprint("Hello, ", r.Content.(map[string]any)["name"])), nil
 	})
+	s.AddTool(mgo.NewTool("update"), func(context.Context, mgo.CallToolRequest) (*mgo.CallToolResult, error) {
+		s.SendNotificationToAllClients("notifications/resources/updated", map[string]any{"uri": ResourceURI})
+		return mgo.NewToolResultText("updated"), nil
+	})
 	s.AddResource(mgo.NewResource(ResourceURI, "r1"), func(context.Context, mgo.ReadResourceRequest) ([]mgo.ResourceContents, error) {
 		return []mgo.ResourceContents{mgo.TextResourceContents{URI: ResourceURI, Text: "x"}}, nil
 	})

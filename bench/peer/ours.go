@@ -42,6 +42,9 @@ func (p *ours) server() *mcpserver.Server {
 	} else {
 		p.addTyped(s)
 	}
+	mcpserver.AddTool(s, &mcp.Tool{Name: "update"}, func(ctx context.Context, _ *mcp.ServerSession, _ struct{}) (string, error) {
+		return "updated", s.ResourceUpdated(ctx, ResourceURI)
+	})
 	s.AddResource(&mcp.Resource{URI: ResourceURI, Name: "r1"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 		return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{&mcp.TextResourceContents{URI: ResourceURI, Text: "x"}}}, nil
 	})

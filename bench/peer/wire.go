@@ -20,6 +20,9 @@ const (
 	// Subscribe subscribes to ResourceURI.
 	Subscribe = `{"jsonrpc":"2.0","id":1000001,"method":"resources/subscribe","params":{"uri":"` + ResourceURI + `"}}`
 
+	// UpdateCall calls the tool "update", which notifies the subscribers of ResourceURI.
+	UpdateCall = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"update","arguments":{}}}`
+
 	handshakeRevision = "2025-11-25"
 	greetSchema       = `{"type":"object","properties":{"name":{"type":"string","description":"whom to greet"},"count":{"type":"integer","description":"how often"}},"required":["name","count"],"additionalProperties":false}`
 	askSchema         = `{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mcpwright/mcp/bench/child"
 	"github.com/mcpwright/mcp/bench/peer"
 )
 
@@ -14,6 +15,7 @@ func fanout() []Workload {
 	return []Workload{
 		{"one resource update to 1,000 subscribers on pipes", Time, 0, updates(peer.Pipe)},
 		{"one resource update to 1,000 subscribers in the process", Time, 0, updates(peer.Memory)},
+		{"one resource update to 1,000 subscribers with a GET stream", CPU, 0, streamed},
 	}
 }
 
@@ -49,6 +51,41 @@ func fan(ctx context.Context, p peer.Peer, via peer.Via) (*Subject, error) {
 		Close: f.Close,
 	}
 	return s, waitSubscribed(ctx, &arrived, f.Notify)
+}
+
+// streamed measures the server's work for subscribers that receive the update on a stream.
+func streamed(_ context.Context, p peer.Peer) (*Subject, error) {
+	if _, err := p.HTTP(peer.Stateful); err != nil {
+		return nil, err
+	}
+	c, err := child.HTTP(p.Name(), peer.Stateful)
+	if err != nil {
+		return nil, err
+	}
+	o := &opener{address: c.Address, stream: true, subscribe: true}
+	update := func() error {
+		if _, err := o.conns[0].Do(o.call(peer.UpdateCall)); err != nil {
+			return err
+		}
+		for _, s := range o.streams {
+			if err := s.Await([]byte("notifications/resources/updated")); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	s := &Subject{
+		Apart: true,
+		Run:   func(n int) (Sample, error) { return measureChild(c, n, func() error { return repeat(n, 1, update) }) },
+		Close: func() { o.close(); _ = c.Close() },
+	}
+	if err = o.open(subscribers); err == nil {
+		err = update()
+	}
+	if err != nil {
+		s.Close()
+	}
+	return s, err
 }
 
 // waitSubscribed repeats an update until all subscribers receive it, because a server may respond to a

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -63,12 +64,19 @@ func kept(c *child.Child, n int, quiet time.Duration, do func() error) (Sample, 
 	}, err
 }
 
-// An opener opens sessions over one connection, and optionally a stream for each session.
+// An opener opens sessions over one connection, and optionally a stream for each session. A session can
+// also subscribe to a resource.
 type opener struct {
-	address string
-	stream  bool
-	conns   []*httpload.Conn
+	address   string
+	stream    bool
+	subscribe bool
+	conns     []*httpload.Conn
+	streams   []*httpload.Conn
+	header    []string // of the last session
 }
+
+// call returns a request of the last session.
+func (o *opener) call(body string) []byte { return httpload.Post(o.address, body, o.header...) }
 
 func (o *opener) open(n int) error {
 	c, err := o.dial()
@@ -76,8 +84,7 @@ func (o *opener) open(n int) error {
 		return err
 	}
 	for range n {
-		header, err := session(c, o.address, peer.Stateful)
-		if err != nil {
+		if o.header, err = session(c, o.address, peer.Stateful); err != nil {
 			return err
 		}
 		if !o.stream {
@@ -87,7 +94,7 @@ func (o *opener) open(n int) error {
 		if err != nil {
 			return err
 		}
-		if err := g.Write(httpload.Get(o.address, header...)); err != nil {
+		if err := g.Write(httpload.Get(o.address, o.header...)); err != nil {
 			return err
 		}
 		if _, err := g.Header(); err != nil {
@@ -95,6 +102,13 @@ func (o *opener) open(n int) error {
 		}
 		if g.Status != 200 {
 			return fmt.Errorf("status %d of a GET stream", g.Status)
+		}
+		o.streams = append(o.streams, g)
+		if !o.subscribe {
+			continue
+		}
+		if body, err := c.Do(o.call(peer.Subscribe)); err != nil || c.Status != 200 {
+			return errors.Join(err, fmt.Errorf("subscribe: status %d, body %s", c.Status, body))
 		}
 	}
 	return nil

@@ -143,6 +143,12 @@ func (o *Options) complete() Options {
 	return full
 }
 
+// storesInMemory reports whether storing an event never waits.
+func (o *Options) storesInMemory() bool {
+	_, ok := o.Events.(*MemoryStore)
+	return ok
+}
+
 // setDefault sets a value that is zero.
 func setDefault[T int | time.Duration](v *T, byDefault T) {
 	if *v == 0 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/buffer"
 	"github.com/mcpwright/mcp/runtime/internal/failure"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -325,6 +326,21 @@ func (c *sessionOutbound) Notify(ctx context.Context, n peer.Notification, opts 
 		return nil
 	}
 	return d.Notify(ctx, n, opts...)
+}
+
+// TryNotify implements [outbound.TryNotifier]. Storing a notification in memory does not wait
+// for the client, which receives it on its standalone stream. It needs no JSON-RPC
+// connection.
+func (c *sessionOutbound) TryNotify(n peer.Notification, opts ...peer.CallOption) bool {
+	s := (*session)(c)
+	if !s.handler.opts.storesInMemory() || len(opts) > 1 { // the first option is the frame of the connection
+		return false
+	}
+	buf := buffer.New()
+	defer buf.Free()
+	var err error
+	buf.Bytes, err = wire.AppendNotification(buf.Bytes, s.conn.Frame(n.Method()), n.Method(), n)
+	return err == nil && s.WriteMessage(context.Background(), buf.Bytes) == nil
 }
 
 // sessionInFlight implements [connection.InFlight] for the requests of a session.

@@ -60,6 +60,7 @@ type follower struct {
 	number       uint64
 	after        uint64 // number of the last event that the client has received
 	id           int    // of the claim of the stream, or 0
+	next         [1]Event
 	r            *http.Request
 	out          *sse.Writer
 	keepAlive    keepAlive
@@ -152,6 +153,10 @@ func (f *follower) wake() {
 func (f *follower) events() (events []Event, complete bool) {
 	var seq uint64
 	if f.stream != nil {
+		if e, ok := f.stream.lastAfter(f.after); ok {
+			f.next[0] = e
+			return f.next[:], true
+		}
 		seq, _ = f.stream.position()
 	}
 	o := &f.session.handler.opts

@@ -24,6 +24,7 @@ type stream struct {
 	opened    bool
 	ended     bool
 	lastSeq   uint64 // number of the last event
+	last      Event  // the last event if it is short and stored in memory: its follower need not look for it
 	delivered uint64 // number of the last event that was sent
 	changed   chan struct{}
 	follower  int  // id of the last follower
@@ -75,8 +76,23 @@ func (st *stream) store(ctx context.Context, data []byte) (id string, stored boo
 		st.session.deleteEvents(context.WithoutCancel(ctx))
 		return "", false
 	}
+	st.last = Event{}
+	if o.storesInMemory() && len(data) <= maxLast {
+		st.last = e
+	}
 	st.notify()
 	return eventID(e.Stream, e.Seq), true
+}
+
+// maxLast limits the bytes of an event that a stream keeps in addition to the event store.
+const maxLast = 4 << 10
+
+// lastAfter returns the last event if it follows the event with a number, and if the stream
+// keeps it.
+func (st *stream) lastAfter(seq uint64) (e Event, ok bool) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.last, st.lastSeq == seq+1 && st.last.Seq == st.lastSeq
 }
 
 // end ends the stream: no more events are stored.
@@ -86,7 +102,7 @@ func (st *stream) end() {
 	if st.ended {
 		return
 	}
-	st.ended = true
+	st.ended, st.last = true, Event{}
 	st.notify()
 	if st.number != 0 {
 		st.session.removeStream(st.number)

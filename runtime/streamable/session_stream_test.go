@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/outbound"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/streamable"
 )
@@ -429,6 +430,45 @@ func TestQuestionOfVanishedClientEndsWithSession(t *testing.T) {
 				require.Empty(t, ended, "the session was used a moment ago")
 				requireEnded(50*time.Second, idle)
 			})
+		})
+	}
+}
+
+// A server with many subscribers must not need a goroutine for each of them.
+func TestNotificationIsStoredWithoutWaiting(t *testing.T) {
+	var own *connection.Connection
+	tools := map[string]tool{"keep": func(ctx ctx, _ *mcp.ServerSession) (*mcp.CallToolResult, error) {
+		own = connection.FromContext(ctx)
+		return mcp.TextResult("kept"), nil
+	}}
+	memory := streamable.NewMemoryStore(nil)
+	for _, store := range []streamable.EventStore{memory, struct{ streamable.EventStore }{memory}} {
+		serveInBubble(t, tools, &streamable.Options{Events: store, SessionIdleTimeout: -1, KeepAlive: -1}, func(t *testing.T, e *endpoint) {
+			c := e.open("2025-11-25")
+			c.call("keep")
+			standalone := e.stream(http.MethodGet, "", c.headers()...)
+			time.Sleep(time.Second) // the session is idle
+			changed := &mcp.ToolListChangedNotification{}
+			require.Equal(t, store == memory, outbound.TryNotify(own, changed), "another store may wait")
+			if store != memory {
+				require.NoError(t, own.Notify(t.Context(), changed))
+			}
+			data, id := standalone.data()
+			require.JSONEq(t, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`, data)
+			require.Equal(t, "0-1", id)
+			standalone.stop()
+			synctest.Wait()
+			for range 2 { // the client receives them when it resumes the stream
+				require.NoError(t, own.Notify(t.Context(), changed))
+			}
+			resumed := e.stream(http.MethodGet, "", append(c.headers(), "Last-Event-ID: 0-1")...)
+			for _, want := range []string{"0-2", "0-3"} {
+				_, id := resumed.data()
+				require.Equal(t, want, id)
+			}
+			resumed.stop()
+			e.stream(http.MethodDelete, "", c.headers()...)
+			require.False(t, outbound.TryNotify(own, changed), "the session has ended")
 		})
 	}
 }
