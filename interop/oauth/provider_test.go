@@ -9,7 +9,6 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -21,7 +20,6 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -30,6 +28,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/interop/internal/npm"
 	"github.com/mcpwright/mcp/runtime/auth"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
@@ -50,44 +49,6 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// install installs the provider with the versions in the lock file, unless it is in the cache. It
-// returns the folder.
-func install(t *testing.T) string {
-	t.Helper()
-	names := []string{"package.json", "package-lock.json", ".npmrc", "main.mjs"}
-	files := map[string][]byte{}
-	sum := sha256.New()
-	for _, name := range names {
-		data, err := os.ReadFile(filepath.Join("provider", name))
-		require.NoError(t, err)
-		files[name] = data
-		sum.Write(data)
-	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		cache = os.TempDir()
-	}
-	dir := filepath.Join(cache, "mcpwright", fmt.Sprintf("oidc-provider-%x", sum.Sum(nil)[:8]))
-	if _, err := os.Stat(dir); err == nil {
-		return dir
-	}
-	require.NoError(t, os.MkdirAll(filepath.Dir(dir), 0o755))
-	temp, err := os.MkdirTemp(filepath.Dir(dir), "installing-")
-	require.NoError(t, err)
-	defer os.RemoveAll(temp)
-	for name, data := range files {
-		require.NoError(t, os.WriteFile(filepath.Join(temp, name), data, 0o644))
-	}
-	cmd := exec.CommandContext(t.Context(), "npm", "ci", "--ignore-scripts")
-	cmd.Dir = temp
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, "install oidc-provider with npm: %s", out)
-	if err := os.Rename(temp, dir); err != nil { // another process may have been faster
-		require.DirExists(t, dir)
-	}
-	return dir
-}
-
 // providerConfig is the configuration of provider/main.mjs.
 type providerConfig struct {
 	Port    int              `json:"port"`
@@ -100,7 +61,7 @@ type providerConfig struct {
 // startProvider starts the provider and returns its issuer. It runs until the end of the test.
 func startProvider(t *testing.T, c providerConfig) string {
 	t.Helper()
-	dir := install(t)
+	dir := npm.Install(t, "provider", "main.mjs")
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	c.Port = listener.Addr().(*net.TCPAddr).Port
