@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpwright/mcp/runtime/internal/outbound"
@@ -31,6 +32,7 @@ type InProcessConn struct {
 // inProcessLink is what both ends share.
 type inProcessLink struct {
 	closed   chan struct{}
+	isClosed atomic.Bool // closed is closed, or will be at once; faster to load
 	handlers sync.WaitGroup
 	tasks    sync.WaitGroup
 }
@@ -140,14 +142,7 @@ func (c *InProcessConn) Drain(ctx context.Context) error {
 // Done returns a channel that is closed when the connection is closed.
 func (c *InProcessConn) Done() <-chan struct{} { return c.link.closed }
 
-func (c *InProcessConn) isClosed() bool {
-	select {
-	case <-c.link.closed:
-		return true
-	default:
-		return false
-	}
-}
+func (c *InProcessConn) isClosed() bool { return c.link.isClosed.Load() }
 
 // Shutdown closes both ends: calls fail, and the contexts of handlers end. It waits until the
 // handlers have returned, at most until ctx ends. A handler must not call Shutdown: it would wait
@@ -158,6 +153,7 @@ func (c *InProcessConn) Shutdown(ctx context.Context, cause error) {
 	c.notifications.close()
 	c.peer.notifications.close()
 	if first {
+		c.link.isClosed.Store(true)
 		close(c.link.closed)
 	}
 	if !waitGroup(ctx.Done(), &c.link.handlers) || !waitGroup(ctx.Done(), &c.link.tasks) {

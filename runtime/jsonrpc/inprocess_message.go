@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"sync"
 
 	"github.com/mcpwright/mcp/runtime/internal/buffer"
 	"github.com/mcpwright/mcp/runtime/internal/failure"
@@ -269,14 +270,23 @@ type inProcessNotification struct {
 	back backChannel
 }
 
+// inProcessNotifications has notifications for reuse. Most of them are consumed by
+// [Options].InterceptNotification if there are many subscribers.
+var inProcessNotifications = sync.Pool{New: func() any { return new(inProcessNotification) }}
+
 // queueNotification queues a notification for the handler.
 func (c *InProcessConn) queueNotification(ctx context.Context, in peer.Inbound) {
-	n := &inProcessNotification{in: in, to: c}
+	n := inProcessNotifications.Get().(*inProcessNotification)
+	n.in, n.to = in, c
 	n.in.Back = n
 	n.ctx.Context, n.ctx.Detached = ctx, true
 	consumed := !c.isClosed() && c.opts.intercept(&n.in)
 	switch {
-	case consumed || c.opts.Handler == nil || c.isClosed():
+	case consumed:
+		n.drop()
+		*n = inProcessNotification{} // InterceptNotification does not retain it
+		inProcessNotifications.Put(n)
+	case c.opts.Handler == nil || c.isClosed():
 		n.drop()
 	case !c.notifications.add(n, 0):
 		n.drop()

@@ -56,7 +56,7 @@ type eventMessage struct {
 	message   peer.Notification   // without metadata
 	members   []byte              // encoded params, with a comma before each member
 	session   eventNotification   // the notification for sessions
-	free      []eventNotification // for further streams; guarded by subscribers.mu
+	free      []eventNotification // for further streams
 	allocated int                 // the last size of free
 	afterGap  bool                // it stands for events that may have been lost
 }

@@ -2,12 +2,16 @@ package mcpserver
 
 import (
 	"context"
+	"iter"
+	"maps"
+	goruntime "runtime"
 	"runtime/debug"
 	"slices"
 	"sync"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/failure"
 	"github.com/mcpwright/mcp/runtime/internal/lazy"
 	"github.com/mcpwright/mcp/runtime/internal/outbound"
 )
@@ -19,6 +23,7 @@ type subscribers struct {
 
 	mu      sync.Mutex // may be held while another lock is taken, but not Server.mu
 	members map[subscriber]struct{}
+	scratch []subscriber // the array that deliverConcurrently uses again; contains nil
 	streams int
 	closed  bool
 }
@@ -29,8 +34,8 @@ type subscriber interface {
 	isSubscribed(e Event) bool
 	// resources returns the URIs that the subscriber watches.
 	resources() []string
-	// notify sends or queues an event. It does not block. Calls are serialized by
-	// subscribers.mu.
+	// notify sends or queues an event. It does not block. Calls for one subscriber are
+	// serialized by subscribers.mu.
 	notify(m *eventMessage)
 	// end is called when no more events follow.
 	end()
@@ -82,12 +87,45 @@ func (subs *subscribers) deliver(e Event) {
 	case len(subs.members) == 0:
 	case e.Lost:
 		subs.deliverAll()
+	case len(subs.members) < 2*minShare || subs.opts.Affects != nil: // the program's function is called in the caller's goroutine
+		subs.share(e, maps.Keys(subs.members))
 	default:
-		message := newEventMessage(e)
-		for l := range subs.members {
-			if l.isSubscribed(e) {
-				l.notify(message)
-			}
+		subs.deliverConcurrently(e)
+	}
+}
+
+// minShare is the number of subscribers for which another goroutine is worth its start.
+const minShare = 128
+
+// deliverConcurrently is deliver for many subscribers, whose connections are spread over the
+// memory. It returns when all are notified, so that the next event comes later for each of them.
+// subs.mu is held.
+func (subs *subscribers) deliverConcurrently(e Event) {
+	all := slices.AppendSeq(subs.scratch[:0], maps.Keys(subs.members))
+	subs.scratch = all
+	shares := min(goruntime.GOMAXPROCS(0), len(all)/minShare)
+	var others sync.WaitGroup
+	for i := range shares {
+		some := all[i*len(all)/shares : (i+1)*len(all)/shares]
+		if i == shares-1 {
+			subs.share(e, slices.Values(some))
+			break
+		}
+		others.Go(func() { // ends when these subscribers are notified
+			defer failure.LogPanic(context.Background(), subs.opts.Logger, "notification")
+			subs.share(e, slices.Values(some))
+		})
+	}
+	others.Wait()
+	clear(all)
+}
+
+// share notifies some subscribers of an event.
+func (subs *subscribers) share(e Event, some iter.Seq[subscriber]) {
+	message := newEventMessage(e)
+	for l := range some {
+		if l.isSubscribed(e) {
+			l.notify(message)
 		}
 	}
 }

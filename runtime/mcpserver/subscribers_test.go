@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -172,4 +173,41 @@ func TestClosedSessionReceivesNothing(t *testing.T) {
 	conn.Close(t.Context())
 	require.Zero(t, mcpserver.SubscriberCount(s))
 	s.RemoveTools("n1")
+}
+
+// Many subscribers are notified concurrently, and each of them in order.
+func TestManySubscribersAreNotifiedInOrder(t *testing.T) {
+	s := stocked(nil)
+	received := make([][]string, 1000)
+	for i := range received {
+		conn := s.InProcess(&jsonrpc.Options{InterceptNotification: func(in *peer.Inbound) bool {
+			var n mcp.ResourceUpdatedNotification
+			if in.Method == n.Method() && in.Decode(nil, &n) == nil {
+				received[i] = append(received[i], n.URI)
+			}
+			return true
+		}})
+		t.Cleanup(func() { require.NoError(t, conn.Close()) })
+		_, err := peer.SendRequest(t.Context(), conn, &mcp.InitializeRequest{ProtocolVersion: "2025-11-25", ClientInfo: mcp.Implementation{Name: "c", Version: "1"}})
+		require.NoError(t, err)
+		require.NoError(t, conn.Notify(t.Context(), &mcp.InitializedNotification{}))
+		for _, uri := range []string{"x:n1", "x:n2"}[:1+i%2] {
+			_, err = peer.SendRequest(t.Context(), conn, &mcp.SubscribeRequest{URI: uri})
+			require.NoError(t, err)
+		}
+	}
+	var sent []string
+	for range 10 {
+		for _, uri := range []string{"x:n1", "x:n2"} {
+			require.NoError(t, s.ResourceUpdated(t.Context(), uri))
+			sent = append(sent, uri)
+		}
+	}
+	for i, got := range received {
+		want := sent
+		if i%2 == 0 {
+			want = slices.DeleteFunc(slices.Clone(sent), func(uri string) bool { return uri == "x:n2" })
+		}
+		require.Equal(t, want, got, i)
+	}
 }
