@@ -1,6 +1,7 @@
 package connection
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -292,6 +293,12 @@ func (d *Dispatcher) listMethods() map[string]*method {
 func (s *session) decode(m *method, in *peer.Inbound, r wire.Revision) (peer.Message, error) {
 	msg, unhandled := s.request, s.unhandled
 	s.request, s.unhandled = nil, false // a second call of the handler gets a message of its own
+	if changed := in.Message; changed != nil && in != s.in && changed != s.in.Message {
+		if !m.handled() || !m.route.Is(changed) {
+			return nil, fmt.Errorf("middleware has replaced the message of %q by a %T", in.Method, changed)
+		}
+		return changed, nil
+	}
 	if unhandled && in == s.in && in.Value == nil && m.handled() && m.route.Is(msg) {
 		return msg, nil
 	}
@@ -308,11 +315,37 @@ func (s *session) decode(m *method, in *peer.Inbound, r wire.Revision) (peer.Mes
 	if in.Value != nil && route.Is(in.Value) {
 		return in.Value, nil
 	}
+	if in != s.in && !bytes.Equal(in.Params, s.in.Params) {
+		var err error
+		if in, err = s.withChangedParams(in, r); err != nil {
+			return nil, invalidParams(err)
+		}
+	}
 	msg = route.New()
 	if err := in.Decode(revisions.Frame(r), msg); err != nil {
 		return nil, invalidParams(err)
 	}
 	return msg, nil
+}
+
+// withChangedParams returns a message whose params middleware has changed. The params may be invalid,
+// and a message that was sent in process had none: they get its metadata.
+func (s *session) withChangedParams(in *peer.Inbound, r wire.Revision) (*peer.Inbound, error) {
+	if err := wire.Check(in.Params, 0); err != nil {
+		return nil, err
+	}
+	var members map[string]json.RawMessage
+	if s.in.Value == nil || revisions.Handshake(r) || json.Unmarshal(in.Params, &members) != nil || members["_meta"] != nil {
+		return in, nil
+	}
+	meta, err := wire.Append(nil, &wire.Frame{Revision: r}, s.senderMeta())
+	if err != nil {
+		return nil, err
+	}
+	members["_meta"] = meta
+	changed := *in
+	changed.Params, err = json.Marshal(members)
+	return &changed, err
 }
 
 // serverMessages and clientMessages contain the messages of the protocol that a server and a

@@ -51,10 +51,14 @@ func RequestFromContext(ctx context.Context) peer.Message {
 // message of a stateless revision that is handled again, see [Dispatcher.ServeStateless]. It
 // returns nil outside of a handler.
 func SenderMetaFromContext(ctx context.Context) *mcp.RequestMeta {
-	s := sessionFrom(ctx)
-	if s == nil {
-		return nil
+	if s := sessionFrom(ctx); s != nil {
+		return s.senderMeta()
 	}
+	return nil
+}
+
+// senderMeta returns the message metadata of the message.
+func (s *session) senderMeta() *mcp.RequestMeta {
 	caps, params := s.conn.state.client()
 	meta := &mcp.RequestMeta{ProtocolVersion: s.conn.state.Revision().String(), ClientCapabilities: caps, LogLevel: s.logs.Level()}
 	if params != nil {

@@ -26,7 +26,8 @@ func (f HandlerFunc) Handle(ctx context.Context, in *Inbound) (Reply, error) { r
 type Middleware func(Handler) Handler
 
 // Inbound is a message from the peer that is being handled. It must not be changed, and must not be
-// used after its handler has returned.
+// used after its handler has returned. Middleware may pass a changed copy to the next handler: with
+// another Message, or with other Params and no Value.
 type Inbound struct {
 	// Method is the name of the method.
 	Method string
