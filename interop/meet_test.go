@@ -1,11 +1,16 @@
 package interop
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -100,4 +105,65 @@ func overHTTP(t *testing.T, from, to sdk, revision string) {
 	tour(t, c, revision, skips(t, from, to, revision))
 	require.NoError(t, c.close())
 	require.NoError(t, end(t.Context()))
+}
+
+// TestProxyFailures connects our client to each server through a proxy that refuses the first requests, and
+// loses the first response to a question, before or after the server has received it.
+func TestProxyFailures(t *testing.T) {
+	for _, to := range sdks {
+		for _, delivered := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s server, delivered: %v", to.name, delivered), func(t *testing.T) {
+				t.Parallel()
+				h, end := to.handler("2025-11-25")
+				var mu sync.Mutex
+				failed := make(map[string]bool)
+				fail := func(method string) bool {
+					mu.Lock()
+					defer mu.Unlock()
+					before := failed[method]
+					failed[method] = true
+					return !before
+				}
+				proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if r.Method != http.MethodPost {
+						h.ServeHTTP(w, r)
+						return
+					}
+					body, err := io.ReadAll(r.Body)
+					if err != nil {
+						return
+					}
+					r.Body = io.NopCloser(bytes.NewReader(body))
+					var m struct{ Method string }
+					_ = json.Unmarshal(body, &m)
+					switch {
+					case !fail(m.Method):
+						h.ServeHTTP(w, r)
+					case m.Method == "":
+						if delivered {
+							h.ServeHTTP(httptest.NewRecorder(), r)
+						}
+						w.WriteHeader(http.StatusBadGateway)
+					default:
+						w.Header().Set("Retry-After", "0")
+						w.WriteHeader(http.StatusServiceUnavailable)
+					}
+				}))
+				t.Cleanup(func() {
+					proxy.CloseClientConnections()
+					proxy.Close()
+				})
+				c, err := ourURL(t.Context(), proxy.URL, "2025-11-25")
+				require.NoError(t, err)
+				text, _, err := c.call(t.Context(), "ask", nil)
+				require.NoError(t, err)
+				require.Equal(t, "Hello, Ada", text)
+				for _, method := range []string{"initialize", "notifications/initialized", "tools/call", ""} {
+					require.False(t, fail(method), "the proxy has failed %q before", method)
+				}
+				require.NoError(t, c.close())
+				require.NoError(t, end(t.Context()))
+			})
+		}
+	}
 }

@@ -105,6 +105,10 @@ func (subs *subscribers) deliverConcurrently(e Event) {
 	subs.scratch = all
 	shares := min(goruntime.GOMAXPROCS(0), len(all)/minShare)
 	var others sync.WaitGroup
+	defer func() {
+		others.Wait()
+		clear(all)
+	}()
 	for i := range shares {
 		some := all[i*len(all)/shares : (i+1)*len(all)/shares]
 		if i == shares-1 {
@@ -116,8 +120,6 @@ func (subs *subscribers) deliverConcurrently(e Event) {
 			subs.share(e, slices.Values(some))
 		})
 	}
-	others.Wait()
-	clear(all)
 }
 
 // share notifies some subscribers of an event.
