@@ -37,15 +37,16 @@ type (
 func (o Out) ModelText() string { return fmt.Sprint(o.Seats, " seats are left") }
 
 // migratedServer has the code in the tables about servers.
-func migratedServer(ctx context.Context, m peer.Middleware, f func(context.Context, *mcp.ServerSession, mcpserver.Item) bool, name, uri string) error {
+func migratedServer(ctx context.Context, m peer.Middleware, wrap func(*mcp.Tool, mcpserver.ToolHandler) mcpserver.ToolHandler, f func(context.Context, *mcp.ServerSession, mcpserver.Item) bool, name, uri string) error {
 	info := mcp.Implementation{Name: "flights", Version: "1.0.0"}
 	opts := &mcpserver.Options{
-		Middleware:            []peer.Middleware{m},
 		Filter:                f,
 		AllowUnknownArguments: true,
 		Capabilities:          mcp.ServerCapabilities{Logging: map[string]json.RawMessage{}},
 	}
 	server := mcpserver.New(info, opts)
+	server.Use(m)
+	server.WrapTools(wrap)
 
 	tool := mcp.Tool{Name: name, InputSchema: []byte(`{"type":"object"}`)}
 	h := func(ctx context.Context, s *mcp.ServerSession, in In) (Out, error) {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
@@ -99,6 +100,19 @@ func ExampleAddTool_elicitation() {
 	// Output:
 	// How many are you?
 	// A table for 4 is booked.
+}
+
+// A function that logs how long each tool takes.
+func ExampleServer_WrapTools() {
+	server := mcpserver.New(mcp.Implementation{Name: "greeter", Version: "1.0.0"}, nil)
+	server.WrapTools(func(t *mcp.Tool, next mcpserver.ToolHandler) mcpserver.ToolHandler {
+		return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			begun := time.Now()
+			res, err := next(ctx, req)
+			log.Print(t.Name, ": ", time.Since(begun), ", failed: ", err != nil || res.IsError)
+			return res, err
+		}
+	})
 }
 
 // Files of a folder as resources. The client chooses the file name: the template rejects "..",

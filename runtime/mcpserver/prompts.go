@@ -115,7 +115,7 @@ func (s *Server) getPrompt(ctx context.Context, req *mcp.GetPromptRequest) (*mcp
 			return nil, invalid("Prompt %q requires the argument %q", p.Name, a.Name)
 		}
 	}
-	res, err := p.get(ctx, req)
+	res, err := s.wrap.prompt(p)(ctx, req)
 	switch {
 	case err != nil:
 		return nil, clientError(err)

@@ -118,7 +118,7 @@ func (s *Server) readResource(ctx context.Context, req *mcp.ReadResourceRequest)
 	if err != nil {
 		return nil, err
 	}
-	res, err := from.read(ctx, req)
+	res, err := s.wrap.resource(from.read)(ctx, req)
 	switch {
 	case err != nil:
 		return nil, clientError(err)

@@ -31,6 +31,7 @@ type Server struct {
 	shutdowners shutdowners
 
 	mu             sync.Mutex // guards the following fields, and changes of the catalog
+	wrap           wrappers
 	mux            peer.Mux
 	dispatcher     *connection.Dispatcher // nil until it is first used
 	unsubscribeBus func()                 // ends the subscription to the bus; nil if there is none

@@ -190,7 +190,7 @@ func (s *Server) pick(ctx context.Context, m peer.Message) (rounds.Handler, erro
 			return s.outcome(ctx, req.Name, nil, err)
 		}, nil
 	}
-	return t.call, nil
+	return s.wrapTool(t), nil
 }
 
 // Scopes returns the scopes in [Options].ToolScopes, sorted. They are useful as
