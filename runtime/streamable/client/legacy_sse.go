@@ -144,7 +144,12 @@ func (c *LegacySSE) read() {
 func (c *LegacySSE) stream() error {
 	req := c.http.request(c.ctx, http.MethodGet, c.serverURL, nil, nil)
 	req.Header[mcphttp.HeaderAccept] = mcphttp.ValueEvents
+	deadline := retryDeadline(c.ctx, c.opts.acceptTimeout()) // until then, messages wait for the endpoint
 	res, err := c.http.do(req, wire.RequestID{})
+	err = c.retry(c.ctx, deadline, ifRefused, err, func() error {
+		res, err = c.http.do(again(req), wire.RequestID{})
+		return err
+	})
 	if err != nil {
 		return err
 	}

@@ -196,6 +196,8 @@ func (c *core) responseSent(id wire.RequestID, err error) error {
 // again returns a copy of a request with the body from its beginning.
 func again(req *http.Request) *http.Request {
 	req = req.Clone(req.Context())
-	req.Body, _ = req.GetBody() // never fails for our requests
+	if req.GetBody != nil {
+		req.Body, _ = req.GetBody() // never fails for our requests
+	}
 	return req
 }

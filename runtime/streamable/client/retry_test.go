@@ -486,10 +486,11 @@ func TestLegacySSERefusedMessagesAreSentAgain(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		l := newLegacyServer(t, "x")
 		serve := l.serve
-		refusals := 0
+		refusals, streamRefused := 0, false
 		l.serve = func(w *rawResponse, r *sentRequest) {
-			if r.Method == http.MethodPost && refusals < 2 {
+			if r.Method == http.MethodPost && refusals < 2 || r.Method == http.MethodGet && !streamRefused {
 				refusals++
+				streamRefused = true
 				refuse(w, 429, "3")
 				return
 			}
@@ -501,6 +502,7 @@ func TestLegacySSERefusedMessagesAreSentAgain(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "sunny", text)
 		require.GreaterOrEqual(t, time.Since(begun), 6*time.Second)
+		require.Equal(t, []string{"GET", "GET", "POST tools/call", "POST tools/call"}, l.requests())
 
 		refusals = 0
 		ctx, cancel := context.WithCancel(t.Context())
@@ -508,7 +510,7 @@ func TestLegacySSERefusedMessagesAreSentAgain(t *testing.T) {
 		cancel()
 		require.True(t, call.over())
 		time.Sleep(time.Minute)
-		require.Equal(t, 4, count(l.requests(), "POST tools/call"), "three for the first call")
+		require.Equal(t, 3, count(l.requests(), "POST tools/call"), "two for the first call")
 	})
 }
 
