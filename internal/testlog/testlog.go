@@ -4,6 +4,7 @@ package testlog
 import (
 	"bytes"
 	"log/slog"
+	"regexp"
 	"sync"
 )
 
@@ -32,3 +33,8 @@ func (r *Recorder) String() string {
 	defer r.mu.Unlock()
 	return r.text.String()
 }
+
+var ids = regexp.MustCompile(` \(id [0-9a-f]{16}\)| id=[0-9a-f]{16}\b`)
+
+// WithoutIDs removes the random ids of errors from a text.
+func WithoutIDs(text string) string { return ids.ReplaceAllString(text, "") }

@@ -83,6 +83,9 @@ func (r *recorder) take() []string {
 	defer r.mu.Unlock()
 	lines := r.lines
 	r.lines = nil
+	for i := range lines {
+		lines[i] = testlog.WithoutIDs(lines[i])
+	}
 	return lines
 }
 

@@ -154,7 +154,7 @@ func (x *inboundMessage) finish(data []byte, r wire.Revision, err error) {
 	x.back.close()
 	kind := x.conn.state.finishRequest(x)
 	if err != nil {
-		failure.Log(&x.ctx, x.conn.opts.Logger, &x.in, err, kind == sendResponse)
+		err = failure.Log(&x.ctx, x.conn.opts.Logger, &x.in, err, kind == sendResponse)
 	}
 	switch {
 	case kind == noResponse:

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/internal/testlog"
 	"github.com/mcpwright/mcp/runtime/internal/outbound"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -631,7 +632,7 @@ func TestHandlerErrorsAreLogged(t *testing.T) {
 			<-ctx.Done()
 			return peer.Reply{}, fmt.Errorf("secret: %w", ctx.Err())
 		},
-		`level=ERROR msg="handler failed" method=x id=1 error="code: secret`: func(ctx context.Context) (peer.Reply, error) {
+		`level=ERROR msg="handler failed" method=x request=1 error="code: secret`: func(ctx context.Context) (peer.Reply, error) {
 			<-ctx.Done() // the peer does not receive the error any more
 			return peer.Reply{}, fmt.Errorf("code: %w", &peer.Error{Code: 7, Message: "secret"})
 		},
@@ -647,7 +648,7 @@ func TestHandlerErrorsAreLogged(t *testing.T) {
 			for _, line := range r.take() {
 				require.Equal(t, want == refusal, strings.Contains(line, "secret"))
 			}
-			require.Contains(t, output.String(), strings.TrimSpace(want))
+			require.Contains(t, testlog.WithoutIDs(output.String()), strings.TrimSpace(want))
 			require.Contains(t, output.String(), "secret")
 		})
 	}

@@ -104,7 +104,7 @@ func (x *inProcessRequest) finish(err error) error {
 	}
 	own, isOwn := err.(callerError)
 	if err != nil && !isOwn {
-		failure.Log(&x.ctx, x.to.opts.Logger, &x.in, err, ended == nil)
+		err = failure.Log(&x.ctx, x.to.opts.Logger, &x.in, err, ended == nil)
 	}
 	x.to.link.handlers.Done()
 	switch {

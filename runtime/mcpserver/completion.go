@@ -79,7 +79,7 @@ func (s *Server) completeArgument(ctx context.Context, req *mcp.CompleteRequest)
 		if res == nil && err == nil {
 			res = new(mcp.CompleteResult) // no completions
 		}
-		return limitValues(res), clientError(err)
+		return limitValues(res), s.clientError(ctx, err)
 	case f == nil && !known:
 		return nil, invalid("Unknown argument %q of %s %q", limit.Name(req.Argument.Name), item.Kind, item.Name)
 	case f == nil:
@@ -87,7 +87,7 @@ func (s *Server) completeArgument(ctx context.Context, req *mcp.CompleteRequest)
 	}
 	values, err := f(ctx, req)
 	if err != nil {
-		return nil, clientError(err)
+		return nil, s.clientError(ctx, err)
 	}
 	total := int64(len(values))
 	return limitValues(&mcp.CompleteResult{Completion: mcp.Completion{Values: values, Total: &total}}), nil

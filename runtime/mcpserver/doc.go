@@ -61,9 +61,15 @@
 //
 // # Errors
 //
-// The text of an error is sent to the model only if [Errorf] has made it, or if it has a
-// method ModelText. A [*peer.Error] is sent as a protocol error. Of any other error the
-// client receives an id only, and the log has the error with that id.
+// The same rule holds for tools, prompts, resources and completion:
+//
+//   - The text of an error is sent if [Errorf] has made it, or if it has a method ModelText:
+//     as a result with IsError for the model that called a tool, otherwise as the message of
+//     an error response.
+//   - A [*peer.Error] is sent as an error response.
+//   - Of any other error, and of a panic, the client receives "Internal error" and an id. The
+//     log has the error with that id. [Options].ExposeErrors sends the texts of errors instead,
+//     but not of panics.
 //
 // # Serving
 //

@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,9 +55,15 @@ type modelTexter interface {
 
 // clientError returns the error of a handler other than a tool's, with the text for the model,
 // if there is one, as the message of the error response.
-func clientError(err error) error {
-	if e, ok := errors.AsType[modelTexter](err); ok && peer.AsError(err) == nil {
+func (s *Server) clientError(ctx context.Context, err error) error {
+	if err == nil || peer.AsError(err) != nil || ctx.Err() != nil {
+		return err
+	}
+	if e, ok := errors.AsType[modelTexter](err); ok {
 		return errors.Join(err, &peer.Error{Code: mcp.CodeInternal, Message: e.ModelText()})
+	}
+	if _, asks := errors.AsType[*mcp.InputRequiredError](err); s.opts.ExposeErrors && !asks {
+		return errors.Join(err, &peer.Error{Code: mcp.CodeInternal, Message: err.Error()})
 	}
 	return err
 }

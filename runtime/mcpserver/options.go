@@ -93,6 +93,10 @@ type Options struct {
 	// TypeSchemas are the JSON schemas of Go types that implement their own JSON encoding.
 	// They replace the schemas that would be inferred.
 	TypeSchemas map[reflect.Type]json.RawMessage
+	// ExposeErrors sends the texts of all errors of handlers to clients, as other SDKs do. By
+	// default a client gets an id for an error that is not made for it, and the log contains the
+	// id and the text. Texts of errors may contain secrets. Panics are never sent.
+	ExposeErrors bool
 	// StrictContent makes a request fail if its result has content that the client's revision
 	// does not define. By default such content is replaced by the closest kind that the
 	// revision defines.

@@ -118,7 +118,7 @@ func (s *Server) getPrompt(ctx context.Context, req *mcp.GetPromptRequest) (*mcp
 	res, err := s.wrap.prompt(p)(ctx, req)
 	switch {
 	case err != nil:
-		return nil, clientError(err)
+		return nil, s.clientError(ctx, err)
 	case res == nil:
 		return nil, fmt.Errorf("prompt %q: handler returned no result", p.Name)
 	}

@@ -121,7 +121,7 @@ func (s *Server) readResource(ctx context.Context, req *mcp.ReadResourceRequest)
 	res, err := s.wrap.resource(from.read)(ctx, req)
 	switch {
 	case err != nil:
-		return nil, clientError(err)
+		return nil, s.clientError(ctx, err)
 	case res == nil:
 		return nil, fmt.Errorf("resource %q: handler returned no result", req.URI)
 	}

@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"sync/atomic"
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/failure"
 	"github.com/mcpwright/mcp/runtime/internal/outbound"
 	"github.com/mcpwright/mcp/runtime/mcpserver/internal/taskstore"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -95,8 +95,7 @@ func (r *taskRun) run(req *mcp.CallToolRequest, pause time.Duration) {
 // rescue converts a panic to an error.
 func (r *taskRun) rescue(err *error) {
 	if p := recover(); p != nil {
-		r.kit.server.opts.Logger.ErrorContext(r.ctx, "handler panicked", "method", r.in.Method, "id", r.in.ID, "panic", p, "stack", string(debug.Stack()))
-		*err = &peer.Error{Code: mcp.CodeInternal, Message: "Internal error"}
+		*err = failure.Log(r.ctx, r.kit.server.opts.Logger, &r.in, failure.NewPanicError(p), true)
 	}
 }
 
@@ -134,13 +133,10 @@ func (r *taskRun) Wait() taskstore.Outcome {
 			return taskstore.Outcome{Result: raw}
 		}
 	}
-	e := peer.AsError(out.err)
-	if e == nil {
-		e = &peer.Error{Code: mcp.CodeInternal, Message: "Internal error"}
-		if context.Cause(r.ctx) == nil {
-			r.kit.server.opts.Logger.ErrorContext(r.ctx, "task failed", "tool", r.req.Name, "error", out.err)
-		}
+	if peer.AsError(out.err) == nil {
+		out.err = failure.Log(r.ctx, r.kit.server.opts.Logger, &r.in, out.err, true)
 	}
+	e := failure.ForPeer(out.err)
 	return taskstore.Outcome{Error: &wire.ErrorObject{Code: e.Code, Message: e.Message, Data: e.Data}}
 }
 

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/failure"
 	"github.com/mcpwright/mcp/runtime/internal/paramheader"
 	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/internal/verified"
@@ -291,7 +291,10 @@ func (s *Server) toolFailure(ctx context.Context, name string, err error) (*mcp.
 	if r := rounds.From(ctx); r != nil && r.Asks() {
 		return nil, err // not sent: the response contains the questions
 	}
-	id := fmt.Sprintf("%016x", rand.Uint64())
+	if s.opts.ExposeErrors {
+		return errorResult(err.Error()), nil
+	}
+	id := failure.NewID()
 	s.opts.Logger.ErrorContext(ctx, "tool failed", "tool", name, "id", id, "error", err)
 	return errorResult("Internal error (id " + id + "). Do not retry with other arguments."), nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/internal/testlog"
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/internal/outbound"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -270,7 +271,7 @@ func TestIdleStreamGetsKeepAlive(t *testing.T) {
 	}}, &streamable.Options{KeepAlive: 4 * time.Second}, func(t *testing.T, e *endpoint) {
 		a := e.call26("slow")
 		require.Equal(t, http.StatusOK, a.status)
-		require.Equal(t, ":\n\n:\n\nevent: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":-32603,\"message\":\"Internal error\"}}\n\n", a.body)
+		require.Equal(t, ":\n\n:\n\nevent: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":-32603,\"message\":\"Internal error\"}}\n\n", testlog.WithoutIDs(a.body))
 		a = e.call26("slow", "Accept: application/json")
 		require.Equal(t, "application/json", a.header.Get("Content-Type"))
 	})

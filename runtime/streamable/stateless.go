@@ -170,11 +170,11 @@ func (p *statelessRequest) appendFailure(b []byte, err error) (status int, respo
 	if err == failure.ErrExited {
 		p.setFlushNow()
 	}
-	failure.Log(&p.ctx, p.handler.opts.Logger, &p.in, err, true)
+	logged := failure.Log(&p.ctx, p.handler.opts.Logger, &p.in, err, true)
 	if peer.AsError(err) == nil && errors.Is(context.Cause(&p.ctx), ErrClosing) && (errors.Is(err, ErrClosing) || errors.Is(err, p.ctx.Err())) {
-		err = errClosing
+		logged = errClosing
 	}
-	return appendError(b, p.in.ID, err)
+	return appendError(b, p.in.ID, logged)
 }
 
 // Call implements [peer.Outbound]. It always fails: servers of stateless revisions send

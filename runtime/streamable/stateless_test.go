@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/internal/testlog"
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/streamable"
@@ -174,7 +175,7 @@ func TestMessageBeforeResponseStartsStream(t *testing.T) {
 
 	a = e.post(strings.Replace(strings.Replace(call26("late"), `"_meta":{`, `"_meta":{"progressToken":"tok",`, 1), "reports", "late", 1), headers26("late")...)
 	require.Equal(t, http.StatusOK, a.status, "the status was sent with the first notification")
-	require.Equal(t, `{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"Internal error"}}`, a.events()[1])
+	require.Equal(t, `{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"Internal error"}}`, testlog.WithoutIDs(a.events()[1]))
 	require.NotContains(t, a.body, "xyzzy")
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"runtime/debug"
 
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -70,23 +71,52 @@ func ForPeer(err error) *peer.Error {
 	return Internal
 }
 
+// NewID returns an id that connects what the peer receives of an error with what is logged.
+func NewID() string { return fmt.Sprintf("%016x", rand.Uint64()) }
+
+// identified is an error whose text only the log contains. The peer receives another one with the
+// same id.
+type identified struct {
+	error
+	sent *peer.Error
+}
+
+// Unwrap returns both errors.
+func (e identified) Unwrap() []error { return []error{e.error, e.sent} }
+
+// withID returns an error for which the peer receives an internal error with an id.
+func withID(err error, message, id string) error {
+	return identified{err, &peer.Error{Code: codeInternal, Message: message + " (id " + id + ")"}}
+}
+
 // Log logs the error of a handler whose context is ctx. The level depends on whether the error was
-// sent to the peer.
-func Log(ctx context.Context, log *slog.Logger, in *peer.Inbound, err error, sent bool) {
+// sent to the peer. It returns the error to send, see [ForPeer]. If the peer does not receive the
+// text of the error, the error to send has an id, which is logged too.
+func Log(ctx context.Context, log *slog.Logger, in *peer.Inbound, err error, sent bool) error {
 	p, panicked := errors.AsType[*PanicError](err)
 	_, badResult := errors.AsType[ResultError](err)
 	switch {
 	case panicked:
-		log.ErrorContext(ctx, "handler panicked", "method", in.Method, "id", in.ID, "panic", p.Value, "stack", p.Stack)
+		id := NewID()
+		log.ErrorContext(ctx, "handler panicked", "method", in.Method, "request", in.ID, "id", id, "panic", p.Value, "stack", p.Stack)
+		return withID(err, Internal.Message, id)
 	case badResult:
-		log.ErrorContext(ctx, "handler returned an invalid result", "method", in.Method, "id", in.ID, "error", err)
+		id := NewID()
+		log.ErrorContext(ctx, "handler returned an invalid result", "method", in.Method, "request", in.ID, "id", id, "error", err)
+		return withID(errors.New(err.Error()), InvalidResult.Message, id)
 	case errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx)):
-		log.DebugContext(ctx, "handler stopped", "method", in.Method, "id", in.ID, "error", err)
+		log.DebugContext(ctx, "handler stopped", "method", in.Method, "request", in.ID, "error", err)
+		return err
 	case peer.AsError(err) != nil && sent:
-		log.DebugContext(ctx, "request refused", "method", in.Method, "id", in.ID, "error", err)
-	default:
-		log.ErrorContext(ctx, "handler failed", "method", in.Method, "id", in.ID, "error", err)
+		log.DebugContext(ctx, "request refused", "method", in.Method, "request", in.ID, "error", err)
+		return err
 	}
+	id := NewID()
+	log.ErrorContext(ctx, "handler failed", "method", in.Method, "request", in.ID, "id", id, "error", err)
+	if peer.AsError(err) != nil {
+		return err
+	}
+	return withID(err, Internal.Message, id)
 }
 
 // LogPanic recovers from a panic and logs it. It must be deferred. The text what names the code

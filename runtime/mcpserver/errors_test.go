@@ -1,0 +1,88 @@
+package mcpserver_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/mcpserver"
+)
+
+// failingServer returns a server whose handlers all fail with an error.
+func failingServer(opts *mcpserver.Options, fail func() error) *mcpserver.Server {
+	s := mcpserver.New(info, opts)
+	mcpserver.AddTool(s, &mcp.Tool{Name: "t"}, func(context.Context, *mcp.ServerSession, any) (string, error) { return "", fail() })
+	s.AddRawPrompt(&mcp.Prompt{Name: "p", Arguments: []mcp.PromptArgument{{Name: "a"}}}, func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+		return nil, fail()
+	})
+	s.AddResource(&mcp.Resource{URI: "x:r"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) { return nil, fail() })
+	s.AddPromptCompleter("p", "a", func(context.Context, *mcp.CompleteRequest) ([]string, error) { return nil, fail() })
+	return s
+}
+
+var failingRequests = map[string]string{
+	"tools/call":          `{"name":"t"}`,
+	"prompts/get":         `{"name":"p"}`,
+	"resources/read":      `{"uri":"x:r"}`,
+	"completion/complete": `{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"a","value":""}}`,
+}
+
+// failureText returns what the client receives of an error.
+func failureText(t *testing.T, c *client, method string) string {
+	if method == "tools/call" {
+		result := c.call(method, failingRequests[method])
+		require.Equal(t, true, result["isError"])
+		return text(t, result)
+	}
+	return c.refused(method, failingRequests[method], mcp.CodeInternal).Error.Message
+}
+
+var idInText = regexp.MustCompile(`^Internal error \(id ([0-9a-f]{16})\)`)
+
+func TestErrorsOfHandlersHaveIDsInTheLog(t *testing.T) {
+	inEveryRevision(t, func(t *testing.T, revision string) {
+		for method := range failingRequests {
+			for _, fail := range []func() error{
+				func() error { return errors.New("secret") },
+				func() error { panic("secret") },
+			} {
+				var log strings.Builder
+				c := connect(t, failingServer(&mcpserver.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, fail), revision)
+				var found []string
+				if method == "tools/call" {
+					id := c.start(method, failingRequests[method])
+					m := c.receive()
+					require.Equal(t, fmt.Sprint(id), string(m.ID))
+					message := string(m.Result)
+					if m.Error != nil { // a panic
+						message = m.Error.Message
+					}
+					found = regexp.MustCompile(`Internal error \(id ([0-9a-f]{16})\)`).FindStringSubmatch(message)
+				} else {
+					found = idInText.FindStringSubmatch(failureText(t, c, method))
+				}
+				require.NotNil(t, found, method)
+				require.Contains(t, log.String(), "id="+found[1])
+				require.Contains(t, log.String(), "secret")
+			}
+		}
+	})
+}
+
+func TestTextsOfErrors(t *testing.T) {
+	inEveryRevision(t, func(t *testing.T, revision string) {
+		for method := range failingRequests {
+			c := connect(t, failingServer(nil, func() error { return mcpserver.Errorf("try Monday") }), revision)
+			require.Equal(t, "try Monday", failureText(t, c, method))
+			c = connect(t, failingServer(&mcpserver.Options{ExposeErrors: true}, func() error { return errors.New("disk full") }), revision)
+			require.Equal(t, "disk full", failureText(t, c, method))
+		}
+	})
+}
