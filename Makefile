@@ -1,7 +1,7 @@
 GO ?= go
 ADDR ?= 127.0.0.1:8080
 
-.PHONY: help run quick lint test slow bench generate schema
+.PHONY: help run quick lint test slow bench generate schema history
 
 ## help: list the commands
 help:
@@ -39,6 +39,10 @@ bench:
 ## generate: compile schema/ into generated/mcp
 generate:
 	$(GO) generate ./...
+
+## history: compile each state of a draft after all revisions, and print the outcomes: make history FROM=folder
+history:
+	@$(GO) run ./gen history -from "$(FROM)"
 
 ## schema: import a schema: make schema FROM=official.json REVISION=2027-03-01 [COMMIT=…] [REPLACE=1]
 schema:

@@ -3,6 +3,7 @@
 //	go run ./gen                  # schema/ -> generated/mcp
 //	go run ./gen -check           # fail if generated/mcp is not up to date
 //	go run ./gen import -from FILE -revision DATE
+//	go run ./gen history -from FOLDER   # compile the states of a draft
 //
 // The flags -schema, -docs and -out select other folders.
 package main
@@ -34,6 +35,9 @@ func run(args []string, stdout io.Writer) error {
 	if len(args) > 0 && args[0] == "import" {
 		afterImport = hintAfterImport
 		return runImport(args[1:], stdout)
+	}
+	if len(args) > 0 && args[0] == "history" {
+		return runHistory(args[1:], stdout)
 	}
 	return runCompile(args, stdout)
 }

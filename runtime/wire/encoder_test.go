@@ -160,6 +160,70 @@ func TestBoundsByRevision(t *testing.T) {
 	}
 }
 
+// joined has values that the revision of 2025 restricts.
+type joined struct {
+	number float64
+	text   string
+}
+
+var words = wire.NewEnum("Word", wire.EnumValue{Name: "yes", In: wire.Always})
+
+func (m *joined) AppendJSON(b []byte, e *wire.Encoder) []byte {
+	b = e.Integer(append(b, '['), m.number, since2025).Number(append(b, '['), m.number, -math.MaxFloat64, math.MaxFloat64)
+	return append(e.EnumIn(append(b, ','), m.text, words, since2025), ']')
+}
+
+func (m *joined) DecodeJSON(d *wire.Decoder) {
+	var reads int
+	wire.List(d, func(d *wire.Decoder) bool {
+		if reads++; reads == 1 {
+			m.number = d.Integer(since2025).Number(-math.MaxFloat64, math.MaxFloat64)
+		} else {
+			m.text = d.EnumIn(words, since2025)
+		}
+		return true
+	})
+}
+
+func TestJoinedValuesByRevision(t *testing.T) {
+	for text, want := range map[string]string{
+		`[5,"yes"]`:   "",
+		`[1.5,"yes"]`: "revision 2025-06-18 requires an integer, have 1.5",
+		`[5,"no"]`:    `"no"`,
+	} {
+		m := new(joined)
+		require.NoError(t, wire.Decode([]byte(text), frame(rev2024), m))
+		out, err := wire.Append(nil, frame(rev2024), m)
+		require.NoError(t, err)
+		require.Equal(t, text, string(out))
+		out, err = wire.Marshal(m)
+		require.NoError(t, err)
+		require.Equal(t, text, string(out))
+
+		_, unwritten := wire.Append(nil, frame(rev2025), m)
+		unread := wire.Decode([]byte(text), frame(rev2025), new(joined))
+		if want == "" {
+			require.NoError(t, unread)
+			require.NoError(t, unwritten)
+			continue
+		}
+		require.ErrorContains(t, unread, want)
+		require.ErrorContains(t, unwritten, want)
+	}
+	for text, want := range map[string]string{
+		`[1e2,"yes"]`:                    "",
+		`[0.99999999999999999999,"yes"]`: "requires an integer",
+		`["1","yes"]`:                    "want a number, have a string",
+	} {
+		err := wire.Decode([]byte(text), frame(rev2025), new(joined))
+		if want == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorContains(t, err, want)
+	}
+}
+
 func TestPooledEncodersHaveNoState(t *testing.T) {
 	bad := &CallToolResult{StructuredContent: json.RawMessage(`{"a":{"b":1,"b":2}}`)}
 	good := &CallToolResult{StructuredContent: json.RawMessage(`{"a":{"b":1,"c":2}}`)}

@@ -84,8 +84,8 @@ func (c *checker) schema(at string, v any) {
 func (c *checker) keyword(at, key string, v any) {
 	k := keywordAt(at, key)
 	switch {
-	case key == "description":
-		c.description(child(at, key), v)
+	case slices.Contains(annotations, key) && (at != "" || key == "description"):
+		c.annotation(at, key, v)
 	case !k.known():
 		c.fail(child(at, key), "unsupported keyword %q; gen must implement it first", key)
 	case k.fault != nil:
@@ -95,11 +95,11 @@ func (c *checker) keyword(at, key string, v any) {
 	}
 }
 
-func (c *checker) description(at string, v any) {
-	if _, ok := v.(string); !ok {
-		c.fail(at, "description must be a string, not %s", kind(v))
+func (c *checker) annotation(at, key string, v any) {
+	if _, ok := v.(string); !ok && key != "default" {
+		c.fail(child(at, key), "%s must be a string, not %s", key, kind(v))
 	} else if !c.prose {
-		c.fail(at, "a description is not allowed here; import the official file with make schema")
+		c.fail(child(at, key), "a %s is not allowed here; import the official file with make schema", key)
 	}
 }
 
@@ -118,9 +118,12 @@ func (c *checker) required(at string, object map[string]any) {
 // combination is not supported.
 func (c *checker) combinations(at string, object map[string]any) {
 	for _, key := range sorted(object) {
+		if slices.Contains(annotations, key) {
+			continue
+		}
 		k := keywordAt(at, key)
 		others := slices.DeleteFunc(sorted(object), func(other string) bool {
-			return other == key || other == "description" && c.prose || other == "type" && k.types != nil
+			return other == key || slices.Contains(annotations, other) && c.prose || other == "type" && k.types != nil
 		})
 		switch typed := hasType(object, k.types); {
 		case k.exclusive && len(others) > 0:
@@ -130,7 +133,7 @@ func (c *checker) combinations(at string, object map[string]any) {
 		}
 	}
 	extra, _ := object["additionalProperties"].(map[string]any)
-	restricts := func(key string) bool { return key != "description" }
+	restricts := func(key string) bool { return !slices.Contains(annotations, key) }
 	if object["properties"] != nil && slices.ContainsFunc(sorted(extra), restricts) {
 		c.fail(child(at, "additionalProperties"), "additionalProperties must allow any value if there are properties")
 	}

@@ -46,6 +46,10 @@ var keywords = map[string]keyword{
 	"type":                 {holds: plain, fault: types},
 }
 
+// annotations are keywords that describe a schema and restrict no value. An official
+// file may have them beside any keyword, and a transcription has none.
+var annotations = []string{"default", "description", "title"}
+
 // The types that keywords apply to.
 var (
 	objectType  = []string{"object"}

@@ -136,7 +136,8 @@ func Parse(file string, e Entry, raw []byte) (*File, error) {
 }
 
 // Transcribe converts an official schema file to the form in the schema folder: it has
-// all definitions, members, bounds and unions, no descriptions, and a fixed layout.
+// all definitions, members, bounds and unions, no annotations such as descriptions, and
+// a fixed layout.
 // The file name is only used in errors. Transcribe does not change a transcription.
 func Transcribe(file string, official []byte) ([]byte, error) {
 	tree, err := parse(file, official)
@@ -148,7 +149,9 @@ func Transcribe(file string, official []byte) ([]byte, error) {
 	}
 	walk("", tree, func(_ string, v any) {
 		if object, ok := v.(map[string]any); ok {
-			delete(object, "description")
+			for _, key := range annotations {
+				delete(object, key)
+			}
 		}
 	})
 	return format(tree), nil
