@@ -71,8 +71,8 @@ func addTool[In, Out any](s *Server, def mcp.Tool, h func(context.Context, *mcp.
 	}}, h != nil)
 }
 
-// AddRawTool registers a tool with given schemas, whose handler decodes the arguments itself,
-// for example a tool of another server. The schemas are sent as they are, apart from white
+// AddRawTool registers a tool with given schemas, whose handler decodes the arguments itself, see
+// [ReadArguments], for example a tool of another server. The schemas are sent as they are, apart from white
 // space. Arguments are validated against the InputSchema before call is called, as
 // [Options].Validation states, and results against the OutputSchema. A nil InputSchema accepts
 // any object. The protocol requires an InputSchema with "type": "object": the
