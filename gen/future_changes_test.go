@@ -21,6 +21,7 @@ var futureChanges = map[string]edit{
 	"areas named like files":       newAreas,
 	"all types of members":         newForms,
 	"bounds of numbers":            newBounds,
+	"messages in no union":         unlistedMessages,
 	"a number, an integer now":     wholeProgress,
 	"a type or null, without null": ttlWithoutNull,
 	"a reference to a string":      resultTypeAlias,
@@ -200,6 +201,9 @@ func request(def, method string) edit {
 	return combine(func(defs object) { defs[def] = clone(defs["DiscoverRequest"]) },
 		member(def, "method", `{"type": "string", "const": "`+method+`"}`), addToUnion("ClientRequest", def))
 }
+
+// unlistedMessages removes a message from its union, and a whole union of messages.
+var unlistedMessages = combine(removeFromUnion("ClientRequest", "ListResourceTemplatesRequest"), undefine("ServerNotification"))
 
 // wholeProgress requires an integer where earlier revisions have a number.
 var wholeProgress = combine(member("ProgressNotificationParams", "progress", `{"type": "integer"}`),

@@ -7,11 +7,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mcpwright/mcp/gen/internal/ir"
 	"github.com/mcpwright/mcp/gen/internal/load"
 )
 
@@ -89,6 +91,18 @@ func TestJoinedTypesStayExact(t *testing.T) {
 				require.Contains(t, string(files[join.file]), line)
 			}
 		})
+	}
+}
+
+func TestUnlistedMessagesKeepTheirDirection(t *testing.T) {
+	p, err := futureModel(t, unlistedMessages)
+	require.NoError(t, err)
+	before := modelOf(t, 5)
+	for _, wire := range []string{"resources/templates/list", "notifications/progress", "notifications/message"} {
+		is := func(m *ir.Method) bool { return m.Wire == wire }
+		was, now := before.Methods[slices.IndexFunc(before.Methods, is)], p.Methods[slices.IndexFunc(p.Methods, is)]
+		require.Equal(t, was.FromClient.Has(4), now.FromClient.Has(5), wire)
+		require.Equal(t, was.FromServer.Has(4), now.FromServer.Has(5), wire)
 	}
 }
 

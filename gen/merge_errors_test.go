@@ -206,10 +206,6 @@ var brokenMessages = map[string]mergeError{
 		combine(newErrorCode, func(defs object) { defs["QuotaGoneError"] = clone(defs["QuotaExceededError"]) }),
 		[]string{"2027-03-01#/$defs/QuotaGoneError", "-32031", `"QuotaGoneError"`, `"QuotaExceededError"`, "Renamed rule"},
 	},
-	"a union of messages that is removed": {
-		undefine("ServerNotification"),
-		[]string{"2027-03-01#/$defs/ProgressNotification", "neither side can send it", "Framing rule"},
-	},
 	"a result that is not an object": {
 		combine(request("PlainRequest", "plain"), define("PlainResult", `{"anyOf": [{"$ref": "#/$defs/CallToolResult"}, {"$ref": "#/$defs/ListToolsResult"}]}`)),
 		[]string{"2027-03-01#/$defs/PlainResult", `the result of "plain" is not an object`},

@@ -96,9 +96,10 @@ func (m *merger) flattenParams() {
 // findSentMessages finds the revisions in which each message is sent on its own.
 func (m *merger) findSentMessages() {
 	for _, d := range m.documents {
-		for _, union := range slices.Sorted(maps.Keys(d.defs)) {
-			if r := m.rules.messageUnion(union); r != nil && r.Direction != Results && r.Direction != EmbeddedRequests {
-				for _, name := range m.messagesIn(d, union) {
+		byUnion, _ := m.messages(d)
+		for union, names := range byUnion {
+			if r := m.rules.messageUnion(union); r.Direction != Results && r.Direction != EmbeddedRequests {
+				for _, name := range names {
 					m.sent[m.rules.currentName(name)] |= 1 << d.bit
 				}
 			}
@@ -229,6 +230,63 @@ func (m *merger) mergeType(t *mergedType) {
 		}
 		t.typ.Shape = &Alias{Of: m.expr(t.name, t.occs)}
 	}
+}
+
+// messages returns the messages of a revision by their unions. A message that the
+// revision lists in no union is in the unions of the newest revision that lists it. If
+// there is none, it is unsent.
+func (m *merger) messages(d *document) (byUnion map[string][]string, unsent []string) {
+	byUnion = m.listed(d)
+	sent := make(map[string]bool)
+	for _, names := range byUnion {
+		for _, name := range names {
+			sent[name] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.defs)) {
+		o, ok := d.defs[name].(*objectNode)
+		if !ok || !o.message || sent[name] || m.rules.messageUnion(name) != nil || m.rules.framing(name) != nil {
+			continue
+		}
+		unions := m.unionsOf(wireName(o))
+		if len(unions) == 0 {
+			unsent = append(unsent, name)
+		}
+		for _, union := range unions {
+			byUnion[union] = append(byUnion[union], name)
+		}
+	}
+	return byUnion, unsent
+}
+
+// listed returns the messages that each union of messages of a revision lists.
+func (m *merger) listed(d *document) map[string][]string {
+	byUnion := make(map[string][]string)
+	for union := range d.defs {
+		if m.rules.messageUnion(union) != nil {
+			byUnion[union] = m.messagesIn(d, union)
+		}
+	}
+	return byUnion
+}
+
+// unionsOf returns the unions that list a method, in the newest revision in which any
+// does.
+func (m *merger) unionsOf(method string) (unions []string) {
+	for _, d := range slices.Backward(m.documents) {
+		for union, names := range m.listed(d) {
+			if slices.ContainsFunc(names, func(name string) bool {
+				o, ok := d.defs[name].(*objectNode)
+				return ok && o.message && wireName(o) == method
+			}) {
+				unions = append(unions, union)
+			}
+		}
+		if len(unions) > 0 {
+			return unions
+		}
+	}
+	return nil
 }
 
 // messagesIn returns the names of the messages in a union of messages. A union with a

@@ -11,15 +11,18 @@ import (
 func (s *analyzer) methods() {
 	byWire := make(map[string]*Method)
 	for _, d := range s.documents {
-		for _, union := range slices.Sorted(maps.Keys(d.defs)) {
-			if r := s.rules.messageUnion(union); r != nil && r.Direction != Results {
-				for _, name := range s.messagesIn(d, union) {
+		byUnion, unsent := s.messages(d)
+		for _, union := range slices.Sorted(maps.Keys(byUnion)) {
+			if r := s.rules.messageUnion(union); r.Direction != Results {
+				for _, name := range byUnion[union] {
 					s.method(byWire, d, name, r.Direction)
 				}
 			}
 		}
+		for _, name := range unsent {
+			s.problems.add(d.defs[name].pos(), "the message %q is in no union of messages, so neither side can send it; add it to one, or exclude it with a Framing rule", name)
+		}
 	}
-	s.reportUnsent()
 	for _, wire := range slices.Sorted(maps.Keys(byWire)) {
 		m := byWire[wire]
 		for _, w := range []*Window{&m.FromClient, &m.FromServer, &m.Embedded, &m.MultiRound, &m.Cacheable} {
@@ -28,26 +31,6 @@ func (s *analyzer) methods() {
 		m.Facts = s.rules.method(wire)
 		s.pages(m)
 		s.pkg.Methods = append(s.pkg.Methods, m)
-	}
-}
-
-// reportUnsent reports the messages of each revision that are in no message union.
-func (s *analyzer) reportUnsent() {
-	for _, d := range s.documents {
-		sent := make(map[string]bool)
-		for union := range d.defs {
-			if s.rules.messageUnion(union) != nil {
-				for _, name := range s.messagesIn(d, union) {
-					sent[name] = true
-				}
-			}
-		}
-		for _, name := range slices.Sorted(maps.Keys(d.defs)) {
-			o, ok := d.defs[name].(*objectNode)
-			if ok && o.message && !sent[name] && s.rules.messageUnion(name) == nil && s.rules.framing(name) == nil {
-				s.problems.add(o.pos(), "the message %q is in no union of messages, so neither side can send it; add it to one, or exclude it with a Framing rule", name)
-			}
-		}
 	}
 }
 
