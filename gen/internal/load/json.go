@@ -14,6 +14,9 @@ import (
 // maxDepth limits nesting. The schemas of the protocol have fewer than 20 levels.
 const maxDepth = 128
 
+// maxSize limits the size of a file, in bytes. The largest official file has 0.2 MB.
+const maxSize = 16 << 20
+
 // problemf returns an error for a JSON pointer in a file.
 func problemf(file, at, format string, args ...any) error {
 	return fmt.Errorf("%s#%s: %w", file, at, fmt.Errorf(format, args...))
@@ -33,6 +36,9 @@ func element(at string, i int) string { return at + "/" + strconv.Itoa(i) }
 func parse(file string, data []byte) (any, error) {
 	r := &reader{file: file, data: data, dec: json.NewDecoder(bytes.NewReader(data))}
 	r.dec.UseNumber()
+	if len(data) > maxSize {
+		return nil, problemf(file, "", "file has %d bytes; the limit is %d", len(data), maxSize)
+	}
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil, problemf(file, "", "file is empty")
 	}

@@ -223,3 +223,8 @@ func TestTranscribeChecksKeywords(t *testing.T) {
 	_, err := Transcribe("x.json", newFile(`{"A": {"description": "x", "oneOf": []}}`))
 	require.EqualError(t, err, `x.json#/$defs/A/oneOf: unsupported keyword "oneOf"; gen must implement it first`)
 }
+
+func TestTranscribeLimitsSize(t *testing.T) {
+	_, err := Transcribe("x.json", make([]byte, 100<<20))
+	require.EqualError(t, err, "x.json#: file has 104857600 bytes; the limit is 16777216")
+}
