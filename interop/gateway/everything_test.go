@@ -36,6 +36,8 @@ func call(name, arguments string) peer.Message {
 	return &mcp.CallToolRequest{Name: name, Arguments: json.RawMessage(arguments)}
 }
 
+// requests are sent to the server directly and through the gateway. The server's answers to them
+// contain no time.
 func requests(handshake bool) map[string]peer.Message {
 	complete := func(prompt, argument, value string) peer.Message {
 		return &mcp.CompleteRequest{Ref: &mcp.PromptReference{Name: prompt}, Argument: mcp.CompletionArgument{Name: argument, Value: value}}
@@ -57,8 +59,7 @@ func requests(handshake bool) map[string]peer.Message {
 		"success with image":    call("get-annotated-message", `{"messageType":"success","includeImage":true}`),
 		"debug message":         call("get-annotated-message", `{"messageType":"debug"}`),
 		"two links":             call("get-resource-links", `{"count":2}`),
-		"text of a reference":   call("get-resource-reference", `{"resourceType":"Text","resourceId":1}`),
-		"bad reference":         call("get-resource-reference", `{"resourceType":"Other"}`),
+		"bad type of reference": call("get-resource-reference", `{"resourceType":"Other"}`),
 		"structured":            call("get-structured-content", `{"location":"Chicago"}`),
 		"structured, bad place": call("get-structured-content", `{"location":"Ulm"}`),
 		"unknown tool":          call("unknown", `{}`),
