@@ -128,10 +128,18 @@ func (e *Encoder) NumberIn(b []byte, v float64, w Window, min, max float64) []by
 	return e.Number(b, v, min, max)
 }
 
-// Integer checks that v is an integer if the revision is in w. It returns e.
+// maxExact is the largest integer that no other integer is rounded to.
+const maxExact = 1<<53 - 1
+
+// Integer checks that v is an integer if the revision is in w. It refuses integers that may have
+// been rounded. It returns e.
 func (e *Encoder) Integer(b []byte, v float64, w Window) *Encoder {
-	if e.Needs(w) && v != math.Trunc(v) {
+	switch {
+	case !e.Needs(w):
+	case v != math.Trunc(v):
 		e.Fail(b, "revision %s requires an integer, have %v", e.Revision(), v)
+	case math.Abs(v) > maxExact:
+		e.Fail(b, "revision %s requires an integer, and %v is too large to be exact", e.Revision(), v)
 	}
 	return e
 }

@@ -214,6 +214,11 @@ func TestJoinedValuesByRevision(t *testing.T) {
 		`[1e2,"yes"]`:                    "",
 		`[0.99999999999999999999,"yes"]`: "requires an integer",
 		`["1","yes"]`:                    "want a number, have a string",
+		`[9007199254740991,"yes"]`:       "",
+		`[9007199254740992,"yes"]`:       "too large to be exact",
+		`[9007199254740993,"yes"]`:       "too large to be exact",
+		`[-9223372036854775808,"yes"]`:   "too large to be exact",
+		`[1000000000000000000000,"yes"]`: "too large to be exact",
 	} {
 		err := wire.Decode([]byte(text), frame(rev2025), new(joined))
 		if want == "" {

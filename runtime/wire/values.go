@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 )
 
 // String reads a string.
@@ -126,8 +127,9 @@ func (d *Decoder) NumberIn(w Window, min, max float64) float64 {
 }
 
 // Integer checks that the next value, if it is a number, is an integer if the revision
-// is in w. In the all-revisions form it checks nothing unless w contains every
-// revision. It does not consume the value, and returns d.
+// is in w. It refuses integers that float64 may round. In the all-revisions form it
+// checks nothing unless w contains every revision. It does not consume the value, and
+// returns d.
 func (d *Decoder) Integer(w Window) *Decoder {
 	if !d.Needs(w) {
 		return d
@@ -143,9 +145,14 @@ func (d *Decoder) Integer(w Window) *Decoder {
 			return d
 		}
 	}
-	if raw != nil {
-		d.pos = start
+	if raw == nil {
+		return d
 	}
+	if v, err := strconv.ParseFloat(string(raw), 64); len(raw) > 15 && (err != nil || math.Abs(v) > maxExact) {
+		d.fail(start, false, fmt.Errorf("revision %s requires an integer, and %s is too large to be exact", d.Revision(), clip(string(raw))))
+		return d
+	}
+	d.pos = start
 	return d
 }
 
