@@ -22,10 +22,6 @@ var futureChanges = map[string]edit{
 	"all types of members":         newForms,
 	"bounds of numbers":            newBounds,
 	"messages in no union":         unlistedMessages,
-	"a number, an integer now":     wholeProgress,
-	"a type or null, without null": ttlWithoutNull,
-	"a reference to a string":      resultTypeAlias,
-	"an open enum, closed now":     closedResultType,
 	"only a new date":              combine(),
 }
 
@@ -204,28 +200,6 @@ func request(def, method string) edit {
 
 // unlistedMessages removes a message from its union, and a whole union of messages.
 var unlistedMessages = combine(removeFromUnion("ClientRequest", "ListResourceTemplatesRequest"), undefine("ServerNotification"))
-
-// wholeProgress requires an integer where earlier revisions have a number.
-var wholeProgress = combine(member("ProgressNotificationParams", "progress", `{"type": "integer"}`),
-	member("ProgressNotificationParams", "total", `{"type": "integer", "minimum": 1}`))
-
-// ttlWithoutNull adds the type of tasks again, with a member that cannot be null now.
-var ttlWithoutNull = define("Task", `{"type": "object", "required": ["taskId", "ttl"], "properties": {"taskId": {"type": "string"}, "ttl": {"type": "integer"}}}`)
-
-// resultTypeAlias refers to a definition for the type of all results.
-var resultTypeAlias = combine(define("ResultType", `{"type": "string"}`), resultTypeRefs)
-
-// closedResultType allows two types of results only.
-var closedResultType = combine(define("ResultType", `{"type": "string", "enum": ["complete", "input_required"]}`), resultTypeRefs)
-
-func resultTypeRefs(defs object) {
-	for _, d := range defs {
-		properties, _ := d.(object)["properties"].(object)
-		if properties["resultType"] != nil {
-			properties["resultType"] = parsed(`{"$ref": "#/$defs/ResultType"}`)
-		}
-	}
-}
 
 // newAreas adds methods whose files must not replace other files and must not be
 // excluded from a build by their names.

@@ -68,32 +68,6 @@ func TestNumberBoundsOfFutureRevision(t *testing.T) {
 	}
 }
 
-func TestJoinedTypesStayExact(t *testing.T) {
-	for name, join := range map[string]struct {
-		edit  edit
-		file  string
-		lines []string
-	}{
-		"number and integer": {wholeProgress, "lifecycle_codec.go", []string{
-			"x.Progress = d.Integer(since20270301).Number(", "b = e.Integer(b, x.Progress, since20270301).Number(b, x.Progress,",
-			"x.Total = new(d.Integer(since20270301).NumberIn(since20270301, 1,", "b = e.Integer(b, *x.Total, since20270301).NumberIn(b, *x.Total, since20270301, 1,"}},
-		"a type and the same type or null": {ttlWithoutNull, "tasks_codec.go", []string{
-			"if !d.Has(only20251125) || !d.Null() {", "if x.TTL == nil && !e.Has(only20251125) {\n\t\treturn e.Missing(b, \"ttl\")"}},
-		"a string and a reference to a string": {resultTypeAlias, "tools_codec.go", []string{"x.ResultType = ResultType(d.OpenEnum(resultTypeEnum))"}},
-		"a string and an enum": {closedResultType, "tools_codec.go", []string{
-			"x.ResultType = ResultType(d.EnumIn(resultTypeEnum, since20270301))", "b = e.EnumIn(b, string(x.ResultType), resultTypeEnum, since20270301)"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			p, err := futureModel(t, join.edit)
-			require.NoError(t, err)
-			files := printed(t, p)
-			for _, line := range join.lines {
-				require.Contains(t, string(files[join.file]), line)
-			}
-		})
-	}
-}
-
 func TestUnlistedMessagesKeepTheirDirection(t *testing.T) {
 	p, err := futureModel(t, unlistedMessages)
 	require.NoError(t, err)

@@ -12,7 +12,7 @@ import (
 func TestHistoryPrintsAllOutcomes(t *testing.T) {
 	states := t.TempDir()
 	for name, text := range map[string]string{
-		"1-joined":    futureSchema(t, wholeProgress),
+		"1-compiles":  futureSchema(t, unlistedMessages),
 		"2-refused":   futureSchema(t, member("Tool", "description", `{"type": "integer"}`), member("Tool", "annotations", `{"type": "string"}`)),
 		"3-truncated": futureSchema(t)[:1000],
 	} {
@@ -21,7 +21,7 @@ func TestHistoryPrintsAllOutcomes(t *testing.T) {
 	var out strings.Builder
 	require.NoError(t, run([]string{"history", "-from", states}, &out))
 	table := out.String()
-	require.Contains(t, table, "1-joined\tcompiles\t176 types, 34 methods\n")
+	require.Contains(t, table, "1-compiles\tcompiles\t176 types, 34 methods\n")
 	require.Contains(t, table, "2-refused\trefused\tmerge: 2099-01-01#/$defs/Tool/properties/annotations: ")
 	require.Contains(t, table, "\n\tmerge: 2099-01-01#/$defs/Tool/properties/description: ")
 	require.Contains(t, table, "3-truncated\trefused\timport: 2099-01-01#/$defs")

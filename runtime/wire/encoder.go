@@ -96,15 +96,6 @@ func (e *Encoder) Enum(b []byte, v string, m *Enum) []byte {
 	return AppendString(b, v)
 }
 
-// EnumIn is like [Encoder.Enum] in the revisions of w. In the others, and in the
-// all-revisions form, v may be any string.
-func (e *Encoder) EnumIn(b []byte, v string, m *Enum, w Window) []byte {
-	if e.Needs(w) {
-		return e.Enum(b, v, m)
-	}
-	return AppendString(b, v)
-}
-
 // Number appends v, which must be finite and from min to max. The bounds may be
 // infinite.
 func (e *Encoder) Number(b []byte, v float64, min, max float64) []byte {
@@ -126,22 +117,6 @@ func (e *Encoder) NumberIn(b []byte, v float64, w Window, min, max float64) []by
 		min, max = math.Inf(-1), math.Inf(1)
 	}
 	return e.Number(b, v, min, max)
-}
-
-// maxExact is the largest integer that no other integer is rounded to.
-const maxExact = 1<<53 - 1
-
-// Integer checks that v is an integer if the revision is in w. It refuses integers that may have
-// been rounded. It returns e.
-func (e *Encoder) Integer(b []byte, v float64, w Window) *Encoder {
-	switch {
-	case !e.Needs(w):
-	case v != math.Trunc(v):
-		e.Fail(b, "revision %s requires an integer, have %v", e.Revision(), v)
-	case math.Abs(v) > maxExact:
-		e.Fail(b, "revision %s requires an integer, and %v is too large to be exact", e.Revision(), v)
-	}
-	return e
 }
 
 // Int appends v, which must be from min to max.

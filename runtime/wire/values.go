@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strconv"
 )
 
 // String reads a string.
@@ -126,36 +125,6 @@ func (d *Decoder) NumberIn(w Window, min, max float64) float64 {
 	return d.Number(min, max)
 }
 
-// Integer checks that the next value, if it is a number, is an integer if the revision
-// is in w. It refuses integers that float64 may round. In the all-revisions form it
-// checks nothing unless w contains every revision. It does not consume the value, and
-// returns d.
-func (d *Decoder) Integer(w Window) *Decoder {
-	if !d.Needs(w) {
-		return d
-	}
-	if c := d.first(); c != '-' && !isDigit(c) {
-		return d
-	}
-	start := d.pos
-	raw, form := d.number()
-	if raw != nil && form != plainInt {
-		if _, whole, _ := parseWhole(raw); !whole {
-			d.fail(start, false, fmt.Errorf("revision %s requires an integer, have %s", d.Revision(), clip(string(raw))))
-			return d
-		}
-	}
-	if raw == nil {
-		return d
-	}
-	if v, err := strconv.ParseFloat(string(raw), 64); len(raw) > 15 && (err != nil || math.Abs(v) > maxExact) {
-		d.fail(start, false, fmt.Errorf("revision %s requires an integer, and %s is too large to be exact", d.Revision(), clip(string(raw))))
-		return d
-	}
-	d.pos = start
-	return d
-}
-
 // numeric reads a number. If the next value is not a number, it fails with an
 // error that names what as the expected value.
 func (d *Decoder) numeric(what string) (raw []byte, form numberForm) {
@@ -198,15 +167,6 @@ func (d *Decoder) Enum(m *Enum) string {
 		d.fail(start, false, err)
 	}
 	return value
-}
-
-// EnumIn is like [Decoder.Enum] in the revisions of w, and like [Decoder.OpenEnum] in
-// the others and in the all-revisions form.
-func (d *Decoder) EnumIn(m *Enum, w Window) string {
-	if d.Needs(w) {
-		return d.Enum(m)
-	}
-	return d.OpenEnum(m)
 }
 
 // OpenEnum reads any string. If the string is a value of m, it returns the copy

@@ -66,11 +66,7 @@ func (g *generator) decodeField(d *jen.Group, f *ir.Field) {
 	value := jen.Id("x").Dot(f.Name)
 	switch {
 	case f.NullAbsent || f.Nullable:
-		isValue := jen.Op("!").Id("d").Dot("Null").Call()
-		if f.Nulls != 0 && !f.NullAbsent {
-			isValue = jen.Op("!").Id("d").Dot("Has").Call(g.window(f.Nulls)).Op("||").Add(isValue)
-		}
-		d.If(isValue).BlockFunc(func(d *jen.Group) { g.assign(d, f, value) })
+		d.If(jen.Op("!").Id("d").Dot("Null").Call()).BlockFunc(func(d *jen.Group) { g.assign(d, f, value) })
 	case f.Lenient:
 		d.If(jen.Op("!").Id("d").Dot("Try").Call(jen.Func().Params(jen.Id("d").Op("*").Qual(wirePkg, "Decoder")).BlockFunc(
 			func(d *jen.Group) { g.assign(d, f, value) }))).Block(
@@ -92,7 +88,7 @@ func zero(f *ir.Field) jen.Code {
 	}
 	switch x := f.Type.(type) {
 	case ir.Scalar:
-		if x.Kind == ir.Int || x.Kind == ir.Float {
+		if x.Kind == ir.Int {
 			return jen.Lit(0)
 		}
 	case ir.Named:
@@ -135,9 +131,6 @@ func (g *generator) decodeExpr(e ir.Expr) *jen.Statement {
 		case *ir.Union:
 			return jen.Id("decode" + x.Type.Name).Call(dec)
 		case *ir.Enum:
-			if s.Open && s.Closed != 0 {
-				return jen.Id(x.Type.Name).Call(dec.Dot("EnumIn").Call(jen.Id(enumVar(x.Type)), g.window(s.Closed)))
-			}
 			if s.Open {
 				return jen.Id(x.Type.Name).Call(dec.Dot("OpenEnum").Call(jen.Id(enumVar(x.Type))))
 			}
@@ -175,9 +168,6 @@ func (g *generator) decodeScalar(s ir.Scalar) *jen.Statement {
 	case ir.Int:
 		return g.bounded(d, "Int", s, nil, intBounds(s))
 	case ir.Float:
-		if s.Whole != 0 {
-			d = d.Dot("Integer").Call(g.window(s.Whole))
-		}
 		return g.bounded(d, "Number", s, nil, floatBounds(s))
 	case ir.Bytes:
 		return d.Dot("Bytes").Call()

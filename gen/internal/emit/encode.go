@@ -97,10 +97,6 @@ func (g *generator) has(w ir.Window) *jen.Statement { return jen.Id("e").Dot("Ha
 func (g *generator) appendField(d *jen.Group, s *ir.Struct, f *ir.Field) {
 	value := jen.Id("x").Dot(f.Name)
 	write := func(d *jen.Group) {
-		if f.Nulls != 0 {
-			d.If(value.Clone().Op("==").Nil().Op("&&").Op("!").Add(g.has(f.Nulls))).Block(
-				jen.Return(jen.Id("e").Dot("Missing").Call(jen.Id("b"), jen.Lit(f.JSON))))
-		}
 		literal(d, memberPrefix(f.JSON))
 		d.Id("b").Op("=").Add(g.appendValue(f, value))
 		if l, ok := f.Type.(ir.List); ok && l.MaxIn != 0 {
@@ -197,9 +193,6 @@ func (g *generator) appendRequired(d *jen.Group, f *ir.Field, value *jen.Stateme
 			d.If(value.Clone().Op("==").Lit("")).Block(
 				jen.Id("b").Op("=").Qual(wirePkg, "AppendString").Call(jen.Id("b"), jen.Id("e").Dot("Revision").Call().Dot("String").Call()),
 			).Else().Block(jen.Id("b").Op("=").Add(g.appendValue(f, value)))
-			return
-		case f.Nullable:
-			write(d)
 			return
 		case f.Pointer && zero == "":
 			zero = map[ir.Kind]string{ir.String: `""`, ir.Bool: "false", ir.Int: "0", ir.Float: "0"}[x.Kind]
@@ -312,11 +305,8 @@ func isStruct(e ir.Expr) bool {
 }
 
 // appendEnum prints e.Enum(b, string(v), roleEnum). An open enum is encoded as a
-// string, in the revisions that do not close it.
+// string.
 func (g *generator) appendEnum(t *ir.Type, e *ir.Enum, value jen.Code) *jen.Statement {
-	if e.Open && e.Closed != 0 {
-		return jen.Id("e").Dot("EnumIn").Call(jen.Id("b"), jen.String().Call(value), jen.Id(enumVar(t)), g.window(e.Closed))
-	}
 	if e.Open {
 		return jen.Qual(wirePkg, "AppendString").Call(jen.Id("b"), jen.String().Call(value))
 	}
@@ -336,9 +326,6 @@ func (g *generator) appendScalar(s ir.Scalar, value jen.Code) *jen.Statement {
 		}
 		return g.bounded(e, "Int", s, []jen.Code{b, value}, intBounds(s))
 	case ir.Float:
-		if s.Whole != 0 {
-			e = e.Dot("Integer").Call(b, value, g.window(s.Whole))
-		}
 		return g.bounded(e, "Number", s, []jen.Code{b, value}, floatBounds(s))
 	case ir.Bytes:
 		return jen.Qual(wirePkg, "AppendBytes").Call(b, value)

@@ -31,7 +31,7 @@ func windowNames(p *ir.Package) map[ir.Window]string {
 				put(c.In, c.Required)
 			}
 			for _, f := range x.Fields {
-				put(f.In, f.Required, f.Nulls)
+				put(f.In, f.Required)
 				putExpr(f.Type, put)
 			}
 		case *ir.Union:
@@ -39,7 +39,6 @@ func windowNames(p *ir.Package) map[ir.Window]string {
 				put(m.In)
 			}
 		case *ir.Enum:
-			put(x.Closed)
 			for _, v := range x.Values {
 				put(v.In)
 			}
@@ -60,7 +59,7 @@ func windowNames(p *ir.Package) map[ir.Window]string {
 func putExpr(e ir.Expr, put func(...ir.Window)) {
 	switch x := e.(type) {
 	case ir.Scalar:
-		put(x.Bounds, x.Whole, x.Lists, x.Objects)
+		put(x.Bounds, x.Lists, x.Objects)
 	case ir.List:
 		put(x.MaxIn)
 		putExpr(x.Elem, put)

@@ -120,9 +120,6 @@ func exprName(e Expr) string {
 		if x.Bounds != 0 {
 			s += fmt.Sprintf(" in %b", x.Bounds)
 		}
-		if x.Whole != 0 {
-			s += fmt.Sprintf(" whole in %b", x.Whole)
-		}
 		return s
 	case Named:
 		return x.Type.Name

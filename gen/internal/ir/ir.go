@@ -134,10 +134,8 @@ type Field struct {
 	// Pointer reports whether the Go type is a pointer: nil is absent, and the zero
 	// value is present.
 	Pointer bool
-	// Nullable reports whether nil is written as null. If Nulls is not zero, only the
-	// revisions in it allow null.
+	// Nullable reports whether nil is written as null.
 	Nullable bool
-	Nulls    Window
 	// Default is the JSON text that is written for the zero value if the member is
 	// required, or "" to use the zero value of the type.
 	Default string
@@ -165,7 +163,6 @@ type (
 		Kind      Kind
 		Min, Max  *float64
 		Bounds    Window // the revisions that have Min and Max; 0 means all
-		Whole     Window // Float only: the revisions that require an integer
 		Fractions bool   // Primitive only: numbers may be fractions
 		Lists     Window // Primitive only: the revisions that allow lists of strings
 		Objects   Window // Raw only: the revisions that require an object
@@ -241,9 +238,6 @@ type Test struct {
 type Enum struct {
 	Values []*Value
 	Open   bool // other values are valid too
-	// Closed has the revisions in which other values are not valid although the enum
-	// is open.
-	Closed Window
 }
 
 // Value is a value of an enum.

@@ -57,20 +57,15 @@ func (m *merger) rawExpr(occs []occurrence) Expr {
 }
 
 // follow replaces references to definitions without a Go type of their own by the
-// definition: maps, lists and schemas that allow anything. If other revisions have a
-// scalar in the position, it also replaces references to scalars.
+// definition: maps, lists and schemas that allow anything.
 func (m *merger) follow(occs []occurrence) []occurrence {
-	list, scalar := slices.Clone(occs), m.any(occs, is[*scalarNode])
+	list := slices.Clone(occs)
 	for i, o := range list {
 		r, ok := o.node.(*refNode)
 		if !ok {
 			continue
 		}
-		switch n := m.definition(r, o.bit).(type) {
-		case *scalarNode:
-			if _, fixed := m.rules.builtin(r.def); scalar && !fixed && !nullable(n) {
-				list[i].node = n
-			}
+		switch n := m.documents[o.bit].defs[r.def].(type) {
 		case *mapNode, *anyNode, *arrayNode:
 			if _, fixed := m.rules.builtin(r.def); !fixed {
 				list[i].node = n
@@ -78,20 +73,6 @@ func (m *merger) follow(occs []occurrence) []occurrence {
 		}
 	}
 	return list
-}
-
-// definition returns the node that a reference refers to. It follows definitions that
-// are only references.
-func (m *merger) definition(r *refNode, bit int) node {
-	n := m.documents[bit].defs[r.def]
-	for range 32 {
-		next, ok := n.(*refNode)
-		if !ok {
-			break
-		}
-		n = m.documents[bit].defs[next.def]
-	}
-	return n
 }
 
 // elements returns the nodes of the elements of lists or maps.
@@ -151,11 +132,9 @@ func (m *merger) scalarExpr(position string, occs []occurrence) Expr {
 	first := occs[0].node.(*scalarNode)
 	var s Scalar
 	var bounded, free Window
-	whole, kinds := m.numbers(occs)
-	s.Whole = whole
 	for _, o := range occs {
 		n := o.node.(*scalarNode)
-		if whole == 0 && !slices.Equal(n.values(), kinds) || (n.format == "byte") != (first.format == "byte") {
+		if !slices.Equal(n.kinds, first.kinds) || (n.format == "byte") != (first.format == "byte") {
 			return m.conflict(position, occs, "write a Raw rule")
 		}
 		if n.min == nil && n.max == nil {
@@ -174,12 +153,13 @@ func (m *merger) scalarExpr(position string, occs []occurrence) Expr {
 	case bounded != 0 && free != 0:
 		s.Bounds = m.openEnded(bounded, bounded|free)
 	}
+	kinds := slices.DeleteFunc(slices.Clone(first.kinds), func(k string) bool { return k == "null" })
 	switch {
 	case slices.Equal(kinds, []string{"string"}):
 		if s.Kind = String; first.format == "byte" {
 			s.Kind = Bytes
 		}
-	case slices.Equal(kinds, []string{"integer"}) && isWhole(s.Min) && isWhole(s.Max):
+	case slices.Equal(kinds, []string{"integer"}) && whole(s.Min) && whole(s.Max):
 		s.Kind = Int
 	case slices.Equal(kinds, []string{"number"}):
 		s.Kind = Float
@@ -193,29 +173,8 @@ func (m *merger) scalarExpr(position string, occs []occurrence) Expr {
 	return s
 }
 
-// numbers returns the kinds of a scalar without null. If the scalar is a number in some
-// revisions and an integer in others, it is a number, and whole has the revisions that
-// require an integer.
-func (m *merger) numbers(occs []occurrence) (whole Window, kinds []string) {
-	var fractions Window
-	for _, o := range occs {
-		switch kinds = o.node.(*scalarNode).values(); {
-		case slices.Equal(kinds, []string{"integer"}):
-			whole |= 1 << o.bit
-		case slices.Equal(kinds, []string{"number"}):
-			fractions |= 1 << o.bit
-		default:
-			return 0, occs[0].node.(*scalarNode).values()
-		}
-	}
-	if fractions == 0 || whole == 0 || fractions&whole != 0 {
-		return 0, occs[0].node.(*scalarNode).values()
-	}
-	return m.openEnded(whole, whole|fractions), []string{"number"}
-}
-
-// isWhole reports whether a bound is an integer or nil.
-func isWhole(bound *float64) bool { return bound == nil || *bound == math.Trunc(*bound) }
+// whole reports whether a bound is an integer or nil.
+func whole(bound *float64) bool { return bound == nil || *bound == math.Trunc(*bound) }
 
 func same(a, b *float64) bool { return a == b || a != nil && b != nil && *a == *b }
 

@@ -162,39 +162,21 @@ func (m *merger) memberExpr(t *mergedType, f *Field, occs []occurrence) Expr {
 		}
 	}
 	if o := m.rules.open(position); o != nil {
-		strings := slices.Clone(occs)
-		for i, oc := range strings {
-			if r, ok := oc.node.(*refNode); ok {
-				strings[i].node = m.definition(r, oc.bit)
+		for _, oc := range occs {
+			if n, ok := oc.node.(*scalarNode); !ok || !slices.Equal(n.kinds, []string{"string"}) {
+				return m.conflict(position, occs, "an Open rule requires strings")
 			}
 		}
-		if !m.all(strings, func(n node) bool { return isText(n) || is[*enumNode](n) }) {
-			return m.conflict(position, occs, "an Open rule requires strings")
-		}
 		x := m.typeFor(o.Name, occs[0].node.pos())
-		for _, oc := range strings {
+		for _, oc := range occs {
 			m.add(x, oc.bit, oc.node)
 		}
 		x.typ.In |= f.In
 		m.mergeOpenEnum(x, o)
 		return Named{x.typ}
 	}
-	f.Nullable, f.Nulls = m.any(occs, nullable), m.nulls(occs)
+	f.Nullable = m.any(occs, nullable)
 	return m.expr(position, occs)
-}
-
-// nulls returns the revisions in which a member may be null, or 0 if it may be null in
-// all of them or in none.
-func (m *merger) nulls(occs []occurrence) (in Window) {
-	for _, o := range occs {
-		if nullable(o.node) {
-			in |= 1 << o.bit
-		}
-	}
-	if all := window(occs); in != all {
-		return m.openEnded(in, all)
-	}
-	return 0
 }
 
 // metaExpr returns the type of the metadata of a message: the type of the rule, unless
@@ -371,48 +353,27 @@ func hasAllMembers(x *mergedType, obj *objectNode) bool {
 	return true
 }
 
-// mergeOpenEnum makes t an enum with the values of an Open rule. In revisions whose
-// schema has an enum, only the values of the schema are valid.
+// mergeOpenEnum makes t an enum with the values of an Open rule.
 func (m *merger) mergeOpenEnum(t *mergedType, o *Open) {
 	t.kind = enumKind
 	e := &Enum{Open: true}
-	var open Window
-	for _, oc := range t.occs {
-		if n, ok := oc.node.(*enumNode); ok {
-			e.Closed |= 1 << oc.bit
-			e.Values = addValues(e.Values, n.values, 1<<oc.bit)
-		} else {
-			open |= 1 << oc.bit
-		}
+	for _, v := range o.Values {
+		e.Values = append(e.Values, &Value{JSON: v, In: ^Window(0)})
 	}
-	if both := e.Closed & open; both != 0 {
-		m.problems.add(t.newest(""), "%q is an enum in one place and any string in another place of %s; write a Raw rule for one of them", t.name, m.documents[newest(both)].name)
-	}
-	e.Values = addValues(e.Values, o.Values, ^e.Closed)
-	for _, v := range e.Values {
-		v.In = m.openEnded(v.In, t.in())
-	}
-	e.Closed = m.openEnded(e.Closed, t.in())
 	t.typ.Shape = e
-}
-
-// addValues adds values of the revisions in w to a list of values.
-func addValues(list []*Value, values []string, w Window) []*Value {
-	for _, v := range values {
-		i := slices.IndexFunc(list, func(have *Value) bool { return have.JSON == v })
-		if i < 0 {
-			i = len(list)
-			list = append(list, &Value{JSON: v})
-		}
-		list[i].In |= w
-	}
-	return list
 }
 
 func (m *merger) mergeEnum(t *mergedType) {
 	e := &Enum{}
 	for _, o := range t.occs {
-		e.Values = addValues(e.Values, o.node.(*enumNode).values, 1<<o.bit)
+		for _, v := range o.node.(*enumNode).values {
+			i := slices.IndexFunc(e.Values, func(have *Value) bool { return have.JSON == v })
+			if i < 0 {
+				i = len(e.Values)
+				e.Values = append(e.Values, &Value{JSON: v})
+			}
+			e.Values[i].In |= 1 << o.bit
+		}
 	}
 	slices.SortFunc(e.Values, func(a, b *Value) int { return strings.Compare(a.JSON, b.JSON) })
 	for _, v := range e.Values {

@@ -361,11 +361,6 @@ func errorOf(n node) (int, *objectNode) {
 // is reports whether a node has the type N.
 func is[N node](n node) bool { _, ok := n.(N); return ok }
 
-// values returns the kinds of s without null.
-func (s *scalarNode) values() []string {
-	return slices.DeleteFunc(slices.Clone(s.kinds), func(k string) bool { return k == "null" })
-}
-
 // nullable reports whether a scalar may be null.
 func nullable(n node) bool {
 	s, ok := n.(*scalarNode)
