@@ -422,10 +422,15 @@ func TestToolScopesOfTask(t *testing.T) {
 		ToolScopes: map[string][]string{"write": {"files:write"}}, Tasks: &mcpserver.TaskOptions{StartAfter: -1}, Logger: slog.New(slog.DiscardHandler),
 	})
 	support := mcp.TaskSupportOptional
+	finish := make(chan struct{})
 	mcpserver.AddTool(server, &mcp.Tool{Name: "write", Execution: &mcp.ToolExecution{TaskSupport: support}},
-		func(context.Context, *mcp.ServerSession, struct{}) (string, error) { return "done", nil })
+		func(context.Context, *mcp.ServerSession, struct{}) (string, error) {
+			<-finish // a tool that returns at once may have a result in place of a task
+			return "done", nil
+		})
 	handler := server.Handler(nil)
 	defer handler.Close()
+	defer close(finish)
 	listener := httptest.NewServer(newGuard(t, guardOptions(userVerifier)).Protect(handler))
 	defer listener.Close()
 	message := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"write","arguments":{},"_meta":{
