@@ -198,6 +198,7 @@ func TestInProcessContextEndsHandler(t *testing.T) {
 		<-call.done
 		require.ErrorAs(t, call.err, &late)
 		require.Equal(t, time.Minute, time.Since(begun))
+		synctest.Wait() // the call does not wait for its handler
 		require.ErrorAs(t, cause, &late)
 		require.Empty(t, notes, "no notification is sent")
 	})
