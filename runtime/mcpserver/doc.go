@@ -69,7 +69,7 @@
 //   - A [*peer.Error] is sent as an error response.
 //   - Of any other error, and of a panic, the client receives "Internal error" and an id. The
 //     log has the error with that id. [Options].ExposeErrors sends the texts of errors instead,
-//     but not of panics.
+//     but not of panics; they are still logged.
 //
 // # Serving
 //

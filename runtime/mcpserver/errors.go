@@ -63,6 +63,7 @@ func (s *Server) clientError(ctx context.Context, err error) error {
 		return errors.Join(err, &peer.Error{Code: mcp.CodeInternal, Message: e.ModelText()})
 	}
 	if _, asks := errors.AsType[*mcp.InputRequiredError](err); s.opts.ExposeErrors && !asks {
+		s.opts.Logger.ErrorContext(ctx, "handler failed", "error", err)
 		return errors.Join(err, &peer.Error{Code: mcp.CodeInternal, Message: err.Error()})
 	}
 	return err

@@ -79,10 +79,12 @@ func TestErrorsOfHandlersHaveIDsInTheLog(t *testing.T) {
 func TestTextsOfErrors(t *testing.T) {
 	inEveryRevision(t, func(t *testing.T, revision string) {
 		for method := range failingRequests {
+			var log strings.Builder
 			c := connect(t, failingServer(nil, func() error { return mcpserver.Errorf("try Monday") }), revision)
 			require.Equal(t, "try Monday", failureText(t, c, method))
-			c = connect(t, failingServer(&mcpserver.Options{ExposeErrors: true}, func() error { return errors.New("disk full") }), revision)
+			c = connect(t, failingServer(&mcpserver.Options{ExposeErrors: true, Logger: slog.New(slog.NewTextHandler(&log, nil))}, func() error { return errors.New("disk full") }), revision)
 			require.Equal(t, "disk full", failureText(t, c, method))
+			require.Contains(t, log.String(), "disk full", "an error that is not made for the client is logged too")
 		}
 	})
 }

@@ -291,11 +291,11 @@ func (s *Server) toolFailure(ctx context.Context, name string, err error) (*mcp.
 	if r := rounds.From(ctx); r != nil && r.Asks() {
 		return nil, err // not sent: the response contains the questions
 	}
+	id := failure.NewID()
+	s.opts.Logger.ErrorContext(ctx, "tool failed", "tool", name, "id", id, "error", err)
 	if s.opts.ExposeErrors {
 		return errorResult(err.Error()), nil
 	}
-	id := failure.NewID()
-	s.opts.Logger.ErrorContext(ctx, "tool failed", "tool", name, "id", id, "error", err)
 	return errorResult("Internal error (id " + id + "). Do not retry with other arguments."), nil
 }
 
