@@ -79,6 +79,7 @@ var allowedImports = map[string]imports{
 	"runtime/streamable/internal/mcphttp": {own: transport},
 	"runtime/streamable/internal/sse":     {own: append([]string{"runtime/streamable/internal/mcphttp"}, transport...)},
 	"runtime/tasks":                       {own: protocol},
+	"runtime/engine":                      {},
 	"runtime/mcpserver":                   {own: kit, foreign: []string{inference, templates}},
 	"runtime/mcpclient":                   {own: kit, foreign: []string{inference, templates}},
 	"runtime/mcptest":                     {own: kit, foreign: []string{inference, templates}},
