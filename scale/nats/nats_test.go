@@ -1,0 +1,115 @@
+package nats_test
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/runtime/engine/enginetest"
+	natsengine "github.com/mcpwright/mcp/scale/nats"
+)
+
+// config is the configuration of a server with a system account.
+const config = `
+listen: "127.0.0.1:%d"
+server_name: %s
+accounts { SYS { users: [{user: sys, password: sys}] }, APP { jetstream: enabled, users: [{user: app, password: app}] } }
+system_account: SYS
+jetstream { store_dir: %q, sync_interval: %s }
+`
+
+// start starts a server that ends with the test.
+func start(t *testing.T, name, sync, more string, port int) *server.Server {
+	file := filepath.Join(t.TempDir(), "nats.conf")
+	require.NoError(t, os.WriteFile(file, []byte(fmt.Sprintf(config, port, name, t.TempDir(), sync)+more), 0o600))
+	o, err := server.ProcessConfigFile(file)
+	require.NoError(t, err)
+	o.NoSigs = true
+	s, err := server.NewServer(o)
+	require.NoError(t, err)
+	s.Start()
+	t.Cleanup(func() {
+		s.Shutdown()
+		s.WaitForShutdown()
+	})
+	require.True(t, s.ReadyForConnections(10*time.Second))
+	return s
+}
+
+// connect connects a user whose name is its password.
+func connect(t *testing.T, s *server.Server, user string) *nats.Conn {
+	c, err := nats.Connect(s.ClientURL(), nats.UserInfo(user, user))
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	return c
+}
+
+func TestEngine(t *testing.T) {
+	s := start(t, "one", "always", "", -1)
+	e, err := natsengine.New(t.Context(), connect(t, s, "app"), &natsengine.Options{System: connect(t, s, "sys")})
+	require.NoError(t, err)
+	enginetest.Run(t, e, e)
+}
+
+// freePorts returns ports of the loopback interface that were free.
+func freePorts(t *testing.T, n int) (ports []int) {
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		defer l.Close()
+		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+	}
+	return ports
+}
+
+func TestEngineWithThreeCopies(t *testing.T) {
+	if testing.Short() {
+		t.Skip("three servers elect a leader for seconds")
+	}
+	ports := freePorts(t, 3)
+	var routes []string
+	for _, p := range ports {
+		routes = append(routes, fmt.Sprintf("nats://127.0.0.1:%d", p))
+	}
+	var servers []*server.Server
+	for i, p := range ports {
+		cluster := fmt.Sprintf("cluster { name: test, listen: \"127.0.0.1:%d\", routes: [%s] }\n", p, strings.Join(routes, ","))
+		servers = append(servers, start(t, fmt.Sprint("node", i), "always", cluster, -1))
+	}
+	require.Eventually(t, func() bool { return servers[0].JetStreamIsCurrent() }, 20*time.Second, 50*time.Millisecond)
+	conn, sys := connect(t, servers[1], "app"), connect(t, servers[2], "sys")
+	var e *natsengine.Engine
+	require.Eventually(t, func() bool {
+		var err error
+		if e, err = natsengine.New(t.Context(), conn, &natsengine.Options{System: sys, Copies: 3}); err != nil {
+			t.Log(err)
+		}
+		return err == nil
+	}, 30*time.Second, 200*time.Millisecond)
+	enginetest.Run(t, e, e)
+}
+
+func TestServersThatDoNotSyncAreRefused(t *testing.T) {
+	s := start(t, "lazy", `"2m"`, "", -1)
+	conn, sys := connect(t, s, "app"), connect(t, s, "sys")
+	_, err := natsengine.New(t.Context(), conn, &natsengine.Options{System: sys})
+	require.EqualError(t, err, `nats: server "lazy" has the setting "sync_interval: 2m0s"; set "sync_interval: always"`)
+	_, err = natsengine.New(t.Context(), conn, &natsengine.Options{System: conn})
+	require.ErrorContains(t, err, "no access to the system account")
+	_, err = natsengine.New(t.Context(), conn, &natsengine.Options{Unsynced: true})
+	require.NoError(t, err)
+}
+
+func TestServersWithoutJetStreamAreRefused(t *testing.T) {
+	s := start(t, "plain", "always", "", -1)
+	_, err := natsengine.New(t.Context(), connect(t, s, "sys"), &natsengine.Options{Unsynced: true})
+	require.ErrorContains(t, err, `nats: create bucket "mcp"`)
+}
