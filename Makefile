@@ -40,9 +40,9 @@ bench:
 generate:
 	$(GO) generate ./...
 
-## history: compile each state of a draft after all revisions, and print the outcomes: make history FROM=folder
+## history: compile each state of a draft after all revisions, and print the outcomes: make history FROM=folder [PROVE=1]
 history:
-	@$(GO) run ./gen history -from "$(FROM)"
+	@$(GO) run ./gen history -from "$(FROM)" $(if $(PROVE),-prove)
 
 ## schema: import a schema: make schema FROM=official.json REVISION=2027-03-01 [COMMIT=…] [REPLACE=1]
 schema:

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"os"
 	"path/filepath"
@@ -18,66 +19,127 @@ import (
 // than the date of any released revision.
 const nextRevision = "2099-01-01"
 
-// runHistory compiles each state of a draft as the revision after all others, without
-// writing any file, and prints a table of the outcomes.
+// history is one run of the history command.
+type history struct {
+	from   string
+	prove  bool
+	sample int
+	seed   string
+}
+
+// runHistory compiles each state of a draft as the revision after all others, and prints
+// a table of the outcomes. It writes no file in the module.
 func runHistory(args []string, stdout io.Writer) error {
 	root, err := moduleRoot()
 	if err != nil {
 		return err
 	}
+	h := &history{}
 	flags := flag.NewFlagSet("history", flag.ContinueOnError)
 	flags.SetOutput(stdout)
-	from := flags.String("from", "", "`folder` with one official schema file for each state")
+	flags.StringVar(&h.from, "from", "", "`folder` with one official schema file for each state")
+	flags.BoolVar(&h.prove, "prove", false, "also build and test the generated code of each state, in a copy of the module; fail if any of it is wrong")
+	flags.IntVar(&h.sample, "sample", 0, "`number` of states to compile; 0 means all")
+	flags.StringVar(&h.seed, "seed", "", "`text` that selects the sample, such as a commit")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if *from == "" {
-		return errors.New("history: -from is missing; set it to a folder of schema files (make history FROM=…)")
-	}
-	states, err := filepath.Glob(filepath.Join(*from, "*.json"))
-	if err != nil || len(states) == 0 {
-		return errors.Join(fmt.Errorf("history: no schema files in %q", *from), err)
+	states, err := h.states()
+	if err != nil {
+		return err
 	}
 	released, err := load.Dir(filepath.Join(root, "schema"))
 	if err != nil {
 		return err
 	}
-	compiled := 0
+	return h.run(root, released, states, stdout)
+}
+
+// states returns the files of the sample, or of all states.
+func (h *history) states() ([]string, error) {
+	if h.from == "" {
+		return nil, errors.New("history: -from is missing; set it to a folder of schema files (make history FROM=…)")
+	}
+	states, err := filepath.Glob(filepath.Join(h.from, "*.json"))
+	if err != nil || len(states) == 0 {
+		return nil, errors.Join(fmt.Errorf("history: no schema files in %q", h.from), err)
+	}
+	if h.sample <= 0 || h.sample >= len(states) {
+		return states, nil
+	}
+	hash := fnv.New32a()
+	_, _ = hash.Write([]byte(h.seed)) // never fails
+	first := int(hash.Sum32() % uint32(len(states)))
+	var sample []string
+	for i := range h.sample {
+		sample = append(sample, states[(first+i*len(states)/h.sample)%len(states)])
+	}
+	return sample, nil
+}
+
+// run compiles states and prints the table: state, outcome, joins.
+func (h *history) run(root string, released []*load.File, states []string, stdout io.Writer) error {
+	var p *prover
+	if h.prove {
+		var err error
+		if p, err = newProver(root); err != nil {
+			return fmt.Errorf("history: %w", err)
+		}
+		defer p.close()
+	}
+	compiled, wrong := 0, 0
 	for _, state := range states {
 		name := strings.TrimSuffix(filepath.Base(state), ".json")
-		p, err := compileState(released, state, filepath.Join(root, "schema", "docs.txt"))
-		if err != nil {
-			fmt.Fprintf(stdout, "%s\trefused\t%s\n", name, strings.ReplaceAll(err.Error(), "\n", "\n\t"))
-			continue
+		s, err := compileState(released, state, filepath.Join(root, "schema", "docs.txt"))
+		outcome := "refused"
+		if err == nil && p != nil {
+			outcome = "wrong"
+			err = p.prove(s)
 		}
-		compiled++
-		fmt.Fprintf(stdout, "%s\tcompiles\t%d types, %d methods\n", name, len(p.Types), len(p.Methods))
+		switch {
+		case err == nil:
+			compiled++
+			fmt.Fprintf(stdout, "%s\tcompiles\t%d types, %d methods\n", name, len(s.pkg.Types), len(s.pkg.Methods))
+			continue
+		case outcome == "wrong":
+			wrong++
+		}
+		fmt.Fprintf(stdout, "%s\t%s\t%s\n", name, outcome, strings.ReplaceAll(err.Error(), "\n", "\n\t"))
 	}
 	fmt.Fprintf(stdout, "%d of %d states compile\n", compiled, len(states))
+	if wrong > 0 {
+		return fmt.Errorf("history: the code of %d states is wrong", wrong)
+	}
 	return nil
 }
 
+// A compiledState is a state of a draft after the released revisions.
+type compiledState struct {
+	pkg   *ir.Package
+	entry load.Entry
+	raw   []byte // the transcription
+}
+
 // compileState compiles the official file of a state after the released revisions.
-func compileState(released []*load.File, state, docs string) (*ir.Package, error) {
+func compileState(released []*load.File, state, docs string) (*compiledState, error) {
 	official, err := os.ReadFile(state)
 	if err != nil {
 		return nil, err
 	}
-	raw, err := load.Transcribe(nextRevision, official)
+	s := &compiledState{}
+	if s.raw, err = load.Transcribe(nextRevision, official); err != nil {
+		return nil, fmt.Errorf("import: %w", err)
+	}
+	s.entry = load.Entry{Revision: nextRevision, Official: load.Sum(official), SHA256: load.Sum(s.raw)}
+	file, err := load.Parse(nextRevision, s.entry, s.raw)
 	if err != nil {
 		return nil, fmt.Errorf("import: %w", err)
 	}
-	entry := load.Entry{Revision: nextRevision, Official: load.Sum(official), SHA256: load.Sum(raw)}
-	file, err := load.Parse(nextRevision, entry, raw)
-	if err != nil {
-		return nil, fmt.Errorf("import: %w", err)
-	}
-	p, err := build(append(released[:len(released):len(released)], file), docs)
-	if err != nil {
+	if s.pkg, err = build(append(released[:len(released):len(released)], file), docs); err != nil {
 		return nil, err
 	}
-	if _, err := emit.Files(p); err != nil {
+	if _, err := emit.Files(s.pkg); err != nil {
 		return nil, err
 	}
-	return p, nil
+	return s, nil
 }

@@ -1,13 +1,47 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
+
+func TestHistorySamplesAreSpread(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 40 {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%02d.json", i)), nil, 0o600))
+	}
+	seen := map[string]bool{}
+	for seed := range 100 {
+		states, err := (&history{from: dir, sample: 4, seed: strconv.Itoa(seed)}).states()
+		require.NoError(t, err)
+		require.Len(t, states, 4)
+		for _, s := range states {
+			seen[s] = true
+		}
+	}
+	require.Len(t, seen, 40, "every state is in the sample of some seed")
+	all, err := (&history{from: dir, sample: 50}).states()
+	require.NoError(t, err)
+	require.Len(t, all, 40)
+}
+
+// TestHistoryProvesStates builds and tests the code of a state, which takes a minute.
+func TestHistoryProvesStates(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds and tests a copy of the module")
+	}
+	states := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(states, "same.json"), []byte(futureSchema(t)), 0o600))
+	var out strings.Builder
+	require.NoError(t, run([]string{"history", "-from", states, "-prove"}, &out), out.String())
+	require.Contains(t, out.String(), "same\tcompiles\t")
+}
 
 func TestHistoryPrintsAllOutcomes(t *testing.T) {
 	states := t.TempDir()

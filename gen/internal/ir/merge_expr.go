@@ -9,7 +9,7 @@ import (
 // become occurrences of the type that is named after the position.
 func (m *merger) expr(position string, occs []occurrence) Expr {
 	if r := m.rules.raw(position); r != nil {
-		return m.rawExpr(occs)
+		return m.rawExpr(position, occs)
 	}
 	if o := m.rules.ordered(position); o != nil {
 		if !m.all(occs, is[*mapNode]) {
@@ -25,7 +25,7 @@ func (m *merger) join(position string, occs []occurrence) Expr {
 	occs = m.follow(occs)
 	switch {
 	case m.any(occs, is[*anyNode]):
-		return m.rawExpr(occs)
+		return m.rawExpr(position, occs)
 	case m.any(occs, m.isUnion):
 		return m.unionExpr(position, occs)
 	case m.all(occs, is[*arrayNode]):
@@ -43,7 +43,10 @@ func (m *merger) join(position string, occs []occurrence) Expr {
 
 // rawExpr returns the type of undecoded JSON. It must be an object in revisions that
 // require one.
-func (m *merger) rawExpr(occs []occurrence) Expr {
+func (m *merger) rawExpr(position string, occs []occurrence) Expr {
+	if m.any(occs, isRestricted) && !m.all(occs, isRestricted) {
+		return m.conflict(position, occs, "undecoded JSON can be any value or an object, and nothing else")
+	}
 	if m.all(occs, isObject) {
 		return Scalar{Kind: RawObject}
 	}

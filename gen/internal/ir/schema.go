@@ -369,6 +369,15 @@ func nullable(n node) bool {
 
 func isObject(n node) bool { return is[*objectNode](n) || is[*mapNode](n) }
 
+// isRestricted reports whether a node is neither an object nor any value.
+func isRestricted(n node) bool {
+	switch n.(type) {
+	case *scalarNode, *enumNode, *constNode, *numberNode, *arrayNode:
+		return true
+	}
+	return false
+}
+
 // primitive reports whether a value may be a boolean, a string or a number, and
 // nothing else.
 func primitive(n node) bool {
