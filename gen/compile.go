@@ -174,6 +174,9 @@ func summarize(w io.Writer, p *ir.Package) {
 		fmt.Fprintf(w, ": %s", strings.Join(methods, ", "))
 	}
 	fmt.Fprintln(w)
+	for _, j := range p.Joins {
+		fmt.Fprintf(w, "joined %v\n", j)
+	}
 	if n := len(p.Undocumented); n > 0 {
 		fmt.Fprintf(w, "%d names have no text in docs.txt:\n", n)
 		for _, u := range p.Undocumented {

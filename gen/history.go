@@ -99,7 +99,7 @@ func (h *history) run(root string, released []*load.File, states []string, stdou
 		switch {
 		case err == nil:
 			compiled++
-			fmt.Fprintf(stdout, "%s\tcompiles\t%d types, %d methods\n", name, len(s.pkg.Types), len(s.pkg.Methods))
+			fmt.Fprintf(stdout, "%s\tcompiles\t%d types, %d methods, %d joins\n", name, len(s.pkg.Types), len(s.pkg.Methods), len(s.pkg.Joins))
 			continue
 		case outcome == "wrong":
 			wrong++

@@ -55,7 +55,7 @@ func TestHistoryPrintsAllOutcomes(t *testing.T) {
 	var out strings.Builder
 	require.NoError(t, run([]string{"history", "-from", states}, &out))
 	table := out.String()
-	require.Contains(t, table, "1-compiles\tcompiles\t176 types, 34 methods\n")
+	require.Contains(t, table, "1-compiles\tcompiles\t176 types, 34 methods, 0 joins\n")
 	require.Contains(t, table, "2-refused\trefused\tmerge: 2099-01-01#/$defs/Tool/properties/annotations: ")
 	require.Contains(t, table, "\n\tmerge: 2099-01-01#/$defs/Tool/properties/description: ")
 	require.Contains(t, table, "3-truncated\trefused\timport: 2099-01-01#/$defs")

@@ -62,6 +62,9 @@ func (s shape) largest(depth int) any {
 		if s.isMap() {
 			out["x-more"] = s.other().largest(depth - 1)
 		}
+		if s.requiresInput(out) {
+			out["resultType"] = string(ResultTypeComplete)
+		}
 		return out
 	case "array":
 		return []any{s.items().largest(depth - 1)}

@@ -33,7 +33,7 @@ func errorDocuments(s shape) []any {
 	list := []any{s.smallest()}
 	if inner, ok := s.member("error"); ok {
 		for _, v := range inner.documents(1) {
-			list = append(list, map[string]any{"jsonrpc": "2.0", "error": v})
+			list = append(list, map[string]any{"jsonrpc": "2.0", "id": "1", "error": v})
 		}
 		return list
 	}

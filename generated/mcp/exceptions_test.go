@@ -209,7 +209,7 @@ func (r rewriter) drops(s shape, name string, member shape, v any) bool {
 // message.
 func (s shape) isEmbeddedRoots() bool {
 	meta, ok := s.member("_meta")
-	return ok && s.file.revision.Index() >= Revision20260728.Index() && len(s.members()) == 1 && meta.isOpenMeta()
+	return ok && s.name == "" && s.file.definition("InputRequest") != nil && len(s.members()) == 1 && meta.isOpenMeta()
 }
 
 func (r rewriter) array(s shape, v []any) any {

@@ -32,13 +32,13 @@ func TestInputRequiredMatchesMethodTable(t *testing.T) {
 }
 
 func TestDecodeReturnsInputRequiredError(t *testing.T) {
-	input := subjectFor(Revision20260728, "InputRequiredResult")
-	for _, doc := range input.documents() {
-		if field(doc, "resultType") != string(ResultTypeInputRequired) {
-			doc = clone(doc)
-			doc.(map[string]any)["resultType"] = string(ResultTypeInputRequired)
-		}
-		for _, s := range inputSubjects() {
+	for _, s := range inputSubjects() {
+		input := subjectFor(s.file.revision, "InputRequiredResult")
+		for _, doc := range input.documents() {
+			if field(doc, "resultType") != string(ResultTypeInputRequired) {
+				doc = clone(doc)
+				doc.(map[string]any)["resultType"] = string(ResultTypeInputRequired)
+			}
 			for _, order := range []ordering{sorted, reversed} {
 				text := render(doc, order)
 				_, err := s.decode(text)

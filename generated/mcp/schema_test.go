@@ -298,7 +298,9 @@ func allowFractions(f *schemaFile) {
 	if alternatives, ok := content["anyOf"].([]any); ok {
 		content = alternatives[len(alternatives)-1].(map[string]any)
 	}
-	content["type"] = []any{"string", "number", "boolean"}
+	if content["type"] != nil {
+		content["type"] = []any{"string", "number", "boolean"}
+	}
 }
 
 func completeJSONValue(f *schemaFile) {

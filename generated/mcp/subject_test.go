@@ -82,8 +82,17 @@ func newSubject(file *schemaFile, f form) *subject {
 		allOf := field(file.definition(f.definition), "properties", "error", "allOf").([]any)
 		s.shape = s.shape.sub(field(allOf[1], "properties", "data"))
 	}
-	s.documents = sync.OnceValue(func() []any { return s.shape.documents(variedDepth) })
+	s.documents = sync.OnceValue(func() []any {
+		return slices.DeleteFunc(s.shape.documents(variedDepth), s.shape.requiresInput)
+	})
 	return s
+}
+
+// requiresInput reports whether a document of a result is decoded as an
+// [InputRequiredResult] instead.
+func (s shape) requiresInput(doc any) bool {
+	object, _ := doc.(map[string]any)
+	return s.mayRequireInput() && object["resultType"] == string(ResultTypeInputRequired)
 }
 
 // subjectFor returns the subject of a definition, or nil.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"sync"
 	"unicode/utf8"
 )
@@ -96,6 +97,15 @@ func (e *Encoder) Enum(b []byte, v string, m *Enum) []byte {
 	return AppendString(b, v)
 }
 
+// EnumIn is like [Encoder.Enum] in the revisions of w. In the others, and in the
+// all-revisions form, v may be any string.
+func (e *Encoder) EnumIn(b []byte, v string, m *Enum, w Window) []byte {
+	if e.Needs(w) {
+		return e.Enum(b, v, m)
+	}
+	return AppendString(b, v)
+}
+
 // Number appends v, which must be finite and from min to max. The bounds may be
 // infinite.
 func (e *Encoder) Number(b []byte, v float64, min, max float64) []byte {
@@ -117,6 +127,36 @@ func (e *Encoder) NumberIn(b []byte, v float64, w Window, min, max float64) []by
 		min, max = math.Inf(-1), math.Inf(1)
 	}
 	return e.Number(b, v, min, max)
+}
+
+// Integer is like [Encoder.Number], but in the revisions of w the number must be an
+// integer that fits int64. If exact is the text of an integer that float64 rounds to v,
+// Integer appends exact in these revisions.
+func (e *Encoder) Integer(b []byte, v float64, exact json.RawMessage, w Window, min, max float64) []byte {
+	switch {
+	case !e.Needs(w) || math.IsInf(v, 0) || v < min || v > max:
+		return e.Number(b, v, min, max)
+	case v != math.Trunc(v):
+		e.Fail(b, "want an integer, have %v", v)
+		return b
+	}
+	if n, ok := exactInteger(exact); ok && float64(n) == v {
+		return AppendInt(b, n)
+	}
+	if v < -1<<63 || v >= 1<<63 {
+		e.Fail(b, "%v does not fit 64 bits", v)
+		return b
+	}
+	return AppendInt(b, int64(v))
+}
+
+// exactInteger parses the text of an integer that [Object.Integer] has stored.
+func exactInteger(text json.RawMessage) (int64, bool) {
+	if len(text) == 0 {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(string(text), 10, 64)
+	return n, err == nil
 }
 
 // Int appends v, which must be from min to max.

@@ -160,6 +160,127 @@ func TestBoundsByRevision(t *testing.T) {
 	}
 }
 
+// joined has values that the revision of 2025 restricts.
+type joined struct {
+	number float64
+	text   string
+	extra  map[string]json.RawMessage
+}
+
+var (
+	words         = wire.NewEnum("Word", wire.EnumValue{Name: "yes", In: wire.Always})
+	joinedMembers = wire.NewMembers("joined", wire.Member{Name: "n", In: wire.Always}, wire.Member{Name: "t", In: wire.Always})
+)
+
+func (m *joined) AppendJSON(b []byte, e *wire.Encoder) []byte {
+	start := len(b)
+	b = e.Integer(append(b, `,"n":`...), m.number, m.extra["n"], since2025, -math.MaxFloat64, math.MaxFloat64)
+	b = e.EnumIn(append(b, `,"t":`...), m.text, words, since2025)
+	return wire.CloseObject(e.Extra(b, m.extra, joinedMembers), start)
+}
+
+func (m *joined) DecodeJSON(d *wire.Decoder) {
+	o := d.Object(joinedMembers)
+	for o.Next() {
+		switch o.Name {
+		case "n":
+			m.extra = o.Integer(m.extra, since2025)
+			m.number = d.Number(-math.MaxFloat64, math.MaxFloat64)
+		case "t":
+			m.text = d.EnumIn(words, since2025)
+		default:
+			m.extra = o.Extra(m.extra)
+		}
+	}
+}
+
+func TestJoinedValuesByRevision(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"n":5,"t":"yes"}`:   "",
+		`{"n":1.5,"t":"yes"}`: "want an integer, have 1.5",
+		`{"n":5,"t":"no"}`:    `"no"`,
+	} {
+		m := new(joined)
+		require.NoError(t, wire.Decode([]byte(text), frame(rev2024), m))
+		out, err := wire.Append(nil, frame(rev2024), m)
+		require.NoError(t, err)
+		require.Equal(t, text, string(out))
+		out, err = wire.Marshal(m)
+		require.NoError(t, err)
+		require.Equal(t, text, string(out))
+
+		_, unwritten := wire.Append(nil, frame(rev2025), m)
+		unread := wire.Decode([]byte(text), frame(rev2025), new(joined))
+		if want == "" {
+			require.NoError(t, unread)
+			require.NoError(t, unwritten)
+			continue
+		}
+		require.ErrorContains(t, unread, want)
+		require.ErrorContains(t, unwritten, want)
+	}
+}
+
+func TestJoinedIntegersKeepAllDigits(t *testing.T) {
+	for _, x := range []struct{ in, out, err string }{
+		{"1e2", "100", ""},
+		{"-0", "0", ""},
+		{"9007199254740993", "9007199254740993", ""},
+		{"-9223372036854775808", "-9223372036854775808", ""},
+		{"9223372036854775807", "9223372036854775807", ""},
+		{"9223372036854775808", "", "does not fit 64 bits"},
+		{"0.99999999999999999999", "", "want an integer"},
+		{`"1"`, "", "want an integer, have a string"},
+	} {
+		m := new(joined)
+		err := wire.Decode([]byte(`{"n":`+x.in+`,"t":"yes"}`), frame(rev2025), m)
+		if x.err != "" {
+			require.ErrorContains(t, err, x.err)
+			continue
+		}
+		require.NoError(t, err)
+		out, err := wire.Append(nil, frame(rev2025), m)
+		require.NoError(t, err)
+		require.Equal(t, `{"n":`+x.out+`,"t":"yes"}`, string(out))
+	}
+	m := &joined{number: 7, text: "yes", extra: map[string]json.RawMessage{"n": json.RawMessage("9007199254740993")}}
+	out, err := wire.Append(nil, frame(rev2025), m)
+	require.NoError(t, err)
+	require.Equal(t, `{"n":7,"t":"yes"}`, string(out), "the number was changed after it was decoded")
+	for _, n := range []float64{1 << 63, -1.1 * (1 << 63), math.NaN(), math.Inf(1)} {
+		_, err := wire.Append(nil, frame(rev2025), &joined{number: n, text: "yes"})
+		require.Error(t, err)
+	}
+}
+
+// open has a value that may be any JSON in the revision of 2025.
+type open struct{ v any }
+
+func (m *open) AppendJSON(b []byte, e *wire.Encoder) []byte {
+	return e.PrimitiveOrAny(b, m.v, wire.Always, since2025)
+}
+func (m *open) DecodeJSON(d *wire.Decoder) { m.v = d.PrimitiveOrAny(wire.Always, true, since2025) }
+
+func TestPrimitiveOrAnyByRevision(t *testing.T) {
+	for text, primitive := range map[string]bool{
+		`"a"`: true, `true`: true, `5`: true, `-7`: true, `0.5`: true, `["a","b"]`: true,
+		`1.50`: true, `1e2`: true, `123456789012345678901234567890`: true, `9007199254740993`: true, // their digits change in 2024
+		`null`: false, `{"a":[1]}`: false, `[1]`: false,
+	} {
+		m := new(open)
+		require.NoError(t, wire.Decode([]byte(text), frame(rev2025), m))
+		out, err := wire.Append(nil, frame(rev2025), m)
+		require.NoError(t, err)
+		require.Equal(t, text, string(out))
+
+		require.Equal(t, primitive, wire.Decode([]byte(text), frame(rev2024), new(open)) == nil, text)
+		if !primitive {
+			_, err = wire.Append(nil, frame(rev2024), m)
+			require.ErrorContains(t, err, "revision has no value of any kind here")
+		}
+	}
+}
+
 func TestPooledEncodersHaveNoState(t *testing.T) {
 	bad := &CallToolResult{StructuredContent: json.RawMessage(`{"a":{"b":1,"b":2}}`)}
 	good := &CallToolResult{StructuredContent: json.RawMessage(`{"a":{"b":1,"c":2}}`)}

@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/bits"
 	"slices"
 	"strings"
@@ -110,6 +111,41 @@ func (o *Object) Extra(m map[string]json.RawMessage) map[string]json.RawMessage 
 		m = make(map[string]json.RawMessage)
 	}
 	m[name] = raw
+	return m
+}
+
+// Integer checks, in the revisions of w, that the value of the current member is an
+// integer that fits int64. It does not read the value. If float64 cannot represent the
+// integer, Integer stores its digits in m under the member's name. If m is nil, Integer
+// creates it. Integer returns the map.
+func (o *Object) Integer(m map[string]json.RawMessage, w Window) map[string]json.RawMessage {
+	d := o.d
+	if d == nil || d.err != nil || !d.Needs(w) {
+		return m
+	}
+	if c := d.first(); c != '-' && !isDigit(c) {
+		d.failKind("an integer")
+		return m
+	}
+	start := d.pos
+	raw, _ := d.number()
+	if raw == nil {
+		return m
+	}
+	v, whole, ok := parseWhole(raw)
+	switch {
+	case !whole || !ok:
+		d.intSlow(raw, math.MinInt64, math.MaxInt64) // fails
+		return m
+	case float64(v) < 1<<63 && int64(float64(v)) == v:
+		delete(m, o.Name)
+	default:
+		if m == nil {
+			m = make(map[string]json.RawMessage)
+		}
+		m[o.Name] = AppendInt(nil, v)
+	}
+	d.pos = start
 	return m
 }
 

@@ -1,7 +1,9 @@
 package wire
 
 import (
+	"encoding/json"
 	"math"
+	"strconv"
 )
 
 // Discriminator returns the text of the member key of the next value, without
@@ -116,4 +118,52 @@ func (e *Encoder) Primitive(b []byte, v any, lists Window) []byte {
 	}
 	e.Fail(b, "unsupported type %T: want a string, a bool, a number or a list of strings", v)
 	return b
+}
+
+// PrimitiveOrAny is like [Decoder.Primitive], but in the revisions of anything it reads
+// any value. There, a value that [Decoder.Primitive] never returns, and a number that
+// [Encoder.Primitive] would write in another way, are a json.RawMessage.
+func (d *Decoder) PrimitiveOrAny(lists Window, fractions bool, anything Window) any {
+	if !d.Has(anything) {
+		return d.Primitive(lists, fractions)
+	}
+	switch kind := d.Kind(); kind {
+	case '"':
+		return d.String()
+	case 't', 'f':
+		return d.Bool()
+	case '0':
+		raw := d.Raw()
+		if raw == nil {
+			return nil
+		}
+		if v, ok := parseInt(raw); ok && string(AppendInt(nil, v)) == string(raw) {
+			return v
+		}
+		if v, err := strconv.ParseFloat(string(raw), 64); err == nil && string(AppendFloat(nil, v)) == string(raw) {
+			return v
+		}
+		return raw
+	case '[':
+		var list []string
+		if d.Try(func(d *Decoder) { list = d.Strings() }) {
+			return list
+		}
+	}
+	return d.Raw()
+}
+
+// PrimitiveOrAny is like [Encoder.Primitive], but in the revisions of anything it also
+// appends a json.RawMessage.
+func (e *Encoder) PrimitiveOrAny(b []byte, v any, lists, anything Window) []byte {
+	raw, ok := v.(json.RawMessage)
+	switch {
+	case !ok && e.Has(anything):
+		return e.Primitive(b, v, Always)
+	case !ok:
+		return e.Primitive(b, v, lists)
+	case !e.Has(anything):
+		return e.Lacks(b, "value of any kind here")
+	}
+	return e.Raw(b, raw, "")
 }

@@ -169,6 +169,15 @@ func (d *Decoder) Enum(m *Enum) string {
 	return value
 }
 
+// EnumIn is like [Decoder.Enum] in the revisions of w, and like [Decoder.OpenEnum] in
+// the others and in the all-revisions form.
+func (d *Decoder) EnumIn(m *Enum, w Window) string {
+	if d.Needs(w) {
+		return d.Enum(m)
+	}
+	return d.OpenEnum(m)
+}
+
 // OpenEnum reads any string. If the string is a value of m, it returns the copy
 // that m has, without an allocation.
 func (d *Decoder) OpenEnum(m *Enum) string {

@@ -66,7 +66,11 @@ func (g *generator) decodeField(d *jen.Group, f *ir.Field) {
 	value := jen.Id("x").Dot(f.Name)
 	switch {
 	case f.NullAbsent || f.Nullable:
-		d.If(jen.Op("!").Id("d").Dot("Null").Call()).BlockFunc(func(d *jen.Group) { g.assign(d, f, value) })
+		isValue := jen.Op("!").Id("d").Dot("Null").Call()
+		if f.Nulls != 0 && !f.NullAbsent {
+			isValue = jen.Op("!").Id("d").Dot("Has").Call(g.window(f.Nulls)).Op("||").Add(isValue)
+		}
+		d.If(isValue).BlockFunc(func(d *jen.Group) { g.assign(d, f, value) })
 	case f.Lenient:
 		d.If(jen.Op("!").Id("d").Dot("Try").Call(jen.Func().Params(jen.Id("d").Op("*").Qual(wirePkg, "Decoder")).BlockFunc(
 			func(d *jen.Group) { g.assign(d, f, value) }))).Block(
@@ -103,6 +107,10 @@ func zero(f *ir.Field) jen.Code {
 //
 //	x.Name = d.String()
 func (g *generator) assign(d *jen.Group, f *ir.Field, value *jen.Statement) {
+	if f.Integers != 0 {
+		extra := jen.Id("x").Dot("Extra")
+		d.Add(extra).Op("=").Id("o").Dot("Integer").Call(extra, g.window(f.Integers))
+	}
 	n, named := f.Type.(ir.Named)
 	if named {
 		if _, ok := n.Type.Shape.(*ir.Struct); ok && !f.Pointer {
@@ -131,6 +139,9 @@ func (g *generator) decodeExpr(e ir.Expr) *jen.Statement {
 		case *ir.Union:
 			return jen.Id("decode" + x.Type.Name).Call(dec)
 		case *ir.Enum:
+			if s.Closed != 0 {
+				return jen.Id(x.Type.Name).Call(dec.Dot("EnumIn").Call(jen.Id(enumVar(x.Type)), g.window(s.Closed)))
+			}
 			if s.Open {
 				return jen.Id(x.Type.Name).Call(dec.Dot("OpenEnum").Call(jen.Id(enumVar(x.Type))))
 			}
@@ -182,6 +193,9 @@ func (g *generator) decodeScalar(s ir.Scalar) *jen.Statement {
 		return d.Dot("ID").Call()
 	case ir.Token:
 		return d.Dot("Token").Call()
+	}
+	if s.Any != 0 {
+		return d.Dot("PrimitiveOrAny").Call(g.window(s.Lists), jen.Lit(s.Fractions), g.window(s.Any))
 	}
 	return d.Dot("Primitive").Call(g.window(s.Lists), jen.Lit(s.Fractions))
 }

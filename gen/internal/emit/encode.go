@@ -97,6 +97,10 @@ func (g *generator) has(w ir.Window) *jen.Statement { return jen.Id("e").Dot("Ha
 func (g *generator) appendField(d *jen.Group, s *ir.Struct, f *ir.Field) {
 	value := jen.Id("x").Dot(f.Name)
 	write := func(d *jen.Group) {
+		if f.Nulls != 0 {
+			d.If(value.Clone().Op("==").Nil().Op("&&").Op("!").Add(g.has(f.Nulls))).Block(
+				jen.Return(jen.Id("e").Dot("Missing").Call(jen.Id("b"), jen.Lit(f.JSON))))
+		}
 		literal(d, memberPrefix(f.JSON))
 		d.Id("b").Op("=").Add(g.appendValue(f, value))
 		if l, ok := f.Type.(ir.List); ok && l.MaxIn != 0 {
@@ -188,6 +192,9 @@ func (g *generator) appendRequired(d *jen.Group, f *ir.Field, value *jen.Stateme
 	switch x := f.Type.(type) {
 	case ir.Scalar:
 		switch {
+		case f.Nullable:
+			write(d)
+			return
 		case f.Revision:
 			literal(d, memberPrefix(f.JSON))
 			d.If(value.Clone().Op("==").Lit("")).Block(
@@ -221,6 +228,13 @@ func (g *generator) appendRequired(d *jen.Group, f *ir.Field, value *jen.Stateme
 func (g *generator) appendValue(f *ir.Field, value *jen.Statement) *jen.Statement {
 	if s, ok := f.Type.(ir.Scalar); ok {
 		switch {
+		case f.Integers != 0:
+			number := value
+			if f.Pointer {
+				number = jen.Op("*").Add(value)
+			}
+			args := []jen.Code{jen.Id("b"), number, jen.Id("x").Dot("Extra").Index(jen.Lit(f.JSON)), g.window(f.Integers)}
+			return jen.Id("e").Dot("Integer").Call(append(args, floatBounds(s)...)...)
 		case f.Nullable:
 			return jen.Id("append"+nullableName(s.Kind)).Call(jen.Id("b"), jen.Id("e"), value)
 		case f.Pointer:
@@ -307,6 +321,9 @@ func isStruct(e ir.Expr) bool {
 // appendEnum prints e.Enum(b, string(v), roleEnum). An open enum is encoded as a
 // string.
 func (g *generator) appendEnum(t *ir.Type, e *ir.Enum, value jen.Code) *jen.Statement {
+	if e.Closed != 0 {
+		return jen.Id("e").Dot("EnumIn").Call(jen.Id("b"), jen.String().Call(value), jen.Id(enumVar(t)), g.window(e.Closed))
+	}
 	if e.Open {
 		return jen.Qual(wirePkg, "AppendString").Call(jen.Id("b"), jen.String().Call(value))
 	}
@@ -337,6 +354,9 @@ func (g *generator) appendScalar(s ir.Scalar, value jen.Code) *jen.Statement {
 		return e.Dot("ID").Call(b, value)
 	case ir.Token:
 		return e.Dot("Token").Call(b, value)
+	}
+	if s.Any != 0 {
+		return e.Dot("PrimitiveOrAny").Call(b, value, g.window(s.Lists), g.window(s.Any))
 	}
 	return e.Dot("Primitive").Call(b, value, g.window(s.Lists))
 }

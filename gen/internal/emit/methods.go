@@ -2,7 +2,6 @@ package emit
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
@@ -124,13 +123,14 @@ func (g *generator) typedError(f *jen.File, e *ir.Error) {
 	f.Line()
 	f.Add(comment("Unwrap", "returns the *peer.Error that is sent to the peer. It has no data if x cannot be encoded.", ""))
 	f.Func().Params(recv.Clone()).Id("Unwrap").Params().Error().Block(
-		jen.Return(jen.Id("wireError").Call(jen.Id(codeName(e)), jen.Lit(sentence(e)), jen.Id("Revision"+compact(g.newest(e.In).Name)), jen.Id("x"))))
+		jen.Return(jen.Id("wireError").Call(jen.Id(codeName(e)), jen.Lit(sentence(e)), jen.Id("Revision"+compact(g.oldest(e.In).Name)), jen.Id("x"))))
 	f.Line()
 }
 
-// newest returns the newest revision in a window.
-func (g *generator) newest(w ir.Window) *ir.Revision {
-	for i, r := range slices.Backward(g.pkg.Revisions) {
+// oldest returns the oldest revision in a window, so that a later revision does not
+// change the form of the data.
+func (g *generator) oldest(w ir.Window) *ir.Revision {
+	for i, r := range g.pkg.Revisions {
 		if w.Has(i) {
 			return r
 		}

@@ -31,7 +31,7 @@ func windowNames(p *ir.Package) map[ir.Window]string {
 				put(c.In, c.Required)
 			}
 			for _, f := range x.Fields {
-				put(f.In, f.Required)
+				put(f.In, f.Required, f.Nulls, f.Integers)
 				putExpr(f.Type, put)
 			}
 		case *ir.Union:
@@ -39,6 +39,7 @@ func windowNames(p *ir.Package) map[ir.Window]string {
 				put(m.In)
 			}
 		case *ir.Enum:
+			put(x.Closed)
 			for _, v := range x.Values {
 				put(v.In)
 			}
@@ -59,7 +60,7 @@ func windowNames(p *ir.Package) map[ir.Window]string {
 func putExpr(e ir.Expr, put func(...ir.Window)) {
 	switch x := e.(type) {
 	case ir.Scalar:
-		put(x.Bounds, x.Lists, x.Objects)
+		put(x.Bounds, x.Lists, x.Objects, x.Any)
 	case ir.List:
 		put(x.MaxIn)
 		putExpr(x.Elem, put)

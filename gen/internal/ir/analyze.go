@@ -74,11 +74,21 @@ func (s *analyzer) finishEnum(t *mergedType, e *Enum) {
 var reserved = []string{"AppendJSON", "DecodeJSON", "MarshalJSON", "UnmarshalJSON", "AppendParams", "DecodeParams",
 	"Method", "NewResult", "IsNotification", "RequiresParams", "RequestMeta", "NameMember", "Extra", "Error", "Unwrap"}
 
+// fieldName returns the Go name of a member. A name that generated code uses gets a
+// suffix.
+func fieldName(member string) string {
+	name := goName(member)
+	if slices.Contains(reserved, name) {
+		return name + "Value"
+	}
+	return name
+}
+
 func (s *analyzer) finishStruct(t *mergedType, st *Struct) {
 	taken := make(map[string]string)
 	for _, f := range st.Fields {
 		position := t.name + "." + f.JSON
-		f.Name = s.rules.memberName(position, goName(f.JSON))
+		f.Name = s.rules.memberName(position, fieldName(f.JSON))
 		if !token.IsIdentifier(f.Name) || !token.IsExported(f.Name) {
 			s.problems.add(t.newest(f.JSON), "the member %q has no valid Go name; write a Members rule for %q", f.JSON, position)
 		}
@@ -170,6 +180,10 @@ func (s *analyzer) presence(t *mergedType, position string, f *Field) {
 		switch x.Kind {
 		case Int, Float:
 			f.Pointer = f.Default == ""
+			if optional := f.In & t.in() &^ f.Required; optional != 0 && f.Default != "" {
+				s.problems.add(t.newest(f.JSON), "the member %q is optional %s, and its Go type cannot represent both 0 and absence; write a Raw rule for %q",
+					f.JSON, s.in(optional), position)
+			}
 		case String, Bool:
 			f.Pointer = s.rules.pointer(position)
 		}
@@ -366,13 +380,14 @@ func (s *analyzer) errorName(def string) string {
 // sentence.
 func (s *analyzer) addDocs() {
 	for _, t := range s.pkg.Types {
-		t.Doc = s.text("", t.Name, t.In, func() (string, bool) { return s.docs.Type(t.Name) }, s.plainTypeDoc(t))
+		t.Doc = s.text("", t.Name, t.In, func() (string, bool) { return s.docs.Type(t.Name) }, s.plainTypeDoc(t)) + joinDoc(t.Joins)
 		t.Deprecated = s.rules.deprecated(t.Name)
 		switch x := t.Shape.(type) {
 		case *Struct:
 			for _, f := range x.Fields {
 				f.Doc = s.text(t.Name+".", f.JSON, f.In&t.In, func() (string, bool) { return s.docs.Member(t.Name, f.JSON) },
 					s.plainDoc(fmt.Sprintf("the member %q", f.JSON), f.In))
+				f.Doc += joinDoc(f.Joins)
 				f.Deprecated = s.rules.deprecated(t.Name + "." + f.JSON)
 			}
 		case *Enum:
@@ -384,13 +399,21 @@ func (s *analyzer) addDocs() {
 	}
 	for _, m := range s.pkg.Methods {
 		m.Doc = s.text("method ", m.Wire, m.FromClient|m.FromServer|m.Embedded, func() (string, bool) { return s.docs.Method(m.Wire) },
-			s.plainDoc("the method "+m.Wire, m.FromClient|m.FromServer|m.Embedded))
+			s.plainDoc("the method "+m.Wire, m.FromClient|m.FromServer|m.Embedded)) + joinDoc(s.joinsAt("method "+m.Wire))
 		m.Deprecated = s.rules.deprecated("method " + m.Wire)
 	}
 	for _, e := range s.pkg.Errors {
 		e.Doc = s.text("error ", fmt.Sprint(e.Code), e.In, func() (string, bool) { return s.docs.Error(e.Code) },
 			s.plainDoc(fmt.Sprintf("the error code %d", e.Code), e.In))
 	}
+}
+
+// joinDoc returns the documentation of joins.
+func joinDoc(sentences []string) (doc string) {
+	for _, s := range sentences {
+		doc += " " + s
+	}
+	return doc
 }
 
 // text returns the text that find returns. If there is none, it adds the name to

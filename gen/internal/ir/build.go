@@ -129,6 +129,13 @@ func analyze(m *merger, sources []*Source, docs Docs) *Package {
 	slices.SortFunc(s.pkg.Types, func(a, b *Type) int { return strings.Compare(a.Name, b.Name) })
 	s.areas()
 	s.forms()
+	s.pkg.Joins = m.joins
+	for _, t := range types {
+		t.typ.Joins = t.joins
+		for _, text := range t.joins {
+			s.pkg.Joins = append(s.pkg.Joins, Join{t.name, text})
+		}
+	}
 	s.addDocs()
 	return s.pkg
 }

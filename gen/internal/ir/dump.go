@@ -82,6 +82,8 @@ func (p *Package) traits(f *Field) string {
 	add(!f.Always && f.Required != 0, "required"+p.window(f.Required))
 	add(f.Pointer, "pointer")
 	add(f.Nullable, "nullable")
+	add(f.Nulls != 0, fmt.Sprintf("nulls %b", f.Nulls))
+	add(f.Integers != 0, fmt.Sprintf("integers %b", f.Integers))
 	add(f.Default != "", "default "+f.Default)
 	add(f.Revision, "default revision")
 	add(f.Tolerant, "tolerant")

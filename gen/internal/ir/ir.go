@@ -18,6 +18,7 @@ type Package struct {
 	Methods   []*Method   // by name on the wire
 	Errors    []*Error    // by code, largest first
 	Forms     []Form      // all definitions of all revisions, by name
+	Joins     []Join      // changes that the declarations represent, by place
 	// Undocumented lists the names without a documentation text, in order.
 	Undocumented []Undocumented
 }
@@ -81,7 +82,8 @@ type Type struct {
 	In         Window
 	Doc        string
 	Deprecated string
-	Area       string // base name of the file that declares it
+	Joins      []string // sentences about differences between the revisions
+	Area       string   // base name of the file that declares it
 	Shape      Shape
 }
 
@@ -136,6 +138,11 @@ type Field struct {
 	Pointer bool
 	// Nullable reports whether nil is written as null.
 	Nullable bool
+	// Nulls has the revisions that allow null, if some do not; 0 means all.
+	Nulls Window
+	// Integers has the revisions in which a number must be an integer; 0 means none.
+	// Integers that float64 cannot represent are also in Extra.
+	Integers Window
 	// Default is the JSON text that is written for the zero value if the member is
 	// required, or "" to use the zero value of the type.
 	Default string
@@ -149,6 +156,8 @@ type Field struct {
 	// Lenient reports whether a value of the wrong type is stored as an unknown member,
 	// and is not an error.
 	Lenient bool
+	// Joins are sentences about differences between the revisions.
+	Joins []string
 	// Role is Meta if the field is the metadata of a message.
 	Role Role
 }
@@ -165,6 +174,7 @@ type (
 		Bounds    Window // the revisions that have Min and Max; 0 means all
 		Fractions bool   // Primitive only: numbers may be fractions
 		Lists     Window // Primitive only: the revisions that allow lists of strings
+		Any       Window // Primitive only: the revisions that allow any JSON
 		Objects   Window // Raw only: the revisions that require an object
 	}
 	// Named is a declared type.
@@ -238,6 +248,8 @@ type Test struct {
 type Enum struct {
 	Values []*Value
 	Open   bool // other values are valid too
+	// Closed has the revisions in which an open enum has no other values.
+	Closed Window
 }
 
 // Value is a value of an enum.
@@ -280,11 +292,13 @@ type Method struct {
 	Facts        Facts
 }
 
-// HasOnlyMeta reports whether the params of m have no member other than _meta.
+// HasOnlyMeta reports whether the params of m have no member other than _meta in the
+// first revision that has m. A member that a later revision adds does not change the
+// signatures of functions.
 func (m *Method) HasOnlyMeta() bool {
-	s := m.Type.Shape.(*Struct)
+	s, first := m.Type.Shape.(*Struct), oldest(m.FromClient|m.FromServer|m.Embedded)
 	for _, f := range s.Fields {
-		if f.Role != Meta {
+		if f.Role != Meta && f.In.Has(first) {
 			return false
 		}
 	}

@@ -11,6 +11,7 @@ import (
 func merge(documents []*document, rules *ruleSet, problems *problemList) *merger {
 	m := &merger{documents: documents, rules: rules, problems: problems,
 		types: make(map[string]*mergedType), flattened: make(map[string]string), sent: make(map[string]Window), errors: make(map[string][]occurrence)}
+	m.findRenamed()
 	m.findParams()
 	m.flattenParams()
 	m.findSentMessages()
@@ -19,12 +20,17 @@ func merge(documents []*document, rules *ruleSet, problems *problemList) *merger
 			m.addDefinition(d, name, d.defs[name])
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(rules.renamed)) {
+		if t := m.types[rules.renamed[name]]; t != nil {
+			t.join("Its name is " + name + " in some revisions.")
+		}
+	}
 	m.applyWiden()
 	if m.reportCycles() {
 		return m
 	}
 	for pass := 0; ; pass++ {
-		m.changed, m.problems.list = false, nil
+		m.changed, m.problems.list, m.joins = false, nil, nil
 		for _, name := range slices.Sorted(maps.Keys(m.types)) {
 			m.mergeType(m.types[name])
 		}
@@ -180,7 +186,7 @@ func (m *merger) applyWiden() {
 		t := m.types[w.Definition]
 		for _, d := range m.documents {
 			like, ok := d.defs[w.Like].(*objectNode)
-			if d.name != w.In || t == nil || !ok {
+			if t == nil || !ok || !m.widens(w, d.bit) {
 				continue
 			}
 			o, known := &objectNode{at: like.at}, t.members()
@@ -193,6 +199,21 @@ func (m *merger) applyWiden() {
 			m.rules.use(w)
 		}
 	}
+}
+
+// widens reports whether a Widen rule applies to a revision: the revision of the rule, or
+// one in which the definition has the same members.
+func (m *merger) widens(w *Widen, bit int) bool {
+	here, ok := m.documents[bit].defs[w.Like].(*objectNode)
+	if !ok {
+		return false
+	}
+	for _, d := range m.documents {
+		if there, ok := d.defs[w.Like].(*objectNode); ok && d.name == w.In {
+			return d.bit == bit || slices.EqualFunc(here.members, there.members, func(a, b member) bool { return a.name == b.name && a.required == b.required })
+		}
+	}
+	return false
 }
 
 // mergeType merges the occurrences of t into its Go type.

@@ -23,6 +23,9 @@ func (m *merger) expr(position string, occs []occurrence) Expr {
 // join is like expr, without the rules for the position as a whole.
 func (m *merger) join(position string, occs []occurrence) Expr {
 	occs = m.follow(occs)
+	if s, ok := m.joinAny(position, occs); ok {
+		return s
+	}
 	switch {
 	case m.any(occs, is[*anyNode]):
 		return m.rawExpr(position, occs)
@@ -72,6 +75,23 @@ func (m *merger) follow(occs []occurrence) []occurrence {
 		case *mapNode, *anyNode, *arrayNode:
 			if _, fixed := m.rules.builtin(r.def); !fixed {
 				list[i].node = n
+			}
+		}
+	}
+	return list
+}
+
+// resolved replaces references by the definitions that they refer to.
+func (m *merger) resolved(occs []occurrence) []occurrence {
+	list := slices.Clone(occs)
+	for i, o := range list {
+		for range 32 {
+			r, ok := list[i].node.(*refNode)
+			if !ok {
+				break
+			}
+			if next := m.documents[o.bit].defs[r.def]; next != nil {
+				list[i].node = next
 			}
 		}
 	}

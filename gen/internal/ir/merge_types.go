@@ -34,8 +34,8 @@ func (m *merger) mergeStruct(t *mergedType) {
 func (m *merger) addField(t *mergedType, s *Struct, name string, occs []occurrence, required Window) {
 	owner := t.in()
 	if sent, ok := m.sent[t.name]; ok && name == "_meta" {
-		occs = slices.DeleteFunc(occs, func(o occurrence) bool { return !sent.Has(o.bit) })
-		required &= sent
+		occs = slices.DeleteFunc(occs, func(o occurrence) bool { return !sent.Has(o.bit) && isOpenMap(m.resolved([]occurrence{o})[0].node) })
+		required &= window(occs)
 	}
 	if len(occs) == 0 {
 		return
@@ -45,6 +45,7 @@ func (m *merger) addField(t *mergedType, s *Struct, name string, occs []occurren
 		f.In |= 1 << o.bit
 	}
 	f.Type = m.memberExpr(t, f, occs)
+	f.Joins = m.joinsAt(t.name + "." + name)
 	if f.Role == Meta {
 		f.In |= m.metaWindow(t, f.In)
 	}
@@ -55,19 +56,19 @@ func (m *merger) addField(t *mergedType, s *Struct, name string, occs []occurren
 // metaWindow returns further revisions in which a message has a _meta. The schemas of
 // some revisions declare it only in the abstract bases. A message has it in all
 // revisions in which it is sent on its own. Shared params have it in the revisions
-// before the first that declares it.
+// before the first that declares it, and in those that have the params inline.
 func (m *merger) metaWindow(t *mergedType, in Window) Window {
 	if sent, ok := m.sent[t.name]; ok {
 		return sent
 	}
-	var before Window
-	for bit := range m.documents {
-		if in.Has(bit) {
-			break
+	var others Window
+	declared := false
+	for bit, d := range m.documents {
+		if declared = declared || in.Has(bit); !declared || d.defs[t.name] == nil {
+			others |= 1 << bit & t.in() &^ in
 		}
-		before |= 1 << bit & t.in()
 	}
-	return before
+	return others
 }
 
 // addMeta adds a _meta to a message that is sent on its own and has none in any
@@ -162,10 +163,9 @@ func (m *merger) memberExpr(t *mergedType, f *Field, occs []occurrence) Expr {
 		}
 	}
 	if o := m.rules.open(position); o != nil {
-		for _, oc := range occs {
-			if n, ok := oc.node.(*scalarNode); !ok || !slices.Equal(n.kinds, []string{"string"}) {
-				return m.conflict(position, occs, "an Open rule requires strings")
-			}
+		occs = m.resolved(occs)
+		if !m.all(occs, func(n node) bool { return isText(n) || is[*enumNode](n) }) {
+			return m.conflict(position, occs, "an Open rule requires strings")
 		}
 		x := m.typeFor(o.Name, occs[0].node.pos())
 		for _, oc := range occs {
@@ -175,7 +175,9 @@ func (m *merger) memberExpr(t *mergedType, f *Field, occs []occurrence) Expr {
 		m.mergeOpenEnum(x, o)
 		return Named{x.typ}
 	}
-	f.Nullable = m.any(occs, nullable)
+	if f.Nullable = m.any(occs, nullable); m.rules.raw(position) == nil {
+		occs = m.joined(position, f, occs)
+	}
 	return m.expr(position, occs)
 }
 
@@ -335,7 +337,7 @@ func (m *merger) membersForObject(t *mergedType, bit int, obj *objectNode) []nod
 	m.add(fits[0], bit, obj)
 	nodes := []node{&refNode{obj.at, fits[0].name}}
 	for i := range m.rules.Widen {
-		if w := &m.rules.Widen[i]; w.In == m.documents[bit].name && w.Like == t.name {
+		if w := &m.rules.Widen[i]; w.Like == t.name && m.widens(w, bit) {
 			nodes = append(nodes, &refNode{obj.at, w.Definition})
 		}
 	}
@@ -353,14 +355,42 @@ func hasAllMembers(x *mergedType, obj *objectNode) bool {
 	return true
 }
 
-// mergeOpenEnum makes t an enum with the values of an Open rule.
+// mergeOpenEnum makes t an enum with the values of an Open rule. A revision whose schema
+// has an enum allows only the values of the schema.
 func (m *merger) mergeOpenEnum(t *mergedType, o *Open) {
 	t.kind = enumKind
 	e := &Enum{Open: true}
-	for _, v := range o.Values {
-		e.Values = append(e.Values, &Value{JSON: v, In: ^Window(0)})
+	closed, open := where(t.occs, is[*enumNode])
+	if closed&open != 0 {
+		m.conflict(t.name, t.occs, "one revision has an enum in one place and any string in another")
+	}
+	for _, oc := range t.occs {
+		if n, ok := oc.node.(*enumNode); ok {
+			e.Values = addValues(e.Values, n.values, 1<<oc.bit)
+		}
+	}
+	e.Closed = m.openEnded(closed, closed|open)
+	e.Values = addValues(e.Values, o.Values, ^e.Closed)
+	for _, v := range e.Values {
+		v.In = m.openEnded(v.In, t.in())
+	}
+	if closed != 0 {
+		t.join("It is one of the values of the schema " + m.in(closed) + ", and any string in other revisions.")
 	}
 	t.typ.Shape = e
+}
+
+// addValues adds values of the revisions in w to a list.
+func addValues(list []*Value, values []string, w Window) []*Value {
+	for _, v := range values {
+		i := slices.IndexFunc(list, func(have *Value) bool { return have.JSON == v })
+		if i < 0 {
+			i = len(list)
+			list = append(list, &Value{JSON: v})
+		}
+		list[i].In |= w
+	}
+	return list
 }
 
 func (m *merger) mergeEnum(t *mergedType) {

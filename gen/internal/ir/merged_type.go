@@ -24,6 +24,15 @@ type mergedType struct {
 	position string
 	// kind is the common kind of the occurrences.
 	kind typeKind
+	// joins are sentences about differences between the revisions.
+	joins []string
+}
+
+// join adds a sentence, unless t has it.
+func (t *mergedType) join(text string) {
+	if !slices.Contains(t.joins, text) {
+		t.joins = append(t.joins, text)
+	}
 }
 
 type typeKind int
@@ -45,6 +54,7 @@ type merger struct {
 	flattened map[string]string       // params definitions that are part of a message, with its name
 	sent      map[string]Window       // the revisions in which a message is sent on its own
 	errors    map[string][]occurrence // error definitions
+	joins     []Join                  // of the current pass
 	changed   bool                    // the current pass added a type or an occurrence
 }
 

@@ -72,25 +72,38 @@ func (s *analyzer) method(byWire map[string]*Method, d *document, def string, di
 	}
 }
 
-// result sets the result of a request. Newer schemas define a response for each
-// request, which refers to the result. In older schemas, only the names match.
-func (s *analyzer) result(m *Method, d *document, def string) {
+// results returns the names of the results of a request. Newer schemas define a response
+// for each request, which refers to the result. In older schemas, only the names match.
+// rounds reports whether the response may be an InputRequiredResult.
+func (m *merger) results(d *document, def string) (names []string, rounds bool) {
 	base := strings.TrimSuffix(def, "Request")
-	names := []string{base + "Result"}
-	if o, ok := d.defs[base+"ResultResponse"].(*objectNode); ok && o.member("result") != nil {
-		names = nil
-		switch n := o.member("result").node.(type) {
-		case *refNode:
-			names = append(names, n.def)
-		case *unionNode:
-			for _, alternative := range n.alternatives {
-				if r, ok := alternative.(*refNode); ok && r.def == "InputRequiredResult" {
-					m.MultiRound |= 1 << d.bit
-				} else if ok {
-					names = append(names, r.def)
-				}
+	o, ok := d.defs[base+"ResultResponse"].(*objectNode)
+	if !ok || o.member("result") == nil {
+		return []string{base + "Result"}, false
+	}
+	switch n := o.member("result").node.(type) {
+	case *refNode:
+		names = append(names, n.def)
+	case *unionNode:
+		for _, alternative := range n.alternatives {
+			if r, ok := alternative.(*refNode); ok && r.def == "InputRequiredResult" {
+				rounds = true
+			} else if ok {
+				names = append(names, r.def)
 			}
 		}
+	}
+	return names, rounds
+}
+
+// result sets the result of a request.
+func (s *analyzer) result(m *Method, d *document, def string) {
+	names, rounds := s.results(d, def)
+	if rounds {
+		m.MultiRound |= 1 << d.bit
+	}
+	if len(names) > 1 {
+		names = s.mainResult(m, d, def, names)
 	}
 	if len(names) != 1 {
 		s.problems.add(d.defs[def].pos(), "the response to %q has %d results other than InputRequiredResult; want 1", m.Wire, len(names))
@@ -120,6 +133,21 @@ func (s *analyzer) result(m *Method, d *document, def string) {
 			m.Cacheable |= 1 << d.bit
 		}
 	}
+}
+
+// mainResult returns the result that older revisions have, if a response has several. The
+// others have no part in the method, as the results of tasks in 2025-11-25.
+func (s *analyzer) mainResult(m *Method, d *document, def string, names []string) []string {
+	for i, name := range names {
+		t := s.types[s.rules.currentName(name)]
+		if t == nil || m.Result != t.typ && (m.Result != nil || name != strings.TrimSuffix(def, "Request")+"Result") {
+			continue
+		}
+		others := slices.Delete(slices.Clone(names), i, i+1)
+		s.note("method "+m.Wire, "The result may also be "+strings.Join(others, " or ")+" "+s.in(1<<d.bit)+", which is not decoded.")
+		return []string{name}
+	}
+	return names
 }
 
 // pages sets the list in the result of a paged method.

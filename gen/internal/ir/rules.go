@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -171,10 +172,13 @@ type Order struct {
 type ruleSet struct {
 	*Rules
 	used     map[any]bool
-	complete bool // all revisions that the rules cover are present
+	renamed  map[string]string // the older names of definitions that no rule renames
+	complete bool              // all revisions that the rules cover are present
 }
 
-func newRuleSet(r *Rules) *ruleSet { return &ruleSet{Rules: r, used: make(map[any]bool)} }
+func newRuleSet(r *Rules) *ruleSet {
+	return &ruleSet{Rules: r, used: make(map[any]bool), renamed: make(map[string]string)}
+}
 
 // use records that the rule at a pointer had an effect.
 func (s *ruleSet) use(rule any) { s.used[rule] = true }
@@ -235,8 +239,21 @@ func (s *ruleSet) messageUnion(def string) *MessageUnion {
 	return find(s, s.MessageUnions, def, func(r *MessageUnion) string { return r.Definition })
 }
 
-// currentName returns the newest name of a definition.
+// decidesName reports whether a rule is about the name of a definition.
+func (s *ruleSet) decidesName(def string) bool {
+	if slices.ContainsFunc(s.Renamed, func(r Renaming) bool { return r.Old == def || r.New == def }) {
+		return true
+	}
+	return slices.ContainsFunc(s.Types, func(r Builtin) bool { return r.At == def }) ||
+		slices.ContainsFunc(s.MessageUnions, func(r MessageUnion) bool { return r.Definition == def })
+}
+
+// currentName returns the name of a definition whose Go type it has: the newest name of
+// a Renamed rule, or the oldest name if there is no rule.
 func (s *ruleSet) currentName(def string) string {
+	if old := s.renamed[def]; old != "" {
+		return old
+	}
 	if r := find(s, s.Renamed, def, func(r *Renaming) string { return r.Old }); r != nil {
 		return r.New
 	}

@@ -369,6 +369,12 @@ func nullable(n node) bool {
 
 func isObject(n node) bool { return is[*objectNode](n) || is[*mapNode](n) }
 
+// isOpenMap reports whether a node is an object without declared members.
+func isOpenMap(n node) bool {
+	x, ok := n.(*mapNode)
+	return ok && is[*anyNode](x.elem)
+}
+
 // isRestricted reports whether a node is neither an object nor any value.
 func isRestricted(n node) bool {
 	switch n.(type) {
