@@ -52,6 +52,16 @@ var joins = map[string]struct {
 		"method completion/complete: The result may also be GetPromptResult in 2027-03-01, which is not decoded.",
 		"methods.go", nil,
 	},
+	"a member named like an older member": {
+		member("Tool", "input_schema", `{"type": "string"}`), "", "tools.go", []string{"InputSchemaValue string", "InputSchema json.RawMessage"},
+	},
+	"shared params, the params of one request now": {
+		func(defs object) {
+			defs["TaskAugmentedRequestParams"] = parsed(`{"type": "object", "properties": {"task": {"type": "object", "properties": {"ttl": {"type": "integer"}}}}}`)
+			defs["ListRootsRequest"].(object)["properties"].(object)["params"] = parsed(`{"$ref": "#/$defs/TaskAugmentedRequestParams"}`)
+		},
+		"", "tasks.go", []string{"type TaskAugmentedRequestParams struct"},
+	},
 	"a member named like a method": {
 		member("Tool", "error", `{"type": "string"}`), "", "tools.go", []string{"ErrorValue string"},
 	},

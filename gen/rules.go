@@ -15,6 +15,8 @@ const (
 var rules = ir.Rules{
 	For: []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"},
 
+	OrderFrom: "2026-07-28",
+
 	Framing: []ir.Framing{
 		{Definition: "JSONRPC*", Why: "JSON-RPC messages; runtime/wire reads and writes them"},
 		{Definition: "Request", Why: "the abstract request; it is an interface of runtime/peer"},

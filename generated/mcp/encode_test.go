@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"math"
 	"reflect"
@@ -55,7 +54,7 @@ func checkDefault(t *testing.T, typeName, fieldName, name, value string) bool {
 	for _, r := range append([]wire.Revision{{}}, revisions()...) {
 		out, err := wire.Append(nil, &wire.Frame{Revision: r}, v)
 		if err != nil {
-			require.Regexp(t, "revision has no "+typeName+`|ResultType has no value "text"`, err)
+			require.ErrorContains(t, err, "revision has no "+typeName)
 			continue
 		}
 		got, there := parse(out).(map[string]any)[name]
@@ -268,6 +267,9 @@ func TestEncodeRejectsNilUnions(t *testing.T) {
 			v := filler{}.filled(typ)
 			place := unionValues(reflect.ValueOf(v))[i]
 			f := newestWriting(v, place)
+			if f == nil { // another member of the value is never together with it
+				continue
+			}
 			for _, typ := range []reflect.Type{place.union, goTypes().unions[place.union][0]} {
 				place.set(reflect.Zero(typ))
 				requireNotSet(t, f, v)
@@ -280,7 +282,7 @@ func TestEncodeRejectsNilUnions(t *testing.T) {
 }
 
 // newestWriting returns a frame for the newest revision in which a value is encoded with
-// the union at a place.
+// the union at a place, or nil if there is none.
 func newestWriting(v wire.Value, place unionValue) *wire.Frame {
 	for _, unknown := range unknowns {
 		if x := reflect.ValueOf(unknown(json.RawMessage(`{"marked":0}`))); x.Type().Implements(place.union) {
@@ -293,7 +295,7 @@ func newestWriting(v wire.Value, place unionValue) *wire.Frame {
 			return f
 		}
 	}
-	panic(fmt.Sprintf("no revision encodes %T with a %v", v, place.union))
+	return nil
 }
 
 func requireNotSet(t *testing.T, f *wire.Frame, v wire.Value) {

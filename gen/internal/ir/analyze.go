@@ -84,11 +84,23 @@ func fieldName(member string) string {
 	return name
 }
 
+// fieldNamed returns the field of a member, or nil.
+func fieldNamed(st *Struct, member string) *Field {
+	if i := slices.IndexFunc(st.Fields, func(f *Field) bool { return f.JSON == member }); i >= 0 {
+		return st.Fields[i]
+	}
+	return nil
+}
+
 func (s *analyzer) finishStruct(t *mergedType, st *Struct) {
 	taken := make(map[string]string)
-	for _, f := range st.Fields {
+	byAge := slices.SortedStableFunc(slices.Values(st.Fields), func(a, b *Field) int { return oldest(a.In) - oldest(b.In) })
+	for _, f := range byAge {
 		position := t.name + "." + f.JSON
 		f.Name = s.rules.memberName(position, fieldName(f.JSON))
+		if older := fieldNamed(st, taken[f.Name]); older != nil && oldest(older.In) < oldest(f.In) {
+			f.Name += "Value" // the older member keeps its name
+		}
 		if !token.IsIdentifier(f.Name) || !token.IsExported(f.Name) {
 			s.problems.add(t.newest(f.JSON), "the member %q has no valid Go name; write a Members rule for %q", f.JSON, position)
 		}

@@ -46,8 +46,7 @@ func Build(sources []*Source, rules *Rules, docs Docs) (*Package, error) {
 // not complete, the older ones may fail to compile, and there is nothing to compare.
 func compareWithOlder(sources []*Source, p *Package, set *ruleSet) error {
 	last := len(sources) - 1
-	before := newRuleSet(rulesBefore(set.Rules, sources[:last]))
-	older, err := compile(sources[:last], before, noDocs{})
+	older, before, err := compileOlder(sources, set)
 	switch {
 	case err != nil && set.complete:
 		return fmt.Errorf("without %s: %w", sources[last].Revision, err)
@@ -55,9 +54,27 @@ func compareWithOlder(sources []*Source, p *Package, set *ruleSet) error {
 		return nil
 	}
 	maps.Copy(set.used, before.used)
+	if sources[last].Revision > set.OrderFrom {
+		keepOrder(older, p)
+	}
 	problems := &problemList{}
 	checkCompatible(older, p, set, problems)
 	return problems.err("compare")
+}
+
+// compileOlder compiles the sources without the newest.
+func compileOlder(sources []*Source, set *ruleSet) (*Package, *ruleSet, error) {
+	last := len(sources) - 1
+	before := newRuleSet(rulesBefore(set.Rules, sources[:last]))
+	p, err := compile(sources[:last], before, noDocs{})
+	if err != nil || last == 1 || sources[last-1].Revision <= set.OrderFrom {
+		return p, before, err
+	}
+	older, _, err := compileOlder(sources[:last], before)
+	if err == nil {
+		keepOrder(older, p)
+	}
+	return p, before, err
 }
 
 // rulesBefore returns the rules without the Renamed rules of the newest revision for

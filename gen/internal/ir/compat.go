@@ -21,6 +21,41 @@ func checkCompatible(older, newer *Package, rules *ruleSet, problems *problemLis
 	}
 }
 
+// keepOrder gives the fields of newer that older has the order of older, in Go and in
+// JSON.
+func keepOrder(older, newer *Package) {
+	for _, t := range older.Types {
+		was, ok := t.Shape.(*Struct)
+		i := slices.IndexFunc(newer.Types, func(n *Type) bool { return n.Name == t.Name })
+		if !ok || i < 0 {
+			continue
+		}
+		if now, ok := newer.Types[i].Shape.(*Struct); ok {
+			now.Fields = inOrder(was.Fields, now.Fields)
+		}
+	}
+}
+
+// inOrder returns fields in a new order: the places of known fields have the known fields
+// in their order.
+func inOrder(known, fields []*Field) []*Field {
+	rank := func(f *Field) int { return slices.IndexFunc(known, func(k *Field) bool { return k.JSON == f.JSON }) }
+	var old []*Field
+	for _, f := range fields {
+		if rank(f) >= 0 {
+			old = append(old, f)
+		}
+	}
+	slices.SortStableFunc(old, func(a, b *Field) int { return rank(a) - rank(b) })
+	list := slices.Clone(fields)
+	for i, f := range list {
+		if rank(f) >= 0 {
+			list[i], old = old[0], old[1:]
+		}
+	}
+	return list
+}
+
 // comparison compares the Go declarations of two packages.
 type comparison struct {
 	newer    *Package

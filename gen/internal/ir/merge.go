@@ -63,12 +63,29 @@ func (m *merger) findParams() {
 		}
 	}
 	for def, by := range users {
-		if len(by) == 1 && !unions[def] {
+		if len(by) == 1 && !unions[def] && !m.isType(def) {
 			for name := range by {
 				m.flattened[def] = name
 			}
 		}
 	}
+}
+
+// isType reports whether the oldest revision with a definition uses it as anything but
+// the params of one message. Its Go type must remain.
+func (m *merger) isType(def string) bool {
+	for _, d := range m.documents {
+		if d.defs[def] == nil {
+			continue
+		}
+		for _, n := range d.defs {
+			if o, ok := n.(*objectNode); ok && o.message && o.paramsDef == def {
+				return false
+			}
+		}
+		return true
+	}
+	return false
 }
 
 // flattenParams makes the params of each message members of the message. If the params

@@ -19,6 +19,9 @@ type Rules struct {
 	// schema of one of these is missing.
 	For []string
 
+	// OrderFrom is the revision whose order of fields later revisions keep.
+	OrderFrom string
+
 	Framing       []Framing
 	MessageUnions []MessageUnion
 	Renamed       []Renaming
