@@ -219,7 +219,7 @@ func (m *merger) applyWiden() {
 }
 
 // widens reports whether a Widen rule applies to a revision: the revision of the rule, or
-// one in which the definition has the same members.
+// one in which the definition has the same members, and perhaps more.
 func (m *merger) widens(w *Widen, bit int) bool {
 	here, ok := m.documents[bit].defs[w.Like].(*objectNode)
 	if !ok {
@@ -227,7 +227,10 @@ func (m *merger) widens(w *Widen, bit int) bool {
 	}
 	for _, d := range m.documents {
 		if there, ok := d.defs[w.Like].(*objectNode); ok && d.name == w.In {
-			return d.bit == bit || slices.EqualFunc(here.members, there.members, func(a, b member) bool { return a.name == b.name && a.required == b.required })
+			return d.bit == bit || !slices.ContainsFunc(there.members, func(a member) bool {
+				b := here.member(a.name)
+				return b == nil || a.required != b.required
+			})
 		}
 	}
 	return false

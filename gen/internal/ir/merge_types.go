@@ -186,9 +186,9 @@ func (m *merger) memberExpr(t *mergedType, f *Field, occs []occurrence) Expr {
 func (m *merger) metaExpr(position string, r *MetaRole, occs []occurrence) Expr {
 	def := r.Type
 	for _, o := range occs {
-		if ref, ok := o.node.(*refNode); ok && ref.def != def {
+		if ref, ok := o.node.(*refNode); ok && m.rules.currentName(ref.def) != def {
 			if _, rich := m.documents[o.bit].defs[ref.def].(*objectNode); rich {
-				def = ref.def
+				def = m.rules.currentName(ref.def)
 			}
 		}
 	}
@@ -200,7 +200,7 @@ func (m *merger) metaExpr(position string, r *MetaRole, occs []occurrence) Expr 
 		case *mapNode:
 			m.add(x, o.bit, &objectNode{at: at(m.documents[o.bit].name + "#" + def)})
 		case *refNode:
-			if n.def != def {
+			if m.rules.currentName(n.def) != def {
 				m.add(x, o.bit, &objectNode{at: at(m.documents[o.bit].name + "#" + def)})
 			}
 		default:
