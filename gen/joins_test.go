@@ -113,9 +113,11 @@ func TestJoinsAreRefused(t *testing.T) {
 		edit edit
 		want string
 	}{
-		"elements of a list":                {member("Annotations", "audience", `{"type": "array", "items": {"type": "integer"}}`), "write a Raw rule"},
-		"an enum in one place only":         {combine(define("ResultType", `{"type": "string", "enum": ["complete"]}`), member("CallToolResult", "resultType", `{"$ref": "#/$defs/ResultType"}`)), "any string in another"},
-		"null without a required member":    {member("ProgressNotificationParams", "total", `{"type": ["number", "null"]}`), "write a Raw rule"},
+		"elements of a list":             {member("Annotations", "audience", `{"type": "array", "items": {"type": "integer"}}`), "write a Raw rule"},
+		"an enum in one place only":      {combine(define("ResultType", `{"type": "string", "enum": ["complete"]}`), member("CallToolResult", "resultType", `{"$ref": "#/$defs/ResultType"}`)), "any string in another"},
+		"null without a required member": {member("ProgressNotificationParams", "total", `{"type": ["number", "null"]}`), "write a Raw rule"},
+		"an object in place of a union": {define("EnumSchema", `{"type": "object", "required": ["type"], "properties": {"type": {"type": "string", "const": "string"},
+			"enum": {"type": "array", "items": {"type": "string"}}, "enumNames": {"type": "array", "items": {"type": "string"}}}}`), "write a Widen rule for 2027-03-01"},
 		"an optional number with a default": {func(defs object) { defs["CacheableResult"].(object)["required"] = []any{"resultType", "cacheScope"} }, "cannot represent both 0 and absence"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -337,8 +337,13 @@ func (m *merger) membersForObject(t *mergedType, bit int, obj *objectNode) []nod
 	m.add(fits[0], bit, obj)
 	nodes := []node{&refNode{obj.at, fits[0].name}}
 	for i := range m.rules.Widen {
-		if w := &m.rules.Widen[i]; w.Like == t.name && m.widens(w, bit) {
+		switch w := &m.rules.Widen[i]; {
+		case w.Like != t.name:
+		case m.widens(w, bit):
 			nodes = append(nodes, &refNode{obj.at, w.Definition})
+		default:
+			m.problems.add(obj.pos(), "the object %q has other members than in %s, so that the Widen rule for %q does not apply; write a Widen rule for %s",
+				t.name, w.In, w.Definition, m.documents[bit].name)
 		}
 	}
 	return nodes
