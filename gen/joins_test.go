@@ -62,6 +62,13 @@ var joins = map[string]struct {
 		},
 		"", "tasks.go", []string{"type TaskAugmentedRequestParams struct"},
 	},
+	"a member of an error's data named like a method of the error": {
+		combine(newErrorCode, func(defs object) {
+			data := defs["QuotaExceededError"].(object)["properties"].(object)["error"].(object)["allOf"].([]any)[1].(object)["properties"].(object)["data"].(object)
+			data["properties"].(object)["unwrap"] = parsed(`{"type": "string"}`)
+		}),
+		"", "errors.go", []string{"UnwrapValue string"},
+	},
 	"a member named like a method": {
 		member("Tool", "error", `{"type": "string"}`), "", "tools.go", []string{"ErrorValue string"},
 	},

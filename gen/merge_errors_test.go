@@ -116,17 +116,6 @@ var clashingNames = map[string]mergeError{
 		combine(func(defs object) { defs["CallRequest"] = clone(defs["DiscoverRequest"]) }, member("CallRequest", "method", `{"type": "string", "const": "call"}`), addToUnion("ClientRequest", "CallRequest")),
 		[]string{"2027-03-01#/$defs/CallRequest", `"call"`, `"Call"`, "Names rule"},
 	},
-	"a member named like a typed error's method": {
-		combine(newErrorCode, func(defs object) {
-			data := defs["QuotaExceededError"].(object)["properties"].(object)["error"].(object)["allOf"].([]any)[1].(object)["properties"].(object)["data"].(object)
-			data["properties"].(object)["unwrap"] = parsed(`{"type": "string"}`)
-		}),
-		[]string{"2027-03-01#/$defs/QuotaExceededError", `"unwrap"`, `"Unwrap"`, "rule"},
-	},
-	"two members with one name": {
-		member("Tool", "input_schema", `{"type": "string"}`),
-		[]string{"2027-03-01#/$defs/Tool", `"inputSchema"`, `"input_schema"`, `"InputSchema"`, "rule"},
-	},
 	"an inline type with the name of a definition": {
 		combine(member("Tool", "kind", `{"type": "string", "enum": ["a", "b"]}`), define("ToolKind", `{"type": "object", "properties": {"a": {"type": "string"}}}`)),
 		[]string{"2027-03-01#/$defs/Tool/properties/kind", `"ToolKind"`, "rule"},

@@ -92,8 +92,6 @@ func TestSuggestedRulesFixErrors(t *testing.T) {
 		edit   edit
 		change func(*ir.Rules)
 	}{
-		"a name for a member": {member("Tool", "extra", `{"type": "string"}`),
-			func(r *ir.Rules) { addRule(&r.Members, ir.MemberName{At: "Tool.extra", Go: "ExtraText", Why: why}) }},
 		"a name for a value": {member("Tool", "mood", `{"type": "string", "enum": ["a b", "a-b"]}`),
 			func(r *ir.Rules) { addRule(&r.Members, ir.MemberName{At: "ToolMood=a-b", Go: "ADashB", Why: why}) }},
 		"a name for a union": {member("Tool", "sample", `{"anyOf": [{"$ref": "#/$defs/Icon"}, {"$ref": "#/$defs/Root"}]}`),
