@@ -56,6 +56,10 @@ var changedForms = map[string]mergeError{
 		},
 		[]string{futureRevision, "2026-07-28", "#/$defs/DiscoverResult", "DiscoverResult.capabilities", "ServerCapabilities to *ServerCapabilities", "Change rule"},
 	},
+	"undecoded JSON that becomes an object of strings": {
+		member("CallToolRequestParams", "arguments", `{"type": "object", "additionalProperties": {"type": "string"}}`),
+		[]string{"2027-03-01#/$defs/CallToolRequestParams/properties/arguments", "2026-07-28#/$defs/CallToolRequestParams/properties/arguments", "undecoded JSON"},
+	},
 	"undecoded JSON that becomes a string": {
 		member("CallToolResult", "structuredContent", `{"type": "string"}`),
 		[]string{"2027-03-01#/$defs/CallToolResult/properties/structuredContent is string", "2026-07-28#/$defs/CallToolResult/properties/structuredContent is anything", "undecoded JSON"},

@@ -59,7 +59,7 @@ func TestDecodeRejectsDuplicateMembers(t *testing.T) {
 	count := everyPlace(spell, func(s *subject, text []byte, at string) {
 		requireSyntaxError(t, s, text, pointer(at, name))
 	})
-	require.Greater(t, count, 400)
+	require.Greater(t, count, 500)
 }
 
 func TestDecodeRejectsTrailingData(t *testing.T) {
@@ -86,7 +86,7 @@ func TestDecodeRejectsInvalidStrings(t *testing.T) {
 		count := everyPlace(replace, func(s *subject, text []byte, at string) {
 			requireSyntaxError(t, s, text, at)
 		})
-		require.Greater(t, count, 400)
+		require.Greater(t, count, 500)
 	}
 }
 
@@ -275,7 +275,7 @@ func TestLookalikeNamesAreUnknownMembers(t *testing.T) {
 			count++
 		}
 	}
-	require.Greater(t, count, 400)
+	require.Greater(t, 2*count, 5*len(testedSubjects()), "most documents have several objects")
 }
 
 func withLookalikes(object map[string]any) map[string]any {

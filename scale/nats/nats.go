@@ -79,7 +79,10 @@ func New(ctx context.Context, conn *nats.Conn, opts *Options) (*Engine, error) {
 		return nil, fmt.Errorf("nats: %w", err)
 	}
 	e := &Engine{conn: conn, js: js, table: "$KV." + o.Name + ".", log: o.Name + ".log."}
-	return e, e.create(ctx, &o)
+	if err := e.create(ctx, &o); err != nil {
+		return nil, err
+	}
+	return e, nil
 }
 
 // create creates the bucket and the stream.

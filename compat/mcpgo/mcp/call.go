@@ -268,7 +268,7 @@ type integral interface {
 func integralOf[T integral](v any) (T, bool) {
 	f, ok := number(v)
 	if i, err := strconv.ParseInt(fmt.Sprint(v), 10, 64); err == nil {
-		return T(i), int64(T(i)) == i
+		return T(i), int64(T(i)) == i && (T(i) < 0) == (i < 0)
 	}
 	return T(f), ok && float64(T(f)) == math.Trunc(f)
 }

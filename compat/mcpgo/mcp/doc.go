@@ -1,6 +1,5 @@
-// Package mcp has the names of package mcp of github.com/mark3labs/mcp-go that servers use, so that
-// a server moves to this SDK by changing its import paths. Package server has the names of its
-// package server. The names of clients, tasks and sampling are missing.
+// Package mcp has the names of package mcp of github.com/mark3labs/mcp-go that servers use. The
+// names of clients, tasks and sampling are missing, and so is a counterpart of its package server.
 //
 // It is for existing programs. New programs, and files that are rewritten, use
 // [github.com/mcpwright/mcp/generated/mcp] and

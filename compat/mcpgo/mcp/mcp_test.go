@@ -69,6 +69,12 @@ func TestArguments(t *testing.T) {
 	equal(t, len(req.GetStringSlice("l", nil)), 2)
 	equal(t, mcp.ParseInt8(req, "big", 7), 7)
 	equal(t, mcp.ParseUInt16(req, "n", 0), 3)
+	for _, negative := range []any{-1, -1.0, -1.5, "-1"} {
+		req := mcp.CallToolRequest{Params: mcp.CallToolParams{Arguments: map[string]any{"n": negative}}}
+		equal(t, mcp.ParseUInt64(req, "n", 7), 7)
+		equal(t, mcp.ParseUInt(req, "n", 7), 7)
+		equal(t, mcp.ParseInt64(req, "n", 7), -1)
+	}
 	equal(t, mcp.ParseString(req, "f", ""), "2.5")
 	if _, err := req.RequireString("absent"); err == nil || err.Error() != `required argument "absent" not found` {
 		t.Error(err)

@@ -19,21 +19,15 @@ func (j Join) String() string { return j.At + ": " + j.Text }
 // properties of the field, and returns the schemas in one form and the text of the join.
 // If there is nothing to join, it returns "". The Go type is the type of the oldest
 // revision.
-type fieldJoin struct {
-	name  string
-	apply func(m *merger, f *Field, occs []occurrence) ([]occurrence, string)
-}
+type fieldJoin func(m *merger, f *Field, occs []occurrence) ([]occurrence, string)
 
 // fieldJoins are applied in order.
-var fieldJoins = []fieldJoin{
-	{"null", (*merger).joinNull},
-	{"integer and number", (*merger).joinNumbers},
-}
+var fieldJoins = []fieldJoin{(*merger).joinNull, (*merger).joinNumbers}
 
 // joined applies the joins to a member.
 func (m *merger) joined(position string, f *Field, occs []occurrence) []occurrence {
-	for _, j := range fieldJoins {
-		list, text := j.apply(m, f, occs)
+	for _, join := range fieldJoins {
+		list, text := join(m, f, occs)
 		if text == "" {
 			continue
 		}

@@ -375,9 +375,12 @@ func isOpenMap(n node) bool {
 	return ok && is[*anyNode](x.elem)
 }
 
-// isRestricted reports whether a node is neither an object nor any value.
+// isRestricted reports whether a node is neither any value nor an object whose undeclared
+// members may be any value.
 func isRestricted(n node) bool {
-	switch n.(type) {
+	switch x := n.(type) {
+	case *mapNode:
+		return !is[*anyNode](x.elem)
 	case *scalarNode, *enumNode, *constNode, *numberNode, *arrayNode:
 		return true
 	}
