@@ -3,7 +3,9 @@ package streamable
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"maps"
+	"net"
 	"net/http"
 	"slices"
 	"sync"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/brokenpipe"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/streamable/internal/sse"
@@ -190,10 +193,19 @@ func (s *legacySession) writeLocked(f func(*sse.Writer) error) error {
 	}
 	if err := f(s.out); err != nil {
 		s.out = nil
-		s.cancel(err)
+		s.cancel(streamEnd(err))
 		return err
 	}
 	return nil
+}
+
+// streamEnd returns the reason for the end of a stream after a failed write. A write can
+// fail before the request's context reports that the client is gone.
+func streamEnd(err error) error {
+	if errors.Is(err, net.ErrClosed) || brokenpipe.Is(err) {
+		return errStreamClosed
+	}
+	return err
 }
 
 // WriteMessage implements [jsonrpc.Writer].

@@ -4,4 +4,4 @@ package brokenpipe
 
 import "syscall"
 
-var systemErrors = []error{syscall.EPIPE}
+var systemErrors = []error{syscall.EPIPE, syscall.ECONNRESET}
