@@ -19,7 +19,7 @@ var (
 		"runtime/internal/lazy", "runtime/internal/limit", "runtime/internal/loglevel", "runtime/internal/outbound", "runtime/internal/paramheader", "runtime/internal/progress",
 		"runtime/internal/revisions", "runtime/internal/verified",
 	}
-	transport = append([]string{"runtime/jsonrpc", "runtime/connection", "runtime/internal/pipe", "generated/mcp", "runtime/peer", "runtime/wire"}, shared...)
+	transport = append([]string{"runtime/budget", "runtime/jsonrpc", "runtime/connection", "runtime/internal/pipe", "generated/mcp", "runtime/peer", "runtime/wire"}, shared...)
 	kit       = append([]string{"runtime/stdio", "runtime/streamable", "runtime/streamable/client", "runtime/internal/validate", "runtime/internal/jsontag", "runtime/internal/request", "runtime/tasks", "schema"}, transport...)
 )
 
@@ -51,7 +51,8 @@ var allowedImports = map[string]imports{
 	"runtime/peer":                  {own: wireOnly},
 	"runtime/internal/batch":        {own: wireOnly},
 	"runtime/internal/brokenpipe":   {},
-	"runtime/internal/buffer":       {},
+	"runtime/budget":                {own: []string{"runtime/internal/limit"}},
+	"runtime/internal/buffer":       {own: []string{"runtime/budget"}},
 	"runtime/internal/capabilities": {own: protocol},
 	"runtime/internal/challenge":    {},
 	"runtime/internal/failure":      {own: boundary},
@@ -66,7 +67,7 @@ var allowedImports = map[string]imports{
 	"runtime/internal/limit":        {},
 	"runtime/internal/fit":          {own: append([]string{"runtime/internal/revisions"}, protocol...)},
 	"runtime/internal/outbound":     {own: boundary},
-	"runtime/jsonrpc": {own: append([]string{"runtime/internal/batch", "runtime/internal/brokenpipe", "runtime/internal/buffer", "runtime/internal/failure", "runtime/internal/lazy", "runtime/internal/limit",
+	"runtime/jsonrpc": {own: append([]string{"runtime/budget", "runtime/internal/batch", "runtime/internal/brokenpipe", "runtime/internal/buffer", "runtime/internal/failure", "runtime/internal/lazy", "runtime/internal/limit",
 		"runtime/internal/outbound", "runtime/internal/progress"}, boundary...)},
 	"runtime/connection": {own: append([]string{"runtime/internal/capabilities", "runtime/internal/fit", "runtime/internal/headers", "runtime/internal/jsontag", "runtime/internal/limit", "runtime/internal/loglevel", "runtime/internal/outbound",
 		"runtime/internal/paramheader", "runtime/internal/request", "runtime/internal/revisions"}, protocol...)},

@@ -2,12 +2,12 @@ package jsonrpc
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 
 	"github.com/mcpwright/mcp/runtime/internal/batch"
-	"github.com/mcpwright/mcp/runtime/internal/buffer"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -84,16 +84,17 @@ func (c *Conn) deliverMessage(ctx context.Context, mem memory, o *Source) {
 // deliverBatch is Deliver for a batch. A batch cannot contain initialize.
 func (c *Conn) deliverBatch(ctx context.Context, p payload, o *Source) {
 	list, err := c.readBatch(p.data)
+	size := len(p.data)
 	p.free()
 	if err != nil {
 		c.unreadable(&received{err: err}, o, nil)
 		return
 	}
-	b := &batchResponse{pending: 1, done: func(responses []byte) {
-		if responses != nil {
-			c.queueResponse(response{buf: &buffer.Buffer{Bytes: responses}, out: o.Back})
-		}
-	}}
+	b := &batchResponse{conn: c, out: o.Back, principal: cmp.Or(o.Transport, c.opts.Transport).Principal(), pending: 1}
+	if b.messages, err = c.opts.Budget.Reserve(b.principal, size); err != nil {
+		c.refuse(wire.RequestID{}, errOverBudget, o, nil)
+		return
+	}
 	for i := range list {
 		if list[i].needsResponse() {
 			b.pending++
@@ -107,7 +108,7 @@ func (c *Conn) deliverBatch(ctx context.Context, p payload, o *Source) {
 		}
 		c.dispatch(ctx, in, o, b)
 	}
-	b.add(nil)
+	b.add(wire.RequestID{}, nil)
 }
 
 // readBatch reads the messages of a batch. Each has its own memory.
@@ -208,7 +209,7 @@ func (c *Conn) unreadable(in *received, o *Source, b *batchResponse) {
 // notAdmitted drops a message that Admit returned an error for.
 func (c *Conn) notAdmitted(in *received, err error, b *batchResponse) {
 	if b != nil && in.needsResponse() {
-		b.add(nil)
+		b.add(in.m.ID, nil)
 	}
 	in.payload.free()
 	if in.err == nil && in.m.Method == "" && !c.state.hasCall(in.m.ID) {

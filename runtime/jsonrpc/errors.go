@@ -69,6 +69,8 @@ const (
 // Errors that the peer receives instead of results.
 var (
 	errConnClosed   = &peer.Error{Code: codeInternal, Message: "Connection closed"}
+	errOverBudget   = &peer.Error{Code: codeInternal, Message: "Too many bytes in flight"}
+	errUnsendable   = &peer.Error{Code: codeInternal, Message: "The result was dropped: too many bytes wait for clients"}
 	errTooMany      = &peer.Error{Code: codeInternal, Message: "Too many requests in flight"}
 	errDuplicateID  = &peer.Error{Code: codeRequest, Message: "Request id is in use"}
 	errNotInBatches = &peer.Error{Code: codeRequest, Message: "A batch cannot contain this request"}

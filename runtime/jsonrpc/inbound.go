@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"sync"
 
+	"github.com/mcpwright/mcp/runtime/budget"
 	"github.com/mcpwright/mcp/runtime/internal/batch"
 	"github.com/mcpwright/mcp/runtime/internal/buffer"
 	"github.com/mcpwright/mcp/runtime/internal/failure"
@@ -63,6 +64,11 @@ func (c *Conn) request(ctx context.Context, in *received, o *Source, b *batchRes
 	x := c.newInbound(ctx, &in.m, in.frame, in.payload.memory, o)
 	x.batch, x.more, x.in.Token = b, in.more, progress.Token(in.m.Params)
 	c.opts.requestArrived(&x.in)
+	if err := x.hold(); err != nil {
+		x.free()
+		c.refuse(in.m.ID, errOverBudget, o, b)
+		return nil
+	}
 	inline := c.opts.Inline(x.in.Method)
 	w, here, err := c.state.addRequest(x, c.opts.MaxInFlight, inline, in.alone)
 	switch {
@@ -82,6 +88,35 @@ func (c *Conn) request(ctx context.Context, in *received, o *Source, b *batchRes
 		c.wake(w)
 	}
 	return nil
+}
+
+// hold counts the memory of the message, or of its response, in the budget. If it is not in a buffer
+// of this package, the transport has counted it.
+func (x *inboundMessage) hold() error {
+	if x.memory.buf == nil {
+		return nil
+	}
+	return x.memory.buf.Hold(x.conn.opts.Budget, x.in.Transport.Principal(), cap(x.memory.buf.Bytes))
+}
+
+// holdExpected counts the response in the budget before the handler is called, if the response is
+// expected to be large.
+func (x *inboundMessage) holdExpected() error {
+	b := x.conn.opts.Budget
+	n := b.ExpectedResult(x.in.Method, messageName(&x.in))
+	if n == 0 {
+		return nil
+	}
+	buf := x.memory.buffer()
+	return buf.Hold(b, x.in.Transport.Principal(), cap(buf.Bytes)+n)
+}
+
+// messageName returns the name of the tool, prompt or resource that a message is about, or "".
+func messageName(in *peer.Inbound) string {
+	if m, ok := in.Message.(peer.Named); ok {
+		return m.NameMember()
+	}
+	return ""
 }
 
 // handleInline handles or refuses a request in the calling goroutine.
@@ -115,6 +150,8 @@ func (x *inboundMessage) serve() {
 	var err error
 	if h := x.conn.opts.Handler; h == nil {
 		err = methodNotFound(x.in.Method)
+	} else if x.holdExpected() != nil {
+		err = errOverBudget
 	} else if reply, err = h.Handle(&x.ctx, &x.in); err == nil {
 		data, err = x.encodeResult(reply)
 	}
@@ -145,6 +182,10 @@ func (x *inboundMessage) encodeResult(reply peer.Reply) ([]byte, error) {
 		return nil, failure.ResultError{Err: err}
 	}
 	buf.Bytes = all
+	x.conn.opts.Budget.RecordResult(x.in.Method, messageName(&x.in), len(all)-start)
+	if x.hold() != nil {
+		return nil, errUnsendable
+	}
 	return all[start:], nil
 }
 
@@ -169,7 +210,7 @@ func (x *inboundMessage) finish(data []byte, r wire.Revision, err error) {
 
 // unanswered is called if the request gets no response because its sender cancelled it.
 func (x *inboundMessage) unanswered() {
-	x.batch.add(nil)
+	x.batch.add(x.in.ID, nil)
 	x.conn.opts.requestUnanswered(x.in.ID)
 }
 
@@ -183,7 +224,7 @@ func (x *inboundMessage) respondError(ctx context.Context, e *peer.Error) {
 // respond sends an encoded response. The error e is nil if it contains a result.
 func (x *inboundMessage) respond(ctx context.Context, data []byte, r wire.Revision, e *peer.Error) {
 	if x.batch != nil {
-		x.batch.add(data)
+		x.batch.add(x.in.ID, data)
 		return
 	}
 	x.conn.writeResponse(ctx, x.out, MessageInfo{ID: x.in.ID, Revision: r, Error: e, More: x.more}, data)
@@ -216,6 +257,11 @@ func (c *Conn) notification(ctx context.Context, in *received, o *Source) {
 	}
 	if c.opts.intercept(&x.in) || c.opts.Handler == nil {
 		x.drop()
+		return
+	}
+	if err := x.hold(); err != nil {
+		x.drop()
+		c.opts.report(fmt.Errorf("notification %q dropped: %w", in.m.Method, err))
 		return
 	}
 	if !c.notifications.add(x, len(in.payload.data)) {
@@ -327,12 +373,12 @@ func (c *Conn) writeResponse(ctx context.Context, out Writer, e MessageInfo, dat
 // id.
 func (c *Conn) refuse(id wire.RequestID, e *peer.Error, o *Source, b *batchResponse) {
 	if id.IsZero() && c.opts.Client {
-		b.add(nil)
+		b.add(id, nil)
 		return
 	}
 	buf := encodeError(id, e, c.opts.Logger)
 	if b != nil {
-		b.add(buf.Bytes)
+		b.add(id, buf.Bytes)
 		buf.Free()
 		return
 	}
@@ -359,21 +405,27 @@ func (c *Conn) writeQueued(r response) {
 // batchResponse collects the responses to the requests of one batch. Nil is allowed and collects
 // nothing.
 type batchResponse struct {
-	done func([]byte) // called with all responses, or nil if there are none
+	conn      *Conn
+	out       Writer // receives the responses; nil is the Writer of the connection
+	principal string
+	messages  *budget.Reservation // of the batch; may be nil
 
 	mu        sync.Mutex
 	pending   int
-	responses []byte
+	responses *buffer.Buffer // nil if there are none
 }
 
-// add adds a response, or nil for a request that gets none. The last call calls done.
-func (b *batchResponse) add(response []byte) {
+// add adds the response to a request, or nil if the request gets none. The last call sends the
+// responses. A response that exceeds the budget is replaced by an error.
+func (b *batchResponse) add(id wire.RequestID, data []byte) {
 	if b == nil {
 		return
 	}
 	b.mu.Lock()
-	if len(response) > 0 {
-		b.responses = batch.Append(b.responses, response)
+	if len(data) > 0 && !b.append(data, false) {
+		refused := encodeError(id, errUnsendable, b.conn.opts.Logger)
+		b.append(refused.Bytes, true)
+		refused.Free()
 	}
 	b.pending--
 	last := b.pending == 0
@@ -381,8 +433,23 @@ func (b *batchResponse) add(response []byte) {
 	if !last {
 		return
 	}
+	b.messages.Release()
 	if b.responses != nil {
-		b.responses = append(b.responses, ']')
+		b.responses.Bytes = append(b.responses.Bytes, ']')
+		b.conn.queueResponse(response{buf: b.responses, out: b.out})
 	}
-	b.done(b.responses)
+}
+
+// append appends an encoded response. It returns false without effect if the budget refuses the
+// response, unless always is set. The lock is held.
+func (b *batchResponse) append(data []byte, always bool) bool {
+	if b.responses == nil {
+		b.responses = buffer.New()
+	}
+	buf := b.responses
+	if buf.Hold(b.conn.opts.Budget, b.principal, len(buf.Bytes)+len(data)) != nil && !always {
+		return false
+	}
+	buf.Bytes = batch.Append(buf.Bytes, data)
+	return true
 }

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpwright/mcp/runtime/budget"
 	"github.com/mcpwright/mcp/runtime/internal/failure"
 	"github.com/mcpwright/mcp/runtime/internal/limit"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -36,6 +37,10 @@ type Options struct {
 	MaxQueuedNotifications int
 	// MaxMessage limits the bytes of a message from the peer. Default 4 MiB.
 	MaxMessage int
+	// Budget limits the bytes of the peer's requests, and of the responses to them, together with
+	// those of other connections. Responses of the peer are not limited: they were asked for. Nil
+	// is [budget.Default].
+	Budget *budget.Budget
 	// Timeout limits how long a call waits for its response, unless the call has a timeout of
 	// its own. Progress reports restart it; they are sent for calls with [peer.OnProgress].
 	// At the client's end the timeout is suspended while a request of the server is being
@@ -105,6 +110,9 @@ func (o *Options) withDefaults(kind string) Options {
 	full.MaxInFlight = limit.Count(full.MaxInFlight, defaultMaxInFlight)
 	full.MaxQueuedNotifications = limit.Count(full.MaxQueuedNotifications, defaultMaxQueuedNotifications)
 	full.MaxMessage = limit.Count(full.MaxMessage, defaultMaxMessage)
+	if full.Budget == nil {
+		full.Budget = budget.Default()
+	}
 	if full.Timeout == 0 {
 		full.Timeout = defaultTimeout
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/budget"
 	"github.com/mcpwright/mcp/runtime/internal/limit"
 	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -24,7 +25,8 @@ type CacheOptions struct {
 	Context func() string
 	// MaxEntries limits the number of results. Default 1,024.
 	MaxEntries int
-	// MaxBytes limits the total size of the results. Default 16 MiB.
+	// MaxBytes limits the total size of the results. Default 16 MiB. Results that exceed
+	// [budget.Default] are not stored either.
 	MaxBytes int
 	// MaxAge limits the age of a result, in addition to the server's limit. Default 24 h.
 	MaxAge time.Duration
@@ -43,6 +45,7 @@ type cache struct {
 	mu      sync.Mutex // guards the fields below
 	entries map[cacheKey]*cacheEntry
 	bytes   int
+	closed  bool              // nothing is stored any more
 	changes map[string]uint64 // number of changes by method; nil before the first find
 }
 
@@ -58,6 +61,7 @@ type cacheEntry struct {
 	revision wire.Revision
 	uri      string // the URI of a resource, otherwise empty
 	until    time.Time
+	held     *budget.Reservation
 }
 
 func newCache(o *CacheOptions) *cache {
@@ -131,7 +135,11 @@ func (k cacheKey) asPublic() cacheKey {
 func (c *cache) put(k cacheKey, e *cacheEntry, scope mcp.CacheScope, changes uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.changes[k.method] != changes || len(e.result) > c.opts.MaxBytes/4 {
+	if c.closed || c.changes[k.method] != changes || len(e.result) > c.opts.MaxBytes/4 {
+		return
+	}
+	var err error
+	if e.held, err = budget.Default().Reserve("", len(e.result)); err != nil {
 		return
 	}
 	if scope == mcp.CacheScopePublic {
@@ -160,6 +168,7 @@ func (c *cache) nextToExpire() (next cacheKey) {
 func (c *cache) remove(k cacheKey) {
 	if e := c.entries[k]; e != nil {
 		c.bytes -= len(e.result)
+		e.held.Release()
 		delete(c.entries, k)
 	}
 }
@@ -177,6 +186,16 @@ func (c *cache) invalidate(method, uri string) {
 		if k.method == method && (uri == "" || containsResource(e.uri, uri)) {
 			c.remove(k)
 		}
+	}
+}
+
+// close removes all results and stores no others.
+func (c *cache) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	for k := range c.entries {
+		c.remove(k)
 	}
 }
 

@@ -187,6 +187,8 @@ func (c *Client) finish(cause error) {
 		if err := sc.close(); err != nil && cause == nil {
 			c.opts.Logger.Debug("connection not closed cleanly", "server", c.endpoint.name(), "error", err)
 		}
+		c.cache.close()
+		c.tools.close()
 		c.tasks.Wait()
 	}()
 }

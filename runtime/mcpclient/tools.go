@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/budget"
 	"github.com/mcpwright/mcp/runtime/internal/paramheader"
 	"github.com/mcpwright/mcp/runtime/internal/validate"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -30,7 +31,9 @@ const (
 type toolTable struct {
 	mu       sync.Mutex // guards the fields below
 	tools    map[string]*toolInfo
-	schemas  int          // bytes of the output schemas in tools
+	schemas  int // bytes of the output schemas in tools
+	held     *budget.Reservation
+	closed   bool         // nothing is stored any more
 	changes  uint64       // how often the list has changed
 	complete bool         // tools has all tools since the last change
 	refresh  *toolRefresh // active refresh, or nil
@@ -173,6 +176,9 @@ func (c *Client) refreshToolsOnce(ctx context.Context, name string) {
 func (t *toolTable) addPage(page map[string]*toolInfo, first bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.closed {
+		return
+	}
 	if first || t.tools == nil {
 		t.tools, t.schemas, t.complete = make(map[string]*toolInfo, len(page)), 0, false
 	}
@@ -183,15 +189,36 @@ func (t *toolTable) addPage(page map[string]*toolInfo, first bool) {
 	}
 }
 
+// hold counts n bytes of schemas in the budget. The lock is held.
+func (t *toolTable) hold(n int) (err error) {
+	if t.held != nil {
+		return t.held.Resize(n)
+	}
+	t.held, err = budget.Default().Reserve("", n)
+	return err
+}
+
+// close removes all tools and stores no others.
+func (t *toolTable) close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.held.Release()
+	t.tools, t.schemas, t.closed = nil, 0, true
+}
+
 // add adds a tool. Its output schema is dropped if all schemas together are too large.
 func (t *toolTable) add(name string, info *toolInfo) {
 	if before := t.tools[name]; before != nil && before.output != nil {
 		t.schemas -= len(before.output.text)
 	}
-	if s := info.output; s != nil && t.schemas+len(s.text) > maxOutputSchemas {
-		s.drop(fmt.Errorf("the schemas of the server have more than %d bytes", maxOutputSchemas))
-	} else if s != nil {
-		t.schemas += len(s.text)
+	if s := info.output; s != nil {
+		if t.schemas+len(s.text) > maxOutputSchemas {
+			s.drop(fmt.Errorf("the schemas of the server have more than %d bytes", maxOutputSchemas))
+		} else if err := t.hold(t.schemas + len(s.text)); err != nil {
+			s.drop(err)
+		} else {
+			t.schemas += len(s.text)
+		}
 	}
 	t.tools[name] = info
 }

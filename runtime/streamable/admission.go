@@ -2,6 +2,7 @@ package streamable
 
 import (
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -11,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/mcpwright/mcp/runtime/budget"
 	"github.com/mcpwright/mcp/runtime/internal/buffer"
 	"github.com/mcpwright/mcp/runtime/streamable/internal/mcphttp"
 )
@@ -225,7 +227,7 @@ func (u *bodyReader) readLarge(buf *buffer.Buffer, r *http.Request, err error) *
 			return refused
 		}
 		defer u.endLarge(name)
-		err = mcphttp.ReadBody(buf, r.Body, u.opts.MaxBody)
+		err = u.readInSteps(buf, r.Body, name)
 	}
 	_, limitedByMiddleware := errors.AsType[*http.MaxBytesError](err) // by a middleware
 	switch {
@@ -233,8 +235,42 @@ func (u *bodyReader) readLarge(buf *buffer.Buffer, r *http.Request, err error) *
 		return nil
 	case err == mcphttp.ErrBodyTooLong || limitedByMiddleware:
 		return bodyTooLong()
+	case err == budget.ErrPrincipalExceeded || err == budget.ErrExceeded:
+		refused := overBudget(err)
+		refused.closeConn = true
+		return refused
 	}
 	return refuse(http.StatusBadRequest, "Invalid request: the body could not be read")
+}
+
+// readInSteps reads the rest of a large body. Each step may read four times as many bytes as the
+// previous one, and counts them in the budget before it reads them.
+func (u *bodyReader) readInSteps(buf *buffer.Buffer, body io.Reader, principal string) error {
+	for most := maxSmallBody; ; {
+		most *= 4
+		if u.opts.MaxBody >= 0 {
+			most = min(most, u.opts.MaxBody)
+		}
+		if err := buf.Hold(u.opts.JSONRPC.Budget, principal, most); err != nil {
+			return err
+		}
+		err := mcphttp.ReadBody(buf, body, most)
+		if err == nil {
+			return buf.Hold(u.opts.JSONRPC.Budget, principal, cap(buf.Bytes))
+		}
+		if err != mcphttp.ErrBodyTooLong || most == u.opts.MaxBody {
+			return err
+		}
+	}
+}
+
+// overBudget returns the refusal because of an error of the budget.
+func overBudget(err error) *refusal {
+	refused := &refusal{status: http.StatusServiceUnavailable, err: errOverBudget}
+	if err == budget.ErrPrincipalExceeded {
+		refused.status = http.StatusTooManyRequests
+	}
+	return refused
 }
 
 func bodyTooLong() *refusal {

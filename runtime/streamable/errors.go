@@ -31,6 +31,8 @@ var (
 	errTooManySubscriptions = &peer.Error{Code: mcp.CodeInternal, Message: "Too many subscriptions"}
 	errTooManySessions      = &peer.Error{Code: mcp.CodeInternal, Message: "Too many sessions"}
 	errSessionOver          = &peer.Error{Code: mcp.CodeInternal, Message: "Session ended"}
+	errOverBudget           = &peer.Error{Code: mcp.CodeInternal, Message: "Too many bytes in flight"}
+	errUnsendable           = &peer.Error{Code: mcp.CodeInternal, Message: "The result was dropped: too many bytes wait for clients"}
 	errTooManyUploads       = &peer.Error{Code: mcp.CodeInternal, Message: "Too many large requests in flight"}
 	errNotInBatch           = &peer.Error{Code: mcp.CodeInvalidRequest, Message: "A batch cannot contain this request"}
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/mcpwright/mcp/runtime/budget"
 	"github.com/mcpwright/mcp/runtime/internal/limit"
 )
 
@@ -53,6 +54,7 @@ type MemoryStore struct {
 	owners map[string]*eventOwner // by ownerKey
 	queue  eventOwners            // all owners, with the largest first
 	total  int                    // bytes of all sessions
+	held   []*budget.Reservation  // of the stored bytes, each of eventsHeld bytes
 }
 
 // MemoryOptions are the limits of a [MemoryStore]. A limit that is zero has its
@@ -62,9 +64,20 @@ type MemoryOptions struct {
 	MaxEvents int
 	// MaxBytes limits the stored bytes of one session. Default 4 MiB.
 	MaxBytes int
-	// MaxTotal limits the stored bytes of all sessions. Default 256 MiB.
+	// MaxTotal limits the stored bytes of all sessions. Default 64 MiB, or a quarter of the
+	// Budget if that is less.
 	MaxTotal int
+	// Budget counts the stored bytes. If it refuses them, events are deleted as if MaxTotal
+	// were exceeded. Nil is [budget.Default].
+	Budget *budget.Budget
 }
+
+const (
+	defaultMaxTotal = 64 << 20
+	// eventsHeld is how many bytes of events are counted in the budget at a time. Less than
+	// that is not counted.
+	eventsHeld = 1 << 20
+)
 
 // ErrEventTooLarge is returned for an event that alone exceeds a limit of the store.
 var ErrEventTooLarge = errors.New("event exceeds the limits of the store")
@@ -76,7 +89,11 @@ func NewMemoryStore(opts *MemoryOptions) *MemoryStore {
 		m.opts = *opts
 	}
 	o := &m.opts
-	o.MaxEvents, o.MaxBytes, o.MaxTotal = limit.Count(o.MaxEvents, 1000), limit.Count(o.MaxBytes, 4<<20), limit.Count(o.MaxTotal, 256<<20)
+	if o.Budget == nil {
+		o.Budget = budget.Default()
+	}
+	o.MaxEvents, o.MaxBytes = limit.Count(o.MaxEvents, 1000), limit.Count(o.MaxBytes, 4<<20)
+	o.MaxTotal = limit.Count(o.MaxTotal, min(defaultMaxTotal, o.Budget.MaxBytes()/4))
 	return m
 }
 
@@ -153,10 +170,27 @@ func (m *MemoryStore) Append(_ context.Context, e Event) error {
 	for len(l.events) > m.opts.MaxEvents || l.bytes > m.opts.MaxBytes {
 		m.drop(l)
 	}
-	for m.total > m.opts.MaxTotal {
+	for m.total > m.opts.MaxTotal || !m.hold() && m.total > e.weight() {
 		m.drop(m.largestOwner(l).largestLog(l))
 	}
 	return nil
+}
+
+// hold counts the stored bytes in the budget. It returns false if the budget refuses them.
+func (m *MemoryStore) hold() bool {
+	for len(m.held) > m.total/eventsHeld {
+		last := len(m.held) - 1
+		m.held[last].Release()
+		m.held = m.held[:last]
+	}
+	for len(m.held) < m.total/eventsHeld {
+		r, err := m.opts.Budget.Reserve("", eventsHeld)
+		if err != nil {
+			return false
+		}
+		m.held = append(m.held, r)
+	}
+	return true
 }
 
 // addLog adds the log of an event's session.
@@ -251,6 +285,7 @@ func (m *MemoryStore) Forget(_ context.Context, session string) error {
 	defer m.mu.Unlock()
 	if l := m.logs[session]; l != nil {
 		m.count(l, -l.bytes)
+		m.hold()
 	}
 	return nil
 }

@@ -17,12 +17,14 @@ type inFlight struct {
 
 	mu            sync.Mutex
 	clock         clock
-	keepAlives    keepAliveQueue   // of all other requests and streams
-	timer         *time.Timer      // of keepAlives
-	timerRunning  bool             // timer is running
-	requests      principalCounter // requests outside sessions
-	subscriptions int              // the part of requests that is subscriptions
-	idle          chan struct{}    // closed when nothing is left; nil if nothing waits for that
+	keepAlives    keepAliveQueue // of all other requests and streams
+	timer         *time.Timer    // of keepAlives
+	timerRunning  bool           // timer is running
+	requests      int            // requests outside sessions
+	subscriptions int            // the part of requests that is subscriptions
+	callers       map[string]*caller
+	spareCaller   *caller       // for reuse; may be nil
+	idle          chan struct{} // closed when nothing is left; nil if nothing waits for that
 }
 
 func (w *inFlight) init(o *Options) {
@@ -30,24 +32,97 @@ func (w *inFlight) init(o *Options) {
 	w.keepAlives.init()
 }
 
+// caller counts the requests of a named principal that are in flight. Nil has no limit.
+type caller struct {
+	requests atomic.Int64
+	sessions atomic.Int64 // changed only with the lock of inFlight held
+}
+
+// begin counts a request, and reports whether it is within the limit.
+func (c *caller) begin(limit int) bool {
+	return c == nil || c.requests.Add(1) <= int64(limit) || limit < 0
+}
+
+// callerFor returns the caller with a name, and nil for "". The lock is held.
+func (w *inFlight) callerFor(principal string) *caller {
+	if principal == "" {
+		return nil
+	}
+	c := w.callers[principal]
+	if c == nil {
+		if c, w.spareCaller = w.spareCaller, nil; c == nil {
+			c = new(caller)
+		}
+		if w.callers == nil {
+			w.callers = make(map[string]*caller)
+		}
+		w.callers[principal] = c
+	}
+	return c
+}
+
+// addSession returns the caller of a new session.
+func (w *inFlight) addSession(principal string) *caller {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c := w.callerFor(principal)
+	if c != nil {
+		c.sessions.Add(1)
+	}
+	return c
+}
+
+// removeSession ends the use of the caller that addSession has returned.
+func (w *inFlight) removeSession(principal string, c *caller) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if c != nil && c.sessions.Add(-1) == 0 {
+		w.forgetUnused(principal, c)
+	}
+}
+
+// forgetUnused forgets a caller without sessions and requests. The lock is held.
+func (w *inFlight) forgetUnused(principal string, c *caller) {
+	if c.requests.Load() == 0 && c.sessions.Load() == 0 && w.callers[principal] == c {
+		delete(w.callers, principal)
+		w.spareCaller = c
+	}
+}
+
 // enter counts a request, if the limits allow it.
-func (w *inFlight) enter(p *response) *refusal {
+func (w *inFlight) enter(p *response) (refused *refusal) {
 	if p.requestCtx != nil {
 		return w.enterCounted(p)
 	}
-	w.sessionRequests.Add(1) // each session has its own limit
-	if w.closing.Load() {
-		w.leave(p)
-		return &refusal{status: http.StatusServiceUnavailable, err: errClosing}
+	inSessions, c := w.sessionRequests.Add(1), p.session.caller
+	within := c.begin(w.opts.MaxInFlightPerPrincipal)
+	switch {
+	case w.closing.Load():
+		refused = &refusal{status: http.StatusServiceUnavailable, err: errClosing}
+	case p.isPing:
+	case !within:
+		refused = &refusal{status: http.StatusTooManyRequests, err: errTooManyRequests}
+	case !belowLimit(int(inSessions)-1, w.opts.MaxInFlight):
+		refused = &refusal{status: http.StatusServiceUnavailable, err: errTooManyRequests}
 	}
-	return nil
+	if refused != nil {
+		w.leave(p)
+	}
+	return refused
 }
 
 // leave ends the count that enter has begun.
 func (w *inFlight) leave(p *response) {
 	if p.requestCtx != nil {
 		w.leaveCounted(p)
-	} else if w.sessionRequests.Add(-1) == 0 && w.closing.Load() {
+		return
+	}
+	if c := p.session.caller; c != nil && c.requests.Add(-1) == 0 && c.sessions.Load() == 0 {
+		w.mu.Lock()
+		w.forgetUnused(p.session.principal, c)
+		w.mu.Unlock()
+	}
+	if w.sessionRequests.Add(-1) == 0 && w.closing.Load() {
 		w.mu.Lock()
 		w.signalIdle()
 		w.mu.Unlock()
@@ -56,20 +131,24 @@ func (w *inFlight) leave(p *response) {
 
 func (w *inFlight) enterCounted(p *response) (refused *refusal) {
 	w.mu.Lock()
+	c := w.callerFor(p.transport.principal)
+	within := c.begin(w.opts.MaxInFlightPerPrincipal)
 	switch {
 	case w.closing.Load():
 		refused = &refusal{status: http.StatusServiceUnavailable, err: errClosing}
 	case p.isSubscription && !belowLimit(w.subscriptions, w.opts.MaxSubscriptionStreams):
 		refused = &refusal{status: http.StatusServiceUnavailable, err: errTooManySubscriptions}
-	case !p.isSubscription && !belowLimit(w.requests.total-w.subscriptions, w.opts.MaxInFlight):
+	case !p.isSubscription && !belowLimit(w.requests-w.subscriptions, w.opts.MaxInFlight):
 		refused = &refusal{status: http.StatusServiceUnavailable, err: errTooManyRequests}
-	case !w.requests.fits(p.transport.principal, w.opts.MaxInFlightPerPrincipal):
+	case !within:
 		refused = &refusal{status: http.StatusTooManyRequests, err: errTooManyRequests}
 	}
 	if refused == nil {
 		w.count(p, 1)
 		p.requestCtx.keepAlive.target = p
 		w.schedule(&p.requestCtx.keepAlive)
+	} else {
+		w.endRequest(p.transport.principal, c)
 	}
 	w.mu.Unlock()
 	return refused
@@ -78,13 +157,22 @@ func (w *inFlight) enterCounted(p *response) (refused *refusal) {
 func (w *inFlight) leaveCounted(p *response) {
 	w.mu.Lock()
 	w.count(p, -1)
+	w.endRequest(p.transport.principal, w.callers[p.transport.principal])
 	w.remove(&p.requestCtx.keepAlive)
 	w.mu.Unlock()
 }
 
+// endRequest ends the count of a caller's request. The lock is held.
+func (w *inFlight) endRequest(principal string, c *caller) {
+	if c != nil {
+		c.requests.Add(-1)
+		w.forgetUnused(principal, c)
+	}
+}
+
 // count adds n requests like the request of p. The caller holds the lock.
 func (w *inFlight) count(p *response, n int) {
-	w.requests.add(p.transport.principal, n)
+	w.requests += n
 	if p.isSubscription {
 		w.subscriptions += n
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/internal/progress"
 	"github.com/mcpwright/mcp/runtime/internal/revisions"
+	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -20,6 +21,14 @@ func progressToken(m *wire.Message) wire.ProgressToken {
 		return wire.ProgressToken{}
 	}
 	return progress.Token(m.Params) // a type without RequestMeta
+}
+
+// messageName returns the name of the tool, prompt or resource that a message is about, or "".
+func messageName(m peer.Message) string {
+	if m, ok := m.(peer.Named); ok {
+		return m.NameMember()
+	}
+	return ""
 }
 
 // mayHaveMeta reports whether params may contain message metadata. It also returns true

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpwright/mcp/runtime/budget"
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/internal/verified"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
@@ -64,10 +65,11 @@ type Options struct {
 	// from one named principal. Default 16.
 	MaxUploadsPerPrincipal int
 	// MaxInFlight limits the requests and notifications outside sessions that are being
-	// handled. Default 4,096. JSONRPC has the limit of each session, 256 by default.
+	// handled, and likewise the requests of all sessions together. Default 4,096.
+	// JSONRPC has the limit of each session, 256 by default.
 	MaxInFlight int
-	// MaxInFlightPerPrincipal limits the requests, notifications and subscriptions of
-	// one named principal outside sessions that are being handled. Default 256.
+	// MaxInFlightPerPrincipal limits the requests of one named principal that are being
+	// handled. Notifications and subscriptions outside sessions count, too. Default 256.
 	MaxInFlightPerPrincipal int
 	// MaxSubscriptionStreams limits the open subscriptions. Default 1,024.
 	MaxSubscriptionStreams int
@@ -96,7 +98,8 @@ type Options struct {
 	// session and the revision.
 	Connection connection.Options
 	// JSONRPC contains the options of the JSON-RPC connections of sessions. The handler
-	// sets the handler, the frame and the transport.
+	// sets the handler, the frame and the transport. The budget is also used outside
+	// sessions.
 	JSONRPC jsonrpc.Options
 	// Logger receives errors that no caller gets. Nil means [slog.Default].
 	Logger *slog.Logger
@@ -134,11 +137,14 @@ func (o *Options) complete() Options {
 	if full.Connection.Logger == nil {
 		full.Connection.Logger = full.Logger
 	}
+	if full.JSONRPC.Budget == nil {
+		full.JSONRPC.Budget = budget.Default()
+	}
 	if full.JSONRPC.Logger == nil {
 		full.JSONRPC.Logger = full.Logger
 	}
 	if full.Events == nil {
-		full.Events = NewMemoryStore(nil)
+		full.Events = NewMemoryStore(&MemoryOptions{Budget: full.JSONRPC.Budget})
 	}
 	return full
 }

@@ -78,6 +78,7 @@ type response struct {
 	accepts        acceptedTypes
 	opensSession   bool // the session begins with this response
 	isSubscription bool // the request is a subscription
+	isPing         bool // the request is a ping, which is accepted in addition to other requests
 	stored         bool // the events of a stream are stored
 }
 

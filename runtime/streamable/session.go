@@ -22,6 +22,7 @@ type session struct {
 	handler   *Handler
 	id        string // "" for a session that ends with its only request
 	principal string
+	caller    *caller // counts the requests of the principal; nil if it has no name
 	conn      *connection.Connection
 
 	users         atomic.Int32 // HTTP requests, and handlers that continue without one
@@ -160,6 +161,7 @@ func (s *session) end(ctx context.Context, cause error) {
 		d.Shutdown(ctx, cause)
 	}
 	s.conn.Close(ctx)
+	s.handler.inFlight.removeSession(s.principal, s.caller)
 	s.standalone().end()
 	s.deleteEvents(ctx)
 }

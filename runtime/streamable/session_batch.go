@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/internal/batch"
+	"github.com/mcpwright/mcp/runtime/internal/buffer"
 	"github.com/mcpwright/mcp/runtime/internal/failure"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -48,7 +49,7 @@ type batchRequest struct {
 	request *sessionRequest
 
 	mu        sync.Mutex
-	responses []byte // without the closing bracket; nil if there are none
+	responses *buffer.Buffer // without the closing bracket; nil if there are none
 	responded map[wire.RequestID]bool
 }
 
@@ -128,7 +129,14 @@ func (b *batchRequest) add(id wire.RequestID, data []byte) {
 		b.responded = make(map[wire.RequestID]bool)
 	}
 	b.responded[id] = true
-	b.responses = batch.Append(b.responses, data)
+	if b.responses == nil {
+		b.responses = buffer.New()
+	}
+	buf := b.responses
+	if buf.Hold(b.request.handler.opts.JSONRPC.Budget, b.request.transport.principal, len(buf.Bytes)+len(data)) != nil {
+		_, data = appendError(nil, id, errUnsendable)
+	}
+	buf.Bytes = batch.Append(buf.Bytes, data)
 }
 
 // end sends the responses, if there are any.
@@ -139,7 +147,8 @@ func (b *batchRequest) end(ctx context.Context) {
 		b.request.accept()
 		return
 	}
-	b.request.respond(ctx, http.StatusOK, append(b.responses, ']'))
+	defer b.responses.Free()
+	b.request.respond(ctx, http.StatusOK, append(b.responses.Bytes, ']'))
 }
 
 // WriteMessage implements [jsonrpc.Writer].

@@ -53,6 +53,7 @@ func (h *Handler) serveSessionPost(w http.ResponseWriter, r *http.Request, revis
 	}
 	m, f, err := h.dispatcher.Read(buf.Bytes, revision)
 	if err != nil {
+		defer buf.Held().Release() // for a handler that ends its goroutine
 		refused = h.serveInvalid(w, r, revision, &m, err, buf.Bytes, accepts)
 	} else if refused = h.serveMessage(w, r, revision, &m, f, accepts, buf); refused == nil {
 		return nil
@@ -95,6 +96,7 @@ func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request, revision 
 	}
 	p := s.newRequest(w, r, accepts)
 	p.opensSession = opensSession && s.id != ""
+	p.isPing = m.Method == mcp.MethodPing
 	if p.requestCtx != nil {
 		p.requestCtx.id = m.ID
 	}
@@ -118,6 +120,7 @@ func (h *Handler) serveSessionNotification(w http.ResponseWriter, r *http.Reques
 	}
 	defer s.release(false)
 	if s.id == "" {
+		defer buf.Held().Release() // for a handler that ends its goroutine
 		return h.serveSessionlessNotification(w, r, s, m, f, buf)
 	}
 	if m.Method == mcp.MethodInitialized {
@@ -165,8 +168,10 @@ func (h *Handler) sessionFor(r *http.Request, revision wire.Revision, m *wire.Me
 		return s, nil
 	}
 	s := h.newSession(rand.Text(), h.opts.Principal(r), revision)
+	s.caller = h.inFlight.addSession(s.principal)
 	s.beginUse()
 	if !h.sessions.add(s) {
+		h.inFlight.removeSession(s.principal, s.caller)
 		err := errTooManySessions
 		if h.inFlight.isClosing() {
 			err = errClosing

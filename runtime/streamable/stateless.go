@@ -34,6 +34,7 @@ func (h *Handler) serveStateless(w http.ResponseWriter, r *http.Request, revisio
 		refused.write(w, true)
 		return
 	}
+	defer buf.Held().Release() // for a handler that ends its goroutine
 	m, f, err := h.dispatcher.Read(buf.Bytes, revision)
 	switch {
 	case err != nil:
@@ -122,7 +123,22 @@ func (h *Handler) serveStatelessRequest(w http.ResponseWriter, r *http.Request, 
 		return
 	}
 	defer p.leave()
+	if err := p.holdExpected(buf); err != nil {
+		overBudget(err).withID(m.ID).write(w, true)
+		return
+	}
 	p.serve(buf)
+}
+
+// holdExpected counts the response in the budget before the handler is called, if the response is
+// expected to be large.
+func (p *statelessRequest) holdExpected(buf *buffer.Buffer) error {
+	b := p.handler.opts.JSONRPC.Budget
+	n := b.ExpectedResult(p.in.Method, messageName(p.in.Message))
+	if n == 0 {
+		return nil
+	}
+	return buf.Hold(b, p.transport.principal, cap(buf.Bytes)+n)
 }
 
 // enter counts the request, if the limits allow it.
@@ -161,8 +177,17 @@ func (p *statelessRequest) serve(buf *buffer.Buffer) {
 	default:
 		if buf.Bytes, err = wire.AppendResult(buf.Bytes, reply.Frame, p.in.ID, reply.Result); err != nil {
 			err = failure.ResultError{Err: err}
+		} else if err = p.holdResponse(buf, at); err != nil {
+			err = errUnsendable
 		}
 	}
+}
+
+// holdResponse counts the memory of the encoded response, which begins at an index.
+func (p *statelessRequest) holdResponse(buf *buffer.Buffer, at int) error {
+	b := p.handler.opts.JSONRPC.Budget
+	b.RecordResult(p.in.Method, messageName(p.in.Message), len(buf.Bytes)-at)
+	return buf.Hold(b, p.transport.principal, cap(buf.Bytes))
 }
 
 // appendFailure appends the error response for err and returns its status.

@@ -19,11 +19,11 @@ func Read(data []byte) ([]json.RawMessage, error) {
 	return m, nil
 }
 
-// Append appends a response to the responses of a batch. Nil stands for no responses. The
+// Append appends a response to the responses of a batch. The first argument is empty before the first response. The
 // result lacks the bracket that ends the array.
 func Append(responses, response []byte) []byte {
 	separator := byte(',')
-	if responses == nil {
+	if len(responses) == 0 {
 		separator = '['
 	}
 	return append(append(responses, separator), response...)
