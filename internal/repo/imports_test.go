@@ -20,7 +20,7 @@ var (
 		"runtime/internal/revisions", "runtime/internal/verified",
 	}
 	transport = append([]string{"runtime/budget", "runtime/jsonrpc", "runtime/connection", "runtime/internal/pipe", "generated/mcp", "runtime/peer", "runtime/wire"}, shared...)
-	kit       = append([]string{"runtime/stdio", "runtime/streamable", "runtime/streamable/client", "runtime/internal/validate", "runtime/internal/jsontag", "runtime/internal/request", "runtime/tasks", "schema"}, transport...)
+	kit       = append([]string{"runtime/stdio", "runtime/streamable", "runtime/streamable/client", "runtime/internal/validate", "runtime/internal/jsontag", "runtime/internal/request", "runtime/internal/sessiontasks", "runtime/tasks", "schema"}, transport...)
 )
 
 // Modules of others, named for their use.
@@ -62,6 +62,7 @@ var allowedImports = map[string]imports{
 	"runtime/internal/progress":     {own: wireOnly},
 	"runtime/internal/request":      {own: boundary},
 	"runtime/internal/revisions":    {own: protocol},
+	"runtime/internal/sessiontasks": {own: append([]string{"runtime/connection", "runtime/internal/failure", "runtime/internal/limit", "runtime/internal/outbound", "runtime/internal/revisions"}, protocol...)},
 	"runtime/internal/lazy":         {},
 	"runtime/internal/jsontag":      {},
 	"runtime/internal/limit":        {},

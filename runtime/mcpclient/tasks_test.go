@@ -241,9 +241,13 @@ func TestNoTasksWithoutExtension(t *testing.T) {
 		c := connect(t, mcpclient.InProcess(kit), handlerOptions(mcpclient.Options{Revision: r.Revision}))
 		require.Equal(t, "done", callText(t, c, "optional"))
 		_, err := mcpclient.CallTool[string](t.Context(), c, "required", nil)
-		if r.Handshake {
+		switch {
+		case r.Revision == mcp.Revision20251125:
+			require.NotNil(t, peer.AsError(err))
+			require.EqualValues(t, mcp.CodeMethodNotFound, peer.AsError(err).Code)
+		case r.Handshake:
 			require.NoError(t, err, r.Revision)
-		} else {
+		default:
 			missing, is := errors.AsType[*mcp.MissingRequiredClientCapabilityError](err)
 			require.True(t, is, "%v", err)
 			require.Contains(t, missing.RequiredCapabilities.Extensions, tasks.Name)

@@ -23,6 +23,8 @@ type catalog struct {
 	// capabilities are the declared capabilities. They are never removed, because clients may
 	// rely on them.
 	capabilities *mcp.ServerCapabilities
+	// withTasks are the capabilities with the tasks of revision 2025-11-25, or nil.
+	withTasks *mcp.ServerCapabilities
 }
 
 // tool is a registered tool. It is immutable.

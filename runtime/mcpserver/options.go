@@ -207,32 +207,40 @@ type QuestionOptions struct {
 	MaxState int
 }
 
-// TaskOptions let calls continue as tasks, with the extension [tasks.Name] of revision
-// 2026-07-28. A call that takes long returns a task, and the client polls the task for the
-// result. This applies to tools whose Execution.TaskSupport allows it, and to clients that
-// declare the extension. If it is [mcp.TaskSupportRequired], calls of other clients of that
-// revision fail.
+// TaskOptions let calls continue as tasks. This applies to tools whose Execution.TaskSupport
+// allows it, and to clients of two revisions:
 //
-// Handlers need no changes. Questions that a handler asks before the task exists are sent in
-// the response, later ones with the task. Progress reports become the status message of the
-// task.
+//   - In revision 2026-07-28, with the extension [tasks.Name], the server decides: a call that
+//     takes longer than StartAfter returns a task to a client that declares the extension. If
+//     the tool has [mcp.TaskSupportRequired], calls of other clients of that revision fail.
+//   - In revision 2025-11-25 the client decides: a call whose params contain "task" returns a
+//     task at once. If the tool has [mcp.TaskSupportRequired], other calls fail. If
+//     [Options].Capabilities declares Tasks, the program handles the tasks of this revision
+//     itself.
+//
+// The client then polls the task for the result. Handlers need no changes. Questions that a
+// handler asks before the task exists are sent in the response, later ones with the task.
+// Progress reports become the status message of the task.
 //
 // Tasks are stored in the memory of the process, and accessible to the caller that created
-// them. In each field zero means the default; in a limit a negative value means no limit.
+// them. In revision 2025-11-25 that is the principal or, if there is none, the session; its
+// tasks end with it. In each field zero means the default; in a limit a negative value means
+// no limit.
 type TaskOptions struct {
-	// StartAfter is how long a call may take before its response is a task. Zero means 1 s, a
-	// negative value immediately.
+	// StartAfter is how long a call may take before its response is a task, if the server
+	// decides. Zero means 1 s, a negative value immediately.
 	StartAfter time.Duration
 	// TTL is how long a task is stored, from its creation. If its handler still runs then, the
-	// handler's context ends. Zero means 60 minutes, a negative value forever.
+	// handler's context ends. Zero means 60 minutes, a negative value forever. Clients of
+	// revision 2025-11-25 may request less, but not less than 1 s.
 	TTL time.Duration
 	// PollInterval is the interval at which clients are asked to poll. Zero means 1 s.
 	PollInterval time.Duration
 	// MaxTasks limits the stored tasks. Calls beyond the limit do not become tasks: their
-	// response is sent when they are done. Zero means 1,000.
+	// response is sent when they are done. In revision 2025-11-25 they fail. Zero means 1,000.
 	MaxTasks int
-	// MaxTasksPerPrincipal limits the stored tasks of one authenticated principal in the same
-	// way. Zero means 100.
+	// MaxTasksPerPrincipal limits the stored tasks of one authenticated principal, or of one
+	// session without a principal, in the same way. Zero means 100.
 	MaxTasksPerPrincipal int
 }
 

@@ -153,7 +153,7 @@ func (s *Server) newDispatcher() *connection.Dispatcher {
 		Info:               s.info,
 		OmitServerInfo:     s.opts.OmitServerInfo,
 		Capabilities:       s.opts.Capabilities,
-		CapabilitiesFor:    func(peer.TransportContext) *mcp.ServerCapabilities { return s.catalog.Load().capabilities },
+		CapabilitiesFor:    s.capabilitiesFor,
 		Instructions:       s.opts.Instructions,
 		Revisions:          s.opts.Revisions,
 		RequireInitialized: s.opts.RequireInitialized,
@@ -172,6 +172,7 @@ func (s *Server) change(event Event, edit func(c *catalog) (changed bool)) {
 	changed := edit(&c)
 	if changed {
 		c.capabilities = s.declareCapabilities(&c)
+		c.withTasks = s.declareTasks(&c, c.capabilities)
 		s.catalog.Store(&c)
 	}
 	s.mu.Unlock()

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/internal/limit"
 	"github.com/mcpwright/mcp/runtime/internal/revisions"
+	"github.com/mcpwright/mcp/runtime/internal/sessiontasks"
 	"github.com/mcpwright/mcp/runtime/mcpserver/internal/taskstore"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/tasks"
@@ -22,6 +23,9 @@ type taskService struct {
 	server *Server
 	after  time.Duration
 	store  *taskstore.Store
+	// sessions has the tasks of revision 2025-11-25. It is nil if the program handles them
+	// itself.
+	sessions *sessiontasks.Table
 }
 
 // enableTasks registers the task methods if [Options].Tasks is set.
@@ -31,11 +35,17 @@ func (s *Server) enableTasks() {
 		return
 	}
 	k := &taskService{server: s, after: cmp.Or(o.StartAfter, defaultTaskStartAfter)}
-	k.store = taskstore.New(taskstore.Options{
-		TTL: cmp.Or(o.TTL, defaultTaskTTL), PollInterval: cmp.Or(o.PollInterval, defaultTaskPollInterval),
-		Max: limit.Count(o.MaxTasks, defaultMaxTasks), MaxPerOwner: limit.Count(o.MaxTasksPerPrincipal, defaultMaxTasksPerPrincipal),
-	})
+	ttl, poll := cmp.Or(o.TTL, defaultTaskTTL), cmp.Or(o.PollInterval, defaultTaskPollInterval)
+	quota := limit.NewQuota(limit.Count(o.MaxTasks, defaultMaxTasks), limit.Count(o.MaxTasksPerPrincipal, defaultMaxTasksPerPrincipal))
+	k.store = taskstore.New(taskstore.Options{TTL: ttl, PollInterval: poll, Quota: quota})
 	s.shutdowners.add(k.store)
+	if s.runsSessionTasks() {
+		k.sessions = sessiontasks.New(sessiontasks.Options{
+			TTL: ttl, PollInterval: poll, PageSize: s.opts.PageSize, Quota: quota, Dispatcher: s.Dispatcher, Logger: s.opts.Logger,
+		})
+		k.sessions.Register(&s.mux)
+		s.shutdowners.add(k.sessions)
+	}
 	peer.Handle(&s.mux, k.get)
 	peer.Handle(&s.mux, k.update)
 	peer.Handle(&s.mux, k.cancel)
@@ -48,8 +58,14 @@ func (s *Server) enableTasks() {
 // middleware is the outermost middleware. The other ones are called for each run of a call.
 func (k *taskService) middleware(next peer.Handler) peer.Handler {
 	return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
-		if _, runs := in.Back.(*taskBackChannel); runs || in.Method != mcp.MethodCallTool || in.ID.IsZero() {
+		if in.Method == mcp.MethodGetTaskPayload {
+			return next.Handle(sessiontasks.WithChannel(ctx, in), in)
+		}
+		if _, runs := in.Back.(*taskBackChannel); runs || sessiontasks.IsRun(in) || in.Method != mcp.MethodCallTool || in.ID.IsZero() {
 			return next.Handle(ctx, in)
+		}
+		if k.sessions != nil && revisionOf(ctx) == mcp.Revision20251125 {
+			return k.callInSession(ctx, in, next)
 		}
 		req, err := k.taskRequest(ctx, in)
 		switch {
@@ -68,12 +84,9 @@ func (k *taskService) taskRequest(ctx context.Context, in *peer.Inbound) (*mcp.C
 	if revisions.Handshake(r) {
 		return nil, nil
 	}
-	req, ok := in.Message.(*mcp.CallToolRequest)
-	if !ok {
-		req = new(mcp.CallToolRequest)
-		if in.Decode(&wire.Frame{Revision: r}, req) != nil {
-			return nil, nil // the handler reports the error
-		}
+	req := decodedCall(in, r)
+	if req == nil {
+		return nil, nil // the handler reports the error
 	}
 	t := k.server.catalog.Load().tools.find(req.Name)
 	if t == nil || t.Execution == nil || !k.server.visible(ctx, KindTool, req.Name) {
@@ -99,6 +112,18 @@ func (k *taskService) taskRequest(ctx context.Context, in *peer.Inbound) (*mcp.C
 		return nil, err
 	}
 	return req, nil
+}
+
+// decodedCall returns the params of a call, or nil if they are invalid.
+func decodedCall(in *peer.Inbound, r wire.Revision) *mcp.CallToolRequest {
+	if req, ok := in.Message.(*mcp.CallToolRequest); ok {
+		return req
+	}
+	req := new(mcp.CallToolRequest)
+	if in.Decode(&wire.Frame{Revision: r}, req) != nil {
+		return nil
+	}
+	return req
 }
 
 // requireTaskExtension returns an error if the sender of a request has not declared the task

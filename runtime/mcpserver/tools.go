@@ -141,7 +141,7 @@ func (s *Server) add(t *tool, handled bool) (err error) {
 	if !handled {
 		return errNoHandler
 	}
-	t.legacyExecution = s.opts.Capabilities.Tasks != nil
+	t.legacyExecution = s.opts.Capabilities.Tasks != nil || s.opts.Tasks != nil
 	if t.Tool, err = cloneTool(t.Tool); err != nil {
 		return err
 	}

@@ -582,17 +582,15 @@ func listed(c *client, method, member, key string) (names []string) {
 }
 
 func TestTaskSupportIsListedForTaskClients(t *testing.T) {
-	for _, declared := range []bool{false, true} {
-		opts := &mcpserver.Options{Tasks: &mcpserver.TaskOptions{}}
-		if declared {
-			opts.Capabilities.Tasks = &mcp.ServerTasksCapability{}
-		}
+	declared := mcp.ServerCapabilities{Tasks: &mcp.ServerTasksCapability{}}
+	for _, opts := range []*mcpserver.Options{{}, {Tasks: &mcpserver.TaskOptions{}}, {Capabilities: declared}} {
+		listed := opts.Tasks != nil || opts.Capabilities.Tasks != nil
 		s := mcpserver.New(info, opts)
 		tool := &mcp.Tool{Name: "job", Execution: &mcp.ToolExecution{TaskSupport: mcp.TaskSupportRequired}}
 		mcpserver.AddTool(s, tool, func(context.Context, *mcp.ServerSession, struct{}) (string, error) { return "", nil })
-		for revision, want := range map[string]bool{"2025-11-25": declared, modern: false} {
-			listed := connect(t, s, revision).call("tools/list", `{}`)["tools"].([]any)[0].(map[string]any)
-			require.Equal(t, want, listed["execution"] != nil, "%s %v", revision, listed)
+		for revision, want := range map[string]bool{"2025-11-25": listed, modern: false} {
+			tool := connect(t, s, revision).call("tools/list", `{}`)["tools"].([]any)[0].(map[string]any)
+			require.Equal(t, want, tool["execution"] != nil, "%s %v", revision, tool)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/limit"
 	"github.com/mcpwright/mcp/runtime/tasks"
 )
 
@@ -18,9 +19,8 @@ type Options struct {
 	// TTL is how long a task is stored after its creation; negative means forever.
 	// PollInterval is sent to clients.
 	TTL, PollInterval time.Duration
-	// Max limits the tasks. MaxPerOwner limits the tasks of one owner; it does not apply to
-	// the empty owner.
-	Max, MaxPerOwner int
+	// Quota limits the tasks. The empty owner has no limit of its own.
+	Quota *limit.Quota
 }
 
 var (
@@ -37,15 +37,14 @@ type Store struct {
 	opts Options
 	runs sync.WaitGroup // the active runs
 
-	mu       sync.Mutex // no other lock is taken while it is held
-	tasks    map[string]*task
-	perOwner map[string]int // number of tasks
-	closed   bool
+	mu     sync.Mutex // no other lock is taken while it is held, except for the lock of the quota
+	tasks  map[string]*task
+	closed bool
 }
 
 // New returns an empty store.
 func New(o Options) *Store {
-	return &Store{opts: o, tasks: make(map[string]*task), perOwner: make(map[string]int)}
+	return &Store{opts: o, tasks: make(map[string]*task)}
 }
 
 // Add stores a task for an active run and returns it, or nil if a limit is reached. The store
@@ -58,16 +57,23 @@ func (t *Store) Add(owner string, run Run) *tasks.Task {
 	}}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.closed || len(t.tasks) >= t.opts.Max || owner != "" && t.perOwner[owner] >= t.opts.MaxPerOwner {
+	if t.closed || !t.opts.Quota.Acquire(quotaOwner(owner)) {
 		return nil
 	}
 	t.tasks[x.ID] = x
-	t.perOwner[owner]++
 	if t.opts.TTL >= 0 {
 		x.expiry = time.AfterFunc(t.opts.TTL, func() { t.remove(x) })
 	}
 	t.waitForRun(x)
 	return x.brief()
+}
+
+// quotaOwner returns the owner of a task in the quota.
+func quotaOwner(owner string) any {
+	if owner == "" {
+		return nil
+	}
+	return owner
 }
 
 // waitForRun starts a goroutine that waits for the end of a run and updates its task. The
@@ -146,9 +152,7 @@ func (t *Store) remove(x *task) {
 		x.end(mcp.TaskStatusCancelled, ErrExpired)
 	}
 	delete(t.tasks, x.ID)
-	if t.perOwner[x.owner]--; t.perOwner[x.owner] == 0 {
-		delete(t.perOwner, x.owner)
-	}
+	t.opts.Quota.Release(quotaOwner(x.owner))
 }
 
 // Shutdown cancels all tasks, and waits until their runs have ended or ctx ends. No task can
@@ -163,6 +167,9 @@ func (t *Store) Shutdown(ctx context.Context) error {
 		if !x.Finished() {
 			x.end(mcp.TaskStatusCancelled, ErrShutdown)
 		}
+	}
+	for _, x := range t.tasks {
+		t.opts.Quota.Release(quotaOwner(x.owner))
 	}
 	clear(t.tasks)
 	t.mu.Unlock()

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/limit"
 	"github.com/mcpwright/mcp/runtime/mcpserver/internal/taskstore"
 	"github.com/mcpwright/mcp/runtime/tasks"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -49,7 +50,7 @@ func (s *fakeRun) finish(out taskstore.Outcome) {
 	synctest.Wait()
 }
 
-var wide = taskstore.Options{TTL: time.Hour, PollInterval: time.Second, Max: 100, MaxPerOwner: 100}
+var wide = taskstore.Options{TTL: time.Hour, PollInterval: time.Second, Quota: limit.NewQuota(100, 100)}
 
 // withStore runs a test in a synctest bubble with a store, which is shut down at the end.
 func withStore(t *testing.T, o taskstore.Options, f func(t *testing.T, store *taskstore.Store)) {
@@ -208,7 +209,7 @@ func TestTaskExpires(t *testing.T) {
 
 func TestMaxTasks(t *testing.T) {
 	o := wide
-	o.Max, o.MaxPerOwner = 6, 2
+	o.Quota = limit.NewQuota(6, 2)
 	withStore(t, o, func(t *testing.T, store *taskstore.Store) {
 		require.NotNil(t, store.Add("ann", newFakeRun()))
 		time.Sleep(time.Minute)

@@ -1,0 +1,179 @@
+package sessiontasks
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/limit"
+	"github.com/mcpwright/mcp/runtime/internal/outbound"
+	"github.com/mcpwright/mcp/runtime/internal/revisions"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// Register registers the task methods of revision 2025-11-25.
+func (t *Table) Register(mux *peer.Mux) {
+	peer.Handle(mux, t.get)
+	peer.Handle(mux, t.list)
+	peer.Handle(mux, t.cancelTask)
+	mux.Add(peer.Route{
+		New: func() peer.Message { return new(mcp.GetTaskPayloadRequest) },
+		Is:  func(m peer.Message) bool { _, ok := m.(*mcp.GetTaskPayloadRequest); return ok },
+		Serve: func(ctx context.Context, m peer.Message) (wire.Value, error) {
+			return t.payload(ctx, m.(*mcp.GetTaskPayloadRequest))
+		},
+	})
+}
+
+// channelKey is the key of the channel of a request for the result of a task.
+type channelKey struct{}
+
+// WithChannel returns the context for a message. The handler of tasks/result finds the channel of
+// its request there.
+func WithChannel(ctx context.Context, in *peer.Inbound) context.Context {
+	if in.Method != mcp.MethodGetTaskPayload || in.Back == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, channelKey{}, in.Back)
+}
+
+// OwnerOf returns the owner of the tasks of the sender of a message: its principal, or its session.
+// It returns nil if the sender has neither, and cannot have tasks.
+func OwnerOf(ctx context.Context) any {
+	if s := mcp.SessionFromContext(ctx); s != nil {
+		if p := s.Transport().Principal(); p != "" {
+			return p
+		}
+	}
+	conn := connection.FromContext(ctx)
+	if conn.State().InitializeProcessed() {
+		return conn
+	}
+	return nil
+}
+
+// Start runs a request as a task for an owner, which is not nil. The TTL is the one that the
+// request asks for, in milliseconds, or nil.
+func (t *Table) Start(ctx context.Context, in *peer.Inbound, owner any, ttl *int64) (peer.Reply, error) {
+	x := &task{table: t, owner: owner, conn: connection.FromContext(ctx)}
+	x.in = peer.Inbound{Method: in.Method, ID: in.ID, Token: in.Token, Transport: in.Transport, Params: bytes.Clone(in.Params), Back: x}
+	if in.Value != nil {
+		var err error
+		if x.in.Params, err = wire.AppendParams(nil, revisions.Frame(mcp.Revision20251125), in.Value); err != nil {
+			return peer.Reply{}, fmt.Errorf("encode the request of a task: %w", err)
+		}
+	}
+	x.ctx, x.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	if !t.add(x, ttl) {
+		x.cancel(nil)
+		return peer.Reply{}, &peer.Error{Code: mcp.CodeInternal, Message: "Too many tasks"}
+	}
+	t.endWithSession(x)
+	created := &mcp.CreateTaskResult{Task: x.state()}
+	go x.run() // ends when the handler returns
+	return peer.Reply{Result: created}, nil
+}
+
+// sessionTasks marks the sessions whose tasks end when they close.
+var sessionTasks = connection.NewKey[bool]("tasks")
+
+// endWithSession ends the tasks of a session when the session closes, if they belong to it.
+func (t *Table) endWithSession(x *task) {
+	if x.owner != any(x.conn) {
+		return
+	}
+	first := false
+	sessionTasks.Update(x.conn.State(), func(has bool) bool {
+		first = !has
+		return true
+	})
+	if !first {
+		return
+	}
+	x.conn.OnClose(func(context.Context) error {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.endAll(x.owner, errClosed)
+		return nil
+	})
+}
+
+func (t *Table) get(ctx context.Context, req *mcp.GetTaskRequest) (*mcp.GetTaskResult, error) {
+	x := t.find(OwnerOf(ctx), req.TaskID)
+	if x == nil {
+		return nil, unknownTask(req.TaskID)
+	}
+	s := x.state()
+	return &mcp.GetTaskResult{
+		TaskID: s.TaskID, Status: s.Status, StatusMessage: s.StatusMessage, CreatedAt: s.CreatedAt,
+		LastUpdatedAt: s.LastUpdatedAt, TTL: s.TTL, PollInterval: s.PollInterval,
+	}, nil
+}
+
+func (t *Table) list(ctx context.Context, req *mcp.ListTasksRequest) (*mcp.ListTasksResult, error) {
+	page, next, ok := t.page(OwnerOf(ctx), req.Cursor)
+	if !ok {
+		return nil, invalid("Invalid cursor")
+	}
+	return &mcp.ListTasksResult{Tasks: page, NextCursor: next}, nil
+}
+
+func (t *Table) cancelTask(ctx context.Context, req *mcp.CancelTaskRequest) (*mcp.CancelTaskResult, error) {
+	x := t.find(OwnerOf(ctx), req.TaskID)
+	if x == nil {
+		return nil, unknownTask(req.TaskID)
+	}
+	t.mu.Lock()
+	ended, status := x.finished(), x.status
+	x.end(mcp.TaskStatusCancelled, errCancelled)
+	t.mu.Unlock()
+	if ended {
+		return nil, invalid(fmt.Sprintf("Task %q has ended with status %q", limit.Name(req.TaskID), status))
+	}
+	x.notifyStatus()
+	s := x.state()
+	return &mcp.CancelTaskResult{
+		TaskID: s.TaskID, Status: s.Status, StatusMessage: s.StatusMessage, CreatedAt: s.CreatedAt,
+		LastUpdatedAt: s.LastUpdatedAt, TTL: s.TTL, PollInterval: s.PollInterval,
+	}, nil
+}
+
+// payload waits until a task has ended and returns its result. Meanwhile it sends the questions of
+// the task.
+func (t *Table) payload(ctx context.Context, req *mcp.GetTaskPayloadRequest) (wire.Value, error) {
+	x := t.find(OwnerOf(ctx), req.TaskID)
+	if x == nil {
+		return nil, unknownTask(req.TaskID)
+	}
+	back, _ := ctx.Value(channelKey{}).(peer.Outbound)
+	if back == nil {
+		back = outbound.None{}
+	}
+	for {
+		select {
+		case <-x.done:
+			raw, err := x.outcome()
+			if err != nil {
+				return nil, err
+			}
+			return &outbound.RawResult{JSON: raw}, nil
+		case q := <-x.questions:
+			if err := connection.FromContext(ctx).Check(q.req); err != nil {
+				q.err <- err
+			} else {
+				x.ask(ctx, back, q)
+			}
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+func unknownTask(id string) error { return invalid(fmt.Sprintf("Unknown task: %q", limit.Name(id))) }
+
+func invalid(message string) error {
+	return &peer.Error{Code: mcp.CodeInvalidParams, Message: message}
+}

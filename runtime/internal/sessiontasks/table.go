@@ -1,0 +1,223 @@
+// Package sessiontasks runs requests as tasks of revision 2025-11-25. In that revision the sender
+// of a request decides whether it becomes a task, and both ends of a session can run tasks.
+package sessiontasks
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/limit"
+)
+
+// Options configure a table. There are no defaults.
+type Options struct {
+	// TTL is how long a task is stored after its creation. A request may ask for less time.
+	// Negative means forever, unless the request asks for a time.
+	TTL time.Duration
+	// PollInterval is sent to the peer.
+	PollInterval time.Duration
+	// PageSize limits the tasks in one page of a list.
+	PageSize int
+	// Quota limits the tasks.
+	Quota *limit.Quota
+	// Dispatcher returns the dispatcher that handles the requests.
+	Dispatcher func() *connection.Dispatcher
+	// Logger receives errors of handlers.
+	Logger *slog.Logger
+}
+
+var (
+	errExpired   = errors.New("task has expired")
+	errCancelled = errors.New("task was cancelled by its requester")
+	errShutdown  = errors.New("tasks are shut down")
+	errClosed    = errors.New("session of the task has ended")
+)
+
+// minTTL is the shortest time that a request can ask for.
+const minTTL = time.Second
+
+// Table contains the tasks that one program runs for its peers. It is safe for concurrent use.
+type Table struct {
+	opts Options
+	runs sync.WaitGroup // the active runs
+
+	mu     sync.Mutex // no other lock is taken while it is held, except for the lock of the quota
+	tasks  map[string]*task
+	owners map[any]*owned
+	closed bool
+}
+
+// owned has the tasks of one owner, in the order of their creation.
+type owned struct {
+	tasks []*task
+	last  uint64 // number of the last task that was created
+}
+
+// New returns an empty table.
+func New(o Options) *Table {
+	return &Table{opts: o, tasks: make(map[string]*task), owners: make(map[any]*owned)}
+}
+
+// ttl returns how long a task is stored whose request asks for a number of milliseconds, or nil.
+func (t *Table) ttl(want *int64) time.Duration {
+	if want == nil {
+		return t.opts.TTL
+	}
+	const most = int64(1<<63-1) / int64(time.Millisecond)
+	ttl := max(time.Duration(min(*want, most))*time.Millisecond, minTTL)
+	if *want < 0 {
+		ttl = minTTL
+	}
+	if t.opts.TTL >= 0 {
+		ttl = min(ttl, t.opts.TTL)
+	}
+	return ttl
+}
+
+// add stores a new task. It returns false if a limit is reached.
+func (t *Table) add(x *task, ttl *int64) bool {
+	now := time.Now()
+	x.id, x.ttl, x.created, x.updated = rand.Text(), t.ttl(ttl), now, now
+	x.status, x.done = mcp.TaskStatusWorking, make(chan struct{})
+	x.questions = make(chan *question)
+	if !t.opts.Quota.Acquire(x.owner) {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		t.opts.Quota.Release(x.owner)
+		return false
+	}
+	o := t.owners[x.owner]
+	if o == nil {
+		o = new(owned)
+		t.owners[x.owner] = o
+	}
+	o.last++
+	x.number = o.last
+	o.tasks = append(o.tasks, x)
+	t.tasks[x.id] = x
+	if x.ttl >= 0 {
+		x.expiry = time.AfterFunc(x.ttl, func() { t.expire(x) })
+	}
+	t.runs.Add(1)
+	return true
+}
+
+// find returns a task of an owner, or nil.
+func (t *Table) find(owner any, id string) *task {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if x := t.tasks[id]; x != nil && x.owner == owner {
+		return x
+	}
+	return nil
+}
+
+// expire removes a task, and cancels it unless it has ended.
+func (t *Table) expire(x *task) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.tasks[x.id] != x {
+		return
+	}
+	x.removed = true
+	x.end(mcp.TaskStatusCancelled, errExpired)
+	o := t.owners[x.owner]
+	if i := slices.Index(o.tasks, x); i >= 0 {
+		o.tasks = slices.Delete(o.tasks, i, i+1)
+	}
+	if len(o.tasks) == 0 {
+		delete(t.owners, x.owner)
+	}
+	t.forget(x)
+}
+
+// forget removes a task from the table of all tasks. The caller holds t.mu.
+func (t *Table) forget(x *task) {
+	delete(t.tasks, x.id)
+	t.opts.Quota.Release(x.owner)
+}
+
+// endAll removes all tasks of an owner, and cancels the active ones. The caller holds t.mu.
+func (t *Table) endAll(owner any, cause error) {
+	o := t.owners[owner]
+	if o == nil {
+		return
+	}
+	for _, x := range o.tasks {
+		if x.expiry != nil {
+			x.expiry.Stop()
+		}
+		x.removed = true
+		x.end(mcp.TaskStatusCancelled, cause)
+		t.forget(x)
+	}
+	delete(t.owners, owner)
+}
+
+// page returns the tasks of an owner after a cursor, and the cursor of the next page, or nil. It
+// returns false if the cursor is invalid.
+func (t *Table) page(owner any, cursor *string) (page []mcp.Task, next *string, ok bool) {
+	after := uint64(0)
+	if cursor != nil {
+		var err error
+		if after, err = strconv.ParseUint(*cursor, 36, 64); err != nil {
+			return nil, nil, false
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	o := t.owners[owner]
+	if o == nil {
+		return []mcp.Task{}, nil, true
+	}
+	i, _ := slices.BinarySearchFunc(o.tasks, after+1, func(x *task, n uint64) int {
+		if x.number < n {
+			return -1
+		}
+		return 1
+	})
+	rest := o.tasks[i:]
+	if len(rest) > t.opts.PageSize {
+		rest = rest[:t.opts.PageSize]
+		text := strconv.FormatUint(rest[len(rest)-1].number, 36)
+		next = &text
+	}
+	page = make([]mcp.Task, len(rest))
+	for i, x := range rest {
+		page[i] = x.message(t.opts.PollInterval)
+	}
+	return page, next, true
+}
+
+// Shutdown cancels all tasks, and waits until their handlers have returned or ctx ends. No task
+// can be added afterwards.
+func (t *Table) Shutdown(ctx context.Context) error {
+	t.mu.Lock()
+	t.closed = true
+	for owner := range t.owners {
+		t.endAll(owner, errShutdown)
+	}
+	t.mu.Unlock()
+	over := make(chan struct{})
+	go func() { // ends with the runs
+		t.runs.Wait()
+		close(over)
+	}()
+	select {
+	case <-over:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,222 @@
+package sessiontasks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/failure"
+	"github.com/mcpwright/mcp/runtime/internal/revisions"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// relatedKey is the key of the message metadata that associates a message with a task.
+const relatedKey = "io.modelcontextprotocol/related-task"
+
+// task is a request that continues after its response was sent.
+type task struct {
+	table  *Table
+	id     string
+	owner  any
+	number uint64 // among the tasks of the owner
+	ttl    time.Duration
+	expiry *time.Timer // nil if the task is stored forever
+
+	ctx       context.Context // of the handler
+	cancel    context.CancelCauseFunc
+	conn      *connection.Connection
+	in        peer.Inbound
+	questions chan *question // requests of the handler, for the requester of the result
+	done      chan struct{}  // closed when the task has ended
+
+	sending sync.Mutex // held while a status notification is sent, so that they are in order
+	report  progressReport
+
+	// The lock of the table guards these fields. After the end, result and err do not change.
+	status           mcp.TaskStatus
+	statusMessage    string
+	created, updated time.Time
+	asked            int  // open questions
+	removed          bool // from the table
+	result           json.RawMessage
+	err              *peer.Error
+}
+
+// finished reports whether the task has ended. The caller holds the lock of the table.
+func (x *task) finished() bool {
+	switch x.status {
+	case mcp.TaskStatusCompleted, mcp.TaskStatusFailed, mcp.TaskStatusCancelled:
+		return true
+	}
+	return false
+}
+
+// become sets the status. The caller holds the lock of the table.
+func (x *task) become(s mcp.TaskStatus, message string) {
+	x.status, x.statusMessage, x.updated = s, message, time.Now()
+}
+
+// end ends a task unless it has ended. The caller holds the lock of the table.
+func (x *task) end(s mcp.TaskStatus, cause error) {
+	if x.finished() {
+		return
+	}
+	x.become(s, "")
+	x.cancel(cause)
+	close(x.done)
+}
+
+// message returns the state of the task. The caller holds the lock of the table.
+func (x *task) message(poll time.Duration) mcp.Task {
+	m := mcp.Task{
+		TaskID: x.id, Status: x.status, StatusMessage: x.statusMessage,
+		CreatedAt: formatTime(x.created), LastUpdatedAt: formatTime(x.updated),
+	}
+	if x.status == mcp.TaskStatusWorking {
+		m.StatusMessage = x.report.message()
+	}
+	if x.ttl >= 0 {
+		m.TTL = new(x.ttl.Milliseconds())
+	}
+	if poll > 0 {
+		m.PollInterval = new(poll.Milliseconds())
+	}
+	return m
+}
+
+func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
+
+// state returns the state of the task.
+func (x *task) state() mcp.Task {
+	x.table.mu.Lock()
+	defer x.table.mu.Unlock()
+	return x.message(x.table.opts.PollInterval)
+}
+
+// related returns a frame that adds the metadata of the task to a message.
+func (x *task) related(f *wire.Frame) *wire.Frame {
+	with := wire.Frame{}
+	if f != nil {
+		with = *f
+	}
+	value := append(wire.AppendString([]byte(`{"taskId":`), x.id), '}')
+	with.Meta = append(with.Meta[:len(with.Meta):len(with.Meta)], wire.Entry{Name: relatedKey, Value: value, Checked: true})
+	return &with
+}
+
+// relatedOptions returns the options of a message with the metadata of the task.
+func (x *task) relatedOptions(opts []peer.CallOption) []peer.CallOption {
+	var o peer.CallOptions
+	for _, set := range opts {
+		set(&o)
+	}
+	if o.Frame == nil {
+		o.Frame = revisions.Frame(mcp.Revision20251125)
+	}
+	return append(opts[:len(opts):len(opts)], peer.WithFrame(x.related(o.Frame)))
+}
+
+// run calls the handler of the request and stores its outcome.
+func (x *task) run() {
+	defer x.table.runs.Done()
+	err := failure.ErrExited
+	var reply peer.Reply
+	defer func() { x.finish(reply, err) }() // also runs if the handler ends the goroutine
+	reply, err = x.serve()
+}
+
+func (x *task) serve() (reply peer.Reply, err error) {
+	defer failure.Recover(&err)
+	return x.table.opts.Dispatcher().Serve(x.ctx, x.conn, &x.in)
+}
+
+// finish stores the outcome of the handler, unless the task has ended before.
+func (x *task) finish(reply peer.Reply, err error) {
+	var result json.RawMessage
+	if err == nil {
+		result, err = x.encode(reply)
+	}
+	status, text := mcp.TaskStatusCompleted, ""
+	if res, ok := reply.Result.(*mcp.CallToolResult); err == nil && ok && res.IsError {
+		status, text = mcp.TaskStatusFailed, mcp.TextOf(res.Content)
+	}
+	var sent *peer.Error
+	if err != nil {
+		sent = failure.ForPeer(failure.Log(x.ctx, x.table.opts.Logger, &x.in, err, true))
+		status, text = mcp.TaskStatusFailed, sent.Message
+	}
+	t := x.table
+	t.mu.Lock()
+	ended := x.finished()
+	if !ended {
+		x.result, x.err = result, sent
+		x.end(status, nil)
+		x.statusMessage = clip(text)
+	}
+	x.in.Params = nil // may be large
+	t.mu.Unlock()
+	if !ended {
+		x.notifyStatus()
+	}
+}
+
+// encode encodes the result of the handler, which may call methods of the program.
+func (x *task) encode(reply peer.Reply) (raw json.RawMessage, err error) {
+	defer failure.Recover(&err)
+	if reply.Result == nil {
+		return nil, failure.ResultError{Err: failure.ErrNoResult}
+	}
+	if raw, err = wire.Append(nil, x.related(reply.Frame), reply.Result); err != nil {
+		return nil, failure.ResultError{Err: err}
+	}
+	return raw, nil
+}
+
+// maxStatusMessage limits the bytes of a status message.
+const maxStatusMessage = 1000
+
+func clip(text string) string {
+	if len(text) <= maxStatusMessage {
+		return text
+	}
+	end := maxStatusMessage
+	for end > 0 && text[end]&0xC0 == 0x80 { // not within a character
+		end--
+	}
+	return text[:end]
+}
+
+// notifyStatus sends the current status to the peer that has created the task. It must not be
+// called with the lock of the table.
+func (x *task) notifyStatus() {
+	x.sending.Lock()
+	defer x.sending.Unlock()
+	s := x.state()
+	_ = x.conn.Notify(context.WithoutCancel(x.ctx), &mcp.TaskStatusNotification{
+		TaskID: s.TaskID, Status: s.Status, StatusMessage: s.StatusMessage, CreatedAt: s.CreatedAt,
+		LastUpdatedAt: s.LastUpdatedAt, TTL: s.TTL, PollInterval: s.PollInterval,
+	}) // an error means that the peer is not notified, which the protocol permits
+}
+
+// outcome returns the result of a task that has ended, or the error for its requester.
+func (x *task) outcome() (json.RawMessage, error) {
+	x.table.mu.Lock()
+	defer x.table.mu.Unlock()
+	switch {
+	case x.err != nil:
+		return nil, x.err
+	case x.result != nil:
+		return x.result, nil
+	case x.removed:
+		return nil, unknownTask(x.id)
+	}
+	return nil, invalid("task was cancelled and has no result")
+}
+
+// errNotTaken is the result of a question whose channel ended before the response.
+var errNotTaken = errors.New("requester of the result has gone")
