@@ -172,6 +172,14 @@ type Reservation struct {
 	released bool
 }
 
+// Resize changes the number of bytes of r to n and returns r. If r is nil, it is like Reserve.
+func (b *Budget) Resize(r *Reservation, principal string, n int) (*Reservation, error) {
+	if r == nil {
+		return b.Reserve(principal, n)
+	}
+	return r, r.Resize(n)
+}
+
 // Resize changes the number of bytes to n. If it fails, the number is as before. It has no effect
 // after Release.
 func (r *Reservation) Resize(n int) error {

@@ -117,7 +117,9 @@ type Options struct {
 	// Tasks allows servers of 2026-07-28 to return a task from a tool call, by the extension
 	// [tasks.Name]. The call then waits until the task has finished. Only its context limits it: no
 	// timeout applies. The handlers of this client answer input requests of the task, also for
-	// calls of [Client.Forward] and with ManualInput.
+	// calls of [Client.Forward] and with ManualInput. In 2025-11-25 a client decides what becomes
+	// a task: this one asks for a task if the tool requires it, and for calls with
+	// [mcp.CallToolRequest].Task.
 	Tasks bool
 	// OnTask is called with the state of a task whenever the client has received it.
 	OnTask func(ctx context.Context, t *tasks.Task)

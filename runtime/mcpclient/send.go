@@ -92,7 +92,10 @@ func (c *Client) changeRevision(ctx context.Context, sc *serverConn, supported [
 
 // resetResult clears a result into which a failed response may have been decoded.
 func resetResult(res wire.Value) {
-	if r, ok := res.(*taskOrResult); ok {
+	switch r := res.(type) {
+	case *taskOrResult:
+		r.task, res = nil, r.result
+	case *sessionTaskOrResult:
 		r.task, res = nil, r.result
 	}
 	if v := reflect.ValueOf(res); v.Kind() == reflect.Pointer && !v.IsNil() {

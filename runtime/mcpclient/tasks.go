@@ -54,6 +54,9 @@ func (c *Client) callWithTask(ctx context.Context, req peer.Message, res wire.Va
 	if !c.opts.Tasks || req.Method() != mcp.MethodCallTool {
 		return c.sendWithRetry(ctx, req, res, opts)
 	}
+	if call := c.sessionTaskCall(ctx, req); call != nil {
+		return c.callSessionTask(ctx, call, res, opts)
+	}
 	r := &taskOrResult{result: res}
 	err := c.sendWithRetry(ctx, req, r, opts)
 	if r.task == nil && (err == nil || outbound.IsInvalidResponse(err)) {

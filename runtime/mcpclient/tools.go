@@ -46,9 +46,10 @@ type toolRefresh struct {
 }
 
 type toolInfo struct {
-	changes uint64 // number of changes before the tool was requested
-	headers []paramheader.Param
-	output  *outputSchema // nil if the tool has no output schema
+	changes      uint64 // number of changes before the tool was requested
+	requiresTask bool
+	headers      []paramheader.Param
+	output       *outputSchema // nil if the tool has no output schema
 }
 
 // outputSchema is the output schema of a tool. It is compiled when it is first needed.
@@ -96,7 +97,7 @@ func (c *Client) storeTools(sc *serverConn, req peer.Message, page *mcp.ListTool
 	infos := make(map[string]*toolInfo, len(page.Tools))
 	headers := sc.sendsToolHeaders()
 	page.Tools = slices.DeleteFunc(slices.Clone(page.Tools), func(t mcp.Tool) bool {
-		info := &toolInfo{changes: changes}
+		info := &toolInfo{changes: changes, requiresTask: t.Execution != nil && t.Execution.TaskSupport == mcp.TaskSupportRequired}
 		if headers {
 			var err error
 			if info.headers, err = paramheader.Parse(t.InputSchema); err != nil {
@@ -191,10 +192,7 @@ func (t *toolTable) addPage(page map[string]*toolInfo, first bool) {
 
 // hold counts n bytes of schemas in the budget. The lock is held.
 func (t *toolTable) hold(n int) (err error) {
-	if t.held != nil {
-		return t.held.Resize(n)
-	}
-	t.held, err = budget.Default().Reserve("", n)
+	t.held, err = budget.Default().Resize(t.held, "", n)
 	return err
 }
 

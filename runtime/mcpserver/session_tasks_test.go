@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/budget"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
 )
@@ -361,4 +363,22 @@ func TestProgramHandlesTasksItself(t *testing.T) {
 		return nil, errors.New("own handler")
 	})
 	connect(t, s, withTasks).refused("tasks/get", `{"taskId":"x"}`, mcp.CodeInternal)
+}
+
+func TestSessionTasksKeepToBudget(t *testing.T) {
+	b := budget.New(&budget.Options{MaxBytes: 4 << 20})
+	var o mcpserver.Options
+	o.Tasks = &mcpserver.TaskOptions{}
+	o.Stdio.JSONRPC.Budget = b
+	s := mcpserver.New(info, &o)
+	addTask(s, "big", mcp.TaskSupportOptional, func(context.Context, *mcp.ServerSession) (string, error) { return strings.Repeat("x", 4<<20), nil })
+	addTask(s, "small", mcp.TaskSupportOptional, func(context.Context, *mcp.ServerSession) (string, error) { return strings.Repeat("x", 1<<20), nil })
+	c := connect(t, s, withTasks)
+	small := c.begin("small", `{}`)
+	require.Contains(t, fmt.Sprint(c.call("tasks/result", of(small))["content"]), "xxx")
+	require.Greater(t, b.Held(), 1<<20)
+	big := c.begin("big", `{}`)
+	require.Contains(t, c.refused("tasks/result", of(big), mcp.CodeInternal).Error.Message, "too many bytes are stored")
+	require.NoError(t, s.Shutdown(t.Context()))
+	require.Zero(t, b.Held())
 }

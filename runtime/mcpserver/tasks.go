@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/budget"
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/internal/limit"
 	"github.com/mcpwright/mcp/runtime/internal/revisions"
@@ -37,11 +38,12 @@ func (s *Server) enableTasks() {
 	k := &taskService{server: s, after: cmp.Or(o.StartAfter, defaultTaskStartAfter)}
 	ttl, poll := cmp.Or(o.TTL, defaultTaskTTL), cmp.Or(o.PollInterval, defaultTaskPollInterval)
 	quota := limit.NewQuota(limit.Count(o.MaxTasks, defaultMaxTasks), limit.Count(o.MaxTasksPerPrincipal, defaultMaxTasksPerPrincipal))
-	k.store = taskstore.New(taskstore.Options{TTL: ttl, PollInterval: poll, Quota: quota})
+	held := cmp.Or(s.opts.Stdio.JSONRPC.Budget, budget.Default())
+	k.store = taskstore.New(taskstore.Options{TTL: ttl, PollInterval: poll, Quota: quota, Budget: held})
 	s.shutdowners.add(k.store)
 	if s.runsSessionTasks() {
 		k.sessions = sessiontasks.New(sessiontasks.Options{
-			TTL: ttl, PollInterval: poll, PageSize: s.opts.PageSize, Quota: quota, Dispatcher: s.Dispatcher, Logger: s.opts.Logger,
+			TTL: ttl, PollInterval: poll, PageSize: s.opts.PageSize, Quota: quota, Budget: held, Dispatcher: s.Dispatcher, Logger: s.opts.Logger,
 		})
 		k.sessions.Register(&s.mux)
 		s.shutdowners.add(k.sessions)
@@ -152,7 +154,7 @@ func (k *taskService) call(ctx context.Context, in *peer.Inbound, req *mcp.CallT
 		case <-ctx.Done():
 			return r.abandon(ctx)
 		case <-long.C:
-			if t := k.store.Add(principalOf(ctx), r); t != nil {
+			if t := k.store.Add(principalOf(ctx), r, len(in.Params)); t != nil {
 				return peer.Reply{Result: &tasks.CreateResult{Task: *t}, Frame: k.server.Dispatcher().ResultFrame(revisionOf(ctx))}, nil
 			}
 		}

@@ -26,10 +26,7 @@ func New() *Buffer { return pool.Get().(*Buffer) }
 // Hold counts n bytes as held for a principal, until Free is called. A later call changes
 // the number.
 func (b *Buffer) Hold(in *budget.Budget, principal string, n int) (err error) {
-	if b.held != nil {
-		return b.held.Resize(n)
-	}
-	b.held, err = in.Reserve(principal, n)
+	b.held, err = in.Resize(b.held, principal, n)
 	return err
 }
 

@@ -66,8 +66,13 @@ func (t *Table) Start(ctx context.Context, in *peer.Inbound, owner any, ttl *int
 			return peer.Reply{}, fmt.Errorf("encode the request of a task: %w", err)
 		}
 	}
+	var err error
+	if x.held, err = t.opts.Budget.Reserve(x.principal(), len(x.in.Params)); err != nil {
+		return peer.Reply{}, &peer.Error{Code: mcp.CodeInternal, Message: "Too many bytes in flight"}
+	}
 	x.ctx, x.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	if !t.add(x, ttl) {
+		x.held.Release()
 		x.cancel(nil)
 		return peer.Reply{}, &peer.Error{Code: mcp.CodeInternal, Message: "Too many tasks"}
 	}

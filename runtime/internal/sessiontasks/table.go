@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/budget"
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/internal/limit"
 )
@@ -28,6 +29,8 @@ type Options struct {
 	PageSize int
 	// Quota limits the tasks.
 	Quota *limit.Quota
+	// Budget limits the bytes of requests and results.
+	Budget *budget.Budget
 	// Dispatcher returns the dispatcher that handles the requests.
 	Dispatcher func() *connection.Dispatcher
 	// Logger receives errors of handlers.
@@ -145,6 +148,7 @@ func (t *Table) expire(x *task) {
 // forget removes a task from the table of all tasks. The caller holds t.mu.
 func (t *Table) forget(x *task) {
 	delete(t.tasks, x.id)
+	x.held.Release()
 	t.opts.Quota.Release(x.owner)
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/budget"
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/internal/failure"
 	"github.com/mcpwright/mcp/runtime/internal/revisions"
@@ -41,8 +42,9 @@ type task struct {
 	status           mcp.TaskStatus
 	statusMessage    string
 	created, updated time.Time
-	asked            int  // open questions
-	removed          bool // from the table
+	asked            int                 // open questions
+	removed          bool                // from the table
+	held             *budget.Reservation // of the request, and then of the result
 	result           json.RawMessage
 	err              *peer.Error
 }
@@ -154,15 +156,32 @@ func (x *task) finish(reply peer.Reply, err error) {
 	t.mu.Lock()
 	ended := x.finished()
 	if !ended {
+		var full error
+		if x.held, full = t.opts.Budget.Resize(x.held, x.principal(), len(result)); full != nil {
+			result, sent, status, text = nil, errTooLarge, mcp.TaskStatusFailed, errTooLarge.Message
+		}
 		x.result, x.err = result, sent
 		x.end(status, nil)
 		x.statusMessage = clip(text)
+	} else {
+		x.held.Release()
 	}
 	x.in.Params = nil // may be large
 	t.mu.Unlock()
 	if !ended {
 		x.notifyStatus()
 	}
+}
+
+// errTooLarge is the outcome of a task whose result exceeds the budget.
+var errTooLarge = &peer.Error{Code: mcp.CodeInternal, Message: "The result was dropped: too many bytes are stored for clients"}
+
+// principal returns the principal of the peer that has created the task, or "".
+func (x *task) principal() string {
+	if x.in.Transport == nil {
+		return ""
+	}
+	return x.in.Transport.Principal()
 }
 
 // encode encodes the result of the handler, which may call methods of the program.

@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/budget"
 	"github.com/mcpwright/mcp/runtime/internal/limit"
 	"github.com/mcpwright/mcp/runtime/tasks"
+	"github.com/mcpwright/mcp/runtime/wire"
 )
 
 // Options configure a store. There are no defaults.
@@ -21,6 +23,8 @@ type Options struct {
 	TTL, PollInterval time.Duration
 	// Quota limits the tasks. The empty owner has no limit of its own.
 	Quota *limit.Quota
+	// Budget limits the bytes of requests and results.
+	Budget *budget.Budget
 }
 
 var (
@@ -47,9 +51,9 @@ func New(o Options) *Store {
 	return &Store{opts: o, tasks: make(map[string]*task)}
 }
 
-// Add stores a task for an active run and returns it, or nil if a limit is reached. The store
-// then owns the run, and ends it with the task.
-func (t *Store) Add(owner string, run Run) *tasks.Task {
+// Add stores a task for an active run and returns it, or nil if a limit is reached. The request has
+// size bytes. The store then owns the run, and ends it with the task.
+func (t *Store) Add(owner string, run Run, size int) *tasks.Task {
 	now := time.Now()
 	x := &task{owner: owner, run: run, Task: tasks.Task{
 		ID: rand.Text(), Status: mcp.TaskStatusWorking, CreatedAt: now, LastUpdatedAt: now,
@@ -57,7 +61,12 @@ func (t *Store) Add(owner string, run Run) *tasks.Task {
 	}}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	var err error
+	if x.held, err = t.opts.Budget.Reserve(owner, size); err != nil {
+		return nil
+	}
 	if t.closed || !t.opts.Quota.Acquire(quotaOwner(owner)) {
+		x.held.Release()
 		return nil
 	}
 	t.tasks[x.ID] = x
@@ -84,10 +93,30 @@ func (t *Store) waitForRun(x *task) {
 		out := run.Wait()
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		if x.finish(out) {
+		if x.finish(t.keep(x, out)) {
 			t.resume(x)
 		}
 	})
+}
+
+// errTooLarge is the outcome of a task whose result exceeds the budget.
+var errTooLarge = &wire.ErrorObject{Code: mcp.CodeInternal, Message: "The result was dropped: too many bytes are stored for clients"}
+
+// keep counts the result of a task in the budget in place of its request. If that fails, it returns
+// an error as the outcome. The caller holds t.mu.
+func (t *Store) keep(x *task, out Outcome) Outcome {
+	switch {
+	case x.Finished():
+		x.held.Release()
+		return out
+	case out.Ask != nil:
+		return out
+	}
+	var err error
+	if x.held, err = t.opts.Budget.Resize(x.held, x.owner, len(out.Result)); err != nil {
+		return Outcome{Error: errTooLarge}
+	}
+	return out
 }
 
 // find returns a task of the owner, or nil. The caller holds t.mu.
@@ -152,6 +181,12 @@ func (t *Store) remove(x *task) {
 		x.end(mcp.TaskStatusCancelled, ErrExpired)
 	}
 	delete(t.tasks, x.ID)
+	t.release(x)
+}
+
+// release ends the counts of a task that was removed.
+func (t *Store) release(x *task) {
+	x.held.Release()
 	t.opts.Quota.Release(quotaOwner(x.owner))
 }
 
@@ -169,7 +204,7 @@ func (t *Store) Shutdown(ctx context.Context) error {
 		}
 	}
 	for _, x := range t.tasks {
-		t.opts.Quota.Release(quotaOwner(x.owner))
+		t.release(x)
 	}
 	clear(t.tasks)
 	t.mu.Unlock()

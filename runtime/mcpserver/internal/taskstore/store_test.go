@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/budget"
 	"github.com/mcpwright/mcp/runtime/internal/limit"
 	"github.com/mcpwright/mcp/runtime/mcpserver/internal/taskstore"
 	"github.com/mcpwright/mcp/runtime/tasks"
@@ -50,7 +51,7 @@ func (s *fakeRun) finish(out taskstore.Outcome) {
 	synctest.Wait()
 }
 
-var wide = taskstore.Options{TTL: time.Hour, PollInterval: time.Second, Quota: limit.NewQuota(100, 100)}
+var wide = taskstore.Options{Budget: budget.Default(), TTL: time.Hour, PollInterval: time.Second, Quota: limit.NewQuota(100, 100)}
 
 // withStore runs a test in a synctest bubble with a store, which is shut down at the end.
 func withStore(t *testing.T, o taskstore.Options, f func(t *testing.T, store *taskstore.Store)) {
@@ -82,7 +83,7 @@ var roots = new(mcp.ListRootsResult)
 
 func TestTaskBelongsToOwner(t *testing.T) {
 	withStore(t, wide, func(t *testing.T, store *taskstore.Store) {
-		task := store.Add("ann", newFakeRun())
+		task := store.Add("ann", newFakeRun(), 0)
 		require.Len(t, task.ID, 26)
 		require.NotNil(t, store.Get("ann", task.ID))
 		require.Nil(t, store.Get("bob", task.ID))
@@ -96,7 +97,7 @@ func TestTaskBelongsToOwner(t *testing.T) {
 func TestTaskHasResult(t *testing.T) {
 	withStore(t, wide, func(t *testing.T, store *taskstore.Store) {
 		run := newFakeRun()
-		task := store.Add("", run)
+		task := store.Add("", run, 0)
 		run.message = "half way"
 		time.Sleep(time.Minute)
 		seen := store.Get("", task.ID)
@@ -113,7 +114,7 @@ func TestTaskHasResult(t *testing.T) {
 		require.NoError(t, run.ended)
 
 		run = newFakeRun()
-		task = store.Add("", run)
+		task = store.Add("", run, 0)
 		run.finish(taskstore.Outcome{Error: &wire.ErrorObject{Code: -5, Message: "no"}})
 		seen = store.Get("", task.ID)
 		require.Equal(t, mcp.TaskStatusFailed, seen.Status)
@@ -125,7 +126,7 @@ func TestTaskHasResult(t *testing.T) {
 func TestQuestionKeysAreUnique(t *testing.T) {
 	withStore(t, wide, func(t *testing.T, store *taskstore.Store) {
 		run := newFakeRun()
-		id := store.Add("", run).ID
+		id := store.Add("", run, 0).ID
 		require.True(t, store.Update("", id, mcp.InputResponses{"1.a": roots}), "nobody waits for it yet")
 		require.Empty(t, run.resume)
 		run.finish(asks("a", "b"))
@@ -156,7 +157,7 @@ func TestQuestionKeysAreUnique(t *testing.T) {
 func TestEndedTaskReleasesRun(t *testing.T) {
 	withStore(t, wide, func(t *testing.T, store *taskstore.Store) {
 		run := newFakeRun()
-		id, left := store.Add("", run).ID, weak.Make(run)
+		id, left := store.Add("", run, 0).ID, weak.Make(run)
 		run.finish(taskstore.Outcome{Result: json.RawMessage(`{}`)})
 		run = nil
 		runtime.GC()
@@ -168,7 +169,7 @@ func TestEndedTaskReleasesRun(t *testing.T) {
 func TestCancelledTaskStaysCancelled(t *testing.T) {
 	withStore(t, wide, func(t *testing.T, store *taskstore.Store) {
 		run := newFakeRun()
-		id := store.Add("", run).ID
+		id := store.Add("", run, 0).ID
 		require.True(t, store.Cancel("", id))
 		require.ErrorIs(t, run.ended, taskstore.ErrCancelled)
 		synctest.Wait()
@@ -186,7 +187,7 @@ func TestCancelledTaskStaysCancelled(t *testing.T) {
 func TestTaskExpires(t *testing.T) {
 	withStore(t, wide, func(t *testing.T, store *taskstore.Store) {
 		over, goesOn := newFakeRun(), newFakeRun()
-		first, second := store.Add("", over).ID, store.Add("", goesOn).ID
+		first, second := store.Add("", over, 0).ID, store.Add("", goesOn, 0).ID
 		over.finish(taskstore.Outcome{Result: json.RawMessage(`{}`)})
 		time.Sleep(time.Hour - 1)
 		require.NotNil(t, store.Get("", first))
@@ -200,7 +201,7 @@ func TestTaskExpires(t *testing.T) {
 	endless := wide
 	endless.TTL = -1
 	withStore(t, endless, func(t *testing.T, store *taskstore.Store) {
-		task := store.Add("", newFakeRun())
+		task := store.Add("", newFakeRun(), 0)
 		require.Negative(t, task.TTL)
 		time.Sleep(1000 * time.Hour)
 		require.NotNil(t, store.Get("", task.ID))
@@ -211,18 +212,18 @@ func TestMaxTasks(t *testing.T) {
 	o := wide
 	o.Quota = limit.NewQuota(6, 2)
 	withStore(t, o, func(t *testing.T, store *taskstore.Store) {
-		require.NotNil(t, store.Add("ann", newFakeRun()))
+		require.NotNil(t, store.Add("ann", newFakeRun(), 0))
 		time.Sleep(time.Minute)
-		require.NotNil(t, store.Add("ann", newFakeRun()))
-		require.Nil(t, store.Add("ann", newFakeRun()), "of one owner")
-		require.NotNil(t, store.Add("bob", newFakeRun()))
+		require.NotNil(t, store.Add("ann", newFakeRun(), 0))
+		require.Nil(t, store.Add("ann", newFakeRun(), 0), "of one owner")
+		require.NotNil(t, store.Add("bob", newFakeRun(), 0))
 		for range 3 {
-			require.NotNil(t, store.Add("", newFakeRun()), "nobody is no owner")
+			require.NotNil(t, store.Add("", newFakeRun(), 0), "nobody is no owner")
 		}
-		require.Nil(t, store.Add("cy", newFakeRun()), "of all")
+		require.Nil(t, store.Add("cy", newFakeRun(), 0), "of all")
 		time.Sleep(59 * time.Minute)
 		synctest.Wait()
-		require.NotNil(t, store.Add("ann", newFakeRun()), "one has gone")
+		require.NotNil(t, store.Add("ann", newFakeRun(), 0), "one has gone")
 	})
 }
 
@@ -230,14 +231,14 @@ func TestShutdownEndsAllTasks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := taskstore.New(wide)
 		run, stuck := newFakeRun(), &stuckRun{make(chan struct{})}
-		id := store.Add("", run).ID
-		store.Add("", stuck)
+		id := store.Add("", run, 0).ID
+		store.Add("", stuck, 0)
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("enough"))
 		defer cancel()
 		require.EqualError(t, store.Shutdown(ctx), "enough")
 		require.ErrorIs(t, run.ended, taskstore.ErrShutdown)
 		require.Nil(t, store.Get("", id))
-		require.Nil(t, store.Add("", newFakeRun()))
+		require.Nil(t, store.Add("", newFakeRun(), 0))
 		close(stuck.done)
 		require.NoError(t, store.Shutdown(t.Context()))
 	})
@@ -250,3 +251,29 @@ func (d *stuckRun) Wait() taskstore.Outcome          { <-d.done; return taskstor
 func (*stuckRun) Message() string                    { return "" }
 func (*stuckRun) Resume(mcp.InputResponses, *string) {}
 func (*stuckRun) End(error)                          {}
+
+func TestTasksKeepToBudget(t *testing.T) {
+	opts := wide
+	opts.Budget = budget.New(&budget.Options{MaxBytes: 4 << 20})
+	withStore(t, opts, func(t *testing.T, store *taskstore.Store) {
+		require.Nil(t, store.Add("ann", newFakeRun(), 2<<20), "the request is too large")
+		run := newFakeRun()
+		id := store.Add("ann", run, 900<<10).ID
+		require.Equal(t, 900<<10, opts.Budget.Held())
+		require.Nil(t, store.Add("ann", newFakeRun(), 200<<10), "too much is held for its principal")
+		run.finish(taskstore.Outcome{Result: make(json.RawMessage, 100<<10)})
+		require.Equal(t, 100<<10, opts.Budget.Held(), "the result replaces the request")
+		large := newFakeRun()
+		other := store.Add("ann", large, 0).ID
+		large.finish(taskstore.Outcome{Result: make(json.RawMessage, 2<<20)})
+		require.Contains(t, store.Get("ann", other).Error.Message, "too many bytes")
+		cancelled := newFakeRun()
+		last := store.Add("ann", cancelled, 200<<10).ID
+		store.Cancel("ann", last)
+		cancelled.finish(taskstore.Outcome{Result: make(json.RawMessage, 10)})
+		require.Equal(t, 100<<10, opts.Budget.Held())
+		require.Equal(t, mcp.TaskStatusCompleted, store.Get("ann", id).Status)
+		time.Sleep(2 * time.Hour)
+		require.Zero(t, opts.Budget.Held())
+	})
+}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/budget"
 	"github.com/mcpwright/mcp/runtime/tasks"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -34,8 +35,9 @@ type Outcome struct {
 type task struct {
 	tasks.Task
 	owner  string
-	run    Run         // nil after the end: a call may be large
-	expiry *time.Timer // nil if the task is stored forever
+	run    Run                 // nil after the end: a call may be large
+	expiry *time.Timer         // nil if the task is stored forever
+	held   *budget.Reservation // of the request, and then of the result
 
 	rounds  int
 	keys    map[string]string  // of the open questions, as in the request of the run

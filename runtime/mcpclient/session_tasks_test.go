@@ -1,0 +1,213 @@
+package mcpclient_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/internal/leaks"
+	"github.com/mcpwright/mcp/runtime/mcpclient"
+	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/streamable"
+)
+
+// sessionTasks are options for a client of the revision in which the client decides what becomes a
+// task.
+func sessionTasks(saw *seen) *mcpclient.Options {
+	return handlerOptions(mcpclient.Options{Revision: mcp.Revision20251125, Tasks: true, OnTask: saw.look})
+}
+
+// byPrincipal serves a server over HTTP. The header X-User is the principal.
+func byPrincipal(s *mcpserver.Server) *streamable.Handler {
+	return s.Handler(&streamable.Options{Logger: silent, Principal: func(r *http.Request) string { return r.Header.Get("X-User") }})
+}
+
+func TestToolThatRequiresSessionTask(t *testing.T) {
+	leaks.Check(t)
+	kit := newKit(&mcpserver.Options{Tasks: soon})
+	job(kit, "job", mcp.TaskSupportRequired, func(ctx context.Context, s *mcp.ServerSession) (string, error) {
+		first, err := question(ctx, s, "first")
+		if err != nil {
+			return "", err
+		}
+		second, err := question(ctx, s, "second")
+		return first + second, err
+	})
+	for _, w := range kitEndpoints(t, kit) {
+		if w.name == "command" {
+			continue // has another server
+		}
+		t.Run(w.name, func(t *testing.T) {
+			saw := &seen{first: make(chan struct{})}
+			opts := sessionTasks(saw)
+			if w.old {
+				opts.Revision = mcp.Revision20251125
+			}
+			c := connect(t, w.to, opts)
+			require.Equal(t, "AdaAda", callText(t, c, "job"))
+			all := saw.all()
+			require.Equal(t, time.Hour, all[0].TTL)
+			require.Equal(t, time.Millisecond, all[0].PollInterval)
+			require.WithinDuration(t, time.Now(), all[0].CreatedAt, time.Minute)
+			require.Equal(t, mcp.TaskStatusCompleted, all[len(all)-1].Status)
+			for _, task := range all {
+				require.Equal(t, all[0].ID, task.ID)
+			}
+		})
+	}
+}
+
+func TestCallerAsksForSessionTask(t *testing.T) {
+	leaks.Check(t)
+	kit := newKit(&mcpserver.Options{Tasks: soon})
+	job(kit, "job", mcp.TaskSupportOptional, func(context.Context, *mcp.ServerSession) (string, error) { return "done", nil })
+	job(kit, "plain", mcp.TaskSupportForbidden, func(context.Context, *mcp.ServerSession) (string, error) { return "done", nil })
+	saw := &seen{first: make(chan struct{})}
+	c := connect(t, validatedURL(t, kit.Handler(nil)), sessionTasks(saw))
+	require.Equal(t, "done", callText(t, c, "job"))
+	require.Empty(t, saw.all(), "the server would also run it without a task")
+	res, err := peer.SendRequest(t.Context(), c, &mcp.CallToolRequest{Name: "job", Task: &mcp.TaskMetadata{TTL: new(int64(60_000))}})
+	require.NoError(t, err)
+	require.Equal(t, "done", mcp.TextOf(res.Content))
+	require.Equal(t, time.Minute, saw.all()[0].TTL)
+	_, err = peer.SendRequest(t.Context(), c, &mcp.CallToolRequest{Name: "plain", Task: new(mcp.TaskMetadata)})
+	require.EqualValues(t, mcp.CodeMethodNotFound, peer.AsError(err).Code)
+}
+
+func TestSessionTaskFails(t *testing.T) {
+	leaks.Check(t)
+	var answer func() (string, error)
+	kit := newKit(&mcpserver.Options{Tasks: soon})
+	job(kit, "job", mcp.TaskSupportRequired, func(context.Context, *mcp.ServerSession) (string, error) { return answer() })
+	saw := &seen{first: make(chan struct{})}
+	c := connect(t, validatedPipe(t, kit), sessionTasks(saw))
+
+	answer = func() (string, error) { return "", mcpserver.Errorf("the disk is full") }
+	_, err := mcpclient.CallTool[string](t.Context(), c, "job", nil)
+	failed, is := errors.AsType[*mcpclient.ToolError](err)
+	require.True(t, is, "%v", err)
+	require.Contains(t, failed.Text(), "the disk is full")
+
+	answer = func() (string, error) { return "", &peer.Error{Code: -32000, Message: "no", Data: []byte(`{"a":1}`)} }
+	_, err = mcpclient.CallTool[string](t.Context(), c, "job", nil)
+	task, is := errors.AsType[*mcpclient.TaskError](err)
+	require.True(t, is, "%v", err)
+	require.Equal(t, mcp.TaskStatusFailed, task.Task.Status)
+	require.EqualValues(t, -32000, peer.AsError(err).Code)
+	require.JSONEq(t, `{"a":1}`, string(peer.AsError(err).Data))
+
+	answer = func() (string, error) { panic("secret") }
+	_, err = mcpclient.CallTool[string](t.Context(), c, "job", nil)
+	require.EqualValues(t, mcp.CodeInternal, peer.AsError(err).Code)
+	require.NotContains(t, err.Error(), "secret")
+}
+
+// waits adds a tool that requires a task and waits until its context ends.
+func waits(kit *mcpserver.Server) (ended chan error) {
+	ended = make(chan error, 1)
+	job(kit, "waits", mcp.TaskSupportRequired, func(ctx context.Context, _ *mcp.ServerSession) (string, error) {
+		<-ctx.Done()
+		ended <- context.Cause(ctx)
+		return "", context.Cause(ctx)
+	})
+	return ended
+}
+
+func TestAbandonedSessionTaskIsCancelled(t *testing.T) {
+	leaks.Check(t)
+	kit := newKit(&mcpserver.Options{Tasks: soon})
+	ended := waits(kit)
+	saw := &seen{first: make(chan struct{})}
+	c := connect(t, validatedURL(t, kit.Handler(nil)), sessionTasks(saw))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go func() { // ends at the first task
+		<-saw.first
+		cancel(errors.New("enough"))
+	}()
+	_, err := mcpclient.CallTool[string](ctx, c, "waits", nil)
+	require.ErrorContains(t, err, "enough")
+	require.ErrorContains(t, <-ended, "cancelled by its requester")
+}
+
+func TestSessionTaskEndsWithItsSession(t *testing.T) {
+	leaks.Check(t)
+	kit := newKit(&mcpserver.Options{Tasks: soon})
+	ended := waits(kit)
+	saw := &seen{first: make(chan struct{})}
+	c := connect(t, validatedPipe(t, kit), sessionTasks(saw))
+	go func() { // ends at the first task
+		<-saw.first
+		c.Close()
+	}()
+	_, err := mcpclient.CallTool[string](t.Context(), c, "waits", nil)
+	var closed *peer.ClosedError
+	require.ErrorAs(t, err, &closed)
+	require.Error(t, <-ended)
+}
+
+func TestExpiredSessionTask(t *testing.T) {
+	leaks.Check(t)
+	kit := newKit(&mcpserver.Options{Tasks: &mcpserver.TaskOptions{TTL: 50 * time.Millisecond, PollInterval: time.Millisecond}})
+	ended := waits(kit)
+	saw := &seen{first: make(chan struct{})}
+	c := connect(t, validatedPipe(t, kit), sessionTasks(saw))
+	_, err := mcpclient.CallTool[string](t.Context(), c, "waits", nil)
+	require.NotNil(t, peer.AsError(err), "%v", err)
+	require.ErrorContains(t, <-ended, "expired")
+}
+
+func TestSessionTaskOfPrincipalIsInvisibleToOthers(t *testing.T) {
+	leaks.Check(t)
+	kit := newKit(&mcpserver.Options{Tasks: soon})
+	ended := waits(kit)
+	to := validatedURL(t, byPrincipal(kit))
+	saw := &seen{first: make(chan struct{})}
+	user := func(name string) *mcpclient.Client {
+		to := *to
+		to.HTTP.Header = http.Header{"X-User": {name}}
+		return connect(t, &to, sessionTasks(saw))
+	}
+	ann, again, bob := user("ann"), user("ann"), user("bob")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var calls sync.WaitGroup
+	defer calls.Wait()
+	calls.Go(func() { // ends with ctx
+		_, _ = mcpclient.CallTool[string](ctx, ann, "waits", nil)
+	})
+	<-saw.first
+	id := saw.all()[0].ID
+	_, err := peer.SendRequest(t.Context(), again, &mcp.GetTaskRequest{TaskID: id})
+	require.NoError(t, err, "a task belongs to its principal, in all sessions")
+	for _, req := range []peer.Message{&mcp.GetTaskRequest{TaskID: id}, &mcp.CancelTaskRequest{TaskID: id}, &mcp.GetTaskPayloadRequest{TaskID: id}} {
+		err := bob.Call(t.Context(), req, new(mcp.GetTaskPayloadResult))
+		require.EqualValues(t, mcp.CodeInvalidParams, peer.AsError(err).Code, "%T", req)
+		require.ErrorContains(t, err, fmt.Sprintf("Unknown task: %q", id))
+	}
+	list, err := peer.SendRequest(t.Context(), bob, new(mcp.ListTasksRequest))
+	require.NoError(t, err)
+	require.Empty(t, list.Tasks)
+	cancel()
+	<-ended
+}
+
+func TestServerThatIgnoresTask(t *testing.T) {
+	leaks.Check(t)
+	kit := newKit(&mcpserver.Options{
+		Capabilities: mcp.ServerCapabilities{Tasks: &mcp.ServerTasksCapability{Requests: &mcp.ServerTaskRequests{Tools: &mcp.ToolTaskRequests{Call: map[string]json.RawMessage{}}}}},
+	})
+	job(kit, "job", mcp.TaskSupportRequired, func(context.Context, *mcp.ServerSession) (string, error) { return "done", nil })
+	saw := &seen{first: make(chan struct{})}
+	c := connect(t, validatedPipe(t, kit), sessionTasks(saw))
+	require.Equal(t, "done", callText(t, c, "job"))
+	require.Empty(t, saw.all())
+}
