@@ -17,6 +17,8 @@ const (
 	MethodResourcesList                    MCPMethod = "resources/list"
 	MethodResourcesTemplatesList           MCPMethod = "resources/templates/list"
 	MethodResourcesRead                    MCPMethod = "resources/read"
+	MethodResourcesSubscribe               MCPMethod = "resources/subscribe"
+	MethodResourcesUnsubscribe             MCPMethod = "resources/unsubscribe"
 	MethodPromptsList                      MCPMethod = "prompts/list"
 	MethodPromptsGet                       MCPMethod = "prompts/get"
 	MethodToolsList                        MCPMethod = "tools/list"
@@ -300,3 +302,39 @@ const (
 	LoggingLevelAlert     LoggingLevel = "alert"
 	LoggingLevelEmergency LoggingLevel = "emergency"
 )
+
+// SetLevelRequest sets the least severity of log messages.
+type SetLevelRequest struct {
+	Request
+	Params SetLevelParams `json:"params"`
+	Header http.Header    `json:"-"`
+}
+
+// SetLevelParams are the params of a [SetLevelRequest].
+type SetLevelParams struct {
+	Level LoggingLevel `json:"level"`
+}
+
+// SubscribeRequest subscribes to updates of a resource.
+type SubscribeRequest struct {
+	Request
+	Params SubscribeParams `json:"params"`
+	Header http.Header     `json:"-"`
+}
+
+// SubscribeParams are the params of a [SubscribeRequest].
+type SubscribeParams struct {
+	URI string `json:"uri"`
+}
+
+// UnsubscribeRequest ends a subscription.
+type UnsubscribeRequest struct {
+	Request
+	Params UnsubscribeParams `json:"params"`
+	Header http.Header       `json:"-"`
+}
+
+// UnsubscribeParams are the params of an [UnsubscribeRequest].
+type UnsubscribeParams struct {
+	URI string `json:"uri"`
+}

@@ -1,0 +1,258 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mcpwright/mcp/compat/mcpgo/mcp"
+	kit "github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+type serverKey struct{}
+
+// ServerFromContext returns the server in the context of a handler, or nil.
+func ServerFromContext(ctx context.Context) *MCPServer {
+	s, _ := ctx.Value(serverKey{}).(*MCPServer)
+	return s
+}
+
+// handle is the middleware for all messages. It adds the server and the session to the context,
+// and calls hooks and handlers of notifications.
+func (s *MCPServer) handle(next peer.Handler) peer.Handler {
+	return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+		ctx = context.WithValue(ctx, serverKey{}, s)
+		conn := connection.FromContext(ctx)
+		var session *clientSession
+		if conn != nil {
+			session = sessionOf(in, conn)
+			ctx = s.WithContext(ctx, session)
+		}
+		if in.ID.IsZero() {
+			return s.notified(ctx, in, next, session)
+		}
+		c := &observed{ctx: ctx, in: in, next: peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+			reply, err := s.handleRequest(ctx, in, next, session)
+			if err == nil && session != nil && in.Method == string(mcp.MethodInitialize) {
+				s.begin(ctx, session)
+			}
+			return reply, err
+		})}
+		if !s.hooks.observe(c) {
+			return c.next.Handle(ctx, in)
+		}
+		return c.reply, c.err
+	})
+}
+
+// begin registers the session of a connection until the connection is closed.
+func (s *MCPServer) begin(ctx context.Context, session *clientSession) {
+	if session.id == "" || s.RegisterSession(ctx, session) != nil {
+		return // there is no session, or the request was repeated
+	}
+	session.conn.OnClose(func(ctx context.Context) error {
+		close(session.closed)
+		s.UnregisterSession(ctx, session.id)
+		return nil
+	})
+}
+
+func (s *MCPServer) notified(ctx context.Context, in *peer.Inbound, next peer.Handler, session *clientSession) (peer.Reply, error) {
+	if session != nil && in.Method == string(mcp.MethodNotificationInitialized) {
+		session.Initialize()
+	}
+	s.mu.RLock()
+	handler := s.notifications[in.Method]
+	s.mu.RUnlock()
+	if handler != nil {
+		n := mcp.JSONRPCNotification{JSONRPC: mcp.JSONRPC_VERSION, Notification: mcp.Notification{Method: in.Method}}
+		params, err := paramsOf(in)
+		if err == nil {
+			err = json.Unmarshal(params, &n.Params)
+		}
+		if err != nil {
+			return peer.Reply{}, err
+		}
+		handler(ctx, n)
+	}
+	return next.Handle(ctx, in)
+}
+
+// handleRequest handles requests for tools that the kit does not know or may not show: tools of
+// the session, and tools with a filter.
+func (s *MCPServer) handleRequest(ctx context.Context, in *peer.Inbound, next peer.Handler, session *clientSession) (peer.Reply, error) {
+	var own map[string]ServerTool
+	if session != nil {
+		own = session.GetSessionTools()
+	}
+	if len(own) == 0 && len(s.filters) == 0 {
+		return next.Handle(ctx, in)
+	}
+	switch in.Method {
+	case string(mcp.MethodToolsList):
+		result, err := s.listTools(ctx, own)
+		return s.reply(ctx, in, result, err)
+	case string(mcp.MethodToolsCall):
+		req := new(kit.CallToolRequest)
+		if err := in.Decode(in.Frame, req); err != nil {
+			return next.Handle(ctx, in) // refuses the request
+		}
+		tool, ok := own[req.Name]
+		known := s.GetTool(req.Name)
+		if !ok && known != nil {
+			tool = *known
+		}
+		if len(s.filter(ctx, []mcp.Tool{tool.Tool})) == 0 {
+			return peer.Reply{}, &peer.Error{Code: mcp.INVALID_PARAMS, Message: "unknown tool: " + req.Name}
+		}
+		if ok {
+			result, err := s.callTool(ctx, tool.Handler, req)
+			return s.reply(ctx, in, result, err)
+		}
+	}
+	return next.Handle(ctx, in)
+}
+
+func (s *MCPServer) reply(ctx context.Context, in *peer.Inbound, result wire.Value, err error) (peer.Reply, error) {
+	if err != nil {
+		return peer.Reply{}, err
+	}
+	return peer.Reply{Result: result, Frame: connection.FromContext(ctx).Frame(in.Method)}, nil
+}
+
+// listTools returns all tools that a caller may list, in one page.
+func (s *MCPServer) listTools(ctx context.Context, own map[string]ServerTool) (*kit.ListToolsResult, error) {
+	s.mu.RLock()
+	all := maps.Clone(s.tools)
+	s.mu.RUnlock()
+	maps.Copy(all, own)
+	tools := make([]mcp.Tool, 0, len(all))
+	for _, t := range all {
+		tools = append(tools, t.Tool)
+	}
+	slices.SortFunc(tools, func(a, b mcp.Tool) int { return strings.Compare(a.Name, b.Name) })
+	result := &kit.ListToolsResult{Tools: []kit.Tool{}}
+	for _, t := range s.filter(ctx, tools) {
+		definition, err := toolOf(t)
+		if err != nil {
+			return nil, err
+		}
+		result.Tools = append(result.Tools, *definition)
+	}
+	return result, nil
+}
+
+func (s *MCPServer) filter(ctx context.Context, tools []mcp.Tool) []mcp.Tool {
+	for _, filter := range s.filters {
+		tools = filter(ctx, tools)
+	}
+	return tools
+}
+
+// convertRequest converts a request of the kit to the request of a handler.
+func convertRequest(ctx context.Context, req peer.Message, to any) error {
+	data, err := wire.AppendParams(nil, nil, req)
+	if err != nil {
+		return err
+	}
+	in := &peer.Inbound{Method: req.Method(), Params: data}
+	if session := kit.SessionFromContext(ctx); session != nil {
+		in.Transport = session.Transport()
+	}
+	_, err = readRequest(in, to)
+	return err
+}
+
+// handlerError is an error of a handler. Clients receive its text, as from mcp-go, and hooks
+// receive the error.
+type handlerError struct {
+	error
+	sent *peer.Error
+}
+
+func (e *handlerError) Unwrap() []error { return []error{e.error, e.sent} }
+
+// sendable returns the error for an error of a handler. Errors that ask a question or have a code
+// are returned unchanged.
+func sendable(err error) error {
+	if _, asks := errors.AsType[*kit.InputRequiredError](err); asks || peer.AsError(err) != nil {
+		return err
+	}
+	code := int64(mcp.INTERNAL_ERROR)
+	if errors.Is(err, ErrResourceNotFound) {
+		code = mcp.RESOURCE_NOT_FOUND
+	}
+	return &handlerError{err, &peer.Error{Code: code, Message: err.Error()}}
+}
+
+var errNoResult = errors.New("the handler returned no result")
+
+func (s *MCPServer) callTool(ctx context.Context, handler ToolHandlerFunc, req *kit.CallToolRequest) (*kit.CallToolResult, error) {
+	var request mcp.CallToolRequest
+	if err := convertRequest(ctx, req, &request); err != nil {
+		return nil, err
+	}
+	s.mu.RLock()
+	middleware := s.tool
+	s.mu.RUnlock()
+	for _, wrap := range slices.Backward(middleware) {
+		handler = wrap(handler)
+	}
+	result, err := handler(ctx, request)
+	switch {
+	case err != nil:
+		return nil, sendable(err)
+	case result == nil:
+		return nil, errNoResult
+	}
+	converted := new(kit.CallToolResult)
+	return converted, convert(result, converted)
+}
+
+func (s *MCPServer) readResource(ctx context.Context, handler ResourceHandlerFunc, req *kit.ReadResourceRequest, vars mcpserver.Variables) (*kit.ReadResourceResult, error) {
+	var request mcp.ReadResourceRequest
+	if err := convertRequest(ctx, req, &request); err != nil {
+		return nil, err
+	}
+	for name, values := range vars {
+		if request.Params.Arguments == nil {
+			request.Params.Arguments = map[string]any{}
+		}
+		request.Params.Arguments[name] = values
+	}
+	for _, wrap := range slices.Backward(s.resource) {
+		handler = wrap(handler)
+	}
+	contents, err := handler(ctx, request)
+	if err != nil {
+		return nil, sendable(err)
+	}
+	converted := new(kit.ReadResourceResult)
+	return converted, convert(mcp.ReadResourceResult{Contents: append([]mcp.ResourceContents{}, contents...)}, converted)
+}
+
+func (s *MCPServer) getPrompt(ctx context.Context, handler PromptHandlerFunc, req *kit.GetPromptRequest) (*kit.GetPromptResult, error) {
+	var request mcp.GetPromptRequest
+	if err := convertRequest(ctx, req, &request); err != nil {
+		return nil, err
+	}
+	for _, wrap := range slices.Backward(s.prompt) {
+		handler = wrap(handler)
+	}
+	result, err := handler(ctx, request)
+	switch {
+	case err != nil:
+		return nil, sendable(err)
+	case result == nil:
+		return nil, errNoResult
+	}
+	converted := new(kit.GetPromptResult)
+	return converted, convert(result, converted)
+}

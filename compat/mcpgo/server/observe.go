@@ -1,0 +1,173 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"reflect"
+
+	"github.com/mcpwright/mcp/compat/mcpgo/mcp"
+	kit "github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// observed is a request whose hooks are called.
+type observed struct {
+	ctx   context.Context
+	in    *peer.Inbound
+	next  peer.Handler
+	reply peer.Reply
+	err   error
+}
+
+// around handles a request and calls its hooks.
+func around[Req, Res any, B ~func(context.Context, any, *Req), A ~func(context.Context, any, *Req, *Res)](h *Hooks, c *observed, before []B, after []A) {
+	ctx, id, method := c.ctx, requestID(c.in.ID), mcp.MCPMethod(c.in.Method)
+	req := new(Req)
+	sent, err := readRequest(c.in, req)
+	if err != nil {
+		c.reply, c.err = c.next.Handle(ctx, c.in) // refuses the request
+		return
+	}
+	for _, hook := range h.OnRequestInitialization {
+		if c.err = hook(ctx, id, req); c.err != nil {
+			c.err = &peer.Error{Code: mcp.INVALID_REQUEST, Message: c.err.Error()}
+			return
+		}
+	}
+	for _, hook := range h.OnBeforeAny {
+		hook(ctx, id, method, req)
+	}
+	for _, hook := range before {
+		hook(ctx, id, req)
+	}
+	in := c.in
+	if changed, err := json.Marshal(req); err == nil && !bytes.Equal(changed, sent) {
+		in = withParams(in, changed)
+	}
+	c.reply, c.err = c.next.Handle(ctx, in)
+	if c.err != nil {
+		for _, hook := range h.OnError {
+			hook(ctx, id, method, req, c.err)
+		}
+		return
+	}
+	if len(after) == 0 && len(h.OnSuccess) == 0 {
+		return
+	}
+	changeResult(c, func(res *Res) {
+		for _, hook := range after {
+			hook(ctx, id, req, res)
+		}
+		for _, hook := range h.OnSuccess {
+			hook(ctx, id, method, req, res)
+		}
+	})
+}
+
+// readRequest decodes a request into a type of package mcp, and returns its encoding.
+func readRequest(in *peer.Inbound, req any) ([]byte, error) {
+	params, err := paramsOf(in)
+	if err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(map[string]any{"method": in.Method, "params": json.RawMessage(params)})
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(data, req); err != nil {
+		return nil, err
+	}
+	if header := headerOf(in.Transport); header != nil {
+		reflect.ValueOf(req).Elem().FieldByName("Header").Set(reflect.ValueOf(header))
+	}
+	return json.Marshal(req)
+}
+
+// paramsOf returns the params of a message as JSON.
+func paramsOf(in *peer.Inbound) ([]byte, error) {
+	switch {
+	case in.Params != nil:
+		return in.Params, nil
+	case in.Value != nil:
+		return wire.AppendParams(nil, in.Frame, in.Value)
+	case in.Message != nil:
+		return wire.AppendParams(nil, in.Frame, in.Message)
+	}
+	return []byte("{}"), nil
+}
+
+// withParams returns a copy of a message with the params of an encoded request.
+func withParams(in *peer.Inbound, request []byte) *peer.Inbound {
+	var members struct{ Params json.RawMessage }
+	if json.Unmarshal(request, &members) != nil {
+		return in
+	}
+	changed := *in
+	changed.Params, changed.Value, changed.Message = members.Params, nil, nil
+	return &changed
+}
+
+// changeResult decodes the result of a request for hooks, and encodes it again if they have
+// changed it.
+func changeResult[Res any](c *observed, call func(*Res)) {
+	res := new(Res)
+	data, err := wire.Append(nil, c.reply.Frame, c.reply.Result)
+	if err == nil {
+		err = json.Unmarshal(data, res)
+	}
+	if err != nil {
+		return // a result of another kind, for example one that asks a question
+	}
+	sent, _ := json.Marshal(res)
+	call(res)
+	changed, err := json.Marshal(res)
+	if err != nil || bytes.Equal(changed, sent) {
+		return
+	}
+	if result := newResult(c.in.Method); result != nil {
+		if c.err = wire.Decode(changed, c.reply.Frame, result); c.err == nil {
+			c.reply.Result = result
+		}
+	}
+}
+
+// newResult returns an empty result of a method whose result hooks may change, or nil.
+func newResult(method string) wire.Value {
+	switch mcp.MCPMethod(method) {
+	case mcp.MethodInitialize:
+		return new(kit.InitializeResult)
+	case mcp.MethodToolsList:
+		return new(kit.ListToolsResult)
+	case mcp.MethodToolsCall:
+		return new(kit.CallToolResult)
+	case mcp.MethodPromptsList:
+		return new(kit.ListPromptsResult)
+	case mcp.MethodPromptsGet:
+		return new(kit.GetPromptResult)
+	case mcp.MethodResourcesList:
+		return new(kit.ListResourcesResult)
+	case mcp.MethodResourcesTemplatesList:
+		return new(kit.ListResourceTemplatesResult)
+	case mcp.MethodResourcesRead:
+		return new(kit.ReadResourceResult)
+	}
+	return nil
+}
+
+func requestID(id wire.RequestID) any {
+	if text, ok := id.Text(); ok {
+		return text
+	}
+	n, _ := id.Int64()
+	return n
+}
+
+func headerOf(t peer.TransportContext) http.Header {
+	if t == nil {
+		return nil
+	}
+	return t.Header()
+}

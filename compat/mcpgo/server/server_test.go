@@ -1,0 +1,309 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/mcpwright/mcp/compat/mcpgo/mcp"
+	"github.com/mcpwright/mcp/compat/mcpgo/server"
+	kit "github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/mcpclient"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// events are lines in the order in which hooks and handlers add them.
+type events struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (e *events) add(format string, args ...any) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.lines = append(e.lines, fmt.Sprintf(format, args...))
+}
+
+// take returns the lines since it was called the last time.
+func (e *events) take() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	lines := strings.Join(e.lines, "\n")
+	e.lines = nil
+	return lines
+}
+
+func equal[T comparable](t *testing.T, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("got  %v\nwant %v", got, want)
+	}
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func connect(t *testing.T, to mcpclient.Endpoint, opts mcpclient.Options) *mcpclient.Client {
+	t.Helper()
+	c, err := mcpclient.Connect(t.Context(), to, &opts)
+	check(t, err)
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// handshake connects to a server in process, with a session.
+func handshake(t *testing.T, s *server.MCPServer) *mcpclient.Client {
+	t.Helper()
+	return connect(t, mcpclient.InProcess(s.Kit()), mcpclient.Options{Revision: kit.Revision20251125})
+}
+
+// transports connect a client to a server.
+var transports = map[string]func(*testing.T, *server.MCPServer) mcpclient.Endpoint{
+	"in process": func(_ *testing.T, s *server.MCPServer) mcpclient.Endpoint { return mcpclient.InProcess(s.Kit()) },
+	"pipes": func(t *testing.T, s *server.MCPServer) mcpclient.Endpoint {
+		serverIn, clientOut := io.Pipe()
+		clientIn, serverOut := io.Pipe()
+		go server.NewStdioServer(s).Listen(t.Context(), serverIn, serverOut) // ends with the test
+		return mcpclient.Streams(clientIn, clientOut)
+	},
+	"http": func(t *testing.T, s *server.MCPServer) mcpclient.Endpoint {
+		srv := server.NewTestStreamableHTTPServer(s)
+		t.Cleanup(srv.Close)
+		return mcpclient.URL(srv.URL)
+	},
+	"stateless http": func(t *testing.T, s *server.MCPServer) mcpclient.Endpoint {
+		srv := server.NewTestStreamableHTTPServer(s, server.WithStateLess(true))
+		t.Cleanup(srv.Close)
+		return mcpclient.URL(srv.URL)
+	},
+	"sse": func(t *testing.T, s *server.MCPServer) mcpclient.Endpoint {
+		srv := server.NewTestServer(s)
+		t.Cleanup(srv.CloseClientConnections)
+		return mcpclient.LegacySSE(srv.URL+"/sse", nil)
+	},
+}
+
+// onTransports runs a test over each transport, with and without a session.
+func onTransports(t *testing.T, test func(*testing.T, func(*server.MCPServer) *mcpclient.Client)) {
+	for name, transport := range transports {
+		for _, revision := range []wire.Revision{kit.Revision20251125, kit.Revision20260728} {
+			if name == "sse" {
+				if revision == kit.Revision20260728 {
+					continue // the transport has only sessions
+				}
+				revision = kit.Revision20241105
+			}
+			t.Run(name+" "+revision.String(), func(t *testing.T) {
+				test(t, func(s *server.MCPServer) *mcpclient.Client {
+					return connect(t, transport(t, s), mcpclient.Options{Revision: revision})
+				})
+			})
+		}
+	}
+}
+
+func echo(_ context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	text, err := req.RequireString("text")
+	switch {
+	case err != nil:
+		return mcp.NewToolResultError(err.Error()), nil
+	case text == "fail":
+		return nil, errors.New("it failed")
+	case text == "panic":
+		panic("it panicked")
+	}
+	return mcp.NewToolResultText(text), nil
+}
+
+// call calls a tool, and returns the text of its result or error.
+func call(t *testing.T, c *mcpclient.Client, name, args string) string {
+	t.Helper()
+	res, err := c.CallTool(t.Context(), &kit.CallToolRequest{Name: name, Arguments: json.RawMessage(args)})
+	if err != nil {
+		return "error: " + err.Error()
+	}
+	text := res.Content[0].(*kit.TextContent).Text
+	if res.IsError {
+		return "tool error: " + text
+	}
+	return text
+}
+
+func toolNames(t *testing.T, c *mcpclient.Client) string {
+	t.Helper()
+	res, err := c.Uncached().ListTools(t.Context(), nil)
+	check(t, err)
+	var names []string
+	for _, tool := range res.Tools {
+		names = append(names, tool.Name)
+	}
+	return strings.Join(names, " ")
+}
+
+func TestTools(t *testing.T) {
+	onTransports(t, func(t *testing.T, connect func(*server.MCPServer) *mcpclient.Client) {
+		s := server.NewMCPServer("test", "1.0.0", server.WithRecovery(), server.WithLogger(discard))
+		s.AddTool(mcp.NewTool("echo", mcp.WithString("text", mcp.Required())), echo)
+		s.AddTool(mcp.NewToolWithRawSchema("add", "Adds.", json.RawMessage(`{"type":"object"}`)),
+			mcp.NewTypedToolHandler(func(_ context.Context, _ mcp.CallToolRequest, in struct{ A, B int }) (*mcp.CallToolResult, error) {
+				return mcp.NewToolResultStructuredOnly(map[string]int{"sum": in.A + in.B}), nil
+			}))
+		c := connect(s)
+		equal(t, toolNames(t, c), "add echo")
+		equal(t, call(t, c, "echo", `{"text":"hi","more":1}`), "hi")
+		equal(t, call(t, c, "echo", `{"text":2}`), `tool error: argument "text" is not a string`)
+		equal(t, call(t, c, "add", `{"a":1,"b":2}`), `{"sum":3}`)
+		equal(t, call(t, c, "echo", `{"text":"fail"}`), "error: it failed (code -32603)")
+		if got := call(t, c, "echo", `{"text":"panic"}`); strings.Contains(got, "panicked") || !strings.Contains(got, "nternal error") {
+			t.Errorf("got %s", got)
+		}
+		equal(t, call(t, c, "echo", `{"text":"after"}`), "after")
+	})
+}
+
+func TestChangedTools(t *testing.T) {
+	s := server.NewMCPServer("test", "1.0.0")
+	s.AddTools(server.ServerTool{Tool: mcp.NewTool("a"), Handler: echo}, server.ServerTool{Tool: mcp.NewTool("b"), Handler: echo})
+	c := handshake(t, s)
+	equal(t, toolNames(t, c), "a b")
+	s.SetTools(server.ServerTool{Tool: mcp.NewTool("b"), Handler: echo}, server.ServerTool{Tool: mcp.NewTool("c"), Handler: echo})
+	equal(t, toolNames(t, c), "b c")
+	s.DeleteTools("b", "absent")
+	equal(t, toolNames(t, c), "c")
+	equal(t, s.GetTool("b") == nil && s.GetTool("c").Tool.Name == "c", true)
+
+	defer func() {
+		equal(t, strings.Contains(fmt.Sprint(recover()), `add tool "both"`), true)
+	}()
+	both := mcp.NewTool("both")
+	both.RawInputSchema = json.RawMessage(`{}`)
+	s.AddTool(both, echo)
+}
+
+func TestResources(t *testing.T) {
+	onTransports(t, func(t *testing.T, connect func(*server.MCPServer) *mcpclient.Client) {
+		s := server.NewMCPServer("test", "1.0.0", server.WithLogger(discard), server.WithResourceRecovery(),
+			server.WithResourceHandlerMiddleware(func(next server.ResourceHandlerFunc) server.ResourceHandlerFunc {
+				return func(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
+					contents, err := next(ctx, req)
+					return append(contents, mcp.BlobResourceContents{URI: req.Params.URI, Blob: "aGk="}), err
+				}
+			}))
+		read := func(_ context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
+			if req.Params.URI == "x:absent" {
+				return nil, server.ErrResourceNotFound
+			}
+			return []mcp.ResourceContents{mcp.TextResourceContents{URI: req.Params.URI, Text: fmt.Sprint(req.Params.Arguments)}}, nil
+		}
+		s.AddResource(mcp.NewResource("/guides/style", "style", mcp.WithMIMEType("text/plain")), read)
+		s.AddResource(mcp.NewResource("x:absent", "absent"), read)
+		s.AddResourceTemplate(mcp.NewResourceTemplate("/repos/{owner}/{name}", "repo"), read)
+		c := connect(s)
+		for uri, want := range map[string]string{"/guides/style": "map[]", "/repos/a/b": "map[name:[b] owner:[a]]"} {
+			res, err := c.ReadResource(t.Context(), &kit.ReadResourceRequest{URI: uri})
+			check(t, err)
+			equal(t, len(res.Contents), 2)
+			equal(t, res.Contents[0].(*kit.TextResourceContents).Text, want)
+		}
+		_, err := c.ReadResource(t.Context(), &kit.ReadResourceRequest{URI: "x:absent"})
+		if err == nil || !strings.Contains(err.Error(), "resource not found (code ") {
+			t.Errorf("got %v", err)
+		}
+		s.RemoveResource("x:absent")
+		s.SetResourceTemplates()
+		res, err := c.Uncached().ListResources(t.Context(), nil)
+		check(t, err)
+		equal(t, len(res.Resources), 1)
+		equal(t, res.Resources[0].MIMEType, "text/plain")
+		templates, err := c.Uncached().ListResourceTemplates(t.Context(), nil)
+		check(t, err)
+		equal(t, len(templates.ResourceTemplates), 0)
+	})
+}
+
+func TestPrompts(t *testing.T) {
+	s := server.NewMCPServer("test", "1.0.0",
+		server.WithPromptHandlerMiddleware(func(next server.PromptHandlerFunc) server.PromptHandlerFunc {
+			return func(ctx context.Context, req mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+				req.Params.Arguments["city"] += "!"
+				return next(ctx, req)
+			}
+		}))
+	s.AddPrompt(mcp.NewPrompt("trip", mcp.WithPromptDescription("Plans."), mcp.WithArgument("city", mcp.RequiredArgument())),
+		func(_ context.Context, req mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+			return mcp.NewGetPromptResult("A trip.", []mcp.PromptMessage{
+				mcp.NewPromptMessage(mcp.RoleUser, mcp.NewTextContent("To "+req.Params.Arguments["city"])),
+			}), nil
+		})
+	c := handshake(t, s)
+	res, err := c.GetPrompt(t.Context(), &kit.GetPromptRequest{Name: "trip", Arguments: map[string]string{"city": "Bern"}})
+	check(t, err)
+	equal(t, res.Messages[0].Content.(*kit.TextContent).Text, "To Bern!")
+	if _, err := c.GetPrompt(t.Context(), &kit.GetPromptRequest{Name: "trip"}); err == nil {
+		t.Error("an argument is missing")
+	}
+	s.SetPrompts(server.ServerPrompt{Prompt: mcp.NewPrompt("other")})
+	equal(t, len(s.ListPrompts()), 1)
+	s.DeletePrompts("other")
+	equal(t, len(s.ListPrompts()), 0)
+}
+
+func TestOptions(t *testing.T) {
+	s := server.NewMCPServer("test", "1.0.0", server.WithTitle("Test"), server.WithInstructions("Call echo."),
+		server.WithToolCapabilities(false), server.WithResourceCapabilities(true, true), server.WithPromptCapabilities(true),
+		server.WithLogging(), server.WithPaginationLimit(1), server.WithInputSchemaValidation())
+	c := handshake(t, s)
+	equal(t, c.ServerInfo().Title, "Test")
+	equal(t, c.Instructions(), "Call echo.")
+	caps, err := json.Marshal(c.ServerCapabilities())
+	check(t, err)
+	equal(t, string(caps), `{"logging":{},"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true},"tools":{}}`)
+
+	s.AddTool(mcp.NewTool("a", mcp.WithString("text", mcp.Required())), echo)
+	s.AddTool(mcp.NewTool("b"), echo)
+	equal(t, toolNames(t, c), "a")
+	if got := call(t, c, "a", `{"text":1}`); !strings.HasPrefix(got, "tool error: ") || strings.Contains(got, "is not a string") {
+		t.Errorf("the schema must refuse the argument: %s", got)
+	}
+}
+
+func TestToolMiddleware(t *testing.T) {
+	var seen events
+	wrap := func(name string) server.ToolHandlerMiddleware {
+		return func(next server.ToolHandlerFunc) server.ToolHandlerFunc {
+			return func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				seen.add("%s %s %v", name, req.Params.Name, server.ServerFromContext(ctx) != nil)
+				return next(ctx, req)
+			}
+		}
+	}
+	s := server.NewMCPServer("test", "1.0.0", server.WithToolHandlerMiddleware(wrap("first")), server.WithToolHandlerMiddleware(wrap("second")))
+	s.AddTool(mcp.NewTool("echo"), echo)
+	s.Use(wrap("third"))
+	equal(t, call(t, handshake(t, s), "echo", `{"text":"a"}`), "a")
+	equal(t, seen.take(), "first echo true\nsecond echo true\nthird echo true")
+}
+
+func TestToolFilter(t *testing.T) {
+	s := server.NewMCPServer("test", "1.0.0", server.WithToolFilter(func(_ context.Context, tools []mcp.Tool) []mcp.Tool {
+		return slices.DeleteFunc(tools, func(t mcp.Tool) bool { return t.Name == "hidden" })
+	}))
+	s.AddTool(mcp.NewTool("shown"), echo)
+	s.AddTool(mcp.NewTool("hidden"), echo)
+	c := handshake(t, s)
+	equal(t, toolNames(t, c), "shown")
+	equal(t, call(t, c, "shown", `{"text":"a"}`), "a")
+	if got := call(t, c, "hidden", `{"text":"a"}`); !strings.Contains(got, "unknown tool") {
+		t.Errorf("got %s", got)
+	}
+}

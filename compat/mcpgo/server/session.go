@@ -1,0 +1,367 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"sync"
+
+	"github.com/mcpwright/mcp/compat/mcpgo/mcp"
+	kit "github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// Errors about sessions.
+var (
+	ErrSessionNotFound            = errors.New("session not found")
+	ErrSessionExists              = errors.New("session already exists")
+	ErrSessionNotInitialized      = errors.New("session not properly initialized")
+	ErrSessionDoesNotSupportTools = errors.New("session does not support per-session tools")
+	ErrNotificationNotInitialized = errors.New("notification channel not initialized")
+	ErrNotificationChannelBlocked = errors.New("notification channel queue is full")
+	ErrNoActiveSession            = errors.New("no active session")
+	ErrElicitationNotSupported    = errors.New("session does not support elicitation")
+)
+
+// ClientSession is a session of a client. The sessions of the server's transports also implement
+// [SessionWithTools], [SessionWithClientInfo] and [SessionWithElicitation]. Their SessionID is
+// "stdio" on standard input and output, and empty if the client has no session: with
+// [WithStateLess], and in the revision 2026-07-28.
+type ClientSession interface {
+	// Initialize marks the session as ready for notifications.
+	Initialize()
+	// Initialized reports whether Initialize was called.
+	Initialized() bool
+	// NotificationChannel returns a channel of notifications that are sent to the client.
+	NotificationChannel() chan<- mcp.JSONRPCNotification
+	// SessionID returns the id of the session.
+	SessionID() string
+}
+
+// SessionWithTools is a session that can have tools of its own.
+type SessionWithTools interface {
+	ClientSession
+	// GetSessionTools returns the tools by name. The map must not be changed.
+	GetSessionTools() map[string]ServerTool
+	// SetSessionTools replaces the tools.
+	SetSessionTools(tools map[string]ServerTool)
+}
+
+// SessionWithClientInfo is a session that contains a description of its client.
+type SessionWithClientInfo interface {
+	ClientSession
+	// GetClientInfo returns the name and version of the client.
+	GetClientInfo() mcp.Implementation
+	// GetClientCapabilities returns the capabilities of the client.
+	GetClientCapabilities() mcp.ClientCapabilities
+}
+
+// SessionWithElicitation is a session that can ask the user.
+type SessionWithElicitation interface {
+	ClientSession
+	// RequestElicitation asks the user and returns the response.
+	RequestElicitation(ctx context.Context, request mcp.ElicitationRequest) (*mcp.ElicitationResult, error)
+}
+
+type sessionKey struct{}
+
+// ClientSessionFromContext returns the session in the context of a handler, or nil.
+func ClientSessionFromContext(ctx context.Context) ClientSession {
+	session, _ := ctx.Value(sessionKey{}).(ClientSession)
+	return session
+}
+
+// WithContext returns a context with a session, for tests that call handlers.
+func (s *MCPServer) WithContext(ctx context.Context, session ClientSession) context.Context {
+	return context.WithValue(ctx, sessionKey{}, session)
+}
+
+// RegisterSession adds a session of the program's own, and calls the hooks. The server adds the
+// sessions of its transports itself, when their initialize request has succeeded.
+func (s *MCPServer) RegisterSession(ctx context.Context, session ClientSession) error {
+	s.mu.Lock()
+	if _, ok := s.sessions[session.SessionID()]; ok {
+		s.mu.Unlock()
+		return ErrSessionExists
+	}
+	s.sessions[session.SessionID()] = session
+	s.mu.Unlock()
+	for _, hook := range s.hooks.OnRegisterSession {
+		hook(ctx, session)
+	}
+	return nil
+}
+
+// UnregisterSession removes a session, and calls the hooks. A session that is not registered is
+// ignored.
+func (s *MCPServer) UnregisterSession(ctx context.Context, sessionID string) {
+	s.mu.Lock()
+	session, ok := s.sessions[sessionID]
+	delete(s.sessions, sessionID)
+	s.mu.Unlock()
+	if !ok {
+		return
+	}
+	for _, hook := range s.hooks.OnUnregisterSession {
+		hook(ctx, session)
+	}
+}
+
+func (s *MCPServer) session(id string) (ClientSession, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	session, ok := s.sessions[id]
+	if !ok {
+		return nil, ErrSessionNotFound
+	}
+	return session, nil
+}
+
+// clientSession is a session of a connection.
+type clientSession struct {
+	id   string
+	conn *connection.Connection
+
+	mu          sync.Mutex
+	initialized bool
+	tools       map[string]ServerTool
+	queue       chan mcp.JSONRPCNotification // nil until it is used
+	closed      chan struct{}                // closed with the connection
+}
+
+var clientSessions = connection.NewKey[*clientSession]("mcp-go session")
+
+// sessionOf returns the session of a connection.
+func sessionOf(in *peer.Inbound, conn *connection.Connection) *clientSession {
+	return clientSessions.Update(conn.State(), func(session *clientSession) *clientSession {
+		if session != nil {
+			return session
+		}
+		session = &clientSession{id: conn.SessionID(), conn: conn, closed: make(chan struct{})}
+		if session.id == "" && headerOf(in.Transport) == nil {
+			session.id = "stdio"
+		}
+		return session
+	})
+}
+
+func (c *clientSession) SessionID() string { return c.id }
+
+func (c *clientSession) Initialize() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.initialized = true
+}
+
+func (c *clientSession) Initialized() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.initialized
+}
+
+// NotificationChannel starts a goroutine when it is called for the first time.
+func (c *clientSession) NotificationChannel() chan<- mcp.JSONRPCNotification {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.queue == nil {
+		c.queue = make(chan mcp.JSONRPCNotification, 100)
+		go c.sendQueued(c.queue) // ends when the connection is closed
+	}
+	return c.queue
+}
+
+func (c *clientSession) sendQueued(queue <-chan mcp.JSONRPCNotification) {
+	for {
+		select {
+		case n := <-queue:
+			if message, err := newNotification(n.Method, n.Params); err == nil {
+				_ = c.conn.Notify(context.Background(), message) // the channel has no way to return the error
+			}
+		case <-c.closed:
+			return
+		}
+	}
+}
+
+func (c *clientSession) GetSessionTools() map[string]ServerTool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.tools)
+}
+
+func (c *clientSession) SetSessionTools(tools map[string]ServerTool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tools = maps.Clone(tools)
+}
+
+func (c *clientSession) GetClientInfo() (info mcp.Implementation) {
+	if known := c.conn.ClientInfo(); known != nil {
+		_ = convert(known, &info) // both types have the same JSON
+	}
+	return info
+}
+
+func (c *clientSession) GetClientCapabilities() (caps mcp.ClientCapabilities) {
+	if known := c.conn.ClientCapabilities(); known != nil {
+		_ = convert(known, &caps) // both types have the same JSON
+	}
+	return caps
+}
+
+func (c *clientSession) RequestElicitation(ctx context.Context, request mcp.ElicitationRequest) (*mcp.ElicitationResult, error) {
+	session := kit.SessionFromContext(ctx)
+	if session == nil {
+		return nil, ErrNoActiveSession
+	}
+	if !session.HasClientCapability(&kit.ClientCapabilities{Elicitation: &kit.ElicitationCapability{}}) {
+		return nil, ErrElicitationNotSupported
+	}
+	var form kit.ElicitRequestFormParams
+	if err := convert(request.Params, &form); err != nil {
+		return nil, err
+	}
+	answer, err := session.ElicitForm(ctx, &form)
+	if err != nil {
+		return nil, err
+	}
+	result := new(mcp.ElicitationResult)
+	return result, convert(answer, result)
+}
+
+// RequestElicitation asks the user of the client whose request is being handled. In the revision
+// 2026-07-28 it returns an error that the handler must return, wrapped or not, and the handler
+// runs again with the response.
+func (s *MCPServer) RequestElicitation(ctx context.Context, request mcp.ElicitationRequest) (*mcp.ElicitationResult, error) {
+	session := ClientSessionFromContext(ctx)
+	if session == nil {
+		return nil, ErrNoActiveSession
+	}
+	asker, ok := session.(SessionWithElicitation)
+	if !ok {
+		return nil, ErrElicitationNotSupported
+	}
+	return asker.RequestElicitation(ctx, request)
+}
+
+// AddSessionTool adds a tool that only one session has; see [MCPServer.AddSessionTools].
+func (s *MCPServer) AddSessionTool(sessionID string, tool mcp.Tool, handler ToolHandlerFunc) error {
+	return s.AddSessionTools(sessionID, ServerTool{tool, handler})
+}
+
+// AddSessionTools adds tools that only one session has. They replace tools of the server with the
+// same names, and the client is notified.
+func (s *MCPServer) AddSessionTools(sessionID string, tools ...ServerTool) error {
+	return s.changeSessionTools(sessionID, func(all map[string]ServerTool) {
+		for _, tool := range tools {
+			all[tool.Tool.Name] = tool
+		}
+	})
+}
+
+// DeleteSessionTools removes tools of a session.
+func (s *MCPServer) DeleteSessionTools(sessionID string, names ...string) error {
+	return s.changeSessionTools(sessionID, func(all map[string]ServerTool) {
+		for _, name := range names {
+			delete(all, name)
+		}
+	})
+}
+
+func (s *MCPServer) changeSessionTools(id string, change func(map[string]ServerTool)) error {
+	session, err := s.session(id)
+	if err != nil {
+		return err
+	}
+	owner, ok := session.(SessionWithTools)
+	if !ok {
+		return ErrSessionDoesNotSupportTools
+	}
+	s.sessionTools.Lock() // makes the change atomic
+	all := maps.Clone(owner.GetSessionTools())
+	if all == nil {
+		all = map[string]ServerTool{}
+	}
+	change(all)
+	owner.SetSessionTools(all)
+	s.sessionTools.Unlock()
+	if session.Initialized() {
+		_ = s.SendNotificationToSpecificClient(id, mcp.MethodNotificationToolsListChanged, nil) // a full queue: the client reads slowly
+	}
+	return nil
+}
+
+// SendNotificationToClient sends a notification to the client whose request is being handled. The
+// method must be one of the protocol.
+func (s *MCPServer) SendNotificationToClient(ctx context.Context, method string, params map[string]any) error {
+	session := ClientSessionFromContext(ctx)
+	if session == nil || !session.Initialized() {
+		return ErrNotificationNotInitialized
+	}
+	if own := kit.SessionFromContext(ctx); own != nil {
+		n, err := newNotification(method, mcp.NotificationParams{AdditionalFields: params})
+		if err != nil {
+			return err
+		}
+		return peer.SendNotification(ctx, own, n)
+	}
+	return enqueue(session, method, params)
+}
+
+// SendNotificationToSpecificClient sends a notification to the client of a session.
+func (s *MCPServer) SendNotificationToSpecificClient(sessionID, method string, params map[string]any) error {
+	session, err := s.session(sessionID)
+	if err != nil {
+		return err
+	}
+	if !session.Initialized() {
+		return ErrSessionNotInitialized
+	}
+	return enqueue(session, method, params)
+}
+
+// SendNotificationToAllClients sends a notification to the clients of all sessions. A session
+// whose queue is full does not receive it.
+func (s *MCPServer) SendNotificationToAllClients(method string, params map[string]any) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, session := range s.sessions {
+		if session.Initialized() {
+			_ = enqueue(session, method, params)
+		}
+	}
+}
+
+func enqueue(session ClientSession, method string, params map[string]any) error {
+	n := mcp.JSONRPCNotification{JSONRPC: mcp.JSONRPC_VERSION, Notification: mcp.Notification{
+		Method: method, Params: mcp.NotificationParams{AdditionalFields: params},
+	}}
+	select {
+	case session.NotificationChannel() <- n:
+		return nil
+	default:
+		return ErrNotificationChannelBlocked
+	}
+}
+
+// notification is a notification whose params are encoded.
+type notification struct {
+	method string
+	params json.RawMessage
+}
+
+func newNotification(method string, params mcp.NotificationParams) (*notification, error) {
+	data, err := json.Marshal(params)
+	return &notification{method, data}, err
+}
+
+func (n *notification) Method() string { return n.method }
+
+func (n *notification) IsNotification() {}
+
+func (n *notification) AppendParams(b []byte, _ *wire.Encoder) []byte { return append(b, n.params...) }
+
+func (n *notification) DecodeParams(*wire.Decoder) {}

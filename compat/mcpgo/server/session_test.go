@@ -1,0 +1,160 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/mcpwright/mcp/compat/mcpgo/mcp"
+	"github.com/mcpwright/mcp/compat/mcpgo/server"
+	kit "github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/mcpclient"
+)
+
+// whoami returns the id of the session.
+func whoami(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	return mcp.NewToolResultText(server.ClientSessionFromContext(ctx).SessionID()), nil
+}
+
+func TestSessions(t *testing.T) {
+	onTransports(t, func(t *testing.T, connect func(*server.MCPServer) *mcpclient.Client) {
+		begun, ended := make(chan server.ClientSession, 1), make(chan string, 1)
+		hooks := &server.Hooks{}
+		hooks.AddOnRegisterSession(func(_ context.Context, session server.ClientSession) { begun <- session })
+		hooks.AddOnUnregisterSession(func(_ context.Context, session server.ClientSession) { ended <- session.SessionID() })
+		s := server.NewMCPServer("test", "1.0.0", server.WithHooks(hooks))
+		s.AddTool(mcp.NewTool("whoami"), whoami)
+		c := connect(s)
+		id := call(t, c, "whoami", "{}")
+		equal(t, call(t, c, "whoami", "{}"), id)
+		if c.Revision() == kit.Revision20260728 || id == "" {
+			select {
+			case session := <-begun:
+				t.Errorf("a session %q has begun", session.SessionID())
+			default:
+			}
+			return
+		}
+		session := <-begun
+		equal(t, session.SessionID(), id)
+		equal(t, session.(server.SessionWithClientInfo).GetClientInfo().Name != "", true)
+		check(t, c.Close())
+		equal(t, <-ended, id)
+	})
+}
+
+func TestSessionTools(t *testing.T) {
+	changed := make(chan struct{}, 2)
+	begun := make(chan server.ClientSession, 2)
+	hooks := &server.Hooks{}
+	hooks.AddOnRegisterSession(func(_ context.Context, session server.ClientSession) { begun <- session })
+	s := server.NewMCPServer("test", "1.0.0", server.WithHooks(hooks), server.WithToolCapabilities(true))
+	s.AddTool(mcp.NewTool("shared"), echo)
+	srv := server.NewTestStreamableHTTPServer(s)
+	t.Cleanup(srv.Close)
+	own := connect(t, mcpclient.URL(srv.URL), mcpclient.Options{Revision: kit.Revision20251125,
+		OnToolListChanged: func(context.Context, *kit.ToolListChangedNotification) error { changed <- struct{}{}; return nil }})
+	id := (<-begun).SessionID()
+	other := connect(t, mcpclient.URL(srv.URL), mcpclient.Options{Revision: kit.Revision20251125})
+
+	check(t, s.AddSessionTools(id, server.ServerTool{Tool: mcp.NewTool("own"), Handler: whoami}))
+	check(t, s.AddSessionTool(id, mcp.NewTool("shared"), whoami)) // replaces the tool of the server
+	<-changed
+	equal(t, toolNames(t, own), "own shared")
+	equal(t, call(t, own, "own", "{}"), id)
+	equal(t, call(t, own, "shared", "{}"), id)
+	equal(t, toolNames(t, other), "shared")
+	equal(t, call(t, other, "shared", `{"text":"a"}`), "a")
+	if _, err := other.CallTool(t.Context(), &kit.CallToolRequest{Name: "own"}); err == nil {
+		t.Error("another session has the tool")
+	}
+	check(t, s.DeleteSessionTools(id, "own", "shared"))
+	equal(t, toolNames(t, own), "shared")
+	equal(t, call(t, own, "shared", `{"text":"a"}`), "a")
+	equal(t, errors.Is(s.AddSessionTools("absent"), server.ErrSessionNotFound), true)
+}
+
+// ownSession is a session of a program, as tests of servers have.
+type ownSession struct {
+	id    string
+	queue chan mcp.JSONRPCNotification
+}
+
+func (s *ownSession) Initialize()                                         {}
+func (s *ownSession) Initialized() bool                                   { return true }
+func (s *ownSession) SessionID() string                                   { return s.id }
+func (s *ownSession) NotificationChannel() chan<- mcp.JSONRPCNotification { return s.queue }
+
+func TestRegisterSession(t *testing.T) {
+	s := server.NewMCPServer("test", "1.0.0")
+	session := &ownSession{"own", make(chan mcp.JSONRPCNotification, 1)}
+	check(t, s.RegisterSession(t.Context(), session))
+	equal(t, errors.Is(s.RegisterSession(t.Context(), session), server.ErrSessionExists), true)
+	equal(t, errors.Is(s.AddSessionTools("own"), server.ErrSessionDoesNotSupportTools), true)
+	s.SendNotificationToAllClients("notifications/message", map[string]any{"data": 1})
+	equal(t, errors.Is(s.SendNotificationToSpecificClient("own", "notifications/message", nil), server.ErrNotificationChannelBlocked), true)
+	equal(t, (<-session.queue).Params.AdditionalFields["data"], any(1))
+	ctx := s.WithContext(t.Context(), session)
+	check(t, s.SendNotificationToClient(ctx, "notifications/message", nil))
+	s.UnregisterSession(t.Context(), "own")
+	equal(t, errors.Is(s.SendNotificationToSpecificClient("own", "x", nil), server.ErrSessionNotFound), true)
+	_, err := s.RequestElicitation(ctx, mcp.ElicitationRequest{})
+	equal(t, errors.Is(err, server.ErrElicitationNotSupported), true)
+	_, err = s.RequestElicitation(t.Context(), mcp.ElicitationRequest{})
+	equal(t, errors.Is(err, server.ErrNoActiveSession), true)
+}
+
+func TestNotifications(t *testing.T) {
+	received, got := make(chan mcp.JSONRPCNotification, 1), make(chan string, 2)
+	s := server.NewMCPServer("test", "1.0.0", server.WithLogging())
+	s.AddNotificationHandler("notifications/roots/list_changed", func(_ context.Context, n mcp.JSONRPCNotification) { received <- n })
+	message := map[string]any{"level": "warning", "data": "during the call"}
+	s.AddTool(mcp.NewTool("log"), func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return mcp.NewToolResultText("ok"), server.ServerFromContext(ctx).SendNotificationToClient(ctx, "notifications/message", message)
+	})
+	c := connect(t, transports["http"](t, s), mcpclient.Options{Revision: kit.Revision20251125,
+		Roots: []kit.Root{},
+		OnLog: func(_ context.Context, n *kit.LoggingMessageNotification) error { got <- string(n.Data); return nil }})
+	equal(t, call(t, c, "log", "{}"), "ok")
+	equal(t, <-got, `"during the call"`)
+	s.SendNotificationToAllClients("notifications/message", map[string]any{"level": "error", "data": "to all"})
+	equal(t, <-got, `"to all"`)
+	check(t, c.RootsListChanged(t.Context(), &kit.RootsListChangedNotification{}))
+	equal(t, (<-received).Method, "notifications/roots/list_changed")
+}
+
+func TestElicitation(t *testing.T) {
+	ask := func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		res, err := server.ServerFromContext(ctx).RequestElicitation(ctx, mcp.ElicitationRequest{Params: mcp.ElicitationParams{
+			Message: "Where?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`),
+		}})
+		if err != nil {
+			return nil, err
+		}
+		return mcp.NewToolResultText(string(res.Action) + " " + res.Content.(map[string]any)["city"].(string)), nil
+	}
+	for name, transport := range transports {
+		if name == "stateless http" || name == "sse" {
+			continue // without a session, or without a stream for questions of 2024-11-05
+		}
+		t.Run(name, func(t *testing.T) {
+			s := server.NewMCPServer("test", "1.0.0", server.WithElicitation())
+			s.AddTool(mcp.NewTool("ask"), ask)
+			to := transport(t, s)
+			for _, mode := range []mcpclient.Mode{mcpclient.Handshake, mcpclient.Auto} {
+				c := connect(t, to, mcpclient.Options{Mode: mode,
+					OnElicit: func(context.Context, *kit.ElicitRequest) (*kit.ElicitResult, error) {
+						return &kit.ElicitResult{Action: kit.ElicitActionAccept, Content: map[string]any{"city": "Bern"}}, nil
+					}})
+				equal(t, call(t, c, "ask", "{}"), "accept Bern")
+				if name == "pipes" {
+					return // they serve one client
+				}
+			}
+		})
+	}
+	s := server.NewMCPServer("test", "1.0.0")
+	s.AddTool(mcp.NewTool("ask"), ask)
+	equal(t, call(t, handshake(t, s), "ask", "{}"), "error: session does not support elicitation (code -32603)")
+}
