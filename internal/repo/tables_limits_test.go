@@ -57,6 +57,7 @@ var limits = []limit{
 	{what: "stored tasks", option: "mcpserver.TaskOptions.MaxTasks", exceeded: "the call waits for its result"},
 	{what: "stored tasks of one principal", option: "mcpserver.TaskOptions.MaxTasksPerPrincipal", exceeded: "the call waits for its result"},
 	{what: "time that a task is stored", option: "mcpserver.TaskOptions.TTL", exceeded: "the task is cancelled and deleted"},
+	{what: "questions of one client that run as tasks or are stored", option: "mcpclient.maxOwnTasks", exceeded: "an error"},
 	{what: "rounds that a client answers in one call", option: "mcpclient.Options.MaxRounds", exceeded: "a local error"},
 	{what: "questions that a client answers in one call", option: "mcpclient.Options.MaxQuestions", exceeded: "a local error, and no further question is answered"},
 	{what: "tools of a server that a client stores for calls", option: "mcpclient.maxTools", exceeded: "the other tools are called without their output schema"},

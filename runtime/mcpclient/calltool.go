@@ -48,7 +48,7 @@ func (e *OutputError) Error() string { return fmt.Sprintf("output of tool %q: %v
 func (e *OutputError) Unwrap() error { return e.Err }
 
 // CallTool calls a tool with a Go value and decodes its output into another. Package json must
-// encode the arguments as an object; nil means no arguments.
+// encode the arguments as an object. Nil, also a nil map, means no arguments.
 //
 // The output is the structured content of the result, validated by the output schema of the tool.
 // If the tool has no output schema and the result has no structured content, the output is the JSON
@@ -127,6 +127,9 @@ func (c *Client) callTool(ctx context.Context, name string, arguments any, opts 
 		var err error
 		if req.Arguments, err = json.Marshal(arguments); err != nil {
 			return nil, fmt.Errorf("call tool %q: encode arguments: %w", name, err)
+		}
+		if string(req.Arguments) == "null" { // a nil map or pointer
+			req.Arguments = nil
 		}
 	}
 	res, err := peer.SendRequest(ctx, c, req, opts...)

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/internal/revisions"
+	"github.com/mcpwright/mcp/runtime/internal/sessiontasks"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -29,6 +30,7 @@ type Client struct {
 	dispatcher *connection.Dispatcher
 	cache      *cache
 	tools      toolTable
+	ownTasks   *sessiontasks.Table // nil if the client runs no tasks
 	roots      rootList
 	subs       subscriptions
 	watched    watchedResources
@@ -189,6 +191,7 @@ func (c *Client) finish(cause error) {
 		}
 		c.cache.close()
 		c.tools.close()
+		c.endOwnTasks()
 		c.tasks.Wait()
 	}()
 }

@@ -102,7 +102,11 @@ func (c *Client) newDispatcher() *connection.Dispatcher {
 	if o.Handlers != nil {
 		o.Handlers(mux)
 	}
-	return connection.NewDispatcher(&connection.DispatcherOptions{Mux: mux, Middleware: o.Middleware, Logger: o.Logger})
+	middleware := o.Middleware
+	if c.opts.ownTasks() != nil {
+		middleware = append([]peer.Middleware{c.enableOwnTasks()}, middleware...)
+	}
+	return connection.NewDispatcher(&connection.DispatcherOptions{Mux: mux, Middleware: middleware, Logger: o.Logger})
 }
 
 // handleNotification registers h unless it is nil.

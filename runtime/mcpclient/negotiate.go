@@ -130,6 +130,9 @@ func (c *Client) initialize(ctx context.Context, sc *serverConn, r wire.Revision
 	caps := c.opts.Capabilities
 	caps.Extensions = maps.Clone(caps.Extensions)
 	delete(caps.Extensions, tasks.Name) // sessions have the tasks of the protocol
+	if own := c.opts.ownTasks(); own != nil && r == mcp.Revision20251125 {
+		caps.Tasks = own
+	}
 	if err := capabilities.EncodeExtensions(caps.Extensions, &caps.Extra); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/internal/revisions"
+	"github.com/mcpwright/mcp/runtime/internal/sessiontasks"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -95,8 +96,8 @@ func resetResult(res wire.Value) {
 	switch r := res.(type) {
 	case *taskOrResult:
 		r.task, res = nil, r.result
-	case *sessionTaskOrResult:
-		r.task, res = nil, r.result
+	case *sessiontasks.ResultOrTask:
+		r.Task, res = nil, r.Result
 	}
 	if v := reflect.ValueOf(res); v.Kind() == reflect.Pointer && !v.IsNil() {
 		v.Elem().SetZero()

@@ -3,12 +3,13 @@ package mcpclient
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/budget"
 	"github.com/mcpwright/mcp/runtime/connection"
-	"github.com/mcpwright/mcp/runtime/internal/outbound"
+	"github.com/mcpwright/mcp/runtime/internal/limit"
+	"github.com/mcpwright/mcp/runtime/internal/sessiontasks"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/tasks"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -41,127 +42,32 @@ func runsTasks(caps *mcp.ServerCapabilities) bool {
 // callSessionTask makes a call that asks for a task of revision 2025-11-25, and waits until the task
 // has finished.
 func (c *Client) callSessionTask(ctx context.Context, call *mcp.CallToolRequest, res wire.Value, opts []peer.CallOption) error {
-	r := &sessionTaskOrResult{result: res}
-	if err := c.sendWithRetry(ctx, call, r, opts); err != nil || r.task == nil {
+	r := &sessiontasks.ResultOrTask{Result: res}
+	if err := c.sendWithRetry(ctx, call, r, opts); err != nil || r.Task == nil {
 		return err
 	}
-	x := &sessionTask{client: c, state: sessionTaskState(r.task)}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(c.life, func() { cancel(&peer.ClosedError{Method: mcp.MethodCallTool, Cause: c.Err()}) })()
-	err := x.await(ctx, res)
+	w := &sessiontasks.Waiter{Out: c, Task: r.Task}
+	if f := c.opts.OnTask; f != nil {
+		w.OnState = func(ctx context.Context, t *mcp.Task) { f(ctx, sessionTaskState(t)) }
+	}
+	err := w.Await(ctx, res)
 	if err == nil {
 		return nil
 	}
 	if ctx.Err() != nil {
-		x.cancel(ctx)
+		c.cancelSessionTask(ctx, w.Task.TaskID)
 		err = context.Cause(ctx)
 	}
-	return &TaskError{x.state, err}
+	return &TaskError{sessionTaskState(w.Task), err}
 }
 
-// sessionTaskOrResult decodes the result of a call, or the task that the server has created instead. A
-// server may ignore that a call asks for a task.
-type sessionTaskOrResult struct {
-	wire.ReadOnly
-	result wire.Value
-	task   *mcp.Task
-}
-
-// DecodeJSON implements [wire.Value].
-func (r *sessionTaskOrResult) DecodeJSON(d *wire.Decoder) {
-	if _, kind := d.Peek("task"); kind != '{' {
-		r.result.DecodeJSON(d)
-		return
-	}
-	created := new(mcp.CreateTaskResult)
-	created.DecodeJSON(d)
-	r.task = &created.Task
-}
-
-// sessionTask is a task of revision 2025-11-25 that a call waits for.
-type sessionTask struct {
-	client *Client
-	state  *tasks.Task // as the server reported it last
-}
-
-// await polls the task until it has finished or asks a question. It then requests the result. The
-// server responds to that request when the task has finished, and sends the questions before.
-func (x *sessionTask) await(ctx context.Context, res wire.Value) error {
-	if err := x.poll(ctx); err != nil {
-		return err
-	}
-	raw := new(outbound.RawResult)
-	req := &mcp.GetTaskPayloadRequest{TaskID: x.state.ID}
-	for failed := 0; ; failed++ {
-		err := x.client.sendWithRetry(ctx, req, raw, []peer.CallOption{peer.WithTimeout(-1)})
-		switch {
-		case err == nil:
-			return x.finish(ctx, raw.JSON, res)
-		case ctx.Err() != nil || peer.AsError(err) != nil || failed == maxFailedPolls:
-			return err
-		}
-		if err := sleep(ctx, pollInterval(x.state)); err != nil {
-			return err
-		}
-	}
-}
-
-// poll requests the state of the task until the task has finished or asks a question.
-func (x *sessionTask) poll(ctx context.Context) error {
-	for failed := 0; ; {
-		x.report(ctx)
-		if x.state.Finished() || x.state.Status == mcp.TaskStatusInputRequired {
-			return nil
-		}
-		if err := sleep(ctx, pollInterval(x.state)); err != nil {
-			return err
-		}
-		err := x.refresh(ctx)
-		switch failed++; {
-		case err == nil:
-			failed = 0
-		case ctx.Err() != nil || peer.AsError(err) != nil || failed > maxFailedPolls:
-			return err
-		}
-	}
-}
-
-// refresh requests the state of the task.
-func (x *sessionTask) refresh(ctx context.Context) error {
-	next, err := peer.SendRequest(ctx, x.client, &mcp.GetTaskRequest{TaskID: x.state.ID})
-	if err != nil {
-		return err
-	}
-	if next.TaskID != x.state.ID {
-		return &connection.InvalidError{Method: mcp.MethodGetTask, Answer: true, Err: fmt.Errorf("response is about task %q, not %q", next.TaskID, x.state.ID)}
-	}
-	x.state = sessionTaskState(&mcp.Task{
-		TaskID: next.TaskID, Status: next.Status, StatusMessage: next.StatusMessage, CreatedAt: next.CreatedAt,
-		LastUpdatedAt: next.LastUpdatedAt, TTL: next.TTL, PollInterval: next.PollInterval, Extra: next.Extra,
-	})
-	return nil
-}
-
-// finish decodes the result and reports the last state.
-func (x *sessionTask) finish(ctx context.Context, result json.RawMessage, res wire.Value) error {
-	if !x.state.Finished() && x.client.opts.OnTask != nil && x.refresh(ctx) == nil {
-		x.report(ctx)
-	}
-	return wire.Decode(result, &wire.Frame{Revision: mcp.Revision20251125}, res)
-}
-
-func (x *sessionTask) report(ctx context.Context) {
-	if f := x.client.opts.OnTask; f != nil {
-		f(ctx, x.state)
-	}
-}
-
-// cancel cancels the task in the background.
-func (x *sessionTask) cancel(ctx context.Context) {
-	id := x.state.ID
-	x.client.spawn(func() { // ends with the request, which the timeout and the client's end limit
-		_, _ = peer.SendRequest(context.WithoutCancel(ctx), x.client, &mcp.CancelTaskRequest{TaskID: id})
+// cancelSessionTask cancels a task in the background.
+func (c *Client) cancelSessionTask(ctx context.Context, id string) {
+	c.spawn(func() { // ends with the request, which the timeout and the client's end limit
+		_, _ = peer.SendRequest(context.WithoutCancel(ctx), c, &mcp.CancelTaskRequest{TaskID: id})
 	})
 }
 
@@ -171,16 +77,99 @@ func sessionTaskState(t *mcp.Task) *tasks.Task {
 	state.CreatedAt, _ = time.Parse(time.RFC3339, t.CreatedAt)
 	state.LastUpdatedAt, _ = time.Parse(time.RFC3339, t.LastUpdatedAt)
 	if t.TTL != nil {
-		state.TTL = milliseconds(*t.TTL)
+		state.TTL = sessiontasks.Milliseconds(*t.TTL)
 	}
 	if t.PollInterval != nil {
-		state.PollInterval = milliseconds(*t.PollInterval)
+		state.PollInterval = sessiontasks.Milliseconds(*t.PollInterval)
 	}
 	return state
 }
 
-// milliseconds returns a number of milliseconds as a duration that is not negative.
-func milliseconds(n int64) time.Duration {
-	const most = int64(1<<63-1) / int64(time.Millisecond)
-	return time.Duration(min(max(n, 0), most)) * time.Millisecond
+const (
+	// maxOwnTasks limits the questions that run as tasks at the client, or whose results are stored.
+	maxOwnTasks = 100
+	// ownTaskTTL is how long the client stores such a task, unless the server asks for less.
+	ownTaskTTL = time.Hour
+	// ownTaskPoll is how often a server should poll.
+	ownTaskPoll = time.Second
+	// endTimeout limits the wait for handlers of such tasks when the client ends.
+	endTimeout = 5 * time.Second
+)
+
+// ownTasks returns the capability for questions that a server of 2025-11-25 may ask as tasks. It
+// returns nil if the client runs no tasks, or if the program declares them and runs them itself.
+func (o *Options) ownTasks() *mcp.ClientTasksCapability {
+	if !o.Tasks || o.Capabilities.Tasks != nil || o.OnElicit == nil && o.OnCreateMessage == nil {
+		return nil
+	}
+	requests := new(mcp.ClientTaskRequests)
+	if o.OnElicit != nil {
+		requests.Elicitation = &mcp.ElicitationTaskRequests{Create: map[string]json.RawMessage{}}
+	}
+	if o.OnCreateMessage != nil {
+		requests.Sampling = &mcp.SamplingTaskRequests{CreateMessage: map[string]json.RawMessage{}}
+	}
+	return &mcp.ClientTasksCapability{List: map[string]json.RawMessage{}, Cancel: map[string]json.RawMessage{}, Requests: requests}
+}
+
+// enableOwnTasks makes the client run questions as tasks if a server of 2025-11-25 asks for that. It
+// returns the outermost middleware.
+func (c *Client) enableOwnTasks() peer.Middleware {
+	c.ownTasks = sessiontasks.New(sessiontasks.Options{
+		TTL: ownTaskTTL, PollInterval: ownTaskPoll, PageSize: maxOwnTasks, Quota: limit.NewQuota(maxOwnTasks, maxOwnTasks),
+		Budget: budget.Default(), Logger: c.opts.Logger,
+		Dispatcher: func() *connection.Dispatcher { return c.dispatcher },
+		Owner:      ownerOfQuestion,
+	})
+	c.ownTasks.Register(&c.mux)
+	return func(next peer.Handler) peer.Handler {
+		return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+			if in.Method == mcp.MethodGetTaskPayload {
+				return next.Handle(sessiontasks.WithChannel(ctx, in), in)
+			}
+			if task := taskOfQuestion(ctx, in); task != nil {
+				return c.ownTasks.Start(ctx, in, ownerOfQuestion(ctx), task.TTL)
+			}
+			return next.Handle(ctx, in)
+		})
+	}
+}
+
+// endOwnTasks cancels the tasks that the client runs, and waits for their handlers.
+func (c *Client) endOwnTasks() {
+	if c.ownTasks == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
+	defer cancel()
+	_ = c.ownTasks.Shutdown(ctx) // an error means that a handler has not returned in time
+}
+
+// ownerOfQuestion returns the owner of the tasks of a server: its connection.
+func ownerOfQuestion(ctx context.Context) any { return connection.FromContext(ctx) }
+
+// taskOfQuestion returns the task that a question of a server asks for, or nil.
+func taskOfQuestion(ctx context.Context, in *peer.Inbound) *mcp.TaskMetadata {
+	if connection.FromContext(ctx).State().Revision() != mcp.Revision20251125 || in.ID.IsZero() || sessiontasks.IsRun(in) {
+		return nil
+	}
+	switch in.Method {
+	case mcp.MethodElicit:
+		req := new(mcp.ElicitRequest)
+		if m, ok := in.Message.(*mcp.ElicitRequest); ok {
+			req = m
+		} else if in.Decode(&wire.Frame{Revision: mcp.Revision20251125}, req) != nil {
+			return nil // the handler reports the error
+		}
+		return sessiontasks.TaskOf(req)
+	case mcp.MethodCreateMessage:
+		req := new(mcp.CreateMessageRequest)
+		if m, ok := in.Message.(*mcp.CreateMessageRequest); ok {
+			req = m
+		} else if in.Decode(&wire.Frame{Revision: mcp.Revision20251125}, req) != nil {
+			return nil // the handler reports the error
+		}
+		return sessiontasks.TaskOf(req)
+	}
+	return nil
 }

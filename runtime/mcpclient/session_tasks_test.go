@@ -211,3 +211,138 @@ func TestServerThatIgnoresTask(t *testing.T) {
 	require.Equal(t, "done", callText(t, c, "job"))
 	require.Empty(t, saw.all())
 }
+
+// asksAsTask adds a tool that asks the user and the model as tasks.
+func asksAsTask(kit *mcpserver.Server) {
+	job(kit, "asks", mcp.TaskSupportForbidden, func(ctx context.Context, s *mcp.ServerSession) (string, error) {
+		form := &mcp.ElicitRequest{Params: &mcp.ElicitRequestFormParams{Message: "Who?", RequestedSchema: mcp.RequestedSchema{
+			Properties: []mcp.FormField{{Name: "name", Schema: &mcp.StringSchema{}}}, Required: []string{"name"},
+		}}}
+		who, err := mcpserver.AskAsTask(ctx, s, form)
+		if err != nil {
+			return "", err
+		}
+		if who.Action != mcp.ElicitActionAccept {
+			return string(who.Action), nil
+		}
+		praise, err := mcpserver.AskAsTask(ctx, s, &mcp.CreateMessageRequest{MaxTokens: 5, Messages: []mcp.SamplingMessage{{
+			Role: mcp.RoleUser, Content: []mcp.SamplingMessageContentBlock{mcp.Text("Praise")},
+		}}})
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprint(who.Content["name"], " ", praise.Content[0].(*mcp.TextContent).Text), nil
+	})
+}
+
+func TestServerAsksAsTask(t *testing.T) {
+	leaks.Check(t)
+	kit := newKit(nil)
+	asksAsTask(kit)
+	for _, w := range kitEndpoints(t, kit) {
+		if w.name == "command" || w.old {
+			continue
+		}
+		for _, r := range mcp.Revisions {
+			if r.Revision.Index() < mcp.Revision20250618.Index() {
+				continue
+			}
+			for _, tasks := range []bool{true, false} {
+				t.Run(fmt.Sprint(r.Revision, " ", w.name, " ", tasks), func(t *testing.T) {
+					c := connect(t, w.to, handlerOptions(mcpclient.Options{Revision: r.Revision, Tasks: tasks}))
+					require.Equal(t, "Ada blue", callText(t, c, "asks"))
+				})
+			}
+		}
+	}
+}
+
+func TestClientRunsQuestionAsTask(t *testing.T) {
+	leaks.Check(t)
+	kit := newKit(nil)
+	answer := make(chan string)
+	job(kit, "asks", mcp.TaskSupportForbidden, func(ctx context.Context, s *mcp.ServerSession) (string, error) {
+		created := new(mcp.CreateTaskResult)
+		req := &mcp.ElicitRequest{Params: &mcp.ElicitRequestFormParams{Message: "Who?", Task: &mcp.TaskMetadata{TTL: new(int64(60_000))}}}
+		if err := s.Call(ctx, req, created); err != nil {
+			return "", err
+		}
+		id := created.Task.TaskID
+		list, err := peer.SendRequest(ctx, s, new(mcp.ListTasksRequest))
+		if err != nil || len(list.Tasks) != 1 || list.Tasks[0].TaskID != id {
+			return "", fmt.Errorf("list: %v %w", list, err)
+		}
+		before, err := peer.SendRequest(ctx, s, &mcp.GetTaskRequest{TaskID: id})
+		if err != nil || before.TTL == nil || *before.TTL != 60_000 {
+			return "", fmt.Errorf("get: %v %w", before, err)
+		}
+		answer <- "Ada"
+		res := new(mcp.ElicitResult)
+		if err := s.Call(ctx, &mcp.GetTaskPayloadRequest{TaskID: id}, res); err != nil {
+			return "", err
+		}
+		after, err := peer.SendRequest(ctx, s, &mcp.GetTaskRequest{TaskID: id})
+		if err != nil {
+			return "", err
+		}
+		_, err = peer.SendRequest(ctx, s, &mcp.CancelTaskRequest{TaskID: id})
+		return fmt.Sprint(before.Status, " ", res.Content["name"], " ", after.Status, " ", peer.AsError(err).Code), nil
+	})
+	opts := handlerOptions(mcpclient.Options{Revision: mcp.Revision20251125, Tasks: true})
+	opts.OnElicit = func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		return &mcp.ElicitResult{Action: mcp.ElicitActionAccept, Content: map[string]any{"name": <-answer}}, nil
+	}
+	for name, to := range map[string]mcpclient.Endpoint{"pipe": validatedPipe(t, kit), "http": validatedURL(t, kit.Handler(nil))} {
+		t.Run(name, func(t *testing.T) {
+			c := connect(t, to, opts)
+			text, err := mcpclient.CallTool[string](t.Context(), c, "asks", nil)
+			require.NoError(t, err)
+			require.Equal(t, "working Ada completed -32602", text)
+		})
+	}
+}
+
+func TestQuestionsOfTaskEndWithClient(t *testing.T) {
+	leaks.Check(t)
+	kit := newKit(nil)
+	asksAsTask(kit)
+	asked, ended := make(chan bool), make(chan error, 1)
+	opts := handlerOptions(mcpclient.Options{Revision: mcp.Revision20251125, Tasks: true})
+	opts.OnElicit = func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		close(asked)
+		<-ctx.Done()
+		ended <- context.Cause(ctx)
+		return nil, context.Cause(ctx)
+	}
+	c := connect(t, validatedPipe(t, kit), opts)
+	go func() { // ends with the client
+		<-asked
+		c.Close()
+	}()
+	_, err := mcpclient.CallTool[string](t.Context(), c, "asks", nil)
+	require.Error(t, err)
+	require.Error(t, <-ended)
+}
+
+func TestCancelledHandlerCancelsQuestionAsTask(t *testing.T) {
+	leaks.Check(t)
+	kit := newKit(nil)
+	asksAsTask(kit)
+	asked, ended := make(chan bool), make(chan error, 1)
+	opts := handlerOptions(mcpclient.Options{Revision: mcp.Revision20251125, Tasks: true})
+	opts.OnElicit = func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		close(asked)
+		<-ctx.Done()
+		ended <- context.Cause(ctx)
+		return nil, context.Cause(ctx)
+	}
+	c := connect(t, validatedPipe(t, kit), opts)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { // ends when the question was asked
+		<-asked
+		cancel()
+	}()
+	_, err := mcpclient.CallTool[string](ctx, c, "asks", nil)
+	require.Error(t, err)
+	require.ErrorContains(t, <-ended, "cancelled")
+}

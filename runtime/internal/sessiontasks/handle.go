@@ -107,7 +107,7 @@ func (t *Table) endWithSession(x *task) {
 }
 
 func (t *Table) get(ctx context.Context, req *mcp.GetTaskRequest) (*mcp.GetTaskResult, error) {
-	x := t.find(OwnerOf(ctx), req.TaskID)
+	x := t.find(t.opts.Owner(ctx), req.TaskID)
 	if x == nil {
 		return nil, unknownTask(req.TaskID)
 	}
@@ -119,7 +119,7 @@ func (t *Table) get(ctx context.Context, req *mcp.GetTaskRequest) (*mcp.GetTaskR
 }
 
 func (t *Table) list(ctx context.Context, req *mcp.ListTasksRequest) (*mcp.ListTasksResult, error) {
-	page, next, ok := t.page(OwnerOf(ctx), req.Cursor)
+	page, next, ok := t.page(t.opts.Owner(ctx), req.Cursor)
 	if !ok {
 		return nil, invalid("Invalid cursor")
 	}
@@ -127,7 +127,7 @@ func (t *Table) list(ctx context.Context, req *mcp.ListTasksRequest) (*mcp.ListT
 }
 
 func (t *Table) cancelTask(ctx context.Context, req *mcp.CancelTaskRequest) (*mcp.CancelTaskResult, error) {
-	x := t.find(OwnerOf(ctx), req.TaskID)
+	x := t.find(t.opts.Owner(ctx), req.TaskID)
 	if x == nil {
 		return nil, unknownTask(req.TaskID)
 	}
@@ -149,7 +149,7 @@ func (t *Table) cancelTask(ctx context.Context, req *mcp.CancelTaskRequest) (*mc
 // payload waits until a task has ended and returns its result. Meanwhile it sends the questions of
 // the task.
 func (t *Table) payload(ctx context.Context, req *mcp.GetTaskPayloadRequest) (wire.Value, error) {
-	x := t.find(OwnerOf(ctx), req.TaskID)
+	x := t.find(t.opts.Owner(ctx), req.TaskID)
 	if x == nil {
 		return nil, unknownTask(req.TaskID)
 	}

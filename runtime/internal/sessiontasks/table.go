@@ -33,6 +33,9 @@ type Options struct {
 	Budget *budget.Budget
 	// Dispatcher returns the dispatcher that handles the requests.
 	Dispatcher func() *connection.Dispatcher
+	// Owner returns the owner of the tasks of a message's sender, or nil if it cannot have tasks.
+	// Nil is OwnerOf.
+	Owner func(ctx context.Context) any
 	// Logger receives errors of handlers.
 	Logger *slog.Logger
 }
@@ -66,6 +69,9 @@ type owned struct {
 
 // New returns an empty table.
 func New(o Options) *Table {
+	if o.Owner == nil {
+		o.Owner = OwnerOf
+	}
 	return &Table{opts: o, tasks: make(map[string]*task), owners: make(map[any]*owned)}
 }
 

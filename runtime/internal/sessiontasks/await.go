@@ -1,0 +1,148 @@
+package sessiontasks
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/outbound"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// ResultOrTask decodes the result of a request that asks for a task, or the task that the peer has
+// created instead. A peer may ignore that a request asks for a task.
+type ResultOrTask struct {
+	wire.ReadOnly
+	// Result is what the result is decoded into.
+	Result wire.Value
+	// Task is nil if there is a result.
+	Task *mcp.Task
+}
+
+// DecodeJSON implements [wire.Value].
+func (r *ResultOrTask) DecodeJSON(d *wire.Decoder) {
+	if _, kind := d.Peek("task"); kind != '{' {
+		r.Result.DecodeJSON(d)
+		return
+	}
+	created := new(mcp.CreateTaskResult)
+	created.DecodeJSON(d)
+	r.Task = &created.Task
+}
+
+// Waiter waits for a task of the peer.
+type Waiter struct {
+	// Out sends requests to the peer.
+	Out peer.Outbound
+	// OnState, if not nil, is called with each state of the task that the peer has sent.
+	OnState func(ctx context.Context, t *mcp.Task)
+	// Task is the last known state of the task.
+	Task *mcp.Task
+}
+
+const (
+	defaultPollInterval = time.Second
+	minPollInterval     = 20 * time.Millisecond
+	// maxFailedPolls limits the failed requests in a row that are repeated.
+	maxFailedPolls = 3
+)
+
+// Await polls the task until it has finished or asks a question. It then requests the result, and
+// decodes it into res. The peer responds to that request when the task has finished, and sends the
+// questions before. If ctx ends, the caller cancels the task.
+func (w *Waiter) Await(ctx context.Context, res wire.Value) error {
+	if err := w.poll(ctx); err != nil {
+		return err
+	}
+	raw, err := w.result(ctx)
+	if err != nil {
+		return err
+	}
+	if !isFinished(w.Task) && w.OnState != nil && w.refresh(ctx) == nil {
+		w.OnState(ctx, w.Task)
+	}
+	return wire.Decode(raw, &wire.Frame{Revision: mcp.Revision20251125}, res)
+}
+
+// result requests the result until there is a response.
+func (w *Waiter) result(ctx context.Context) (json.RawMessage, error) {
+	raw := new(outbound.RawResult)
+	for failed := 0; ; failed++ {
+		err := w.Out.Call(ctx, &mcp.GetTaskPayloadRequest{TaskID: w.Task.TaskID}, raw, peer.WithTimeout(-1))
+		if err == nil || ctx.Err() != nil || peer.AsError(err) != nil || failed == maxFailedPolls {
+			return raw.JSON, err
+		}
+		if err := w.pause(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// poll requests the state of the task until the task has finished or asks a question.
+func (w *Waiter) poll(ctx context.Context) error {
+	for failed := 0; ; {
+		if w.OnState != nil {
+			w.OnState(ctx, w.Task)
+		}
+		if isFinished(w.Task) || w.Task.Status == mcp.TaskStatusInputRequired {
+			return nil
+		}
+		if err := w.pause(ctx); err != nil {
+			return err
+		}
+		err := w.refresh(ctx)
+		switch failed++; {
+		case err == nil:
+			failed = 0
+		case ctx.Err() != nil || peer.AsError(err) != nil || failed > maxFailedPolls:
+			return err
+		}
+	}
+}
+
+// refresh requests the state of the task.
+func (w *Waiter) refresh(ctx context.Context) error {
+	next, err := peer.SendRequest(ctx, w.Out, &mcp.GetTaskRequest{TaskID: w.Task.TaskID})
+	if err != nil {
+		return err
+	}
+	if next.TaskID != w.Task.TaskID {
+		return &connection.InvalidError{Method: mcp.MethodGetTask, Answer: true, Err: fmt.Errorf("response is about task %q, not %q", next.TaskID, w.Task.TaskID)}
+	}
+	w.Task = &mcp.Task{
+		TaskID: next.TaskID, Status: next.Status, StatusMessage: next.StatusMessage, CreatedAt: next.CreatedAt,
+		LastUpdatedAt: next.LastUpdatedAt, TTL: next.TTL, PollInterval: next.PollInterval, Extra: next.Extra,
+	}
+	return nil
+}
+
+// pause waits for as long as the peer suggests.
+func (w *Waiter) pause(ctx context.Context) error {
+	interval := defaultPollInterval
+	if w.Task.PollInterval != nil {
+		interval = max(Milliseconds(*w.Task.PollInterval), minPollInterval)
+	}
+	timer := time.NewTimer(interval)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// isFinished reports whether a task of the peer has ended.
+func isFinished(t *mcp.Task) bool {
+	return t.Status == mcp.TaskStatusCompleted || t.Status == mcp.TaskStatusFailed || t.Status == mcp.TaskStatusCancelled
+}
+
+// Milliseconds returns a number of milliseconds as a duration that is not negative.
+func Milliseconds(n int64) time.Duration {
+	const most = int64(1<<63-1) / int64(time.Millisecond)
+	return time.Duration(min(max(n, 0), most)) * time.Millisecond
+}
