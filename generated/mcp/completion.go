@@ -72,7 +72,8 @@ type Completion struct {
 	// Total is the number of all possible values, including the unlisted ones. It
 	// is nil if unknown.
 	Total *int64
-	// Extra contains the members that the revision does not define.
+	// Extra contains the members that the revision does not define. An explicit
+	// false for hasMore is sent if it is in Extra.
 	Extra map[string]json.RawMessage
 }
 

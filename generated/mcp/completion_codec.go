@@ -153,7 +153,7 @@ func (x *Completion) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	if e.Has(since20260728) {
 		e.MaxItems(b, len(x.Values), 100)
 	}
-	if x.HasMore {
+	if x.HasMore || wire.IsFalse(x.Extra, "hasMore") {
 		b = append(b, `,"hasMore":`...)
 		b = wire.AppendBool(b, x.HasMore)
 	}
@@ -177,6 +177,9 @@ func (x *Completion) DecodeJSON(d *wire.Decoder) {
 			}
 		case "hasMore":
 			x.HasMore = d.Bool()
+			if !x.HasMore {
+				x.Extra = o.False(x.Extra)
+			}
 		case "total":
 			x.Total = new(d.Int(math.MinInt64, math.MaxInt64))
 		default:

@@ -358,7 +358,8 @@ type PromptsCapability struct {
 	// changes. Since revision 2026-07-28, clients subscribe to it with a
 	// [SubscriptionsListenRequest].
 	ListChanged bool
-	// Extra contains the members that the revision does not define.
+	// Extra contains the members that the revision does not define. An explicit
+	// false for listChanged is sent if it is in Extra.
 	Extra map[string]json.RawMessage
 }
 
@@ -372,7 +373,8 @@ type ResourcesCapability struct {
 	// [SubscribeRequest] up to revision 2025-11-25, and with a
 	// [SubscriptionsListenRequest] in later revisions.
 	Subscribe bool
-	// Extra contains the members that the revision does not define.
+	// Extra contains the members that the revision does not define. An explicit
+	// false for listChanged or subscribe is sent if it is in Extra.
 	Extra map[string]json.RawMessage
 }
 
@@ -384,7 +386,8 @@ type RootsCapability struct {
 	// ListChanged declares that the client sends a notification when its roots
 	// change. It is not sent to peers of revision 2026-07-28 or later.
 	ListChanged bool
-	// Extra contains the members that the revision does not define.
+	// Extra contains the members that the revision does not define. An explicit
+	// false for listChanged is sent if it is in Extra.
 	Extra map[string]json.RawMessage
 }
 
@@ -489,6 +492,7 @@ type ToolsCapability struct {
 	// changes. Since revision 2026-07-28, clients subscribe to it with a
 	// [SubscriptionsListenRequest].
 	ListChanged bool
-	// Extra contains the members that the revision does not define.
+	// Extra contains the members that the revision does not define. An explicit
+	// false for listChanged is sent if it is in Extra.
 	Extra map[string]json.RawMessage
 }

@@ -904,7 +904,7 @@ func (x *PromptsCapability) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		return e.Missing(b, "PromptsCapability")
 	}
 	start := len(b)
-	if x.ListChanged {
+	if x.ListChanged || wire.IsFalse(x.Extra, "listChanged") {
 		b = append(b, `,"listChanged":`...)
 		b = wire.AppendBool(b, x.ListChanged)
 	}
@@ -919,6 +919,9 @@ func (x *PromptsCapability) DecodeJSON(d *wire.Decoder) {
 		switch o.Name {
 		case "listChanged":
 			x.ListChanged = d.Bool()
+			if !x.ListChanged {
+				x.Extra = o.False(x.Extra)
+			}
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -947,11 +950,11 @@ func (x *ResourcesCapability) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		return e.Missing(b, "ResourcesCapability")
 	}
 	start := len(b)
-	if x.ListChanged {
+	if x.ListChanged || wire.IsFalse(x.Extra, "listChanged") {
 		b = append(b, `,"listChanged":`...)
 		b = wire.AppendBool(b, x.ListChanged)
 	}
-	if x.Subscribe {
+	if x.Subscribe || wire.IsFalse(x.Extra, "subscribe") {
 		b = append(b, `,"subscribe":`...)
 		b = wire.AppendBool(b, x.Subscribe)
 	}
@@ -966,8 +969,14 @@ func (x *ResourcesCapability) DecodeJSON(d *wire.Decoder) {
 		switch o.Name {
 		case "listChanged":
 			x.ListChanged = d.Bool()
+			if !x.ListChanged {
+				x.Extra = o.False(x.Extra)
+			}
 		case "subscribe":
 			x.Subscribe = d.Bool()
+			if !x.Subscribe {
+				x.Extra = o.False(x.Extra)
+			}
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -995,7 +1004,7 @@ func (x *RootsCapability) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		return e.Missing(b, "RootsCapability")
 	}
 	start := len(b)
-	if x.ListChanged && e.Has(until20251125) {
+	if (x.ListChanged || wire.IsFalse(x.Extra, "listChanged")) && e.Has(until20251125) {
 		b = append(b, `,"listChanged":`...)
 		b = wire.AppendBool(b, x.ListChanged)
 	}
@@ -1010,6 +1019,9 @@ func (x *RootsCapability) DecodeJSON(d *wire.Decoder) {
 		switch o.Name {
 		case "listChanged":
 			x.ListChanged = d.Bool()
+			if !x.ListChanged {
+				x.Extra = o.False(x.Extra)
+			}
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -1371,7 +1383,7 @@ func (x *ToolsCapability) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		return e.Missing(b, "ToolsCapability")
 	}
 	start := len(b)
-	if x.ListChanged {
+	if x.ListChanged || wire.IsFalse(x.Extra, "listChanged") {
 		b = append(b, `,"listChanged":`...)
 		b = wire.AppendBool(b, x.ListChanged)
 	}
@@ -1386,6 +1398,9 @@ func (x *ToolsCapability) DecodeJSON(d *wire.Decoder) {
 		switch o.Name {
 		case "listChanged":
 			x.ListChanged = d.Bool()
+			if !x.ListChanged {
+				x.Extra = o.False(x.Extra)
+			}
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}

@@ -180,7 +180,8 @@ type PromptArgument struct {
 	// Title is the name shown to users. If it is empty, clients show Name. It is
 	// not sent to peers before revision 2025-06-18.
 	Title string
-	// Extra contains the members that the revision does not define.
+	// Extra contains the members that the revision does not define. An explicit
+	// false for required is sent if it is in Extra.
 	Extra map[string]json.RawMessage
 }
 

@@ -450,7 +450,7 @@ func (x *PromptArgument) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"description":`...)
 		b = wire.AppendString(b, x.Description)
 	}
-	if x.Required {
+	if x.Required || wire.IsFalse(x.Extra, "required") {
 		b = append(b, `,"required":`...)
 		b = wire.AppendBool(b, x.Required)
 	}
@@ -473,6 +473,9 @@ func (x *PromptArgument) DecodeJSON(d *wire.Decoder) {
 			x.Description = d.String()
 		case "required":
 			x.Required = d.Bool()
+			if !x.Required {
+				x.Extra = o.False(x.Extra)
+			}
 		case "title":
 			x.Title = d.String()
 		default:

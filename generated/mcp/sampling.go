@@ -260,7 +260,8 @@ type ToolResultContent struct {
 	// Meta contains metadata about the result. Include it unchanged in the next
 	// request, because caches of the model's provider may depend on it.
 	Meta map[string]json.RawMessage
-	// Extra contains the members that the revision does not define.
+	// Extra contains the members that the revision does not define. An explicit
+	// false for isError is sent if it is in Extra.
 	Extra map[string]json.RawMessage
 }
 

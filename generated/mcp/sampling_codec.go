@@ -518,7 +518,7 @@ func (x *ToolResultContent) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	b = wire.AppendList(b, e, x.Content, appendContentBlock)
 	b = append(b, `,"toolUseId":`...)
 	b = wire.AppendString(b, x.ToolUseID)
-	if x.IsError {
+	if x.IsError || wire.IsFalse(x.Extra, "isError") {
 		b = append(b, `,"isError":`...)
 		b = wire.AppendBool(b, x.IsError)
 	}
@@ -547,6 +547,9 @@ func (x *ToolResultContent) DecodeJSON(d *wire.Decoder) {
 			x.ToolUseID = d.String()
 		case "isError":
 			x.IsError = d.Bool()
+			if !x.IsError {
+				x.Extra = o.False(x.Extra)
+			}
 		case "structuredContent":
 			x.StructuredContent = d.RawIn(only20251125)
 		case "_meta":

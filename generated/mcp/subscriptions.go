@@ -102,6 +102,8 @@ type SubscriptionFilter struct {
 	ResourcesListChanged bool
 	// ToolsListChanged selects [ToolListChangedNotification].
 	ToolsListChanged bool
-	// Extra contains the members that the revision does not define.
+	// Extra contains the members that the revision does not define. An explicit
+	// false for promptsListChanged, resourcesListChanged or toolsListChanged is
+	// sent if it is in Extra.
 	Extra map[string]json.RawMessage
 }

@@ -194,7 +194,7 @@ func (x *SubscriptionFilter) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		return e.Lacks(b, "SubscriptionFilter")
 	}
 	start := len(b)
-	if x.PromptsListChanged {
+	if x.PromptsListChanged || wire.IsFalse(x.Extra, "promptsListChanged") {
 		b = append(b, `,"promptsListChanged":`...)
 		b = wire.AppendBool(b, x.PromptsListChanged)
 	}
@@ -202,11 +202,11 @@ func (x *SubscriptionFilter) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"resourceSubscriptions":`...)
 		b = wire.AppendStrings(b, x.ResourceSubscriptions)
 	}
-	if x.ResourcesListChanged {
+	if x.ResourcesListChanged || wire.IsFalse(x.Extra, "resourcesListChanged") {
 		b = append(b, `,"resourcesListChanged":`...)
 		b = wire.AppendBool(b, x.ResourcesListChanged)
 	}
-	if x.ToolsListChanged {
+	if x.ToolsListChanged || wire.IsFalse(x.Extra, "toolsListChanged") {
 		b = append(b, `,"toolsListChanged":`...)
 		b = wire.AppendBool(b, x.ToolsListChanged)
 	}
@@ -221,12 +221,21 @@ func (x *SubscriptionFilter) DecodeJSON(d *wire.Decoder) {
 		switch o.Name {
 		case "promptsListChanged":
 			x.PromptsListChanged = d.Bool()
+			if !x.PromptsListChanged {
+				x.Extra = o.False(x.Extra)
+			}
 		case "resourceSubscriptions":
 			x.ResourceSubscriptions = d.Strings()
 		case "resourcesListChanged":
 			x.ResourcesListChanged = d.Bool()
+			if !x.ResourcesListChanged {
+				x.Extra = o.False(x.Extra)
+			}
 		case "toolsListChanged":
 			x.ToolsListChanged = d.Bool()
+			if !x.ToolsListChanged {
+				x.Extra = o.False(x.Extra)
+			}
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}

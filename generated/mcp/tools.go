@@ -81,7 +81,8 @@ type CallToolResult struct {
 	// Meta is the message metadata. Keys of the protocol are fields; keys of
 	// extensions and applications are in Extra. It is nil if there is no metadata.
 	Meta *ResultMeta
-	// Extra contains the members that the revision does not define.
+	// Extra contains the members that the revision does not define. An explicit
+	// false for isError is sent if it is in Extra.
 	Extra map[string]json.RawMessage
 }
 
@@ -221,7 +222,8 @@ type ToolAnnotations struct {
 	ReadOnlyHint bool
 	// Title is the name shown to users if the Title of the tool is empty.
 	Title string
-	// Extra contains the members that the revision does not define.
+	// Extra contains the members that the revision does not define. An explicit
+	// false for idempotentHint or readOnlyHint is sent if it is in Extra.
 	Extra map[string]json.RawMessage
 }
 

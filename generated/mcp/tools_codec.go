@@ -123,7 +123,7 @@ func (x *CallToolResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	}
 	b = append(b, `,"content":`...)
 	b = wire.AppendList(b, e, x.Content, appendContentBlock)
-	if x.IsError {
+	if x.IsError || wire.IsFalse(x.Extra, "isError") {
 		b = append(b, `,"isError":`...)
 		b = wire.AppendBool(b, x.IsError)
 	}
@@ -148,6 +148,9 @@ func (x *CallToolResult) DecodeJSON(d *wire.Decoder) {
 			x.Content = wire.List(d, decodeContentBlock)
 		case "isError":
 			x.IsError = d.Bool()
+			if !x.IsError {
+				x.Extra = o.False(x.Extra)
+			}
 		case "structuredContent":
 			x.StructuredContent = d.RawIn(from20250618to20251125)
 		case "_meta":
@@ -487,7 +490,7 @@ func (x *ToolAnnotations) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"destructiveHint":`...)
 		b = wire.AppendBool(b, *x.DestructiveHint)
 	}
-	if x.IdempotentHint {
+	if x.IdempotentHint || wire.IsFalse(x.Extra, "idempotentHint") {
 		b = append(b, `,"idempotentHint":`...)
 		b = wire.AppendBool(b, x.IdempotentHint)
 	}
@@ -495,7 +498,7 @@ func (x *ToolAnnotations) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"openWorldHint":`...)
 		b = wire.AppendBool(b, *x.OpenWorldHint)
 	}
-	if x.ReadOnlyHint {
+	if x.ReadOnlyHint || wire.IsFalse(x.Extra, "readOnlyHint") {
 		b = append(b, `,"readOnlyHint":`...)
 		b = wire.AppendBool(b, x.ReadOnlyHint)
 	}
@@ -516,10 +519,16 @@ func (x *ToolAnnotations) DecodeJSON(d *wire.Decoder) {
 			x.DestructiveHint = new(d.Bool())
 		case "idempotentHint":
 			x.IdempotentHint = d.Bool()
+			if !x.IdempotentHint {
+				x.Extra = o.False(x.Extra)
+			}
 		case "openWorldHint":
 			x.OpenWorldHint = new(d.Bool())
 		case "readOnlyHint":
 			x.ReadOnlyHint = d.Bool()
+			if !x.ReadOnlyHint {
+				x.Extra = o.False(x.Extra)
+			}
 		case "title":
 			x.Title = d.String()
 		default:

@@ -81,6 +81,7 @@ func notFound(uri string, err error) error {
 // callWithReports sends a request, and forwards the progress and the log messages of the call to the
 // client of the gateway.
 func (c *Client) callWithReports(ctx context.Context, req peer.Message, res wire.Value, opts []peer.CallOption) error {
+	opts = append(opts[:len(opts):len(opts)], keepFalse)
 	session := mcp.SessionFromContext(ctx)
 	if session == nil { // no handler, or the handler of a client
 		return c.callWithTask(ctx, req, res, opts)
@@ -99,6 +100,17 @@ func (c *Client) callWithReports(ctx context.Context, req peer.Message, res wire
 	return c.callLogs.collect(ctx, callOptions(opts).OnLog, c.opts.Logger, func(ctx context.Context) error {
 		return c.callWithTask(ctx, req, res, opts)
 	})
+}
+
+// keepFalse makes the decoder keep each explicit false of the server, so that the client of the gateway
+// receives it.
+func keepFalse(o *peer.CallOptions) {
+	f := new(wire.Frame)
+	if o.Frame != nil {
+		*f = *o.Frame
+	}
+	f.KeepFalse = true
+	o.Frame = f
 }
 
 // forwardedLogs returns the level of the log messages that a client of a gateway gets, or the empty

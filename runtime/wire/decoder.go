@@ -12,16 +12,17 @@ import (
 // After the first failure every method returns a zero value and every loop ends.
 // So generated code does not check for errors.
 type Decoder struct {
-	data    []byte // doc, or nil after a failure, so that every read finds the end
-	pos     int
-	depth   int
-	max     int
-	mask    Window
-	checked bool // the document has been accepted before
-	breaks  bool // a line break between tokens was skipped
-	doc     []byte
-	rev     Revision
-	err     *DecodeError // its Pointer is computed at the end
+	data      []byte // doc, or nil after a failure, so that every read finds the end
+	pos       int
+	depth     int
+	max       int
+	mask      Window
+	checked   bool // the document has been accepted before
+	keepFalse bool // see Frame.KeepFalse
+	breaks    bool // a line break between tokens was skipped
+	doc       []byte
+	rev       Revision
+	err       *DecodeError // its Pointer is computed at the end
 
 	levels []level // the objects that are being read by Object
 
@@ -151,7 +152,7 @@ func (d *Decoder) start(data []byte, f *Frame) {
 		f = &noFrame
 	}
 	d.doc, d.data, d.pos, d.depth = data, data, 0, 0
-	d.mask, d.rev, d.checked, d.max = f.Revision.mask(), f.Revision, f.Checked, f.depth()
+	d.mask, d.rev, d.checked, d.max, d.keepFalse = f.Revision.mask(), f.Revision, f.Checked, f.depth(), f.KeepFalse
 	d.next()
 }
 

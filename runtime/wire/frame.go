@@ -31,6 +31,11 @@ type Frame struct {
 	// that this package has accepted the bytes before. Raw values are then not
 	// checked again.
 	Checked bool
+
+	// KeepFalse is for programs that send decoded values on. An explicit false of a
+	// member that has the same meaning without it is stored in Extra, under the
+	// member's name, so that it is encoded again. Encoding ignores KeepFalse.
+	KeepFalse bool
 }
 
 // Entry is one member of a JSON object, usually of a "_meta".

@@ -114,6 +114,25 @@ func (o *Object) Extra(m map[string]json.RawMessage) map[string]json.RawMessage 
 	return m
 }
 
+// False notes that the value of the current member is an explicit false. If the frame
+// asks for that, it stores the value in m under the member's name. If m is nil, False
+// creates it. False returns the map.
+func (o *Object) False(m map[string]json.RawMessage) map[string]json.RawMessage {
+	if o.d == nil || o.d.err != nil || !o.d.keepFalse {
+		return m
+	}
+	if m == nil {
+		m = make(map[string]json.RawMessage)
+	}
+	m[o.key()] = json.RawMessage("false")
+	return m
+}
+
+// IsFalse reports whether extra members contain an explicit false under a name.
+func IsFalse(extra map[string]json.RawMessage, name string) bool {
+	return len(extra) > 0 && string(extra[name]) == "false"
+}
+
 // Integer checks, in the revisions of w, that the value of the current member is an
 // integer that fits int64. It does not read the value. If float64 cannot represent the
 // integer, Integer stores its digits in m under the member's name. If m is nil, Integer

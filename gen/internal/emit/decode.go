@@ -123,6 +123,10 @@ func (g *generator) assign(d *jen.Group, f *ir.Field, value *jen.Statement) {
 		expr = jen.New(expr)
 	}
 	d.Add(value.Clone()).Op("=").Add(expr)
+	if omitsFalse(f) {
+		extra := jen.Id("x").Dot("Extra")
+		d.If(jen.Op("!").Add(value.Clone())).Block(extra.Clone().Op("=").Id("o").Dot("False").Call(extra))
+	}
 }
 
 // decodeExpr prints the call that decodes a value of an expression's type. The result

@@ -148,7 +148,11 @@ func (g *generator) writeCondition(s *ir.Struct, f *ir.Field, value *jen.Stateme
 		}
 		cond.Op("&&").Add(c)
 	}
-	if !f.Always {
+	switch {
+	case f.Always:
+	case omitsFalse(f):
+		and(jen.Parens(value.Clone().Op("||").Qual(wirePkg, "IsFalse").Call(jen.Id("x").Dot("Extra"), jen.Lit(f.JSON))))
+	default:
 		and(isSet(f, value.Clone()))
 	}
 	if f.In != ^ir.Window(0) {
@@ -158,6 +162,13 @@ func (g *generator) writeCondition(s *ir.Struct, f *ir.Field, value *jen.Stateme
 		and(jen.Op("!").Id("e").Dot("Over").Call(jen.Lit(f.JSON)))
 	}
 	return cond
+}
+
+// omitsFalse reports whether a member is a boolean that is not written if it is false, unless Extra
+// contains it.
+func omitsFalse(f *ir.Field) bool {
+	x, ok := f.Type.(ir.Scalar)
+	return ok && x.Kind == ir.Bool && !f.Pointer && !f.Nullable && !f.Always
 }
 
 // isSet returns the condition that a field is not its zero value.

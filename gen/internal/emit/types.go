@@ -62,7 +62,7 @@ func (g *generator) structType(f *jen.File, t *ir.Type, s *ir.Struct) {
 			d.Id(field.Name).Add(fieldType(field))
 		}
 		if !hasParamsUnion(s) {
-			d.Comment("Extra contains the members that the revision does not define.")
+			d.Add(comment("Extra", extraDoc(s), ""))
 			d.Id("Extra").Add(rawMap())
 		}
 	})
@@ -70,6 +70,23 @@ func (g *generator) structType(f *jen.File, t *ir.Type, s *ir.Struct) {
 	if s.Method != nil {
 		g.messageMethods(f, t, s)
 	}
+}
+
+// extraDoc returns the comment of the field Extra.
+func extraDoc(s *ir.Struct) string {
+	text := "contains the members that the revision does not define."
+	var names []string
+	for _, f := range s.Fields {
+		if omitsFalse(f) {
+			names = append(names, f.JSON)
+		}
+	}
+	if last := len(names) - 1; last == 0 {
+		text += " An explicit false for " + names[0] + " is sent if it is in Extra."
+	} else if last > 0 {
+		text += " An explicit false for " + strings.Join(names[:last], ", ") + " or " + names[last] + " is sent if it is in Extra."
+	}
+	return text
 }
 
 // hasParamsUnion reports whether the params of a message are a union. Such a message

@@ -1,0 +1,53 @@
+package mcp
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+const explicitFalse = `{"inputSchema":{"type":"object"},"name":"t","annotations":{"idempotentHint":false,"readOnlyHint":false,"title":"T"}}`
+
+func TestExplicitFalseIsKeptForGateways(t *testing.T) {
+	for _, r := range Revisions {
+		if r.Revision.Index() < Revision20250326.Index() {
+			continue // no annotations
+		}
+		for _, keep := range []bool{true, false} {
+			var tool Tool
+			require.NoError(t, wire.Decode([]byte(explicitFalse), &wire.Frame{Revision: r.Revision, KeepFalse: keep}, &tool))
+			require.False(t, tool.Annotations.ReadOnlyHint)
+			b, err := wire.Append(nil, &wire.Frame{Revision: r.Revision}, &tool)
+			require.NoError(t, err)
+			if keep {
+				require.JSONEq(t, explicitFalse, string(b))
+			} else {
+				require.Nil(t, tool.Annotations.Extra)
+				require.NotContains(t, string(b), "false")
+			}
+		}
+	}
+}
+
+func TestAuthorSendsExplicitFalse(t *testing.T) {
+	no := map[string]json.RawMessage{"isError": json.RawMessage("false"), "other": json.RawMessage("false")}
+	for _, r := range Revisions {
+		b, err := wire.Append(nil, &wire.Frame{Revision: r.Revision}, &CallToolResult{Content: []ContentBlock{}, Extra: no})
+		require.NoError(t, err)
+		var members map[string]any
+		require.NoError(t, json.Unmarshal(b, &members))
+		require.Equal(t, false, members["isError"])
+		require.Equal(t, false, members["other"])
+	}
+	b, err := json.Marshal(&CallToolResult{IsError: true, Content: []ContentBlock{}, Extra: no})
+	require.NoError(t, err)
+	require.JSONEq(t, `{"content":[],"isError":true,"other":false}`, string(b))
+	delete(no, "other")
+	no["isError"] = json.RawMessage("true")
+	b, err = json.Marshal(&CallToolResult{Content: []ContentBlock{}, Extra: no})
+	require.NoError(t, err)
+	require.JSONEq(t, `{"content":[]}`, string(b), "Extra cannot set other values of known members")
+}
