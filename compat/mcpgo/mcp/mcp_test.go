@@ -53,6 +53,26 @@ func TestToolBuilder(t *testing.T) {
 	equal(t, encode(t, read), encode(t, tool))
 }
 
+func TestInferredSchemas(t *testing.T) {
+	type in struct {
+		City string `json:"city" jsonschema:"the city"`
+	}
+	tool := mcp.NewTool("a", mcp.WithInputSchema[in](), mcp.WithOutputSchema[in]())
+	var schema struct {
+		Properties map[string]struct{ Description string }
+		Required   []string
+	}
+	for _, raw := range []json.RawMessage{tool.RawInputSchema, tool.RawOutputSchema} {
+		if err := json.Unmarshal(raw, &schema); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, schema.Properties["city"].Description, "the city")
+		equal(t, len(schema.Required), 1)
+	}
+	none := mcp.NewTool("a", mcp.WithInputSchema[chan int](), mcp.WithOutputSchema[chan int]())
+	equal(t, encode(t, none), encode(t, mcp.NewTool("a")))
+}
+
 func TestArguments(t *testing.T) {
 	var req mcp.CallToolRequest
 	params := `{"name":"x","arguments":{"s":"a","n":"3","f":2.5,"b":"true","l":["x","y"],"big":9007199254740993,"mix":[1,"z"]}}`
@@ -108,4 +128,18 @@ func TestResults(t *testing.T) {
 	equal(t, encode(t, mcp.CallToolResult{}), `{"content":[]}`)
 	text, ok := mcp.AsTextContent(&mcp.TextContent{Text: "p"})
 	equal(t, ok && text.Text == "p", true)
+}
+
+func TestRequestId(t *testing.T) {
+	for text, want := range map[string]string{`"a"`: "string:a", "9007199254740993": "int64:9007199254740993", "1.5": "float64:1.5", "null": "<nil>"} {
+		var id mcp.RequestId
+		if err := json.Unmarshal([]byte(text), &id); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, id.String(), want)
+		equal(t, encode(t, id), text)
+	}
+	if err := json.Unmarshal([]byte("{}"), &mcp.RequestId{}); err == nil {
+		t.Error("an object is no id")
+	}
 }

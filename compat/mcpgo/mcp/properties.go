@@ -2,6 +2,8 @@ package mcp
 
 import (
 	"encoding/json"
+	"log/slog"
+	"reflect"
 
 	"github.com/mcpwright/mcp/runtime/mcpserver/schema"
 )
@@ -185,12 +187,21 @@ func SchemaFor[T any]() map[string]any {
 	return decoded
 }
 
-// WithInputSchema infers the schema of the arguments from a Go type; see [SchemaForRaw]. It panics
-// if no schema can be inferred; in mcp-go the tool then has an empty schema.
-func WithInputSchema[T any]() ToolOption { return WithRawInputSchema(schema.Must(SchemaForRaw[T]())) }
+// WithInputSchema infers the schema of the arguments from a Go type; see [SchemaForRaw]. If no
+// schema can be inferred, the error is logged and the tool is not changed.
+func WithInputSchema[T any]() ToolOption { return withInferred[T](WithRawInputSchema) }
 
 // WithOutputSchema infers the schema of the structured content from a Go type, like
 // [WithInputSchema].
-func WithOutputSchema[T any]() ToolOption {
-	return WithRawOutputSchema(schema.Must(SchemaForRaw[T]()))
+func WithOutputSchema[T any]() ToolOption { return withInferred[T](WithRawOutputSchema) }
+
+func withInferred[T any](set func(json.RawMessage) ToolOption) ToolOption {
+	return func(t *Tool) {
+		raw, err := SchemaForRaw[T]()
+		if err != nil {
+			slog.Error("no schema was inferred", "tool", t.Name, "type", reflect.TypeFor[T](), "error", err)
+			return
+		}
+		set(raw)(t)
+	}
 }

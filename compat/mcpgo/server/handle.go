@@ -29,19 +29,15 @@ func ServerFromContext(ctx context.Context) *MCPServer {
 func (s *MCPServer) handle(next peer.Handler) peer.Handler {
 	return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
 		ctx = context.WithValue(ctx, serverKey{}, s)
-		conn := connection.FromContext(ctx)
-		var session *clientSession
-		if conn != nil {
-			session = sessionOf(in, conn)
-			ctx = s.WithContext(ctx, session)
-		}
+		session := s.sessionOf(ctx, in)
+		ctx = s.WithContext(ctx, session)
 		if in.ID.IsZero() {
 			return s.notified(ctx, in, next, session)
 		}
 		c := &observed{ctx: ctx, in: in, next: peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
 			reply, err := s.handleRequest(ctx, in, next, session)
-			if err == nil && session != nil && in.Method == string(mcp.MethodInitialize) {
-				s.begin(ctx, session)
+			if own, ok := session.(*clientSession); ok && err == nil && in.Method == string(mcp.MethodInitialize) {
+				s.begin(ctx, own)
 			}
 			return reply, err
 		})}
@@ -64,7 +60,7 @@ func (s *MCPServer) begin(ctx context.Context, session *clientSession) {
 	})
 }
 
-func (s *MCPServer) notified(ctx context.Context, in *peer.Inbound, next peer.Handler, session *clientSession) (peer.Reply, error) {
+func (s *MCPServer) notified(ctx context.Context, in *peer.Inbound, next peer.Handler, session ClientSession) (peer.Reply, error) {
 	if session != nil && in.Method == string(mcp.MethodNotificationInitialized) {
 		session.Initialize()
 	}
@@ -87,10 +83,10 @@ func (s *MCPServer) notified(ctx context.Context, in *peer.Inbound, next peer.Ha
 
 // handleRequest handles requests for tools that the kit does not know or may not show: tools of
 // the session, and tools with a filter.
-func (s *MCPServer) handleRequest(ctx context.Context, in *peer.Inbound, next peer.Handler, session *clientSession) (peer.Reply, error) {
+func (s *MCPServer) handleRequest(ctx context.Context, in *peer.Inbound, next peer.Handler, session ClientSession) (peer.Reply, error) {
 	var own map[string]ServerTool
-	if session != nil {
-		own = session.GetSessionTools()
+	if owner, ok := session.(SessionWithTools); ok {
+		own = owner.GetSessionTools()
 	}
 	if len(own) == 0 && len(s.filters) == 0 {
 		return next.Handle(ctx, in)

@@ -125,6 +125,9 @@ func (s *StreamableHTTPServer) ServeHTTP(w http.ResponseWriter, r *http.Request)
 	if s.cors.handle(w, r) {
 		return
 	}
+	if s.opts.Stateless && r.Method == http.MethodDelete {
+		return // as in mcp-go, there is no session and that is no error
+	}
 	if s.noStreams && r.Method == http.MethodGet {
 		http.Error(w, "streams are disabled", http.StatusMethodNotAllowed)
 		return

@@ -82,7 +82,7 @@ func request(h http.Handler, method string, header ...string) *http.Response {
 	return w.Result()
 }
 
-func TestCORS(t *testing.T) {
+func TestHTTPRequests(t *testing.T) {
 	s := server.NewMCPServer("test", "1.0.0")
 	h := server.NewStreamableHTTPServer(s, server.WithDisableStreaming(true), server.WithStreamableHTTPCORS(
 		server.WithCORSAllowedOrigins("https://a.example"), server.WithCORSAllowCredentials(), server.WithCORSMaxAge(60)))
@@ -100,6 +100,7 @@ func TestCORS(t *testing.T) {
 	any := server.NewSSEServer(s, server.WithSSECORS(server.WithCORSAllowedOrigins("*")))
 	equal(t, request(any, http.MethodPost, "Origin", "https://a.example").StatusCode, http.StatusNotFound)
 	equal(t, request(any.SSEHandler(), http.MethodPost, "Origin", "https://a.example").Header.Get("Access-Control-Allow-Origin"), "*")
+	equal(t, request(server.NewStreamableHTTPServer(s, server.WithStateLess(true)), http.MethodDelete).StatusCode, http.StatusOK)
 	none := server.NewStreamableHTTPServer(s)
 	equal(t, request(none, http.MethodPost, "Origin", "https://a.example").StatusCode, http.StatusForbidden)
 }

@@ -349,5 +349,16 @@ func convert(from, to any) error {
 // toolOf converts the definition of a tool.
 func toolOf(t mcp.Tool) (*kit.Tool, error) {
 	definition := new(kit.Tool)
-	return definition, convert(t, definition)
+	if err := convert(t, definition); err != nil {
+		return nil, err
+	}
+	for name, hint := range map[string]*bool{"readOnlyHint": t.Annotations.ReadOnlyHint, "idempotentHint": t.Annotations.IdempotentHint} {
+		if hint != nil && !*hint { // an explicit false is an extra member
+			if definition.Annotations.Extra == nil {
+				definition.Annotations.Extra = map[string]json.RawMessage{}
+			}
+			definition.Annotations.Extra[name] = json.RawMessage("false")
+		}
+	}
+	return definition, nil
 }

@@ -134,8 +134,13 @@ type clientSession struct {
 
 var clientSessions = connection.NewKey[*clientSession]("mcp-go session")
 
-// sessionOf returns the session of a connection.
-func sessionOf(in *peer.Inbound, conn *connection.Connection) *clientSession {
+// sessionOf returns the session of a message: the session of its connection, or the session that a
+// program has passed to [MCPServer.HandleMessage], which may be nil.
+func (s *MCPServer) sessionOf(ctx context.Context, in *peer.Inbound) ClientSession {
+	if own, ok := ctx.Value(messageKey{s}).(messageSession); ok {
+		return own.ClientSession
+	}
+	conn := connection.FromContext(ctx)
 	return clientSessions.Update(conn.State(), func(session *clientSession) *clientSession {
 		if session != nil {
 			return session
