@@ -19,6 +19,8 @@ type Options struct {
 	Outbound peer.Outbound
 	// SessionID is the name of the session. It is empty if the transport has no such names.
 	SessionID string
+	// Epoch is the result of [Connection.Epoch].
+	Epoch uint32
 	// DefaultRevision is the revision until a message or the handshake sets another one. The
 	// zero Revision is the newest. [New] ignores a stateless revision here. In
 	// [Dispatcher.ServeStateless] it is the revision of notifications, and a handshake revision
@@ -52,6 +54,7 @@ type Connection struct {
 	sessionID string
 	client    bool
 	strict    bool
+	epoch     uint32
 	extra     *extraOptions // nil if none of these options is set
 	log       *slog.Logger
 	state     State
@@ -127,7 +130,7 @@ func (c *Connection) initReady(opts *Options, r wire.Revision, f *facts) {
 func (c *Connection) init(opts *Options) {
 	c.out = outbound.None{}
 	if opts != nil {
-		c.sessionID, c.client, c.strict = opts.SessionID, opts.Client, opts.Strict
+		c.sessionID, c.client, c.strict, c.epoch = opts.SessionID, opts.Client, opts.Strict, opts.Epoch
 		if len(opts.Meta)+len(opts.Outgoing) > 0 {
 			c.extra = &extraOptions{opts.Meta, opts.Outgoing}
 		}
@@ -142,7 +145,7 @@ func (c *Connection) init(opts *Options) {
 // handled again, see [Dispatcher.ServeStateless].
 func (c *Connection) Options() *Options {
 	return &Options{
-		Outbound: c.out, SessionID: c.sessionID, Client: c.client, Strict: c.strict, InFlight: c.state.inFlight,
+		Outbound: c.out, SessionID: c.sessionID, Epoch: c.epoch, Client: c.client, Strict: c.strict, InFlight: c.state.inFlight,
 		Meta: c.meta(), Outgoing: c.outgoing(), Logger: c.log,
 	}
 }

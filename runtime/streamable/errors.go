@@ -31,6 +31,7 @@ var (
 	errTooManySubscriptions = &peer.Error{Code: mcp.CodeInternal, Message: "Too many subscriptions"}
 	errTooManySessions      = &peer.Error{Code: mcp.CodeInternal, Message: "Too many sessions"}
 	errSessionOver          = &peer.Error{Code: mcp.CodeInternal, Message: "Session ended"}
+	errSessionMoves         = &peer.Error{Code: mcp.CodeInternal, Message: "The session moves to another replica"}
 	errOverBudget           = &peer.Error{Code: mcp.CodeInternal, Message: "Too many bytes in flight"}
 	errUnsendable           = &peer.Error{Code: mcp.CodeInternal, Message: "The result was dropped: too many bytes wait for clients"}
 	errTooManyUploads       = &peer.Error{Code: mcp.CodeInternal, Message: "Too many large requests in flight"}

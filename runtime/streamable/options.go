@@ -55,6 +55,10 @@ type Options struct {
 	// stream.
 	DisableResumption bool
 
+	// Sharing lets other replicas continue the sessions. Nil means that a session is lost
+	// when the process ends. Package scale has an implementation.
+	Sharing Sharing
+
 	// MaxBody limits the bytes of a request. Default 4 MiB.
 	MaxBody int
 	// MaxUploads limits the bodies of more than 16 KiB that are being read. MaxInFlight

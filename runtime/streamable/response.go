@@ -121,15 +121,19 @@ func (p *response) sendKeepAlive() {
 func (p *response) send(ctx context.Context, data []byte) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.phase == finished || p.phase < detached && !p.openStream() {
-		return jsonrpc.ErrNotWritten
+	if p.phase == finished || p.opensSession && p.handler.opts.Sharing != nil || p.phase < detached && !p.openStream() {
+		return jsonrpc.ErrNotWritten // a session that is not saved is not announced
 	}
-	return p.sendEvent(ctx, data)
+	return p.sendEvent(ctx, data, false)
 }
 
-// sendEvent sends a message on the open stream. The caller holds the lock.
-func (p *response) sendEvent(ctx context.Context, data []byte) error {
+// sendEvent sends a message on the open stream. The message isLast if it is the response to the
+// request. The caller holds the lock.
+func (p *response) sendEvent(ctx context.Context, data []byte, isLast bool) error {
 	id, stored := p.stream.store(ctx, data)
+	if !stored && !isLast && p.stream != nil && p.handler.opts.Sharing != nil {
+		return jsonrpc.ErrNotWritten // a client that resumes the stream at another replica would miss the message
+	}
 	if p.phase == streaming {
 		if err := p.out.WriteMessage(id, data); err != nil {
 			p.clientGone(err)
@@ -157,7 +161,7 @@ func (p *response) openStream() bool {
 	p.out, p.phase = newEventWriter(p.w, &p.handler.opts), streaming
 	p.w.WriteHeader(http.StatusOK)
 	if p.stored && p.stream == nil {
-		p.stream = &stream{session: p.session, response: p}
+		p.stream = &stream{session: p.session, response: p, shared: p.transport.response.shared}
 	}
 	if id, hasStartEvent := p.stream.open(p.out); hasStartEvent {
 		if err := p.out.WriteStart(id, p.handler.opts.RetryInterval); err != nil {
@@ -197,10 +201,10 @@ func (p *response) respond(ctx context.Context, status int, data []byte) {
 				writeJSON(p.w, status, p.handler.date.value(), data)
 			}
 		} else if p.openStream() {
-			p.sendEvent(ctx, data)
+			p.sendEvent(ctx, data, true)
 		}
 	case streaming, detached:
-		p.sendEvent(ctx, data)
+		p.sendEvent(ctx, data, true)
 	}
 	p.finish()
 }

@@ -40,14 +40,23 @@ type session struct {
 	streams          map[uint64]*stream
 	abandoned        []uint64 // numbers of the last streams that ended without a response
 	standaloneStream *stream  // nil before the first message that belongs to no request
+	shared           *shared  // nil without [Options].Sharing
 }
 
 // newSession returns a session before its handshake. It assumes the revision until the
 // handshake; zero is the newest.
 func (h *Handler) newSession(id, principal string, revision wire.Revision) *session {
+	return h.newSessionAt(id, principal, revision, 0)
+}
+
+// newSessionAt is like newSession for a session that has moved epoch times.
+func (h *Handler) newSessionAt(id, principal string, revision wire.Revision, epoch uint32) *session {
 	s := &session{handler: h, id: id, principal: principal}
+	if h.opts.Sharing != nil && id != "" {
+		s.shared = new(shared)
+	}
 	c := h.opts.Connection
-	c.SessionID, c.DefaultRevision, c.Client, c.InFlight = id, revision, false, (*sessionInFlight)(s)
+	c.SessionID, c.Epoch, c.DefaultRevision, c.Client, c.InFlight = id, epoch, revision, false, (*sessionInFlight)(s)
 	s.conn = connection.New(s.outbound(), &c)
 	return s
 }
@@ -164,6 +173,14 @@ func (s *session) end(ctx context.Context, cause error) {
 	s.handler.inFlight.removeSession(s.principal, s.caller)
 	s.standalone().end()
 	s.deleteEvents(ctx)
+	if s.shared != nil {
+		s.shared.saving.Lock() // the state is not saved afterwards
+		defer s.shared.saving.Unlock()
+	}
+	if s.shared != nil && (cause == errSessionEnded || cause == errSessionIdle || cause == errSessionFailed) {
+		defer failure.LogPanic(ctx, s.handler.opts.Logger, "sharing")
+		s.handler.opts.Sharing.Ended(ctx, s.id)
+	}
 }
 
 // deleteEvents deletes the events of the session. A concurrent [stream.store] deletes
@@ -189,7 +206,9 @@ const usedRecently = -1
 // endUse ends a use of the session.
 func (s *session) endUse() {
 	s.lastUse.Store(usedRecently)
-	s.users.Add(-1)
+	if s.users.Add(-1) == 0 && s.shared != nil {
+		s.shared.signalUnused()
+	}
 }
 
 // isIdle reports whether the session has not been used after a time. Both times come from

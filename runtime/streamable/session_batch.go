@@ -47,6 +47,7 @@ func (h *Handler) serveBatch(w http.ResponseWriter, r *http.Request, revision wi
 // batchRequest is a request with a batch of messages. It is the [jsonrpc.Writer] of each of them.
 type batchRequest struct {
 	request *sessionRequest
+	saves   bool // the responses are sent after the state of the session is saved
 
 	mu        sync.Mutex
 	responses *buffer.Buffer // without the closing bracket; nil if there are none
@@ -70,6 +71,7 @@ func (b *batchRequest) serve(ctx context.Context, list []json.RawMessage) {
 func (b *batchRequest) deliver(ctx context.Context, raw json.RawMessage) {
 	m, err := wire.ReadMessage(raw, nil)
 	isRequest := m.Method != "" && !m.ID.IsZero()
+	b.saves = b.saves || b.request.session.shared != nil && changesState(m.Method)
 	switch {
 	case err != nil && looksLikeResponse(raw):
 		b.request.session.failCall(m.ID, err)
@@ -148,6 +150,12 @@ func (b *batchRequest) end(ctx context.Context) {
 		return
 	}
 	defer b.responses.Free()
+	if b.saves {
+		if err := b.request.session.save(ctx); err != nil {
+			b.request.refuseUnsaved(ctx, wire.RequestID{}, err)
+			return
+		}
+	}
 	b.request.respond(ctx, http.StatusOK, append(b.responses.Bytes, ']'))
 }
 

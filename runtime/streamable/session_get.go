@@ -41,6 +41,9 @@ func (h *Handler) serveSessionGet(w http.ResponseWriter, r *http.Request, revisi
 	} else {
 		refused = f.resume()
 	}
+	if refused == nil && s.shared != nil && s.shared.releasing.Load() != nil {
+		refused = &refusal{status: http.StatusServiceUnavailable, err: errSessionMoves}
+	}
 	if refused != nil {
 		return nil, refused
 	}
@@ -58,14 +61,16 @@ type follower struct {
 	session      *session
 	stream       *stream // nil if the stream has ended
 	number       uint64
-	after        uint64 // number of the last event that the client has received
-	id           int    // of the claim of the stream, or 0
+	after        uint64         // number of the last event that the client has received
+	shared       *sharedRequest // nil without [Options].Sharing, and for the standalone stream
+	id           int            // of the claim of the stream, or 0
 	next         [1]Event
 	r            *http.Request
 	out          *sse.Writer
 	keepAlive    keepAlive
 	stop         func() bool // ends the wait for the client to disconnect; nil before that
 	keepAliveDue atomic.Bool // a keep-alive must be sent
+	lost         bool        // the replica that handled the request is gone, and there is no response yet
 }
 
 // find finds the stream of the event with the id last, or the standalone stream without
@@ -73,11 +78,16 @@ type follower struct {
 func (f *follower) find(last []string) *refusal {
 	if len(last) > 0 {
 		var ok bool
-		if f.number, f.after, ok = parseEventID(last[0]); !ok || !f.session.resumable() {
+		var request string
+		if f.number, f.after, request, ok = parseEventID(last[0]); !ok || !f.session.resumable() {
 			return refuse(http.StatusBadRequest, "Invalid request: Last-Event-ID is unknown")
+		}
+		if request != "" {
+			f.shared = &sharedRequest{suffix: request}
 		}
 	}
 	f.stream = f.session.findStream(f.number)
+	f.lost = f.stream == nil && f.shared != nil && f.session.isFromEarlierEpoch(f.number)
 	return nil
 }
 
@@ -103,6 +113,9 @@ func (f *follower) startAtUnsent() *refusal {
 // the client not to reconnect.
 func (f *follower) resume() *refusal {
 	events, complete := f.events()
+	if f.lost && complete {
+		return nil
+	}
 	if f.stream == nil && len(events) == 0 && f.session.isAbandoned(f.number) {
 		return &refusal{status: http.StatusNoContent}
 	}
@@ -130,7 +143,7 @@ func (f *follower) end() {
 // writeStart sends the position of the stream, or at least the headers.
 func (f *follower) writeStart() (ok bool) {
 	if f.session.writesStartEvents() {
-		return f.out.WriteStart(eventID(f.number, f.after), f.session.handler.opts.RetryInterval) == nil
+		return f.out.WriteStart(eventID(f.number, f.after, f.shared.idSuffix()), f.session.handler.opts.RetryInterval) == nil
 	}
 	return f.out.Flush() == nil
 }
@@ -195,6 +208,9 @@ func (f *follower) sendPending() (changed <-chan struct{}) {
 			return nil
 		case n > 0 && (f.stream == nil || f.after < seq):
 			continue
+		case streamEnded && f.lost:
+			f.sendOwnerLost()
+			return nil
 		case streamEnded || f.keepAliveDue.Swap(false) && f.out.WriteComment() != nil:
 			return nil
 		}
@@ -214,11 +230,12 @@ func (f *follower) sendStored() (n int, ok bool) {
 	for _, e := range events {
 		id := ""
 		if f.session.resumable() {
-			id = eventID(e.Stream, e.Seq)
+			id = eventID(e.Stream, e.Seq, f.shared.idSuffix())
 		}
 		if e.Seq != f.after+1 || f.out.WriteMessage(id, e.Data) != nil {
 			return 0, false
 		}
+		f.lost = f.lost && isRequestOrNotification(e.Data)
 		if f.after = e.Seq; f.stream != nil {
 			f.stream.markDelivered(e.Seq)
 		}

@@ -2,7 +2,6 @@ package streamable
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"net/http"
 	"slices"
@@ -97,6 +96,9 @@ func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request, revision 
 	p := s.newRequest(w, r, accepts)
 	p.opensSession = opensSession && s.id != ""
 	p.isPing = m.Method == mcp.MethodPing
+	if s.shared != nil {
+		p.share(m)
+	}
 	if p.requestCtx != nil {
 		p.requestCtx.id = m.ID
 	}
@@ -167,7 +169,7 @@ func (h *Handler) sessionFor(r *http.Request, revision wire.Revision, m *wire.Me
 		s.beginUse()
 		return s, nil
 	}
-	s := h.newSession(rand.Text(), h.opts.Principal(r), revision)
+	s := h.newSession(h.newSessionID(), h.opts.Principal(r), revision)
 	s.caller = h.inFlight.addSession(s.principal)
 	s.beginUse()
 	if !h.sessions.add(s) {
@@ -204,6 +206,7 @@ type sessionRequest struct {
 	// keepAliveDue is the time of the next keep-alive, or 0 before the first check. The
 	// lock of the session guards it.
 	keepAliveDue time.Duration
+	shared       *sharedRequest // nil without [Options].Sharing
 }
 
 func (s *session) newRequest(w http.ResponseWriter, r *http.Request, accepts acceptedTypes) *sessionRequest {
@@ -288,6 +291,12 @@ func (p *sessionRequest) WriteMessage(ctx context.Context, data []byte) error {
 func (p *sessionRequest) WriteWithInfo(ctx context.Context, e jsonrpc.MessageInfo, data []byte) error {
 	if e.Method != "" {
 		return p.send(ctx, data)
+	}
+	if e.Error == nil && p.shared.savesState() {
+		if err := p.session.save(ctx); err != nil {
+			p.refuseUnsaved(ctx, e.ID, err)
+			return nil
+		}
 	}
 	if e.Error != nil {
 		p.failSession()

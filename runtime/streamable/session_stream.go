@@ -15,9 +15,10 @@ import (
 // requests that resume it. A nil stream stores nothing.
 type stream struct {
 	session  *session
-	response *response     // to the POST request; nil for the standalone stream
-	out      *sse.Writer   // of the response; set before the stream is added to the session
-	detached chan struct{} // closed when a handler ends the HTTP response early; nil if it cannot
+	response *response      // to the POST request; nil for the standalone stream
+	out      *sse.Writer    // of the response; set before the stream is added to the session
+	shared   *sharedRequest // nil without [Options].Sharing, and for the standalone stream
+	detached chan struct{}  // closed when a handler ends the HTTP response early; nil if it cannot
 
 	mu        sync.Mutex // locked after the lock of the response
 	number    uint64
@@ -42,7 +43,7 @@ func (st *stream) open(out *sse.Writer) (id string, hasStartEvent bool) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	st.number, st.opened = number, true
-	return eventID(number, 0), st.session.writesStartEvents()
+	return eventID(number, 0, st.shared.idSuffix()), st.session.writesStartEvents()
 }
 
 // canDetach reports whether the stream can continue without its HTTP response.
@@ -81,7 +82,7 @@ func (st *stream) store(ctx context.Context, data []byte) (id string, stored boo
 		st.last = e
 	}
 	st.notify()
-	return eventID(e.Stream, e.Seq), true
+	return eventID(e.Stream, e.Seq, st.shared.idSuffix()), true
 }
 
 // maxLast limits the bytes of an event that a stream keeps in addition to the event store.
@@ -193,15 +194,21 @@ func (st *stream) markDelivered(seq uint64) {
 	st.delivered = max(st.delivered, seq)
 }
 
-// eventID returns the id of an event. It is unique in its session.
-func eventID(stream, seq uint64) string {
-	return strconv.FormatUint(stream, 10) + "-" + strconv.FormatUint(seq, 10)
+// eventID returns the id of an event. It is unique in its session. The request is the result of
+// [sharedRequest.idSuffix].
+func eventID(stream, seq uint64, request string) string {
+	id := strconv.FormatUint(stream, 10) + "-" + strconv.FormatUint(seq, 10)
+	if request != "" {
+		id += "." + request
+	}
+	return id
 }
 
 // parseEventID parses an id of eventID.
-func parseEventID(id string) (stream, seq uint64, ok bool) {
-	a, b, _ := strings.Cut(id, "-")
+func parseEventID(id string) (stream, seq uint64, request string, ok bool) {
+	numbers, request, _ := strings.Cut(id, ".")
+	a, b, _ := strings.Cut(numbers, "-")
 	stream, errA := strconv.ParseUint(a, 10, 64)
 	seq, errB := strconv.ParseUint(b, 10, 64)
-	return stream, seq, errA == nil && errB == nil && eventID(stream, seq) == id
+	return stream, seq, request, errA == nil && errB == nil && eventID(stream, seq, request) == id
 }

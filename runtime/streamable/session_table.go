@@ -26,6 +26,7 @@ type sessionTable struct {
 	rpcTimer   *time.Timer // nil if withRPC is empty
 	ended      bool
 	ending     sync.WaitGroup // idle sessions that are being ended
+	moved      movedSessions
 }
 
 func (t *sessionTable) init(o *Options) {
@@ -257,7 +258,11 @@ func (h *Handler) findSession(r *http.Request, revision wire.Revision) (*session
 	if len(ids) != 1 {
 		return nil, refuse(http.StatusBadRequest, "Invalid request: exactly one header Mcp-Session-Id is required; post initialize first")
 	}
-	s := h.sessions.find(ids[0], h.opts.Principal(r))
+	principal := h.opts.Principal(r)
+	s := h.sessions.find(ids[0], principal)
+	if s == nil && h.opts.Sharing != nil && h.sessions.hasMoved(ids[0], principal) {
+		return nil, &refusal{status: http.StatusServiceUnavailable, err: errSessionMoves}
+	}
 	if s == nil {
 		return nil, refuse(http.StatusNotFound, "Invalid request: session not found")
 	}
