@@ -82,6 +82,7 @@ var allowedImports = map[string]imports{
 	"runtime/streamable/internal/sse":     {own: append([]string{"runtime/streamable/internal/mcphttp"}, transport...)},
 	"runtime/tasks":                       {own: protocol},
 	"runtime/engine":                      {},
+	"runtime/scale":                       {own: []string{"runtime/connection", "runtime/engine", "runtime/internal/limit", "runtime/internal/verified", "runtime/mcpserver", "runtime/streamable", "generated/mcp", "runtime/wire"}},
 	"runtime/mcpserver":                   {own: kit, foreign: []string{inference, templates}},
 	"runtime/mcpclient":                   {own: kit, foreign: []string{inference, templates}},
 	"runtime/mcptest":                     {own: kit, foreign: []string{inference, templates}},

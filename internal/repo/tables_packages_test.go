@@ -13,7 +13,7 @@ import (
 // public lists the packages that programs import, the most used first.
 var public = []string{
 	"runtime/mcpserver", "runtime/mcpserver/schema", "runtime/mcpclient", "runtime/mcptest", "generated/mcp", "runtime/auth", "runtime/tasks", "runtime/streamable", "runtime/streamable/client", "runtime/stdio", "runtime/budget",
-	"runtime/connection", "runtime/jsonrpc", "runtime/peer", "runtime/wire", "runtime/engine", "runtime/engine/enginetest", "schema",
+	"runtime/connection", "runtime/jsonrpc", "runtime/peer", "runtime/wire", "runtime/scale", "runtime/engine", "runtime/engine/enginetest", "schema",
 }
 
 // packageTable returns the first sentence of each package comment.

@@ -1,0 +1,340 @@
+package scale_test
+
+import (
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestAnyReplicaServesAnySession(t *testing.T) {
+	run(t, 3, func(t *testing.T, f *fleet) {
+		s := f.open(0, "alice")
+		s.requireServedBy(0, 0)
+		s.requireServedBy(0, 1)
+		s.requireServedBy(0, 2)
+		before := f.replicas[0].engine.trips.Load() + f.replicas[1].engine.trips.Load()
+		for range 100 {
+			s.requireServedBy(0, 0)
+			s.requireServedBy(0, 1)
+		}
+		require.Equal(t, before, f.replicas[0].engine.trips.Load()+f.replicas[1].engine.trips.Load(), "requests do not use the engine")
+		require.Equal(t, http.StatusNoContent, s.do(s.request(2, http.MethodDelete, "")).status)
+		for i := range 3 {
+			require.Equal(t, http.StatusNotFound, s.call(i, "where", 0).status)
+		}
+	})
+}
+
+func TestResponsesToQuestionsReachTheOwner(t *testing.T) {
+	run(t, 3, func(t *testing.T, f *fleet) {
+		s := f.open(0, "alice")
+		st := s.stream(s.request(1, http.MethodPost, s.callBody("ask", 0)))
+		question := st.next().data
+		require.Contains(t, question, "elicitation/create")
+		a := s.post(2, `{"jsonrpc":"2.0","id":1,"result":{"action":"accept","content":{}}}`)
+		require.Equal(t, http.StatusAccepted, a.status, a.body)
+		require.Contains(t, st.next().data, "replica 0: accept")
+		st.rest()
+	})
+}
+
+func TestAnotherReplicaTakesASessionOver(t *testing.T) {
+	run(t, 3, func(t *testing.T, f *fleet) {
+		s := f.open(0, "alice")
+		require.Equal(t, http.StatusOK, s.post(1, `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"`+resource+`"}}`).status)
+		f.replicas[0].kill()
+		a := s.call(1, "where", 0)
+		require.Equal(t, http.StatusServiceUnavailable, a.status, "the lease has not ended")
+		require.Equal(t, "1", a.header.Get("Retry-After"))
+		time.Sleep(lease + lease/4)
+		s.requireServedBy(1, 1)
+		s.requireServedBy(1, 2)
+
+		st := s.get(2, "")
+		require.NoError(t, f.replicas[1].server.ResourceUpdated(t.Context(), resource))
+		require.Contains(t, st.next().data, resource, "the subscription is still there")
+		st.close()
+
+		f.replicas[1].kill()
+		time.Sleep(lease + lease/4)
+		s.requireServedBy(2, 2)
+	})
+}
+
+func TestTakeoverNeedsFewChanges(t *testing.T) {
+	run(t, 2, func(t *testing.T, f *fleet) {
+		s := f.open(0, "")
+		require.Equal(t, http.StatusOK, s.call(0, "log", 10).status)
+		f.replicas[0].kill()
+		time.Sleep(lease + lease/4)
+		before := f.replicas[1].engine.puts.Load()
+		s.requireServedBy(1, 1)
+		require.LessOrEqual(t, f.replicas[1].engine.puts.Load()-before, int64(2))
+	})
+}
+
+func TestStreamIsResumedAtAnotherReplica(t *testing.T) {
+	run(t, 2, func(t *testing.T, f *fleet) {
+		s := f.open(0, "")
+		require.Equal(t, http.StatusOK, s.post(0, `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"`+resource+`"}}`).status)
+		notify := func(i int) {
+			require.NoError(t, f.replicas[i].server.ResourceUpdated(t.Context(), resource))
+			synctest.Wait() // notifications that wait are sent once
+		}
+		st := s.get(1, "")
+		notify(0)
+		notify(0)
+		require.Equal(t, "0-1", st.next().id)
+		last := st.next().id
+		require.Equal(t, "0-2", last)
+		st.close()
+		notify(0)
+		notify(0)
+		f.replicas[0].kill()
+		time.Sleep(lease + lease/4)
+		st = s.get(1, last)
+		require.Equal(t, "0-3", st.next().id)
+		require.Equal(t, "0-4", st.next().id)
+		notify(1)
+		require.Equal(t, "0-5", st.next().id)
+		st.close()
+	})
+}
+
+func TestLostCallFailsWithItsID(t *testing.T) {
+	run(t, 2, func(t *testing.T, f *fleet) {
+		s := f.open(0, "")
+		st := s.stream(s.request(0, http.MethodPost, s.callBody("wait", 2)))
+		last := st.next().id
+		<-f.replicas[0].waiting
+		f.replicas[0].kill()
+		st.rest()
+		time.Sleep(lease + lease/4)
+
+		st = s.get(1, last)
+		require.Equal(t, http.StatusOK, st.status)
+		require.Contains(t, st.next().data, "notifications/message", "the second message was stored")
+		lost := st.next().data
+		require.Contains(t, lost, `"id":"call-1"`)
+		require.Contains(t, lost, `"reason":"owner-lost"`)
+		require.Empty(t, st.rest())
+	})
+}
+
+func TestFinishedCallIsResumedAtAnotherReplica(t *testing.T) {
+	run(t, 2, func(t *testing.T, f *fleet) {
+		s := f.open(0, "")
+		st := s.stream(s.request(0, http.MethodPost, s.callBody("log", 3)))
+		last := st.next().id
+		require.Len(t, st.rest(), 3)
+		f.replicas[0].kill()
+		time.Sleep(lease + lease/4)
+		st = s.get(1, last)
+		list := st.rest()
+		require.Len(t, list, 3)
+		require.Equal(t, 2, logData(t, list[0]))
+		require.Contains(t, list[2], "logged")
+	})
+}
+
+func TestForwardedCallFailsWhenItsOwnerIsKilled(t *testing.T) {
+	run(t, 2, func(t *testing.T, f *fleet) {
+		s := f.open(0, "")
+		done := make(chan answer, 8)
+		body := s.callBody("wait", 0)
+		go func() { done <- s.post(1, body) }() // ends when the owner is killed
+		<-f.replicas[0].waiting
+		f.replicas[0].kill()
+		a := <-done
+		require.Equal(t, http.StatusBadGateway, a.status, a.body)
+		require.Contains(t, a.body, `"id":"call-1"`)
+		require.Contains(t, a.body, `"reason":"owner-lost"`)
+	})
+}
+
+func TestSlowOwnerIsFenced(t *testing.T) {
+	run(t, 2, func(t *testing.T, f *fleet) {
+		s := f.open(0, "")
+		require.Equal(t, http.StatusOK, s.post(0, `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"`+resource+`"}}`).status)
+		old := s.get(0, "")
+		require.NoError(t, f.replicas[0].server.ResourceUpdated(t.Context(), resource))
+		require.Equal(t, "0-1", old.next().id)
+		f.replicas[0].isolate(true)
+		time.Sleep(lease + lease/4)
+		s.requireServedBy(0, 0) // nothing needs to be stored
+		s.requireServedBy(1, 1)
+
+		f.replicas[0].isolate(false)
+		require.NoError(t, f.replicas[0].server.ResourceUpdated(t.Context(), resource))
+		require.Empty(t, old.rest(), "the previous owner sends no event, and ends its streams")
+		require.NoError(t, f.replicas[1].server.ResourceUpdated(t.Context(), resource))
+		st := s.get(0, "0-1")
+		require.Equal(t, "0-2", st.next().id)
+		st.close()
+		s.requireServedBy(1, 0)
+	})
+}
+
+func TestOwnerThatWasStoppedChecksItsSessions(t *testing.T) {
+	run(t, 2, func(t *testing.T, f *fleet) {
+		s := f.open(0, "")
+		old := s.get(0, "")
+		f.replicas[0].isolate(true)
+		time.Sleep(lease + lease/4)
+		s.requireServedBy(1, 1)
+		f.replicas[0].isolate(false)
+		time.Sleep(lease / 2)
+		require.Empty(t, old.rest())
+		s.requireServedBy(1, 0)
+	})
+}
+
+func TestTwoReplicasDoNotTakeOverTogether(t *testing.T) {
+	run(t, 3, func(t *testing.T, f *fleet) {
+		s := f.open(0, "")
+		f.replicas[0].kill()
+		time.Sleep(lease + lease/4)
+		done := make(chan answer, 8)
+		for i := range 8 {
+			body := s.callBody("where", 0)
+			go func() { done <- s.post(1+i%2, body) }() // ends with the response
+		}
+		first := ""
+		for range 8 {
+			a := <-done
+			require.Equal(t, http.StatusOK, a.status, a.body)
+			_, where, _ := cutResult(a.body)
+			if first == "" {
+				first = where
+			}
+			require.Equal(t, first, where)
+		}
+	})
+}
+
+func TestShutdownHandsSessionsOver(t *testing.T) {
+	run(t, 2, func(t *testing.T, f *fleet) {
+		idle, busy := f.open(0, ""), f.open(0, "")
+		require.Equal(t, http.StatusOK, idle.post(0, `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"`+resource+`"}}`).status)
+		st := idle.get(0, "")
+		done := make(chan answer, 8)
+		body := busy.callBody("wait", 0)
+		go func() { done <- busy.post(1, body) }() // ends with the response
+		<-f.replicas[0].waiting
+		ended := make(chan error, 1)
+		go func() { ended <- f.replicas[0].node.Shutdown(t.Context()) }() // ends with the call
+		require.Empty(t, st.rest(), "the stream of an idle session ends")
+		synctest.Wait()
+		require.Equal(t, http.StatusServiceUnavailable, idle.call(0, "where", 0).status, "no other replica has the session yet")
+		idle.requireServedBy(1, 1)
+		idle.requireServedBy(1, 0)
+		busy.requireServedBy(0, 1)
+		close(f.replicas[0].proceed)
+		require.Contains(t, (<-done).body, "waited")
+		require.NoError(t, <-ended)
+		busy.requireServedBy(1, 1)
+		_, a := f.tryOpen(0, "")
+		require.Equal(t, http.StatusServiceUnavailable, a.status)
+		st = idle.get(1, "")
+		require.NoError(t, f.replicas[1].server.ResourceUpdated(t.Context(), resource))
+		require.Contains(t, st.next().data, resource)
+		st.close()
+	})
+}
+
+func TestEventsArriveOnceIfRepliesOfTheEngineAreLost(t *testing.T) {
+	for _, each := range []int{2, 3, 5} {
+		run(t, 2, func(t *testing.T, f *fleet) {
+			f.replicas[0].engine.loseReplies(each)
+			f.replicas[1].engine.loseReplies(each)
+			s := f.open(0, "")
+			st := s.stream(s.request(0, http.MethodPost, s.callBody("log", 50)))
+			first := st.next().id
+			require.Len(t, st.rest(), 50)
+			f.replicas[0].kill()
+			time.Sleep(lease + lease/4)
+			list := s.get(1, first).rest()
+			require.Len(t, list, 50)
+			for i, data := range list[:49] {
+				require.Equal(t, i+2, logData(t, data))
+			}
+		})
+	}
+}
+
+func TestEngineThatEndsEntriesDoesNotStopEvents(t *testing.T) {
+	run(t, 2, func(t *testing.T, f *fleet) {
+		s := f.open(0, "")
+		require.Contains(t, s.call(0, "log", 1).body, "logged")
+		time.Sleep(20 * time.Minute)
+		s.requireServedBy(0, 1)
+		time.Sleep(20 * time.Minute)
+		s.requireServedBy(0, 1)
+		time.Sleep(25 * time.Minute)
+		a := s.call(0, "log", 1)
+		require.Contains(t, a.body, "notifications/message")
+	})
+}
+
+func TestEngineThatCannotBeReached(t *testing.T) {
+	run(t, 2, func(t *testing.T, f *fleet) {
+		s := f.open(0, "")
+		s.requireServedBy(0, 1)
+		for _, r := range f.replicas {
+			r.engine.down.Store(true)
+		}
+		s.requireServedBy(0, 0)
+		s.requireServedBy(0, 1)
+		a := s.call(0, "log", 1)
+		require.NotContains(t, a.body, "notifications/message", "the event cannot be stored")
+		require.Contains(t, a.body, "logged")
+		require.Contains(t, s.call(0, "ask", 0).body, "isError")
+		_, a = f.tryOpen(0, "")
+		require.Equal(t, http.StatusServiceUnavailable, a.status)
+		require.Equal(t, "1", a.header.Get("Retry-After"))
+		require.Contains(t, a.body, "init")
+		time.Sleep(lease + 90*time.Second)
+		a = s.call(0, "where", 0)
+		require.Equal(t, http.StatusServiceUnavailable, a.status, "the grace time is over")
+		require.Equal(t, "1", a.header.Get("Retry-After"))
+		for _, r := range f.replicas {
+			r.engine.down.Store(false)
+		}
+		time.Sleep(lease / 2)
+		s.requireServedBy(0, 0)
+		s.requireServedBy(0, 1)
+		require.Contains(t, s.call(0, "log", 1).body, "notifications/message")
+		f.open(1, "")
+	})
+}
+
+func TestEngineThatIsFull(t *testing.T) {
+	run(t, 2, func(t *testing.T, f *fleet) {
+		s := f.open(0, "")
+		f.replicas[0].engine.full.Store(true)
+		require.NotContains(t, s.call(0, "log", 1).body, "notifications/message")
+		a := s.post(0, `{"jsonrpc":"2.0","id":7,"method":"resources/subscribe","params":{"uri":"`+resource+`"}}`)
+		require.Equal(t, http.StatusServiceUnavailable, a.status)
+		require.Contains(t, a.body, `"id":7`)
+		f.replicas[0].engine.full.Store(false)
+		require.Contains(t, s.call(0, "log", 1).body, "notifications/message")
+	})
+}
+
+func TestEndedSessionStaysEndedIfTheEngineCannotBeReached(t *testing.T) {
+	run(t, 2, func(t *testing.T, f *fleet) {
+		s := f.open(0, "")
+		f.replicas[0].engine.down.Store(true)
+		require.Equal(t, http.StatusNoContent, s.do(s.request(1, http.MethodDelete, "")).status)
+		require.Equal(t, http.StatusNotFound, s.call(0, "where", 0).status)
+		require.Equal(t, http.StatusNotFound, s.call(1, "where", 0).status)
+		f.replicas[0].engine.down.Store(false)
+		time.Sleep(lease)
+		f.replicas[0].kill()
+		time.Sleep(2 * lease)
+		require.Equal(t, http.StatusNotFound, s.call(1, "where", 0).status)
+	})
+}

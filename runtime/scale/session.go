@@ -1,0 +1,432 @@
+package scale
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/engine"
+	"github.com/mcpwright/mcp/runtime/streamable"
+)
+
+// record is the content of the record of a session.
+type record struct {
+	Owner     string `json:"owner,omitempty"` // tag of a replica; "" if the owner has handed the session over
+	Principal string `json:"principal,omitempty"`
+	Epoch     uint32 `json:"epoch,omitempty"`
+	connection.Snapshot
+}
+
+// maxRecord limits the bytes of a record. Larger ones may not fit into the engine.
+const maxRecord = 64 << 10
+
+// heldSession is a session that this replica owns.
+type heldSession struct {
+	id    string
+	epoch uint32
+
+	mu      sync.Mutex // held while the record is written
+	version uint64     // of the record; 0 before it is written
+	written time.Duration
+	checked int64 // time since the start of the node when the owner was known; guarded by the lock of the endpoint
+	log     eventLog
+}
+
+// key returns the key of the session in the engine.
+func (h *heldSession) key(e *endpoint) string { return engineKey(e.purpose, h.id) }
+
+// NewID implements [streamable.Sharing].
+func (e *endpoint) NewID() string { return e.node.keys.newSessionID(e.purpose, e.node.tag) }
+
+// hold returns a session of this replica.
+func (e *endpoint) hold(id string) *heldSession {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	h := e.held[id]
+	if h == nil {
+		h = &heldSession{id: id, checked: int64(e.node.now())}
+		e.held[id] = h
+	}
+	return h
+}
+
+// find returns a session of this replica, or nil.
+func (e *endpoint) find(id string) *heldSession {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.held[id]
+}
+
+// remove removes a session of this replica, and returns it, or nil.
+func (e *endpoint) remove(id string) *heldSession {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	h := e.held[id]
+	delete(e.held, id)
+	return h
+}
+
+// Save implements [streamable.Sharing].
+func (e *endpoint) Save(ctx context.Context, s *streamable.SessionState) error {
+	h := e.hold(s.ID)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.version == 0 && e.node.leaving.Load() {
+		return errLeaving
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), engineTimeout)
+	defer cancel()
+	err := e.write(ctx, h, &record{Owner: e.node.tag, Principal: s.Principal, Epoch: s.Epoch, Snapshot: s.Snapshot})
+	if errors.Is(err, errFenced) {
+		e.lose(h)
+	}
+	return err
+}
+
+// errFenced is returned if another replica has taken a session over.
+var errFenced = errors.New("another replica has taken the session over")
+
+// write writes the record of a session that this replica owns. The caller holds the lock of the session.
+func (e *endpoint) write(ctx context.Context, h *heldSession, rec *record) error {
+	data, err := e.sealRecord(h.key(e), rec)
+	if err != nil {
+		return err
+	}
+	version, err := e.node.put(ctx, h.key(e), data, h.version, e.keep)
+	if errors.Is(err, engine.ErrConflict) { // another owner, or an earlier write whose reply was lost
+		var found *record
+		if found, version, err = e.readRecord(ctx, h.key(e)); err != nil {
+			return err
+		}
+		if found.Owner != e.node.tag || found.Epoch != h.epoch {
+			return errFenced
+		}
+		version, err = e.node.put(ctx, h.key(e), data, version, e.keep)
+	}
+	if err != nil {
+		return err
+	}
+	h.version, h.written = version, e.node.now()
+	return nil
+}
+
+func (e *endpoint) sealRecord(key string, rec *record) ([]byte, error) {
+	content, err := json.Marshal(rec)
+	if err != nil {
+		return nil, err
+	}
+	if len(content) > maxRecord {
+		return nil, fmt.Errorf("state of the session has %d bytes, more than %d", len(content), maxRecord)
+	}
+	return e.node.keys.seal(content, "record "+key), nil
+}
+
+// readRecord reads the record of a session.
+func (e *endpoint) readRecord(ctx context.Context, key string) (*record, uint64, error) {
+	r, err := e.node.table.Get(ctx, key)
+	if err != nil {
+		return nil, 0, err
+	}
+	content, err := e.node.keys.open(r.Data, "record "+key)
+	if err != nil {
+		return nil, 0, err
+	}
+	rec := new(record)
+	if err := json.Unmarshal(content, rec); err != nil {
+		return nil, 0, err
+	}
+	return rec, r.Version, nil
+}
+
+// Ended implements [streamable.Sharing].
+func (e *endpoint) Ended(ctx context.Context, id string) {
+	h := e.remove(id)
+	if h == nil {
+		return
+	}
+	e.mu.Lock()
+	e.ended[id] = h
+	e.mu.Unlock()
+	e.deleteEnded(ctx, h)
+}
+
+// deleteEnded deletes the record and the events of a session that has ended. If the engine cannot be
+// reached, it is called again later.
+func (e *endpoint) deleteEnded(ctx context.Context, h *heldSession) {
+	ctx, cancel := context.WithTimeout(ctx, engineTimeout)
+	defer cancel()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err := e.deleteRecord(ctx, h); err != nil {
+		e.node.opts.Logger.WarnContext(ctx, "could not delete a session from the engine", "error", err)
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.ended, h.id)
+}
+
+func (e *endpoint) deleteRecord(ctx context.Context, h *heldSession) error {
+	found, version, err := e.readRecord(ctx, h.key(e))
+	switch {
+	case errors.Is(err, engine.ErrNone):
+	case err != nil:
+		return err
+	case found.Owner != e.node.tag || found.Epoch != h.epoch:
+		return nil // it continues at another replica
+	default:
+		if err := e.node.table.Delete(ctx, h.key(e), version); err != nil && !errors.Is(err, engine.ErrConflict) {
+			return err
+		}
+	}
+	return e.node.log.Drop(ctx, h.key(e))
+}
+
+// lose gives up a session that another replica has taken over. It does not wait for the end of its
+// requests.
+func (e *endpoint) lose(h *heldSession) {
+	e.mu.Lock()
+	lost := e.held[h.id] == h
+	if lost {
+		delete(e.held, h.id)
+	}
+	e.mu.Unlock()
+	if !lost {
+		return
+	}
+	go func() { // ends when the session has ended, or with the timeout of Release
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		e.inner.Release(ctx, h.id)
+	}()
+}
+
+// verify reports whether this replica still owns a session. The lease may have ended for a while.
+func (e *endpoint) verify(ctx context.Context, id string) bool {
+	if !e.node.leaseHeld() || e.isCurrent(id) {
+		return true // without the engine, the session is served until the node is cut off
+	}
+	h := e.find(id)
+	if h == nil {
+		return true
+	}
+	now := e.node.now()
+	ctx, cancel := context.WithTimeout(ctx, engineTimeout)
+	defer cancel()
+	rec, _, err := e.readRecord(ctx, h.key(e))
+	switch {
+	case err == nil && rec.Owner == e.node.tag && rec.Epoch == h.epoch:
+		e.mu.Lock()
+		h.checked = int64(now)
+		e.mu.Unlock()
+	case err == nil, errors.Is(err, engine.ErrNone):
+		e.lose(h)
+		return false
+	}
+	return true
+}
+
+// findOwner finds the owner of a session by its record, and takes the session over if the owner is gone.
+// Only one goroutine does that for a session at a time.
+func (e *endpoint) findOwner(ctx context.Context, id, principal string) (*member, error) {
+	if wait := e.beginMove(id); wait != nil {
+		select {
+		case <-wait:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if e.inner.Holds(id) {
+			return nil, nil
+		}
+		if wait := e.beginMove(id); wait != nil {
+			return nil, errors.New("the session is moving")
+		}
+	}
+	defer e.endMove(id)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), engineTimeout)
+	defer cancel()
+	key := engineKey(e.purpose, id)
+	rec, version, err := e.readRecord(ctx, key)
+	switch {
+	case errors.Is(err, engine.ErrNone):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case rec.Owner != "" && rec.Owner != e.node.tag:
+		m, err := e.node.member(ctx, rec.Owner)
+		if m != nil {
+			e.setMoved(id, rec.Owner)
+		}
+		if m != nil || err != nil {
+			return m, err
+		}
+	}
+	switch {
+	case rec.Principal != principal: // does not find the session
+		return nil, nil
+	case e.node.leaving.Load():
+		return nil, errLeaving
+	case rec.Owner != "" && rec.Owner != e.node.tag && !e.node.mayJudge():
+		return nil, errTooSoon
+	case e.inner.Holds(id):
+		return nil, nil
+	}
+	return nil, e.takeOver(ctx, id, rec, version)
+}
+
+// beginMove returns nil if no other goroutine moves a session, and otherwise a channel that is closed
+// when it has finished.
+func (e *endpoint) beginMove(id string) <-chan struct{} {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if wait := e.moving[id]; wait != nil {
+		return wait
+	}
+	e.moving[id] = make(chan struct{})
+	return nil
+}
+
+func (e *endpoint) endMove(id string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	close(e.moving[id])
+	delete(e.moving, id)
+}
+
+// takeOver makes this replica the owner of a session. The compare-and-set of the record decides between
+// several replicas, and an entry in the log fences the previous owner off.
+func (e *endpoint) takeOver(ctx context.Context, id string, rec *record, version uint64) error {
+	select {
+	case e.node.takeovers <- struct{}{}:
+		defer func() { <-e.node.takeovers }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	rec.Owner, rec.Epoch = e.node.tag, rec.Epoch+1
+	h := &heldSession{id: id, epoch: rec.Epoch, version: version, checked: int64(e.node.now())}
+	if err := e.write(ctx, h, rec); err != nil {
+		return fmt.Errorf("could not take over: %w", err)
+	}
+	events, err := e.fence(ctx, h)
+	if err != nil {
+		return fmt.Errorf("could not fence the log: %w", err)
+	}
+	for i := range events {
+		events[i].Session, events[i].Principal = id, rec.Principal
+		if err := e.memory.Append(ctx, events[i]); err != nil {
+			e.node.opts.Logger.WarnContext(ctx, "could not store an event of a session from another replica", "error", err)
+		}
+	}
+	e.mu.Lock()
+	e.held[id] = h
+	delete(e.moved, id)
+	e.mu.Unlock()
+	state := &streamable.SessionState{ID: id, Principal: rec.Principal, Epoch: rec.Epoch, Snapshot: rec.Snapshot}
+	if err := e.inner.Restore(ctx, state, events); err != nil {
+		e.remove(id)
+		_ = e.memory.Forget(ctx, id)
+		_ = e.putOwner(ctx, h, "") // another replica may have room
+		return err
+	}
+	return nil
+}
+
+// maintain writes the records of sessions again before they end, and deletes the records of sessions
+// that have ended.
+func (e *endpoint) maintain(ctx context.Context) {
+	due := e.node.now() - e.keep/4
+	e.mu.Lock()
+	var old, ended []*heldSession
+	for _, h := range e.held {
+		old = append(old, h)
+	}
+	for _, h := range e.ended {
+		ended = append(ended, h)
+	}
+	e.mu.Unlock()
+	for _, h := range old {
+		if ctx.Err() == nil && h.refreshDue(due) {
+			e.refresh(ctx, h)
+		}
+		if ctx.Err() == nil && !e.isCurrent(h.id) {
+			e.verify(ctx, h.id)
+		}
+	}
+	for _, h := range ended {
+		if ctx.Err() == nil {
+			e.deleteEnded(ctx, h)
+		}
+	}
+}
+
+func (h *heldSession) refreshDue(due time.Duration) bool {
+	if !h.mu.TryLock() {
+		return false
+	}
+	defer h.mu.Unlock()
+	return h.version != 0 && h.written < due
+}
+
+// refresh writes the record of a session again.
+func (e *endpoint) refresh(ctx context.Context, h *heldSession) {
+	ctx, cancel := context.WithTimeout(ctx, engineTimeout)
+	defer cancel()
+	err := e.putOwner(ctx, h, e.node.tag)
+	switch {
+	case errors.Is(err, errFenced), errors.Is(err, engine.ErrNone):
+		e.lose(h)
+	case err != nil:
+		e.node.opts.Logger.WarnContext(ctx, "could not write the record of a session again", "error", err)
+	}
+}
+
+// putOwner writes the record of a session with an owner.
+func (e *endpoint) putOwner(ctx context.Context, h *heldSession, owner string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	rec, version, err := e.readRecord(ctx, h.key(e))
+	if err != nil {
+		return err
+	}
+	if rec.Owner != e.node.tag || rec.Epoch != h.epoch {
+		return errFenced
+	}
+	rec.Owner, h.version = owner, version
+	return e.write(ctx, h, rec)
+}
+
+// handOver gives up all sessions, so that other replicas continue them.
+func (e *endpoint) handOver(ctx context.Context) {
+	e.mu.Lock()
+	list := make(chan *heldSession, len(e.held))
+	for _, h := range e.held {
+		list <- h
+	}
+	e.mu.Unlock()
+	close(list)
+	var all sync.WaitGroup
+	for range min(len(list), maxTakeovers) {
+		all.Go(func() { // ends when all sessions have moved
+			for h := range list {
+				e.handOverSession(ctx, h)
+			}
+		})
+	}
+	all.Wait()
+}
+
+func (e *endpoint) handOverSession(ctx context.Context, h *heldSession) {
+	if !e.inner.Release(ctx, h.id) {
+		return
+	}
+	e.remove(h.id)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), engineTimeout)
+	defer cancel()
+	if err := e.putOwner(last, h, ""); err != nil && !errors.Is(err, errFenced) {
+		e.node.opts.Logger.WarnContext(ctx, "could not hand over a session", "error", err)
+	}
+}
