@@ -61,13 +61,21 @@ type providerConfig struct {
 // startProvider starts the provider and returns its issuer. It runs until the end of the test.
 func startProvider(t *testing.T, c providerConfig) string {
 	t.Helper()
-	dir := npm.Install(t, "provider", "main.mjs")
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	c.Port = listener.Addr().(*net.TCPAddr).Port
 	require.NoError(t, listener.Close())
-	_, private := newKey(t)
-	c.JWK = private
+	t.Cleanup(runProvider(t, c, "k"))
+	return fmt.Sprintf("http://127.0.0.1:%d", c.Port)
+}
+
+// runProvider starts the provider with a new key at a port. The result ends the provider; it may be
+// called again.
+func runProvider(t *testing.T, c providerConfig, keyID string) (stop func()) {
+	t.Helper()
+	dir := npm.Install(t, "provider", "main.mjs")
+	_, c.JWK = newKey(t)
+	c.JWK["kid"] = keyID
 	config, err := json.Marshal(c)
 	require.NoError(t, err)
 	cmd := exec.Command("node", "main.mjs")
@@ -79,14 +87,13 @@ func startProvider(t *testing.T, c providerConfig) string {
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
-	t.Cleanup(func() {
-		stdin.Close() // ends the provider
-		_ = cmd.Wait()
-	})
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	require.NoError(t, err)
 	require.Equal(t, "ready\n", line)
-	return fmt.Sprintf("http://127.0.0.1:%d", c.Port)
+	return sync.OnceFunc(func() {
+		stdin.Close() // ends the provider
+		_ = cmd.Wait()
+	})
 }
 
 // newKey returns an ES256 key, and the key as a private JSON Web Key.
@@ -298,6 +305,58 @@ func TestProgram(t *testing.T) {
 	require.Equal(t, "|files:read files:write", call(t, c, "write"))
 	_, schemes := s.seen()
 	require.Equal(t, map[string]bool{"DPoP": true}, schemes)
+}
+
+// statusCounter counts the responses of a server by status.
+type statusCounter struct {
+	mu    sync.Mutex
+	count map[int]int
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (s *statusCounter) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := http.DefaultTransport.RoundTrip(r)
+	if err == nil && strings.HasSuffix(r.URL.Path, "/mcp") {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.count[res.StatusCode]++
+	}
+	return res, err
+}
+
+// TestKeysRotate replaces the keys of the issuer immediately after the server has fetched them. A client
+// with a token of the new key waits, and is not refused.
+func TestKeysRotate(t *testing.T) {
+	key, private := newKey(t)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	config := providerConfig{TTL: 3600, Port: listener.Addr().(*net.TCPAddr).Port, Clients: []map[string]any{{
+		"client_id": "job", "token_endpoint_auth_method": "private_key_jwt", "token_endpoint_auth_signing_alg": "ES256", "jwks": publicKeys(private),
+		"grant_types": []string{"client_credentials"}, "redirect_uris": []string{}, "response_types": []string{}, "scope": "files:read files:write",
+	}}}
+	require.NoError(t, listener.Close())
+	issuer := fmt.Sprintf("http://127.0.0.1:%d", config.Port)
+	stop := runProvider(t, config, "first")
+	s := serve(t, issuer, nil, jwtVerifier(issuer))
+	use := func() map[int]int {
+		seen := &statusCounter{count: map[int]int{}}
+		c, err := connect(t.Context(), s.url, &auth.TransportOptions{
+			Base: seen, Grant: &auth.ClientCredentials{Client: auth.OAuthClient{Issuer: issuer, ClientID: "job", Key: key, KeyID: "k"}},
+		})
+		require.NoError(t, err)
+		defer c.Close()
+		require.Equal(t, "job|files:read", call(t, c, "read"))
+		seen.mu.Lock()
+		defer seen.mu.Unlock()
+		return seen.count
+	}
+	before := use()
+	require.Zero(t, before[http.StatusServiceUnavailable])
+	stop()
+	t.Cleanup(runProvider(t, config, "second"))
+	after := use()
+	require.Positive(t, after[http.StatusServiceUnavailable], "the server may not fetch the keys again yet")
+	require.Equal(t, before[http.StatusUnauthorized], after[http.StatusUnauthorized], "only the request without a token")
 }
 
 // tokenLifetime is short, so that programs refresh their token several times in callTime.

@@ -22,7 +22,7 @@ import (
 const (
 	keyRefreshInterval = 10 * time.Minute // until keys are fetched again
 	keyLifetime        = time.Hour        // until keys are unusable if they cannot be fetched
-	keyFetchInterval   = 10 * time.Second // minimum time between two fetches
+	keyFetchInterval   = 5 * time.Second  // minimum time between two fetches; clients wait twice as long for their first response
 	verifierTimeout    = 10 * time.Second // for a request to the issuer
 )
 
