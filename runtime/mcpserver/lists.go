@@ -258,7 +258,7 @@ func cloneDefinition[T any, P interface {
 	var copied T
 	text, err := wire.Append(nil, nil, P(v))
 	if err == nil {
-		err = wire.Decode(text, nil, P(&copied))
+		err = wire.Decode(text, &wire.Frame{KeepFalse: true}, P(&copied))
 	}
 	return copied, err
 }

@@ -2,12 +2,14 @@ package mcpserver_test
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/tasks"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -55,6 +57,21 @@ func TestTryMethodsReturnTheErrorThatAddMethodsPanicWith(t *testing.T) {
 	require.Equal(t, []string{"p"}, listed(c, "prompts/list", "prompts", "name"))
 	require.Equal(t, []string{"x:1"}, listed(c, "resources/list", "resources", "uri"))
 	require.Equal(t, []string{"x:{v}"}, listed(c, "resources/templates/list", "resourceTemplates", "uriTemplate"))
+}
+
+func TestExplicitFalseIsListed(t *testing.T) {
+	server := mcpserver.New(mcp.Implementation{}, nil)
+	server.AddRawTool(&mcp.Tool{Name: "a", Annotations: &mcp.ToolAnnotations{
+		Extra: map[string]json.RawMessage{"readOnlyHint": json.RawMessage("false")},
+	}}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return nil, nil })
+	client, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(server), nil)
+	require.NoError(t, err)
+	defer client.Close()
+	list, err := client.ListTools(t.Context(), nil)
+	require.NoError(t, err)
+	text, err := json.Marshal(list.Tools[0].Annotations)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"readOnlyHint":false}`, string(text))
 }
 
 func TestItemIsFoundByListedName(t *testing.T) {

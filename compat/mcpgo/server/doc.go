@@ -14,6 +14,5 @@
 //   - Required arguments of prompts are checked before the handler is called.
 //   - Sessions are registered when their initialize request has succeeded, on every transport.
 //   - The texts of errors that the server makes itself differ, for example for an unknown tool.
-//   - Hints in the annotations of tools that have their default value may be left out of lists.
 //   - Tasks, sampling, roots, completion, event stores and session id managers are missing.
 package server

@@ -209,7 +209,7 @@ func (s *MCPServer) callTool(ctx context.Context, handler ToolHandlerFunc, req *
 		return nil, errNoResult
 	}
 	converted := new(kit.CallToolResult)
-	return converted, convert(result, converted)
+	return converted, toKit(result, converted)
 }
 
 func (s *MCPServer) readResource(ctx context.Context, handler ResourceHandlerFunc, req *kit.ReadResourceRequest, vars mcpserver.Variables) (*kit.ReadResourceResult, error) {
@@ -231,7 +231,7 @@ func (s *MCPServer) readResource(ctx context.Context, handler ResourceHandlerFun
 		return nil, sendable(err)
 	}
 	converted := new(kit.ReadResourceResult)
-	return converted, convert(mcp.ReadResourceResult{Contents: append([]mcp.ResourceContents{}, contents...)}, converted)
+	return converted, toKit(mcp.ReadResourceResult{Contents: append([]mcp.ResourceContents{}, contents...)}, converted)
 }
 
 func (s *MCPServer) getPrompt(ctx context.Context, handler PromptHandlerFunc, req *kit.GetPromptRequest) (*kit.GetPromptResult, error) {
@@ -250,5 +250,5 @@ func (s *MCPServer) getPrompt(ctx context.Context, handler PromptHandlerFunc, re
 		return nil, errNoResult
 	}
 	converted := new(kit.GetPromptResult)
-	return converted, convert(result, converted)
+	return converted, toKit(result, converted)
 }

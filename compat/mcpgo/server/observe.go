@@ -128,7 +128,11 @@ func changeResult[Res any](c *observed, call func(*Res)) {
 		return
 	}
 	if result := newResult(c.in.Method); result != nil {
-		if c.err = wire.Decode(changed, c.reply.Frame, result); c.err == nil {
+		frame := wire.Frame{KeepFalse: true}
+		if c.reply.Frame != nil {
+			frame.Revision = c.reply.Frame.Revision
+		}
+		if c.err = wire.Decode(changed, &frame, result); c.err == nil {
 			c.reply.Result = result
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpwright/mcp/compat/mcpgo/mcp"
 	kit "github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/wire"
 )
 
 // Errors about registrations.
@@ -210,7 +211,7 @@ func (s *MCPServer) AddResources(resources ...ServerResource) {
 		s.resources[r.Resource.URI] = r
 		s.mu.Unlock()
 		definition := new(kit.Resource)
-		if err := convert(r.Resource, definition); err != nil {
+		if err := toKit(r.Resource, definition); err != nil {
 			panic(fmt.Errorf("server: add resource %q: %w", r.Resource.URI, err))
 		}
 		s.kit.AddResource(definition, func(ctx context.Context, req *kit.ReadResourceRequest) (*kit.ReadResourceResult, error) {
@@ -263,7 +264,7 @@ func (s *MCPServer) AddResourceTemplates(templates ...ServerResourceTemplate) {
 		s.templates[text] = t
 		s.mu.Unlock()
 		definition := new(kit.ResourceTemplate)
-		if err := convert(t.Template, definition); err != nil {
+		if err := toKit(t.Template, definition); err != nil {
 			panic(fmt.Errorf("server: add resource template %q: %w", text, err))
 		}
 		s.kit.AddResourceTemplate(definition, func(ctx context.Context, req *kit.ReadResourceRequest, vars mcpserver.Variables) (*kit.ReadResourceResult, error) {
@@ -294,7 +295,7 @@ func (s *MCPServer) AddPrompts(prompts ...ServerPrompt) {
 		s.prompts[p.Prompt.Name] = p
 		s.mu.Unlock()
 		definition := new(kit.Prompt)
-		if err := convert(p.Prompt, definition); err != nil {
+		if err := toKit(p.Prompt, definition); err != nil {
 			panic(fmt.Errorf("server: add prompt %q: %w", p.Prompt.Name, err))
 		}
 		s.kit.AddRawPrompt(definition, func(ctx context.Context, req *kit.GetPromptRequest) (*kit.GetPromptResult, error) {
@@ -337,7 +338,7 @@ func (s *MCPServer) AddNotificationHandler(method string, handler NotificationHa
 	s.notifications[method] = handler
 }
 
-// convert converts a value to a type with the same JSON.
+// convert converts a value of the kit to a type with the same JSON.
 func convert(from, to any) error {
 	data, err := json.Marshal(from)
 	if err != nil {
@@ -346,19 +347,17 @@ func convert(from, to any) error {
 	return json.Unmarshal(data, to)
 }
 
+// toKit converts a value to a type of the kit with the same JSON, including an explicit false.
+func toKit(from any, to wire.Value) error {
+	data, err := json.Marshal(from)
+	if err != nil {
+		return err
+	}
+	return wire.Decode(data, &wire.Frame{KeepFalse: true}, to)
+}
+
 // toolOf converts the definition of a tool.
 func toolOf(t mcp.Tool) (*kit.Tool, error) {
 	definition := new(kit.Tool)
-	if err := convert(t, definition); err != nil {
-		return nil, err
-	}
-	for name, hint := range map[string]*bool{"readOnlyHint": t.Annotations.ReadOnlyHint, "idempotentHint": t.Annotations.IdempotentHint} {
-		if hint != nil && !*hint { // an explicit false is an extra member
-			if definition.Annotations.Extra == nil {
-				definition.Annotations.Extra = map[string]json.RawMessage{}
-			}
-			definition.Annotations.Extra[name] = json.RawMessage("false")
-		}
-	}
-	return definition, nil
+	return definition, toKit(t, definition)
 }

@@ -226,7 +226,7 @@ func (c *clientSession) RequestElicitation(ctx context.Context, request mcp.Elic
 		return nil, ErrElicitationNotSupported
 	}
 	var form kit.ElicitRequestFormParams
-	if err := convert(request.Params, &form); err != nil {
+	if err := toKit(request.Params, &form); err != nil {
 		return nil, err
 	}
 	answer, err := session.ElicitForm(ctx, &form)
