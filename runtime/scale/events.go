@@ -163,6 +163,9 @@ func (e *endpoint) catchUp(ctx context.Context, h *heldSession, number uint64) (
 	for _, entry := range list {
 		h.log.last = entry.Number
 		content, err := e.openEntry(h.key(e), entry.Data)
+		if errors.Is(err, errForged) {
+			continue
+		}
 		if err != nil {
 			return false, err
 		}
@@ -211,6 +214,10 @@ func (e *endpoint) readEvents(h *heldSession, list []engine.Entry) (events []str
 	var number uint64 // of the last entry in the epoch
 	for _, entry := range list {
 		content, err := e.openEntry(h.key(e), entry.Data)
+		if errors.Is(err, errForged) { // it is no entry of a replica
+			e.node.opts.Logger.Warn("entry in the log of a session ignored", "error", err)
+			continue
+		}
 		if err != nil {
 			return nil, false, err
 		}

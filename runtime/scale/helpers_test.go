@@ -53,6 +53,7 @@ type replica struct {
 	network *pipes.Network
 	http    *http.Server
 	cut     atomic.Bool   // other replicas cannot connect
+	guard   atomic.Value  // a func(*http.Request) bool, which refuses requests; or nil
 	waiting chan struct{} // receives a value when the tool "wait" begins
 	proceed chan struct{} // ends the tool "wait"
 }
@@ -91,8 +92,15 @@ func (f *fleet) add(change func(i int, o *scale.Options)) *replica {
 	r.node, err = scale.NewNode(r.engine, r.engine, o)
 	require.NoError(f.t, err)
 	r.server = newServer(i, r)
-	r.http = &http.Server{Handler: r.node.Handler(r.server, &streamable.Options{
+	handler := r.node.Handler(r.server, &streamable.Options{
 		Principal: func(r *http.Request) string { return r.Header.Get("X-User") }, KeepAlive: -1, Hosts: []string{"*"},
+	})
+	r.http = &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if allows, ok := r.guard.Load().(func(*http.Request) bool); ok && !allows(req) {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		handler.ServeHTTP(w, req)
 	})}
 	go r.http.Serve(r.network) // ends with kill
 	f.replicas = append(f.replicas, r)
@@ -206,6 +214,30 @@ type faultyEngine struct {
 	mu    sync.Mutex
 	lose  int // the replies to each lose-th change are lost; 0 for none
 	count int
+
+	written map[string][][]byte // all data that were written, by key
+}
+
+// record remembers written data.
+func (e *faultyEngine) record(key string, data []byte) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.written == nil {
+		e.written = make(map[string][][]byte)
+	}
+	e.written[key] = append(e.written[key], bytes.Clone(data))
+}
+
+// sessionKeys returns the keys of sessions that were written.
+func (e *faultyEngine) sessionKeys() (list []string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for key := range e.written {
+		if strings.HasPrefix(key, "s/") {
+			list = append(list, key)
+		}
+	}
+	return list
 }
 
 // begin counts an operation, and reports whether its reply is lost.
@@ -244,6 +276,7 @@ func (e *faultyEngine) Put(ctx context.Context, key string, data []byte, prev ui
 	if err != nil {
 		return 0, err
 	}
+	e.record(key, data)
 	v, err := e.Memory.Put(ctx, key, data, prev, keep)
 	if lost {
 		return 0, errDown
@@ -263,6 +296,7 @@ func (e *faultyEngine) Append(ctx context.Context, key string, data []byte, prev
 	if err != nil {
 		return 0, err
 	}
+	e.record(key, data)
 	n, err := e.Memory.Append(ctx, key, data, prev, keep)
 	if lost {
 		return 0, errDown

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/runtime/engine"
 )
 
 func TestAnyReplicaServesAnySession(t *testing.T) {
@@ -336,5 +338,54 @@ func TestEndedSessionStaysEndedIfTheEngineCannotBeReached(t *testing.T) {
 		f.replicas[0].kill()
 		time.Sleep(2 * lease)
 		require.Equal(t, http.StatusNotFound, s.call(1, "where", 0).status)
+	})
+}
+
+func TestBatchChangesTheSharedState(t *testing.T) {
+	run(t, 2, func(t *testing.T, f *fleet) {
+		s := &session{fleet: f, version: "2025-03-26"}
+		a := s.post(0, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)
+		s.id = a.header.Get("Mcp-Session-Id")
+		require.Equal(t, http.StatusAccepted, s.post(0, `[{"jsonrpc":"2.0","method":"notifications/initialized"}]`).status)
+		batch := `[{"jsonrpc":"2.0","id":2,"method":"ping"},{"jsonrpc":"2.0","id":3,"method":"resources/subscribe","params":{"uri":"` + resource + `"}}]`
+		f.replicas[0].engine.full.Store(true)
+		require.Equal(t, http.StatusServiceUnavailable, s.post(0, batch).status)
+		f.replicas[0].engine.full.Store(false)
+		require.Equal(t, http.StatusOK, s.post(0, batch).status)
+		f.replicas[0].kill()
+		time.Sleep(lease + lease/4)
+		s.requireServedBy(1, 1)
+		st := s.get(1, "")
+		require.NoError(t, f.replicas[1].server.ResourceUpdated(t.Context(), resource))
+		require.Contains(t, st.next().data, resource)
+		st.close()
+	})
+}
+
+func TestIdleSessionLeavesTheEngine(t *testing.T) {
+	run(t, 2, func(t *testing.T, f *fleet) {
+		s := f.open(0, "")
+		require.Contains(t, s.call(0, "log", 1).body, "notifications/message")
+		time.Sleep(35 * time.Minute)
+		require.Equal(t, http.StatusNotFound, s.call(1, "where", 0).status)
+		key := f.replicas[0].engine.sessionKeys()[0]
+		_, err := f.memory.Get(t.Context(), key)
+		require.ErrorIs(t, err, engine.ErrNone)
+		list, err := f.memory.Read(t.Context(), key, 0)
+		require.NoError(t, err)
+		require.Empty(t, list)
+	})
+}
+
+func TestSessionInUseStaysInTheEngine(t *testing.T) {
+	run(t, 2, func(t *testing.T, f *fleet) {
+		s := f.open(0, "")
+		for range 20 {
+			time.Sleep(25 * time.Minute)
+			s.requireServedBy(0, 0)
+		}
+		f.replicas[0].kill()
+		time.Sleep(lease + lease/4)
+		s.requireServedBy(1, 1)
 	})
 }

@@ -233,7 +233,7 @@ func (e *endpoint) verify(ctx context.Context, id string) bool {
 // findOwner finds the owner of a session by its record, and takes the session over if the owner is gone.
 // Only one goroutine does that for a session at a time.
 func (e *endpoint) findOwner(ctx context.Context, id, principal string) (*member, error) {
-	if wait := e.beginMove(id); wait != nil {
+	for wait := e.beginMove(id); wait != nil; wait = e.beginMove(id) {
 		select {
 		case <-wait:
 		case <-ctx.Done():
@@ -242,21 +242,30 @@ func (e *endpoint) findOwner(ctx context.Context, id, principal string) (*member
 		if e.inner.Holds(id) {
 			return nil, nil
 		}
-		if wait := e.beginMove(id); wait != nil {
-			return nil, errors.New("the session is moving")
-		}
 	}
 	defer e.endMove(id)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), engineTimeout)
 	defer cancel()
-	key := engineKey(e.purpose, id)
-	rec, version, err := e.readRecord(ctx, key)
+	for attempt := 1; ; attempt++ {
+		m, err := e.readOwner(ctx, id, principal)
+		if !errors.Is(err, errFenced) || attempt == maxAttempts {
+			return m, err
+		}
+	}
+}
+
+// readOwner finds the owner of a session by its record, and takes the session over if the owner is gone. It
+// returns errFenced if another replica was faster.
+func (e *endpoint) readOwner(ctx context.Context, id, principal string) (*member, error) {
+	rec, version, err := e.readRecord(ctx, engineKey(e.purpose, id))
 	switch {
-	case errors.Is(err, engine.ErrNone):
+	case errors.Is(err, engine.ErrNone), err == nil && rec.Principal != principal: // others do not find the session
 		return nil, nil
 	case err != nil:
 		return nil, err
-	case rec.Owner != "" && rec.Owner != e.node.tag:
+	}
+	isOwn := rec.Owner == e.node.tag
+	if rec.Owner != "" && !isOwn {
 		m, err := e.node.member(ctx, rec.Owner)
 		if m != nil {
 			e.setMoved(id, rec.Owner)
@@ -266,14 +275,12 @@ func (e *endpoint) findOwner(ctx context.Context, id, principal string) (*member
 		}
 	}
 	switch {
-	case rec.Principal != principal: // does not find the session
+	case e.inner.Holds(id):
 		return nil, nil
 	case e.node.leaving.Load():
 		return nil, errLeaving
-	case rec.Owner != "" && rec.Owner != e.node.tag && !e.node.mayJudge():
+	case rec.Owner != "" && !isOwn && !e.node.mayJudge():
 		return nil, errTooSoon
-	case e.inner.Holds(id):
-		return nil, nil
 	}
 	return nil, e.takeOver(ctx, id, rec, version)
 }
