@@ -109,7 +109,9 @@ func (e *endpoint) route(w http.ResponseWriter, r *http.Request, id, tag string)
 			w.WriteHeader(http.StatusMisdirectedRequest)
 			return
 		case err != nil:
-			e.node.opts.Logger.WarnContext(r.Context(), "could not find or take over a session", "error", err)
+			if !errors.Is(err, errLeaving) && !errors.Is(err, errTooSoon) {
+				e.node.opts.Logger.WarnContext(r.Context(), "could not find or take over a session", "error", err)
+			}
 			refuse(w, http.StatusServiceUnavailable, body.requestID(), "The session is not available. Try again later.", "")
 			return
 		case owner == nil:

@@ -33,7 +33,7 @@ type Options struct {
 	// Default 15 s.
 	Lease time.Duration
 	// Grace limits the time for which a replica serves its sessions while it cannot reach the
-	// engine, after its lease. Default 1 min.
+	// engine, after its lease. Default 60 s.
 	Grace time.Duration
 	// Transport sends requests to other replicas. Nil is a transport with a pool of HTTP/1.1
 	// connections.
