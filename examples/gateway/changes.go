@@ -2,6 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
@@ -59,20 +63,66 @@ func rename(change peer.Notification, id mcp.RequestID) {
 	}
 }
 
-// hideChanges removes the capabilities that the gateway cannot forward. In handshake revisions,
-// notifications of changed lists need no request, and the gateway does not send them. Other
-// clients need subscriptions, which the gateway has only if the upstream server has them.
+// sessions are the sessions of clients of handshake revisions, which are notified of changed lists.
+type sessions struct {
+	mu   sync.Mutex // guards open
+	open map[*connection.Connection]struct{}
+}
+
+// add adds a session.
+func (s *sessions) add(conn *connection.Connection) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open == nil {
+		s.open = make(map[*connection.Connection]struct{})
+	}
+	s.open[conn] = struct{}{}
+}
+
+// remove removes a session.
+func (s *sessions) remove(conn *connection.Connection) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.open, conn)
+}
+
+// notify sends a notification to each session.
+func (s *sessions) notify(ctx context.Context, n peer.Notification) error {
+	s.mu.Lock()
+	open := slices.Collect(maps.Keys(s.open))
+	s.mu.Unlock()
+	var errs []error
+	for _, conn := range open {
+		errs = append(errs, conn.Notify(ctx, n))
+	}
+	return errors.Join(errs...)
+}
+
+// receive sets the handlers of the upstream client that notify the sessions. For these handlers, the
+// client has a subscription if the upstream server is stateless. Its notifications contain an id of the
+// subscription, which the sessions do not have, so each session gets a new notification.
+func (s *sessions) receive(o *mcpclient.Options) {
+	o.OnToolListChanged = func(ctx context.Context, _ *mcp.ToolListChangedNotification) error {
+		return s.notify(ctx, &mcp.ToolListChangedNotification{})
+	}
+	o.OnPromptListChanged = func(ctx context.Context, _ *mcp.PromptListChangedNotification) error {
+		return s.notify(ctx, &mcp.PromptListChangedNotification{})
+	}
+	o.OnResourceListChanged = func(ctx context.Context, _ *mcp.ResourceListChangedNotification) error {
+		return s.notify(ctx, &mcp.ResourceListChangedNotification{})
+	}
+}
+
+// hideChanges removes the capabilities that need subscriptions, which clients of stateless revisions
+// have only if the upstream server has them.
 func hideChanges(result wire.Value, subscriptions bool) {
-	switch res := result.(type) {
-	case *mcp.InitializeResult:
-		res.Capabilities = withoutListChanged(res.Capabilities)
-	case *mcp.DiscoverResult:
-		if !subscriptions {
-			res.Capabilities = withoutListChanged(res.Capabilities)
-			if r := res.Capabilities.Resources; r != nil {
-				r.Subscribe = false
-			}
-		}
+	res, ok := result.(*mcp.DiscoverResult)
+	if !ok || subscriptions {
+		return
+	}
+	res.Capabilities = withoutListChanged(res.Capabilities)
+	if r := res.Capabilities.Resources; r != nil {
+		r.Subscribe = false
 	}
 }
 

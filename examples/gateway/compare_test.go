@@ -175,7 +175,7 @@ func TestGatewayRespondsLikeItsServer(t *testing.T) {
 		upstream, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(server), &mcpclient.Options{Revision: up})
 		require.NoError(t, err)
 		defer upstream.Close()
-		gateway := newGateway(upstream)
+		gateway := newGateway(upstream, new(sessions))
 		defer gateway.Close()
 		for _, down := range mcp.Revisions {
 			direct := mcptest.Connect(t, mcptest.HTTP(server.Handler(nil)), down.Revision)

@@ -5,11 +5,11 @@
 //	go run ./examples/gateway [-http=localhost:8080] http://127.0.0.1:9090/mcp
 //
 // The gateway translates between the revisions of its clients and of the upstream server. It
-// forwards members that the protocol does not define unchanged, progress, log messages, and
-// subscriptions of resources. It forwards changes of lists if the revisions of both sides have
-// subscriptions. An upstream command that ends is restarted. The gateway does not forward
-// tasks, nor questions of the upstream server to the clients; docs/gateways.md shows how to
-// forward questions.
+// forwards members that the protocol does not define unchanged, progress, log messages,
+// subscriptions of resources, and changes of lists. Clients of 2026-07-28 get no changes from an
+// upstream server of an older revision. An upstream command that ends is restarted. The gateway
+// does not forward tasks, nor questions of the upstream server to the clients; docs/gateways.md
+// shows how to forward questions.
 package main
 
 import (
@@ -39,12 +39,15 @@ func main() {
 		flag.Usage()
 		os.Exit(2)
 	}
-	upstream, err := mcpclient.Connect(context.Background(), endpoint(flag.Args()), &mcpclient.Options{Restarts: -1})
+	var clients sessions
+	options := &mcpclient.Options{Restarts: -1}
+	clients.receive(options)
+	upstream, err := mcpclient.Connect(context.Background(), endpoint(flag.Args()), options)
 	if err != nil {
 		log.Fatal(err)
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", newGateway(upstream))
+	mux.Handle("/mcp", newGateway(upstream, &clients))
 	log.Fatal(streamable.NewHTTPServer(*addr, mux).ListenAndServe())
 }
 
@@ -58,9 +61,10 @@ func endpoint(args []string) mcpclient.Endpoint {
 	return command
 }
 
-// newGateway returns a handler that forwards each request to the upstream server. This takes
-// little code, because a [mcp.ServerPeer] has the methods that mcp.HandleServer requires.
-func newGateway(upstream *mcpclient.Client) *streamable.Handler {
+// newGateway returns a handler that forwards each request to the upstream server, and adds its
+// sessions to clients. This takes little code, because a [mcp.ServerPeer] has the methods that
+// mcp.HandleServer requires.
+func newGateway(upstream *mcpclient.Client, clients *sessions) *streamable.Handler {
 	var mux peer.Mux
 	mcp.HandleServer(&mux, forward{upstream.Forward(), upstream})
 	info := mcp.Implementation{Name: "gateway", Version: "1.0.0"}
@@ -75,6 +79,10 @@ func newGateway(upstream *mcpclient.Client) *streamable.Handler {
 		Instructions: upstream.Instructions(),
 		Capabilities: capabilities,
 		Announce:     func(result wire.Value) { hideChanges(result, upstream.NoHandshake()) },
+		OnInitialized: func(_ context.Context, conn *connection.Connection) {
+			clients.add(conn)
+			conn.OnClose(func(context.Context) error { clients.remove(conn); return nil })
+		},
 	})
 	return streamable.NewHandler(kernel, nil)
 }

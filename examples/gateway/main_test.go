@@ -25,7 +25,7 @@ func TestUnknownMembersAreForwardedInEveryRevision(t *testing.T) {
 	for _, up := range mcp.Revisions {
 		upstream, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(server), &mcpclient.Options{Revision: up.Revision})
 		require.NoError(t, err)
-		gateway := newGateway(upstream)
+		gateway := newGateway(upstream, new(sessions))
 		listener := httptest.NewServer(gateway)
 		for _, down := range mcp.Revisions {
 			client, err := mcpclient.Connect(t.Context(), mcpclient.URL(listener.URL), &mcpclient.Options{Revision: down.Revision})
