@@ -62,7 +62,7 @@ var allowedImports = map[string]imports{
 	"runtime/internal/progress":     {own: wireOnly},
 	"runtime/internal/request":      {own: boundary},
 	"runtime/internal/revisions":    {own: protocol},
-	"runtime/internal/sessiontasks": {own: append([]string{"runtime/budget", "runtime/connection", "runtime/internal/failure", "runtime/internal/limit", "runtime/internal/outbound", "runtime/internal/revisions"}, protocol...)},
+	"runtime/internal/sessiontasks": {own: append([]string{"runtime/budget", "runtime/connection", "runtime/internal/failure", "runtime/internal/limit", "runtime/internal/outbound", "runtime/internal/progress", "runtime/internal/revisions"}, protocol...)},
 	"runtime/internal/lazy":         {},
 	"runtime/internal/jsontag":      {},
 	"runtime/internal/limit":        {},

@@ -120,23 +120,31 @@ func ourServer(t *testing.T) string {
 	s := mcpserver.New(mcp.Implementation{Name: "tasks", Version: "1"}, &mcpserver.Options{
 		Logger: silent, Tasks: &mcpserver.TaskOptions{PollInterval: 20 * time.Millisecond},
 	})
-	add := func(name string, h func(context.Context, *mcp.ServerSession) (string, error)) {
-		tool := &mcp.Tool{Name: name, Execution: &mcp.ToolExecution{TaskSupport: mcp.TaskSupportRequired}}
+	ask := &mcp.ElicitRequestFormParams{Message: "Who?", RequestedSchema: mcp.RequestedSchema{
+		Properties: []mcp.FormField{{Name: "name", Schema: &mcp.StringSchema{}}},
+	}}
+	add := func(name string, support mcp.TaskSupport, h func(context.Context, *mcp.ServerSession) (string, error)) {
+		tool := &mcp.Tool{Name: name, Execution: &mcp.ToolExecution{TaskSupport: support}}
 		mcpserver.AddTool(s, tool, func(ctx context.Context, s *mcp.ServerSession, _ struct{}) (string, error) { return h(ctx, s) })
 	}
-	add("greet", func(ctx context.Context, s *mcp.ServerSession) (string, error) {
-		res, err := s.ElicitForm(ctx, &mcp.ElicitRequestFormParams{Message: "Who?", RequestedSchema: mcp.RequestedSchema{
-			Properties: []mcp.FormField{{Name: "name", Schema: &mcp.StringSchema{}}},
-		}})
+	add("greet", mcp.TaskSupportRequired, func(ctx context.Context, s *mcp.ServerSession) (string, error) {
+		res, err := s.ElicitForm(ctx, ask)
 		if err != nil {
 			return "", err
 		}
 		return fmt.Sprint("Hello, ", res.Content["name"]), nil
 	})
-	add("fail", func(context.Context, *mcp.ServerSession) (string, error) {
+	add("ask", mcp.TaskSupportForbidden, func(ctx context.Context, s *mcp.ServerSession) (string, error) {
+		res, err := mcpserver.AskAsTask(ctx, s, &mcp.ElicitRequest{Params: ask})
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprint("Good evening, ", res.Content["name"]), nil
+	})
+	add("fail", mcp.TaskSupportRequired, func(context.Context, *mcp.ServerSession) (string, error) {
 		return "", mcpserver.Errorf("the disk is full")
 	})
-	add("wait", func(ctx context.Context, _ *mcp.ServerSession) (string, error) {
+	add("wait", mcp.TaskSupportRequired, func(ctx context.Context, _ *mcp.ServerSession) (string, error) {
 		<-ctx.Done()
 		return "", context.Cause(ctx)
 	})
@@ -154,6 +162,7 @@ type report struct {
 	Declared  json.RawMessage
 	Asked     string
 	About     string
+	Answering *mcp.Task
 	Created   *mcp.Task
 	Cancelled string
 	Result    *mcp.CallToolResult
@@ -198,4 +207,12 @@ func TestTheirClientWithOurTasks(t *testing.T) {
 	require.Nil(t, r.Result)
 	require.Contains(t, r.Error, "cancelled")
 	require.Equal(t, mcp.TaskStatusCancelled, r.State.Status)
+}
+
+// TestTheirClientAnswersAsTask asks the client of the SDK a question that it answers as a task.
+func TestTheirClientAnswersAsTask(t *testing.T) {
+	r := theirClient(t, ourServer(t), "ask", "plain")
+	require.Equal(t, "Who?", r.Asked)
+	require.NotNil(t, r.Answering)
+	require.Equal(t, "Good evening, Ada", mcp.TextOf(r.Result.Content))
 }

@@ -24,19 +24,20 @@ type Client struct {
 	// [Client.Forward] does not cache and does not handle input requests.
 	mcp.ServerPeer
 
-	opts       Options
-	endpoint   Endpoint
-	mux        peer.Mux // handlers of the server's messages
-	dispatcher *connection.Dispatcher
-	cache      *cache
-	tools      toolTable
-	ownTasks   *sessiontasks.Table // nil if the client runs no tasks
-	roots      rootList
-	subs       subscriptions
-	watched    watchedResources
-	callLogs   callLogs
-	logLevel   atomic.Pointer[mcp.LoggingLevel] // of the last SetLevel call, or nil
-	handling   sync.Mutex                       // held while a handler of list changes runs
+	opts        Options
+	endpoint    Endpoint
+	mux         peer.Mux // handlers of the server's messages
+	dispatcher  *connection.Dispatcher
+	cache       *cache
+	tools       toolTable
+	ownTasks    *sessiontasks.Table // nil if the client runs no tasks
+	taskReports taskReports
+	roots       rootList
+	subs        subscriptions
+	watched     watchedResources
+	callLogs    callLogs
+	logLevel    atomic.Pointer[mcp.LoggingLevel] // of the last SetLevel call, or nil
+	handling    sync.Mutex                       // held while a handler of list changes runs
 
 	values context.Context // has the values of Connect's context and never ends
 	life   context.Context // ends with the client

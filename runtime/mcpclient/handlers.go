@@ -103,6 +103,9 @@ func (c *Client) newDispatcher() *connection.Dispatcher {
 		o.Handlers(mux)
 	}
 	middleware := o.Middleware
+	if o.Tasks {
+		middleware = append([]peer.Middleware{c.reportOnTasks}, middleware...)
+	}
 	if c.opts.ownTasks() != nil {
 		middleware = append([]peer.Middleware{c.enableOwnTasks()}, middleware...)
 	}

@@ -2,12 +2,15 @@ package mcpclient
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
+	"sync"
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/budget"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/failure"
 	"github.com/mcpwright/mcp/runtime/internal/limit"
 	"github.com/mcpwright/mcp/runtime/internal/sessiontasks"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -42,6 +45,12 @@ func runsTasks(caps *mcp.ServerCapabilities) bool {
 // callSessionTask makes a call that asks for a task of revision 2025-11-25, and waits until the task
 // has finished.
 func (c *Client) callSessionTask(ctx context.Context, call *mcp.CallToolRequest, res wire.Value, opts []peer.CallOption) error {
+	if f := callOptions(opts).OnProgress; f != nil {
+		token, end := c.taskReports.add(f)
+		defer end()
+		call = withToken(call, token)
+		opts = append(opts[:len(opts):len(opts)], peer.OnProgress(nil))
+	}
 	r := &sessiontasks.ResultOrTask{Result: res}
 	if err := c.sendWithRetry(ctx, call, r, opts); err != nil || r.Task == nil {
 		return err
@@ -62,6 +71,83 @@ func (c *Client) callSessionTask(ctx context.Context, call *mcp.CallToolRequest,
 		err = context.Cause(ctx)
 	}
 	return &TaskError{sessionTaskState(w.Task), err}
+}
+
+// withToken returns a copy of a call with a progress token.
+func withToken(call *mcp.CallToolRequest, token string) *mcp.CallToolRequest {
+	with, meta := *call, mcp.RequestMeta{}
+	if call.Meta != nil {
+		meta = *call.Meta
+	}
+	meta.ProgressToken = wire.StringID(token).Token()
+	with.Meta = &meta
+	return &with
+}
+
+// taskReports has the callbacks for progress reports about tasks of 2025-11-25, by progress token. The
+// connection does not relate such reports to a call, because the call has its response: the task.
+type taskReports struct {
+	mu        sync.Mutex // guards callbacks
+	callbacks map[string]*reportCallback
+}
+
+// reportCallback is a callback for progress reports.
+type reportCallback struct {
+	mu sync.Mutex          // held while f runs
+	f  func(peer.Progress) // nil when the call has returned
+}
+
+// add adds a callback and returns its token. After end has returned, the callback is not called.
+func (t *taskReports) add(f func(peer.Progress)) (token string, end func()) {
+	r := &reportCallback{f: f}
+	token = rand.Text()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.callbacks == nil {
+		t.callbacks = make(map[string]*reportCallback)
+	}
+	t.callbacks[token] = r
+	return token, func() {
+		t.mu.Lock()
+		delete(t.callbacks, token)
+		t.mu.Unlock()
+		r.mu.Lock()
+		r.f = nil
+		r.mu.Unlock()
+	}
+}
+
+// deliver passes a notification to its callback, if it is a report about a task.
+func (t *taskReports) deliver(in *peer.Inbound) {
+	n, ok := in.Message.(*mcp.ProgressNotification)
+	if !ok {
+		n = new(mcp.ProgressNotification)
+		if in.Decode(&wire.Frame{Revision: mcp.Revision20251125}, n) != nil {
+			return // the handler reports the error
+		}
+	}
+	token, _ := n.ProgressToken.Text()
+	t.mu.Lock()
+	r := t.callbacks[token]
+	t.mu.Unlock()
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.f != nil {
+		r.f(peer.Progress{Progress: n.Progress, Total: n.Total, Message: n.Message})
+	}
+}
+
+// reportOnTasks is a middleware that passes progress reports about tasks to the callers.
+func (c *Client) reportOnTasks(next peer.Handler) peer.Handler {
+	return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+		if in.Method == mcp.MethodProgress {
+			failure.LogPanics(c.opts.Logger, "progress callback", func() { c.taskReports.deliver(in) })
+		}
+		return next.Handle(ctx, in)
+	})
 }
 
 // cancelSessionTask cancels a task in the background.

@@ -1,12 +1,15 @@
 package mcpclient_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -81,6 +84,106 @@ func TestCallerAsksForSessionTask(t *testing.T) {
 	require.Equal(t, time.Minute, saw.all()[0].TTL)
 	_, err = peer.SendRequest(t.Context(), c, &mcp.CallToolRequest{Name: "plain", Task: new(mcp.TaskMetadata)})
 	require.EqualValues(t, mcp.CodeMethodNotFound, peer.AsError(err).Code)
+}
+
+func TestProgressOfSessionTaskReachesCaller(t *testing.T) {
+	leaks.Check(t)
+	kit := newKit(&mcpserver.Options{Tasks: soon})
+	proceed := make(chan bool, 1)
+	job(kit, "steps", mcp.TaskSupportRequired, func(ctx context.Context, s *mcp.ServerSession) (string, error) {
+		for i := range 3 {
+			if err := s.ReportProgress(ctx, peer.Progress{Progress: float64(i + 1), Message: fmt.Sprint("step ", i+1)}); err != nil {
+				return "", err
+			}
+			<-proceed
+		}
+		return "done", nil
+	})
+	for _, w := range kitEndpoints(t, kit) {
+		if w.name == "command" || w.old {
+			continue
+		}
+		t.Run(w.name, func(t *testing.T) {
+			c := connect(t, w.to, sessionTasks(&seen{first: make(chan struct{})}))
+			var reports []peer.Progress
+			require.Equal(t, "done", callText(t, c, "steps", peer.OnProgress(func(p peer.Progress) {
+				reports = append(reports, p)
+				proceed <- true
+			})))
+			require.Len(t, reports, 3)
+			require.Equal(t, peer.Progress{Progress: 3, Message: "step 3"}, reports[2])
+		})
+	}
+}
+
+func TestCallerPollsSessionTask(t *testing.T) {
+	leaks.Check(t)
+	kit := newKit(&mcpserver.Options{Tasks: soon})
+	proceed := make(chan string)
+	job(kit, "render", mcp.TaskSupportOptional, func(context.Context, *mcp.ServerSession) (string, error) { return <-proceed, nil })
+	client := connect(t, validatedURL(t, kit.Handler(nil)), sessionTasks(&seen{first: make(chan struct{})}))
+	ctx := t.Context()
+
+	created := new(mcp.CreateTaskResult)
+	err := client.Call(ctx, &mcp.CallToolRequest{Name: "render", Task: new(mcp.TaskMetadata)}, created)
+	require.NoError(t, err)
+	id := created.Task.TaskID
+	task, err := peer.SendRequest(ctx, client, &mcp.GetTaskRequest{TaskID: id})
+	require.NoError(t, err)
+	require.Equal(t, mcp.TaskStatusWorking, task.Status)
+	proceed <- "done"
+	result := new(mcp.CallToolResult)
+	err = client.Call(ctx, &mcp.GetTaskPayloadRequest{TaskID: id}, result)
+	require.NoError(t, err)
+	require.Equal(t, "done", mcp.TextOf(result.Content))
+}
+
+// closesResults closes the first requests for the result of a task without a response, as a proxy does
+// that limits the time of requests.
+func closesResults(h http.Handler, n int32) http.Handler {
+	var closed atomic.Int32
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil || bytes.Contains(body, []byte(mcp.MethodGetTaskPayload)) && closed.Add(1) <= n {
+			panic(http.ErrAbortHandler)
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		h.ServeHTTP(w, r)
+	})
+}
+
+func TestRequestsForResultOfSessionTaskAreClosed(t *testing.T) {
+	leaks.Check(t)
+	kit := newKit(&mcpserver.Options{Tasks: soon})
+	job(kit, "asks", mcp.TaskSupportRequired, func(ctx context.Context, s *mcp.ServerSession) (string, error) {
+		return question(ctx, s, "first")
+	})
+	c := connect(t, validatedURL(t, closesResults(kit.Handler(nil), 10)), sessionTasks(&seen{first: make(chan struct{})}))
+	require.Equal(t, "Ada", callText(t, c, "asks"))
+
+	job(kit, "job", mcp.TaskSupportRequired, func(context.Context, *mcp.ServerSession) (string, error) { return "done", nil })
+	c = connect(t, validatedURL(t, closesResults(kit.Handler(nil), 2)), sessionTasks(&seen{first: make(chan struct{})}))
+	require.Equal(t, "done", callText(t, c, "job"))
+	c = connect(t, validatedURL(t, closesResults(kit.Handler(nil), 10)), sessionTasks(&seen{first: make(chan struct{})}))
+	_, err := mcpclient.CallTool[string](t.Context(), c, "job", nil)
+	require.Error(t, err)
+}
+
+func TestSessionTaskOfPrincipalWithoutSession(t *testing.T) {
+	leaks.Check(t)
+	kit := newKit(&mcpserver.Options{Tasks: soon})
+	job(kit, "job", mcp.TaskSupportRequired, func(context.Context, *mcp.ServerSession) (string, error) { return "done", nil })
+	for user, tasks := range map[string]bool{"ann": true, "": false} {
+		to := validatedURL(t, kit.Handler(&streamable.Options{
+			Logger: silent, Stateless: true, Principal: func(r *http.Request) string { return r.Header.Get("X-User") },
+		}))
+		to.HTTP.Header = http.Header{"X-User": {user}}
+		saw := &seen{first: make(chan struct{})}
+		c := connect(t, to, sessionTasks(saw))
+		require.Equal(t, tasks, c.ServerCapabilities().Tasks != nil)
+		require.Equal(t, "done", callText(t, c, "job"))
+		require.Equal(t, tasks, len(saw.all()) > 0)
+	}
 }
 
 func TestSessionTaskFails(t *testing.T) {

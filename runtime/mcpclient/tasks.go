@@ -51,7 +51,8 @@ func (r *taskOrResult) DecodeJSON(d *wire.Decoder) {
 
 // callWithTask makes a call. If the server creates a task, it waits until the task has finished.
 func (c *Client) callWithTask(ctx context.Context, req peer.Message, res wire.Value, opts []peer.CallOption) error {
-	if !c.opts.Tasks || req.Method() != mcp.MethodCallTool {
+	_, begins := res.(*mcp.CreateTaskResult) // the caller polls the task
+	if !c.opts.Tasks || begins || req.Method() != mcp.MethodCallTool {
 		return c.sendWithRetry(ctx, req, res, opts)
 	}
 	if call := c.sessionTaskCall(ctx, req); call != nil {

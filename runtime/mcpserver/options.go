@@ -237,7 +237,9 @@ type TaskOptions struct {
 	// PollInterval is the interval at which clients are asked to poll. Zero means 1 s.
 	PollInterval time.Duration
 	// MaxTasks limits the stored tasks. Calls beyond the limit do not become tasks: their
-	// response is sent when they are done. In revision 2025-11-25 they fail. Zero means 1,000.
+	// response is sent when they are done. In revision 2025-11-25 such a call replaces the
+	// oldest task of its owner that was cancelled, or whose result was sent, and fails if there
+	// is none. A handler that still runs counts as a task. Zero means 1,000.
 	MaxTasks int
 	// MaxTasksPerPrincipal limits the stored tasks of one authenticated principal, or of one
 	// session without a principal, in the same way. Zero means 100.

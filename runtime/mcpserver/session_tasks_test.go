@@ -260,12 +260,71 @@ func TestExpiredSessionTask(t *testing.T) {
 func TestSessionTasksAreLimited(t *testing.T) {
 	s, _, _ := taskServer(&mcpserver.TaskOptions{MaxTasksPerPrincipal: 2})
 	c := connect(t, s, withTasks)
-	first := c.begin("wait", `{}`)
+	c.begin("wait", `{}`)
 	c.begin("wait", `{}`)
 	c.refused("tools/call", `{"name":"wait","task":{}}`, mcp.CodeInternal)
 	connect(t, s, withTasks).begin("wait", `{}`)
-	c.call("tasks/cancel", of(first)) // the task is still stored
-	c.refused("tools/call", `{"name":"wait","task":{}}`, mcp.CodeInternal)
+}
+
+// stuckServer returns a server with a tool whose handler ignores its context.
+func stuckServer(t *testing.T, o *mcpserver.TaskOptions) (s *mcpserver.Server, proceed chan string) {
+	s, proceed = mcpserver.New(info, &mcpserver.Options{Tasks: o}), make(chan string)
+	addTask(s, "stuck", mcp.TaskSupportOptional, func(context.Context, *mcp.ServerSession) (string, error) { return <-proceed, nil })
+	t.Cleanup(func() { close(proceed) })
+	return s, proceed
+}
+
+func TestStuckHandlersOfSessionTasksAreCounted(t *testing.T) {
+	const stuck = `{"name":"stuck","task":{}}`
+	t.Run("cancelled", func(t *testing.T) {
+		s, proceed := stuckServer(t, &mcpserver.TaskOptions{MaxTasksPerPrincipal: 1})
+		c := connect(t, s, withTasks)
+		first := c.begin("stuck", `{}`)
+		c.call("tasks/cancel", of(first))
+		c.refused("tools/call", stuck, mcp.CodeInternal)
+		require.Equal(t, "cancelled", c.call("tasks/get", of(first))["status"])
+		proceed <- "late"
+		c.untilAccepted(stuck)
+		c.refused("tasks/get", of(first), mcp.CodeInvalidParams)
+	})
+	t.Run("expired", func(t *testing.T) {
+		s, proceed := stuckServer(t, &mcpserver.TaskOptions{MaxTasksPerPrincipal: 1, TTL: time.Millisecond})
+		c := connect(t, s, withTasks)
+		c.refused("tasks/result", of(c.begin("stuck", `{}`)), mcp.CodeInvalidParams) // when it has expired
+		c.refused("tools/call", stuck, mcp.CodeInternal)
+		proceed <- "late"
+		c.untilAccepted(stuck)
+	})
+}
+
+// untilAccepted repeats a call as a task until the server accepts it.
+func (c *client) untilAccepted(params string) {
+	c.t.Helper()
+	for {
+		id := c.start("tools/call", params)
+		m := c.receive()
+		for string(m.ID) != fmt.Sprint(id) {
+			m = c.receive()
+		}
+		if m.Error == nil {
+			return
+		}
+	}
+}
+
+func TestDeliveredSessionTasksMakeRoom(t *testing.T) {
+	s := mcpserver.New(info, &mcpserver.Options{Tasks: &mcpserver.TaskOptions{MaxTasksPerPrincipal: 2}})
+	addTask(s, "quick", mcp.TaskSupportRequired, nilTool)
+	c := connect(t, s, withTasks)
+	unread := c.begin("quick", `{}`)
+	var last map[string]any
+	for range 10 {
+		last = c.begin("quick", `{}`)
+		c.call("tasks/result", of(last))
+	}
+	c.call("tasks/get", of(last))
+	require.Len(t, c.call("tasks/list", `{}`)["tasks"], 2)
+	c.call("tasks/result", of(unread))
 }
 
 func TestTenThousandSessionTasks(t *testing.T) {

@@ -55,9 +55,6 @@ const (
 // decodes it into res. The peer responds to that request when the task has finished, and sends the
 // questions before. If ctx ends, the caller cancels the task.
 func (w *Waiter) Await(ctx context.Context, res wire.Value) error {
-	if err := w.poll(ctx); err != nil {
-		return err
-	}
 	raw, err := w.result(ctx)
 	if err != nil {
 		return err
@@ -68,15 +65,22 @@ func (w *Waiter) Await(ctx context.Context, res wire.Value) error {
 	return wire.Decode(raw, &wire.Frame{Revision: mcp.Revision20251125}, res)
 }
 
-// result requests the result until there is a response.
+// result requests the result until there is a response. The request stays open while a user answers a
+// question, and a proxy may close it as often as it likes.
 func (w *Waiter) result(ctx context.Context) (json.RawMessage, error) {
 	raw := new(outbound.RawResult)
 	for failed := 0; ; failed++ {
+		if err := w.poll(ctx); err != nil {
+			return nil, err
+		}
+		if !isFinished(w.Task) {
+			failed = 0
+		}
 		err := w.Out.Call(ctx, &mcp.GetTaskPayloadRequest{TaskID: w.Task.TaskID}, raw, peer.WithTimeout(-1))
 		if err == nil || ctx.Err() != nil || peer.AsError(err) != nil || failed == maxFailedPolls {
 			return raw.JSON, err
 		}
-		if err := w.pause(ctx); err != nil {
+		if err := w.next(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -84,21 +88,27 @@ func (w *Waiter) result(ctx context.Context) (json.RawMessage, error) {
 
 // poll requests the state of the task until the task has finished or asks a question.
 func (w *Waiter) poll(ctx context.Context) error {
-	for failed := 0; ; {
+	for {
 		if w.OnState != nil {
 			w.OnState(ctx, w.Task)
 		}
 		if isFinished(w.Task) || w.Task.Status == mcp.TaskStatusInputRequired {
 			return nil
 		}
+		if err := w.next(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// next pauses, and requests the state of the task until there is a response.
+func (w *Waiter) next(ctx context.Context) error {
+	for failed := 0; ; failed++ {
 		if err := w.pause(ctx); err != nil {
 			return err
 		}
 		err := w.refresh(ctx)
-		switch failed++; {
-		case err == nil:
-			failed = 0
-		case ctx.Err() != nil || peer.AsError(err) != nil || failed > maxFailedPolls:
+		if err == nil || ctx.Err() != nil || peer.AsError(err) != nil || failed == maxFailedPolls {
 			return err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/internal/limit"
 	"github.com/mcpwright/mcp/runtime/internal/outbound"
+	"github.com/mcpwright/mcp/runtime/internal/progress"
 	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -65,6 +66,9 @@ func (t *Table) Start(ctx context.Context, in *peer.Inbound, owner any, ttl *int
 		if x.in.Params, err = wire.AppendParams(nil, revisions.Frame(mcp.Revision20251125), in.Value); err != nil {
 			return peer.Reply{}, fmt.Errorf("encode the request of a task: %w", err)
 		}
+	}
+	if x.in.Token.IsZero() { // in process, the caller sets the token in the params
+		x.in.Token = progress.Token(x.in.Params)
 	}
 	var err error
 	if x.held, err = t.opts.Budget.Reserve(x.principal(), len(x.in.Params)); err != nil {
@@ -134,6 +138,7 @@ func (t *Table) cancelTask(ctx context.Context, req *mcp.CancelTaskRequest) (*mc
 	t.mu.Lock()
 	ended, status := x.finished(), x.status
 	x.end(mcp.TaskStatusCancelled, errCancelled)
+	x.settled = x.settled || !ended
 	t.mu.Unlock()
 	if ended {
 		return nil, invalid(fmt.Sprintf("Task %q has ended with status %q", limit.Name(req.TaskID), status))

@@ -45,6 +45,7 @@ var (
 	errCancelled = errors.New("task was cancelled by its requester")
 	errShutdown  = errors.New("tasks are shut down")
 	errClosed    = errors.New("session of the task has ended")
+	errReplaced  = errors.New("task was replaced by a later one")
 )
 
 // minTTL is the shortest time that a request can ask for.
@@ -97,13 +98,9 @@ func (t *Table) add(x *task, ttl *int64) bool {
 	x.id, x.ttl, x.created, x.updated = rand.Text(), t.ttl(ttl), now, now
 	x.status, x.done = mcp.TaskStatusWorking, make(chan struct{})
 	x.questions = make(chan *question)
-	if !t.opts.Quota.Acquire(x.owner) {
-		return false
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.closed {
-		t.opts.Quota.Release(x.owner)
+	if t.closed || !t.acquire(x.owner) {
 		return false
 	}
 	o := t.owners[x.owner]
@@ -122,6 +119,24 @@ func (t *Table) add(x *task, ttl *int64) bool {
 	return true
 }
 
+// acquire counts one more task of an owner. If a limit is reached, it removes the oldest task whose
+// owner needs it no longer. It returns false if there is none. The caller holds t.mu.
+func (t *Table) acquire(owner any) bool {
+	if t.opts.Quota.Acquire(owner) {
+		return true
+	}
+	o := t.owners[owner]
+	if o == nil {
+		return false
+	}
+	i := slices.IndexFunc(o.tasks, func(x *task) bool { return x.settled && x.returned })
+	if i < 0 {
+		return false
+	}
+	t.remove(o.tasks[i], errReplaced)
+	return t.opts.Quota.Acquire(owner)
+}
+
 // find returns a task of an owner, or nil.
 func (t *Table) find(owner any, id string) *task {
 	t.mu.Lock()
@@ -132,15 +147,17 @@ func (t *Table) find(owner any, id string) *task {
 	return nil
 }
 
-// expire removes a task, and cancels it unless it has ended.
+// expire removes a task whose time has passed.
 func (t *Table) expire(x *task) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.tasks[x.id] != x {
-		return
+	if t.tasks[x.id] == x {
+		t.remove(x, errExpired)
 	}
-	x.removed = true
-	x.end(mcp.TaskStatusCancelled, errExpired)
+}
+
+// remove removes a stored task, and cancels it unless it has ended. The caller holds t.mu.
+func (t *Table) remove(x *task, cause error) {
 	o := t.owners[x.owner]
 	if i := slices.Index(o.tasks, x); i >= 0 {
 		o.tasks = slices.Delete(o.tasks, i, i+1)
@@ -148,14 +165,28 @@ func (t *Table) expire(x *task) {
 	if len(o.tasks) == 0 {
 		delete(t.owners, x.owner)
 	}
-	t.forget(x)
+	t.forget(x, cause)
 }
 
-// forget removes a task from the table of all tasks. The caller holds t.mu.
-func (t *Table) forget(x *task) {
+// forget removes a task from the table of all tasks, and cancels it unless it has ended. The caller
+// holds t.mu.
+func (t *Table) forget(x *task, cause error) {
+	if x.expiry != nil {
+		x.expiry.Stop()
+	}
+	x.end(mcp.TaskStatusCancelled, cause)
+	x.removed = true
 	delete(t.tasks, x.id)
-	x.held.Release()
-	t.opts.Quota.Release(x.owner)
+	t.release(x)
+}
+
+// release ends the counts of a task that was removed and whose handler has returned. A handler that
+// ignores its context counts until it returns. The caller holds t.mu.
+func (t *Table) release(x *task) {
+	if x.removed && x.returned {
+		x.held.Release()
+		t.opts.Quota.Release(x.owner)
+	}
 }
 
 // endAll removes all tasks of an owner, and cancels the active ones. The caller holds t.mu.
@@ -165,12 +196,7 @@ func (t *Table) endAll(owner any, cause error) {
 		return
 	}
 	for _, x := range o.tasks {
-		if x.expiry != nil {
-			x.expiry.Stop()
-		}
-		x.removed = true
-		x.end(mcp.TaskStatusCancelled, cause)
-		t.forget(x)
+		t.forget(x, cause)
 	}
 	delete(t.owners, owner)
 }

@@ -44,6 +44,8 @@ type task struct {
 	created, updated time.Time
 	asked            int                 // open questions
 	removed          bool                // from the table
+	returned         bool                // the handler has returned
+	settled          bool                // the requester has the result, or has cancelled the task
 	held             *budget.Reservation // of the request, and then of the result
 	result           json.RawMessage
 	err              *peer.Error
@@ -155,18 +157,18 @@ func (x *task) finish(reply peer.Reply, err error) {
 	t := x.table
 	t.mu.Lock()
 	ended := x.finished()
-	if !ended {
-		var full error
-		if x.held, full = t.opts.Budget.Resize(x.held, x.principal(), len(result)); full != nil {
-			result, sent, status, text = nil, errTooLarge, mcp.TaskStatusFailed, errTooLarge.Message
-		}
+	if ended {
+		x.held.Release()
+	} else {
 		x.result, x.err = result, sent
+		if full := x.hold(len(result)); full != nil {
+			x.result, x.err, status, text = nil, full, mcp.TaskStatusFailed, full.Message
+		}
 		x.end(status, nil)
 		x.statusMessage = clip(text)
-	} else {
-		x.held.Release()
 	}
-	x.in.Params = nil // may be large
+	x.in.Params, x.returned = nil, true // the params may be large
+	t.release(x)
 	t.mu.Unlock()
 	if !ended {
 		x.notifyStatus()
@@ -175,6 +177,18 @@ func (x *task) finish(reply peer.Reply, err error) {
 
 // errTooLarge is the outcome of a task whose result exceeds the budget.
 var errTooLarge = &peer.Error{Code: mcp.CodeInternal, Message: "The result was dropped: too many bytes are stored for clients"}
+
+// hold counts the bytes of the result in place of the request. It returns an error if the budget does
+// not allow them. The caller holds the lock of the table.
+func (x *task) hold(bytes int) *peer.Error {
+	held, err := x.table.opts.Budget.Resize(x.held, x.principal(), bytes)
+	if err != nil {
+		x.held.Release()
+		return errTooLarge
+	}
+	x.held = held
+	return nil
+}
 
 // principal returns the principal of the peer that has created the task, or "".
 func (x *task) principal() string {
@@ -226,6 +240,7 @@ func (x *task) notifyStatus() {
 func (x *task) outcome() (json.RawMessage, error) {
 	x.table.mu.Lock()
 	defer x.table.mu.Unlock()
+	x.settled = true
 	switch {
 	case x.err != nil:
 		return nil, x.err
