@@ -249,6 +249,10 @@ func (s *MCPServer) getPrompt(ctx context.Context, handler PromptHandlerFunc, re
 	case result == nil:
 		return nil, errNoResult
 	}
+	complete := *result
+	if complete.Messages == nil {
+		complete.Messages = []mcp.PromptMessage{}
+	}
 	converted := new(kit.GetPromptResult)
-	return converted, toKit(result, converted)
+	return converted, toKit(complete, converted)
 }

@@ -1,0 +1,262 @@
+// Package client has the names of package client of github.com/mark3labs/mcp-go that servers use when
+// they call other servers, and that their tests use. It is implemented with
+// [github.com/mcpwright/mcp/runtime/mcpclient], which new programs use.
+//
+// Differences:
+//
+//   - The client connects when it is initialized, and negotiates the newest revision that both sides
+//     support.
+//   - Results are validated, and limits on sizes and time are on.
+//   - The client answers no requests of servers, and passes no notifications on.
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"sync"
+
+	"github.com/mcpwright/mcp/compat/mcpgo/client/transport"
+	"github.com/mcpwright/mcp/compat/mcpgo/mcp"
+	"github.com/mcpwright/mcp/compat/mcpgo/server"
+	kit "github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/mcpclient"
+	"github.com/mcpwright/mcp/runtime/peer"
+	httpclient "github.com/mcpwright/mcp/runtime/streamable/client"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// MCPClient has the methods of a [Client].
+type MCPClient interface {
+	Initialize(ctx context.Context, request mcp.InitializeRequest) (*mcp.InitializeResult, error)
+	Ping(ctx context.Context) error
+	ListTools(ctx context.Context, request mcp.ListToolsRequest) (*mcp.ListToolsResult, error)
+	CallTool(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error)
+	ListPrompts(ctx context.Context, request mcp.ListPromptsRequest) (*mcp.ListPromptsResult, error)
+	GetPrompt(ctx context.Context, request mcp.GetPromptRequest) (*mcp.GetPromptResult, error)
+	ListResources(ctx context.Context, request mcp.ListResourcesRequest) (*mcp.ListResourcesResult, error)
+	ListResourceTemplates(ctx context.Context, request mcp.ListResourceTemplatesRequest) (*mcp.ListResourceTemplatesResult, error)
+	ReadResource(ctx context.Context, request mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error)
+	Close() error
+}
+
+var _ MCPClient = (*Client)(nil)
+
+var errNotInitialized = errors.New("client: not initialized")
+
+// Client is a client of one server. It is safe for concurrent use after it is initialized.
+type Client struct {
+	transport transport.Interface
+
+	mu  sync.Mutex
+	kit *mcpclient.Client // nil until the client is initialized
+}
+
+// NewClient returns a client that is not connected yet.
+func NewClient(transport transport.Interface) *Client { return &Client{transport: transport} }
+
+// NewStreamableHttpClient returns a client of the server at a URL.
+func NewStreamableHttpClient(baseURL string, options ...transport.StreamableHTTPCOption) (*Client, error) {
+	t, err := transport.NewStreamableHTTP(baseURL, options...)
+	return NewClient(t), err
+}
+
+// NewStdioMCPClient returns a client of a command; see [transport.NewStdio]. The error is always nil.
+func NewStdioMCPClient(command string, env []string, args ...string) (*Client, error) {
+	return NewClient(transport.NewStdio(command, env, args...)), nil
+}
+
+type inProcess struct{ server *server.MCPServer }
+
+func (t inProcess) Endpoint() mcpclient.Endpoint { return mcpclient.InProcess(t.server.Kit()) }
+
+// NewInProcessClient returns a client of a server in the same process. The error is always nil.
+func NewInProcessClient(server *server.MCPServer) (*Client, error) {
+	return NewClient(inProcess{server}), nil
+}
+
+// Start does nothing: [Client.Initialize] connects to the server.
+func (c *Client) Start(context.Context) error { return nil }
+
+// Initialize connects to the server. Only the description of the client is used. It must be called
+// once, before all other requests.
+func (c *Client) Initialize(ctx context.Context, request mcp.InitializeRequest) (*mcp.InitializeResult, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.kit != nil {
+		return nil, errors.New("client: already initialized")
+	}
+	opts := &mcpclient.Options{}
+	if request.Params.ClientInfo.Name != "" {
+		if err := toKit(request.Params.ClientInfo, &opts.Info); err != nil {
+			return nil, err
+		}
+	}
+	connected, err := mcpclient.Connect(ctx, c.transport.Endpoint(), opts)
+	if err != nil {
+		return nil, withAuthorization(err)
+	}
+	c.kit = connected
+	return initialized(connected)
+}
+
+func initialized(c *mcpclient.Client) (*mcp.InitializeResult, error) {
+	result := &kit.InitializeResult{ProtocolVersion: c.Revision().String(), Instructions: c.Instructions()}
+	if caps := c.ServerCapabilities(); caps != nil {
+		result.Capabilities = *caps
+	}
+	if info := c.ServerInfo(); info != nil {
+		result.ServerInfo = *info
+	}
+	return convert[mcp.InitializeResult](result)
+}
+
+func (c *Client) connected() (*mcpclient.Client, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.kit == nil {
+		return nil, errNotInitialized
+	}
+	return c.kit, nil
+}
+
+// Close ends the connection. Closing a client that is not initialized does nothing.
+func (c *Client) Close() error {
+	connected, err := c.connected()
+	if err != nil {
+		return nil
+	}
+	return connected.Close()
+}
+
+// Ping sends a ping. The revision 2026-07-28 has none; then Ping requests the capabilities of the
+// server.
+func (c *Client) Ping(ctx context.Context) error {
+	connected, err := c.connected()
+	if err != nil {
+		return err
+	}
+	if connected.Revision() == kit.Revision20260728 {
+		_, err = connected.Discover(ctx, &kit.DiscoverRequest{})
+	} else {
+		_, err = connected.Ping(ctx, &kit.PingRequest{})
+	}
+	return withAuthorization(err)
+}
+
+// CallTool calls a tool. The headers of the request are added to the HTTP request.
+func (c *Client) CallTool(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	return send[mcp.CallToolResult](ctx, c, request.Header, request.Params, new(kit.CallToolRequest))
+}
+
+// GetPrompt returns the messages of a prompt.
+func (c *Client) GetPrompt(ctx context.Context, request mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+	return send[mcp.GetPromptResult](ctx, c, request.Header, request.Params, new(kit.GetPromptRequest))
+}
+
+// ReadResource returns the contents of a resource.
+func (c *Client) ReadResource(ctx context.Context, request mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+	return send[mcp.ReadResourceResult](ctx, c, request.Header, request.Params, new(kit.ReadResourceRequest))
+}
+
+// ListTools returns the tools on all pages.
+func (c *Client) ListTools(ctx context.Context, _ mcp.ListToolsRequest) (*mcp.ListToolsResult, error) {
+	return list(ctx, c, (*mcpclient.Client).Tools, func(items []mcp.Tool) *mcp.ListToolsResult {
+		return &mcp.ListToolsResult{Tools: items}
+	})
+}
+
+// ListPrompts returns the prompts on all pages.
+func (c *Client) ListPrompts(ctx context.Context, _ mcp.ListPromptsRequest) (*mcp.ListPromptsResult, error) {
+	return list(ctx, c, (*mcpclient.Client).Prompts, func(items []mcp.Prompt) *mcp.ListPromptsResult {
+		return &mcp.ListPromptsResult{Prompts: items}
+	})
+}
+
+// ListResources returns the resources on all pages.
+func (c *Client) ListResources(ctx context.Context, _ mcp.ListResourcesRequest) (*mcp.ListResourcesResult, error) {
+	return list(ctx, c, (*mcpclient.Client).Resources, func(items []mcp.Resource) *mcp.ListResourcesResult {
+		return &mcp.ListResourcesResult{Resources: items}
+	})
+}
+
+// ListResourceTemplates returns the resource templates on all pages.
+func (c *Client) ListResourceTemplates(ctx context.Context, _ mcp.ListResourceTemplatesRequest) (*mcp.ListResourceTemplatesResult, error) {
+	return list(ctx, c, (*mcpclient.Client).ResourceTemplates, func(items []mcp.ResourceTemplate) *mcp.ListResourceTemplatesResult {
+		return &mcp.ListResourceTemplatesResult{ResourceTemplates: items}
+	})
+}
+
+// list collects the items on all pages of a list, and makes a result of them.
+func list[Result, To, From any](ctx context.Context, c *Client, all func(*mcpclient.Client, context.Context) iter.Seq2[*From, error], result func([]To) *Result) (*Result, error) {
+	connected, err := c.connected()
+	if err != nil {
+		return nil, err
+	}
+	items := []To{}
+	for item, err := range all(connected, ctx) {
+		if err != nil {
+			return nil, withAuthorization(err)
+		}
+		converted, err := convert[To](item)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, *converted)
+	}
+	return result(items), nil
+}
+
+// send sends a request with params of package mcp, and returns the result.
+func send[To any, From wire.Value](ctx context.Context, c *Client, header http.Header, params any, request peer.Request[From]) (*To, error) {
+	connected, err := c.connected()
+	if err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(params)
+	if err != nil {
+		return nil, err
+	}
+	if err := wire.DecodeParams(data, nil, request); err != nil {
+		return nil, err
+	}
+	var opts []peer.CallOption
+	if header != nil {
+		opts = append(opts, peer.WithHeader(header))
+	}
+	result, err := peer.SendRequest(ctx, connected, request, opts...)
+	if err != nil {
+		return nil, withAuthorization(err)
+	}
+	return convert[To](result)
+}
+
+// convert converts a value of the kit to a type of package mcp.
+func convert[To any](from any) (*To, error) {
+	data, err := json.Marshal(from)
+	if err != nil {
+		return nil, err
+	}
+	to := new(To)
+	return to, json.Unmarshal(data, to)
+}
+
+// toKit converts a value of package mcp to a type of the kit.
+func toKit(from, to any) error {
+	data, err := json.Marshal(from)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(data, to)
+}
+
+// withAuthorization adds a [transport.AuthorizationRequiredError] to the error of status 401.
+func withAuthorization(err error) error {
+	if refused, ok := errors.AsType[*httpclient.HTTPError](err); ok && refused.Status == http.StatusUnauthorized {
+		return fmt.Errorf("%w: %w", &transport.AuthorizationRequiredError{}, err)
+	}
+	return err
+}
