@@ -1,7 +1,7 @@
 GO ?= go
 ADDR ?= 127.0.0.1:8080
 
-.PHONY: help run quick lint test slow bench generate schema history
+.PHONY: help run quick lint test slow bench ports generate schema history
 
 ## help: list the commands
 help:
@@ -35,6 +35,11 @@ slow:
 bench:
 	cd bench && $(GO) run . $(or $(BENCH),-out ../docs)
 	$(if $(BENCH),,$(GO) test -count=1 -run TestTables ./internal/repo -update)
+
+## ports: move servers from mcp-go to compat/mcpgo, and compare them with the originals: make ports [FROM=folder]
+# It needs the network, or a FROM with their git repositories.
+ports:
+	cd interop && GOWORK=off $(GO) run ./ports $(if $(FROM),-from "$(abspath $(FROM))")
 
 ## generate: compile schema/ into generated/mcp
 generate:
