@@ -88,3 +88,16 @@ func gateway(upstream *mcpclient.Client) *streamable.Handler {
 
 // The functions above are shown in docs/telemetry.md.
 var _, _, _ = redacted, logger, gateway
+
+// Gauges of what a server holds, for its operators.
+func ExampleObserveServer() {
+	server := mcpserver.New(mcp.Implementation{Name: "hello", Version: "1.0.0"}, mcpotel.InstrumentServer(nil, nil))
+	stop, err := mcpotel.ObserveServer(server, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer stop()
+	if err := server.ServeStdio(context.Background()); err != nil {
+		log.Print(err)
+	}
+}

@@ -85,6 +85,7 @@ var allowedImports = map[string]imports{
 	"runtime/scale":                       {own: []string{"runtime/connection", "runtime/engine", "runtime/internal/limit", "runtime/internal/verified", "runtime/mcpserver", "runtime/streamable", "generated/mcp", "runtime/wire"}},
 	"runtime/mcpserver":                   {own: kit, foreign: []string{inference, templates}},
 	"runtime/mcpclient":                   {own: kit, foreign: []string{inference, templates}},
+	"runtime/health":                      {own: append([]string{"runtime/mcpserver"}, kit...), foreign: []string{inference, templates}},
 	"runtime/mcptest":                     {own: kit, foreign: []string{inference, templates}},
 	"runtime/auth":                        {own: []string{"runtime/internal/challenge", "runtime/internal/verified"}, foreign: []string{oauth, tokens}},
 	"internal/leaks":                      {},

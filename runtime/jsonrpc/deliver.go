@@ -92,6 +92,7 @@ func (c *Conn) deliverBatch(ctx context.Context, p payload, o *Source) {
 	}
 	b := &batchResponse{conn: c, out: o.Back, principal: cmp.Or(o.Transport, c.opts.Transport).Principal(), pending: 1}
 	if b.messages, err = c.opts.Budget.Reserve(b.principal, size); err != nil {
+		c.opts.limitExceeded("Budget")
 		c.refuse(wire.RequestID{}, errOverBudget, o, nil)
 		return
 	}
@@ -230,6 +231,7 @@ func (c *Conn) tooLong(p payload, o *Source) {
 		in.m.ID = idAtEnd(p.data)
 	}
 	err := fmt.Errorf("message of the peer is longer than %d bytes", c.opts.MaxMessage)
+	c.opts.limitExceeded("MaxMessage")
 	if o.Admit != nil {
 		if reason := o.Admit(&in.m, err); reason != nil {
 			c.notAdmitted(&in, reason, nil)

@@ -66,6 +66,7 @@ func (c *Conn) request(ctx context.Context, in *received, o *Source, b *batchRes
 	c.opts.requestArrived(&x.in)
 	if err := x.hold(); err != nil {
 		x.free()
+		c.opts.limitExceeded("Budget")
 		c.refuse(in.m.ID, errOverBudget, o, b)
 		return nil
 	}
@@ -74,6 +75,7 @@ func (c *Conn) request(ctx context.Context, in *received, o *Source, b *batchRes
 	switch {
 	case err != nil:
 		x.free()
+		c.countRefusal(err)
 		if e := peer.AsError(err); e != nil {
 			c.refuse(in.m.ID, e, o, b)
 		} else if err == errCancelledEarly {
@@ -88,6 +90,13 @@ func (c *Conn) request(ctx context.Context, in *received, o *Source, b *batchRes
 		c.wake(w)
 	}
 	return nil
+}
+
+// countRefusal reports the limit because of which a request was refused with err, if there is one.
+func (c *Conn) countRefusal(err error) {
+	if err == errTooMany {
+		c.opts.limitExceeded("MaxInFlight")
+	}
 }
 
 // hold counts the memory of the message, or of its response, in the budget. If it is not in a buffer
@@ -113,10 +122,14 @@ func (x *inboundMessage) holdExpected() error {
 
 // messageName returns the name of the tool, prompt or resource that a message is about, or "".
 func messageName(in *peer.Inbound) string {
-	if m, ok := in.Message.(peer.Named); ok {
-		return m.NameMember()
+	m, ok := in.Message.(peer.Named)
+	if !ok {
+		m, ok = in.Value.(peer.Named) // in process
 	}
-	return ""
+	if !ok {
+		return ""
+	}
+	return m.NameMember()
 }
 
 // handleInline handles or refuses a request in the calling goroutine.
@@ -129,6 +142,7 @@ func (c *Conn) handleInline(x *inboundMessage) {
 		return
 	}
 	x.free()
+	c.countRefusal(err)
 	if e := peer.AsError(err); e != nil {
 		x.respondError(context.Background(), e)
 	} else if err == errCancelledEarly {
@@ -151,6 +165,7 @@ func (x *inboundMessage) serve() {
 	if h := x.conn.opts.Handler; h == nil {
 		err = methodNotFound(x.in.Method)
 	} else if x.holdExpected() != nil {
+		x.conn.opts.limitExceeded("Budget")
 		err = errOverBudget
 	} else if reply, err = h.Handle(&x.ctx, &x.in); err == nil {
 		data, err = x.encodeResult(reply)
@@ -184,6 +199,7 @@ func (x *inboundMessage) encodeResult(reply peer.Reply) ([]byte, error) {
 	buf.Bytes = all
 	x.conn.opts.Budget.RecordResult(x.in.Method, messageName(&x.in), len(all)-start)
 	if x.hold() != nil {
+		x.conn.opts.limitExceeded("Budget")
 		return nil, errUnsendable
 	}
 	return all[start:], nil
@@ -261,12 +277,14 @@ func (c *Conn) notification(ctx context.Context, in *received, o *Source) {
 	}
 	if err := x.hold(); err != nil {
 		x.drop()
+		c.opts.limitExceeded("Budget")
 		c.opts.report(fmt.Errorf("notification %q dropped: %w", in.m.Method, err))
 		return
 	}
 	if !c.notifications.add(x, len(in.payload.data)) {
 		x.drop()
 		if !c.isClosed() {
+			c.opts.limitExceeded("MaxQueuedNotifications")
 			c.opts.report(fmt.Errorf("notification %q dropped: %w", in.m.Method, ErrTooManyQueued))
 		}
 	}

@@ -69,6 +69,9 @@ func (c *InProcessConn) Call(ctx context.Context, req peer.Message, res wire.Val
 	x.ctx.Context = ctx
 	defer x.ctx.Cancel(nil)
 	if err := c.peer.table.add(x, o.ID, c.opts.timeouts(&o), c.peer.opts.MaxInFlight); err != nil {
+		if err == errTooMany {
+			c.peer.opts.limitExceeded("MaxInFlight")
+		}
 		return err
 	}
 	return x.run(req, res)
@@ -175,6 +178,7 @@ func (c *InProcessConn) cancelRequest(id wire.RequestID, reason string) bool {
 }
 
 func (c *InProcessConn) requestIDs() []wire.RequestID { return c.table.ids() }
+func (c *InProcessConn) requests() []RequestInfo      { return c.table.infos() }
 func (c *InProcessConn) handled() <-chan struct{}     { return c.table.empty() }
 
 // processNotification processes cancellations and progress reports.
@@ -394,6 +398,16 @@ func (t *inProcessTable) ids() []wire.RequestID {
 		ids = append(ids, x.in.ID)
 	}
 	return ids
+}
+
+func (t *inProcessTable) infos() []RequestInfo {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	list := make([]RequestInfo, 0, t.requests.len)
+	for x := range t.requests.all {
+		list = append(list, RequestInfo{ID: x.in.ID, Method: x.in.Method, Name: messageName(&x.in)})
+	}
+	return list
 }
 
 // close ends all requests. It reports false if the table was closed before.

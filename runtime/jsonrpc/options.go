@@ -81,6 +81,9 @@ type Options struct {
 	// OnError is called with errors that belong to no call: unreadable messages, errors that
 	// the peer reports without an id, and dropped notifications. Nil logs them.
 	OnError func(error)
+	// OnLimit is called with the name of a limit whenever a message is refused or dropped because
+	// of it. The name is the name of a field of the Options. It must not wait.
+	OnLimit func(limit string)
 	// Transport is what handlers see of the transport, unless a [Source] overrides it. An
 	// [InProcessConn] always uses it. Nil has the kind "direct" for an InProcessConn and
 	// "pipe" for a Conn, and can send requests.
@@ -187,6 +190,13 @@ func (o *Options) requestArrived(in *peer.Inbound) {
 func (o *Options) requestUnanswered(id wire.RequestID) {
 	if f := o.OnUnanswered; f != nil {
 		failure.LogPanics(o.Logger, "OnUnanswered", func() { f(id) })
+	}
+}
+
+// limitExceeded calls OnLimit.
+func (o *Options) limitExceeded(limit string) {
+	if f := o.OnLimit; f != nil {
+		failure.LogPanics(o.Logger, "OnLimit", func() { f(limit) })
 	}
 }
 

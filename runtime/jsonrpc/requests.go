@@ -168,6 +168,17 @@ func (s *state) requestIDs() []wire.RequestID {
 	return ids
 }
 
+// requestInfos returns descriptions of the requests being handled.
+func (s *state) requestInfos() []RequestInfo {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]RequestInfo, 0, s.requests.len)
+	for x := range s.requests.all {
+		list = append(list, RequestInfo{ID: x.in.ID, Method: x.in.Method, Name: messageName(&x.in), Asks: x.back.asks()})
+	}
+	return list
+}
+
 // responseWriters returns the Writer of each request being handled.
 func (s *state) responseWriters() (list []Writer) {
 	s.mu.Lock()

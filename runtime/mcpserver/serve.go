@@ -72,7 +72,7 @@ func (s *Server) Serve(ctx context.Context, conn jsonrpc.MessageConn) error {
 func (s *Server) servePipe(ctx context.Context, serve func(context.Context, *connection.Pipe, *stdio.ServeOptions) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	h := &connServer{cancel: cancel, done: make(chan struct{})}
+	h := &connServer{cancel: cancel, pipe: s.newPipe(), done: make(chan struct{})}
 	if !s.shutdowners.add(h) {
 		return ErrShutdown
 	}
@@ -86,7 +86,8 @@ func (s *Server) servePipe(ctx context.Context, serve func(context.Context, *con
 			ready(conn)
 		}
 	}
-	err := serve(ctx, s.newPipe(), &opts)
+	s.countLimits(&opts.JSONRPC)
+	err := serve(ctx, h.pipe, &opts)
 	if errors.Is(err, context.Cause(ctx)) { // the program requested the end
 		return nil
 	}
@@ -162,11 +163,12 @@ func (s *Server) InProcess(opts *jsonrpc.Options) *jsonrpc.InProcessConn {
 	handler := s.newPipe()
 	own := s.opts.Stdio.JSONRPC
 	pipe.Configure(&own, handler)
+	s.countLimits(&own)
 	own.Transport = nil
 	own.Strict = opts != nil && opts.Strict
 	client, server := jsonrpc.InProcessPair(opts, &own)
 	handler.Attach(server, server.InFlight())
-	h := &inProcessServer{server, make(chan struct{})}
+	h := &inProcessServer{server, handler, make(chan struct{})}
 	if !s.shutdowners.add(h) {
 		server.Close()
 	}
@@ -208,6 +210,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 // connServer serves one client over a connection.
 type connServer struct {
 	cancel context.CancelCauseFunc
+	pipe   *connection.Pipe
 	done   chan struct{} // closed when the client has been served
 
 	mu   sync.Mutex
@@ -237,6 +240,7 @@ func (h *connServer) Shutdown(ctx context.Context) error {
 // inProcessServer serves one client in this process.
 type inProcessServer struct {
 	*jsonrpc.InProcessConn
+	pipe *connection.Pipe
 	done chan struct{} // closed when the connection has been cleaned up
 }
 

@@ -29,6 +29,7 @@ type Server struct {
 	pages       pageCache
 	subscribers subscribers
 	shutdowners shutdowners
+	refused     refusals
 
 	mu             sync.Mutex // guards the following fields, and changes of the catalog
 	wrap           wrappers
@@ -67,6 +68,16 @@ func (h *shutdowners) remove(x shutdowner) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.list, x)
+}
+
+// parts returns the present parts.
+func (h *shutdowners) parts() (list []shutdowner) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for x := range h.list {
+		list = append(list, x)
+	}
+	return list
 }
 
 // close prevents additions and returns the present parts.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
-	"github.com/mcpwright/mcp/runtime/budget"
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/internal/limit"
 	"github.com/mcpwright/mcp/runtime/internal/revisions"
@@ -38,7 +37,7 @@ func (s *Server) enableTasks() {
 	k := &taskService{server: s, after: cmp.Or(o.StartAfter, defaultTaskStartAfter)}
 	ttl, poll := cmp.Or(o.TTL, defaultTaskTTL), cmp.Or(o.PollInterval, defaultTaskPollInterval)
 	quota := limit.NewQuota(limit.Count(o.MaxTasks, defaultMaxTasks), limit.Count(o.MaxTasksPerPrincipal, defaultMaxTasksPerPrincipal))
-	held := cmp.Or(s.opts.Stdio.JSONRPC.Budget, budget.Default())
+	held := s.budget()
 	k.store = taskstore.New(taskstore.Options{TTL: ttl, PollInterval: poll, Quota: quota, Budget: held})
 	s.shutdowners.add(k.store)
 	if s.runsSessionTasks() {

@@ -206,7 +206,7 @@ func (u *bodyReader) read(r *http.Request) (*buffer.Buffer, *refusal) {
 		return nil, refuse(http.StatusUnsupportedMediaType, "Invalid request: Content-Encoding is not supported")
 	}
 	if limit := u.opts.MaxBody; limit >= 0 && r.ContentLength > int64(limit) {
-		return nil, bodyTooLong()
+		return nil, u.bodyTooLong()
 	}
 	buf := buffer.New()
 	if err := mcphttp.ReadBody(buf, r.Body, u.smallLimit); err != nil {
@@ -234,9 +234,9 @@ func (u *bodyReader) readLarge(buf *buffer.Buffer, r *http.Request, err error) *
 	case err == nil:
 		return nil
 	case err == mcphttp.ErrBodyTooLong || limitedByMiddleware:
-		return bodyTooLong()
+		return u.bodyTooLong()
 	case err == budget.ErrPrincipalExceeded || err == budget.ErrExceeded:
-		refused := overBudget(err)
+		refused := u.opts.overBudget(err)
 		refused.closeConn = true
 		return refused
 	}
@@ -265,18 +265,18 @@ func (u *bodyReader) readInSteps(buf *buffer.Buffer, body io.Reader, principal s
 }
 
 // overBudget returns the refusal because of an error of the budget.
-func overBudget(err error) *refusal {
+func (o *Options) overBudget(err error) *refusal {
 	refused := &refusal{status: http.StatusServiceUnavailable, err: errOverBudget}
 	if err == budget.ErrPrincipalExceeded {
 		refused.status = http.StatusTooManyRequests
 	}
-	return refused
+	return o.overLimit("JSONRPC.Budget", refused)
 }
 
-func bodyTooLong() *refusal {
+func (u *bodyReader) bodyTooLong() *refusal {
 	refused := refuse(http.StatusRequestEntityTooLarge, "Invalid request: the body is too long")
 	refused.closeConn = true
-	return refused
+	return u.opts.overLimit("MaxBody", refused)
 }
 
 // beginLarge counts a large body, if the limits allow it.
@@ -285,9 +285,9 @@ func (u *bodyReader) beginLarge(principal string) *refusal {
 	defer u.mu.Unlock()
 	switch o := u.opts; {
 	case !u.large.fits(principal, o.MaxUploadsPerPrincipal), !u.large.fits(principal, o.MaxInFlightPerPrincipal):
-		return &refusal{status: http.StatusTooManyRequests, err: errTooManyUploads, closeConn: true}
+		return o.overLimit("MaxUploadsPerPrincipal", &refusal{status: http.StatusTooManyRequests, err: errTooManyUploads, closeConn: true})
 	case !belowLimit(u.large.total, u.sharedUploads(principal)), !belowLimit(u.large.total, o.MaxInFlight):
-		return &refusal{status: http.StatusServiceUnavailable, err: errTooManyUploads, closeConn: true}
+		return o.overLimit("MaxUploads", &refusal{status: http.StatusServiceUnavailable, err: errTooManyUploads, closeConn: true})
 	}
 	u.large.add(principal, 1)
 	return nil

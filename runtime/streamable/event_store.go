@@ -257,6 +257,16 @@ func (m *MemoryStore) drop(l *eventLog) {
 	m.count(l, -w)
 }
 
+// size returns the number of stored events and their bytes.
+func (m *MemoryStore) size() (events, bytes int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, l := range m.logs {
+		events += len(l.events)
+	}
+	return events, m.total
+}
+
 // After implements [EventStore].
 func (m *MemoryStore) After(_ context.Context, session string, stream, seq uint64) ([]Event, error) {
 	m.mu.Lock()

@@ -22,6 +22,7 @@ type inFlight struct {
 	timerRunning  bool           // timer is running
 	requests      int            // requests outside sessions
 	subscriptions int            // the part of requests that is subscriptions
+	streams       int            // streams of sessions
 	callers       map[string]*caller
 	spareCaller   *caller       // for reuse; may be nil
 	idle          chan struct{} // closed when nothing is left; nil if nothing waits for that
@@ -101,9 +102,9 @@ func (w *inFlight) enter(p *response) (refused *refusal) {
 		refused = &refusal{status: http.StatusServiceUnavailable, err: errClosing}
 	case p.isPing:
 	case !within:
-		refused = &refusal{status: http.StatusTooManyRequests, err: errTooManyRequests}
+		refused = w.opts.overLimit("MaxInFlightPerPrincipal", &refusal{status: http.StatusTooManyRequests, err: errTooManyRequests})
 	case !belowLimit(int(inSessions)-1, w.opts.MaxInFlight):
-		refused = &refusal{status: http.StatusServiceUnavailable, err: errTooManyRequests}
+		refused = w.opts.overLimit("MaxInFlight", &refusal{status: http.StatusServiceUnavailable, err: errTooManyRequests})
 	}
 	if refused != nil {
 		w.leave(p)
@@ -137,11 +138,11 @@ func (w *inFlight) enterCounted(p *response) (refused *refusal) {
 	case w.closing.Load():
 		refused = &refusal{status: http.StatusServiceUnavailable, err: errClosing}
 	case p.isSubscription && !belowLimit(w.subscriptions, w.opts.MaxSubscriptionStreams):
-		refused = &refusal{status: http.StatusServiceUnavailable, err: errTooManySubscriptions}
+		refused = w.opts.overLimit("MaxSubscriptionStreams", &refusal{status: http.StatusServiceUnavailable, err: errTooManySubscriptions})
 	case !p.isSubscription && !belowLimit(w.requests-w.subscriptions, w.opts.MaxInFlight):
-		refused = &refusal{status: http.StatusServiceUnavailable, err: errTooManyRequests}
+		refused = w.opts.overLimit("MaxInFlight", &refusal{status: http.StatusServiceUnavailable, err: errTooManyRequests})
 	case !within:
-		refused = &refusal{status: http.StatusTooManyRequests, err: errTooManyRequests}
+		refused = w.opts.overLimit("MaxInFlightPerPrincipal", &refusal{status: http.StatusTooManyRequests, err: errTooManyRequests})
 	}
 	if refused == nil {
 		w.count(p, 1)
@@ -185,6 +186,7 @@ func (w *inFlight) addStream(p *keepAlive) bool {
 	if w.closing.Load() {
 		return false
 	}
+	w.streams++
 	w.schedule(p)
 	return true
 }
@@ -193,6 +195,7 @@ func (w *inFlight) addStream(p *keepAlive) bool {
 func (w *inFlight) removeStream(p *keepAlive) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.streams--
 	w.remove(p)
 }
 

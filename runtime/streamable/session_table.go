@@ -40,7 +40,14 @@ func (t *sessionTable) reserve(principal string) bool {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.ended || !belowLimit(t.count.total, t.opts.MaxSessions) || !t.count.fits(principal, t.opts.MaxSessionsPerPrincipal) {
+	switch {
+	case t.ended:
+		return false
+	case !belowLimit(t.count.total, t.opts.MaxSessions):
+		t.opts.refused.add("MaxSessions")
+		return false
+	case !t.count.fits(principal, t.opts.MaxSessionsPerPrincipal):
+		t.opts.refused.add("MaxSessionsPerPrincipal")
 		return false
 	}
 	t.count.add(principal, 1)
@@ -77,6 +84,19 @@ func (t *sessionTable) add(s *session) bool {
 		t.sweepTimer = time.AfterFunc(t.interval(), t.sweepPeriodically)
 	}
 	return true
+}
+
+// list returns the sessions that requests can find.
+func (t *sessionTable) list() []*session {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	list := make([]*session, 0, len(t.all))
+	for _, s := range t.all {
+		if s.published {
+			list = append(list, s)
+		}
+	}
+	return list
 }
 
 // publish lets requests find a session.

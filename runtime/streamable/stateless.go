@@ -124,7 +124,7 @@ func (h *Handler) serveStatelessRequest(w http.ResponseWriter, r *http.Request, 
 	}
 	defer p.leave()
 	if err := p.holdExpected(buf); err != nil {
-		overBudget(err).withID(m.ID).write(w, true)
+		h.opts.overBudget(err).withID(m.ID).write(w, true)
 		return
 	}
 	p.serve(buf)
@@ -178,6 +178,7 @@ func (p *statelessRequest) serve(buf *buffer.Buffer) {
 		if buf.Bytes, err = wire.AppendResult(buf.Bytes, reply.Frame, p.in.ID, reply.Result); err != nil {
 			err = failure.ResultError{Err: err}
 		} else if err = p.holdResponse(buf, at); err != nil {
+			p.handler.opts.refused.add("JSONRPC.Budget")
 			err = errUnsendable
 		}
 	}

@@ -137,6 +137,13 @@ func (t *Table) acquire(owner any) bool {
 	return t.opts.Quota.Acquire(owner)
 }
 
+// Len returns the number of stored tasks.
+func (t *Table) Len() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.tasks)
+}
+
 // find returns a task of an owner, or nil.
 func (t *Table) find(owner any, id string) *task {
 	t.mu.Lock()

@@ -119,6 +119,13 @@ func (t *Store) keep(x *task, out Outcome) Outcome {
 	return out
 }
 
+// Len returns the number of stored tasks.
+func (t *Store) Len() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.tasks)
+}
+
 // find returns a task of the owner, or nil. The caller holds t.mu.
 func (t *Store) find(owner, id string) *task {
 	if x := t.tasks[id]; x != nil && x.owner == owner {
