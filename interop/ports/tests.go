@@ -13,9 +13,9 @@ import (
 	"strings"
 )
 
-// test runs the tests of a server before and after its port. It prints the tests that fail only
-// afterwards, and returns their number. Tests that need the network or another
-// program may fail in both.
+// test runs the tests of a server before and after its port. It prints the tests that fail
+// afterwards, and returns the number of tests that fail only then. Tests that need the network or
+// another program may fail in both.
 func (s *server) test(ctx context.Context, original, port string) (broken int, err error) {
 	before, _, err := s.failedTests(ctx, original)
 	if err != nil {
@@ -25,12 +25,14 @@ func (s *server) test(ctx context.Context, original, port string) (broken int, e
 	if err != nil {
 		return 0, err
 	}
-	fmt.Printf("  tests: %d pass, %d fail in both\n", passed, len(before))
+	fmt.Printf("  %d tests pass\n", passed)
 	for _, name := range slices.Sorted(maps.Keys(after)) {
-		if !before[name] {
-			fmt.Printf("  %s fails\n", name)
-			broken++
+		if before[name] {
+			fmt.Printf("  %s fails, as in the original\n", name)
+			continue
 		}
+		fmt.Printf("  %s fails only in the port\n", name)
+		broken++
 	}
 	return broken, nil
 }

@@ -54,7 +54,6 @@ func (s *MCPServer) begin(ctx context.Context, session *clientSession) {
 		return // there is no session, or the request was repeated
 	}
 	session.conn.OnClose(func(ctx context.Context) error {
-		close(session.closed)
 		s.UnregisterSession(ctx, session.id)
 		return nil
 	})
@@ -102,7 +101,10 @@ func (s *MCPServer) handleRequest(ctx context.Context, in *peer.Inbound, next pe
 		}
 		tool, ok := own[req.Name]
 		known := s.GetTool(req.Name)
-		if !ok && known != nil {
+		switch {
+		case !ok && known == nil:
+			return next.Handle(ctx, in) // only the kit may have the tool
+		case !ok:
 			tool = *known
 		}
 		if len(s.filter(ctx, []mcp.Tool{tool.Tool})) == 0 {

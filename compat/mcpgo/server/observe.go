@@ -24,6 +24,10 @@ type observed struct {
 
 // around handles a request and calls its hooks.
 func around[Req, Res any, B ~func(context.Context, any, *Req), A ~func(context.Context, any, *Req, *Res)](h *Hooks, c *observed, before []B, after []A) {
+	if len(before)+len(after)+len(h.OnRequestInitialization)+len(h.OnBeforeAny)+len(h.OnSuccess)+len(h.OnError) == 0 {
+		c.reply, c.err = c.next.Handle(c.ctx, c.in)
+		return
+	}
 	ctx, id, method := c.ctx, requestID(c.in.ID), mcp.MCPMethod(c.in.Method)
 	req := new(Req)
 	sent, err := readRequest(c.in, req)

@@ -124,7 +124,8 @@ func NewMCPServer(name, version string, opts ...ServerOption) *MCPServer {
 }
 
 // Kit returns the server that s is implemented with. Tools, resources and prompts that are added
-// to it are served too, but the middleware of s does not wrap them.
+// to it are served too, but the middleware of s does not wrap them, and they are not listed with
+// [WithToolFilter] or in sessions with tools of their own.
 func (s *MCPServer) Kit() *mcpserver.Server { return s.kit }
 
 // GetHooks returns the hooks, to which more can be added before the server begins to serve.

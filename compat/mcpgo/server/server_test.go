@@ -15,6 +15,7 @@ import (
 	"github.com/mcpwright/mcp/compat/mcpgo/server"
 	kit "github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
+	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -295,15 +296,37 @@ func TestToolMiddleware(t *testing.T) {
 }
 
 func TestToolFilter(t *testing.T) {
-	s := server.NewMCPServer("test", "1.0.0", server.WithToolFilter(func(_ context.Context, tools []mcp.Tool) []mcp.Tool {
-		return slices.DeleteFunc(tools, func(t mcp.Tool) bool { return t.Name == "hidden" })
-	}))
-	s.AddTool(mcp.NewTool("shown"), echo)
-	s.AddTool(mcp.NewTool("hidden"), echo)
-	c := handshake(t, s)
-	equal(t, toolNames(t, c), "shown")
-	equal(t, call(t, c, "shown", `{"text":"a"}`), "a")
-	if got := call(t, c, "hidden", `{"text":"a"}`); !strings.Contains(got, "unknown tool") {
-		t.Errorf("got %s", got)
-	}
+	onTransports(t, func(t *testing.T, connect func(*server.MCPServer) *mcpclient.Client) {
+		s := server.NewMCPServer("test", "1.0.0", server.WithToolFilter(func(_ context.Context, tools []mcp.Tool) []mcp.Tool {
+			return slices.DeleteFunc(tools, func(t mcp.Tool) bool { return t.Name == "hidden" || t.Name == "" })
+		}))
+		s.AddTool(mcp.NewTool("shown"), echo)
+		s.AddTool(mcp.NewTool("hidden"), echo)
+		mcpserver.AddTool(s.Kit(), &kit.Tool{Name: "kit"}, func(context.Context, *kit.ServerSession, struct{}) (string, error) { return "of the kit", nil })
+		c := connect(s)
+		equal(t, toolNames(t, c), "shown")
+		equal(t, call(t, c, "shown", `{"text":"a"}`), "a")
+		equal(t, call(t, c, "kit", `{}`), "of the kit")
+		for _, name := range []string{"hidden", "absent"} {
+			if got := call(t, c, name, `{"text":"a"}`); !strings.Contains(strings.ToLower(got), "unknown tool") {
+				t.Errorf("got %s", got)
+			}
+		}
+	})
+}
+
+func TestStructuredContent(t *testing.T) {
+	onTransports(t, func(t *testing.T, connect func(*server.MCPServer) *mcpclient.Client) {
+		s := server.NewMCPServer("test", "1.0.0")
+		values := map[string]any{"object": map[string]int{"n": 1}, "list": []int{1, 2}, "text": "a"}
+		for name, value := range values {
+			s.AddTool(mcp.NewTool(name), func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				return mcp.NewToolResultStructuredOnly(value), nil
+			})
+		}
+		c := connect(s)
+		equal(t, call(t, c, "object", "{}"), `{"n":1}`)
+		equal(t, call(t, c, "list", "{}"), `[1,2]`)
+		equal(t, call(t, c, "text", "{}"), `"a"`)
+	})
 }

@@ -129,7 +129,7 @@ type clientSession struct {
 	initialized bool
 	tools       map[string]ServerTool
 	queue       chan mcp.JSONRPCNotification // nil until it is used
-	closed      chan struct{}                // closed with the connection
+	closed      chan struct{}                // closed with the connection if there is a queue
 }
 
 var clientSessions = connection.NewKey[*clientSession]("mcp-go session")
@@ -173,6 +173,7 @@ func (c *clientSession) NotificationChannel() chan<- mcp.JSONRPCNotification {
 	defer c.mu.Unlock()
 	if c.queue == nil {
 		c.queue = make(chan mcp.JSONRPCNotification, 100)
+		c.conn.OnClose(func(context.Context) error { close(c.closed); return nil })
 		go c.sendQueued(c.queue) // ends when the connection is closed
 	}
 	return c.queue
@@ -258,7 +259,7 @@ func (s *MCPServer) AddSessionTool(sessionID string, tool mcp.Tool, handler Tool
 }
 
 // AddSessionTools adds tools that only one session has. They replace tools of the server with the
-// same names, and the client is notified.
+// same names, and the client is notified. Their arguments are not validated.
 func (s *MCPServer) AddSessionTools(sessionID string, tools ...ServerTool) error {
 	return s.changeSessionTools(sessionID, func(all map[string]ServerTool) {
 		for _, tool := range tools {
