@@ -27,6 +27,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/scale"
 	"github.com/mcpwright/mcp/runtime/streamable"
+	"github.com/mcpwright/mcp/runtime/wire"
 )
 
 const (
@@ -43,6 +44,15 @@ type fleet struct {
 	memory   *engine.Memory
 	replicas []*replica
 	client   *http.Client
+	onEffect func(call string) // called by the tool "effect"; may be nil
+	mu       sync.Mutex        // guards replicas
+}
+
+// replica returns a replica by its index.
+func (f *fleet) replica(i int) *replica {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.replicas[i]
 }
 
 // replica is a server on a network in memory. Its host is "replica-" and its index.
@@ -92,6 +102,20 @@ func (f *fleet) add(change func(i int, o *scale.Options)) *replica {
 	r.node, err = scale.NewNode(r.engine, r.engine, o)
 	require.NoError(f.t, err)
 	r.server = newServer(i, r)
+	mcpserver.AddTool(r.server, &mcp.Tool{Name: "effect"}, func(ctx context.Context, s *mcp.ServerSession, in struct {
+		Count int    `json:"count"`
+		Call  string `json:"call"`
+	}) (string, error) {
+		f.onEffect(in.Call)
+		for n := range in.Count {
+			time.Sleep(100 * time.Millisecond)
+			data := wire.AppendString(nil, fmt.Sprintf("%s/%d", in.Call, n+1))
+			if err := s.SendLogMessage(ctx, &mcp.LoggingMessageNotification{Level: mcp.LoggingLevelError, Data: data}); err != nil {
+				return "", err
+			}
+		}
+		return "done", nil
+	})
 	handler := r.node.Handler(r.server, &streamable.Options{
 		Principal: func(r *http.Request) string { return r.Header.Get("X-User") }, KeepAlive: -1, Hosts: []string{"*"},
 	})
@@ -103,6 +127,8 @@ func (f *fleet) add(change func(i int, o *scale.Options)) *replica {
 		handler.ServeHTTP(w, req)
 	})}
 	go r.http.Serve(r.network) // ends with kill
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.replicas = append(f.replicas, r)
 	return r
 }
@@ -161,7 +187,7 @@ func (f *fleet) dial(fromReplica bool) func(ctx context.Context, network, addres
 		if _, err := fmt.Sscanf(address, "replica-%d:", &i); err != nil {
 			return nil, err
 		}
-		r := f.replicas[i]
+		r := f.replica(i)
 		if fromReplica && r.cut.Load() {
 			return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
 		}
@@ -197,6 +223,7 @@ func (f *fleet) end() {
 		_ = r.node.Shutdown(ctx)
 		_ = r.server.Shutdown(ctx)
 	}
+	time.Sleep(time.Minute) // operations with the engine end
 	synctest.Wait()
 }
 
@@ -382,7 +409,11 @@ func (s *session) post(at int, body string) answer { return s.do(s.request(at, h
 // callBody returns a call of a tool. Its id is "call-" and a number.
 func (s *session) callBody(tool string, count int) string {
 	s.calls++
-	return fmt.Sprintf(`{"jsonrpc":"2.0","id":"call-%d","method":"tools/call","params":{"name":%q,"arguments":{"count":%d}}}`, s.calls, tool, count)
+	call := ""
+	if tool == "effect" {
+		call = fmt.Sprintf(`,"call":"%s call-%d"`, s.user, s.calls)
+	}
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":"call-%d","method":"tools/call","params":{"name":%q,"arguments":{"count":%d%s}}}`, s.calls, tool, count, call)
 }
 
 // call calls a tool through a replica.

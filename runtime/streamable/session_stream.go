@@ -5,7 +5,6 @@ import (
 	"context"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/mcpwright/mcp/runtime/streamable/internal/sse"
 )
@@ -20,12 +19,12 @@ type stream struct {
 	shared   *sharedRequest // nil without [Options].Sharing, and for the standalone stream
 	detached chan struct{}  // closed when a handler ends the HTTP response early; nil if it cannot
 
-	mu        sync.Mutex // locked after the lock of the response
+	mu        writeLock // locked after the lock of the response; held while an event is stored
 	number    uint64
 	opened    bool
 	ended     bool
 	lastSeq   uint64 // number of the last event
-	last      Event  // the last event if it is short and stored in memory: its follower need not look for it
+	last      []byte // data of the last event if it is short and stored in memory, or nil: its follower need not look for it
 	delivered uint64 // number of the last event that was sent
 	changed   chan struct{}
 	follower  int  // id of the last follower
@@ -61,7 +60,7 @@ func (st *stream) store(ctx context.Context, data []byte) (id string, stored boo
 	if st.ended || !st.opened || st.session.eventsDeleted.Load() {
 		return "", false // the client does not know the stream, or cannot resume it
 	}
-	st.lastSeq++
+	st.lastSeq, st.last = st.lastSeq+1, nil
 	e := Event{Session: st.session.id, Principal: st.session.principal, Stream: st.number, Seq: st.lastSeq, Data: bytes.Clone(data)}
 	o := &st.session.handler.opts
 	if err := o.Events.Append(ctx, e); err != nil {
@@ -77,9 +76,8 @@ func (st *stream) store(ctx context.Context, data []byte) (id string, stored boo
 		st.session.deleteEvents(context.WithoutCancel(ctx))
 		return "", false
 	}
-	st.last = Event{}
 	if o.storesInMemory() && len(data) <= maxLast {
-		st.last = e
+		st.last = e.Data
 	}
 	st.notify()
 	return eventID(e.Stream, e.Seq, st.shared.idSuffix()), true
@@ -93,7 +91,7 @@ const maxLast = 4 << 10
 func (st *stream) lastAfter(seq uint64) (e Event, ok bool) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	return st.last, st.lastSeq == seq+1 && st.last.Seq == st.lastSeq
+	return Event{Stream: st.number, Seq: st.lastSeq, Data: st.last}, st.lastSeq == seq+1 && st.last != nil
 }
 
 // end ends the stream: no more events are stored.
@@ -103,7 +101,7 @@ func (st *stream) end() {
 	if st.ended {
 		return
 	}
-	st.ended, st.last = true, Event{}
+	st.ended, st.last = true, nil
 	st.notify()
 	if st.number != 0 {
 		st.session.removeStream(st.number)
