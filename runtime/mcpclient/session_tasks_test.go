@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/internal/leaks"
+	"github.com/mcpwright/mcp/runtime/budget"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -301,6 +303,27 @@ func TestSessionTaskOfPrincipalIsInvisibleToOthers(t *testing.T) {
 	require.Empty(t, list.Tasks)
 	cancel()
 	<-ended
+}
+
+func TestStoredResultsOfSessionTasksAreLimitedByPrincipal(t *testing.T) {
+	leaks.Check(t)
+	var o mcpserver.Options
+	o.Tasks = soon
+	o.Stdio.JSONRPC.Budget = budget.New(&budget.Options{MaxBytes: 8 << 20})
+	kit := newKit(&o)
+	big := strings.Repeat("x", 3<<19)
+	job(kit, "big", mcp.TaskSupportRequired, func(context.Context, *mcp.ServerSession) (string, error) { return big, nil })
+	to := validatedURL(t, byPrincipal(kit))
+	call := func(user string) error {
+		to := *to
+		to.HTTP.Header = http.Header{"X-User": {user}}
+		c := connect(t, &to, sessionTasks(&seen{first: make(chan struct{})}))
+		_, err := mcpclient.CallTool[string](t.Context(), c, "big", nil)
+		return err
+	}
+	require.NoError(t, call("ann"))
+	require.ErrorContains(t, call("ann"), "The result was dropped")
+	require.NoError(t, call("bob"))
 }
 
 func TestServerThatIgnoresTask(t *testing.T) {

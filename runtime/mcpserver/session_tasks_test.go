@@ -357,17 +357,19 @@ func (c *client) answer(task map[string]any, result string) {
 	}
 }
 
+func askName(ctx context.Context, s *mcp.ServerSession) (string, error) {
+	res, err := s.ElicitForm(ctx, &mcp.ElicitRequestFormParams{Message: "name?", RequestedSchema: mcp.RequestedSchema{
+		Properties: []mcp.FormField{{Name: "name", Schema: &mcp.StringSchema{}}},
+	}})
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprint("hello ", res.Content["name"]), nil
+}
+
 func TestSessionTaskAsksQuestions(t *testing.T) {
 	s, _, _ := taskServer(&mcpserver.TaskOptions{})
-	addTask(s, "ask", mcp.TaskSupportRequired, func(ctx context.Context, s *mcp.ServerSession) (string, error) {
-		res, err := s.ElicitForm(ctx, &mcp.ElicitRequestFormParams{Message: "name?", RequestedSchema: mcp.RequestedSchema{
-			Properties: []mcp.FormField{{Name: "name", Schema: &mcp.StringSchema{}}},
-		}})
-		if err != nil {
-			return "", err
-		}
-		return fmt.Sprint("hello ", res.Content["name"]), nil
-	})
+	addTask(s, "ask", mcp.TaskSupportRequired, askName)
 	c := dial(t, s, withTasks)
 	c.call("initialize", `{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"c","version":"1"}}`)
 	c.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
@@ -389,6 +391,53 @@ func TestSessionTaskAsksQuestions(t *testing.T) {
 		}
 	}
 	require.Equal(t, "completed", c.call("tasks/get", of(task))["status"])
+}
+
+func TestLatestRequestForResultReceivesQuestions(t *testing.T) {
+	s, _, _ := taskServer(&mcpserver.TaskOptions{})
+	addTask(s, "ask", mcp.TaskSupportRequired, askName)
+	c := dial(t, s, withTasks)
+	c.call("initialize", `{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"c","version":"1"}}`)
+	c.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	task := c.begin("ask", `{}`)
+	first := c.start("tasks/result", of(task))
+	asked := c.question()
+	second := c.start("tasks/result", of(task))
+	c.cancelled(asked)
+	asked = c.question()
+	c.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, second))
+	c.cancelled(asked)
+	asked = c.question() // of the first request
+	third := c.start("tasks/result", of(task))
+	c.cancelled(asked)
+	c.answer(task, `{"action":"accept","content":{"name":"Ada"}}`)
+	for got := map[string]bool{}; !got[fmt.Sprint(first)] || !got[fmt.Sprint(third)]; {
+		m := c.receive()
+		if m.Result != nil {
+			require.Contains(t, string(m.Result), "hello Ada")
+			got[string(m.ID)] = true
+		}
+	}
+}
+
+// question returns the id of the next question of the server.
+func (c *client) question() string {
+	c.t.Helper()
+	m := c.receive()
+	for m.Method != "elicitation/create" {
+		m = c.receive()
+	}
+	return string(m.ID)
+}
+
+// cancelled receives messages until the server has cancelled a question.
+func (c *client) cancelled(id string) {
+	c.t.Helper()
+	m := c.receive()
+	for m.Method != "notifications/cancelled" {
+		m = c.receive()
+	}
+	require.Contains(c.t, string(m.Params), fmt.Sprintf(`"requestId":%s`, id))
 }
 
 func TestProgressOfSessionTask(t *testing.T) {

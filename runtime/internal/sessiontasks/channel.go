@@ -68,7 +68,8 @@ func (x *task) countQuestions(n int) {
 	}
 }
 
-// ask sends a question on the channel of a request for the result, whose context is ctx.
+// ask sends a question on the channel of a request for the result. If ctx ends before there is a
+// response, the question must be asked again.
 func (x *task) ask(ctx context.Context, back peer.Outbound, q *question) {
 	asking, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

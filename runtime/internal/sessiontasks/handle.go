@@ -8,7 +8,6 @@ import (
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/internal/limit"
-	"github.com/mcpwright/mcp/runtime/internal/outbound"
 	"github.com/mcpwright/mcp/runtime/internal/progress"
 	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -149,37 +148,6 @@ func (t *Table) cancelTask(ctx context.Context, req *mcp.CancelTaskRequest) (*mc
 		TaskID: s.TaskID, Status: s.Status, StatusMessage: s.StatusMessage, CreatedAt: s.CreatedAt,
 		LastUpdatedAt: s.LastUpdatedAt, TTL: s.TTL, PollInterval: s.PollInterval,
 	}, nil
-}
-
-// payload waits until a task has ended and returns its result. Meanwhile it sends the questions of
-// the task.
-func (t *Table) payload(ctx context.Context, req *mcp.GetTaskPayloadRequest) (wire.Value, error) {
-	x := t.find(t.opts.Owner(ctx), req.TaskID)
-	if x == nil {
-		return nil, unknownTask(req.TaskID)
-	}
-	back, _ := ctx.Value(channelKey{}).(peer.Outbound)
-	if back == nil {
-		back = outbound.None{}
-	}
-	for {
-		select {
-		case <-x.done:
-			raw, err := x.outcome()
-			if err != nil {
-				return nil, err
-			}
-			return &outbound.RawResult{JSON: raw}, nil
-		case q := <-x.questions:
-			if err := connection.FromContext(ctx).Check(q.req); err != nil {
-				q.err <- err
-			} else {
-				x.ask(ctx, back, q)
-			}
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
-	}
 }
 
 func unknownTask(id string) error { return invalid(fmt.Sprintf("Unknown task: %q", limit.Name(id))) }

@@ -43,6 +43,7 @@ type task struct {
 	statusMessage    string
 	created, updated time.Time
 	asked            int                 // open questions
+	results          []*resultRequest    // open, in the order of their arrival
 	removed          bool                // from the table
 	returned         bool                // the handler has returned
 	settled          bool                // the requester has the result, or has cancelled the task
