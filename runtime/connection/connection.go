@@ -67,11 +67,28 @@ type extraOptions struct {
 	outgoing []func(peer.Outbound) peer.Outbound
 }
 
+// extraOf returns the extra options in o, or nil if it has none. If last has the same options, it
+// returns last.
+func extraOf(o *Options, last *extraOptions) *extraOptions {
+	switch {
+	case o == nil || len(o.Meta)+len(o.Outgoing) == 0:
+		return nil
+	case last != nil && sameSlice(o.Meta, last.meta) && sameSlice(o.Outgoing, last.outgoing):
+		return last
+	}
+	return &extraOptions{o.Meta, o.Outgoing}
+}
+
+// sameSlice reports whether two slices are the same part of an array.
+func sameSlice[T any](a, b []T) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
 // New returns a connection that waits for the handshake. If out is nil, there is no channel to
 // the peer.
 func New(out peer.Outbound, opts *Options) *Connection {
 	c := new(Connection)
-	c.init(opts)
+	c.init(opts, extraOf(opts, nil))
 	if out != nil {
 		c.out = out
 	}
@@ -110,14 +127,14 @@ func NewForRequest(r wire.Revision, info *mcp.Implementation, caps *mcp.ClientCa
 	}
 	c, f := new(Connection), new(facts)
 	f.setClient(r, info, caps)
-	c.initReady(opts, r, f)
+	c.initReady(opts, extraOf(opts, nil), r, f)
 	return c
 }
 
 // initReady makes c a connection that needs no handshake. It takes ownership of f, which
 // contains what is known about the client.
-func (c *Connection) initReady(opts *Options, r wire.Revision, f *facts) {
-	c.init(opts)
+func (c *Connection) initReady(opts *Options, extra *extraOptions, r wire.Revision, f *facts) {
+	c.init(opts, extra)
 	if opts != nil && opts.Outbound != nil {
 		c.out = opts.Outbound
 	}
@@ -127,13 +144,10 @@ func (c *Connection) initReady(opts *Options, r wire.Revision, f *facts) {
 }
 
 // init makes c a connection without a channel.
-func (c *Connection) init(opts *Options) {
-	c.out = outbound.None{}
+func (c *Connection) init(opts *Options, extra *extraOptions) {
+	c.out, c.extra = outbound.None{}, extra
 	if opts != nil {
 		c.sessionID, c.client, c.strict, c.epoch = opts.SessionID, opts.Client, opts.Strict, opts.Epoch
-		if len(opts.Meta)+len(opts.Outgoing) > 0 {
-			c.extra = &extraOptions{opts.Meta, opts.Outgoing}
-		}
 		c.log, c.state.inFlight = opts.Logger, opts.InFlight
 	}
 	if c.log == nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/internal/revisions"
@@ -77,7 +78,8 @@ type Dispatcher struct {
 	frames       []wire.Frame // how results are encoded, for each revision
 	customFrames []wire.Frame // the same for results of methods that are not part of the protocol
 	paramsFor    func(*wire.Message) wire.Params
-	pending      pendingRound // of all requests whose round has not begun
+	pending      pendingRound                 // of all requests whose round has not begun
+	lastExtra    atomic.Pointer[extraOptions] // of the last stateless request, which the next one usually shares
 
 	servesHandshake, servesStateless bool // there are such revisions in opts.Revisions
 	stateless                        wire.Revision

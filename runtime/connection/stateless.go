@@ -73,7 +73,11 @@ func (d *Dispatcher) begin(ctx context.Context, c *statelessCall, in *peer.Inbou
 
 func (c *statelessCall) init(ctx context.Context, d *Dispatcher, in *peer.Inbound, msg peer.Message, opts *Options, r wire.Revision, level mcp.LoggingLevel) {
 	c.facts.server = d.capabilities(in.Transport)
-	c.conn.initReady(opts, r, &c.facts)
+	extra := extraOf(opts, d.lastExtra.Load())
+	if extra != nil {
+		d.lastExtra.Store(extra)
+	}
+	c.conn.initReady(opts, extra, r, &c.facts)
 	c.session.init(ctx, &c.conn, in, msg)
 	c.session.logs = loglevel.Of(level)
 }
