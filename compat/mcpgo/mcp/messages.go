@@ -303,6 +303,28 @@ const (
 	LoggingLevelEmergency LoggingLevel = "emergency"
 )
 
+// LoggingMessageNotification is a log message for the client.
+type LoggingMessageNotification struct {
+	Notification
+	Params LoggingMessageNotificationParams `json:"params"`
+}
+
+// LoggingMessageNotificationParams are the params of a [LoggingMessageNotification].
+type LoggingMessageNotificationParams struct {
+	Level  LoggingLevel `json:"level"`
+	Logger string       `json:"logger,omitempty"`
+	// Data is any value that can be encoded as JSON.
+	Data any `json:"data"`
+}
+
+// NewLoggingMessageNotification returns a log message. The name of the logger may be empty.
+func NewLoggingMessageNotification(level LoggingLevel, logger string, data any) LoggingMessageNotification {
+	return LoggingMessageNotification{
+		Notification: Notification{Method: string(MethodNotificationMessage)},
+		Params:       LoggingMessageNotificationParams{level, logger, data},
+	}
+}
+
 // SetLevelRequest sets the least severity of log messages.
 type SetLevelRequest struct {
 	Request

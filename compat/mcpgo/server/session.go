@@ -317,6 +317,24 @@ func (s *MCPServer) SendNotificationToClient(ctx context.Context, method string,
 	return enqueue(session, method, params)
 }
 
+// SendLogMessageToClient sends a log message to the client whose request is being handled, unless
+// its level is below the level that the client has set. The server needs [WithLogging].
+func (s *MCPServer) SendLogMessageToClient(ctx context.Context, n mcp.LoggingMessageNotification) error {
+	own := kit.SessionFromContext(ctx)
+	if own == nil {
+		return ErrNotificationNotInitialized
+	}
+	message := new(kit.LoggingMessageNotification)
+	data, err := json.Marshal(n.Params)
+	if err != nil {
+		return err
+	}
+	if err := wire.DecodeParams(data, nil, message); err != nil {
+		return err
+	}
+	return own.SendLogMessage(ctx, message)
+}
+
 // SendNotificationToSpecificClient sends a notification to the client of a session.
 func (s *MCPServer) SendNotificationToSpecificClient(sessionID, method string, params map[string]any) error {
 	session, err := s.session(sessionID)

@@ -124,6 +124,28 @@ func TestNotifications(t *testing.T) {
 	equal(t, (<-received).Method, "notifications/roots/list_changed")
 }
 
+func TestLogMessages(t *testing.T) {
+	onTransports(t, func(t *testing.T, connect func(*server.MCPServer) *mcpclient.Client) {
+		s := server.NewMCPServer("test", "1.0.0", server.WithLogging())
+		s.AddTool(mcp.NewTool("log"), func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			for _, level := range []mcp.LoggingLevel{mcp.LoggingLevelDebug, mcp.LoggingLevelError} {
+				err := server.ServerFromContext(ctx).SendLogMessageToClient(ctx, mcp.NewLoggingMessageNotification(level, "test", map[string]any{"at": level}))
+				if err != nil {
+					return nil, err
+				}
+			}
+			return mcp.NewToolResultText("ok"), nil
+		})
+		got := make(chan string, 2)
+		c := connect(s).With(mcpclient.OnLog(kit.LoggingLevelWarning, func(n *kit.LoggingMessageNotification) { got <- n.Logger + string(n.Data) }))
+		_, err := c.CallTool(t.Context(), &kit.CallToolRequest{Name: "log"})
+		check(t, err)
+		equal(t, <-got, `test{"at":"error"}`)
+	})
+	err := server.NewMCPServer("test", "1.0.0").SendLogMessageToClient(t.Context(), mcp.LoggingMessageNotification{})
+	equal(t, errors.Is(err, server.ErrNotificationNotInitialized), true)
+}
+
 func TestElicitation(t *testing.T) {
 	ask := func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		res, err := server.ServerFromContext(ctx).RequestElicitation(ctx, mcp.ElicitationRequest{Params: mcp.ElicitationParams{

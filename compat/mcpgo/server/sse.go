@@ -53,6 +53,10 @@ func WithStaticBasePath(basePath string) SSEOption {
 	}
 }
 
+// WithBaseURL does nothing: the first event contains a path, which clients resolve against the URL
+// of the stream.
+func WithBaseURL(string) SSEOption { return func(*SSEServer) {} }
+
 // WithSSEEndpoint sets the path. The default is "/sse".
 func WithSSEEndpoint(endpoint string) SSEOption {
 	return func(s *SSEServer) { s.path = "/" + trimSlashes(endpoint) }
