@@ -1,5 +1,5 @@
 // Package mcp has the names of package mcp of github.com/mark3labs/mcp-go that servers use. The
-// names of clients, tasks and sampling are missing, and so is a counterpart of its package server.
+// names for tasks, sampling, roots and completion are missing.
 //
 // It is for existing programs. New programs, and files that are rewritten, use
 // [github.com/mcpwright/mcp/generated/mcp] and
