@@ -103,11 +103,11 @@ func (c *Client) newDispatcher() *connection.Dispatcher {
 		o.Handlers(mux)
 	}
 	middleware := o.Middleware
-	if o.Tasks {
-		middleware = append([]peer.Middleware{c.reportOnTasks}, middleware...)
-	}
 	if c.opts.ownTasks() != nil {
 		middleware = append([]peer.Middleware{c.enableOwnTasks()}, middleware...)
+	}
+	if o.Tasks {
+		middleware = append([]peer.Middleware{c.relateToTasks}, middleware...)
 	}
 	return connection.NewDispatcher(&connection.DispatcherOptions{Mux: mux, Middleware: middleware, Logger: o.Logger})
 }

@@ -140,13 +140,18 @@ func (t *taskReports) deliver(in *peer.Inbound) {
 	}
 }
 
-// reportOnTasks is a middleware that passes progress reports about tasks to the callers.
-func (c *Client) reportOnTasks(next peer.Handler) peer.Handler {
+// relateToTasks is a middleware that passes progress reports about tasks to the callers, and adds the
+// task of a question to its response.
+func (c *Client) relateToTasks(next peer.Handler) peer.Handler {
 	return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
 		if in.Method == mcp.MethodProgress {
 			failure.LogPanics(c.opts.Logger, "progress callback", func() { c.taskReports.deliver(in) })
 		}
-		return next.Handle(ctx, in)
+		reply, err := next.Handle(ctx, in)
+		if err != nil || sessiontasks.IsRun(in) || in.Method == mcp.MethodGetTaskPayload {
+			return reply, err
+		}
+		return sessiontasks.RelateReply(ctx, in, reply), nil
 	})
 }
 

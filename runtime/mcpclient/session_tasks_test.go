@@ -326,6 +326,32 @@ func TestStoredResultsOfSessionTasksAreLimitedByPrincipal(t *testing.T) {
 	require.NoError(t, call("bob"))
 }
 
+func TestResponsesToQuestionsOfSessionTasksAreRelated(t *testing.T) {
+	leaks.Check(t)
+	related := make(chan string, 1)
+	kit := newKit(&mcpserver.Options{Tasks: soon})
+	job(kit, "asks", mcp.TaskSupportRequired, func(ctx context.Context, s *mcp.ServerSession) (string, error) {
+		res, err := s.ElicitForm(ctx, &mcp.ElicitRequestFormParams{Message: "Who?", RequestedSchema: mcp.RequestedSchema{
+			Properties: []mcp.FormField{{Name: "name", Schema: &mcp.StringSchema{}}},
+		}})
+		if err != nil {
+			return "", err
+		}
+		if res.Meta == nil {
+			return "", errors.New("no metadata")
+		}
+		related <- string(res.Meta.Extra["io.modelcontextprotocol/related-task"])
+		return "done", nil
+	})
+	for name, to := range map[string]mcpclient.Endpoint{"pipe": validatedPipe(t, kit), "http": validatedURL(t, kit.Handler(nil))} {
+		t.Run(name, func(t *testing.T) {
+			saw := &seen{first: make(chan struct{})}
+			require.Equal(t, "done", callText(t, connect(t, to, sessionTasks(saw)), "asks"))
+			require.JSONEq(t, fmt.Sprintf(`{"taskId":%q}`, saw.all()[0].ID), <-related)
+		})
+	}
+}
+
 func TestServerThatIgnoresTask(t *testing.T) {
 	leaks.Check(t)
 	kit := newKit(&mcpserver.Options{

@@ -28,7 +28,11 @@ func (k *taskService) callInSession(ctx context.Context, in *peer.Inbound, next 
 	if owner == nil || req == nil || !canHaveTasks(in.Transport) || !k.isOpen(ctx) {
 		return next.Handle(ctx, in)
 	}
-	t := s.catalog.Load().tools.find(req.Name)
+	c := s.catalog.Load()
+	if c.withTasks == nil {
+		return next.Handle(ctx, in) // tasks are not declared, so the request for one is ignored
+	}
+	t := c.tools.find(req.Name)
 	if t == nil || !s.visible(ctx, KindTool, req.Name) || s.requireScopes(ctx, req.Name) != nil {
 		return next.Handle(ctx, in) // the handler reports the error
 	}

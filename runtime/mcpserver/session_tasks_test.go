@@ -94,6 +94,8 @@ func TestSessionTasksAreNotDeclaredWithoutTools(t *testing.T) {
 	c := dial(t, s, withTasks)
 	res := c.call("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`)
 	require.NotContains(t, res["capabilities"], "tasks")
+	c.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	require.Contains(t, c.call("tools/call", `{"name":"plain","task":{}}`), "content", "undeclared tasks are ignored")
 }
 
 func nilTool(context.Context, *mcp.ServerSession) (string, error) { return "", nil }

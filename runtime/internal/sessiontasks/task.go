@@ -16,9 +16,6 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// relatedKey is the key of the message metadata that associates a message with a task.
-const relatedKey = "io.modelcontextprotocol/related-task"
-
 // task is a request that continues after its response was sent.
 type task struct {
 	table  *Table
@@ -104,15 +101,7 @@ func (x *task) state() mcp.Task {
 }
 
 // related returns a frame that adds the metadata of the task to a message.
-func (x *task) related(f *wire.Frame) *wire.Frame {
-	with := wire.Frame{}
-	if f != nil {
-		with = *f
-	}
-	value := append(wire.AppendString([]byte(`{"taskId":`), x.id), '}')
-	with.Meta = append(with.Meta[:len(with.Meta):len(with.Meta)], wire.Entry{Name: relatedKey, Value: value, Checked: true})
-	return &with
-}
+func (x *task) related(f *wire.Frame) *wire.Frame { return related(f, x.id) }
 
 // relatedOptions returns the options of a message with the metadata of the task.
 func (x *task) relatedOptions(opts []peer.CallOption) []peer.CallOption {
