@@ -46,6 +46,9 @@ type Options struct {
 	// Middleware wraps the handling of every incoming message, including messages of unknown
 	// methods. The first element is the outermost.
 	Middleware []peer.Middleware
+	// Hooks are called at the begin and end of sessions, for each request, and for each
+	// registration.
+	Hooks Hooks
 	// Outgoing wraps the sending of every message to a client. The first element is the
 	// outermost. It receives only messages that have passed the checks of the session.
 	//

@@ -63,6 +63,7 @@ func (s *Server) TryAddRawPrompt(p *mcp.Prompt, get PromptHandler) error {
 		c.prompts = c.prompts.with(def.Name, def)
 		return true
 	})
+	s.registered(KindPrompt, def.Name)
 	return nil
 }
 

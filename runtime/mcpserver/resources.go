@@ -34,6 +34,7 @@ func (s *Server) TryAddResource(r *mcp.Resource, read ResourceHandler) error {
 		c.resources = c.resources.with(def.URI, def)
 		return true
 	})
+	s.registered(KindResource, def.URI)
 	return nil
 }
 
@@ -213,6 +214,7 @@ func (s *Server) TryAddResourceTemplate(t *mcp.ResourceTemplate, read ResourceTe
 		c.bySpecificity = bySpecificity(c.templates)
 		return true
 	})
+	s.registered(KindTemplate, def.URITemplate)
 	return nil
 }
 

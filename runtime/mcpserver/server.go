@@ -159,7 +159,7 @@ func (s *Server) Dispatcher() *connection.Dispatcher {
 func (s *Server) newDispatcher() *connection.Dispatcher {
 	return connection.NewDispatcher(&connection.DispatcherOptions{
 		Mux:                &s.mux,
-		Middleware:         s.opts.Middleware,
+		Middleware:         s.withHooks(s.opts.Middleware),
 		Announce:           s.announce,
 		Info:               s.info,
 		OmitServerInfo:     s.opts.OmitServerInfo,
@@ -168,7 +168,7 @@ func (s *Server) newDispatcher() *connection.Dispatcher {
 		Instructions:       s.opts.Instructions,
 		Revisions:          s.opts.Revisions,
 		RequireInitialized: s.opts.RequireInitialized,
-		OnInitialized:      s.subscribers.addSession,
+		OnInitialized:      s.startSession,
 		MaxSubscriptions:   s.opts.MaxSubscriptions,
 		Rounds:             s.rules,
 		Logger:             s.opts.Logger,

@@ -156,6 +156,7 @@ func (s *Server) add(t *tool, handled bool) (err error) {
 		c.tools = c.tools.with(t.Name, t)
 		return true
 	})
+	s.registered(KindTool, t.Name)
 	return nil
 }
 
