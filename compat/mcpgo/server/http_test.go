@@ -36,7 +36,7 @@ func TestHTTPContext(t *testing.T) {
 	streams := server.NewTestStreamableHTTPServer(s, server.WithHTTPContextFunc(withUser))
 	t.Cleanup(streams.Close)
 	sse := server.NewTestServer(s, server.WithSSEContextFunc(withUser), server.WithStaticBasePath("/base/"), server.WithSSEEndpoint("events"))
-	t.Cleanup(sse.CloseClientConnections)
+	t.Cleanup(func() { sse.CloseClientConnections(); sse.Close() })
 	at := mcpclient.URL(streams.URL)
 	at.HTTP.Header = http.Header{"User": {"me"}}
 	c := connect(t, at, mcpclient.Options{Revision: kit.Revision20251125})

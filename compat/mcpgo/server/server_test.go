@@ -89,7 +89,7 @@ var transports = map[string]func(*testing.T, *server.MCPServer) mcpclient.Endpoi
 	},
 	"sse": func(t *testing.T, s *server.MCPServer) mcpclient.Endpoint {
 		srv := server.NewTestServer(s)
-		t.Cleanup(srv.CloseClientConnections)
+		t.Cleanup(func() { srv.CloseClientConnections(); srv.Close() })
 		return mcpclient.LegacySSE(srv.URL+"/sse", nil)
 	},
 }

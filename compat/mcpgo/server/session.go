@@ -33,7 +33,8 @@ var (
 type ClientSession interface {
 	// Initialize marks the session as ready for notifications.
 	Initialize()
-	// Initialized reports whether Initialize was called.
+	// Initialized reports whether Initialize was called. It is always true if the client has no
+	// handshake.
 	Initialized() bool
 	// NotificationChannel returns a channel of notifications that are sent to the client.
 	NotificationChannel() chan<- mcp.JSONRPCNotification
@@ -146,6 +147,7 @@ func (s *MCPServer) sessionOf(ctx context.Context, in *peer.Inbound) ClientSessi
 			return session
 		}
 		session = &clientSession{id: conn.SessionID(), conn: conn, closed: make(chan struct{})}
+		session.initialized = in.Method != string(mcp.MethodInitialize) // then there is no handshake
 		if session.id == "" && headerOf(in.Transport) == nil {
 			session.id = "stdio"
 		}

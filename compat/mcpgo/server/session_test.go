@@ -134,13 +134,14 @@ func TestLogMessages(t *testing.T) {
 					return nil, err
 				}
 			}
-			return mcp.NewToolResultText("ok"), nil
+			return mcp.NewToolResultText("ok"), server.ServerFromContext(ctx).SendNotificationToClient(ctx, "notifications/message", map[string]any{"level": "error", "data": 1})
 		})
 		got := make(chan string, 2)
 		c := connect(s).With(mcpclient.OnLog(kit.LoggingLevelWarning, func(n *kit.LoggingMessageNotification) { got <- n.Logger + string(n.Data) }))
 		_, err := c.CallTool(t.Context(), &kit.CallToolRequest{Name: "log"})
 		check(t, err)
 		equal(t, <-got, `test{"at":"error"}`)
+		equal(t, <-got, "1")
 	})
 	err := server.NewMCPServer("test", "1.0.0").SendLogMessageToClient(t.Context(), mcp.LoggingMessageNotification{})
 	equal(t, errors.Is(err, server.ErrNotificationNotInitialized), true)
