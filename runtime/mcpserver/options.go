@@ -247,6 +247,10 @@ type TaskOptions struct {
 	// MaxTasksPerPrincipal limits the stored tasks of one authenticated principal, or of one
 	// session without a principal, in the same way. Zero means 100.
 	MaxTasksPerPrincipal int
+	// NewID returns the id of a new task, which must be unique and hard to guess. It may be
+	// called concurrently. Nil means a random text. With the method NewTaskID of a node of
+	// package scale, requests for the task reach its process from any replica.
+	NewID func() string
 }
 
 const (

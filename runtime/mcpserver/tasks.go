@@ -38,7 +38,7 @@ func (s *Server) enableTasks() {
 	ttl, poll := cmp.Or(o.TTL, defaultTaskTTL), cmp.Or(o.PollInterval, defaultTaskPollInterval)
 	quota := limit.NewQuota(limit.Count(o.MaxTasks, defaultMaxTasks), limit.Count(o.MaxTasksPerPrincipal, defaultMaxTasksPerPrincipal))
 	held := s.budget()
-	k.store = taskstore.New(taskstore.Options{TTL: ttl, PollInterval: poll, Quota: quota, Budget: held})
+	k.store = taskstore.New(taskstore.Options{TTL: ttl, PollInterval: poll, Quota: quota, Budget: held, NewID: o.NewID})
 	s.shutdowners.add(k.store)
 	if s.runsSessionTasks() {
 		k.sessions = sessiontasks.New(sessiontasks.Options{

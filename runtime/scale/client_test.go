@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
+	"github.com/mcpwright/mcp/runtime/tasks"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -46,6 +47,7 @@ func (f *fleet) connect(r wire.Revision) *mcpclient.Client {
 	to.HTTP.HTTPClient = &http.Client{Transport: &balancer{f: f}}
 	c, err := mcpclient.Connect(f.t.Context(), to, &mcpclient.Options{
 		Revision: r, Logger: slog.New(slog.DiscardHandler), Cache: mcpclient.CacheOptions{Off: true},
+		Tasks: true, OnTask: func(context.Context, *tasks.Task) { f.tasks.Add(1) },
 		OnElicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			return &mcp.ElicitResult{Action: mcp.ElicitActionAccept}, nil
 		},
@@ -121,5 +123,41 @@ func TestWatchingClientMovesWithItsSession(t *testing.T) {
 			time.Sleep(lease)
 			notify()
 		}
+	})
+}
+
+func TestAnyReplicaServesRequestsForTasks(t *testing.T) {
+	run(t, 3, func(t *testing.T, f *fleet) {
+		f.t = t
+		c := f.connect(mcp.Revision20260728)
+		defer c.Close()
+		for range 4 {
+			before := f.tasks.Load()
+			text, err := mcpclient.CallTool[string](t.Context(), c, "slow", nil)
+			require.NoError(t, err)
+			require.Equal(t, "accept", text)
+			require.Greater(t, f.tasks.Load(), before+2, "the client has polled")
+		}
+	})
+}
+
+func TestTaskOfAReplicaThatIsGone(t *testing.T) {
+	run(t, 2, func(t *testing.T, f *fleet) {
+		s := &session{fleet: f, version: "2026-07-28"}
+		get := func(at int, id string) answer {
+			r := s.request(at, http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"taskId":"`+id+`","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}}}`)
+			r.Header.Set("Mcp-Method", "tasks/get")
+			r.Header.Set("Mcp-Name", id)
+			return s.do(r)
+		}
+		id := f.replicas[0].node.NewTaskID()
+		unknown := get(0, id)
+		require.Contains(t, unknown.body, `"error"`)
+		require.Equal(t, unknown.String(), get(1, id).String())
+		f.replicas[0].kill()
+		require.Equal(t, http.StatusServiceUnavailable, get(1, id).status)
+		time.Sleep(lease + lease/4)
+		require.Equal(t, unknown.String(), get(1, id).String(), "the task is lost")
+		require.Contains(t, get(1, "invented").body, "Unknown task")
 	})
 }

@@ -76,13 +76,19 @@ func recordKeep(idle time.Duration) time.Duration {
 
 const (
 	headerSession = "Mcp-Session-Id"
+	headerMethod  = "Mcp-Method"
+	headerName    = "Mcp-Name"
 	headerHop     = "Mcp-Hop"
 	hopPurpose    = "hop"
+	taskPurpose   = "task"
 )
 
 // ServeHTTP implements [http.Handler].
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ids := r.Header[headerSession]
+	if len(ids) == 0 && r.Header[headerName] != nil && e.forwardTask(w, r) {
+		return
+	}
 	if len(ids) != 1 || e.node.leaseHeld() && e.isCurrent(ids[0]) && e.inner.Holds(ids[0]) {
 		e.inner.ServeHTTP(w, r)
 		return

@@ -45,6 +45,7 @@ type fleet struct {
 	replicas []*replica
 	client   *http.Client
 	onEffect func(call string) // called by the tool "effect"; may be nil
+	tasks    atomic.Int64      // counts the states of tasks that clients receive
 	mu       sync.Mutex        // guards replicas
 }
 
@@ -137,6 +138,7 @@ func (f *fleet) add(change func(i int, o *scale.Options)) *replica {
 func newServer(i int, r *replica) *mcpserver.Server {
 	s := mcpserver.New(mcp.Implementation{Name: "test", Version: "1"}, &mcpserver.Options{
 		Capabilities: mcp.ServerCapabilities{Logging: map[string]json.RawMessage{}},
+		Tasks:        &mcpserver.TaskOptions{StartAfter: -1, NewID: r.node.NewTaskID},
 		Logger:       slog.New(slog.DiscardHandler), Questions: mcpserver.QuestionOptions{SealKeys: keys},
 	})
 	type input struct {
@@ -173,6 +175,15 @@ func newServer(i int, r *replica) *mcpserver.Server {
 			return "", err
 		}
 		return fmt.Sprintf("replica %d: %s", i, res.Action), nil
+	})
+	slow := &mcp.Tool{Name: "slow", Execution: &mcp.ToolExecution{TaskSupport: mcp.TaskSupportOptional}}
+	mcpserver.AddTool(s, slow, func(ctx context.Context, s *mcp.ServerSession, _ input) (string, error) {
+		time.Sleep(5 * time.Second)
+		res, err := s.ElicitForm(ctx, &mcp.ElicitRequestFormParams{Message: "Proceed?"})
+		if err != nil {
+			return "", err
+		}
+		return string(res.Action), nil
 	})
 	s.AddResource(&mcp.Resource{Name: "resource", URI: resource}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 		return &mcp.ReadResourceResult{}, nil

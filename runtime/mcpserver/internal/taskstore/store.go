@@ -25,6 +25,8 @@ type Options struct {
 	Quota *limit.Quota
 	// Budget limits the bytes of requests and results.
 	Budget *budget.Budget
+	// NewID returns the id of a new task. Nil means [rand.Text].
+	NewID func() string
 }
 
 var (
@@ -48,6 +50,9 @@ type Store struct {
 
 // New returns an empty store.
 func New(o Options) *Store {
+	if o.NewID == nil {
+		o.NewID = rand.Text
+	}
 	return &Store{opts: o, tasks: make(map[string]*task)}
 }
 
@@ -56,7 +61,7 @@ func New(o Options) *Store {
 func (t *Store) Add(owner string, run Run, size int) *tasks.Task {
 	now := time.Now()
 	x := &task{owner: owner, run: run, Task: tasks.Task{
-		ID: rand.Text(), Status: mcp.TaskStatusWorking, CreatedAt: now, LastUpdatedAt: now,
+		ID: t.opts.NewID(), Status: mcp.TaskStatusWorking, CreatedAt: now, LastUpdatedAt: now,
 		TTL: t.opts.TTL, PollInterval: t.opts.PollInterval,
 	}}
 	t.mu.Lock()
