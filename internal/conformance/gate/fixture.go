@@ -27,8 +27,8 @@ type fixture struct {
 }
 
 // startFixture starts the fixture of a side, if it is a server. It builds the module's
-// fixture if command is empty.
-func startFixture(ctx context.Context, side, command, out string) (*fixture, error) {
+// fixture if command is empty. The arguments are added to the command.
+func startFixture(ctx context.Context, side, command, arguments, out string) (*fixture, error) {
 	if command == "" {
 		path, err := filepath.Abs(filepath.Join(out, side+"-fixture"))
 		if err != nil {
@@ -40,7 +40,7 @@ func startFixture(ctx context.Context, side, command, out string) (*fixture, err
 		}
 		command = strconv.Quote(path)
 	}
-	f := &fixture{side: side, command: command, stopTimeout: 5 * time.Second}
+	f := &fixture{side: side, command: command + arguments, stopTimeout: 5 * time.Second}
 	if side == "client" {
 		return f, nil
 	}

@@ -1,7 +1,9 @@
 // Command gate runs the official conformance suite with a server and a client. Its
 // requirements for the suite's reports are stricter than the suite's own.
 //
-//	go run ./internal/conformance/gate server client
+//	go run ./internal/conformance/gate server replicas client
+//
+// The side "replicas" is the server with three replicas, which share sessions behind a balancer.
 //
 // The suite passes a scenario without any checks, so a client that exits immediately
 // or a server that has failed passes some scenarios. The gate requires a minimum number
@@ -22,6 +24,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 )
 
@@ -44,7 +47,7 @@ func command(args []string, stderr io.Writer) int {
 	flags.StringVar(&o.revision, "revision", "", "test only this revision")
 	flags.StringVar(&o.out, "out", "", "store the suite's reports in this folder")
 	flags.Usage = func() {
-		fmt.Fprintln(stderr, "usage: gate [flags] server|client...")
+		fmt.Fprintln(stderr, "usage: gate [flags] server|replicas|client...")
 		flags.PrintDefaults()
 	}
 	if flags.Parse(args) != nil {
@@ -61,8 +64,8 @@ func command(args []string, stderr io.Writer) int {
 
 // run tests the sides.
 func run(ctx context.Context, o options, sides []string) error {
-	if len(sides) == 0 || slices.ContainsFunc(sides, func(s string) bool { return s != "server" && s != "client" }) {
-		return errors.New("no side to test: want server, client or both")
+	if len(sides) == 0 || slices.ContainsFunc(sides, func(s string) bool { return s != "server" && s != "replicas" && s != "client" }) {
+		return errors.New("no side to test: want server, replicas or client")
 	}
 	e, err := readExpectations()
 	if err != nil {
@@ -102,7 +105,14 @@ func reportFolder(dir string) (string, func() error, error) {
 
 // test runs the suite for one side, and returns the number of problems.
 func test(ctx context.Context, o options, s *suite, e *expectations, side, out string) (int, error) {
-	f, err := startFixture(ctx, side, o.command, out)
+	arguments := ""
+	if side == "replicas" {
+		side, arguments, out = "server", " -replicas=3", filepath.Join(out, side)
+		if err := os.MkdirAll(out, 0o755); err != nil {
+			return 0, err
+		}
+	}
+	f, err := startFixture(ctx, side, o.command, arguments, out)
 	if err != nil {
 		return 0, err
 	}

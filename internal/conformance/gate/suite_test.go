@@ -54,8 +54,8 @@ func fakeSuite(t *testing.T) options {
 
 func TestMissingRequirements(t *testing.T) {
 	o := fakeSuite(t)
-	require.ErrorContains(t, run(t.Context(), o, nil), "server, client or both")
-	require.ErrorContains(t, run(t.Context(), o, []string{"gateway"}), "server, client or both")
+	require.ErrorContains(t, run(t.Context(), o, nil), "server, replicas or client")
+	require.ErrorContains(t, run(t.Context(), o, []string{"gateway"}), "server, replicas or client")
 	t.Setenv("FAKE_VERSION", "v18.20.0")
 	require.ErrorContains(t, run(t.Context(), o, []string{"client"}), "node v18.20.0 is too old")
 	t.Setenv("FAKE_VERSION", "v20.1.0")
@@ -72,8 +72,8 @@ func TestUsage(t *testing.T) {
 		status int
 		want   string
 	}{
-		{nil, 1, "server, client or both"},
-		{[]string{"-h"}, 2, "usage: gate [flags] server|client"},
+		{nil, 1, "server, replicas or client"},
+		{[]string{"-h"}, 2, "usage: gate [flags] server|replicas|client"},
 		{[]string{recordExitVerb}, 2, ""},
 		{[]string{"-suite", "nowhere", "client"}, 1, "read the folder of -suite"},
 	} {
@@ -149,7 +149,7 @@ func TestSuiteWithoutReportsFails(t *testing.T) {
 
 func TestServerRunsUntilItIsStopped(t *testing.T) {
 	t.Setenv(roleVariable, "server")
-	f, err := startFixture(t.Context(), "server", os.Args[0], t.TempDir())
+	f, err := startFixture(t.Context(), "server", os.Args[0], "", t.TempDir())
 	require.NoError(t, err)
 	target, err := f.target(t.TempDir())
 	require.NoError(t, err)
@@ -160,14 +160,14 @@ func TestServerRunsUntilItIsStopped(t *testing.T) {
 }
 
 func TestServerThatExitsFails(t *testing.T) {
-	_, err := startFixture(t.Context(), "server", "sh -c 'echo no luck >&2; exit 4'", t.TempDir())
+	_, err := startFixture(t.Context(), "server", "sh -c 'echo no luck >&2; exit 4'", "", t.TempDir())
 	require.ErrorContains(t, err, "exit status 4")
 	require.ErrorContains(t, err, "no luck")
 }
 
 func TestServerThatIgnoresInterruptsIsKilled(t *testing.T) {
 	t.Setenv(roleVariable, "server without interrupt")
-	f, err := startFixture(t.Context(), "server", os.Args[0], t.TempDir())
+	f, err := startFixture(t.Context(), "server", os.Args[0], "", t.TempDir())
 	require.NoError(t, err)
 	f.stopTimeout = time.Millisecond
 	f.stop()
@@ -176,7 +176,7 @@ func TestServerThatIgnoresInterruptsIsKilled(t *testing.T) {
 }
 
 func TestFixtureThatDoesNotBuildFails(t *testing.T) {
-	_, err := startFixture(t.Context(), "nothing", "", t.TempDir())
+	_, err := startFixture(t.Context(), "nothing", "", "", t.TempDir())
 	require.ErrorContains(t, err, "build the nothing")
 }
 

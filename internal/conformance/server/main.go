@@ -2,6 +2,8 @@
 // for all revisions. The suite defines its tools, resources and prompts.
 //
 //	server -http=localhost:8080     # serves http://localhost:8080/mcp
+//
+// With -replicas=3, three replicas share sessions, and each request goes to the next one.
 package main
 
 import (
@@ -22,25 +24,29 @@ import (
 
 func main() {
 	addr := flag.String("http", "localhost:8080", "address to listen on")
+	replicas := flag.Int("replicas", 1, "number of replicas")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *addr); err != nil {
+	if err := run(ctx, *addr, *replicas); err != nil {
 		log.Fatal(err)
 	}
 }
 
 // run serves until ctx ends.
-func run(ctx context.Context, addr string) error {
-	server := newServer()
+func run(ctx context.Context, addr string, replicas int) error {
+	handler, shutdown, err := newHandler(replicas)
+	if err != nil {
+		return err
+	}
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", server.Handler(&streamable.Options{Polling: true}))
+	mux.Handle("/mcp", handler)
 	listener := streamable.NewHTTPServer(addr, mux)
 	go func() { // ends with ctx
 		<-ctx.Done()
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
-		server.Shutdown(last)
+		shutdown(last)
 		listener.Shutdown(last)
 	}()
 	if err := listener.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
@@ -49,14 +55,26 @@ func run(ctx context.Context, addr string) error {
 	return nil
 }
 
+// newHandler returns the handler of the server or of a balancer before its replicas, and a function that
+// ends it.
+func newHandler(n int) (http.Handler, func(context.Context), error) {
+	if n > 1 {
+		return newReplicas(n)
+	}
+	server := newServer(taskOptions, new(replicas))
+	end := func(ctx context.Context) { server.Shutdown(ctx) }
+	return server.Handler(&streamable.Options{Polling: true}), end, nil
+}
+
 // newServer returns the server with all tools, resources and prompts of the suite.
-func newServer() *mcpserver.Server {
+func newServer(tasks *mcpserver.TaskOptions, all *replicas) *mcpserver.Server {
 	server := mcpserver.New(mcp.Implementation{Name: "conformance", Version: "1.0.0"}, &mcpserver.Options{
 		Capabilities: mcp.ServerCapabilities{Logging: map[string]json.RawMessage{}},
-		Tasks:        taskOptions,
+		Tasks:        tasks,
 	})
 	addTools(server)
-	addStatelessTools(server)
+	all.add(server)
+	addStatelessTools(server, all)
 	addInputTools(server)
 	addInputRequiredTools(server)
 	addTaskTools(server)
