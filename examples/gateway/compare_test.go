@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -171,8 +172,10 @@ var differences = map[string]string{
 
 func TestGatewayRespondsLikeItsServer(t *testing.T) {
 	server := everything()
+	listener := httptest.NewServer(server.Handler(nil))
+	t.Cleanup(listener.Close)
 	for _, up := range []wire.Revision{mcp.Revision20251125, mcp.Revision20260728} {
-		upstream, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(server), &mcpclient.Options{Revision: up})
+		upstream, err := mcpclient.Connect(t.Context(), mcpclient.URL(listener.URL), &mcpclient.Options{Revision: up})
 		require.NoError(t, err)
 		defer upstream.Close()
 		gateway := newGateway(upstream, new(sessions))

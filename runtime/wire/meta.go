@@ -8,7 +8,8 @@ import (
 // AppendMeta appends a comma and the member "_meta" of owner, if there is one to
 // write. That is the case if meta is not nil, if the revision is in required, or
 // if owner is the value passed to Append and the frame has Meta. A nil meta is
-// written like an empty one.
+// written like an empty one. A meta is omitted if it is not empty, but the revision
+// has none of its members.
 //
 // The meta type merges the frame's entries: its AppendJSON omits each member for
 // which [Encoder.Over] returns true, and calls [Encoder.Overlay] at the end.
@@ -25,6 +26,7 @@ func AppendMeta[T any, P interface {
 	if meta == nil && !isTop && !needed {
 		return b
 	}
+	before := len(b)
 	b = append(b, `,"_meta":`...)
 	if meta == nil && !needed {
 		start := len(b)
@@ -35,9 +37,19 @@ func AppendMeta[T any, P interface {
 	}
 	outerInMeta, outerStart, outerKept := e.inMeta, e.metaStart, e.keptEntries
 	e.inMeta, e.metaStart, e.keptEntries = isTop, len(b), 0
+	start := len(b)
 	b = meta.AppendJSON(b, e)
 	e.inMeta, e.metaStart, e.keptEntries = outerInMeta, outerStart, outerKept
+	if !needed && len(b) == start+len("{}") && !isEmpty(meta) {
+		return b[:before]
+	}
 	return b
+}
+
+// isEmpty reports whether a meta has no members in any revision.
+func isEmpty(meta Value) bool {
+	b, err := Append(nil, nil, meta)
+	return err == nil && string(b) == "{}"
 }
 
 // NoMeta declares that owner has no "_meta" in this revision. The frame's Meta is

@@ -28,6 +28,8 @@ func TestFrameMeta(t *testing.T) {
 	}{
 		{"none", nil, wire.Frame{Revision: rev2025}, `{"name":"n"}`},
 		{"own", &Meta{}, wire.Frame{Revision: rev2025}, `{"name":"n","_meta":{}}`},
+		{"own, without members in the revision", &Meta{Version: "v"}, wire.Frame{Revision: rev2025}, `{"name":"n"}`},
+		{"own, with members of the frame", &Meta{Version: "v"}, wire.Frame{Revision: rev2025, Meta: token}, `{"name":"n","_meta":{"progressToken":9,"x":"y"}}`},
 		{"frame only", nil, wire.Frame{Revision: rev2025, Meta: token}, `{"name":"n","_meta":{"progressToken":9,"x":"y"}}`},
 		{"merged", own, wire.Frame{Revision: rev2025, Meta: token}, `{"name":"n","_meta":{"clientInfo":{"src":"s","progressToken":2,"x":1},"z":4,"progressToken":9,"x":"y"}}`},
 		{"not merged", own, wire.Frame{Revision: rev2025}, `{"name":"n","_meta":{"progressToken":1,"clientInfo":{"src":"s","progressToken":2,"x":1},"x":3,"z":4}}`},
