@@ -306,15 +306,16 @@ func (s *MCPServer) changeSessionTools(id string, change func(map[string]ServerT
 // method must be one of the protocol.
 func (s *MCPServer) SendNotificationToClient(ctx context.Context, method string, params map[string]any) error {
 	session := ClientSessionFromContext(ctx)
-	if session == nil || !session.Initialized() {
-		return ErrNotificationNotInitialized
-	}
-	if own := kit.SessionFromContext(ctx); own != nil {
+	own := kit.SessionFromContext(ctx)
+	if _, ok := session.(*clientSession); ok && own != nil { // the initialized notification may be handled later
 		n, err := newNotification(method, mcp.NotificationParams{AdditionalFields: params})
 		if err != nil {
 			return err
 		}
 		return peer.SendNotification(ctx, own, n)
+	}
+	if session == nil || !session.Initialized() {
+		return ErrNotificationNotInitialized
 	}
 	return enqueue(session, method, params)
 }

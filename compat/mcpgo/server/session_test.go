@@ -46,16 +46,18 @@ func TestSessions(t *testing.T) {
 
 func TestSessionTools(t *testing.T) {
 	changed := make(chan struct{}, 2)
-	begun := make(chan server.ClientSession, 2)
+	begun, ready := make(chan server.ClientSession, 2), make(chan struct{}, 2)
 	hooks := &server.Hooks{}
 	hooks.AddOnRegisterSession(func(_ context.Context, session server.ClientSession) { begun <- session })
 	s := server.NewMCPServer("test", "1.0.0", server.WithHooks(hooks), server.WithToolCapabilities(true))
 	s.AddTool(mcp.NewTool("shared"), echo)
+	s.AddNotificationHandler("notifications/initialized", func(context.Context, mcp.JSONRPCNotification) { ready <- struct{}{} })
 	srv := server.NewTestStreamableHTTPServer(s)
 	t.Cleanup(srv.Close)
 	own := connect(t, mcpclient.URL(srv.URL), mcpclient.Options{Revision: kit.Revision20251125,
 		OnToolListChanged: func(context.Context, *kit.ToolListChangedNotification) error { changed <- struct{}{}; return nil }})
 	id := (<-begun).SessionID()
+	<-ready
 	other := connect(t, mcpclient.URL(srv.URL), mcpclient.Options{Revision: kit.Revision20251125})
 
 	check(t, s.AddSessionTools(id, server.ServerTool{Tool: mcp.NewTool("own"), Handler: whoami}))
@@ -109,6 +111,8 @@ func TestNotifications(t *testing.T) {
 	received, got := make(chan mcp.JSONRPCNotification, 1), make(chan string, 2)
 	s := server.NewMCPServer("test", "1.0.0", server.WithLogging())
 	s.AddNotificationHandler("notifications/roots/list_changed", func(_ context.Context, n mcp.JSONRPCNotification) { received <- n })
+	ready := make(chan struct{}, 1)
+	s.AddNotificationHandler("notifications/initialized", func(context.Context, mcp.JSONRPCNotification) { ready <- struct{}{} })
 	message := map[string]any{"level": "warning", "data": "during the call"}
 	s.AddTool(mcp.NewTool("log"), func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return mcp.NewToolResultText("ok"), server.ServerFromContext(ctx).SendNotificationToClient(ctx, "notifications/message", message)
@@ -118,6 +122,7 @@ func TestNotifications(t *testing.T) {
 		OnLog: func(_ context.Context, n *kit.LoggingMessageNotification) error { got <- string(n.Data); return nil }})
 	equal(t, call(t, c, "log", "{}"), "ok")
 	equal(t, <-got, `"during the call"`)
+	<-ready
 	s.SendNotificationToAllClients("notifications/message", map[string]any{"level": "error", "data": "to all"})
 	equal(t, <-got, `"to all"`)
 	check(t, c.RootsListChanged(t.Context(), &kit.RootsListChangedNotification{}))
