@@ -27,6 +27,7 @@ func everything() *mcpserver.Server {
 	s := mcpserver.New(info, &mcpserver.Options{Instructions: "Call echo first.", Capabilities: mcp.ServerCapabilities{Logging: map[string]json.RawMessage{}}})
 	raw := func(name string, input, output string, result func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error)) {
 		t := &mcp.Tool{Name: name, Title: "Tool " + name, Description: "The tool " + name, InputSchema: json.RawMessage(input)}
+		t.Annotations = &mcp.ToolAnnotations{Extra: map[string]json.RawMessage{"readOnlyHint": json.RawMessage("false")}}
 		if output != "" {
 			t.OutputSchema = json.RawMessage(output)
 		}
@@ -69,7 +70,7 @@ func everything() *mcpserver.Server {
 		}
 		return mcp.TextResult("reported"), session.SendLogMessage(ctx, &mcp.LoggingMessageNotification{Level: mcp.LoggingLevelWarning, Data: json.RawMessage(`"careful"`)})
 	})
-	s.AddRawPrompt(&mcp.Prompt{Name: "greet", Title: "Greet", Description: "Greets", Arguments: []mcp.PromptArgument{{Name: "name", Required: true}, {Name: "style"}}},
+	s.AddRawPrompt(&mcp.Prompt{Name: "greet", Title: "Greet", Description: "Greets", Arguments: []mcp.PromptArgument{{Name: "name", Required: true}, {Name: "style", Extra: map[string]json.RawMessage{"required": json.RawMessage("false")}}}},
 		func(_ context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 			return &mcp.GetPromptResult{Description: "d", Messages: []mcp.PromptMessage{
 				{Role: mcp.RoleUser, Content: mcp.Text("Greet " + req.Arguments["name"])},
@@ -95,7 +96,10 @@ func everything() *mcpserver.Server {
 type request func(context.Context, *mcptest.Conn) (wire.Value, error)
 
 func of[R wire.Value](req peer.Request[R]) request {
-	return func(ctx context.Context, c *mcptest.Conn) (wire.Value, error) { return peer.SendRequest(ctx, c, req) }
+	return func(ctx context.Context, c *mcptest.Conn) (wire.Value, error) {
+		keepFalse := func(o *peer.CallOptions) { o.Frame = &wire.Frame{Revision: c.Revision(), KeepFalse: true} }
+		return peer.SendRequest(ctx, c, req, keepFalse)
+	}
 }
 
 // requests are sent to a server directly and through the gateway.
@@ -184,6 +188,7 @@ func TestGatewayRespondsLikeItsServer(t *testing.T) {
 			direct := mcptest.Connect(t, mcptest.HTTP(server.Handler(nil)), down.Revision)
 			through := mcptest.Connect(t, mcptest.HTTP(gateway), down.Revision)
 			require.Equal(t, direct.ServerInfo(), through.ServerInfo())
+			require.Contains(t, response(t, through, of(&mcp.ListPromptsRequest{})), `"required":false`)
 			for name, req := range requests(down.Revision != mcp.Revision20260728) {
 				name := fmt.Sprintf("%v to %v/%s", down.Revision, up, name)
 				t.Run(name, func(t *testing.T) {
