@@ -11,15 +11,15 @@ import (
 	"github.com/mcpwright/mcp/runtime/streamable"
 )
 
-// A server on a large machine holds up to 2 GiB for its clients.
+// A server on a large machine holds up to 1 GiB for its clients.
 func Example() {
 	server := mcpserver.New(mcp.Implementation{Name: "weather", Version: "1"}, nil)
-	held := budget.New(&budget.Options{MaxBytes: 2 << 30})
+	held := budget.New(&budget.Options{MaxBytes: 1 << 30})
 	handler := server.Handler(&streamable.Options{JSONRPC: jsonrpc.Options{Budget: held}})
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", handler)
 	fmt.Println(held.Held(), "of", held.MaxBytes(), "bytes")
-	// Output: 0 of 2147483648 bytes
+	// Output: 0 of 1073741824 bytes
 }
 
 // A transport that reads messages itself reserves their bytes until they have been handled.
