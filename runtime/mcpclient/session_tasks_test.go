@@ -454,18 +454,24 @@ func TestClientRunsQuestionAsTask(t *testing.T) {
 	}
 }
 
-func TestQuestionsOfTaskEndWithClient(t *testing.T) {
-	leaks.Check(t)
-	kit := newKit(nil)
-	asksAsTask(kit)
-	asked, ended := make(chan bool), make(chan error, 1)
-	opts := handlerOptions(mcpclient.Options{Revision: mcp.Revision20251125, Tasks: true})
+// absentUser returns options of a client whose user does not respond. The first channel is closed by the
+// question, and the second one receives why the question has ended.
+func absentUser() (opts *mcpclient.Options, asked chan bool, ended chan error) {
+	opts, asked, ended = handlerOptions(mcpclient.Options{Revision: mcp.Revision20251125, Tasks: true}), make(chan bool), make(chan error, 1)
 	opts.OnElicit = func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 		close(asked)
 		<-ctx.Done()
 		ended <- context.Cause(ctx)
 		return nil, context.Cause(ctx)
 	}
+	return opts, asked, ended
+}
+
+func TestQuestionsOfTaskEndWithClient(t *testing.T) {
+	leaks.Check(t)
+	kit := newKit(nil)
+	asksAsTask(kit)
+	opts, asked, ended := absentUser()
 	c := connect(t, validatedPipe(t, kit), opts)
 	go func() { // ends with the client
 		<-asked
@@ -480,14 +486,7 @@ func TestCancelledHandlerCancelsQuestionAsTask(t *testing.T) {
 	leaks.Check(t)
 	kit := newKit(nil)
 	asksAsTask(kit)
-	asked, ended := make(chan bool), make(chan error, 1)
-	opts := handlerOptions(mcpclient.Options{Revision: mcp.Revision20251125, Tasks: true})
-	opts.OnElicit = func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-		close(asked)
-		<-ctx.Done()
-		ended <- context.Cause(ctx)
-		return nil, context.Cause(ctx)
-	}
+	opts, asked, ended := absentUser()
 	c := connect(t, validatedPipe(t, kit), opts)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { // ends when the question was asked

@@ -210,7 +210,7 @@ func (f *fleet) dial(fromReplica bool) func(ctx context.Context, network, addres
 	}
 }
 
-// kill ends a replica without a farewell: it closes all connections, and reaches the engine no more.
+// kill ends a replica at once: it closes all connections, and does not reach the engine any more.
 func (r *replica) kill() {
 	r.engine.down.Store(true)
 	r.network.Close()
