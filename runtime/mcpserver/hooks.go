@@ -14,10 +14,10 @@ import (
 type Hooks struct {
 	// SessionStart is called when a client has confirmed the handshake. The connection has the
 	// client's name, capabilities and revision, and sends notifications. Stateless revisions have
-	// no sessions.
+	// no sessions; the hooks for requests are called in all revisions.
 	SessionStart func(ctx context.Context, conn *connection.Connection)
-	// SessionEnd is called when a session or its connection has ended, if SessionStart was called
-	// for it.
+	// SessionEnd is called when a session or its connection has ended, if its client had confirmed
+	// the handshake. It is called after SessionStart.
 	SessionEnd func(conn *connection.Connection)
 	// Before is called with each request and notification before the middleware.
 	Before func(ctx context.Context, in *peer.Inbound)
@@ -64,14 +64,14 @@ func (s *Server) observe(next peer.Handler) peer.Handler {
 func (s *Server) startSession(ctx context.Context, conn *connection.Connection) {
 	s.subscribers.addSession(ctx, conn)
 	h := &s.opts.Hooks
-	if end := h.SessionEnd; end != nil {
+	if h.SessionStart != nil {
+		s.hook("Hooks.SessionStart", func() { h.SessionStart(ctx, conn) })
+	}
+	if end := h.SessionEnd; end != nil { // after SessionStart, also if the session has ended meanwhile
 		conn.OnClose(func(context.Context) error {
 			s.hook("Hooks.SessionEnd", func() { end(conn) })
 			return nil
 		})
-	}
-	if h.SessionStart != nil {
-		s.hook("Hooks.SessionStart", func() { h.SessionStart(ctx, conn) })
 	}
 }
 
