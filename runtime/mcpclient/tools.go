@@ -182,6 +182,7 @@ func (t *toolTable) addPage(page map[string]*toolInfo, first bool) {
 	}
 	if first || t.tools == nil {
 		t.tools, t.schemas, t.complete = make(map[string]*toolInfo, len(page)), 0, false
+		_ = t.hold(0) // cannot fail
 	}
 	for name, info := range page {
 		if len(t.tools) < maxTools {
