@@ -86,7 +86,7 @@ func (s *Server) servePipe(ctx context.Context, serve func(context.Context, *con
 			ready(conn)
 		}
 	}
-	s.countLimits(&opts.JSONRPC)
+	opts.JSONRPC.OnLimit = s.refused.OfConnections(opts.JSONRPC.OnLimit)
 	err := serve(ctx, h.pipe, &opts)
 	if errors.Is(err, context.Cause(ctx)) { // the program requested the end
 		return nil
@@ -163,7 +163,7 @@ func (s *Server) InProcess(opts *jsonrpc.Options) *jsonrpc.InProcessConn {
 	handler := s.newPipe()
 	own := s.opts.Stdio.JSONRPC
 	pipe.Configure(&own, handler)
-	s.countLimits(&own)
+	own.OnLimit = s.refused.OfConnections(own.OnLimit)
 	own.Transport = nil
 	own.Strict = opts != nil && opts.Strict
 	client, server := jsonrpc.InProcessPair(opts, &own)

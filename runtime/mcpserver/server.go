@@ -11,6 +11,7 @@ import (
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/internal/capabilities"
+	"github.com/mcpwright/mcp/runtime/internal/limit"
 	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/mcpserver/internal/rounds"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -29,7 +30,7 @@ type Server struct {
 	pages       pageCache
 	subscribers subscribers
 	shutdowners shutdowners
-	refused     refusals
+	refused     limit.Refusals // on pipes and in process
 
 	mu             sync.Mutex // guards the following fields, and changes of the catalog
 	wrap           wrappers

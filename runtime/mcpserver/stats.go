@@ -1,8 +1,6 @@
 package mcpserver
 
 import (
-	"sync"
-
 	"github.com/mcpwright/mcp/runtime/budget"
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
@@ -35,7 +33,8 @@ type Stats struct {
 // Stats returns the present numbers. It takes time for each session, so call it every few seconds at
 // most.
 func (s *Server) Stats() Stats {
-	all := Stats{Refused: s.refused.all()}
+	all := Stats{Refused: make(map[string]int64)}
+	s.refused.AddTo(all.Refused)
 	budgets := map[*budget.Budget]bool{s.budget(): true}
 	for _, part := range s.shutdowners.parts() {
 		switch part := part.(type) {
@@ -119,40 +118,3 @@ func (h *connServer) connection() *connection.Connection { return h.pipe.Connect
 func (h *inProcessServer) inFlight() []jsonrpc.RequestInfo { return h.InFlight().Requests() }
 
 func (h *inProcessServer) connection() *connection.Connection { return h.pipe.Connection() }
-
-// refusals counts refusals on pipes by the name of a limit. It is safe for concurrent use.
-type refusals struct {
-	mu    sync.Mutex
-	count map[string]int64
-}
-
-func (r *refusals) add(limit string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.count == nil {
-		r.count = make(map[string]int64)
-	}
-	r.count[limit]++
-}
-
-// all returns a copy that is not nil.
-func (r *refusals) all() map[string]int64 {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	all := make(map[string]int64, len(r.count))
-	for limit, n := range r.count {
-		all[limit] = n
-	}
-	return all
-}
-
-// countLimits makes a connection count refusals.
-func (s *Server) countLimits(o *jsonrpc.Options) {
-	next := o.OnLimit
-	o.OnLimit = func(limit string) {
-		s.refused.add("JSONRPC." + limit)
-		if next != nil {
-			next(limit)
-		}
-	}
-}

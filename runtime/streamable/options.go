@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpwright/mcp/runtime/budget"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/limit"
 	"github.com/mcpwright/mcp/runtime/internal/verified"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 )
@@ -109,7 +110,7 @@ type Options struct {
 	Logger *slog.Logger
 
 	unflushed func() // logs once that streams cannot be flushed
-	refused   *refusals
+	refused   *limit.Refusals
 }
 
 // complete returns a copy of o with defaults. A nil o has only defaults.
@@ -136,8 +137,8 @@ func (o *Options) complete() Options {
 	if full.Logger == nil {
 		full.Logger = slog.Default()
 	}
-	full.refused = new(refusals)
-	full.JSONRPC.OnLimit = countLimits(full.refused, full.JSONRPC.OnLimit)
+	full.refused = new(limit.Refusals)
+	full.JSONRPC.OnLimit = full.refused.OfConnections(full.JSONRPC.OnLimit)
 	full.unflushed = sync.OnceFunc(func() {
 		full.Logger.Warn("streams cannot be flushed: the http.ResponseWriter of a middleware has neither Flush nor Unwrap")
 	})
@@ -154,16 +155,6 @@ func (o *Options) complete() Options {
 		full.Events = NewMemoryStore(&MemoryOptions{Budget: full.JSONRPC.Budget})
 	}
 	return full
-}
-
-// countLimits returns a function that counts refusals of sessions, and then calls next.
-func countLimits(r *refusals, next func(limit string)) func(string) {
-	return func(limit string) {
-		r.add("JSONRPC." + limit)
-		if next != nil {
-			next(limit)
-		}
-	}
 }
 
 // storesInMemory reports whether storing an event never waits.

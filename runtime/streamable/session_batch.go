@@ -136,7 +136,7 @@ func (b *batchRequest) add(id wire.RequestID, data []byte) {
 	}
 	buf := b.responses
 	if buf.Hold(b.request.handler.opts.JSONRPC.Budget, b.request.transport.principal, len(buf.Bytes)+len(data)) != nil {
-		b.request.handler.opts.refused.add("JSONRPC.Budget")
+		b.request.handler.opts.refused.Add("JSONRPC.Budget")
 		_, data = appendError(nil, id, errUnsendable)
 	}
 	buf.Bytes = batch.Append(buf.Bytes, data)

@@ -44,10 +44,10 @@ func (t *sessionTable) reserve(principal string) bool {
 	case t.ended:
 		return false
 	case !belowLimit(t.count.total, t.opts.MaxSessions):
-		t.opts.refused.add("MaxSessions")
+		t.opts.refused.Add("MaxSessions")
 		return false
 	case !t.count.fits(principal, t.opts.MaxSessionsPerPrincipal):
-		t.opts.refused.add("MaxSessionsPerPrincipal")
+		t.opts.refused.Add("MaxSessionsPerPrincipal")
 		return false
 	}
 	t.count.add(principal, 1)

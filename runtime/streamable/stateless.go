@@ -178,7 +178,7 @@ func (p *statelessRequest) serve(buf *buffer.Buffer) {
 		if buf.Bytes, err = wire.AppendResult(buf.Bytes, reply.Frame, p.in.ID, reply.Result); err != nil {
 			err = failure.ResultError{Err: err}
 		} else if err = p.holdResponse(buf, at); err != nil {
-			p.handler.opts.refused.add("JSONRPC.Budget")
+			p.handler.opts.refused.Add("JSONRPC.Budget")
 			err = errUnsendable
 		}
 	}

@@ -1,8 +1,6 @@
 package streamable
 
 import (
-	"maps"
-	"sync"
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
@@ -50,7 +48,7 @@ func (h *LegacySSEHandler) Stats() Stats {
 }
 
 func stats(o *Options, t *sessionTable, w *inFlight) Stats {
-	s := Stats{Refused: o.refused.all(), Budget: o.JSONRPC.Budget}
+	s := Stats{Refused: o.refused.All(), Budget: o.JSONRPC.Budget}
 	t.mu.Lock()
 	s.Sessions = t.count.total
 	t.mu.Unlock()
@@ -114,29 +112,8 @@ func sessionInfo(id, principal string, conn *connection.Connection) SessionInfo 
 	return SessionInfo{ID: id, Principal: principal, Client: conn.State().ClientInfo(), Revision: conn.State().Revision(), Connection: conn}
 }
 
-// refusals counts by the name of a limit. It is safe for concurrent use.
-type refusals struct {
-	mu    sync.Mutex
-	count map[string]int64 // the names are names of options
-}
-
-func (r *refusals) add(limit string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.count == nil {
-		r.count = make(map[string]int64)
-	}
-	r.count[limit]++
-}
-
-func (r *refusals) all() map[string]int64 {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return maps.Clone(r.count)
-}
-
 // overLimit counts a refusal because of a limit and returns it.
 func (o *Options) overLimit(limit string, refused *refusal) *refusal {
-	o.refused.add(limit)
+	o.refused.Add(limit)
 	return refused
 }
