@@ -13,8 +13,8 @@ const explicitFalse = `{"inputSchema":{"type":"object"},"name":"t","annotations"
 
 func TestExplicitFalseIsKeptForGateways(t *testing.T) {
 	for _, r := range Revisions {
-		if r.Revision.Index() < Revision20250326.Index() {
-			continue // no annotations
+		if !declaresHints(r.Revision) {
+			continue
 		}
 		for _, keep := range []bool{true, false} {
 			var tool Tool
@@ -29,6 +29,20 @@ func TestExplicitFalseIsKeptForGateways(t *testing.T) {
 				require.NotContains(t, string(b), "false")
 			}
 		}
+	}
+}
+
+// declaresHints reports whether tools of a revision have hints. Those before 2025-03-26 have
+// none, and neither have tools of an old state of the schema that is imported last.
+func declaresHints(r wire.Revision) bool {
+	_, declared := schemas()[r.Index()].shape("Tool").member("annotations")
+	return declared
+}
+
+func TestToolsHaveHintsSince20250326(t *testing.T) {
+	require.False(t, declaresHints(Revision20241105))
+	for _, r := range []wire.Revision{Revision20250326, Revision20250618, Revision20251125, Revision20260728} {
+		require.True(t, declaresHints(r), "%v", r)
 	}
 }
 
