@@ -136,14 +136,15 @@ func (p *probe) DecodeParams(d *wire.Decoder) {
 type metaReader map[string]json.RawMessage
 
 // Get returns a member that is a string, or "".
-func (m metaReader) Get(key string) (value string) {
+func (m metaReader) Get(key string) string {
 	raw := m[key]
 	if len(raw) < 2 || raw[0] != '"' {
 		return ""
 	}
-	if !bytes.ContainsRune(raw, '\\') {
+	if bytes.IndexByte(raw, '\\') < 0 {
 		return string(raw[1 : len(raw)-1])
 	}
+	var value string
 	if json.Unmarshal(raw, &value) != nil {
 		return ""
 	}
@@ -203,6 +204,3 @@ func (w *metaWriter) use(frame *wire.Frame) {
 	}
 	w.frame.Meta = append(w.entries[:0], w.frame.Meta...)
 }
-
-// apply is a [peer.CallOption] that sets the frame.
-func (w *metaWriter) apply(c *peer.CallOptions) { c.Frame = &w.frame }

@@ -96,7 +96,8 @@ func (c *cache[K, V]) get(key K, make func(*K) V) V {
 	if ok {
 		return v
 	}
-	return c.put(key, make(&key))
+	k := key // so that key itself stays on the stack
+	return c.put(k, make(&k))
 }
 
 // put adds a value, unless the cache is full.

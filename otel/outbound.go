@@ -2,7 +2,6 @@ package mcpotel
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -28,22 +27,26 @@ type sender struct {
 	out peer.Outbound
 }
 
+// sending is a message that is being sent. It is one value, so that it is allocated at once.
+type sending struct {
+	operation
+	call peer.CallOptions // of the caller
+	meta metaWriter
+	room [4]peer.CallOption // for the options of the caller and apply
+}
+
 // Call implements [peer.Outbound].
 func (s *sender) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
-	var c peer.CallOptions
-	for _, opt := range opts {
-		opt(&c)
-	}
-	o := s.operation(req, &c)
-	if isQuestion(req.Method(), c.Frame) {
+	o := s.sending(req, opts)
+	if isQuestion(req.Method(), o.call.Frame) {
 		err := s.out.Call(ctx, req, res, opts...)
 		trace.SpanFromContext(ctx).AddEvent("mcp.question", trace.WithAttributes(
 			attribute.String(keyMethod, req.Method()), attribute.Bool("mcp.question.answered", err == nil)))
 		return err
 	}
-	o.id = c.ID
+	o.id = o.call.ID
 	ctx = o.start(ctx)
-	err := s.out.Call(ctx, req, res, s.inject(ctx, &c, opts)...)
+	err := s.out.Call(ctx, req, res, o.inject(ctx, opts)...)
 	if err == nil && req.Method() == mcp.MethodInitialize {
 		o.awaitEnd(ctx, s.out, res)
 	}
@@ -53,11 +56,7 @@ func (s *sender) Call(ctx context.Context, req peer.Message, res wire.Value, opt
 
 // Notify implements [peer.Outbound].
 func (s *sender) Notify(ctx context.Context, n peer.Notification, opts ...peer.CallOption) error {
-	var c peer.CallOptions
-	for _, opt := range opts {
-		opt(&c)
-	}
-	o := s.operation(n, &c)
+	o := s.sending(n, opts)
 	if isReport(n.Method()) {
 		trace.SpanFromContext(ctx).AddEvent(n.Method())
 		o.begun, o.span = time.Now(), noSpan
@@ -66,18 +65,21 @@ func (s *sender) Notify(ctx context.Context, n peer.Notification, opts ...peer.C
 		return err
 	}
 	ctx = o.start(ctx)
-	err := s.out.Notify(ctx, n, s.inject(ctx, &c, opts)...)
+	err := s.out.Notify(ctx, n, o.inject(ctx, opts)...)
 	o.end(ctx, nil, err)
 	return err
 }
 
-// operation returns the operation of a message that is sent.
-func (s *sender) operation(m peer.Message, c *peer.CallOptions) *operation {
-	o := &operation{t: s.t, p: s.p, kind: trace.SpanKindClient}
+// sending returns what is recorded of a message that is sent with these options.
+func (s *sender) sending(m peer.Message, opts []peer.CallOption) *sending {
+	o := &sending{operation: operation{t: s.t, p: s.p, kind: trace.SpanKindClient}}
+	for _, opt := range opts {
+		opt(&o.call)
+	}
 	o.m.method = m.Method()
 	o.m.target(m)
-	if c.Frame != nil {
-		o.revision = revisionName(c.Frame.Revision)
+	if o.call.Frame != nil {
+		o.revision = revisionName(o.call.Frame.Revision)
 	}
 	switch link := s.out.(type) {
 	case interface{ SessionID() string }: // a client over HTTP
@@ -97,15 +99,17 @@ func isQuestion(method string, frame *wire.Frame) bool {
 	return info != nil && info.Embedded.Has(frame.Revision) && !info.FromServer.Has(frame.Revision) && !info.FromClient.Has(frame.Revision)
 }
 
-// inject returns options that add the trace context to the metadata of a message.
-func (s *sender) inject(ctx context.Context, c *peer.CallOptions, opts []peer.CallOption) []peer.CallOption {
-	w := new(metaWriter)
-	w.use(c.Frame)
-	if s.p.propagation().Inject(ctx, w); w.n == 0 {
+// inject returns the options of the caller with the trace context in the metadata.
+func (o *sending) inject(ctx context.Context, opts []peer.CallOption) []peer.CallOption {
+	o.meta.use(o.call.Frame)
+	if o.p.propagation().Inject(ctx, &o.meta); o.meta.n == 0 {
 		return opts
 	}
-	return append(slices.Clip(opts), w.apply)
+	return append(append(o.room[:0], opts...), o.apply)
 }
+
+// apply is a [peer.CallOption] that sets the frame.
+func (o *sending) apply(c *peer.CallOptions) { c.Frame = &o.meta.frame }
 
 // awaitEnd measures the session that a client has begun, if the connection reports
 // its end.
