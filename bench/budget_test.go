@@ -99,3 +99,17 @@ func cheapest(t *testing.T, w workload.Workload, p peer.Peer, n int) workload.Sa
 	}
 	return least
 }
+
+// TestTelemetryAllocatesNothingWithoutSDK compares instrumented servers with others.
+func TestTelemetryAllocatesNothingWithoutSDK(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short measures nothing")
+	}
+	plain, instrumented := peer.ByName("mcpwright"), peer.ByName("mcpwright instrumented")
+	for _, w := range workload.Telemetry() {
+		t.Run(w.Name, func(t *testing.T) {
+			// As above, half an allocation may be the Go runtime's.
+			require.LessOrEqual(t, cheapest(t, w, instrumented, 0).Allocs, cheapest(t, w, plain, 0).Allocs+0.5)
+		})
+	}
+}

@@ -1,6 +1,7 @@
 // Command bench measures SDKs of the Model Context Protocol side by side.
 //
 //	go run . [-run 'HTTP|pipe'] [-rounds 6] [-time 300ms] [-out ../docs]
+//	go run . -telemetry
 //
 // The peers run each workload in turn, several times, so that disturbances of the machine affect all
 // of them. Servers that run in their own processes take turns of a few milliseconds. The table shows
@@ -31,6 +32,7 @@ func main() {
 	run, only := flag.String("run", "", "the workloads, as a regular expression"), flag.String("peers", "", "the peers, as a regular expression")
 	flag.IntVar(&o.rounds, "rounds", 6, "how often each workload is run")
 	flag.DurationVar(&o.time, "time", 300*time.Millisecond, "how long a run takes")
+	flag.BoolVar(&o.telemetry, "telemetry", false, "measure what telemetry costs instead")
 	out := flag.String("out", "", "write bench.json and bench.svg into this folder")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -46,6 +48,7 @@ func main() {
 }
 
 type options struct {
+	telemetry bool
 	rounds    int
 	time      time.Duration
 	workloads []workload.Workload
@@ -62,12 +65,16 @@ func (o *options) choose(run, only string) error {
 	if err != nil {
 		return err
 	}
-	for _, w := range workload.All() {
+	workloads, peers := workload.All(), peer.All()
+	if o.telemetry {
+		workloads, peers = workload.Telemetry(), peer.Traced()
+	}
+	for _, w := range workloads {
 		if which.MatchString(w.Name) {
 			o.workloads = append(o.workloads, w)
 		}
 	}
-	for i, p := range peer.All() {
+	for i, p := range peers {
 		if i == 0 || who.MatchString(p.Name()) {
 			o.peers = append(o.peers, p)
 		}
@@ -88,6 +95,9 @@ func (o *options) measureAndReport(ctx context.Context, out string) error {
 	}
 	t.ComputeMedians()
 	t.Print(os.Stdout)
+	if o.telemetry {
+		t.PrintCosts(os.Stdout, peer.WithoutTelemetry)
+	}
 	if out == "" {
 		return nil
 	}

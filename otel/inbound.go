@@ -96,9 +96,31 @@ func (t *telemetry) extract(ctx context.Context, p *providers, meta metaReader, 
 		ctx = sent // may have baggage
 	}
 	if header != nil && !ambient.IsValid() {
-		ctx = propagator.Extract(ctx, propagation.HeaderCarrier(header))
+		ctx = propagator.Extract(ctx, headerReader{propagation.HeaderCarrier(header)})
 	}
 	return ctx, nil
+}
+
+// headerReader is a carrier of the headers of a request. It finds the names of W3C without
+// allocating their canonical form.
+type headerReader struct{ propagation.HeaderCarrier }
+
+// Get returns the first value of a header, or "".
+func (h headerReader) Get(key string) string {
+	switch key {
+	case "traceparent":
+		key = "Traceparent"
+	case "tracestate":
+		key = "Tracestate"
+	case "baggage":
+		key = "Baggage"
+	default:
+		return h.HeaderCarrier.Get(key)
+	}
+	if values := h.HeaderCarrier[key]; len(values) > 0 {
+		return values[0]
+	}
+	return ""
 }
 
 // clientAddress returns the IP address of an HTTP client, or "".

@@ -107,6 +107,50 @@ func TestLabelsAreLimited(t *testing.T) {
 	}
 }
 
+// refusing is an [peer.Outbound] whose peer refuses each request with the same error.
+type refusing struct{ nowhere }
+
+func (*refusing) Call(context.Context, peer.Message, wire.Value, ...peer.CallOption) error {
+	return &peer.Error{Code: mcp.CodeInvalidParams}
+}
+
+// acmeRequest is a request of a method that the protocol does not have.
+type acmeRequest struct {
+	mcp.PingRequest
+	method string
+}
+
+func (r *acmeRequest) Method() string { return r.method }
+
+func TestLabelsOfSentMessagesAreLimited(t *testing.T) {
+	const total = 100_000
+	tool := func(name string) peer.Message { return &mcp.CallToolRequest{Name: name} }
+	prompt := func(name string) peer.Message { return &mcp.GetPromptRequest{Name: name} }
+	method := func(name string) peer.Message { return &acmeRequest{method: "acme/" + name} }
+	for _, test := range []struct {
+		name    string
+		message func(name string) peer.Message
+		under   peer.Outbound
+		limit   int
+	}{
+		{"unknown tools", tool, new(refusing), 1},
+		{"tools of a server that accepts all names", tool, new(nowhere), 1001},
+		{"unknown prompts", prompt, new(refusing), 1},
+		{"prompts of a server that accepts all names", prompt, new(nowhere), 1001},
+		{"methods", method, new(nowhere), 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := &recorder{reader: sdkmetric.NewManualReader()}
+			r.meters = sdkmetric.NewMeterProvider(sdkmetric.WithReader(r.reader), sdkmetric.WithCardinalityLimit(0))
+			out := mcpotel.Outgoing(&mcpotel.Options{MeterProvider: r.meters, TracerProvider: nooptrace.NewTracerProvider()})(test.under)
+			for i := range total {
+				_ = out.Call(t.Context(), test.message("name"+strconv.Itoa(i)), nil)
+			}
+			require.Len(t, r.points(t, "mcp.client.operation.duration"), test.limit)
+		})
+	}
+}
+
 func TestSpanNamesAreLimited(t *testing.T) {
 	r := newRecorder()
 	opts := &mcpotel.Options{MeterProvider: noopmetric.NewMeterProvider(), TracerProvider: r.tracer}

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,12 +24,16 @@ import (
 	mcpotel "github.com/mcpwright/mcp/otel"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
 )
 
 // The variables by which the test starts itself as another process.
 const (
 	roleVariable  = "MCPOTEL_ROLE"
 	spansVariable = "MCPOTEL_SPANS"
+	// upstreamVariable is the revision between gateway and server.
+	upstreamVariable = "MCPOTEL_UPSTREAM"
 )
 
 func TestMain(m *testing.M) {
@@ -128,8 +133,16 @@ func serveGateway() error {
 	o := &mcpotel.Options{TracerProvider: provider}
 	endpoint := mcpclient.Command(os.Args[0])
 	endpoint.Env = []string{roleVariable + "=server", spansVariable + "=" + os.Getenv(spansVariable)}
+	revision, ok := mcp.ParseRevision(os.Getenv(upstreamVariable))
+	if !ok {
+		return fmt.Errorf("the variable %s is not a revision", upstreamVariable)
+	}
+	var caller atomic.Pointer[mcp.ServerSession] // the only one
 	upstream, err := mcpclient.Connect(ctx, endpoint, mcpotel.InstrumentClient(&mcpclient.Options{
-		Tasks: true, Capabilities: mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapability{}},
+		OnElicit: func(ctx context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			return peer.SendRequest(ctx, caller.Load(), req)
+		},
+		Revision: revision, Tasks: true, Capabilities: mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapability{}},
 	}, o))
 	if err != nil {
 		return err
@@ -142,7 +155,10 @@ func serveGateway() error {
 			return err
 		}
 		tool.Execution = nil
-		s.AddRawTool(tool, to.CallTool)
+		s.AddRawTool(tool, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			caller.Store(mcp.SessionFromContext(ctx))
+			return to.CallTool(ctx, req)
+		})
 	}
 	l := httptest.NewServer(s.Handler(nil))
 	defer l.Close()
@@ -153,11 +169,11 @@ func serveGateway() error {
 
 // startGateway starts the processes of the gateway and the server. It returns the
 // gateway's URL and a function that ends both processes.
-func startGateway(t *testing.T, spans string) (url string, stop func()) {
+func startGateway(t *testing.T, spans string, upstream wire.Revision) (url string, stop func()) {
 	exe, err := os.Executable()
 	require.NoError(t, err)
 	cmd := exec.Command(exe)
-	cmd.Env = append(os.Environ(), roleVariable+"=gateway", spansVariable+"="+spans)
+	cmd.Env = append(os.Environ(), roleVariable+"=gateway", spansVariable+"="+spans, upstreamVariable+"="+upstream.String())
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	require.NoError(t, err)
@@ -186,62 +202,137 @@ func readSpans(t *testing.T, path string) (all []spanRecord) {
 	return all
 }
 
+// TestThreeProcessesShareOneTrace calls the tools of a server through a gateway, in each kind of
+// revision at both ends.
 func TestThreeProcessesShareOneTrace(t *testing.T) {
+	kinds := []wire.Revision{mcp.Revision20251125, mcp.Revision20260728}
+	for _, revision := range kinds {
+		for _, upstream := range kinds {
+			t.Run(revision.String()+" to "+upstream.String(), func(t *testing.T) {
+				run := callThroughGateway(t, revision, upstream)
+				run.requireParents(t)
+				run.requireCounts(t, revision, upstream)
+			})
+		}
+	}
+}
+
+// gatewayRun has the spans of calls through a gateway.
+type gatewayRun struct {
+	spans  []spanRecord
+	traces map[string]string // by tool
+}
+
+// asks reports whether a question reaches the client. A request of a handshake server on a pipe does
+// not name its call, so it cannot be asked in the result of one.
+func asks(revision, upstream wire.Revision) bool {
+	return upstream == mcp.Revision20260728 || revision == mcp.Revision20251125
+}
+
+// callThroughGateway calls each tool once, in a span.
+func callThroughGateway(t *testing.T, revision, upstream wire.Revision) *gatewayRun {
 	path := filepath.Join(t.TempDir(), "spans")
-	url, stop := startGateway(t, path)
+	url, stop := startGateway(t, path, upstream)
 	provider, err := newFileProvider("client", path)
 	require.NoError(t, err)
 	client := connect(t, mcpclient.URL(url), mcpotel.InstrumentClient(&mcpclient.Options{
+		Revision: revision,
 		OnElicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			return &mcp.ElicitResult{Action: mcp.ElicitActionAccept, Content: map[string]any{"city": "Bern"}}, nil
 		},
 	}, &mcpotel.Options{TracerProvider: provider}))
-	require.True(t, client.NoHandshake())
+	require.Equal(t, revision == mcp.Revision20260728, client.NoHandshake())
 	for tool, err := range client.Tools(t.Context()) {
 		require.NoError(t, err, tool)
 	}
-	traces := make(map[string]string)
+	run := &gatewayRun{traces: make(map[string]string)}
 	for _, call := range []struct{ tool, want string }{{"forecast", "sunny"}, {"book", "booked in Bern"}, {"render", "rendered"}} {
+		if call.tool == "book" && !asks(revision, upstream) {
+			continue
+		}
 		ctx, span := provider.Tracer("test").Start(t.Context(), "program")
 		out, err := mcpclient.CallTool[string](ctx, client, call.tool, nil)
 		require.NoError(t, err)
 		require.Equal(t, call.want, out)
 		span.End()
-		traces[call.tool] = span.SpanContext().TraceID().String()
+		run.traces[call.tool] = span.SpanContext().TraceID().String()
 	}
 	require.NoError(t, client.Close())
 	stop()
+	run.spans = readSpans(t, path)
+	return run
+}
 
-	all := readSpans(t, path)
+// requireParents requires that each span of a call has the expected parent, in the same trace: the
+// program, then alternately the client and the server of each hop, and the reverse for questions.
+func (r *gatewayRun) requireParents(t *testing.T) {
 	byID := make(map[string]spanRecord)
-	for _, s := range all {
+	for _, s := range r.spans {
 		byID[s.Span] = s
 	}
-	// Each span of a trace has the expected parent: the program, then alternately the
-	// client and the server of each hop.
-	parents := map[string]string{
+	calls := map[string]string{
 		"client client": "client internal", "gateway server": "client client",
 		"gateway client": "gateway server", "server server": "gateway client",
 	}
-	counts := make(map[string]int)
-	for _, s := range all {
-		if s.Attributes["gen_ai.tool.name"] == "" && s.Attributes["mcp.method.name"] != "tasks/get" {
+	questions := map[string]string{
+		"server client": "server server", "gateway server": "server client",
+		"gateway client": "gateway server", "client server": "gateway client",
+	}
+	for _, s := range r.spans {
+		parents := calls
+		switch method := s.Attributes["mcp.method.name"]; {
+		case method == "elicitation/create":
+			parents = questions
+		case s.Attributes["gen_ai.tool.name"] == "" && !strings.HasPrefix(method, "tasks/"):
 			continue
 		}
 		parent := byID[s.Parent]
+		if parent.Process == "gateway" && parent.Name == "elicitation/create" {
+			require.Equal(t, parent.Trace, s.Trace, s) // a question in a result became a request, or the reverse
+			continue
+		}
 		require.Equal(t, parents[s.Process+" "+s.Kind], parent.Process+" "+parent.Kind, s)
 		require.Equal(t, parent.Trace, s.Trace, s)
-		for tool, trace := range traces {
+	}
+}
+
+// requireCounts requires the expected spans of each call.
+func (r *gatewayRun) requireCounts(t *testing.T, revision, upstream wire.Revision) {
+	counts := make(map[string]int)
+	for _, s := range r.spans {
+		for tool, trace := range r.traces {
 			if trace == s.Trace {
 				counts[tool+": "+s.Process+" "+s.Kind+" "+s.Name]++
 			}
 		}
 	}
-	for _, process := range []string{"client client", "gateway server", "gateway client", "server server"} {
+	for process, hop := range map[string]wire.Revision{
+		"client client": revision, "gateway server": revision, "gateway client": upstream, "server server": upstream,
+	} {
+		rounds := 1
+		if hop == mcp.Revision20260728 {
+			rounds = 2 // the question is the result of the first
+		}
 		require.Equal(t, 1, counts["forecast: "+process+" tools/call forecast"], counts)
-		require.Equal(t, 2, counts["book: "+process+" tools/call book"], counts)
+		if asks(revision, upstream) {
+			require.Equal(t, rounds, counts["book: "+process+" tools/call book"], counts)
+		}
 		require.Equal(t, 1, counts["render: "+process+" tools/call render"], counts)
 	}
-	require.Greater(t, counts["render: gateway client tasks/get"], 1, counts)
-	require.Equal(t, counts["render: gateway client tasks/get"], counts["render: server server tasks/get"], counts)
+	if revision == mcp.Revision20251125 && upstream == revision {
+		for _, process := range []string{"server client", "gateway server", "gateway client", "client server"} {
+			require.Equal(t, 1, counts["book: "+process+" elicitation/create"], counts)
+		}
+	}
+	sent, handled := 0, 0
+	for name, n := range counts {
+		if strings.HasPrefix(name, "render: gateway client tasks/") {
+			sent += n
+		}
+		if strings.HasPrefix(name, "render: server server tasks/") {
+			handled += n
+		}
+	}
+	require.Greater(t, sent, 1, counts)
+	require.Equal(t, sent, handled, counts)
 }

@@ -17,11 +17,13 @@ import (
 )
 
 // mcpGo is github.com/mark3labs/mcp-go. If validate is set, the server uses the option
-// WithInputSchemaValidation. (The go-sdk's AddTool always validates.)
+// WithInputSchemaValidation. (The go-sdk's AddTool always validates.) If telemetry is set, the server
+// traces its requests.
 type mcpGo struct {
 	Unsupported
-	name     string
-	validate bool
+	name      string
+	validate  bool
+	telemetry bool
 }
 
 func (p *mcpGo) Name() string { return p.name }
@@ -41,6 +43,9 @@ func (p *mcpGo) server() *server.MCPServer {
 	}
 	if p.validate {
 		opts = append(opts, server.WithInputSchemaValidation())
+	}
+	if p.telemetry {
+		opts = append(opts, server.WithTracer(newMCPGoTracer()), server.WithMetaPropagator(mcpGoPropagator{}))
 	}
 	s := server.NewMCPServer("bench", "1", opts...)
 	s.AddTool(mgo.NewTool("greet", mgo.WithDescription("greet someone"),
@@ -84,12 +89,16 @@ var mcpGoStdioMu sync.Mutex
 
 func (p *mcpGo) Pair(ctx context.Context, via Via) (Pair, error) {
 	s := p.server()
+	opts := []client.ClientOption{client.WithElicitationHandler(mcpGoElicit{}), client.WithProtocolVersion(handshakeRevision)}
+	if p.telemetry {
+		opts = append(opts, client.WithTracer(newMCPGoTracer()), client.WithMetaPropagator(mcpGoPropagator{}))
+	}
 	var c *client.Client
 	var closeFn func() error
 	switch via {
 	case Memory:
 		var err error
-		c, err = client.NewInProcessClientWithOptions(s, client.WithElicitationHandler(mcpGoElicit{}), client.WithProtocolVersion(handshakeRevision))
+		c, err = client.NewInProcessClientWithOptions(s, opts...)
 		if err != nil {
 			return nil, err
 		}
@@ -100,7 +109,7 @@ func (p *mcpGo) Pair(ctx context.Context, via Via) (Pair, error) {
 		mcpGoStdioMu.Lock()
 		done := make(chan error, 1)
 		go func() { done <- p.listen(ctx, s, r1, w2) }()
-		c = client.NewClient(transport.NewIO(r2, w1, io.NopCloser(eofReader{})), client.WithElicitationHandler(mcpGoElicit{}), client.WithProtocolVersion(handshakeRevision))
+		c = client.NewClient(transport.NewIO(r2, w1, io.NopCloser(eofReader{})), opts...)
 		closeFn = func() error {
 			defer mcpGoStdioMu.Unlock()
 			err := c.Close()

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	mcpotel "github.com/mcpwright/mcp/otel"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/streamable"
@@ -20,10 +21,12 @@ import (
 var silent = slog.New(slog.DiscardHandler)
 
 // ours is this module, used through mcpserver and mcpclient. If raw is set, tools have prepared schemas
-// and decode their arguments themselves.
+// and decode their arguments themselves. If telemetry is set, client and server are
+// instrumented.
 type ours struct {
-	name string
-	raw  bool
+	name      string
+	raw       bool
+	telemetry *mcpotel.Options // nil for none
 }
 
 func (p *ours) Name() string { return p.name }
@@ -36,7 +39,11 @@ func (p *ours) Work() string {
 }
 
 func (p *ours) server() *mcpserver.Server {
-	s := mcpserver.New(mcp.Implementation{Name: "bench", Version: "1"}, &mcpserver.Options{Logger: silent})
+	opts := &mcpserver.Options{Logger: silent}
+	if p.telemetry != nil {
+		opts = mcpotel.InstrumentServer(opts, p.telemetry)
+	}
+	s := mcpserver.New(mcp.Implementation{Name: "bench", Version: "1"}, opts)
 	if p.raw {
 		p.addRaw(s)
 	} else {
@@ -116,12 +123,16 @@ func (p *ours) Pair(ctx context.Context, via Via) (Pair, error) {
 		}()
 		end = func() { <-served }
 	}
-	c, err := mcpclient.Connect(ctx, to, &mcpclient.Options{
+	opts := &mcpclient.Options{
 		Revision: mcp.Revision20251125, Logger: silent,
 		OnElicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			return &mcp.ElicitResult{Action: mcp.ElicitActionAccept, Content: map[string]any{"name": "gopher"}}, nil
 		},
-	})
+	}
+	if p.telemetry != nil {
+		opts = mcpotel.InstrumentClient(opts, p.telemetry)
+	}
+	c, err := mcpclient.Connect(ctx, to, opts)
 	return &oursPair{c, end}, err
 }
 

@@ -27,7 +27,7 @@ func All() []Peer {
 
 // ByName returns a peer, or nil.
 func ByName(name string) Peer {
-	for _, p := range All() {
+	for _, p := range append(All(), Traced()...) {
 		if p.Name() == name {
 			return p
 		}

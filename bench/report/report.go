@@ -79,8 +79,8 @@ func (t *Table) ComputeMedians() {
 				Allocs:     medianOf(list, func(s workload.Sample) float64 { return s.Allocs }),
 				Goroutines: medianOf(list, func(s workload.Sample) float64 { return s.Goroutines }),
 			}
-			if x := r.ratios(list, r.samples[t.ours()]); x != nil {
-				r.Ratios[name] = median(x)
+			if x := r.ratio(name, t.ours()); x > 0 {
+				r.Ratios[name] = x
 			}
 		}
 	}
@@ -94,15 +94,20 @@ func (t *Table) ours() string {
 	return t.Peers[1].Name
 }
 
-// ratios compares the samples of a peer with the samples of this module, turn by turn. It returns nil
-// if there is nothing to compare.
-func (r *Row) ratios(theirs, ours []workload.Sample) (list []float64) {
-	for i := range min(len(theirs), len(ours)) {
-		if own := ours[i].By(r.By); own > 0 {
-			list = append(list, theirs[i].By(r.By)/own)
+// ratio compares the samples of a peer with those of another, turn by turn. It returns 0 if there is
+// nothing to compare.
+func (r *Row) ratio(name, with string) float64 {
+	of, to := r.samples[name], r.samples[with]
+	var list []float64
+	for i := range min(len(of), len(to)) {
+		if base := to[i].By(r.By); base > 0 {
+			list = append(list, of[i].By(r.By)/base)
 		}
 	}
-	return list
+	if list == nil {
+		return 0
+	}
+	return median(list)
 }
 
 func medianOf(list []workload.Sample, of func(workload.Sample) float64) float64 {

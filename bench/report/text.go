@@ -57,6 +57,25 @@ func (t *Table) line(r *Row) []string {
 	return line
 }
 
+// PrintCosts compares peers with others. The function without returns the name of the other peer, or ""
+// for peers that are not compared.
+func (t *Table) PrintCosts(w io.Writer, without func(name string) string) {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(tw, "\n\tby\tpeer\tratio\tmore\tmore allocs\t")
+	for _, r := range t.Rows {
+		for _, p := range t.Peers {
+			x := r.ratio(p.Name, without(p.Name))
+			if x == 0 {
+				continue
+			}
+			with, base := r.Cells[p.Name], r.Cells[without(p.Name)]
+			fmt.Fprintf(tw, "%s\t%s\t%s\t%.2fx\t%s\t%.0f\t\n", r.Workload, r.By, p.Name, x,
+				amount(r.By, with.By(r.By)-base.By(r.By)), with.Allocs-base.Allocs)
+		}
+	}
+	tw.Flush()
+}
+
 // amount formats a figure with its unit.
 func amount(m workload.Metric, v float64) string {
 	switch {

@@ -24,6 +24,9 @@ func lines() []Workload {
 
 func pipeline(modern bool, window int) func(context.Context, peer.Peer) (*Subject, error) {
 	return func(ctx context.Context, p peer.Peer) (*Subject, error) {
+		if peer.OnlyHTTP(p) {
+			return nil, peer.ErrUnsupported
+		}
 		c, err := child.Lines(p.Name())
 		if err != nil {
 			return nil, err

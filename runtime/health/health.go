@@ -69,16 +69,16 @@ type metric struct {
 
 var metrics = []metric{
 	{"mcp_server_sessions", "gauge", "Sessions over HTTP, and clients that are connected in another way.", func(s mcpserver.Stats) int { return s.Sessions }},
-	{"mcp_server_requests_in_flight", "gauge", "Requests that are being handled.", func(s mcpserver.Stats) int { return s.Requests }},
+	{"mcp_server_requests", "gauge", "Requests that are being handled.", func(s mcpserver.Stats) int { return s.Requests }},
 	{"mcp_server_streams", "gauge", "Open streams over HTTP that belong to no other request.", func(s mcpserver.Stats) int { return s.Streams }},
-	{"mcp_server_stored_events", "gauge", "Events that are stored for clients.", func(s mcpserver.Stats) int { return s.Events }},
-	{"mcp_server_stored_event_bytes", "gauge", "Bytes of the events that are stored for clients.", func(s mcpserver.Stats) int { return s.EventBytes }},
+	{"mcp_server_events", "gauge", "Events that are stored for clients.", func(s mcpserver.Stats) int { return s.Events }},
+	{"mcp_server_events_size_bytes", "gauge", "Bytes of the events that are stored for clients.", func(s mcpserver.Stats) int { return s.EventBytes }},
 	{"mcp_server_tasks", "gauge", "Stored tasks.", func(s mcpserver.Stats) int { return s.Tasks }},
 	{"mcp_server_held_bytes", "gauge", "Bytes that are held for clients.", func(s mcpserver.Stats) int { return s.HeldBytes }},
 }
 
 // Metrics returns a handler that responds with [mcpserver.Server.Stats] as text that Prometheus reads. A
-// program with OpenTelemetry uses the module otel in its place.
+// program with OpenTelemetry uses the module otel in its place, whose metrics have the same names.
 func Metrics(s *mcpserver.Server) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		stats := s.Stats()
@@ -89,7 +89,7 @@ func Metrics(s *mcpserver.Server) http.Handler {
 		const refusals = "mcp_server_refusals_total"
 		fmt.Fprintf(&text, "# HELP %s Requests that were refused and messages that were dropped, by limit.\n# TYPE %[1]s counter\n", refusals)
 		for _, limit := range slices.Sorted(maps.Keys(stats.Refused)) {
-			fmt.Fprintf(&text, "%s{limit=%q} %d\n", refusals, limit, stats.Refused[limit])
+			fmt.Fprintf(&text, "%s{mcp_limit=%q} %d\n", refusals, limit, stats.Refused[limit])
 		}
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 		w.Header().Set("Cache-Control", "no-store")

@@ -150,8 +150,8 @@ func TestStatsOfSessions(t *testing.T) {
 	require.Positive(t, s.Refused["MaxInFlightPerPrincipal"])
 	_, text := get(health.Metrics(b.Server))
 	require.Contains(t, text, "\nmcp_server_sessions 1\n")
-	require.Contains(t, text, "\nmcp_server_requests_in_flight 2\n")
-	require.Contains(t, text, `mcp_server_refusals_total{limit="MaxInFlightPerPrincipal"} `)
+	require.Contains(t, text, "\nmcp_server_requests 2\n")
+	require.Contains(t, text, `mcp_server_refusals_total{mcp_limit="MaxInFlightPerPrincipal"} `)
 
 	list := b.Sessions()
 	require.Len(t, list, 1)

@@ -221,3 +221,37 @@ func TestLogLevelOfRequestInProcess(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{`error "talk"`}, d.all())
 }
+
+// The level that one client sets is not the level of another client of the same server.
+func TestLogLevelOfSession(t *testing.T) {
+	leaks.Check(t)
+	s, _ := loggingServer()
+	for _, r := range mcp.Revisions {
+		for _, w := range kitEndpoints(t, s) {
+			if w.name == "command" || w.old && !r.Handshake {
+				continue // has another server
+			}
+			t.Run(r.Revision.String()+"/"+w.name, func(t *testing.T) {
+				client := func(level mcp.LoggingLevel) (*mcpclient.Client, chan string) {
+					logged := make(chan string, 9)
+					return connect(t, w.to, &mcpclient.Options{
+						Revision: r.Revision, LogLevel: level,
+						OnLog: func(_ context.Context, n *mcp.LoggingMessageNotification) error {
+							logged <- string(n.Level)
+							return nil
+						},
+					}), logged
+				}
+				verbose, all := client(mcp.LoggingLevelDebug)
+				quiet, errors := client(mcp.LoggingLevelError)
+				callText(t, verbose, "talk")
+				callText(t, quiet, "talk")
+				require.Equal(t, []string{"debug", "info", "error"}, []string{<-all, <-all, <-all})
+				require.Equal(t, "error", <-errors)
+				callText(t, verbose, "talk")
+				require.Equal(t, []string{"debug", "info", "error"}, []string{<-all, <-all, <-all})
+				require.Empty(t, errors, "a call of another client logs for that client")
+			})
+		}
+	}
+}

@@ -2,14 +2,20 @@ package otlptest
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"regexp"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 	"github.com/stretchr/testify/require"
@@ -27,18 +33,30 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	mcpotel "github.com/mcpwright/mcp/otel"
+	"github.com/mcpwright/mcp/runtime/health"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 )
 
-// callTools calls a tool that exists and one that does not, in one process, with the
-// instrumentation at both ends.
-func callTools(t *testing.T, o *mcpotel.Options) {
-	server := mcpserver.New(mcp.Implementation{Name: "server", Version: "1.0.0"}, mcpotel.InstrumentServer(nil, o))
+// callTools calls tools that exist, one that does not, and one that is refused, in one process, with the
+// instrumentation at both ends. It returns the server, whose gauges are observed.
+func callTools(t *testing.T, o *mcpotel.Options) *mcpserver.Server {
+	var serverOpts mcpserver.Options
+	serverOpts.Stdio.JSONRPC = jsonrpc.Options{MaxInFlight: 1}
+	server := mcpserver.New(mcp.Implementation{Name: "server", Version: "1.0.0"}, mcpotel.InstrumentServer(&serverOpts, o))
 	mcpserver.AddTool(server, &mcp.Tool{Name: "greet"}, func(context.Context, *mcp.ServerSession, struct{}) (string, error) {
 		return "Hello", nil
 	})
-	client, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(server), mcpotel.InstrumentClient(nil, o))
+	var client *mcpclient.Client
+	mcpserver.AddTool(server, &mcp.Tool{Name: "nested"}, func(ctx context.Context, _ *mcp.ServerSession, _ struct{}) (string, error) {
+		_, err := mcpclient.CallTool[string](ctx, client, "greet", nil)
+		return fmt.Sprint(err), nil
+	})
+	_, err := mcpotel.ObserveServer(server, o)
+	require.NoError(t, err)
+	opts := &mcpclient.Options{Revision: mcp.Revision20251125} // which has sessions
+	client, err = mcpclient.Connect(t.Context(), mcpclient.InProcess(server), mcpotel.InstrumentClient(opts, o))
 	require.NoError(t, err)
 	defer client.Close()
 	for range 2 {
@@ -47,6 +65,10 @@ func callTools(t *testing.T, o *mcpotel.Options) {
 	}
 	_, err = mcpclient.CallTool[string](t.Context(), client, "unknown", nil)
 	require.Error(t, err)
+	refused, err := mcpclient.CallTool[string](t.Context(), client, "nested", nil)
+	require.NoError(t, err)
+	require.Contains(t, refused, "Too many requests")
+	return server
 }
 
 // freeAddress returns an address on which nothing listens.
@@ -85,9 +107,10 @@ func TestCollectorReceivesSpansAndMetrics(t *testing.T) {
 	points, err := otlpmetrichttp.New(t.Context(), otlpmetrichttp.WithEndpoint(addr), otlpmetrichttp.WithInsecure())
 	require.NoError(t, err)
 	meter := sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewPeriodicReader(points, sdkmetric.WithInterval(time.Hour))))
-	callTools(t, &mcpotel.Options{TracerProvider: tracer, MeterProvider: meter})
+	server := callTools(t, &mcpotel.Options{TracerProvider: tracer, MeterProvider: meter})
 	require.NoError(t, tracer.Shutdown(t.Context()))
 	require.NoError(t, meter.Shutdown(t.Context()))
+	runtime.KeepAlive(server)
 
 	byID := make(map[string]ptrace.Span)
 	var servers []ptrace.Span
@@ -112,26 +135,28 @@ func TestCollectorReceivesSpansAndMetrics(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, "greet", tool.Str())
 
-	names := make(map[string]int)
+	var names []string
 	for _, md := range metrics.AllMetrics() {
 		for _, r := range md.ResourceMetrics().All() {
 			for _, s := range r.ScopeMetrics().All() {
 				for _, m := range s.Metrics().All() {
-					names[m.Name()] = m.Histogram().DataPoints().Len()
+					names = append(names, m.Name())
 				}
 			}
 		}
 	}
-	require.Contains(t, names, "mcp.client.operation.duration")
-	require.Contains(t, names, "mcp.server.operation.duration")
+	for _, name := range []string{
+		"mcp.client.operation.duration", "mcp.server.operation.duration", "mcp.client.session.duration", "mcp.server.session.duration",
+		"mcp.server.sessions", "mcp.server.requests", "mcp.server.streams", "mcp.server.events", "mcp.server.events.size",
+		"mcp.server.tasks", "mcp.server.held", "mcp.server.refusals",
+	} {
+		require.Contains(t, names, name)
+	}
 }
 
-func TestPrometheusParsesMetrics(t *testing.T) {
-	registry := prometheus.NewRegistry()
-	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(registry))
-	require.NoError(t, err)
-	callTools(t, &mcpotel.Options{MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(exporter))})
-	l := httptest.NewServer(promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+// scrape returns what Prometheus reads from a handler.
+func scrape(t *testing.T, h http.Handler) map[string]*dto.MetricFamily {
+	l := httptest.NewServer(h)
 	defer l.Close()
 	res, err := http.Get(l.URL)
 	require.NoError(t, err)
@@ -139,6 +164,16 @@ func TestPrometheusParsesMetrics(t *testing.T) {
 	parser := expfmt.NewTextParser(model.LegacyValidation)
 	families, err := parser.TextToMetricFamilies(res.Body)
 	require.NoError(t, err)
+	return families
+}
+
+func TestPrometheusParsesMetrics(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(registry))
+	require.NoError(t, err)
+	server := callTools(t, &mcpotel.Options{MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(exporter))})
+	families := scrape(t, promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	runtime.KeepAlive(server)
 	family := families["mcp_server_operation_duration_seconds"]
 	require.NotNil(t, family, "%v", families)
 	counts := make(map[string]uint64)
@@ -150,5 +185,55 @@ func TestPrometheusParsesMetrics(t *testing.T) {
 			}
 		}
 	}
-	require.Equal(t, map[string]uint64{"greet": 2, "_OTHER": 1}, counts)
+	require.Equal(t, map[string]uint64{"greet": 2, "nested": 1, "_OTHER": 1}, counts)
+}
+
+// TestDashboardShowsWhatPrometheusReads looks for each metric of the dashboard.
+func TestDashboardShowsWhatPrometheusReads(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(registry))
+	require.NoError(t, err)
+	server := callTools(t, &mcpotel.Options{MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(exporter))})
+	families := scrape(t, promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	runtime.KeepAlive(server)
+	data, err := os.ReadFile("../../../docs/grafana.json")
+	require.NoError(t, err)
+	shown := map[string]bool{}
+	for _, name := range regexp.MustCompile(`\bmcp_\w+\{`).FindAllString(string(data), -1) {
+		name = strings.TrimSuffix(name, "{")
+		family := families[name]
+		for _, part := range []string{"_bucket", "_count"} {
+			if base, ok := strings.CutSuffix(name, part); ok {
+				family = families[base]
+				require.Equal(t, dto.MetricType_HISTOGRAM, family.GetType(), name)
+			}
+		}
+		require.NotNil(t, family, name)
+		shown[family.GetName()] = true
+	}
+	for name := range families {
+		if strings.HasPrefix(name, "mcp_") {
+			require.True(t, shown[name], "the dashboard does not show %q", name)
+		}
+	}
+}
+
+// TestPrometheusReadsTheSameWithoutOpenTelemetry compares the gauges of the package health with ours.
+func TestPrometheusReadsTheSameWithoutOpenTelemetry(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(registry), otelprometheus.WithoutScopeInfo())
+	require.NoError(t, err)
+	server := callTools(t, &mcpotel.Options{MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(exporter))})
+	with := scrape(t, promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	without := scrape(t, health.Metrics(server))
+	require.Len(t, without, 8)
+	for name, family := range without {
+		require.NotNil(t, with[name], name)
+		require.Equal(t, with[name].GetType(), family.GetType(), name)
+		require.Len(t, family.Metric, 1, name)
+		require.Equal(t, with[name].Metric[0].GetGauge().GetValue(), family.Metric[0].GetGauge().GetValue(), name)
+		require.Equal(t, with[name].Metric[0].GetCounter().GetValue(), family.Metric[0].GetCounter().GetValue(), name)
+	}
+	limit := without["mcp_server_refusals_total"].Metric[0].Label[0]
+	require.Equal(t, "mcp_limit JSONRPC.MaxInFlight", limit.GetName()+" "+limit.GetValue())
 }
