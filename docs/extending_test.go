@@ -8,13 +8,19 @@ import (
 	"io"
 	"log"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
@@ -300,6 +306,99 @@ func Example_toolMiddleware() {
 	defer client.Close()
 	fmt.Println(mcpclient.CallTool[string](ctx, client, "forecast", city{"Bern"}))
 	// Output: sunny in Bern <nil>
+}
+
+// observed returns a server that logs what happens.
+func observed(info mcp.Implementation) *mcpserver.Server {
+	server := mcpserver.New(info, &mcpserver.Options{Hooks: mcpserver.Hooks{
+		SessionStart: func(_ context.Context, conn *connection.Connection) {
+			log.Print(conn.ClientInfo().Name, " has connected")
+		},
+		SessionEnd: func(conn *connection.Connection) { log.Print(conn.ClientInfo().Name, " has left") },
+		Before:     func(_ context.Context, in *peer.Inbound) { log.Print(in.Method) },
+		Failed:     func(_ context.Context, in *peer.Inbound, err error) { log.Print(in.Method, " failed: ", err) },
+		Registered: func(item mcpserver.Item) { log.Print("added ", item.Kind, " ", item.Name) },
+	}})
+	return server
+}
+
+func Example_sessionTool() {
+	var lines strings.Builder
+	log.SetOutput(&lines)
+	log.SetFlags(0)
+	defer func() {
+		log.SetOutput(os.Stderr)
+		log.SetFlags(log.LstdFlags)
+	}()
+	ctx := context.Background()
+	server := observed(mcp.Implementation{Name: "weather", Version: "1.0.0"})
+	forecast := func(_ context.Context, _ *mcp.ServerSession, in city) (string, error) {
+		return "sunny in " + in.City, nil
+	}
+	mcpserver.AddTool(server, &mcp.Tool{Name: "login"}, func(ctx context.Context, _ *mcp.ServerSession, _ struct{}) (string, error) {
+		err := mcpserver.AddSessionTool(server, connection.FromContext(ctx), &mcp.Tool{Name: "forecast"}, forecast)
+		return "You can call forecast now.", err
+	})
+	client, err := mcpclient.Connect(ctx, mcpclient.InProcess(server), &mcpclient.Options{Revision: mcp.Revision20251125})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(mcpclient.CallTool[string](ctx, client, "login", nil))
+	fmt.Println(mcpclient.CallTool[string](ctx, client, "forecast", city{"Bern"}))
+	client.Close()
+	fmt.Print(lines.String()[:len("added tool login")])
+	// Output:
+	// You can call forecast now. <nil>
+	// sunny in Bern <nil>
+	// added tool login
+}
+
+type userKey struct{}
+
+// forCustomers serves a server for each customer.
+func forCustomers(servers map[string]*mcpserver.Server) http.Handler {
+	handler := mcpserver.HandlerFor(func(r *http.Request) *mcpserver.Server {
+		return servers[r.PathValue("customer")]
+	}, nil)
+	http.Handle("/customers/{customer}/mcp", handler)
+	withUser := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx := context.WithValue(r.Context(), userKey{}, r.Header.Get("X-User"))
+		handler.ServeHTTP(w, r.WithContext(ctx))
+	})
+	return withUser
+}
+
+// Handlers get the values of the contexts of their transports.
+func TestHandlersGetValues(t *testing.T) {
+	server := mcpserver.New(mcp.Implementation{Name: "values", Version: "1.0.0"}, nil)
+	mcpserver.AddTool(server, &mcp.Tool{Name: "user"}, func(ctx context.Context, _ *mcp.ServerSession, _ struct{}) (string, error) {
+		return fmt.Sprint(ctx.Value(userKey{})), nil
+	})
+	web := httptest.NewServer(forCustomers(map[string]*mcpserver.Server{"": server}))
+	defer web.Close()
+	overHTTP := mcpclient.URL(web.URL)
+	overHTTP.HTTP.Header = http.Header{"X-User": {"ada"}}
+	for _, r := range mcp.Revisions {
+		near, far := net.Pipe()
+		served := make(chan error, 1)
+		go func() { served <- server.ServeStreams(context.WithValue(t.Context(), userKey{}, "ada"), far, far) }() // ends when the pipe is closed
+		for _, endpoint := range []mcpclient.Endpoint{overHTTP, mcpclient.Streams(near, near)} {
+			client, err := mcpclient.Connect(t.Context(), endpoint, &mcpclient.Options{Revision: r.Revision})
+			require.NoError(t, err)
+			user, err := mcpclient.CallTool[string](t.Context(), client, "user", nil)
+			require.NoError(t, err)
+			require.Equal(t, "ada", user, r.Revision)
+			require.NoError(t, client.Close())
+		}
+		near.Close()
+		require.NoError(t, <-served)
+	}
+}
+
+// withEnvironment serves standard input and output.
+func withEnvironment(server *mcpserver.Server) error {
+	err := server.ServeStdio(context.WithValue(context.Background(), userKey{}, os.Getenv("USER")))
+	return err
 }
 
 func TestQueueWithoutReaderEnds(t *testing.T) {

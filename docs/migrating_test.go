@@ -58,6 +58,10 @@ func migratedServer(ctx context.Context, m peer.Middleware, wrap func(*mcp.Tool,
 	}
 	mcpserver.AddTool(server, &tool, h)
 	server.RemoveTools(name)
+	conn := connection.FromContext(ctx)
+	if err := mcpserver.AddSessionTool(server, conn, &tool, h); err != nil {
+		return err
+	}
 	call := func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return mcp.TextResult(name), nil
 	}
@@ -98,6 +102,8 @@ func migratedServer(ctx context.Context, m peer.Middleware, wrap func(*mcp.Tool,
 		return err
 	}
 	server.Handler(nil)
+	getServer := func(*http.Request) *mcpserver.Server { return server }
+	mcpserver.HandlerFor(getServer, nil)
 	server.Handler(&streamable.Options{Stateless: true})
 	server.LegacySSEHandler(nil)
 	return server.ServeStdio(ctx)

@@ -24,6 +24,9 @@ type handler struct {
 	next peer.Handler
 }
 
+// IgnoresLists marks middleware that does not use lists, see [peer.Observer].
+func (h *handler) IgnoresLists() {}
+
 // Handle implements [peer.Handler].
 func (h *handler) Handle(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
 	p := h.t.current()

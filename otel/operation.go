@@ -2,6 +2,7 @@ package mcpotel
 
 import (
 	"context"
+	"iter"
 	"slices"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -163,6 +165,17 @@ func (o *operation) learn(result wire.Value) {
 		names.methods.add(o.m.method, maxMethods)
 	}
 	switch res := result.(type) {
+	case interface {
+		Items() iter.Seq[mcpserver.Item]
+	}: // an encoded list of a server
+		for item := range res.Items() {
+			switch item.Kind {
+			case mcpserver.KindTool:
+				names.tools.add(item.Name, maxTools)
+			case mcpserver.KindPrompt:
+				names.prompts.add(item.Name, maxPrompts)
+			}
+		}
 	case *mcp.ListToolsResult:
 		for i := range res.Tools {
 			names.tools.add(res.Tools[i].Name, maxTools)

@@ -75,6 +75,7 @@ type Dispatcher struct {
 	builtin      peer.Mux
 	methods      map[string]*method
 	chain        peer.Handler // the middleware around serveInnermost; nil if there is none
+	readsLists   bool         // some middleware is no [peer.Observer]
 	frames       []wire.Frame // how results are encoded, for each revision
 	customFrames []wire.Frame // the same for results of methods that are not part of the protocol
 	paramsFor    func(*wire.Message) wire.Params
@@ -116,9 +117,16 @@ func NewDispatcher(opts *DispatcherOptions) *Dispatcher {
 	}
 	for _, wrap := range slices.Backward(d.opts.Middleware) {
 		d.chain = wrap(d.chain)
+		if _, ignores := d.chain.(interface{ IgnoresLists() }); !ignores {
+			d.readsLists = true
+		}
 	}
 	return d
 }
+
+// ReadsLists reports whether there is middleware that may use the results of list requests, because
+// it is no [peer.Observer].
+func (d *Dispatcher) ReadsLists() bool { return d.readsLists }
 
 // Revisions lists the revisions that the dispatcher serves. The caller must not change the list.
 func (d *Dispatcher) Revisions() []wire.Revision { return d.opts.Revisions }
@@ -244,7 +252,18 @@ func (h *connHandler) Handle(ctx context.Context, in *peer.Inbound) (peer.Reply,
 func (d *Dispatcher) Serve(ctx context.Context, conn *Connection, in *peer.Inbound) (peer.Reply, error) {
 	s := newSession(ctx, conn, in)
 	defer s.abortEffect()
-	return s.finish(d.handle((*handlerContext)(s), s, in, d.chain))
+	return s.finish(d.handle((*handlerContext)(s), s, d.changeable(s), d.chain))
+}
+
+// changeable returns the message for the middleware, which may change it. If the transport has decoded
+// it in another revision, the message has no Message, because it is decoded again.
+func (d *Dispatcher) changeable(s *session) *peer.Inbound {
+	if d.chain == nil || s.unhandled || s.in.Message == nil {
+		return s.in
+	}
+	in := *s.in
+	in.Message, s.received.message = nil, nil
+	return &in
 }
 
 // serveInnermost is the handler inside of all middleware.

@@ -293,13 +293,14 @@ func (d *Dispatcher) listMethods() map[string]*method {
 func (s *session) decode(m *method, in *peer.Inbound, r wire.Revision) (peer.Message, error) {
 	msg, unhandled := s.request, s.unhandled
 	s.request, s.unhandled = nil, false // a second call of the handler gets a message of its own
-	if changed := in.Message; changed != nil && in != s.in && changed != s.in.Message {
+	if changed := in.Message; changed != nil && changed != s.received.message {
 		if !m.handled() || !m.route.Is(changed) {
 			return nil, fmt.Errorf("middleware has replaced the message of %q by a %T", in.Method, changed)
 		}
 		return changed, nil
 	}
-	if unhandled && in == s.in && in.Value == nil && m.handled() && m.route.Is(msg) {
+	sameParams := sameSlice(in.Params, s.received.params) || bytes.Equal(in.Params, s.received.params)
+	if unhandled && sameParams && in.Message == s.received.message && in.Value == nil && m.handled() && m.route.Is(msg) {
 		return msg, nil
 	}
 	route := m.route
@@ -312,10 +313,10 @@ func (s *session) decode(m *method, in *peer.Inbound, r wire.Revision) (peer.Mes
 			return nil, nil
 		}
 	}
-	if in.Value != nil && route.Is(in.Value) {
+	if in.Value != nil && sameParams && route.Is(in.Value) {
 		return in.Value, nil
 	}
-	if in != s.in && !bytes.Equal(in.Params, s.in.Params) {
+	if !sameParams {
 		var err error
 		if in, err = s.withChangedParams(in, r); err != nil {
 			return nil, invalidParams(err)
@@ -329,13 +330,19 @@ func (s *session) decode(m *method, in *peer.Inbound, r wire.Revision) (peer.Mes
 }
 
 // withChangedParams returns a message whose params middleware has changed. The params may be invalid,
-// and a message that was sent in process had none: they get its metadata.
+// and a message that was sent in process had none: they get its metadata, and replace its value.
 func (s *session) withChangedParams(in *peer.Inbound, r wire.Revision) (*peer.Inbound, error) {
-	if err := wire.Check(in.Params, 0); err != nil {
-		return nil, err
+	if len(in.Params) > 0 {
+		if err := wire.Check(in.Params, 0); err != nil {
+			return nil, err
+		}
+		if in.Value != nil {
+			own := *in
+			own.Value, in = nil, &own
+		}
 	}
 	var members map[string]json.RawMessage
-	if s.in.Value == nil || revisions.Handshake(r) || json.Unmarshal(in.Params, &members) != nil || members["_meta"] != nil {
+	if s.received.value == nil || revisions.Handshake(r) || json.Unmarshal(in.Params, &members) != nil || members["_meta"] != nil {
 		return in, nil
 	}
 	meta, err := wire.Append(nil, &wire.Frame{Revision: r}, s.senderMeta())

@@ -141,19 +141,18 @@ func (p *Pipe) Handle(ctx context.Context, in *peer.Inbound) (peer.Reply, error)
 	switch {
 	case conn == nil:
 		c := new(statelessCall)
-		inner, err := p.dispatcher.begin(ctx, c, in, &p.opts)
-		if err != nil {
+		if err := p.dispatcher.begin(ctx, c, in, &p.opts); err != nil {
 			return peer.Reply{}, err
 		}
 		defer c.end(ctx)
-		s, in = &c.session, inner
+		s = &c.session
 	case p.isStatelessRequest(in):
 		return peer.Reply{}, errRevisionDecided
 	default:
 		s = newSession(ctx, conn, in)
 	}
 	defer s.abortEffect()
-	return s.finish(p.dispatcher.handle((*handlerContext)(s), s, in, p.dispatcher.chain))
+	return s.finish(p.dispatcher.handle((*handlerContext)(s), s, p.dispatcher.changeable(s), p.dispatcher.chain))
 }
 
 var errRevisionDecided = &peer.Error{

@@ -2,6 +2,7 @@ package connection
 
 import (
 	"context"
+	"encoding/json"
 	"sync"
 	"time"
 
@@ -120,6 +121,7 @@ func (c *Connection) ClientSession(in *peer.Inbound) *mcp.ClientSession {
 type session struct {
 	conn       *Connection
 	in         *peer.Inbound
+	received   received          // by the middleware
 	ctx        context.Context   // of the message
 	request    peer.Message      // the decoded request; nil before it is decoded, and for a notification
 	unhandled  bool              // request was decoded by the transport, and no handler has been called with it
@@ -130,6 +132,12 @@ type session struct {
 	effect     func(error) error // called with the error of the result, returns its new error; may be nil
 
 	server mcp.ServerSession
+}
+
+// received contains the parts of a message that middleware may change.
+type received struct {
+	message, value peer.Message
+	params         json.RawMessage
 }
 
 // newSession returns the session of a message.
@@ -146,6 +154,7 @@ func newSession(ctx context.Context, conn *Connection, in *peer.Inbound) *sessio
 // yet. The caller sets the level of the log messages.
 func (s *session) init(ctx context.Context, conn *Connection, in *peer.Inbound, decoded peer.Message) {
 	s.conn, s.in, s.ctx = conn, in, ctx
+	s.received = received{in.Message, in.Value, in.Params}
 	s.request, s.unhandled = decoded, decoded != nil
 	s.server.SessionCore = s
 }

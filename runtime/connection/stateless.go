@@ -23,13 +23,12 @@ import (
 // has no channel.
 func (d *Dispatcher) ServeStateless(ctx context.Context, in *peer.Inbound, opts *Options) (peer.Reply, error) {
 	c := new(statelessCall)
-	in, err := d.begin(ctx, c, in, opts)
-	if err != nil {
+	if err := d.begin(ctx, c, in, opts); err != nil {
 		return peer.Reply{}, err
 	}
 	defer c.end(ctx)
 	s := &c.session
-	return s.finish(d.handle((*handlerContext)(s), s, in, d.chain))
+	return s.finish(d.handle((*handlerContext)(s), s, d.changeable(s), d.chain))
 }
 
 // statelessCall is the connection for one message, in one allocation with its initial facts and
@@ -45,9 +44,9 @@ func (c *statelessCall) end(ctx context.Context) {
 	c.conn.Close(ctx)
 }
 
-// begin validates the metadata of a message and makes its connection and its session. It returns
-// the message without its metadata. The caller calls end.
-func (d *Dispatcher) begin(ctx context.Context, c *statelessCall, in *peer.Inbound, opts *Options) (*peer.Inbound, error) {
+// begin validates the metadata of a message and makes its connection and its session, which has the
+// message without its metadata. The caller calls end.
+func (d *Dispatcher) begin(ctx context.Context, c *statelessCall, in *peer.Inbound, opts *Options) error {
 	var header http.Header
 	if in.Transport != nil {
 		header = in.Transport.Header()
@@ -55,20 +54,20 @@ func (d *Dispatcher) begin(ctx context.Context, c *statelessCall, in *peer.Inbou
 	if msg, meta := d.decodeNewest(in); msg != nil {
 		if header != nil {
 			if err := checkMessageHeaders(in, msg, meta.ProtocolVersion, header); err != nil {
-				return nil, err
+				return err
 			}
 		}
 		c.facts.info, c.facts.caps = meta.ClientInfo, meta.ClientCapabilities
 		c.init(ctx, d, in, msg, opts, d.stateless, meta.LogLevel)
-		return in, nil
+		return nil
 	}
 	in, m, err := d.readMetadata(in, header, opts)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	c.facts.metadata = m
 	c.init(ctx, d, in, decodedIn(in, m.Revision), opts, m.Revision, m.LogLevel)
-	return in, nil
+	return nil
 }
 
 func (c *statelessCall) init(ctx context.Context, d *Dispatcher, in *peer.Inbound, msg peer.Message, opts *Options, r wire.Revision, level mcp.LoggingLevel) {

@@ -14,6 +14,7 @@ import (
 // with one catalog.
 type catalog struct {
 	tools         registry[tool]
+	sessionTools  bool // a session has, or had, tools of its own
 	resources     registry[resource]
 	templates     registry[template]
 	bySpecificity []*template // the templates with the longest literal text first

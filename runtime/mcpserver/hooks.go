@@ -22,7 +22,8 @@ type Hooks struct {
 	// Before is called with each request and notification before the middleware.
 	Before func(ctx context.Context, in *peer.Inbound)
 	// After is called with each request and notification after the middleware, with the result of
-	// the handler. A list of tools, prompts, resources or templates may be encoded already.
+	// the handler. A list of tools, prompts, resources or templates may be encoded already; it then
+	// has a method Items() iter.Seq[Item].
 	After func(ctx context.Context, in *peer.Inbound, reply peer.Reply)
 	// Failed is called in place of After if the error is not nil. A tool that has failed has a
 	// result with IsError, and no error.
@@ -44,7 +45,7 @@ func (s *Server) withHooks(middleware []peer.Middleware) []peer.Middleware {
 
 // observe is the middleware that calls the hooks.
 func (s *Server) observe(next peer.Handler) peer.Handler {
-	return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+	return peer.Observer(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
 		h := &s.opts.Hooks
 		if h.Before != nil {
 			s.hook("Hooks.Before", func() { h.Before(ctx, in) })

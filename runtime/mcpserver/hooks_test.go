@@ -3,11 +3,13 @@ package mcpserver_test
 import (
 	"context"
 	"fmt"
+	"iter"
 	"log/slog"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -16,6 +18,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
 )
 
 // diary records what the hooks of a server are called with.
@@ -41,6 +44,12 @@ func (d *diary) take(prefix string) (found []string) {
 	}
 	slices.Sort(found)
 	return found
+}
+
+func (d *diary) clear() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.lines = nil
 }
 
 func (d *diary) hooks() mcpserver.Hooks {
@@ -97,6 +106,72 @@ func TestHooks(t *testing.T) {
 			require.Equal(t, []string{"start c " + r.Revision.String()}, d.take("start"))
 			require.NoError(t, s.Shutdown(t.Context()))
 			require.Equal(t, []string{"end c"}, d.take("end"))
+		})
+	}
+}
+
+// Hooks are called in the same way on every transport.
+func TestHooksOverTransports(t *testing.T) {
+	d := new(diary)
+	s := withEverything(&mcpserver.Options{Hooks: d.hooks()})
+	for name, endpoint := range endpoints(t, s) {
+		for _, r := range mcp.Revisions {
+			if name == "legacy SSE" && r.Revision != mcp.Revision20241105 {
+				continue
+			}
+			t.Run(name+"/"+r.Revision.String(), func(t *testing.T) {
+				d.clear()
+				c, err := mcpclient.Connect(t.Context(), endpoint(), &mcpclient.Options{Revision: r.Revision, Info: mcp.Implementation{Name: "c"}})
+				require.NoError(t, err)
+				said(t, c, "tool", nil)
+				_, err = mcpclient.CallTool[string](t.Context(), c, "bad", nil)
+				require.Error(t, err)
+				require.NoError(t, c.Close())
+				require.Equal(t, []string{"before tools/call", "before tools/call"}, d.take("before tools/call"))
+				require.Equal(t, []string{"after tools/call *mcp.CallToolResult"}, d.take("after tools/call"))
+				require.Equal(t, []string{"failed tools/call: no (code -5)"}, d.take("failed"))
+				if !r.Handshake {
+					require.Empty(t, append(d.take("start"), d.take("end")...))
+					return
+				}
+				require.Equal(t, []string{"start c " + r.Revision.String()}, d.take("start"))
+				require.Eventually(t, func() bool { return len(d.take("end c")) == 1 }, 10*time.Second, time.Millisecond, "the session ends after its client")
+			})
+		}
+	}
+}
+
+// Lists stay encoded unless there is middleware that may use them.
+func TestHooksAndObserversLeaveListsEncoded(t *testing.T) {
+	var result wire.Value
+	record := func(_ context.Context, in *peer.Inbound, reply peer.Reply) {
+		if in.Method == mcp.MethodListTools {
+			result = reply.Result
+		}
+	}
+	observer := func(next peer.Handler) peer.Handler { return peer.Observer(next.Handle) }
+	for name, test := range map[string]struct {
+		options *mcpserver.Options
+		encoded bool
+	}{
+		"hooks":            {&mcpserver.Options{}, true},
+		"tasks":            {&mcpserver.Options{Tasks: &mcpserver.TaskOptions{}}, true},
+		"observers":        {&mcpserver.Options{Middleware: []peer.Middleware{observer, observer}}, true},
+		"other middleware": {&mcpserver.Options{Middleware: []peer.Middleware{observer, func(next peer.Handler) peer.Handler { return peer.HandlerFunc(next.Handle) }}}, false},
+	} {
+		inEveryRevision(t, func(t *testing.T, revision string) {
+			test.options.Hooks = mcpserver.Hooks{After: record}
+			c := connect(t, withEverything(test.options), revision)
+			res := c.call("tools/list", `{}`)
+			require.Len(t, res["tools"], 2, name)
+			_, isList := result.(*mcp.ListToolsResult)
+			require.Equal(t, test.encoded, !isList, name)
+			if page, ok := result.(interface {
+				Items() iter.Seq[mcpserver.Item]
+			}); test.encoded {
+				require.True(t, ok)
+				require.Equal(t, []mcpserver.Item{{Kind: mcpserver.KindTool, Name: "bad"}, {Kind: mcpserver.KindTool, Name: "tool"}}, slices.Collect(page.Items()))
+			}
 		})
 	}
 }

@@ -23,6 +23,36 @@ func (s *Server) Handler(opts *streamable.Options) *streamable.Handler {
 	return h
 }
 
+// HandlerFor is like [Server.Handler] for several servers, for example one for each customer, or one
+// with the tools that the caller of a request may use:
+//
+//	http.Handle("/mcp", mcpserver.HandlerFor(func(r *http.Request) *mcpserver.Server {
+//		return servers[r.PathValue("customer")]
+//	}, nil))
+//
+// The function choose is called for each request of a stateless revision, and for the request that
+// begins a session; all further requests of the session have the same server. It may return a new
+// server for each call, and may be called concurrently. If it returns nil, or a server that has
+// been shut down, the client gets the status 404. Middleware in front of the handler can verify
+// the caller.
+//
+// The program shuts the handler down, which ends the sessions of all servers. Servers that have
+// tasks, subscriptions, or a Bus must be used for more than one request, and are shut down by the
+// program, too.
+func HandlerFor(choose func(*http.Request) *Server, opts *streamable.Options) *streamable.Handler {
+	return streamable.NewChoosingHandler(func(r *http.Request) *streamable.Backend {
+		s := choose(r)
+		if s == nil || s.ShuttingDown() {
+			return nil
+		}
+		b := &streamable.Backend{Dispatcher: s.Dispatcher(), Outgoing: s.opts.Outgoing}
+		if opts != nil && opts.Connection.Outgoing != nil {
+			b.Outgoing = opts.Connection.Outgoing
+		}
+		return b
+	}, opts)
+}
+
 // LegacySSEHandler returns an [http.Handler] that serves the server over the HTTP+SSE
 // transport of revision 2024-11-05, for clients that support no other. Nil options mean the
 // defaults. [Server.Shutdown] also shuts the handler down.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"iter"
 	"slices"
 	"sort"
 	"strings"
@@ -75,6 +76,15 @@ func (s registry[T]) with(key string, item *T) registry[T] {
 func (s registry[T]) without(keys []string) (registry[T], bool) {
 	rest := slices.DeleteFunc(slices.Clone(s), func(x entry[T]) bool { return slices.Contains(keys, x.key) })
 	return rest, len(rest) < len(s)
+}
+
+// isPartOf reports whether a registry that is not empty has memory of another one.
+func (s registry[T]) isPartOf(all registry[T]) bool {
+	if len(s) == 0 {
+		return false
+	}
+	i, has := all.search(s[0].key)
+	return has && &all[i] == &s[0]
 }
 
 // page returns one page of the items that the caller may access, and the cursor of the next
@@ -165,16 +175,28 @@ type encodedPage[T any, P interface {
 	kind       Kind
 }
 
-// newEncodedPage returns a page of a list. Pages that are the same for all callers are cached.
+// newEncodedPage returns a page of a list of registered items. Pages that are the same for all
+// callers are cached: they have the memory of the list.
 func newEncodedPage[T any, P interface {
 	*T
 	listItem
-}](s *Server, kind Kind, answer wire.Value, empty string, items registry[T]) wire.Value {
+}](s *Server, kind Kind, answer wire.Value, empty string, items, all registry[T]) wire.Value {
 	p := &encodedPage[T, P]{Value: answer, empty: empty, items: items, kind: kind}
-	if s.opts.Filter == nil && len(items) > 0 {
+	if items.isPartOf(all) {
 		p.cache = &s.pages
 	}
 	return p
+}
+
+// Items returns the items of the page, for hooks and observers.
+func (l *encodedPage[T, P]) Items() iter.Seq[Item] {
+	return func(yield func(Item) bool) {
+		for _, x := range l.items {
+			if !yield(Item{l.kind, x.key}) {
+				return
+			}
+		}
+	}
 }
 
 // AppendJSON implements [wire.Value].
@@ -263,10 +285,10 @@ func cloneDefinition[T any, P interface {
 	return copied, err
 }
 
-// encodesLists reports whether the result of the request is encoded without being seen by
-// middleware or an in-process client. Otherwise lists must be values of the protocol's types.
+// encodesLists reports whether the list in the result of the request is encoded without being used
+// by middleware or an in-process client. Otherwise it must be a value of the protocol's types.
 func (s *Server) encodesLists(ctx context.Context) bool {
-	return len(s.opts.Middleware) == 0 && mcp.SessionFromContext(ctx).Transport().Kind() != "direct"
+	return !s.readsLists && mcp.SessionFromContext(ctx).Transport().Kind() != "direct"
 }
 
 // setCacheHint sets the cache hint of a result, unless the result has one.

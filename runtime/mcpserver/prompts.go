@@ -138,7 +138,7 @@ func (s *Server) listPrompts(ctx context.Context, req *mcp.ListPromptsRequest) (
 	res := &mcp.ListPromptsResult{NextCursor: next}
 	s.setCacheHint(mcp.MethodListPrompts, &res.TTLMs, &res.CacheScope)
 	if s.encodesLists(ctx) {
-		return newEncodedPage(s, KindPrompt, res, `"prompts":[]`, prompts), nil
+		return newEncodedPage(s, KindPrompt, res, `"prompts":[]`, prompts, c.prompts), nil
 	}
 	res.Prompts = make([]mcp.Prompt, len(prompts))
 	for i, x := range prompts {

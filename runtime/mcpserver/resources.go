@@ -173,7 +173,7 @@ func (s *Server) listResources(ctx context.Context, req *mcp.ListResourcesReques
 	res := &mcp.ListResourcesResult{NextCursor: next}
 	s.setCacheHint(mcp.MethodListResources, &res.TTLMs, &res.CacheScope)
 	if s.encodesLists(ctx) {
-		return newEncodedPage(s, KindResource, res, `"resources":[]`, resources), nil
+		return newEncodedPage(s, KindResource, res, `"resources":[]`, resources, c.resources), nil
 	}
 	res.Resources = make([]mcp.Resource, len(resources))
 	for i, x := range resources {
@@ -274,7 +274,7 @@ func (s *Server) listTemplates(ctx context.Context, req *mcp.ListResourceTemplat
 	res := &mcp.ListResourceTemplatesResult{NextCursor: next}
 	s.setCacheHint(mcp.MethodListResourceTemplates, &res.TTLMs, &res.CacheScope)
 	if s.encodesLists(ctx) {
-		return newEncodedPage(s, KindTemplate, res, `"resourceTemplates":[]`, templates), nil
+		return newEncodedPage(s, KindTemplate, res, `"resourceTemplates":[]`, templates, c.templates), nil
 	}
 	res.ResourceTemplates = make([]mcp.ResourceTemplate, len(templates))
 	for i, x := range templates {

@@ -36,6 +36,7 @@ type Server struct {
 	wrap           wrappers
 	mux            peer.Mux
 	dispatcher     *connection.Dispatcher // nil until it is first used
+	readsLists     bool                   // middleware may use lists; does not change once there is a dispatcher
 	unsubscribeBus func()                 // ends the subscription to the bus; nil if there is none
 }
 
@@ -150,6 +151,7 @@ func (s *Server) Dispatcher() *connection.Dispatcher {
 	defer s.mu.Unlock()
 	if s.dispatcher == nil {
 		s.dispatcher = s.newDispatcher()
+		s.readsLists = s.dispatcher.ReadsLists()
 		if s.opts.Bus != nil && !s.subscribers.isClosed() {
 			s.unsubscribeBus = s.opts.Bus.Subscribe(s.subscribers.deliver)
 		}
@@ -221,7 +223,7 @@ func (s *Server) declareCapabilities(c *catalog) *mcp.ServerCapabilities {
 	} else {
 		caps.Extensions = s.extensions()
 	}
-	if caps.Tools == nil && len(c.tools) > 0 {
+	if caps.Tools == nil && (len(c.tools) > 0 || c.sessionTools) {
 		caps.Tools = &mcp.ToolsCapability{ListChanged: true}
 	}
 	if caps.Resources == nil && len(c.resources)+len(c.templates) > 0 {

@@ -32,7 +32,7 @@ func (k *taskService) callInSession(ctx context.Context, in *peer.Inbound, next 
 	if c.withTasks == nil {
 		return next.Handle(ctx, in) // tasks are not declared, so the request for one is ignored
 	}
-	t := c.tools.find(req.Name)
+	t := findTool(ctx, c, req.Name)
 	if t == nil || !s.visible(ctx, KindTool, req.Name) || s.requireScopes(ctx, req.Name) != nil {
 		return next.Handle(ctx, in) // the handler reports the error
 	}

@@ -58,7 +58,7 @@ func (s *Server) enableTasks() {
 
 // middleware is the outermost middleware. The other ones are called for each run of a call.
 func (k *taskService) middleware(next peer.Handler) peer.Handler {
-	return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+	return peer.Observer(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
 		if in.Method == mcp.MethodGetTaskPayload {
 			return next.Handle(sessiontasks.WithChannel(ctx, in), in)
 		}
@@ -89,7 +89,7 @@ func (k *taskService) taskRequest(ctx context.Context, in *peer.Inbound) (*mcp.C
 	if req == nil {
 		return nil, nil // the handler reports the error
 	}
-	t := k.server.catalog.Load().tools.find(req.Name)
+	t := findTool(ctx, k.server.catalog.Load(), req.Name)
 	if t == nil || t.Execution == nil || !k.server.visible(ctx, KindTool, req.Name) {
 		return nil, nil
 	}

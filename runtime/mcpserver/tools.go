@@ -45,19 +45,22 @@ import (
 // [mcp.Tool]. AddTool panics with a [*RegistrationError] if a schema or a type is invalid, or h
 // is nil. [Server.Validate] finds the errors that take longer to find.
 func AddTool[In, Out any](s *Server, t *mcp.Tool, h func(context.Context, *mcp.ServerSession, In) (Out, error)) {
-	must(registrationError(KindTool, t.Name, addTool(s, *t, h)))
+	made, err := newTool(s, *t, h)
+	must(registrationError(KindTool, t.Name, err))
+	s.addTool(made)
 }
 
-func addTool[In, Out any](s *Server, def mcp.Tool, h func(context.Context, *mcp.ServerSession, In) (Out, error)) error {
+// newTool returns the tool of a Go function.
+func newTool[In, Out any](s *Server, def mcp.Tool, h func(context.Context, *mcp.ServerSession, In) (Out, error)) (*tool, error) {
 	in, err := newInput[In](s, def.Name, def.InputSchema)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	out, output, err := newOutput[Out](s, def.OutputSchema)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return s.add(&tool{Tool: def, input: in.schema, output: output, call: func(ctx context.Context, m peer.Message) (wire.Value, error) {
+	return s.completeTool(&tool{Tool: def, input: in.schema, output: output, call: func(ctx context.Context, m peer.Message) (wire.Value, error) {
 		req := m.(*mcp.CallToolRequest)
 		var res *mcp.CallToolResult
 		arguments, err := in.read(req.Arguments)
@@ -86,20 +89,26 @@ func (s *Server) AddRawTool(t *mcp.Tool, call ToolHandler) { must(s.TryAddRawToo
 // TryAddRawTool is like [Server.AddRawTool], but returns the [*RegistrationError] instead of
 // panicking, for tools whose definitions come from elsewhere.
 func (s *Server) TryAddRawTool(t *mcp.Tool, call ToolHandler) error {
-	return registrationError(KindTool, t.Name, s.addRawTool(*t, call))
+	made, err := s.newRawTool(*t, call)
+	if err != nil {
+		return registrationError(KindTool, t.Name, err)
+	}
+	s.addTool(made)
+	return nil
 }
 
-func (s *Server) addRawTool(def mcp.Tool, call ToolHandler) error {
+// newRawTool returns the tool of a handler that decodes its arguments.
+func (s *Server) newRawTool(def mcp.Tool, call ToolHandler) (*tool, error) {
 	input, err := inputSchemaOf(def.InputSchema)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	output, err := outputSchemaOf(def.OutputSchema)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	validation := s.opts.validation(def.Name)
-	return s.add(&tool{Tool: def, input: input, output: output, call: func(ctx context.Context, m peer.Message) (wire.Value, error) {
+	return s.completeTool(&tool{Tool: def, input: input, output: output, call: func(ctx context.Context, m peer.Message) (wire.Value, error) {
 		req := m.(*mcp.CallToolRequest)
 		req, err := input.validateRequest(req, validation)
 		if err != nil {
@@ -135,15 +144,15 @@ func isAlphanumeric(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 }
 
-// add registers a tool whose schemas have been checked. handled is false if the tool has no
-// handler.
-func (s *Server) add(t *tool, handled bool) (err error) {
+// completeTool completes a tool whose schemas have been checked. handled is false if the tool has
+// no handler.
+func (s *Server) completeTool(t *tool, handled bool) (_ *tool, err error) {
 	if !handled {
-		return errNoHandler
+		return nil, errNoHandler
 	}
 	t.legacyExecution = s.opts.Capabilities.Tasks != nil || s.opts.Tasks != nil
 	if t.Tool, err = cloneTool(t.Tool); err != nil {
-		return err
+		return nil, err
 	}
 	t.InputSchema = t.input.text
 	if t.output != nil {
@@ -152,12 +161,16 @@ func (s *Server) add(t *tool, handled bool) (err error) {
 	if !isPortableName(t.Name) {
 		s.opts.Logger.Warn("some clients reject the name of a tool: use up to 128 letters, digits, dots, hyphens and underscores", "tool", t.Name)
 	}
+	return t, nil
+}
+
+// addTool registers a complete tool.
+func (s *Server) addTool(t *tool) {
 	s.change(Event{Method: mcp.MethodToolListChanged}, func(c *catalog) bool {
 		c.tools = c.tools.with(t.Name, t)
 		return true
 	})
 	s.registered(KindTool, t.Name)
-	return nil
 }
 
 // cloneTool returns a deep copy of a definition, without its schemas.
@@ -176,7 +189,7 @@ func (s *Server) pick(ctx context.Context, m peer.Message) (rounds.Handler, erro
 		return nil, nil
 	}
 	c := s.catalog.Load()
-	t := c.tools.find(req.Name)
+	t := findTool(ctx, c, req.Name)
 	switch {
 	case t == nil && c.capabilities.Tools == nil:
 		return nil, methodNotFound(mcp.MethodCallTool)
@@ -331,14 +344,14 @@ func (s *Server) listTools(ctx context.Context, req *mcp.ListToolsRequest) (wire
 	if c.capabilities.Tools == nil {
 		return nil, methodNotFound(mcp.MethodListTools)
 	}
-	tools, next, err := page(ctx, s, KindTool, c.tools, req.Cursor)
+	tools, next, err := page(ctx, s, KindTool, toolsOf(ctx, c), req.Cursor)
 	if err != nil {
 		return nil, err
 	}
 	res := &mcp.ListToolsResult{NextCursor: next}
 	s.setCacheHint(mcp.MethodListTools, &res.TTLMs, &res.CacheScope)
 	if s.encodesLists(ctx) {
-		return newEncodedPage(s, KindTool, res, `"tools":[]`, tools), nil
+		return newEncodedPage(s, KindTool, res, `"tools":[]`, tools, c.tools), nil
 	}
 	res.Tools = make([]mcp.Tool, len(tools))
 	for i, x := range tools {

@@ -25,9 +25,24 @@ func (f HandlerFunc) Handle(ctx context.Context, in *Inbound) (Reply, error) { r
 // methods.
 type Middleware func(Handler) Handler
 
-// Inbound is a message from the peer that is being handled. It must not be changed, and must not be
-// used after its handler has returned. Middleware may pass a changed copy to the next handler: with
-// another Message, or with other Params and no Value.
+// Observer is a [HandlerFunc] of middleware that does not use the results of list requests. It
+// behaves like a HandlerFunc. If all middleware of a server are observers, lists are not decoded for
+// them: the Result of their replies may have another type than the result of the method.
+type Observer func(ctx context.Context, in *Inbound) (Reply, error)
+
+// Handle calls f.
+func (f Observer) Handle(ctx context.Context, in *Inbound) (Reply, error) { return f(ctx, in) }
+
+// IgnoresLists marks handlers that do not use the results of list requests.
+func (Observer) IgnoresLists() {}
+
+// Inbound is a message from the peer that is being handled. It must not be used after its handler has
+// returned.
+//
+// Middleware may change the request for the next handlers: it passes a copy with another Message,
+// with other Params, or with another Value. Changes in place have the same effect, and outer
+// middleware sees them, too. Of several changes, the Message counts before the Params, and those
+// before the Value. The Method, ID, Token and Back must not be changed.
 type Inbound struct {
 	// Method is the name of the method.
 	Method string

@@ -17,29 +17,27 @@ import (
 // Handler serves one endpoint over HTTP, in all revisions of its dispatcher. It is safe
 // for concurrent use. The caller ends it with [Handler.Shutdown] or [Handler.Close].
 type Handler struct {
-	dispatcher *connection.Dispatcher
-	opts       Options
-	admission  admission
-	handshake  bool        // the dispatcher has handshake revisions
-	stateless  wire.Window // the stateless revisions of the dispatcher
-	bodies     bodyReader
-	sessions   sessionTable
-	inFlight   inFlight
-	date       dateHeader
+	backend   *backend                     // of all requests; nil if choose is set
+	choose    func(*http.Request) *Backend // of [NewChoosingHandler]
+	opts      Options
+	admission admission
+	bodies    bodyReader
+	sessions  sessionTable
+	inFlight  inFlight
+	date      dateHeader
 }
 
 // NewHandler returns the handler of an endpoint. Nil options are the defaults.
 func NewHandler(dispatcher *connection.Dispatcher, opts *Options) *Handler {
-	h := &Handler{dispatcher: dispatcher, opts: opts.complete()}
+	h := newHandler(opts)
+	h.backend = h.newBackend(&Backend{Dispatcher: dispatcher, Outgoing: h.opts.Connection.Outgoing})
+	return h
+}
+
+func newHandler(opts *Options) *Handler {
+	h := &Handler{opts: opts.complete()}
 	h.opts.Connection.Outbound, h.opts.Connection.Client = nil, false
 	h.admission.hosts, h.admission.origins = h.opts.Hosts, h.opts.Origins
-	for _, r := range dispatcher.Revisions() {
-		if revisions.Handshake(r) {
-			h.handshake = true
-		} else if i := r.Index(); i >= 0 {
-			h.stateless |= 1 << i
-		}
-	}
 	h.bodies.init(&h.opts)
 	h.sessions.init(&h.opts)
 	h.inFlight.init(&h.opts)
@@ -64,14 +62,18 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request) *follower {
 	revision := headerRevision(r.Header)
 	handshake := revisions.Handshake(revision)
-	switch refused := h.admission.check(r); {
+	refused, b := h.admission.check(r), h.backend
+	if refused == nil && b == nil {
+		b, refused = h.backendOf(r, revision)
+	}
+	switch {
 	case refused != nil:
 		refused.write(w, !handshake)
 		return nil
-	case h.handshake && handshake:
-		return h.serveSession(w, r, revision)
+	case b.handshake && handshake:
+		return h.serveSession(w, r, b, revision)
 	}
-	h.serveStateless(w, r, revision)
+	h.serveStateless(w, r, b, revision)
 	return nil
 }
 

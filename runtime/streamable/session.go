@@ -20,6 +20,7 @@ import (
 // no goroutine, and no JSON-RPC connection.
 type session struct {
 	handler   *Handler
+	backend   *backend
 	id        string // "" for a session that ends with its only request
 	principal string
 	caller    *caller // counts the requests of the principal; nil if it has no name
@@ -45,17 +46,17 @@ type session struct {
 
 // newSession returns a session before its handshake. It assumes the revision until the
 // handshake; zero is the newest.
-func (h *Handler) newSession(id, principal string, revision wire.Revision) *session {
-	return h.newSessionAt(id, principal, revision, 0)
+func (h *Handler) newSession(b *backend, id, principal string, revision wire.Revision) *session {
+	return h.newSessionAt(b, id, principal, revision, 0)
 }
 
 // newSessionAt is like newSession for a session that has moved epoch times.
-func (h *Handler) newSessionAt(id, principal string, revision wire.Revision, epoch uint32) *session {
-	s := &session{handler: h, id: id, principal: principal}
+func (h *Handler) newSessionAt(b *backend, id, principal string, revision wire.Revision, epoch uint32) *session {
+	s := &session{handler: h, backend: b, id: id, principal: principal}
 	if h.opts.Sharing != nil && id != "" {
 		s.shared = new(shared)
 	}
-	c := h.opts.Connection
+	c := b.connection
 	c.SessionID, c.Epoch, c.DefaultRevision, c.Client, c.InFlight = id, epoch, revision, false, (*sessionInFlight)(s)
 	s.conn = connection.New(s.outbound(), &c)
 	return s

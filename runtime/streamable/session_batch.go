@@ -18,12 +18,12 @@ import (
 
 // serveBatch handles the messages of a batch one after another. Their responses are one
 // batch.
-func (h *Handler) serveBatch(w http.ResponseWriter, r *http.Request, revision wire.Revision, body []byte, accepts acceptedTypes) *refusal {
+func (h *Handler) serveBatch(w http.ResponseWriter, r *http.Request, b *backend, revision wire.Revision, body []byte, accepts acceptedTypes) *refusal {
 	list, err := batch.Read(body)
 	if err != nil {
 		return invalidMessage(new(wire.Message), err)
 	}
-	s, refused := h.sessionFor(r, revision, nil, false)
+	s, refused := h.sessionFor(r, b, revision, nil, false)
 	if refused != nil {
 		return refused
 	}
@@ -31,16 +31,16 @@ func (h *Handler) serveBatch(w http.ResponseWriter, r *http.Request, revision wi
 		s.release(false)
 		return refuse(http.StatusBadRequest, "Invalid request: batch is empty or not supported by the revision")
 	}
-	b := &batchRequest{request: s.newRequest(w, r, accepts)}
-	if refused := h.inFlight.enter(&b.request.response); refused != nil {
+	all := &batchRequest{request: s.newRequest(w, r, accepts)}
+	if refused := h.inFlight.enter(&all.request.response); refused != nil {
 		s.release(false)
 		return refused
 	}
 	ctx := context.WithoutCancel(r.Context())
-	if b.request.requestCtx != nil {
-		ctx = b.request.requestCtx
+	if all.request.requestCtx != nil {
+		ctx = all.request.requestCtx
 	}
-	b.serve(ctx, list)
+	all.serve(ctx, list)
 	return nil
 }
 
@@ -89,7 +89,7 @@ func (b *batchRequest) deliver(ctx context.Context, raw json.RawMessage) {
 	default:
 		if m.Method == mcp.MethodInitialized && b.request.session.id != "" {
 			// The message is delivered too, but requests that come later may be handled first.
-			b.request.handler.dispatcher.Confirm(ctx, b.request.session.conn, m.Params)
+			b.request.session.backend.dispatcher.Confirm(ctx, b.request.session.conn, m.Params)
 		}
 		b.request.session.deliver(ctx, &m, jsonrpc.Source{Transport: &b.request.transport, Back: b})
 		if isRequest && b.request.session.hasEnded() {
@@ -105,7 +105,7 @@ func (b *batchRequest) handleNotification(ctx context.Context, m *wire.Message) 
 	defer cancel()
 	in := peer.Inbound{Method: m.Method, Params: m.Params, Transport: &b.request.transport}
 	err := call(ctx, func(ctx context.Context) error {
-		_, err := b.request.handler.dispatcher.Serve(ctx, b.request.session.conn, &in)
+		_, err := b.request.session.backend.dispatcher.Serve(ctx, b.request.session.conn, &in)
 		return err
 	})
 	if err != nil {

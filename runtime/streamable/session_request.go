@@ -19,11 +19,11 @@ import (
 
 // serveSession serves a request of a handshake revision. The result is a stream whose
 // events must be sent, or nil.
-func (h *Handler) serveSession(w http.ResponseWriter, r *http.Request, revision wire.Revision) (f *follower) {
+func (h *Handler) serveSession(w http.ResponseWriter, r *http.Request, b *backend, revision wire.Revision) (f *follower) {
 	var refused *refusal
 	switch {
 	case r.Method == http.MethodPost:
-		refused = h.serveSessionPost(w, r, revision)
+		refused = h.serveSessionPost(w, r, b, revision)
 	case h.opts.Stateless:
 		notAllowed(w, http.MethodPost)
 	case r.Method == http.MethodGet:
@@ -41,7 +41,7 @@ func (h *Handler) serveSession(w http.ResponseWriter, r *http.Request, revision 
 
 // serveSessionPost serves a POST request that contains a message or a batch. The params
 // are read again if the session has another revision.
-func (h *Handler) serveSessionPost(w http.ResponseWriter, r *http.Request, revision wire.Revision) *refusal {
+func (h *Handler) serveSessionPost(w http.ResponseWriter, r *http.Request, b *backend, revision wire.Revision) *refusal {
 	buf, accepts, refused := h.readBody(r)
 	if refused != nil {
 		return refused
@@ -50,11 +50,11 @@ func (h *Handler) serveSessionPost(w http.ResponseWriter, r *http.Request, revis
 		buf.Free()
 		return notAcceptable()
 	}
-	m, f, err := h.dispatcher.Read(buf.Bytes, revision)
+	m, f, err := b.dispatcher.Read(buf.Bytes, revision)
 	if err != nil {
 		defer buf.Held().Release() // for a handler that ends its goroutine
-		refused = h.serveInvalid(w, r, revision, &m, err, buf.Bytes, accepts)
-	} else if refused = h.serveMessage(w, r, revision, &m, f, accepts, buf); refused == nil {
+		refused = h.serveInvalid(w, r, b, revision, &m, err, buf.Bytes, accepts)
+	} else if refused = h.serveMessage(w, r, b, revision, &m, f, accepts, buf); refused == nil {
 		return nil
 	} else if m.Method != "" { // the id of a response is an id of the server
 		refused.id = m.ID
@@ -65,9 +65,9 @@ func (h *Handler) serveSessionPost(w http.ResponseWriter, r *http.Request, revis
 
 // serveInvalid serves a body that is not a single valid message: a batch or an invalid
 // message.
-func (h *Handler) serveInvalid(w http.ResponseWriter, r *http.Request, revision wire.Revision, m *wire.Message, err error, body []byte, accepts acceptedTypes) *refusal {
+func (h *Handler) serveInvalid(w http.ResponseWriter, r *http.Request, b *backend, revision wire.Revision, m *wire.Message, err error, body []byte, accepts acceptedTypes) *refusal {
 	if wire.Kind(body) == '[' {
-		return h.serveBatch(w, r, revision, body, accepts)
+		return h.serveBatch(w, r, b, revision, body, accepts)
 	}
 	if refused := invalidMessage(m, err); refused.err.Code == mcp.CodeParse || !looksLikeResponse(body) {
 		return refused
@@ -77,9 +77,9 @@ func (h *Handler) serveInvalid(w http.ResponseWriter, r *http.Request, revision 
 
 // serveMessage serves one message. It takes ownership of the buffer unless it returns a
 // refusal.
-func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request, revision wire.Revision, m *wire.Message, f *wire.Frame, accepts acceptedTypes, buf *buffer.Buffer) *refusal {
+func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request, b *backend, revision wire.Revision, m *wire.Message, f *wire.Frame, accepts acceptedTypes, buf *buffer.Buffer) *refusal {
 	if m.Method == "" || m.ID.IsZero() {
-		return h.serveSessionNotification(w, r, revision, m, f, buf)
+		return h.serveSessionNotification(w, r, b, revision, m, f, buf)
 	}
 	var token wire.ProgressToken
 	if mayHaveMeta(m.Params) {
@@ -89,7 +89,7 @@ func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request, revision 
 		token = progressToken(m)
 	}
 	opensSession := m.Method == mcp.MethodInitialize && r.Header[mcphttp.HeaderSession] == nil
-	s, refused := h.sessionFor(r, revision, m, opensSession)
+	s, refused := h.sessionFor(r, b, revision, m, opensSession)
 	if refused != nil {
 		return refused
 	}
@@ -115,8 +115,8 @@ func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request, revision 
 }
 
 // serveSessionNotification serves a notification or a response.
-func (h *Handler) serveSessionNotification(w http.ResponseWriter, r *http.Request, revision wire.Revision, m *wire.Message, f *wire.Frame, buf *buffer.Buffer) *refusal {
-	s, refused := h.sessionFor(r, revision, m, false)
+func (h *Handler) serveSessionNotification(w http.ResponseWriter, r *http.Request, b *backend, revision wire.Revision, m *wire.Message, f *wire.Frame, buf *buffer.Buffer) *refusal {
+	s, refused := h.sessionFor(r, b, revision, m, false)
 	if refused != nil {
 		return refused
 	}
@@ -127,7 +127,7 @@ func (h *Handler) serveSessionNotification(w http.ResponseWriter, r *http.Reques
 	}
 	if m.Method == mcp.MethodInitialized {
 		// The message is delivered too, but requests that come later may be handled first.
-		h.dispatcher.Confirm(r.Context(), s.conn, m.Params)
+		s.backend.dispatcher.Confirm(r.Context(), s.conn, m.Params)
 	}
 	t := TransportContext{request: r, principal: s.principal, canRequest: true}
 	s.deliver(r.Context(), m, jsonrpc.Source{Transport: &t, Detached: true, Release: buf.Release()})
@@ -153,23 +153,23 @@ func (h *Handler) serveSessionDelete(w http.ResponseWriter, r *http.Request, rev
 
 // sessionFor returns the session of a message and begins a use of it. It creates a
 // session for initialize, and for each request with [Options].Stateless.
-func (h *Handler) sessionFor(r *http.Request, revision wire.Revision, m *wire.Message, opensSession bool) (*session, *refusal) {
+func (h *Handler) sessionFor(r *http.Request, b *backend, revision wire.Revision, m *wire.Message, opensSession bool) (*session, *refusal) {
 	switch {
 	case !opensSession && !h.opts.Stateless:
 		return h.findSession(r, revision)
 	case h.opts.Stateless:
 		isInitialize := m != nil && m.Method == mcp.MethodInitialize
-		if !isInitialize && !slices.Contains(h.dispatcher.Revisions(), revision) {
+		if !isInitialize && !slices.Contains(b.dispatcher.Revisions(), revision) {
 			return nil, refuse(http.StatusBadRequest, "Unsupported protocol version: "+revision.String()+" is not served")
 		}
-		s := h.newSession("", h.opts.Principal(r), revision)
+		s := h.newSession(b, "", h.opts.Principal(r), revision)
 		if !isInitialize {
 			s.conn.State().SetInitialized()
 		}
 		s.beginUse()
 		return s, nil
 	}
-	s := h.newSession(h.newSessionID(), h.opts.Principal(r), revision)
+	s := h.newSession(b, h.newSessionID(), h.opts.Principal(r), revision)
 	s.caller = h.inFlight.addSession(s.principal)
 	s.beginUse()
 	if !h.sessions.add(s) {
@@ -269,7 +269,7 @@ func (p *sessionRequest) context() context.Context {
 func (s *session) Handle(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
 	t, _ := in.Transport.(*TransportContext)
 	if t == nil || t.response == nil || in.ID.IsZero() { // notifications of a batch run concurrently with its requests
-		return s.handler.dispatcher.Serve(ctx, s.conn, in)
+		return s.backend.dispatcher.Serve(ctx, s.conn, in)
 	}
 	exits := true
 	defer func() {
@@ -277,7 +277,7 @@ func (s *session) Handle(ctx context.Context, in *peer.Inbound) (peer.Reply, err
 			t.response.setFlushNow()
 		}
 	}()
-	reply, err := s.handler.dispatcher.Serve(ctx, s.conn, in)
+	reply, err := s.backend.dispatcher.Serve(ctx, s.conn, in)
 	exits = false
 	return reply, err
 }

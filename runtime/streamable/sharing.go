@@ -127,7 +127,7 @@ func (m *movedSessions) add(s *session, now time.Duration) {
 // receives an error when it resumes the stream.
 func (h *Handler) Restore(ctx context.Context, state *SessionState, events []Event) error {
 	r, _ := mcp.ParseRevision(state.ProtocolVersion)
-	s := h.newSessionAt(state.ID, state.Principal, r, state.Epoch)
+	s := h.newSessionAt(h.backend, state.ID, state.Principal, r, state.Epoch)
 	s.lastStream, s.lastCallID = uint64(state.Epoch)<<epochShift, int64(state.Epoch)<<epochShift
 	for _, e := range events {
 		if e.Stream == 0 {
@@ -142,7 +142,7 @@ func (h *Handler) Restore(ctx context.Context, state *SessionState, events []Eve
 		s.conn.Close(ctx)
 		return errNotRestored
 	}
-	err := h.dispatcher.Restore(ctx, s.conn, &state.Snapshot, &TransportContext{request: new(http.Request), principal: s.principal, canRequest: true})
+	err := h.backend.dispatcher.Restore(ctx, s.conn, &state.Snapshot, &TransportContext{request: new(http.Request), principal: s.principal, canRequest: true})
 	if err != nil {
 		if h.sessions.remove(s) {
 			s.end(ctx, errSessionMoved)

@@ -18,15 +18,15 @@ import (
 )
 
 // serveStateless serves a request of a stateless revision.
-func (h *Handler) serveStateless(w http.ResponseWriter, r *http.Request, revision wire.Revision) {
-	served := revision.Index() >= 0 && h.stateless.Has(revision)
+func (h *Handler) serveStateless(w http.ResponseWriter, r *http.Request, b *backend, revision wire.Revision) {
+	served := revision.Index() >= 0 && b.stateless.Has(revision)
 	switch {
 	case r.Method == http.MethodPost:
-	case served || !h.handshake:
+	case served || !b.handshake:
 		notAllowed(w, http.MethodPost)
 		return
 	default:
-		h.refuseVersion(versionHeader(r.Header)).write(w, true)
+		b.refuseVersion(versionHeader(r.Header)).write(w, true)
 		return
 	}
 	buf, accepts, refused := h.readBody(r)
@@ -35,20 +35,20 @@ func (h *Handler) serveStateless(w http.ResponseWriter, r *http.Request, revisio
 		return
 	}
 	defer buf.Held().Release() // for a handler that ends its goroutine
-	m, f, err := h.dispatcher.Read(buf.Bytes, revision)
+	m, f, err := b.dispatcher.Read(buf.Bytes, revision)
 	switch {
 	case err != nil:
 		invalidMessage(&m, err).write(w, true)
 	case m.Method == "":
 		refuse(http.StatusBadRequest, "Invalid request: clients of this revision send no responses").write(w, true)
 	case !served && h.lacksVersion(&m, versionHeader(r.Header)):
-		h.refuseVersion(versionHeader(r.Header)).withID(m.ID).write(w, true)
+		b.refuseVersion(versionHeader(r.Header)).withID(m.ID).write(w, true)
 	case m.ID.IsZero():
-		if refused := h.serveStatelessNotification(w, r, &m, f); refused != nil {
+		if refused := h.serveStatelessNotification(w, r, b, &m, f); refused != nil {
 			refused.write(w, true)
 		}
 	default:
-		h.serveStatelessRequest(w, r, &m, f, accepts, buf)
+		h.serveStatelessRequest(w, r, b, &m, f, accepts, buf)
 	}
 	buf.Free() // not reached if the goroutine of the handler ends; the buffer is then left to the garbage collector
 }
@@ -71,12 +71,12 @@ func (h *Handler) lacksVersion(m *wire.Message, header string) bool {
 
 // refuseVersion returns the refusal of a request whose header has an unsupported
 // revision.
-func (h *Handler) refuseVersion(version string) *refusal {
+func (b *backend) refuseVersion(version string) *refusal {
 	if version == "" {
 		return &refusal{status: http.StatusBadRequest, err: errNoVersion}
 	}
 	var supported []string
-	for _, r := range h.dispatcher.Revisions() {
+	for _, r := range b.dispatcher.Revisions() {
 		supported = append(supported, r.String())
 	}
 	err := &mcp.UnsupportedProtocolVersionError{Requested: version, Supported: supported}
@@ -106,7 +106,7 @@ func (h *Handler) newStatelessRequest(w http.ResponseWriter, r *http.Request, m 
 }
 
 // serveStatelessRequest handles a request whose body is buf.
-func (h *Handler) serveStatelessRequest(w http.ResponseWriter, r *http.Request, m *wire.Message, f *wire.Frame, accepts acceptedTypes, buf *buffer.Buffer) {
+func (h *Handler) serveStatelessRequest(w http.ResponseWriter, r *http.Request, b *backend, m *wire.Message, f *wire.Frame, accepts acceptedTypes, buf *buffer.Buffer) {
 	p := h.newStatelessRequest(w, r, m, f, accepts)
 	if p.isSubscription && !accepts.events {
 		refuse(http.StatusNotAcceptable, "Invalid request: Accept must include text/event-stream").withID(m.ID).write(w, true)
@@ -127,7 +127,7 @@ func (h *Handler) serveStatelessRequest(w http.ResponseWriter, r *http.Request, 
 		h.opts.overBudget(err).withID(m.ID).write(w, true)
 		return
 	}
-	p.serve(buf)
+	p.serve(b, buf)
 }
 
 // holdExpected counts the response in the budget before the handler is called, if the response is
@@ -156,7 +156,7 @@ func (p *statelessRequest) leave() {
 // serve calls the handler and sends the response, even if the handler panics or ends
 // its goroutine. It appends the response to the buffer of the request, because the
 // result may refer to the bytes of the request.
-func (p *statelessRequest) serve(buf *buffer.Buffer) {
+func (p *statelessRequest) serve(b *backend, buf *buffer.Buffer) {
 	at, err := len(buf.Bytes), failure.ErrExited
 	defer func() {
 		if v := recover(); v != nil {
@@ -168,7 +168,7 @@ func (p *statelessRequest) serve(buf *buffer.Buffer) {
 		}
 		p.respond(&p.ctx, status, buf.Bytes[at:])
 	}()
-	reply, failed := p.handler.dispatcher.ServeStateless(&p.ctx, &p.in, &p.handler.opts.Connection)
+	reply, failed := b.dispatcher.ServeStateless(&p.ctx, &p.in, &b.connection)
 	switch {
 	case failed != nil:
 		err = failed
@@ -249,10 +249,10 @@ func (p *statelessRequest) Progress(ctx context.Context, report peer.Progress) e
 }
 
 // serveStatelessNotification handles a notification of a stateless revision.
-func (h *Handler) serveStatelessNotification(w http.ResponseWriter, r *http.Request, m *wire.Message, f *wire.Frame) *refusal {
+func (h *Handler) serveStatelessNotification(w http.ResponseWriter, r *http.Request, b *backend, m *wire.Message, f *wire.Frame) *refusal {
 	p := h.newStatelessRequest(w, r, m, f, acceptedTypes{})
 	return p.serveNotification(func(ctx context.Context) error {
-		_, err := h.dispatcher.ServeStateless(ctx, &p.in, &h.opts.Connection)
+		_, err := b.dispatcher.ServeStateless(ctx, &p.in, &b.connection)
 		return err
 	})
 }
@@ -267,7 +267,7 @@ func (h *Handler) serveSessionlessNotification(w http.ResponseWriter, r *http.Re
 		if m.Method == "" {
 			return nil // a response to no request is ignored
 		}
-		_, err := h.dispatcher.Serve(ctx, s.conn, &p.in)
+		_, err := s.backend.dispatcher.Serve(ctx, s.conn, &p.in)
 		return err
 	})
 	if refused == nil {

@@ -25,9 +25,10 @@ func ServerFromContext(ctx context.Context) *MCPServer {
 }
 
 // handle is the middleware for all messages. It adds the server and the session to the context,
-// and calls hooks and handlers of notifications.
+// and calls hooks and handlers of notifications. It needs no lists of the kit, because hooks get a copy
+// of each result.
 func (s *MCPServer) handle(next peer.Handler) peer.Handler {
-	return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+	return peer.Observer(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
 		ctx = context.WithValue(ctx, serverKey{}, s)
 		session := s.sessionOf(ctx, in)
 		ctx = s.WithContext(ctx, session)

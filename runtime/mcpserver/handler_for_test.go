@@ -1,0 +1,113 @@
+package mcpserver_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/mcpclient"
+	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/streamable"
+)
+
+// customer is the header that chooses a server in these tests.
+const customer = "X-Customer"
+
+// withHeader returns an endpoint whose requests have a customer.
+func withHeader(url, name string) *mcpclient.URLEndpoint {
+	to := mcpclient.URL(url)
+	to.HTTP.Header = http.Header{customer: {name}}
+	return to
+}
+
+// counted counts notifications.
+type counted struct {
+	peer.Outbound
+	n *atomic.Int32
+}
+
+func (c counted) Notify(ctx context.Context, n peer.Notification, opts ...peer.CallOption) error {
+	c.n.Add(1)
+	return c.Outbound.Notify(ctx, n, opts...)
+}
+
+func TestHandlerFor(t *testing.T) {
+	for _, options := range []*streamable.Options{nil, {Stateless: true}} {
+		inEveryRevision(t, func(t *testing.T, revision string) {
+			var made, sent atomic.Int32
+			h := mcpserver.HandlerFor(func(r *http.Request) *mcpserver.Server {
+				name := r.Header.Get(customer)
+				if name == "unknown" {
+					return nil
+				}
+				n := made.Add(1)
+				s := mcpserver.New(mcp.Implementation{Name: name, Version: "1"}, &mcpserver.Options{
+					Capabilities: mcp.ServerCapabilities{Tools: &mcp.ToolsCapability{ListChanged: true}},
+					Outgoing:     []func(peer.Outbound) peer.Outbound{func(o peer.Outbound) peer.Outbound { return counted{o, &sent} }},
+				})
+				mcpserver.AddTool(s, &mcp.Tool{Name: "of_" + name}, func(ctx context.Context, session *mcp.ServerSession, _ struct{}) (string, error) {
+					mcpserver.AddTool(s, &mcp.Tool{Name: "later"}, sayer("later"))
+					return fmt.Sprint(name, " ", n), nil
+				})
+				return s
+			}, options)
+			defer h.Close()
+			web := httptest.NewServer(h)
+			defer web.Close()
+			r, _ := mcp.ParseRevision(revision)
+			hasSessions := handshakes(revision) && options == nil
+			for _, name := range []string{"ada", "bob"} {
+				c, err := mcpclient.Connect(t.Context(), withHeader(web.URL, name), &mcpclient.Options{Revision: r})
+				require.NoError(t, err)
+				first := said(t, c, "of_"+name, nil)
+				second := said(t, c, "of_"+name, nil)
+				require.Equal(t, hasSessions, first == second, "%q and %q", first, second)
+				require.Contains(t, second, name)
+				require.Equal(t, hasSessions, len(names(t, c)) == 2, "the session stays with its server")
+				require.NoError(t, c.Close())
+			}
+			before := made.Load()
+			if hasSessions {
+				require.EqualValues(t, 2, before)
+				require.Positive(t, sent.Load(), "the changed list passes Outgoing of the server")
+			}
+			_, err := mcpclient.Connect(t.Context(), withHeader(web.URL, "unknown"), &mcpclient.Options{Revision: r})
+			require.ErrorContains(t, err, "404")
+			require.Equal(t, before, made.Load())
+		})
+	}
+}
+
+func TestHandlerForRefusesOtherSessions(t *testing.T) {
+	s := withLogin(nil)
+	h := mcpserver.HandlerFor(func(*http.Request) *mcpserver.Server { return s }, nil)
+	defer h.Close()
+	web := httptest.NewServer(h)
+	defer web.Close()
+	for _, method := range []string{http.MethodPost, http.MethodGet, http.MethodDelete} {
+		req, err := http.NewRequestWithContext(t.Context(), method, web.URL, http.NoBody)
+		require.NoError(t, err)
+		req.Header.Set("Mcp-Session-Id", "absent")
+		req.Header.Set("Accept", "application/json, text/event-stream")
+		res, err := http.DefaultClient.Do(req)
+		require.NoError(t, err)
+		res.Body.Close()
+		require.Equal(t, http.StatusNotFound, res.StatusCode)
+	}
+	require.NoError(t, s.Shutdown(t.Context()))
+	_, err := mcpclient.Connect(t.Context(), mcpclient.URL(web.URL), nil)
+	require.ErrorContains(t, err, "404", "a server that has been shut down serves no new session")
+}
+
+func TestHandlerForWithSharing(t *testing.T) {
+	require.PanicsWithValue(t, "streamable: NewChoosingHandler: sessions cannot be shared", func() {
+		mcpserver.HandlerFor(nil, &streamable.Options{Sharing: struct{ streamable.Sharing }{}})
+	})
+}

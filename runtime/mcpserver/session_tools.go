@@ -1,0 +1,160 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/revisions"
+)
+
+// ErrNoSession is returned for tools of a client that has no session: in the stateless revisions,
+// and over HTTP if sessions are disabled.
+var ErrNoSession = errors.New("mcpserver: the client has no session")
+
+// AddSessionTool is like [AddTool] for a tool that only one session has. The connection is the
+// argument of [Hooks].SessionStart or, in a handler, the result of [connection.FromContext]:
+//
+//	err := mcpserver.AddSessionTool(server, connection.FromContext(ctx), &mcp.Tool{Name: "deploy"}, deploy)
+//
+// The tool replaces a tool of the server with the same name, for this session. The client is
+// notified. Options for tools, such as Filter and ToolScopes, apply. Clients that began their
+// session before the server had any tool, or declared them in [Options].Capabilities, do not
+// expect tools.
+//
+// AddSessionTool returns [ErrNoSession] or a [*RegistrationError]. The tools of a session end with
+// it. They are not part of a session that continues at another replica: add them in SessionStart,
+// which is called there, too.
+func AddSessionTool[In, Out any](s *Server, conn *connection.Connection, t *mcp.Tool, h func(context.Context, *mcp.ServerSession, In) (Out, error)) error {
+	made, err := newTool(s, *t, h)
+	if err != nil {
+		return registrationError(KindTool, t.Name, err)
+	}
+	return s.addSessionTool(conn, made)
+}
+
+// AddRawSessionTool is like [AddSessionTool] for a tool with given schemas, see
+// [Server.AddRawTool].
+func (s *Server) AddRawSessionTool(conn *connection.Connection, t *mcp.Tool, call ToolHandler) error {
+	made, err := s.newRawTool(*t, call)
+	if err != nil {
+		return registrationError(KindTool, t.Name, err)
+	}
+	return s.addSessionTool(conn, made)
+}
+
+// RemoveSessionTools removes tools that only one session has, and notifies its client. Names that
+// the session does not have are ignored.
+func (s *Server) RemoveSessionTools(conn *connection.Connection, names ...string) {
+	own, has := sessionToolsKey.Get(conn.State())
+	if !has {
+		return
+	}
+	own.change(func(tools registry[tool]) (registry[tool], bool) { return tools.without(names) })
+}
+
+func (s *Server) addSessionTool(conn *connection.Connection, t *tool) error {
+	if !revisions.Handshake(conn.Revision()) || !conn.HasStandaloneChannel() {
+		return ErrNoSession
+	}
+	s.change(Event{}, func(c *catalog) bool {
+		if c.sessionTools {
+			return false
+		}
+		c.sessionTools = true
+		return true
+	})
+	made := false
+	own := sessionToolsKey.Update(conn.State(), func(own *sessionTools) *sessionTools {
+		if made = own == nil; made {
+			own = newSessionTools(s, conn)
+		}
+		return own
+	})
+	if made {
+		conn.OnClose(own.close)
+	}
+	own.change(func(tools registry[tool]) (registry[tool], bool) { return tools.with(t.Name, t), true })
+	return nil
+}
+
+// sessionTools are the tools that only one session has.
+type sessionTools struct {
+	mu     sync.Mutex // serializes changes and their notifications
+	tools  registry[tool]
+	closed bool              // no more notifications are sent
+	client sessionSubscriber // notifies the client; it does not subscribe to events
+}
+
+var sessionToolsKey = connection.NewKey[*sessionTools]("tools of the session")
+
+func newSessionTools(s *Server, conn *connection.Connection) *sessionTools {
+	own := &sessionTools{client: sessionSubscriber{subscribers: &s.subscribers, conn: conn}}
+	own.client.ctx.Context = context.Background()
+	return own
+}
+
+// change changes the tools, and notifies the client if edit reports a change.
+func (own *sessionTools) change(edit func(registry[tool]) (registry[tool], bool)) {
+	own.mu.Lock()
+	defer own.mu.Unlock()
+	tools, changed := edit(own.tools)
+	if !changed {
+		return
+	}
+	own.tools = tools
+	if own.client.conn.State().Initialized() && !own.closed {
+		own.client.notify(newEventMessage(Event{Method: mcp.MethodToolListChanged}))
+	}
+}
+
+// close is called when the connection is closed.
+func (own *sessionTools) close(ctx context.Context) error {
+	own.mu.Lock()
+	own.closed = true
+	own.mu.Unlock()
+	return own.client.close(ctx)
+}
+
+// list returns the tools.
+func (own *sessionTools) list() registry[tool] {
+	own.mu.Lock()
+	defer own.mu.Unlock()
+	return own.tools
+}
+
+// toolsOf returns the tools that the client of a request has: those of the server and of its
+// session.
+func toolsOf(ctx context.Context, c *catalog) registry[tool] {
+	own := ownTools(ctx, c)
+	if len(own) == 0 {
+		return c.tools
+	}
+	all := slices.Concat(own, c.tools) // the sort is stable: of equal names, the tool of the session is first
+	slices.SortStableFunc(all, func(a, b entry[tool]) int { return strings.Compare(a.key, b.key) })
+	return slices.CompactFunc(all, func(a, b entry[tool]) bool { return a.key == b.key })
+}
+
+// findTool returns the tool with a name that the client of a request has, or nil.
+func findTool(ctx context.Context, c *catalog, name string) *tool {
+	if t := ownTools(ctx, c).find(name); t != nil {
+		return t
+	}
+	return c.tools.find(name)
+}
+
+// ownTools returns the tools that only the session of a request has.
+func ownTools(ctx context.Context, c *catalog) registry[tool] {
+	if !c.sessionTools {
+		return nil
+	}
+	own, has := sessionToolsKey.Get(connection.FromContext(ctx).State())
+	if !has {
+		return nil
+	}
+	return own.list()
+}
