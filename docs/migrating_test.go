@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
@@ -19,6 +20,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/mcpserver/schema"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/streamable"
 )
@@ -318,4 +320,23 @@ func TestHooksAndSessionIDs(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, first, second)
 	require.NotEmpty(t, first)
+}
+
+// migratedValues has the code in the list of differences.
+func migratedValues(req *mcp.CallToolRequest, tool *mcp.Tool) (user string, s *jsonschema.Schema, err error) {
+	user, _ = mcp.Get[string](req.Meta.Values(), "com.example/user")
+	if err := tool.Meta.Set("com.example/user", "ada"); err != nil {
+		return "", nil, err
+	}
+	s, err = schema.To[jsonschema.Schema](tool.InputSchema)
+	return user, s, err
+}
+
+func TestMigratedValues(t *testing.T) {
+	tool := &mcp.Tool{InputSchema: []byte(`{"type":"object"}`)}
+	user, s, err := migratedValues(&mcp.CallToolRequest{}, tool)
+	require.NoError(t, err)
+	require.Empty(t, user)
+	require.Equal(t, "object", s.Type)
+	require.JSONEq(t, `"ada"`, string(tool.Meta["com.example/user"]))
 }

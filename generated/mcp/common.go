@@ -71,7 +71,7 @@ type AudioContent struct {
 	// Meta contains metadata of extensions and applications. Each key has the
 	// prefix of its owner, such as "com.example/". It is nil if there is none. It
 	// is not sent to peers before revision 2025-06-18.
-	Meta map[string]json.RawMessage
+	Meta Meta
 	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
@@ -209,7 +209,7 @@ type ImageContent struct {
 	// Meta contains metadata of extensions and applications. Each key has the
 	// prefix of its owner, such as "com.example/". It is nil if there is none. It
 	// is not sent to peers before revision 2025-06-18.
-	Meta map[string]json.RawMessage
+	Meta Meta
 	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
@@ -236,7 +236,15 @@ type NotificationMeta struct {
 	// subscriptions. It is not sent to peers before revision 2026-07-28.
 	SubscriptionID RequestID
 	// Extra contains the members that the revision does not define.
-	Extra map[string]json.RawMessage
+	Extra Meta
+}
+
+// Values returns Extra, or nil if x is nil.
+func (x *NotificationMeta) Values() Meta {
+	if x == nil {
+		return nil
+	}
+	return x.Extra
 }
 
 // NotificationParams is a base definition. All notifications have their own
@@ -316,7 +324,15 @@ type RequestMeta struct {
 	// notifications.
 	ProgressToken ProgressToken
 	// Extra contains the members that the revision does not define.
-	Extra map[string]json.RawMessage
+	Extra Meta
+}
+
+// Values returns Extra, or nil if x is nil.
+func (x *RequestMeta) Values() Meta {
+	if x == nil {
+		return nil
+	}
+	return x.Extra
 }
 
 // RequestParams is a base definition. All requests have their own field for
@@ -337,7 +353,15 @@ type ResultMeta struct {
 	// 2026-07-28.
 	ServerInfo *Implementation
 	// Extra contains the members that the revision does not define.
-	Extra map[string]json.RawMessage
+	Extra Meta
+}
+
+// Values returns Extra, or nil if x is nil.
+func (x *ResultMeta) Values() Meta {
+	if x == nil {
+		return nil
+	}
+	return x.Extra
 }
 
 // ResultType is the kind of a result. Extensions may add kinds; clients treat
@@ -373,7 +397,15 @@ type SubscriptionsListenResultMeta struct {
 	// because it is not verified. It may be nil.
 	ServerInfo *Implementation
 	// Extra contains the members that the revision does not define.
-	Extra map[string]json.RawMessage
+	Extra Meta
+}
+
+// Values returns Extra, or nil if x is nil.
+func (x *SubscriptionsListenResultMeta) Values() Meta {
+	if x == nil {
+		return nil
+	}
+	return x.Extra
 }
 
 // TextContent is text. [Text] and [Textf] return one.
@@ -386,7 +418,7 @@ type TextContent struct {
 	// Meta contains metadata of extensions and applications. Each key has the
 	// prefix of its owner, such as "com.example/". It is nil if there is none. It
 	// is not sent to peers before revision 2025-06-18.
-	Meta map[string]json.RawMessage
+	Meta Meta
 	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }

@@ -163,7 +163,7 @@ type Prompt struct {
 	// Meta contains metadata of extensions and applications. Each key has the
 	// prefix of its owner, such as "com.example/". It is nil if there is none. It
 	// is not sent to peers before revision 2025-06-18.
-	Meta map[string]json.RawMessage
+	Meta Meta
 	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }

@@ -305,7 +305,7 @@ type BaseResourceContents struct {
 	// Meta contains metadata of extensions and applications. Each key has the
 	// prefix of its owner, such as "com.example/". It is nil if there is none. It
 	// is not sent to peers before revision 2025-06-18.
-	Meta map[string]json.RawMessage
+	Meta Meta
 	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
@@ -323,7 +323,7 @@ type BlobResourceContents struct {
 	// Meta contains metadata of extensions and applications. Each key has the
 	// prefix of its owner, such as "com.example/". It is nil if there is none. It
 	// is not sent to peers before revision 2025-06-18.
-	Meta map[string]json.RawMessage
+	Meta Meta
 	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
@@ -339,7 +339,7 @@ type EmbeddedResource struct {
 	// Meta contains metadata of extensions and applications. Each key has the
 	// prefix of its owner, such as "com.example/". It is nil if there is none. It
 	// is not sent to peers before revision 2025-06-18.
-	Meta map[string]json.RawMessage
+	Meta Meta
 	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
@@ -372,7 +372,7 @@ type Resource struct {
 	// Meta contains metadata of extensions and applications. Each key has the
 	// prefix of its owner, such as "com.example/". It is nil if there is none. It
 	// is not sent to peers before revision 2025-06-18.
-	Meta map[string]json.RawMessage
+	Meta Meta
 	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
@@ -425,7 +425,7 @@ type ResourceLink struct {
 	Title string
 	// Meta contains metadata of extensions and applications. Each key has the
 	// prefix of its owner, such as "com.example/". It is nil if there is none.
-	Meta map[string]json.RawMessage
+	Meta Meta
 	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
@@ -471,7 +471,7 @@ type ResourceTemplate struct {
 	// Meta contains metadata of extensions and applications. Each key has the
 	// prefix of its owner, such as "com.example/". It is nil if there is none. It
 	// is not sent to peers before revision 2025-06-18.
-	Meta map[string]json.RawMessage
+	Meta Meta
 	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
@@ -489,7 +489,7 @@ type TextResourceContents struct {
 	// Meta contains metadata of extensions and applications. Each key has the
 	// prefix of its owner, such as "com.example/". It is nil if there is none. It
 	// is not sent to peers before revision 2025-06-18.
-	Meta map[string]json.RawMessage
+	Meta Meta
 	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }

@@ -165,7 +165,7 @@ type SamplingMessage struct {
 	// Meta contains metadata of extensions and applications. Each key has the
 	// prefix of its owner, such as "com.example/". It is nil if there is none. It
 	// is not sent to peers before revision 2025-11-25.
-	Meta map[string]json.RawMessage
+	Meta Meta
 	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }
@@ -259,7 +259,7 @@ type ToolResultContent struct {
 	StructuredContent json.RawMessage
 	// Meta contains metadata about the result. Include it unchanged in the next
 	// request, because caches of the model's provider may depend on it.
-	Meta map[string]json.RawMessage
+	Meta Meta
 	// Extra contains the members that the revision does not define. An explicit
 	// false for isError is sent if it is in Extra.
 	Extra map[string]json.RawMessage
@@ -282,7 +282,7 @@ type ToolUseContent struct {
 	Input json.RawMessage
 	// Meta contains metadata about the call. Include it unchanged in the next
 	// request, because caches of the model's provider may depend on it.
-	Meta map[string]json.RawMessage
+	Meta Meta
 	// Extra contains the members that the revision does not define.
 	Extra map[string]json.RawMessage
 }

@@ -298,7 +298,7 @@ func extras(v reflect.Value, visit func(map[string]json.RawMessage)) {
 	case reflect.Struct:
 		for i := range v.NumField() {
 			if v.Type().Field(i).Name == "Extra" {
-				visit(v.Field(i).Interface().(map[string]json.RawMessage))
+				visit(v.Field(i).Convert(reflect.TypeFor[map[string]json.RawMessage]()).Interface().(map[string]json.RawMessage))
 			} else if v.Type().Field(i).IsExported() {
 				extras(v.Field(i), visit)
 			}

@@ -71,6 +71,9 @@
 //     log has the error with that id. [Options].ExposeErrors sends the texts of errors instead,
 //     but not of panics; they are still logged.
 //
+// Errors of the first two kinds are logged with the level debug, which most programs discard,
+// because the client has the whole text. All others are logged with the level error.
+//
 // # Serving
 //
 // A [Server] has no state of any client, so it can serve several transports at the same

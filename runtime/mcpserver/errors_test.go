@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/peer"
 )
 
 // failingServer returns a server whose handlers all fail with an error.
@@ -71,6 +72,36 @@ func TestErrorsOfHandlersHaveIDsInTheLog(t *testing.T) {
 				require.NotNil(t, found, method)
 				require.Contains(t, log.String(), "id="+found[1])
 				require.Contains(t, log.String(), "secret")
+			}
+		}
+	})
+}
+
+// One rule decides whether an error is logged, for all kinds of handlers.
+func TestLevelsOfLoggedErrors(t *testing.T) {
+	inEveryRevision(t, func(t *testing.T, revision string) {
+		for method := range failingRequests {
+			for _, test := range []struct {
+				err   error
+				level string
+			}{
+				{mcpserver.Errorf("the text"), "DEBUG"},
+				{fmt.Errorf("wrapped: %w", mcpserver.Errorf("the text")), "DEBUG"},
+				{&peer.Error{Code: mcp.CodeInternal, Message: "the text"}, "DEBUG"},
+				{errors.New("the text"), "ERROR"},
+			} {
+				var log strings.Builder
+				logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+				c := connect(t, failingServer(&mcpserver.Options{Logger: logger}, func() error { return test.err }), revision)
+				c.ask(method, failingRequests[method])
+				var lines []string
+				for line := range strings.Lines(log.String()) {
+					if strings.Contains(line, "the text") {
+						lines = append(lines, line)
+					}
+				}
+				require.Len(t, lines, 1, "%s %T: %s", method, test.err, log.String())
+				require.Contains(t, lines[0], "level="+test.level, "%s %T", method, test.err)
 			}
 		}
 	})

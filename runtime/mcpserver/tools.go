@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -294,10 +295,10 @@ func (s *Server) toolFailure(ctx context.Context, name string, err error) (*mcp.
 		return nil, err
 	}
 	if e, ok := errors.AsType[modelTexter](err); ok {
-		return errorResult(e.ModelText()), nil
+		return s.refusedResult(ctx, name, e.ModelText(), err), nil
 	}
 	if text := unsupportedRequestText(err); text != "" {
-		return errorResult(text), nil
+		return s.refusedResult(ctx, name, text, err), nil
 	}
 	if peer.AsError(err) != nil || ctx.Err() != nil {
 		return nil, err
@@ -330,6 +331,15 @@ func unsupportedRequestText(err error) string {
 		return fmt.Sprintf("This tool sends %q requests to the client, which this connection does not support.", e.Method)
 	}
 	return ""
+}
+
+// refusedResult logs an error whose text is sent, at the level of the refused requests of other
+// methods, and returns the result.
+func (s *Server) refusedResult(ctx context.Context, name, text string, err error) *mcp.CallToolResult {
+	if s.opts.Logger.Enabled(ctx, slog.LevelDebug) {
+		s.opts.Logger.DebugContext(ctx, "tool refused", "tool", name, "error", err)
+	}
+	return errorResult(text)
 }
 
 // errorResult returns the result of a failed tool.

@@ -53,7 +53,7 @@ func (g *generator) inArea(area string) []*ir.Type {
 
 // structType prints:
 //
-//	type Tool struct { Name string; … Extra map[string]json.RawMessage }
+//	type Tool struct { Name string; … Meta Meta; Extra map[string]json.RawMessage }
 func (g *generator) structType(f *jen.File, t *ir.Type, s *ir.Struct) {
 	f.Add(comment(t.Name, t.Doc, t.Deprecated))
 	f.Type().Id(t.Name).StructFunc(func(d *jen.Group) {
@@ -63,13 +63,39 @@ func (g *generator) structType(f *jen.File, t *ir.Type, s *ir.Struct) {
 		}
 		if !hasParamsUnion(s) {
 			d.Add(comment("Extra", extraDoc(s), ""))
-			d.Id("Extra").Add(rawMap())
+			if g.isMeta(t) {
+				d.Id("Extra").Id("Meta")
+			} else {
+				d.Id("Extra").Add(rawMap())
+			}
 		}
 	})
 	f.Line()
 	if s.Method != nil {
 		g.messageMethods(f, t, s)
 	}
+	if g.isMeta(t) {
+		f.Comment("Values returns Extra, or nil if x is nil.")
+		f.Func().Params(jen.Id("x").Op("*").Id(t.Name)).Id("Values").Params().Id("Meta").Block(
+			jen.If(jen.Id("x").Op("==").Nil()).Block(jen.Return(jen.Nil())), jen.Return(jen.Id("x").Dot("Extra")))
+		f.Line()
+	}
+}
+
+// isMeta reports whether a type is the type of a _meta, so that its Extra is a Meta, too.
+func (g *generator) isMeta(t *ir.Type) bool {
+	for _, other := range g.pkg.Types {
+		s, ok := other.Shape.(*ir.Struct)
+		if !ok {
+			continue
+		}
+		for _, f := range s.Fields {
+			if named, ok := f.Type.(ir.Named); ok && f.JSON == "_meta" && named.Type == t {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // extraDoc returns the comment of the field Extra.
@@ -155,6 +181,9 @@ func nameMethod(f *jen.File, t *ir.Type, s *ir.Struct) {
 
 // fieldType returns the Go type of a field.
 func fieldType(f *ir.Field) *jen.Statement {
+	if x, ok := f.Type.(ir.Scalar); ok && f.JSON == "_meta" && x.Kind == ir.Object {
+		return jen.Id("Meta")
+	}
 	if f.Pointer {
 		return jen.Op("*").Add(goType(f.Type))
 	}

@@ -244,6 +244,18 @@ func From(v any) (json.RawMessage, error) {
 	return Parse(string(text))
 }
 
+// To returns a schema as a value of a type that is decoded from JSON, such as jsonschema.Schema of
+// github.com/google/jsonschema-go. Tests read the schemas of tools with it:
+//
+//	s, err := schema.To[jsonschema.Schema](tool.InputSchema)
+func To[T any](schema json.RawMessage) (*T, error) {
+	v := new(T)
+	if err := json.Unmarshal(schema, v); err != nil {
+		return nil, fmt.Errorf("decode schema: %w", err)
+	}
+	return v, nil
+}
+
 // Parse returns a schema in a text. It returns an error if the text is no valid schema.
 func Parse(text string) (json.RawMessage, error) {
 	if _, err := validate.Compile(json.RawMessage(text)); err != nil {

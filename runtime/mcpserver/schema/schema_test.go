@@ -105,3 +105,27 @@ func Example() {
 	// Ulm: 3 sunny days <nil>
 	// true
 }
+
+// A test reads the schema that a client gets.
+func TestTo(t *testing.T) {
+	server := mcpserver.New(mcp.Implementation{Name: "weather", Version: "1.0.0"}, nil)
+	mcpserver.AddTool(server, &mcp.Tool{Name: "forecast"}, func(_ context.Context, _ *mcp.ServerSession, in struct {
+		City string `json:"city" jsonschema:"a city"`
+		Days int    `json:"days,omitempty" minimum:"1"`
+	}) (string, error) {
+		return in.City, nil
+	})
+	client, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(server), nil)
+	require.NoError(t, err)
+	defer client.Close()
+	for tool, err := range client.Tools(t.Context()) {
+		require.NoError(t, err)
+		s, err := schema.To[jsonschema.Schema](tool.InputSchema)
+		require.NoError(t, err)
+		require.Equal(t, []string{"city"}, s.Required)
+		require.Equal(t, "a city", s.Properties["city"].Description)
+		require.InDelta(t, 1, *s.Properties["days"].Minimum, 0)
+	}
+	_, err = schema.To[jsonschema.Schema]([]byte("{"))
+	require.ErrorContains(t, err, "decode schema: ")
+}
