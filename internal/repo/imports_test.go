@@ -20,7 +20,7 @@ var (
 		"runtime/internal/revisions", "runtime/internal/verified",
 	}
 	transport = append([]string{"runtime/budget", "runtime/jsonrpc", "runtime/connection", "runtime/internal/pipe", "generated/mcp", "runtime/peer", "runtime/wire"}, shared...)
-	kit       = append([]string{"runtime/stdio", "runtime/streamable", "runtime/streamable/client", "runtime/internal/validate", "runtime/internal/jsontag", "runtime/internal/request", "runtime/internal/sessiontasks", "runtime/tasks", "schema"}, transport...)
+	kit       = append([]string{"runtime/stdio", "runtime/streamable", "runtime/streamable/client", "runtime/internal/validate", "runtime/internal/jsontag", "runtime/internal/request", "runtime/internal/sessiontasks", "runtime/internal/sealed", "runtime/internal/taskrecords", "runtime/engine", "runtime/tasks", "schema"}, transport...)
 )
 
 // Modules of others, named for their use.
@@ -62,6 +62,8 @@ var allowedImports = map[string]imports{
 	"runtime/internal/progress":     {own: wireOnly},
 	"runtime/internal/request":      {own: boundary},
 	"runtime/internal/revisions":    {own: protocol},
+	"runtime/internal/sealed":       {own: []string{"runtime/engine"}},
+	"runtime/internal/taskrecords":  {own: []string{"runtime/engine", "runtime/internal/sealed"}},
 	"runtime/internal/sessiontasks": {own: append([]string{"runtime/budget", "runtime/connection", "runtime/internal/failure", "runtime/internal/limit", "runtime/internal/outbound", "runtime/internal/progress", "runtime/internal/revisions"}, protocol...)},
 	"runtime/internal/lazy":         {},
 	"runtime/internal/jsontag":      {},
@@ -82,7 +84,7 @@ var allowedImports = map[string]imports{
 	"runtime/streamable/internal/sse":     {own: append([]string{"runtime/streamable/internal/mcphttp"}, transport...)},
 	"runtime/tasks":                       {own: protocol},
 	"runtime/engine":                      {},
-	"runtime/scale":                       {own: []string{"runtime/connection", "runtime/engine", "runtime/internal/limit", "runtime/internal/verified", "runtime/mcpserver", "runtime/streamable", "generated/mcp", "runtime/wire"}},
+	"runtime/scale":                       {own: []string{"runtime/connection", "runtime/engine", "runtime/internal/limit", "runtime/internal/sealed", "runtime/internal/verified", "runtime/mcpserver", "runtime/streamable", "generated/mcp", "runtime/wire"}},
 	"runtime/mcpserver":                   {own: kit, foreign: []string{inference, templates}},
 	"runtime/mcpclient":                   {own: kit, foreign: []string{inference, templates}},
 	"runtime/health":                      {own: append([]string{"runtime/mcpserver"}, kit...), foreign: []string{inference, templates}},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/engine"
 	"github.com/mcpwright/mcp/runtime/internal/limit"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/stdio"
@@ -225,8 +226,8 @@ type QuestionOptions struct {
 // handler asks before the task exists are sent in the response, later ones with the task.
 // Progress reports become the status message of the task.
 //
-// Tasks are stored in the memory of the process, and accessible to the caller that created
-// them. In revision 2025-11-25 that is the principal or, if there is none, the session; its
+// Tasks are stored in the memory of the process, or in Table, and accessible to the caller that
+// created them. In revision 2025-11-25 that is the principal or, if there is none, the session; its
 // tasks end with it. In each field zero means the default; in a limit a negative value means
 // no limit.
 type TaskOptions struct {
@@ -251,6 +252,17 @@ type TaskOptions struct {
 	// called concurrently. Nil means a random text. With the method NewTaskID of a node of
 	// package scale, requests for the task reach its process from any replica.
 	NewID func() string
+
+	// Table stores tasks, so that all replicas of a server find them, and finished tasks and open
+	// questions outlive their process. It requires QuestionOptions.SealKeys, which encrypt the
+	// records and are the same in all replicas. A task with open questions continues at the
+	// replica that receives the responses. A task whose process is gone while its tool runs
+	// fails with the reason "owner-lost", and is not run again. Nil stores tasks in memory. A
+	// negative TTL then means one year.
+	Table engine.Table
+	// Lease is the time after which a process that runs tasks in Table and does not renew its
+	// lease counts as gone, at least one second. Zero means 15 s.
+	Lease time.Duration
 }
 
 const (
@@ -264,6 +276,7 @@ const (
 	defaultTaskStartAfter       = time.Second
 	defaultTaskTTL              = time.Hour
 	defaultTaskPollInterval     = time.Second
+	defaultTaskLease            = 15 * time.Second
 	defaultMaxTasks             = 1000
 	defaultMaxTasksPerPrincipal = 100
 )

@@ -29,7 +29,7 @@ type taskRun struct {
 	outcome  chan outcome // capacity 1
 	progress atomic.Pointer[string]
 	opts     *connection.Options // of the connection of each run
-	local    bool                // the request state has never left this process
+	local    bool                // the request state has never left the server
 }
 
 var _ taskstore.Run = (*taskRun)(nil)
@@ -42,6 +42,13 @@ type outcome struct {
 
 // newRun starts to run a call.
 func (k *taskService) newRun(ctx context.Context, in *peer.Inbound, req *mcp.CallToolRequest) *taskRun {
+	r := k.prepareRun(ctx, in, req)
+	go r.run(r.req, 0) // ends when the handler returns
+	return r
+}
+
+// prepareRun returns a run that has not started.
+func (k *taskService) prepareRun(ctx context.Context, in *peer.Inbound, req *mcp.CallToolRequest) *taskRun {
 	r := &taskRun{kit: k, req: withSenderMeta(ctx, req), frame: &wire.Frame{Revision: revisionOf(ctx)}, outcome: make(chan outcome, 1)}
 	r.ctx, r.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	r.opts = connection.FromContext(ctx).Options()
@@ -50,11 +57,10 @@ func (k *taskService) newRun(ctx context.Context, in *peer.Inbound, req *mcp.Cal
 	if r.in.Back = back; in.Back == nil {
 		back.BackChannel = outbound.None{}
 	}
-	go r.run(r.req, 0) // ends when the handler returns
 	return r
 }
 
-// isStateLocal reports whether the request state of a request has never left this process.
+// isStateLocal reports whether the request state of a request has never left the server.
 func isStateLocal(in *peer.Inbound) bool {
 	b, runs := in.Back.(*taskBackChannel)
 	return runs && b.run.local

@@ -22,7 +22,7 @@ import (
 type taskService struct {
 	server *Server
 	after  time.Duration
-	store  *taskstore.Store
+	store  taskStore
 	// sessions has the tasks of revision 2025-11-25. It is nil if the program handles them
 	// itself.
 	sessions *sessiontasks.Table
@@ -38,7 +38,7 @@ func (s *Server) enableTasks() {
 	ttl, poll := cmp.Or(o.TTL, defaultTaskTTL), cmp.Or(o.PollInterval, defaultTaskPollInterval)
 	quota := limit.NewQuota(limit.Count(o.MaxTasks, defaultMaxTasks), limit.Count(o.MaxTasksPerPrincipal, defaultMaxTasksPerPrincipal))
 	held := s.budget()
-	k.store = taskstore.New(taskstore.Options{TTL: ttl, PollInterval: poll, Quota: quota, Budget: held, NewID: o.NewID})
+	k.store = k.newStore(taskstore.Options{TTL: ttl, PollInterval: poll, Quota: quota, Budget: held, NewID: o.NewID})
 	s.shutdowners.add(k.store)
 	if s.runsSessionTasks() {
 		k.sessions = sessiontasks.New(sessiontasks.Options{
@@ -153,7 +153,7 @@ func (k *taskService) call(ctx context.Context, in *peer.Inbound, req *mcp.CallT
 		case <-ctx.Done():
 			return r.abandon(ctx)
 		case <-long.C:
-			if t := k.store.Add(principalOf(ctx), r, len(in.Params)); t != nil {
+			if t := k.store.Add(ctx, principalOf(ctx), r, len(in.Params)); t != nil {
 				return peer.Reply{Result: &tasks.CreateResult{Task: *t}, Frame: k.server.Dispatcher().ResultFrame(revisionOf(ctx))}, nil
 			}
 		}
@@ -161,22 +161,23 @@ func (k *taskService) call(ctx context.Context, in *peer.Inbound, req *mcp.CallT
 }
 
 func (k *taskService) get(ctx context.Context, req *tasks.GetRequest) (*tasks.Task, error) {
-	if t := k.store.Get(principalOf(ctx), req.ID); t != nil {
-		return t, nil
+	t, err := k.store.Get(ctx, principalOf(ctx), req.ID)
+	if err != nil || t == nil {
+		return nil, k.taskError(ctx, req.ID, err)
 	}
-	return nil, unknownTask(req.ID)
+	return t, nil
 }
 
 func (k *taskService) update(ctx context.Context, req *tasks.UpdateRequest) (*tasks.Ack, error) {
-	if !k.store.Update(principalOf(ctx), req.ID, req.InputResponses) {
-		return nil, unknownTask(req.ID)
+	if exists, err := k.store.Update(ctx, principalOf(ctx), req.ID, req.InputResponses); err != nil || !exists {
+		return nil, k.taskError(ctx, req.ID, err)
 	}
 	return new(tasks.Ack), nil
 }
 
 func (k *taskService) cancel(ctx context.Context, req *tasks.CancelRequest) (*tasks.Ack, error) {
-	if !k.store.Cancel(principalOf(ctx), req.ID) {
-		return nil, unknownTask(req.ID)
+	if exists, err := k.store.Cancel(ctx, principalOf(ctx), req.ID); err != nil || !exists {
+		return nil, k.taskError(ctx, req.ID, err)
 	}
 	return new(tasks.Ack), nil
 }

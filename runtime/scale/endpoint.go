@@ -93,7 +93,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		e.inner.ServeHTTP(w, r)
 		return
 	}
-	tag, ok := e.node.keys.parseSessionID(e.purpose, ids[0])
+	tag, ok := parseSessionID(e.node.keys, e.purpose, ids[0])
 	if !ok {
 		e.inner.ServeHTTP(w, r) // refuses the request
 		return
@@ -106,7 +106,7 @@ const maxAttempts = 4
 
 // route serves a request of a session here or forwards it.
 func (e *endpoint) route(w http.ResponseWriter, r *http.Request, id, tag string) {
-	isHop := len(r.Header[headerHop]) == 1 && e.node.keys.signed(hopPurpose, id+" "+e.node.tag, r.Header[headerHop][0])
+	isHop := len(r.Header[headerHop]) == 1 && e.node.keys.Signed(hopPurpose, id+" "+e.node.tag, r.Header[headerHop][0])
 	var body *replayableBody
 	for attempt := range maxAttempts {
 		owner, err := e.locate(r.Context(), id, tag, e.principal(r), attempt > 0)

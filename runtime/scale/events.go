@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/runtime/engine"
+	"github.com/mcpwright/mcp/runtime/internal/sealed"
 	"github.com/mcpwright/mcp/runtime/streamable"
 )
 
@@ -122,7 +123,7 @@ func (e *endpoint) appendEntry(h *heldSession, events []streamable.Event) error 
 	defer cancel()
 	h.log.entry++
 	own := logEntry{epoch: h.epoch, number: h.log.entry, events: events}
-	data := e.node.keys.seal(own.append(nil), "entry "+h.key(e))
+	data := e.node.keys.Seal(own.append(nil), "entry "+h.key(e))
 	for delay := firstDelay; ; delay = min(2*delay, maxDelay) {
 		last, err := e.node.log.Append(ctx, h.key(e), data, h.log.last, eventKeep)
 		if err == nil {
@@ -138,7 +139,7 @@ func (e *endpoint) appendEntry(h *heldSession, events []streamable.Event) error 
 		case found:
 			return nil
 		}
-		if !sleep(ctx, delay) {
+		if !sealed.Sleep(ctx, delay) {
 			return err
 		}
 	}
@@ -163,7 +164,7 @@ func (e *endpoint) catchUp(ctx context.Context, h *heldSession, number uint64) (
 	for _, entry := range list {
 		h.log.last = entry.Number
 		content, err := e.openEntry(h.key(e), entry.Data)
-		if errors.Is(err, errForged) {
+		if errors.Is(err, sealed.ErrForged) {
 			continue
 		}
 		if err != nil {
@@ -181,7 +182,7 @@ func (e *endpoint) catchUp(ctx context.Context, h *heldSession, number uint64) (
 // events before it.
 func (e *endpoint) fence(ctx context.Context, h *heldSession) ([]streamable.Event, error) {
 	own := logEntry{epoch: h.epoch}
-	data := e.node.keys.seal(own.append(nil), "entry "+h.key(e))
+	data := e.node.keys.Seal(own.append(nil), "entry "+h.key(e))
 	for delay := firstDelay; ; delay = min(2*delay, maxDelay) {
 		list, err := e.node.log.Read(ctx, h.key(e), 0)
 		if err != nil {
@@ -198,7 +199,7 @@ func (e *endpoint) fence(ctx context.Context, h *heldSession) ([]streamable.Even
 		if h.log.last, err = e.node.log.Append(ctx, h.key(e), data, h.log.last, eventKeep); err == nil {
 			return events, nil
 		}
-		if !sleep(ctx, delay) {
+		if !sealed.Sleep(ctx, delay) {
 			return nil, err
 		}
 	}
@@ -214,7 +215,7 @@ func (e *endpoint) readEvents(h *heldSession, list []engine.Entry) (events []str
 	var number uint64 // of the last entry in the epoch
 	for _, entry := range list {
 		content, err := e.openEntry(h.key(e), entry.Data)
-		if errors.Is(err, errForged) { // it is no entry of a replica
+		if errors.Is(err, sealed.ErrForged) { // it is no entry of a replica
 			e.node.opts.Logger.Warn("entry in the log of a session ignored", "error", err)
 			continue
 		}
@@ -276,8 +277,8 @@ func (l *logEntry) append(b []byte) []byte {
 var errMalformed = errors.New("malformed entry")
 
 // openEntry decrypts and decodes an entry.
-func (e *endpoint) openEntry(key string, sealed []byte) (l logEntry, err error) {
-	b, err := e.node.keys.open(sealed, "entry "+key)
+func (e *endpoint) openEntry(key string, data []byte) (l logEntry, err error) {
+	b, err := e.node.keys.Open(data, "entry "+key)
 	if err != nil {
 		return l, err
 	}

@@ -82,7 +82,7 @@ func (e *endpoint) rewrite(p *httputil.ProxyRequest, id string, owner *member, b
 			p.Out.Header[name] = values
 		}
 	}
-	p.Out.Header[headerHop] = []string{e.node.keys.sign(hopPurpose, id+" "+owner.tag)}
+	p.Out.Header[headerHop] = []string{e.node.keys.Sign(hopPurpose, id+" "+owner.tag)}
 	p.Out.Body = body.reader()
 	if body.rest == nil {
 		p.Out.ContentLength = int64(len(body.first))

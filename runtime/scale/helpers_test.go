@@ -138,7 +138,7 @@ func (f *fleet) add(change func(i int, o *scale.Options)) *replica {
 func newServer(i int, r *replica) *mcpserver.Server {
 	s := mcpserver.New(mcp.Implementation{Name: "test", Version: "1"}, &mcpserver.Options{
 		Capabilities: mcp.ServerCapabilities{Logging: map[string]json.RawMessage{}},
-		Tasks:        &mcpserver.TaskOptions{StartAfter: -1, NewID: r.node.NewTaskID},
+		Tasks:        &mcpserver.TaskOptions{StartAfter: -1, NewID: r.node.NewTaskID, Table: r.engine},
 		Logger:       slog.New(slog.DiscardHandler), Questions: mcpserver.QuestionOptions{SealKeys: keys},
 	})
 	type input struct {

@@ -1,7 +1,6 @@
 package scale
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/mcpwright/mcp/runtime/engine"
 	"github.com/mcpwright/mcp/runtime/internal/limit"
+	"github.com/mcpwright/mcp/runtime/internal/sealed"
 )
 
 // Options are the options of a [Node].
@@ -55,7 +55,7 @@ type Node struct {
 	table engine.Table
 	log   engine.Log
 	opts  Options
-	keys  keyring
+	keys  sealed.Ring
 	tag   string
 	start time.Time
 
@@ -81,7 +81,7 @@ func NewNode(table engine.Table, log engine.Log, opts *Options) (*Node, error) {
 	if err := n.opts.complete(); err != nil {
 		return nil, fmt.Errorf("scale: %w", err)
 	}
-	n.keys, _ = newKeyring(n.opts.Keys)
+	n.keys, _ = sealed.NewRing(keyUse, n.opts.Keys)
 	ctx, cancel := context.WithTimeout(context.Background(), engineTimeout)
 	defer cancel()
 	if err := n.renew(ctx); err != nil {
@@ -100,7 +100,7 @@ func (o *Options) complete() error {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "" {
 		return fmt.Errorf("address %q is not a URL such as \"http://10.0.0.7:8080\"", o.Address)
 	}
-	if _, err := newKeyring(o.Keys); err != nil {
+	if _, err := sealed.NewRing(keyUse, o.Keys); err != nil {
 		return err
 	}
 	o.Lease, o.Grace = limit.Time(o.Lease, 15*time.Second), limit.Time(o.Grace, time.Minute)
@@ -163,14 +163,14 @@ func (n *Node) renew(ctx context.Context) error {
 	n.renewing.Lock()
 	defer n.renewing.Unlock()
 	began := n.now()
-	data := n.keys.seal([]byte(n.opts.Address), memberKey(n.tag))
-	version, err := n.put(ctx, memberKey(n.tag), data, n.version, n.opts.Lease)
+	data := n.keys.Seal([]byte(n.opts.Address), memberKey(n.tag))
+	version, err := sealed.Put(ctx, n.table, memberKey(n.tag), data, n.version, n.opts.Lease)
 	if errors.Is(err, engine.ErrConflict) { // the record has ended, or the reply to an earlier renewal was lost
 		r, getErr := n.table.Get(ctx, memberKey(n.tag))
 		if getErr != nil && !errors.Is(getErr, engine.ErrNone) {
 			return getErr
 		}
-		version, err = n.put(ctx, memberKey(n.tag), data, r.Version, n.opts.Lease)
+		version, err = sealed.Put(ctx, n.table, memberKey(n.tag), data, r.Version, n.opts.Lease)
 	}
 	if err != nil {
 		n.lastFailed = time.Now()
@@ -211,38 +211,6 @@ func (n *Node) cutOff() bool {
 // engine, all leases have ended, and the others need time to renew theirs.
 func (n *Node) mayJudge() bool {
 	return n.leaseHeld() && n.now()-time.Duration(n.heldSince.Load()) >= n.opts.Lease
-}
-
-// put writes a record. If the engine leaves open whether it was written, put reads it. Data must be
-// different from all other data, which sealed data is.
-func (n *Node) put(ctx context.Context, key string, data []byte, prev uint64, keep time.Duration) (uint64, error) {
-	for delay := firstDelay; ; delay = min(2*delay, maxDelay) {
-		version, err := n.table.Put(ctx, key, data, prev, keep)
-		if err == nil {
-			return version, nil
-		}
-		switch r, getErr := n.table.Get(ctx, key); {
-		case getErr == nil && bytes.Equal(r.Data, data):
-			return r.Version, nil
-		case getErr == nil && r.Version != prev, errors.Is(getErr, engine.ErrNone) && prev != 0:
-			return 0, engine.ErrConflict
-		}
-		if !sleep(ctx, delay) {
-			return 0, err
-		}
-	}
-}
-
-// sleep waits for a time. It returns false if ctx ends first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // member is another replica.
@@ -289,7 +257,7 @@ func (n *Node) checkMember(ctx context.Context, tag string) (*member, error) {
 		return nil, nil
 	}
 	if m == nil {
-		address, err := n.keys.open(r.Data, memberKey(tag))
+		address, err := n.keys.Open(r.Data, memberKey(tag))
 		if err != nil {
 			return nil, fmt.Errorf("record of replica %q: %w", tag, err)
 		}

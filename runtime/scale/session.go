@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/engine"
+	"github.com/mcpwright/mcp/runtime/internal/sealed"
 	"github.com/mcpwright/mcp/runtime/streamable"
 )
 
@@ -40,7 +41,7 @@ type heldSession struct {
 func (h *heldSession) key(e *endpoint) string { return engineKey(e.purpose, h.id) }
 
 // NewID implements [streamable.Sharing].
-func (e *endpoint) NewID() string { return e.node.keys.newSessionID(e.purpose, e.node.tag) }
+func (e *endpoint) NewID() string { return newSessionID(e.node.keys, e.purpose, e.node.tag) }
 
 // hold returns a session of this replica.
 func (e *endpoint) hold(id string) *heldSession {
@@ -96,7 +97,7 @@ func (e *endpoint) write(ctx context.Context, h *heldSession, rec *record) error
 	if err != nil {
 		return err
 	}
-	version, err := e.node.put(ctx, h.key(e), data, h.version, e.keep)
+	version, err := sealed.Put(ctx, e.node.table, h.key(e), data, h.version, e.keep)
 	if errors.Is(err, engine.ErrConflict) { // another owner, or an earlier write whose reply was lost
 		var found *record
 		if found, version, err = e.readRecord(ctx, h.key(e)); err != nil {
@@ -105,7 +106,7 @@ func (e *endpoint) write(ctx context.Context, h *heldSession, rec *record) error
 		if found.Owner != e.node.tag || found.Epoch != h.epoch {
 			return errFenced
 		}
-		version, err = e.node.put(ctx, h.key(e), data, version, e.keep)
+		version, err = sealed.Put(ctx, e.node.table, h.key(e), data, version, e.keep)
 	}
 	if err != nil {
 		return err
@@ -122,7 +123,7 @@ func (e *endpoint) sealRecord(key string, rec *record) ([]byte, error) {
 	if len(content) > maxRecord {
 		return nil, fmt.Errorf("state of the session has %d bytes, more than %d", len(content), maxRecord)
 	}
-	return e.node.keys.seal(content, "record "+key), nil
+	return e.node.keys.Seal(content, "record "+key), nil
 }
 
 // readRecord reads the record of a session.
@@ -131,7 +132,7 @@ func (e *endpoint) readRecord(ctx context.Context, key string) (*record, uint64,
 	if err != nil {
 		return nil, 0, err
 	}
-	content, err := e.node.keys.open(r.Data, "record "+key)
+	content, err := e.node.keys.Open(r.Data, "record "+key)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -10,7 +10,7 @@ import (
 // NewTaskID returns the id of a new task. It is for the field NewID of mcpserver.TaskOptions: other
 // replicas forward requests for the task to this one, in stateless revisions. In a session, they are
 // forwarded to the owner of the session.
-func (n *Node) NewTaskID() string { return n.keys.newSessionID(taskPurpose, n.tag) }
+func (n *Node) NewTaskID() string { return newSessionID(n.keys, taskPurpose, n.tag) }
 
 // forwardTask forwards a request for a task of another replica. It returns false if this replica serves the
 // request.
@@ -19,7 +19,7 @@ func (e *endpoint) forwardTask(w http.ResponseWriter, r *http.Request) bool {
 	if len(methods) != 1 || !strings.HasPrefix(methods[0], "tasks/") || len(names) != 1 || r.Header[headerHop] != nil {
 		return false
 	}
-	tag, ok := e.node.keys.parseSessionID(taskPurpose, names[0])
+	tag, ok := parseSessionID(e.node.keys, taskPurpose, names[0])
 	if !ok || tag == e.node.tag {
 		return false
 	}

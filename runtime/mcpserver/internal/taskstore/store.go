@@ -59,11 +59,7 @@ func New(o Options) *Store {
 // Add stores a task for an active run and returns it, or nil if a limit is reached. The request has
 // size bytes. The store then owns the run, and ends it with the task.
 func (t *Store) Add(owner string, run Run, size int) *tasks.Task {
-	now := time.Now()
-	x := &task{owner: owner, run: run, Task: tasks.Task{
-		ID: t.opts.NewID(), Status: mcp.TaskStatusWorking, CreatedAt: now, LastUpdatedAt: now,
-		TTL: t.opts.TTL, PollInterval: t.opts.PollInterval,
-	}}
+	x := newTask(&t.opts, owner, run)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var err error
@@ -80,6 +76,15 @@ func (t *Store) Add(owner string, run Run, size int) *tasks.Task {
 	}
 	t.waitForRun(x)
 	return x.brief()
+}
+
+// newTask returns a task for an active run.
+func newTask(o *Options, owner string, run Run) *task {
+	now := time.Now()
+	return &task{owner: owner, run: run, Task: tasks.Task{
+		ID: o.NewID(), Status: mcp.TaskStatusWorking, CreatedAt: now, LastUpdatedAt: now,
+		TTL: o.TTL, PollInterval: o.PollInterval,
+	}}
 }
 
 // quotaOwner returns the owner of a task in the quota.

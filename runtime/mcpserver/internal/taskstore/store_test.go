@@ -32,8 +32,9 @@ type fakeRun struct {
 
 func newFakeRun() *fakeRun { return &fakeRun{outcomes: make(chan taskstore.Outcome, 1)} }
 
-func (s *fakeRun) Wait() taskstore.Outcome { return <-s.outcomes }
-func (s *fakeRun) Message() string         { return s.message }
+func (s *fakeRun) Wait() taskstore.Outcome         { return <-s.outcomes }
+func (s *fakeRun) Message() string                 { return s.message }
+func (*fakeRun) Request() (json.RawMessage, error) { return json.RawMessage(`{}`), nil }
 func (s *fakeRun) Resume(answers mcp.InputResponses, state *string) {
 	s.resume, s.state = append(s.resume, answers), state
 }
@@ -249,6 +250,7 @@ type stuckRun struct{ done chan struct{} }
 
 func (d *stuckRun) Wait() taskstore.Outcome          { <-d.done; return taskstore.Outcome{} }
 func (*stuckRun) Message() string                    { return "" }
+func (*stuckRun) Request() (json.RawMessage, error)  { return json.RawMessage(`{}`), nil }
 func (*stuckRun) Resume(mcp.InputResponses, *string) {}
 func (*stuckRun) End(error)                          {}
 

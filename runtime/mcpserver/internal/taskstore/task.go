@@ -18,6 +18,8 @@ type Run interface {
 	Wait() Outcome
 	// Resume runs a call again that has asked for input.
 	Resume(answers mcp.InputResponses, state *string)
+	// Request returns the call in a form that can be stored, without responses and state.
+	Request() (json.RawMessage, error)
 	// Message returns the latest progress message.
 	Message() string
 	// End cancels the run with a cause. It may be called again. It does not block.

@@ -1,0 +1,150 @@
+package mcpserver
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/headers"
+	"github.com/mcpwright/mcp/runtime/internal/paramheader"
+	"github.com/mcpwright/mcp/runtime/internal/taskrecords"
+	"github.com/mcpwright/mcp/runtime/mcpserver/internal/taskstore"
+	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/tasks"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// taskStore stores the tasks of the extension: a [taskstore.Shared], or a [localTasks].
+type taskStore interface {
+	// Add stores a task for an active run. It returns nil if the call cannot become a task.
+	Add(ctx context.Context, owner string, run taskstore.Run, size int) *tasks.Task
+	// Get returns a task, or nil if the owner has no such task.
+	Get(ctx context.Context, owner, id string) (*tasks.Task, error)
+	// Update and Cancel report whether the task exists.
+	Update(ctx context.Context, owner, id string, answers mcp.InputResponses) (bool, error)
+	Cancel(ctx context.Context, owner, id string) (bool, error)
+	Shutdown(ctx context.Context) error
+}
+
+// localTasks are tasks in the memory of the process.
+type localTasks struct{ *taskstore.Store }
+
+func (l localTasks) Add(_ context.Context, owner string, run taskstore.Run, size int) *tasks.Task {
+	return l.Store.Add(owner, run, size)
+}
+
+func (l localTasks) Get(_ context.Context, owner, id string) (*tasks.Task, error) {
+	return l.Store.Get(owner, id), nil
+}
+
+func (l localTasks) Update(_ context.Context, owner, id string, answers mcp.InputResponses) (bool, error) {
+	return l.Store.Update(owner, id, answers), nil
+}
+
+func (l localTasks) Cancel(_ context.Context, owner, id string) (bool, error) {
+	return l.Store.Cancel(owner, id), nil
+}
+
+// newStore returns the store of the tasks of the extension.
+func (k *taskService) newStore(o taskstore.Options) taskStore {
+	if k.server.opts.Tasks.Table == nil {
+		return localTasks{taskstore.New(o)}
+	}
+	return taskstore.NewShared(taskstore.SharedOptions{
+		Options: o, Worker: k.newWorker(), Restore: k.restoreRun, Logger: k.server.opts.Logger,
+	})
+}
+
+// newWorker returns the worker of the server. It panics on invalid options.
+func (k *taskService) newWorker() *taskrecords.Worker {
+	o := &k.server.opts
+	lease := cmp.Or(o.Tasks.Lease, defaultTaskLease)
+	if lease < time.Second {
+		panic(fmt.Sprintf("mcpserver: TaskOptions.Lease of %v is shorter than a second", lease))
+	}
+	w, err := taskrecords.NewWorker(taskrecords.Options{Table: o.Tasks.Table, Keys: o.Questions.SealKeys, Lease: lease, Logger: o.Logger})
+	if err != nil {
+		panic(fmt.Sprintf("mcpserver: TaskOptions.Table requires QuestionOptions.SealKeys: %v", err))
+	}
+	return w
+}
+
+// storedCall is a call of a task in an engine.
+type storedCall struct {
+	Params json.RawMessage `json:"params"`
+	// Headers are the HTTP headers of the call that repeat arguments.
+	Headers http.Header `json:"headers,omitempty"`
+}
+
+// Request implements [taskstore.Run].
+func (r *taskRun) Request() (json.RawMessage, error) {
+	params, err := wire.AppendParams(nil, r.frame, r.req)
+	if err != nil {
+		return nil, err
+	}
+	call := storedCall{Params: params}
+	for name, values := range mcp.SessionFromContext(r.ctx).Transport().Header() {
+		if strings.HasPrefix(name, paramheader.Prefix) {
+			if call.Headers == nil {
+				call.Headers = make(http.Header)
+			}
+			call.Headers[name] = values
+		}
+	}
+	return json.Marshal(&call)
+}
+
+// restoreRun returns the run of a stored call. It has the context and the connection of the request that
+// continues the task.
+func (k *taskService) restoreRun(ctx context.Context, request json.RawMessage) (taskstore.Run, error) {
+	call, req := new(storedCall), new(mcp.CallToolRequest)
+	if err := json.Unmarshal(request, call); err != nil {
+		return nil, fmt.Errorf("stored request of a task: %w", err)
+	}
+	if err := wire.DecodeParams(call.Params, &wire.Frame{Revision: revisionOf(ctx)}, req); err != nil {
+		return nil, fmt.Errorf("stored request of a task: %w", err)
+	}
+	transport := restoreTransport(mcp.SessionFromContext(ctx).Transport(), req.Name, call.Headers)
+	in := &peer.Inbound{Method: mcp.MethodCallTool, ID: wire.StringID("task"), Transport: transport}
+	return k.prepareRun(ctx, in, req), nil
+}
+
+// restoredTransport is the transport of a request that continues a task, with the headers of the call.
+type restoredTransport struct {
+	peer.TransportContext
+	header http.Header
+}
+
+// Header implements [peer.TransportContext].
+func (t *restoredTransport) Header() http.Header { return t.header }
+
+// Unwrap returns the transport of the request.
+func (t *restoredTransport) Unwrap() peer.TransportContext { return t.TransportContext }
+
+// restoreTransport returns the transport for a call of a tool that another request continues.
+func restoreTransport(t peer.TransportContext, tool string, stored http.Header) peer.TransportContext {
+	header := t.Header().Clone()
+	if header == nil {
+		return t
+	}
+	maps.Copy(header, stored)
+	header.Set(headers.Method, mcp.MethodCallTool)
+	header.Set(headers.Name, paramheader.Encode(tool))
+	return &restoredTransport{t, header}
+}
+
+// taskError returns the error for a request about a task that was not found, or whose record could not be
+// read or changed.
+func (k *taskService) taskError(ctx context.Context, id string, err error) error {
+	if err == nil {
+		return unknownTask(id)
+	}
+	k.server.opts.Logger.WarnContext(ctx, "could not read or change the record of a task", "error", err)
+	return &peer.Error{Code: mcp.CodeInternal, Message: "The task is not available. Try again later"}
+}
