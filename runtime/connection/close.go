@@ -37,6 +37,19 @@ func (c *Connection) Close(ctx context.Context) {
 	}
 }
 
+// movedKey is the key of a context for the end of a connection that continues in another process.
+type movedKey struct{}
+
+// WithMoved returns a context for [Connection.Close]: the session of the connection continues in
+// another process.
+func WithMoved(ctx context.Context) context.Context {
+	return context.WithValue(ctx, movedKey{}, true)
+}
+
+// HasMoved reports whether the session of a connection continues in another process. The context is
+// the one that a function of [Connection.OnClose] receives.
+func HasMoved(ctx context.Context) bool { return ctx.Value(movedKey{}) != nil }
+
 // cleanup is the stack of functions that run when a connection is closed.
 type cleanup struct {
 	mu    sync.Mutex // not held while a function runs

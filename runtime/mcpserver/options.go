@@ -253,12 +253,12 @@ type TaskOptions struct {
 	// package scale, requests for the task reach its process from any replica.
 	NewID func() string
 
-	// Table stores tasks, so that all replicas of a server find them, and finished tasks and open
-	// questions outlive their process. It requires QuestionOptions.SealKeys, which encrypt the
-	// records and are the same in all replicas. A task with open questions continues at the
+	// Table stores tasks, so that all replicas of a server find them, and finished tasks outlive
+	// their process. It requires QuestionOptions.SealKeys, which encrypt the records and are the
+	// same in all replicas. In revision 2026-07-28, a task with open questions continues at the
 	// replica that receives the responses. A task whose process is gone while its tool runs
-	// fails with the reason "owner-lost", and is not run again. Nil stores tasks in memory. A
-	// negative TTL then means one year.
+	// fails with the reason "owner-lost", and is not run again. Nil stores tasks in memory. With
+	// a Table, a negative TTL means one year.
 	Table engine.Table
 	// Lease is the time after which a process that runs tasks in Table and does not renew its
 	// lease counts as gone, at least one second. Zero means 15 s.

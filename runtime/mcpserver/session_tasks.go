@@ -23,7 +23,7 @@ func (s *Server) runsSessionTasks() bool {
 // callInSession handles a call of revision 2025-11-25, whose sender decides whether it becomes a
 // task.
 func (k *taskService) callInSession(ctx context.Context, in *peer.Inbound, next peer.Handler) (peer.Reply, error) {
-	s, owner := k.server, sessiontasks.OwnerOf(ctx)
+	s, owner := k.server, k.sessions.Owner(ctx)
 	req := decodedCall(in, mcp.Revision20251125)
 	if owner == nil || req == nil || !canHaveTasks(in.Transport) || !k.isOpen(ctx) {
 		return next.Handle(ctx, in)

@@ -53,17 +53,21 @@ func (l localTasks) Cancel(_ context.Context, owner, id string) (bool, error) {
 
 // newStore returns the store of the tasks of the extension.
 func (k *taskService) newStore(o taskstore.Options) taskStore {
-	if k.server.opts.Tasks.Table == nil {
+	if k.worker == nil {
 		return localTasks{taskstore.New(o)}
 	}
 	return taskstore.NewShared(taskstore.SharedOptions{
-		Options: o, Worker: k.newWorker(), Restore: k.restoreRun, Logger: k.server.opts.Logger,
+		Options: o, Worker: k.worker, Restore: k.restoreRun, Logger: k.server.opts.Logger,
 	})
 }
 
-// newWorker returns the worker of the server. It panics on invalid options.
+// newWorker returns the worker of the server, or nil if tasks are stored in memory. It panics on invalid
+// options.
 func (k *taskService) newWorker() *taskrecords.Worker {
 	o := &k.server.opts
+	if o.Tasks.Table == nil {
+		return nil
+	}
 	lease := cmp.Or(o.Tasks.Lease, defaultTaskLease)
 	if lease < time.Second {
 		panic(fmt.Sprintf("mcpserver: TaskOptions.Lease of %v is shorter than a second", lease))

@@ -12,6 +12,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/internal/limit"
 	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/internal/sessiontasks"
+	"github.com/mcpwright/mcp/runtime/internal/taskrecords"
 	"github.com/mcpwright/mcp/runtime/mcpserver/internal/taskstore"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/tasks"
@@ -23,6 +24,7 @@ type taskService struct {
 	server *Server
 	after  time.Duration
 	store  taskStore
+	worker *taskrecords.Worker // nil if tasks are stored in memory
 	// sessions has the tasks of revision 2025-11-25. It is nil if the program handles them
 	// itself.
 	sessions *sessiontasks.Table
@@ -38,11 +40,13 @@ func (s *Server) enableTasks() {
 	ttl, poll := cmp.Or(o.TTL, defaultTaskTTL), cmp.Or(o.PollInterval, defaultTaskPollInterval)
 	quota := limit.NewQuota(limit.Count(o.MaxTasks, defaultMaxTasks), limit.Count(o.MaxTasksPerPrincipal, defaultMaxTasksPerPrincipal))
 	held := s.budget()
+	k.worker = k.newWorker()
 	k.store = k.newStore(taskstore.Options{TTL: ttl, PollInterval: poll, Quota: quota, Budget: held, NewID: o.NewID})
 	s.shutdowners.add(k.store)
 	if s.runsSessionTasks() {
 		k.sessions = sessiontasks.New(sessiontasks.Options{
 			TTL: ttl, PollInterval: poll, PageSize: s.opts.PageSize, Quota: quota, Budget: held, Dispatcher: s.Dispatcher, Logger: s.opts.Logger,
+			Worker: k.worker,
 		})
 		k.sessions.Register(&s.mux)
 		s.shutdowners.add(k.sessions)

@@ -185,6 +185,15 @@ func newServer(i int, r *replica) *mcpserver.Server {
 		}
 		return string(res.Action), nil
 	})
+	nap := &mcp.Tool{Name: "nap", Execution: &mcp.ToolExecution{TaskSupport: mcp.TaskSupportOptional}}
+	mcpserver.AddTool(s, nap, func(ctx context.Context, s *mcp.ServerSession, _ input) (string, error) {
+		select {
+		case <-time.After(20 * time.Second):
+			return "slept well", nil
+		case <-ctx.Done():
+			return "", context.Cause(ctx)
+		}
+	})
 	s.AddResource(&mcp.Resource{Name: "resource", URI: resource}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 		return &mcp.ReadResourceResult{}, nil
 	})

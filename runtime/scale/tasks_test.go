@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -83,5 +84,144 @@ func TestTaskOfALostReplicaFails(t *testing.T) {
 		failed := c.get(1, "ann", id).body
 		require.Contains(t, failed, `"status":"failed"`)
 		require.Contains(t, failed, `"reason":"owner-lost"`)
+	})
+}
+
+// beginTask calls a tool as a task of 2025-11-25, and returns the id of the task.
+func (s *session) beginTask(at int, tool string) string {
+	s.t.Helper()
+	a := s.post(at, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":{},"task":{}}}`, tool))
+	_, rest, found := strings.Cut(a.body, `"taskId":"`)
+	require.True(s.t, found, a.String())
+	id, _, _ := strings.Cut(rest, `"`)
+	return id
+}
+
+// about sends a request about a task, and returns the body of the response.
+func (s *session) about(at int, method, id string) string {
+	return s.post(at, fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":%q,"params":{"taskId":%q}}`, method, id)).body
+}
+
+func (s *session) listTasks(at int) string {
+	return s.post(at, `{"jsonrpc":"2.0","id":3,"method":"tasks/list"}`).body
+}
+
+func TestSessionsOfAPrincipalShareTasks(t *testing.T) {
+	run(t, 3, func(t *testing.T, f *fleet) {
+		home, other, bob := f.open(0, "ann"), f.open(1, "ann"), f.open(1, "bob")
+		id := home.beginTask(0, "nap")
+		for at := range 3 {
+			require.Contains(t, other.about(at, "tasks/get", id), `"status":"working"`)
+			require.Contains(t, other.listTasks(at), id)
+			require.Contains(t, bob.about(at, "tasks/get", id), "Unknown task")
+			require.Contains(t, bob.about(at, "tasks/result", id), "Unknown task")
+			require.Contains(t, bob.about(at, "tasks/cancel", id), "Unknown task")
+			require.NotContains(t, bob.listTasks(at), id)
+		}
+		result := other.about(1, "tasks/result", id)
+		require.Contains(t, result, "slept well")
+		require.Contains(t, result, `"io.modelcontextprotocol/related-task":{"taskId":"`+id)
+		require.Contains(t, home.about(0, "tasks/result", id), "slept well")
+		require.Contains(t, other.about(1, "tasks/get", id), `"status":"completed"`)
+		require.Contains(t, other.about(1, "tasks/cancel", id), `has ended with status \"completed\"`)
+	})
+}
+
+func TestSessionTaskIsCancelledAtAnotherReplica(t *testing.T) {
+	run(t, 2, func(t *testing.T, f *fleet) {
+		home, other := f.open(0, "ann"), f.open(1, "ann")
+		id := home.beginTask(0, "nap")
+		time.Sleep(2 * time.Second)
+		require.Contains(t, other.about(1, "tasks/cancel", id), `"status":"cancelled"`)
+		require.Contains(t, home.about(0, "tasks/get", id), `"status":"cancelled"`)
+		time.Sleep(30 * time.Second)
+		require.Contains(t, home.about(0, "tasks/get", id), `"status":"cancelled"`)
+		require.Contains(t, other.about(1, "tasks/result", id), "cancelled and has no result")
+		require.Contains(t, home.about(0, "tasks/result", id), "cancelled and has no result")
+	})
+}
+
+func TestSessionTaskOutlivesItsReplica(t *testing.T) {
+	for _, user := range []string{"ann", ""} { // the task of a principal, and of a session
+		run(t, 2, func(t *testing.T, f *fleet) {
+			s := f.open(0, user)
+			done := s.beginTask(0, "nap")
+			time.Sleep(21 * time.Second)
+			lost := s.beginTask(0, "nap")
+			f.replicas[0].kill()
+			time.Sleep(lease + lease/4)
+			require.Contains(t, s.about(1, "tasks/get", lost), `"status":"working"`)
+			require.Contains(t, s.about(1, "tasks/result", done), "slept well")
+			time.Sleep(lease)
+			require.Contains(t, s.about(1, "tasks/get", lost), `"status":"failed"`)
+			require.Contains(t, s.about(1, "tasks/result", lost), `"reason":"owner-lost"`)
+			list := s.listTasks(1)
+			require.Less(t, strings.Index(list, done), strings.Index(list, lost), "in order")
+			require.Contains(t, s.listTasks(1), done)
+			next := s.beginTask(1, "nap")
+			require.Contains(t, s.listTasks(1), next)
+			require.NotContains(t, f.open(1, "bob").listTasks(1), "taskId")
+		})
+	}
+}
+
+func TestShutdownMovesSessionTasks(t *testing.T) {
+	run(t, 2, func(t *testing.T, f *fleet) {
+		s := f.open(0, "")
+		done := s.beginTask(0, "nap")
+		time.Sleep(21 * time.Second)
+		running := s.beginTask(0, "nap")
+		require.NoError(t, f.replicas[0].node.Shutdown(t.Context()))
+		require.Contains(t, s.about(1, "tasks/get", running), `"status":"working"`, "the process has not ended")
+		require.NoError(t, f.replicas[0].server.Shutdown(t.Context()))
+		require.Contains(t, s.about(1, "tasks/result", running), "server was shut down")
+		require.Contains(t, s.about(1, "tasks/get", running), `"status":"failed"`)
+		require.Contains(t, s.about(1, "tasks/result", done), "slept well")
+	})
+}
+
+func TestSessionTasksIfRepliesOfTheEngineAreLost(t *testing.T) {
+	run(t, 2, func(t *testing.T, f *fleet) {
+		home, other := f.open(0, "ann"), f.open(1, "ann")
+		for each := range 4 {
+			f.replicas[0].engine.loseReplies(each + 1)
+			f.replicas[1].engine.loseReplies(each + 2)
+			done, cancelled := home.beginTask(0, "nap"), home.beginTask(0, "nap")
+			time.Sleep(time.Second)
+			require.Contains(t, other.about(1, "tasks/cancel", cancelled), `"status":"cancelled"`)
+			require.Contains(t, other.about(1, "tasks/result", done), "slept well")
+			require.Contains(t, home.about(0, "tasks/get", cancelled), `"status":"cancelled"`)
+		}
+	})
+}
+
+func TestSessionTasksWithoutEngine(t *testing.T) {
+	run(t, 2, func(t *testing.T, f *fleet) {
+		home, other := f.open(0, "ann"), f.open(1, "ann")
+		id := home.beginTask(0, "nap")
+		f.replicas[0].engine.down.Store(true)
+		f.replicas[1].engine.down.Store(true)
+		require.Contains(t, home.about(0, "tasks/get", id), `"status":"working"`, "its process needs no engine")
+		require.Contains(t, other.about(1, "tasks/get", id), "not available. Try again later")
+		require.Contains(t, home.post(0, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"nap","arguments":{},"task":{}}}`).body, "could not be stored")
+		time.Sleep(25 * time.Second)
+		require.Contains(t, home.about(0, "tasks/get", id), `"status":"working"`, "the result is not stored")
+		f.replicas[0].engine.down.Store(false)
+		f.replicas[1].engine.down.Store(false)
+		time.Sleep(5 * time.Second)
+		require.Contains(t, home.about(0, "tasks/result", id), "slept well")
+		require.Contains(t, other.about(1, "tasks/result", id), "slept well")
+	})
+}
+
+func TestQuestionOfASessionTaskIsVisibleElsewhere(t *testing.T) {
+	run(t, 2, func(t *testing.T, f *fleet) {
+		home, other := f.open(0, "ann"), f.open(1, "ann")
+		id := home.beginTask(0, "slow")
+		time.Sleep(6 * time.Second)
+		require.Contains(t, other.about(1, "tasks/get", id), `"status":"input_required"`)
+		require.Contains(t, other.about(1, "tasks/result", id), "Request its result in the session that created it")
+		require.Contains(t, home.about(0, "tasks/cancel", id), `"status":"cancelled"`)
+		require.Contains(t, other.about(1, "tasks/get", id), `"status":"cancelled"`)
 	})
 }

@@ -216,7 +216,7 @@ func (h *Handler) Release(ctx context.Context, id string) bool {
 	}
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 	defer cancel()
-	s.end(ending, errSessionMoved)
+	s.end(connection.WithMoved(ending), errSessionMoved)
 	return true
 }
 

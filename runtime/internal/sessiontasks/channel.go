@@ -64,6 +64,7 @@ func (x *task) countQuestions(n int) {
 	}
 	t.mu.Unlock()
 	if changed {
+		x.storeStatus()
 		x.notifyStatus()
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"strconv"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
@@ -55,6 +56,9 @@ func OwnerOf(ctx context.Context) any {
 	return nil
 }
 
+// Owner returns the owner of the tasks of the sender of a message, or nil if it cannot have tasks.
+func (t *Table) Owner(ctx context.Context) any { return t.opts.Owner(ctx) }
+
 // Start runs a request as a task for an owner, which is not nil. The TTL is the one that the
 // request asks for, in milliseconds, or nil.
 func (t *Table) Start(ctx context.Context, in *peer.Inbound, owner any, ttl *int64) (peer.Reply, error) {
@@ -74,10 +78,17 @@ func (t *Table) Start(ctx context.Context, in *peer.Inbound, owner any, ttl *int
 		return peer.Reply{}, &peer.Error{Code: mcp.CodeInternal, Message: "Too many bytes in flight"}
 	}
 	x.ctx, x.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
-	if !t.add(x, ttl) {
+	replaced, ok := t.add(x, ttl)
+	t.deleteRecord(ctx, replaced)
+	if !ok {
 		x.held.Release()
 		x.cancel(nil)
 		return peer.Reply{}, &peer.Error{Code: mcp.CodeInternal, Message: "Too many tasks"}
+	}
+	if err := t.share(ctx, x); err != nil {
+		t.discard(x)
+		t.opts.Logger.WarnContext(ctx, "could not store a task", "error", err)
+		return peer.Reply{}, &peer.Error{Code: mcp.CodeInternal, Message: "The task could not be stored. Try again later"}
 	}
 	t.endWithSession(x)
 	created := &mcp.CreateTaskResult{Task: x.state()}
@@ -90,7 +101,7 @@ var sessionTasks = connection.NewKey[bool]("tasks")
 
 // endWithSession ends the tasks of a session when the session closes, if they belong to it.
 func (t *Table) endWithSession(x *task) {
-	if x.owner != any(x.conn) {
+	if _, ok := x.owner.(string); ok { // a principal
 		return
 	}
 	first := false
@@ -101,7 +112,10 @@ func (t *Table) endWithSession(x *task) {
 	if !first {
 		return
 	}
-	x.conn.OnClose(func(context.Context) error {
+	x.conn.OnClose(func(ctx context.Context) error {
+		if x.stored != "" && connection.HasMoved(ctx) {
+			return nil // another replica has the session, and finds its tasks
+		}
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.endAll(x.owner, errClosed)
@@ -110,11 +124,13 @@ func (t *Table) endWithSession(x *task) {
 }
 
 func (t *Table) get(ctx context.Context, req *mcp.GetTaskRequest) (*mcp.GetTaskResult, error) {
-	x := t.find(t.opts.Owner(ctx), req.TaskID)
-	if x == nil {
+	s, err := t.lookUp(ctx, t.opts.Owner(ctx), req.TaskID)
+	if err != nil {
+		return nil, err
+	}
+	if s == nil {
 		return nil, unknownTask(req.TaskID)
 	}
-	s := x.state()
 	return &mcp.GetTaskResult{
 		TaskID: s.TaskID, Status: s.Status, StatusMessage: s.StatusMessage, CreatedAt: s.CreatedAt,
 		LastUpdatedAt: s.LastUpdatedAt, TTL: s.TTL, PollInterval: s.PollInterval,
@@ -122,32 +138,71 @@ func (t *Table) get(ctx context.Context, req *mcp.GetTaskRequest) (*mcp.GetTaskR
 }
 
 func (t *Table) list(ctx context.Context, req *mcp.ListTasksRequest) (*mcp.ListTasksResult, error) {
-	page, next, ok := t.page(t.opts.Owner(ctx), req.Cursor)
-	if !ok {
-		return nil, invalid("Invalid cursor")
+	owner, after := t.opts.Owner(ctx), uint64(0)
+	if req.Cursor != nil {
+		var err error
+		if after, err = strconv.ParseUint(*req.Cursor, 36, 64); err != nil {
+			return nil, invalid("Invalid cursor")
+		}
 	}
-	return &mcp.ListTasksResult{Tasks: page, NextCursor: next}, nil
+	var page []mcp.Task
+	var last uint64
+	if key, ok := t.recordOwner(owner); ok {
+		var err error
+		if page, last, err = t.sharedPage(ctx, key, after); err != nil {
+			return nil, err
+		}
+	} else {
+		page, last = t.page(owner, after)
+	}
+	res := &mcp.ListTasksResult{Tasks: page}
+	if last != 0 {
+		res.NextCursor = new(strconv.FormatUint(last, 36))
+	}
+	return res, nil
 }
 
 func (t *Table) cancelTask(ctx context.Context, req *mcp.CancelTaskRequest) (*mcp.CancelTaskResult, error) {
-	x := t.find(t.opts.Owner(ctx), req.TaskID)
-	if x == nil {
+	owner := t.opts.Owner(ctx)
+	x := t.find(owner, req.TaskID)
+	var s *mcp.Task
+	if key, ok := t.recordOwner(owner); ok {
+		var err error
+		if s, err = t.cancelRecord(ctx, key, req.TaskID); err != nil {
+			return nil, err
+		}
+	}
+	if x == nil && s == nil {
 		return nil, unknownTask(req.TaskID)
 	}
+	if x != nil {
+		if err := t.cancelLocal(x); err != nil && s == nil {
+			return nil, err
+		}
+		s = x.stateOrNil()
+	}
+	return &mcp.CancelTaskResult{
+		TaskID: s.TaskID, Status: s.Status, StatusMessage: s.StatusMessage, CreatedAt: s.CreatedAt,
+		LastUpdatedAt: s.LastUpdatedAt, TTL: s.TTL, PollInterval: s.PollInterval,
+	}, nil
+}
+
+// cancelLocal cancels a task of this process, unless it has ended.
+func (t *Table) cancelLocal(x *task) error {
 	t.mu.Lock()
 	ended, status := x.finished(), x.status
 	x.end(mcp.TaskStatusCancelled, errCancelled)
 	x.settled = x.settled || !ended
 	t.mu.Unlock()
 	if ended {
-		return nil, invalid(fmt.Sprintf("Task %q has ended with status %q", limit.Name(req.TaskID), status))
+		return errEnded(x.id, status)
 	}
 	x.notifyStatus()
-	s := x.state()
-	return &mcp.CancelTaskResult{
-		TaskID: s.TaskID, Status: s.Status, StatusMessage: s.StatusMessage, CreatedAt: s.CreatedAt,
-		LastUpdatedAt: s.LastUpdatedAt, TTL: s.TTL, PollInterval: s.PollInterval,
-	}, nil
+	return nil
+}
+
+func errEnded(id string, status mcp.TaskStatus) error {
+	return invalid(fmt.Sprintf("Task %q has ended with status %q", limit.Name(id), status))
 }
 
 func unknownTask(id string) error { return invalid(fmt.Sprintf("Unknown task: %q", limit.Name(id))) }

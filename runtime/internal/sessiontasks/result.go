@@ -14,7 +14,15 @@ import (
 // payload waits until a task has ended and returns its result. Meanwhile it sends the questions of
 // the task.
 func (t *Table) payload(ctx context.Context, req *mcp.GetTaskPayloadRequest) (wire.Value, error) {
-	x := t.find(t.opts.Owner(ctx), req.TaskID)
+	owner := t.opts.Owner(ctx)
+	x := t.find(owner, req.TaskID)
+	if key, ok := t.recordOwner(owner); ok && x == nil {
+		raw, err := t.remotePayload(ctx, key, req.TaskID)
+		if err != nil {
+			return nil, err
+		}
+		return &outbound.RawResult{JSON: raw}, nil
+	}
 	if x == nil {
 		return nil, unknownTask(req.TaskID)
 	}

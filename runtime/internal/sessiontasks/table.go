@@ -8,7 +8,6 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/budget"
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/internal/limit"
+	"github.com/mcpwright/mcp/runtime/internal/taskrecords"
 )
 
 // Options configure a table. There are no defaults.
@@ -36,8 +36,11 @@ type Options struct {
 	// Owner returns the owner of the tasks of a message's sender, or nil if it cannot have tasks.
 	// Nil is OwnerOf.
 	Owner func(ctx context.Context) any
-	// Logger receives errors of handlers.
+	// Logger receives errors of handlers, and of the engine.
 	Logger *slog.Logger
+	// Worker, if not nil, stores the tasks in an engine, so that they outlive the process. Owner is
+	// then ignored. Tasks that no other process can find are stored in memory.
+	Worker *taskrecords.Worker
 }
 
 var (
@@ -53,13 +56,15 @@ const minTTL = time.Second
 
 // Table contains the tasks that one program runs for its peers. It is safe for concurrent use.
 type Table struct {
-	opts Options
-	runs sync.WaitGroup // the active runs
+	opts   Options
+	shared *shared        // nil if the tasks are only in memory
+	runs   sync.WaitGroup // the active runs
 
-	mu     sync.Mutex // no other lock is taken while it is held, except for the lock of the quota
-	tasks  map[string]*task
-	owners map[any]*owned
-	closed bool
+	mu      sync.Mutex // no other lock is taken while it is held, except for the lock of the quota
+	tasks   map[string]*task
+	owners  map[any]*owned
+	running map[string]bool // tasks whose runs have not ended
+	closed  bool
 }
 
 // owned has the tasks of one owner, in the order of their creation.
@@ -73,7 +78,12 @@ func New(o Options) *Table {
 	if o.Owner == nil {
 		o.Owner = OwnerOf
 	}
-	return &Table{opts: o, tasks: make(map[string]*task), owners: make(map[any]*owned)}
+	t := &Table{opts: o, tasks: make(map[string]*task), owners: make(map[any]*owned), running: make(map[string]bool)}
+	if o.Worker != nil {
+		t.opts.Owner, t.shared = sharedOwnerOf, newShared(o.Worker)
+		o.Worker.OnRenewal(t.check)
+	}
+	return t
 }
 
 // ttl returns how long a task is stored whose request asks for a number of milliseconds, or nil.
@@ -92,16 +102,20 @@ func (t *Table) ttl(want *int64) time.Duration {
 	return ttl
 }
 
-// add stores a new task. It returns false if a limit is reached.
-func (t *Table) add(x *task, ttl *int64) bool {
+// add stores a new task, and returns the task that it replaces, or nil. It returns false if a limit is
+// reached.
+func (t *Table) add(x *task, ttl *int64) (replaced *task, ok bool) {
 	now := time.Now()
 	x.id, x.ttl, x.created, x.updated = rand.Text(), t.ttl(ttl), now, now
 	x.status, x.done = mcp.TaskStatusWorking, make(chan struct{})
 	x.questions = make(chan *question)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.closed || !t.acquire(x.owner) {
-		return false
+	if t.closed {
+		return nil, false
+	}
+	if replaced, ok = t.acquire(x.owner); !ok {
+		return replaced, false
 	}
 	o := t.owners[x.owner]
 	if o == nil {
@@ -115,26 +129,41 @@ func (t *Table) add(x *task, ttl *int64) bool {
 	if x.ttl >= 0 {
 		x.expiry = time.AfterFunc(x.ttl, func() { t.expire(x) })
 	}
+	t.running[x.id] = true
 	t.runs.Add(1)
-	return true
+	return replaced, true
 }
 
 // acquire counts one more task of an owner. If a limit is reached, it removes the oldest task whose
-// owner needs it no longer. It returns false if there is none. The caller holds t.mu.
-func (t *Table) acquire(owner any) bool {
+// owner needs it no longer, and returns it. It returns false if there is none. The caller holds t.mu.
+func (t *Table) acquire(owner any) (replaced *task, ok bool) {
 	if t.opts.Quota.Acquire(owner) {
-		return true
+		return nil, true
 	}
 	o := t.owners[owner]
 	if o == nil {
-		return false
+		return nil, false
 	}
 	i := slices.IndexFunc(o.tasks, func(x *task) bool { return x.settled && x.returned })
 	if i < 0 {
-		return false
+		return nil, false
 	}
-	t.remove(o.tasks[i], errReplaced)
-	return t.opts.Quota.Acquire(owner)
+	replaced = o.tasks[i]
+	t.remove(replaced, errReplaced)
+	return replaced, t.opts.Quota.Acquire(owner)
+}
+
+// discard removes a task whose handler was not called, because the engine has not stored the task.
+func (t *Table) discard(x *task) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.running, x.id)
+	if x.returned = true; t.tasks[x.id] == x {
+		t.remove(x, errClosed)
+	} else {
+		t.release(x)
+	}
+	t.runs.Done()
 }
 
 // Len returns the number of stored tasks.
@@ -208,21 +237,14 @@ func (t *Table) endAll(owner any, cause error) {
 	delete(t.owners, owner)
 }
 
-// page returns the tasks of an owner after a cursor, and the cursor of the next page, or nil. It
-// returns false if the cursor is invalid.
-func (t *Table) page(owner any, cursor *string) (page []mcp.Task, next *string, ok bool) {
-	after := uint64(0)
-	if cursor != nil {
-		var err error
-		if after, err = strconv.ParseUint(*cursor, 36, 64); err != nil {
-			return nil, nil, false
-		}
-	}
+// page returns the tasks of an owner after a number, and the number of the last one, or 0 if there are
+// no more.
+func (t *Table) page(owner any, after uint64) (page []mcp.Task, next uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	o := t.owners[owner]
 	if o == nil {
-		return []mcp.Task{}, nil, true
+		return []mcp.Task{}, 0
 	}
 	i, _ := slices.BinarySearchFunc(o.tasks, after+1, func(x *task, n uint64) int {
 		if x.number < n {
@@ -233,14 +255,13 @@ func (t *Table) page(owner any, cursor *string) (page []mcp.Task, next *string, 
 	rest := o.tasks[i:]
 	if len(rest) > t.opts.PageSize {
 		rest = rest[:t.opts.PageSize]
-		text := strconv.FormatUint(rest[len(rest)-1].number, 36)
-		next = &text
+		next = rest[len(rest)-1].number
 	}
 	page = make([]mcp.Task, len(rest))
 	for i, x := range rest {
 		page[i] = x.message(t.opts.PollInterval)
 	}
-	return page, next, true
+	return page, next
 }
 
 // Shutdown cancels all tasks, and waits until their handlers have returned or ctx ends. No task
@@ -255,12 +276,19 @@ func (t *Table) Shutdown(ctx context.Context) error {
 	over := make(chan struct{})
 	go func() { // ends with the runs
 		t.runs.Wait()
+		if t.shared != nil {
+			t.shared.end()
+			t.shared.worker.Wait()
+		}
 		close(over)
 	}()
 	select {
 	case <-over:
 		return nil
 	case <-ctx.Done():
+		if t.shared != nil {
+			t.shared.end()
+		}
 		return context.Cause(ctx)
 	}
 }

@@ -35,6 +35,9 @@ type task struct {
 	sending sync.Mutex // held while a status notification is sent, so that they are in order
 	report  progressReport
 
+	stored   string // the owner in the record of the task; "" if it has none. It is set before the run
+	reported string // the message in the record; used only while the lease is renewed
+
 	// The lock of the table guards these fields. After the end, result and err do not change.
 	status           mcp.TaskStatus
 	statusMessage    string
@@ -129,35 +132,71 @@ func (x *task) serve() (reply peer.Reply, err error) {
 	return x.table.opts.Dispatcher().Serve(x.ctx, x.conn, &x.in)
 }
 
+// taskOutcome is the end of a task.
+type taskOutcome struct {
+	status mcp.TaskStatus
+	text   string // the status message
+	result json.RawMessage
+	err    *peer.Error
+}
+
+// answer returns the result for its requester, or the error.
+func (o *taskOutcome) answer() (json.RawMessage, error) {
+	switch {
+	case o.err != nil:
+		return nil, o.err
+	case o.result != nil:
+		return o.result, nil
+	}
+	return nil, invalid("task was cancelled and has no result")
+}
+
+// outcomeOf returns the outcome of a task whose handler has returned.
+func (x *task) outcomeOf(reply peer.Reply, err error) *taskOutcome {
+	out := &taskOutcome{status: mcp.TaskStatusCompleted}
+	if err == nil {
+		out.result, err = x.encode(reply)
+	}
+	if res, ok := reply.Result.(*mcp.CallToolResult); err == nil && ok && res.IsError {
+		out.status, out.text = mcp.TaskStatusFailed, mcp.TextOf(res.Content)
+	}
+	if err != nil {
+		out.result, out.err = nil, failure.ForPeer(failure.Log(x.ctx, x.table.opts.Logger, &x.in, err, true))
+		out.status, out.text = mcp.TaskStatusFailed, out.err.Message
+	}
+	return out
+}
+
 // finish stores the outcome of the handler, unless the task has ended before.
 func (x *task) finish(reply peer.Reply, err error) {
-	var result json.RawMessage
-	if err == nil {
-		result, err = x.encode(reply)
-	}
-	status, text := mcp.TaskStatusCompleted, ""
-	if res, ok := reply.Result.(*mcp.CallToolResult); err == nil && ok && res.IsError {
-		status, text = mcp.TaskStatusFailed, mcp.TextOf(res.Content)
-	}
-	var sent *peer.Error
-	if err != nil {
-		sent = failure.ForPeer(failure.Log(x.ctx, x.table.opts.Logger, &x.in, err, true))
-		status, text = mcp.TaskStatusFailed, sent.Message
-	}
+	out := x.outcomeOf(reply, err)
 	t := x.table
+	t.mu.Lock()
+	switch {
+	case !x.finished():
+		if full := x.hold(len(out.result)); full != nil {
+			out = &taskOutcome{status: mcp.TaskStatusFailed, text: full.Message, err: full}
+		}
+	case context.Cause(x.ctx) == errShutdown:
+		out = &taskOutcome{status: mcp.TaskStatusFailed, text: errStopped.Message, err: errStopped}
+	default:
+		out = &taskOutcome{status: mcp.TaskStatusCancelled}
+	}
+	t.mu.Unlock()
+	if x.stored != "" {
+		out = t.save(x, out)
+	}
 	t.mu.Lock()
 	ended := x.finished()
 	if ended {
 		x.held.Release()
 	} else {
-		x.result, x.err = result, sent
-		if full := x.hold(len(result)); full != nil {
-			x.result, x.err, status, text = nil, full, mcp.TaskStatusFailed, full.Message
-		}
-		x.end(status, nil)
-		x.statusMessage = clip(text)
+		x.result, x.err = out.result, out.err
+		x.end(out.status, nil)
+		x.statusMessage = clip(out.text)
 	}
 	x.in.Params, x.returned = nil, true // the params may be large
+	delete(t.running, x.id)
 	t.release(x)
 	t.mu.Unlock()
 	if !ended {
