@@ -32,10 +32,14 @@ func TestExplicitFalseIsKeptForGateways(t *testing.T) {
 	}
 }
 
-// declaresHints reports whether tools of a revision have hints. Those before 2025-03-26 have
-// none, and neither have tools of an old state of the schema that is imported last.
+// declaresHints reports whether a revision defines the members of explicitFalse. Revisions before
+// 2025-03-26 do not, and neither do old states of the schema that are imported last.
 func declaresHints(r wire.Revision) bool {
-	_, declared := schemas()[r.Index()].shape("Tool").member("annotations")
+	annotations, declared := schemas()[r.Index()].shape("Tool").member("annotations")
+	for _, name := range []string{"idempotentHint", "readOnlyHint", "title"} {
+		_, has := annotations.member(name)
+		declared = declared && has
+	}
 	return declared
 }
 
