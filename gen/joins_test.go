@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -40,6 +41,36 @@ var joins = map[string]struct {
 		"ElicitResult.content: A value may be any JSON in 2027-03-01, and is a [json.RawMessage] if it has no other Go type.",
 		"elicitation_codec.go", []string{"d.PrimitiveOrAny(", ", true, since20270301)", "e.PrimitiveOrAny(b, v, ", ", since20270301)"},
 	},
+	"an error code that changes": {
+		code("HeaderMismatchError", "-32099"),
+		"error -32020: The code is -32099 in 2027-03-01.",
+		"errors.go", []string{"CodeHeaderMismatch = -32020", "Others: []peer.OtherCode{{Code: -32099, In: since20270301}}"},
+	},
+	"an error with data whose code becomes the code of another": {
+		code("UnsupportedProtocolVersionError", "-32602"),
+		"error -32022: The code is -32602 in 2027-03-01.",
+		"errors.go", []string{"case -32602:\n\t\tif x := new(UnsupportedProtocolVersionError)"},
+	},
+	"a result that is the general Result now": {
+		func(defs object) {
+			delete(defs, "SubscriptionsListenResult")
+			delete(defs, "SubscriptionsListenResultMetaObject")
+			delete(defs, "SubscriptionsListenResultResponse")
+			union := defs["ServerResult"].(object)
+			union["anyOf"] = slices.DeleteFunc(union["anyOf"].([]any), func(v any) bool {
+				return v.(object)["$ref"] == "#/$defs/SubscriptionsListenResult"
+			})
+		},
+		"SubscriptionsListenResult: It has only the members of Result in 2027-03-01.",
+		"subscriptions.go", []string{"type SubscriptionsListenResult struct"},
+	},
+	"optional params with required metadata": {
+		func(defs object) {
+			request := defs["ListToolsRequest"].(object)
+			request["required"] = parsed(`["id", "jsonrpc", "method"]`)
+		},
+		"", "tools_codec.go", []string{"if len(b) == start && len(x.Extra) == 0 && e.OmitsParams() {\n\t\trequired = only20260728"},
+	},
 	"a renamed definition": {
 		renamedAnnotations("ToolHints"),
 		"ToolAnnotations: Its name is ToolHints in some revisions.",
@@ -72,6 +103,14 @@ var joins = map[string]struct {
 	"a member named like a method": {
 		member("Tool", "error", `{"type": "string"}`), "", "tools.go", []string{"ErrorValue string"},
 	},
+}
+
+// code sets the code of an error.
+func code(definition, code string) edit {
+	return func(defs object) {
+		part := defs[definition].(object)["properties"].(object)["error"].(object)["allOf"].([]any)[1].(object)
+		part["properties"].(object)["code"] = parsed(`{"type": "integer", "const": ` + code + `}`)
+	}
 }
 
 // resultTypes sets the schema of the type of all results.

@@ -18,7 +18,7 @@ func TestErrorsRoundTrip(t *testing.T) {
 			at := "/" + file.defs + "/" + f.definition
 			for _, doc := range errorDocuments(file.shape(f.definition)) {
 				require.NoError(t, file.validator.validate(at, doc), "%s: %s", f.definition, render(doc, sorted))
-				requireErrorRoundTrip(t, doc)
+				requireErrorRoundTrip(t, file.revision, doc)
 				count++
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
 )
 
 // officialExamples is the folder of the specification's examples: a folder for each
@@ -74,7 +75,7 @@ func (e example) subject() (*subject, any) {
 func (e example) requireRoundTrip(t *testing.T) {
 	t.Helper()
 	if strings.HasSuffix(e.definition, "Error") {
-		requireErrorRoundTrip(t, e.doc)
+		requireErrorRoundTrip(t, e.file.revision, e.doc)
 		return
 	}
 	s, doc := e.subject()
@@ -97,7 +98,7 @@ func (e example) requireCompleted(t *testing.T) {
 
 // requireErrorRoundTrip converts an error, or the error of a response, to its Go type and
 // back.
-func requireErrorRoundTrip(t *testing.T, doc any) {
+func requireErrorRoundTrip(t *testing.T, r wire.Revision, doc any) {
 	t.Helper()
 	if inner := field(doc, "error"); inner != nil {
 		doc = inner
@@ -110,11 +111,26 @@ func requireErrorRoundTrip(t *testing.T, doc any) {
 	require.NoError(t, json.Unmarshal(render(doc, sorted), &in))
 	err := ErrorFrom(&peer.Error{Code: in.Code, Message: in.Message, Data: in.Data})
 	out := peer.AsError(err)
-	require.Equal(t, in.Code, out.Code)
+	require.Equal(t, in.Code, codeIn(r, out.Code))
 	if in.Data == nil {
 		require.Nil(t, out.Data)
 		return
 	}
-	require.Equal(t, errorData[in.Code] != nil, err != error(out), "type of %v", err)
+	require.Equal(t, errorData[out.Code] != nil, err != error(out), "type of %v", err)
+	if v, typed := err.(wire.Value); typed { // the data of Unwrap have the form of the first revision
+		data, err := wire.Append(nil, &wire.Frame{Revision: r}, v)
+		require.NoError(t, err)
+		out.Data = data
+	}
 	require.JSONEq(t, string(in.Data), string(out.Data))
+}
+
+// codeIn returns the code that an error has in a revision.
+func codeIn(r wire.Revision, code int64) int64 {
+	for i := range Errors {
+		if Errors[i].Code == code {
+			return Errors[i].CodeIn(r)
+		}
+	}
+	return code
 }

@@ -1,6 +1,7 @@
 package connection
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -93,20 +94,46 @@ func (e *InvalidError) InvalidResponse() bool { return e.Answer }
 // codeWindow returns the revisions that define an error code, or [wire.Always] if the protocol
 // does not define it.
 func codeWindow(code int64) wire.Window {
-	for i := range mcp.Errors {
-		if mcp.Errors[i].Code == code {
-			return mcp.Errors[i].In
-		}
+	if info := errorInfo(code); info != nil {
+		return info.In
 	}
 	return wire.Always
 }
 
+// errorInfo describes an error code. It returns nil if the protocol does not define it.
+func errorInfo(code int64) *peer.ErrorInfo {
+	for i := range mcp.Errors {
+		if mcp.Errors[i].Code == code {
+			return &mcp.Errors[i]
+		}
+	}
+	return nil
+}
+
+// usual returns an error with the code of this package for an error whose code differs in the
+// revision. Errors that share the code of another one are recognized by their data, in
+// [mcp.ErrorFrom].
+func usual(r wire.Revision, e *peer.Error) *peer.Error {
+	if errorInfo(e.Code) != nil {
+		return e
+	}
+	for i := range mcp.Errors {
+		if info := &mcp.Errors[i]; info.CodeIn(r) == e.Code {
+			return &peer.Error{Code: info.Code, Message: e.Message, Data: e.Data}
+		}
+	}
+	return e
+}
+
 // typed converts an error of the peer to the type of its error code. It keeps the text that a
 // transport has added.
-func typed(err error) error {
+func typed(r wire.Revision, err error) error {
 	e := peer.AsError(err)
 	if e == nil {
 		return err
+	}
+	if u := usual(r, e); u != e {
+		return &typedError{err, e, mcp.ErrorFrom(u)}
 	}
 	switch t := mcp.ErrorFrom(e); {
 	case t == error(e):
@@ -142,7 +169,31 @@ func forRevision(r wire.Revision, err error) error {
 		// %v hides the cause, so that the peer receives an internal error.
 		return fmt.Errorf("revision %s does not define the error code, or requires other data: %v", r, err)
 	}
-	return err
+	return inRevision(r, e, err)
+}
+
+// inRevision returns an error of the protocol with the code and the data that it has in a revision.
+func inRevision(r wire.Revision, e *peer.Error, err error) error {
+	info := errorInfo(e.Code)
+	if info == nil {
+		return err
+	}
+	code, data := info.CodeIn(r), e.Data
+	if typed, ok := errors.AsType[typedData](err); ok {
+		if b, bad := wire.Append(nil, &wire.Frame{Revision: r}, typed); bad == nil {
+			data = b
+		}
+	}
+	if code == e.Code && bytes.Equal(data, e.Data) {
+		return err
+	}
+	return &translatedError{cause: err, sent: &peer.Error{Code: code, Message: e.Message, Data: data}}
+}
+
+// typedData is a typed error, whose data it encodes.
+type typedData interface {
+	error
+	wire.Value
 }
 
 // withCode returns an error with another code.

@@ -99,7 +99,7 @@ func (s sender) awaitInitialized(ctx context.Context, method string) {
 
 // send sends a request that has been checked, and checks its response.
 func (s sender) send(ctx context.Context, out peer.Outbound, req peer.Message, res wire.Value, opts []peer.CallOption, check responseCheck) error {
-	err := typed(s.conn.wrapped(out).Call(ctx, req, res, opts...))
+	err := typed(s.conn.state.Revision(), s.conn.wrapped(out).Call(ctx, req, res, opts...))
 	if err != nil && !outbound.IsInvalidResponse(err) {
 		return err
 	}

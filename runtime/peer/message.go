@@ -82,6 +82,26 @@ type ErrorInfo struct {
 	Name string
 	// In are the revisions that define the error.
 	In wire.Window
+	// Others are the codes of the error in revisions where it is not Code.
+	Others []OtherCode
+}
+
+// OtherCode is the code of an error in some revisions.
+type OtherCode struct {
+	// Code is the error code.
+	Code int64
+	// In are the revisions with this code.
+	In wire.Window
+}
+
+// CodeIn returns the code of the error in a revision.
+func (e *ErrorInfo) CodeIn(r wire.Revision) int64 {
+	for _, o := range e.Others {
+		if o.In.Has(r) {
+			return o.Code
+		}
+	}
+	return e.Code
 }
 
 // RevisionInfo describes a revision of the protocol.

@@ -26,6 +26,7 @@ type Encoder struct {
 	inMeta      bool   // the "_meta" of top is being written and merged with the frame's Meta
 	metaDone    bool   // the "_meta" of top was written, or top has none
 	metaStart   int    // offset of the current "_meta" in the output
+	omitsParams bool   // params that are {} are omitted
 	keptEntries uint64 // a bit for each entry of Meta that gave way to a member of the value
 
 	names   []string // a stack of names to be sorted, reused to save allocations
@@ -43,6 +44,9 @@ func (e *Encoder) Has(w Window) bool { return e.mask&w != 0 }
 // is then required. In the all-revisions form it reports whether w contains every
 // revision.
 func (e *Encoder) Needs(w Window) bool { return e.mask&^w == 0 }
+
+// OmitsParams reports whether the params that are being written are omitted if they are {}.
+func (e *Encoder) OmitsParams() bool { return e.omitsParams }
 
 // Err returns the first failure as an *EncodeError, or nil.
 func (e *Encoder) Err() error {

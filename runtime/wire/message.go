@@ -166,6 +166,7 @@ func (e *Encoder) appendParams(b []byte, p Params, always bool) []byte {
 	before := len(b)
 	b = append(b, `,"params":`...)
 	start := len(b)
+	e.omitsParams = !always
 	if p != nil {
 		b = p.AppendParams(b, e)
 	} else {

@@ -108,7 +108,7 @@ func (g *generator) appendField(d *jen.Group, s *ir.Struct, f *ir.Field) {
 		}
 	}
 	if f.Role == ir.Meta {
-		g.appendMeta(d, f, value)
+		g.appendMeta(d, s, f, value)
 		return
 	}
 	cond := g.writeCondition(s, f, value)
@@ -127,9 +127,17 @@ func (g *generator) appendField(d *jen.Group, s *ir.Struct, f *ir.Field) {
 }
 
 // appendMeta prints the encoding of a message's metadata, which the frame's metadata
-// extends.
-func (g *generator) appendMeta(d *jen.Group, f *ir.Field, value *jen.Statement) {
-	call := jen.Id("b").Op("=").Qual(wirePkg, "AppendMeta").Call(jen.Id("b"), jen.Id("e"), jen.Id("x"), value, g.window(f.Required))
+// extends. It is the last member. In revisions in which the params are optional and their metadata
+// are not, params without other members are absent.
+func (g *generator) appendMeta(d *jen.Group, s *ir.Struct, f *ir.Field, value *jen.Statement) {
+	required := g.window(f.Required)
+	if s.Role == ir.Request && f.Required&^s.ParamsRequired != 0 {
+		required = jen.Id("required")
+		d.Id("required").Op(":=").Qual(wirePkg, "Window").Call(g.window(f.Required))
+		d.If(jen.Len(jen.Id("b")).Op("==").Id("start").Op("&&").Len(jen.Id("x").Dot("Extra")).Op("==").Lit(0).Op("&&").Id("e").Dot("OmitsParams").Call()).Block(
+			jen.Id("required").Op("=").Add(g.window(f.Required & s.ParamsRequired)))
+	}
+	call := jen.Id("b").Op("=").Qual(wirePkg, "AppendMeta").Call(jen.Id("b"), jen.Id("e"), jen.Id("x"), value, required)
 	if f.In == ^ir.Window(0) {
 		d.Add(call)
 		return

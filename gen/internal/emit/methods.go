@@ -2,6 +2,7 @@ package emit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
@@ -79,7 +80,15 @@ func (g *generator) errors(f *jen.File) {
 	f.Comment("Errors lists the error codes and their properties.")
 	f.Var().Id("Errors").Op("=").Index().Qual(peerPkg, "ErrorInfo").ValuesFunc(func(v *jen.Group) {
 		for _, e := range g.pkg.Errors {
-			v.Line().Values(jen.Id("Code").Op(":").Id(codeName(e)), jen.Id("Name").Op(":").Lit(e.Name), jen.Id("In").Op(":").Add(g.window(e.In)))
+			fields := []jen.Code{jen.Id("Code").Op(":").Id(codeName(e)), jen.Id("Name").Op(":").Lit(e.Name), jen.Id("In").Op(":").Add(g.window(e.In))}
+			if e.Others != nil {
+				fields = append(fields, jen.Id("Others").Op(":").Index().Qual(peerPkg, "OtherCode").ValuesFunc(func(v *jen.Group) {
+					for _, o := range e.Others {
+						v.Values(jen.Id("Code").Op(":").Lit(o.Code), jen.Id("In").Op(":").Add(g.window(o.In)))
+					}
+				}))
+			}
+			v.Line().Values(fields...)
 		}
 		v.Line()
 	})
@@ -99,17 +108,50 @@ func (g *generator) errorFrom(f *jen.File) {
 	f.Add(comment("ErrorFrom", "returns the typed error for e. It returns e itself if there is no typed error for its code, or if its data is not valid for the code. In both cases, [errors.As] finds a *peer.Error in the result.", ""))
 	f.Func().Id("ErrorFrom").Params(jen.Id("e").Op("*").Qual(peerPkg, "Error")).Error().BlockFunc(func(d *jen.Group) {
 		d.Switch(jen.Id("e").Dot("Code")).BlockFunc(func(d *jen.Group) {
-			for _, e := range g.pkg.Errors {
-				if e.Data != nil {
-					d.Case(jen.Id(codeName(e))).Block(
-						jen.If(jen.Id("x").Op(":=").New(jen.Id(e.Data.Name)), jen.Id("x").Dot("UnmarshalJSON").Call(jen.Id("e").Dot("Data")).Op("==").Nil()).Block(
-							jen.Return(jen.Id("x"))))
-				}
+			for _, c := range g.typedCodes() {
+				d.Case(c.expr).BlockFunc(func(d *jen.Group) {
+					for _, e := range c.errors {
+						d.If(jen.Id("x").Op(":=").New(jen.Id(e.Data.Name)), jen.Id("x").Dot("UnmarshalJSON").Call(jen.Id("e").Dot("Data")).Op("==").Nil()).Block(
+							jen.Return(jen.Id("x")))
+					}
+				})
 			}
 		})
 		d.Return(jen.Id("e"))
 	})
 	f.Line()
+}
+
+// typedCode is a code with the errors that have it and data.
+type typedCode struct {
+	code   int
+	expr   jen.Code
+	errors []*ir.Error
+}
+
+// typedCodes returns the codes of errors with data: first the codes with a name.
+func (g *generator) typedCodes() (codes []*typedCode) {
+	add := func(code int, expr jen.Code, e *ir.Error) {
+		i := slices.IndexFunc(codes, func(c *typedCode) bool { return c.code == code })
+		if i < 0 {
+			i = len(codes)
+			codes = append(codes, &typedCode{code: code, expr: expr})
+		}
+		codes[i].errors = append(codes[i].errors, e)
+	}
+	for _, e := range g.pkg.Errors {
+		if e.Data != nil {
+			add(e.Code, jen.Id(codeName(e)), e)
+		}
+	}
+	for _, e := range g.pkg.Errors {
+		for _, o := range e.Others {
+			if e.Data != nil {
+				add(o.Code, jen.Lit(o.Code), e)
+			}
+		}
+	}
+	return codes
 }
 
 // typedError prints the methods that make the data of an error code an error.

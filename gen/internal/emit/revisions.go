@@ -31,7 +31,7 @@ func windowNames(p *ir.Package) map[ir.Window]string {
 				put(c.In, c.Required)
 			}
 			for _, f := range x.Fields {
-				put(f.In, f.Required, f.Nulls, f.Integers)
+				put(f.In, f.Required, f.Required&x.ParamsRequired, f.Nulls, f.Integers)
 				putExpr(f.Type, put)
 			}
 		case *ir.Union:
@@ -50,6 +50,9 @@ func windowNames(p *ir.Package) map[ir.Window]string {
 	}
 	for _, e := range p.Errors {
 		put(e.In)
+		for _, o := range e.Others {
+			put(o.In)
+		}
 	}
 	for _, f := range p.Forms {
 		put(f.In)

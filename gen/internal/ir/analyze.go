@@ -416,7 +416,7 @@ func (s *analyzer) addDocs() {
 	}
 	for _, e := range s.pkg.Errors {
 		e.Doc = s.text("error ", fmt.Sprint(e.Code), e.In, func() (string, bool) { return s.docs.Error(e.Code) },
-			s.plainDoc(fmt.Sprintf("the error code %d", e.Code), e.In))
+			s.plainDoc(fmt.Sprintf("the error code %d", e.Code), e.In)) + joinDoc(s.joinsAt(fmt.Sprint("error ", e.Code)))
 	}
 }
 

@@ -53,7 +53,11 @@ func (p *Package) Dump(w io.Writer) {
 		fmt.Fprintln(w)
 	}
 	for _, e := range p.Errors {
-		fmt.Fprintf(w, "%d %s%s\n", e.Code, e.Name, p.window(e.In))
+		fmt.Fprintf(w, "%d %s%s", e.Code, e.Name, p.window(e.In))
+		for _, o := range e.Others {
+			fmt.Fprintf(w, ", %d%s", o.Code, p.window(o.In))
+		}
+		fmt.Fprintln(w)
 	}
 }
 

@@ -316,11 +316,20 @@ type Facts struct {
 
 // Error is an error code of the protocol.
 type Error struct {
-	Name string
+	Name   string
+	Code   int
+	Others []OtherCode // in revisions with another code
+	Doc    string
+	In     Window
+	Data   *Type // nil if the schema does not define it
+
+	at string // where the oldest revision defines it
+}
+
+// OtherCode is the code of an error in some revisions.
+type OtherCode struct {
 	Code int
-	Doc  string
 	In   Window
-	Data *Type // nil if the schema does not define it
 }
 
 // Form describes how a definition is represented in Go.

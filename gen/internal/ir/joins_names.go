@@ -3,6 +3,7 @@ package ir
 import (
 	"maps"
 	"slices"
+	"strings"
 )
 
 // findRenamed finds definitions that a newer revision has under another name: one
@@ -70,4 +71,45 @@ func renamedRefs(a, b node, found map[string][]string) {
 			renamedRefs(a.params.node, b.params.node, found)
 		}
 	}
+}
+
+// joinResults joins the result of a request with the general Result, which is its result in
+// revisions that do not define one of its own. The older result keeps its Go type, so there is
+// nothing to join if the oldest revision has the general one.
+func (m *merger) joinResults() {
+	own := make(map[string]string) // by request
+	for _, d := range m.documents {
+		general, ok := d.defs["Result"].(*objectNode)
+		for _, def := range slices.Sorted(maps.Keys(d.defs)) {
+			o, message := d.defs[def].(*objectNode)
+			if !message || !o.message || !strings.HasSuffix(def, "Request") {
+				continue
+			}
+			request := m.rules.currentName(def)
+			names, _ := m.results(d, def)
+			if len(names) != 1 {
+				continue
+			}
+			if name := names[0]; d.defs[name] != nil && name != "Result" {
+				own[request] = m.rules.currentName(name)
+			} else if t := m.types[own[request]]; t != nil && ok {
+				m.add(t, d.bit, inlineMeta(d, general))
+				m.general[inRevision{request, d.bit}] = own[request]
+				t.join("It has only the members of Result " + m.in(1<<d.bit) + ".")
+			}
+		}
+	}
+}
+
+// inlineMeta returns an object whose "_meta" is no reference, so that it is not the metadata of
+// results but the metadata of the type that the object is joined with.
+func inlineMeta(d *document, o *objectNode) *objectNode {
+	c := *o
+	c.members = slices.Clone(o.members)
+	for i, mem := range c.members {
+		if r, ok := mem.node.(*refNode); ok && mem.name == "_meta" && is[*objectNode](d.defs[r.def]) {
+			c.members[i].node = d.defs[r.def]
+		}
+	}
+	return &c
 }

@@ -10,7 +10,7 @@ import (
 // an occurrence of a type that a newer revision defines.
 func merge(documents []*document, rules *ruleSet, problems *problemList) *merger {
 	m := &merger{documents: documents, rules: rules, problems: problems,
-		types: make(map[string]*mergedType), flattened: make(map[string]string), sent: make(map[string]Window), errors: make(map[string][]occurrence)}
+		types: make(map[string]*mergedType), flattened: make(map[string]string), sent: make(map[string]Window), errors: make(map[string][]occurrence), general: make(map[inRevision]string)}
 	m.findRenamed()
 	m.findParams()
 	m.flattenParams()
@@ -20,6 +20,7 @@ func merge(documents []*document, rules *ruleSet, problems *problemList) *merger
 			m.addDefinition(d, name, d.defs[name])
 		}
 	}
+	m.joinResults()
 	for _, name := range slices.Sorted(maps.Keys(rules.renamed)) {
 		if t := m.types[rules.renamed[name]]; t != nil {
 			t.join("Its name is " + name + " in some revisions.")

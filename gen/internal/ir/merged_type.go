@@ -54,8 +54,15 @@ type merger struct {
 	flattened map[string]string       // params definitions that are part of a message, with its name
 	sent      map[string]Window       // the revisions in which a message is sent on its own
 	errors    map[string][]occurrence // error definitions
+	general   map[inRevision]string   // the results of requests that a revision defines as Result
 	joins     []Join                  // of the current pass
 	changed   bool                    // the current pass added a type or an occurrence
+}
+
+// inRevision is a definition in a revision.
+type inRevision struct {
+	def string
+	bit int
 }
 
 // typeFor returns the type with the given name. It adds the type if there is none.

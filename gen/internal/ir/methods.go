@@ -1,6 +1,7 @@
 package ir
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -113,6 +114,9 @@ func (s *analyzer) result(m *Method, d *document, def string) {
 	if _, own := d.defs[names[0]]; t == nil || !own {
 		t = s.types["Result"]
 	}
+	if own := s.general[inRevision{s.rules.currentName(def), d.bit}]; own != "" {
+		t = s.types[own]
+	}
 	if t == nil {
 		s.problems.add(d.defs[def].pos(), "%q has no result: neither %q nor %q is defined", m.Wire, names[0], "Result")
 		return
@@ -190,32 +194,62 @@ func (s *analyzer) markInputRequired() {
 
 // errorCodes collects the error definitions.
 func (s *analyzer) errorCodes() {
-	owner := make(map[int]string)
 	for _, name := range slices.Sorted(maps.Keys(s.merger.errors)) {
-		occs := s.merger.errors[name]
-		e := &Error{Name: s.errorName(name)}
-		for _, o := range occs {
-			code, _ := errorOf(o.node)
-			if e.Code != 0 && e.Code != code {
-				s.problems.add(o.node.pos(), "the code of %q changed from %d in %s to %d; give the newer code its own definition",
-					name, e.Code, s.documents[newest(e.In)].name, code)
-			}
-			e.Code = code
-			e.In |= 1 << o.bit
-		}
-		if e.In = s.openEnded(e.In, 0); standardCode(e.Code) {
-			e.In = ^Window(0)
-		}
+		e := &Error{Name: s.errorName(name), at: s.merger.errors[name][0].node.pos()}
 		if t := s.types[name]; t != nil {
 			e.Data = t.typ
 		}
-		if other, taken := owner[e.Code]; taken {
-			s.problems.add(occs[0].node.pos(), "the code %d of %q is also the code of %q; write a Renamed rule if the definition was renamed", e.Code, name, other)
+		s.joinCodes(e, s.merger.errors[name])
+		if standardCode(e.Code) {
+			e.In = ^Window(0)
 		}
-		owner[e.Code] = name
 		s.pkg.Errors = append(s.pkg.Errors, e)
 	}
+	s.checkCodes()
 	slices.SortFunc(s.pkg.Errors, func(a, b *Error) int { return b.Code - a.Code })
+}
+
+// joinCodes sets the code of an error, from its oldest revision, and the codes of the revisions
+// with another one.
+func (s *analyzer) joinCodes(e *Error, occs []occurrence) {
+	in := make(map[int]Window)
+	for _, o := range occs {
+		code, _ := errorOf(o.node)
+		if in[code] |= 1 << o.bit; e.In == 0 || o.bit < oldest(e.In) {
+			e.Code = code
+		}
+		e.In |= 1 << o.bit
+	}
+	for _, code := range slices.Sorted(maps.Keys(in)) {
+		if code != e.Code {
+			e.Others = append(e.Others, OtherCode{code, s.openEnded(in[code], e.In)})
+			s.note(fmt.Sprint("error ", e.Code), fmt.Sprintf("The code is %d %s.", code, s.in(in[code])))
+		}
+	}
+	e.In = s.openEnded(e.In, 0)
+}
+
+// checkCodes reports codes that do not identify an error. The data of one of two errors may
+// identify it.
+func (s *analyzer) checkCodes() {
+	owner := make(map[int]*Error)
+	add := func(code int, e *Error) {
+		other := owner[code]
+		if other != nil && (other.Data == nil) == (e.Data == nil) {
+			s.problems.add(e.at, "the code %d of %q is also the code of %q; write a Renamed rule if the definition was renamed", code, e.Name, other.Name)
+		}
+		if other == nil || e.Data == nil {
+			owner[code] = e
+		}
+	}
+	for _, e := range s.pkg.Errors {
+		add(e.Code, e)
+	}
+	for _, e := range s.pkg.Errors {
+		for _, o := range e.Others {
+			add(o.Code, e)
+		}
+	}
 }
 
 // standardCode reports whether a code is defined by JSON-RPC. Such codes are valid in
