@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/mcpwright/mcp v0.0.0-00010101000000-000000000000
+	github.com/santhosh-tekuri/jsonschema/v5 v5.3.1
 	github.com/stretchr/testify v1.12.1
 	github.com/tailscale/hujson v0.0.0-20260727124030-b80ff77dac4f
 	golang.org/x/term v0.48.0

@@ -82,7 +82,7 @@ type arguments struct {
 
 // commands lists the subcommands in the order of the help.
 var commands = []*command{
-	&listCommand, &callCommand, &readCommand, &promptCommand, &completeCommand, &infoCommand, &pingCommand,
+	&listCommand, &callCommand, &readCommand, &promptCommand, &completeCommand, &infoCommand, &pingCommand, &testCommand,
 	&serversCommand, &loginCommand, &logoutCommand,
 }
 
