@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 
+	"github.com/mcpwright/mcp/internal/sharedtasks"
 	"github.com/mcpwright/mcp/runtime/engine/enginetest"
 	natsengine "github.com/mcpwright/mcp/scale/nats"
 )
@@ -57,6 +58,13 @@ func TestEngine(t *testing.T) {
 	e, err := natsengine.New(t.Context(), connect(t, s, "app"), &natsengine.Options{System: connect(t, s, "sys")})
 	require.NoError(t, err)
 	enginetest.Run(t, e, e)
+}
+
+func TestTasks(t *testing.T) {
+	s := start(t, "one", "always", "", -1)
+	e, err := natsengine.New(t.Context(), connect(t, s, "app"), &natsengine.Options{System: connect(t, s, "sys")})
+	require.NoError(t, err)
+	sharedtasks.Run(t, e)
 }
 
 // freePorts returns ports of the loopback interface that were free.

@@ -13,6 +13,7 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
+	"github.com/mcpwright/mcp/internal/sharedtasks"
 	"github.com/mcpwright/mcp/runtime/engine/enginetest"
 	"github.com/mcpwright/mcp/scale/redis"
 )
@@ -60,6 +61,16 @@ func TestEngine(t *testing.T) {
 			e, err := redis.New(t.Context(), client, nil)
 			require.NoError(t, err)
 			enginetest.Run(t, e, e)
+		})
+	}
+}
+
+func TestTasks(t *testing.T) {
+	for _, program := range programs {
+		t.Run(program, func(t *testing.T) {
+			e, err := redis.New(t.Context(), start(t, program, "--appendonly", "yes", "--appendfsync", "always"), nil)
+			require.NoError(t, err)
+			sharedtasks.Run(t, e)
 		})
 	}
 }
