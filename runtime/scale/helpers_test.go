@@ -255,6 +255,7 @@ type faultyEngine struct {
 	*engine.Memory
 	down  atomic.Bool
 	full  atomic.Bool // refuses changes
+	hangs atomic.Bool // changes and reads do not return before their contexts end
 	trips atomic.Int64
 	puts  atomic.Int64
 
@@ -311,7 +312,15 @@ func (e *faultyEngine) loseReplies(each int) {
 	e.lose = each
 }
 
+// hang waits until ctx ends, if the engine hangs.
+func (e *faultyEngine) hang(ctx context.Context) {
+	if e.hangs.Load() {
+		<-ctx.Done()
+	}
+}
+
 func (e *faultyEngine) Get(ctx context.Context, key string) (engine.Record, error) {
+	e.hang(ctx)
 	if _, err := e.begin(false); err != nil {
 		return engine.Record{}, err
 	}
@@ -319,6 +328,7 @@ func (e *faultyEngine) Get(ctx context.Context, key string) (engine.Record, erro
 }
 
 func (e *faultyEngine) Put(ctx context.Context, key string, data []byte, prev uint64, keep time.Duration) (uint64, error) {
+	e.hang(ctx)
 	lost, err := e.begin(true)
 	if err != nil {
 		return 0, err
@@ -332,6 +342,7 @@ func (e *faultyEngine) Put(ctx context.Context, key string, data []byte, prev ui
 }
 
 func (e *faultyEngine) Delete(ctx context.Context, key string, prev uint64) error {
+	e.hang(ctx)
 	if _, err := e.begin(true); err != nil {
 		return err
 	}
@@ -339,6 +350,7 @@ func (e *faultyEngine) Delete(ctx context.Context, key string, prev uint64) erro
 }
 
 func (e *faultyEngine) Append(ctx context.Context, key string, data []byte, prev uint64, keep time.Duration) (uint64, error) {
+	e.hang(ctx)
 	lost, err := e.begin(true)
 	if err != nil {
 		return 0, err
@@ -352,6 +364,7 @@ func (e *faultyEngine) Append(ctx context.Context, key string, data []byte, prev
 }
 
 func (e *faultyEngine) Read(ctx context.Context, key string, after uint64) ([]engine.Entry, error) {
+	e.hang(ctx)
 	if _, err := e.begin(false); err != nil {
 		return nil, err
 	}
@@ -359,6 +372,7 @@ func (e *faultyEngine) Read(ctx context.Context, key string, after uint64) ([]en
 }
 
 func (e *faultyEngine) Drop(ctx context.Context, key string) error {
+	e.hang(ctx)
 	if _, err := e.begin(true); err != nil {
 		return err
 	}

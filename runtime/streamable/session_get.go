@@ -178,10 +178,21 @@ func (f *follower) events() (events []Event, complete bool) {
 		o.Logger.WarnContext(f.r.Context(), "could not read stored events", "session", f.session.id, "error", err)
 		return nil, false
 	}
+	if f.stream != nil { // an event that is being stored may be there already
+		events = eventsUpTo(events, seq)
+	}
 	if len(events) == 0 {
 		return nil, f.stream == nil || f.after == seq
 	}
 	return events, events[0].Seq == f.after+1
+}
+
+// eventsUpTo returns the events without those after a number.
+func eventsUpTo(events []Event, seq uint64) []Event {
+	for len(events) > 0 && events[len(events)-1].Seq > seq {
+		events = events[:len(events)-1]
+	}
+	return events
 }
 
 // sendPending sends the stored events. It returns a channel that is closed when there

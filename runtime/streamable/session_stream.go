@@ -5,6 +5,7 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/mcpwright/mcp/runtime/streamable/internal/sse"
 )
@@ -19,7 +20,9 @@ type stream struct {
 	shared   *sharedRequest // nil without [Options].Sharing, and for the standalone stream
 	detached chan struct{}  // closed when a handler ends the HTTP response early; nil if it cannot
 
-	mu        writeLock // locked after the lock of the response; held while an event is stored
+	storing writeLock // locked after the lock of the response; held while an event is stored, which may take long
+
+	mu        sync.Mutex // locked after storing; guards the fields below
 	number    uint64
 	opened    bool
 	ended     bool
@@ -55,20 +58,19 @@ func (st *stream) store(ctx context.Context, data []byte) (id string, stored boo
 	if st == nil {
 		return "", false
 	}
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	if st.ended || !st.opened || st.session.eventsDeleted.Load() {
+	st.storing.Lock()
+	defer st.storing.Unlock()
+	e, ok := st.nextEvent(data)
+	if !ok {
 		return "", false // the client does not know the stream, or cannot resume it
 	}
-	st.lastSeq, st.last = st.lastSeq+1, nil
-	e := Event{Session: st.session.id, Principal: st.session.principal, Stream: st.number, Seq: st.lastSeq, Data: bytes.Clone(data)}
 	o := &st.session.handler.opts
 	if err := o.Events.Append(ctx, e); err != nil {
 		o.Logger.WarnContext(ctx, "could not store event", "session", e.Session, "error", err)
-		if st.number == 0 {
-			// The client of a standalone stream does not get the message, and the next one
-			// has its number. On other streams, a gap shows that a message is missing.
-			st.lastSeq--
+		if e.Stream != 0 {
+			// A gap shows that a message is missing. On the standalone stream, the client does
+			// not get the message, and the next one has its number.
+			st.skip(e.Seq)
 		}
 		return "", false
 	}
@@ -76,11 +78,38 @@ func (st *stream) store(ctx context.Context, data []byte) (id string, stored boo
 		st.session.deleteEvents(context.WithoutCancel(ctx))
 		return "", false
 	}
+	var last []byte
 	if o.storesInMemory() && len(data) <= maxLast {
-		st.last = e.Data
+		last = e.Data
 	}
-	st.notify()
+	st.advance(e.Seq, last)
 	return eventID(e.Stream, e.Seq, st.shared.idSuffix()), true
+}
+
+// nextEvent returns the next event of the stream. It returns false if no event can be stored. The
+// caller holds storing, so that no other event has the number.
+func (st *stream) nextEvent(data []byte) (e Event, ok bool) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.ended || !st.opened || st.session.eventsDeleted.Load() {
+		return e, false
+	}
+	return Event{Session: st.session.id, Principal: st.session.principal, Stream: st.number, Seq: st.lastSeq + 1, Data: bytes.Clone(data)}, true
+}
+
+// skip sets the number of the last event, which was not stored.
+func (st *stream) skip(seq uint64) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.lastSeq, st.last = seq, nil
+}
+
+// advance sets the number of the last event, and its data or nil. It wakes the follower.
+func (st *stream) advance(seq uint64, last []byte) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.lastSeq, st.last = seq, last
+	st.notify()
 }
 
 // maxLast limits the bytes of an event that a stream keeps in addition to the event store.
@@ -94,8 +123,15 @@ func (st *stream) lastAfter(seq uint64) (e Event, ok bool) {
 	return Event{Stream: st.number, Seq: st.lastSeq, Data: st.last}, st.lastSeq == seq+1 && st.last != nil
 }
 
-// end ends the stream: no more events are stored.
+// end ends the stream: no more events are stored. It waits for an event that is being stored.
 func (st *stream) end() {
+	st.storing.Lock()
+	defer st.storing.Unlock()
+	st.endNow()
+}
+
+// endNow is like end, but does not wait. The follower does not send an event that is being stored.
+func (st *stream) endNow() {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if st.ended {

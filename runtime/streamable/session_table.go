@@ -234,7 +234,7 @@ func (t *sessionTable) endStandaloneStreams() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, s := range t.all {
-		s.standalone().end()
+		s.standalone().endNow()
 	}
 }
 

@@ -1,0 +1,114 @@
+// Package command runs the command mcpwright against servers that were written elsewhere.
+package command
+
+import (
+	"net/http/httptest"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/interop/internal/npm"
+	"github.com/mcpwright/mcp/runtime/mcpserver"
+)
+
+// root is the folder of the repository.
+const root = "../.."
+
+// build builds the command and returns its path.
+func build(t *testing.T) string {
+	path := filepath.Join(t.TempDir(), "mcpwright")
+	work, err := filepath.Abs(filepath.Join(root, "go.work"))
+	require.NoError(t, err)
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", path, ".")
+	cmd.Dir = filepath.Join(root, "cmd", "mcpwright")
+	cmd.Env = append(cmd.Environ(), "GOWORK="+work)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return path
+}
+
+// everything returns the words that start server-everything.
+func everything(t *testing.T) []string {
+	return []string{"node", filepath.Join(npm.Install(t, "everything"), "node_modules", "@modelcontextprotocol", "server-everything", "dist", "index.js")}
+}
+
+// outputs are parts of the output of the examples.
+var outputs = map[string]string{
+	"list": "echo(message)", "call": "Hello, gopher", "read": "Everything Server", "prompt": "Bern", "complete": "Engineering",
+	"info": "web", "ping": "median", "servers": "",
+}
+
+// TestExamplesOfHelp runs the example in the help of each subcommand. Those of login and logout need
+// an authorization server.
+func TestExamplesOfHelp(t *testing.T) {
+	program, server := build(t), everything(t)
+	web := httptest.NewServer(mcpserver.New(mcp.Implementation{Name: "web", Version: "1"}, nil).Handler(nil))
+	defer web.Close()
+	run := func(t *testing.T, args ...string) string {
+		cmd := exec.CommandContext(t.Context(), program, args...)
+		cmd.Dir = root
+		cmd.Stderr = t.Output()
+		out, err := cmd.Output()
+		require.NoError(t, err, "%s", out)
+		return string(out)
+	}
+	names := regexp.MustCompile(`(?m)^  mcpwright (\w+) `).FindAllStringSubmatch(run(t, "-h"), -1)
+	require.Greater(t, len(names), 8)
+	for _, match := range names {
+		name := match[1]
+		want, ok := outputs[name]
+		if !ok {
+			require.Contains(t, []string{"login", "logout"}, name, "a subcommand without an expected output")
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			_, example, ok := strings.Cut(run(t, name, "-h"), "\nexample:\n  mcpwright ")
+			require.True(t, ok)
+			example, _, _ = strings.Cut(example, "\n")
+			var args []string
+			line, npx := strings.CutSuffix(example, "-- npx -y @modelcontextprotocol/server-everything")
+			for _, word := range strings.Fields(line) {
+				args = append(args, strings.ReplaceAll(word, "https://example.com/mcp", web.URL))
+			}
+			if npx {
+				args = append(append(args, "--"), server...)
+			}
+			require.Contains(t, run(t, args...), want)
+		})
+	}
+}
+
+func TestCommandUsesEverythingServer(t *testing.T) {
+	program, server := build(t), everything(t)
+	for _, test := range []struct {
+		args   string
+		status int
+		out    string
+		errs   string
+	}{
+		{"call get-sum a=1 b=2.5", 0, "3.5", ""},
+		{"call get-sum a=x b=1", 2, "", `argument "a": "x" is not a number`},
+		{"call get-structured-content location=Bern", 2, "", "is not one of New York, Chicago, Los Angeles"},
+		{"call get-tiny-image", 0, "[image image/png, 4033 bytes: ", ""},
+		{"call -json trigger-long-running-operation duration=0.1 steps=1", 0, `"content"`, ""},
+		{"call nothing", 1, "", "nothing"},
+		{"read demo://resource/dynamic/text/1", 0, "Resource 1", ""},
+		{"read demo://none", 1, "", "demo://none"},
+		{"list -revision 2024-11-05 prompts", 0, "simple-prompt", ""},
+	} {
+		t.Run(test.args, func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), program, append(append(strings.Fields(test.args), "--"), server...)...)
+			var errs strings.Builder
+			cmd.Stderr = &errs
+			out, _ := cmd.Output()
+			require.Equal(t, test.status, cmd.ProcessState.ExitCode(), "%s%s", out, errs.String())
+			require.Contains(t, string(out), test.out)
+			require.Contains(t, errs.String(), test.errs)
+		})
+	}
+}
