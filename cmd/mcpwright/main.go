@@ -82,8 +82,8 @@ type arguments struct {
 
 // commands lists the subcommands in the order of the help.
 var commands = []*command{
-	&listCommand, &callCommand, &readCommand, &promptCommand, &completeCommand, &infoCommand, &pingCommand, &testCommand,
-	&serversCommand, &loginCommand, &logoutCommand,
+	&listCommand, &callCommand, &readCommand, &promptCommand, &completeCommand, &watchCommand, &infoCommand,
+	&pingCommand, &testCommand, &serversCommand, &loginCommand, &logoutCommand,
 }
 
 // Exit status of the program.

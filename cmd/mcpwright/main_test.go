@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -327,6 +328,45 @@ func TestReadWritesTheExactText(t *testing.T) {
 	data, err := os.ReadFile(file)
 	require.NoError(t, err)
 	require.Equal(t, "soup\n\n", string(data))
+}
+
+func TestWatch(t *testing.T) {
+	for _, r := range mcp.Revisions {
+		t.Run(r.Revision.String(), func(t *testing.T) {
+			server := testServer()
+			l := httptest.NewServer(server.Handler(nil))
+			defer l.Close()
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			done := make(chan result)
+			go func() { // ends with the command
+				done <- newShell(t).runContext(ctx, "watch", l.URL, "kitchen://menu", "-n", "2", "-json", "-revision", r.Revision.String())
+			}()
+			go func() { // ends with the test
+				for ctx.Err() == nil {
+					_ = server.ResourceUpdated(ctx, "kitchen://menu")
+					time.Sleep(10 * time.Millisecond)
+				}
+			}()
+			got := <-done
+			require.Zero(t, got.status, got.errs)
+			lines := strings.Split(strings.TrimSpace(got.out), "\n")
+			require.Len(t, lines, 2)
+			for _, line := range lines {
+				var c change
+				require.NoError(t, json.Unmarshal([]byte(line), &c))
+				require.Equal(t, "resource kitchen://menu", c.Kind+" "+c.URI)
+			}
+		})
+	}
+	url := serveHTTP(t, nil)
+	got := newShell(t).run("watch", url, "-for", "10ms")
+	require.Equal(t, result{}, got)
+	ctx, interrupt := context.WithCancel(t.Context())
+	time.AfterFunc(50*time.Millisecond, interrupt)
+	require.Zero(t, newShell(t).runContext(ctx, "watch", url, "kitchen://menu").status)
+	got = newShell(t).run("watch", url, "kitchen://menu", "-revision", "2024-11-05", "-for", "10ms")
+	require.Zero(t, got.status, got.errs)
 }
 
 func TestInterruptCancelsTheCall(t *testing.T) {
