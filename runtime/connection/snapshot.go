@@ -71,6 +71,10 @@ func (d *Dispatcher) Restore(ctx context.Context, c *Connection, s *Snapshot, t 
 	return nil
 }
 
+// HasValues reports whether the program has stored values with a [Key]. They would be missing if the
+// session moved to another process.
+func (c *Connection) HasValues() bool { return c.state.hasValues() }
+
 // Epoch returns how often the session has moved to another process, 0 for a session that began in
 // this process. If it is greater than 0, values that a program stored with a [Key] are missing.
 func (c *Connection) Epoch() uint32 { return c.epoch }

@@ -269,6 +269,12 @@ func (s *State) Subscriptions() []string {
 	return slices.Sorted(maps.Keys(s.subscriptions))
 }
 
+func (s *State) hasValues() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.values) > 0
+}
+
 // A Key identifies a value that a program stores in the [State] of each connection:
 //
 //	var visits = connection.NewKey[int]("visits")

@@ -79,7 +79,10 @@ const (
 	headerMethod  = "Mcp-Method"
 	headerName    = "Mcp-Name"
 	headerHop     = "Mcp-Hop"
+	headerMove    = "Mcp-Move"
+	headerLast    = "Last-Event-Id"
 	hopPurpose    = "hop"
+	movePurpose   = "move"
 	taskPurpose   = "task"
 )
 
@@ -87,6 +90,10 @@ const (
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ids := r.Header[headerSession]
 	if len(ids) == 0 && r.Header[headerName] != nil && e.forwardTask(w, r) {
+		return
+	}
+	if r.Header[headerMove] != nil && len(ids) == 1 && e.moveIdle(r, ids[0]) {
+		w.WriteHeader(http.StatusMisdirectedRequest)
 		return
 	}
 	if len(ids) != 1 || e.node.leaseHeld() && e.isCurrent(ids[0]) && e.inner.Holds(ids[0]) {
@@ -133,6 +140,7 @@ func (e *endpoint) route(w http.ResponseWriter, r *http.Request, id, tag string)
 				return
 			}
 		}
+		e.askToMove(r, id, owner, !isHop && attempt == 0)
 		if e.forward(w, r, id, owner, body) {
 			return
 		}

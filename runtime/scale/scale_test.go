@@ -86,7 +86,7 @@ func TestStreamIsResumedAtAnotherReplica(t *testing.T) {
 			require.NoError(t, f.replicas[i].server.ResourceUpdated(t.Context(), resource))
 			synctest.Wait() // notifications that wait are sent once
 		}
-		st := s.get(1, "")
+		st := s.get(0, "")
 		notify(0)
 		notify(0)
 		require.Equal(t, "0-1", st.next().id)

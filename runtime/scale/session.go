@@ -30,6 +30,8 @@ type heldSession struct {
 	id    string
 	epoch uint32
 
+	since time.Duration // time since the start of the node when this replica took the session over
+
 	mu      sync.Mutex // held while the record is written
 	version uint64     // of the record; 0 before it is written
 	written time.Duration
@@ -315,7 +317,7 @@ func (e *endpoint) takeOver(ctx context.Context, id string, rec *record, version
 		return ctx.Err()
 	}
 	rec.Owner, rec.Epoch = e.node.tag, rec.Epoch+1
-	h := &heldSession{id: id, epoch: rec.Epoch, version: version, checked: int64(e.node.now())}
+	h := &heldSession{id: id, epoch: rec.Epoch, version: version, since: e.node.now(), checked: int64(e.node.now())}
 	if err := e.write(ctx, h, rec); err != nil {
 		return fmt.Errorf("could not take over: %w", err)
 	}
@@ -428,9 +430,13 @@ func (e *endpoint) handOver(ctx context.Context) {
 }
 
 func (e *endpoint) handOverSession(ctx context.Context, h *heldSession) {
-	if !e.inner.Release(ctx, h.id) {
-		return
+	if e.inner.Release(ctx, h.id) {
+		e.disown(ctx, h)
 	}
+}
+
+// disown lets another replica take over a session that was released.
+func (e *endpoint) disown(ctx context.Context, h *heldSession) {
 	e.remove(h.id)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), engineTimeout)
 	defer cancel()

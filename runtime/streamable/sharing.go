@@ -32,8 +32,8 @@ type Sharing interface {
 	// an error with the status 503, and a session does not begin.
 	Save(ctx context.Context, s *SessionState) error
 	// Ended is called when a session has ended because its client ended it or did not use it,
-	// or because it did not begin. It is not called after [Handler.Release] and
-	// [Handler.Shutdown].
+	// or because it did not begin. It is not called after [Handler.Release],
+	// [Handler.ReleaseIdle] and [Handler.Shutdown].
 	Ended(ctx context.Context, id string)
 }
 
@@ -213,6 +213,24 @@ func (h *Handler) Release(ctx context.Context, id string) bool {
 		case <-s.shared.releasing.Load().unused:
 		case <-ctx.Done():
 		}
+	}
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
+	defer cancel()
+	s.end(connection.WithMoved(ending), errSessionMoved)
+	return true
+}
+
+// ReleaseIdle is like [Handler.Release] for a session that can move without a loss, and does nothing
+// otherwise. Such a session belongs to the principal, has no requests, and has no values of a
+// [connection.Key]. Its client resumes the standalone stream, or has not received any of its events. It
+// reports whether it has released the session.
+func (h *Handler) ReleaseIdle(ctx context.Context, id, principal string, resumes bool) bool {
+	s := h.sessions.get(id)
+	if s == nil || s.shared == nil || s.principal != principal || s.conn.HasValues() {
+		return false
+	}
+	if last, _ := s.standalone().position(); last > 0 && !resumes || !h.sessions.move(s, false) {
+		return false
 	}
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 	defer cancel()

@@ -96,20 +96,18 @@ func (t *Table) Start(ctx context.Context, in *peer.Inbound, owner any, ttl *int
 	return peer.Reply{Result: created}, nil
 }
 
-// sessionTasks marks the sessions whose tasks end when they close.
+// sessionTasks marks the sessions that have begun tasks. They do not move to another replica, because
+// their process sends the questions of the tasks.
 var sessionTasks = connection.NewKey[bool]("tasks")
 
 // endWithSession ends the tasks of a session when the session closes, if they belong to it.
 func (t *Table) endWithSession(x *task) {
-	if _, ok := x.owner.(string); ok { // a principal
-		return
-	}
 	first := false
 	sessionTasks.Update(x.conn.State(), func(has bool) bool {
 		first = !has
 		return true
 	})
-	if !first {
+	if _, ok := x.owner.(string); ok || !first { // the tasks of a principal outlive the session
 		return
 	}
 	x.conn.OnClose(func(ctx context.Context) error {
