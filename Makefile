@@ -36,7 +36,7 @@ bench:
 	cd bench && $(GO) run . $(or $(BENCH),-out ../docs)
 	$(if $(BENCH),,$(GO) test -count=1 -run TestTables ./internal/repo -update)
 
-## ports: move servers from mcp-go to compat/mcpgo, and compare them with the originals: make ports [FROM=folder]
+## ports: move servers from other SDKs to this module, and compare them with the originals: make ports [FROM=folder]
 # It needs the network, or a FROM with their git repositories.
 ports:
 	cd interop && GOWORK=off $(GO) run ./ports $(if $(FROM),-from "$(abspath $(FROM))")

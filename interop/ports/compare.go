@@ -21,8 +21,36 @@ import (
 // callTimeout limits the time for all calls of a server.
 const callTimeout = 2 * time.Minute
 
+// starts is the number of processes from whose times the median is taken.
+const starts = 15
+
+// timeStarts prints the median times from the start of the servers to their first responses.
+func (s *server) timeStarts(ctx context.Context, binaries []string) error {
+	times := make([][]time.Duration, len(binaries))
+	for range starts {
+		for i, binary := range binaries {
+			begun := time.Now()
+			var taken time.Duration
+			if _, err := s.callAll(ctx, binary, handshake[:1], func() { taken = time.Since(begun) }); err != nil {
+				return err
+			}
+			times[i] = append(times[i], taken)
+		}
+	}
+	for i, name := range []string{"original", "port"} {
+		slices.Sort(times[i])
+		fmt.Printf("  the %s responds after %s\n", name, times[i][starts/2].Round(100*time.Microsecond))
+	}
+	return nil
+}
+
 // call starts a server, sends it the calls one after another, and returns their responses.
 func (s *server) call(ctx context.Context, binary string) (responses []any, err error) {
+	return s.callAll(ctx, binary, append(slices.Clone(handshake), s.calls...), func() {})
+}
+
+// callAll sends calls to a new process of a server. It calls responded after each response.
+func (s *server) callAll(ctx context.Context, binary string, calls []string, responded func()) (responses []any, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary, s.args...)
@@ -47,11 +75,12 @@ func (s *server) call(ctx context.Context, binary string) (responses []any, err 
 		}
 	}()
 	lines := bufio.NewReader(out)
-	for id, c := range append(slices.Clone(handshake), s.calls...) {
+	for id, c := range calls {
 		response, err := exchange(in, lines, id, c)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("call %q: %w", c, err), ctx.Err())
 		}
+		responded()
 		responses = append(responses, response)
 	}
 	return responses, nil

@@ -8,7 +8,8 @@ import (
 
 // edit applies a script in the format of "diff -e" to a text. A script contains line numbers and new
 // lines, but no lines of the text. The commands are ordered from the last line to the first. For each
-// command, the larger number of its removed and its new lines counts as changed.
+// command, the larger number of its removed and its new lines counts as changed. The script of a new
+// file appends to line 0.
 func edit(text, script string) (edited string, changed int, err error) {
 	lines := strings.SplitAfter(text, "\n")
 	commands := strings.SplitAfter(script, "\n")
@@ -18,7 +19,7 @@ func edit(text, script string) (edited string, changed int, err error) {
 		if err != nil {
 			return "", 0, err
 		}
-		if first < 1 || last < first || last > len(lines) {
+		if isNew := text == "" && kind == 'a'; first < 1 && !isNew || last < first || last > len(lines) {
 			return "", 0, fmt.Errorf("the lines of %q do not exist", command)
 		}
 		commands = commands[1:]

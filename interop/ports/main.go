@@ -1,5 +1,5 @@
-// Command ports moves servers from mcp-go to this module and compares them with the originals. For
-// each server it fetches a pinned version with git, changes the import paths, applies the scripts in
+// Command ports moves servers from mcp-go and the official SDK to this module and compares them with the
+// originals. For each server it fetches a pinned version with git, changes the import paths, applies the scripts in
 // the folder edits, builds both, runs the server's own tests, and compares the responses to a list of
 // calls member by member. It prints all differences, and fails if there is one that the list in
 // servers.go does not explain.
@@ -56,8 +56,10 @@ func check(ctx context.Context, s *server, from string, tests bool) error {
 		return err
 	}
 	var responses [2][]any
+	var binaries []string
 	for i, tree := range []string{original, port} {
 		binary := filepath.Join(dir, filepath.Base(tree)+".bin")
+		binaries = append(binaries, binary)
 		if _, err := run(ctx, tree, "go", "build", "-o", binary, s.main); err != nil {
 			return err
 		}
@@ -66,6 +68,9 @@ func check(ctx context.Context, s *server, from string, tests bool) error {
 		}
 	}
 	unexplained := s.compare(responses[0], responses[1])
+	if err := s.timeStarts(ctx, binaries); err != nil {
+		return err
+	}
 	if tests {
 		more, err := s.test(ctx, original, port)
 		if err != nil {

@@ -19,6 +19,10 @@ func TestEdit(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "one\nnew\nnewer\ntwo\nthird\n", got)
 	require.Equal(t, 5, changed)
+	got, changed, err = edit("", "0a\nfirst\n.\n")
+	require.NoError(t, err)
+	require.Equal(t, "first\n", got)
+	require.Equal(t, 1, changed)
 	for script, want := range map[string]string{
 		"x\n":          `invalid command "x"`,
 		"1x\n":         `invalid command "1x"`,
@@ -42,7 +46,7 @@ func TestImportsAndEdits(t *testing.T) {
 	write("a.go", old)
 	write("e2e/b.go", old)
 	write("c.txt", old)
-	files, err := changeImports(tree)
+	files, err := mcpgo.change(tree)
 	require.NoError(t, err)
 	require.Equal(t, 2, files)
 	for name, changed := range map[string]bool{"a.go": true, "e2e/b.go": true, "c.txt": false} {

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 )
 
@@ -17,9 +17,6 @@ import (
 //
 //go:embed edits
 var edits embed.FS
-
-// maxChanged limits the lines that a port changes besides import paths.
-const maxChanged = 60
 
 // run runs a command in a folder, and returns its standard output.
 func run(ctx context.Context, dir, name string, args ...string) ([]byte, error) {
@@ -62,12 +59,9 @@ func (s *server) fetch(ctx context.Context, from, dir string, trees ...string) e
 	return nil
 }
 
-// oldPath begins import paths of packages that compat/mcpgo has, too.
-var oldPath = regexp.MustCompile(`"github\.com/mark3labs/mcp-go/(mcp|server|client|client/transport)"`)
-
 // port changes the source of a server, which is in tree, to the modules in this repository.
 func (s *server) port(ctx context.Context, tree string) error {
-	files, err := changeImports(tree)
+	files, err := s.imports.change(tree)
 	if err != nil {
 		return err
 	}
@@ -75,9 +69,9 @@ func (s *server) port(ctx context.Context, tree string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%s %s: import paths in %d files, %d other lines\n", s.name, s.commit[:12], files, changed)
-	if changed > maxChanged {
-		return fmt.Errorf("%d lines are changed, more than %d", changed, maxChanged)
+	fmt.Printf("%s %s: import paths in %d files, %d other lines, and %d lines in tests\n", s.name, s.commit[:12], files, changed.lines, changed.inTests)
+	if changed.lines > s.maxChanged {
+		return fmt.Errorf("%d lines are changed, more than %d", changed.lines, s.maxChanged)
 	}
 	root, err := run(ctx, "", "go", "list", "-m", "-f", "{{.Dir}}")
 	if err != nil {
@@ -85,7 +79,7 @@ func (s *server) port(ctx context.Context, tree string) error {
 	}
 	base := filepath.Dir(strings.TrimSpace(string(root)))
 	args := []string{"mod", "edit"}
-	for _, module := range []string{"", "/compat/mcpgo"} {
+	for _, module := range s.imports.modules {
 		path := "github.com/mcpwright/mcp" + module
 		args = append(args, "-require="+path+"@v0.0.0", "-replace="+path+"="+base+module)
 	}
@@ -93,8 +87,8 @@ func (s *server) port(ctx context.Context, tree string) error {
 	return err
 }
 
-// changeImports changes the import paths in a folder, and returns the number of changed files.
-func changeImports(tree string) (changed int, err error) {
+// change changes the import paths in a folder, and returns the number of changed files.
+func (p *importPaths) change(tree string) (changed int, err error) {
 	err = filepath.WalkDir(tree, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || filepath.Ext(path) != ".go" {
 			return err
@@ -103,7 +97,7 @@ func changeImports(tree string) (changed int, err error) {
 		if err != nil {
 			return err
 		}
-		after := oldPath.ReplaceAll(before, []byte(`"github.com/mcpwright/mcp/compat/mcpgo/$1"`))
+		after := p.old.ReplaceAll(before, []byte(p.new))
 		if bytes.Equal(before, after) {
 			return nil
 		}
@@ -113,11 +107,20 @@ func changeImports(tree string) (changed int, err error) {
 	return changed, err
 }
 
-// applyEdits applies the scripts for a server to its files, and returns the number of changed lines.
-func applyEdits(name, tree string) (changed int, err error) {
+// changedLines are the numbers of lines that edits change.
+type changedLines struct{ lines, inTests int }
+
+// isTest reports whether a file is a test, or is in a package for tests.
+func isTest(file string) bool {
+	return strings.HasSuffix(file, "_test.go") || strings.HasSuffix(filepath.Dir(file), "test")
+}
+
+// applyEdits applies the scripts for a server to its files, and adds the files without a script. It
+// returns the numbers of changed lines.
+func applyEdits(name, tree string) (changed changedLines, err error) {
 	folder := "edits/" + name
 	if _, err := fs.Stat(edits, folder); err != nil {
-		return 0, nil // this server needs no edits
+		return changed, nil // this server needs no edits
 	}
 	err = fs.WalkDir(edits, folder, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -127,8 +130,14 @@ func applyEdits(name, tree string) (changed int, err error) {
 		if err != nil {
 			return err
 		}
-		target := filepath.Join(tree, strings.TrimSuffix(strings.TrimPrefix(path, folder), ".ed"))
+		target, isScript := strings.CutSuffix(filepath.Join(tree, strings.TrimPrefix(path, folder)), ".ed")
+		if !isScript {
+			script = fmt.Appendf(nil, "0a\n%s.\n", script)
+		}
 		before, err := os.ReadFile(target)
+		if errors.Is(err, fs.ErrNotExist) && bytes.HasPrefix(script, []byte("0a\n")) {
+			err = os.MkdirAll(filepath.Dir(target), 0o777)
+		}
 		if err != nil {
 			return err
 		}
@@ -136,7 +145,11 @@ func applyEdits(name, tree string) (changed int, err error) {
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
-		changed += lines
+		if isTest(target) {
+			changed.inTests += lines
+		} else {
+			changed.lines += lines
+		}
 		return os.WriteFile(target, []byte(after), 0o666)
 	})
 	return changed, err

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,8 +32,10 @@ func (s *server) test(ctx context.Context, original, port string) (broken int, e
 			fmt.Printf("  %s fails, as in the original\n", name)
 			continue
 		}
-		fmt.Printf("  %s fails only in the port\n", name)
-		broken++
+		fmt.Printf("  %s fails only in the port: %s\n", name, cmp.Or(s.failing[name], "not explained"))
+		if s.failing[name] == "" {
+			broken++
+		}
 	}
 	return broken, nil
 }
