@@ -18,7 +18,7 @@ import (
 var testCommand = command{
 	name: "test", usage: "[flags] SERVER",
 	summary: "Check a server: its messages, HTTP statuses and headers, and its behavior on invalid input.",
-	example: "mcpwright test -report junit=mcp.xml -- npx -y @modelcontextprotocol/server-everything",
+	example: "mcpwright test -fail warning https://example.com/mcp",
 	help: "It connects once for each revision of the protocol and uses everything that the server lists. Tools are called only if they are annotated as read-only, or with -call. " +
 		"The exit status is 1 if there is a finding with the severity of -fail, and 3 if the server cannot be reached.",
 	define: func(fs *flag.FlagSet) func(context.Context, *environment, arguments) error {

@@ -40,7 +40,7 @@ func everything(t *testing.T) []string {
 // outputs are parts of the output of the examples.
 var outputs = map[string]string{
 	"list": "echo(message)", "call": "Hello, gopher", "read": "Everything Server", "prompt": "Bern", "complete": "Engineering",
-	"watch": "", "info": "web", "ping": "median", "servers": "",
+	"watch": "", "info": "web", "ping": "median", "servers": "", "test": "0 errors, 0 warnings",
 }
 
 // TestExamplesOfHelp runs the example in the help of each subcommand. Those of login and logout need

@@ -39,14 +39,17 @@ func robustCases() []*Case {
 	}
 }
 
-// listMethod is a request that each server can respond to, at least with an error.
+// listMethod is a request that the server has: a list, or else the smallest request.
 func (s *stage) listMethod() string {
 	for _, l := range lists {
 		if s.capability(l.capability) != nil {
 			return l.method
 		}
 	}
-	return "tools/list"
+	if s.handshake {
+		return "ping"
+	}
+	return "server/discover"
 }
 
 // burst is the number of requests that are sent at once.

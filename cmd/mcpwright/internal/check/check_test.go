@@ -8,11 +8,15 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/mcpserver"
 )
 
 func run(t *testing.T, s *Server, opts Options) *Report {
@@ -41,6 +45,14 @@ func TestGoodServers(t *testing.T) {
 			require.Equal(t, "subject", report.Server)
 		})
 	}
+}
+
+// TestServerWithoutAnything finds no fault in a server that offers nothing.
+func TestServerWithoutAnything(t *testing.T) {
+	s := httptest.NewServer(mcpserver.New(mcp.Implementation{Name: "empty", Version: "1"}, nil).Handler(nil))
+	defer s.Close()
+	report := run(t, &Server{URL: s.URL}, Options{})
+	require.Empty(t, report.Findings, reportText(t, report))
 }
 
 func TestUnreachable(t *testing.T) {
