@@ -586,3 +586,15 @@ func TestHeaderMismatchIsRejectedBeforeTask(t *testing.T) {
 		require.Equal(t, want, res.StatusCode, region)
 	}
 }
+
+// The protocol requires the capabilities of a client. The error names the missing member.
+func TestInitializeWithoutCapabilities(t *testing.T) {
+	for _, r := range mcp.Revisions {
+		if !r.Handshake {
+			continue
+		}
+		c := dial(t, mcpserver.New(info, nil), r.Revision.String())
+		m := c.refused("initialize", fmt.Sprintf(`{"protocolVersion":%q,"clientInfo":{"name":"c","version":"1"}}`, r.Revision), mcp.CodeInvalidParams)
+		require.Contains(t, m.Error.Message+string(m.Error.Data), "capabilities")
+	}
+}
