@@ -32,6 +32,10 @@ func TestMessagesOfEachRevision(t *testing.T) {
 	})
 }
 
+func TestContract(t *testing.T) {
+	mcptest.Contract(t, weather(nil), "testdata/mcp.lock.json")
+}
+
 func TestUserDeclines(t *testing.T) {
 	client, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(asker()), &mcpclient.Options{
 		OnElicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {

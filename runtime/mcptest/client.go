@@ -60,6 +60,16 @@ func (c *Client) Run(t *testing.T, s Server, test func(t *testing.T, c *Conn)) {
 // returns, but the server may not have handled it yet.
 func (c *Client) Connect(t TB, s Server, revision wire.Revision) *Conn {
 	t.Helper()
+	conn, err := c.connect(t, s, revision)
+	if err != nil {
+		t.Fatalf("mcptest: connect with revision %v: %v", revision, err)
+	}
+	return conn
+}
+
+// connect is Connect that returns an error if the server does not support the revision.
+func (c *Client) connect(t TB, s Server, revision wire.Revision) (*Conn, error) {
+	t.Helper()
 	if !knownRevision(revision) {
 		t.Fatalf("mcptest: unknown revision %q", revision)
 	}
@@ -82,10 +92,7 @@ func (c *Client) Connect(t TB, s Server, revision wire.Revision) *Conn {
 			t.Errorf("mcptest: %v", err)
 		}
 	})
-	if err := conn.begin(t.Context(), c.info()); err != nil {
-		t.Fatalf("mcptest: connect with revision %v: %v", revision, err)
-	}
-	return conn
+	return conn, conn.begin(t.Context(), c.info())
 }
 
 // Run is [Client.Run] of the zero Client.

@@ -31,6 +31,7 @@ type Conn struct {
 	revision wire.Revision
 	caps     *mcp.ClientCapabilities
 	server   mcp.Implementation
+	advice   string // the server's instructions
 	pipe     *pipe
 	dispatch *jsonrpc.Conn
 	done     chan struct{} // closed when the reader has stopped
@@ -102,6 +103,7 @@ func (c *Conn) begin(ctx context.Context, info mcp.Implementation) error {
 	if res.Meta != nil && res.Meta.ServerInfo != nil {
 		c.server = *res.Meta.ServerInfo
 	}
+	c.advice = res.Instructions
 	c.Connection.State().SetServerCapabilities(&res.Capabilities)
 	return nil
 }
@@ -121,7 +123,7 @@ func (c *Conn) initialize(ctx context.Context, info mcp.Implementation) error {
 		return fmt.Errorf("the server selected the revision %q", res.ProtocolVersion)
 	}
 	capabilities.DecodeExtensions(&res.Capabilities.Extensions, &res.Capabilities.Extra)
-	c.server = res.ServerInfo
+	c.server, c.advice = res.ServerInfo, res.Instructions
 	c.Connection.State().SetServerCapabilities(&res.Capabilities)
 	return c.Initialized(ctx, &mcp.InitializedNotification{})
 }
