@@ -83,7 +83,7 @@ type arguments struct {
 // commands lists the subcommands in the order of the help.
 var commands = []*command{
 	&listCommand, &callCommand, &readCommand, &promptCommand, &completeCommand, &watchCommand, &infoCommand,
-	&pingCommand, &testCommand, &serversCommand, &loginCommand, &logoutCommand,
+	&pingCommand, &testCommand, &lockCommand, &diffCommand, &serversCommand, &loginCommand, &logoutCommand,
 }
 
 // Exit status of the program.
@@ -91,6 +91,7 @@ const (
 	statusFailed      = 1 // the server refused, or a tool failed
 	statusUsage       = 2
 	statusUnreachable = 3
+	statusRisky       = 4 // a change of a server may break its users
 )
 
 // run runs a subcommand and returns the exit status.
@@ -145,6 +146,9 @@ func (e *environment) runCommand(ctx context.Context, c *command, words []string
 	}
 	if _, ok := errors.AsType[*unreachableError](err); ok {
 		return statusUnreachable
+	}
+	if _, ok := errors.AsType[*riskyError](err); ok {
+		return statusRisky
 	}
 	return statusFailed
 }
