@@ -96,11 +96,8 @@ type part struct {
 	at  any
 }
 
-// anything is a schema that allows every value, nothing a schema that allows none.
-var (
-	anything = part{&document{dialect: draft2020}, true}
-	nothing  = part{&document{dialect: draft2020}, false}
-)
+// nothing is a schema that allows no value.
+var nothing = part{&document{dialect: draft2020}, false}
 
 func (p part) members() map[string]any {
 	members, _ := p.at.(map[string]any)
