@@ -3,6 +3,7 @@ package command
 
 import (
 	"net/http/httptest"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -40,7 +41,7 @@ func everything(t *testing.T) []string {
 // outputs are parts of the output of the examples.
 var outputs = map[string]string{
 	"list": "echo(message)", "call": "Hello, gopher", "read": "Everything Server", "prompt": "Bern", "complete": "Engineering",
-	"watch": "", "info": "web", "ping": "median", "servers": "", "test": "0 errors, 0 warnings",
+	"watch": "", "info": "web", "ping": "median", "servers": "", "test": "0 errors, 0 warnings", "lock": `"web"`, "diff": "",
 }
 
 // TestExamplesOfHelp runs the example in the help of each subcommand. Those of login and logout need
@@ -49,6 +50,7 @@ func TestExamplesOfHelp(t *testing.T) {
 	program, server := build(t), everything(t)
 	web := httptest.NewServer(mcpserver.New(mcp.Implementation{Name: "web", Version: "1"}, nil).Handler(nil))
 	defer web.Close()
+	lock := filepath.Join(t.TempDir(), "mcp.lock.json") // written by lock, and read by diff
 	run := func(t *testing.T, args ...string) string {
 		cmd := exec.CommandContext(t.Context(), program, args...)
 		cmd.Dir = root
@@ -72,13 +74,18 @@ func TestExamplesOfHelp(t *testing.T) {
 			example, _, _ = strings.Cut(example, "\n")
 			var args []string
 			line, npx := strings.CutSuffix(example, "-- npx -y @modelcontextprotocol/server-everything")
+			line, _, writes := strings.Cut(line, " > mcp.lock.json")
 			for _, word := range strings.Fields(line) {
-				args = append(args, strings.ReplaceAll(word, "https://example.com/mcp", web.URL))
+				args = append(args, strings.NewReplacer("https://example.com/mcp", web.URL, "mcp.lock.json", lock).Replace(word))
 			}
 			if npx {
 				args = append(append(args, "--"), server...)
 			}
-			require.Contains(t, run(t, args...), want)
+			out := run(t, args...)
+			require.Contains(t, out, want)
+			if writes {
+				require.NoError(t, os.WriteFile(lock, []byte(out), 0o600))
+			}
 		})
 	}
 }
