@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -51,9 +52,9 @@ func TestLargeRequestsOnPipeExceedBudget(t *testing.T) {
 func TestUnreadResultsExceedBudget(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		b := budget.New(&budget.Options{MaxBytes: 2 << 20})
-		called := 0
+		var called atomic.Int64 // handlers run concurrently
 		large := peer.HandlerFunc(func(context.Context, *peer.Inbound) (peer.Reply, error) {
-			called++
+			called.Add(1)
 			return result(`{"x":"` + strings.Repeat("x", 400<<10) + `"}`)
 		})
 		c, r := newConn(t, &jsonrpc.Options{Budget: b, Handler: large, Inline: func(string) bool { return false }})
@@ -76,7 +77,7 @@ func TestUnreadResultsExceedBudget(t *testing.T) {
 		for _, line := range refused {
 			require.Contains(t, line, "oo many bytes")
 		}
-		require.Less(t, called, 5, "calls were refused before the handler ran")
+		require.Less(t, called.Load(), int64(5), "calls were refused before the handler ran")
 		for range 21 - len(refused) {
 			read <- struct{}{}
 		}
