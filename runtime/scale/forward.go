@@ -39,6 +39,12 @@ func (e *endpoint) forward(w http.ResponseWriter, r *http.Request, id string, ow
 	if !body.replayable() {
 		return false
 	}
+	if body.rest != nil {
+		// Otherwise net/http closes the body when the response begins, perhaps before the proxy has
+		// seen its end, which breaks the connection to the owner. Servers without the function do not
+		// close it.
+		_ = http.NewResponseController(w).EnableFullDuplex()
+	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	stop := context.AfterFunc(owner.ctx, cancel) // the owner is gone
