@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"io"
-	"log"
+	"maps"
 	"net"
 	"net/http"
-	"net/http/httputil"
+	"strings"
 	"sync"
 	"time"
 )
@@ -41,33 +41,28 @@ func (e *endpoint) forward(w http.ResponseWriter, r *http.Request, id string, ow
 	}
 	if body.rest != nil {
 		// Otherwise net/http closes the body when the response begins, perhaps before the proxy has
-		// seen its end, which breaks the connection to the owner. Servers without the function do not
-		// close it.
+		// read its end. The proxy then closes the connection to the owner in the middle of the
+		// response. HTTP/2 does not need it.
 		_ = http.NewResponseController(w).EnableFullDuplex()
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	stop := context.AfterFunc(owner.ctx, cancel) // the owner is gone
 	defer stop()
-	var failed error
-	proxy := httputil.ReverseProxy{
-		Transport: e.node.opts.Transport, BufferPool: &copyBuffers, ErrorLog: discarded, FlushInterval: -1,
-		Rewrite: func(p *httputil.ProxyRequest) { e.rewrite(p, id, owner, body) },
-		ModifyResponse: func(res *http.Response) error {
-			if res.StatusCode == http.StatusMisdirectedRequest {
-				return errMisdirected
-			}
-			return nil
-		},
-		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) { failed = err },
+	out := e.request(ctx, r, id, owner, body)
+	defer out.Body.Close() // the transport may read it after RoundTrip has returned
+	res, err := e.node.opts.Transport.RoundTrip(out)
+	if err == nil && res.StatusCode == http.StatusMisdirectedRequest {
+		_ = res.Body.Close()
+		err = errMisdirected
 	}
-	proxy.ServeHTTP(w, r.WithContext(ctx))
 	switch {
-	case failed == nil:
+	case err == nil:
+		copyResponse(w, res)
 		return true
 	case r.Context().Err() != nil:
 		return true // the client is gone
-	case isUnhandled(failed):
+	case isUnhandled(err):
 		return false
 	case r.Method != http.MethodPost && owner.ctx.Err() != nil:
 		return false // the request can be repeated
@@ -79,23 +74,76 @@ func (e *endpoint) forward(w http.ResponseWriter, r *http.Request, id string, ow
 	return true
 }
 
-// rewrite prepares a request for the owner of its session.
-func (e *endpoint) rewrite(p *httputil.ProxyRequest, id string, owner *member, body *replayableBody) {
-	p.Out.URL.Scheme, p.Out.URL.Host = owner.base.Scheme, owner.base.Host
-	p.Out.Host = p.In.Host // for the checks of the owner
-	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
-		if values := p.In.Header[name]; values != nil {
-			p.Out.Header[name] = values
+// request returns the request to the owner of a session.
+func (e *endpoint) request(ctx context.Context, r *http.Request, id string, owner *member, body *replayableBody) *http.Request {
+	out := r.Clone(ctx) // with its host, for the checks of the owner
+	out.RequestURI, out.Close, out.TransferEncoding = "", false, nil
+	out.URL.Scheme, out.URL.Host = owner.base.Scheme, owner.base.Host
+	removeHopHeaders(out.Header)
+	if _, ok := out.Header["User-Agent"]; !ok {
+		out.Header["User-Agent"] = []string{""} // otherwise net/http sends its own
+	}
+	out.Header[headerHop] = []string{e.node.keys.Sign(hopPurpose, id+" "+owner.tag)}
+	out.Body = body.reader()
+	if body.rest == nil {
+		out.ContentLength = int64(len(body.first))
+		out.GetBody = func() (io.ReadCloser, error) { return body.reader(), nil }
+	}
+	if out.ContentLength == 0 {
+		out.Body = http.NoBody
+	}
+	return out
+}
+
+// copyResponse sends the response of an owner to the client, each part when it arrives. If it ends
+// too early, the connection to the client ends too, so that the client notices.
+//
+// [net/http/httputil.ReverseProxy] does the same with a timer and a goroutine for each response.
+func copyResponse(w http.ResponseWriter, res *http.Response) {
+	defer res.Body.Close()
+	removeHopHeaders(res.Header)
+	maps.Copy(w.Header(), res.Header)
+	w.WriteHeader(res.StatusCode)
+	buffer := copyBuffers.Get().(*[]byte)
+	defer copyBuffers.Put(buffer)
+	flusher := http.NewResponseController(w)
+	if res.ContentLength < 0 {
+		_ = flusher.Flush() // the first event may take long
+	}
+	for {
+		n, err := res.Body.Read(*buffer)
+		if n > 0 {
+			if _, err := w.Write((*buffer)[:n]); err != nil {
+				panic(http.ErrAbortHandler)
+			}
+			if res.ContentLength < 0 {
+				_ = flusher.Flush()
+			}
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			panic(http.ErrAbortHandler)
 		}
 	}
-	p.Out.Header[headerHop] = []string{e.node.keys.Sign(hopPurpose, id+" "+owner.tag)}
-	p.Out.Body = body.reader()
-	if body.rest == nil {
-		p.Out.ContentLength = int64(len(body.first))
-		p.Out.GetBody = func() (io.ReadCloser, error) { return body.reader(), nil }
+	for name, values := range res.Trailer {
+		w.Header()[http.TrailerPrefix+name] = values
 	}
-	if p.Out.ContentLength == 0 {
-		p.Out.Body = http.NoBody
+}
+
+// removeHopHeaders removes the headers that concern one connection only.
+func removeHopHeaders(h http.Header) {
+	for _, value := range h["Connection"] {
+		for name := range strings.SplitSeq(value, ",") {
+			h.Del(strings.TrimSpace(name))
+		}
+	}
+	for _, name := range []string{
+		"Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection",
+		"Te", "Trailer", "Transfer-Encoding", "Upgrade",
+	} {
+		delete(h, name)
 	}
 }
 
@@ -105,21 +153,5 @@ func isUnhandled(err error) bool {
 	return errors.Is(err, errMisdirected) || ok && op.Op == "dial"
 }
 
-// discarded drops messages about connections that break, which are no errors of this program.
-var discarded = log.New(io.Discard, "", 0)
-
 // copyBuffers are buffers for the bodies of responses.
-var copyBuffers bufferPool
-
-type bufferPool struct{ pool sync.Pool }
-
-// Get implements [httputil.BufferPool].
-func (p *bufferPool) Get() []byte {
-	if b, ok := p.pool.Get().(*[]byte); ok {
-		return *b
-	}
-	return make([]byte, 16<<10)
-}
-
-// Put implements [httputil.BufferPool].
-func (p *bufferPool) Put(b []byte) { p.pool.Put(&b) }
+var copyBuffers = sync.Pool{New: func() any { b := make([]byte, 16<<10); return &b }}
