@@ -127,8 +127,8 @@ func (own *sessionTools) list() registry[tool] {
 	return own.tools
 }
 
-// toolsOf returns the tools that the client of a request has: those of the server and of its
-// session.
+// toolsOf returns the tools that the client of a request has: the tools of the server, and the
+// tools of its session.
 func toolsOf(ctx context.Context, c *catalog) registry[tool] {
 	own := ownTools(ctx, c)
 	if len(own) == 0 {
