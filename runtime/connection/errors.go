@@ -179,7 +179,7 @@ func inRevision(r wire.Revision, e *peer.Error, err error) error {
 		return err
 	}
 	code, data := info.CodeIn(r), e.Data
-	if typed, ok := errors.AsType[typedData](err); ok {
+	if typed, ok := errors.AsType[typedData](err); ok && peer.AsError(typed) != nil && peer.AsError(typed).Code == e.Code {
 		if b, bad := wire.Append(nil, &wire.Frame{Revision: r}, typed); bad == nil {
 			data = b
 		}

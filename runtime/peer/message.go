@@ -82,7 +82,7 @@ type ErrorInfo struct {
 	Name string
 	// In are the revisions that define the error.
 	In wire.Window
-	// Others are the codes of the error in revisions where it is not Code.
+	// Others are the codes of the error in revisions with another code than Code.
 	Others []OtherCode
 }
 
