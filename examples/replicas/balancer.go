@@ -36,7 +36,7 @@ func (b *balancer) choose() string {
 
 // handler returns the handler of the balancer. Events of streams are sent at once.
 func (b *balancer) handler() http.Handler {
-	return &httputil.ReverseProxy{
+	proxy := &httputil.ReverseProxy{
 		FlushInterval: -1,
 		Rewrite:       func(p *httputil.ProxyRequest) { p.Out.URL.Scheme, p.Out.Host = "http", p.In.Host },
 		Transport:     roundTripper(b.roundTrip),
@@ -45,6 +45,12 @@ func (b *balancer) handler() http.Handler {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		},
 	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// net/http closes the body of a request when the response begins, perhaps before the proxy has
+		// read its end. The proxy then closes the connection in the middle of the response.
+		_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/2 does not need it
+		proxy.ServeHTTP(w, r)
+	})
 }
 
 // roundTrip sends a request to a replica. If the connection is refused, no replica has seen the request,

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -61,23 +59,18 @@ func newReplicas(n int) (http.Handler, func(context.Context), error) {
 		}
 		ends = append(ends, f)
 	}
-	return wholeBodies(&httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(p *httputil.ProxyRequest) {
+	return withOpenBodies(&httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(p *httputil.ProxyRequest) {
 		p.Out.URL.Scheme, p.Out.URL.Host = "http", hosts[int(next.Add(1))%n]
 		p.Out.Host = p.In.Host
 	}}), end, nil
 }
 
-// wholeBodies reads the body of each request before the proxy gets it. The proxy reads until the end of the
-// body while it writes the response, and net/http closes the body when the response begins. If the response
-// is faster, the proxy closes the connection to the replica in the middle of the response.
-func wholeBodies(proxy http.Handler) http.Handler {
+// withOpenBodies keeps the body of each request open while the response is written. Otherwise net/http
+// closes it when the response begins, perhaps before the proxy has read its end, and the proxy then
+// closes the connection to the replica in the middle of the response.
+func withOpenBodies(proxy http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
+		_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/2 does not need it
 		proxy.ServeHTTP(w, r)
 	})
 }
