@@ -100,12 +100,13 @@ func capabilityNames(caps *mcp.ServerCapabilities) (names []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	var all map[string]map[string]any
+	var all map[string]any
 	if err := json.Unmarshal(data, &all); err != nil {
 		return nil, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		options := slices.DeleteFunc(slices.Sorted(maps.Keys(all[name])), func(o string) bool { return all[name][o] == false })
+		members, _ := all[name].(map[string]any) // a capability that this program does not define may be anything
+		options := slices.DeleteFunc(slices.Sorted(maps.Keys(members)), func(o string) bool { return members[o] == false })
 		if len(options) > 0 {
 			name += " (" + strings.Join(options, ", ") + ")"
 		}

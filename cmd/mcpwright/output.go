@@ -76,7 +76,7 @@ func (e *environment) printResource(files *saver, contents mcp.ResourceContents)
 	return nil
 }
 
-// saved saves bytes and prints where they are.
+// saved saves bytes in a file and prints its path.
 func (e *environment) saved(files *saver, kind, mimeType string, data []byte) error {
 	path, err := files.save(kind, mimeType, data)
 	if err != nil {

@@ -145,8 +145,7 @@ func (p *person) read(ctx context.Context) (string, error) {
 	}
 }
 
-// elicit shows a form or a URL. The empty answer to the first question declines nothing: a person
-// ends the input (Ctrl-D) to cancel.
+// elicit shows a form or a URL. The end of the input (Ctrl-D) cancels the question.
 func (p *person) elicit(ctx context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -144,7 +144,7 @@ func hostileCases() []*Case {
 			stateless(Warning, "basic/patterns/cancellation#error-handling")...)
 	}
 	list := []*Case{
-		{ID: "batch", Title: "a batch gets a response", Once: false,
+		{ID: "batch", Title: "a batch gets a response",
 			Advice: "In revision 2025-03-26, respond to an array of requests with an array of responses.",
 			Rules:  []Rule{{Since: r2025, Until: r2025, Severity: Error, Section: "basic#batching"}}, run: checkBatch},
 		{ID: "cancel-unknown", Title: "the cancellation of an unknown request is ignored", Once: true,
