@@ -28,7 +28,6 @@ var (
 	schemas   = "github.com/atombender/go-jsonschema/pkg/schemas"
 	printer   = "github.com/dave/jennifer/jen"
 	validator = "github.com/santhosh-tekuri/jsonschema/v5"
-	inference = "github.com/google/jsonschema-go/jsonschema"
 	templates = "github.com/yosida95/uritemplate/v3"
 	oauth     = "golang.org/x/oauth2"
 	tokens    = "github.com/golang-jwt/jwt/v5"
@@ -86,10 +85,10 @@ var allowedImports = map[string]imports{
 	"runtime/tasks":                       {own: protocol},
 	"runtime/engine":                      {},
 	"runtime/scale":                       {own: []string{"runtime/connection", "runtime/engine", "runtime/internal/limit", "runtime/internal/sealed", "runtime/internal/verified", "runtime/mcpserver", "runtime/streamable", "generated/mcp", "runtime/wire"}},
-	"runtime/mcpserver":                   {own: kit, foreign: []string{inference, templates}},
-	"runtime/mcpclient":                   {own: kit, foreign: []string{inference, templates}},
-	"runtime/health":                      {own: append([]string{"runtime/mcpserver"}, kit...), foreign: []string{inference, templates}},
-	"runtime/mcptest":                     {own: append([]string{"internal/contract"}, kit...), foreign: []string{inference, templates}},
+	"runtime/mcpserver":                   {own: kit, foreign: []string{templates}},
+	"runtime/mcpclient":                   {own: kit, foreign: []string{templates}},
+	"runtime/health":                      {own: append([]string{"runtime/mcpserver"}, kit...), foreign: []string{templates}},
+	"runtime/mcptest":                     {own: append([]string{"internal/contract"}, kit...), foreign: []string{templates}},
 	"runtime/auth":                        {own: []string{"runtime/internal/challenge", "runtime/internal/verified"}, foreign: []string{oauth, tokens}},
 	"internal/contract":                   {own: protocol},
 	"internal/leaks":                      {},

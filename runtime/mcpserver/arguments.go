@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,11 +34,7 @@ func newInput[In any](s *Server, tool string, schema json.RawMessage) (*input[In
 		return &input[In]{made, lenient}, err
 	}
 	made, err := inferOnce(s, typedKey{t, true, s.opts.AllowUnknownArguments}, func() (*typedInput, error) {
-		schema, err := s.inputSchema(t)
-		if err != nil {
-			return nil, fmt.Errorf("cannot infer an InputSchema from %s: %w", t, err)
-		}
-		return newTypedInput(t, schema)
+		return s.inferInput(t)
 	})
 	return &input[In]{made, lenient}, err
 }
@@ -54,16 +51,25 @@ func newTypedInput(t reflect.Type, text json.RawMessage) (*typedInput, error) {
 	return &typedInput{plan, schema}, nil
 }
 
-// inputSchema infers a schema from a type. The arguments of a tool are an object, so a type
-// that accepts any JSON means any object.
-func (s *Server) inputSchema(t reflect.Type) (json.RawMessage, error) {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
+// inferInput infers the schema of the arguments from their type. The arguments of a tool are an
+// object, so a type that accepts any JSON means any object.
+func (s *Server) inferInput(t reflect.Type) (*typedInput, error) {
+	of := t
+	for of.Kind() == reflect.Pointer {
+		of = of.Elem()
 	}
-	if t.Kind() == reflect.Interface || t == reflect.TypeFor[json.RawMessage]() {
-		return anyObject, nil
+	if of.Kind() == reflect.Interface || of == reflect.TypeFor[json.RawMessage]() {
+		return newTypedInput(t, anyObject)
 	}
-	return typed.Infer(t, &typed.Options{Input: true, Open: s.opts.AllowUnknownArguments, Schemas: s.opts.TypeSchemas})
+	text, plan, err := typed.InferPlan(t, &typed.Options{Input: true, Open: s.opts.AllowUnknownArguments, Schemas: s.opts.TypeSchemas})
+	if err != nil {
+		return nil, fmt.Errorf("cannot infer an InputSchema from %s: %w", t, err)
+	}
+	schema, err := inputSchemaOf(text)
+	if err == nil && !bytes.Equal(schema.text, text) {
+		return newTypedInput(t, schema.text) // the type of the root was added
+	}
+	return &typedInput{plan, schema}, err
 }
 
 // anyObject is the schema of a tool without one.

@@ -107,11 +107,16 @@ func TestPlanAgreesWithSchemaAndJSONForRandomTypes(t *testing.T) {
 		plan, err := typed.NewPlan(typ, schema)
 		require.NoError(t, err, typ)
 		require.True(t, plan.Validates(), "%s", schema)
+		same, inferred, err := typed.InferPlan(typ, &typed.Options{Input: true})
+		require.NoError(t, err, typ)
+		require.Equal(t, schema, same)
+		require.True(t, inferred.Validates(), "%s", schema)
 		for range 30 {
 			doc := json.RawMessage(r.documentFor(typ))
 			got, want := reflect.New(typ), reflect.New(typ)
 			read, judged := plan.Read(doc, got.Interface()), in.Validate(doc)
 			require.Equal(t, judged == nil, read == nil, "%s\n%s\n%s\nplan: %v\nschema: %v", typ, schema, doc, read, judged)
+			require.Equal(t, read, inferred.Read(doc, reflect.New(typ).Interface()), "the plan of the text and the plan of the type")
 			if read != nil || json.Unmarshal(doc, want.Interface()) != nil {
 				continue
 			}

@@ -1,8 +1,7 @@
 // Package typed converts between JSON and Go types. It infers schemas from types, and
 // decodes documents into values according to a schema.
 //
-//	schema, err := typed.Infer(reflect.TypeFor[Input](), &typed.Options{Input: true})
-//	plan, err := typed.NewPlan(reflect.TypeFor[Input](), schema)
+//	schema, plan, err := typed.InferPlan(reflect.TypeFor[Input](), &typed.Options{Input: true})
 //	err = plan.Read(arguments, &in)
 //
 // A plan is made once and decodes in one pass. Unlike encoding/json, names must match

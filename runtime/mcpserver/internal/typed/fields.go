@@ -22,33 +22,61 @@ type field struct {
 // fieldsOf returns the fields of a struct that are part of its JSON, including promoted ones,
 // according to the rules of encoding/json.
 func fieldsOf(t reflect.Type) ([]field, error) {
-	var all []field
+	list, _, err := allFields(t)
+	return list, err
+}
+
+// allFields is like fieldsOf. It also returns the fields with those that other fields hide.
+func allFields(t reflect.Type) (list, all []field, err error) {
+	embedded := false
 	for _, sf := range promoted(t, nil, map[reflect.Type]bool{t: true}) {
 		tag, err := jsontag.Of(sf)
 		switch {
 		case tag.Skipped && sf.Anonymous:
-			return nil, fmt.Errorf("%s: embedded field %s cannot be omitted", t, sf.Name)
+			return nil, nil, fmt.Errorf("%s: embedded field %s cannot be omitted", t, sf.Name)
 		case tag.Skipped || !sf.IsExported() && !sf.Anonymous:
 			continue
 		case err != nil:
-			return nil, fmt.Errorf("%s.%s: %w", t, sf.Name, err)
+			return nil, nil, fmt.Errorf("%s.%s: %w", t, sf.Name, err)
 		case sf.Anonymous:
 			if deref(sf.Type).Kind() != reflect.Struct || tag.Name != "" {
-				return nil, fmt.Errorf("%s: embedded field %s must be named, or be a struct without a json name", t, sf.Name)
+				return nil, nil, fmt.Errorf("%s: embedded field %s must be named, or be a struct without a json name", t, sf.Name)
 			}
+			embedded = true
 			continue
 		case tag.Quoted && quotable(sf.Type):
-			return nil, fmt.Errorf(`%s.%s: json tag option "string" is not supported`, t, sf.Name)
+			return nil, nil, fmt.Errorf(`%s.%s: json tag option "string" is not supported`, t, sf.Name)
 		}
 		all = append(all, field{StructField: sf, name: cmp.Or(tag.Name, sf.Name), optional: tag.Optional, tagged: tag.Name != ""})
 	}
-	list := slices.DeleteFunc(slices.Clone(all), func(f field) bool { return hidden(f, all) })
+	list = slices.DeleteFunc(slices.Clone(all), func(f field) bool { return hidden(f, all) })
+	if !embedded {
+		return list, all, nil
+	}
 	for _, f := range list {
-		if seen, ok := t.FieldByName(f.Name); !ok || !slices.Equal(seen.Index, f.Index) {
-			return nil, fmt.Errorf("%s: field %s, %q in JSON, is hidden by another field %[2]s", t, f.Name, f.name)
+		if !f.isVisible(t) {
+			return nil, nil, fmt.Errorf("%s: field %s, %q in JSON, is hidden by another field %[2]s", t, f.Name, f.name)
 		}
 	}
-	return list, nil
+	return list, all, nil
+}
+
+// isVisible reports whether Go does not hide the field of a struct behind another one.
+func (f *field) isVisible(t reflect.Type) bool {
+	seen, ok := t.FieldByName(f.Name)
+	return ok && slices.Equal(seen.Index, f.Index)
+}
+
+// ambiguous returns the name of several fields of a struct that encoding/json omits for that
+// reason, or "".
+func ambiguous(t reflect.Type, list, all []field) string {
+	for _, f := range all {
+		named := func(other field) bool { return other.name == f.name }
+		if len(list) < len(all) && f.isVisible(t) && !slices.ContainsFunc(list, named) {
+			return f.name
+		}
+	}
+	return ""
 }
 
 // promoted returns the fields of a struct and of its embedded structs, including those that Go

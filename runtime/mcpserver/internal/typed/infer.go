@@ -4,11 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"math"
 	"reflect"
 	"slices"
 	"time"
-
-	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -29,178 +28,214 @@ type Options struct {
 // maximum, minLength, maxLength, minItems and maxItems. They are as in JSON Schema, with
 // commas between the values of an enum. The tag header sets "x-mcp-header".
 func Infer(t reflect.Type, opts *Options) (json.RawMessage, error) {
-	known := map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[json.RawMessage](): {},
-		numberType:                         {Type: "number"},
-	}
-	for t, text := range opts.Schemas {
-		known[t] = new(jsonschema.Schema)
-		err := json.Unmarshal(text, known[t])
-		if err == nil {
-			err = exactNumbers(text)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("schema of %s in TypeSchemas: %w", t, err)
-		}
-	}
-	findKnown(t, opts, known, map[reflect.Type]bool{})
-	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: known})
+	s, err := infer(t, opts)
 	if err != nil {
 		return nil, err
 	}
-	r := refiner{opts: opts, known: known}
-	if err := r.refine(t, s, true); err != nil {
-		return nil, err
+	return s.append(nil), nil
+}
+
+// InferPlan returns the schema of a type, and the plan for documents with this schema.
+func InferPlan(t reflect.Type, opts *Options) (json.RawMessage, *Plan, error) {
+	s, err := infer(deref(t), opts)
+	if err != nil {
+		return nil, nil, err
+	}
+	plan, err := newPlan(t, s)
+	return s.append(nil), plan, err
+}
+
+func infer(t reflect.Type, opts *Options) (*schema, error) {
+	for t, text := range opts.Schemas {
+		if kind := wire.Kind(text); !json.Valid(text) || kind != '{' && kind != 't' && kind != 'f' {
+			return nil, fmt.Errorf("schema of %s in TypeSchemas: %.100q is no schema", t, text)
+		}
+	}
+	in := inference{opts, map[reflect.Type]bool{}}
+	s, err := in.schema(t, true)
+	if err != nil || opts.Schemas[t] != nil || !s.nullable {
+		return s, err
 	}
 	if t.Kind() == reflect.Map {
-		s.Type, s.Types = "object", nil // the root is not null
+		s.disallowNull() // the root is not null
+		return s, nil
 	}
-	if opts.Schemas[t] == nil && len(s.Types) == 2 && s.Types[0] == "null" {
-		// The root has one type or none, because mcp-go rejects a list with other types.
-		s.Type, s.Types = s.Types[1], nil
-		s = &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "null"}, s}}
-	}
-	text, err := json.Marshal(s)
-	if err != nil {
-		return nil, fmt.Errorf("encode schema of %s: %w", t, err)
-	}
-	return wire.Compact(text)
+	// The root has one type or none, because mcp-go rejects a list with other types.
+	s.disallowNull()
+	return givenSchema(orNull(s.append(nil))), nil
 }
 
-var numberType = reflect.TypeFor[json.Number]()
+// inference infers schemas.
+type inference struct {
+	opts   *Options
+	within map[reflect.Type]bool // the named types that contain the current one
+}
 
-// standard contains the types of the standard library whose format the schema library
-// supports.
+// schema returns the schema of a type. Only values of a map are not addressable.
+func (in *inference) schema(t reflect.Type, addressable bool) (*schema, error) {
+	pointer := t.Kind() == reflect.Pointer
+	addressable = addressable || pointer
+	t = deref(t)
+	if !in.opts.Input && !addressable && byPointer(t) {
+		return nil, fmt.Errorf("map values of type %s must be pointers: encoding/json does not call methods of *%[1]s", t)
+	}
+	if t.Name() != "" {
+		if in.within[t] {
+			return nil, fmt.Errorf("cycle: the type %s contains itself", t)
+		}
+		in.within[t] = true
+		defer delete(in.within, t)
+	}
+	if s := in.special(t); s != nil {
+		if pointer {
+			s = s.allowNull()
+		}
+		return s, nil
+	}
+	s, err := in.ofKind(t, addressable)
+	if err == nil && (pointer || !in.opts.Input && (t.Kind() == reflect.Slice || t.Kind() == reflect.Map)) {
+		s = s.allowNull() // a nil slice or map is written as null
+	}
+	if err == nil && in.opts.Input && (t.Kind() == reflect.Slice || t.Kind() == reflect.Array || t.Kind() == reflect.Map) {
+		s.disallowNull()
+	}
+	return s, err
+}
+
+var (
+	rawType    = reflect.TypeFor[json.RawMessage]()
+	numberType = reflect.TypeFor[json.Number]()
+)
+
+// standard contains the types of the standard library whose format is known.
 var standard = map[reflect.Type]bool{reflect.TypeFor[time.Time](): true, reflect.TypeFor[slog.Level](): true}
 
-// findKnown adds the types that the schema library cannot infer: types with their own JSON
-// encoding accept any value, or strings if they encode to text; bytes are base64.
-func findKnown(t reflect.Type, opts *Options, known map[reflect.Type]*jsonschema.Schema, seen map[reflect.Type]bool) {
-	if t = deref(t); seen[t] || known[t] != nil || standard[t] {
-		return
-	}
-	seen[t] = true
-	switch {
-	case customJSON(t):
-		known[t] = &jsonschema.Schema{}
-		return
-	case opts.Input && has(t, textUnmarshaler), !opts.Input && has(t, textMarshaler):
-		known[t] = &jsonschema.Schema{Type: "string"}
-		return
+// special returns the schema of a type that is not encoded by its kind, or nil: types with their
+// own JSON encoding accept any value, or strings if they encode to text; bytes are base64.
+func (in *inference) special(t reflect.Type) *schema {
+	switch given := in.opts.Schemas[t]; {
+	case given != nil:
+		return givenSchema(given)
+	case t == numberType:
+		return &schema{types: []string{"number"}}
+	case standard[t]:
+		return &schema{types: []string{"string"}}
+	case t == rawType || customJSON(t):
+		return &schema{}
+	case in.opts.Input && has(t, textUnmarshaler), !in.opts.Input && has(t, textMarshaler):
+		return &schema{types: []string{"string"}}
 	case isBytes(t):
-		known[t] = &jsonschema.Schema{Type: "string", ContentEncoding: "base64"}
-		if !opts.Input { // a nil slice is written as null
-			known[t].Type, known[t].Types = "", []string{"null", "string"}
+		s := &schema{types: []string{"string"}, encoding: "base64"}
+		if !in.opts.Input {
+			s.allowNull() // a nil slice is written as null
 		}
-		return
+		return s
 	}
-	switch t.Kind() {
-	case reflect.Slice, reflect.Array, reflect.Map:
-		findKnown(t.Elem(), opts, known, seen)
-	case reflect.Struct:
-		for _, f := range reflect.VisibleFields(t) {
-			findKnown(f.Type, opts, known, seen)
-		}
-	}
+	return nil
 }
 
-// refiner changes a schema that was inferred from a type according to the tags.
-type refiner struct {
-	opts  *Options
-	known map[reflect.Type]*jsonschema.Schema
-}
-
-// refine changes the schema of a type. Only values of a map are not addressable.
-func (r *refiner) refine(t reflect.Type, s *jsonschema.Schema, addressable bool) error {
-	addressable = addressable || t.Kind() == reflect.Pointer
-	t = deref(t)
-	if !r.opts.Input && !addressable && byPointer(t) {
-		return fmt.Errorf("map values of type %s must be pointers: encoding/json does not call methods of *%[1]s", t)
-	}
-	switch known := r.known[t]; {
-	case known != nil && acceptsAll(known):
-		s.Type, s.Types = "", nil // the schema of a pointer would only accept null
-		return nil
-	case known != nil || standard[t]:
-		return nil
-	}
+// ofKind returns the schema of a type by its kind.
+func (in *inference) ofKind(t reflect.Type, addressable bool) (*schema, error) {
 	switch t.Kind() {
+	case reflect.Bool:
+		return &schema{types: []string{"boolean"}}, nil
+	case reflect.String:
+		return &schema{types: []string{"string"}}, nil
+	case reflect.Int, reflect.Int64:
+		return integers(math.MinInt64, math.MaxInt64), nil
+	case reflect.Int8, reflect.Int16, reflect.Int32:
+		most := int64(1)<<(t.Bits()-1) - 1
+		return integers(-most-1, most), nil
+	case reflect.Uint, reflect.Uint64, reflect.Uintptr:
+		return integers(0, math.MaxInt64), nil
+	case reflect.Uint8, reflect.Uint16, reflect.Uint32:
+		return integers(0, 1<<t.Bits()-1), nil
+	case reflect.Float32, reflect.Float64:
+		return &schema{types: []string{"number"}}, nil
+	case reflect.Interface:
+		return &schema{}, nil
 	case reflect.Slice, reflect.Array:
-		r.notNull(s)
-		describeAny(s.Items)
-		return r.refine(t.Elem(), s.Items, addressable || t.Kind() == reflect.Slice)
+		return in.list(t, addressable)
 	case reflect.Map:
-		if !r.opts.Input { // a nil map is written as null
-			s.Type, s.Types = "", []string{"null", "object"}
+		if t.Key().Kind() != reflect.String && !t.Key().Implements(textMarshaler) {
+			return nil, fmt.Errorf("keys of %s are not strings", t)
 		}
-		r.notNull(s)
-		return r.refine(t.Elem(), s.AdditionalProperties, false)
+		values, err := in.schema(t.Elem(), false)
+		return &schema{types: []string{"object"}, additional: values}, err
 	case reflect.Struct:
-		return r.object(t, s, addressable)
+		return in.object(t, addressable)
 	}
-	return nil
+	return nil, fmt.Errorf("the type %s cannot be encoded as JSON", t)
 }
 
-// notNull removes null from the types of a member, in input.
-func (r *refiner) notNull(s *jsonschema.Schema) {
-	if rest := slices.DeleteFunc(slices.Clone(s.Types), func(t string) bool { return t == "null" }); r.opts.Input && len(rest) == 1 {
-		s.Type, s.Types = rest[0], nil
+// integers returns a schema of integers. The bounds of int64 are not written.
+func integers(least, most int64) *schema {
+	s := &schema{types: []string{"integer"}}
+	if least != math.MinInt64 {
+		s.setBound(&s.minimum, &s.minimumText, fmt.Append(nil, least))
 	}
+	if most != math.MaxInt64 {
+		s.setBound(&s.maximum, &s.maximumText, fmt.Append(nil, most))
+	}
+	return s
 }
 
-// describeAny adds a description to a schema that accepts any value. Otherwise it is encoded
-// as true, which some model providers reject.
-func describeAny(s *jsonschema.Schema) {
-	if acceptsAll(s) {
-		s.Description = "any JSON value"
-	}
-}
-
-// acceptsAll reports whether a schema accepts any value.
-func acceptsAll(s *jsonschema.Schema) bool {
-	if s.Type != "" || s.Types != nil {
-		return false // encoding takes long
-	}
-	text, err := json.Marshal(s)
-	return err == nil && string(text) == "true"
-}
-
-func (r *refiner) object(t reflect.Type, s *jsonschema.Schema, addressable bool) error {
-	fields, err := fieldsOf(t)
+func (in *inference) list(t reflect.Type, addressable bool) (*schema, error) {
+	items, err := in.schema(t.Elem(), addressable || t.Kind() == reflect.Slice)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if r.opts.Open {
-		s.AdditionalProperties = nil
+	items.describeAny()
+	s := &schema{types: []string{"array"}, items: items}
+	if t.Kind() == reflect.Array {
+		s.minItems, s.maxItems = new(t.Len()), new(t.Len())
 	}
-	for name := range s.Properties {
-		if !slices.ContainsFunc(fields, func(f field) bool { return f.name == name }) {
-			return fmt.Errorf("%s: several fields have the name %q", t, name)
-		}
+	return s, nil
+}
+
+func (in *inference) object(t reflect.Type, addressable bool) (*schema, error) {
+	fields, all, err := allFields(t)
+	if err != nil {
+		return nil, err
 	}
+	if name := ambiguous(t, fields, all); name != "" {
+		return nil, fmt.Errorf("%s: several fields have the name %q", t, name)
+	}
+	s := &schema{types: []string{"object"}, closed: !in.opts.Open, properties: make(map[string]*schema, len(fields))}
 	for _, f := range fields {
-		member := s.Properties[f.name]
-		if err := r.refine(f.Type, member, addressable || behindPointer(t, f)); err != nil {
-			return err
+		member, err := in.member(t, f, addressable || behindPointer(t, f))
+		if err != nil {
+			return nil, err
 		}
-		if _, has := f.Tag.Lookup("header"); has {
-			r.notNull(member) // a header cannot be null
-		}
-		if err := applyTags(f.StructField, member); err != nil {
-			return fmt.Errorf("%s.%s: %w", t, f.Name, err)
-		}
-		describeAny(member)
-		if r.opts.Input && member.Default != nil || r.mayBeAbsent(t, f) {
-			s.Required = slices.DeleteFunc(s.Required, func(name string) bool { return name == f.name })
+		s.properties[f.name] = member
+		s.order = append(s.order, f.name)
+		if !f.optional && !(in.opts.Input && member.defaultValue != nil) && !in.mayBeAbsent(t, f) {
+			s.required = append(s.required, f.name)
 		}
 	}
-	return nil
+	return s, nil
+}
+
+// member returns the schema of a field.
+func (in *inference) member(t reflect.Type, f field, addressable bool) (*schema, error) {
+	s, err := in.schema(f.Type, addressable)
+	if err != nil {
+		return nil, err
+	}
+	if _, has := f.Tag.Lookup("header"); has && in.opts.Input {
+		s.disallowNull() // a header cannot be null
+	}
+	if err = applyTags(f.StructField, s); err != nil {
+		return nil, fmt.Errorf("%s.%s: %w", t, f.Name, err)
+	}
+	s.describeAny()
+	return s, nil
 }
 
 // mayBeAbsent reports whether a field that is not optional may be absent: in input a pointer,
 // and in output a field of an embedded pointer, which may be nil.
-func (r *refiner) mayBeAbsent(t reflect.Type, f field) bool {
-	if r.opts.Input {
+func (in *inference) mayBeAbsent(t reflect.Type, f field) bool {
+	if in.opts.Input {
 		return f.Type.Kind() == reflect.Pointer
 	}
 	return behindPointer(t, f)

@@ -26,7 +26,11 @@ type reader func(d *wire.Decoder, v reflect.Value)
 // NewPlan returns the plan for a type and the schema of its documents. It returns an error if
 // JSON cannot be decoded into the type, or if a default is invalid.
 func NewPlan(t reflect.Type, text json.RawMessage) (*Plan, error) {
-	s := parseSchema(text)
+	return newPlan(t, parseSchema(text))
+}
+
+func newPlan(t reflect.Type, s *schema) (*Plan, error) {
+	s.findUnsupported()
 	p := &planner{full: !s.unsupportedAnywhere, unrestricted: map[reflect.Type]*reader{}}
 	read, err := p.reader(t, s)
 	if err != nil {

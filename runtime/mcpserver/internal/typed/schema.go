@@ -26,13 +26,23 @@ type schema struct {
 	defaultValue        json.RawMessage // or nil
 	unsupported         bool            // has keywords that a plan cannot validate
 	unsupportedAnywhere bool            // here or in a part
+
+	// These describe inferred schemas.
+	given                    json.RawMessage // the text of a schema that was not inferred
+	order                    []string        // the names of properties, in the order of the fields
+	title, description       string
+	enumText                 [][]byte // JSON
+	minimumText, maximumText json.RawMessage
+	pattern, format          string
+	encoding                 string
+	header                   *string
 }
 
 // parseSchema parses a schema.
 func parseSchema(text json.RawMessage) *schema {
 	var always bool
 	if json.Unmarshal(text, &always) == nil {
-		return &schema{unsupported: !always, unsupportedAnywhere: !always}
+		return &schema{unsupported: !always}
 	}
 	var keywords map[string]json.RawMessage
 	s := new(schema)
@@ -50,11 +60,16 @@ func parseSchema(text json.RawMessage) *schema {
 	if keywords["patternProperties"] != nil {
 		s.additional = nil // applies to the remaining members only
 	}
+	return s
+}
+
+// findUnsupported sets unsupportedAnywhere.
+func (s *schema) findUnsupported() {
 	s.unsupportedAnywhere = s.unsupported
 	for _, part := range s.parts() {
+		part.findUnsupported()
 		s.unsupportedAnywhere = s.unsupportedAnywhere || part.unsupportedAnywhere
 	}
-	return s
 }
 
 // parts returns the schemas that are part of a schema.

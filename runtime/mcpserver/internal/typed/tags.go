@@ -1,9 +1,8 @@
 package typed
 
 import (
-	"bytes"
-	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/big"
 	"reflect"
@@ -12,29 +11,32 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/mcpwright/mcp/runtime/wire"
 )
 
 // applyTags applies the tags of a field to its schema.
-func applyTags(sf reflect.StructField, s *jsonschema.Schema) error {
+func applyTags(sf reflect.StructField, s *schema) error {
 	g := tags{tag: sf.Tag}
-	s.Title = cmp.Or(sf.Tag.Get("title"), s.Title)
-	s.Pattern = cmp.Or(sf.Tag.Get("pattern"), s.Pattern)
-	s.Format = cmp.Or(sf.Tag.Get("format"), s.Format)
-	if deref(sf.Type) == reflect.TypeFor[time.Time]() && s.Format == "" {
-		s.Format = "date-time"
+	g.describe(s)
+	s.title, s.pattern, s.format = sf.Tag.Get("title"), sf.Tag.Get("pattern"), sf.Tag.Get("format")
+	if deref(sf.Type) == reflect.TypeFor[time.Time]() && s.format == "" && s.given == nil {
+		s.format = "date-time"
 	}
-	number(&g, "minimum", &s.Minimum, parseFloat)
-	number(&g, "maximum", &s.Maximum, parseFloat)
-	number(&g, "minLength", &s.MinLength, strconv.Atoi)
-	number(&g, "maxLength", &s.MaxLength, strconv.Atoi)
-	number(&g, "minItems", &s.MinItems, strconv.Atoi)
-	number(&g, "maxItems", &s.MaxItems, strconv.Atoi)
+	g.bound(s, "minimum", &s.minimum, &s.minimumText)
+	g.bound(s, "maximum", &s.maximum, &s.maximumText)
+	g.length("minLength", &s.minLength)
+	g.length("maxLength", &s.maxLength)
+	g.length("minItems", &s.minItems)
+	g.length("maxItems", &s.maxItems)
 	if header, has := sf.Tag.Lookup("header"); has {
-		s.Extra = map[string]any{"x-mcp-header": header}
+		s.header = &header
 	}
+	s.unsupported = s.unsupported || s.pattern != ""
 	g.enum(s)
 	g.defaultValue(s)
+	if s.given != nil && g.err == nil {
+		s.annotate()
+	}
 	return g.err
 }
 
@@ -50,75 +52,86 @@ func (g *tags) fail(key string, err error) {
 	}
 }
 
-func number[T any](g *tags, key string, to **T, parse func(string) (T, error)) {
+// describe sets the description. A text that begins like the tags of other packages is an error.
+func (g *tags) describe(s *schema) {
+	text, has := g.tag.Lookup("jsonschema")
+	if !has {
+		return
+	}
+	word, _, assigns := strings.Cut(text, "=")
+	switch {
+	case text == "":
+		g.fail("jsonschema", errors.New("the description is empty"))
+	case assigns && !strings.ContainsAny(word, " \t\n"):
+		g.fail("jsonschema", fmt.Errorf("the description %q must not begin with WORD=", text))
+	}
+	s.description = text
+}
+
+// length sets a limit of a length.
+func (g *tags) length(key string, to **int) {
 	text, has := g.tag.Lookup(key)
 	if !has {
 		return
 	}
-	v, err := parse(text)
+	n, err := strconv.Atoi(text)
 	if err != nil {
 		g.fail(key, err)
 	}
-	*to = &v
+	*to = &n
 }
 
-func parseFloat(text string) (float64, error) {
-	v, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		return 0, err
+// bound sets a bound of a number.
+func (g *tags) bound(s *schema, key string, to **big.Rat, value *json.RawMessage) {
+	text, has := g.tag.Lookup(key)
+	if !has {
+		return
 	}
-	before, ok := new(big.Rat).SetString(text)
-	after, _ := new(big.Rat).SetString(strconv.FormatFloat(v, 'g', -1, 64))
-	if !ok || before.Cmp(after) != 0 {
-		return 0, fmt.Errorf("float64 cannot represent %s exactly", text)
+	if !json.Valid([]byte(text)) || !isNumber(text) {
+		g.fail(key, fmt.Errorf("%q is no number", text))
+		return
 	}
-	return v, nil
+	s.setBound(to, value, json.RawMessage(text))
 }
 
-// exactNumbers returns an error if JSON contains a number that a float64 cannot represent
-// exactly. The schema library would change it.
-func exactNumbers(text []byte) error {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	for {
-		token, err := d.Token()
-		if err != nil {
-			return nil // the end; the JSON has been decoded before
-		}
-		if n, is := token.(json.Number); is {
-			if _, err := parseFloat(n.String()); err != nil {
-				return err
-			}
-		}
-	}
-}
+// isNumber reports whether valid JSON is a number.
+func isNumber(text string) bool { return text[0] == '-' || text[0] >= '0' && text[0] <= '9' }
 
 // enum sets the values that a field, or each item of a list, may have.
-func (g *tags) enum(s *jsonschema.Schema) {
+func (g *tags) enum(s *schema) {
 	text, has := g.tag.Lookup("enum")
 	if !has {
 		return
 	}
-	if s.Items != nil {
-		s = s.Items
+	if s.items != nil && s.given != nil {
+		g.fail("enum", errors.New("the type of the list has a schema of its own"))
+		return
 	}
-	var values []any // not shared with other fields of the same type
+	if s.items != nil {
+		s = s.items
+	}
+	s.enum, s.enumText = nil, nil
 	for word := range strings.SplitSeq(text, ",") {
 		v, err := value(s, word)
 		if err != nil {
 			g.fail("enum", err)
 		}
-		values = append(values, v)
+		s.enum, s.enumText = append(s.enum, word), append(s.enumText, v)
 	}
-	if hasType(s, "null") {
-		values = append(values, nil) // a pointer may also be null
+	if s.nullable {
+		s.enumText = append(s.enumText, []byte("null")) // a pointer may also be null
 	}
-	s.Enum = values
+	if s.nullable || !hasType(s, "string") {
+		s.enum, s.unsupported = nil, true
+	}
+	if s.given != nil {
+		s.annotate()
+	}
 }
 
 // defaultValue sets the default of a field: the text itself for strings, and JSON for other
 // types.
-func (g *tags) defaultValue(s *jsonschema.Schema) {
+func (g *tags) defaultValue(s *schema) {
 	text, has := g.tag.Lookup("default")
 	if !has {
 		return
@@ -128,19 +141,19 @@ func (g *tags) defaultValue(s *jsonschema.Schema) {
 		g.fail("default", err)
 		return
 	}
-	s.Default, _ = json.Marshal(v) // a string or valid JSON
+	s.defaultValue = v
 }
 
 // value converts a text to a value of the schema's type.
-func value(s *jsonschema.Schema, text string) (any, error) {
+func value(s *schema, text string) (json.RawMessage, error) {
 	if hasType(s, "string") {
-		return text, nil
+		return wire.AppendString(nil, text), nil
 	}
-	var v json.RawMessage
-	err := json.Unmarshal([]byte(text), &v)
-	return v, err
+	v, err := wire.Compact([]byte(text))
+	if err != nil {
+		return nil, fmt.Errorf("%q is no JSON: %w", text, err)
+	}
+	return v, nil
 }
 
-func hasType(s *jsonschema.Schema, name string) bool {
-	return s.Type == name || slices.Contains(s.Types, name)
-}
+func hasType(s *schema, name string) bool { return slices.Contains(s.types, name) }
