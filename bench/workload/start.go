@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/mcpwright/mcp/bench/peer"
@@ -22,7 +21,7 @@ func starts() []Workload {
 		{"start of a server with 100 raw tools, to the first response", Time, 5, startOf("raw")},
 		{"start of a server with 100 typed tools, to the first response", Time, 5, startOf("typed")},
 		{"processor time of a server with one tool, from start to end", CPU, 5, startOf("hello")},
-		{"resident memory of a server with one tool", Bytes, 5, startOf("hello")},
+		{"resident memory of a server with one tool, after a call", Bytes, 5, startOf("hello")},
 		{"size of a server with one tool, stripped", Bytes, 1, sizeOf},
 	}
 }
@@ -72,8 +71,11 @@ func startOf(tools string) func(context.Context, peer.Peer) (*Subject, error) {
 	}
 }
 
-// startOnce starts a program, initializes it, and ends it. It adds the costs to the sum. The bytes
-// are the maximum of the resident memory.
+// call calls the tool of hello. Other programs respond with an error.
+const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"greet","arguments":{"name":"Ada"}}}`
+
+// startOnce starts a program, initializes it, calls a tool, and ends it. It adds the costs to the sum.
+// The time is that to the first response, and the bytes are the resident memory after the call.
 func startOnce(ctx context.Context, sum *Sample, path, tools string) error {
 	cmd := exec.CommandContext(ctx, path, tools)
 	in, err := cmd.StdinPipe()
@@ -90,10 +92,21 @@ func startOnce(ctx context.Context, sum *Sample, path, tools string) error {
 	}
 	_, err = io.WriteString(in, peer.Initialize+"\n")
 	var line []byte
+	lines := bufio.NewReader(out)
 	if err == nil {
-		line, err = bufio.NewReader(out).ReadBytes('\n')
+		line, err = lines.ReadBytes('\n')
 	}
 	took := time.Since(begin)
+	if err == nil {
+		_, err = io.WriteString(in, peer.Initialized+"\n"+call+"\n")
+	}
+	if err == nil {
+		_, err = lines.ReadBytes('\n')
+	}
+	resident, statErr := residentOf(cmd.Process.Pid)
+	if err == nil {
+		err = statErr
+	}
 	_ = in.Close()
 	if waitErr := cmd.Wait(); err == nil {
 		err = waitErr
@@ -106,10 +119,22 @@ func startOnce(ctx context.Context, sum *Sample, path, tools string) error {
 	}
 	sum.Time += float64(took)
 	sum.CPU += float64(cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime())
-	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		sum.Bytes += float64(usage.Maxrss) * 1024
-	}
+	sum.Bytes += resident
 	return nil
+}
+
+// residentOf returns the resident memory of a process. The usage of resources that the system reports at
+// its end does not help: on Linux its maximum includes the process that has started it.
+func residentOf(pid int) (float64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	if err != nil {
+		return 0, fmt.Errorf("read the resident memory: %w", err)
+	}
+	var total, resident int
+	if _, err := fmt.Sscan(string(text), &total, &resident); err != nil {
+		return 0, fmt.Errorf("read the resident memory: %w", err)
+	}
+	return float64(resident * os.Getpagesize()), nil
 }
 
 func sizeOf(ctx context.Context, p peer.Peer) (*Subject, error) {
