@@ -106,6 +106,7 @@ func migratedServer(ctx context.Context, m peer.Middleware, wrap func(*mcp.Tool,
 	server.Handler(nil)
 	getServer := func(*http.Request) *mcpserver.Server { return server }
 	mcpserver.HandlerFor(getServer, nil)
+	mcpserver.LegacySSEHandlerFor(getServer, nil)
 	server.Handler(&streamable.Options{Stateless: true})
 	server.LegacySSEHandler(nil)
 	return server.ServeStdio(ctx)

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/streamable"
+	httpclient "github.com/mcpwright/mcp/runtime/streamable/client"
 )
 
 // customer is the header that chooses a server in these tests.
@@ -110,4 +111,39 @@ func TestHandlerForWithSharing(t *testing.T) {
 	require.PanicsWithValue(t, "streamable: NewChoosingHandler: sessions cannot be shared", func() {
 		mcpserver.HandlerFor(nil, &streamable.Options{Sharing: struct{ streamable.Sharing }{}})
 	})
+}
+
+func TestLegacySSEHandlerFor(t *testing.T) {
+	var sent atomic.Int32
+	made := map[string]*mcpserver.Server{}
+	for _, name := range []string{"ada", "bob"} {
+		made[name] = mcpserver.New(mcp.Implementation{Name: name, Version: "1"}, &mcpserver.Options{
+			Outgoing: []func(peer.Outbound) peer.Outbound{func(o peer.Outbound) peer.Outbound { return counted{o, &sent} }},
+		})
+		mcpserver.AddTool(made[name], &mcp.Tool{Name: "of_" + name}, func(ctx context.Context, s *mcp.ServerSession, _ struct{}) (string, error) {
+			return name, s.ReportProgress(ctx, peer.Progress{Progress: 1})
+		})
+	}
+	h := mcpserver.LegacySSEHandlerFor(func(r *http.Request) *mcpserver.Server { return made[r.Header.Get(customer)] }, nil)
+	web := httptest.NewServer(h)
+	defer web.Close()
+	defer h.Close()
+	connectAs := func(name string) (*mcpclient.Client, error) {
+		to := mcpclient.LegacySSE(web.URL, &httpclient.Options{Header: http.Header{customer: {name}}})
+		return mcpclient.Connect(t.Context(), to, nil)
+	}
+	for name := range made {
+		c, err := connectAs(name)
+		require.NoError(t, err)
+		defer c.Close()
+		var res mcp.CallToolResult
+		require.NoError(t, c.Call(t.Context(), &mcp.CallToolRequest{Name: "of_" + name}, &res, peer.OnProgress(func(peer.Progress) {})))
+		require.Equal(t, name, mcp.TextOf(res.Content))
+	}
+	require.EqualValues(t, 2, sent.Load(), "each report passes Outgoing of the server")
+	_, err := connectAs("unknown")
+	require.ErrorContains(t, err, "404")
+	require.NoError(t, made["bob"].Shutdown(t.Context()))
+	_, err = connectAs("bob")
+	require.ErrorContains(t, err, "404", "the server has been shut down")
 }

@@ -40,7 +40,12 @@ func (s *Server) Handler(opts *streamable.Options) *streamable.Handler {
 // tasks, subscriptions, or a Bus must be used for more than one request, and are shut down by the
 // program, too.
 func HandlerFor(choose func(*http.Request) *Server, opts *streamable.Options) *streamable.Handler {
-	return streamable.NewChoosingHandler(func(r *http.Request) *streamable.Backend {
+	return streamable.NewChoosingHandler(backendFor(choose, opts), opts)
+}
+
+// backendFor returns the function that chooses backends for one that chooses servers.
+func backendFor(choose func(*http.Request) *Server, opts *streamable.Options) func(*http.Request) *streamable.Backend {
+	return func(r *http.Request) *streamable.Backend {
 		s := choose(r)
 		if s == nil || s.ShuttingDown() {
 			return nil
@@ -50,7 +55,7 @@ func HandlerFor(choose func(*http.Request) *Server, opts *streamable.Options) *s
 			b.Outgoing = opts.Connection.Outgoing
 		}
 		return b
-	}, opts)
+	}
 }
 
 // LegacySSEHandler returns an [http.Handler] that serves the server over the HTTP+SSE
@@ -62,6 +67,12 @@ func (s *Server) LegacySSEHandler(opts *streamable.Options) *streamable.LegacySS
 		h.Close()
 	}
 	return h
+}
+
+// LegacySSEHandlerFor is like [Server.LegacySSEHandler] for several servers. The function choose is
+// called for the request that begins a session, see [HandlerFor].
+func LegacySSEHandlerFor(choose func(*http.Request) *Server, opts *streamable.Options) *streamable.LegacySSEHandler {
+	return streamable.NewChoosingLegacySSEHandler(backendFor(choose, opts), opts)
 }
 
 // httpOptions returns the options of a handler. Those that are not set are taken from the

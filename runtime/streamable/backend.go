@@ -55,6 +55,9 @@ func (h *Handler) newBackend(b *Backend) *backend {
 	return made
 }
 
+// noBackend is the error of a request for which no backend was chosen.
+const noBackend = "Invalid request: there is no server for this request"
+
 // backendOf returns the backend of a request: the backend of its session, or the chosen one.
 func (h *Handler) backendOf(r *http.Request, revision wire.Revision) (*backend, *refusal) {
 	if revisions.Handshake(revision) && !h.opts.Stateless && r.Header[mcphttp.HeaderSession] != nil {
@@ -67,7 +70,7 @@ func (h *Handler) backendOf(r *http.Request, revision wire.Revision) (*backend, 
 	}
 	chosen := h.choose(r)
 	if chosen == nil {
-		return nil, refuse(http.StatusNotFound, "Invalid request: there is no server for this request")
+		return nil, refuse(http.StatusNotFound, noBackend)
 	}
 	return h.newBackend(chosen), nil
 }

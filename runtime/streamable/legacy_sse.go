@@ -25,12 +25,12 @@ import (
 // requests, and all messages from the server are on the stream. The session ends when
 // the client closes the stream. Only clients of that transport need this handler.
 type LegacySSEHandler struct {
-	dispatcher *connection.Dispatcher
-	opts       Options
-	admission  admission
-	bodies     bodyReader
-	sessions   sessionTable // only counts sessions
-	inFlight   inFlight
+	choose    func(*http.Request) *Backend
+	opts      Options
+	admission admission
+	bodies    bodyReader
+	sessions  sessionTable // only counts sessions
+	inFlight  inFlight
 
 	mu           sync.Mutex
 	sessionsByID map[string]*legacySession
@@ -39,7 +39,17 @@ type LegacySSEHandler struct {
 // NewLegacySSEHandler returns the handler of an endpoint, which accepts both GET and
 // POST. It uses the options for requests, limits, timeouts and connections.
 func NewLegacySSEHandler(dispatcher *connection.Dispatcher, opts *Options) *LegacySSEHandler {
-	h := &LegacySSEHandler{dispatcher: dispatcher, opts: opts.complete(), sessionsByID: make(map[string]*legacySession)}
+	var only Backend
+	h := NewChoosingLegacySSEHandler(func(*http.Request) *Backend { return &only }, opts)
+	only = Backend{dispatcher, h.opts.Connection.Outgoing}
+	return h
+}
+
+// NewChoosingLegacySSEHandler is like [NewLegacySSEHandler] with a function that chooses who handles
+// a session. It is called with the GET that begins the session. If it returns nil, the client gets
+// the status 404. The function may be called concurrently.
+func NewChoosingLegacySSEHandler(choose func(*http.Request) *Backend, opts *Options) *LegacySSEHandler {
+	h := &LegacySSEHandler{choose: choose, opts: opts.complete(), sessionsByID: make(map[string]*legacySession)}
 	h.admission.hosts, h.admission.origins = h.opts.Hosts, h.opts.Origins
 	h.bodies.init(&h.opts)
 	h.sessions.init(&h.opts)
@@ -51,6 +61,7 @@ func NewLegacySSEHandler(dispatcher *connection.Dispatcher, opts *Options) *Lega
 // [jsonrpc.Writer] of all messages from the server.
 type legacySession struct {
 	handler   *LegacySSEHandler
+	backend   *Backend
 	id        string
 	principal string
 	rpc       *jsonrpc.Conn
@@ -84,10 +95,14 @@ func (h *LegacySSEHandler) stream(w http.ResponseWriter, r *http.Request) *refus
 	if !parseAccept(r.Header).events {
 		return refuse(http.StatusNotAcceptable, "Invalid request: Accept must include text/event-stream")
 	}
+	chosen := h.choose(r)
+	if chosen == nil {
+		return refuse(http.StatusNotFound, noBackend)
+	}
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.Context()))
 	defer cancel(nil)
 	defer context.AfterFunc(r.Context(), func() { cancel(errStreamClosed) })()
-	s := &legacySession{handler: h, id: rand.Text(), principal: h.opts.Principal(r), cancel: cancel}
+	s := &legacySession{handler: h, backend: chosen, id: rand.Text(), principal: h.opts.Principal(r), cancel: cancel}
 	s.keepAlive.target = s
 	if !h.inFlight.addStream(&s.keepAlive) {
 		return &refusal{status: http.StatusServiceUnavailable, err: errClosing}
@@ -133,6 +148,7 @@ func (s *legacySession) connect() {
 	s.rpc = jsonrpc.New(s, &d)
 	c := s.handler.opts.Connection
 	c.SessionID, c.DefaultRevision, c.Client, c.InFlight = s.id, mcp.Revision20241105, false, s.rpc.InFlight()
+	c.Outgoing = s.backend.Outgoing
 	s.conn = connection.New(s.rpc, &c)
 }
 
@@ -151,7 +167,7 @@ func (h *LegacySSEHandler) remove(s *legacySession) {
 // intercept handles notifications before later messages.
 func (s *legacySession) intercept(in *peer.Inbound) (consumed bool) {
 	if in.Method == mcp.MethodInitialized {
-		s.handler.dispatcher.Confirm(context.Background(), s.conn, in.Params)
+		s.backend.Dispatcher.Confirm(context.Background(), s.conn, in.Params)
 	}
 	return false
 }
@@ -215,7 +231,7 @@ func (s *legacySession) WriteMessage(_ context.Context, data []byte) error {
 
 // Handle implements [peer.Handler].
 func (s *legacySession) Handle(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
-	return s.handler.dispatcher.Serve(ctx, s.conn, in)
+	return s.backend.Dispatcher.Serve(ctx, s.conn, in)
 }
 
 // post handles a message from the client.
