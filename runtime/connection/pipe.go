@@ -21,8 +21,10 @@ import (
 const maxEarly = 8
 
 // Pipe is the server's end of a pipe whose client may use a handshake revision or a stateless
-// revision. The first request decides which, for the life of the pipe. A Pipe is the handler of
-// the pipe's jsonrpc.Conn, and its methods are options of it. It is safe for concurrent use.
+// revision. The first request decides which, for the life of the pipe. One exception is a client
+// that tries a stateless revision first: it may initialize the pipe if it has sent no request but
+// server/discover. A Pipe is the handler of the pipe's jsonrpc.Conn, and its methods are options
+// of it. It is safe for concurrent use.
 type Pipe struct {
 	dispatcher *Dispatcher
 	opts       Options
@@ -37,7 +39,21 @@ type Pipe struct {
 // pipeMode is what the first request decides.
 type pipeMode struct {
 	conn     *Connection   // nil in a stateless revision
+	opts     Options       // of the connections of a stateless pipe
 	revision wire.Revision // the default of a stateless pipe
+	used     atomic.Bool   // a stateless pipe has had a request other than server/discover
+}
+
+// remains reports whether the mode remains when a message arrives.
+func (m *pipeMode) remains(in *peer.Inbound) bool {
+	switch {
+	case m.conn != nil || m.used.Load() || in.ID.IsZero() || in.Method == mcp.MethodDiscover:
+		return true
+	case in.Method == mcp.MethodInitialize:
+		return false
+	}
+	m.used.Store(true)
+	return true
 }
 
 // earlyNotification is a notification that arrived before the first request.
@@ -135,13 +151,13 @@ func (p *Pipe) Handle(ctx context.Context, in *peer.Inbound) (peer.Reply, error)
 	if in.ID.IsZero() && p.store(earlyNotification{ctx, in}) {
 		return peer.Reply{}, nil
 	}
-	conn := p.decide(in)
-	p.replayed.Do(func() { p.replay(ctx, conn) })
+	m := p.decide(in)
+	p.replayed.Do(func() { p.replay(ctx, m) })
 	var s *session
 	switch {
-	case conn == nil:
+	case m.conn == nil:
 		c := new(statelessCall)
-		if err := p.dispatcher.begin(ctx, c, in, &p.opts); err != nil {
+		if err := p.dispatcher.begin(ctx, c, in, &m.opts); err != nil {
 			return peer.Reply{}, err
 		}
 		defer c.end(ctx)
@@ -149,7 +165,7 @@ func (p *Pipe) Handle(ctx context.Context, in *peer.Inbound) (peer.Reply, error)
 	case p.isStatelessRequest(in):
 		return peer.Reply{}, errRevisionDecided
 	default:
-		s = newSession(ctx, conn, in)
+		s = newSession(ctx, m.conn, in)
 	}
 	defer s.abortEffect()
 	return s.finish(p.dispatcher.handle((*handlerContext)(s), s, p.dispatcher.changeable(s), p.dispatcher.chain))
@@ -173,26 +189,27 @@ func (p *Pipe) isStatelessRequest(in *peer.Inbound) bool {
 	return found
 }
 
-// decide returns the connection of a pipe in a handshake revision, or nil in a stateless
-// revision. If in is the first request, it decides.
-func (p *Pipe) decide(in *peer.Inbound) *Connection {
-	if m := p.mode.Load(); m != nil {
-		return m.conn
+// decide returns the mode of the pipe. If in is the first request, it decides.
+func (p *Pipe) decide(in *peer.Inbound) *pipeMode {
+	if m := p.mode.Load(); m != nil && m.remains(in) {
+		return m
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.mode.Load() == nil {
-		m := new(pipeMode)
-		if p.opensStateless(in) {
-			name, _ := namedRevision(in)
-			p.opts.DefaultRevision, _ = mcp.ParseRevision(name) // for notifications, which have no metadata
-			m.revision = p.dispatcher.defaultRevision(nil, &p.opts)
-		} else {
-			m.conn = New(p.opts.Outbound, &p.opts)
-		}
-		p.mode.Store(m)
+	if m := p.mode.Load(); m != nil && (m.remains(in) || !p.dispatcher.servesHandshake) {
+		return m
 	}
-	return p.mode.Load().conn
+	m := &pipeMode{opts: p.opts}
+	m.used.Store(in.Method != mcp.MethodDiscover)
+	if p.opensStateless(in) {
+		name, _ := namedRevision(in)
+		m.opts.DefaultRevision, _ = mcp.ParseRevision(name) // for notifications, which have no metadata
+		m.revision = p.dispatcher.defaultRevision(nil, &m.opts)
+	} else {
+		m.conn = New(p.opts.Outbound, &p.opts)
+	}
+	p.mode.Store(m)
+	return m
 }
 
 // opensStateless reports whether a first request opens the pipe in a stateless revision.
@@ -239,12 +256,12 @@ func (e earlyNotification) detached() earlyNotification {
 }
 
 // replay handles the notifications that arrived before the first request.
-func (p *Pipe) replay(ctx context.Context, conn *Connection) {
+func (p *Pipe) replay(ctx context.Context, m *pipeMode) {
 	for _, e := range p.takeEarly() {
 		if e.ctx == nil {
 			e.ctx = context.WithoutCancel(ctx)
 		}
-		if err := p.serveEarly(conn, e); err != nil {
+		if err := p.serveEarly(m, e); err != nil {
 			p.log().WarnContext(e.ctx, "notification handler failed", "method", e.in.Method, "error", err)
 		}
 	}
@@ -260,16 +277,16 @@ func (p *Pipe) takeEarly() []earlyNotification {
 
 // serveEarly handles a notification. It converts a panic of the handler to an error, because the
 // panic must not affect the first request.
-func (p *Pipe) serveEarly(conn *Connection, e earlyNotification) (err error) {
+func (p *Pipe) serveEarly(m *pipeMode, e earlyNotification) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("handler panicked: %v\n%s", r, debug.Stack())
 		}
 	}()
-	if conn == nil {
-		_, err = p.dispatcher.ServeStateless(e.ctx, e.in, &p.opts)
+	if m.conn == nil {
+		_, err = p.dispatcher.ServeStateless(e.ctx, e.in, &m.opts)
 	} else {
-		_, err = p.dispatcher.Serve(e.ctx, conn, e.in)
+		_, err = p.dispatcher.Serve(e.ctx, m.conn, e.in)
 	}
 	return err
 }

@@ -157,6 +157,40 @@ func TestPipeModeDoesNotChangeDuringRequests(t *testing.T) {
 	})
 }
 
+// Clients of both kinds of revision try server/discover first.
+func TestPipeIsInitializedAfterDiscover(t *testing.T) {
+	refuse := false
+	k := newDispatcher(func(o *connection.DispatcherOptions) {
+		o.Middleware = []peer.Middleware{func(next peer.Handler) peer.Handler {
+			return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+				if refuse && in.Method == mcp.MethodDiscover {
+					return peer.Reply{}, &peer.Error{Code: mcp.CodeMethodNotFound, Message: "no"}
+				}
+				return next.Handle(ctx, in)
+			})
+		}}
+	})
+	for _, refuse = range []bool{false, true} {
+		d := connection.NewPipe(k, &connection.Options{DefaultRevision: mcp.Revision20250326})
+		for range 2 {
+			discover := request("server/discover", minimalParams, nil)
+			d.OnRequest(discover)
+			_, err := d.Handle(t.Context(), discover)
+			require.Equal(t, refuse, err != nil)
+		}
+		require.Nil(t, d.Connection())
+		first := request("initialize", handshakeParams, nil)
+		d.OnRequest(first)
+		_, err := d.Handle(t.Context(), first)
+		require.NoError(t, err)
+		require.NotNil(t, d.Connection())
+		_, err = d.Handle(t.Context(), request("server/discover", minimalParams, nil))
+		require.EqualValues(t, mcp.CodeInvalidRequest, peer.AsError(err).Code, "and never back")
+		_, err = d.Handle(t.Context(), request("ping", "{}", nil))
+		require.NoError(t, err)
+	}
+}
+
 func TestPipeConcurrentFirstRequests(t *testing.T) {
 	d := connection.NewPipe(newDispatcher(nil), nil)
 	var wg sync.WaitGroup
