@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/mcpwright/mcp/internal/contract"
 )
@@ -84,11 +83,7 @@ func (d *diff) after(ctx context.Context, e *environment, args *arguments) (*con
 }
 
 func readLock(e *environment, name string) (*contract.Lock, error) {
-	path := name
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(e.place.Dir, path)
-	}
-	data, err := os.ReadFile(path)
+	data, err := os.ReadFile(e.path(name))
 	if err != nil {
 		return nil, err
 	}

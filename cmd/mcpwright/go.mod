@@ -3,6 +3,8 @@ module github.com/mcpwright/mcp/cmd/mcpwright
 go 1.26.0
 
 require (
+	github.com/atombender/go-jsonschema v0.24.1
+	github.com/dave/jennifer v1.7.1
 	github.com/mcpwright/mcp v0.0.0-00010101000000-000000000000
 	github.com/santhosh-tekuri/jsonschema/v5 v5.3.1
 	github.com/stretchr/testify v1.12.1
@@ -11,8 +13,9 @@ require (
 )
 
 require (
+	dario.cat/mergo v1.0.2 // indirect
+	github.com/goccy/go-yaml v1.19.2 // indirect
 	github.com/golang-jwt/jwt/v5 v5.3.1 // indirect
-	github.com/google/jsonschema-go v0.4.3 // indirect
 	github.com/yosida95/uritemplate/v3 v3.0.2 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/oauth2 v0.37.0 // indirect

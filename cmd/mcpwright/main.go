@@ -62,6 +62,14 @@ func system() *environment {
 	return e
 }
 
+// path returns the path of a file that a person has named.
+func (e *environment) path(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(e.place.Dir, name)
+}
+
 // command is a subcommand.
 type command struct {
 	name    string
@@ -83,7 +91,7 @@ type arguments struct {
 // commands lists the subcommands in the order of the help.
 var commands = []*command{
 	&listCommand, &callCommand, &readCommand, &promptCommand, &completeCommand, &watchCommand, &infoCommand,
-	&pingCommand, &testCommand, &lockCommand, &diffCommand, &serversCommand, &loginCommand, &logoutCommand,
+	&pingCommand, &testCommand, &lockCommand, &diffCommand, &clientCommand, &serversCommand, &loginCommand, &logoutCommand,
 }
 
 // Exit status of the program.

@@ -42,6 +42,7 @@ func everything(t *testing.T) []string {
 var outputs = map[string]string{
 	"list": "echo(message)", "call": "Hello, gopher", "read": "Everything Server", "prompt": "Bern", "complete": "Engineering",
 	"watch": "", "info": "web", "ping": "median", "servers": "", "test": "0 errors, 0 warnings", "lock": `"web"`, "diff": "",
+	"client": "package everything",
 }
 
 // TestExamplesOfHelp runs the example in the help of each subcommand. Those of login and logout need
