@@ -40,6 +40,7 @@ func newHTTPTap(report func(*Violation)) *httpTap {
 // exchange is one HTTP request and its response.
 type exchange struct {
 	tap       *httpTap
+	report    func(*Violation)
 	validator *Validator
 	resumes   bool   // the response may contain messages that were sent before
 	listens   bool   // the request opens the stream of a session
@@ -56,7 +57,7 @@ func (t *httpTap) begin(r *http.Request) *exchange {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	x := &exchange{
-		tap: t, session: r.Header.Get(headerSession), resumes: r.Header.Get("Last-Event-Id") != "",
+		tap: t, report: t.report, session: r.Header.Get(headerSession), resumes: r.Header.Get("Last-Event-Id") != "",
 		listens: r.Method == http.MethodGet && r.Header.Get("Accept") == mediaEvents,
 	}
 	if x.validator = t.sessions[x.session]; x.validator == nil {
@@ -164,7 +165,7 @@ func (x *exchange) check(from Sender, raw []byte) {
 		return
 	}
 	for _, v := range x.validator.check(from, raw, x.resumes) {
-		x.tap.report(v)
+		x.report(v)
 	}
 }
 
@@ -200,7 +201,7 @@ func (x *exchange) violation(raw []byte, status int, format string, args ...any)
 		revision = x.validator.Revision()
 	}
 	response := strings.TrimSpace(fmt.Sprintf("HTTP %d %s", status, http.StatusText(status)))
-	x.tap.report(&Violation{
+	x.report(&Violation{
 		Revision: revision, From: FromServer, Method: x.sent.method, Response: true,
 		Problem: response + ": " + fmt.Sprintf(format, args...), Message: raw, http: true,
 	})

@@ -194,7 +194,8 @@ func (v *validation) validateResponse(m message, raw json.RawMessage) {
 		v.validateError(m, raw)
 		return
 	}
-	request := v.requests[requestKey{v.from.other(), m.id}]
+	key := requestKey{v.from.other(), m.id}
+	request := v.requests[key]
 	inOtherExchange := v.partial && revisions.Handshake(v.revision) && (v.from == FromClient || v.resent)
 	switch {
 	case m.id.IsZero():
@@ -215,6 +216,9 @@ func (v *validation) validateResponse(m message, raw json.RawMessage) {
 	v.method, v.revision = request.method, request.revision
 	if request.pending == 0 && !v.resent {
 		v.add("/id", "the request already has a response")
+	}
+	if request.pending == 1 {
+		v.storeAnswered(key)
 	}
 	request.pending = max(request.pending-1, 0)
 	if m.error != nil {

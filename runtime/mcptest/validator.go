@@ -18,7 +18,13 @@ type Validator struct {
 	partial  bool          // only one HTTP exchange is validated, so requests may be missing
 	unbegun  bool          // on a pipe, no request of the client has selected a revision yet
 	requests map[requestKey]*request
+	answered []requestKey // keys of requests with a response, a ring of at most maxAnswered
+	oldest   int          // index of the oldest key in a full ring
 }
+
+// maxAnswered limits the completed requests that a validator stores to find ids that
+// are used again.
+const maxAnswered = 10_000
 
 // requestKey identifies a request for its response.
 type requestKey struct {
@@ -70,6 +76,20 @@ func (v *Validator) check(from Sender, raw []byte, resent bool) []*Violation {
 		c.single(c.raw)
 	}
 	return c.violations
+}
+
+// storeAnswered stores that a request has a response, and forgets the oldest such
+// request if there are too many. The mutex is locked.
+func (v *Validator) storeAnswered(key requestKey) {
+	if len(v.answered) < maxAnswered {
+		v.answered = append(v.answered, key)
+		return
+	}
+	if r := v.requests[v.answered[v.oldest]]; r != nil && r.pending == 0 {
+		delete(v.requests, v.answered[v.oldest])
+	}
+	v.answered[v.oldest] = key
+	v.oldest = (v.oldest + 1) % maxAnswered
 }
 
 // forget forgets a request or a response of the client, which may be sent again.
