@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -21,7 +20,7 @@ var clientCommand = command{
 	summary: "Write a Go client with a method for each tool of a server.",
 	example: "mcpwright client -package everything -- npx -y @modelcontextprotocol/server-everything",
 	help: "The types of arguments and results are made from the schemas of the tools. A part of a schema that has no Go type becomes json.RawMessage, with a notice. " +
-		"The same tools result in the same file. It contains a line for go generate, without the flags -header. With -check the file is not written, and the exit status is 1 if it would change.",
+		"The same tools result in the same file. It contains a line for go generate, without the flags -header. With -check the file is not written, and the exit status is 1 if it would change, except for the line of go generate.",
 	define: func(fs *flag.FlagSet) func(context.Context, *environment, arguments) error {
 		var g goClient
 		g.define(fs)
@@ -106,7 +105,7 @@ func (g *goClient) directive(e *environment, args *arguments) string {
 		words = append(words, "-revision", g.revision)
 	}
 	if g.config != "" {
-		words = append(words, "-config", g.config)
+		words = append(words, "-config", g.fromFile(e, g.config))
 	}
 	for _, word := range args.words {
 		if u, err := url.Parse(word); err == nil && (u.User != nil || u.RawQuery != "") {
@@ -116,7 +115,13 @@ func (g *goClient) directive(e *environment, args *arguments) string {
 		words = append(words, word)
 	}
 	if args.server != nil {
-		words = append(append(words, "--"), args.server...)
+		words = append(words, "--")
+		for _, word := range args.server {
+			if word == "." || word == ".." || strings.HasPrefix(word, "./") || strings.HasPrefix(word, "../") {
+				word = g.fromFile(e, word)
+			}
+			words = append(words, word)
+		}
 	}
 	for i, word := range words {
 		word = strings.ReplaceAll(word, "$", "${DOLLAR}") // go generate replaces variables
@@ -128,6 +133,21 @@ func (g *goClient) directive(e *environment, args *arguments) string {
 	return strings.Join(words, " ")
 }
 
+// fromFile returns a relative path as it is in the folder of the file.
+func (g *goClient) fromFile(e *environment, path string) string {
+	if g.out == "" || filepath.IsAbs(path) {
+		return path
+	}
+	relative, err := filepath.Rel(filepath.Dir(e.path(g.out)), e.path(path))
+	if err != nil {
+		return path
+	}
+	if relative = filepath.ToSlash(relative); !strings.HasPrefix(relative, ".") {
+		relative = "./" + relative
+	}
+	return relative
+}
+
 // deliver writes the source, or compares it.
 func (g *goClient) deliver(e *environment, source []byte) error {
 	if g.out == "" {
@@ -136,7 +156,11 @@ func (g *goClient) deliver(e *environment, source []byte) error {
 	}
 	path := e.path(g.out)
 	if !g.check {
-		if err := os.WriteFile(path, source, 0o666); err != nil {
+		err := os.MkdirAll(filepath.Dir(path), 0o777)
+		if err == nil {
+			err = os.WriteFile(path, source, 0o666)
+		}
+		if err != nil {
 			return fmt.Errorf("write the client: %w", err)
 		}
 		return nil
@@ -145,15 +169,16 @@ func (g *goClient) deliver(e *environment, source []byte) error {
 	if err != nil {
 		return fmt.Errorf("read the client: %w", err)
 	}
-	if bytes.Equal(old, source) {
+	line, was, is := firstDifference(old, source)
+	if line == 0 {
 		return nil
 	}
-	line, was, is := firstDifference(old, source)
-	e.errs.Printf("%s:%d: the tools of the server have changed\n-%s\n+%s\n", g.out, line, was, is)
+	e.errs.Printf("%s:%d: the file is not up to date with the tools of the server\n-%s\n+%s\n", g.out, line, was, is)
 	return &reportedError{errors.New("the client is not up to date")}
 }
 
-// firstDifference returns the first line that differs in two texts.
+// firstDifference returns the first line that differs in two texts, or 0. The lines of go generate may
+// differ, because the server may have another address during the check.
 func firstDifference(old, source []byte) (line int, was, is string) {
 	before, after := strings.Split(string(old), "\n"), strings.Split(string(source), "\n")
 	for i := range max(len(before), len(after)) {
@@ -164,9 +189,13 @@ func firstDifference(old, source []byte) (line int, was, is string) {
 		if i < len(after) {
 			is = after[i]
 		}
-		if was != is {
+		const directive = "//go:generate mcpwright client "
+		if was != is && (!strings.HasPrefix(was, directive) || !strings.HasPrefix(is, directive)) {
 			return i + 1, was, is
 		}
+	}
+	if len(before) != len(after) {
+		return min(len(before), len(after)), "", ""
 	}
 	return 0, "", ""
 }

@@ -15,9 +15,8 @@ func TestClient(t *testing.T) {
 	require.Zero(t, printed.status, printed.errs)
 	require.Contains(t, printed.out, "package kitchen\n")
 	require.Contains(t, printed.out, "//go:generate mcpwright client -package kitchen "+url+"\n")
-	require.Contains(t, printed.out, "func (c *Client) Order(ctx context.Context, in OrderInput)")
+	require.Contains(t, printed.out, "func (c *Client) Order(ctx context.Context, in OrderInput, opts ...peer.CallOption)")
 
-	require.NoError(t, os.Mkdir(filepath.Join(s.dir, "food"), 0o700))
 	out := filepath.Join("food", "food.go")
 	require.Equal(t, 1, s.run("client", "-check", "-out", out, url).status, "there is no file yet")
 	written := s.run("client", "-out", out, url)
@@ -28,11 +27,14 @@ func TestClient(t *testing.T) {
 	require.Contains(t, string(source), "//go:generate mcpwright client -package food -out food.go "+url+"\n")
 	require.Equal(t, result{0, "", ""}, s.run("client", "-check", "-out", out, url))
 
+	other := serveHTTP(t, nil)
+	require.Equal(t, result{0, "", ""}, s.run("client", "-check", "-out", out, other), "the address may differ")
+
 	changed := strings.Replace(string(source), "func (c *Client) Order(", "func (c *Client) Ordered(", 1)
 	require.NoError(t, os.WriteFile(filepath.Join(s.dir, out), []byte(changed), 0o600))
 	got := s.run("client", "-check", "-out", out, url)
 	require.Equal(t, 1, got.status)
-	require.Regexp(t, `food.go:\d+: the tools of the server have changed\n-func .*Ordered\(.*\n\+func .*Order\(`, got.errs)
+	require.Regexp(t, `food.go:\d+: the file is not up to date with the tools of the server\n-func .*Ordered\(.*\n\+func .*Order\(`, got.errs)
 	after, err := os.ReadFile(filepath.Join(s.dir, out))
 	require.NoError(t, err)
 	require.Equal(t, changed, string(after), "-check writes nothing")
@@ -56,4 +58,12 @@ func TestDirectiveIsQuoted(t *testing.T) {
 	g := &goClient{pkg: "a"}
 	require.Equal(t, `mcpwright client -package a -- "a b" ${DOLLAR}HOME "\"" "\n" "" "`+"`"+`"`,
 		g.directive(new(environment), &arguments{server: []string{"a b", "$HOME", `"`, "\n", "", "`"}}))
+}
+
+func TestDirectiveRunsInFolderOfFile(t *testing.T) {
+	g := &goClient{pkg: "a", out: "a/b/b.go", connection: connection{config: "c.json"}}
+	e := new(environment)
+	e.place.Dir = "/work"
+	require.Equal(t, `mcpwright client -package a -out b.go -config ../../c.json -- go run ../../server ./x ../../../y z`,
+		g.directive(e, &arguments{server: []string{"go", "run", "./server", "./a/b/x", "../y", "z"}}))
 }

@@ -216,7 +216,8 @@ func randomSchema(r *rand.Rand, depth int, root bool) any {
 		s["required"] = names[:r.IntN(3)]
 		return s
 	}
-	switch n := r.IntN(12); {
+	part := func() any { return randomSchema(r, depth-1, false) }
+	switch n := r.IntN(15); {
 	case n < 3 || depth == 0:
 		return map[string]any{"type": []string{"string", "integer", "number", "boolean", "null"}[r.IntN(5)]}
 	case n == 3:
@@ -233,10 +234,62 @@ func randomSchema(r *rand.Rand, depth int, root bool) any {
 		return map[string]any{"type": []string{"string", "null"}}
 	case n == 9:
 		return []any{true, false, map[string]any{}}[r.IntN(3)]
+	case n == 10:
+		return map[string]any{"allOf": []any{part(), part()}, "properties": map[string]any{"a": part()}}
+	case n == 11:
+		return map[string]any{"oneOf": []any{part(), part()}, "type": []string{"object", "string"}[r.IntN(2)], "properties": map[string]any{"a": part()}}
+	case n == 12:
+		return map[string]any{"$ref": []string{"#", "#/properties/a", "#/properties/b/items", "#/$defs/a/allOf/0"}[r.IntN(4)], "description": "d", "properties": map[string]any{"b": part()}}
 	}
 	properties := map[string]any{}
 	for _, name := range names[:1+r.IntN(5)] {
 		properties[name] = randomSchema(r, depth-1, false)
 	}
 	return map[string]any{"type": "object", "properties": properties, "required": names[:r.IntN(5)], "additionalProperties": r.IntN(2) == 0}
+}
+
+// typesOf returns the fields of the arguments for a schema.
+func typesOf(t *testing.T, schema string) (fields, source string, notices []string) {
+	source, notices = compiles(t, []mcp.Tool{{Name: "t", InputSchema: json.RawMessage(schema)}})
+	_, rest, _ := strings.Cut(source, "type TInput struct {\n")
+	rest, _, _ = strings.Cut(rest, "\n}")
+	return strings.Join(strings.Fields(rest), " "), source, notices
+}
+
+func TestMergedSchemas(t *testing.T) {
+	for name, test := range map[string]struct{ schema, fields string }{
+		"objects": {`{"allOf":[{"$ref":"#/$defs/base"},{"type":"object","properties":{"b":{"type":"integer"}},"required":["b"]}],"$defs":{"base":{"properties":{"a":{"type":"string"}},"required":["a"]}}}`,
+			"A string `json:\"a\"` B int64 `json:\"b\"`"},
+		"a reference and properties": {`{"$ref":"#/$defs/base","properties":{"b":{"type":"integer"}},"$defs":{"base":{"type":"object","properties":{"a":{"type":"string"}}}}}`,
+			"A *string `json:\"a,omitempty\"` B *int64 `json:\"b,omitempty\"`"},
+		"the same property": {`{"allOf":[{"properties":{"a":{"type":"number"}}},{"properties":{"a":{"type":["integer","string"]}}}],"required":["a"]}`, "A int64 `json:\"a\"`"},
+		"limits":            {`{"type":"object","properties":{"a":{"allOf":[{"type":"string"},{"maxLength":3.0},{"pattern":"x"}]}},"required":["a"]}`, "A string `json:\"a\"`"},
+		"required alternatives": {`{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}},"anyOf":[{"required":["a"]},{"required":["b"]}]}`,
+			"A *string `json:\"a,omitempty\"` B *string `json:\"b,omitempty\"`"},
+		"simple unions": {`{"type":"object","properties":{"a":{"anyOf":[{"type":"string","format":"date"},{"type":"string"}]},"b":{"oneOf":[{"type":"integer"},{"type":"number"}]},"c":{"anyOf":[{"enum":["x"]},{"type":"string"},{"type":"null"}]}},"required":["a","b","c"]}`,
+			"A string `json:\"a\"` B float64 `json:\"b\"` C *string `json:\"c\"`"},
+		"choices with titles": {`{"type":"object","properties":{"a":{"type":"string","oneOf":[{"const":"x","title":"X"},{"const":"y"}]}},"required":["a"]}`, "A TInputA `json:\"a\"`"},
+		"a part":              {`{"type":"object","properties":{"a":{"type":"object","properties":{"x":{"type":"string"}}},"b":{"$ref":"#/properties/a"},"c":{"$ref":"#/properties/a/properties/x"}},"required":["a","b","c"]}`, "A TInputA `json:\"a\"` B TInputA `json:\"b\"` C string `json:\"c\"`"},
+		"other keywords":      {`{"type":"object","properties":{"a":{"type":"array","items":{"type":"string"},"minItems":1e0}},"dependencies":{"a":["b"]},"required":["a"]}`, "A []string `json:\"a\"`"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fields, _, notices := typesOf(t, test.schema)
+			require.Equal(t, test.fields, fields)
+			require.Empty(t, notices)
+		})
+	}
+	fields, _, notices := typesOf(t, `{"type":"object","properties":{"kind":{"type":"string"}},"required":["kind"],"oneOf":[{"properties":{"size":{"type":"integer"}}},{"properties":{"name":{"type":"string"}}}]}`)
+	require.Equal(t, "Kind string `json:\"kind\"` // Extra contains the members that have no field. Extra map[string]json.RawMessage `json:\"-\"`", fields)
+	require.Equal(t, []string{`tool "t", input schema: the members of the alternatives have no fields; use Extra`}, notices)
+	_, _, notices = typesOf(t, `{"type":"object","properties":{"a":{"allOf":[{"type":"string"},{"type":"integer"}]}}}`)
+	require.Equal(t, []string{`tool "t", input schema/properties/a: the parts of allOf have no common Go type; it becomes json.RawMessage`}, notices)
+}
+
+// Merging does not grow without bounds.
+func TestExponentialSchema(t *testing.T) {
+	part := func(a, b string) string {
+		return fmt.Sprintf(`{"type":"object","properties":{"x":{"$ref":"#/$defs/%[1]s"},"y":{"$ref":"#/$defs/%[2]s"},"z":{"$ref":"#/$defs/%[1]s"}}}`, a, b)
+	}
+	source, _ := compiles(t, []mcp.Tool{{Name: "t", InputSchema: json.RawMessage(`{"type":"object","properties":{"a":{"allOf":[{"$ref":"#/$defs/a"},{"$ref":"#/$defs/b"}]}},"$defs":{"a":` + part("a", "b") + `,"b":` + part("b", "a") + `}}`)}})
+	require.Less(t, len(source), 4<<20)
 }

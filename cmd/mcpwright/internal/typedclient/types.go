@@ -3,7 +3,9 @@ package typedclient
 import (
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -19,10 +21,12 @@ type toolSchema struct {
 	w          *writer
 	tool, part string
 	schema     *schemas.Type
-	defs       map[*schemas.Type]*definition // by what a reference points to
+	defs       map[*schemas.Type]*definition
+	flattened  map[*schemas.Type]*schemas.Type
+	merges     int
 }
 
-// definition is the Go type of a part that references point to.
+// definition is the Go type of a part of a schema.
 type definition struct {
 	name string // of the type, or "" while there is none
 	made *goType
@@ -56,33 +60,47 @@ func (s *toolSchema) isEmptyObject() bool {
 }
 
 // root returns the type of the whole schema.
-func (s *toolSchema) root(name string) *jen.Statement {
-	d := new(definition)
-	if isStruct(s.schema) {
-		d.name = s.w.names.add(name)
+func (s *toolSchema) root(name string) *jen.Statement { return s.typeOf(s.schema, name, "", 0).code }
+
+// typeOf returns the type of a schema. A struct or an enumeration gets the name, unless a part that
+// was seen before has the same schema. A type that contains itself does so by a pointer.
+func (s *toolSchema) typeOf(t *schemas.Type, name, pointer string, depth int) *goType {
+	if t == nil {
+		return s.raw(pointer, "")
 	}
-	s.defs[s.schema] = d
-	d.made = s.typeOf(s.schema, name, "", 0)
-	return d.made.code
+	d := s.defs[t]
+	switch {
+	case d == nil:
+		d = new(definition)
+		s.defs[t] = d
+		flat := s.flat(t)
+		s.defs[flat] = d
+		if isStruct(flat) {
+			d.name = s.w.names.add(name)
+		}
+		d.made = s.build(flat, name, pointer, depth)
+	case d.made == nil && d.name == "":
+		return s.raw(pointer, "the schema contains itself")
+	case d.made == nil:
+		return &goType{code: jen.Op("*").Id(d.name), nilable: true}
+	}
+	made := *d.made
+	return &made
 }
 
-// typeOf returns the type of a schema. A struct or an enumeration gets the name.
-func (s *toolSchema) typeOf(t *schemas.Type, name, pointer string, depth int) *goType {
+// build returns the type of a schema that was not seen before.
+func (s *toolSchema) build(t *schemas.Type, name, pointer string, depth int) *goType {
 	switch {
-	case t == nil || isAny(t):
+	case isAny(t):
 		return s.raw(pointer, "")
 	case depth > maxDepth:
 		return s.raw(pointer, "the schema is nested too deeply")
 	case t.Ref != "":
-		return s.reference(t.Ref, name, pointer, depth)
-	case len(t.AllOf) == 1 && len(t.Properties) == 0:
-		return s.typeOf(t.AllOf[0], name, pointer+"/allOf/0", depth+1)
+		return s.reference(t.Ref, pointer, depth)
 	case len(t.AllOf) > 0:
-		return s.raw(pointer, "allOf has several parts")
-	case len(t.AnyOf) > 0:
-		return s.choice(t.AnyOf, name, pointer+"/anyOf", depth)
-	case len(t.OneOf) > 0:
-		return s.choice(t.OneOf, name, pointer+"/oneOf", depth)
+		return s.raw(pointer, "the parts of allOf have no common Go type")
+	case hasUnion(t) && !isStruct(t):
+		return s.choice(t, name, pointer, depth)
 	}
 	types := withoutNull(t.Type)
 	made := s.ofType(t, types, name, pointer, depth)
@@ -101,72 +119,79 @@ func nullable(t *goType) *goType {
 	return &goType{code: jen.Op("*").Add(t.code), nilable: true, nullable: true}
 }
 
-// choice returns the type of a union. Only a union with null has one.
-func (s *toolSchema) choice(parts []*schemas.Type, name, pointer string, depth int) *goType {
-	isNull := func(t *schemas.Type) bool { return slices.Equal(t.Type, schemas.TypeList{"null"}) }
-	rest := slices.DeleteFunc(slices.Clone(parts), isNull)
-	if len(rest) != 1 {
-		return s.raw(pointer, "a union has no Go type")
-	}
-	at := fmt.Sprintf("%s/%d", pointer, slices.Index(parts, rest[0]))
-	made := s.typeOf(rest[0], name, at, depth+1)
-	if len(rest) < len(parts) {
-		made = nullable(made)
-	}
-	return made
-}
-
-// reference returns the type of a definition. A type that contains itself does so by a pointer.
-func (s *toolSchema) reference(ref, name, pointer string, depth int) *goType {
-	t, defined := s.resolve(ref)
+// reference returns the type of a part of the schema.
+func (s *toolSchema) reference(ref, pointer string, depth int) *goType {
+	t, name := s.resolve(ref)
 	if t == nil {
-		return s.raw(pointer, fmt.Sprintf("the reference %q is not to a definition of the schema", ref))
+		return s.raw(pointer, fmt.Sprintf("the reference %q is not to a part of the schema", ref))
 	}
-	d := s.defs[t]
-	switch {
-	case d == nil:
-		d = new(definition)
-		s.defs[t] = d
-		name = exported(defined, name)
-		if isStruct(t) {
-			name = s.w.names.add(name)
-			d.name = name
-		}
-		d.made = s.typeOf(t, name, "/"+strings.TrimPrefix(ref, "#/"), depth+1)
-	case d.made == nil && d.name == "":
-		return s.raw(pointer, "the reference contains itself")
-	case d.made == nil:
-		return &goType{code: jen.Op("*").Id(d.name), nilable: true}
-	}
-	copied := *d.made
-	return &copied
+	return s.typeOf(t, exported(s.tool+" "+name, "Tool"), strings.TrimPrefix(ref, "#"), depth+1)
 }
 
-// resolve returns the definition that a reference points to, and its name.
-func (s *toolSchema) resolve(ref string) (*schemas.Type, string) {
-	if ref == "#" {
-		return s.schema, s.tool
+// resolve returns the part that a reference points to, and its name.
+func (s *toolSchema) resolve(ref string) (t *schemas.Type, name string) {
+	pointer, ok := strings.CutPrefix(ref, "#")
+	if !ok || pointer != "" && pointer[0] != '/' {
+		return nil, ""
 	}
-	for _, prefix := range []string{"#/$defs/", "#/definitions/"} {
-		if name, ok := strings.CutPrefix(ref, prefix); ok {
-			name = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
-			return s.schema.Definitions[name], s.tool + " " + name
+	if text, err := url.PathUnescape(pointer); err == nil {
+		pointer = text
+	}
+	t = s.schema
+	steps := strings.Split(pointer, "/")[1:]
+	for i := 0; i < len(steps) && t != nil; i++ {
+		keyword := steps[i]
+		switch keyword {
+		case "items":
+			t, name = t.Items, name+" item"
+			continue
+		case "additionalProperties":
+			t, name = t.AdditionalProperties, name+" value"
+			continue
+		}
+		if i++; i == len(steps) {
+			return nil, ""
+		}
+		step := strings.NewReplacer("~1", "/", "~0", "~").Replace(steps[i])
+		switch keyword {
+		case "$defs", "definitions":
+			t, name = t.Definitions[step], step
+		case "properties":
+			t, name = t.Properties[step], name+" "+step
+		case "allOf":
+			t = element(t.AllOf, step)
+		case "anyOf":
+			t = element(t.AnyOf, step)
+		case "oneOf":
+			t = element(t.OneOf, step)
+		default:
+			return nil, ""
 		}
 	}
-	return nil, ""
+	return t, name
+}
+
+// element returns an element of a list, or nil.
+func element(list []*schemas.Type, index string) *schemas.Type {
+	if i, err := strconv.Atoi(index); err == nil && i >= 0 && i < len(list) {
+		return list[i]
+	}
+	return nil
 }
 
 func isFalse(t *schemas.Type) bool { return t != nil && t.Not != nil && isAny(t.Not) }
 
 // isAny reports whether a schema accepts any value.
 func isAny(t *schemas.Type) bool {
-	return t.Ref == "" && len(t.Type) == 0 && t.Enum == nil && t.Const == nil && t.AllOf == nil && t.AnyOf == nil && t.OneOf == nil && t.Not == nil
+	return t.Ref == "" && len(t.Type) == 0 && t.Enum == nil && t.Const == nil && t.AllOf == nil && !hasUnion(t) && t.Not == nil
 }
+
+func hasUnion(t *schemas.Type) bool { return len(t.AnyOf) > 0 || len(t.OneOf) > 0 }
 
 // isStruct reports whether a schema has a struct of its own.
 func isStruct(t *schemas.Type) bool {
 	return t.Ref == "" && len(t.Properties) > 0 && slices.Equal(withoutNull(t.Type), []string{"object"}) && len(t.PatternProperties) == 0 &&
-		t.AllOf == nil && t.AnyOf == nil && t.OneOf == nil && t.Enum == nil && t.Const == nil
+		t.AllOf == nil && t.Enum == nil && t.Const == nil
 }
 
 func withoutNull(types []string) []string {
@@ -175,11 +200,8 @@ func withoutNull(types []string) []string {
 
 // ofType returns the type of a schema without references and unions.
 func (s *toolSchema) ofType(t *schemas.Type, types []string, name, pointer string, depth int) *goType {
-	if t.Const != nil {
-		t = &schemas.Type{Type: t.Type, Enum: []any{t.Const}, Description: t.Description}
-	}
-	if t.Enum != nil {
-		return s.enumeration(t, name, pointer)
+	if values := valuesOf(t); values != nil {
+		return s.enumeration(t, values, name, pointer)
 	}
 	if len(types) != 1 {
 		return s.raw(pointer, fmt.Sprintf("several types %v have no Go type", []string(t.Type)))
@@ -203,10 +225,10 @@ func (s *toolSchema) ofType(t *schemas.Type, types []string, name, pointer strin
 }
 
 // enumeration writes a type with its values as constants. Only strings have one.
-func (s *toolSchema) enumeration(t *schemas.Type, name, pointer string) *goType {
-	values := make([]string, 0, len(t.Enum))
+func (s *toolSchema) enumeration(t *schemas.Type, of []any, name, pointer string) *goType {
+	values := make([]string, 0, len(of))
 	withNull := false
-	for _, v := range t.Enum {
+	for _, v := range of {
 		text, ok := v.(string)
 		if v == nil {
 			withNull = true
@@ -215,7 +237,9 @@ func (s *toolSchema) enumeration(t *schemas.Type, name, pointer string) *goType 
 		if !ok {
 			return s.raw(pointer, "an enumeration of other values than strings has no Go type")
 		}
-		values = append(values, text)
+		if !slices.Contains(values, text) {
+			values = append(values, text)
+		}
 	}
 	if len(values) == 0 {
 		return s.raw(pointer, "an enumeration without strings has no Go type")
@@ -258,7 +282,11 @@ func (s *toolSchema) object(t *schemas.Type, name, pointer string, depth int) *g
 	}
 	name = s.nameOf(t, name)
 	b := structBuilder{s: s, t: t, name: name, used: names{"MarshalJSON": true, "UnmarshalJSON": true}}
-	b.extra = s.part == "output" || t.AdditionalProperties != nil && !isFalse(t.AdditionalProperties)
+	if lacksFields(t) {
+		s.notice(pointer, "the members of the alternatives have no fields; use Extra")
+		b.extra = true
+	}
+	b.extra = b.extra || s.part == "output" || t.AdditionalProperties != nil && !isFalse(t.AdditionalProperties)
 	if b.extra {
 		b.used["Extra"] = true
 	}

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
+	"github.com/mcpwright/mcp/runtime/peer"
 	"maps"
 )
 
@@ -55,8 +56,8 @@ func (x *EchoOutput) UnmarshalJSON(data []byte) (err error) {
 }
 
 // Echo calls the tool "echo". If the tool fails, the error is a *[mcpclient.ToolError].
-func (c *Client) Echo(ctx context.Context, in EchoInput) (EchoOutput, error) {
-	return mcpclient.CallTool[EchoOutput](ctx, c.client, "echo", in)
+func (c *Client) Echo(ctx context.Context, in EchoInput, opts ...peer.CallOption) (EchoOutput, error) {
+	return mcpclient.CallTool[EchoOutput](ctx, c.client, "echo", in, opts...)
 }
 
 // ListOrdersOrderState is one of several values.
@@ -124,8 +125,8 @@ func (x *ListOrdersOutput) UnmarshalJSON(data []byte) (err error) {
 // ListOrders calls the tool "list-orders". If the tool fails, the error is a *[mcpclient.ToolError].
 //
 // Orders
-func (c *Client) ListOrders(ctx context.Context) (ListOrdersOutput, error) {
-	return mcpclient.CallTool[ListOrdersOutput](ctx, c.client, "list-orders", nil)
+func (c *Client) ListOrders(ctx context.Context, opts ...peer.CallOption) (ListOrdersOutput, error) {
+	return mcpclient.CallTool[ListOrdersOutput](ctx, c.client, "list-orders", nil, opts...)
 }
 
 // OrderInputSize is one of several values.
@@ -175,8 +176,8 @@ func (x OrderInput) MarshalJSON() ([]byte, error) {
 // Orders goods.
 //
 // The price is in cents.
-func (c *Client) Order(ctx context.Context, in OrderInput) (*mcp.CallToolResult, error) {
-	return mcpclient.CallTool[*mcp.CallToolResult](ctx, c.client, "order", in)
+func (c *Client) Order(ctx context.Context, in OrderInput, opts ...peer.CallOption) (*mcp.CallToolResult, error) {
+	return mcpclient.CallTool[*mcp.CallToolResult](ctx, c.client, "order", in, opts...)
 }
 
 // marshalWithExtra encodes a struct with further members.
