@@ -6,5 +6,3 @@ require (
 	github.com/mcpwright/mcp v0.0.0-00010101000000-000000000000
 	github.com/yosida95/uritemplate/v3 v3.0.2
 )
-
-require github.com/google/jsonschema-go v0.4.3 // indirect

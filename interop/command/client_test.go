@@ -2,7 +2,6 @@ package command
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,7 +16,6 @@ const callsEcho = `package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 
 	"github.com/mcpwright/mcp/generated/mcp"
@@ -67,5 +65,5 @@ func TestClientOfEverythingServer(t *testing.T) {
 	require.NoError(t, os.WriteFile(list, overlay, 0o600))
 	out, err := exec.CommandContext(t.Context(), "go", append([]string{"run", "-overlay", list, "./made"}, server...)...).CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	require.Regexp(t, `(?m)^Echo: tea \S+`, fmt.Sprintf("%s", out))
+	require.Regexp(t, `(?m)^Echo: tea \S+`, string(out))
 }
