@@ -56,12 +56,10 @@ func infer(t reflect.Type, opts *Options) (*schema, error) {
 	if err != nil || opts.Schemas[t] != nil || !s.nullable {
 		return s, err
 	}
-	if t.Kind() == reflect.Map {
-		s.disallowNull() // the root is not null
-		return s, nil
-	}
 	// The root has one type or none, because mcp-go rejects a list with other types.
-	s.disallowNull()
+	if s.disallowNull(); t.Kind() == reflect.Map {
+		return s, nil // the root is not null
+	}
 	return givenSchema(orNull(s.append(nil))), nil
 }
 
