@@ -8,10 +8,12 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/mcpwright/mcp/cmd/mcpwright/internal/typedclient"
+	"github.com/mcpwright/mcp/cmd/mcpwright/internal/wiretrace"
 	"github.com/mcpwright/mcp/generated/mcp"
 )
 
@@ -107,13 +109,11 @@ func (g *goClient) directive(e *environment, args *arguments) string {
 	if g.config != "" {
 		words = append(words, "-config", g.fromFile(e, g.config))
 	}
-	for _, word := range args.words {
-		if u, err := url.Parse(word); err == nil && (u.User != nil || u.RawQuery != "") {
-			e.errs.Printf("notice: the file has no line for go generate, because the URL may contain a secret\n")
-			return ""
-		}
-		words = append(words, word)
+	if hasSecret(args) {
+		e.errs.Printf("notice: the file has no line for go generate, because the server is named with what may be a secret\n")
+		return ""
 	}
+	words = append(words, args.words...)
 	if args.server != nil {
 		words = append(words, "--")
 		for _, word := range args.server {
@@ -131,6 +131,15 @@ func (g *goClient) directive(e *environment, args *arguments) string {
 		words[i] = word
 	}
 	return strings.Join(words, " ")
+}
+
+// hasSecret reports whether the words that name a server may contain a secret.
+func hasSecret(args *arguments) bool {
+	isSecret := func(word string) bool {
+		u, err := url.Parse(word)
+		return err == nil && (u.User != nil || u.RawQuery != "")
+	}
+	return slices.ContainsFunc(args.words, isSecret) || !slices.Equal(wiretrace.NewMask().Words(args.server), args.server)
 }
 
 // fromFile returns a relative path as it is in the folder of the file.

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/cmd/mcpwright/internal/terminal"
 )
 
 func TestClient(t *testing.T) {
@@ -52,6 +55,18 @@ func TestClientUsage(t *testing.T) {
 	require.Zero(t, secret.status, secret.errs)
 	require.NotContains(t, secret.out, "s3cret")
 	require.Contains(t, secret.errs, "no line for go generate")
+}
+
+func TestDirectiveHasNoSecrets(t *testing.T) {
+	g := &goClient{pkg: "a"}
+	for _, server := range [][]string{
+		{"server", "--api-key", "s3cret"}, {"server", "--token=s3cret"}, {"env", "API_TOKEN=s3cret", "server"}, {"server", "https://ada:s3cret@example.com"},
+	} {
+		var errs bytes.Buffer
+		e := &environment{errs: terminal.NewFixed(&errs, 0)}
+		require.Empty(t, g.directive(e, &arguments{server: server}), server)
+		require.Contains(t, errs.String(), "no line for go generate")
+	}
 }
 
 func TestDirectiveIsQuoted(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 const maxMerges = 1000
 
 // flat returns the schema without allOf, by merging the parts. If they cannot be merged, allOf
-// remains. A reference with other keywords beside it is a part too.
+// remains. A reference that has other keywords, too, is also a part.
 func (s *toolSchema) flat(t *schemas.Type) *schemas.Type {
 	if flat := s.flattened[t]; flat != nil {
 		return flat

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/dave/jennifer/jen"
 )
@@ -38,17 +39,7 @@ func exported(text, fallback string) string {
 			b.WriteString(strings.ToUpper(word))
 			continue
 		}
-		first, size := rune(0), 0
-		for i, r := range word {
-			if i > 0 {
-				size = i
-				break
-			}
-			first = r
-		}
-		if size == 0 {
-			size = len(word)
-		}
+		first, size := utf8.DecodeRuneInString(word)
 		b.WriteRune(unicode.ToUpper(first))
 		b.WriteString(word[size:])
 	}
