@@ -96,8 +96,11 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusMisdirectedRequest)
 		return
 	}
-	if len(ids) != 1 || e.node.leaseHeld() && e.isCurrent(ids[0]) && e.inner.Holds(ids[0]) {
+	if len(ids) != 1 {
 		e.inner.ServeHTTP(w, r)
+		return
+	}
+	if e.node.leaseHeld() && e.isCurrent(ids[0]) && e.inner.Holds(ids[0]) && e.serveHere(w, r, ids[0]) {
 		return
 	}
 	tag, ok := parseSessionID(e.node.keys, e.purpose, ids[0])
@@ -108,6 +111,18 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.route(w, r, ids[0], tag)
 }
 
+// serveHere serves a request of a session of this replica. It reports false if the session is not here,
+// or about to move.
+func (e *endpoint) serveHere(w http.ResponseWriter, r *http.Request, id string) bool {
+	h := e.enter(id)
+	if h == nil {
+		return false
+	}
+	defer e.exit(h)
+	e.inner.ServeHTTP(w, r)
+	return true
+}
+
 // maxAttempts limits how often a request is routed, because its session moves.
 const maxAttempts = 4
 
@@ -116,7 +131,7 @@ func (e *endpoint) route(w http.ResponseWriter, r *http.Request, id, tag string)
 	isHop := len(r.Header[headerHop]) == 1 && e.node.keys.Signed(hopPurpose, id+" "+e.node.tag, r.Header[headerHop][0])
 	var body *replayableBody
 	for attempt := range maxAttempts {
-		owner, err := e.locate(r.Context(), id, tag, e.principal(r), attempt > 0)
+		owner, err := e.locate(r.Context(), id, tag, e.principal(r), isHop || attempt > 0)
 		switch {
 		case isHop && (errors.Is(err, errLeaving) || owner != nil): // another replica decides
 			w.WriteHeader(http.StatusMisdirectedRequest)
@@ -131,7 +146,13 @@ func (e *endpoint) route(w http.ResponseWriter, r *http.Request, id, tag string)
 			if body != nil {
 				r.Body = body.reader()
 			}
-			e.inner.ServeHTTP(w, r) // the session is here, or does not exist
+			switch {
+			case e.serveHere(w, r, id):
+			case attempt == 0:
+				continue // the session may have begun to move
+			default:
+				e.inner.ServeHTTP(w, r) // refuses the request: the session does not exist
+			}
 			return
 		}
 		if body == nil {
@@ -244,7 +265,7 @@ func (e *endpoint) locate(ctx context.Context, id, tag, principal string, afresh
 	if n.cutOff() {
 		return nil, errCutOff
 	}
-	if e.inner.Holds(id) && e.verify(ctx, id) {
+	if e.inner.Holds(id) && !e.isAboutToMove(id) && e.verify(ctx, id) {
 		return nil, nil
 	}
 	if e.hasEnded(id) {

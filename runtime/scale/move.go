@@ -32,9 +32,63 @@ func (e *endpoint) moveIdle(r *http.Request, id string) bool {
 		return false
 	}
 	hasMoved := h.epoch > 0 && n.now()-h.since < n.opts.Lease
-	if hasMoved || !n.leaseHeld() || !e.isCurrent(id) || !e.inner.ReleaseIdle(r.Context(), id, e.principal(r), r.Header.Get(headerLast) != "") {
+	if hasMoved || !n.leaseHeld() || !e.isCurrent(id) || e.beginMove(id) != nil {
+		return false
+	}
+	defer e.endMove(id)
+	if !e.setMoving(h, true) {
+		return false
+	}
+	if !e.inner.ReleaseIdle(r.Context(), id, e.principal(r), r.Header.Get(headerLast) != "") {
+		e.setMoving(h, false)
 		return false
 	}
 	e.disown(r.Context(), h)
 	return true
+}
+
+// aboutToMove is the number of requests of a session that serves none, because it is about to move.
+const aboutToMove = -1
+
+// enter begins a request of a session of this replica. The session does not move before exit is called.
+// It returns nil if the session is not here, or about to move.
+func (e *endpoint) enter(id string) *heldSession {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	h := e.held[id]
+	if h == nil || h.users == aboutToMove {
+		return nil
+	}
+	h.users++
+	return h
+}
+
+func (e *endpoint) exit(h *heldSession) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	h.users--
+}
+
+// setMoving sets whether a session without requests is about to move. It reports false if the session has
+// requests.
+func (e *endpoint) setMoving(h *heldSession, moving bool) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case !moving:
+		h.users = 0
+	case h.users == 0:
+		h.users = aboutToMove
+	default:
+		return false
+	}
+	return true
+}
+
+// isAboutToMove reports whether a session of this replica is about to move.
+func (e *endpoint) isAboutToMove(id string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	h := e.held[id]
+	return h != nil && h.users == aboutToMove
 }

@@ -1,6 +1,7 @@
 package scale_test
 
 import (
+	"fmt"
 	"net/http"
 	"testing"
 	"time"
@@ -34,6 +35,28 @@ func TestIdleSessionMovesToItsStream(t *testing.T) {
 		require.Contains(t, next.data, resource)
 		require.NotEqual(t, e.id, next.id, "the event before does not come again")
 		st.close()
+	})
+}
+
+// A client need not repeat a request because its session moves.
+func TestRequestsDuringMoveAreServed(t *testing.T) {
+	run(t, 3, func(t *testing.T, f *fleet) {
+		for range 60 {
+			s := f.open(0, "ann")
+			opened := make(chan *stream, 1)
+			go func() { opened <- s.get(1, "") }() // ends when the stream is open
+			answers := make(chan answer)
+			for i := range 12 {
+				go func() { answers <- s.post(i%3, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"ping"}`, i+1)) }() // ends with the response
+			}
+			for range 12 {
+				a := <-answers
+				require.Equal(t, http.StatusOK, a.status, a.body)
+			}
+			st := <-opened
+			require.Equal(t, http.StatusOK, st.status)
+			st.close()
+		}
 	})
 }
 

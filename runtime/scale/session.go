@@ -29,6 +29,7 @@ const maxRecord = 64 << 10
 type heldSession struct {
 	id    string
 	epoch uint32
+	users int32 // requests, or aboutToMove; guarded by the lock of the endpoint
 
 	since time.Duration // time since the start of the node when this replica took the session over
 
