@@ -16,6 +16,7 @@ const callsEcho = `package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 
 	"github.com/mcpwright/mcp/generated/mcp"
