@@ -91,7 +91,7 @@ type arguments struct {
 // commands lists the subcommands in the order of the help.
 var commands = []*command{
 	&listCommand, &callCommand, &readCommand, &promptCommand, &completeCommand, &watchCommand, &infoCommand,
-	&pingCommand, &testCommand, &lockCommand, &diffCommand, &clientCommand, &serversCommand, &loginCommand, &logoutCommand,
+	&pingCommand, &testCommand, &lockCommand, &diffCommand, &clientCommand, &traceCommand, &serversCommand, &loginCommand, &logoutCommand,
 }
 
 // Exit status of the program.
@@ -144,6 +144,9 @@ func (e *environment) runCommand(ctx context.Context, c *command, words []string
 	if err == nil {
 		return 0
 	}
+	if exit, ok := errors.AsType[*statusError](err); ok {
+		return exit.status
+	}
 	var silent *reportedError
 	if !errors.As(err, &silent) {
 		e.errs.Printf("mcpwright %s: %v\n", c.name, err)
@@ -194,6 +197,12 @@ func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(fo
 type unreachableError struct{ error }
 
 func (e *unreachableError) Unwrap() error { return e.error }
+
+// statusError is the exit status of a command that ran in place of this program.
+type statusError struct{ status int }
+
+// Error implements error.
+func (e *statusError) Error() string { return fmt.Sprintf("exit status %d", e.status) }
 
 // reportedError is an error that the output contains already.
 type reportedError struct{ error }

@@ -6,11 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -23,10 +25,18 @@ import (
 	"github.com/mcpwright/mcp/runtime/streamable"
 )
 
-// serveVariable makes the test program a server on its standard streams.
-const serveVariable = "MCPWRIGHT_TEST_SERVE"
+// serveVariable makes the test program a server on its standard streams, and runVariable makes it the
+// command.
+const (
+	serveVariable = "MCPWRIGHT_TEST_SERVE"
+	runVariable   = "MCPWRIGHT_TEST_RUN"
+)
 
 func TestMain(m *testing.M) {
+	if os.Getenv(runVariable) != "" {
+		os.Unsetenv(runVariable)
+		main()
+	}
 	if os.Getenv(serveVariable) != "" {
 		if err := testServer().ServeStdio(context.Background()); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -89,8 +99,26 @@ type shell struct {
 	dir   string
 	env   map[string]string
 	stdin string
-	width int  // of the terminal, or 0
-	human bool // answers questions
+	width int       // of the terminal, or 0
+	human bool      // answers questions
+	watch io.Writer // gets a copy of standard error, or nil
+}
+
+// lockedBuffer is a buffer for concurrent writers.
+type lockedBuffer struct {
+	mu   sync.Mutex
+	buf  bytes.Buffer
+	next io.Writer // gets a copy, or nil
+}
+
+// Write implements [io.Writer].
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.next != nil {
+		_, _ = b.next.Write(p)
+	}
+	return b.buf.Write(p)
 }
 
 func newShell(t *testing.T) *shell { return &shell{t: t, dir: t.TempDir(), env: map[string]string{}} }
@@ -98,7 +126,8 @@ func newShell(t *testing.T) *shell { return &shell{t: t, dir: t.TempDir(), env: 
 func (s *shell) run(args ...string) result { return s.runContext(s.t.Context(), args...) }
 
 func (s *shell) runContext(ctx context.Context, args ...string) result {
-	var out, errs bytes.Buffer
+	var out bytes.Buffer
+	errs := lockedBuffer{next: s.watch}
 	e := &environment{
 		stdin: strings.NewReader(s.stdin), interactive: s.human,
 		out: terminal.NewFixed(&out, s.width), errs: terminal.NewFixed(&errs, s.width),
@@ -110,7 +139,7 @@ func (s *shell) runContext(ctx context.Context, args ...string) result {
 		openBrowser: func(string) error { return errors.New("no browser") },
 	}
 	status := e.run(ctx, args)
-	return result{status, out.String(), errs.String()}
+	return result{status, out.String(), errs.buf.String()}
 }
 
 // serveHTTP returns the URL of the test server.

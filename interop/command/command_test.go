@@ -42,7 +42,7 @@ func everything(t *testing.T) []string {
 var outputs = map[string]string{
 	"list": "echo(message)", "call": "Hello, gopher", "read": "Everything Server", "prompt": "Bern", "complete": "Engineering",
 	"watch": "", "info": "web", "ping": "median", "servers": "", "test": "0 errors, 0 warnings", "lock": `"web"`, "diff": "",
-	"client": "package everything",
+	"client": "package everything", "trace": "",
 }
 
 // TestExamplesOfHelp runs the example in the help of each subcommand. Those of login and logout need
@@ -52,6 +52,7 @@ func TestExamplesOfHelp(t *testing.T) {
 	web := httptest.NewServer(mcpserver.New(mcp.Implementation{Name: "web", Version: "1"}, nil).Handler(nil))
 	defer web.Close()
 	lock := filepath.Join(t.TempDir(), "mcp.lock.json") // written by lock, and read by diff
+	recording := filepath.Join(t.TempDir(), "trace.jsonl")
 	run := func(t *testing.T, args ...string) string {
 		cmd := exec.CommandContext(t.Context(), program, args...)
 		cmd.Dir = root
@@ -77,7 +78,7 @@ func TestExamplesOfHelp(t *testing.T) {
 			line, npx := strings.CutSuffix(example, "-- npx -y @modelcontextprotocol/server-everything")
 			line, _, writes := strings.Cut(line, " > mcp.lock.json")
 			for _, word := range strings.Fields(line) {
-				args = append(args, strings.NewReplacer("https://example.com/mcp", web.URL, "mcp.lock.json", lock).Replace(word))
+				args = append(args, strings.NewReplacer("https://example.com/mcp", web.URL, "mcp.lock.json", lock, "trace.jsonl", recording).Replace(word))
 			}
 			if npx {
 				args = append(append(args, "--"), server...)

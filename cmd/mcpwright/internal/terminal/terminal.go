@@ -48,6 +48,9 @@ func (o *Output) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
+// Unwrap returns the writer of the output, for bytes that must not change.
+func (o *Output) Unwrap() io.Writer { return o.w }
+
 // Control writes bytes as they are, for control characters of this program.
 func (o *Output) Control(text string) { _, _ = io.WriteString(o.w, text) }
 

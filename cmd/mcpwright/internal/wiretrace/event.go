@@ -46,8 +46,8 @@ type Event struct {
 	Clipped    bool         `json:"clipped,omitempty"` // the message is longer than Message or Text, and was not validated
 	Masked     bool         `json:"masked,omitempty"`  // secrets were replaced
 	// Message is the message if it is valid JSON, and otherwise Text has its bytes.
-	Message json.RawMessage `json:"message,omitempty"`
 	Text    string          `json:"text,omitempty"`
+	Message json.RawMessage `json:"message,omitempty"`
 }
 
 // HTTPDetails describes the HTTP exchange of an event.

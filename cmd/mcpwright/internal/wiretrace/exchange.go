@@ -5,6 +5,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,6 +21,9 @@ const (
 
 // maxSessions limits the sessions that a recorder stores. The oldest are forgotten.
 const maxSessions = 10_000
+
+// maxEndpoints limits the paths for messages of the transport HTTP+SSE.
+const maxEndpoints = 100
 
 // Exchange observes an HTTP request and its response. Its methods are called in the order
 // in which the parts of the exchange are sent.
@@ -55,10 +59,12 @@ type legacySession struct {
 }
 
 // Exchange returns an observer for a new exchange. The endpoint is true if the request is
-// for the MCP endpoint, so that bodies are messages.
+// for the MCP endpoint, so that bodies are messages. The recorder finds the other endpoint
+// of the transport HTTP+SSE itself.
 func (r *Recorder) Exchange(req *http.Request, endpoint bool) *Exchange {
 	x := &Exchange{recorder: r, request: &http.Request{Method: req.Method, URL: req.URL, Header: req.Header.Clone()}, endpoint: endpoint}
 	r.mu.Lock()
+	x.endpoint = endpoint || slices.Contains(r.endpoints, req.URL.Path)
 	r.exchanges++
 	x.details = HTTPDetails{Exchange: r.exchanges, Method: req.Method, Path: r.opts.Mask.String(req.URL.RequestURI())}
 	r.mu.Unlock()
@@ -145,8 +151,34 @@ func (x *Exchange) addEvent(name string, data []byte, size int64) {
 	if size == 0 {
 		return
 	}
+	if name == "endpoint" {
+		x.recorder.addEndpoint(x.request.URL, data)
+	}
 	p := x.part(data, size)
 	x.add(len(data), func() { x.observeEvent(p, name) })
+}
+
+// addEndpoint adds a path for messages of the transport HTTP+SSE.
+func (r *Recorder) addEndpoint(base *url.URL, data []byte) {
+	u, err := base.Parse(string(data))
+	if err != nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !slices.Contains(r.endpoints, u.Path) && len(r.endpoints) < maxEndpoints {
+		r.endpoints = append(r.endpoints, u.Path)
+	}
+}
+
+// Failed adds the end of an exchange without a response.
+func (x *Exchange) Failed(err error) {
+	x.SentAll()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	p := x.part(nil, 0)
+	p.kind, p.text = HTTP, x.recorder.opts.Mask.String("no response: "+err.Error())
+	x.add(0, func() { x.emit(p) })
 }
 
 // part returns a part of the response. The mutex is locked.

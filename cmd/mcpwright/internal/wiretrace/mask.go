@@ -13,18 +13,33 @@ const masked = "***"
 
 // Mask replaces secrets in messages:
 //
-//   - strings that are the value of a member with a secret name, see [SecretName]
+//   - strings that are the value of a member with a secret name, see [Mask.SecretName]
 //   - tokens after "Bearer", and credentials and secret query parameters of URLs, in any
 //     string
 //   - given values, such as variables of the environment, wherever they occur
 type Mask struct {
 	values [][]byte
+	names  []string
 }
 
-// NewMask returns a mask that also replaces values. Values of less than 4 bytes are not
-// replaced.
+// NewMask returns a mask that also replaces values, see [Mask.AddValues].
 func NewMask(values ...string) *Mask {
 	m := &Mask{}
+	m.AddValues(values...)
+	return m
+}
+
+// AddNames adds names of secrets, in any case.
+func (m *Mask) AddNames(names ...string) {
+	for _, name := range names {
+		if name = plainName(name); name != "" {
+			m.names = append(m.names, name)
+		}
+	}
+}
+
+// AddValues adds values to replace. Values of less than 4 bytes are not replaced.
+func (m *Mask) AddValues(values ...string) {
 	for _, v := range values {
 		if len(v) < 4 {
 			continue
@@ -35,7 +50,6 @@ func NewMask(values ...string) *Mask {
 		}
 	}
 	slices.SortFunc(m.values, func(a, b []byte) int { return len(b) - len(a) }) // a value may contain another
-	return m
 }
 
 // secretNames are names of secrets, and ends of such names.
@@ -47,12 +61,17 @@ var secretNames = []string{
 // publicNames end like a secret name.
 var publicNames = []string{"progresstoken", "pagetoken", "nexttoken", "continuationtoken", "cancellationtoken", "synctoken"}
 
+// plainName returns a name without case and the characters between words.
+func plainName(name string) string { return strings.ToLower(separators.Replace(name)) }
+
+var separators = strings.NewReplacer("-", "", "_", "", ".", "", " ", "")
+
 // SecretName reports whether a member, a header, a parameter or a variable with the name
 // has a secret. Case and the characters between words do not matter.
-func SecretName(name string) bool {
-	name = strings.ToLower(strings.NewReplacer("-", "", "_", "", ".", "", " ", "").Replace(name))
+func (m *Mask) SecretName(name string) bool {
+	name = plainName(name)
 	ends := func(end string) bool { return strings.HasSuffix(name, end) }
-	return slices.ContainsFunc(secretNames, ends) && !slices.ContainsFunc(publicNames, ends)
+	return slices.Contains(m.names, name) || slices.ContainsFunc(secretNames, ends) && !slices.ContainsFunc(publicNames, ends)
 }
 
 // Patterns of secrets in a text.
@@ -78,7 +97,7 @@ func (m *Mask) text(b []byte) []byte {
 	if bytes.IndexByte(b, '=') >= 0 {
 		b = parameter.ReplaceAllFunc(b, func(found []byte) []byte {
 			name, _, _ := bytes.Cut(found, []byte{'='})
-			if bare := strings.TrimLeft(string(name), "?&;#"); !SecretName(bare) && bare != "code" {
+			if bare := strings.TrimLeft(string(name), "?&;#"); !m.SecretName(bare) && bare != "code" {
 				return found
 			}
 			return slices.Concat(name, []byte("="+masked))
@@ -96,7 +115,7 @@ func (m *Mask) Words(words []string) []string {
 	words = slices.Clone(words)
 	for i, word := range words {
 		name, _, assigned := strings.Cut(word, "=")
-		secret := SecretName(strings.TrimLeft(name, "-"))
+		secret := m.SecretName(strings.TrimLeft(name, "-"))
 		switch {
 		case secret && assigned:
 			words[i] = name + "=" + masked
@@ -165,7 +184,7 @@ func (s *scanner) quoted() {
 		after++
 	}
 	if after < len(s.in) && s.in[after] == ':' {
-		s.secret, s.depth = SecretName(string(content)), 0
+		s.secret, s.depth = s.mask.SecretName(string(content)), 0
 		s.at = after + 1
 		return
 	}

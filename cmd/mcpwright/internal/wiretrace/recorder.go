@@ -19,6 +19,8 @@ import (
 type Options struct {
 	// OnEvent is called with each event, from one goroutine.
 	OnEvent func(*Event)
+	// OnIdle is called from the same goroutine when no message waits. It may be nil.
+	OnIdle func()
 	// MaxMessage limits the bytes of a message that are stored. A longer message is
 	// clipped, and not validated. Zero is 4 MiB.
 	MaxMessage int
@@ -43,6 +45,7 @@ type Recorder struct {
 	opened  int // pipes and sessions
 	// exchanges counts the exchanges of HTTP.
 	exchanges int
+	endpoints []string // paths for messages of the transport HTTP+SSE
 	done      chan struct{}
 
 	// The goroutine of run owns the fields below.
@@ -99,6 +102,17 @@ func (r *Recorder) run() {
 			r.waiting -= j.size
 			r.mu.Unlock()
 		}
+		r.idle()
+	}
+}
+
+// idle calls OnIdle if no message waits.
+func (r *Recorder) idle() {
+	r.mu.Lock()
+	waits := len(r.queue) > 0
+	r.mu.Unlock()
+	if !waits && r.opts.OnIdle != nil {
+		r.opts.OnIdle()
 	}
 }
 
