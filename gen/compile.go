@@ -24,10 +24,12 @@ import (
 type job struct {
 	schema, docs, out string
 	check, dump       bool
+	// extensions is the folder with the schemas of extensions, or "". Their packages are beside out.
+	extensions string
 }
 
 func (j *job) run(stdout io.Writer) error {
-	p, err := j.build()
+	p, sources, err := j.build()
 	if err != nil {
 		return err
 	}
@@ -35,6 +37,14 @@ func (j *job) run(stdout io.Writer) error {
 		p.Dump(stdout)
 		return nil
 	}
+	if err := j.print(p, stdout); err != nil || j.extensions == "" {
+		return err
+	}
+	return compileExtensions(newProtocol(p, sources), j.extensions, filepath.Dir(j.out), j.check, stdout)
+}
+
+// print writes or checks the package of the protocol.
+func (j *job) print(p *ir.Package, stdout io.Writer) error {
 	files, err := emit.Files(p)
 	if err != nil {
 		return err
@@ -51,12 +61,13 @@ func (j *job) run(stdout io.Writer) error {
 }
 
 // build loads the schemas and texts and merges them.
-func (j *job) build() (*ir.Package, error) {
+func (j *job) build() (*ir.Package, []*load.File, error) {
 	files, err := load.Dir(j.schema)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return build(files, j.docs)
+	p, err := build(files, j.docs)
+	return p, files, err
 }
 
 func build(files []*load.File, docsFile string) (*ir.Package, error) {
@@ -68,15 +79,20 @@ func build(files []*load.File, docsFile string) (*ir.Package, error) {
 	if err != nil {
 		return nil, err
 	}
-	var sources []*ir.Source
-	for _, f := range files {
-		sources = append(sources, &ir.Source{Revision: f.Revision, File: f.Name, SHA256: f.SHA256, Defs: f.Defs})
-	}
-	p, err := ir.Build(sources, &rules, docs)
+	p, err := merged(files, docs)
 	if err != nil {
 		return nil, err
 	}
 	return p, checkDocs(p, docs)
+}
+
+// merged merges the schemas.
+func merged(files []*load.File, docs ir.Docs) (*ir.Package, error) {
+	var sources []*ir.Source
+	for _, f := range files {
+		sources = append(sources, &ir.Source{Revision: f.Revision, File: f.Name, SHA256: f.SHA256, Defs: f.Defs})
+	}
+	return ir.Build(sources, &rules, docs)
 }
 
 // checkDocs returns an error for texts whose names do not exist, unless a schema that
@@ -147,7 +163,7 @@ func stale(dir string, files map[string][]byte) error {
 // leftovers returns the generated files in dir that are not in files.
 func leftovers(dir string, files map[string][]byte) ([]string, error) {
 	entries, err := os.ReadDir(dir)
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	var names []string
@@ -188,7 +204,7 @@ func summarize(w io.Writer, p *ir.Package) {
 // hintAfterImport prints what an imported schema needs next: rules, if it does not
 // merge, and texts. It returns nil because the import has succeeded.
 func hintAfterImport(dir string, stdout io.Writer) error {
-	p, err := (&job{schema: dir, docs: filepath.Join(dir, "docs.txt")}).build()
+	p, _, err := (&job{schema: dir, docs: filepath.Join(dir, "docs.txt")}).build()
 	if err != nil {
 		fmt.Fprintf(stdout, "the schemas do not compile:\n%v\n", err)
 		return nil

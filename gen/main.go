@@ -36,6 +36,9 @@ func run(args []string, stdout io.Writer) error {
 		afterImport = hintAfterImport
 		return runImport(args[1:], stdout)
 	}
+	if len(args) > 0 && args[0] == "extension" {
+		return runExtension(args[1:], stdout)
+	}
 	if len(args) > 0 && args[0] == "history" {
 		return runHistory(args[1:], stdout)
 	}
@@ -51,6 +54,7 @@ func runCompile(args []string, stdout io.Writer) error {
 	var job job
 	flags := flag.NewFlagSet("gen", flag.ContinueOnError)
 	flags.StringVar(&job.schema, "schema", filepath.Join(root, "schema"), "folder with the schemas and their index")
+	flags.StringVar(&job.extensions, "extensions", filepath.Join(root, "schema", "extensions"), "folder with the schemas of extensions; empty for none")
 	flags.StringVar(&job.docs, "docs", filepath.Join(root, "schema", "docs.txt"), "file with the documentation texts")
 	flags.StringVar(&job.out, "out", filepath.Join(root, "generated", "mcp"), "folder of the generated files")
 	flags.BoolVar(&job.check, "check", false, "write nothing; fail if a file is not up to date")

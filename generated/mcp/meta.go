@@ -47,3 +47,40 @@ func (m *Meta) Set(key string, value any) error {
 	(*m)[key] = raw
 	return nil
 }
+
+// Settings returns the settings with which a client or server declares an extension. extensions is the
+// Extensions of its capabilities. Settings reports false if the extension is not declared, or if the
+// settings are not valid for a T.
+func Settings[T any](extensions map[string]map[string]json.RawMessage, name string) (*T, bool) {
+	members, declared := extensions[name]
+	if !declared {
+		return nil, false
+	}
+	if members == nil {
+		members = map[string]json.RawMessage{}
+	}
+	raw, err := json.Marshal(members)
+	settings := new(T)
+	if err != nil || json.Unmarshal(raw, settings) != nil {
+		return nil, false
+	}
+	return settings, true
+}
+
+// SetSettings declares an extension with its settings. It creates the map if it is nil, and returns an
+// error if the settings are not encoded as a JSON object.
+func SetSettings(extensions *map[string]map[string]json.RawMessage, name string, settings any) error {
+	raw, err := json.Marshal(settings)
+	members := map[string]json.RawMessage{}
+	if err == nil {
+		err = json.Unmarshal(raw, &members)
+	}
+	if err != nil {
+		return fmt.Errorf("settings of extension %q: %w", name, err)
+	}
+	if *extensions == nil {
+		*extensions = make(map[string]map[string]json.RawMessage)
+	}
+	(*extensions)[name] = members
+	return nil
+}

@@ -37,3 +37,96 @@ func appendNullableInt(b []byte, e *wire.Encoder, v *int64) []byte {
 	}
 	return wire.AppendInt(b, *v)
 }
+
+// AppendUnion appends a value of a union of this package, such as
+// [ContentBlock]. The generated code of extensions uses it.
+func AppendUnion[T wire.Value](b []byte, e *wire.Encoder, v T) []byte {
+	switch any((*T)(nil)).(type) {
+	case *ClientNotification:
+		x, _ := any(v).(ClientNotification)
+		return appendClientNotification(b, e, x)
+	case *ClientRequest:
+		x, _ := any(v).(ClientRequest)
+		return appendClientRequest(b, e, x)
+	case *CompletionReference:
+		x, _ := any(v).(CompletionReference)
+		return appendCompletionReference(b, e, x)
+	case *ContentBlock:
+		x, _ := any(v).(ContentBlock)
+		return appendContentBlock(b, e, x)
+	case *ElicitRequestParams:
+		x, _ := any(v).(ElicitRequestParams)
+		return appendElicitRequestParams(b, e, x)
+	case *EnumSchema:
+		x, _ := any(v).(EnumSchema)
+		return appendEnumSchema(b, e, x)
+	case *InputRequest:
+		x, _ := any(v).(InputRequest)
+		return appendInputRequest(b, e, x)
+	case *InputResponse:
+		x, _ := any(v).(InputResponse)
+		return appendInputResponse(b, e, x)
+	case *MultiSelectEnumSchema:
+		x, _ := any(v).(MultiSelectEnumSchema)
+		return appendMultiSelectEnumSchema(b, e, x)
+	case *PrimitiveSchemaDefinition:
+		x, _ := any(v).(PrimitiveSchemaDefinition)
+		return appendPrimitiveSchemaDefinition(b, e, x)
+	case *ResourceContents:
+		x, _ := any(v).(ResourceContents)
+		return appendResourceContents(b, e, x)
+	case *SamplingMessageContentBlock:
+		x, _ := any(v).(SamplingMessageContentBlock)
+		return appendSamplingMessageContentBlock(b, e, x)
+	case *ServerNotification:
+		x, _ := any(v).(ServerNotification)
+		return appendServerNotification(b, e, x)
+	case *ServerRequest:
+		x, _ := any(v).(ServerRequest)
+		return appendServerRequest(b, e, x)
+	case *SingleSelectEnumSchema:
+		x, _ := any(v).(SingleSelectEnumSchema)
+		return appendSingleSelectEnumSchema(b, e, x)
+	}
+	return e.Missing(b, "a union of the protocol")
+}
+
+// DecodeUnion decodes a value of a union of this package, such as
+// [ContentBlock]. The generated code of extensions uses it.
+func DecodeUnion[T wire.Value](d *wire.Decoder) T {
+	var v any
+	switch any((*T)(nil)).(type) {
+	case *ClientNotification:
+		v = decodeClientNotification(d)
+	case *ClientRequest:
+		v = decodeClientRequest(d)
+	case *CompletionReference:
+		v = decodeCompletionReference(d)
+	case *ContentBlock:
+		v = decodeContentBlock(d)
+	case *ElicitRequestParams:
+		v = decodeElicitRequestParams(d)
+	case *EnumSchema:
+		v = decodeEnumSchema(d)
+	case *InputRequest:
+		v = decodeInputRequest(d)
+	case *InputResponse:
+		v = decodeInputResponse(d)
+	case *MultiSelectEnumSchema:
+		v = decodeMultiSelectEnumSchema(d)
+	case *PrimitiveSchemaDefinition:
+		v = decodePrimitiveSchemaDefinition(d)
+	case *ResourceContents:
+		v = decodeResourceContents(d)
+	case *SamplingMessageContentBlock:
+		v = decodeSamplingMessageContentBlock(d)
+	case *ServerNotification:
+		v = decodeServerNotification(d)
+	case *ServerRequest:
+		v = decodeServerRequest(d)
+	case *SingleSelectEnumSchema:
+		v = decodeSingleSelectEnumSchema(d)
+	}
+	x, _ := v.(T)
+	return x
+}

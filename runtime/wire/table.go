@@ -162,3 +162,13 @@ func (m *Enum) find(name string, mask Window) (string, error) {
 	}
 	return m.list[i].Name, nil
 }
+
+// EnumOf returns the table of the values of typeName in a list, such as Enums of the generated package.
+// It panics if there is none.
+func EnumOf(list []*Enum, typeName string) *Enum {
+	i := slices.IndexFunc(list, func(m *Enum) bool { return m.typeName == typeName })
+	if i < 0 {
+		panic(fmt.Sprintf("wire: there is no enum %q", typeName))
+	}
+	return list[i]
+}

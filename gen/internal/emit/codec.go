@@ -144,7 +144,7 @@ func (g *generator) appendUnion(f *jen.File, t *ir.Type, u *ir.Union) {
 				if !windowed(m) {
 					continue
 				}
-				d.Case(jen.Op("*").Id(m.Type.Name)).Block(
+				d.Case(jen.Op("*").Add(typeID(m.Type))).Block(
 					jen.If(jen.Op("!").Add(g.has(m.In))).Block(
 						jen.Return(jen.Id("e").Dot("Lacks").Call(jen.Id("b"), jen.Lit(memberTitle(t, u, m))))))
 			}
@@ -224,7 +224,7 @@ func keyConst(u *ir.Union, m *ir.Member) *ir.Const {
 //
 //	wire.New[TextContent](d)
 func decodeNew(t *ir.Type) jen.Code {
-	return jen.Qual(wirePkg, "New").Types(jen.Id(t.Name)).Call(jen.Id("d"))
+	return jen.Qual(wirePkg, "New").Types(typeID(t)).Call(jen.Id("d"))
 }
 
 // keyCase prints the case for a value of the key: one type, or several types that

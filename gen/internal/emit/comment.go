@@ -6,10 +6,13 @@ import (
 	"github.com/dave/jennifer/jen"
 )
 
-// comment prints the documentation of a name: the name, the text that follows it, and
-// a paragraph about its deprecation. It does not end with a line break.
+// comment prints the documentation of a name: the name, the text that follows it, or a
+// colon and a sentence of its own, and a paragraph about its deprecation. It does not end with a line break.
 func comment(name, text, deprecated string) *jen.Statement {
-	paragraphs := strings.FieldsFunc(name+" "+text, func(r rune) bool { return r == '\n' })
+	if !strings.HasPrefix(text, ":") {
+		text = " " + text
+	}
+	paragraphs := strings.FieldsFunc(name+text, func(r rune) bool { return r == '\n' })
 	if deprecated != "" {
 		paragraphs = append(paragraphs, "Deprecated: "+deprecated)
 	}

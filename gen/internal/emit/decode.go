@@ -38,6 +38,9 @@ func (g *generator) decodeJSON(f *jen.File, t *ir.Type, s *ir.Struct, method str
 		if s.InputRequired != 0 {
 			g.decodeInputRequired(d, t, s)
 		}
+		g.checkCases(d, s, func(field *ir.Field) jen.Code {
+			return jen.Id("d").Dot("Fail").Call(jen.Lit("missing member %q"), jen.Lit(field.JSON))
+		})
 	})
 	f.Line()
 }
@@ -65,23 +68,31 @@ func (g *generator) decodeInputRequired(d *jen.Group, t *ir.Type, s *ir.Struct) 
 func (g *generator) decodeField(d *jen.Group, f *ir.Field) {
 	value := jen.Id("x").Dot(f.Name)
 	switch {
+	case f.Lenient:
+		d.If(jen.Op("!").Id("d").Dot("Try").Call(jen.Func().Params(jen.Id("d").Op("*").Qual(wirePkg, "Decoder")).BlockFunc(
+			func(d *jen.Group) { g.decodeStrictly(d, f, value) }))).Block(
+			value.Clone().Op("=").Add(zero(f)),
+			jen.Id("x").Dot("Extra").Op("=").Id("o").Dot("Extra").Call(jen.Id("x").Dot("Extra")),
+		)
+	default:
+		g.decodeStrictly(d, f, value)
+	}
+	if l, ok := f.Type.(ir.List); ok && l.MaxIn != 0 {
+		d.If(jen.Id("d").Dot("Has").Call(g.window(l.MaxIn))).Block(jen.Id("d").Dot("MaxItems").Call(jen.Len(value), jen.Lit(l.Max)))
+	}
+}
+
+// decodeStrictly prints the decoding of a member whose value must have the type of the schema.
+func (g *generator) decodeStrictly(d *jen.Group, f *ir.Field, value *jen.Statement) {
+	switch {
 	case f.NullAbsent || f.Nullable:
 		isValue := jen.Op("!").Id("d").Dot("Null").Call()
 		if f.Nulls != 0 && !f.NullAbsent {
 			isValue = jen.Op("!").Id("d").Dot("Has").Call(g.window(f.Nulls)).Op("||").Add(isValue)
 		}
 		d.If(isValue).BlockFunc(func(d *jen.Group) { g.assign(d, f, value) })
-	case f.Lenient:
-		d.If(jen.Op("!").Id("d").Dot("Try").Call(jen.Func().Params(jen.Id("d").Op("*").Qual(wirePkg, "Decoder")).BlockFunc(
-			func(d *jen.Group) { g.assign(d, f, value) }))).Block(
-			value.Clone().Op("=").Add(zero(f)),
-			jen.Id("x").Dot("Extra").Op("=").Id("o").Dot("Extra").Call(jen.Id("x").Dot("Extra")),
-		)
 	default:
 		g.assign(d, f, value)
-	}
-	if l, ok := f.Type.(ir.List); ok && l.MaxIn != 0 {
-		d.If(jen.Id("d").Dot("Has").Call(g.window(l.MaxIn))).Block(jen.Id("d").Dot("MaxItems").Call(jen.Len(value), jen.Lit(l.Max)))
 	}
 }
 
@@ -139,17 +150,20 @@ func (g *generator) decodeExpr(e ir.Expr) *jen.Statement {
 	case ir.Named:
 		switch s := x.Type.Shape.(type) {
 		case *ir.Struct:
-			return jen.Qual(wirePkg, "New").Types(jen.Id(x.Type.Name)).Call(dec)
+			return jen.Qual(wirePkg, "New").Types(typeID(x.Type)).Call(dec)
 		case *ir.Union:
-			return jen.Id("decode" + x.Type.Name).Call(dec)
+			return g.unionFunc("decode", x.Type).Call(dec)
 		case *ir.Enum:
 			if s.Closed != 0 {
-				return jen.Id(x.Type.Name).Call(dec.Dot("EnumIn").Call(jen.Id(enumVar(x.Type)), g.window(s.Closed)))
+				return typeID(x.Type).Call(dec.Dot("EnumIn").Call(jen.Id(enumVar(x.Type)), g.window(s.Closed)))
+			}
+			if s.Open && x.Type.Package != "" {
+				return typeID(x.Type).Call(dec.Dot("String").Call())
 			}
 			if s.Open {
 				return jen.Id(x.Type.Name).Call(dec.Dot("OpenEnum").Call(jen.Id(enumVar(x.Type))))
 			}
-			return jen.Id(x.Type.Name).Call(dec.Dot("Enum").Call(jen.Id(enumVar(x.Type))))
+			return typeID(x.Type).Call(dec.Dot("Enum").Call(jen.Id(enumVar(x.Type))))
 		case *ir.Alias:
 			return g.decodeExpr(s.Of)
 		}
@@ -226,7 +240,7 @@ func (g *generator) decodeFunc(e ir.Expr) jen.Code {
 	case ir.Named:
 		switch s := x.Type.Shape.(type) {
 		case *ir.Union:
-			return jen.Id("decode" + x.Type.Name)
+			return g.unionFunc("decode", x.Type)
 		case *ir.Alias:
 			return g.decodeFunc(s.Of)
 		}

@@ -38,6 +38,9 @@ func (g *generator) appendJSON(f *jen.File, t *ir.Type, s *ir.Struct, method str
 		if s.Role == ir.Meta {
 			d.Id("b").Op("=").Id("e").Dot("Overlay").Call(jen.Id("b"))
 		}
+		g.checkCases(d, s, func(field *ir.Field) jen.Code {
+			return jen.Return(jen.Id("e").Dot("Missing").Call(jen.Id("b"), jen.Lit(field.JSON)))
+		})
 		d.Return(jen.Qual(wirePkg, "CloseObject").Call(jen.Id("b"), jen.Id("start")))
 	})
 	f.Line()
@@ -229,7 +232,7 @@ func (g *generator) appendRequired(d *jen.Group, f *ir.Field, value *jen.Stateme
 		if _, ok := x.Type.Shape.(*ir.Struct); ok {
 			literal(d, memberPrefix(f.JSON))
 			d.If(value.Clone().Op("==").Nil()).Block(
-				jen.Id("b").Op("=").New(jen.Id(x.Type.Name)).Dot("AppendJSON").Call(jen.Id("b"), jen.Id("e")),
+				jen.Id("b").Op("=").New(typeID(x.Type)).Dot("AppendJSON").Call(jen.Id("b"), jen.Id("e")),
 			).Else().Block(jen.Id("b").Op("=").Add(g.appendValue(f, value)))
 			return
 		}
@@ -300,7 +303,7 @@ func (g *generator) appendExpr(e ir.Expr, value jen.Code) *jen.Statement {
 		case *ir.Struct:
 			return jen.Add(value).Dot("AppendJSON").Call(b, enc)
 		case *ir.Union:
-			return jen.Id("append"+x.Type.Name).Call(b, enc, value)
+			return g.unionFunc("append", x.Type).Call(b, enc, value)
 		case *ir.Enum:
 			return g.appendEnum(x.Type, s, value)
 		case *ir.Alias:
@@ -432,7 +435,7 @@ func (g *generator) appendFunc(e ir.Expr) jen.Code {
 	case ir.Named:
 		switch s := x.Type.Shape.(type) {
 		case *ir.Union:
-			return jen.Id("append" + x.Type.Name)
+			return g.unionFunc("append", x.Type)
 		case *ir.Alias:
 			return g.appendFunc(s.Of)
 		}

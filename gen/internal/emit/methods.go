@@ -12,14 +12,7 @@ import (
 
 // methods prints the names of the methods and their properties.
 func (g *generator) methods(f *jen.File) {
-	f.Comment("The methods of the protocol.")
-	f.Const().DefsFunc(func(d *jen.Group) {
-		for _, m := range g.pkg.Methods {
-			d.Add(comment("Method"+m.Name, fmt.Sprintf("is the method of [%s].", m.Type.Name), m.Deprecated))
-			d.Id("Method" + m.Name).Op("=").Lit(m.Wire)
-		}
-	})
-	f.Line()
+	g.methodConsts(f, "The methods of the protocol.")
 	f.Comment("Methods lists the methods and their properties in the order of their names.")
 	f.Var().Id("Methods").Op("=").Index().Qual(peerPkg, "MethodInfo").ValuesFunc(func(v *jen.Group) {
 		for _, m := range g.pkg.Methods {
@@ -40,6 +33,18 @@ func (g *generator) methods(f *jen.File) {
 			jen.Id("byName").Index(jen.Id("Methods").Index(jen.Id("i")).Dot("Name")).Op("=").Op("&").Id("Methods").Index(jen.Id("i"))),
 		jen.Return(jen.Id("byName")),
 	).Call()
+}
+
+// methodConsts prints the names of the methods.
+func (g *generator) methodConsts(f *jen.File, text string) {
+	f.Comment(text)
+	f.Const().DefsFunc(func(d *jen.Group) {
+		for _, m := range g.pkg.Methods {
+			d.Add(comment("Method"+m.Name, fmt.Sprintf("is the method of [%s].", m.Type.Name), m.Deprecated))
+			d.Id("Method" + m.Name).Op("=").Lit(m.Wire)
+		}
+	})
+	f.Line()
 }
 
 // methodInfo prints:

@@ -109,16 +109,24 @@ func (g *generator) handlerResults(m *ir.Method) jen.Code {
 	if m.Notification {
 		return jen.Error()
 	}
-	return jen.Params(jen.Op("*").Id(g.result(m)), jen.Error())
+	return jen.Params(jen.Op("*").Add(g.result(m)), jen.Error())
 }
 
-// result returns the name of a request's result. An empty result is an EmptyResult, if
+// result returns the type of a request's result. An empty result is an EmptyResult, if
 // that exists.
-func (g *generator) result(m *ir.Method) string {
-	if m.Result.Name == "Result" && g.find("EmptyResult") != nil {
-		return "EmptyResult"
+func (g *generator) result(m *ir.Method) *jen.Statement {
+	switch {
+	case m.Result.Name == "Result" && m.Result.Package != "":
+		return jen.Qual(m.Result.Package, "EmptyResult")
+	case m.Result.Name == "Result" && g.find("EmptyResult") != nil:
+		return jen.Id("EmptyResult")
 	}
-	return m.Result.Name
+	return typeID(m.Result)
+}
+
+// resultName returns the name of a request's result in a comment.
+func (g *generator) resultName(m *ir.Method) string {
+	return strings.TrimPrefix(fmt.Sprintf("%#v", g.result(m)), "*")
 }
 
 // handlers prints the functions that register handlers.

@@ -2,6 +2,7 @@ package emit
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -64,7 +65,7 @@ func (g *generator) structType(f *jen.File, t *ir.Type, s *ir.Struct) {
 		if !hasParamsUnion(s) {
 			d.Add(comment("Extra", extraDoc(s), ""))
 			if g.isMeta(t) {
-				d.Id("Extra").Id("Meta")
+				d.Id("Extra").Qual(Protocol, "Meta")
 			} else {
 				d.Id("Extra").Add(rawMap())
 			}
@@ -76,7 +77,7 @@ func (g *generator) structType(f *jen.File, t *ir.Type, s *ir.Struct) {
 	}
 	if g.isMeta(t) {
 		f.Comment("Values returns Extra, or nil if x is nil.")
-		f.Func().Params(jen.Id("x").Op("*").Id(t.Name)).Id("Values").Params().Id("Meta").Block(
+		f.Func().Params(jen.Id("x").Op("*").Id(t.Name)).Id("Values").Params().Qual(Protocol, "Meta").Block(
 			jen.If(jen.Id("x").Op("==").Nil()).Block(jen.Return(jen.Nil())), jen.Return(jen.Id("x").Dot("Extra")))
 		f.Line()
 	}
@@ -142,13 +143,18 @@ func (g *generator) messageMethods(f *jen.File, t *ir.Type, s *ir.Struct) {
 		f.Comment("IsNotification marks the type as a notification.")
 		f.Func().Params(jen.Op("*").Id(t.Name)).Id("IsNotification").Params().Block()
 	} else {
-		f.Commentf("NewResult returns an empty [%s].", g.result(m))
-		f.Func().Params(jen.Op("*").Id(t.Name)).Id("NewResult").Params().Op("*").Id(g.result(m)).Block(
-			jen.Return(jen.New(jen.Id(g.result(m)))))
+		f.Commentf("NewResult returns an empty [%s].", g.resultName(m))
+		f.Func().Params(jen.Op("*").Id(t.Name)).Id("NewResult").Params().Op("*").Add(g.result(m)).Block(
+			jen.Return(jen.New(g.result(m))))
 		g.metaMethod(f, t, s)
 		nameMethod(f, t, s)
 	}
 	f.Line()
+	if g.ext != nil {
+		f.Comment("Extension returns [Name].")
+		f.Func().Params(jen.Op("*").Id(t.Name)).Id("Extension").Params().String().Block(jen.Return(jen.Id("Name")))
+		f.Line()
+	}
 }
 
 // metaMethod prints a method that returns the metadata of a request:
@@ -182,12 +188,20 @@ func nameMethod(f *jen.File, t *ir.Type, s *ir.Struct) {
 // fieldType returns the Go type of a field.
 func fieldType(f *ir.Field) *jen.Statement {
 	if x, ok := f.Type.(ir.Scalar); ok && f.JSON == "_meta" && x.Kind == ir.Object {
-		return jen.Id("Meta")
+		return jen.Qual(Protocol, "Meta")
 	}
 	if f.Pointer {
 		return jen.Op("*").Add(goType(f.Type))
 	}
 	return goType(f.Type)
+}
+
+// typeID returns the name of a type, which another package may declare.
+func typeID(t *ir.Type) *jen.Statement {
+	if t.Package != "" {
+		return jen.Qual(t.Package, t.Name)
+	}
+	return jen.Id(t.Name)
 }
 
 // goType returns the Go type of an expression.
@@ -196,7 +210,7 @@ func goType(e ir.Expr) *jen.Statement {
 	case ir.Scalar:
 		return scalarType(x.Kind)
 	case ir.Named:
-		return jen.Id(x.Type.Name)
+		return typeID(x.Type)
 	case ir.List:
 		return jen.Index().Add(goType(x.Elem))
 	case ir.OneOrMany:
@@ -226,9 +240,9 @@ func scalarType(k ir.Kind) *jen.Statement {
 	case ir.Object:
 		return rawMap()
 	case ir.ID:
-		return jen.Id("RequestID")
+		return jen.Qual(Protocol, "RequestID")
 	case ir.Token:
-		return jen.Id("ProgressToken")
+		return jen.Qual(Protocol, "ProgressToken")
 	}
 	return jen.Any()
 }
@@ -258,18 +272,25 @@ func (g *generator) enumType(f *jen.File, t *ir.Type, e *ir.Enum) {
 func (g *generator) unionType(f *jen.File, t *ir.Type, u *ir.Union) {
 	var names []string
 	for _, m := range u.Members {
-		names = append(names, "*"+m.Type.Name)
+		names = append(names, "*"+shownName(m.Type))
 	}
+	sealed := !hasForeignMember(u)
 	unknown := "Unknown" + t.Name
 	text := fmt.Sprintf("%s\nIt is one of %s and *%s.", t.Doc, strings.Join(names, ", "), unknown)
 	f.Add(comment(t.Name, text, t.Deprecated))
-	f.Type().Id(t.Name).Interface(jen.Qual(wirePkg, "Value"), jen.Id("is"+t.Name).Params())
+	f.Type().Id(t.Name).InterfaceFunc(func(d *jen.Group) {
+		if d.Qual(wirePkg, "Value"); sealed {
+			d.Id("is" + t.Name).Params()
+		}
+	})
 	f.Line()
-	for _, m := range u.Members {
-		f.Func().Params(jen.Op("*").Id(m.Type.Name)).Id("is" + t.Name).Params().Block()
+	if sealed {
+		for _, m := range u.Members {
+			f.Func().Params(jen.Op("*").Id(m.Type.Name)).Id("is" + t.Name).Params().Block()
+		}
+		f.Func().Params(jen.Op("*").Id(unknown)).Id("is" + t.Name).Params().Block()
+		f.Line()
 	}
-	f.Func().Params(jen.Op("*").Id(unknown)).Id("is" + t.Name).Params().Block()
-	f.Line()
 	f.Add(comment(unknown, fmt.Sprintf("is %s of a type that the revision does not define. It is encoded as it was decoded.", a(t.Name)), ""))
 	f.Type().Id(unknown).Struct(jen.Comment("Raw is the JSON object."), jen.Id("Raw").Qual("encoding/json", "RawMessage"))
 	f.Line()
@@ -281,6 +302,20 @@ func (g *generator) unionType(f *jen.File, t *ir.Type, u *ir.Union) {
 		)
 		f.Line()
 	}
+}
+
+// hasForeignMember reports whether another package declares a member of a union. Such a type has no
+// method that marks it as a member.
+func hasForeignMember(u *ir.Union) bool {
+	return slices.ContainsFunc(u.Members, func(m *ir.Member) bool { return m.Type.Package != "" })
+}
+
+// shownName returns the name of a type in a comment.
+func shownName(t *ir.Type) string {
+	if t.Package != "" {
+		return path.Base(t.Package) + "." + t.Name
+	}
+	return t.Name
 }
 
 // memberValue is the field of an ordered map's member that has the value.

@@ -117,6 +117,13 @@ func (s *analyzer) finishStruct(t *mergedType, st *Struct) {
 		s.problems.add(t.newest(""), "%d members exceed the limit of 64 of the codec", n)
 	}
 	st.Fields = slices.DeleteFunc(st.Fields, func(f *Field) bool { return f.In == 0 })
+	for _, c := range st.Consts {
+		position := t.name + "." + c.JSON
+		if d := s.rules.defaultOf(position); d != nil && d.JSON == fmt.Sprintf("%q", c.Value) && s.rules.tolerates(position, MayBeMissing) {
+			c.Required = 0
+		}
+	}
+	s.setCases(t, st)
 	slices.SortStableFunc(st.Fields, func(a, b *Field) int { return fieldRank(a) - fieldRank(b) })
 }
 

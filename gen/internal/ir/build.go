@@ -66,7 +66,7 @@ func compareWithOlder(sources []*Source, p *Package, set *ruleSet) error {
 func compileOlder(sources []*Source, set *ruleSet) (*Package, *ruleSet, error) {
 	last := len(sources) - 1
 	before := newRuleSet(rulesBefore(set.Rules, sources[:last]))
-	p, err := compile(sources[:last], before, noDocs{})
+	p, err := compile(sources[:last], before, NoDocs{})
 	if err != nil || last == 1 || sources[last-1].Revision <= set.OrderFrom {
 		return p, before, err
 	}
@@ -104,7 +104,7 @@ func compile(sources []*Source, set *ruleSet, docs Docs) (*Package, error) {
 	problems := &problemList{}
 	var documents []*document
 	for bit, src := range sources {
-		documents = append(documents, parse(src, bit, problems))
+		documents = append(documents, parse(src, bit, set, problems))
 	}
 	if err := problems.err("parse"); err != nil {
 		return nil, err
@@ -157,11 +157,20 @@ func analyze(m *merger, sources []*Source, docs Docs) *Package {
 	return s.pkg
 }
 
-// noDocs is a Docs without texts.
-type noDocs struct{}
+// NoDocs is a Docs without texts.
+type NoDocs struct{}
 
-func (noDocs) Type(string) (string, bool)           { return "", false }
-func (noDocs) Member(string, string) (string, bool) { return "", false }
-func (noDocs) Value(string, string) (string, bool)  { return "", false }
-func (noDocs) Method(string) (string, bool)         { return "", false }
-func (noDocs) Error(int) (string, bool)             { return "", false }
+// Type returns no text.
+func (NoDocs) Type(string) (string, bool) { return "", false }
+
+// Member returns no text.
+func (NoDocs) Member(string, string) (string, bool) { return "", false }
+
+// Value returns no text.
+func (NoDocs) Value(string, string) (string, bool) { return "", false }
+
+// Method returns no text.
+func (NoDocs) Method(string) (string, bool) { return "", false }
+
+// Error returns no text.
+func (NoDocs) Error(int) (string, bool) { return "", false }

@@ -37,7 +37,7 @@ const (
 )
 
 func TestBuildMergesTwoRevisions(t *testing.T) {
-	p, err := Build([]*Source{source(t, "2024-01-01", first), source(t, "2025-01-01", second)}, &Rules{}, noDocs{})
+	p, err := Build([]*Source{source(t, "2024-01-01", first), source(t, "2025-01-01", second)}, &Rules{}, NoDocs{})
 	require.NoError(t, err)
 	var dump strings.Builder
 	p.Dump(&dump)
@@ -54,7 +54,7 @@ func TestBuildIgnoresOrderOfSources(t *testing.T) {
 	for range 2 {
 		a, b := source(t, "2024-01-01", first), source(t, "2025-01-01", second)
 		for _, list := range [][]*Source{{a, b}, {b, a}} {
-			p, err := Build(list, &Rules{}, noDocs{})
+			p, err := Build(list, &Rules{}, NoDocs{})
 			require.NoError(t, err)
 			var dump strings.Builder
 			p.Dump(&dump)
@@ -65,7 +65,7 @@ func TestBuildIgnoresOrderOfSources(t *testing.T) {
 }
 
 func TestBuildWithoutSources(t *testing.T) {
-	_, err := Build(nil, &Rules{}, noDocs{})
+	_, err := Build(nil, &Rules{}, NoDocs{})
 	require.EqualError(t, err, "build: no schemas")
 }
 
@@ -73,7 +73,7 @@ func TestBuildReportsAllProblemsInOrder(t *testing.T) {
 	newer := `{
 		"Pet": {"type": "object", "properties": {"name": {"type": "integer"}, "age": {"type": "string"}}},
 		"Mood": {"type": "string", "enum": ["good"]}}`
-	_, err := Build([]*Source{source(t, "2024-01-01", first), source(t, "2025-01-01", newer)}, &Rules{}, noDocs{})
+	_, err := Build([]*Source{source(t, "2024-01-01", first), source(t, "2025-01-01", newer)}, &Rules{}, NoDocs{})
 	require.EqualError(t, err, strings.Join([]string{
 		`merge: 2025-01-01#/$defs/Pet/properties/age: the revisions define "Pet.age" differently and no rule merges them: 2024-01-01#/$defs/Pet/properties/age is integer; 2025-01-01#/$defs/Pet/properties/age is string; write a Raw rule`,
 		`merge: 2025-01-01#/$defs/Pet/properties/name: the revisions define "Pet.name" differently and no rule merges them: 2024-01-01#/$defs/Pet/properties/name is string; 2025-01-01#/$defs/Pet/properties/name is integer; write a Raw rule`,
@@ -82,7 +82,7 @@ func TestBuildReportsAllProblemsInOrder(t *testing.T) {
 
 func TestBuildReportsTypeWithoutRule(t *testing.T) {
 	odd := `{"Pet": {"type": "object", "properties": {"age": {"type": ["integer", "boolean", "null"]}}}}`
-	_, err := Build([]*Source{source(t, "2024-01-01", odd)}, &Rules{}, noDocs{})
+	_, err := Build([]*Source{source(t, "2024-01-01", odd)}, &Rules{}, NoDocs{})
 	require.EqualError(t, err, `merge: 2024-01-01#/$defs/Pet/properties/age: no rule gives "Pet.age" a Go type: `+
 		`2024-01-01#/$defs/Pet/properties/age is boolean or integer or null; several kinds of value have no common Go type; write a Raw rule`)
 }

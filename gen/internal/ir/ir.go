@@ -78,6 +78,7 @@ func (w Window) Has(i int) bool { return w&(1<<i) != 0 }
 // Type is a named Go type.
 type Type struct {
 	Name       string // Go name
+	Package    string // import path of the package that declares it; "" for this package
 	At         string // JSON pointer of the definition, or of the inline schema
 	In         Window
 	Doc        string
@@ -103,6 +104,16 @@ type Struct struct {
 	// InputRequiredType in place of this result.
 	InputRequired     Window
 	InputRequiredType *Type
+	// Cases has the members that depend on the value of the member Case, in an extension.
+	Case  *Field
+	Cases []Case
+}
+
+// Case has the members that are required if the member that a struct's Case names has a
+// value.
+type Case struct {
+	Value    string
+	Required []*Field
 }
 
 // Role is the use of a struct in messages.

@@ -173,6 +173,9 @@ func (m *merger) addDefinition(d *document, name string, n node) {
 	if _, alias := n.(*refNode); alias || m.rules.framing(name) != nil || m.flattened[name] != "" {
 		return
 	}
+	if slices.Contains(m.rules.objects, name) && isOpenMap(n) {
+		n = &objectNode{at: at(n.pos())}
+	}
 	name = m.rules.currentName(name)
 	if code, data := errorOf(n); code != 0 {
 		m.errors[name] = append(m.errors[name], occurrence{d.bit, n})
@@ -291,6 +294,9 @@ func (m *merger) messages(d *document) (byUnion map[string][]string, unsent []st
 			continue
 		}
 		unions := m.unionsOf(wireName(o))
+		if union := m.rules.own[name]; union != "" {
+			unions = []string{union}
+		}
 		if len(unions) == 0 {
 			unsent = append(unsent, name)
 		}

@@ -332,8 +332,10 @@ func (m *merger) union(position string, occs []occurrence) *mergedType {
 	}
 	if target == nil {
 		name, ok := m.rules.shapeName(position)
-		if !ok {
+		if !ok && m.rules.own == nil {
 			m.problems.add(occs[0].node.pos(), "the union at %q has no name in any revision; write a Names rule", position)
+		}
+		if !ok {
 			name = goName(position)
 		}
 		target = m.typeFor(name, occs[0].node.pos())

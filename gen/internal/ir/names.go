@@ -8,7 +8,7 @@ import (
 // initialisms are words in a single case.
 var initialisms = map[string]string{
 	"id": "ID", "uri": "URI", "url": "URL", "json": "JSON", "mime": "MIME", "ttl": "TTL", "jsonrpc": "JSONRPC",
-	"http": "HTTP", "html": "HTML", "sse": "SSE", "api": "API", "uuid": "UUID", "ids": "IDs", "uris": "URIs", "urls": "URLs",
+	"http": "HTTP", "html": "HTML", "sse": "SSE", "css": "CSS", "csp": "CSP", "api": "API", "uuid": "UUID", "ids": "IDs", "uris": "URIs", "urls": "URLs",
 }
 
 // goName returns the Go name of a definition, a member or a position.

@@ -177,6 +177,11 @@ type ruleSet struct {
 	used     map[any]bool
 	renamed  map[string]string // the older names of definitions that no rule renames
 	complete bool              // all revisions that the rules cover are present
+	// own has the definitions of an extension, with the union of messages of each message,
+	// or "". It is nil for the protocol.
+	own map[string]string
+	// objects are the definitions of an extension without members that have a Go type.
+	objects []string
 }
 
 func newRuleSet(r *Rules) *ruleSet {

@@ -72,8 +72,18 @@ type (
 		message   bool
 		params    *member
 		paramsDef string
+		// The members that a value of the member caseKey requires, if the object was a
+		// union.
+		caseKey string
+		cases   []objectCase
 	}
 )
+
+// objectCase is one alternative of a union that became one object.
+type objectCase struct {
+	value    string
+	required []string
+}
 
 func (a at) pos() string { return string(a) }
 
@@ -104,12 +114,14 @@ type document struct {
 type parser struct {
 	src      *Source
 	problems *problemList
+	// unions reports whether a part of an allOf may be a union of objects, as in extensions.
+	unions bool
 }
 
 // parse converts every definition of src to a node. Messages have no framing, and
 // their params are separate.
-func parse(src *Source, bit int, problems *problemList) *document {
-	p := &parser{src: src, problems: problems}
+func parse(src *Source, bit int, rules *ruleSet, problems *problemList) *document {
+	p := &parser{src: src, problems: problems, unions: rules.own != nil}
 	d := &document{name: src.Revision, bit: bit, defs: make(map[string]node)}
 	for _, name := range slices.Sorted(maps.Keys(src.Defs)) {
 		where := fmt.Sprintf("%s#/$defs/%s", src.Revision, escape(name))
@@ -208,10 +220,17 @@ func (p *parser) object(t *schemas.Type, where string) node {
 func (p *parser) mergeAllOf(parts []*schemas.Type, where string) node {
 	o := &objectNode{at: at(where)}
 	for i, part := range parts {
-		switch n := p.resolve(p.node(part, fmt.Sprintf("%s/allOf/%d", where, i))).(type) {
+		n := p.resolve(p.node(part, fmt.Sprintf("%s/allOf/%d", where, i)))
+		if u, ok := n.(*unionNode); ok && p.unions {
+			n = p.unionAsObject(u)
+		}
+		switch n := n.(type) {
 		case *objectNode:
 			for _, m := range n.members {
 				p.addMember(o, m)
+			}
+			if n.cases != nil {
+				o.caseKey, o.cases = n.caseKey, n.cases
 			}
 		case *mapNode:
 			if !is[*anyNode](n.elem) {

@@ -1,0 +1,207 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/mcpwright/mcp/gen/internal/emit"
+	"github.com/mcpwright/mcp/gen/internal/extension"
+	"github.com/mcpwright/mcp/gen/internal/ir"
+	"github.com/mcpwright/mcp/gen/internal/load"
+	"github.com/mcpwright/mcp/schema"
+)
+
+// extensions are the extensions in this repository.
+var extensions = []extension.Config{
+	{Name: "io.modelcontextprotocol/tasks", Package: "tasks", Client: "TasksExtensionCapability", Server: "TasksExtensionCapability",
+		NameMembers: []string{"tasks/get=taskId", "tasks/update=taskId", "tasks/cancel=taskId"},
+		Tolerances: []ir.Tolerance{
+			{At: "*.ttlMs", Kind: ir.MayBeMissing, Why: "an absent duration means that the task does not expire"},
+			{At: "*.ttlMs", Kind: ir.AnyShape, Why: "an invalid hint must not invalidate the task"},
+			{At: "*.pollIntervalMs", Kind: ir.AnyShape, Why: "an invalid hint must not invalidate the task"},
+		}},
+	{Name: "io.modelcontextprotocol/ui", Package: "apps", Trim: "McpUi", Client: "McpUiClientCapabilities",
+		Metas: []string{"ui=McpUiToolMeta", "ui=McpUiResourceMeta"}},
+}
+
+// texts is a flag that may be repeated.
+type texts []string
+
+func (t *texts) String() string     { return strings.Join(*t, " ") }
+func (t *texts) Set(s string) error { *t = append(*t, s); return nil }
+
+// runExtension compiles the schema of an extension into a package.
+func runExtension(args []string, stdout io.Writer) error {
+	var c extension.Config
+	var out, rewrite string
+	var check bool
+	flags := flag.NewFlagSet("gen extension", flag.ContinueOnError)
+	flags.StringVar(&c.Schema, "schema", "", "file with the JSON schema of the extension")
+	flags.StringVar(&c.Name, "name", "", `identifier of the extension, such as "com.example/weather"`)
+	flags.StringVar(&out, "out", ".", "folder of the generated files")
+	flags.StringVar(&c.Package, "package", "", "name of the package (the name of the folder)")
+	flags.StringVar(&c.Trim, "trim", "", "prefix to remove from the names of definitions")
+	flags.BoolVar(&c.Inlined, "inlined", false, "the schema repeats definitions of the protocol without their names")
+	flags.StringVar(&c.Client, "client", "", "definition of the settings that clients declare")
+	flags.StringVar(&c.Server, "server", "", "definition of the settings that servers declare")
+	flags.Var((*texts)(&c.Metas), "meta", "key=Definition of a value in _meta; may be repeated")
+	flags.Var((*texts)(&c.NameMembers), "name-member", "method=member whose value is in the header Mcp-Name; may be repeated")
+	flags.StringVar(&rewrite, "rewrite", "", "only write the schema to this file, in the form that the compiler uses")
+	flags.BoolVar(&check, "check", false, "write nothing; fail if a file is not up to date")
+	flags.Usage = func() {
+		fmt.Fprint(flags.Output(), "Usage: gen extension -schema FILE -name NAME [flags]\n\nIt compiles the JSON schema of an extension into a Go package.\n\n")
+		flags.PrintDefaults()
+		fmt.Fprint(flags.Output(), "\nExample:\n  gen extension -schema weather.json -name com.example/weather -server WeatherCapability\n")
+	}
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if c.Schema == "" || c.Name == "" || flags.NArg() > 0 {
+		return errors.New("an extension has a schema and a name, such as -schema weather.json -name com.example/weather; gen extension -h lists the flags")
+	}
+	if c.Package == "" {
+		dir, err := filepath.Abs(out)
+		if err != nil {
+			return err
+		}
+		c.Package = filepath.Base(dir)
+	}
+	protocol, err := embeddedProtocol()
+	if err != nil {
+		return err
+	}
+	if rewrite != "" {
+		return rewriteExtension(&c, protocol, rewrite)
+	}
+	return compileExtension(&c, protocol, out, check, stdout)
+}
+
+// compileExtensions compiles the extensions in this repository into folders of out.
+func compileExtensions(p *extension.Protocol, schemas, out string, check bool, stdout io.Writer) error {
+	for _, c := range extensions {
+		c.Schema = filepath.Join(schemas, c.Package+".json")
+		if err := compileExtension(&c, p, filepath.Join(out, c.Package), check, stdout); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// embeddedProtocol compiles the schemas of the protocol that are part of this program. Nothing changes the
+// result.
+var embeddedProtocol = sync.OnceValues(func() (*extension.Protocol, error) {
+	files, err := load.FS(schema.FS)
+	if err != nil {
+		return nil, err
+	}
+	p, err := merged(files, ir.NoDocs{})
+	if err != nil {
+		return nil, err
+	}
+	return newProtocol(p, files), nil
+})
+
+func newProtocol(p *ir.Package, files []*load.File) *extension.Protocol {
+	return &extension.Protocol{Package: p, File: files[len(files)-1], Path: emit.Protocol, Rules: &rules}
+}
+
+// rewriteExtension writes the schema of an extension in the form that the compiler uses. Descriptions in an
+// existing file remain. The descriptions of the schema are not written, because they are texts of others.
+func rewriteExtension(c *extension.Config, p *extension.Protocol, to string) error {
+	raw, err := os.ReadFile(c.Schema)
+	if err != nil {
+		return fmt.Errorf("read schema: %w", err)
+	}
+	x, err := extension.Read(raw, c, p)
+	if err != nil {
+		return err
+	}
+	if old, err := os.ReadFile(to); err == nil {
+		before := *c
+		before.Schema = to
+		if y, err := extension.Read(old, &before, p); err == nil {
+			x.UseTexts(y)
+		}
+	}
+	return os.WriteFile(to, x.Bytes(), 0o644)
+}
+
+// compileExtension compiles one extension into a folder, or checks the files there.
+func compileExtension(c *extension.Config, p *extension.Protocol, out string, check bool, stdout io.Writer) error {
+	raw, err := os.ReadFile(c.Schema)
+	if err != nil {
+		return fmt.Errorf("read schema: %w", err)
+	}
+	x, err := extension.Read(raw, c, p)
+	if err != nil {
+		return err
+	}
+	pkg, err := x.Compile(p)
+	if err != nil {
+		return err
+	}
+	e, err := extensionOf(c, pkg, load.Sum(raw))
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(out, "doc.go")); err == nil {
+		e.HasDoc = true
+	}
+	files, err := emit.ExtensionFiles(pkg, e)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(stdout, "%s: %d types, %d methods\n", c.Name, len(pkg.Types), len(pkg.Methods))
+	for _, n := range x.Notices {
+		fmt.Fprintf(stdout, "  %s\n", n)
+	}
+	if check {
+		return stale(out, files)
+	}
+	return write(out, files)
+}
+
+// extensionOf returns the description of an extension for the emitter.
+func extensionOf(c *extension.Config, p *ir.Package, sum string) (*emit.Extension, error) {
+	e := &emit.Extension{Package: c.Package, Name: c.Name, Schema: c.Schema, SHA256: sum}
+	find := func(def string) (*ir.Type, error) {
+		i := slices.IndexFunc(p.Forms, func(f ir.Form) bool { return f.Definition == def && f.Type != nil })
+		if i < 0 {
+			return nil, fmt.Errorf("%s: there is no definition %q with members", c.Schema, def)
+		}
+		if _, ok := p.Forms[i].Type.Shape.(*ir.Struct); !ok {
+			return nil, fmt.Errorf("%s#/$defs/%s: settings and values in _meta are objects", c.Schema, def)
+		}
+		return p.Forms[i].Type, nil
+	}
+	var errs []error
+	for def, to := range map[string]**ir.Type{c.Client: &e.Client, c.Server: &e.Server} {
+		if def != "" {
+			t, err := find(def)
+			*to, errs = t, append(errs, err)
+		}
+	}
+	if c.Client == c.Server {
+		e.Client = e.Server
+		if c.Server != "" {
+			t, err := find(c.Server)
+			e.Client, e.Server, errs = t, t, append(errs, err)
+		}
+	}
+	for _, m := range c.Metas {
+		key, def, ok := strings.Cut(m, "=")
+		if !ok {
+			return nil, fmt.Errorf("%q is not a key and a definition; write it like ui=ToolMeta", m)
+		}
+		t, err := find(def)
+		e.Metas, errs = append(e.Metas, emit.Meta{Key: key, Type: t}), append(errs, err)
+	}
+	return e, errors.Join(errs...)
+}

@@ -1,0 +1,376 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/gen/internal/extension"
+	"github.com/mcpwright/mcp/gen/internal/load"
+	"github.com/mcpwright/mcp/generated/apps"
+	"github.com/mcpwright/mcp/generated/tasks"
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// protocolOf returns the protocol that extensions refer to.
+func protocolOf(t *testing.T) *extension.Protocol {
+	t.Helper()
+	p, err := embeddedProtocol()
+	require.NoError(t, err)
+	return p
+}
+
+// weather is a schema as a user would write it.
+const weather = `{
+	"$schema": "https://json-schema.org/draft/2020-12/schema",
+	"$defs": {
+		"WeatherCapability": {"type": "object", "description": "The settings.", "properties": {"units": {"$ref": "#/$defs/Units"}}},
+		"Units": {"type": "string", "enum": ["metric", "imperial"]},
+		"GetForecastRequest": {"type": "object", "required": ["method", "params"], "properties": {
+			"method": {"type": "string", "const": "weather/forecast"},
+			"params": {"type": "object", "required": ["city"], "properties": {"city": {"type": "string"}, "days": {"type": "integer", "minimum": 1, "maximum": 14}}}
+		}},
+		"GetForecastResult": {"allOf": [{"$ref": "#/$defs/Result"}, {"type": "object", "required": ["days"], "properties": {
+			"days": {"type": "array", "items": {"$ref": "#/$defs/Day"}}, "source": {"$ref": "#/$defs/ResourceLink"}, "content": {"type": "array", "items": {"$ref": "#/$defs/ContentBlock"}}
+		}}]},
+		"Day": {"type": "object", "required": ["date", "sky"], "properties": {
+			"date": {"type": "string"}, "sky": {"oneOf": [{"const": "clear"}, {"const": "cloudy"}]}, "wind": {"anyOf": [{"type": "number"}, {"type": "null"}]},
+			"note": {"anyOf": [{"$ref": "#/$defs/TextContent"}, {"$ref": "#/$defs/ImageContent"}]}
+		}},
+		"StormNotification": {"type": "object", "required": ["method", "params"], "properties": {
+			"method": {"type": "string", "const": "notifications/weather/storm"},
+			"params": {"type": "object", "required": ["city"], "properties": {"city": {"type": "string", "description": "is the place of the storm."}}}
+		}},
+		"PlaceMeta": {"type": "object", "properties": {"latitude": {"type": "number"}}}
+	}
+}`
+
+// compiled compiles the schema of an extension and returns the files.
+func compiled(t *testing.T, text string, flags ...string) (map[string][]byte, string, error) {
+	t.Helper()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "weather.json")
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
+	out := filepath.Join(dir, "weather")
+	var summary strings.Builder
+	err := run(append([]string{"extension", "-schema", file, "-name", "com.example/weather", "-out", out}, flags...), &summary)
+	files := make(map[string][]byte)
+	names, _ := filepath.Glob(filepath.Join(out, "*.go"))
+	for _, name := range names {
+		src, err := os.ReadFile(name)
+		require.NoError(t, err)
+		files[filepath.Base(name)] = src
+	}
+	return files, summary.String(), err
+}
+
+func TestExtensionOfUser(t *testing.T) {
+	files, summary, err := compiled(t, weather, "-server", "WeatherCapability", "-meta", "com.example/place=PlaceMeta", "-name-member", "weather/forecast=city")
+	require.NoError(t, err)
+	require.Equal(t, "com.example/weather: 9 types, 2 methods\n", summary)
+	c := newChecker(t)
+	c.mustCheck(t, printed(t, modelOf(t, 5)))
+	require.NoError(t, c.check("weather", files))
+	require.NoError(t, c.check("use", map[string][]byte{"use.go": []byte(`package use
+
+import (
+	"context"
+
+	"weather"
+
+	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/peer"
+)
+
+func run(ctx context.Context, out peer.Outbound, mux *peer.Mux, capabilities *mcp.ServerCapabilities, meta mcp.Meta) error {
+	res, err := peer.SendRequest(ctx, out, &weather.GetForecastRequest{City: "Bern", Days: new(int64)})
+	if err != nil {
+		return err
+	}
+	var note weather.DayNote = res.Days[0].Note
+	_ = []any{note.(*mcp.TextContent), *res.Days[0].Wind, res.Days[0].Sky == weather.DaySkyClear, res.Source.URI, []mcp.ContentBlock(res.Content)}
+	weather.HandleGetForecast(mux, func(context.Context, *weather.GetForecastRequest) (*weather.GetForecastResult, error) { return nil, nil })
+	var _ peer.Extension = (*weather.GetForecastRequest)(nil)
+	var _ peer.Named = (*weather.GetForecastRequest)(nil)
+	if settings, ok := weather.ServerSettings(capabilities); ok {
+		_ = settings.Units == weather.UnitsMetric
+	}
+	if place, ok := weather.PlaceMetaOf(meta); ok {
+		return weather.SetPlaceMeta(&meta, place)
+	}
+	return peer.SendNotification(ctx, out, &weather.StormNotification{City: "Bern"})
+}
+`)}))
+	require.Contains(t, string(files["types.go"]), "// WeatherCapability: The settings.\n")
+	require.Contains(t, string(files["types.go"]), "// City is the place of the storm.\n")
+	require.Contains(t, string(files["extension.go"]), `const Name = "com.example/weather"`)
+}
+
+func TestExtensionErrors(t *testing.T) {
+	with := func(old, now string) string { return strings.Replace(weather, old, now, 1) }
+	for name, test := range map[string]struct{ schema, want string }{
+		"truncated":             {weather[:len(weather)/2], "the document ends too early"},
+		"not a schema":          {`[1]`, "has its definitions in $defs, and has none"},
+		"no definitions":        {`{"$defs": {}}`, "has its definitions in $defs, and has none"},
+		"twice":                 {`{"$defs": {"A": {}, "A": {}}}`, "#/$defs/A: line 1: duplicate key"},
+		"too large":             {`{"$defs": {"A": {"description": "` + strings.Repeat("x", 17<<20) + `"}}}`, "the limit is 16777216"},
+		"unknown reference":     {with("#/$defs/Units", "#/$defs/Unit"), `#/$defs/WeatherCapability/properties/units/$ref: $ref "#/$defs/Unit" has no definition "Unit"`},
+		"endless recursion":     {with(`"Units": {"type": "string", "enum": ["metric", "imperial"]}`, `"Units": {"$ref": "#/$defs/Units"}`), "Units"},
+		"endless list":          {with(`"Units": {"type": "string", "enum": ["metric", "imperial"]}`, `"Units": {"type": "array", "items": {"$ref": "#/$defs/Units"}}`), "contains itself"},
+		"unsupported keyword":   {with(`"enum": ["metric", "imperial"]`, `"if": {}`), `#/$defs/Units/if: unsupported keyword "if"`},
+		"nothing":               {with(`{"type": "string", "enum": ["metric", "imperial"]}`, `false`), "#/$defs/Units: false is not supported"},
+		"another Tool":          {with(`"Units":`, `"Tool": {"type": "object", "properties": {"blade": {"type": "string"}}}, "Units":`), "#/$defs/Tool: the protocol has a different definition of this name"},
+		"name of a message":     {with("StormNotification", "Storm"), "#/$defs/Storm: the name of a message ends with Request or Notification"},
+		"no message in a union": {with(`"Units":`, `"ClientRequest": {"$ref": "#/$defs/Day"}, "Units":`), `#/$defs/ClientRequest: "Day" is not a message of the schema`},
+		"two kinds":             {with(`{"type": "number"}, {"type": "null"}`, `{"type": "number"}, {"type": "array", "items": {"type": "string"}}`), "several kinds of value have no common Go type"},
+		"method of protocol":    {with("weather/forecast", "tools/call"), `"tools/call" is defined by both`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files, _, err := compiled(t, test.schema, "-server", "WeatherCapability")
+			require.ErrorContains(t, err, test.want)
+			require.Empty(t, files)
+		})
+	}
+	for want, flags := range map[string][]string{
+		`there is no definition "Nothing"`:         {"-server", "Nothing"},
+		"settings and values in _meta are objects": {"-client", "Units"},
+		`"place" is not a key and a definition`:    {"-meta", "place"},
+		`"forecast" is not a method and a member`:  {"-name-member", "forecast"},
+		"flag provided but not defined":            {"-unknown"},
+		"an extension has a schema and a name":     {"-schema", ""},
+		"read schema: open missing.json: no such":  {"-schema", "missing.json"},
+		"is missing": {"-check"},
+	} {
+		files, _, err := compiled(t, weather, flags...)
+		require.ErrorContains(t, err, want)
+		require.Empty(t, files)
+	}
+}
+
+func TestDirectionOfExtensionMessages(t *testing.T) {
+	text := strings.Replace(weather, `"Units":`, `"ServerRequest": {"anyOf": [{"$ref": "#/$defs/GetForecastRequest"}]}, "ClientNotification": {"$ref": "#/$defs/StormNotification"}, "Units":`, 1)
+	files, _, err := compiled(t, text)
+	require.NoError(t, err)
+	require.NotContains(t, string(files["types.go"]), "ServerRequest")
+	require.Contains(t, string(files["types.go"]), "func (*StormNotification) IsNotification() {}")
+}
+
+// TestOfficialExtensions compares the schemas of extensions in this repository with the official
+// files.
+func TestOfficialExtensions(t *testing.T) {
+	const official = "../../shared/spec/extensions"
+	if _, err := os.Stat(official); err != nil {
+		t.Skip("no official schemas in ../shared/spec/extensions")
+	}
+	p := protocolOf(t)
+	for _, c := range extensions {
+		file := filepath.Join(official, c.Package+".json")
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			continue // an extension without an official schema
+		}
+		c.Schema, c.Inlined = file, true
+		x, err := extension.Read(raw, &c, p)
+		require.NoError(t, err)
+		ours, err := os.ReadFile(filepath.Join("../schema/extensions", c.Package+".json"))
+		require.NoError(t, err)
+		y, err := extension.Read(ours, &extension.Config{Schema: "ours"}, p)
+		require.NoError(t, err)
+		require.JSONEq(t, string(x.Bytes()), string(y.Bytes()), c.Package)
+	}
+}
+
+// extensionValues has functions that return a new value, for definitions that are not messages.
+var extensionValues = map[string]map[string]func() wire.Value{
+	"tasks": {
+		"GetTaskResult":    func() wire.Value { return new(tasks.GetTaskResult) },
+		"CreateTaskResult": func() wire.Value { return new(tasks.CreateTaskResult) },
+		"CancelTaskResult": func() wire.Value { return new(tasks.CancelTaskResult) },
+		"UpdateTaskResult": func() wire.Value { return new(tasks.UpdateTaskResult) },
+		"Task":             func() wire.Value { return new(tasks.Task) },
+		"WorkingTask":      func() wire.Value { return new(tasks.WorkingTask) },
+		"CompletedTask":    func() wire.Value { return new(tasks.CompletedTask) },
+		"FailedTask":       func() wire.Value { return new(tasks.FailedTask) },
+	},
+	"apps": {
+		"McpUiToolMeta":                 func() wire.Value { return new(apps.ToolMeta) },
+		"McpUiResourceMeta":             func() wire.Value { return new(apps.ResourceMeta) },
+		"McpUiResourceCsp":              func() wire.Value { return new(apps.ResourceCSP) },
+		"McpUiClientCapabilities":       func() wire.Value { return new(apps.ClientCapabilities) },
+		"McpUiHostContext":              func() wire.Value { return new(apps.HostContext) },
+		"McpUiHostCapabilities":         func() wire.Value { return new(apps.HostCapabilities) },
+		"McpUiInitializeResult":         func() wire.Value { return new(apps.InitializeResult) },
+		"McpUiRequestDisplayModeResult": func() wire.Value { return new(apps.RequestDisplayModeResult) },
+	},
+}
+
+// TestExtensionCodecsAgreeWithSchemas decodes documents, and compares the outcome with a schema
+// validator. Valid documents must also be encoded as they were.
+func TestExtensionCodecsAgreeWithSchemas(t *testing.T) {
+	p := protocolOf(t)
+	for _, c := range extensions {
+		file := filepath.Join("../schema/extensions", c.Package+".json")
+		raw, err := os.ReadFile(file)
+		require.NoError(t, err)
+		c.Schema = file
+		x, err := extension.Read(raw, &c, p)
+		require.NoError(t, err)
+		defs := parsed(string(x.Bytes())).(object)["$defs"].(object)
+		all, err := load.WithDefinitions(file, p.File, defs)
+		require.NoError(t, err)
+		for def, make := range extensionValues[c.Package] {
+			valid, invalid := 0, 0
+			for _, doc := range documents(defs, object{"$ref": "#/$defs/" + def}) {
+				text, err := json.Marshal(doc)
+				require.NoError(t, err)
+				v, err := all.Validator(def)
+				require.NoError(t, err)
+				if o, ok := doc.(object); ok && o["resultType"] == nil && c.Package == "tasks" && strings.HasSuffix(def, "Result") {
+					continue // the codec takes an absent type as complete
+				}
+				if o, ok := doc.(object); ok && o["taskId"] != nil && (!isDuration(o, "ttlMs") || !isDuration(o, "pollIntervalMs")) {
+					continue // the codec ignores invalid durations
+				}
+				value := make()
+				err = wire.Unmarshal(text, value)
+				require.Equal(t, v.Validate(doc) == nil, err == nil, "%s %s: %v, %v", def, text, v.Validate(doc), err)
+				if err != nil {
+					invalid++
+					continue
+				}
+				valid++
+				again, err := wire.Marshal(value)
+				require.NoError(t, err)
+				require.JSONEq(t, string(text), string(again))
+			}
+			require.NotZero(t, valid, def)
+			require.NotZero(t, invalid, def)
+		}
+	}
+}
+
+// isDuration reports whether a member is an integer or, if its schema allows it, null.
+func isDuration(o object, name string) bool {
+	v, has := o[name]
+	n, ok := v.(float64)
+	return ok && n == math.Trunc(n) || name == "ttlMs" && has && v == nil || name == "pollIntervalMs" && !has
+}
+
+// documents returns documents for a schema: valid ones, and ones that differ from a valid one in one
+// member.
+func documents(defs, s object) []any {
+	var list []any
+	for _, base := range samples(defs, s) {
+		o, ok := base.(object)
+		if list = append(list, base); !ok {
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(o)) {
+			without := maps.Clone(o)
+			delete(without, name)
+			list = append(list, without)
+			for _, v := range []any{nil, true, 1.5, "x", []any{1.0}, object{"x": 1.0}} {
+				other := maps.Clone(o)
+				other[name] = v
+				list = append(list, other)
+			}
+		}
+	}
+	return append(list, nil, "x", 1.0, []any{})
+}
+
+// samples returns valid documents for a schema: one with all members, and one for each alternative.
+func samples(defs, s object) []any {
+	if ref, ok := s["$ref"].(string); ok {
+		def, _ := defs[strings.TrimPrefix(ref, "#/$defs/")].(object)
+		return samples(defs, def) // a definition of the protocol is any object
+	}
+	alternatives := func(key string) (list []object) {
+		for _, v := range asList(s[key]) {
+			list = append(list, v.(object))
+		}
+		return list
+	}
+	switch typ := fmt.Sprint(s["type"]); {
+	case s["const"] != nil:
+		return []any{s["const"]}
+	case s["enum"] != nil:
+		return asList(s["enum"])
+	case s["anyOf"] != nil:
+		var list []any
+		for _, a := range alternatives("anyOf") {
+			list = append(list, samples(defs, a)...)
+		}
+		return list
+	case s["allOf"] != nil:
+		list := []any{object{}}
+		for _, part := range alternatives("allOf") {
+			var next []any
+			for _, have := range list {
+				for _, more := range samples(defs, part) {
+					both := maps.Clone(have.(object))
+					maps.Copy(both, more.(object))
+					next = append(next, both)
+				}
+			}
+			list = next
+		}
+		return list
+	case typ == "string":
+		return []any{"text"}
+	case typ == "boolean":
+		return []any{true}
+	case strings.Contains(typ, "null"):
+		return []any{3.0, nil}
+	case typ == "integer", typ == "number":
+		return []any{3.0}
+	case typ == "array":
+		return []any{samples(defs, s["items"].(object))}
+	}
+	o := object{}
+	for name, p := range asObject(s["properties"]) {
+		if ref, _ := p.(object)["$ref"].(string); ref != "" && defs[strings.TrimPrefix(ref, "#/$defs/")] == nil && !slices.Contains(asList(s["required"]), any(name)) {
+			continue // a definition of the protocol
+		}
+		if v := samples(defs, p.(object)); len(v) > 0 {
+			o[name] = v[0]
+		}
+	}
+	if info, ok := o["hostInfo"]; ok && info != nil {
+		o["hostInfo"] = object{"name": "host", "version": "1"}
+	}
+	if _, ok := o["error"]; ok {
+		o["error"] = object{"code": 1.0, "message": "text"}
+	}
+	return []any{o}
+}
+
+func asList(v any) []any { list, _ := v.([]any); return list }
+
+func asObject(v any) object { o, _ := v.(object); return o }
+
+func TestRewriteKeepsDescriptions(t *testing.T) {
+	dir := t.TempDir()
+	file, out := filepath.Join(dir, "weather.json"), filepath.Join(dir, "rewritten.json")
+	require.NoError(t, os.WriteFile(file, []byte(weather), 0o644))
+	rewrite := func() string {
+		require.NoError(t, run([]string{"extension", "-schema", file, "-name", "x", "-rewrite", out}, io.Discard))
+		text, err := os.ReadFile(out)
+		require.NoError(t, err)
+		return string(text)
+	}
+	first := rewrite()
+	require.NotContains(t, first, "The settings.")
+	own := strings.Replace(first, `"PlaceMeta": {`, `"PlaceMeta": {`+"\n"+`      "description": "is a place.",`, 1)
+	require.NoError(t, os.WriteFile(out, []byte(own), 0o644))
+	require.Contains(t, rewrite(), `"description": "is a place."`)
+}

@@ -1,0 +1,223 @@
+package emit
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/mcpwright/mcp/gen/internal/ir"
+)
+
+// Extension describes the package of an extension.
+type Extension struct {
+	Package string // Go name
+	Name    string // identifier of the extension
+	Schema  string // name of the schema's file
+	SHA256  string // of the schema
+	// Client and Server are the types of the settings that each side declares, or nil.
+	Client, Server *ir.Type
+	// Metas are the types of values in _meta.
+	Metas []Meta
+	// HasDoc reports whether the package has a comment in another file.
+	HasDoc bool
+}
+
+// Meta is a value in _meta.
+type Meta struct {
+	Key  string
+	Type *ir.Type
+}
+
+// ExtensionFiles returns the contents of the generated files of an extension by name.
+func ExtensionFiles(p *ir.Package, x *Extension) (map[string][]byte, error) {
+	g := &generator{pkg: p, windows: windowNames(p), ext: x}
+	area := p.Types[0].Area
+	out := make(map[string][]byte)
+	for name, print := range map[string]func(*jen.File){
+		"extension.go": g.extension,
+		"types.go":     func(f *jen.File) { g.types(f, area) },
+		"codec.go":     func(f *jen.File) { g.codecOf(f, area) },
+	} {
+		f := g.file()
+		print(f)
+		src, err := g.render(f)
+		if err != nil {
+			return nil, fmt.Errorf("print %s: %w", name, err)
+		}
+		out[name] = src
+	}
+	return out, nameConflicts(p, out)
+}
+
+// extension prints the name of an extension, its methods and handlers, its settings, and its values in
+// _meta.
+func (g *generator) extension(f *jen.File) {
+	if !g.ext.HasDoc {
+		f.PackageComment(fmt.Sprintf("Package %s has the messages and types of the extension %q.", g.ext.Package, g.ext.Name))
+	}
+	f.Comment("Name identifies the extension.")
+	f.Const().Id("Name").Op("=").Lit(g.ext.Name)
+	f.Line()
+	if len(g.pkg.Methods) > 0 {
+		g.methodConsts(f, "The methods of the extension.")
+	}
+	for _, m := range g.pkg.Methods {
+		g.handler(f, m)
+	}
+	g.settings(f, "Client", g.ext.Client)
+	g.settings(f, "Server", g.ext.Server)
+	for _, m := range g.ext.Metas {
+		g.metaValue(f, m)
+	}
+}
+
+// settings prints functions for the settings that a side declares as its capability:
+//
+//	func ClientSettings(c *mcp.ClientCapabilities) (*ClientCapabilities, bool) { … }
+//	func SetClientSettings(c *mcp.ClientCapabilities, x *ClientCapabilities) error { … }
+func (g *generator) settings(f *jen.File, side string, t *ir.Type) {
+	if t == nil {
+		return
+	}
+	capabilities := func() *jen.Statement {
+		return jen.Id("c").Op("*").Qual(Protocol, side+"Capabilities")
+	}
+	name := side + "Settings"
+	f.Add(comment(name, fmt.Sprintf("returns the settings with which a %s declares the extension. It reports false if c does not declare it, or if the settings are not valid.", lowerFirst(side)), ""))
+	f.Func().Id(name).Params(capabilities()).Params(jen.Op("*").Add(typeID(t)), jen.Bool()).Block(
+		jen.If(jen.Id("c").Op("==").Nil()).Block(jen.Return(jen.Nil(), jen.False())),
+		jen.Return(jen.Qual(Protocol, "Settings").Types(typeID(t)).Call(jen.Id("c").Dot("Extensions"), jen.Id("Name"))))
+	f.Line()
+	f.Add(comment("Set"+name, "declares the extension with the given settings.", ""))
+	f.Func().Id("Set"+name).Params(capabilities(), jen.Id("x").Op("*").Add(typeID(t))).Error().Block(
+		jen.Return(jen.Qual(Protocol, "SetSettings").Call(jen.Op("&").Id("c").Dot("Extensions"), jen.Id("Name"), jen.Id("x"))))
+	f.Line()
+}
+
+// metaValue prints functions for a value in _meta:
+//
+//	func ToolMetaOf(m mcp.Meta) (*ToolMeta, bool) { return mcp.Get[*ToolMeta](m, "ui") }
+func (g *generator) metaValue(f *jen.File, m Meta) {
+	name := m.Type.Name
+	f.Add(comment(name+"Of", fmt.Sprintf("returns the value %q of m. It reports false if m has no such value, or if the value is not valid.", m.Key), ""))
+	f.Func().Id(name+"Of").Params(jen.Id("m").Qual(Protocol, "Meta")).Params(jen.Id("x").Op("*").Id(name), jen.Id("ok").Bool()).Block(
+		jen.Return(jen.Qual(Protocol, "Get").Types(jen.Op("*").Id(name)).Call(jen.Id("m"), jen.Lit(m.Key))))
+	f.Line()
+	f.Add(comment("Set"+name, fmt.Sprintf("sets the value %q of m to x. It creates m if it is nil.", m.Key), ""))
+	f.Func().Id("Set"+name).Params(jen.Id("m").Op("*").Qual(Protocol, "Meta"), jen.Id("x").Op("*").Id(name)).Error().Block(
+		jen.Return(jen.Id("m").Dot("Set").Call(jen.Lit(m.Key), jen.Id("x"))))
+	f.Line()
+}
+
+// checkCases prints checks of members that depend on the value of another one:
+//
+//	switch x.Status { case "failed": if x.Error == nil { … } }
+func (g *generator) checkCases(d *jen.Group, s *ir.Struct, missing func(*ir.Field) jen.Code) {
+	if s.Cases == nil {
+		return
+	}
+	d.Switch(jen.Id("x").Dot(s.Case.Name)).BlockFunc(func(d *jen.Group) {
+		for _, c := range s.Cases {
+			d.Case(jen.Lit(c.Value)).BlockFunc(func(d *jen.Group) {
+				for _, field := range c.Required {
+					d.If(jen.Op("!").Parens(isSet(field, jen.Id("x").Dot(field.Name)))).Block(missing(field))
+				}
+			})
+		}
+	})
+}
+
+// unionFunc returns the function that encodes or decodes a union. The package of the protocol has one
+// function for all its unions.
+func (g *generator) unionFunc(verb string, t *ir.Type) *jen.Statement {
+	if t.Package != "" {
+		return jen.Qual(t.Package, map[string]string{"append": "AppendUnion", "decode": "DecodeUnion"}[verb]).Types(typeID(t))
+	}
+	return jen.Id(verb + t.Name)
+}
+
+// foreignEnums prints the tables of the enums of the protocol that the extension uses:
+//
+//	var roleEnum = wire.EnumOf(mcp.Enums, "Role")
+func (g *generator) foreignEnums(f *jen.File) {
+	enums := make(map[string]*ir.Type)
+	for _, t := range g.pkg.Types {
+		if s, ok := t.Shape.(*ir.Struct); ok {
+			for _, field := range s.Fields {
+				foreignEnumsIn(field.Type, enums)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(enums)) {
+		f.Var().Id(enumVar(enums[name])).Op("=").Qual(wirePkg, "EnumOf").Call(jen.Qual(enums[name].Package, "Enums"), jen.Lit(name))
+		f.Line()
+	}
+}
+
+func foreignEnumsIn(e ir.Expr, enums map[string]*ir.Type) {
+	switch x := e.(type) {
+	case ir.Named:
+		if enum, ok := x.Type.Shape.(*ir.Enum); ok && x.Type.Package != "" && (!enum.Open || enum.Closed != 0) {
+			enums[x.Type.Name] = x.Type
+		}
+	case ir.List:
+		foreignEnumsIn(x.Elem, enums)
+	case ir.Map:
+		foreignEnumsIn(x.Elem, enums)
+	case ir.OneOrMany:
+		foreignEnumsIn(x.Elem, enums)
+	}
+}
+
+// unions prints the functions with which the packages of extensions encode and decode unions:
+//
+//	func DecodeUnion[T wire.Value](d *wire.Decoder) T { switch any((*T)(nil)).(type) { case *ContentBlock: … } }
+func (g *generator) unions(f *jen.File) {
+	each := func(print func(t *ir.Type) []jen.Code) func(*jen.Group) {
+		return func(d *jen.Group) {
+			for _, t := range g.pkg.Types {
+				if _, ok := t.Shape.(*ir.Union); ok {
+					d.Case(jen.Op("*").Id(t.Name)).Block(print(t)...)
+				}
+			}
+		}
+	}
+	typeSwitch := func() *jen.Statement {
+		return jen.Switch(jen.Any().Parens(jen.Parens(jen.Op("*").Id("T")).Parens(jen.Nil())).Assert(jen.Type()))
+	}
+	f.Add(comment("AppendUnion", "appends a value of a union of this package, such as [ContentBlock]. The generated code of extensions uses it.", ""))
+	f.Func().Id("AppendUnion").Types(jen.Id("T").Qual(wirePkg, "Value")).Params(append(encoderParams(), jen.Id("v").Id("T"))...).Index().Byte().Block(
+		typeSwitch().BlockFunc(each(func(t *ir.Type) []jen.Code {
+			return []jen.Code{
+				jen.List(jen.Id("x"), jen.Id("_")).Op(":=").Any().Parens(jen.Id("v")).Assert(jen.Id(t.Name)),
+				jen.Return(jen.Id("append"+t.Name).Call(jen.Id("b"), jen.Id("e"), jen.Id("x"))),
+			}
+		})),
+		jen.Return(jen.Id("e").Dot("Missing").Call(jen.Id("b"), jen.Lit("a union of the protocol"))))
+	f.Line()
+	f.Add(comment("DecodeUnion", "decodes a value of a union of this package, such as [ContentBlock]. The generated code of extensions uses it.", ""))
+	f.Func().Id("DecodeUnion").Types(jen.Id("T").Qual(wirePkg, "Value")).Params(jen.Id("d").Op("*").Qual(wirePkg, "Decoder")).Id("T").Block(
+		jen.Var().Id("v").Any(),
+		typeSwitch().BlockFunc(each(func(t *ir.Type) []jen.Code {
+			return []jen.Code{jen.Id("v").Op("=").Id("decode" + t.Name).Call(jen.Id("d"))}
+		})),
+		jen.List(jen.Id("x"), jen.Id("_")).Op(":=").Id("v").Assert(jen.Id("T")),
+		jen.Return(jen.Id("x")))
+	f.Line()
+}
+
+// codecOf prints the codec of an extension, with the functions for elements that it uses.
+func (g *generator) codecOf(f *jen.File, area string) {
+	draft := jen.NewFile("draft")
+	g.codec(draft, area)
+	text := fmt.Sprintf("%#v", draft)
+	// appendObject uses appendRaw.
+	g.foreignEnums(f)
+	g.codec(f, area)
+	g.elements(f, func(name string) bool {
+		return strings.Contains(text, name) || name == "appendRaw" && strings.Contains(text, "appendObject") || name == "appendRaw" && strings.Contains(text, "AppendMap(b, e, v, appendRaw)")
+	})
+}

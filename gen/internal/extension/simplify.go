@@ -1,0 +1,257 @@
+package extension
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+type object = map[string]any
+
+// simplifier rewrites the schema of an extension in the keywords that the compiler supports.
+// Libraries that print schemas from types write the same thing in several ways.
+type simplifier struct {
+	// local has the definitions inside other definitions, by their new name.
+	local   object
+	notices []notice
+	texts   map[string]string // descriptions, by place
+}
+
+// notice describes something that the compiler does not check.
+type notice struct{ at, text string }
+
+func (s *simplifier) notice(at, text string) {
+	s.notices = append(s.notices, notice{at, text})
+}
+
+// remaining returns the notices about places that are in the definitions, and not in a repetition that
+// became a reference.
+func (s *simplifier) remaining(defs object) (list []string) {
+	for _, n := range s.notices {
+		if at(object{"$defs": defs}, strings.Split(strings.TrimPrefix(n.at, "#/"), "/")) != nil {
+			list = append(list, n.at+": "+n.text)
+		}
+	}
+	return list
+}
+
+// at returns the value at a path, or nil if there is none.
+func at(v any, path []string) any {
+	if len(path) == 0 {
+		return v
+	}
+	switch x := v.(type) {
+	case object:
+		return at(x[unescape.Replace(path[0])], path[1:])
+	case []any:
+		if i, err := strconv.Atoi(path[0]); err == nil && i >= 0 && i < len(x) {
+			return at(x[i], path[1:])
+		}
+	}
+	return nil
+}
+
+var unescape = strings.NewReplacer("~1", "/", "~0", "~")
+
+// annotations are keywords that restrict no value.
+var annotations = []string{"$schema", "$id", "$comment", "title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "contentMediaType"}
+
+// unchecked are keywords that restrict values in ways that the codec does not check.
+var unchecked = []string{"pattern", "minLength", "maxLength", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minItems", "uniqueItems", "minProperties", "maxProperties", "patternProperties"}
+
+// maxSafeInteger is the largest integer of JavaScript, which some libraries write as the bound
+// of every integer.
+const maxSafeInteger = "9007199254740991"
+
+// schema rewrites one schema. at is its place.
+func (s *simplifier) schema(at string, v any) any {
+	x, ok := v.(object)
+	if !ok {
+		if v == true {
+			return object{}
+		}
+		return v
+	}
+	if text, ok := x["description"].(string); ok {
+		s.texts[at] = text
+	}
+	for _, key := range annotations {
+		delete(x, key)
+	}
+	for _, key := range unchecked {
+		if x[key] != nil {
+			s.notice(at, key+" is not checked")
+			delete(x, key)
+		}
+	}
+	if ref, ok := x["$ref"].(string); ok {
+		x["$ref"] = "#/$defs/" + identifier(ref[strings.LastIndex(ref, "/")+1:])
+	}
+	s.definitions(at, x)
+	s.children(at, x)
+	s.members(at, x)
+	for name, bound := range map[string]string{"minimum": "-" + maxSafeInteger, "maximum": maxSafeInteger} {
+		if n, ok := x[name].(json.Number); ok && n.String() == bound {
+			delete(x, name)
+		}
+	}
+	if list, ok := x["oneOf"].([]any); ok && x["anyOf"] == nil {
+		delete(x, "oneOf")
+		x["anyOf"] = list
+	}
+	if list, ok := x["anyOf"].([]any); ok {
+		return s.union(at, x, list)
+	}
+	return x
+}
+
+// definitions moves the definitions inside a definition to the top of the file.
+func (s *simplifier) definitions(at string, x object) {
+	for _, key := range []string{"$defs", "definitions"} {
+		defs, _ := x[key].(object)
+		for _, name := range slices.Sorted(maps.Keys(defs)) {
+			s.local[identifier(name)] = s.schema(at+"/"+key+"/"+name, defs[name])
+		}
+		delete(x, key)
+	}
+}
+
+// children rewrites the schemas in x.
+func (s *simplifier) children(at string, x object) {
+	for _, key := range []string{"items", "additionalProperties", "propertyNames"} {
+		if v, ok := x[key]; ok {
+			x[key] = s.schema(at+"/"+key, v)
+		}
+	}
+	for _, key := range []string{"anyOf", "oneOf", "allOf"} {
+		list, _ := x[key].([]any)
+		for i, v := range list {
+			list[i] = s.schema(fmt.Sprintf("%s/%s/%d", at, key, i), v)
+		}
+	}
+	props, _ := x["properties"].(object)
+	for _, name := range slices.Sorted(maps.Keys(props)) {
+		props[name] = s.schema(at+"/properties/"+escape.Replace(name), props[name])
+	}
+}
+
+var escape = strings.NewReplacer("~", "~0", "/", "~1")
+
+// members rewrites the keywords of an object.
+func (s *simplifier) members(at string, x object) {
+	props, _ := x["properties"].(object)
+	for _, name := range slices.Sorted(maps.Keys(props)) {
+		if isNothing(props[name]) {
+			s.notice(at, fmt.Sprintf("the schema forbids the member %q, and the codec keeps it in Extra", name))
+			delete(props, name)
+		}
+	}
+	if len(props) == 0 {
+		delete(x, "properties")
+	}
+	if names := x["propertyNames"]; names != nil {
+		if o, _ := names.(object); o["enum"] != nil || o["$ref"] != nil {
+			s.notice(at, "propertyNames is not checked")
+		}
+		delete(x, "propertyNames")
+	}
+	if extra, ok := x["additionalProperties"]; ok && (extra == false || isNothing(extra) || len(props) > 0 && isAnything(extra)) {
+		delete(x, "additionalProperties")
+	}
+	if required, ok := x["required"].([]any); ok {
+		n := len(required)
+		required = slices.DeleteFunc(required, func(v any) bool { name, _ := v.(string); return props[name] == nil })
+		if len(required) < n {
+			s.notice(at, "required has members that properties does not have, and they are not checked")
+		}
+		if x["required"] = required; len(required) == 0 {
+			delete(x, "required")
+		}
+	}
+}
+
+// isNothing reports whether a schema allows no value.
+func isNothing(v any) bool {
+	x, _ := v.(object)
+	not, ok := x["not"].(object)
+	return v == false || ok && len(x) == 1 && len(not) == 0
+}
+
+func isAnything(v any) bool {
+	x, ok := v.(object)
+	return ok && len(x) == 0
+}
+
+// union rewrites a union: of constants to an enum, of a type and null to the type or null, and of
+// types to a list of types.
+func (s *simplifier) union(at string, x object, list []any) any {
+	list = slices.DeleteFunc(list, isNothing)
+	if len(list) == 2 && isAnything(list[1]) {
+		s.notice(at, "a second alternative that allows anything is ignored")
+		list = list[:1]
+	}
+	x["anyOf"] = list
+	if len(x) > 1 {
+		return x
+	}
+	var values, types []any
+	var other object
+	for _, v := range list {
+		alternative, _ := v.(object)
+		switch value, typ := alternative["const"], alternative["type"]; {
+		case value != nil && len(alternative) <= 2:
+			values = append(values, value)
+		case isPlain(alternative):
+			types = append(types, typ)
+		case other == nil:
+			other = alternative
+		default:
+			return x
+		}
+	}
+	switch {
+	case len(list) == 1:
+		return list[0]
+	case len(values) == len(list) && isText(values):
+		return object{"type": "string", "enum": values}
+	case len(types) == len(list):
+		return object{"type": types}
+	case len(types) == 1 && types[0] == "null" && isScalar(other["type"]) && other["enum"] == nil && other["const"] == nil:
+		other["type"] = []any{other["type"], "null"}
+		return other
+	}
+	return x
+}
+
+// isPlain reports whether a schema has only the type of a scalar or null.
+func isPlain(x object) bool {
+	return len(x) == 1 && (isScalar(x["type"]) || x["type"] == "null")
+}
+
+func isScalar(typ any) bool {
+	return typ == "string" || typ == "integer" || typ == "number" || typ == "boolean"
+}
+
+func isText(values []any) bool {
+	return !slices.ContainsFunc(values, func(v any) bool { _, ok := v.(string); return !ok })
+}
+
+// identifier returns the name of a definition without the characters that a Go name cannot begin
+// with.
+func identifier(name string) string {
+	trimmed := strings.TrimLeft(name, "_")
+	if trimmed == "" || trimmed == name {
+		return name
+	}
+	return capitalized(trimmed)
+}
+
+func capitalized(name string) string {
+	if name == "" {
+		return ""
+	}
+	return strings.ToUpper(name[:1]) + name[1:]
+}

@@ -1,0 +1,243 @@
+package ir
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Extension is the schema of an extension of the protocol.
+type Extension struct {
+	// Source has the definitions of the newest revision and of the extension.
+	Source *Source
+	// Own has the definitions of the extension. The value is the union of messages of a
+	// message, such as "ClientRequest", or "".
+	Own map[string]string
+	// Protocol is the package of the protocol, and Path its import path.
+	Protocol *Package
+	Path     string
+	// Trim is removed from the beginning of Go names.
+	Trim string
+	// Objects are the definitions without members that have a Go type of their own.
+	Objects []string
+	// Elsewhere has the types of definitions that another package implements.
+	Elsewhere map[string]Type
+}
+
+// BuildExtension compiles an extension into a package that has only the types and methods of
+// the extension. Its types refer to the types of the protocol's package.
+func BuildExtension(x *Extension, rules *Rules, docs Docs) (*Package, error) {
+	set := extensionRules(x, rules)
+	p, err := compile([]*Source{x.Source}, set, docs)
+	if err != nil {
+		return nil, err
+	}
+	protocol := *x.Source
+	protocol.Defs = maps.Clone(x.Source.Defs)
+	for name := range x.Own {
+		delete(protocol.Defs, name)
+	}
+	without, err := compile([]*Source{&protocol}, extensionRules(x, rules), NoDocs{})
+	if err != nil {
+		return nil, err
+	}
+	problems := &problemList{}
+	p.removeProtocol(x, without, problems)
+	return p, problems.err("extension")
+}
+
+// extensionRules returns the rules for an extension. The definitions that another package
+// implements have a type.
+func extensionRules(x *Extension, rules *Rules) *ruleSet {
+	r := *rules
+	r.Framing = slices.DeleteFunc(slices.Clone(r.Framing), func(f Framing) bool {
+		_, elsewhere := x.Elsewhere[f.Definition]
+		return elsewhere
+	})
+	set := newRuleSet(&r)
+	set.own, set.objects = x.Own, x.Objects
+	return set
+}
+
+// removeProtocol makes the protocol's types in p types of another package, and removes
+// everything that is not part of the extension.
+func (p *Package) removeProtocol(x *Extension, without *Package, problems *problemList) {
+	find := func(list []*Type, name string) *Type {
+		if i := slices.IndexFunc(list, func(t *Type) bool { return t.Name == name }); i >= 0 {
+			return list[i]
+		}
+		return nil
+	}
+	p.Types = slices.DeleteFunc(p.Types, func(t *Type) bool {
+		if find(without.Types, t.Name) == nil {
+			return false
+		}
+		if other, ok := x.Elsewhere[t.Name]; ok {
+			t.Name, t.Package = other.Name, other.Package
+			return true
+		}
+		other := find(x.Protocol.Types, t.Name)
+		if other == nil {
+			problems.add(t.At, "the protocol's package has no type %q", t.Name)
+			return true
+		}
+		*t = *other
+		t.Package = x.Path
+		return true
+	})
+	p.Methods = slices.DeleteFunc(p.Methods, func(m *Method) bool { return m.Type.Package != "" })
+	p.Errors = slices.DeleteFunc(p.Errors, func(e *Error) bool {
+		return slices.ContainsFunc(x.Protocol.Errors, func(o *Error) bool { return o.Name == e.Name })
+	})
+	p.Forms = slices.DeleteFunc(p.Forms, func(f Form) bool { _, own := x.Own[f.Definition]; return !own })
+	p.Undocumented = nil
+	p.Joins = nil
+	for _, t := range p.Types {
+		t.Area = "extension"
+		t.trim(x.Trim)
+	}
+	for _, m := range p.Methods {
+		m.Name = strings.TrimSuffix(strings.TrimSuffix(m.Type.Name, "Request"), "Notification")
+	}
+}
+
+// trim removes a prefix from the names of t.
+func (t *Type) trim(prefix string) {
+	short := strings.TrimPrefix(t.Name, prefix)
+	if short == "" || short == t.Name {
+		return
+	}
+	if e, ok := t.Shape.(*Enum); ok {
+		for _, v := range e.Values {
+			v.Name = short + strings.TrimPrefix(v.Name, t.Name)
+		}
+	}
+	t.Name = short
+}
+
+// unionAsObject returns an object with the members of all alternatives of a union of objects.
+// A constant that differs between the alternatives becomes an enum, and its values require the
+// members of their alternative.
+func (p *parser) unionAsObject(u *unionNode) node {
+	var parts []*objectNode
+	for _, alternative := range u.alternatives {
+		o, ok := p.resolve(alternative).(*objectNode)
+		if !ok {
+			p.problems.add(alternative.pos(), "a part of an allOf must be an object, or a union of objects")
+			return &objectNode{at: u.at}
+		}
+		parts = append(parts, o)
+	}
+	o := &objectNode{at: u.at}
+	for _, part := range parts {
+		for _, m := range part.members {
+			if o.member(m.name) == nil {
+				o.members = append(o.members, p.joinAlternatives(o, parts, m.name))
+			}
+		}
+	}
+	for i := range o.members {
+		m := &o.members[i]
+		m.required = !slices.ContainsFunc(parts, func(part *objectNode) bool { have := part.member(m.name); return have == nil || !have.required })
+	}
+	p.findCases(o, parts)
+	return o
+}
+
+// joinAlternatives joins a member of the alternatives of a union.
+func (p *parser) joinAlternatives(o *objectNode, parts []*objectNode, name string) member {
+	var first *member
+	var values []string
+	same := true
+	for _, part := range parts {
+		m := part.member(name)
+		if m == nil {
+			continue
+		}
+		if c, ok := m.node.(*constNode); ok && !slices.Contains(values, c.value) {
+			values = append(values, c.value)
+		}
+		if first == nil {
+			first = m
+		} else if same = same && sameShape(first.node, m.node); !same && !is[*constNode](m.node) {
+			p.problems.add(m.node.pos(), "the member %q is %s here, but %s at %s in another alternative of the union", name, describe(m.node), describe(first.node), first.node.pos())
+		}
+	}
+	if len(values) < 2 {
+		return *first
+	}
+	return member{name: name, node: p.enumOf(first.node.pos(), values)}
+}
+
+// sameShape reports whether two nodes are the same, apart from their places.
+func sameShape(a, b node) bool {
+	switch a := a.(type) {
+	case *mapNode:
+		b, ok := b.(*mapNode)
+		return ok && sameShape(a.elem, b.elem)
+	case *arrayNode:
+		b, ok := b.(*arrayNode)
+		return ok && a.max == b.max && sameShape(a.elem, b.elem)
+	case *unionNode, *objectNode, *enumNode:
+		return false
+	}
+	return describe(a) == describe(b)
+}
+
+// enumOf returns an enum with the given values: the definition that has exactly these, or an
+// enum without a name.
+func (p *parser) enumOf(where string, values []string) node {
+	slices.Sort(values)
+	for _, name := range slices.Sorted(maps.Keys(p.src.Defs)) {
+		var have []string
+		for _, v := range p.src.Defs[name].Enum {
+			s, _ := v.(string)
+			have = append(have, s)
+		}
+		if slices.Sort(have); slices.Equal(have, values) {
+			return &refNode{at(where), name}
+		}
+	}
+	return &enumNode{at(where), values}
+}
+
+// findCases sets the cases of an object that was a union: the members that an alternative requires
+// and others do not.
+func (p *parser) findCases(o *objectNode, parts []*objectNode) {
+	key := slices.IndexFunc(o.members, func(m member) bool {
+		return m.required && !slices.ContainsFunc(parts, func(part *objectNode) bool { return !is[*constNode](part.member(m.name).node) })
+	})
+	if key < 0 {
+		return
+	}
+	o.caseKey = o.members[key].name
+	for _, part := range parts {
+		c := objectCase{value: part.member(o.caseKey).node.(*constNode).value}
+		for _, m := range part.members {
+			if m.required && !o.member(m.name).required {
+				c.required = append(c.required, m.name)
+			}
+		}
+		if len(c.required) > 0 {
+			o.cases = append(o.cases, c)
+		}
+	}
+}
+
+// setCases sets the members of a struct that depend on the value of another one.
+func (s *analyzer) setCases(t *mergedType, st *Struct) {
+	for _, o := range t.occs {
+		n, ok := o.node.(*objectNode)
+		if !ok || n.cases == nil {
+			continue
+		}
+		st.Case = fieldNamed(st, n.caseKey)
+		for _, c := range n.cases {
+			x := Case{Value: c.value}
+			for _, name := range c.required {
+				x.Required = append(x.Required, fieldNamed(st, name))
+			}
+			st.Cases = append(st.Cases, x)
+		}
+	}
+}
