@@ -71,14 +71,19 @@ func (c checker) requireClient(method, path string) error {
 	return &CapabilityError{Method: method, Capability: path, Required: want, Revision: c.facts.revision}
 }
 
-// requireExtension checks that the peer declared the extension of a message.
-func (c checker) requireExtension(method, extension string) error {
-	lack := &CapabilityError{Method: method, Capability: "extensions." + extension, Revision: c.facts.revision}
+// requireExtension checks that the peer declared the extension of a message. Clients need not
+// declare an extension that only servers declare.
+func (c checker) requireExtension(m peer.Extension) error {
+	extension := m.Extension()
+	lack := &CapabilityError{Method: m.Method(), Capability: "extensions." + extension, Revision: c.facts.revision}
 	if c.conn.client {
 		if c.facts.server == nil || capabilities.ServerHasExtension(c.facts.server, extension) {
 			return nil
 		}
 		return lack
+	}
+	if _, ok := m.(peer.ServerExtension); ok {
+		return nil
 	}
 	lack.Required = &mcp.ClientCapabilities{Extensions: map[string]map[string]json.RawMessage{extension: {}}}
 	if c.conn.HasClientCapability(lack.Required) {

@@ -200,7 +200,7 @@ func (s *session) checkCustom(m peer.Message, t peer.TransportContext, handshake
 		}
 	}
 	if x, ok := m.(peer.Extension); ok {
-		return s.checker().requireExtension(m.Method(), x.Extension())
+		return s.checker().requireExtension(x)
 	}
 	return nil
 }

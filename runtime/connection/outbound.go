@@ -29,7 +29,7 @@ func (s sender) call(ctx context.Context, req peer.Message, res wire.Value, opts
 		return err
 	}
 	if x, ok := req.(peer.Extension); ok {
-		if err := s.requireExtension(req.Method(), x.Extension()); err != nil {
+		if err := s.requireExtension(x); err != nil {
 			return err
 		}
 	}
@@ -189,7 +189,7 @@ func (s sender) progress(ctx context.Context, p peer.Progress) error {
 func (s sender) dropReason(n peer.Notification) string {
 	info := methodOf(n)
 	if x, ok := n.(peer.Extension); ok {
-		if err := s.requireExtension(n.Method(), x.Extension()); err != nil {
+		if err := s.requireExtension(x); err != nil {
 			return err.Error()
 		}
 	}

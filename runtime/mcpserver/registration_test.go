@@ -11,6 +11,7 @@ import (
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/tasks"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -103,6 +104,34 @@ func TestExtensionMethodMustNotShadowProtocolMethod(t *testing.T) {
 	require.ErrorContains(t, panicked(func() {
 		mcpserver.Handle(s, func(context.Context, *another) (*mcp.EmptyResult, error) { return nil, nil })
 	}), `method "tools/list": the protocol defines a method with this name`)
+}
+
+// lamp is a request of an extension that clients declare too. bulb is one of an extension that only
+// servers declare.
+type (
+	lamp struct{ another }
+	bulb struct{ lamp }
+)
+
+func (*lamp) Method() string    { return "com.example/lamp" }
+func (*bulb) Method() string    { return "com.example/bulb" }
+func (*bulb) DeclaredByServer() {}
+
+func TestClientNeedNotDeclareExtensionOfServers(t *testing.T) {
+	s := mcpserver.New(info, &mcpserver.Options{Extensions: map[string]json.RawMessage{"com.example/another": nil}})
+	mcpserver.Handle(s, func(context.Context, *lamp) (*mcp.EmptyResult, error) { return &mcp.EmptyResult{}, nil })
+	mcpserver.Handle(s, func(context.Context, *bulb) (*mcp.EmptyResult, error) { return &mcp.EmptyResult{}, nil })
+	for _, revision := range []string{"2025-11-25", modern} {
+		c := connect(t, s, revision)
+		c.call("com.example/bulb", `{}`)
+		require.NotNil(t, c.ask("com.example/lamp", `{}`).Error, revision)
+	}
+
+	client, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(mcpserver.New(info, nil)), nil)
+	require.NoError(t, err)
+	defer client.Close()
+	_, err = peer.SendRequest(t.Context(), client, &bulb{})
+	require.ErrorContains(t, err, "extensions.com.example/another")
 }
 
 func TestInvalidMethodsPanic(t *testing.T) {

@@ -26,13 +26,21 @@ type Named interface {
 }
 
 // Extension is a message of an extension of the protocol. It is available in stateless revisions,
-// if both peers have declared the extension. In handshake revisions, another message may have the
-// same method.
+// if both peers have declared the extension; for a [ServerExtension], if the server has. In
+// handshake revisions, another message may have the same method.
 type Extension interface {
 	Message
 	// Extension returns the identifier of the extension. It is constant for a type, and may be
 	// called on a nil pointer.
 	Extension() string
+}
+
+// ServerExtension is a message of an extension that only servers declare. A server accepts it from
+// all clients.
+type ServerExtension interface {
+	Extension
+	// DeclaredByServer does nothing. It marks the messages of such an extension.
+	DeclaredByServer()
 }
 
 // Notification is a message without a response.
