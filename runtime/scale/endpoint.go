@@ -137,7 +137,7 @@ func (e *endpoint) route(w http.ResponseWriter, r *http.Request, id, tag string)
 			w.WriteHeader(http.StatusMisdirectedRequest)
 			return
 		case err != nil:
-			if !errors.Is(err, errLeaving) && !errors.Is(err, errTooSoon) {
+			if !errors.Is(err, errLeaving) && !errors.Is(err, errEnding) && !errors.Is(err, errTooSoon) {
 				e.node.opts.Logger.WarnContext(r.Context(), "could not find or take over a session", "error", err)
 			}
 			refuse(w, http.StatusServiceUnavailable, body.requestID(), "The session is not available. Try again later.", "")
@@ -147,6 +147,9 @@ func (e *endpoint) route(w http.ResponseWriter, r *http.Request, id, tag string)
 				r.Body = body.reader()
 			}
 			switch {
+			case followsStandalone(r) && !e.node.leaseHeld():
+				// Another replica may have later events. There are none here without the engine.
+				refuse(w, http.StatusServiceUnavailable, wire.RequestID{}, "The session is not available. Try again later.", "")
 			case e.serveHere(w, r, id):
 			case attempt == 0:
 				continue // the session may have begun to move
@@ -252,6 +255,7 @@ func (e *endpoint) isCurrent(id string) bool {
 var (
 	errCutOff  = errors.New("the engine cannot be reached for too long")
 	errLeaving = errors.New("this replica is shutting down")
+	errEnding  = errors.New("the session is ending")
 	errTooSoon = errors.New("the owner is silent, and this replica has not held its lease for long enough to replace it")
 )
 
@@ -259,13 +263,11 @@ var (
 // a session whose owner is gone is taken over. If afresh is set, the record of the session decides.
 func (e *endpoint) locate(ctx context.Context, id, tag, principal string, afresh bool) (*member, error) {
 	n := e.node
-	if !n.leaseHeld() {
-		n.renewLate(ctx)
-	}
+	n.renewLate(ctx)
 	if n.cutOff() {
 		return nil, errCutOff
 	}
-	if e.inner.Holds(id) && !e.isAboutToMove(id) && e.verify(ctx, id) {
+	if e.inner.Holds(id) && e.owns(id) && e.verify(ctx, id) {
 		return nil, nil
 	}
 	if e.hasEnded(id) {

@@ -264,6 +264,8 @@ type faultyEngine struct {
 	count int
 
 	written map[string][][]byte // all data that were written, by key
+
+	onDelete func(key string) // called before a record is deleted; may be nil
 }
 
 // record remembers written data.
@@ -345,6 +347,9 @@ func (e *faultyEngine) Delete(ctx context.Context, key string, prev uint64) erro
 	e.hang(ctx)
 	if _, err := e.begin(true); err != nil {
 		return err
+	}
+	if e.onDelete != nil {
+		e.onDelete(key)
 	}
 	return e.Memory.Delete(ctx, key, prev)
 }

@@ -85,10 +85,10 @@ func (e *endpoint) setMoving(h *heldSession, moving bool) bool {
 	return true
 }
 
-// isAboutToMove reports whether a session of this replica is about to move.
-func (e *endpoint) isAboutToMove(id string) bool {
+// owns reports whether this replica has a session that it has not lost, and that is not about to move.
+func (e *endpoint) owns(id string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	h := e.held[id]
-	return h != nil && h.users == aboutToMove
+	return h != nil && h.users != aboutToMove
 }

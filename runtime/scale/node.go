@@ -59,11 +59,11 @@ type Node struct {
 	tag   string
 	start time.Time
 
-	renewing   sync.Mutex // held while the lease is renewed; guards the fields up to renewFailed
-	version    uint64     // of the record of this replica
-	lastFailed time.Time
-	renewed    atomic.Int64 // time since start when the last renewal of the lease began
-	heldSince  atomic.Int64 // time since start from which on the lease was held all the time
+	renewing   chan struct{} // has a value while the lease is renewed
+	version    uint64        // of the record of this replica; belongs to the goroutine that renews the lease
+	lastFailed atomic.Int64  // time since start when the last failed renewal began
+	renewed    atomic.Int64  // time since start when the last renewal of the lease began
+	heldSince  atomic.Int64  // time since start from which on the lease was held all the time
 	leaving    atomic.Bool
 	stop       context.CancelFunc
 	running    sync.WaitGroup // goroutines that end after stop
@@ -77,14 +77,14 @@ type Node struct {
 // NewNode adds a replica to the replicas that share an engine. It returns an error if the
 // options are invalid, or if the engine cannot be reached.
 func NewNode(table engine.Table, log engine.Log, opts *Options) (*Node, error) {
-	n := &Node{table: table, log: log, opts: *opts, tag: newTag(), start: time.Now(), takeovers: make(chan struct{}, maxTakeovers)}
+	n := &Node{table: table, log: log, opts: *opts, tag: newTag(), start: time.Now(), renewing: make(chan struct{}, 1), takeovers: make(chan struct{}, maxTakeovers)}
 	if err := n.opts.complete(); err != nil {
 		return nil, fmt.Errorf("scale: %w", err)
 	}
 	n.keys, _ = sealed.NewRing(keyUse, n.opts.Keys)
 	ctx, cancel := context.WithTimeout(context.Background(), engineTimeout)
 	defer cancel()
-	if err := n.renew(ctx); err != nil {
+	if err := n.renew(ctx); err != nil { // no other goroutine does so yet
 		return nil, fmt.Errorf("scale: the engine refused the record of this replica: %w", err)
 	}
 	running, stop := context.WithCancel(context.Background())
@@ -139,7 +139,12 @@ func (n *Node) repeat(ctx context.Context, f func(context.Context)) {
 func (n *Node) keepLease(ctx context.Context) {
 	attempt, cancel := context.WithTimeout(ctx, min(n.opts.Lease/4, engineTimeout))
 	defer cancel()
-	if err := n.renew(attempt); err != nil && ctx.Err() == nil {
+	err := n.beginRenewal(attempt)
+	if err == nil {
+		err = n.renew(attempt)
+		n.endRenewal()
+	}
+	if err != nil && ctx.Err() == nil {
 		n.opts.Logger.WarnContext(ctx, "could not renew the lease of this replica", "error", err)
 	}
 	n.checkMembers(attempt)
@@ -158,22 +163,33 @@ func (n *Node) listEndpoints() []*endpoint {
 	return append([]*endpoint(nil), n.endpoints...)
 }
 
-// renew renews the lease.
+// beginRenewal lets the caller renew the lease, until it calls endRenewal. It fails if ctx ends first.
+func (n *Node) beginRenewal(ctx context.Context) error {
+	select {
+	case n.renewing <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (n *Node) endRenewal() { <-n.renewing }
+
+// renew renews the lease. The caller has called beginRenewal.
 func (n *Node) renew(ctx context.Context) error {
-	n.renewing.Lock()
-	defer n.renewing.Unlock()
 	began := n.now()
 	data := n.keys.Seal([]byte(n.opts.Address), memberKey(n.tag))
 	version, err := sealed.Put(ctx, n.table, memberKey(n.tag), data, n.version, n.opts.Lease)
 	if errors.Is(err, engine.ErrConflict) { // the record has ended, or the reply to an earlier renewal was lost
 		r, getErr := n.table.Get(ctx, memberKey(n.tag))
 		if getErr != nil && !errors.Is(getErr, engine.ErrNone) {
+			n.lastFailed.Store(int64(began))
 			return getErr
 		}
 		version, err = sealed.Put(ctx, n.table, memberKey(n.tag), data, r.Version, n.opts.Lease)
 	}
 	if err != nil {
-		n.lastFailed = time.Now()
+		n.lastFailed.Store(int64(began))
 		return err
 	}
 	if n.version == 0 || began-time.Duration(n.renewed.Load()) > n.opts.Lease {
@@ -187,19 +203,35 @@ func (n *Node) renew(ctx context.Context) error {
 // leaseHeld reports whether the replica holds its lease, so that no other one takes sessions over.
 func (n *Node) leaseHeld() bool { return n.now()-time.Duration(n.renewed.Load()) <= n.opts.Lease }
 
-// renewLate renews a lease that has ended, unless that has failed recently. The process may have been
-// stopped for a while.
+const (
+	lateTimeout = time.Second     // of the renewal of a lease that has ended, while a request waits
+	lateRetry   = 2 * time.Second // after the begin of a renewal that failed
+)
+
+// renewLate renews a lease that has ended. The process may have been stopped for a while, and other replicas may
+// have its sessions: a renewal that began before that counts for nothing, whether it succeeds or fails. If a
+// renewal has begun and failed recently, renewLate does nothing.
 func (n *Node) renewLate(ctx context.Context) {
-	if !n.renewing.TryLock() {
+	if n.leaseHeld() || n.failedRecently() {
 		return
 	}
-	late := !n.leaseHeld() && time.Since(n.lastFailed) > time.Second
-	n.renewing.Unlock()
-	if late {
-		ctx, cancel := context.WithTimeout(ctx, time.Second)
-		defer cancel()
+	began := n.now()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lateTimeout) // others use the result
+	defer cancel()
+	if n.beginRenewal(ctx) != nil {
+		n.lastFailed.Store(int64(began))
+		return
+	}
+	defer n.endRenewal()
+	if !n.leaseHeld() && !n.failedRecently() {
 		_ = n.renew(ctx) // the next renewal logs an error
 	}
+}
+
+// failedRecently reports whether a renewal of the lease has begun a moment ago, and has failed.
+func (n *Node) failedRecently() bool {
+	last := time.Duration(n.lastFailed.Load())
+	return last != 0 && n.now()-last < lateRetry
 }
 
 // cutOff reports whether the engine has not been reached for so long that sessions are not served.
@@ -315,8 +347,10 @@ func (n *Node) Shutdown(ctx context.Context) error {
 	n.mu.Unlock()
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), engineTimeout)
 	defer cancel()
-	n.renewing.Lock()
-	defer n.renewing.Unlock()
+	if err := n.beginRenewal(last); err != nil {
+		return fmt.Errorf("could not end the lease of this replica: %w", err)
+	}
+	defer n.endRenewal()
 	if err := n.table.Delete(last, memberKey(n.tag), n.version); err != nil && !errors.Is(err, engine.ErrConflict) {
 		return fmt.Errorf("could not end the lease of this replica: %w", err)
 	}

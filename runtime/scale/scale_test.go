@@ -194,6 +194,44 @@ func TestOwnerThatWasStoppedChecksItsSessions(t *testing.T) {
 	})
 }
 
+// A process that was stopped has a renewal of its lease that began before. It must not serve its sessions until
+// the renewal has failed.
+func TestOwnerThatWasStoppedServesNothingDuringARenewal(t *testing.T) {
+	run(t, 2, func(t *testing.T, f *fleet) {
+		s := f.open(0, "")
+		f.replicas[0].engine.hangs.Store(true)
+		time.Sleep(lease + lease/4)
+		s.requireServedBy(1, 1)
+		time.Sleep(lease/4 - 1500*time.Millisecond) // a renewal begins each quarter of a lease: this one fails in half a second
+		f.replicas[0].engine.hangs.Store(false)
+		s.requireServedBy(1, 0)
+	})
+}
+
+// An owner that is cut off from the engine and from other replicas serves its sessions. It must leave what belongs
+// to the next owner to that one.
+func TestOwnerWithoutEngineLeavesQuestionsAndStreamsOfTheNextOwner(t *testing.T) {
+	run(t, 2, func(t *testing.T, f *fleet) {
+		s := f.open(0, "")
+		f.replicas[0].isolate(true)
+		time.Sleep(lease + lease/4)
+		st := s.stream(s.request(1, http.MethodPost, s.callBody("ask", 0)))
+		question := st.next()
+		require.Contains(t, question.data, `"id":4294967297`)
+		s.requireServedBy(0, 0)
+		const response = `{"jsonrpc":"2.0","id":4294967297,"result":{"action":"accept","content":{}}}`
+		require.Equal(t, http.StatusServiceUnavailable, s.post(0, response).status)
+		for _, last := range []string{question.id, "0-1", ""} {
+			resumed := s.get(0, last)
+			require.Equal(t, http.StatusServiceUnavailable, resumed.status, last)
+			resumed.close()
+		}
+		require.Equal(t, http.StatusAccepted, s.post(1, response).status)
+		require.Contains(t, st.next().data, "replica 1: accept")
+		st.rest()
+	})
+}
+
 func TestTwoReplicasDoNotTakeOverTogether(t *testing.T) {
 	run(t, 3, func(t *testing.T, f *fleet) {
 		s := f.open(0, "")
@@ -338,6 +376,44 @@ func TestEndedSessionStaysEndedIfTheEngineCannotBeReached(t *testing.T) {
 		f.replicas[0].kill()
 		time.Sleep(2 * lease)
 		require.Equal(t, http.StatusNotFound, s.call(1, "where", 0).status)
+	})
+}
+
+// end ends the session through a replica.
+func (s *session) end(at int) answer { return s.do(s.request(at, http.MethodDelete, "")) }
+
+func TestRequestDuringTheEndOfASessionDoesNotRestoreIt(t *testing.T) {
+	run(t, 2, func(t *testing.T, f *fleet) {
+		s := f.open(0, "")
+		go s.call(0, "slow", 0) // ends after 5 s, also if it is cancelled
+		synctest.Wait()
+		ended := make(chan answer, 1)
+		go func() { ended <- s.end(0) }()
+		synctest.Wait()
+		for i := range f.replicas {
+			require.Equal(t, http.StatusServiceUnavailable, s.call(i, "where", 0).status)
+		}
+		require.Equal(t, http.StatusNoContent, (<-ended).status)
+		for i := range f.replicas {
+			require.Equal(t, http.StatusNotFound, s.call(i, "where", 0).status)
+		}
+	})
+}
+
+func TestEndedSessionStaysEndedIfItsRecordChanges(t *testing.T) {
+	run(t, 2, func(t *testing.T, f *fleet) {
+		s := f.open(0, "")
+		f.replicas[0].engine.onDelete = func(key string) {
+			f.replicas[0].engine.onDelete = nil
+			r, err := f.memory.Get(t.Context(), key)
+			require.NoError(t, err)
+			_, err = f.memory.Put(t.Context(), key, r.Data, r.Version, time.Hour)
+			require.NoError(t, err)
+		}
+		require.Equal(t, http.StatusNoContent, s.end(0).status)
+		for i := range f.replicas {
+			require.Equal(t, http.StatusNotFound, s.call(i, "where", 0).status)
+		}
 	})
 }
 

@@ -148,14 +148,16 @@ func (e *endpoint) readRecord(ctx context.Context, key string) (*record, uint64,
 
 // Ended implements [streamable.Sharing].
 func (e *endpoint) Ended(ctx context.Context, id string) {
-	h := e.remove(id)
-	if h == nil {
-		return
-	}
 	e.mu.Lock()
-	e.ended[id] = h
+	h := e.held[id]
+	if h != nil {
+		e.ended[id] = h
+	}
+	delete(e.held, id)
 	e.mu.Unlock()
-	e.deleteEnded(ctx, h)
+	if h != nil {
+		e.deleteEnded(ctx, h)
+	}
 }
 
 // deleteEnded deletes the record and the events of a session that has ended. If the engine cannot be
@@ -175,19 +177,23 @@ func (e *endpoint) deleteEnded(ctx context.Context, h *heldSession) {
 }
 
 func (e *endpoint) deleteRecord(ctx context.Context, h *heldSession) error {
-	found, version, err := e.readRecord(ctx, h.key(e))
-	switch {
-	case errors.Is(err, engine.ErrNone):
-	case err != nil:
-		return err
-	case found.Owner != e.node.tag || found.Epoch != h.epoch:
-		return nil // it continues at another replica
-	default:
-		if err := e.node.table.Delete(ctx, h.key(e), version); err != nil && !errors.Is(err, engine.ErrConflict) {
+	for {
+		found, version, err := e.readRecord(ctx, h.key(e))
+		switch {
+		case errors.Is(err, engine.ErrNone):
+			return e.node.log.Drop(ctx, h.key(e))
+		case err != nil:
+			return err
+		case found.Owner != e.node.tag || found.Epoch != h.epoch:
+			return nil // it continues at another replica
+		}
+		switch err := e.node.table.Delete(ctx, h.key(e), version); {
+		case err == nil:
+			return e.node.log.Drop(ctx, h.key(e))
+		case !errors.Is(err, engine.ErrConflict): // otherwise, the record was changed meanwhile
 			return err
 		}
 	}
-	return e.node.log.Drop(ctx, h.key(e))
 }
 
 // lose gives up a session that another replica has taken over. It does not wait for the end of its
@@ -281,6 +287,8 @@ func (e *endpoint) readOwner(ctx context.Context, id, principal string) (*member
 	switch {
 	case e.inner.Holds(id):
 		return nil, nil
+	case isOwn && e.find(id) != nil: // requests in flight may delay the end
+		return nil, errEnding
 	case e.node.leaving.Load():
 		return nil, errLeaving
 	case rec.Owner != "" && !isOwn && !e.node.mayJudge():

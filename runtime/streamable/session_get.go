@@ -86,6 +86,9 @@ func (f *follower) find(last []string) *refusal {
 			f.shared = &sharedRequest{suffix: request}
 		}
 	}
+	if f.session.isFromLaterEpoch(f.number) {
+		return &refusal{status: http.StatusServiceUnavailable, err: errSessionMoves}
+	}
 	f.stream = f.session.findStream(f.number)
 	f.lost = f.stream == nil && f.shared != nil && f.session.isFromEarlierEpoch(f.number)
 	return nil

@@ -121,6 +121,9 @@ func (h *Handler) serveSessionNotification(w http.ResponseWriter, r *http.Reques
 		return refused
 	}
 	defer s.release(false)
+	if s.responseHasMoved(m) {
+		return &refusal{status: http.StatusServiceUnavailable, err: errSessionMoves}
+	}
 	if s.id == "" {
 		defer buf.Held().Release() // for a handler that ends its goroutine
 		return h.serveSessionlessNotification(w, r, s, m, f, buf)

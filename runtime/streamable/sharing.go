@@ -332,6 +332,19 @@ func (s *session) isFromEarlierEpoch(number uint64) bool {
 	return number != 0 && number>>epochShift < uint64(s.conn.Epoch())
 }
 
+// isFromLaterEpoch reports whether the number of a stream or of a request to the client was made by another
+// replica, which continues the session.
+func (s *session) isFromLaterEpoch(number uint64) bool {
+	return s.shared != nil && number>>epochShift > uint64(s.conn.Epoch())
+}
+
+// responseHasMoved reports whether a message is a response to a request of another replica, which continues
+// the session.
+func (s *session) responseHasMoved(m *wire.Message) bool {
+	id, ok := m.ID.Int64()
+	return m.Method == "" && ok && id > 0 && s.isFromLaterEpoch(uint64(id))
+}
+
 // isRequestOrNotification reports whether a message has a method.
 func isRequestOrNotification(data []byte) bool {
 	m, err := wire.ReadMessage(data, nil)
