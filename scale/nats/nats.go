@@ -306,6 +306,10 @@ func (e *Engine) Read(ctx context.Context, key string, after uint64) (list []eng
 		case <-ctx.Done():
 			return nil, fmt.Errorf("nats: read log: %w", ctx.Err())
 		}
+		// The entries may have ended, or the log may have been dropped.
+		if last, err = e.last(ctx, e.stream.CachedInfo().Config.Name, e.log+key); err != nil {
+			return nil, err
+		}
 	}
 	return list, nil
 }

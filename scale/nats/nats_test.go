@@ -67,6 +67,24 @@ func TestTasks(t *testing.T) {
 	sharedtasks.Run(t, e)
 }
 
+// TestReadOfALogThatIsDropped drops logs while they are read. The end of a log must not delay the reader.
+func TestReadOfALogThatIsDropped(t *testing.T) {
+	s := start(t, "one", "always", "", -1)
+	e, err := natsengine.New(t.Context(), connect(t, s, "app"), &natsengine.Options{System: connect(t, s, "sys")})
+	require.NoError(t, err)
+	for range 100 {
+		_, err := e.Append(t.Context(), "key", []byte("data"), 0, time.Minute)
+		require.NoError(t, err)
+		read := make(chan error, 1)
+		go func() { // ends with Read
+			_, err := e.Read(t.Context(), "key", 0)
+			read <- err
+		}()
+		require.NoError(t, e.Drop(t.Context(), "key"))
+		require.NoError(t, <-read)
+	}
+}
+
 // freePorts returns ports of the loopback interface that were free.
 func freePorts(t *testing.T, n int) (ports []int) {
 	for range n {
