@@ -1,7 +1,7 @@
 GO ?= go
 ADDR ?= 127.0.0.1:8080
 
-.PHONY: help run quick lint test slow bench ports generate schema history
+.PHONY: help run quick lint test slow chaos bench ports generate schema history
 
 ## help: list the commands
 help:
@@ -29,6 +29,10 @@ test:
 ## slow: run the race detector, the fuzz targets, a long differential run, and vet for other systems
 slow:
 	@./.ci/check slow
+
+## chaos: kill, stop and cut replicas for a long time, with each engine: make chaos [LENGTH=10m] [SEED=1]
+chaos:
+	cd scale/chaos && GOWORK=off $(GO) test -count=1 -timeout 0 -v -run '^TestChaos$$' -length "$(or $(LENGTH),10m)" -seed "$(or $(SEED),1)"
 
 ## bench: measure other SDKs too, and update the table and the chart of docs/performance.md
 # BENCH='-run HTTP -rounds 2' measures less and only prints the result.

@@ -1,0 +1,98 @@
+package chaos
+
+import (
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+var (
+	length = flag.Duration("length", 20*time.Second, "the length of a run, without its end")
+	seed   = flag.Uint64("seed", 1, "the seed of the faults")
+	keep   = flag.String("keep", "", "a folder for the files of runs; empty removes them")
+)
+
+// TestMain runs another program if the test was started as one.
+func TestMain(m *testing.M) {
+	text, isProgram := os.LookupEnv(envConfig)
+	if !isProgram {
+		os.Exit(m.Run())
+	}
+	if err := runProgram(text); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// replicaFaults are faults of replicas and of their links.
+var replicaFaults = []fault{killReplica, pauseReplica, shutDownReplica, cutPeers, cutEngine, cutClients, breakConnections, slowNetwork}
+
+var setups = []*setup{
+	{name: "nats", replicas: 3, clients: 60, lease: 3 * time.Second, engine: startOneNATS, faults: append(slices.Clip(replicaFaults), stopEngine, killEngine)},
+	{name: "redis", replicas: 3, clients: 60, lease: 3 * time.Second, engine: startRedis, faults: append(slices.Clip(replicaFaults), stopEngine, killEngine)},
+}
+
+func TestChaos(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a run takes at least 40 s")
+	}
+	for _, s := range setups {
+		t.Run(s.name, func(t *testing.T) { testSetup(t, s) })
+	}
+}
+
+func testSetup(t *testing.T, s *setup) {
+	if s.name == "redis" && redisProgram() == "" {
+		t.Skip("neither redis-server nor valkey-server is installed: replicas were not tested with them")
+	}
+	dir := t.TempDir()
+	if *keep != "" {
+		dir = filepath.Join(*keep, fmt.Sprintf("%s-%d", s.name, *seed))
+		require.NoError(t, os.RemoveAll(dir))
+		require.NoError(t, os.MkdirAll(dir, 0o700))
+	}
+	output, err := os.Create(filepath.Join(dir, "output"))
+	require.NoError(t, err)
+	defer output.Close()
+	r := &run{setup: s, dir: dir, seed: *seed, output: output}
+	defer r.end()
+	require.NoError(t, r.start())
+	history, err := r.do(*length, slog.New(slog.NewTextHandler(output, &slog.HandlerOptions{Level: level()})))
+	require.NoError(t, err)
+	figures(t, r, history)
+	for i, v := range check(history) {
+		if i < 50 {
+			t.Error(v)
+		}
+	}
+}
+
+// level returns the level of the messages of clients.
+func level() slog.Level {
+	if *keep != "" {
+		return slog.LevelDebug
+	}
+	return slog.LevelWarn
+}
+
+// figures logs the numbers of a run.
+func figures(t *testing.T, r *run, history []observation) {
+	kinds, results := make(map[kind]int), make(map[string]int)
+	for _, o := range history {
+		kinds[o.Kind]++
+		if o.Kind == ended {
+			results[o.Result]++
+		}
+	}
+	t.Logf("faults: %v", r.counts)
+	t.Logf("calls: %v", results)
+	t.Logf("observations: %v; connections without an end: %d", kinds, r.orphans.Load())
+	require.Greater(t, results[resultOK], kinds[ended]/2)
+}

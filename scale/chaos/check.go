@@ -1,0 +1,302 @@
+package chaos
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"strings"
+)
+
+// property is a promise to clients.
+type property string
+
+const (
+	callsEndOnce      property = "each call ends once"
+	effectsOnce       property = "a call has effects at most once"
+	eventsArriveOnce  property = "an accepted event arrives once, or a gap is reported"
+	eventsInOrder     property = "events arrive in their order"
+	eventsOfOwnStream property = "a client receives only events of its streams"
+	oneOwner          property = "an epoch of a session has one owner"
+	epochsRise        property = "epochs of a session do not fall"
+	sessionsStay      property = "a connection keeps its session"
+	ownQuestions      property = "a response reaches only its question"
+	ownSessions       property = "another principal does not find a session"
+	endedSessions     property = "a session that was ended stays ended"
+	allRecover        property = "calls succeed after the last fault"
+	nothingLeft       property = "nothing is left at the end"
+)
+
+// violation is a promise that a history breaks.
+type violation struct {
+	property property
+	text     string
+}
+
+func (v violation) String() string { return fmt.Sprintf("%s: %s", v.property, v.text) }
+
+// checker has the observations of a history by what they are about.
+type checker struct {
+	calls     map[string]*callHistory
+	streams   map[string]*streamHistory
+	owners    map[epoch]string
+	sessions  map[string]string // by connection
+	ended     map[string]int64  // when a client has ended a session
+	questions map[string]*question
+	found     []violation
+}
+
+type epoch struct {
+	session string
+	number  uint32
+}
+
+// callHistory is what clients and replicas have observed of a call.
+type callHistory struct {
+	client     string
+	began, end int64
+	ends       int
+	result     string
+	text       string
+	session    string
+	starts     []observation
+}
+
+// streamHistory is what clients and replicas have observed of a stream.
+type streamHistory struct {
+	sent, stored map[int]int64 // times, by the number of the event
+	arrived      []observation
+	gap          bool
+}
+
+type question struct{ call, client string }
+
+// check returns the promises that a history breaks. The observations are in the order of their times.
+func check(history []observation) []violation {
+	c := &checker{
+		calls: make(map[string]*callHistory), streams: make(map[string]*streamHistory), owners: make(map[epoch]string),
+		sessions: make(map[string]string), ended: make(map[string]int64), questions: make(map[string]*question),
+	}
+	for i := range history {
+		c.add(&history[i])
+	}
+	for id, call := range c.calls {
+		c.checkCall(id, call)
+	}
+	for id, s := range c.streams {
+		c.checkStream(id, s)
+	}
+	c.checkEpochs(history)
+	return c.found
+}
+
+func (c *checker) report(p property, format string, args ...any) {
+	c.found = append(c.found, violation{p, fmt.Sprintf(format, args...)})
+}
+
+func (c *checker) call(id string) *callHistory {
+	if c.calls[id] == nil {
+		c.calls[id] = new(callHistory)
+	}
+	return c.calls[id]
+}
+
+func (c *checker) stream(id string) *streamHistory {
+	if c.streams[id] == nil {
+		c.streams[id] = &streamHistory{sent: make(map[int]int64), stored: make(map[int]int64)}
+	}
+	return c.streams[id]
+}
+
+// add adds an observation, and checks it as far as the earlier ones suffice.
+func (c *checker) add(o *observation) {
+	switch o.Kind {
+	case began:
+		call := c.call(o.Call)
+		call.client, call.began = o.Client, o.At
+	case ended:
+		call := c.call(o.Call)
+		call.ends, call.end, call.result, call.text = call.ends+1, o.At, o.Result, o.Text
+	case started:
+		c.addStart(o)
+	case sending:
+		c.stream(o.Stream).sent[o.Number] = o.At
+	case stored:
+		if s := c.stream(o.Stream); s.stored[o.Number] == 0 { // later owners store it again
+			s.stored[o.Number] = o.At
+		}
+	case arrived:
+		s := c.stream(o.Stream)
+		s.arrived = append(s.arrived, *o)
+	case gap:
+		c.stream(o.Client).gap = true
+	case asked, replied, responded:
+		c.addQuestion(o)
+	case intruded:
+		if !hidden(o.Status) {
+			c.report(ownSessions, "session %q: status %d", o.Session, o.Status)
+		}
+	case closed:
+		c.ended[o.Session] = o.At
+	case probed:
+		if !hidden(o.Status) {
+			c.report(endedSessions, "session %q: status %d", o.Session, o.Status)
+		}
+	case rested:
+		if o.Result != resultOK {
+			c.report(allRecover, "%s: %s: %s", o.Client, o.Result, o.Text)
+		}
+	case left:
+		if o.Number > 0 {
+			c.report(nothingLeft, "%d %s %s", o.Number, o.Text, o.Replica)
+		}
+	}
+}
+
+// hidden reports whether a response does not show that a session exists. While a replica cannot find
+// the session, it refuses all requests in the same way.
+func hidden(status int) bool {
+	switch status {
+	case 0, http.StatusNotFound, http.StatusBadGateway, http.StatusServiceUnavailable:
+		return true
+	}
+	return false
+}
+
+// addStart adds the execution of a call.
+func (c *checker) addStart(o *observation) {
+	call := c.call(o.Call)
+	call.starts = append(call.starts, *o)
+	if o.Session == "" {
+		return
+	}
+	call.session = o.Session
+	at := epoch{o.Session, o.Epoch}
+	if owner, has := c.owners[at]; has && owner != o.Replica {
+		c.report(oneOwner, "session %q, epoch %d: %s and %s", o.Session, o.Epoch, owner, o.Replica)
+	}
+	c.owners[at] = o.Replica
+	if session, has := c.sessions[call.client]; has && call.client != "" && session != o.Session {
+		c.report(sessionsStay, "%s had %q and has %q", call.client, session, o.Session)
+	}
+	c.sessions[call.client] = o.Session
+	if at, has := c.ended[o.Session]; has && (call.began == 0 || call.began > at) {
+		c.report(endedSessions, "session %q: call %q was executed", o.Session, o.Call)
+	}
+}
+
+func (c *checker) addQuestion(o *observation) {
+	q := c.questions[o.Nonce]
+	switch {
+	case o.Kind == asked: // again in each round of a stateless call
+		c.questions[o.Nonce] = &question{call: o.Call, client: c.call(o.Call).client}
+	case q == nil:
+		c.report(ownQuestions, "question %q was never asked", o.Nonce)
+	case o.Kind == replied && q.client != o.Client:
+		c.report(ownQuestions, "question %q of %s reached %s", o.Nonce, q.client, o.Client)
+	case o.Kind == responded && (o.Text != o.Nonce || o.Call != q.call):
+		c.report(ownQuestions, "question %q of call %q got the response %q in call %q", o.Nonce, q.call, o.Text, o.Call)
+	}
+}
+
+// checkCall checks the ends and the effects of a call.
+func (c *checker) checkCall(id string, call *callHistory) {
+	n := len(call.starts)
+	switch {
+	case call.began == 0: // a request that imitates a call
+		if _, has := c.ended[call.session]; !has {
+			c.report(ownSessions, "call %q was executed by %s", id, call.starts[0].Replica)
+		}
+	case call.ends != 1:
+		c.report(callsEndOnce, "call %q of %s has %d ends", id, call.client, call.ends)
+	case n > 1:
+		c.report(effectsOnce, "call %q was executed %d times, at last by %s", id, n, call.starts[n-1].Replica)
+	case call.result == resultOK && n != 1:
+		c.report(effectsOnce, "call %q has a result, but was not executed", id)
+	case call.result == resultRefused && n != 0:
+		c.report(effectsOnce, "call %q was refused, but was executed by %s", id, call.starts[0].Replica)
+	case call.result == resultOK && call.text != id:
+		c.report(ownQuestions, "call %q has the result of call %q", id, call.text)
+	}
+}
+
+// checkStream checks the events of a stream.
+func (c *checker) checkStream(id string, s *streamHistory) {
+	count := make(map[int]int)
+	last := 0
+	for _, o := range s.arrived {
+		count[o.Number]++
+		last = max(last, o.Number)
+		switch _, sent := s.sent[o.Number]; {
+		case c.streamOwner(id) != o.Client:
+			c.report(eventsOfOwnStream, "event %d of %q reached %s", o.Number, id, o.Client)
+		case !sent:
+			c.report(eventsOfOwnStream, "event %d of %q was never sent", o.Number, id)
+		case count[o.Number] == 2 && !s.gap:
+			c.report(eventsArriveOnce, "event %d of %q arrived twice", o.Number, id)
+		}
+	}
+	for number := range s.stored {
+		if count[number] == 0 && !s.gap && c.mustArrive(id, number, last) {
+			c.report(eventsArriveOnce, "event %d of %q did not arrive", number, id)
+		}
+	}
+	c.checkOrder(id, s)
+}
+
+// streamOwner returns the client of a stream.
+func (c *checker) streamOwner(id string) string {
+	if call := c.calls[id]; call != nil {
+		return call.client
+	}
+	return id
+}
+
+// mustArrive reports whether a stored event must have arrived, if the event with the number last has
+// arrived. The stream of a call may break if the call fails.
+func (c *checker) mustArrive(id string, number, last int) bool {
+	call := c.calls[id]
+	return call == nil || call.result == resultOK || number < last
+}
+
+// checkOrder checks that an event does not arrive after one that was sent later.
+func (c *checker) checkOrder(id string, s *streamHistory) {
+	if s.gap {
+		return
+	}
+	earliest := int64(math.MaxInt64) // when the first of the later events was stored
+	for i := len(s.arrived) - 1; i >= 0; i-- {
+		number := s.arrived[i].Number
+		if at, has := s.stored[number]; has {
+			if s.sent[number] > earliest {
+				c.report(eventsInOrder, "event %d of %q arrived too early", number, id)
+			}
+			earliest = min(earliest, at)
+		}
+	}
+}
+
+// checkEpochs checks that a call is not executed in an earlier epoch than a call of the session that had
+// ended before. A replica without the engine continues its sessions, also if another one has taken them over.
+func (c *checker) checkEpochs(history []observation) {
+	highest := make(map[string]uint32) // of calls that have ended, by session
+	expected := make(map[string]uint32)
+	alone := make(map[string]bool) // replicas without the engine
+	for i := range history {
+		o := &history[i]
+		switch call := c.calls[o.Call]; o.Kind {
+		case began:
+			expected[o.Call] = highest[c.calls[o.Call].session]
+		case ended:
+			if call.result == resultOK && len(call.starts) > 0 {
+				highest[call.session] = max(highest[call.session], call.starts[0].Epoch)
+			}
+		case failed, healed:
+			alone[o.Replica] = o.Kind == failed && o.Text == cutFromEngine
+		case started:
+			slot, _, _ := strings.Cut(o.Replica, ".")
+			if o.Epoch < expected[o.Call] && !alone[slot] {
+				c.report(epochsRise, "call %q was executed in epoch %d of session %q, after epoch %d", o.Call, o.Epoch, o.Session, expected[o.Call])
+			}
+		}
+	}
+}

@@ -1,0 +1,277 @@
+package chaos
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// rightHistory returns a history that breaks no promise. It has a call with two events, a call whose replica was
+// lost, a call with a question, and events of the standalone stream before and after a takeover.
+func rightHistory() []observation {
+	const a, session = "client-1.1", "session 1"
+	list := []observation{
+		{Kind: began, Client: a, Call: "call 1"},
+		{Kind: started, Call: "call 1", Session: session, Replica: "replica-0.1"},
+		{Kind: sending, Stream: "call 1", Number: 1},
+		{Kind: stored, Stream: "call 1", Number: 1},
+		{Kind: sending, Stream: "call 1", Number: 2},
+		{Kind: stored, Stream: "call 1", Number: 2},
+		{Kind: arrived, Client: a, Stream: "call 1", Number: 1},
+		{Kind: arrived, Client: a, Stream: "call 1", Number: 2},
+		{Kind: ended, Client: a, Call: "call 1", Result: resultOK, Text: "call 1"},
+
+		{Kind: began, Client: a, Call: "call 2"},
+		{Kind: started, Call: "call 2", Session: session, Replica: "replica-0.1"},
+		{Kind: sending, Stream: a, Number: 1},
+		{Kind: stored, Stream: a, Number: 1},
+		{Kind: sending, Stream: a, Number: 2},
+		{Kind: arrived, Client: a, Stream: a, Number: 1},
+		{Kind: failed, Replica: "replica-0", Text: "kill"},
+		{Kind: ended, Client: a, Call: "call 2", Result: resultOwnerLost, Text: "gone"},
+		{Kind: healed, Replica: "replica-0", Text: "kill"},
+
+		{Kind: began, Client: a, Call: "call 3"},
+		{Kind: ended, Client: a, Call: "call 3", Result: resultRefused, Text: "503"},
+		{Kind: stored, Stream: a, Number: 1}, // by the next owner, when it takes over
+
+		{Kind: began, Client: a, Call: "call 4"},
+		{Kind: asked, Call: "call 4", Nonce: "nonce 4"},
+		{Kind: replied, Client: a, Nonce: "nonce 4"},
+		{Kind: responded, Call: "call 4", Nonce: "nonce 4", Text: "nonce 4"},
+		{Kind: started, Call: "call 4", Session: session, Epoch: 1, Replica: "replica-1.1"},
+		{Kind: sending, Stream: a, Number: 3},
+		{Kind: stored, Stream: a, Number: 3},
+		{Kind: ended, Client: a, Call: "call 4", Result: resultOK, Text: "call 4"},
+		{Kind: arrived, Client: a, Stream: a, Number: 3},
+		{Kind: intruded, Client: a, Session: session, Status: http.StatusNotFound},
+		{Kind: rested, Client: a, Result: resultOK},
+		{Kind: closed, Client: a, Session: session},
+		{Kind: probed, Client: a, Session: session, Status: http.StatusNotFound},
+		{Kind: left, Text: "sessions", Replica: "replica-1"},
+	}
+	for i := range list {
+		list[i].At = int64(i + 1)
+	}
+	return list
+}
+
+func TestRightHistory(t *testing.T) { require.Empty(t, check(rightHistory())) }
+
+// requireViolation changes the right history, and requires that it breaks a promise.
+func requireViolation(t *testing.T, p property, text string, change func([]observation) []observation) {
+	t.Helper()
+	var texts []string
+	for _, v := range check(change(rightHistory())) {
+		if v.property == p {
+			texts = append(texts, v.text)
+		}
+	}
+	require.Contains(t, texts, text)
+}
+
+// find returns the first observation of a kind with a call, a stream or a nonce.
+func find(t *testing.T, list []observation, k kind, about string) *observation {
+	t.Helper()
+	for i := range list {
+		if o := &list[i]; o.Kind == k && (o.Call == about || o.Stream == about || o.Nonce == about) {
+			return o
+		}
+	}
+	require.Fail(t, "no such observation")
+	return nil
+}
+
+// without removes the observations for which drop returns true.
+func without(list []observation, drop func(*observation) bool) (rest []observation) {
+	for i := range list {
+		if !drop(&list[i]) {
+			rest = append(rest, list[i])
+		}
+	}
+	return rest
+}
+
+// add adds an observation at the end.
+func add(o observation) func([]observation) []observation {
+	return func(list []observation) []observation {
+		o.At = list[len(list)-1].At + 1
+		return append(list, o)
+	}
+}
+
+// set changes the first observation of a kind.
+func set(t *testing.T, k kind, about string, f func(*observation)) func([]observation) []observation {
+	return func(list []observation) []observation {
+		f(find(t, list, k, about))
+		return list
+	}
+}
+
+func TestCallWithoutAnEnd(t *testing.T) {
+	requireViolation(t, callsEndOnce, `call "call 1" of client-1.1 has 0 ends`, func(list []observation) []observation {
+		return without(list, func(o *observation) bool { return o.Kind == ended && o.Call == "call 1" })
+	})
+}
+
+func TestCallWithTwoEnds(t *testing.T) {
+	requireViolation(t, callsEndOnce, `call "call 1" of client-1.1 has 2 ends`, add(observation{Kind: ended, Call: "call 1", Result: resultOK, Text: "call 1"}))
+}
+
+func TestCallWithTwoEffects(t *testing.T) {
+	requireViolation(t, effectsOnce, `call "call 2" was executed 2 times, at last by replica-1.1`,
+		add(observation{Kind: started, Call: "call 2", Session: "session 1", Epoch: 1, Replica: "replica-1.1"}))
+}
+
+func TestResultWithoutAnEffect(t *testing.T) {
+	requireViolation(t, effectsOnce, `call "call 1" has a result, but was not executed`, func(list []observation) []observation {
+		return without(list, func(o *observation) bool { return o.Kind == started && o.Call == "call 1" })
+	})
+}
+
+func TestEffectOfARefusedCall(t *testing.T) {
+	requireViolation(t, effectsOnce, `call "call 3" was refused, but was executed by replica-1.1`,
+		add(observation{Kind: started, Call: "call 3", Session: "session 1", Epoch: 1, Replica: "replica-1.1"}))
+}
+
+func TestStoredEventThatDoesNotArrive(t *testing.T) {
+	for _, stream := range []string{"call 1", "client-1.1"} {
+		requireViolation(t, eventsArriveOnce, `event 1 of "`+stream+`" did not arrive`, func(list []observation) []observation {
+			return without(list, func(o *observation) bool { return o.Kind == arrived && o.Stream == stream && o.Number == 1 })
+		})
+	}
+}
+
+func TestLastEventThatDoesNotArrive(t *testing.T) {
+	requireViolation(t, eventsArriveOnce, `event 3 of "client-1.1" did not arrive`, func(list []observation) []observation {
+		return without(list, func(o *observation) bool { return o.Kind == arrived && o.Number == 3 })
+	})
+}
+
+func TestReportedGap(t *testing.T) {
+	list := without(rightHistory(), func(o *observation) bool { return o.Kind == arrived && o.Number == 3 })
+	require.Empty(t, check(add(observation{Kind: gap, Client: "client-1.1"})(list)))
+}
+
+func TestEventOfABrokenCallMayBeMissing(t *testing.T) {
+	list := without(rightHistory(), func(o *observation) bool { return o.Kind == arrived && o.Stream == "call 1" && o.Number == 2 })
+	o := find(t, list, ended, "call 1")
+	o.Result, o.Text = resultUnknown, "broken"
+	require.Empty(t, check(list))
+}
+
+func TestEventThatArrivesTwice(t *testing.T) {
+	requireViolation(t, eventsArriveOnce, `event 1 of "client-1.1" arrived twice`, add(observation{Kind: arrived, Client: "client-1.1", Stream: "client-1.1", Number: 1}))
+}
+
+func TestEventsInTheWrongOrder(t *testing.T) {
+	for _, stream := range []string{"call 1", "client-1.1"} {
+		last := map[string]int{"call 1": 2, "client-1.1": 3}[stream]
+		requireViolation(t, eventsInOrder, fmt.Sprintf(`event %d of %q arrived too early`, last, stream), func(list []observation) []observation {
+			for i := range list {
+				if o := &list[i]; o.Kind == arrived && o.Stream == stream {
+					o.Number = last + 1 - o.Number
+				}
+			}
+			return list
+		})
+	}
+}
+
+func TestEventOfAnotherClient(t *testing.T) {
+	requireViolation(t, eventsOfOwnStream, `event 1 of "call 1" reached client-2.1`, add(observation{Kind: arrived, Client: "client-2.1", Stream: "call 1", Number: 1}))
+	requireViolation(t, eventsOfOwnStream, `event 1 of "client-1.1" reached client-2.1`, add(observation{Kind: arrived, Client: "client-2.1", Stream: "client-1.1", Number: 1}))
+}
+
+func TestEventThatWasNeverSent(t *testing.T) {
+	requireViolation(t, eventsOfOwnStream, `event 9 of "client-1.1" was never sent`, add(observation{Kind: arrived, Client: "client-1.1", Stream: "client-1.1", Number: 9}))
+}
+
+func TestTwoOwnersInAnEpoch(t *testing.T) {
+	requireViolation(t, oneOwner, `session "session 1", epoch 0: replica-0.1 and replica-2.1`, set(t, started, "call 2", func(o *observation) { o.Replica = "replica-2.1" }))
+}
+
+func TestEpochThatFalls(t *testing.T) {
+	fall := func(list []observation) []observation {
+		find(t, list, started, "call 1").Epoch = 1
+		find(t, list, started, "call 4").Epoch = 1
+		return list
+	}
+	const text = `call "call 2" was executed in epoch 0 of session "session 1", after epoch 1`
+	requireViolation(t, epochsRise, text, fall)
+	list := fall(rightHistory())
+	list = append([]observation{{Kind: failed, Replica: "replica-0", Text: cutFromEngine}}, list...)
+	for _, v := range check(list) {
+		require.NotEqual(t, epochsRise, v.property, "the replica cannot know that there is another owner")
+	}
+}
+
+func TestConnectionThatLosesItsSession(t *testing.T) {
+	requireViolation(t, sessionsStay, `client-1.1 had "session 1" and has "session 2"`, set(t, started, "call 4", func(o *observation) { o.Session = "session 2" }))
+}
+
+func TestQuestionThatReachesAnotherClient(t *testing.T) {
+	requireViolation(t, ownQuestions, `question "nonce 4" of client-1.1 reached client-2.1`, set(t, replied, "nonce 4", func(o *observation) { o.Client = "client-2.1" }))
+}
+
+func TestResponseToAnotherQuestion(t *testing.T) {
+	requireViolation(t, ownQuestions, `question "nonce 4" of call "call 4" got the response "nonce 1" in call "call 4"`,
+		set(t, responded, "nonce 4", func(o *observation) { o.Text = "nonce 1" }))
+	requireViolation(t, ownQuestions, `question "nonce 4" of call "call 4" got the response "nonce 4" in call "call 1"`,
+		set(t, responded, "nonce 4", func(o *observation) { o.Call = "call 1" }))
+	requireViolation(t, ownQuestions, `question "nonce 9" was never asked`, add(observation{Kind: replied, Client: "client-1.1", Nonce: "nonce 9"}))
+}
+
+func TestResultOfAnotherCall(t *testing.T) {
+	requireViolation(t, ownQuestions, `call "call 1" has the result of call "call 4"`, set(t, ended, "call 1", func(o *observation) { o.Text = "call 4" }))
+}
+
+func TestSessionThatAnotherPrincipalFinds(t *testing.T) {
+	for _, status := range []int{http.StatusOK, http.StatusAccepted, http.StatusBadRequest, http.StatusConflict, http.StatusMisdirectedRequest} {
+		list := add(observation{Kind: intruded, Session: "session 1", Status: status})(rightHistory())
+		require.Len(t, check(list), 1)
+		require.Equal(t, ownSessions, check(list)[0].property)
+	}
+}
+
+func TestCallOfAnotherPrincipal(t *testing.T) {
+	requireViolation(t, ownSessions, `call "intrusion" was executed by replica-1.1`,
+		add(observation{Kind: started, Call: "intrusion", Session: "session 2", Replica: "replica-1.1"}))
+}
+
+func TestSessionThatReturns(t *testing.T) {
+	requireViolation(t, endedSessions, `session "session 1": status 200`, add(observation{Kind: probed, Session: "session 1", Status: http.StatusOK}))
+	requireViolation(t, endedSessions, `session "session 1": call "probe" was executed`,
+		add(observation{Kind: started, Call: "probe", Session: "session 1", Epoch: 2, Replica: "replica-1.1"}))
+}
+
+func TestClientThatDoesNotRecover(t *testing.T) {
+	requireViolation(t, allRecover, `client-2.1: timeout: no response`, add(observation{Kind: rested, Client: "client-2.1", Result: resultTimeout, Text: "no response"}))
+}
+
+func TestThingsThatAreLeft(t *testing.T) {
+	requireViolation(t, nothingLeft, `3 goroutines replica-1`, add(observation{Kind: left, Number: 3, Text: "goroutines", Replica: "replica-1"}))
+}
+
+func TestReadHistory(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		file := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		return file
+	}
+	first := write("first", `{"at":1,"kind":"began","call":"a"}`+"\n"+`{"at":4,"kind":"ended","call":"a"}`+"\n")
+	second := write("second", `{"at":3,"kind":"started","call":"a"}`+"\n")
+	list, err := readHistory(first, second)
+	require.NoError(t, err)
+	require.Equal(t, []observation{{At: 1, Kind: began, Call: "a"}, {At: 3, Kind: started, Call: "a"}, {At: 4, Kind: ended, Call: "a"}}, list)
+
+	_, err = readHistory(write("third", "{"))
+	require.ErrorContains(t, err, "third")
+	_, err = readHistory(filepath.Join(dir, "missing"))
+	require.ErrorIs(t, err, os.ErrNotExist)
+}

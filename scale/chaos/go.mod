@@ -1,0 +1,34 @@
+module github.com/mcpwright/mcp/scale/chaos
+
+go 1.26.0
+
+require (
+	github.com/mcpwright/mcp v0.0.0-00010101000000-000000000000
+	github.com/mcpwright/mcp/scale/nats v0.0.0-00010101000000-000000000000
+	github.com/mcpwright/mcp/scale/redis v0.0.0-00010101000000-000000000000
+	github.com/nats-io/nats-server/v2 v2.15.3
+	github.com/nats-io/nats.go v1.55.0
+	github.com/redis/rueidis v1.0.79
+	github.com/stretchr/testify v1.12.1
+	golang.org/x/sys v0.50.0
+)
+
+require (
+	github.com/antithesishq/antithesis-sdk-go v0.9.0-default-no-op // indirect
+	github.com/google/go-tpm v0.9.8 // indirect
+	github.com/klauspost/compress v1.20.4 // indirect
+	github.com/minio/highwayhash v1.0.4 // indirect
+	github.com/nats-io/jwt/v2 v2.8.3 // indirect
+	github.com/nats-io/nkeys v0.4.17 // indirect
+	github.com/nats-io/nuid v1.0.1 // indirect
+	github.com/yosida95/uritemplate/v3 v3.0.2 // indirect
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
+	golang.org/x/crypto v0.58.0 // indirect
+	golang.org/x/time v0.16.0 // indirect
+)
+
+replace (
+	github.com/mcpwright/mcp => ../..
+	github.com/mcpwright/mcp/scale/nats => ../nats
+	github.com/mcpwright/mcp/scale/redis => ../redis
+)
