@@ -84,6 +84,9 @@ func (s *Server) RemoveResources(uris ...string) {
 	})
 }
 
+// HasResource reports whether a resource with a URI is registered. It ignores templates.
+func (s *Server) HasResource(uri string) bool { return s.catalog.Load().resources.find(uri) != nil }
+
 // resourceSource reads a URI. mimeType is the registered media type.
 type resourceSource struct {
 	read     ResourceHandler

@@ -252,3 +252,15 @@ func TestUnknownQueryVariableDoesNotMatch(t *testing.T) {
 		require.Error(t, err, uri)
 	}
 }
+
+func TestHasResource(t *testing.T) {
+	s := mcpserver.New(info, nil)
+	s.AddResource(&mcp.Resource{URI: "x:1"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		return &mcp.ReadResourceResult{}, nil
+	})
+	s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "x:{v}"}, noTemplate)
+	require.True(t, s.HasResource("x:1"))
+	require.False(t, s.HasResource("x:2"))
+	s.RemoveResources("x:1")
+	require.False(t, s.HasResource("x:1"))
+}
