@@ -86,7 +86,7 @@ var allowedImports = map[string]imports{
 	"runtime/streamable/internal/mcphttp": {own: transport},
 	"runtime/streamable/internal/sse":     {own: append([]string{"runtime/streamable/internal/mcphttp"}, transport...)},
 	"runtime/tasks":                       {own: protocol},
-	"runtime/apps":                        {own: append([]string{"runtime/mcpserver"}, protocol...)},
+	"runtime/apps":                        {own: append([]string{"generated/apps", "runtime/mcpserver"}, protocol...)},
 	"runtime/engine":                      {},
 	"runtime/scale":                       {own: []string{"runtime/connection", "runtime/engine", "runtime/internal/limit", "runtime/internal/sealed", "runtime/internal/verified", "runtime/mcpserver", "runtime/streamable", "generated/mcp", "runtime/wire"}},
 	"runtime/mcpserver":                   {own: kit, foreign: []string{templates}},

@@ -378,9 +378,9 @@ func TestInvalidToolMetadata(t *testing.T) {
 		`{"visibility":[]}`:           {"", false, false},
 		`{"visibility":["host"]}`:     {"", false, false},
 		`{"visibility":["app"]}`:      {"", false, true},
-		`{"visibility":"app"}`:        {"", true, false},
-		`5`:                           {"", true, false},
-		`null`:                        {"", true, false},
+		`{"visibility":"app"}`:        {"", false, false},
+		`5`:                           {"", false, false},
+		`null`:                        {"", true, true},
 		`{"resourceUri":"ui://a","visibility":["app"],"more":1}`: {"ui://a", false, true},
 	} {
 		tool := &mcp.Tool{Meta: ui(text)}
@@ -395,7 +395,7 @@ func TestCheckFindsErrors(t *testing.T) {
 	for problem, meta := range map[string]mcp.Meta{
 		`read view "ui://none": `:            ui(`{"resourceUri":"ui://none"}`),
 		`URI of a view must begin with`:      ui(`{"resourceUri":"https://a"}`),
-		`unknown visibility "host"`:          ui(`{"resourceUri":"ui://sales/chart","visibility":["host"]}`),
+		`"visibility":["host"]}`:             ui(`{"resourceUri":"ui://sales/chart","visibility":["host"]}`),
 		`invalid metadata "ui": 5`:           ui(`5`),
 		`read view "ui://old": `:             {"ui/resourceUri": json.RawMessage(`"ui://old"`)},
 		`connectDomains: invalid origin "*"`: ui(`{"resourceUri":"ui://origins"}`),

@@ -8,12 +8,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpwright/mcp/generated/apps"
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/peer"
 )
-
-// legacyKey is the key of the URI in the metadata of tools of early servers.
-const legacyKey = "ui/resourceUri"
 
 // Declare adds the extension to the capabilities of a client that shows views:
 //
@@ -21,16 +19,14 @@ const legacyKey = "ui/resourceUri"
 //	apps.Declare(&opts.Capabilities)
 func Declare(c *mcp.ClientCapabilities) {
 	// An error is not possible: the settings are a list of strings.
-	_ = setClientSettings(c, &ClientCapabilities{MIMETypes: []string{MIMEType}})
+	_ = apps.SetClientSettings(c, &apps.ClientCapabilities{MIMETypes: []string{MIMEType}})
 }
 
 // ViewURI returns the URI of the view that shows the calls of a tool, or the empty string if
 // there is none. It accepts the form of early servers, too. The URI begins with "ui://".
 func ViewURI(t *mcp.Tool) string {
-	var uri string
-	if meta, ok := toolMetaOf(t.Meta); ok {
-		uri = meta.ResourceURI
-	}
+	meta, _ := mcp.Get[toolMeta](t.Meta, metaKey)
+	uri := meta.ResourceURI
 	if uri == "" {
 		uri, _ = mcp.Get[string](t.Meta, legacyKey)
 	}
@@ -44,16 +40,13 @@ func ViewURI(t *mcp.Tool) string {
 // that are not visible to [ToolVisibilityModel], and must refuse calls by a view of tools that
 // are not visible to [ToolVisibilityApp]. A view can never call tools of another server.
 //
-// A tool whose metadata is not valid is visible to the model only.
+// A tool whose metadata is not valid is visible to no caller.
 func VisibleTo(t *mcp.Tool, caller ToolVisibility) bool {
 	if _, has := t.Meta[metaKey]; !has {
 		return true
 	}
-	meta, ok := toolMetaOf(t.Meta)
-	if !ok {
-		return caller == ToolVisibilityModel
-	}
-	return meta.Visibility == nil || slices.Contains(meta.Visibility, caller)
+	meta, ok := mcp.Get[toolMeta](t.Meta, metaKey)
+	return ok && (meta.Visibility == nil || slices.Contains(meta.Visibility, caller))
 }
 
 // Document is a view that a client has read.
@@ -70,7 +63,7 @@ type Document struct {
 // Policy returns the Content-Security-Policy of the document. It permits inline scripts and
 // styles, images in "data:" URLs, and the origins in Meta.CSP. It omits origins that are not
 // valid, because they could add directives.
-func (d *Document) Policy() string { return d.Meta.policy() }
+func (d *Document) Policy() string { return policy(&d.Meta) }
 
 // Allow returns the value of the attribute "allow" of the document's frame, for the permissions
 // that the view needs. It is empty if the view needs none. The host may grant fewer.
@@ -78,7 +71,7 @@ func (d *Document) Allow() string {
 	if d.Meta.Permissions == nil {
 		return ""
 	}
-	return d.Meta.Permissions.allow()
+	return allow(d.Meta.Permissions)
 }
 
 // ReadView reads a view of a server. The sender is usually a client of package mcpclient. The
@@ -167,14 +160,10 @@ func Check(ctx context.Context, server peer.Outbound) error {
 
 // checkTool checks a tool. The map has the results for the views that were read.
 func checkTool(ctx context.Context, server peer.Outbound, t *mcp.Tool, read map[string]error) error {
-	raw, has := t.Meta[metaKey]
-	meta, ok := toolMetaOf(t.Meta)
-	switch {
-	case has && !ok:
-		return fmt.Errorf("invalid metadata %q: %s", metaKey, raw)
-	case has:
-		if err := checkVisibility(meta.Visibility); err != nil {
-			return err
+	if raw, has := t.Meta[metaKey]; has {
+		meta, ok := apps.ToolMetaOf(t.Meta)
+		if !ok || meta == nil {
+			return fmt.Errorf("invalid metadata %q: %s", metaKey, raw)
 		}
 		if meta.ResourceURI != "" {
 			if err := checkURI(meta.ResourceURI); err != nil {
@@ -199,7 +188,7 @@ func checkView(ctx context.Context, server peer.Outbound, uri string) error {
 	if err != nil {
 		return err
 	}
-	if err := d.Meta.check(); err != nil {
+	if err := checkOrigins(&d.Meta); err != nil {
 		return fmt.Errorf("view %q: %w", uri, err)
 	}
 	return nil

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// domains are the lists of a [ResourceCSP], with the schemes that their origins may have.
-func (c *ResourceCSP) domains() []domainList {
+// domains returns the lists of a ResourceCSP with the schemes that their origins may have.
+func domains(c *ResourceCSP) []domainList {
 	pages := []string{"https", "http"}
 	return []domainList{
 		{"connectDomains", c.ConnectDomains, []string{"https", "http", "wss", "ws"}},
@@ -29,16 +29,17 @@ func (l domainList) valid() []string {
 	return slices.DeleteFunc(slices.Clone(l.origins), func(origin string) bool { return checkOrigin(origin, l.schemes) != nil })
 }
 
-func (m *ResourceMeta) isZero() bool {
-	return m.CSP == nil && m.Permissions == nil && m.Domain == "" && !m.PrefersBorder
+// isZero reports whether a description of a view is empty.
+func isZero(m *ResourceMeta) bool {
+	return m.CSP == nil && m.Permissions == nil && m.Domain == "" && !m.PrefersBorder && len(m.Extra) == 0
 }
 
-// check checks the origins.
-func (m *ResourceMeta) check() error {
+// checkOrigins checks the origins that a view may use.
+func checkOrigins(m *ResourceMeta) error {
 	if m.CSP == nil {
 		return nil
 	}
-	for _, list := range m.CSP.domains() {
+	for _, list := range domains(m.CSP) {
 		for _, origin := range list.origins {
 			if err := checkOrigin(origin, list.schemes); err != nil {
 				return fmt.Errorf("%s: %w", list.name, err)
@@ -76,12 +77,12 @@ func isHost(host string) bool {
 }
 
 // policy returns the Content-Security-Policy of a view.
-func (m *ResourceMeta) policy() string {
+func policy(m *ResourceMeta) string {
 	csp := m.CSP
 	if csp == nil {
 		csp = new(ResourceCSP)
 	}
-	lists := csp.domains()
+	lists := domains(csp)
 	connect, resource, frame, base := lists[0].valid(), lists[1].valid(), lists[2].valid(), lists[3].valid()
 	var directives []string
 	add := func(name string, fixed []string, origins []string) {
@@ -107,7 +108,7 @@ func (m *ResourceMeta) policy() string {
 }
 
 // allow returns the value of the attribute "allow" of a frame with the permissions.
-func (p *ResourcePermissions) allow() string {
+func allow(p *ResourcePermissions) string {
 	var features []string
 	for _, x := range []struct {
 		needed  bool

@@ -13,15 +13,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/mcpwright/mcp/generated/apps"
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 )
-
-// Name identifies the extension.
-const Name = "io.modelcontextprotocol/ui"
-
-// MIMEType is the media type of views.
-const MIMEType = "text/html;profile=mcp-app"
 
 // scheme is the scheme of the URIs of views.
 const scheme = "ui://"
@@ -82,7 +77,7 @@ func (v *View) add(s *mcpserver.Server, files fs.FS) error {
 	if s.HasResource(v.URI) {
 		return errors.New("the server has a resource with this URI")
 	}
-	if err := v.Meta.check(); err != nil {
+	if err := checkOrigins(&v.Meta); err != nil {
 		return err
 	}
 	if _, err := readFile(files, v.File); err != nil {
@@ -101,10 +96,10 @@ func (v *View) add(s *mcpserver.Server, files fs.FS) error {
 // setMeta describes the view in the metadata of its resource, or of its contents. An empty
 // description is omitted.
 func (v *View) setMeta(m *mcp.Meta) error {
-	if v.Meta.isZero() {
+	if isZero(&v.Meta) {
 		return nil
 	}
-	return setResourceMeta(m, &v.Meta)
+	return apps.SetResourceMeta(m, &v.Meta)
 }
 
 func (v *View) read(files fs.FS) (*mcp.ReadResourceResult, error) {
@@ -149,7 +144,7 @@ func (v *View) link(m *mcp.Meta, visibility []ToolVisibility) error {
 	if err := checkVisibility(visibility); err != nil {
 		return err
 	}
-	return setToolMeta(m, &ToolMeta{ResourceURI: v.URI, Visibility: visibility})
+	return apps.SetToolMeta(m, &apps.ToolMeta{ResourceURI: v.URI, Visibility: visibility})
 }
 
 // FilterTools returns a filter for [mcpserver.Options] that hides tools from clients that do not
