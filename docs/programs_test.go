@@ -52,7 +52,7 @@ func TestPrograms(t *testing.T) {
 		t.Skip("-short builds no programs")
 	}
 	bin := t.TempDir()
-	build(t, "off", bin, "revisions", "clients", "questions", "subscriptions", "tasks", "http", "authserver", "authclient", "middleware", "gateway", "security", "migrated")
+	build(t, "off", bin, "revisions", "clients", "questions", "subscriptions", "tasks", "apps", "http", "authserver", "authclient", "middleware", "gateway", "security", "migrated")
 	build(t, "../go.work", bin, "gosdk", "mcpgo", "telemetry") // other modules need what these import
 	goTool(t, "off", "build", "-o", bin, "../examples/hello")
 	goTool(t, "off", "test", "./testdata/testing")
@@ -66,6 +66,7 @@ func TestPrograms(t *testing.T) {
 	require.Equal(t, "tool: greet\nHello, gopher\n", run(t, bin, "clients", filepath.Join(bin, "hello")))
 	require.Equal(t, "Reserved for Ada, 2 guests.", call[string](t, bin, "questions", "reserve", nil))
 	require.Equal(t, "2 frames", call[string](t, bin, "tasks", "render", map[string]int{"frames": 2}))
+	require.Regexp(t, "^The user rolled [1-6]$", call[string](t, bin, "apps", "roll", nil))
 	require.Equal(t, "Hello", call[string](t, bin, "middleware", "greet", nil))
 	require.Equal(t, "Hello", call[string](t, bin, "telemetry", "greet", nil))
 	for _, sdk := range []string{"migrated", "gosdk", "mcpgo"} {
