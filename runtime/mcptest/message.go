@@ -2,6 +2,7 @@ package mcptest
 
 import (
 	"encoding/json"
+	"math"
 	"slices"
 
 	"github.com/mcpwright/mcp/generated/mcp"
@@ -32,26 +33,30 @@ type message struct {
 // parseMessage reads the members of a message. It returns false if the message is
 // not a JSON object with a method, a result or an error.
 func parseMessage(raw json.RawMessage) (m message, ok bool) {
-	var all map[string]json.RawMessage
-	if json.Unmarshal(raw, &all) != nil {
-		return m, false
-	}
+	all := members(raw)
 	id, hasID := all["id"]
 	m.hasID, m.nullID = hasID, string(id) == "null"
 	if id, err := wire.ParseID(id); err == nil {
 		m.id = id
 	}
 	m.method, m.result, m.error = text(all["method"]), all["result"], all["error"]
-	params := members(all["params"])
+	if params := members(all["params"]); params != nil {
+		m.readParams(params)
+	}
+	return m, all["method"] != nil || m.result != nil || m.error != nil
+}
+
+// readParams reads the members of the params.
+func (m *message) readParams(params map[string]json.RawMessage) {
 	m.params.version = text(params["protocolVersion"])
-	var version json.RawMessage
-	meta := members(params["_meta"])
-	version, m.params.stateless = meta[revisions.KeyVersion]
-	m.params.metaVersion = text(version)
-	m.params.extensions = len(members(members(meta[revisions.KeyCapabilities])["extensions"])) > 0
 	_, m.params.task = params["task"]
 	m.name = nameOf(m.method, params)
-	return m, all["method"] != nil || m.result != nil || m.error != nil
+	if meta := members(params["_meta"]); meta != nil {
+		var version json.RawMessage
+		version, m.params.stateless = meta[revisions.KeyVersion]
+		m.params.metaVersion = text(version)
+		m.params.extensions = len(members(members(meta[revisions.KeyCapabilities])["extensions"])) > 0
+	}
 }
 
 // isRequest reports whether the message is a request.
@@ -94,7 +99,7 @@ func nameOf(method string, params map[string]json.RawMessage) *string {
 		}
 	}
 	var name *string
-	if json.Unmarshal(params[member], &name) != nil {
+	if wire.Kind(params[member]) != '"' || json.Unmarshal(params[member], &name) != nil {
 		return nil
 	}
 	return name
@@ -105,14 +110,28 @@ func paramsOf(raw []byte) map[string]json.RawMessage { return members(members(ra
 
 // text returns the value of a JSON string, or "" for anything else.
 func text(raw json.RawMessage) (s string) {
-	if json.Unmarshal(raw, &s) != nil {
+	if wire.Kind(raw) != '"' || json.Unmarshal(raw, &s) != nil {
 		return ""
 	}
 	return s
 }
 
-// members returns the members of a JSON object, or nil for anything else.
+// members returns the members of a JSON object, or nil for anything else. JSON that a
+// peer would not accept, for example with a repeated name, is read too.
 func members(raw json.RawMessage) (object map[string]json.RawMessage) {
+	if wire.Kind(raw) != '{' {
+		return nil
+	}
+	err := wire.DecodeWith(raw, &wire.Frame{MaxDepth: math.MaxInt}, &object, func(d *wire.Decoder, object *map[string]json.RawMessage) {
+		*object = map[string]json.RawMessage{}
+		for o := d.Object(nil); o.Next(); {
+			*object = o.Extra(*object)
+		}
+	})
+	if err == nil {
+		return object
+	}
+	object = nil
 	if json.Unmarshal(raw, &object) != nil {
 		return nil
 	}

@@ -102,9 +102,9 @@ func (v *validation) request(m message, raw json.RawMessage) {
 	case before.method != "" && revisions.Handshake(before.revision) && revisions.Handshake(v.revision):
 		v.add("/id", "the id %v was used by another request of the session", m.id)
 	}
-	v.requests[key] = &request{
+	v.storeRequest(key, &request{
 		method: m.method, revision: v.revision, task: m.params.task, extensions: m.params.extensions, pending: pending,
-	}
+	})
 }
 
 // notification validates a notification.
@@ -183,7 +183,7 @@ func (v *validation) validateMethod(notification bool, raw json.RawMessage) {
 // is accepted.
 func (v *validation) expectError(m message) {
 	if key := (requestKey{v.from, m.id}); !m.id.IsZero() && v.requests[key] == nil {
-		v.requests[key] = &request{revision: v.revision, pending: 1}
+		v.storeRequest(key, &request{revision: v.revision, pending: 1})
 	}
 }
 
@@ -196,7 +196,7 @@ func (v *validation) validateResponse(m message, raw json.RawMessage) {
 	}
 	key := requestKey{v.from.other(), m.id}
 	request := v.requests[key]
-	inOtherExchange := v.partial && revisions.Handshake(v.revision) && (v.from == FromClient || v.resent)
+	inOtherExchange := v.forgotten || v.partial && revisions.Handshake(v.revision) && (v.from == FromClient || v.resent)
 	switch {
 	case m.id.IsZero():
 		if s := schemaOf(v.revision); v.validate("", s.response(m.error != nil), raw) {

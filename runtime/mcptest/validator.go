@@ -2,6 +2,7 @@ package mcptest
 
 import (
 	"bytes"
+	"slices"
 	"sync"
 
 	"github.com/mcpwright/mcp/runtime/internal/revisions"
@@ -20,11 +21,18 @@ type Validator struct {
 	requests map[requestKey]*request
 	answered []requestKey // keys of requests with a response, a ring of at most maxAnswered
 	oldest   int          // index of the oldest key in a full ring
+	// waiting has the keys of the requests without a response, in order, and other keys.
+	waiting   []requestKey
+	forgotten bool // requests without a response were forgotten
 }
 
 // maxAnswered limits the completed requests that a validator stores to find ids that
 // are used again.
 const maxAnswered = 10_000
+
+// maxWaiting limits the requests without a response that a validator stores. The oldest
+// are forgotten when there are twice as many.
+const maxWaiting = 10_000
 
 // requestKey identifies a request for its response.
 type requestKey struct {
@@ -76,6 +84,25 @@ func (v *Validator) check(from Sender, raw []byte, resent bool) []*Violation {
 		c.single(c.raw)
 	}
 	return c.violations
+}
+
+// storeRequest stores a request for its response. The mutex is locked.
+func (v *Validator) storeRequest(key requestKey, r *request) {
+	v.requests[key] = r
+	if v.waiting = append(v.waiting, key); len(v.waiting) < 2*maxWaiting {
+		return
+	}
+	v.waiting = slices.DeleteFunc(v.waiting, func(key requestKey) bool {
+		r := v.requests[key]
+		return r == nil || r.pending == 0
+	})
+	if more := len(v.waiting) - maxWaiting; more > 0 {
+		for _, key := range v.waiting[:more] {
+			delete(v.requests, key)
+		}
+		v.waiting = slices.Delete(v.waiting, 0, more)
+		v.forgotten = true
+	}
 }
 
 // storeAnswered stores that a request has a response, and forgets the oldest such

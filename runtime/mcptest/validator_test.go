@@ -155,3 +155,19 @@ func TestFailDoesNothingAfterTheTest(t *testing.T) {
 	report(&mcptest.Violation{Problem: "late"})
 	require.Empty(t, failures)
 }
+
+// TestValidatorForgetsRequestsWithoutResponse checks that a server that never responds needs
+// a limited amount of memory, and that a late response to a forgotten request is not reported.
+func TestValidatorForgetsRequestsWithoutResponse(t *testing.T) {
+	v := mcptest.NewValidator(mcp.Revision20250618)
+	send := func(from mcptest.Sender, format string, args ...any) []*mcptest.Violation {
+		return v.Check(from, fmt.Appendf(nil, format, args...))
+	}
+	for id := range 100_000 {
+		require.Empty(t, send(mcptest.FromClient, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`, id))
+	}
+	require.Less(t, mcptest.StoredRequests(v), 20_001)
+	require.Empty(t, send(mcptest.FromServer, `{"jsonrpc":"2.0","id":0,"result":{}}`))
+	require.Empty(t, send(mcptest.FromServer, `{"jsonrpc":"2.0","id":99999,"result":{}}`))
+	require.NotEmpty(t, send(mcptest.FromServer, `{"jsonrpc":"2.0","id":99999,"result":{}}`), "two responses")
+}

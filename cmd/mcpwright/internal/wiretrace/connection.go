@@ -81,7 +81,7 @@ func (c *connection) messages(p *part, e *Event) (list []*message, batch bool) {
 		batch = json.Unmarshal(raw, &list) == nil
 	case raw[0] == '{':
 		m := &message{}
-		if json.Unmarshal(raw, m) == nil {
+		if m.read(raw) == nil || json.Unmarshal(raw, m) == nil {
 			list = append(list, m)
 		}
 	}
@@ -164,17 +164,28 @@ func key(kind string, ofServer bool, value json.RawMessage) string {
 	return kind + " " + text
 }
 
-// member returns the value at a path of names, or nil.
+// member returns the value at a path of names, or nil. The JSON must be valid.
 func member(raw json.RawMessage, path ...string) json.RawMessage {
 	for _, name := range path {
-		if len(raw) == 0 {
-			return nil
-		}
-		var all map[string]json.RawMessage
-		if json.Unmarshal(raw, &all) != nil {
-			return nil
-		}
-		raw = all[name]
+		raw = readMember(raw, name)
 	}
 	return raw
+}
+
+// readMember returns the value of a member of an object, or nil.
+func readMember(raw json.RawMessage, name string) (value json.RawMessage) {
+	_, kind := wire.Peek(raw, name) // is fast, and most members that are asked for are absent
+	if kind == 0 {
+		return nil
+	}
+	_ = wire.DecodeWith(raw, nil, &value, func(d *wire.Decoder, value *json.RawMessage) {
+		for o := d.Object(nil); o.Next(); {
+			if *value == nil && o.Key() == name {
+				*value = d.Raw()
+			} else {
+				d.Skip()
+			}
+		}
+	}) // the validator reports an error
+	return value
 }

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcpwright/mcp/runtime/mcptest"
+	"github.com/mcpwright/mcp/runtime/wire"
 )
 
 // Kind is the kind of an event.
@@ -73,6 +74,34 @@ type message struct {
 	Params json.RawMessage `json:"params"`
 	Result json.RawMessage `json:"result"`
 	Error  json.RawMessage `json:"error"`
+}
+
+// read reads a message that a peer would accept.
+func (m *message) read(raw []byte) error {
+	return wire.DecodeWith(raw, nil, m, func(d *wire.Decoder, m *message) {
+		for o := d.Object(nil); o.Next(); {
+			switch o.Key() {
+			case "id":
+				m.ID = d.Raw()
+			case "method":
+				m.Method = d.Raw()
+			case "params":
+				m.Params = d.Raw()
+			case "result":
+				m.Result = present(d)
+			case "error":
+				m.Error = present(d)
+			default:
+				d.Skip()
+			}
+		}
+	})
+}
+
+// present reads a value of which only the presence matters.
+func present(d *wire.Decoder) json.RawMessage {
+	d.Skip()
+	return json.RawMessage("{}")
 }
 
 // kind returns the kind of a message.
@@ -149,6 +178,12 @@ func (r *Recorder) event(p *part) *Event {
 
 // textOf returns the value of a JSON string, or "".
 func textOf(raw json.RawMessage) (s string) {
+	if wire.Kind(raw) != '"' {
+		return ""
+	}
+	if text := bytes.Trim(raw, `"`); bytes.IndexByte(text, '\\') < 0 && utf8.Valid(text) {
+		return string(text)
+	}
 	if json.Unmarshal(raw, &s) != nil {
 		return ""
 	}

@@ -61,6 +61,10 @@ type job struct {
 	run  func()
 }
 
+// batchDelay is the time in which a recorder collects messages before it observes them.
+// Without it, the goroutine would wake up for each message, which delays the copy.
+const batchDelay = 2 * time.Millisecond
+
 // jobSize is what a job needs in addition to its message.
 const jobSize = 512
 
@@ -88,6 +92,11 @@ func (r *Recorder) run() {
 		r.mu.Lock()
 		for len(r.queue) == 0 && !r.closed {
 			r.ready.Wait()
+		}
+		if !r.closed {
+			r.mu.Unlock()
+			time.Sleep(batchDelay)
+			r.mu.Lock()
 		}
 		jobs := r.queue
 		r.queue = nil
@@ -126,8 +135,9 @@ func (r *Recorder) add(size int, run func()) bool {
 		return false
 	}
 	r.waiting += size
-	r.queue = append(r.queue, job{size, run})
-	r.ready.Signal()
+	if r.queue = append(r.queue, job{size, run}); len(r.queue) == 1 {
+		r.ready.Signal()
+	}
 	return true
 }
 
