@@ -91,7 +91,7 @@ type arguments struct {
 // commands lists the subcommands in the order of the help.
 var commands = []*command{
 	&listCommand, &callCommand, &readCommand, &promptCommand, &completeCommand, &watchCommand, &infoCommand,
-	&pingCommand, &testCommand, &lockCommand, &diffCommand, &clientCommand, &traceCommand, &serversCommand, &loginCommand, &logoutCommand,
+	&pingCommand, &testCommand, &lockCommand, &diffCommand, &clientCommand, &traceCommand, &replayCommand, &serversCommand, &loginCommand, &logoutCommand,
 }
 
 // Exit status of the program.

@@ -152,11 +152,11 @@ func (t *test) progress(e *environment) func(mcp.Revision, string) {
 	}
 }
 
-// target returns the server to check.
-func (t *test) target(e *environment, s *server) (*check.Server, error) {
+// target returns a server without a client.
+func (c *connection) target(e *environment, s *server) (*check.Server, error) {
 	if s.URL == "" {
 		var stderr io.Writer
-		if t.stderr {
+		if c.stderr {
 			stderr = e.errs
 		}
 		env := e.childEnvironment(s)
@@ -165,7 +165,7 @@ func (t *test) target(e *environment, s *server) (*check.Server, error) {
 		}
 		return &check.Server{Start: check.Command(stderr, s.Dir, env, append([]string{s.Command}, s.Args...)...)}, nil
 	}
-	to, err := t.endpoint(e, s)
+	to, err := c.endpoint(e, s)
 	if err != nil {
 		return nil, err
 	}

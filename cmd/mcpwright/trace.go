@@ -159,7 +159,14 @@ func (t *trace) serve(ctx context.Context, e *environment, s *server, recorder *
 	if err != nil {
 		return &usageError{err}
 	}
-	address, onLoopback, err := listenAddress(t.listen)
+	return e.serve(ctx, t.listen, proxy.Handler(target, recorder), func(address string) string {
+		return fmt.Sprintf("listening on http://%s%s for %s", address, target.EscapedPath(), s.name)
+	})
+}
+
+// serve listens at an address and prints it. It serves requests until the context ends.
+func (e *environment) serve(ctx context.Context, listen string, h http.Handler, describe func(address string) string) error {
+	address, onLoopback, err := listenAddress(listen)
 	if err != nil {
 		return err
 	}
@@ -167,8 +174,11 @@ func (t *trace) serve(ctx context.Context, e *environment, s *server, recorder *
 	if err != nil {
 		return fmt.Errorf("listen for clients: %w", err)
 	}
-	e.errs.Printf("listening on http://%s%s for %s\n", l.Addr(), target.EscapedPath(), s.name)
-	server := &http.Server{Handler: proxy.Handler(target, recorder, onLoopback), ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
+	if onLoopback {
+		h = proxy.OnLoopback(h)
+	}
+	e.errs.Println(describe(l.Addr().String()))
+	server := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
 	defer context.AfterFunc(ctx, func() { server.Close() })()
 	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve clients: %w", err)

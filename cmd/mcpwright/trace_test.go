@@ -194,13 +194,19 @@ func TestTraceEndsWithClient(t *testing.T) {
 // traceHTTP runs mcpwright trace for a URL, and returns the URL of the proxy, and a function that ends it
 // and returns its result.
 func traceHTTP(t *testing.T, args ...string) (string, func() result) {
+	return serveCommand(t, append([]string{"trace", "-listen", "127.0.0.1:0"}, args...)...)
+}
+
+// serveCommand runs a subcommand that listens, and returns its URL, and a function that ends it and returns
+// its result.
+func serveCommand(t *testing.T, args ...string) (string, func() result) {
 	s := newShell(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	printed, w := io.Pipe()
 	s.watch = w
 	done := make(chan result, 1)
 	go func() { // ends with ctx
-		done <- s.runContext(ctx, append([]string{"trace", "-listen", "127.0.0.1:0"}, args...)...)
+		done <- s.runContext(ctx, args...)
 		w.Close()
 	}()
 	lines := bufio.NewReader(printed)

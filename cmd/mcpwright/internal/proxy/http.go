@@ -17,10 +17,7 @@ import (
 // Handler returns a handler that passes each request to the server of a URL, with the
 // path of the request, and shows the exchange to a recorder. Bodies and end-to-end headers
 // are not changed, except Host, which names the server. Streams are passed on at once.
-//
-// With onLoopback, the handler refuses requests whose Host is not a name of this machine:
-// otherwise any web page could reach the server through the proxy.
-func Handler(target *url.URL, recorder *wiretrace.Recorder, onLoopback bool) http.Handler {
+func Handler(target *url.URL, recorder *wiretrace.Recorder) http.Handler {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.DisableCompression = true // a body is passed on as it is
 	transport.MaxIdleConnsPerHost = 100
@@ -28,7 +25,7 @@ func Handler(target *url.URL, recorder *wiretrace.Recorder, onLoopback bool) htt
 	if path == "" {
 		path = "/"
 	}
-	reverse := &httputil.ReverseProxy{
+	return &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.Out.URL.Scheme, r.Out.URL.Host, r.Out.URL.User, r.Out.Host = target.Scheme, target.Host, target.User, ""
 			r.Out.URL.RawQuery = r.In.URL.RawQuery // also if it is invalid
@@ -37,12 +34,18 @@ func Handler(target *url.URL, recorder *wiretrace.Recorder, onLoopback bool) htt
 		Transport: &observed{transport, recorder, path}, FlushInterval: -1,
 		ErrorLog: log.New(io.Discard, "", 0), ErrorHandler: unreachable,
 	}
+}
+
+// OnLoopback returns a handler for a server at a loopback address. It refuses requests
+// whose Host is not a name of this machine, because any web page could send them (DNS
+// rebinding).
+func OnLoopback(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if onLoopback && !isLoopback(r.Host) {
-			http.Error(w, fmt.Sprintf("mcpwright trace: the host %q is not an address of this machine", r.Host), http.StatusForbidden)
+		if !isLoopback(r.Host) {
+			http.Error(w, fmt.Sprintf("mcpwright: the host %q is not an address of this machine", r.Host), http.StatusForbidden)
 			return
 		}
-		reverse.ServeHTTP(w, r)
+		next.ServeHTTP(w, r)
 	})
 }
 

@@ -1,0 +1,306 @@
+package replay
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mcpwright/mcp/cmd/mcpwright/internal/wiretrace"
+	"github.com/mcpwright/mcp/generated/mcp"
+)
+
+// Player plays the side of the server. It is safe for concurrent use.
+type Player struct {
+	opts *Options
+
+	mu      sync.Mutex
+	turns   []*turn
+	waiting map[string]chan *fields // for responses of the client, by the id of the request
+}
+
+// turn is a message of the client, and the messages that the server has sent for it.
+type turn struct {
+	message *Message
+	script  []*Message // in order, with the responses of the client to requests of the server
+	used    bool
+}
+
+// NewPlayer returns a player for the server of a recording.
+func NewPlayer(r *Recording, opts *Options) *Player {
+	p := &Player{opts: opts, waiting: map[string]chan *fields{}}
+	for _, list := range r.Connections {
+		p.turns = append(p.turns, turnsOf(list)...)
+	}
+	return p
+}
+
+// turnsOf assigns each message of the server to the message of the client that it belongs
+// to: the request that it responds to, or else the last message of the client.
+func turnsOf(list []*Message) (turns []*turn) {
+	byNumber := map[int]*turn{}
+	for _, m := range list {
+		var of *turn
+		if len(turns) > 0 {
+			of = turns[len(turns)-1]
+		}
+		switch {
+		case m.From == fromClient && m.kind() != wiretrace.Response:
+			of = &turn{message: m}
+			turns = append(turns, of)
+			byNumber[m.N] = of
+			continue
+		case m.From == fromClient: // a response belongs to the turn of the server's request
+			of = byNumber[m.RespondsTo]
+		case byNumber[m.RespondsTo] != nil:
+			of = byNumber[m.RespondsTo]
+		}
+		if of == nil {
+			continue // sent before any message of the client
+		}
+		of.script = append(of.script, m)
+		byNumber[m.N] = of
+	}
+	return turns
+}
+
+// Serve reads the messages of a client, one on each line, and writes the recorded messages
+// to it, until the input ends.
+func (p *Player) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer cancel() // no response of the client will come
+	w := &lockedWriter{w: out}
+	lines := bufio.NewReader(in)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if len(bytes.TrimSpace(line)) > 0 {
+			started := make(chan struct{})
+			running.Go(func() { // ends with the script of the message, at the latest after the timeouts of its requests
+				p.handle(ctx, line, w, sync.OnceFunc(func() { close(started) }))
+			})
+			<-started
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read the client: %w", err)
+		}
+	}
+}
+
+// lockedWriter writes whole messages.
+type lockedWriter struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+// Write implements [io.Writer].
+func (w *lockedWriter) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.w.Write(b)
+}
+
+// handle handles a message of the client, and writes the messages of the server. It calls
+// started when the next message may be handled.
+func (p *Player) handle(ctx context.Context, line []byte, out io.Writer, started func()) {
+	defer started()
+	var f fields
+	if err := json.Unmarshal(line, &f); err != nil {
+		p.differ(Difference{Method: "message", Problem: fmt.Sprintf("the client has sent a message that is not JSON-RPC: %v", err)})
+		return
+	}
+	if f.kind() == wiretrace.Response {
+		p.deliver(&f)
+		return
+	}
+	t := p.take(&f)
+	started()
+	if t == nil {
+		p.refuse(&f, out)
+		return
+	}
+	s := script{player: p, turn: t, received: &f, out: out}
+	s.play(ctx)
+}
+
+// deliver passes a response of the client to the script that waits for it.
+func (p *Player) deliver(f *fields) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if waiter := p.waiting[string(f.ID)]; waiter != nil {
+		delete(p.waiting, string(f.ID))
+		waiter <- f
+	}
+}
+
+// refuse responds to a message that is not in the recording.
+func (p *Player) refuse(f *fields, out io.Writer) {
+	if f.Method == mcp.MethodPing {
+		_ = (&fields{ID: f.ID, Result: json.RawMessage("{}")}).write(out) // the reader finds out that the client has ended
+		return
+	}
+	p.differ(Difference{Method: f.Method, Problem: "the client has sent this message, which is not in the recording"})
+	if f.ID != nil {
+		_ = (&fields{ID: f.ID, Error: json.RawMessage(`{"code":-32601,"message":"the recording has no such request"}`)}).write(out)
+	}
+}
+
+func (p *Player) differ(d Difference) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.opts.Report(d)
+}
+
+// take returns the recorded turn for a message of the client: the first unused turn with
+// the same params, or else the first unused turn, or else a used turn with the same params.
+// It reports differences in the params.
+func (p *Player) take(f *fields) *turn {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var first, again *turn
+	for _, t := range p.turns {
+		if t.message.fields.Method != f.Method || (t.message.fields.ID == nil) != (f.ID == nil) {
+			continue
+		}
+		same := len(p.differences(t, f)) == 0
+		switch {
+		case same && !t.used:
+			t.used = true
+			return t
+		case same && again == nil:
+			again = t
+		case !t.used && first == nil:
+			first = t
+		}
+	}
+	if first == nil {
+		return again
+	}
+	first.used = true
+	for _, d := range p.differences(first, f) {
+		p.opts.Report(d)
+	}
+	return first
+}
+
+// differences compares a message of the client with a recorded message. Message metadata
+// differs between runs. The mutex is locked.
+func (p *Player) differences(t *turn, f *fields) (list []Difference) {
+	ignore := slices.Concat(p.opts.Ignore, Ignore{"/params/_meta", "/params/requestId", "/params/clientInfo"})
+	c := comparison{ignore: ignore, report: func(pointer, problem string) {
+		list = append(list, Difference{N: t.message.N, Method: f.Method, Pointer: pointer, Problem: problem})
+	}}
+	c.compareMessages(&t.message.fields, f)
+	return list
+}
+
+// Finish reports the requests of the recording that the client has not sent.
+func (p *Player) Finish() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, t := range p.turns {
+		if !t.used && t.message.kind() == wiretrace.Request && t.message.fields.Method != mcp.MethodPing {
+			p.opts.Report(Difference{N: t.message.N, Method: t.message.fields.Method, Problem: "the client has not sent this request"})
+		}
+	}
+}
+
+// script plays the messages of a turn.
+type script struct {
+	player   *Player
+	turn     *turn
+	received *fields // the message of the client
+	out      io.Writer
+}
+
+// play sends the messages of the server in order. A request waits for its response.
+func (s *script) play(ctx context.Context) {
+	responses := map[string]*Message{} // of the client
+	for _, m := range s.turn.script {
+		if m.From == fromClient {
+			responses[string(m.fields.ID)] = m
+		}
+	}
+	for _, m := range s.turn.script {
+		if m.From == fromClient {
+			continue
+		}
+		f := m.fields
+		switch m.kind() {
+		case wiretrace.Response:
+			f.ID = s.received.ID
+		case wiretrace.Notification:
+			f.Params = s.renew(f.Params)
+		case wiretrace.Request:
+			if !s.ask(ctx, m, responses[string(f.ID)]) {
+				return
+			}
+			continue
+		}
+		if f.write(s.out) != nil {
+			return // the client has ended, which the reader finds out
+		}
+	}
+}
+
+// ask sends a request of the server, and compares the response of the client.
+func (s *script) ask(ctx context.Context, m, recorded *Message) bool {
+	p := s.player
+	waiter := make(chan *fields, 1)
+	p.mu.Lock()
+	p.waiting[string(m.fields.ID)] = waiter
+	p.mu.Unlock()
+	if m.fields.write(s.out) != nil {
+		return false
+	}
+	if recorded == nil {
+		return true // the client did not respond
+	}
+	timeout := time.NewTimer(p.opts.Timeout)
+	defer timeout.Stop()
+	select {
+	case f := <-waiter:
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		c := comparison{ignore: p.opts.Ignore, report: func(pointer, problem string) {
+			p.opts.Report(Difference{N: recorded.N, Method: m.fields.Method, Pointer: pointer, Problem: problem})
+		}}
+		c.compareMessages(&recorded.fields, f)
+	case <-timeout.C:
+		p.differ(Difference{N: recorded.N, Method: m.fields.Method, Problem: fmt.Sprintf("the client has not responded in %v", p.opts.Timeout)})
+	case <-ctx.Done():
+		return false
+	}
+	return true
+}
+
+// renew replaces the progress token and the id of the recorded request.
+func (s *script) renew(params json.RawMessage) json.RawMessage {
+	object, ok := decode(params).(map[string]any)
+	if !ok {
+		return params
+	}
+	token := func(raw json.RawMessage) any {
+		all, _ := decode(raw).(map[string]any)
+		meta, _ := all["_meta"].(map[string]any)
+		return meta["progressToken"]
+	}
+	if now := token(s.received.Params); object["progressToken"] != nil && object["progressToken"] == token(s.turn.message.fields.Params) && now != nil {
+		object["progressToken"] = now
+	}
+	if id, ok := object["requestId"]; ok && strings.TrimSpace(string(s.turn.message.fields.ID)) == string(encode(id)) {
+		object["requestId"] = decode(s.received.ID)
+	}
+	return encode(object)
+}
