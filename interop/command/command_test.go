@@ -42,8 +42,11 @@ func everything(t *testing.T) []string {
 var outputs = map[string]string{
 	"list": "echo(message)", "call": "Hello, gopher", "read": "Everything Server", "prompt": "Bern", "complete": "Engineering",
 	"watch": "", "info": "web", "ping": "median", "servers": "", "test": "0 errors, 0 warnings", "lock": `"web"`, "diff": "",
-	"client": "package everything", "trace": "",
+	"client": "package everything", "trace": `"serverInfo"`, "replay": "0 differences",
 }
+
+// initialize is the first message of a client.
+const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}` + "\n"
 
 // TestExamplesOfHelp runs the example in the help of each subcommand. Those of login and logout need
 // an authorization server.
@@ -51,12 +54,15 @@ func TestExamplesOfHelp(t *testing.T) {
 	program, server := build(t), everything(t)
 	web := httptest.NewServer(mcpserver.New(mcp.Implementation{Name: "web", Version: "1"}, nil).Handler(nil))
 	defer web.Close()
-	lock := filepath.Join(t.TempDir(), "mcp.lock.json") // written by lock, and read by diff
-	recording := filepath.Join(t.TempDir(), "trace.jsonl")
+	lock := filepath.Join(t.TempDir(), "mcp.lock.json")    // written by lock, and read by diff
+	recording := filepath.Join(t.TempDir(), "trace.jsonl") // written by trace, and read by replay
 	run := func(t *testing.T, args ...string) string {
 		cmd := exec.CommandContext(t.Context(), program, args...)
 		cmd.Dir = root
 		cmd.Stderr = t.Output()
+		if args[0] == "trace" {
+			cmd.Stdin = strings.NewReader(initialize)
+		}
 		out, err := cmd.Output()
 		require.NoError(t, err, "%s", out)
 		return string(out)

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,7 +22,8 @@ type recorded struct {
 	Violations   []json.RawMessage
 }
 
-// TestTraceOfEverythingServer puts mcpwright trace between our client and server-everything.
+// TestTraceOfEverythingServer puts mcpwright trace between our client and server-everything, and
+// replays the recording to both sides.
 func TestTraceOfEverythingServer(t *testing.T) {
 	program, server := build(t), everything(t)
 	out := filepath.Join(t.TempDir(), "trace.jsonl")
@@ -47,4 +50,21 @@ func TestTraceOfEverythingServer(t *testing.T) {
 	}
 	require.Positive(t, responses[mcp.MethodListTools])
 	require.Equal(t, 1, responses[mcp.MethodCallTool])
+
+	replayed, err := exec.CommandContext(t.Context(), program, append([]string{"replay", out, "--"}, server...)...).CombinedOutput()
+	require.NoError(t, err, "%s", replayed)
+	require.Equal(t, "0 differences\n", string(replayed))
+
+	var errs strings.Builder
+	to := mcpclient.Command(program, "replay", "-serve", out)
+	to.Start.Stderr = &errs
+	client, err = mcpclient.Connect(t.Context(), to, &mcpclient.Options{Info: mcp.Implementation{Name: "trace", Version: "1"}})
+	require.NoError(t, err)
+	_, err = client.ListTools(t.Context(), &mcp.ListToolsRequest{})
+	require.NoError(t, err)
+	res, err = client.CallTool(t.Context(), &mcp.CallToolRequest{Name: "echo", Arguments: json.RawMessage(`{"message":"gopher"}`)})
+	require.NoError(t, err)
+	require.Equal(t, "Echo: gopher", res.Content[0].(*mcp.TextContent).Text)
+	require.NoError(t, client.Close())
+	require.Equal(t, "0 differences\n", errs.String())
 }
