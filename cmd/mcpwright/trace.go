@@ -49,8 +49,11 @@ type trace struct {
 	mask             []string
 }
 
-// closeTimeout limits the time to print the last messages.
+// closeTimeout limits the time to end after a signal, or after the end of the other side.
 const closeTimeout = 5 * time.Second
+
+// printTimeout limits the time to print the last messages, if there was no signal.
+const printTimeout = time.Minute
 
 func (t *trace) run(ctx context.Context, e *environment, args arguments) error {
 	s, err := t.takeServer(e, &args)
@@ -74,7 +77,7 @@ func (t *trace) run(ctx context.Context, e *environment, args arguments) error {
 	} else {
 		err = t.command(e, s, recorder)
 	}
-	p.close(recorder)
+	p.close(ctx, recorder)
 	return err
 }
 
@@ -253,10 +256,14 @@ func (p *printer) check(err error) {
 }
 
 // close prints the last events, and closes the files.
-func (p *printer) close(recorder *wiretrace.Recorder) {
-	if !recorder.Close(closeTimeout) {
-		fmt.Fprintf(p.errs, "mcpwright trace: the last messages could not be printed in %v\n", closeTimeout)
-		return
+func (p *printer) close(ctx context.Context, recorder *wiretrace.Recorder) {
+	begun := time.Now()
+	for !recorder.Close(100 * time.Millisecond) {
+		waited := time.Since(begun)
+		if waited > printTimeout || ctx.Err() != nil && waited > closeTimeout {
+			fmt.Fprintf(p.errs, "mcpwright trace: the last messages could not be printed in %v\n", waited.Round(time.Second))
+			return
+		}
 	}
 	if n := recorder.Lost(); n > 0 {
 		fmt.Fprintf(p.errs, "mcpwright trace: %d messages were passed on, but are not in the output, because printing was too slow\n", n)

@@ -21,7 +21,7 @@ import (
 const root = "../.."
 
 // build builds the command and returns its path.
-func build(t *testing.T) string {
+func build(t testing.TB) string {
 	path := filepath.Join(t.TempDir(), "mcpwright")
 	work, err := filepath.Abs(filepath.Join(root, "go.work"))
 	require.NoError(t, err)
@@ -34,7 +34,7 @@ func build(t *testing.T) string {
 }
 
 // everything returns the words that start server-everything.
-func everything(t *testing.T) []string {
+func everything(t testing.TB) []string {
 	return []string{"node", filepath.Join(npm.Install(t, "everything"), "node_modules", "@modelcontextprotocol", "server-everything", "dist", "index.js")}
 }
 

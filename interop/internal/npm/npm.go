@@ -14,7 +14,7 @@ import (
 
 // Install installs the packages in the lock file of a folder, unless they are in the cache. It also
 // copies other files of the folder. It returns the folder with the packages.
-func Install(t *testing.T, folder string, others ...string) string {
+func Install(t testing.TB, folder string, others ...string) string {
 	t.Helper()
 	files := map[string][]byte{}
 	sum := sha256.New()

@@ -89,6 +89,8 @@ func start(cmd *exec.Cmd) (in, out *os.File, err error) {
 		return nil, nil, err
 	}
 	defer childOut.Close()
+	in.Fd() // reads and writes block a thread from now on, which is faster than the network poller
+	out.Fd()
 	cmd.Stdin, cmd.Stdout = childIn, childOut
 	if err := cmd.Start(); err != nil {
 		in.Close()
