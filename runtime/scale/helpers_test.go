@@ -265,6 +265,7 @@ type faultyEngine struct {
 
 	written map[string][][]byte // all data that were written, by key
 
+	onGet    func()           // called after a record was read; may be nil
 	onDelete func(key string) // called before a record is deleted; may be nil
 }
 
@@ -326,7 +327,11 @@ func (e *faultyEngine) Get(ctx context.Context, key string) (engine.Record, erro
 	if _, err := e.begin(false); err != nil {
 		return engine.Record{}, err
 	}
-	return e.Memory.Get(ctx, key)
+	r, err := e.Memory.Get(ctx, key)
+	if e.onGet != nil {
+		e.onGet()
+	}
+	return r, err
 }
 
 func (e *faultyEngine) Put(ctx context.Context, key string, data []byte, prev uint64, keep time.Duration) (uint64, error) {

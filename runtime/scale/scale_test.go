@@ -400,6 +400,28 @@ func TestRequestDuringTheEndOfASessionDoesNotRestoreIt(t *testing.T) {
 	})
 }
 
+func TestRequestThatReadsTheRecordOfAnEndingSessionDoesNotRestoreIt(t *testing.T) {
+	run(t, 2, func(t *testing.T, f *fleet) {
+		s := f.open(0, "")
+		go s.call(0, "slow", 0) // ends after 5 s, also if it is cancelled
+		synctest.Wait()
+		go s.end(0)
+		time.Sleep(3 * time.Second)
+		shared := f.replicas[0].engine
+		shared.onGet = func() {
+			shared.onGet = nil
+			time.Sleep(3 * time.Second)
+		}
+		shared.full.Store(true) // the session ends now, and its record is deleted later
+		time.AfterFunc(2500*time.Millisecond, func() { shared.full.Store(false) })
+		require.Equal(t, http.StatusServiceUnavailable, s.call(0, "where", 0).status)
+		time.Sleep(lease / 4)
+		for i := range f.replicas {
+			require.Equal(t, http.StatusNotFound, s.call(i, "where", 0).status)
+		}
+	})
+}
+
 func TestEndedSessionStaysEndedIfItsRecordChanges(t *testing.T) {
 	run(t, 2, func(t *testing.T, f *fleet) {
 		s := f.open(0, "")

@@ -163,7 +163,7 @@ func (e *endpoint) Ended(ctx context.Context, id string) {
 // deleteEnded deletes the record and the events of a session that has ended. If the engine cannot be
 // reached, it is called again later.
 func (e *endpoint) deleteEnded(ctx context.Context, h *heldSession) {
-	ctx, cancel := context.WithTimeout(ctx, engineTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), engineTimeout) // requests in flight may have taken all time
 	defer cancel()
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -287,7 +287,7 @@ func (e *endpoint) readOwner(ctx context.Context, id, principal string) (*member
 	switch {
 	case e.inner.Holds(id):
 		return nil, nil
-	case isOwn && e.find(id) != nil: // requests in flight may delay the end
+	case isOwn && e.isEnding(id):
 		return nil, errEnding
 	case e.node.leaving.Load():
 		return nil, errLeaving
@@ -295,6 +295,14 @@ func (e *endpoint) readOwner(ctx context.Context, id, principal string) (*member
 		return nil, errTooSoon
 	}
 	return nil, e.takeOver(ctx, id, rec, version)
+}
+
+// isEnding reports whether a session that the handler does not have any more is not yet deleted from the
+// engine. Requests in flight may delay its end.
+func (e *endpoint) isEnding(id string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.held[id] != nil || e.ended[id] != nil
 }
 
 // beginMove returns nil if no other goroutine moves a session, and otherwise a channel that is closed
