@@ -16,6 +16,7 @@ import (
 var (
 	length = flag.Duration("length", 20*time.Second, "the length of a run, without its end")
 	seed   = flag.Uint64("seed", 1, "the seed of the faults")
+	only   = flag.String("fault", "", "the name of the only fault; empty means all")
 	keep   = flag.String("keep", "", "a folder for the files of runs; empty removes them")
 )
 
@@ -61,6 +62,10 @@ func testSetup(t *testing.T, s *setup) {
 	output, err := os.Create(filepath.Join(dir, "output"))
 	require.NoError(t, err)
 	defer output.Close()
+	if *only != "" {
+		s.faults = slices.DeleteFunc(slices.Clone(s.faults), func(f fault) bool { return f.name != *only })
+		require.NotEmpty(t, s.faults)
+	}
 	r := &run{setup: s, dir: dir, seed: *seed, output: output}
 	defer r.end()
 	require.NoError(t, r.start())

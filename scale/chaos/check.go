@@ -5,6 +5,7 @@ import (
 	"math"
 	"net/http"
 	"strings"
+	"time"
 )
 
 // property is a promise to clients.
@@ -66,6 +67,7 @@ type streamHistory struct {
 	sent, stored map[int]int64 // times, by the number of the event
 	arrived      []observation
 	gap          bool
+	closed       bool // the client has ended the session, perhaps before all events had arrived
 }
 
 type question struct{ call, client string }
@@ -137,6 +139,7 @@ func (c *checker) add(o *observation) {
 		}
 	case closed:
 		c.ended[o.Session] = o.At
+		c.stream(o.Client).closed = true
 	case probed:
 		if !hidden(o.Status) {
 			c.report(endedSessions, "session %q: status %d", o.Session, o.Status)
@@ -252,10 +255,15 @@ func (c *checker) streamOwner(id string) string {
 }
 
 // mustArrive reports whether a stored event must have arrived, if the event with the number last has
-// arrived. The stream of a call may break if the call fails.
+// arrived. The stream of a call may break if the call fails, and a client may end its session.
 func (c *checker) mustArrive(id string, number, last int) bool {
-	call := c.calls[id]
-	return call == nil || call.result == resultOK || number < last
+	if number < last {
+		return true
+	}
+	if call := c.calls[id]; call != nil {
+		return call.result == resultOK
+	}
+	return !c.streams[id].closed
 }
 
 // checkOrder checks that an event does not arrive after one that was sent later.
@@ -275,12 +283,15 @@ func (c *checker) checkOrder(id string, s *streamHistory) {
 	}
 }
 
+// reconnects is the time in which a replica reaches the engine again.
+const reconnects = 3 * time.Second
+
 // checkEpochs checks that a call is not executed in an earlier epoch than a call of the session that had
 // ended before. A replica without the engine continues its sessions, also if another one has taken them over.
 func (c *checker) checkEpochs(history []observation) {
 	highest := make(map[string]uint32) // of calls that have ended, by session
 	expected := make(map[string]uint32)
-	alone := make(map[string]bool) // replicas without the engine
+	alone := make(map[string]int64) // the times until which replicas may be without the engine
 	for i := range history {
 		o := &history[i]
 		switch call := c.calls[o.Call]; o.Kind {
@@ -291,10 +302,15 @@ func (c *checker) checkEpochs(history []observation) {
 				highest[call.session] = max(highest[call.session], call.starts[0].Epoch)
 			}
 		case failed, healed:
-			alone[o.Replica] = o.Kind == failed && o.Text == cutFromEngine
+			if o.Text == cutFromEngine {
+				alone[o.Replica] = math.MaxInt64
+			}
+			if o.Kind == healed && o.Text == cutFromEngine {
+				alone[o.Replica] = o.At + int64(reconnects)
+			}
 		case started:
 			slot, _, _ := strings.Cut(o.Replica, ".")
-			if o.Epoch < expected[o.Call] && !alone[slot] {
+			if o.Epoch < expected[o.Call] && o.At > alone[slot] {
 				c.report(epochsRise, "call %q was executed in epoch %d of session %q, after epoch %d", o.Call, o.Epoch, o.Session, expected[o.Call])
 			}
 		}

@@ -11,9 +11,10 @@ import (
 )
 
 // rightHistory returns a history that breaks no promise. It has a call with two events, a call whose replica was
-// lost, a call with a question, and events of the standalone stream before and after a takeover.
+// lost, a call with a question, events of the standalone stream before and after a takeover, and a session that its
+// client ends.
 func rightHistory() []observation {
-	const a, session = "client-1.1", "session 1"
+	const a, b, session = "client-1.1", "client-5.1", "session 1"
 	list := []observation{
 		{Kind: began, Client: a, Call: "call 1"},
 		{Kind: started, Call: "call 1", Session: session, Replica: "replica-0.1"},
@@ -50,8 +51,14 @@ func rightHistory() []observation {
 		{Kind: arrived, Client: a, Stream: a, Number: 3},
 		{Kind: intruded, Client: a, Session: session, Status: http.StatusNotFound},
 		{Kind: rested, Client: a, Result: resultOK},
-		{Kind: closed, Client: a, Session: session},
-		{Kind: probed, Client: a, Session: session, Status: http.StatusNotFound},
+
+		{Kind: began, Client: b, Call: "call 5"},
+		{Kind: started, Call: "call 5", Session: "session 5", Replica: "replica-1.1"},
+		{Kind: sending, Stream: b, Number: 1},
+		{Kind: stored, Stream: b, Number: 1},
+		{Kind: ended, Client: b, Call: "call 5", Result: resultOK, Text: "call 5"},
+		{Kind: closed, Client: b, Session: "session 5"}, // before the event has arrived
+		{Kind: probed, Client: b, Session: "session 5", Status: http.StatusNotFound},
 		{Kind: left, Text: "sessions", Replica: "replica-1"},
 	}
 	for i := range list {
@@ -244,9 +251,9 @@ func TestCallOfAnotherPrincipal(t *testing.T) {
 }
 
 func TestSessionThatReturns(t *testing.T) {
-	requireViolation(t, endedSessions, `session "session 1": status 200`, add(observation{Kind: probed, Session: "session 1", Status: http.StatusOK}))
-	requireViolation(t, endedSessions, `session "session 1": call "probe" was executed`,
-		add(observation{Kind: started, Call: "probe", Session: "session 1", Epoch: 2, Replica: "replica-1.1"}))
+	requireViolation(t, endedSessions, `session "session 5": status 200`, add(observation{Kind: probed, Session: "session 5", Status: http.StatusOK}))
+	requireViolation(t, endedSessions, `session "session 5": call "probe" was executed`,
+		add(observation{Kind: started, Call: "probe", Session: "session 5", Epoch: 2, Replica: "replica-1.1"}))
 }
 
 func TestClientThatDoesNotRecover(t *testing.T) {

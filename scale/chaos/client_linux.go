@@ -371,16 +371,28 @@ func (c *client) rest(ctx context.Context) {
 		}
 		_ = pause(ctx, 200)
 	}
+	if result == resultOK && !c.isStateless() {
+		result, text = c.restStream(ctx)
+	}
 	c.history.record(observation{Kind: rested, Client: c.name, Result: result, Text: text})
-	if c.conn == nil || c.isStateless() || result != resultOK {
-		return
+}
+
+// restStream requests events of the standalone stream until one arrives, or ctx ends.
+func (c *client) restStream(ctx context.Context) (result, text string) {
+	for ctx.Err() == nil && c.conn != nil {
+		if result, text = c.announce(1); result != resultOK {
+			continue
+		}
+		wait, cancel := context.WithTimeout(ctx, callTimeout)
+		for wait.Err() == nil && !c.hasArrived(c.events) {
+			_ = pause(wait, 20)
+		}
+		cancel()
+		if c.hasArrived(c.events) {
+			return resultOK, ""
+		}
 	}
-	if result, _ := c.announce(1); result != resultOK {
-		return
-	}
-	for ctx.Err() == nil && !c.hasArrived(c.events) {
-		_ = pause(ctx, 20)
-	}
+	return resultTimeout, "no event of the standalone stream"
 }
 
 func (c *client) hasArrived(number int) bool {
