@@ -95,6 +95,11 @@ type StartOptions struct {
 	// with the number of dropped bytes replaces it. If Stderr is nil, the
 	// text is discarded, except for the last lines, which errors contain.
 	Stderr io.Writer
+	// Observe, if not nil, is called with the bytes of all messages: before they are
+	// written to the child if sent is true, and otherwise after they were read. The
+	// bytes of one call need not be one line. It must not wait and must not keep or
+	// change b. It may be called concurrently for the two directions.
+	Observe func(sent bool, b []byte)
 	// Grace is how long a child may take to end after its standard input is
 	// closed. The default is 2 s.
 	Grace time.Duration

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"sync"
@@ -70,6 +71,10 @@ func Start(ctx context.Context, c Command, opts *StartOptions) (*Process, error)
 	p.log = readStderr(p.stderr, p.opts.Stderr, p.opts.logger())
 	p.opts.JSONRPC.Client = true
 	p.toChild, p.fromChild.r, p.fromChild.end = newOutput(p.stdin), p.stdout, p.disconnecting
+	if f := p.opts.Observe; f != nil {
+		p.toChild.w = io.MultiWriter(observer(func(b []byte) { f(true, b) }), p.stdin)
+		p.fromChild.r = io.TeeReader(p.stdout, observer(func(b []byte) { f(false, b) }))
+	}
 	p.conn = jsonrpc.New(jsonrpc.NewLineWriter(p.toChild), &p.opts.JSONRPC)
 	if p.opts.Ready != nil {
 		p.opts.Ready(p)

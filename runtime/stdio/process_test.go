@@ -412,3 +412,22 @@ func TestShutdownWithEndedContext(t *testing.T) {
 	require.NoError(t, p.Shutdown(ctx))
 	require.True(t, p.State().Success())
 }
+
+func TestObserveReceivesBytesOfBothDirections(t *testing.T) {
+	var mu sync.Mutex
+	var observed [2]strings.Builder // received, sent
+	p := start(t, child(t, "server"), &stdio.StartOptions{Observe: func(sent bool, b []byte) {
+		mu.Lock()
+		defer mu.Unlock()
+		direction := 0
+		if sent {
+			direction = 1
+		}
+		observed[direction].Write(b)
+	}})
+	ping(t, p)
+	ping(t, p)
+	require.NoError(t, p.Close())
+	require.Equal(t, `{"jsonrpc":"2.0","id":1,"method":"ping","params":{}}`+"\n"+`{"jsonrpc":"2.0","id":2,"method":"ping","params":{}}`+"\n", observed[1].String())
+	require.Equal(t, `{"jsonrpc":"2.0","id":1,"result":{}}`+"\n"+`{"jsonrpc":"2.0","id":2,"result":{}}`+"\n", observed[0].String())
+}

@@ -69,6 +69,15 @@ func (o *output) reason() error {
 	return o.err
 }
 
+// observer is a writer that calls a function.
+type observer func(b []byte)
+
+// Write implements [io.Writer].
+func (f observer) Write(b []byte) (int, error) {
+	f(b)
+	return len(b), nil
+}
+
 // input reads from r until end is closed.
 type input struct {
 	r    io.Reader
