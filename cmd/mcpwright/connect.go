@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -16,6 +17,8 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/cmd/mcpwright/internal/hostconfig"
+	"github.com/mcpwright/mcp/cmd/mcpwright/internal/proxy"
+	"github.com/mcpwright/mcp/cmd/mcpwright/internal/wiretrace"
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	httpclient "github.com/mcpwright/mcp/runtime/streamable/client"
@@ -32,6 +35,9 @@ type connection struct {
 	timeout  time.Duration
 	stderr   bool
 	json     bool
+
+	recorder  *wiretrace.Recorder // observes the messages, or nil
+	childErrs io.Writer           // receives the standard error of a command, or nil
 }
 
 func (c *connection) define(fs *flag.FlagSet) {
@@ -136,12 +142,11 @@ func (c *connection) connect(ctx context.Context, e *environment, s *server, opt
 	opts.Timeout = c.timeout
 	opts.Logger = slog.New(slog.DiscardHandler)
 	opts.Tasks = true
+	if err := c.check(); err != nil {
+		return nil, err
+	}
 	if c.revision != "" {
-		revision, ok := mcp.ParseRevision(c.revision)
-		if !ok {
-			return nil, usagef("%q is not a revision; the revisions are %s", c.revision, strings.Join(revisionNames(), ", "))
-		}
-		opts.Revision = revision
+		opts.Revision, _ = mcp.ParseRevision(c.revision)
 	}
 	to, err := c.endpoint(e, s)
 	if err != nil {
@@ -154,14 +159,23 @@ func (c *connection) connect(ctx context.Context, e *environment, s *server, opt
 	return client, nil
 }
 
+// check reports a flag with an invalid value.
+func (c *connection) check() error {
+	if _, ok := mcp.ParseRevision(c.revision); !ok && c.revision != "" {
+		return usagef("%q is not a revision; the revisions are %s", c.revision, strings.Join(revisionNames(), ", "))
+	}
+	return nil
+}
+
 // endpoint returns the endpoint of a server.
 func (c *connection) endpoint(e *environment, s *server) (mcpclient.Endpoint, error) {
 	if s.URL == "" {
 		to := mcpclient.Command(s.Command, s.Args...)
 		to.Dir = s.Dir
 		to.Env = e.childEnvironment(s)
-		if c.stderr {
-			to.Start.Stderr = e.errs
+		to.Start.Stderr = c.stderrOf(e)
+		if c.recorder != nil {
+			observeCommand(to, c.recorder)
 		}
 		return to, nil
 	}
@@ -177,15 +191,40 @@ func (c *connection) endpoint(e *environment, s *server) (mcpclient.Endpoint, er
 	for name, values := range c.headers.Header {
 		to.HTTP.Header[http.CanonicalHeaderKey(name)] = values
 	}
+	base := http.DefaultTransport
+	if c.recorder != nil {
+		base = proxy.Observe(base, c.recorder, endpointPath(s.URL))
+		to.HTTP.HTTPClient = &http.Client{Transport: base}
+	}
 	if to.HTTP.Header.Get("Authorization") != "" {
 		return to, nil
 	}
-	transport, err := e.transport(s)
+	transport, err := e.transport(s, base)
 	if err != nil {
 		return nil, usagef("%s: %w", s.name, err)
 	}
 	to.HTTP.HTTPClient = &http.Client{Transport: transport}
 	return to, nil
+}
+
+// endpointPath returns the path of a URL, or "" if the URL is invalid, which the client reports.
+func endpointPath(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return ""
+	}
+	return u.Path
+}
+
+// stderrOf returns the writer for the standard error of a command, or nil.
+func (c *connection) stderrOf(e *environment) io.Writer {
+	switch {
+	case c.stderr && c.childErrs != nil:
+		return io.MultiWriter(e.errs, c.childErrs)
+	case c.stderr:
+		return e.errs
+	}
+	return c.childErrs
 }
 
 // childEnvironment returns the environment that is added for the command of a server. A command on

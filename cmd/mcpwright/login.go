@@ -56,7 +56,7 @@ func withTransport(fs *flag.FlagSet, do func(context.Context, *environment, *ser
 		}
 		person := *e
 		person.interactive = true // the user has asked for it
-		t, err := person.transport(s)
+		t, err := person.transport(s, http.DefaultTransport)
 		if err != nil {
 			return err
 		}
@@ -67,8 +67,9 @@ func withTransport(fs *flag.FlagSet, do func(context.Context, *environment, *ser
 // errNoLogin is the error if a server requires a login and no person can log in.
 var errNoLogin = errors.New("the server requires a login")
 
-// transport returns a transport that logs in to a server if it requires that.
-func (e *environment) transport(s *server) (*auth.Transport, error) {
+// transport returns a transport that logs in to a server if it requires that. The base sends the
+// requests.
+func (e *environment) transport(s *server, base http.RoundTripper) (*auth.Transport, error) {
 	opts := &auth.TransportOptions{
 		Grant: &auth.AuthorizationCode{ClientName: "mcpwright", OpenBrowser: func(page string) error {
 			if !e.interactive {
@@ -78,7 +79,7 @@ func (e *environment) transport(s *server) (*auth.Transport, error) {
 			_ = e.openBrowser(page) // the user has the URL
 			return nil
 		}},
-		Base: http.DefaultTransport,
+		Base: base,
 	}
 	if e.configDir != "" {
 		opts.Store = auth.FileStore(filepath.Join(e.configDir, "tokens"))

@@ -91,7 +91,7 @@ type arguments struct {
 // commands lists the subcommands in the order of the help.
 var commands = []*command{
 	&listCommand, &callCommand, &readCommand, &promptCommand, &completeCommand, &watchCommand, &infoCommand,
-	&pingCommand, &testCommand, &lockCommand, &diffCommand, &clientCommand, &traceCommand, &replayCommand, &serversCommand, &loginCommand, &logoutCommand,
+	&pingCommand, &inspectCommand, &testCommand, &lockCommand, &diffCommand, &clientCommand, &traceCommand, &replayCommand, &serversCommand, &loginCommand, &logoutCommand,
 }
 
 // Exit status of the program.

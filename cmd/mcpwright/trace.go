@@ -71,7 +71,7 @@ func (t *trace) run(ctx context.Context, e *environment, args arguments) error {
 	if err := t.open(e, p); err != nil {
 		return err
 	}
-	recorder := wiretrace.NewRecorder(wiretrace.Options{OnEvent: p.event, OnIdle: p.flush, Mask: t.newMask(e, s)})
+	recorder := wiretrace.NewRecorder(wiretrace.Options{OnEvent: p.event, OnIdle: p.flush, Mask: newMask(e, s, t.mask...)})
 	if s.URL != "" {
 		err = t.serve(ctx, e, s, recorder)
 	} else {
@@ -115,11 +115,11 @@ func restrict(f *os.File) error {
 	return f.Chmod(0o600)
 }
 
-// newMask returns the mask for a server. It replaces the values of environment variables
-// with secret names.
-func (t *trace) newMask(e *environment, s *server) *wiretrace.Mask {
+// newMask returns the mask for a server, with more names of secrets. It replaces the values of
+// environment variables with secret names.
+func newMask(e *environment, s *server, names ...string) *wiretrace.Mask {
 	mask := wiretrace.NewMask()
-	mask.AddNames(t.mask...)
+	mask.AddNames(names...)
 	for _, v := range append(e.childEnvironment(s), e.environ...) {
 		if name, value, _ := strings.Cut(v, "="); mask.SecretName(name) {
 			mask.AddValues(value)

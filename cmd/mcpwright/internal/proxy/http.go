@@ -76,6 +76,12 @@ func isLoopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }
 
+// Observe returns a transport that shows its exchanges to a recorder. The path is the path of the
+// MCP endpoint.
+func Observe(next http.RoundTripper, recorder *wiretrace.Recorder, path string) http.RoundTripper {
+	return &observed{next, recorder, path}
+}
+
 // observed is a transport that shows exchanges to a recorder.
 type observed struct {
 	next     http.RoundTripper
@@ -89,6 +95,7 @@ func (t *observed) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Body == nil || r.Body == http.NoBody {
 		x.SentAll()
 	} else {
+		r = r.WithContext(r.Context()) // a copy, because the caller owns r
 		r.Body = &observedBody{ReadCloser: r.Body, read: x.Sent, ended: x.SentAll}
 	}
 	res, err := t.next.RoundTrip(r)
