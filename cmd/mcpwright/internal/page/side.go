@@ -43,7 +43,7 @@ type attempt struct {
 // state is the event of the state of a side.
 type state struct {
 	Side         int                     `json:"side"`
-	State        string                  `json:"state"` // connecting, connected, failed or ended
+	State        string                  `json:"state"` // connecting, connected, failed, ended, or closed by the person
 	Revision     string                  `json:"revision,omitempty"`
 	Stateless    bool                    `json:"stateless"`
 	Server       *mcp.Implementation     `json:"server,omitempty"`
@@ -160,7 +160,11 @@ func (sd *side) run(a *attempt) {
 		cancel()
 	}
 	sd.mu.Unlock()
-	sd.show(ended("ended", client.Err()))
+	if err := client.Err(); err != nil {
+		sd.show(ended("ended", err))
+	} else {
+		sd.show(state{State: "closed"})
+	}
 }
 
 // ended returns the state after a connection has ended, or could not be opened.

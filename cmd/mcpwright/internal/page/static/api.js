@@ -35,12 +35,15 @@ export async function events(onEvent, onState) {
 			}
 			onState('')
 			const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
-			let rest = ''
+			let chunks = [] // of an event that is not complete
 			for (;;) {
 				const { value, done } = await reader.read()
 				if (done) break
-				const parts = (rest + value).split('\n\n')
-				rest = parts.pop()
+				const split = value.startsWith('\n') && chunks.at(-1)?.endsWith('\n')
+				chunks.push(value)
+				if (!split && !value.includes('\n\n')) continue
+				const parts = chunks.join('').split('\n\n')
+				chunks = [parts.pop()]
 				for (const part of parts) {
 					const event = {}
 					for (const line of part.split('\n')) {

@@ -85,7 +85,10 @@ const wire = wireView(at('wire'), (action) => {
 	const params = action.params ?? {}
 	return [action.method, params.name ?? params.uri ?? ''].filter(Boolean).join(' ')
 })
-const questions = questionView(at('question'), (side) => state.sides[side]?.server?.name ?? state.page.name)
+const questions = questionView(at('question'), (side) => {
+	const s = state.sides[side]
+	return [s?.server?.name ?? state.page.name, state.compare && s?.revision ? `(${s.revision})` : ''].filter(Boolean).join(' ')
+})
 
 const handlers = {
 	page(event) { state.page = event },
@@ -156,7 +159,7 @@ function drawHeader() {
 
 function sideTitle(side) {
 	const s = state.sides[side]
-	if (!s?.revision) return { connecting: 'connecting…', failed: 'not connected', ended: lastRevision[side] ?? 'ended' }[s?.state] ?? ''
+	if (!s?.revision) return { connecting: 'connecting…', failed: 'not connected', ended: lastRevision[side] ?? 'ended', closed: lastRevision[side] ?? 'closed' }[s?.state] ?? ''
 	lastRevision[side] = s.revision
 	return s.revision
 }
@@ -183,11 +186,11 @@ function compareButton() {
 
 function sideNotice(side) {
 	const s = state.sides[side]
-	if (!s || (s.state !== 'failed' && s.state !== 'ended') || (side === 1 && !state.compare)) return null
-	const what = s.state === 'failed' ? 'The connection failed' : 'The server has ended the connection'
+	if (!s || !['failed', 'ended', 'closed'].includes(s.state) || (side === 1 && !state.compare)) return null
+	const what = { failed: 'The connection failed', ended: 'The server has ended the connection', closed: 'The connection is closed' }[s.state]
 	const title = s.exit ? `${s.state === 'failed' ? what : 'The server has ended'}: ${s.exit}` : what
 	const known = s.stderr?.length || (s.exit && s.state === 'ended')
-	return h('div', { class: 'notice error about-side' },
+	return h('div', { class: s.state === 'closed' ? 'notice about-side' : 'notice error about-side' },
 		h('div', null, h('p', null, h('strong', null, title), side === 1 ? ' (second connection)' : ''),
 			known ? null : s.error ? h('pre', { class: 'text' }, s.error) : null,
 			s.stderr?.length ? h('details', { open: true }, h('summary', null, 'Last lines of its standard error'), h('pre', { class: 'text' }, s.stderr.join('\n'))) : null),

@@ -45,6 +45,9 @@ export function questionView(dialog, nameOf) {
 			event.preventDefault()
 			view.cancel()
 		}
+		dialog.onclose = () => {
+			if (shown === question.id && open.has(question.id)) dialog.showModal() // browsers close it with the second Escape
+		}
 		if (!dialog.open) dialog.showModal()
 		dialog.querySelector(view.focus ?? 'input, textarea, select, button')?.focus()
 	}

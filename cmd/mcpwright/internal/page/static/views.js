@@ -131,7 +131,7 @@ export function toolView(app, tool) {
 	}
 	const out = outputs(app, (action) => action.method === 'tools/call' && action.params.name === tool.name)
 	replace(element, title(tool.name, tool, badges), form.element,
-		h('div', { class: 'buttons' }, submit(element, 'Call', call), support === 'optional' ? h('label', { class: 'check' }, asTask, 'as a task (2025-11-25)') : null),
+		h('div', { class: 'buttons' }, submit(element, 'Call', call), h('span', { class: 'hint' }, 'Ctrl+Enter'), support === 'optional' ? h('label', { class: 'check' }, asTask, 'as a task (2025-11-25)') : null),
 		out.element, schemaDetails('Input schema', tool.inputSchema), tool.outputSchema ? schemaDetails('Output schema', tool.outputSchema) : null, metaDetails(tool))
 	return { element, close: out.stop }
 }

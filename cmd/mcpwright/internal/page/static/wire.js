@@ -154,6 +154,7 @@ export function wireView(element, titleOf) {
 			const text = await api.message(row.seq)
 			if (selected !== row) return
 			replace(body, text ? viewer(text, event.violations) : h('p', { class: 'hint' }, event.text ?? 'There is no message: HTTP has only a header.'))
+			row.element.scrollIntoView({ block: 'nearest' }) // the message has made the list shorter
 		} catch (error) {
 			replace(body, h('p', { class: 'problem' }, error.message))
 		}
