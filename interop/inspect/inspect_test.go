@@ -48,6 +48,9 @@ func build(t *testing.T) string {
 
 // start starts the page for an MCP server, and returns its URL.
 func start(t *testing.T, server ...string) string {
+	if testing.Short() {
+		t.Skip("a browser takes seconds")
+	}
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), build(t), append([]string{"inspect", "-open=false", "--"}, server...)...)
 	cmd.Env = append(cmd.Environ(), serveVariable+"=1")
 	cmd.Stderr = t.Output()
