@@ -86,7 +86,11 @@ func connectWithTasks(ctx context.Context, server mcpclient.Endpoint) (*mcpclien
 
 // taskStatus returns the status of a task.
 func taskStatus(ctx context.Context, client *mcpclient.Client, id string) (mcp.TaskStatus, error) {
-	task, err := peer.SendRequest(ctx, client, &tasks.GetRequest{Ref: tasks.Ref{ID: id}})
+	res, err := peer.SendRequest(ctx, client, &tasks.GetRequest{TaskID: id})
+	if err != nil {
+		return "", err
+	}
+	task, err := tasks.FromResult(res)
 	if err != nil {
 		return "", err
 	}

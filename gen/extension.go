@@ -22,6 +22,7 @@ import (
 var extensions = []extension.Config{
 	{Name: "io.modelcontextprotocol/tasks", Package: "tasks", Client: "TasksExtensionCapability", Server: "TasksExtensionCapability",
 		NameMembers: []string{"tasks/get=taskId", "tasks/update=taskId", "tasks/cancel=taskId"},
+		Raw:         []ir.KeepRaw{{At: "*.result", Why: "only the caller of the request that created the task can decode its result"}},
 		Tolerances: []ir.Tolerance{
 			{At: "*.ttlMs", Kind: ir.MayBeMissing, Why: "an absent duration means that the task does not expire"},
 			{At: "*.ttlMs", Kind: ir.AnyShape, Why: "an invalid hint must not invalidate the task"},

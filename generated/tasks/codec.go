@@ -6,7 +6,6 @@
 package tasks
 
 import (
-	"encoding/json"
 	"math"
 
 	"github.com/mcpwright/mcp/generated/mcp"
@@ -210,7 +209,7 @@ func (x *GetTaskResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	}
 	if x.Result != nil {
 		b = append(b, `,"result":`...)
-		b = wire.AppendMap(b, e, x.Result, appendRaw)
+		b = e.RawObject(b, x.Result, ``)
 	}
 	if x.StatusMessage != "" {
 		b = append(b, `,"statusMessage":`...)
@@ -271,7 +270,7 @@ func (x *GetTaskResult) DecodeJSON(d *wire.Decoder) {
 				x.Extra = o.Extra(x.Extra)
 			}
 		case "result":
-			x.Result = wire.Map(d, (*wire.Decoder).Raw)
+			x.Result = d.RawObject()
 		case "statusMessage":
 			x.StatusMessage = d.String()
 		case "_meta":
@@ -453,7 +452,7 @@ func (x *TaskStatusNotification) AppendParams(b []byte, e *wire.Encoder) []byte 
 	}
 	if x.Result != nil {
 		b = append(b, `,"result":`...)
-		b = wire.AppendMap(b, e, x.Result, appendRaw)
+		b = e.RawObject(b, x.Result, ``)
 	}
 	if x.StatusMessage != "" {
 		b = append(b, `,"statusMessage":`...)
@@ -498,7 +497,7 @@ func (x *TaskStatusNotification) DecodeParams(d *wire.Decoder) {
 				x.Extra = o.Extra(x.Extra)
 			}
 		case "result":
-			x.Result = wire.Map(d, (*wire.Decoder).Raw)
+			x.Result = d.RawObject()
 		case "statusMessage":
 			x.StatusMessage = d.String()
 		case "_meta":
@@ -638,7 +637,7 @@ func (x *CompletedTask) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	b = append(b, `,"lastUpdatedAt":`...)
 	b = wire.AppendString(b, x.LastUpdatedAt)
 	b = append(b, `,"result":`...)
-	b = wire.AppendMap(b, e, x.Result, appendRaw)
+	b = e.RawObject(b, x.Result, ``)
 	b = append(b, `,"taskId":`...)
 	b = wire.AppendString(b, x.TaskID)
 	b = append(b, `,"ttlMs":`...)
@@ -667,7 +666,7 @@ func (x *CompletedTask) DecodeJSON(d *wire.Decoder) {
 		case "lastUpdatedAt":
 			x.LastUpdatedAt = d.String()
 		case "result":
-			x.Result = wire.Map(d, (*wire.Decoder).Raw)
+			x.Result = d.RawObject()
 		case "taskId":
 			x.TaskID = d.String()
 		case "ttlMs":
@@ -1170,7 +1169,7 @@ func (x *TaskStatusNotificationParams) AppendJSON(b []byte, e *wire.Encoder) []b
 	}
 	if x.Result != nil {
 		b = append(b, `,"result":`...)
-		b = wire.AppendMap(b, e, x.Result, appendRaw)
+		b = e.RawObject(b, x.Result, ``)
 	}
 	if x.StatusMessage != "" {
 		b = append(b, `,"statusMessage":`...)
@@ -1229,7 +1228,7 @@ func (x *TaskStatusNotificationParams) DecodeJSON(d *wire.Decoder) {
 				x.Extra = o.Extra(x.Extra)
 			}
 		case "result":
-			x.Result = wire.Map(d, (*wire.Decoder).Raw)
+			x.Result = d.RawObject()
 		case "statusMessage":
 			x.StatusMessage = d.String()
 		case "_meta":
@@ -1466,10 +1465,6 @@ func (x WorkingTask) MarshalJSON() ([]byte, error) {
 func (x *WorkingTask) UnmarshalJSON(data []byte) error {
 	*x = WorkingTask{}
 	return wire.Unmarshal(data, x)
-}
-
-func appendRaw(b []byte, e *wire.Encoder, v json.RawMessage) []byte {
-	return e.Raw(b, v, "null")
 }
 
 func appendNullableInt(b []byte, e *wire.Encoder, v *int64) []byte {

@@ -118,7 +118,7 @@ type GetTaskResult struct {
 	// for the state.
 	PollIntervalMs *int64
 	// Result is the result of the request that created the task.
-	Result map[string]json.RawMessage
+	Result json.RawMessage
 	// StatusMessage describes the status to people.
 	StatusMessage string
 	// Meta has the metadata.
@@ -199,7 +199,7 @@ type TaskStatusNotification struct {
 	// for the state.
 	PollIntervalMs *int64
 	// Result is the result of the request that created the task.
-	Result map[string]json.RawMessage
+	Result json.RawMessage
 	// StatusMessage describes the status to people.
 	StatusMessage string
 	// Meta has the metadata.
@@ -255,7 +255,7 @@ type CompletedTask struct {
 	// LastUpdatedAt is the time of the last change, in the form of RFC 3339.
 	LastUpdatedAt string
 	// Result is the result of the request that created the task.
-	Result map[string]json.RawMessage
+	Result json.RawMessage
 	// TaskID identifies the task. A caller with the identifier, and the principal
 	// that created the task, can access it.
 	TaskID string
@@ -430,7 +430,7 @@ type TaskStatusNotificationParams struct {
 	// for the state.
 	PollIntervalMs *int64
 	// Result is the result of the request that created the task.
-	Result map[string]json.RawMessage
+	Result json.RawMessage
 	// StatusMessage describes the status to people.
 	StatusMessage string
 	// Meta has the metadata.

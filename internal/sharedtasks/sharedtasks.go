@@ -197,13 +197,13 @@ func replicaIsCutOff(t *testing.T, first, second *replica) {
 // await polls a task until it has a status.
 func await(t *testing.T, c *mcpclient.Client, id string, status mcp.TaskStatus) {
 	t.Helper()
-	var task *tasks.Task
+	var task *tasks.GetResult
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		var err error
-		if task, err = peer.SendRequest(t.Context(), c, &tasks.GetRequest{Ref: tasks.Ref{ID: id}}); err != nil {
+		if task, err = peer.SendRequest(t.Context(), c, &tasks.GetRequest{TaskID: id}); err != nil {
 			t.Fatal(err)
 		}
-		if task.Status == status {
+		if string(task.Status) == string(status) {
 			return
 		}
 	}

@@ -45,8 +45,17 @@ func (r *taskOrResult) DecodeJSON(d *wire.Decoder) {
 		r.result.DecodeJSON(d)
 		return
 	}
-	r.task = new(tasks.Task)
-	r.task.DecodeJSON(d)
+	created := new(tasks.CreateResult)
+	created.DecodeJSON(d)
+	if d.Err() != nil {
+		return
+	}
+	task, err := tasks.FromCreateResult(created)
+	if err != nil {
+		d.FailWith(err)
+		return
+	}
+	r.task = task
 }
 
 // callWithTask makes a call. If the server creates a task, it waits until the task has finished.
@@ -180,24 +189,30 @@ func pollInterval(t *tasks.Task) time.Duration {
 
 // getTask sends the unsent input responses and requests the state of a task.
 func (c *Client) getTask(ctx context.Context, t *tasks.Task, unsent *mcp.InputResponses) (*tasks.Task, error) {
-	of := tasks.Ref{ID: t.ID}
 	if *unsent != nil {
-		if _, err := peer.SendRequest(ctx, c, &tasks.UpdateRequest{Ref: of, InputResponses: *unsent}); err != nil {
+		if _, err := peer.SendRequest(ctx, c, &tasks.UpdateRequest{TaskID: t.ID, InputResponses: *unsent}); err != nil {
 			return nil, err
 		}
 		*unsent = nil
 	}
-	next, err := peer.SendRequest(ctx, c, &tasks.GetRequest{Ref: of})
-	if err == nil && next.ID != t.ID {
-		err = &connection.InvalidError{Method: tasks.MethodGet, Answer: true, Err: fmt.Errorf("response is about task %q, not %q", next.ID, t.ID)}
+	res, err := peer.SendRequest(ctx, c, &tasks.GetRequest{TaskID: t.ID})
+	if err != nil {
+		return nil, err
 	}
-	return next, err
+	next, err := tasks.FromResult(res)
+	if err == nil && next.ID != t.ID {
+		err = fmt.Errorf("response is about task %q, not %q", next.ID, t.ID)
+	}
+	if err != nil {
+		return nil, &connection.InvalidError{Method: tasks.MethodGet, Answer: true, Err: err}
+	}
+	return next, nil
 }
 
 // cancelTask cancels a task in the background and returns err.
 func (c *Client) cancelTask(ctx context.Context, t *tasks.Task, err error) error {
 	c.spawn(func() { // ends with the request, which the timeout and the client's end limit
-		_, _ = peer.SendRequest(context.WithoutCancel(ctx), c, &tasks.CancelRequest{Ref: tasks.Ref{ID: t.ID}})
+		_, _ = peer.SendRequest(context.WithoutCancel(ctx), c, &tasks.CancelRequest{TaskID: t.ID})
 	})
 	return err
 }

@@ -217,13 +217,13 @@ func TestAbandonedTaskIsCancelled(t *testing.T) {
 	require.ErrorContains(t, err, "enough")
 	require.ErrorContains(t, <-ended, "cancelled by its client")
 	id := saw.all()[0].ID
-	task, err := peer.SendRequest(t.Context(), c, &tasks.GetRequest{Ref: tasks.Ref{ID: id}})
+	task, err := peer.SendRequest(t.Context(), c, &tasks.GetRequest{TaskID: id})
 	require.NoError(t, err)
-	require.Equal(t, mcp.TaskStatusCancelled, task.Status)
-	_, err = peer.SendRequest(t.Context(), c, &tasks.CancelRequest{Ref: tasks.Ref{ID: id}})
+	require.EqualValues(t, mcp.TaskStatusCancelled, task.Status)
+	_, err = peer.SendRequest(t.Context(), c, &tasks.CancelRequest{TaskID: id})
 	require.NoError(t, err, "cancelling a finished task is no error")
-	for _, req := range []peer.Message{&tasks.GetRequest{}, &tasks.UpdateRequest{}, &tasks.CancelRequest{Ref: tasks.Ref{ID: "x" + id}}} {
-		err := c.Call(t.Context(), req, new(tasks.Ack))
+	for _, req := range []peer.Message{&tasks.GetRequest{}, &tasks.UpdateRequest{}, &tasks.CancelRequest{TaskID: "x" + id}} {
+		err := c.Call(t.Context(), req, new(tasks.UpdateResult))
 		require.EqualValues(t, mcp.CodeInvalidParams, peer.AsError(err).Code, "%T", req)
 	}
 }
@@ -252,7 +252,7 @@ func TestNoTasksWithoutExtension(t *testing.T) {
 			require.True(t, is, "%v", err)
 			require.Contains(t, missing.RequiredCapabilities.Extensions, tasks.Name)
 		}
-		_, err = peer.SendRequest(t.Context(), c, &tasks.GetRequest{Ref: tasks.Ref{ID: "1"}})
+		_, err = peer.SendRequest(t.Context(), c, &tasks.GetRequest{TaskID: "1"})
 		require.Error(t, err)
 	}
 }
@@ -345,9 +345,9 @@ func TestTaskIsInvisibleToOtherCallers(t *testing.T) {
 	said := make(chan string)
 	go func() { said <- callText(t, ann, "job") }() // ends with the call
 	<-saw.first
-	of := tasks.Ref{ID: saw.all()[0].ID}
-	for _, req := range []peer.Message{&tasks.GetRequest{Ref: of}, &tasks.UpdateRequest{Ref: of}, &tasks.CancelRequest{Ref: of}} {
-		err := bob.Call(t.Context(), req, new(tasks.Ack))
+	id := saw.all()[0].ID
+	for _, req := range []peer.Message{&tasks.GetRequest{TaskID: id}, &tasks.UpdateRequest{TaskID: id}, &tasks.CancelRequest{TaskID: id}} {
+		err := bob.Call(t.Context(), req, new(tasks.UpdateResult))
 		require.EqualValues(t, mcp.CodeInvalidParams, peer.AsError(err).Code, "%T", req)
 	}
 	close(release)

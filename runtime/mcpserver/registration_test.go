@@ -137,7 +137,7 @@ func TestClientNeedNotDeclareExtensionOfServers(t *testing.T) {
 func TestInvalidMethodsPanic(t *testing.T) {
 	s := mcpserver.New(info, nil)
 	ok := func(context.Context, *echo) (*mcp.EmptyResult, error) { return &mcp.EmptyResult{}, nil }
-	var look func(context.Context, *tasks.GetRequest) (*tasks.Task, error)
+	var look func(context.Context, *tasks.GetRequest) (*tasks.GetResult, error)
 	heard := func(context.Context, *hint) error { return nil }
 	require.NoError(t, panicked(func() { mcpserver.Handle(s, ok) }))
 	for problem, register := range map[string]func(){
@@ -156,6 +156,6 @@ func TestInvalidMethodsPanic(t *testing.T) {
 
 	s = mcpserver.New(info, &mcpserver.Options{Tasks: &mcpserver.TaskOptions{}})
 	require.ErrorContains(t, panicked(func() {
-		mcpserver.Handle(s, func(context.Context, *tasks.GetRequest) (*tasks.Task, error) { return nil, nil })
+		mcpserver.Handle(s, func(context.Context, *tasks.GetRequest) (*tasks.GetResult, error) { return nil, nil })
 	}), `"tasks/get": method already has a handler`)
 }

@@ -50,7 +50,7 @@ func ExampleTaskOptions() {
 		return
 	}
 	defer client.Close()
-	task, err := peer.SendRequest(ctx, client, &tasks.GetRequest{Ref: tasks.Ref{ID: id}})
+	task, err := peer.SendRequest(ctx, client, &tasks.GetRequest{TaskID: id})
 	fmt.Println(task.Status, err)
 	// Output:
 	// <nil> <nil> <nil>

@@ -158,32 +158,32 @@ func (k *taskService) call(ctx context.Context, in *peer.Inbound, req *mcp.CallT
 			return r.abandon(ctx)
 		case <-long.C:
 			if t := k.store.Add(ctx, principalOf(ctx), r, len(in.Params)); t != nil {
-				return peer.Reply{Result: &tasks.CreateResult{Task: *t}, Frame: k.server.Dispatcher().ResultFrame(revisionOf(ctx))}, nil
+				return peer.Reply{Result: t.CreateResult(), Frame: k.server.Dispatcher().ResultFrame(revisionOf(ctx))}, nil
 			}
 		}
 	}
 }
 
-func (k *taskService) get(ctx context.Context, req *tasks.GetRequest) (*tasks.Task, error) {
-	t, err := k.store.Get(ctx, principalOf(ctx), req.ID)
+func (k *taskService) get(ctx context.Context, req *tasks.GetRequest) (*tasks.GetResult, error) {
+	t, err := k.store.Get(ctx, principalOf(ctx), req.TaskID)
 	if err != nil || t == nil {
-		return nil, k.taskError(ctx, req.ID, err)
+		return nil, k.taskError(ctx, req.TaskID, err)
 	}
-	return t, nil
+	return t.GetResult(), nil
 }
 
-func (k *taskService) update(ctx context.Context, req *tasks.UpdateRequest) (*tasks.Ack, error) {
-	if exists, err := k.store.Update(ctx, principalOf(ctx), req.ID, req.InputResponses); err != nil || !exists {
-		return nil, k.taskError(ctx, req.ID, err)
+func (k *taskService) update(ctx context.Context, req *tasks.UpdateRequest) (*tasks.UpdateResult, error) {
+	if exists, err := k.store.Update(ctx, principalOf(ctx), req.TaskID, req.InputResponses); err != nil || !exists {
+		return nil, k.taskError(ctx, req.TaskID, err)
 	}
-	return new(tasks.Ack), nil
+	return new(tasks.UpdateResult), nil
 }
 
-func (k *taskService) cancel(ctx context.Context, req *tasks.CancelRequest) (*tasks.Ack, error) {
-	if exists, err := k.store.Cancel(ctx, principalOf(ctx), req.ID); err != nil || !exists {
-		return nil, k.taskError(ctx, req.ID, err)
+func (k *taskService) cancel(ctx context.Context, req *tasks.CancelRequest) (*tasks.CancelResult, error) {
+	if exists, err := k.store.Cancel(ctx, principalOf(ctx), req.TaskID); err != nil || !exists {
+		return nil, k.taskError(ctx, req.TaskID, err)
 	}
-	return new(tasks.Ack), nil
+	return new(tasks.CancelResult), nil
 }
 
 func unknownTask(id string) error {

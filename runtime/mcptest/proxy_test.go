@@ -245,10 +245,9 @@ func TestHeaderRepeatsTheTaskID(t *testing.T) {
 	t.Cleanup(func() { h.Close() })
 	client := mcptest.Client{Capabilities: &mcp.ClientCapabilities{Extensions: map[string]map[string]json.RawMessage{tasks.Name: {}}}}
 	c := client.Connect(t, mcptest.HTTP(h), mcp.Revision20260728)
-	of := tasks.Ref{ID: "none"}
-	_, get := peer.SendRequest(t.Context(), c, &tasks.GetRequest{Ref: of})
-	_, update := peer.SendRequest(t.Context(), c, &tasks.UpdateRequest{Ref: of})
-	_, cancel := peer.SendRequest(t.Context(), c, &tasks.CancelRequest{Ref: of})
+	_, get := peer.SendRequest(t.Context(), c, &tasks.GetRequest{TaskID: "none"})
+	_, update := peer.SendRequest(t.Context(), c, &tasks.UpdateRequest{TaskID: "none"})
+	_, cancel := peer.SendRequest(t.Context(), c, &tasks.CancelRequest{TaskID: "none"})
 	for _, err := range []error{get, update, cancel} {
 		require.ErrorContains(t, err, `Unknown task: "none"`)
 	}

@@ -11,33 +11,56 @@
 // A client with the option Tasks calls such a tool like any other. Programs that handle
 // tasks differently can send the messages themselves:
 //
-//	task, err := peer.SendRequest(ctx, client, &tasks.GetRequest{Ref: tasks.Ref{ID: id}})
+//	res, err := peer.SendRequest(ctx, client, &tasks.GetRequest{TaskID: id})
+//
+// [FromResult] returns the task in the response, with times and durations.
 //
 // The tasks of revision 2025-11-25 are not compatible with this extension. Their
 // messages are in package mcp.
 package tasks
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"math"
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	generated "github.com/mcpwright/mcp/generated/tasks"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
 // Name identifies the extension.
-const Name = "io.modelcontextprotocol/tasks"
+const Name = generated.Name
 
 // The methods of the extension.
 const (
-	MethodGet    = "tasks/get"
-	MethodUpdate = "tasks/update"
-	MethodCancel = "tasks/cancel"
+	MethodGet    = generated.MethodGetTask
+	MethodUpdate = generated.MethodUpdateTask
+	MethodCancel = generated.MethodCancelTask
 )
 
 // ResultType is the resultType of a [CreateResult].
 const ResultType mcp.ResultType = "task"
+
+// The messages of the extension. [FromResult] and [FromCreateResult] return the task in a result.
+type (
+	// GetRequest requests the current state of a task.
+	GetRequest = generated.GetTaskRequest
+	// GetResult is the state of a task.
+	GetResult = generated.GetTaskResult
+	// UpdateRequest sends responses to the input requests of a task.
+	UpdateRequest = generated.UpdateTaskRequest
+	// UpdateResult confirms an UpdateRequest.
+	UpdateResult = generated.UpdateTaskResult
+	// CancelRequest requests the cancellation of a task. The task may still complete or fail.
+	CancelRequest = generated.CancelTaskRequest
+	// CancelResult confirms a CancelRequest.
+	CancelResult = generated.CancelTaskResult
+	// CreateResult is the result of a request that continues as a task.
+	CreateResult = generated.CreateTaskResult
+)
 
 // Task is the state of a task. A task that is completed, failed or cancelled does not
 // change anymore.
@@ -78,127 +101,75 @@ func (t *Task) Finished() bool {
 	return false
 }
 
-var taskMembers = wire.NewMembers("Task",
-	wire.Member{Name: "_meta", In: wire.Always},
-	wire.Member{Name: "resultType", In: wire.Always},
-	wire.Member{Name: "taskId", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "status", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "statusMessage", In: wire.Always},
-	wire.Member{Name: "createdAt", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "lastUpdatedAt", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "ttlMs", In: wire.Always},
-	wire.Member{Name: "pollIntervalMs", In: wire.Always},
-	wire.Member{Name: "inputRequests", In: wire.Always},
-	wire.Member{Name: "result", In: wire.Always},
-	wire.Member{Name: "error", In: wire.Always},
-)
-
-// AppendJSON implements [wire.Value].
-func (t *Task) AppendJSON(b []byte, e *wire.Encoder) []byte {
-	start := len(b)
-	return wire.CloseObject(t.members(b, e), start)
+// FromResult returns the task in the result of a GetRequest. It returns an error if a time is not valid.
+func FromResult(r *GetResult) (*Task, error) {
+	t, err := newTask(r.TaskID, r.Status, r.StatusMessage, r.CreatedAt, r.LastUpdatedAt, r.TTLMs, r.PollIntervalMs)
+	if err == nil {
+		t.InputRequests, t.Result, t.Error, t.Extra = r.InputRequests, r.Result, r.ErrorValue, r.Extra
+	}
+	return t, err
 }
 
-func (t *Task) members(b []byte, e *wire.Encoder) []byte {
-	b = wire.AppendString(append(b, `,"taskId":`...), t.ID)
-	b = wire.AppendString(append(b, `,"status":`...), string(t.Status))
-	if t.StatusMessage != "" {
-		b = wire.AppendString(append(b, `,"statusMessage":`...), t.StatusMessage)
+// FromCreateResult returns the task in the result of the request that created it. It returns an error if a
+// time is not valid.
+func FromCreateResult(r *CreateResult) (*Task, error) {
+	t, err := newTask(r.TaskID, r.Status, r.StatusMessage, r.CreatedAt, r.LastUpdatedAt, r.TTLMs, r.PollIntervalMs)
+	if err == nil {
+		t.Extra = r.Extra
 	}
-	b = wire.AppendString(append(b, `,"createdAt":`...), t.CreatedAt.UTC().Format(timeLayout))
-	b = wire.AppendString(append(b, `,"lastUpdatedAt":`...), t.LastUpdatedAt.UTC().Format(timeLayout))
-	if b = append(b, `,"ttlMs":`...); t.TTL < 0 {
-		b = append(b, "null"...)
-	} else {
-		b = wire.AppendInt(b, t.TTL.Milliseconds())
-	}
-	if t.PollInterval > 0 {
-		b = wire.AppendInt(append(b, `,"pollIntervalMs":`...), t.PollInterval.Milliseconds())
-	}
-	if t.InputRequests != nil {
-		b = wire.AppendMap(append(b, `,"inputRequests":`...), e, t.InputRequests, appendInputRequest)
-	}
-	if t.Result != nil {
-		b = e.Raw(append(b, `,"result":`...), t.Result, "")
-	}
-	if t.Error != nil {
-		b = t.Error.AppendJSON(append(b, `,"error":`...), e)
-	}
-	return e.Extra(b, t.Extra, taskMembers)
+	return t, err
 }
 
-// timeLayout is the layout of a time in a message.
-const timeLayout = "2006-01-02T15:04:05.000Z07:00"
-
-func appendInputRequest(b []byte, e *wire.Encoder, r mcp.InputRequest) []byte {
-	if r == nil {
-		return e.Missing(b, "InputRequest")
+func newTask(id string, status generated.TaskStatus, message, created, updated string, ttl, poll *int64) (*Task, error) {
+	t := &Task{ID: id, Status: mcp.TaskStatus(status), StatusMessage: message, TTL: duration(ttl, -1), PollInterval: duration(poll, 0)}
+	var err, wrong error
+	t.CreatedAt, err = time.Parse(time.RFC3339Nano, created)
+	t.LastUpdatedAt, wrong = time.Parse(time.RFC3339Nano, updated)
+	if err = cmp.Or(err, wrong); err != nil {
+		return nil, fmt.Errorf("times of task %q: %w", id, err)
 	}
-	return r.AppendJSON(b, e)
+	return t, nil
 }
 
-// DecodeJSON implements [wire.Value].
-func (t *Task) DecodeJSON(d *wire.Decoder) {
-	t.TTL = -1 // null, or missing
-	for o := d.Object(taskMembers); o.Next(); {
-		switch o.Name {
-		case "taskId":
-			t.ID = d.String()
-		case "status":
-			t.Status = mcp.TaskStatus(d.String())
-		case "statusMessage":
-			t.StatusMessage = d.String()
-		case "createdAt":
-			t.CreatedAt = decodeTime(d)
-		case "lastUpdatedAt":
-			t.LastUpdatedAt = decodeTime(d)
-		case "ttlMs":
-			t.TTL = decodeMilliseconds(d, -1)
-		case "pollIntervalMs":
-			t.PollInterval = decodeMilliseconds(d, 0)
-		case "inputRequests":
-			t.InputRequests = wire.Map(d, decodeInputRequest)
-		case "result":
-			t.Result = d.RawObject()
-		case "error":
-			t.Error = new(wire.ErrorObject)
-			t.Error.DecodeJSON(d)
-		case "_meta", "resultType":
-			d.Skip()
-		default:
-			t.Extra = o.Extra(t.Extra)
-		}
+// GetResult returns the result of a GetRequest for t.
+func (t *Task) GetResult() *GetResult {
+	return &GetResult{
+		TaskID: t.ID, Status: generated.TaskStatus(t.Status), StatusMessage: t.StatusMessage, CreatedAt: text(t.CreatedAt), LastUpdatedAt: text(t.LastUpdatedAt),
+		TTLMs: t.ttl(), PollIntervalMs: t.pollInterval(), InputRequests: t.InputRequests, Result: t.Result, ErrorValue: t.Error, Extra: t.Extra,
 	}
 }
 
-func decodeTime(d *wire.Decoder) time.Time {
-	text := d.String()
-	at, err := time.Parse(time.RFC3339Nano, text)
-	if err != nil && d.Err() == nil {
-		d.Fail("want a time, have %q", text)
+// CreateResult returns the result of the request that created t. It does not have the members of t that
+// only the result of a GetRequest has.
+func (t *Task) CreateResult() *CreateResult {
+	return &CreateResult{
+		TaskID: t.ID, Status: generated.TaskStatus(t.Status), StatusMessage: t.StatusMessage, CreatedAt: text(t.CreatedAt), LastUpdatedAt: text(t.LastUpdatedAt),
+		TTLMs: t.ttl(), PollIntervalMs: t.pollInterval(), Extra: t.Extra,
 	}
-	return at
 }
 
-// decodeMilliseconds decodes a duration and limits it to the longest one. For an invalid
-// value it returns missing: these durations are hints, so they must not fail the task.
-func decodeMilliseconds(d *wire.Decoder, missing time.Duration) time.Duration {
-	var ms int64
-	if !d.Try(func(d *wire.Decoder) { ms = d.Int(0, math.MaxInt64) }) {
-		d.Skip()
-		return missing
-	}
-	return time.Duration(min(ms, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
-}
+// text returns a time as it is in a message.
+func text(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
-func decodeInputRequest(d *wire.Decoder) mcp.InputRequest {
-	raw := d.RawObject()
-	if d.Err() != nil {
+func (t *Task) ttl() *int64 {
+	if t.TTL < 0 {
 		return nil
 	}
-	r, err := mcp.UnmarshalInputRequest(raw)
-	if err != nil {
-		d.FailWith(err)
+	return new(t.TTL.Milliseconds())
+}
+
+func (t *Task) pollInterval() *int64 {
+	if t.PollInterval <= 0 {
+		return nil
 	}
-	return r
+	return new(t.PollInterval.Milliseconds())
+}
+
+// duration returns a number of milliseconds, limited to the longest duration. It returns missing for nil and
+// for negative numbers: these durations are hints, so they must not fail the task.
+func duration(ms *int64, missing time.Duration) time.Duration {
+	if ms == nil || *ms < 0 {
+		return missing
+	}
+	return time.Duration(min(*ms, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
 }

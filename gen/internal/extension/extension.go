@@ -38,6 +38,8 @@ type Config struct {
 	Metas []string
 	// NameMembers are members whose values are in the header Mcp-Name, as method=member.
 	NameMembers []string
+	// Raw are members whose JSON is not decoded.
+	Raw []ir.KeepRaw
 	// Tolerances accept messages that the schema does not allow.
 	Tolerances []ir.Tolerance
 }
@@ -352,6 +354,7 @@ func (c *Config) rules(protocol *ir.Rules) (*ir.Rules, error) {
 	r.Defaults = slices.DeleteFunc(slices.Clone(r.Defaults), func(d ir.Default) bool { return cacheHint(d.At) })
 	r.Tolerances = slices.DeleteFunc(slices.Clone(r.Tolerances), func(t ir.Tolerance) bool { return cacheHint(t.At) })
 	r.Tolerances = append(r.Tolerances, c.Tolerances...)
+	r.Raw = append(slices.Clone(r.Raw), c.Raw...)
 	for _, s := range c.NameMembers {
 		method, member, ok := strings.Cut(s, "=")
 		if !ok {

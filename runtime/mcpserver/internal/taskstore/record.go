@@ -6,6 +6,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/internal/taskrecords"
+	"github.com/mcpwright/mcp/runtime/tasks"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -34,10 +35,15 @@ var storedFrame = &wire.Frame{Revision: mcp.Revision20260728}
 
 // task decodes the task.
 func (s *stored) task() (*task, error) {
-	x := &task{run: noRun{}, rounds: s.Rounds, keys: s.Keys, state: s.State}
-	if err := wire.Decode(s.Task, storedFrame, &x.Task); err != nil {
+	var state tasks.GetResult
+	if err := wire.Decode(s.Task, storedFrame, &state); err != nil {
 		return nil, fmt.Errorf("record of a task: %w", err)
 	}
+	t, err := tasks.FromResult(&state)
+	if err != nil {
+		return nil, fmt.Errorf("record of a task: %w", err)
+	}
+	x := &task{Task: *t, run: noRun{}, rounds: s.Rounds, keys: s.Keys, state: s.State}
 	for key, raw := range s.Answers {
 		response, err := mcp.UnmarshalInputResponse(raw)
 		if err != nil {
@@ -54,7 +60,7 @@ func (s *stored) task() (*task, error) {
 // set encodes a task, except for its request.
 func (s *stored) set(x *task) (err error) {
 	s.Rounds, s.Keys, s.State, s.Answers = x.rounds, x.keys, x.state, nil
-	if s.Task, err = wire.Append(nil, storedFrame, &x.Task); err != nil {
+	if s.Task, err = wire.Append(nil, storedFrame, x.GetResult()); err != nil {
 		return fmt.Errorf("encode task: %w", err)
 	}
 	for key, response := range x.answers {
