@@ -8,6 +8,7 @@ package apps
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -265,9 +266,10 @@ func ClientSettings(c *mcp.ClientCapabilities) (*ClientCapabilities, bool) {
 	return mcp.Settings[ClientCapabilities](c.Extensions, Name)
 }
 
-// SetClientSettings declares the extension with the given settings.
-func SetClientSettings(c *mcp.ClientCapabilities, x *ClientCapabilities) error {
-	return mcp.SetSettings(&c.Extensions, Name, x)
+// SetClientSettings declares the extension with the settings x. extensions is
+// the Extensions of capabilities or, at a server, of its options.
+func SetClientSettings[M json.RawMessage | map[string]json.RawMessage](extensions *map[string]M, x *ClientCapabilities) error {
+	return mcp.SetSettings(extensions, Name, x)
 }
 
 // ToolMetaOf returns the value "ui" of m. It reports false if m has no such

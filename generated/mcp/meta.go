@@ -11,6 +11,7 @@ package mcp
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 )
 
@@ -67,20 +68,31 @@ func Settings[T any](extensions map[string]map[string]json.RawMessage, name stri
 	return settings, true
 }
 
-// SetSettings declares an extension with its settings. It creates the map if it is nil, and returns an
-// error if the settings are not encoded as a JSON object.
-func SetSettings(extensions *map[string]map[string]json.RawMessage, name string, settings any) error {
+// SetSettings declares an extension with its settings. extensions is the Extensions of capabilities, or of the
+// options of a server. SetSettings creates the map if it is nil, and returns an error if the settings are not
+// encoded as a JSON object.
+func SetSettings[M json.RawMessage | map[string]json.RawMessage](extensions *map[string]M, name string, settings any) error {
 	raw, err := json.Marshal(settings)
-	members := map[string]json.RawMessage{}
+	var members map[string]json.RawMessage
 	if err == nil {
 		err = json.Unmarshal(raw, &members)
+	}
+	if err == nil && members == nil {
+		err = errors.New("the settings are null")
 	}
 	if err != nil {
 		return fmt.Errorf("settings of extension %q: %w", name, err)
 	}
-	if *extensions == nil {
-		*extensions = make(map[string]map[string]json.RawMessage)
+	var value M
+	switch v := any(&value).(type) {
+	case *json.RawMessage:
+		*v = raw
+	case *map[string]json.RawMessage:
+		*v = members
 	}
-	(*extensions)[name] = members
+	if *extensions == nil {
+		*extensions = make(map[string]M)
+	}
+	(*extensions)[name] = value
 	return nil
 }

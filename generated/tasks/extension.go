@@ -8,6 +8,7 @@ package tasks
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -82,9 +83,10 @@ func ClientSettings(c *mcp.ClientCapabilities) (*TasksExtensionCapability, bool)
 	return mcp.Settings[TasksExtensionCapability](c.Extensions, Name)
 }
 
-// SetClientSettings declares the extension with the given settings.
-func SetClientSettings(c *mcp.ClientCapabilities, x *TasksExtensionCapability) error {
-	return mcp.SetSettings(&c.Extensions, Name, x)
+// SetClientSettings declares the extension with the settings x. extensions is
+// the Extensions of capabilities or, at a server, of its options.
+func SetClientSettings[M json.RawMessage | map[string]json.RawMessage](extensions *map[string]M, x *TasksExtensionCapability) error {
+	return mcp.SetSettings(extensions, Name, x)
 }
 
 // ServerSettings returns the settings with which a server declares the
@@ -97,7 +99,8 @@ func ServerSettings(c *mcp.ServerCapabilities) (*TasksExtensionCapability, bool)
 	return mcp.Settings[TasksExtensionCapability](c.Extensions, Name)
 }
 
-// SetServerSettings declares the extension with the given settings.
-func SetServerSettings(c *mcp.ServerCapabilities, x *TasksExtensionCapability) error {
-	return mcp.SetSettings(&c.Extensions, Name, x)
+// SetServerSettings declares the extension with the settings x. extensions is
+// the Extensions of capabilities or, at a server, of its options.
+func SetServerSettings[M json.RawMessage | map[string]json.RawMessage](extensions *map[string]M, x *TasksExtensionCapability) error {
+	return mcp.SetSettings(extensions, Name, x)
 }

@@ -19,7 +19,7 @@ import (
 //	apps.Declare(&opts.Capabilities)
 func Declare(c *mcp.ClientCapabilities) {
 	// An error is not possible: the settings are a list of strings.
-	_ = apps.SetClientSettings(c, &apps.ClientCapabilities{MIMETypes: []string{MIMEType}})
+	_ = apps.SetClientSettings(&c.Extensions, &apps.ClientCapabilities{MIMETypes: []string{MIMEType}})
 }
 
 // ViewURI returns the URI of the view that shows the calls of a tool, or the empty string if

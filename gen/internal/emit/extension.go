@@ -77,7 +77,7 @@ func (g *generator) extension(f *jen.File) {
 // settings prints functions for the settings that a side declares as its capability:
 //
 //	func ClientSettings(c *mcp.ClientCapabilities) (*ClientCapabilities, bool) { … }
-//	func SetClientSettings(c *mcp.ClientCapabilities, x *ClientCapabilities) error { … }
+//	func SetClientSettings[M …](extensions *map[string]M, x *ClientCapabilities) error { … }
 func (g *generator) settings(f *jen.File, side string, t *ir.Type) {
 	if t == nil {
 		return
@@ -91,9 +91,10 @@ func (g *generator) settings(f *jen.File, side string, t *ir.Type) {
 		jen.If(jen.Id("c").Op("==").Nil()).Block(jen.Return(jen.Nil(), jen.False())),
 		jen.Return(jen.Qual(Protocol, "Settings").Types(typeID(t)).Call(jen.Id("c").Dot("Extensions"), jen.Id("Name"))))
 	f.Line()
-	f.Add(comment("Set"+name, "declares the extension with the given settings.", ""))
-	f.Func().Id("Set"+name).Params(capabilities(), jen.Id("x").Op("*").Add(typeID(t))).Error().Block(
-		jen.Return(jen.Qual(Protocol, "SetSettings").Call(jen.Op("&").Id("c").Dot("Extensions"), jen.Id("Name"), jen.Id("x"))))
+	f.Add(comment("Set"+name, "declares the extension with the settings x. extensions is the Extensions of capabilities or, at a server, of its options.", ""))
+	f.Func().Id("Set"+name).Types(jen.Id("M").Qual("encoding/json", "RawMessage").Op("|").Map(jen.String()).Qual("encoding/json", "RawMessage")).Params(
+		jen.Id("extensions").Op("*").Map(jen.String()).Id("M"), jen.Id("x").Op("*").Add(typeID(t))).Error().Block(
+		jen.Return(jen.Qual(Protocol, "SetSettings").Call(jen.Id("extensions"), jen.Id("Name"), jen.Id("x"))))
 	f.Line()
 }
 
