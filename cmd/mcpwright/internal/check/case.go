@@ -81,6 +81,9 @@ type Case struct {
 	// without a handshake.
 	Once bool
 
+	// apart is true if run uses only connections of its own, so that it can run at the
+	// same time as other cases.
+	apart bool
 	// run checks the server. It is nil for a case that is checked by observing all
 	// messages.
 	run func(*trial)

@@ -146,7 +146,7 @@ func hostileCases() []*Case {
 	list := []*Case{
 		{ID: "batch", Title: "a batch gets a response",
 			Advice: "In revision 2025-03-26, respond to an array of requests with an array of responses.",
-			Rules:  []Rule{{Since: r2025, Until: r2025, Severity: Error, Section: "basic#batching"}}, run: checkBatch},
+			Rules:  []Rule{{Since: r2025, Until: r2025, Severity: Error, Section: "basic#batching"}}, apart: true, run: checkBatch},
 		{ID: "cancel-unknown", Title: "the cancellation of an unknown request is ignored", Once: true,
 			Advice: "Ignore the notification.", Rules: cancellation(),
 			run: survives(hostileInput{raw: `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"mcpwright-unknown"}}`})},
@@ -235,7 +235,7 @@ func checkBatch(t *trial) {
 		c.waiting[fmt.Sprint(one)], c.waiting[fmt.Sprint(two)] = answer, answer
 		c.mu.Unlock()
 		c.send(raw)
-		if !c.wait(t.opts.Timeout, func() bool { return len(answer) == 2 || c.over() }) || len(answer) < 2 {
+		if !c.await(func() bool { return len(answer) == 2 }) {
 			t.find(raw, "", "%d of 2 requests of a batch got a response", len(answer))
 		}
 	})

@@ -22,7 +22,7 @@ func messageCases() []*Case {
 			Rules:  basic(Error, "responses"), run: checkNoResponse},
 		{ID: "initialize-version", Title: "the server does not select a revision that does not exist",
 			Advice: "If the requested revision is unknown, respond with the newest revision that the server supports.",
-			Rules:  handshakes(Error, "basic/lifecycle#version-negotiation"), Once: true, run: checkInitializeVersion},
+			Rules:  handshakes(Error, "basic/lifecycle#version-negotiation"), Once: true, apart: true, run: checkInitializeVersion},
 		{ID: "early-request", Title: "the server sends no request before the handshake is complete",
 			Advice: "Wait for the notification \"initialized\" before sending requests other than ping.",
 			Rules:  handshakes(Warning, "basic/lifecycle#initialization")},
@@ -40,11 +40,11 @@ func messageCases() []*Case {
 			Rules:  basic(Error, "responses"), run: checkResponseID},
 		{ID: "notification-response", Title: "a notification gets no response",
 			Advice: "Never respond to a message without an id. Ignore notifications that the server does not handle.",
-			Rules:  basic(Error, "notifications"), run: checkNotificationResponse},
+			Rules:  basic(Error, "notifications"), apart: true, run: checkNotificationResponse},
 		{ID: "undeclared-client-capability", Title: "the server uses no capability that the client has not declared",
 			Advice: "Check the client's capabilities before sending roots/list, sampling/createMessage or elicitation/create.",
 			Rules: []Rule{{Since: r2024, Until: r2025June, Severity: Warning, Section: "basic/lifecycle#operation"},
-				{Since: r2025Nov, Until: r2025Nov, Severity: Error, Section: "basic/lifecycle#operation"}, {Since: r2026, Until: r2026, Severity: Error, Section: "basic#_meta"}}, run: checkUndeclaredClientCapability},
+				{Since: r2025Nov, Until: r2025Nov, Severity: Error, Section: "basic/lifecycle#operation"}, {Since: r2026, Until: r2026, Severity: Error, Section: "basic#_meta"}}, apart: true, run: checkUndeclaredClientCapability},
 		{ID: "progress-increases", Title: "progress increases with each notification",
 			Advice: "Send a progress notification only if the value is larger than the last one.",
 			Rules:  progressRules()},
@@ -176,12 +176,16 @@ func checkNotificationResponse(t *trial) {
 // checkUndeclaredClientCapability uses the server as a client without capabilities.
 func checkUndeclaredClientCapability(t *trial) {
 	t.withConn(false, func(c *conn) {
+		var starts []func() (finish func())
 		for _, tool := range t.offers.tools[:min(maxUses, len(t.offers.tools))] {
 			if arguments := generate(at(tool, "inputSchema")); t.mayCall(tool) && len(arguments) > 0 {
-				m := c.call("tools/call", map[string]any{"name": text(at(tool, "name")), "arguments": arguments[0]})
-				t.findQuestions(m)
+				starts = append(starts, func() func() {
+					wait := c.start(c.id(), "tools/call", map[string]any{"name": text(at(tool, "name")), "arguments": arguments[0]})
+					return func() { t.findQuestions(wait()) }
+				})
 			}
 		}
+		t.overlap(starts)
 		c.wait(200*time.Millisecond, func() bool { return len(c.asked) > 0 })
 		c.mu.Lock()
 		defer c.mu.Unlock()

@@ -20,10 +20,10 @@ func statelessCases() []*Case {
 			Rules:  stateless(Error, "basic#_meta"), run: checkMetaRequired},
 		{ID: "listen-acknowledged", Title: "a subscription begins with an acknowledgment",
 			Advice: "Send notifications/subscriptions/acknowledged as the first message of subscriptions/listen.",
-			Rules:  stateless(Error, "basic/patterns/subscriptions#acknowledgment"), run: checkListen},
+			Rules:  stateless(Error, "basic/patterns/subscriptions#acknowledgment"), apart: true, run: checkListen},
 		{ID: "listen-id", Title: "notifications of a subscription have its id",
 			Advice: "Add io.modelcontextprotocol/subscriptionId, the id of the request, to the metadata of each notification.",
-			Rules:  stateless(Error, "basic/patterns/subscriptions#acknowledgment"), run: checkListenID},
+			Rules:  stateless(Error, "basic/patterns/subscriptions#acknowledgment"), apart: true, run: checkListenID},
 		{ID: "http-buffering", Title: "streams have the header X-Accel-Buffering: no", Transport: HTTP,
 			Advice: "Set the header X-Accel-Buffering to \"no\", so that proxies send events at once.",
 			Rules:  stateless(Warning, "basic/transports/streamable-http#receiving-messages")},
@@ -45,7 +45,7 @@ func statelessCases() []*Case {
 			Rules:  stateless(Warning, "basic/transports/streamable-http#earlier-streamable-http-revisions")},
 		{ID: "http-stateless-get", Title: "a server without handshake revisions refuses GET with the status 405", Transport: HTTP,
 			Advice: "Respond with 405 to methods other than POST.",
-			Rules:  stateless(Warning, "basic/transports/streamable-http#earlier-streamable-http-revisions"), run: checkStatelessGet},
+			Rules:  stateless(Warning, "basic/transports/streamable-http#earlier-streamable-http-revisions"), apart: true, run: checkStatelessGet},
 	}
 }
 
@@ -97,13 +97,17 @@ func describe(m *message) string {
 	return "a result"
 }
 
+// unknownRevision is a revision that no server has. It is later than the first stateless
+// revision: a server may take an earlier one for a revision with a handshake.
+const unknownRevision = "2999-01-01"
+
 func checkVersionUnsupported(t *trial) {
 	var id string
 	var raw json.RawMessage
 	if c := t.connection(); c != nil {
-		id, raw = c.edited("server/discover", func(meta map[string]any) { meta["io.modelcontextprotocol/protocolVersion"] = "1900-01-01" })
+		id, raw = c.edited("server/discover", func(meta map[string]any) { meta["io.modelcontextprotocol/protocolVersion"] = unknownRevision })
 	}
-	m := t.wantError(id, raw, func(req *http.Request) { req.Header.Set(headerVersion, "1900-01-01") }, "-32022", http.StatusBadRequest)
+	m := t.wantError(id, raw, func(req *http.Request) { req.Header.Set(headerVersion, unknownRevision) }, "-32022", http.StatusBadRequest)
 	if m.code() == "-32022" && !slices.ContainsFunc(array(at(m.err.Data, "supported")), func(v json.RawMessage) bool { return text(v) == t.revision.String() }) {
 		t.find(m.raw, "/error/data/supported", "the supported revisions do not contain %v", t.revision)
 	}
@@ -177,7 +181,7 @@ func listen(t *trial) (first *message) {
 		c.waiting[idKey(marshal(id))] = answer
 		c.mu.Unlock()
 		c.send(raw)
-		c.wait(t.opts.Timeout, func() bool { return len(c.notified) > 0 || len(answer) > 0 })
+		c.await(func() bool { return len(c.notified) > 0 || len(answer) > 0 })
 		c.mu.Lock()
 		switch {
 		case len(c.notified) > 0:

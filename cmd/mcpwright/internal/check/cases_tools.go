@@ -35,7 +35,7 @@ func toolCases() []*Case {
 			Rules:  since(r2025June, Warning, "server/tools#structured-content")},
 		{ID: "tool-input", Title: "calls without a required argument fail", Needs: "tools",
 			Advice: "Validate arguments by the tool's inputSchema before the tool runs.",
-			Rules:  always(Error, "server/tools#security-considerations"), run: checkToolInput},
+			Rules:  always(Error, "server/tools#security-considerations"), apart: true, run: checkToolInput},
 		{ID: "unknown-tool", Title: "a call of an unknown tool fails", Needs: "tools",
 			Advice: "Respond with an error to calls of unknown tools.",
 			Rules:  always(Warning, "server/tools#error-handling"), run: checkUnknownTool},
@@ -139,21 +139,33 @@ func sameNames(a, b []string) bool {
 }
 
 func checkToolInput(t *trial) {
-	called := 0
+	t.withHostile(func(c *conn) { t.callInvalid(c) })
+}
+
+// callInvalid calls tools with arguments that their schemas do not allow.
+func (t *trial) callInvalid(c *conn) {
+	var starts []func() (finish func())
 	for _, tool := range t.offers.tools {
 		arguments := invalid(at(tool, "inputSchema"))
-		if arguments == nil || !t.mayCall(tool) || called >= maxUses {
+		if arguments == nil || !t.mayCall(tool) || len(starts) >= maxUses {
 			continue
 		}
-		called++
-		m := t.callAbused("tools/call", map[string]any{"name": text(at(tool, "name")), "arguments": arguments})
-		if kind := text(at(resultOf(m), "resultType")); m.ok() && (kind == "" || kind == "complete") && string(at(m.result, "isError")) != "true" {
-			problem, pointer := validateBy(at(tool, "inputSchema"), marshal(arguments))
-			t.find(m.raw, "/result", "the tool %q succeeded with the invalid arguments %s: %s", text(at(tool, "name")), marshal(arguments), strings.TrimSpace(pointer+" "+problem))
-		}
+		starts = append(starts, func() func() {
+			wait := c.start(c.id(), "tools/call", map[string]any{"name": text(at(tool, "name")), "arguments": arguments})
+			return func() { t.findSuccess(tool, arguments, wait()) }
+		})
 	}
-	if called == 0 {
+	if len(starts) == 0 {
 		t.skip("no tool with required arguments may be called: see -call")
+	}
+	t.overlap(starts)
+}
+
+// findSuccess reports a call with invalid arguments that did not fail.
+func (t *trial) findSuccess(tool json.RawMessage, arguments map[string]any, m *message) {
+	if kind := text(at(resultOf(m), "resultType")); m.ok() && (kind == "" || kind == "complete") && string(at(m.result, "isError")) != "true" {
+		problem, pointer := validateBy(at(tool, "inputSchema"), marshal(arguments))
+		t.find(m.raw, "/result", "the tool %q succeeded with the invalid arguments %s: %s", text(at(tool, "name")), marshal(arguments), strings.TrimSpace(pointer+" "+problem))
 	}
 }
 

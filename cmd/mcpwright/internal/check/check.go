@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -59,12 +60,22 @@ type Options struct {
 	// Call calls all tools. Without it, only tools are called that are annotated as
 	// read-only.
 	Call bool
-	// Timeout limits the wait for each response. Zero is 10 seconds.
+	// Timeout limits the wait for each response. It is longer for a process that is
+	// starting, or that sends other messages meanwhile. Zero is 10 seconds.
 	Timeout time.Duration
 	// Revisions limits the revisions. Nil is all.
 	Revisions []mcp.Revision
-	// Progress is called before each case, and with an empty id at the end. It may be nil.
+	// Progress is called before each case, and with an empty id at the end. It is not
+	// called concurrently. It may be nil.
 	Progress func(revision mcp.Revision, id string)
+}
+
+// maxApart returns how many cases with connections of their own run at once.
+func (s *Server) maxApart() int {
+	if s.Start == nil && !s.local() {
+		return 4
+	}
+	return max(16, runtime.NumCPU())
 }
 
 // ErrUnreachable is returned by [Run] for a server that supports no revision, or cannot
@@ -80,9 +91,12 @@ type suite struct {
 	byID          map[string]*Case
 	stages        []*stage
 	onlyStateless bool
+	apart         chan struct{} // limits the cases that run apart
+	starting      chan struct{} // limits the processes that have not sent a message
 
-	mu     sync.Mutex
-	report *Report
+	mu        sync.Mutex
+	report    *Report
+	firstWait time.Duration // the longest wait for the first message of a process
 }
 
 // Run checks a server and returns the report.
@@ -94,8 +108,9 @@ func Run(ctx context.Context, server *Server, opts Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &suite{ctx: ctx, server: server, opts: opts, cases: cases, byID: map[string]*Case{},
-		report: &Report{Transport: server.transport(), cases: cases}}
+	s := &suite{ctx: ctx, server: server, opts: opts, cases: cases, byID: map[string]*Case{}, apart: make(chan struct{}, server.maxApart()),
+		starting: make(chan struct{}, max(2, runtime.NumCPU())),
+		report:   &Report{Transport: server.transport(), cases: cases}}
 	for _, c := range cases {
 		s.byID[c.ID] = c
 	}
@@ -106,9 +121,11 @@ func Run(ctx context.Context, server *Server, opts Options) (*Report, error) {
 	if len(s.stages) == 0 {
 		return nil, fmt.Errorf("%w: %w", ErrUnreachable, errors.Join(reasons...))
 	}
+	var checking sync.WaitGroup
 	for _, st := range s.stages {
-		st.check()
+		checking.Go(st.check) // ends with its cases
 	}
+	checking.Wait()
 	if opts.Progress != nil {
 		opts.Progress(mcp.Revision{}, "")
 	}
@@ -117,19 +134,28 @@ func Run(ctx context.Context, server *Server, opts Options) (*Report, error) {
 }
 
 // discover finds the revisions that the server supports, and returns why others are not
-// supported.
+// supported. It asks for all revisions at once, each on a connection of its own.
 func (s *suite) discover() (reasons []error) {
+	var all []*stage
 	for _, info := range mcp.Revisions {
-		if s.opts.Revisions != nil && !slices.Contains(s.opts.Revisions, info.Revision) || s.ctx.Err() != nil {
+		if s.opts.Revisions == nil || slices.Contains(s.opts.Revisions, info.Revision) {
+			all = append(all, &stage{suite: s, revision: info.Revision, handshake: info.Handshake})
+		}
+	}
+	errs := make([]error, len(all))
+	var beginning sync.WaitGroup
+	for i, st := range all {
+		beginning.Go(func() { errs[i] = st.begin() }) // ends with the response, at the latest after the timeout
+	}
+	beginning.Wait()
+	for i, st := range all {
+		if err := errs[i]; err != nil {
+			reasons = append(reasons, fmt.Errorf("revision %v: %w", st.revision, err))
+			s.report.Revisions = append(s.report.Revisions, RevisionReport{Revision: st.revision.String(), Reason: err.Error()})
 			continue
 		}
-		st := &stage{suite: s, revision: info.Revision, handshake: info.Handshake}
-		if err := st.begin(); err != nil {
-			reasons = append(reasons, fmt.Errorf("revision %v: %w", info.Revision, err))
-			s.report.Revisions = append(s.report.Revisions, RevisionReport{Revision: info.Revision.String(), Reason: err.Error()})
-			continue
-		}
-		s.report.Revisions = append(s.report.Revisions, RevisionReport{Revision: info.Revision.String(), Supported: true})
+		s.report.server(st.hello, st.handshake)
+		s.report.Revisions = append(s.report.Revisions, RevisionReport{Revision: st.revision.String(), Supported: true})
 		s.stages = append(s.stages, st)
 	}
 	newest := map[bool]*stage{}
@@ -174,7 +200,6 @@ func (s *stage) begin() (err error) {
 		return err
 	}
 	s.main = c
-	s.report.server(s.hello, s.handshake)
 	return nil
 }
 
@@ -213,21 +238,49 @@ func (s *stage) capability(path ...string) []byte {
 	return at(s.hello.result, append([]string{"capabilities"}, path...)...)
 }
 
-// check uses the server and runs the cases.
+// check uses the server and runs the cases. Cases with connections of their own run at
+// the same time as the others.
 func (s *stage) check() {
 	defer s.endMain()
+	s.progress("list")
+	s.listAll()
+	var apart sync.WaitGroup
+	defer apart.Wait()
+	for _, c := range s.cases {
+		if c.apart && s.applies(c) {
+			apart.Go(func() { s.runApart(c) }) // ends with the case
+		}
+	}
 	s.progress("use")
 	s.use()
 	for _, c := range s.cases {
-		if _, applies := c.rule(s.revision); !applies || s.ctx.Err() != nil {
-			continue
+		if !c.apart && s.applies(c) && s.ctx.Err() == nil {
+			s.progress(c.ID)
+			s.runCase(c)
 		}
+	}
+}
+
+// applies reports whether a case applies to the revision and the transport.
+func (s *stage) applies(c *Case) bool {
+	_, applies := c.rule(s.revision)
+	return applies && (c.Transport == "" || c.Transport == s.server.transport()) && (!c.Once || s.newest)
+}
+
+// runApart runs a case when less than the limit of such cases run.
+func (s *stage) runApart(c *Case) {
+	select {
+	case s.apart <- struct{}{}:
+		defer func() { <-s.apart }()
 		s.progress(c.ID)
 		s.runCase(c)
+	case <-s.ctx.Done():
 	}
 }
 
 func (s *stage) progress(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.opts.Progress != nil {
 		s.opts.Progress(s.revision, id)
 	}
@@ -245,10 +298,6 @@ func (s *stage) endMain() {
 func (s *stage) runCase(c *Case) {
 	t := &trial{stage: s, c: c}
 	switch {
-	case c.Transport != "" && c.Transport != s.server.transport():
-		return
-	case c.Once && !s.newest:
-		return
 	case c.Needs != "" && s.capability(c.Needs) == nil:
 		t.skip("the server does not declare %q", c.Needs)
 	case c.run != nil:

@@ -6,11 +6,15 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -184,4 +188,72 @@ func TestCancel(t *testing.T) {
 	cancel()
 	_, err := Run(ctx, endpoint(t, func(next http.Handler) http.Handler { return next }), Options{})
 	require.ErrorIs(t, err, context.Canceled)
+}
+
+// TestReportHasNoOrder checks that a report does not depend on the order in which
+// connections find faults, and has at most a number of findings of a case.
+func TestReportHasNoOrder(t *testing.T) {
+	var findings []Finding
+	for i := range maxFindings + 5 {
+		for _, message := range []string{"a longer message", "b", "a"} {
+			findings = append(findings, Finding{ID: "ping", Revision: r2024, Problem: fmt.Sprintf("%02d", i), Message: message})
+		}
+	}
+	texts := func() string {
+		r := &Report{cases: Cases()}
+		for _, f := range findings {
+			r.add(&f)
+		}
+		r.finish()
+		require.Len(t, r.Findings, maxFindings)
+		require.Equal(t, 5, r.omitted[r2024+" ping"])
+		require.Equal(t, "a", r.Findings[0].Message)
+		require.Equal(t, 3, r.Findings[0].Count)
+		return reportText(t, r)
+	}
+	want := texts()
+	slices.Reverse(findings)
+	require.Equal(t, want, texts())
+}
+
+// TestCasesRunAtOnce starts a server whose second process starts with its third one: cases
+// with connections of their own do not wait for each other.
+func TestCasesRunAtOnce(t *testing.T) {
+	var started atomic.Int32
+	both := make(chan struct{})
+	start := new(flaw).start()
+	server := &Server{Start: func(ctx context.Context) (*Process, error) {
+		switch started.Add(1) {
+		case 2:
+			select {
+			case <-both:
+			case <-time.After(time.Minute):
+				return nil, errors.New("no other process was started")
+			}
+		case 3:
+			close(both)
+		}
+		return start(ctx)
+	}}
+	report := run(t, server, Options{Only: []string{"notification-response", "duplicate-id", "cancel-race"}, Revisions: []mcp.Revision{mcp.Revision20251125}})
+	require.Empty(t, report.Findings, reportText(t, report))
+	require.EqualValues(t, 4, started.Load())
+	for _, o := range report.Revisions[0].Cases {
+		require.Empty(t, o.Skipped, o.ID)
+	}
+}
+
+// TestSlowStart waits longer than the timeout for the first message of a process.
+func TestSlowStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := &flaw{take: func(line []byte) (bool, []string) {
+			if strings.Contains(string(line), `"initialize"`) {
+				time.Sleep(2500 * time.Millisecond)
+			}
+			return true, nil
+		}}
+		opts := Options{Only: []string{"ping", "initialize-version"}, Timeout: time.Second, Revisions: []mcp.Revision{mcp.Revision20251125}}
+		report := run(t, &Server{Start: slow.start()}, opts)
+		require.Empty(t, report.Findings, reportText(t, report))
+	})
 }

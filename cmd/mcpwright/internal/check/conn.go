@@ -26,9 +26,12 @@ type conn struct {
 	declared bool // the client declares capabilities
 	ended    chan struct{}
 	end      func()
+	opened   time.Time
+	started  func() // permits the next process to start
 
 	mu         sync.Mutex
-	hostile    bool // what the client sends is invalid, so messages are not validated
+	heard      time.Time // when the last message arrived, or zero
+	hostile    bool      // what the client sends is invalid, so messages are not validated
 	validator  *mcptest.Validator
 	next       int
 	waiting    map[string]chan *message // by id
@@ -48,7 +51,7 @@ type conn struct {
 func newConn(s *stage, declared bool) *conn {
 	ended := make(chan struct{})
 	return &conn{
-		stage: s, declared: declared, ended: ended, end: sync.OnceFunc(func() { close(ended) }),
+		stage: s, declared: declared, opened: time.Now(), started: func() {}, ended: ended, end: sync.OnceFunc(func() { close(ended) }),
 		validator: mcptest.NewValidator(s.revision), waiting: map[string]chan *message{},
 		progress: map[string]float64{}, tokens: map[string]string{}, done: map[string]bool{}, logging: true,
 	}
@@ -78,10 +81,18 @@ func (s *stage) dial(declared bool) (*conn, error) {
 		c.link = newHTTPLink(c)
 		return c, nil
 	}
+	select {
+	case s.starting <- struct{}{}:
+	case <-s.ctx.Done():
+		return nil, s.ctx.Err()
+	}
+	c.started = sync.OnceFunc(func() { <-s.starting })
 	p, err := s.server.Start(s.ctx)
 	if err != nil {
+		c.started()
 		return nil, err
 	}
+	c.opened = time.Now()
 	c.link = newPipe(c, p)
 	return c, nil
 }
@@ -193,8 +204,16 @@ func (c *conn) startRaw(id, raw json.RawMessage) func() *message {
 	c.send(raw)
 	return func() *message {
 		defer c.forget(key)
-		ctx, cancel := context.WithTimeout(c.stage.ctx, c.stage.opts.Timeout)
-		defer cancel()
+		return c.receive(answer)
+	}
+}
+
+// receive waits for a response, and returns nil if there is none in time.
+func (c *conn) receive(answer <-chan *message) *message {
+	since := time.Now()
+	timer := time.NewTimer(c.stage.opts.Timeout)
+	defer timer.Stop()
+	for {
 		select {
 		case m := <-answer:
 			return m
@@ -205,9 +224,62 @@ func (c *conn) startRaw(id, raw json.RawMessage) func() *message {
 			default:
 				return nil
 			}
-		case <-ctx.Done():
+		case <-c.stage.ctx.Done():
 			return nil
+		case <-timer.C:
+			left := time.Until(c.deadline(since))
+			if left <= 0 {
+				return nil
+			}
+			timer.Reset(left)
 		}
+	}
+}
+
+// deadline returns when a wait ends that began at a time. The timeout begins again with
+// each message of a process, at most three times. It is longer for the first message, if
+// other processes of this server started slowly.
+func (c *conn) deadline(since time.Time) time.Time {
+	timeout := c.stage.opts.Timeout
+	if _, ok := c.link.(*pipe); !ok {
+		return since.Add(timeout)
+	}
+	c.mu.Lock()
+	heard := c.heard
+	c.mu.Unlock()
+	if !heard.IsZero() {
+		if heard.Before(since) {
+			heard = since
+		}
+		return earliest(heard.Add(timeout), since.Add(3*timeout))
+	}
+	c.stage.mu.Lock()
+	defer c.stage.mu.Unlock()
+	if c.stage.firstWait == 0 {
+		return since.Add(3 * timeout)
+	}
+	return earliest(since.Add(timeout+4*c.stage.firstWait), since.Add(6*timeout))
+}
+
+func earliest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// hear stores that a message has arrived.
+func (c *conn) hear() {
+	c.mu.Lock()
+	first := c.heard.IsZero()
+	c.heard = time.Now()
+	wait := c.heard.Sub(c.opened)
+	c.mu.Unlock()
+	if first {
+		c.started()
+		c.stage.mu.Lock()
+		c.stage.firstWait = max(c.stage.firstWait, wait)
+		c.stage.mu.Unlock()
 	}
 }
 
@@ -236,6 +308,7 @@ func (c *conn) send(raw []byte) {
 
 // deliver receives a message, or a batch, of the server.
 func (c *conn) deliver(raw []byte) []*message {
+	c.hear()
 	c.validate(raw)
 	list := []json.RawMessage{raw}
 	if trimmed := strings.TrimSpace(string(raw)); strings.HasPrefix(trimmed, "[") {
@@ -333,9 +406,21 @@ func (c *conn) wait(timeout time.Duration, condition func() bool) bool {
 	}
 }
 
+// await waits until a condition is true, at most as long as for a response.
+func (c *conn) await(condition func() bool) bool {
+	since := time.Now()
+	for !c.wait(50*time.Millisecond, condition) {
+		if c.over() || c.stage.ctx.Err() != nil || time.Now().After(c.deadline(since)) {
+			return false
+		}
+	}
+	return true
+}
+
 // close ends the connection.
 func (c *conn) close() {
 	c.link.close()
 	c.end()
+	c.started()
 	c.answering.Wait()
 }

@@ -176,7 +176,7 @@ var pipeFlaws = map[string]func() *flaw{
 	"cancel-race":           func() *flaw { return dies("notifications/cancelled") },
 	"slow-reader":           func() *flaw { return drop(50, `"tools/list"`) },
 	"exit-on-eof":           func() *flaw { return &flaw{stays: true} },
-	"version-unsupported":   func() *flaw { return respond(`"result":{}`, "1900-01-01") },
+	"version-unsupported":   func() *flaw { return respond(`"result":{}`, unknownRevision) },
 	"meta-required":         func() *flaw { return respond(`"result":{}`, `"edited-`) },
 	"listen-acknowledged": func() *flaw {
 		return add(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`, "subscriptions/listen")

@@ -58,8 +58,11 @@ type Report struct {
 	omitted map[string]int
 }
 
-// maxFindings limits the findings of one case in one revision.
-const maxFindings = 20
+// Limits of the findings of one case in one revision: in the report, and in memory.
+const (
+	maxFindings = 20
+	maxStored   = 1000
+)
 
 // server stores the name of the server from its first response.
 func (r *Report) server(hello *message, handshake bool) {
@@ -70,7 +73,8 @@ func (r *Report) server(hello *message, handshake bool) {
 	r.Server, r.Version = cmp.Or(r.Server, text(at(info, "name"))), cmp.Or(r.Version, text(at(info, "version")))
 }
 
-// add adds a finding, or counts it if it is there.
+// add adds a finding, or counts it if it is there. Connections find faults in any order,
+// so the shortest of the messages is kept.
 func (r *Report) add(f *Finding) {
 	same, count := (*Finding)(nil), 0
 	for _, g := range r.Findings {
@@ -85,15 +89,23 @@ func (r *Report) add(f *Finding) {
 	switch {
 	case same != nil:
 		same.Count++
-	case count == maxFindings:
-		if r.omitted == nil {
-			r.omitted = map[string]int{}
+		if cmp.Or(cmp.Compare(len(f.Message), len(same.Message)), cmp.Compare(f.Message, same.Message)) < 0 {
+			same.Message = f.Message
 		}
-		r.omitted[f.Revision+" "+f.ID]++
+	case count == maxStored:
+		r.omit(f)
 	default:
 		f.Count = 1
 		r.Findings = append(r.Findings, f)
 	}
+}
+
+// omit counts a finding that is not shown.
+func (r *Report) omit(f *Finding) {
+	if r.omitted == nil {
+		r.omitted = map[string]int{}
+	}
+	r.omitted[f.Revision+" "+f.ID]++
 }
 
 // outcome adds the outcome of a case.
@@ -108,8 +120,19 @@ func (r *Report) outcome(revision, id, skipped string) {
 // finish sorts the findings and counts them.
 func (r *Report) finish() {
 	index := caseIndex(r.cases)
+	for _, revision := range r.Revisions {
+		slices.SortFunc(revision.Cases, func(a, b Outcome) int { return cmp.Compare(index[a.ID], index[b.ID]) })
+	}
 	slices.SortStableFunc(r.Findings, func(a, b *Finding) int {
 		return cmp.Or(cmp.Compare(a.Revision, b.Revision), cmp.Compare(index[a.ID], index[b.ID]), cmp.Compare(a.Pointer, b.Pointer), cmp.Compare(a.Problem, b.Problem))
+	})
+	count := map[string]int{}
+	r.Findings = slices.DeleteFunc(r.Findings, func(f *Finding) bool {
+		key := f.Revision + " " + f.ID
+		if count[key]++; count[key] > maxFindings {
+			r.omit(f)
+		}
+		return count[key] > maxFindings
 	})
 	for i := range r.Revisions {
 		for j := range r.Revisions[i].Cases {

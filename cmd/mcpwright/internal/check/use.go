@@ -37,9 +37,8 @@ var lists = []struct{ method, capability, member string }{
 	{"resources/templates/list", "resources", "resourceTemplates"},
 }
 
-// use lists and uses everything that the server offers. Validation of the messages is
-// what finds faults.
-func (s *stage) use() {
+// listAll reads all lists.
+func (s *stage) listAll() {
 	s.offers.lists = map[string]*listing{}
 	for _, l := range lists {
 		s.offers.lists[l.method] = s.list(l.method, l.member)
@@ -49,6 +48,10 @@ func (s *stage) use() {
 	s.offers.resources = s.offers.lists["resources/list"].items
 	s.offers.templates = s.offers.lists["resources/templates/list"].items
 	s.storeParamHeaders()
+}
+
+// use uses everything that the server lists. Validation of the messages finds faults.
+func (s *stage) use() {
 	for _, r := range s.offers.resources[:min(maxUses, len(s.offers.resources))] {
 		s.callMain("resources/read", map[string]any{"uri": text(object(r)["uri"])})
 	}
@@ -195,13 +198,37 @@ func (s *stage) useHandshakeMethods() {
 
 // callTools calls the tools that may be called, with generated arguments.
 func (s *stage) callTools() {
+	var starts []func() (finish func())
 	for _, t := range s.offers.tools[:min(maxUses, len(s.offers.tools))] {
 		if !s.mayCall(t) {
 			continue
 		}
 		for i, arguments := range generate(at(t, "inputSchema")) {
-			s.callTool(t, arguments, i)
+			starts = append(starts, func() func() { return s.startTool(t, arguments, i) })
 		}
+	}
+	s.overlap(starts)
+}
+
+// maxOverlap limits the calls of tools that are in flight on one connection.
+const maxOverlap = 8
+
+// overlap starts calls of tools in order, and finishes them in order. Several are in
+// flight at once, unless the calls may change something.
+func (s *stage) overlap(starts []func() (finish func())) {
+	limit := maxOverlap
+	if s.opts.Call {
+		limit = 1
+	}
+	var finish []func()
+	for i, start := range starts {
+		if i >= limit {
+			finish[i-limit]()
+		}
+		finish = append(finish, start())
+	}
+	for _, f := range finish[max(0, len(finish)-limit):] {
+		f()
 	}
 }
 
@@ -217,29 +244,35 @@ func (s *stage) mayCall(tool json.RawMessage) bool {
 // maxRounds limits how often a call is repeated with answers to questions.
 const maxRounds = 5
 
-// callTool calls a tool and checks the result. In a stateless revision it answers
-// questions.
-func (s *stage) callTool(tool json.RawMessage, arguments map[string]any, n int) *message {
+// startTool calls a tool. The returned function waits for the result and checks it. In a
+// stateless revision it answers questions.
+func (s *stage) startTool(tool json.RawMessage, arguments map[string]any, n int) (finish func()) {
 	c := s.connection()
 	if c == nil {
-		return nil
+		return func() {}
 	}
 	params := map[string]any{"name": text(at(tool, "name")), "arguments": arguments}
-	var m *message
-	for range maxRounds {
+	round := func() (wait func() *message) {
 		id := c.id()
 		token := fmt.Sprintf("progress-%d-%d", n, id)
 		params["_meta"] = map[string]any{"progressToken": token}
 		c.track(id, token)
-		if m = c.callWith(id, "tools/call", params); !m.ok() || text(at(m.result, "resultType")) != "input_required" {
-			break
+		return c.start(id, "tools/call", params)
+	}
+	wait := round()
+	return func() {
+		m := wait()
+		for range maxRounds - 1 {
+			if !m.ok() || text(at(m.result, "resultType")) != "input_required" {
+				break
+			}
+			answerQuestions(c, m, params)
+			m = round()()
 		}
-		answerQuestions(c, m, params)
+		if m.ok() {
+			s.checkToolResult(tool, m)
+		}
 	}
-	if m.ok() {
-		s.checkToolResult(tool, m)
-	}
-	return m
 }
 
 // answerQuestions adds answers to the questions of a result to the params of the next
