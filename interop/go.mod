@@ -46,3 +46,8 @@ require (
 	golang.org/x/text v0.43.0 // indirect
 	golang.org/x/time v0.15.0 // indirect
 )
+
+tool (
+	github.com/mark3labs/mcp-go/examples/everything
+	github.com/modelcontextprotocol/go-sdk/examples/server/everything
+)

@@ -33,10 +33,11 @@ func build(t testing.TB) string {
 	return path
 }
 
+// install installs the servers of npm and returns their folder.
+func install(t testing.TB) string { return npm.Install(t, "servers") }
+
 // everything returns the words that start server-everything.
-func everything(t testing.TB) []string {
-	return []string{"node", filepath.Join(npm.Install(t, "everything"), "node_modules", "@modelcontextprotocol", "server-everything", "dist", "index.js")}
-}
+func everything(t testing.TB) []string { return subjects[0].words(t, install(t), "") }
 
 // outputs are parts of the output of the examples.
 var outputs = map[string]string{
