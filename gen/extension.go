@@ -30,6 +30,8 @@ var extensions = []extension.Config{
 		}},
 	{Name: "io.modelcontextprotocol/ui", Package: "apps", Trim: "McpUi", Client: "McpUiClientCapabilities",
 		Metas: []string{"ui=McpUiToolMeta", "ui=McpUiResourceMeta"}},
+	{Name: "io.modelcontextprotocol/skills", Package: "skills", Server: "SkillsCapability",
+		Raw: []ir.KeepRaw{{At: "Skill.resources", Zero: `"dynamic"`, Why: "a list of SkillResource, or the string \"dynamic\""}}},
 }
 
 // texts is a flag that may be repeated.

@@ -17,6 +17,7 @@ import (
 	"github.com/mcpwright/mcp/gen/internal/extension"
 	"github.com/mcpwright/mcp/gen/internal/load"
 	"github.com/mcpwright/mcp/generated/apps"
+	"github.com/mcpwright/mcp/generated/skills"
 	"github.com/mcpwright/mcp/generated/tasks"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -210,6 +211,10 @@ var extensionValues = map[string]map[string]func() wire.Value{
 		"McpUiHostCapabilities":         func() wire.Value { return new(apps.HostCapabilities) },
 		"McpUiInitializeResult":         func() wire.Value { return new(apps.InitializeResult) },
 		"McpUiRequestDisplayModeResult": func() wire.Value { return new(apps.RequestDisplayModeResult) },
+	},
+	"skills": {
+		"SkillFrontmatter": func() wire.Value { return new(skills.SkillFrontmatter) },
+		"SkillsCapability": func() wire.Value { return new(skills.SkillsCapability) },
 	},
 }
 

@@ -20,7 +20,7 @@ var (
 		"runtime/internal/revisions", "runtime/internal/verified",
 	}
 	transport = append([]string{"runtime/budget", "runtime/jsonrpc", "runtime/connection", "runtime/internal/pipe", "generated/mcp", "runtime/peer", "runtime/wire"}, shared...)
-	kit       = append([]string{"runtime/stdio", "runtime/streamable", "runtime/streamable/client", "runtime/internal/validate", "runtime/internal/jsontag", "runtime/internal/request", "runtime/internal/sessiontasks", "runtime/internal/sealed", "runtime/internal/taskrecords", "runtime/engine", "runtime/tasks", "schema"}, transport...)
+	kit       = append([]string{"runtime/stdio", "runtime/streamable", "runtime/streamable/client", "runtime/internal/validate", "runtime/internal/jsontag", "runtime/internal/request", "runtime/internal/sessiontasks", "runtime/internal/sealed", "runtime/internal/skillfiles", "runtime/internal/taskrecords", "runtime/engine", "runtime/tasks", "generated/skills", "schema"}, transport...)
 )
 
 // Modules of others, named for their use.
@@ -49,6 +49,8 @@ var allowedImports = map[string]imports{
 	"generated/mcp":                 {own: boundary},
 	"generated/tasks":               {own: protocol},
 	"generated/apps":                {own: protocol},
+	"generated/skills":              {own: protocol},
+	"runtime/internal/skillfiles":   {own: []string{"generated/skills"}},
 	"runtime/wire":                  {},
 	"runtime/peer":                  {own: wireOnly},
 	"runtime/internal/batch":        {own: wireOnly},

@@ -155,6 +155,11 @@ func (g *generator) messageMethods(f *jen.File, t *ir.Type, s *ir.Struct) {
 		f.Func().Params(jen.Op("*").Id(t.Name)).Id("Extension").Params().String().Block(jen.Return(jen.Id("Name")))
 		f.Line()
 	}
+	if g.ext != nil && g.ext.Server != nil && g.ext.Client == nil {
+		f.Comment("DeclaredByServer marks the type as a message of an extension that only servers declare.")
+		f.Func().Params(jen.Op("*").Id(t.Name)).Id("DeclaredByServer").Params().Block()
+		f.Line()
+	}
 }
 
 // metaMethod prints a method that returns the metadata of a request:

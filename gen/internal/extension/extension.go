@@ -6,6 +6,7 @@
 package extension
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"path"
@@ -196,7 +197,7 @@ func (x *Schema) Compile(p *Protocol) (*ir.Package, error) {
 	if err != nil {
 		return nil, err
 	}
-	rules, err := c.rules(p.Rules)
+	rules, err := c.rules(p.Rules, x.refersTo("CacheableResult"))
 	if err != nil {
 		return nil, err
 	}
@@ -346,11 +347,17 @@ func isMessage(v any) bool {
 	return method["const"] != nil
 }
 
-// rules returns the protocol's rules with the rules of the extension.
-func (c *Config) rules(protocol *ir.Rules) (*ir.Rules, error) {
+// refersTo reports whether the schema refers to a definition of the protocol.
+func (x *Schema) refersTo(def string) bool {
+	return bytes.Contains(load.Format(x.defs), []byte(`"#/$defs/`+def+`"`))
+}
+
+// rules returns the protocol's rules with the rules of the extension. If its results are not
+// cacheable, members with the names of cache hints have another meaning.
+func (c *Config) rules(protocol *ir.Rules, cacheable bool) (*ir.Rules, error) {
 	r := *protocol
 	r.Methods = slices.Clone(r.Methods)
-	cacheHint := func(at string) bool { return at == "*.ttlMs" || at == "*.cacheScope" }
+	cacheHint := func(at string) bool { return !cacheable && (at == "*.ttlMs" || at == "*.cacheScope") }
 	r.Defaults = slices.DeleteFunc(slices.Clone(r.Defaults), func(d ir.Default) bool { return cacheHint(d.At) })
 	r.Tolerances = slices.DeleteFunc(slices.Clone(r.Tolerances), func(t ir.Tolerance) bool { return cacheHint(t.At) })
 	r.Tolerances = append(r.Tolerances, c.Tolerances...)
