@@ -19,6 +19,7 @@ type catalog struct {
 	templates     registry[template]
 	bySpecificity []*template // the templates with the longest literal text first
 	prompts       registry[prompt]
+	skills        skillCatalog
 	completers    map[completionTarget]Completer
 	complete      func(context.Context, *mcp.CompleteRequest) (*mcp.CompleteResult, error)
 	// capabilities are the declared capabilities. They are never removed, because clients may

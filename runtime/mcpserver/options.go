@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/generated/skills"
 	"github.com/mcpwright/mcp/runtime/engine"
 	"github.com/mcpwright/mcp/runtime/internal/limit"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -81,7 +82,7 @@ type Options struct {
 	// clients never request a second page.
 	PageSize int
 	// CacheHints state how long clients may cache responses, by method: list methods,
-	// server/discover and resources/read. Without a hint, and after a request that asked its
+	// server/discover, resources/read, skills/list and skills/get. Without a hint, and after a request that asked its
 	// client for input, a response must not be cached. [New] panics if another method is named
 	// or a TTL is negative.
 	CacheHints map[string]CacheHint
@@ -294,7 +295,8 @@ func (o *Options) complete() {
 		o.Stdio.JSONRPC.Logger = o.Logger
 	}
 	for method, hint := range o.CacheHints {
-		if info := mcp.MethodByName(method); info == nil || info.Cacheable == 0 {
+		info := mcp.MethodByName(method)
+		if (info == nil || info.Cacheable == 0) && method != skills.MethodListSkills && method != skills.MethodGetSkill {
 			panic(fmt.Sprintf("mcpserver: cache hint: responses to %q cannot be cached", method))
 		}
 		if hint.TTL < 0 {

@@ -93,11 +93,14 @@ type resourceSource struct {
 	mimeType string
 }
 
-// find returns the source of a URI: the resource with that URI, or the first template that
-// matches.
+// find returns the source of a URI: the resource or the file of a skill with that URI, or the first
+// template that matches.
 func (s *Server) find(ctx context.Context, c *catalog, uri string) (resourceSource, error) {
 	if r := c.resources.find(uri); r != nil && s.visible(ctx, KindResource, uri) {
 		return resourceSource{r.read, r.MIMEType}, nil
+	}
+	if f := c.skills.files[uri]; f != nil && s.anyVisible(ctx, f.owners) {
+		return resourceSource{readSkillFile(f.file), f.file.MIMEType}, nil
 	}
 	for _, t := range c.bySpecificity {
 		if !s.visible(ctx, KindTemplate, t.URITemplate) {
