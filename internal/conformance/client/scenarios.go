@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 
@@ -28,6 +29,10 @@ var scenarios = map[string]scenario{
 	"http-invalid-tool-headers":           {run: callAll},
 	"json-schema-ref-no-deref":            {run: listTools},
 	"json-schema-2020-12-preservation":    {run: echoSchema},
+	"sep-2640-client-no-prefetch":         {run: listSkills},
+	"sep-2640-client-verify-digest":       {run: useSkills},
+	"sep-2640-client-verify-size":         {run: useSkills},
+	"sep-2640-client-verify-frontmatter":  {run: useSkills},
 }
 
 // listTools lists all tools.
@@ -174,4 +179,38 @@ func echoSchema(ctx context.Context, c *mcpclient.Client) error {
 		return err
 	}
 	return fmt.Errorf("the server has no tool %q", "json_schema_2020_12_tool")
+}
+
+// listSkills lists the skills.
+func listSkills(ctx context.Context, c *mcpclient.Client) error {
+	for _, err := range c.Skills(ctx) {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// useSkills loads all skills and reads their files. The server has changed them, so that loading must
+// fail.
+func useSkills(ctx context.Context, c *mcpclient.Client) error {
+	for entry, err := range c.Skills(ctx) {
+		if err != nil {
+			return err
+		}
+		skill, err := c.LoadSkill(ctx, entry)
+		if e, ok := errors.AsType[*mcpclient.SkillError](err); ok && e.Problem == mcpclient.SkillMismatch {
+			fmt.Println("skill refused:", e)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		for _, name := range skill.Files() {
+			if _, err := skill.ReadFile(ctx, name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

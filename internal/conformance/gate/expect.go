@@ -28,11 +28,19 @@ type expectations struct {
 type testRun struct {
 	Side     string `json:"side"`
 	Revision string `json:"revision"`
+	// Named means that the suite runs each scenario by its name. It does not run the scenarios of
+	// extensions otherwise.
+	Named bool `json:"named"`
 	// Checks is the minimum number of successful checks of each scenario.
 	Checks map[string]int `json:"checks"`
 }
 
-func (r testRun) String() string { return r.Side + " " + r.Revision }
+func (r testRun) String() string {
+	if r.Named {
+		return r.Side + " " + r.Revision + " named"
+	}
+	return r.Side + " " + r.Revision
+}
 
 // An exception names scenarios by a pattern of path.Match, with the reason for the
 // exception. If Check is not empty, the exception is only for that check.

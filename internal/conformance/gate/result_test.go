@@ -54,6 +54,7 @@ func TestExpectations(t *testing.T) {
 	}
 	require.Equal(t, map[string]int{
 		"server 2025-11-25": 33, "server 2026-07-28": 50, "client 2025-11-25": 25, "client 2026-07-28": 39,
+		"server 2025-11-25 named": 3, "server 2026-07-28 named": 3, "client 2026-07-28 named": 4,
 	}, sizes)
 }
 

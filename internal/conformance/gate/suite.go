@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -102,9 +104,9 @@ func (s *suite) install(ctx context.Context, files map[string][]byte) error {
 	return nil
 }
 
-// run runs the suite once, and returns the folder of its reports.
+// run runs the suite, and returns the folder of its reports.
 func (s *suite) run(ctx context.Context, f *fixture, r testRun, out string) (string, error) {
-	dir, err := filepath.Abs(filepath.Join(out, r.Side+"-"+r.Revision))
+	dir, err := filepath.Abs(filepath.Join(out, strings.ReplaceAll(r.String(), " ", "-")))
 	if err != nil {
 		return "", err
 	}
@@ -118,20 +120,39 @@ func (s *suite) run(ctx context.Context, f *fixture, r testRun, out string) (str
 	if err != nil {
 		return "", err
 	}
-	args := []string{entry, r.Side, "--requirements", r.Revision, "-o", dir}
+	if !r.Named {
+		return dir, s.start(ctx, r, dir, append([]string{"--requirements", r.Revision}, target...))
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Checks)) {
+		args := append([]string{"--scenario", name, "--spec-version", r.Revision, "--force"}, target...)
+		if err := s.start(ctx, r, dir, args); err != nil {
+			return "", err
+		}
+	}
+	return dir, nil
+}
+
+// start runs the suite once. It adds the output of the suite to suite.log.
+func (s *suite) start(ctx context.Context, r testRun, dir string, args []string) error {
+	args = append([]string{entry, r.Side, "-o", dir}, args...)
 	if s.loader {
 		args = append([]string{"--import", "./loader.mjs"}, args...)
 	}
-	cmd := exec.CommandContext(ctx, "node", append(args, target...)...)
+	cmd := exec.CommandContext(ctx, "node", args...)
 	cmd.Dir = s.dir
 	text, err := cmd.CombinedOutput()
-	if werr := os.WriteFile(filepath.Join(dir, "suite.log"), text, 0o644); werr != nil {
-		return "", werr
+	log, lerr := os.OpenFile(filepath.Join(dir, "suite.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if lerr != nil {
+		return lerr
+	}
+	_, werr := log.Write(text)
+	if err := errors.Join(werr, log.Close()); err != nil {
+		return err
 	}
 	// The suite also exits with an error if a scenario fails, which the reports contain. It
 	// is an error of the suite itself only if there are no reports.
 	if found, _ := filepath.Glob(filepath.Join(dir, "*", "checks.json")); err != nil && len(found) == 0 {
-		return "", fmt.Errorf("the suite has written no reports for %s: %w\n%s", r, err, tail(text))
+		return fmt.Errorf("the suite has written no reports for %s: %w\n%s", r, err, tail(text))
 	}
-	return dir, nil
+	return nil
 }

@@ -80,5 +80,6 @@ func newServer(tasks *mcpserver.TaskOptions, all *replicas) *mcpserver.Server {
 	addTaskTools(server)
 	addResources(server)
 	addPrompts(server)
+	addSkills(server)
 	return server
 }
