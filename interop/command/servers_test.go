@@ -83,7 +83,7 @@ var subjects = []*subject{
 func (s *subject) newest() string { return cmp.Or(s.revision, "2025-11-25") }
 
 // words returns the words that start the server.
-func (s *subject) words(t *testing.T, modules, dir string) []string {
+func (s *subject) words(t testing.TB, modules, dir string) []string {
 	var words []string
 	if s.script != "" {
 		words = []string{"node", filepath.Join(modules, "node_modules", filepath.FromSlash(s.script))}
@@ -98,7 +98,7 @@ func (s *subject) words(t *testing.T, modules, dir string) []string {
 }
 
 // buildServer builds a server in Go and returns its path.
-func buildServer(t *testing.T, program string) string {
+func buildServer(t testing.TB, program string) string {
 	dir := t.TempDir()
 	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", dir, program)
 	cmd.Env = cmd.Environ()
