@@ -2,6 +2,8 @@ package skillfiles
 
 import (
 	"encoding/json"
+	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -94,6 +96,22 @@ func TestInvalidFrontmatter(t *testing.T) {
 	} {
 		_, err := ParseFrontmatter([]byte(text))
 		require.ErrorContains(t, err, problem, "%.80q", text)
+	}
+}
+
+// The memory that is allocated for a value does not grow with the square of its lines.
+func TestFrontmatterHasLinearCost(t *testing.T) {
+	for _, text := range []string{"k: \"%s\"", "k: '%s'", "k: %s", "k: [%s]"} {
+		cost := func(lines int) uint64 {
+			file := []byte(head + fmt.Sprintf(text, strings.Repeat("a \n ", lines)) + "\n---\n")
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, err := ParseFrontmatter(file)
+			require.NoError(t, err)
+			runtime.ReadMemStats(&after)
+			return after.TotalAlloc - before.TotalAlloc
+		}
+		require.Less(t, cost(8000), 20*cost(800), text)
 	}
 }
 

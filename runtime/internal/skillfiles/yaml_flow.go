@@ -224,28 +224,28 @@ func (f *yamlFlow) quoted() string {
 func (f *yamlFlow) tryQuoted() (string, bool) {
 	quote := f.text[f.at]
 	f.at++
-	var b strings.Builder
+	var b []byte
 	kept := 0 // length of the part whose blanks at the end are not removed by a line break
 	for f.at < len(f.text) {
 		c := f.text[f.at]
 		switch {
 		case c == quote && quote == '\'' && strings.HasPrefix(f.text[f.at:], "''"):
-			b.WriteByte('\'')
+			b = append(b, '\'')
 			f.at += 2
 		case c == quote:
 			f.at++
-			return b.String(), true
+			return string(b), true
 		case c == '\\' && quote == '"':
 			if f.at+1 == len(f.text) {
 				return "", false
 			}
-			f.escape(&b)
-			kept = b.Len()
+			b = f.escape(b)
+			kept = len(b)
 		case c == '\n':
-			f.lineBreaks(&b, kept)
-			kept = b.Len()
+			b = f.lineBreaks(b, kept)
+			kept = len(b)
 		default:
-			b.WriteByte(c)
+			b = append(b, c)
 			f.at++
 		}
 	}
@@ -253,11 +253,10 @@ func (f *yamlFlow) tryQuoted() (string, bool) {
 }
 
 // lineBreaks reads line breaks in a quoted scalar, with the blanks around them.
-func (f *yamlFlow) lineBreaks(b *strings.Builder, kept int) {
-	text := b.String()
-	text = text[:kept] + strings.TrimRight(text[kept:], " \t")
-	b.Reset()
-	b.WriteString(text)
+func (f *yamlFlow) lineBreaks(b []byte, kept int) []byte {
+	for len(b) > kept && isBlank(b[len(b)-1]) {
+		b = b[:len(b)-1]
+	}
 	breaks := -1
 	for ; f.at < len(f.text) && isSpace(f.text[f.at]); f.at++ {
 		if f.text[f.at] == '\n' {
@@ -265,9 +264,9 @@ func (f *yamlFlow) lineBreaks(b *strings.Builder, kept int) {
 		}
 	}
 	if breaks == 0 {
-		b.WriteByte(' ')
+		return append(b, ' ')
 	}
-	b.WriteString(strings.Repeat("\n", breaks))
+	return append(b, strings.Repeat("\n", breaks)...)
 }
 
 // escapes are the escape sequences with one character.
@@ -277,14 +276,14 @@ var escapes = map[byte]string{
 }
 
 // escape reads an escape sequence.
-func (f *yamlFlow) escape(b *strings.Builder) {
+func (f *yamlFlow) escape(b []byte) []byte {
 	f.at++
 	c := f.peek()
 	digits := map[byte]int{'x': 2, 'u': 4, 'U': 8}[c]
 	switch text, known := escapes[c]; {
 	case known:
 		f.at++
-		b.WriteString(text)
+		return append(b, text...)
 	case c == '\n': // the lines are joined without a space
 		for f.at++; f.at < len(f.text) && isBlank(f.text[f.at]); f.at++ {
 		}
@@ -293,11 +292,12 @@ func (f *yamlFlow) escape(b *strings.Builder) {
 		if err != nil || !utf8.ValidRune(rune(n)) {
 			f.fail("invalid escape sequence %q", clip(f.text[f.at-1:]))
 		}
-		b.WriteRune(rune(n))
 		f.at += 1 + digits
+		return utf8.AppendRune(b, rune(n))
 	default:
 		f.fail("invalid escape sequence %q", clip(f.text[f.at-1:]))
 	}
+	return b
 }
 
 // clip shortens a text for an error message.
