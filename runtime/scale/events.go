@@ -16,6 +16,8 @@ import (
 const (
 	eventKeep    = time.Hour // of events in the engine
 	maxEntrySize = 256 << 10 // of several events in one entry; one event may be larger
+
+	appendTimeout = time.Second // of an attempt to append an entry
 )
 
 // eventLog is the log of a session's events in the engine. Events that come while an entry is being
@@ -125,7 +127,7 @@ func (e *endpoint) appendEntry(h *heldSession, events []streamable.Event) error 
 	own := logEntry{epoch: h.epoch, number: h.log.entry, events: events}
 	data := e.node.keys.Seal(own.append(nil), "entry "+h.key(e))
 	for delay := firstDelay; ; delay = min(2*delay, maxDelay) {
-		last, err := e.node.log.Append(ctx, h.key(e), data, h.log.last, eventKeep)
+		last, err := e.tryAppend(ctx, h, data)
 		if err == nil {
 			h.log.last = last
 			return nil
@@ -143,6 +145,13 @@ func (e *endpoint) appendEntry(h *heldSession, events []streamable.Event) error 
 			return err
 		}
 	}
+}
+
+// tryAppend appends an entry after the last one. If the response is lost, time is left to read the log.
+func (e *endpoint) tryAppend(ctx context.Context, h *heldSession, data []byte) (last uint64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, appendTimeout)
+	defer cancel()
+	return e.node.log.Append(ctx, h.key(e), data, h.log.last, eventKeep)
 }
 
 // catchUp reads the log, and reports whether it has an entry of this owner with a number.

@@ -265,6 +265,7 @@ type faultyEngine struct {
 
 	written map[string][][]byte // all data that were written, by key
 
+	silent   atomic.Bool      // the next entry is appended, and there is no response
 	onGet    func()           // called after a record was read; may be nil
 	onDelete func(key string) // called before a record is deleted; may be nil
 }
@@ -367,6 +368,10 @@ func (e *faultyEngine) Append(ctx context.Context, key string, data []byte, prev
 	}
 	e.record(key, data)
 	n, err := e.Memory.Append(ctx, key, data, prev, keep)
+	if e.silent.CompareAndSwap(true, false) {
+		<-ctx.Done()
+		return 0, ctx.Err()
+	}
 	if lost {
 		return 0, errDown
 	}

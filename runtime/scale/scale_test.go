@@ -305,6 +305,16 @@ func TestEventsArriveOnceIfRepliesOfTheEngineAreLost(t *testing.T) {
 	}
 }
 
+func TestEventArrivesIfTheEngineDoesNotRespond(t *testing.T) {
+	run(t, 1, func(t *testing.T, f *fleet) {
+		st := f.open(0, "").subscribe(0)
+		f.replicas[0].engine.silent.Store(true)
+		require.NoError(t, f.replicas[0].server.ResourceUpdated(t.Context(), resource))
+		require.Contains(t, st.next().data, "resources/updated")
+		st.close()
+	})
+}
+
 func TestEngineThatEndsEntriesDoesNotStopEvents(t *testing.T) {
 	run(t, 2, func(t *testing.T, f *fleet) {
 		s := f.open(0, "")

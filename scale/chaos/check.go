@@ -65,6 +65,7 @@ type callHistory struct {
 // streamHistory is what clients and replicas have observed of a stream.
 type streamHistory struct {
 	sent, stored map[int]int64 // times, by the number of the event
+	senders      map[int]string
 	arrived      []observation
 	gap          bool
 	closed       bool // the client has ended the session, perhaps before all events had arrived
@@ -104,7 +105,7 @@ func (c *checker) call(id string) *callHistory {
 
 func (c *checker) stream(id string) *streamHistory {
 	if c.streams[id] == nil {
-		c.streams[id] = &streamHistory{sent: make(map[int]int64), stored: make(map[int]int64)}
+		c.streams[id] = &streamHistory{sent: make(map[int]int64), stored: make(map[int]int64), senders: make(map[int]string)}
 	}
 	return c.streams[id]
 }
@@ -121,9 +122,11 @@ func (c *checker) add(o *observation) {
 	case started:
 		c.addStart(o)
 	case sending:
-		c.stream(o.Stream).sent[o.Number] = o.At
+		s := c.stream(o.Stream)
+		s.sent[o.Number], s.senders[o.Number] = o.At, o.Replica
 	case stored:
-		if s := c.stream(o.Stream); s.stored[o.Number] == 0 { // later owners store it again
+		// Later owners store an event again, also if the first one has dropped it, because the engine did not respond.
+		if s := c.stream(o.Stream); s.stored[o.Number] == 0 && s.senders[o.Number] == o.Replica {
 			s.stored[o.Number] = o.At
 		}
 	case arrived:

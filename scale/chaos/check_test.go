@@ -38,7 +38,8 @@ func rightHistory() []observation {
 
 		{Kind: began, Client: a, Call: "call 3"},
 		{Kind: ended, Client: a, Call: "call 3", Result: resultRefused, Text: "503"},
-		{Kind: stored, Stream: a, Number: 1}, // by the next owner, when it takes over
+		{Kind: stored, Stream: a, Number: 1, Replica: "replica-1.1"}, // by the next owner, when it takes over
+		{Kind: stored, Stream: a, Number: 2, Replica: "replica-1.1"}, // the first owner has dropped it
 
 		{Kind: began, Client: a, Call: "call 4"},
 		{Kind: asked, Call: "call 4", Nonce: "nonce 4"},
