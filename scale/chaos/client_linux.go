@@ -380,7 +380,7 @@ func (c *client) rest(ctx context.Context) {
 // restStream requests events of the standalone stream until one arrives, or ctx ends.
 func (c *client) restStream(ctx context.Context) (result, text string) {
 	for ctx.Err() == nil && c.conn != nil {
-		if result, text = c.announce(1); result != resultOK {
+		if r, _ := c.announce(1); r != resultOK {
 			continue
 		}
 		wait, cancel := context.WithTimeout(ctx, callTimeout)
