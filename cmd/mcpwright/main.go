@@ -43,6 +43,7 @@ type environment struct {
 	place       hostconfig.Place
 	environ     []string
 	configDir   string // for tokens
+	cacheDir    string // for completion, or ""
 	openBrowser func(page string) error
 }
 
@@ -57,6 +58,9 @@ func system() *environment {
 	}
 	if dir, err := os.UserConfigDir(); err == nil {
 		e.configDir = filepath.Join(dir, "mcpwright")
+	}
+	if dir, err := os.UserCacheDir(); err == nil {
+		e.cacheDir = filepath.Join(dir, "mcpwright")
 	}
 	e.interactive = terminal.New(os.Stdin).IsTerminal() && e.errs.IsTerminal()
 	return e
@@ -92,6 +96,7 @@ type arguments struct {
 var commands = []*command{
 	&listCommand, &callCommand, &readCommand, &promptCommand, &completeCommand, &watchCommand, &infoCommand,
 	&pingCommand, &inspectCommand, &testCommand, &lockCommand, &diffCommand, &clientCommand, &traceCommand, &replayCommand, &serversCommand, &loginCommand, &logoutCommand,
+	&completionCommand,
 }
 
 // Exit status of the program.
@@ -113,6 +118,10 @@ func (e *environment) run(ctx context.Context, args []string) int {
 		if len(args) == 0 {
 			return statusUsage
 		}
+		return 0
+	}
+	if args[0] == completeWords {
+		e.printCandidates(ctx, args[1:])
 		return 0
 	}
 	i := slices.IndexFunc(commands, func(c *command) bool { return c.name == args[0] })

@@ -135,7 +135,7 @@ func (s *shell) runContext(ctx context.Context, args ...string) result {
 			value, ok := s.env[name]
 			return value, ok
 		}},
-		environ: append(os.Environ(), serveVariable+"=1"), configDir: filepath.Join(s.dir, "config"),
+		environ: append(os.Environ(), serveVariable+"=1"), configDir: filepath.Join(s.dir, "config"), cacheDir: filepath.Join(s.dir, "cache"),
 		openBrowser: func(string) error { return errors.New("no browser") },
 	}
 	status := e.run(ctx, args)

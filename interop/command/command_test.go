@@ -44,6 +44,7 @@ var outputs = map[string]string{
 	"list": "echo(message)", "call": "Hello, gopher", "read": "Everything Server", "prompt": "Bern", "complete": "Engineering",
 	"watch": "", "info": "web", "ping": "median", "servers": "", "test": "0 errors, 0 warnings", "lock": `"web"`, "diff": "",
 	"client": "package everything", "trace": `"serverInfo"`, "replay": "0 differences",
+	"completion": "complete -o default -F _mcpwright mcpwright",
 }
 
 // initialize is the first message of a client.

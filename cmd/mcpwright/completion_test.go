@@ -1,0 +1,145 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// completionShell returns a shell in a folder whose configuration file has the server "kitchen",
+// and one that does not start.
+func completionShell(t *testing.T) *shell {
+	s := newShell(t)
+	path, err := os.Executable()
+	require.NoError(t, err)
+	config, err := json.Marshal(map[string]any{"mcpServers": map[string]any{
+		"kitchen": map[string]any{"command": path, "env": map[string]string{serveVariable: "1"}},
+		"broken":  map[string]any{"command": filepath.Join(s.dir, "missing")},
+		"bad\x1b": map[string]any{"command": path},
+	}})
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(s.dir, ".mcp.json"), config, 0o600))
+	return s
+}
+
+// words returns the candidates without descriptions.
+func words(out string) (list []string) {
+	for line := range strings.Lines(out) {
+		word, _, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		list = append(list, word)
+	}
+	return list
+}
+
+func TestCompletion(t *testing.T) {
+	s := completionShell(t)
+	for _, test := range []struct {
+		line string // the words up to the cursor, separated by spaces
+		want string
+	}{
+		{"ca", "call"},
+		{"call ", "broken kitchen"},
+		{"call ki", "kitchen"},
+		{"call -tim", "-timeout"},
+		{"call -revision 2025-0", "2025-03-26 2025-06-18"},
+		{"call -json kitchen o", "order"},
+		{"call kitchen ", "order fail ask picture"},
+		{"call kitchen order ", "dish= count= fresh= with="},
+		{"call kitchen order dish=x co", "count="},
+		{"call broken ", ""},
+		{"call nothing ", ""},
+		{"call -- ki", ""},
+		{"read kitchen ", "kitchen://menu"},
+		{"read kitchen kitchen://menu ", ""},
+		{"watch kitchen kitchen://menu ", "kitchen://menu"},
+		{"prompt kitchen ", "cook"},
+		{"prompt kitchen cook ", "dish="},
+		{"list kitchen to", "tools"},
+		{"completion ", "bash zsh fish"},
+		{"nothing ", ""},
+	} {
+		got := s.run(append([]string{completeWords}, strings.Split(test.line, " ")...)...)
+		require.Equal(t, 0, got.status)
+		require.Empty(t, got.errs)
+		require.ElementsMatch(t, strings.Fields(test.want), words(got.out), test.line)
+	}
+}
+
+// TestCompletionCache asks a server once, and again when the stored lists are old.
+func TestCompletionCache(t *testing.T) {
+	s := completionShell(t)
+	ask := func() []string { return words(s.run(completeWords, "call", "kitchen", "o").out) }
+	require.Equal(t, []string{"order"}, ask())
+	files, err := filepath.Glob(filepath.Join(s.dir, "cache", "completion", "*"))
+	require.NoError(t, err)
+	require.Len(t, files, 1)
+	info, err := os.Stat(files[0])
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+
+	require.NoError(t, os.WriteFile(files[0], []byte(`{"tools":[{"name":"only-stored","inputSchema":{"type":"object"}},{"name":"only-\u001b[31m","inputSchema":{"type":"object"}}]}`), 0o600))
+	require.Equal(t, []string{"only-stored"}, words(s.run(completeWords, "call", "kitchen", "only").out), "from the cache, without control characters")
+	old := time.Now().Add(-2 * completionAge)
+	require.NoError(t, os.Chtimes(files[0], old, old))
+	require.Equal(t, []string{"order"}, ask(), "from the server")
+	require.NoError(t, os.WriteFile(files[0], []byte("{"), 0o600))
+	require.Equal(t, []string{"order"}, ask(), "an invalid file is replaced")
+}
+
+// runScript runs a script in a shell that has the program mcpwright, and returns its output.
+func runScript(t *testing.T, name, script string) string {
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Skipf("%s is not installed", name)
+	}
+	s := completionShell(t)
+	program, err := os.Executable()
+	require.NoError(t, err)
+	bin := filepath.Join(s.dir, "bin")
+	require.NoError(t, os.Mkdir(bin, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "mcpwright"), []byte("#!/bin/sh\n"+runVariable+"=1 exec '"+program+"' \"$@\"\n"), 0o700))
+	cmd := exec.CommandContext(t.Context(), path, "-c", s.run("completion", name).out+script)
+	cmd.Dir = s.dir
+	cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "HOME="+s.dir, "XDG_CACHE_HOME="+filepath.Join(s.dir, "cache"), "XDG_CONFIG_HOME="+s.dir)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return string(out)
+}
+
+func TestBashCompletion(t *testing.T) {
+	out := runScript(t, "bash", `
+complete_line() { COMP_LINE=$1 COMP_POINT=${#1} COMP_WORDS=(mcpwright); _mcpwright; printf '<%s>' "${COMPREPLY[@]}"; echo; }
+complete -p mcpwright
+complete_line "mcpwright call kitchen or"
+complete_line "mcpwright call kitchen order di"
+complete_line "mcpwright read kitchen kitchen://m"
+complete_line "mcpwright completion "
+`)
+	require.Contains(t, out, "-F _mcpwright mcpwright\n<order>\n<dish=>\n<//menu>\n<bash><zsh><fish>\n")
+}
+
+func TestZshCompletion(t *testing.T) {
+	out := runScript(t, "zsh", `
+compadd() { print -r -- "$@"; }
+_files() { print files; }
+complete_words() { words=(mcpwright "$@"); CURRENT=$#words; _mcpwright; }
+complete_words call kitchen or
+complete_words call kitchen order di
+complete_words call nothing ""
+`)
+	require.Contains(t, out, "-l -d shown -- order\n-S  -l -d openshown -- dish=\nfiles\n")
+}
+
+func TestFishCompletion(t *testing.T) {
+	out := runScript(t, "fish", `
+complete -C "mcpwright call kitchen or"
+complete -C "mcpwright call kitchen order di"
+`)
+	require.Equal(t, "order\tOrders a dish.\ndish=\twhat to cook\n", out)
+}
