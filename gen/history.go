@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/mcpwright/mcp/gen/internal/emit"
@@ -22,6 +23,7 @@ const nextRevision = "2099-01-01"
 // history is one run of the history command.
 type history struct {
 	from   string
+	only   string
 	prove  bool
 	sample int
 	seed   string
@@ -39,6 +41,7 @@ func runHistory(args []string, stdout io.Writer) error {
 	flags.SetOutput(stdout)
 	flags.StringVar(&h.from, "from", "", "`folder` with one official schema file for each state")
 	flags.BoolVar(&h.prove, "prove", false, "also build and test the generated code of each state, in a copy of the module; fail if any of it is wrong")
+	flags.StringVar(&h.only, "only", "", "compile only states whose names begin with one of these `texts`, separated by commas")
 	flags.IntVar(&h.sample, "sample", 0, "`number` of states to compile; 0 means all")
 	flags.StringVar(&h.seed, "seed", "", "`text` that selects the sample, such as a commit")
 	if err := flags.Parse(args); err != nil {
@@ -64,6 +67,7 @@ func (h *history) states() ([]string, error) {
 	if err != nil || len(states) == 0 {
 		return nil, errors.Join(fmt.Errorf("history: no schema files in %q", h.from), err)
 	}
+	states = slices.DeleteFunc(states, func(state string) bool { return !h.selects(filepath.Base(state)) })
 	if h.sample <= 0 || h.sample >= len(states) {
 		return states, nil
 	}
@@ -75,6 +79,11 @@ func (h *history) states() ([]string, error) {
 		sample = append(sample, states[(first+i*len(states)/h.sample)%len(states)])
 	}
 	return sample, nil
+}
+
+// selects reports whether the flag -only selects a state.
+func (h *history) selects(name string) bool {
+	return slices.ContainsFunc(strings.Split(h.only, ","), func(text string) bool { return strings.HasPrefix(name, text) })
 }
 
 // run compiles states and prints the table: state, outcome, joins.

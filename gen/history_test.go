@@ -47,7 +47,7 @@ func TestHistoryPrintsAllOutcomes(t *testing.T) {
 	states := t.TempDir()
 	for name, text := range map[string]string{
 		"1-compiles":  futureSchema(t, unlistedMessages),
-		"2-refused":   futureSchema(t, member("Tool", "description", `{"type": "integer"}`), member("Tool", "annotations", `{"type": "string"}`)),
+		"2-refused":   futureSchema(t, member("TextContent", "type", `{"type": "string", "const": "prose"}`), member("CallToolResult", "_meta", `{"type": "string"}`)),
 		"3-truncated": futureSchema(t)[:1000],
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(states, name+".json"), []byte(text), 0o600))
@@ -56,8 +56,8 @@ func TestHistoryPrintsAllOutcomes(t *testing.T) {
 	require.NoError(t, run([]string{"history", "-from", states}, &out))
 	table := out.String()
 	require.Contains(t, table, "1-compiles\tcompiles\t176 types, 34 methods, 0 joins\n")
-	require.Contains(t, table, "2-refused\trefused\tmerge: 2099-01-01#/$defs/Tool/properties/annotations: ")
-	require.Contains(t, table, "\n\tmerge: 2099-01-01#/$defs/Tool/properties/description: ")
+	require.Contains(t, table, "2-refused\trefused\tmerge: 2099-01-01#/$defs/CallToolResult/properties/_meta: ")
+	require.Contains(t, table, "\n\tmerge: 2099-01-01#/$defs/TextContent/properties/type: ")
 	require.Contains(t, table, "3-truncated\trefused\timport: 2099-01-01#/$defs")
 	require.Contains(t, table, "the document ends too early")
 	require.True(t, strings.HasSuffix(table, "\n1 of 3 states compile\n"))

@@ -273,6 +273,6 @@ func TestImportPrintsChangesAndMissingDocs(t *testing.T) {
 }
 
 func TestImportPrintsMergeErrors(t *testing.T) {
-	out := importWithHints(t, member("Tool", "title", `{"type": "array", "items": {"type": "string"}}`))
-	require.Contains(t, out, "2027-03-01.json: written\nthe schemas do not compile:\nmerge: 2027-03-01#/$defs/Tool/properties/title: ")
+	out := importWithHints(t, member("TextContent", "type", `{"type": "string", "const": "prose"}`))
+	require.Contains(t, out, "2027-03-01.json: written\nthe schemas do not compile:\nmerge: 2027-03-01#/$defs/TextContent/properties/type: ")
 }

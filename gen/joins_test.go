@@ -105,6 +105,212 @@ var joins = map[string]struct {
 	},
 }
 
+// widened are changes that no Go type represents. The values are raw JSON, which the schema of the
+// revision validates.
+var widened = map[string]struct {
+	edit edit
+	join string
+}{
+	"elements of a list": {
+		member("Annotations", "audience", `{"type": "array", "items": {"type": "integer"}}`),
+		"Annotations.audience: It is raw JSON in Extra in 2027-03-01: an array.",
+	},
+	"an enum in one place only": {
+		combine(define("ResultType", `{"type": "string", "enum": ["complete"]}`), member("CallToolResult", "resultType", `{"$ref": "#/$defs/ResultType"}`)),
+		"CallToolResult.resultType: It is raw JSON in Extra in 2027-03-01: ResultType.",
+	},
+	"null without a required member": {
+		member("ProgressNotificationParams", "total", `{"type": ["number", "null"]}`),
+		"ProgressNotification.total: It is raw JSON in Extra in 2027-03-01: null or number.",
+	},
+	"an object in place of a union": {
+		define("EnumSchema", `{"type": "object", "required": ["type"], "properties": {"type": {"type": "string", "const": "string"},
+			"enum": {"type": "array", "items": {"type": "string"}}, "enumNames": {"type": "array", "items": {"type": "string"}}}}`),
+		"RequestedSchema.properties: It is raw JSON in Extra in 2027-03-01: a map.",
+	},
+	"an optional number with a default": {
+		func(defs object) { defs["CacheableResult"].(object)["required"] = []any{"resultType", "cacheScope"} },
+		"CacheableResult.ttlMs: It may be absent in 2027-03-01, and is 0 then. An explicit 0 is also in Extra.",
+	},
+	"a union that replaces an object": {
+		combine(define("ToolAnnotations", `{"anyOf": [{"$ref": "#/$defs/ReadAnnotations"}, {"$ref": "#/$defs/WriteAnnotations"}]}`),
+			define("ReadAnnotations", `{"type": "object", "required": ["readOnlyHint"], "properties": {"readOnlyHint": {"type": "boolean"}, "title": {"type": "string"}}}`),
+			define("WriteAnnotations", `{"type": "object", "required": ["destructiveHint"], "properties": {"destructiveHint": {"type": "boolean"}, "title": {"type": "string"}}}`)),
+		"ToolAnnotations: It is one of several objects with fewer members in 2027-03-01.",
+	},
+	"a string, an enum now": {
+		member("Implementation", "version", `{"type": "string", "enum": ["1", "2"]}`),
+		"Implementation.version: Only some of its values are valid in 2027-03-01.",
+	},
+	"an enum, one constant now": {
+		member("PromptMessage", "role", `{"type": "string", "const": "user"}`),
+		"PromptMessage.role: Only some of its values are valid in 2027-03-01.",
+	},
+	"an ID, a string now": {
+		member("NotificationMetaObject", "io.modelcontextprotocol/subscriptionId", `{"type": "string"}`),
+		"NotificationMetaObject.io.modelcontextprotocol/subscriptionId: Only some of its values are valid in 2027-03-01.",
+	},
+	"overlapping parts of an allOf": {
+		define("ListRootsResult", `{"allOf": [{"$ref": "#/$defs/Result"}, {"type": "object", "required": ["roots"], "properties": {"roots": {"type": "array", "items": {"$ref": "#/$defs/Root"}}, "resultType": {"type": "string"}}},
+			{"type": "object", "properties": {"roots": {"type": "array", "items": {"$ref": "#/$defs/Root"}, "maxItems": 5}}}]}`),
+		"",
+	},
+	"a definition that becomes a string": {
+		define("ToolAnnotations", `{"type": "string"}`),
+		`Tool.annotations: It is raw JSON in Extra in 2027-03-01: ToolAnnotations.`,
+	},
+	"a list that becomes a single value": {
+		member("CallToolResult", "content", `{"$ref": "#/$defs/ContentBlock"}`),
+		`CallToolResult.content: It is raw JSON in Extra in 2027-03-01: ContentBlock.`,
+	},
+	"a list whose bound changes": {
+		func(defs object) {
+			c := defs["CompleteResult"].(object)["properties"].(object)["completion"].(object)["properties"].(object)
+			c["values"].(object)["maxItems"] = parsed("200")
+		},
+		`Completion.values: Its bounds are different in 2027-03-01.`,
+	},
+	"a map that becomes a struct": {
+		member("GetPromptRequestParams", "arguments", `{"type": "object", "properties": {"a": {"type": "string"}}}`),
+		`GetPromptRequest.arguments: It is raw JSON in Extra in 2027-03-01: an object.`,
+	},
+	"a number whose bounds change": {
+		member("Annotations", "priority", `{"type": "number", "minimum": 0, "maximum": 0.5}`),
+		`Annotations.priority: Its bounds are different in 2027-03-01.`,
+	},
+	"a required object that becomes optional": {
+		func(defs object) {
+			d := defs["DiscoverResult"].(object)
+			d["required"] = slices.DeleteFunc(d["required"].([]any), func(v any) bool { return v == "capabilities" })
+		},
+		`DiscoverResult.capabilities: It is raw JSON in Extra in 2027-03-01: ServerCapabilities.`,
+	},
+	"a single value that becomes one or a list": {
+		member("PromptMessage", "content", `{"anyOf": [{"$ref": "#/$defs/ContentBlock"}, {"type": "array", "items": {"$ref": "#/$defs/ContentBlock"}}]}`),
+		`PromptMessage.content: It is raw JSON in Extra in 2027-03-01: a union.`,
+	},
+	"a string that becomes a list": {
+		member("Tool", "title", `{"type": "array", "items": {"type": "string"}}`),
+		`Tool.title: It is raw JSON in Extra in 2027-03-01: an array.`,
+	},
+	"a string that becomes an integer": {
+		member("Tool", "description", `{"type": "integer"}`),
+		`Tool.description: It is raw JSON in Extra in 2027-03-01: integer.`,
+	},
+	"an enum that becomes a string": {
+		define("LoggingLevel", `{"type": "string"}`),
+		`LoggingLevel: It is one of the values of the schema in 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28, and any string in other revisions.`,
+	},
+	"an integer that becomes a number": {
+		member("CreateMessageRequestParams", "maxTokens", `{"type": "number"}`),
+		`CreateMessageRequest.maxTokens: It is raw JSON in Extra in 2027-03-01: number.`,
+	},
+	"an object that becomes a string": {
+		member("Tool", "annotations", `{"type": "string"}`),
+		`Tool.annotations: It is raw JSON in Extra in 2027-03-01: string.`,
+	},
+	"undecoded JSON that becomes a string": {
+		member("CallToolResult", "structuredContent", `{"type": "string"}`),
+		`CallToolResult.structuredContent: It must match another schema in 2027-03-01: string.`,
+	},
+	"undecoded JSON that becomes an object of strings": {
+		member("CallToolRequestParams", "arguments", `{"type": "object", "additionalProperties": {"type": "string"}}`),
+		`CallToolRequest.arguments: It must match another schema in 2027-03-01: a map.`,
+	},
+	"an inline type with the name of a definition": {
+		combine(member("Tool", "kind", `{"type": "string", "enum": ["a", "b"]}`), define("ToolKind", `{"type": "object", "properties": {"a": {"type": "string"}}}`)),
+		`Tool.kind: It must match another schema in 2027-03-01: an enum.`,
+	},
+	"two types with one name": {
+		define("call_tool_result", `{"type": "object", "properties": {"a": {"type": "string"}}}`),
+		`call_tool_result: Another type has the name CallToolResult.`,
+	},
+	"a method whose definition is renamed": {
+		combine(func(defs object) {
+			defs["RunToolRequest"] = clone(defs["CallToolRequest"])
+			defs["RunToolResult"] = clone(defs["CallToolResult"])
+		},
+			removeFromUnion("ClientRequest", "CallToolRequest"), addToUnion("ClientRequest", "RunToolRequest"), undefine("CallToolRequest")),
+		`CallToolRequest: Its name is RunToolRequest in some revisions.`,
+	},
+	"a constant that is not a string": {
+		member("Tool", "seven", `{"type": "integer", "const": 7}`),
+		`Tool.seven: It must match another schema in 2027-03-01: the constant 7.`,
+	},
+	"a list of bounded lists": {
+		member("Tool", "mood", `{"type": "array", "items": {"type": "array", "maxItems": 2, "items": {"type": "string"}}}`),
+		`Tool.mood: It must match another schema in 2027-03-01: an array.`,
+	},
+	"a struct that becomes a map of one type": {
+		define("Icon", `{"type": "object", "additionalProperties": {"type": "string"}}`),
+		`Icons.icons: It is raw JSON in Extra in 2027-03-01: an array.`,
+	},
+	"a union member that is renamed": {
+		combine(renamed("TextContent", "PlainContent"), renamed("ImageContent", "PictureContent")),
+		`TextContent: Its name is PlainContent in some revisions.`,
+	},
+	"a union of a single list": {
+		member("Tool", "mood", `{"anyOf": [{"type": "array", "items": {"type": "string"}}]}`),
+		`Tool.mood: It must match another schema in 2027-03-01: a union.`,
+	},
+	"a union of a string and an object": {
+		member("Tool", "mood", `{"anyOf": [{"type": "string"}, {"$ref": "#/$defs/Icon"}]}`),
+		`Tool.mood: It must match another schema in 2027-03-01: a union.`,
+	},
+	"a union that may be null": {
+		member("Tool", "mood", `{"anyOf": [{"$ref": "#/$defs/ContentBlock"}, {"type": "null"}]}`),
+		`Tool.mood: It must match another schema in 2027-03-01: a union.`,
+	},
+	"an anonymous union without a name": {
+		member("Tool", "sample", `{"anyOf": [{"$ref": "#/$defs/Icon"}, {"$ref": "#/$defs/Root"}]}`),
+		``,
+	},
+	"an integer bounded by a fraction": {
+		member("Tool", "mood", `{"type": "integer", "minimum": 0.5}`),
+		`Tool.mood: It must match another schema in 2027-03-01: integer from 0.5.`,
+	},
+	"elements that may be null": {
+		member("Tool", "mood", `{"type": "array", "items": {"type": ["string", "null"]}}`),
+		`Tool.mood: It must match another schema in 2027-03-01: an array.`,
+	},
+	"one of two types or a list of the union": {
+		member("Tool", "mood", `{"anyOf": [{"$ref": "#/$defs/TextContent"}, {"$ref": "#/$defs/ImageContent"}, {"type": "array", "items": {"$ref": "#/$defs/ContentBlock"}}]}`),
+		`Tool.mood: It must match another schema in 2027-03-01: a union.`,
+	},
+	"one value or a bounded list": {
+		member("Tool", "mood", `{"anyOf": [{"$ref": "#/$defs/ContentBlock"}, {"type": "array", "maxItems": 2, "items": {"$ref": "#/$defs/ContentBlock"}}]}`),
+		`Tool.mood: It must match another schema in 2027-03-01: a union.`,
+	},
+	"one value or a list of another union": {
+		member("Tool", "mood", `{"anyOf": [{"$ref": "#/$defs/ContentBlock"}, {"type": "array", "items": {"$ref": "#/$defs/SamplingMessageContentBlock"}}]}`),
+		`Tool.mood: It must match another schema in 2027-03-01: a union.`,
+	},
+	"scalars and a list of integers": {
+		member("Tool", "mood", `{"anyOf": [{"type": ["boolean", "number", "string"]}, {"type": "array", "items": {"type": "integer"}}]}`),
+		`Tool.mood: It must match another schema in 2027-03-01: a union.`,
+	},
+	"scalars and objects": {
+		member("Tool", "mood", `{"type": ["boolean", "number", "object", "string"]}`),
+		`Tool.mood: It must match another schema in 2027-03-01: boolean or number or object or string.`,
+	},
+	"scalars that may be null": {
+		member("Tool", "mood", `{"type": ["boolean", "null", "number", "string"]}`),
+		`Tool.mood: It must match another schema in 2027-03-01: boolean or null or number or string.`,
+	},
+	"the union or a list of one of its types": {
+		member("Tool", "mood", `{"anyOf": [{"$ref": "#/$defs/ContentBlock"}, {"type": "array", "items": {"$ref": "#/$defs/TextContent"}}]}`),
+		`Tool.mood: It must match another schema in 2027-03-01: a union.`,
+	},
+	"the union or a list of strings": {
+		member("Tool", "mood", `{"anyOf": [{"$ref": "#/$defs/ContentBlock"}, {"type": "array", "items": {"type": "string"}}]}`),
+		`Tool.mood: It must match another schema in 2027-03-01: a union.`,
+	},
+	"the union or a list of two of its types": {
+		member("Tool", "mood", `{"anyOf": [{"$ref": "#/$defs/ContentBlock"}, {"type": "array", "items": {"anyOf": [{"$ref": "#/$defs/TextContent"}, {"$ref": "#/$defs/ImageContent"}]}}]}`),
+		`Tool.mood: It must match another schema in 2027-03-01: a union.`,
+	},
+}
+
 // code sets the code of an error.
 func code(definition, code string) edit {
 	return func(defs object) {
@@ -154,21 +360,21 @@ func TestJoins(t *testing.T) {
 	}
 }
 
-func TestJoinsAreRefused(t *testing.T) {
-	for name, x := range map[string]struct {
-		edit edit
-		want string
-	}{
-		"elements of a list":             {member("Annotations", "audience", `{"type": "array", "items": {"type": "integer"}}`), "write a Raw rule"},
-		"an enum in one place only":      {combine(define("ResultType", `{"type": "string", "enum": ["complete"]}`), member("CallToolResult", "resultType", `{"$ref": "#/$defs/ResultType"}`)), "any string in another"},
-		"null without a required member": {member("ProgressNotificationParams", "total", `{"type": ["number", "null"]}`), "write a Raw rule"},
-		"an object in place of a union": {define("EnumSchema", `{"type": "object", "required": ["type"], "properties": {"type": {"type": "string", "const": "string"},
-			"enum": {"type": "array", "items": {"type": "string"}}, "enumNames": {"type": "array", "items": {"type": "string"}}}}`), "write a Widen rule for 2027-03-01"},
-		"an optional number with a default": {func(defs object) { defs["CacheableResult"].(object)["required"] = []any{"resultType", "cacheScope"} }, "cannot represent both 0 and absence"},
-	} {
+func TestWidened(t *testing.T) {
+	for name, x := range widened {
 		t.Run(name, func(t *testing.T) {
-			_, err := futureModel(t, x.edit)
-			require.ErrorContains(t, err, x.want)
+			t.Parallel()
+			skipMost(t)
+			p, err := futureModel(t, x.edit)
+			require.NoError(t, err)
+			printed(t, p)
+			var lines []string
+			for _, j := range p.Joins {
+				lines = append(lines, j.String())
+			}
+			if x.join != "" {
+				require.Contains(t, lines, x.join)
+			}
 		})
 	}
 }

@@ -39,6 +39,68 @@ func (x *box[T]) DecodeJSON(d *wire.Decoder) {
 	x.v = x.decode(d)
 }
 
+// variant is a member with a schema that its Go type does not represent exactly in some revisions.
+type variant struct {
+	typeName string
+	field    string // empty for the whole type
+	member   string
+	in       wire.Window
+	at       string // JSON pointer of the schema
+	extra    bool   // the value is in Extra
+}
+
+// variants lists the variants of all types.
+var variants = []variant{}
+
+// unknowns creates values of unions that no revision defines.
+var unknowns = []func(json.RawMessage) wire.Value{
+	func(raw json.RawMessage) wire.Value {
+		return &UnknownClientNotification{Raw: raw}
+	},
+	func(raw json.RawMessage) wire.Value {
+		return &UnknownClientRequest{Raw: raw}
+	},
+	func(raw json.RawMessage) wire.Value {
+		return &UnknownCompletionReference{Raw: raw}
+	},
+	func(raw json.RawMessage) wire.Value {
+		return &UnknownContentBlock{Raw: raw}
+	},
+	func(raw json.RawMessage) wire.Value {
+		return &UnknownElicitRequestParams{Raw: raw}
+	},
+	func(raw json.RawMessage) wire.Value {
+		return &UnknownEnumSchema{Raw: raw}
+	},
+	func(raw json.RawMessage) wire.Value {
+		return &UnknownInputRequest{Raw: raw}
+	},
+	func(raw json.RawMessage) wire.Value {
+		return &UnknownInputResponse{Raw: raw}
+	},
+	func(raw json.RawMessage) wire.Value {
+		return &UnknownMultiSelectEnumSchema{Raw: raw}
+	},
+	func(raw json.RawMessage) wire.Value {
+		return &UnknownPrimitiveSchemaDefinition{Raw: raw}
+	},
+	func(raw json.RawMessage) wire.Value {
+		return &UnknownResourceContents{Raw: raw}
+	},
+	func(raw json.RawMessage) wire.Value {
+		return &UnknownSamplingMessageContentBlock{Raw: raw}
+	},
+	func(raw json.RawMessage) wire.Value {
+		return &UnknownServerNotification{Raw: raw}
+	},
+	func(raw json.RawMessage) wire.Value {
+		return &UnknownServerRequest{Raw: raw}
+	},
+	func(raw json.RawMessage) wire.Value {
+		return &UnknownSingleSelectEnumSchema{Raw: raw}
+	},
+}
+
 // forms lists the definitions of all revisions.
 var forms = []form{
 	{definition: "Annotated", in: only20241105, value: func() wire.Value {

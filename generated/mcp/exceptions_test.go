@@ -258,6 +258,9 @@ func (r rewriter) union(s shape, alternatives []shape, v any) any {
 		return r.listOfUnion(alternatives, v)
 	}
 	structs := structsOf(alternatives)
+	if s.isStruct() {
+		return r.anyStruct(structs, object)
+	}
 	switch candidates, known := candidatesFor(structs, object); {
 	case !known && r.has(unknownAlternative):
 		return structs[0].smallest()
@@ -267,6 +270,17 @@ func (r rewriter) union(s shape, alternatives []shape, v any) any {
 		return r.mostSpecific(s, candidates, object)
 	}
 	return v
+}
+
+// anyStruct rewrites a value of a union whose Go type is one struct: it is valid if any alternative
+// accepts it.
+func (r rewriter) anyStruct(alternatives []shape, v map[string]any) any {
+	for _, s := range alternatives {
+		if out := r.object(s, v); s.file.validator.validate("/"+s.file.defs+"/"+s.name, out) == nil {
+			return out
+		}
+	}
+	return invalid
 }
 
 // listOfUnion rewrites a value of a union that is not an object.

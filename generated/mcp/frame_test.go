@@ -121,7 +121,7 @@ func TestFrameRejectsInvalidMeta(t *testing.T) {
 
 func TestFrameMetaLineBreaks(t *testing.T) {
 	f := &wire.Frame{Meta: []wire.Entry{{Name: "a", Value: json.RawMessage("{\n}")}}}
-	out, err := wire.Append(nil, f, new(CallToolResult))
+	out, err := wire.Append(nil, f, &CallToolResult{Content: []ContentBlock{}})
 	require.NoError(t, err)
 	require.Equal(t, `{"content":[],"_meta":{"a":{ }}}`, string(out))
 }

@@ -133,6 +133,24 @@ func IsFalse(extra map[string]json.RawMessage, name string) bool {
 	return len(extra) > 0 && string(extra[name]) == "false"
 }
 
+// Zero notes that the value of the current member is an explicit 0: it stores the value in m under
+// the member's name. If m is nil, Zero creates it. Zero returns the map.
+func (o *Object) Zero(m map[string]json.RawMessage) map[string]json.RawMessage {
+	if o.d == nil || o.d.err != nil {
+		return m
+	}
+	if m == nil {
+		m = make(map[string]json.RawMessage)
+	}
+	m[o.key()] = json.RawMessage("0")
+	return m
+}
+
+// IsZeroIn reports whether extra members contain an explicit 0 under a name.
+func IsZeroIn(extra map[string]json.RawMessage, name string) bool {
+	return len(extra) > 0 && string(extra[name]) == "0"
+}
+
 // Integer checks, in the revisions of w, that the value of the current member is an
 // integer that fits int64. It does not read the value. If float64 cannot represent the
 // integer, Integer stores its digits in m under the member's name. If m is nil, Integer

@@ -38,6 +38,7 @@ func (g *generator) structCodec(f *jen.File, t *ir.Type, s *ir.Struct) {
 		g.messageJSON(f, t, s)
 	}
 	g.stdJSON(f, t.Name)
+	g.checks(f, t, s)
 }
 
 // members prints the table of a struct's members.

@@ -21,6 +21,7 @@ func (g *generator) decodeJSON(f *jen.File, t *ir.Type, s *ir.Struct, method str
 		if s.InputRequired != 0 {
 			d.Id("start").Op(":=").Id("d").Dot("Here").Call()
 		}
+		g.decodeChecks(d, t, nil, s.Checks)
 		d.Id("o").Op(":=").Id("d").Dot("Object").Call(jen.Id(membersVar(t))) // a variable of the loop would be copied in each iteration
 		d.For(jen.Id("o").Dot("Next").Call()).Block(
 			jen.Switch(jen.Id("o").Dot("Name")).BlockFunc(func(d *jen.Group) {
@@ -30,7 +31,7 @@ func (g *generator) decodeJSON(f *jen.File, t *ir.Type, s *ir.Struct, method str
 					}
 				}
 				for _, field := range s.Fields {
-					d.Case(jen.Lit(field.JSON)).BlockFunc(func(d *jen.Group) { g.decodeField(d, field) })
+					d.Case(jen.Lit(field.JSON)).BlockFunc(func(d *jen.Group) { g.decodeMember(d, t, field) })
 				}
 				d.Default().Block(jen.Id("x").Dot("Extra").Op("=").Id("o").Dot("Extra").Call(jen.Id("x").Dot("Extra")))
 			}),
@@ -64,7 +65,17 @@ func (g *generator) decodeInputRequired(d *jen.Group, t *ir.Type, s *ir.Struct) 
 	)
 }
 
-// decodeField prints the decoding of a member.
+// decodeMember prints the decoding of a member in all revisions.
+func (g *generator) decodeMember(d *jen.Group, t *ir.Type, f *ir.Field) {
+	g.decodeChecks(d, t, f, f.Checks)
+	if len(f.Extra) == 0 {
+		g.decodeField(d, f)
+		return
+	}
+	g.decodeOther(d, t, f, func(d *jen.Group) { g.decodeField(d, f) })
+}
+
+// decodeField prints the decoding of a member into its field.
 func (g *generator) decodeField(d *jen.Group, f *ir.Field) {
 	value := jen.Id("x").Dot(f.Name)
 	switch {
@@ -134,6 +145,11 @@ func (g *generator) assign(d *jen.Group, f *ir.Field, value *jen.Statement) {
 		expr = jen.New(expr)
 	}
 	d.Add(value.Clone()).Op("=").Add(expr)
+	if f.Zeros != 0 {
+		extra := jen.Id("x").Dot("Extra")
+		d.If(jen.Add(value.Clone()).Op("==").Lit(0).Op("&&").Id("d").Dot("Has").Call(g.window(f.Zeros))).Block(
+			extra.Clone().Op("=").Id("o").Dot("Zero").Call(extra))
+	}
 	if omitsFalse(f) {
 		extra := jen.Id("x").Dot("Extra")
 		d.If(jen.Op("!").Add(value.Clone())).Block(extra.Clone().Op("=").Id("o").Dot("False").Call(extra))

@@ -32,7 +32,7 @@ func (g *generator) appendJSON(f *jen.File, t *ir.Type, s *ir.Struct, method str
 			g.appendConst(d, s, c)
 		}
 		for _, field := range s.Fields {
-			g.appendField(d, s, field)
+			g.appendMember(d, t, s, field)
 		}
 		d.Id("b").Op("=").Id("e").Dot("Extra").Call(jen.Id("b"), jen.Id("x").Dot("Extra"), jen.Id(membersVar(t)))
 		if s.Role == ir.Meta {
@@ -41,7 +41,15 @@ func (g *generator) appendJSON(f *jen.File, t *ir.Type, s *ir.Struct, method str
 		g.checkCases(d, s, func(field *ir.Field) jen.Code {
 			return jen.Return(jen.Id("e").Dot("Missing").Call(jen.Id("b"), jen.Lit(field.JSON)))
 		})
-		d.Return(jen.Qual(wirePkg, "CloseObject").Call(jen.Id("b"), jen.Id("start")))
+		closed := jen.Qual(wirePkg, "CloseObject").Call(jen.Id("b"), jen.Id("start"))
+		if len(s.Checks) > 0 {
+			d.Id("b").Op("=").Add(closed)
+			for _, v := range s.Checks {
+				d.Id("e").Dot("Check").Call(jen.Id("b"), jen.Id("start"), g.window(v.In), jen.Id(g.checkName(t, nil, v)))
+			}
+			closed = jen.Id("b")
+		}
+		d.Return(closed)
 	})
 	f.Line()
 }
@@ -95,9 +103,18 @@ func (g *generator) appendConst(d *jen.Group, s *ir.Struct, c *ir.Const) {
 //	e.Has(since20250618)
 func (g *generator) has(w ir.Window) *jen.Statement { return jen.Id("e").Dot("Has").Call(g.window(w)) }
 
-// appendField prints the encoding of a member. It is conditional unless the member is
-// always written.
-func (g *generator) appendField(d *jen.Group, s *ir.Struct, f *ir.Field) {
+// appendMember prints the encoding of a member in all revisions.
+func (g *generator) appendMember(d *jen.Group, t *ir.Type, s *ir.Struct, f *ir.Field) {
+	if len(f.Extra) == 0 {
+		g.appendField(d, t, s, f)
+		return
+	}
+	g.appendOther(d, t, f, func(d *jen.Group) { g.appendField(d, t, s, f) })
+}
+
+// appendField prints the encoding of a member from its field. It is conditional unless the
+// member is always written.
+func (g *generator) appendField(d *jen.Group, t *ir.Type, s *ir.Struct, f *ir.Field) {
 	value := jen.Id("x").Dot(f.Name)
 	write := func(d *jen.Group) {
 		if f.Nulls != 0 {
@@ -105,7 +122,13 @@ func (g *generator) appendField(d *jen.Group, s *ir.Struct, f *ir.Field) {
 				jen.Return(jen.Id("e").Dot("Missing").Call(jen.Id("b"), jen.Lit(f.JSON))))
 		}
 		literal(d, memberPrefix(f.JSON))
+		if len(f.Checks) > 0 {
+			d.Id("at" + f.Name).Op(":=").Len(jen.Id("b"))
+		}
 		d.Id("b").Op("=").Add(g.appendValue(f, value))
+		for _, v := range f.Checks {
+			d.Id("e").Dot("Check").Call(jen.Id("b"), jen.Id("at"+f.Name), g.window(v.In), jen.Id(g.checkName(t, f, v)))
+		}
 		if l, ok := f.Type.(ir.List); ok && l.MaxIn != 0 {
 			d.If(g.has(l.MaxIn)).Block(jen.Id("e").Dot("MaxItems").Call(jen.Id("b"), jen.Len(value), jen.Lit(l.Max)))
 		}
@@ -118,7 +141,7 @@ func (g *generator) appendField(d *jen.Group, s *ir.Struct, f *ir.Field) {
 	switch {
 	case cond == nil:
 		write(d)
-	case f.Required == 0:
+	case f.Required == 0, f.Kept:
 		d.If(cond).BlockFunc(write)
 	default:
 		needed := jen.Id("e").Dot("Needs").Call(g.window(f.Required))
@@ -163,11 +186,16 @@ func (g *generator) writeCondition(s *ir.Struct, f *ir.Field, value *jen.Stateme
 	case f.Always:
 	case omitsFalse(f):
 		and(jen.Parens(value.Clone().Op("||").Qual(wirePkg, "IsFalse").Call(jen.Id("x").Dot("Extra"), jen.Lit(f.JSON))))
+	case f.Zeros != 0:
+		and(jen.Parens(isSet(f, value.Clone()).Op("||").Qual(wirePkg, "IsZeroIn").Call(jen.Id("x").Dot("Extra"), jen.Lit(f.JSON))))
 	default:
 		and(isSet(f, value.Clone()))
 	}
 	if f.In != ^ir.Window(0) {
 		and(g.has(f.In))
+	}
+	if f.Kept {
+		and(jen.Parens(jen.Id("e").Dot("Needs").Call(g.window(f.In)).Op("||").Op("!").Qual(wirePkg, "IsZero").Call(jen.Op("&").Add(value.Clone()))))
 	}
 	if s.Role == ir.Meta {
 		and(jen.Op("!").Id("e").Dot("Over").Call(jen.Lit(f.JSON)))
@@ -405,12 +433,6 @@ func intBounds(s ir.Scalar) []jen.Code {
 
 func floatBounds(s ir.Scalar) []jen.Code {
 	min, max := jen.Op("-").Qual("math", "MaxFloat64"), jen.Qual("math", "MaxFloat64")
-	number := func(v float64) *jen.Statement {
-		if v == math.Trunc(v) {
-			return jen.Lit(int(v))
-		}
-		return jen.Lit(v)
-	}
 	if s.Min != nil {
 		min = number(*s.Min)
 	}

@@ -240,6 +240,8 @@ func (g *generator) definitions(f *jen.File) {
 	)
 	f.Line()
 	g.box(f)
+	g.variants(f)
+	g.unknowns(f)
 	f.Comment("forms lists the definitions of all revisions.")
 	f.Var().Id("forms").Op("=").Index().Id("form").ValuesFunc(func(v *jen.Group) {
 		for _, x := range g.pkg.Forms {
@@ -247,6 +249,54 @@ func (g *generator) definitions(f *jen.File) {
 		}
 		v.Line()
 	})
+}
+
+// unknowns prints, for the tests, functions that create values of unions that no revision defines.
+func (g *generator) unknowns(f *jen.File) {
+	raw := func() *jen.Statement { return jen.Qual("encoding/json", "RawMessage") }
+	f.Comment("unknowns creates values of unions that no revision defines.")
+	f.Var().Id("unknowns").Op("=").Index().Func().Params(raw()).Qual(wirePkg, "Value").ValuesFunc(func(list *jen.Group) {
+		for _, t := range g.pkg.Types {
+			if _, ok := t.Shape.(*ir.Union); ok {
+				list.Line().Func().Params(jen.Id("raw").Add(raw())).Qual(wirePkg, "Value").Block(
+					jen.Return(jen.Op("&").Id("Unknown" + t.Name).Values(jen.Id("Raw").Op(":").Id("raw"))))
+			}
+		}
+		list.Line()
+	})
+	f.Line()
+}
+
+// variants prints, for the tests, the members whose schema differs from the Go type.
+func (g *generator) variants(f *jen.File) {
+	f.Comment("variant is a member with a schema that its Go type does not represent exactly in some revisions.")
+	f.Type().Id("variant").Struct(
+		jen.Id("typeName").String(),
+		jen.Id("field").String().Comment("empty for the whole type"),
+		jen.Id("member").String(),
+		jen.Id("in").Qual(wirePkg, "Window"),
+		jen.Id("at").String().Comment("JSON pointer of the schema"),
+		jen.Id("extra").Bool().Comment("the value is in Extra"),
+	)
+	f.Line()
+	f.Comment("variants lists the variants of all types.")
+	f.Var().Id("variants").Op("=").Index().Id("variant").ValuesFunc(func(list *jen.Group) {
+		for _, t := range g.pkg.Types {
+			s, ok := t.Shape.(*ir.Struct)
+			if !ok {
+				continue
+			}
+			for _, v := range s.Checks {
+				list.Line().Values(jen.Lit(t.Name), jen.Lit(""), jen.Lit(""), g.window(v.In), jen.Lit(v.At), jen.False())
+			}
+			for _, field := range s.Fields {
+				for i, v := range slices.Concat(field.Extra, field.Checks) {
+					list.Line().Values(jen.Lit(t.Name), jen.Lit(field.Name), jen.Lit(field.JSON), g.window(v.In), jen.Lit(v.At), jen.Lit(i < len(field.Extra)))
+				}
+			}
+		}
+	})
+	f.Line()
 }
 
 func (g *generator) formOf(x ir.Form) []jen.Code {

@@ -27,12 +27,18 @@ func windowNames(p *ir.Package) map[ir.Window]string {
 		switch x := t.Shape.(type) {
 		case *ir.Struct:
 			put(x.ParamsRequired, x.InputRequired)
+			for _, v := range x.Checks {
+				put(v.In)
+			}
 			for _, c := range x.Consts {
 				put(c.In, c.Required)
 			}
 			for _, f := range x.Fields {
-				put(f.In, f.Required, f.Required&x.ParamsRequired, f.Nulls, f.Integers)
+				put(f.In, f.Required, f.Required&x.ParamsRequired, f.Nulls, f.Integers, f.Zeros)
 				putExpr(f.Type, put)
+				for _, v := range slices.Concat(f.Extra, f.Checks) {
+					put(v.In)
+				}
 			}
 		case *ir.Union:
 			for _, m := range x.Members {

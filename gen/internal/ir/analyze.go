@@ -27,10 +27,15 @@ func (s *analyzer) sorted() []*mergedType {
 // names sets the Go name of every type and reports duplicates.
 func (s *analyzer) names(types []*mergedType) {
 	taken := make(map[string]*mergedType)
-	for _, t := range types {
+	byAge := slices.SortedStableFunc(slices.Values(types), func(a, b *mergedType) int { return oldest(a.in()) - oldest(b.in()) })
+	for _, t := range byAge {
 		t.typ.Name = goName(t.name)
 		if name, ok := s.rules.shapeName(t.name); ok {
 			t.typ.Name = name
+		}
+		if other := taken[t.typ.Name]; other != nil && oldest(other.in()) < oldest(t.in()) {
+			t.join("Another type has the name " + t.typ.Name + ".")
+			t.typ.Name += kindName(t.occs[0].node) // the older type keeps its name
 		}
 		if other := taken[t.typ.Name]; other != nil {
 			s.problems.add(t.at, "%q and %q would both have the Go name %q; rename one with a Names rule", t.name, other.name, t.typ.Name)
@@ -97,6 +102,7 @@ func (s *analyzer) finishStruct(t *mergedType, st *Struct) {
 	byAge := slices.SortedStableFunc(slices.Values(st.Fields), func(a, b *Field) int { return oldest(a.In) - oldest(b.In) })
 	for _, f := range byAge {
 		position := t.name + "." + f.JSON
+		s.problems.fix = fix{extraFix, position}
 		f.Name = s.rules.memberName(position, fieldName(f.JSON))
 		if older := fieldNamed(st, taken[f.Name]); older != nil && oldest(older.In) < oldest(f.In) {
 			f.Name += "Value" // the older member keeps its name
@@ -113,6 +119,7 @@ func (s *analyzer) finishStruct(t *mergedType, st *Struct) {
 		taken[f.Name] = f.JSON
 		s.presence(t, position, f)
 	}
+	s.problems.fix = fix{}
 	if n := len(st.Fields) + len(st.Consts); n > 64 {
 		s.problems.add(t.newest(""), "%d members exceed the limit of 64 of the codec", n)
 	}
@@ -199,9 +206,10 @@ func (s *analyzer) presence(t *mergedType, position string, f *Field) {
 		switch x.Kind {
 		case Int, Float:
 			f.Pointer = f.Default == ""
-			if optional := f.In & t.in() &^ f.Required; optional != 0 && f.Default != "" {
-				s.problems.add(t.newest(f.JSON), "the member %q is optional %s, and its Go type cannot represent both 0 and absence; write a Raw rule for %q",
-					f.JSON, s.in(optional), position)
+			if optional := f.In & t.in() &^ f.Required &^ extraWindow(f); optional != 0 && f.Default != "" {
+				f.Zeros = s.openEnded(optional, t.in())
+				s.note(position, "It may be absent "+s.in(optional)+", and is 0 then. An explicit 0 is also in Extra.")
+				f.Joins = s.joinsAt(position)
 			}
 		case String, Bool:
 			f.Pointer = s.rules.pointer(position)
@@ -344,18 +352,23 @@ func (s *analyzer) methodArea(m *Method) string {
 
 // forms describes how each definition of each revision is represented in Go.
 func (s *analyzer) forms() {
-	in := make(map[string]Window)
+	in := make(map[string]map[string]Window) // by definition and by the name of its type
 	for _, d := range s.documents {
 		for name := range d.defs {
-			in[name] |= 1 << d.bit
+			if in[name] == nil {
+				in[name] = make(map[string]Window)
+			}
+			in[name][s.nameIn(d.bit, name)] |= 1 << d.bit
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(in)) {
-		s.pkg.Forms = append(s.pkg.Forms, s.form(name, s.extend(in[name])))
+		for _, typeName := range slices.Sorted(maps.Keys(in[name])) {
+			s.pkg.Forms = append(s.pkg.Forms, s.form(name, typeName, s.extend(in[name][typeName])))
+		}
 	}
 }
 
-func (s *analyzer) form(name string, in Window) Form {
+func (s *analyzer) form(name, typeName string, in Window) Form {
 	f := Form{Definition: name, In: in}
 	if r := s.rules.framing(name); r != nil {
 		f.Why = r.Why
@@ -374,7 +387,7 @@ func (s *analyzer) form(name string, in Window) Form {
 		f.Why = union.Why
 		return f
 	}
-	if t := s.types[s.rules.currentName(name)]; t != nil {
+	if t := s.types[typeName]; t != nil {
 		f.Type = t.typ
 		return f
 	}

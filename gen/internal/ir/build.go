@@ -25,56 +25,87 @@ func Build(sources []*Source, rules *Rules, docs Docs) (*Package, error) {
 	sources = slices.Clone(sources)
 	slices.SortFunc(sources, func(a, b *Source) int { return strings.Compare(a.Revision, b.Revision) })
 
-	problems := &problemList{}
-	set := newRuleSet(rules)
-	set.complete = hasAllRevisions(rules, sources)
-	p, err := compile(sources, set, docs)
+	b := &builder{sources: sources, rules: rules, docs: docs, complete: hasAllRevisions(rules, sources), fixes: make(fixes)}
+	older, err := b.older()
+	switch {
+	case err != nil && b.complete:
+		return nil, fmt.Errorf("without %s: %w", sources[len(sources)-1].Revision, err)
+	case err != nil:
+		older = nil // sources are not complete, and there is nothing to compare
+	}
+	p, err := b.fixed(older)
 	if err != nil {
 		return nil, err
 	}
-	if len(sources) > 1 {
-		if err := compareWithOlder(sources, p, set); err != nil {
-			return nil, err
-		}
+	if older != nil {
+		maps.Copy(b.set.used, older.set.used)
 	}
-	set.unused(problems)
+	problems := &problemList{}
+	b.set.unused(problems)
 	return p, problems.err("rules")
 }
 
-// compareWithOlder compares p with the package that the sources without the newest
-// produce. Rules that only the older package uses are marked as used. If sources are
-// not complete, the older ones may fail to compile, and there is nothing to compare.
-func compareWithOlder(sources []*Source, p *Package, set *ruleSet) error {
-	last := len(sources) - 1
-	older, before, err := compileOlder(sources, set)
-	switch {
-	case err != nil && set.complete:
-		return fmt.Errorf("without %s: %w", sources[last].Revision, err)
-	case err != nil:
-		return nil
-	}
-	maps.Copy(set.used, before.used)
-	if sources[last].Revision > set.OrderFrom {
-		keepOrder(older, p)
-	}
-	problems := &problemList{}
-	checkCompatible(older, p, set, problems)
-	return problems.err("compare")
+// builder compiles some revisions.
+type builder struct {
+	sources  []*Source
+	rules    *Rules
+	docs     Docs
+	complete bool // all revisions that the rules cover are present
+
+	fixes fixes
+	set   *ruleSet // of the last attempt
+	pkg   *Package // nil if the last attempt failed
 }
 
-// compileOlder compiles the sources without the newest.
-func compileOlder(sources []*Source, set *ruleSet) (*Package, *ruleSet, error) {
-	last := len(sources) - 1
-	before := newRuleSet(rulesBefore(set.Rules, sources[:last]))
-	p, err := compile(sources[:last], before, NoDocs{})
-	if err != nil || last == 1 || sources[last-1].Revision <= set.OrderFrom {
-		return p, before, err
+// older compiles the sources without the newest. It returns nil if there is only one.
+func (b *builder) older() (*builder, error) {
+	last := len(b.sources) - 1
+	if last == 0 {
+		return nil, nil
 	}
-	older, _, err := compileOlder(sources[:last], before)
-	if err == nil {
-		keepOrder(older, p)
+	before := &builder{sources: b.sources[:last], rules: rulesBefore(b.rules, b.sources[:last]), docs: NoDocs{}, fixes: make(fixes)}
+	var oldest *builder
+	if last > 1 && b.sources[last-1].Revision > b.rules.OrderFrom {
+		oldest, _ = before.older() // without it, the order of fields is the default
 	}
-	return p, before, err
+	_, err := before.fixed(oldest)
+	return before, err
+}
+
+// fixed compiles the sources. If there are problems that fixes solve, it applies the fixes to the
+// newest revision and tries again. The fixes of older revisions remain. Rules solve all problems of
+// the revisions until OrderFrom.
+func (b *builder) fixed(older *builder) (*Package, error) {
+	if older != nil {
+		maps.Copy(b.fixes, older.fixes)
+	}
+	for {
+		problems := &problemList{}
+		stage := b.try(older, problems)
+		if len(problems.list) == 0 {
+			return b.pkg, nil
+		}
+		last := len(b.sources) - 1
+		if b.sources[last].Revision <= b.rules.OrderFrom || !b.fixes.add(problems.list, last) {
+			b.pkg = nil
+			return nil, problems.err(stage)
+		}
+	}
+}
+
+// try compiles the sources, and compares the result with the older package. It returns the stage
+// of the problems.
+func (b *builder) try(older *builder, problems *problemList) (stage string) {
+	b.set = newRuleSet(b.rules)
+	b.set.complete = b.complete
+	if stage = b.compile(problems); len(problems.list) > 0 || older == nil || older.pkg == nil {
+		return stage
+	}
+	if newest := b.sources[len(b.sources)-1].Revision; newest > b.set.OrderFrom {
+		keepOrder(older.pkg, b.pkg)
+	}
+	checkCompatible(older.pkg, b.pkg, b.set, problems)
+	return "compare"
 }
 
 // rulesBefore returns the rules without the Renamed rules of the newest revision for
@@ -99,22 +130,29 @@ func hasAllRevisions(rules *Rules, sources []*Source) bool {
 	return true
 }
 
-// compile runs the stages.
+// compile compiles sources without fixes.
 func compile(sources []*Source, set *ruleSet, docs Docs) (*Package, error) {
+	b := &builder{sources: sources, rules: set.Rules, docs: docs, set: set}
 	problems := &problemList{}
+	stage := b.compile(problems)
+	return b.pkg, problems.err(stage)
+}
+
+// compile runs the stages, until one has problems. It returns the stage.
+func (b *builder) compile(problems *problemList) (stage string) {
 	var documents []*document
-	for bit, src := range sources {
-		documents = append(documents, parse(src, bit, set, problems))
+	for bit, src := range b.sources {
+		documents = append(documents, parse(src, bit, b.set, problems))
 	}
-	if err := problems.err("parse"); err != nil {
-		return nil, err
+	if len(problems.list) > 0 {
+		return "parse"
 	}
-	m := merge(documents, set, problems)
-	if err := problems.err("merge"); err != nil {
-		return nil, err
+	m := merge(documents, b.set, b.fixes, problems)
+	if len(problems.list) > 0 {
+		return "merge"
 	}
-	p := analyze(m, sources, docs)
-	return p, problems.err("analyze")
+	b.pkg = analyze(m, b.sources, b.docs)
+	return "analyze"
 }
 
 // analyze adds everything to the merged types that an emitter needs.
@@ -135,7 +173,7 @@ func analyze(m *merger, sources []*Source, docs Docs) *Package {
 	for _, t := range types {
 		s.checkFinite(t, t.typ, nil)
 		if u, ok := t.typ.Shape.(*Union); ok {
-			s.discriminate(t, u)
+			s.problems.fixing(s.typeFix(t), func() { s.discriminate(t, u) })
 		}
 	}
 	s.aliases()
@@ -148,7 +186,7 @@ func analyze(m *merger, sources []*Source, docs Docs) *Package {
 	s.forms()
 	s.pkg.Joins = m.joins
 	for _, t := range types {
-		t.typ.Joins = t.joins
+		t.typ.Joins, t.typ.fix = t.joins, m.typeFix(t)
 		for _, text := range t.joins {
 			s.pkg.Joins = append(s.pkg.Joins, Join{t.name, text})
 		}

@@ -71,20 +71,23 @@ func TestBuildWithoutSources(t *testing.T) {
 
 func TestBuildReportsAllProblemsInOrder(t *testing.T) {
 	newer := `{
-		"Pet": {"type": "object", "properties": {"name": {"type": "integer"}, "age": {"type": "string"}}},
+		"Pet": {"type": "object", "properties": {"kind": {"type": "string", "const": "cat"}}},
+		"Odd": {"type": ["string", "null"]},
 		"Mood": {"type": "string", "enum": ["good"]}}`
 	_, err := Build([]*Source{source(t, "2024-01-01", first), source(t, "2025-01-01", newer)}, &Rules{}, NoDocs{})
 	require.EqualError(t, err, strings.Join([]string{
-		`merge: 2025-01-01#/$defs/Pet/properties/age: the revisions define "Pet.age" differently and no rule merges them: 2024-01-01#/$defs/Pet/properties/age is integer; 2025-01-01#/$defs/Pet/properties/age is string; write a Raw rule`,
-		`merge: 2025-01-01#/$defs/Pet/properties/name: the revisions define "Pet.name" differently and no rule merges them: 2024-01-01#/$defs/Pet/properties/name is string; 2025-01-01#/$defs/Pet/properties/name is integer; write a Raw rule`,
+		`merge: 2025-01-01#/$defs/Odd: no rule gives "Odd" a Go type: 2025-01-01#/$defs/Odd is null or string; a definition that may be null has no Go type; write a Raw rule`,
+		`merge: 2025-01-01#/$defs/Pet/properties/kind: the revisions define "Pet.kind" differently and no rule merges them: 2024-01-01#/$defs/Pet/properties/kind is the constant "pet"; 2025-01-01#/$defs/Pet/properties/kind is the constant "cat"; a constant cannot change; give the newer form its own definition`,
 	}, "\n"))
 }
 
-func TestBuildReportsTypeWithoutRule(t *testing.T) {
+func TestBuildChecksJSONOfOtherTypes(t *testing.T) {
 	odd := `{"Pet": {"type": "object", "properties": {"age": {"type": ["integer", "boolean", "null"]}}}}`
-	_, err := Build([]*Source{source(t, "2024-01-01", odd)}, &Rules{}, NoDocs{})
-	require.EqualError(t, err, `merge: 2024-01-01#/$defs/Pet/properties/age: no rule gives "Pet.age" a Go type: `+
-		`2024-01-01#/$defs/Pet/properties/age is boolean or integer or null; several kinds of value have no common Go type; write a Raw rule`)
+	p, err := Build([]*Source{source(t, "2024-01-01", odd)}, &Rules{}, NoDocs{})
+	require.NoError(t, err)
+	age := p.Types[0].Shape.(*Struct).Fields[0]
+	require.Equal(t, Scalar{Kind: Raw}, age.Type)
+	require.Equal(t, []Variant{{At: "/$defs/Pet/properties/age", In: ^Window(0), Schema: &Schema{Types: []string{"boolean", "integer", "null"}}}}, age.Checks)
 }
 
 func TestOpenEnded(t *testing.T) {

@@ -81,7 +81,7 @@ func (c *comparison) typ(old *Type) {
 	}
 	now := c.newer.Types[i]
 	if kind := shapeName(now.Shape); kind != shapeName(old.Shape) {
-		c.changed(old.Name, now.At, shapeName(old.Shape), kind)
+		c.problems.fixing(now.fix, func() { c.changed(old.Name, now.At, shapeName(old.Shape), kind) })
 		return
 	}
 	switch x := old.Shape.(type) {
@@ -107,7 +107,16 @@ func (c *comparison) fields(old *Type, s *Struct, now *Type) {
 			c.changed(old.Name+"."+f.JSON, now.At, "a field", "nothing")
 			continue
 		}
-		c.changed(old.Name+"."+f.JSON, now.At, declaration(f), declaration(fields[i]))
+		x := fix{extraFix, now.def + "." + f.JSON}
+		switch {
+		case fields[i].Role == Meta:
+			x = fix{} // the runtime reads and writes it
+		case !fields[i].In.Has(len(c.newer.Revisions) - 1):
+			x.kind = keepFix
+		}
+		c.problems.fixing(x, func() {
+			c.changed(old.Name+"."+f.JSON, now.At, declaration(f), declaration(fields[i]))
+		})
 	}
 }
 

@@ -22,7 +22,7 @@ func (s *analyzer) discriminate(t *mergedType, u *Union) {
 	var list []*traits
 	for _, mem := range u.Members {
 		if st, ok := mem.Type.Shape.(*Struct); ok {
-			list = append(list, traitsOf(mem, st))
+			list = append(list, s.traitsOf(mem, st, t.in()))
 		}
 	}
 	u.Key = commonKey(list)
@@ -165,7 +165,10 @@ func subset(a, b []string) bool {
 	return !slices.ContainsFunc(a, func(s string) bool { return !slices.Contains(b, s) })
 }
 
-func traitsOf(mem *Member, st *Struct) *traits {
+// traitsOf returns the traits of a member in the revisions of its union.
+func (s *analyzer) traitsOf(mem *Member, st *Struct, union Window) *traits {
+	in := union & mem.In
+	always := func(f *Field) bool { return f.Always || in != 0 && f.Required&in == in }
 	tr := &traits{member: mem, keys: make(map[string][]string), optional: make(map[string]bool)}
 	for _, c := range st.Consts {
 		tr.keys[c.JSON] = []string{c.Value}
@@ -176,7 +179,7 @@ func traitsOf(mem *Member, st *Struct) *traits {
 	}
 	for _, f := range st.Fields {
 		tr.all = append(tr.all, f.JSON)
-		if !f.Always {
+		if !always(f) {
 			continue
 		}
 		tr.required = append(tr.required, f.JSON)
@@ -194,7 +197,7 @@ func traitsOf(mem *Member, st *Struct) *traits {
 		case *Struct:
 			for _, inner := range x.Fields {
 				tr.all = append(tr.all, f.JSON+"/"+inner.JSON)
-				if inner.Always {
+				if always(inner) {
 					tr.required = append(tr.required, f.JSON+"/"+inner.JSON)
 				}
 			}

@@ -93,6 +93,14 @@ func (p *Package) traits(f *Field) string {
 	add(f.Tolerant, "tolerant")
 	add(f.NullAbsent, "null is absent")
 	add(f.Lenient, "lenient")
+	add(f.Zeros != 0, fmt.Sprintf("zeros %b", f.Zeros))
+	add(f.Kept, "kept")
+	for _, v := range f.Extra {
+		add(true, "in Extra"+p.window(v.In))
+	}
+	for _, v := range f.Checks {
+		add(true, "checked"+p.window(v.In))
+	}
 	if len(list) == 0 {
 		return ""
 	}

@@ -159,7 +159,7 @@ func (p *parser) joinAlternatives(o *objectNode, parts []*objectNode, name strin
 		}
 		if first == nil {
 			first = m
-		} else if same = same && sameShape(first.node, m.node); !same && !is[*constNode](m.node) {
+		} else if same = same && equalNodes(first.node, m.node); !same && !is[*constNode](m.node) {
 			p.problems.add(m.node.pos(), "the member %q is %s here, but %s at %s in another alternative of the union", name, describe(m.node), describe(first.node), first.node.pos())
 		}
 	}
@@ -167,21 +167,6 @@ func (p *parser) joinAlternatives(o *objectNode, parts []*objectNode, name strin
 		return *first
 	}
 	return member{name: name, node: p.enumOf(first.node.pos(), values)}
-}
-
-// sameShape reports whether two nodes are the same, apart from their places.
-func sameShape(a, b node) bool {
-	switch a := a.(type) {
-	case *mapNode:
-		b, ok := b.(*mapNode)
-		return ok && sameShape(a.elem, b.elem)
-	case *arrayNode:
-		b, ok := b.(*arrayNode)
-		return ok && a.max == b.max && sameShape(a.elem, b.elem)
-	case *unionNode, *objectNode, *enumNode:
-		return false
-	}
-	return describe(a) == describe(b)
 }
 
 // enumOf returns an enum with the given values: the definition that has exactly these, or an

@@ -86,6 +86,9 @@ type Type struct {
 	Joins      []string // sentences about differences between the revisions
 	Area       string   // base name of the file that declares it
 	Shape      Shape
+
+	def string // name of the merged type
+	fix fix    // for a change of the newest revision
 }
 
 // Shape is the kind of a type: *Struct, *Union, *Enum or *Alias.
@@ -107,6 +110,8 @@ type Struct struct {
 	// Cases has the members that depend on the value of the member Case, in an extension.
 	Case  *Field
 	Cases []Case
+	// Checks has the schemas of revisions that do not allow all values of the struct.
+	Checks []Variant
 }
 
 // Case has the members that are required if the member that a struct's Case names has a
@@ -144,6 +149,9 @@ type Field struct {
 	// Always reports whether the member is required in every revision that has its
 	// struct, so that its Go type needs no value for absent.
 	Always bool
+	// Kept reports whether the member is Always in the revisions that have it, and absent in
+	// others.
+	Kept bool
 	// Pointer reports whether the Go type is a pointer: nil is absent, and the zero
 	// value is present.
 	Pointer bool
@@ -154,6 +162,9 @@ type Field struct {
 	// Integers has the revisions in which a number must be an integer; 0 means none.
 	// Integers that float64 cannot represent are also in Extra.
 	Integers Window
+	// Zeros has the revisions in which a number with a default may be absent; 0 means none. An
+	// explicit 0 is also in Extra.
+	Zeros Window
 	// Default is the JSON text that is written for the zero value if the member is
 	// required, or "" to use the zero value of the type.
 	Default string
@@ -167,6 +178,11 @@ type Field struct {
 	// Lenient reports whether a value of the wrong type is stored as an unknown member,
 	// and is not an error.
 	Lenient bool
+	// Extra has the schemas of the revisions in which the value is raw JSON in Extra, because
+	// the Go type cannot represent it.
+	Extra []Variant
+	// Checks has the schemas of revisions that do not allow all values of the Go type.
+	Checks []Variant
 	// Joins are sentences about differences between the revisions.
 	Joins []string
 	// Role is Meta if the field is the metadata of a message.

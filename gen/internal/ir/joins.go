@@ -22,7 +22,7 @@ func (j Join) String() string { return j.At + ": " + j.Text }
 type fieldJoin func(m *merger, f *Field, occs []occurrence) ([]occurrence, string)
 
 // fieldJoins are applied in order.
-var fieldJoins = []fieldJoin{(*merger).joinNull, (*merger).joinNumbers}
+var fieldJoins = []fieldJoin{(*merger).joinNull, (*merger).joinNumbers, (*merger).joinBounds, (*merger).joinNarrower}
 
 // joined applies the joins to a member.
 func (m *merger) joined(position string, f *Field, occs []occurrence) []occurrence {
@@ -137,6 +137,89 @@ func (m *merger) joinNumbers(f *Field, occs []occurrence) ([]occurrence, string)
 		list[i].node = &number
 	}
 	return list, "It is an integer " + m.in(integers) + ", with all digits."
+}
+
+// joinBounds joins numbers and lists with different bounds. The Go type has the bounds of the
+// oldest revision with any, and a schema has the others.
+func (m *merger) joinBounds(f *Field, occs []occurrence) ([]occurrence, string) {
+	first := unbounded(occs[0].node)
+	if first == nil || !m.all(occs, func(n node) bool { u := unbounded(n); return u != nil && equalNodes(u, first) }) {
+		return nil, ""
+	}
+	var bounded node
+	var in Window
+	list := slices.Clone(occs)
+	for i, o := range occs {
+		switch {
+		case equalNodes(o.node, unbounded(o.node)):
+		case bounded == nil:
+			bounded = o.node
+		case !equalNodes(o.node, bounded):
+			in |= 1 << o.bit
+			list[i].node = unbounded(o.node)
+			f.Checks = append(f.Checks, m.variant(o))
+		}
+	}
+	if in == 0 {
+		return nil, ""
+	}
+	return list, "Its bounds are different " + m.in(in) + "."
+}
+
+// unbounded returns a copy of a number or list without bounds, or nil for other nodes.
+func unbounded(n node) node {
+	switch n := n.(type) {
+	case *scalarNode:
+		return &scalarNode{at: n.at, kinds: n.kinds, format: n.format}
+	case *arrayNode:
+		return &arrayNode{at: n.at, elem: n.elem}
+	}
+	return nil
+}
+
+// joinNarrower joins a string, an enum or an ID with fewer of its values. The Go type is the type
+// of the older revisions, and a schema forbids the other values.
+func (m *merger) joinNarrower(f *Field, occs []occurrence) ([]occurrence, string) {
+	var in Window
+	var list []occurrence
+	for _, o := range occs {
+		if len(list) > 0 && m.isNarrower(list[0], o) {
+			in |= 1 << o.bit
+			f.Checks = append(f.Checks, m.variant(o))
+			if !is[*enumNode](m.resolved(list[:1])[0].node) {
+				continue
+			}
+			o.node = &enumNode{at(o.node.pos()), textValues(o.node)} // the revision has these values of the enum
+		}
+		list = append(list, o)
+	}
+	if in == 0 {
+		return nil, ""
+	}
+	return list, "Only some of its values are valid " + m.in(in) + "."
+}
+
+// isNarrower reports whether the schema of a newer revision has some values of the schema of an
+// older one, and no other.
+func (m *merger) isNarrower(older, newer occurrence) bool {
+	all := m.resolved([]occurrence{older, newer})
+	values := textValues(all[1].node)
+	switch wide := all[0].node.(type) {
+	case *enumNode:
+		return len(values) > 0 && is[*constNode](all[1].node) && !slices.ContainsFunc(values, func(v string) bool { return !slices.Contains(wide.values, v) })
+	case *scalarNode:
+		if isText(wide) {
+			return len(values) > 0
+		}
+		narrow, ok := all[1].node.(*scalarNode)
+		r, _ := older.node.(*refNode)
+		if !ok || r == nil || narrow.min != nil || narrow.max != nil || len(narrow.kinds) >= len(wide.kinds) {
+			return false
+		}
+		kind, _ := m.rules.builtin(r.def)
+		return (kind == ID || kind == Token) && !slices.ContainsFunc(narrow.kinds, func(k string) bool { return !slices.Contains(wide.kinds, k) })
+	}
+	return false
 }
 
 // ofKind returns a function that reports whether a node is a scalar of exactly one kind.

@@ -10,12 +10,14 @@ import (
 // position refers to the old name in older revisions and to the new name in newer ones,
 // and no revision has both. The Go name remains the old one.
 func (m *merger) findRenamed() {
+	m.findRenamedMessages()
 	for _, d := range m.documents[1:] {
 		for _, older := range slices.Backward(m.documents[:d.bit]) {
 			found := make(map[string][]string)
 			for _, name := range slices.Sorted(maps.Keys(d.defs)) {
 				if before := older.defs[name]; before != nil {
 					renamedRefs(before, d.defs[name], found)
+					renamedMembers(older, d, name, found)
 				}
 			}
 			for _, name := range slices.Sorted(maps.Keys(found)) {
@@ -25,6 +27,99 @@ func (m *merger) findRenamed() {
 			}
 		}
 	}
+}
+
+// findRenamedMessages finds messages that a newer revision defines under another name, perhaps in
+// addition to the older name. The definitions of one revision must be the same.
+func (m *merger) findRenamedMessages() {
+	names := make(map[string]string) // by method
+	for _, d := range m.documents {
+		var added []string
+		for _, name := range slices.Sorted(maps.Keys(d.defs)) {
+			if o, ok := d.defs[name].(*objectNode); ok && o.message && m.rules.messageUnion(name) == nil && m.rules.framing(name) == nil {
+				added = append(added, name)
+			}
+		}
+		for _, name := range added {
+			o := d.defs[name].(*objectNode)
+			old := m.rules.currentName(names[wireName(o)])
+			switch {
+			case old == "" || old == m.rules.currentName(name):
+			case m.decided(old, name, d.bit) || d.defs[old] != nil && !equalNodes(d.defs[old], o):
+			default:
+				m.rules.renamed[name] = old
+				m.renameResult(d, strings.TrimSuffix(old, "Request")+"Result", strings.TrimSuffix(name, "Request")+"Result")
+			}
+		}
+		for _, name := range added {
+			if method := wireName(d.defs[name].(*objectNode)); names[method] == "" {
+				names[method] = name
+			}
+		}
+	}
+}
+
+// renameResult is like findRenamedMessages for the result of a renamed request.
+func (m *merger) renameResult(d *document, old, name string) {
+	if d.defs[name] != nil && !m.decided(old, name, d.bit) && (d.defs[old] == nil || equalNodes(d.defs[old], d.defs[name])) {
+		m.rules.renamed[name] = old
+	}
+}
+
+// decided reports whether a rule or an older revision decides whether two names are the same
+// definition.
+func (m *merger) decided(old, name string, bit int) bool {
+	if m.rules.renamed[name] != "" || m.rules.renamed[old] != "" || m.rules.decidesName(old) || m.rules.decidesName(name) {
+		return true
+	}
+	return slices.ContainsFunc(m.documents[:bit], func(d *document) bool { return d.defs[name] != nil })
+}
+
+// renamedMembers collects the members of a union that have another name in a newer revision.
+func renamedMembers(older, d *document, union string, found map[string][]string) {
+	added := without(d.defs[union], older.defs[union])
+	for _, old := range without(older.defs[union], d.defs[union]) {
+		for _, name := range added {
+			if isSameMember(older.defs[old], d.defs[name]) && !slices.Contains(found[name], old) {
+				found[name] = append(found[name], old)
+			}
+		}
+	}
+}
+
+// isSameMember reports whether a member of a union with another name has the same constants, and all
+// members of the older one.
+func isSameMember(a, b node) bool {
+	x, ok := a.(*objectNode)
+	y, both := b.(*objectNode)
+	if !ok || !both {
+		return false
+	}
+	constants := 0
+	for _, m := range x.members {
+		if other := y.member(m.name); other == nil || !equalNodes(m.node, other.node) {
+			return false
+		}
+		if is[*constNode](m.node) {
+			constants++
+		}
+	}
+	return constants > 0
+}
+
+// without returns the references of the union a that the union b does not have.
+func without(a, b node) (names []string) {
+	x, ok := a.(*unionNode)
+	y, both := b.(*unionNode)
+	if !ok || !both {
+		return nil
+	}
+	for _, n := range x.alternatives {
+		if r, ok := n.(*refNode); ok && !slices.ContainsFunc(y.alternatives, func(other node) bool { return equalNodes(r, other) }) {
+			names = append(names, r.def)
+		}
+	}
+	return names
 }
 
 // isRenamed reports whether old and name can be the same definition.

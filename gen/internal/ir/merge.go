@@ -8,8 +8,8 @@ import (
 // merge adds all definitions and then merges every type until nothing new turns up.
 // More than one pass may be needed, because an inline schema of an old revision may be
 // an occurrence of a type that a newer revision defines.
-func merge(documents []*document, rules *ruleSet, problems *problemList) *merger {
-	m := &merger{documents: documents, rules: rules, problems: problems,
+func merge(documents []*document, rules *ruleSet, fixes fixes, problems *problemList) *merger {
+	m := &merger{documents: documents, rules: rules, problems: problems, fixes: fixes,
 		types: make(map[string]*mergedType), flattened: make(map[string]string), sent: make(map[string]Window), errors: make(map[string][]occurrence), general: make(map[inRevision]string)}
 	m.findRenamed()
 	m.findParams()
@@ -33,7 +33,8 @@ func merge(documents []*document, rules *ruleSet, problems *problemList) *merger
 	for pass := 0; ; pass++ {
 		m.changed, m.problems.list, m.joins = false, nil, nil
 		for _, name := range slices.Sorted(maps.Keys(m.types)) {
-			m.mergeType(m.types[name])
+			t := m.types[name]
+			m.problems.fixing(m.typeFix(t), func() { m.mergeType(t) })
 		}
 		if !m.changed {
 			return m
@@ -163,7 +164,8 @@ func (m *merger) inCycle(d *document, n node, within []string) bool {
 }
 
 // addDefinition adds a definition of one revision.
-func (m *merger) addDefinition(d *document, name string, n node) {
+func (m *merger) addDefinition(d *document, def string, n node) {
+	name := def
 	if union := m.rules.messageUnion(name); union != nil {
 		if union.Direction == Results {
 			return
@@ -176,7 +178,7 @@ func (m *merger) addDefinition(d *document, name string, n node) {
 	if slices.Contains(m.rules.objects, name) && isOpenMap(n) {
 		n = &objectNode{at: at(n.pos())}
 	}
-	name = m.rules.currentName(name)
+	name = m.nameIn(d.bit, name)
 	if code, data := errorOf(n); code != 0 {
 		m.errors[name] = append(m.errors[name], occurrence{d.bit, n})
 		if data != nil {
@@ -184,7 +186,12 @@ func (m *merger) addDefinition(d *document, name string, n node) {
 		}
 		return
 	}
-	m.add(m.typeFor(name, n.pos()), d.bit, n)
+	t := m.typeFor(name, n.pos())
+	if m.fixes[fix{absorbFix, name}].Has(d.bit) && name == m.rules.currentName(def) {
+		t.join("It is one of several objects with fewer members " + m.in(1<<d.bit) + ".")
+		n = m.absorbed(d.bit, def)
+	}
+	m.add(t, d.bit, n)
 }
 
 // asUnion converts a union of messages with a single member, which the schema contains
@@ -263,8 +270,11 @@ func (m *merger) mergeType(t *mergedType) {
 		t.kind = unionKind
 		m.mergeUnion(t)
 	case enumKind:
-		t.kind = enumKind
-		m.mergeEnum(t)
+		if t.kind = enumKind; m.all(t.occs, is[*enumNode]) {
+			m.mergeEnum(t)
+			return
+		}
+		m.mergeOpenEnum(t, &Open{})
 	case structKind:
 		t.kind = structKind
 		m.mergeStruct(t)

@@ -29,7 +29,7 @@ func (m *merger) join(position string, occs []occurrence) Expr {
 	switch {
 	case m.any(occs, is[*anyNode]):
 		return m.rawExpr(position, occs)
-	case m.any(occs, m.isUnion):
+	case slices.ContainsFunc(occs, func(o occurrence) bool { return m.isUnion(o.bit, o.node) }):
 		return m.unionExpr(position, occs)
 	case m.all(occs, is[*arrayNode]):
 		return m.listExpr(position, occs)
@@ -243,7 +243,7 @@ func (m *merger) namedExpr(position string, occs []occurrence) Expr {
 func (m *merger) inline(position string, occs []occurrence) *mergedType {
 	name, given := m.rules.shapeName(position)
 	if !given {
-		name = goName(position)
+		name = m.defaultName(position)
 	}
 	if !given && m.defined(name) {
 		m.problems.add(occs[0].node.pos(), "the inline type at %q would have the name %q of a definition; write a Names rule for %q", position, name, position)
@@ -256,6 +256,15 @@ func (m *merger) inline(position string, occs []occurrence) *mergedType {
 		m.problems.add(occs[0].node.pos(), "the inline type at %q would have the name %q, like the one at %q; write a Names rule", position, name, x.position)
 	}
 	return x
+}
+
+// defaultName returns the name of an inline type without a name in any revision. The element of a
+// definition has a suffix.
+func (m *merger) defaultName(position string) string {
+	if m.types[position] != nil {
+		return goName(position) + "Item"
+	}
+	return goName(position)
 }
 
 // defined reports whether any revision has a definition with the given name.
@@ -296,7 +305,7 @@ func (m *merger) unionExpr(position string, occs []occurrence) Expr {
 			}
 		}
 		switch {
-		case len(one.alternatives) == 1 && m.isUnion(one.alternatives[0]):
+		case len(one.alternatives) == 1 && m.isUnion(o.bit, one.alternatives[0]):
 			singles = append(singles, occurrence{o.bit, one.alternatives[0]})
 		case len(one.alternatives) > 0:
 			singles = append(singles, occurrence{o.bit, one})
@@ -321,7 +330,7 @@ func (m *merger) union(position string, occs []occurrence) *mergedType {
 	var target *mergedType
 	for _, o := range occs {
 		r, ok := o.node.(*refNode)
-		if !ok || !m.isUnion(r) {
+		if !ok || !m.isUnion(o.bit, r) {
 			continue
 		}
 		if x := m.ref(r, o.bit); target != nil && x != target {
@@ -332,11 +341,11 @@ func (m *merger) union(position string, occs []occurrence) *mergedType {
 	}
 	if target == nil {
 		name, ok := m.rules.shapeName(position)
-		if !ok && m.rules.own == nil {
+		if !ok && m.documents[len(m.documents)-1].name <= m.rules.OrderFrom && m.rules.own == nil {
 			m.problems.add(occs[0].node.pos(), "the union at %q has no name in any revision; write a Names rule", position)
 		}
 		if !ok {
-			name = goName(position)
+			name = m.defaultName(position)
 		}
 		target = m.typeFor(name, occs[0].node.pos())
 	}

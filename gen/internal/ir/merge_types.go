@@ -16,11 +16,21 @@ func (m *merger) mergeStruct(t *mergedType) {
 	}
 	for _, name := range t.members() {
 		occs, required := m.memberOccurrences(t, name)
-		if !m.addConst(t, s, name, occs, required, owner) {
-			m.addField(t, s, name, occs, required)
+		x := fix{extraFix, t.name + "." + name}
+		switch {
+		case name == "_meta" && m.rules.meta(t.name) != nil:
+			x = fix{} // the runtime reads and writes it
+		case name == "params" && m.any(t.occs, isMessage):
+			x = fix{} // the message has no Extra
 		}
+		m.problems.fixing(x, func() {
+			if !m.addConst(t, s, name, occs, required, owner) {
+				m.addField(t, s, name, occs, required)
+			}
+		})
 	}
 	m.addMeta(t, s)
+	s.Checks = m.absorbedVariants(t)
 	for _, o := range t.occs {
 		if obj, ok := o.node.(*objectNode); ok && obj.params != nil && obj.params.required {
 			s.ParamsRequired |= 1 << o.bit
@@ -40,12 +50,21 @@ func (m *merger) addField(t *mergedType, s *Struct, name string, occs []occurren
 	if len(occs) == 0 {
 		return
 	}
-	f := &Field{JSON: name, Always: required&owner == owner, Required: m.openEnded(required, owner)}
-	for _, o := range occs {
-		f.In |= 1 << o.bit
+	position := t.name + "." + name
+	own, extra := m.apart(position, occs)
+	always := owner &^ window(extra) &^ m.fixes[fix{keepFix, position}]
+	f := &Field{JSON: name, Always: required&always == always && len(own) > 0, Required: m.openEnded(required, owner), In: window(occs)}
+	f.Kept = f.Always && m.fixes[fix{keepFix, position}]&owner != 0
+	switch {
+	case len(own) == 0:
+		f.Type, f.Checks = Scalar{Kind: Raw}, m.variants(position, checked, extra)
+	case m.rules.raw(position) != nil:
+		f.Type = m.memberExpr(t, f, own)
+		f.Checks = append(f.Checks, m.variants(position, checked, extra)...)
+	default:
+		f.Type, f.Extra = m.memberExpr(t, f, own), m.variants(position, inExtra, extra)
 	}
-	f.Type = m.memberExpr(t, f, occs)
-	f.Joins = m.joinsAt(t.name + "." + name)
+	f.Joins = m.joinsAt(position)
 	if f.Role == Meta {
 		f.In |= m.metaWindow(t, f.In)
 	}
@@ -415,4 +434,10 @@ func (m *merger) mergeEnum(t *mergedType) {
 		v.In = m.openEnded(v.In, t.in())
 	}
 	t.typ.Shape = e
+}
+
+// isMessage reports whether a node is a request or notification.
+func isMessage(n node) bool {
+	o, ok := n.(*objectNode)
+	return ok && o.message
 }

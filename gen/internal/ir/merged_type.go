@@ -26,6 +26,9 @@ type mergedType struct {
 	kind typeKind
 	// joins are sentences about differences between the revisions.
 	joins []string
+	// origins has the fix for the place with the inline schema of a revision, by the revision's
+	// index.
+	origins map[int]fix
 }
 
 // join adds a sentence, unless t has it.
@@ -50,6 +53,7 @@ type merger struct {
 	documents []*document
 	rules     *ruleSet
 	problems  *problemList
+	fixes     fixes
 	types     map[string]*mergedType
 	flattened map[string]string       // params definitions that are part of a message, with its name
 	sent      map[string]Window       // the revisions in which a message is sent on its own
@@ -69,7 +73,7 @@ type inRevision struct {
 func (m *merger) typeFor(name, where string) *mergedType {
 	t := m.types[name]
 	if t == nil {
-		t = &mergedType{name: name, at: where, typ: &Type{At: where}}
+		t = &mergedType{name: name, at: where, typ: &Type{At: where, def: name}, origins: make(map[int]fix)}
 		m.types[name] = t
 		m.changed = true
 	}
@@ -82,6 +86,9 @@ func (m *merger) add(t *mergedType, bit int, n node) {
 		if o.bit == bit && o.node.pos() == n.pos() {
 			return
 		}
+	}
+	if m.problems.fix.kind != noFix {
+		t.origins[bit] = m.problems.fix
 	}
 	t.occs = append(t.occs, occurrence{bit, n})
 	slices.SortStableFunc(t.occs, func(a, b occurrence) int { return a.bit - b.bit })
@@ -148,7 +155,8 @@ func (m *merger) kindOf(t *mergedType) typeKind {
 		return unionKind
 	case objects > 0:
 		return structKind
-	case enums == len(t.occs) && enums > 0:
+	case enums == len(t.occs) && enums > 0,
+		enums > 0 && is[*enumNode](t.occs[0].node) && m.all(t.occs, func(n node) bool { return is[*enumNode](n) || isText(n) }):
 		return enumKind
 	case enums > 0 && m.rules.open(t.name) == nil:
 		m.problems.add(t.at, "the definition is an enum in some revisions only; write an Open rule for %q", t.name)
@@ -172,7 +180,16 @@ func (m *merger) openEnded(w, owner Window) Window {
 // ref returns the type that a reference refers to. It follows definitions that are
 // only references. It reports a problem and returns nil if there is none.
 func (m *merger) ref(r *refNode, bit int) *mergedType {
-	def := r.def
+	def := m.target(bit, r.def)
+	t := m.types[m.nameIn(bit, def)]
+	if t == nil {
+		m.problems.add(r.pos(), "the definition %q has no Go type to refer to", def)
+	}
+	return t
+}
+
+// target follows definitions that are only references.
+func (m *merger) target(bit int, def string) string {
 	for range 32 {
 		next, ok := m.documents[bit].defs[def].(*refNode)
 		if !ok {
@@ -180,11 +197,29 @@ func (m *merger) ref(r *refNode, bit int) *mergedType {
 		}
 		def = next.def
 	}
-	t := m.types[m.rules.currentName(def)]
-	if t == nil {
-		m.problems.add(r.pos(), "the definition %q has no Go type to refer to", def)
+	return def
+}
+
+// nameIn returns the name of the type of a definition in a revision.
+func (m *merger) nameIn(bit int, def string) string {
+	name := m.rules.currentName(def)
+	if m.fixes[fix{splitFix, name}].Has(bit) {
+		return name + kindName(m.documents[bit].defs[def])
 	}
-	return t
+	return name
+}
+
+// kindName returns the suffix of the name of a type that has the name of another type.
+func kindName(n node) string {
+	switch n.(type) {
+	case *unionNode:
+		return "Union"
+	case *objectNode, *mapNode:
+		return "Object"
+	case *arrayNode:
+		return "List"
+	}
+	return "Value"
 }
 
 // conflict reports nodes that no merge rule can join.
@@ -218,13 +253,13 @@ func (m *merger) any(occs []occurrence, is func(node) bool) bool {
 	return slices.ContainsFunc(occs, func(o occurrence) bool { return is(o.node) })
 }
 
-// isUnion reports whether a node is a union or refers to one.
-func (m *merger) isUnion(n node) bool {
+// isUnion reports whether a node of a revision is a union or refers to one.
+func (m *merger) isUnion(bit int, n node) bool {
 	switch n := n.(type) {
 	case *unionNode:
 		return true
 	case *refNode:
-		t := m.types[m.rules.currentName(n.def)]
+		t := m.types[m.nameIn(bit, n.def)]
 		return t != nil && m.kindOf(t) == unionKind
 	}
 	return false

@@ -78,6 +78,9 @@ func (s *analyzer) method(byWire map[string]*Method, d *document, def string, di
 // rounds reports whether the response may be an InputRequiredResult.
 func (m *merger) results(d *document, def string) (names []string, rounds bool) {
 	base := strings.TrimSuffix(def, "Request")
+	if older := strings.TrimSuffix(m.rules.currentName(def), "Request"); d.defs[base+"ResultResponse"] == nil && d.defs[base+"Result"] == nil {
+		base = older // its name has no result
+	}
 	o, ok := d.defs[base+"ResultResponse"].(*objectNode)
 	if !ok || o.member("result") == nil {
 		return []string{base + "Result"}, false

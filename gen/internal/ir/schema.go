@@ -116,6 +116,7 @@ type parser struct {
 	problems *problemList
 	// unions reports whether a part of an allOf may be a union of objects, as in extensions.
 	unions bool
+	depth  int // of nested calls of narrower
 }
 
 // parse converts every definition of src to a node. Messages have no framing, and
@@ -244,39 +245,20 @@ func (p *parser) mergeAllOf(parts []*schemas.Type, where string) node {
 	return o
 }
 
-// addMember adds a member to the object of an allOf. If the object has the member, the
-// new schema may only restrict the existing one.
+// addMember adds a member to the object of an allOf. If the object has the member, both schemas
+// apply.
 func (p *parser) addMember(o *objectNode, m member) {
 	have := o.member(m.name)
 	if have == nil {
 		o.members = append(o.members, m)
 		return
 	}
-	if !refines(have.node, m.node) {
+	n, ok := p.intersect(have.node, m.node)
+	if !ok {
 		p.problems.add(m.node.pos(), "the member %q is %s here, but %s at %s in another part of the allOf", m.name, describe(m.node), describe(have.node), have.node.pos())
+		return
 	}
-	*have = member{m.name, m.node, m.required || have.required}
-}
-
-// refines reports whether every value of b is a value of a.
-func refines(a, b node) bool {
-	switch a := a.(type) {
-	case *anyNode:
-		return true
-	case *mapNode:
-		return is[*anyNode](a.elem) && isObject(b)
-	case *scalarNode:
-		switch b.(type) {
-		case *constNode, *enumNode:
-			return slices.Contains(a.kinds, "string")
-		case *numberNode:
-			return slices.Contains(a.kinds, "integer") || slices.Contains(a.kinds, "number")
-		}
-		return describe(a) == describe(b)
-	case *refNode, *constNode, *numberNode:
-		return describe(a) == describe(b)
-	}
-	return false
+	*have = member{m.name, n, m.required || have.required}
 }
 
 // resolve follows references and returns the node of the definition.
@@ -484,18 +466,30 @@ func describe(n node) string {
 }
 
 // problemList collects problems, so that one run reports all of them.
-type problemList struct{ list []string }
+type problemList struct {
+	list []problem
+	fix  fix // of the problems that are added now
+}
+
+type problem struct {
+	text string
+	fix  fix // without a kind if there is none
+}
 
 // add adds a problem at a place.
 func (p *problemList) add(where, format string, args ...any) {
-	p.list = append(p.list, where+": "+fmt.Sprintf(format, args...))
+	p.list = append(p.list, problem{where + ": " + fmt.Sprintf(format, args...), p.fix})
 }
 
 // err returns all problems as one error, sorted and without duplicates, or nil.
 func (p *problemList) err(stage string) error {
-	slices.Sort(p.list)
+	var texts []string
+	for _, x := range p.list {
+		texts = append(texts, x.text)
+	}
+	slices.Sort(texts)
 	var errs []error
-	for _, s := range slices.Compact(p.list) {
+	for _, s := range slices.Compact(texts) {
 		errs = append(errs, errors.New(strings.TrimSpace(stage+": "+s)))
 	}
 	return errors.Join(errs...)

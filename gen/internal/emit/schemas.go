@@ -1,0 +1,183 @@
+package emit
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/mcpwright/mcp/gen/internal/ir"
+)
+
+// checks prints a function for each schema that validates values in some revisions.
+//
+//	func checkIconSizesSince20270301(d *wire.Decoder) { (&wire.Schema{Types: []string{"string"}}).Read(d) }
+func (g *generator) checks(f *jen.File, t *ir.Type, s *ir.Struct) {
+	for _, v := range s.Checks {
+		f.Commentf("%s validates %s.", g.checkName(t, nil, v), a(t.Name))
+		f.Func().Id(g.checkName(t, nil, v)).Params(jen.Id("d").Op("*").Qual(wirePkg, "Decoder")).Block(g.readSchema(v.Schema))
+		f.Line()
+	}
+	for _, field := range s.Fields {
+		for _, v := range slices.Concat(field.Extra, field.Checks) {
+			f.Commentf("%s validates the member %q of %s.", g.checkName(t, field, v), field.JSON, a(t.Name))
+			f.Func().Id(g.checkName(t, field, v)).Params(jen.Id("d").Op("*").Qual(wirePkg, "Decoder")).Block(g.readSchema(v.Schema))
+			f.Line()
+		}
+	}
+}
+
+// checkName returns the name of the function for a field, or for the whole type if f is nil.
+func (g *generator) checkName(t *ir.Type, f *ir.Field, v ir.Variant) string {
+	window, name := g.windows[v.In], ""
+	if f != nil {
+		name = f.Name
+	}
+	return "check" + t.Name + name + strings.ToUpper(window[:1]) + window[1:]
+}
+
+// readSchema prints the call that validates the next value.
+func (g *generator) readSchema(s *ir.Schema) jen.Code {
+	if s.Type != nil {
+		return g.decodeExpr(s.Type)
+	}
+	return jen.Parens(jen.Op("&").Add(g.schema(s))).Dot("Read").Call(jen.Id("d"))
+}
+
+// schema prints a literal: wire.Schema{Types: []string{"array"}, Items: &wire.Schema{…}}.
+func (g *generator) schema(s *ir.Schema) *jen.Statement {
+	return jen.Qual(wirePkg, "Schema").ValuesFunc(func(d *jen.Group) {
+		if s.Type != nil {
+			d.Id("Value").Op(":").Func().Params(jen.Id("d").Op("*").Qual(wirePkg, "Decoder")).Block(g.decodeExpr(s.Type))
+			return
+		}
+		texts := func(name string, list []string) {
+			if len(list) > 0 {
+				d.Id(name).Op(":").Index().String().ValuesFunc(func(d *jen.Group) {
+					for _, text := range list {
+						d.Lit(text)
+					}
+				})
+			}
+		}
+		bound := func(name string, v *float64) {
+			if v != nil {
+				d.Id(name).Op(":").New(jen.Float64().Call(number(*v)))
+			}
+		}
+		inner := func(name string, s *ir.Schema) {
+			if s != nil {
+				d.Id(name).Op(":").Op("&").Add(g.schema(s))
+			}
+		}
+		texts("Types", s.Types)
+		texts("Values", s.Values)
+		if s.Base64 {
+			d.Id("Base64").Op(":").True()
+		}
+		bound("Min", s.Min)
+		bound("Max", s.Max)
+		inner("Items", s.Items)
+		if s.MaxItems > 0 {
+			d.Id("MaxItems").Op(":").Lit(s.MaxItems)
+		}
+		if len(s.Members) > 0 {
+			d.Id("Members").Op(":").Index().Qual(wirePkg, "SchemaPart").ValuesFunc(func(d *jen.Group) {
+				for _, m := range s.Members {
+					d.Values(jen.Id("Name").Op(":").Lit(m.Name), jen.Id("Required").Op(":").Lit(m.Required), jen.Id("Schema").Op(":").Op("&").Add(g.schema(m.Schema)))
+				}
+			})
+		}
+		inner("Others", s.Others)
+		if len(s.AnyOf) > 0 {
+			d.Id("AnyOf").Op(":").Index().Op("*").Qual(wirePkg, "Schema").ValuesFunc(func(d *jen.Group) {
+				for _, alternative := range s.AnyOf {
+					d.Op("&").Add(g.schema(alternative))
+				}
+			})
+		}
+	})
+}
+
+// number prints a bound.
+func number(v float64) *jen.Statement {
+	if v == math.Trunc(v) {
+		return jen.Lit(int(v))
+	}
+	return jen.Lit(v)
+}
+
+// decodeOther prints the decoding of a member whose value is in Extra in some revisions. In the
+// all-revisions form, it is in Extra if it does not have the type of the field.
+//
+//	switch {
+//	case d.Needs(since20270301):
+//		d.Check(since20270301, checkIconSizesSince20270301)
+//		x.Extra = o.Extra(x.Extra)
+//	case !d.Has(since20270301):
+//		x.Sizes = d.Strings()
+//	case !d.Try(func(d *wire.Decoder) { x.Sizes = d.Strings() }):
+//		…
+//	}
+func (g *generator) decodeOther(d *jen.Group, t *ir.Type, f *ir.Field, own func(*jen.Group)) {
+	dec := jen.Id("d").Op("*").Qual(wirePkg, "Decoder")
+	keep := jen.Id("x").Dot("Extra").Op("=").Id("o").Dot("Extra").Call(jen.Id("x").Dot("Extra"))
+	d.Switch().BlockFunc(func(d *jen.Group) {
+		var lacks *jen.Statement
+		var checks []jen.Code
+		for _, v := range f.Extra {
+			check := jen.Id(g.checkName(t, f, v))
+			d.Case(jen.Id("d").Dot("Needs").Call(g.window(v.In))).Block(
+				jen.Id("d").Dot("Check").Call(g.window(v.In), check), keep.Clone())
+			if lacks == nil {
+				lacks = jen.Op("!").Id("d").Dot("Has").Call(g.window(v.In))
+			} else {
+				lacks.Op("&&").Op("!").Id("d").Dot("Has").Call(g.window(v.In))
+			}
+			checks = append(checks, jen.Values(jen.Id("Value").Op(":").Add(check)))
+		}
+		d.Case(lacks).BlockFunc(own)
+		d.Case(jen.Op("!").Id("d").Dot("Try").Call(jen.Func().Params(dec).BlockFunc(own))).Block(
+			jen.Id("x").Dot(f.Name).Op("=").Add(jen.Op("*").New(fieldType(f))),
+			jen.Id("d").Dot("Check").Call(jen.Qual(wirePkg, "Always"), jen.Parens(jen.Op("&").Qual(wirePkg, "Schema").Values(
+				jen.Id("AnyOf").Op(":").Index().Op("*").Qual(wirePkg, "Schema").Values(checks...))).Dot("Read")),
+			keep.Clone())
+	})
+}
+
+// appendOther prints the encoding of a member whose value is in Extra in some revisions, and own
+// in others.
+//
+//	if e.InExtra(x.Extra, "sizes", since20270301) {
+//		b = e.FromExtra(b, x.Extra, "sizes", 0, checkIconSizesSince20270301, x.Sizes != nil)
+//	} else {
+//		…
+//	}
+func (g *generator) appendOther(d *jen.Group, t *ir.Type, f *ir.Field, own func(*jen.Group)) {
+	extra, name := jen.Id("x").Dot("Extra"), jen.Lit(f.JSON)
+	set := jen.False()
+	if !isStruct(f.Type) || f.Pointer {
+		set = isSet(f, jen.Id("x").Dot(f.Name))
+	}
+	var out *jen.Statement
+	for _, v := range f.Extra {
+		cond := jen.Id("e").Dot("InExtra").Call(extra, name, g.window(v.In))
+		body := jen.Id("b").Op("=").Id("e").Dot("FromExtra").Call(jen.Id("b"), extra, name, g.window(f.Required), jen.Id(g.checkName(t, f, v)), set)
+		if out == nil {
+			out = jen.If(cond).Block(body)
+		} else {
+			out.Else().If(cond).Block(body)
+		}
+	}
+	d.Add(out.Else().BlockFunc(own))
+}
+
+// decodeChecks prints the checks of a member or a struct whose type allows more than some revisions.
+//
+//	d.Check(since20270301, checkCallToolRequestArgumentsSince20270301)
+func (g *generator) decodeChecks(d *jen.Group, t *ir.Type, f *ir.Field, list []ir.Variant) {
+	for _, v := range list {
+		d.Id("d").Dot("Check").Call(g.window(v.In), jen.Id(g.checkName(t, f, v)))
+	}
+}

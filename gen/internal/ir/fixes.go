@@ -1,0 +1,324 @@
+package ir
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A fix is a way to represent a schema of the newest revision that the Go type cannot represent.
+type fix struct {
+	kind fixKind
+	at   string // the type, or the member as "Type.member"
+}
+
+// fixKind is the kind of a fix. A smaller one is applied first, because problems of members may
+// follow from problems of their type.
+type fixKind int
+
+const (
+	noFix fixKind = iota
+	// absorbFix keeps the Go struct of a definition that is a union of objects in the newest
+	// revision. The struct has the members of all of them.
+	absorbFix
+	// splitFix gives the definition of the newest revision a Go type of its own.
+	splitFix
+	// keepFix keeps the Go type of a required member that the newest revision does not have.
+	keepFix
+	// extraFix keeps the member as raw JSON in the Extra of its object in the newest revision.
+	extraFix
+)
+
+// fixes contains the fixes of all revisions: the revisions to which each applies.
+type fixes map[fix]Window
+
+// add adds the fixes of problems for the revision with the given index. It adds only fixes of the
+// first kind that any problem has, and reports whether it added any.
+func (f fixes) add(problems []problem, newest int) bool {
+	for _, kind := range []fixKind{absorbFix, splitFix, keepFix, extraFix} {
+		added := false
+		for _, p := range problems {
+			if p.fix.kind == kind && !f[p.fix].Has(newest) {
+				f[p.fix] |= 1 << newest
+				added = true
+			}
+		}
+		if added {
+			return true
+		}
+	}
+	return false
+}
+
+// fixing runs f and adds x to the problems that f reports.
+func (p *problemList) fixing(x fix, f func()) {
+	before := p.fix
+	p.fix = x
+	f()
+	p.fix = before
+}
+
+// typeFix returns the fix for a problem of t as a whole. If the newest revision has t inline, it
+// is a fix for the member with the inline schema.
+func (m *merger) typeFix(t *mergedType) fix {
+	newest := len(m.documents) - 1
+	if _, builtin := m.rules.builtin(t.name); builtin {
+		return fix{} // the runtime depends on it
+	}
+	if x, ok := t.origins[newest]; ok {
+		return x
+	}
+	if m.documents[newest].defs[t.name] == nil || !slices.ContainsFunc(t.occs, func(o occurrence) bool { return o.bit < newest }) {
+		return fix{}
+	}
+	x := fix{absorbFix, t.name}
+	if m.absorbed(newest, t.name) == nil || m.fixes[x].Has(newest) {
+		x.kind = splitFix
+	}
+	return x
+}
+
+// apart splits the occurrences of a member. Its Go type represents own, and the member is in Extra
+// in the revisions of extra.
+func (m *merger) apart(position string, occs []occurrence) (own, extra []occurrence) {
+	w := m.fixes[fix{extraFix, position}]
+	for _, o := range occs {
+		if w.Has(o.bit) {
+			extra = append(extra, o)
+		} else {
+			own = append(own, o)
+		}
+	}
+	return own, extra
+}
+
+// A Variant is the schema of a value in some revisions, which its Go type does not enforce.
+type Variant struct {
+	At     string // JSON pointer
+	In     Window
+	Schema *Schema
+}
+
+// Schema is the schema of a value that is decoded only to validate it.
+type Schema struct {
+	Type     Expr // if it is not nil, the value is decoded as this type
+	Types    []string
+	Values   []string
+	Base64   bool
+	Min, Max *float64
+	Items    *Schema
+	MaxItems int
+	Members  []SchemaMember
+	Others   *Schema
+	AnyOf    []*Schema
+}
+
+// SchemaMember is a declared member of an object in a [Schema].
+type SchemaMember struct {
+	Name     string
+	Required bool
+	Schema   *Schema
+}
+
+// variants returns the schemas of the occurrences of a position, and notes each with a text that
+// describes the use of the value.
+func (m *merger) variants(position, use string, occs []occurrence) (list []Variant) {
+	for _, o := range occs {
+		list = append(list, m.variant(o))
+		m.note(position, fmt.Sprintf("%s %s: %s.", use, m.in(1<<o.bit), describe(o.node)))
+	}
+	return list
+}
+
+func (m *merger) variant(o occurrence) Variant {
+	_, pointer, _ := strings.Cut(o.node.pos(), "#")
+	return Variant{pointer, m.openEnded(1<<o.bit, 0), m.schema(o.bit, o.node, nil)}
+}
+
+// The uses of values with variants.
+const (
+	inExtra = "It is raw JSON in Extra"
+	checked = "It must match another schema"
+)
+
+// absorbedVariants returns the schemas of the revisions in which the struct t is a union.
+func (m *merger) absorbedVariants(t *mergedType) (list []Variant) {
+	for _, d := range m.documents {
+		if u := d.defs[t.name]; m.fixes[fix{absorbFix, t.name}].Has(d.bit) && t.in().Has(d.bit) {
+			_, pointer, _ := strings.Cut(u.pos(), "#")
+			list = append(list, Variant{pointer, m.openEnded(1<<d.bit, 0), m.schema(d.bit, u, nil)})
+		}
+	}
+	return list
+}
+
+// schema converts a node. The definitions in within contain it.
+func (m *merger) schema(bit int, n node, within []string) *Schema {
+	switch n := n.(type) {
+	case *refNode:
+		return m.schemaOfRef(bit, n, within)
+	case *scalarNode:
+		s := &Schema{Types: n.kinds, Base64: n.format == "byte", Min: n.min, Max: n.max}
+		return s
+	case *enumNode:
+		return &Schema{Types: []string{"string"}, Values: n.values}
+	case *constNode:
+		return &Schema{Types: []string{"string"}, Values: []string{n.value}}
+	case *numberNode:
+		v := float64(n.value)
+		return &Schema{Types: []string{"integer"}, Min: &v, Max: &v}
+	case *mapNode:
+		return &Schema{Types: []string{"object"}, Others: m.schema(bit, n.elem, within)}
+	case *arrayNode:
+		return &Schema{Types: []string{"array"}, Items: m.schema(bit, n.elem, within), MaxItems: n.max}
+	case *unionNode:
+		s := new(Schema)
+		for _, alternative := range n.alternatives {
+			s.AnyOf = append(s.AnyOf, m.schema(bit, alternative, within))
+		}
+		return s
+	case *objectNode:
+		s := &Schema{Types: []string{"object"}}
+		for _, mem := range n.members {
+			s.Members = append(s.Members, SchemaMember{mem.name, mem.required, m.schema(bit, mem.node, within)})
+		}
+		return s
+	}
+	return new(Schema)
+}
+
+// schemaOfRef converts a reference: to the Go type of the definition, or to its schema if it has
+// none.
+func (m *merger) schemaOfRef(bit int, r *refNode, within []string) *Schema {
+	if t := m.types[m.nameIn(bit, m.target(bit, r.def))]; t != nil {
+		return &Schema{Type: Named{t.typ}}
+	}
+	def := m.documents[bit].defs[r.def]
+	if def == nil || slices.Contains(within, r.def) {
+		m.problems.add(r.pos(), "the definition %q has no Go type to refer to", r.def)
+		return new(Schema)
+	}
+	return m.schema(bit, def, append(within, r.def))
+}
+
+// extraWindow returns the revisions in which the value of a field is in Extra.
+func extraWindow(f *Field) (w Window) {
+	for _, v := range f.Extra {
+		w |= v.In
+	}
+	return w
+}
+
+// absorbed returns an object with the members of all alternatives of a definition that is a union
+// of objects. It returns nil if it is not.
+func (m *merger) absorbed(bit int, def string) *objectNode {
+	u, ok := m.documents[bit].defs[def].(*unionNode)
+	if !ok {
+		return nil
+	}
+	all := &objectNode{at: u.at}
+	count := make(map[string]int)
+	for _, o := range m.resolved(occurrencesOf(bit, u.alternatives)) {
+		alternative, ok := o.node.(*objectNode)
+		if !ok || alternative.message {
+			return nil
+		}
+		for _, mem := range alternative.members {
+			if count[mem.name]++; count[mem.name] == 1 {
+				all.members = append(all.members, mem)
+				continue
+			}
+			have := all.member(mem.name)
+			have.required = have.required && mem.required
+			have.node = either(have.node, mem.node)
+		}
+	}
+	for i := range all.members {
+		mem := &all.members[i]
+		mem.required = mem.required && count[mem.name] == len(u.alternatives)
+	}
+	slices.SortFunc(all.members, func(a, b member) int { return strings.Compare(a.name, b.name) })
+	return all
+}
+
+// occurrencesOf returns nodes as occurrences of one revision.
+func occurrencesOf(bit int, nodes []node) (list []occurrence) {
+	for _, n := range nodes {
+		list = append(list, occurrence{bit, n})
+	}
+	return list
+}
+
+// either returns a node that allows the values of both a and b.
+func either(a, b node) node {
+	if equalNodes(a, b) {
+		return a
+	}
+	if values := append(textValues(a), textValues(b)...); textValues(a) != nil && textValues(b) != nil {
+		slices.Sort(values)
+		return &enumNode{at(a.pos()), slices.Compact(values)}
+	}
+	return &unionNode{at(a.pos()), append(alternativesOf(a), alternativesOf(b)...)}
+}
+
+// textValues returns the strings that a constant or an enum allows, or nil.
+func textValues(n node) []string {
+	switch n := n.(type) {
+	case *constNode:
+		return []string{n.value}
+	case *enumNode:
+		return slices.Clone(n.values)
+	}
+	return nil
+}
+
+func alternativesOf(n node) []node {
+	if u, ok := n.(*unionNode); ok {
+		return slices.Clone(u.alternatives)
+	}
+	return []node{n}
+}
+
+// equalNodes reports whether two nodes are the same schema at different places.
+func equalNodes(a, b node) bool {
+	switch a := a.(type) {
+	case *refNode:
+		b, ok := b.(*refNode)
+		return ok && a.def == b.def
+	case *scalarNode:
+		b, ok := b.(*scalarNode)
+		return ok && slices.Equal(a.kinds, b.kinds) && a.format == b.format && same(a.min, b.min) && same(a.max, b.max)
+	case *enumNode:
+		b, ok := b.(*enumNode)
+		return ok && slices.Equal(a.values, b.values)
+	case *constNode:
+		b, ok := b.(*constNode)
+		return ok && a.value == b.value
+	case *numberNode:
+		b, ok := b.(*numberNode)
+		return ok && a.value == b.value
+	case *anyNode:
+		return is[*anyNode](b)
+	case *mapNode:
+		b, ok := b.(*mapNode)
+		return ok && equalNodes(a.elem, b.elem)
+	case *arrayNode:
+		b, ok := b.(*arrayNode)
+		return ok && a.max == b.max && equalNodes(a.elem, b.elem)
+	case *unionNode:
+		b, ok := b.(*unionNode)
+		return ok && slices.EqualFunc(a.alternatives, b.alternatives, equalNodes)
+	case *objectNode:
+		b, ok := b.(*objectNode)
+		return ok && a.message == b.message && equalParams(a.params, b.params) && slices.EqualFunc(a.members, b.members, equalMembers)
+	}
+	return false
+}
+
+func equalMembers(a, b member) bool {
+	return a.name == b.name && a.required == b.required && equalNodes(a.node, b.node)
+}
+
+func equalParams(a, b *member) bool {
+	return a == b || a != nil && b != nil && equalMembers(*a, *b)
+}

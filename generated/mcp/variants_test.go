@@ -1,0 +1,134 @@
+package mcp
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/mcpwright/mcp/runtime/wire"
+)
+
+// variantsIn returns the variants of the members of a struct in a revision.
+func variantsIn(r wire.Revision, t reflect.Type) (list []variant) {
+	for _, x := range variants {
+		if t.PkgPath() == thisPath && x.typeName == t.Name() && r != (wire.Revision{}) && x.in.Has(r) {
+			list = append(list, x)
+		}
+	}
+	return list
+}
+
+// inExtra reports whether the value of any variant with the given name is in Extra in a revision.
+func inExtra(r wire.Revision, member string) bool {
+	return slices.ContainsFunc(variants, func(x variant) bool { return x.extra && x.member == member && x.in.Has(r) })
+}
+
+// suited returns a copy of v with values that the revision of a schema allows for the members with
+// variants. It returns v if there are none.
+func suited(file *schemaFile, v wire.Value) wire.Value {
+	if len(variants) == 0 {
+		return v
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	c := reflect.New(reflect.TypeOf(v).Elem()).Interface().(wire.Value)
+	if err := json.Unmarshal(text, c); err != nil {
+		panic(err)
+	}
+	file.suit(reflect.ValueOf(c).Elem())
+	return c
+}
+
+// suit sets the members with variants in v, which must be settable.
+func (f *schemaFile) suit(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			f.suit(v.Elem())
+		}
+	case reflect.Interface:
+		if !v.IsNil() && v.Elem().Kind() == reflect.Pointer {
+			f.suit(v.Elem().Elem())
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			f.suit(v.Index(i))
+		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			element := reflect.New(v.Type().Elem()).Elem()
+			element.Set(v.MapIndex(key))
+			f.suit(element)
+			v.SetMapIndex(key, element)
+		}
+	case reflect.Struct:
+		for _, x := range variantsIn(f.revision, v.Type()) {
+			f.setVariant(v, x)
+		}
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				f.suit(v.Field(i))
+			}
+		}
+	}
+}
+
+// setVariant sets a member of a struct to a valid document.
+func (f *schemaFile) setVariant(v reflect.Value, x variant) {
+	text := render(f.at(x.at).largest(variedDepth+2), sorted)
+	if x.field == "" {
+		v.SetZero()
+		if err := wire.Decode(text, &wire.Frame{Revision: f.revision}, v.Addr().Interface().(wire.Value)); err != nil {
+			panic(err)
+		}
+		return
+	}
+	field := v.FieldByName(x.field)
+	if x.extra {
+		field.SetZero()
+		extra := v.FieldByName("Extra")
+		if extra.IsNil() {
+			extra.Set(reflect.MakeMap(extra.Type()))
+		}
+		extra.SetMapIndex(reflect.ValueOf(x.member), reflect.ValueOf(json.RawMessage(text)))
+		return
+	}
+	if err := json.Unmarshal(text, field.Addr().Interface()); err != nil {
+		panic(err)
+	}
+}
+
+// at returns the shape at a JSON pointer.
+func (f *schemaFile) at(pointer string) shape {
+	var v any = f.root
+	for i, step := range strings.Split(pointer, "/")[1:] {
+		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
+		if i == 0 {
+			step = f.defs
+		}
+		v = element(v, step)
+	}
+	return shape{file: f}.sub(v)
+}
+
+// element returns a member of an object or an element of an array.
+func element(v any, step string) any {
+	if list, ok := v.([]any); ok {
+		var i int
+		if err := json.Unmarshal([]byte(step), &i); err != nil {
+			panic(err)
+		}
+		return list[i]
+	}
+	return v.(map[string]any)[step]
+}
+
+// isStruct reports whether s is a union whose Go type is one struct.
+func (s shape) isStruct() bool {
+	return s.name != "" && slices.ContainsFunc(variants, func(x variant) bool {
+		return x.field == "" && x.in.Has(s.file.revision) && strings.HasSuffix(x.at, "/"+s.name)
+	})
+}
