@@ -26,6 +26,7 @@ var extensions = []extension.Config{
 		Tolerances: []ir.Tolerance{
 			{At: "*.ttlMs", Kind: ir.MayBeMissing, Why: "an absent duration means that the task does not expire"},
 			{At: "*.ttlMs", Kind: ir.AnyShape, Why: "an invalid hint must not invalidate the task"},
+			{At: "UpdateTaskRequest.inputResponses", Kind: ir.AnyShape, Why: "responses to unknown requests are ignored, whatever they are; an invalid one is nil"},
 			{At: "*.pollIntervalMs", Kind: ir.AnyShape, Why: "an invalid hint must not invalidate the task"},
 		}},
 	{Name: "io.modelcontextprotocol/ui", Package: "apps", Trim: "McpUi", Client: "McpUiClientCapabilities",

@@ -333,7 +333,16 @@ func (x *UpdateTaskRequest) DecodeParams(d *wire.Decoder) {
 	for o.Next() {
 		switch o.Name {
 		case "inputResponses":
-			x.InputResponses = wire.Map(d, mcp.DecodeUnion[mcp.InputResponse])
+			x.InputResponses = wire.Map(d, func(d *wire.Decoder) mcp.InputResponse {
+				var v mcp.InputResponse
+				if !d.Try(func(d *wire.Decoder) {
+					v = mcp.DecodeUnion[mcp.InputResponse](d)
+				}) {
+					d.Skip()
+					return nil
+				}
+				return v
+			})
 		case "taskId":
 			x.TaskID = d.String()
 		case "_meta":

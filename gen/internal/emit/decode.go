@@ -79,6 +79,8 @@ func (g *generator) decodeMember(d *jen.Group, t *ir.Type, f *ir.Field) {
 func (g *generator) decodeField(d *jen.Group, f *ir.Field) {
 	value := jen.Id("x").Dot(f.Name)
 	switch {
+	case f.Lenient && unionOf(f.Type) != nil:
+		d.Add(value.Clone()).Op("=").Qual(wirePkg, "Map").Call(jen.Id("d"), g.lenientElement(unionOf(f.Type)))
 	case f.Lenient:
 		d.If(jen.Op("!").Id("d").Dot("Try").Call(jen.Func().Params(jen.Id("d").Op("*").Qual(wirePkg, "Decoder")).BlockFunc(
 			func(d *jen.Group) { g.decodeStrictly(d, f, value) }))).Block(
@@ -91,6 +93,30 @@ func (g *generator) decodeField(d *jen.Group, f *ir.Field) {
 	if l, ok := f.Type.(ir.List); ok && l.MaxIn != 0 {
 		d.If(jen.Id("d").Dot("Has").Call(g.window(l.MaxIn))).Block(jen.Id("d").Dot("MaxItems").Call(jen.Len(value), jen.Lit(l.Max)))
 	}
+}
+
+// unionOf returns the union whose values a map has, or nil.
+func unionOf(e ir.Expr) *ir.Type {
+	m, _ := e.(ir.Map)
+	n, _ := m.Elem.(ir.Named)
+	if n.Type != nil {
+		if _, ok := n.Type.Shape.(*ir.Union); ok {
+			return n.Type
+		}
+	}
+	return nil
+}
+
+// lenientElement returns a function that decodes a value of a union, and returns nil if it is not valid.
+func (g *generator) lenientElement(t *ir.Type) jen.Code {
+	decoder := jen.Id("d").Op("*").Qual(wirePkg, "Decoder")
+	return jen.Func().Params(decoder).Add(typeID(t)).Block(
+		jen.Var().Id("v").Add(typeID(t)),
+		jen.If(jen.Op("!").Id("d").Dot("Try").Call(jen.Func().Params(decoder.Clone()).Block(
+			jen.Id("v").Op("=").Add(g.unionFunc("decode", t)).Call(jen.Id("d"))))).Block(
+			jen.Id("d").Dot("Skip").Call(),
+			jen.Return(jen.Nil())),
+		jen.Return(jen.Id("v")))
 }
 
 // decodeStrictly prints the decoding of a member whose value must have the type of the schema.
