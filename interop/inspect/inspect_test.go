@@ -380,7 +380,7 @@ func TestKeyboard(t *testing.T) {
 // TestEverythingServer uses a server that was written elsewhere.
 func TestEverythingServer(t *testing.T) {
 	browser.Find(t)
-	module := filepath.Join(npm.Install(t, "../command/everything"), "node_modules", "@modelcontextprotocol", "server-everything", "dist", "index.js")
+	module := filepath.Join(npm.Install(t, "../command/servers"), "node_modules", "@modelcontextprotocol", "server-everything", "dist", "index.js")
 	url := start(t, "node", module)
 	p := browser.Open(t, 1200, 760)
 	p.Go(url)
