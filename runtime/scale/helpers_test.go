@@ -265,9 +265,9 @@ type faultyEngine struct {
 
 	written map[string][][]byte // all data that were written, by key
 
-	silent   atomic.Bool      // the next entry is appended, and there is no response
-	onGet    func()           // called after a record was read; may be nil
-	onDelete func(key string) // called before a record is deleted; may be nil
+	silent   atomic.Bool                      // the next entry is appended, and there is no response
+	onGet    atomic.Pointer[func()]           // called once, after the next record was read
+	onDelete atomic.Pointer[func(key string)] // called once, before the next record is deleted
 }
 
 // record remembers written data.
@@ -329,8 +329,8 @@ func (e *faultyEngine) Get(ctx context.Context, key string) (engine.Record, erro
 		return engine.Record{}, err
 	}
 	r, err := e.Memory.Get(ctx, key)
-	if e.onGet != nil {
-		e.onGet()
+	if f := e.onGet.Swap(nil); f != nil {
+		(*f)()
 	}
 	return r, err
 }
@@ -354,8 +354,8 @@ func (e *faultyEngine) Delete(ctx context.Context, key string, prev uint64) erro
 	if _, err := e.begin(true); err != nil {
 		return err
 	}
-	if e.onDelete != nil {
-		e.onDelete(key)
+	if f := e.onDelete.Swap(nil); f != nil {
+		(*f)(key)
 	}
 	return e.Memory.Delete(ctx, key, prev)
 }

@@ -418,10 +418,8 @@ func TestRequestThatReadsTheRecordOfAnEndingSessionDoesNotRestoreIt(t *testing.T
 		go s.end(0)
 		time.Sleep(3 * time.Second)
 		shared := f.replicas[0].engine
-		shared.onGet = func() {
-			shared.onGet = nil
-			time.Sleep(3 * time.Second)
-		}
+		pause := func() { time.Sleep(3 * time.Second) }
+		shared.onGet.Store(&pause)
 		shared.full.Store(true) // the session ends now, and its record is deleted later
 		time.AfterFunc(2500*time.Millisecond, func() { shared.full.Store(false) })
 		require.Equal(t, http.StatusServiceUnavailable, s.call(0, "where", 0).status)
@@ -435,13 +433,13 @@ func TestRequestThatReadsTheRecordOfAnEndingSessionDoesNotRestoreIt(t *testing.T
 func TestEndedSessionStaysEndedIfItsRecordChanges(t *testing.T) {
 	run(t, 2, func(t *testing.T, f *fleet) {
 		s := f.open(0, "")
-		f.replicas[0].engine.onDelete = func(key string) {
-			f.replicas[0].engine.onDelete = nil
+		change := func(key string) {
 			r, err := f.memory.Get(t.Context(), key)
 			require.NoError(t, err)
 			_, err = f.memory.Put(t.Context(), key, r.Data, r.Version, time.Hour)
 			require.NoError(t, err)
 		}
+		f.replicas[0].engine.onDelete.Store(&change)
 		require.Equal(t, http.StatusNoContent, s.end(0).status)
 		for i := range f.replicas {
 			require.Equal(t, http.StatusNotFound, s.call(i, "where", 0).status)
