@@ -214,7 +214,10 @@ func requireBlocked(t *testing.T, view *browser.Page) {
 		await fetch(foreign).catch(() => {});
 		for (const name of ["img", "script", "iframe"]) {
 			const e = document.createElement(name);
-			const done = new Promise(resolve => e.onload = e.onerror = resolve);
+			const done = new Promise((resolve, reject) => {
+				e.onload = e.onerror = resolve;
+				setTimeout(() => reject(new Error(name + " has no event")), 20000);
+			});
 			e.src = foreign;
 			document.body.append(e);
 			await done;
