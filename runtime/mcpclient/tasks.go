@@ -120,8 +120,6 @@ func decodeTaskResult(t *tasks.Task, r wire.Revision, res wire.Value) error {
 const (
 	defaultPollInterval = time.Second
 	minPollInterval     = 20 * time.Millisecond
-	// maxFailedPolls limits the failed requests in a row that are repeated.
-	maxFailedPolls = 3
 )
 
 // pollTask polls a task until it has finished, and handles each of its input requests once. If ctx
@@ -134,14 +132,15 @@ func (c *Client) pollTask(ctx context.Context, t *tasks.Task) (*tasks.Task, erro
 	var unsent mcp.InputResponses    // responses that the server has not received
 	polled := false                  // only a polled state contains the result
 	var asked roundCount
-	for failed := 0; ; {
+	var polls outbound.Polls
+	for {
 		if f := c.opts.OnTask; f != nil {
 			f(ctx, t)
 		}
 		switch requests := unhandled(t.InputRequests, handled); {
 		case t.Finished() && polled:
 			return t, nil
-		case t.Finished():
+		case t.Finished() && polls == (outbound.Polls{}):
 		case t.Status == mcp.TaskStatusInputRequired && len(requests) > 0:
 			err := asked.begin(&c.opts, mcp.MethodCallTool, requests)
 			if err != nil {
@@ -154,17 +153,18 @@ func (c *Client) pollTask(ctx context.Context, t *tasks.Task) (*tasks.Task, erro
 				handled[key] = true
 			}
 		default:
-			if err := sleep(ctx, pollInterval(t)); err != nil {
+			if err := sleep(ctx, polls.Delay(pollInterval(t))); err != nil {
 				return t, c.cancelTask(ctx, t, err)
 			}
 		}
 		next, err := c.getTask(ctx, t, &unsent)
-		switch failed++; {
+		switch {
 		case err == nil:
-			t, failed, polled = next, 0, true
+			t, polled = next, true
+			polls.Succeeded()
 		case ctx.Err() != nil:
 			return t, c.cancelTask(ctx, t, err)
-		case peer.AsError(err) == nil && failed <= maxFailedPolls:
+		case polls.Again(err):
 		case unsent != nil:
 			return t, c.cancelTask(ctx, t, err)
 		default:

@@ -1,13 +1,16 @@
 package mcpclient_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	goruntime "runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +19,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/internal/leaks"
+	"github.com/mcpwright/mcp/internal/pipes"
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
@@ -709,4 +713,87 @@ func TestTaskWithUnusualTimes(t *testing.T) {
 			require.NoError(t, c.Close())
 		}
 	})
+}
+
+// outage is a handler that responds with an error to requests for tasks, as a proxy does whose server is
+// being replaced.
+type outage struct {
+	http.Handler
+	status int
+	until  time.Time // zero if it does not end
+	after  time.Time // when it begins
+	failed atomic.Int64
+}
+
+// ServeHTTP implements [http.Handler].
+func (o *outage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	now := time.Now()
+	if !bytes.Contains(body, []byte(`"method":"tasks/`)) || now.Before(o.after) || !o.until.IsZero() && now.After(o.until) {
+		o.Handler.ServeHTTP(w, r)
+		return
+	}
+	o.failed.Add(1)
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(o.status)
+	fmt.Fprint(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"The server is gone."}}`)
+}
+
+func TestTaskOutlivesAnOutage(t *testing.T) {
+	for _, r := range []wire.Revision{mcp.Revision20251125, mcp.Revision20260728} {
+		for _, row := range []struct {
+			status   int
+			length   time.Duration // of the outage; 0 if it does not end
+			succeeds bool
+		}{
+			{http.StatusBadGateway, time.Minute, true},
+			{http.StatusServiceUnavailable, time.Minute, true},
+			{http.StatusGatewayTimeout, time.Minute, true},
+			{http.StatusBadGateway, 0, false},
+			{http.StatusBadRequest, time.Minute, false},
+		} {
+			synctest.Test(t, func(t *testing.T) {
+				s := newKit(&mcpserver.Options{Tasks: &mcpserver.TaskOptions{StartAfter: -1, PollInterval: time.Second}})
+				job(s, "job", mcp.TaskSupportRequired, func(ctx context.Context, _ *mcp.ServerSession) (string, error) {
+					return "done", sleepFor(ctx, 20*time.Second)
+				})
+				begins := time.Now().Add(10 * time.Second)
+				o := &outage{Handler: s.Handler(&streamable.Options{Hosts: []string{"*"}}), status: row.status, after: begins}
+				if row.length > 0 {
+					o.until = begins.Add(row.length)
+				}
+				network := pipes.New()
+				web := &http.Server{Handler: o}
+				go web.Serve(network) // ends with Close
+				transport := &http.Transport{DialContext: network.Dial}
+				to := mcpclient.URL("http://server/mcp")
+				to.HTTP.HTTPClient = &http.Client{Transport: transport}
+				c := connect(t, to, &mcpclient.Options{Tasks: true, Revision: r})
+				text, err := mcpclient.CallTool[string](t.Context(), c, "job", nil)
+				if row.succeeds {
+					require.NoError(t, err)
+					require.Equal(t, "done", text)
+					require.Less(t, o.failed.Load(), int64(20), "the delay grows")
+				} else {
+					require.ErrorAs(t, err, new(*mcpclient.TaskError))
+					require.Less(t, time.Since(begins), 3*time.Minute)
+				}
+				require.NoError(t, c.Close())
+				transport.CloseIdleConnections()
+				require.NoError(t, s.Shutdown(t.Context()))
+				require.NoError(t, web.Close())
+			})
+		}
+	}
+}
+
+// sleepFor waits for a time, or until ctx ends.
+func sleepFor(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }

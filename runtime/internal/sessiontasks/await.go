@@ -47,8 +47,6 @@ type Waiter struct {
 const (
 	defaultPollInterval = time.Second
 	minPollInterval     = 20 * time.Millisecond
-	// maxFailedPolls limits the failed requests in a row that are repeated.
-	maxFailedPolls = 3
 )
 
 // Await polls the task until it has finished or asks a question. It then requests the result, and
@@ -69,18 +67,19 @@ func (w *Waiter) Await(ctx context.Context, res wire.Value) error {
 // question, and a proxy may close it as often as it likes.
 func (w *Waiter) result(ctx context.Context) (json.RawMessage, error) {
 	raw := new(outbound.RawResult)
-	for failed := 0; ; failed++ {
+	var polls outbound.Polls
+	for {
 		if err := w.poll(ctx); err != nil {
 			return nil, err
 		}
 		if !isFinished(w.Task) {
-			failed = 0
+			polls.Succeeded()
 		}
 		err := w.Out.Call(ctx, &mcp.GetTaskPayloadRequest{TaskID: w.Task.TaskID}, raw, peer.WithTimeout(-1))
-		if err == nil || ctx.Err() != nil || peer.AsError(err) != nil || failed == maxFailedPolls {
+		if err == nil || ctx.Err() != nil || !polls.Again(err) {
 			return raw.JSON, err
 		}
-		if err := w.next(ctx); err != nil {
+		if err := w.next(ctx, polls); err != nil {
 			return nil, err
 		}
 	}
@@ -95,20 +94,21 @@ func (w *Waiter) poll(ctx context.Context) error {
 		if isFinished(w.Task) || w.Task.Status == mcp.TaskStatusInputRequired {
 			return nil
 		}
-		if err := w.next(ctx); err != nil {
+		if err := w.next(ctx, outbound.Polls{}); err != nil {
 			return err
 		}
 	}
 }
 
-// next pauses, and requests the state of the task until there is a response.
-func (w *Waiter) next(ctx context.Context) error {
-	for failed := 0; ; failed++ {
-		if err := w.pause(ctx); err != nil {
+// next pauses, and requests the state of the task until there is a response. Requests may have failed before.
+func (w *Waiter) next(ctx context.Context, polls outbound.Polls) error {
+	delay := polls.Delay(w.interval())
+	for polls.Succeeded(); ; delay = polls.Delay(w.interval()) {
+		if err := pause(ctx, delay); err != nil {
 			return err
 		}
 		err := w.refresh(ctx)
-		if err == nil || ctx.Err() != nil || peer.AsError(err) != nil || failed == maxFailedPolls {
+		if err == nil || ctx.Err() != nil || !polls.Again(err) {
 			return err
 		}
 	}
@@ -130,13 +130,17 @@ func (w *Waiter) refresh(ctx context.Context) error {
 	return nil
 }
 
-// pause waits for as long as the peer suggests.
-func (w *Waiter) pause(ctx context.Context) error {
-	interval := defaultPollInterval
-	if w.Task.PollInterval != nil {
-		interval = max(Milliseconds(*w.Task.PollInterval), minPollInterval)
+// interval returns the time between two requests that the peer suggests.
+func (w *Waiter) interval() time.Duration {
+	if w.Task.PollInterval == nil {
+		return defaultPollInterval
 	}
-	timer := time.NewTimer(interval)
+	return max(Milliseconds(*w.Task.PollInterval), minPollInterval)
+}
+
+// pause waits for a time, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:

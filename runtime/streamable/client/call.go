@@ -231,7 +231,7 @@ func (x *call) resume(cause error) error {
 	if err = c.sessionError(err, session); errors.Is(err, ErrSessionLost) { // not in the chain: calls with ErrSessionLost may be repeated, this one may not
 		return fmt.Errorf("%w: resume stream: %v", ErrNoResponse, err)
 	}
-	if e, ok := errors.AsType[*HTTPError](err); ok && !e.temporary() {
+	if e, ok := errors.AsType[*HTTPError](err); ok && !e.Temporary() {
 		return fmt.Errorf("%w: resume stream: %w", ErrNoResponse, err)
 	}
 	return fmt.Errorf("%w: %w: %w", ErrNoResponse, errBroken, err)

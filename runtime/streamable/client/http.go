@@ -73,8 +73,8 @@ func (e *HTTPError) Error() string {
 // Unwrap returns Err.
 func (e *HTTPError) Unwrap() error { return e.Err }
 
-// temporary reports whether the same request may succeed later.
-func (e *HTTPError) temporary() bool {
+// Temporary reports whether the same request may succeed later.
+func (e *HTTPError) Temporary() bool {
 	switch e.Status {
 	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly, http.StatusTooManyRequests:
 		return true

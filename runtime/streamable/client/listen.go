@@ -49,7 +49,7 @@ func (l *listener) run() {
 			l.position.lastID = "" // at most one retry, because the next request has no event id
 			continue
 		}
-		if refused && !e.temporary() {
+		if refused && !e.Temporary() {
 			l.reportRefusal(err, e.Status)
 			return
 		}

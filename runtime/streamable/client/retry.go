@@ -118,7 +118,7 @@ func ifRefused(b *Backoff, err error, failures int) (time.Duration, bool) {
 func ifNotAccepted(b *Backoff, err error, failures int) (time.Duration, bool) {
 	again := !errors.Is(err, errResponded) // such as a failed login, which may have asked a person
 	if e, ok := errors.AsType[*HTTPError](err); ok {
-		again = e.temporary()
+		again = e.Temporary()
 	}
 	return b.delay(failures, min(retryAfter(err), b.MaxDelay)), again && failures < b.MaxAttempts
 }
