@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -62,8 +63,12 @@ func (b *balancer) roundTrip(r *http.Request) (res *http.Response, err error) {
 		if host == "" {
 			break
 		}
-		r.URL.Host = host
-		res, err = http.DefaultTransport.RoundTrip(r)
+		out := r.Clone(r.Context())
+		out.URL.Host = host
+		if r.Body != nil {
+			out.Body = io.NopCloser(r.Body) // the transport closes it also if the connection is refused; the proxy closes r.Body
+		}
+		res, err = http.DefaultTransport.RoundTrip(out)
 		if op, ok := errors.AsType[*net.OpError](err); !ok || op.Op != "dial" {
 			break
 		}
