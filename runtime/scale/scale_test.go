@@ -392,6 +392,27 @@ func TestEndedSessionStaysEndedIfTheEngineCannotBeReached(t *testing.T) {
 // end ends the session through a replica.
 func (s *session) end(at int) answer { return s.do(s.request(at, http.MethodDelete, "")) }
 
+func TestSessionThatEndedElsewhereIsNotFoundAtFormerOwners(t *testing.T) {
+	run(t, 3, func(t *testing.T, f *fleet) {
+		moved := f.open(0, "")
+		moved.get(1, "").close()
+		moved.requireServedBy(1, 0)
+		lost := f.open(0, "")
+		f.replicas[0].isolate(true)
+		time.Sleep(lease + lease/4)
+		lost.requireServedBy(1, 1)
+		f.replicas[0].isolate(false)
+		time.Sleep(lease / 2)
+		for _, s := range []*session{moved, lost} {
+			require.Equal(t, http.StatusNoContent, s.end(1).status)
+			for i := range f.replicas {
+				require.Equal(t, http.StatusNotFound, s.call(i, "where", 0).status)
+				require.Equal(t, http.StatusNotFound, s.end(i).status)
+			}
+		}
+	})
+}
+
 func TestRequestDuringTheEndOfASessionDoesNotRestoreIt(t *testing.T) {
 	run(t, 2, func(t *testing.T, f *fleet) {
 		s := f.open(0, "")

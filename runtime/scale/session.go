@@ -269,7 +269,10 @@ func (e *endpoint) findOwner(ctx context.Context, id, principal string) (*member
 func (e *endpoint) readOwner(ctx context.Context, id, principal string) (*member, error) {
 	rec, version, err := e.readRecord(ctx, engineKey(e.purpose, id))
 	switch {
-	case errors.Is(err, engine.ErrNone), err == nil && rec.Principal != principal: // others do not find the session
+	case errors.Is(err, engine.ErrNone):
+		e.inner.Forget(id)
+		return nil, nil
+	case err == nil && rec.Principal != principal: // others do not find the session
 		return nil, nil
 	case err != nil:
 		return nil, err

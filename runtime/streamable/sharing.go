@@ -98,6 +98,14 @@ func (t *sessionTable) hasMoved(id, principal string) bool {
 	return has && m.principal == principal
 }
 
+// Forget removes what the handler remembers of a session that has moved to another replica and has ended there.
+// Without it, requests for the session get status 503 for a while instead of 404.
+func (h *Handler) Forget(id string) {
+	h.sessions.mu.Lock()
+	defer h.sessions.mu.Unlock()
+	delete(h.sessions.moved, id)
+}
+
 // movedSessions are the sessions that have moved to another replica recently. A request that arrived
 // before the move finds them here: it is refused, and the client sends it again.
 type movedSessions map[string]movedSession
