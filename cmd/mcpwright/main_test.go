@@ -30,6 +30,7 @@ import (
 const (
 	serveVariable = "MCPWRIGHT_TEST_SERVE"
 	runVariable   = "MCPWRIGHT_TEST_RUN"
+	copyVariable  = "MCPWRIGHT_TEST_COPY"
 )
 
 func TestMain(m *testing.M) {
@@ -43,6 +44,10 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		return
+	}
+	if to := os.Getenv(copyVariable); to != "" {
+		fmt.Fprintln(os.Stderr, copyHTTP(to))
+		os.Exit(1)
 	}
 	os.Exit(m.Run())
 }

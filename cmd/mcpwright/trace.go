@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -52,6 +53,13 @@ type trace struct {
 // closeTimeout limits the time to end after a signal, or after the end of the other side.
 const closeTimeout = 5 * time.Second
 
+// Garbage is collected rarely while the heap is small, because a collection delays messages. The memory limit
+// exceeds what a full queue of the recorder needs.
+const (
+	gcPercent   = 400
+	memoryLimit = 96 << 20
+)
+
 // printTimeout limits the time to print the last messages, if there was no signal.
 const printTimeout = time.Minute
 
@@ -71,6 +79,8 @@ func (t *trace) run(ctx context.Context, e *environment, args arguments) error {
 	if err := t.open(e, p); err != nil {
 		return err
 	}
+	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(memoryLimit))
 	recorder := wiretrace.NewRecorder(wiretrace.Options{OnEvent: p.event, OnIdle: p.flush, Mask: newMask(e, s, t.mask...)})
 	if s.URL != "" {
 		err = t.serve(ctx, e, s, recorder)

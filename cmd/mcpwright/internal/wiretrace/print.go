@@ -4,22 +4,69 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
+	"strings"
+	"time"
 )
 
-// AppendJSON appends the event as a line of a recording.
+// AppendJSON appends the event as a line of a recording. The line is the encoding of the event
+// by encoding/json, except that the message is copied as it is.
 func (e *Event) AppendJSON(b []byte) []byte {
-	small := *e
-	small.Message = nil // has been checked, so it is copied as it is
-	line, err := json.Marshal(&small)
-	if err != nil {
-		line, _ = json.Marshal(&Event{N: e.N, Time: e.Time, From: e.From, Kind: Text, Text: err.Error()}) // cannot fail
+	b = strconv.AppendInt(append(b, `{"n":`...), int64(e.N), 10)
+	b = append(e.Time.AppendFormat(append(b, `,"time":"`...), time.RFC3339Nano), '"')
+	if e.Connection != 0 {
+		b = strconv.AppendInt(append(b, `,"connection":`...), int64(e.Connection), 10)
 	}
-	b = append(b, line...)
+	b = appendText(b, "from", e.From, true)
+	b = appendText(b, "kind", string(e.Kind), true)
+	b = appendText(b, "method", e.Method, false)
+	if e.ID != nil {
+		b = append(append(b, `,"id":`...), appendLine(nil, e.ID)...)
+	}
+	if e.RespondsTo != 0 {
+		b = strconv.AppendInt(append(b, `,"respondsTo":`...), int64(e.RespondsTo), 10)
+	}
+	if e.LatencyMS != 0 {
+		b = appendValue(b, "latencyMs", e.LatencyMS)
+	}
+	b = appendText(b, "revision", e.Revision, false)
+	if len(e.Violations) > 0 {
+		b = appendValue(b, "violations", e.Violations)
+	}
+	if e.HTTP != nil {
+		b = appendValue(b, "http", e.HTTP)
+	}
+	b = strconv.AppendInt(append(b, `,"size":`...), e.Size, 10)
+	if e.Clipped {
+		b = append(b, `,"clipped":true`...)
+	}
+	if e.Masked {
+		b = append(b, `,"masked":true`...)
+	}
+	b = appendText(b, "text", e.Text, false)
 	if e.Message != nil {
-		b = append(b[:len(b)-1], `,"message":`...)
-		b = append(appendLine(b, e.Message), '}')
+		b = appendLine(append(b, `,"message":`...), e.Message)
 	}
-	return append(b, '\n')
+	return append(b, "}\n"...)
+}
+
+// appendText appends a member with a text. An empty text is appended only if it is required.
+func appendText(b []byte, name, text string, required bool) []byte {
+	if text == "" && !required {
+		return b
+	}
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c > '~' || strings.IndexByte(`"\<>&`, c) >= 0 {
+			return appendValue(b, name, text)
+		}
+	}
+	b = append(append(append(b, `,"`...), name...), `":"`...)
+	return append(append(b, text...), '"')
+}
+
+// appendValue appends a member with any value that can be encoded.
+func appendValue(b []byte, name string, v any) []byte {
+	raw, _ := json.Marshal(v) // cannot fail
+	return append(append(append(append(b, `,"`...), name...), `":`...), raw...)
 }
 
 // appendLine appends JSON without line ends.

@@ -63,7 +63,7 @@ type job struct {
 
 // batchDelay is the time in which a recorder collects messages before it observes them.
 // Without it, the goroutine would wake up for each message, which delays the copy.
-const batchDelay = 2 * time.Millisecond
+const batchDelay = 10 * time.Millisecond
 
 // jobSize is what a job needs in addition to its message.
 const jobSize = 512
