@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/lazy"
 )
 
 // Connect opens a connection to a server and negotiates the revision. It returns when the client can
@@ -29,7 +30,7 @@ func Connect(ctx context.Context, to Endpoint, opts *Options) (*Client, error) {
 	c.dispatcher = c.newDispatcher()
 	c.cache = newCache(&c.opts.Cache)
 	c.ServerPeer = mcp.ServerPeer{Outbound: &clientOutbound{client: c}}
-	c.values = context.WithoutCancel(ctx)
+	c.values = lazy.Values(ctx)
 	c.life, c.end = context.WithCancel(c.values)
 	sc, err := c.open(ctx, to, c.opts.LastRevision)
 	if err != nil {

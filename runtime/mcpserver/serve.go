@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/lazy"
 	"github.com/mcpwright/mcp/runtime/internal/pipe"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/stdio"
@@ -144,6 +145,7 @@ func serveMessages(ctx context.Context, conn jsonrpc.MessageConn, handler *conne
 // readMessages delivers all messages from conn to c. It returns nil at the end of the
 // messages.
 func readMessages(ctx context.Context, conn jsonrpc.MessageConn, c *jsonrpc.Conn) error {
+	values := lazy.Values(ctx)
 	for {
 		data, err := conn.ReadMessage(ctx)
 		switch {
@@ -152,7 +154,7 @@ func readMessages(ctx context.Context, conn jsonrpc.MessageConn, c *jsonrpc.Conn
 		case err != nil:
 			return fmt.Errorf("read message: %w", err)
 		}
-		c.Deliver(context.WithoutCancel(ctx), data, jsonrpc.Source{})
+		c.Deliver(values, data, jsonrpc.Source{})
 	}
 }
 

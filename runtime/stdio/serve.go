@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/mcpwright/mcp/runtime/internal/lazy"
 	"github.com/mcpwright/mcp/runtime/internal/pipe"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -97,7 +98,7 @@ func (s *server) run(ctx context.Context) error {
 	var readErr error
 	go func() { // returns at the end of the input, at the latest when it is closed
 		defer close(read)
-		readErr = s.conn.ReadLines(context.WithoutCancel(ctx), s.in, jsonrpc.Source{Transport: newTransport(nil)})
+		readErr = s.conn.ReadLines(lazy.Values(ctx), s.in, jsonrpc.Source{Transport: newTransport(nil)})
 	}()
 	var err error
 	select {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/mcpwright/mcp/runtime/internal/lazy"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 )
 
@@ -35,7 +36,7 @@ func (p *Process) waitExit() {
 // read handles the messages of the child. After the end of the connection it
 // discards the rest of the output, so that the child can finish writing.
 func (p *Process) read(ctx context.Context) {
-	p.readErr = p.conn.ReadLines(context.WithoutCancel(ctx), &p.fromChild, jsonrpc.Source{Transport: newTransport(p)})
+	p.readErr = p.conn.ReadLines(lazy.Values(ctx), &p.fromChild, jsonrpc.Source{Transport: newTransport(p)})
 	_, _ = io.Copy(io.Discard, p.stdout)
 	close(p.outputEnd)
 }

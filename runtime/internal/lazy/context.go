@@ -1,4 +1,4 @@
-// Package lazy contains a context that allocates nothing until it is used:
+// Package lazy contains contexts that allocate nothing until they are used:
 //
 //	h := lazy.Context{Context: r.Context()}
 //	defer h.Cancel(nil)
@@ -70,9 +70,15 @@ func (c *Context) Done() <-chan struct{} { return c.use().ctx.Done() }
 // Err implements [context.Context].
 func (c *Context) Err() error { return c.use().ctx.Err() }
 
-// Value implements [context.Context]. Package context calls it to find the cause
-// of the cancellation and to register the children of c.
-func (c *Context) Value(key any) any { return c.use().ctx.Value(key) }
+// Value implements [context.Context]. Package context calls it with a key of the type
+// *int, to find the cause of the cancellation and to register the children of c. All
+// other keys have the value of the parent.
+func (c *Context) Value(key any) any {
+	if _, internal := key.(*int); internal {
+		return c.use().ctx.Value(key)
+	}
+	return c.Context.Value(key)
+}
 
 // Cancel cancels c with the given cause, unless c has ended. If cause is nil, the
 // cause is [context.Canceled].
@@ -82,4 +88,28 @@ func (c *Context) Cancel(cause error) {
 	case c.made.Load() != &canceledUnused:
 		c.use().cancel(cause)
 	}
+}
+
+// Values returns a context that has the values of ctx and does not end. It is
+// [context.WithoutCancel], except that finding a value in it allocates nothing.
+func Values(ctx context.Context) context.Context { return &values{ctx} }
+
+type values struct{ context.Context }
+
+// Deadline implements [context.Context].
+func (*values) Deadline() (time.Time, bool) { return time.Time{}, false }
+
+// Done implements [context.Context].
+func (*values) Done() <-chan struct{} { return nil }
+
+// Err implements [context.Context].
+func (*values) Err() error { return nil }
+
+// Value implements [context.Context]. It hides the value that package context looks for
+// to find the cause of the cancellation, see [Context.Value].
+func (v *values) Value(key any) any {
+	if _, internal := key.(*int); internal {
+		return nil
+	}
+	return v.Context.Value(key)
 }

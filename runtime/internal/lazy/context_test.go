@@ -63,6 +63,32 @@ func TestUnusedContextDoesNotAllocate(t *testing.T) {
 	}))
 }
 
+func TestValueDoesNotAllocate(t *testing.T) {
+	type key struct{}
+	parent := context.WithValue(t.Context(), key{}, "mine")
+	for _, detached := range []bool{false, true} {
+		var c lazy.Context
+		require.Zero(t, testing.AllocsPerRun(100, func() {
+			c = lazy.Context{Context: parent, Detached: detached}
+			if c.Value(key{}) != "mine" {
+				t.Error("no value")
+			}
+			c.Cancel(nil)
+			if c.Value(key{}) != "mine" {
+				t.Error("no value after the end")
+			}
+		}))
+	}
+}
+
+// TestCauseOfChild checks the cause that package context finds through Value.
+func TestCauseOfChild(t *testing.T) {
+	c := lazy.Context{Context: t.Context()}
+	child := context.WithValue(&c, new(string), 1)
+	c.Cancel(errWhy)
+	require.Equal(t, errWhy, context.Cause(child))
+}
+
 func TestDetachedContextIgnoresEndOfParent(t *testing.T) {
 	type key struct{}
 	parent, cancel := context.WithTimeout(context.WithValue(t.Context(), key{}, "mine"), time.Hour)
@@ -85,4 +111,26 @@ func TestContextHasDeadlineOfParent(t *testing.T) {
 	got, has := c.Deadline()
 	require.True(t, has)
 	require.Equal(t, want, got)
+}
+
+func TestValuesDoNotEnd(t *testing.T) {
+	type key struct{}
+	parent, cancel := context.WithTimeoutCause(context.WithValue(t.Context(), key{}, "mine"), time.Hour, errWhy)
+	v := lazy.Values(parent)
+	child, stop := context.WithCancelCause(v)
+	defer stop(nil)
+	cancel()
+	_, has := v.Deadline()
+	require.False(t, has)
+	require.Nil(t, v.Done())
+	require.NoError(t, v.Err())
+	require.NoError(t, context.Cause(v))
+	require.NoError(t, child.Err())
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		if v.Value(key{}) != "mine" {
+			t.Error("no value")
+		}
+	}))
+	stop(errWhy)
+	require.Equal(t, errWhy, context.Cause(child))
 }
