@@ -113,3 +113,26 @@ func TestTelemetryAllocatesNothingWithoutSDK(t *testing.T) {
 		})
 	}
 }
+
+// TestTelemetryAllocatesLikeSDK compares servers that sample 1 % of the traces with servers that call the
+// SDK of OpenTelemetry alone, whose messages do not contain the trace context.
+func TestTelemetryAllocatesLikeSDK(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short measures nothing")
+	}
+	sdk, traced := peer.ByName("mcpwright SDK alone"), peer.ByName("mcpwright traced")
+	for i, w := range workload.Telemetry() {
+		t.Run(w.Name, func(t *testing.T) {
+			more := 0.5 // as above
+			if i == 0 {
+				more += 5 // to send the trace context, and to decode it
+			}
+			got, least := cheapest(t, w, traced, 0), cheapest(t, w, sdk, 0)
+			t.Logf("allocs %.1f, bytes %.0f; SDK alone: allocs %.1f, bytes %.0f", got.Allocs, got.Bytes, least.Allocs, least.Bytes)
+			require.LessOrEqual(t, got.Allocs, least.Allocs+more)
+			if i > 0 {
+				require.LessOrEqual(t, got.Bytes, least.Bytes+50) // for the data of the metrics
+			}
+		})
+	}
+}

@@ -3,11 +3,12 @@ package mcpotel
 import (
 	"context"
 	"errors"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
-	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/mcpwright/mcp/generated/mcp"
@@ -86,9 +87,9 @@ func isReport(method string) bool {
 // a span of the context is not the parent, it becomes a link.
 func (t *telemetry) extract(ctx context.Context, p *providers, meta metaReader, header http.Header) (context.Context, []trace.Link) {
 	ambient := trace.SpanContextFromContext(ctx)
-	propagator := p.propagation()
+	propagation := p.propagation()
 	if len(meta) > 0 {
-		sent := propagator.Extract(ctx, meta)
+		sent := propagation.extract(ctx, meta)
 		parent := trace.SpanContextFromContext(sent)
 		if parent.IsValid() && !parent.Equal(ambient) {
 			if ambient.IsValid() {
@@ -99,32 +100,38 @@ func (t *telemetry) extract(ctx context.Context, p *providers, meta metaReader, 
 		ctx = sent // may have baggage
 	}
 	if header != nil && !ambient.IsValid() {
-		ctx = propagator.Extract(ctx, headerReader{propagation.HeaderCarrier(header)})
+		ctx = propagation.propagator.Extract(ctx, headerReader(header))
 	}
 	return ctx, nil
 }
 
 // headerReader is a carrier of the headers of a request. It finds the names of W3C without
 // allocating their canonical form.
-type headerReader struct{ propagation.HeaderCarrier }
+type headerReader http.Header
 
 // Get returns the first value of a header, or "".
 func (h headerReader) Get(key string) string {
 	switch key {
-	case "traceparent":
+	case keyParent:
 		key = "Traceparent"
-	case "tracestate":
+	case keyState:
 		key = "Tracestate"
-	case "baggage":
+	case keyBaggage:
 		key = "Baggage"
 	default:
-		return h.HeaderCarrier.Get(key)
+		key = http.CanonicalHeaderKey(key)
 	}
-	if values := h.HeaderCarrier[key]; len(values) > 0 {
+	if values := h[key]; len(values) > 0 {
 		return values[0]
 	}
 	return ""
 }
+
+// Set does nothing.
+func (headerReader) Set(string, string) {}
+
+// Keys returns the names of the headers.
+func (h headerReader) Keys() []string { return slices.Collect(maps.Keys(h)) }
 
 // clientAddress returns the IP address of an HTTP client, or "".
 func clientAddress(t peer.TransportContext) string {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -167,9 +169,9 @@ func (m metaReader) Keys() []string {
 // [go.opentelemetry.io/otel/propagation.TextMapCarrier].
 type metaWriter struct {
 	frame   wire.Frame
-	entries [8]wire.Entry // room for the entries of a client, and for traceparent, tracestate and baggage
+	entries [4]wire.Entry // room for the entries of a client, and for traceparent
 	n       int
-	text    [96]byte // room for the value of traceparent
+	text    [64]byte // room for the value of traceparent
 }
 
 // Get returns "".
@@ -180,14 +182,16 @@ func (*metaWriter) Keys() []string { return nil }
 
 // Set adds an entry, or replaces it.
 func (w *metaWriter) Set(key, value string) {
-	if value == "" {
-		return
+	if value != "" {
+		w.set(key, wire.AppendString(nil, value))
 	}
-	var room []byte
-	if w.n == 0 {
-		room = w.text[:0:len(w.text)]
-	}
-	e := wire.Entry{Name: key, Value: wire.AppendString(room, value), Checked: true}
+}
+
+// setParent adds the traceparent of a span.
+func (w *metaWriter) setParent(sc trace.SpanContext) { w.set(keyParent, appendParent(w.text[:0], sc)) }
+
+func (w *metaWriter) set(key string, value json.RawMessage) {
+	e := wire.Entry{Name: key, Value: value, Checked: true}
 	w.n++
 	meta := w.frame.Meta
 	if i := slices.IndexFunc(meta, func(old wire.Entry) bool { return old.Name == key }); i >= 0 {

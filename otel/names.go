@@ -1,12 +1,15 @@
 package mcpotel
 
 import (
+	"iter"
 	"maps"
 	"sync"
 	"sync/atomic"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/tasks"
+	"github.com/mcpwright/mcp/runtime/wire"
 )
 
 // other replaces names that are not known.
@@ -30,6 +33,31 @@ func (n *names) method(name string) string {
 		return name
 	}
 	return other
+}
+
+// learnList adds the names in a list of tools or prompts.
+func (n *names) learnList(result wire.Value) {
+	switch res := result.(type) {
+	case interface {
+		Items() iter.Seq[mcpserver.Item]
+	}: // an encoded list of a server
+		for item := range res.Items() {
+			switch item.Kind {
+			case mcpserver.KindTool:
+				n.tools.add(item.Name, maxTools)
+			case mcpserver.KindPrompt:
+				n.prompts.add(item.Name, maxPrompts)
+			}
+		}
+	case *mcp.ListToolsResult:
+		for i := range res.Tools {
+			n.tools.add(res.Tools[i].Name, maxTools)
+		}
+	case *mcp.ListPromptsResult:
+		for i := range res.Prompts {
+			n.prompts.add(res.Prompts[i].Name, maxPrompts)
+		}
+	}
 }
 
 // isProtocolMethod reports whether the protocol or its tasks extension has a method.
@@ -88,12 +116,17 @@ type cache[K comparable, V any] struct {
 // maxCached limits the keys of a cache.
 const maxCached = 10_000
 
+// find returns the value of a key if the cache has it.
+func (c *cache[K, V]) find(key *K) (v V, ok bool) {
+	c.mu.RLock()
+	v, ok = c.values[*key]
+	c.mu.RUnlock()
+	return v, ok
+}
+
 // get returns the value of a key. It is made if the cache does not have it.
 func (c *cache[K, V]) get(key K, make func(*K) V) V {
-	c.mu.RLock()
-	v, ok := c.values[key]
-	c.mu.RUnlock()
-	if ok {
+	if v, ok := c.find(&key); ok {
 		return v
 	}
 	k := key // so that key itself stays on the stack

@@ -2,16 +2,15 @@ package mcpotel
 
 import (
 	"context"
-	"iter"
 	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/mcpwright/mcp/generated/mcp"
-	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -28,82 +27,37 @@ type operation struct {
 	id        wire.RequestID
 	from      peer.TransportContext // of a received message
 
-	span  trace.Span
-	name  string // of the span
-	begun time.Time
+	span   trace.Span
+	name   string  // of the span
+	series *series // nil before the start
+	begun  time.Time
 }
 
 // noSpan is the span of operations that have none.
 var noSpan = trace.SpanFromContext(context.Background())
 
 // start begins the span of the operation. The links may be nil. A sampler gets the
-// attributes that many operations have in common; the others follow if the span is
-// recorded.
+// name and the kind of the span, the method, and the tool or prompt. The other attributes
+// follow if the span is recorded.
 func (o *operation) start(ctx context.Context, links ...trace.Link) context.Context {
 	o.begun = time.Now()
-	begin := o.t.starts.get(o.startKey(), (*startKey).beginning)
-	opts := begin.opts
+	o.series = o.t.seriesOf(o.key())
+	o.name = o.series.name
+	opts := o.series.start
 	if len(links) > 0 {
 		opts = append(slices.Clip(opts), trace.WithLinks(links...))
 	}
-	o.name = begin.name
-	ctx, o.span = o.p.tracer.Start(ctx, begin.name, opts...)
+	ctx, o.span = o.p.tracer.Start(ctx, o.name, opts...)
 	if o.span.IsRecording() {
+		o.span.SetAttributes(o.series.attrs...)
 		o.span.SetAttributes(o.ownAttributes()...)
 	}
 	return ctx
 }
 
-// startKey is what the beginnings of many spans have in common. Each of its members
-// has a limited number of values.
-type startKey struct {
-	kind                trace.SpanKind
-	method              string
-	tool, prompt        string
-	revision, transport string
-}
-
-// startKey returns the key of the operation.
-func (o *operation) startKey() startKey {
-	names := &o.t.names
-	return startKey{
-		o.kind, names.method(o.m.method), names.tools.known(o.m.tool), names.prompts.known(o.m.prompt),
-		o.revision, o.transport,
-	}
-}
-
-// beginning is the name and the options of a span.
-type beginning struct {
-	name string
-	opts []trace.SpanStartOption
-}
-
-// beginning creates the name and the options of the spans with a key.
-func (k *startKey) beginning() *beginning {
-	l := labels{method: k.method, tool: k.tool, prompt: k.prompt, revision: k.revision, transport: k.transport}
-	if l.tool == other {
-		l.tool = "" // the attribute will have the name
-	}
-	if l.prompt == other {
-		l.prompt = ""
-	}
-	attrs := l.attributes()
-	if k.tool == other {
-		attrs = append(attrs, attribute.String(keyOperation, executeTool))
-	}
-	return &beginning{k.name(), []trace.SpanStartOption{trace.WithSpanKind(k.kind), trace.WithAttributes(attrs...)}}
-}
-
-// name returns the name of a span: the method and, if it is known, the tool or the
-// prompt. So the number of names has a limit.
-func (k *startKey) name() string {
-	switch {
-	case k.tool != "" && k.tool != other:
-		return k.method + " " + k.tool
-	case k.prompt != "" && k.prompt != other:
-		return k.method + " " + k.prompt
-	}
-	return k.method
+// key returns the key of the operation's series.
+func (o *operation) key() seriesKey {
+	return seriesKey{o.kind, o.m.method, o.m.tool, o.m.prompt, o.revision, o.transport}
 }
 
 // ownAttributes returns the attributes that differ from operation to operation.
@@ -159,39 +113,26 @@ func (o *operation) end(ctx context.Context, result wire.Value, err error) {
 // learn adds the names that a successful operation has shown to exist.
 func (o *operation) learn(result wire.Value) {
 	names := &o.t.names
-	names.tools.add(o.m.tool, maxTools)
-	names.prompts.add(o.m.prompt, maxPrompts)
-	if !isProtocolMethod(o.m.method) && !o.id.IsZero() {
-		names.methods.add(o.m.method, maxMethods)
+	if o.series == nil || !o.series.known {
+		names.tools.add(o.m.tool, maxTools)
+		names.prompts.add(o.m.prompt, maxPrompts)
+		if !isProtocolMethod(o.m.method) && !o.id.IsZero() {
+			names.methods.add(o.m.method, maxMethods)
+		}
+		o.series = o.t.seriesOf(o.key())
 	}
-	switch res := result.(type) {
-	case interface {
-		Items() iter.Seq[mcpserver.Item]
-	}: // an encoded list of a server
-		for item := range res.Items() {
-			switch item.Kind {
-			case mcpserver.KindTool:
-				names.tools.add(item.Name, maxTools)
-			case mcpserver.KindPrompt:
-				names.prompts.add(item.Name, maxPrompts)
-			}
-		}
-	case *mcp.ListToolsResult:
-		for i := range res.Tools {
-			names.tools.add(res.Tools[i].Name, maxTools)
-		}
-	case *mcp.ListPromptsResult:
-		for i := range res.Prompts {
-			names.prompts.add(res.Prompts[i].Name, maxPrompts)
-		}
+	if o.m.method == mcp.MethodListTools || o.m.method == mcp.MethodListPrompts {
+		names.learnList(result)
 	}
 }
 
 // finish adds what is known after the operation to a span that is recorded.
 func (o *operation) finish(result wire.Value, err error, f failure) {
-	key := o.startKey()
-	if name := key.name(); name != o.name {
-		o.span.SetName(name)
+	if !o.series.known {
+		o.series = o.t.seriesOf(o.key())
+	}
+	if o.series.name != o.name {
+		o.span.SetName(o.series.name)
 	}
 	redact := o.t.opts.Redact
 	if f.kind != "" {
@@ -233,26 +174,33 @@ func (o *operation) recordContent(result wire.Value) {
 
 // measure records the duration of the operation.
 func (o *operation) measure(ctx context.Context, f failure) {
+	h := o.p.metrics.serverOperation
+	if o.kind == trace.SpanKindClient {
+		h = o.p.metrics.clientOperation
+	}
+	if !h.Enabled(ctx) {
+		return
+	}
+	record := o.series.record
+	if f.kind != "" {
+		record = o.failed(f)
+	}
+	h.Record(ctx, time.Since(o.begun).Seconds(), record...)
+}
+
+// failed returns the labels of an operation that has failed.
+func (o *operation) failed(f failure) []metric.RecordOption {
 	names := &o.t.names
 	if f.code != "" {
 		if names.codes.add(f.code, maxCodes); !names.codes.has(f.code) {
 			f.kind, f.code = other, other
 		}
 	}
-	l := labels{
-		method:     names.method(o.m.method),
-		tool:       names.tools.known(o.m.tool),
-		prompt:     names.prompts.known(o.m.prompt),
-		revision:   o.revision,
-		transport:  o.transport,
-		errorType:  f.kind,
-		statusCode: f.code,
-	}
-	h := o.p.metrics.serverOperation
-	if o.kind == trace.SpanKindClient {
-		h = o.p.metrics.clientOperation
-	}
-	o.p.metrics.record(ctx, h, time.Since(o.begun).Seconds(), &l)
+	key := o.key()
+	key.limit(names)
+	l := key.labels()
+	l.errorType, l.statusCode = f.kind, f.code
+	return o.t.labels.get(l, (*labels).option)
 }
 
 // session is a session that is measured when it ends.
@@ -281,5 +229,5 @@ func (s *session) end(ctx context.Context) {
 	if s.kind == trace.SpanKindClient {
 		h = s.metrics.clientSession
 	}
-	s.metrics.record(ctx, h, time.Since(s.begun).Seconds(), &s.labels)
+	h.Record(ctx, time.Since(s.begun).Seconds(), s.labels.option()...)
 }

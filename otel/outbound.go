@@ -27,26 +27,27 @@ type sender struct {
 	out peer.Outbound
 }
 
-// sending is a message that is being sent. It is one value, so that it is allocated at once.
+// sending contains the parts of a message being sent that outlive a stack frame. It is one
+// value, so that they are allocated at once.
 type sending struct {
-	operation
 	call peer.CallOptions // of the caller
 	meta metaWriter
-	room [4]peer.CallOption // for the options of the caller and apply
+	room [3]peer.CallOption // for the options of the caller and apply
 }
 
 // Call implements [peer.Outbound].
 func (s *sender) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
-	o := s.sending(req, opts)
-	if isQuestion(req.Method(), o.call.Frame) {
+	m := newSending(opts)
+	if isQuestion(req.Method(), m.call.Frame) {
 		err := s.out.Call(ctx, req, res, opts...)
 		trace.SpanFromContext(ctx).AddEvent("mcp.question", trace.WithAttributes(
 			attribute.String(keyMethod, req.Method()), attribute.Bool("mcp.question.answered", err == nil)))
 		return err
 	}
-	o.id = o.call.ID
+	o := s.operation(req, m)
+	o.id = m.call.ID
 	ctx = o.start(ctx)
-	err := s.out.Call(ctx, req, res, o.inject(ctx, opts)...)
+	err := s.out.Call(ctx, req, res, m.inject(ctx, s.p.propagation(), opts)...)
 	if err == nil && req.Method() == mcp.MethodInitialize {
 		o.awaitEnd(ctx, s.out, res)
 	}
@@ -56,7 +57,8 @@ func (s *sender) Call(ctx context.Context, req peer.Message, res wire.Value, opt
 
 // Notify implements [peer.Outbound].
 func (s *sender) Notify(ctx context.Context, n peer.Notification, opts ...peer.CallOption) error {
-	o := s.sending(n, opts)
+	m := newSending(opts)
+	o := s.operation(n, m)
 	if isReport(n.Method()) {
 		trace.SpanFromContext(ctx).AddEvent(n.Method())
 		o.begun, o.span = time.Now(), noSpan
@@ -65,21 +67,27 @@ func (s *sender) Notify(ctx context.Context, n peer.Notification, opts ...peer.C
 		return err
 	}
 	ctx = o.start(ctx)
-	err := s.out.Notify(ctx, n, o.inject(ctx, opts)...)
+	err := s.out.Notify(ctx, n, m.inject(ctx, s.p.propagation(), opts)...)
 	o.end(ctx, nil, err)
 	return err
 }
 
-// sending returns what is recorded of a message that is sent with these options.
-func (s *sender) sending(m peer.Message, opts []peer.CallOption) *sending {
-	o := &sending{operation: operation{t: s.t, p: s.p, kind: trace.SpanKindClient}}
+// newSending returns a message that is sent with these options.
+func newSending(opts []peer.CallOption) *sending {
+	m := new(sending)
 	for _, opt := range opts {
-		opt(&o.call)
+		opt(&m.call)
 	}
-	o.m.method = m.Method()
-	o.m.target(m)
-	if o.call.Frame != nil {
-		o.revision = revisionName(o.call.Frame.Revision)
+	return m
+}
+
+// operation returns what is recorded of a message.
+func (s *sender) operation(msg peer.Message, m *sending) operation {
+	o := operation{t: s.t, p: s.p, kind: trace.SpanKindClient}
+	o.m.method = msg.Method()
+	o.m.target(msg)
+	if m.call.Frame != nil {
+		o.revision = revisionName(m.call.Frame.Revision)
 	}
 	switch link := s.out.(type) {
 	case interface{ SessionID() string }: // a client over HTTP
@@ -100,16 +108,16 @@ func isQuestion(method string, frame *wire.Frame) bool {
 }
 
 // inject returns the options of the caller with the trace context in the metadata.
-func (o *sending) inject(ctx context.Context, opts []peer.CallOption) []peer.CallOption {
-	o.meta.use(o.call.Frame)
-	if o.p.propagation().Inject(ctx, &o.meta); o.meta.n == 0 {
+func (m *sending) inject(ctx context.Context, p *chosen, opts []peer.CallOption) []peer.CallOption {
+	m.meta.use(m.call.Frame)
+	if p.inject(ctx, &m.meta); m.meta.n == 0 {
 		return opts
 	}
-	return append(append(o.room[:0], opts...), o.apply)
+	return append(append(m.room[:0], opts...), m.apply)
 }
 
 // apply is a [peer.CallOption] that sets the frame.
-func (o *sending) apply(c *peer.CallOptions) { c.Frame = &o.meta.frame }
+func (m *sending) apply(c *peer.CallOptions) { c.Frame = &m.meta.frame }
 
 // awaitEnd measures the session that a client has begun, if the connection reports
 // its end.

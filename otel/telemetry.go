@@ -20,8 +20,9 @@ const scope = "github.com/mcpwright/mcp/otel"
 type telemetry struct {
 	opts   Options
 	names  names
-	starts cache[startKey, *beginning]
-	last   atomic.Pointer[providers] // nil before the first message
+	series cache[seriesKey, *series]
+	labels cache[labels, []metric.RecordOption] // of operations that fail
+	last   atomic.Pointer[providers]            // nil before the first message
 }
 
 func newTelemetry(o *Options) *telemetry {
@@ -41,6 +42,8 @@ type providers struct {
 	active  bool // something records
 	tracer  trace.Tracer
 	metrics *metrics // nil if nothing is measured
+
+	chosen atomic.Pointer[chosen] // nil before the first message
 }
 
 // current returns the providers in use, or nil if there is no SDK.
@@ -104,18 +107,4 @@ func idle(provider any) bool {
 func isGlobalDefault(v any) bool {
 	t := reflect.TypeOf(v)
 	return t != nil && t.Kind() == reflect.Pointer && strings.HasSuffix(t.Elem().PkgPath(), "go.opentelemetry.io/otel/internal/global")
-}
-
-// w3c is the propagator of programs that have not set one.
-var w3c = propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{})
-
-// propagation returns the propagator in use.
-func (p *providers) propagation() propagation.TextMapPropagator {
-	if p.propagator != nil {
-		return p.propagator
-	}
-	if g := otel.GetTextMapPropagator(); !isGlobalDefault(g) {
-		return g
-	}
-	return w3c
 }

@@ -22,11 +22,12 @@ var silent = slog.New(slog.DiscardHandler)
 
 // ours is this module, used through mcpserver and mcpclient. If raw is set, tools have prepared schemas
 // and decode their arguments themselves. If telemetry is set, client and server are
-// instrumented.
+// instrumented; if sdk is set, they call the SDK without our telemetry.
 type ours struct {
 	name      string
 	raw       bool
 	telemetry *mcpotel.Options // nil for none
+	sdk       *sdkAlone        // nil for none
 }
 
 func (p *ours) Name() string { return p.name }
@@ -42,6 +43,9 @@ func (p *ours) server() *mcpserver.Server {
 	opts := &mcpserver.Options{Logger: silent}
 	if p.telemetry != nil {
 		opts = mcpotel.InstrumentServer(opts, p.telemetry)
+	}
+	if p.sdk != nil {
+		opts.Middleware = append(opts.Middleware, p.sdk.middleware)
 	}
 	s := mcpserver.New(mcp.Implementation{Name: "bench", Version: "1"}, opts)
 	if p.raw {
@@ -131,6 +135,9 @@ func (p *ours) Pair(ctx context.Context, via Via) (Pair, error) {
 	}
 	if p.telemetry != nil {
 		opts = mcpotel.InstrumentClient(opts, p.telemetry)
+	}
+	if p.sdk != nil {
+		opts.Outgoing = append(opts.Outgoing, p.sdk.outgoing)
 	}
 	c, err := mcpclient.Connect(ctx, to, opts)
 	return &oursPair{c, end}, err

@@ -24,12 +24,13 @@ import (
 const (
 	instrumented = " instrumented"
 	traced       = " traced"
+	alone        = " SDK alone"
 	withOtelHTTP = " otelhttp"
 )
 
 // WithoutTelemetry returns the name of the peer that a peer with telemetry is compared with, or "".
 func WithoutTelemetry(name string) string {
-	for _, end := range []string{instrumented, traced, withOtelHTTP} {
+	for _, end := range []string{instrumented, traced, alone, withOtelHTTP} {
 		if without, ok := strings.CutSuffix(name, end); ok {
 			return without
 		}
@@ -44,6 +45,7 @@ func Traced() []Peer {
 		&ours{name: "mcpwright"},
 		&ours{name: "mcpwright" + instrumented, telemetry: new(mcpotel.Options)},
 		&ours{name: "mcpwright" + traced, telemetry: telemetry()},
+		&ours{name: "mcpwright" + alone, sdk: newSDKAlone()},
 		&tracedHTTP{server: ours{name: "mcpwright" + withOtelHTTP}},
 		&mcpGo{name: "mcp-go"},
 		&mcpGo{name: "mcp-go" + traced, telemetry: true},
