@@ -49,6 +49,9 @@ func WithPromptDescription(description string) PromptOption {
 // WithPromptTitle sets the title of a prompt.
 func WithPromptTitle(title string) PromptOption { return func(p *Prompt) { p.Title = title } }
 
+// WithPromptIcons sets the icons of a prompt.
+func WithPromptIcons(icons ...Icon) PromptOption { return func(p *Prompt) { p.Icons = icons } }
+
 // WithArgument adds an argument to a prompt.
 func WithArgument(name string, opts ...ArgumentOption) PromptOption {
 	return func(p *Prompt) {

@@ -57,6 +57,26 @@ func WithAnnotations(audience []Role, priority float64, lastModified string) Res
 	return func(r *Resource) { r.Annotations = &Annotations{audience, &priority, lastModified} }
 }
 
+// WithLastModified sets the time of the last change of a resource, in the form of RFC 3339.
+func WithLastModified(timestamp string) ResourceOption {
+	return func(r *Resource) {
+		if r.Annotations == nil {
+			r.Annotations = new(Annotations)
+		}
+		r.Annotations.LastModified = timestamp
+	}
+}
+
+// WithTemplateAnnotations sets the annotations of a resource template.
+func WithTemplateAnnotations(audience []Role, priority float64, lastModified string) ResourceTemplateOption {
+	return func(t *ResourceTemplate) { t.Annotations = &Annotations{audience, &priority, lastModified} }
+}
+
+// WithTemplateIcons sets the icons of a resource template.
+func WithTemplateIcons(icons ...Icon) ResourceTemplateOption {
+	return func(t *ResourceTemplate) { t.Icons = icons }
+}
+
 // URITemplate is a URI template of RFC 6570.
 type URITemplate struct{ *uritemplate.Template }
 

@@ -14,5 +14,26 @@
 //   - Required arguments of prompts are checked before the handler is called.
 //   - Sessions are registered when their initialize request has succeeded, on every transport.
 //   - The texts of errors that the server makes itself differ, for example for an unknown tool.
-//   - Tasks, sampling, roots, completion, event stores and session id managers are missing.
+//   - The hooks after a subscription of 2026-07-28 are called when its stream ends, and the hooks for
+//     tasks for both the tasks of 2025-11-25 and the extension, whose results have other members.
+//   - Hooks cannot change the results of tasks, subscriptions and requests without a result.
+//
+// These names are missing:
+//
+//   - RequestSampling, RequestRoots and RequestURLElicitation: handlers call methods of
+//     [github.com/mcpwright/mcp/generated/mcp.SessionFromContext], in every revision. That is also
+//     in place of InputRequestBuilder;
+//   - AddTaskTool and TaskHooks: with [WithTaskCapabilities] a call of an ordinary tool becomes a
+//     task, and the hooks for requests and the middleware for tools see it;
+//   - resources and resource templates of one session, and the interfaces of sessions for them. Tools
+//     of one session are supported;
+//   - event stores, session id managers, keep-alive and the sizes of queues: the options of
+//     [github.com/mcpwright/mcp/runtime/streamable] have them, with s.Kit().Handler;
+//   - ProtectedResourceMetadataConfig: [github.com/mcpwright/mcp/runtime/auth] serves the metadata;
+//   - WithTracer and WithPropagator: the module [github.com/mcpwright/mcp/otel] has middleware, for
+//     s.Kit().Use;
+//   - options for the paths of [SSEServer] that are computed for a request;
+//   - WithOutputSchemaValidation, WithStrictInputSchemaDefault, cache hints and the choice of
+//     revisions: [github.com/mcpwright/mcp/runtime/mcpserver.Options] has them, for servers that are
+//     made with that package.
 package server

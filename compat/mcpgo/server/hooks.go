@@ -70,6 +70,34 @@ type (
 	OnBeforeCallToolFunc func(ctx context.Context, id any, message *mcp.CallToolRequest)
 	// OnAfterCallToolFunc is called with the result of the request, a *mcp.CallToolResult.
 	OnAfterCallToolFunc func(ctx context.Context, id any, message *mcp.CallToolRequest, result any)
+	// OnBeforeDiscoverFunc is called before the request is handled.
+	OnBeforeDiscoverFunc func(ctx context.Context, id any, message *mcp.DiscoverRequest)
+	// OnAfterDiscoverFunc is called with the result of the request.
+	OnAfterDiscoverFunc func(ctx context.Context, id any, message *mcp.DiscoverRequest, result *mcp.DiscoverResult)
+	// OnBeforeSubscriptionsListenFunc is called before the request is handled.
+	OnBeforeSubscriptionsListenFunc func(ctx context.Context, id any, message *mcp.SubscriptionsListenRequest)
+	// OnAfterSubscriptionsListenFunc is called with the result of the request, when the stream ends.
+	OnAfterSubscriptionsListenFunc func(ctx context.Context, id any, message *mcp.SubscriptionsListenRequest, result *mcp.SubscriptionsListenResult)
+	// OnBeforeGetTaskFunc is called before the request is handled.
+	OnBeforeGetTaskFunc func(ctx context.Context, id any, message *mcp.GetTaskRequest)
+	// OnAfterGetTaskFunc is called with the result of the request.
+	OnAfterGetTaskFunc func(ctx context.Context, id any, message *mcp.GetTaskRequest, result *mcp.GetTaskResult)
+	// OnBeforeListTasksFunc is called before the request is handled.
+	OnBeforeListTasksFunc func(ctx context.Context, id any, message *mcp.ListTasksRequest)
+	// OnAfterListTasksFunc is called with the result of the request.
+	OnAfterListTasksFunc func(ctx context.Context, id any, message *mcp.ListTasksRequest, result *mcp.ListTasksResult)
+	// OnBeforeTaskResultFunc is called before the request is handled.
+	OnBeforeTaskResultFunc func(ctx context.Context, id any, message *mcp.TaskResultRequest)
+	// OnAfterTaskResultFunc is called with the result of the request.
+	OnAfterTaskResultFunc func(ctx context.Context, id any, message *mcp.TaskResultRequest, result *mcp.TaskResultResult)
+	// OnBeforeCancelTaskFunc is called before the request is handled.
+	OnBeforeCancelTaskFunc func(ctx context.Context, id any, message *mcp.CancelTaskRequest)
+	// OnAfterCancelTaskFunc is called with the result of the request.
+	OnAfterCancelTaskFunc func(ctx context.Context, id any, message *mcp.CancelTaskRequest, result *mcp.CancelTaskResult)
+	// OnBeforeCompleteFunc is called before the request is handled.
+	OnBeforeCompleteFunc func(ctx context.Context, id any, message *mcp.CompleteRequest)
+	// OnAfterCompleteFunc is called with the result of the request.
+	OnAfterCompleteFunc func(ctx context.Context, id any, message *mcp.CompleteRequest, result *mcp.CompleteResult)
 )
 
 // Hooks are functions that are called for requests and sessions, in the order in which they were
@@ -109,6 +137,20 @@ type Hooks struct {
 	OnAfterListTools              []OnAfterListToolsFunc
 	OnBeforeCallTool              []OnBeforeCallToolFunc
 	OnAfterCallTool               []OnAfterCallToolFunc
+	OnBeforeDiscover              []OnBeforeDiscoverFunc
+	OnAfterDiscover               []OnAfterDiscoverFunc
+	OnBeforeSubscriptionsListen   []OnBeforeSubscriptionsListenFunc
+	OnAfterSubscriptionsListen    []OnAfterSubscriptionsListenFunc
+	OnBeforeGetTask               []OnBeforeGetTaskFunc
+	OnAfterGetTask                []OnAfterGetTaskFunc
+	OnBeforeListTasks             []OnBeforeListTasksFunc
+	OnAfterListTasks              []OnAfterListTasksFunc
+	OnBeforeTaskResult            []OnBeforeTaskResultFunc
+	OnAfterTaskResult             []OnAfterTaskResultFunc
+	OnBeforeCancelTask            []OnBeforeCancelTaskFunc
+	OnAfterCancelTask             []OnAfterCancelTaskFunc
+	OnBeforeComplete              []OnBeforeCompleteFunc
+	OnAfterComplete               []OnAfterCompleteFunc
 }
 
 // AddOnRegisterSession adds a hook to OnRegisterSession.
@@ -255,6 +297,76 @@ func (h *Hooks) AddAfterCallTool(hook OnAfterCallToolFunc) {
 	h.OnAfterCallTool = append(h.OnAfterCallTool, hook)
 }
 
+// AddBeforeDiscover adds a hook to OnBeforeDiscover.
+func (h *Hooks) AddBeforeDiscover(hook OnBeforeDiscoverFunc) {
+	h.OnBeforeDiscover = append(h.OnBeforeDiscover, hook)
+}
+
+// AddAfterDiscover adds a hook to OnAfterDiscover.
+func (h *Hooks) AddAfterDiscover(hook OnAfterDiscoverFunc) {
+	h.OnAfterDiscover = append(h.OnAfterDiscover, hook)
+}
+
+// AddBeforeSubscriptionsListen adds a hook to OnBeforeSubscriptionsListen.
+func (h *Hooks) AddBeforeSubscriptionsListen(hook OnBeforeSubscriptionsListenFunc) {
+	h.OnBeforeSubscriptionsListen = append(h.OnBeforeSubscriptionsListen, hook)
+}
+
+// AddAfterSubscriptionsListen adds a hook to OnAfterSubscriptionsListen.
+func (h *Hooks) AddAfterSubscriptionsListen(hook OnAfterSubscriptionsListenFunc) {
+	h.OnAfterSubscriptionsListen = append(h.OnAfterSubscriptionsListen, hook)
+}
+
+// AddBeforeGetTask adds a hook to OnBeforeGetTask.
+func (h *Hooks) AddBeforeGetTask(hook OnBeforeGetTaskFunc) {
+	h.OnBeforeGetTask = append(h.OnBeforeGetTask, hook)
+}
+
+// AddAfterGetTask adds a hook to OnAfterGetTask.
+func (h *Hooks) AddAfterGetTask(hook OnAfterGetTaskFunc) {
+	h.OnAfterGetTask = append(h.OnAfterGetTask, hook)
+}
+
+// AddBeforeListTasks adds a hook to OnBeforeListTasks.
+func (h *Hooks) AddBeforeListTasks(hook OnBeforeListTasksFunc) {
+	h.OnBeforeListTasks = append(h.OnBeforeListTasks, hook)
+}
+
+// AddAfterListTasks adds a hook to OnAfterListTasks.
+func (h *Hooks) AddAfterListTasks(hook OnAfterListTasksFunc) {
+	h.OnAfterListTasks = append(h.OnAfterListTasks, hook)
+}
+
+// AddBeforeTaskResult adds a hook to OnBeforeTaskResult.
+func (h *Hooks) AddBeforeTaskResult(hook OnBeforeTaskResultFunc) {
+	h.OnBeforeTaskResult = append(h.OnBeforeTaskResult, hook)
+}
+
+// AddAfterTaskResult adds a hook to OnAfterTaskResult.
+func (h *Hooks) AddAfterTaskResult(hook OnAfterTaskResultFunc) {
+	h.OnAfterTaskResult = append(h.OnAfterTaskResult, hook)
+}
+
+// AddBeforeCancelTask adds a hook to OnBeforeCancelTask.
+func (h *Hooks) AddBeforeCancelTask(hook OnBeforeCancelTaskFunc) {
+	h.OnBeforeCancelTask = append(h.OnBeforeCancelTask, hook)
+}
+
+// AddAfterCancelTask adds a hook to OnAfterCancelTask.
+func (h *Hooks) AddAfterCancelTask(hook OnAfterCancelTaskFunc) {
+	h.OnAfterCancelTask = append(h.OnAfterCancelTask, hook)
+}
+
+// AddBeforeComplete adds a hook to OnBeforeComplete.
+func (h *Hooks) AddBeforeComplete(hook OnBeforeCompleteFunc) {
+	h.OnBeforeComplete = append(h.OnBeforeComplete, hook)
+}
+
+// AddAfterComplete adds a hook to OnAfterComplete.
+func (h *Hooks) AddAfterComplete(hook OnAfterCompleteFunc) {
+	h.OnAfterComplete = append(h.OnAfterComplete, hook)
+}
+
 // observe handles a request with its hooks. It returns false if the method has no hooks.
 func (h *Hooks) observe(c *observed) bool {
 	switch mcp.MCPMethod(c.in.Method) {
@@ -288,6 +400,29 @@ func (h *Hooks) observe(c *observed) bool {
 			})
 		}
 		around(h, c, h.OnBeforeCallTool, after)
+	default:
+		return h.observeMore(c)
+	}
+	return true
+}
+
+// observeMore is observe for the methods that few servers have hooks for.
+func (h *Hooks) observeMore(c *observed) bool {
+	switch mcp.MCPMethod(c.in.Method) {
+	case mcp.MethodServerDiscover:
+		around(h, c, h.OnBeforeDiscover, h.OnAfterDiscover)
+	case mcp.MethodSubscriptionsListen:
+		around(h, c, h.OnBeforeSubscriptionsListen, h.OnAfterSubscriptionsListen)
+	case mcp.MethodTasksGet:
+		around(h, c, h.OnBeforeGetTask, h.OnAfterGetTask)
+	case mcp.MethodTasksList:
+		around(h, c, h.OnBeforeListTasks, h.OnAfterListTasks)
+	case mcp.MethodTasksResult:
+		around(h, c, h.OnBeforeTaskResult, h.OnAfterTaskResult)
+	case mcp.MethodTasksCancel:
+		around(h, c, h.OnBeforeCancelTask, h.OnAfterCancelTask)
+	case mcp.MethodCompletionComplete:
+		around(h, c, h.OnBeforeComplete, h.OnAfterComplete)
 	default:
 		return false
 	}

@@ -161,6 +161,10 @@ func newResult(method string) wire.Value {
 		return new(kit.ListResourceTemplatesResult)
 	case mcp.MethodResourcesRead:
 		return new(kit.ReadResourceResult)
+	case mcp.MethodServerDiscover:
+		return new(kit.DiscoverResult)
+	case mcp.MethodCompletionComplete:
+		return new(kit.CompleteResult)
 	}
 	return nil
 }

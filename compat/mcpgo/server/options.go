@@ -3,9 +3,11 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log"
 	"log/slog"
 
+	"github.com/mcpwright/mcp/compat/mcpgo/mcp"
 	kit "github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 )
@@ -49,6 +51,72 @@ func WithPromptCapabilities(listChanged bool) ServerOption {
 // WithLogging declares that the server sends log messages.
 func WithLogging() ServerOption {
 	return func(s *MCPServer) { s.opts.Capabilities.Logging = map[string]json.RawMessage{} }
+}
+
+// WithCompletions declares completion. [WithPromptCompletionProvider] and
+// [WithResourceCompletionProvider] declare it, too.
+func WithCompletions() ServerOption {
+	return func(s *MCPServer) { s.opts.Capabilities.Completions = map[string]json.RawMessage{} }
+}
+
+// WithPromptCompletionProvider sets the provider of values for arguments of prompts.
+func WithPromptCompletionProvider(provider PromptCompletionProvider) ServerOption {
+	return func(s *MCPServer) { s.promptCompletion = provider }
+}
+
+// WithResourceCompletionProvider sets the provider of values for variables of resource templates.
+func WithResourceCompletionProvider(provider ResourceCompletionProvider) ServerOption {
+	return func(s *MCPServer) { s.resourceCompletion = provider }
+}
+
+// WithTaskCapabilities lets calls continue as tasks, if toolCallTasks is set and the tool has
+// [mcp.WithTaskSupport]. Tasks can always be listed and canceled.
+func WithTaskCapabilities(list, cancel, toolCallTasks bool) ServerOption {
+	return func(s *MCPServer) {
+		if toolCallTasks {
+			s.opts.Tasks = new(mcpserver.TaskOptions)
+		}
+	}
+}
+
+// WithExperimental declares capabilities outside the protocol, by name. NewMCPServer panics if a
+// value is not an object in JSON.
+func WithExperimental(experimental map[string]any) ServerOption {
+	return func(s *MCPServer) { s.opts.Capabilities.Experimental = objects(experimental) }
+}
+
+// WithExtensions is like [WithExperimental] for the settings of extensions of the protocol.
+func WithExtensions(extensions map[string]any) ServerOption {
+	return func(s *MCPServer) { s.opts.Capabilities.Extensions = objects(extensions) }
+}
+
+func objects(values map[string]any) map[string]map[string]json.RawMessage {
+	all := make(map[string]map[string]json.RawMessage, len(values))
+	for name, value := range values {
+		data, err := json.Marshal(value)
+		members := map[string]json.RawMessage{}
+		if err == nil {
+			err = json.Unmarshal(data, &members)
+		}
+		if err != nil {
+			panic(fmt.Errorf("server: capability %q: %w", name, err))
+		}
+		all[name] = members
+	}
+	return all
+}
+
+// WithIcons sets the icons of the server.
+func WithIcons(icons ...mcp.Icon) ServerOption {
+	return func(s *MCPServer) {
+		for _, icon := range icons {
+			converted := new(kit.Icon)
+			if err := toKit(icon, converted); err != nil {
+				panic(fmt.Errorf("server: icon %q: %w", icon.Src, err))
+			}
+			s.info.Icons = append(s.info.Icons, *converted)
+		}
+	}
 }
 
 // WithElicitation does nothing: asking the user needs a capability of the client only.

@@ -86,6 +86,9 @@ type MCPServer struct {
 	resource []ResourceHandlerMiddleware
 	prompt   []PromptHandlerMiddleware
 
+	promptCompletion   PromptCompletionProvider   // or nil
+	resourceCompletion ResourceCompletionProvider // or nil
+
 	sessionTools sync.Mutex // held while the tools of a session are changed
 
 	mu            sync.RWMutex
@@ -120,6 +123,7 @@ func NewMCPServer(name, version string, opts ...ServerOption) *MCPServer {
 	s.opts.Middleware = append(s.opts.Middleware, s.handle)
 	s.opts.Logger = slog.New(&logHandler{server: s})
 	s.kit = mcpserver.New(s.info, &s.opts)
+	s.provideCompletions()
 	return s
 }
 

@@ -330,3 +330,30 @@ func TestStructuredContent(t *testing.T) {
 		equal(t, call(t, c, "text", "{}"), `"a"`)
 	})
 }
+
+func TestOptionsForMetadata(t *testing.T) {
+	s := server.NewMCPServer("test", "1.0.0",
+		server.WithIcons(mcp.Icon{Src: "https://example.com/icon.png", Sizes: []string{"48x48"}}),
+		server.WithExperimental(map[string]any{"lights": struct{ Color string }{"red"}}),
+		server.WithExtensions(map[string]any{"com.example/maps": map[string]any{}}))
+	s.AddPrompt(mcp.NewPrompt("p", mcp.WithPromptIcons(mcp.Icon{Src: "https://example.com/p.png"})), nil)
+	s.AddResourceTemplate(mcp.NewResourceTemplate("file:///{path}", "files",
+		mcp.WithTemplateAnnotations(nil, 0.5, "2026-01-02T03:04:05Z"), mcp.WithTemplateIcons(mcp.Icon{Src: "https://example.com/t.png"})), nil)
+	s.AddResource(mcp.NewResource("file:///a", "a", mcp.WithLastModified("2026-01-02T03:04:05Z")), nil)
+	c := handshake(t, s)
+	equal(t, c.ServerInfo().Icons[0].Src, "https://example.com/icon.png")
+	equal(t, string(c.ServerCapabilities().Experimental["lights"]["Color"]), `"red"`)
+	if _, ok := c.ServerCapabilities().Extensions["com.example/maps"]; !ok {
+		t.Error("the extension is missing")
+	}
+	prompts, err := c.ListPrompts(t.Context(), nil)
+	check(t, err)
+	equal(t, prompts.Prompts[0].Icons[0].Src, "https://example.com/p.png")
+	templates, err := c.ListResourceTemplates(t.Context(), nil)
+	check(t, err)
+	equal(t, templates.ResourceTemplates[0].Icons[0].Src, "https://example.com/t.png")
+	equal(t, *templates.ResourceTemplates[0].Annotations.Priority, 0.5)
+	resources, err := c.ListResources(t.Context(), nil)
+	check(t, err)
+	equal(t, resources.Resources[0].Annotations.LastModified, "2026-01-02T03:04:05Z")
+}
