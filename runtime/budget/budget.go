@@ -27,7 +27,7 @@ import (
 //
 // A Budget is safe for concurrent use.
 type Budget struct {
-	total, perPrincipal int64
+	limits func() (total, perPrincipal int64)
 
 	mu          sync.Mutex
 	held        int64
@@ -67,9 +67,17 @@ func New(opts *Options) *Budget {
 	if opts != nil {
 		o = *opts
 	}
-	o.MaxBytes = limit.Count(o.MaxBytes, min(defaultMaxBytes, memoryLimit()/4))
-	o.MaxBytesPerPrincipal = limit.Count(o.MaxBytesPerPrincipal, o.MaxBytes/4)
-	return &Budget{total: int64(o.MaxBytes), perPrincipal: int64(o.MaxBytesPerPrincipal), byPrincipal: make(map[string]int64)}
+	return &Budget{limits: sync.OnceValues(o.complete), byPrincipal: make(map[string]int64)}
+}
+
+// complete returns the limits. It reads files if a limit has its default, so it is called when the
+// limits are first needed.
+func (o Options) complete() (total, perPrincipal int64) {
+	if o.MaxBytes == 0 {
+		o.MaxBytes = min(defaultMaxBytes, memoryLimit()/4)
+	}
+	o.MaxBytes = limit.Count(o.MaxBytes, 0)
+	return int64(o.MaxBytes), int64(limit.Count(o.MaxBytesPerPrincipal, o.MaxBytes/4))
 }
 
 // Default returns the Budget that is used if options contain none. It has the default limits.
@@ -93,7 +101,10 @@ func memoryLimit() int {
 }
 
 // MaxBytes returns the limit for all peers together.
-func (b *Budget) MaxBytes() int { return int(b.total) }
+func (b *Budget) MaxBytes() int {
+	total, _ := b.limits()
+	return int(total)
+}
 
 // Held returns the number of bytes that are held.
 func (b *Budget) Held() int {
@@ -146,13 +157,14 @@ func (b *Budget) check(principal string, n int64) error {
 	if n <= 0 {
 		return nil
 	}
-	most := b.total - b.total/4
+	total, perPrincipal := b.limits()
+	most := total - total/4
 	if principal != "" {
 		switch after := b.byPrincipal[principal] + n; {
-		case after > b.perPrincipal:
+		case after > perPrincipal:
 			return ErrPrincipalExceeded
-		case after <= b.perPrincipal/4:
-			most = b.total // the reserved part, too
+		case after <= perPrincipal/4:
+			most = total // the reserved part, too
 		}
 	}
 	if b.held+n > most {

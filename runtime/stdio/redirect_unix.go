@@ -142,12 +142,13 @@ func setDuplicate(from, fd int) error {
 
 // setNull makes fd a descriptor of the null device.
 func setNull(fd int) error {
-	f, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	// An os.File would use the network poller.
+	null, err := syscall.Open(os.DevNull, syscall.O_RDWR|syscall.O_CLOEXEC, 0)
 	if err != nil {
-		return err
+		return &os.PathError{Op: "open", Path: os.DevNull, Err: err}
 	}
-	defer f.Close()
-	if err := dup2(int(f.Fd()), fd); err != nil {
+	defer syscall.Close(null)
+	if err := dup2(null, fd); err != nil {
 		return fmt.Errorf("redirect descriptor %d: %w", fd, err)
 	}
 	return nil

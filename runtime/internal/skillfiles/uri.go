@@ -8,6 +8,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -53,12 +54,15 @@ type Root struct {
 	uri string // ends with "/"
 }
 
-var uriForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://([^/?#]*)/([^?#]+)$`)
+// uriForm is compiled when it is first needed, because most programs have no skills.
+var uriForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://([^/?#]*)/([^?#]+)$`)
+})
 
 // ParseRoot returns the directory of a skill with the URI of its SKILL.md file. The last segment of
 // the directory must be the name of the skill.
 func ParseRoot(uri, name string) (Root, error) {
-	form := uriForm.FindStringSubmatch(uri)
+	form := uriForm().FindStringSubmatch(uri)
 	dir, ok := strings.CutSuffix(uri, "/"+Manifest)
 	if form == nil || !ok {
 		return Root{}, fmt.Errorf("URI %q has not the form %q", clip(uri), "skill://path/"+Manifest)

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // maxYAMLDepth limits nested collections.
@@ -303,12 +304,18 @@ func cutComment(text string) (string, bool) {
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' }
 
-var (
-	yamlInteger = regexp.MustCompile(`^[-+]?[0-9]+$`)
-	yamlBased   = regexp.MustCompile(`^(0o[0-7]+|0x[0-9a-fA-F]+)$`)
-	yamlFloat   = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
-	yamlSpecial = regexp.MustCompile(`^([-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`)
-)
+// yamlNumbers are the forms of numbers in the core schema.
+type yamlNumbers struct{ integer, based, float, special *regexp.Regexp }
+
+// numberForms are compiled when they are first needed, because most programs have no skills.
+var numberForms = sync.OnceValue(func() *yamlNumbers {
+	return &yamlNumbers{
+		integer: regexp.MustCompile(`^[-+]?[0-9]+$`),
+		based:   regexp.MustCompile(`^(0o[0-7]+|0x[0-9a-fA-F]+)$`),
+		float:   regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`),
+		special: regexp.MustCompile(`^([-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`),
+	}
+})
 
 // plain returns the value of a plain scalar in the core schema.
 func (r *yamlReader) plain(l yamlLine, text string) any {
@@ -320,8 +327,8 @@ func (r *yamlReader) plain(l yamlLine, text string) any {
 	case "false", "False", "FALSE":
 		return false
 	}
-	switch {
-	case yamlInteger.MatchString(text):
+	switch forms := numberForms(); {
+	case forms.integer.MatchString(text):
 		sign, digits := "", strings.TrimPrefix(text, "+")
 		if digits[0] == '-' {
 			sign, digits = "-", digits[1:]
@@ -330,19 +337,19 @@ func (r *yamlReader) plain(l yamlLine, text string) any {
 			return json.Number("0")
 		}
 		return json.Number(sign + digits)
-	case yamlBased.MatchString(text):
+	case forms.based.MatchString(text):
 		n, err := strconv.ParseUint(text, 0, 64)
 		if err != nil {
 			r.fail(l, "number %q is too large", text)
 		}
 		return json.Number(strconv.FormatUint(n, 10))
-	case yamlFloat.MatchString(text):
+	case forms.float.MatchString(text):
 		f, err := strconv.ParseFloat(text, 64)
 		if err != nil {
 			r.fail(l, "number %q is too large", text)
 		}
 		return json.Number(strconv.FormatFloat(f, 'g', -1, 64))
-	case yamlSpecial.MatchString(text):
+	case forms.special.MatchString(text):
 		r.fail(l, "number %q has no form in JSON; quote it", text)
 	}
 	return text

@@ -114,7 +114,7 @@ func (r *Round) seal(in *peer.Inbound, b *roundData) (*string, error) {
 	if err != nil {
 		return nil, err
 	}
-	sealed := r.rules.sealer.seal(s.append(nil), bound)
+	sealed := r.rules.sealer().seal(s.append(nil), bound)
 	if len(sealed) > r.rules.opts.MaxState {
 		return nil, errSize
 	}

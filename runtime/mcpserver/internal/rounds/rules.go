@@ -53,7 +53,7 @@ type Handler = func(context.Context, peer.Message) (wire.Value, error)
 // Rules apply to all rounds of a server. They are safe for concurrent use.
 type Rules struct {
 	opts    Options
-	sealer  *sealer
+	sealer  func() *sealer
 	unknown sync.Once // logs unknown keys once
 }
 
@@ -66,13 +66,13 @@ func New(o Options) (*Rules, error) {
 		o.Logger = slog.Default()
 	}
 	if o.Keys == nil {
-		o.Keys = [][]byte{processKey()}
+		return &Rules{opts: o, sealer: processSealer}, nil
 	}
-	sealer, err := newSealer(o.Keys)
+	s, err := newSealer(o.Keys)
 	if err != nil {
 		return nil, err
 	}
-	return &Rules{opts: o, sealer: sealer}, nil
+	return &Rules{opts: o, sealer: func() *sealer { return s }}, nil
 }
 
 // Errors that are sent to clients. The reasons are logged.

@@ -103,7 +103,7 @@ func (r *Round) unseal(in *peer.Inbound, sealed string) (*state, error) {
 	if err != nil {
 		return nil, err
 	}
-	content, err := r.rules.sealer.open(sealed, bound)
+	content, err := r.rules.sealer().open(sealed, bound)
 	if err != nil {
 		return nil, err
 	}

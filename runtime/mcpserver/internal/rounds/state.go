@@ -230,11 +230,16 @@ var (
 	errForged     = errors.New("state was changed, or belongs to another request")
 )
 
-// processKey is the key of servers without configured keys.
-var processKey = sync.OnceValue(func() []byte {
-	key := make([]byte, minKey)
-	rand.Read(key) // never fails
-	return key
+// processSealer is the sealer of servers without configured keys. Its key is made when a server
+// first needs it.
+var processSealer = sync.OnceValue(func() *sealer {
+	secret := make([]byte, minKey)
+	rand.Read(secret) // never fails
+	s, err := newSealer([][]byte{secret})
+	if err != nil {
+		panic(err) // the length is valid
+	}
+	return s
 })
 
 // text is the encoding of encrypted state. It has one form for equal bytes.
