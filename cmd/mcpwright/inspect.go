@@ -54,15 +54,23 @@ func (i *inspect) run(ctx context.Context, e *environment, args arguments) error
 	if err != nil {
 		return fmt.Errorf("serve the page: %w", err)
 	}
+	frames, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		l.Close()
+		return fmt.Errorf("serve the views of the page: %w", err)
+	}
 	p := page.New(l.Addr(), page.Options{
-		Name: s.name, Command: s.URL == "", Mask: newMask(e, s),
+		Name: s.name, Command: s.URL == "", Frames: frames.Addr(), Mask: newMask(e, s),
 		Connect: func(ctx context.Context, to *page.Connection) (*mcpclient.Client, error) {
 			return i.connectPage(ctx, e, s, to)
 		},
 	})
 	server := &http.Server{Handler: p, ReadHeaderTimeout: 10 * time.Second}
-	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(l) }() // returns when the server is closed
+	views := &http.Server{Handler: p.Frames(), ReadHeaderTimeout: 10 * time.Second}
+	defer views.Close()
+	failed := make(chan error, 2)
+	go func() { failed <- server.Serve(l) }()     // returns when the server is closed
+	go func() { failed <- views.Serve(frames) }() // likewise
 	i.announce(e, p.URL())
 	select {
 	case err = <-failed:

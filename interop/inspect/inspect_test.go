@@ -12,6 +12,8 @@ import (
 	"image/color"
 	"image/png"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -46,13 +48,18 @@ func build(t *testing.T) string {
 	return path
 }
 
-// start starts the page for an MCP server, and returns its URL.
+// start starts the page for the command of an MCP server, and returns its URL.
 func start(t *testing.T, server ...string) string {
+	return startPage(t, append([]string{"--"}, server...), serveVariable+"=1")
+}
+
+// startPage starts the page with the last arguments and variables of the environment.
+func startPage(t *testing.T, args []string, env ...string) string {
 	if testing.Short() {
 		t.Skip("a browser takes seconds")
 	}
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), build(t), append([]string{"inspect", "-open=false", "--"}, server...)...)
-	cmd.Env = append(cmd.Environ(), serveVariable+"=1")
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), build(t), append([]string{"inspect", "-open=false"}, args...)...)
+	cmd.Env = append(cmd.Environ(), env...)
 	cmd.Stderr = t.Output()
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
@@ -375,6 +382,40 @@ func TestKeyboard(t *testing.T) {
 	p.WaitText(".details", "Server → client: server/discover")
 	require.Empty(t, browser.Value[string](p, `[...document.querySelectorAll("button, input, select, textarea")]
 		.filter(e => e.checkVisibility() && !(e.textContent.trim() || e.ariaLabel || e.labels?.length)).map(e => e.outerHTML).join("\n")`), "controls without a label")
+}
+
+// TestServerOverHTTP uses a server at a URL that requires a token.
+func TestServerOverHTTP(t *testing.T) {
+	browser.Find(t)
+	handler := newServer().Handler(nil)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer key-of-the-kitchen" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	url := startPage(t, []string{server.URL}, "MCPWRIGHT_TOKEN=key-of-the-kitchen")
+	p := browser.Open(t, 1200, 760)
+	p.Go(url)
+	p.WaitText("#sides", "2026-07-28 · stateless")
+	p.Button("Compare revisions")
+	p.WaitText("#sides", "2025-11-25 · handshake")
+	call(p, "photo")
+	p.Wait("document.querySelectorAll('.card.done').length === 2")
+	p.Button("Stop comparing")
+	openView(t, p).WaitText("#plate", "1 × soup")
+	call(p, "reserve")
+	p.WaitText("dialog[open]", "For whom is the table?")
+	p.Type("dialog textarea", "Ada")
+	p.Type("dialog input[inputmode]", "4")
+	p.Button("Accept")
+	p.WaitText(".card", "A table for 4 people is reserved for Ada.")
+	require.NotContains(t, p.Text(), "key-of-the-kitchen")
 }
 
 // TestEverythingServer uses a server that was written elsewhere.

@@ -127,6 +127,7 @@ func newServer() *mcpserver.Server {
 	})
 	k := &kitchen{server: s, menu: []string{"soup", "risotto", "salad"}}
 	k.addTools()
+	k.addView()
 	s.AddResource(&mcp.Resource{URI: menuURI, Name: "menu", MIMEType: "text/plain", Description: "The dishes of today."}, k.readMenu)
 	s.AddResource(&mcp.Resource{URI: "kitchen://photo", Name: "photo", MIMEType: "image/png"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 		return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{&mcp.BlobResourceContents{URI: "kitchen://photo", MIMEType: "image/png", Blob: dish}}}, nil

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -35,8 +37,9 @@ var names = []string{"chromium", "chromium-browser", "google-chrome", "chrome"}
 
 // Page is a page in a browser. Its methods fail the test if something is wrong.
 type Page struct {
-	t   *testing.T
-	ctx context.Context
+	t        *testing.T
+	ctx      context.Context
+	expected atomic.Pointer[string] // a part of errors on the console that the test expects
 }
 
 // Open starts a browser with an empty page of a size. It skips the test if Chromium is not installed.
@@ -56,13 +59,16 @@ func Open(t *testing.T, width, height int64) *Page {
 		cancel()
 		stop()
 	})
-	p := &Page{t, ctx}
+	p := &Page{t: t, ctx: ctx}
 	p.do(chromedp.EmulateViewport(width, height))
 	messages := chromedp.Console(ctx)
 	go func() { // ends with the browser
 		for m, err := range messages {
 			if err != nil {
 				return
+			}
+			if expected := p.expected.Load(); expected != nil && strings.Contains(fmt.Sprint(m), *expected) {
+				continue
 			}
 			if m.IsException() || m.Type == "error" {
 				t.Errorf("the page reports: %s", m)
@@ -71,6 +77,9 @@ func Open(t *testing.T, width, height int64) *Page {
 	}()
 	return p
 }
+
+// Expect allows errors on the console that contain a text.
+func (p *Page) Expect(text string) { p.expected.Store(&text) }
 
 // Find returns the path of Chromium. It skips the test if Chromium is not installed.
 func Find(t *testing.T) string {

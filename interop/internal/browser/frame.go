@@ -19,7 +19,7 @@ func (p *Page) Frame(url string) *Page {
 			if x.Type == "iframe" && x.URL == url {
 				ctx, cancel := chromedp.NewContext(p.ctx, chromedp.WithTargetID(x.TargetID))
 				p.t.Cleanup(cancel)
-				return &Page{p.t, ctx}
+				return &Page{t: p.t, ctx: ctx}
 			}
 			urls = append(urls, x.Type+" "+x.URL)
 		}

@@ -25,11 +25,13 @@ type action struct {
 	Side   int             `json:"side"`
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params"`
-	State  string          `json:"state"`            // running, done, failed or cancelled
-	Result string          `json:"result,omitempty"` // JSON, as text so that numbers stay exact
-	Error  *actionError    `json:"error,omitempty"`
-	Begun  time.Time       `json:"begun"`
-	Ended  *time.Time      `json:"ended,omitempty"`
+	// View is true for a request of an MCP App.
+	View   bool         `json:"view,omitempty"`
+	State  string       `json:"state"`            // running, done, failed or cancelled
+	Result string       `json:"result,omitempty"` // JSON, as text so that numbers stay exact
+	Error  *actionError `json:"error,omitempty"`
+	Begun  time.Time    `json:"begun"`
+	Ended  *time.Time   `json:"ended,omitempty"`
 }
 
 // actionError is the error of an action.
@@ -77,6 +79,7 @@ type actionRequest struct {
 	Sides  []int           `json:"sides"`
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params"`
+	View   bool            `json:"view"`
 }
 
 // serveRequest sends a request to the MCP server on one or both sides. The results are events.
@@ -100,7 +103,7 @@ func (s *Server) serveRequest(in *actionRequest) (any, error) {
 		sd := s.sides[index]
 		id, ctx := s.running.begin(s.life)
 		ids = append(ids, id)
-		a := &action{ID: id, Group: ids[0], Side: index, Method: in.Method, Params: in.Params, State: "running", Begun: time.Now()}
+		a := &action{ID: id, Group: ids[0], Side: index, Method: in.Method, Params: in.Params, View: in.View, State: "running", Begun: time.Now()}
 		if !sd.start(func() { sd.perform(ctx, a) }) {
 			s.running.end(id)
 			return nil, errors.New("the page is closed")

@@ -36,6 +36,8 @@ type Options struct {
 	Command bool
 	// Connect opens a connection to the MCP server.
 	Connect func(ctx context.Context, to *Connection) (*mcpclient.Client, error)
+	// Frames is the address of the listener for [Server.Frames], or nil to show no MCP Apps.
+	Frames net.Addr
 	// Mask replaces secrets in the messages that the page shows. Nil is the default mask.
 	Mask *wiretrace.Mask
 }
@@ -65,6 +67,7 @@ type Server struct {
 	sides   [2]*side
 	ask     questions
 	running actions
+	frames  *frames
 	routes  http.Handler
 	life    context.Context // ends with Close
 	end     context.CancelFunc
@@ -77,6 +80,7 @@ func New(addr net.Addr, opts Options) *Server {
 	s.life, s.end = context.WithCancel(context.Background())
 	_, port, _ := net.SplitHostPort(addr.String())
 	s.hosts = []string{addr.String(), net.JoinHostPort("localhost", port)}
+	s.frames = newFrames(opts.Frames, s.hosts)
 	s.ask = questions{log: s.log, open: map[int]*question{}}
 	s.log.add(&entry{key: "page", kind: "page", keep: true}, map[string]any{"name": opts.Name, "command": opts.Command})
 	for i := range s.sides {
@@ -89,6 +93,9 @@ func New(addr net.Addr, opts Options) *Server {
 
 // URL returns the address of the page with its token.
 func (s *Server) URL() string { return "http://" + s.hosts[0] + "/#" + s.token }
+
+// Frames returns the handler for the listener of the frames of MCP Apps.
+func (s *Server) Frames() http.Handler { return s.frames }
 
 // Close ends the connections to the MCP server. It returns when they have ended.
 func (s *Server) Close() {
@@ -118,18 +125,19 @@ func (s *Server) mux() http.Handler {
 	handle("POST /api/watch", post(s.serveWatch))
 	handle("POST /api/refresh", post(s.serveRefresh))
 	handle("POST /api/roots", post(s.serveRoots))
+	handle("POST /api/view", post(s.serveView))
 	return mux
 }
 
-// policy allows the page its own files, and pictures and sound from results. No script can be
-// inserted, also not by code of the page.
+// policy allows the page its own files, pictures and sound from results, and frames of MCP Apps. No
+// script can be inserted, also not by code of the page.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data: blob:; media-src data: blob:; " +
-	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'; frame-src "
 
 // ServeHTTP implements [http.Handler].
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	h.Set("Content-Security-Policy", policy)
+	h.Set("Content-Security-Policy", policy+s.frames.source())
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("Referrer-Policy", "no-referrer")

@@ -12,11 +12,13 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/apps"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -49,6 +51,9 @@ func newTestServer() *mcpserver.Server {
 	})
 	s.AddResource(&mcp.Resource{URI: "kitchen://menu", Name: "menu"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 		return &mcp.ReadResourceResult{}, nil
+	})
+	apps.AddView(s, fstest.MapFS{"view.html": {Data: []byte("<!doctype html><p>plate</p>")}}, apps.View{
+		URI: "ui://kitchen/view", File: "view.html", Meta: apps.ResourceMeta{CSP: &apps.ResourceCSP{ConnectDomains: []string{"https://api.example.com"}}},
 	})
 	mcpserver.AddTool(s, &mcp.Tool{Name: "change"}, func(ctx context.Context, _ *mcp.ServerSession, _ struct{}) (string, error) {
 		return "changed", s.ResourceUpdated(ctx, "kitchen://menu")
@@ -111,6 +116,7 @@ type opened struct {
 	t      *testing.T
 	page   *Server
 	server *httptest.Server
+	frames *httptest.Server
 	mcp    *pipes
 }
 
@@ -119,11 +125,14 @@ func open(t *testing.T, fail error) *opened {
 	t.Helper()
 	o := &opened{t: t, mcp: &pipes{server: newTestServer(), fail: fail, closed: make(chan io.Closer, 10)}}
 	o.server = httptest.NewUnstartedServer(nil)
-	o.page = New(o.server.Listener.Addr(), Options{Name: "kitchen", Connect: o.mcp.connect})
-	o.server.Config.Handler = o.page
+	o.frames = httptest.NewUnstartedServer(nil)
+	o.page = New(o.server.Listener.Addr(), Options{Name: "kitchen", Frames: o.frames.Listener.Addr(), Connect: o.mcp.connect})
+	o.server.Config.Handler, o.frames.Config.Handler = o.page, o.page.Frames()
 	o.server.Start()
+	o.frames.Start()
 	t.Cleanup(func() {
 		o.page.Close()
+		o.frames.Close()
 		o.server.Close()
 	})
 	return o
@@ -415,4 +424,56 @@ func TestCloseEndsAll(t *testing.T) {
 	for range events {
 	}
 	require.Equal(t, http.StatusInternalServerError, o.send(http.MethodPost, "/api/request", `{"sides":[0],"method":"ping"}`, nil).StatusCode)
+}
+
+func TestViewsHaveAnotherOrigin(t *testing.T) {
+	o := open(t, nil)
+	events := o.events("")
+	wait(t, events, "state", `"connected"`)
+	var view viewResponse
+	require.NoError(t, json.Unmarshal([]byte(o.post("view", `{"side":0,"uri":"ui://kitchen/view"}`)), &view))
+	require.True(t, strings.HasPrefix(view.URL, o.frames.URL+"/"), view.URL)
+	require.NotEqual(t, o.server.URL, o.frames.URL)
+	require.NotContains(t, view.Sandbox, "same-origin")
+	get := func(url, host string) (int, string, string) {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+		require.NoError(t, err)
+		req.Host = host
+		res, err := http.DefaultClient.Do(req)
+		require.NoError(t, err)
+		defer res.Body.Close()
+		body, err := io.ReadAll(res.Body)
+		require.NoError(t, err)
+		return res.StatusCode, res.Header.Get("Content-Security-Policy"), string(body)
+	}
+	status, policy, body := get(view.URL, "")
+	require.Equal(t, http.StatusOK, status)
+	require.Equal(t, "<!doctype html><p>plate</p>", body)
+	require.Contains(t, policy, "connect-src https://api.example.com;")
+	require.Contains(t, policy, "sandbox allow-scripts allow-forms; frame-ancestors "+o.server.URL+" http://localhost:")
+	for name, refused := range map[string][2]string{
+		"another name":  {o.frames.URL + "/other", ""},
+		"no name":       {o.frames.URL + "/", ""},
+		"another host":  {view.URL, "rebound.example.com"},
+		"files of page": {o.frames.URL + "/main.js", ""},
+	} {
+		status, policy, body := get(refused[0], refused[1])
+		require.GreaterOrEqual(t, status, 400, name)
+		require.NotContains(t, body, "plate", name)
+		require.Contains(t, policy, "default-src 'none'", name)
+	}
+	res := o.send(http.MethodGet, "/", "", nil)
+	require.True(t, strings.HasSuffix(res.Header.Get("Content-Security-Policy"), "frame-src "+o.frames.URL), "only views can be framed")
+	res = o.send(http.MethodPost, "/api/view", `{"side":0,"uri":"ui://kitchen/view"}`, func(r *http.Request) { r.Header.Del("Authorization") })
+	require.Equal(t, http.StatusUnauthorized, res.StatusCode)
+	res = o.send(http.MethodPost, "/api/view", `{"side":0,"uri":"kitchen://menu"}`, nil)
+	require.Equal(t, http.StatusInternalServerError, res.StatusCode)
+
+	for range maxViews {
+		o.page.frames.add(&apps.Document{HTML: "new"})
+	}
+	status, _, _ = get(view.URL, "")
+	require.Equal(t, http.StatusNotFound, status, "old views are forgotten")
+	o.post("request", `{"sides":[0],"method":"ping","view":true}`)
+	wait(t, events, "action", `"view":true`)
 }

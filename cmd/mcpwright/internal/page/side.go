@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpwright/mcp/cmd/mcpwright/internal/wiretrace"
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/apps"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/stdio"
 	"github.com/mcpwright/mcp/runtime/tasks"
@@ -189,6 +190,9 @@ func (sd *side) open() (*mcpclient.Client, error) {
 	opts.Roots = sd.roots
 	sd.mu.Unlock()
 	sd.server.ask.handlers(sd.index, opts)
+	if sd.server.frames.host != "" {
+		apps.Declare(&opts.Capabilities)
+	}
 	opts.OnToolListChanged = func(context.Context, *mcp.ToolListChangedNotification) error {
 		sd.changed(readTools)
 		return nil

@@ -25,6 +25,18 @@ export function replace(element, ...children) {
 	return element
 }
 
+// remove removes elements: at once, or hides them until a promise is resolved.
+export function remove(elements, ended) {
+	for (const element of elements) {
+		if (!ended) {
+			element.remove()
+			continue
+		}
+		element.hidden = true
+		ended.finally(() => element.remove())
+	}
+}
+
 // button makes a button that does not submit a form.
 export function button(label, onclick, properties) {
 	return h('button', { type: 'button', onclick, ...properties }, label)

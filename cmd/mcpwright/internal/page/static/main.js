@@ -1,6 +1,6 @@
 // The page: its state, and the parts that show it.
 
-import { h, button, replace, later, milliseconds, arrows } from './dom.js'
+import { h, button, replace, remove, later, milliseconds, arrows } from './dom.js'
 import { events } from './api.js'
 import * as api from './api.js'
 import { wireView } from './wire.js'
@@ -32,24 +32,26 @@ const app = {
 	state,
 	// request sends a request on the connections in use, and returns the numbers of its actions. The
 	// params are JSON text.
-	async request(method, params = '{}', sides = activeSides()) {
-		const { ids } = await api.post('request', `{"sides":${JSON.stringify(sides)},"method":${JSON.stringify(method)},"params":${params}}`)
+	async request(method, params = '{}', sides = activeSides(), view = false) {
+		const { ids } = await api.post('request', `{"sides":${JSON.stringify(sides)},"method":${JSON.stringify(method)},"view":${view},"params":${params}}`)
 		return ids
 	},
 	// result sends a request that is not shown as an action, and returns its result.
-	async result(method, params) {
-		const [id] = await app.request(method, params, [firstConnected()])
+	async result(method, params, sides = [firstConnected()], view = false) {
+		const [id] = await app.request(method, params, sides, view)
 		return new Promise((resolve, reject) => {
 			waiting.set(id, { resolve, reject })
 			settle(state.actions.get(id)) // the result may have arrived first
 		})
 	},
+	// tools returns the tools of a connection.
+	tools: (side) => state.offers[side].tools?.list ?? [],
 	open,
 	activeSides,
 	firstConnected,
 	listen(f) {
 		listeners.add(f)
-		return () => listeners.delete(f)
+		return () => { listeners.delete(f) }
 	},
 	fail(error) {
 		notice(error.message)
@@ -65,7 +67,7 @@ function settle(action) {
 	if (!promise) return
 	waiting.delete(action.id)
 	if (action.result) promise.resolve(JSON.parse(action.result))
-	else promise.reject(new Error(action.error?.message ?? action.state))
+	else promise.reject(Object.assign(new Error(action.error?.message ?? action.state), { code: action.error?.code, data: action.error?.data }))
 }
 
 function connected(side) {
@@ -312,9 +314,9 @@ function open(uri) {
 
 // show shows a view: its element, and a function that ends it.
 function show(view) {
-	close?.()
+	remove([...at('detail').children], close?.())
 	close = view?.close ?? null
-	replace(at('detail'), view?.element ?? h('p', { class: 'hint center' }, 'Choose an entry.'))
+	at('detail').append(view?.element ?? h('p', { class: 'hint center' }, 'Choose an entry.'))
 	at('detail').setAttribute('aria-labelledby', `tab-${tab.id}`)
 }
 

@@ -1,21 +1,23 @@
 // The views of tools, resources, prompts, tasks, the log and the server.
 
-import { h, button, replace, later, milliseconds } from './dom.js'
+import { h, button, replace, remove, later, milliseconds } from './dom.js'
 import { schemaForm } from './form.js'
 import { viewer, parse } from './json.js'
 import { result } from './result.js'
+import { appView, viewURI } from './mcpapp.js'
 import * as api from './api.js'
 
 // outputs shows the last action that belongs to a view, on each connection. The function belongs
-// reports whether an action does.
-function outputs(app, belongs) {
+// reports whether an action does. The function more, if any, returns more for an action with a result:
+// an element, and a function that ends it.
+function outputs(app, belongs, more) {
 	const element = h('div', { class: 'outputs', 'aria-live': 'polite' })
 	const drawn = new Map() // by side: the action, to draw only what has changed
 	const newest = Math.max(0, ...app.state.actions.keys())
 	const draw = later(() => {
 		const last = [null, null]
 		for (const action of app.state.actions.values()) {
-			if (belongs(action)) last[action.side] = action
+			if (!action.view && belongs(action)) last[action.side] = action
 		}
 		if (!app.state.compare) last[1] = null
 		for (const side of [0, 1]) {
@@ -24,10 +26,10 @@ function outputs(app, belongs) {
 				if (last[side]?.state === 'running') before.progress()
 				continue
 			}
-			before?.element.remove()
+			if (before) remove([before.element], before.close?.())
 			drawn.delete(side)
 			if (!last[side]) continue
-			const card = outputCard(app, last[side])
+			const card = outputCard(app, last[side], more)
 			drawn.set(side, { action: last[side], ...card })
 			element.append(card.element)
 			if (last[side].id > newest) card.element.scrollIntoView({ block: 'nearest' })
@@ -39,16 +41,24 @@ function outputs(app, belongs) {
 		if (['action', 'progress', 'compare', 'state'].includes(name)) draw()
 	})
 	draw()
-	return { element, stop, draw }
+	return {
+		element, draw,
+		stop() {
+			stop()
+			const ending = [...drawn.values()].map((card) => card.close?.()).filter(Boolean)
+			return ending.length ? Promise.all(ending) : undefined
+		},
+	}
 }
 
-function outputCard(app, action) {
+function outputCard(app, action, more) {
 	const side = app.state.sides[action.side]
 	const body = h('div', null)
 	const time = h('span', { class: 'muted' })
 	const head = h('div', { class: 'bar' }, h('h3', null, { running: 'Running', done: 'Result', failed: 'Error', cancelled: 'Cancelled' }[action.state]),
 		app.state.compare && side?.revision ? h('span', { class: 'chip plain' }, side.revision) : null, time)
 	let progress = () => {}
+	let close
 	if (action.state === 'running') {
 		const bar = h('progress', { 'aria-label': 'Progress' })
 		const note = h('p', { class: 'hint' })
@@ -67,10 +77,13 @@ function outputCard(app, action) {
 		progress()
 	} else {
 		time.textContent = milliseconds(Date.parse(action.ended) - Date.parse(action.begun))
-		if (action.result) replace(body, result(action, app.open))
-		else replace(body, errorView(action.error))
+		if (action.result) {
+			const extra = more?.(action)
+			close = extra?.close
+			replace(body, extra?.element, result(action, app.open))
+		} else replace(body, errorView(action.error))
 	}
-	return { element: h('section', { class: `card ${action.state}` }, head, body), progress }
+	return { element: h('section', { class: `card ${action.state}` }, head, body), progress, close }
 }
 
 function errorView(error) {
@@ -116,7 +129,7 @@ export function toolView(app, tool) {
 	const badges = [
 		a.readOnlyHint ? badge('read-only', 'good') : null, a.destructiveHint && !a.readOnlyHint ? badge('destructive', 'bad') : null,
 		a.idempotentHint ? badge('idempotent') : null, a.openWorldHint ? badge('open world') : null,
-		support && support !== 'forbidden' ? badge(`task ${support}`) : null,
+		support && support !== 'forbidden' ? badge(`task ${support}`) : null, viewURI(tool) ? badge('view') : null,
 	].filter(Boolean)
 	const form = schemaForm(tool.inputSchema)
 	const keep = remember(`tool ${tool.name}`, form)
@@ -129,7 +142,8 @@ export function toolView(app, tool) {
 		const task = asTask.checked ? ',"task":{}' : ''
 		app.request('tools/call', `{"name":${JSON.stringify(tool.name)},"arguments":${text}${task}}`).catch(app.fail)
 	}
-	const out = outputs(app, (action) => action.method === 'tools/call' && action.params.name === tool.name)
+	const out = outputs(app, (action) => action.method === 'tools/call' && action.params.name === tool.name,
+		(action) => (viewURI(tool) ? appView(app, tool, action) : null))
 	replace(element, title(tool.name, tool, badges), form.element,
 		h('div', { class: 'buttons' }, submit(element, 'Call', call), h('span', { class: 'hint' }, 'Ctrl+Enter'), support === 'optional' ? h('label', { class: 'check' }, asTask, 'as a task (2025-11-25)') : null),
 		out.element, schemaDetails('Input schema', tool.inputSchema), tool.outputSchema ? schemaDetails('Output schema', tool.outputSchema) : null, metaDetails(tool))
