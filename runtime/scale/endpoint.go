@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"strconv"
 	"sync"
@@ -100,7 +101,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		e.inner.ServeHTTP(w, r)
 		return
 	}
-	if e.node.leaseHeld() && e.isCurrent(ids[0]) && e.inner.Holds(ids[0]) && e.serveHere(w, r, ids[0]) {
+	if e.isCertain(ids[0]) && e.inner.Holds(ids[0]) && e.serveHere(w, r, ids[0]) {
 		return
 	}
 	tag, ok := parseSessionID(e.node.keys, e.purpose, ids[0])
@@ -119,9 +120,48 @@ func (e *endpoint) serveHere(w http.ResponseWriter, r *http.Request, id string) 
 		return false
 	}
 	defer e.exit(h)
+	if r.Method == http.MethodDelete {
+		return e.serveEnd(w, r, h)
+	}
 	e.inner.ServeHTTP(w, r)
 	return true
 }
+
+// serveEnd serves a request that ends a session of this replica. If the record cannot be deleted, the client must try
+// again: otherwise the session could continue at another replica. It reports false if the session continues there
+// already.
+func (e *endpoint) serveEnd(w http.ResponseWriter, r *http.Request, h *heldSession) bool {
+	held := &heldResponse{header: make(http.Header), status: http.StatusOK}
+	e.inner.ServeHTTP(held, r)
+	switch {
+	case held.status >= http.StatusBadRequest: // of another principal, for example
+	case h.elsewhere.Load():
+		return false
+	case e.hasEnded(h.id):
+		refuse(w, http.StatusServiceUnavailable, wire.RequestID{}, "The session has ended, but its record could not be deleted. Try again later.", "")
+		return true
+	}
+	maps.Copy(w.Header(), held.header)
+	w.WriteHeader(held.status)
+	_, _ = w.Write(held.body.Bytes())
+	return true
+}
+
+// heldResponse is a response that is not sent yet.
+type heldResponse struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+// Header implements [http.ResponseWriter].
+func (h *heldResponse) Header() http.Header { return h.header }
+
+// Write implements [http.ResponseWriter].
+func (h *heldResponse) Write(data []byte) (int, error) { return h.body.Write(data) }
+
+// WriteHeader implements [http.ResponseWriter].
+func (h *heldResponse) WriteHeader(status int) { h.status = status }
 
 // maxAttempts limits how often a request is routed, because its session moves.
 const maxAttempts = 4
@@ -147,8 +187,10 @@ func (e *endpoint) route(w http.ResponseWriter, r *http.Request, id, tag string)
 				r.Body = body.reader()
 			}
 			switch {
-			case followsStandalone(r) && !e.node.leaseHeld():
-				// Another replica may have later events. There are none here without the engine.
+			case r.Method == http.MethodDelete && e.deleteAgain(r.Context(), id):
+				refuse(w, http.StatusServiceUnavailable, wire.RequestID{}, "The session has ended, but its record could not be deleted. Try again later.", "")
+			case (followsStandalone(r) || r.Method == http.MethodDelete) && !e.isCertain(id):
+				// Another replica may have the session, and later events.
 				refuse(w, http.StatusServiceUnavailable, wire.RequestID{}, "The session is not available. Try again later.", "")
 			case e.serveHere(w, r, id):
 			case attempt == 0:
@@ -252,6 +294,9 @@ func (e *endpoint) isCurrent(id string) bool {
 	return h == nil || h.checked >= e.node.heldSince.Load()
 }
 
+// isCertain reports whether no other replica can have a session that this one has.
+func (e *endpoint) isCertain(id string) bool { return e.node.leaseHeld() && e.isCurrent(id) }
+
 var (
 	errCutOff  = errors.New("the engine cannot be reached for too long")
 	errLeaving = errors.New("this replica is shutting down")
@@ -309,6 +354,7 @@ func (e *endpoint) forgetMove(id string) {
 	delete(e.moved, id)
 }
 
+// hasEnded reports whether a session has ended here, and its record could not be deleted yet.
 func (e *endpoint) hasEnded(id string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

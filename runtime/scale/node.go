@@ -62,6 +62,7 @@ type Node struct {
 	renewing   chan struct{} // has a value while the lease is renewed
 	version    uint64        // of the record of this replica; belongs to the goroutine that renews the lease
 	lastFailed atomic.Int64  // time since start when the last failed renewal began
+	unreadable atomic.Int64  // time since start when the last failed read of a record began, without a lease
 	renewed    atomic.Int64  // time since start when the last renewal of the lease began
 	heldSince  atomic.Int64  // time since start from which on the lease was held all the time
 	leaving    atomic.Bool
@@ -205,14 +206,14 @@ func (n *Node) leaseHeld() bool { return n.now()-time.Duration(n.renewed.Load())
 
 const (
 	lateTimeout = time.Second     // of the renewal of a lease that has ended, while a request waits
-	lateRetry   = 2 * time.Second // after the begin of a renewal that failed
+	lateRetry   = 2 * time.Second // after the begin of a renewal or a read that failed
 )
 
 // renewLate renews a lease that has ended. The process may have been stopped for a while, and other replicas may
 // have its sessions: a renewal that began before that counts for nothing, whether it succeeds or fails. If a
 // renewal has begun and failed recently, renewLate does nothing.
 func (n *Node) renewLate(ctx context.Context) {
-	if n.leaseHeld() || n.failedRecently() {
+	if n.leaseHeld() || n.recently(&n.lastFailed) {
 		return
 	}
 	began := n.now()
@@ -223,14 +224,14 @@ func (n *Node) renewLate(ctx context.Context) {
 		return
 	}
 	defer n.endRenewal()
-	if !n.leaseHeld() && !n.failedRecently() {
+	if !n.leaseHeld() && !n.recently(&n.lastFailed) {
 		_ = n.renew(ctx) // the next renewal logs an error
 	}
 }
 
-// failedRecently reports whether a renewal of the lease has begun a moment ago, and has failed.
-func (n *Node) failedRecently() bool {
-	last := time.Duration(n.lastFailed.Load())
+// recently reports whether an attempt that failed has begun a moment ago.
+func (n *Node) recently(failed *atomic.Int64) bool {
+	last := time.Duration(failed.Load())
 	return last != 0 && n.now()-last < lateRetry
 }
 

@@ -2,6 +2,7 @@ package scale_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -208,6 +209,19 @@ func TestOwnerThatWasStoppedServesNothingDuringARenewal(t *testing.T) {
 	})
 }
 
+// A full engine can be read. An owner that was stopped cannot renew its lease there, but finds that it has lost its
+// sessions.
+func TestOwnerThatWasStoppedChecksItsSessionsInAFullEngine(t *testing.T) {
+	run(t, 2, func(t *testing.T, f *fleet) {
+		s := f.open(0, "")
+		f.replicas[0].engine.full.Store(true)
+		time.Sleep(lease + lease/4)
+		s.requireServedBy(0, 0)
+		s.requireServedBy(1, 1)
+		s.requireServedBy(1, 0)
+	})
+}
+
 // An owner that is cut off from the engine and from other replicas serves its sessions. It must leave what belongs
 // to the next owner to that one.
 func TestOwnerWithoutEngineLeavesQuestionsAndStreamsOfTheNextOwner(t *testing.T) {
@@ -378,10 +392,15 @@ func TestEndedSessionStaysEndedIfTheEngineCannotBeReached(t *testing.T) {
 	run(t, 2, func(t *testing.T, f *fleet) {
 		s := f.open(0, "")
 		f.replicas[0].engine.down.Store(true)
-		require.Equal(t, http.StatusNoContent, s.do(s.request(1, http.MethodDelete, "")).status)
-		require.Equal(t, http.StatusNotFound, s.call(0, "where", 0).status)
-		require.Equal(t, http.StatusNotFound, s.call(1, "where", 0).status)
+		for range 2 {
+			a := s.end(1)
+			require.Equal(t, http.StatusServiceUnavailable, a.status, "its record remains in the engine")
+			require.Equal(t, "1", a.header.Get("Retry-After"))
+			require.Equal(t, http.StatusNotFound, s.call(0, "where", 0).status)
+			require.Equal(t, http.StatusNotFound, s.call(1, "where", 0).status)
+		}
 		f.replicas[0].engine.down.Store(false)
+		require.Equal(t, http.StatusNotFound, s.end(1).status)
 		time.Sleep(lease)
 		f.replicas[0].kill()
 		time.Sleep(2 * lease)
@@ -409,6 +428,45 @@ func TestSessionThatEndedElsewhereIsNotFoundAtFormerOwners(t *testing.T) {
 				require.Equal(t, http.StatusNotFound, s.call(i, "where", 0).status)
 				require.Equal(t, http.StatusNotFound, s.end(i).status)
 			}
+		}
+	})
+}
+
+// An owner that does not reach the engine cannot know whether another replica has taken its session over.
+func TestOwnerWithoutLeaseDoesNotEndASession(t *testing.T) {
+	run(t, 2, func(t *testing.T, f *fleet) {
+		s := f.open(0, "")
+		f.replicas[0].isolate(true)
+		time.Sleep(lease + lease/4)
+		s.requireServedBy(0, 0)
+		require.Equal(t, http.StatusServiceUnavailable, s.end(0).status)
+		s.requireServedBy(1, 1)
+		require.Equal(t, http.StatusServiceUnavailable, s.end(0).status)
+		f.replicas[0].isolate(false)
+		time.Sleep(lease / 4)
+		require.Equal(t, http.StatusNoContent, s.end(0).status)
+		for i := range f.replicas {
+			require.Equal(t, http.StatusNotFound, s.call(i, "where", 0).status)
+		}
+	})
+}
+
+func TestSessionThatIsTakenOverWhileItEndsEndsAtItsNextOwner(t *testing.T) {
+	run(t, 2, func(t *testing.T, f *fleet) {
+		s := f.open(0, "")
+		go s.call(0, "slow", 0) // ends after 5 s, also if it is cancelled
+		synctest.Wait()
+		ended := make(chan answer, 1)
+		go func() { ended <- s.end(0) }() // ends after the call
+		synctest.Wait()
+		key := "m/" + strings.Split(s.id, ".")[1]
+		r, err := f.memory.Get(t.Context(), key)
+		require.NoError(t, err)
+		require.NoError(t, f.memory.Delete(t.Context(), key, r.Version)) // as if the owner had been stopped for a lease
+		s.requireServedBy(1, 1)
+		require.Equal(t, http.StatusNoContent, (<-ended).status)
+		for i := range f.replicas {
+			require.Equal(t, http.StatusNotFound, s.call(i, "where", 0).status)
 		}
 	})
 }

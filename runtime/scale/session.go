@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpwright/mcp/runtime/connection"
@@ -38,6 +39,8 @@ type heldSession struct {
 	written time.Duration
 	checked int64 // time since the start of the node when the owner was known; guarded by the lock of the endpoint
 	log     eventLog
+
+	elsewhere atomic.Bool // the session had an owner at another replica when it ended here
 }
 
 // key returns the key of the session in the engine.
@@ -176,6 +179,19 @@ func (e *endpoint) deleteEnded(ctx context.Context, h *heldSession) {
 	delete(e.ended, h.id)
 }
 
+// deleteAgain deletes the record of a session that has ended here, if that has failed before. It reports whether it
+// has failed again.
+func (e *endpoint) deleteAgain(ctx context.Context, id string) bool {
+	e.mu.Lock()
+	h := e.ended[id]
+	e.mu.Unlock()
+	if h == nil {
+		return false
+	}
+	e.deleteEnded(ctx, h)
+	return e.hasEnded(id)
+}
+
 func (e *endpoint) deleteRecord(ctx context.Context, h *heldSession) error {
 	for {
 		found, version, err := e.readRecord(ctx, h.key(e))
@@ -185,7 +201,8 @@ func (e *endpoint) deleteRecord(ctx context.Context, h *heldSession) error {
 		case err != nil:
 			return err
 		case found.Owner != e.node.tag || found.Epoch != h.epoch:
-			return nil // it continues at another replica
+			h.elsewhere.Store(true) // it continues at another replica
+			return nil
 		}
 		switch err := e.node.table.Delete(ctx, h.key(e), version); {
 		case err == nil:
@@ -215,27 +232,36 @@ func (e *endpoint) lose(h *heldSession) {
 	}()
 }
 
-// verify reports whether this replica still owns a session. The lease may have ended for a while.
+// verify reports whether this replica still owns a session. The lease may have ended for a while. Without the engine,
+// the session is served until the node is cut off. An engine that is full can be read.
 func (e *endpoint) verify(ctx context.Context, id string) bool {
-	if !e.node.leaseHeld() || e.isCurrent(id) {
-		return true // without the engine, the session is served until the node is cut off
+	hasLease, timeout := e.node.leaseHeld(), engineTimeout
+	if !hasLease {
+		timeout = lateTimeout
+	}
+	if hasLease && e.isCurrent(id) || !hasLease && e.node.recently(&e.node.unreadable) {
+		return true
 	}
 	h := e.find(id)
 	if h == nil {
 		return true
 	}
 	now := e.node.now()
-	ctx, cancel := context.WithTimeout(ctx, engineTimeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	rec, _, err := e.readRecord(ctx, h.key(e))
 	switch {
 	case err == nil && rec.Owner == e.node.tag && rec.Epoch == h.epoch:
-		e.mu.Lock()
-		h.checked = int64(now)
-		e.mu.Unlock()
+		if hasLease {
+			e.mu.Lock()
+			h.checked = int64(now)
+			e.mu.Unlock()
+		}
 	case err == nil, errors.Is(err, engine.ErrNone):
 		e.lose(h)
 		return false
+	case !hasLease:
+		e.node.unreadable.Store(int64(now))
 	}
 	return true
 }
