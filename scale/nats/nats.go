@@ -58,19 +58,7 @@ type Engine struct {
 // New creates the bucket and the stream unless they exist, and checks the servers. The caller
 // closes the connection after its last use of the engine.
 func New(ctx context.Context, conn *nats.Conn, opts *Options) (*Engine, error) {
-	var o Options
-	if opts != nil {
-		o = *opts
-	}
-	if o.Name == "" {
-		o.Name = "mcp"
-	}
-	if o.Copies == 0 {
-		o.Copies = 1
-	}
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
+	o := opts.complete()
 	if err := o.checkServers(ctx); err != nil {
 		return nil, err
 	}
@@ -83,6 +71,23 @@ func New(ctx context.Context, conn *nats.Conn, opts *Options) (*Engine, error) {
 		return nil, err
 	}
 	return e, nil
+}
+
+// complete returns a copy of o with defaults. Nil is all defaults.
+func (o *Options) complete() (c Options) {
+	if o != nil {
+		c = *o
+	}
+	if c.Name == "" {
+		c.Name = "mcp"
+	}
+	if c.Copies == 0 {
+		c.Copies = 1
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	return c
 }
 
 // create creates the bucket and the stream.

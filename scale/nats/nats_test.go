@@ -2,6 +2,7 @@ package nats_test
 
 import (
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -11,10 +12,14 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
+	"github.com/mcpwright/mcp/internal/bustest"
+	"github.com/mcpwright/mcp/internal/enginelink"
 	"github.com/mcpwright/mcp/internal/sharedtasks"
 	"github.com/mcpwright/mcp/runtime/engine/enginetest"
+	"github.com/mcpwright/mcp/runtime/mcpserver"
 	natsengine "github.com/mcpwright/mcp/scale/nats"
 )
 
@@ -58,6 +63,58 @@ func TestEngine(t *testing.T) {
 	e, err := natsengine.New(t.Context(), connect(t, s, "app"), &natsengine.Options{System: connect(t, s, "sys")})
 	require.NoError(t, err)
 	enginetest.Run(t, e, e)
+}
+
+// connectThrough connects a user through a link that fails.
+func connectThrough(t *testing.T, s *server.Server, user string) (*enginelink.Link, *nats.Conn) {
+	link, address := enginelink.New(t, func() (net.Conn, error) { return net.Dial("tcp", s.Addr().String()) })
+	c, err := nats.Connect("nats://"+address, nats.UserInfo(user, user), nats.MaxReconnects(-1), nats.ReconnectWait(10*time.Millisecond), nats.IgnoreDiscoveredServers())
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	return link, c
+}
+
+func newEngine(t *testing.T, c *nats.Conn) *natsengine.Engine {
+	e, err := natsengine.New(t.Context(), c, &natsengine.Options{Unsynced: true, Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	return e
+}
+
+func newBus(t *testing.T, c *nats.Conn) *natsengine.Bus {
+	bus, err := newEngine(t, c).NewBus(t.Context(), &natsengine.Options{Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	return bus
+}
+
+func TestEngineWhoseResponsesAreLost(t *testing.T) {
+	link, c := connectThrough(t, start(t, "one", "always", "", -1), "app")
+	e := newEngine(t, c)
+	enginetest.RunLossy(t, e, e, link.LoseResponse)
+}
+
+func TestBus(t *testing.T) {
+	s := start(t, "one", "always", "", -1)
+	link, c := connectThrough(t, s, "app")
+	bustest.Run(t, newBus(t, connect(t, s, "app")), newBus(t, c), link.Cut)
+}
+
+func TestBusReportsAGap(t *testing.T) {
+	s := start(t, "one", "always", "", -1)
+	link, c := connectThrough(t, s, "app")
+	publisher := newBus(t, connect(t, s, "app"))
+	events := bustest.Events(t, newBus(t, c))
+	require.Equal(t, bustest.Publish(t, publisher, 1), bustest.Next(t, events))
+	link.Cut(true)
+	bustest.Publish(t, publisher, 2)
+	js, err := jetstream.New(connect(t, s, "app"))
+	require.NoError(t, err)
+	stream, err := js.Stream(t.Context(), "mcp-bus")
+	require.NoError(t, err)
+	require.NoError(t, stream.Purge(t.Context()))
+	last := bustest.Publish(t, publisher, 3)
+	link.Cut(false)
+	require.Equal(t, mcpserver.Event{Lost: true}, bustest.Next(t, events))
+	require.Equal(t, last, bustest.Next(t, events))
 }
 
 func TestTasks(t *testing.T) {

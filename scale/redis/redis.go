@@ -31,6 +31,7 @@ type Options struct {
 type Engine struct {
 	client rueidis.Client
 	prefix string
+	logger *slog.Logger
 }
 
 // New checks the server. The caller closes the client after its last use of the engine.
@@ -55,7 +56,7 @@ func New(ctx context.Context, client rueidis.Client, opts *Options) (*Engine, er
 	if infoValue(info, "aof_enabled") != "1" {
 		o.Logger.Warn(`redis: the server loses acknowledged writes when it ends; set "appendonly yes" and "appendfsync always"`)
 	}
-	return &Engine{client, o.Prefix}, nil
+	return &Engine{client, o.Prefix, o.Logger}, nil
 }
 
 // infoValue returns a value of the command INFO, or the empty string.

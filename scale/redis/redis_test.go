@@ -3,6 +3,7 @@ package redis_test
 import (
 	"context"
 	"crypto/tls"
+	"log/slog"
 	"net"
 	"os/exec"
 	"path/filepath"
@@ -13,8 +14,11 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
+	"github.com/mcpwright/mcp/internal/bustest"
+	"github.com/mcpwright/mcp/internal/enginelink"
 	"github.com/mcpwright/mcp/internal/sharedtasks"
 	"github.com/mcpwright/mcp/runtime/engine/enginetest"
+	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/scale/redis"
 )
 
@@ -31,8 +35,13 @@ func programs(t *testing.T) (list []string) {
 	return list
 }
 
-// start starts a server on a Unix socket. It ends with the test.
+// start starts a server. It ends with the test.
 func start(t *testing.T, program string, args ...string) rueidis.Client {
+	return connect(t, startServer(t, program, args...))
+}
+
+// startServer starts a server on a Unix socket, and returns a function that connects to it.
+func startServer(t *testing.T, program string, args ...string) func() (net.Conn, error) {
 	path, err := exec.LookPath(program)
 	require.NoError(t, err)
 	socket := filepath.Join(t.TempDir(), "server.sock")
@@ -51,11 +60,14 @@ func start(t *testing.T, program string, args ...string) rueidis.Client {
 		}
 		return err == nil
 	}, 10*time.Second, 10*time.Millisecond)
+	return func() (net.Conn, error) { return net.Dial("unix", socket) }
+}
+
+// connect connects a client with a function.
+func connect(t *testing.T, dial func() (net.Conn, error)) rueidis.Client {
 	client, err := rueidis.NewClient(rueidis.ClientOption{
-		InitAddress: []string{"unix"}, ForceSingleClient: true, DisableCache: true,
-		DialCtxFn: func(ctx context.Context, _ string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
-			return d.DialContext(ctx, "unix", socket)
-		},
+		InitAddress: []string{"server"}, ForceSingleClient: true, DisableCache: true,
+		DialCtxFn: func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) { return dial() },
 	})
 	require.NoError(t, err)
 	t.Cleanup(client.Close)
@@ -71,6 +83,54 @@ func TestEngine(t *testing.T) {
 			enginetest.Run(t, e, e)
 		})
 	}
+}
+
+// connectThrough connects a client through a link that fails.
+func connectThrough(t *testing.T, dial func() (net.Conn, error)) (*enginelink.Link, rueidis.Client) {
+	link, address := enginelink.New(t, dial)
+	return link, connect(t, func() (net.Conn, error) { return net.Dial("tcp", address) })
+}
+
+func newEngine(t *testing.T, client rueidis.Client) *redis.Engine {
+	e, err := redis.New(t.Context(), client, &redis.Options{Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	return e
+}
+
+func TestEngineWhoseResponsesAreLost(t *testing.T) {
+	for _, program := range programs(t) {
+		t.Run(program, func(t *testing.T) {
+			link, client := connectThrough(t, startServer(t, program))
+			e := newEngine(t, client)
+			enginetest.RunLossy(t, e, e, link.LoseResponse)
+		})
+	}
+}
+
+func TestBus(t *testing.T) {
+	for _, program := range programs(t) {
+		t.Run(program, func(t *testing.T) {
+			dial := startServer(t, program)
+			link, client := connectThrough(t, dial)
+			bustest.Run(t, newEngine(t, connect(t, dial)).NewBus(), newEngine(t, client).NewBus(), link.Cut)
+		})
+	}
+}
+
+func TestBusReportsAGap(t *testing.T) {
+	dial := startServer(t, programs(t)[0])
+	link, client := connectThrough(t, dial)
+	other := connect(t, dial)
+	publisher := newEngine(t, other).NewBus()
+	events := bustest.Events(t, newEngine(t, client).NewBus())
+	require.Equal(t, bustest.Publish(t, publisher, 1), bustest.Next(t, events))
+	link.Cut(true)
+	bustest.Publish(t, publisher, 2)
+	require.NoError(t, other.Do(t.Context(), other.B().Del().Key("mcp:bus").Build()).Error()) // as if the server had lost it
+	last := bustest.Publish(t, publisher, 3)
+	link.Cut(false)
+	require.Equal(t, mcpserver.Event{Lost: true}, bustest.Next(t, events))
+	require.Equal(t, last, bustest.Next(t, events))
 }
 
 func TestTasks(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"testing"
 	"time"
 
 	"github.com/mcpwright/mcp/runtime/engine"
@@ -22,13 +23,18 @@ type Lossy struct {
 	// Nth is the distance of the failures, or 0 for none.
 	Nth int64
 
+	lose    func() // makes the connection to the engine lose the response; nil loses it here
 	changes atomic.Int64
 }
 
 // change makes a change, and fails before or after it if its turn has come.
 func (l *Lossy) change(f func() error) error {
 	n := l.changes.Add(1)
-	if l.Nth == 0 || n%l.Nth != 0 {
+	switch {
+	case l.Nth == 0 || n%l.Nth != 0:
+		return f()
+	case l.lose != nil:
+		l.lose()
 		return f()
 	}
 	if n/l.Nth%2 == 1 {
@@ -84,7 +90,18 @@ func (l *Lossy) Drop(ctx context.Context, key string) error {
 // lostResponses writes a counter and a log over an engine that loses every third request or
 // response. It reads to find out whether a change was made. Each change must be made once.
 func lostResponses(ctx context.Context, table engine.Table, log engine.Log) error {
-	l := &Lossy{Table: table, Log: log, Nth: 3}
+	return changeOnce(ctx, &Lossy{Table: table, Log: log, Nth: 3})
+}
+
+// RunLossy tests a table and a log over connections that fail. The function lose makes them lose the response to the
+// next request, after the engine has received it.
+func RunLossy(t *testing.T, table engine.Table, log engine.Log, lose func()) {
+	if err := changeOnce(t.Context(), &Lossy{Table: table, Log: log, Nth: 7, lose: lose}); err != nil {
+		t.Error(err)
+	}
+}
+
+func changeOnce(ctx context.Context, l *Lossy) error {
 	key := newKey()
 	var version, last uint64
 	for i := range 30 {
@@ -97,7 +114,7 @@ func lostResponses(ctx context.Context, table engine.Table, log engine.Log) erro
 			return fmt.Errorf("Append %d: %w", i, err)
 		}
 	}
-	list, err := log.Read(ctx, key, 0)
+	list, err := l.Read(ctx, key, 0)
 	if err != nil || len(list) != 30 {
 		return fmt.Errorf("the log has %d entries, expected 30: %w", len(list), err)
 	}
@@ -109,9 +126,14 @@ func lostResponses(ctx context.Context, table engine.Table, log engine.Log) erro
 	return nil
 }
 
+// lossyTimeout is the time after which a response counts as lost.
+const lossyTimeout = time.Second
+
 func putOnce(ctx context.Context, l *Lossy, key string, data []byte, prev uint64) (uint64, error) {
 	for {
-		version, err := l.Put(ctx, key, data, prev, long)
+		attempt, cancel := context.WithTimeout(ctx, lossyTimeout)
+		version, err := l.Put(attempt, key, data, prev, long)
+		cancel()
 		if err == nil || ctx.Err() != nil {
 			return version, err
 		}
@@ -128,7 +150,9 @@ func putOnce(ctx context.Context, l *Lossy, key string, data []byte, prev uint64
 
 func appendOnce(ctx context.Context, l *Lossy, key string, data []byte, prev uint64) (uint64, error) {
 	for {
-		number, err := l.Append(ctx, key, data, prev, long)
+		attempt, cancel := context.WithTimeout(ctx, lossyTimeout)
+		number, err := l.Append(attempt, key, data, prev, long)
+		cancel()
 		if err == nil || ctx.Err() != nil {
 			return number, err
 		}
