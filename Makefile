@@ -30,7 +30,7 @@ test:
 slow:
 	@./.ci/check slow
 
-## chaos: kill, stop and cut replicas for a long time, with each engine: make chaos [LENGTH=10m] [SEED=1]
+## chaos: kill, stop and cut replicas for a long time, with each engine: make chaos [LENGTH=10m] [SEED=1 to 9]
 chaos:
 	cd scale/chaos && GOWORK=off $(GO) test -count=1 -timeout 0 -v -run '^TestChaos$$' -length "$(or $(LENGTH),10m)" -seed "$(or $(SEED),1)"
 

@@ -14,8 +14,8 @@ import (
 )
 
 var (
-	length = flag.Duration("length", 20*time.Second, "the length of a run, without its end")
-	seed   = flag.Uint64("seed", 1, "the seed of the faults")
+	length = flag.Duration("length", 40*time.Second, "the length of a run, without its end")
+	seed   = flag.Uint64("seed", 1, "the seed of the setup and of the faults")
 	only   = flag.String("fault", "", "the name of the only fault; empty means all")
 	keep   = flag.String("keep", "", "a folder for the files of runs; empty removes them")
 )
@@ -33,29 +33,55 @@ func TestMain(m *testing.M) {
 }
 
 // replicaFaults are faults of replicas and of their links.
-var replicaFaults = []fault{killReplica, pauseReplica, shutDownReplica, cutPeers, cutEngine, cutClients, breakConnections, slowNetwork}
+var replicaFaults = []fault{killReplica, pauseReplica, shutDownReplica, cutPeers, cutClients, breakConnections, slowNetwork, fillEngine}
 
-var setups = []*setup{
-	{name: "nats", replicas: 3, clients: 60, lease: 3 * time.Second, engine: startOneNATS, faults: append(slices.Clip(replicaFaults), stopEngine, killEngine)},
-	{name: "redis", replicas: 3, clients: 60, lease: 3 * time.Second, engine: startRedis, faults: append(slices.Clip(replicaFaults), stopEngine, killEngine)},
+// engineFaults are faults of an engine that runs apart from the replicas, and of the links to it.
+var engineFaults = []fault{cutEngine, loseResponses, stopEngine, killEngine}
+
+// placements are the ways in which engines run.
+var placements = map[string][]setup{
+	"nats": {
+		{name: "one server", engine: startNATSNodes(1)},
+		{name: "three servers", engine: startNATSNodes(3), replicated: true},
+		{name: "servers in three replicas", engine: embedNATS, replicated: true, embedded: true},
+	},
+	"redis": {{name: "one server", engine: startRedis}},
+}
+
+// newSetup returns the setup of an engine for a seed. Seeds that follow each other cover all placements, three to five
+// replicas, and one to three faults at a time.
+func newSetup(engine string, seed uint64) *setup {
+	n := seed - 1
+	s := placements[engine][n%uint64(len(placements[engine]))]
+	s.clients, s.replicas, s.together = 60, 3+int((n+n/3)%3), 1+int((n+1)%3)
+	s.faults = append(s.faults, replicaFaults...)
+	if !s.embedded {
+		s.faults = append(s.faults, engineFaults...)
+	}
+	s.lease = 3 * time.Second
+	if s.replicated {
+		s.lease = 10 * time.Second // twice the time of an election
+	}
+	return &s
 }
 
 func TestChaos(t *testing.T) {
 	if testing.Short() {
-		t.Skip("a run takes at least 40 s")
+		t.Skip("a run takes at least a minute")
 	}
-	for _, s := range setups {
-		t.Run(s.name, func(t *testing.T) { testSetup(t, s) })
+	for _, engine := range []string{"nats", "redis"} {
+		t.Run(engine, func(t *testing.T) { testSetup(t, engine, newSetup(engine, *seed)) })
 	}
 }
 
-func testSetup(t *testing.T, s *setup) {
-	if s.name == "redis" && redisProgram() == "" {
+func testSetup(t *testing.T, engine string, s *setup) {
+	t.Logf("seed %d: %d replicas, %s, faults at a time: %d", *seed, s.replicas, s.name, s.together)
+	if engine == "redis" && redisProgram() == "" {
 		t.Skip("neither redis-server nor valkey-server is installed: replicas were not tested with them")
 	}
 	dir := t.TempDir()
 	if *keep != "" {
-		dir = filepath.Join(*keep, fmt.Sprintf("%s-%d", s.name, *seed))
+		dir = filepath.Join(*keep, fmt.Sprintf("%s-%d", engine, *seed))
 		require.NoError(t, os.RemoveAll(dir))
 		require.NoError(t, os.MkdirAll(dir, 0o700))
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -20,6 +21,7 @@ const (
 	oneOwner          property = "an epoch of a session has one owner"
 	epochsRise        property = "epochs of a session do not fall"
 	sessionsStay      property = "a connection keeps its session"
+	changesArrive     property = "a subscriber is notified of a change"
 	ownQuestions      property = "a response reaches only its question"
 	ownSessions       property = "another principal does not find a session"
 	endedSessions     property = "a session that was ended stays ended"
@@ -43,7 +45,13 @@ type checker struct {
 	sessions  map[string]string // by connection
 	ended     map[string]int64  // when a client has ended a session
 	questions map[string]*question
-	found     []violation
+	touches   map[string]*change
+	watchers  map[string]*watcher // by client
+	end       int64               // of the history
+
+	alone       map[string]*isolation // by replica; "" for all
+	engineFault int64                 // the time of the begin or the end of the last one
+	found       []violation
 }
 
 type epoch struct {
@@ -60,6 +68,7 @@ type callHistory struct {
 	text       string
 	session    string
 	starts     []observation
+	alone      bool // it was executed by a replica that may have been without the engine
 }
 
 // streamHistory is what clients and replicas have observed of a stream.
@@ -73,14 +82,25 @@ type streamHistory struct {
 
 type question struct{ call, client string }
 
+// change is a change of the note. Published is 0 if the replica got an error, or ended.
+type change struct{ began, published int64 }
+
+// watcher is what a client has observed of its subscription to the note.
+type watcher struct {
+	notified []int64 // times
+	ends     []int64 // when the subscription or the connection has ended
+}
+
 // check returns the promises that a history breaks. The observations are in the order of their times.
 func check(history []observation) []violation {
 	c := &checker{
 		calls: make(map[string]*callHistory), streams: make(map[string]*streamHistory), owners: make(map[epoch]string),
 		sessions: make(map[string]string), ended: make(map[string]int64), questions: make(map[string]*question),
+		touches: make(map[string]*change), watchers: make(map[string]*watcher), alone: make(map[string]*isolation),
 	}
 	for i := range history {
 		c.add(&history[i])
+		c.end = history[i].At
 	}
 	for id, call := range c.calls {
 		c.checkCall(id, call)
@@ -89,6 +109,7 @@ func check(history []observation) []violation {
 		c.checkStream(id, s)
 	}
 	c.checkEpochs(history)
+	c.checkChanges()
 	return c.found
 }
 
@@ -136,15 +157,23 @@ func (c *checker) add(o *observation) {
 		c.stream(o.Client).gap = true
 	case asked, replied, responded:
 		c.addQuestion(o)
+	case touching, touched, noticed:
+		c.addChange(o)
 	case intruded:
 		if !hidden(o.Status) {
 			c.report(ownSessions, "session %q: status %d", o.Session, o.Status)
 		}
 	case closed:
+		if o.Session == "" {
+			c.watcher(o.Client).end(o.At)
+			return
+		}
 		c.ended[o.Session] = o.At
 		c.stream(o.Client).closed = true
+	case failed, healed:
+		c.addFault(o)
 	case probed:
-		if !hidden(o.Status) {
+		if !hidden(o.Status) && !c.call(probeCall(o.Session)).alone {
 			c.report(endedSessions, "session %q: status %d", o.Session, o.Status)
 		}
 	case rested:
@@ -172,6 +201,7 @@ func hidden(status int) bool {
 func (c *checker) addStart(o *observation) {
 	call := c.call(o.Call)
 	call.starts = append(call.starts, *o)
+	call.alone = c.isAlone(o)
 	if o.Session == "" {
 		return
 	}
@@ -185,9 +215,29 @@ func (c *checker) addStart(o *observation) {
 		c.report(sessionsStay, "%s had %q and has %q", call.client, session, o.Session)
 	}
 	c.sessions[call.client] = o.Session
-	if at, has := c.ended[o.Session]; has && (call.began == 0 || call.began > at) {
+	if at, has := c.ended[o.Session]; has && (call.began == 0 || call.began > at) && !call.alone {
 		c.report(endedSessions, "session %q: call %q was executed", o.Session, o.Call)
 	}
+}
+
+// addFault adds the begin or the end of a fault.
+func (c *checker) addFault(o *observation) {
+	i := c.alone[o.Replica]
+	if i == nil {
+		i = new(isolation)
+		c.alone[o.Replica] = i
+	}
+	if i.add(o); o.Replica == "" {
+		c.engineFault = o.At
+	}
+	i.addPause(o, c.engineFault)
+}
+
+// isAlone reports whether the replica of an execution may have been without the engine. It then continues its sessions,
+// also if another one has taken them over, or has ended them.
+func (c *checker) isAlone(o *observation) bool {
+	slot, _, _ := strings.Cut(o.Replica, ".")
+	return c.alone[slot].has(o.At) || c.alone[""].has(o.At)
 }
 
 func (c *checker) addQuestion(o *observation) {
@@ -204,10 +254,64 @@ func (c *checker) addQuestion(o *observation) {
 	}
 }
 
+func (c *checker) watcher(client string) *watcher {
+	if c.watchers[client] == nil {
+		c.watchers[client] = new(watcher)
+	}
+	return c.watchers[client]
+}
+
+func (w *watcher) end(at int64) { w.ends = append(w.ends, at) }
+
+// addChange adds a change of the note, or a notification of one.
+func (c *checker) addChange(o *observation) {
+	switch {
+	case o.Kind == touching:
+		c.touches[o.Call] = &change{began: o.At}
+	case o.Kind == touched && c.touches[o.Call] != nil:
+		c.touches[o.Call].published = o.At
+	case o.Kind == noticed && o.Text != "":
+		c.watcher(o.Client).end(o.At)
+	case o.Kind == noticed:
+		w := c.watcher(o.Client)
+		w.notified = append(w.notified, o.At)
+	}
+}
+
+// noticeTime is the time in which a subscriber is notified of a change, also if its replica is stopped meanwhile.
+const noticeTime = time.Minute
+
+// checkChanges checks that each subscriber is notified of each change. A subscription has begun when there was a
+// notification before. A notification may be about several changes.
+func (c *checker) checkChanges() {
+	within := func(times []int64, from, to int64) bool {
+		i, _ := slices.BinarySearch(times, from)
+		return i < len(times) && times[i] <= to
+	}
+	for call, t := range c.touches {
+		for client, w := range c.watchers {
+			last := t.published + int64(noticeTime)
+			began := within(w.notified, 0, t.began) && !within(w.ends, lastBefore(w.notified, t.began), t.began)
+			if t.published > 0 && began && !within(w.notified, t.began, last) && !within(w.ends, t.began, last) && last < c.end {
+				c.report(changesArrive, "%s was not notified of the change by call %q", client, call)
+			}
+		}
+	}
+}
+
+// lastBefore returns the last time before another one.
+func lastBefore(times []int64, at int64) int64 {
+	if i, _ := slices.BinarySearch(times, at); i > 0 {
+		return times[i-1]
+	}
+	return 0
+}
+
 // checkCall checks the ends and the effects of a call.
 func (c *checker) checkCall(id string, call *callHistory) {
 	n := len(call.starts)
 	switch {
+	case n == 0 && call.began == 0: // a request that found no session
 	case call.began == 0: // a request that imitates a call
 		if _, has := c.ended[call.session]; !has {
 			c.report(ownSessions, "call %q was executed by %s", id, call.starts[0].Replica)
@@ -289,12 +393,44 @@ func (c *checker) checkOrder(id string, s *streamHistory) {
 // reconnects is the time in which a replica reaches the engine again.
 const reconnects = 3 * time.Second
 
+// isolation is the time in which replicas may be without the engine. Nil is no time.
+type isolation struct {
+	faults int
+	until  int64
+	paused int64 // when the last pause began
+}
+
+// add adds the begin or the end of a fault.
+func (i *isolation) add(o *observation) {
+	switch {
+	case !o.Alone:
+	case o.Kind == failed:
+		i.faults++
+	default:
+		i.faults--
+		i.until = o.At + int64(reconnects)
+	}
+}
+
+// addPause adds the begin or the end of a pause. If the connection to the engine broke meanwhile, the replica needs a
+// moment to reach the engine again.
+func (i *isolation) addPause(o *observation, engineFault int64) {
+	switch {
+	case o.Text != paused:
+	case o.Kind == failed:
+		i.paused = o.At
+	case engineFault >= i.paused:
+		i.until = max(i.until, o.At+int64(reconnects))
+	}
+}
+
+func (i *isolation) has(at int64) bool { return i != nil && (i.faults > 0 || at <= i.until) }
+
 // checkEpochs checks that a call is not executed in an earlier epoch than a call of the session that had
-// ended before. A replica without the engine continues its sessions, also if another one has taken them over.
+// ended before, except by a replica without the engine.
 func (c *checker) checkEpochs(history []observation) {
 	highest := make(map[string]uint32) // of calls that have ended, by session
 	expected := make(map[string]uint32)
-	alone := make(map[string]int64) // the times until which replicas may be without the engine
 	for i := range history {
 		o := &history[i]
 		switch call := c.calls[o.Call]; o.Kind {
@@ -304,16 +440,8 @@ func (c *checker) checkEpochs(history []observation) {
 			if call.result == resultOK && len(call.starts) > 0 {
 				highest[call.session] = max(highest[call.session], call.starts[0].Epoch)
 			}
-		case failed, healed:
-			if o.Text == cutFromEngine {
-				alone[o.Replica] = math.MaxInt64
-			}
-			if o.Kind == healed && o.Text == cutFromEngine {
-				alone[o.Replica] = o.At + int64(reconnects)
-			}
 		case started:
-			slot, _, _ := strings.Cut(o.Replica, ".")
-			if o.Epoch < expected[o.Call] && o.At > alone[slot] {
+			if o.Epoch < expected[o.Call] && !call.alone {
 				c.report(epochsRise, "call %q was executed in epoch %d of session %q, after epoch %d", o.Call, o.Epoch, o.Session, expected[o.Call])
 			}
 		}

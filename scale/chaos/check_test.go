@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -212,10 +213,40 @@ func TestEpochThatFalls(t *testing.T) {
 	const text = `call "call 2" was executed in epoch 0 of session "session 1", after epoch 1`
 	requireViolation(t, epochsRise, text, fall)
 	list := fall(rightHistory())
-	list = append([]observation{{Kind: failed, Replica: "replica-0", Text: cutFromEngine}}, list...)
+	list = append([]observation{{Kind: failed, Replica: "replica-0", Text: "cut from the engine", Alone: true}}, list...)
 	for _, v := range check(list) {
 		require.NotEqual(t, epochsRise, v.property, "the replica cannot know that there is another owner")
 	}
+}
+
+func TestEpochThatFallsAfterAPause(t *testing.T) {
+	history := func() []observation {
+		list := []observation{
+			{Kind: failed, Replica: "replica-0", Text: paused},
+			{Kind: failed, Text: "engine killed"},
+			{Kind: healed, Text: "engine killed"},
+			{Kind: began, Client: "client-1.1", Call: "call 1"},
+			{Kind: started, Call: "call 1", Session: "session 1", Epoch: 1, Replica: "replica-1.1"},
+			{Kind: ended, Call: "call 1", Client: "client-1.1", Result: resultOK, Text: "call 1"},
+			{Kind: healed, Replica: "replica-0", Text: paused},
+			{Kind: began, Client: "client-1.1", Call: "call 2"},
+			{Kind: started, Call: "call 2", Session: "session 1", Replica: "replica-0.1"},
+			{Kind: ended, Call: "call 2", Client: "client-1.1", Result: resultUnknown},
+		}
+		for i := range list {
+			list[i].At = int64(i + 1)
+		}
+		return list
+	}
+	require.Empty(t, check(history()), "the replica does not reach the engine at once")
+	list := history()
+	found := check(append(list[:1:1], list[3:]...))
+	require.Len(t, found, 1)
+	require.Equal(t, epochsRise, found[0].property, "nothing has broken the connection to the engine")
+	list[8].At, list[9].At = int64(time.Minute), int64(time.Minute)+1
+	found = check(list)
+	require.Len(t, found, 1)
+	require.Equal(t, epochsRise, found[0].property, "the replica had the time to reach the engine")
 }
 
 func TestConnectionThatLosesItsSession(t *testing.T) {
@@ -253,8 +284,22 @@ func TestCallOfAnotherPrincipal(t *testing.T) {
 
 func TestSessionThatReturns(t *testing.T) {
 	requireViolation(t, endedSessions, `session "session 5": status 200`, add(observation{Kind: probed, Session: "session 5", Status: http.StatusOK}))
-	requireViolation(t, endedSessions, `session "session 5": call "probe" was executed`,
-		add(observation{Kind: started, Call: "probe", Session: "session 5", Epoch: 2, Replica: "replica-1.1"}))
+	requireViolation(t, endedSessions, `session "session 5": call "probe of session 5" was executed`,
+		add(observation{Kind: started, Call: "probe of session 5", Session: "session 5", Epoch: 2, Replica: "replica-1.1"}))
+}
+
+func TestSessionThatReturnsAtAReplicaWithoutTheEngine(t *testing.T) {
+	list := rightHistory()
+	for _, o := range []observation{
+		{Kind: failed, Replica: "replica-1", Text: "cut from the engine", Alone: true},
+		{Kind: started, Call: probeCall("session 5"), Session: "session 5", Replica: "replica-1.1"},
+		{Kind: probed, Session: "session 5", Status: http.StatusOK},
+	} {
+		list = add(o)(list)
+	}
+	require.Empty(t, check(list))
+	list[len(list)-3].Replica = "replica-2"
+	require.Len(t, check(list), 2)
 }
 
 func TestClientThatDoesNotRecover(t *testing.T) {
@@ -282,4 +327,41 @@ func TestReadHistory(t *testing.T) {
 	require.ErrorContains(t, err, "third")
 	_, err = readHistory(filepath.Join(dir, "missing"))
 	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// watched returns the history of a subscriber that is notified of two changes.
+func watched() []observation {
+	const second = int64(time.Second)
+	return []observation{
+		{At: second, Kind: noticed, Client: "client-9.1"}, // the subscription has begun
+		{At: 2 * second, Kind: touching, Call: "call 1"},
+		{At: 3 * second, Kind: noticed, Client: "client-9.1"},
+		{At: 4 * second, Kind: touched, Call: "call 1"},
+		{At: 5 * second, Kind: touching, Call: "call 2"},
+		{At: 6 * second, Kind: touched, Call: "call 2"},
+		{At: 7 * second, Kind: noticed, Client: "client-9.1"},
+		{At: 99 * second, Kind: left, Text: "sessions"},
+	}
+}
+
+func TestChangeThatDoesNotArrive(t *testing.T) {
+	require.Empty(t, check(watched()))
+	list := watched()
+	list[6].At, list[6].Kind = 98*int64(time.Second), healed
+	require.Equal(t, []violation{{changesArrive, `client-9.1 was not notified of the change by call "call 2"`}}, check(list))
+	for name, change := range map[string]func(list []observation){
+		"the change was not published": func(list []observation) { list[5].Call = "another call" },
+		"the subscription has ended": func(list []observation) {
+			list[6] = observation{At: list[6].At, Kind: noticed, Client: "client-9.1", Text: "broken"}
+		},
+		"the connection has ended":        func(list []observation) { list[6] = observation{At: list[6].At, Kind: closed, Client: "client-9.1"} },
+		"there was no subscription":       func(list []observation) { list[0].Client, list[2].Client = "", "" },
+		"the history ends before":         func(list []observation) { list[6], list[7].At = list[7], 20*int64(time.Second) },
+		"the subscription ended long ago": func(list []observation) { list[3] = observation{At: list[3].At, Kind: closed, Client: "client-9.1"} },
+	} {
+		list := watched()
+		list[6].Kind = healed
+		change(list)
+		require.Empty(t, check(list), name)
+	}
 }

@@ -51,7 +51,8 @@ type client struct {
 
 	mu        sync.Mutex
 	sessionID string
-	last      int // the greatest number of an event of the standalone stream that has arrived
+	last      int   // the greatest number of an event of the standalone stream that has arrived
+	noticed   int64 // when the client was last notified of a change of the note
 }
 
 // isStateless reports whether the client has no session.
@@ -94,29 +95,32 @@ func (c *client) connect(ctx context.Context) bool {
 		return false
 	}
 	c.conn = conn
-	c.watchGaps()
+	c.watch()
 	return true
 }
 
-// watchGaps records when the client was notified that events may be missing. Nothing else changes
-// the resource.
-func (c *client) watchGaps() {
-	c.stopWatch = func() {}
+// watch watches a resource. In a session, a notification means that events may be missing. Without a session, it
+// means that the resource has changed, or may have changed.
+func (c *client) watch() {
+	uri, o := gapURI, observation{Kind: gap, Client: c.name}
 	if c.isStateless() {
-		return
+		uri, o.Kind = noteURI, noticed
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
-	conn, name := c.conn, c.name
+	conn := c.conn
 	go func() { // ends with stopWatch
 		defer close(done)
 		for ctx.Err() == nil {
-			for _, err := range conn.Watch(ctx, gapURI) {
-				text := ""
+			for _, err := range conn.Watch(ctx, uri) {
+				o.Text = ""
 				if err != nil {
-					text = err.Error()
+					o.Text = err.Error()
 				}
-				c.history.record(observation{Kind: gap, Client: name, Text: text})
+				c.history.record(o)
+				if err == nil {
+					c.notice()
+				}
 			}
 			_ = pause(ctx, 100)
 		}
@@ -125,6 +129,19 @@ func (c *client) watchGaps() {
 		cancel()
 		<-done
 	}
+}
+
+// notice stores when the client was last notified.
+func (c *client) notice() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.noticed = clock()
+}
+
+func (c *client) noticedAfter(at int64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.noticed > at
 }
 
 // receive records an event.
@@ -179,6 +196,8 @@ func (c *client) act() {
 		c.setLevel()
 	case n < 57:
 		c.end()
+	case n < 59:
+		c.call("touch", new(input))
 	default:
 		c.call("effect", &input{Count: c.random.IntN(4), Pause: c.random.IntN(100)})
 	}
@@ -268,7 +287,7 @@ func (c *client) request(method, principal, session string) int {
 	defer cancel()
 	body := ""
 	if method == http.MethodPost {
-		body = `{"jsonrpc":"2.0","id":"probe","method":"tools/call","params":{"name":"effect","arguments":{"call":"probe of ` + session + `"}}}`
+		body = `{"jsonrpc":"2.0","id":"probe","method":"tools/call","params":{"name":"effect","arguments":{"call":"` + probeCall(session) + `"}}}`
 	}
 	r, err := http.NewRequestWithContext(ctx, method, c.url, bytes.NewReader([]byte(body)))
 	if err != nil {
@@ -350,6 +369,9 @@ func (c *client) end() {
 
 // forget closes the connection.
 func (c *client) forget() {
+	if c.isStateless() {
+		c.history.record(observation{Kind: closed, Client: c.name})
+	}
 	c.stopWatch()
 	if err := c.conn.Close(); err != nil {
 		c.logger.Warn("close", "client", c.name, "error", err)
@@ -371,7 +393,11 @@ func (c *client) rest(ctx context.Context) {
 		}
 		_ = pause(ctx, 200)
 	}
-	if result == resultOK && !c.isStateless() {
+	switch {
+	case result != resultOK:
+	case c.isStateless():
+		result, text = c.restWatch(ctx)
+	default:
 		result, text = c.restStream(ctx)
 	}
 	c.history.record(observation{Kind: rested, Client: c.name, Result: result, Text: text})
@@ -393,6 +419,25 @@ func (c *client) restStream(ctx context.Context) (result, text string) {
 		}
 	}
 	return resultTimeout, "no event of the standalone stream"
+}
+
+// restWatch changes the note until the client is notified, or ctx ends.
+func (c *client) restWatch(ctx context.Context) (result, text string) {
+	for ctx.Err() == nil && c.conn != nil {
+		at := clock()
+		if r, _ := c.call("touch", new(input)); r != resultOK {
+			continue
+		}
+		wait, cancel := context.WithTimeout(ctx, callTimeout)
+		for wait.Err() == nil && !c.noticedAfter(at) {
+			_ = pause(wait, 20)
+		}
+		cancel()
+		if c.noticedAfter(at) {
+			return resultOK, ""
+		}
+	}
+	return resultTimeout, "no notification of a change"
 }
 
 func (c *client) hasArrived(number int) bool {

@@ -28,53 +28,142 @@ func freePorts(n int) (ports []int, err error) {
 	return ports, nil
 }
 
-// oneNATS is a NATS server as a process.
-type oneNATS struct {
-	run     *run
-	config  *config
-	process *process
+// natsNodes are NATS servers. Each one is a process, or a part of a replica.
+type natsNodes struct {
+	run       *run
+	configs   []*config
+	processes []*process // empty if the servers are parts of replicas
 }
 
-func startOneNATS(r *run) (engineProcess, error) {
-	ports, err := freePorts(1)
+// startNATSNodes starts servers as processes.
+func startNATSNodes(n int) func(*run) (engineProcess, error) {
+	return func(r *run) (engineProcess, error) {
+		e, err := newNATSNodes(r, n)
+		if err != nil {
+			return nil, err
+		}
+		e.processes = make([]*process, n)
+		for i := range n {
+			if err := e.start(i); err != nil {
+				e.end()
+				return nil, err
+			}
+		}
+		return e, nil
+	}
+}
+
+// embedNATS returns an engine whose servers the first three replicas start.
+func embedNATS(r *run) (engineProcess, error) { return newNATSNodes(r, 3) }
+
+func newNATSNodes(r *run, n int) (*natsNodes, error) {
+	ports, err := freePorts(2 * n)
 	if err != nil {
 		return nil, err
 	}
-	e := &oneNATS{run: r, config: &config{Name: "nats", Node: &natsNode{Port: ports[0], Dir: filepath.Join(r.dir, "nats")}}}
-	e.process, _, err = startProgram(e.config, r.output)
-	return e, err
+	var routes []string
+	for _, p := range ports[n:] {
+		routes = append(routes, fmt.Sprintf("nats://127.0.0.1:%d", p))
+	}
+	if n == 1 {
+		routes = nil
+	}
+	e := &natsNodes{run: r}
+	for i := range n {
+		name := fmt.Sprintf("nats-%d", i)
+		e.configs = append(e.configs, &config{Name: name, Node: &natsNode{
+			Name: name, Port: ports[i], ClusterPort: ports[n+i], Dir: filepath.Join(r.dir, name), Routes: routes,
+		}})
+	}
+	return e, nil
 }
 
-func (e *oneNATS) address() string { return fmt.Sprintf("127.0.0.1:%d", e.config.Node.Port) }
+func (e *natsNodes) address(i int) string { return fmt.Sprintf("127.0.0.1:%d", e.configs[i].Node.Port) }
 
-func (e *oneNATS) configure(c *config, toEngine *link) {
-	toEngine.setTarget(e.address())
-	c.NATS, c.Copies = toEngine.address(), 1
+func (e *natsNodes) links() int { return len(e.configs) }
+
+func (e *natsNodes) nodes() int { return len(e.processes) }
+
+func (e *natsNodes) configure(c *config, s *slot) {
+	c.Copies = len(e.configs)
+	if len(e.processes) == 0 && s.number < len(e.configs) {
+		c.Node = e.configs[s.number].Node
+		return
+	}
+	var list []string
+	for i, l := range s.toEngine {
+		l.setTarget(e.address(i))
+		list = append(list, "nats://"+l.address())
+	}
+	c.NATS = strings.Join(list, ",")
 }
 
-func (e *oneNATS) restart() (err error) {
-	e.process.kill()
-	e.process, _, err = startProgram(e.config, e.run.output)
+func (e *natsNodes) start(i int) (err error) {
+	e.processes[i], _, err = startProgram(e.configs[i], e.run.output)
 	return err
 }
 
-func (e *oneNATS) pause(stopped bool) { e.process.stop(stopped) }
+func (e *natsNodes) kill(i int) { e.processes[i].kill() }
 
-func (e *oneNATS) sessions(ctx context.Context) (int, error) { return natsSessions(ctx, e.address()) }
+func (e *natsNodes) pause(i int, stopped bool) { e.processes[i].stop(stopped) }
 
-func (e *oneNATS) end() { e.process.kill() }
-
-// natsSessions counts the records of sessions in NATS.
-func natsSessions(ctx context.Context, address string) (n int, err error) {
-	conn, err := nats.Connect("nats://" + address)
-	if err != nil {
-		return 0, err
+func (e *natsNodes) end() {
+	for _, p := range e.processes {
+		if p != nil {
+			p.kill()
+		}
 	}
-	defer conn.Close()
+}
+
+// connect connects to the servers.
+func (e *natsNodes) connect() (jetstream.JetStream, func(), error) {
+	var list []string
+	for i := range e.configs {
+		list = append(list, "nats://"+e.address(i))
+	}
+	conn, err := nats.Connect(strings.Join(list, ","))
+	if err != nil {
+		return nil, nil, err
+	}
 	js, err := jetstream.New(conn)
 	if err != nil {
+		conn.Close()
+	}
+	return js, conn.Close, err
+}
+
+// fill limits the streams to their size, so that servers refuse new data, or ends that.
+func (e *natsNodes) fill(ctx context.Context, full bool) error {
+	js, end, err := e.connect()
+	if err != nil {
+		return err
+	}
+	defer end()
+	for _, name := range []string{"KV_mcp", "mcp-log"} {
+		s, err := js.Stream(ctx, name)
+		if err != nil {
+			return err
+		}
+		info := s.CachedInfo()
+		c := info.Config
+		c.MaxBytes = -1
+		if full {
+			c.MaxBytes, c.Discard = int64(max(info.State.Bytes, 1)), jetstream.DiscardNew
+		}
+		if _, err := js.UpdateStream(ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sessions counts the records of sessions.
+func (e *natsNodes) sessions(ctx context.Context) (n int, err error) {
+	js, end, err := e.connect()
+	if err != nil {
 		return 0, err
 	}
+	defer end()
 	bucket, err := js.KeyValue(ctx, "mcp")
 	if err != nil {
 		return 0, err
@@ -118,10 +207,10 @@ func startRedis(r *run) (engineProcess, error) {
 	e := &redisServer{run: r, path: redisProgram(), address: fmt.Sprintf("127.0.0.1:%d", ports[0]), args: []string{
 		"--bind", "127.0.0.1", "--port", fmt.Sprint(ports[0]), "--dir", r.dir, "--save", "", "--appendonly", "yes", "--appendfsync", "always",
 	}}
-	return e, e.start()
+	return e, e.start(0)
 }
 
-func (e *redisServer) start() (err error) {
+func (e *redisServer) start(int) (err error) {
 	cmd := exec.Command(e.path, e.args...)
 	cmd.Stderr = e.run.output
 	if e.process, err = startProcess(cmd); err != nil {
@@ -139,22 +228,41 @@ func (e *redisServer) start() (err error) {
 	}
 }
 
-func (e *redisServer) configure(c *config, toEngine *link) {
-	toEngine.setTarget(e.address)
-	c.Redis = toEngine.address()
+func (e *redisServer) links() int { return 1 }
+
+func (e *redisServer) nodes() int { return 1 }
+
+func (e *redisServer) configure(c *config, s *slot) {
+	s.toEngine[0].setTarget(e.address)
+	c.Redis = s.toEngine[0].address()
 }
 
-func (e *redisServer) restart() error {
-	e.process.kill()
-	return e.start()
-}
+func (e *redisServer) kill(int) { e.process.kill() }
 
-func (e *redisServer) pause(stopped bool) { e.process.stop(stopped) }
+func (e *redisServer) pause(_ int, stopped bool) { e.process.stop(stopped) }
 
 func (e *redisServer) end() { e.process.kill() }
 
+func (e *redisServer) connect() (rueidis.Client, error) {
+	return rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{e.address}, ForceSingleClient: true, DisableCache: true})
+}
+
+// fill limits the memory of the server, so that it refuses new data, or ends that.
+func (e *redisServer) fill(ctx context.Context, full bool) error {
+	client, err := e.connect()
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	limit := "0"
+	if full {
+		limit = "1"
+	}
+	return client.Do(ctx, client.B().ConfigSet().ParameterValue().ParameterValue("maxmemory", limit).Build()).Error()
+}
+
 func (e *redisServer) sessions(ctx context.Context) (n int, err error) {
-	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{e.address}, ForceSingleClient: true, DisableCache: true})
+	client, err := e.connect()
 	if err != nil {
 		return 0, err
 	}

@@ -24,6 +24,7 @@ type observation struct {
 	Status  int    `json:"status,omitempty"`  // of a response over HTTP; 0 if there was none
 	Nonce   string `json:"nonce,omitempty"`   // of a question
 	Text    string `json:"text,omitempty"`
+	Alone   bool   `json:"alone,omitempty"` // replicas may be without the engine during the fault
 }
 
 // kind is the kind of an observation.
@@ -35,6 +36,7 @@ const (
 	ended    kind = "ended"    // Call has ended with Result; Text is the text of the result or error
 	arrived  kind = "arrived"  // Client has received event Number of Stream
 	gap      kind = "gap"      // Client was notified that events of its standalone stream may be missing
+	noticed  kind = "noticed"  // Client was notified of a change of the note; Text is the error that ended its subscription
 	replied  kind = "replied"  // Client has responded to the question Nonce
 	intruded kind = "intruded" // a request of another principal for Session got Status
 	closed   kind = "closed"   // Client has ended Session
@@ -45,17 +47,22 @@ const (
 	started   kind = "started"   // Replica has begun to execute Call, in Epoch of Session
 	sending   kind = "sending"   // Replica sends event Number of Stream
 	stored    kind = "stored"    // event Number of Stream was accepted
+	touching  kind = "touching"  // Replica is about to publish the change of the note by Call
+	touched   kind = "touched"   // the change was published
 	asked     kind = "asked"     // Call asks the question Nonce
 	responded kind = "responded" // the response to the question Nonce contains Text
 
 	// Of the run.
-	failed kind = "failed" // the fault Text has begun, at Replica if it is a fault of one
+	failed kind = "failed" // the fault Text has begun, at Replica, or at all of them if it is empty
 	healed kind = "healed" // the fault Text has ended
 	left   kind = "left"   // Number things of the kind Text were left, in Replica or in the engine
 )
 
-// cutFromEngine is the fault of a replica that does not reach the engine.
-const cutFromEngine = "cut from the engine"
+// paused is the fault of a replica that is stopped for a while.
+const paused = "pause"
+
+// probeCall returns the id of the call that tests whether a session has ended.
+func probeCall(session string) string { return "probe of " + session }
 
 // Results of calls.
 const (

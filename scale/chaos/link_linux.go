@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -17,6 +18,8 @@ type link struct {
 	target  string // "" refuses connections
 	state   linkState
 	delay   time.Duration // of each part of the data
+	lose    int           // each lose-th part for the target arrives there, and the connection ends without a response; 0 for none
+	parts   int           // for the target, since lose was set
 	conns   map[net.Conn]bool
 	changed chan struct{} // closed at the next change
 	closed  bool
@@ -67,6 +70,21 @@ func (l *link) setTarget(address string) { l.change(func() { l.target = address 
 
 // setDelay sets the time by which data arrives late.
 func (l *link) setDelay(d time.Duration) { l.change(func() { l.delay = d }) }
+
+// loseEach makes the link end a connection after each n-th part of the data for the target, when the target has
+// received it. The response is lost. 0 ends that.
+func (l *link) loseEach(n int) { l.change(func() { l.lose, l.parts = n, 0 }) }
+
+// loses reports whether the response to the next part of the data is lost.
+func (l *link) loses() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.lose == 0 {
+		return false
+	}
+	l.parts++
+	return l.parts%l.lose == 0
+}
 
 // set sets the state of the link.
 func (l *link) set(state linkState) {
@@ -137,8 +155,15 @@ func (l *link) serve(from net.Conn) {
 		}
 	}
 	var both sync.WaitGroup
-	both.Go(func() { l.copy(to, from) }) // ends with one of the connections
-	l.copy(from, to)
+	var silent atomic.Bool                        // the data of the target is lost
+	both.Go(func() { l.send(to, from, &silent) }) // ends with one of the connections
+	l.copy(from, to, func(to net.Conn, data []byte) bool {
+		if silent.Load() {
+			return true
+		}
+		_, err := to.Write(data)
+		return err == nil
+	})
 	both.Wait()
 }
 
@@ -168,8 +193,27 @@ func (l *link) late() {
 	}
 }
 
-// copy copies data until one of the connections ends, and then ends both.
-func (l *link) copy(to, from net.Conn) {
+// readTime is the time in which a target reads data. If the connection ended before, the system would discard them.
+const readTime = 50 * time.Millisecond
+
+// send copies data to the target. If a response is lost, it sets silent and ends the connection.
+func (l *link) send(to, from net.Conn, silent *atomic.Bool) {
+	l.copy(to, from, func(to net.Conn, data []byte) bool {
+		lost := l.loses()
+		if lost {
+			silent.Store(true)
+		}
+		_, err := to.Write(data)
+		if lost {
+			<-time.After(readTime)
+		}
+		return err == nil && !lost
+	})
+}
+
+// copy copies data with a function until one of the connections ends, or the function returns false. Then it ends
+// both.
+func (l *link) copy(to, from net.Conn, write func(to net.Conn, data []byte) bool) {
 	defer to.Close()
 	defer from.Close()
 	buffer := make([]byte, 16<<10)
@@ -179,7 +223,7 @@ func (l *link) copy(to, from net.Conn) {
 			if l.late(); !l.wait() {
 				return
 			}
-			if _, err := to.Write(buffer[:n]); err != nil {
+			if !write(to, buffer[:n]) {
 				return
 			}
 		}

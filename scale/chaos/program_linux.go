@@ -39,7 +39,7 @@ type config struct {
 	Address string            // of the replica for other replicas; "" for a program that is only an engine
 	Links   map[string]string // the link to another replica, by its address
 	Redis   string            // the link to a Redis server, or ""
-	NATS    string            // the link to a NATS server, or ""
+	NATS    string            // the links to NATS servers, or ""
 	Node    *natsNode         // a NATS server in this process, or nil
 	Copies  int               // NATS servers that store each write
 	Lease   time.Duration
@@ -50,6 +50,7 @@ type config struct {
 
 // natsNode is the configuration of a NATS server.
 type natsNode struct {
+	Name              string
 	Port, ClusterPort int
 	Dir               string
 	Routes            []string
@@ -85,7 +86,7 @@ func runProgram(text string) error {
 			<-ctx.Done()
 			return nil
 		}
-		c.NATS = s.Addr().String()
+		c.NATS = "nats://" + s.Addr().String()
 	}
 	return serveReplica(ctx, &c)
 }
@@ -93,10 +94,10 @@ func runProgram(text string) error {
 // startNATS starts a NATS server that writes each change to the disk before it acknowledges it.
 func startNATS(c *config) (*server.Server, error) {
 	o := &server.Options{
-		ServerName: c.Name, Host: "127.0.0.1", Port: c.Node.Port, JetStream: true, StoreDir: c.Node.Dir, SyncAlways: true, NoSigs: true, NoLog: true,
+		ServerName: c.Node.Name, Host: "127.0.0.1", Port: c.Node.Port, JetStream: true, StoreDir: c.Node.Dir, SyncAlways: true, NoSigs: true, NoLog: true,
 	}
 	if len(c.Node.Routes) > 0 {
-		o.Cluster = server.ClusterOpts{Name: "chaos", Host: "127.0.0.1", Port: c.Node.ClusterPort}
+		o.Cluster = server.ClusterOpts{Name: "chaos", Host: "127.0.0.1", Port: c.Node.ClusterPort, NoAdvertise: true}
 		o.Routes = server.RoutesFromStr(strings.Join(c.Node.Routes, ","))
 	}
 	s, err := server.NewServer(o)
@@ -130,20 +131,23 @@ func connectEngine(ctx context.Context, c *config) (storage, mcpserver.Bus, erro
 			return nil, nil, err
 		}
 		e, err := redisengine.New(ctx, client, &redisengine.Options{Logger: quiet})
-		return e, nil, err
+		if err != nil {
+			return nil, nil, err
+		}
+		return e, e.NewBus(), nil
 	}
 	options := []nats.Option{nats.MaxReconnects(-1), nats.ReconnectWait(200 * time.Millisecond), nats.PingInterval(2 * time.Second)}
 	if c.Node == nil {
 		options = append(options, nats.SetCustomDialer(natsDialer{}))
 	}
-	conn, err := nats.Connect("nats://"+c.NATS, options...)
+	conn, err := nats.Connect(c.NATS, options...)
 	if err != nil {
 		return nil, nil, err
 	}
 	for { // a cluster first elects its leaders
-		e, err := natsengine.New(ctx, conn, &natsengine.Options{Logger: quiet, Copies: c.Copies})
+		e, bus, err := newNATSEngine(ctx, conn, &natsengine.Options{Logger: quiet, Copies: c.Copies})
 		if err == nil || ctx.Err() != nil {
-			return e, nil, err
+			return e, bus, err
 		}
 		fmt.Fprintf(os.Stderr, "%s: engine: %v\n", c.Name, err)
 		select {
@@ -151,6 +155,17 @@ func connectEngine(ctx context.Context, c *config) (storage, mcpserver.Bus, erro
 		case <-ctx.Done():
 		}
 	}
+}
+
+func newNATSEngine(ctx context.Context, conn *nats.Conn, o *natsengine.Options) (storage, mcpserver.Bus, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	e, err := natsengine.New(ctx, conn, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	bus, err := e.NewBus(ctx, o)
+	return e, bus, err
 }
 
 // natsDialer connects to a NATS server through a link.
@@ -268,7 +283,10 @@ func (s *observedStore) Append(ctx context.Context, e streamable.Event) error {
 	return err
 }
 
-const gapURI = "chaos://gap"
+const (
+	gapURI  = "chaos://gap"  // nothing changes this resource
+	noteURI = "chaos://note" // the tool "touch" changes this resource
+)
 
 func (r *replica) newServer(node *scale.Node, shared engine.Table, bus mcpserver.Bus, logger *slog.Logger) *mcpserver.Server {
 	s := mcpserver.New(mcp.Implementation{Name: "chaos", Version: "1"}, &mcpserver.Options{
@@ -282,8 +300,19 @@ func (r *replica) newServer(node *scale.Node, shared engine.Table, bus mcpserver
 	mcpserver.AddTool(s, &mcp.Tool{Name: "announce"}, r.announce)
 	mcpserver.AddTool(s, &mcp.Tool{Name: "ask"}, r.ask)
 	mcpserver.AddTool(s, &mcp.Tool{Name: "work", Execution: &mcp.ToolExecution{TaskSupport: mcp.TaskSupportOptional}}, r.work)
-	s.AddResource(&mcp.Resource{Name: "gap", URI: gapURI}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-		return &mcp.ReadResourceResult{}, nil
+	mcpserver.AddTool(s, &mcp.Tool{Name: "touch"}, func(ctx context.Context, session *mcp.ServerSession, in input) (string, error) {
+		r.started(ctx, session, in.Call)
+		r.history.record(observation{Kind: touching, Call: in.Call, Replica: r.Name})
+		if err := s.ResourceUpdated(ctx, noteURI); err != nil {
+			return "", err
+		}
+		r.history.record(observation{Kind: touched, Call: in.Call, Replica: r.Name})
+		return in.Call, nil
 	})
+	for _, uri := range []string{gapURI, noteURI} {
+		s.AddResource(&mcp.Resource{Name: uri, URI: uri}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+			return &mcp.ReadResourceResult{}, nil
+		})
+	}
 	return s
 }

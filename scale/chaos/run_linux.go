@@ -18,22 +18,31 @@ import (
 
 // setup is a configuration of replicas and an engine.
 type setup struct {
-	name     string
-	replicas int
-	clients  int
-	lease    time.Duration
-	engine   func(r *run) (engineProcess, error)
-	faults   []fault
+	name       string
+	replicas   int
+	clients    int
+	together   int // faults at a time
+	lease      time.Duration
+	engine     func(r *run) (engineProcess, error)
+	replicated bool // the engine has several nodes
+	embedded   bool // the nodes of the engine are parts of replicas
+	faults     []fault
 }
 
-// engineProcess is the engine of a run, if it runs apart from the replicas.
+// engineProcess is the engine of a run: nodes that run apart from the replicas, or are parts of them.
 type engineProcess interface {
-	// configure sets the address of the engine in the configuration of a replica, for its links.
-	configure(c *config, toEngine *link)
-	// restart kills the engine and starts it again.
-	restart() error
-	// pause stops the engine, or continues it.
-	pause(stopped bool)
+	// links returns the number of links that a replica needs.
+	links() int
+	// configure sets the addresses of the engine in the configuration of a replica, for its links.
+	configure(c *config, s *slot)
+	// nodes returns the number of nodes that run apart.
+	nodes() int
+	kill(node int)
+	start(node int) error
+	// pause stops a node, or continues it.
+	pause(node int, stopped bool)
+	// fill makes the engine refuse new data, or ends that.
+	fill(ctx context.Context, full bool) error
 	// sessions returns the number of records of sessions.
 	sessions(ctx context.Context) (int, error)
 	end()
@@ -44,18 +53,21 @@ type run struct {
 	*setup
 	dir     string
 	seed    uint64
-	random  *rand.Rand // used by the goroutine of the faults
-	output  io.Writer  // of processes
+	output  io.Writer // of processes
 	history *recorder
-	files   []string // of the history
 	engine  engineProcess
 	slots   []*slot
 	balance *balancer
 	front   *link // between clients and the balancer
 	url     string
-	counts  map[string]int // of faults, by name
 	orphans atomic.Int64
-	ends    []func()
+
+	engineBusy sync.Mutex // held during a fault of the engine
+
+	mu     sync.Mutex
+	files  []string       // of the history
+	counts map[string]int // of faults, by name
+	ends   []func()
 }
 
 // slot is the place of a replica. After the end of a process, another one takes the place.
@@ -64,10 +76,11 @@ type slot struct {
 	process  *process // nil if there is none
 	address  string   // of the process
 	starts   int
-	toEngine *link
-	inbound  *link   // of the balancer
-	peers    []*link // from other slots, by number
-	name     string  // the host by which other replicas find it; no process listens there
+	busy     sync.Mutex // held during a fault
+	toEngine []*link    // to the nodes of the engine
+	inbound  *link      // of the balancer
+	peers    []*link    // from other slots, by number
+	name     string     // the host by which other replicas find it; no process listens there
 }
 
 // start starts everything.
@@ -92,8 +105,12 @@ func (r *run) start() (err error) {
 			}
 			s.peers = append(s.peers, l)
 		}
-		if s.toEngine, err = r.link(true); err != nil {
-			return err
+		for range r.engine.links() {
+			l, err := r.link(true)
+			if err != nil {
+				return err
+			}
+			s.toEngine = append(s.toEngine, l)
 		}
 		if s.inbound, err = r.link(true); err != nil {
 			return err
@@ -141,8 +158,22 @@ func (r *run) link(greets bool) (*link, error) {
 	return l, err
 }
 
+// startTime is the time in which a replica starts. It ends at once if it does not reach the engine, and is started
+// again.
+const startTime = 90 * time.Second
+
 // startReplica starts a process in a slot.
 func (r *run) startReplica(s *slot) error {
+	for deadline := time.Now().Add(startTime); ; {
+		err := r.tryStart(s)
+		if err == nil || time.Now().After(deadline) {
+			return err
+		}
+		<-time.After(200 * time.Millisecond)
+	}
+}
+
+func (r *run) tryStart(s *slot) error {
 	s.starts++
 	name := fmt.Sprintf("%s.%d", s.name, s.starts)
 	c := &config{
@@ -152,11 +183,14 @@ func (r *run) startReplica(s *slot) error {
 	for _, other := range r.slots {
 		c.Links[other.name+":80"] = other.peers[s.number].address()
 	}
-	r.engine.configure(c, s.toEngine)
+	r.engine.configure(c, s)
 	p, address, err := startProgram(c, r.output)
 	if err != nil {
 		return err
 	}
+	r.mu.Lock()
+	r.files = append(r.files, c.History)
+	r.mu.Unlock()
 	s.process, s.address = p, address
 	for _, l := range append([]*link{s.inbound}, s.peers...) {
 		l.setTarget(address)
@@ -195,7 +229,6 @@ func (r *run) do(length time.Duration, logger *slog.Logger) ([]observation, erro
 		clients = append(clients, c)
 		all.Go(func() { c.run(ctx) }) // ends with ctx, and the timeout of a call
 	}
-	r.random = rand.New(rand.NewPCG(r.seed, 1<<32))
 	err := r.injectFaults(ctx)
 	all.Wait()
 	if err != nil {
@@ -206,12 +239,26 @@ func (r *run) do(length time.Duration, logger *slog.Logger) ([]observation, erro
 	if err := r.findRest(); err != nil {
 		return nil, err
 	}
-	for _, s := range r.slots {
-		for i := range s.starts {
-			r.files = append(r.files, filepath.Join(r.dir, fmt.Sprintf("%s.%d.jsonl", s.name, i+1)))
-		}
-	}
 	return readHistory(r.files...)
+}
+
+// injectFaults makes faults until ctx ends, and ends them.
+func (r *run) injectFaults(ctx context.Context) error {
+	var all sync.WaitGroup
+	results := make([]error, r.together)
+	for i := range results {
+		in := &injector{r, rand.New(rand.NewPCG(r.seed, 1<<32+uint64(i)))}
+		all.Go(func() { results[i] = in.inject(ctx) }) // ends with ctx, after its last fault
+	}
+	all.Wait()
+	return errors.Join(results...)
+}
+
+// count counts a fault.
+func (r *run) count(name string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.counts[name]++
 }
 
 // restTimeout is the time in which calls succeed again after the last fault.
