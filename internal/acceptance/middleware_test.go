@@ -3,8 +3,11 @@ package acceptance
 import (
 	"bytes"
 	"context"
+	"io"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -135,4 +138,65 @@ func TestMiddlewareChangesRequest(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A request of a session may come without the header MCP-Protocol-Version, since the session has a
+// revision. The handler gets the changed request then, too.
+func TestMiddlewareChangesRequestWithoutVersionHeader(t *testing.T) {
+	for name, change := range changes {
+		s := echoing(func(next peer.Handler) peer.Handler {
+			return peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+				if in.Method == mcp.MethodCallTool {
+					change(in)
+				}
+				return next.Handle(ctx, in)
+			})
+		})
+		h := s.Handler(&streamable.Options{JSONResponse: true})
+		listener := httptest.NewServer(h)
+		t.Cleanup(func() {
+			h.Close()
+			listener.Close()
+		})
+		for _, r := range mcp.Revisions {
+			if !r.Handshake {
+				continue // the header is required
+			}
+			t.Run(name+"/"+r.Revision.String(), func(t *testing.T) {
+				p := &rawPeer{t: t, url: listener.URL}
+				p.post(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"` + r.Revision.String() + `","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)
+				require.NotEmpty(t, p.session)
+				p.post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+				for range 2 {
+					require.Contains(t, p.post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"Text":"sent"}}}`), `"changed"`)
+				}
+			})
+		}
+	}
+}
+
+// rawPeer sends messages of a session over HTTP, without the header MCP-Protocol-Version.
+type rawPeer struct {
+	t            *testing.T
+	url, session string
+}
+
+// post sends a message and returns the response.
+func (p *rawPeer) post(message string) string {
+	req, err := http.NewRequestWithContext(p.t.Context(), http.MethodPost, p.url, strings.NewReader(message))
+	require.NoError(p.t, err)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	if p.session != "" {
+		req.Header.Set("Mcp-Session-Id", p.session)
+	}
+	res, err := http.DefaultClient.Do(req)
+	require.NoError(p.t, err)
+	defer res.Body.Close()
+	if id := res.Header.Get("Mcp-Session-Id"); id != "" {
+		p.session = id
+	}
+	text, err := io.ReadAll(res.Body)
+	require.NoError(p.t, err)
+	return string(text)
 }
