@@ -152,7 +152,8 @@ const (
 	// schema requires a list. Other arguments are refused.
 	ValidateLenient
 	// ValidateOff passes all arguments to the handlers of raw tools, which validate them
-	// themselves. For typed tools it is like ValidateStrict.
+	// themselves. Their input schemas may use what this module cannot compile, such as patterns
+	// that only ECMAScript has. For typed tools it is like ValidateStrict.
 	ValidateOff
 )
 

@@ -122,6 +122,29 @@ func inputSchemaOf(text json.RawMessage) (*toolSchema, error) {
 	return s, s.headersErr
 }
 
+// unusedSchema returns an input schema that is invalid, for a tool whose arguments are not validated.
+// The problem is logged, and [Server.Validate] returns it. Schemas that violate the protocol are
+// refused with the problem.
+func (s *Server) unusedSchema(tool string, text json.RawMessage, problem error) (*toolSchema, error) {
+	var root struct{ Type string }
+	compact, err := wire.Compact(text)
+	if err != nil {
+		return nil, problem
+	}
+	compact = withObjectType(compact)
+	if json.Unmarshal(compact, &root) != nil || root.Type != "object" {
+		return nil, problem
+	}
+	unused := &toolSchema{text: compact, forObjects: true}
+	if mayHaveHeaders(compact) {
+		if unused.headers, err = paramheader.Parse(compact); err != nil {
+			return nil, err
+		}
+	}
+	s.opts.Logger.Warn("some clients reject the schema of a tool", "tool", tool, "problem", problem)
+	return unused, nil
+}
+
 // withObjectType returns a schema with "type": "object" in place of a type that permits objects.
 // It returns any other schema unchanged.
 func withObjectType(text json.RawMessage) json.RawMessage {
@@ -130,7 +153,7 @@ func withObjectType(text json.RawMessage) json.RawMessage {
 	switch err := json.Unmarshal(text, &members); {
 	case string(text) == "true":
 		return anyObject
-	case err != nil || members["type"] != nil && (json.Unmarshal(members["type"], &types) != nil || !slices.Contains(types, "object")):
+	case err != nil || members == nil || members["type"] != nil && (json.Unmarshal(members["type"], &types) != nil || !slices.Contains(types, "object")):
 		return text
 	}
 	members["type"] = json.RawMessage(`"object"`)

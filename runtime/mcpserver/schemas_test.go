@@ -1,9 +1,11 @@
 package mcpserver_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"runtime"
 	"strings"
 	"testing"
@@ -232,4 +234,39 @@ func TestValidationOfSingleTools(t *testing.T) {
 	}
 	c := connect(t, pager(&mcpserver.Options{ToolValidation: map[string]mcpserver.Validation{"raw": mcpserver.ValidateOff}}), modern)
 	require.Equal(t, `{"page":"two"}`, text(t, c.call("tools/call", `{"name":"raw","arguments":{"page":"two"}}`)))
+}
+
+// Nothing is validated against the schema of a raw tool with ValidateOff, so it may be one that
+// cannot be compiled. The protocol requires an object with "type": "object".
+func TestInvalidSchemaThatIsUnused(t *testing.T) {
+	off := &mcpserver.Options{ToolValidation: map[string]mcpserver.Validation{"off": mcpserver.ValidateOff}}
+	add := func(s *mcpserver.Server, name, schema string) error {
+		return s.TryAddRawTool(&mcp.Tool{Name: name, InputSchema: json.RawMessage(schema)}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return mcp.TextResult("called"), nil
+		})
+	}
+	for _, schema := range []string{
+		`{"type":"object","properties":{"a":{"pattern":"(?!x)"}}}`,
+		`{"type":"object","properties":{"a":{"$ref":"https://example.com/schema.json"}}}`,
+		`{"type":"object","properties":null,"required":null}`,
+		`{"$ref":"#/definitions/none","type":"object"}`,
+		`{"type":["object","null"],"required":null}`,
+	} {
+		t.Run(schema, func(t *testing.T) {
+			var logged bytes.Buffer
+			own := *off
+			own.Logger = slog.New(slog.NewTextHandler(&logged, nil))
+			s := mcpserver.New(info, &own)
+			require.ErrorContains(t, add(s, "strict", schema), "input schema", "also if another tool uses the schema")
+			require.NoError(t, add(s, "off", schema))
+			require.ErrorContains(t, add(s, "strict", schema), "input schema", "also if another tool uses the schema")
+			require.Contains(t, logged.String(), "some clients reject the schema of a tool")
+			require.Error(t, s.Validate())
+			require.Equal(t, "called", text(t, connect(t, s, modern).call("tools/call", `{"name":"off","arguments":{"a":"b"}}`)))
+		})
+	}
+	s := mcpserver.New(info, off)
+	for _, schema := range []string{``, `null`, `[]`, `{`, `{"type":"string"}`, `{"type":"object"}{}`, `{"type":"array","required":null}`} {
+		require.ErrorContains(t, add(s, "off", schema), "input schema", schema)
+	}
 }

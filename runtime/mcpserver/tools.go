@@ -84,7 +84,8 @@ func newTool[In, Out any](s *Server, def mcp.Tool, h func(context.Context, *mcp.
 //
 // The name may be any string. A name that some clients reject is logged; see [mcp.Tool].
 // AddRawTool replaces a tool of the same name. It panics with a [*RegistrationError] if a
-// schema is invalid, or call is nil.
+// schema is invalid, or call is nil. With [ValidateOff] an invalid InputSchema is logged instead if
+// it is an object with "type": "object", because nothing is validated against it.
 func (s *Server) AddRawTool(t *mcp.Tool, call ToolHandler) { must(s.TryAddRawTool(t, call)) }
 
 // TryAddRawTool is like [Server.AddRawTool], but returns the [*RegistrationError] instead of
@@ -100,7 +101,11 @@ func (s *Server) TryAddRawTool(t *mcp.Tool, call ToolHandler) error {
 
 // newRawTool returns the tool of a handler that decodes its arguments.
 func (s *Server) newRawTool(def mcp.Tool, call ToolHandler) (*tool, error) {
+	validation := s.opts.validation(def.Name)
 	input, err := inputSchemaOf(def.InputSchema)
+	if err != nil && validation == ValidateOff {
+		input, err = s.unusedSchema(def.Name, def.InputSchema, err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +113,6 @@ func (s *Server) newRawTool(def mcp.Tool, call ToolHandler) (*tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	validation := s.opts.validation(def.Name)
 	return s.completeTool(&tool{Tool: def, input: input, output: output, call: func(ctx context.Context, m peer.Message) (wire.Value, error) {
 		req := m.(*mcp.CallToolRequest)
 		req, err := input.validateRequest(req, validation)

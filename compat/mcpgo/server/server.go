@@ -143,7 +143,8 @@ func (s *MCPServer) Use(mw ...ToolHandlerMiddleware) {
 }
 
 // AddTool adds a tool, or replaces the tool with the same name. It panics if a schema is invalid
-// JSON, or not the schema of an object.
+// JSON, or not the schema of an object. With [WithInputSchemaValidation] it panics for every schema
+// that is invalid, and otherwise it logs a warning.
 func (s *MCPServer) AddTool(tool mcp.Tool, handler ToolHandlerFunc) {
 	s.AddTools(ServerTool{tool, handler})
 }

@@ -357,3 +357,10 @@ func TestOptionsForMetadata(t *testing.T) {
 	check(t, err)
 	equal(t, resources.Resources[0].Annotations.LastModified, "2026-01-02T03:04:05Z")
 }
+
+// Arguments are not validated by default, so a schema need not be one that can be compiled.
+func TestSchemaWithPatternOfECMAScript(t *testing.T) {
+	s := server.NewMCPServer("test", "1.0.0", server.WithLogger(discard))
+	s.AddTool(mcp.NewToolWithRawSchema("echo", "", json.RawMessage(`{"type":"object","properties":{"text":{"type":"string","pattern":"^(?!x)"}}}`)), echo)
+	equal(t, call(t, handshake(t, s), "echo", `{"text":"a"}`), "a")
+}
