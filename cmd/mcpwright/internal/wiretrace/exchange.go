@@ -2,6 +2,7 @@ package wiretrace
 
 import (
 	"bytes"
+	"fmt"
 	"mime"
 	"net/http"
 	"net/url"
@@ -40,7 +41,8 @@ type Exchange struct {
 	gap      bool // a message of the exchange was lost
 	status   int  // 0 before the response
 	media    string
-	encoding string // of the content, or ""
+	encoding string       // of the content, or ""
+	encoded  *encodedBody // a body that is decoded in the background, or nil
 	received clipped
 	events   *eventSplitter
 
@@ -103,25 +105,39 @@ func (x *Exchange) Header(status int, header http.Header) {
 	defer x.mu.Unlock()
 	x.status, x.encoding = status, header.Get("Content-Encoding")
 	x.media, _, _ = mime.ParseMediaType(header.Get("Content-Type"))
-	if x.media == mediaEvents && x.encoding == "" && x.endpoint {
+	open := x.decoder()
+	if x.media == mediaEvents && (x.encoding == "" || open != nil) && x.endpoint {
 		x.events = &eventSplitter{limit: x.recorder.opts.MaxMessage, event: x.addEvent}
 	}
 	p := x.part(nil, 0)
 	p.kind = HTTP
 	stream := x.media == mediaEvents
 	x.add(0, func() { x.observeHeader(p, header, stream) })
+	if open != nil {
+		x.encoded = newEncodedBody(x.recorder.opts.MaxMessage)
+		go x.decode(open, x.encoded) // ends with the body
+	}
 }
 
 // Received adds the next bytes of the body of the response. It does not keep b.
 func (x *Exchange) Received(b []byte) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	if x.encoded != nil {
+		x.encoded.add(b)
+		return
+	}
+	x.receive(b)
+}
+
+// receive adds the next bytes of the decoded body. The mutex is locked.
+func (x *Exchange) receive(b []byte) {
 	if x.events != nil {
 		x.events.add(b)
 		return
 	}
 	limit := x.recorder.opts.MaxMessage
-	if !x.endpoint || x.encoding != "" {
+	if !x.endpoint || x.encoding != "" && x.encoded == nil {
 		limit = 0
 	}
 	x.received.add(b, limit)
@@ -131,15 +147,29 @@ func (x *Exchange) Received(b []byte) {
 func (x *Exchange) ReceivedAll() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.media == mediaEvents {
+	if x.encoded != nil {
+		x.recorder.decode()
+		x.encoded.end()
+		return
+	}
+	x.endBody(nil)
+}
+
+// endBody adds the end of the decoded body. The error is not nil if it cannot be decoded. The mutex
+// is locked.
+func (x *Exchange) endBody(err error) {
+	if x.media == mediaEvents && err == nil {
 		x.add(0, func() { x.observeProblems() })
 		return
 	}
 	p := x.part(x.received.take())
-	if len(bytes.TrimSpace(p.raw)) == 0 {
+	if len(bytes.TrimSpace(p.raw)) == 0 || err != nil {
 		p.kind, p.raw = HTTP, nil
 	}
-	if x.encoding != "" && p.size > 0 {
+	switch {
+	case err != nil:
+		p.text = fmt.Sprintf("the body is not shown, since it is not valid %s: %v", x.encoding, err)
+	case x.encoding != "" && x.encoded == nil && p.size > 0:
 		p.text = "the body is not shown, since it is encoded: " + x.encoding
 	}
 	media := x.media

@@ -42,7 +42,9 @@ type Recorder struct {
 	waiting int // bytes in the queue and in the current job
 	lost    int
 	closed  bool
-	opened  int // pipes and sessions
+	// decoding counts the bodies that have ended and are still decoded.
+	decoding int
+	opened   int // pipes and sessions
 	// exchanges counts the exchanges of HTTP.
 	exchanges int
 	endpoints []string // paths for messages of the transport HTTP+SSE
@@ -90,7 +92,7 @@ func (r *Recorder) run() {
 	defer close(r.done)
 	for {
 		r.mu.Lock()
-		for len(r.queue) == 0 && !r.closed {
+		for len(r.queue) == 0 && (!r.closed || r.decoding > 0) {
 			r.ready.Wait()
 		}
 		if !r.closed {
@@ -130,7 +132,7 @@ func (r *Recorder) add(size int, run func()) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	size += jobSize
-	if r.closed || r.waiting+size > r.opts.MaxWaiting {
+	if r.closed && r.decoding == 0 || r.waiting+size > r.opts.MaxWaiting {
 		r.lost++
 		return false
 	}
@@ -139,6 +141,21 @@ func (r *Recorder) add(size int, run func()) bool {
 		r.ready.Signal()
 	}
 	return true
+}
+
+// decode counts a body that has ended and is still decoded.
+func (r *Recorder) decode() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.decoding++
+}
+
+// decoded counts the end of decoding a body.
+func (r *Recorder) decoded() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.decoding--
+	r.ready.Signal()
 }
 
 // lose counts a lost message.
