@@ -18,6 +18,7 @@ type Link struct {
 	lose  bool // the response to the next request is lost
 	cut   bool
 	conns map[net.Conn]bool
+	held  chan struct{} // closed when data pass again; nil if they do
 }
 
 // New starts a link to a server, and returns it with its address.
@@ -37,6 +38,7 @@ func New(t *testing.T, target func() (net.Conn, error)) (*Link, string) {
 	})
 	t.Cleanup(func() {
 		_ = listener.Close()
+		l.Hold(false)
 		l.Cut(true)
 		all.Wait()
 	})
@@ -58,6 +60,29 @@ func (l *Link) Cut(cut bool) {
 	l.cut = cut
 	for c := range l.conns {
 		_ = c.Close()
+	}
+}
+
+// Hold makes data wait, or ends that.
+func (l *Link) Hold(held bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case held && l.held == nil:
+		l.held = make(chan struct{})
+	case !held && l.held != nil:
+		close(l.held)
+		l.held = nil
+	}
+}
+
+// wait waits until data pass.
+func (l *Link) wait() {
+	l.mu.Lock()
+	held := l.held
+	l.mu.Unlock()
+	if held != nil {
+		<-held
 	}
 }
 
@@ -95,6 +120,7 @@ func (l *Link) serve(client net.Conn) {
 	both.Go(func() { // ends with one of the connections
 		defer client.Close()
 		copyData(client, server, func() bool {
+			l.wait()
 			select {
 			case <-silent:
 				return false
@@ -106,6 +132,7 @@ func (l *Link) serve(client net.Conn) {
 	defer both.Wait()
 	defer server.Close()
 	copyData(server, client, func() bool {
+		l.wait()
 		if l.take() {
 			close(silent)
 			defer time.AfterFunc(readTime, func() { _ = client.Close() })

@@ -105,7 +105,7 @@ var allowedImports = map[string]imports{
 }
 
 // programs may import everything, because nothing imports them.
-var programs = []string{"internal/acceptance", "internal/sharedtasks", "internal/bustest", "internal/enginelink", "examples", "docs", "bench", "internal/conformance"}
+var programs = []string{"internal/acceptance", "internal/sharedtasks", "internal/bustest", "internal/enginelink", "internal/engineoutage", "examples", "docs", "bench", "internal/conformance"}
 
 func TestPackagesImportOnlyWhatTheArchitectureAllows(t *testing.T) {
 	for _, goos := range []string{"linux", "darwin", "windows"} {

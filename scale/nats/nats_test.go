@@ -1,6 +1,7 @@
 package nats_test
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/mcpwright/mcp/internal/bustest"
 	"github.com/mcpwright/mcp/internal/enginelink"
+	"github.com/mcpwright/mcp/internal/engineoutage"
 	"github.com/mcpwright/mcp/internal/sharedtasks"
 	"github.com/mcpwright/mcp/runtime/engine/enginetest"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
@@ -92,6 +94,55 @@ func TestEngineWhoseResponsesAreLost(t *testing.T) {
 	enginetest.RunLossy(t, e, e, link.LoseResponse)
 }
 
+func TestReplicasWhoseEngineIsMissing(t *testing.T) {
+	link, c := connectThrough(t, start(t, "one", "always", "", -1), "app")
+	engineoutage.Run(t, newEngine(t, c), "", link.Cut)
+}
+
+func TestReplicasWhoseEngineIsSlow(t *testing.T) {
+	link, c := connectThrough(t, start(t, "one", "always", "", -1), "app")
+	engineoutage.Run(t, newEngine(t, c), "context deadline exceeded", link.Hold)
+}
+
+func TestReplicasWhoseEngineIsFull(t *testing.T) {
+	s := start(t, "one", "always", "", -1)
+	e := newEngine(t, connect(t, s, "app"))
+	js, err := jetstream.New(connect(t, s, "app"))
+	require.NoError(t, err)
+	engineoutage.Run(t, e, "maximum bytes exceeded", func(full bool) {
+		for _, name := range []string{"KV_mcp", "mcp-log"} {
+			stream, err := js.Stream(t.Context(), name)
+			require.NoError(t, err)
+			config := stream.CachedInfo().Config
+			config.MaxBytes = -1
+			if full {
+				config.MaxBytes, config.Discard = int64(max(stream.CachedInfo().State.Bytes, 1)), jetstream.DiscardNew
+			}
+			_, err = js.UpdateStream(t.Context(), config)
+			require.NoError(t, err)
+		}
+	})
+}
+
+// TestOneServerThatDoesNotSyncIsRefused starts three servers, of which one has the wrong setting.
+func TestOneServerThatDoesNotSyncIsRefused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("three servers elect a leader for seconds")
+	}
+	servers := startCluster(t, "always", "always", `"2m"`)
+	_, err := natsengine.New(t.Context(), connect(t, servers[0], "app"), &natsengine.Options{System: connect(t, servers[1], "sys"), Copies: 3})
+	require.EqualError(t, err, `nats: server "node2" has the setting "sync_interval: 2m0s"; set "sync_interval: always"`)
+}
+
+func TestMissingServersAreReported(t *testing.T) {
+	link, c := connectThrough(t, start(t, "one", "always", "", -1), "app")
+	link.Cut(true)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	_, err := natsengine.New(ctx, c, &natsengine.Options{Unsynced: true})
+	require.ErrorContains(t, err, `nats: create bucket "mcp": `)
+}
+
 func TestBus(t *testing.T) {
 	s := start(t, "one", "always", "", -1)
 	link, c := connectThrough(t, s, "app")
@@ -153,21 +204,26 @@ func freePorts(t *testing.T, n int) (ports []int) {
 	return ports
 }
 
-func TestEngineWithThreeCopies(t *testing.T) {
-	if testing.Short() {
-		t.Skip("three servers elect a leader for seconds")
-	}
-	ports := freePorts(t, 3)
+// startCluster starts servers with settings of sync_interval.
+func startCluster(t *testing.T, syncs ...string) (servers []*server.Server) {
+	ports := freePorts(t, len(syncs))
 	var routes []string
 	for _, p := range ports {
 		routes = append(routes, fmt.Sprintf("nats://127.0.0.1:%d", p))
 	}
-	var servers []*server.Server
 	for i, p := range ports {
 		cluster := fmt.Sprintf("cluster { name: test, listen: \"127.0.0.1:%d\", routes: [%s] }\n", p, strings.Join(routes, ","))
-		servers = append(servers, start(t, fmt.Sprint("node", i), "always", cluster, -1))
+		servers = append(servers, start(t, fmt.Sprint("node", i), syncs[i], cluster, -1))
 	}
 	require.Eventually(t, func() bool { return servers[0].JetStreamIsCurrent() }, 20*time.Second, 50*time.Millisecond)
+	return servers
+}
+
+func TestEngineWithThreeCopies(t *testing.T) {
+	if testing.Short() {
+		t.Skip("three servers elect a leader for seconds")
+	}
+	servers := startCluster(t, "always", "always", "always")
 	conn, sys := connect(t, servers[1], "app"), connect(t, servers[2], "sys")
 	var e *natsengine.Engine
 	require.Eventually(t, func() bool {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/mcpwright/mcp/internal/bustest"
 	"github.com/mcpwright/mcp/internal/enginelink"
+	"github.com/mcpwright/mcp/internal/engineoutage"
 	"github.com/mcpwright/mcp/internal/sharedtasks"
 	"github.com/mcpwright/mcp/runtime/engine/enginetest"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
@@ -105,6 +106,36 @@ func TestEngineWhoseResponsesAreLost(t *testing.T) {
 			enginetest.RunLossy(t, e, e, link.LoseResponse)
 		})
 	}
+}
+
+func TestReplicasWhoseEngineIsMissing(t *testing.T) {
+	link, client := connectThrough(t, startServer(t, programs(t)[0]))
+	engineoutage.Run(t, newEngine(t, client), "redis: ", link.Cut)
+}
+
+func TestReplicasWhoseEngineIsSlow(t *testing.T) {
+	link, client := connectThrough(t, startServer(t, programs(t)[0]))
+	engineoutage.Run(t, newEngine(t, client), "redis: context deadline exceeded", link.Hold)
+}
+
+func TestReplicasWhoseEngineIsFull(t *testing.T) {
+	client := start(t, programs(t)[0])
+	engineoutage.Run(t, newEngine(t, client), "redis: OOM", func(full bool) {
+		limit := "0"
+		if full {
+			limit = "1"
+		}
+		require.NoError(t, client.Do(t.Context(), client.B().ConfigSet().ParameterValue().ParameterValue("maxmemory", limit).Build()).Error())
+	})
+}
+
+func TestMissingServerIsReported(t *testing.T) {
+	link, client := connectThrough(t, startServer(t, programs(t)[0]))
+	link.Cut(true)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	_, err := redis.New(ctx, client, nil)
+	require.ErrorContains(t, err, "redis: ")
 }
 
 func TestBus(t *testing.T) {
