@@ -2,7 +2,6 @@ package scale_test
 
 import (
 	"net/http"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -459,7 +458,7 @@ func TestSessionThatIsTakenOverWhileItEndsEndsAtItsNextOwner(t *testing.T) {
 		ended := make(chan answer, 1)
 		go func() { ended <- s.end(0) }() // ends after the call
 		synctest.Wait()
-		key := "m/" + strings.Split(s.id, ".")[1]
+		key := "m/" + s.tag()
 		r, err := f.memory.Get(t.Context(), key)
 		require.NoError(t, err)
 		require.NoError(t, f.memory.Delete(t.Context(), key, r.Version)) // as if the owner had been stopped for a lease

@@ -100,6 +100,70 @@ func TestOtherPrincipalsDoNotReachASession(t *testing.T) {
 	})
 }
 
+func TestAnotherPrincipalCannotTriggerATakeover(t *testing.T) {
+	run(t, 2, func(t *testing.T, f *fleet) {
+		s := f.open(0, "alice")
+		f.replicas[0].kill()
+		time.Sleep(lease + lease/4)
+		key := f.replicas[0].engine.sessionKeys()[0]
+		before, err := f.memory.Get(t.Context(), key)
+		require.NoError(t, err)
+		puts := f.replicas[1].engine.puts.Load()
+		for _, user := range []string{"mallory", ""} {
+			other := *s
+			other.user = user
+			require.Equal(t, http.StatusNotFound, other.call(1, "where", 0).status)
+			require.Equal(t, http.StatusNotFound, other.get(1, "").status)
+			require.Equal(t, http.StatusNotFound, other.end(1).status)
+		}
+		after, err := f.memory.Get(t.Context(), key)
+		require.NoError(t, err)
+		require.Equal(t, before, after)
+		require.Equal(t, puts, f.replicas[1].engine.puts.Load())
+		s.requireServedBy(1, 1)
+	})
+}
+
+// tag returns the name of the replica in the id of a session.
+func (s *session) tag() string { return strings.Split(s.id, ".")[1] }
+
+// The record of a replica is valid only under its own key: a writer of the engine cannot direct requests, which may
+// contain credentials, to another replica by moving a record.
+func TestAddressesComeOnlyFromTheRecordOfTheReplica(t *testing.T) {
+	run(t, 3, func(t *testing.T, f *fleet) {
+		s, other := f.open(0, "alice"), f.open(2, "alice")
+		from, err := f.memory.Get(t.Context(), "m/"+other.tag())
+		require.NoError(t, err)
+		to, err := f.memory.Get(t.Context(), "m/"+s.tag())
+		require.NoError(t, err)
+		_, err = f.memory.Put(t.Context(), "m/"+s.tag(), from.Data, to.Version, time.Hour)
+		require.NoError(t, err)
+		f.replicas[2].guard.Store(func(*http.Request) bool {
+			t.Error("the request was forwarded to another replica")
+			return false
+		})
+		require.Equal(t, http.StatusServiceUnavailable, s.call(1, "where", 0).status)
+	})
+}
+
+func TestAddressesNeverComeFromIDs(t *testing.T) {
+	run(t, 2, func(t *testing.T, f *fleet) {
+		s := f.open(0, "alice")
+		before := f.replicas[0].engine.trips.Load()
+		f.replicas[0].guard.Store(func(*http.Request) bool {
+			t.Error("the request was forwarded")
+			return false
+		})
+		_, signature, _ := strings.Cut(s.id, "."+s.tag()+".")
+		for _, tag := range []string{"replica-0", "replica-0:80", "http://replica-0", "replica0", "AAAAAAAA"} {
+			other := *s
+			other.id = strings.Repeat("A", 26) + "." + tag + "." + signature
+			require.Equal(t, http.StatusNotFound, other.call(1, "where", 0).status, tag)
+		}
+		require.Equal(t, before, f.replicas[0].engine.trips.Load())
+	})
+}
+
 func TestOtherPrincipalsDoNotSeeThatASessionMoves(t *testing.T) {
 	run(t, 2, func(t *testing.T, f *fleet) {
 		s := f.open(0, "alice")
@@ -205,6 +269,37 @@ func TestEventsCannotBeMovedOrReplayed(t *testing.T) {
 		require.Equal(t, 2, logData(t, list[0]))
 		require.Equal(t, 3, logData(t, list[1]))
 		require.Contains(t, list[2], "logged")
+	})
+}
+
+// A writer of the engine replaces a log by the fence of a later epoch and the events of an earlier one.
+func TestEventsAreBoundToTheirEpoch(t *testing.T) {
+	run(t, 3, func(t *testing.T, f *fleet) {
+		s := f.open(0, "alice")
+		st := s.stream(s.request(0, http.MethodPost, s.callBody("log", 2)))
+		first := st.next().id
+		st.rest()
+		key := f.replicas[0].engine.sessionKeys()[0]
+		early, err := f.memory.Read(t.Context(), key, 0)
+		require.NoError(t, err)
+		f.replicas[0].kill()
+		time.Sleep(lease + lease/4)
+		s.requireServedBy(1, 1)
+		f.replicas[1].kill()
+		list, err := f.memory.Read(t.Context(), key, 0)
+		require.NoError(t, err)
+		require.NoError(t, f.memory.Drop(t.Context(), key))
+		last, err := f.memory.Append(t.Context(), key, list[len(list)-1].Data, 0, time.Hour)
+		require.NoError(t, err)
+		for _, entry := range early {
+			last, err = f.memory.Append(t.Context(), key, entry.Data, last, time.Hour)
+			require.NoError(t, err)
+		}
+		time.Sleep(lease + lease/4)
+		s.requireServedBy(2, 2)
+		for _, data := range s.get(2, first).rest() {
+			require.NotContains(t, data, "notifications/message")
+		}
 	})
 }
 
