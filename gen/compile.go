@@ -29,48 +29,118 @@ type job struct {
 }
 
 func (j *job) run(stdout io.Writer) error {
-	p, sources, err := j.build()
+	in := &input{schema: j.schema, docs: j.docs}
+	c, err := in.compile(&rules)
 	if err != nil {
-		return err
+		return in.refuse(err, &rules)
 	}
 	if j.dump {
-		p.Dump(stdout)
+		c.pkg.Dump(stdout)
 		return nil
 	}
-	if err := j.print(p, stdout); err != nil || j.extensions == "" {
+	if err := j.print(c, stdout); err != nil || j.extensions == "" {
 		return err
 	}
-	return compileExtensions(newProtocol(p, sources), j.extensions, filepath.Dir(j.out), j.check, stdout)
+	return compileExtensions(newProtocol(c.pkg, c.files), j.extensions, filepath.Dir(j.out), j.check, stdout)
 }
 
 // print writes or checks the package of the protocol.
-func (j *job) print(p *ir.Package, stdout io.Writer) error {
-	files, err := emit.Files(p)
-	if err != nil {
-		return err
-	}
+func (j *job) print(c *compilation, stdout io.Writer) error {
 	if j.check {
-		if err := stale(j.out, files); err != nil {
+		if err := stale(j.out, c.printed); err != nil {
 			return err
 		}
-	} else if err := write(j.out, files); err != nil {
+	} else if err := write(j.out, c.printed); err != nil {
 		return err
 	}
-	summarize(stdout, p)
+	summarize(stdout, c.pkg)
 	return nil
 }
 
-// build loads the schemas and texts and merges them.
-func (j *job) build() (*ir.Package, []*load.File, error) {
-	files, err := load.Dir(j.schema)
+// input has the schemas and texts of one run.
+type input struct {
+	schema, docs string
+	// released has the files in the folder schema, if they are known.
+	released []*load.File
+	// official is the official file of a revision that is not in the folder, or nil. Its name is only
+	// used in errors.
+	official []byte
+	name     string
+	entry    load.Entry // of official
+}
+
+// compilation is the result of a compilation.
+type compilation struct {
+	pkg     *ir.Package
+	files   []*load.File
+	printed map[string][]byte
+	entry   load.Entry // of the official file
+	raw     []byte     // the transcription of the official file
+}
+
+// compile compiles the input with some rules, and prints the code into memory.
+func (in *input) compile(rules *ir.Rules) (*compilation, error) {
+	all, err := rules.All()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	p, err := build(files, j.docs)
-	return p, files, err
+	edits := &load.Edits{Rules: all.Edits}
+	c := &compilation{files: in.released, entry: in.entry}
+	if in.released == nil || slices.ContainsFunc(all.Edits, func(e ir.Edit) bool { return e.In != in.entry.Revision }) {
+		c.files, err = edits.Dir(in.schema)
+		c.files = slices.DeleteFunc(c.files, func(f *load.File) bool { return f.Revision == in.entry.Revision })
+	}
+	if errors.Is(err, fs.ErrNotExist) && in.official != nil { // the first import into a folder
+		return c, c.transcribe(in, edits)
+	}
+	if in.official != nil && err == nil {
+		err = c.transcribe(in, edits)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if c.pkg, err = buildWith(c.files, in.docs, rules); err == nil {
+		c.printed, err = emit.Files(c.pkg)
+	}
+	return c, err
+}
+
+// transcribe adds the official file.
+func (c *compilation) transcribe(in *input, edits *load.Edits) (err error) {
+	if c.raw, err = edits.Transcribe(in.name, in.entry.Revision, in.schema, in.official); err != nil {
+		return err
+	}
+	c.entry.Official, c.entry.SHA256 = load.Sum(in.official), load.Sum(c.raw)
+	c.entry.Edits = edits.Pointers(in.entry.Revision)
+	file, err := edits.Parse(in.name, c.entry, c.raw)
+	c.files = append(slices.Clip(c.files), file)
+	return err
+}
+
+// refuse returns the form for an error.
+func (in *input) refuse(err error, rules *ir.Rules) error {
+	raw := make(map[string][]byte)
+	names, _ := filepath.Glob(filepath.Join(in.schema, "*.json")) // the pattern is valid
+	for _, name := range names {
+		if data, err := os.ReadFile(name); err == nil { // otherwise it is one of the errors
+			raw[strings.TrimSuffix(filepath.Base(name), ".json")] = data
+		}
+	}
+	if in.official != nil {
+		raw[in.entry.Revision] = in.official
+	}
+	return newForm(err, rules, raw, func(r *ir.Rules) error {
+		_, err := in.compile(r)
+		return err
+	})
 }
 
 func build(files []*load.File, docsFile string) (*ir.Package, error) {
+	return buildWith(files, docsFile, &rules)
+}
+
+// buildWith loads the texts and merges the schemas.
+func buildWith(files []*load.File, docsFile string, rules *ir.Rules) (*ir.Package, error) {
 	text, err := os.ReadFile(docsFile)
 	if err != nil {
 		return nil, fmt.Errorf("read documentation texts: %w", err)
@@ -79,7 +149,7 @@ func build(files []*load.File, docsFile string) (*ir.Package, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := merged(files, docs)
+	p, err := merged(files, docs, rules)
 	if err != nil {
 		return nil, err
 	}
@@ -87,12 +157,12 @@ func build(files []*load.File, docsFile string) (*ir.Package, error) {
 }
 
 // merged merges the schemas.
-func merged(files []*load.File, docs ir.Docs) (*ir.Package, error) {
+func merged(files []*load.File, docs ir.Docs, rules *ir.Rules) (*ir.Package, error) {
 	var sources []*ir.Source
 	for _, f := range files {
 		sources = append(sources, &ir.Source{Revision: f.Revision, File: f.Name, SHA256: f.SHA256, Defs: f.Defs})
 	}
-	return ir.Build(sources, &rules, docs)
+	return ir.Build(sources, rules, docs)
 }
 
 // checkDocs returns an error for texts whose names do not exist, unless a schema that
@@ -204,12 +274,13 @@ func summarize(w io.Writer, p *ir.Package) {
 // hintAfterImport prints what an imported schema needs next: rules, if it does not
 // merge, and texts. It returns nil because the import has succeeded.
 func hintAfterImport(dir string, stdout io.Writer) error {
-	p, _, err := (&job{schema: dir, docs: filepath.Join(dir, "docs.txt")}).build()
+	in := &input{schema: dir, docs: filepath.Join(dir, "docs.txt")}
+	c, err := in.compile(&rules)
 	if err != nil {
-		fmt.Fprintf(stdout, "the schemas do not compile:\n%v\n", err)
+		fmt.Fprintf(stdout, "the schemas do not compile:\n%v\n", in.refuse(err, &rules))
 		return nil
 	}
-	if n := len(p.Undocumented); n > 0 {
+	if n := len(c.pkg.Undocumented); n > 0 {
 		fmt.Fprintf(stdout, "%d names have no text in docs.txt; make generate lists them\n", n)
 	}
 	return nil

@@ -101,11 +101,15 @@ func compileExtensions(p *extension.Protocol, schemas, out string, check bool, s
 // embeddedProtocol compiles the schemas of the protocol that are part of this program. Nothing changes the
 // result.
 var embeddedProtocol = sync.OnceValues(func() (*extension.Protocol, error) {
-	files, err := load.FS(schema.FS)
+	all, err := rules.All()
 	if err != nil {
 		return nil, err
 	}
-	p, err := merged(files, ir.NoDocs{})
+	files, err := (&load.Edits{Rules: all.Edits}).FS(schema.FS)
+	if err != nil {
+		return nil, err
+	}
+	p, err := merged(files, ir.NoDocs{}, &rules)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +117,8 @@ var embeddedProtocol = sync.OnceValues(func() (*extension.Protocol, error) {
 })
 
 func newProtocol(p *ir.Package, files []*load.File) *extension.Protocol {
-	return &extension.Protocol{Package: p, File: files[len(files)-1], Path: emit.Protocol, Rules: &rules}
+	all, _ := rules.All() // the package was compiled with them
+	return &extension.Protocol{Package: p, File: files[len(files)-1], Path: emit.Protocol, Rules: all}
 }
 
 // rewriteExtension writes the schema of an extension in the form that the compiler uses. Descriptions in an

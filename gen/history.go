@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mcpwright/mcp/gen/internal/emit"
-	"github.com/mcpwright/mcp/gen/internal/ir"
 	"github.com/mcpwright/mcp/gen/internal/load"
 )
 
@@ -99,7 +97,7 @@ func (h *history) run(root string, released []*load.File, states []string, stdou
 	compiled, wrong := 0, 0
 	for _, state := range states {
 		name := strings.TrimSuffix(filepath.Base(state), ".json")
-		s, err := compileState(released, state, filepath.Join(root, "schema", "docs.txt"))
+		s, err := compileState(released, state, filepath.Join(root, "schema"))
 		outcome := "refused"
 		if err == nil && p != nil {
 			outcome = "wrong"
@@ -122,33 +120,17 @@ func (h *history) run(root string, released []*load.File, states []string, stdou
 	return nil
 }
 
-// A compiledState is a state of a draft after the released revisions.
-type compiledState struct {
-	pkg   *ir.Package
-	entry load.Entry
-	raw   []byte // the transcription
-}
-
 // compileState compiles the official file of a state after the released revisions.
-func compileState(released []*load.File, state, docs string) (*compiledState, error) {
+func compileState(released []*load.File, state, schema string) (*compilation, error) {
 	official, err := os.ReadFile(state)
 	if err != nil {
 		return nil, err
 	}
-	s := &compiledState{}
-	if s.raw, err = load.Transcribe(nextRevision, official); err != nil {
-		return nil, fmt.Errorf("import: %w", err)
-	}
-	s.entry = load.Entry{Revision: nextRevision, Official: load.Sum(official), SHA256: load.Sum(s.raw)}
-	file, err := load.Parse(nextRevision, s.entry, s.raw)
+	in := &input{schema: schema, docs: filepath.Join(schema, "docs.txt"), released: released,
+		official: official, name: nextRevision, entry: load.Entry{Revision: nextRevision}}
+	c, err := in.compile(&rules)
 	if err != nil {
-		return nil, fmt.Errorf("import: %w", err)
+		return nil, in.refuse(err, &rules)
 	}
-	if s.pkg, err = build(append(released[:len(released):len(released)], file), docs); err != nil {
-		return nil, err
-	}
-	if _, err := emit.Files(s.pkg); err != nil {
-		return nil, err
-	}
-	return s, nil
+	return c, nil
 }

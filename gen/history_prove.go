@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mcpwright/mcp/gen/internal/emit"
 	"github.com/mcpwright/mcp/gen/internal/load"
 )
 
@@ -81,7 +80,7 @@ func copyModule(to, from string) error {
 
 // prove builds the module with a state as the newest revision, and runs the tests of the
 // generated package. The encodings of the released revisions must be unchanged.
-func (p *prover) prove(s *compiledState) error {
+func (p *prover) prove(s *compilation) error {
 	if err := p.install(s); err != nil {
 		return err
 	}
@@ -103,22 +102,18 @@ func (p *prover) prove(s *compiledState) error {
 }
 
 // install writes the schema of a state and the generated code.
-func (p *prover) install(s *compiledState) error {
+func (p *prover) install(s *compilation) error {
 	index, err := load.ParseIndex(load.IndexFile, p.index)
 	if err != nil {
 		return err
 	}
 	index.Put(s.entry)
-	files, err := emit.Files(s.pkg)
-	if err != nil {
-		return err
-	}
 	for name, data := range map[string][]byte{s.entry.File(): s.raw, load.IndexFile: index.Bytes()} {
 		if err := os.WriteFile(p.path("schema", name), data, 0o644); err != nil {
 			return err
 		}
 	}
-	return write(p.path("generated", "mcp"), files)
+	return write(p.path("generated", "mcp"), s.printed)
 }
 
 // test runs the tests of the generated package, and returns the hashes of its encodings,

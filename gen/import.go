@@ -114,13 +114,17 @@ func (im *importing) read() error {
 	if err != nil {
 		return fmt.Errorf("import: %w", err)
 	}
-	if im.raw, err = load.Transcribe(im.from, official); err != nil {
+	c := &compilation{entry: im.entry}
+	in := &input{schema: im.dir, docs: filepath.Join(im.dir, "docs.txt"), name: im.from, official: official, entry: im.entry}
+	all, err := rules.All()
+	if err != nil {
 		return err
 	}
-	im.entry.Official, im.entry.SHA256 = load.Sum(official), load.Sum(im.raw)
-	if _, err := load.Parse(im.from, im.entry, im.raw); err != nil {
-		return err
+	if err := c.transcribe(in, &load.Edits{Rules: all.Edits}); err != nil {
+		return in.refuse(err, &rules)
 	}
+	im.raw, im.entry = c.raw, c.entry
+	im.entry.Commit = in.entry.Commit
 	if im.old, err = readOptional(im.path()); err != nil {
 		return err
 	}

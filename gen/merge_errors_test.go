@@ -170,7 +170,7 @@ var unsupportedTypes = map[string]mergeError{
 	},
 	"a definition that may be null": {
 		combine(define("Maybe", `{"type": ["string", "null"]}`), member("Tool", "mood", `{"$ref": "#/$defs/Maybe"}`)),
-		[]string{"2027-03-01#/$defs/Maybe", "may be null", "Raw rule"},
+		[]string{"2027-03-01#/$defs/Maybe", "may be null", "Types rule"},
 	},
 	"a constant that is a fraction": {
 		member("Tool", "half", `{"type": "number", "const": 0.5}`),

@@ -229,4 +229,7 @@ var rules = ir.Rules{
 	Orders: []ir.Order{
 		{At: "LoggingLevel", Values: []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}, Why: "from least to most severe; the schema has the order of names"},
 	},
+
+	// Decisions are rules for changes that the compiler refuses, as it prints them.
+	Decisions: []any{},
 }

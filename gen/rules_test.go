@@ -77,7 +77,7 @@ func TestRuleWithoutReason(t *testing.T) {
 		r.Raw = slices.Clone(r.Raw)
 		r.Raw[0].Why = ""
 	})
-	require.EqualError(t, err, "rules: rules: Raw Tool.inputSchema: has no reason; fill in Why")
+	require.EqualError(t, err, "rules: ir.KeepRaw{At: \"Tool.inputSchema\", Zero: `{\"type\":\"object\"}`, Why: \"\"} has no reason; fill in Why")
 }
 
 func TestUnusedRulesWithMissingRevision(t *testing.T) {

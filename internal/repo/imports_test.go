@@ -41,11 +41,12 @@ type imports struct{ own, foreign []string }
 // the entry.
 var allowedImports = map[string]imports{
 	"schema":                        {},
-	"gen":                           {own: []string{"schema", "gen/internal/load", "gen/internal/ir", "gen/internal/emit", "gen/internal/extension"}},
-	"gen/internal/load":             {foreign: []string{schemas, validator}},
-	"gen/internal/ir":               {foreign: []string{schemas}},
+	"gen":                           {own: []string{"schema", "gen/internal/load", "gen/internal/ir", "gen/internal/emit", "gen/internal/extension", "gen/internal/refusal"}},
+	"gen/internal/load":             {own: []string{"gen/internal/refusal"}, foreign: []string{schemas, validator}},
+	"gen/internal/ir":               {own: []string{"gen/internal/refusal"}, foreign: []string{schemas}},
+	"gen/internal/refusal":          {},
 	"gen/internal/extension":        {own: []string{"gen/internal/ir", "gen/internal/load"}},
-	"gen/internal/emit":             {own: []string{"gen/internal/ir"}, foreign: []string{printer}},
+	"gen/internal/emit":             {own: []string{"gen/internal/ir", "gen/internal/refusal"}, foreign: []string{printer}},
 	"generated/mcp":                 {own: boundary},
 	"generated/tasks":               {own: protocol},
 	"generated/apps":                {own: protocol},

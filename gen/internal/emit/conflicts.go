@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/mcpwright/mcp/gen/internal/ir"
+	"github.com/mcpwright/mcp/gen/internal/refusal"
 )
 
 // reservedNames are the names of other methods of peers and sessions, which a request
@@ -25,7 +26,8 @@ func nameConflicts(p *ir.Package, files map[string][]byte) error {
 	var errs []error
 	for _, m := range p.Methods {
 		if slices.Contains(reservedNames, m.Name) || m.Name == "Progress" && !m.Notification {
-			errs = append(errs, fmt.Errorf("%s: the method %q would have the Go name %q, which is a method of every peer; rename its definition with a Names rule", m.Type.At, m.Wire, m.Name))
+			ending := strings.TrimPrefix(m.Type.Name, m.Name)
+			errs = append(errs, refused(m.Type, m.Name+"Method"+ending, fmt.Sprintf("the method %q would have the Go name %q, which is a method of every peer; rename its definition with a Names rule", m.Wire, m.Name)))
 		}
 	}
 	owner := make(map[string]string)
@@ -36,7 +38,8 @@ func nameConflicts(p *ir.Package, files map[string][]byte) error {
 		}
 		for _, declared := range declaredNames(f) {
 			if other, twice := owner[declared]; twice {
-				errs = append(errs, fmt.Errorf("%sthe generated code declares %q twice, in %s and in %s; rename the definition with a Names rule", place(p, declared), declared, other, name))
+				text := fmt.Sprintf("the generated code declares %q twice, in %s and in %s; rename the definition with a Names rule", declared, other, name)
+				errs = append(errs, twiceDeclared(p, declared, text))
 			}
 			owner[declared] = name
 		}
@@ -44,14 +47,45 @@ func nameConflicts(p *ir.Package, files map[string][]byte) error {
 	return errors.Join(errs...)
 }
 
-// place returns the place of a type in the schemas, or "" if they do not define it.
-func place(p *ir.Package, name string) string {
-	for _, t := range p.Types {
-		if t.Name == name {
-			return t.At + ": "
+// refused returns a refusal of the name of a type, with the choice of another name.
+func refused(t *ir.Type, free, text string) error {
+	file, pointer, _ := strings.Cut(t.At, "#")
+	r := &refusal.Refusal{File: file, Pointer: pointer, Text: text}
+	return r.Choose("The Go type has the name "+free+".", ir.Name{At: t.Definition(), Go: free})
+}
+
+// twiceDeclared returns an error for a name that is declared twice: the name of a type, or the name of
+// a method of a peer or session, which comes from a request. The newest type gets another name.
+func twiceDeclared(p *ir.Package, name, text string) error {
+	var newest *ir.Type
+	consider := func(t *ir.Type, names ...string) {
+		if slices.Contains(names, name) && (newest == nil || t.Since() > newest.Since()) {
+			newest = t
 		}
 	}
-	return ""
+	for _, t := range p.Types {
+		consider(t, t.Name, "Unknown"+t.Name, "is"+t.Name)
+		if e, ok := t.Shape.(*ir.Enum); ok {
+			for _, v := range e.Values {
+				consider(t, v.Name)
+			}
+		}
+	}
+	for _, m := range p.Methods {
+		for _, peer := range []string{"ServerPeer.", "ClientPeer.", "ServerSession.", "ClientSession.", "Handle", "Method"} {
+			consider(m.Type, peer+m.Name, peer+"Send"+m.Name, peer+m.Name+"All")
+		}
+	}
+	if newest == nil {
+		return errors.New(text)
+	}
+	ending := ""
+	for _, s := range []string{"Request", "Notification", "Result", "Error"} {
+		if strings.HasSuffix(newest.Name, s) {
+			ending = s
+		}
+	}
+	return refused(newest, strings.TrimSuffix(newest.Name, ending)+"Other"+ending, text)
 }
 
 // declaredNames returns the names that a file declares at its top level. Methods

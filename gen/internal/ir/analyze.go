@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/mcpwright/mcp/gen/internal/refusal"
 )
 
 // analyzer builds the package from the merged types.
@@ -38,7 +40,9 @@ func (s *analyzer) names(types []*mergedType) {
 			t.typ.Name += kindName(t.occs[0].node) // the older type keeps its name
 		}
 		if other := taken[t.typ.Name]; other != nil {
-			s.problems.add(t.at, "%q and %q would both have the Go name %q; rename one with a Names rule", t.name, other.name, t.typ.Name)
+			free := freeName("", t.typ.Name, func(name string) bool { return taken[name] != nil || slices.Contains(s.typeNames(), name) })
+			s.problems.add(t.at, "%q and %q would both have the Go name %q; rename one with a Names rule", t.name, other.name, t.typ.Name).
+				Choose("The Go type has the name "+free+".", Name{At: t.name, Go: free})
 		}
 		taken[t.typ.Name] = t
 	}
@@ -69,7 +73,9 @@ func (s *analyzer) finishEnum(t *mergedType, e *Enum) {
 		position := t.name + "=" + v.JSON
 		v.Name = t.typ.Name + s.rules.memberName(position, goName(v.JSON))
 		if other, clash := taken[v.Name]; clash || !token.IsIdentifier(v.Name) {
-			s.problems.add(t.newest(""), "the value %q would have the Go name %q, which is not valid or the name of %q; write a Members rule for %q", v.JSON, v.Name, other, position)
+			free := freeName(t.typ.Name, v.JSON, func(name string) bool { _, clash := taken[name]; return clash })
+			s.problems.add(t.newest(""), "the value %q would have the Go name %q, which is not valid or the name of %q; write a Members rule for %q", v.JSON, v.Name, other, position).
+				Choose("The constant has the name "+t.typ.Name+free+".", MemberName{At: position, Go: free})
 		}
 		taken[v.Name] = v.JSON
 	}
@@ -107,21 +113,33 @@ func (s *analyzer) finishStruct(t *mergedType, st *Struct) {
 		if older := fieldNamed(st, taken[f.Name]); older != nil && oldest(older.In) < oldest(f.In) {
 			f.Name += "Value" // the older member keeps its name
 		}
+		free := func() (effect string, rule MemberName) {
+			name := freeName("", f.JSON, func(name string) bool {
+				_, clash := taken[name]
+				return clash || slices.Contains(reserved, name) || slices.ContainsFunc(st.Fields, func(o *Field) bool { return o != f && fieldName(o.JSON) == name })
+			})
+			return "The field has the name " + name + ".", MemberName{At: position, Go: name}
+		}
+		choose := func(r *refusal.Refusal) {
+			effect, rule := free()
+			r.Choose(effect, rule)
+		}
 		if !token.IsIdentifier(f.Name) || !token.IsExported(f.Name) {
-			s.problems.add(t.newest(f.JSON), "the member %q has no valid Go name; write a Members rule for %q", f.JSON, position)
+			choose(s.problems.add(t.newest(f.JSON), "the member %q has no valid Go name; write a Members rule for %q", f.JSON, position))
 		}
 		if slices.Contains(reserved, f.Name) {
-			s.problems.add(t.newest(f.JSON), "the member %q would have the Go name %q, which is reserved for generated code; write a Members rule for %q", f.JSON, f.Name, position)
+			choose(s.problems.add(t.newest(f.JSON), "the member %q would have the Go name %q, which is reserved for generated code; write a Members rule for %q", f.JSON, f.Name, position))
 		}
 		if other, clash := taken[f.Name]; clash {
-			s.problems.add(t.newest(f.JSON), "the members %q and %q would both have the Go name %q; write a Members rule for %q", f.JSON, other, f.Name, position)
+			choose(s.problems.add(t.newest(f.JSON), "the members %q and %q would both have the Go name %q; write a Members rule for %q", f.JSON, other, f.Name, position))
 		}
 		taken[f.Name] = f.JSON
 		s.presence(t, position, f)
 	}
 	s.problems.fix = fix{}
 	if n := len(st.Fields) + len(st.Consts); n > 64 {
-		s.problems.add(t.newest(""), "%d members exceed the limit of 64 of the codec", n)
+		r := s.problems.add(t.newest(""), "%d members exceed the limit of 64 of the codec", n)
+		s.tooMany(r, t, st)
 	}
 	st.Fields = slices.DeleteFunc(st.Fields, func(f *Field) bool { return f.In == 0 })
 	for _, c := range st.Consts {
@@ -134,6 +152,16 @@ func (s *analyzer) finishStruct(t *mergedType, st *Struct) {
 	slices.SortStableFunc(st.Fields, func(a, b *Field) int { return fieldRank(a) - fieldRank(b) })
 }
 
+// tooMany adds the choice that the newest members have no fields.
+func (s *analyzer) tooMany(r *refusal.Refusal, t *mergedType, st *Struct) {
+	byAge := slices.SortedStableFunc(slices.Values(st.Fields), func(a, b *Field) int { return oldest(a.In) - oldest(b.In) })
+	var rules []any
+	for _, f := range byAge[max(0, 64-len(st.Consts)):] {
+		rules = append(rules, edit(t.newest(f.JSON)))
+	}
+	r.Choose("The last members have no fields. They are in Extra, and the codec does not check them.", rules...)
+}
+
 // checkFinite reports a struct that always contains itself: it has neither a Go type
 // nor finite values.
 func (s *analyzer) checkFinite(t *mergedType, typ *Type, within []*Type) {
@@ -143,7 +171,7 @@ func (s *analyzer) checkFinite(t *mergedType, typ *Type, within []*Type) {
 	}
 	if slices.Contains(within, typ) {
 		if typ == t.typ {
-			s.problems.add(t.newest(""), "every %q contains another one, so that no value is finite; make one of the members optional", t.name)
+			s.anyJSON(s.problems.add(t.newest(""), "every %q contains another one, so that no value is finite; make one of the members optional", t.name), t.name)
 		}
 		return
 	}
@@ -397,7 +425,7 @@ func (s *analyzer) form(name, typeName string, in Window) Form {
 			return f
 		}
 	}
-	s.problems.add("#/$defs/"+name, "the definition has no Go type")
+	s.problems.add("#/$defs/"+name, "the definition has no Go type").Choose("The definition has no Go type.", Framing{Definition: name})
 	return f
 }
 

@@ -22,6 +22,10 @@ func Build(sources []*Source, rules *Rules, docs Docs) (*Package, error) {
 	if len(sources) == 0 {
 		return nil, errors.New("build: no schemas")
 	}
+	rules, err := rules.All()
+	if err != nil {
+		return nil, err
+	}
 	sources = slices.Clone(sources)
 	slices.SortFunc(sources, func(a, b *Source) int { return strings.Compare(a.Revision, b.Revision) })
 
@@ -186,7 +190,7 @@ func analyze(m *merger, sources []*Source, docs Docs) *Package {
 	s.forms()
 	s.pkg.Joins = m.joins
 	for _, t := range types {
-		t.typ.Joins, t.typ.fix = t.joins, m.typeFix(t)
+		t.typ.Joins, t.typ.fix, t.typ.newest = t.joins, m.typeFix(t), t.newest("")
 		for _, text := range t.joins {
 			s.pkg.Joins = append(s.pkg.Joins, Join{t.name, text})
 		}

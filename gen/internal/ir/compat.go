@@ -3,12 +3,15 @@ package ir
 import (
 	"fmt"
 	"slices"
+	"strings"
+
+	"github.com/mcpwright/mcp/gen/internal/refusal"
 )
 
 // checkCompatible reports a problem for each Go declaration of older that newer
 // changes, unless a Change rule allows it.
 func checkCompatible(older, newer *Package, rules *ruleSet, problems *problemList) {
-	c := &comparison{newer: newer, rules: rules, problems: problems,
+	c := &comparison{older: older, newer: newer, rules: rules, problems: problems,
 		from: older.Revisions[len(older.Revisions)-1].Name, to: newer.Revisions[len(newer.Revisions)-1].Name}
 	for _, t := range older.Types {
 		c.typ(t)
@@ -58,6 +61,7 @@ func inOrder(known, fields []*Field) []*Field {
 
 // comparison compares the Go declarations of two packages.
 type comparison struct {
+	older    *Package
 	newer    *Package
 	rules    *ruleSet
 	problems *problemList
@@ -69,8 +73,12 @@ func (c *comparison) changed(at, where, before, after string) {
 	if before == after || c.rules.change(at) {
 		return
 	}
-	c.problems.add(where, "adding %s to %s changes the Go declaration of %s from %s to %s; keep it with a rule, or allow the change with a Change rule for %q",
+	r := c.problems.add(where, "adding %s to %s changes the Go declaration of %s from %s to %s; keep it with a rule, or allow the change with a Change rule for %q",
 		c.to, c.from, at, before, after, at)
+	if kind, name, _ := strings.Cut(at, " "); kind == "method" || kind == "error" {
+		c.keepName(r, kind, name)
+	}
+	r.Choose("The declaration changes, and programs that use it must be adapted.", Change{At: at})
 }
 
 func (c *comparison) typ(old *Type) {
@@ -81,7 +89,7 @@ func (c *comparison) typ(old *Type) {
 	}
 	now := c.newer.Types[i]
 	if kind := shapeName(now.Shape); kind != shapeName(old.Shape) {
-		c.problems.fixing(now.fix, func() { c.changed(old.Name, now.At, shapeName(old.Shape), kind) })
+		c.problems.fixing(now.fix, func() { c.changed(old.Name, now.newest, shapeName(old.Shape), kind) })
 		return
 	}
 	switch x := old.Shape.(type) {
@@ -91,11 +99,11 @@ func (c *comparison) typ(old *Type) {
 		for _, m := range x.Members {
 			members := now.Shape.(*Union).Members
 			if !slices.ContainsFunc(members, func(n *Member) bool { return n.Type.Name == m.Type.Name }) {
-				c.changed(old.Name, now.At, "a union with "+m.Type.Name, "one without")
+				c.changed(old.Name, now.newest, "a union with "+m.Type.Name, "one without")
 			}
 		}
 	case *Alias:
-		c.changed(old.Name, now.At, exprName(x.Of), exprName(now.Shape.(*Alias).Of))
+		c.changed(old.Name, now.newest, exprName(x.Of), exprName(now.Shape.(*Alias).Of))
 	}
 }
 
@@ -104,7 +112,7 @@ func (c *comparison) fields(old *Type, s *Struct, now *Type) {
 		fields := now.Shape.(*Struct).Fields
 		i := slices.IndexFunc(fields, func(n *Field) bool { return n.Name == f.Name })
 		if i < 0 {
-			c.changed(old.Name+"."+f.JSON, now.At, "a field", "nothing")
+			c.changed(old.Name+"."+f.JSON, now.newest, "a field", "nothing")
 			continue
 		}
 		x := fix{extraFix, now.def + "." + f.JSON}
@@ -115,7 +123,7 @@ func (c *comparison) fields(old *Type, s *Struct, now *Type) {
 			x.kind = keepFix
 		}
 		c.problems.fixing(x, func() {
-			c.changed(old.Name+"."+f.JSON, now.At, declaration(f), declaration(fields[i]))
+			c.changed(old.Name+"."+f.JSON, fields[i].newest, declaration(f), declaration(fields[i]))
 		})
 	}
 }
@@ -137,6 +145,22 @@ func (c *comparison) error(old *Error) {
 		now = c.newer.Errors[i].Name
 	}
 	c.changed(at, c.to, old.Name, now)
+}
+
+// keepName adds the choice that a method or an error keeps its Go name.
+func (c *comparison) keepName(r *refusal.Refusal, kind, name string) {
+	for _, m := range c.older.Methods {
+		i := slices.IndexFunc(c.newer.Methods, func(n *Method) bool { return n.Wire == m.Wire })
+		if kind == "method" && m.Wire == name && i >= 0 {
+			r.Choose("The Go type keeps its name.", Name{At: c.newer.Methods[i].Type.def, Go: m.Type.Name})
+		}
+	}
+	for _, e := range c.older.Errors {
+		i := slices.IndexFunc(c.newer.Errors, func(n *Error) bool { return n.Code == e.Code })
+		if kind == "error" && fmt.Sprint(e.Code) == name && i >= 0 {
+			r.Choose("The Go type keeps its name.", Name{At: c.newer.Errors[i].def, Go: e.Name})
+		}
+	}
 }
 
 func signature(m *Method) string {

@@ -56,7 +56,8 @@ func (s *analyzer) overlaps(t *mergedType, u *Union, list []*traits) {
 		joined := strings.Join(tr.keys[u.Key], "|")
 		for _, v := range tr.keys[u.Key] {
 			if other, taken := owner[v]; taken && other != joined {
-				s.problems.add(t.newest(""), "two members of the union have the %s %q in common, but not all their values", u.Key, v)
+				r := s.problems.add(t.newest(""), "two members of the union have the %s %q in common, but not all their values", u.Key, v)
+				s.anyJSON(r, t.name)
 			}
 			owner[v] = joined
 		}
@@ -107,7 +108,7 @@ func (s *analyzer) addTests(t *mergedType, u *Union, rest []*traits, values []st
 					how = "the union needs a constant member, or members that only one of them has"
 				}
 			}
-			s.problems.add(t.newest(""), "%s cannot be distinguished: %s", strings.Join(names, " and "), how)
+			s.anyJSON(s.problems.add(t.newest(""), "%s cannot be distinguished: %s", strings.Join(names, " and "), how), t.name)
 			return
 		}
 		if u.Key != "" && exclusive(rest, i) {

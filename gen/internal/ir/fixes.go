@@ -34,7 +34,7 @@ type fixes map[fix]Window
 
 // add adds the fixes of problems for the revision with the given index. It adds only fixes of the
 // first kind that any problem has, and reports whether it added any.
-func (f fixes) add(problems []problem, newest int) bool {
+func (f fixes) add(problems []*problem, newest int) bool {
 	for _, kind := range []fixKind{absorbFix, splitFix, keepFix, extraFix} {
 		added := false
 		for _, p := range problems {
@@ -68,7 +68,9 @@ func (m *merger) typeFix(t *mergedType) fix {
 	if x, ok := t.origins[newest]; ok {
 		return x
 	}
-	if m.documents[newest].defs[t.name] == nil || !slices.ContainsFunc(t.occs, func(o occurrence) bool { return o.bit < newest }) {
+	older := slices.ContainsFunc(t.occs, func(o occurrence) bool { return o.bit < newest })
+	alias := slices.ContainsFunc(m.documents[:newest], func(d *document) bool { return is[*refNode](d.defs[t.name]) })
+	if m.documents[newest].defs[t.name] == nil || !older && !alias {
 		return fix{}
 	}
 	x := fix{absorbFix, t.name}

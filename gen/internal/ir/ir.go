@@ -87,9 +87,16 @@ type Type struct {
 	Area       string   // base name of the file that declares it
 	Shape      Shape
 
-	def string // name of the merged type
-	fix fix    // for a change of the newest revision
+	def    string // name of the merged type
+	fix    fix    // for a change of the newest revision
+	newest string // place in the newest revision that has it
 }
+
+// Definition returns the name of the definition of t, or the Go name of an inline type.
+func (t *Type) Definition() string { return t.def }
+
+// Since returns the index of the oldest revision that has t.
+func (t *Type) Since() int { return oldest(t.In) }
 
 // Shape is the kind of a type: *Struct, *Union, *Enum or *Alias.
 type Shape interface{ shape() }
@@ -187,6 +194,8 @@ type Field struct {
 	Joins []string
 	// Role is Meta if the field is the metadata of a message.
 	Role Role
+
+	newest string // place in the newest revision that has it
 }
 
 // Expr is the type of a member or an element.
@@ -245,6 +254,11 @@ const (
 	Object    // any JSON object, decoded to a map of raw values
 	Primitive // string, boolean, number or list of strings
 )
+
+// String returns the name of the constant.
+func (k Kind) String() string {
+	return [...]string{"String", "Bool", "Int", "Float", "Bytes", "Raw", "RawObject", "ID", "Token", "Object", "Primitive"}[k]
+}
 
 // Union is a value of one of several types.
 type Union struct {
@@ -350,7 +364,8 @@ type Error struct {
 	In     Window
 	Data   *Type // nil if the schema does not define it
 
-	at string // where the oldest revision defines it
+	at  string // where the oldest revision defines it
+	def string
 }
 
 // OtherCode is the code of an error in some revisions.

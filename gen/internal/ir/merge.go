@@ -49,15 +49,20 @@ func merge(documents []*document, rules *ruleSet, fixes fixes, problems *problem
 // findParams finds the definitions that are the params of exactly one message. They
 // have no Go type of their own.
 func (m *merger) findParams() {
-	users := make(map[string]map[string]bool)
+	users, before := make(map[string]map[string]bool), make(map[string]map[string]bool)
 	unions := make(map[string]bool)
 	for _, d := range m.documents {
 		for name, n := range d.defs {
 			if o, ok := n.(*objectNode); ok && o.message && o.paramsDef != "" && m.rules.messageUnion(name) == nil {
-				if users[o.paramsDef] == nil {
-					users[o.paramsDef] = make(map[string]bool)
+				for _, list := range []map[string]map[string]bool{users, before} {
+					if list[o.paramsDef] == nil {
+						list[o.paramsDef] = make(map[string]bool)
+					}
 				}
 				users[o.paramsDef][m.rules.currentName(name)] = true
+				if d.bit < len(m.documents)-1 {
+					before[o.paramsDef][m.rules.currentName(name)] = true
+				}
 			}
 			if _, ok := n.(*unionNode); ok {
 				unions[name] = true
@@ -65,12 +70,42 @@ func (m *merger) findParams() {
 		}
 	}
 	for def, by := range users {
+		if len(by) > 1 && len(before[def]) == 1 && !m.isReferred(def) {
+			by = before[def] // the newest revision has the params in several messages
+		}
 		if len(by) == 1 && !unions[def] && !m.isType(def) {
 			for name := range by {
 				m.flattened[def] = name
 			}
 		}
 	}
+}
+
+// isReferred reports whether the newest revision refers to a definition, except as the params of a
+// message.
+func (m *merger) isReferred(def string) bool {
+	var refers func(n node) bool
+	refers = func(n node) bool {
+		switch n := n.(type) {
+		case *refNode:
+			return n.def == def
+		case *mapNode:
+			return refers(n.elem)
+		case *arrayNode:
+			return refers(n.elem)
+		case *unionNode:
+			return slices.ContainsFunc(n.alternatives, refers)
+		case *objectNode:
+			return slices.ContainsFunc(n.members, func(mem member) bool { return refers(mem.node) })
+		}
+		return false
+	}
+	for _, n := range m.documents[len(m.documents)-1].defs {
+		if refers(n) {
+			return true
+		}
+	}
+	return false
 }
 
 // isType reports whether the oldest revision with a definition uses it as anything but
@@ -138,7 +173,8 @@ func (m *merger) reportCycles() (found bool) {
 	for _, d := range m.documents {
 		for _, name := range slices.Sorted(maps.Keys(d.defs)) {
 			if m.inCycle(d, d.defs[name], []string{name}) {
-				m.problems.add(d.defs[name].pos(), "%q contains itself without an object in between, which Go cannot represent; write a Types rule", name)
+				r := m.problems.add(d.defs[name].pos(), "%q contains itself without an object in between, which Go cannot represent; write a Types rule", name)
+				m.anyJSON(r, name)
 				found = true
 			}
 		}
@@ -281,7 +317,7 @@ func (m *merger) mergeType(t *mergedType) {
 	default:
 		t.kind = aliasKind
 		if m.any(t.occs, nullable) {
-			m.conflict(t.name, t.occs, "a definition that may be null has no Go type; write a Raw rule")
+			m.conflict(t.name, t.occs, "a definition that may be null has no Go type; write a Types rule")
 		}
 		t.typ.Shape = &Alias{Of: m.expr(t.name, t.occs)}
 	}
@@ -368,7 +404,7 @@ func (m *merger) messagesIn(d *document, union string) []string {
 			}
 		}
 	}
-	m.problems.add(d.defs[union].pos(), "the union of messages %q lists no message", union)
+	m.removal(m.problems.add(d.defs[union].pos(), "the union of messages %q lists no message", union), d, union)
 	return nil
 }
 

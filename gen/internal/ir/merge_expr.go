@@ -3,6 +3,8 @@ package ir
 import (
 	"math"
 	"slices"
+
+	"github.com/mcpwright/mcp/gen/internal/refusal"
 )
 
 // expr merges the nodes of one position in all revisions into one type. Inline objects
@@ -246,16 +248,24 @@ func (m *merger) inline(position string, occs []occurrence) *mergedType {
 		name = m.defaultName(position)
 	}
 	if !given && m.defined(name) {
-		m.problems.add(occs[0].node.pos(), "the inline type at %q would have the name %q of a definition; write a Names rule for %q", position, name, position)
+		m.nameRule(m.problems.add(occs[0].node.pos(), "the inline type at %q would have the name %q of a definition; write a Names rule for %q", position, name, position), position, name)
 	}
 	x := m.typeFor(name, occs[0].node.pos())
 	if x.position == "" {
 		x.position = position
 	}
 	if !given && x.position != position {
-		m.problems.add(occs[0].node.pos(), "the inline type at %q would have the name %q, like the one at %q; write a Names rule", position, name, x.position)
+		m.nameRule(m.problems.add(occs[0].node.pos(), "the inline type at %q would have the name %q, like the one at %q; write a Names rule", position, name, x.position), position, name)
 	}
 	return x
+}
+
+// nameRule adds the choice of a name for an inline type.
+func (m *merger) nameRule(r *refusal.Refusal, position, name string) {
+	free := freeName("", name, func(name string) bool {
+		return m.types[name] != nil || m.defined(name) || slices.Contains(m.typeNames(), name)
+	})
+	r.Choose("The Go type has the name "+free+".", Name{At: position, Go: free})
 }
 
 // defaultName returns the name of an inline type without a name in any revision. The element of a
@@ -342,7 +352,7 @@ func (m *merger) union(position string, occs []occurrence) *mergedType {
 	if target == nil {
 		name, ok := m.rules.shapeName(position)
 		if !ok && m.documents[len(m.documents)-1].name <= m.rules.OrderFrom && m.rules.own == nil {
-			m.problems.add(occs[0].node.pos(), "the union at %q has no name in any revision; write a Names rule", position)
+			m.nameRule(m.problems.add(occs[0].node.pos(), "the union at %q has no name in any revision; write a Names rule", position), position, m.defaultName(position))
 		}
 		if !ok {
 			name = m.defaultName(position)

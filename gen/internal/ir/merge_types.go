@@ -53,7 +53,7 @@ func (m *merger) addField(t *mergedType, s *Struct, name string, occs []occurren
 	position := t.name + "." + name
 	own, extra := m.apart(position, occs)
 	always := owner &^ window(extra) &^ m.fixes[fix{keepFix, position}]
-	f := &Field{JSON: name, Always: required&always == always && len(own) > 0, Required: m.openEnded(required, owner), In: window(occs)}
+	f := &Field{JSON: name, Always: required&always == always && len(own) > 0, Required: m.openEnded(required, owner), In: window(occs), newest: occs[len(occs)-1].node.pos()}
 	f.Kept = f.Always && m.fixes[fix{keepFix, position}]&owner != 0
 	switch {
 	case len(own) == 0:
@@ -141,6 +141,7 @@ func (m *merger) addConst(t *mergedType, s *Struct, name string, occs []occurren
 		c, ok := o.node.(*constNode)
 		if !ok || c.value != first.value {
 			m.conflict(t.name+"."+name, occs, "a constant cannot change; give the newer form its own definition")
+			m.ownDefinition(m.problems.last(), t.name)
 			return true
 		}
 		in |= 1 << o.bit
@@ -234,7 +235,7 @@ func (m *merger) mergeUnion(t *mergedType) {
 	members := m.unionMembers(t, map[*mergedType]bool{})
 	for _, mem := range members {
 		if mem.t.kind != structKind && mem.t.kind != unknownKind {
-			m.problems.add(t.at, "the union member %q is not an object", mem.t.name)
+			m.anyJSON(m.problems.add(t.at, "the union member %q is not an object", mem.t.name), t.name)
 		}
 		u.Members = append(u.Members, &Member{Type: mem.t.typ, In: m.openEnded(mem.in, t.in())})
 	}
@@ -268,7 +269,7 @@ type unionMember struct {
 // newest revision. It includes the members of unions in the union.
 func (m *merger) unionMembers(t *mergedType, seen map[*mergedType]bool) []unionMember {
 	if seen[t] {
-		m.problems.add(t.at, "the union contains itself")
+		m.anyJSON(m.problems.add(t.at, "the union contains itself"), t.name)
 		return nil
 	}
 	seen[t] = true
@@ -297,7 +298,7 @@ func (m *merger) members(t *mergedType, o occurrence, seen map[*mergedType]bool)
 	for _, n := range m.memberNodes(t, o) {
 		r, ok := n.(*refNode)
 		if !ok {
-			m.problems.add(n.pos(), "a union member must refer to a definition of an object")
+			m.anyJSON(m.problems.add(n.pos(), "a union member must refer to a definition of an object"), t.name)
 			continue
 		}
 		x := m.ref(r, o.bit)

@@ -159,7 +159,16 @@ func (m *merger) kindOf(t *mergedType) typeKind {
 		enums > 0 && is[*enumNode](t.occs[0].node) && m.all(t.occs, func(n node) bool { return is[*enumNode](n) || isText(n) }):
 		return enumKind
 	case enums > 0 && m.rules.open(t.name) == nil:
-		m.problems.add(t.at, "the definition is an enum in some revisions only; write an Open rule for %q", t.name)
+		o := Open{At: t.name, Name: goName(t.name)}
+		for _, x := range t.occs {
+			for _, v := range textValues(x.node) {
+				if !slices.Contains(o.Values, v) {
+					o.Values = append(o.Values, v)
+				}
+			}
+		}
+		m.problems.add(t.at, "the definition is an enum in some revisions only; write an Open rule for %q", t.name).
+			Choose("The Go type is a string in all revisions, with constants for the known values.", o)
 	}
 	return aliasKind
 }
@@ -234,7 +243,11 @@ func (m *merger) conflict(position string, occs []occurrence, how string) Expr {
 	if oldest(in) == newest(in) {
 		what = "no rule gives %q a Go type: %s; %s"
 	}
-	m.problems.add(occs[len(occs)-1].node.pos(), what, position, strings.Join(forms, "; "), how)
+	r := m.problems.add(occs[len(occs)-1].node.pos(), what, position, strings.Join(forms, "; "), how)
+	if m.types[position] != nil {
+		m.ownDefinition(r, position)
+		m.anyJSON(r, position)
+	}
 	return Scalar{Kind: Raw}
 }
 

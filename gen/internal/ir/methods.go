@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/mcpwright/mcp/gen/internal/refusal"
 )
 
 // methods collects the messages of the message unions, with their directions and
@@ -21,7 +23,8 @@ func (s *analyzer) methods() {
 			}
 		}
 		for _, name := range unsent {
-			s.problems.add(d.defs[name].pos(), "the message %q is in no union of messages, so neither side can send it; add it to one, or exclude it with a Framing rule", name)
+			s.problems.add(d.defs[name].pos(), "the message %q is in no union of messages, so neither side can send it; add it to one, or exclude it with a Framing rule", name).
+				Choose("The message has no Go type.", Framing{Definition: name})
 		}
 	}
 	for _, wire := range slices.Sorted(maps.Keys(byWire)) {
@@ -40,7 +43,8 @@ func (s *analyzer) method(byWire map[string]*Method, d *document, def string, di
 	t := s.types[s.rules.currentName(def)]
 	o, ok := d.defs[def].(*objectNode)
 	if t == nil || !ok || !o.message {
-		s.problems.add(d.defs[def].pos(), "%q is listed as a message but has no method", def)
+		s.problems.add(d.defs[def].pos(), "%q is listed as a message but has no method", def).
+			Choose("It is not in the union of messages, and has a Go type only if others refer to it.", s.unlisted(d, def, false)...)
 		return
 	}
 	wire := wireName(o)
@@ -50,15 +54,23 @@ func (s *analyzer) method(byWire map[string]*Method, d *document, def string, di
 		m = &Method{Wire: wire, Type: t.typ, Notification: notification}
 		m.Name = strings.TrimSuffix(strings.TrimSuffix(t.typ.Name, "Request"), "Notification")
 		byWire[wire] = m
-		st := t.typ.Shape.(*Struct)
+		st, ok := t.typ.Shape.(*Struct)
+		if !ok {
+			s.problems.add(o.pos(), "the message %q is not an object in all revisions", def)
+			return
+		}
 		st.Method = m
 		if st.Role = Request; notification {
 			st.Role = Notification
 		}
 	}
 	if m.Type != t.typ {
-		s.problems.add(o.pos(), "the method %q is defined by both %q and, since %s, %q; write a Renamed rule if the definition was renamed",
+		r := s.problems.add(o.pos(), "the method %q is defined by both %q and, since %s, %q; write a Renamed rule if the definition was renamed",
 			wire, def, s.documents[oldest(m.Type.In)].name, m.Type.Name)
+		if d.defs[m.Type.def] == nil {
+			r.Choose("The definition was renamed, and the Go type keeps its name.", Renaming{Old: m.Type.def, New: def}, Name{At: def, Go: m.Type.Name})
+		}
+		s.removal(r, d, def)
 	}
 	switch bit := Window(1) << d.bit; dir {
 	case ClientRequests, ClientNotifications:
@@ -110,7 +122,10 @@ func (s *analyzer) result(m *Method, d *document, def string) {
 		names = s.mainResult(m, d, def, names)
 	}
 	if len(names) != 1 {
-		s.problems.add(d.defs[def].pos(), "the response to %q has %d results other than InputRequiredResult; want 1", m.Wire, len(names))
+		r := s.problems.add(d.defs[def].pos(), "the response to %q has %d results other than InputRequiredResult; want 1", m.Wire, len(names))
+		for _, name := range names {
+			r.Choose("The result is always "+name+".", Edit{In: d.name, At: "/$defs/" + escape(strings.TrimSuffix(def, "Request")+"ResultResponse") + "/properties/result", JSON: fmt.Sprintf(`{"$ref": "#/$defs/%s"}`, name)})
+		}
 		return
 	}
 	t := s.types[s.rules.currentName(names[0])]
@@ -121,16 +136,19 @@ func (s *analyzer) result(m *Method, d *document, def string) {
 		t = s.types[own]
 	}
 	if t == nil {
-		s.problems.add(d.defs[def].pos(), "%q has no result: neither %q nor %q is defined", m.Wire, names[0], "Result")
+		s.problems.add(d.defs[def].pos(), "%q has no result: neither %q nor %q is defined", m.Wire, names[0], "Result").
+			Choose("The result is any object.", Edit{In: d.name, At: "/$defs/Result", JSON: `{"type": "object", "properties": {"_meta": {"type": "object"}}}`})
 		return
 	}
 	if m.Result != nil && m.Result != t.typ {
 		s.problems.add(d.defs[def].pos(), "the result of %q changed from %q, defined since %s, to %q; write a Renamed rule if the definition was renamed, or give the request its own method",
-			m.Wire, m.Result.Name, s.documents[oldest(m.Result.In)].name, t.typ.Name)
+			m.Wire, m.Result.Name, s.documents[oldest(m.Result.In)].name, t.typ.Name).
+			Choose("The result remains "+m.Result.def+".", Edit{In: d.name, At: "/$defs/" + escape(strings.TrimSuffix(def, "Request")+"ResultResponse") + "/properties/result", JSON: fmt.Sprintf(`{"$ref": "#/$defs/%s"}`, m.Result.def)})
 	}
 	st, ok := t.typ.Shape.(*Struct)
 	if !ok {
-		s.problems.add(t.newest(""), "the result of %q is not an object with members", m.Wire)
+		s.problems.add(t.newest(""), "the result of %q is not an object with members", m.Wire).
+			Choose("The result is decoded as Result, and its members are in Extra.", Edit{In: d.name, At: "/$defs/" + escape(names[0]), JSON: `{"$ref": "#/$defs/Result"}`})
 		return
 	}
 	m.Result = t.typ
@@ -165,13 +183,25 @@ func (s *analyzer) pages(m *Method) {
 	if !cursor(m.Type, "cursor") || !cursor(m.Result, "nextCursor") {
 		return
 	}
+	var lists []*Field
 	for _, f := range m.Result.Shape.(*Struct).Fields {
 		if _, ok := f.Type.(List); ok {
-			if m.Pages != nil {
-				s.problems.add(m.Result.At, "the result of the paged method %q has two lists", m.Wire)
-			}
+			lists = append(lists, f)
+		}
+	}
+	first := s.rules.page(m.Wire)
+	for _, f := range lists {
+		if first == f.JSON || first == "" && (m.Pages == nil || oldest(f.In) < oldest(m.Pages.In)) {
 			m.Pages = f
 		}
+	}
+	same := slices.DeleteFunc(lists, func(f *Field) bool { return oldest(f.In) != oldest(m.Pages.In) })
+	if len(same) < 2 || first != "" {
+		return // the list of the oldest revision remains the list of the pages
+	}
+	r := s.problems.add(m.Result.At, "the result of the paged method %q has two lists", m.Wire)
+	for _, f := range lists {
+		r.Choose(fmt.Sprintf("The pages are pages of %q.", f.JSON), Page{Method: m.Wire, List: f.JSON})
 	}
 }
 
@@ -198,7 +228,7 @@ func (s *analyzer) markInputRequired() {
 // errorCodes collects the error definitions.
 func (s *analyzer) errorCodes() {
 	for _, name := range slices.Sorted(maps.Keys(s.merger.errors)) {
-		e := &Error{Name: s.errorName(name), at: s.merger.errors[name][0].node.pos()}
+		e := &Error{Name: s.errorName(name), def: name, at: s.merger.errors[name][0].node.pos()}
 		if t := s.types[name]; t != nil {
 			e.Data = t.typ
 		}
@@ -239,7 +269,8 @@ func (s *analyzer) checkCodes() {
 	add := func(code int, e *Error) {
 		other := owner[code]
 		if other != nil && (other.Data == nil) == (e.Data == nil) {
-			s.problems.add(e.at, "the code %d of %q is also the code of %q; write a Renamed rule if the definition was renamed", code, e.Name, other.Name)
+			r := s.problems.add(e.at, "the code %d of %q is also the code of %q; write a Renamed rule if the definition was renamed", code, e.Name, other.Name)
+			s.chooseError(r, e, other)
 		}
 		if other == nil || e.Data == nil {
 			owner[code] = e
@@ -253,6 +284,32 @@ func (s *analyzer) checkCodes() {
 			add(o.Code, e)
 		}
 	}
+}
+
+// chooseError adds the choices for two errors with one code.
+func (s *analyzer) chooseError(r *refusal.Refusal, a, b *Error) {
+	newest := s.documents[len(s.documents)-1]
+	if oldest(a.In) < oldest(b.In) {
+		a, b = b, a
+	}
+	if newest.defs[b.def] == nil {
+		r.Choose("The definition was renamed, and the Go type keeps its name.", Renaming{Old: b.def, New: a.def}, Name{At: a.def, Go: b.Name})
+	}
+	if s.since(a.def) == newest {
+		r.Choose("The error has no Go type of its own, and is another error with the code.", Framing{Definition: a.def})
+	}
+	for _, e := range []*Error{a, b} {
+		if s.since(e.def) != newest && newest.defs[e.def] != nil {
+			older := s.documents[len(s.documents)-2].name
+			r.Choose(fmt.Sprintf("The definition of %s is the definition of %s.", e.def, older), Edit{In: newest.name, At: "/$defs/" + escape(e.def), From: older})
+		}
+	}
+}
+
+// since returns the oldest revision with a definition.
+func (m *merger) since(def string) *document {
+	i := slices.IndexFunc(m.documents, func(d *document) bool { return d.defs[def] != nil })
+	return m.documents[max(i, 0)]
 }
 
 // standardCode reports whether a code is defined by JSON-RPC. Such codes are valid in

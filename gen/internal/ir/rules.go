@@ -1,11 +1,14 @@
 package ir
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/mcpwright/mcp/gen/internal/refusal"
 )
 
 // Rules are the decisions that the schemas leave open. Each rule has a reason and must
@@ -41,6 +44,61 @@ type Rules struct {
 	Areas         []AreaOf
 	Orders        []Order
 	Changes       []Change
+	Edits         []Edit
+	Pages         []Page
+
+	// Decisions are rules of any kind, as the compiler prints them for a change that it refuses.
+	// They have precedence over the rules in the lists.
+	Decisions []any
+}
+
+// Edit changes one schema of a revision before it is checked and compiled.
+type Edit = refusal.Edit
+
+// Page is the list in the result of a paged method, if the result has several.
+type Page struct{ Method, List, Why string }
+
+// All returns the rules with all Decisions in their lists. It returns an error for rules without a
+// reason.
+func (r *Rules) All() (*Rules, error) {
+	all := *r
+	all.Decisions = nil
+	v := reflect.ValueOf(&all).Elem()
+	var errs []error
+	for i := range v.NumField() {
+		list := v.Field(i)
+		if list.Kind() != reflect.Slice || list.Type().Elem().Kind() != reflect.Struct {
+			continue
+		}
+		merged := reflect.MakeSlice(list.Type(), 0, list.Len())
+		for _, d := range r.Decisions {
+			if x := reflect.ValueOf(d); x.Type() == list.Type().Elem() {
+				merged = reflect.Append(merged, x)
+			}
+		}
+		list.Set(reflect.AppendSlice(merged, list))
+		for j := range list.Len() {
+			if rule := list.Index(j); rule.FieldByName("Why").String() == "" {
+				errs = append(errs, fmt.Errorf("rules: %s has no reason; fill in Why", refusal.Go(rule.Interface())))
+			}
+		}
+	}
+	for _, d := range r.Decisions {
+		if !isRule(v, d) {
+			errs = append(errs, fmt.Errorf("rules: %T is not a rule", d))
+		}
+	}
+	return &all, errors.Join(errs...)
+}
+
+// isRule reports whether rules has a list for a rule.
+func isRule(rules reflect.Value, rule any) bool {
+	for i := range rules.NumField() {
+		if list := rules.Field(i); list.Kind() == reflect.Slice && list.Type().Elem() == reflect.TypeOf(rule) {
+			return true
+		}
+	}
+	return false
 }
 
 // Framing excludes a definition, because the runtime implements it.
@@ -191,7 +249,7 @@ func newRuleSet(r *Rules) *ruleSet {
 // use records that the rule at a pointer had an effect.
 func (s *ruleSet) use(rule any) { s.used[rule] = true }
 
-// unused reports the rules that had no effect and the rules without a reason.
+// unused reports the rules that had no effect.
 func (s *ruleSet) unused(problems *problemList) {
 	v := reflect.ValueOf(s.Rules).Elem()
 	for i := range v.NumField() {
@@ -202,11 +260,11 @@ func (s *ruleSet) unused(problems *problemList) {
 		for j := range list.Len() {
 			rule := list.Index(j)
 			name := fmt.Sprintf("rules: %s %v", v.Type().Field(i).Name, rule.Field(0).Interface())
-			if rule.FieldByName("Why").String() == "" {
-				problems.add(name, "has no reason; fill in Why")
+			if _, edit := rule.Interface().(Edit); edit {
+				continue // the import reports an edit that changes nothing
 			}
 			if !s.used[rule.Addr().Interface()] && s.complete {
-				problems.add(name, "applies nowhere or changes nothing; delete it")
+				problems.add(name, "applies nowhere or changes nothing; delete it").Unused = rule.Interface()
 			}
 		}
 	}
@@ -250,6 +308,9 @@ func (s *ruleSet) messageUnion(def string) *MessageUnion {
 // decidesName reports whether a rule is about the name of a definition.
 func (s *ruleSet) decidesName(def string) bool {
 	if slices.ContainsFunc(s.Renamed, func(r Renaming) bool { return r.Old == def || r.New == def }) {
+		return true
+	}
+	if slices.ContainsFunc(s.Edits, func(e Edit) bool { return e.Name == def }) {
 		return true
 	}
 	return slices.ContainsFunc(s.Types, func(r Builtin) bool { return r.At == def }) ||
@@ -368,6 +429,14 @@ func (s *ruleSet) area(at string) string {
 // change reports whether a rule allows the declaration to change.
 func (s *ruleSet) change(at string) bool {
 	return find(s, s.Changes, at, func(r *Change) string { return r.At }) != nil
+}
+
+// page returns the list that a rule selects for a paged method, or "".
+func (s *ruleSet) page(method string) string {
+	if r := find(s, s.Pages, method, func(r *Page) string { return r.Method }); r != nil {
+		return r.List
+	}
+	return ""
 }
 
 func (s *ruleSet) order(at string) []string {

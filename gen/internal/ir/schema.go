@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/atombender/go-jsonschema/pkg/schemas"
+
+	"github.com/mcpwright/mcp/gen/internal/refusal"
 )
 
 // Source is one revision's schema.
@@ -147,7 +149,7 @@ func (p *parser) node(t *schemas.Type, where string) node {
 		for i, alternative := range t.AnyOf {
 			u.alternatives = append(u.alternatives, p.node(alternative, fmt.Sprintf("%s/anyOf/%d", where, i)))
 		}
-		return u
+		return simplest(u)
 	case t.Const != nil:
 		return p.constant(t.Const, where)
 	case len(t.Enum) > 0:
@@ -169,6 +171,32 @@ func (p *parser) node(t *schemas.Type, where string) node {
 	default:
 		return &scalarNode{at: at(where), kinds: t.Type, format: t.Format, min: t.Minimum, max: t.Maximum}
 	}
+}
+
+// simplest returns a union of constants as an enum, and a union of types without bounds as one scalar.
+func simplest(u *unionNode) node {
+	enum, scalar := &enumNode{at: u.at}, &scalarNode{at: u.at}
+	for _, n := range u.alternatives {
+		if values := textValues(n); values != nil {
+			enum.values = append(enum.values, values...)
+		}
+		if s, ok := n.(*scalarNode); ok && s.format == "" && s.min == nil && s.max == nil {
+			scalar.kinds = append(scalar.kinds, s.kinds...)
+		} else {
+			scalar.kinds = append(scalar.kinds, "")
+		}
+	}
+	slices.Sort(enum.values)
+	slices.Sort(scalar.kinds)
+	scalar.kinds = slices.Compact(scalar.kinds)
+	switch {
+	case !slices.ContainsFunc(u.alternatives, func(n node) bool { return textValues(n) == nil }):
+		enum.values = slices.Compact(enum.values)
+		return enum
+	case scalar.kinds[0] != "":
+		return scalar
+	}
+	return u
 }
 
 func (p *parser) constant(v any, where string) node {
@@ -235,14 +263,31 @@ func (p *parser) mergeAllOf(parts []*schemas.Type, where string) node {
 			}
 		case *mapNode:
 			if !is[*anyNode](n.elem) {
-				p.problems.add(n.pos(), "a part of an allOf cannot be a map of one type")
+				p.refusePart(parts, where, i, "a part of an allOf cannot be a map of one type")
 			}
 		default:
-			p.problems.add(n.pos(), "a part of an allOf must be an object")
+			p.refusePart(parts, where, i, "a part of an allOf must be an object")
 		}
 	}
 	slices.SortFunc(o.members, func(a, b member) int { return strings.Compare(a.name, b.name) })
 	return o
+}
+
+// refusePart reports a part of an allOf.
+func (p *parser) refusePart(parts []*schemas.Type, where string, i int, text string) {
+	var others []any
+	for j := range parts {
+		if j != i {
+			others = append(others, edit(fmt.Sprintf("%s/allOf/%d", where, j)))
+		}
+	}
+	part := fmt.Sprintf("%s/allOf/%d", where, i)
+	r := p.problems.add(part, "%s", text)
+	if len(others) > 0 {
+		r.Choose("The compiler ignores this part, so the codec does not check it.", edit(part))
+		r.Choose("The compiler ignores the other parts, so the codec does not check them.", others...)
+	}
+	r.Choose("Any JSON is valid here.", setTo(where, "{}"))
 }
 
 // addMember adds a member to the object of an allOf. If the object has the member, both schemas
@@ -255,7 +300,9 @@ func (p *parser) addMember(o *objectNode, m member) {
 	}
 	n, ok := p.intersect(have.node, m.node)
 	if !ok {
-		p.problems.add(m.node.pos(), "the member %q is %s here, but %s at %s in another part of the allOf", m.name, describe(m.node), describe(have.node), have.node.pos())
+		p.problems.add(m.node.pos(), "the member %q is %s here, but %s at %s in another part of the allOf", m.name, describe(m.node), describe(have.node), have.node.pos()).
+			Choose("The member may be any JSON in this part.", setTo(m.node.pos(), "{}")).
+			Choose("The member may be any JSON in the other part.", setTo(have.node.pos(), "{}"))
 		return
 	}
 	*have = member{m.name, n, m.required || have.required}
@@ -270,12 +317,12 @@ func (p *parser) resolve(n node) node {
 		}
 		t := p.src.Defs[r.def]
 		if t == nil {
-			p.problems.add(r.pos(), "there is no definition %q", r.def)
+			p.problems.add(r.pos(), "there is no definition %q", r.def).Choose("Any JSON is valid here.", setTo(r.pos(), "{}"))
 			return &anyNode{r.at}
 		}
 		n = p.node(t, fmt.Sprintf("%s#/$defs/%s", p.src.Revision, escape(r.def)))
 	}
-	p.problems.add(n.pos(), "the reference refers to itself")
+	p.problems.add(n.pos(), "the reference refers to itself").Choose("Any JSON is valid here.", setTo(n.pos(), "{}"))
 	return &anyNode{at(n.pos())}
 }
 
@@ -294,11 +341,13 @@ func (p *parser) message(o *objectNode) node {
 		return o // an abstract base such as Request
 	}
 	if name.value == "" {
-		p.problems.add(name.pos(), "the method name is empty")
+		p.problems.add(name.pos(), "the method name is empty").
+			Choose("The method has a name.", setTo(name.pos()+"/const", fmt.Sprintf("%q", strings.ToLower(o.pos()[strings.LastIndex(o.pos(), "/")+1:]))))
 	}
 	for _, x := range o.members {
 		if !slices.Contains(framing, x.name) {
-			p.problems.add(x.node.pos(), "gen does not support the member %q of a message, only params", x.name)
+			p.problems.add(x.node.pos(), "gen does not support the member %q of a message, only params", x.name).
+				Choose("The compiler ignores the member.", edit(x.node.pos()))
 		}
 	}
 	m := &objectNode{at: o.at, message: true, members: []member{{"method", name, true}}}
@@ -312,16 +361,19 @@ func (p *parser) message(o *objectNode) node {
 	switch n := p.resolve(params.node).(type) {
 	case *objectNode, *mapNode:
 		if !isOpenObject(n) {
-			p.problems.add(n.pos(), "the params of %q cannot be a map of one type", name.value)
+			p.problems.add(n.pos(), "the params of %q cannot be a map of one type", name.value).
+				Choose("The params are any object.", setTo(n.pos(), `{"type": "object"}`))
 		}
 		if o, ok := n.(*objectNode); ok && o.member("method") != nil {
-			p.problems.add(o.member("method").node.pos(), "gen does not support params with a member named method, as in %q", name.value)
+			p.problems.add(o.member("method").node.pos(), "gen does not support params with a member named method, as in %q", name.value).
+				Choose("The member is in Extra, and the codec does not check it.", edit(o.member("method").node.pos()))
 		}
 		m.params = &member{"params", n, params.required}
 	case *unionNode:
 		m.params = params
 	default:
-		p.problems.add(n.pos(), "the params of %q are not an object", name.value)
+		p.problems.add(n.pos(), "the params of %q are not an object", name.value).
+			Choose("The params are any object.", setTo(n.pos(), `{"type": "object"}`))
 	}
 	return m
 }
@@ -467,30 +519,37 @@ func describe(n node) string {
 
 // problemList collects problems, so that one run reports all of them.
 type problemList struct {
-	list []problem
+	list []*problem
 	fix  fix // of the problems that are added now
 }
 
+// problem is a refusal that a fix may solve.
 type problem struct {
-	text string
-	fix  fix // without a kind if there is none
+	refusal.Refusal
+	fix fix // without a kind if there is none
 }
 
 // add adds a problem at a place.
-func (p *problemList) add(where, format string, args ...any) {
-	p.list = append(p.list, problem{where + ": " + fmt.Sprintf(format, args...), p.fix})
+func (p *problemList) add(where, format string, args ...any) *refusal.Refusal {
+	x := &problem{fix: p.fix}
+	x.File, x.Pointer, _ = strings.Cut(where, "#")
+	x.Text = fmt.Sprintf(format, args...)
+	p.list = append(p.list, x)
+	return &x.Refusal
 }
+
+// last returns the problem that was added last.
+func (p *problemList) last() *refusal.Refusal { return &p.list[len(p.list)-1].Refusal }
 
 // err returns all problems as one error, sorted and without duplicates, or nil.
 func (p *problemList) err(stage string) error {
-	var texts []string
-	for _, x := range p.list {
-		texts = append(texts, x.text)
-	}
-	slices.Sort(texts)
+	list := slices.SortedFunc(slices.Values(p.list), func(a, b *problem) int { return strings.Compare(a.Error(), b.Error()) })
 	var errs []error
-	for _, s := range slices.Compact(texts) {
-		errs = append(errs, errors.New(strings.TrimSpace(stage+": "+s)))
+	for i, x := range list {
+		if i == 0 || x.Error() != list[i-1].Error() {
+			x.Stage = stage
+			errs = append(errs, &x.Refusal)
+		}
 	}
 	return errors.Join(errs...)
 }

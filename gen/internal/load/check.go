@@ -2,15 +2,20 @@ package load
 
 import (
 	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+
+	"github.com/mcpwright/mcp/gen/internal/refusal"
 )
 
 // A checker collects what a schema file contains that the compiler does not support.
 type checker struct {
 	file  string
-	prose bool // allow descriptions, because the file is official
+	in    string // the revision, or "" if it is unknown
+	prose bool   // allow descriptions, because the file is official
 	defs  string
 	names map[string]any
 	errs  []error
@@ -18,16 +23,27 @@ type checker struct {
 
 // check checks a whole file: keywords and their values, references, and required
 // members.
-func check(file string, tree any, prose bool) error {
-	c := &checker{file: file, prose: prose}
+func check(file, revision string, tree any, prose bool) error {
+	c := &checker{file: file, in: revision, prose: prose}
 	c.root(tree)
 	walk("", tree, c.schema)
 	return errors.Join(c.errs...)
 }
 
-func (c *checker) fail(at, format string, args ...any) {
-	c.errs = append(c.errs, problemf(c.file, at, format, args...))
+// fail adds a refusal.
+func (c *checker) fail(at, format string, args ...any) *refusal.Refusal {
+	r := &refusal.Refusal{File: c.file, Revision: c.in, Pointer: at, Text: fmt.Sprintf(format, args...)}
+	c.errs = append(c.errs, r)
+	return r
 }
+
+// set returns a rule that sets what a pointer refers to.
+func (c *checker) set(at, json string) refusal.Edit {
+	return refusal.Edit{In: c.in, At: at, JSON: json}
+}
+
+// remove returns a rule that removes what a pointer refers to.
+func (c *checker) remove(at string) refusal.Edit { return refusal.Edit{In: c.in, At: at} }
 
 // root checks the top of a file: a dialect, and one set of definitions.
 func (c *checker) root(tree any) {
@@ -36,12 +52,16 @@ func (c *checker) root(tree any) {
 		return // schema reports it
 	}
 	if _, ok := root["$schema"]; !ok {
-		c.fail("", "$schema is missing; it must be one of %s", strings.Join(dialects, ", "))
+		c.fail("", "$schema is missing; it must be one of %s", strings.Join(dialects, ", ")).
+			Choose("The file is a schema in this dialect.", c.set("/$schema", `"`+dialects[1]+`"`))
 	}
 	_, draft7 := root["definitions"]
 	c.defs = "$defs"
 	if _, ok := root[c.defs]; ok == draft7 {
-		c.fail("", "must have either $defs or definitions")
+		f := c.fail("", "must have either $defs or definitions")
+		if draft7 {
+			f.Choose("Only the definitions in $defs are compiled.", c.remove("/definitions"))
+		}
 	}
 	if draft7 {
 		c.defs = "definitions"
@@ -56,9 +76,20 @@ func (c *checker) root(tree any) {
 // escapes in references.
 var identifier = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
 
+// valid returns a valid name that is similar to the name of a definition.
+func valid(name string) string {
+	return "X" + strings.Map(func(r rune) rune {
+		if r < 128 && (unicode.IsLetter(r) || unicode.IsDigit(r)) {
+			return r
+		}
+		return '_'
+	}, name)
+}
+
 func (c *checker) definition(at, name string) {
 	if !identifier.MatchString(name) {
-		c.fail(at, "the name of a definition must consist of letters, digits and underscores")
+		c.fail(at, "the name of a definition must consist of letters, digits and underscores").
+			Choose("The definition has a name that Go can use.", refusal.Edit{In: c.in, At: at, Name: valid(name)})
 	}
 }
 
@@ -69,9 +100,13 @@ func (c *checker) schema(at string, v any) {
 	case v == true && at != "":
 		return
 	case v == false:
-		c.fail(at, "false is not supported, because it allows no value")
+		c.fail(at, "false is not supported, because it allows no value").
+			Choose("The compiler ignores the schema.", c.remove(at))
+		return
 	case !ok:
-		c.fail(at, "a schema must be an object, not %s", kind(v))
+		c.fail(at, "a schema must be an object, not %s", kind(v)).
+			Choose("Any JSON is valid here.", c.set(at, "{}"))
+		return
 	}
 	for _, key := range sorted(object) {
 		c.keyword(at, key, object[key])
@@ -87,17 +122,32 @@ func (c *checker) keyword(at, key string, v any) {
 	case slices.Contains(annotations, key) && (at != "" || key == "description"):
 		c.annotation(at, key, v)
 	case !k.known():
-		c.fail(child(at, key), "unsupported keyword %q; gen must implement it first", key)
+		c.fail(child(at, key), "unsupported keyword %q; gen must implement it first", key).
+			Choose("The compiler ignores the keyword, so the codec does not check it.", c.remove(child(at, key)))
 	case k.fault != nil:
 		if fault := k.fault(v); fault != "" {
-			c.fail(child(at, key), "%s %s", key, fault)
+			c.fault(at, key, fault)
 		}
+	}
+}
+
+// fault reports the invalid value of a keyword.
+func (c *checker) fault(at, key, fault string) {
+	f := c.fail(child(at, key), "%s %s", key, fault)
+	switch {
+	case at == "" && key == "$schema":
+		f.Choose("The file is a schema in this dialect.", c.set("/$schema", `"`+dialects[1]+`"`))
+	case at != "" && (key == "$ref" || key == "type" || key == "anyOf" || key == "allOf"):
+		f.Choose("Any JSON is valid here.", c.set(at, "{}"))
+	case at != "":
+		f.Choose("The compiler ignores the keyword, so the codec does not check it.", c.remove(child(at, key)))
 	}
 }
 
 func (c *checker) annotation(at, key string, v any) {
 	if _, ok := v.(string); !ok && key != "default" {
-		c.fail(child(at, key), "%s must be a string, not %s", key, kind(v))
+		c.fail(child(at, key), "%s must be a string, not %s", key, kind(v)).
+			Choose("The compiler ignores the keyword, which restricts no value.", c.remove(child(at, key)))
 	} else if !c.prose {
 		c.fail(child(at, key), "a %s is not allowed here; import the official file with make schema", key)
 	}
@@ -109,7 +159,9 @@ func (c *checker) required(at string, object map[string]any) {
 	properties, _ := object["properties"].(map[string]any)
 	for i, v := range names {
 		if name, ok := v.(string); ok && properties[name] == nil {
-			c.fail(element(child(at, "required"), i), "required member %q is not in properties", name)
+			c.fail(element(child(at, "required"), i), "required member %q is not in properties", name).
+				Choose("The member may be any JSON.", c.set(child(child(at, "properties"), name), "{}")).
+				Choose("The member is not required.", c.remove(element(child(at, "required"), i)))
 		}
 	}
 }
@@ -127,16 +179,30 @@ func (c *checker) combinations(at string, object map[string]any) {
 		})
 		switch typed := hasType(object, k.types); {
 		case k.exclusive && len(others) > 0:
-			c.fail(child(at, key), "%s cannot be combined with %s; move one of them to a definition", key, strings.Join(others, ", "))
+			c.fail(child(at, key), "%s cannot be combined with %s; move one of them to a definition", key, strings.Join(others, ", ")).
+				Choose("The compiler ignores the other keywords, so the codec does not check them.", c.removeAll(at, others)...).
+				Choose("The compiler ignores this keyword, so the codec does not check it.", c.remove(child(at, key)))
 		case !typed && (object["type"] != nil || !k.exclusive):
-			c.fail(child(at, key), "%s requires the type %s", key, strings.Join(k.types, " or "))
+			c.fail(child(at, key), "%s requires the type %s", key, strings.Join(k.types, " or ")).
+				Choose("The schema has the type that the keyword applies to.", c.set(child(at, "type"), `"`+k.types[0]+`"`)).
+				Choose("The compiler ignores the keyword, so the codec does not check it.", c.remove(child(at, key)))
 		}
 	}
 	extra, _ := object["additionalProperties"].(map[string]any)
 	restricts := func(key string) bool { return !slices.Contains(annotations, key) }
 	if object["properties"] != nil && slices.ContainsFunc(sorted(extra), restricts) {
-		c.fail(child(at, "additionalProperties"), "additionalProperties must allow any value if there are properties")
+		c.fail(child(at, "additionalProperties"), "additionalProperties must allow any value if there are properties").
+			Choose("Other members may be any JSON.", c.remove(child(at, "additionalProperties"))).
+			Choose("The value is a map, and the codec does not check which members it has.", c.removeAll(at, []string{"properties", "required"})...)
 	}
+}
+
+// removeAll returns rules that remove keywords of a schema.
+func (c *checker) removeAll(at string, keys []string) (rules []any) {
+	for _, key := range keys {
+		rules = append(rules, c.remove(child(at, key)))
+	}
+	return rules
 }
 
 // hasType reports whether an object has one of the types, or types is nil.
@@ -157,11 +223,14 @@ func (c *checker) reference(at string, object map[string]any) {
 	if !ok {
 		return
 	}
+	anything := c.set(at, "{}")
 	at = child(at, "$ref")
 	name, local := strings.CutPrefix(ref, "#/"+c.defs+"/")
 	if !local || strings.Contains(name, "/") {
-		c.fail(at, "$ref %q must have the form #/%s/<name>", ref, c.defs)
+		c.fail(at, "$ref %q must have the form #/%s/<name>", ref, c.defs).Choose("Any JSON is valid here.", anything)
 	} else if _, ok := c.names[name]; !ok {
-		c.fail(at, "$ref %q has no definition %q", ref, name)
+		c.fail(at, "$ref %q has no definition %q", ref, name).
+			Choose("Any JSON is valid here.", anything).
+			Choose("The definition allows any JSON.", c.set(child("/"+c.defs, name), "{}"))
 	}
 }

@@ -24,6 +24,8 @@ type Entry struct {
 	Official string `json:"official_sha256"`  // hash of the official file
 	SHA256   string `json:"sha256"`           // hash of the transcription
 	Commit   string `json:"commit,omitempty"` // commit of the specification, empty if unknown
+	// Edits has the pointers of the Edit rules that changed the official file.
+	Edits []string `json:"edits,omitempty"`
 }
 
 // File returns the file name of the transcription.

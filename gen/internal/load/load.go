@@ -41,27 +41,33 @@ type File struct {
 
 // Dir reads the folder's index.json and the schemas in it, oldest revision first. It
 // reports all problems together.
-func Dir(dir string) ([]*File, error) {
-	return readAll(os.DirFS(dir), func(name string) string {
+func Dir(dir string) ([]*File, error) { return (*Edits)(nil).Dir(dir) }
+
+// Dir is like the function [Dir], with rules that change the schemas.
+func (x *Edits) Dir(dir string) ([]*File, error) {
+	return x.readAll(os.DirFS(dir), func(name string) string {
 		return filepath.ToSlash(filepath.Join(dir, name))
 	})
 }
 
 // FS is like Dir for a file system.
-func FS(fsys fs.FS) ([]*File, error) {
-	return readAll(fsys, func(name string) string { return name })
+func (x *Edits) FS(fsys fs.FS) ([]*File, error) {
+	return x.readAll(fsys, func(name string) string { return name })
 }
 
 // readAll reads a folder. shown returns the name of a file for error messages.
-func readAll(fsys fs.FS, shown func(name string) string) ([]*File, error) {
+func (x *Edits) readAll(fsys fs.FS, shown func(name string) string) ([]*File, error) {
 	index, err := readIndex(fsys, shown(IndexFile))
 	if err != nil {
+		return nil, err
+	}
+	if err := x.useFolder(fsys, shown); err != nil {
 		return nil, err
 	}
 	var files []*File
 	errs := []error{unlistedFiles(fsys, index, shown)}
 	for _, e := range index.Revisions {
-		f, err := read(fsys, shown(e.File()), e)
+		f, err := x.read(fsys, shown(e.File()), e)
 		files, errs = append(files, f), append(errs, err)
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -99,7 +105,7 @@ func unlistedFiles(fsys fs.FS, index *Index, shown func(string) string) error {
 }
 
 // read reads one schema and compares it with its index entry.
-func read(fsys fs.FS, shown string, e Entry) (*File, error) {
+func (x *Edits) read(fsys fs.FS, shown string, e Entry) (*File, error) {
 	raw, err := fs.ReadFile(fsys, e.File())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w; import the official file with make schema", shown, err)
@@ -107,16 +113,25 @@ func read(fsys fs.FS, shown string, e Entry) (*File, error) {
 	if sum := Sum(raw); sum != e.SHA256 {
 		return nil, problemf(shown, "", "sha256 is %s, but %s has %s; the file was changed by hand: import the official file with make schema", sum, IndexFile, e.SHA256)
 	}
-	return Parse(shown, e, raw)
+	return x.Parse(shown, e, raw)
 }
 
 // Parse checks a transcription. The file name is only used in errors.
-func Parse(file string, e Entry, raw []byte) (*File, error) {
+func Parse(file string, e Entry, raw []byte) (*File, error) { return (*Edits)(nil).Parse(file, e, raw) }
+
+// Parse is like the function [Parse], with rules that change the schema.
+func (x *Edits) Parse(file string, e Entry, raw []byte) (*File, error) {
 	tree, err := parse(file, raw)
 	if err != nil {
 		return nil, err
 	}
-	if err := check(file, tree, false); err != nil {
+	switch edited, err := x.apply(file, e.Revision, e.Edits, tree, false); {
+	case err != nil:
+		return nil, err
+	case edited:
+		raw = format(tree)
+	}
+	if err := check(file, e.Revision, tree, false); err != nil {
 		return nil, err
 	}
 	parsed, err := schemas.FromJSONReader(bytes.NewReader(raw))
@@ -140,11 +155,23 @@ func Parse(file string, e Entry, raw []byte) (*File, error) {
 // a fixed layout.
 // The file name is only used in errors. Transcribe does not change a transcription.
 func Transcribe(file string, official []byte) ([]byte, error) {
+	return (*Edits)(nil).Transcribe(file, "", "", official)
+}
+
+// Transcribe is like the function [Transcribe], with rules that change the schema of the revision. The
+// rules may copy schemas of other revisions in the folder dir.
+func (x *Edits) Transcribe(file, revision, dir string, official []byte) ([]byte, error) {
 	tree, err := parse(file, official)
 	if err != nil {
 		return nil, err
 	}
-	if err := check(file, tree, true); err != nil {
+	if err := x.useFolder(os.DirFS(dir), func(name string) string { return name }); err != nil {
+		return nil, err
+	}
+	if _, err := x.apply(file, revision, nil, tree, true); err != nil {
+		return nil, err
+	}
+	if err := check(file, revision, tree, true); err != nil {
 		return nil, err
 	}
 	walk("", tree, func(_ string, v any) {

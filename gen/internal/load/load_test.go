@@ -89,7 +89,7 @@ func TestTranscribeOfficialFiles(t *testing.T) {
 }
 
 func TestFS(t *testing.T) {
-	files, err := FS(folder(small, "2025-01-01", "2024-12-31"))
+	files, err := (*Edits)(nil).FS(folder(small, "2025-01-01", "2024-12-31"))
 	require.NoError(t, err)
 	require.Len(t, files, 2)
 	require.Equal(t, "2024-12-31", files[0].Revision, "oldest first")
@@ -155,7 +155,7 @@ func TestInvalidFolders(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			fsys := folder(small, "2025-01-01", "2025-06-01")
 			test.edit(fsys)
-			files, err := FS(fsys)
+			files, err := (*Edits)(nil).FS(fsys)
 			require.Nil(t, files)
 			require.Error(t, err)
 			for _, want := range test.want {
