@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math/big"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -22,7 +22,7 @@ const documentsVariable = "CONTRACT_DOCUMENTS"
 // another, each document that a validator accepts by the first must be valid by the second. With
 // CONTRACT_DOCUMENTS=1000000 it validates a million documents.
 func TestCompatibleChangesHaveNoCounterexample(t *testing.T) {
-	target := 30_000
+	target := 60_000
 	if testing.Short() {
 		target = 8_000
 	}
@@ -31,54 +31,82 @@ func TestCompatibleChangesHaveNoCounterexample(t *testing.T) {
 		target, err = strconv.Atoi(text)
 		require.NoError(t, err)
 	}
-	result := search(t, target, func(a, b *document) bool { return len(implies(a, b, false)) == 0 })
+	result := search(t, 20*target, target, func(a, b *document) bool { return len(implies(a, b, false)) == 0 })
 	require.Empty(t, result.counterexample)
 	t.Logf("%d pairs, %d compatible, %d documents", result.pairs, result.compatible, result.documents)
 	require.Greater(t, result.compatible, result.pairs/20, "the pairs must have compatible ones")
 }
 
-// TestSearchFindsFaults breaks the comparison on purpose: it ignores a keyword. The search must find a
-// counterexample among the pairs for which that makes a difference.
+// TestSearchFindsFaults breaks the comparison of each keyword on purpose: the keyword is ignored, or its values
+// are compared in the wrong direction. The search must find a counterexample among the pairs for which that
+// makes a difference.
 func TestSearchFindsFaults(t *testing.T) {
-	for _, keyword := range []string{"type", "required", "enum", "minimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "minItems", "items"} {
-		result := search(t, 5_000, func(a, b *document) bool {
-			blind := &document{root: without(b.root, keyword), dialect: b.dialect}
-			return len(implies(a, blind, false)) == 0 && len(implies(a, b, false)) > 0
+	if testing.Short() {
+		t.Skip("-short")
+	}
+	for _, k := range keywords {
+		fault := func(t *testing.T, broken func(a, b any) (any, any)) {
+			result := search(t, 20_000, 5_000, func(a, b *document) bool {
+				x, y := broken(a.root, b.root)
+				mistaken := implies(&document{root: x, dialect: a.dialect}, &document{root: y, dialect: b.dialect}, false)
+				return len(mistaken) == 0 && len(implies(a, b, false)) > 0
+			})
+			t.Logf("%d pairs, %d documents", result.pairs, result.documents)
+			require.NotEmpty(t, result.counterexample)
+		}
+		t.Run(k.name+" ignored", func(t *testing.T) {
+			fault(t, func(a, b any) (any, any) {
+				if !k.ordered { // both must have the same value
+					a = without(a, k.names())
+				}
+				return a, without(b, k.names())
+			})
 		})
-		t.Logf("%s: %d pairs, %d documents", keyword, result.pairs, result.documents)
-		require.NotEmpty(t, result.counterexample, "the search must find that %s is ignored", keyword)
+		if k.ordered {
+			t.Run(k.name+" reversed", func(t *testing.T) {
+				fault(t, func(a, b any) (any, any) { return exchange(a, b, k.names()) })
+			})
+		}
 	}
 }
 
-// without removes a keyword from a schema and its parts.
-func without(value any, keyword string) any {
-	switch value := value.(type) {
-	case map[string]any:
-		out := map[string]any{}
-		for name, member := range value {
-			switch {
-			case name == keyword:
-			case name == "enum":
-				out[name] = member
-			case name == "properties" || name == "$defs":
-				table := map[string]any{}
-				for n, p := range member.(map[string]any) {
-					table[n] = without(p, keyword)
-				}
-				out[name] = table
-			default:
-				out[name] = without(member, keyword)
-			}
+// without removes keywords from a schema and its parts.
+func without(schema any, names []string) any {
+	schema = copied(schema)
+	eachSchema(schema, func(members map[string]any) {
+		for _, name := range names {
+			delete(members, name)
 		}
-		return out
-	case []any:
-		out := make([]any, len(value))
-		for i, e := range value {
-			out[i] = without(e, keyword)
+	})
+	return schema
+}
+
+// exchange exchanges the keywords of the parts that two schemas have in common.
+func exchange(a, b any, names []string) (any, any) {
+	a, b = copied(a), copied(b)
+	byPath := map[string]map[string]any{}
+	eachPart(a, "", func(at string, members map[string]any) { byPath[at] = members })
+	var pairs [][2]map[string]any
+	eachPart(b, "", func(at string, members map[string]any) {
+		if other, ok := byPath[at]; ok {
+			pairs = append(pairs, [2]map[string]any{other, members})
 		}
-		return out
+	})
+	for _, p := range pairs {
+		for _, name := range names {
+			x, has := p[0][name]
+			y, too := p[1][name]
+			set(p[0], name, y, too)
+			set(p[1], name, x, has)
+		}
 	}
-	return value
+	return a, b
+}
+
+func set(members map[string]any, name string, value any, has bool) {
+	if delete(members, name); has {
+		members[name] = value
+	}
 }
 
 type searchResult struct {
@@ -86,45 +114,48 @@ type searchResult struct {
 	counterexample               string
 }
 
-// search validates documents of random pairs of schemas until it finds a counterexample or has validated
-// enough documents.
-func search(t *testing.T, target int, implied func(a, b *document) bool) (r searchResult) {
+// search validates documents of random pairs of schemas until it finds a counterexample or has compared and
+// validated enough.
+func search(t *testing.T, pairs, documents int, implied func(a, b *document) bool) (r searchResult) {
 	rnd := rand.New(rand.NewPCG(1, 2))
-	for r.documents < target && r.pairs < 20*target {
-		g := &generator{rnd: rnd}
+	for r.documents < documents && r.pairs < pairs {
+		g := &generator{rnd: rnd, focus: &keywords[r.pairs%len(keywords)]}
 		x := g.root()
-		y := g.root()
-		if rnd.IntN(8) != 0 {
-			y = g.mutate(clone(x)).(map[string]any)
-			if rnd.IntN(3) == 0 {
-				y = g.mutate(y).(map[string]any)
+		y := g.changed(x)
+		for text(x) == text(y) {
+			y = g.changed(x)
+		}
+		before, after := draft2020, draft2020
+		if rnd.IntN(4) == 0 {
+			before, after = draft7, draft7
+			if rnd.IntN(8) == 0 {
+				after = draft2020
 			}
 		}
-		a, b := parsed(t, x), parsed(t, y)
 		r.pairs++
-		if !implied(a, b) {
+		if !implied(parsed(t, in(before, x)), parsed(t, in(after, y))) {
 			continue
 		}
 		r.compatible++
-		va, errA := compile(closeObjects(x))
-		plain, errOld := compile(x)
-		vb, errB := compile(y)
-		if errOld != nil || errA != nil || errB != nil {
+		plain, errOld := compile(in(before, x))
+		closed, errClosed := compile(closeObjects(effective(before, x)))
+		new, errNew := compile(in(after, y))
+		if errOld != nil || errClosed != nil || errNew != nil {
 			continue // a reference to itself
 		}
 		g.collect(x)
 		g.collect(y)
-		for range 200 {
+		for range 50 {
 			doc := g.document(x, x, 0)
 			if rnd.IntN(3) == 0 {
 				doc = g.document(y, y, 0)
 			}
-			if plain.Validate(doc) != nil || va.Validate(doc) != nil {
+			if plain.Validate(doc) != nil || closed.Validate(doc) != nil {
 				continue
 			}
 			r.documents++
-			if err := vb.Validate(doc); err != nil {
-				r.counterexample = fmt.Sprintf("old %s\nnew %s\ndocument %s\n%v", text(x), text(y), text(doc), err)
+			if err := new.Validate(doc); err != nil {
+				r.counterexample = fmt.Sprintf("old %s\nnew %s\ndocument %s\n%v", text(in(before, x)), text(in(after, y)), text(doc), err)
 				return r
 			}
 		}
@@ -145,19 +176,23 @@ func parsed(t *testing.T, schema any) *document {
 
 func compile(schema any) (*jsonschema.Schema, error) {
 	c := jsonschema.NewCompiler()
-	c.Draft = jsonschema.Draft2020
+	c.Draft, c.AssertFormat, c.AssertContent = jsonschema.Draft2020, true, true
 	if err := c.AddResource("mem:///s.json", strings.NewReader(text(schema))); err != nil {
 		return nil, err
 	}
 	return c.Compile("mem:///s.json")
 }
 
-func clone(v any) map[string]any {
+func copied(v any) any {
 	value, err := decode([]byte(text(v)))
 	if err != nil {
 		panic(err)
 	}
-	members, _ := value.(map[string]any)
+	return value
+}
+
+func clone(v any) map[string]any {
+	members, _ := copied(v).(map[string]any)
 	return members
 }
 
@@ -179,27 +214,18 @@ func closeObjects(root map[string]any) map[string]any {
 	}
 	inside = func(v any) {
 		members, _ := v.(map[string]any)
-		for name, member := range members {
+		for name := range members {
 			switch name {
-			case "properties":
-				for _, p := range member.(map[string]any) {
-					atValue(p)
-				}
-			case "items", "additionalProperties":
-				atValue(member)
-			case "prefixItems":
-				for _, p := range member.([]any) {
-					atValue(p)
-				}
-			case "allOf", "anyOf", "oneOf":
-				for _, p := range member.([]any) {
-					inside(p)
-				}
-			case "$defs":
-				for _, p := range member.(map[string]any) {
-					inside(p)
-				}
+			case "not", "if", "contains", "propertyNames": // these are compared only with equal schemas
+				continue
 			}
+			parts(members, name, func(_ string, p any) {
+				if slices.Contains([]string{"$defs", "allOf", "anyOf", "oneOf", "then", "else", "dependentSchemas"}, name) {
+					inside(p)
+				} else {
+					atValue(p)
+				}
+			})
 		}
 	}
 	atValue(root)
@@ -216,14 +242,10 @@ func mentions(root, members map[string]any, seen map[string]bool) (declares, ope
 		switch name {
 		case "properties":
 			declares = true
-		case "additionalProperties":
+		case "additionalProperties", "patternProperties", "unevaluatedProperties", "dependentSchemas":
 			open = true
-		case "allOf", "anyOf", "oneOf":
-			for _, p := range member.([]any) {
-				add(p)
-			}
-		case "not":
-			add(member)
+		case "allOf", "anyOf", "oneOf", "if", "then", "else", "not":
+			parts(members, name, func(_ string, p any) { add(p) })
 		case "$ref":
 			if ref := member.(string); !seen[ref] {
 				seen[ref] = true
@@ -235,353 +257,100 @@ func mentions(root, members map[string]any, seen map[string]bool) (declares, ope
 	return declares, open
 }
 
-// generator makes random schemas and documents.
-type generator struct {
-	rnd     *rand.Rand
-	numbers []json.Number
-	texts   []any
-}
-
-var names = []string{"a", "b", "c", "d"}
-
-func (g *generator) pick(list []string) string { return list[g.rnd.IntN(len(list))] }
-
-func (g *generator) small() json.Number { return json.Number(strconv.Itoa(g.rnd.IntN(4))) }
-
-func (g *generator) root() map[string]any {
-	root := g.object(0)
-	defs := map[string]any{}
-	for _, name := range []string{"x", "y"} {
-		defs[name] = g.schema(1)
-	}
-	root["$defs"] = defs
-	return root
-}
-
-func (g *generator) schema(depth int) any {
-	n := 11
-	if depth >= 3 {
-		n = 5
-	}
-	switch g.rnd.IntN(n) {
-	case 0:
-		return g.number()
-	case 1:
-		return g.text()
-	case 2:
-		return map[string]any{"type": g.pick([]string{"boolean", "null", "integer", "string"})}
-	case 3:
-		return map[string]any{"enum": []any{g.value(), g.value(), g.value()}[:1+g.rnd.IntN(3)]}
-	case 4:
-		if g.rnd.IntN(3) == 0 {
-			return g.rnd.IntN(6) != 0
-		}
-		return map[string]any{"type": []any{g.pick([]string{"integer", "number"}), g.pick([]string{"string", "null", "object", "array"})}}
-	case 5, 6:
-		return g.object(depth)
-	case 7:
-		return g.array(depth)
-	case 8:
-		return map[string]any{"$ref": "#/$defs/" + g.pick([]string{"x", "y"})}
-	case 9:
-		return map[string]any{g.pick([]string{"anyOf", "oneOf", "allOf"}): []any{g.schema(depth + 1), g.schema(depth + 1)}}
-	}
-	s := map[string]any{"not": g.schema(depth + 1)}
-	if g.rnd.IntN(2) == 0 {
-		s["type"] = g.pick([]string{"integer", "string", "object"})
-	}
-	return s
-}
-
-func (g *generator) value() any {
-	switch g.rnd.IntN(5) {
-	case 0:
-		return nil
-	case 1:
-		return g.rnd.IntN(2) == 0
-	case 2:
-		return g.small()
-	case 3:
-		return map[string]any{g.pick(names): g.small()}
-	}
-	return g.pick(names)
-}
-
-func (g *generator) number() map[string]any {
-	s := map[string]any{"type": g.pick([]string{"integer", "number"})}
-	for _, k := range []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"} {
-		if g.rnd.IntN(3) == 0 {
-			s[k] = g.small()
-			if strings.HasSuffix(strings.ToLower(k), "maximum") {
-				s[k] = json.Number(strconv.Itoa(3 + g.rnd.IntN(4)))
+// parts calls f with each schema in a keyword.
+func parts(members map[string]any, keyword string, f func(at string, p any)) {
+	switch keyword {
+	case "properties", "patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions":
+		table := members[keyword].(map[string]any)
+		for _, name := range sortedNames(table) {
+			if _, isList := table[name].([]any); !isList { // of dependencies
+				f(keyword+"/"+name, table[name])
 			}
 		}
-	}
-	if g.rnd.IntN(4) == 0 {
-		s["multipleOf"] = json.Number(g.pick([]string{"0.5", "1", "2", "3"}))
-	}
-	return s
-}
-
-func (g *generator) text() map[string]any {
-	s := map[string]any{"type": "string"}
-	if g.rnd.IntN(2) == 0 {
-		s["minLength"] = g.small()
-	}
-	if g.rnd.IntN(2) == 0 {
-		s["maxLength"] = json.Number(strconv.Itoa(2 + g.rnd.IntN(3)))
-	}
-	if g.rnd.IntN(6) == 0 {
-		s["pattern"] = g.pick([]string{"^a", "b$"})
-	}
-	return s
-}
-
-func (g *generator) object(depth int) map[string]any {
-	s := map[string]any{"type": "object"}
-	properties := map[string]any{}
-	for range g.rnd.IntN(4) {
-		properties[g.pick(names)] = g.schema(depth + 1)
-	}
-	if g.rnd.IntN(5) != 0 {
-		s["properties"] = properties
-	}
-	if g.rnd.IntN(2) == 0 {
-		s["required"] = []any{g.pick(names)}
-	}
-	switch g.rnd.IntN(5) {
-	case 0:
-		s["additionalProperties"] = false
-	case 1:
-		s["additionalProperties"] = g.schema(depth + 1)
-	}
-	if g.rnd.IntN(6) == 0 {
-		s["minProperties"] = g.small()
-	}
-	if g.rnd.IntN(6) == 0 {
-		s["maxProperties"] = json.Number(strconv.Itoa(1 + g.rnd.IntN(3)))
-	}
-	if g.rnd.IntN(6) == 0 {
-		s[g.pick([]string{"anyOf", "oneOf", "allOf"})] = []any{g.object(depth + 1), g.object(depth + 1)}
-	}
-	return s
-}
-
-func (g *generator) array(depth int) map[string]any {
-	s := map[string]any{"type": "array"}
-	if g.rnd.IntN(4) != 0 {
-		s["items"] = g.schema(depth + 1)
-	}
-	if g.rnd.IntN(3) == 0 {
-		s["prefixItems"] = []any{g.schema(depth + 1), g.schema(depth + 1)}[:1+g.rnd.IntN(2)]
-	}
-	if g.rnd.IntN(3) == 0 {
-		s["minItems"] = g.small()
-	}
-	if g.rnd.IntN(3) == 0 {
-		s["maxItems"] = json.Number(strconv.Itoa(1 + g.rnd.IntN(3)))
-	}
-	if g.rnd.IntN(4) == 0 {
-		s["uniqueItems"] = true
-	}
-	return s
-}
-
-// mutate changes one place of a schema.
-func (g *generator) mutate(v any) any {
-	members, ok := v.(map[string]any)
-	if !ok || len(members) == 0 {
-		return g.schema(2)
-	}
-	k := g.pick(sortedNames(members))
-	switch value := members[k].(type) {
-	case map[string]any:
-		if k == "properties" && (len(value) == 0 || g.rnd.IntN(3) == 0) {
-			name := g.pick(names)
-			if _, ok := value[name]; ok {
-				delete(value, name)
-			} else {
-				value[name] = g.schema(1)
+	case "allOf", "anyOf", "oneOf", "prefixItems":
+		for i, p := range members[keyword].([]any) {
+			f(keyword+"/"+strconv.Itoa(i), p)
+		}
+	case "items":
+		if list, isList := members[keyword].([]any); isList {
+			for i, p := range list {
+				f(keyword+"/"+strconv.Itoa(i), p)
 			}
-			return v
-		}
-		if k == "properties" || k == "$defs" {
-			name := g.pick(sortedNames(value))
-			value[name] = g.mutate(value[name])
-			return v
-		}
-		members[k] = g.mutate(value)
-	case []any:
-		switch {
-		case k == "required" || k == "enum":
-			g.mutateList(members, k, value)
-		case k == "type":
-			members[k] = value[0]
-		default:
-			i := g.rnd.IntN(len(value))
-			value[i] = g.mutate(value[i])
-		}
-	case json.Number:
-		if n, err := value.Int64(); err == nil && k != "multipleOf" {
-			members[k] = json.Number(strconv.FormatInt(max(0, n+int64(g.rnd.IntN(3))-1), 10))
-		}
-	case string:
-		if k == "type" && (value == "integer" || value == "number") {
-			members[k] = g.pick([]string{"integer", "number"})
-		} else if g.rnd.IntN(4) == 0 && k != "$ref" {
-			delete(members, k)
-		}
-	case bool:
-		if g.rnd.IntN(2) == 0 {
-			delete(members, k)
-		}
-	}
-	if len(members) > 1 && k != "$defs" && k != "$ref" && g.rnd.IntN(5) == 0 {
-		delete(members, k)
-	}
-	return v
-}
-
-func (g *generator) mutateList(members map[string]any, k string, value []any) {
-	switch {
-	case k == "enum":
-		members[k] = append(value, g.pick(names)+"!")
-		if len(value) > 1 && g.rnd.IntN(2) == 0 {
-			members[k] = value[:len(value)-1]
-		}
-	case g.rnd.IntN(2) == 0:
-		delete(members, k)
-	default:
-		members[k] = []any{g.pick(names)}
-	}
-}
-
-// collect collects the constants of a schema, so that documents are near its boundaries.
-func (g *generator) collect(v any) {
-	switch v := v.(type) {
-	case json.Number:
-		n, ok := rational(v)
-		if !ok {
 			return
 		}
-		for _, d := range []string{"-1", "-0.5", "0", "0.5", "1"} {
-			delta, _ := new(big.Rat).SetString(d)
-			g.numbers = append(g.numbers, json.Number(strings.TrimSuffix(new(big.Rat).Add(n, delta).FloatString(1), ".0")))
+		f(keyword, members[keyword])
+	case "additionalProperties", "additionalItems", "propertyNames", "contains", "not", "if", "then", "else", "unevaluatedProperties", "unevaluatedItems":
+		f(keyword, members[keyword])
+	}
+}
+
+// eachPart calls f with each schema in a schema that is an object, and its path.
+func eachPart(schema any, at string, f func(at string, members map[string]any)) {
+	members, ok := schema.(map[string]any)
+	if !ok {
+		return
+	}
+	f(at, members)
+	for _, k := range sortedNames(members) {
+		parts(members, k, func(name string, p any) { eachPart(p, at+"/"+name, f) })
+	}
+}
+
+func eachSchema(schema any, f func(members map[string]any)) {
+	eachPart(schema, "", func(_ string, members map[string]any) { f(members) })
+}
+
+// effective returns a schema without the keywords that have no effect in a dialect.
+func effective(d dialect, schema map[string]any) map[string]any {
+	schema = clone(schema)
+	if d != draft7 {
+		return schema
+	}
+	eachSchema(schema, func(members map[string]any) {
+		for _, k := range []string{"minContains", "maxContains", "unevaluatedProperties", "unevaluatedItems"} {
+			delete(members, k)
 		}
-	case map[string]any:
-		for _, k := range sortedNames(v) {
-			if k == "enum" {
-				g.texts = append(g.texts, v[k].([]any)...)
+		if ref, ok := members["$ref"]; ok {
+			clear(members)
+			members["$ref"] = ref
+		}
+	})
+	return schema
+}
+
+// in returns a schema in a dialect.
+func in(d dialect, schema map[string]any) map[string]any {
+	if d != draft7 {
+		return schema
+	}
+	schema = clone(schema)
+	eachSchema(schema, func(members map[string]any) {
+		for _, k := range []string{"minContains", "maxContains", "unevaluatedProperties", "unevaluatedItems"} {
+			delete(members, k)
+		}
+		if ref, ok := members["$ref"].(string); ok {
+			members["$ref"] = strings.Replace(ref, "$defs", "definitions", 1)
+		}
+		if first, ok := members["prefixItems"]; ok {
+			rest, has := members["items"]
+			set(members, "additionalItems", rest, has)
+			members["items"] = first
+			delete(members, "prefixItems")
+		}
+		if defs, ok := members["$defs"]; ok {
+			members["definitions"] = defs
+			delete(members, "$defs")
+		}
+		dependencies := map[string]any{}
+		for _, k := range []string{"dependentRequired", "dependentSchemas"} {
+			of, ok := members[k].(map[string]any)
+			if ok {
+				maps.Copy(dependencies, of)
+				members["dependencies"] = dependencies
 			}
-			g.collect(v[k])
+			delete(members, k)
 		}
-	case []any:
-		for _, e := range v {
-			g.collect(e)
-		}
-	}
-}
-
-// document makes a document that a schema may accept.
-func (g *generator) document(root map[string]any, at any, depth int) any {
-	s, ok := at.(map[string]any)
-	if !ok || depth > 5 || g.rnd.IntN(20) == 0 {
-		return g.any(depth)
-	}
-	if list, ok := s["enum"].([]any); ok && g.rnd.IntN(10) != 0 {
-		return list[g.rnd.IntN(len(list))]
-	}
-	if ref, ok := s["$ref"].(string); ok {
-		defs := root["$defs"].(map[string]any)
-		return g.document(root, defs[strings.TrimPrefix(ref, "#/$defs/")], depth+1)
-	}
-	base := g.typed(root, s, depth)
-	for _, k := range []string{"anyOf", "oneOf", "allOf"} {
-		list, _ := s[k].([]any)
-		for i, b := range list {
-			if k != "allOf" && i != g.rnd.IntN(len(list)) {
-				continue
-			}
-			doc := g.document(root, b, depth+1)
-			x, isObject := base.(map[string]any)
-			y, too := doc.(map[string]any)
-			if !isObject || !too {
-				base = doc
-				continue
-			}
-			joined := maps.Clone(x) // x may be a value of the schema
-			maps.Copy(joined, y)
-			base = joined
-		}
-	}
-	return base
-}
-
-func (g *generator) typed(root, s map[string]any, depth int) any {
-	t, _ := s["type"].(string)
-	if list, ok := s["type"].([]any); ok {
-		t, _ = list[g.rnd.IntN(len(list))].(string)
-	}
-	switch t {
-	case "integer", "number":
-		if len(g.numbers) > 0 && g.rnd.IntN(4) != 0 {
-			return g.numbers[g.rnd.IntN(len(g.numbers))]
-		}
-		return json.Number(g.pick([]string{"0", "1", "2", "3", "-1", "2.5", "6", "12", "1.0"}))
-	case "string":
-		return g.pick([]string{"", "a", "b", "ab", "ba", "abc", "aéb", "abab", "cccc", "ddddd", "dddddd"})
-	case "boolean":
-		return g.rnd.IntN(2) == 0
-	case "null":
-		return nil
-	case "array":
-		return g.elements(root, s, depth)
-	case "object":
-		return g.fields(root, s, depth)
-	}
-	return g.any(depth)
-}
-
-func (g *generator) elements(root, s map[string]any, depth int) any {
-	first, _ := s["prefixItems"].([]any)
-	list := []any{}
-	for i := range g.rnd.IntN(5) {
-		at := s["items"]
-		if i < len(first) {
-			at = first[i]
-		}
-		list = append(list, g.document(root, at, depth+1))
-	}
-	return list
-}
-
-func (g *generator) fields(root, s map[string]any, depth int) any {
-	object := map[string]any{}
-	properties, _ := s["properties"].(map[string]any)
-	required, _ := s["required"].([]any)
-	for _, name := range names {
-		at, declared := properties[name]
-		must := len(required) > 0 && required[0] == name
-		switch {
-		case must && g.rnd.IntN(10) != 0, declared && g.rnd.IntN(2) == 0:
-		case g.rnd.IntN(10) != 0:
-			continue
-		}
-		if !declared {
-			at = s["additionalProperties"]
-		}
-		object[name] = g.document(root, at, depth+1)
-	}
-	return object
-}
-
-func (g *generator) any(depth int) any {
-	if len(g.texts) > 0 && g.rnd.IntN(3) == 0 {
-		return g.texts[g.rnd.IntN(len(g.texts))]
-	}
-	t := g.pick([]string{"integer", "number", "string", "boolean", "null", "array", "object"})
-	if depth > 6 {
-		t = "string"
-	}
-	return g.typed(map[string]any{"$defs": map[string]any{}}, map[string]any{"type": t}, depth+1)
+	})
+	schema["$schema"] = "http://json-schema.org/draft-07/schema#"
+	return schema
 }
