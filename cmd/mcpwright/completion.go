@@ -49,9 +49,10 @@ type candidate struct{ word, text string }
 
 // Limits of completion.
 const (
-	completionTime  = 3 * time.Second
-	completionAge   = 5 * time.Minute
-	completionWidth = 60 // characters of a description
+	completionTime     = 2 * time.Second        // for the answers of a server
+	completionPatience = 400 * time.Millisecond // with a server that does not end, twice
+	completionAge      = 5 * time.Minute
+	completionWidth    = 60 // characters of a description
 )
 
 // printCandidates prints the candidates for the last word. It prints nothing if something fails,
@@ -65,11 +66,11 @@ func (e *environment) printCandidates(ctx context.Context, words []string) {
 		words = []string{""}
 	}
 	found := make(chan []candidate, 1)
-	go func() { found <- quiet.candidates(ctx, words) }() // ends with ctx, or with the program
+	go func() { found <- quiet.candidates(ctx, words) }() // ends soon after ctx, or with the program
 	var list []candidate
 	select {
 	case list = <-found:
-	case <-ctx.Done():
+	case <-time.After(completionTime + 3*completionPatience): // the server cannot be ended
 	}
 	for _, c := range list {
 		if !strings.HasPrefix(c.word, words[len(words)-1]) || hasControl(c.word) {
@@ -315,7 +316,7 @@ func (t *typed) promptArguments(ctx context.Context, s *server, all *offered) (l
 
 // connect connects to a server that ends soon after the connection.
 func (t *typed) connect(ctx context.Context, s *server) (*mcpclient.Client, error) {
-	t.connection.timeout = completionTime
+	t.connection.timeout, t.connection.patience = completionTime, completionPatience
 	return t.connection.connect(ctx, t.environment, s, nil)
 }
 

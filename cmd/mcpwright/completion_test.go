@@ -5,7 +5,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -90,6 +92,47 @@ func TestCompletionCache(t *testing.T) {
 	require.Equal(t, []string{"order"}, ask(), "from the server")
 	require.NoError(t, os.WriteFile(files[0], []byte("{"), 0o600))
 	require.Equal(t, []string{"order"}, ask(), "an invalid file is replaced")
+}
+
+// TestCompletionEndsServers completes with servers that do not answer, or do not end. Nothing is left running.
+func TestCompletionEndsServers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short")
+	}
+	if _, err := exec.LookPath("sh"); err != nil {
+		t.Skip("sh is not installed")
+	}
+	s := newShell(t)
+	program, err := os.Executable()
+	require.NoError(t, err)
+	servers := map[string]any{}
+	for name, script := range map[string]string{
+		"mute":     "exec sleep 600",
+		"stubborn": "trap '' TERM; while :; do sleep 1; done",
+		"lingers":  serveVariable + "=1 '" + program + "'; exec sleep 600", // answers, and does not end with its input
+	} {
+		script = "echo $$ >" + name + ".pid; " + script
+		servers[name] = map[string]any{"command": "sh", "args": []string{"-c", script}, "cwd": s.dir}
+	}
+	config, err := json.Marshal(map[string]any{"mcpServers": servers})
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(s.dir, ".mcp.json"), config, 0o600))
+	for name, want := range map[string][]string{"mute": nil, "stubborn": nil, "lingers": {"order"}} {
+		t.Run(name, func(t *testing.T) {
+			got := s.run(completeWords, "call", name, "o")
+			require.Equal(t, 0, got.status)
+			require.Empty(t, got.errs)
+			require.Equal(t, want, words(got.out))
+			data, err := os.ReadFile(filepath.Join(s.dir, name+".pid"))
+			require.NoError(t, err)
+			pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
+			require.NoError(t, err)
+			process, err := os.FindProcess(pid)
+			if err == nil {
+				require.Error(t, process.Signal(syscall.Signal(0)), "the server is still running")
+			}
+		})
+	}
 }
 
 // runScript runs a script in a shell that has the program mcpwright, and returns its output.

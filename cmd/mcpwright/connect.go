@@ -32,6 +32,7 @@ type connection struct {
 	revision string
 	headers  headers
 	config   string
+	patience time.Duration // with a command that does not end, before it is terminated and then killed; 0 is the default
 	timeout  time.Duration
 	stderr   bool
 	json     bool
@@ -173,7 +174,7 @@ func (c *connection) endpoint(e *environment, s *server) (mcpclient.Endpoint, er
 		to := mcpclient.Command(s.Command, s.Args...)
 		to.Dir = s.Dir
 		to.Env = e.childEnvironment(s)
-		to.Start.Stderr = c.stderrOf(e)
+		to.Start.Stderr, to.Start.Grace, to.Start.KillAfter = c.stderrOf(e), c.patience, c.patience
 		if c.recorder != nil {
 			observeCommand(to, c.recorder)
 		}
