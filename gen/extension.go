@@ -20,7 +20,7 @@ import (
 
 // extensions are the extensions in this repository.
 var extensions = []extension.Config{
-	{Name: "io.modelcontextprotocol/tasks", Package: "tasks", Client: "TasksExtensionCapability", Server: "TasksExtensionCapability",
+	{Name: "io.modelcontextprotocol/tasks", Package: "tasks", Own: true, Client: "TasksExtensionCapability", Server: "TasksExtensionCapability",
 		NameMembers: []string{"tasks/get=taskId", "tasks/update=taskId", "tasks/cancel=taskId"},
 		Raw:         []ir.KeepRaw{{At: "*.result", Why: "only the caller of the request that created the task can decode its result"}},
 		Tolerances: []ir.Tolerance{
@@ -31,7 +31,7 @@ var extensions = []extension.Config{
 		}},
 	{Name: "io.modelcontextprotocol/ui", Package: "apps", Trim: "McpUi", Client: "McpUiClientCapabilities",
 		Metas: []string{"ui=McpUiToolMeta", "ui=McpUiResourceMeta"}},
-	{Name: "io.modelcontextprotocol/skills", Package: "skills", Server: "SkillsCapability",
+	{Name: "io.modelcontextprotocol/skills", Package: "skills", Own: true, Server: "SkillsCapability",
 		Raw: []ir.KeepRaw{{At: "Skill.resources", Zero: `"dynamic"`, Why: "a list of SkillResource, or the string \"dynamic\""}}},
 }
 
@@ -53,6 +53,7 @@ func runExtension(args []string, stdout io.Writer) error {
 	flags.StringVar(&c.Package, "package", "", "name of the package (the name of the folder)")
 	flags.StringVar(&c.Trim, "trim", "", "prefix to remove from the names of definitions")
 	flags.BoolVar(&c.Inlined, "inlined", false, "the schema repeats definitions of the protocol without their names")
+	flags.BoolVar(&c.Own, "own", false, "all definitions are the extension's own, also if the protocol has definitions with their names")
 	flags.StringVar(&c.Client, "client", "", "definition of the settings that clients declare")
 	flags.StringVar(&c.Server, "server", "", "definition of the settings that servers declare")
 	flags.Var((*texts)(&c.Metas), "meta", "key=Definition of a value in _meta; may be repeated")
@@ -118,7 +119,7 @@ var embeddedProtocol = sync.OnceValues(func() (*extension.Protocol, error) {
 
 func newProtocol(p *ir.Package, files []*load.File) *extension.Protocol {
 	all, _ := rules.All() // the package was compiled with them
-	return &extension.Protocol{Package: p, File: files[len(files)-1], Path: emit.Protocol, Rules: all}
+	return &extension.Protocol{Package: p, File: files[len(files)-1], Path: emit.Protocol, Rules: all, Older: files[:len(files)-1]}
 }
 
 // rewriteExtension writes the schema of an extension in the form that the compiler uses. Descriptions in an
@@ -148,11 +149,7 @@ func compileExtension(c *extension.Config, p *extension.Protocol, out string, ch
 	if err != nil {
 		return fmt.Errorf("read schema: %w", err)
 	}
-	x, err := extension.Read(raw, c, p)
-	if err != nil {
-		return err
-	}
-	pkg, err := x.Compile(p)
+	x, pkg, err := extension.Build(raw, c, p)
 	if err != nil {
 		return err
 	}

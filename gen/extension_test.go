@@ -157,6 +157,61 @@ func TestExtensionErrors(t *testing.T) {
 	}
 }
 
+// protocolTasks are definitions of tasks in the protocol, with names and methods of the extension.
+var protocolTasks = combine(
+	define("Task", `{"type": "object", "required": ["taskId"], "properties": {"taskId": {"type": "string"}, "owner": {"type": "string"}}}`),
+	define("TaskStatus", `{"type": "string", "enum": ["new", "old"]}`),
+	request("GetTaskRequest", "tasks/get"),
+	define("GetTaskResult", `{"allOf": [{"$ref": "#/$defs/Result"}, {"type": "object", "required": ["task"], "properties": {"task": {"$ref": "#/$defs/Task"}}}]}`),
+	define("GetTaskResultResponse", `{"type": "object", "required": ["id", "jsonrpc", "result"], "properties": {"id": {"$ref": "#/$defs/RequestId"}, "jsonrpc": {"type": "string", "const": "2.0"},
+		"result": {"$ref": "#/$defs/GetTaskResult"}}}`),
+	member("Tool", "task", `{"$ref": "#/$defs/Task"}`),
+)
+
+func TestExtensionKeepsItsDefinitions(t *testing.T) {
+	for name, test := range map[string]struct {
+		edit   edit
+		notice bool
+	}{
+		"the protocol defines tasks":        {protocolTasks, false},
+		"the protocol has no input request": {combine(undefine("InputResponses"), withoutMembers("inputResponses")), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := importFuture(t, test.edit)
+			j.extensions, j.docs = "../schema/extensions", "../schema/docs.txt"
+			summary, files := compile(t, j)
+			require.Equal(t, test.notice, strings.Contains(summary, "io.modelcontextprotocol/tasks: 20 types, 4 methods\n  compiled with 2026-07-28"), summary)
+			c := newChecker(t)
+			c.mustCheck(t, files)
+			for _, config := range extensions {
+				dir := filepath.Join(filepath.Dir(j.out), config.Package)
+				made := make(map[string][]byte)
+				for file, text := range contents(t, dir) {
+					made[file] = []byte(text)
+				}
+				require.NoError(t, c.check(config.Package, made))
+				for file, text := range contents(t, "../generated/"+config.Package) {
+					if config.Package == "tasks" && made[file] != nil {
+						require.Equal(t, text, string(made[file]), "the package is the same as without the revision")
+					}
+				}
+			}
+		})
+	}
+}
+
+// withoutMembers removes members from all definitions.
+func withoutMembers(names ...string) edit {
+	return func(defs object) {
+		for _, d := range defs {
+			properties, _ := d.(object)["properties"].(object)
+			for _, name := range names {
+				delete(properties, name)
+			}
+		}
+	}
+}
+
 func TestDirectionOfExtensionMessages(t *testing.T) {
 	text := strings.Replace(weather, `"Units":`, `"ServerRequest": {"anyOf": [{"$ref": "#/$defs/GetForecastRequest"}]}, "ClientNotification": {"$ref": "#/$defs/StormNotification"}, "Units":`, 1)
 	files, _, err := compiled(t, text)
@@ -230,7 +285,7 @@ func TestExtensionCodecsAgreeWithSchemas(t *testing.T) {
 		x, err := extension.Read(raw, &c, p)
 		require.NoError(t, err)
 		defs := parsed(string(x.Bytes())).(object)["$defs"].(object)
-		all, err := load.WithDefinitions(file, p.File, defs)
+		all, err := load.WithDefinitions(file, p.File, defs, c.Own)
 		require.NoError(t, err)
 		for def, make := range extensionValues[c.Package] {
 			valid, invalid := 0, 0

@@ -32,6 +32,9 @@ type Config struct {
 	// Inlined reports whether the schema repeats definitions of the protocol without their
 	// names.
 	Inlined bool
+	// Own reports whether all definitions are the extension's own. Otherwise a definition with a name
+	// of the protocol must be the definition of the protocol.
+	Own bool
 	// Client and Server are the definitions of the settings that clients and servers declare
 	// as their capability, or "".
 	Client, Server string
@@ -51,12 +54,42 @@ var messageUnions = []string{"ClientRequest", "ServerRequest", "ClientNotificati
 // elsewhere has the definitions of the protocol that the runtime implements.
 var elsewhere = map[string]ir.Type{"Error": {Name: "ErrorObject", Package: "github.com/mcpwright/mcp/runtime/wire"}}
 
-// Protocol is the newest revision, to which extensions refer.
+// Protocol has the revision to which an extension refers.
 type Protocol struct {
 	Package *ir.Package
-	File    *load.File // the newest revision
+	File    *load.File // the revision
 	Path    string     // import path of the package
 	Rules   *ir.Rules
+
+	Older []*load.File // the older revisions
+}
+
+// Build reads and compiles the schema of an extension with the newest revision for which it compiles: a
+// newer revision may lack definitions that the extension refers to. If there is none, it returns the
+// error for the newest revision.
+func Build(raw []byte, c *Config, p *Protocol) (*Schema, *ir.Package, error) {
+	x, pkg, err := build(raw, c, p)
+	if err == nil {
+		return x, pkg, nil
+	}
+	for _, file := range slices.Backward(p.Older) {
+		older := *p
+		older.File = file
+		if x, pkg, failed := build(raw, c, &older); failed == nil {
+			x.Notices = append(x.Notices, "compiled with "+file.Revision+", because "+p.File.Revision+" lacks a definition or has another one")
+			return x, pkg, nil
+		}
+	}
+	return nil, nil, err
+}
+
+func build(raw []byte, c *Config, p *Protocol) (*Schema, *ir.Package, error) {
+	x, err := Read(raw, c, p)
+	if err != nil {
+		return nil, nil, err
+	}
+	pkg, err := x.Compile(p)
+	return x, pkg, err
 }
 
 // Schema is the schema of an extension in the keywords of the protocol.
@@ -106,8 +139,10 @@ func Read(raw []byte, c *Config, p *Protocol) (*Schema, error) {
 		names = append(names, name)
 	}
 	m := newMatcher(p.Package, names, s.local, c.Inlined)
-	if err := m.removeProtocol(c.Schema, names); err != nil {
-		return nil, err
+	if !c.Own || c.Inlined {
+		if err := m.removeProtocol(c.Schema, names); err != nil {
+			return nil, err
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.defs)) {
 		m.defs[name] = m.replaceIn(name, m.defs[name])
@@ -144,7 +179,7 @@ func (m *matcher) removeProtocol(file string, names []string) error {
 			continue
 		}
 		if t := m.types[name]; t != nil && !m.fits(m.defs[name], t) {
-			return fmt.Errorf("%s#/$defs/%s: the protocol has a different definition of this name; use another name, or refer to the definition of the protocol", file, name)
+			return fmt.Errorf("%s#/$defs/%s: the protocol has a different definition of this name; use another name, refer to the definition of the protocol, or set -own", file, name)
 		}
 		delete(m.own, text(m.defs[name]))
 		delete(m.defs, name)
@@ -193,7 +228,7 @@ func (x *Schema) Compile(p *Protocol) (*ir.Package, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := load.WithDefinitions(c.Schema, p.File, defs)
+	file, err := load.WithDefinitions(c.Schema, p.File, defs, c.Own)
 	if err != nil {
 		return nil, err
 	}
@@ -205,6 +240,7 @@ func (x *Schema) Compile(p *Protocol) (*ir.Package, error) {
 		Source:   &ir.Source{Revision: p.File.Revision, File: c.Schema, SHA256: x.sha256, Defs: file.Defs},
 		Own:      own,
 		Trim:     c.Trim,
+		Shadow:   load.Shadow,
 		Objects:  c.objects(own),
 		Protocol: p.Package, Path: p.Path,
 		Elsewhere: elsewhere,

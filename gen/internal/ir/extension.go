@@ -16,6 +16,9 @@ type Extension struct {
 	// Protocol is the package of the protocol, and Path its import path.
 	Protocol *Package
 	Path     string
+	// Shadow is the beginning of the names of definitions of the protocol whose names the extension
+	// uses for its own.
+	Shadow string
 	// Trim is removed from the beginning of Go names.
 	Trim string
 	// Objects are the definitions without members that have a Go type of their own.
@@ -77,6 +80,9 @@ func (p *Package) removeProtocol(x *Extension, without *Package, problems *probl
 			return true
 		}
 		other := find(x.Protocol.Types, t.Name)
+		if other == nil { // the extension has a definition of this name
+			other = find(x.Protocol.Types, strings.TrimPrefix(t.Name, x.Shadow))
+		}
 		if other == nil {
 			problems.add(t.At, "the protocol's package has no type %q", t.Name)
 			return true
