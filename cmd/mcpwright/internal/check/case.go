@@ -39,10 +39,11 @@ func ParseSeverity(name string) (Severity, error) {
 // Transport is the transport of a server.
 type Transport string
 
-// The transports. An empty Transport of a case stands for both.
+// The transports. An empty Transport of a case stands for all.
 const (
 	Stdio Transport = "stdio"
 	HTTP  Transport = "http"
+	SSE   Transport = "http+sse" // of revision 2024-11-05
 )
 
 // The dates of the revisions, for the table of cases.
@@ -71,7 +72,7 @@ type Case struct {
 	ID     string
 	Title  string
 	Advice string
-	// Transport is the only transport of the case, or empty for both.
+	// Transport is the only transport of the case, or empty for all.
 	Transport Transport
 	// Needs is a capability that the server must declare, or empty.
 	Needs string

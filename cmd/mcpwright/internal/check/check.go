@@ -26,6 +26,8 @@ type Server struct {
 	Header http.Header
 	// Client sends the requests. Nil is [http.DefaultClient].
 	Client *http.Client
+
+	sse bool // Start opens a stream of the endpoint
 }
 
 func (s *Server) client() *http.Client {
@@ -37,7 +39,10 @@ func (s *Server) client() *http.Client {
 
 // transport returns the transport of the server.
 func (s *Server) transport() Transport {
-	if s.Start != nil {
+	switch {
+	case s.sse:
+		return SSE
+	case s.Start != nil:
 		return Stdio
 	}
 	return HTTP
@@ -72,7 +77,7 @@ type Options struct {
 
 // maxApart returns how many cases with connections of their own run at once.
 func (s *Server) maxApart() int {
-	if s.Start == nil && !s.local() {
+	if s.URL != "" && !s.local() {
 		return 4
 	}
 	return max(16, runtime.NumCPU())
@@ -115,6 +120,9 @@ func Run(ctx context.Context, server *Server, opts Options) (*Report, error) {
 		s.byID[c.ID] = c
 	}
 	reasons := s.discover()
+	if len(s.stages) == 0 && server.Start == nil && ctx.Err() == nil {
+		reasons = append(reasons, s.discoverSSE()...)
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -134,10 +142,14 @@ func Run(ctx context.Context, server *Server, opts Options) (*Report, error) {
 }
 
 // discover finds the revisions that the server supports, and returns why others are not
-// supported. It asks for all revisions at once, each on a connection of its own.
-func (s *suite) discover() (reasons []error) {
+// supported. It asks for all revisions at once, each on a connection of its own. If there are arguments, it
+// asks only for these revisions.
+func (s *suite) discover(only ...mcp.Revision) (reasons []error) {
 	var all []*stage
 	for _, info := range mcp.Revisions {
+		if only != nil && !slices.Contains(only, info.Revision) {
+			continue
+		}
 		if s.opts.Revisions == nil || slices.Contains(s.opts.Revisions, info.Revision) {
 			all = append(all, &stage{suite: s, revision: info.Revision, handshake: info.Handshake})
 		}
@@ -167,6 +179,28 @@ func (s *suite) discover() (reasons []error) {
 	}
 	s.onlyStateless = newest[true] == nil && s.opts.Revisions == nil
 	return reasons
+}
+
+// discoverSSE tries HTTP+SSE, the transport of the first revision, if the endpoint supports no revision
+// otherwise.
+func (s *suite) discoverSSE() []error {
+	streamable := *s.report
+	s.server = s.server.overSSE()
+	s.report.Revisions, s.report.Transport = nil, SSE
+	var reasons []error
+	for _, err := range s.discover(mcp.Revision20241105) {
+		reasons = append(reasons, fmt.Errorf("over HTTP+SSE: %w", err))
+	}
+	if len(s.stages) == 0 {
+		s.report.Revisions, s.report.Transport = streamable.Revisions, streamable.Transport
+		return reasons
+	}
+	for _, r := range streamable.Revisions {
+		if r.Revision != mcp.Revision20241105.String() {
+			s.report.Revisions = append(s.report.Revisions, r)
+		}
+	}
+	return nil
 }
 
 // stage is the check of one revision.
