@@ -172,7 +172,7 @@ func (r *replayer) playServer(ctx context.Context, e *environment, args *argumen
 	player := replay.NewPlayer(recording, opts)
 	defer player.Finish()
 	if r.listen != "" {
-		return e.out, e.serve(ctx, r.listen, player.Handler(), func(address string) string { return "listening on http://" + address })
+		return e.out, e.serve(ctx, r.listen, player.Handler(ctx), func(address string) string { return "listening on http://" + address })
 	}
 	return e.errs, player.Serve(ctx, e.stdin, e.out.Unwrap())
 }
@@ -223,16 +223,18 @@ func openLink(ctx context.Context, target *check.Server) (*link, error) {
 		l.transport.next = target.Client.Transport
 	}
 	ctx, cancel := context.WithCancel(ctx)
+	legacy := &replay.Legacy{Next: l.transport}
 	in, toServer := io.Pipe()
 	done := make(chan struct{})
 	go func() { // ends when toServer is closed, at the latest with ctx
 		defer close(done)
-		_ = mcptest.URL(target.URL, &http.Client{Transport: l.transport}).ServeStreams(ctx, in, out) // requests get an error response
+		_ = mcptest.URL(target.URL, &http.Client{Transport: legacy}).ServeStreams(ctx, in, out) // requests get an error response
 	}()
 	l.Link = replay.Link{In: toServer, Out: fromServer}
 	l.close = func() {
 		toServer.Close()
 		defer cancel()
+		defer legacy.Close()
 		select {
 		case <-done:
 		case <-time.After(closeTimeout):

@@ -86,7 +86,7 @@ func serveEndpoint(ctx context.Context, endpoint string, client *http.Client, in
 	}
 }
 
-// forward sends a message to the endpoint. Requests run concurrently. After a
+// forward sends a message to the endpoint. Requests and batches run concurrently. After a
 // notification or a response, it waits until the endpoint has accepted the message.
 func (p *proxy) forward(ctx context.Context, line []byte) {
 	m, _ := parseMessage(line)
@@ -97,6 +97,10 @@ func (p *proxy) forward(ctx context.Context, line []byte) {
 		p.addRequest(m, cancel)
 		p.running.Go(func() { // ends with the response, at the latest with ctx
 			defer p.removeRequest(m, cancel)
+			p.post(ctx, m, line)
+		})
+	case bytes.HasPrefix(line, []byte("[")): // a batch
+		p.running.Go(func() { // ends with the response, at the latest with ctx
 			p.post(ctx, m, line)
 		})
 	default:

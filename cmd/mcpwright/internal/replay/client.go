@@ -2,7 +2,6 @@ package replay
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -82,6 +81,8 @@ func Play(ctx context.Context, list []*Message, link *Link, opts *Options) error
 // step sends a message of the client, or waits for a message of the server.
 func (p *player) step(ctx context.Context, m *Message) error {
 	switch kind := m.kind(); {
+	case m.From == fromClient && m.inBatch && m.batch == nil:
+		return nil // was sent with the first message of the batch
 	case m.From == fromClient:
 		return p.send(m)
 	case kind == wiretrace.Response:
@@ -128,20 +129,35 @@ func (p *player) stepRequest(ctx context.Context, m *Message) error {
 	return err
 }
 
-// send sends a message of the client with the ids and opaque values of this run.
+// send sends a message of the client, or a batch, with the ids and opaque values of this run.
 func (p *player) send(m *Message) error {
-	f := m.fields
-	f.Params, f.Result, f.Error = p.renew(f.Params), p.renew(f.Result), p.renew(f.Error)
-	if f.kind() == wiretrace.Response {
-		id, ok := p.ids[string(f.ID)]
-		if !ok {
-			return nil // the server has not sent the request, which was reported
+	list := m.batch
+	if list == nil {
+		list = []*Message{m}
+	}
+	var all []json.RawMessage
+	for _, m := range list {
+		f := m.fields
+		f.Params, f.Result, f.Error = p.renew(f.Params), p.renew(f.Result), p.renew(f.Error)
+		if f.kind() == wiretrace.Response {
+			id, ok := p.ids[string(f.ID)]
+			if !ok {
+				continue // the server has not sent the request, which was reported
+			}
+			f.ID = id
 		}
-		f.ID = id
+		all = append(all, f.encode())
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	line := all[0]
+	if m.batch != nil {
+		line = join(all)
 	}
 	p.writing.Lock()
 	defer p.writing.Unlock()
-	if err := f.write(p.link.In); err != nil {
+	if err := writeLine(p.link.In, line); err != nil {
 		return fmt.Errorf("%w: %w", ErrEnded, err)
 	}
 	return nil
@@ -216,15 +232,10 @@ func (p *player) read() {
 	for {
 		line, err := lines.ReadBytes('\n')
 		p.mu.Lock()
-		var f fields
-		if json.Unmarshal(line, &f) == nil && len(bytes.TrimSpace(line)) > 0 {
-			switch f.kind() {
-			case wiretrace.Request:
-				p.addRequest(&f)
-			case wiretrace.Notification:
-				p.notifications[f.Method] = append(p.notifications[f.Method], &f)
-			default:
-				p.responses[string(f.ID)] = &f
+		all, invalid := readAll(line)
+		if invalid == nil {
+			for _, f := range all {
+				p.receive(f)
 			}
 		}
 		p.ended = p.ended || err != nil
@@ -236,6 +247,18 @@ func (p *player) read() {
 		if err != nil {
 			return
 		}
+	}
+}
+
+// receive stores a message of the server. The mutex is locked.
+func (p *player) receive(f *fields) {
+	switch f.kind() {
+	case wiretrace.Request:
+		p.addRequest(f)
+	case wiretrace.Notification:
+		p.notifications[f.Method] = append(p.notifications[f.Method], f)
+	default:
+		p.responses[string(f.ID)] = f
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -28,6 +29,11 @@ type Recording struct {
 type Message struct {
 	*wiretrace.Event
 	fields
+	// batch has the messages of a batch, if this is the first one.
+	batch   []*Message
+	inBatch bool
+	// onStream is true if the message was sent on the stream that the client has opened with GET.
+	onStream bool
 }
 
 // fields are the members of a message.
@@ -51,15 +57,27 @@ func (f *fields) kind() wiretrace.Kind {
 }
 
 // write writes the message as a line.
-func (f *fields) write(w io.Writer) error {
-	line, err := json.Marshal(struct {
+func (f *fields) write(w io.Writer) error { return writeLine(w, f.encode()) }
+
+// encode returns the message as JSON.
+func (f *fields) encode() json.RawMessage {
+	raw, _ := json.Marshal(struct { // cannot fail, because the members have been decoded
 		Version string `json:"jsonrpc"`
 		*fields
 	}{"2.0", f})
-	if err == nil {
-		_, err = w.Write(append(line, '\n'))
-	}
+	return raw
+}
+
+// writeLine writes JSON as a line.
+func writeLine(w io.Writer, raw json.RawMessage) error {
+	_, err := w.Write(append(raw, '\n'))
 	return err
+}
+
+// join returns messages as a batch.
+func join(list []json.RawMessage) json.RawMessage {
+	raw, _ := json.Marshal(list) // cannot fail
+	return raw
 }
 
 // fromClient is the sender of messages of the client.
@@ -68,7 +86,8 @@ const fromClient = "client"
 // Read reads a recording.
 func Read(r io.Reader) (*Recording, error) {
 	rec := &Recording{}
-	index := map[int]int{} // of connections
+	index := map[int]int{}    // of connections
+	streams := map[int]bool{} // numbers of the exchanges with GET
 	lines := bufio.NewReader(r)
 	for at := 1; ; at++ {
 		line, err := lines.ReadBytes('\n')
@@ -76,6 +95,12 @@ func Read(r io.Reader) (*Recording, error) {
 			m, problem := readLine(line)
 			if problem != nil {
 				return nil, fmt.Errorf("line %d is not a message of mcpwright trace: %w", at, problem)
+			}
+			if m.HTTP != nil {
+				if m.HTTP.Method == http.MethodGet {
+					streams[m.HTTP.Exchange] = true
+				}
+				m.onStream = streams[m.HTTP.Exchange] && m.RespondsTo == 0 && m.kind() != wiretrace.Response
 			}
 			rec.add(m, index)
 		}
@@ -100,10 +125,45 @@ func readLine(line []byte) (*Message, error) {
 	if m.From != "client" && m.From != "server" || m.Kind == "" {
 		return nil, errors.New("it has no sender or no kind")
 	}
-	if m.Event.Message != nil && m.Kind != wiretrace.Batch && m.Kind != wiretrace.Text {
+	switch {
+	case m.Event.Message == nil || m.Kind == wiretrace.Text:
+	case m.Kind == wiretrace.Batch:
+		m.batch = readBatch(m)
+	default:
 		return m, json.Unmarshal(m.Event.Message, &m.fields)
 	}
 	return m, nil
+}
+
+// readBatch returns the messages of a batch, or nil if it has none or others.
+func readBatch(m *Message) []*Message {
+	all, err := readAll(m.Event.Message)
+	if err != nil {
+		return nil
+	}
+	var list []*Message
+	for _, f := range all {
+		e := *m.Event
+		e.Kind, e.ID, e.Method = f.kind(), f.ID, f.Method
+		list = append(list, &Message{Event: &e, fields: *f, inBatch: true})
+	}
+	return list
+}
+
+// readAll reads a message, or the messages of a batch.
+func readAll(raw []byte) ([]*fields, error) {
+	if raw = bytes.TrimSpace(raw); len(raw) == 0 || raw[0] != '[' {
+		f := new(fields)
+		return []*fields{f}, json.Unmarshal(raw, f)
+	}
+	var list []*fields
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return nil, err
+	}
+	if len(list) == 0 || slices.Contains(list, nil) {
+		return nil, errors.New("it is not a batch of messages")
+	}
+	return list, nil
 }
 
 // add adds a message to its connection.
@@ -111,7 +171,7 @@ func (r *Recording) add(m *Message, index map[int]int) {
 	switch {
 	case m.Kind == wiretrace.HTTP:
 		return
-	case m.Clipped || m.Kind == wiretrace.Text || m.Kind == wiretrace.Batch || m.Event.Message == nil:
+	case m.Clipped || m.Kind == wiretrace.Text || m.Kind == wiretrace.Batch && m.batch == nil || m.Event.Message == nil:
 		r.Skipped = append(r.Skipped, fmt.Sprintf("message %d of the %s, because it is not a whole JSON-RPC message", m.N, m.From))
 		return
 	}
@@ -121,7 +181,27 @@ func (r *Recording) add(m *Message, index map[int]int) {
 		index[m.Connection] = at
 		r.Connections = append(r.Connections, nil)
 	}
-	r.Connections[at] = append(r.Connections[at], m)
+	if m.batch == nil {
+		r.Connections[at] = append(r.Connections[at], m)
+		return
+	}
+	m.batch[0].batch = m.batch
+	r.Connections[at] = append(r.Connections[at], m.batch...)
+	nameResponses(r.Connections[at], m.batch)
+}
+
+// nameResponses sets the methods of responses in a batch, for differences.
+func nameResponses(all, batch []*Message) {
+	for _, m := range batch {
+		if m.kind() != wiretrace.Response {
+			continue
+		}
+		for _, request := range all {
+			if request.From != m.From && request.kind() == wiretrace.Request && string(request.fields.ID) == string(m.fields.ID) {
+				m.Event.Method = request.fields.Method
+			}
+		}
+	}
 }
 
 // Fill replaces the masked values in the messages of one side, which would be sent

@@ -20,6 +20,9 @@ import (
 // Player plays the side of the server. It is safe for concurrent use.
 type Player struct {
 	opts *Options
+	// stream gets messages that belong to no POST request. It is nil if the client has a pipe.
+	stream     *eventQueue
+	background sync.WaitGroup // scripts of notifications that have arrived over HTTP
 
 	mu      sync.Mutex
 	turns   []*turn
@@ -46,27 +49,37 @@ func NewPlayer(r *Recording, opts *Options) *Player {
 // to: the request that it responds to, or else the last message of the client.
 func turnsOf(list []*Message) (turns []*turn) {
 	byNumber := map[int]*turn{}
+	requests := map[string]*turn{} // requests of the client, by id
+	asked := map[string]*turn{}    // requests of the server, by id
 	for _, m := range list {
 		var of *turn
 		if len(turns) > 0 {
 			of = turns[len(turns)-1]
 		}
+		kind, id := m.kind(), string(m.fields.ID)
 		switch {
-		case m.From == fromClient && m.kind() != wiretrace.Response:
+		case m.From == fromClient && kind != wiretrace.Response:
 			of = &turn{message: m}
 			turns = append(turns, of)
 			byNumber[m.N] = of
+			if kind == wiretrace.Request {
+				requests[id] = of
+			}
 			continue
 		case m.From == fromClient: // a response belongs to the turn of the server's request
-			of = byNumber[m.RespondsTo]
+			of = asked[id]
+		case kind == wiretrace.Response && requests[id] != nil:
+			of = requests[id]
 		case byNumber[m.RespondsTo] != nil:
 			of = byNumber[m.RespondsTo]
 		}
 		if of == nil {
 			continue // sent before any message of the client
 		}
+		if kind == wiretrace.Request {
+			asked[id] = of
+		}
 		of.script = append(of.script, m)
-		byNumber[m.N] = of
 	}
 	return turns
 }
@@ -115,22 +128,69 @@ func (w *lockedWriter) Write(b []byte) (int, error) {
 // started when the next message may be handled.
 func (p *Player) handle(ctx context.Context, line []byte, out io.Writer, started func()) {
 	defer started()
-	var f fields
-	if err := json.Unmarshal(line, &f); err != nil {
+	all, err := readAll(line)
+	if err != nil {
 		p.differ(Difference{Method: "message", Problem: fmt.Sprintf("the client has sent a message that is not JSON-RPC: %v", err)})
 		return
 	}
-	if f.kind() == wiretrace.Response {
-		p.deliver(&f)
+	if line = bytes.TrimSpace(line); line[0] == '[' {
+		p.handleBatch(ctx, all, out, started)
 		return
 	}
-	t := p.take(&f)
+	p.handleMessage(ctx, all[0], out, started)
+}
+
+// handleBatch handles the messages of a batch. The responses are a batch, too.
+func (p *Player) handleBatch(ctx context.Context, all []*fields, out io.Writer, started func()) {
+	responses := &batchWriter{next: out}
+	var running sync.WaitGroup
+	for _, f := range all {
+		taken := make(chan struct{})
+		running.Go(func() { // ends with the script of the message
+			p.handleMessage(ctx, f, responses, sync.OnceFunc(func() { close(taken) }))
+		})
+		<-taken
+	}
+	started()
+	running.Wait()
+	if len(responses.list) > 0 {
+		_ = writeLine(out, join(responses.list)) // the reader finds out that the client has ended
+	}
+}
+
+// batchWriter collects responses. Other messages are passed on.
+type batchWriter struct {
+	next io.Writer
+	mu   sync.Mutex
+	list []json.RawMessage
+}
+
+// Write writes one message.
+func (w *batchWriter) Write(line []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var f fields
+	if json.Unmarshal(line, &f) == nil && f.kind() == wiretrace.Response {
+		w.list = append(w.list, bytes.Clone(bytes.TrimSpace(line)))
+		return len(line), nil
+	}
+	return w.next.Write(line)
+}
+
+// handleMessage handles one message.
+func (p *Player) handleMessage(ctx context.Context, f *fields, out io.Writer, started func()) {
+	defer started()
+	if f.kind() == wiretrace.Response {
+		p.deliver(f)
+		return
+	}
+	t := p.take(f)
 	started()
 	if t == nil {
-		p.refuse(&f, out)
+		p.refuse(f, out)
 		return
 	}
-	s := script{player: p, turn: t, received: &f, out: out}
+	s := script{player: p, turn: t, received: f, out: out}
 	s.play(ctx)
 }
 
@@ -205,8 +265,9 @@ func (p *Player) differences(t *turn, f *fields) (list []Difference) {
 	return list
 }
 
-// Finish reports the requests of the recording that the client has not sent.
+// Finish waits for the scripts that still run, and reports the requests of the recording that the client has not sent.
 func (p *Player) Finish() {
+	p.background.Wait()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, t := range p.turns {
@@ -248,10 +309,18 @@ func (s *script) play(ctx context.Context) {
 			}
 			continue
 		}
-		if f.write(s.out) != nil {
+		if f.write(s.writer(m)) != nil {
 			return // the client has ended, which the reader finds out
 		}
 	}
+}
+
+// writer returns where a message of the server is sent.
+func (s *script) writer(m *Message) io.Writer {
+	if s.player.stream != nil && (m.onStream || s.received.ID == nil) {
+		return s.player.stream
+	}
+	return s.out
 }
 
 // ask sends a request of the server, and compares the response of the client.
@@ -261,7 +330,7 @@ func (s *script) ask(ctx context.Context, m, recorded *Message) bool {
 	p.mu.Lock()
 	p.waiting[string(m.fields.ID)] = waiter
 	p.mu.Unlock()
-	if m.fields.write(s.out) != nil {
+	if m.fields.write(s.writer(m)) != nil {
 		return false
 	}
 	if recorded == nil {

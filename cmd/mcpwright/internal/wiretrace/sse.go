@@ -1,6 +1,27 @@
 package wiretrace
 
-import "bytes"
+import (
+	"bytes"
+	"errors"
+	"io"
+)
+
+// ReadEvents calls a function with the name and the data of each server-sent event, until the stream
+// ends. Data of more than limit bytes is clipped.
+func ReadEvents(r io.Reader, limit int, event func(name string, data []byte)) error {
+	s := &eventSplitter{limit: limit, event: func(name string, data []byte, _ int64) { event(name, data) }}
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := r.Read(buf)
+		s.add(buf[:n])
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
 
 // eventSplitter splits a stream of server-sent events. It stores the beginning of the
 // data of an event only.
