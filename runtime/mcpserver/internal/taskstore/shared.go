@@ -54,7 +54,6 @@ type localTask struct {
 
 	run     Run // nil unless active
 	began   time.Time
-	held    *budget.Reservation
 	working *tasks.Task // the state at the beginning of the run
 	message string      // the last stored message
 	cause   error       // why the run was ended; nil if it was not
@@ -96,7 +95,7 @@ func (t *Shared) Add(ctx context.Context, owner string, run Run, size int) *task
 		t.forget(x.ID)
 		return nil
 	}
-	t.start(owner, x.brief(), run, ends, held)
+	t.start(owner, x.brief(), 0, run, ends, held)
 	return x.brief()
 }
 
@@ -150,16 +149,19 @@ func (t *Shared) setEnd(x *localTask, ends time.Time) {
 }
 
 // start stores an active run that the worker has begun, and waits for its end in a goroutine.
-func (t *Shared) start(owner string, working *tasks.Task, run Run, ends time.Time, held *budget.Reservation) {
+func (t *Shared) start(owner string, working *tasks.Task, rounds int, run Run, ends time.Time, held *budget.Reservation) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	x := t.entry(owner, working.ID)
 	t.setEnd(x, ends)
-	x.run, x.began, x.held, x.working, x.message, x.cause = run, time.Now(), held, working, "", nil
+	x.run, x.began, x.working, x.message, x.cause = run, time.Now(), working, "", nil
 	if t.closed {
 		x.cancel(ErrShutdown)
 	}
-	t.runs.Go(func() { t.wait(x, run) }) // ends with the run
+	t.runs.Go(func() { // ends with the run
+		defer held.Release()
+		t.wait(x, rounds, run)
+	})
 }
 
 // cancel ends an active run. The caller holds the lock of the store.
@@ -171,7 +173,7 @@ func (x *localTask) cancel(cause error) {
 }
 
 // wait waits for the outcome of a run and stores it.
-func (t *Shared) wait(x *localTask, run Run) {
+func (t *Shared) wait(x *localTask, rounds int, run Run) {
 	defer t.opts.Worker.End()
 	out := run.Wait()
 	for out.Ask != nil && len(out.Ask.InputRequests) == 0 && t.causeOf(x) == nil {
@@ -181,14 +183,17 @@ func (t *Shared) wait(x *localTask, run Run) {
 	if t.causeOf(x) == ErrShutdown && (out.Error != nil || out.Ask != nil && len(out.Ask.InputRequests) == 0) {
 		out = Outcome{Error: errStopped}
 	}
-	t.save(x, out)
+	t.save(x, rounds, out)
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if x.run != run { // the next run has begun, because the reply of the engine was lost
+		run.End(nil)
+		return
+	}
 	if x.cause == nil {
 		run.End(nil)
 	}
-	x.held.Release()
-	x.run, x.held, x.working = nil, nil, nil
+	x.run, x.working = nil, nil
 	t.drop(x)
 }
 
@@ -240,13 +245,14 @@ const (
 	maxDelay   = 2 * time.Second
 )
 
-// save stores the outcome of a run. While the engine cannot be reached, it tries again: the outcome must
-// not be lost, and clients do not see it before it is stored.
-func (t *Shared) save(x *localTask, out Outcome) {
+// save stores the outcome of a run that began after a number of rounds. While the engine cannot be reached, it tries
+// again: the outcome must not be lost, and clients do not see it before it is stored. If the questions of the run are
+// stored, but the response of the engine was lost, this process may already run the task again.
+func (t *Shared) save(x *localTask, rounds int, out Outcome) {
 	for delay := firstDelay; ; delay = min(2*delay, maxDelay) {
 		_, err := t.records.Change(t.life, x.owner, x.id, func(rec *record) error {
-			if rec.Worker != t.opts.Worker.Tag() {
-				return taskrecords.ErrUnchanged // it was cancelled, or another replica has given it up
+			if rec.Worker != t.opts.Worker.Tag() || rec.State.Rounds != rounds {
+				return taskrecords.ErrUnchanged // it was cancelled or given up by another replica, or is stored
 			}
 			return finish(rec, out)
 		})
@@ -381,12 +387,12 @@ func (t *Shared) resume(ctx context.Context, local *localTask, x *task, rec *rec
 	if err != nil {
 		t.opts.Logger.WarnContext(ctx, "could not continue a task", "error", err)
 		held.Release()
-		t.save(local, Outcome{Error: errNotContinued})
+		t.save(local, x.rounds, Outcome{Error: errNotContinued})
 		t.opts.Worker.End()
 		return
 	}
 	x.run.Resume(x.answers, x.state)
-	t.start(x.owner, x.brief(), x.run, rec.Ends, held)
+	t.start(x.owner, x.brief(), x.rounds, x.run, rec.Ends, held)
 }
 
 // Cancel cancels a task, unless it has ended. It reports whether the task exists.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -31,7 +32,8 @@ const lease = 8 * time.Second
 type process struct {
 	*taskstore.Shared
 	t        *testing.T
-	down     atomic.Bool // the engine cannot be reached
+	down     atomic.Bool            // the engine cannot be reached
+	afterPut atomic.Pointer[func()] // called once, after the next record of a task was written; the response is lost
 	opts     taskstore.Options
 	mu       sync.Mutex // guards restored
 	restored []*restoredRun
@@ -62,7 +64,14 @@ func (e table) Put(ctx context.Context, key string, data []byte, prev uint64, ke
 	if e.p.down.Load() {
 		return 0, errDown
 	}
-	return e.Table.Put(ctx, key, data, prev, keep)
+	version, err := e.Table.Put(ctx, key, data, prev, keep)
+	if strings.HasPrefix(key, "t/") {
+		if f := e.p.afterPut.Swap(nil); f != nil {
+			(*f)()
+			return 0, errDown
+		}
+	}
+	return version, err
 }
 
 var secret = [][]byte{[]byte("a secret of at least 32 bytes....")}
@@ -284,6 +293,25 @@ func TestRepliesOfTheEngineAreLost(t *testing.T) {
 			require.Empty(t, a.restored)
 		})
 	}
+}
+
+// The client receives a question and responds, before its process learns that the question is stored.
+func TestQuestionWhoseReplyIsLateIsAskedOnce(t *testing.T) {
+	withProcesses(t, new(engine.Memory), func(t *testing.T, a, _ *process) {
+		id, run := a.add("ann")
+		respond := func() {
+			_, err := a.Update(t.Context(), "ann", id, mcp.InputResponses{"1.one": roots})
+			require.NoError(t, err)
+		}
+		a.afterPut.Store(&respond)
+		run.finish(asks("one"))
+		time.Sleep(time.Second)
+		require.Equal(t, mcp.TaskStatusWorking, a.get("ann", id).Status, "the question is not asked again")
+		require.Len(t, a.restored, 1)
+		a.restored[0].finish(taskstore.Outcome{Result: json.RawMessage(`{}`)})
+		time.Sleep(time.Second)
+		require.Equal(t, mcp.TaskStatusCompleted, a.get("ann", id).Status)
+	})
 }
 
 func TestCallWithoutEngineHasNoTask(t *testing.T) {
