@@ -135,7 +135,7 @@ func (e *endpoint) serveEnd(w http.ResponseWriter, r *http.Request, h *heldSessi
 	e.inner.ServeHTTP(held, r)
 	switch {
 	case held.status >= http.StatusBadRequest: // of another principal, for example
-	case h.elsewhere.Load():
+	case h.more().elsewhere.Load():
 		return false
 	case e.hasEnded(h.id):
 		refuse(w, http.StatusServiceUnavailable, wire.RequestID{}, "The session has ended, but its record could not be deleted. Try again later.", "")

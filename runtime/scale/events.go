@@ -61,7 +61,7 @@ var errNotHeld = errors.New("the session has ended, continues at another replica
 
 // enqueue adds an event to the next entry.
 func (e *endpoint) enqueue(h *heldSession, ev streamable.Event) (*entryGroup, error) {
-	l := &h.log
+	l := h.log()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.fenced {
@@ -94,7 +94,7 @@ func (l *eventLog) take() *entryGroup {
 
 // writeEntries appends entries to the log of a session.
 func (e *endpoint) writeEntries(h *heldSession) {
-	for g := h.log.take(); g != nil; g = h.log.take() {
+	for g := h.log().take(); g != nil; g = h.log().take() {
 		if g.err == nil {
 			g.err = e.writeGroup(h, g)
 		}
@@ -123,20 +123,20 @@ func (e *endpoint) writeGroup(h *heldSession, g *entryGroup) error {
 func (e *endpoint) appendEntry(h *heldSession, events []streamable.Event) error {
 	ctx, cancel := context.WithTimeout(context.Background(), engineTimeout)
 	defer cancel()
-	h.log.entry++
-	own := logEntry{epoch: h.epoch, number: h.log.entry, events: events}
+	h.log().entry++
+	own := logEntry{epoch: h.epoch, number: h.log().entry, events: events}
 	data := e.node.keys.Seal(own.append(nil), "entry "+h.key(e))
 	for delay := firstDelay; ; delay = min(2*delay, maxDelay) {
 		last, err := e.tryAppend(ctx, h, data)
 		if err == nil {
-			h.log.last = last
+			h.log().last = last
 			return nil
 		}
 		switch found, readErr := e.catchUp(ctx, h, own.number); {
 		case errors.Is(readErr, errFenced):
-			h.log.mu.Lock()
-			h.log.fenced = true
-			h.log.mu.Unlock()
+			h.log().mu.Lock()
+			h.log().fenced = true
+			h.log().mu.Unlock()
 			return errFenced
 		case found:
 			return nil
@@ -151,7 +151,7 @@ func (e *endpoint) appendEntry(h *heldSession, events []streamable.Event) error 
 func (e *endpoint) tryAppend(ctx context.Context, h *heldSession, data []byte) (last uint64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, appendTimeout)
 	defer cancel()
-	return e.node.log.Append(ctx, h.key(e), data, h.log.last, eventKeep)
+	return e.node.log.Append(ctx, h.key(e), data, h.log().last, eventKeep)
 }
 
 // catchUp reads the log, and reports whether it has an entry of this owner with a number.
@@ -160,7 +160,7 @@ func (e *endpoint) catchUp(ctx context.Context, h *heldSession, number uint64) (
 	if err != nil {
 		return false, err
 	}
-	if len(list) == 0 && h.log.last != 0 { // the entries have ended, and a fence may have been among them
+	if len(list) == 0 && h.log().last != 0 { // the entries have ended, and a fence may have been among them
 		rec, _, err := e.readRecord(ctx, h.key(e))
 		if err != nil {
 			return false, err
@@ -168,10 +168,10 @@ func (e *endpoint) catchUp(ctx context.Context, h *heldSession, number uint64) (
 		if rec.Owner != e.node.tag || rec.Epoch != h.epoch {
 			return false, errFenced
 		}
-		h.log.last = 0
+		h.log().last = 0
 	}
 	for _, entry := range list {
-		h.log.last = entry.Number
+		h.log().last = entry.Number
 		content, err := e.openEntry(h.key(e), entry.Data)
 		if errors.Is(err, sealed.ErrForged) {
 			continue
@@ -197,15 +197,15 @@ func (e *endpoint) fence(ctx context.Context, h *heldSession) ([]streamable.Even
 		if err != nil {
 			return nil, err
 		}
-		h.log.last = 0
+		h.log().last = 0
 		if len(list) > 0 {
-			h.log.last = list[len(list)-1].Number
+			h.log().last = list[len(list)-1].Number
 		}
 		events, fenced, err := e.readEvents(h, list)
 		if err != nil || fenced {
 			return events, err
 		}
-		if h.log.last, err = e.node.log.Append(ctx, h.key(e), data, h.log.last, eventKeep); err == nil {
+		if h.log().last, err = e.node.log.Append(ctx, h.key(e), data, h.log().last, eventKeep); err == nil {
 			return events, nil
 		}
 		if !sealed.Sleep(ctx, delay) {

@@ -268,6 +268,7 @@ type faultyEngine struct {
 	silent   atomic.Bool                      // the next entry is appended, and there is no response
 	onGet    atomic.Pointer[func()]           // called once, after the next record was read
 	onDelete atomic.Pointer[func(key string)] // called once, before the next record is deleted
+	onPut    atomic.Pointer[func()]           // called once, before the next record of a session is written
 }
 
 // record remembers written data.
@@ -342,6 +343,11 @@ func (e *faultyEngine) Put(ctx context.Context, key string, data []byte, prev ui
 		return 0, err
 	}
 	e.record(key, data)
+	if strings.HasPrefix(key, "s/") {
+		if f := e.onPut.Swap(nil); f != nil {
+			(*f)()
+		}
+	}
 	v, err := e.Memory.Put(ctx, key, data, prev, keep)
 	if lost {
 		return 0, errDown

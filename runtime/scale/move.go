@@ -31,7 +31,7 @@ func (e *endpoint) moveIdle(r *http.Request, id string) bool {
 	if len(values) != 1 || h == nil || !followsStandalone(r) || !n.keys.Signed(movePurpose, id+" "+n.tag, values[0]) {
 		return false
 	}
-	hasMoved := h.epoch > 0 && n.now()-h.since < n.opts.Lease
+	hasMoved := h.epoch > 0 && n.now()-h.more().since < n.opts.Lease
 	if hasMoved || !n.leaseHeld() || !e.isCurrent(id) || e.beginMove(id) != nil {
 		return false
 	}

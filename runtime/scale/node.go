@@ -193,8 +193,8 @@ func (n *Node) renew(ctx context.Context) error {
 		n.lastFailed.Store(int64(began))
 		return err
 	}
-	if n.version == 0 || began-time.Duration(n.renewed.Load()) > n.opts.Lease {
-		n.heldSince.Store(int64(began))
+	if now := n.now(); n.version == 0 || now-time.Duration(n.renewed.Load()) > n.opts.Lease { // it had ended
+		n.heldSince.Store(int64(now))
 	}
 	n.version = version
 	n.renewed.Store(int64(began))

@@ -208,6 +208,43 @@ func TestOwnerThatWasStoppedServesNothingDuringARenewal(t *testing.T) {
 	})
 }
 
+// A replica decides that an owner is gone, and is slow to write that. The owner returns meanwhile, and keeps its session.
+func TestOwnerThatReturnsDuringATakeoverKeepsItsSession(t *testing.T) {
+	run(t, 2, func(t *testing.T, f *fleet) {
+		s := f.open(0, "")
+		f.replicas[0].isolate(true)
+		time.Sleep(lease + lease/4)
+		returns := func() {
+			f.replicas[0].isolate(false)
+			time.Sleep(lease/4 + time.Second/10)
+			s.requireServedBy(0, 0)
+		}
+		f.replicas[1].engine.onPut.Store(&returns)
+		s.requireServedBy(0, 1)
+		s.requireServedBy(0, 0)
+	})
+}
+
+// A renewal that takes longer than the lease does not hold it: another replica may have replaced this one meanwhile.
+func TestOwnerWithALateRenewalChecksItsSessions(t *testing.T) {
+	run(t, 2, func(t *testing.T, f *fleet) {
+		s := f.open(0, "")
+		key := "m/" + s.tag()
+		r, err := f.memory.Get(t.Context(), key)
+		require.NoError(t, err)
+		f.replicas[0].engine.down.Store(true)
+		time.Sleep(lease - 2*time.Second)
+		f.replicas[0].engine.down.Store(false)
+		f.replicas[0].engine.hangs.Store(true)
+		time.Sleep(lease / 4)
+		_ = f.memory.Delete(t.Context(), key, r.Version) // as the engine does at the end of the lease
+		s.requireServedBy(1, 1)
+		f.replicas[0].engine.hangs.Store(false)
+		time.Sleep(lease / 4)
+		s.requireServedBy(1, 0)
+	})
+}
+
 // A full engine can be read. An owner that was stopped cannot renew its lease there, but finds that it has lost its
 // sessions.
 func TestOwnerThatWasStoppedChecksItsSessionsInAFullEngine(t *testing.T) {

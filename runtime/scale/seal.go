@@ -13,7 +13,7 @@ import (
 const keyUse = "replicas"
 
 const (
-	randomSize = 26
+	randomSize = 25 // an id has 48 bytes, which is a size class of the Go runtime
 	tagSize    = 8
 )
 

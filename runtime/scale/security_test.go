@@ -157,7 +157,7 @@ func TestAddressesNeverComeFromIDs(t *testing.T) {
 		_, signature, _ := strings.Cut(s.id, "."+s.tag()+".")
 		for _, tag := range []string{"replica-0", "replica-0:80", "http://replica-0", "replica0", "AAAAAAAA"} {
 			other := *s
-			other.id = strings.Repeat("A", 26) + "." + tag + "." + signature
+			other.id = strings.Repeat("A", 25) + "." + tag + "." + signature
 			require.Equal(t, http.StatusNotFound, other.call(1, "where", 0).status, tag)
 		}
 		require.Equal(t, before, f.replicas[0].engine.trips.Load())

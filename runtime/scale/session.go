@@ -32,16 +32,31 @@ type heldSession struct {
 	epoch uint32
 	users int32 // requests, or aboutToMove; guarded by the lock of the endpoint
 
-	since time.Duration // time since the start of the node when this replica took the session over
-
 	mu      sync.Mutex // held while the record is written
 	version uint64     // of the record; 0 before it is written
 	written time.Duration
 	checked int64 // time since the start of the node when the owner was known; guarded by the lock of the endpoint
-	log     eventLog
 
-	elsewhere atomic.Bool // the session had an owner at another replica when it ended here
+	rare atomic.Pointer[rareState] // nil for most idle sessions
 }
+
+// rareState is the part of a session that not all sessions have.
+type rareState struct {
+	log       eventLog
+	since     time.Duration // time since the start of the node when this replica took the session over
+	elsewhere atomic.Bool   // the session had an owner at another replica when it ended here
+}
+
+// more returns the part of the session that not all sessions have.
+func (h *heldSession) more() *rareState {
+	if h.rare.Load() == nil {
+		h.rare.CompareAndSwap(nil, new(rareState))
+	}
+	return h.rare.Load()
+}
+
+// log returns the log of the session's events.
+func (h *heldSession) log() *eventLog { return &h.more().log }
 
 // key returns the key of the session in the engine.
 func (h *heldSession) key(e *endpoint) string { return engineKey(e.purpose, h.id) }
@@ -201,7 +216,7 @@ func (e *endpoint) deleteRecord(ctx context.Context, h *heldSession) error {
 		case err != nil:
 			return err
 		case found.Owner != e.node.tag || found.Epoch != h.epoch:
-			h.elsewhere.Store(true) // it continues at another replica
+			h.more().elsewhere.Store(true) // it continues at another replica
 			return nil
 		}
 		switch err := e.node.table.Delete(ctx, h.key(e), version); {
@@ -249,21 +264,32 @@ func (e *endpoint) verify(ctx context.Context, id string) bool {
 	now := e.node.now()
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	rec, _, err := e.readRecord(ctx, h.key(e))
+	err := e.claim(ctx, h, hasLease)
 	switch {
-	case err == nil && rec.Owner == e.node.tag && rec.Epoch == h.epoch:
-		if hasLease {
-			e.mu.Lock()
-			h.checked = int64(now)
-			e.mu.Unlock()
-		}
-	case err == nil, errors.Is(err, engine.ErrNone):
+	case errors.Is(err, errFenced), errors.Is(err, engine.ErrNone):
 		e.lose(h)
 		return false
-	case !hasLease:
+	case err == nil && hasLease:
+		e.mu.Lock()
+		h.checked = int64(now)
+		e.mu.Unlock()
+	case err != nil && !hasLease:
 		e.node.unreadable.Store(int64(now))
 	}
 	return true
+}
+
+// claim returns an error if this replica has lost a session. With a lease, it writes the record again: a replica
+// that has found no lease of this one, a moment ago, can then no longer take the session over.
+func (e *endpoint) claim(ctx context.Context, h *heldSession, hasLease bool) error {
+	if hasLease {
+		return e.putOwner(ctx, h, e.node.tag)
+	}
+	rec, _, err := e.readRecord(ctx, h.key(e))
+	if err == nil && (rec.Owner != e.node.tag || rec.Epoch != h.epoch) {
+		err = errFenced
+	}
+	return err
 }
 
 // findOwner finds the owner of a session by its record, and takes the session over if the owner is gone.
@@ -363,7 +389,8 @@ func (e *endpoint) takeOver(ctx context.Context, id string, rec *record, version
 		return ctx.Err()
 	}
 	rec.Owner, rec.Epoch = e.node.tag, rec.Epoch+1
-	h := &heldSession{id: id, epoch: rec.Epoch, version: version, since: e.node.now(), checked: int64(e.node.now())}
+	h := &heldSession{id: id, epoch: rec.Epoch, version: version, checked: int64(e.node.now())}
+	h.more().since = e.node.now()
 	if err := e.write(ctx, h, rec); err != nil {
 		return fmt.Errorf("could not take over: %w", err)
 	}

@@ -41,7 +41,7 @@ type session struct {
 	streams          map[uint64]*stream
 	abandoned        []uint64 // numbers of the last streams that ended without a response
 	standaloneStream *stream  // nil before the first message that belongs to no request
-	shared           *shared  // nil without [Options].Sharing
+	shared           shared   // used if isShared
 }
 
 // newSession returns a session before its handshake. It assumes the revision until the
@@ -53,14 +53,14 @@ func (h *Handler) newSession(b *backend, id, principal string, revision wire.Rev
 // newSessionAt is like newSession for a session that has moved epoch times.
 func (h *Handler) newSessionAt(b *backend, id, principal string, revision wire.Revision, epoch uint32) *session {
 	s := &session{handler: h, backend: b, id: id, principal: principal}
-	if h.opts.Sharing != nil && id != "" {
-		s.shared = new(shared)
-	}
 	c := b.connection
 	c.SessionID, c.Epoch, c.DefaultRevision, c.Client, c.InFlight = id, epoch, revision, false, (*sessionInFlight)(s)
 	s.conn = connection.New(s.outbound(), &c)
 	return s
 }
+
+// isShared reports whether other replicas may continue the session.
+func (s *session) isShared() bool { return s.handler.opts.Sharing != nil && s.id != "" }
 
 // outbound returns the channel of messages that belong to no request. It is nil for a
 // session without an id, because its client cannot open a standalone stream.
@@ -174,11 +174,11 @@ func (s *session) end(ctx context.Context, cause error) {
 	s.handler.inFlight.removeSession(s.principal, s.caller)
 	s.standalone().end()
 	s.deleteEvents(ctx)
-	if s.shared != nil {
+	if s.isShared() {
 		s.shared.saving.Lock() // the state is not saved afterwards
 		defer s.shared.saving.Unlock()
 	}
-	if s.shared != nil && (cause == errSessionEnded || cause == errSessionIdle || cause == errSessionFailed) {
+	if s.isShared() && (cause == errSessionEnded || cause == errSessionIdle || cause == errSessionFailed) {
 		defer failure.LogPanic(ctx, s.handler.opts.Logger, "sharing")
 		s.handler.opts.Sharing.Ended(ctx, s.id)
 	}
@@ -207,7 +207,7 @@ const usedRecently = -1
 // endUse ends a use of the session.
 func (s *session) endUse() {
 	s.lastUse.Store(usedRecently)
-	if s.users.Add(-1) == 0 && s.shared != nil {
+	if s.users.Add(-1) == 0 && s.isShared() {
 		s.shared.signalUnused()
 	}
 }

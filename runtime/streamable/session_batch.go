@@ -71,7 +71,7 @@ func (b *batchRequest) serve(ctx context.Context, list []json.RawMessage) {
 func (b *batchRequest) deliver(ctx context.Context, raw json.RawMessage) {
 	m, err := wire.ReadMessage(raw, nil)
 	isRequest := m.Method != "" && !m.ID.IsZero()
-	b.saves = b.saves || b.request.session.shared != nil && changesState(m.Method)
+	b.saves = b.saves || b.request.session.isShared() && changesState(m.Method)
 	switch {
 	case err != nil && looksLikeResponse(raw):
 		b.request.session.failCall(m.ID, err)

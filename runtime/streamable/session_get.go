@@ -41,7 +41,7 @@ func (h *Handler) serveSessionGet(w http.ResponseWriter, r *http.Request, revisi
 	} else {
 		refused = f.resume()
 	}
-	if refused == nil && s.shared != nil && s.shared.releasing.Load() != nil {
+	if refused == nil && s.isShared() && s.shared.releasing.Load() != nil {
 		refused = &refusal{status: http.StatusServiceUnavailable, err: errSessionMoves}
 	}
 	if refused != nil {

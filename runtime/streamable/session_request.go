@@ -96,7 +96,7 @@ func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request, b *backen
 	p := s.newRequest(w, r, accepts)
 	p.opensSession = opensSession && s.id != ""
 	p.isPing = m.Method == mcp.MethodPing
-	if s.shared != nil {
+	if s.isShared() {
 		p.share(m)
 	}
 	if p.requestCtx != nil {

@@ -178,7 +178,7 @@ func (st *stream) restore(seq uint64) {
 	st.lastSeq = max(st.lastSeq, seq)
 }
 
-// shared is the part of a session that only sessions of handlers with [Options].Sharing have.
+// shared is the part of a session that only sessions of handlers with [Options].Sharing use.
 type shared struct {
 	saving    sync.Mutex                // held while the state is saved
 	releasing atomic.Pointer[releasing] // set if the session moves when it is unused
@@ -206,7 +206,7 @@ func (sh *shared) signalUnused() {
 // for one session are not allowed, unless the contexts of all but one have ended.
 func (h *Handler) Release(ctx context.Context, id string) bool {
 	s := h.sessions.get(id)
-	if s == nil || s.shared == nil {
+	if s == nil || !s.isShared() {
 		return false
 	}
 	s.shared.releasing.CompareAndSwap(nil, &releasing{make(chan struct{}, 1)})
@@ -234,7 +234,7 @@ func (h *Handler) Release(ctx context.Context, id string) bool {
 // reports whether it has released the session.
 func (h *Handler) ReleaseIdle(ctx context.Context, id, principal string, resumes bool) bool {
 	s := h.sessions.get(id)
-	if s == nil || s.shared == nil || s.principal != principal || s.conn.HasValues() {
+	if s == nil || !s.isShared() || s.principal != principal || s.conn.HasValues() {
 		return false
 	}
 	if last, _ := s.standalone().position(); last > 0 && !resumes || !h.sessions.move(s, false) {
@@ -275,7 +275,7 @@ func (s *session) save(ctx context.Context) (err error) {
 
 // share prepares a request of a session that is shared.
 func (p *sessionRequest) share(m *wire.Message) {
-	p.shared = &sharedRequest{requestName(m.ID), changesState(m.Method) || p.opensSession}
+	p.shared = &sharedRequest{id: m.ID, saves: changesState(m.Method) || p.opensSession}
 	if p.stream != nil {
 		p.stream.shared = p.shared
 	}
@@ -283,7 +283,9 @@ func (p *sessionRequest) share(m *wire.Message) {
 
 // sharedRequest is the part of a request that only requests of shared sessions have.
 type sharedRequest struct {
-	suffix string // the result of requestName for the request
+	id     wire.RequestID // zero if suffix is set at the beginning
+	named  sync.Once
+	suffix string // the result of requestName for the request, when an event needs it
 	saves  bool   // a successful response is sent after the state of the session is saved
 }
 
@@ -292,6 +294,11 @@ func (s *sharedRequest) idSuffix() string {
 	if s == nil {
 		return ""
 	}
+	s.named.Do(func() {
+		if !s.id.IsZero() {
+			s.suffix = requestName(s.id)
+		}
+	})
 	return s.suffix
 }
 
@@ -343,7 +350,7 @@ func (s *session) isFromEarlierEpoch(number uint64) bool {
 // isFromLaterEpoch reports whether the number of a stream or of a request to the client was made by another
 // replica, which continues the session.
 func (s *session) isFromLaterEpoch(number uint64) bool {
-	return s.shared != nil && number>>epochShift > uint64(s.conn.Epoch())
+	return s.isShared() && number>>epochShift > uint64(s.conn.Epoch())
 }
 
 // responseHasMoved reports whether a message is a response to a request of another replica, which continues
@@ -366,7 +373,7 @@ var errOwnerLost = &peer.Error{
 
 // sendOwnerLost sends the error for the request of a stream that began at another replica.
 func (f *follower) sendOwnerLost() {
-	text, err := base64.RawURLEncoding.DecodeString(f.shared.suffix)
+	text, err := base64.RawURLEncoding.DecodeString(f.shared.idSuffix())
 	if err != nil {
 		return
 	}
