@@ -76,6 +76,7 @@ type streamHistory struct {
 	sent, stored map[int]int64 // times, by the number of the event
 	senders      map[int]string
 	arrived      []observation
+	lastSent     int
 	gap          bool
 	closed       bool // the client has ended the session, perhaps before all events had arrived
 }
@@ -144,12 +145,9 @@ func (c *checker) add(o *observation) {
 		c.addStart(o)
 	case sending:
 		s := c.stream(o.Stream)
-		s.sent[o.Number], s.senders[o.Number] = o.At, o.Replica
+		s.sent[o.Number], s.senders[o.Number], s.lastSent = o.At, o.Replica, o.Number
 	case stored:
-		// Later owners store an event again, also if the first one has dropped it, because the engine did not respond.
-		if s := c.stream(o.Stream); s.stored[o.Number] == 0 && s.senders[o.Number] == o.Replica {
-			s.stored[o.Number] = o.At
-		}
+		c.addStored(o)
 	case arrived:
 		s := c.stream(o.Stream)
 		s.arrived = append(s.arrived, *o)
@@ -164,12 +162,12 @@ func (c *checker) add(o *observation) {
 			c.report(ownSessions, "session %q: status %d", o.Session, o.Status)
 		}
 	case closed:
-		if o.Session == "" {
+		c.stream(o.Client).closed = true
+		if o.Session == "" { // the server may still have the session
 			c.watcher(o.Client).end(o.At)
 			return
 		}
 		c.ended[o.Session] = o.At
-		c.stream(o.Client).closed = true
 	case failed, healed:
 		c.addFault(o)
 	case probed:
@@ -229,6 +227,9 @@ func (c *checker) addFault(o *observation) {
 	}
 	if i.add(o); o.Replica == "" {
 		c.engineFault = o.At
+		for _, i := range c.alone {
+			i.addEngineFault(o)
+		}
 	}
 	i.addPause(o, c.engineFault)
 }
@@ -251,6 +252,20 @@ func (c *checker) addQuestion(o *observation) {
 		c.report(ownQuestions, "question %q of %s reached %s", o.Nonce, q.client, o.Client)
 	case o.Kind == responded && (o.Text != o.Nonce || o.Call != q.call):
 		c.report(ownQuestions, "question %q of call %q got the response %q in call %q", o.Nonce, q.call, o.Text, o.Call)
+	}
+}
+
+// storeTime is the time in which a replica stores an event or drops it, with some delay.
+const storeTime = 8 * time.Second
+
+// addStored adds an event that was accepted. Later owners of a session store its events again, also if the sender has
+// dropped one because the engine did not respond. The sender may itself be a later owner. It sends the next event
+// after it has stored or dropped the one before.
+func (c *checker) addStored(o *observation) {
+	s := c.stream(o.Stream)
+	first := s.stored[o.Number] == 0 && s.senders[o.Number] == o.Replica
+	if first && s.lastSent == o.Number && o.At-s.sent[o.Number] < int64(storeTime) {
+		s.stored[o.Number] = o.At
 	}
 }
 
@@ -398,6 +413,7 @@ type isolation struct {
 	faults int
 	until  int64
 	paused int64 // when the last pause began
+	waits  bool  // it could not reach the engine when the last fault of the engine began
 }
 
 // add adds the begin or the end of a fault.
@@ -420,6 +436,17 @@ func (i *isolation) addPause(o *observation, engineFault int64) {
 	case o.Kind == failed:
 		i.paused = o.At
 	case engineFault >= i.paused:
+		i.until = max(i.until, o.At+int64(reconnects))
+	}
+}
+
+// addEngineFault adds the begin or the end of a fault of the engine. A replica that was without the engine, and had not
+// reached it again when the fault began, reaches it after the fault.
+func (i *isolation) addEngineFault(o *observation) {
+	switch {
+	case o.Kind == failed:
+		i.waits = i.has(o.At)
+	case i.waits:
 		i.until = max(i.until, o.At+int64(reconnects))
 	}
 }

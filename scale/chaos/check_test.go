@@ -136,6 +136,24 @@ func TestCallWithTwoEffects(t *testing.T) {
 		add(observation{Kind: started, Call: "call 2", Session: "session 1", Epoch: 1, Replica: "replica-1.1"}))
 }
 
+// A replica drops an event that its engine stores late, loses the session, and takes it over again.
+func TestDroppedEventOfALaterOwner(t *testing.T) {
+	const second = int64(time.Second)
+	list := []observation{
+		{At: 1, Kind: began, Client: "client-1.1", Call: "call 1"},
+		{At: 2, Kind: started, Call: "call 1", Session: "session 1", Replica: "replica-0.1"},
+		{At: 1 * second, Kind: sending, Stream: "call 1", Number: 1, Replica: "replica-0.1"},
+		{At: 2 * second, Kind: stored, Stream: "call 1", Number: 1, Replica: "replica-0.1"},
+		{At: 90 * second, Kind: ended, Client: "client-1.1", Call: "call 1", Result: resultOK, Text: "call 1"},
+	}
+	require.Len(t, check(list), 1)
+	list[3].At = 60 * second
+	require.Empty(t, check(list))
+	list[3].At = 2 * second
+	next := observation{At: second, Kind: sending, Stream: "call 1", Number: 2, Replica: "replica-0.1"}
+	require.Empty(t, check(append(list[:3:3], append([]observation{next}, list[3:]...)...)))
+}
+
 func TestResultWithoutAnEffect(t *testing.T) {
 	requireViolation(t, effectsOnce, `call "call 1" has a result, but was not executed`, func(list []observation) []observation {
 		return without(list, func(o *observation) bool { return o.Kind == started && o.Call == "call 1" })
@@ -247,6 +265,28 @@ func TestEpochThatFallsAfterAPause(t *testing.T) {
 	found = check(list)
 	require.Len(t, found, 1)
 	require.Equal(t, epochsRise, found[0].property, "the replica had the time to reach the engine")
+}
+
+// A replica that was cut off from the engine has not reached it again when the engine stops.
+func TestEpochThatFallsAfterTwoFaults(t *testing.T) {
+	const second = int64(time.Second)
+	list := []observation{
+		{At: 1 * second, Kind: failed, Replica: "replica-0", Text: "cut from the engine", Alone: true},
+		{At: 2 * second, Kind: began, Client: "client-1.1", Call: "call 1"},
+		{At: 3 * second, Kind: started, Call: "call 1", Session: "session 1", Epoch: 1, Replica: "replica-1.1"},
+		{At: 4 * second, Kind: ended, Call: "call 1", Client: "client-1.1", Result: resultOK, Text: "call 1"},
+		{At: 5 * second, Kind: healed, Replica: "replica-0", Text: "cut from the engine", Alone: true},
+		{At: 6 * second, Kind: failed, Text: "engine stopped"},
+		{At: 20 * second, Kind: healed, Text: "engine stopped"},
+		{At: 21 * second, Kind: began, Client: "client-1.1", Call: "call 2"},
+		{At: 22 * second, Kind: started, Call: "call 2", Session: "session 1", Replica: "replica-0.1"},
+		{At: 30 * second, Kind: ended, Call: "call 2", Client: "client-1.1", Result: resultUnknown},
+	}
+	require.Empty(t, check(list))
+	list[5].At = 9 * second
+	found := check(list)
+	require.Len(t, found, 1)
+	require.Equal(t, epochsRise, found[0].property, "the replica had the time to reach the engine before it stopped")
 }
 
 func TestConnectionThatLosesItsSession(t *testing.T) {

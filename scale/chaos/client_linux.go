@@ -363,16 +363,17 @@ func (c *client) end() {
 		c.history.record(observation{Kind: probed, Client: c.name, Session: id, Status: status})
 	} else {
 		c.orphans.Add(1)
+		c.history.record(observation{Kind: closed, Client: c.name})
 	}
 	c.forget()
 }
 
 // forget closes the connection.
 func (c *client) forget() {
+	c.stopWatch()
 	if c.isStateless() {
 		c.history.record(observation{Kind: closed, Client: c.name})
 	}
-	c.stopWatch()
 	if err := c.conn.Close(); err != nil {
 		c.logger.Warn("close", "client", c.name, "error", err)
 	}
