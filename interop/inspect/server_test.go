@@ -10,6 +10,7 @@ import (
 	"image/png"
 	"io"
 	"math"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -22,10 +23,23 @@ import (
 	"github.com/mcpwright/mcp/runtime/peer"
 )
 
-// serveVariable makes the test program the MCP server.
-const serveVariable = "MCPWRIGHT_INSPECT_SERVE"
+// serveVariable makes the test program the MCP server. openVariable has a URL, and makes it a browser that
+// follows redirects.
+const (
+	serveVariable = "MCPWRIGHT_INSPECT_SERVE"
+	openVariable  = "MCPWRIGHT_INSPECT_OPEN"
+)
 
 func TestMain(m *testing.M) {
+	if page := os.Getenv(openVariable); page != "" {
+		res, err := http.Get(page)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		res.Body.Close()
+		return
+	}
 	if os.Getenv(serveVariable) != "" {
 		out := &invalidWriter{Writer: os.Stdout}
 		if err := newServer().ServeStreams(context.Background(), os.Stdin, out); err != nil {
