@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/interop/internal/browser"
+	"github.com/mcpwright/mcp/interop/internal/npm"
 	"github.com/mcpwright/mcp/runtime/apps"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 )
@@ -167,4 +169,23 @@ func mustParse(t *testing.T, text string) *url.URL {
 	u, err := url.Parse(text)
 	require.NoError(t, err)
 	return u
+}
+
+// TestViewOfBudgetServer shows a view that was written elsewhere, with the official SDK for views.
+func TestViewOfBudgetServer(t *testing.T) {
+	browser.Find(t)
+	module := filepath.Join(npm.Install(t, "../command/servers"), "node_modules", "@modelcontextprotocol", "server-budget-allocator", "dist", "index.js")
+	page := start(t, "node", module, "--stdio")
+	p := browser.Open(t, 1200, 760)
+	p.Go(page)
+	p.WaitText("#list", "get-budget-data")
+	call(p, "get-budget-data")
+	p.Wait(`document.querySelector(".app iframe")`)
+	view := p.Frame(browser.Value[string](p, `document.querySelector(".app iframe").src`))
+	view.WaitText("body", "Marketing") // from the result
+	p.WaitText(".traffic", "Messages of the view (")
+	p.Click(".traffic summary")
+	for _, message := range []string{"← ui/initialize", "← ui/notifications/initialized", "→ ui/notifications/tool-input", "→ ui/notifications/tool-result", "← ui/notifications/size-changed"} {
+		p.WaitText(".traffic .lines", message)
+	}
 }
