@@ -55,8 +55,9 @@ type Engine struct {
 	log    string // the beginning of the subjects of entries
 }
 
-// New creates the bucket and the stream unless they exist, and checks the servers. The caller
-// closes the connection after its last use of the engine.
+// New creates the bucket and the stream unless they exist, and checks the servers. While servers elect a
+// leader, it waits until ctx ends if ctx has a deadline, and otherwise for 5 seconds. The caller closes the connection
+// after its last use of the engine.
 func New(ctx context.Context, conn *nats.Conn, opts *Options) (*Engine, error) {
 	o := opts.complete()
 	if err := o.checkServers(ctx); err != nil {
@@ -67,10 +68,24 @@ func New(ctx context.Context, conn *nats.Conn, opts *Options) (*Engine, error) {
 		return nil, fmt.Errorf("nats: %w", err)
 	}
 	e := &Engine{conn: conn, js: js, table: "$KV." + o.Name + ".", log: o.Name + ".log."}
-	if err := e.create(ctx, &o); err != nil {
+	if err := e.createInTime(ctx, &o); err != nil {
 		return nil, err
 	}
 	return e, nil
+}
+
+// createInTime creates the bucket and the stream before ctx ends. Servers that elect a leader do not respond, so a
+// request is repeated that gets no response.
+func (e *Engine) createInTime(ctx context.Context, o *Options) error {
+	for {
+		attempt, cancel := context.WithTimeout(ctx, requestTimeout)
+		err := e.create(attempt, o)
+		cancel()
+		_, limited := ctx.Deadline()
+		if err == nil || ctx.Err() != nil || !limited || !errors.Is(err, context.DeadlineExceeded) {
+			return err
+		}
+	}
 }
 
 // complete returns a copy of o with defaults. Nil is all defaults.
@@ -215,7 +230,7 @@ func (e *Engine) last(ctx context.Context, stream, subject string) (m lastMessag
 	return r.Message, nil
 }
 
-// requestTimeout limits the time of a read.
+// requestTimeout limits the time of a request.
 const requestTimeout = 5 * time.Second
 
 // Get implements [engine.Table].

@@ -215,7 +215,6 @@ func startCluster(t *testing.T, syncs ...string) (servers []*server.Server) {
 		cluster := fmt.Sprintf("cluster { name: test, listen: \"127.0.0.1:%d\", routes: [%s] }\n", p, strings.Join(routes, ","))
 		servers = append(servers, start(t, fmt.Sprint("node", i), syncs[i], cluster, -1))
 	}
-	require.Eventually(t, func() bool { return servers[0].JetStreamIsCurrent() }, 20*time.Second, 50*time.Millisecond)
 	return servers
 }
 
@@ -225,14 +224,10 @@ func TestEngineWithThreeCopies(t *testing.T) {
 	}
 	servers := startCluster(t, "always", "always", "always")
 	conn, sys := connect(t, servers[1], "app"), connect(t, servers[2], "sys")
-	var e *natsengine.Engine
-	require.Eventually(t, func() bool {
-		var err error
-		if e, err = natsengine.New(t.Context(), conn, &natsengine.Options{System: sys, Copies: 3}); err != nil {
-			t.Log(err)
-		}
-		return err == nil
-	}, 30*time.Second, 200*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	e, err := natsengine.New(ctx, conn, &natsengine.Options{System: sys, Copies: 3}) // waits for the leaders
+	require.NoError(t, err)
 	enginetest.Run(t, e, e)
 }
 
