@@ -164,7 +164,7 @@ func newNATSEngine(ctx context.Context, conn *nats.Conn, o *natsengine.Options) 
 	if err != nil {
 		return nil, nil, err
 	}
-	bus, err := e.NewBus(ctx, o)
+	bus, err := e.NewBus(ctx)
 	return e, bus, err
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -25,15 +24,12 @@ type Bus struct {
 	engine  *Engine
 	stream  jetstream.Stream
 	subject string
-	logger  *slog.Logger
 }
 
-// NewBus creates the stream of a bus unless it exists. The options are the options of the engine. URIs of
-// resources are readable in NATS.
-func (e *Engine) NewBus(ctx context.Context, opts *Options) (*Bus, error) {
-	o := opts.complete()
-	b := &Bus{engine: e, subject: o.Name + ".bus", logger: o.Logger}
-	var err error
+// NewBus creates the stream of a bus unless it exists. URIs of resources are readable in NATS.
+func (e *Engine) NewBus(ctx context.Context) (b *Bus, err error) {
+	o := &e.opts
+	b = &Bus{engine: e, subject: o.Name + ".bus"}
 	b.stream, err = e.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
 		Name: o.Name + "-bus", Description: "changes for subscribers", Subjects: []string{b.subject}, Replicas: o.Copies,
 		MaxMsgs: busEvents, MaxAge: busAge, AllowDirect: true,
@@ -91,7 +87,7 @@ func (b *Bus) follow(ctx context.Context, f func(mcpserver.Event)) {
 		if ctx.Err() != nil {
 			return
 		}
-		b.logger.WarnContext(ctx, "nats: subscription to events interrupted", "error", err)
+		b.engine.opts.Logger.WarnContext(ctx, "nats: subscription to events interrupted", "error", err)
 		select {
 		case <-time.After(busDelay):
 		case <-ctx.Done():

@@ -51,6 +51,7 @@ type Engine struct {
 	js     jetstream.JetStream
 	bucket jetstream.KeyValue
 	stream jetstream.Stream
+	opts   Options
 	table  string // the beginning of the subjects of records
 	log    string // the beginning of the subjects of entries
 }
@@ -67,7 +68,7 @@ func New(ctx context.Context, conn *nats.Conn, opts *Options) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("nats: %w", err)
 	}
-	e := &Engine{conn: conn, js: js, table: "$KV." + o.Name + ".", log: o.Name + ".log."}
+	e := &Engine{conn: conn, js: js, opts: o, table: "$KV." + o.Name + ".", log: o.Name + ".log."}
 	if err := e.createInTime(ctx, &o); err != nil {
 		return nil, err
 	}

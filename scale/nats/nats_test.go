@@ -83,7 +83,7 @@ func newEngine(t *testing.T, c *nats.Conn) *natsengine.Engine {
 }
 
 func newBus(t *testing.T, c *nats.Conn) *natsengine.Bus {
-	bus, err := newEngine(t, c).NewBus(t.Context(), &natsengine.Options{Logger: slog.New(slog.DiscardHandler)})
+	bus, err := newEngine(t, c).NewBus(t.Context())
 	require.NoError(t, err)
 	return bus
 }
