@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/internal/limit"
 	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -63,7 +64,11 @@ func (s *Server) clientError(ctx context.Context, err error) error {
 		return errors.Join(err, &peer.Error{Code: mcp.CodeInternal, Message: e.ModelText()})
 	}
 	if _, asks := errors.AsType[*mcp.InputRequiredError](err); s.opts.ExposeErrors && !asks {
-		s.opts.Logger.ErrorContext(ctx, "handler failed", "error", err)
+		method := ""
+		if req := connection.RequestFromContext(ctx); req != nil {
+			method = req.Method()
+		}
+		s.opts.Logger.ErrorContext(ctx, "handler failed", "method", method, "error", err)
 		return errors.Join(err, &peer.Error{Code: mcp.CodeInternal, Message: err.Error()})
 	}
 	return err

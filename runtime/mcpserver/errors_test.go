@@ -116,6 +116,9 @@ func TestTextsOfErrors(t *testing.T) {
 			c = connect(t, failingServer(&mcpserver.Options{ExposeErrors: true, Logger: slog.New(slog.NewTextHandler(&log, nil))}, func() error { return errors.New("disk full") }), revision)
 			require.Equal(t, "disk full", failureText(t, c, method))
 			require.Contains(t, log.String(), "disk full", "an error that is not made for the client is logged too")
+			if method != mcp.MethodCallTool { // its log has the name of the tool
+				require.Contains(t, log.String(), "method="+method)
+			}
 		}
 	})
 }

@@ -38,7 +38,7 @@ func (s *Server) Handler(opts *streamable.Options) *streamable.Handler {
 //
 // The program shuts the handler down, which ends the sessions of all servers. Servers that have
 // tasks, subscriptions, or a Bus must be used for more than one request, and are shut down by the
-// program, too.
+// program, too. The handler lists the sessions; [Server.Sessions] does not contain them.
 func HandlerFor(choose func(*http.Request) *Server, opts *streamable.Options) *streamable.Handler {
 	return streamable.NewChoosingHandler(backendFor(choose, opts), opts)
 }
