@@ -111,7 +111,7 @@ type runner struct {
 }
 
 const (
-	timeout     = 2 * time.Minute // of one workload with all peers
+	timeout     = 5 * time.Minute // of one workload with all peers
 	turns       = 6               // number of turns of each peer with its own process
 	warmupTurns = 3               // number of turns until the memory of a peer no longer grows
 )

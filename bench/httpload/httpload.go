@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Post returns the bytes of a POST to /mcp. The headers are pairs of names and values.
@@ -158,8 +159,11 @@ func (c *Conn) Read() ([]byte, error) {
 	}
 }
 
-// Await reads chunks of a stream until one contains want.
+// Await reads chunks of a stream until one contains want. It waits at most 10 seconds for each.
 func (c *Conn) Await(want []byte) error {
+	if err := c.c.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		return err
+	}
 	for {
 		c.body = c.body[:0]
 		switch last, err := c.chunk(); {

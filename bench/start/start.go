@@ -1,7 +1,7 @@
 // Package start has the tools of the programs in its folders. Each is a stdio server with one SDK
-// that measures how long a server takes from its start to its first response. The argument selects
-// the tools: hello, raw or typed. They are programs of their own, because each package that a
-// program links adds to its start.
+// that measures how long a server takes from its start to its first response. The programs in hello
+// have one tool. The argument of the others, raw or typed, selects their tools. They are programs of
+// their own, because each package that a program links adds to its start.
 package start
 
 import (

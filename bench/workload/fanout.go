@@ -2,6 +2,7 @@ package workload
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -53,6 +54,10 @@ func fan(ctx context.Context, p peer.Peer, via peer.Via) (*Subject, error) {
 	return s, waitSubscribed(ctx, &arrived, f.Notify)
 }
 
+// settle is the time between the header of the last stream and the first update. mcp-go sends the header
+// shortly before it sends events on the stream, and drops those in between.
+const settle = 300 * time.Millisecond
+
 // streamed measures the server's work for subscribers that receive the update on a stream.
 func streamed(_ context.Context, p peer.Peer) (*Subject, error) {
 	if _, err := p.HTTP(peer.Stateful); err != nil {
@@ -67,9 +72,9 @@ func streamed(_ context.Context, p peer.Peer) (*Subject, error) {
 		if _, err := o.conns[0].Do(o.call(peer.UpdateCall)); err != nil {
 			return err
 		}
-		for _, s := range o.streams {
+		for i, s := range o.streams {
 			if err := s.Await([]byte("notifications/resources/updated")); err != nil {
-				return err
+				return fmt.Errorf("no update on stream %d: %w", i, err)
 			}
 		}
 		return nil
@@ -80,6 +85,7 @@ func streamed(_ context.Context, p peer.Peer) (*Subject, error) {
 		Close: func() { o.close(); _ = c.Close() },
 	}
 	if err = o.open(subscribers); err == nil {
+		time.Sleep(settle)
 		err = update()
 	}
 	if err != nil {

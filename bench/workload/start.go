@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"time"
 
 	"github.com/mcpwright/mcp/bench/peer"
@@ -23,34 +25,117 @@ func starts() []Workload {
 		{"processor time of a server with one tool, from start to end", CPU, 5, startOf("hello")},
 		{"resident memory of a server with one tool, after a call", Bytes, 5, startOf("hello")},
 		{"size of a server with one tool, stripped", Bytes, 1, sizeOf},
+		{"processor time to build a server with one tool", CPU, 1, buildOf},
 	}
 }
 
 // programs are the folders of the programs, by the name of the peer.
 var programs = map[string]string{"floor": "floor", "mcpwright": "ours", "mcp-go": "mcpgo", "go-sdk": "gosdk"}
 
-// build builds the program of a peer in a folder of its own, and returns its path.
-func build(ctx context.Context, p peer.Peer) (string, error) {
+// programOf returns the import path of the program of a peer that has the tools.
+func programOf(p peer.Peer, tools string) (string, error) {
 	name, ok := programs[p.Name()]
-	if !ok {
+	switch {
+	case !ok:
 		return "", peer.ErrUnsupported
+	case tools == "hello" && name != "floor":
+		name = "hello/" + name
+	}
+	return "github.com/mcpwright/mcp/bench/start/" + name, nil
+}
+
+// build builds the program of a peer in a folder of its own, and returns its path.
+func build(ctx context.Context, p peer.Peer, tools string) (string, error) {
+	program, err := programOf(p, tools)
+	if err != nil {
+		return "", err
 	}
 	folder, err := os.MkdirTemp("", "bench-start")
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(folder, name)
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", path, "github.com/mcpwright/mcp/bench/start/"+name)
-	if out, err := cmd.CombinedOutput(); err != nil {
+	to := filepath.Join(folder, filepath.Base(program))
+	if _, err := goBuild(ctx, "", "-ldflags=-s -w", "-o", to, program); err != nil {
 		_ = os.RemoveAll(folder)
-		return "", fmt.Errorf("build %s: %w: %s", name, err, bytes.TrimSpace(out))
+		return "", err
 	}
-	return path, nil
+	return to, nil
+}
+
+// goBuild runs go build, with its own cache if the folder of one is given, and returns the processor
+// time that it and its children took.
+func goBuild(ctx context.Context, cache string, args ...string) (time.Duration, error) {
+	cmd := exec.CommandContext(ctx, "go", append([]string{"build", "-trimpath"}, args...)...)
+	if cache != "" {
+		cmd.Env = append(cmd.Environ(), "GOCACHE="+cache)
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return 0, fmt.Errorf("go build %s: %w: %s", args[len(args)-1], err, bytes.TrimSpace(out))
+	}
+	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), nil
+}
+
+// buildOf measures the build of a program whose cache has only the packages of the standard library.
+func buildOf(ctx context.Context, p peer.Peer) (*Subject, error) {
+	program, err := programOf(p, "hello")
+	if err != nil {
+		return nil, err
+	}
+	folder, err := os.MkdirTemp("", "bench-build")
+	if err != nil {
+		return nil, err
+	}
+	s := &Subject{
+		Run: func(n int) (Sample, error) {
+			var sum Sample
+			for range n {
+				took, err := buildOnce(ctx, folder, program)
+				if err != nil {
+					return Sample{}, err
+				}
+				sum.CPU += float64(took)
+			}
+			return Sample{CPU: sum.CPU / float64(n)}, nil
+		},
+		Close: func() { _ = os.RemoveAll(folder) },
+	}
+	if err := buildStandard(ctx, program); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// standard is a build cache that has only packages of the standard library. It stays, because filling it
+// takes longer than the workload.
+var standard = filepath.Join(os.TempDir(), "mcpwright-bench-"+runtime.Version())
+
+// buildStandard builds the packages of the standard library that a program needs.
+func buildStandard(ctx context.Context, program string) error {
+	list := exec.CommandContext(ctx, "go", "list", "-deps", "-f", `{{if and .Standard (ne .ImportPath "unsafe")}}{{.ImportPath}}{{end}}`, program)
+	out, err := list.Output()
+	if err != nil {
+		return fmt.Errorf("go list %s: %w", program, err)
+	}
+	_, err = goBuild(ctx, standard, strings.Fields(string(out))...)
+	return err
+}
+
+// buildOnce builds a program with a copy of the cache of the standard library.
+func buildOnce(ctx context.Context, folder, program string) (time.Duration, error) {
+	cache := filepath.Join(folder, "cache")
+	if err := os.RemoveAll(cache); err != nil {
+		return 0, err
+	}
+	if err := os.CopyFS(cache, os.DirFS(standard)); err != nil {
+		return 0, err
+	}
+	return goBuild(ctx, cache, "-o", filepath.Join(folder, "program"), program)
 }
 
 func startOf(tools string) func(context.Context, peer.Peer) (*Subject, error) {
 	return func(ctx context.Context, p peer.Peer) (*Subject, error) {
-		path, err := build(ctx, p)
+		path, err := build(ctx, p, tools)
 		if err != nil {
 			return nil, err
 		}
@@ -138,7 +223,7 @@ func residentOf(pid int) (float64, error) {
 }
 
 func sizeOf(ctx context.Context, p peer.Peer) (*Subject, error) {
-	path, err := build(ctx, p)
+	path, err := build(ctx, p, "hello")
 	if err != nil {
 		return nil, err
 	}

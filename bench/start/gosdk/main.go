@@ -13,15 +13,12 @@ import (
 
 func main() {
 	s := mcp.NewServer(&mcp.Implementation{Name: "bench", Version: "1"}, nil)
-	switch os.Args[1] {
-	case "raw":
+	if os.Args[1] == "typed" {
+		addTyped(s)
+	} else {
 		for i := range start.Count {
 			addRaw(s, i)
 		}
-	case "typed":
-		addTyped(s)
-	default:
-		addHello(s)
 	}
 	if err := s.Run(context.Background(), &mcp.StdioTransport{}); err != nil {
 		log.Fatal(err)
@@ -30,12 +27,6 @@ func main() {
 
 func text(text string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
-}
-
-func addHello(s *mcp.Server) {
-	mcp.AddTool(s, &mcp.Tool{Name: "greet", Description: "Greets a person."}, func(_ context.Context, _ *mcp.CallToolRequest, in start.HelloArgs) (*mcp.CallToolResult, any, error) {
-		return text("Hello, " + in.Name), nil, nil
-	})
 }
 
 func addRaw(s *mcp.Server, i int) {

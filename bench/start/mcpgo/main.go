@@ -14,26 +14,16 @@ import (
 
 func main() {
 	s := server.NewMCPServer("bench", "1", server.WithToolCapabilities(true))
-	switch os.Args[1] {
-	case "raw":
+	if os.Args[1] == "typed" {
+		addTyped(s)
+	} else {
 		for i := range start.Count {
 			addRaw(s, i)
 		}
-	case "typed":
-		addTyped(s)
-	default:
-		addHello(s)
 	}
 	if err := server.ServeStdio(s); err != nil {
 		log.Fatal(err)
 	}
-}
-
-func addHello(s *server.MCPServer) {
-	s.AddTool(mcp.NewTool("greet", mcp.WithDescription("Greets a person."), mcp.WithInputSchema[start.HelloArgs]()),
-		mcp.NewTypedToolHandler(func(_ context.Context, _ mcp.CallToolRequest, in start.HelloArgs) (*mcp.CallToolResult, error) {
-			return mcp.NewToolResultText("Hello, " + in.Name), nil
-		}))
 }
 
 func addRaw(s *server.MCPServer, i int) {

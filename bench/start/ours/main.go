@@ -13,25 +13,16 @@ import (
 
 func main() {
 	s := mcpserver.New(mcp.Implementation{Name: "bench", Version: "1"}, nil)
-	switch os.Args[1] {
-	case "raw":
+	if os.Args[1] == "typed" {
+		addTyped(s)
+	} else {
 		for i := range start.Count {
 			addRaw(s, i)
 		}
-	case "typed":
-		addTyped(s)
-	default:
-		addHello(s)
 	}
 	if err := s.ServeStdio(context.Background()); err != nil {
 		log.Fatal(err)
 	}
-}
-
-func addHello(s *mcpserver.Server) {
-	mcpserver.AddTool(s, &mcp.Tool{Name: "greet", Description: "Greets a person."}, func(_ context.Context, _ *mcp.ServerSession, in start.HelloArgs) (string, error) {
-		return "Hello, " + in.Name, nil
-	})
 }
 
 func addRaw(s *mcpserver.Server, i int) {
