@@ -10,7 +10,8 @@ import (
 // an occurrence of a type that a newer revision defines.
 func merge(documents []*document, rules *ruleSet, fixes fixes, problems *problemList) *merger {
 	m := &merger{documents: documents, rules: rules, problems: problems, fixes: fixes,
-		types: make(map[string]*mergedType), flattened: make(map[string]string), sent: make(map[string]Window), errors: make(map[string][]occurrence), general: make(map[inRevision]string)}
+		types: make(map[string]*mergedType), flattened: make(map[string]string), sent: make(map[string]Window), errors: make(map[string][]occurrence), general: make(map[inRevision]string), unsent: make(map[string]bool)}
+	m.removeUnsent()
 	m.findRenamed()
 	m.findParams()
 	m.flattenParams()
@@ -21,6 +22,11 @@ func merge(documents []*document, rules *ruleSet, fixes fixes, problems *problem
 		}
 	}
 	m.joinResults()
+	for name := range m.unsent {
+		if t := m.types[name]; t != nil {
+			t.join("It is in no union of messages, so that neither side can send it.")
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(rules.renamed)) {
 		if t := m.types[rules.renamed[name]]; t != nil {
 			t.join("Its name is " + name + " in some revisions.")
