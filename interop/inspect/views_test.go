@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -145,8 +144,11 @@ func TestViewsAreIsolated(t *testing.T) {
 		choose(p, "photo")
 		p.Wait(`!document.querySelector("iframe")`)
 		view := openView(t, p)
+		require.True(t, browser.Value[bool](p, `globalThis.blocked = new Promise(resolve => addEventListener("securitypolicyviolation", e => resolve([e.effectiveDirective, e.blockedURI]), {once: true})), true`))
 		require.True(t, browser.Value[bool](view, fmt.Sprintf("const foreign = %q; setTimeout(() => { %s }, 0); true", foreign.URL, leave)))
-		time.Sleep(300 * time.Millisecond) // a request that is not sent cannot be observed
+		blocked := browser.Value[[]string](p, "blocked")
+		require.Equal(t, "frame-src", blocked[0], leave)
+		require.Contains(t, blocked[1], foreign.URL)
 		require.Zero(t, reached.Load(), "the frame left for another origin with %s", leave)
 		require.Equal(t, page, browser.Value[string](p, "location.origin"))
 	}
