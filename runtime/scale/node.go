@@ -324,6 +324,20 @@ func (n *Node) checkMembers(ctx context.Context) {
 	}
 }
 
+// awaitTakeovers waits for takeovers that began before this replica was leaving, so that it hands their sessions over
+// too.
+func (n *Node) awaitTakeovers(ctx context.Context) {
+	for range maxTakeovers {
+		select {
+		case n.takeovers <- struct{}{}:
+			defer func() { <-n.takeovers }()
+		case <-ctx.Done():
+			n.opts.Logger.WarnContext(ctx, "could not wait for takeovers before the shutdown")
+			return
+		}
+	}
+}
+
 // Shutdown hands the sessions of this replica over: other replicas continue them. A session moves
 // when its requests have finished; when ctx ends, the remaining requests are cancelled. Then Shutdown
 // ends the lease. It does not shut the servers down, which serve requests outside sessions.
@@ -333,6 +347,7 @@ func (n *Node) Shutdown(ctx context.Context) error {
 	if n.leaving.Swap(true) {
 		return nil
 	}
+	n.awaitTakeovers(ctx)
 	var all sync.WaitGroup
 	for _, e := range n.listEndpoints() {
 		all.Go(func() { e.handOver(ctx) }) // ends with ctx

@@ -335,6 +335,24 @@ func TestShutdownHandsSessionsOver(t *testing.T) {
 	})
 }
 
+func TestShutdownHandsOverASessionThatIsBeingTakenOver(t *testing.T) {
+	run(t, 3, func(t *testing.T, f *fleet) {
+		s := f.open(0, "")
+		f.replicas[0].kill()
+		time.Sleep(lease + lease/4)
+		ended := make(chan error, 1)
+		shutdown := func() {
+			go func() { ended <- f.replicas[1].node.Shutdown(t.Context()) }() // ends when the session has moved
+			time.Sleep(time.Second)
+		}
+		f.replicas[1].engine.onPut.Store(&shutdown)
+		s.call(1, "where", 0)
+		require.NoError(t, <-ended)
+		s.requireServedBy(2, 2)
+		s.requireServedBy(2, 1)
+	})
+}
+
 func TestEventsArriveOnceIfRepliesOfTheEngineAreLost(t *testing.T) {
 	for _, each := range []int{2, 3, 5} {
 		run(t, 2, func(t *testing.T, f *fleet) {

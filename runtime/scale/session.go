@@ -388,6 +388,9 @@ func (e *endpoint) takeOver(ctx context.Context, id string, rec *record, version
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	if e.node.leaving.Load() {
+		return errLeaving
+	}
 	rec.Owner, rec.Epoch = e.node.tag, rec.Epoch+1
 	h := &heldSession{id: id, epoch: rec.Epoch, version: version, checked: int64(e.node.now())}
 	h.more().since = e.node.now()
