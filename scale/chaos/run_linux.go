@@ -177,7 +177,7 @@ func (r *run) tryStart(s *slot) error {
 	s.starts++
 	name := fmt.Sprintf("%s.%d", s.name, s.starts)
 	c := &config{
-		Name: name, Address: s.name + ":80", Links: make(map[string]string), Lease: r.lease, Grace: 2 * r.lease, Idle: sessionIdle,
+		Name: name, Address: s.name + ":80", Links: make(map[string]string), Lease: r.lease, Grace: 2 * r.lease, Idle: r.sessionIdle(),
 		History: filepath.Join(r.dir, name+".jsonl"),
 	}
 	for _, other := range r.slots {
@@ -198,8 +198,9 @@ func (r *run) tryStart(s *slot) error {
 	return nil
 }
 
-// sessionIdle is the time after which the server ends a session without a client.
-const sessionIdle = 15 * time.Second
+// sessionIdle returns the time after which the server ends a session without a client. Requests may not reach the
+// owner of a session for a few leases.
+func (r *run) sessionIdle() time.Duration { return 5 * r.lease }
 
 // end ends everything.
 func (r *run) end() {
@@ -281,7 +282,7 @@ func (r *run) rest(clients []*client) {
 // findRest records what is left in replicas and in the engine, when it does not get less. Sessions without a
 // client end when they were not used for a while.
 func (r *run) findRest() error {
-	deadline := time.Now().Add(sessionIdle + 15*time.Second)
+	deadline := time.Now().Add(r.sessionIdle() + 15*time.Second)
 	for _, s := range r.slots {
 		for {
 			stats, err := s.stats()
