@@ -79,7 +79,7 @@ func TestFormsCanBeFilledIn(t *testing.T) {
 }
 
 // refusedStates are the numbers of the states of the draft that are refused.
-var refusedStates = []string{"116", "182"}
+var refusedStates = []string{"018", "182"}
 
 // TestFormsOfHistory fills in the forms of the states of the draft that are refused.
 func TestFormsOfHistory(t *testing.T) {

@@ -71,62 +71,6 @@ var joins = map[string]struct {
 		},
 		"", "tools_codec.go", []string{"if len(b) == start && len(x.Extra) == 0 && e.OmitsParams() {\n\t\trequired = only20260728"},
 	},
-	"params that are a union and become another object": {
-		func(defs object) {
-			defs["ElicitRequest"].(object)["properties"].(object)["params"] = parsed(`{"type": "object", "required": ["text"], "properties": {"text": {"type": "string"}}}`)
-		},
-		"ElicitRequestParamsObject: It is the only form of ElicitRequestParams in 2027-03-01.",
-		"elicitation.go", []string{"type ElicitRequestParamsObject struct", "func (*ElicitRequestParamsObject) isElicitRequestParams()"},
-	},
-	"a message in no union of messages": {
-		define("LostNotification", `{"type": "object", "required": ["method"], "properties": {"method": {"type": "string", "const": "notifications/lost"}}}`),
-		"LostNotification: It is in no union of messages, so that neither side can send it.",
-		"common.go", []string{"type LostNotification struct"},
-	},
-	"a result that changes its type": {
-		func(defs object) {
-			response := defs["ListToolsResultResponse"].(object)["properties"].(object)
-			response["result"] = parsed(`{"$ref": "#/$defs/ListPromptsResult"}`)
-		},
-		"ListToolsResult: It has the members of ListPromptsResult in 2027-03-01.",
-		"tools.go", []string{"Prompts []Prompt"},
-	},
-	"an object without other members": {
-		func(defs object) {
-			defs["Icon"].(object)["additionalProperties"] = false
-			defs["CallToolRequestParams"].(object)["additionalProperties"] = false
-		},
-		"CallToolRequest: It has no other members in 2027-03-01.",
-		"tools_codec.go", []string{"d.Check(since20270301, checkCallToolRequestSince20270301)", "e.Check(b, start, since20270301, checkCallToolRequestSince20270301)", "Closed: true"},
-	},
-	"names of members that are strings": {
-		member("Tool", "labels", `{"type": "object", "propertyNames": {"type": "string"}, "additionalProperties": {"type": "string"}}`),
-		"", "tools.go", []string{"Labels map[string]string"},
-	},
-	"texts beside a reference": {
-		member("Tool", "badge", `{"$ref": "#/$defs/Icon", "title": "A badge", "description": "It is small.", "default": {"src": "a"}}`),
-		"", "tools.go", []string{"Badge *Icon"},
-	},
-	"an allOf of one reference": {
-		member("Tool", "mood", `{"allOf": [{"$ref": "#/$defs/Role"}], "description": "It is a role."}`),
-		"", "tools.go", []string{"Mood Role"},
-	},
-	"an allOf of strings": {
-		member("Tool", "mood", `{"allOf": [{"type": "string"}, {"type": "string", "enum": ["good", "bad"]}]}`),
-		"", "tools.go", []string{"Mood ToolMood"},
-	},
-	"a union of constants": {
-		define("Role", `{"anyOf": [{"type": "string", "const": "user"}, {"type": "string", "const": "assistant"}]}`),
-		"", "common.go", []string{"type Role string"},
-	},
-	"a union of types": {
-		define("RequestId", `{"anyOf": [{"type": "string"}, {"type": "integer"}]}`),
-		"", "methods.go", nil,
-	},
-	"an alias that becomes an object": {
-		define("EmptyResult", `{"type": "object", "properties": {"_meta": {"$ref": "#/$defs/ResultMetaObject"}, "note": {"type": "string"}}}`),
-		"", "common.go", []string{"type EmptyResult = Result", "type EmptyResultObject struct"},
-	},
 	"a renamed definition": {
 		renamedAnnotations("ToolHints"),
 		"ToolAnnotations: Its name is ToolHints in some revisions.",

@@ -25,6 +25,12 @@ var changedForms = map[string]mergeError{
 		member("TextContent", "type", `{"type": "string", "const": "prose"}`),
 		[]string{"2027-03-01#/$defs/TextContent/properties/type", "2026-07-28#/$defs/TextContent/properties/type", `"text"`, `"prose"`, "its own definition"},
 	},
+	"params that are a union and become another object": {
+		func(defs object) {
+			defs["ElicitRequest"].(object)["properties"].(object)["params"] = parsed(`{"type": "object", "required": ["text"], "properties": {"text": {"type": "string"}}}`)
+		},
+		[]string{"2027-03-01#/$defs/ElicitRequest/properties/params", `"ElicitRequestParams"`, "Widen rule"},
+	},
 	"a _meta that is not an object": {
 		member("CallToolResult", "_meta", `{"type": "string"}`),
 		[]string{"2027-03-01#/$defs/CallToolResult/properties/_meta is string", "2026-07-28#/$defs/CallToolResult/properties/_meta"},
@@ -86,9 +92,20 @@ var brokenMessages = map[string]mergeError{
 		request("MuteRequest", ""),
 		[]string{"2027-03-01#/$defs/MuteRequest/properties/method", "is empty"},
 	},
+	"a message in no union of messages": {
+		define("LostNotification", `{"type": "object", "required": ["method"], "properties": {"method": {"type": "string", "const": "notifications/lost"}}}`),
+		[]string{"2027-03-01#/$defs/LostNotification", "neither side can send it", "Framing rule"},
+	},
 	"a method defined twice": {
 		combine(newServerNotification, func(defs object) { defs["AgainNotification"] = clone(defs["QuotaNotification"]) }, addToUnion("ServerNotification", "AgainNotification")),
 		[]string{"2027-03-01#/$defs/AgainNotification", `"notifications/quota"`, `"AgainNotification"`, `"QuotaNotification"`},
+	},
+	"a result that changes its type": {
+		func(defs object) {
+			response := defs["ListToolsResultResponse"].(object)["properties"].(object)
+			response["result"] = parsed(`{"$ref": "#/$defs/ListPromptsResult"}`)
+		},
+		[]string{"2027-03-01#/$defs/ListToolsRequest", "2024-11-05", "Renamed rule", `"tools/list"`, `"ListToolsResult"`, `"ListPromptsResult"`},
 	},
 	"an error without data whose code becomes the code of another": {
 		code("HeaderMismatchError", "-32602"),
@@ -158,10 +175,6 @@ var unsupportedTypes = map[string]mergeError{
 	"a constant that is a fraction": {
 		member("Tool", "half", `{"type": "number", "const": 0.5}`),
 		[]string{"2027-03-01#/$defs/Tool/properties/half/const", "the constant 0.5"},
-	},
-	"a part of an allOf that forbids other members": {
-		define("Folded", `{"allOf": [{"$ref": "#/$defs/Icon"}, {"type": "object", "properties": {"src": {"type": "string"}}, "additionalProperties": false}]}`),
-		[]string{"2027-03-01#/$defs/Folded/allOf/1", "cannot forbid the members of other parts"},
 	},
 	"parts of an allOf with different types": {
 		define("Folded", `{"allOf": [{"$ref": "#/$defs/Icon"}, {"type": "object", "properties": {"src": {"type": "integer"}}}]}`),

@@ -112,7 +112,6 @@ type Schema struct {
 	MaxItems int
 	Members  []SchemaMember
 	Others   *Schema
-	Closed   bool // an object has no other members
 	AnyOf    []*Schema
 }
 
@@ -155,22 +154,6 @@ func (m *merger) absorbedVariants(t *mergedType) (list []Variant) {
 	return list
 }
 
-// closedVariants returns the schemas of the revisions in which the struct t, or the params of the
-// message t, have no other members than the declared ones.
-func (m *merger) closedVariants(t *mergedType) (list []Variant) {
-	for _, o := range t.occs {
-		obj, ok := o.node.(*objectNode)
-		if ok && obj.params != nil {
-			obj, ok = obj.params.node.(*objectNode)
-		}
-		if ok && obj.closed {
-			t.join("It has no other members " + m.in(1<<o.bit) + ".")
-			list = append(list, m.variant(occurrence{o.bit, obj}))
-		}
-	}
-	return list
-}
-
 // schema converts a node. The definitions in within contain it.
 func (m *merger) schema(bit int, n node, within []string) *Schema {
 	switch n := n.(type) {
@@ -197,7 +180,7 @@ func (m *merger) schema(bit int, n node, within []string) *Schema {
 		}
 		return s
 	case *objectNode:
-		s := &Schema{Types: []string{"object"}, Closed: n.closed}
+		s := &Schema{Types: []string{"object"}}
 		for _, mem := range n.members {
 			s.Members = append(s.Members, SchemaMember{mem.name, mem.required, m.schema(bit, mem.node, within)})
 		}
@@ -329,7 +312,7 @@ func equalNodes(a, b node) bool {
 		return ok && slices.EqualFunc(a.alternatives, b.alternatives, equalNodes)
 	case *objectNode:
 		b, ok := b.(*objectNode)
-		return ok && a.message == b.message && a.closed == b.closed && equalParams(a.params, b.params) && slices.EqualFunc(a.members, b.members, equalMembers)
+		return ok && a.message == b.message && equalParams(a.params, b.params) && slices.EqualFunc(a.members, b.members, equalMembers)
 	}
 	return false
 }

@@ -186,43 +186,12 @@ func (m *merger) joinResults() {
 				continue
 			}
 			if name := names[0]; d.defs[name] != nil && name != "Result" {
-				if !m.joinResult(d, request, own[request], name) {
-					own[request] = m.rules.currentName(name)
-				}
+				own[request] = m.rules.currentName(name)
 			} else if t := m.types[own[request]]; t != nil && ok {
 				m.add(t, d.bit, inlineMeta(d, general))
 				m.general[inRevision{request, d.bit}] = own[request]
 				t.join("It has only the members of Result " + m.in(1<<d.bit) + ".")
 			}
-		}
-	}
-}
-
-// joinResult joins the result of a request with the result of older revisions, if it is another
-// definition. It reports whether it did.
-func (m *merger) joinResult(d *document, request, older, name string) bool {
-	o, ok := d.defs[name].(*objectNode)
-	t := m.types[older]
-	if t == nil || !ok || older == m.rules.currentName(name) {
-		return false
-	}
-	m.add(t, d.bit, inlineMeta(d, o))
-	m.general[inRevision{request, d.bit}] = older
-	t.join("It has the members of " + name + " " + m.in(1<<d.bit) + ".")
-	return true
-}
-
-// removeUnsent makes a message that no revision lists in a union of messages an object: it has a type,
-// and neither side can send it.
-func (m *merger) removeUnsent() {
-	if m.rules.own != nil {
-		return // the messages of an extension have a direction
-	}
-	for _, d := range m.documents {
-		_, unsent := m.messages(d)
-		for _, name := range unsent {
-			d.defs[name] = d.defs[name].(*objectNode).whole
-			m.unsent[name] = true
 		}
 	}
 }

@@ -10,8 +10,7 @@ import (
 // an occurrence of a type that a newer revision defines.
 func merge(documents []*document, rules *ruleSet, fixes fixes, problems *problemList) *merger {
 	m := &merger{documents: documents, rules: rules, problems: problems, fixes: fixes,
-		types: make(map[string]*mergedType), flattened: make(map[string]string), sent: make(map[string]Window), errors: make(map[string][]occurrence), general: make(map[inRevision]string), unsent: make(map[string]bool)}
-	m.removeUnsent()
+		types: make(map[string]*mergedType), flattened: make(map[string]string), sent: make(map[string]Window), errors: make(map[string][]occurrence), general: make(map[inRevision]string)}
 	m.findRenamed()
 	m.findParams()
 	m.flattenParams()
@@ -22,11 +21,6 @@ func merge(documents []*document, rules *ruleSet, fixes fixes, problems *problem
 		}
 	}
 	m.joinResults()
-	for name := range m.unsent {
-		if t := m.types[name]; t != nil {
-			t.join("It is in no union of messages, so that neither side can send it.")
-		}
-	}
 	for _, name := range slices.Sorted(maps.Keys(rules.renamed)) {
 		if t := m.types[rules.renamed[name]]; t != nil {
 			t.join("Its name is " + name + " in some revisions.")

@@ -30,7 +30,7 @@ func (m *merger) mergeStruct(t *mergedType) {
 		})
 	}
 	m.addMeta(t, s)
-	s.Checks = append(m.absorbedVariants(t), m.closedVariants(t)...)
+	s.Checks = m.absorbedVariants(t)
 	for _, o := range t.occs {
 		if obj, ok := o.node.(*objectNode); ok && obj.params != nil && obj.params.required {
 			s.ParamsRequired |= 1 << o.bit
@@ -157,9 +157,6 @@ func (m *merger) addConst(t *mergedType, s *Struct, name string, occs []occurren
 // role returns the use of t. The roles of messages and results are set with the
 // methods.
 func (m *merger) role(t *mergedType) Role {
-	if m.unsent[t.name] {
-		return Plain
-	}
 	for i := range m.rules.Metas {
 		r := &m.rules.Metas[i]
 		if r.Suffix == t.name && r.Role == Meta {
@@ -331,10 +328,6 @@ func (m *merger) memberNodes(t *mergedType, o occurrence) []node {
 		return []node{n}
 	case *objectNode:
 		return m.membersForObject(t, o.bit, n)
-	case *mapNode:
-		if isOpenMap(n) && m.isParams(t, o.bit) {
-			return m.ownMember(t, o.bit, &objectNode{at: n.at})
-		}
 	}
 	m.problems.add(o.node.pos(), "%q is a union, and this is not one of its members", t.name)
 	return nil
@@ -357,9 +350,6 @@ func (m *merger) membersForObject(t *mergedType, bit int, obj *objectNode) []nod
 			}
 		}
 	}
-	if len(fits) == 0 && m.isParams(t, bit) {
-		return m.ownMember(t, bit, obj)
-	}
 	if len(fits) != 1 {
 		m.problems.add(obj.pos(), "%q is a union in a later revision, and %d of its members match this object; select one with a Widen rule", t.name, len(fits))
 		return nil
@@ -377,22 +367,6 @@ func (m *merger) membersForObject(t *mergedType, bit int, obj *objectNode) []nod
 		}
 	}
 	return nodes
-}
-
-// isParams reports whether a newer revision has an inline schema of t that is the params of a message,
-// which has no Extra.
-func (m *merger) isParams(t *mergedType, bit int) bool {
-	_, fixed := t.origins[bit]
-	return !fixed && m.documents[bit].name > m.rules.OrderFrom
-}
-
-// ownMember returns a member of the union t that only one revision has: an object that is none of the
-// other members.
-func (m *merger) ownMember(t *mergedType, bit int, obj *objectNode) []node {
-	x := m.typeFor(t.name+"Object", obj.pos())
-	m.add(x, bit, obj)
-	x.join("It is the only form of " + t.name + " " + m.in(1<<bit) + ".")
-	return []node{&refNode{obj.at, x.name}}
 }
 
 // hasAllMembers reports whether x has every member of obj.

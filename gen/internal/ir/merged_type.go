@@ -59,7 +59,6 @@ type merger struct {
 	sent      map[string]Window       // the revisions in which a message is sent on its own
 	errors    map[string][]occurrence // error definitions
 	general   map[inRevision]string   // the results of requests that a revision defines as Result
-	unsent    map[string]bool         // messages that no revision lists in a union
 	joins     []Join                  // of the current pass
 	changed   bool                    // the current pass added a type or an occurrence
 }

@@ -23,7 +23,8 @@ func (s *analyzer) methods() {
 			}
 		}
 		for _, name := range unsent {
-			s.problems.add(d.defs[name].pos(), "the message %q is in no union of messages, so neither side can send it; add it to one, or exclude it with a Framing rule", name)
+			s.problems.add(d.defs[name].pos(), "the message %q is in no union of messages, so neither side can send it; add it to one, or exclude it with a Framing rule", name).
+				Choose("The message has no Go type.", Framing{Definition: name})
 		}
 	}
 	for _, wire := range slices.Sorted(maps.Keys(byWire)) {

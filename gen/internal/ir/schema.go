@@ -74,9 +74,6 @@ type (
 		message   bool
 		params    *member
 		paramsDef string
-		whole     *objectNode // the message with its method and params as members
-		// An object without other members than the declared ones is closed.
-		closed bool
 		// The members that a value of the member caseKey requires, if the object was a
 		// union.
 		caseKey string
@@ -230,14 +227,14 @@ func (p *parser) enum(values []any, where string) node {
 // object converts an object with members, or a map. An object without declared members
 // is a map of anything.
 func (p *parser) object(t *schemas.Type, where string) node {
-	if len(t.Properties) == 0 && !isFalse(t.AdditionalProperties) {
+	if len(t.Properties) == 0 {
 		elem := node(&anyNode{at(where)})
 		if t.AdditionalProperties != nil {
 			elem = p.node(t.AdditionalProperties, where+"/additionalProperties")
 		}
 		return &mapNode{at(where), elem}
 	}
-	o := &objectNode{at: at(where), closed: isFalse(t.AdditionalProperties)}
+	o := &objectNode{at: at(where)}
 	for _, name := range slices.Sorted(maps.Keys(t.Properties)) {
 		o.members = append(o.members, member{
 			name:     name,
@@ -248,17 +245,8 @@ func (p *parser) object(t *schemas.Type, where string) node {
 	return o
 }
 
-// isFalse reports whether a schema is false.
-func isFalse(t *schemas.Type) bool { return t != nil && t.Not != nil }
-
 // mergeAllOf merges the parts of an allOf into one object.
 func (p *parser) mergeAllOf(parts []*schemas.Type, where string) node {
-	if len(parts) == 1 {
-		return p.node(parts[0], where+"/allOf/0")
-	}
-	if n := p.intersectAll(parts, where); n != nil {
-		return n
-	}
 	o := &objectNode{at: at(where)}
 	for i, part := range parts {
 		n := p.resolve(p.node(part, fmt.Sprintf("%s/allOf/%d", where, i)))
@@ -267,9 +255,6 @@ func (p *parser) mergeAllOf(parts []*schemas.Type, where string) node {
 		}
 		switch n := n.(type) {
 		case *objectNode:
-			if n.closed {
-				p.refusePart(parts, where, i, "a part of an allOf cannot forbid the members of other parts")
-			}
 			for _, m := range n.members {
 				p.addMember(o, m)
 			}
@@ -286,26 +271,6 @@ func (p *parser) mergeAllOf(parts []*schemas.Type, where string) node {
 	}
 	slices.SortFunc(o.members, func(a, b member) int { return strings.Compare(a.name, b.name) })
 	return o
-}
-
-// intersectAll returns the intersection of parts that are no objects, or nil.
-func (p *parser) intersectAll(parts []*schemas.Type, where string) (all node) {
-	for i, part := range parts {
-		n := p.node(part, fmt.Sprintf("%s/allOf/%d", where, i))
-		if r := p.resolve(n); isObject(r) || is[*unionNode](r) {
-			return nil
-		}
-		if all == nil {
-			all = n
-			continue
-		}
-		both, ok := p.intersect(all, n)
-		if !ok {
-			return nil
-		}
-		all = both
-	}
-	return all
 }
 
 // refusePart reports a part of an allOf.
@@ -385,11 +350,8 @@ func (p *parser) message(o *objectNode) node {
 				Choose("The compiler ignores the member.", edit(x.node.pos()))
 		}
 	}
-	m := &objectNode{at: o.at, message: true, members: []member{{"method", name, true}}, whole: &objectNode{at: o.at, members: []member{{"method", name, true}}}}
+	m := &objectNode{at: o.at, message: true, members: []member{{"method", name, true}}}
 	params := o.member("params")
-	if params != nil {
-		m.whole.members = append(m.whole.members, *params)
-	}
 	if params == nil {
 		return m
 	}
@@ -472,8 +434,6 @@ func isRestricted(n node) bool {
 	switch x := n.(type) {
 	case *mapNode:
 		return !is[*anyNode](x.elem)
-	case *objectNode:
-		return x.closed
 	case *scalarNode, *enumNode, *constNode, *numberNode, *arrayNode:
 		return true
 	}
@@ -518,7 +478,7 @@ func fitsKind(kind Kind) func(node) bool {
 			return ok && slices.Equal(s.kinds, []string{"integer", "string"})
 		}
 	case Object:
-		return func(n node) bool { o, ok := n.(*objectNode); return isObject(n) && !(ok && o.closed) }
+		return isObject
 	}
 	return func(node) bool { return true }
 }

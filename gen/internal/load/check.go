@@ -99,8 +99,6 @@ func (c *checker) schema(at string, v any) {
 	switch {
 	case v == true && at != "":
 		return
-	case v == false && strings.HasSuffix(at, "/additionalProperties") && !strings.HasSuffix(at, "/properties/additionalProperties"):
-		return
 	case v == false:
 		c.fail(at, "false is not supported, because it allows no value").
 			Choose("The compiler ignores the schema.", c.remove(at))
