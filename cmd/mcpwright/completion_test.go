@@ -179,6 +179,35 @@ complete_words call nothing ""
 	require.Contains(t, out, "-l -d shown -- order\n-S  -l -d openshown -- dish=\nfiles\n")
 }
 
+// TestInteractiveZsh presses the Tab key in a zsh with its completion system.
+func TestInteractiveZsh(t *testing.T) {
+	out := runScript(t, "zsh", `
+zmodload zsh/zpty || { print no zpty; exit 0 }
+zpty shell zsh -f -i
+type_keys() { zpty -w -n shell "$1"; }
+await() {
+	local all part
+	repeat 600 {
+		while zpty -r -t shell part; do all+=$part; done
+		[[ $all == *$1* ]] && { print "found $1"; return }
+		sleep 0.05
+	}
+	print -r -- "no $1 in ${(V)all}"
+}
+type_keys $'PS1= RPROMPT=; autoload -Uz compinit; compinit -u -D; source <(mcpwright completion zsh); print rea\'\'dy\n'
+await ready
+type_keys $'mcpwright call kitchen or\t'
+await "kitchen order"
+type_keys $' di\t'
+await "dish="
+zpty -d shell
+`)
+	if strings.Contains(out, "no zpty") {
+		t.Skip("zsh has no pseudo terminals")
+	}
+	require.Equal(t, "found ready\nfound kitchen order\nfound dish=\n", out)
+}
+
 func TestFishCompletion(t *testing.T) {
 	out := runScript(t, "fish", `
 complete -C "mcpwright call kitchen or"
