@@ -105,7 +105,9 @@ func (f *form) add(err error) (changed bool) {
 			continue
 		}
 		i := slices.IndexFunc(f.items, func(x *item) bool { return x.Error() == r.Error() || x.renames(r) })
+		twice := func(x *item) bool { return x.Error() == r.Error() }
 		switch {
+		case i < 0 && slices.ContainsFunc(added, twice):
 		case i < 0:
 			choices := append(slices.Clip(r.Choices), f.general(r)...)
 			slices.SortStableFunc(choices, changesLast)

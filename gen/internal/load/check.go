@@ -104,8 +104,10 @@ func (c *checker) schema(at string, v any) {
 			Choose("The compiler ignores the schema.", c.remove(at))
 		return
 	case !ok:
-		c.fail(at, "a schema must be an object, not %s", kind(v)).
-			Choose("Any JSON is valid here.", c.set(at, "{}"))
+		r := c.fail(at, "a schema must be an object, not %s", kind(v))
+		if at != "" { // no rule makes a schema of another file
+			r.Choose("Any JSON is valid here.", c.set(at, "{}"))
+		}
 		return
 	}
 	for _, key := range sorted(object) {
