@@ -42,15 +42,13 @@ func (k *kitchen) addView() {
 	})
 }
 
-// openView calls the tool with a view, and returns its frame.
+// openView calls the tool with a view for the first time, and returns its frame.
 func openView(t *testing.T, p *browser.Page) *browser.Page {
 	t.Helper()
 	choose(p, "plate")
-	p.Wait(`!document.querySelector(".card") || document.querySelector("iframe")`) // the view of an earlier call
-	before := browser.Value[string](p, `document.querySelector("iframe")?.src ?? ""`)
 	p.Type("#detail textarea", "soup")
 	p.Button("Call")
-	p.Wait(fmt.Sprintf(`(all => all.length === 1 && all[0].src !== %q)(document.querySelectorAll("iframe"))`, before))
+	p.Wait(`document.querySelector("iframe")`)
 	view := p.Frame(browser.Value[string](p, `document.querySelector("iframe").src`))
 	view.WaitText("#plate", "× soup")
 	return view
@@ -134,23 +132,13 @@ func TestViewsAreIsolated(t *testing.T) {
 	require.Len(t, tries, 12)
 	require.Zero(t, reached.Load(), "requests reached another origin")
 
-	// A frame that leaves for another origin is stopped by the policy of the page.
-	p.Expect("frame-src")
 	for _, leave := range []string{
 		"location.href = foreign",
 		`const form = document.createElement("form"); form.action = foreign; document.body.append(form); form.submit()`,
 		`const meta = document.createElement("meta"); meta.httpEquiv = "refresh"; meta.content = "0; url=" + foreign; document.head.append(meta)`,
 	} {
-		choose(p, "photo")
-		p.Wait(`!document.querySelector("iframe")`)
-		view := openView(t, p)
-		require.True(t, browser.Value[bool](p, `globalThis.blocked = new Promise(resolve => addEventListener("securitypolicyviolation", e => resolve([e.effectiveDirective, e.blockedURI]), {once: true})), true`))
-		require.True(t, browser.Value[bool](view, fmt.Sprintf("const foreign = %q; setTimeout(() => { %s }, 0); true", foreign.URL, leave)))
-		blocked := browser.Value[[]string](p, "blocked")
-		require.Equal(t, "frame-src", blocked[0], leave)
-		require.Contains(t, blocked[1], foreign.URL)
+		requireStays(t, foreign.URL, leave)
 		require.Zero(t, reached.Load(), "the frame left for another origin with %s", leave)
-		require.Equal(t, page, browser.Value[string](p, "location.origin"))
 	}
 	res, err := http.Get(foreign.URL)
 	require.NoError(t, err)
@@ -165,6 +153,24 @@ func TestViewsAreIsolated(t *testing.T) {
 	require.Contains(t, policy, "sandbox allow-scripts")
 	require.NotContains(t, policy, "allow-same-origin")
 	require.Contains(t, policy, "frame-ancestors "+page)
+}
+
+// requireStays requires that the policy of the page stops a frame that leaves for another origin.
+func requireStays(t *testing.T, foreign, leave string) {
+	t.Helper()
+	p := kitchenPage(t)
+	view := openView(t, p)
+	p.Expect("frame-src")
+	require.True(t, browser.Value[bool](p, `globalThis.blocked = new Promise((resolve, reject) => {
+		addEventListener("securitypolicyviolation", e => resolve([e.effectiveDirective, e.blockedURI, location.origin]), {once: true});
+		setTimeout(() => reject(new Error("nothing was blocked")), 20000);
+	}), true`))
+	page := browser.Value[string](p, "location.origin")
+	require.True(t, browser.Value[bool](view, fmt.Sprintf("const foreign = %q; setTimeout(() => { %s }, 0); true", foreign, leave)))
+	blocked := browser.Value[[]string](p, "blocked")
+	require.Equal(t, "frame-src", blocked[0], leave)
+	require.Contains(t, blocked[1], foreign)
+	require.Equal(t, page, blocked[2])
 }
 
 func mustParse(t *testing.T, text string) *url.URL {
