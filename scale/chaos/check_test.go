@@ -394,8 +394,11 @@ func TestChangeThatDoesNotArrive(t *testing.T) {
 		"the subscription has ended": func(list []observation) {
 			list[6] = observation{At: list[6].At, Kind: noticed, Client: "client-9.1", Text: "broken"}
 		},
-		"the connection has ended":        func(list []observation) { list[6] = observation{At: list[6].At, Kind: closed, Client: "client-9.1"} },
-		"there was no subscription":       func(list []observation) { list[0].Client, list[2].Client = "", "" },
+		"the connection has ended": func(list []observation) { list[6] = observation{At: list[6].At, Kind: closed, Client: "client-9.1"} },
+		"the subscription began later": func(list []observation) {
+			list[0].Kind, list[2].Kind = healed, healed
+			list[6].At, list[6].Kind = 98*int64(time.Second), noticed
+		},
 		"the history ends before":         func(list []observation) { list[6], list[7].At = list[7], 20*int64(time.Second) },
 		"the subscription ended long ago": func(list []observation) { list[3] = observation{At: list[3].At, Kind: closed, Client: "client-9.1"} },
 	} {
