@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/metric/noop"
 	"go.opentelemetry.io/otel/propagation"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -24,13 +25,14 @@ import (
 const (
 	instrumented = " instrumented"
 	traced       = " traced"
+	withTraces   = " traces only"
 	alone        = " SDK alone"
 	withOtelHTTP = " otelhttp"
 )
 
 // WithoutTelemetry returns the name of the peer that a peer with telemetry is compared with, or "".
 func WithoutTelemetry(name string) string {
-	for _, end := range []string{instrumented, traced, alone, withOtelHTTP} {
+	for _, end := range []string{instrumented, traced, withTraces, alone, withOtelHTTP} {
 		if without, ok := strings.CutSuffix(name, end); ok {
 			return without
 		}
@@ -45,6 +47,7 @@ func Traced() []Peer {
 		&ours{name: "mcpwright"},
 		&ours{name: "mcpwright" + instrumented, telemetry: new(mcpotel.Options)},
 		&ours{name: "mcpwright" + traced, telemetry: telemetry()},
+		&ours{name: "mcpwright" + withTraces, telemetry: &mcpotel.Options{TracerProvider: tracers(), MeterProvider: noop.NewMeterProvider()}},
 		&ours{name: "mcpwright" + alone, sdk: newSDKAlone()},
 		&tracedHTTP{server: ours{name: "mcpwright" + withOtelHTTP}},
 		&mcpGo{name: "mcp-go"},
