@@ -2,6 +2,7 @@ package mcpotel_test
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"testing"
 
@@ -107,11 +108,15 @@ func TestLabelsAreLimited(t *testing.T) {
 	}
 }
 
-// refusing is an [peer.Outbound] whose peer refuses each request with the same error.
+// refusing is an [peer.Outbound] whose peer refuses each message with the same error.
 type refusing struct{ nowhere }
 
 func (*refusing) Call(context.Context, peer.Message, wire.Value, ...peer.CallOption) error {
 	return &peer.Error{Code: mcp.CodeInvalidParams}
+}
+
+func (*refusing) Notify(context.Context, peer.Notification, ...peer.CallOption) error {
+	return errors.New("cannot be encoded")
 }
 
 // acmeRequest is a request of a method that the protocol does not have.
@@ -149,6 +154,24 @@ func TestLabelsOfSentMessagesAreLimited(t *testing.T) {
 			require.Len(t, r.points(t, "mcp.client.operation.duration"), test.limit)
 		})
 	}
+}
+
+// TestReportsThatFail measures reports of progress that fail. They have no span.
+func TestReportsThatFail(t *testing.T) {
+	r := newRecorder()
+	refuses := func(context.Context, *peer.Inbound) (peer.Reply, error) {
+		return peer.Reply{}, &peer.Error{Code: mcp.CodeInvalidParams}
+	}
+	h := mcpotel.Middleware(r.options())(peer.HandlerFunc(refuses))
+	require.Error(t, call(h, "notifications/progress", `{"progressToken":1,"progress":"much"}`))
+	point := r.points(t, "mcp.server.operation.duration")[0]
+	require.Equal(t, "notifications/progress", attributes(point.Attributes.ToSlice())["mcp.method.name"])
+	require.Equal(t, "-32602", attributes(point.Attributes.ToSlice())["rpc.response.status_code"])
+
+	out := mcpotel.Outgoing(r.options())(new(refusing))
+	require.Error(t, out.Notify(t.Context(), &mcp.ProgressNotification{Progress: 1}))
+	point = r.points(t, "mcp.client.operation.duration")[0]
+	require.Equal(t, "notifications/progress", attributes(point.Attributes.ToSlice())["mcp.method.name"])
 }
 
 func TestSpanNamesAreLimited(t *testing.T) {

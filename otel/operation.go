@@ -29,7 +29,7 @@ type operation struct {
 
 	span   trace.Span
 	name   string  // of the span
-	series *series // nil before the start
+	series *series // nil before the start, and for a report until it succeeds
 	begun  time.Time
 }
 
@@ -181,9 +181,11 @@ func (o *operation) measure(ctx context.Context, f failure) {
 	if !h.Enabled(ctx) {
 		return
 	}
-	record := o.series.record
+	var record []metric.RecordOption
 	if f.kind != "" {
-		record = o.failed(f)
+		record = o.failed(f) // there may be no series
+	} else {
+		record = o.series.record
 	}
 	h.Record(ctx, time.Since(o.begun).Seconds(), record...)
 }
