@@ -28,7 +28,7 @@ type item struct {
 	choices []refusal.Choice // the first is the current one
 }
 
-// trial is the reason of rules that nobody has chosen yet.
+// trial is the reason of rules that are only tried.
 const trial = "a trial"
 
 // maxTrials limits the compilations for one form.
