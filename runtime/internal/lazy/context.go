@@ -105,11 +105,12 @@ func (*values) Done() <-chan struct{} { return nil }
 // Err implements [context.Context].
 func (*values) Err() error { return nil }
 
-// Value implements [context.Context]. It hides the value that package context looks for
-// to find the cause of the cancellation, see [Context.Value].
+// Value implements [context.Context]. Only package context can hide the value that it looks
+// for to find the cause of the cancellation, see [Context.Value]. Programs may have keys of
+// that type, too.
 func (v *values) Value(key any) any {
 	if _, internal := key.(*int); internal {
-		return nil
+		return context.WithoutCancel(v.Context).Value(key)
 	}
 	return v.Context.Value(key)
 }

@@ -134,3 +134,11 @@ func TestValuesDoNotEnd(t *testing.T) {
 	stop(errWhy)
 	require.Equal(t, errWhy, context.Cause(child))
 }
+
+// TestKeysThatPointToIntegers uses a key of the type that package context uses itself.
+func TestKeysThatPointToIntegers(t *testing.T) {
+	key := new(int)
+	parent := context.WithValue(t.Context(), key, "mine")
+	require.Equal(t, "mine", lazy.Values(parent).Value(key))
+	require.Equal(t, "mine", (&lazy.Context{Context: parent}).Value(key))
+}
