@@ -219,7 +219,7 @@ func checkListenID(t *trial) {
 
 // checkStatelessGet checks only servers that support no revision with a handshake.
 func checkStatelessGet(t *trial) {
-	if !t.onlyStateless {
+	if !t.onlyStateless.Load() {
 		t.skip("the server also supports revisions with a handshake")
 		return
 	}

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
@@ -95,7 +96,7 @@ type suite struct {
 	cases         []*Case
 	byID          map[string]*Case
 	stages        []*stage
-	onlyStateless bool
+	onlyStateless atomic.Bool   // set after discovery, while links may still read the end of a response
 	apart         chan struct{} // limits the cases that run apart
 	starting      chan struct{} // limits the processes that have not sent a message
 
@@ -177,7 +178,7 @@ func (s *suite) discover(only ...mcp.Revision) (reasons []error) {
 	for _, st := range newest {
 		st.newest = true
 	}
-	s.onlyStateless = newest[true] == nil && s.opts.Revisions == nil
+	s.onlyStateless.Store(newest[true] == nil && s.opts.Revisions == nil)
 	return reasons
 }
 

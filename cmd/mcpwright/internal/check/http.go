@@ -405,7 +405,7 @@ func (l *httpLink) observe(sent *message, r *reply) {
 	if strings.ContainsFunc(id, func(c rune) bool { return c <= ' ' || c > '~' }) {
 		s.find("http-session-id", sent.raw, "", "the session id %q has a character that is not visible ASCII", id)
 	}
-	if id != "" && s.onlyStateless {
+	if id != "" && s.onlyStateless.Load() {
 		s.find("http-stateless-session", sent.raw, "", "the response has the session id %q", id)
 	}
 }
