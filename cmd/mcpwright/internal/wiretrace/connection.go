@@ -16,7 +16,7 @@ import (
 type connection struct {
 	recorder *Recorder
 	number   int
-	gap      bool // messages were lost, so others may seem to be missing
+	gap      bool // messages were not validated, so others may seem to be missing
 	known    bool // a revision was selected
 	requests map[string]request
 }
@@ -43,6 +43,7 @@ type check func(from mcptest.Sender, raw []byte) ([]*mcptest.Violation, wire.Rev
 func (c *connection) observe(p *part, check check) {
 	e := c.recorder.event(p)
 	e.Connection = c.number
+	c.gap = c.gap || p.hidden || e.Clipped
 	if e.Kind != "" {
 		c.recorder.emit(e)
 		return
@@ -119,7 +120,7 @@ func (c *connection) find(e *Event, p *part, m *message) {
 // store stores a request for its response.
 func (c *connection) store(e *Event, p *part, m *message) {
 	method := textOf(m.Method)
-	if p.from == mcptest.FromClient && (method == mcp.MethodInitialize || strings.Contains(string(m.Params), `"io.modelcontextprotocol/protocolVersion"`)) {
+	if !e.Clipped && p.from == mcptest.FromClient && (method == mcp.MethodInitialize || strings.Contains(string(m.Params), `"io.modelcontextprotocol/protocolVersion"`)) {
 		c.known = true
 	}
 	if m.kind() != Request {

@@ -1,19 +1,74 @@
 package wiretrace
 
 import (
+	"bytes"
 	"compress/gzip"
 	"compress/zlib"
 	"errors"
+	"fmt"
 	"io"
+	"net/http"
 	"strings"
 	"sync"
 )
 
-// decoders open a body with a content encoding.
-var decoders = map[string]func(io.Reader) (io.Reader, error){
+// A decoder opens a body with a content encoding.
+type decoder func(io.Reader) (io.Reader, error)
+
+var decoders = map[string]decoder{
 	"gzip":    func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) },
 	"x-gzip":  func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) },
 	"deflate": func(r io.Reader) (io.Reader, error) { return zlib.NewReader(r) },
+}
+
+// contentEncoding returns the encoding of a body, or "".
+func contentEncoding(h http.Header) string {
+	encoding := strings.ToLower(strings.TrimSpace(strings.Join(h.Values("Content-Encoding"), ", ")))
+	if encoding == "identity" {
+		return ""
+	}
+	return encoding
+}
+
+// maxDecoded limits the bytes that are decoded of a request, in messages of the longest size.
+const maxDecoded = 16
+
+// decodeRequest decodes the body of a request. If that is impossible, the part has a text in place
+// of the message.
+func decodeRequest(p *part, encoding string, limit int) {
+	raw := p.raw
+	p.raw = nil
+	open := decoders[encoding]
+	switch {
+	case open == nil:
+		p.hide("it is encoded: " + encoding)
+		return
+	case p.size > int64(len(raw)):
+		p.hide("it is too long")
+		return
+	}
+	var decoded clipped
+	r, err := open(bytes.NewReader(raw))
+	if err == nil {
+		_, err = io.Copy(&limitedWriter{&decoded, limit}, io.LimitReader(r, maxDecoded*int64(limit)))
+	}
+	if err != nil {
+		p.hide(fmt.Sprintf("it is not valid %s: %v", encoding, err))
+		return
+	}
+	p.raw, p.size = decoded.take()
+}
+
+// limitedWriter stores the beginning of what is written.
+type limitedWriter struct {
+	to    *clipped
+	limit int
+}
+
+// Write implements [io.Writer].
+func (w *limitedWriter) Write(b []byte) (int, error) {
+	w.to.add(b, w.limit)
+	return len(b), nil
 }
 
 // encodedBody has the bytes of an encoded body that are not decoded yet.
@@ -87,7 +142,7 @@ func (b *encodedBody) wait() {
 var errDiscarded = errors.New("the body is discarded")
 
 // decode decodes the body of the response. It returns after the end of the body.
-func (x *Exchange) decode(open func(io.Reader) (io.Reader, error), body *encodedBody) {
+func (x *Exchange) decode(open decoder, body *encodedBody) {
 	r, err := open(body)
 	buf := make([]byte, 32<<10)
 	for err == nil {
@@ -105,12 +160,4 @@ func (x *Exchange) decode(open func(io.Reader) (io.Reader, error), body *encoded
 	x.endBody(err)
 	x.mu.Unlock()
 	x.recorder.decoded()
-}
-
-// decoder returns the function that opens the body of the response, or nil.
-func (x *Exchange) decoder() func(io.Reader) (io.Reader, error) {
-	if !x.endpoint {
-		return nil
-	}
-	return decoders[strings.ToLower(strings.TrimSpace(x.encoding))]
 }

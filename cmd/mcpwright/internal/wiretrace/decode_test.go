@@ -108,3 +108,93 @@ func TestBrokenEncodedBodies(t *testing.T) {
 		})
 	}
 }
+
+// exchangeOf observes an exchange. The first of the encodings and bodies belongs to the request.
+func exchangeOf(r *Recorder, session string, encodings [2]string, bodies [2]string, media string) {
+	req := httptest.NewRequest(http.MethodPost, "/mcp", nil)
+	req.Header.Set("Content-Encoding", encodings[0])
+	if session != "" {
+		req.Header.Set(headerSession, session)
+	}
+	x := r.Exchange(req, true)
+	x.Sent([]byte(bodies[0]))
+	x.SentAll()
+	x.Header(http.StatusOK, http.Header{"Content-Type": {media}, "Content-Encoding": {encodings[1]}, headerSession: {"s"}})
+	x.Received([]byte(bodies[1]))
+	x.ReceivedAll()
+}
+
+func gzipped(t *testing.T, text string) string {
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	_, err := io.WriteString(z, text)
+	require.NoError(t, err)
+	require.NoError(t, z.Close())
+	return packed.String()
+}
+
+// TestEncodedRequests observes requests in encodings that are known, unknown and wrong, and a later request
+// of the same session.
+func TestEncodedRequests(t *testing.T) {
+	const list, listed = `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`, `{"jsonrpc":"2.0","id":2,"result":{"tools":[]}}`
+	for name, test := range map[string]struct {
+		encodings, bodies [2]string
+		media             string
+		texts             []string // of the first exchange
+	}{
+		"gzip":             {[2]string{"GZip", ""}, [2]string{gzipped(t, initialize), initialized}, mediaJSON, []string{"", ""}},
+		"identity":         {[2]string{"identity", "identity"}, [2]string{initialize, initialized}, mediaJSON, []string{"", ""}},
+		"unknown request":  {[2]string{"x-tea", ""}, [2]string{"\x01\x02", initialized}, mediaJSON, []string{"since it is encoded: x-tea", ""}},
+		"unknown response": {[2]string{"", "x-tea"}, [2]string{initialize, "\x01\x02"}, mediaJSON, []string{"", "since it is encoded: x-tea"}},
+		"unknown stream":   {[2]string{"", "gzip, x-tea"}, [2]string{initialize, "\x01\x02"}, mediaEvents, []string{"", "since it is encoded: gzip, x-tea"}},
+		"not gzip":         {[2]string{"gzip", ""}, [2]string{initialize, initialized}, mediaJSON, []string{"since it is not valid gzip", ""}},
+		"too long":         {[2]string{"gzip", ""}, [2]string{strings.Repeat("x", 65<<10), initialized}, mediaJSON, []string{"since it is too long", ""}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var events []*Event
+			r := NewRecorder(Options{OnEvent: func(e *Event) { events = append(events, e) }, MaxMessage: 64 << 10})
+			exchangeOf(r, "", test.encodings, test.bodies, test.media)
+			exchangeOf(r, "s", [2]string{}, [2]string{list, listed}, mediaJSON)
+			require.True(t, r.Close(10*time.Second))
+			require.Len(t, events, 4)
+			for i, text := range test.texts {
+				require.Contains(t, events[i].Text, text)
+				require.Equal(t, text == "", events[i].Text == "", events[i].Text)
+				require.Equal(t, text == "", events[i].Message != nil)
+			}
+			for i, e := range events {
+				require.Empty(t, e.Violations, "%s %s", e.Text, e.Message)
+				if i > 0 || e.Message != nil { // a request that is not shown has no session yet
+					require.Equal(t, 1, e.Connection)
+				}
+			}
+			require.Equal(t, 3, events[3].RespondsTo)
+		})
+	}
+}
+
+// TestClippedRequests decodes a request that is too long when decoded, and does not miss it when its response
+// arrives.
+func TestClippedRequests(t *testing.T) {
+	long := `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"` + strings.Repeat("x", 2<<20) + `"}}`
+	for name, test := range map[string]struct{ encoding, body string }{"gzip": {"gzip", gzipped(t, long)}, "plain": {"", long}} {
+		t.Run(name, func(t *testing.T) {
+			var events []*Event
+			r := NewRecorder(Options{OnEvent: func(e *Event) { events = append(events, e) }, MaxMessage: 64 << 10})
+			exchangeOf(r, "", [2]string{}, [2]string{initialize, initialized}, mediaJSON)
+			exchangeOf(r, "s", [2]string{test.encoding, ""}, [2]string{test.body, `{"jsonrpc":"2.0","id":7,"result":{"content":[]}}`}, mediaJSON)
+			require.True(t, r.Close(10*time.Second))
+			require.Len(t, events, 4)
+			require.True(t, events[2].Clipped)
+			if name == "plain" {
+				require.Equal(t, int64(len(long)), events[2].Size)
+			} else {
+				require.Equal(t, int64(16*64<<10), events[2].Size, "decoding is limited")
+			}
+			require.Equal(t, "tools/call", events[3].Method)
+			for _, e := range events {
+				require.Empty(t, e.Violations)
+			}
+		})
+	}
+}

@@ -159,6 +159,14 @@ type part struct {
 	http *HTTPDetails
 	kind Kind // for a part without a message, or ""
 	text string
+	// hidden is true if the part has messages that cannot be read.
+	hidden bool
+}
+
+// hide replaces the message of a part by the reason why it is not shown.
+func (p *part) hide(reason string) {
+	p.kind, p.raw, p.hidden = HTTP, nil, true
+	p.text = "the body is not shown, since " + reason
 }
 
 // event returns the event of a part without what depends on the connection.

@@ -103,15 +103,21 @@ func (x *Exchange) Header(status int, header http.Header) {
 	header = header.Clone()
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.status, x.encoding = status, header.Get("Content-Encoding")
+	x.status, x.encoding = status, contentEncoding(header)
 	x.media, _, _ = mime.ParseMediaType(header.Get("Content-Type"))
-	open := x.decoder()
-	if x.media == mediaEvents && (x.encoding == "" || open != nil) && x.endpoint {
-		x.events = &eventSplitter{limit: x.recorder.opts.MaxMessage, event: x.addEvent}
-	}
+	stream := x.media == mediaEvents
 	p := x.part(nil, 0)
 	p.kind = HTTP
-	stream := x.media == mediaEvents
+	var open decoder
+	if x.endpoint {
+		open = decoders[x.encoding]
+		switch {
+		case stream && (x.encoding == "" || open != nil):
+			x.events = &eventSplitter{limit: x.recorder.opts.MaxMessage, event: x.addEvent}
+		case stream:
+			p.hide("it is encoded: " + x.encoding)
+		}
+	}
 	x.add(0, func() { x.observeHeader(p, header, stream) })
 	if open != nil {
 		x.encoded = newEncodedBody(x.recorder.opts.MaxMessage)
@@ -163,14 +169,14 @@ func (x *Exchange) endBody(err error) {
 		return
 	}
 	p := x.part(x.received.take())
-	if len(bytes.TrimSpace(p.raw)) == 0 || err != nil {
+	if len(bytes.TrimSpace(p.raw)) == 0 {
 		p.kind, p.raw = HTTP, nil
 	}
 	switch {
 	case err != nil:
-		p.text = fmt.Sprintf("the body is not shown, since it is not valid %s: %v", x.encoding, err)
+		p.hide(fmt.Sprintf("it is not valid %s: %v", x.encoding, err))
 	case x.encoding != "" && x.encoded == nil && p.size > 0:
-		p.text = "the body is not shown, since it is encoded: " + x.encoding
+		p.hide("it is encoded: " + x.encoding)
 	}
 	media := x.media
 	x.add(len(p.raw), func() { x.observeBody(p, media) })
@@ -234,6 +240,9 @@ func (x *Exchange) add(size int, run func()) {
 func (x *Exchange) observeRequest(p *part) {
 	r := x.recorder
 	session := x.request.Header.Get(headerSession)
+	if encoding := contentEncoding(x.request.Header); encoding != "" && p.kind == "" {
+		decodeRequest(p, encoding, r.opts.MaxMessage)
+	}
 	x.legacy = r.legacy[x.request.URL.RequestURI()]
 	x.check = r.validator.Begin(x.request)
 	switch {
@@ -270,15 +279,20 @@ func (x *Exchange) observeHeader(p *part, header http.Header, stream bool) {
 		return
 	}
 	r := x.recorder
-	if id := header.Get(headerSession); id != "" && x.conn.number != 0 {
-		r.session(id, x.conn)
+	if id := header.Get(headerSession); id != "" {
+		if x.conn.gap && x.conn.number == 0 {
+			x.conn.number = r.open() // the request that is not shown may begin a session
+		}
+		if x.conn.number != 0 {
+			r.session(id, x.conn)
+		}
 	}
 	if x.legacy != nil {
 		return
 	}
 	x.problems = x.check.CheckHeader(p.http.Status, header)
 	switch {
-	case x.request.Method == http.MethodGet && stream:
+	case x.request.Method == http.MethodGet && stream, p.hidden:
 		x.emit(p)
 	case x.request.Method == http.MethodDelete && p.http.Status < 300:
 		r.forget(x.request.Header.Get(headerSession))
@@ -347,6 +361,7 @@ func (x *Exchange) observeProblems() {
 
 // emit emits a part of the response that is not a message.
 func (x *Exchange) emit(p *part) {
+	x.conn.gap = x.conn.gap || p.hidden
 	e := x.recorder.event(p)
 	e.Connection = x.conn.number
 	e.Violations = x.conn.violations(x.problems)
