@@ -59,7 +59,7 @@ func decodeRequest(p *part, encoding string, limit int) {
 	p.raw, p.size = decoded.take()
 }
 
-// limitedWriter stores the beginning of what is written.
+// limitedWriter stores the beginning of a body.
 type limitedWriter struct {
 	to    *clipped
 	limit int
