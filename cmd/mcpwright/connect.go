@@ -39,6 +39,7 @@ type connection struct {
 
 	recorder  *wiretrace.Recorder // observes the messages, or nil
 	childErrs io.Writer           // receives the standard error of a command, or nil
+	showLogin func(page string)   // see transport; nil for the browser
 }
 
 func (c *connection) define(fs *flag.FlagSet) {
@@ -200,7 +201,7 @@ func (c *connection) endpoint(e *environment, s *server) (mcpclient.Endpoint, er
 	if to.HTTP.Header.Get("Authorization") != "" {
 		return to, nil
 	}
-	transport, err := e.transport(s, base)
+	transport, err := e.transport(s, base, c.showLogin)
 	if err != nil {
 		return nil, usagef("%s: %w", s.name, err)
 	}

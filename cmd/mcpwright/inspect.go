@@ -106,7 +106,7 @@ func (i *inspect) connectPage(ctx context.Context, e *environment, s *server, to
 	if to.Second {
 		c.revision = ""
 	}
-	c.recorder, c.childErrs = to.Recorder, to.Stderr
+	c.recorder, c.childErrs, c.showLogin = to.Recorder, to.Stderr, to.Login
 	client, err := c.connect(ctx, e, s, to.Client)
 	if err, ok := errors.AsType[*unreachableError](err); ok {
 		return nil, err.error

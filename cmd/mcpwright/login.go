@@ -56,7 +56,7 @@ func withTransport(fs *flag.FlagSet, do func(context.Context, *environment, *ser
 		}
 		person := *e
 		person.interactive = true // the user has asked for it
-		t, err := person.transport(s, http.DefaultTransport)
+		t, err := person.transport(s, http.DefaultTransport, nil)
 		if err != nil {
 			return err
 		}
@@ -68,21 +68,45 @@ func withTransport(fs *flag.FlagSet, do func(context.Context, *environment, *ser
 var errNoLogin = errors.New("the server requires a login")
 
 // transport returns a transport that logs in to a server if it requires that. The base sends the
-// requests.
-func (e *environment) transport(s *server, base http.RoundTripper) (*auth.Transport, error) {
-	opts := &auth.TransportOptions{
-		Grant: &auth.AuthorizationCode{ClientName: "mcpwright", OpenBrowser: func(page string) error {
-			if !e.interactive {
-				return errNoLogin
-			}
-			e.errs.Printf("%s requires a login. If no browser opens, visit:\n  %s\n", s.name, page)
-			_ = e.openBrowser(page) // the user has the URL
-			return nil
-		}},
-		Base: base,
-	}
+// requests. If showLogin is not nil, it is called with the page of each login, and with "" after the
+// login.
+func (e *environment) transport(s *server, base http.RoundTripper, showLogin func(page string)) (*auth.Transport, error) {
+	grant := &auth.AuthorizationCode{ClientName: "mcpwright", OpenBrowser: func(page string) error {
+		if !e.interactive {
+			return errNoLogin
+		}
+		e.errs.Printf("%s requires a login. If no browser opens, visit:\n  %s\n", s.name, page)
+		_ = e.openBrowser(page) // the user has the URL
+		return nil
+	}}
+	opts := &auth.TransportOptions{Grant: grant, Base: base}
 	if e.configDir != "" {
 		opts.Store = auth.FileStore(filepath.Join(e.configDir, "tokens"))
 	}
+	if showLogin != nil && opts.Store != nil {
+		grant.OpenBrowser = func(page string) error {
+			showLogin(page)
+			return nil
+		}
+		opts.Store = loginStore{opts.Store, func() { showLogin("") }}
+	}
 	return auth.NewTransport(s.URL, opts)
+}
+
+// loginStore calls a function after each login. A transport locks its token during a login.
+type loginStore struct {
+	auth.Store
+	ended func()
+}
+
+// Lock implements [auth.Store].
+func (s loginStore) Lock(ctx context.Context, key string) (unlock func(), err error) {
+	free, err := s.Store.Lock(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	return func() {
+		s.ended()
+		free()
+	}, nil
 }

@@ -73,6 +73,28 @@ func startProtected(t *testing.T) (string, *atomic.Int32) {
 	return resource, &issued
 }
 
+// TestLoginOnThePage logs in with a button of the page, which waits for that and then continues.
+func TestLoginOnThePage(t *testing.T) {
+	browser.Find(t)
+	resource, issued := startProtected(t)
+	home := t.TempDir()
+	page := startPage(t, []string{"-timeout", "1s", resource}, "HOME="+home, "XDG_CONFIG_HOME="+filepath.Join(home, "config"))
+	p := browser.Open(t, 1200, 760)
+	p.Go(page)
+	p.WaitText("#notices", "The server requires a login")
+	p.WaitText("#notices", "127.0.0.1")
+	p.Wait("new Promise(resolve => setTimeout(resolve, 2000, true))") // longer than the limit for a response
+	p.Reload()
+	p.WaitText("#notices", "The server requires a login")
+	require.Zero(t, issued.Load(), "no page is opened before the person agrees")
+	p.Button("Log in")
+	p.WaitText("#sides", "2026-07-28 · stateless")
+	p.Wait(`!document.querySelector("#notices").innerText.includes("login")`)
+	call(p, "photo")
+	p.WaitText(".card", "The dish of the day")
+	require.Equal(t, int32(1), issued.Load())
+}
+
 // TestServerWithLogin logs in to a server with OAuth, and then uses it on the page.
 func TestServerWithLogin(t *testing.T) {
 	browser.Find(t)

@@ -53,6 +53,9 @@ type Connection struct {
 	Recorder *wiretrace.Recorder
 	// Stderr receives the standard error of a command.
 	Stderr io.Writer
+	// Login shows the URL of a page on which the person logs in to the MCP server. An empty URL
+	// hides it.
+	Login func(url string)
 }
 
 //go:embed static

@@ -205,7 +205,7 @@ func (sd *side) open() (*mcpclient.Client, error) {
 		sd.changed(readResources, readTemplates)
 		return nil
 	}
-	to := &Connection{Second: sd.index > 0, Client: opts, Recorder: sd.recorder, Stderr: &lineWriter{line: sd.wroteStderr}}
+	to := &Connection{Second: sd.index > 0, Client: opts, Recorder: sd.recorder, Stderr: &lineWriter{line: sd.wroteStderr}, Login: sd.login}
 	if to.Second {
 		first, err := sd.server.sides[0].connected(sd.server.life)
 		if err != nil {
@@ -397,6 +397,11 @@ func (sd *side) wroteStderr(line string) {
 		text = m.String(line)
 	}
 	sd.server.log.add(&entry{kind: "log"}, map[string]any{"side": sd.index, "time": time.Now(), "level": "stderr", "text": text})
+}
+
+// login shows the URL of a page for a login, or hides it.
+func (sd *side) login(url string) {
+	sd.server.log.add(&entry{key: fmt.Sprint("login ", sd.index), kind: "login", keep: true}, map[string]any{"side": sd.index, "url": url})
 }
 
 // sawTask shows the state of a task.

@@ -13,6 +13,7 @@ const at = (id) => document.getElementById(id)
 const state = {
 	page: { name: '', command: false },
 	sides: [null, null], // the last event of each connection
+	logins: ['', ''], // the URL of the page on which the person logs in, for each connection
 	offers: [{}, {}], // by kind
 	actions: new Map(),
 	progress: new Map(),
@@ -95,6 +96,7 @@ const questions = questionView(at('question'), (side) => {
 const handlers = {
 	page(event) { state.page = event },
 	state(event) { state.sides[event.side] = event },
+	login(event) { state.logins[event.side] = event.url },
 	offer(event) { state.offers[event.side][event.kind] = event },
 	action(event) {
 		state.actions.set(event.id, event)
@@ -127,7 +129,7 @@ const redraw = {
 
 events((name, data, seq) => {
 	handlers[name]?.(data, seq)
-	if (name === 'page' || name === 'state') redraw.header()
+	if (['page', 'state', 'login'].includes(name)) redraw.header()
 	if (['offer', 'state', 'log', 'task'].includes(name)) redraw.tabs()
 	if (name === 'offer') redraw.list()
 	for (const f of listeners) f(name, data)
@@ -153,10 +155,7 @@ function drawHeader() {
 	wire.columns(state.compare && state.sides[1] ? [sideTitle(0), sideTitle(1)] : [first ? sideTitle(0) : ''])
 	for (const old of at('notices').querySelectorAll('.about-side')) old.remove()
 	if (state.unreachable) at('notices').prepend(h('div', { class: 'notice error about-side' }, h('p', null, state.unreachable)))
-	for (const side of [1, 0]) {
-		const element = sideNotice(side)
-		if (element) at('notices').prepend(element)
-	}
+	for (const side of [1, 0]) at('notices').prepend(...[loginNotice(side), sideNotice(side)].filter(Boolean))
 }
 
 function sideTitle(side) {
@@ -184,6 +183,17 @@ function compareButton() {
 		redraw.header()
 		for (const f of listeners) f('compare')
 	}, { 'aria-pressed': String(state.compare), disabled: state.sides[0]?.state !== 'connected' && !state.compare, title: `Connect also with a ${kind} revision, and show both side by side` })
+}
+
+// loginNotice offers to log in. The URL comes from a server, so it is shown before it is opened.
+function loginNotice(side) {
+	const url = state.logins[side]
+	if (!/^https?:\/\//i.test(url)) return null
+	return h('div', { class: 'notice about-side', role: 'status' },
+		h('div', null, h('p', null, h('strong', null, 'The server requires a login'), side === 1 ? ' (second connection)' : ''),
+			h('p', null, 'It opens in a new tab, at ', h('strong', null, new URL(url).host), '. This page continues afterwards.'),
+			h('details', null, h('summary', null, 'Address'), h('pre', { class: 'text url' }, url))),
+		button('Log in', () => { window.open(url, '_blank', 'noopener,noreferrer') }, { class: 'primary' }))
 }
 
 function sideNotice(side) {
