@@ -122,7 +122,7 @@ func (in *input) refuse(err error, rules *ir.Rules) error {
 	raw := make(map[string][]byte)
 	names, _ := filepath.Glob(filepath.Join(in.schema, "*.json")) // the pattern is valid
 	for _, name := range names {
-		if data, err := os.ReadFile(name); err == nil { // otherwise it is one of the errors
+		if data, err := load.ReadFile(name); err == nil { // otherwise it is one of the errors
 			raw[strings.TrimSuffix(filepath.Base(name), ".json")] = data
 		}
 	}
@@ -141,7 +141,7 @@ func build(files []*load.File, docsFile string) (*ir.Package, error) {
 
 // buildWith loads the texts and merges the schemas.
 func buildWith(files []*load.File, docsFile string, rules *ir.Rules) (*ir.Package, error) {
-	text, err := os.ReadFile(docsFile)
+	text, err := load.ReadFile(docsFile)
 	if err != nil {
 		return nil, fmt.Errorf("read documentation texts: %w", err)
 	}

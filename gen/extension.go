@@ -125,7 +125,7 @@ func newProtocol(p *ir.Package, files []*load.File) *extension.Protocol {
 // rewriteExtension writes the schema of an extension in the form that the compiler uses. Descriptions in an
 // existing file remain. The descriptions of the schema are not written, because they are texts of others.
 func rewriteExtension(c *extension.Config, p *extension.Protocol, to string) error {
-	raw, err := os.ReadFile(c.Schema)
+	raw, err := load.ReadFile(c.Schema)
 	if err != nil {
 		return fmt.Errorf("read schema: %w", err)
 	}
@@ -133,7 +133,7 @@ func rewriteExtension(c *extension.Config, p *extension.Protocol, to string) err
 	if err != nil {
 		return err
 	}
-	if old, err := os.ReadFile(to); err == nil {
+	if old, err := load.ReadFile(to); err == nil {
 		before := *c
 		before.Schema = to
 		if y, err := extension.Read(old, &before, p); err == nil {
@@ -145,7 +145,7 @@ func rewriteExtension(c *extension.Config, p *extension.Protocol, to string) err
 
 // compileExtension compiles one extension into a folder, or checks the files there.
 func compileExtension(c *extension.Config, p *extension.Protocol, out string, check bool, stdout io.Writer) error {
-	raw, err := os.ReadFile(c.Schema)
+	raw, err := load.ReadFile(c.Schema)
 	if err != nil {
 		return fmt.Errorf("read schema: %w", err)
 	}

@@ -123,7 +123,7 @@ func TestExtensionErrors(t *testing.T) {
 		"not a schema":          {`[1]`, "has its definitions in $defs, and has none"},
 		"no definitions":        {`{"$defs": {}}`, "has its definitions in $defs, and has none"},
 		"twice":                 {`{"$defs": {"A": {}, "A": {}}}`, "#/$defs/A: line 1: duplicate key"},
-		"too large":             {`{"$defs": {"A": {"description": "` + strings.Repeat("x", 17<<20) + `"}}}`, "the limit is 16777216"},
+		"too large":             {`{"$defs": {"A": {"description": "` + strings.Repeat("x", 17<<20) + `"}}}`, "the limit of 16777216"},
 		"unknown reference":     {with("#/$defs/Units", "#/$defs/Unit"), `#/$defs/WeatherCapability/properties/units/$ref: $ref "#/$defs/Unit" has no definition "Unit"`},
 		"endless recursion":     {with(`"Units": {"type": "string", "enum": ["metric", "imperial"]}`, `"Units": {"$ref": "#/$defs/Units"}`), "Units"},
 		"endless list":          {with(`"Units": {"type": "string", "enum": ["metric", "imperial"]}`, `"Units": {"type": "array", "items": {"$ref": "#/$defs/Units"}}`), "contains itself"},

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -122,7 +121,7 @@ func (h *history) run(root string, released []*load.File, states []string, stdou
 
 // compileState compiles the official file of a state after the released revisions.
 func compileState(released []*load.File, state, schema string) (*compilation, error) {
-	official, err := os.ReadFile(state)
+	official, err := load.ReadFile(state)
 	if err != nil {
 		return nil, err
 	}

@@ -110,7 +110,7 @@ func (im *importing) read() error {
 	if err := load.CheckRevision(im.entry.Revision); err != nil {
 		return fmt.Errorf("import: %w", err)
 	}
-	official, err := os.ReadFile(im.from)
+	official, err := load.ReadFile(im.from)
 	if err != nil {
 		return fmt.Errorf("import: %w", err)
 	}
@@ -146,7 +146,7 @@ func (im *importing) readIndex() error {
 
 // readOptional reads a file. It returns nil if the file does not exist.
 func readOptional(path string) ([]byte, error) {
-	data, err := os.ReadFile(path)
+	data, err := load.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

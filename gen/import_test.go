@@ -164,13 +164,8 @@ func TestImportOfChangedDescriptionsNeedsReplace(t *testing.T) {
 func TestFailedImportWritesNothing(t *testing.T) {
 	edit := func(old, new string) string { return strings.Replace(official, old, new, 1) }
 	for name, test := range map[string]struct{ text, revision, want string }{
-		"empty file":      {"", "2025-02-01", "official.json#: file is empty"},
 		"invalid JSON":    {edit("]", "") + "}", "2025-02-01", "official.json#: line 6: text after the JSON document"},
-		"cut off":         {official[:120], "2025-02-01", "official.json#/$defs/Tool: line 4: invalid JSON"},
-		"duplicate key":   {edit(`"type": "object"`, `"type": "object", "type": "object"`), "2025-02-01", "official.json#/$defs/Tool/type: line 4: duplicate key"},
 		"unknown keyword": {edit(`"type": "object"`, `"oneOf": []`), "2025-02-01", `official.json#/$defs/Tool/oneOf: unsupported keyword "oneOf"`},
-		"unknown $ref":    {edit(`{"type": "string"}`, `{"$ref": "#/$defs/Text"}`), "2025-02-01", `official.json#/$defs/Tool/properties/description/$ref: $ref "#/$defs/Text" has no definition`},
-		"recursive $ref":  {edit(`"Tool"`, `"Self": {"$ref": "#/$defs/Self"}, "Tool"`), "2025-02-01", `official.json#/$defs/Self: `},
 		"not a date":      {official, "2025-02-30", `revision "2025-02-30" is not a date; write it like 2026-07-28`},
 		"a path":          {official, "../2025-02-01", `revision "../2025-02-01" is not a date`},
 		"changed file":    {edit("words", "other words"), "2025-01-01", "REPLACE=1"},

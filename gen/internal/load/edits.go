@@ -49,7 +49,7 @@ func (x *Edits) useFolder(fsys fs.FS, shown func(string) string) error {
 			continue
 		}
 		name := Entry{Revision: e.From}.File()
-		data, err := fs.ReadFile(fsys, name)
+		data, err := readFile(fsys, name)
 		if err != nil {
 			return refusedEdit(shown(name), e, "the rule copies a schema from a revision that cannot be read")
 		}

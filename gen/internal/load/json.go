@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -16,6 +18,31 @@ const maxDepth = 128
 
 // maxSize limits the size of a file, in bytes. The largest official file has 0.2 MB.
 const maxSize = 16 << 20
+
+// ReadFile reads a file, but at most one byte more than the limit, so that a larger file is not in
+// memory and parse refuses it.
+func ReadFile(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return readLimited(f)
+}
+
+// readLimited reads and closes a file, like [ReadFile].
+func readLimited(f fs.File) ([]byte, error) {
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxSize+1))
+}
+
+// readFile is like [ReadFile] for a file system.
+func readFile(fsys fs.FS, name string) ([]byte, error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return readLimited(f)
+}
 
 // problemf returns an error for a JSON pointer in a file.
 func problemf(file, at, format string, args ...any) error {
@@ -37,7 +64,7 @@ func parse(file string, data []byte) (any, error) {
 	r := &reader{file: file, data: data, dec: json.NewDecoder(bytes.NewReader(data))}
 	r.dec.UseNumber()
 	if len(data) > maxSize {
-		return nil, problemf(file, "", "file has %d bytes; the limit is %d", len(data), maxSize)
+		return nil, problemf(file, "", "the file has more bytes than the limit of %d", maxSize)
 	}
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil, problemf(file, "", "file is empty")

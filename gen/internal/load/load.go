@@ -77,7 +77,7 @@ func (x *Edits) readAll(fsys fs.FS, shown func(name string) string) ([]*File, er
 }
 
 func readIndex(fsys fs.FS, shown string) (*Index, error) {
-	data, err := fs.ReadFile(fsys, IndexFile)
+	data, err := readFile(fsys, IndexFile)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w; import a schema with make schema", shown, err)
 	}
@@ -106,7 +106,7 @@ func unlistedFiles(fsys fs.FS, index *Index, shown func(string) string) error {
 
 // read reads one schema and compares it with its index entry.
 func (x *Edits) read(fsys fs.FS, shown string, e Entry) (*File, error) {
-	raw, err := fs.ReadFile(fsys, e.File())
+	raw, err := readFile(fsys, e.File())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w; import the official file with make schema", shown, err)
 	}

@@ -226,5 +226,5 @@ func TestTranscribeChecksKeywords(t *testing.T) {
 
 func TestTranscribeLimitsSize(t *testing.T) {
 	_, err := Transcribe("x.json", make([]byte, 100<<20))
-	require.EqualError(t, err, "x.json#: file has 104857600 bytes; the limit is 16777216")
+	require.EqualError(t, err, "x.json#: the file has more bytes than the limit of 16777216")
 }
