@@ -24,6 +24,7 @@ type InProcessConn struct {
 	opts          Options
 	peer          *InProcessConn
 	link          *inProcessLink
+	closed        atomic.Bool    // link.closed is closed, or will be at once; faster to load
 	table         inProcessTable // of the requests that this end handles
 	notifications queue[*inProcessNotification]
 	inFlight      InFlight
@@ -32,7 +33,6 @@ type InProcessConn struct {
 // inProcessLink is what both ends share.
 type inProcessLink struct {
 	closed   chan struct{}
-	isClosed atomic.Bool // closed is closed, or will be at once; faster to load
 	handlers sync.WaitGroup
 	tasks    sync.WaitGroup
 }
@@ -145,7 +145,7 @@ func (c *InProcessConn) Drain(ctx context.Context) error {
 // Done returns a channel that is closed when the connection is closed.
 func (c *InProcessConn) Done() <-chan struct{} { return c.link.closed }
 
-func (c *InProcessConn) isClosed() bool { return c.link.isClosed.Load() }
+func (c *InProcessConn) isClosed() bool { return c.closed.Load() }
 
 // Shutdown closes both ends: calls fail, and the contexts of handlers end. It waits until the
 // handlers have returned, at most until ctx ends. A handler must not call Shutdown: it would wait
@@ -156,7 +156,8 @@ func (c *InProcessConn) Shutdown(ctx context.Context, cause error) {
 	c.notifications.close()
 	c.peer.notifications.close()
 	if first {
-		c.link.isClosed.Store(true)
+		c.closed.Store(true)
+		c.peer.closed.Store(true)
 		close(c.link.closed)
 	}
 	if !waitGroup(ctx.Done(), &c.link.handlers) || !waitGroup(ctx.Done(), &c.link.tasks) {

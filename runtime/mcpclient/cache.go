@@ -2,6 +2,7 @@ package mcpclient
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
@@ -41,6 +42,7 @@ const (
 // cache stores results as JSON, so that each caller receives a copy.
 type cache struct {
 	opts CacheOptions
+	used atomic.Bool // changes is not nil; an update to many clients needs no lock of a cache that is not used
 
 	mu      sync.Mutex // guards the fields below
 	entries map[cacheKey]*cacheEntry
@@ -64,12 +66,11 @@ type cacheEntry struct {
 	held     *budget.Reservation
 }
 
-func newCache(o *CacheOptions) *cache {
-	c := &cache{opts: *o, entries: make(map[cacheKey]*cacheEntry)}
+func (c *cache) init(o *CacheOptions) {
+	c.opts, c.entries = *o, make(map[cacheKey]*cacheEntry)
 	c.opts.MaxEntries = limit.Count(o.MaxEntries, defaultMaxEntries)
 	c.opts.MaxBytes = limit.Count(o.MaxBytes, defaultMaxBytes)
 	c.opts.MaxAge = limit.Time(o.MaxAge, defaultMaxAge)
-	return c
 }
 
 func (c *cache) context() string {
@@ -108,6 +109,7 @@ func (c *cache) find(k cacheKey) (e *cacheEntry, changes uint64) {
 	defer c.mu.Unlock()
 	if c.changes == nil {
 		c.changes = make(map[string]uint64)
+		c.used.Store(true)
 	}
 	for _, k := range []cacheKey{k.asPrivate(), k.asPublic()} {
 		if e := c.entries[k]; e != nil {
@@ -176,11 +178,11 @@ func (c *cache) remove(k cacheKey) {
 // invalidate removes the results of a method. If uri is not empty, it removes only the results for
 // that resource and for resources that contain it.
 func (c *cache) invalidate(method, uri string) {
+	if !c.used.Load() {
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.changes == nil {
-		return // nothing was requested yet
-	}
 	c.changes[method]++
 	for k, e := range c.entries {
 		if k.method == method && (uri == "" || containsResource(e.uri, uri)) {

@@ -28,7 +28,7 @@ type Client struct {
 	endpoint    Endpoint
 	mux         peer.Mux // handlers of the server's messages
 	dispatcher  *connection.Dispatcher
-	cache       *cache
+	cache       cache
 	tools       toolTable
 	ownTasks    *sessiontasks.Table // nil if the client runs no tasks
 	taskReports taskReports

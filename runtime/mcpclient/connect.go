@@ -28,7 +28,7 @@ func Connect(ctx context.Context, to Endpoint, opts *Options) (*Client, error) {
 		return nil, fmt.Errorf("connect to %q: %w", to.name(), err)
 	}
 	c.dispatcher = c.newDispatcher()
-	c.cache = newCache(&c.opts.Cache)
+	c.cache.init(&c.opts.Cache)
 	c.ServerPeer = mcp.ServerPeer{Outbound: &clientOutbound{client: c}}
 	c.values = lazy.Values(ctx)
 	c.life, c.end = context.WithCancel(c.values)

@@ -53,7 +53,8 @@ func (st *stream) canDetach() bool {
 	return st != nil && st.detached != nil && st.session.writesStartEvents()
 }
 
-// store stores a message and returns the id of its event.
+// store stores a message and returns the id of its event. The id is empty for the standalone stream,
+// whose follower makes it.
 func (st *stream) store(ctx context.Context, data []byte) (id string, stored bool) {
 	if st == nil {
 		return "", false
@@ -82,7 +83,9 @@ func (st *stream) store(ctx context.Context, data []byte) (id string, stored boo
 	if o.storesInMemory() && len(data) <= maxLast {
 		last = e.Data
 	}
-	st.advance(e.Seq, last)
+	if st.advance(e.Seq, last); e.Stream == 0 {
+		return "", true
+	}
 	return eventID(e.Stream, e.Seq, st.shared.idSuffix()), true
 }
 
