@@ -197,3 +197,26 @@ func TestViewOfBudgetServer(t *testing.T) {
 		p.WaitText(".traffic .lines", message)
 	}
 }
+
+// TestViewsWithTheKeyboard moves the focus into a view, uses the view, and moves the focus out again.
+func TestViewsWithTheKeyboard(t *testing.T) {
+	p := kitchenPage(t)
+	view := openView(t, p)
+	inside := func() bool { return browser.Value[bool](p, `document.activeElement.matches("iframe")`) }
+	untilInside := func(want bool) { // presses Tab
+		t.Helper()
+		for range 60 {
+			if inside() == want {
+				return
+			}
+			p.Press("\t")
+		}
+		require.Equal(t, want, inside())
+	}
+	untilInside(true)
+	view.Wait(`document.activeElement.textContent.includes("Order the same again")`)
+	p.Press("\r")
+	view.WaitText("#plate", "2 × soup")
+	untilInside(false)
+	require.True(t, browser.Value[bool](p, `document.activeElement !== document.body`), "the focus is on the page")
+}
