@@ -259,6 +259,7 @@ func checkExit(t *trial) {
 		return
 	}
 	defer c.close()
+	c.call(t.listMethod(), nil) // a server that is still starting needs more time
 	c.start(c.id(), t.listMethod(), nil)
 	if limit := min(t.opts.Timeout, exitTime); !c.link.(*pipe).closeInput(limit) {
 		t.find(nil, "", "the process still runs %v after its input has ended", limit)
