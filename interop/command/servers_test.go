@@ -1,8 +1,10 @@
 package command
 
 import (
+	"bufio"
 	"cmp"
 	"encoding/json"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,7 +30,6 @@ type subject struct {
 	revision        string   // the newest that it supports, or "" for 2025-11-25
 	listOnly        bool     // other subcommands are not run
 	short           bool     // it is used with -short too
-	slow            bool     // "mcpwright test" takes minutes
 	call            []string // a tool without side effects, and its arguments
 	status          int      // the exit status of call
 	out             string   // a part of the output of call
@@ -64,7 +65,7 @@ var subjects = []*subject{
 		call: []string{"resolve-library-id", "query=tea", "libraryName=tea"}, out: "fetch failed", findings: []string{invalidCursor}},
 	{name: "devtools", script: "chrome-devtools-mcp/build/src/bin/chrome-devtools-mcp.js", args: []string{"--no-usage-statistics", "--executablePath", "/no/such/program"},
 		env: []string{"CHROME_DEVTOOLS_MCP_NO_UPDATE_CHECKS=1"}, call: []string{"list_pages"}, status: 1, out: "Browser was not found",
-		slow: true},
+		findings: []string{invalidCursor}},
 	{name: "eslint", script: "@eslint/mcp/src/mcp-cli.js", call: []string{"lint-files", `filePaths:=["` + folder + `/tea.js"]`}, status: 1, out: "lint-files",
 		findings: []string{invalidCursor, unknownTool}},
 	{name: "notion", script: "@notionhq/notion-mcp-server/bin/cli.mjs", env: []string{"BASE_URL=http://127.0.0.1:1"},
@@ -76,7 +77,7 @@ var subjects = []*subject{
 	{name: "mcpgo", program: "github.com/mark3labs/mcp-go/examples/everything", revision: "2026-07-28",
 		call: []string{"echo", "message=tea"}, out: "Echo: tea"},
 	{name: "gopls", program: "golang.org/x/tools/gopls@" + goplsVersion, args: []string{"mcp"},
-		call: []string{"go_workspace"}, out: "not a Go workspace", slow: true},
+		call: []string{"go_workspace"}, out: "not a Go workspace", findings: []string{"warning unknown-method-code"}},
 }
 
 // newest returns the revision to use.
@@ -146,12 +147,7 @@ type session struct {
 // run runs a subcommand on the server, and returns its output with the errors.
 func (s *session) run(t *testing.T, status int, args ...string) string {
 	t.Helper()
-	words := slices.Concat(args[:1], []string{"-timeout", "1m", "-revision", s.newest()}, args[1:], []string{"--"}, s.server)
-	cmd := exec.CommandContext(t.Context(), s.program, words...)
-	cmd.Dir, cmd.Env = s.dir, cmd.Environ()
-	for _, e := range s.env {
-		cmd.Env = append(cmd.Env, strings.ReplaceAll(e, folder, s.dir))
-	}
+	cmd := s.command(t, slices.Concat(args[:1], []string{"-timeout", "1m", "-revision", s.newest()}, args[1:], []string{"--"}, s.server))
 	var errs strings.Builder
 	cmd.Stderr = &errs
 	out, _ := cmd.Output() // the status is compared below
@@ -160,6 +156,16 @@ func (s *session) run(t *testing.T, status int, args ...string) string {
 		return string(out) + errs.String()
 	}
 	return string(out)
+}
+
+// command returns a command of the program with the environment of the server.
+func (s *session) command(t *testing.T, words []string) *exec.Cmd {
+	cmd := exec.CommandContext(t.Context(), s.program, words...)
+	cmd.Dir, cmd.Env = s.dir, cmd.Environ()
+	for _, e := range s.env {
+		cmd.Env = append(cmd.Env, strings.ReplaceAll(e, folder, s.dir))
+	}
+	return cmd
 }
 
 func (s *session) all(t *testing.T, made string) {
@@ -177,9 +183,53 @@ func (s *session) all(t *testing.T, made string) {
 
 	require.NoError(t, os.Mkdir(made, 0o700))
 	s.run(t, 0, "client", "-package", "made", "-out", filepath.Join(made, "made.go"))
-	if !s.slow {
-		s.check(t)
+	s.check(t)
+	s.trace(t)
+	s.inspect(t)
+}
+
+// trace lists the tools through "mcpwright trace", and plays the recording to the server.
+func (s *session) trace(t *testing.T) {
+	traced, file := *s, filepath.Join(s.dir, "trace.jsonl")
+	traced.server = append([]string{s.program, "trace", "-quiet", "-log", filepath.Join(s.dir, "trace.log"), "-out", file, "--"}, s.server...)
+	require.Equal(t, s.run(t, 0, "list"), traced.run(t, 0, "list"))
+	data, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Contains(t, string(data), `"method":"tools/list"`)
+	require.NotContains(t, string(data), `"violations"`)
+	out, _ := s.command(t, append([]string{"replay", file, "--"}, s.server...)).CombinedOutput()
+	require.Contains(t, string(out), "0 differences")
+}
+
+// inspect starts the page, and reads its events until the page has the tools.
+func (s *session) inspect(t *testing.T) {
+	cmd := s.command(t, append([]string{"inspect", "-open=false", "-revision", s.newest(), "--"}, s.server...))
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	defer func() {
+		require.NoError(t, cmd.Process.Signal(os.Interrupt))
+		require.NoError(t, cmd.Wait())
+	}()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	page, token, _ := strings.Cut(strings.TrimSpace(line), "#")
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, page+"api/events", nil)
+	require.NoError(t, err)
+	req.Header.Set("Authorization", "Bearer "+token)
+	res, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	defer res.Body.Close()
+	events := bufio.NewScanner(res.Body)
+	events.Buffer(nil, 16<<20)
+	for events.Scan() {
+		require.NotContains(t, events.Text(), `"state":"failed"`)
+		if strings.Contains(events.Text(), `"kind":"tools"`) {
+			require.Contains(t, events.Text(), `"inputSchema"`)
+			return
+		}
 	}
+	require.Fail(t, "the events of the page have ended", "%v", events.Err())
 }
 
 // check compares the findings of the quick cases with the expected ones.
