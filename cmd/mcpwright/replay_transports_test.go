@@ -174,6 +174,36 @@ func TestReplayToServerWithSSE(t *testing.T) {
 	}
 }
 
+// TestReplayServesClientsWithSSE plays the server to clients with the transport HTTP+SSE, two at once.
+func TestReplayServesClientsWithSSE(t *testing.T) {
+	s := newShell(t)
+	file := filepath.Join(s.dir, "sse.jsonl")
+	url, stop := traceHTTP(t, "-quiet", "-out", file, legacyServer(t))
+	useKitchen(t, mcpclient.LegacySSE(url, nil), mcp.Revision20251125, "soup")
+	require.Zero(t, stop().status)
+
+	url, stop = serveCommand(t, "replay", "-serve", "-listen", "127.0.0.1:0", file)
+	stream, err := http.Get(url) // is another client, which gets nothing but its URL
+	require.NoError(t, err)
+	defer stream.Body.Close()
+	useKitchen(t, mcpclient.LegacySSE(url, nil), mcp.Revision20251125, "soup")
+	event := make([]byte, 100)
+	n, err := stream.Body.Read(event)
+	require.NoError(t, err)
+	require.Regexp(t, `^event: endpoint\ndata: /\?stream=\w+\n\n$`, string(event[:n]))
+	res, _ := request(t, http.MethodPost, url+"/?stream=none", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, http.Header{"Content-Type": {"application/json"}})
+	require.Equal(t, http.StatusNotFound, res.StatusCode)
+	require.NoError(t, stream.Body.Close())
+	got := stop()
+	require.Equal(t, "0 differences\n", got.out)
+	require.Zero(t, got.status)
+
+	// A recording of a pipe serves the same clients.
+	url, stop = serveCommand(t, "replay", "-serve", "-listen", "127.0.0.1:0", record(t, s, mcp.Revision20251125))
+	useKitchen(t, mcpclient.LegacySSE(url, nil), mcp.Revision20251125, "soup")
+	require.Equal(t, "0 differences\n", stop().out)
+}
+
 // legacyHeader answers GET with a stream of events, and refuses all other requests.
 func legacyHeader(w http.ResponseWriter, r *http.Request, events ...string) {
 	if r.Method != http.MethodGet {

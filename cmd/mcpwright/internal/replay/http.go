@@ -19,7 +19,8 @@ import (
 const maxBody = 64 << 20
 
 // Handler returns a handler for a Streamable HTTP endpoint. A stream that a client opens with GET
-// gets the recorded messages that belong to no POST request. The context ends before Finish.
+// gets the recorded messages that belong to no POST request. A client of the transport HTTP+SSE, which
+// opens a stream before it has a session, gets all messages on this stream. The context ends before Finish.
 func (p *Player) Handler(ctx context.Context) http.Handler {
 	p.stream = newEventQueue()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -27,7 +28,11 @@ func (p *Player) Handler(ctx context.Context) http.Handler {
 		case http.MethodPost:
 			p.post(ctx, w, r)
 		case http.MethodGet:
-			p.get(w, r)
+			if r.Header.Get("Mcp-Session-Id") == "" && r.Header.Get("MCP-Protocol-Version") == "" {
+				p.getLegacy(w, r)
+				return
+			}
+			p.get(w, r, p.stream)
 		case http.MethodDelete:
 			w.WriteHeader(http.StatusNoContent)
 		default:
@@ -37,17 +42,36 @@ func (p *Player) Handler(ctx context.Context) http.Handler {
 	})
 }
 
-// get sends messages of the stream until the client has gone.
-func (p *Player) get(w http.ResponseWriter, r *http.Request) {
+// legacyParameter is the parameter of the URL for messages of the transport HTTP+SSE.
+const legacyParameter = "stream"
+
+// getLegacy sends the URL for messages, and then the messages of the server for it.
+func (p *Player) getLegacy(w http.ResponseWriter, r *http.Request) {
+	id, queue := rand.Text(), newEventQueue()
+	p.mu.Lock()
+	p.legacy[id] = queue
+	p.mu.Unlock()
+	defer func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.legacy, id)
+	}()
 	w.Header().Set("Content-Type", "text/event-stream")
-	stop := context.AfterFunc(r.Context(), p.stream.wake)
+	fmt.Fprintf(w, "event: endpoint\ndata: %s?%s=%s\n\n", r.URL.EscapedPath(), legacyParameter, id)
+	p.get(w, r, queue)
+}
+
+// get sends messages of a stream until the client has gone.
+func (p *Player) get(w http.ResponseWriter, r *http.Request, queue *eventQueue) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	stop := context.AfterFunc(r.Context(), queue.wake)
 	defer stop()
 	out := http.NewResponseController(w)
 	if out.Flush() != nil {
 		return
 	}
 	for {
-		line, ok := p.stream.next(func() bool { return r.Context().Err() != nil })
+		line, ok := queue.next(func() bool { return r.Context().Err() != nil })
 		if !ok {
 			return
 		}
@@ -114,10 +138,23 @@ func (p *Player) post(ctx context.Context, w http.ResponseWriter, r *http.Reques
 		http.Error(w, fmt.Sprintf("read the message: %v", err), http.StatusBadRequest)
 		return
 	}
-	if !slices.ContainsFunc(all, func(f *fields) bool { return f.kind() == wiretrace.Request }) {
+	var later io.Writer // for the messages of the server, if they are not in the response
+	if id := r.URL.Query().Get(legacyParameter); id != "" {
+		p.mu.Lock()
+		queue := p.legacy[id]
+		p.mu.Unlock()
+		if queue == nil {
+			http.Error(w, fmt.Sprintf("there is no stream %q", id), http.StatusNotFound)
+			return
+		}
+		later = queue
+	} else if !slices.ContainsFunc(all, func(f *fields) bool { return f.kind() == wiretrace.Request }) {
+		later = io.Discard
+	}
+	if later != nil {
 		started := make(chan struct{})
 		p.background.Go(func() { // ends with the script of the message, at the latest with ctx
-			p.handle(ctx, body, io.Discard, sync.OnceFunc(func() { close(started) }))
+			p.handle(ctx, body, later, sync.OnceFunc(func() { close(started) }))
 		})
 		<-started
 		w.WriteHeader(http.StatusAccepted)

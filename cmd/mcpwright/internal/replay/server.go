@@ -27,6 +27,7 @@ type Player struct {
 	mu      sync.Mutex
 	turns   []*turn
 	waiting map[string]chan *fields // for responses of the client, by the id of the request
+	legacy  map[string]*eventQueue  // streams of the transport HTTP+SSE, by the parameter of their URL
 }
 
 // turn is a message of the client, and the messages that the server has sent for it.
@@ -38,7 +39,7 @@ type turn struct {
 
 // NewPlayer returns a player for the server of a recording.
 func NewPlayer(r *Recording, opts *Options) *Player {
-	p := &Player{opts: opts, waiting: map[string]chan *fields{}}
+	p := &Player{opts: opts, waiting: map[string]chan *fields{}, legacy: map[string]*eventQueue{}}
 	for _, list := range r.Connections {
 		p.turns = append(p.turns, turnsOf(list)...)
 	}
@@ -317,7 +318,7 @@ func (s *script) play(ctx context.Context) {
 
 // writer returns where a message of the server is sent.
 func (s *script) writer(m *Message) io.Writer {
-	if s.player.stream != nil && (m.onStream || s.received.ID == nil) {
+	if _, legacy := s.out.(*eventQueue); !legacy && s.player.stream != nil && (m.onStream || s.received.ID == nil) {
 		return s.player.stream
 	}
 	return s.out
