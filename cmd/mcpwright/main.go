@@ -109,18 +109,19 @@ const (
 
 // run runs a subcommand and returns the exit status.
 func (e *environment) run(ctx context.Context, args []string) int {
-	if len(args) == 0 || isHelp(args[0]) {
-		out := e.out
-		if len(args) == 0 {
-			out = e.errs
-		}
-		printHelp(out)
-		if len(args) == 0 {
-			return statusUsage
-		}
+	switch {
+	case len(args) == 0:
+		printHelp(e.errs)
+		return statusUsage
+	case isHelp(args[0]) && len(args) == 1:
+		printHelp(e.out)
 		return 0
-	}
-	if args[0] == completeWords {
+	case isHelp(args[0]):
+		args = []string{args[1], "-h"}
+	case slices.Contains([]string{"version", "-version", "--version"}, args[0]):
+		e.out.Printf("mcpwright %s %s\n", version(), runtime.Version())
+		return 0
+	case args[0] == completeWords:
 		e.printCandidates(ctx, args[1:])
 		return 0
 	}
@@ -227,7 +228,7 @@ func printHelp(out *terminal.Output) {
 	out.Table(rows)
 	out.Println()
 	out.Paragraph("", serverHelp)
-	out.Println("\nmcpwright COMMAND -h explains a command.")
+	out.Println("\nmcpwright COMMAND -h explains a command. mcpwright version prints the version.")
 }
 
 const serverHelp = "SERVER is a URL, the name of a server in a configuration file (see mcpwright servers), or a command at the end, after --."

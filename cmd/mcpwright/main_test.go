@@ -468,4 +468,11 @@ func TestHelp(t *testing.T) {
 	for _, c := range commands {
 		require.Contains(t, got.out, "mcpwright "+c.name)
 	}
+	require.Equal(t, newShell(t).run("call", "-h"), newShell(t).run("help", "call"))
+	require.Contains(t, newShell(t).run("help", "none").errs, `unknown command "none"`)
+	for _, word := range []string{"version", "-version", "--version"} {
+		got := newShell(t).run(word)
+		require.Zero(t, got.status)
+		require.Regexp(t, `^mcpwright \S+ go1\.\S+\n$`, got.out)
+	}
 }
