@@ -192,6 +192,16 @@ type Task struct {
 // GetName returns the id.
 func (t Task) GetName() string { return t.TaskId }
 
+// CreateTaskResult is the result of a handler whose calls can be tasks. The other fields become the
+// result of the call.
+type CreateTaskResult struct {
+	Result
+	Task              Task      `json:"task"`
+	Content           []Content `json:"-"`
+	StructuredContent any       `json:"-"`
+	IsError           bool      `json:"-"`
+}
+
 // GetTaskRequest asks for the state of a task.
 type GetTaskRequest struct {
 	Request

@@ -214,3 +214,39 @@ func testHooksOfTasks(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+func TestTaskTools(t *testing.T) { synctest.Test(t, testTaskTools) }
+
+func testTaskTools(t *testing.T) {
+	s := server.NewMCPServer("test", "1.0.0", server.WithTaskCapabilities(true, true, true))
+	s.AddTaskTool(mcp.NewTool("render"), func(_ context.Context, req mcp.CallToolRequest) (*mcp.CreateTaskResult, error) {
+		switch text := req.GetString("text", ""); text {
+		case "":
+			return nil, nil
+		case "fail":
+			return nil, errors.New("it failed")
+		default:
+			return &mcp.CreateTaskResult{
+				Content: []mcp.Content{mcp.NewTextContent(text)}, StructuredContent: map[string]any{"n": 1}, IsError: text == "bad",
+			}, nil
+		}
+	})
+	c := connect(t, mcpclient.InProcess(s.Kit()), mcpclient.Options{Revision: kit.Revision20251125, Tasks: true})
+	for _, task := range []*kit.TaskMetadata{nil, {}} {
+		res, err := c.CallTool(t.Context(), &kit.CallToolRequest{Name: "render", Arguments: json.RawMessage(`{"text":"a"}`), Task: task})
+		check(t, err)
+		equal(t, res.Content[0].(*kit.TextContent).Text, "a")
+		equal(t, string(res.StructuredContent), `{"n":1}`)
+		res, err = c.CallTool(t.Context(), &kit.CallToolRequest{Name: "render", Arguments: json.RawMessage(`{"text":"bad"}`), Task: task})
+		check(t, err)
+		equal(t, res.IsError, true)
+		_, err = c.CallTool(t.Context(), &kit.CallToolRequest{Name: "render", Arguments: json.RawMessage(`{"text":"fail"}`), Task: task})
+		equal(t, strings.Contains(fmt.Sprint(err), "it failed"), true)
+		res, err = c.CallTool(t.Context(), &kit.CallToolRequest{Name: "render", Task: task})
+		check(t, err)
+		equal(t, res.IsError, true) // the handler returned nothing
+	}
+	list, err := c.ListTasks(t.Context(), nil)
+	check(t, err)
+	equal(t, len(list.Tasks), 4)
+}

@@ -23,10 +23,8 @@
 //   - RequestSampling, RequestRoots and RequestURLElicitation: handlers call methods of
 //     [github.com/mcpwright/mcp/generated/mcp.SessionFromContext], in every revision. That is also
 //     in place of InputRequestBuilder;
-//   - AddTaskTool and TaskHooks: with [WithTaskCapabilities] a call of an ordinary tool becomes a
-//     task, and the hooks for requests and the middleware for tools see it;
-//   - resources and resource templates of one session, and the interfaces of sessions for them. Tools
-//     of one session are supported;
+//   - TaskHooks: the hooks for requests and the middleware for tools see the calls that become tasks;
+//   - resource templates of one session. Tools and resources of one session are supported;
 //   - event stores, session id managers, keep-alive and the sizes of queues: the options of
 //     [github.com/mcpwright/mcp/runtime/streamable] have them, with s.Kit().Handler;
 //   - ProtectedResourceMetadataConfig: [github.com/mcpwright/mcp/runtime/auth] serves the metadata;

@@ -81,9 +81,62 @@ func (s *MCPServer) notified(ctx context.Context, in *peer.Inbound, next peer.Ha
 	return next.Handle(ctx, in)
 }
 
-// handleRequest handles requests for tools that the kit does not know or may not show: tools of
-// the session, and tools with a filter.
+// handleRequest handles requests for tools and resources that the kit does not know or may not show:
+// items of the session, and tools with a filter.
 func (s *MCPServer) handleRequest(ctx context.Context, in *peer.Inbound, next peer.Handler, session ClientSession) (peer.Reply, error) {
+	switch in.Method {
+	case string(mcp.MethodToolsList), string(mcp.MethodToolsCall):
+		return s.handleTools(ctx, in, next, session)
+	case string(mcp.MethodResourcesList), string(mcp.MethodResourcesRead):
+		return s.handleResources(ctx, in, next, session)
+	}
+	return next.Handle(ctx, in)
+}
+
+// handleResources handles requests in a session with resources of its own.
+func (s *MCPServer) handleResources(ctx context.Context, in *peer.Inbound, next peer.Handler, session ClientSession) (peer.Reply, error) {
+	var own map[string]ServerResource
+	if owner, ok := session.(SessionWithResources); ok {
+		own = owner.GetSessionResources()
+	}
+	switch {
+	case len(own) == 0:
+		return next.Handle(ctx, in)
+	case in.Method == string(mcp.MethodResourcesList):
+		result, err := s.listResources(own)
+		return s.reply(ctx, in, result, err)
+	}
+	req := new(kit.ReadResourceRequest)
+	if err := in.Decode(in.Frame, req); err != nil {
+		return next.Handle(ctx, in) // refuses the request
+	}
+	r, ok := own[req.URI]
+	if !ok {
+		return next.Handle(ctx, in)
+	}
+	result, err := s.readResource(ctx, r.Handler, req, nil)
+	return s.reply(ctx, in, result, err)
+}
+
+// listResources returns the resources of the server and of a session, in one page.
+func (s *MCPServer) listResources(own map[string]ServerResource) (*kit.ListResourcesResult, error) {
+	s.mu.RLock()
+	all := maps.Clone(s.resources)
+	s.mu.RUnlock()
+	maps.Copy(all, own)
+	result := &kit.ListResourcesResult{Resources: []kit.Resource{}}
+	for _, uri := range slices.Sorted(maps.Keys(all)) {
+		definition := new(kit.Resource)
+		if err := toKit(all[uri].Resource, definition); err != nil {
+			return nil, err
+		}
+		result.Resources = append(result.Resources, *definition)
+	}
+	return result, nil
+}
+
+// handleTools handles requests in a session with tools of its own, or with a filter.
+func (s *MCPServer) handleTools(ctx context.Context, in *peer.Inbound, next peer.Handler, session ClientSession) (peer.Reply, error) {
 	var own map[string]ServerTool
 	if owner, ok := session.(SessionWithTools); ok {
 		own = owner.GetSessionTools()

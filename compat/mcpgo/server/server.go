@@ -29,6 +29,9 @@ type (
 	// ToolHandlerFunc handles calls of a tool. An error is sent as an error response with its
 	// text. The model receives only results, such as [mcp.NewToolResultError].
 	ToolHandlerFunc func(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error)
+	// TaskToolHandlerFunc handles calls of a tool that can be tasks. It returns when the call is
+	// done. The Task of its result is ignored, because the server has the state of the task.
+	TaskToolHandlerFunc func(ctx context.Context, request mcp.CallToolRequest) (*mcp.CreateTaskResult, error)
 	// ResourceHandlerFunc reads a resource.
 	ResourceHandlerFunc func(ctx context.Context, request mcp.ReadResourceRequest) ([]mcp.ResourceContents, error)
 	// ResourceTemplateHandlerFunc reads a resource whose URI matches a template. The values of the
@@ -55,6 +58,12 @@ type (
 type ServerTool struct {
 	Tool    mcp.Tool
 	Handler ToolHandlerFunc
+}
+
+// ServerTaskTool is a tool whose calls can be tasks, and its handler.
+type ServerTaskTool struct {
+	Tool    mcp.Tool
+	Handler TaskToolHandlerFunc
 }
 
 // ServerResource is a resource and its handler.
@@ -89,7 +98,7 @@ type MCPServer struct {
 	promptCompletion   PromptCompletionProvider   // or nil
 	resourceCompletion ResourceCompletionProvider // or nil
 
-	sessionTools sync.Mutex // held while the tools of a session are changed
+	sessionItems sync.Mutex // held while the tools or resources of a session are changed
 
 	mu            sync.RWMutex
 	tool          []ToolHandlerMiddleware
@@ -161,6 +170,31 @@ func (s *MCPServer) AddTools(tools ...ServerTool) {
 		s.mu.Unlock()
 		s.kit.AddRawTool(definition, func(ctx context.Context, req *kit.CallToolRequest) (*kit.CallToolResult, error) {
 			return s.callTool(ctx, t.Handler, req)
+		})
+	}
+}
+
+// AddTaskTool adds a tool whose calls can be tasks; see [MCPServer.AddTaskTools].
+func (s *MCPServer) AddTaskTool(tool mcp.Tool, handler TaskToolHandlerFunc) {
+	s.AddTaskTools(ServerTaskTool{tool, handler})
+}
+
+// AddTaskTools adds tools whose calls can be tasks. The server needs [WithTaskCapabilities]. A tool
+// without [mcp.WithTaskSupport] has [mcp.TaskSupportOptional]. Unlike in mcp-go, the middleware for
+// tools wraps the handler, and a tool may replace another tool with the same name.
+func (s *MCPServer) AddTaskTools(taskTools ...ServerTaskTool) {
+	for _, t := range taskTools {
+		if t.Tool.Execution == nil {
+			t.Tool.Execution = &mcp.ToolExecution{TaskSupport: mcp.TaskSupportOptional}
+		}
+		s.AddTool(t.Tool, func(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			result, err := t.Handler(ctx, request)
+			if result == nil {
+				return nil, err
+			}
+			return &mcp.CallToolResult{
+				Result: result.Result, Content: result.Content, StructuredContent: result.StructuredContent, IsError: result.IsError,
+			}, err
 		})
 	}
 }

@@ -16,19 +16,20 @@ import (
 
 // Errors about sessions.
 var (
-	ErrSessionNotFound            = errors.New("session not found")
-	ErrSessionExists              = errors.New("session already exists")
-	ErrSessionNotInitialized      = errors.New("session not properly initialized")
-	ErrSessionDoesNotSupportTools = errors.New("session does not support per-session tools")
-	ErrNotificationNotInitialized = errors.New("notification channel not initialized")
-	ErrNotificationChannelBlocked = errors.New("notification channel queue is full")
-	ErrNoActiveSession            = errors.New("no active session")
-	ErrElicitationNotSupported    = errors.New("session does not support elicitation")
+	ErrSessionNotFound                = errors.New("session not found")
+	ErrSessionExists                  = errors.New("session already exists")
+	ErrSessionNotInitialized          = errors.New("session not properly initialized")
+	ErrSessionDoesNotSupportTools     = errors.New("session does not support per-session tools")
+	ErrSessionDoesNotSupportResources = errors.New("session does not support per-session resources")
+	ErrNotificationNotInitialized     = errors.New("notification channel not initialized")
+	ErrNotificationChannelBlocked     = errors.New("notification channel queue is full")
+	ErrNoActiveSession                = errors.New("no active session")
+	ErrElicitationNotSupported        = errors.New("session does not support elicitation")
 )
 
 // ClientSession is a session of a client. The sessions of the server's transports also implement
-// [SessionWithTools], [SessionWithClientInfo] and [SessionWithElicitation]. Their SessionID is
-// "stdio" on standard input and output, and empty if the client has no session: with
+// [SessionWithTools], [SessionWithResources], [SessionWithClientInfo] and
+// [SessionWithElicitation]. Their SessionID is "stdio" on standard input and output, and empty if the client has no session: with
 // [WithStateLess], and in the revision 2026-07-28.
 type ClientSession interface {
 	// Initialize marks the session as ready for notifications.
@@ -49,6 +50,15 @@ type SessionWithTools interface {
 	GetSessionTools() map[string]ServerTool
 	// SetSessionTools replaces the tools.
 	SetSessionTools(tools map[string]ServerTool)
+}
+
+// SessionWithResources is a session that can have resources of its own.
+type SessionWithResources interface {
+	ClientSession
+	// GetSessionResources returns the resources by URI. The map must not be changed.
+	GetSessionResources() map[string]ServerResource
+	// SetSessionResources replaces the resources.
+	SetSessionResources(resources map[string]ServerResource)
 }
 
 // SessionWithClientInfo is a session that contains a description of its client.
@@ -129,6 +139,7 @@ type clientSession struct {
 	mu          sync.Mutex
 	initialized bool
 	tools       map[string]ServerTool
+	resources   map[string]ServerResource
 	queue       chan mcp.JSONRPCNotification // nil until it is used
 	closed      chan struct{}                // closed with the connection if there is a queue
 }
@@ -204,6 +215,18 @@ func (c *clientSession) SetSessionTools(tools map[string]ServerTool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.tools = maps.Clone(tools)
+}
+
+func (c *clientSession) GetSessionResources() map[string]ServerResource {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.resources)
+}
+
+func (c *clientSession) SetSessionResources(resources map[string]ServerResource) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.resources = maps.Clone(resources)
 }
 
 func (c *clientSession) GetClientInfo() (info mcp.Implementation) {
@@ -288,18 +311,77 @@ func (s *MCPServer) changeSessionTools(id string, change func(map[string]ServerT
 	if !ok {
 		return ErrSessionDoesNotSupportTools
 	}
-	s.sessionTools.Lock() // makes the change atomic
-	all := maps.Clone(owner.GetSessionTools())
+	s.sessionItems.Lock() // makes the change atomic
+	owner.SetSessionTools(changed(owner.GetSessionTools(), change))
+	s.sessionItems.Unlock()
+	s.notifyChanged(session, mcp.MethodNotificationToolsListChanged)
+	return nil
+}
+
+// AddSessionResource adds a resource that only one session has; see
+// [MCPServer.AddSessionResources].
+func (s *MCPServer) AddSessionResource(sessionID string, resource mcp.Resource, handler ResourceHandlerFunc) error {
+	return s.AddSessionResources(sessionID, ServerResource{resource, handler})
+}
+
+// AddSessionResources adds resources that only one session has. They replace resources of the server
+// with the same URIs, and the client is notified. A server without resources of its own needs
+// [WithResourceCapabilities].
+func (s *MCPServer) AddSessionResources(sessionID string, resources ...ServerResource) error {
+	for _, r := range resources {
+		if r.Resource.URI == "" {
+			return errNoURI
+		}
+	}
+	return s.changeSessionResources(sessionID, func(all map[string]ServerResource) {
+		for _, r := range resources {
+			all[r.Resource.URI] = r
+		}
+	})
+}
+
+var errNoURI = errors.New("add resource to session: the URI is empty")
+
+// DeleteSessionResources removes resources of a session.
+func (s *MCPServer) DeleteSessionResources(sessionID string, uris ...string) error {
+	return s.changeSessionResources(sessionID, func(all map[string]ServerResource) {
+		for _, uri := range uris {
+			delete(all, uri)
+		}
+	})
+}
+
+func (s *MCPServer) changeSessionResources(id string, change func(map[string]ServerResource)) error {
+	session, err := s.session(id)
+	if err != nil {
+		return err
+	}
+	owner, ok := session.(SessionWithResources)
+	if !ok {
+		return ErrSessionDoesNotSupportResources
+	}
+	s.sessionItems.Lock() // makes the change atomic
+	owner.SetSessionResources(changed(owner.GetSessionResources(), change))
+	s.sessionItems.Unlock()
+	s.notifyChanged(session, mcp.MethodNotificationResourcesListChanged)
+	return nil
+}
+
+// changed returns a changed copy of a map, which may be nil.
+func changed[T any](all map[string]T, change func(map[string]T)) map[string]T {
+	all = maps.Clone(all)
 	if all == nil {
-		all = map[string]ServerTool{}
+		all = map[string]T{}
 	}
 	change(all)
-	owner.SetSessionTools(all)
-	s.sessionTools.Unlock()
+	return all
+}
+
+// notifyChanged notifies the client of a session that a list has changed.
+func (s *MCPServer) notifyChanged(session ClientSession, method string) {
 	if session.Initialized() {
-		_ = s.SendNotificationToSpecificClient(id, mcp.MethodNotificationToolsListChanged, nil) // a full queue: the client reads slowly
+		_ = s.SendNotificationToSpecificClient(session.SessionID(), method, nil) // a full queue: the client reads slowly
 	}
-	return nil
 }
 
 // SendNotificationToClient sends a notification to the client whose request is being handled. The

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/mcpwright/mcp/compat/mcpgo/mcp"
@@ -94,6 +95,7 @@ func TestRegisterSession(t *testing.T) {
 	check(t, s.RegisterSession(t.Context(), session))
 	equal(t, errors.Is(s.RegisterSession(t.Context(), session), server.ErrSessionExists), true)
 	equal(t, errors.Is(s.AddSessionTools("own"), server.ErrSessionDoesNotSupportTools), true)
+	equal(t, errors.Is(s.AddSessionResources("own"), server.ErrSessionDoesNotSupportResources), true)
 	s.SendNotificationToAllClients("notifications/message", map[string]any{"data": 1})
 	equal(t, errors.Is(s.SendNotificationToSpecificClient("own", "notifications/message", nil), server.ErrNotificationChannelBlocked), true)
 	equal(t, (<-session.queue).Params.AdditionalFields["data"], any(1))
@@ -185,4 +187,71 @@ func TestElicitation(t *testing.T) {
 	s := server.NewMCPServer("test", "1.0.0")
 	s.AddTool(mcp.NewTool("ask"), ask)
 	equal(t, call(t, handshake(t, s), "ask", "{}"), "error: session does not support elicitation (code -32603)")
+}
+
+func TestSessionResources(t *testing.T) {
+	changed := make(chan struct{}, 2)
+	begun, ready := make(chan server.ClientSession, 2), make(chan struct{}, 2)
+	hooks := &server.Hooks{}
+	hooks.AddOnRegisterSession(func(_ context.Context, session server.ClientSession) { begun <- session })
+	s := server.NewMCPServer("test", "1.0.0", server.WithHooks(hooks), server.WithResourceCapabilities(false, true),
+		server.WithResourceHandlerMiddleware(func(next server.ResourceHandlerFunc) server.ResourceHandlerFunc {
+			return func(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
+				req.Params.URI += "?"
+				return next(ctx, req)
+			}
+		}))
+	s.AddResource(mcp.NewResource("test://shared", "shared"), contents("server"))
+	s.AddNotificationHandler("notifications/initialized", func(context.Context, mcp.JSONRPCNotification) { ready <- struct{}{} })
+	srv := server.NewTestStreamableHTTPServer(s)
+	t.Cleanup(srv.Close)
+	own := connect(t, mcpclient.URL(srv.URL), mcpclient.Options{Revision: kit.Revision20251125,
+		OnResourceListChanged: func(context.Context, *kit.ResourceListChangedNotification) error {
+			changed <- struct{}{}
+			return nil
+		}})
+	id := (<-begun).SessionID()
+	<-ready
+	other := connect(t, mcpclient.URL(srv.URL), mcpclient.Options{Revision: kit.Revision20251125})
+
+	check(t, s.AddSessionResources(id, server.ServerResource{Resource: mcp.NewResource("test://own", "own"), Handler: contents("own")}))
+	check(t, s.AddSessionResource(id, mcp.NewResource("test://shared", "mine"), contents("session"))) // replaces the resource of the server
+	<-changed
+	equal(t, resourceNames(t, own), "own mine")
+	equal(t, read(t, own, "test://own"), "own test://own?")
+	equal(t, read(t, own, "test://shared"), "session test://shared?")
+	equal(t, resourceNames(t, other), "shared")
+	equal(t, read(t, other, "test://shared"), "server test://shared?")
+	if _, err := other.ReadResource(t.Context(), &kit.ReadResourceRequest{URI: "test://own"}); err == nil {
+		t.Error("another session has the resource")
+	}
+	check(t, s.DeleteSessionResources(id, "test://own", "test://shared"))
+	equal(t, resourceNames(t, own), "shared")
+	equal(t, read(t, own, "test://shared"), "server test://shared?")
+	equal(t, s.AddSessionResource(id, mcp.Resource{}, contents("")) != nil, true)
+	equal(t, errors.Is(s.AddSessionResources("absent"), server.ErrSessionNotFound), true)
+}
+
+// contents returns a handler of resources whose text is a name and the URI.
+func contents(name string) server.ResourceHandlerFunc {
+	return func(_ context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
+		return []mcp.ResourceContents{mcp.TextResourceContents{URI: req.Params.URI, Text: name + " " + req.Params.URI}}, nil
+	}
+}
+
+func read(t *testing.T, c *mcpclient.Client, uri string) string {
+	t.Helper()
+	res, err := c.ReadResource(t.Context(), &kit.ReadResourceRequest{URI: uri})
+	check(t, err)
+	return res.Contents[0].(*kit.TextResourceContents).Text
+}
+
+func resourceNames(t *testing.T, c *mcpclient.Client) string {
+	t.Helper()
+	var names []string
+	for r, err := range c.Resources(t.Context()) {
+		check(t, err)
+		names = append(names, r.Name)
+	}
+	return strings.Join(names, " ")
 }
