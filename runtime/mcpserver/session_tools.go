@@ -13,7 +13,7 @@ import (
 )
 
 // ErrNoSession is returned for tools of a client that has no session: in the stateless revisions,
-// and over HTTP if sessions are disabled.
+// over HTTP if sessions are disabled, and after the session has ended.
 var ErrNoSession = errors.New("mcpserver: the client has no session")
 
 // AddSessionTool is like [AddTool] for a tool that only one session has. The connection is the
@@ -78,7 +78,9 @@ func (s *Server) addSessionTool(conn *connection.Connection, t *tool) error {
 	if made {
 		conn.OnClose(own.close)
 	}
-	own.change(func(tools registry[tool]) (registry[tool], bool) { return tools.with(t.Name, t), true })
+	if !own.change(func(tools registry[tool]) (registry[tool], bool) { return tools.with(t.Name, t), true }) {
+		return ErrNoSession
+	}
 	return nil
 }
 
@@ -86,7 +88,7 @@ func (s *Server) addSessionTool(conn *connection.Connection, t *tool) error {
 type sessionTools struct {
 	mu     sync.Mutex // serializes changes and their notifications
 	tools  registry[tool]
-	closed bool              // no more notifications are sent
+	closed bool              // the tools do not change anymore, and no more notifications are sent
 	client sessionSubscriber // notifies the client; it does not subscribe to events
 }
 
@@ -98,18 +100,20 @@ func newSessionTools(s *Server, conn *connection.Connection) *sessionTools {
 	return own
 }
 
-// change changes the tools, and notifies the client if edit reports a change.
-func (own *sessionTools) change(edit func(registry[tool]) (registry[tool], bool)) {
+// change changes the tools, and notifies the client if edit reports a change. It returns false if
+// the connection is closed.
+func (own *sessionTools) change(edit func(registry[tool]) (registry[tool], bool)) bool {
 	own.mu.Lock()
 	defer own.mu.Unlock()
-	tools, changed := edit(own.tools)
-	if !changed {
-		return
+	if own.closed {
+		return false
 	}
+	tools, changed := edit(own.tools)
 	own.tools = tools
-	if own.client.conn.State().Initialized() && !own.closed {
+	if changed && own.client.conn.State().Initialized() {
 		own.client.notify(newEventMessage(Event{Method: mcp.MethodToolListChanged}))
 	}
+	return true
 }
 
 // close is called when the connection is closed.

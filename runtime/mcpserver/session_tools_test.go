@@ -195,6 +195,28 @@ func TestSessionToolsNeedASession(t *testing.T) {
 	}
 }
 
+func TestSessionToolsAfterTheSession(t *testing.T) {
+	ended := make(chan *connection.Connection, 1)
+	s := withLogin(&mcpserver.Options{Hooks: mcpserver.Hooks{SessionEnd: func(conn *connection.Connection) { ended <- conn }}})
+	for name, endpoint := range endpoints(t, s) {
+		for tool, args := range map[string]string{"login": `{"User":"Ada"}`, "shared": `{}`} {
+			t.Run(name+" "+tool, func(t *testing.T) {
+				c, err := mcpclient.Connect(t.Context(), endpoint(), &mcpclient.Options{Mode: mcpclient.Handshake})
+				require.NoError(t, err)
+				res, err := c.CallTool(t.Context(), &mcp.CallToolRequest{Name: tool, Arguments: []byte(args)})
+				require.NoError(t, err)
+				require.False(t, res.IsError)
+				require.NoError(t, c.Close())
+				conn := <-ended
+				conn.Close(t.Context()) // returns when the connection is closed
+				err = mcpserver.AddSessionTool(s, conn, &mcp.Tool{Name: "late"}, sayer("late"))
+				require.ErrorIs(t, err, mcpserver.ErrNoSession)
+				s.RemoveSessionTools(conn, "mine")
+			})
+		}
+	}
+}
+
 func TestInvalidSessionTool(t *testing.T) {
 	s := withLogin(nil)
 	mcpserver.AddTool(s, &mcp.Tool{Name: "add"}, func(ctx context.Context, _ *mcp.ServerSession, _ struct{}) (string, error) {
