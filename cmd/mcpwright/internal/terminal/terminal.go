@@ -134,7 +134,8 @@ func wrap(line string, width int) []string {
 	return append(lines, current)
 }
 
-// Table writes rows in columns. On a terminal, the last column is clipped or wrapped at its width.
+// Table writes rows in columns. On a terminal, the last column is wrapped at its width. If the terminal
+// is too narrow for that, the columns after the first one are below the first one.
 func (o *Output) Table(rows [][]string) {
 	var widths []int
 	for _, row := range rows {
@@ -153,6 +154,9 @@ func (o *Output) Table(rows [][]string) {
 // maxColumn limits the width of a column that is not the last.
 const maxColumn = 40
 
+// narrowIndent is the indent of the columns below the first one.
+const narrowIndent = "      "
+
 func (o *Output) row(row []string, widths []int) {
 	var line strings.Builder
 	used := 0
@@ -164,8 +168,15 @@ func (o *Output) row(row []string, widths []int) {
 		used += width + 2
 	}
 	last := row[len(row)-1]
-	if !o.IsTerminal() || used+minWidth > o.width {
+	switch {
+	case !o.IsTerminal():
 		o.Println(strings.TrimRight(line.String()+last, " "))
+		return
+	case used+minWidth > o.width:
+		o.Paragraph("", row[0])
+		for _, cell := range row[1:] {
+			o.Paragraph(narrowIndent, cell)
+		}
 		return
 	}
 	prefix := line.String()

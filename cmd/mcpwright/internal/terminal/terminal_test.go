@@ -37,4 +37,7 @@ func TestTextIsWrapped(t *testing.T) {
 	out.Reset()
 	o.Table([][]string{{"a", "one two three four five six seven"}, {"long", "x"}})
 	require.Equal(t, "a     one two three four five\n      six seven\nlong  x\n", out.String())
+	out.Reset()
+	o.Table([][]string{{"  a long name", "one two", "three four five six seven"}, {"  b", "x", "y"}})
+	require.Equal(t, "  a long name\n      one two\n      three four five six\n      seven\n  b\n      x\n      y\n", out.String())
 }
