@@ -258,7 +258,8 @@ type TaskOptions struct {
 	// Table stores tasks, so that all replicas of a server find them, and finished tasks outlive
 	// their process. It requires QuestionOptions.SealKeys, which encrypt the records and are the
 	// same in all replicas. In revision 2026-07-28, a task with open questions continues at the
-	// replica that receives the responses. A task whose process is gone while its tool runs
+	// replica that receives the responses. In 2025-11-25, any replica sends the questions of a task
+	// to the client that requests its result. A task whose process is gone while its tool runs
 	// fails with the reason "owner-lost", and is not run again. Nil stores tasks in memory. With
 	// a Table, a negative TTL means one year.
 	Table engine.Table

@@ -214,14 +214,226 @@ func TestSessionTasksWithoutEngine(t *testing.T) {
 	})
 }
 
-func TestQuestionOfASessionTaskIsVisibleElsewhere(t *testing.T) {
+// result requests the result of a task. The response is a stream.
+func (s *session) result(at int, id string) *stream {
+	s.t.Helper()
+	s.calls++
+	return s.stream(s.request(at, http.MethodPost, fmt.Sprintf(`{"jsonrpc":"2.0","id":"result-%d","method":"tasks/result","params":{"taskId":%q}}`, s.calls, id)))
+}
+
+// question returns the id of the next question, as JSON.
+func (st *stream) question(task string) string {
+	st.t.Helper()
+	var m struct {
+		ID     json.RawMessage
+		Method string
+	}
+	e := st.next()
+	require.NoError(st.t, json.Unmarshal([]byte(e.data), &m), e.data)
+	require.Equal(st.t, "elicitation/create", m.Method, e.data)
+	require.Contains(st.t, e.data, `"io.modelcontextprotocol/related-task":{"taskId":"`+task)
+	return string(m.ID)
+}
+
+func (s *session) respond(at int, question string) {
+	s.t.Helper()
+	a := s.post(at, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":"accept","content":{}}}`, question))
+	require.Equal(s.t, http.StatusAccepted, a.status, a.body)
+}
+
+func TestQuestionOfASessionTaskIsSentByAnotherReplica(t *testing.T) {
+	run(t, 3, func(t *testing.T, f *fleet) {
+		home, other, bob := f.open(0, "ann"), f.open(1, "ann"), f.open(1, "bob")
+		id := home.beginTask(0, "slow")
+		result := other.result(2, id) // replica 2 forwards it to replica 1
+		defer result.close()
+		time.Sleep(6 * time.Second)
+		require.Contains(t, other.about(1, "tasks/get", id), `"status":"input_required"`)
+		require.Contains(t, bob.about(1, "tasks/result", id), "Unknown task")
+		other.respond(2, result.question(id))
+		require.Contains(t, result.next().data, `"text":"accept"`)
+		require.Contains(t, home.about(0, "tasks/result", id), `"text":"accept"`)
+		for key, values := range f.replicas[0].engine.written {
+			for _, v := range values {
+				require.NotContains(t, string(v), "Proceed?", key)
+			}
+		}
+	})
+}
+
+func TestQuestionOfASessionTaskIsSentOnce(t *testing.T) {
 	run(t, 2, func(t *testing.T, f *fleet) {
 		home, other := f.open(0, "ann"), f.open(1, "ann")
 		id := home.beginTask(0, "slow")
-		time.Sleep(6 * time.Second)
-		require.Contains(t, other.about(1, "tasks/get", id), `"status":"input_required"`)
-		require.Contains(t, other.about(1, "tasks/result", id), "Request its result in the session that created it")
-		require.Contains(t, home.about(0, "tasks/cancel", id), `"status":"cancelled"`)
-		require.Contains(t, other.about(1, "tasks/get", id), `"status":"cancelled"`)
+		open := make(chan *stream, 1)
+		go func() { open <- home.result(0, id) }() // ends when the question is sent
+		waiting := make(chan answer, 1)
+		go func() {
+			waiting <- other.post(1, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tasks/result","params":{"taskId":%q}}`, id))
+		}() // ends with the task
+		first := <-open
+		defer first.close()
+		question := first.question(id)
+		time.Sleep(10 * time.Second)
+		require.Empty(t, waiting)
+		home.respond(0, question)
+		second := <-waiting
+		require.Contains(t, second.body, `"text":"accept"`)
+		require.NotContains(t, second.body, "elicitation/create")
+		require.Contains(t, first.next().data, `"text":"accept"`)
+	})
+}
+
+func TestLaterRequestForAResultSendsTheQuestion(t *testing.T) {
+	run(t, 3, func(t *testing.T, f *fleet) {
+		sessions := []*session{f.open(0, "ann"), f.open(1, "ann"), f.open(2, "ann")}
+		id := sessions[0].beginTask(0, "slow")
+		var results []*stream
+		for _, at := range []int{0, 1, 2, 0} {
+			s := sessions[at].result(at, id)
+			defer s.close()
+			s.question(id)
+			if n := len(results); n > 0 {
+				require.Contains(t, results[n-1].next().data, "notifications/cancelled")
+			}
+			results = append(results, s)
+			time.Sleep(10 * time.Second)
+			require.Empty(t, s.events, "the question is not sent again")
+		}
+		require.Equal(t, http.StatusNoContent, sessions[0].do(sessions[0].request(0, http.MethodDelete, "")).status)
+		select { // one of the two that still wait
+		case e := <-results[1].events:
+			require.Contains(t, e.data, "elicitation/create")
+		case e := <-results[2].events:
+			require.Contains(t, e.data, "elicitation/create")
+		}
+	})
+}
+
+func TestReplacedRequestForAResultHasNoResponse(t *testing.T) {
+	run(t, 3, func(t *testing.T, f *fleet) {
+		home, first, second := f.open(0, "ann"), f.open(1, "ann"), f.open(2, "ann")
+		id := home.beginTask(0, "slow")
+		replaced := first.result(1, id)
+		defer replaced.close()
+		question := replaced.question(id)
+		result := second.result(2, id)
+		defer result.close()
+		next := result.question(id)
+		first.respond(1, question) // its replica has not noticed yet that another one sends the question
+		time.Sleep(5 * time.Second)
+		require.Contains(t, home.about(0, "tasks/get", id), `"status":"input_required"`)
+		second.respond(2, next)
+		require.Contains(t, result.next().data, `"text":"accept"`)
+		require.Contains(t, replaced.next().data, `"text":"accept"`)
+	})
+}
+
+func TestReplicaIsLostWhileItSendsTheQuestionOfASessionTask(t *testing.T) {
+	run(t, 3, func(t *testing.T, f *fleet) {
+		home, other, third := f.open(0, "ann"), f.open(1, "ann"), f.open(2, "ann")
+		id := home.beginTask(0, "slow")
+		waits := third.result(2, id)
+		defer waits.close()
+		waits.question(id)
+		lost := other.result(1, id)
+		defer lost.close()
+		lost.question(id)
+		require.Contains(t, waits.next().data, "notifications/cancelled")
+		f.replicas[1].kill()
+		time.Sleep(2 * lease)
+		third.respond(2, waits.question(id))
+		require.Contains(t, waits.next().data, `"text":"accept"`)
+	})
+}
+
+func TestSessionTaskIsLostWhileAnotherReplicaSendsItsQuestion(t *testing.T) {
+	run(t, 2, func(t *testing.T, f *fleet) {
+		home, other := f.open(0, "ann"), f.open(1, "ann")
+		id := home.beginTask(0, "slow")
+		result := other.result(1, id)
+		defer result.close()
+		question := result.question(id)
+		f.replicas[0].kill()
+		require.Contains(t, result.next().data, "notifications/cancelled")
+		require.Contains(t, result.next().data, `"reason":"owner-lost"`)
+		other.respond(1, question) // is ignored
+		require.Contains(t, other.about(1, "tasks/get", id), `"status":"failed"`)
+	})
+}
+
+func TestSessionTaskIsCancelledWhileAnotherReplicaSendsItsQuestion(t *testing.T) {
+	for at := range 2 { // the replica of the task, and the other one
+		run(t, 2, func(t *testing.T, f *fleet) {
+			sessions := []*session{f.open(0, "ann"), f.open(1, "ann")}
+			id := sessions[0].beginTask(0, "slow")
+			result := sessions[1].result(1, id)
+			defer result.close()
+			result.question(id)
+			require.Contains(t, sessions[at].about(at, "tasks/cancel", id), `"status":"cancelled"`)
+			require.Contains(t, result.next().data, "notifications/cancelled")
+			require.Contains(t, result.next().data, "cancelled and has no result")
+		})
+	}
+}
+
+func TestQuestionOfASessionTaskAfterItsSessionHasMoved(t *testing.T) {
+	run(t, 2, func(t *testing.T, f *fleet) {
+		s := f.open(0, "")
+		id := s.beginTask(0, "slow")
+		require.NoError(t, f.replicas[0].node.Shutdown(t.Context())) // the server still runs the task
+		result := s.result(1, id)
+		defer result.close()
+		s.respond(1, result.question(id))
+		require.Contains(t, result.next().data, `"text":"accept"`)
+	})
+}
+
+func TestQuestionOfASessionTaskIfRepliesOfTheEngineAreLost(t *testing.T) {
+	run(t, 2, func(t *testing.T, f *fleet) {
+		home, other := f.open(0, "ann"), f.open(1, "ann")
+		for each := range 4 {
+			f.replicas[0].engine.loseReplies(each + 1)
+			f.replicas[1].engine.loseReplies(each + 2)
+			id := home.beginTask(0, "slow")
+			result := other.result(1, id)
+			other.respond(1, result.question(id))
+			require.Contains(t, result.next().data, `"text":"accept"`)
+			result.close()
+		}
+	})
+}
+
+func TestQuestionOfASessionTaskWithoutEngine(t *testing.T) {
+	run(t, 2, func(t *testing.T, f *fleet) {
+		home, other := f.open(0, "ann"), f.open(1, "ann")
+		setDown := func(down bool) {
+			f.replicas[0].engine.down.Store(down)
+			f.replicas[1].engine.down.Store(down)
+		}
+		id := home.beginTask(0, "slow")
+		result := other.result(1, id)
+		defer result.close()
+		question := result.question(id)
+		setDown(true)
+		other.respond(1, question)
+		time.Sleep(10 * time.Second)
+		setDown(false)
+		require.Contains(t, result.next().data, `"text":"accept"`, "the response was stored when the engine could be reached")
+	})
+}
+
+func TestQuestionOfASessionTaskForAClientThatCannotRespond(t *testing.T) {
+	run(t, 2, func(t *testing.T, f *fleet) {
+		home := f.open(0, "ann")
+		other := &session{fleet: f, user: "ann", version: "2025-11-25"}
+		a := other.post(1, `{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)
+		other.id = a.header.Get("Mcp-Session-Id")
+		id := home.beginTask(0, "slow")
+		require.Contains(t, other.about(1, "tasks/result", id), "asks a question that this client cannot answer")
+		result := home.result(0, id)
+		defer result.close()
+		home.respond(0, result.question(id))
+		require.Contains(t, result.next().data, `"text":"accept"`, "the task goes on")
 	})
 }

@@ -97,7 +97,7 @@ func (t *Table) Start(ctx context.Context, in *peer.Inbound, owner any, ttl *int
 }
 
 // sessionTasks marks the sessions that have begun tasks. They do not move to another replica, because
-// their process sends the questions of the tasks.
+// their process sends the status of the tasks.
 var sessionTasks = connection.NewKey[bool]("tasks")
 
 // endWithSession ends the tasks of a session when the session closes, if they belong to it.

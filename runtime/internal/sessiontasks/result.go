@@ -26,10 +26,7 @@ func (t *Table) payload(ctx context.Context, req *mcp.GetTaskPayloadRequest) (wi
 	if x == nil {
 		return nil, unknownTask(req.TaskID)
 	}
-	back, _ := ctx.Value(channelKey{}).(peer.Outbound)
-	if back == nil {
-		back = outbound.None{}
-	}
+	back := channelOf(ctx)
 	r := x.beginResult(ctx)
 	defer x.endResult(r)
 	for {
@@ -45,7 +42,7 @@ func (t *Table) payload(ctx context.Context, req *mcp.GetTaskPayloadRequest) (wi
 			if err := connection.FromContext(ctx).Check(q.req); err != nil {
 				q.err <- err
 			} else {
-				x.ask(turn, back, q)
+				x.ask(turn, r, back, q)
 			}
 		case <-turn.Done():
 			if ctx.Err() != nil {
@@ -55,10 +52,20 @@ func (t *Table) payload(ctx context.Context, req *mcp.GetTaskPayloadRequest) (wi
 	}
 }
 
+// channelOf returns the channel of a request for the result of a task.
+func channelOf(ctx context.Context) peer.Outbound {
+	if back, ok := ctx.Value(channelKey{}).(peer.Outbound); ok {
+		return back
+	}
+	return outbound.None{}
+}
+
 // resultRequest is an open request for the result of a task. Questions are sent on the channel of the
 // latest request, because the peer may have lost the connection of an earlier one.
 type resultRequest struct {
-	ctx context.Context
+	ctx   context.Context
+	asker storedAsker
+	tried map[*sharedQuestion]bool // questions that the request has tried to send; used only by its goroutine
 
 	// The lock of the table guards these fields.
 	latest bool
@@ -78,7 +85,7 @@ func (r *resultRequest) become(latest bool) {
 // beginResult adds a request for the result. A question that was sent on the channel of an earlier
 // request is cancelled there, and sent again.
 func (x *task) beginResult(ctx context.Context) *resultRequest {
-	r := &resultRequest{ctx: ctx}
+	r := &resultRequest{ctx: ctx, asker: x.table.newAsker(), tried: make(map[*sharedQuestion]bool)}
 	x.table.mu.Lock()
 	defer x.table.mu.Unlock()
 	if n := len(x.results); n > 0 {

@@ -33,9 +33,10 @@ type record = taskrecords.Record[storedTask]
 
 // storedTask is the state of a task in the engine.
 type storedTask struct {
-	Task   json.RawMessage `json:"task"` // an [mcp.Task]
-	Result json.RawMessage `json:"result,omitempty"`
-	Error  *storedError    `json:"error,omitempty"`
+	Task      json.RawMessage   `json:"task"` // an [mcp.Task]
+	Result    json.RawMessage   `json:"result,omitempty"`
+	Error     *storedError      `json:"error,omitempty"`
+	Questions []*storedQuestion `json:"questions,omitempty"` // open ones
 }
 
 type storedError struct {
@@ -233,7 +234,7 @@ func finishRecord(rec *record, out *taskOutcome) error {
 	if err := rec.State.become(out.status, clip(out.text)); err != nil {
 		return err
 	}
-	rec.Worker, rec.State.Result = "", out.result
+	rec.Worker, rec.State.Result, rec.State.Questions = "", out.result, nil
 	if out.err != nil {
 		rec.State.Error = &storedError{out.err.Code, out.err.Message, out.err.Data}
 	}
@@ -291,7 +292,14 @@ func (s *storedTask) outcome() (*taskOutcome, error) {
 	return out, nil
 }
 
-// storeStatus stores the status of a task that this process runs.
+// openQuestions returns the open questions that are stored.
+func (x *task) openQuestions() []*storedQuestion {
+	x.table.mu.Lock()
+	defer x.table.mu.Unlock()
+	return slices.Clone(x.shown)
+}
+
+// storeStatus stores the status of a task that this process runs, and its open questions.
 func (x *task) storeStatus() {
 	if x.stored == "" {
 		return
@@ -304,6 +312,7 @@ func (x *task) storeStatus() {
 		if isFinished(&m) {
 			return taskrecords.ErrUnchanged // finish stores the outcome
 		}
+		rec.State.setOpen(x.openQuestions())
 		return rec.State.set(&m)
 	})
 	if err != nil && x.ctx.Err() == nil {
@@ -418,9 +427,10 @@ func (t *Table) cancelRecord(ctx context.Context, owner, id string) (*mcp.Task, 
 	return rec.State.get()
 }
 
-// remotePayload waits until a task that another process runs has ended, and returns its result.
+// remotePayload waits until a task that another process runs has ended, and returns its result. Meanwhile it sends
+// the questions of the task.
 func (t *Table) remotePayload(ctx context.Context, owner, id string) (json.RawMessage, error) {
-	interval := max(t.opts.PollInterval, minPollInterval)
+	r := t.newRemoteRequest(ctx, owner, id)
 	for {
 		rec, err := t.fetch(ctx, owner, id)
 		if errors.Is(err, engine.ErrNone) {
@@ -433,20 +443,21 @@ func (t *Table) remotePayload(ctx context.Context, owner, id string) (json.RawMe
 		switch {
 		case err != nil:
 			return nil, t.unavailable(ctx, err)
-		case out.status == mcp.TaskStatusInputRequired:
-			return nil, errElsewhere
-		case out.status != mcp.TaskStatusWorking:
+		case rec.Worker == "":
 			return out.answer()
 		}
-		if !sealed.Sleep(ctx, interval) {
+		if err := r.askOpen(ctx, rec); err != nil {
+			return nil, err
+		}
+		if !sealed.Sleep(ctx, t.pollInterval()) {
 			return nil, context.Cause(ctx)
 		}
 	}
 }
 
-// errElsewhere is the error of a request for a result at a process that cannot pass questions on.
+// errElsewhere is the error of a request for a result whose client cannot respond to the question of the task.
 var errElsewhere = &peer.Error{
-	Code: mcp.CodeInternal, Message: "The task waits for input in another process of the server. Request its result in the session that created it",
+	Code: mcp.CodeInternal, Message: "The task asks a question that this client cannot answer. Request its result in the session that created it",
 }
 
 // sharedPage returns the tasks of an owner after a number, and the number of the last one, or 0 if there

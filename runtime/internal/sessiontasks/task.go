@@ -43,6 +43,7 @@ type task struct {
 	statusMessage    string
 	created, updated time.Time
 	asked            int                 // open questions
+	shown            []*storedQuestion   // the open questions that are stored
 	results          []*resultRequest    // open, in the order of their arrival
 	removed          bool                // from the table
 	returned         bool                // the handler has returned

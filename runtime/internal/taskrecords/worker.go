@@ -30,7 +30,7 @@ type Options struct {
 // engineTimeout limits an operation with the engine.
 const engineTimeout = 5 * time.Second
 
-// Worker is a process that runs tasks. While it runs any, it holds a lease: a record in the engine. It is
+// Worker is a process that runs tasks, or sends questions of tasks. While it has any, it holds a lease: a record in the engine. It is
 // safe for concurrent use.
 type Worker struct {
 	opts Options
@@ -41,7 +41,7 @@ type Worker struct {
 	version  uint64        // of the lease
 
 	mu      sync.Mutex
-	running int                // tasks
+	running int                // tasks and questions
 	renewed time.Time          // when the last renewal began
 	stop    context.CancelFunc // of the goroutine that renews the lease
 	done    <-chan struct{}    // closed when that goroutine has ended; nil before the first task
@@ -67,8 +67,8 @@ func (w *Worker) OnRenewal(f func(ctx context.Context)) { w.checks = append(w.ch
 
 func leaseKey(tag string) string { return "w/" + tag }
 
-// Begin counts a task that is about to run. When it returns no error, the worker holds its lease. The
-// caller calls End when the task has ended.
+// Begin counts a task that is about to run, or a question that is about to be sent. When it returns no
+// error, the worker holds its lease. The caller calls End when the task or the question has ended.
 func (w *Worker) Begin(ctx context.Context) error {
 	w.mu.Lock()
 	w.running++
@@ -95,7 +95,7 @@ func (w *Worker) Begin(ctx context.Context) error {
 	return nil
 }
 
-// End ends the count of a task.
+// End ends the count of a task or a question.
 func (w *Worker) End() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
