@@ -30,12 +30,12 @@ type Bus struct {
 func (e *Engine) NewBus(ctx context.Context) (b *Bus, err error) {
 	o := &e.opts
 	b = &Bus{engine: e, subject: o.Name + ".bus"}
-	b.stream, err = e.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+	b.stream, err = e.createStream(ctx, &jetstream.StreamConfig{
 		Name: o.Name + "-bus", Description: "changes for subscribers", Subjects: []string{b.subject}, Replicas: o.Copies,
 		MaxMsgs: busEvents, MaxAge: busAge, AllowDirect: true,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("nats: create stream %q: %w", o.Name+"-bus", err)
+		return nil, err
 	}
 	return b, nil
 }

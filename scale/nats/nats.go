@@ -56,7 +56,9 @@ type Engine struct {
 	log    string // the beginning of the subjects of entries
 }
 
-// New creates the bucket and the stream unless they exist, and checks the servers. While servers elect a
+// New creates the bucket and the stream unless they exist, and checks the servers. It does not change the settings of
+// a stream that exists: an operator may limit its size or add copies. It returns an error if the stream has fewer
+// copies than Options.Copies, or would delete messages to stay in its limits. While servers elect a
 // leader, it waits until ctx ends if ctx has a deadline, and otherwise for 5 seconds. The caller closes the connection
 // after its last use of the engine.
 func New(ctx context.Context, conn *nats.Conn, opts *Options) (*Engine, error) {
@@ -106,20 +108,60 @@ func (o *Options) complete() (c Options) {
 	return c
 }
 
-// create creates the bucket and the stream.
+// create opens the bucket and the stream, or creates them.
 func (e *Engine) create(ctx context.Context, o *Options) (err error) {
-	e.bucket, err = e.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
-		Bucket: o.Name, Description: "records of package scale", Replicas: o.Copies, LimitMarkerTTL: markerTTL,
-	})
+	bucket, err := e.js.KeyValue(ctx, o.Name)
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		bucket, err = e.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
+			Bucket: o.Name, Description: "records of package scale", Replicas: o.Copies, LimitMarkerTTL: markerTTL,
+		})
+	}
+	if errors.Is(err, jetstream.ErrBucketExists) { // another replica has created it
+		bucket, err = e.js.KeyValue(ctx, o.Name)
+	}
 	if err != nil {
 		return fmt.Errorf("nats: create bucket %q: %w", o.Name, err)
 	}
-	e.stream, err = e.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+	e.bucket = bucket
+	records, err := e.js.Stream(ctx, "KV_"+o.Name)
+	if err != nil {
+		return fmt.Errorf("nats: open stream %q: %w", "KV_"+o.Name, err)
+	}
+	e.stream, err = e.createStream(ctx, &jetstream.StreamConfig{
 		Name: o.Name + "-log", Description: "events of package scale", Subjects: []string{e.log + ">"}, Replicas: o.Copies,
-		MaxMsgsPerSubject: maxEntries, AllowDirect: true, AllowMsgTTL: true,
+		MaxMsgsPerSubject: maxEntries, Discard: jetstream.DiscardNew, AllowDirect: true, AllowMsgTTL: true,
 	})
 	if err != nil {
-		return fmt.Errorf("nats: create stream %q: %w", o.Name+"-log", err)
+		return err
+	}
+	return errors.Join(o.checkStream(records), o.checkStream(e.stream))
+}
+
+// createStream opens a stream, or creates it. It does not change the settings of a stream that exists.
+func (e *Engine) createStream(ctx context.Context, c *jetstream.StreamConfig) (jetstream.Stream, error) {
+	s, err := e.js.Stream(ctx, c.Name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		s, err = e.js.CreateStream(ctx, *c)
+	}
+	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another replica has created it
+		s, err = e.js.Stream(ctx, c.Name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("nats: create stream %q: %w", c.Name, err)
+	}
+	return s, nil
+}
+
+// checkStream returns an error if the settings of a stream do not suit records or events.
+func (o *Options) checkStream(s jetstream.Stream) error {
+	c := s.CachedInfo().Config
+	switch {
+	case c.Replicas < o.Copies:
+		return fmt.Errorf("nats: stream %q has %d copies, and Options.Copies is %d", c.Name, c.Replicas, o.Copies)
+	case !c.AllowMsgTTL, !c.AllowDirect:
+		return fmt.Errorf(`nats: stream %q needs the settings "allow_msg_ttl" and "allow_direct"`, c.Name)
+	case c.Discard == jetstream.DiscardOld && (c.MaxBytes > 0 || c.MaxMsgs > 0):
+		return fmt.Errorf(`nats: stream %q would delete messages at its limits; set "discard: new"`, c.Name)
 	}
 	return nil
 }

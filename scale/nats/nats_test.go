@@ -134,6 +134,41 @@ func TestOneServerThatDoesNotSyncIsRefused(t *testing.T) {
 	require.EqualError(t, err, `nats: server "node2" has the setting "sync_interval: 2m0s"; set "sync_interval: always"`)
 }
 
+func TestSettingsOfAnOperatorAreKept(t *testing.T) {
+	c := connect(t, start(t, "one", "always", "", -1), "app")
+	newBus(t, c)
+	js, err := jetstream.New(c)
+	require.NoError(t, err)
+	limit := func(name string, bytes int64, discard jetstream.DiscardPolicy) {
+		stream, err := js.Stream(t.Context(), name)
+		require.NoError(t, err)
+		config := stream.CachedInfo().Config
+		config.MaxBytes, config.Discard = bytes, discard
+		_, err = js.UpdateStream(t.Context(), config)
+		require.NoError(t, err)
+	}
+	for _, name := range []string{"KV_mcp", "mcp-log"} {
+		limit(name, 1<<20, jetstream.DiscardNew)
+	}
+	limit("mcp-bus", 1<<20, jetstream.DiscardOld)
+	newBus(t, c)
+	for _, name := range []string{"KV_mcp", "mcp-log", "mcp-bus"} {
+		stream, err := js.Stream(t.Context(), name)
+		require.NoError(t, err)
+		require.EqualValues(t, 1<<20, stream.CachedInfo().Config.MaxBytes, name)
+	}
+	limit("mcp-log", 1<<20, jetstream.DiscardOld)
+	o := natsengine.Options{Unsynced: true}
+	_, err = natsengine.New(t.Context(), c, &o)
+	require.EqualError(t, err, `nats: stream "mcp-log" would delete messages at its limits; set "discard: new"`)
+	limit("mcp-log", -1, jetstream.DiscardOld)
+	_, err = natsengine.New(t.Context(), c, &o)
+	require.NoError(t, err)
+	o.Copies = 3
+	_, err = natsengine.New(t.Context(), c, &o)
+	require.ErrorContains(t, err, `nats: stream "KV_mcp" has 1 copies, and Options.Copies is 3`)
+}
+
 func TestMissingServersAreReported(t *testing.T) {
 	link, c := connectThrough(t, start(t, "one", "always", "", -1), "app")
 	link.Cut(true)
