@@ -48,12 +48,12 @@ var placements = map[string][]setup{
 	"redis": {{name: "one server", engine: startRedis}},
 }
 
-// newSetup returns the setup of an engine for a seed. Seeds that follow each other cover all placements, three to five
-// replicas, and one to three faults at a time.
+// newSetup returns the setup of an engine for a seed. Nine seeds cover all placements, three to five replicas, and one to
+// three faults at a time, also in each placement.
 func newSetup(engine string, seed uint64) *setup {
 	n := seed - 1
 	s := placements[engine][n%uint64(len(placements[engine]))]
-	s.clients, s.replicas, s.together = 60, 3+int((n+n/3)%3), 1+int((n+1)%3)
+	s.clients, s.replicas, s.together = 60, 3+int((n+n/3)%3), 1+int((n+1+n/3)%3)
 	s.faults = append(s.faults, replicaFaults...)
 	if !s.embedded {
 		s.faults = append(s.faults, engineFaults...)
