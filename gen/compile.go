@@ -99,8 +99,9 @@ func (in *input) compile(rules *ir.Rules) (*compilation, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.pkg, err = buildWith(c.files, in.docs, rules); err == nil {
-		c.printed, err = emit.Files(c.pkg)
+	if c.pkg, err = buildWith(c.files, in.docs, rules); c.pkg != nil {
+		printed, failed := emit.Files(c.pkg)
+		c.printed, err = printed, errors.Join(failed, err)
 	}
 	return c, err
 }
@@ -129,7 +130,7 @@ func (in *input) refuse(err error, rules *ir.Rules) error {
 	if in.official != nil {
 		raw[in.entry.Revision] = in.official
 	}
-	return newForm(err, rules, raw, func(r *ir.Rules) error {
+	return newForm(err, "Decisions in gen/rules.go", rules, raw, func(r *ir.Rules) error {
 		_, err := in.compile(r)
 		return err
 	})
@@ -139,7 +140,8 @@ func build(files []*load.File, docsFile string) (*ir.Package, error) {
 	return buildWith(files, docsFile, &rules)
 }
 
-// buildWith loads the texts and merges the schemas.
+// buildWith loads the texts and merges the schemas. If only texts are missing, it returns the package,
+// too.
 func buildWith(files []*load.File, docsFile string, rules *ir.Rules) (*ir.Package, error) {
 	text, err := load.ReadFile(docsFile)
 	if err != nil {
@@ -165,6 +167,11 @@ func merged(files []*load.File, docs ir.Docs, rules *ir.Rules) (*ir.Package, err
 	return ir.Build(sources, rules, docs)
 }
 
+// textError is an error about a text in docs.txt.
+type textError string
+
+func (e textError) Error() string { return string(e) }
+
 // checkDocs returns an error for texts whose names do not exist, unless a schema that
 // may have the name is missing. It also returns an error for names without a text that
 // docs.txt should cover.
@@ -172,12 +179,12 @@ func checkDocs(p *ir.Package, docs *load.Docs) error {
 	var errs []error
 	if p.Has(docs.Covers) {
 		for _, key := range docs.Unused() {
-			errs = append(errs, fmt.Errorf("%s: no such name; delete the text or correct its key", key))
+			errs = append(errs, textError(key+": no such name; delete the text or correct its key"))
 		}
 	}
 	for _, u := range p.Undocumented {
 		if u.Since <= docs.Covers {
-			errs = append(errs, fmt.Errorf("%q has no text, but the texts cover %s; write one", u.Key, docs.Covers))
+			errs = append(errs, textError(fmt.Sprintf("%q has no text, but the texts cover %s; write one in docs.txt:\n\t%s: ", u.Key, docs.Covers, u.Key)))
 		}
 	}
 	return errors.Join(errs...)

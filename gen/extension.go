@@ -44,7 +44,7 @@ func (t *texts) Set(s string) error { *t = append(*t, s); return nil }
 // runExtension compiles the schema of an extension into a package.
 func runExtension(args []string, stdout io.Writer) error {
 	var c extension.Config
-	var out, rewrite string
+	var out, rewrite, decisions string
 	var check bool
 	flags := flag.NewFlagSet("gen extension", flag.ContinueOnError)
 	flags.StringVar(&c.Schema, "schema", "", "file with the JSON schema of the extension")
@@ -58,6 +58,7 @@ func runExtension(args []string, stdout io.Writer) error {
 	flags.StringVar(&c.Server, "server", "", "definition of the settings that servers declare")
 	flags.Var((*texts)(&c.Metas), "meta", "key=Definition of a value in _meta; may be repeated")
 	flags.Var((*texts)(&c.NameMembers), "name-member", "method=member whose value is in the header Mcp-Name; may be repeated")
+	flags.StringVar(&decisions, "rules", "", "file with rules for parts of the schema that the compiler refuses, as it prints them")
 	flags.StringVar(&rewrite, "rewrite", "", "only write the schema to this file, in the form that the compiler uses")
 	flags.BoolVar(&check, "check", false, "write nothing; fail if a file is not up to date")
 	flags.Usage = func() {
@@ -77,6 +78,12 @@ func runExtension(args []string, stdout io.Writer) error {
 			return err
 		}
 		c.Package = filepath.Base(dir)
+	}
+	if decisions != "" {
+		var err error
+		if c.Decisions, err = readRules(decisions); err != nil {
+			return err
+		}
 	}
 	protocol, err := embeddedProtocol()
 	if err != nil {
@@ -149,20 +156,10 @@ func compileExtension(c *extension.Config, p *extension.Protocol, out string, ch
 	if err != nil {
 		return fmt.Errorf("read schema: %w", err)
 	}
-	x, pkg, err := extension.Build(raw, c, p)
+	_, noDoc := os.Stat(filepath.Join(out, "doc.go"))
+	x, pkg, files, err := printExtension(raw, c, p, noDoc == nil)
 	if err != nil {
-		return err
-	}
-	e, err := extensionOf(c, pkg, load.Sum(raw))
-	if err != nil {
-		return err
-	}
-	if _, err := os.Stat(filepath.Join(out, "doc.go")); err == nil {
-		e.HasDoc = true
-	}
-	files, err := emit.ExtensionFiles(pkg, e)
-	if err != nil {
-		return err
+		return refuseExtension(err, raw, c, p)
 	}
 	fmt.Fprintf(stdout, "%s: %d types, %d methods\n", c.Name, len(pkg.Types), len(pkg.Methods))
 	for _, n := range x.Notices {
@@ -172,6 +169,37 @@ func compileExtension(c *extension.Config, p *extension.Protocol, out string, ch
 		return stale(out, files)
 	}
 	return write(out, files)
+}
+
+// printExtension compiles an extension and prints the code into memory.
+func printExtension(raw []byte, c *extension.Config, p *extension.Protocol, hasDoc bool) (x *extension.Schema, pkg *ir.Package, files map[string][]byte, err error) {
+	if x, pkg, err = extension.Build(raw, c, p); err != nil {
+		return nil, nil, nil, err
+	}
+	e, err := extensionOf(c, pkg, load.Sum(raw))
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	e.HasDoc = hasDoc
+	if files, err = emit.ExtensionFiles(pkg, e); err != nil {
+		c.Relabel(err, p)
+	}
+	return x, pkg, files, err
+}
+
+// refuseExtension returns the form for an error.
+func refuseExtension(err error, raw []byte, c *extension.Config, p *extension.Protocol) error {
+	x, failed := extension.Read(raw, c, p)
+	if failed != nil {
+		return err // the file is not a schema
+	}
+	base := &ir.Rules{Decisions: c.Decisions}
+	return newForm(err, "the file of -rules", base, map[string][]byte{c.File(): x.Bytes()}, func(r *ir.Rules) error {
+		trial := *c
+		trial.Decisions = r.Decisions
+		_, _, _, err := printExtension(raw, &trial, p, false)
+		return err
+	})
 }
 
 // extensionOf returns the description of an extension for the emitter.
@@ -188,19 +216,15 @@ func extensionOf(c *extension.Config, p *ir.Package, sum string) (*emit.Extensio
 		return p.Forms[i].Type, nil
 	}
 	var errs []error
-	for def, to := range map[string]**ir.Type{c.Client: &e.Client, c.Server: &e.Server} {
-		if def != "" {
-			t, err := find(def)
-			*to, errs = t, append(errs, err)
+	settings := func(def string) *ir.Type {
+		if def == "" {
+			return nil
 		}
+		t, err := find(def)
+		errs = append(errs, err)
+		return t
 	}
-	if c.Client == c.Server {
-		e.Client = e.Server
-		if c.Server != "" {
-			t, err := find(c.Server)
-			e.Client, e.Server, errs = t, t, append(errs, err)
-		}
-	}
+	e.Client, e.Server = settings(c.Client), settings(c.Server)
 	for _, m := range c.Metas {
 		key, def, ok := strings.Cut(m, "=")
 		if !ok {

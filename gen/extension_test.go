@@ -285,7 +285,7 @@ func TestExtensionCodecsAgreeWithSchemas(t *testing.T) {
 		x, err := extension.Read(raw, &c, p)
 		require.NoError(t, err)
 		defs := parsed(string(x.Bytes())).(object)["$defs"].(object)
-		all, err := load.WithDefinitions(file, p.File, defs, c.Own)
+		all, err := new(load.Edits).WithDefinitions(file, p.File, defs, c.Own)
 		require.NoError(t, err)
 		for def, make := range extensionValues[c.Package] {
 			valid, invalid := 0, 0

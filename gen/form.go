@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -19,6 +20,7 @@ type form struct {
 	items  []*item
 	tried  []*item // whose current choices were tried for the first time in the last compilation
 	others []error // errors that no rule resolves
+	into   string  // the place for rules
 	trees  map[string]any
 }
 
@@ -34,10 +36,10 @@ const trial = "a trial"
 // maxTrials limits the compilations for one form.
 const maxTrials = 16
 
-// newForm fills in a form for an error. The function compile compiles with other rules. The schemas of
-// all revisions are in raw.
-func newForm(err error, base *ir.Rules, raw map[string][]byte, compile func(*ir.Rules) error) *form {
-	f := &form{trees: make(map[string]any)}
+// newForm fills in a form for an error, with rules to paste into a place. The function compile compiles
+// with other rules. The schemas of all revisions are in raw.
+func newForm(err error, into string, base *ir.Rules, raw map[string][]byte, compile func(*ir.Rules) error) *form {
+	f := &form{trees: make(map[string]any), into: into}
 	for revision, data := range raw {
 		var tree any
 		if json.Unmarshal(data, &tree) == nil { // otherwise it is one of the errors
@@ -116,7 +118,7 @@ func (f *form) add(err error) (changed bool) {
 			failed = append(failed, f.items[i])
 		}
 	}
-	if len(refusals) == 0 { // other errors, such as a name without a text
+	if len(refusals) == 0 && slices.ContainsFunc(others, func(err error) bool { return !errors.As(err, new(textError)) }) {
 		failed = slices.DeleteFunc(f.tried, func(x *item) bool { return len(x.choices) < 2 })
 	}
 	for _, x := range failed {
@@ -233,7 +235,7 @@ func has(v any, path []string) bool {
 	return true
 }
 
-// Error returns the form as text. The rules are Go, and belong into Decisions in gen/rules.go.
+// Error returns the form as text. The rules are Go.
 func (f *form) Error() string {
 	var b strings.Builder
 	for i, x := range f.items {
@@ -243,9 +245,9 @@ func (f *form) Error() string {
 		b.WriteString(x.Error())
 		if revision := f.revision(x.Refusal); f.trees[revision] != nil && strings.HasPrefix(x.Pointer, "/") {
 			older, pointer := f.older(revision, x.Pointer)
-			if older == "" {
+			if older == "" && len(f.trees) > 1 {
 				fmt.Fprintf(&b, "\n\tno older revision has this definition")
-			} else if place := older + "#" + pointer; !strings.Contains(x.Text, place) {
+			} else if place := older + "#" + pointer; older != "" && !strings.Contains(x.Text, place) {
 				fmt.Fprintf(&b, "\n\tthe older schema is %s", place)
 			}
 		}
@@ -269,7 +271,7 @@ func (f *form) Error() string {
 		b.WriteString(err.Error())
 	}
 	if slices.ContainsFunc(f.items, func(x *item) bool { return len(x.choices) > 0 }) {
-		b.WriteString("\nPaste one choice for each into Decisions in gen/rules.go, write its reason into Why, and run the command again.")
+		fmt.Fprintf(&b, "\nPaste one choice for each into %s, write its reason into Why, and run the command again.", f.into)
 	}
 	return b.String()
 }

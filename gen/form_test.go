@@ -1,19 +1,16 @@
 package main
 
 import (
-	"go/ast"
-	"go/parser"
 	"hash/crc32"
 	"os"
 	"path/filepath"
 	"reflect"
-	"strconv"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mcpwright/mcp/gen/internal/ir"
 	"github.com/mcpwright/mcp/gen/internal/load"
 	"github.com/mcpwright/mcp/gen/internal/refusal"
 )
@@ -40,6 +37,8 @@ var invalidSchemas = map[string]edit{
 	"a bound that is a string":        member("Tool", "code", `{"type": "integer", "minimum": "3"}`),
 	"a description that is a number":  member("Tool", "code", `{"type": "integer", "description": 3}`),
 	"a name that Go does not allow":   combine(define("Über-Typ", `{"type": "object", "properties": {"a": {"type": "string"}}}`), member("Tool", "typ", `{"$ref": "#/$defs/Über-Typ"}`)),
+	"a definition that is itself":     define("Self", `{"$ref": "#/$defs/Self"}`),
+	"definitions in a circle":         combine(define("Self", `{"allOf": [{"$ref": "#/$defs/Other"}]}`), define("Other", `{"anyOf": [{"$ref": "#/$defs/Self"}]}`)),
 	"a union of no schemas":           define("Nothing", `{"anyOf": []}`),
 	"a keyword and a constant":        combine(member("Tool", "code", `{"type": "string", "pattern": "^a"}`), member("TextContent", "type", `{"type": "string", "const": "prose"}`)),
 	"a keyword and clashing names":    combine(member("Tool", "code", `{"type": "string", "pattern": "^a"}`), define("Text", `{"type": "object", "properties": {"a": {"type": "string"}}}`)),
@@ -130,9 +129,10 @@ func fillIn(t *testing.T, in *input) {
 	}
 }
 
-// pastedRules returns the rules of the first choices in a printed form.
+// pastedRules returns the rules of the first choices in a printed form, without repetitions.
 func pastedRules(t *testing.T, text string) (list []any) {
 	t.Helper()
+	var literals []string
 	first := true
 	for line := range strings.Lines(text) {
 		switch line = strings.TrimRight(line, "\n"); {
@@ -141,10 +141,15 @@ func pastedRules(t *testing.T, text string) (list []any) {
 		case line == "\tor:":
 			first = false
 		case first && strings.HasPrefix(line, "\tir."):
-			rule := ruleOf(t, strings.TrimSuffix(line, ","))
-			if !containsRule(list, rule) {
-				list = append(list, rule)
-			}
+			literals = append(literals, line)
+		}
+	}
+	rules, err := parseRules("form", []byte(strings.Join(literals, "\n")))
+	require.NoError(t, err)
+	for i, rule := range rules {
+		require.Equal(t, literals[i], "\t"+refusal.Go(rule)+",", "the literal is complete")
+		if !containsRule(list, rule) {
+			list = append(list, rule)
 		}
 	}
 	return list
@@ -157,44 +162,6 @@ func containsRule(list []any, rule any) bool {
 		}
 	}
 	return false
-}
-
-// ruleTypes are the rules that a form may have.
-var ruleTypes = map[string]any{"Edit": ir.Edit{}, "Name": ir.Name{}, "MemberName": ir.MemberName{}, "Framing": ir.Framing{}, "Builtin": ir.Builtin{},
-	"Renaming": ir.Renaming{}, "Open": ir.Open{}, "Change": ir.Change{}, "Page": ir.Page{}, "KeepRaw": ir.KeepRaw{}}
-
-// ruleOf evaluates a rule that is a Go literal.
-func ruleOf(t *testing.T, text string) any {
-	t.Helper()
-	e, err := parser.ParseExpr(text)
-	require.NoError(t, err, text)
-	lit := e.(*ast.CompositeLit)
-	zero, ok := ruleTypes[lit.Type.(*ast.SelectorExpr).Sel.Name]
-	require.True(t, ok, text)
-	v := reflect.New(reflect.TypeOf(zero)).Elem()
-	for _, el := range lit.Elts {
-		kv := el.(*ast.KeyValueExpr)
-		f := v.FieldByName(kv.Key.(*ast.Ident).Name)
-		switch x := kv.Value.(type) {
-		case *ast.BasicLit:
-			s, err := strconv.Unquote(x.Value)
-			require.NoError(t, err)
-			f.SetString(s)
-		case *ast.CompositeLit:
-			for _, el := range x.Elts {
-				s, err := strconv.Unquote(el.(*ast.BasicLit).Value)
-				require.NoError(t, err)
-				f.Set(reflect.Append(f, reflect.ValueOf(s)))
-			}
-		case *ast.SelectorExpr:
-			require.Equal(t, "ir.Raw", "ir."+x.Sel.Name, "the only constant in a form")
-			f.Set(reflect.ValueOf(ir.Raw))
-		default:
-			t.Fatalf("%s: %T", text, x)
-		}
-	}
-	require.Equal(t, text[1:], refusal.Go(v.Interface()), "the literal is complete")
-	return v.Interface()
 }
 
 func TestFormListsAllRefusals(t *testing.T) {
@@ -214,4 +181,92 @@ func TestFormListsAllRefusals(t *testing.T) {
 	} {
 		require.Contains(t, text, want)
 	}
+}
+
+func TestFormsHaveMissingTexts(t *testing.T) {
+	texts, err := os.ReadFile("../schema/docs.txt")
+	require.NoError(t, err)
+	in := refusedInput(t, combine(member("Tool", "mood", `{"type": "string", "enum": ["good"]}`), clashingNames["a type named like a generated function"].edit))
+	in.docs = filepath.Join(t.TempDir(), "docs.txt")
+	covering := regexp.MustCompile(`(?m)^covers: .*$`).ReplaceAllString(string(texts), "covers: "+futureRevision)
+	require.NoError(t, os.WriteFile(in.docs, []byte(covering), 0o600))
+	_, err = in.compile(&rules)
+	form := in.refuse(err, &rules).Error()
+	require.Contains(t, form, "2027-03-01#/$defs/Text: the generated code declares")
+	var added string
+	for line := range strings.Lines(form) {
+		if strings.HasSuffix(line, ": \n") && line[0] == '\t' || strings.HasSuffix(line, ": ") {
+			added += strings.TrimSpace(line) + " is a text.\n"
+		}
+	}
+	require.Contains(t, added, "Tool.mood: is a text.\n")
+	require.NoError(t, os.WriteFile(in.docs, []byte(covering+"\n"+added), 0o600))
+	r := rules
+	for _, rule := range pastedRules(t, form) {
+		addRule(&r.Decisions, withReason(rule, why))
+	}
+	c, err := in.compile(&r)
+	require.NoError(t, err)
+	newChecker(t).mustCheck(t, c.printed)
+}
+
+// refusedExtensions are schemas of extensions that the compiler refuses: a text and its replacement.
+var refusedExtensions = map[string][2]string{
+	"a keyword":               {`"enum": ["metric", "imperial"]`, `"if": {}`},
+	"a schema that is false":  {`{"type": "string", "enum": ["metric", "imperial"]}`, `false`},
+	"a reference to nothing":  {"#/$defs/Units", "#/$defs/Unit"},
+	"a reference to itself":   {`{"type": "string", "enum": ["metric", "imperial"]}`, `{"$ref": "#/$defs/Units"}`},
+	"a list of itself":        {`{"type": "string", "enum": ["metric", "imperial"]}`, `{"type": "array", "items": {"$ref": "#/$defs/Units"}}`},
+	"several kinds of values": {`{"type": "number"}, {"type": "null"}`, `{"type": "number"}, {"type": "array", "items": {"type": "string"}}`},
+	"a method of protocol":    {"weather/forecast", "tools/call"},
+	"two values of one name":  {`["metric", "imperial"]`, `["a b", "a-b"]`},
+	"a name of the package":   {`"Units":`, `"Name": {"type": "object", "properties": {"a": {"type": "string"}}}, "Units":`},
+}
+
+func TestFormsOfExtensions(t *testing.T) {
+	for name, replaced := range refusedExtensions {
+		t.Run(name, func(t *testing.T) {
+			text := strings.Replace(weather, replaced[0], replaced[1], 1)
+			pasted := filepath.Join(t.TempDir(), "rules.txt")
+			require.NoError(t, os.WriteFile(pasted, nil, 0o600))
+			_, _, err := compiled(t, text)
+			require.Error(t, err, "the schema is not refused")
+			for run := 1; err != nil; run++ {
+				require.LessOrEqual(t, run, 3, "%v", err)
+				require.Contains(t, err.Error(), "\nPaste one choice for each into the file of -rules, ")
+				var b strings.Builder
+				for _, rule := range pastedRules(t, err.Error()) {
+					b.WriteString(refusal.Go(withReason(rule, why)) + ",\n")
+				}
+				require.NotEmpty(t, b.String(), err.Error())
+				old, failed := os.ReadFile(pasted)
+				require.NoError(t, failed)
+				require.NoError(t, os.WriteFile(pasted, append(old, b.String()...), 0o600))
+				_, _, err = compiled(t, text, "-rules", pasted)
+			}
+		})
+	}
+}
+
+func TestInvalidRules(t *testing.T) {
+	for text, want := range map[string]string{
+		`ir.Edit{At: "/a", Why: ""},`:      "has no reason; fill in Why",
+		`ir.Edit{`:                         "rules.txt:2:",
+		"\nir.Edit{Where: \"/a\"},":        "rules.txt:2:9: this is not part of a rule",
+		`ir.Edit{At: 3},`:                  "rules.txt:1:19: this is not part of a rule",
+		`ir.Edit{At: f()},`:                "this is not part of a rule",
+		`ir.Edit{"/a"},`:                   "this is not part of a rule",
+		`ir.Builtin{At: "A", Kind: ir.X},`: "this is not part of a rule",
+		`ir.Other{},`:                      "rules.txt:1:7: this is not part of a rule",
+		`3,`:                               "rules.txt:1:7: this is not part of a rule",
+		`} + []any{`:                       "the file has more than rules",
+	} {
+		file := filepath.Join(t.TempDir(), "rules.txt")
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		files, _, err := compiled(t, weather, "-rules", file)
+		require.ErrorContains(t, err, want)
+		require.Empty(t, files)
+	}
+	_, _, err := compiled(t, weather, "-rules", "missing.txt")
+	require.ErrorContains(t, err, "read rules: open missing.txt")
 }

@@ -45,7 +45,7 @@ var allowedImports = map[string]imports{
 	"gen/internal/load":             {own: []string{"gen/internal/refusal"}, foreign: []string{schemas, validator}},
 	"gen/internal/ir":               {own: []string{"gen/internal/refusal"}, foreign: []string{schemas}},
 	"gen/internal/refusal":          {},
-	"gen/internal/extension":        {own: []string{"gen/internal/ir", "gen/internal/load"}},
+	"gen/internal/extension":        {own: []string{"gen/internal/ir", "gen/internal/load", "gen/internal/refusal"}},
 	"gen/internal/emit":             {own: []string{"gen/internal/ir", "gen/internal/refusal"}, foreign: []string{printer}},
 	"generated/mcp":                 {own: boundary},
 	"generated/tasks":               {own: protocol},

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/mcpwright/mcp/gen/internal/ir"
 	"github.com/mcpwright/mcp/gen/internal/load"
+	"github.com/mcpwright/mcp/gen/internal/refusal"
 )
 
 // Config describes an extension and the package that is made from its schema.
@@ -46,6 +48,8 @@ type Config struct {
 	Raw []ir.KeepRaw
 	// Tolerances accept messages that the schema does not allow.
 	Tolerances []ir.Tolerance
+	// Decisions are rules for parts of the schema that the compiler refuses, as it prints them.
+	Decisions []any
 }
 
 // messageUnions are the unions of messages that determine who sends a message.
@@ -89,7 +93,42 @@ func build(raw []byte, c *Config, p *Protocol) (*Schema, *ir.Package, error) {
 		return nil, nil, err
 	}
 	pkg, err := x.Compile(p)
+	c.Relabel(err, p)
 	return x, pkg, err
+}
+
+// File returns the name of the schema in rules.
+func (c *Config) File() string { return filepath.Base(c.Schema) }
+
+// Relabel changes the refusals in an error, so that they have the name of the schema instead of the
+// name of the revision.
+func (c *Config) Relabel(err error, p *Protocol) {
+	refusals, _ := refusal.In(err)
+	for _, r := range refusals {
+		if r.Revision = c.File(); r.File == p.File.Revision {
+			r.File = c.Schema
+		}
+		for _, choice := range r.Choices {
+			for i, rule := range choice.Rules {
+				if e, ok := rule.(ir.Edit); ok {
+					e.In = c.File()
+					choice.Rules[i] = e
+				}
+			}
+		}
+	}
+}
+
+// edits returns the rules that change the schema. Their revision is the revision of the protocol.
+func (c *Config) edits(revision string) *load.Edits {
+	x := new(load.Edits)
+	for _, rule := range c.Decisions {
+		if e, ok := rule.(ir.Edit); ok {
+			e.In = revision
+			x.Rules = append(x.Rules, e)
+		}
+	}
+	return x
 }
 
 // Schema is the schema of an extension in the keywords of the protocol.
@@ -228,7 +267,7 @@ func (x *Schema) Compile(p *Protocol) (*ir.Package, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := load.WithDefinitions(c.Schema, p.File, defs, c.Own)
+	file, err := c.edits(p.File.Revision).WithDefinitions(c.Schema, p.File, defs, c.Own)
 	if err != nil {
 		return nil, err
 	}
@@ -392,6 +431,7 @@ func (x *Schema) refersTo(def string) bool {
 // cacheable, members with the names of cache hints have another meaning.
 func (c *Config) rules(protocol *ir.Rules, cacheable bool) (*ir.Rules, error) {
 	r := *protocol
+	r.Decisions = c.Decisions
 	r.Methods = slices.Clone(r.Methods)
 	cacheHint := func(at string) bool { return !cacheable && (at == "*.ttlMs" || at == "*.cacheScope") }
 	r.Defaults = slices.DeleteFunc(slices.Clone(r.Defaults), func(d ir.Default) bool { return cacheHint(d.At) })
@@ -406,5 +446,5 @@ func (c *Config) rules(protocol *ir.Rules, cacheable bool) (*ir.Rules, error) {
 		fact := ir.MethodFact{Method: method, Facts: ir.Facts{NameMember: member}, Why: "the text of the extension has the header"}
 		r.Methods = append([]ir.MethodFact{fact}, r.Methods...) // before the protocol's, which may have the same method
 	}
-	return &r, nil
+	return r.All()
 }

@@ -91,6 +91,26 @@ func (c *checker) definition(at, name string) {
 		c.fail(at, "the name of a definition must consist of letters, digits and underscores").
 			Choose("The definition has a name that Go can use.", refusal.Edit{In: c.in, At: at, Name: valid(name)})
 	}
+	if c.reaches(c.names[name], name, make(map[string]bool)) {
+		c.fail(at, "the definition refers to itself, without a member or an element in between").
+			Choose("The definition allows any JSON.", c.set(at, "{}"))
+	}
+}
+
+// reaches reports whether a value of a schema is also a value of a definition, because of references.
+func (c *checker) reaches(v any, def string, seen map[string]bool) bool {
+	x, _ := v.(map[string]any)
+	if ref, ok := x["$ref"].(string); ok {
+		name := strings.TrimPrefix(ref, "#/"+c.defs+"/")
+		if name == def || seen[name] {
+			return name == def
+		}
+		seen[name] = true
+		return c.reaches(c.names[name], def, seen)
+	}
+	all, _ := x["allOf"].([]any)
+	some, _ := x["anyOf"].([]any)
+	return slices.ContainsFunc(append(slices.Clip(all), some...), func(v any) bool { return c.reaches(v, def, seen) })
 }
 
 // schema checks one schema, without the schemas in it.

@@ -15,9 +15,9 @@ const Shadow = "Protocol"
 
 // WithDefinitions returns the schema of a revision with further definitions, which it checks. If own
 // is true and the revision has a definition of the same name, the definition of the revision gets
-// another name, and its messages with the same method are removed. The file name is only used in
-// errors.
-func WithDefinitions(file string, f *File, defs map[string]any, own bool) (*File, error) {
+// another name, and its messages with the same method are removed. The rules for the revision change the
+// result. The file name is only used in errors.
+func (x *Edits) WithDefinitions(file string, f *File, defs map[string]any, own bool) (*File, error) {
 	tree, err := parse(f.Name, f.Raw)
 	if err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func WithDefinitions(file string, f *File, defs map[string]any, own bool) (*File
 	}
 	_, all := definitions(tree)
 	maps.Copy(all, defs)
-	return Parse(file, Entry{Revision: f.Revision}, format(tree))
+	return x.Parse(file, Entry{Revision: f.Revision}, format(tree))
 }
 
 // shadow renames the definitions of a tree that have the names of others, and removes the messages
