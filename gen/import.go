@@ -56,6 +56,7 @@ type importing struct {
 	replace   bool
 	entry     load.Entry
 
+	defaults []string    // the places of references that have a default
 	raw      []byte      // the new transcription
 	old      []byte      // the transcription that it replaces, or nil
 	index    *load.Index // current index of the folder
@@ -123,6 +124,9 @@ func (im *importing) read() error {
 	if err := c.transcribe(in, &load.Edits{Rules: all.Edits}); err != nil {
 		return in.refuse(err, &rules)
 	}
+	if im.defaults, err = load.RefDefaults(im.from, official); err != nil {
+		return err
+	}
 	im.raw, im.entry = c.raw, c.entry
 	im.entry.Commit = in.entry.Commit
 	if im.old, err = readOptional(im.path()); err != nil {
@@ -185,8 +189,14 @@ func (im *importing) unchanged() bool {
 	return im.old != nil && string(im.old) == string(im.raw) && string(im.indexRaw) == string(im.updated().Bytes())
 }
 
-// report prints the differences from the previous revision.
+// report prints the differences from the previous revision, and the defaults that the transcription does
+// not have.
 func (im *importing) report(stdout io.Writer) error {
+	for _, place := range im.defaults {
+		if _, err := fmt.Fprintf(stdout, "%s#%s: the default beside $ref is not compiled\n", im.entry.Revision, place); err != nil {
+			return err
+		}
+	}
 	before, ok := im.index.Before(im.entry.Revision)
 	if !ok {
 		_, err := fmt.Fprintf(stdout, "%s: no older revision to compare with\n", im.entry.Revision)

@@ -267,6 +267,11 @@ func TestImportPrintsChangesAndMissingDocs(t *testing.T) {
 	require.True(t, strings.HasSuffix(out, "2027-03-01.json: written\n8 names have no text in docs.txt; make generate lists them\n"), out)
 }
 
+func TestImportPrintsDefaultsOfReferences(t *testing.T) {
+	out := importWithHints(t, member("Tool", "mood", `{"$ref": "#/$defs/Role", "default": "user", "title": "Mood", "description": "A mood."}`), member("Tool", "hot", `{"type": "boolean", "default": false}`))
+	require.True(t, strings.HasPrefix(out, "2027-03-01#/$defs/Tool/properties/mood: the default beside $ref is not compiled\n2027-03-01, against 2026-07-28:\n"), out)
+}
+
 func TestImportPrintsMergeErrors(t *testing.T) {
 	out := importWithHints(t, member("TextContent", "type", `{"type": "string", "const": "prose"}`))
 	require.Contains(t, out, "2027-03-01.json: written\nthe schemas do not compile:\nmerge: 2027-03-01#/$defs/TextContent/properties/type: ")

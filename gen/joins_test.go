@@ -1,7 +1,13 @@
 package main
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -84,7 +90,9 @@ var joins = map[string]struct {
 		"methods.go", nil,
 	},
 	"a member named like an older member": {
-		member("Tool", "input_schema", `{"type": "string"}`), "", "tools.go", []string{"InputSchemaValue string", "InputSchema json.RawMessage"},
+		member("Tool", "input_schema", `{"type": "string"}`),
+		"Tool.input_schema: Its Go name is InputSchemaValue, because an older member has the name InputSchema.",
+		"tools.go", []string{"InputSchemaValue string", "InputSchema json.RawMessage"},
 	},
 	"shared params, the params of one request now": {
 		func(defs object) {
@@ -101,7 +109,9 @@ var joins = map[string]struct {
 		"", "errors.go", []string{"UnwrapValue string"},
 	},
 	"a member named like a method": {
-		member("Tool", "error", `{"type": "string"}`), "", "tools.go", []string{"ErrorValue string"},
+		member("Tool", "error", `{"type": "string"}`),
+		"Tool.error: Its Go name is ErrorValue, because generated code uses Error.",
+		"tools.go", []string{"ErrorValue string"},
 	},
 }
 
@@ -377,4 +387,59 @@ func TestWidened(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestEveryJoinHasCase compares the sentences in the source of the merger with the joins that these tests
+// expect.
+func TestEveryJoinHasCase(t *testing.T) {
+	var lines []string
+	for _, x := range joins {
+		lines = append(lines, x.join)
+	}
+	for _, x := range widened {
+		lines = append(lines, x.join)
+	}
+	files, err := filepath.Glob("internal/ir/*.go")
+	require.NoError(t, err)
+	sentences := 0
+	for _, file := range files {
+		src, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		require.NoError(t, err)
+		for _, text := range joinTexts(src) {
+			sentences++
+			pattern := regexp.MustCompile(strings.NewReplacer("%s", ".+", "%d", ".+").Replace(regexp.QuoteMeta(text)))
+			require.True(t, slices.ContainsFunc(lines, pattern.MatchString), "%s: no case has the join %q", file, text)
+		}
+	}
+	require.Greater(t, sentences, 15)
+}
+
+// joinTexts returns the parts of sentences that a file adds to joins: arguments of the functions that
+// record joins, and results of functions that join members.
+func joinTexts(src *ast.File) (list []string) {
+	literals := func(e ast.Expr) {
+		ast.Inspect(e, func(n ast.Node) bool {
+			if x, ok := n.(*ast.BasicLit); ok && x.Kind == token.STRING && len(x.Value) > 10 {
+				list = append(list, strings.Trim(x.Value, `"`))
+			}
+			return true
+		})
+	}
+	ast.Inspect(src, func(n ast.Node) bool {
+		switch x := n.(type) {
+		case *ast.CallExpr:
+			f, ok := x.Fun.(*ast.SelectorExpr)
+			if ok && slices.Contains([]string{"note", "noteField", "join"}, f.Sel.Name) {
+				literals(x.Args[len(x.Args)-1])
+			}
+		case *ast.ReturnStmt:
+			if len(x.Results) == 2 {
+				if sum, ok := x.Results[1].(*ast.BinaryExpr); ok && sum.Op == token.ADD {
+					literals(sum)
+				}
+			}
+		}
+		return true
+	})
+	return list
 }

@@ -103,6 +103,12 @@ func fieldNamed(st *Struct, member string) *Field {
 	return nil
 }
 
+// noteField records a join of a member.
+func (s *analyzer) noteField(position string, f *Field, text string) {
+	s.note(position, text)
+	f.Joins = s.joinsAt(position)
+}
+
 func (s *analyzer) finishStruct(t *mergedType, st *Struct) {
 	taken := make(map[string]string)
 	byAge := slices.SortedStableFunc(slices.Values(st.Fields), func(a, b *Field) int { return oldest(a.In) - oldest(b.In) })
@@ -110,8 +116,12 @@ func (s *analyzer) finishStruct(t *mergedType, st *Struct) {
 		position := t.name + "." + f.JSON
 		s.problems.fix = fix{extraFix, position}
 		f.Name = s.rules.memberName(position, fieldName(f.JSON))
+		if name := goName(f.JSON); f.Name != name && slices.Contains(reserved, name) {
+			s.noteField(position, f, fmt.Sprintf("Its Go name is %s, because generated code uses %s.", f.Name, name))
+		}
 		if older := fieldNamed(st, taken[f.Name]); older != nil && oldest(older.In) < oldest(f.In) {
 			f.Name += "Value" // the older member keeps its name
+			s.noteField(position, f, fmt.Sprintf("Its Go name is %s, because an older member has the name %s.", f.Name, older.Name))
 		}
 		free := func() (effect string, rule MemberName) {
 			name := freeName("", f.JSON, func(name string) bool {
@@ -236,8 +246,7 @@ func (s *analyzer) presence(t *mergedType, position string, f *Field) {
 			f.Pointer = f.Default == ""
 			if optional := f.In & t.in() &^ f.Required &^ extraWindow(f); optional != 0 && f.Default != "" {
 				f.Zeros = s.openEnded(optional, t.in())
-				s.note(position, "It may be absent "+s.in(optional)+", and is 0 then. An explicit 0 is also in Extra.")
-				f.Joins = s.joinsAt(position)
+				s.noteField(position, f, "It may be absent "+s.in(optional)+", and is 0 then. An explicit 0 is also in Extra.")
 			}
 		case String, Bool:
 			f.Pointer = s.rules.pointer(position)
