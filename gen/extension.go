@@ -193,11 +193,12 @@ func refuseExtension(err error, raw []byte, c *extension.Config, p *extension.Pr
 	if failed != nil {
 		return err // the file is not a schema
 	}
-	base := &ir.Rules{Decisions: c.Decisions}
+	base, newest := &ir.Rules{Decisions: c.Decisions}, *p
+	newest.Older = nil // the error is about the newest revision
 	return newForm(err, "the file of -rules", base, map[string][]byte{c.File(): x.Bytes()}, func(r *ir.Rules) error {
 		trial := *c
 		trial.Decisions = r.Decisions
-		_, _, _, err := printExtension(raw, &trial, p, false)
+		_, _, _, err := printExtension(raw, &trial, &newest, false)
 		return err
 	})
 }

@@ -96,6 +96,7 @@ func TestInvalidFiles(t *testing.T) {
 	for name, run := range commands {
 		for kind, test := range invalidFiles {
 			t.Run(name+"/"+kind, func(t *testing.T) {
+				skipMost(t)
 				file, err := run(t, t.TempDir(), func(name string) {
 					require.NoError(t, os.WriteFile(name, []byte(test.text), 0o600))
 				})
