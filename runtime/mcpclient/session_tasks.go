@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	"sync"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/internal/failure"
 	"github.com/mcpwright/mcp/runtime/internal/limit"
+	"github.com/mcpwright/mcp/runtime/internal/outbound"
 	"github.com/mcpwright/mcp/runtime/internal/sessiontasks"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/tasks"
@@ -51,19 +53,18 @@ func (c *Client) callSessionTask(ctx context.Context, call *mcp.CallToolRequest,
 		call = withToken(call, token)
 		opts = append(opts[:len(opts):len(opts)], peer.OnProgress(nil))
 	}
-	r := &sessiontasks.ResultOrTask{Result: res}
-	if err := c.sendWithRetry(ctx, call, r, opts); err != nil || r.Task == nil {
+	task, err := c.createSessionTask(ctx, call, res, opts)
+	if err != nil || task == nil {
 		return err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(c.life, func() { cancel(&peer.ClosedError{Method: mcp.MethodCallTool, Cause: c.Err()}) })()
-	w := &sessiontasks.Waiter{Out: c, Task: r.Task}
+	w := &sessiontasks.Waiter{Out: c, Task: task}
 	if f := c.opts.OnTask; f != nil {
 		w.OnState = func(ctx context.Context, t *mcp.Task) { f(ctx, sessionTaskState(t)) }
 	}
-	err := w.Await(ctx, res)
-	if err == nil {
+	if err = w.Await(ctx, res); err == nil {
 		return nil
 	}
 	if ctx.Err() != nil {
@@ -71,6 +72,40 @@ func (c *Client) callSessionTask(ctx context.Context, call *mcp.CallToolRequest,
 		err = context.Cause(ctx)
 	}
 	return &TaskError{sessionTaskState(w.Task), err}
+}
+
+// createSessionTask sends a call that asks for a task. It returns nil if the server has responded with
+// the result instead. If ctx ends before the response, the task is cancelled in the background as soon
+// as the response contains its id.
+func (c *Client) createSessionTask(ctx context.Context, call *mcp.CallToolRequest, res wire.Value, opts []peer.CallOption) (*mcp.Task, error) {
+	raw := new(outbound.RawResult) // not res, which belongs to the caller when this function has returned
+	r := &sessiontasks.ResultOrTask{Result: raw}
+	created := make(chan error, 1)
+	send := func() { // ends with the response, at the latest a second after ctx
+		create, end := sessiontasks.CreateContext(ctx)
+		defer end()
+		created <- c.sendWithRetry(create, call, r, opts)
+	}
+	if !c.spawn(send) {
+		return nil, &peer.ClosedError{Method: mcp.MethodCallTool, Cause: c.Err()}
+	}
+	select {
+	case err := <-created:
+		if err != nil || r.Task != nil {
+			return r.Task, err
+		}
+		if err = wire.Decode(raw.JSON, &wire.Frame{Revision: mcp.Revision20251125, Checked: true}, res); err != nil {
+			err = fmt.Errorf("response to %q: %w", mcp.MethodCallTool, err)
+		}
+		return nil, err
+	case <-ctx.Done():
+	}
+	c.spawn(func() { // ends soon after send
+		if <-created == nil && r.Task != nil {
+			c.cancelSessionTask(ctx, r.Task.TaskID)
+		}
+	})
+	return nil, fmt.Errorf("send %q: %w: %w", mcp.MethodCallTool, ctx.Err(), context.Cause(ctx))
 }
 
 // withToken returns a copy of a call with a progress token.

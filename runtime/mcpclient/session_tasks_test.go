@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -19,6 +20,7 @@ import (
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/internal/leaks"
 	"github.com/mcpwright/mcp/runtime/budget"
+	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -496,4 +498,97 @@ func TestCancelledHandlerCancelsQuestionAsTask(t *testing.T) {
 	_, err := mcpclient.CallTool[string](ctx, c, "asks", nil)
 	require.Error(t, err)
 	require.ErrorContains(t, <-ended, "cancelled")
+}
+
+// holdingPipe is an end of a pipe that holds lines with a text back until they are released. Each
+// write has complete lines.
+type holdingPipe struct {
+	io.ReadWriteCloser
+	text     []byte
+	mu       sync.Mutex // guards the fields below, and writes
+	held     []byte
+	released bool
+}
+
+func (p *holdingPipe) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for line := range bytes.Lines(b) {
+		if !p.released && bytes.Contains(line, p.text) {
+			p.held = append(p.held, line...)
+		} else if _, err := p.ReadWriteCloser.Write(line); err != nil {
+			return 0, err
+		}
+	}
+	return len(b), nil
+}
+
+func (p *holdingPipe) release() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.released = true
+	if len(p.held) > 0 {
+		_, _ = p.ReadWriteCloser.Write(p.held)
+		p.held = nil
+	}
+}
+
+// lateTasks returns the endpoint of a server, and the ends of the pipe to it, which hold tasks back.
+func lateTasks(t *testing.T, s *mcpserver.Server) (to mcpclient.Endpoint, client, server *holdingPipe) {
+	ours, theirs := net.Pipe()
+	text := []byte(`"taskId"`)
+	client, server = &holdingPipe{ReadWriteCloser: ours, text: text}, &holdingPipe{ReadWriteCloser: theirs, text: text}
+	var serving sync.WaitGroup
+	t.Cleanup(serving.Wait)
+	serving.Go(func() { _ = s.ServeStreams(context.Background(), server, server) }) // ends with the pipe
+	return mcpclient.Dial("late tasks", func(ctx context.Context, opts *jsonrpc.Options) (mcpclient.Conn, error) {
+		return mcpclient.NewStreamConn(ctx, client, client, opts), nil
+	}), client, server
+}
+
+func TestQuestionCancelledBeforeItsTaskIsKnown(t *testing.T) {
+	leaks.Check(t)
+	kit := newKit(nil)
+	to, client, server := lateTasks(t, kit)
+	server.release()
+	job(kit, "asks", mcp.TaskSupportForbidden, func(ctx context.Context, s *mcp.ServerSession) (string, error) {
+		defer context.AfterFunc(ctx, client.release)()
+		_, err := mcpserver.AskAsTask(ctx, s, &mcp.ElicitRequest{Params: &mcp.ElicitRequestFormParams{Message: "Who?"}})
+		return "", err
+	})
+	opts, asked, ended := absentUser()
+	c := connect(t, to, opts)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { // ends when the question was asked
+		<-asked
+		cancel()
+	}()
+	_, err := mcpclient.CallTool[string](ctx, c, "asks", nil)
+	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorContains(t, <-ended, "cancelled")
+}
+
+func TestCallCancelledBeforeItsTaskIsKnown(t *testing.T) {
+	leaks.Check(t)
+	kit := newKit(&mcpserver.Options{Tasks: soon})
+	to, client, server := lateTasks(t, kit)
+	client.release()
+	started, ended := make(chan bool), make(chan error, 1)
+	job(kit, "waits", mcp.TaskSupportRequired, func(ctx context.Context, _ *mcp.ServerSession) (string, error) {
+		close(started)
+		<-ctx.Done()
+		ended <- context.Cause(ctx)
+		return "", context.Cause(ctx)
+	})
+	c := connect(t, to, sessionTasks(new(seen)))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go func() { // ends when the task was started
+		<-started
+		cancel(errors.New("enough"))
+	}()
+	_, err := mcpclient.CallTool[string](ctx, c, "waits", nil)
+	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorContains(t, err, "enough")
+	server.release()
+	require.ErrorContains(t, <-ended, "cancelled by its requester")
 }

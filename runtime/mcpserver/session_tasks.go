@@ -117,7 +117,9 @@ func AskAsTask[R wire.Value](ctx context.Context, s *mcp.ServerSession, req peer
 		with = sessiontasks.WithTask(req, new(mcp.TaskMetadata))
 	}
 	r := &sessiontasks.ResultOrTask{Result: res}
-	if err := s.Call(ctx, with, r, opts...); err != nil || r.Task == nil {
+	create, end := sessiontasks.CreateContext(ctx)
+	defer end()
+	if err := s.Call(create, with, r, opts...); err != nil || r.Task == nil {
 		return res, err
 	}
 	w := &sessiontasks.Waiter{Out: s, Task: r.Task}

@@ -34,6 +34,24 @@ func (r *ResultOrTask) DecodeJSON(d *wire.Decoder) {
 	r.Task = &created.Task
 }
 
+// createTimeout is how long a request that asks for a task may outlive its caller.
+const createTimeout = time.Second
+
+// CreateContext returns the context of a request that asks for a task. It ends createTimeout after ctx. The
+// peer may have created the task when ctx ends, and only the response contains the id that cancels it.
+func CreateContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	late, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { // ends with late
+		if err := pause(late, createTimeout); err == nil {
+			cancel(context.Cause(ctx))
+		}
+	})
+	return late, func() {
+		stop()
+		cancel(nil)
+	}
+}
+
 // Waiter waits for a task of the peer.
 type Waiter struct {
 	// Out sends requests to the peer.
