@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -149,6 +150,7 @@ func (c *connection) connect(ctx context.Context, e *environment, s *server, opt
 	}
 	if c.revision != "" {
 		opts.Revision, _ = mcp.ParseRevision(c.revision)
+		opts.ProbeTimeout = c.timeout // there is no other revision to try
 	}
 	to, err := c.endpoint(e, s)
 	if err != nil {
@@ -256,6 +258,8 @@ func hint(s *server, err error) string {
 		return fmt.Sprintf("\nRun mcpwright login %s, or set %s to a token.", s.name, tokenVariable)
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "\nNothing listens at this address. Start the server, or check the port."
+	case s.URL == "" && errors.Is(err, fs.ErrNotExist):
+		return "\nThe command, its interpreter or its folder does not exist."
 	case errors.Is(err, exec.ErrNotFound):
 		return "\nThe command is not in PATH."
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/mcpwright/mcp/cmd/mcpwright/internal/hostconfig"
 	"github.com/mcpwright/mcp/cmd/mcpwright/internal/terminal"
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/streamable"
 )
@@ -454,6 +455,16 @@ func TestServersOfConfigurationFiles(t *testing.T) {
 	write(".mcp.json", "{")
 	got = s.run("servers")
 	require.Contains(t, got.errs, "read configuration file")
+}
+
+// TestSlowServers waits for the whole timeout if there is only one revision to try.
+func TestSlowServers(t *testing.T) {
+	c := connection{revision: "2026-07-28", timeout: time.Minute}
+	opts := new(mcpclient.Options)
+	none := filepath.Join(t.TempDir(), "none")
+	_, err := c.connect(t.Context(), &environment{}, &server{name: none, Server: hostconfig.Server{Command: none}}, opts)
+	require.ErrorContains(t, err, "The command, its interpreter or its folder does not exist.")
+	require.Equal(t, time.Minute, opts.ProbeTimeout)
 }
 
 func TestHelp(t *testing.T) {
