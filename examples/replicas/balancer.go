@@ -50,6 +50,7 @@ func (b *balancer) handler() http.Handler {
 		// net/http closes the body of a request when the response begins, perhaps before the proxy has
 		// read its end. The proxy then closes the connection in the middle of the response.
 		_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/2 does not need it
+		defer r.Body.Close()                                 // otherwise net/http panics if the handler has not read the end
 		proxy.ServeHTTP(w, r)
 	})
 }

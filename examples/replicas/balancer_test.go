@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -33,4 +35,19 @@ func TestBalancerSendsTheBodyToTheNextReplica(t *testing.T) {
 			require.Equal(t, body, string(echo))
 		}
 	}
+}
+
+func TestBalancerWithoutReplicas(t *testing.T) {
+	var messages bytes.Buffer
+	front := httptest.NewUnstartedServer((&balancer{hosts: make([]string, replicas)}).handler())
+	front.Config.ErrorLog = log.New(&messages, "", 0)
+	front.Start()
+	for range 10 {
+		res, err := http.Post(front.URL, "application/json", strings.NewReader("{}"))
+		require.NoError(t, err)
+		require.NoError(t, res.Body.Close())
+		require.Equal(t, http.StatusServiceUnavailable, res.StatusCode)
+	}
+	front.Close()
+	require.Empty(t, messages.String())
 }
