@@ -37,10 +37,24 @@ func (g *generator) checkName(t *ir.Type, f *ir.Field, v ir.Variant) string {
 	return "check" + t.Name + name + strings.ToUpper(window[:1]) + window[1:]
 }
 
+// discard prints a statement that decodes a value without using it. A conversion to the type of an enum
+// is no statement.
+func (g *generator) discard(e ir.Expr) *jen.Statement {
+	if named, ok := e.(ir.Named); ok {
+		switch x := named.Type.Shape.(type) {
+		case *ir.Enum:
+			return jen.Id("_").Op("=").Add(g.decodeExpr(e))
+		case *ir.Alias:
+			return g.discard(x.Of)
+		}
+	}
+	return g.decodeExpr(e)
+}
+
 // readSchema prints the call that validates the next value.
 func (g *generator) readSchema(s *ir.Schema) jen.Code {
 	if s.Type != nil {
-		return g.decodeExpr(s.Type)
+		return g.discard(s.Type)
 	}
 	return jen.Parens(jen.Op("&").Add(g.schema(s))).Dot("Read").Call(jen.Id("d"))
 }
@@ -49,7 +63,7 @@ func (g *generator) readSchema(s *ir.Schema) jen.Code {
 func (g *generator) schema(s *ir.Schema) *jen.Statement {
 	return jen.Qual(wirePkg, "Schema").ValuesFunc(func(d *jen.Group) {
 		if s.Type != nil {
-			d.Id("Value").Op(":").Func().Params(jen.Id("d").Op("*").Qual(wirePkg, "Decoder")).Block(g.decodeExpr(s.Type))
+			d.Id("Value").Op(":").Func().Params(jen.Id("d").Op("*").Qual(wirePkg, "Decoder")).Block(g.discard(s.Type))
 			return
 		}
 		texts := func(name string, list []string) {
