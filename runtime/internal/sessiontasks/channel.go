@@ -44,6 +44,8 @@ type sharedQuestion struct {
 // Call implements [peer.Outbound]. The request is sent on the channel of a request for the result
 // of the task, when there is one. Meanwhile the task requires input.
 func (x *task) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
+	var following sync.WaitGroup
+	defer following.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	q := question{ctx: ctx, req: req, res: res, opts: opts}
@@ -55,7 +57,7 @@ func (x *task) Call(ctx context.Context, req peer.Message, res wire.Value, opts 
 	x.open(q.shared)
 	defer x.close(q.shared)
 	if q.shared != nil {
-		go x.follow(ctx, q.shared) // ends with ctx
+		following.Go(func() { x.follow(ctx, q.shared) }) // ends with ctx
 	}
 	for {
 		offered := q

@@ -30,8 +30,8 @@ type Options struct {
 // engineTimeout limits an operation with the engine.
 const engineTimeout = 5 * time.Second
 
-// Worker is a process that runs tasks, or sends questions of tasks. While it has any, it holds a lease: a record in the engine. It is
-// safe for concurrent use.
+// Worker is a process that runs tasks, or sends questions of tasks. While it has any, it holds a lease: a
+// record in the engine. It is safe for concurrent use.
 type Worker struct {
 	opts Options
 	keys sealed.Ring
