@@ -3,8 +3,10 @@ module github.com/mcpwright/mcp/cmd/mcpwright
 go 1.26.0
 
 require (
+	github.com/andybalholm/brotli v1.3.0
 	github.com/atombender/go-jsonschema v0.24.1
 	github.com/dave/jennifer v1.7.1
+	github.com/klauspost/compress v1.20.4
 	github.com/mcpwright/mcp v0.0.0-00010101000000-000000000000
 	github.com/santhosh-tekuri/jsonschema/v5 v5.3.1
 	github.com/stretchr/testify v1.12.1

@@ -10,6 +10,9 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/zstd"
 )
 
 // A decoder opens a body with a content encoding.
@@ -19,7 +22,13 @@ var decoders = map[string]decoder{
 	"gzip":    func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) },
 	"x-gzip":  func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) },
 	"deflate": func(r io.Reader) (io.Reader, error) { return zlib.NewReader(r) },
+	"br":      func(r io.Reader) (io.Reader, error) { return brotli.NewReader(r), nil },
+	"zstd":    func(r io.Reader) (io.Reader, error) { return zstd.NewReader(r, zstdOptions...) },
 }
+
+// zstdOptions limit the memory of a decoder, and let it work without goroutines. The window is the
+// longest that a sender of HTTP may use (RFC 9659).
+var zstdOptions = []zstd.DOption{zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(8 << 20), zstd.WithDecoderLowmem(true)}
 
 // contentEncoding returns the encoding of a body, or "".
 func contentEncoding(h http.Header) string {

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
 )
 
@@ -26,6 +28,12 @@ func TestEncodedBodies(t *testing.T) {
 		"gzip":    func(w io.Writer) flusher { return gzip.NewWriter(w) },
 		"X-GZIP ": func(w io.Writer) flusher { return gzip.NewWriter(w) },
 		"deflate": func(w io.Writer) flusher { return zlib.NewWriter(w) },
+		"br":      func(w io.Writer) flusher { return brotli.NewWriter(w) },
+		"zstd": func(w io.Writer) flusher {
+			z, err := zstd.NewWriter(w)
+			require.NoError(t, err)
+			return z
+		},
 	} {
 		for _, media := range []string{mediaJSON, mediaEvents} {
 			t.Run(encoding+" "+media, func(t *testing.T) {
