@@ -77,6 +77,37 @@ var joins = map[string]struct {
 		},
 		"", "tools_codec.go", []string{"if len(b) == start && len(x.Extra) == 0 && e.OmitsParams() {\n\t\trequired = only20260728"},
 	},
+	"an object without other members": {
+		closed("Icon", "CallToolRequestParams"),
+		"CallToolRequest: It has no other members in 2027-03-01.",
+		"tools_codec.go", []string{"d.Check(since20270301, checkCallToolRequestSince20270301)", "e.Check(b, start, since20270301, checkCallToolRequestSince20270301)", "Closed: true"},
+	},
+	"a new object without members": {
+		member("Tool", "nothing", `{"type": "object", "additionalProperties": false}`),
+		"ToolNothing: It has no other members in 2027-03-01.",
+		"tools.go", []string{"Nothing *ToolNothing"},
+	},
+	"names of members that are strings": {
+		member("Tool", "labels", `{"type": "object", "propertyNames": {"type": "string"}, "additionalProperties": {"type": "string"}}`),
+		"", "tools.go", []string{"Labels map[string]string"},
+	},
+	"texts beside a reference": {
+		member("Tool", "badge", `{"$ref": "#/$defs/Icon", "title": "A badge", "description": "It is small.", "default": {"src": "a"}}`),
+		"", "tools.go", []string{"Badge *Icon"},
+	},
+	"an allOf of one reference": {
+		member("Tool", "mood", `{"allOf": [{"$ref": "#/$defs/Role"}], "description": "It is a role."}`),
+		"", "tools.go", []string{"Mood Role"},
+	},
+	"an allOf of strings": {
+		member("Tool", "mood", `{"allOf": [{"type": "string"}, {"type": "string", "enum": ["good", "bad"]}]}`),
+		"", "tools.go", []string{"Mood ToolMood"},
+	},
+	"several types, of which one has members": {
+		member("Tool", "box", `{"type": ["null", "object"], "required": ["a"], "properties": {"a": {"type": "string"}}}`),
+		"Tool.box: It must match another schema in 2027-03-01: a union.",
+		"tools_codec.go", []string{`AnyOf: []*wire.Schema{&wire.Schema{Types: []string{"null"}}, &wire.Schema{`},
+	},
 	"a renamed definition": {
 		renamedAnnotations("ToolHints"),
 		"ToolAnnotations: Its name is ToolHints in some revisions.",
@@ -323,6 +354,15 @@ var widened = map[string]struct {
 		member("Tool", "mood", `{"anyOf": [{"$ref": "#/$defs/ContentBlock"}, {"type": "array", "items": {"anyOf": [{"$ref": "#/$defs/TextContent"}, {"$ref": "#/$defs/ImageContent"}]}}]}`),
 		`Tool.mood: It must match another schema in 2027-03-01: a union.`,
 	},
+}
+
+// closed forbids other members than the declared ones in definitions.
+func closed(definitions ...string) edit {
+	return func(defs object) {
+		for _, name := range definitions {
+			defs[name].(object)["additionalProperties"] = false
+		}
+	}
 }
 
 // code sets the code of an error.

@@ -176,6 +176,19 @@ var unsupportedTypes = map[string]mergeError{
 		member("Tool", "half", `{"type": "number", "const": 0.5}`),
 		[]string{"2027-03-01#/$defs/Tool/properties/half/const", "the constant 0.5"},
 	},
+	"a part of an allOf that forbids other members": {
+		define("Folded", `{"allOf": [{"$ref": "#/$defs/Icon"}, {"type": "object", "properties": {"src": {"type": "string"}}, "additionalProperties": false}]}`),
+		[]string{"2027-03-01#/$defs/Folded/allOf/1", "cannot forbid the members of other parts"},
+	},
+	"a message without other members": {
+		closed("CallToolRequest"), []string{"2027-03-01#/$defs/CallToolRequest", "the codec ignores its other members"},
+	},
+	"a response without other members": {
+		closed("CallToolResultResponse"), []string{"2027-03-01#/$defs/CallToolResultResponse", "the codec ignores its other members"},
+	},
+	"metadata without other members": {
+		closed("RequestMetaObject"), []string{"2027-03-01#/$defs/RequestMetaObject", "the runtime writes other members"},
+	},
 	"parts of an allOf with different types": {
 		define("Folded", `{"allOf": [{"$ref": "#/$defs/Icon"}, {"type": "object", "properties": {"src": {"type": "integer"}}}]}`),
 		[]string{"2027-03-01#/$defs/Folded/allOf/1/properties/src", `"src" is integer here, but string`},

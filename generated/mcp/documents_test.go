@@ -107,7 +107,7 @@ func (s shape) documents(depth int) []any {
 // member to the smallest.
 func (s shape) objects(depth int) []any {
 	list := []any{s.smallest(), s.largest(depth + 2)}
-	if !s.isMessage() { // unknown members of a message are not stored
+	if !s.isMessage() && !s.isClosed() { // unknown members of a message are not stored
 		object := s.smallest().(map[string]any)
 		for name := range unknownMembers {
 			object[name] = s.unknownMember(name)

@@ -98,13 +98,17 @@ func (s shape) merged() shape {
 	if !ok {
 		return s
 	}
-	props, required := map[string]any{}, []any{}
+	props, required, keywords := map[string]any{}, []any{}, map[string]any{}
 	for _, part := range parts {
 		p := shape{file: s.file, raw: part.(map[string]any)}.merged()
+		maps.Copy(keywords, p.raw)
 		own, _ := p.raw["properties"].(map[string]any)
 		maps.Copy(props, own)
 		more, _ := p.raw["required"].([]any)
 		required = append(required, more...)
+	}
+	if plain := (shape{file: s.file, raw: keywords}); plain.types() != nil && !plain.is("object") {
+		return plain // of values that are no objects, the last part has the fewest
 	}
 	s.raw = map[string]any{"type": "object", "properties": props, "required": required}
 	return s
@@ -132,7 +136,10 @@ func (s shape) other() shape {
 }
 
 // isMap reports whether s declares the type of undeclared members.
-func (s shape) isMap() bool { return s.raw["additionalProperties"] != nil }
+func (s shape) isMap() bool { return s.raw["additionalProperties"] != nil && !s.isClosed() }
+
+// isClosed reports whether s has no members other than the declared ones.
+func (s shape) isClosed() bool { return s.raw["additionalProperties"] == false }
 
 // required reports whether a member is required.
 func (s shape) required(name string) bool {

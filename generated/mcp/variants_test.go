@@ -5,6 +5,9 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -76,8 +79,13 @@ func (f *schemaFile) suit(v reflect.Value) {
 	}
 }
 
-// setVariant sets a member of a struct to a valid document.
+// setVariant sets a member of a struct, or the struct, to a valid document. A closed object keeps its
+// declared members.
 func (f *schemaFile) setVariant(v reflect.Value, x variant) {
+	if x.field == "" && f.at(x.at).isClosed() {
+		f.removeOthers(v, f.at(x.at))
+		return
+	}
 	text := render(f.at(x.at).largest(variedDepth+2), sorted)
 	if x.field == "" {
 		v.SetZero()
@@ -98,6 +106,35 @@ func (f *schemaFile) setVariant(v reflect.Value, x variant) {
 	}
 	if err := json.Unmarshal(text, field.Addr().Interface()); err != nil {
 		panic(err)
+	}
+}
+
+// removeOthers removes the members of Extra that a closed object does not have.
+func (f *schemaFile) removeOthers(v reflect.Value, s shape) {
+	extra := v.FieldByName("Extra")
+	for _, key := range extra.MapKeys() {
+		if _, declared := s.member(key.String()); !declared {
+			extra.SetMapIndex(key, reflect.Value{})
+		}
+	}
+	if extra.Len() == 0 {
+		extra.SetZero()
+	}
+}
+
+// TestClosedObjectsRefuseOtherMembers sets another member of each closed object in each revision.
+func TestClosedObjectsRefuseOtherMembers(t *testing.T) {
+	for _, file := range schemas() {
+		for _, x := range variants {
+			if x.field != "" || !x.in.Has(file.revision) || !file.at(x.at).isClosed() {
+				continue
+			}
+			v := suited(file, filler{alternative: 1}.filled(goTypes().structs[x.typeName]))
+			reflect.ValueOf(v).Elem().FieldByName("Extra").Set(reflect.ValueOf(map[string]json.RawMessage{"x-other": json.RawMessage("1")}))
+			_, err := wire.Append(nil, &wire.Frame{Revision: file.revision}, v)
+			require.ErrorContains(t, err, `revision has no member "x-other"`, x.typeName)
+			require.ErrorContains(t, err, file.revision.String(), x.typeName)
+		}
 	}
 }
 

@@ -104,6 +104,9 @@ func (g *generator) schema(s *ir.Schema) *jen.Statement {
 			})
 		}
 		inner("Others", s.Others)
+		if s.Closed {
+			d.Id("Closed").Op(":").True()
+		}
 		if len(s.AnyOf) > 0 {
 			d.Id("AnyOf").Op(":").Index().Op("*").Qual(wirePkg, "Schema").ValuesFunc(func(d *jen.Group) {
 				for _, alternative := range s.AnyOf {

@@ -112,6 +112,7 @@ type Schema struct {
 	MaxItems int
 	Members  []SchemaMember
 	Others   *Schema
+	Closed   bool // an object has no other members
 	AnyOf    []*Schema
 }
 
@@ -154,6 +155,58 @@ func (m *merger) absorbedVariants(t *mergedType) (list []Variant) {
 	return list
 }
 
+// closedVariants returns the schemas of the revisions in which the struct t, or the params of the
+// message t, have no other members than the declared ones. They contain only the names of the
+// members, because the fields of s have their types.
+func (m *merger) closedVariants(t *mergedType, s *Struct) (list []Variant) {
+	for _, o := range t.occs {
+		obj, ok := o.node.(*objectNode)
+		if ok && obj.params != nil {
+			obj, ok = obj.params.node.(*objectNode)
+		}
+		if !ok || !obj.closed || s.hasParamsUnion() {
+			continue
+		}
+		if s.Role == Meta {
+			m.problems.fixing(fix{}, func() {
+				m.problems.add(obj.pos(), "the metadata %q cannot be closed, because the runtime writes other members", t.name).
+					Choose("Other members may be any JSON.", edit(obj.pos()+"/additionalProperties"))
+			})
+			continue
+		}
+		t.join("It has no other members " + m.in(1<<o.bit) + ".")
+		list = append(list, Variant{pointerOf(obj), m.openEnded(1<<o.bit, 0), s.names(o.bit)})
+	}
+	return list
+}
+
+// hasParamsUnion reports whether s is a message whose params are a union. Its only field is params.
+func (s *Struct) hasParamsUnion() bool {
+	return len(s.Fields) == 1 && s.Fields[0].JSON == "params" && slices.ContainsFunc(s.Consts, func(c *Const) bool { return c.JSON == "method" && c.In == 0 })
+}
+
+// names returns the schema of an object that has no other members than s has in a revision.
+func (s *Struct) names(bit int) *Schema {
+	names := &Schema{Types: []string{"object"}, Closed: true}
+	for _, c := range s.Consts {
+		if c.In.Has(bit) {
+			names.Members = append(names.Members, SchemaMember{c.JSON, false, new(Schema)})
+		}
+	}
+	for _, f := range s.Fields {
+		if f.In.Has(bit) {
+			names.Members = append(names.Members, SchemaMember{f.JSON, false, new(Schema)})
+		}
+	}
+	return names
+}
+
+// pointerOf returns the JSON pointer of a node.
+func pointerOf(n node) string {
+	_, pointer, _ := strings.Cut(n.pos(), "#")
+	return pointer
+}
+
 // schema converts a node. The definitions in within contain it.
 func (m *merger) schema(bit int, n node, within []string) *Schema {
 	switch n := n.(type) {
@@ -180,7 +233,7 @@ func (m *merger) schema(bit int, n node, within []string) *Schema {
 		}
 		return s
 	case *objectNode:
-		s := &Schema{Types: []string{"object"}}
+		s := &Schema{Types: []string{"object"}, Closed: n.closed}
 		for _, mem := range n.members {
 			s.Members = append(s.Members, SchemaMember{mem.name, mem.required, m.schema(bit, mem.node, within)})
 		}
@@ -312,7 +365,7 @@ func equalNodes(a, b node) bool {
 		return ok && slices.EqualFunc(a.alternatives, b.alternatives, equalNodes)
 	case *objectNode:
 		b, ok := b.(*objectNode)
-		return ok && a.message == b.message && equalParams(a.params, b.params) && slices.EqualFunc(a.members, b.members, equalMembers)
+		return ok && a.message == b.message && a.closed == b.closed && equalParams(a.params, b.params) && slices.EqualFunc(a.members, b.members, equalMembers)
 	}
 	return false
 }

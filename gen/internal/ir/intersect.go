@@ -56,6 +56,9 @@ func lower(a, b int) int {
 }
 
 func (p *parser) intersectObjects(a, b *objectNode) (node, bool) {
+	if a.closed || b.closed {
+		return nil, false
+	}
 	both := &objectNode{at: b.at, members: slices.Clone(a.members)}
 	for _, m := range b.members {
 		have := both.member(m.name)
@@ -122,7 +125,7 @@ func (p *parser) narrower(a, b node) bool {
 		return values != nil && !slices.ContainsFunc(values, func(v string) bool { return !slices.Contains(a.values, v) })
 	case *objectNode:
 		b, ok := b.(*objectNode)
-		return ok && !slices.ContainsFunc(a.members, func(m member) bool {
+		return ok && !a.closed && !slices.ContainsFunc(a.members, func(m member) bool {
 			have := b.member(m.name)
 			return have == nil || m.required && !have.required || !equalNodes(m.node, have.node) && !p.narrower(p.resolve(m.node), p.resolve(have.node))
 		})

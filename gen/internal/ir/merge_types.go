@@ -30,7 +30,7 @@ func (m *merger) mergeStruct(t *mergedType) {
 		})
 	}
 	m.addMeta(t, s)
-	s.Checks = m.absorbedVariants(t)
+	s.Checks = append(m.absorbedVariants(t), m.closedVariants(t, s)...)
 	for _, o := range t.occs {
 		if obj, ok := o.node.(*objectNode); ok && obj.params != nil && obj.params.required {
 			s.ParamsRequired |= 1 << o.bit

@@ -74,6 +74,8 @@ type (
 		message   bool
 		params    *member
 		paramsDef string
+		// An object without other members than the declared ones is closed.
+		closed bool
 		// The members that a value of the member caseKey requires, if the object was a
 		// union.
 		caseKey string
@@ -130,11 +132,24 @@ func parse(src *Source, bit int, rules *ruleSet, problems *problemList) *documen
 		where := fmt.Sprintf("%s#/$defs/%s", src.Revision, escape(name))
 		n := p.node(src.Defs[name], where)
 		if o, ok := n.(*objectNode); ok {
+			p.framing(name, o, rules)
 			n = p.message(o)
 		}
 		d.defs[name] = n
 	}
 	return d
+}
+
+// framing reports closed objects in a definition that has no Go type, or the type of its data only.
+func (p *parser) framing(name string, o *objectNode, rules *ruleSet) {
+	code, _ := errorOf(o)
+	if code == 0 && rules.framing(name) == nil {
+		return
+	}
+	p.refuseClosed(o)
+	for _, m := range o.members {
+		p.refuseClosed(m.node)
+	}
 }
 
 // node converts one schema.
@@ -156,6 +171,8 @@ func (p *parser) node(t *schemas.Type, where string) node {
 		return p.enum(t.Enum, where)
 	case len(t.Type) == 0:
 		return &anyNode{at(where)}
+	case len(t.Type) > 1 && (t.Properties != nil || t.AdditionalProperties != nil || t.Items != nil || t.MaxItems != 0 || t.Format != ""):
+		return p.eachType(t, where)
 	case len(t.Type) > 1:
 		kinds := slices.Sorted(slices.Values([]string(t.Type)))
 		return &scalarNode{at: at(where), kinds: kinds, min: t.Minimum, max: t.Maximum}
@@ -171,6 +188,18 @@ func (p *parser) node(t *schemas.Type, where string) node {
 	default:
 		return &scalarNode{at: at(where), kinds: t.Type, format: t.Format, min: t.Minimum, max: t.Maximum}
 	}
+}
+
+// eachType converts a schema with several types to a union of them, because its keywords apply to
+// values of one type only.
+func (p *parser) eachType(t *schemas.Type, where string) node {
+	u := &unionNode{at: at(where)}
+	for _, kind := range t.Type {
+		one := *t
+		one.Type = schemas.TypeList{kind}
+		u.alternatives = append(u.alternatives, p.node(&one, where))
+	}
+	return u
 }
 
 // simplest returns a union of constants as an enum, and a union of types without bounds as one scalar.
@@ -227,14 +256,14 @@ func (p *parser) enum(values []any, where string) node {
 // object converts an object with members, or a map. An object without declared members
 // is a map of anything.
 func (p *parser) object(t *schemas.Type, where string) node {
-	if len(t.Properties) == 0 {
+	if len(t.Properties) == 0 && !isFalse(t.AdditionalProperties) {
 		elem := node(&anyNode{at(where)})
 		if t.AdditionalProperties != nil {
 			elem = p.node(t.AdditionalProperties, where+"/additionalProperties")
 		}
 		return &mapNode{at(where), elem}
 	}
-	o := &objectNode{at: at(where)}
+	o := &objectNode{at: at(where), closed: isFalse(t.AdditionalProperties)}
 	for _, name := range slices.Sorted(maps.Keys(t.Properties)) {
 		o.members = append(o.members, member{
 			name:     name,
@@ -245,8 +274,17 @@ func (p *parser) object(t *schemas.Type, where string) node {
 	return o
 }
 
+// isFalse reports whether a schema is false.
+func isFalse(t *schemas.Type) bool { return t != nil && t.Not != nil } // the compiler supports no other use of not
+
 // mergeAllOf merges the parts of an allOf into one object.
 func (p *parser) mergeAllOf(parts []*schemas.Type, where string) node {
+	if len(parts) == 1 {
+		return p.node(parts[0], where+"/allOf/0")
+	}
+	if n := p.intersectAll(parts, where); n != nil {
+		return n
+	}
 	o := &objectNode{at: at(where)}
 	for i, part := range parts {
 		n := p.resolve(p.node(part, fmt.Sprintf("%s/allOf/%d", where, i)))
@@ -255,6 +293,9 @@ func (p *parser) mergeAllOf(parts []*schemas.Type, where string) node {
 		}
 		switch n := n.(type) {
 		case *objectNode:
+			if n.closed {
+				p.refusePart(parts, where, i, "a part of an allOf cannot forbid the members of other parts")
+			}
 			for _, m := range n.members {
 				p.addMember(o, m)
 			}
@@ -271,6 +312,26 @@ func (p *parser) mergeAllOf(parts []*schemas.Type, where string) node {
 	}
 	slices.SortFunc(o.members, func(a, b member) int { return strings.Compare(a.name, b.name) })
 	return o
+}
+
+// intersectAll returns the intersection of parts that are no objects, or nil.
+func (p *parser) intersectAll(parts []*schemas.Type, where string) (all node) {
+	for i, part := range parts {
+		n := p.node(part, fmt.Sprintf("%s/allOf/%d", where, i))
+		if r := p.resolve(n); isObject(r) || is[*unionNode](r) {
+			return nil
+		}
+		if all == nil {
+			all = n
+			continue
+		}
+		both, ok := p.intersect(all, n)
+		if !ok {
+			return nil
+		}
+		all = both
+	}
+	return all
 }
 
 // refusePart reports a part of an allOf.
@@ -344,6 +405,7 @@ func (p *parser) message(o *objectNode) node {
 		p.problems.add(name.pos(), "the method name is empty").
 			Choose("The method has a name.", setTo(name.pos()+"/const", fmt.Sprintf("%q", strings.ToLower(o.pos()[strings.LastIndex(o.pos(), "/")+1:]))))
 	}
+	p.refuseClosed(o)
 	for _, x := range o.members {
 		if !slices.Contains(framing, x.name) {
 			p.problems.add(x.node.pos(), "gen does not support the member %q of a message, only params", x.name).
@@ -376,6 +438,14 @@ func (p *parser) message(o *objectNode) node {
 			Choose("The params are any object.", setTo(n.pos(), `{"type": "object"}`))
 	}
 	return m
+}
+
+// refuseClosed reports an object whose other members the codec does not read.
+func (p *parser) refuseClosed(n node) {
+	if o, ok := n.(*objectNode); ok && o.closed {
+		p.problems.add(o.pos(), "an object with the members of JSON-RPC cannot be closed, because the codec ignores its other members").
+			Choose("The codec does not check which members it has.", edit(o.pos()+"/additionalProperties"))
+	}
 }
 
 var escapes = strings.NewReplacer("~", "~0", "/", "~1")
@@ -434,6 +504,8 @@ func isRestricted(n node) bool {
 	switch x := n.(type) {
 	case *mapNode:
 		return !is[*anyNode](x.elem)
+	case *objectNode:
+		return x.closed
 	case *scalarNode, *enumNode, *constNode, *numberNode, *arrayNode:
 		return true
 	}
@@ -478,7 +550,7 @@ func fitsKind(kind Kind) func(node) bool {
 			return ok && slices.Equal(s.kinds, []string{"integer", "string"})
 		}
 	case Object:
-		return isObject
+		return func(n node) bool { o, ok := n.(*objectNode); return isObject(n) && !(ok && o.closed) }
 	}
 	return func(node) bool { return true }
 }

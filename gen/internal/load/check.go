@@ -119,6 +119,8 @@ func (c *checker) schema(at string, v any) {
 	switch {
 	case v == true && at != "":
 		return
+	case v == false && closes(at):
+		return
 	case v == false:
 		c.fail(at, "false is not supported, because it allows no value").
 			Choose("The compiler ignores the schema.", c.remove(at))
@@ -136,6 +138,12 @@ func (c *checker) schema(at string, v any) {
 	c.combinations(at, object)
 	c.required(at, object)
 	c.reference(at, object)
+}
+
+// closes reports whether a pointer refers to the keyword additionalProperties, and not to a member or
+// a definition with this name.
+func closes(at string) bool {
+	return strings.HasSuffix(at, "/additionalProperties") && !strings.HasSuffix(at, "/properties/additionalProperties") && strings.Count(at, "/") > 2
 }
 
 func (c *checker) keyword(at, key string, v any) {

@@ -229,6 +229,8 @@ func describeType(object map[string]any) string {
 		return "[]" + parenthesized(describe(object["items"]))
 	case object["properties"] != nil:
 		return "object{" + describeMembers(object) + "}"
+	case object["additionalProperties"] == false:
+		return names + " without other members"
 	case object["additionalProperties"] != nil:
 		return "map[" + describe(object["additionalProperties"]) + "]"
 	}
@@ -246,7 +248,9 @@ func describeMembers(object map[string]any) string {
 		}
 		members = append(members, name+mark+": "+describe(properties[name]))
 	}
-	if rest, ok := object["additionalProperties"]; ok {
+	if rest, ok := object["additionalProperties"]; ok && rest == false {
+		members = append(members, "no other members")
+	} else if ok {
 		members = append(members, "*: "+describe(rest))
 	}
 	return strings.Join(members, "; ")

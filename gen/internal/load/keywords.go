@@ -41,6 +41,7 @@ var keywords = map[string]keyword{
 	"maximum":              {holds: plain, fault: number, types: numberTypes},
 	"maxItems":             {holds: plain, fault: positiveInteger, types: arrayType},
 	"minimum":              {holds: plain, fault: number, types: numberTypes},
+	"propertyNames":        {holds: plain, fault: anyName, types: objectType},
 	"properties":           {holds: mapping, fault: object, types: objectType},
 	"required":             {holds: plain, fault: distinctStrings, types: objectType},
 	"type":                 {holds: plain, fault: types},
@@ -92,6 +93,15 @@ func object(v any) string {
 func schemaArray(v any) string {
 	if array, ok := v.([]any); !ok || len(array) == 0 {
 		return "must be an array with at least one schema"
+	}
+	return ""
+}
+
+// anyName accepts schemas that allow every name.
+func anyName(v any) string {
+	object, ok := v.(map[string]any)
+	if !ok || len(object) > 1 || len(object) == 1 && object["type"] != "string" {
+		return "must allow every name, as {\"type\": \"string\"} does"
 	}
 	return ""
 }
