@@ -2,7 +2,9 @@ package wire
 
 import (
 	"encoding/base64"
+	"encoding/binary"
 	"math"
+	"math/bits"
 	"slices"
 	"strconv"
 	"unicode/utf8"
@@ -156,30 +158,79 @@ func (e *Encoder) duplicateName(first int) (name string, found bool) {
 // appendEscaped is AppendString for a text that needs escapes or is not valid
 // UTF-8.
 func appendEscaped(b, text []byte) []byte {
+	start := len(b)
 	if len(text) >= longText {
 		b = growForText(b, escapedSize(text))
 	}
 	b = append(b, '"')
-	for len(text) > 0 {
-		end, high := plainEnd(text, 0)
-		if high {
-			b = appendUTF8(b, text[:end])
-		} else {
-			b = append(b, text[:end]...)
-		}
-		if end == len(text) {
-			break
-		}
-		b = appendEscape(b, text[end])
-		text = text[end+1:]
+	var seen uint64
+	for rest := text; len(rest) > 0; {
+		block := rest[:min(len(rest), escapeBlock)]
+		rest = rest[len(block):]
+		b = slices.Grow(b, len(block)*maxEscape+8)
+		n, high := putEscaped(b[len(b):cap(b)], block)
+		b = b[:len(b)+n]
+		seen |= high
+	}
+	if seen&highBits != 0 && !utf8.Valid(text) {
+		return appendEscaped(b[:start], appendUTF8(nil, text))
 	}
 	return append(b, '"')
 }
 
 const (
-	longText  = 4 << 10 // bytes from which the buffer is sized before a text is appended
-	afterText = 512     // bytes that usually follow the text of a message
+	longText    = 4 << 10                     // bytes from which the buffer is sized before a text is appended
+	escapeBlock = 128                         // bytes that are escaped without another look at the buffer
+	maxEscape   = len(`\u0000`)               // bytes of the longest escape
+	afterText   = escapeBlock*maxEscape + 256 // bytes that are left after a text, for the last block and the end of the message
 )
+
+// putEscaped writes a block with escapes to dst, which has room for maxEscape bytes for each byte, and for
+// 8 more. It returns the number of bytes, and a word in which the
+// high bits are set of bytes that are not ASCII.
+func putEscaped(dst, block []byte) (n int, seen uint64) {
+	for i := 0; i < len(block); {
+		var w uint64
+		if len(block)-i >= 8 {
+			w = binary.LittleEndian.Uint64(block[i:])
+		} else {
+			w = lastWord(block, i) // the zeros after the end count as special
+		}
+		binary.LittleEndian.PutUint64(dst[n:], w)
+		m := special(w)
+		if m == 0 {
+			seen |= w
+			i, n = i+8, n+8
+			continue
+		}
+		plain := bits.TrailingZeros64(m) / 8
+		seen |= w & (1<<(8*plain) - 1)
+		i, n = i+plain, n+plain
+		if i < len(block) {
+			escape, size := escapeOf(block[i])
+			binary.LittleEndian.PutUint64(dst[n:], escape)
+			i, n = i+1, n+size
+		}
+	}
+	return n, seen
+}
+
+// escapeOf returns the bytes of an escape as a word, and their number.
+func escapeOf(c byte) (word uint64, size int) {
+	const hex = "0123456789abcdef"
+	switch c {
+	case '\n':
+		c = 'n'
+	case '\r':
+		c = 'r'
+	case '\t':
+		c = 't'
+	case '"', '\\':
+	default:
+		return '\\' | 'u'<<8 | '0'<<16 | '0'<<24 | uint64(hex[c>>4])<<32 | uint64(hex[c&15])<<40, maxEscape
+	}
+	return '\\' | uint64(c)<<8, 2
+}
 
 // growForText makes room in b for a text, if it is long, and for the end of its message. Otherwise
 // the buffer would be copied again and again, and be up to twice as large as the message.
@@ -190,21 +241,22 @@ func growForText(b []byte, size int) []byte {
 	return slices.Grow(b, size+afterText)
 }
 
-// escapedSize returns the size of a text with escapes. It is an estimate if the text is not valid
-// UTF-8.
+// escapedSize estimates the size of a long text with escapes from samples. The estimate is more often
+// too large than too small.
 func escapedSize(text []byte) int {
-	size := len(text)
-	for i := 0; ; i++ {
-		if i, _ = plainEnd(text, i); i == len(text) {
-			return size
-		}
-		switch text[i] {
-		case '"', '\\', '\n', '\r', '\t':
-			size++
-		default:
-			size += len(`\u0000`) - 1
+	const samples, length = 32, longText / 32
+	escapes := 0
+	for k := range samples {
+		from := k * (len(text) - length) / (samples - 1)
+		for i := range length {
+			if c := text[from+i]; c < ' ' || c == '"' || c == '\\' {
+				_, size := escapeOf(c)
+				escapes += size - 1
+			}
 		}
 	}
+	more := escapes * (len(text) / (samples * length))
+	return len(text) + more + more/8 + len(text)/64
 }
 
 func appendUTF8(b, text []byte) []byte {
@@ -217,19 +269,4 @@ func appendUTF8(b, text []byte) []byte {
 		text = text[n:]
 	}
 	return b
-}
-
-func appendEscape(b []byte, c byte) []byte {
-	const hex = "0123456789abcdef"
-	switch c {
-	case '"', '\\':
-		return append(b, '\\', c)
-	case '\n':
-		return append(b, `\n`...)
-	case '\r':
-		return append(b, `\r`...)
-	case '\t':
-		return append(b, `\t`...)
-	}
-	return append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
 }

@@ -3,6 +3,7 @@ package wire_test
 import (
 	"encoding/json"
 	"math"
+	"math/rand/v2"
 	"runtime"
 	"strings"
 	"testing"
@@ -39,6 +40,28 @@ func TestAppendStringAgreesWithEncodingJSON(t *testing.T) {
 			require.NoError(t, decode(string(ours), func(d *wire.Decoder) { have = d.String() }))
 			require.Equal(t, want, have)
 		}
+	}
+}
+
+// TestAppendLongStrings appends texts with escapes at all distances from the ends of words and blocks, and in
+// parts that differ from the rest.
+func TestAppendLongStrings(t *testing.T) {
+	parts := []string{"plain text", "\n", "\"", "\x02", "\\", "größer", "😀", "\xff", "\xe2\x82", strings.Repeat("p", 300), strings.Repeat("\x00", 300)}
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 3000 {
+		kinds := 1 + r.IntN(len(parts)-1)
+		var text strings.Builder
+		for n := r.IntN(60) * r.IntN(20); n >= 0; n-- {
+			text.WriteString(parts[r.IntN(kinds)])
+		}
+		std, err := json.Marshal(text.String())
+		require.NoError(t, err)
+		var want, have string
+		require.NoError(t, json.Unmarshal(std, &want))
+		out := wire.AppendString([]byte("before"), text.String())
+		require.Equal(t, "before", string(out[:6]))
+		require.NoError(t, json.Unmarshal(out[6:], &have))
+		require.Equal(t, want, have)
 	}
 }
 
