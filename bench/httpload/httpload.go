@@ -188,7 +188,7 @@ func Run(conns []*Conn, requests [][][]byte, n int, want []byte) error {
 			for k := 0; begun.Add(1) <= int64(n); k++ {
 				body, err := c.Do(requests[i][k%len(requests[i])])
 				if err == nil && (c.Status != 200 || !bytes.Contains(body, want)) {
-					err = fmt.Errorf("status %d, body %s", c.Status, body)
+					err = fmt.Errorf("status %d, body %.600s", c.Status, body)
 				}
 				if err != nil {
 					failed <- err

@@ -108,7 +108,10 @@ var (
 	cannedName = []string{"floor-session"}
 )
 
-func (floor) HTTP(Mode) (http.Handler, error) {
+func (p floor) HTTP(mode Mode) (http.Handler, error) {
+	if mode == Large {
+		return p.large(), nil
+	}
 	var streams floorStreams
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {

@@ -31,6 +31,7 @@ var goSDKInfo = &mcp.Implementation{Name: "bench", Version: "1"}
 
 func (p *goSDK) server() *mcp.Server {
 	s := mcp.NewServer(goSDKInfo, &mcp.ServerOptions{
+		PageSize:           pageSize,
 		SubscribeHandler:   func(context.Context, *mcp.SubscribeRequest) error { return nil },
 		UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
 	})
@@ -148,6 +149,9 @@ func (p *goSDK) ServeLines(ctx context.Context, r io.ReadCloser, w io.WriteClose
 
 func (p *goSDK) HTTP(mode Mode) (http.Handler, error) {
 	s := p.server()
+	if mode == Large {
+		p.addLarge(s)
+	}
 	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s },
 		&mcp.StreamableHTTPOptions{JSONResponse: true, Stateless: mode != Stateful}), nil
 }

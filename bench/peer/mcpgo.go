@@ -176,7 +176,11 @@ func (p *mcpGo) HTTP(mode Mode) (http.Handler, error) {
 	if mode == Stateful {
 		session = server.WithStateful(true)
 	}
-	return server.NewStreamableHTTPServer(p.server(), session, server.WithStreamableHTTPLogger(slog.New(slog.DiscardHandler))), nil
+	s := p.server()
+	if mode == Large {
+		p.addLarge(s)
+	}
+	return server.NewStreamableHTTPServer(s, session, server.WithStreamableHTTPLogger(slog.New(slog.DiscardHandler))), nil
 }
 
 // Fanout uses clients in the process, because a server has one session on pipes only. mcp-go stores no

@@ -40,7 +40,7 @@ func (p *ours) Work() string {
 }
 
 func (p *ours) server() *mcpserver.Server {
-	opts := &mcpserver.Options{Logger: silent}
+	opts := &mcpserver.Options{Logger: silent, PageSize: pageSize}
 	if p.telemetry != nil {
 		opts = mcpotel.InstrumentServer(opts, p.telemetry)
 	}
@@ -165,8 +165,12 @@ func (p *ours) ServeLines(ctx context.Context, r io.ReadCloser, w io.WriteCloser
 }
 
 func (p *ours) HTTP(mode Mode) (http.Handler, error) {
-	return p.server().Handler(&streamable.Options{
-		Stateless: mode == Stateless, Logger: silent,
+	s := p.server()
+	if mode == Large {
+		p.addLarge(s)
+	}
+	return s.Handler(&streamable.Options{
+		Stateless: mode == Stateless || mode == Large, Logger: silent,
 		MaxSessions: -1, MaxSessionsPerPrincipal: -1, // the others have no such limits
 	}), nil
 }

@@ -88,6 +88,8 @@ const (
 	Stateless Mode = "stateless"
 	// Modern is 2026-07-28.
 	Modern Mode = "2026"
+	// Large is Stateless with 1,000 more tools, and a tool with a long text.
+	Large Mode = "large"
 )
 
 // A Codec writes and reads whole JSON-RPC messages as its SDK does on the wire.

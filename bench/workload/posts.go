@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -20,10 +21,18 @@ func posts() []Workload {
 			all = append(all, Workload{fmt.Sprintf("HTTP server, %s, connections: %d", title, conns), CPU, 0, post(mode, conns)})
 		}
 	}
-	return all
+	return append(all,
+		Workload{"HTTP server, list of 1,000 tools", CPU, 0, exchange(peer.Large, 1, peer.ListTools, `"tool_999"`)},
+		Workload{"HTTP server, result of 10 MiB", CPU, 0, exchange(peer.Large, 1, peer.TextCall, peer.TextEnd)})
 }
 
+// post measures tool calls.
 func post(mode peer.Mode, conns int) func(context.Context, peer.Peer) (*Subject, error) {
+	return exchange(mode, conns, "", peer.GreetText)
+}
+
+// exchange measures requests with a body, or tool calls if it is empty. Each response must contain a text.
+func exchange(mode peer.Mode, conns int, body, want string) func(context.Context, peer.Peer) (*Subject, error) {
 	return func(_ context.Context, p peer.Peer) (*Subject, error) {
 		if _, err := p.HTTP(mode); err != nil {
 			return nil, err
@@ -32,11 +41,11 @@ func post(mode peer.Mode, conns int) func(context.Context, peer.Peer) (*Subject,
 		if err != nil {
 			return nil, err
 		}
-		d := &postDriver{mode: mode, address: c.Address}
+		d := &postDriver{mode: mode, address: c.Address, body: body}
 		s := &Subject{
 			Apart: true,
 			Run: func(n int) (Sample, error) {
-				return measureChild(c, n, func() error { return httpload.Run(d.conns, d.requests, n, []byte(peer.GreetText)) })
+				return measureChild(c, n, func() error { return httpload.Run(d.conns, d.requests, n, []byte(want)) })
 			},
 			Close: func() { d.close(); _ = c.Close() },
 		}
@@ -55,6 +64,7 @@ func post(mode peer.Mode, conns int) func(context.Context, peer.Peer) (*Subject,
 type postDriver struct {
 	mode     peer.Mode
 	address  string
+	body     string // of all requests, or empty for tool calls
 	conns    []*httpload.Conn
 	requests [][][]byte
 }
@@ -77,7 +87,8 @@ func (d *postDriver) open() error {
 	}
 	var requests [][]byte
 	for id := range 16 {
-		requests = append(requests, httpload.Post(d.address, peer.ToolCall(id+1, d.mode == peer.Modern), header...))
+		body := cmp.Or(d.body, peer.ToolCall(id+1, d.mode == peer.Modern))
+		requests = append(requests, httpload.Post(d.address, body, header...))
 	}
 	d.requests = append(d.requests, requests)
 	return nil
@@ -88,7 +99,7 @@ func session(c *httpload.Conn, address string, mode peer.Mode) ([]string, error)
 	switch mode {
 	case peer.Modern:
 		return []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "greet"}, nil
-	case peer.Stateless:
+	case peer.Stateless, peer.Large:
 		return []string{"Mcp-Protocol-Version", "2025-11-25"}, nil
 	}
 	c.SessionID = ""

@@ -117,7 +117,11 @@ func (x *inboundMessage) holdExpected() error {
 		return nil
 	}
 	buf := x.memory.buffer()
-	return buf.Hold(b, x.in.Transport.Principal(), cap(buf.Bytes)+n)
+	err := buf.Hold(b, x.in.Transport.Principal(), cap(buf.Bytes)+n)
+	if err == nil {
+		buf.Grow(n)
+	}
+	return err
 }
 
 // messageName returns the name of the tool, prompt or resource that a message is about, or "".

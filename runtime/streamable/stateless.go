@@ -138,7 +138,11 @@ func (p *statelessRequest) holdExpected(buf *buffer.Buffer) error {
 	if n == 0 {
 		return nil
 	}
-	return buf.Hold(b, p.transport.principal, cap(buf.Bytes)+n)
+	err := buf.Hold(b, p.transport.principal, cap(buf.Bytes)+n)
+	if err == nil {
+		buf.Grow(n)
+	}
+	return err
 }
 
 // enter counts the request, if the limits allow it.

@@ -2,6 +2,7 @@
 package buffer
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/mcpwright/mcp/runtime/budget"
@@ -11,17 +12,39 @@ import (
 type Buffer struct {
 	Bytes []byte
 
+	large   *block              // contained Bytes when Grow has replaced them; otherwise nil
+	small   []byte              // the bytes before that, which the message may refer to
 	release func()              // is Free, or nil; a method value allocates whenever it is made
 	held    *budget.Reservation // nil if the bytes are not counted
 }
 
-// MaxPooled is the capacity up to which a buffer is used again.
-const MaxPooled = 64 << 10
+const (
+	// MaxPooled is the capacity up to which a buffer is used again.
+	MaxPooled = 64 << 10
+	// maxLarge is the capacity up to which the bytes of Grow are used again.
+	maxLarge = 1 << 20
+)
+
+// block contains bytes that few messages need.
+type block struct{ bytes []byte }
+
+var blocks = sync.Pool{New: func() any { return new(block) }}
 
 var pool = sync.Pool{New: func() any { return &Buffer{Bytes: make([]byte, 0, 2048)} }}
 
 // New returns an empty buffer, which may have been used before.
 func New() *Buffer { return pool.Get().(*Buffer) }
+
+// Grow makes room for n more bytes, if a buffer with them is used again. The bytes before remain valid until
+// Free is called.
+func (b *Buffer) Grow(n int) {
+	size := len(b.Bytes) + n
+	if size <= cap(b.Bytes) || size <= MaxPooled || size > maxLarge || b.large != nil {
+		return
+	}
+	b.large, b.small = blocks.Get().(*block), b.Bytes
+	b.Bytes = append(slices.Grow(b.large.bytes[:0], size), b.small...)
+}
 
 // Hold counts n bytes as held for a principal, until Free is called. A later call changes
 // the number.
@@ -39,6 +62,13 @@ func (b *Buffer) Free() {
 	if b.held != nil {
 		b.held.Release()
 		b.held = nil
+	}
+	if b.large != nil {
+		if cap(b.Bytes) <= maxLarge {
+			b.large.bytes = b.Bytes
+			blocks.Put(b.large)
+		}
+		b.Bytes, b.large, b.small = b.small, nil, nil
 	}
 	if cap(b.Bytes) <= MaxPooled {
 		b.Bytes = b.Bytes[:0]

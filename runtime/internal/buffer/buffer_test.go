@@ -1,6 +1,8 @@
 package buffer_test
 
 import (
+	"math"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -27,4 +29,25 @@ func TestReleaseFreesWithoutAllocation(t *testing.T) {
 	b.Bytes = append(b.Bytes, "message"...)
 	b.Release()()
 	require.Empty(t, b.Bytes)
+}
+
+func TestGrowUsesLargeBytesAgain(t *testing.T) {
+	const size = 10 * buffer.MaxPooled
+	response := make([]byte, size)
+	least := uint64(math.MaxUint64)
+	for range 20 { // the garbage collector may empty the pool
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		b := buffer.New()
+		b.Bytes = append(b.Bytes, "request"...)
+		request := b.Bytes
+		b.Grow(size)
+		b.Bytes = append(b.Bytes, response...)
+		require.Equal(t, "request", string(request))
+		require.Equal(t, "request", string(b.Bytes[:len(request)]))
+		b.Free()
+		runtime.ReadMemStats(&after)
+		least = min(least, after.TotalAlloc-before.TotalAlloc)
+	}
+	require.Less(t, least, uint64(size/2))
 }
