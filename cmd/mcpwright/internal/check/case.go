@@ -126,7 +126,7 @@ func (c *Case) Severities() []Severity {
 
 // Cases returns all cases in the order in which they run and are reported.
 func Cases() []*Case {
-	return slices.Concat(messageCases(), toolCases(), listCases(), robustCases(), httpCases(), statelessCases(), hostileCases())
+	return slices.Concat(messageCases(), toolCases(), listCases(), robustCases(), httpCases(), sseCases(), statelessCases(), hostileCases())
 }
 
 // caseIndex returns the place of each case in a list, by its id.

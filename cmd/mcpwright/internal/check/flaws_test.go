@@ -239,6 +239,8 @@ func TestEachCaseFindsItsFlaw(t *testing.T) {
 			var server *Server
 			if make, ok := pipeFlaws[c.ID]; ok {
 				server = &Server{Start: make().start()}
+			} else if wrap, ok := sseFlaws[c.ID]; ok {
+				server = oldEndpoint(t, wrap)
 			} else {
 				wrap := httpFlaws[c.ID]
 				require.NotNil(t, wrap, "no test shows that this case finds a fault")

@@ -65,11 +65,15 @@ type sseWriter struct {
 	setOnce  sync.Once
 	known    chan struct{} // closed when the endpoint is known
 	endpoint string
+	early    *event // before the endpoint, or nil
 	rest     []byte // of a line
 }
 
 // event passes the messages of a stream on as lines.
 func (w *sseWriter) event(e event, lines io.Writer) {
+	if e.name != "endpoint" {
+		w.setEarly(e)
+	}
 	switch e.name {
 	case "endpoint":
 		w.setOnce.Do(func() {
@@ -81,6 +85,15 @@ func (w *sseWriter) event(e event, lines io.Writer) {
 	case "", "message":
 		line := bytes.ReplaceAll(e.data, []byte("\n"), []byte(" ")) // white space between the tokens of a message
 		_, _ = lines.Write(append(line, '\n'))                      // fails after the end of the connection
+	}
+}
+
+// setEarly stores an event that came before the endpoint.
+func (w *sseWriter) setEarly(e event) {
+	select {
+	case <-w.known:
+	default:
+		w.early = &e // read only after the endpoint is known
 	}
 }
 
@@ -113,21 +126,31 @@ func (w *sseWriter) Write(b []byte) (int, error) {
 
 // post posts a message. Its response comes on the stream.
 func (w *sseWriter) post(line []byte) error {
-	req, err := http.NewRequestWithContext(w.ctx, http.MethodPost, w.endpoint, bytes.NewReader(line))
+	_, err := w.exchange(w.ctx, w.endpoint, line, nil)
+	return err
+}
+
+// exchange posts a message to an endpoint, with headers that edit may change, and returns
+// the status.
+func (w *sseWriter) exchange(ctx context.Context, endpoint string, line []byte, edit func(http.Header)) (int, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint, bytes.NewReader(line))
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for name, values := range w.server.Header {
 		req.Header[name] = values
 	}
 	req.Header.Set("Content-Type", mediaJSON)
+	if edit != nil {
+		edit(req.Header)
+	}
 	res, err := w.server.client().Do(req)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer res.Body.Close()
 	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, maxBody)) // so that the connection is used again
-	return nil
+	return res.StatusCode, nil
 }
 
 // Close ends the stream.
