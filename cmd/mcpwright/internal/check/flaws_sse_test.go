@@ -61,8 +61,7 @@ func sharedStream(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		all.set(w, true)
-		defer all.set(w, false)
+		defer all.remove(w)
 		next.ServeHTTP(sharedWriter{w, all}, r)
 	})
 }
@@ -73,12 +72,10 @@ type streamSet struct {
 	writers map[http.ResponseWriter]bool
 }
 
-func (s *streamSet) set(w http.ResponseWriter, open bool) {
+func (s *streamSet) remove(w http.ResponseWriter) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.writers[w] = open; !open {
-		delete(s.writers, w)
-	}
+	delete(s.writers, w)
 }
 
 // sharedWriter writes messages to all streams, and everything else to its own one.
@@ -91,6 +88,7 @@ func (w sharedWriter) Write(b []byte) (int, error) {
 	w.all.mu.Lock()
 	defer w.all.mu.Unlock()
 	if !strings.Contains(string(b), `"jsonrpc"`) {
+		w.all.writers[w.ResponseWriter] = true // its header is complete
 		return w.ResponseWriter.Write(b)
 	}
 	for other := range w.all.writers {
@@ -98,6 +96,13 @@ func (w sharedWriter) Write(b []byte) (int, error) {
 		_ = http.NewResponseController(other).Flush()
 	}
 	return len(b), nil
+}
+
+// FlushError implements the method that [http.ResponseController] calls.
+func (w sharedWriter) FlushError() error {
+	w.all.mu.Lock()
+	defer w.all.mu.Unlock()
+	return http.NewResponseController(w.ResponseWriter).Flush()
 }
 
 func (w sharedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
