@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -216,20 +217,22 @@ func checkClientLeaves(t *trial) {
 	}
 	t.withHostile(func(c *conn) {
 		l := c.link.(*httpLink)
-		for range 5 {
+		for range 4 {
 			ctx, cancel := context.WithCancel(t.ctx)
 			t.openUnread(ctx, c, l)
 			cancel()
-			t.sendHalf(c, l)
+			t.sendHalf(c, false)
 		}
+		t.sendHalf(c, true)
 		if !c.alive() {
 			t.find(nil, "", "the server does not respond after clients left in the middle of a request")
 		}
 	})
 }
 
-// sendHalf sends the first half of a request and closes the connection.
-func (t *trial) sendHalf(c *conn, l *httpLink) {
+// sendHalf sends the first half of a request and closes the connection. It may wait for the server to notice the
+// end.
+func (t *trial) sendHalf(c *conn, wait bool) {
 	u, err := url.Parse(t.server.URL)
 	if err != nil {
 		return
@@ -245,6 +248,10 @@ func (t *trial) sendHalf(c *conn, l *httpLink) {
 	defer plain.Close()
 	raw := c.request(c.id(), t.listMethod(), nil)
 	_, _ = fmt.Fprintf(plain, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", u.RequestURI(), u.Host, len(raw), raw[:len(raw)/2]) // may fail
+	if half, ok := plain.(*net.TCPConn); ok && wait && half.CloseWrite() == nil {
+		_ = half.SetReadDeadline(time.Now().Add(min(t.opts.Timeout, time.Second)))
+		_, _ = io.Copy(io.Discard, half) // ends when the server closes the connection
+	}
 }
 
 // checkExit ends the input while a request is in flight.
