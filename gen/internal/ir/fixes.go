@@ -159,25 +159,63 @@ func (m *merger) absorbedVariants(t *mergedType) (list []Variant) {
 // message t, have no other members than the declared ones. They contain only the names of the
 // members, because the fields of s have their types.
 func (m *merger) closedVariants(t *mergedType, s *Struct) (list []Variant) {
+	if s.hasParamsUnion() {
+		return nil
+	}
+	for _, d := range m.documents {
+		obj := m.closedObject(t, d.bit)
+		switch {
+		case obj == nil:
+		case s.Role == Meta:
+			m.refuseClosed(obj, "the metadata %q cannot be closed, because the runtime writes other members", t.name)
+		case !m.fixes[fix{absorbFix, t.name}].Has(d.bit): // otherwise the schema of the union has the objects
+			t.join("It has no other members " + m.in(1<<d.bit) + ".")
+			list = append(list, Variant{pointerOf(obj), m.openEnded(1<<d.bit, 0), s.names(d.bit)})
+		}
+	}
+	return list
+}
+
+// closedObject returns the object of t in a revision if it is closed, or nil. If t has several objects in
+// the revision, they must be equal in this respect.
+func (m *merger) closedObject(t *mergedType, bit int) (first *objectNode) {
 	for _, o := range t.occs {
 		obj, ok := o.node.(*objectNode)
 		if ok && obj.params != nil {
 			obj, ok = obj.params.node.(*objectNode)
 		}
-		if !ok || !obj.closed || s.hasParamsUnion() {
+		if !ok || o.bit != bit {
 			continue
 		}
-		if s.Role == Meta {
-			m.problems.fixing(fix{}, func() {
-				m.problems.add(obj.pos(), "the metadata %q cannot be closed, because the runtime writes other members", t.name).
-					Choose("Other members may be any JSON.", edit(obj.pos()+"/additionalProperties"))
-			})
-			continue
+		if first == nil {
+			first = obj
+		} else if obj.closed != first.closed || obj.closed && !slices.Equal(memberNames(obj), memberNames(first)) {
+			for _, x := range []*objectNode{first, obj} {
+				if x.closed {
+					m.refuseClosed(x, "%q allows other members than this object elsewhere in the revision, and both have one Go type", t.name)
+				}
+			}
+			return nil
 		}
-		t.join("It has no other members " + m.in(1<<o.bit) + ".")
-		list = append(list, Variant{pointerOf(obj), m.openEnded(1<<o.bit, 0), s.names(o.bit)})
 	}
-	return list
+	if first == nil || !first.closed {
+		return nil
+	}
+	return first
+}
+
+// refuseClosed reports a closed object that the codec cannot check.
+func (m *merger) refuseClosed(o *objectNode, format string, args ...any) {
+	m.problems.fixing(fix{}, func() {
+		m.problems.add(o.pos(), format, args...).Choose("Other members may be any JSON.", edit(o.pos()+"/additionalProperties"))
+	})
+}
+
+func memberNames(o *objectNode) (names []string) {
+	for _, x := range o.members {
+		names = append(names, x.name)
+	}
+	return names
 }
 
 // hasParamsUnion reports whether s is a message whose params are a union. Its only field is params.
