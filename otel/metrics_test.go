@@ -109,7 +109,7 @@ func TestLabelsAreLimited(t *testing.T) {
 }
 
 // refusing is an [peer.Outbound] whose peer refuses each message with the same error.
-type refusing struct{ nowhere }
+type refusing struct{}
 
 func (*refusing) Call(context.Context, peer.Message, wire.Value, ...peer.CallOption) error {
 	return &peer.Error{Code: mcp.CodeInvalidParams}
