@@ -112,7 +112,9 @@ func (in *injector) setFull(full bool) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	for {
-		err := in.engine.fill(ctx, full)
+		attempt, end := context.WithTimeout(ctx, 5*time.Second) // the server may be stopped, and not respond
+		err := in.engine.fill(attempt, full)
+		end()
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
