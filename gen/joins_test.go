@@ -95,6 +95,11 @@ var joins = map[string]struct {
 		member("Tool", "badge", `{"$ref": "#/$defs/Icon", "title": "A badge", "description": "It is small.", "default": {"src": "a"}}`),
 		"", "tools.go", []string{"Badge *Icon"},
 	},
+	"annotations": {
+		combine(member("Tool", "badge", `{"$ref": "#/$defs/Icon", "$comment": "a", "examples": [{}], "deprecated": true, "x-order": 1}`),
+			member("Tool", "mood", `{"$id": "mood", "type": "string", "contentMediaType": "text/html", "contentEncoding": "base64", "readOnly": true, "writeOnly": false}`)),
+		"", "tools.go", []string{"Badge *Icon", "Mood string"},
+	},
 	"an allOf of one reference": {
 		member("Tool", "mood", `{"allOf": [{"$ref": "#/$defs/Role"}], "description": "It is a role."}`),
 		"", "tools.go", []string{"Mood Role"},

@@ -138,6 +138,24 @@ func (c *checker) schema(at string, v any) {
 	c.combinations(at, object)
 	c.required(at, object)
 	c.reference(at, object)
+	c.id(at, object)
+}
+
+// id reports an $id that changes the meaning of references, because they refer to definitions in the
+// schema with the $id.
+func (c *checker) id(at string, object map[string]any) {
+	if object["$id"] == nil || at == "" {
+		return
+	}
+	refers := false
+	walk(at, object, func(_ string, v any) {
+		object, _ := v.(map[string]any)
+		refers = refers || object["$ref"] != nil
+	})
+	if refers {
+		c.fail(child(at, "$id"), "a schema with an $id cannot contain a $ref").
+			Choose("References refer to the definitions of the file.", c.remove(child(at, "$id")))
+	}
 }
 
 // closes reports whether a pointer refers to the keyword additionalProperties, and not to a member or
@@ -149,7 +167,7 @@ func closes(at string) bool {
 func (c *checker) keyword(at, key string, v any) {
 	k := keywordAt(at, key)
 	switch {
-	case slices.Contains(annotations, key) && (at != "" || key == "description"):
+	case isAnnotation(key):
 		c.annotation(at, key, v)
 	case !k.known():
 		c.fail(child(at, key), "unsupported keyword %q; gen must implement it first", key).
@@ -175,8 +193,12 @@ func (c *checker) fault(at, key, fault string) {
 }
 
 func (c *checker) annotation(at, key string, v any) {
-	if _, ok := v.(string); !ok && key != "default" {
-		c.fail(child(at, key), "%s must be a string, not %s", key, kind(v)).
+	fault := ""
+	if f := annotations[key]; f != nil {
+		fault = f(v)
+	}
+	if fault != "" {
+		c.fail(child(at, key), "%s %s", key, fault).
 			Choose("The compiler ignores the keyword, which restricts no value.", c.remove(child(at, key)))
 	} else if !c.prose {
 		c.fail(child(at, key), "a %s is not allowed here; import the official file with make schema", key)
@@ -200,12 +222,12 @@ func (c *checker) required(at string, object map[string]any) {
 // combination is not supported.
 func (c *checker) combinations(at string, object map[string]any) {
 	for _, key := range sorted(object) {
-		if slices.Contains(annotations, key) {
+		if isAnnotation(key) {
 			continue
 		}
 		k := keywordAt(at, key)
 		others := slices.DeleteFunc(sorted(object), func(other string) bool {
-			return other == key || slices.Contains(annotations, other) && c.prose || other == "type" && k.types != nil
+			return other == key || isAnnotation(other) && c.prose || other == "type" && k.types != nil
 		})
 		switch typed := hasType(object, k.types); {
 		case k.exclusive && len(others) > 0:
@@ -219,7 +241,7 @@ func (c *checker) combinations(at string, object map[string]any) {
 		}
 	}
 	extra, _ := object["additionalProperties"].(map[string]any)
-	restricts := func(key string) bool { return !slices.Contains(annotations, key) }
+	restricts := func(key string) bool { return !isAnnotation(key) }
 	if object["properties"] != nil && slices.ContainsFunc(sorted(extra), restricts) {
 		c.fail(child(at, "additionalProperties"), "additionalProperties must allow any value if there are properties").
 			Choose("Other members may be any JSON.", c.remove(child(at, "additionalProperties"))).

@@ -40,6 +40,10 @@ func TestUnsupportedSchemas(t *testing.T) {
 		"unknown, nested":              {`{"properties": {"oneOf": {"items": {"not": {}}}}}`, `/properties/oneOf/items/not: unsupported keyword "not"`},
 		"root keyword":                 {`{"$defs": {}}`, `/$defs: unsupported keyword "$defs"`},
 		"description":                  {`{"properties": {"description": {"description": "x"}}}`, `/properties/description/description: a description is not allowed here`},
+		"annotation of wrong kind":     {`{"readOnly": "yes"}`, `/readOnly: readOnly must be a boolean, not a string`},
+		"examples of wrong kind":       {`{"examples": {}}`, `/examples: examples must be an array, not an object`},
+		"annotation":                   {`{"x-order": 1}`, `/x-order: a x-order is not allowed here`},
+		"identifier and reference":     {`{"$id": "a", "items": {"$ref": "#/$defs/A"}}`, `/$id: a schema with an $id cannot contain a $ref`},
 		"description of wrong kind":    {`{"description": {}}`, `/description: description must be a string, not an object`},
 		"not a schema":                 {`{"items": 5}`, `/items: a schema must be an object, not a number`},
 		"closed object":                {`{"additionalProperties": false}`, `/additionalProperties: additionalProperties requires the type object`},
@@ -112,6 +116,24 @@ func TestParseReportsAllProblems(t *testing.T) {
 	_, err := Parse("x.json", Entry{}, newFile(`{"A": {"oneOf": []}, "B": {"$ref": "#/$defs/C"}}`))
 	require.ErrorContains(t, err, "x.json#/$defs/A/oneOf: ")
 	require.ErrorContains(t, err, "\nx.json#/$defs/B/$ref: ")
+}
+
+// A transcription has no annotations, wherever the official file has them.
+func TestTranscribeRemovesAnnotations(t *testing.T) {
+	const annotated = `"$comment": "a", "$id": "a", "$anchor": "a", "title": "a", "description": "a", "default": 1, "examples": [1],
+		"deprecated": true, "readOnly": true, "writeOnly": false, "contentMediaType": "a/b", "contentEncoding": "base64", "x-order": {"a": 1}`
+	official := `{"$schema": "https://json-schema.org/draft/2020-12/schema", ` + annotated + `, "$defs": {"A": {` + annotated + `,
+		"type": "object", "properties": {"a": {"const": "a", ` + annotated + `}, "title": {"$ref": "#/$defs/B"}}}, "B": {"anyOf": [{"type": "string", ` + annotated + `}]}}}`
+	_, err := Transcribe("x.json", []byte(official))
+	require.ErrorContains(t, err, "x.json#/$defs/A/$id: a schema with an $id cannot contain a $ref")
+	official = strings.Replace(official, `{"$ref": "#/$defs/B"}`, `{"$ref": "#/$defs/B", "$comment": "a", "deprecated": true}`, 1)
+	official = strings.Replace(official, `"$defs": {"A": {"$comment": "a", "$id": "a",`, `"$defs": {"A": {`, 1)
+	ours, err := Transcribe("x.json", []byte(official))
+	require.NoError(t, err)
+	plain := newFile(`{"A": {"type": "object", "properties": {"a": {"const": "a"}, "title": {"$ref": "#/$defs/B"}}}, "B": {"anyOf": [{"type": "string"}]}}`)
+	want, err := Transcribe("x.json", plain)
+	require.NoError(t, err)
+	require.Equal(t, string(want), string(ours))
 }
 
 // Keywords may be names of members, and any string may be a value.

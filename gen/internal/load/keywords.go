@@ -47,9 +47,19 @@ var keywords = map[string]keyword{
 	"type":                 {holds: plain, fault: types},
 }
 
-// annotations are keywords that describe a schema and restrict no value. An official
-// file may have them beside any keyword, and a transcription has none.
-var annotations = []string{"default", "description", "title"}
+// annotations are keywords that describe a schema and restrict no value, with functions
+// that describe what is wrong with their values. An official file may have them beside
+// any keyword, and a transcription has none.
+var annotations = map[string]func(v any) string{
+	"$anchor": aString, "$comment": aString, "$id": aString, "contentEncoding": aString, "contentMediaType": aString, "description": aString, "title": aString,
+	"deprecated": aBoolean, "readOnly": aBoolean, "writeOnly": aBoolean,
+	"default":  func(any) string { return "" },
+	"examples": anArray,
+}
+
+// isAnnotation reports whether a keyword is an annotation. Keywords that begin with x- are
+// annotations of other programs.
+func isAnnotation(key string) bool { return annotations[key] != nil || strings.HasPrefix(key, "x-") }
 
 // The types that keywords apply to.
 var (
@@ -86,6 +96,27 @@ func dialect(v any) string {
 func object(v any) string {
 	if _, ok := v.(map[string]any); !ok {
 		return "must be an object, not " + kind(v)
+	}
+	return ""
+}
+
+func aString(v any) string {
+	if _, ok := v.(string); !ok {
+		return "must be a string, not " + kind(v)
+	}
+	return ""
+}
+
+func aBoolean(v any) string {
+	if _, ok := v.(bool); !ok {
+		return "must be a boolean, not " + kind(v)
+	}
+	return ""
+}
+
+func anArray(v any) string {
+	if _, ok := v.([]any); !ok {
+		return "must be an array, not " + kind(v)
 	}
 	return ""
 }

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 
@@ -176,9 +177,7 @@ func (x *Edits) Transcribe(file, revision, dir string, official []byte) ([]byte,
 	}
 	walk("", tree, func(_ string, v any) {
 		if object, ok := v.(map[string]any); ok {
-			for _, key := range annotations {
-				delete(object, key)
-			}
+			maps.DeleteFunc(object, func(key string, _ any) bool { return isAnnotation(key) })
 		}
 	})
 	return format(tree), nil
