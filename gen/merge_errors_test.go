@@ -107,6 +107,22 @@ var brokenMessages = map[string]mergeError{
 		},
 		[]string{"2027-03-01#/$defs/ListToolsRequest", "2024-11-05", "Renamed rule", `"tools/list"`, `"ListToolsResult"`, `"ListPromptsResult"`},
 	},
+	"an error that becomes another object": {
+		define("InvalidParamsError", `{"type": "object", "properties": {"a": {"type": "string"}}}`),
+		[]string{"2027-03-01#/$defs/InvalidParamsError", "no error code", "2026-07-28#/$defs/InvalidParamsError"},
+	},
+	"an error that becomes any JSON": {
+		define("InvalidParamsError", `{}`),
+		[]string{"2027-03-01#/$defs/InvalidParamsError", "no error code", "2026-07-28#/$defs/InvalidParamsError"},
+	},
+	"an error that becomes a union": {
+		define("InvalidParamsError", `{"anyOf": [{"$ref": "#/$defs/Icon"}, {"$ref": "#/$defs/Root"}]}`),
+		[]string{"2027-03-01#/$defs/InvalidParamsError", "no error code", "2026-07-28#/$defs/InvalidParamsError"},
+	},
+	"an object that becomes an error": {
+		define("Icon", `{"type": "object", "required": ["code", "message"], "properties": {"code": {"type": "integer", "const": -32099}, "message": {"type": "string"}}}`),
+		[]string{"#/$defs/Icon", "no error code", "2027-03-01#/$defs/Icon"},
+	},
 	"an error without data whose code becomes the code of another": {
 		code("HeaderMismatchError", "-32602"),
 		[]string{"2026-07-28#/$defs/HeaderMismatchError", "-32602", `"HeaderMismatchError"`, `"InvalidParamsError"`},

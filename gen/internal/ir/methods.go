@@ -231,6 +231,7 @@ func (s *analyzer) errorCodes() {
 		e := &Error{Name: s.errorName(name), def: name, at: s.merger.errors[name][0].node.pos()}
 		if t := s.types[name]; t != nil {
 			e.Data = t.typ
+			s.checkData(e, t)
 		}
 		s.joinCodes(e, s.merger.errors[name])
 		if standardCode(e.Code) {
@@ -240,6 +241,19 @@ func (s *analyzer) errorCodes() {
 	}
 	s.checkCodes()
 	slices.SortFunc(s.pkg.Errors, func(a, b *Error) int { return b.Code - a.Code })
+}
+
+// checkData reports a revision that defines an error as another type. The Go type would not be an
+// error, or would have the members of both.
+func (s *analyzer) checkData(e *Error, t *mergedType) {
+	occs := s.merger.errors[e.def]
+	for _, o := range t.occs {
+		if !slices.ContainsFunc(occs, func(x occurrence) bool { return x.bit == o.bit }) {
+			r := s.problems.add(o.node.pos(), "%q has no error code here, but is an error in %s; give it its own definition, or write a Renamed rule if it was renamed", e.def, e.at)
+			s.ownDefinition(r, e.def)
+			return
+		}
+	}
 }
 
 // joinCodes sets the code of an error, from its oldest revision, and the codes of the revisions
