@@ -55,6 +55,18 @@ var clashingNames = map[string]mergeError{
 		define("Methods", `{"type": "object", "properties": {"a": {"type": "string"}}}`),
 		[]string{"2027-03-01#/$defs/Methods", "Names rule"},
 	},
+	"another name of a type that is the name of a table": {
+		define("Methods", `{"$ref": "#/$defs/ToolAnnotations"}`),
+		[]string{"2027-03-01#/$defs/Methods", "Names rule"},
+	},
+	"a type that becomes another name of a type": {
+		define("PromptMessage", `{"$ref": "#/$defs/ToolAnnotations"}`),
+		[]string{"2027-03-01#/$defs/PromptMessage", `another name of "ToolAnnotations"`, "#/$defs/PromptMessage"},
+	},
+	"an error that becomes another name of a type": {
+		define("UnsupportedProtocolVersionError", `{"$ref": "#/$defs/ToolAnnotations"}`),
+		[]string{"2027-03-01#/$defs/UnsupportedProtocolVersionError", `another name of "ToolAnnotations"`},
+	},
 	"a request named like a method of every peer": {
 		combine(func(defs object) { defs["CallRequest"] = clone(defs["DiscoverRequest"]) }, member("CallRequest", "method", `{"type": "string", "const": "call"}`), addToUnion("ClientRequest", "CallRequest")),
 		[]string{"2027-03-01#/$defs/CallRequest", `"call"`, `"Call"`, "Names rule"},

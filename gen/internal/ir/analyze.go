@@ -259,13 +259,21 @@ func (s *analyzer) presence(t *mergedType, position string, f *Field) {
 // aliases adds the definitions that are only another name for a definition.
 func (s *analyzer) aliases() {
 	byName := make(map[string]*Type)
-	add := func(name string, in Window, of *mergedType) {
+	add := func(name, at string, in Window, of *mergedType) {
 		goName := goName(name)
+		if given, ok := s.rules.shapeName(name); ok {
+			goName = given
+		}
 		if of == nil || of.typ.Name == goName {
 			return
 		}
+		if t := s.types[name]; t != nil {
+			r := s.problems.add(at, "%q is another name of %q here, but a type in %s; give it its own definition", name, of.name, t.at)
+			s.ownDefinition(r, name)
+			return
+		}
 		if byName[goName] == nil {
-			byName[goName] = &Type{Name: goName, At: "#/$defs/" + name, Shape: &Alias{Of: Named{of.typ}}}
+			byName[goName] = &Type{Name: goName, At: at, def: name, Shape: &Alias{Of: Named{of.typ}}}
 			s.pkg.Types = append(s.pkg.Types, byName[goName])
 		}
 		byName[goName].In |= in
@@ -273,10 +281,10 @@ func (s *analyzer) aliases() {
 	for _, d := range s.documents {
 		for _, name := range slices.Sorted(maps.Keys(d.defs)) {
 			if r, ok := d.defs[name].(*refNode); ok && s.rules.messageUnion(name) == nil && s.rules.framing(name) == nil {
-				add(name, 1<<d.bit, s.ref(r, d.bit))
+				add(name, r.pos(), 1<<d.bit, s.ref(r, d.bit))
 			}
 			if newer := s.rules.currentName(name); newer != name {
-				add(name, 1<<d.bit, s.types[newer])
+				add(name, d.defs[name].pos(), 1<<d.bit, s.types[newer])
 			}
 		}
 	}
