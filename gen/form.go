@@ -21,6 +21,7 @@ type form struct {
 	tried  []*item // whose current choices were tried for the first time in the last compilation
 	others []error // errors that no rule resolves
 	into   string  // the place for rules
+	base   []any   // the rules that exist
 	trees  map[string]any
 }
 
@@ -39,7 +40,7 @@ const maxTrials = 16
 // newForm fills in a form for an error, with rules to paste into a place. The function compile compiles
 // with other rules. The schemas of all revisions are in raw.
 func newForm(err error, into string, base *ir.Rules, raw map[string][]byte, compile func(*ir.Rules) error) *form {
-	f := &form{trees: make(map[string]any), into: into}
+	f := &form{trees: make(map[string]any), into: into, base: base.Decisions}
 	for revision, data := range raw {
 		var tree any
 		if json.Unmarshal(data, &tree) == nil { // otherwise it is one of the errors
@@ -112,6 +113,7 @@ func (f *form) add(err error) (changed bool) {
 		case i < 0 && slices.ContainsFunc(added, twice):
 		case i < 0:
 			choices := append(slices.Clip(r.Choices), f.general(r)...)
+			f.restoreNames(choices)
 			slices.SortStableFunc(choices, changesLast)
 			added = append(added, &item{r, choices})
 		case len(f.items[i].choices) > 0 && !slices.Contains(failed, f.items[i]):
@@ -131,12 +133,33 @@ func (f *form) add(err error) (changed bool) {
 	return slices.ContainsFunc(added, func(x *item) bool { return len(x.choices) > 0 })
 }
 
-// renames reports whether the current choice gave a definition the name that another refusal has.
+// renames reports whether the current choice gave a definition the name that another refusal has. A
+// name that the loader refuses, before the first stage, needs another name in any case.
 func (x *item) renames(r *refusal.Refusal) bool {
-	return len(x.choices) > 0 && slices.ContainsFunc(x.choices[0].Rules, func(rule any) bool {
+	return x.Stage != "" && len(x.choices) > 0 && slices.ContainsFunc(x.choices[0].Rules, func(rule any) bool {
 		e, ok := rule.(ir.Edit)
 		return ok && e.Name != "" && strings.HasPrefix(r.Pointer+"/", "/$defs/"+e.Name+"/")
 	})
+}
+
+// restoreNames changes the pointers of edits to the names that definitions have in the file: an edit
+// refers to the schema before definitions are renamed.
+func (f *form) restoreNames(choices []refusal.Choice) {
+	for _, rule := range append(slices.Clip(f.base), f.rules()...) {
+		renaming, ok := rule.(ir.Edit)
+		if !ok || renaming.Name == "" {
+			continue
+		}
+		prefix := "/$defs/" + renaming.Name + "/"
+		for _, c := range choices {
+			for i, r := range c.Rules {
+				if e, ok := r.(ir.Edit); ok && e.In == renaming.In && strings.HasPrefix(e.At+"/", prefix) {
+					e.At = renaming.At + strings.TrimPrefix(e.At, strings.TrimSuffix(prefix, "/"))
+					c.Rules[i] = e
+				}
+			}
+		}
+	}
 }
 
 // changesLast orders choices that change Go declarations after others.
