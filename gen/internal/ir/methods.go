@@ -23,8 +23,11 @@ func (s *analyzer) methods() {
 			}
 		}
 		for _, name := range unsent {
-			s.problems.add(d.defs[name].pos(), "the message %q is in no union of messages, so neither side can send it; add it to one, or exclude it with a Framing rule", name).
-				Choose("The message has no Go type.", Framing{Definition: name})
+			r := s.problems.add(d.defs[name].pos(), "the message %q is in no union of messages, so neither side can send it; add it to one, or exclude it with a Framing rule", name)
+			if s.since(name) == d { // otherwise older revisions lose a Go type, too
+				r.Choose("The message has no Go type.", Framing{Definition: name})
+			}
+			s.ownDefinition(r, name)
 		}
 	}
 	for _, wire := range slices.Sorted(maps.Keys(byWire)) {

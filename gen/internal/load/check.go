@@ -211,9 +211,11 @@ func (c *checker) required(at string, object map[string]any) {
 	properties, _ := object["properties"].(map[string]any)
 	for i, v := range names {
 		if name, ok := v.(string); ok && properties[name] == nil {
-			c.fail(element(child(at, "required"), i), "required member %q is not in properties", name).
-				Choose("The member may be any JSON.", c.set(child(child(at, "properties"), name), "{}")).
-				Choose("The member is not required.", c.remove(element(child(at, "required"), i)))
+			r := c.fail(element(child(at, "required"), i), "required member %q is not in properties", name)
+			if properties["method"] == nil { // a message has no members but params
+				r.Choose("The member may be any JSON.", c.set(child(child(at, "properties"), name), "{}"))
+			}
+			r.Choose("The member is not required.", c.remove(element(child(at, "required"), i)))
 		}
 	}
 }
