@@ -80,6 +80,7 @@ type AudioContent struct {
 // ResourceLink refers to a resource that the client can read.
 type ResourceLink struct {
 	Annotated
+	Meta *Meta `json:"_meta,omitempty"`
 	// Type is [ContentTypeLink].
 	Type        string `json:"type"`
 	URI         string `json:"uri"`

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"slices"
 )
 
 // MCPMethod is the name of a method.
@@ -308,6 +309,18 @@ const (
 	LoggingLevelAlert     LoggingLevel = "alert"
 	LoggingLevelEmergency LoggingLevel = "emergency"
 )
+
+var levels = []LoggingLevel{
+	LoggingLevelDebug, LoggingLevelInfo, LoggingLevelNotice, LoggingLevelWarning,
+	LoggingLevelError, LoggingLevelCritical, LoggingLevelAlert, LoggingLevelEmergency,
+}
+
+// ShouldSendTo reports whether messages of a level are sent to a client that has set the level
+// minLevel. All levels that the protocol defines are sent if minLevel is empty.
+func (l LoggingLevel) ShouldSendTo(minLevel LoggingLevel) bool {
+	level := slices.Index(levels, l)
+	return level >= 0 && level >= slices.Index(levels, minLevel)
+}
 
 // LoggingMessageNotification is a log message for the client.
 type LoggingMessageNotification struct {

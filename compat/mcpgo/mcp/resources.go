@@ -47,6 +47,15 @@ func WithResourceTitle(title string) ResourceOption { return func(r *Resource) {
 // WithResourceIcons sets the icons of a resource.
 func WithResourceIcons(icons ...Icon) ResourceOption { return func(r *Resource) { r.Icons = icons } }
 
+// WithResourceSize sets the number of bytes of a resource. A negative size is ignored.
+func WithResourceSize(size int64) ResourceOption {
+	return func(r *Resource) {
+		if size >= 0 {
+			r.Size = &size
+		}
+	}
+}
+
 // WithMIMEType sets the MIME type of a resource.
 func WithMIMEType(mimeType string) ResourceOption {
 	return func(r *Resource) { r.MIMEType = mimeType }

@@ -20,18 +20,38 @@
 //
 // These names are missing:
 //
-//   - RequestSampling, RequestRoots and RequestURLElicitation: handlers call methods of
+//   - RequestSampling, RequestRoots, RequestURLElicitation, SendElicitationComplete, the options
+//     EnableSampling and WithRoots, and the sessions with these methods: handlers call methods of
 //     [github.com/mcpwright/mcp/generated/mcp.SessionFromContext], in every revision. That is also
-//     in place of InputRequestBuilder;
-//   - TaskHooks: the hooks for requests and the middleware for tools see the calls that become tasks;
-//   - resource templates of one session. Tools and resources of one session are supported;
-//   - event stores, session id managers, keep-alive and the sizes of queues: the options of
-//     [github.com/mcpwright/mcp/runtime/streamable] have them, with s.Kit().Handler;
-//   - ProtectedResourceMetadataConfig: [github.com/mcpwright/mcp/runtime/auth] serves the metadata;
-//   - WithTracer and WithPropagator: the module [github.com/mcpwright/mcp/otel] has middleware, for
-//     s.Kit().Use;
-//   - options for the paths of [SSEServer] that are computed for a request;
-//   - WithOutputSchemaValidation, WithStrictInputSchemaDefault, cache hints and the choice of
-//     revisions: [github.com/mcpwright/mcp/runtime/mcpserver.Options] has them, for servers that are
-//     made with that package.
+//     in place of InputRequestBuilder and WithLegacyServerInitiatedRequests;
+//   - TaskHooks and TaskMetrics: the hooks for requests and the middleware for tools see the calls
+//     that become tasks, and a canceled task ends the context of its handler;
+//   - WithMaxConcurrentTasks, WithOutputSchemaValidation, WithStrictInputSchemaDefault,
+//     WithCacheHints, WithMethodCacheHints and WithSupportedProtocolVersions:
+//     [github.com/mcpwright/mcp/runtime/mcpserver.Options] has them, for servers that are made with
+//     that package;
+//   - the functions and sessions for the revision of a request, such as RequestProtocolVersion:
+//     [github.com/mcpwright/mcp/runtime/connection.FromContext] returns the connection, whose state
+//     has the revision;
+//   - SessionWithResourceSubscriptions and SessionWithSubscriptionFilter: the server stores the
+//     subscriptions of its sessions, and notifies the subscribers when a program calls
+//     s.Kit().ResourceUpdated;
+//   - SubscriptionIDFromContext and WithSubscriptionID: the server adds the id to notifications;
+//   - event stores, session id managers, keep-alive, the sizes of queues, and
+//     SessionWithStreamableHTTPConfig: the options of
+//     [github.com/mcpwright/mcp/runtime/streamable] have them;
+//   - WithQueueSize and WithWorkerPoolSize of [StdioServer]: the options of
+//     [github.com/mcpwright/mcp/runtime/stdio] limit the requests that are handled at the same time;
+//   - Handle of [StreamableHTTPServer], HTTPRequest and HTTPResponseWriter: the server is an
+//     [net/http.Handler] only. CloseSessions: Shutdown closes the sessions;
+//   - ProtectedResourceMetadataConfig and its functions:
+//     [github.com/mcpwright/mcp/runtime/auth] serves the metadata;
+//   - WithTracer, WithPropagator and WithMetaPropagator: the module
+//     [github.com/mcpwright/mcp/otel] has middleware, for s.Kit().Use;
+//   - the methods and options of [SSEServer] for paths that are computed for a request, and
+//     SendEventToSession;
+//   - InProcessSession and its handlers: s.Kit().InProcess returns a connection within the process;
+//   - SetClientInfo of [SessionWithClientInfo], and the methods of [Hooks] that call hooks: the server
+//     does both itself;
+//   - errors about what is missing here, such as ErrRootsNotSupported and ErrLoadShedding.
 package server

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/mcpwright/mcp/compat/mcpgo/mcp"
 	kit "github.com/mcpwright/mcp/generated/mcp"
@@ -81,53 +80,61 @@ func (s *MCPServer) notified(ctx context.Context, in *peer.Inbound, next peer.Ha
 	return next.Handle(ctx, in)
 }
 
-// handleRequest handles requests for tools and resources that the kit does not know or may not show:
-// items of the session, and tools with a filter.
+// handleRequest handles requests for items that are not registered at the kit, or that a filter may
+// hide.
 func (s *MCPServer) handleRequest(ctx context.Context, in *peer.Inbound, next peer.Handler, session ClientSession) (peer.Reply, error) {
 	switch in.Method {
 	case string(mcp.MethodToolsList), string(mcp.MethodToolsCall):
 		return s.handleTools(ctx, in, next, session)
-	case string(mcp.MethodResourcesList), string(mcp.MethodResourcesRead):
+	case string(mcp.MethodPromptsList), string(mcp.MethodPromptsGet):
+		return s.handlePrompts(ctx, in, next)
+	case string(mcp.MethodResourcesList), string(mcp.MethodResourcesTemplatesList), string(mcp.MethodResourcesRead):
 		return s.handleResources(ctx, in, next, session)
 	}
 	return next.Handle(ctx, in)
 }
 
-// handleResources handles requests in a session with resources of its own.
+// handleResources handles requests in a session with resources or resource templates of its own.
 func (s *MCPServer) handleResources(ctx context.Context, in *peer.Inbound, next peer.Handler, session ClientSession) (peer.Reply, error) {
-	var own map[string]ServerResource
-	if owner, ok := session.(SessionWithResources); ok {
-		own = owner.GetSessionResources()
-	}
+	own, templates := resourceItems.of(session), templateItems.of(session)
 	switch {
-	case len(own) == 0:
+	case len(own) == 0 && len(templates) == 0:
 		return next.Handle(ctx, in)
 	case in.Method == string(mcp.MethodResourcesList):
 		result, err := s.listResources(own)
+		return s.reply(ctx, in, result, err)
+	case in.Method == string(mcp.MethodResourcesTemplatesList):
+		result, err := s.listTemplates(templates)
 		return s.reply(ctx, in, result, err)
 	}
 	req := new(kit.ReadResourceRequest)
 	if err := in.Decode(in.Frame, req); err != nil {
 		return next.Handle(ctx, in) // refuses the request
 	}
-	r, ok := own[req.URI]
-	if !ok {
+	if r, ok := own[req.URI]; ok {
+		result, err := s.readResource(ctx, r.Handler, req, nil)
+		return s.reply(ctx, in, result, err)
+	}
+	if s.ListResources()[req.URI] != nil || len(templates) == 0 {
 		return next.Handle(ctx, in)
 	}
-	result, err := s.readResource(ctx, r.Handler, req, nil)
+	t, vars, err := matchTemplate(templates, req.URI)
+	switch {
+	case err != nil:
+		return peer.Reply{}, err
+	case t == nil:
+		return next.Handle(ctx, in)
+	}
+	result, err := s.readResource(ctx, ResourceHandlerFunc(t.Handler), req, vars)
 	return s.reply(ctx, in, result, err)
 }
 
 // listResources returns the resources of the server and of a session, in one page.
 func (s *MCPServer) listResources(own map[string]ServerResource) (*kit.ListResourcesResult, error) {
-	s.mu.RLock()
-	all := maps.Clone(s.resources)
-	s.mu.RUnlock()
-	maps.Copy(all, own)
 	result := &kit.ListResourcesResult{Resources: []kit.Resource{}}
-	for _, uri := range slices.Sorted(maps.Keys(all)) {
+	for _, r := range merged(s, s.resources, own) {
 		definition := new(kit.Resource)
-		if err := toKit(all[uri].Resource, definition); err != nil {
+		if err := toKit(r.Resource, definition); err != nil {
 			return nil, err
 		}
 		result.Resources = append(result.Resources, *definition)
@@ -135,12 +142,80 @@ func (s *MCPServer) listResources(own map[string]ServerResource) (*kit.ListResou
 	return result, nil
 }
 
+// listTemplates is like listResources for resource templates.
+func (s *MCPServer) listTemplates(own map[string]ServerResourceTemplate) (*kit.ListResourceTemplatesResult, error) {
+	result := &kit.ListResourceTemplatesResult{ResourceTemplates: []kit.ResourceTemplate{}}
+	for _, t := range merged(s, s.templates, own) {
+		definition := new(kit.ResourceTemplate)
+		if err := toKit(t.Template, definition); err != nil {
+			return nil, err
+		}
+		result.ResourceTemplates = append(result.ResourceTemplates, *definition)
+	}
+	return result, nil
+}
+
+// merged returns the items of the server and of a session in the order of their keys. An item of the
+// session replaces the item of the server with the same key.
+func merged[T any](s *MCPServer, registered, own map[string]T) []T {
+	s.mu.RLock()
+	all := maps.Clone(registered)
+	s.mu.RUnlock()
+	maps.Copy(all, own)
+	items := make([]T, 0, len(all))
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		items = append(items, all[key])
+	}
+	return items
+}
+
+// handlePrompts handles requests of a server with a filter for prompts.
+func (s *MCPServer) handlePrompts(ctx context.Context, in *peer.Inbound, next peer.Handler) (peer.Reply, error) {
+	if len(s.promptFilters) == 0 {
+		return next.Handle(ctx, in)
+	}
+	if in.Method == string(mcp.MethodPromptsList) {
+		result, err := s.listPrompts(ctx)
+		return s.reply(ctx, in, result, err)
+	}
+	req := new(kit.GetPromptRequest)
+	if err := in.Decode(in.Frame, req); err != nil {
+		return next.Handle(ctx, in) // refuses the request
+	}
+	p := s.ListPrompts()[req.Name]
+	if p != nil && len(s.filterPrompts(ctx, []mcp.Prompt{p.Prompt})) == 0 {
+		return peer.Reply{}, &peer.Error{Code: mcp.INVALID_PARAMS, Message: "unknown prompt: " + req.Name}
+	}
+	return next.Handle(ctx, in)
+}
+
+// listPrompts returns all prompts that a caller may list, in one page.
+func (s *MCPServer) listPrompts(ctx context.Context) (*kit.ListPromptsResult, error) {
+	var prompts []mcp.Prompt
+	for _, p := range merged(s, s.prompts, nil) {
+		prompts = append(prompts, p.Prompt)
+	}
+	result := &kit.ListPromptsResult{Prompts: []kit.Prompt{}}
+	for _, p := range s.filterPrompts(ctx, prompts) {
+		definition := new(kit.Prompt)
+		if err := toKit(p, definition); err != nil {
+			return nil, err
+		}
+		result.Prompts = append(result.Prompts, *definition)
+	}
+	return result, nil
+}
+
+func (s *MCPServer) filterPrompts(ctx context.Context, prompts []mcp.Prompt) []mcp.Prompt {
+	for _, filter := range s.promptFilters {
+		prompts = filter(ctx, prompts)
+	}
+	return prompts
+}
+
 // handleTools handles requests in a session with tools of its own, or with a filter.
 func (s *MCPServer) handleTools(ctx context.Context, in *peer.Inbound, next peer.Handler, session ClientSession) (peer.Reply, error) {
-	var own map[string]ServerTool
-	if owner, ok := session.(SessionWithTools); ok {
-		own = owner.GetSessionTools()
-	}
+	own := toolItems.of(session)
 	if len(own) == 0 && len(s.filters) == 0 {
 		return next.Handle(ctx, in)
 	}
@@ -181,15 +256,10 @@ func (s *MCPServer) reply(ctx context.Context, in *peer.Inbound, result wire.Val
 
 // listTools returns all tools that a caller may list, in one page.
 func (s *MCPServer) listTools(ctx context.Context, own map[string]ServerTool) (*kit.ListToolsResult, error) {
-	s.mu.RLock()
-	all := maps.Clone(s.tools)
-	s.mu.RUnlock()
-	maps.Copy(all, own)
-	tools := make([]mcp.Tool, 0, len(all))
-	for _, t := range all {
+	var tools []mcp.Tool
+	for _, t := range merged(s, s.tools, own) {
 		tools = append(tools, t.Tool)
 	}
-	slices.SortFunc(tools, func(a, b mcp.Tool) int { return strings.Compare(a.Name, b.Name) })
 	result := &kit.ListToolsResult{Tools: []kit.Tool{}}
 	for _, t := range s.filter(ctx, tools) {
 		definition, err := toolOf(t)

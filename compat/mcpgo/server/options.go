@@ -170,6 +170,11 @@ func WithToolFilter(filter ToolFilterFunc) ServerOption {
 	return func(s *MCPServer) { s.filters = append(s.filters, filter) }
 }
 
+// WithPromptFilter is like [WithToolFilter] for prompts.
+func WithPromptFilter(filter PromptFilterFunc) ServerOption {
+	return func(s *MCPServer) { s.promptFilters = append(s.promptFilters, filter) }
+}
+
 // WithLogger sets the logger of errors that no caller gets. In mcp-go it logs every request.
 func WithLogger(logger *slog.Logger) ServerOption {
 	return func(s *MCPServer) { s.log.Store(logger) }

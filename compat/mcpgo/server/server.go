@@ -52,6 +52,9 @@ type (
 	// ToolFilterFunc returns the tools that a caller may list and call. For a call it gets the tool
 	// that is called.
 	ToolFilterFunc func(ctx context.Context, tools []mcp.Tool) []mcp.Tool
+	// PromptFilterFunc returns the prompts that a caller may list and get. For a request for one
+	// prompt it gets that prompt.
+	PromptFilterFunc func(ctx context.Context, prompts []mcp.Prompt) []mcp.Prompt
 )
 
 // ServerTool is a tool and its handler.
@@ -86,19 +89,20 @@ type ServerPrompt struct {
 
 // MCPServer is a server. It is safe for concurrent use. [NewMCPServer] returns one.
 type MCPServer struct {
-	kit      *mcpserver.Server
-	info     kit.Implementation
-	opts     mcpserver.Options
-	hooks    *Hooks
-	log      atomic.Pointer[slog.Logger]
-	filters  []ToolFilterFunc
-	resource []ResourceHandlerMiddleware
-	prompt   []PromptHandlerMiddleware
+	kit           *mcpserver.Server
+	info          kit.Implementation
+	opts          mcpserver.Options
+	hooks         *Hooks
+	log           atomic.Pointer[slog.Logger]
+	filters       []ToolFilterFunc
+	promptFilters []PromptFilterFunc
+	resource      []ResourceHandlerMiddleware
+	prompt        []PromptHandlerMiddleware
 
 	promptCompletion   PromptCompletionProvider   // or nil
 	resourceCompletion ResourceCompletionProvider // or nil
 
-	sessionItems sync.Mutex // held while the tools or resources of a session are changed
+	changingItems sync.Mutex // held while the tools, resources or templates of a session are changed
 
 	mu            sync.RWMutex
 	tool          []ToolHandlerMiddleware
@@ -138,7 +142,7 @@ func NewMCPServer(name, version string, opts ...ServerOption) *MCPServer {
 
 // Kit returns the server that s is implemented with. Tools, resources and prompts that are added
 // to it are served too, but the middleware of s does not wrap them, and they are not listed with
-// [WithToolFilter] or in sessions with tools of their own.
+// [WithToolFilter] and [WithPromptFilter], or in sessions that have items of their kind.
 func (s *MCPServer) Kit() *mcpserver.Server { return s.kit }
 
 // GetHooks returns the hooks, to which more can be added before the server begins to serve.

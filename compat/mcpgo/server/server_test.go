@@ -206,7 +206,7 @@ func TestResources(t *testing.T) {
 			}
 			return []mcp.ResourceContents{mcp.TextResourceContents{URI: req.Params.URI, Text: fmt.Sprint(req.Params.Arguments)}}, nil
 		}
-		s.AddResource(mcp.NewResource("/guides/style", "style", mcp.WithMIMEType("text/plain")), read)
+		s.AddResource(mcp.NewResource("/guides/style", "style", mcp.WithMIMEType("text/plain"), mcp.WithResourceSize(7), mcp.WithResourceSize(-1)), read)
 		s.AddResource(mcp.NewResource("x:absent", "absent"), read)
 		s.AddResourceTemplate(mcp.NewResourceTemplate("/repos/{owner}/{name}", "repo"), read)
 		c := connect(s)
@@ -226,6 +226,7 @@ func TestResources(t *testing.T) {
 		check(t, err)
 		equal(t, len(res.Resources), 1)
 		equal(t, res.Resources[0].MIMEType, "text/plain")
+		equal(t, *res.Resources[0].Size, 7)
 		templates, err := c.Uncached().ListResourceTemplates(t.Context(), nil)
 		check(t, err)
 		equal(t, len(templates.ResourceTemplates), 0)
@@ -310,6 +311,36 @@ func TestToolFilter(t *testing.T) {
 		for _, name := range []string{"hidden", "absent"} {
 			if got := call(t, c, name, `{"text":"a"}`); !strings.Contains(strings.ToLower(got), "unknown tool") {
 				t.Errorf("got %s", got)
+			}
+		}
+	})
+}
+
+func TestPromptFilter(t *testing.T) {
+	onTransports(t, func(t *testing.T, connect func(*server.MCPServer) *mcpclient.Client) {
+		s := server.NewMCPServer("test", "1.0.0", server.WithPromptFilter(func(_ context.Context, prompts []mcp.Prompt) []mcp.Prompt {
+			return slices.DeleteFunc(prompts, func(p mcp.Prompt) bool { return p.Name == "hidden" })
+		}))
+		hello := func(context.Context, mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+			return &mcp.GetPromptResult{Description: "hello"}, nil
+		}
+		for _, name := range []string{"b", "hidden", "a"} {
+			s.AddPrompt(mcp.NewPrompt(name), hello)
+		}
+		c := connect(s)
+		var names []string
+		for p, err := range c.Prompts(t.Context()) {
+			check(t, err)
+			names = append(names, p.Name)
+		}
+		equal(t, strings.Join(names, " "), "a b")
+		got, err := c.GetPrompt(t.Context(), &kit.GetPromptRequest{Name: "a"})
+		check(t, err)
+		equal(t, got.Description, "hello")
+		for _, name := range []string{"hidden", "absent"} {
+			_, err := c.GetPrompt(t.Context(), &kit.GetPromptRequest{Name: name})
+			if err == nil || !strings.Contains(strings.ToLower(err.Error()), "unknown prompt") {
+				t.Errorf("prompt %q: %v", name, err)
 			}
 		}
 	})

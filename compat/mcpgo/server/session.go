@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
 	"sync"
 
 	"github.com/mcpwright/mcp/compat/mcpgo/mcp"
@@ -16,21 +15,24 @@ import (
 
 // Errors about sessions.
 var (
-	ErrSessionNotFound                = errors.New("session not found")
-	ErrSessionExists                  = errors.New("session already exists")
-	ErrSessionNotInitialized          = errors.New("session not properly initialized")
-	ErrSessionDoesNotSupportTools     = errors.New("session does not support per-session tools")
-	ErrSessionDoesNotSupportResources = errors.New("session does not support per-session resources")
-	ErrNotificationNotInitialized     = errors.New("notification channel not initialized")
-	ErrNotificationChannelBlocked     = errors.New("notification channel queue is full")
-	ErrNoActiveSession                = errors.New("no active session")
-	ErrElicitationNotSupported        = errors.New("session does not support elicitation")
+	ErrSessionNotFound                        = errors.New("session not found")
+	ErrSessionExists                          = errors.New("session already exists")
+	ErrSessionNotInitialized                  = errors.New("session not properly initialized")
+	ErrSessionDoesNotSupportTools             = errors.New("session does not support per-session tools")
+	ErrSessionDoesNotSupportResources         = errors.New("session does not support per-session resources")
+	ErrSessionDoesNotSupportResourceTemplates = errors.New("session does not support per-session resource templates")
+	ErrSessionDoesNotSupportLogging           = errors.New("session does not support log levels")
+	ErrNotificationNotInitialized             = errors.New("notification channel not initialized")
+	ErrNotificationChannelBlocked             = errors.New("notification channel queue is full")
+	ErrNoActiveSession                        = errors.New("no active session")
+	ErrElicitationNotSupported                = errors.New("session does not support elicitation")
 )
 
 // ClientSession is a session of a client. The sessions of the server's transports also implement
-// [SessionWithTools], [SessionWithResources], [SessionWithClientInfo] and
-// [SessionWithElicitation]. Their SessionID is "stdio" on standard input and output, and empty if the client has no session: with
-// [WithStateLess], and in the revision 2026-07-28.
+// [SessionWithTools], [SessionWithResources], [SessionWithResourceTemplates], [SessionWithLogging],
+// [SessionWithClientInfo] and [SessionWithElicitation]. Their SessionID is "stdio" on standard input
+// and output, and empty if the client has no session: with [WithStateLess], and in the revision
+// 2026-07-28.
 type ClientSession interface {
 	// Initialize marks the session as ready for notifications.
 	Initialize()
@@ -43,24 +45,6 @@ type ClientSession interface {
 	SessionID() string
 }
 
-// SessionWithTools is a session that can have tools of its own.
-type SessionWithTools interface {
-	ClientSession
-	// GetSessionTools returns the tools by name. The map must not be changed.
-	GetSessionTools() map[string]ServerTool
-	// SetSessionTools replaces the tools.
-	SetSessionTools(tools map[string]ServerTool)
-}
-
-// SessionWithResources is a session that can have resources of its own.
-type SessionWithResources interface {
-	ClientSession
-	// GetSessionResources returns the resources by URI. The map must not be changed.
-	GetSessionResources() map[string]ServerResource
-	// SetSessionResources replaces the resources.
-	SetSessionResources(resources map[string]ServerResource)
-}
-
 // SessionWithClientInfo is a session that contains a description of its client.
 type SessionWithClientInfo interface {
 	ClientSession
@@ -68,6 +52,15 @@ type SessionWithClientInfo interface {
 	GetClientInfo() mcp.Implementation
 	// GetClientCapabilities returns the capabilities of the client.
 	GetClientCapabilities() mcp.ClientCapabilities
+}
+
+// SessionWithLogging is a session that contains the lowest level of the log messages for its client.
+type SessionWithLogging interface {
+	ClientSession
+	// SetLogLevel sets the level.
+	SetLogLevel(level mcp.LoggingLevel)
+	// GetLogLevel returns the level. It is empty if the client has not set a level.
+	GetLogLevel() mcp.LoggingLevel
 }
 
 // SessionWithElicitation is a session that can ask the user.
@@ -131,6 +124,14 @@ func (s *MCPServer) session(id string) (ClientSession, error) {
 	return session, nil
 }
 
+func (s *MCPServer) initializedSession(id string) (ClientSession, error) {
+	session, err := s.session(id)
+	if err == nil && !session.Initialized() {
+		err = ErrSessionNotInitialized
+	}
+	return session, err
+}
+
 // clientSession is a session of a connection.
 type clientSession struct {
 	id   string
@@ -140,6 +141,7 @@ type clientSession struct {
 	initialized bool
 	tools       map[string]ServerTool
 	resources   map[string]ServerResource
+	templates   map[string]ServerResourceTemplate
 	queue       chan mcp.JSONRPCNotification // nil until it is used
 	closed      chan struct{}                // closed with the connection if there is a queue
 }
@@ -205,28 +207,12 @@ func (c *clientSession) sendQueued(queue <-chan mcp.JSONRPCNotification) {
 	}
 }
 
-func (c *clientSession) GetSessionTools() map[string]ServerTool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return maps.Clone(c.tools)
+func (c *clientSession) SetLogLevel(level mcp.LoggingLevel) {
+	c.conn.State().SetLogLevel(kit.LoggingLevel(level))
 }
 
-func (c *clientSession) SetSessionTools(tools map[string]ServerTool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.tools = maps.Clone(tools)
-}
-
-func (c *clientSession) GetSessionResources() map[string]ServerResource {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return maps.Clone(c.resources)
-}
-
-func (c *clientSession) SetSessionResources(resources map[string]ServerResource) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.resources = maps.Clone(resources)
+func (c *clientSession) GetLogLevel() mcp.LoggingLevel {
+	return mcp.LoggingLevel(c.conn.State().LogLevel())
 }
 
 func (c *clientSession) GetClientInfo() (info mcp.Implementation) {
@@ -278,112 +264,6 @@ func (s *MCPServer) RequestElicitation(ctx context.Context, request mcp.Elicitat
 	return asker.RequestElicitation(ctx, request)
 }
 
-// AddSessionTool adds a tool that only one session has; see [MCPServer.AddSessionTools].
-func (s *MCPServer) AddSessionTool(sessionID string, tool mcp.Tool, handler ToolHandlerFunc) error {
-	return s.AddSessionTools(sessionID, ServerTool{tool, handler})
-}
-
-// AddSessionTools adds tools that only one session has. They replace tools of the server with the
-// same names, and the client is notified. Their arguments are not validated.
-func (s *MCPServer) AddSessionTools(sessionID string, tools ...ServerTool) error {
-	return s.changeSessionTools(sessionID, func(all map[string]ServerTool) {
-		for _, tool := range tools {
-			all[tool.Tool.Name] = tool
-		}
-	})
-}
-
-// DeleteSessionTools removes tools of a session.
-func (s *MCPServer) DeleteSessionTools(sessionID string, names ...string) error {
-	return s.changeSessionTools(sessionID, func(all map[string]ServerTool) {
-		for _, name := range names {
-			delete(all, name)
-		}
-	})
-}
-
-func (s *MCPServer) changeSessionTools(id string, change func(map[string]ServerTool)) error {
-	session, err := s.session(id)
-	if err != nil {
-		return err
-	}
-	owner, ok := session.(SessionWithTools)
-	if !ok {
-		return ErrSessionDoesNotSupportTools
-	}
-	s.sessionItems.Lock() // makes the change atomic
-	owner.SetSessionTools(changed(owner.GetSessionTools(), change))
-	s.sessionItems.Unlock()
-	s.notifyChanged(session, mcp.MethodNotificationToolsListChanged)
-	return nil
-}
-
-// AddSessionResource adds a resource that only one session has; see
-// [MCPServer.AddSessionResources].
-func (s *MCPServer) AddSessionResource(sessionID string, resource mcp.Resource, handler ResourceHandlerFunc) error {
-	return s.AddSessionResources(sessionID, ServerResource{resource, handler})
-}
-
-// AddSessionResources adds resources that only one session has. They replace resources of the server
-// with the same URIs, and the client is notified. A server without resources of its own needs
-// [WithResourceCapabilities].
-func (s *MCPServer) AddSessionResources(sessionID string, resources ...ServerResource) error {
-	for _, r := range resources {
-		if r.Resource.URI == "" {
-			return errNoURI
-		}
-	}
-	return s.changeSessionResources(sessionID, func(all map[string]ServerResource) {
-		for _, r := range resources {
-			all[r.Resource.URI] = r
-		}
-	})
-}
-
-var errNoURI = errors.New("add resource to session: the URI is empty")
-
-// DeleteSessionResources removes resources of a session.
-func (s *MCPServer) DeleteSessionResources(sessionID string, uris ...string) error {
-	return s.changeSessionResources(sessionID, func(all map[string]ServerResource) {
-		for _, uri := range uris {
-			delete(all, uri)
-		}
-	})
-}
-
-func (s *MCPServer) changeSessionResources(id string, change func(map[string]ServerResource)) error {
-	session, err := s.session(id)
-	if err != nil {
-		return err
-	}
-	owner, ok := session.(SessionWithResources)
-	if !ok {
-		return ErrSessionDoesNotSupportResources
-	}
-	s.sessionItems.Lock() // makes the change atomic
-	owner.SetSessionResources(changed(owner.GetSessionResources(), change))
-	s.sessionItems.Unlock()
-	s.notifyChanged(session, mcp.MethodNotificationResourcesListChanged)
-	return nil
-}
-
-// changed returns a changed copy of a map, which may be nil.
-func changed[T any](all map[string]T, change func(map[string]T)) map[string]T {
-	all = maps.Clone(all)
-	if all == nil {
-		all = map[string]T{}
-	}
-	change(all)
-	return all
-}
-
-// notifyChanged notifies the client of a session that a list has changed.
-func (s *MCPServer) notifyChanged(session ClientSession, method string) {
-	if session.Initialized() {
-		_ = s.SendNotificationToSpecificClient(session.SessionID(), method, nil) // a full queue: the client reads slowly
-	}
-}
-
 // SendNotificationToClient sends a notification to the client whose request is being handled. The
 // method must be one of the protocol.
 func (s *MCPServer) SendNotificationToClient(ctx context.Context, method string, params map[string]any) error {
@@ -420,14 +300,32 @@ func (s *MCPServer) SendLogMessageToClient(ctx context.Context, n mcp.LoggingMes
 	return own.SendLogMessage(ctx, message)
 }
 
-// SendNotificationToSpecificClient sends a notification to the client of a session.
-func (s *MCPServer) SendNotificationToSpecificClient(sessionID, method string, params map[string]any) error {
-	session, err := s.session(sessionID)
+// SendLogMessageToSpecificClient sends a log message to the client of a session, unless its level is
+// below the level that the client has set. The server needs [WithLogging].
+func (s *MCPServer) SendLogMessageToSpecificClient(sessionID string, n mcp.LoggingMessageNotification) error {
+	session, err := s.initializedSession(sessionID)
 	if err != nil {
 		return err
 	}
-	if !session.Initialized() {
-		return ErrSessionNotInitialized
+	logging, ok := session.(SessionWithLogging)
+	if !ok {
+		return ErrSessionDoesNotSupportLogging
+	}
+	if !n.Params.Level.ShouldSendTo(logging.GetLogLevel()) {
+		return nil
+	}
+	params := map[string]any{"level": n.Params.Level, "data": n.Params.Data}
+	if n.Params.Logger != "" {
+		params["logger"] = n.Params.Logger
+	}
+	return enqueue(session, string(mcp.MethodNotificationMessage), params)
+}
+
+// SendNotificationToSpecificClient sends a notification to the client of a session.
+func (s *MCPServer) SendNotificationToSpecificClient(sessionID, method string, params map[string]any) error {
+	session, err := s.initializedSession(sessionID)
+	if err != nil {
+		return err
 	}
 	return enqueue(session, method, params)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -96,6 +97,8 @@ func TestRegisterSession(t *testing.T) {
 	equal(t, errors.Is(s.RegisterSession(t.Context(), session), server.ErrSessionExists), true)
 	equal(t, errors.Is(s.AddSessionTools("own"), server.ErrSessionDoesNotSupportTools), true)
 	equal(t, errors.Is(s.AddSessionResources("own"), server.ErrSessionDoesNotSupportResources), true)
+	equal(t, errors.Is(s.AddSessionResourceTemplates("own"), server.ErrSessionDoesNotSupportResourceTemplates), true)
+	equal(t, errors.Is(s.SendLogMessageToSpecificClient("own", mcp.LoggingMessageNotification{}), server.ErrSessionDoesNotSupportLogging), true)
 	s.SendNotificationToAllClients("notifications/message", map[string]any{"data": 1})
 	equal(t, errors.Is(s.SendNotificationToSpecificClient("own", "notifications/message", nil), server.ErrNotificationChannelBlocked), true)
 	equal(t, (<-session.queue).Params.AdditionalFields["data"], any(1))
@@ -152,6 +155,32 @@ func TestLogMessages(t *testing.T) {
 	})
 	err := server.NewMCPServer("test", "1.0.0").SendLogMessageToClient(t.Context(), mcp.LoggingMessageNotification{})
 	equal(t, errors.Is(err, server.ErrNotificationNotInitialized), true)
+}
+
+func TestLogMessagesToSpecificClient(t *testing.T) {
+	begun := make(chan server.ClientSession, 1)
+	s := server.NewMCPServer("test", "1.0.0", server.WithLogging())
+	s.AddNotificationHandler("notifications/initialized", func(ctx context.Context, _ mcp.JSONRPCNotification) {
+		begun <- server.ClientSessionFromContext(ctx)
+	})
+	got := make(chan string, 2)
+	connect(t, mcpclient.InProcess(s.Kit()), mcpclient.Options{Revision: kit.Revision20251125, LogLevel: kit.LoggingLevelWarning,
+		OnLog: func(_ context.Context, n *kit.LoggingMessageNotification) error {
+			got <- n.Logger + string(n.Data)
+			return nil
+		}})
+	session := (<-begun).(server.SessionWithLogging)
+	equal(t, session.GetLogLevel(), mcp.LoggingLevelWarning)
+	send := func(level mcp.LoggingLevel, logger string) {
+		check(t, s.SendLogMessageToSpecificClient(session.SessionID(), mcp.NewLoggingMessageNotification(level, logger, level)))
+	}
+	send(mcp.LoggingLevelInfo, "a")
+	send(mcp.LoggingLevelWarning, "b")
+	equal(t, <-got, `b"warning"`)
+	session.SetLogLevel(mcp.LoggingLevelDebug)
+	send(mcp.LoggingLevelInfo, "")
+	equal(t, <-got, `"info"`)
+	equal(t, errors.Is(s.SendLogMessageToSpecificClient("absent", mcp.LoggingMessageNotification{}), server.ErrSessionNotFound), true)
 }
 
 func TestElicitation(t *testing.T) {
@@ -230,6 +259,65 @@ func TestSessionResources(t *testing.T) {
 	equal(t, read(t, own, "test://shared"), "server test://shared?")
 	equal(t, s.AddSessionResource(id, mcp.Resource{}, contents("")) != nil, true)
 	equal(t, errors.Is(s.AddSessionResources("absent"), server.ErrSessionNotFound), true)
+}
+
+func TestSessionResourceTemplates(t *testing.T) {
+	begun, changed := make(chan server.ClientSession, 2), make(chan struct{}, 2)
+	s := server.NewMCPServer("test", "1.0.0", server.WithResourceCapabilities(false, true))
+	s.AddNotificationHandler("notifications/initialized", func(ctx context.Context, _ mcp.JSONRPCNotification) {
+		begun <- server.ClientSessionFromContext(ctx)
+	})
+	s.AddResourceTemplate(mcp.NewResourceTemplate("test://shared/{id}", "shared"), variables("server"))
+	s.AddResource(mcp.NewResource("test://own/fixed", "fixed"), contents("server"))
+	srv := server.NewTestStreamableHTTPServer(s)
+	t.Cleanup(srv.Close)
+	own := connect(t, mcpclient.URL(srv.URL), mcpclient.Options{Revision: kit.Revision20251125,
+		OnResourceListChanged: func(context.Context, *kit.ResourceListChangedNotification) error {
+			changed <- struct{}{}
+			return nil
+		}})
+	id := (<-begun).SessionID()
+	other := connect(t, mcpclient.URL(srv.URL), mcpclient.Options{Revision: kit.Revision20251125})
+	<-begun
+
+	check(t, s.AddSessionResourceTemplate(id, mcp.NewResourceTemplate("test://own/{id}", "own"), variables("own")))
+	check(t, s.AddSessionResourceTemplates(id, server.ServerResourceTemplate{
+		Template: mcp.NewResourceTemplate("test://shared/{id}", "mine"), Handler: variables("session"),
+	}))
+	<-changed
+	equal(t, templateNames(t, own), "own mine")
+	equal(t, read(t, own, "test://own/1"), "own [1]")
+	equal(t, read(t, own, "test://own/fixed"), "server test://own/fixed")
+	equal(t, read(t, own, "test://shared/2"), "session [2]")
+	equal(t, templateNames(t, other), "shared")
+	equal(t, read(t, other, "test://shared/2"), "server [2]")
+	for c, uri := range map[*mcpclient.Client]string{own: "test://own/..", other: "test://own/1"} {
+		if _, err := c.ReadResource(t.Context(), &kit.ReadResourceRequest{URI: uri}); err == nil {
+			t.Errorf("a template matches %s", uri)
+		}
+	}
+	check(t, s.DeleteSessionResourceTemplates(id, "test://own/{id}", "test://shared/{id}"))
+	equal(t, templateNames(t, own), "shared")
+	equal(t, read(t, own, "test://shared/2"), "server [2]")
+	equal(t, s.AddSessionResourceTemplate(id, mcp.ResourceTemplate{Name: "empty"}, nil) != nil, true)
+	equal(t, errors.Is(s.AddSessionResourceTemplates("absent"), server.ErrSessionNotFound), true)
+}
+
+// variables returns a handler of a template with the variable id, whose text is a name and the value.
+func variables(name string) server.ResourceTemplateHandlerFunc {
+	return func(_ context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
+		return []mcp.ResourceContents{mcp.TextResourceContents{URI: req.Params.URI, Text: fmt.Sprint(name, " ", req.Params.Arguments["id"])}}, nil
+	}
+}
+
+func templateNames(t *testing.T, c *mcpclient.Client) string {
+	t.Helper()
+	var names []string
+	for r, err := range c.ResourceTemplates(t.Context()) {
+		check(t, err)
+		names = append(names, r.Name)
+	}
+	return strings.Join(names, " ")
 }
 
 // contents returns a handler of resources whose text is a name and the URI.
