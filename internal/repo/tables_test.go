@@ -13,13 +13,14 @@ import (
 var update = flag.Bool("update", false, "rewrite the tables of the pages")
 
 // TestTablesAreFresh compares the tables of the pages with their sources: the generated tables of
-// methods, the package comments, the last benchmark, and the limits in the code.
+// methods, the package comments, the last benchmark, and the limits and joins in the code.
 func TestTablesAreFresh(t *testing.T) {
 	for page, tables := range map[string]map[string]func(*testing.T) string{
 		"docs/README.md":      {"packages": packageTable, "examples": exampleTable},
 		"docs/revisions.md":   {"revisions": revisionTable},
 		"docs/http.md":        {"limits": limitTable},
 		"docs/performance.md": {"bench": benchTable},
+		"docs/schema.md":      {"joins": joinTable},
 	} {
 		path := filepath.Join(root, page)
 		data, err := os.ReadFile(path)

@@ -36,7 +36,7 @@ func (s *analyzer) names(types []*mergedType) {
 			t.typ.Name = name
 		}
 		if other := taken[t.typ.Name]; other != nil && oldest(other.in()) < oldest(t.in()) {
-			t.join("Another type has the name " + t.typ.Name + ".")
+			s.note(t.name, typeNameJoin, t.typ.Name)
 			t.typ.Name += kindName(t.occs[0].node) // the older type keeps its name
 		}
 		if other := taken[t.typ.Name]; other != nil {
@@ -103,12 +103,6 @@ func fieldNamed(st *Struct, member string) *Field {
 	return nil
 }
 
-// noteField records a join of a member.
-func (s *analyzer) noteField(position string, f *Field, text string) {
-	s.note(position, text)
-	f.Joins = s.joinsAt(position)
-}
-
 func (s *analyzer) finishStruct(t *mergedType, st *Struct) {
 	taken := make(map[string]string)
 	byAge := slices.SortedStableFunc(slices.Values(st.Fields), func(a, b *Field) int { return oldest(a.In) - oldest(b.In) })
@@ -117,11 +111,11 @@ func (s *analyzer) finishStruct(t *mergedType, st *Struct) {
 		s.problems.fix = fix{extraFix, position}
 		f.Name = s.rules.memberName(position, fieldName(f.JSON))
 		if name := goName(f.JSON); f.Name != name && slices.Contains(reserved, name) {
-			s.noteField(position, f, fmt.Sprintf("Its Go name is %s, because generated code uses %s.", f.Name, name))
+			s.note(position, reservedNameJoin, f.Name, name)
 		}
 		if older := fieldNamed(st, taken[f.Name]); older != nil && oldest(older.In) < oldest(f.In) {
 			f.Name += "Value" // the older member keeps its name
-			s.noteField(position, f, fmt.Sprintf("Its Go name is %s, because an older member has the name %s.", f.Name, older.Name))
+			s.note(position, olderNameJoin, f.Name, older.Name)
 		}
 		free := func() (effect string, rule MemberName) {
 			name := freeName("", f.JSON, func(name string) bool {
@@ -246,7 +240,7 @@ func (s *analyzer) presence(t *mergedType, position string, f *Field) {
 			f.Pointer = f.Default == ""
 			if optional := f.In & t.in() &^ f.Required &^ extraWindow(f); optional != 0 && f.Default != "" {
 				f.Zeros = s.openEnded(optional, t.in())
-				s.noteField(position, f, "It may be absent "+s.in(optional)+", and is 0 then. An explicit 0 is also in Extra.")
+				s.note(position, zeroJoin, s.in(optional))
 			}
 		case String, Bool:
 			f.Pointer = s.rules.pointer(position)
@@ -457,14 +451,14 @@ func (s *analyzer) errorName(def string) string {
 // sentence.
 func (s *analyzer) addDocs() {
 	for _, t := range s.pkg.Types {
-		t.Doc = s.text("", t.Name, t.In, func() (string, bool) { return s.docs.Type(t.Name) }, s.plainTypeDoc(t)) + joinDoc(t.Joins)
+		t.Doc = s.text("", t.Name, t.In, func() (string, bool) { return s.docs.Type(t.Name) }, s.plainTypeDoc(t)) + s.joinDoc(t.def)
 		t.Deprecated = s.rules.deprecated(t.Name)
 		switch x := t.Shape.(type) {
 		case *Struct:
 			for _, f := range x.Fields {
 				f.Doc = s.text(t.Name+".", f.JSON, f.In&t.In, func() (string, bool) { return s.docs.Member(t.Name, f.JSON) },
 					s.plainDoc(fmt.Sprintf("the member %q", f.JSON), f.In))
-				f.Doc += joinDoc(f.Joins)
+				f.Doc += s.joinDoc(t.def + "." + f.JSON)
 				f.Deprecated = s.rules.deprecated(t.Name + "." + f.JSON)
 			}
 		case *Enum:
@@ -476,21 +470,13 @@ func (s *analyzer) addDocs() {
 	}
 	for _, m := range s.pkg.Methods {
 		m.Doc = s.text("method ", m.Wire, m.FromClient|m.FromServer|m.Embedded, func() (string, bool) { return s.docs.Method(m.Wire) },
-			s.plainDoc("the method "+m.Wire, m.FromClient|m.FromServer|m.Embedded)) + joinDoc(s.joinsAt("method "+m.Wire))
+			s.plainDoc("the method "+m.Wire, m.FromClient|m.FromServer|m.Embedded)) + s.joinDoc("method "+m.Wire)
 		m.Deprecated = s.rules.deprecated("method " + m.Wire)
 	}
 	for _, e := range s.pkg.Errors {
 		e.Doc = s.text("error ", fmt.Sprint(e.Code), e.In, func() (string, bool) { return s.docs.Error(e.Code) },
-			s.plainDoc(fmt.Sprintf("the error code %d", e.Code), e.In)) + joinDoc(s.joinsAt(fmt.Sprint("error ", e.Code)))
+			s.plainDoc(fmt.Sprintf("the error code %d", e.Code), e.In)) + s.joinDoc(fmt.Sprint("error ", e.Code))
 	}
-}
-
-// joinDoc returns the documentation of joins.
-func joinDoc(sentences []string) (doc string) {
-	for _, s := range sentences {
-		doc += " " + s
-	}
-	return doc
 }
 
 // text returns the text that find returns. If there is none, it adds the name to

@@ -188,13 +188,10 @@ func analyze(m *merger, sources []*Source, docs Docs) *Package {
 	slices.SortFunc(s.pkg.Types, func(a, b *Type) int { return strings.Compare(a.Name, b.Name) })
 	s.areas()
 	s.forms()
-	s.pkg.Joins = m.joins
 	for _, t := range types {
-		t.typ.Joins, t.typ.fix, t.typ.newest = t.joins, m.typeFix(t), t.newest("")
-		for _, text := range t.joins {
-			s.pkg.Joins = append(s.pkg.Joins, Join{t.name, text})
-		}
+		t.typ.fix, t.typ.newest = m.typeFix(t), t.newest("")
 	}
+	s.pkg.Joins = slices.SortedStableFunc(slices.Values(m.joins), func(a, b Join) int { return strings.Compare(a.At, b.At) })
 	s.addDocs()
 	return s.pkg
 }

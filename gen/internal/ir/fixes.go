@@ -1,7 +1,6 @@
 package ir
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -123,12 +122,11 @@ type SchemaMember struct {
 	Schema   *Schema
 }
 
-// variants returns the schemas of the occurrences of a position, and notes each with a text that
-// describes the use of the value.
-func (m *merger) variants(position, use string, occs []occurrence) (list []Variant) {
+// variants returns the schemas of the occurrences of a position, and records each as a join.
+func (m *merger) variants(position string, kind JoinKind, occs []occurrence) (list []Variant) {
 	for _, o := range occs {
 		list = append(list, m.variant(o))
-		m.note(position, fmt.Sprintf("%s %s: %s.", use, m.in(1<<o.bit), describe(o.node)))
+		m.note(position, kind, m.in(1<<o.bit), describe(o.node))
 	}
 	return list
 }
@@ -137,12 +135,6 @@ func (m *merger) variant(o occurrence) Variant {
 	_, pointer, _ := strings.Cut(o.node.pos(), "#")
 	return Variant{pointer, m.openEnded(1<<o.bit, 0), m.schema(o.bit, o.node, nil)}
 }
-
-// The uses of values with variants.
-const (
-	inExtra = "It is raw JSON in Extra"
-	checked = "It must match another schema"
-)
 
 // absorbedVariants returns the schemas of the revisions in which the struct t is a union.
 func (m *merger) absorbedVariants(t *mergedType) (list []Variant) {
@@ -169,7 +161,7 @@ func (m *merger) closedVariants(t *mergedType, s *Struct) (list []Variant) {
 		case s.Role == Meta:
 			m.refuseClosed(obj, "the metadata %q cannot be closed, because the runtime writes other members", t.name)
 		case !m.fixes[fix{absorbFix, t.name}].Has(d.bit): // otherwise the schema of the union has the objects
-			t.join("It has no other members " + m.in(1<<d.bit) + ".")
+			m.note(t.name, closedJoin, m.in(1<<d.bit))
 			list = append(list, Variant{pointerOf(obj), m.openEnded(1<<d.bit, 0), s.names(d.bit)})
 		}
 	}

@@ -83,8 +83,7 @@ type Type struct {
 	In         Window
 	Doc        string
 	Deprecated string
-	Joins      []string // sentences about differences between the revisions
-	Area       string   // base name of the file that declares it
+	Area       string // base name of the file that declares it
 	Shape      Shape
 
 	def    string // name of the merged type
@@ -190,8 +189,6 @@ type Field struct {
 	Extra []Variant
 	// Checks has the schemas of revisions that do not allow all values of the Go type.
 	Checks []Variant
-	// Joins are sentences about differences between the revisions.
-	Joins []string
 	// Role is Meta if the field is the metadata of a message.
 	Role Role
 

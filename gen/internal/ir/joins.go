@@ -6,9 +6,162 @@ import (
 	"strings"
 )
 
+// A JoinKind is a kind of change between revisions that one Go declaration represents exactly. [Joins]
+// describes each.
+type JoinKind int
+
+const (
+	integerJoin JoinKind = iota
+	nullJoin
+	textJoin
+	enumJoin
+	anyJoin
+	renameJoin
+	resultsJoin
+	codeJoin
+	generalJoin
+	paramsJoin
+	olderNameJoin
+	reservedNameJoin
+	typeNameJoin
+	narrowerJoin
+	boundsJoin
+	zeroJoin
+	closedJoin
+	alternativesJoin
+	extraJoin
+	checkedJoin
+)
+
+// Joins is the table of all kinds of joins. docs/schema.md shows Change and Go. Sentence is in the summary of
+// a run and in the documentation of the declaration, unless it is empty. Case is the name of the test case.
+var Joins = [...]struct{ Change, Go, Sentence, Case string }{
+	integerJoin: {
+		"a number is an integer in some revisions",
+		"`float64`. The digits of an integer that `float64` rounds are in `Extra`, and are written again",
+		"It is an integer %s, with all digits.",
+		"a number, an integer now",
+	},
+	nullJoin: {
+		"a type is the same type or null in some revisions",
+		"a pointer. A revision with null must require the member",
+		"It may be null only %s.",
+		"a type or null, without null",
+	},
+	textJoin: {
+		"a string refers to a definition of a string",
+		"the type of the string",
+		"",
+		"a reference to a string",
+	},
+	enumJoin: {
+		"an enum is any string in some revisions",
+		"the enum, or the open enum if there is an `Open` rule",
+		"It is one of the values of the schema %s, and any string in other revisions.",
+		"an open enum, closed now",
+	},
+	anyJoin: {
+		"primitive values are any JSON in some revisions",
+		"`any`, with `json.RawMessage` for other values",
+		"A value may be any JSON %s, and is a [json.RawMessage] if it has no other Go type.",
+		"primitive values, any JSON now",
+	},
+	renameJoin: {
+		"a definition has another name, and no revision has both, or both are the same message",
+		"the type of the older name. The newer name is an alias",
+		"Its name is %s in some revisions.",
+		"a renamed definition",
+	},
+	resultsJoin: {
+		"a response has several results in some revisions",
+		"the result of the older revisions. Another one is a type, and decoding it as the result of the method is an error",
+		"The result may also be %s %s, which is not decoded.",
+		"a response with two results",
+	},
+	codeJoin: {
+		"an error has another code in some revisions",
+		"the code of the older revisions. Each revision sends its own code, and all are understood. An error with data may share the code of another error",
+		"The code is %d %s.",
+		"an error code that changes",
+	},
+	generalJoin: {
+		"a request has no result of its own in some revisions, but the general `Result`",
+		"the result of the older revisions",
+		"It has only the members of Result %s.",
+		"a result that is the general Result now",
+	},
+	paramsJoin: {
+		"params are optional in some revisions, but their metadata is required",
+		"params without members are absent there",
+		"",
+		"optional params with required metadata",
+	},
+	olderNameJoin: {
+		"a member has the Go name of an older member",
+		"a field with the suffix `Value`",
+		"Its Go name is %s, because an older member has the name %s.",
+		"a member named like an older member",
+	},
+	reservedNameJoin: {
+		"a member has the name of a method of the generated code",
+		"a field with the suffix `Value`",
+		"Its Go name is %s, because generated code uses %s.",
+		"a member named like a method",
+	},
+	typeNameJoin: {
+		"a definition has the Go name of an older one",
+		"a type with a suffix such as `Object`",
+		"Another type has the name %s.",
+		"two types with one name",
+	},
+	narrowerJoin: {
+		"a string, an enum or an ID has fewer values in some revisions",
+		"the type of the older revisions",
+		"Only some of its values are valid %s.",
+		"a string, an enum now",
+	},
+	boundsJoin: {
+		"a number or a list has other bounds in some revisions",
+		"the type of the older revisions",
+		"Its bounds are different %s.",
+		"a number whose bounds change",
+	},
+	zeroJoin: {
+		"a number with a default may be absent in some revisions",
+		"the number. Absent is 0, and an explicit 0 is also in `Extra`",
+		"It may be absent %s, and is 0 then. An explicit 0 is also in Extra.",
+		"an optional number with a default",
+	},
+	closedJoin: {
+		"an object forbids other members in some revisions",
+		"the struct. Another member is an error there, also in `Extra`",
+		"It has no other members %s.",
+		"an object without other members",
+	},
+	alternativesJoin: {
+		"an object is a union of objects in some revisions",
+		"the struct, with the members of all of them",
+		"It is one of several objects with fewer members %s.",
+		"a union that replaces an object",
+	},
+	extraJoin: {
+		"the revisions have any other types for a member",
+		"the type of the older revisions. In the others, the value is raw JSON in `Extra`, under the name of the member",
+		"It is raw JSON in Extra %s: %s.",
+		"elements of a list",
+	},
+	checkedJoin: {
+		"a new member has a schema without a Go type",
+		"`json.RawMessage`",
+		"It must match another schema %s: %s.",
+		"a list of bounded lists",
+	},
+}
+
 // A Join is a change between revisions that one Go declaration represents exactly.
 type Join struct {
-	At   string // "Type.member"
+	At   string // "Type.member", "Type", "method tools/list" or "error -32020"
+	Kind JoinKind
 	Text string // a sentence for the documentation of the declaration
 }
 
@@ -16,42 +169,43 @@ type Join struct {
 func (j Join) String() string { return j.At + ": " + j.Text }
 
 // A fieldJoin joins the schemas of one member that differ between revisions. It sets the
-// properties of the field, and returns the schemas in one form and the text of the join.
-// If there is nothing to join, it returns "". The Go type is the type of the oldest
-// revision.
-type fieldJoin func(m *merger, f *Field, occs []occurrence) ([]occurrence, string)
+// properties of the field, and returns the schemas in one form and the revisions with
+// another schema. If there is nothing to join, it returns no revision. The Go type is the
+// type of the oldest revision.
+type fieldJoin func(m *merger, f *Field, occs []occurrence) ([]occurrence, Window)
 
 // fieldJoins are applied in order.
-var fieldJoins = []fieldJoin{(*merger).joinNull, (*merger).joinNumbers, (*merger).joinBounds, (*merger).joinNarrower}
+var fieldJoins = []struct {
+	kind JoinKind
+	join fieldJoin
+}{{nullJoin, (*merger).joinNull}, {integerJoin, (*merger).joinNumbers}, {boundsJoin, (*merger).joinBounds}, {narrowerJoin, (*merger).joinNarrower}}
 
 // joined applies the joins to a member.
 func (m *merger) joined(position string, f *Field, occs []occurrence) []occurrence {
-	for _, join := range fieldJoins {
-		list, text := join(m, f, occs)
-		if text == "" {
-			continue
+	for _, x := range fieldJoins {
+		if list, in := x.join(m, f, occs); in != 0 {
+			occs = list
+			m.note(position, x.kind, m.in(in))
 		}
-		occs = list
-		m.note(position, text)
 	}
 	return occs
 }
 
-// note records a join at a position.
-func (m *merger) note(position, text string) {
-	if j := (Join{position, text}); !slices.Contains(m.joins, j) {
+// note records a join at a position. The arguments are the values in its sentence.
+func (m *merger) note(position string, kind JoinKind, args ...any) {
+	if j := (Join{position, kind, fmt.Sprintf(Joins[kind].Sentence, args...)}); !slices.Contains(m.joins, j) {
 		m.joins = append(m.joins, j)
 	}
 }
 
-// joinsAt returns the sentences about a position.
-func (m *merger) joinsAt(position string) (list []string) {
+// joinDoc returns the sentences about a position, for the end of its documentation.
+func (m *merger) joinDoc(position string) (doc string) {
 	for _, j := range m.joins {
 		if j.At == position {
-			list = append(list, j.Text)
+			doc += " " + j.Text
 		}
 	}
-	return list
+	return doc
 }
 
 // joinAny joins primitive values with any JSON, if the oldest revision has primitive
@@ -70,7 +224,7 @@ func (m *merger) joinAny(position string, occs []occurrence) (Scalar, bool) {
 		return Scalar{}, false
 	}
 	s.Any = m.openEnded(anything, anything|typed)
-	m.note(position, "A value may be any JSON "+m.in(anything)+", and is a [json.RawMessage] if it has no other Go type.")
+	m.note(position, anyJoin, m.in(anything))
 	return s, true
 }
 
@@ -101,11 +255,11 @@ func where(occs []occurrence, fits func(node) bool) (yes, no Window) {
 
 // joinNull joins a type with the same type or null. Null is nil, so a revision that
 // allows null must require the member.
-func (m *merger) joinNull(f *Field, occs []occurrence) ([]occurrence, string) {
+func (m *merger) joinNull(f *Field, occs []occurrence) ([]occurrence, Window) {
 	nulls, others := where(occs, nullable)
 	bounded := func(n node) bool { s, ok := n.(*scalarNode); return ok && (s.min != nil || s.max != nil) }
 	if nulls == 0 || others == 0 || m.any(occs, bounded) || nulls&others != 0 || f.Required&nulls != nulls {
-		return nil, ""
+		return nil, 0
 	}
 	f.Nulls = m.openEnded(nulls, nulls|others)
 	list := slices.Clone(occs)
@@ -116,18 +270,18 @@ func (m *merger) joinNull(f *Field, occs []occurrence) ([]occurrence, string) {
 			list[i].node = &plain
 		}
 	}
-	return list, "It may be null only " + m.in(nulls) + "."
+	return list, nulls
 }
 
 // joinNumbers joins numbers with integers, if the oldest revision has a number. The
 // digits of an integer that float64 cannot represent are in Extra.
-func (m *merger) joinNumbers(f *Field, occs []occurrence) ([]occurrence, string) {
+func (m *merger) joinNumbers(f *Field, occs []occurrence) ([]occurrence, Window) {
 	integers, numbers := where(occs, ofKind("integer"))
 	if integers == 0 || numbers == 0 || integers&numbers != 0 || !m.all(occs, func(n node) bool { return ofKind("integer")(n) || ofKind("number")(n) }) {
-		return nil, ""
+		return nil, 0
 	}
 	if !numbers.Has(occs[0].bit) || f.Nullable {
-		return nil, ""
+		return nil, 0
 	}
 	f.Integers = m.openEnded(integers, integers|numbers)
 	list := slices.Clone(occs)
@@ -136,19 +290,18 @@ func (m *merger) joinNumbers(f *Field, occs []occurrence) ([]occurrence, string)
 		number.kinds = []string{"number"}
 		list[i].node = &number
 	}
-	return list, "It is an integer " + m.in(integers) + ", with all digits."
+	return list, integers
 }
 
 // joinBounds joins numbers and lists with different bounds. The Go type has the bounds of the
 // oldest revision with any, and a schema has the others.
-func (m *merger) joinBounds(f *Field, occs []occurrence) ([]occurrence, string) {
+func (m *merger) joinBounds(f *Field, occs []occurrence) (list []occurrence, in Window) {
 	first := unbounded(occs[0].node)
 	if first == nil || !m.all(occs, func(n node) bool { u := unbounded(n); return u != nil && equalNodes(u, first) }) {
-		return nil, ""
+		return nil, 0
 	}
 	var bounded node
-	var in Window
-	list := slices.Clone(occs)
+	list = slices.Clone(occs)
 	for i, o := range occs {
 		switch {
 		case equalNodes(o.node, unbounded(o.node)):
@@ -160,10 +313,7 @@ func (m *merger) joinBounds(f *Field, occs []occurrence) ([]occurrence, string) 
 			f.Checks = append(f.Checks, m.variant(o))
 		}
 	}
-	if in == 0 {
-		return nil, ""
-	}
-	return list, "Its bounds are different " + m.in(in) + "."
+	return list, in
 }
 
 // unbounded returns a copy of a number or list without bounds, or nil for other nodes.
@@ -179,9 +329,7 @@ func unbounded(n node) node {
 
 // joinNarrower joins a string, an enum or an ID with fewer of its values. The Go type is the type
 // of the older revisions, and a schema forbids the other values.
-func (m *merger) joinNarrower(f *Field, occs []occurrence) ([]occurrence, string) {
-	var in Window
-	var list []occurrence
+func (m *merger) joinNarrower(f *Field, occs []occurrence) (list []occurrence, in Window) {
 	for _, o := range occs {
 		if len(list) > 0 && m.isNarrower(list[0], o) {
 			in |= 1 << o.bit
@@ -193,10 +341,7 @@ func (m *merger) joinNarrower(f *Field, occs []occurrence) ([]occurrence, string
 		}
 		list = append(list, o)
 	}
-	if in == 0 {
-		return nil, ""
-	}
-	return list, "Only some of its values are valid " + m.in(in) + "."
+	return list, in
 }
 
 // isNarrower reports whether the schema of a newer revision has some values of the schema of an

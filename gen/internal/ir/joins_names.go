@@ -190,7 +190,7 @@ func (m *merger) joinResults() {
 			} else if t := m.types[own[request]]; t != nil && ok {
 				m.add(t, d.bit, inlineMeta(d, general))
 				m.general[inRevision{request, d.bit}] = own[request]
-				t.join("It has only the members of Result " + m.in(1<<d.bit) + ".")
+				m.note(t.name, generalJoin, m.in(1<<d.bit))
 			}
 		}
 	}

@@ -23,15 +23,16 @@ func merge(documents []*document, rules *ruleSet, fixes fixes, problems *problem
 	m.joinResults()
 	for _, name := range slices.Sorted(maps.Keys(rules.renamed)) {
 		if t := m.types[rules.renamed[name]]; t != nil {
-			t.join("Its name is " + name + " in some revisions.")
+			m.note(t.name, renameJoin, name)
 		}
 	}
 	m.applyWiden()
 	if m.reportCycles() {
 		return m
 	}
+	joins := m.joins
 	for pass := 0; ; pass++ {
-		m.changed, m.problems.list, m.joins = false, nil, nil
+		m.changed, m.problems.list, m.joins = false, nil, slices.Clone(joins)
 		for _, name := range slices.Sorted(maps.Keys(m.types)) {
 			t := m.types[name]
 			m.problems.fixing(m.typeFix(t), func() { m.mergeType(t) })
@@ -224,7 +225,7 @@ func (m *merger) addDefinition(d *document, def string, n node) {
 	}
 	t := m.typeFor(name, n.pos())
 	if m.fixes[fix{absorbFix, name}].Has(d.bit) && name == m.rules.currentName(def) {
-		t.join("It is one of several objects with fewer members " + m.in(1<<d.bit) + ".")
+		m.note(name, alternativesJoin, m.in(1<<d.bit))
 		n = m.absorbed(d.bit, def)
 	}
 	m.add(t, d.bit, n)

@@ -57,14 +57,13 @@ func (m *merger) addField(t *mergedType, s *Struct, name string, occs []occurren
 	f.Kept = f.Always && m.fixes[fix{keepFix, position}]&owner != 0
 	switch {
 	case len(own) == 0:
-		f.Type, f.Checks = Scalar{Kind: Raw}, m.variants(position, checked, extra)
+		f.Type, f.Checks = Scalar{Kind: Raw}, m.variants(position, checkedJoin, extra)
 	case m.rules.raw(position) != nil:
 		f.Type = m.memberExpr(t, f, own)
-		f.Checks = append(f.Checks, m.variants(position, checked, extra)...)
+		f.Checks = append(f.Checks, m.variants(position, checkedJoin, extra)...)
 	default:
-		f.Type, f.Extra = m.memberExpr(t, f, own), m.variants(position, inExtra, extra)
+		f.Type, f.Extra = m.memberExpr(t, f, own), m.variants(position, extraJoin, extra)
 	}
-	f.Joins = m.joinsAt(position)
 	if f.Role == Meta {
 		f.In |= m.metaWindow(t, f.In)
 	}
@@ -400,7 +399,7 @@ func (m *merger) mergeOpenEnum(t *mergedType, o *Open) {
 		v.In = m.openEnded(v.In, t.in())
 	}
 	if closed != 0 {
-		t.join("It is one of the values of the schema " + m.in(closed) + ", and any string in other revisions.")
+		m.note(t.name, enumJoin, m.in(closed))
 	}
 	t.typ.Shape = e
 }

@@ -24,18 +24,9 @@ type mergedType struct {
 	position string
 	// kind is the common kind of the occurrences.
 	kind typeKind
-	// joins are sentences about differences between the revisions.
-	joins []string
 	// origins has the fix for the place with the inline schema of a revision, by the revision's
 	// index.
 	origins map[int]fix
-}
-
-// join adds a sentence, unless t has it.
-func (t *mergedType) join(text string) {
-	if !slices.Contains(t.joins, text) {
-		t.joins = append(t.joins, text)
-	}
 }
 
 type typeKind int
@@ -59,7 +50,7 @@ type merger struct {
 	sent      map[string]Window       // the revisions in which a message is sent on its own
 	errors    map[string][]occurrence // error definitions
 	general   map[inRevision]string   // the results of requests that a revision defines as Result
-	joins     []Join                  // of the current pass
+	joins     []Join                  // without those of former passes
 	changed   bool                    // the current pass added a type or an occurrence
 }
 

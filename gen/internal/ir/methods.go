@@ -172,7 +172,7 @@ func (s *analyzer) mainResult(m *Method, d *document, def string, names []string
 			continue
 		}
 		others := slices.Delete(slices.Clone(names), i, i+1)
-		s.note("method "+m.Wire, "The result may also be "+strings.Join(others, " or ")+" "+s.in(1<<d.bit)+", which is not decoded.")
+		s.note("method "+m.Wire, resultsJoin, strings.Join(others, " or "), s.in(1<<d.bit))
 		return []string{name}
 	}
 	return names
@@ -273,7 +273,7 @@ func (s *analyzer) joinCodes(e *Error, occs []occurrence) {
 	for _, code := range slices.Sorted(maps.Keys(in)) {
 		if code != e.Code {
 			e.Others = append(e.Others, OtherCode{code, s.openEnded(in[code], e.In)})
-			s.note(fmt.Sprint("error ", e.Code), fmt.Sprintf("The code is %d %s.", code, s.in(in[code])))
+			s.note(fmt.Sprint("error ", e.Code), codeJoin, code, s.in(in[code]))
 		}
 	}
 	e.In = s.openEnded(e.In, 0)
