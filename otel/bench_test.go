@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"testing"
+	"time"
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
@@ -116,20 +117,24 @@ func BenchmarkMessage(b *testing.B) {
 	b.Run("SDK alone", func(b *testing.B) { // what the SDK needs for the same
 		o := sampled()
 		tracer := o.TracerProvider.Tracer("test")
-		duration, err := o.MeterProvider.Meter("test").Float64Histogram("test")
+		duration, err := o.MeterProvider.Meter("test").Float64Histogram("test",
+			metric.WithExplicitBucketBoundaries(0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300))
 		if err != nil {
 			b.Fatal(err)
 		}
-		attrs := attribute.NewSet(attribute.String("mcp.method.name", "tools/call"), attribute.String("gen_ai.tool.name", "forecast"))
-		start := []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(attrs.ToSlice()...)}
-		record := []metric.RecordOption{metric.WithAttributeSet(attrs)}
+		target := []attribute.KeyValue{attribute.String("mcp.method.name", "tools/call"), attribute.String("gen_ai.tool.name", "forecast")}
+		labels := attribute.NewSet(append(target, attribute.String("gen_ai.operation.name", "execute_tool"),
+			attribute.String("mcp.protocol.version", "2025-11-25"), attribute.String("network.transport", "pipe"))...)
+		start := []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(target...)}
+		record := []metric.RecordOption{metric.WithAttributeSet(labels)}
 		carrier := propagation.MapCarrier{"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"}
 		b.ReportAllocs()
 		for b.Loop() {
 			ctx := propagation.TraceContext{}.Extract(b.Context(), carrier)
+			begun := time.Now()
 			ctx, span := tracer.Start(ctx, "tools/call forecast", start...)
 			span.End()
-			duration.Record(ctx, 0.1, record...)
+			duration.Record(ctx, time.Since(begun).Seconds(), record...)
 		}
 	})
 }

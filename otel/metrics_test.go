@@ -156,6 +156,28 @@ func TestLabelsOfSentMessagesAreLimited(t *testing.T) {
 	}
 }
 
+// TestManyToolsAreMeasuredApart calls more tools than are found without a lock.
+func TestManyToolsAreMeasuredApart(t *testing.T) {
+	const tools, calls = 200, 3
+	r := newRecorder()
+	h := mcpotel.Middleware(r.options())(peer.HandlerFunc(func(context.Context, *peer.Inbound) (peer.Reply, error) {
+		return peer.Reply{Result: &mcp.EmptyResult{}}, nil
+	}))
+	for range calls {
+		for i := range tools {
+			require.NoError(t, call(h, "tools/call", `{"name":"name`+strconv.Itoa(i)+`"}`))
+		}
+	}
+	points := r.points(t, "mcp.server.operation.duration")
+	require.Len(t, points, tools)
+	for _, p := range points {
+		require.EqualValues(t, calls, p.Count, p.Attributes)
+	}
+	for i := range tools {
+		require.NotEmpty(t, r.named("tools/call name"+strconv.Itoa(i), trace.SpanKindServer))
+	}
+}
+
 // TestReportsThatFail measures reports of progress that fail. They have no span.
 func TestReportsThatFail(t *testing.T) {
 	r := newRecorder()

@@ -14,9 +14,23 @@ type seriesKey struct {
 	revision, transport string
 }
 
+// slots is the number of series that are found without a lock.
+const slots = 64
+
+// slot returns a number below slots. Tools that are called in turn mostly have
+// different ones.
+func (k *seriesKey) slot() int {
+	n := int(k.kind) + 8*len(k.method) + 3*len(k.prompt)
+	if last := len(k.tool) - 1; last >= 0 {
+		n += 5*last + int(k.tool[0]) + 2*int(k.tool[last])
+	}
+	return n % slots
+}
+
 // series contains the prepared parts of the spans and measurements of many operations,
 // so that an operation builds none of them.
 type series struct {
+	key    seriesKey
 	known  bool // no name is replaced
 	name   string
 	start  []trace.SpanStartOption
@@ -27,7 +41,12 @@ type series struct {
 // seriesOf returns the series of a key. Names that are not known are replaced, so the
 // number of series has a limit.
 func (t *telemetry) seriesOf(k seriesKey) *series {
+	recent := &t.recent[k.slot()]
+	if s := recent.Load(); s != nil && s.key == k {
+		return s
+	}
 	if s, ok := t.series.find(&k); ok { // all names are known
+		recent.Store(s)
 		return s
 	}
 	k.limit(&t.names)
@@ -43,6 +62,7 @@ func (k *seriesKey) limit(n *names) {
 func (k *seriesKey) series() *series {
 	l := k.labels()
 	s := &series{
+		key:    *k,
 		known:  k.method != other && k.tool != other && k.prompt != other,
 		name:   k.name(),
 		record: l.option(),

@@ -21,6 +21,7 @@ type telemetry struct {
 	opts   Options
 	names  names
 	series cache[seriesKey, *series]
+	recent [slots]atomic.Pointer[series]        // found last, by the slot of the key
 	labels cache[labels, []metric.RecordOption] // of operations that fail
 	last   atomic.Pointer[providers]            // nil before the first message
 }
