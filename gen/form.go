@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/mcpwright/mcp/gen/internal/ir"
+	"github.com/mcpwright/mcp/gen/internal/load"
 	"github.com/mcpwright/mcp/gen/internal/refusal"
 )
 
@@ -23,12 +24,14 @@ type form struct {
 	into   string  // the place for rules
 	base   []any   // the rules that exist
 	trees  map[string]any
+	newest string // the revision that rules change
 }
 
 // An item is one refusal, with the choices that are left.
 type item struct {
 	*refusal.Refusal
 	choices []refusal.Choice // the first is the current one
+	after   []*item          // whose choices were tried when it was found; they may be the reason for it
 }
 
 // trial is the reason of rules that are only tried.
@@ -43,8 +46,9 @@ func newForm(err error, into string, base *ir.Rules, raw map[string][]byte, comp
 	f := &form{trees: make(map[string]any), into: into, base: base.Decisions}
 	for revision, data := range raw {
 		var tree any
-		if json.Unmarshal(data, &tree) == nil { // otherwise it is one of the errors
+		if json.Unmarshal(data, &tree) == nil && valueAt(tree, "/$defs") != nil { // otherwise it is one of the errors
 			f.trees[revision] = tree
+			f.newest = max(f.newest, revision)
 		}
 	}
 	for range maxTrials {
@@ -115,7 +119,7 @@ func (f *form) add(err error) (changed bool) {
 			choices := append(slices.Clip(r.Choices), f.general(r)...)
 			f.restoreNames(choices)
 			slices.SortStableFunc(choices, changesLast)
-			added = append(added, &item{r, choices})
+			added = append(added, &item{r, choices, f.tried})
 		case len(f.items[i].choices) > 0 && !slices.Contains(failed, f.items[i]):
 			failed = append(failed, f.items[i])
 		}
@@ -123,14 +127,41 @@ func (f *form) add(err error) (changed bool) {
 	if len(refusals) == 0 && slices.ContainsFunc(others, func(err error) bool { return !errors.As(err, new(textError)) }) {
 		failed = slices.DeleteFunc(f.tried, func(x *item) bool { return len(x.choices) < 2 })
 	}
-	for _, x := range failed {
-		x.choices = x.choices[1:]
-	}
-	if f.tried = failed; changed || len(failed) > 0 {
+	if failed = f.next(failed, added); changed || len(failed) > 0 {
+		f.tried = failed
 		return true
 	}
 	f.items, f.tried = append(f.items, added...), added
 	return slices.ContainsFunc(added, func(x *item) bool { return len(x.choices) > 0 })
+}
+
+// next removes the first choices of failed items, and returns the items with another first choice. If an
+// item has no other choice, the choices of the items before it are removed instead, because they may be
+// the reason for it.
+func (f *form) next(failed, added []*item) (changed []*item) {
+	retry := func(x *item) bool {
+		before := slices.DeleteFunc(slices.Clone(x.after), func(y *item) bool { return len(y.choices) < 2 })
+		for _, y := range before {
+			if !slices.Contains(changed, y) {
+				y.choices, changed = y.choices[1:], append(changed, y)
+			}
+		}
+		if len(before) > 0 {
+			f.items = slices.DeleteFunc(f.items, func(y *item) bool { return y == x })
+		}
+		return len(before) > 0
+	}
+	for _, x := range failed {
+		if len(x.choices) > 1 || !retry(x) {
+			x.choices, changed = x.choices[1:], append(changed, x)
+		}
+	}
+	for _, x := range added {
+		if len(x.choices) == 0 {
+			retry(x)
+		}
+	}
+	return changed
 }
 
 // renames reports whether the current choice gave a definition the name that another refusal has. A
@@ -190,24 +221,106 @@ func (f *form) dropRule(rule any) (found bool) {
 }
 
 // general returns choices that are possible for any schema: the schema of an older revision at the same
-// place, or any JSON.
+// place, the older definitions that it refers to or that refer to it, or any JSON. They change the newest
+// revision, because the others compile without it.
 func (f *form) general(r *refusal.Refusal) (list []refusal.Choice) {
-	revision := f.revision(r)
 	parts := strings.Split(r.Pointer, "/")
-	if f.trees[revision] == nil || len(parts) < 3 {
+	if f.trees[f.revision(r)] == nil || len(parts) < 3 {
 		return nil
 	}
-	definition := "/$defs/" + parts[2]
-	if older, pointer := f.older(revision, r.Pointer); older != "" {
-		list = append(list, refusal.Choice{Effect: fmt.Sprintf("The compiler reads the schema of %s here.", older), Rules: []any{ir.Edit{In: revision, At: pointer, From: older}}})
+	if f.revision(r) != f.newest {
+		parts = parts[:3]
+	}
+	pointer, definition := strings.Join(parts, "/"), "/$defs/"+parts[2]
+	choose := func(effect string, edits ...any) {
+		list = append(list, refusal.Choice{Effect: effect, Rules: edits})
+	}
+	if older, pointer := f.older(f.newest, pointer); older != "" {
+		from := func(pointer string) any { return ir.Edit{In: f.newest, At: pointer, From: older} }
+		if !sameSchema(valueAt(f.trees[older], pointer), valueAt(f.trees[f.newest], pointer)) {
+			choose(fmt.Sprintf("The compiler reads the schema of %s here.", older), from(pointer))
+		}
 		if pointer != definition {
-			list = append(list, refusal.Choice{Effect: fmt.Sprintf("The compiler reads the definition of %s.", older), Rules: []any{ir.Edit{In: revision, At: definition, From: older}}})
+			choose(fmt.Sprintf("The compiler reads the definition of %s.", older), from(definition))
+		}
+		if near := f.changedNear(older, parts[2]); len(near) > 0 {
+			var edits []any
+			for _, name := range near {
+				edits = append(edits, from("/$defs/"+name))
+			}
+			choose(fmt.Sprintf("The compiler reads other definitions of %s.", older), edits...)
 		}
 	}
 	if i := slices.Index(parts, "properties"); i > 0 && i+1 < len(parts) {
-		list = append(list, refusal.Choice{Effect: "The member may be any JSON.", Rules: []any{ir.Edit{In: revision, At: strings.Join(parts[:i+2], "/"), JSON: "{}"}}})
+		choose("The member may be any JSON.", ir.Edit{In: f.newest, At: strings.Join(parts[:i+2], "/"), JSON: "{}"})
 	}
-	return append(list, refusal.Choice{Effect: "The definition allows any JSON.", Rules: []any{ir.Edit{In: revision, At: definition, JSON: "{}"}}})
+	choose("The definition allows any JSON.", ir.Edit{In: f.newest, At: definition, JSON: "{}"})
+	return list
+}
+
+// changedNear returns the definitions that changed since an older revision, if they refer to a definition or it
+// refers to them.
+func (f *form) changedNear(older, definition string) (names []string) {
+	newest, _ := valueAt(f.trees[f.newest], "/$defs").(map[string]any)
+	before, _ := valueAt(f.trees[older], "/$defs").(map[string]any)
+	reached := map[string]bool{definition: true}
+	for queue := []string{definition}; len(queue) > 0; queue = queue[1:] {
+		eachRef(newest[queue[0]], func(name string) {
+			if !reached[name] {
+				reached[name] = true
+				queue = append(queue, name)
+			}
+		})
+	}
+	for _, name := range slices.Sorted(maps.Keys(newest)) {
+		near := reached[name]
+		eachRef(newest[name], func(to string) { near = near || to == definition })
+		if near && name != definition && before[name] != nil && !sameSchema(before[name], newest[name]) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// eachRef calls use with the name of each definition that a schema refers to.
+func eachRef(v any, use func(name string)) {
+	switch x := v.(type) {
+	case map[string]any:
+		if ref, ok := x["$ref"].(string); ok {
+			use(path.Base(ref))
+		}
+		for _, key := range slices.Sorted(maps.Keys(x)) {
+			eachRef(x[key], use)
+		}
+	case []any:
+		for _, inner := range x {
+			eachRef(inner, use)
+		}
+	}
+}
+
+// sameSchema reports whether two schemas differ only in texts and in the keyword of definitions.
+func sameSchema(a, b any) bool {
+	switch x := a.(type) {
+	case map[string]any:
+		y, ok := b.(map[string]any)
+		keys := slices.Concat(slices.Collect(maps.Keys(x)), slices.Collect(maps.Keys(y)))
+		return ok && !slices.ContainsFunc(keys, func(key string) bool {
+			v, text := x[key].(string)
+			w, both := y[key].(string)
+			switch {
+			case key == "$ref" && text && both:
+				return path.Base(v) != path.Base(w)
+			case (key == "description" || key == "title") && (text || both):
+				return false
+			}
+			return !sameSchema(x[key], y[key])
+		})
+	case []any:
+		y, ok := b.([]any)
+		return ok && slices.EqualFunc(x, y, sameSchema)
+	}
+	return a == b
 }
 
 // revision returns the revision of a refusal.
@@ -224,38 +337,18 @@ func (f *form) older(revision, pointer string) (older, found string) {
 	parts := strings.Split(pointer, "/")
 	for ; len(parts) >= 3; parts = parts[:len(parts)-1] {
 		for _, name := range slices.Backward(slices.Sorted(maps.Keys(f.trees))) {
-			if name < revision && has(f.trees[name], parts[1:]) {
-				return name, strings.Join(parts, "/")
+			if pointer := strings.Join(parts, "/"); name < revision && valueAt(f.trees[name], pointer) != nil {
+				return name, pointer
 			}
 		}
 	}
 	return "", ""
 }
 
-var unescape = strings.NewReplacer("~1", "/", "~0", "~")
-
-// has reports whether a schema has a value at a JSON pointer.
-func has(v any, path []string) bool {
-	for _, part := range path {
-		switch x := v.(type) {
-		case map[string]any:
-			key := unescape.Replace(part)
-			if key == "$defs" && x[key] == nil {
-				key = "definitions"
-			}
-			v = x[key]
-		case []any:
-			i, err := strconv.Atoi(part)
-			if err != nil || i < 0 || i >= len(x) {
-				return false
-			}
-			v = x[i]
-		}
-		if v == nil {
-			return false
-		}
-	}
-	return true
+// valueAt returns the value at a JSON pointer of a schema, or nil.
+func valueAt(v any, pointer string) any {
+	value, _ := load.ValueAt(v, strings.Split(pointer, "/")[1:])
+	return value
 }
 
 // Error returns the form as text. The rules are Go.

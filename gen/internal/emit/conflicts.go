@@ -30,16 +30,18 @@ func nameConflicts(p *ir.Package, files map[string][]byte) error {
 			errs = append(errs, refused(m.Type, m.Name+"Method"+ending, fmt.Sprintf("the method %q would have the Go name %q, which is a method of every peer; rename its definition with a Names rule", m.Wire, m.Name)))
 		}
 	}
-	owner := make(map[string]string)
+	owner, twice := make(map[string]string), make(map[string]bool)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		f, err := parser.ParseFile(token.NewFileSet(), name, files[name], parser.SkipObjectResolution)
 		if err != nil {
 			return err
 		}
 		for _, declared := range declaredNames(f) {
-			if other, twice := owner[declared]; twice {
+			typ, _, method := strings.Cut(declared, ".")
+			if other := owner[declared]; other != "" && !(method && twice[typ]) {
 				text := fmt.Sprintf("the generated code declares %q twice, in %s and in %s; rename the definition with a Names rule", declared, other, name)
 				errs = append(errs, twiceDeclared(p, declared, text))
+				twice[declared] = true
 			}
 			owner[declared] = name
 		}
@@ -64,7 +66,7 @@ func twiceDeclared(p *ir.Package, name, text string) error {
 		}
 	}
 	for _, t := range p.Types {
-		consider(t, t.Name, "Unknown"+t.Name, "is"+t.Name)
+		consider(t, t.Name, "Unknown"+t.Name, "is"+t.Name, "append"+t.Name, "decode"+t.Name, "Unmarshal"+t.Name)
 		if e, ok := t.Shape.(*ir.Enum); ok {
 			for _, v := range e.Values {
 				consider(t, v.Name)

@@ -5,8 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/mcpwright/mcp/gen/internal/refusal"
 )
 
 // methods collects the messages of the message unions, with their directions and
@@ -286,8 +284,7 @@ func (s *analyzer) checkCodes() {
 	add := func(code int, e *Error) {
 		other := owner[code]
 		if other != nil && (other.Data == nil) == (e.Data == nil) {
-			r := s.problems.add(e.at, "the code %d of %q is also the code of %q; write a Renamed rule if the definition was renamed", code, e.Name, other.Name)
-			s.chooseError(r, e, other)
+			s.sameCode(code, e, other)
 		}
 		if other == nil || e.Data == nil {
 			owner[code] = e
@@ -303,12 +300,13 @@ func (s *analyzer) checkCodes() {
 	}
 }
 
-// chooseError adds the choices for two errors with one code.
-func (s *analyzer) chooseError(r *refusal.Refusal, a, b *Error) {
+// sameCode reports two errors with one code, at the newer one.
+func (s *analyzer) sameCode(code int, a, b *Error) {
 	newest := s.documents[len(s.documents)-1]
-	if oldest(a.In) < oldest(b.In) {
+	if s.since(a.def).bit < s.since(b.def).bit {
 		a, b = b, a
 	}
+	r := s.problems.add(a.at, "the code %d of %q is also the code of %q; write a Renamed rule if the definition was renamed", code, a.Name, b.Name)
 	if newest.defs[b.def] == nil {
 		r.Choose("The definition was renamed, and the Go type keeps its name.", Renaming{Old: b.def, New: a.def}, Name{At: a.def, Go: b.Name})
 	}

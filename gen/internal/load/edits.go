@@ -103,7 +103,7 @@ func (x *Edits) applyOne(file string, tree any, e refusal.Edit) (changed bool, e
 		}
 	case e.From != "":
 		found := false
-		if value, found = valueAt(x.trees[e.From], path[1:]); !found {
+		if value, found = ValueAt(x.trees[e.From], path[1:]); !found {
 			return false, refusedEdit(file, e, "the revision "+e.From+" has no schema at this place")
 		}
 		value = localRefs(value, defsKeyword(tree))
@@ -139,8 +139,8 @@ func step(object map[string]any, part string) string {
 	return key
 }
 
-// valueAt returns the value at a JSON pointer.
-func valueAt(v any, path []string) (any, bool) {
+// ValueAt returns the value at a JSON pointer, and whether there is one.
+func ValueAt(v any, path []string) (any, bool) {
 	for _, part := range path {
 		switch x := v.(type) {
 		case map[string]any:

@@ -56,7 +56,7 @@ func methodOf(v any) string {
 	x, _ := v.(map[string]any)
 	parts, _ := x["allOf"].([]any)
 	for _, part := range append([]any{v}, parts...) {
-		if method, ok := valueAt(part, []string{"properties", "method", "const"}); ok {
+		if method, ok := ValueAt(part, []string{"properties", "method", "const"}); ok {
 			name, _ := method.(string)
 			return name
 		}
