@@ -20,8 +20,8 @@ type Conn struct {
 
 	closed        chan struct{}
 	tasks         sync.WaitGroup // counts the goroutines of the connection
-	notifications queue[*inboundMessage]
-	responses     queue[response]
+	notifications queue
+	responses     queue
 	inFlight      InFlight
 	stream        atomic.Pointer[stream] // nil before ReadLines
 }
@@ -33,9 +33,9 @@ func New(out Writer, opts *Options) *Conn {
 	c := &Conn{opts: opts.withDefaults("pipe"), out: out, closed: make(chan struct{})}
 	c.state.timer.f = c.state.expireCalls
 	c.state.lastID, c.state.client = c.opts.LastID, c.opts.Client
-	c.notifications = queue[*inboundMessage]{do: c.handleNotification, maxItems: c.opts.MaxQueuedNotifications, tasks: &c.tasks}
+	c.notifications = queue{do: func(x any) { c.handleNotification(x.(*inboundMessage)) }, maxItems: c.opts.MaxQueuedNotifications, tasks: &c.tasks}
 	c.notifications.maxSize = maxQueuedMessages * c.opts.MaxMessage
-	c.responses = queue[response]{do: c.writeQueued, maxItems: math.MaxInt, tasks: &c.tasks}
+	c.responses = queue{do: func(x any) { c.writeQueued(x.(*response)) }, maxItems: math.MaxInt, tasks: &c.tasks}
 	c.responses.maxSize = max(maxWaitingBytes, maxQueuedMessages*c.opts.MaxMessage)
 	c.inFlight.table = c
 	if w, ok := out.(failingWriter); ok {

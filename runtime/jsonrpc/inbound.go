@@ -367,7 +367,7 @@ type response struct {
 }
 
 // size returns how much memory the response uses.
-func (r response) size() int { return cap(r.buf.Bytes) }
+func (r *response) size() int { return cap(r.buf.Bytes) }
 
 // encodeError encodes the response with an error. If the data of the error are not valid JSON, they
 // are omitted.
@@ -404,12 +404,12 @@ func (c *Conn) refuse(id wire.RequestID, e *peer.Error, o *Source, b *batchRespo
 		buf.Free()
 		return
 	}
-	c.queueResponse(response{buf, MessageInfo{ID: id, Error: e}, o.Back})
+	c.queueResponse(&response{buf, MessageInfo{ID: id, Error: e}, o.Back})
 }
 
 // queueResponse makes another goroutine write a response. A nil Writer is the Writer of the
 // connection.
-func (c *Conn) queueResponse(r response) {
+func (c *Conn) queueResponse(r *response) {
 	if r.out == nil {
 		r.out = c.out
 	}
@@ -419,7 +419,7 @@ func (c *Conn) queueResponse(r response) {
 	}
 }
 
-func (c *Conn) writeQueued(r response) {
+func (c *Conn) writeQueued(r *response) {
 	c.writeResponse(context.Background(), r.out, r.info, r.buf.Bytes)
 	r.buf.Free()
 }
@@ -458,7 +458,7 @@ func (b *batchResponse) add(id wire.RequestID, data []byte) {
 	b.messages.Release()
 	if b.responses != nil {
 		b.responses.Bytes = append(b.responses.Bytes, ']')
-		b.conn.queueResponse(response{buf: b.responses, out: b.out})
+		b.conn.queueResponse(&response{buf: b.responses, out: b.out})
 	}
 }
 

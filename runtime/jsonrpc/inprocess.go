@@ -26,7 +26,7 @@ type InProcessConn struct {
 	link          *inProcessLink
 	closed        atomic.Bool    // link.closed is closed, or will be at once; faster to load
 	table         inProcessTable // of the requests that this end handles
-	notifications queue[*inProcessNotification]
+	notifications queue
 	inFlight      InFlight
 }
 
@@ -49,7 +49,7 @@ func InProcessPair(client, server *Options) (*InProcessConn, *InProcessConn) {
 func newInProcessConn(opts *Options, l *inProcessLink) *InProcessConn {
 	c := &InProcessConn{opts: opts.withDefaults("direct"), link: l}
 	c.table.timer.f = c.table.expire
-	c.notifications = queue[*inProcessNotification]{do: c.handleNotification, maxItems: c.opts.MaxQueuedNotifications, tasks: &l.tasks}
+	c.notifications = queue{do: func(x any) { c.handleNotification(x.(*inProcessNotification)) }, maxItems: c.opts.MaxQueuedNotifications, tasks: &l.tasks}
 	c.inFlight.table = c
 	return c
 }
@@ -210,7 +210,7 @@ type inProcessTable struct {
 	isClosed bool
 	cause    error
 	lastID   int64
-	requests idTable[*inProcessRequest]
+	requests idTable
 	drained  event       // when the table is empty
 	refusal  *peer.Error // the response to new requests; nil if they are accepted
 	timer    deadlineTimer
@@ -299,7 +299,7 @@ func (t *inProcessTable) handlerReturned(x *inProcessRequest) bool {
 func (t *inProcessTable) cancel(id wire.RequestID, reason *CancelledError) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	x := t.requests.get(id)
+	x := find[inProcessRequest](&t.requests, id)
 	if x == nil || x.err != nil {
 		return false
 	}
@@ -311,7 +311,7 @@ func (t *inProcessTable) cancel(id wire.RequestID, reason *CancelledError) bool 
 func (t *inProcessTable) find(token wire.ProgressToken) *inProcessRequest {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.requests.get(token.ID())
+	return find[inProcessRequest](&t.requests, token.ID())
 }
 
 // extendTimeout restarts the idle timeout of a request.
@@ -339,7 +339,7 @@ func (t *inProcessTable) expire() {
 		return
 	}
 	now := time.Now()
-	for x := range t.requests.all {
+	for x := range each[inProcessRequest](&t.requests) {
 		if x.questions > 0 {
 			x.deadline.suspend(now)
 		}
@@ -365,7 +365,7 @@ func (t *inProcessTable) refuseRequests(reason *peer.Error) {
 func (t *inProcessTable) endSubscriptions() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for x := range t.requests.all {
+	for x := range each[inProcessRequest](&t.requests) {
 		if x.in.Method == methodListen {
 			x.ctx.Cancel(ErrPeerDone)
 		}
@@ -395,7 +395,7 @@ func (t *inProcessTable) ids() []wire.RequestID {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	ids := make([]wire.RequestID, 0, t.requests.len)
-	for x := range t.requests.all {
+	for x := range each[inProcessRequest](&t.requests) {
 		ids = append(ids, x.in.ID)
 	}
 	return ids
@@ -405,7 +405,7 @@ func (t *inProcessTable) infos() []RequestInfo {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	list := make([]RequestInfo, 0, t.requests.len)
-	for x := range t.requests.all {
+	for x := range each[inProcessRequest](&t.requests) {
 		list = append(list, RequestInfo{ID: x.in.ID, Method: x.in.Method, Name: messageName(&x.in)})
 	}
 	return list
@@ -420,7 +420,7 @@ func (t *inProcessTable) close(cause error) bool {
 	}
 	t.isClosed, t.cause = true, cause
 	t.timer.stop()
-	for x := range t.requests.all {
+	for x := range each[inProcessRequest](&t.requests) {
 		t.end(x, closedError(x.in.Method, cause), closeCause(cause))
 	}
 	if t.notification != nil {

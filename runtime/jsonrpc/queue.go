@@ -4,16 +4,16 @@ import "sync"
 
 // queue calls a function with one item after another, in the order in which they were added. It has
 // a goroutine only while it has items. Its lock is a leaf: it is taken under no other lock, and no
-// other lock is taken under it.
-type queue[T any] struct {
-	do       func(T)
+// other lock is taken under it. It has no type parameter for the same reason as an [idTable].
+type queue struct {
+	do       func(item any)
 	maxItems int             // limits the waiting items
 	maxSize  int             // limits the size of the waiting items together; one item may exceed it
 	tasks    *sync.WaitGroup // counts the goroutine
 
 	mu      sync.Mutex
-	waiting []queued[T]
-	first   [1]queued[T] // the array of waiting, which seldom grows
+	waiting []queued
+	first   [1]queued // the array of waiting, which seldom grows
 	size    int
 	busy    bool
 	idle    event // when no item is waiting or being processed
@@ -21,14 +21,14 @@ type queue[T any] struct {
 }
 
 // queued is an item of a queue.
-type queued[T any] struct {
-	item T
+type queued struct {
+	item any
 	size int
 }
 
 // add adds an item and reports whether it will be processed. It reports false if the queue is full
 // or closed.
-func (q *queue[T]) add(item T, size int) bool {
+func (q *queue) add(item any, size int) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed || len(q.waiting) >= q.maxItems || q.size > 0 && q.size+size > q.maxSize {
@@ -37,7 +37,7 @@ func (q *queue[T]) add(item T, size int) bool {
 	if len(q.waiting) == 0 {
 		q.waiting = q.first[:0]
 	}
-	q.waiting = append(q.waiting, queued[T]{item, size})
+	q.waiting = append(q.waiting, queued{item, size})
 	q.size += size
 	if !q.busy {
 		q.busy = true
@@ -49,7 +49,7 @@ func (q *queue[T]) add(item T, size int) bool {
 
 // run processes the items. If an item ends the goroutine, as a failing test does, another goroutine
 // continues.
-func (q *queue[T]) run() {
+func (q *queue) run() {
 	defer q.tasks.Done()
 	done := false
 	defer func() {
@@ -69,7 +69,7 @@ func (q *queue[T]) run() {
 }
 
 // next removes and returns the oldest item.
-func (q *queue[T]) next() (item T, ok bool) {
+func (q *queue) next() (item any, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.waiting) == 0 {
@@ -78,27 +78,27 @@ func (q *queue[T]) next() (item T, ok bool) {
 		return item, false
 	}
 	oldest := q.waiting[0]
-	q.waiting[0] = queued[T]{}
+	q.waiting[0] = queued{}
 	q.waiting = q.waiting[1:]
 	q.size -= oldest.size
 	return oldest.item, true
 }
 
-func (q *queue[T]) isBusy() bool {
+func (q *queue) isBusy() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.busy
 }
 
 // processed returns a channel that is closed when no item is waiting or being processed.
-func (q *queue[T]) processed() <-chan struct{} {
+func (q *queue) processed() <-chan struct{} {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.idle.wait(!q.busy)
 }
 
 // close makes the queue refuse further items. The waiting items are still processed.
-func (q *queue[T]) close() {
+func (q *queue) close() {
 	q.mu.Lock()
 	q.closed = true
 	q.mu.Unlock()

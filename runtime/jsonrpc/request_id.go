@@ -42,23 +42,21 @@ func checkID(method string, id wire.RequestID) error {
 // idTable maps request ids to values. The zero table is empty. The owner's lock guards it.
 //
 // A table often has one entry only, which needs no map. Nearly all ids are small integers, for
-// which a map of their own is faster.
-type idTable[T comparable] struct {
-	first   T
+// which a map of their own is faster. A table has no type parameter, because every package that uses
+// a [Conn] would compile the methods of all its instances.
+type idTable struct {
+	first   any            // a pointer, as all values
 	firstID wire.RequestID // zero if first is not used
-	ints    map[int64]T
-	others  map[wire.RequestID]T
+	ints    map[int64]any
+	others  map[wire.RequestID]any
 	len     int
 }
 
 // has reports whether the table has an entry for an id.
-func (t *idTable[T]) has(id wire.RequestID) bool {
-	var none T
-	return t.len > 0 && t.get(id) != none
-}
+func (t *idTable) has(id wire.RequestID) bool { return t.len > 0 && t.get(id) != nil }
 
-// get returns the value for an id, or the zero T.
-func (t *idTable[T]) get(id wire.RequestID) T {
+// get returns the value for an id, or nil.
+func (t *idTable) get(id wire.RequestID) any {
 	id = idKey(id)
 	if id == t.firstID {
 		return t.first
@@ -70,7 +68,7 @@ func (t *idTable[T]) get(id wire.RequestID) T {
 }
 
 // newID returns the next id after last that has no entry, and stores it in last.
-func (t *idTable[T]) newID(last *int64) wire.RequestID {
+func (t *idTable) newID(last *int64) wire.RequestID {
 	for {
 		*last++
 		if id := wire.IntID(*last); !t.has(id) {
@@ -80,7 +78,7 @@ func (t *idTable[T]) newID(last *int64) wire.RequestID {
 }
 
 // add adds an entry for an id that has none.
-func (t *idTable[T]) add(id wire.RequestID, x T) {
+func (t *idTable) add(id wire.RequestID, x any) {
 	id = idKey(id)
 	if t.len++; t.firstID.IsZero() {
 		t.firstID, t.first = id, x
@@ -89,22 +87,21 @@ func (t *idTable[T]) add(id wire.RequestID, x T) {
 	n, ok := id.Int64()
 	switch {
 	case ok && t.ints == nil:
-		t.ints = map[int64]T{n: x}
+		t.ints = map[int64]any{n: x}
 	case ok:
 		t.ints[n] = x
 	case t.others == nil:
-		t.others = map[wire.RequestID]T{id: x}
+		t.others = map[wire.RequestID]any{id: x}
 	default:
 		t.others[id] = x
 	}
 }
 
 // remove removes the entry of x, which has this id.
-func (t *idTable[T]) remove(id wire.RequestID, x T) {
+func (t *idTable) remove(id wire.RequestID, x any) {
 	t.len--
 	if t.first == x {
-		var none T
-		t.firstID, t.first = wire.RequestID{}, none
+		t.firstID, t.first = wire.RequestID{}, nil
 		return
 	}
 	id = idKey(id)
@@ -116,7 +113,7 @@ func (t *idTable[T]) remove(id wire.RequestID, x T) {
 }
 
 // all iterates over the values, in no order. The current value may be removed.
-func (t *idTable[T]) all(yield func(T) bool) {
+func (t *idTable) all(yield func(any) bool) {
 	if !t.firstID.IsZero() && !yield(t.first) {
 		return
 	}
@@ -129,5 +126,18 @@ func (t *idTable[T]) all(yield func(T) bool) {
 		if !yield(x) {
 			return
 		}
+	}
+}
+
+// find returns the value for an id, or nil.
+func find[T any](t *idTable, id wire.RequestID) *T {
+	x, _ := t.get(id).(*T)
+	return x
+}
+
+// each iterates over the values like [idTable.all].
+func each[T any](t *idTable) func(yield func(*T) bool) {
+	return func(yield func(*T) bool) {
+		t.all(func(x any) bool { return yield(x.(*T)) })
 	}
 }

@@ -117,7 +117,7 @@ func (s *state) deactivate() {
 func (s *state) cancelRequest(id wire.RequestID, maxEarly int) *inboundMessage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	x := s.requests.get(id)
+	x := find[inboundMessage](&s.requests, id)
 	if x == nil && maxEarly > 0 {
 		if s.cancelledEarly == nil {
 			s.cancelledEarly = new(cancelledIDs)
@@ -149,7 +149,7 @@ func (s *state) handlersReturned() <-chan struct{} {
 func (s *state) openSubscriptions() (list []*inboundMessage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for x := range s.requests.all {
+	for x := range each[inboundMessage](&s.requests) {
 		if x.isSubscription() {
 			list = append(list, x)
 		}
@@ -162,7 +162,7 @@ func (s *state) requestIDs() []wire.RequestID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ids := make([]wire.RequestID, 0, s.requests.len)
-	for x := range s.requests.all {
+	for x := range each[inboundMessage](&s.requests) {
 		ids = append(ids, x.in.ID)
 	}
 	return ids
@@ -173,7 +173,7 @@ func (s *state) requestInfos() []RequestInfo {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := make([]RequestInfo, 0, s.requests.len)
-	for x := range s.requests.all {
+	for x := range each[inboundMessage](&s.requests) {
 		list = append(list, RequestInfo{ID: x.in.ID, Method: x.in.Method, Name: messageName(&x.in), Asks: x.back.asks()})
 	}
 	return list
@@ -183,7 +183,7 @@ func (s *state) requestInfos() []RequestInfo {
 func (s *state) responseWriters() (list []Writer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for x := range s.requests.all {
+	for x := range each[inboundMessage](&s.requests) {
 		list = append(list, x.out)
 	}
 	return list
@@ -193,7 +193,7 @@ func (s *state) responseWriters() (list []Writer) {
 func (s *state) askingWriters() (list []Writer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for x := range s.requests.all {
+	for x := range each[inboundMessage](&s.requests) {
 		if x.back.asks() {
 			list = append(list, x.out)
 		}

@@ -20,13 +20,13 @@ type state struct {
 
 	// Requests to the peer.
 	lastID     int64
-	calls      idTable[*call]
+	calls      idTable
 	spareCalls []*call // for reuse
 	timer      deadlineTimer
 
 	// Requests from the peer. A request is removed from the table when its response is decided,
 	// and is active until the response has been written.
-	requests       idTable[*inboundMessage]
+	requests       idTable
 	subscriptions  int           // in requests
 	questions      int           // in requests, at the client's end: other requests than pings
 	cancelledEarly *cancelledIDs // cancelled before they arrived; may be nil
@@ -130,7 +130,7 @@ func (s *state) finishCall(c *call, m wire.Message, p payload, err error) {
 func (s *state) deliverResponse(m *wire.Message, p payload, err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.calls.get(m.ID)
+	c := find[call](&s.calls, m.ID)
 	if c == nil {
 		return false
 	}
@@ -149,7 +149,7 @@ func (s *state) hasCall(id wire.RequestID) bool {
 func (s *state) failCall(id wire.RequestID, err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.calls.get(id)
+	c := find[call](&s.calls, id)
 	if c == nil || c.id != id {
 		return false
 	}
@@ -161,7 +161,7 @@ func (s *state) failCall(id wire.RequestID, err error) bool {
 func (s *state) failCalls(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for c := range s.calls.all {
+	for c := range each[call](&s.calls) {
 		s.finishCall(c, wire.Message{}, payload{}, writeError(c.method, err))
 	}
 }
@@ -170,7 +170,7 @@ func (s *state) failCalls(err error) {
 func (s *state) deliverProgress(token wire.ProgressToken, p peer.Progress) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.calls.get(token.ID())
+	c := find[call](&s.calls, token.ID())
 	if c == nil || c.onProgress == nil {
 		return
 	}
@@ -193,14 +193,14 @@ func (s *state) takeReports(c *call) ([]peer.Progress, bool) {
 func (s *state) extendTimeout(id wire.RequestID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if c := s.calls.get(id); c != nil && c.id == id {
+	if c := find[call](&s.calls, id); c != nil && c.id == id {
 		c.deadline.restart()
 	}
 }
 
 // restartTimeouts restarts the idle timeouts of all calls. The lock is held.
 func (s *state) restartTimeouts() {
-	for c := range s.calls.all {
+	for c := range each[call](&s.calls) {
 		c.deadline.restart()
 	}
 }
@@ -214,7 +214,7 @@ func (s *state) expireCalls() {
 		return
 	}
 	now := time.Now()
-	for c := range s.calls.all {
+	for c := range each[call](&s.calls) {
 		if s.questions > 0 {
 			c.deadline.suspend(now)
 		}
@@ -244,12 +244,12 @@ func (s *state) close(cause error) (unfinished, bool) {
 	}
 	s.isClosed, s.cause = true, cause
 	s.timer.stop()
-	for c := range s.calls.all {
+	for c := range each[call](&s.calls) {
 		s.finishCall(c, wire.Message{}, payload{}, closedError(c.method, cause))
 	}
 	s.workers.stop()
 	left := unfinished{notification: s.notification}
-	for x := range s.requests.all {
+	for x := range each[inboundMessage](&s.requests) {
 		left.requests = append(left.requests, x)
 		if !x.cancelled {
 			x.answered = true

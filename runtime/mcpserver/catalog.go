@@ -13,12 +13,12 @@ import (
 // catalog contains all registrations at one moment. It is immutable; each message is handled
 // with one catalog.
 type catalog struct {
-	tools         registry[tool]
+	tools         registry
 	sessionTools  bool // a session has, or had, tools of its own
-	resources     registry[resource]
-	templates     registry[template]
+	resources     registry
+	templates     registry
 	bySpecificity []*template // the templates with the longest literal text first
-	prompts       registry[prompt]
+	prompts       registry
 	skills        skillCatalog
 	completers    map[completionTarget]Completer
 	complete      func(context.Context, *mcp.CompleteRequest) (*mcp.CompleteResult, error)

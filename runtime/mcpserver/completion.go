@@ -109,15 +109,15 @@ func (s *Server) completable(ctx context.Context, c *catalog, req *mcp.CompleteR
 	switch ref := req.Ref.(type) {
 	case *mcp.PromptReference:
 		item = Item{KindPrompt, ref.Name}
-		if p := c.prompts.find(ref.Name); p != nil && s.visible(ctx, item.Kind, item.Name) {
+		if p := find[prompt](c.prompts, ref.Name); p != nil && s.visible(ctx, item.Kind, item.Name) {
 			return item, slices.ContainsFunc(p.Arguments, func(a mcp.PromptArgument) bool { return a.Name == req.Argument.Name }), nil
 		}
 	case *mcp.ResourceTemplateReference:
 		item = Item{KindTemplate, ref.URI}
-		if t := c.templates.find(ref.URI); t != nil && s.visible(ctx, item.Kind, item.Name) {
+		if t := find[template](c.templates, ref.URI); t != nil && s.visible(ctx, item.Kind, item.Name) {
 			return item, t.has(req.Argument.Name), nil
 		}
-		if c.resources.find(ref.URI) != nil && s.visible(ctx, KindResource, ref.URI) {
+		if c.resources.has(ref.URI) && s.visible(ctx, KindResource, ref.URI) {
 			return Item{KindResource, ref.URI}, false, nil
 		}
 	default:

@@ -37,8 +37,8 @@ func ServeListener(s *Server, ctx context.Context, l net.Listener) error {
 }
 
 // IsCompiled reports whether the input schema of a tool has been compiled.
-func IsCompiled(s *Server, tool string) bool {
-	return s.catalog.Load().tools.find(tool).input.compiled != nil
+func IsCompiled(s *Server, name string) bool {
+	return find[tool](s.catalog.Load().tools, name).input.compiled != nil
 }
 
 // HasSchema reports whether a schema is in the table of the schemas in use.

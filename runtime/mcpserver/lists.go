@@ -15,31 +15,38 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// registry contains registered items, sorted by key. It is immutable: the methods that change
-// it return a new one.
-type registry[T any] []entry[T]
+// registry contains registered items of one type, sorted by key. It is immutable: the methods that
+// change it return a new one. It has no type parameter, because every package that uses a [Server]
+// would compile the methods of all its instances.
+type registry []entry
 
-type entry[T any] struct {
+type entry struct {
 	key  string
-	item *T
+	item any // a pointer to the item
 }
 
 // search returns the index of a key, and reports whether the key is present.
-func (s registry[T]) search(key string) (int, bool) {
+func (s registry) search(key string) (int, bool) {
 	i := sort.Search(len(s), func(i int) bool { return s[i].key >= key })
 	return i, i < len(s) && s[i].key == key
 }
 
+// has reports whether a key is present.
+func (s registry) has(key string) bool {
+	_, has := s.search(key)
+	return has
+}
+
 // find returns the item with a key, or nil.
-func (s registry[T]) find(key string) *T {
+func find[T any](s registry, key string) *T {
 	if i, has := s.search(key); has {
-		return s[i].item
+		return s[i].item.(*T)
 	}
 	return nil
 }
 
 // after returns the items whose keys follow a key.
-func (s registry[T]) after(key string) registry[T] {
+func (s registry) after(key string) registry {
 	i, has := s.search(key)
 	if has {
 		i++
@@ -48,8 +55,8 @@ func (s registry[T]) after(key string) registry[T] {
 }
 
 // first returns the first n items whose keys satisfy want.
-func (s registry[T]) first(n int, want func(key string) bool) registry[T] {
-	found := make(registry[T], 0, min(n, len(s)))
+func (s registry) first(n int, want func(key string) bool) registry {
+	found := make(registry, 0, min(n, len(s)))
 	for _, x := range s {
 		if len(found) == n {
 			break
@@ -62,24 +69,24 @@ func (s registry[T]) first(n int, want func(key string) bool) registry[T] {
 }
 
 // with returns a registry with an item added, or replaced if the key is present.
-func (s registry[T]) with(key string, item *T) registry[T] {
+func (s registry) with(key string, item any) registry {
 	i, has := s.search(key)
 	if has {
 		s = slices.Clone(s)
 		s[i].item = item
 		return s
 	}
-	return slices.Insert(slices.Clip(s), i, entry[T]{key, item})
+	return slices.Insert(slices.Clip(s), i, entry{key, item})
 }
 
 // without returns a registry without some keys, and reports whether it differs.
-func (s registry[T]) without(keys []string) (registry[T], bool) {
-	rest := slices.DeleteFunc(slices.Clone(s), func(x entry[T]) bool { return slices.Contains(keys, x.key) })
+func (s registry) without(keys []string) (registry, bool) {
+	rest := slices.DeleteFunc(slices.Clone(s), func(x entry) bool { return slices.Contains(keys, x.key) })
 	return rest, len(rest) < len(s)
 }
 
 // isPartOf reports whether a registry that is not empty has memory of another one.
-func (s registry[T]) isPartOf(all registry[T]) bool {
+func (s registry) isPartOf(all registry) bool {
 	if len(s) == 0 {
 		return false
 	}
@@ -90,7 +97,7 @@ func (s registry[T]) isPartOf(all registry[T]) bool {
 // page returns one page of the items that the caller may access, and the cursor of the next
 // page. A cursor contains the key of the last item of a page. So it is valid at every replica,
 // and also after that item was removed.
-func page[T any](ctx context.Context, s *Server, kind Kind, items registry[T], cursor *string) (registry[T], *string, error) {
+func page(ctx context.Context, s *Server, kind Kind, items registry, cursor *string) (registry, *string, error) {
 	if cursor != nil {
 		key, ok := decodeCursor(kind, *cursor)
 		if !ok {
@@ -164,24 +171,18 @@ func textOf(item listItem, r wire.Revision) []byte {
 // encodedPage is a page of a list that copies the items' JSON instead of encoding them again.
 // It is made for one caller, so it contains only items that the caller may access. Equal pages
 // have equal bytes.
-type encodedPage[T any, P interface {
-	*T
-	listItem
-}] struct {
+type encodedPage struct {
 	wire.Value        // the result without items
 	empty      string // the JSON of the empty list in it
-	items      registry[T]
+	items      registry
 	cache      *pageCache // or nil
 	kind       Kind
 }
 
 // newEncodedPage returns a page of a list of registered items. Pages that are the same for all
 // callers are cached: they have the memory of the list.
-func newEncodedPage[T any, P interface {
-	*T
-	listItem
-}](s *Server, kind Kind, answer wire.Value, empty string, items, all registry[T]) wire.Value {
-	p := &encodedPage[T, P]{Value: answer, empty: empty, items: items, kind: kind}
+func newEncodedPage(s *Server, kind Kind, answer wire.Value, empty string, items, all registry) wire.Value {
+	p := &encodedPage{Value: answer, empty: empty, items: items, kind: kind}
 	if items.isPartOf(all) {
 		p.cache = &s.pages
 	}
@@ -189,7 +190,7 @@ func newEncodedPage[T any, P interface {
 }
 
 // Items returns the items of the page, for hooks and observers.
-func (l *encodedPage[T, P]) Items() iter.Seq[Item] {
+func (l *encodedPage) Items() iter.Seq[Item] {
 	return func(yield func(Item) bool) {
 		for _, x := range l.items {
 			if !yield(Item{l.kind, x.key}) {
@@ -200,7 +201,7 @@ func (l *encodedPage[T, P]) Items() iter.Seq[Item] {
 }
 
 // AppendJSON implements [wire.Value].
-func (l *encodedPage[T, P]) AppendJSON(b []byte, e *wire.Encoder) []byte {
+func (l *encodedPage) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	e.Forward(l, l.Value)
 	start := len(b)
 	b = l.Value.AppendJSON(b, e)
@@ -214,14 +215,14 @@ func (l *encodedPage[T, P]) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	return append(l.appendItems(b[:end], e), rest...)
 }
 
-func (l *encodedPage[T, P]) appendItems(b []byte, e *wire.Encoder) []byte {
+func (l *encodedPage) appendItems(b []byte, e *wire.Encoder) []byte {
 	r := e.Revision()
 	if text := l.cached(r); text != nil {
 		return append(b, text...)
 	}
 	size := len(l.items)
 	for _, x := range l.items {
-		size += len(textOf(P(x.item), r))
+		size += len(textOf(x.item.(listItem), r))
 	}
 	b = slices.Grow(b, size)
 	start, complete := len(b), true
@@ -229,26 +230,26 @@ func (l *encodedPage[T, P]) appendItems(b []byte, e *wire.Encoder) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		if text := textOf(P(x.item), r); text != nil {
+		if text := textOf(x.item.(listItem), r); text != nil {
 			b = append(b, text...)
 		} else {
 			complete = false
-			b = P(x.item).forRevision(r).AppendJSON(b, e)
+			b = x.item.(listItem).forRevision(r).AppendJSON(b, e)
 		}
 	}
 	if l.cache != nil && complete {
-		l.cache.pages.Store(pageKey{l.kind, r}, &cachedPage[T]{l.items, bytes.Clone(b[start:])})
+		l.cache.pages.Store(pageKey{l.kind, r}, &cachedPage{l.items, bytes.Clone(b[start:])})
 	}
 	return b
 }
 
 // cached returns the cached items for a revision, or nil.
-func (l *encodedPage[T, P]) cached(r wire.Revision) []byte {
+func (l *encodedPage) cached(r wire.Revision) []byte {
 	if l.cache == nil {
 		return nil
 	}
 	v, _ := l.cache.pages.Load(pageKey{l.kind, r})
-	p, ok := v.(*cachedPage[T])
+	p, ok := v.(*cachedPage)
 	if !ok || len(p.items) != len(l.items) || &p.items[0] != &l.items[0] {
 		return nil
 	}
@@ -267,8 +268,8 @@ type pageKey struct {
 
 // cachedPage contains the JSON of items without the brackets of the list. Registries are
 // immutable, so pages with the same memory have the same items.
-type cachedPage[T any] struct {
-	items registry[T]
+type cachedPage struct {
+	items registry
 	text  []byte
 }
 

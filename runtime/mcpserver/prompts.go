@@ -107,7 +107,7 @@ func (s *Server) getPrompt(ctx context.Context, req *mcp.GetPromptRequest) (*mcp
 	if c.capabilities.Prompts == nil {
 		return nil, methodNotFound(mcp.MethodGetPrompt)
 	}
-	p := c.prompts.find(req.Name)
+	p := find[prompt](c.prompts, req.Name)
 	if p == nil || !s.visible(ctx, KindPrompt, req.Name) {
 		return nil, unknown(KindPrompt, req.Name)
 	}
@@ -142,7 +142,7 @@ func (s *Server) listPrompts(ctx context.Context, req *mcp.ListPromptsRequest) (
 	}
 	res.Prompts = make([]mcp.Prompt, len(prompts))
 	for i, x := range prompts {
-		res.Prompts[i] = x.item.Prompt
+		res.Prompts[i] = x.item.(*prompt).Prompt
 	}
 	return res, nil
 }

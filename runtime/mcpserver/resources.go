@@ -85,7 +85,7 @@ func (s *Server) RemoveResources(uris ...string) {
 }
 
 // HasResource reports whether a resource with a URI is registered. It ignores templates.
-func (s *Server) HasResource(uri string) bool { return s.catalog.Load().resources.find(uri) != nil }
+func (s *Server) HasResource(uri string) bool { return s.catalog.Load().resources.has(uri) }
 
 // resourceSource reads a URI. mimeType is the registered media type.
 type resourceSource struct {
@@ -96,7 +96,7 @@ type resourceSource struct {
 // find returns the source of a URI: the resource or the file of a skill with that URI, or the first
 // template that matches.
 func (s *Server) find(ctx context.Context, c *catalog, uri string) (resourceSource, error) {
-	if r := c.resources.find(uri); r != nil && s.visible(ctx, KindResource, uri) {
+	if r := find[resource](c.resources, uri); r != nil && s.visible(ctx, KindResource, uri) {
 		return resourceSource{r.read, r.MIMEType}, nil
 	}
 	if f := c.skills.files[uri]; f != nil && s.anyVisible(ctx, f.owners) {
@@ -183,7 +183,7 @@ func (s *Server) listResources(ctx context.Context, req *mcp.ListResourcesReques
 	}
 	res.Resources = make([]mcp.Resource, len(resources))
 	for i, x := range resources {
-		res.Resources[i] = x.item.Resource
+		res.Resources[i] = x.item.(*resource).Resource
 	}
 	return res, nil
 }
@@ -259,10 +259,10 @@ func newTemplate(t *mcp.ResourceTemplate, read ResourceTemplateHandler) (*templa
 }
 
 // bySpecificity returns the templates, those with the longest literal text first.
-func bySpecificity(s registry[template]) []*template {
+func bySpecificity(s registry) []*template {
 	list := make([]*template, len(s))
 	for i, x := range s {
-		list[i] = x.item
+		list[i] = x.item.(*template)
 	}
 	slices.SortStableFunc(list, func(a, b *template) int { return cmp.Compare(b.literal, a.literal) })
 	return list
@@ -284,7 +284,7 @@ func (s *Server) listTemplates(ctx context.Context, req *mcp.ListResourceTemplat
 	}
 	res.ResourceTemplates = make([]mcp.ResourceTemplate, len(templates))
 	for i, x := range templates {
-		res.ResourceTemplates[i] = x.item.ResourceTemplate
+		res.ResourceTemplates[i] = x.item.(*template).ResourceTemplate
 	}
 	return res, nil
 }

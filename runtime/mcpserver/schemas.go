@@ -183,7 +183,7 @@ func outputSchemaOf(text json.RawMessage) (*toolSchema, error) {
 func (s *Server) Validate() error {
 	var all []error
 	for _, x := range s.catalog.Load().tools {
-		all = append(all, registrationError(KindTool, x.key, x.item.validate()))
+		all = append(all, registrationError(KindTool, x.key, x.item.(*tool).validate()))
 	}
 	return errors.Join(all...)
 }

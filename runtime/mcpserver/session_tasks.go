@@ -93,7 +93,7 @@ func (s *Server) declareTasks(c *catalog, caps *mcp.ServerCapabilities) *mcp.Ser
 
 func (c *catalog) hasTaskTools() bool {
 	for _, x := range c.tools {
-		if e := x.item.Execution; e != nil && (e.TaskSupport == mcp.TaskSupportOptional || e.TaskSupport == mcp.TaskSupportRequired) {
+		if e := x.item.(*tool).Execution; e != nil && (e.TaskSupport == mcp.TaskSupportOptional || e.TaskSupport == mcp.TaskSupportRequired) {
 			return true
 		}
 	}

@@ -54,7 +54,7 @@ func (s *Server) RemoveSessionTools(conn *connection.Connection, names ...string
 	if !has {
 		return
 	}
-	own.change(func(tools registry[tool]) (registry[tool], bool) { return tools.without(names) })
+	own.change(func(tools registry) (registry, bool) { return tools.without(names) })
 }
 
 func (s *Server) addSessionTool(conn *connection.Connection, t *tool) error {
@@ -78,7 +78,7 @@ func (s *Server) addSessionTool(conn *connection.Connection, t *tool) error {
 	if made {
 		conn.OnClose(own.close)
 	}
-	if !own.change(func(tools registry[tool]) (registry[tool], bool) { return tools.with(t.Name, t), true }) {
+	if !own.change(func(tools registry) (registry, bool) { return tools.with(t.Name, t), true }) {
 		return ErrNoSession
 	}
 	return nil
@@ -87,7 +87,7 @@ func (s *Server) addSessionTool(conn *connection.Connection, t *tool) error {
 // sessionTools are the tools that only one session has.
 type sessionTools struct {
 	mu     sync.Mutex // serializes changes and their notifications
-	tools  registry[tool]
+	tools  registry
 	closed bool              // the tools do not change anymore, and no more notifications are sent
 	client sessionSubscriber // notifies the client; it does not subscribe to events
 }
@@ -102,7 +102,7 @@ func newSessionTools(s *Server, conn *connection.Connection) *sessionTools {
 
 // change changes the tools, and notifies the client if edit reports a change. It returns false if
 // the connection is closed.
-func (own *sessionTools) change(edit func(registry[tool]) (registry[tool], bool)) bool {
+func (own *sessionTools) change(edit func(registry) (registry, bool)) bool {
 	own.mu.Lock()
 	defer own.mu.Unlock()
 	if own.closed {
@@ -125,7 +125,7 @@ func (own *sessionTools) close(ctx context.Context) error {
 }
 
 // list returns the tools.
-func (own *sessionTools) list() registry[tool] {
+func (own *sessionTools) list() registry {
 	own.mu.Lock()
 	defer own.mu.Unlock()
 	return own.tools
@@ -133,26 +133,26 @@ func (own *sessionTools) list() registry[tool] {
 
 // toolsOf returns the tools that the client of a request has: the tools of the server, and the
 // tools of its session.
-func toolsOf(ctx context.Context, c *catalog) registry[tool] {
+func toolsOf(ctx context.Context, c *catalog) registry {
 	own := ownTools(ctx, c)
 	if len(own) == 0 {
 		return c.tools
 	}
 	all := slices.Concat(own, c.tools) // the sort is stable: of equal names, the tool of the session is first
-	slices.SortStableFunc(all, func(a, b entry[tool]) int { return strings.Compare(a.key, b.key) })
-	return slices.CompactFunc(all, func(a, b entry[tool]) bool { return a.key == b.key })
+	slices.SortStableFunc(all, func(a, b entry) int { return strings.Compare(a.key, b.key) })
+	return slices.CompactFunc(all, func(a, b entry) bool { return a.key == b.key })
 }
 
 // findTool returns the tool with a name that the client of a request has, or nil.
 func findTool(ctx context.Context, c *catalog, name string) *tool {
-	if t := ownTools(ctx, c).find(name); t != nil {
+	if t := find[tool](ownTools(ctx, c), name); t != nil {
 		return t
 	}
-	return c.tools.find(name)
+	return find[tool](c.tools, name)
 }
 
 // ownTools returns the tools that only the session of a request has.
-func ownTools(ctx context.Context, c *catalog) registry[tool] {
+func ownTools(ctx context.Context, c *catalog) registry {
 	if !c.sessionTools {
 		return nil
 	}

@@ -14,9 +14,9 @@ import (
 
 // skillCatalog contains the skills at one moment. It is immutable. The zero skillCatalog has none.
 type skillCatalog struct {
-	list  registry[skillfiles.Skill] // by the URI of SKILL.md
-	files map[string]*skillFile      // by URI
-	dirs  map[string]*directory      // by URI
+	list  registry              // by the URI of SKILL.md
+	files map[string]*skillFile // by URI
+	dirs  map[string]*directory // by URI
 }
 
 // skillFile is a file of one or more skills.
@@ -28,8 +28,8 @@ type skillFile struct {
 // directory is a directory of skills, or around skills.
 type directory struct {
 	name     string
-	children registry[directoryEntry] // by URI
-	owners   []string                 // URIs of the skills that contain it, or that it contains
+	children registry // by URI
+	owners   []string // URIs of the skills that contain it, or that it contains
 }
 
 // directoryEntry is a file or a directory in a directory.
@@ -43,7 +43,7 @@ type directoryEntry struct {
 func (c *skillCatalog) replaced(added []*skillfiles.Skill) (uris []string, err error) {
 	paths := make(map[string]bool, len(added)) // whether the skill is new
 	for _, x := range c.list {
-		paths[x.item.Path] = false
+		paths[x.item.(*skillfiles.Skill).Path] = false
 	}
 	for _, x := range added {
 		paths[x.Path] = true
@@ -56,8 +56,9 @@ func (c *skillCatalog) replaced(added []*skillfiles.Skill) (uris []string, err e
 		}
 	}
 	for _, x := range c.list {
-		is := paths[x.item.Path]
-		for p := range parents(x.item.Path) {
+		skill := x.item.(*skillfiles.Skill)
+		is := paths[skill.Path]
+		for p := range parents(skill.Path) {
 			is = is || paths[p]
 		}
 		if is {
@@ -79,25 +80,26 @@ func parents(p string) func(yield func(string) bool) {
 func (s *Server) setSkills(c *catalog, removed []string, added []*skillfiles.Skill) {
 	gone := make(map[string]bool)
 	for _, uri := range removed {
-		gone[uri] = c.skills.list.find(uri) != nil
+		gone[uri] = c.skills.list.has(uri)
 	}
-	list := make(registry[skillfiles.Skill], len(added))
+	list := make(registry, len(added))
 	for i, x := range added {
-		list[i] = entry[skillfiles.Skill]{x.Entry.URI, x}
+		list[i] = entry{x.Entry.URI, x}
 	}
 	c.skills = newSkillCatalog(merged(c.skills.list, gone, list))
-	manifests := make(registry[resource], len(added))
-	for i, x := range list {
-		f := c.skills.files[x.key].file
-		manifests[i] = entry[resource]{x.key, &resource{Resource: skillResource(f, x.item), read: readSkillFile(f)}}
+	manifests := make(registry, len(added))
+	for i, x := range added {
+		uri := x.Entry.URI
+		f := c.skills.files[uri].file
+		manifests[i] = entry{uri, &resource{Resource: skillResource(f, x), read: readSkillFile(f)}}
 	}
 	c.resources = merged(c.resources, gone, manifests)
 }
 
 // merged returns a registry without some items and with others, which replace items with the same
 // key.
-func merged[T any](s registry[T], without map[string]bool, with registry[T]) registry[T] {
-	all := make(map[string]*T, len(s)+len(with))
+func merged(s registry, without map[string]bool, with registry) registry {
+	all := make(map[string]any, len(s)+len(with))
 	for _, x := range s {
 		if !without[x.key] {
 			all[x.key] = x.item
@@ -106,28 +108,29 @@ func merged[T any](s registry[T], without map[string]bool, with registry[T]) reg
 	for _, x := range with {
 		all[x.key] = x.item
 	}
-	list := make(registry[T], 0, len(all))
+	list := make(registry, 0, len(all))
 	for _, key := range slices.Sorted(maps.Keys(all)) {
-		list = append(list, entry[T]{key, all[key]})
+		list = append(list, entry{key, all[key]})
 	}
 	return list
 }
 
 // newSkillCatalog returns the catalog of a list of skills.
-func newSkillCatalog(list registry[skillfiles.Skill]) skillCatalog {
+func newSkillCatalog(list registry) skillCatalog {
 	c := skillCatalog{list: list, files: make(map[string]*skillFile), dirs: make(map[string]*directory)}
 	for _, x := range list {
-		for _, f := range x.item.Files {
+		skill := x.item.(*skillfiles.Skill)
+		for _, f := range skill.Files {
 			if c.files[f.URI] == nil {
 				c.files[f.URI] = &skillFile{file: f}
 			}
 			c.files[f.URI].owners = append(c.files[f.URI].owners, x.key)
 		}
-		c.addDirectory(x.item.Path, x.key)
-		for p := range parents(x.item.Path) {
+		c.addDirectory(skill.Path, x.key)
+		for p := range parents(skill.Path) {
 			c.addDirectory(p, x.key)
 		}
-		for _, p := range x.item.Dirs {
+		for _, p := range skill.Dirs {
 			c.addDirectory(p, x.key)
 		}
 	}
@@ -135,10 +138,10 @@ func newSkillCatalog(list registry[skillfiles.Skill]) skillCatalog {
 		c.addChild(mcp.Resource{URI: uri, Name: d.name, MIMEType: "inode/directory"}, d.owners)
 	}
 	for uri, f := range c.files {
-		c.addChild(skillResource(f.file, list.find(uri)), f.owners)
+		c.addChild(skillResource(f.file, find[skillfiles.Skill](list, uri)), f.owners)
 	}
 	for _, d := range c.dirs {
-		slices.SortFunc(d.children, func(a, b entry[directoryEntry]) int { return cmp.Compare(a.key, b.key) })
+		slices.SortFunc(d.children, func(a, b entry) int { return cmp.Compare(a.key, b.key) })
 	}
 	return c
 }
@@ -159,7 +162,7 @@ func (c *skillCatalog) addDirectory(p, skill string) {
 // addChild adds a file or a directory to the directory that contains it, if there is one.
 func (c *skillCatalog) addChild(r mcp.Resource, owners []string) {
 	if parent := c.dirs[r.URI[:strings.LastIndexByte(r.URI, '/')]]; parent != nil {
-		parent.children = append(parent.children, entry[directoryEntry]{r.URI, &directoryEntry{r, owners}})
+		parent.children = append(parent.children, entry{r.URI, &directoryEntry{r, owners}})
 	}
 }
 

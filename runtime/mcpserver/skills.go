@@ -91,7 +91,7 @@ func (s *Server) RemoveSkills(uris ...string) {
 func (s *Server) warnOfEqualNames() {
 	uris := make(map[string]string)
 	for _, x := range s.catalog.Load().skills.list {
-		name := x.item.Entry.Frontmatter.Name
+		name := x.item.(*skillfiles.Skill).Entry.Frontmatter.Name
 		if other, has := uris[name]; has {
 			s.opts.Logger.Warn("skills have the same name", "name", name, "uri", other, "other", x.key)
 		}
@@ -142,8 +142,8 @@ const maxPageFiles = 4096
 
 func (s *Server) listSkills(ctx context.Context, req *skills.ListSkillsRequest) (*skills.ListSkillsResult, error) {
 	all := s.catalog.Load().skills
-	weight := func(x *skillfiles.Skill) int { return len(x.Files) }
-	page, next, err := skillPage(s, kindSkill, all.list, req.Cursor, weight, func(x entry[skillfiles.Skill]) bool {
+	weight := func(item any) int { return len(item.(*skillfiles.Skill).Files) }
+	page, next, err := skillPage(s, kindSkill, all.list, req.Cursor, weight, func(x entry) bool {
 		return s.visible(ctx, KindResource, x.key)
 	})
 	if err != nil {
@@ -151,14 +151,14 @@ func (s *Server) listSkills(ctx context.Context, req *skills.ListSkillsRequest) 
 	}
 	res := &skills.ListSkillsResult{Skills: make([]skills.Skill, len(page)), NextCursor: next}
 	for i, x := range page {
-		res.Skills[i] = x.item.Entry
+		res.Skills[i] = x.item.(*skillfiles.Skill).Entry
 	}
 	s.setCacheHint(req.Method(), &res.TTLMs, &res.CacheScope)
 	return res, nil
 }
 
 func (s *Server) getSkill(ctx context.Context, req *skills.GetSkillRequest) (*skills.GetSkillResult, error) {
-	skill := s.catalog.Load().skills.list.find(req.URI)
+	skill := find[skillfiles.Skill](s.catalog.Load().skills.list, req.URI)
 	if skill == nil || !s.visible(ctx, KindResource, req.URI) {
 		return nil, invalid("No skill has the URI %q", limit.URI(req.URI))
 	}
@@ -172,15 +172,15 @@ func (s *Server) readDirectory(ctx context.Context, req *skills.ReadResourceDire
 	if dir == nil || !s.anyVisible(ctx, dir.owners) {
 		return nil, invalid("No directory has the URI %q", limit.URI(req.URI))
 	}
-	page, next, err := skillPage(s, kindDirectory, dir.children, req.Cursor, nil, func(x entry[directoryEntry]) bool {
-		return s.anyVisible(ctx, x.item.owners)
+	page, next, err := skillPage(s, kindDirectory, dir.children, req.Cursor, nil, func(x entry) bool {
+		return s.anyVisible(ctx, x.item.(*directoryEntry).owners)
 	})
 	if err != nil {
 		return nil, err
 	}
 	res := &skills.ReadResourceDirectoryResult{Resources: make([]mcp.Resource, len(page)), NextCursor: next}
 	for i, x := range page {
-		res.Resources[i] = x.item.resource
+		res.Resources[i] = x.item.(*directoryEntry).resource
 	}
 	return res, nil
 }
@@ -193,7 +193,7 @@ func (s *Server) anyVisible(ctx context.Context, uris []string) bool {
 // skillPage returns one page of the visible items, and the cursor of the next page. The weights of
 // the items of a page have at most the sum maxPageFiles, unless the page has one item. A nil
 // function means that items have no weight.
-func skillPage[T any](s *Server, kind Kind, items registry[T], cursor *string, weight func(*T) int, visible func(entry[T]) bool) (registry[T], *string, error) {
+func skillPage(s *Server, kind Kind, items registry, cursor *string, weight func(item any) int, visible func(entry) bool) (registry, *string, error) {
 	if cursor != nil {
 		key, ok := decodeCursor(kind, *cursor)
 		if !ok {
@@ -201,7 +201,7 @@ func skillPage[T any](s *Server, kind Kind, items registry[T], cursor *string, w
 		}
 		items = items.after(key)
 	}
-	var page registry[T]
+	var page registry
 	sum := 0
 	for _, x := range items {
 		if !visible(x) {

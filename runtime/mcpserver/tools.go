@@ -369,7 +369,7 @@ func (s *Server) listTools(ctx context.Context, req *mcp.ListToolsRequest) (wire
 	}
 	res.Tools = make([]mcp.Tool, len(tools))
 	for i, x := range tools {
-		res.Tools[i] = *x.item.definition(revisionOf(ctx))
+		res.Tools[i] = *x.item.(*tool).definition(revisionOf(ctx))
 	}
 	return res, nil
 }

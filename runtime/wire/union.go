@@ -26,21 +26,19 @@ func (d *Decoder) Discriminator(union, key string, optional bool) string {
 
 // UnmarshalUnion reads a value of a union in the all-revisions form. It calls
 // decode to read the value.
-func UnmarshalUnion[T any](data []byte, decode func(*Decoder) T) (T, error) {
-	u := &unionValue[T]{decode: decode}
-	err := Unmarshal(data, u)
-	return u.v, err
+func UnmarshalUnion[T any](data []byte, decode func(*Decoder) T) (v T, err error) {
+	err = Unmarshal(data, &unionValue{decode: func(d *Decoder) { v = decode(d) }})
+	return v, err
 }
 
 // unionValue adapts a union to [Value], for reading.
-type unionValue[T any] struct {
+type unionValue struct {
 	ReadOnly
-	v      T
-	decode func(*Decoder) T
+	decode func(*Decoder)
 }
 
 // DecodeJSON implements [Value].
-func (u *unionValue[T]) DecodeJSON(d *Decoder) { u.v = u.decode(d) }
+func (u *unionValue) DecodeJSON(d *Decoder) { u.decode(d) }
 
 // OneOrMany reads one value or, in the revisions of many, an array of values. It
 // calls elem to read each value.
