@@ -169,6 +169,44 @@ var widened = map[string]struct {
 			"enum": {"type": "array", "items": {"type": "string"}}, "enumNames": {"type": "array", "items": {"type": "string"}}}}`),
 		"RequestedSchema.properties: It is raw JSON in Extra in 2027-03-01: a map.",
 	},
+	"a boolean, one value now": {
+		member("ToolAnnotations", "readOnlyHint", `{"type": "boolean", "const": true}`),
+		"ToolAnnotations.readOnlyHint: Only some of its values are valid in 2027-03-01.",
+	},
+	"an integer, an enum now": {
+		member("CreateMessageRequestParams", "maxTokens", `{"type": "integer", "enum": [100, 200]}`),
+		"CreateMessageRequest.maxTokens: Only some of its values are valid in 2027-03-01.",
+	},
+	"a constant of another type": {
+		member("Implementation", "version", `{"const": 1.5}`),
+		"Implementation.version: It is raw JSON in Extra in 2027-03-01: the constant 1.5.",
+	},
+	"a constant object": {
+		member("Tool", "shape", `{"const": {"b": [1, null], "a": false}}`),
+		`Tool.shape: It must match another schema in 2027-03-01: the constant {"a":false,"b":[1,null]}.`,
+	},
+	"a constant that is null": {
+		member("Tool", "nothing", `{"const": null}`),
+		"Tool.nothing: It must match another schema in 2027-03-01: null.",
+	},
+	"an enum of several types": {
+		member("Tool", "level", `{"type": ["integer", "string", "null"], "enum": [1, "high", null, true]}`),
+		`Tool.level: It must match another schema in 2027-03-01: one of 1, "high", null.`,
+	},
+	"a union of constants": {
+		member("Tool", "level", `{"anyOf": [{"const": 1}, {"const": "high"}, {"enum": [2.5, true]}]}`),
+		`Tool.level: It must match another schema in 2027-03-01: one of "high", 1, 2.5, true.`,
+	},
+	"an allOf of constants": {
+		member("Tool", "level", `{"allOf": [{"enum": [1, 2, "a"]}, {"type": "number", "minimum": 2}]}`),
+		`Tool.level: It must match another schema in 2027-03-01: the constant 2.`,
+	},
+	"objects with different numbers": {
+		combine(define("Small", `{"type": "object", "required": ["size"], "properties": {"size": {"const": 1}}}`),
+			define("Large", `{"type": "object", "required": ["size"], "properties": {"size": {"const": 2}, "unit": {"type": "string"}}}`),
+			member("Tool", "box", `{"anyOf": [{"$ref": "#/$defs/Small"}, {"$ref": "#/$defs/Large"}]}`)),
+		`Tool.box: It must match another schema in 2027-03-01: a union.`,
+	},
 	"an optional number with a default": {
 		func(defs object) { defs["CacheableResult"].(object)["required"] = []any{"resultType", "cacheScope"} },
 		"CacheableResult.ttlMs: It may be absent in 2027-03-01, and is 0 then. An explicit 0 is also in Extra.",

@@ -200,9 +200,9 @@ var unsupportedTypes = map[string]mergeError{
 		combine(define("Maybe", `{"type": ["string", "null"]}`), member("Tool", "mood", `{"$ref": "#/$defs/Maybe"}`)),
 		[]string{"2027-03-01#/$defs/Maybe", "may be null", "Types rule"},
 	},
-	"a constant that is a fraction": {
-		member("Tool", "half", `{"type": "number", "const": 0.5}`),
-		[]string{"2027-03-01#/$defs/Tool/properties/half/const", "the constant 0.5"},
+	"a constant that its type forbids": {
+		member("Tool", "half", `{"type": "integer", "const": 0.5}`),
+		[]string{"2027-03-01#/$defs/Tool/properties/half/const", "no value of the const has the type integer"},
 	},
 	"an object that forbids other members, and one with the same Go type that does not": {
 		member("TitledSingleSelectEnumSchema", "oneOf", `{"type": "array", "items": {"type": "object", "additionalProperties": false, "required": ["const", "title"],

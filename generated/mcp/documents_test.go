@@ -170,7 +170,7 @@ func (s shape) arrays(depth int) []any {
 	return list
 }
 
-// constants returns the values of all consts and enums of the file, sorted.
+// constants returns the strings in all consts and enums of the file, sorted.
 func (f *schemaFile) constants() []string {
 	found := map[string]bool{}
 	var walk func(any)
@@ -182,7 +182,9 @@ func (f *schemaFile) constants() []string {
 			}
 			if list, ok := v["enum"].([]any); ok {
 				for _, x := range list {
-					found[x.(string)] = true
+					if text, ok := x.(string); ok {
+						found[text] = true
+					}
 				}
 			}
 			for _, x := range v {

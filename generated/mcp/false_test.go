@@ -37,8 +37,8 @@ func TestExplicitFalseIsKeptForGateways(t *testing.T) {
 func declaresHints(r wire.Revision) bool {
 	annotations, declared := schemas()[r.Index()].shape("Tool").member("annotations")
 	for _, name := range []string{"idempotentHint", "readOnlyHint", "title"} {
-		_, has := annotations.member(name)
-		declared = declared && has
+		member, has := annotations.member(name)
+		declared = declared && has && member.values() == nil
 	}
 	return declared
 }

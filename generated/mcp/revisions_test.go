@@ -88,10 +88,10 @@ func (s shape) unusedMember(v any, at string) string {
 	switch v := v.(type) {
 	case map[string]any:
 		for _, name := range s.members() {
-			if _, there := v[name]; !there && !s.isEmbeddedRoots() {
+			member, _ := s.member(name)
+			if _, there := v[name]; !there && !s.isEmbeddedRoots() && !s.omittable(name, member, true, member.largest(0)) {
 				return pointer(at, name)
 			}
-			member, _ := s.member(name)
 			if name == "inputSchema" || name == "outputSchema" {
 				continue
 			}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math/big"
 	"reflect"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -230,7 +231,13 @@ func (s shape) omittable(name string, member shape, known bool, v any) bool {
 	case name == "params" && s.isMessage():
 		return member.differs(v, map[string]any{}, "") == ""
 	}
-	return v == "" && member.is("string") || v == false && member.is("boolean")
+	return v == "" && member.is("string") || v == false && member.isBoolean()
+}
+
+// isBoolean reports whether every value of s is a boolean.
+func (s shape) isBoolean() bool {
+	values := s.values()
+	return s.is("boolean") || values != nil && !slices.ContainsFunc(values, func(v any) bool { _, ok := v.(bool); return !ok })
 }
 
 // sameNumber reports whether two numbers are equal in Go: IDs by their digits, integers by

@@ -22,6 +22,11 @@ func variantsIn(r wire.Revision, t reflect.Type) (list []variant) {
 	return list
 }
 
+// hasVariant reports whether a member of a struct has a schema of its own in a revision.
+func hasVariant(r wire.Revision, t reflect.Type, member string) bool {
+	return slices.ContainsFunc(variantsIn(r, t), func(x variant) bool { return x.member == member })
+}
+
 // inExtra reports whether the value of any variant with the given name is in Extra in a revision.
 func inExtra(r wire.Revision, member string) bool {
 	return slices.ContainsFunc(variants, func(x variant) bool { return x.extra && x.member == member && x.in.Has(r) })

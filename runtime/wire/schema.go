@@ -1,9 +1,11 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -25,6 +27,7 @@ type Schema struct {
 	Others   *Schema      // the other members of an object; nil means any
 	Closed   bool         // an object has no other members
 	AnyOf    []*Schema    // if there are any, one of them must allow the value
+	Equal    []string     // JSON texts; if there are any, the value must be equal to one of them
 }
 
 // SchemaPart is a declared member of an object in a [Schema].
@@ -104,6 +107,9 @@ func (s *Schema) Read(d *Decoder) {
 	case len(s.AnyOf) > 0:
 		s.readAnyOf(d)
 		return
+	case len(s.Equal) > 0:
+		s.readEqual(d)
+		return
 	}
 	name := d.typeName()
 	if len(s.Types) > 0 && !slices.Contains(s.Types, name) && !(name == "number" && slices.Contains(s.Types, "integer")) {
@@ -170,6 +176,49 @@ func (s *Schema) readAnyOf(d *Decoder) {
 		d.rewind(start)
 	}
 	d.Fail("want one of %d types: %s", len(s.AnyOf), strings.Join(failures, "; or "))
+}
+
+func (s *Schema) readEqual(d *Decoder) {
+	d.first()
+	at := d.pos
+	raw := d.span()
+	if raw != nil && !slices.ContainsFunc(s.Equal, func(text string) bool { return equalJSON(parsed(raw), parsed([]byte(text))) }) {
+		d.fail(at, false, fmt.Errorf("value %s is not one of %s", clip(string(raw)), strings.Join(s.Equal, ", ")))
+	}
+}
+
+// parsed returns the value of a valid JSON text, with its numbers as text.
+func parsed(text []byte) (v any) {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	_ = dec.Decode(&v)
+	return v
+}
+
+// equalJSON reports whether two values are equal as JSON. Numbers are compared exactly.
+func equalJSON(a, b any) bool {
+	switch a := a.(type) {
+	case json.Number:
+		b, ok := b.(json.Number)
+		return ok && equalNumbers(string(a), string(b))
+	case []any:
+		b, ok := b.([]any)
+		return ok && slices.EqualFunc(a, b, equalJSON)
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		return ok && maps.EqualFunc(a, b, equalJSON)
+	}
+	return reflect.TypeOf(a) == reflect.TypeOf(b) && a == b // neither is a list or a map
+}
+
+// equalNumbers reports whether two number texts have the same value.
+func equalNumbers(a, b string) bool {
+	digits, shift := decimal([]byte(a))
+	others, otherShift := decimal([]byte(b))
+	if len(digits) == 0 {
+		return len(others) == 0
+	}
+	return bytes.Equal(digits, others) && shift == otherShift && (a[0] == '-') == (b[0] == '-')
 }
 
 func (s *Schema) readObject(d *Decoder) {

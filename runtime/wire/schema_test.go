@@ -159,3 +159,21 @@ func (x *checkedJSON) DecodeJSON(d *wire.Decoder) {
 	d.Check(wire.Always, x.schema.Read)
 	x.raw = d.Raw()
 }
+
+func TestEqual(t *testing.T) {
+	equal := []string{"true", "null", "-1.5", "100", "0", `{"a":[1,"b"],"c":{}}`}
+	for _, text := range []string{"true", " null ", "-1.5", "-15e-1", "-1.50", "100", "1e2", "100.0", "0", "-0", "0e9", "0.0", `{"c":{},"a":[1.0,"\u0062"]}`} {
+		d := &wire.Schema{Equal: equal}
+		require.NoError(t, wire.Decode([]byte(text), new(wire.Frame), &read{d}), text)
+	}
+	for _, text := range []string{"false", `"null"`, "1.5", "-1.5000000000000000000001", "101", "1e-99999999999999999999", `{"a":[1,"b"]}`, `{"a":["b",1],"c":{}}`, "[]", `"100"`} {
+		d := &wire.Schema{Equal: equal}
+		require.ErrorContains(t, wire.Decode([]byte(text), new(wire.Frame), &read{d}), "is not one of true, null, -1.5, 100, 0, ", text)
+	}
+}
+
+// read is a value that a schema validates.
+type read struct{ schema *wire.Schema }
+
+func (x *read) AppendJSON(b []byte, _ *wire.Encoder) []byte { return append(b, "null"...) }
+func (x *read) DecodeJSON(d *wire.Decoder)                  { x.schema.Read(d) }

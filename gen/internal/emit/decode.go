@@ -67,28 +67,35 @@ func (g *generator) decodeInputRequired(d *jen.Group, t *ir.Type, s *ir.Struct) 
 
 // decodeMember prints the decoding of a member in all revisions.
 func (g *generator) decodeMember(d *jen.Group, t *ir.Type, f *ir.Field) {
-	g.decodeChecks(d, t, f, f.Checks)
 	if len(f.Extra) == 0 {
-		g.decodeField(d, f)
+		g.decodeField(d, t, f)
 		return
 	}
-	g.decodeOther(d, t, f, func(d *jen.Group) { g.decodeField(d, f) })
+	g.decodeOther(d, t, f, func(d *jen.Group) { g.decodeField(d, t, f) })
 }
 
 // decodeField prints the decoding of a member into its field.
-func (g *generator) decodeField(d *jen.Group, f *ir.Field) {
+func (g *generator) decodeField(d *jen.Group, t *ir.Type, f *ir.Field) {
 	value := jen.Id("x").Dot(f.Name)
+	strictly := func(d *jen.Group) {
+		checks := func(d *jen.Group) { g.decodeChecks(d, t, f, f.Checks) }
+		if f.NullAbsent && len(f.Checks) > 0 {
+			d.If(jen.Id("d").Dot("Kind").Call().Op("!=").LitRune('n')).BlockFunc(checks)
+		} else {
+			checks(d)
+		}
+		g.decodeStrictly(d, f, value)
+	}
 	switch {
 	case f.Lenient && unionOf(f.Type) != nil:
 		d.Add(value.Clone()).Op("=").Qual(wirePkg, "Map").Call(jen.Id("d"), g.lenientElement(unionOf(f.Type)))
 	case f.Lenient:
-		d.If(jen.Op("!").Id("d").Dot("Try").Call(jen.Func().Params(jen.Id("d").Op("*").Qual(wirePkg, "Decoder")).BlockFunc(
-			func(d *jen.Group) { g.decodeStrictly(d, f, value) }))).Block(
+		d.If(jen.Op("!").Id("d").Dot("Try").Call(jen.Func().Params(jen.Id("d").Op("*").Qual(wirePkg, "Decoder")).BlockFunc(strictly))).Block(
 			value.Clone().Op("=").Add(zero(f)),
 			jen.Id("x").Dot("Extra").Op("=").Id("o").Dot("Extra").Call(jen.Id("x").Dot("Extra")),
 		)
 	default:
-		g.decodeStrictly(d, f, value)
+		strictly(d)
 	}
 	if l, ok := f.Type.(ir.List); ok && l.MaxIn != 0 {
 		d.If(jen.Id("d").Dot("Has").Call(g.window(l.MaxIn))).Block(jen.Id("d").Dot("MaxItems").Call(jen.Len(value), jen.Lit(l.Max)))

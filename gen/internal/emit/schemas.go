@@ -114,6 +114,7 @@ func (g *generator) schema(s *ir.Schema) *jen.Statement {
 				}
 			})
 		}
+		texts("Equal", s.Equal)
 	})
 }
 

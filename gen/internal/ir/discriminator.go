@@ -121,7 +121,7 @@ func (s *analyzer) addTests(t *mergedType, u *Union, rest []*traits, values []st
 
 // nextTest returns the index of a type that has a required path which no other type
 // has. If there is none, it returns a type that refines another: it has the same
-// required paths and one more optional path. The index is -1 if there is neither.
+// required paths and one more optional path, and the same types of the paths that both have. The index is -1 if there is neither.
 func nextTest(rest []*traits) (int, string) {
 	for i, tr := range rest {
 		for _, path := range tr.required {
@@ -132,7 +132,7 @@ func nextTest(rest []*traits) (int, string) {
 	}
 	for i, tr := range rest {
 		for j, other := range rest {
-			if i == j || !slices.Equal(tr.required, other.required) || !subset(other.all, tr.all) {
+			if i == j || !slices.Equal(tr.required, other.required) || !subset(other.all, tr.all) || !sameFields(tr.member.Type, other.member.Type) {
 				continue
 			}
 			for _, path := range tr.all {
@@ -160,6 +160,19 @@ func othersHave(rest []*traits, i int, path string) bool {
 		}
 	}
 	return false
+}
+
+// sameFields reports whether the members that both of two types have allow the same values.
+func sameFields(a, b *Type) bool {
+	for _, f := range a.Shape.(*Struct).Fields {
+		for _, other := range b.Shape.(*Struct).Fields {
+			checks := len(f.Checks) + len(f.Extra) + len(other.Checks) + len(other.Extra)
+			if f.JSON == other.JSON && (checks > 0 || exprName(f.Type) != exprName(other.Type)) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func subset(a, b []string) bool {

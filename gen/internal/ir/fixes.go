@@ -2,6 +2,7 @@ package ir
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -113,6 +114,7 @@ type Schema struct {
 	Others   *Schema
 	Closed   bool // an object has no other members
 	AnyOf    []*Schema
+	Equal    []string // JSON texts
 }
 
 // SchemaMember is a declared member of an object in a [Schema].
@@ -249,9 +251,8 @@ func (m *merger) schema(bit int, n node, within []string) *Schema {
 		return &Schema{Types: []string{"string"}, Values: n.values}
 	case *constNode:
 		return &Schema{Types: []string{"string"}, Values: []string{n.value}}
-	case *numberNode:
-		v := float64(n.value)
-		return &Schema{Types: []string{"integer"}, Min: &v, Max: &v}
+	case *numberNode, *valuesNode:
+		return &Schema{Equal: constantValues(n)}
 	case *mapNode:
 		return &Schema{Types: []string{"object"}, Others: m.schema(bit, n.elem, within)}
 	case *arrayNode:
@@ -339,11 +340,7 @@ func either(a, b node) node {
 	if equalNodes(a, b) {
 		return a
 	}
-	if values := append(textValues(a), textValues(b)...); textValues(a) != nil && textValues(b) != nil {
-		slices.Sort(values)
-		return &enumNode{at(a.pos()), slices.Compact(values)}
-	}
-	return &unionNode{at(a.pos()), append(alternativesOf(a), alternativesOf(b)...)}
+	return simplest(&unionNode{at(a.pos()), append(alternativesOf(a), alternativesOf(b)...)})
 }
 
 // textValues returns the strings that a constant or an enum allows, or nil.
@@ -355,6 +352,21 @@ func textValues(n node) []string {
 		return slices.Clone(n.values)
 	}
 	return nil
+}
+
+// constantValues returns the JSON texts of the values that a node with constants allows, or nil.
+func constantValues(n node) (list []string) {
+	switch n := n.(type) {
+	case *constNode, *enumNode:
+		for _, text := range textValues(n) {
+			list = append(list, jsonText(text))
+		}
+	case *numberNode:
+		list = []string{strconv.Itoa(n.value)}
+	case *valuesNode:
+		list = slices.Clone(n.values)
+	}
+	return list
 }
 
 func alternativesOf(n node) []node {
@@ -382,6 +394,9 @@ func equalNodes(a, b node) bool {
 	case *numberNode:
 		b, ok := b.(*numberNode)
 		return ok && a.value == b.value
+	case *valuesNode:
+		b, ok := b.(*valuesNode)
+		return ok && slices.Equal(a.values, b.values)
 	case *anyNode:
 		return is[*anyNode](b)
 	case *mapNode:

@@ -1,7 +1,9 @@
 package ir
 
 import (
+	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -21,6 +23,12 @@ func (p *parser) intersect(a, b node) (node, bool) {
 	case p.narrower(resolvedB, resolvedA):
 		return a, true
 	}
+	switch values := constantValues(resolvedA); {
+	case values != nil:
+		return constantsIn(values, resolvedB)
+	case constantValues(resolvedB) != nil:
+		return constantsIn(constantValues(resolvedB), resolvedA)
+	}
 	switch a := resolvedA.(type) {
 	case *objectNode:
 		if b, ok := resolvedB.(*objectNode); ok {
@@ -30,9 +38,6 @@ func (p *parser) intersect(a, b node) (node, bool) {
 		if b, ok := resolvedB.(*scalarNode); ok {
 			return intersectScalars(a, b)
 		}
-	case *enumNode, *constNode:
-		values := slices.DeleteFunc(textValues(a), func(v string) bool { return !slices.Contains(textValues(resolvedB), v) })
-		return &enumNode{at(b.pos()), values}, len(values) > 0
 	case *arrayNode:
 		if b, ok := resolvedB.(*arrayNode); ok {
 			elem, ok := p.intersect(a.elem, b.elem)
@@ -45,6 +50,43 @@ func (p *parser) intersect(a, b node) (node, bool) {
 		}
 	}
 	return nil, false
+}
+
+// constantsIn returns a node for the constants that a node allows. It reports whether there are any.
+func constantsIn(values []string, n node) (node, bool) {
+	var list []string
+	for _, v := range values {
+		if allows(n, v) {
+			list = append(list, v)
+		}
+	}
+	if len(list) == 0 {
+		return nil, false
+	}
+	var texts []string
+	for _, v := range list {
+		if text := ""; json.Unmarshal([]byte(v), &text) == nil && isOfKind(v, "string") {
+			texts = append(texts, text)
+		}
+	}
+	if len(texts) == len(list) {
+		return &enumNode{at(n.pos()), texts}, true
+	}
+	return constantsOf(n.pos(), list), true
+}
+
+// allows reports whether a node allows a constant. It may report false if it does.
+func allows(n node, value string) bool {
+	switch n := n.(type) {
+	case *anyNode:
+		return true
+	case *scalarNode:
+		number, _ := strconv.ParseFloat(value, 64)
+		numeric := isOfKind(value, "number")
+		return n.format == "" && slices.ContainsFunc(n.kinds, func(kind string) bool { return isOfKind(value, kind) }) &&
+			!(numeric && n.min != nil && number < *n.min) && !(numeric && n.max != nil && number > *n.max)
+	}
+	return slices.Contains(constantValues(n), value)
 }
 
 // lower returns the lower of two limits. 0 is no limit.
@@ -114,15 +156,12 @@ func (p *parser) narrower(a, b node) bool {
 	case *mapNode:
 		return is[*anyNode](a.elem) && isObject(b)
 	case *scalarNode:
-		switch b.(type) {
-		case *constNode, *enumNode:
-			return slices.Contains(a.kinds, "string") && a.format == ""
-		case *numberNode:
-			return (slices.Contains(a.kinds, "integer") || slices.Contains(a.kinds, "number")) && a.min == nil && a.max == nil
+		if values := constantValues(b); values != nil {
+			return !slices.ContainsFunc(values, func(v string) bool { return !allows(a, v) })
 		}
-	case *enumNode:
-		values := textValues(b)
-		return values != nil && !slices.ContainsFunc(values, func(v string) bool { return !slices.Contains(a.values, v) })
+	case *enumNode, *valuesNode:
+		values := constantValues(b)
+		return values != nil && !slices.ContainsFunc(values, func(v string) bool { return !allows(a, v) })
 	case *objectNode:
 		b, ok := b.(*objectNode)
 		return ok && !a.closed && !slices.ContainsFunc(a.members, func(m member) bool {

@@ -327,7 +327,7 @@ func unbounded(n node) node {
 	return nil
 }
 
-// joinNarrower joins a string, an enum or an ID with fewer of its values. The Go type is the type
+// joinNarrower joins a scalar, an enum or an ID with fewer of its values. The Go type is the type
 // of the older revisions, and a schema forbids the other values.
 func (m *merger) joinNarrower(f *Field, occs []occurrence) (list []occurrence, in Window) {
 	for _, o := range occs {
@@ -353,6 +353,9 @@ func (m *merger) isNarrower(older, newer occurrence) bool {
 	case *enumNode:
 		return len(values) > 0 && is[*constNode](all[1].node) && !slices.ContainsFunc(values, func(v string) bool { return !slices.Contains(wide.values, v) })
 	case *scalarNode:
+		if constants := constantValues(all[1].node); constants != nil && len(wide.kinds) == 1 && len(values) == 0 {
+			return !slices.ContainsFunc(constants, func(v string) bool { return !allows(wide, v) })
+		}
 		if isText(wide) {
 			return len(values) > 0
 		}

@@ -1,11 +1,12 @@
 package ir
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/atombender/go-jsonschema/pkg/schemas"
@@ -50,6 +51,10 @@ type (
 	numberNode struct { // a constant integer
 		at
 		value int
+	}
+	valuesNode struct { // constants that are not all strings
+		at
+		values []string // JSON texts
 	}
 	anyNode struct{ at }
 	mapNode struct {
@@ -166,9 +171,9 @@ func (p *parser) node(t *schemas.Type, where string) node {
 		}
 		return simplest(u)
 	case t.Const != nil:
-		return p.constant(t.Const, where)
+		return p.constants([]any{t.Const}, t.Type, where, "const")
 	case len(t.Enum) > 0:
-		return p.enum(t.Enum, where)
+		return p.constants(t.Enum, t.Type, where, "enum")
 	case len(t.Type) == 0:
 		return &anyNode{at(where)}
 	case len(t.Type) > 1 && (t.Properties != nil || t.AdditionalProperties != nil || t.Items != nil || t.MaxItems != 0 || t.Format != ""):
@@ -205,7 +210,9 @@ func (p *parser) eachType(t *schemas.Type, where string) node {
 // simplest returns a union of constants as an enum, and a union of types without bounds as one scalar.
 func simplest(u *unionNode) node {
 	enum, scalar := &enumNode{at: u.at}, &scalarNode{at: u.at}
+	var all []string
 	for _, n := range u.alternatives {
+		all = append(all, constantValues(n)...)
 		if values := textValues(n); values != nil {
 			enum.values = append(enum.values, values...)
 		}
@@ -222,35 +229,74 @@ func simplest(u *unionNode) node {
 	case !slices.ContainsFunc(u.alternatives, func(n node) bool { return textValues(n) == nil }):
 		enum.values = slices.Compact(enum.values)
 		return enum
+	case !slices.ContainsFunc(u.alternatives, func(n node) bool { return constantValues(n) == nil }):
+		slices.Sort(all)
+		return &valuesNode{u.at, slices.Compact(all)}
 	case scalar.kinds[0] != "":
 		return scalar
 	}
 	return u
 }
 
-func (p *parser) constant(v any, where string) node {
-	switch v := v.(type) {
-	case string:
-		return &constNode{at(where), v}
-	case float64:
-		if v == math.Trunc(v) {
-			return &numberNode{at(where), int(v)}
+// constants converts the values of a const or an enum that have one of the types.
+func (p *parser) constants(list []any, types []string, where, keyword string) node {
+	var texts, all []string
+	for _, v := range list {
+		if text := jsonText(v); len(types) == 0 || slices.ContainsFunc(types, func(kind string) bool { return isOfKind(text, kind) }) {
+			all = append(all, text)
+			if s, ok := v.(string); ok {
+				texts = append(texts, s)
+			}
 		}
 	}
-	p.problems.add(where+"/const", "the constant %v of type %[1]T is not supported; constants must be strings or integers", v)
-	return &anyNode{at(where)}
+	switch {
+	case len(all) == 0:
+		p.problems.add(where+"/"+keyword, "no value of the %s has the type %s", keyword, strings.Join(types, " or ")).
+			Choose("The value has another type.", edit(where+"/type"))
+		return &anyNode{at(where)}
+	case slices.Equal(all, []string{"null"}):
+		return &scalarNode{at: at(where), kinds: all}
+	case len(texts) < len(all):
+		return constantsOf(where, all)
+	case keyword == "const":
+		return &constNode{at(where), texts[0]}
+	}
+	return &enumNode{at(where), texts}
 }
 
-func (p *parser) enum(values []any, where string) node {
-	e := &enumNode{at: at(where)}
-	for i, v := range values {
-		s, ok := v.(string)
-		if !ok {
-			p.problems.add(fmt.Sprintf("%s/enum/%d", where, i), "an enum value of type %T is not supported; enum values must be strings", v)
+// jsonText returns the JSON text of a value from JSON.
+func jsonText(v any) string {
+	data, _ := json.Marshal(v)
+	return string(data)
+}
+
+// constantsOf returns a node that allows the values of JSON texts, of which at least one is no string.
+func constantsOf(where string, values []string) node {
+	if len(values) == 1 && isOfKind(values[0], "integer") {
+		if v, err := strconv.Atoi(values[0]); err == nil {
+			return &numberNode{at(where), v}
 		}
-		e.values = append(e.values, s)
 	}
-	return e
+	return &valuesNode{at(where), values}
+}
+
+// isOfKind reports whether a JSON text has a type.
+func isOfKind(text, kind string) bool {
+	switch kind {
+	case "string":
+		return text[0] == '"'
+	case "integer":
+		return isOfKind(text, "number") && !strings.ContainsAny(text, ".e")
+	case "number":
+		return text[0] == '-' || text[0] >= '0' && text[0] <= '9'
+	case "boolean":
+		return text == "true" || text == "false"
+	case "object":
+		return text[0] == '{'
+	case "array":
+		return text[0] == '['
+	}
+	return text == kind
 }
 
 // object converts an object with members, or a map. An object without declared members
@@ -506,7 +552,7 @@ func isRestricted(n node) bool {
 		return !is[*anyNode](x.elem)
 	case *objectNode:
 		return x.closed
-	case *scalarNode, *enumNode, *constNode, *numberNode, *arrayNode:
+	case *scalarNode, *enumNode, *constNode, *numberNode, *valuesNode, *arrayNode:
 		return true
 	}
 	return false
@@ -575,6 +621,11 @@ func describe(n node) string {
 		return fmt.Sprintf("the constant %q", n.value)
 	case *numberNode:
 		return fmt.Sprintf("the constant %d", n.value)
+	case *valuesNode:
+		if len(n.values) == 1 {
+			return "the constant " + n.values[0]
+		}
+		return "one of " + strings.Join(n.values, ", ")
 	case *anyNode:
 		return "anything"
 	case *mapNode:

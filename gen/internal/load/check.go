@@ -172,6 +172,8 @@ func (c *checker) keyword(at, key string, v any) {
 	case !k.known():
 		c.fail(child(at, key), "unsupported keyword %q; gen must implement it first", key).
 			Choose("The compiler ignores the keyword, so the codec does not check it.", c.remove(child(at, key)))
+	case key == "const" && v == nil && !c.prose:
+		c.fault(at, key, "must not be null in a transcription; write an enum with the value null")
 	case k.fault != nil:
 		if fault := k.fault(v); fault != "" {
 			c.fault(at, key, fault)

@@ -56,13 +56,14 @@ func TestUnsupportedSchemas(t *testing.T) {
 		"unknown type":                 {`{"type": "date"}`, `/type: type has the unknown type "date"`},
 		"type twice":                   {`{"type": ["string", "string"]}`, `/type: type contains "string" twice`},
 		"no type":                      {`{"type": []}`, `/type: type must contain at least one type`},
-		"null const":                   {`{"const": null}`, `/const: const must be a string, a boolean or a number, not null`},
-		"object const":                 {`{"const": {}}`, `/const: const must be a string, a boolean or a number, not an object`},
+		"null const":                   {`{"const": null}`, `/const: const must not be null in a transcription`},
+		"const with a large number":    {`{"const": {"a": [9007199254740993]}}`, `/const: const is 9007199254740993; want a decimal number`},
+		"const with many digits":       {`{"const": 1.0000000000000001}`, `/const: const is 1.0000000000000001; want a number with fewer digits, like 1`},
 		"const too large":              {`{"const": 9007199254740993}`, `/const: const is 9007199254740993; want a decimal number`},
 		"exponent":                     {`{"minimum": 1e9000000}`, `/minimum: minimum is 1e9000000; want a decimal number`},
 		"bound is a string":            {`{"maximum": "1"}`, `/maximum: maximum must be a number, not a string`},
 		"empty enum":                   {`{"enum": []}`, `/enum: enum must be an array with at least one value`},
-		"enum of objects":              {`{"enum": ["a", {}]}`, `/enum: enum value 1 must be a string`},
+		"enum object twice":            {`{"enum": ["a", {}, {}]}`, `/enum: enum contains map[] twice`},
 		"enum value twice":             {`{"enum": ["a", "b", "a"]}`, `/enum: enum contains a twice`},
 		"maxItems zero":                {`{"maxItems": 0}`, `/maxItems: maxItems is 0; want an integer greater than 0`},
 		"maxItems a fraction":          {`{"maxItems": 1.5}`, `/maxItems: maxItems is 1.5`},
@@ -78,7 +79,7 @@ func TestUnsupportedSchemas(t *testing.T) {
 		"allOf and properties":         {`{"allOf": [{}], "properties": {}, "type": "object"}`, `/allOf: allOf cannot be combined with properties, type`},
 		"anyOf and type":               {`{"anyOf": [{}], "type": "object"}`, `/anyOf: anyOf cannot be combined with type`},
 		"const and enum":               {`{"const": "a", "enum": ["a"], "type": "string"}`, `/const: const cannot be combined with enum`},
-		"enum of a list":               {`{"enum": ["a"], "type": "array"}`, `/enum: enum requires the type string or integer or number or boolean`},
+		"enum with a format":           {`{"enum": ["a"], "format": "uri", "type": "string"}`, `/enum: enum cannot be combined with format`},
 		"properties without type":      {`{"properties": {"a": {}}}`, `/properties: properties requires the type object`},
 		"bounds of a string":           {`{"type": "string", "minimum": 1}`, `/minimum: minimum requires the type integer or number`},
 		"members of two types":         {`{"type": "object", "properties": {"a": {}}, "additionalProperties": {"type": "string"}}`, `/additionalProperties: additionalProperties must allow any value`},
@@ -132,6 +133,14 @@ func TestTranscribeRemovesAnnotations(t *testing.T) {
 	require.NoError(t, err)
 	plain := newFile(`{"A": {"type": "object", "properties": {"a": {"const": "a"}, "title": {"$ref": "#/$defs/B"}}}, "B": {"anyOf": [{"type": "string"}]}}`)
 	want, err := Transcribe("x.json", plain)
+	require.NoError(t, err)
+	require.Equal(t, string(want), string(ours))
+}
+
+func TestTranscribeNullConstant(t *testing.T) {
+	ours, err := Transcribe("x.json", newFile(`{"A": {"const": null}}`))
+	require.NoError(t, err)
+	want, err := Transcribe("x.json", newFile(`{"A": {"enum": [null]}}`))
 	require.NoError(t, err)
 	require.Equal(t, string(want), string(ours))
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -34,8 +35,8 @@ var keywords = map[string]keyword{
 	"additionalProperties": {holds: schema, types: objectType},
 	"allOf":                {holds: list, fault: schemaArray, exclusive: true},
 	"anyOf":                {holds: list, fault: schemaArray, exclusive: true},
-	"const":                {holds: plain, fault: scalar, types: scalarTypes, exclusive: true},
-	"enum":                 {holds: plain, fault: scalars, types: scalarTypes, exclusive: true},
+	"const":                {holds: plain, fault: constant, types: typeNames, exclusive: true},
+	"enum":                 {holds: plain, fault: constants, types: typeNames, exclusive: true},
 	"format":               {holds: plain, fault: nonEmptyString, types: stringType},
 	"items":                {holds: schema, types: arrayType},
 	"maximum":              {holds: plain, fault: number, types: numberTypes},
@@ -67,7 +68,6 @@ var (
 	arrayType   = []string{"array"}
 	stringType  = []string{"string"}
 	numberTypes = []string{"integer", "number"}
-	scalarTypes = []string{"string", "integer", "number", "boolean"}
 )
 
 // keywordAt returns the keyword for a place. The zero keyword is unknown.
@@ -185,28 +185,35 @@ func types(v any) string {
 	return ""
 }
 
-// scalar accepts the values that a const can have without loss: the parser reads null
-// as absent and numbers as float64, and no later stage compares objects.
-func scalar(v any) string {
-	switch v.(type) {
-	case string, bool:
-		return ""
+// constant accepts the values that a const can have without loss, because the parser reads
+// numbers as float64.
+func constant(v any) string {
+	var faults []string
+	switch v := v.(type) {
 	case json.Number:
 		return number(v)
+	case []any:
+		for _, v := range v {
+			faults = append(faults, constant(v))
+		}
+	case map[string]any:
+		for _, name := range sorted(v) {
+			faults = append(faults, constant(v[name]))
+		}
 	}
-	return "must be a string, a boolean or a number, not " + kind(v)
+	return strings.Join(slices.DeleteFunc(faults, func(fault string) bool { return fault == "" }), "; ")
 }
 
-func scalars(v any) string {
+func constants(v any) string {
 	array, ok := v.([]any)
 	if !ok || len(array) == 0 {
 		return "must be an array with at least one value"
 	}
 	for i, v := range array {
-		if fault := scalar(v); fault != "" {
+		if fault := constant(v); fault != "" {
 			return "value " + strconv.Itoa(i) + " " + fault
 		}
-		if slices.Contains(array[:i], v) {
+		if slices.ContainsFunc(array[:i], func(other any) bool { return reflect.DeepEqual(v, other) }) {
 			return fmt.Sprintf("contains %v twice", v)
 		}
 	}
@@ -224,6 +231,13 @@ func number(v any) string {
 	f, _ := strconv.ParseFloat(n.String(), 64)
 	if !decimal.MatchString(n.String()) || math.Abs(f) >= 1<<53 {
 		return fmt.Sprintf("is %s; want a decimal number below 2^53", n)
+	}
+	short := n.String()
+	if strings.Contains(short, ".") {
+		short = strings.TrimRight(strings.TrimRight(short, "0"), ".")
+	}
+	if exact := strconv.FormatFloat(f, 'f', -1, 64); exact != short && f != 0 {
+		return fmt.Sprintf("is %s; want a number with fewer digits, like %s", n, exact)
 	}
 	return ""
 }

@@ -177,6 +177,10 @@ func (x *Edits) Transcribe(file, revision, dir string, official []byte) ([]byte,
 	}
 	walk("", tree, func(_ string, v any) {
 		if object, ok := v.(map[string]any); ok {
+			if v, ok := object["const"]; ok && v == nil { // to the parser, it is no constant
+				delete(object, "const")
+				object["enum"] = []any{nil}
+			}
 			maps.DeleteFunc(object, func(key string, _ any) bool { return isAnnotation(key) })
 		}
 	})
