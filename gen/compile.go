@@ -136,10 +136,6 @@ func (in *input) refuse(err error, rules *ir.Rules) error {
 	})
 }
 
-func build(files []*load.File, docsFile string) (*ir.Package, error) {
-	return buildWith(files, docsFile, &rules)
-}
-
 // buildWith loads the texts and merges the schemas. If only texts are missing, it returns the package,
 // too.
 func buildWith(files []*load.File, docsFile string, rules *ir.Rules) (*ir.Package, error) {

@@ -206,33 +206,28 @@ func refuseExtension(err error, raw []byte, c *extension.Config, p *extension.Pr
 // extensionOf returns the description of an extension for the emitter.
 func extensionOf(c *extension.Config, p *ir.Package, sum string) (*emit.Extension, error) {
 	e := &emit.Extension{Package: c.Package, Name: c.Name, Schema: c.Schema, SHA256: sum}
-	find := func(def string) (*ir.Type, error) {
+	var errs []error
+	object := func(def string) *ir.Type {
 		i := slices.IndexFunc(p.Forms, func(f ir.Form) bool { return f.Definition == def && f.Type != nil })
 		if i < 0 {
-			return nil, fmt.Errorf("%s: there is no definition %q with members", c.Schema, def)
-		}
-		if _, ok := p.Forms[i].Type.Shape.(*ir.Struct); !ok {
-			return nil, fmt.Errorf("%s#/$defs/%s: settings and values in _meta are objects", c.Schema, def)
-		}
-		return p.Forms[i].Type, nil
-	}
-	var errs []error
-	settings := func(def string) *ir.Type {
-		if def == "" {
+			if def != "" {
+				errs = append(errs, fmt.Errorf("%s: there is no definition %q with members", c.Schema, def))
+			}
 			return nil
 		}
-		t, err := find(def)
-		errs = append(errs, err)
+		t := p.Forms[i].Type
+		if _, ok := t.Shape.(*ir.Struct); !ok {
+			errs = append(errs, fmt.Errorf("%s#/$defs/%s: settings and values in _meta are objects", c.Schema, def))
+		}
 		return t
 	}
-	e.Client, e.Server = settings(c.Client), settings(c.Server)
+	e.Client, e.Server = object(c.Client), object(c.Server)
 	for _, m := range c.Metas {
-		key, def, ok := strings.Cut(m, "=")
-		if !ok {
+		key, def, _ := strings.Cut(m, "=")
+		if def == "" {
 			return nil, fmt.Errorf("%q is not a key and a definition; write it like ui=ToolMeta", m)
 		}
-		t, err := find(def)
-		e.Metas, errs = append(e.Metas, emit.Meta{Key: key, Type: t}), append(errs, err)
+		e.Metas = append(e.Metas, emit.Meta{Key: key, Type: object(def)})
 	}
 	return e, errors.Join(errs...)
 }

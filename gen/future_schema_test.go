@@ -214,11 +214,16 @@ func futureModel(t *testing.T, edits ...edit) (*ir.Package, error) {
 	return build(append(slices.Clone(files), futureFile(t, edits...)), "../schema/docs.txt")
 }
 
+// build compiles schemas with the rules of this repository.
+func build(files []*load.File, docsFile string) (*ir.Package, error) {
+	return buildWith(files, docsFile, &rules)
+}
+
 // futureFile returns the future revision as the compiler loads it, without a
 // validator.
 func futureFile(t *testing.T, edits ...edit) *load.File {
 	t.Helper()
-	raw, err := load.Transcribe("official.json", []byte(futureSchema(t, edits...)))
+	raw, err := (*load.Edits)(nil).Transcribe("official.json", "", "", []byte(futureSchema(t, edits...)))
 	require.NoError(t, err)
 	schema, err := schemas.FromJSONReader(bytes.NewReader(raw))
 	require.NoError(t, err)

@@ -56,6 +56,18 @@ func Files(p *ir.Package) (map[string][]byte, error) {
 		files[name] = func(f *jen.File) { g.types(f, area) }
 		files[strings.TrimSuffix(name, ".go")+"_codec.go"] = func(f *jen.File) { g.codec(f, area) }
 	}
+	return g.print(files)
+}
+
+// generator prints one package.
+type generator struct {
+	pkg     *ir.Package
+	windows map[ir.Window]string
+	ext     *Extension // nil for the protocol
+}
+
+// print prints files, and checks the names that they declare.
+func (g *generator) print(files map[string]func(*jen.File)) (map[string][]byte, error) {
 	out := make(map[string][]byte)
 	for name, print := range files {
 		f := g.file()
@@ -66,17 +78,12 @@ func Files(p *ir.Package) (map[string][]byte, error) {
 		}
 		out[name] = src
 	}
-	if err := g.addStatic(out); err != nil {
-		return nil, err
+	if g.ext == nil {
+		if err := g.addStatic(out); err != nil {
+			return nil, err
+		}
 	}
-	return out, nameConflicts(p, out)
-}
-
-// generator prints one package.
-type generator struct {
-	pkg     *ir.Package
-	windows map[ir.Window]string
-	ext     *Extension // nil for the protocol
+	return out, nameConflicts(g.pkg, out)
 }
 
 // file returns a file with the names of its imports.

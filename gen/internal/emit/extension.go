@@ -35,21 +35,11 @@ type Meta struct {
 func ExtensionFiles(p *ir.Package, x *Extension) (map[string][]byte, error) {
 	g := &generator{pkg: p, windows: windowNames(p), ext: x}
 	area := p.Types[0].Area
-	out := make(map[string][]byte)
-	for name, print := range map[string]func(*jen.File){
+	return g.print(map[string]func(*jen.File){
 		"extension.go": g.extension,
 		"types.go":     func(f *jen.File) { g.types(f, area) },
 		"codec.go":     func(f *jen.File) { g.codecOf(f, area) },
-	} {
-		f := g.file()
-		print(f)
-		src, err := g.render(f)
-		if err != nil {
-			return nil, fmt.Errorf("print %s: %w", name, err)
-		}
-		out[name] = src
-	}
-	return out, nameConflicts(p, out)
+	})
 }
 
 // extension prints the name of an extension, its methods and handlers, its settings, and its values in
@@ -212,13 +202,10 @@ func (g *generator) unions(f *jen.File) {
 
 // codecOf prints the codec of an extension, with the functions for elements that it uses.
 func (g *generator) codecOf(f *jen.File, area string) {
-	draft := jen.NewFile("draft")
-	g.codec(draft, area)
-	text := fmt.Sprintf("%#v", draft)
-	// appendObject uses appendRaw.
 	g.foreignEnums(f)
 	g.codec(f, area)
+	text := fmt.Sprintf("%#v", f)
 	g.elements(f, func(name string) bool {
-		return strings.Contains(text, name) || name == "appendRaw" && strings.Contains(text, "appendObject") || name == "appendRaw" && strings.Contains(text, "AppendMap(b, e, v, appendRaw)")
+		return strings.Contains(text, name) || name == "appendRaw" && strings.Contains(text, "appendObject") // which uses it
 	})
 }

@@ -86,7 +86,7 @@ func TestUnsupportedSchemas(t *testing.T) {
 		"reference to itself":          {`{"$ref": "#/$defs/A"}`, `x.json#/$defs/A: `},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Parse("x.json", Entry{}, newFile(`{"A": `+test.schema+`}`))
+			_, err := parseFile("x.json", Entry{}, newFile(`{"A": `+test.schema+`}`))
 			if strings.HasPrefix(test.want, "/") {
 				test.want = "x.json#/$defs/A" + test.want
 			}
@@ -108,13 +108,13 @@ func TestInvalidSchemaFiles(t *testing.T) {
 		`{` + dialect + `, "$defs": {}, "type": "object"}`:  `x.json#/type: unsupported keyword "type"`,
 		`{` + dialect + `, "$defs": {"a b": {}}}`:           `x.json#/$defs/a b: the name of a definition must consist of letters`,
 	} {
-		_, err := Parse("x.json", Entry{}, []byte(data))
+		_, err := parseFile("x.json", Entry{}, []byte(data))
 		require.ErrorContains(t, err, want, data)
 	}
 }
 
 func TestParseReportsAllProblems(t *testing.T) {
-	_, err := Parse("x.json", Entry{}, newFile(`{"A": {"oneOf": []}, "B": {"$ref": "#/$defs/C"}}`))
+	_, err := parseFile("x.json", Entry{}, newFile(`{"A": {"oneOf": []}, "B": {"$ref": "#/$defs/C"}}`))
 	require.ErrorContains(t, err, "x.json#/$defs/A/oneOf: ")
 	require.ErrorContains(t, err, "\nx.json#/$defs/B/$ref: ")
 }
@@ -125,22 +125,22 @@ func TestTranscribeRemovesAnnotations(t *testing.T) {
 		"deprecated": true, "readOnly": true, "writeOnly": false, "contentMediaType": "a/b", "contentEncoding": "base64", "x-order": {"a": 1}`
 	official := `{"$schema": "https://json-schema.org/draft/2020-12/schema", ` + annotated + `, "$defs": {"A": {` + annotated + `,
 		"type": "object", "properties": {"a": {"const": "a", ` + annotated + `}, "title": {"$ref": "#/$defs/B"}}}, "B": {"anyOf": [{"type": "string", ` + annotated + `}]}}}`
-	_, err := Transcribe("x.json", []byte(official))
+	_, err := transcribe("x.json", []byte(official))
 	require.ErrorContains(t, err, "x.json#/$defs/A/$id: a schema with an $id cannot contain a $ref")
 	official = strings.Replace(official, `{"$ref": "#/$defs/B"}`, `{"$ref": "#/$defs/B", "$comment": "a", "deprecated": true}`, 1)
 	official = strings.Replace(official, `"$defs": {"A": {"$comment": "a", "$id": "a",`, `"$defs": {"A": {`, 1)
-	ours, err := Transcribe("x.json", []byte(official))
+	ours, err := transcribe("x.json", []byte(official))
 	require.NoError(t, err)
 	plain := newFile(`{"A": {"type": "object", "properties": {"a": {"const": "a"}, "title": {"$ref": "#/$defs/B"}}}, "B": {"anyOf": [{"type": "string"}]}}`)
-	want, err := Transcribe("x.json", plain)
+	want, err := transcribe("x.json", plain)
 	require.NoError(t, err)
 	require.Equal(t, string(want), string(ours))
 }
 
 func TestTranscribeNullConstant(t *testing.T) {
-	ours, err := Transcribe("x.json", newFile(`{"A": {"const": null}}`))
+	ours, err := transcribe("x.json", newFile(`{"A": {"const": null}}`))
 	require.NoError(t, err)
-	want, err := Transcribe("x.json", newFile(`{"A": {"enum": [null]}}`))
+	want, err := transcribe("x.json", newFile(`{"A": {"enum": [null]}}`))
 	require.NoError(t, err)
 	require.Equal(t, string(want), string(ours))
 }
@@ -153,9 +153,9 @@ func TestKeywordsAsNames(t *testing.T) {
 	}
 	all := strings.Join(members, ", ")
 	raw := newFile(`{"A": {"type": "object", "properties": {` + all + `}, "required": ["description"]}, "enum": {"const": "description"}}`)
-	ours, err := Transcribe("x.json", raw)
+	ours, err := transcribe("x.json", raw)
 	require.NoError(t, err)
-	f, err := Parse("x.json", Entry{}, ours)
+	f, err := parseFile("x.json", Entry{}, ours)
 	require.NoError(t, err)
 	require.Len(t, f.Defs["A"].Properties, len(members))
 	require.Contains(t, f.Defs, "enum")

@@ -117,10 +117,7 @@ func (x *Edits) read(fsys fs.FS, shown string, e Entry) (*File, error) {
 	return x.Parse(shown, e, raw)
 }
 
-// Parse checks a transcription. The file name is only used in errors.
-func Parse(file string, e Entry, raw []byte) (*File, error) { return (*Edits)(nil).Parse(file, e, raw) }
-
-// Parse is like the function [Parse], with rules that change the schema.
+// Parse checks a transcription, after rules have changed it. The file name is only used in errors.
 func (x *Edits) Parse(file string, e Entry, raw []byte) (*File, error) {
 	tree, err := parse(file, raw)
 	if err != nil {
@@ -154,13 +151,8 @@ func (x *Edits) Parse(file string, e Entry, raw []byte) (*File, error) {
 // Transcribe converts an official schema file to the form in the schema folder: it has
 // all definitions, members, bounds and unions, no annotations such as descriptions, and
 // a fixed layout.
-// The file name is only used in errors. Transcribe does not change a transcription.
-func Transcribe(file string, official []byte) ([]byte, error) {
-	return (*Edits)(nil).Transcribe(file, "", "", official)
-}
-
-// Transcribe is like the function [Transcribe], with rules that change the schema of the revision. The
-// rules may copy schemas of other revisions in the folder dir.
+// The file name is only used in errors. The rules change the schema of the revision, and may copy schemas
+// of other revisions in the folder dir. Transcribe does not change a transcription.
 func (x *Edits) Transcribe(file, revision, dir string, official []byte) ([]byte, error) {
 	tree, err := parse(file, official)
 	if err != nil {
