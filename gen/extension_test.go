@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -434,3 +435,23 @@ func TestRewriteKeepsDescriptions(t *testing.T) {
 	require.NoError(t, os.WriteFile(out, []byte(own), 0o644))
 	require.Contains(t, rewrite(), `"description": "is a place."`)
 }
+
+func TestNoticesOfExtensions(t *testing.T) {
+	for member, want := range map[string]string{
+		`{"type": "string", "pattern": "^a"}`:                                                     "pattern is not checked",
+		`{"type": "object", "properties": {"a": {"type": "string"}}, "required": ["b"]}`:          "required has members that properties does not have, and they are not checked",
+		`{"type": "object", "properties": {"a": {"type": "string"}, "b": false}}`:                 `the schema forbids the member "b", and the codec keeps it in Extra`,
+		`{"type": "object", "propertyNames": {"enum": ["a"]}, "additionalProperties": {}}`:        "propertyNames is not checked",
+		`{"anyOf": [{"type": "string"}, {}]}`:                                                     "a second alternative that allows anything is ignored",
+		`{"allOf": [{"type": "object", "properties": {"a": {}}}, {"anyOf": [` + oneOfTwo + `]}]}`: "the members that only this alternative requires are not checked: height",
+	} {
+		text := strings.Replace(weather, `{"$ref": "#/$defs/Units"}`, member, 1)
+		require.NotEqual(t, weather, text)
+		_, summary, err := compiled(t, text)
+		require.NoError(t, err)
+		require.Regexp(t, `(?m)^  #/\$defs/WeatherCapability/properties/units.*: `+regexp.QuoteMeta(want)+"$", summary)
+	}
+}
+
+// oneOfTwo are alternatives without a constant.
+const oneOfTwo = `{"type": "object", "required": ["height"], "properties": {"height": {"type": "number"}}}, {"type": "object", "properties": {"maxHeight": {"type": "number"}}}`

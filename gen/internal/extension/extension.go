@@ -93,8 +93,12 @@ func build(raw []byte, c *Config, p *Protocol) (*Schema, *ir.Package, error) {
 		return nil, nil, err
 	}
 	pkg, err := x.Compile(p)
-	c.Relabel(err, p)
-	return x, pkg, err
+	if err != nil {
+		c.Relabel(err, p)
+		return nil, nil, err
+	}
+	x.Notices = append(x.Notices, pkg.Notices...)
+	return x, pkg, nil
 }
 
 // File returns the name of the schema in rules.

@@ -163,6 +163,7 @@ func (b *builder) compile(problems *problemList) (stage string) {
 func analyze(m *merger, sources []*Source, docs Docs) *Package {
 	s := &analyzer{m, docs, &Package{}}
 	for bit, src := range sources {
+		s.pkg.Notices = append(s.pkg.Notices, m.documents[bit].notices...)
 		s.pkg.Revisions = append(s.pkg.Revisions, &Revision{Name: src.Revision, Schema: src.File, SHA256: src.SHA256})
 		_, s.pkg.Revisions[bit].Handshake = src.Defs["InitializeRequest"]
 	}

@@ -1,6 +1,7 @@
 package ir
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -134,82 +135,56 @@ func (p *parser) unionAsObject(u *unionNode) node {
 		}
 		parts = append(parts, o)
 	}
-	o := &objectNode{at: u.at}
-	for _, part := range parts {
-		for _, m := range part.members {
-			if o.member(m.name) == nil {
-				o.members = append(o.members, p.joinAlternatives(o, parts, m.name))
+	o := eitherObject(u.at, parts)
+	for i := range o.members {
+		switch m := &o.members[i]; n := m.node.(type) {
+		case *enumNode:
+			m.node = p.named(n)
+		case *unionNode:
+			if !slices.ContainsFunc(parts, func(part *objectNode) bool { have := part.member(m.name); return have != nil && have.node == m.node }) {
+				p.problems.add(n.pos(), "the member %q is %s in one alternative of the union, but %s in another", m.name, describe(n.alternatives[0]), describe(n.alternatives[1]))
 			}
 		}
-	}
-	for i := range o.members {
-		m := &o.members[i]
-		m.required = !slices.ContainsFunc(parts, func(part *objectNode) bool { have := part.member(m.name); return have == nil || !have.required })
 	}
 	p.findCases(o, parts)
 	return o
 }
 
-// joinAlternatives joins a member of the alternatives of a union.
-func (p *parser) joinAlternatives(o *objectNode, parts []*objectNode, name string) member {
-	var first *member
-	var values []string
-	same := true
-	for _, part := range parts {
-		m := part.member(name)
-		if m == nil {
-			continue
-		}
-		if c, ok := m.node.(*constNode); ok && !slices.Contains(values, c.value) {
-			values = append(values, c.value)
-		}
-		if first == nil {
-			first = m
-		} else if same = same && equalNodes(first.node, m.node); !same && !is[*constNode](m.node) {
-			p.problems.add(m.node.pos(), "the member %q is %s here, but %s at %s in another alternative of the union", name, describe(m.node), describe(first.node), first.node.pos())
-		}
-	}
-	if len(values) < 2 {
-		return *first
-	}
-	return member{name: name, node: p.enumOf(first.node.pos(), values)}
-}
-
-// enumOf returns an enum with the given values: the definition that has exactly these, or an
-// enum without a name.
-func (p *parser) enumOf(where string, values []string) node {
-	slices.Sort(values)
+// named returns a reference to the definition that has exactly the values of an enum, or the enum.
+func (p *parser) named(e *enumNode) node {
 	for _, name := range slices.Sorted(maps.Keys(p.src.Defs)) {
 		var have []string
 		for _, v := range p.src.Defs[name].Enum {
 			s, _ := v.(string)
 			have = append(have, s)
 		}
-		if slices.Sort(have); slices.Equal(have, values) {
-			return &refNode{at(where), name}
+		if slices.Sort(have); slices.Equal(have, slices.Sorted(slices.Values(e.values))) {
+			return &refNode{e.at, name}
 		}
 	}
-	return &enumNode{at(where), values}
+	return e
 }
 
 // findCases sets the cases of an object that was a union: the members that an alternative requires
-// and others do not.
+// and others do not. It notes them if no constant identifies the alternative.
 func (p *parser) findCases(o *objectNode, parts []*objectNode) {
 	key := slices.IndexFunc(o.members, func(m member) bool {
 		return m.required && !slices.ContainsFunc(parts, func(part *objectNode) bool { return !is[*constNode](part.member(m.name).node) })
 	})
-	if key < 0 {
-		return
-	}
-	o.caseKey = o.members[key].name
 	for _, part := range parts {
-		c := objectCase{value: part.member(o.caseKey).node.(*constNode).value}
+		var c objectCase
 		for _, m := range part.members {
 			if m.required && !o.member(m.name).required {
 				c.required = append(c.required, m.name)
 			}
 		}
-		if len(c.required) > 0 {
+		switch {
+		case len(c.required) == 0:
+		case key < 0:
+			p.notices = append(p.notices, fmt.Sprintf("#%s: the members that only this alternative requires are not checked: %s", pointerOf(part), strings.Join(c.required, ", ")))
+		default:
+			o.caseKey = o.members[key].name
+			c.value = part.member(o.caseKey).node.(*constNode).value
 			o.cases = append(o.cases, c)
 		}
 	}

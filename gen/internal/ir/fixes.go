@@ -302,14 +302,23 @@ func (m *merger) absorbed(bit int, def string) *objectNode {
 	if !ok {
 		return nil
 	}
-	all := &objectNode{at: u.at}
-	count := make(map[string]int)
-	for _, o := range m.resolved(occurrencesOf(bit, u.alternatives)) {
-		alternative, ok := o.node.(*objectNode)
-		if !ok || alternative.message {
+	var parts []*objectNode
+	for _, n := range u.alternatives {
+		o, ok := m.resolved([]occurrence{{bit, n}})[0].node.(*objectNode)
+		if !ok || o.message {
 			return nil
 		}
-		for _, mem := range alternative.members {
+		parts = append(parts, o)
+	}
+	return eitherObject(u.at, parts)
+}
+
+// eitherObject returns an object with the members of all objects.
+func eitherObject(where at, objects []*objectNode) *objectNode {
+	all := &objectNode{at: where}
+	count := make(map[string]int)
+	for _, o := range objects {
+		for _, mem := range o.members {
 			if count[mem.name]++; count[mem.name] == 1 {
 				all.members = append(all.members, mem)
 				continue
@@ -321,18 +330,10 @@ func (m *merger) absorbed(bit int, def string) *objectNode {
 	}
 	for i := range all.members {
 		mem := &all.members[i]
-		mem.required = mem.required && count[mem.name] == len(u.alternatives)
+		mem.required = mem.required && count[mem.name] == len(objects)
 	}
 	slices.SortFunc(all.members, func(a, b member) int { return strings.Compare(a.name, b.name) })
 	return all
-}
-
-// occurrencesOf returns nodes as occurrences of one revision.
-func occurrencesOf(bit int, nodes []node) (list []occurrence) {
-	for _, n := range nodes {
-		list = append(list, occurrence{bit, n})
-	}
-	return list
 }
 
 // either returns a node that allows the values of both a and b.

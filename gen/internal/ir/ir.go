@@ -19,6 +19,8 @@ type Package struct {
 	Errors    []*Error    // by code, largest first
 	Forms     []Form      // all definitions of all revisions, by name
 	Joins     []Join      // changes that the declarations represent, by place
+	// Notices are about constraints in extensions that the codec does not check.
+	Notices []string
 	// Undocumented lists the names without a documentation text, in order.
 	Undocumented []Undocumented
 }

@@ -114,9 +114,10 @@ func (o *objectNode) member(name string) *member {
 
 // document is the parsed schema of one revision.
 type document struct {
-	name string
-	bit  int
-	defs map[string]node
+	name    string
+	bit     int
+	defs    map[string]node
+	notices []string // about constraints that the codec does not check
 }
 
 // parser parses the definitions of one revision.
@@ -126,6 +127,8 @@ type parser struct {
 	// unions reports whether a part of an allOf may be a union of objects, as in extensions.
 	unions bool
 	depth  int // of nested calls of narrower
+
+	notices []string
 }
 
 // parse converts every definition of src to a node. Messages have no framing, and
@@ -142,6 +145,8 @@ func parse(src *Source, bit int, rules *ruleSet, problems *problemList) *documen
 		}
 		d.defs[name] = n
 	}
+	slices.Sort(p.notices)
+	d.notices = slices.Compact(p.notices)
 	return d
 }
 
