@@ -78,7 +78,7 @@ func newReplica(t *testing.T, e *countingEngine, host string, others network) ht
 	t.Cleanup(func() { _ = s.Shutdown(context.Background()) })
 	o := &streamable.Options{MaxSessions: -1, MaxSessionsPerPrincipal: -1, Hosts: []string{"*"}}
 	if e == nil {
-		return s.Handler(o)
+		return streamable.NewHandler(s, o)
 	}
 	node, err := scale.NewNode(e, e, &scale.Options{
 		Address: "http://" + host, Keys: [][]byte{[]byte("a key of thirty-two bytes, or so")}, Lease: replicaLease, Transport: others, Logger: logger,

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/auth"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/streamable"
 )
 
 // protected returns a handler that requires a token.
@@ -35,7 +36,7 @@ func protected(server *mcpserver.Server, issuer string) (http.Handler, error) {
 	}
 	mux := http.NewServeMux()
 	mux.Handle(guard.Metadata())
-	mux.Handle("/mcp", guard.Protect(server.Handler(nil)))
+	mux.Handle("/mcp", guard.Protect(streamable.NewHandler(server, nil)))
 	return mux, nil
 }
 

@@ -25,6 +25,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/streamable"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -358,7 +359,7 @@ type userKey struct{}
 
 // forCustomers serves a server for each customer.
 func forCustomers(servers map[string]*mcpserver.Server) http.Handler {
-	handler := mcpserver.HandlerFor(func(r *http.Request) *mcpserver.Server {
+	handler := streamable.NewChoosingHandler(func(r *http.Request) *mcpserver.Server {
 		return servers[r.PathValue("customer")]
 	}, nil)
 	http.Handle("/customers/{customer}/mcp", handler)

@@ -103,12 +103,12 @@ func migratedServer(ctx context.Context, m peer.Middleware, wrap func(*mcp.Tool,
 	if err := server.ResourceUpdated(ctx, uri); err != nil {
 		return err
 	}
-	server.Handler(nil)
+	streamable.NewHandler(server, nil)
 	getServer := func(*http.Request) *mcpserver.Server { return server }
-	mcpserver.HandlerFor(getServer, nil)
-	mcpserver.LegacySSEHandlerFor(getServer, nil)
-	server.Handler(&streamable.Options{Stateless: true})
-	server.LegacySSEHandler(nil)
+	streamable.NewChoosingHandler(getServer, nil)
+	streamable.NewChoosingLegacySSEHandler(getServer, nil)
+	streamable.NewHandler(server, &streamable.Options{Stateless: true})
+	streamable.NewLegacySSEHandler(server, nil)
 	return server.ServeStdio(ctx)
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/streamable"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -28,7 +29,7 @@ func weather(opts *mcpserver.Options) *mcpserver.Server {
 // serveAllRevisions serves clients of all revisions at one URL.
 func serveAllRevisions(ctx context.Context) error {
 	server := weather(nil)
-	return server.ListenAndServe(ctx, "localhost:8080", nil)
+	return streamable.ListenAndServe(ctx, "localhost:8080", server, nil)
 }
 
 // Connect selects the newest revision that both sides support.

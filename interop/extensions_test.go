@@ -17,6 +17,7 @@ import (
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/streamable"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -43,7 +44,7 @@ func TestOurServerReadsExtensionsOfOtherClients(t *testing.T) {
 					declared = c.ClientCapabilities().Extensions
 					return "", nil
 				})
-				h := s.Handler(nil)
+				h := streamable.NewHandler(s, nil)
 				listener := httptest.NewServer(h)
 				defer listener.Close()
 				defer h.Close()

@@ -10,6 +10,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/streamable"
 )
 
 // ourServer is this module's server. One server and one handler serve every revision.
@@ -130,5 +131,5 @@ func ourStdio(ctx context.Context) error { return ourServer().ServeStdio(ctx) }
 // ourHandler returns a handler and its Shutdown, which fails the test if a request does not end.
 func ourHandler(string) (http.Handler, func(context.Context) error) {
 	s := ourServer()
-	return s.Handler(nil), s.Shutdown
+	return streamable.NewHandler(s, nil), s.Shutdown
 }

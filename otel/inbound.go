@@ -46,7 +46,7 @@ func (h *handler) record(ctx context.Context, p *providers, in *peer.Inbound) (r
 	}
 	var header http.Header
 	if in.Transport != nil {
-		o.from, o.transport, header = in.Transport, transportOf(in.Transport.Kind()), in.Transport.Header()
+		o.from, o.transport, header = in.Transport, transportOf(in.Transport.Kind()), http.Header(in.Transport.Header())
 	}
 	if isReport(in.Method) {
 		return h.measureOnly(ctx, o, in)

@@ -20,6 +20,7 @@ import (
 	mcpotel "github.com/mcpwright/mcp/otel"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/streamable"
 )
 
 // recorder records the spans and metrics of one test.
@@ -142,7 +143,7 @@ var transports = map[string]func(t *testing.T, s *mcpserver.Server) mcpclient.En
 		return mcpclient.Streams(in, out)
 	},
 	"http": func(t *testing.T, s *mcpserver.Server) mcpclient.Endpoint {
-		h := s.Handler(nil)
+		h := streamable.NewHandler(s, nil)
 		l := httptest.NewServer(h)
 		t.Cleanup(l.Close)
 		t.Cleanup(func() { h.Close() })

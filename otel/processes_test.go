@@ -25,6 +25,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/streamable"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -160,7 +161,7 @@ func serveGateway() error {
 			return to.CallTool(ctx, req)
 		})
 	}
-	l := httptest.NewServer(s.Handler(nil))
+	l := httptest.NewServer(streamable.NewHandler(s, nil))
 	defer l.Close()
 	fmt.Println(l.URL)
 	_, err = io.Copy(io.Discard, os.Stdin)

@@ -169,7 +169,7 @@ func (p *ours) HTTP(mode Mode) (http.Handler, error) {
 	if mode == Large {
 		p.addLarge(s)
 	}
-	return s.Handler(&streamable.Options{
+	return streamable.NewHandler(s, &streamable.Options{
 		Stateless: mode == Stateless || mode == Large, Logger: silent,
 		MaxSessions: -1, MaxSessionsPerPrincipal: -1, // the others have no such limits
 	}), nil

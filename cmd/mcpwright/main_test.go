@@ -150,7 +150,7 @@ func (s *shell) runContext(ctx context.Context, args ...string) result {
 
 // serveHTTP returns the URL of the test server.
 func serveHTTP(t *testing.T, middleware func(http.Handler) http.Handler) string {
-	var h http.Handler = testServer().Handler(&streamable.Options{})
+	var h http.Handler = streamable.NewHandler(testServer(), &streamable.Options{})
 	if middleware != nil {
 		h = middleware(h)
 	}
@@ -369,7 +369,7 @@ func TestWatch(t *testing.T) {
 	for _, r := range mcp.Revisions {
 		t.Run(r.Revision.String(), func(t *testing.T) {
 			server := testServer()
-			l := httptest.NewServer(server.Handler(nil))
+			l := httptest.NewServer(streamable.NewHandler(server, nil))
 			defer l.Close()
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
@@ -414,7 +414,7 @@ func TestInterruptCancelsTheCall(t *testing.T) {
 		close(canceled)
 		return "", ctx.Err()
 	})
-	l := httptest.NewServer(server.Handler(nil))
+	l := httptest.NewServer(streamable.NewHandler(server, nil))
 	defer l.Close()
 	ctx, interrupt := context.WithCancel(t.Context())
 	done := make(chan result)

@@ -18,6 +18,7 @@ import (
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/streamable"
 )
 
 // batchLines are the messages of a client with a batch.
@@ -105,7 +106,7 @@ func grow(t *testing.T, url string) {
 
 // TestReplayServesStreamOfSession sends messages on the stream that the client opens with GET.
 func TestReplayServesStreamOfSession(t *testing.T) {
-	server := httptest.NewServer(growingServer().Handler(nil))
+	server := httptest.NewServer(streamable.NewHandler(growingServer(), nil))
 	t.Cleanup(func() {
 		server.CloseClientConnections()
 		server.Close()
@@ -132,7 +133,7 @@ func TestReplayServesStreamOfSession(t *testing.T) {
 
 // legacyServer serves the test server with the transport HTTP+SSE only.
 func legacyServer(t *testing.T) string {
-	s := httptest.NewServer(testServer().LegacySSEHandler(nil))
+	s := httptest.NewServer(streamable.NewLegacySSEHandler(testServer(), nil))
 	t.Cleanup(func() {
 		s.CloseClientConnections()
 		s.Close()

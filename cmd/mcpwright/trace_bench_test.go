@@ -22,6 +22,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
+	"github.com/mcpwright/mcp/runtime/streamable"
 )
 
 // way is how the messages of a benchmark reach the server.
@@ -131,7 +132,7 @@ func startCalls(b *testing.B, w way) func(parallel, n int) {
 
 // startHTTP starts the test server over HTTP, and returns a function that calls a tool.
 func startHTTP(b *testing.B, w way) func(parallel, n int) {
-	server := httptest.NewServer(testServer().Handler(nil))
+	server := httptest.NewServer(streamable.NewHandler(testServer(), nil))
 	b.Cleanup(server.Close)
 	if w == direct {
 		return caller(b, mcpclient.URL(server.URL))

@@ -25,6 +25,7 @@ import (
 	"github.com/mcpwright/mcp/cmd/mcpwright/internal/wiretrace"
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
+	"github.com/mcpwright/mcp/runtime/streamable"
 )
 
 // traceProcess returns the command mcpwright trace as a process of its own.
@@ -231,9 +232,9 @@ func serveCommand(t *testing.T, args ...string) (string, func() result) {
 func TestTraceHTTP(t *testing.T) {
 	for _, legacy := range []bool{false, true} {
 		t.Run(fmt.Sprint("legacy ", legacy), func(t *testing.T) {
-			handler := http.Handler(testServer().Handler(nil))
+			handler := http.Handler(streamable.NewHandler(testServer(), nil))
 			if legacy {
-				handler = testServer().LegacySSEHandler(nil)
+				handler = streamable.NewLegacySSEHandler(testServer(), nil)
 			}
 			server := httptest.NewServer(handler)
 			t.Cleanup(server.Close)

@@ -99,5 +99,5 @@ func main() {
 		log.Fatal(err)
 	}
 	fmt.Printf("http://%s/mcp\n", l.Addr())
-	log.Fatal(streamable.NewHTTPServer("", newServer().Handler(nil)).Serve(l))
+	log.Fatal(streamable.NewHTTPServer("", streamable.NewHandler(newServer(), nil)).Serve(l))
 }

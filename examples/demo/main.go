@@ -42,7 +42,7 @@ const shutdownTimeout = 5 * time.Second
 func serve(ctx context.Context, l net.Listener) error {
 	server := newServer()
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", server.Handler(nil))
+	mux.Handle("/mcp", streamable.NewHandler(server, nil))
 	httpServer := streamable.NewHTTPServer("", mux)
 	failed := make(chan error, 1)
 	go func() { failed <- httpServer.Serve(l) }() // returns when httpServer is shut down

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/mcptest"
 	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/streamable"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -176,7 +177,7 @@ var differences = map[string]string{
 
 func TestGatewayRespondsLikeItsServer(t *testing.T) {
 	server := everything()
-	listener := httptest.NewServer(server.Handler(nil))
+	listener := httptest.NewServer(streamable.NewHandler(server, nil))
 	t.Cleanup(listener.Close)
 	for _, up := range []wire.Revision{mcp.Revision20251125, mcp.Revision20260728} {
 		upstream, err := mcpclient.Connect(t.Context(), mcpclient.URL(listener.URL), &mcpclient.Options{Revision: up})
@@ -185,7 +186,7 @@ func TestGatewayRespondsLikeItsServer(t *testing.T) {
 		gateway := newGateway(upstream, new(sessions))
 		defer gateway.Close()
 		for _, down := range mcp.Revisions {
-			direct := mcptest.Connect(t, mcptest.HTTP(server.Handler(nil)), down.Revision)
+			direct := mcptest.Connect(t, mcptest.HTTP(streamable.NewHandler(server, nil)), down.Revision)
 			through := mcptest.Connect(t, mcptest.HTTP(gateway), down.Revision)
 			require.Equal(t, direct.ServerInfo(), through.ServerInfo())
 			require.Contains(t, response(t, through, of(&mcp.ListPromptsRequest{})), `"required":false`)

@@ -34,7 +34,7 @@ func newHandler() http.Handler {
 			return "Hello, " + in.Name, nil
 		})
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", server.Handler(nil))
-	mux.Handle("/sse", server.LegacySSEHandler(nil))
+	mux.Handle("/mcp", streamable.NewHandler(server, nil))
+	mux.Handle("/sse", streamable.NewLegacySSEHandler(server, nil))
 	return mux
 }

@@ -48,7 +48,7 @@ func newRouter(resource string, tokens map[string]string) (http.Handler, error) 
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.Handle(guard.Metadata())
-	mux.Handle("/mcp", guard.Protect(server.Handler(nil)))
+	mux.Handle("/mcp", guard.Protect(streamable.NewHandler(server, nil)))
 	return mux, nil
 }
 

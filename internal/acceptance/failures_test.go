@@ -151,7 +151,7 @@ func TestClosedHTTPServerFailsCalls(t *testing.T) {
 		t.Run(revision.String(), func(t *testing.T) {
 			r := newRig()
 			to := reach(t, "")
-			h := r.Handler(nil)
+			h := streamable.NewHandler(r, nil)
 			listener := listen(t, h)
 			to.URL = listener.URL
 			to.HTTP.Backoff = client.Backoff{InitialDelay: time.Millisecond, MaxAttempts: 2}
@@ -229,7 +229,7 @@ func TestQuestionEndsWhenClientDisconnects(t *testing.T) {
 	})
 	t.Run("HTTP+SSE", func(t *testing.T) {
 		r := newRig()
-		h := r.LegacySSEHandler(nil)
+		h := streamable.NewLegacySSEHandler(r, nil)
 		listener := httptest.NewServer(h)
 		t.Cleanup(func() {
 			h.Close()
@@ -255,7 +255,7 @@ func TestQuestionEndsWhenClientDisconnects(t *testing.T) {
 	// The client may come back until the session is idle for too long.
 	t.Run("HTTP, without a DELETE", func(t *testing.T) {
 		r := newRig()
-		listener := listen(t, r.Handler(&streamable.Options{SessionIdleTimeout: time.Second}))
+		listener := listen(t, streamable.NewHandler(r, &streamable.Options{SessionIdleTimeout: time.Second}))
 		to := reach(t, listener.URL)
 		to.HTTP.Backoff = client.Backoff{InitialDelay: time.Millisecond, MaxAttempts: 1}
 		c := u.connect(t, to, mcp.Revision20251125)
@@ -310,7 +310,7 @@ func TestShutdownDoesNotWaitForToolThatIgnoresContext(t *testing.T) {
 			},
 			"pipe": func(t *testing.T, s *mcpserver.Server) (mcpclient.Endpoint, func()) { return overPipe(t, s), func() {} },
 			"HTTP": func(t *testing.T, s *mcpserver.Server) (mcpclient.Endpoint, func()) {
-				listener := listen(t, s.Handler(nil))
+				listener := listen(t, streamable.NewHandler(s, nil))
 				to := reach(t, listener.URL)
 				to.HTTP.Backoff = client.Backoff{InitialDelay: time.Millisecond, MaxAttempts: 1}
 				return to, listener.CloseClientConnections

@@ -55,8 +55,8 @@ func serveWithLimit() error {
 	})
 	opts := &streamable.Options{Principal: func(r *http.Request) string { return r.Header.Get("X-User") }}
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", server.Handler(opts))
-	mux.Handle("/sse", server.LegacySSEHandler(opts))
+	mux.Handle("/mcp", streamable.NewHandler(server, opts))
+	mux.Handle("/sse", streamable.NewLegacySSEHandler(server, opts))
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err

@@ -72,7 +72,7 @@ func echoing(m peer.Middleware) *mcpserver.Server {
 
 // overLegacySSE serves a server over the HTTP transport of 2024-11-05.
 func overLegacySSE(t *testing.T, s *mcpserver.Server) mcpclient.Endpoint {
-	h := s.LegacySSEHandler(nil)
+	h := streamable.NewLegacySSEHandler(s, nil)
 	listener := httptest.NewServer(h)
 	t.Cleanup(func() {
 		h.Close()
@@ -152,7 +152,7 @@ func TestMiddlewareChangesRequestWithoutVersionHeader(t *testing.T) {
 				return next.Handle(ctx, in)
 			})
 		})
-		h := s.Handler(&streamable.Options{JSONResponse: true})
+		h := streamable.NewHandler(s, &streamable.Options{JSONResponse: true})
 		listener := httptest.NewServer(h)
 		t.Cleanup(func() {
 			h.Close()

@@ -92,7 +92,7 @@ func TestQuestionMayTakeLongerThanTimeout(t *testing.T) {
 					time.Sleep(timeout + time.Second)
 					return map[string]any{"text": "Ada"}
 				}}
-				h := newServer(nil).Handler(&streamable.Options{JSONRPC: jsonrpc.Options{Timeout: timeout}})
+				h := streamable.NewHandler(newServer(nil), &streamable.Options{JSONRPC: jsonrpc.Options{Timeout: timeout}})
 				c := u.connect(t, inMemory(t, h), r, func(o *mcpclient.Options) { o.Timeout = timeout })
 				require.Equal(t, "Ada goes to Ada in summer: <Praise Ada>", call(t, c, u, "trip", `{}`).text)
 			})

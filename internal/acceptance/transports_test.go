@@ -109,7 +109,7 @@ func reach(t *testing.T, url string) *mcpclient.URLEndpoint {
 
 // serveHTTP serves a server until the test ends, and returns its URL.
 func serveHTTP(t *testing.T, s *mcpserver.Server, opts *streamable.Options) string {
-	return listen(t, s.Handler(opts)).URL
+	return listen(t, streamable.NewHandler(s, opts)).URL
 }
 
 // listen starts an HTTP server for a handler.

@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -20,7 +21,8 @@ var (
 		"runtime/internal/revisions", "runtime/internal/verified",
 	}
 	transport = append([]string{"runtime/budget", "runtime/jsonrpc", "runtime/connection", "runtime/internal/pipe", "generated/mcp", "runtime/peer", "runtime/wire"}, shared...)
-	kit       = append([]string{"runtime/stdio", "runtime/streamable", "runtime/streamable/client", "runtime/internal/validate", "runtime/internal/jsontag", "runtime/internal/request", "runtime/internal/sessiontasks", "runtime/internal/sealed", "runtime/internal/skillfiles", "runtime/internal/taskrecords", "runtime/engine", "runtime/tasks", "generated/skills", "schema"}, transport...)
+	kit       = append([]string{"runtime/stdio", "runtime/internal/validate", "runtime/internal/jsontag", "runtime/internal/request", "runtime/internal/sessiontasks", "runtime/internal/sealed", "runtime/internal/skillfiles", "runtime/internal/taskrecords", "runtime/engine", "runtime/tasks", "generated/skills", "schema"}, transport...)
+	overHTTP  = append([]string{"runtime/streamable", "runtime/streamable/client"}, kit...)
 )
 
 // Modules of others, named for their use.
@@ -78,7 +80,7 @@ var allowedImports = map[string]imports{
 	"runtime/internal/outbound": {own: boundary},
 	"runtime/jsonrpc": {own: append([]string{"runtime/budget", "runtime/internal/batch", "runtime/internal/brokenpipe", "runtime/internal/buffer", "runtime/internal/failure", "runtime/internal/lazy", "runtime/internal/limit",
 		"runtime/internal/outbound", "runtime/internal/progress"}, boundary...)},
-	"runtime/connection": {own: append([]string{"runtime/internal/capabilities", "runtime/internal/fit", "runtime/internal/headers", "runtime/internal/jsontag", "runtime/internal/limit", "runtime/internal/loglevel", "runtime/internal/outbound",
+	"runtime/connection": {own: append([]string{"runtime/budget", "runtime/internal/capabilities", "runtime/internal/fit", "runtime/internal/headers", "runtime/internal/jsontag", "runtime/internal/limit", "runtime/internal/loglevel", "runtime/internal/outbound",
 		"runtime/internal/paramheader", "runtime/internal/request", "runtime/internal/revisions"}, protocol...)},
 	"runtime/stdio":                       {own: transport},
 	"runtime/internal/paramheader":        {own: wireOnly},
@@ -93,9 +95,9 @@ var allowedImports = map[string]imports{
 	"runtime/engine":                      {},
 	"runtime/scale":                       {own: []string{"runtime/connection", "runtime/engine", "runtime/internal/limit", "runtime/internal/sealed", "runtime/internal/verified", "runtime/mcpserver", "runtime/streamable", "generated/mcp", "runtime/wire"}},
 	"runtime/mcpserver":                   {own: kit, foreign: []string{templates}},
-	"runtime/mcpclient":                   {own: kit, foreign: []string{templates}},
-	"runtime/health":                      {own: append([]string{"runtime/mcpserver"}, kit...), foreign: []string{templates}},
-	"runtime/mcptest":                     {own: append([]string{"internal/contract"}, kit...), foreign: []string{templates}},
+	"runtime/mcpclient":                   {own: overHTTP, foreign: []string{templates}},
+	"runtime/health":                      {own: append([]string{"runtime/mcpserver"}, overHTTP...), foreign: []string{templates}},
+	"runtime/mcptest":                     {own: append([]string{"internal/contract"}, overHTTP...), foreign: []string{templates}},
 	"runtime/auth":                        {own: []string{"runtime/internal/challenge", "runtime/internal/verified"}, foreign: []string{oauth, tokens}},
 	"internal/contract":                   {own: protocol},
 	"internal/leaks":                      {},
@@ -124,6 +126,19 @@ func TestPackagesImportOnlyWhatTheArchitectureAllows(t *testing.T) {
 				require.True(t, allowed(from, path), "on %s, %s imports %s", goos, p.path(), path)
 			}
 		}
+	}
+}
+
+// A server on a pipe starts faster and is smaller without the packages of the network.
+func TestServersOnPipesDoNotLinkTheNetwork(t *testing.T) {
+	list := exec.Command("go", "list", "-deps", "./runtime/mcpserver", "./runtime/stdio")
+	list.Dir = "../.."
+	out, err := list.Output()
+	require.NoError(t, err)
+	deps := strings.Fields(string(out))
+	require.Contains(t, deps, module+"/runtime/connection")
+	for _, path := range []string{"net", "net/http", "crypto/tls"} {
+		require.NotContains(t, deps, path)
 	}
 }
 

@@ -26,6 +26,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/apps"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/streamable"
 )
 
 // root is the folder of the repository.
@@ -177,7 +178,7 @@ func TestViewOfPage(t *testing.T) {
 		numbers++
 		return map[string]int{"number": numbers}, nil
 	})
-	at, err := url.Parse(serve(t, server.Handler(nil)))
+	at, err := url.Parse(serve(t, streamable.NewHandler(server, nil)))
 	require.NoError(t, err)
 	p := browser.Open(t, 768, 460)
 	p.Go(startHost(t, at) + "/")

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/interop/internal/npm"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/streamable"
 )
 
 // root is the folder of the repository.
@@ -54,7 +55,7 @@ const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"pro
 // an authorization server. The example of inspect does not end: package inspect tests it.
 func TestExamplesOfHelp(t *testing.T) {
 	program, server := build(t), everything(t)
-	web := httptest.NewServer(mcpserver.New(mcp.Implementation{Name: "web", Version: "1"}, nil).Handler(nil))
+	web := httptest.NewServer(streamable.NewHandler(mcpserver.New(mcp.Implementation{Name: "web", Version: "1"}, nil), nil))
 	defer web.Close()
 	lock := filepath.Join(t.TempDir(), "mcp.lock.json")    // written by lock, and read by diff
 	recording := filepath.Join(t.TempDir(), "trace.jsonl") // written by trace, and read by replay

@@ -16,6 +16,7 @@ import (
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/interop/internal/npm"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/streamable"
 )
 
 // inspected returns a server with everything that the Inspector can list and use.
@@ -91,7 +92,7 @@ func inspect(t *testing.T, program, url, kind string, args ...string) string {
 // directly and through the gateway. The output is the same.
 func TestInspectorBehindGateway(t *testing.T) {
 	program := filepath.Join(npm.Install(t, "inspector"), "node_modules", "@modelcontextprotocol", "inspector", "clients", "launcher", "build", "index.js")
-	server := httptest.NewServer(inspected().Handler(nil))
+	server := httptest.NewServer(streamable.NewHandler(inspected(), nil))
 	t.Cleanup(server.Close) // after the gateway has ended, which has an open subscription
 	url := startGateway(t, server.URL)
 	for _, kind := range []string{"legacy", "modern"} { // the Inspector's words for revisions with and without a handshake

@@ -25,6 +25,7 @@ import (
 
 	"github.com/mcpwright/mcp/interop/internal/browser"
 	"github.com/mcpwright/mcp/interop/internal/npm"
+	"github.com/mcpwright/mcp/runtime/streamable"
 )
 
 // root is the folder of the repository.
@@ -387,7 +388,7 @@ func TestKeyboard(t *testing.T) {
 // TestServerOverHTTP uses a server at a URL that requires a token.
 func TestServerOverHTTP(t *testing.T) {
 	browser.Find(t)
-	handler := newServer().Handler(nil)
+	handler := streamable.NewHandler(newServer(), nil)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer key-of-the-kitchen" {
 			w.WriteHeader(http.StatusUnauthorized)

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/interop/internal/browser"
+	"github.com/mcpwright/mcp/runtime/streamable"
 )
 
 // accessToken is the token of the authorization server of the test.
@@ -61,7 +62,7 @@ func startProtected(t *testing.T) (string, *atomic.Int32) {
 		to.RawQuery = url.Values{"code": {"c"}, "state": {r.URL.Query().Get("state")}, "iss": {server.URL}}.Encode()
 		http.Redirect(w, r, to.String(), http.StatusFound)
 	})
-	handler := newServer().Handler(nil)
+	handler := streamable.NewHandler(newServer(), nil)
 	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer "+accessToken {
 			w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="`+server.URL+`/.well-known/oauth-protected-resource/mcp"`)

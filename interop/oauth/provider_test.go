@@ -32,6 +32,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/auth"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/streamable"
 )
 
 // childVariable makes this program a client that shares a store with another one. It contains the URL
@@ -160,7 +161,7 @@ func serve(t *testing.T, issuer string, dpop *auth.DPoPOptions, newVerifier func
 		Resource: s.url, AuthorizationServers: []string{issuer}, Verify: verify, Scopes: scopes, ScopesSupported: tools.Scopes(), DPoP: dpop,
 	})
 	require.NoError(t, err)
-	handler := tools.Handler(nil)
+	handler := streamable.NewHandler(tools, nil)
 	mux.Handle(guard.Metadata())
 	mux.Handle("/mcp", guard.Protect(handler))
 	t.Cleanup(listener.Close)

@@ -23,6 +23,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/mcptest"
+	"github.com/mcpwright/mcp/runtime/streamable"
 	"github.com/mcpwright/mcp/runtime/tasks"
 )
 
@@ -148,7 +149,7 @@ func ourServer(t *testing.T) string {
 		<-ctx.Done()
 		return "", context.Cause(ctx)
 	})
-	h := s.Handler(nil)
+	h := streamable.NewHandler(s, nil)
 	listener := httptest.NewServer(mcptest.TapHandler(mcptest.Fail(t), h))
 	t.Cleanup(func() {
 		require.NoError(t, h.Close())

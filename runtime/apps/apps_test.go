@@ -20,6 +20,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/apps"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/streamable"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -83,7 +84,7 @@ func toolsOf(t *testing.T, c *mcpclient.Client) map[string]*mcp.Tool {
 func each(t *testing.T, test func(t *testing.T, to mcpclient.Endpoint, r wire.Revision)) {
 	for _, r := range []wire.Revision{mcp.Revision20250618, mcp.Revision20251125, mcp.Revision20260728} {
 		t.Run(r.String()+"/HTTP", func(t *testing.T) {
-			ts := httptest.NewServer(newServer().Handler(nil))
+			ts := httptest.NewServer(streamable.NewHandler(newServer(), nil))
 			t.Cleanup(ts.Close)
 			test(t, mcpclient.URL(ts.URL), r)
 		})

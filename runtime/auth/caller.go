@@ -98,7 +98,7 @@ func ContextWithCaller(ctx context.Context, caller *Caller) context.Context {
 // differ from all names with a subject. It is empty if the request has no caller.
 //
 // Package streamable uses this name by default; see the option Principal there.
-func Principal(r *http.Request) string { return verified.Principal(r) }
+func Principal(r *http.Request) string { return verified.Principal(r.Context()) }
 
 // Principal implements [verified.Caller].
 func (c callerContext) Principal() string {

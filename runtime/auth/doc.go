@@ -23,7 +23,7 @@
 //		}
 //		server := mcpserver.New(mcp.Implementation{Name: "weather", Version: "1.0"}, nil)
 //		http.Handle(guard.Metadata())
-//		http.Handle("/mcp", guard.Protect(server.Handler(&streamable.Options{
+//		http.Handle("/mcp", guard.Protect(streamable.NewHandler(server, &streamable.Options{
 //			Hosts: []string{"mcp.example.com"}, // if a proxy passes on the Host header
 //		})))
 //		log.Fatal(streamable.NewHTTPServer("localhost:8080", nil).ListenAndServe())

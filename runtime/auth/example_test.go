@@ -12,6 +12,7 @@ import (
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/auth"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/streamable"
 )
 
 // adaOnly is an example of a verifier. Programs usually use [auth.JWT].
@@ -38,7 +39,7 @@ func ExampleGuard() {
 	server := mcpserver.New(mcp.Implementation{Name: "files", Version: "1.0.0"}, nil)
 	mux := http.NewServeMux()
 	mux.Handle(guard.Metadata())
-	mux.Handle("/mcp", guard.Protect(server.Handler(nil)))
+	mux.Handle("/mcp", guard.Protect(streamable.NewHandler(server, nil)))
 
 	response := httptest.NewRecorder()
 	mux.ServeHTTP(response, httptest.NewRequest(http.MethodPost, "/mcp", nil))

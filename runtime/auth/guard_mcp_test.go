@@ -70,7 +70,7 @@ func serveTools(t *testing.T, opts *streamable.Options) string {
 	}
 	opts.Principal, opts.Logger = auth.Principal, slog.New(slog.DiscardHandler)
 	server := newTools()
-	listener := httptest.NewServer(newGuard(t, guardOptions(userVerifier)).Protect(server.Handler(opts)))
+	listener := httptest.NewServer(newGuard(t, guardOptions(userVerifier)).Protect(streamable.NewHandler(server, opts)))
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
@@ -230,7 +230,7 @@ func TestSessionIsBoundToCaller(t *testing.T) {
 func TestDefaultPrincipal(t *testing.T) {
 	server := newTools()
 	opts := &streamable.Options{Logger: slog.New(slog.DiscardHandler)}
-	handler, legacy := server.Handler(opts), server.LegacySSEHandler(opts)
+	handler, legacy := streamable.NewHandler(server, opts), streamable.NewLegacySSEHandler(server, opts)
 	defer handler.Close()
 	defer legacy.Close()
 	mux := http.NewServeMux()
@@ -303,7 +303,7 @@ func TestInsufficientScopeInBatch(t *testing.T) {
 
 func TestLegacySSECaller(t *testing.T) {
 	server := newTools()
-	handler := server.LegacySSEHandler(&streamable.Options{Principal: auth.Principal, Logger: slog.New(slog.DiscardHandler)})
+	handler := streamable.NewLegacySSEHandler(server, &streamable.Options{Principal: auth.Principal, Logger: slog.New(slog.DiscardHandler)})
 	listener := httptest.NewServer(newGuard(t, guardOptions(userVerifier)).Protect(handler))
 	defer listener.Close()
 	defer handler.Close()
@@ -318,7 +318,7 @@ func TestLegacySSECaller(t *testing.T) {
 
 func TestLegacySSEInsufficientScope(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		handler := newTools().LegacySSEHandler(&streamable.Options{Principal: auth.Principal, Logger: slog.New(slog.DiscardHandler)})
+		handler := streamable.NewLegacySSEHandler(newTools(), &streamable.Options{Principal: auth.Principal, Logger: slog.New(slog.DiscardHandler)})
 		defer handler.Close()
 		guarded := newGuard(t, guardOptions(userVerifier)).Protect(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(lateWriter{w}, r) }))
 		send := func(w http.ResponseWriter, method, target, message string) {
@@ -370,7 +370,7 @@ func TestToolScopes(t *testing.T) {
 	require.Equal(t, []string{"files:read", "files:write"}, scopedTools(false).Scopes())
 	for _, hide := range []bool{false, true} {
 		server := scopedTools(hide)
-		handler := server.Handler(&streamable.Options{Logger: slog.New(slog.DiscardHandler)})
+		handler := streamable.NewHandler(server, &streamable.Options{Logger: slog.New(slog.DiscardHandler)})
 		listener := httptest.NewServer(newGuard(t, guardOptions(userVerifier)).Protect(handler))
 		t.Cleanup(listener.Close)
 		t.Cleanup(func() { handler.Close() })
@@ -428,7 +428,7 @@ func TestToolScopesOfTask(t *testing.T) {
 			<-finish // a tool that returns at once may have a result in place of a task
 			return "done", nil
 		})
-	handler := server.Handler(nil)
+	handler := streamable.NewHandler(server, nil)
 	defer handler.Close()
 	defer close(finish)
 	listener := httptest.NewServer(newGuard(t, guardOptions(userVerifier)).Protect(handler))

@@ -23,7 +23,7 @@ func newMCPServer(w *fakeNetwork) *mcpserver.Server {
 	mcpserver.AddTool(server, &mcp.Tool{Name: "greet"}, func(context.Context, *mcp.ServerSession, struct{}) (string, error) {
 		return "hello", nil
 	})
-	handler := server.Handler(&streamable.Options{Hosts: []string{"mcp.test"}})
+	handler := streamable.NewHandler(server, &streamable.Options{Hosts: []string{"mcp.test"}})
 	unauthorized := w.server
 	w.hosts["mcp.test"] = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		_, valid := w.issuer.scopesOf(r.Header.Get("Authorization")[min(len(r.Header.Get("Authorization")), len("Bearer ")):])
@@ -112,7 +112,7 @@ func guardedServer(t *testing.T, w *fakeNetwork) *mcpserver.Server {
 	require.NoError(t, err)
 	mux := http.NewServeMux()
 	mux.Handle(guard.Metadata())
-	mux.Handle("/mcp", guard.Protect(server.Handler(&streamable.Options{Hosts: []string{"mcp.test"}, Principal: Principal})))
+	mux.Handle("/mcp", guard.Protect(streamable.NewHandler(server, &streamable.Options{Hosts: []string{"mcp.test"}, Principal: Principal})))
 	w.hosts["mcp.test"] = mux
 	return server
 }

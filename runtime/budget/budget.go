@@ -5,7 +5,7 @@
 // connections:
 //
 //	held := budget.New(&budget.Options{MaxBytes: 1 << 30})
-//	handler := server.Handler(&streamable.Options{JSONRPC: jsonrpc.Options{Budget: held}})
+//	handler := streamable.NewHandler(server, &streamable.Options{JSONRPC: jsonrpc.Options{Budget: held}})
 package budget
 
 import (

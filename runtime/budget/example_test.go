@@ -15,7 +15,7 @@ import (
 func Example() {
 	server := mcpserver.New(mcp.Implementation{Name: "weather", Version: "1"}, nil)
 	held := budget.New(&budget.Options{MaxBytes: 1 << 30})
-	handler := server.Handler(&streamable.Options{JSONRPC: jsonrpc.Options{Budget: held}})
+	handler := streamable.NewHandler(server, &streamable.Options{JSONRPC: jsonrpc.Options{Budget: held}})
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", handler)
 	fmt.Println(held.Held(), "of", held.MaxBytes(), "bytes")

@@ -62,6 +62,11 @@ type DispatcherOptions struct {
 	// MaxSubscriptions limits the resources to which a session may subscribe. Zero is 1,024, and
 	// a negative value is no limit. Exceeding the limit returns an error to the client.
 	MaxSubscriptions int
+	// Outgoing is the Outgoing of [Options] for the connections of endpoints whose own options have
+	// none.
+	Outgoing []func(peer.Outbound) peer.Outbound
+	// Endpoints, if not nil, receives the endpoints that serve the dispatcher.
+	Endpoints Endpoints
 	// Logger receives dropped messages. Nil is the logger of the connection.
 	Logger *slog.Logger
 }

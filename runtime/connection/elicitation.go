@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net/mail"
 	"net/url"
 	"slices"
 	"strings"
@@ -202,10 +201,7 @@ func checkFormat(format mcp.StringFormat, text string) (err error) {
 			err = errors.New("no scheme")
 		}
 	case mcp.StringFormatEmail:
-		var a *mail.Address
-		if a, err = mail.ParseAddress(text); err == nil && a.Address != text {
-			err = errors.New("want only an address")
-		}
+		err = checkEmail(text)
 	}
 	if err != nil {
 		return fmt.Errorf("format %q: %w", format, err)

@@ -157,7 +157,7 @@ func TestElicitationContentIsChecked(t *testing.T) {
 		`{"action":"accept","content":{"name":"ab","some":["c"]}}`:       `field "some": "c" is not an option`,
 		`{"action":"accept","content":{"name":"ab","some":["a","b"]}}`:   `field "some": want 1 options or fewer, have 2`,
 		`{"action":"accept","content":{"name":"ab","many":[]}}`:          `field "many": want 1 options or more, have 0`,
-		`{"action":"accept","content":{"name":"ab","mail":"A <a@b.c>"}}`: `field "mail": format "email": want only an address`,
+		`{"action":"accept","content":{"name":"ab","mail":"A <a@b.c>"}}`: `field "mail": format "email": invalid text in front of the @`,
 		`{"action":"accept","content":{"name":"ab","link":"b"}}`:         `field "link": format "uri": no scheme`,
 	} {
 		s, _, related := newSession(t, "2025-11-25", allCapabilities())

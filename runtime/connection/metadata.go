@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/textproto"
 	"strings"
 
 	"github.com/mcpwright/mcp/generated/mcp"
@@ -45,7 +43,7 @@ func (m *Metadata) Sender() (*mcp.Implementation, *mcp.ClientCapabilities) {
 // The params have been accepted by a decoder before. If header is not nil, it must repeat the
 // revision, the method and the name. Transports without headers pass nil. The error is or wraps
 // a [*peer.Error].
-func ReadMetadata(method string, params json.RawMessage, header http.Header, served []wire.Revision) (*Metadata, error) {
+func ReadMetadata(method string, params json.RawMessage, header map[string][]string, served []wire.Revision) (*Metadata, error) {
 	m := new(metadataReader)
 	if err := m.readValid(method, params, header, served); err != nil {
 		return nil, err
@@ -186,7 +184,7 @@ func readOrSkip[T any, P interface {
 }
 
 // readValid reads the metadata and validates it, see [ReadMetadata].
-func (m *metadataReader) readValid(method string, params json.RawMessage, header http.Header, served []wire.Revision) error {
+func (m *metadataReader) readValid(method string, params json.RawMessage, header peer.Header, served []wire.Revision) error {
 	if info := mcp.MethodByName(method); header != nil && info != nil {
 		m.nameMember = info.NameMember
 	}
@@ -240,7 +238,7 @@ func (m *metadataReader) setRevision(served []wire.Revision) error {
 }
 
 // checkHeaders checks that the headers repeat the body.
-func (m *metadataReader) checkHeaders(method string, header http.Header) error {
+func (m *metadataReader) checkHeaders(method string, header peer.Header) error {
 	if err := checkHeader(header, headers.ProtocolVersion, m.version, "version"); err != nil {
 		return err
 	}
@@ -258,7 +256,7 @@ func (m *metadataReader) checkHeaders(method string, header http.Header) error {
 
 // checkMessageHeaders is checkHeaders for a request that has been decoded into msg and has valid
 // metadata.
-func checkMessageHeaders(in *peer.Inbound, msg peer.Message, version string, header http.Header) error {
+func checkMessageHeaders(in *peer.Inbound, msg peer.Message, version string, header peer.Header) error {
 	if err := checkHeader(header, headers.ProtocolVersion, version, "version"); err != nil {
 		return err
 	}
@@ -286,7 +284,7 @@ func checkMessageHeaders(in *peer.Inbound, msg peer.Message, version string, hea
 }
 
 // checkHeader checks that a header repeats a text of the body.
-func checkHeader(header http.Header, name, text, what string) error {
+func checkHeader(header peer.Header, name, text, what string) error {
 	if got, err := singleValue(header, name); err != nil {
 		return err
 	} else if got != text {
@@ -301,7 +299,7 @@ func differs(header, what string) error {
 
 // checkNameHeader checks that the header Mcp-Name repeats a name of the body. The member is the
 // name's member in the params, or empty for the name of an extension's message.
-func checkNameHeader(name, member string, header http.Header) error {
+func checkNameHeader(name, member string, header peer.Header) error {
 	text, err := singleValue(header, headers.Name)
 	if err != nil {
 		return err
@@ -319,12 +317,12 @@ func checkNameHeader(name, member string, header http.Header) error {
 
 // singleValue returns the value of a header that must have exactly one. The name has the
 // canonical form.
-func singleValue(header http.Header, name string) (string, error) {
+func singleValue(header peer.Header, name string) (string, error) {
 	switch values := header[name]; len(values) {
 	case 0:
 		return "", headerMismatch("header %s is missing", name)
 	case 1:
-		return textproto.TrimString(values[0]), nil
+		return strings.Trim(values[0], " \t"), nil
 	}
 	return "", headerMismatch("header %s occurs more than once", name)
 }

@@ -3,7 +3,6 @@ package connection
 import (
 	"context"
 	"encoding/json"
-	"net/http"
 	"slices"
 	"sync"
 
@@ -47,7 +46,7 @@ func (c *statelessCall) end(ctx context.Context) {
 // begin validates the metadata of a message and makes its connection and its session, which has the
 // message without its metadata. The caller calls end.
 func (d *Dispatcher) begin(ctx context.Context, c *statelessCall, in *peer.Inbound, opts *Options) error {
-	var header http.Header
+	var header peer.Header
 	if in.Transport != nil {
 		header = in.Transport.Header()
 	}
@@ -123,7 +122,7 @@ var metadataReaders = sync.Pool{New: func() any { return new(metadataReader) }}
 
 // readMetadata reads and validates the metadata of a message. It returns the message without its
 // metadata if it was passed in process.
-func (d *Dispatcher) readMetadata(in *peer.Inbound, header http.Header, opts *Options) (*peer.Inbound, *Metadata, error) {
+func (d *Dispatcher) readMetadata(in *peer.Inbound, header peer.Header, opts *Options) (*peer.Inbound, *Metadata, error) {
 	r := metadataReaders.Get().(*metadataReader)
 	in = d.splitMetadata(r, in)
 	err := d.validate(r, in, header)
@@ -155,7 +154,7 @@ func (d *Dispatcher) splitMetadata(r *metadataReader, in *peer.Inbound) *peer.In
 }
 
 // defaultRevision returns the revision of a message without metadata.
-func (d *Dispatcher) defaultRevision(header http.Header, opts *Options) wire.Revision {
+func (d *Dispatcher) defaultRevision(header peer.Header, opts *Options) wire.Revision {
 	var r wire.Revision
 	if name := header.Get(headers.ProtocolVersion); name != "" {
 		r, _ = mcp.ParseRevision(name)
@@ -171,7 +170,7 @@ func (d *Dispatcher) defaultRevision(header http.Header, opts *Options) wire.Rev
 // validate validates the metadata of a message. An initialize request gets the error that lists
 // the served revisions. With headers, and with metadata or a served revision, it is treated as a
 // request with an unknown method instead, because there is nothing to negotiate.
-func (d *Dispatcher) validate(r *metadataReader, in *peer.Inbound, header http.Header) error {
+func (d *Dispatcher) validate(r *metadataReader, in *peer.Inbound, header peer.Header) error {
 	if in.ID.IsZero() {
 		return nil
 	}

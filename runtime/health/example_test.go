@@ -17,7 +17,7 @@ func Example() {
 	database := func(ctx context.Context) error { return nil } // such as sql.DB.PingContext
 
 	public := http.NewServeMux()
-	public.Handle("/mcp", server.Handler(nil))
+	public.Handle("/mcp", streamable.NewHandler(server, nil))
 	public.Handle("/livez", health.Live())
 	public.Handle("/readyz", health.Ready(server, database))
 	go streamable.NewHTTPServer(":8080", public).ListenAndServe() // ends with the program

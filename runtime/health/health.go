@@ -2,7 +2,7 @@
 // holds, and what its sessions wait for.
 //
 //	mux := http.NewServeMux()
-//	mux.Handle("/mcp", server.Handler(nil))
+//	mux.Handle("/mcp", streamable.NewHandler(server, nil))
 //	mux.Handle("/livez", health.Live())
 //	mux.Handle("/readyz", health.Ready(server))
 //
@@ -20,8 +20,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
-	"github.com/mcpwright/mcp/runtime/streamable"
 )
 
 // Live returns a handler that responds with status 200 for as long as the program runs, also while a
@@ -106,7 +106,7 @@ const maxSessions = 1000
 func Sessions(s *mcpserver.Server) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		list := s.Sessions()
-		slices.SortFunc(list, func(a, b streamable.SessionInfo) int { return compare(&a, &b) })
+		slices.SortFunc(list, func(a, b connection.SessionInfo) int { return compare(&a, &b) })
 		data := page{Stats: s.Stats(), ShuttingDown: s.ShuttingDown(), Total: len(list)}
 		for _, info := range list[:min(len(list), maxSessions)] {
 			data.Sessions = append(data.Sessions, newRow(&info))
@@ -119,7 +119,7 @@ func Sessions(s *mcpserver.Server) http.Handler {
 }
 
 // compare orders sessions: first those with the most requests.
-func compare(a, b *streamable.SessionInfo) int {
+func compare(a, b *connection.SessionInfo) int {
 	if n := len(b.Requests) - len(a.Requests); n != 0 {
 		return n
 	}
@@ -140,7 +140,7 @@ type row struct {
 	Requests                              []string
 }
 
-func newRow(info *streamable.SessionInfo) row {
+func newRow(info *connection.SessionInfo) row {
 	r := row{ID: info.ID, Principal: info.Principal, Revision: info.Revision.String()}
 	if len(r.ID) > 6 {
 		r.ID = r.ID[:6] + "…"

@@ -93,7 +93,7 @@ func TestReadinessEndsWithShutdown(t *testing.T) {
 // serve serves over HTTP. The header X-User is the principal.
 func (b *busy) serve(t *testing.T, opts *streamable.Options) string {
 	opts.Principal = func(r *http.Request) string { return r.Header.Get("X-User") }
-	h := b.Handler(opts)
+	h := streamable.NewHandler(b, opts)
 	listener := httptest.NewServer(h)
 	t.Cleanup(func() {
 		h.Close()

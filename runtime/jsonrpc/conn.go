@@ -112,7 +112,7 @@ type requestTable interface {
 	cancelRequest(id wire.RequestID, reason string) bool
 	requestIDs() []wire.RequestID
 	// requests returns descriptions of the requests, in no order.
-	requests() []RequestInfo
+	requests() []peer.RequestInfo
 	// handled returns a channel that is closed when no request is being handled.
 	handled() <-chan struct{}
 }
@@ -126,20 +126,7 @@ func (f *InFlight) Cancel(id wire.RequestID) bool { return f.table.cancelRequest
 func (f *InFlight) IDs() []wire.RequestID { return f.table.requestIDs() }
 
 // Requests returns descriptions of the requests being handled, in no order.
-func (f *InFlight) Requests() []RequestInfo { return f.table.requests() }
-
-// RequestInfo describes a request that is being handled.
-type RequestInfo struct {
-	// ID is the id that the peer has chosen.
-	ID wire.RequestID
-	// Method is the method of the request.
-	Method string
-	// Name is the name of the tool, prompt or resource, or the empty string.
-	Name string
-	// Asks reports whether the handler waits for a response of the peer. It is always false in
-	// process.
-	Asks bool
-}
+func (f *InFlight) Requests() []peer.RequestInfo { return f.table.requests() }
 
 // Wait waits until no request is being handled, and returns nil. If ctx ends first, it returns the
 // cause.
@@ -170,6 +157,6 @@ func (c *Conn) cancel(id wire.RequestID, reason string, maxEarly int) bool {
 
 func (c *Conn) requestIDs() []wire.RequestID { return c.state.requestIDs() }
 
-func (c *Conn) requests() []RequestInfo { return c.state.requestInfos() }
+func (c *Conn) requests() []peer.RequestInfo { return c.state.requestInfos() }
 
 var _ peer.Outbound = (*Conn)(nil)

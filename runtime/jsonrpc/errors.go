@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/mcpwright/mcp/runtime/internal/brokenpipe"
@@ -135,8 +135,14 @@ func writeError(method string, err error) error {
 	return fmt.Errorf("send %q: %w", method, err)
 }
 
+// isClosedNetwork is errors.Is(err, net.ErrClosed), without the package net. Programs that only use
+// pipes do not link it. The package promises not to change the text.
+func isClosedNetwork(err error) bool {
+	return strings.Contains(err.Error(), "use of closed network connection")
+}
+
 // connectionLost reports whether err is an error of writing to a peer that has closed its end.
 func connectionLost(err error) bool {
 	is := func(target error) bool { return errors.Is(err, target) }
-	return is(ErrClosed) || is(io.ErrClosedPipe) || is(os.ErrClosed) || is(net.ErrClosed) || brokenpipe.Is(err)
+	return is(ErrClosed) || is(io.ErrClosedPipe) || is(os.ErrClosed) || isClosedNetwork(err) || brokenpipe.Is(err)
 }

@@ -179,7 +179,7 @@ func (c *InProcessConn) cancelRequest(id wire.RequestID, reason string) bool {
 }
 
 func (c *InProcessConn) requestIDs() []wire.RequestID { return c.table.ids() }
-func (c *InProcessConn) requests() []RequestInfo      { return c.table.infos() }
+func (c *InProcessConn) requests() []peer.RequestInfo { return c.table.infos() }
 func (c *InProcessConn) handled() <-chan struct{}     { return c.table.empty() }
 
 // processNotification processes cancellations and progress reports.
@@ -401,12 +401,12 @@ func (t *inProcessTable) ids() []wire.RequestID {
 	return ids
 }
 
-func (t *inProcessTable) infos() []RequestInfo {
+func (t *inProcessTable) infos() []peer.RequestInfo {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	list := make([]RequestInfo, 0, t.requests.len)
+	list := make([]peer.RequestInfo, 0, t.requests.len)
 	for x := range each[inProcessRequest](&t.requests) {
-		list = append(list, RequestInfo{ID: x.in.ID, Method: x.in.Method, Name: messageName(&x.in)})
+		list = append(list, peer.RequestInfo{ID: x.in.ID, Method: x.in.Method, Name: messageName(&x.in)})
 	}
 	return list
 }

@@ -169,12 +169,12 @@ func (s *state) requestIDs() []wire.RequestID {
 }
 
 // requestInfos returns descriptions of the requests being handled.
-func (s *state) requestInfos() []RequestInfo {
+func (s *state) requestInfos() []peer.RequestInfo {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	list := make([]RequestInfo, 0, s.requests.len)
+	list := make([]peer.RequestInfo, 0, s.requests.len)
 	for x := range each[inboundMessage](&s.requests) {
-		list = append(list, RequestInfo{ID: x.in.ID, Method: x.in.Method, Name: messageName(&x.in), Asks: x.back.asks()})
+		list = append(list, peer.RequestInfo{ID: x.in.ID, Method: x.in.Method, Name: messageName(&x.in), Asks: x.back.asks()})
 	}
 	return list
 }

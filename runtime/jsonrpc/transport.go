@@ -2,7 +2,6 @@ package jsonrpc
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"github.com/mcpwright/mcp/runtime/internal/buffer"
@@ -50,7 +49,7 @@ type MessageInfo struct {
 	// Revision is the revision that the message is encoded for, or zero for all revisions.
 	Revision wire.Revision
 	// Header contains the HTTP headers of the caller. The Writer must not change it.
-	Header http.Header
+	Header peer.Header
 	// Patience is how long the sender of a request waits for the Writer to accept the
 	// request. Negative is no limit. It is zero for other messages.
 	Patience time.Duration

@@ -16,6 +16,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/streamable"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -86,7 +87,7 @@ func TestNameHeaderOfCustomMethod(t *testing.T) {
 	mcpserver.Handle(kit, func(ctx context.Context, req *topic) (*word, error) {
 		return &word{strings.Join(mcp.SessionFromContext(ctx).Transport().Header().Values("Mcp-Name"), ",")}, nil
 	})
-	server := httptest.NewServer(kit.Handler(nil))
+	server := httptest.NewServer(streamable.NewHandler(kit, nil))
 	t.Cleanup(server.Close)
 	for _, r := range mcp.Revisions {
 		c := connect(t, mcpclient.URL(server.URL), handlerOptions(mcpclient.Options{Revision: r.Revision}))
@@ -116,7 +117,7 @@ func TestNameHeaderOfCustomMethod(t *testing.T) {
 				req.Header.Set(name, value)
 			}
 		}
-		kit.Handler(nil).ServeHTTP(w, req)
+		streamable.NewHandler(kit, nil).ServeHTTP(w, req)
 		require.Contains(t, w.Body.String(), want, header)
 		require.Equal(t, strings.HasPrefix(want, "header"), w.Code == http.StatusBadRequest && strings.Contains(w.Body.String(), "-32020"), w.Body.String())
 	}

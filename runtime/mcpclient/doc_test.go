@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/streamable"
 )
 
 // TestProgramOfPackageDoc runs the program of the package's documentation.
@@ -26,7 +27,7 @@ func TestProgramOfPackageDoc(t *testing.T) {
 	mcpserver.AddTool(s, &mcp.Tool{Name: "weather", Description: "the weather in a city"}, func(_ context.Context, _ *mcp.ServerSession, in greeting) (string, error) {
 		return "sunny in " + in.Name, nil
 	})
-	server := httptest.NewServer(s.Handler(nil))
+	server := httptest.NewServer(streamable.NewHandler(s, nil))
 	t.Cleanup(server.Close)
 
 	file := filepath.Join(t.TempDir(), "main.go")

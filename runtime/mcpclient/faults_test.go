@@ -84,7 +84,7 @@ func quick(to *mcpclient.URLEndpoint) *mcpclient.URLEndpoint {
 }
 
 func kitHandler(s *mcpserver.Server) *streamable.Handler {
-	return s.Handler(&streamable.Options{Logger: silent, RetryInterval: time.Millisecond})
+	return streamable.NewHandler(s, &streamable.Options{Logger: silent, RetryInterval: time.Millisecond})
 }
 
 // listening connects in a revision and returns the notifications that the handler of changes

@@ -133,7 +133,7 @@ func kitEndpoints(t testing.TB, s *mcpserver.Server) []way {
 		{"in process", mcpclient.InProcess(s), false},
 		{"pipe", validatedPipe(t, s), false},
 		{"command", child(t, "kit"), false},
-		{"http", validatedURL(t, s.Handler(&streamable.Options{Logger: silent})), false},
+		{"http", validatedURL(t, streamable.NewHandler(s, &streamable.Options{Logger: silent})), false},
 		{"legacy sse", mcpclient.LegacySSE(sse.URL, nil), true},
 	}
 }

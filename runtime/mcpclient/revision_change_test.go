@@ -39,7 +39,7 @@ func (a *address) hold(h http.Handler) { a.now.Store(&h) }
 // kitOf returns a server of the kit that supports one revision.
 func kitOf(r wire.Revision, opts *streamable.Options) http.Handler {
 	opts.Logger = silent
-	return newKit(&mcpserver.Options{Revisions: []wire.Revision{r}}).Handler(opts)
+	return streamable.NewHandler(newKit(&mcpserver.Options{Revisions: []wire.Revision{r}}), opts)
 }
 
 func TestServerWithOtherKindOfRevision(t *testing.T) {
@@ -145,7 +145,7 @@ func TestWatchContinuesInOtherKindOfRevision(t *testing.T) {
 		s.AddResource(&mcp.Resource{URI: "note:2", Name: "other"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 			return &mcp.ReadResourceResult{}, nil
 		})
-		return s.Handler(&streamable.Options{Logger: silent})
+		return streamable.NewHandler(s, &streamable.Options{Logger: silent})
 	}
 	for _, eras := range [][]wire.Revision{
 		{mcp.Revision20251125, mcp.Revision20260728},

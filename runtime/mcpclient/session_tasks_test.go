@@ -35,7 +35,7 @@ func sessionTasks(saw *seen) *mcpclient.Options {
 
 // byPrincipal serves a server over HTTP. The header X-User is the principal.
 func byPrincipal(s *mcpserver.Server) *streamable.Handler {
-	return s.Handler(&streamable.Options{Logger: silent, Principal: func(r *http.Request) string { return r.Header.Get("X-User") }})
+	return streamable.NewHandler(s, &streamable.Options{Logger: silent, Principal: func(r *http.Request) string { return r.Header.Get("X-User") }})
 }
 
 func TestToolThatRequiresSessionTask(t *testing.T) {
@@ -79,7 +79,7 @@ func TestCallerAsksForSessionTask(t *testing.T) {
 	job(kit, "job", mcp.TaskSupportOptional, func(context.Context, *mcp.ServerSession) (string, error) { return "done", nil })
 	job(kit, "plain", mcp.TaskSupportForbidden, func(context.Context, *mcp.ServerSession) (string, error) { return "done", nil })
 	saw := &seen{first: make(chan struct{})}
-	c := connect(t, validatedURL(t, kit.Handler(nil)), sessionTasks(saw))
+	c := connect(t, validatedURL(t, streamable.NewHandler(kit, nil)), sessionTasks(saw))
 	require.Equal(t, "done", callText(t, c, "job"))
 	require.Empty(t, saw.all(), "the server would also run it without a task")
 	res, err := peer.SendRequest(t.Context(), c, &mcp.CallToolRequest{Name: "job", Task: &mcp.TaskMetadata{TTL: new(int64(60_000))}})
@@ -125,7 +125,7 @@ func TestCallerPollsSessionTask(t *testing.T) {
 	kit := newKit(&mcpserver.Options{Tasks: soon})
 	proceed := make(chan string)
 	job(kit, "render", mcp.TaskSupportOptional, func(context.Context, *mcp.ServerSession) (string, error) { return <-proceed, nil })
-	client := connect(t, validatedURL(t, kit.Handler(nil)), sessionTasks(&seen{first: make(chan struct{})}))
+	client := connect(t, validatedURL(t, streamable.NewHandler(kit, nil)), sessionTasks(&seen{first: make(chan struct{})}))
 	ctx := t.Context()
 
 	created := new(mcp.CreateTaskResult)
@@ -162,13 +162,13 @@ func TestRequestsForResultOfSessionTaskAreClosed(t *testing.T) {
 	job(kit, "asks", mcp.TaskSupportRequired, func(ctx context.Context, s *mcp.ServerSession) (string, error) {
 		return question(ctx, s, "first")
 	})
-	c := connect(t, validatedURL(t, closesResults(kit.Handler(nil), 10)), sessionTasks(&seen{first: make(chan struct{})}))
+	c := connect(t, validatedURL(t, closesResults(streamable.NewHandler(kit, nil), 10)), sessionTasks(&seen{first: make(chan struct{})}))
 	require.Equal(t, "Ada", callText(t, c, "asks"))
 
 	job(kit, "job", mcp.TaskSupportRequired, func(context.Context, *mcp.ServerSession) (string, error) { return "done", nil })
-	c = connect(t, validatedURL(t, closesResults(kit.Handler(nil), 2)), sessionTasks(&seen{first: make(chan struct{})}))
+	c = connect(t, validatedURL(t, closesResults(streamable.NewHandler(kit, nil), 2)), sessionTasks(&seen{first: make(chan struct{})}))
 	require.Equal(t, "done", callText(t, c, "job"))
-	c = connect(t, validatedURL(t, closesResults(kit.Handler(nil), 10)), sessionTasks(&seen{first: make(chan struct{})}))
+	c = connect(t, validatedURL(t, closesResults(streamable.NewHandler(kit, nil), 10)), sessionTasks(&seen{first: make(chan struct{})}))
 	_, err := mcpclient.CallTool[string](t.Context(), c, "job", nil)
 	require.Error(t, err)
 }
@@ -178,7 +178,7 @@ func TestSessionTaskOfPrincipalWithoutSession(t *testing.T) {
 	kit := newKit(&mcpserver.Options{Tasks: soon})
 	job(kit, "job", mcp.TaskSupportRequired, func(context.Context, *mcp.ServerSession) (string, error) { return "done", nil })
 	for user, tasks := range map[string]bool{"ann": true, "": false} {
-		to := validatedURL(t, kit.Handler(&streamable.Options{
+		to := validatedURL(t, streamable.NewHandler(kit, &streamable.Options{
 			Logger: silent, Stateless: true, Principal: func(r *http.Request) string { return r.Header.Get("X-User") },
 		}))
 		to.HTTP.Header = http.Header{"X-User": {user}}
@@ -234,7 +234,7 @@ func TestAbandonedSessionTaskIsCancelled(t *testing.T) {
 	kit := newKit(&mcpserver.Options{Tasks: soon})
 	ended := waits(kit)
 	saw := &seen{first: make(chan struct{})}
-	c := connect(t, validatedURL(t, kit.Handler(nil)), sessionTasks(saw))
+	c := connect(t, validatedURL(t, streamable.NewHandler(kit, nil)), sessionTasks(saw))
 	ctx, cancel := context.WithCancelCause(t.Context())
 	go func() { // ends at the first task
 		<-saw.first
@@ -345,7 +345,7 @@ func TestResponsesToQuestionsOfSessionTasksAreRelated(t *testing.T) {
 		related <- string(res.Meta.Extra["io.modelcontextprotocol/related-task"])
 		return "done", nil
 	})
-	for name, to := range map[string]mcpclient.Endpoint{"pipe": validatedPipe(t, kit), "http": validatedURL(t, kit.Handler(nil))} {
+	for name, to := range map[string]mcpclient.Endpoint{"pipe": validatedPipe(t, kit), "http": validatedURL(t, streamable.NewHandler(kit, nil))} {
 		t.Run(name, func(t *testing.T) {
 			saw := &seen{first: make(chan struct{})}
 			require.Equal(t, "done", callText(t, connect(t, to, sessionTasks(saw)), "asks"))
@@ -446,7 +446,7 @@ func TestClientRunsQuestionAsTask(t *testing.T) {
 	opts.OnElicit = func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 		return &mcp.ElicitResult{Action: mcp.ElicitActionAccept, Content: map[string]any{"name": <-answer}}, nil
 	}
-	for name, to := range map[string]mcpclient.Endpoint{"pipe": validatedPipe(t, kit), "http": validatedURL(t, kit.Handler(nil))} {
+	for name, to := range map[string]mcpclient.Endpoint{"pipe": validatedPipe(t, kit), "http": validatedURL(t, streamable.NewHandler(kit, nil))} {
 		t.Run(name, func(t *testing.T) {
 			c := connect(t, to, opts)
 			text, err := mcpclient.CallTool[string](t.Context(), c, "asks", nil)

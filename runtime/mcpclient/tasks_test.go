@@ -168,7 +168,7 @@ func TestTaskResults(t *testing.T) {
 			<-saw.first
 			return h()
 		})
-		c := connect(t, validatedURL(t, kit.Handler(nil)), handlerOptions(mcpclient.Options{Tasks: true, OnTask: saw.look}))
+		c := connect(t, validatedURL(t, streamable.NewHandler(kit, nil)), handlerOptions(mcpclient.Options{Tasks: true, OnTask: saw.look}))
 		_, err := mcpclient.CallTool[string](t.Context(), c, "job", nil)
 		all := saw.all()
 		return all[len(all)-1], err
@@ -211,7 +211,7 @@ func TestAbandonedTaskIsCancelled(t *testing.T) {
 		return "", context.Cause(ctx)
 	})
 	saw := &seen{first: make(chan struct{})}
-	c := connect(t, validatedURL(t, kit.Handler(nil)), handlerOptions(mcpclient.Options{Tasks: true, OnTask: saw.look}))
+	c := connect(t, validatedURL(t, streamable.NewHandler(kit, nil)), handlerOptions(mcpclient.Options{Tasks: true, OnTask: saw.look}))
 	ctx, cancel := context.WithCancelCause(t.Context())
 	go func() { // ends at the first task
 		<-saw.first
@@ -310,7 +310,7 @@ func TestMiddlewareOfTasks(t *testing.T) {
 		name, err := question(ctx, s, "name")
 		return fmt.Sprint(name, ctx.Value(key{})), err
 	})
-	h := kit.Handler(nil)
+	h := streamable.NewHandler(kit, nil)
 	c := connect(t, validatedURL(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), key{}, " of the request")))
 	})), handlerOptions(mcpclient.Options{Tasks: true}))
@@ -337,7 +337,7 @@ func TestTaskIsInvisibleToOtherCallers(t *testing.T) {
 		<-release
 		return s.Transport().Principal(), nil
 	})
-	h := kit.Handler(&streamable.Options{Logger: silent, Principal: func(r *http.Request) string { return r.Header.Get("User") }})
+	h := streamable.NewHandler(kit, &streamable.Options{Logger: silent, Principal: func(r *http.Request) string { return r.Header.Get("User") }})
 	as := func(user string) *mcpclient.URLEndpoint {
 		to := validatedURL(t, h)
 		to.HTTP.Header = http.Header{"User": {user}}
@@ -361,7 +361,7 @@ func TestTaskIsInvisibleToOtherCallers(t *testing.T) {
 func TestTaskHasMetadataOfCall(t *testing.T) {
 	leaks.Check(t)
 	kit := newKit(&mcpserver.Options{Tasks: &mcpserver.TaskOptions{StartAfter: time.Hour}})
-	c := connect(t, validatedURL(t, kit.Handler(nil)), handlerOptions(mcpclient.Options{Tasks: true}))
+	c := connect(t, validatedURL(t, streamable.NewHandler(kit, nil)), handlerOptions(mcpclient.Options{Tasks: true}))
 	var metas []mcp.RequestMeta
 	for _, support := range []mcp.TaskSupport{mcp.TaskSupportForbidden, mcp.TaskSupportOptional} {
 		tool := &mcp.Tool{Name: "job", Execution: &mcp.ToolExecution{TaskSupport: support}}
@@ -431,7 +431,7 @@ func TestForwardedCallAsTask(t *testing.T) {
 		<-saw.first
 		return question(ctx, s, "name")
 	})
-	c := connect(t, validatedURL(t, kit.Handler(nil)), handlerOptions(mcpclient.Options{Tasks: true, OnTask: saw.look}))
+	c := connect(t, validatedURL(t, streamable.NewHandler(kit, nil)), handlerOptions(mcpclient.Options{Tasks: true, OnTask: saw.look}))
 	res, err := c.Forward().CallTool(t.Context(), &mcp.CallToolRequest{Name: "job"})
 	require.NoError(t, err)
 	require.Equal(t, "Ada", mcp.TextOf(res.Content))
@@ -490,7 +490,7 @@ func TestMessagesOfTaskPassOutgoing(t *testing.T) {
 	kit := newKit(&mcpserver.Options{Tasks: &mcpserver.TaskOptions{StartAfter: time.Hour}, Outgoing: []func(peer.Outbound) peer.Outbound{outgoing}})
 	job(kit, "job", mcp.TaskSupportOptional, reports)
 	hear := func(context.Context, *mcp.LoggingMessageNotification) error { return nil }
-	for _, to := range []mcpclient.Endpoint{mcpclient.InProcess(kit), validatedURL(t, kit.Handler(nil))} {
+	for _, to := range []mcpclient.Endpoint{mcpclient.InProcess(kit), validatedURL(t, streamable.NewHandler(kit, nil))} {
 		c := connect(t, to, handlerOptions(mcpclient.Options{Tasks: true, OnLog: hear}))
 		for _, tool := range []string{"report", "job"} {
 			clear(way.all)
@@ -554,7 +554,7 @@ func TestForwardWaitsForTask(t *testing.T) {
 		<-saw.first
 		return "done", err
 	})
-	upstream := connect(t, validatedURL(t, kit.Handler(nil)), &mcpclient.Options{Tasks: true, OnTask: saw.look})
+	upstream := connect(t, validatedURL(t, streamable.NewHandler(kit, nil)), &mcpclient.Options{Tasks: true, OnTask: saw.look})
 	c := connect(t, validatedURL(t, gateway(upstream)), nil)
 	require.Equal(t, "done", callText(t, c, "job"))
 }
@@ -759,7 +759,7 @@ func TestTaskOutlivesAnOutage(t *testing.T) {
 					return "done", sleepFor(ctx, 20*time.Second)
 				})
 				begins := time.Now().Add(10 * time.Second)
-				o := &outage{Handler: s.Handler(&streamable.Options{Hosts: []string{"*"}}), status: row.status, after: begins}
+				o := &outage{Handler: streamable.NewHandler(s, &streamable.Options{Hosts: []string{"*"}}), status: row.status, after: begins}
 				if row.length > 0 {
 					o.until = begins.Add(row.length)
 				}

@@ -36,7 +36,7 @@ func TestClosedCallStreamIsResumed(t *testing.T) {
 		}
 		return asks(ctx, session) // the request waits for the client, too
 	})
-	at := newSite(s.Handler(&streamable.Options{Polling: true, Logger: silent, RetryInterval: time.Millisecond}))
+	at := newSite(streamable.NewHandler(s, &streamable.Options{Polling: true, Logger: silent, RetryInterval: time.Millisecond}))
 	c := connect(t, quick(validatedURL(t, at)), handlerOptions(mcpclient.Options{Mode: mcpclient.Handshake}))
 	gets := at.times(http.MethodGet)
 	var steps []float64
@@ -58,7 +58,7 @@ func TestBrokenCallStreamIsResumed(t *testing.T) {
 		<-broken
 		return "mended", nil
 	})
-	at := newSite(s.Handler(&streamable.Options{Logger: silent, RetryInterval: time.Millisecond}))
+	at := newSite(streamable.NewHandler(s, &streamable.Options{Logger: silent, RetryInterval: time.Millisecond}))
 	at.meet(func(w http.ResponseWriter, r *http.Request, h http.Handler) bool {
 		switch {
 		case r.Method == http.MethodPost && r.ContentLength > 0 && r.Header.Get("Mcp-Session-Id") != "" && at.times("POST tools/call") == 1:
@@ -86,7 +86,7 @@ func TestCancellationByRevision(t *testing.T) {
 		t.Run(r.Revision.String(), func(t *testing.T) {
 			s := newKit(nil)
 			begun, cancelled := waiting(s)
-			at := newSite(s.Handler(&streamable.Options{Logger: silent}))
+			at := newSite(streamable.NewHandler(s, &streamable.Options{Logger: silent}))
 			ways := map[string]mcpclient.Endpoint{"http": validatedURL(t, at), "pipe": validatedPipe(t, s), "in process": mcpclient.InProcess(s)}
 			for name, to := range ways {
 				c := connect(t, to, &mcpclient.Options{Revision: r.Revision})

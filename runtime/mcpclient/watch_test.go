@@ -19,6 +19,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/streamable"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -89,7 +90,7 @@ func synchronise(t testing.TB, c *mcpclient.Client) {
 
 func TestLostEventsNotifyWatchers(t *testing.T) {
 	leaks.Check(t)
-	h := newKit(nil).Handler(nil)
+	h := streamable.NewHandler(newKit(nil), nil)
 	cuts := make(chan context.CancelFunc, 2)
 	to := validatedURL(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {

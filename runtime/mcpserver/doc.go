@@ -80,8 +80,8 @@
 // time:
 //
 //   - [Server.ServeStdio] serves the client that started the process;
-//   - [Server.ListenAndServe] serves HTTP at an address, and [Server.Handler] is an
-//     [net/http.Handler];
+//   - ListenAndServe of package streamable serves HTTP at an address, and NewHandler of that
+//     package returns an [net/http.Handler]. Servers on pipes do not link the packages of HTTP;
 //   - [Server.ServeStreams] and [Server.Serve] serve one client over streams of bytes, or
 //     over a transport that carries messages, such as a WebSocket;
 //   - [Server.InProcess] returns a connection within the process.

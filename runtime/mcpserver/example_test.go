@@ -15,6 +15,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/streamable"
 )
 
 // A server with one tool, started by its client as a child process.
@@ -33,9 +34,9 @@ func Example() {
 }
 
 // The same server over HTTP, for clients of every revision.
-func ExampleServer_Handler() {
+func Example_http() {
 	server := mcpserver.New(mcp.Implementation{Name: "greeter", Version: "1.0.0"}, nil)
-	http.Handle("/mcp", server.Handler(nil))
+	http.Handle("/mcp", streamable.NewHandler(server, nil))
 	log.Fatal(http.ListenAndServe("localhost:8080", nil))
 }
 

@@ -2,8 +2,6 @@ package mcpserver
 
 import (
 	"context"
-	"net"
-	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
@@ -29,11 +27,6 @@ func NotificationOf(e Event, meta *mcp.NotificationMeta) peer.Notification {
 // AddSession makes a connection a subscriber.
 func AddSession(s *Server, conn *connection.Connection) {
 	s.subscribers.addSession(context.Background(), conn)
-}
-
-// ServeListener serves on a listener like ListenAndServe, with a shorter timeout at the end.
-func ServeListener(s *Server, ctx context.Context, l net.Listener) error {
-	return s.serveListener(ctx, l, nil, time.Second/4)
 }
 
 // IsCompiled reports whether the input schema of a tool has been compiled.

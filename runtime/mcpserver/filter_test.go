@@ -38,7 +38,7 @@ func TestFilterHidesItemsOfEveryKind(t *testing.T) {
 	}})
 	s.AddPromptCompleter("n1", "a", mcpserver.CompleteFrom("x"))
 	s.AddTemplateCompleter("y:{a}/n1", "a", mcpserver.CompleteFrom("x"))
-	h := s.Handler(&streamable.Options{Principal: func(r *http.Request) string { return r.Header.Get("User") }})
+	h := streamable.NewHandler(s, &streamable.Options{Principal: func(r *http.Request) string { return r.Header.Get("User") }})
 	defer h.Close()
 	for _, l := range lists {
 		require.Contains(t, ofUser(h, "ann", post(modern, l.method, "", `{}`)), `"n1"`, l.method)
@@ -182,7 +182,7 @@ func passed(p *recorder) *mcpserver.Server {
 
 func TestHTTPSessionIsNotifiedOnItsStream(t *testing.T) {
 	s := stocked(nil)
-	server := httptest.NewServer(s.Handler(nil))
+	server := httptest.NewServer(streamable.NewHandler(s, nil))
 	defer server.Close()
 	defer s.Shutdown(t.Context())
 	session := ""

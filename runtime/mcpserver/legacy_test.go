@@ -8,11 +8,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/runtime/streamable"
 )
 
 func TestShutdownEndsLegacyTransport(t *testing.T) {
 	s := newForecaster(nil)
-	front := httptest.NewServer(s.LegacySSEHandler(nil))
+	front := httptest.NewServer(streamable.NewLegacySSEHandler(s, nil))
 	defer front.Close()
 	open := func() *http.Response {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, front.URL, nil)
@@ -32,7 +34,7 @@ func TestShutdownEndsLegacyTransport(t *testing.T) {
 	require.NoError(t, err, "the stream has ended in order")
 	require.Equal(t, http.StatusServiceUnavailable, open().StatusCode)
 
-	late := httptest.NewServer(s.LegacySSEHandler(nil))
+	late := httptest.NewServer(streamable.NewLegacySSEHandler(s, nil))
 	defer late.Close()
 	res, err := http.Get(late.URL)
 	require.NoError(t, err)

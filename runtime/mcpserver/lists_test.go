@@ -295,7 +295,7 @@ func TestConcurrentListsAreFilteredSeparately(t *testing.T) {
 	s := stocked(&mcpserver.Options{Filter: func(_ context.Context, s *mcp.ServerSession, item mcpserver.Item) bool {
 		return strings.HasSuffix(item.Name, s.Transport().Principal()) || item.Name == "late"
 	}})
-	h := s.Handler(&streamable.Options{Principal: func(r *http.Request) string { return r.Header.Get("User") }})
+	h := streamable.NewHandler(s, &streamable.Options{Principal: func(r *http.Request) string { return r.Header.Get("User") }})
 	defer h.Close()
 	var all sync.WaitGroup
 	defer all.Wait()

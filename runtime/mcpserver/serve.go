@@ -15,8 +15,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/stdio"
 )
 
-// ErrShutdown is returned by the Serve methods if the server was shut down before they were
-// called.
+// ErrShutdown is returned by functions that serve a server if it has been shut down before the call.
 var ErrShutdown = errors.New("mcpserver: the server has been shut down")
 
 // ServeStdio serves the client that started this process, over standard input and output.

@@ -296,7 +296,7 @@ func TestNothingIsServedAfterShutdown(t *testing.T) {
 	require.ErrorIs(t, s.ServeStdio(t.Context()), mcpserver.ErrShutdown)
 	<-s.InProcess(nil).Done()
 	w := httptest.NewRecorder()
-	s.Handler(nil).ServeHTTP(w, post(modern, "tools/list", "", `{}`))
+	streamable.NewHandler(s, nil).ServeHTTP(w, post(modern, "tools/list", "", `{}`))
 	require.Equal(t, http.StatusServiceUnavailable, w.Code)
 }
 
@@ -344,7 +344,7 @@ func post(revision, method, name, params string) *http.Request {
 
 func TestHandlerServesHTTP(t *testing.T) {
 	s := newForecaster(nil)
-	h := s.Handler(nil)
+	h := streamable.NewHandler(s, nil)
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, post(modern, "tools/call", "forecast", `{"name":"forecast","arguments":{"city":"Ulm"}}`))
 	require.Equal(t, http.StatusOK, w.Code, w.Body)
@@ -363,7 +363,7 @@ func TestParamHeadersMustMatchArguments(t *testing.T) {
 	mcpserver.AddTool(s, &mcp.Tool{Name: "query"}, func(_ context.Context, _ *mcp.ServerSession, in query) (string, error) {
 		return in.Region, nil
 	})
-	h := s.Handler(nil)
+	h := streamable.NewHandler(s, nil)
 	defer h.Close()
 	r := post(modern, "tools/call", "query", `{"name":"query","arguments":{"region":"eu"}}`)
 	w := httptest.NewRecorder()
@@ -379,7 +379,7 @@ func TestParamHeadersMustMatchArguments(t *testing.T) {
 
 	require.Equal(t, "eu", text(t, connect(t, s, modern).call("tools/call", `{"name":"query","arguments":{"region":"eu"}}`)))
 
-	older := s.Handler(&streamable.Options{Stateless: true})
+	older := streamable.NewHandler(s, &streamable.Options{Stateless: true})
 	defer older.Close()
 	w = httptest.NewRecorder()
 	older.ServeHTTP(w, post("2025-11-25", "tools/call", "query", `{"name":"query","arguments":{"region":"eu"}}`))
@@ -395,13 +395,13 @@ func TestListChangesAreNotDeclaredWithoutSessions(t *testing.T) {
 		return w.Body.String()
 	}
 	const hello = `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`
-	h := s.Handler(&streamable.Options{Stateless: true})
+	h := streamable.NewHandler(s, &streamable.Options{Stateless: true})
 	defer s.Shutdown(t.Context())
 	require.Contains(t, ask(h, "2025-11-25", "initialize", hello), `"capabilities":{"prompts":{},"resources":{},"tools":{}}`)
 	require.Contains(t, ask(h, "2025-11-25", "resources/subscribe", `{"uri":"x:n0"}`), `"code":-32601`)
 	const all = `"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true},"tools":{"listChanged":true}`
 	require.Contains(t, ask(h, modern, "server/discover", `{}`), all, "there each subscription has a stream of its own")
-	require.Contains(t, ask(s.Handler(nil), "2025-11-25", "initialize", hello), all)
+	require.Contains(t, ask(streamable.NewHandler(s, nil), "2025-11-25", "initialize", hello), all)
 }
 
 // echo is a request of the program.
@@ -517,7 +517,7 @@ func TestInvalidQuestionOptionsPanic(t *testing.T) {
 
 func TestHTTPStreamIsNotified(t *testing.T) {
 	s := stocked(nil)
-	server := httptest.NewServer(s.Handler(nil))
+	server := httptest.NewServer(streamable.NewHandler(s, nil))
 	defer server.Close()
 	r := post(modern, "subscriptions/listen", "", `{"notifications":{"toolsListChanged":true}}`)
 	r.RequestURI, r.Host = "", ""
@@ -566,7 +566,7 @@ func TestHeaderMismatchIsRejectedBeforeTask(t *testing.T) {
 		}) (string, error) {
 			return "ok", nil
 		})
-	front := httptest.NewServer(s.Handler(nil))
+	front := httptest.NewServer(streamable.NewHandler(s, nil))
 	defer front.Close()
 	defer s.Shutdown(context.Background())
 	for region, want := range map[string]int{"eu": http.StatusOK, "us": http.StatusBadRequest} {

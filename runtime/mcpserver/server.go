@@ -94,6 +94,18 @@ func (h *shutdowners) close() (list []shutdowner) {
 	return list
 }
 
+// endpoints implements [connection.Endpoints].
+type endpoints struct{ *shutdowners }
+
+func (e endpoints) Add(x connection.Endpoint) error {
+	if !e.add(x) {
+		return ErrShutdown
+	}
+	return nil
+}
+
+func (e endpoints) Remove(x connection.Endpoint) { e.remove(x) }
+
 // Handle registers a handler for a method of the program or of an extension. The
 // request type determines the method. Handle must be called before the server begins to serve. It panics
 // with a [*RegistrationError] if it is called later, if the method has a handler, or if h is
@@ -176,6 +188,8 @@ func (s *Server) newDispatcher() *connection.Dispatcher {
 		MaxSubscriptions:   s.opts.MaxSubscriptions,
 		Rounds:             s.rules,
 		Logger:             s.opts.Logger,
+		Outgoing:           s.opts.Outgoing,
+		Endpoints:          endpoints{&s.shutdowners},
 	})
 }
 

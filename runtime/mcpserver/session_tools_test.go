@@ -59,9 +59,9 @@ func pipeTo(t *testing.T, s *mcpserver.Server) mcpclient.Endpoint {
 
 // endpoints returns an endpoint of a server for each transport with sessions.
 func endpoints(t *testing.T, s *mcpserver.Server) map[string]func() mcpclient.Endpoint {
-	web := httptest.NewServer(s.Handler(nil))
+	web := httptest.NewServer(streamable.NewHandler(s, nil))
 	t.Cleanup(web.Close)
-	legacy := httptest.NewServer(s.LegacySSEHandler(nil))
+	legacy := httptest.NewServer(streamable.NewLegacySSEHandler(s, nil))
 	t.Cleanup(legacy.Close)
 	t.Cleanup(func() { _ = s.Shutdown(context.Background()) })
 	return map[string]func() mcpclient.Endpoint{
@@ -173,7 +173,7 @@ func TestSessionToolsAreFiltered(t *testing.T) {
 
 func TestSessionToolsNeedASession(t *testing.T) {
 	s := withLogin(nil)
-	web := httptest.NewServer(s.Handler(&streamable.Options{Stateless: true}))
+	web := httptest.NewServer(streamable.NewHandler(s, &streamable.Options{Stateless: true}))
 	defer web.Close()
 	for name, to := range map[string]struct {
 		endpoint mcpclient.Endpoint

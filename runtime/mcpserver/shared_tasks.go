@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/http"
 	"strings"
 	"time"
 
@@ -83,7 +82,7 @@ func (k *taskService) newWorker() *taskrecords.Worker {
 type storedCall struct {
 	Params json.RawMessage `json:"params"`
 	// Headers are the HTTP headers of the call that repeat arguments.
-	Headers http.Header `json:"headers,omitempty"`
+	Headers peer.Header `json:"headers,omitempty"`
 }
 
 // Request implements [taskstore.Run].
@@ -96,7 +95,7 @@ func (r *taskRun) Request() (json.RawMessage, error) {
 	for name, values := range mcp.SessionFromContext(r.ctx).Transport().Header() {
 		if strings.HasPrefix(name, paramheader.Prefix) {
 			if call.Headers == nil {
-				call.Headers = make(http.Header)
+				call.Headers = make(peer.Header)
 			}
 			call.Headers[name] = values
 		}
@@ -122,24 +121,24 @@ func (k *taskService) restoreRun(ctx context.Context, request json.RawMessage) (
 // restoredTransport is the transport of a request that continues a task, with the headers of the call.
 type restoredTransport struct {
 	peer.TransportContext
-	header http.Header
+	header peer.Header
 }
 
 // Header implements [peer.TransportContext].
-func (t *restoredTransport) Header() http.Header { return t.header }
+func (t *restoredTransport) Header() peer.Header { return t.header }
 
 // Unwrap returns the transport of the request.
 func (t *restoredTransport) Unwrap() peer.TransportContext { return t.TransportContext }
 
 // restoreTransport returns the transport for a call of a tool that another request continues.
-func restoreTransport(t peer.TransportContext, tool string, stored http.Header) peer.TransportContext {
-	header := t.Header().Clone()
+func restoreTransport(t peer.TransportContext, tool string, stored peer.Header) peer.TransportContext {
+	header := maps.Clone(t.Header())
 	if header == nil {
 		return t
 	}
 	maps.Copy(header, stored)
-	header.Set(headers.Method, mcp.MethodCallTool)
-	header.Set(headers.Name, paramheader.Encode(tool))
+	header[headers.Method] = []string{mcp.MethodCallTool}
+	header[headers.Name] = []string{paramheader.Encode(tool)}
 	return &restoredTransport{t, header}
 }
 

@@ -3,8 +3,7 @@ package mcpserver
 import (
 	"github.com/mcpwright/mcp/runtime/budget"
 	"github.com/mcpwright/mcp/runtime/connection"
-	"github.com/mcpwright/mcp/runtime/jsonrpc"
-	"github.com/mcpwright/mcp/runtime/streamable"
+	"github.com/mcpwright/mcp/runtime/peer"
 )
 
 // Stats are numbers for the operator of a server. Package health publishes them over HTTP, and the
@@ -38,7 +37,7 @@ func (s *Server) Stats() Stats {
 	budgets := map[*budget.Budget]bool{s.budget(): true}
 	for _, part := range s.shutdowners.parts() {
 		switch part := part.(type) {
-		case interface{ Stats() streamable.Stats }:
+		case connection.Endpoint:
 			one := part.Stats()
 			all.Sessions, all.Requests, all.Streams = all.Sessions+one.Sessions, all.Requests+one.Requests, all.Streams+one.Streams
 			all.Events, all.EventBytes = all.Events+one.Events, all.EventBytes+one.EventBytes
@@ -69,16 +68,14 @@ func (s *Server) budget() *budget.Budget {
 
 // Sessions returns descriptions of the sessions over HTTP, and of clients that are connected in another
 // way, in no order. A client on a pipe has no id.
-func (s *Server) Sessions() []streamable.SessionInfo {
-	var all []streamable.SessionInfo
+func (s *Server) Sessions() []connection.SessionInfo {
+	var all []connection.SessionInfo
 	for _, part := range s.shutdowners.parts() {
 		switch part := part.(type) {
-		case interface {
-			Sessions() []streamable.SessionInfo
-		}:
+		case connection.Endpoint:
 			all = append(all, part.Sessions()...)
 		case client:
-			info := streamable.SessionInfo{Requests: part.inFlight()}
+			info := connection.SessionInfo{Requests: part.inFlight()}
 			if conn := part.connection(); conn != nil { // otherwise the revision is stateless, or unknown
 				info.ID, info.Connection = conn.SessionID(), conn
 				info.Client, info.Revision = conn.State().ClientInfo(), conn.State().Revision()
@@ -98,12 +95,12 @@ func (s *Server) ShuttingDown() bool {
 
 // client is a part of a server that serves one client.
 type client interface {
-	inFlight() []jsonrpc.RequestInfo
+	inFlight() []peer.RequestInfo
 	// connection returns nil in a stateless revision, and before the first request.
 	connection() *connection.Connection
 }
 
-func (h *connServer) inFlight() []jsonrpc.RequestInfo {
+func (h *connServer) inFlight() []peer.RequestInfo {
 	h.mu.Lock()
 	conn := h.conn
 	h.mu.Unlock()
@@ -115,6 +112,6 @@ func (h *connServer) inFlight() []jsonrpc.RequestInfo {
 
 func (h *connServer) connection() *connection.Connection { return h.pipe.Connection() }
 
-func (h *inProcessServer) inFlight() []jsonrpc.RequestInfo { return h.InFlight().Requests() }
+func (h *inProcessServer) inFlight() []peer.RequestInfo { return h.InFlight().Requests() }
 
 func (h *inProcessServer) connection() *connection.Connection { return h.pipe.Connection() }

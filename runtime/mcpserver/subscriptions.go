@@ -14,7 +14,6 @@ import (
 	"github.com/mcpwright/mcp/runtime/internal/outbound"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
-	"github.com/mcpwright/mcp/runtime/streamable"
 )
 
 // subscribe adds a resource to the subscriptions of a session, which the connection stores. It
@@ -189,7 +188,7 @@ func (st *stream) run(ctx context.Context) error {
 
 // endedByTransport reports whether the transport has ended a stream regularly.
 func endedByTransport(cause error) bool {
-	return errors.Is(cause, streamable.ErrClosing) || errors.Is(cause, jsonrpc.ErrPeerDone)
+	return errors.Is(cause, connection.ErrClosing) || errors.Is(cause, jsonrpc.ErrPeerDone)
 }
 
 func (st *stream) isSubscribed(e Event) bool {

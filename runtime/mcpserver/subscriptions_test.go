@@ -16,6 +16,7 @@ import (
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/streamable"
 )
 
 // change adds and removes one item of each kind.
@@ -421,7 +422,7 @@ func TestServerDoesNotSubscribeToBusAfterShutdown(t *testing.T) {
 	shared := new(bus)
 	s := stocked(&mcpserver.Options{Bus: shared})
 	require.NoError(t, s.Shutdown(t.Context()))
-	s.Handler(nil)
+	streamable.NewHandler(s, nil)
 	require.Empty(t, shared.subs, "nobody would end that")
 }
 

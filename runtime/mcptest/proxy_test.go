@@ -19,6 +19,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/mcptest"
 	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/streamable"
 	"github.com/mcpwright/mcp/runtime/tasks"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -207,7 +208,7 @@ func headerServer(t *testing.T) (http.Handler, *atomic.Int64) {
 	mcpserver.AddTool(s, &mcp.Tool{Name: "first"}, func(context.Context, *mcp.ServerSession, struct{}) (string, error) {
 		return "no header", nil
 	})
-	h := s.Handler(nil)
+	h := streamable.NewHandler(s, nil)
 	t.Cleanup(func() { h.Close() })
 	return h, lists
 }
@@ -241,7 +242,7 @@ func TestListedToolsNeedNoFurtherList(t *testing.T) {
 }
 
 func TestHeaderRepeatsTheTaskID(t *testing.T) {
-	h := mcpserver.New(mcp.Implementation{Name: "tasks", Version: "1"}, &mcpserver.Options{Tasks: &mcpserver.TaskOptions{}}).Handler(nil)
+	h := streamable.NewHandler(mcpserver.New(mcp.Implementation{Name: "tasks", Version: "1"}, &mcpserver.Options{Tasks: &mcpserver.TaskOptions{}}), nil)
 	t.Cleanup(func() { h.Close() })
 	client := mcptest.Client{Capabilities: &mcp.ClientCapabilities{Extensions: map[string]map[string]json.RawMessage{tasks.Name: {}}}}
 	c := client.Connect(t, mcptest.HTTP(h), mcp.Revision20260728)

@@ -3,7 +3,6 @@ package peer
 import (
 	"context"
 	"encoding/json"
-	"net/http"
 
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -88,6 +87,19 @@ func (in *Inbound) Decode(f *wire.Frame, m wire.Params) error {
 	return wire.DecodeParams(params, &validated, m)
 }
 
+// RequestInfo describes a request that is being handled.
+type RequestInfo struct {
+	// ID is the id that the peer has chosen.
+	ID wire.RequestID
+	// Method is the method of the request.
+	Method string
+	// Name is the name of the tool, prompt or resource, or the empty string.
+	Name string
+	// Asks reports whether the handler waits for a response of the peer. It is always false in
+	// process.
+	Asks bool
+}
+
 // BackChannel sends messages to the sender of a message while the message is being handled.
 type BackChannel interface {
 	Outbound
@@ -115,24 +127,24 @@ type TransportContext interface {
 	CanSendRequest() bool
 	// Header returns the HTTP headers of the message, or nil if the transport has none. They must
 	// not be changed.
-	Header() http.Header
+	Header() Header
 	// Principal returns the identity of the sender that the transport has verified, or "".
 	Principal() string
 }
 
 // NewTransportContext returns a TransportContext with these values.
-func NewTransportContext(kind string, canSendRequest bool, header http.Header, principal string) TransportContext {
+func NewTransportContext(kind string, canSendRequest bool, header map[string][]string, principal string) TransportContext {
 	return &transportContext{kind, canSendRequest, header, principal}
 }
 
 type transportContext struct {
 	kind           string
 	canSendRequest bool
-	header         http.Header
+	header         Header
 	principal      string
 }
 
 func (t *transportContext) Kind() string         { return t.kind }
 func (t *transportContext) CanSendRequest() bool { return t.canSendRequest }
-func (t *transportContext) Header() http.Header  { return t.header }
+func (t *transportContext) Header() Header       { return t.header }
 func (t *transportContext) Principal() string    { return t.principal }

@@ -79,7 +79,7 @@ func TestNewTransportContext(t *testing.T) {
 	var c peer.TransportContext = http2{TransportContext: peer.NewTransportContext("streamable-http", true, header, "ada")}
 	require.Equal(t, "streamable-http", c.Kind())
 	require.True(t, c.CanSendRequest())
-	require.Equal(t, header, c.Header())
+	require.Equal(t, peer.Header(header), c.Header())
 	require.Equal(t, "ada", c.Principal())
 	_, ok := c.(http2)
 	require.True(t, ok, "a handler can use a type assertion")

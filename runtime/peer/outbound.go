@@ -3,7 +3,6 @@ package peer
 import (
 	"context"
 	"iter"
-	"net/http"
 	"time"
 
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -106,7 +105,7 @@ type CallOptions struct {
 	// NoCancelNotification makes the channel not notify the peer when the caller stops waiting.
 	NoCancelNotification bool
 	// Header contains HTTP headers that are added to the request, if the transport uses HTTP.
-	Header http.Header
+	Header Header
 	// Frame defines how the message is encoded and its response decoded. If it is nil, the channel
 	// chooses one.
 	Frame *wire.Frame
@@ -142,7 +141,7 @@ func WithoutCancelNotification() CallOption {
 }
 
 // WithHeader adds HTTP headers to the request, if the transport uses HTTP.
-func WithHeader(h http.Header) CallOption { return func(o *CallOptions) { o.Header = h } }
+func WithHeader(h map[string][]string) CallOption { return func(o *CallOptions) { o.Header = h } }
 
 // WithFrame defines how the message is encoded and its response decoded. Sessions and other
 // channels that validate messages set a frame themselves, because only they know the revision,

@@ -45,7 +45,7 @@ func TestCallOptions(t *testing.T) {
 	require.Equal(t, wire.IntID(7), o.ID)
 	require.Equal(t, time.Second, *o.Timeout)
 	require.True(t, o.NoCancelNotification)
-	require.Equal(t, header, o.Header)
+	require.Equal(t, peer.Header(header), o.Header)
 	require.Same(t, frame, o.Frame)
 	require.Equal(t, "k", o.Key)
 	o.OnProgress(peer.Progress{Progress: 1})

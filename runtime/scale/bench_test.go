@@ -15,6 +15,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/engine"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/scale"
+	"github.com/mcpwright/mcp/runtime/streamable"
 )
 
 // BenchmarkCall measures pings in sessions: at a server without sharing, at the owner of the session, and through
@@ -34,7 +35,7 @@ func BenchmarkCall(b *testing.B) {
 		mux.Handle("/mcp", node.Handler(server(), nil))
 		return front.URL + "/mcp"
 	}
-	alone := httptest.NewServer(server().Handler(nil))
+	alone := httptest.NewServer(streamable.NewHandler(server(), nil))
 	b.Cleanup(alone.Close)
 	owner, other := replica(), replica()
 	urls := [][2]string{{alone.URL, alone.URL}, {owner, owner}, {owner, other}} // for the begin of a session, and for its pings

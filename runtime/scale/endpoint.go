@@ -36,7 +36,7 @@ type endpoint struct {
 }
 
 // Handler returns a handler that serves a server at one URL, and shares its sessions with the
-// other replicas. The options are those of [mcpserver.Server.Handler]. Events, if not nil, stores
+// other replicas. The options are those of [streamable.NewHandler]. Events, if not nil, stores
 // events for this replica only. Replicas that serve several endpoints must call Handler in the same
 // order. [mcpserver.Server.Shutdown] shuts the handler down; call [Node.Shutdown] before.
 func (n *Node) Handler(s *mcpserver.Server, opts *streamable.Options) http.Handler {
@@ -51,14 +51,14 @@ func (n *Node) Handler(s *mcpserver.Server, opts *streamable.Options) http.Handl
 		held: make(map[string]*heldSession), moved: make(map[string]string), moving: make(map[string]chan struct{}), ended: make(map[string]*heldSession),
 	}
 	if e.principal == nil {
-		e.principal = verified.Principal
+		e.principal = func(r *http.Request) string { return verified.Principal(r.Context()) }
 	}
 	if e.memory == nil {
 		e.memory = streamable.NewMemoryStore(nil)
 	}
 	e.keep = recordKeep(o.SessionIdleTimeout)
 	o.Sharing, o.Events = e, e
-	e.inner = s.Handler(&o)
+	e.inner = streamable.NewHandler(s, &o)
 	n.endpoints = append(n.endpoints, e)
 	return e
 }

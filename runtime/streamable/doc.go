@@ -8,30 +8,28 @@
 //	import (
 //		"context"
 //		"log"
-//		"net/http"
 //
 //		"github.com/mcpwright/mcp/generated/mcp"
-//		"github.com/mcpwright/mcp/runtime/connection"
-//		"github.com/mcpwright/mcp/runtime/peer"
+//		"github.com/mcpwright/mcp/runtime/mcpserver"
 //		"github.com/mcpwright/mcp/runtime/streamable"
 //	)
 //
-//	func main() {
-//		var mux peer.Mux
-//		mcp.HandleCallTool(&mux, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-//			return mcp.TextResult("sunny"), nil
-//		})
-//		dispatcher := connection.NewDispatcher(&connection.DispatcherOptions{
-//			Mux:          &mux,
-//			Info:         mcp.Implementation{Name: "weather", Version: "1.0"},
-//			Capabilities: mcp.ServerCapabilities{Tools: &mcp.ToolsCapability{}},
-//		})
-//		http.Handle("/mcp", streamable.NewHandler(dispatcher, nil))
-//		log.Fatal(streamable.NewHTTPServer("localhost:8080", nil).ListenAndServe())
+//	type place struct {
+//		City string `json:"city"`
 //	}
 //
-// Package mcpserver needs less code: it contains such a handler, and registers tools with
-// their schemas.
+//	func weather(ctx context.Context, s *mcp.ServerSession, p place) (string, error) {
+//		return "sunny in " + p.City, nil
+//	}
+//
+//	func main() {
+//		server := mcpserver.New(mcp.Implementation{Name: "weather", Version: "1.0"}, nil)
+//		mcpserver.AddTool(server, &mcp.Tool{Name: "weather"}, weather)
+//		log.Fatal(streamable.ListenAndServe(context.Background(), "localhost:8080", server, nil))
+//	}
+//
+// Programs with routes or middleware of their own mount the [http.Handler] that [NewHandler] returns. It
+// also serves the dispatcher of a program that does not use package mcpserver, such as a gateway.
 //
 // # One endpoint for all revisions
 //

@@ -12,10 +12,6 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// ErrClosing is the cause of the contexts of handlers that are cancelled because their
-// [Handler] shuts down.
-var ErrClosing = errors.New("server is shutting down")
-
 // Causes of the end of a session.
 var (
 	errSessionFailed = errors.New("handshake failed")

@@ -17,8 +17,8 @@ import (
 // Handler serves one endpoint over HTTP, in all revisions of its dispatcher. It is safe
 // for concurrent use. The caller ends it with [Handler.Shutdown] or [Handler.Close].
 type Handler struct {
-	backend   *backend                     // of all requests; nil if choose is set
-	choose    func(*http.Request) *Backend // of [NewChoosingHandler]
+	backend   *backend // of all requests; nil if choose is set
+	choose    chooser  // of [NewChoosingHandler]
 	opts      Options
 	admission admission
 	bodies    bodyReader
@@ -27,11 +27,31 @@ type Handler struct {
 	date      dateHeader
 }
 
-// NewHandler returns the handler of an endpoint. Nil options are the defaults.
-func NewHandler(dispatcher *connection.Dispatcher, opts *Options) *Handler {
-	h := newHandler(opts)
-	h.backend = h.newBackend(&Backend{Dispatcher: dispatcher, Outgoing: h.opts.Connection.Outgoing})
+// NewHandler returns an [http.Handler] that serves a server at one URL, in every revision:
+//
+//	http.Handle("/mcp", streamable.NewHandler(server, nil))
+//
+// Nil options are the defaults. If the server is shut down, it also shuts the handler down.
+func NewHandler(server Server, opts *Options) *Handler {
+	d := server.Dispatcher()
+	h := newHandler(withLogger(opts, d))
+	h.backend = h.newBackend(d)
+	if d.Attach(h) != nil {
+		h.Close()
+	}
 	return h
+}
+
+// withLogger returns options with the logger of a dispatcher, unless they have one.
+func withLogger(opts *Options, d *connection.Dispatcher) *Options {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	if o.Logger == nil {
+		o.Logger = d.Logger()
+	}
+	return &o
 }
 
 func newHandler(opts *Options) *Handler {

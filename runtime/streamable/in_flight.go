@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/mcpwright/mcp/runtime/connection"
 )
 
 // inFlight counts the requests and streams that are being served, and sends keep-alives
@@ -224,7 +226,7 @@ func (w *inFlight) close() {
 	w.closing.Store(true)
 	w.eachResponse(func(p *response) {
 		if p.isSubscription {
-			p.requestCtx.Cancel(ErrClosing)
+			p.requestCtx.Cancel(connection.ErrClosing)
 		}
 	})
 }
@@ -236,7 +238,7 @@ func (w *inFlight) isClosing() bool { return w.closing.Load() }
 func (w *inFlight) cancel() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.eachResponse(func(p *response) { p.requestCtx.Cancel(ErrClosing) })
+	w.eachResponse(func(p *response) { p.requestCtx.Cancel(connection.ErrClosing) })
 }
 
 // refuseRemaining responds that the server is shutting down to all requests outside sessions, at

@@ -186,8 +186,8 @@ func TestShutdownCancelsRequestsAfterContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorIs(t, e.handler.Shutdown(ctx), context.Canceled)
-	require.ErrorIs(t, within(t, outside.ended, "the end"), streamable.ErrClosing)
-	require.ErrorIs(t, within(t, inside.ended, "the end"), streamable.ErrClosing)
+	require.ErrorIs(t, within(t, outside.ended, "the end"), connection.ErrClosing)
+	require.ErrorIs(t, within(t, inside.ended, "the end"), connection.ErrClosing)
 	for range 2 {
 		require.Equal(t, mcp.CodeInternal, within(t, done, "a response").code())
 	}

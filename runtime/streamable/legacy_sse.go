@@ -25,7 +25,7 @@ import (
 // requests, and all messages from the server are on the stream. The session ends when
 // the client closes the stream. Only clients of that transport need this handler.
 type LegacySSEHandler struct {
-	choose    func(*http.Request) *Backend
+	choose    chooser
 	opts      Options
 	admission admission
 	bodies    bodyReader
@@ -37,18 +37,27 @@ type LegacySSEHandler struct {
 }
 
 // NewLegacySSEHandler returns the handler of an endpoint, which accepts both GET and
-// POST. It uses the options for requests, limits, timeouts and connections.
-func NewLegacySSEHandler(dispatcher *connection.Dispatcher, opts *Options) *LegacySSEHandler {
-	var only Backend
-	h := NewChoosingLegacySSEHandler(func(*http.Request) *Backend { return &only }, opts)
-	only = Backend{dispatcher, h.opts.Connection.Outgoing}
+// POST. It uses the options for requests, limits, timeouts and connections; nil options are the
+// defaults. If the server is shut down, it also shuts the handler down.
+func NewLegacySSEHandler(server Server, opts *Options) *LegacySSEHandler {
+	d := server.Dispatcher()
+	h := newLegacySSEHandler(func(*http.Request) *connection.Dispatcher { return d }, withLogger(opts, d))
+	if d.Attach(h) != nil {
+		h.Close()
+	}
 	return h
 }
 
-// NewChoosingLegacySSEHandler is like [NewLegacySSEHandler] with a function that chooses who handles
-// a session. It is called with the GET that begins the session. If it returns nil, the client gets
-// the status 404. The function may be called concurrently.
-func NewChoosingLegacySSEHandler(choose func(*http.Request) *Backend, opts *Options) *LegacySSEHandler {
+// NewChoosingLegacySSEHandler is like [NewLegacySSEHandler] for several servers. The function choose is
+// called for the request that begins a session, see [NewChoosingHandler].
+func NewChoosingLegacySSEHandler[S interface {
+	comparable
+	Server
+}](choose func(*http.Request) S, opts *Options) *LegacySSEHandler {
+	return newLegacySSEHandler(chooserOf(choose), opts)
+}
+
+func newLegacySSEHandler(choose chooser, opts *Options) *LegacySSEHandler {
 	h := &LegacySSEHandler{choose: choose, opts: opts.complete(), sessionsByID: make(map[string]*legacySession)}
 	h.admission.hosts, h.admission.origins = h.opts.Hosts, h.opts.Origins
 	h.bodies.init(&h.opts)
@@ -60,14 +69,14 @@ func NewChoosingLegacySSEHandler(choose func(*http.Request) *Backend, opts *Opti
 // legacySession is one stream and the messages that are posted to it. It is the
 // [jsonrpc.Writer] of all messages from the server.
 type legacySession struct {
-	handler   *LegacySSEHandler
-	backend   *Backend
-	id        string
-	principal string
-	rpc       *jsonrpc.Conn
-	conn      *connection.Connection
-	cancel    context.CancelCauseFunc // ends the stream
-	keepAlive keepAlive
+	handler    *LegacySSEHandler
+	dispatcher *connection.Dispatcher
+	id         string
+	principal  string
+	rpc        *jsonrpc.Conn
+	conn       *connection.Connection
+	cancel     context.CancelCauseFunc // ends the stream
+	keepAlive  keepAlive
 
 	mu  writeLock   // held during writes
 	out *sse.Writer // nil when the stream has ended
@@ -102,7 +111,7 @@ func (h *LegacySSEHandler) stream(w http.ResponseWriter, r *http.Request) *refus
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.Context()))
 	defer cancel(nil)
 	defer context.AfterFunc(r.Context(), func() { cancel(errStreamClosed) })()
-	s := &legacySession{handler: h, backend: chosen, id: rand.Text(), principal: h.opts.Principal(r), cancel: cancel}
+	s := &legacySession{handler: h, dispatcher: chosen, id: rand.Text(), principal: h.opts.Principal(r), cancel: cancel}
 	s.keepAlive.target = s
 	if !h.inFlight.addStream(&s.keepAlive) {
 		return &refusal{status: http.StatusServiceUnavailable, err: errClosing}
@@ -116,7 +125,7 @@ func (h *LegacySSEHandler) stream(w http.ResponseWriter, r *http.Request) *refus
 	s.setWriter(w)
 	h.add(s)
 	if h.inFlight.isClosing() {
-		cancel(ErrClosing) // the session was added after Shutdown has ended the others
+		cancel(connection.ErrClosing) // the session was added after Shutdown has ended the others
 	}
 	s.write(func(out *sse.Writer) error { return out.WriteEvent("endpoint", endpointPath(r)+"?sessionId="+s.id) })
 	<-ctx.Done()
@@ -146,9 +155,8 @@ func (s *legacySession) connect() {
 	d.Batches = func() bool { return s.conn.Batches() }
 	d.InterceptNotification, d.Unordered = s.intercept, true
 	s.rpc = jsonrpc.New(s, &d)
-	c := s.handler.opts.Connection
+	c := connectionOptions(&s.handler.opts, s.dispatcher)
 	c.SessionID, c.DefaultRevision, c.Client, c.InFlight = s.id, mcp.Revision20241105, false, s.rpc.InFlight()
-	c.Outgoing = s.backend.Outgoing
 	s.conn = connection.New(s.rpc, &c)
 }
 
@@ -167,7 +175,7 @@ func (h *LegacySSEHandler) remove(s *legacySession) {
 // intercept handles notifications before later messages.
 func (s *legacySession) intercept(in *peer.Inbound) (consumed bool) {
 	if in.Method == mcp.MethodInitialized {
-		s.backend.Dispatcher.Confirm(context.Background(), s.conn, in.Params)
+		s.dispatcher.Confirm(context.Background(), s.conn, in.Params)
 	}
 	return false
 }
@@ -231,7 +239,7 @@ func (s *legacySession) WriteMessage(_ context.Context, data []byte) error {
 
 // Handle implements [peer.Handler].
 func (s *legacySession) Handle(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
-	return s.backend.Dispatcher.Serve(ctx, s.conn, in)
+	return s.dispatcher.Serve(ctx, s.conn, in)
 }
 
 // post handles a message from the client.
@@ -277,7 +285,7 @@ func (h *LegacySSEHandler) Shutdown(ctx context.Context) error {
 			if s.rpc.Drain(ctx) != nil && ctx.Err() != nil {
 				late.Store(true)
 			}
-			s.cancel(ErrClosing)
+			s.cancel(connection.ErrClosing)
 		})
 	}
 	all.Wait()

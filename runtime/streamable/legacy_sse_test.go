@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/streamable"
 )
 
@@ -236,5 +237,5 @@ func TestLegacySSEShutdownCancelsRequestsAfterContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorIs(t, h.Shutdown(ctx), context.Canceled)
-	require.ErrorIs(t, within(t, g.ended, "the end of the handler"), streamable.ErrClosing)
+	require.ErrorIs(t, within(t, g.ended, "the end of the handler"), connection.ErrClosing)
 }

@@ -132,7 +132,7 @@ func (o *Options) complete() Options {
 	setDefault(&full.WriteTimeout, 30*time.Second)
 	setDefault(&full.RetryInterval, time.Second)
 	if full.Principal == nil {
-		full.Principal = verified.Principal
+		full.Principal = func(r *http.Request) string { return verified.Principal(r.Context()) }
 	}
 	if full.Logger == nil {
 		full.Logger = slog.Default()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpwright/mcp/runtime/internal/lazy"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
+	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/streamable/internal/mcphttp"
 	"github.com/mcpwright/mcp/runtime/streamable/internal/sse"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -37,7 +38,7 @@ func (t *TransportContext) Kind() string { return Kind }
 func (t *TransportContext) CanSendRequest() bool { return t.canRequest }
 
 // Header implements [peer.TransportContext].
-func (t *TransportContext) Header() http.Header { return t.request.Header }
+func (t *TransportContext) Header() peer.Header { return peer.Header(t.request.Header) }
 
 // Principal implements [peer.TransportContext].
 func (t *TransportContext) Principal() string { return t.principal }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/streamable/internal/mcphttp"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -256,7 +257,7 @@ func (t *sessionTable) end(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, s := range list {
 		if t.remove(s) {
-			all.Go(func() { s.end(ctx, ErrClosing) }) // ends with ctx
+			all.Go(func() { s.end(ctx, connection.ErrClosing) }) // ends with ctx
 		}
 	}
 	all.Wait()

@@ -485,7 +485,7 @@ func TestSessionsEndConcurrently(t *testing.T) {
 		<-g.called
 		begin, done := time.Now(), make(chan error, 1)
 		go func() { done <- e.handler.Close() }() // ends five seconds later at most
-		require.ErrorIs(t, <-g.ended, streamable.ErrClosing)
+		require.ErrorIs(t, <-g.ended, connection.ErrClosing)
 		require.Zero(t, time.Since(begin), "the end of other sessions is not awaited")
 		close(blocked)
 		require.NoError(t, <-done)
@@ -511,7 +511,7 @@ func TestShutdownCancelsHandshake(t *testing.T) {
 		begin := time.Now()
 		require.NoError(t, e.handler.Close())
 		require.Zero(t, time.Since(begin))
-		require.ErrorIs(t, <-ended, streamable.ErrClosing)
+		require.ErrorIs(t, <-ended, connection.ErrClosing)
 		<-closed
 		a := <-answered
 		require.Equal(t, mcp.CodeInternal, a.code(), a.body)

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/internal/buffer"
 	"github.com/mcpwright/mcp/runtime/internal/failure"
 	"github.com/mcpwright/mcp/runtime/internal/revisions"
@@ -201,7 +202,7 @@ func (p *statelessRequest) appendFailure(b []byte, err error) (status int, respo
 		p.setFlushNow()
 	}
 	logged := failure.Log(&p.ctx, p.handler.opts.Logger, &p.in, err, true)
-	if peer.AsError(err) == nil && errors.Is(context.Cause(&p.ctx), ErrClosing) && (errors.Is(err, ErrClosing) || errors.Is(err, p.ctx.Err())) {
+	if peer.AsError(err) == nil && errors.Is(context.Cause(&p.ctx), connection.ErrClosing) && (errors.Is(err, connection.ErrClosing) || errors.Is(err, p.ctx.Err())) {
 		logged = errClosing
 	}
 	return appendError(b, p.in.ID, logged)

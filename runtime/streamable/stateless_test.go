@@ -262,7 +262,7 @@ func TestStatelessNotificationsAreLimited(t *testing.T) {
 			defer cancel()
 			require.ErrorIs(t, e.handler.Shutdown(testTimeout), context.DeadlineExceeded, "a request had to be cancelled")
 			for range room {
-				require.Equal(t, streamable.ErrClosing, within(t, ended, "end"))
+				require.Equal(t, connection.ErrClosing, within(t, ended, "end"))
 				require.Equal(t, http.StatusAccepted, within(t, statuses, "status"))
 			}
 			require.Equal(t, http.StatusServiceUnavailable, note())
@@ -333,7 +333,7 @@ func TestShutdownCancelsSessionlessRequests(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorIs(t, e.handler.Shutdown(ctx), context.Canceled)
-	require.ErrorIs(t, within(t, g.ended, "the end"), streamable.ErrClosing)
+	require.ErrorIs(t, within(t, g.ended, "the end"), connection.ErrClosing)
 	require.Equal(t, mcp.CodeInternal, within(t, done, "a response").code())
 }
 

@@ -3,34 +3,11 @@ package streamable
 import (
 	"time"
 
-	"github.com/mcpwright/mcp/generated/mcp"
-	"github.com/mcpwright/mcp/runtime/budget"
 	"github.com/mcpwright/mcp/runtime/connection"
-	"github.com/mcpwright/mcp/runtime/jsonrpc"
-	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// Stats are numbers for the operator of a handler.
-type Stats struct {
-	// Sessions is the number of sessions, also of those whose handshake goes on.
-	Sessions int
-	// Requests is the number of requests that are being handled, without subscriptions.
-	Requests int
-	// Streams is the number of open streams that belong to no other request: subscriptions,
-	// and streams that a client has opened with GET.
-	Streams int
-	// Events is the number of stored events, and EventBytes their size. They are 0 if the
-	// store is no [MemoryStore].
-	Events, EventBytes int
-	// Refused is how often a limit has refused a request or dropped a message, by the name of
-	// the option. It has the names of limits that have done so.
-	Refused map[string]int64
-	// Budget is the budget that the handler uses.
-	Budget *budget.Budget
-}
-
 // Stats returns the present numbers.
-func (h *Handler) Stats() Stats {
+func (h *Handler) Stats() connection.EndpointStats {
 	s := stats(&h.opts, &h.sessions, &h.inFlight)
 	if m, ok := h.opts.Events.(*MemoryStore); ok {
 		s.Events, s.EventBytes = m.size()
@@ -39,7 +16,7 @@ func (h *Handler) Stats() Stats {
 }
 
 // Stats returns the present numbers. Each session has a stream. The handler stores no events.
-func (h *LegacySSEHandler) Stats() Stats {
+func (h *LegacySSEHandler) Stats() connection.EndpointStats {
 	s := stats(&h.opts, &h.sessions, &h.inFlight)
 	for _, session := range h.streams() {
 		s.Requests += len(session.rpc.InFlight().IDs())
@@ -47,8 +24,8 @@ func (h *LegacySSEHandler) Stats() Stats {
 	return s
 }
 
-func stats(o *Options, t *sessionTable, w *inFlight) Stats {
-	s := Stats{Refused: o.refused.All(), Budget: o.JSONRPC.Budget}
+func stats(o *Options, t *sessionTable, w *inFlight) connection.EndpointStats {
+	s := connection.EndpointStats{Refused: o.refused.All(), Budget: o.JSONRPC.Budget}
 	t.mu.Lock()
 	s.Sessions = t.count.total
 	t.mu.Unlock()
@@ -59,30 +36,11 @@ func stats(o *Options, t *sessionTable, w *inFlight) Stats {
 	return s
 }
 
-// SessionInfo describes a session.
-type SessionInfo struct {
-	// ID is the id of the session. A client with the id and the principal can use the session,
-	// so it must be kept secret.
-	ID string
-	// Principal is the principal that has begun the session, or the empty string.
-	Principal string
-	// Client is the unverified name and version of the client. It is nil if they are unknown.
-	Client *mcp.Implementation
-	// Revision is the revision of the session.
-	Revision wire.Revision
-	// Idle is how long the session was not used, exact to a minute. It is 0 while it is in use.
-	Idle time.Duration
-	// Requests are the requests that are being handled.
-	Requests []jsonrpc.RequestInfo
-	// Connection is the server's end of the session. A program can send notifications on it.
-	Connection *connection.Connection
-}
-
 // Sessions returns descriptions of the sessions, in no order.
-func (h *Handler) Sessions() []SessionInfo {
+func (h *Handler) Sessions() []connection.SessionInfo {
 	now := h.sessions.clock.now()
 	list := h.sessions.list()
-	infos := make([]SessionInfo, 0, len(list))
+	infos := make([]connection.SessionInfo, 0, len(list))
 	for _, s := range list {
 		info := sessionInfo(s.id, s.principal, s.conn)
 		if d := (*sessionInFlight)(s).current(); d != nil {
@@ -97,9 +55,9 @@ func (h *Handler) Sessions() []SessionInfo {
 }
 
 // Sessions returns descriptions of the sessions, in no order.
-func (h *LegacySSEHandler) Sessions() []SessionInfo {
+func (h *LegacySSEHandler) Sessions() []connection.SessionInfo {
 	list := h.streams()
-	infos := make([]SessionInfo, 0, len(list))
+	infos := make([]connection.SessionInfo, 0, len(list))
 	for _, s := range list {
 		info := sessionInfo(s.id, s.principal, s.conn)
 		info.Requests = s.rpc.InFlight().Requests()
@@ -108,8 +66,8 @@ func (h *LegacySSEHandler) Sessions() []SessionInfo {
 	return infos
 }
 
-func sessionInfo(id, principal string, conn *connection.Connection) SessionInfo {
-	return SessionInfo{ID: id, Principal: principal, Client: conn.State().ClientInfo(), Revision: conn.State().Revision(), Connection: conn}
+func sessionInfo(id, principal string, conn *connection.Connection) connection.SessionInfo {
+	return connection.SessionInfo{ID: id, Principal: principal, Client: conn.State().ClientInfo(), Revision: conn.State().Revision(), Connection: conn}
 }
 
 // overLimit counts a refusal because of a limit and returns it.

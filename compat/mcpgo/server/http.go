@@ -48,7 +48,7 @@ func NewStreamableHTTPServer(server *MCPServer, opts ...StreamableHTTPOption) *S
 	if s.cors != nil {
 		s.opts.Origins = s.cors.AllowedOrigins
 	}
-	s.handler = sync.OnceValue(func() *streamable.Handler { return server.kit.Handler(&s.opts) })
+	s.handler = sync.OnceValue(func() *streamable.Handler { return streamable.NewHandler(server.kit, &s.opts) })
 	return s
 }
 

@@ -181,5 +181,5 @@ func headerOf(t peer.TransportContext) http.Header {
 	if t == nil {
 		return nil
 	}
-	return t.Header()
+	return http.Header(t.Header())
 }

@@ -40,7 +40,7 @@ func NewSSEServer(server *MCPServer, opts ...SSEOption) *SSEServer {
 	if s.cors != nil {
 		s.opts.Origins = s.cors.AllowedOrigins
 	}
-	s.handler = sync.OnceValue(func() *streamable.LegacySSEHandler { return server.kit.LegacySSEHandler(&s.opts) })
+	s.handler = sync.OnceValue(func() *streamable.LegacySSEHandler { return streamable.NewLegacySSEHandler(server.kit, &s.opts) })
 	return s
 }
 

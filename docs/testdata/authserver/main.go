@@ -35,7 +35,7 @@ func main() {
 
 	mux := http.NewServeMux()
 	mux.Handle(guard.Metadata())
-	mux.Handle("/mcp", guard.Protect(server.Handler(&streamable.Options{
+	mux.Handle("/mcp", guard.Protect(streamable.NewHandler(server, &streamable.Options{
 		Hosts: []string{"mcp.example.com"}, // the name in the Host header that the proxy passes on
 	})))
 	log.Fatal(streamable.NewHTTPServer("localhost:8080", mux).ListenAndServe())

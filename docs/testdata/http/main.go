@@ -29,7 +29,7 @@ func main() {
 	})
 
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", server.Handler(nil))
+	mux.Handle("/mcp", streamable.NewHandler(server, nil))
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	httpServer := streamable.NewHTTPServer("localhost:8080", mux)
 	go func() {

@@ -26,7 +26,7 @@ func main() {
 		return "restarted", nil
 	})
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", server.Handler(&streamable.Options{
+	mux.Handle("/mcp", streamable.NewHandler(server, &streamable.Options{
 		Hosts:              []string{"mcp.example.com"},
 		Principal:          userOf,
 		MaxSessions:        500,

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/streamable"
 )
 
 const boardURI = "news://board"
@@ -29,7 +30,7 @@ func main() {
 			text.Store(in.Text)
 			return "posted", server.ResourceUpdated(ctx, boardURI) // notifies all subscribers
 		})
-	if err := server.ListenAndServe(context.Background(), "localhost:8080", nil); err != nil {
+	if err := streamable.ListenAndServe(context.Background(), "localhost:8080", server, nil); err != nil {
 		log.Fatal(err)
 	}
 }

@@ -63,7 +63,7 @@ func newHandler(n int) (http.Handler, func(context.Context), error) {
 	}
 	server := newServer(taskOptions, new(replicas))
 	end := func(ctx context.Context) { server.Shutdown(ctx) }
-	return server.Handler(&streamable.Options{Polling: true}), end, nil
+	return streamable.NewHandler(server, &streamable.Options{Polling: true}), end, nil
 }
 
 // newServer returns the server with all tools, resources and prompts of the suite.

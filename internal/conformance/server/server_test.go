@@ -17,7 +17,7 @@ import (
 // newEndpoint serves the server until the test ends, and returns its URL.
 func newEndpoint(t *testing.T) string {
 	server := newServer(taskOptions, new(replicas))
-	s := httptest.NewServer(server.Handler(&streamable.Options{Polling: true}))
+	s := httptest.NewServer(streamable.NewHandler(server, &streamable.Options{Polling: true}))
 	t.Cleanup(func() {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()

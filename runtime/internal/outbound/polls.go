@@ -2,7 +2,6 @@ package outbound
 
 import (
 	"errors"
-	"net"
 	"time"
 
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -52,11 +51,8 @@ func (p *Polls) Delay(interval time.Duration) time.Duration {
 }
 
 // isTemporary reports whether the same request may succeed later: the server has refused the connection, or has
-// responded with an HTTP status such as 502 or 503.
+// responded with an HTTP status such as 502 or 503. Transports mark such errors with a method Temporary.
 func isTemporary(err error) bool {
-	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
-		return true
-	}
 	type temporary interface {
 		error
 		Temporary() bool

@@ -14,7 +14,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -84,7 +83,7 @@ func Values(params []Param, arguments json.RawMessage) ([]Header, error) {
 // Check returns an error unless the headers of a call match its arguments: exactly
 // one header for each argument that is present, and none for the others. Check
 // ignores headers that the schema does not require.
-func Check(params []Param, arguments json.RawMessage, header http.Header) error {
+func Check(params []Param, arguments json.RawMessage, header interface{ Values(name string) []string }) error {
 	found, err := findArguments(params, arguments)
 	if err != nil {
 		return err

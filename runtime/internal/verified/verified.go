@@ -4,7 +4,6 @@ package verified
 
 import (
 	"context"
-	"net/http"
 	"sync/atomic"
 )
 
@@ -38,12 +37,12 @@ func CallerFromContext(ctx context.Context) Caller {
 	return c
 }
 
-// Principal returns the name of the caller of a request, empty if it has no caller.
-func Principal(r *http.Request) string {
+// Principal returns the name of the caller in the context of a request, empty if it has no caller.
+func Principal(ctx context.Context) string {
 	if !inUse.Load() {
 		return ""
 	}
-	if c := CallerFromContext(r.Context()); c != nil {
+	if c := CallerFromContext(ctx); c != nil {
 		return c.Principal()
 	}
 	return ""

@@ -26,7 +26,7 @@ type call struct {
 	client     *Client
 	id         wire.RequestID
 	method     string
-	header     http.Header // from the options of the call
+	header     peer.Header // from the options of the call
 	session    sessionInfo
 	stateless  bool // belongs to no session, so a broken stream cannot be resumed
 	ctx        context.Context

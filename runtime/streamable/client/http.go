@@ -134,7 +134,7 @@ func newTransport() *http.Transport {
 
 // request returns a request with the headers of the options and own. Data is the body
 // of a POST. The caller sets the headers of the protocol.
-func (h *httpClient) request(ctx context.Context, method string, to *url.URL, own http.Header, data []byte) *http.Request {
+func (h *httpClient) request(ctx context.Context, method string, to *url.URL, own map[string][]string, data []byte) *http.Request {
 	header := make(http.Header, len(h.header)+len(own)+8)
 	for _, from := range []http.Header{h.header, own} {
 		for name, values := range from {
@@ -160,6 +160,14 @@ var protocolHeaders = []string{
 	"Connection", "Content-Encoding", "Content-Length", "Transfer-Encoding",
 }
 
+// dialError is the error of a request whose connection could not be opened.
+type dialError struct{ error }
+
+func (e *dialError) Unwrap() error { return e.error }
+
+// Temporary reports that the same request may succeed later.
+func (e *dialError) Temporary() bool { return true }
+
 // do sends a request. If the status is not a success, it returns an *HTTPError, which
 // contains the JSON-RPC error of the body if that is for the request id. Otherwise the
 // caller closes the body.
@@ -168,6 +176,9 @@ func (h *httpClient) do(req *http.Request, id wire.RequestID) (*http.Response, e
 	if err != nil {
 		if e, ok := errors.AsType[*url.Error](err); ok {
 			err = e.Err
+		}
+		if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
+			err = &dialError{err}
 		}
 		return nil, fmt.Errorf("%s %q: %w", req.Method, displayURL(req.URL), err)
 	}

@@ -152,7 +152,7 @@ func rejectResponses(m *wire.Message, unreadable error) error {
 // stream of x, or the standalone stream if x is nil. Without an event id it requests a
 // new standalone stream. The caller decides what an error means for the session.
 func (c *Client) get(ctx context.Context, x *call, s sessionInfo, lastID string) (*http.Response, error) {
-	var own http.Header
+	var own peer.Header
 	var id wire.RequestID
 	if x != nil {
 		own, id = x.header, x.id

@@ -21,6 +21,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/streamable"
 )
 
 func run(t *testing.T, s *Server, opts Options) *Report {
@@ -53,7 +54,7 @@ func TestGoodServers(t *testing.T) {
 
 // TestServerWithoutAnything finds no fault in a server that offers nothing.
 func TestServerWithoutAnything(t *testing.T) {
-	s := httptest.NewServer(mcpserver.New(mcp.Implementation{Name: "empty", Version: "1"}, nil).Handler(nil))
+	s := httptest.NewServer(streamable.NewHandler(mcpserver.New(mcp.Implementation{Name: "empty", Version: "1"}, nil), nil))
 	defer s.Close()
 	report := run(t, &Server{URL: s.URL}, Options{})
 	require.Empty(t, report.Findings, reportText(t, report))

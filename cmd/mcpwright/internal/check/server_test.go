@@ -16,6 +16,7 @@ import (
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/streamable"
 )
 
 type input struct {
@@ -178,7 +179,7 @@ func (r *relay) change(line []byte) []string {
 // handler returns a good server over HTTP with a flaw of its HTTP exchanges. The flaw also
 // changes messages, in JSON bodies.
 func endpoint(t *testing.T, wrap func(next http.Handler) http.Handler) *Server {
-	var h http.Handler = newServer().Handler(nil)
+	var h http.Handler = streamable.NewHandler(newServer(), nil)
 	if wrap != nil {
 		h = wrap(h)
 	}

@@ -13,11 +13,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/streamable"
 )
 
 // oldEndpoint serves the good server with HTTP+SSE only. The function wrap may be nil.
 func oldEndpoint(t *testing.T, wrap func(next http.Handler) http.Handler) *Server {
-	old := newServer().LegacySSEHandler(nil)
+	old := streamable.NewLegacySSEHandler(newServer(), nil)
 	var h http.Handler = old
 	if wrap != nil {
 		h = wrap(h)

@@ -277,7 +277,7 @@ type StreamableHTTPOptions struct {
 
 // NewStreamableHTTPHandler returns a handler of requests from programs and from web pages.
 func NewStreamableHTTPHandler(choose func(*http.Request) *Server, opts *StreamableHTTPOptions) http.Handler {
-	return mcpserver.HandlerFor(func(r *http.Request) *mcpserver.Server { return choose(r).kit }, &streamable.Options{
+	return streamable.NewChoosingHandler(func(r *http.Request) *mcpserver.Server { return choose(r).kit }, &streamable.Options{
 		Stateless: opts.Stateless, MaxBody: int(opts.MaxRequestBodyBytes), Origins: []string{"*"}, Hosts: []string{"*"},
 	})
 }

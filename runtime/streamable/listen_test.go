@@ -1,4 +1,4 @@
-package mcpserver_test
+package streamable_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/streamable"
 )
 
 func TestListenAndServeEndsWithContext(t *testing.T) {
@@ -21,7 +22,9 @@ func TestListenAndServeEndsWithContext(t *testing.T) {
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	served := make(chan error, 1)
-	go func() { served <- mcpserver.ServeListener(newForecaster(nil), ctx, l) }() // ends with ctx
+	go func() {
+		served <- streamable.ServeListener(ctx, l, mcpserver.New(mcp.Implementation{Name: "forecaster", Version: "1"}, nil))
+	}() // ends with ctx
 
 	client := &http.Client{Transport: new(http.Transport)}
 	defer client.CloseIdleConnections()
@@ -44,11 +47,11 @@ func TestListenAndServeEndsWithContext(t *testing.T) {
 func TestListenAndServeEndsWithShutdown(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	s := newForecaster(nil)
+	s := mcpserver.New(mcp.Implementation{Name: "forecaster", Version: "1"}, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	served := make(chan error, 1)
-	go func() { served <- mcpserver.ServeListener(s, ctx, l) }() // ends with the shutdown
+	go func() { served <- streamable.ServeListener(ctx, l, s) }() // ends with the shutdown
 	client, err := mcpclient.Connect(t.Context(), mcpclient.URL("http://"+l.Addr().String()+"/mcp"), nil)
 	require.NoError(t, err)
 	require.NoError(t, client.Close())
@@ -57,7 +60,7 @@ func TestListenAndServeEndsWithShutdown(t *testing.T) {
 	_, err = net.Dial("tcp", l.Addr().String())
 	require.Error(t, err, "the address has been given back")
 	require.NoError(t, <-served)
-	require.ErrorIs(t, s.ListenAndServe(t.Context(), l.Addr().String(), nil), mcpserver.ErrShutdown)
+	require.ErrorIs(t, streamable.ListenAndServe(t.Context(), l.Addr().String(), s, nil), mcpserver.ErrShutdown)
 }
 
 // A request that takes too long is cancelled and answered. Serving returns no error.
@@ -73,7 +76,7 @@ func TestListenAndServeEndsDuringRequests(t *testing.T) {
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	served := make(chan error, 1)
-	go func() { served <- mcpserver.ServeListener(s, ctx, l) }() // ends with ctx
+	go func() { served <- streamable.ServeListener(ctx, l, s) }() // ends with ctx
 	client, err := mcpclient.Connect(t.Context(), mcpclient.URL("http://"+l.Addr().String()+"/mcp"), &mcpclient.Options{Revision: mcp.Revision20260728})
 	require.NoError(t, err)
 	defer client.Close()
@@ -93,8 +96,8 @@ func TestListenAndServeReturnsListenError(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer l.Close()
-	err = newForecaster(nil).ListenAndServe(t.Context(), l.Addr().String(), nil)
+	err = streamable.ListenAndServe(t.Context(), l.Addr().String(), mcpserver.New(mcp.Implementation{Name: "forecaster", Version: "1"}, nil), nil)
 	require.ErrorContains(t, err, l.Addr().String())
 	l.Close()
-	require.ErrorIs(t, mcpserver.ServeListener(newForecaster(nil), t.Context(), l), net.ErrClosed)
+	require.ErrorIs(t, streamable.ServeListener(t.Context(), l, mcpserver.New(mcp.Implementation{Name: "forecaster", Version: "1"}, nil)), net.ErrClosed)
 }

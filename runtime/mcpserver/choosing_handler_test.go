@@ -39,11 +39,11 @@ func (c counted) Notify(ctx context.Context, n peer.Notification, opts ...peer.C
 	return c.Outbound.Notify(ctx, n, opts...)
 }
 
-func TestHandlerFor(t *testing.T) {
+func TestChoosingHandler(t *testing.T) {
 	for _, options := range []*streamable.Options{nil, {Stateless: true}} {
 		inEveryRevision(t, func(t *testing.T, revision string) {
 			var made, sent atomic.Int32
-			h := mcpserver.HandlerFor(func(r *http.Request) *mcpserver.Server {
+			h := streamable.NewChoosingHandler(func(r *http.Request) *mcpserver.Server {
 				name := r.Header.Get(customer)
 				if name == "unknown" {
 					return nil
@@ -86,9 +86,9 @@ func TestHandlerFor(t *testing.T) {
 	}
 }
 
-func TestHandlerForRefusesOtherSessions(t *testing.T) {
+func TestChoosingHandlerRefusesOtherSessions(t *testing.T) {
 	s := withLogin(nil)
-	h := mcpserver.HandlerFor(func(*http.Request) *mcpserver.Server { return s }, nil)
+	h := streamable.NewChoosingHandler(func(*http.Request) *mcpserver.Server { return s }, nil)
 	defer h.Close()
 	web := httptest.NewServer(h)
 	defer web.Close()
@@ -107,13 +107,13 @@ func TestHandlerForRefusesOtherSessions(t *testing.T) {
 	require.ErrorContains(t, err, "404", "a server that has been shut down serves no new session")
 }
 
-func TestHandlerForWithSharing(t *testing.T) {
+func TestChoosingHandlerWithSharing(t *testing.T) {
 	require.PanicsWithValue(t, "streamable: NewChoosingHandler: sessions cannot be shared", func() {
-		mcpserver.HandlerFor(nil, &streamable.Options{Sharing: struct{ streamable.Sharing }{}})
+		streamable.NewChoosingHandler[*mcpserver.Server](nil, &streamable.Options{Sharing: struct{ streamable.Sharing }{}})
 	})
 }
 
-func TestLegacySSEHandlerFor(t *testing.T) {
+func TestChoosingLegacySSEHandler(t *testing.T) {
 	var sent atomic.Int32
 	made := map[string]*mcpserver.Server{}
 	for _, name := range []string{"ada", "bob"} {
@@ -124,7 +124,7 @@ func TestLegacySSEHandlerFor(t *testing.T) {
 			return name, s.ReportProgress(ctx, peer.Progress{Progress: 1})
 		})
 	}
-	h := mcpserver.LegacySSEHandlerFor(func(r *http.Request) *mcpserver.Server { return made[r.Header.Get(customer)] }, nil)
+	h := streamable.NewChoosingLegacySSEHandler(func(r *http.Request) *mcpserver.Server { return made[r.Header.Get(customer)] }, nil)
 	web := httptest.NewServer(h)
 	defer web.Close()
 	defer h.Close()
