@@ -106,7 +106,7 @@ func (c *conn) shake(version string) (*message, error) {
 	})
 	switch {
 	case m == nil:
-		return nil, errNoResponse
+		return nil, c.noResponse()
 	case m.err != nil:
 		return m, fmt.Errorf("initialize: error %s: %s", m.err.Code, m.err.Message)
 	}
@@ -125,6 +125,18 @@ func (c *conn) shake(version string) (*message, error) {
 }
 
 var errNoResponse = errors.New("no response")
+
+// noResponse returns errNoResponse, with the reason if it is known.
+func (c *conn) noResponse() error {
+	if p, ok := c.link.(*pipe); ok {
+		if w, ok := p.process.In.(*sseWriter); ok {
+			if err := w.problem(); err != nil {
+				return fmt.Errorf("%w: %w", errNoResponse, err)
+			}
+		}
+	}
+	return errNoResponse
+}
 
 // capabilities returns what the client declares.
 func (c *conn) capabilities() map[string]any {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"sync/atomic"
 )
 
 // overSSE returns the server as it is reached with HTTP+SSE, the transport of revision 2024-11-05. Each
@@ -67,6 +68,8 @@ type sseWriter struct {
 	endpoint string
 	early    *event // before the endpoint, or nil
 	rest     []byte // of a line
+
+	failed atomic.Pointer[string] // why a message was not accepted
 }
 
 // event passes the messages of a stream on as lines.
@@ -77,15 +80,46 @@ func (w *sseWriter) event(e event, lines io.Writer) {
 	switch e.name {
 	case "endpoint":
 		w.setOnce.Do(func() {
-			if u, err := w.base.Parse(string(e.data)); err == nil && u.Scheme == w.base.Scheme && u.Host == w.base.Host {
-				w.endpoint = u.String() // of the same origin, so that no header goes to another server
-			}
+			w.setEndpoint(string(e.data))
 			close(w.known)
 		})
 	case "", "message":
 		line := bytes.ReplaceAll(e.data, []byte("\n"), []byte(" ")) // white space between the tokens of a message
 		_, _ = lines.Write(append(line, '\n'))                      // fails after the end of the connection
 	}
+}
+
+// setEndpoint sets the endpoint. Revision 2024-11-05 has no rule about its origin, but an endpoint of
+// another origin is not used, so that no other server receives headers and messages.
+func (w *sseWriter) setEndpoint(data string) {
+	u, err := w.base.Parse(data)
+	switch {
+	case err != nil:
+		w.fail("the endpoint %q is no URL", data)
+	case u.Scheme != w.base.Scheme || u.Host != w.base.Host:
+		w.fail("the endpoint %q has another origin than the stream", data)
+	default:
+		w.endpoint = u.String()
+	}
+}
+
+// fail stores why a message was not accepted.
+func (w *sseWriter) fail(format string, args ...any) {
+	reason := fmt.Sprintf(format, args...)
+	w.failed.Store(&reason)
+}
+
+// problem returns why a message was not accepted, or nil.
+func (w *sseWriter) problem() error {
+	select {
+	case <-w.known:
+	default:
+		return errors.New("the stream has no event \"endpoint\"")
+	}
+	if reason := w.failed.Load(); reason != nil {
+		return errors.New(*reason)
+	}
+	return nil
 }
 
 // setEarly stores an event that came before the endpoint.
@@ -97,9 +131,6 @@ func (w *sseWriter) setEarly(e event) {
 	}
 }
 
-// errNoEndpoint is returned if the stream has no endpoint for messages.
-var errNoEndpoint = errors.New("the stream has no endpoint of the same origin")
-
 // Write implements [io.Writer]. It posts complete lines, one after the other.
 func (w *sseWriter) Write(b []byte) (int, error) {
 	select {
@@ -109,7 +140,7 @@ func (w *sseWriter) Write(b []byte) (int, error) {
 	}
 	if w.endpoint == "" {
 		w.cancel()
-		return 0, errNoEndpoint
+		return 0, w.problem()
 	}
 	w.rest = append(w.rest, b...)
 	for {
@@ -126,7 +157,10 @@ func (w *sseWriter) Write(b []byte) (int, error) {
 
 // post posts a message. Its response comes on the stream.
 func (w *sseWriter) post(line []byte) error {
-	_, err := w.exchange(w.ctx, w.endpoint, line, nil)
+	status, err := w.exchange(w.ctx, w.endpoint, line, nil)
+	if status >= 400 {
+		w.fail("POST has the status %d", status)
+	}
 	return err
 }
 

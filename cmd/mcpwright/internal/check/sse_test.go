@@ -87,9 +87,10 @@ func TestFaultOfServerWithOldTransport(t *testing.T) {
 
 func TestOldTransportThatFails(t *testing.T) {
 	for name, test := range map[string]struct{ event, want string }{
-		"endpoint of another origin": {"event: endpoint\ndata: http://127.0.0.2:1/messages\n\n", "no response"},
-		"no endpoint":                {"event: message\ndata: {}\n\n", "no response"},
-		"endpoint that is missing":   {"event: endpoint\ndata: /missing\n\n", "no response"},
+		"endpoint of another origin": {"event: endpoint\ndata: http://127.0.0.2:1/messages\n\n", `no response: the endpoint "http://127.0.0.2:1/messages" has another origin than the stream`},
+		"endpoint that is no URL":    {"event: endpoint\ndata: http://[\n\n", `no response: the endpoint "http://[" is no URL`},
+		"no endpoint":                {"event: message\ndata: {}\n\n", `no response: the stream has no event "endpoint"`},
+		"endpoint that is missing":   {"event: endpoint\ndata: /missing\n\n", "no response: POST has the status 405"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
