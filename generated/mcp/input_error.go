@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -29,6 +30,7 @@ func (e *InputRequiredError) Error() string {
 	if e.Result == nil || len(e.Result.InputRequests) == 0 {
 		return "input required"
 	}
-	keys := slices.Sorted(maps.Keys(e.Result.InputRequests))
+	keys := slices.Collect(maps.Keys(e.Result.InputRequests))
+	sort.Strings(keys)
 	return fmt.Sprintf("input required: %s", strings.Join(keys, ", "))
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/url"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -96,7 +97,8 @@ func checkOptions(options []string) error {
 	if len(options) == 0 {
 		return errors.New("no options")
 	}
-	sorted := slices.Sorted(slices.Values(options))
+	sorted := slices.Clone(options)
+	sort.Strings(sorted)
 	if len(slices.Compact(sorted)) != len(options) {
 		return errors.New("duplicate option")
 	}

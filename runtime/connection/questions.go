@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/mcpwright/mcp/generated/mcp"
@@ -96,6 +97,8 @@ func cannotAsk(res *mcp.InputRequiredResult, r wire.Revision) error {
 	if len(methods) == 0 {
 		return fmt.Errorf("the result may not ask for input in revision %s", r)
 	}
+	sorted := slices.Collect(maps.Keys(methods))
+	sort.Strings(sorted)
 	return &peer.Error{Code: mcp.CodeInternal, Message: fmt.Sprintf("The request needs input of the client (%s), but the server cannot ask for it in revision %s",
-		strings.Join(slices.Sorted(maps.Keys(methods)), ", "), r)}
+		strings.Join(sorted, ", "), r)}
 }

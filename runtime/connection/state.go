@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"sort"
 	"sync"
 	"sync/atomic"
 
@@ -266,7 +267,9 @@ func (s *State) Subscribed(uri string) bool {
 func (s *State) Subscriptions() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Sorted(maps.Keys(s.subscriptions))
+	uris := slices.Collect(maps.Keys(s.subscriptions))
+	sort.Strings(uris)
+	return uris
 }
 
 func (s *State) hasValues() bool {

@@ -238,7 +238,7 @@ func (l *encodedPage) appendItems(b []byte, e *wire.Encoder) []byte {
 		}
 	}
 	if l.cache != nil && complete {
-		l.cache.pages.Store(pageKey{l.kind, r}, &cachedPage{l.items, bytes.Clone(b[start:])})
+		l.cache.store(pageKey{l.kind, r}, cachedPage{l.items, bytes.Clone(b[start:])})
 	}
 	return b
 }
@@ -248,9 +248,8 @@ func (l *encodedPage) cached(r wire.Revision) []byte {
 	if l.cache == nil {
 		return nil
 	}
-	v, _ := l.cache.pages.Load(pageKey{l.kind, r})
-	p, ok := v.(*cachedPage)
-	if !ok || len(p.items) != len(l.items) || &p.items[0] != &l.items[0] {
+	p := l.cache.load(pageKey{l.kind, r})
+	if len(p.items) == 0 || len(p.items) != len(l.items) || &p.items[0] != &l.items[0] {
 		return nil
 	}
 	return p.text
@@ -258,7 +257,24 @@ func (l *encodedPage) cached(r wire.Revision) []byte {
 
 // pageCache contains the page of each kind and revision that was encoded last.
 type pageCache struct {
-	pages sync.Map // of a *cachedPage by pageKey
+	mu    sync.Mutex
+	pages map[pageKey]cachedPage
+}
+
+func (c *pageCache) store(key pageKey, p cachedPage) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.pages == nil {
+		c.pages = make(map[pageKey]cachedPage)
+	}
+	c.pages[key] = p
+}
+
+// load returns a cached page, or one without items.
+func (c *pageCache) load(key pageKey) cachedPage {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.pages[key]
 }
 
 type pageKey struct {

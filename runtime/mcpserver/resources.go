@@ -5,7 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"slices"
+	"sort"
 	"strings"
 
 	"github.com/yosida95/uritemplate/v3"
@@ -264,7 +264,7 @@ func bySpecificity(s registry) []*template {
 	for i, x := range s {
 		list[i] = x.item.(*template)
 	}
-	slices.SortStableFunc(list, func(a, b *template) int { return cmp.Compare(b.literal, a.literal) })
+	sort.SliceStable(list, func(i, j int) bool { return list[i].literal > list[j].literal })
 	return list
 }
 

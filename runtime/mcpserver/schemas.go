@@ -215,7 +215,26 @@ type typedKey struct {
 
 // inferences contains the results of inferences by typedKey. There is one for each type of the
 // program that is used for tools.
-var inferences sync.Map
+var inferences struct {
+	sync.Mutex
+	made map[typedKey]any
+}
+
+func inferenceOf(key typedKey) (any, bool) {
+	inferences.Lock()
+	defer inferences.Unlock()
+	made, ok := inferences.made[key]
+	return made, ok
+}
+
+func setInference(key typedKey, made any) {
+	inferences.Lock()
+	defer inferences.Unlock()
+	if inferences.made == nil {
+		inferences.made = make(map[typedKey]any)
+	}
+	inferences.made[key] = made
+}
 
 // inferOnce returns the cached result of an inference, or calls infer. Only results without an
 // error are cached.
@@ -223,12 +242,12 @@ func inferOnce[T any](s *Server, key typedKey, infer func() (T, error)) (T, erro
 	if len(s.opts.TypeSchemas) > 0 {
 		return infer()
 	}
-	if known, ok := inferences.Load(key); ok {
+	if known, ok := inferenceOf(key); ok {
 		return known.(T), nil
 	}
 	made, err := infer()
 	if err == nil {
-		inferences.Store(key, made)
+		setInference(key, made)
 	}
 	return made, err
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
+	"sort"
 	"sync"
 
 	"github.com/mcpwright/mcp/generated/mcp"
@@ -139,7 +139,7 @@ func toolsOf(ctx context.Context, c *catalog) registry {
 		return c.tools
 	}
 	all := slices.Concat(own, c.tools) // the sort is stable: of equal names, the tool of the session is first
-	slices.SortStableFunc(all, func(a, b entry) int { return strings.Compare(a.key, b.key) })
+	sort.SliceStable(all, func(i, j int) bool { return all[i].key < all[j].key })
 	return slices.CompactFunc(all, func(a, b entry) bool { return a.key == b.key })
 }
 

@@ -1,11 +1,11 @@
 package mcpserver
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"path"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/mcpwright/mcp/generated/mcp"
@@ -109,7 +109,9 @@ func merged(s registry, without map[string]bool, with registry) registry {
 		all[x.key] = x.item
 	}
 	list := make(registry, 0, len(all))
-	for _, key := range slices.Sorted(maps.Keys(all)) {
+	keys := slices.Collect(maps.Keys(all))
+	sort.Strings(keys)
+	for _, key := range keys {
 		list = append(list, entry{key, all[key]})
 	}
 	return list
@@ -141,7 +143,7 @@ func newSkillCatalog(list registry) skillCatalog {
 		c.addChild(skillResource(f.file, find[skillfiles.Skill](list, uri)), f.owners)
 	}
 	for _, d := range c.dirs {
-		slices.SortFunc(d.children, func(a, b entry) int { return cmp.Compare(a.key, b.key) })
+		sort.Slice(d.children, func(i, j int) bool { return d.children[i].key < d.children[j].key })
 	}
 	return c
 }
@@ -182,6 +184,6 @@ func (c *skillCatalog) changedSince(before *skillCatalog) (uris []string) {
 			uris = append(uris, uri)
 		}
 	}
-	slices.Sort(uris)
+	sort.Strings(uris)
 	return uris
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"sort"
 	"strings"
 	"sync/atomic"
 
@@ -135,7 +135,7 @@ func (st *stream) refused(want *mcp.SubscriptionFilter) string {
 	for _, uri := range want.ResourceSubscriptions {
 		reasons = append(reasons, fmt.Sprintf("there is no resource %q that can be watched", limit.Name(uri)))
 	}
-	slices.Sort(reasons)
+	sort.Strings(reasons)
 	if more := len(reasons) - maxRefused; more > 0 {
 		reasons = append(reasons[:maxRefused], fmt.Sprintf("and %d more", more))
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sort"
 	"strings"
 	"unicode/utf8"
 
@@ -219,7 +220,7 @@ func (s *Server) Scopes() []string {
 	for _, scopes := range s.opts.ToolScopes {
 		all = append(all, scopes...)
 	}
-	slices.Sort(all)
+	sort.Strings(all)
 	return slices.Compact(all)
 }
 

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"sort"
 
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -101,6 +102,6 @@ func (m *Mux) Extension(method string) (Route, bool) {
 // Methods returns the methods that have a handler, in alphabetical order.
 func (m *Mux) Methods() iter.Seq[string] {
 	methods := slices.AppendSeq(slices.Collect(maps.Keys(m.routes)), maps.Keys(m.extensions))
-	slices.Sort(methods)
+	sort.Strings(methods)
 	return slices.Values(slices.Compact(methods))
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"sort"
 	"strconv"
 	"unicode/utf8"
 	"unsafe"
@@ -105,7 +106,7 @@ func AppendMap[T any](b []byte, e *Encoder, m map[string]T, elem func([]byte, *E
 	for name := range m {
 		e.names = append(e.names, name)
 	}
-	slices.Sort(e.names[first:])
+	sort.Strings(e.names[first:])
 	for i := first; i < first+len(m); i++ { // elem may grow e.names
 		name := e.names[i]
 		b = append(b, ',')
@@ -146,7 +147,7 @@ func AppendOrderedMap[M any](b []byte, e *Encoder, list []M, name func(*M) strin
 // index first on. It sorts them.
 func (e *Encoder) duplicateName(first int) (name string, found bool) {
 	names := e.names[first:]
-	slices.Sort(names)
+	sort.Strings(names)
 	for i := 1; i < len(names); i++ {
 		if names[i] == names[i-1] {
 			return names[i], true

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
+	"sort"
 	"strconv"
 	"sync"
 	"unicode/utf8"
@@ -317,7 +317,7 @@ func (e *Encoder) extra(b []byte, extra map[string]json.RawMessage, m *Members) 
 			e.names = append(e.names, name)
 		}
 	}
-	slices.Sort(e.names[first:])
+	sort.Strings(e.names[first:])
 	for _, name := range e.names[first:] {
 		b = append(b, ',')
 		b = e.appendName(b, name)

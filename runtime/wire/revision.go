@@ -2,7 +2,7 @@ package wire
 
 import (
 	"fmt"
-	"unique"
+	"sync"
 )
 
 // Revision is one revision of the protocol, for example mcp.Revision20250618. It
@@ -16,7 +16,7 @@ import (
 // Revisions are comparable: they can be compared with == and used as map keys. Two
 // revisions are equal if they have the same index and name, even if they come from
 // different calls of [NewRevision].
-type Revision struct{ handle unique.Handle[revision] }
+type Revision struct{ *revision }
 
 // NewRevision returns the revision with the given index and name. Indexes count
 // from 0, oldest revision first. NewRevision panics if index is not in [0, 64) or
@@ -25,8 +25,20 @@ func NewRevision(index int, name string) Revision {
 	if index < 0 || index >= maxRevisions || name == "" {
 		panic(fmt.Sprintf("wire: invalid revision: index %d, name %q", index, name))
 	}
-	return Revision{unique.Make(revision{name: name, bit: uint8(index + 1)})}
+	r := revision{name: name, bit: uint8(index + 1)}
+	known.Lock()
+	defer known.Unlock()
+	if known.revisions[r] == nil {
+		known.revisions[r] = &r
+	}
+	return Revision{known.revisions[r]}
 }
+
+// known contains all revisions, so that equal ones have the same pointer.
+var known = struct {
+	sync.Mutex
+	revisions map[revision]*revision
+}{revisions: make(map[revision]*revision)}
 
 // String returns the dated name of the revision as it is sent to peers, for
 // example "2025-06-18". For the zero Revision it returns "all revisions".
@@ -34,7 +46,7 @@ func (r Revision) String() string {
 	if r == (Revision{}) {
 		return "all revisions"
 	}
-	return r.handle.Value().name
+	return r.name
 }
 
 // Index returns the position of the revision, counted from 0 for the oldest, or
@@ -43,7 +55,7 @@ func (r Revision) Index() int {
 	if r == (Revision{}) {
 		return -1
 	}
-	return int(r.handle.Value().bit) - 1
+	return int(r.bit) - 1
 }
 
 // mask returns the window that contains only r, or Always for the zero Revision.
@@ -51,11 +63,11 @@ func (r Revision) mask() Window {
 	if r == (Revision{}) {
 		return Always
 	}
-	return 1 << (r.handle.Value().bit - 1)
+	return 1 << (r.bit - 1)
 }
 
-// revision is the content of a Revision. It is behind a handle so that a Revision
-// is only one pointer: nearly every value in this package has one.
+// revision is the content of a Revision. It is behind a pointer so that a Revision
+// has only one word: nearly every value in this package has one.
 type revision struct {
 	name string
 	bit  uint8 // index + 1

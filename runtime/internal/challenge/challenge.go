@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -20,7 +21,9 @@ type Challenge struct {
 func (c Challenge) String() string {
 	var b strings.Builder
 	b.WriteString(c.Scheme)
-	for i, name := range slices.Sorted(maps.Keys(c.Params)) {
+	names := slices.Collect(maps.Keys(c.Params))
+	sort.Strings(names)
+	for i, name := range names {
 		separator := ", "
 		if i == 0 {
 			separator = " "

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sort"
 
 	"github.com/mcpwright/mcp/generated/skills"
 )
@@ -109,4 +110,8 @@ func (h *Held) File(p string) (skills.SkillResource, bool) {
 }
 
 // Paths returns the paths of the files, sorted.
-func (h *Held) Paths() []string { return slices.Sorted(maps.Keys(h.files)) }
+func (h *Held) Paths() []string {
+	paths := slices.Collect(maps.Keys(h.files))
+	sort.Strings(paths)
+	return paths
+}

@@ -4,7 +4,6 @@ package skillfiles
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -14,6 +13,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"sort"
 	"strings"
 	"unicode/utf8"
 
@@ -91,7 +91,7 @@ func Scan(fsys fs.FS, prefix string) ([]*Skill, error) {
 	if len(s.skills) == 0 {
 		return nil, fmt.Errorf("no directory has a file %q", Manifest)
 	}
-	slices.SortFunc(s.skills, func(a, b *Skill) int { return cmp.Compare(a.Entry.URI, b.Entry.URI) })
+	sort.Slice(s.skills, func(i, j int) bool { return s.skills[i].Entry.URI < s.skills[j].Entry.URI })
 	return s.skills, nil
 }
 
@@ -213,7 +213,7 @@ func (s *scanner) add(p string, to []*Skill, content []byte) error {
 
 // complete adds the files to the entry.
 func (s *Skill) complete() error {
-	slices.SortFunc(s.Files, func(a, b *File) int { return cmp.Compare(a.URI, b.URI) })
+	sort.Slice(s.Files, func(i, j int) bool { return s.Files[i].URI < s.Files[j].URI })
 	list := make([]skills.SkillResource, len(s.Files))
 	for i, f := range s.Files {
 		list[i] = skills.SkillResource{URI: f.URI, Digest: f.Digest.String(), Size: f.Size}

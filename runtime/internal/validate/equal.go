@@ -1,9 +1,8 @@
 package validate
 
 import (
-	"slices"
+	"sort"
 	"strconv"
-	"strings"
 )
 
 // member returns the position of the value of a member.
@@ -150,7 +149,7 @@ func (d *document) appendKey(b []byte, at uint32) []byte {
 		for i := at + 1; i < v.end; i = d.after(i + 1) {
 			names = append(names, i)
 		}
-		slices.SortFunc(names, func(a, b uint32) int { return strings.Compare(d.string(a), d.string(b)) })
+		sort.Sort(&byName{d, names})
 		b = append(b, '{')
 		for _, i := range names {
 			b = d.appendKey(appendText(b, d.string(i)), i+1)
@@ -159,6 +158,16 @@ func (d *document) appendKey(b []byte, at uint32) []byte {
 	}
 	return append(b, "nft"[v.kind])
 }
+
+// byName sorts names of members in a document, given by their positions, by their texts.
+type byName struct {
+	*document
+	positions []uint32
+}
+
+func (n *byName) Len() int           { return len(n.positions) }
+func (n *byName) Less(i, j int) bool { return n.string(n.positions[i]) < n.string(n.positions[j]) }
+func (n *byName) Swap(i, j int)      { n.positions[i], n.positions[j] = n.positions[j], n.positions[i] }
 
 // appendText appends a text with its length.
 func appendText(b []byte, text string) []byte {

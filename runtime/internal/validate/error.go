@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -116,8 +117,9 @@ func countConstants(list []cause) (n int) {
 // sortCauses sorts causes by pointer and message, so that errors are the same for
 // every order of the members of an object.
 func sortCauses(list []cause) {
-	slices.SortFunc(list, func(a, b cause) int {
-		return cmp.Or(compareNatural(a.Pointer, b.Pointer), cmp.Compare(a.Message, b.Message))
+	sort.Slice(list, func(i, j int) bool {
+		a, b := &list[i], &list[j]
+		return cmp.Or(compareNatural(a.Pointer, b.Pointer), cmp.Compare(a.Message, b.Message)) < 0
 	})
 }
 

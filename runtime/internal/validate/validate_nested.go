@@ -1,10 +1,9 @@
 package validate
 
 import (
-	"cmp"
 	"fmt"
 	"math"
-	"slices"
+	"sort"
 	"time"
 )
 
@@ -293,7 +292,7 @@ func (c *memberComparison) compare(at uint32, i int) bool {
 func (c *memberComparison) finish(at uint32) bool {
 	r, v, ok := c.rules, c.validation, true
 	if len(c.extra) > 0 {
-		slices.Sort(c.extra)
+		sort.Strings(c.extra)
 		ok = false
 		if v.fail("additionalProperties " + quoteAll(c.extra) + " not allowed") {
 			return false
@@ -324,7 +323,7 @@ func (v *validation) missing(r *objectRules, at uint32) []string {
 			list = append(list, p)
 		}
 	}
-	slices.SortFunc(list, func(a, b *property) int { return cmp.Compare(a.required, b.required) })
+	sort.Slice(list, func(i, j int) bool { return list[i].required < list[j].required })
 	names := make([]string, len(list))
 	for i, p := range list {
 		names[i] = p.name

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sort"
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
@@ -83,7 +84,9 @@ func (r *Round) collect(ctx context.Context, questions mcp.InputRequests) (mcp.I
 		return nil, errLost
 	}
 	var answers mcp.InputResponses
-	for _, key := range slices.Sorted(maps.Keys(questions)) {
+	keys := slices.Collect(maps.Keys(questions))
+	sort.Strings(keys)
+	for _, key := range keys {
 		answer, err := ask(ctx, session, key, questions[key])
 		if err != nil {
 			return nil, err

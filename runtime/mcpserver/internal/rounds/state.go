@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"sync"
@@ -142,7 +143,9 @@ func appendText[T ~string | ~[]byte](b []byte, text T) []byte {
 
 func appendMap[T any](b []byte, m map[string]T, elem func([]byte, T) []byte) []byte {
 	b = binary.AppendUvarint(b, uint64(len(m)))
-	for _, name := range slices.Sorted(maps.Keys(m)) {
+	names := slices.Collect(maps.Keys(m))
+	sort.Strings(names)
+	for _, name := range names {
 		b = elem(appendText(b, name), m[name])
 	}
 	return b
