@@ -113,6 +113,11 @@ var joins = map[string]struct {
 		"ToolAnnotations: Its name is ToolHints in some revisions.",
 		"tools.go", []string{"type ToolHints = ToolAnnotations", "Annotations *ToolAnnotations"},
 	},
+	"a message in no union": {
+		combine(request("PokeRequest", "poke"), removeFromUnion("ClientRequest", "PokeRequest")),
+		"method poke: It is in no union of messages in 2027-03-01, so that neither side can send it.",
+		"common.go", []string{"func (*PokeRequest) Method() string {\n\treturn MethodPoke\n}"},
+	},
 	"a response with two results": {
 		func(defs object) {
 			defs["CompleteResultResponse"].(object)["properties"].(object)["result"] = parsed(`{"anyOf": [{"$ref": "#/$defs/CompleteResult"}, {"$ref": "#/$defs/GetPromptResult"}]}`)

@@ -104,9 +104,13 @@ var brokenMessages = map[string]mergeError{
 		request("MuteRequest", ""),
 		[]string{"2027-03-01#/$defs/MuteRequest/properties/method", "is empty"},
 	},
-	"a message in no union of messages": {
-		define("LostNotification", `{"type": "object", "required": ["method"], "properties": {"method": {"type": "string", "const": "notifications/lost"}}}`),
-		[]string{"2027-03-01#/$defs/LostNotification", "neither side can send it", "Framing rule"},
+	"a message in a value": {
+		member("Tool", "call", `{"$ref": "#/$defs/CallToolRequest"}`),
+		[]string{"2027-03-01#/$defs/Tool/properties/call", "a message cannot be a part of another value"},
+	},
+	"a message in a union of values": {
+		member("Tool", "call", `{"type": "array", "items": {"anyOf": [{"$ref": "#/$defs/CallToolRequest"}, {"type": "string"}]}}`),
+		[]string{"2027-03-01#/$defs/Tool/properties/call/items", "a message cannot be a part of another value"},
 	},
 	"a method defined twice": {
 		combine(newServerNotification, func(defs object) { defs["AgainNotification"] = clone(defs["QuotaNotification"]) }, addToUnion("ServerNotification", "AgainNotification")),

@@ -469,8 +469,8 @@ func (s *analyzer) addDocs() {
 		}
 	}
 	for _, m := range s.pkg.Methods {
-		m.Doc = s.text("method ", m.Wire, m.FromClient|m.FromServer|m.Embedded, func() (string, bool) { return s.docs.Method(m.Wire) },
-			s.plainDoc("the method "+m.Wire, m.FromClient|m.FromServer|m.Embedded)) + s.joinDoc("method "+m.Wire)
+		m.Doc = s.text("method ", m.Wire, m.in(), func() (string, bool) { return s.docs.Method(m.Wire) },
+			s.plainDoc("the method "+m.Wire, m.in())) + s.joinDoc("method "+m.Wire)
 		m.Deprecated = s.rules.deprecated("method " + m.Wire)
 	}
 	for _, e := range s.pkg.Errors {

@@ -276,6 +276,7 @@ func (m *merger) schema(bit int, n node, within []string) *Schema {
 // schemaOfRef converts a reference: to the Go type of the definition, or to its schema if it has
 // none.
 func (m *merger) schemaOfRef(bit int, r *refNode, within []string) *Schema {
+	m.refuseFramed(bit, r)
 	if t := m.types[m.nameIn(bit, m.target(bit, r.def))]; t != nil {
 		return &Schema{Type: Named{t.typ}}
 	}

@@ -49,7 +49,7 @@ func (p *Package) AddedIn(i int) (types, methods []string) {
 		}
 	}
 	for _, m := range p.Methods {
-		if oldest(m.FromClient|m.FromServer|m.Embedded) == i {
+		if oldest(m.in()) == i {
 			methods = append(methods, m.Wire)
 		}
 	}
@@ -326,17 +326,21 @@ type Method struct {
 	FromClient   Window
 	FromServer   Window
 	Embedded     Window // inside an InputRequiredResult
+	Unsent       Window // neither side can send it, because it is in no union of messages
 	MultiRound   Window
 	Cacheable    Window
 	Pages        *Field // the list in the result; nil if the method is not paged
 	Facts        Facts
 }
 
+// in returns the revisions that define m.
+func (m *Method) in() Window { return m.FromClient | m.FromServer | m.Embedded | m.Unsent }
+
 // HasOnlyMeta reports whether the params of m have no member other than _meta in the
 // first revision that has m. A member that a later revision adds does not change the
 // signatures of functions.
 func (m *Method) HasOnlyMeta() bool {
-	s, first := m.Type.Shape.(*Struct), oldest(m.FromClient|m.FromServer|m.Embedded)
+	s, first := m.Type.Shape.(*Struct), oldest(m.in())
 	for _, f := range s.Fields {
 		if f.Role != Meta && f.In.Has(first) {
 			return false

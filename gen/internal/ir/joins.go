@@ -29,6 +29,7 @@ const (
 	zeroJoin
 	closedJoin
 	alternativesJoin
+	unsentJoin
 	extraJoin
 	checkedJoin
 )
@@ -115,7 +116,7 @@ var Joins = [...]struct{ Change, Go, Sentence, Case string }{
 		"two types with one name",
 	},
 	narrowerJoin: {
-		"a string, an enum or an ID has fewer values in some revisions",
+		"a scalar, an enum or an ID has fewer values in some revisions",
 		"the type of the older revisions",
 		"Only some of its values are valid %s.",
 		"a string, an enum now",
@@ -143,6 +144,12 @@ var Joins = [...]struct{ Change, Go, Sentence, Case string }{
 		"the struct, with the members of all of them",
 		"It is one of several objects with fewer members %s.",
 		"a union that replaces an object",
+	},
+	unsentJoin: {
+		"a new message is in no union of messages",
+		"the type of a message that neither side can send",
+		"It is in no union of messages %s, so that neither side can send it.",
+		"a message in no union",
 	},
 	extraJoin: {
 		"the revisions have any other types for a member",

@@ -25,6 +25,9 @@ func (m *merger) expr(position string, occs []occurrence) Expr {
 // join is like expr, without the rules for the position as a whole.
 func (m *merger) join(position string, occs []occurrence) Expr {
 	occs = m.follow(occs)
+	for _, o := range occs {
+		m.refuseFramed(o.bit, o.node)
+	}
 	if s, ok := m.joinAny(position, occs); ok {
 		return s
 	}

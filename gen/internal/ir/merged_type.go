@@ -188,6 +188,30 @@ func (m *merger) ref(r *refNode, bit int) *mergedType {
 	return t
 }
 
+// refuseFramed reports a message with its framing in another value, because the Go type of the message
+// has no framing.
+func (m *merger) refuseFramed(bit int, n node) {
+	if m.isFramed(bit, n) {
+		m.problems.fixing(fix{}, func() {
+			m.problems.add(n.pos(), "a message cannot be a part of another value, because its Go type has no members for JSON-RPC").
+				Choose("Any JSON is valid here.", setTo(n.pos(), "{}"))
+		})
+	}
+}
+
+// isFramed reports whether a value may be a message with its framing.
+func (m *merger) isFramed(bit int, n node) bool {
+	switch n := n.(type) {
+	case *refNode:
+		return m.isFramed(bit, m.documents[bit].defs[m.target(bit, n.def)])
+	case *objectNode:
+		return n.framed
+	case *unionNode:
+		return slices.ContainsFunc(n.alternatives, func(n node) bool { return m.isFramed(bit, n) })
+	}
+	return false
+}
+
 // target follows definitions that are only references.
 func (m *merger) target(bit int, def string) string {
 	for range 32 {

@@ -21,16 +21,12 @@ func (s *analyzer) methods() {
 			}
 		}
 		for _, name := range unsent {
-			r := s.problems.add(d.defs[name].pos(), "the message %q is in no union of messages, so neither side can send it; add it to one, or exclude it with a Framing rule", name)
-			if s.since(name) == d { // otherwise older revisions lose a Go type, too
-				r.Choose("The message has no Go type.", Framing{Definition: name})
-			}
-			s.ownDefinition(r, name)
+			s.method(byWire, d, name, unsentMessages)
 		}
 	}
 	for _, wire := range slices.Sorted(maps.Keys(byWire)) {
 		m := byWire[wire]
-		for _, w := range []*Window{&m.FromClient, &m.FromServer, &m.Embedded, &m.MultiRound, &m.Cacheable} {
+		for _, w := range []*Window{&m.FromClient, &m.FromServer, &m.Embedded, &m.Unsent, &m.MultiRound, &m.Cacheable} {
 			*w = s.extend(*w)
 		}
 		m.Facts = s.rules.method(wire)
@@ -51,7 +47,7 @@ func (s *analyzer) method(byWire map[string]*Method, d *document, def string, di
 	wire := wireName(o)
 	m := byWire[wire]
 	if m == nil {
-		notification := dir == ClientNotifications || dir == ServerNotifications
+		notification := dir == ClientNotifications || dir == ServerNotifications || dir == unsentMessages && strings.HasSuffix(def, "Notification")
 		m = &Method{Wire: wire, Type: t.typ, Notification: notification}
 		m.Name = strings.TrimSuffix(strings.TrimSuffix(t.typ.Name, "Request"), "Notification")
 		byWire[wire] = m
@@ -80,6 +76,9 @@ func (s *analyzer) method(byWire map[string]*Method, d *document, def string, di
 		m.FromServer |= bit
 	case EmbeddedRequests:
 		m.Embedded |= bit
+	case unsentMessages:
+		m.Unsent |= bit
+		s.note("method "+wire, unsentJoin, s.in(bit))
 	}
 	if !m.Notification {
 		s.result(m, d, def)

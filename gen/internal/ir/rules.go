@@ -122,6 +122,9 @@ const (
 	ClientNotifications
 	ServerNotifications
 	Results
+
+	// unsentMessages are in no union, so that neither side can send them.
+	unsentMessages
 )
 
 // Renaming marks New as the later name of the definition Old.

@@ -77,6 +77,7 @@ type (
 		// refer to one. They become members of the message, unless the params
 		// of some revision are a union.
 		message   bool
+		framed    bool // it has other members of JSON-RPC than the method
 		params    *member
 		paramsDef string
 		// An object without other members than the declared ones is closed.
@@ -463,7 +464,7 @@ func (p *parser) message(o *objectNode) node {
 				Choose("The compiler ignores the member.", edit(x.node.pos()))
 		}
 	}
-	m := &objectNode{at: o.at, message: true, members: []member{{"method", name, true}}}
+	m := &objectNode{at: o.at, message: true, framed: o.member("id") != nil || o.member("jsonrpc") != nil, members: []member{{"method", name, true}}}
 	params := o.member("params")
 	if params == nil {
 		return m
