@@ -134,6 +134,9 @@ func TestExtensionErrors(t *testing.T) {
 		"name of a message":     {with("StormNotification", "Storm"), "#/$defs/Storm: the name of a message ends with Request or Notification"},
 		"no message in a union": {with(`"Units":`, `"ClientRequest": {"$ref": "#/$defs/Day"}, "Units":`), `#/$defs/ClientRequest: "Day" is not a message of the schema`},
 		"two kinds":             {with(`{"type": "number"}, {"type": "null"}`, `{"type": "number"}, {"type": "array", "items": {"type": "string"}}`), "several kinds of value have no common Go type"},
+		"two kinds in params":   {with(`"city": {"type": "string"}`, `"city": {"anyOf": [{"type": "string"}, {"$ref": "#/$defs/Day"}]}`), `ir.Edit{In: "weather.json", At: "/$defs/GetForecastRequest/properties/params/properties/city", JSON: "{}"`},
+		"another file":          {with("#/$defs/Units", "https://example.com/a.json#/$defs/Units"), "must have the form #/$defs/<name>"},
+		"place in an error":     {with(`{"type": "number"}, {"type": "null"}`, `{"type": "number"}, {"$ref": "#/$defs/Day"}`), "weather.json#/$defs/Day/properties/wind is a union"},
 		"method of protocol":    {with("weather/forecast", "tools/call"), `"tools/call" is defined by both`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -156,6 +159,18 @@ func TestExtensionErrors(t *testing.T) {
 		require.ErrorContains(t, err, want)
 		require.Empty(t, files)
 	}
+}
+
+func TestOwnDefinitionsOfExtension(t *testing.T) {
+	text := strings.Replace(weather, `"Units":`, `"Tool": {"type": "object", "properties": {"handle": {"type": "string"}}},
+		"CallToolRequest": {"type": "object", "required": ["method"], "properties": {"method": {"const": "tools/call"}, "params": {"type": "object", "properties": {"tool": {"$ref": "#/$defs/Tool"}}}}},
+		"CallToolResult": {"type": "object", "properties": {"tool": {"$ref": "#/$defs/Tool"}}}, "Units":`, 1)
+	files, _, err := compiled(t, text, "-own")
+	require.NoError(t, err)
+	c := newChecker(t)
+	c.mustCheck(t, printed(t, modelOf(t, 5)))
+	require.NoError(t, c.check("weather", files))
+	require.Contains(t, string(files["types.go"]), "Handle string")
 }
 
 // protocolTasks are definitions of tasks in the protocol, with names and methods of the extension.

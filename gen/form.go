@@ -251,10 +251,24 @@ func (f *form) general(r *refusal.Refusal) (list []refusal.Choice) {
 			choose(fmt.Sprintf("The compiler reads other definitions of %s.", older), edits...)
 		}
 	}
-	if i := slices.Index(parts, "properties"); i > 0 && i+1 < len(parts) {
-		choose("The member may be any JSON.", ir.Edit{In: f.newest, At: strings.Join(parts[:i+2], "/"), JSON: "{}"})
+	for _, member := range slices.Backward(members(parts)) {
+		choose("The member may be any JSON.", ir.Edit{In: f.newest, At: member, JSON: "{}"})
 	}
 	choose("The definition allows any JSON.", ir.Edit{In: f.newest, At: definition, JSON: "{}"})
+	return list
+}
+
+// members returns the pointers of the members that contain the schema at a pointer, outer ones first.
+func members(parts []string) (list []string) {
+	for i := 3; i+1 < len(parts); i++ {
+		switch parts[i] {
+		case "properties":
+			list = append(list, strings.Join(parts[:i+2], "/"))
+			i++
+		case "anyOf", "allOf", "oneOf":
+			i++
+		}
+	}
 	return list
 }
 

@@ -226,15 +226,20 @@ func TestFormsHaveMissingTexts(t *testing.T) {
 
 // refusedExtensions are schemas of extensions that the compiler refuses: a text and its replacement.
 var refusedExtensions = map[string][2]string{
-	"a keyword":               {`"enum": ["metric", "imperial"]`, `"if": {}`},
-	"a schema that is false":  {`{"type": "string", "enum": ["metric", "imperial"]}`, `false`},
-	"a reference to nothing":  {"#/$defs/Units", "#/$defs/Unit"},
-	"a reference to itself":   {`{"type": "string", "enum": ["metric", "imperial"]}`, `{"$ref": "#/$defs/Units"}`},
-	"a list of itself":        {`{"type": "string", "enum": ["metric", "imperial"]}`, `{"type": "array", "items": {"$ref": "#/$defs/Units"}}`},
-	"several kinds of values": {`{"type": "number"}, {"type": "null"}`, `{"type": "number"}, {"type": "array", "items": {"type": "string"}}`},
-	"a method of protocol":    {"weather/forecast", "tools/call"},
-	"two values of one name":  {`["metric", "imperial"]`, `["a b", "a-b"]`},
-	"a name of the package":   {`"Units":`, `"Name": {"type": "object", "properties": {"a": {"type": "string"}}}, "Units":`},
+	"a keyword":                 {`"enum": ["metric", "imperial"]`, `"if": {}`},
+	"a schema that is false":    {`{"type": "string", "enum": ["metric", "imperial"]}`, `false`},
+	"a reference to nothing":    {"#/$defs/Units", "#/$defs/Unit"},
+	"a reference to itself":     {`{"type": "string", "enum": ["metric", "imperial"]}`, `{"$ref": "#/$defs/Units"}`},
+	"a list of itself":          {`{"type": "string", "enum": ["metric", "imperial"]}`, `{"type": "array", "items": {"$ref": "#/$defs/Units"}}`},
+	"several kinds of values":   {`{"type": "number"}, {"type": "null"}`, `{"type": "number"}, {"type": "array", "items": {"type": "string"}}`},
+	"a method of protocol":      {"weather/forecast", "tools/call"},
+	"three values of one name":  {`["metric", "imperial"]`, `["a b", "a-b", "a_b"]`},
+	"three types of one name":   {`"Units":`, `"FooBar": {"type": "object", "properties": {"a": {}}}, "fooBar": {"type": "object", "properties": {"b": {}}}, "foo_bar": {"type": "object", "properties": {"c": {}}}, "Units":`},
+	"three members of one name": {`"city": {"type": "string"}, "days"`, `"city": {"type": "string"}, "a_b": {}, "a-b": {}, "aB": {}, "days"`},
+	"a name for no Go type":     {`"Units":`, `"2nd": {"type": "object", "properties": {"a": {"type": "string"}}}, "Units":`},
+	"a reference to a file":     {"#/$defs/Units", "https://example.com/a.json#/$defs/Units"},
+	"two values of one name":    {`["metric", "imperial"]`, `["a b", "a-b"]`},
+	"a name of the package":     {`"Units":`, `"Name": {"type": "object", "properties": {"a": {"type": "string"}}}, "Units":`},
 }
 
 func TestFormsOfExtensions(t *testing.T) {

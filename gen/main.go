@@ -59,11 +59,16 @@ func runCompile(args []string, stdout io.Writer) error {
 	flags.StringVar(&job.out, "out", filepath.Join(root, "generated", "mcp"), "folder of the generated files")
 	flags.BoolVar(&job.check, "check", false, "write nothing; fail if a file is not up to date")
 	flags.BoolVar(&job.dump, "dump", false, "print the merged model instead of Go")
+	flags.Usage = func() {
+		fmt.Fprint(flags.Output(), "Usage: gen [flags]\n       gen import|extension|history [flags]\n\nIt compiles the schemas of the protocol, and the schemas of extensions in this repository.\n"+
+			"In other modules, gen extension compiles the schema of an extension.\n\n")
+		flags.PrintDefaults()
+	}
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if flags.NArg() > 0 {
-		return fmt.Errorf("unknown command %q; want import, or flags", flags.Arg(0))
+		return fmt.Errorf("unknown command %q; the commands are import, extension and history", flags.Arg(0))
 	}
 	return job.run(stdout)
 }

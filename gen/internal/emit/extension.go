@@ -138,28 +138,19 @@ func (g *generator) foreignEnums(f *jen.File) {
 	for _, t := range g.pkg.Types {
 		if s, ok := t.Shape.(*ir.Struct); ok {
 			for _, field := range s.Fields {
-				foreignEnumsIn(field.Type, enums)
+				named, _ := ir.Innermost(field.Type).(ir.Named)
+				if named.Type == nil || named.Type.Package == "" {
+					continue
+				}
+				if enum, ok := named.Type.Shape.(*ir.Enum); ok && (!enum.Open || enum.Closed != 0) {
+					enums[named.Type.Name] = named.Type
+				}
 			}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(enums)) {
 		f.Var().Id(enumVar(enums[name])).Op("=").Qual(wirePkg, "EnumOf").Call(jen.Qual(enums[name].Package, "Enums"), jen.Lit(name))
 		f.Line()
-	}
-}
-
-func foreignEnumsIn(e ir.Expr, enums map[string]*ir.Type) {
-	switch x := e.(type) {
-	case ir.Named:
-		if enum, ok := x.Type.Shape.(*ir.Enum); ok && x.Type.Package != "" && (!enum.Open || enum.Closed != 0) {
-			enums[x.Type.Name] = x.Type
-		}
-	case ir.List:
-		foreignEnumsIn(x.Elem, enums)
-	case ir.Map:
-		foreignEnumsIn(x.Elem, enums)
-	case ir.OneOrMany:
-		foreignEnumsIn(x.Elem, enums)
 	}
 }
 

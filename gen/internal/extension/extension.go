@@ -112,6 +112,7 @@ func (c *Config) Relabel(err error, p *Protocol) {
 		if r.Revision = c.File(); r.File == p.File.Revision {
 			r.File = c.Schema
 		}
+		r.Text = strings.ReplaceAll(r.Text, p.File.Revision+"#", c.Schema+"#")
 		for _, choice := range r.Choices {
 			for i, rule := range choice.Rules {
 				if e, ok := rule.(ir.Edit); ok {
@@ -271,6 +272,7 @@ func (x *Schema) Compile(p *Protocol) (*ir.Package, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.rename(own)
 	file, err := c.edits(p.File.Revision).WithDefinitions(c.Schema, p.File, defs, c.Own)
 	if err != nil {
 		return nil, err
@@ -293,6 +295,18 @@ func (x *Schema) Compile(p *Protocol) (*ir.Package, error) {
 	}
 	x.describe(pkg)
 	return pkg, nil
+}
+
+// rename changes the names of definitions to the names in rules.
+func (c *Config) rename(own map[string]string) {
+	for _, rule := range c.Decisions {
+		e, _ := rule.(ir.Edit)
+		old := unescape.Replace(path.Base(e.At))
+		if union, ok := own[old]; ok && e.Name != "" {
+			delete(own, old)
+			own[e.Name] = union
+		}
+	}
 }
 
 // objects returns the definitions that are objects, even if they have no members: settings and results.

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -57,7 +59,7 @@ func at(v any, path []string) any {
 var unescape = strings.NewReplacer("~1", "/", "~0", "~")
 
 // annotations are keywords that restrict no value.
-var annotations = []string{"$schema", "$id", "$comment", "title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "contentMediaType"}
+var annotations = []string{"$schema", "$id", "$anchor", "$comment", "title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "contentMediaType"}
 
 // unchecked are keywords that restrict values in ways that the codec does not check.
 var unchecked = []string{"pattern", "minLength", "maxLength", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minItems", "uniqueItems", "minProperties", "maxProperties", "patternProperties"}
@@ -65,6 +67,9 @@ var unchecked = []string{"pattern", "minLength", "maxLength", "exclusiveMinimum"
 // maxSafeInteger is the largest integer of JavaScript, which some libraries write as the bound
 // of every integer.
 const maxSafeInteger = "9007199254740991"
+
+// localRef matches references to definitions of the file, also to definitions inside other definitions.
+var localRef = regexp.MustCompile(`^#/(.*/)?(\$defs|definitions)/[^/]+$`)
 
 // schema rewrites one schema. at is its place.
 func (s *simplifier) schema(at string, v any) any {
@@ -87,8 +92,8 @@ func (s *simplifier) schema(at string, v any) any {
 			delete(x, key)
 		}
 	}
-	if ref, ok := x["$ref"].(string); ok {
-		x["$ref"] = "#/$defs/" + identifier(ref[strings.LastIndex(ref, "/")+1:])
+	if ref, ok := x["$ref"].(string); ok && localRef.MatchString(ref) { // the compiler refuses others
+		x["$ref"] = "#/$defs/" + identifier(path.Base(ref))
 	}
 	s.definitions(at, x)
 	s.children(at, x)

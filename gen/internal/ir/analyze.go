@@ -43,6 +43,7 @@ func (s *analyzer) names(types []*mergedType) {
 			free := freeName("", t.typ.Name, func(name string) bool { return taken[name] != nil || slices.Contains(s.typeNames(), name) })
 			s.problems.add(t.at, "%q and %q would both have the Go name %q; rename one with a Names rule", t.name, other.name, t.typ.Name).
 				Choose("The Go type has the name "+free+".", Name{At: t.name, Go: free})
+			taken[free] = t
 		}
 		taken[t.typ.Name] = t
 	}
@@ -76,6 +77,7 @@ func (s *analyzer) finishEnum(t *mergedType, e *Enum) {
 			free := freeName(t.typ.Name, v.JSON, func(name string) bool { _, clash := taken[name]; return clash })
 			s.problems.add(t.newest(""), "the value %q would have the Go name %q, which is not valid or the name of %q; write a Members rule for %q", v.JSON, v.Name, other, position).
 				Choose("The constant has the name "+t.typ.Name+free+".", MemberName{At: position, Go: free})
+			taken[t.typ.Name+free] = v.JSON
 		}
 		taken[v.Name] = v.JSON
 	}
@@ -122,6 +124,7 @@ func (s *analyzer) finishStruct(t *mergedType, st *Struct) {
 				_, clash := taken[name]
 				return clash || slices.Contains(reserved, name) || slices.ContainsFunc(st.Fields, func(o *Field) bool { return o != f && fieldName(o.JSON) == name })
 			})
+			taken[name] = f.JSON
 			return "The field has the name " + name + ".", MemberName{At: position, Go: name}
 		}
 		choose := func(r *refusal.Refusal) {
@@ -342,35 +345,7 @@ func (s *analyzer) walk(t *Type, area string, reach map[*Type][]string) {
 		return
 	}
 	reach[t] = append(reach[t], area)
-	switch x := t.Shape.(type) {
-	case *Struct:
-		for _, f := range x.Fields {
-			if f.Role != Meta {
-				s.walkExpr(f.Type, area, reach)
-			}
-		}
-	case *Union:
-		for _, mem := range x.Members {
-			s.walk(mem.Type, area, reach)
-		}
-	case *Alias:
-		s.walkExpr(x.Of, area, reach)
-	}
-}
-
-func (s *analyzer) walkExpr(e Expr, area string, reach map[*Type][]string) {
-	switch x := e.(type) {
-	case Named:
-		s.walk(x.Type, area, reach)
-	case List:
-		s.walkExpr(x.Elem, area, reach)
-	case Map:
-		s.walkExpr(x.Elem, area, reach)
-	case Ordered:
-		s.walkExpr(x.Elem, area, reach)
-	case OneOrMany:
-		s.walkExpr(x.Elem, area, reach)
-	}
+	eachType(t, func(used *Type) { s.walk(used, area, reach) })
 }
 
 // methodArea returns the file of a method: the first part of its name, so that a new

@@ -72,6 +72,7 @@ func (p *Package) removeProtocol(x *Extension, without *Package, problems *probl
 		}
 		return nil
 	}
+	removed := make(map[*Type]bool) // and not in the protocol's package
 	p.Types = slices.DeleteFunc(p.Types, func(t *Type) bool {
 		if find(without.Types, t.Name) == nil {
 			return false
@@ -85,13 +86,20 @@ func (p *Package) removeProtocol(x *Extension, without *Package, problems *probl
 			other = find(x.Protocol.Types, strings.TrimPrefix(t.Name, x.Shadow))
 		}
 		if other == nil {
-			problems.add(t.At, "the protocol's package has no type %q", t.Name)
+			removed[t] = true
 			return true
 		}
 		*t = *other
 		t.Package = x.Path
 		return true
 	})
+	for _, t := range p.Types {
+		eachType(t, func(used *Type) {
+			if removed[used] {
+				problems.add(used.At, "the protocol's package has no type %q", used.Name)
+			}
+		})
+	}
 	p.Methods = slices.DeleteFunc(p.Methods, func(m *Method) bool { return m.Type.Package != "" })
 	p.Errors = slices.DeleteFunc(p.Errors, func(e *Error) bool {
 		return slices.ContainsFunc(x.Protocol.Errors, func(o *Error) bool { return o.Name == e.Name })
@@ -105,6 +113,29 @@ func (p *Package) removeProtocol(x *Extension, without *Package, problems *probl
 	}
 	for _, m := range p.Methods {
 		m.Name = strings.TrimSuffix(strings.TrimSuffix(m.Type.Name, "Request"), "Notification")
+	}
+}
+
+// eachType calls use with each type that t refers to, except for the metadata of a message.
+func eachType(t *Type, use func(*Type)) {
+	expr := func(e Expr) {
+		if named, ok := Innermost(e).(Named); ok {
+			use(named.Type)
+		}
+	}
+	switch x := t.Shape.(type) {
+	case *Struct:
+		for _, f := range x.Fields {
+			if f.Role != Meta {
+				expr(f.Type)
+			}
+		}
+	case *Union:
+		for _, mem := range x.Members {
+			use(mem.Type)
+		}
+	case *Alias:
+		expr(x.Of)
 	}
 }
 

@@ -301,6 +301,21 @@ type Value struct {
 // Alias is another name for an expression.
 type Alias struct{ Of Expr }
 
+// Innermost returns the type of the elements of lists and maps, or the type itself.
+func Innermost(e Expr) Expr {
+	switch x := e.(type) {
+	case List:
+		return Innermost(x.Elem)
+	case Map:
+		return Innermost(x.Elem)
+	case Ordered:
+		return Innermost(x.Elem)
+	case OneOrMany:
+		return Innermost(x.Elem)
+	}
+	return e
+}
+
 func (*Struct) shape() {}
 func (*Union) shape()  {}
 func (*Enum) shape()   {}
