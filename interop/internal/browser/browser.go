@@ -130,17 +130,44 @@ const place = `(selector => {
 	const element = found.find(e => e.checkVisibility() && !e.disabled)
 	if (!element) return null
 	element.scrollIntoView({ block: "nearest" })
+	guardClick(element)
 	const box = element.getBoundingClientRect()
 	return [box.x + box.width / 2, box.y + box.height / 2]
 })(%q)`
 
-// Click clicks the first visible element that a CSS selector or an XPath selects.
+// guardClick is the JavaScript of a function that stops the next click, unless it reaches an element. The
+// element may have moved after its place was looked up.
+const guardClick = `globalThis.guardClick = element => {
+	globalThis.endGuard?.()
+	let reached, stop = new AbortController()
+	globalThis.endGuard = () => { stop.abort(); return reached }
+	for (const type of ["pointerdown", "mousedown", "pointerup", "mouseup", "click"]) {
+		addEventListener(type, e => {
+			if (type === "pointerdown") reached = e.composedPath().includes(element)
+			if (!reached) { e.preventDefault(); e.stopImmediatePropagation() }
+		}, { capture: true, signal: stop.signal })
+	}
+};`
+
+// Click clicks the first visible element that a CSS selector or an XPath selects. If the element moves at
+// that moment, it clicks again.
 func (p *Page) Click(selector string) {
 	p.t.Helper()
+	Value[bool](p, guardClick+" true")
 	middle := fmt.Sprintf(place, selector)
-	p.Wait(middle)
-	at := Value[[]float64](p, middle)
-	p.do(chromedp.MouseClickXY(at[0], at[1]))
+	for deadline := time.Now().Add(Timeout); ; {
+		p.Wait(middle)
+		at := Value[[]float64](p, middle)
+		if at == nil {
+			continue // the element has gone again
+		}
+		p.do(chromedp.MouseClickXY(at[0], at[1]))
+		reached, err := chromedp.Run(p.ctx, chromedp.Evaluate[bool]("globalThis.endGuard ? endGuard() === true : true"))
+		if err != nil || reached { // the click may have left the page
+			return
+		}
+		require.Less(p.t, time.Now(), deadline, "%s does not stay at its place", selector)
+	}
 }
 
 // Button clicks the button with a text.
